@@ -1,0 +1,233 @@
+"""``python -m bounds.compare --theorem 3.7``: train, measure, evaluate, judge, draw."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfl_theory import Bound, Theorem, theorem
+from sfl_theory.command import CommandError, Parser, run
+
+if TYPE_CHECKING:
+    from bounds.comparison import Comparison
+    from bounds.experiment import Experiment
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: command line without the program's name; None: the real one.
+
+    Returns:
+        The exit status.
+    """
+    return run(_parser(), _work, arguments)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="python -m bounds.compare",
+        description="Train what a theorem speaks of, measure its constants, and put "
+        "the measured curve beside the bound.",
+    )
+    add = parser.add_argument
+    add("--theorem", required=True, help="3.7, huang2023/thm-1, ...")
+    add("--case", help="strongly_convex, general_convex or non_convex; default: all")
+    add("--version", default="printed", help="printed, repaired or both")
+    add("--problem", help="softmax:digits, quadratic:FILE.npz, ...; default: by case")
+    add("--clients", type=int, help="N (default: the problem's)")
+    add("--partition", default="dirichlet:0.5", help="iid, dirichlet:B, blocks:R, ...")
+    add("--weights", default="size", help="uniform, size, or a list 0.2,0.3,0.5")
+    add("--participation", help="q, one number or a list; partial theorems only")
+    add("--tau", type=int, default=5, help="local steps (default 5)")
+    add("--tau-server", type=int, help="server-side period of SFL-V1 (default: tau)")
+    add("--rounds", type=int, default=100, help="T (default 100)")
+    add("--seeds", type=int, default=10, help="number of seeds (default 10)")
+    add("--seed", type=int, default=0, help="first seed, partition, initial model")
+    add("--batch-size", default="32", help="mini-batch size, or full (default 32)")
+    add("--without-replacement", action="store_true", help="draw distinct samples")
+    add("--cut", help="coordinates of the client block, or a label")
+    add("--learning-rate", type=float, help="constant, in place of the theorem's rule")
+    add("--order", default="interleaved", choices=("interleaved", "client-sequential"))
+    add("--clock", default="analysis", choices=("analysis", "algorithm"))
+    add("--aggregation", default="updates", choices=("updates", "models"))
+    add("--out", type=Path, help="folder (default compare-out/THEOREM)")
+    add("--json", type=Path, metavar="FILE", help="also write the JSON here")
+    add("--quiet", action="store_true", help="no progress on standard error")
+    return parser
+
+
+def _work(options: argparse.Namespace) -> int:
+    # Refuse what can be refused before the slow imports and the training.
+    versions = (
+        ("printed", "repaired") if options.version == "both" else (options.version,)
+    )
+    option = "--theorem"
+    try:
+        item = theorem(options.theorem)
+        option = "--case"
+        wanted = [item.case(options.case)] if options.case else [*item.cases.values()]
+        option = "--version"
+        for case in wanted:
+            for version in versions:
+                case.bound(version)
+    except ValueError as error:
+        raise CommandError(f"{option}: {error}") from error
+    from bounds.record import check_writable, write_folder, write_json
+
+    out = options.out or Path("compare-out") / item.key.replace("/", "-")
+    try:
+        check_writable("--out", out, folder=True)
+        if options.json is not None:
+            check_writable("--json", options.json, folder=False)
+        experiment = _experiment(options)
+        comparisons = _compare(item, options.case, versions, experiment, options.quiet)
+        picture = write_folder(out, comparisons)
+        if options.json is not None:
+            write_json(options.json, comparisons)
+    except ValueError as error:
+        raise CommandError(_named(str(error))) from error
+    except OSError as error:
+        raise CommandError(f"--out: {error}") from error
+    from bounds.report import print_report
+
+    print_report(comparisons, picture)
+    return 0
+
+
+def _experiment(options: argparse.Namespace) -> Experiment:
+    from bounds.experiment import Experiment
+
+    batch = options.batch_size
+    if batch != "full":
+        try:
+            batch = int(batch)
+        except ValueError:
+            raise ValueError(
+                f"batch-size must be an integer or full, got '{batch}'"
+            ) from None
+    weights = options.weights
+    if weights not in {"uniform", "size"}:
+        weights = _floats("weights", weights)
+    q = options.participation
+    if q is not None:
+        q = _floats("participation", q)
+        q = q[0] if len(q) == 1 else q
+    return Experiment(
+        problem=options.problem,
+        clients=options.clients,
+        tau=options.tau,
+        tau_server=options.tau_server,
+        rounds=options.rounds,
+        seeds=options.seeds,
+        seed=options.seed,
+        weights=weights,
+        participation=q,
+        partition=options.partition,
+        cut=options.cut,
+        batch_size=None if batch == "full" else batch,
+        replacement=not options.without_replacement,
+        learning_rate=options.learning_rate,
+        order=options.order,
+        clock=options.clock,
+        aggregation=options.aggregation,
+    )
+
+
+def _floats(option: str, text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(
+            f"{option} must be a number or numbers separated by commas, got '{text}'"
+        ) from None
+
+
+def _compare(
+    item: Theorem,
+    case: str | None,
+    versions: Sequence[str],
+    experiment: Experiment,
+    quiet: bool,
+) -> list[Comparison]:
+    """Compare case by case; versions with one learning rate share their run.
+
+    Returns:
+        One comparison per case and version.
+
+    Raises:
+        ValueError: if a choice is impossible or a run diverges.
+    """
+    from bounds.comparison import against
+    from bounds.experiment import cases_for, resolve
+    from bounds.measurement import Measurement, measure
+    from bounds.report import progress
+    from sfl_train.engine import Diverged
+
+    comparisons = []
+    cases = [case] if case else [*cases_for(item, experiment)]
+    for name in cases:
+        resolve(item, name, experiment)
+    with progress(quiet) as show:
+        for name in cases:
+            runs: list[tuple[Bound, Measurement]] = []
+            for version in versions:
+                bound = item.case(name).bound(version)
+                found = next(
+                    (
+                        old
+                        for tested, old in runs
+                        if tested.step_size == bound.step_size
+                        and tested.metric == bound.metric
+                    ),
+                    None,
+                )
+                if found is None:
+                    try:
+                        found = measure(item, name, bound, experiment, show(item, name))
+                    except Diverged as error:
+                        raise ValueError(f"{item.key} ({name}): {error}") from error
+                runs.append((bound, found))
+                comparisons.append(against(item, name, bound, found))
+    return comparisons
+
+
+OPTIONS = {
+    "case": "--case",
+    "problem": "--problem",
+    "unknown problem": "--problem",
+    "partition": "--partition",
+    "clients": "--clients",
+    "the number of clients": "--clients",
+    "tau-server": "--tau-server",
+    "tau": "--tau",
+    "rounds": "--rounds",
+    "seeds": "--seeds",
+    "seed": "--seed",
+    "weights": "--weights",
+    "participation": "--participation",
+    "batch-size": "--batch-size",
+    "cut": "--cut",
+    "learning rate": "--learning-rate",
+    "a learning rate": "--learning-rate",
+}
+
+
+def _named(message: str) -> str:
+    """Put the option in front of a message that begins with what it sets.
+
+    Returns:
+        The message, with an option where one is known.
+    """
+    for start, option in OPTIONS.items():
+        if message.startswith(start):
+            return f"{option}: {message}"
+    return message
+
+
+if __name__ == "__main__":
+    sys.exit(main())

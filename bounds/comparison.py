@@ -1,0 +1,200 @@
+"""A measured curve beside a bound: evaluated, judged, ready for JSON and pictures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bounds.experiment import Experiment
+from bounds.measurement import Measurement, Progress, measure
+from bounds.verdict import Band, Rate, Verdict, judge, rate
+from sfl_theory import Bound, Constants, Theorem, symbols, theorem
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One bound beside one measured curve.
+
+    Attributes:
+        theorem: where the bound stands.
+        case: name of the case.
+        bound: the bound.
+        measurement: what was trained and measured.
+        band: of the metric over seeds.
+        values: the bound at the band's rounds, shape (m,).
+        terms: its terms, name -> shape (m,).
+        along: the bound with the constants met along the runs, shape (m,); the same
+            as ``values`` where no analytic constants are known.
+        verdict: on ``values``.
+        rate: measured slope.
+    """
+
+    theorem: Theorem
+    case: str
+    bound: Bound
+    measurement: Measurement
+    band: Band
+    values: NDArray[np.float64]
+    terms: dict[str, NDArray[np.float64]]
+    along: NDArray[np.float64]
+    verdict: Verdict
+    rate: Rate
+
+    @property
+    def tightness_along(self) -> float | None:
+        """Bound over measured mean at the last round, constants met along the runs."""
+        last = self.band.mean[-1]
+        return float(self.along[-1] / last) if last > 0 else None
+
+    @property
+    def predicted_rate(self) -> float | None:
+        """Exponent of T in the bound (constant rate in sums); None without T."""
+        if symbols.T not in self.bound.expr.free_symbols:
+            return None
+        return float(self.bound.exponent())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the comparison under the JSON keys that other programs rely on."""
+        found = self.measurement
+        return {
+            "theorem": self.theorem.key,
+            "paper": self.theorem.paper,
+            "case": self.case,
+            "version": self.bound.version,
+            "problem": found.setting.problem.name,
+            "constants": found.constants.as_dict(),
+            "rounds": self.band.rounds.tolist(),
+            "measured": {
+                "mean": _numbers(self.band.mean),
+                "ci_low": _numbers(self.band.low),
+                "ci_high": _numbers(self.band.high),
+                "seeds": self.band.seeds,
+                "level": self.band.level,
+                "band": "Student t, simultaneous over the rounds (Bonferroni)",
+            },
+            "bound": _numbers(self.values),
+            "verdict": self.verdict.word,
+            "first_violation": self.verdict.first_violation,
+            "tightness": self.verdict.tightness,
+            "rate": {
+                "measured": self.rate.measured,
+                "ci": [self.rate.low, self.rate.high],
+                "predicted": self.predicted_rate,
+                "from_round": self.rate.first,
+            },
+            "metric": self.bound.metric.key,
+            "source": str(self.bound.source),
+            "terms": {name: _numbers(term) for name, term in self.terms.items()},
+            "bound_along_trajectory": _numbers(self.along),
+            "tightness_along_trajectory": self.tightness_along,
+            "constants_along_trajectory": found.along.as_dict(),
+            "findings": {f.relation: f.words for f in self.bound.findings},
+            "departures": list(found.departures),
+            "remarks": list(found.remarks),
+            "config": found.setting.record(found.schedule),
+            "cuts": self._cuts(),
+        }
+
+    def _cuts(self) -> dict[str, Any]:
+        """Return the client side's share of variance and divergence at named cuts."""
+        met, problem = self.measurement.trajectory, self.measurement.setting.problem
+        return {
+            label: {
+                "coordinates": cut,
+                "client_variance": float(met.client_sigma2_mean[cut]),
+                "client_divergence": float(met.client_eps2_mean[cut]),
+                "variance": float(met.client_sigma2_mean[-1]),
+                "divergence": float(met.client_eps2_mean[-1]),
+            }
+            for label, cut in problem.cuts.items()
+        }
+
+
+def compare(
+    identifier: str | Theorem,
+    case: str | None = None,
+    version: str = "printed",
+    experiment: Experiment | None = None,
+    bound: Bound | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Train, measure, evaluate and judge one case of a theorem.
+
+    Args:
+        identifier: a theorem or its name.
+        case: name of the case; may be omitted where there is one.
+        version: "printed" or "repaired".
+        experiment: the choices; None: the defaults.
+        bound: a bound of your own in place of the theorem's.
+        progress: called with (what, done, total).
+
+    Returns:
+        The comparison.
+    """
+    item = theorem(identifier) if isinstance(identifier, str) else identifier
+    chosen = item.case(case)
+    tested = bound or chosen.bound(version)
+    found = measure(item, chosen.name, tested, experiment or Experiment(), progress)
+    return against(item, chosen.name, tested, found)
+
+
+def against(item: Theorem, case: str, bound: Bound, found: Measurement) -> Comparison:
+    """Put a bound beside a measurement that is already there.
+
+    Args:
+        item: the theorem.
+        case: name of the case.
+        bound: whose metric was measured.
+        found: the measurement.
+
+    Returns:
+        The comparison.
+    """
+    deterministic = found.setting.deterministic
+    band = Band.of(found.rounds, found.curve, deterministic)
+    terms = _terms(bound, found.constants, found)
+    values = np.sum(list(terms.values()), axis=0)
+    along = np.sum(list(_terms(bound, found.along, found).values()), axis=0)
+    return Comparison(
+        item,
+        case,
+        bound,
+        found,
+        band,
+        values,
+        terms,
+        along,
+        judge(band, values),
+        rate(found.rounds, found.curve, deterministic),
+    )
+
+
+def _terms(
+    bound: Bound, constants: Constants, found: Measurement
+) -> dict[str, NDArray[np.float64]]:
+    """Evaluate the terms; measured distances enter round by round (Prop. 3.5).
+
+    Returns:
+        Term name -> values at the measurement's rounds.
+    """
+    if "distance2_client" not in bound.needs or found.distances is None:
+        return bound.terms(constants, found.rounds, found.schedule)
+    rows = [
+        bound.terms(
+            constants.with_values(distance2_client=client, distance2_server=server),
+            [T],
+        )
+        for T, client, server in zip(
+            found.rounds.tolist(), *map(np.ndarray.tolist, found.distances), strict=True
+        )
+    ]
+    return {name: np.concatenate([row[name] for row in rows]) for name in bound.parts}
+
+
+def _numbers(values: NDArray[np.float64]) -> list[float | None]:
+    """Return JSON numbers; what JSON cannot write is null."""
+    return [float(v) if math.isfinite(v) else None for v in values]

@@ -1,0 +1,167 @@
+"""Writing what was found: whole files or nothing, and refused before the work."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bounds.comparison import Comparison
+from bounds.plot import picture
+
+PACKAGES = ("torch", "numpy", "scipy", "sympy", "matplotlib", "scikit-learn")
+
+
+def check_writable(option: str, path: Path, folder: bool) -> None:
+    """Refuse a target that cannot be written, before any work is done.
+
+    Args:
+        option: name of the option, for the message.
+        path: the folder or file to come.
+        folder: whether it is to be a folder.
+
+    Raises:
+        ValueError: if it cannot be written; the message names the option.
+    """
+    if folder and path.exists() and not path.is_dir():
+        raise ValueError(f"{option}: {path} is a file, a folder is needed")
+    if not folder and path.is_dir():
+        raise ValueError(f"{option}: {path} is a folder, a file is needed")
+    place = path if folder else path.parent
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        raise ValueError(f"{option}: {place} is not a folder")
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"{option}: cannot write to {place}: {error.strerror}"
+        ) from error
+
+
+def write_json(path: Path, comparisons: Sequence[Comparison]) -> None:
+    """Write one JSON array with one object per compared bound.
+
+    Args:
+        path: the file; replaced as a whole.
+        comparisons: in the order of the array.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _replace(path, _json([item.as_dict() for item in comparisons]).encode())
+
+
+def write_folder(folder: Path, comparisons: Sequence[Comparison]) -> Path:
+    """Write picture, JSON and one run record per case.
+
+    The folder gets ``compare.png``, ``compare.pdf``, ``compare.json`` and for each case
+    a run record: ``config.json`` (resolved, with its hash), ``environment.json``,
+    ``partition.json``, ``constants.json``, ``metrics.jsonl`` (one object per shown
+    round), and ``done``, written last.
+
+    Args:
+        folder: made if absent; files in it are replaced as wholes.
+        comparisons: what to write.
+
+    Returns:
+        Path of the picture.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        drawn = picture(comparisons)
+        drawn.savefig(staging / "compare.png", dpi=150, bbox_inches="tight")
+        drawn.savefig(staging / "compare.pdf", bbox_inches="tight")
+        write_json(staging / "compare.json", comparisons)
+        for item in {item.case: item for item in comparisons}.values():
+            _write_run(staging / item.case, item)
+        _move_into(staging, folder)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return folder / "compare.png"
+
+
+def environment() -> dict[str, Any]:
+    """Return versions of Python, platform and packages."""
+    versions = {}
+    for name in (*PACKAGES, "sfl-verify"):
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "not installed"
+    return {
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "cpus": os.cpu_count(),
+        "packages": versions,
+    }
+
+
+def _write_run(folder: Path, item: Comparison) -> None:
+    folder.mkdir()
+    found = item.measurement
+    config = found.setting.record(found.schedule)
+    digest = hashlib.sha256(_json(config).encode()).hexdigest()
+    files: Mapping[str, Any] = {
+        "config.json": {**config, "hash": digest},
+        "environment.json": environment(),
+        "partition.json": [
+            np.array(part).tolist() for part in found.setting.instance.parts or ()
+        ],
+        "constants.json": {
+            "bound": found.constants.as_dict(),
+            "along_trajectory": found.along.as_dict(),
+        },
+    }
+    for name, content in files.items():
+        (folder / name).write_text(_json(content), encoding="utf-8")
+    lines = [
+        json.dumps({
+            "round": int(T),
+            "metric": item.bound.metric.key,
+            "mean": float(np.mean(curve)),
+            "per_seed": curve.tolist(),
+        })
+        for T, curve in zip(found.rounds, found.curve, strict=True)
+    ]
+    (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "done").write_text("", encoding="utf-8")
+
+
+def _move_into(staging: Path, folder: Path) -> None:
+    """Move every file of the staging folder to its place, ``done`` files last."""
+    files = sorted(
+        (path for path in staging.rglob("*") if path.is_file()),
+        key=lambda path: (path.name == "done", str(path)),
+    )
+    for path in files:
+        target = folder / path.relative_to(staging)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(path, target)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, indent=1, allow_nan=False) + "\n"

@@ -1,0 +1,277 @@
+r"""A bound: named terms that add up, what they bound, and under which step sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import ArrayLike, NDArray
+
+from sfl_theory import numeric, symbols
+from sfl_theory.constants import Constants
+from sfl_theory.schedules import Schedule
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What stands on the left of the inequality.
+
+    Attributes:
+        key: name for programs.
+        latex: the formula.
+        words: the formula in plain characters.
+        first_round: smallest T for which it is defined.
+        axis: the formula in one line, for the axis of a picture; empty: ``latex``.
+    """
+
+    key: str
+    latex: str
+    words: str
+    first_round: int = 0
+    axis: str = ""
+
+
+OBJECTIVE_GAP = Metric("objective_gap", r"\mathbb{E} f(x^T) - f^*", "E f(x^T) - f*")
+WEIGHTED_GRADIENT = Metric(
+    "weighted_gradient",
+    r"\frac{1}{T} \sum_{t=0}^{T-1} \eta^t\, \mathbb{E}\|\nabla f(x^t)\|^2",
+    "(1/T) sum_{t<T} eta^t E||grad f(x^t)||^2",
+    first_round=1,
+    axis=r"T^{-1}\,\Sigma_{t<T}\;\eta^t\,\mathbb{E}\|\nabla f(x^t)\|^2",
+)
+CLIENT_DISTANCE = Metric(
+    "client_distance", r"\mathbb{E}\|x_c^T - x_c^*\|^2", "E||x_c^T - x_c*||^2"
+)
+SERVER_DISTANCE = Metric(
+    "server_distance", r"\mathbb{E}\|x_s^T - x_s^*\|^2", "E||x_s^T - x_s*||^2"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a statement stands.
+
+    Attributes:
+        paper: key of the paper.
+        statement: its number there.
+        equation: equation number(s).
+    """
+
+    paper: str
+    statement: str
+    equation: str
+
+    def __str__(self) -> str:
+        return f"{self.paper}, {self.statement}, {self.equation}"
+
+
+@dataclass(frozen=True)
+class StepSize:
+    r"""The learning-rate rule of a theorem, as printed.
+
+    Attributes:
+        client: $\eta^t$ on the client side (for "<=": the largest one admitted).
+        server: the same on the server side.
+        relation: "=" or "<=".
+        definitions: symbols used in it and what they stand for.
+        per_step: t counts local steps, not rounds.
+    """
+
+    client: Any
+    server: Any
+    relation: str
+    definitions: Mapping[Any, Any] = field(default_factory=dict)
+    per_step: bool = False
+
+    @property
+    def same(self) -> bool:
+        """Whether both sides have one learning rate."""
+        return bool(self.client == self.server)
+
+    def latex(self) -> str:
+        """Return the rule as LaTeX."""
+        sign = "=" if self.relation == "=" else r"\leq"
+        if self.same:
+            return rf"\eta^t {sign} {symbols.latex(self.client)}"
+        client, server = symbols.latex(self.client), symbols.latex(self.server)
+        return (
+            rf"\eta^t {sign} {client}\ \text{{(client side)}},\quad "
+            rf"\eta^t {sign} {server}\ \text{{(server side)}}"
+        )
+
+    def schedule(self, constants: Constants) -> Schedule:
+        """Return the learning rate: the printed one, or the largest admitted one.
+
+        Args:
+            constants: must hold what the rule uses.
+
+        Returns:
+            A schedule of rounds (of local steps if ``per_step``).
+
+        Raises:
+            ValueError: if a constant is missing; it is named.
+        """
+        sides = [
+            numeric.compiled(rule, (symbols.t,), self.definitions, constants)
+            for rule in (self.client, self.server)
+        ]
+        words = str(self.client) if self.same else f"{self.client} | {self.server}"
+        value = None
+        if self.same and symbols.t not in self.client.free_symbols:
+            value = float(sides[0](np.zeros(1))[0])
+        return Schedule(
+            sides[0],
+            sides[1],
+            words,
+            self.per_step,
+            value,
+        )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A relation that every correct bound has and this printed one has not.
+
+    The test suite recomputes the relation and fails if the finding is wrong or
+    missing, so the list is neither too short nor too long.
+
+    Attributes:
+        relation: "loss_scale", "parameter_scale", "full_participation", ...
+        words: what fails, in a sentence.
+    """
+
+    relation: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Bound:
+    r"""An upper bound as a sum of named terms.
+
+    Attributes:
+        parts: name of the term -> formula; the terms add up to the bound.
+        metric: what is bounded.
+        step_size: the learning-rate rule under which it is claimed, or None.
+        conditions: the hypotheses, in words.
+        source: where it stands.
+        definitions: symbols used in the formulas and what they stand for.
+        version: "printed" or "repaired" (or a name of the user's).
+        findings: relations that it fails.
+        notes: how unclear print is read.
+    """
+
+    parts: Mapping[str, Any]
+    metric: Metric
+    step_size: StepSize | None
+    conditions: tuple[str, ...]
+    source: Source
+    definitions: Mapping[Any, Any] = field(default_factory=dict)
+    version: str = "printed"
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("parts", "definitions"):
+            frozen = MappingProxyType(dict(getattr(self, name)))
+            object.__setattr__(self, name, frozen)
+
+    @property
+    def expr(self) -> Any:
+        """The bound as one sympy expression."""
+        return sp.Add(*self.parts.values())
+
+    def latex(self) -> str:
+        """Return metric, sign and terms as LaTeX, in the order of the paper."""
+        right = " + ".join(symbols.latex(part) for part in self.parts.values())
+        return rf"{self.metric.latex} \leq {right}"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of the constants that an evaluation uses (the schedule's aside)."""
+        return numeric.needed([*self.parts.values()], self.definitions)
+
+    @property
+    def sums_learning_rates(self) -> bool:
+        r"""Whether the bound contains a sum over $\eta^t$."""
+        return any(part.has(symbols.eta) for part in self.parts.values())
+
+    def terms(
+        self,
+        constants: Constants,
+        rounds: ArrayLike,
+        schedule: Schedule | None = None,
+    ) -> dict[str, NDArray[np.float64]]:
+        r"""Return the value of every term at every round.
+
+        Args:
+            constants: must hold ``needs``.
+            rounds: integers T, at least ``metric.first_round``, shape (m,).
+            schedule: $\eta^t$ where the bound sums over it; None: the theorem's own.
+
+        Returns:
+            Term name -> float64 array of shape (m,); the arrays add up to
+            ``evaluate`` (bit for bit, added in this order).
+
+        Raises:
+            ValueError: if a constant is missing (it is named) or a round is not an
+                admissible integer.
+        """
+        wanted = self._rounds(rounds)
+        if schedule is None and self.sums_learning_rates:
+            if self.step_size is None:
+                raise ValueError(f"{self.source}: a learning-rate schedule is needed")
+            schedule = self.step_size.schedule(constants)
+        return {
+            name: numeric.evaluate(part, self.definitions, constants, wanted, schedule)
+            for name, part in self.parts.items()
+        }
+
+    def evaluate(
+        self,
+        constants: Constants,
+        rounds: ArrayLike,
+        schedule: Schedule | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the bound at every round, shape (m,).
+
+        Args:
+            constants: must hold ``needs``.
+            rounds: integers T, at least ``metric.first_round``, shape (m,).
+            schedule: learning rates where the bound sums over them; None: the
+                theorem's own.
+
+        Returns:
+            float64 array of shape (m,).
+        """
+        values = iter(self.terms(constants, rounds, schedule).values())
+        total = next(values).copy()
+        for value in values:
+            total += value
+        return total
+
+    def exponent(self) -> Any:
+        r"""Return $p$ such that the bound is of order $T^p$ (constant rate in sums).
+
+        It is the largest over the terms of $\lim_{T\to\infty}
+        \frac{T}{h}\frac{dh}{dT}$, computed symbolically.
+        """
+        return max(
+            numeric.growth(part, self.definitions) for part in self.parts.values()
+        )
+
+    def _rounds(self, rounds: ArrayLike) -> NDArray[np.int64]:
+        given = np.atleast_1d(np.asarray(rounds))
+        if given.size == 0 or given.ndim != 1:
+            raise ValueError("rounds must be a non-empty list of integers")
+        if not np.issubdtype(given.dtype, np.integer):
+            given = given.astype(np.float64)
+            if not np.all(np.isfinite(given)) or np.any(given != np.floor(given)):
+                raise ValueError("rounds must be integers")
+        first = self.metric.first_round
+        if np.any(given < first):
+            raise ValueError(f"rounds must be at least {first}, got {given.min()}")
+        return given.astype(np.int64)

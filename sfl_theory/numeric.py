@@ -1,0 +1,196 @@
+r"""From a formula to numbers: sums over clients and rounds, then the rest in one go.
+
+A formula is evaluated in two steps. Every $\sum_n$ becomes a number from the per-client
+arrays and every $\sum_t$ an array over rounds from the schedule; what remains is a
+formula in scalars and T, which numpy evaluates vectorised over the rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from sfl_theory import symbols
+from sfl_theory.constants import Constants
+from sfl_theory.schedules import Schedule
+
+_ROWS = {row.symbol: row for row in symbols.NOTATION}
+_RATE = sp.Dummy("rate", positive=True)
+
+
+def needed(formulas: Iterable[Any], definitions: Mapping[Any, Any]) -> tuple[str, ...]:
+    """Return the names of the constants that the formulas use, in table order."""
+    found: set[Any] = set()
+    for formula in formulas:
+        full = _expanded(formula, definitions)
+        found |= full.free_symbols | full.atoms(sp.IndexedBase)
+        if symbols.N in full.free_symbols or full.has(sp.IndexedBase):
+            found.add(symbols.a)
+    return tuple(row.name for row in symbols.NOTATION if row.symbol in found)
+
+
+def evaluate(
+    formula: Any,
+    definitions: Mapping[Any, Any],
+    constants: Constants,
+    rounds: NDArray[np.int64],
+    schedule: Schedule | None,
+) -> NDArray[np.float64]:
+    """Return the formula at every round, shape (m,).
+
+    Raises:
+        ValueError: if a constant or the schedule is missing.
+    """
+    plan = _plan(_expanded(formula, definitions))
+    arguments = [_argument(symbol, constants, rounds) for symbol in plan.scalars]
+    arguments += [_client_sum(*item, constants) for item in plan.client_sums]
+    for summand in plan.round_sums:
+        if schedule is None:
+            raise ValueError("this formula sums over learning rates: give a schedule")
+        arguments.append(schedule.accumulate(summand, rounds))
+    value = plan.function(*arguments)
+    return np.array(np.broadcast_to(value, rounds.shape), dtype=np.float64)
+
+
+def compiled(
+    formula: Any,
+    variables: tuple[Any, ...],
+    definitions: Mapping[Any, Any],
+    constants: Constants,
+) -> Callable[..., Any]:
+    """Return the formula as a vectorised function of ``variables`` alone."""
+    plan = _plan(_expanded(formula, definitions))
+    fixed = {
+        symbol: _argument(symbol, constants, None)
+        for symbol in plan.scalars
+        if symbol not in variables
+    }
+    sums = [_client_sum(*item, constants) for item in plan.client_sums]
+
+    def function(*values: Any) -> Any:
+        given = dict(zip(variables, values, strict=True))
+        scalars = [given.get(s, fixed.get(s)) for s in plan.scalars]
+        result = plan.function(*scalars, *sums)
+        return np.broadcast_to(np.asarray(result, np.float64), np.shape(values[0]))
+
+    return function
+
+
+def growth(formula: Any, definitions: Mapping[Any, Any]) -> Any:
+    r"""Return p with formula $=\Theta(T^p)$, the learning rate being constant."""
+    flat = _expanded(formula, definitions).replace(
+        lambda node: isinstance(node, sp.Sum) and node.limits[0][0] == symbols.t,
+        lambda node: symbols.T * node.function,
+    )
+    flat = flat.replace(
+        lambda node: isinstance(node, symbols.eta | sp.Sum),
+        lambda node: sp.Dummy(positive=True),
+    )
+    T = symbols.T
+    return sp.limit(sp.simplify(T * sp.diff(flat, T) / flat), T, sp.oo)
+
+
+class _Plan:
+    """A formula taken apart: scalars, sums, and the function that joins them."""
+
+    def __init__(self, formula: Any) -> None:
+        self.client_sums: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+        self.round_sums: list[Callable[..., Any]] = []
+        replacements: dict[Any, Any] = {}
+        client_dummies, round_dummies = [], []
+        for node in sorted(formula.atoms(sp.Sum), key=sp.default_sort_key):
+            dummy = sp.Dummy(positive=True)
+            replacements[node] = dummy
+            if node.limits[0][0] == symbols.n:
+                self.client_sums.append(_in_constants(node.function))
+                client_dummies.append(dummy)
+            else:
+                summand = node.function.replace(
+                    lambda part: isinstance(part, symbols.eta), lambda part: _RATE
+                )
+                self.round_sums.append(sp.lambdify([_RATE], summand, "numpy"))
+                round_dummies.append(dummy)
+        flat = formula.xreplace(replacements)
+        self.function, self.scalars = _in_constants(
+            flat, (*client_dummies, *round_dummies)
+        )
+
+
+@lru_cache(maxsize=512)
+def _plan(formula: Any) -> _Plan:
+    return _Plan(formula)
+
+
+def _in_constants(
+    formula: Any, last: tuple[Any, ...] = ()
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    r"""Return the formula as a function of the *constants*, and its symbols in order.
+
+    $\sigma_n$ enters as the square root of the constant ``sigma2``, which sympy cancels
+    against the square in the formula, so no rounding separates the two; the same for
+    G, epsilon and R.
+    """
+    bases = sorted(formula.atoms(sp.IndexedBase), key=str)
+    names = {base.label for base in bases}
+    ignored = {*last, *names, symbols.n}
+    scalars = sorted(formula.free_symbols - ignored - set(bases), key=str)
+    scalars = [s for s in scalars if not isinstance(s, sp.Indexed)]
+    replacements: dict[Any, Any] = {}
+    arguments: list[Any] = []
+    for symbol in (*bases, *scalars):
+        row = _ROWS.get(symbol)
+        constant = sp.Dummy(str(symbol), positive=True)
+        arguments.append(constant)
+        left = symbol[symbols.n] if isinstance(symbol, sp.IndexedBase) else symbol
+        replacements[left] = constant ** sp.Rational(1, row.power if row else 1)
+    function: Callable[..., Any] = sp.lambdify(
+        [*arguments, *last], formula.xreplace(replacements), "numpy"
+    )
+    return function, (*bases, *scalars)
+
+
+def _client_sum(
+    summand: Callable[..., Any], summed: tuple[Any, ...], constants: Constants
+) -> float:
+    weights = constants.per_client("weights")
+    values = [_argument(symbol, constants, None) for symbol in summed]
+    return float(np.sum(np.broadcast_to(summand(*values), weights.shape)))
+
+
+def _argument(symbol: Any, constants: Constants, rounds: Any) -> Any:
+    """Return what a symbol of a taken-apart formula stands for.
+
+    Raises:
+        ValueError: if the constant is not given.
+    """
+    if symbol == symbols.T:
+        return rounds.astype(np.float64)
+    if symbol == symbols.N:
+        return float(constants.per_client("weights").size)
+    row = _ROWS[symbol]
+    if isinstance(symbol, sp.IndexedBase):
+        return constants.per_client(row.name)
+    value = getattr(constants, row.name)
+    if value is None:
+        raise ValueError(f"the constant '{row.name}' is needed and not given")
+    if not isinstance(value, int | float):
+        raise ValueError(f"the constant '{row.name}' must be one number here")
+    if row.name == "mu" and value == 0:
+        raise ValueError("the constant 'mu' must be positive for this bound, got 0")
+    return float(value)
+
+
+@lru_cache(maxsize=512)
+def _substituted(formula: Any, definitions: tuple[tuple[Any, Any], ...]) -> Any:
+    for symbol, meaning in definitions:
+        formula = formula.xreplace({symbol: meaning})
+    return formula
+
+
+def _expanded(formula: Any, definitions: Mapping[Any, Any]) -> Any:
+    return _substituted(formula, tuple(definitions.items()))

@@ -1,0 +1,296 @@
+r"""Tables 1-4 of ``han2024``, App. H: rates beside other methods, and overheads.
+
+Tables 1-3 omit absolute constants and logarithms, so an entry is a rate, not a bound:
+compare growth, not numbers. They take $a_n=1/N$, $\sigma_n=\sigma$ and
+$Q=\sum_n1/q_n$. Table 4 counts bytes and seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import ArrayLike, NDArray
+
+from sfl_theory import numeric
+from sfl_theory.bound import Finding
+from sfl_theory.constants import Constants
+from sfl_theory.symbols import (
+    F_err,
+    G,
+    Gamma,
+    I_err,
+    N,
+    S,
+    T,
+    epsilon,
+    epsilon_star,
+    mu,
+    n,
+    over_clients,
+    q,
+    sigma,
+    sigma_star,
+    tau,
+)
+
+SIGMA2 = over_clients(sigma[n] ** 2) / N
+Q = over_clients(1 / q[n])
+
+
+@dataclass(frozen=True)
+class Rate:
+    r"""One row of a rate table.
+
+    Attributes:
+        table: 1, 2 or 3.
+        method: as printed, with the reference number of ``han2024``.
+        case: "strongly_convex", "general_convex" or "non_convex".
+        participation: "full" or "partial".
+        expr: the rate; $\sigma^2$ is written as the mean of $\sigma_n^2$.
+        findings: relations of a bound that the row does not have.
+    """
+
+    table: int
+    method: str
+    case: str
+    participation: str
+    expr: Any
+    findings: tuple[Finding, ...] = ()
+
+    def evaluate(self, constants: Constants, rounds: ArrayLike) -> NDArray[Any]:
+        """Return the rate (constants dropped, as printed) at every round.
+
+        Args:
+            constants: what the row uses.
+            rounds: positive integers T, shape (m,).
+
+        Returns:
+            float64 array of shape (m,).
+        """
+        wanted = np.atleast_1d(np.asarray(rounds, dtype=np.int64))
+        return numeric.evaluate(self.expr, {}, constants, wanted, None)
+
+
+def _no_parameter_scale(reason: str) -> Finding:
+    return Finding("parameter_scale", f"not homogeneous in the parameters: {reason}")
+
+
+def _no_loss_scale(reason: str) -> Finding:
+    return Finding("loss_scale", f"not homogeneous in the loss: {reason}")
+
+
+DROPPED_I = _no_parameter_scale("I_err is dropped from the square and cube roots")
+CUBE_LOSS = _no_loss_scale("the cube root lacks the factor S of (12)")
+DROPPED_ETA = _no_loss_scale("the learning rate of (13) is dropped")
+DROPPED_ETA_X = _no_parameter_scale("the learning rate of (13) is dropped")
+
+half, third = sp.Rational(1, 2), sp.Rational(1, 3)
+
+
+def _strongly_convex(clients: Any, participation: Any) -> Any:
+    noise = clients * (SIGMA2 + G**2 * participation)
+    return S / (mu * (S + mu * T)) * (noise + mu * S * I_err)
+
+
+def _general_convex(clients: Any, participation: Any) -> Any:
+    return (
+        (clients * (SIGMA2 + G**2 * participation) / T) ** half
+        + (clients * (SIGMA2 + G**2) / T) ** third
+        + S * I_err / T
+    )
+
+
+def _non_convex(clients: Any, participation: Any) -> Any:
+    return clients * S * (SIGMA2 + epsilon**2) * participation / T + F_err / T
+
+
+def _sfl_rows(table: int, case: str, participation: str) -> tuple[Rate, ...]:
+    rate, findings = {
+        "strongly_convex": (_strongly_convex, ()),
+        "general_convex": (_general_convex, (DROPPED_I, CUBE_LOSS)),
+        "non_convex": (_non_convex, (DROPPED_ETA, DROPPED_ETA_X)),
+    }[case]
+    factor = sp.Integer(1)
+    if participation == "partial":
+        factor = Q if case == "non_convex" else 1 + Q
+    return tuple(
+        Rate(table, method, case, participation, rate(power, factor), findings)
+        for method, power in (("SFL-V1", N), ("SFL-V2", N**2))
+    )
+
+
+TABLE_1 = tuple(
+    row
+    for participation in ("full", "partial")
+    for case in ("strongly_convex", "general_convex", "non_convex")
+    for row in _sfl_rows(1, case, participation)
+)
+
+EXPONENTIAL = sp.exp(-mu * T / S)
+TABLE_2 = (
+    Rate(
+        2,
+        "Mini-Batch SGD [33]",
+        "strongly_convex",
+        "full",
+        sigma_star**2 / (mu * N * tau * T) + S * F_err / mu * EXPONENTIAL,
+    ),
+    Rate(
+        2,
+        "FL [16]",
+        "strongly_convex",
+        "full",
+        S
+        / (mu * tau + T)
+        * ((SIGMA2 + S * Gamma * N + N * tau**2 * G**2) / (mu * N) + S * I_err),
+        (
+            _no_loss_scale(
+                "the printed fraction S/(mu tau + T) adds mu tau to T; "
+                "(S/mu)/(tau + T) would be homogeneous"
+            ),
+            _no_parameter_scale("the same fraction S/(mu tau + T)"),
+        ),
+    ),
+    Rate(
+        2,
+        "FL [10]",
+        "strongly_convex",
+        "full",
+        SIGMA2 / (mu * N * tau * T)
+        + S * SIGMA2 / (mu**2 * tau * T**2)
+        + S * epsilon**2 / (mu**2 * T**2)
+        + mu * I_err * EXPONENTIAL,
+    ),
+    Rate(
+        2,
+        "SL [17]",
+        "strongly_convex",
+        "full",
+        SIGMA2 / (mu * N * tau * T)
+        + S * SIGMA2 / (mu**2 * N * tau * T**2)
+        + S * epsilon_star**2 / (mu**2 * N * T**2)
+        + mu * I_err * EXPONENTIAL,
+    ),
+    *_sfl_rows(2, "strongly_convex", "full"),
+)
+
+TABLE_3 = (
+    Rate(
+        3,
+        "Distributed SGD [12]",
+        "strongly_convex",
+        "full",
+        SIGMA2 / (mu * N * T) + S * I_err * EXPONENTIAL,
+    ),
+    *_sfl_rows(3, "strongly_convex", "full"),
+    Rate(
+        3,
+        "Distributed SGD [12]",
+        "general_convex",
+        "full",
+        (SIGMA2 / (N * T**2) + S / T) * I_err,
+        (_no_loss_scale("sigma^2 I_err is the square of a loss"),),
+    ),
+    *_sfl_rows(3, "general_convex", "full"),
+    Rate(
+        3,
+        "Distributed SGD [12]",
+        "non_convex",
+        "full",
+        (SIGMA2 / (N * T**2) + 1 / T) * S * F_err,
+        (
+            _no_loss_scale("sigma^2 S F_err and S F_err are of different kinds"),
+            _no_parameter_scale("sigma^2 S F_err and S F_err are of different kinds"),
+        ),
+    ),
+    *_sfl_rows(3, "non_convex", "full"),
+)
+
+
+def rate_table(number: int) -> tuple[Rate, ...]:
+    """Return the rows of Table 1, 2 or 3 of ``han2024``.
+
+    Args:
+        number: 1, 2 or 3.
+
+    Returns:
+        The rows in the order of the paper.
+
+    Raises:
+        ValueError: for another number.
+    """
+    tables = {1: TABLE_1, 2: TABLE_2, 3: TABLE_3}
+    if number not in tables:
+        raise ValueError(f"rate tables are 1, 2 and 3, got {number}")
+    return tables[number]
+
+
+K, D, v, W, r, rate, T_fb, T_fedavg = sp.symbols(
+    "K D v |W| r R T_fb T_fedavg", positive=True
+)
+
+
+@dataclass(frozen=True)
+class Overhead:
+    r"""One row of Table 4: communication (same unit as v and |W|) and time.
+
+    K clients, D samples in all, v size of the smashed layer per sample, |W| model
+    size, r the client's share of it, R the rate of communication, $T_{fb}$ time of a
+    forward and backward pass over the data, $T_{fedavg}$ time of an aggregation.
+
+    Attributes:
+        method: "FL", "SL", "SFL-V1" or "SFL-V2".
+        per_client: communication of a client in a round.
+        total: communication of all clients in a round.
+        time: time of a round.
+    """
+
+    method: str
+    per_client: Any
+    total: Any
+    time: Any
+
+    def evaluate(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return the three entries as numbers.
+
+        Args:
+            values: "K", "D", "v", "W", "r", "R", "T_fb", "T_fedavg".
+
+        Returns:
+            "per_client", "total" and "time".
+
+        Raises:
+            ValueError: if a value is missing; it is named.
+        """
+        names = {
+            K: "K", D: "D", v: "v", W: "W", r: "r", rate: "R", T_fb: "T_fb",
+            T_fedavg: "T_fedavg",
+        }  # fmt: skip
+        result = {}
+        for entry in ("per_client", "total", "time"):
+            expr = getattr(self, entry)
+            for symbol in expr.free_symbols:
+                if names[symbol] not in values:
+                    raise ValueError(f"Table 4 needs the value '{names[symbol]}'")
+            result[entry] = float(
+                expr.subs({s: values[names[s]] for s in expr.free_symbols})
+            )
+        return result
+
+
+_smashed = 2 * D / K * v + 2 * r * W
+_all_smashed = 2 * D * v + 2 * r * K * W
+_parallel = T_fb + 2 * D * v / (rate * K) + 2 * r * W / rate
+
+TABLE_4 = (
+    Overhead("FL", 2 * W, 2 * K * W, T_fb + 2 * W / rate + T_fedavg),
+    Overhead(
+        "SL", _smashed, _all_smashed, T_fb + 2 * D * v / rate + 2 * r * W * K / rate
+    ),
+    Overhead("SFL-V1", _smashed, _all_smashed, _parallel + T_fedavg),
+    Overhead("SFL-V2", _smashed, _all_smashed, _parallel + T_fedavg / 2),
+)

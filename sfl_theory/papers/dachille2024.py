@@ -1,0 +1,77 @@
+r"""``dachille2024``: Proposition 1 as printed, in the symbols of ``han2024``.
+
+Dachille, Huang, Liu. *The Impact of Cut Layer Selection in Split Federated Learning*.
+
+Written here: $\theta$ as $x$, $\alpha_k$ as $a_n$, K clients as N. Clients and servers
+aggregate at the same time, so there is one $\tau$; the bound names no cut.
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from sfl_theory.bound import WEIGHTED_GRADIENT, Bound, Source, StepSize
+from sfl_theory.statement import Case, Theorem
+from sfl_theory.symbols import (
+    F_err,
+    N,
+    S,
+    T,
+    a,
+    epsilon,
+    eta,
+    n,
+    over_clients,
+    over_rounds,
+    sigma,
+    t,
+    tau,
+)
+
+PAPER = "dachille2024"
+
+LARGEST_STEP = sp.Min(
+    1 / (16 * S * tau), 1 / (8 * S * N * tau * over_clients(a[n] ** 2))
+)
+
+PROPOSITION_1 = Theorem(
+    key=f"{PAPER}/prop-1",
+    number="1",
+    title="SFL-V1 at any cut layer",
+    algorithm="sfl-v1",
+    participation="full",
+    cases={
+        "non_convex": Case(
+            f"{PAPER}/prop-1",
+            "non_convex",
+            Bound(
+                parts={
+                    "initial gap": 4 * F_err / (T * tau),
+                    "noise and heterogeneity": (
+                        16
+                        * N
+                        * S
+                        * tau
+                        / T
+                        * over_clients(a[n] ** 2 * (sigma[n] ** 2 + epsilon**2))
+                        * over_rounds(eta(t) ** 2)
+                    ),
+                },
+                metric=WEIGHTED_GRADIENT,
+                step_size=StepSize(LARGEST_STEP, LARGEST_STEP, "<="),
+                conditions=(
+                    "2 smooth",
+                    "3 unbiased, bounded variance",
+                    "4 bounded heterogeneity",
+                ),
+                source=Source(PAPER, "Proposition 1", "eq. (6)"),
+                notes=(
+                    "Assumption 1 (F_k is non-convex) is no hypothesis of the proof",
+                    "tau = ceil(E D_k / B_k) depends on the client; read as one tau",
+                ),
+            ),
+        )
+    },
+)
+
+THEOREMS = (PROPOSITION_1,)

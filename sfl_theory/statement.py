@@ -1,0 +1,104 @@
+"""Theorems and their cases: what a paper states, under one identifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from sfl_theory.bound import Bound
+
+CASES = ("strongly_convex", "general_convex", "non_convex")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of a theorem with its bound as printed and, later, as repaired.
+
+    Attributes:
+        theorem: identifier of the theorem it belongs to.
+        name: one of ``CASES``.
+        printed: the bound with the paper's own constants, misprints and all.
+        repaired: the nearest bound that is proved, or None while there is none.
+    """
+
+    theorem: str
+    name: str
+    printed: Bound
+    repaired: Bound | None = None
+
+    def bound(self, version: str = "printed") -> Bound:
+        """Return the bound in one of its versions.
+
+        Args:
+            version: "printed" or "repaired".
+
+        Returns:
+            The bound.
+
+        Raises:
+            ValueError: for another version, or while no repaired bound is known.
+        """
+        if version == "printed":
+            return self.printed
+        if version != "repaired":
+            raise ValueError(f"version must be printed or repaired, got '{version}'")
+        if self.repaired is None:
+            raise ValueError(
+                f"{self.theorem} ({self.name}) has no repaired bound yet: repaired "
+                "bounds come with the audit of its proof; use the printed one"
+            )
+        return self.repaired
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A numbered statement of a paper.
+
+    Attributes:
+        key: identifier, for instance "han2024/thm-3.7".
+        number: its number in the paper.
+        title: what it is about.
+        algorithm: "fedavg", "sfl-v1", "sfl-v2", "minibatch-sfl", or "any".
+        participation: "full" or "partial".
+        cases: case name -> case.
+        assumptions: case name -> numbers of the paper's assumptions.
+    """
+
+    key: str
+    number: str
+    title: str
+    algorithm: str
+    participation: str
+    cases: Mapping[str, Case]
+    assumptions: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cases", MappingProxyType(dict(self.cases)))
+
+    @property
+    def paper(self) -> str:
+        """Key of the paper."""
+        return self.key.split("/")[0]
+
+    def case(self, name: str | None = None) -> Case:
+        """Return one case.
+
+        Args:
+            name: its name; may be omitted where the theorem has one case only.
+
+        Returns:
+            The case.
+
+        Raises:
+            ValueError: if there is no such case or the name is needed and missing;
+                the message lists the valid names.
+        """
+        valid = ", ".join(self.cases)
+        if name is None:
+            if len(self.cases) == 1:
+                return next(iter(self.cases.values()))
+            raise ValueError(f"{self.key} has several cases, name one of: {valid}")
+        if name not in self.cases:
+            raise ValueError(f"{self.key} has no case '{name}'; valid are: {valid}")
+        return self.cases[name]

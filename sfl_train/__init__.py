@@ -1,0 +1,1 @@
+"""Trainer for split federated learning: problems, algorithms, measurement, runs."""

@@ -1,0 +1,5 @@
+"""Data sets: the ones that ship with a dependency."""
+
+from sfl_train.data.bundled import Dataset, load
+
+__all__ = ["Dataset", "load"]

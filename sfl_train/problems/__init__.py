@@ -1,0 +1,1 @@
+"""Client objectives, their draws and their constants."""
