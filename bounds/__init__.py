@@ -1,6 +1,10 @@
-"""Bounds beside measurements: compare, judge, draw."""
+"""Bounds beside measurements: compare, judge, draw.
 
-from bounds.comparison import Comparison, compare
+``bounds.compare`` is the command; ``bounds.comparison.compare`` does the same from
+Python.
+"""
+
+from bounds.comparison import Comparison
 from bounds.experiment import Experiment
 from bounds.measurement import Measurement, measure
 from bounds.verdict import Band, Verdict, judge
@@ -11,7 +15,6 @@ __all__ = [
     "Experiment",
     "Measurement",
     "Verdict",
-    "compare",
     "judge",
     "measure",
 ]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfl_theory import Bound, Theorem, theorem
+from sfl_theory import Bound, Theorem, schedules, theorem
 from sfl_theory.command import CommandError, Parser, run
 
 if TYPE_CHECKING:
     from bounds.comparison import Comparison
     from bounds.experiment import Experiment
+    from sfl_theory.schedules import Schedule
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,7 +53,7 @@ def _parser() -> Parser:
     add("--batch-size", default="32", help="mini-batch size, or full (default 32)")
     add("--without-replacement", action="store_true", help="draw distinct samples")
     add("--cut", help="coordinates of the client block, or a label")
-    add("--learning-rate", type=float, help="constant, in place of the theorem's rule")
+    add("--learning-rate", help="ETA, SCALE/(OFFSET+t) or ETA0,ETA1,...")
     add("--order", default="interleaved", choices=("interleaved", "client-sequential"))
     add("--clock", default="analysis", choices=("analysis", "algorithm"))
     add("--aggregation", default="updates", choices=("updates", "models"))
@@ -131,11 +133,27 @@ def _experiment(options: argparse.Namespace) -> Experiment:
         cut=options.cut,
         batch_size=None if batch == "full" else batch,
         replacement=not options.without_replacement,
-        learning_rate=options.learning_rate,
+        learning_rate=_learning_rate(options.learning_rate),
         order=options.order,
         clock=options.clock,
         aggregation=options.aggregation,
     )
+
+
+def _learning_rate(text: str | None) -> float | Schedule | None:
+    """Read ETA, SCALE/(OFFSET+t), or one rate per round separated by commas.
+
+    Returns:
+        A constant, a schedule, or None where nothing was given.
+    """
+    if text is None:
+        return None
+    inverse = re.fullmatch(r"([^/]+)/\(([^/]+)\+t\)", text.replace(" ", ""))
+    if inverse:
+        scale, offset = _floats("learning rate", ",".join(inverse.groups()))
+        return schedules.inverse_time(scale, offset)
+    rates = _floats("learning rate", text)
+    return rates[0] if len(rates) == 1 else schedules.table(rates)
 
 
 def _floats(option: str, text: str) -> tuple[float, ...]:
@@ -156,18 +174,24 @@ def _compare(
 ) -> list[Comparison]:
     """Compare case by case; versions with one learning rate share their run.
 
+    One thread: the products are small, and the numbers then do not depend on how many
+    cores a machine has.
+
     Returns:
         One comparison per case and version.
 
     Raises:
         ValueError: if a choice is impossible or a run diverges.
     """
+    import torch
+
     from bounds.comparison import against
     from bounds.experiment import cases_for, resolve
     from bounds.measurement import Measurement, measure
     from bounds.report import progress
     from sfl_train.engine import Diverged
 
+    torch.set_num_threads(1)
     comparisons = []
     cases = [case] if case else [*cases_for(item, experiment)]
     for name in cases:
@@ -197,6 +221,8 @@ def _compare(
 
 
 OPTIONS = {
+    "unknown weights": "--weights",
+    "unknown partition": "--partition",
     "case": "--case",
     "problem": "--problem",
     "unknown problem": "--problem",
@@ -214,6 +240,8 @@ OPTIONS = {
     "cut": "--cut",
     "learning rate": "--learning-rate",
     "a learning rate": "--learning-rate",
+    "learning rates": "--learning-rate",
+    "scale and offset": "--learning-rate",
 }
 
 

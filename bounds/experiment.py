@@ -3,7 +3,7 @@ r"""What a user chooses, and what it becomes: problem, federation, algorithm, ra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,7 @@ class Experiment:
             problem's default.
         batch_size: B, or None: full gradients.
         replacement: draw mini-batches with replacement.
-        learning_rate: a constant rate in place of the theorem's rule, or None.
+        learning_rate: a constant or a schedule in place of the theorem's rule, or None.
         order: SFL-V2's visiting order.
         clock: SFL-V1's clock.
         aggregation: "updates" or "models".
@@ -68,7 +68,7 @@ class Experiment:
     cut: str | None = None
     batch_size: int | None = 32
     replacement: bool = True
-    learning_rate: float | None = None
+    learning_rate: float | Schedule | None = None
     order: str = "interleaved"
     clock: str = "analysis"
     aggregation: str = "updates"
@@ -154,8 +154,8 @@ class Setting:
                 )
                 if not fits:
                     found.append(
-                        f"the {side} side's learning rate "
-                        f"{experiment.learning_rate:g} is not the theorem's"
+                        f"the {side} side's learning rate ({schedule.words}) is not "
+                        "the theorem's"
                     )
         kind = self.theorem.algorithm
         if kind == "sfl-v2" and experiment.order != "interleaved":
@@ -178,11 +178,13 @@ class Setting:
         Returns:
             Every choice with its default filled in.
         """
+        given = replace(self.experiment, learning_rate=None)
         return {
             "theorem": self.theorem.key,
             "case": self.case,
             "algorithm": type(self.algorithm).__name__,
-            **asdict(self.experiment),
+            **asdict(given),
+            "learning_rate": schedule.words,
             "problem": self.problem.name,
             "clients": self.problem.clients,
             "participation": np.array(self.federation.participation).tolist(),
@@ -190,7 +192,6 @@ class Setting:
             "cut": self.cut,
             "dimension": self.problem.dimension,
             "sizes": np.array(self.problem.sizes).tolist(),
-            "schedule": schedule.words,
         }
 
 
@@ -265,8 +266,9 @@ def schedule_of(bound: Bound, known: Constants, experiment: Experiment) -> Sched
     Returns:
         The schedule.
     """
-    if experiment.learning_rate is not None:
-        return schedules.constant(experiment.learning_rate)
+    given = experiment.learning_rate
+    if given is not None:
+        return given if isinstance(given, Schedule) else schedules.constant(given)
     rule = bound.step_size
     if rule is None:
         rule = theorem("3.7").case("strongly_convex").bound().step_size

@@ -123,6 +123,12 @@ def _write_run(folder: Path, item: Comparison) -> None:
         "constants.json": {
             "bound": found.constants.as_dict(),
             "along_trajectory": found.along.as_dict(),
+            "client_share_by_cut": {
+                "unit": "entry k: the first k coordinates; mean over rounds, seeds "
+                "and clients (weights a_n)",
+                "variance": found.trajectory.client_sigma2_mean.tolist(),
+                "divergence": found.trajectory.client_eps2_mean.tolist(),
+            },
         },
     }
     for name, content in files.items():

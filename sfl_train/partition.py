@@ -74,7 +74,7 @@ def partition(
         raise ValueError(f"the number of clients must be at least 1, got {clients}")
     if clients > labels.size:
         raise ValueError(
-            f"{clients} clients cannot share {labels.size} samples without an empty"
+            f"clients: {clients} cannot share {labels.size} samples without an empty"
             f" client: take at most {labels.size} clients"
         )
     if kind == "iid" and not parameter:
@@ -122,7 +122,7 @@ def weights(
     given = np.asarray(spec, dtype=np.float64)
     if given.shape != sizes.shape:
         raise ValueError(
-            f"expected {sizes.size} weights, one per client, got {given.size}"
+            f"weights: expected {sizes.size}, one per client, got {given.size}"
         )
     if not np.isfinite(given).all() or (given < 0).any():
         raise ValueError("weights must be finite and non-negative")

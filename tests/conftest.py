@@ -5,5 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import torch
+
 for folder in ("sfl_theory", "sfl_train", "bounds"):
     sys.path.insert(0, str(Path(__file__).parent / folder))
+
+# Workers of one test run share the cores; two threads each make small products wait
+# for each other.
+torch.set_num_threads(1)

@@ -175,9 +175,11 @@ class _AlgorithmClock:
         absent = None if present is None else ~present.unsqueeze(1)
         clients.begin_round()
         for i, draw in enumerate(federation.draws(t, sfl.steps)):
+            if self._ball is not None:
+                self._ball.see(clients.models, absent)
             clients.step(draw, rates(i), (True, True), absent)
             if self._ball is not None:
-                self._ball.see(clients.models)
+                self._ball.see(clients.models, absent)
             done = t * sfl.steps + i + 1
             if done % sfl.tau == 0:
                 self._synchronise(slice(0, sfl.cut), present)

@@ -8,6 +8,7 @@ gradient of the loss with respect to the scores.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import log
 
 import torch
 from torch import Tensor
@@ -106,7 +107,9 @@ class Softmax(Loss):
 
     def residual_(self, z: Tensor, y: Tensor, weight: Tensor) -> Tensor:
         """Return the scores, overwritten with $w(p-y)$."""
-        z.sub_(z.amax(2, keepdim=True)).exp_()
+        # exp2 has a vector kernel of its own, three times as fast as exp. Rounding
+        # z / log 2 perturbs p by at most eps * max |z| e^-|z| < eps.
+        z.sub_(z.amax(2, keepdim=True)).mul_(1.0 / log(2.0)).exp2_()
         z.mul_(weight / z.sum(2, keepdim=True))
         return z.addcmul_(weight, y, value=-1.0)
 

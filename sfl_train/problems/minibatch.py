@@ -46,7 +46,7 @@ def draw_minibatches(
         u[np.broadcast_to(np.arange(width) >= mine[..., None], u.shape)] = 2.0
         chosen = np.argpartition(u, B - 1, axis=-1)[..., :B]
         counts = _counts(chosen, width)
-    return torch.from_numpy(counts).double().mul_(1.0 / B)
+    return counts.mul_(1.0 / B)
 
 
 def variance_factor(
@@ -117,12 +117,10 @@ _GATHER_BELOW = 3
 """Gather if a mini-batch uses at most one in this many samples."""
 
 
-def _counts(chosen: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+def _counts(chosen: NDArray[np.int64], width: int) -> Tensor:
     """Return how often each sample was chosen: (..., K, R, B) to (..., K, width, R)."""
-    *lead, replicas, _ = chosen.shape
-    rows = int(np.prod(lead))
-    first = np.arange(rows)[:, None] * (width * replicas) + np.arange(replicas)
-    cell = chosen.reshape(rows, replicas, -1) * replicas
-    cell += first[..., None]
-    counts = np.bincount(cell.ravel(), minlength=rows * width * replicas)
-    return counts.reshape(*lead, width, replicas)
+    counts = torch.zeros(*chosen.shape[:-1], width, dtype=torch.float64)
+    index = torch.from_numpy(chosen)
+    one = torch.ones((), dtype=torch.float64)
+    counts.scatter_add_(-1, index, one.expand(index.shape))
+    return counts.transpose(-1, -2).contiguous()

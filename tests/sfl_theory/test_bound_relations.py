@@ -198,7 +198,7 @@ def test_full_participation_limit_or_stated(
 @pytest.mark.parametrize(("partial", "full"), [("3.8", "3.6"), ("3.9", "3.7")])
 @pytest.mark.parametrize("name", ["strongly_convex", "general_convex", "non_convex"])
 def test_full_participation_step_or_stated(partial: str, full: str, name: str) -> None:
-    """At q = 1 the step-size rules agree too (six unequal clients, tau = tau_server)."""
+    """At q = 1 the step-size rules agree too (six clients, one tau)."""
     values = Constants(
         S=3,
         mu=1,
@@ -219,7 +219,7 @@ def test_full_participation_step_or_stated(partial: str, full: str, name: str) -
 @given(values=constants())
 @settings(max_examples=25, deadline=None)
 def test_dachille_is_theorem_3_6_with_one_period(values: Constants) -> None:
-    """dachille2024 Prop. 1 is the non-convex case of Theorem 3.6 at tau = tau_server."""
+    """dachille2024 Prop. 1 is Theorem 3.6, non-convex, at tau = tau_server."""
     one = values.with_values(tau_server=values.tau)
     printed = theorem("dachille2024/prop-1").case().bound()
     other = theorem("3.6").case("non_convex").bound()

@@ -157,6 +157,6 @@ def test_terms_add_up_bit_for_bit() -> None:
         bound = theorem(key).case(name).bound()
         rounds = np.array([1, 7, 1000])
         terms = bound.terms(CONSTANTS, rounds, RATES)
-        total = sum(list(terms.values())[1:], start=list(terms.values())[0])
+        total = sum(list(terms.values())[1:], start=next(iter(terms.values())))
         assert np.array_equal(total, bound.evaluate(CONSTANTS, rounds, RATES))
         assert list(terms) == list(bound.parts)

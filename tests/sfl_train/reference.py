@@ -97,6 +97,7 @@ def sfl_v1_algorithm(world, algorithm, eta, rounds):
             back[n].new_round()
         for i in range(max(tau, tau_server)):
             for n in participants:
+                world.see(torch.cat([yc[n], ys[n]]))
                 g = world.gradient(n, torch.cat([yc[n], ys[n]]), t, i)
                 yc[n] = front[n].step(yc[n], g[:cut], eta(t, i)[0])
                 ys[n] = back[n].step(ys[n], g[cut:], eta(t, i)[1])

@@ -116,8 +116,8 @@ def test_an_empty_round_leaves_the_model_as_it_is(rule):
 
 
 def test_both_rules_are_one_under_full_participation():
-    """Bitwise: the remainder 1 - sum of a_n is dropped, not rounded."""
-    federation = Federation(BOWLS, weights=[0.1, 0.2, 0.7])
+    """Bitwise: the remainder 1 - sum of a_n is dropped, even where it is not zero."""
+    federation = Federation(BOWLS, weights=[0.1, 0.2, 0.7 + 5e-10])
     x, models = torch.randn(4, 1).double(), torch.randn(3, 4, 1).double()
     both = [aggregate(models, x, federation, None, r) for r in ("updates", "models")]
     assert torch.equal(*both)

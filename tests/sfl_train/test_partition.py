@@ -123,7 +123,7 @@ def test_natural_is_the_groups():
         ("iid", 0, "at least 1"),
         ("iid", None, "at least 1"),
         ("iid", -3, "at least 1"),
-        ("iid", 21, "21 clients cannot share 20 samples"),
+        ("iid", 21, "21 cannot share 20 samples"),
         ("iid:3", 2, "unknown partition"),
         ("sorted", 2, "iid, dirichlet:BETA, blocks:R or natural"),
         ("blocks", 2, "needs a number"),
@@ -158,7 +158,7 @@ def test_weights():
     ("spec", "message"),
     [
         ("even", "uniform, size"),
-        ([1.0], "expected 2 weights"),
+        ([1.0], "weights: expected 2"),
         ([0.5, 0.5 + 1e-8], "sum to 1"),
         ([1.5, -0.5], "non-negative"),
         ([float("nan"), 1.0], "finite"),

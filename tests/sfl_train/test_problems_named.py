@@ -105,7 +105,7 @@ def test_a_files_minimiser_is_sought_at_the_weights_given(tmp_path):
         ({"name": "quadratic:random", "clients": 0}, "at least 1"),
         ({"name": "softmax:digits", "l2": 0.0}, "separable"),
         ({"name": "softmax:digits", "partition": "natural"}, "needs data with groups"),
-        ({"name": "softmax:digits", "weights": [0.5, 0.5]}, "expected 10 weights"),
+        ({"name": "softmax:digits", "weights": [0.5, 0.5]}, "weights: expected 10"),
     ],
 )
 def test_refused_in_one_line(arguments, message):

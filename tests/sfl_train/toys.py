@@ -19,8 +19,6 @@ from sfl_train.problems.network import Network
 from sfl_train.problems.problem import Problem, Sampling
 from sfl_train.problems.quadratic import random_quadratic
 
-torch.set_num_threads(1)  # on tensors this small a second thread only waits
-
 
 class Toy(Problem):
     convexity, S, mu, name = "non_convex", None, None, "toy"

@@ -1,0 +1,244 @@
+"""``python -m bounds.compare``: files, JSON, and one line for every mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_problems import quadratic_file
+
+from bounds.compare import main
+from sfl_theory import Constants
+
+KEYS = {
+    "theorem", "paper", "case", "version", "problem", "constants", "rounds",
+    "measured", "bound", "verdict", "first_violation", "tightness", "rate",
+}  # fmt: skip
+RECORD = {
+    "config.json", "environment.json", "partition.json", "constants.json",
+    "metrics.jsonl", "done",
+}  # fmt: skip
+
+
+@pytest.fixture
+def quadratic(tmp_path: Path) -> Path:
+    return quadratic_file(tmp_path / "q.npz")
+
+
+def line(*more: str, theorem: str = "3.7", problem: Path | str) -> list[str]:
+    short = ["--rounds", "6", "--seeds", "3", "--tau", "2", "--quiet"]
+    name = f"quadratic:{problem}" if isinstance(problem, Path) else problem
+    return ["--theorem", theorem, "--problem", name, *short, *more]
+
+
+def test_writes_picture_json_and_run_records(
+    quadratic: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, extra = tmp_path / "deep" / "out", tmp_path / "x" / "c.json"
+    assert main(line("--out", str(out), "--json", str(extra), problem=quadratic)) == 0
+    records = json.loads(extra.read_text())
+    assert json.loads((out / "compare.json").read_text()) == records
+    assert [r["case"] for r in records] == [
+        "strongly_convex", "general_convex", "non_convex",
+    ]  # fmt: skip
+    for record in records:
+        assert record.keys() >= KEYS
+        assert set(record["measured"]) >= {"mean", "ci_low", "ci_high", "seeds"}
+        assert set(record["rate"]) >= {"measured", "ci", "predicted"}
+        lengths = {len(record["rounds"]), len(record["bound"])}
+        assert lengths == {len(record["measured"]["mean"])}
+        assert record["bound"][-1] / record["measured"]["mean"][-1] == pytest.approx(
+            record["tightness"]
+        )
+        Constants.from_dict(record["constants"])
+        folder = out / record["case"]
+        assert {path.name for path in folder.iterdir()} == RECORD
+        metrics = [json.loads(row) for row in (folder / "metrics.jsonl").open()]
+        assert [row["round"] for row in metrics] == record["rounds"]
+        assert [row["mean"] for row in metrics] == record["measured"]["mean"]
+        assert len(metrics[0]["per_seed"]) == 3
+    assert (out / "compare.png").read_bytes().startswith(b"\x89PNG")
+    assert (out / "compare.pdf").read_bytes().startswith(b"%PDF")
+    printed = capsys.readouterr().out
+    assert "holds" in printed
+    assert "parameter_scale" in printed
+    assert not list(tmp_path.glob("**/.*"))
+
+
+def test_one_case_and_the_only_case_of_other_papers(
+    quadratic: Path, tmp_path: Path
+) -> None:
+    for theorem, case in [
+        ("3.8", "general_convex"),
+        ("huang2023/thm-1", None),
+        ("dachille2024/prop-1", None),
+        ("3.5", None),
+    ]:
+        out = tmp_path / theorem.replace("/", "-")
+        more = ["--out", str(out)] + (["--case", case] if case else [])
+        assert main(line(*more, theorem=theorem, problem=quadratic)) == 0
+        (record,) = json.loads((out / "compare.json").read_text())
+        assert record["case"] == (case or record["case"])
+
+
+@pytest.mark.parametrize(
+    ("given", "rates"),
+    [
+        ("0.01", [0.01, 0.01, 0.01]),
+        ("0.1/(9+t)", [0.1 / 9, 0.1 / 10, 0.1 / 11]),
+        ("0.03,0.02", [0.03, 0.02, 0.02]),
+    ],
+)
+def test_learning_rates_of_the_user(
+    given: str, rates: list[float], quadratic: Path, tmp_path: Path
+) -> None:
+    """A constant, a decaying or a listed rate enters the bound's sum of eta^2."""
+    out = tmp_path / "o"
+    more = ["--case", "non_convex", "--learning-rate", given, "--out", str(out)]
+    assert main(line(*more, problem=quadratic)) == 0
+    (record,) = json.loads((out / "compare.json").read_text())
+    sums = np.array(record["terms"]["noise and heterogeneity"]) * record["rounds"]
+    shown = record["rounds"].index(1), record["rounds"].index(2)
+    first = sums[shown[0]] / rates[0] ** 2
+    assert sums[shown[1]] / first == pytest.approx(rates[0] ** 2 + rates[1] ** 2)
+    assert record["config"]["learning_rate"]
+
+
+def test_cases_follow_the_problem(quadratic: Path, tmp_path: Path) -> None:
+    """A merely convex problem is compared with the cases it meets, no others."""
+    path = quadratic_file(
+        tmp_path / "flat.npz",
+        H=np.stack([np.diag([1.0, 2, 0, 0])] * 3),
+        b=np.tile([1.0, 1, 0, 0], (3, 1)),
+    )
+    out = tmp_path / "o"
+    assert main(line("--out", str(out), problem=path)) == 0
+    records = json.loads((out / "compare.json").read_text())
+    assert [r["case"] for r in records] == ["general_convex", "non_convex"]
+
+
+ASYMMETRIC = np.stack([np.eye(4) + np.diag([1.0, 0, 0], 1)] * 3)
+INFINITE = np.full((3, 4, 4), np.inf)
+
+MISTAKES = [
+    (["--theorem", "3.99"], "--theorem"),
+    (["--case", "concave"], "--case"),
+    (["--version", "repaired"], "--version"),
+    (["--version", "newest"], "--version"),
+    (["--problem", "softmax:mnist"], "--problem"),
+    (["--problem", "quadratic:absent.npz"], "absent.npz"),
+    (["--clients", "0"], "--clients"),
+    (["--clients", "7"], "clients"),
+    (["--cut", "0"], "--cut"),
+    (["--cut", "4"], "--cut"),
+    (["--cut", "middle"], "--cut"),
+    (["--tau", "0"], "--tau"),
+    (["--tau", "two"], "--tau"),
+    (["--tau-server", "9"], "--tau-server"),
+    (["--rounds", "0"], "--rounds"),
+    (["--seeds", "0"], "--seeds"),
+    (["--seed", "-1"], "--seed"),
+    (["--participation", "0.5"], "--participation"),
+    (["--theorem", "3.9", "--participation", "0"], "--participation"),
+    (["--theorem", "3.9", "--participation", "1.5"], "--participation"),
+    (["--theorem", "3.9", "--participation", "0.5,0.5"], "--participation"),
+    (["--theorem", "3.9", "--participation", "often"], "--participation"),
+    (["--weights", "0.5,0.5"], "--weights"),
+    (["--weights", "0.5,0.5,0.5"], "--weights"),
+    (["--weights", "heavy"], "--weights"),
+    (["--batch-size", "0"], "--batch-size"),
+    (["--batch-size", "some"], "--batch-size"),
+    (["--learning-rate", "0"], "--learning-rate"),
+    (["--learning-rate", "nan"], "--learning-rate"),
+    (["--learning-rate", "1e6"], "diverged in round"),
+    (["--learning-rate", "fast"], "--learning-rate"),
+    (["--learning-rate", "0.1,-0.1"], "--learning-rate"),
+    (["--learning-rate", "0.1/(-3+t)"], "--learning-rate"),
+    (["--out", "{file}"], "--out"),
+    (["--out", "{file}/deeper"], "--out"),
+    (["--out", "/proc/no/one/may/write/here"], "--out"),
+    (["--json", "/proc/nor/here.json"], "--json"),
+    (["--json", "{folder}"], "--json"),
+    (["--frobnicate"], "--frobnicate"),
+    (["--problem", "softmax:digits", "--partition", "thirds"], "--partition"),
+    (["--problem", "softmax:digits", "--partition", "natural"], "--partition"),
+    (["--problem", "softmax:digits", "--clients", "5000"], "--clients"),
+    (["--problem", "least-squares:digits", "--case", "strongly_convex"], "--case"),
+]
+
+
+@pytest.mark.parametrize(("more", "word"), MISTAKES)
+def test_mistakes_are_one_line_and_status_2(
+    more: list[str],
+    word: str,
+    quadratic: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One line on standard error that names the option; nothing is written."""
+    file, folder, out = tmp_path / "file", tmp_path / "folder", tmp_path / "out"
+    file.write_text("")
+    folder.mkdir()
+    more = [item.format(file=file, folder=folder) for item in more]
+    with pytest.raises(SystemExit) as stop:
+        main([*line("--out", str(out), problem=quadratic), *more])
+    captured = capsys.readouterr()
+    assert stop.value.code == 2
+    assert captured.err.count("\n") == 1, captured.err
+    assert word in captured.err
+    assert captured.out == ""
+    assert {path.name for path in tmp_path.iterdir()} == {"file", "folder", "q.npz"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"H": ASYMMETRIC}, "symmetric"),
+        ({"H": INFINITE}, "finite"),
+        ({"H": None}, "H"),
+        ({"b": np.zeros((3, 5))}, "b"),
+        ({"x0": np.zeros(3)}, "x0"),
+        ({"x0": np.full(4, np.nan)}, "x0"),
+        ({"cut": 4}, "cut"),
+        ({"cut": 1.5}, "cut"),
+        ({"noise": np.full(3, -1.0)}, "noise"),
+        ({"H": np.zeros((3, 4, 4)), "b": np.ones((3, 4))}, "minimiser"),
+        ({"b": np.array([{"a": 1}], dtype=object)}, "b"),
+    ],
+)
+def test_bad_problem_files_are_refused(
+    changes: dict,
+    word: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = quadratic_file(tmp_path / "bad.npz", **changes)
+    with pytest.raises(SystemExit) as stop:
+        main(line("--out", str(tmp_path / "out"), problem=path))
+    captured = capsys.readouterr()
+    assert stop.value.code == 2
+    assert captured.err.count("\n") == 1, captured.err
+    assert word in captured.err
+    assert "bad.npz" in captured.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_runs_as_a_module_from_anywhere(quadratic: Path, tmp_path: Path) -> None:
+    """The command works as users call it, with exit status and default folder."""
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-m", "bounds.compare", *line(problem=quadratic)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "compare-out" / "han2024-thm-3.7" / "compare.png").exists()
+    assert "Traceback" not in done.stderr
