@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sfl_theory import Bound, Theorem, schedules, theorem
 from sfl_theory.command import CommandError, Parser, run
+from sfl_theory.statement import Case
 
 if TYPE_CHECKING:
     from bounds.comparison import Comparison
@@ -43,7 +44,7 @@ def _parser() -> Parser:
     add("--problem", help="softmax:digits, quadratic:FILE.npz, ...; default: by case")
     add("--clients", type=int, help="N (default: the problem's)")
     add("--partition", default="dirichlet:0.5", help="iid, dirichlet:B, blocks:R, ...")
-    add("--weights", default="size", help="uniform, size, or a list 0.2,0.3,0.5")
+    add("--weights", help="uniform, size (default), or a list 0.2,0.3,0.5")
     add("--participation", help="q, one number or a list; partial theorems only")
     add("--tau", type=int, default=5, help="local steps (default 5)")
     add("--tau-server", type=int, help="server-side period of SFL-V1 (default: tau)")
@@ -74,9 +75,12 @@ def _work(options: argparse.Namespace) -> int:
         option = "--case"
         wanted = [item.case(options.case)] if options.case else [*item.cases.values()]
         option = "--version"
+        if options.version not in {"printed", "repaired", "both"}:
+            raise ValueError(
+                f"must be printed, repaired or both, got '{options.version}'"
+            )
         for case in wanted:
-            for version in versions:
-                case.bound(version)
+            _versions(case, versions)
     except ValueError as error:
         raise CommandError(f"{option}: {error}") from error
     from bounds.record import check_writable, write_folder, write_json
@@ -113,7 +117,7 @@ def _experiment(options: argparse.Namespace) -> Experiment:
                 f"batch-size must be an integer or full, got '{batch}'"
             ) from None
     weights = options.weights
-    if weights not in {"uniform", "size"}:
+    if weights not in {None, "uniform", "size"}:
         weights = _floats("weights", weights)
     q = options.participation
     if q is not None:
@@ -187,37 +191,37 @@ def _compare(
 
     from bounds.comparison import against
     from bounds.experiment import cases_for, resolve
-    from bounds.measurement import Measurement, measure
+    from bounds.measurement import Measurement, measure, serves
     from bounds.report import progress
     from sfl_train.engine import Diverged
 
     torch.set_num_threads(1)
+    names = [case] if case else [*cases_for(item, experiment)]
+    tested = {name: _versions(item.case(name), versions) for name in names}
+    for name, bounds in tested.items():
+        for bound in bounds:
+            resolve(item, name, bound, experiment)
     comparisons = []
-    cases = [case] if case else [*cases_for(item, experiment)]
-    for name in cases:
-        resolve(item, name, experiment)
     with progress(quiet) as show:
-        for name in cases:
-            runs: list[tuple[Bound, Measurement]] = []
-            for version in versions:
-                bound = item.case(name).bound(version)
-                found = next(
-                    (
-                        old
-                        for tested, old in runs
-                        if tested.step_size == bound.step_size
-                        and tested.metric == bound.metric
-                    ),
-                    None,
-                )
+        for name, bounds in tested.items():
+            runs: list[Measurement] = []
+            for bound in bounds:
+                found = next((run for run in runs if serves(run, bound)), None)
                 if found is None:
                     try:
                         found = measure(item, name, bound, experiment, show(item, name))
                     except Diverged as error:
                         raise ValueError(f"{item.key} ({name}): {error}") from error
-                runs.append((bound, found))
+                    runs.append(found)
                 comparisons.append(against(item, name, bound, found))
     return comparisons
+
+
+def _versions(case: Case, versions: Sequence[str]) -> list[Bound]:
+    """Return the bounds asked for; of "both", the repaired one where there is one."""
+    if len(versions) == 1:
+        return [case.bound(versions[0])]
+    return [case.printed, *([case.repaired] if case.repaired is not None else [])]
 
 
 OPTIONS = {

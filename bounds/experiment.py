@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfl_theory import Bound, Constants, Theorem, schedules, theorem
+from sfl_theory.papers.repaired import EQUAL, ONE_TAU
 from sfl_theory.schedules import Schedule
 from sfl_train.algorithms import SFLV1, SFLV2, Algorithm, FedAvg, MiniBatchSFL
 from sfl_train.federation import Federation
@@ -41,7 +42,8 @@ class Experiment:
         rounds: T.
         seeds: number of replicas R.
         seed: of the partition and the initial model; replicas are seed, seed+1, ...
-        weights: "uniform", "size" or N numbers.
+        weights: "uniform", "size" or N numbers; None: "size", or "uniform" for bounds
+            that are on equal weights.
         participation: $q_n$, one number or N; None: 1, or 1/2 for theorems on
             partial participation.
         partition: how data are dealt to clients.
@@ -62,7 +64,7 @@ class Experiment:
     rounds: int = 200
     seeds: int = 10
     seed: int = 0
-    weights: str | Sequence[float] = "size"
+    weights: str | Sequence[float] | None = None
     participation: float | Sequence[float] | None = None
     partition: str = "dirichlet:0.5"
     cut: str | None = None
@@ -142,6 +144,14 @@ class Setting:
             One phrase per departure; empty if the run is the theorem's.
         """
         found, experiment = [], self.experiment
+        weights = np.array(self.federation.weights)
+        if EQUAL in bound.conditions and not np.allclose(weights, 1 / weights.size):
+            found.append("unequal weights; the bound is on a_n = 1/N")
+        if ONE_TAU in bound.conditions and experiment.tau_server not in {
+            None,
+            experiment.tau,
+        }:
+            found.append("tau_server differs from tau; the bound is on equal periods")
         if experiment.learning_rate is not None and bound.step_size is not None:
             rule = bound.step_size.schedule(known)
             at = np.arange(experiment.rounds, dtype=np.float64)
@@ -220,12 +230,13 @@ def cases_for(item: Theorem, experiment: Experiment) -> tuple[str, ...]:
     return met
 
 
-def resolve(item: Theorem, case: str, experiment: Experiment) -> Setting:
+def resolve(item: Theorem, case: str, bound: Bound, experiment: Experiment) -> Setting:
     """Make a choice concrete for one case of a theorem.
 
     Args:
         item: the theorem.
         case: name of the case.
+        bound: under test; its conditions decide the default weights.
         experiment: the choice.
 
     Returns:
@@ -236,6 +247,9 @@ def resolve(item: Theorem, case: str, experiment: Experiment) -> Setting:
             is impossible.
     """
     name = experiment.problem or DEFAULT_PROBLEMS[case]
+    if experiment.weights is None:
+        default = "uniform" if EQUAL in bound.conditions else "size"
+        experiment = replace(experiment, weights=default)
     instance = _build(name, experiment)
     problem = instance.problem
     if case not in ADMITS[problem.convexity]:
@@ -266,10 +280,11 @@ def schedule_of(bound: Bound, known: Constants, experiment: Experiment) -> Sched
     Returns:
         The schedule.
     """
-    given = experiment.learning_rate
+    given, rule = experiment.learning_rate, bound.step_size
     if given is not None:
-        return given if isinstance(given, Schedule) else schedules.constant(given)
-    rule = bound.step_size
+        chosen = given if isinstance(given, Schedule) else schedules.constant(given)
+        ratio = None if rule is None or rule.per_step else rule.ratio(known)
+        return chosen if ratio is None else chosen.scaled(ratio)
     if rule is None:
         rule = theorem("3.7").case("strongly_convex").bound().step_size
     return rule.schedule(known)
@@ -280,7 +295,7 @@ def _build(name: str, experiment: Experiment) -> Instance:
         name,
         clients=experiment.clients,
         partition=experiment.partition,
-        weights=experiment.weights,
+        weights="size" if experiment.weights is None else experiment.weights,
         seed=experiment.seed,
     )
 

@@ -10,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from bounds.experiment import Experiment, Setting, resolve, schedule_of
-from sfl_theory import Bound, Constants, Theorem
+from sfl_theory import Bound, Constants, Metric, Theorem
+from sfl_theory.papers.repaired import EQUAL
 from sfl_theory.schedules import Schedule
 from sfl_train.engine import Trainer
 from sfl_train.measure.constants import Trajectory, TrajectoryConstants, at_point
@@ -34,6 +35,7 @@ class Measurement:
 
     Attributes:
         setting: what was run.
+        metric: what was measured.
         rounds: T at which the curve is shown, shape (m,), from 1.
         curve: the bound's metric, one curve per seed, shape (m, R).
         constants: for the bound; analytic on the stated ball where that is known,
@@ -48,6 +50,7 @@ class Measurement:
     """
 
     setting: Setting
+    metric: Metric
     rounds: NDArray[np.int64]
     curve: NDArray[np.float64]
     constants: Constants
@@ -84,13 +87,13 @@ def measure(
     Returns:
         Curve, constants, and what departs from the theorem.
     """
-    setting = resolve(item, case, experiment)
+    setting = resolve(item, case, bound, experiment)
     optimum = None
     if setting.problem.convexity != "non_convex":
         optimum = minimum(setting.problem, setting.instance.weights)
     known = _known(setting, optimum, "Gamma" in bound.needs)
     if setting.problem.S is not None:
-        schedule = schedule_of(bound, known, experiment)
+        schedule = schedule_of(bound, known, setting.experiment)
         curves = _train(setting, bound, schedule, optimum, progress)
     else:
         known, schedule, curves = _train_with_met_smoothness(
@@ -99,6 +102,7 @@ def measure(
     constants, along, remarks = _constants(setting, known, curves)
     return Measurement(
         setting,
+        bound.metric,
         curves.rounds,
         curves.metric,
         constants,
@@ -108,6 +112,37 @@ def measure(
         setting.departures(bound, known, schedule),
         remarks,
         curves.trajectory,
+    )
+
+
+def serves(found: Measurement, bound: Bound) -> bool:
+    """Say whether a measurement is also one for another bound of the same case.
+
+    Args:
+        found: the measurement.
+        bound: the other bound.
+
+    Returns:
+        Whether metric, weights and learning rates are those of the bound's own run.
+    """
+    setting = found.setting
+    default = resolve(setting.theorem, setting.case, bound, setting.experiment)
+    same_weights = np.array_equal(
+        default.federation.weights, setting.federation.weights
+    ) and not (
+        EQUAL in bound.conditions
+        and not np.allclose(
+            np.array(setting.federation.weights), 1 / setting.problem.clients
+        )
+    )
+    at = np.arange(setting.experiment.rounds, dtype=np.float64)
+    schedule = schedule_of(bound, found.constants, setting.experiment)
+    return (
+        found.metric == bound.metric
+        and same_weights
+        and schedule.per_step == found.schedule.per_step
+        and np.allclose(schedule.client(at), found.schedule.client(at), rtol=1e-12)
+        and np.allclose(schedule.server(at), found.schedule.server(at), rtol=1e-12)
     )
 
 
@@ -158,15 +193,17 @@ def _train(
                 distances.append((float(sides[0].mean()), float(sides[1].mean())))
             if metric == "objective_gap":
                 values.append((problem.value(x, a) - floor).numpy())
-            elif metric == "weighted_gradient":
+            elif metric in {"weighted_gradient", "weighted_gap"}:
                 values.append((weighted / t).numpy())
             elif offset2 is not None:
                 values.append(sides[metric == "server_distance"].numpy())
-        if metric == "weighted_gradient" and t < T:
-            gradient = torch.tensordot(a, problem.full_gradients(x), 1)
-            weighted = weighted + float(schedule.client(np.array(float(t)))) * (
-                gradient.square().sum(0)
-            )
+        if metric in {"weighted_gradient", "weighted_gap"} and t < T:
+            if metric == "weighted_gap":
+                now = problem.value(x, a) - floor
+            else:
+                gradient = torch.tensordot(a, problem.full_gradients(x), 1)
+                now = gradient.square().sum(0)
+            weighted = weighted + float(schedule.client(np.array(float(t)))) * now
         if progress is not None:
             progress(what, t, T)
     pair = np.array(distances).T if distances else None

@@ -28,19 +28,21 @@ def picture(comparisons: Sequence[Comparison]) -> Figure:
     """Draw measured bands, bounds and their terms.
 
     Args:
-        comparisons: of one theorem; those of the same case share a panel.
+        comparisons: of one theorem; those of the same run share a panel.
 
     Returns:
-        A figure with one panel per case.
+        A figure with one panel per run.
     """
-    cases = list(dict.fromkeys(item.case for item in comparisons))
+    runs: dict[int, list[Comparison]] = {}
+    for item in comparisons:
+        runs.setdefault(id(item.measurement), []).append(item)
     figure = Figure(
-        figsize=(PANEL_WIDTH * len(cases), PANEL_HEIGHT), layout="constrained"
+        figsize=(PANEL_WIDTH * len(runs), PANEL_HEIGHT), layout="constrained"
     )
     FigureCanvasAgg(figure)
-    panels = figure.subplots(1, len(cases), squeeze=False)[0]
-    for panel, case in zip(panels, cases, strict=True):
-        _panel(panel, [item for item in comparisons if item.case == case])
+    panels = figure.subplots(1, len(runs), squeeze=False)[0]
+    for panel, shared in zip(panels, runs.values(), strict=True):
+        _panel(panel, shared)
     return figure
 
 
@@ -135,7 +137,7 @@ def _bound(panel: Axes, item: Comparison, many: bool) -> None:
 
 def _title(comparisons: Sequence[Comparison]) -> str:
     first = comparisons[0]
-    lines = [f"{first.bound.source.statement}, {first.case.replace('_', ' ')}"]
+    lines = [f"Theorem {first.theorem.number}, {first.case.replace('_', ' ')}"]
     for item in comparisons:
         verdict = item.verdict
         tight = (

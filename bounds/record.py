@@ -65,8 +65,8 @@ def write_json(path: Path, comparisons: Sequence[Comparison]) -> None:
 def write_folder(folder: Path, comparisons: Sequence[Comparison]) -> Path:
     """Write picture, JSON and one run record per case.
 
-    The folder gets ``compare.png``, ``compare.pdf``, ``compare.json`` and for each case
-    a run record: ``config.json`` (resolved, with its hash), ``environment.json``,
+    The folder gets ``compare.png``, ``compare.pdf``, ``compare.json`` and for each run
+    a record: ``config.json`` (resolved, with its hash), ``environment.json``,
     ``partition.json``, ``constants.json``, ``metrics.jsonl`` (one object per shown
     round), and ``done``, written last.
 
@@ -84,8 +84,13 @@ def write_folder(folder: Path, comparisons: Sequence[Comparison]) -> Path:
         drawn.savefig(staging / "compare.png", dpi=150, bbox_inches="tight")
         drawn.savefig(staging / "compare.pdf", bbox_inches="tight")
         write_json(staging / "compare.json", comparisons)
-        for item in {item.case: item for item in comparisons}.values():
-            _write_run(staging / item.case, item)
+        written: set[int] = set()
+        for item in comparisons:
+            if id(item.measurement) not in written:
+                written.add(id(item.measurement))
+                taken = (staging / item.case).exists()
+                name = f"{item.case}-{item.bound.version}" if taken else item.case
+                _write_run(staging / name, item)
         _move_into(staging, folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)

@@ -43,6 +43,13 @@ WEIGHTED_GRADIENT = Metric(
     first_round=1,
     axis=r"T^{-1}\,\Sigma_{t<T}\;\eta^t\,\mathbb{E}\|\nabla f(x^t)\|^2",
 )
+WEIGHTED_GAP = Metric(
+    "weighted_gap",
+    r"\frac{1}{T} \sum_{t=0}^{T-1} \eta^t\, \left(\mathbb{E} f(x^t) - f^*\right)",
+    "(1/T) sum_{t<T} eta^t (E f(x^t) - f*)",
+    first_round=1,
+    axis=r"T^{-1}\,\Sigma_{t<T}\;\eta^t\,(\mathbb{E} f(x^t) - f^*)",
+)
 CLIENT_DISTANCE = Metric(
     "client_distance", r"\mathbb{E}\|x_c^T - x_c^*\|^2", "E||x_c^T - x_c*||^2"
 )
@@ -121,15 +128,25 @@ class StepSize:
         ]
         words = str(self.client) if self.same else f"{self.client} | {self.server}"
         value = None
-        if self.same and symbols.t not in self.client.free_symbols:
+        if symbols.t not in self.client.free_symbols:
             value = float(sides[0](np.zeros(1))[0])
+        ratio = self.ratio(constants)
         return Schedule(
             sides[0],
             sides[1],
             words,
             self.per_step,
-            value,
+            value if ratio is not None else None,
+            1.0 if ratio is None else ratio,
         )
+
+    def ratio(self, constants: Constants) -> float | None:
+        """Return the server's rate over the client's, or None if it depends on t."""
+        quotient = sp.simplify(self.server / self.client)
+        if symbols.t in quotient.free_symbols:
+            return None
+        value = numeric.compiled(quotient, (symbols.t,), self.definitions, constants)
+        return float(value(np.zeros(1))[0])
 
 
 @dataclass(frozen=True)

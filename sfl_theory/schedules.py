@@ -3,7 +3,7 @@ r"""Learning rates $\eta^t$ as functions of the round, one per side of the cut."
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,9 @@ class Schedule:
         words: the rule in words, for records and pictures.
         per_step: t counts local steps since the start of the run instead of rounds
             (``huang2023``).
-        value: the learning rate if it is one number for all t and both sides.
+        value: the client's learning rate if it is one number for all t.
+        ratio: the server's rate over the client's where the rule fixes it; sums over
+            $\eta^t$ mean the client's.
     """
 
     client: Rate
@@ -31,6 +33,22 @@ class Schedule:
     words: str
     per_step: bool = False
     value: float | None = None
+    ratio: float = 1.0
+
+    def scaled(self, ratio: float) -> Schedule:
+        """Return the client's rate with a server side of ``ratio`` times as much.
+
+        Args:
+            ratio: positive.
+
+        Returns:
+            A schedule whose sums are those of the client's rate.
+        """
+        client = self.client
+        words = self.words if ratio == 1 else f"{self.words} (server x {ratio:.4g})"
+        return replace(
+            self, server=lambda t: ratio * client(t), words=words, ratio=ratio
+        )
 
     def accumulate(
         self, summand: Callable[[NDArray[np.float64]], Any], rounds: ArrayLike
@@ -48,8 +66,8 @@ class Schedule:
             Sums of shape (m,).
 
         Raises:
-            ValueError: if the two sides have different rates: the theorems that sum
-                over $\eta^t$ have a single one.
+            ValueError: if the server's rate is not ``ratio`` times the client's: the
+                theorems that sum over $\eta^t$ have a single one.
         """
         wanted = np.asarray(rounds, dtype=np.int64)
         if self.value is not None:
@@ -60,7 +78,7 @@ class Schedule:
         while done < last:
             t = np.arange(done, min(done + _CHUNK, last), dtype=np.float64)
             rate, other = self._both(t)
-            if not np.array_equal(rate, other):
+            if not np.allclose(other, self.ratio * rate, rtol=1e-12, atol=0):
                 raise ValueError(
                     "this bound sums over one learning rate; the client side and the "
                     "server side differ (use tau = tau_server or one schedule)"

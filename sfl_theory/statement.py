@@ -45,8 +45,8 @@ class Case:
             raise ValueError(f"version must be printed or repaired, got '{version}'")
         if self.repaired is None:
             raise ValueError(
-                f"{self.theorem} ({self.name}) has no repaired bound yet: repaired "
-                "bounds come with the audit of its proof; use the printed one"
+                f"{self.theorem} ({self.name}) has no repaired bound: see "
+                "'python -m bounds.audit' for what is known of it; use the printed one"
             )
         return self.repaired
 

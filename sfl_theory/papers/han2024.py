@@ -22,6 +22,7 @@ from sfl_theory.bound import (
     Source,
     StepSize,
 )
+from sfl_theory.papers.repaired import REPAIRED
 from sfl_theory.statement import Case, Theorem
 from sfl_theory.symbols import (
     D_c,
@@ -167,7 +168,7 @@ def _theorem(
             findings=findings.get(name, ()),
             notes=notes.get(name, ()),
         )
-        cases[name] = Case(key, name, bound)
+        cases[name] = Case(key, name, bound, REPAIRED.get((number, name)))
     return Theorem(key, number, title, algorithm, participation, cases)
 
 

@@ -128,7 +128,10 @@ INFINITE = np.full((3, 4, 4), np.inf)
 MISTAKES = [
     (["--theorem", "3.99"], "--theorem"),
     (["--case", "concave"], "--case"),
-    (["--version", "repaired"], "--version"),
+    (
+        ["--theorem", "3.9", "--case", "non_convex", "--version", "repaired"],
+        "--version",
+    ),
     (["--version", "newest"], "--version"),
     (["--problem", "softmax:mnist"], "--problem"),
     (["--problem", "quadratic:absent.npz"], "absent.npz"),

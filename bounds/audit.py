@@ -1,0 +1,140 @@
+"""``python -m bounds.audit``: the ledger of claims, every status earned by a replay."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from sfl_theory.command import CommandError, Parser, run
+from sfl_theory.evidence.claim import STATUSES, Entry
+
+PAPERS = ("han2024", "huang2023", "dachille2024")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: command line without the program's name; None: the real one.
+
+    Returns:
+        The exit status.
+    """
+    return run(_parser(), _work, arguments)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="python -m bounds.audit",
+        description="Replay the evidence for the claims of the papers: certificates "
+        "and instances, in exact arithmetic.",
+    )
+    parser.add_argument("--claim", metavar="ID", help="one entry in full")
+    parser.add_argument("--paper", choices=PAPERS, help="one paper only")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the entries")
+    return parser
+
+
+def _work(options: argparse.Namespace) -> int:
+    from sfl_theory.audits import LEDGER
+
+    if options.claim is not None:
+        try:
+            entries = [LEDGER.entry(options.claim)]
+        except ValueError as error:
+            raise CommandError(f"--claim: {error}") from error
+    else:
+        entries = [Entry(claim) for claim in LEDGER.claims(options.paper)]
+    if options.json is not None:
+        _write(options.json, entries)
+    if options.claim is not None:
+        print_entry(entries[0])
+    else:
+        print_table(entries)
+    return 0
+
+
+def print_table(entries: Sequence[Entry]) -> None:
+    """Print status counts and one line per entry, paper by paper.
+
+    Args:
+        entries: in the order to print.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    for paper in dict.fromkeys(entry.claim.id.split("/")[0] for entry in entries):
+        here = [e for e in entries if e.claim.id.split("/")[0] == paper]
+        counts = Counter(entry.outcome.status for entry in here)
+        words = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
+        table = Table(
+            title=f"{paper}: {len(here)} claims, {words}", title_justify="left"
+        )
+        table.add_column("claim", no_wrap=True)
+        table.add_column("status", no_wrap=True)
+        table.add_column("repair", no_wrap=True)
+        table.add_column("why")
+        for entry in here:
+            repair = "" if entry.repair is None else entry.repair.status
+            why = entry.outcome.lines[0] if entry.outcome.lines else ""
+            table.add_row(
+                entry.claim.id.removeprefix(f"{paper}/"),
+                entry.outcome.status,
+                repair,
+                textwrap.shorten(why, 110, placeholder=" ..."),
+            )
+        console.print(table, markup=False)
+    console.print("python -m bounds.audit --claim ID shows an entry in full")
+
+
+def print_entry(entry: Entry) -> None:
+    """Print one entry in full.
+
+    Args:
+        entry: to print.
+    """
+    claim, outcome = entry.claim, entry.outcome
+
+    def show(label: str, text: str) -> None:
+        print(textwrap.fill(f"{label}{text}", 88, subsequent_indent="    "))
+
+    show("", f"{claim.id} ({claim.location})")
+    show("kind:      ", claim.kind)
+    show("statement: ", claim.statement)
+    if claim.reading:
+        show("reading:   ", claim.reading)
+    show("status:    ", f"{outcome.status} ({outcome.method})")
+    for line in outcome.lines:
+        show("  ", line)
+    if claim.depends_on:
+        show("the paper's proof uses: ", ", ".join(claim.depends_on))
+    if claim.repair is not None and entry.repair is not None:
+        show("repair:    ", claim.repair.statement)
+        show("change:    ", claim.repair.change)
+        show("status:    ", f"{entry.repair.status} ({entry.repair.method})")
+        for line in entry.repair.lines:
+            show("  ", line)
+    show("replay:    ", f"python -m bounds.audit --claim {claim.id}")
+
+
+def _write(path: Path, entries: Sequence[Entry]) -> None:
+    content = json.dumps([entry.as_dict() for entry in entries], indent=1) + "\n"
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(content)
+        os.replace(name, path)
+    except OSError as error:
+        raise CommandError(f"--json: cannot write {path}: {error.strerror}") from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

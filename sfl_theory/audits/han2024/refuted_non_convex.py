@@ -1,0 +1,78 @@
+r"""Instances that break the non-convex cases of Theorems 3.7 and 3.9 of ``han2024``.
+
+Reading: SFL-V2's server visits the participants one after the other in a uniformly
+random order, without weights $a_n$, as Algorithm 2 and App. C.2 print. Convex functions
+are admitted by the non-convex case; Assumption 3.4 holds on all of $\mathbb R^d$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import islice
+
+from sfl_theory.audits.han2024.both_sides import admitted, gap_finding, shown_rounds
+from sfl_theory.audits.han2024.exact_runs import sequential_server
+from sfl_theory.audits.han2024.printed import Setting
+from sfl_theory.evidence.instance import Finding, at_most
+from sfl_theory.evidence.interval import Interval
+
+CENTRES = (Fraction(0), Fraction(1))
+
+
+def biased_stationary_point(
+    number: str,
+    weights: tuple[Fraction, ...],
+    eta: Fraction,
+    rounds: int,
+    q: Fraction = Fraction(1),
+) -> Finding:
+    r"""Break (16) and (22): SFL-V2's server does not find a stationary point of f.
+
+    Two clients, $F_n=(x_c^2+(x_s-b_n)^2)/2$ with $b=(0,1)$, $\tau=1$, no noise, started
+    at the minimiser of f, $x^0=(0,a_2)$, where $\nabla f=0$. The server drifts to 1/2;
+    $\|\nabla f\|^2\to(\frac12-a_2)^2$ while the bound, with $f(x^0)=f^*$, is of order
+    $\eta^2$ against a left side of order $\eta$.
+
+    Args:
+        number: "3.7" or "3.9".
+        weights: $a_1,a_2$.
+        eta: constant learning rate.
+        rounds: T.
+        q: probability of taking part, equal for both clients.
+
+    Returns:
+        Both sides at T.
+    """
+    best = sum((a * b for a, b in zip(weights, CENTRES, strict=True)), Fraction(0))
+    divergence2 = max((b - best) ** 2 for b in CENTRES)
+    setting = Setting(weights, epsilon2=divergence2, q=q)
+    run = islice(sequential_server(best, CENTRES, lambda t: eta, q), rounds)
+    averages = dict(_averages(moments.about(best) * eta for moments in run))
+    return gap_finding(
+        f"N = 2, a = ({weights[0]}, {weights[1]}), F_n = (x_c^2 + (x_s - b_n)^2)/2, "
+        f"b = (0, 1), x^0 = (0, {best}) = x*, tau = 1, sigma = 0, q = {q}, eta = {eta}",
+        number,
+        "non_convex",
+        setting,
+        (
+            at_most("3.1: curvature 1 of every F_n in every direction", 1, setting.S),
+            at_most("3.2: noise 0", 0, setting.sigma),
+            at_most(
+                "3.4 everywhere: largest ||grad F_n - grad f||^2 = (b_n - sum a b)^2",
+                divergence2,
+                setting.epsilon2,
+            ),
+            admitted(number, "non_convex", setting, eta),
+        ),
+        {t: averages[t] for t in shown_rounds(rounds)},
+        eta,
+    )
+
+
+def _averages(values: Iterator[Interval]) -> Iterator[tuple[int, Interval]]:
+    r"""Yield $(T,\frac1T\sum_{t<T}v_t)$ for T = 1, 2, ..."""
+    total = Interval.of(0)
+    for rounds, value in enumerate(values, start=1):
+        total = (total + value).rounded()
+        yield rounds, total / rounds

@@ -1,0 +1,487 @@
+r"""``huang2023``: the instances that refute its claims, in exact arithmetic.
+
+Two runs break Propositions 1 and 2. *Noise*: $f_n(w;\zeta)=\frac12\|w\|^2+\zeta w_s$,
+$\zeta=\pm1$, N clients, one step: the variance is of order 1/N, the bound of order
+$1/N^2$. *Coupling*: one client, no noise, one block starts at its optimum and is pulled
+away by the other. Both have the form (2): $u=(w_c,\zeta)$, h the rest.
+
+Reading of Assumption 4 (impossible on $\mathbb R^d$ with Assumption 2): on a convex set
+that contains every iterate and $w^*$, named in each check.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import sympy as sp
+
+from sfl_theory import symbols
+from sfl_theory.evidence.instance import Check, Finding, at_most, equal
+from sfl_theory.evidence.interval import Interval, evaluate
+from sfl_theory.papers import huang2023
+from sfl_theory.statement import Theorem
+
+ONE = Fraction(1)
+HALF = Fraction(1, 2)
+R2 = sp.Symbol("R2", positive=True)
+
+
+def printed(
+    theorem: Theorem,
+    clients: int,
+    steps: int,
+    rounds: int,
+    S: Fraction,
+    R2_value: Fraction,
+    sigma: int,
+    server: Fraction,
+    client: Fraction,
+) -> Interval:
+    """Evaluate a printed bound at $mu = 1$, $delta = Gamma = 0$, equal weights.
+
+    Args:
+        theorem: Proposition 1 or 2, or Theorem 1.
+        clients: N.
+        steps: E M.
+        rounds: T.
+        S: smoothness.
+        R2_value: $R^2$.
+        sigma: $sigma_n$ of every client.
+        server: squared initial distance of the server block.
+        client: squared initial distance of the client block.
+
+    Returns:
+        An enclosure of the right-hand side.
+    """
+    bound = theorem.case("strongly_convex").bound("printed")
+    expr: Any = sum(bound.parts.values())
+    expr = expr.xreplace(dict(bound.definitions)).xreplace({symbols.R: sp.sqrt(R2)})
+    values = {
+        symbols.N: clients,
+        symbols.tau: steps,
+        symbols.T: rounds,
+        symbols.S: S,
+        symbols.mu: 1,
+        R2: R2_value,
+        symbols.epsilon: 0,
+        symbols.Gamma: 0,
+        symbols.I_s: server,
+        symbols.I_c: client,
+        symbols.I_err: server + client,
+    }
+    columns: dict[Any, tuple[int | Fraction, ...]] = {
+        symbols.a: (Fraction(1, clients),) * clients,
+        symbols.sigma: (sigma,) * clients,
+    }
+    return evaluate(expr, values, columns)
+
+
+def noise_variance(clients: int, steps: int, rounds: int) -> Fraction:
+    r"""Return $E\|w_s^{TEM}\|^2$ of the noise instance, samples drawn independently.
+
+    $w^{i+1}=(1-\eta_i)w^i-\eta_i\bar\zeta$ from 0, so
+    $E|w^{i+1}|^2=(1-\eta_i)^2E|w^i|^2+\eta_i^2/N$, $\eta_i=2/(\gamma+i)$.
+
+    Args:
+        clients: N.
+        steps: E M.
+        rounds: T.
+
+    Returns:
+        The exact value.
+    """
+    gamma, moment = max(7, steps), Fraction(0)
+    for i in range(rounds * steps):
+        eta = Fraction(2, gamma + i)
+        moment = (1 - eta) ** 2 * moment + eta**2 / clients
+    return moment
+
+
+def partitioned_variance(clients: int) -> Fraction:
+    r"""Return $E\|w_s^4\|^2$ if each client deals its four samples $\pm1,\pm1$ out.
+
+    One epoch, M = 4 mini-batches, T = 1: every order of the four samples has the same
+    chance, clients are independent with mean 0, so the value of one client divided by N.
+
+    Args:
+        clients: N.
+
+    Returns:
+        The exact value.
+    """
+    total, count = Fraction(0), 0
+    for order in permutations((1, 1, -1, -1)):
+        w = Fraction(0)
+        for i, zeta in enumerate(order):
+            eta = Fraction(2, 7 + i)
+            w = (1 - eta) * w - eta * zeta
+        total, count = total + w**2, count + 1
+    return total / count / clients
+
+
+def noise_checks() -> tuple[Check, ...]:
+    """Return the assumptions of the noise instance."""
+    return (
+        equal("Assumptions 1 and 2, S = mu = 1: the Hessian is the identity", 1, 1),
+        equal(
+            "Assumption 3, sigma_n = 1: mean and variance of +-1",
+            Fraction((1 - 1) ** 2 + 1 + 1, 2),
+            1,
+        ),
+        at_most(
+            "iterates stay in |w_s| <= 1: convex steps, largest eta", Fraction(2, 7), 1
+        ),
+        equal("iterates stay in |w_c| <= 1: gradient w_c at w_c = 0", 0, 0),
+        at_most(
+            "Assumption 4 on the box [-1, 1]^2, R^2 = 3: w_c^2 + w_s^2 + 1",
+            1 + 1 + 1,
+            3,
+        ),
+        equal("Assumption 5, delta = 0: all f_n are the same", 0, 0),
+    )
+
+
+def server_noise() -> Finding:
+    """Proposition 1 against the noise instance: order 1/N against 1/N^2."""
+    N = 37
+
+    def right(clients: int, steps: int, rounds: int) -> Interval:
+        return printed(
+            huang2023.PROPOSITION_1,
+            clients,
+            steps,
+            rounds,
+            ONE,
+            Fraction(3),
+            1,
+            Fraction(0),
+            Fraction(0),
+        )
+
+    large = noise_variance(100, 5, 20), right(100, 5, 20)
+    dealt = partitioned_variance(1000), right(1000, 4, 1)
+    return Finding(
+        setup="f_n(w;z) = (w_c^2 + w_s^2)/2 + z w_s, z = +-1 independent, N = 37 equal "
+        "weights, w^0 = w* = 0, E = M = T = 1, gamma = 7, eta = 2/7",
+        checks=(
+            *noise_checks(),
+            Check(
+                "also for N = 100, E M = 5, T = 20",
+                large[0] > large[1].high,
+                f"{float(large[0]):.6g} > {large[1]}",
+            ),
+            Check(
+                "also if an epoch deals out the data, N = 1000, M = 4, E = T = 1",
+                dealt[0] > dealt[1].high,
+                f"{float(dealt[0]):.6g} > {dealt[1]}",
+            ),
+        ),
+        left=Interval.of(noise_variance(N, 1, 1)),
+        right=right(N, 1, 1),
+        at="after one step",
+        curve=tuple(
+            (T, float(noise_variance(N, 1, T)), float(right(N, 1, T).high))
+            for T in (1, 2, 5, 10, 20, 50)
+        ),
+    )
+
+
+def one_step_noise(eta: Fraction) -> Finding:
+    r"""One step from $w=w^*=0$: $\eta^2/N$ against $2\eta^2R^2/N^2$; (14), (15)."""
+    N = 37
+    return Finding(
+        setup=f"the noise instance of Proposition 1, N = {N}, one step of {eta} from w*; "
+        "F(w) - F(w_c, w_s*) = 0",
+        checks=(*noise_checks(), at_most("eta <= 1/(4S)", eta, Fraction(1, 4))),
+        left=Interval.of(eta**2 / N),
+        right=Interval.of(2 * eta**2 * 3 / Fraction(N) ** 2),
+        at="one step",
+    )
+
+
+def mean_gradient(whole: bool) -> Finding:
+    r"""Mean of N gradients at $w^*$: 1/N against $R^2/N^2$, or (13) as a whole."""
+    N = 37
+    factor = 2 if whole else 1
+    return Finding(
+        setup=f"the noise instance of Proposition 1, N = {N}, at w = w* = 0",
+        checks=noise_checks(),
+        left=Interval.of(Fraction(1, N)),
+        right=Interval.of(factor * Fraction(3, N * N)),
+    )
+
+
+def _coupled_run(kappa: int, rounds: int) -> tuple[Interval, list[Interval], bool]:
+    """Return the moved coordinate squared, its course, and Assumption 4 at all steps."""
+    gamma = 8 * kappa - 1
+    slow, fast = Interval.of(HALF), Interval.of(-HALF)
+    course, inside = [], True
+    for i in range(rounds):
+        eta = Fraction(2, gamma + i)
+        slow = (slow * (1 - eta)).rounded()
+        fast = (fast * (1 - 3 * eta)).rounded()
+        gradient2 = 2 * slow.squared() + 18 * fast.squared()
+        inside = inside and gradient2.high <= 5
+        course.append((slow + fast).squared())
+    return course[-1], course, inside
+
+
+def coupling(server: bool) -> Finding:
+    r"""Propositions 1 and 2: a block at its optimum is pulled away by the other.
+
+    $f=\frac12(2w_c^2-2w_cw_s+2w_s^2+Sz^2)$: eigenvalues 1 (direction (1, 1)), 3
+    ((1, -1)) and S (z, at 0 throughout). From (0, 1) the iterate is
+    $(p+q,\,p-q)$ with $p^+=(1-\eta)p$, $q^+=(1-3\eta)q$.
+
+    Args:
+        server: the server block starts at its optimum (Prop. 1), else the client block.
+
+    Returns:
+        Both sides.
+    """
+    kappa, rounds = (200, 505) if server else (500, 1264)
+    theorem = huang2023.PROPOSITION_1 if server else huang2023.PROPOSITION_2
+    initial = (Fraction(0), ONE) if server else (ONE, Fraction(0))
+    left, course, inside = _coupled_run(kappa, rounds)
+
+    def right(T: int) -> Interval:
+        return printed(
+            theorem, 1, 1, T, Fraction(kappa), Fraction(5), 0, initial[0], initial[1]
+        )
+
+    names = ("server", "client") if server else ("client", "server")
+    return Finding(
+        setup="N = 1, E = M = 1, no noise, f = w_c^2 - w_c w_s + w_s^2 + S z^2/2 with "
+        f"S = {kappa}, z = 0 a further coordinate; the {names[0]} block starts at its "
+        f"optimum 0, the {names[1]} block at 1; gamma = 8S - 1",
+        checks=(
+            equal("eigenvector (1, 1) of [[2, -1], [-1, 2]]: mu = 1", 2 - 1, 1),
+            equal("eigenvector (1, -1): 3", 2 + 1, 3),
+            at_most("Assumption 1: 3 <= S", 3, kappa),
+            equal("Assumptions 3 and 5, sigma = delta = 0: one client, no noise", 0, 0),
+            Check(
+                "Assumption 4 on {||grad f||^2 <= 5}, R^2 = 5: gradient (-1, 2) at the "
+                "start, smaller at every later iterate",
+                inside and 1 + 4 == 5,
+                "checked at every step",
+            ),
+            equal("Gamma = f* - min f = 0 with one client", 0, 0),
+        ),
+        left=left,
+        right=right(rounds),
+        at=f"after {rounds} steps",
+        curve=tuple(
+            (T, float(course[T - 1].low), float(right(T).high))
+            for T in range(rounds // 8, rounds + 1, rounds // 8)
+        ),
+    )
+
+
+def largest_rate() -> Finding:
+    r"""The condition $\eta^i\le1/(4S)$ at i = 0 with $\gamma=8S/\mu-1$."""
+    S, mu = 1, 1
+    gamma = Fraction(max(8 * S // mu - 1, 1))
+    return Finding(
+        setup="S = mu = 1, E M = 1: gamma = 7, i = 0",
+        checks=(equal("gamma = max(8S/mu - 1, E M)", gamma, 7),),
+        left=Interval.of(2 / (mu * gamma)),
+        right=Interval.of(Fraction(1, 4 * S)),
+        at="i = 0",
+    )
+
+
+def weights() -> Finding:
+    """(12) writes 1/N, (3) writes p_n."""
+    p, gradients = (Fraction(3, 4), Fraction(1, 4)), (1, -1)
+    used = sum((x * g for x, g in zip(p, gradients, strict=True)), Fraction(0))
+    written = Fraction(sum(gradients), 2)
+    return Finding(
+        setup="N = 2, p = (3/4, 1/4), f_n = ||w||^2/2 + c_n w_s, c = (1, -1), at w = 0: "
+        "|mean gradient of (3) - mean gradient of (12)|",
+        checks=(equal("weights add up to 1", sum(p), 1),),
+        left=Interval.of(abs(used - written)),
+        right=Interval.of(0),
+    )
+
+
+def heterogeneous_server() -> Finding:
+    r"""The server's updates depend on how the data are spread over the clients.
+
+    $f_n=\frac12(w_c^2+w_s^2)+b_nw_cw_s-c_nw_c$ with $b=\pm\frac12$, $c=\pm1$: the mean is
+    $\frac12\|w\|^2$. The same F with equal clients never moves from $w^*=0$.
+    """
+    b, c = (HALF, -HALF), (ONE, -ONE)
+    client, server = [Fraction(0), Fraction(0)], Fraction(0)
+    for i in range(2):
+        eta = Fraction(4, 23 + i)
+        along_s = sum(server + b[n] * client[n] for n in range(2)) * HALF
+        along_c = [client[n] + b[n] * server - c[n] for n in range(2)]
+        server -= eta * along_s
+        client = [client[n] - eta * along_c[n] for n in range(2)]
+    return Finding(
+        setup="N = 2, f_n = ||w||^2/2 + b_n w_c w_s - c_n w_c, b = (1/2, -1/2), "
+        "c = (1, -1), no noise, w^0 = w* = 0, mu = 1/2, S = 3/2, eta = 4/(23 + i), "
+        "E M = 2, T = 1; right side: the same with f_n = F for both clients",
+        checks=(
+            equal("mean of b", sum(b), 0),
+            equal("mean of c", sum(c), 0),
+            at_most("Assumption 2: eigenvalues 1 +- 1/2, at least", HALF, 1 - HALF),
+        ),
+        left=Interval.of(server**2),
+        right=Interval.of(0),
+        at="E||w_s^2 - w_s*||^2 after one round",
+    )
+
+
+def local_models() -> Finding:
+    """(12): mean server gradient at local models is not that of F at their mean."""
+    b, w_c, p = (HALF, -HALF), (ONE, -ONE), HALF
+    used = sum(p * b[n] * w_c[n] for n in range(2))
+    return Finding(
+        setup="N = 2, f_n = ||w||^2/2 + b_n w_c w_s, b = (1/2, -1/2), local models w_c = "
+        "(1, -1), w_s = 0: |mean server gradient - grad_s F(mean w_c, w_s)|",
+        checks=(equal("mean of the local models", sum(w_c), 0),),
+        left=Interval.of(abs(Fraction(used))),
+        right=Interval.of(0),
+    )
+
+
+def sample_cocoercivity() -> Finding:
+    r"""(13), fourth inequality: co-coercivity needs every sample's loss smooth, convex.
+
+    $f(w;\zeta)=\frac12(1+2\zeta)w_s^2+\frac12w_c^2$: curvature 3 or -1, mean 1.
+    """
+    w = ONE
+    left = 2 * sum((1 + 2 * z) ** 2 * w**2 for z in (1, -1)) / 2
+    right = 4 * sum((1 + 2 * z) * w**2 / 2 for z in (1, -1)) / 2
+    return Finding(
+        setup="N = 1, f(w;z) = w_c^2/2 + (1 + 2z) w_s^2/2, z = +-1, w = (0, 1), w* = 0",
+        checks=(
+            equal(
+                "Assumptions 1 and 2, S = mu = 1: mean curvature", Fraction(3 - 1, 2), 1
+            ),
+            at_most("Assumption 3 on |w| <= 1: variance 4 w_s^2", 4, 4),
+            at_most("Assumption 4 on |w| <= 1: w_c^2 + 5 w_s^2", 5, 5),
+        ),
+        left=Interval.of(left),
+        right=Interval.of(right),
+    )
+
+
+def other_gap() -> Finding:
+    """(13), last equality: f(w) - f(w*) is not F(w_c, w_s) - F(w_c, w_s*)."""
+    return Finding(
+        setup="N = 1, S = 1, f = (w_c^2 + w_s^2)/2, w = (1, 0), w* = 0: "
+        "4S [f(w) - f(w*) - <grad f(w*), w - w*>] against 4S [F(w_c, w_s) - F(w_c, w_s*)]",
+        checks=(equal("gradient at w* = 0", 0, 0),),
+        left=Interval.of(4 * HALF),
+        right=Interval.of(0),
+    )
+
+
+def _pair(w_c: Fraction, w_s: Fraction) -> Fraction:
+    return (w_c**2 + w_s**2 + w_c * w_s) / 2
+
+
+def block_gap() -> Finding:
+    """(15): w_s* minimises F(w_c*, .), not F(w_c, .)."""
+    eta, w_c, w_s = Fraction(1, 6), ONE, Fraction(-1, 4)
+    gap = _pair(w_c, w_s) - _pair(w_c, Fraction(0))
+    return Finding(
+        setup="N = 1, F = (w_c^2 + w_s^2 + w_c w_s)/2, S = 3/2, w = (1, -1/4), w* = 0, "
+        "eta = 1/(4S): the dropped term -eta [F(w_c, w_s) - F(w_c, w_s*)]",
+        checks=(
+            equal(
+                "Assumptions 1, 2: eigenvalues 1/2 and 3/2", HALF + Fraction(3, 2), 2
+            ),
+        ),
+        left=Interval.of(-eta * gap),
+        right=Interval.of(0),
+    )
+
+
+def block_step(what: str) -> Finding:
+    r"""Lemma 2, (33), (34): the client block at its optimum, the server block not.
+
+    $f=\frac12(w_c^2+w_s^2+w_cw_s)$, one client, $w=(0,1)$, $w^*=0$, so $\Gamma=f^*-\min f=0$
+    and $v=w$. Left of (19) and (34): $\|\eta\nabla_cf\|^2$; of (33): C with
+    $f(w)-f^*=\frac12$ and $f(w)-f(w_c^*,w_s)=0$.
+    """
+    eta, S = Fraction(1, 6), Fraction(3, 2)
+    gradient = HALF
+    left = {
+        "step": eta**2 * gradient**2,
+        "C": 4 * S * eta**2 * (_pair(Fraction(0), ONE) - 0),
+    }[what]
+    return Finding(
+        setup="N = 1, no noise, f = (w_c^2 + w_s^2 + w_c w_s)/2, w = (0, 1), w* = 0, "
+        "eta = 1/6; right side: all terms are 0 (w_c = w_c*, w_n = mean, Gamma = 0)",
+        checks=(
+            equal("Assumptions 1, 2: eigenvalues 1/2 and 3/2 = S", HALF + S, 2),
+            at_most("eta <= 1/(4S)", eta, 1 / (4 * S)),
+            equal("Gamma = f* - min f with one client", 0, 0),
+        ),
+        left=Interval.of(left),
+        right=Interval.of(0),
+    )
+
+
+def first_bound_of_C() -> Finding:
+    r"""(33), first inequality: uses $F(w_c^*,w_s)\le F^*$."""
+    eta, S = Fraction(1, 6), ONE
+    rate = 2 * eta * (1 - 2 * S * eta)
+    return Finding(
+        setup="N = 1, S = 1, f = (w_c^2 + w_s^2)/2, w = (1, 1), w* = 0, eta = 1/6, "
+        "Gamma = 0",
+        checks=(at_most("eta <= 1/(4S)", eta, Fraction(1, 4)),),
+        left=Interval.of(-rate * 1 + 2 * eta * HALF),
+        right=Interval.of(-rate * 1),
+    )
+
+
+def client_recursion() -> Finding:
+    r"""(22): one step of the coupled instance, from a state off in both blocks.
+
+    $f=w_c^2-w_cw_s+w_s^2+\frac S2z^2$ from $w^0=(1,4)$: the client gradient
+    $2w_c-w_s=-2$ leads away from $w_c^*=0$.
+    """
+    S = Fraction(500)
+    eta = 2 / (8 * S - 1)
+    w_c, w_s = ONE, Fraction(4)
+    along = 2 * w_c - w_s, 2 * w_s - w_c
+    R2_value = along[0] ** 2 + along[1] ** 2
+    after = w_c - eta * along[0]
+    server = w_s - eta * along[1]
+    later = (2 * after - server) ** 2 + (2 * server - after) ** 2
+    return Finding(
+        setup="N = 1, E = M = 1, no noise, f = w_c^2 - w_c w_s + w_s^2 + S z^2/2, S = 500, "
+        "w^0 = (1, 4), z = 0, first step, eta = 2/(8S - 1)",
+        checks=(
+            at_most("Assumptions 1, 2: mu = 1 and 3 <= S", 3, S),
+            at_most("Assumption 4 on {||grad f||^2 <= R^2}", later, R2_value),
+            equal("sigma = delta = Gamma = 0", 0, 0),
+        ),
+        left=Interval.of(after**2),
+        right=Interval.of((1 - eta) * w_c**2 + 6 * R2_value * eta**2),
+        at="first step",
+    )
+
+
+def gradient_point() -> Finding:
+    """The analysis takes gradients at v (before averaging), the algorithm at w (after)."""
+    v, curvature, p = (Fraction(3), Fraction(-1)), (1, 2), HALF
+    w = sum(p * x for x in v)
+    after = sum(p * h * w for h in curvature)
+    before = sum(p * h * x for h, x in zip(curvature, v, strict=True))
+    return Finding(
+        setup="N = 2, i in I_G, f_1 = ||w||^2/2, f_2 = ||w||^2, v = (3, -1), w_c = 1 for "
+        "both after averaging: |mean client gradient at v - at w|",
+        checks=(
+            equal("averaging: w", Fraction(w), 1),
+            at_most("Assumptions 1, 2: mu = 1, S = 2", max(curvature), 2),
+        ),
+        left=Interval.of(abs(Fraction(before - after))),
+        right=Interval.of(0),
+    )

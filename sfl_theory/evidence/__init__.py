@@ -1,0 +1,1 @@
+"""What decides a claim: certificates, kernel, instances. Knows no paper."""

@@ -1,0 +1,200 @@
+"""The instances that refute han2024: they break their claims, and only just those."""
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import islice, permutations, product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfl_theory import Constants, theorem
+from sfl_theory.audits.han2024 import refuted_lemmas
+from sfl_theory.audits.han2024.assumption_clash import CLAIM, bounded_diameter
+from sfl_theory.audits.han2024.exact_runs import descent, sequential_server
+from sfl_theory.audits.han2024.printed import Setting, right_side
+from sfl_theory.audits.han2024.refutations import REFUTATIONS
+from sfl_theory.audits.han2024.refuted_conditions import sequential_rate
+from sfl_theory.audits.han2024.refuted_general_convex import noise_floor, small_step
+from sfl_theory.audits.han2024.refuted_non_convex import biased_stationary_point
+from sfl_theory.audits.han2024.refuted_strongly_convex import (
+    swapped_step_sizes,
+    unweighted_server,
+)
+from sfl_theory.audits.han2024.refuted_tables import strongly_convex_row
+from sfl_theory.evidence.certificate import Fact, Rejected, check
+from sfl_theory.evidence.claim import Refutation, decide
+from sfl_theory.evidence.instance import replay
+
+EACH = [
+    pytest.param(instance, id=f"{claim}#{k}")
+    for claim, instances in REFUTATIONS.items()
+    for k, instance in enumerate(instances)
+]
+unit = st.fractions(0, 1, max_denominator=12)
+
+
+@pytest.mark.parametrize("instance", EACH)
+def test_every_instance_breaks_its_claim(instance):
+    assert decide("any", Refutation(instance, "words")).status == "refuted"
+
+
+@pytest.mark.parametrize("instance", EACH)
+def test_a_failed_assumption_is_rejected(instance):
+    finding = instance()
+    first, *rest = finding.checks
+    with pytest.raises(Rejected, match="breaks"):
+        replay(replace(finding, checks=(replace(first, passed=False), *rest)))
+
+
+@pytest.mark.parametrize(
+    "instance",
+    [
+        partial(swapped_step_sizes, "3.6", 64, 300),
+        partial(swapped_step_sizes, "3.6", 1, 400),
+        partial(unweighted_server, "3.7", (Fraction(1), Fraction(0)), 2600),
+        partial(unweighted_server, "3.7", (Fraction(1, 2), Fraction(1, 2)), 3000),
+        partial(unweighted_server, "3.9", (Fraction(1), Fraction(0)), 3200, Fraction(1, 2)),
+        partial(small_step, "3.7", 150),
+        partial(noise_floor, "3.6", 5000),
+        partial(
+            biased_stationary_point,
+            "3.7",
+            (Fraction(1), Fraction(0)),
+            Fraction(1, 31),
+            520,
+        ),
+        partial(
+            biased_stationary_point,
+            "3.7",
+            (Fraction(1), Fraction(0)),
+            Fraction(1, 450),
+            400,
+        ),
+    ],
+)
+def test_too_early_too_long_steps_or_equal_weights_refute_nothing(instance):
+    with pytest.raises(Rejected):
+        replay(instance())
+
+
+@given(
+    start=unit,
+    centres=st.lists(unit, min_size=2, max_size=3),
+    eta=st.fractions(Fraction(1, 12), Fraction(1, 2), max_denominator=12),
+    q=st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(3, 4)]),
+)
+@settings(max_examples=25, deadline=None)
+def test_moments_are_those_of_all_orders_and_participants(start, centres, eta, q):
+    outcomes = {start: Fraction(1)}
+    run = list(islice(sequential_server(start, tuple(centres), lambda t: eta, q), 2))
+    orders = list(permutations(range(len(centres))))
+    after: dict[Fraction, Fraction] = {}
+    for x, weight in outcomes.items():
+        for order in orders:
+            for present in product((0, 1), repeat=len(centres)):
+                y, chance = x, weight / len(orders)
+                for n in order:
+                    y -= eta / q * present[n] * (y - centres[n])
+                for here in present:
+                    chance *= q if here else 1 - q
+                after[y] = after.get(y, Fraction(0)) + chance
+    for power, enclosure in ((1, run[1].mean), (2, run[1].square)):
+        exact = sum(weight * x**power for x, weight in after.items())
+        assert enclosure.low <= exact <= enclosure.high
+        assert float(enclosure.high - enclosure.low) < 1e-40
+    c = centres[0]
+    exact = sum(weight * (x - c) ** 2 for x, weight in after.items())
+    assert run[1].about(c).low <= exact <= run[1].about(c).high
+
+
+@given(eta=unit, q=st.sampled_from([Fraction(1), Fraction(1, 3)]))
+@settings(max_examples=15, deadline=None)
+def test_descent_is_that_of_all_participations(eta, q):
+    values = {Fraction(1): Fraction(1)}
+    for enclosure in islice(descent(Fraction(1), lambda t: eta, q), 4):
+        exact = sum(weight * x**2 for x, weight in values.items())
+        assert enclosure.low <= exact <= enclosure.high
+        after: dict[Fraction, Fraction] = {}
+        for x, weight in values.items():
+            for y, chance in ((x, 1 - q), (x - eta / q * x, q)):
+                after[y] = after.get(y, Fraction(0)) + chance * weight
+        values = after
+
+
+@pytest.mark.parametrize("number", ["3.6", "3.7", "3.8", "3.9"])
+@pytest.mark.parametrize("case", ["strongly_convex", "general_convex", "non_convex"])
+def test_exact_right_side_is_the_bound_of_the_toolkit(number, case):
+    setting = Setting(
+        weights=(Fraction(1, 4), Fraction(3, 4)),
+        S=Fraction(3),
+        mu=Fraction(1, 2),
+        G2=Fraction(5),
+        I_err=Fraction(2),
+        F_err=Fraction(7),
+        epsilon2=Fraction(11),
+        sigma=Fraction(3, 2),
+        q=Fraction(2, 3),
+        tau=3,
+        tau_server=3 if number in {"3.7", "3.9"} else 2,
+    )
+    constants = Constants(
+        S=3.0,
+        mu=0.5,
+        G2=5.0,
+        initial_distance2=2.0,
+        initial_gap=7.0,
+        eps2=11.0,
+        sigma2=(2.25, 2.25),
+        weights=(0.25, 0.75),
+        participation=(2 / 3, 2 / 3),
+        tau=3,
+        tau_server=setting.tau_server,
+    )
+    from sfl_theory import schedules
+
+    schedule = schedules.constant(0.001)
+    bound = theorem(number).case(case).bound("printed")
+    (expected,) = bound.evaluate(constants, [40], schedule)
+    found = right_side(number, case, setting, 40, Fraction(1, 1000))
+    assert float(found.low) == pytest.approx(expected, rel=1e-12)
+    assert float(found.high - found.low) < 1e-30
+
+
+def test_lemma_c7_is_the_enumeration_of_its_samples():
+    finding = refuted_lemmas.lemma_c7_curved()
+    eta, tau, total = Fraction(1, 40), 10, Fraction(0)
+    for signs in product((-1, 1), repeat=tau):
+        x, first = Fraction(0), None
+        for xi in signs:
+            g = x + xi
+            first = g if first is None else first
+            total += (g - first) ** 2
+            x -= eta * g
+    assert finding.left.low == total / 2**tau
+
+
+def test_sequential_rate_is_undefined_for_eight_clients():
+    with pytest.raises(ZeroDivisionError):
+        sequential_rate(8)
+
+
+def test_the_row_of_theorem_3_7_follows():
+    with pytest.raises(ValueError, match="follows"):
+        strongly_convex_row("3.7")
+
+
+def test_bounded_diameter_is_proved_and_its_mutants_are_not():
+    certificate = bounded_diameter()
+    assert check(certificate, CLAIM).unused == ()
+    uses = certificate.uses
+    flipped = Fact("flipped", -uses[0][0].expr, uses[0][0].hypothesis)
+    for mutant in (
+        replace(certificate, right=certificate.right / 2),
+        replace(certificate, uses=uses[1:]),
+        replace(certificate, uses=((flipped, uses[0][1]), *uses[1:])),
+        replace(certificate, hypotheses=certificate.hypotheses[:1]),
+    ):
+        with pytest.raises(Rejected):
+            check(mutant, CLAIM)
