@@ -76,22 +76,25 @@ def print_table(entries: Sequence[Entry]) -> None:
         counts = Counter(entry.outcome.status for entry in here)
         words = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
         table = Table(
-            title=f"{paper}: {len(here)} claims, {words}", title_justify="left"
+            title=f"{paper}: {len(here)} claims, {words}",
+            title_justify="left",
+            expand=True,
         )
-        table.add_column("claim", no_wrap=True)
-        table.add_column("status", no_wrap=True)
-        table.add_column("repair", no_wrap=True)
-        table.add_column("why")
-        for entry in here:
+        names = [entry.claim.id.removeprefix(f"{paper}/") for entry in here]
+        table.add_column("claim", min_width=max(map(len, names)))
+        table.add_column("status", min_width=8)
+        table.add_column("repair", min_width=8)
+        table.add_column("why", no_wrap=True, overflow="ellipsis", ratio=1)
+        for entry, name in zip(here, names, strict=True):
             repair = "" if entry.repair is None else entry.repair.status
             why = entry.outcome.lines[0] if entry.outcome.lines else ""
             table.add_row(
-                entry.claim.id.removeprefix(f"{paper}/"),
+                name,
                 entry.outcome.status,
                 repair,
-                textwrap.shorten(why, 110, placeholder=" ..."),
+                why,
             )
-        console.print(table, markup=False)
+        console.print(table)
     console.print("python -m bounds.audit --claim ID shows an entry in full")
 
 

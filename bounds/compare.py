@@ -90,13 +90,20 @@ def _work(options: argparse.Namespace) -> int:
         check_writable("--out", out, folder=True)
         if options.json is not None:
             check_writable("--json", options.json, folder=False)
+            if options.json.resolve() in (out.resolve(), *out.resolve().parents):
+                raise ValueError(f"--json: {options.json} is the folder of --out")
         experiment = _experiment(options)
         comparisons = _compare(item, options.case, versions, experiment, options.quiet)
         picture = write_folder(out, comparisons)
         if options.json is not None:
             write_json(options.json, comparisons)
     except ValueError as error:
-        raise CommandError(_named(str(error))) from error
+        raise CommandError(_named(str(error), options.problem)) from error
+    except MemoryError as error:
+        raise CommandError(
+            f"not enough memory ({error}): take a smaller --seeds, --clients, --tau or "
+            "--batch-size"
+        ) from error
     except OSError as error:
         raise CommandError(f"--out: {error}") from error
     from bounds.report import print_report
@@ -249,13 +256,19 @@ OPTIONS = {
 }
 
 
-def _named(message: str) -> str:
+def _named(message: str, problem: str | None) -> str:
     """Put the option in front of a message that begins with what it sets.
 
     Returns:
         The message, with an option where one is known.
     """
+    # A file may be called like an option, so the problem comes first.
+    for name in (problem, (problem or "").removeprefix("quadratic:")):
+        if name and message.startswith(f"{name}: "):
+            return f"--problem: {message}"
     for start, option in OPTIONS.items():
+        if message.startswith(f"{start}: "):
+            return f"{option}: {message.removeprefix(f'{start}: ')}"
         if message.startswith(start):
             return f"{option}: {message}"
     return message

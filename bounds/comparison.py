@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bounds.experiment import Experiment
 from bounds.measurement import Measurement, Progress, measure
-from bounds.verdict import Band, Rate, Verdict, judge, rate
+from bounds.verdict import Band, Rate, Verdict, judge, rate, ratio
 from sfl_theory import Bound, Constants, Theorem, symbols, theorem
 
 
@@ -47,8 +47,7 @@ class Comparison:
     @property
     def tightness_along(self) -> float | None:
         """Bound over measured mean at the last round, constants met along the runs."""
-        last = self.band.mean[-1]
-        return float(self.along[-1] / last) if last > 0 else None
+        return ratio(self.along[-1], self.band.mean[-1])
 
     @property
     def predicted_rate(self) -> float | None:
@@ -168,7 +167,7 @@ def against(item: Theorem, case: str, bound: Bound, found: Measurement) -> Compa
         values,
         terms,
         along,
-        judge(band, values),
+        judge(band, values, found.resolution),
         rate(found.rounds, found.curve, deterministic),
     )
 

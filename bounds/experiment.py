@@ -30,6 +30,18 @@ ADMITS = {
 }
 
 
+LARGEST = {
+    "tau": 10**6,
+    "tau_server": 10**6,
+    "rounds": 10**9,
+    "seeds": 10**6,
+    "seed": 2**62,
+    "clients": 10**6,
+    "batch_size": 10**6,
+}
+"""Beyond these a run has no end, or its arrays have no memory."""
+
+
 @dataclass(frozen=True)
 class Experiment:
     r"""Everything about a run that a user can choose.
@@ -80,6 +92,12 @@ class Experiment:
             if getattr(self, name) < 1:
                 raise ValueError(
                     f"{name} must be at least 1, got {getattr(self, name)}"
+                )
+        for name, largest in LARGEST.items():
+            if (getattr(self, name) or 0) > largest:
+                raise ValueError(
+                    f"{name.replace('_', '-')} must be at most {largest}, "
+                    f"got {getattr(self, name)}"
                 )
         if self.seed < 0:
             raise ValueError(f"seed must not be negative, got {self.seed}")
@@ -160,9 +178,9 @@ class Setting:
                 fits = (
                     np.all(given <= wanted * (1 + 1e-12))
                     if bound.step_size.relation == "<="
-                    else np.allclose(given, wanted, rtol=1e-12)
+                    else np.allclose(given, wanted, rtol=1e-12, atol=0)
                 )
-                if not fits:
+                if not fits or schedule.per_step != rule.per_step:
                     found.append(
                         f"the {side} side's learning rate ({schedule.words}) is not "
                         "the theorem's"
@@ -355,7 +373,7 @@ def _algorithm(item: Theorem, experiment: Experiment, cut: int) -> Algorithm:
             f"tau-server differs from tau: {name} has no server aggregation period"
         )
     if tau_server not in {None, tau} and item.paper == "dachille2024":
-        raise ValueError(f"{item.key} has one tau: tau-server must equal it")
+        raise ValueError(f"tau-server must equal tau: {item.key} has one tau")
     if name == "fedavg":
         return FedAvg(tau=tau, aggregation=experiment.aggregation)
     if name == "sfl-v1":

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from bounds.experiment import Experiment, Setting, resolve, schedule_of
+from bounds.verdict import ROUNDING
 from sfl_theory import Bound, Constants, Metric, Theorem
 from sfl_theory.papers.repaired import EQUAL
 from sfl_theory.schedules import Schedule
@@ -47,6 +48,7 @@ class Measurement:
         departures: how the run differs from what the theorem analyses.
         remarks: other things a reader must know.
         trajectory: measured constants with their shares at every cut.
+        resolution: absolute error of the metric by rounding, an estimate from above.
     """
 
     setting: Setting
@@ -60,6 +62,7 @@ class Measurement:
     departures: tuple[str, ...]
     remarks: tuple[str, ...]
     trajectory: TrajectoryConstants
+    resolution: float
 
 
 def measure(
@@ -112,6 +115,7 @@ def measure(
         setting.departures(bound, known, schedule),
         remarks,
         curves.trajectory,
+        _resolution(setting, bound, schedule, optimum),
     )
 
 
@@ -141,9 +145,13 @@ def serves(found: Measurement, bound: Bound) -> bool:
         found.metric == bound.metric
         and same_weights
         and schedule.per_step == found.schedule.per_step
-        and np.allclose(schedule.client(at), found.schedule.client(at), rtol=1e-12)
-        and np.allclose(schedule.server(at), found.schedule.server(at), rtol=1e-12)
+        and _same(schedule.client(at), found.schedule.client(at))
+        and _same(schedule.server(at), found.schedule.server(at))
     )
+
+
+def _same(rates: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+    return np.allclose(rates, others, rtol=1e-12, atol=0)
 
 
 @dataclass(frozen=True)
@@ -156,6 +164,33 @@ class _Curves:
     trajectory: TrajectoryConstants
     farthest: float
     smoothness: float
+
+
+def _resolution(
+    setting: Setting, bound: Bound, schedule: Schedule, optimum: Minimum | None
+) -> float:
+    r"""Return an absolute error that rounding may make in the metric.
+
+    With $\varepsilon$ the relative error of a sum: the terms of $f$ are as large as
+    $\sum_na_n|F_n|$ and $S\|x\|^2$, those of $\nabla f$ as $\sum_na_n\|\nabla F_n\|$
+    and $S\|x\|$; $x^*$ is wrong by $\varepsilon\|x^*\|+\|\nabla f(x^*)\|/\mu$.
+    """
+    problem, weights = setting.problem, np.array(setting.federation.weights)
+    at = problem.x0 if optimum is None else optimum.x
+    point = torch.from_numpy(at)[:, None].expand(problem.clients, -1, 1)
+    norm, S, mu = float(np.linalg.norm(at)), problem.S or 0.0, problem.mu or 0.0
+    rate = float(np.max(schedule.client(np.zeros(1))))
+    if bound.metric.key in {"objective_gap", "weighted_gap"}:
+        terms = np.abs(problem.loss(point).numpy()[:, 0])
+        gap = ROUNDING * float(weights @ terms + S * norm**2)
+        return gap if bound.metric.key == "objective_gap" else rate * gap
+    if bound.metric.key == "weighted_gradient":
+        slopes = torch.linalg.vector_norm(problem.gradient(point), dim=1).numpy()[:, 0]
+        return rate * (ROUNDING * float(weights @ slopes + S * norm)) ** 2
+    error = ROUNDING * norm
+    if optimum is not None and mu > 0:
+        error += optimum.gradient_norm / mu
+    return error**2
 
 
 def _train(
@@ -305,8 +340,9 @@ def _constants(
     )
     if ball is None:
         remark = (
-            "S, sigma2, G2, eps2 are the largest values met along the runs: lower "
-            "estimates of the assumptions' constants"
+            "sigma2, G2, eps2 are the largest values met along the runs: lower "
+            "estimates of the assumptions' constants; S is no less than what was met, "
+            "but holds nowhere else for certain"
         )
         return along, along, (remark,)
     where = f"ball of radius {radius:.6g} around x0; every local iterate lies in it"

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from bounds.comparison import Comparison
 
@@ -59,7 +60,8 @@ def _panel(panel: Axes, comparisons: Sequence[Comparison]) -> None:
     for item in comparisons:
         _bound(panel, item, many=len(comparisons) > 1)
     panel.set_xscale("log")
-    panel.set_yscale("log")
+    if any(np.any(line > 0) for item in comparisons for line in _lines(item)):
+        panel.set_yscale("log")
     panel.set_xlabel("round $T$")
     metric = first.bound.metric
     panel.set_ylabel(f"${metric.axis or metric.latex}$")
@@ -86,6 +88,10 @@ def _panel(panel: Axes, comparisons: Sequence[Comparison]) -> None:
         color="0.25",
         verticalalignment="top",
     )
+
+
+def _lines(item: Comparison) -> tuple[NDArray[np.float64], ...]:
+    return item.band.mean, item.values, item.along
 
 
 def _bound(panel: Axes, item: Comparison, many: bool) -> None:
@@ -137,7 +143,8 @@ def _bound(panel: Axes, item: Comparison, many: bool) -> None:
 
 def _title(comparisons: Sequence[Comparison]) -> str:
     first = comparisons[0]
-    lines = [f"Theorem {first.theorem.number}, {first.case.replace('_', ' ')}"]
+    kind = "Proposition" if "/prop-" in first.theorem.key else "Theorem"
+    lines = [f"{kind} {first.theorem.number}, {first.case.replace('_', ' ')}"]
     for item in comparisons:
         verdict = item.verdict
         tight = (

@@ -37,6 +37,8 @@ def check_writable(option: str, path: Path, folder: bool) -> None:
         raise ValueError(f"{option}: {path} is a file, a folder is needed")
     if not folder and path.is_dir():
         raise ValueError(f"{option}: {path} is a folder, a file is needed")
+    if not folder and path.exists() and not path.is_file():
+        raise ValueError(f"{option}: {path} is not a regular file")
     place = path if folder else path.parent
     while not place.exists() and place != place.parent:
         place = place.parent
@@ -55,9 +57,10 @@ def write_json(path: Path, comparisons: Sequence[Comparison]) -> None:
     """Write one JSON array with one object per compared bound.
 
     Args:
-        path: the file; replaced as a whole.
+        path: the file; replaced as a whole (where it is a link, what it points to).
         comparisons: in the order of the array.
     """
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     _replace(path, _json([item.as_dict() for item in comparisons]).encode())
 
@@ -77,8 +80,10 @@ def write_folder(folder: Path, comparisons: Sequence[Comparison]) -> Path:
     Returns:
         Path of the picture.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    # Inside the folder: what lies beside it may be another file system, or closed.
+    fresh = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".staging-", dir=folder))
     try:
         drawn = picture(comparisons)
         drawn.savefig(staging / "compare.png", dpi=150, bbox_inches="tight")
@@ -94,6 +99,8 @@ def write_folder(folder: Path, comparisons: Sequence[Comparison]) -> Path:
         _move_into(staging, folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+        if fresh and not any(folder.iterdir()):
+            folder.rmdir()
     return folder / "compare.png"
 
 
@@ -168,10 +175,18 @@ def _replace(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
+        Path(name).chmod(0o666 & ~_umask())
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    """Return the process's mask; a temporary file would stay closed to others."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _json(content: Any) -> str:

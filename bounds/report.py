@@ -15,6 +15,7 @@ from bounds.comparison import Comparison
 from bounds.measurement import Progress as Report
 from sfl_theory import Theorem
 
+LETTERS = {"analytic": "A", "trajectory": "T", "assumed": "?"}
 SHOWN = ("S", "mu", "sigma2", "G2", "eps2", "initial_distance2", "initial_gap")
 
 
@@ -131,7 +132,7 @@ def _constant(item: Comparison, name: str) -> str:
     cell = f"{np.max(value):.3g}"
     if met != value:
         cell += f" ({np.max(met):.3g})"
-    return f"{cell} {found.constants.provenance.get(name, 'assumed')[0].upper()}"
+    return f"{cell} {LETTERS[found.constants.provenance.get(name, 'assumed')]}"
 
 
 def _rate(item: Comparison) -> str:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 LEVEL = 0.95
+ROUNDING = 1e-12
+"""Relative error that sums of a few thousand float64 numbers may have."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +75,11 @@ class Verdict:
 
     Attributes:
         word: "violated" if the band lies above the bound at some round, "holds" if it
-            lies on or below it at every round, else "inconclusive".
+            lies on or below it at every round, else "inconclusive"; a difference that
+            rounding may have made decides nothing.
         first_violation: first such round, or None.
-        tightness: bound over measured mean at the last round; None if that is not
-            positive.
+        tightness: bound over measured mean at the last round; None if the mean is
+            not positive or the ratio no float64.
     """
 
     word: str
@@ -84,12 +87,17 @@ class Verdict:
     tightness: float | None
 
 
-def judge(band: Band, bound: NDArray[np.float64]) -> Verdict:
+def judge(band: Band, bound: NDArray[np.float64], resolution: float = 0.0) -> Verdict:
     """Return the verdict on a bound.
+
+    The band is widened by what rounding alone can do, so that an exact run that meets
+    its bound with equality is not called a violation: by ``resolution`` and by
+    ``ROUNDING`` times the mean.
 
     Args:
         band: of the measured metric.
         bound: at the same rounds, shape (m,).
+        resolution: absolute error of the metric, and of the bound, by rounding.
 
     Returns:
         The verdict.
@@ -103,18 +111,33 @@ def judge(band: Band, bound: NDArray[np.float64]) -> Verdict:
         )
     if np.isnan(bound).any():
         raise ValueError("the bound is not a number at some round")
-    above = band.low > bound
+    slack = 0.0 if resolution == 0 else resolution + ROUNDING * np.abs(band.mean)
+    above = band.low - slack > bound
     word = "inconclusive"
     if above.any():
         word = "violated"
-    elif np.all(band.high <= bound):
+    elif np.all(band.high + slack <= bound):
         word = "holds"
-    last = band.mean[-1]
     return Verdict(
         word,
         int(band.rounds[np.argmax(above)]) if above.any() else None,
-        float(bound[-1] / last) if last > 0 else None,
+        ratio(bound[-1], band.mean[-1]),
     )
+
+
+def ratio(bound: float, measured: float) -> float | None:
+    """Return bound over measured, or None where that is no finite number.
+
+    Args:
+        bound: at one round.
+        measured: mean at the same round.
+
+    Returns:
+        The ratio.
+    """
+    with np.errstate(over="ignore"):
+        value = float(np.float64(bound) / measured) if measured > 0 else np.inf
+    return value if np.isfinite(value) else None
 
 
 @dataclass(frozen=True)

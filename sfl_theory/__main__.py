@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from sfl_theory import schedules, symbols
@@ -176,8 +177,18 @@ def _evaluate(options: argparse.Namespace) -> None:
     schedule = None
     if options.learning_rate is not None:
         schedule = schedules.constant(options.learning_rate)
-    terms = bound.terms(constants, rounds, schedule)
-    values = bound.evaluate(constants, rounds, schedule)
+    try:
+        with np.errstate(all="ignore"):
+            terms = bound.terms(constants, rounds, schedule)
+            values = bound.evaluate(constants, rounds, schedule)
+        finite = bool(np.isfinite(values).all())
+    except (OverflowError, ZeroDivisionError):
+        finite = False
+    if not finite:
+        raise CommandError(
+            f"--constants: with the values of {options.constants} the bound leaves "
+            "the range of numbers (float64)"
+        )
     if options.json:
         json.dump(
             {

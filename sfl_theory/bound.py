@@ -15,6 +15,9 @@ from sfl_theory import numeric, symbols
 from sfl_theory.constants import Constants
 from sfl_theory.schedules import Schedule
 
+LARGEST_ROUND = 2**53
+"""Up to here every integer is a float64."""
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -291,4 +294,6 @@ class Bound:
         first = self.metric.first_round
         if np.any(given < first):
             raise ValueError(f"rounds must be at least {first}, got {given.min()}")
+        if np.any(given > LARGEST_ROUND):
+            raise ValueError(f"rounds must be at most 2^53, got {given.max()}")
         return given.astype(np.int64)

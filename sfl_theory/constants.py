@@ -201,6 +201,8 @@ class Constants:
             raise ValueError(f"{path}: {reason}") from error
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
+        except RecursionError:
+            raise ValueError(f"{path}: nested too deeply for constants") from None
 
     def to_json(self) -> str:
         """Return the constants as one JSON object, readable by ``from_json``."""
@@ -241,7 +243,10 @@ def _number(name: str, value: Any) -> float:
         value, int | float | np.integer | np.floating
     ):
         raise ValueError(f"{name} must be a number, got {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, got {number}")
     if name == "S" and number <= 0:

@@ -12,7 +12,7 @@ from torch import Tensor
 from sfl_train.algorithms.algorithm import Algorithm, Ball
 from sfl_train.federation import Federation
 
-_HUGE = 1e150
+_HUGE = 1e60  # squares of squares of it are numbers still
 
 
 class LearningRate(Protocol):
@@ -52,7 +52,7 @@ class ConstantRate:
 
 
 class Diverged(Exception):  # noqa: N818
-    """The model became non-finite or larger than 1e150.
+    """The model became non-finite or larger than 1e60.
 
     Attributes:
         round: the round in which it happened.

@@ -28,7 +28,8 @@ JOINT = (
     "V = R^2 + (16/7)(EM - 1)(R^2 + 2 EM delta^2), for both blocks together"
 )
 JOINT_WORDS = (
-    "Drift within a round, one joint step of the mean model (smoothness from w_n to the "
+    "Drift within a round, one joint step of the mean model (smoothness from w_n to "
+    "the "
     "mean, strong convexity from w_n to w*), induction over i."
 )
 
@@ -198,9 +199,11 @@ STATEMENTS = (
         _proof(
             "thm-1",
             shown.theorem_1,
-            "The printed bound holds although Propositions 1 and 2, from which the paper "
+            "The printed bound holds although Propositions 1 and 2, from which the "
+            "paper "
             f"derives it, are false. {JOINT_WORDS} The sum L_s + L_c contains both "
-            "initial distances and 24 EM R^2 + 48 E^2M^2 delta^2, more than 4V/3. Needs "
+            "initial distances and 24 EM R^2 + 48 E^2M^2 delta^2, more than 4V/3. "
+            "Needs "
             "Gamma >= 0 and gamma >= EM; Assumption 3 is not used.",
         ),
         "lemma-1 prop-1 prop-2",
@@ -273,7 +276,8 @@ SERVER = (
         ),
         "assumption-4",
         Repair(
-            "E||1/N sum_n grad_s f_n(w*; z_n)||^2 <= 1/N sum_n E||grad f_n||^2 (<= R^2)",
+            "E||1/N sum_n grad_s f_n(w*; z_n)||^2 <= 1/N sum_n E||grad f_n||^2 (<= "
+            "R^2)",
             _proof("eq-13/3", shown.jensen_mean, "Jensen.", "#repair"),
             "R^2 for R^2/N^2",
         ),
@@ -380,7 +384,8 @@ CLIENT = (
         "the algorithm's mean gradient is sum p_n grad f_n(v_{c,n}^i, w_s^i)",
         _broken(
             found.gradient_point,
-            "After a synchronisation the algorithm takes it at w_{c,n}^i; elsewhere v = "
+            "After a synchronisation the algorithm takes it at w_{c,n}^i; elsewhere v "
+            "= "
             "w. Read as w below.",
         ),
     ),
@@ -392,7 +397,8 @@ CLIENT = (
         "E||w_c^i - w_{c,n}^i||^2 + 6S eta^2 Gamma + eta^2 E||noise||^2",
         _broken(
             partial(found.block_step, "step"),
-            "A step of the client block is not zero at w_c = w_c* when w_s != w_s*: the "
+            "A step of the client block is not zero at w_c = w_c* when w_s != w_s*: "
+            "the "
             "lemma of Li et al. for the whole vector is applied to a block.",
         ),
         "eq-26 eq-34",
@@ -416,7 +422,8 @@ CLIENT = (
             "step; for 'any gamma > 0' the rates of one round differ without limit and "
             "no step of that proof carries over. Tried: slow contraction, opposite "
             "linear terms and noise with small gamma; R^2 grows with the drift each "
-            "time and no violation came out. For gamma >= EM a calculation by hand with "
+            "time and no violation came out. For gamma >= EM a calculation by hand "
+            "with "
             "sums over the rates gives 2 EM eta^2 R^2 (1 + 1/2) + 1.93 (1 + 2) "
             "E^2M^2 eta^2 delta^2, below the printed one, but it needs a logarithm and "
             "is no certificate yet."
@@ -519,7 +526,8 @@ CLIENT = (
         "eq-31",
         f"{_L2}, (31)",
         "equation",
-        "-<w_{c,n} - w_c*, grad f_n> <= -(f_n - f_n(w_c*, w_s)) - mu/2 ||w_{c,n} - w_c*||^2",
+        "-<w_{c,n} - w_c*, grad f_n> <= -(f_n - f_n(w_c*, w_s)) - mu/2 ||w_{c,n} - "
+        "w_c*||^2",
         _proof("eq-31", shown.block_convexity, "Strong convexity, times 2 eta."),
         "assumption-2 gradient-point",
     ),

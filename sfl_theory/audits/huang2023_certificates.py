@@ -4,7 +4,8 @@ Joint recursion. With $\tau=EM$, $\bar w=(\bar w_c,w_s)$, $w_n=(w_{c,n},w_s)$,
 $\Delta^i=E\|\bar w^i-w^*\|^2$, $D=\sum_np_nE\|w_n-\bar w\|^2$, $x=\gamma+i$,
 $\eta=2/(\mu x)$ and a round that starts at $x_0$ with $\eta_0$:
 
-1. drift: $D_{j+1}\le(1+\frac1{2\tau})D_j+\eta_0^2B$, $B=2\tau\delta^2+R^2$, from $D_0=0$;
+1. drift: $D_{j+1}\le(1+\frac1{2\tau})D_j+\eta_0^2B$, $B=2\tau\delta^2+R^2$,
+   from $D_0=0$;
 2. so $D_j(1-\frac j{2\tau})\le j\eta_0^2B$, and $D_j\le8(\tau-1)\eta^2B$ as
    $\eta_0\le2\eta$;
 3. $\Delta^{i+1}\le(1-2\mu\eta)\Delta^i+\eta SD+\eta^2R^2\le(1-2\mu\eta)\Delta^i
@@ -74,7 +75,10 @@ def _both(
 
 
 def decomposition(claim: str) -> tuple[Build, ...]:
-    """Lemma 1, (6) and (7): smoothness at w*, where the gradient is 0."""
+    """Return the certificates.
+
+    Lemma 1, (6) and (7): smoothness at w*, where the gradient is 0.
+    """
     dc, ds, g = vectors("d_c d_s grad")
     smooth = smooth_upper("F", "w*", "w", dc + ds, g, S, A1)
     still = Fact("grad F(w*) = 0", inner(g, dc + ds), OPTIMUM, equality=True)
@@ -94,7 +98,7 @@ def decomposition(claim: str) -> tuple[Build, ...]:
 
 
 def pythagoras(claim: str) -> tuple[Build, ...]:
-    """(8): both directions."""
+    """Return the certificates of (8): both directions."""
     dc, ds = vectors("d_c d_s")
     blocks = Fact("<d_c, d_s> = 0", inner(dc, ds), BLOCKS, equality=True)
     whole, parts = norm2(dc + ds), norm2(dc) + norm2(ds)
@@ -105,7 +109,10 @@ def pythagoras(claim: str) -> tuple[Build, ...]:
 
 
 def exclusion(claim: str) -> tuple[Build, ...]:
-    r"""Assumptions 2 and 4 confine w: $\mu^2\|w-w_n^*\|^2\le R^2$."""
+    r"""Return the certificates.
+
+    Assumptions 2 and 4 confine w: $\mu^2\|w-w_n^*\|^2\le R^2$.
+    """
     d, g, xi = vectors("w-w_n* grad xi")
     to = convex_lower("f", "w*", "w", d, Vector({}), mu, A2)
     back = convex_lower("f", "w", "w*", d * -1, g, mu, A2)
@@ -127,7 +134,10 @@ def exclusion(claim: str) -> tuple[Build, ...]:
 
 
 def block_convexity(claim: str) -> tuple[Build, ...]:
-    """(12), the inequality, and (31): strong convexity along one block."""
+    """Return the certificates.
+
+    (12), the inequality, and (31): strong convexity along one block.
+    """
     d, g = vectors("d grad")
     back = convex_lower("F", "w", "w with block at optimum", d * -1, g, mu, A2)
     gap = value("F", "w") - value("F", "w with block at optimum")
@@ -139,14 +149,15 @@ def block_convexity(claim: str) -> tuple[Build, ...]:
             (A2,),
             ANY,
             uses=((back, 2 * eta),),
-            statement="-2 eta <grad, d> <= -mu eta ||d||^2 - 2 eta (F(w) - F(w with this "
+            statement="-2 eta <grad, d> <= -mu eta ||d||^2 - 2 eta (F(w) - F(w with "
+            "this "
             "block at its optimum)), d within the block",
         ),
     )
 
 
 def young_two(claim: str) -> tuple[Build, ...]:
-    """(13), first inequality."""
+    """Return the certificates of (13), first inequality."""
     a, b = vectors("a b")
     return (
         lambda: Certificate(
@@ -162,7 +173,10 @@ def young_two(claim: str) -> tuple[Build, ...]:
 
 
 def jensen_mean(claim: str) -> tuple[Build, ...]:
-    r"""(13), second inequality: $\sum_n\frac1N\|v_n-\bar v\|^2\ge0$."""
+    r"""Return the certificates.
+
+    (13), second inequality: $\sum_n\frac1N\|v_n-\bar v\|^2\ge0$.
+    """
     (mean,) = vectors("vbar")
     squares, cross = atom("1/N sum ||v_n||^2"), atom("1/N sum <v_n, vbar>")
     spread = Fact(
@@ -182,7 +196,7 @@ def jensen_mean(claim: str) -> tuple[Build, ...]:
 
 
 def later_rates(claim: str) -> tuple[Build, ...]:
-    """The learning-rate condition holds from i = 1 on."""
+    """Return certificates: the learning-rate condition holds from i = 1 on."""
     m, k, g, i = free("mu_ s_ g_ i_")
     (one,) = positive("one_")
     domain = Domain(
@@ -203,7 +217,9 @@ def later_rates(claim: str) -> tuple[Build, ...]:
 
 
 def induction(claim: str, noise: str) -> tuple[Build, ...]:
-    r"""(16) and (23): $\Delta\le v/x$, $v\ge4B/\mu^2$ give the next one, $x=\gamma+i\ge2$.
+    r"""(16) and (23).
+
+    $\Delta\le v/x$, $v\ge4B/\mu^2$ give the next one, $x=\gamma+i\ge2$.
 
     Args:
         claim: identifier.
@@ -257,7 +273,7 @@ def induction(claim: str, noise: str) -> tuple[Build, ...]:
 
 
 def independent_noise(claim: str) -> tuple[Build, ...]:
-    """Lemma 3, clients independent of each other."""
+    """Return the certificates of Lemma 3, clients independent of each other."""
     whole, parts = atom("E||sum p_n xi_n||^2"), atom("sum p_n^2 E||xi_n||^2")
     bound = atom("sum p_n^2 sigma_n^2")
     apart = Fact(
@@ -276,7 +292,10 @@ def independent_noise(claim: str) -> tuple[Build, ...]:
 
 
 def step_identities(claim: str) -> tuple[Build, ...]:
-    """(26): expansion of the squared distance after the step."""
+    """Return the certificates.
+
+    (26): expansion of the squared distance after the step.
+    """
     d, mean, noise = vectors("d gbar gbar-g")
     here = d - eta * mean
     expanded = norm2(here) + 2 * eta * inner(here, noise) + eta**2 * norm2(noise)
@@ -284,14 +303,14 @@ def step_identities(claim: str) -> tuple[Build, ...]:
 
 
 def gradient_identity(claim: str) -> tuple[Build, ...]:
-    """(27): expansion of A_1."""
+    """Return the certificates of (27): expansion of A_1."""
     d, mean = vectors("d gbar")
     expanded = norm2(d) - 2 * eta * inner(d, mean) + eta**2 * norm2(mean)
     return _both(claim, norm2(d - eta * mean), expanded)
 
 
 def split_identity(claim: str) -> tuple[Build, ...]:
-    """(29), for one client; the sum has weights p_n."""
+    """Return the certificates of (29), for one client; the sum has weights p_n."""
     u, d, g = vectors("wbar-w_n w_n-w* grad_n")
     return _both(
         claim, -2 * eta * inner(u + d, g), -2 * eta * (inner(u, g) + inner(d, g))
@@ -299,7 +318,10 @@ def split_identity(claim: str) -> tuple[Build, ...]:
 
 
 def self_bounding(claim: str) -> tuple[Build, ...]:
-    r"""(28): Jensen, then $\|\nabla f_n\|^2\le2S(f_n-f_n^*)$ by a step of $1/S$."""
+    r"""Return the certificates.
+
+    (28): Jensen, then $\|\nabla f_n\|^2\le2S(f_n-f_n^*)$ by a step of $1/S$.
+    """
     (g,) = vectors("grad")
     smooth = smooth_upper("f", "w", "w - g/S", g * (-1 / S), g, S, A1)
     least = Fact(
@@ -321,7 +343,7 @@ def self_bounding(claim: str) -> tuple[Build, ...]:
 
 
 def young_rate(claim: str) -> tuple[Build, ...]:
-    """(30)."""
+    """Return the certificates of (30)."""
     u, g = vectors("u g")
     return (
         lambda: Certificate(
@@ -336,7 +358,10 @@ def young_rate(claim: str) -> tuple[Build, ...]:
 
 
 def sum_of_steps(claim: str) -> tuple[Build, ...]:
-    r"""(32) from (28)-(31) and $\sum_np_n\|w_n-w^*\|^2\ge\|\bar w-w^*\|^2$."""
+    r"""Return the certificates.
+
+    (32) from (28)-(31) and $\sum_np_n\|w_n-w^*\|^2\ge\|\bar w-w^*\|^2$.
+    """
     d, mean = vectors("wbar-w* gbar")
     cross, far = atom("sum p <wbar-w_n, g_n>"), atom("sum p <w_n-w*, g_n>")
     apart, away = atom("sum p ||wbar-w_n||^2"), atom("sum p ||w_n-w*||^2")
@@ -363,7 +388,7 @@ def sum_of_steps(claim: str) -> tuple[Build, ...]:
 
 
 def drift(claim: str) -> tuple[Build, ...]:
-    """Steps 1 and 2 of the module's proof."""
+    """Return the certificates of Steps 1 and 2 of the module's proof."""
     now, after = atom("D_j"), atom("D_(j+1)")
     monotone, diverge, variance = atom("P"), atom("Q"), atom("G_c")
     k, h = free("k_ h_")
@@ -382,7 +407,8 @@ def drift(claim: str) -> tuple[Build, ...]:
         monotone - mu * now,
         A2,
     )
-    # -2 eta <u_n, grad f_n(wbar) - grad F(wbar)> <= ||u_n||^2/(2 tau) + 2 tau eta^2 delta^2
+    # -2 eta <u_n, grad f_n(wbar) - grad F(wbar)> <= ||u_n||^2/(2 tau) + 2 tau eta^2
+    # delta^2
     young = Fact(
         "Q = sum p E<w_n - wbar, grad f_n(wbar) - grad F(wbar)>, Young with 1/(2 tau)",
         now / (2 * tau) + 2 * tau * eta**2 * delta2 + 2 * eta * diverge,
@@ -461,7 +487,10 @@ def drift(claim: str) -> tuple[Build, ...]:
 
 
 def distance(claim: str) -> tuple[Build, ...]:
-    r"""Steps 1-4: $E\|w^{i}-w^*\|^2\le v/(\gamma+i)$, both blocks together."""
+    r"""Return the certificates.
+
+    Steps 1-4: $E\|w^{i}-w^*\|^2\le v/(\gamma+i)$, both blocks together.
+    """
     here, after, start = atom("Delta^i"), atom("Delta^(i+1)"), atom("Delta^0")
     spread, cross, size = atom("D"), atom("C"), atom("E||g||^2")
     local, near, gap_n = atom("L"), atom("sum p ||w_n-w*||^2"), atom("f_n - F*")
@@ -510,7 +539,8 @@ def distance(claim: str) -> tuple[Build, ...]:
             (UPDATE, A1, A2, A4, "kernel", STEP),
             domain,
             uses=facts,
-            statement="Delta^{i+1} <= (1 - 2 mu eta) Delta^i + eta^2 [R^2 + 16/7 (tau - 1)"
+            statement="Delta^{i+1} <= (1 - 2 mu eta) Delta^i + eta^2 [R^2 + 16/7 (tau "
+            "- 1)"
             " (R^2 + 2 tau delta^2)]",
         )
 
@@ -551,7 +581,10 @@ def distance(claim: str) -> tuple[Build, ...]:
 
 
 def theorem_1(claim: str) -> tuple[Build, ...]:
-    """Theorem 1 as printed: the joint recursion, Lemma 1, then the printed formula."""
+    """Return the certificates.
+
+    Theorem 1 as printed: the joint recursion, Lemma 1, then the printed formula.
+    """
     k, c, g, n, rounds = free("k_ c_ g_ n_ t_")
     one, two, three = positive("d_ R_ m_")
     noise, Gamma, start_c, start_s = free("W_ Gamma_ I_c_ I_s_")

@@ -58,7 +58,7 @@ def printed(
     bound = theorem.case("strongly_convex").bound("printed")
     expr: Any = sum(bound.parts.values())
     expr = expr.xreplace(dict(bound.definitions)).xreplace({symbols.R: sp.sqrt(R2)})
-    values = {
+    values: dict[Any, int | Fraction | Interval] = {
         symbols.N: clients,
         symbols.tau: steps,
         symbols.T: rounds,
@@ -103,7 +103,8 @@ def partitioned_variance(clients: int) -> Fraction:
     r"""Return $E\|w_s^4\|^2$ if each client deals its four samples $\pm1,\pm1$ out.
 
     One epoch, M = 4 mini-batches, T = 1: every order of the four samples has the same
-    chance, clients are independent with mean 0, so the value of one client divided by N.
+    chance, clients are independent with mean 0, so the value of one client
+    divided by N.
 
     Args:
         clients: N.
@@ -144,7 +145,10 @@ def noise_checks() -> tuple[Check, ...]:
 
 
 def server_noise() -> Finding:
-    """Proposition 1 against the noise instance: order 1/N against 1/N^2."""
+    """Return both sides on the instance.
+
+    Proposition 1 against the noise instance: order 1/N against 1/N^2.
+    """
     N = 37
 
     def right(clients: int, steps: int, rounds: int) -> Interval:
@@ -189,10 +193,14 @@ def server_noise() -> Finding:
 
 
 def one_step_noise(eta: Fraction) -> Finding:
-    r"""One step from $w=w^*=0$: $\eta^2/N$ against $2\eta^2R^2/N^2$; (14), (15)."""
+    r"""Return both sides on the instance.
+
+    One step from $w=w^*=0$: $\eta^2/N$ against $2\eta^2R^2/N^2$; (14), (15).
+    """
     N = 37
     return Finding(
-        setup=f"the noise instance of Proposition 1, N = {N}, one step of {eta} from w*; "
+        setup=f"the noise instance of Proposition 1, N = {N}, one step of {eta} from "
+        f"w*; "
         "F(w) - F(w_c, w_s*) = 0",
         checks=(*noise_checks(), at_most("eta <= 1/(4S)", eta, Fraction(1, 4))),
         left=Interval.of(eta**2 / N),
@@ -202,7 +210,10 @@ def one_step_noise(eta: Fraction) -> Finding:
 
 
 def mean_gradient(whole: bool) -> Finding:
-    r"""Mean of N gradients at $w^*$: 1/N against $R^2/N^2$, or (13) as a whole."""
+    r"""Return both sides on the instance.
+
+    Mean of N gradients at $w^*$: 1/N against $R^2/N^2$, or (13) as a whole.
+    """
     N = 37
     factor = 2 if whole else 1
     return Finding(
@@ -214,7 +225,7 @@ def mean_gradient(whole: bool) -> Finding:
 
 
 def _coupled_run(kappa: int, rounds: int) -> tuple[Interval, list[Interval], bool]:
-    """Return the moved coordinate squared, its course, and Assumption 4 at all steps."""
+    """Return the moved coordinate squared, its course, and whether it stays inside."""
     gamma = 8 * kappa - 1
     slow, fast = Interval.of(HALF), Interval.of(-HALF)
     course, inside = [], True
@@ -280,7 +291,10 @@ def coupling(server: bool) -> Finding:
 
 
 def largest_rate() -> Finding:
-    r"""The condition $\eta^i\le1/(4S)$ at i = 0 with $\gamma=8S/\mu-1$."""
+    r"""Return both sides on the instance.
+
+    The condition $\eta^i\le1/(4S)$ at i = 0 with $\gamma=8S/\mu-1$.
+    """
     S, mu = 1, 1
     gamma = Fraction(max(8 * S // mu - 1, 1))
     return Finding(
@@ -293,12 +307,13 @@ def largest_rate() -> Finding:
 
 
 def weights() -> Finding:
-    """(12) writes 1/N, (3) writes p_n."""
+    """Return both sides of (12) writes 1/N, (3) writes p_n."""
     p, gradients = (Fraction(3, 4), Fraction(1, 4)), (1, -1)
     used = sum((x * g for x, g in zip(p, gradients, strict=True)), Fraction(0))
     written = Fraction(sum(gradients), 2)
     return Finding(
-        setup="N = 2, p = (3/4, 1/4), f_n = ||w||^2/2 + c_n w_s, c = (1, -1), at w = 0: "
+        setup="N = 2, p = (3/4, 1/4), f_n = ||w||^2/2 + c_n w_s, c = (1, -1), at w = "
+        "0: "
         "|mean gradient of (3) - mean gradient of (12)|",
         checks=(equal("weights add up to 1", sum(p), 1),),
         left=Interval.of(abs(used - written)),
@@ -307,10 +322,12 @@ def weights() -> Finding:
 
 
 def heterogeneous_server() -> Finding:
-    r"""The server's updates depend on how the data are spread over the clients.
+    r"""Return both sides on the instance.
 
-    $f_n=\frac12(w_c^2+w_s^2)+b_nw_cw_s-c_nw_c$ with $b=\pm\frac12$, $c=\pm1$: the mean is
-    $\frac12\|w\|^2$. The same F with equal clients never moves from $w^*=0$.
+    The server's updates depend on how the data are spread over the clients.
+
+    $f_n=\frac12(w_c^2+w_s^2)+b_nw_cw_s-c_nw_c$ with $b=\pm\frac12$, $c=\pm1$: the mean
+    is $\frac12\|w\|^2$. The same F with equal clients never moves from $w^*=0$.
     """
     b, c = (HALF, -HALF), (ONE, -ONE)
     client, server = [Fraction(0), Fraction(0)], Fraction(0)
@@ -336,11 +353,15 @@ def heterogeneous_server() -> Finding:
 
 
 def local_models() -> Finding:
-    """(12): mean server gradient at local models is not that of F at their mean."""
+    """Return both sides on the instance.
+
+    (12): mean server gradient at local models is not that of F at their mean.
+    """
     b, w_c, p = (HALF, -HALF), (ONE, -ONE), HALF
     used = sum(p * b[n] * w_c[n] for n in range(2))
     return Finding(
-        setup="N = 2, f_n = ||w||^2/2 + b_n w_c w_s, b = (1/2, -1/2), local models w_c = "
+        setup="N = 2, f_n = ||w||^2/2 + b_n w_c w_s, b = (1/2, -1/2), local models "
+        "w_c = "
         "(1, -1), w_s = 0: |mean server gradient - grad_s F(mean w_c, w_s)|",
         checks=(equal("mean of the local models", sum(w_c), 0),),
         left=Interval.of(abs(Fraction(used))),
@@ -349,13 +370,15 @@ def local_models() -> Finding:
 
 
 def sample_cocoercivity() -> Finding:
-    r"""(13), fourth inequality: co-coercivity needs every sample's loss smooth, convex.
+    r"""Return both sides on the instance.
+
+    (13), fourth inequality: co-coercivity needs every sample's loss smooth, convex.
 
     $f(w;\zeta)=\frac12(1+2\zeta)w_s^2+\frac12w_c^2$: curvature 3 or -1, mean 1.
     """
     w = ONE
-    left = 2 * sum((1 + 2 * z) ** 2 * w**2 for z in (1, -1)) / 2
-    right = 4 * sum((1 + 2 * z) * w**2 / 2 for z in (1, -1)) / 2
+    left = 2 * sum((Fraction(1 + 2 * z) ** 2 * w**2 for z in (1, -1)), 0 * w) / 2
+    right = 4 * sum(((1 + 2 * z) * w**2 / 2 for z in (1, -1)), 0 * w) / 2
     return Finding(
         setup="N = 1, f(w;z) = w_c^2/2 + (1 + 2z) w_s^2/2, z = +-1, w = (0, 1), w* = 0",
         checks=(
@@ -371,10 +394,14 @@ def sample_cocoercivity() -> Finding:
 
 
 def other_gap() -> Finding:
-    """(13), last equality: f(w) - f(w*) is not F(w_c, w_s) - F(w_c, w_s*)."""
+    """Return both sides on the instance.
+
+    (13), last equality: f(w) - f(w*) is not F(w_c, w_s) - F(w_c, w_s*).
+    """
     return Finding(
         setup="N = 1, S = 1, f = (w_c^2 + w_s^2)/2, w = (1, 0), w* = 0: "
-        "4S [f(w) - f(w*) - <grad f(w*), w - w*>] against 4S [F(w_c, w_s) - F(w_c, w_s*)]",
+        "4S [f(w) - f(w*) - <grad f(w*), w - w*>] against 4S [F(w_c, w_s) - F(w_c, "
+        "w_s*)]",
         checks=(equal("gradient at w* = 0", 0, 0),),
         left=Interval.of(4 * HALF),
         right=Interval.of(0),
@@ -386,7 +413,7 @@ def _pair(w_c: Fraction, w_s: Fraction) -> Fraction:
 
 
 def block_gap() -> Finding:
-    """(15): w_s* minimises F(w_c*, .), not F(w_c, .)."""
+    """Return both sides of (15): w_s* minimises F(w_c*, .), not F(w_c, .)."""
     eta, w_c, w_s = Fraction(1, 6), ONE, Fraction(-1, 4)
     gap = _pair(w_c, w_s) - _pair(w_c, Fraction(0))
     return Finding(
@@ -403,10 +430,13 @@ def block_gap() -> Finding:
 
 
 def block_step(what: str) -> Finding:
-    r"""Lemma 2, (33), (34): the client block at its optimum, the server block not.
+    r"""Return both sides on the instance.
 
-    $f=\frac12(w_c^2+w_s^2+w_cw_s)$, one client, $w=(0,1)$, $w^*=0$, so $\Gamma=f^*-\min f=0$
-    and $v=w$. Left of (19) and (34): $\|\eta\nabla_cf\|^2$; of (33): C with
+    Lemma 2, (33), (34): the client block at its optimum, the server block not.
+
+    $f=\frac12(w_c^2+w_s^2+w_cw_s)$, one client, $w=(0,1)$, $w^*=0$, so
+    $\Gamma=f^*-\min f=0$ and $v=w$. Left of (19) and (34): $\|\eta\nabla_cf\|^2$; of
+    (33): C with
     $f(w)-f^*=\frac12$ and $f(w)-f(w_c^*,w_s)=0$.
     """
     eta, S = Fraction(1, 6), Fraction(3, 2)
@@ -429,7 +459,7 @@ def block_step(what: str) -> Finding:
 
 
 def first_bound_of_C() -> Finding:
-    r"""(33), first inequality: uses $F(w_c^*,w_s)\le F^*$."""
+    r"""Return both sides of (33), first inequality: uses $F(w_c^*,w_s)\le F^*$."""
     eta, S = Fraction(1, 6), ONE
     rate = 2 * eta * (1 - 2 * S * eta)
     return Finding(
@@ -442,7 +472,9 @@ def first_bound_of_C() -> Finding:
 
 
 def client_recursion() -> Finding:
-    r"""(22): one step of the coupled instance, from a state off in both blocks.
+    r"""Return both sides on the instance.
+
+    (22): one step of the coupled instance, from a state off in both blocks.
 
     $f=w_c^2-w_cw_s+w_s^2+\frac S2z^2$ from $w^0=(1,4)$: the client gradient
     $2w_c-w_s=-2$ leads away from $w_c^*=0$.
@@ -456,7 +488,8 @@ def client_recursion() -> Finding:
     server = w_s - eta * along[1]
     later = (2 * after - server) ** 2 + (2 * server - after) ** 2
     return Finding(
-        setup="N = 1, E = M = 1, no noise, f = w_c^2 - w_c w_s + w_s^2 + S z^2/2, S = 500, "
+        setup="N = 1, E = M = 1, no noise, f = w_c^2 - w_c w_s + w_s^2 + S z^2/2, S = "
+        "500, "
         "w^0 = (1, 4), z = 0, first step, eta = 2/(8S - 1)",
         checks=(
             at_most("Assumptions 1, 2: mu = 1 and 3 <= S", 3, S),
@@ -470,13 +503,17 @@ def client_recursion() -> Finding:
 
 
 def gradient_point() -> Finding:
-    """The analysis takes gradients at v (before averaging), the algorithm at w (after)."""
+    """Return both sides on the instance.
+
+    The analysis takes gradients at v (before averaging), the algorithm at w (after).
+    """
     v, curvature, p = (Fraction(3), Fraction(-1)), (1, 2), HALF
     w = sum(p * x for x in v)
     after = sum(p * h * w for h in curvature)
     before = sum(p * h * x for h, x in zip(curvature, v, strict=True))
     return Finding(
-        setup="N = 2, i in I_G, f_1 = ||w||^2/2, f_2 = ||w||^2, v = (3, -1), w_c = 1 for "
+        setup="N = 2, i in I_G, f_1 = ||w||^2/2, f_2 = ||w||^2, v = (3, -1), w_c = 1 "
+        "for "
         "both after averaging: |mean client gradient at v - at w|",
         checks=(
             equal("averaging: w", Fraction(w), 1),

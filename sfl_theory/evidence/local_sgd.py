@@ -120,7 +120,7 @@ def bounded_drift(
 def deviation(
     D: Any, blocks: tuple[tuple[Vector, Vector, Any], ...], S: Any, hypothesis: str
 ) -> Fact:
-    r"""$\sum_b\frac1{\tau_b}\mathbb E\|\tau_b\nabla_bf(x)-M_b\|^2\le S^2D$ over sides b.
+    r"""$\sum_b\frac1{\tau_b}\mathbb E\|\tau_b\nabla_bf(x)-M_b\|^2\le S^2D$, sides b.
 
     $M_b=\sum_na_n\sum_{i<\tau_b}\nabla_bF_n(p_n^i)$ on side b with $\tau_b$ steps and
     $D=\sum_nb_n\sum_{i<\tau_{max}}\mathbb E\|p_n^i-x\|^2$ with $b_n\ge Na_n^2$, or
@@ -185,7 +185,8 @@ def orthogonal_noise(Z: tuple[Vector, ...], bound: Any, hypothesis: str) -> Fact
 def noisy_drift(D: Any, factor: Any, Gamma: Any, sigma2: Any, hypothesis: str) -> Fact:
     r"""$D\le\theta(\Gamma+\sigma_w)$.
 
-    $\Gamma=\sum_nb_n\sum_i\mathbb E\|\nabla F_n(p_n^i)\|^2$, $\sigma_w=\sum_nb_n\sigma_n^2$ and D with the same weights $b_n$.
+    $\Gamma=\sum_nb_n\sum_i\mathbb E\|\nabla F_n(p_n^i)\|^2$,
+    $\sigma_w=\sum_nb_n\sigma_n^2$ and D with the same weights $b_n$.
 
     $\theta=\eta^2\tau(\tau-1)$ for SFL-V1 ($\tau$ the larger period):
     $p_n^i-x=-\eta\sum_{j<i}(\nabla F_n(p_n^j)+\xi_n^j)$, a side that is done

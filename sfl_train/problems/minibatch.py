@@ -78,8 +78,8 @@ def variance_factor(
     if (sizes < B).any():
         n = int(np.argmin(sizes))
         raise ValueError(
-            f"client {n} holds {sizes[n]} samples, fewer than the batch size {B}: draw"
-            " with replacement or take a smaller batch"
+            f"batch-size {B} exceeds the {sizes[n]} samples of client {n}: draw with"
+            " replacement or take a smaller batch"
         )
     return (sizes - B) / (B * np.maximum(sizes - 1, 1))
 

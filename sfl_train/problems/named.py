@@ -119,7 +119,7 @@ def _quadratic(
         problem = read_quadratic(which, given)
         if clients is not None and clients != problem.clients:
             raise ValueError(
-                f"{which} holds {problem.clients} clients, but {clients} were asked"
+                f"clients: {which} holds {problem.clients}, but {clients} were asked"
                 " for: leave the number out"
             )
     return Instance(problem, weigh(weights, problem.sizes), None, None)

@@ -9,7 +9,9 @@ the coordinates. The noise belongs to the problem: batch sizes do not change it.
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 import torch
@@ -22,6 +24,19 @@ from sfl_train.streams import Keys, Purpose
 
 CONVEXITY_TOLERANCE = 1e-10
 """Eigenvalues within this fraction of S around zero count as zero."""
+
+LARGEST = 1e50
+"""Largest entry of a problem."""
+
+UNREADABLE = (
+    OSError,
+    EOFError,
+    RuntimeError,  # encrypted; an unknown compression is its NotImplementedError
+    SyntaxError,  # of an array's header
+    TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 REQUIRED = ("H", "b", "x0", "cut")
 OPTIONAL = ("noise",)
@@ -50,15 +65,23 @@ def read_quadratic(
     """
     path = Path(path)
     try:
-        archive = np.load(path, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise ValueError(f"{path}: expected an .npz archive, got a single array")
-        with archive:
+        with path.open("rb") as stream:
+            archive = np.load(stream, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise ValueError(
+                    f"{path}: expected an .npz archive, got a single array"
+                )
+            twice = {key for key in archive.files if archive.files.count(key) > 1}
+            if twice:
+                raise ValueError(
+                    f"{path}: {', '.join(sorted(twice))} is there more than once"
+                )
             arrays = {key: archive[key] for key in archive.files}
     except FileNotFoundError:
         raise ValueError(f"{path}: no such file") from None
-    except (OSError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: cannot be read as .npz ({error})") from None
+    except (*UNREADABLE, MemoryError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path}: cannot be read as .npz ({reason})") from None
     except ValueError as error:
         reason = str(error).splitlines()[0]
         if reason.startswith(str(path)):
@@ -330,6 +353,11 @@ def _real(name: str, value: ArrayLike) -> NDArray[np.float64]:
     array = np.array(array, dtype=np.float64)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got NaN or infinity")
+    if np.abs(array).max(initial=0.0) > LARGEST:
+        raise ValueError(
+            f"{name} must not exceed {LARGEST:g} in size, else squares of gradients "
+            "leave the range of numbers"
+        )
     return array
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+import tempfile
+import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -134,9 +138,21 @@ MISTAKES = [
     ),
     (["--version", "newest"], "--version"),
     (["--problem", "softmax:mnist"], "--problem"),
-    (["--problem", "quadratic:absent.npz"], "absent.npz"),
+    (["--problem", "quadratic:absent.npz"], "--problem: absent.npz"),
+    (["--problem", "quadratic:cut.npz"], "--problem: cut.npz"),
     (["--clients", "0"], "--clients"),
-    (["--clients", "7"], "clients"),
+    (["--clients", "7"], "--clients"),
+    (["--seed", str(10**20)], "--seed"),
+    (["--seeds", str(10**20)], "--seeds"),
+    (["--rounds", str(10**20)], "--rounds"),
+    (["--tau", str(10**20)], "--tau"),
+    (["--clients", str(10**20)], "--clients"),
+    (["--batch-size", str(10**20)], "--batch-size"),
+    (
+        ["--problem", "ridge:diabetes", "--batch-size", "999", "--without-replacement"],
+        "--batch-size",
+    ),
+    (["--theorem", "dachille2024/prop-1", "--tau-server", "3"], "--tau-server"),
     (["--cut", "0"], "--cut"),
     (["--cut", "4"], "--cut"),
     (["--cut", "middle"], "--cut"),
@@ -167,6 +183,8 @@ MISTAKES = [
     (["--out", "/proc/no/one/may/write/here"], "--out"),
     (["--json", "/proc/nor/here.json"], "--json"),
     (["--json", "{folder}"], "--json"),
+    (["--json", "/dev/null"], "--json"),
+    (["--json", "{folder}/../out"], "--json"),
     (["--frobnicate"], "--frobnicate"),
     (["--problem", "softmax:digits", "--partition", "thirds"], "--partition"),
     (["--problem", "softmax:digits", "--partition", "natural"], "--partition"),
@@ -212,6 +230,8 @@ def test_mistakes_are_one_line_and_status_2(
         ({"noise": np.full(3, -1.0)}, "noise"),
         ({"H": np.zeros((3, 4, 4)), "b": np.ones((3, 4))}, "minimiser"),
         ({"b": np.array([{"a": 1}], dtype=object)}, "b"),
+        ({"x0": np.full(4, 1e160)}, "x0"),
+        ({"H": np.full((3, 4, 4), 1j)}, "real"),
     ],
 )
 def test_bad_problem_files_are_refused(
@@ -227,8 +247,89 @@ def test_bad_problem_files_are_refused(
     assert stop.value.code == 2
     assert captured.err.count("\n") == 1, captured.err
     assert word in captured.err
+    assert "--problem: " in captured.err
     assert "bad.npz" in captured.err
     assert not (tmp_path / "out").exists()
+
+
+def test_broken_archives_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Truncated, encrypted, oversized, doubled, unknown compression: one line each."""
+    whole = quadratic_file(tmp_path / "whole.npz").read_bytes()
+    heads = {b"PK\x03\x04": (6, 8), b"PK\x01\x02": (8, 10)}
+
+    def marked(which: int, value: int) -> bytes:
+        content = bytearray(whole)
+        for magic, offsets in heads.items():
+            at = content.find(magic)
+            while at >= 0:
+                content[at + offsets[which]] = value
+                at = content.find(magic, at + 1)
+        return bytes(content)
+
+    def with_H(*entries: bytes) -> bytes:
+        stream = io.BytesIO()
+        with (
+            warnings.catch_warnings(action="ignore"),
+            zipfile.ZipFile(stream, "w") as archive,
+            zipfile.ZipFile(io.BytesIO(whole)) as old,
+        ):
+            for name in old.namelist():
+                if name != "H.npy":
+                    archive.writestr(name, old.read(name))
+            for entry in entries or (old.read("H.npy"), old.read("H.npy")):
+                archive.writestr("H.npy", entry)
+        return stream.getvalue()
+
+    header = io.BytesIO()
+    shape = {"descr": "<f8", "fortran_order": False, "shape": (3, 10**7, 10**7)}
+    np.lib.format.write_array_header_1_0(header, shape)
+    archives = {
+        "half": whole[: len(whole) // 2],
+        "nothing": b"",
+        "encrypted": marked(0, 1),
+        "compression": marked(1, 99),
+        "doubled": with_H(),
+        "oversized": with_H(header.getvalue()),
+        "header": with_H(header.getvalue()[:10] + b"{" * 118),
+    }
+    for name, content in archives.items():
+        path = tmp_path / f"{name}.npz"
+        path.write_bytes(content)
+        with pytest.raises(SystemExit) as stop:
+            main(line("--out", str(tmp_path / "out"), problem=path))
+        captured = capsys.readouterr()
+        assert stop.value.code == 2
+        assert captured.err.count("\n") == 1, captured.err
+        assert f"--problem: {path}" in captured.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_everything_is_written_inside_the_folder(
+    quadratic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder on another file system, or in one that is closed, serves as well."""
+    out, used = tmp_path / "out", []
+    make = tempfile.mkdtemp
+    monkeypatch.setattr(
+        "bounds.record.tempfile.mkdtemp",
+        lambda **given: used.append(Path(given["dir"])) or make(**given),
+    )
+    assert main(line("--out", str(out), problem=quadratic)) == 0
+    assert used == [out]
+    modes = {path.stat().st_mode & 0o777 for path in out.rglob("*") if path.is_file()}
+    assert len(modes) == 1
+
+
+def test_a_curve_of_zeros_is_drawn_without_warnings(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    """x0 = x* without noise: nothing is positive, so nothing is drawn on log axes."""
+    same = {"H": np.stack([np.eye(4)] * 3), "b": np.ones((3, 4)), "noise": np.zeros(3)}
+    path = quadratic_file(tmp_path / "q.npz", **{**same, "x0": np.ones(4)})
+    assert main(line("--out", str(tmp_path / "out"), problem=path)) == 0
+    assert not [item for item in recwarn if "log" in str(item.message)]
 
 
 def test_runs_as_a_module_from_anywhere(quadratic: Path, tmp_path: Path) -> None:

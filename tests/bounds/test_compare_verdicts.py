@@ -11,7 +11,8 @@ from small_problems import quadratic_file
 
 from bounds import Experiment
 from bounds.comparison import against, compare
-from sfl_theory import Bound, theorem, theorems
+from sfl_theory import Bound, schedules, theorem, theorems
+from sfl_train.engine import Trainer
 
 EVERYTHING = [(item.key, name) for item in theorems() for name in item.cases]
 
@@ -113,6 +114,40 @@ def test_constants_on_the_ball_cover_those_met(key: str, quadratic: str) -> None
     assert np.all(np.array(found.constants.sigma2) >= np.array(found.along.sigma2))
 
 
+def test_the_ball_holds_every_seed(quadratic: str) -> None:
+    """The stated radius is that of the farthest local iterate of all seeds."""
+    experiment = Experiment(problem=quadratic, rounds=8, seeds=4, tau=3)
+    found = compare("3.7", "strongly_convex", experiment=experiment).measurement
+    radius = float(found.constants.domain["G2"].split("radius ")[1].split()[0])
+    setting = found.setting
+    farthest = []
+    for seed in setting.federation.seeds:
+        alone = replace(setting.federation, seeds=(seed,))
+        trainer = Trainer(alone, setting.algorithm, found.schedule, track_ball=True)
+        for _ in trainer.rounds(8):
+            pass
+        farthest.append(float(trainer.farthest))
+    assert radius == pytest.approx(max(farthest), rel=1e-5)
+    assert min(farthest) < 0.99 * radius
+
+
+def test_Gamma_is_the_gap_between_joint_and_separate_minima(quadratic: str) -> None:
+    """f* - sum a_n min F_n, by hand for quadratics: min F_n = -b_n' H_n^-1 b_n / 2."""
+    found = compare(
+        "huang2023/thm-1", experiment=Experiment(problem=quadratic, rounds=2, seeds=2)
+    ).measurement.constants
+    data = np.load(quadratic.removeprefix("quadratic:"))
+    a, H, b = np.array(found.weights), data["H"], data["b"]
+
+    def least(H: np.ndarray, b: np.ndarray) -> float:
+        return float(-b @ np.linalg.solve(H, b) / 2)
+
+    joint = least(np.tensordot(a, H, 1), a @ b)
+    separate = sum(w * least(*pair) for w, *pair in zip(a, H, b, strict=True))
+    assert found.Gamma == pytest.approx(joint - separate, rel=1e-10)
+    assert found.Gamma > 0
+
+
 def test_distances_split_the_initial_error(quadratic: str) -> None:
     found = compare(
         "huang2023/prop-1", experiment=Experiment(problem=quadratic, rounds=3, seeds=2)
@@ -134,6 +169,54 @@ def test_same_choice_same_numbers_and_other_seeds_other_numbers(quadratic: str) 
     )
     assert np.array_equal(one.measurement.curve, two.measurement.curve)
     assert not np.array_equal(one.measurement.curve, other.measurement.curve)
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "words"),
+    [
+        ("3.5", "any", {"inconclusive"}),
+        ("3.7", "strongly_convex", {"inconclusive", "holds"}),
+        ("3.7", "general_convex", {"inconclusive", "holds"}),
+        ("3.7", "non_convex", {"inconclusive", "holds"}),
+        ("huang2023/prop-1", None, {"inconclusive", "holds"}),
+    ],
+)
+def test_rounding_is_no_violation(
+    key: str, name: str | None, words: set[str], tmp_path: Path
+) -> None:
+    """Where a true bound is met with equality, rounding must not refute it.
+
+    Prop. 3.5 is an equality for H = S I; from x0 = x* on, equal clients without noise
+    stay there, and the bounds of the theorems are 0.
+    """
+    rng = np.random.default_rng(3)
+    start, at = rng.normal(size=4), rng.normal(size=4)
+    clients = 1 if key == "3.5" else 3
+    H = 3 * np.eye(4) if key == "3.5" else np.diag([1.3, 2.1, 3.7, 0.9])
+    H = H + (0 if key == "3.5" else 0.1)
+    path = quadratic_file(
+        tmp_path / "q.npz",
+        clients=clients,
+        noise=0.0,
+        H=np.stack([H] * clients),
+        b=np.stack([H @ at] * clients),
+        x0=start if key == "3.5" else at,
+    )
+    experiment = Experiment(problem=f"quadratic:{path}", rounds=30, seeds=2, tau=2)
+    assert compare(key, name, experiment=experiment).verdict.word in words
+
+
+def test_a_rate_per_round_is_not_a_rate_per_step(quadratic: str) -> None:
+    """huang2023's formula read per round is another run, whatever its numbers."""
+    item = theorem("huang2023/thm-1")
+    experiment = Experiment(problem=quadratic, rounds=4, seeds=2, tau=3)
+    found = compare(item, experiment=experiment).measurement
+    assert found.departures == ()
+    constants = found.constants
+    gamma = max(8 * constants.S / constants.mu - 1, 3)
+    same = schedules.inverse_time(2 / constants.mu, gamma)
+    found = compare(item, experiment=replace(experiment, learning_rate=same))
+    assert any("learning rate" in note for note in found.measurement.departures)
 
 
 def test_network_meets_no_smoothness_above_the_one_it_uses() -> None:

@@ -55,6 +55,22 @@ def test_one_seed_of_a_random_run_decides_nothing() -> None:
     assert judge(exact, np.array([5.0, 5.0])).word == "holds"
 
 
+def test_rounding_decides_nothing() -> None:
+    """An exact run that meets its bound up to rounding is neither right nor wrong."""
+    exact = Band.of(np.array([1]), np.array([[1.0 + 1e-15]]), deterministic=True)
+    assert judge(exact, np.array([1.0])).word == "violated"
+    assert judge(exact, np.array([1.0]), resolution=1e-16).word == "inconclusive"
+    assert judge(exact, np.array([1.0 - 1e-9]), resolution=1e-16).word == "violated"
+    assert judge(exact, np.array([1.0 + 1e-9]), resolution=1e-16).word == "holds"
+    tiny = Band.of(np.array([1]), np.array([[1e-17]]), deterministic=True)
+    assert judge(tiny, np.array([0.0]), resolution=1e-15).word == "inconclusive"
+
+
+def test_a_ratio_beyond_all_numbers_is_unknown() -> None:
+    tiny = Band.of(np.array([1]), np.array([[1e-300]]), deterministic=True)
+    assert judge(tiny, np.array([1e100])).tightness is None
+
+
 def test_a_bound_that_is_no_number_is_refused() -> None:
     band = Band.of(np.array([1]), np.array([[1.0, 2.0]]))
     with pytest.raises(ValueError, match="not a number"):

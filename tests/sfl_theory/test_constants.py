@@ -35,6 +35,7 @@ def test_json_round_trip_keeps_every_bit(values: Constants) -> None:
         ({"participation": [0.5, 1.5]}, r"\(0, 1\]"),
         ({"sigma2": math.nan}, "finite"),
         ({"G2": math.inf}, "finite"),
+        ({"G2": 10**400}, "finite"),
         ({"eps2": "3"}, "number"),
         ({"eps2": [1, 2]}, "one number"),
         ({"tau": 1.5}, "positive integer"),
@@ -51,7 +52,10 @@ def test_impossible_values_are_refused(values: dict, message: str) -> None:
         Constants.from_dict(values)
 
 
-@pytest.mark.parametrize("content", ["[]", "{", "\xff", '{"S": NaN}', "3"])
+@pytest.mark.parametrize(
+    "content",
+    ["[]", "{", "\xff", '{"S": NaN}', "3", pytest.param("[" * 100_000, id="deep")],
+)
 def test_bad_files_are_refused_with_their_path(content: str, tmp_path: Path) -> None:
     path = tmp_path / "constants.json"
     path.write_bytes(content.encode("latin-1"))

@@ -5,15 +5,16 @@ from fractions import Fraction
 from functools import partial
 from itertools import islice, permutations, product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfl_theory import Constants, theorem
+from sfl_theory import Constants, schedules, theorem
 from sfl_theory.audits.han2024 import refuted_lemmas
 from sfl_theory.audits.han2024.assumption_clash import CLAIM, bounded_diameter
 from sfl_theory.audits.han2024.exact_runs import descent, sequential_server
-from sfl_theory.audits.han2024.printed import Setting, right_side
+from sfl_theory.audits.han2024.printed import Setting, printed_rates, right_side
 from sfl_theory.audits.han2024.refutations import REFUTATIONS
 from sfl_theory.audits.han2024.refuted_conditions import sequential_rate
 from sfl_theory.audits.han2024.refuted_general_convex import noise_floor, small_step
@@ -26,6 +27,11 @@ from sfl_theory.audits.han2024.refuted_tables import strongly_convex_row
 from sfl_theory.evidence.certificate import Fact, Rejected, check
 from sfl_theory.evidence.claim import Refutation, decide
 from sfl_theory.evidence.instance import replay
+from sfl_train.algorithms.sfl_v1 import SFLV1
+from sfl_train.algorithms.sfl_v2 import SFLV2
+from sfl_train.engine import Trainer
+from sfl_train.federation import Federation
+from sfl_train.problems.quadratic import Quadratic
 
 EACH = [
     pytest.param(instance, id=f"{claim}#{k}")
@@ -55,7 +61,9 @@ def test_a_failed_assumption_is_rejected(instance):
         partial(swapped_step_sizes, "3.6", 1, 400),
         partial(unweighted_server, "3.7", (Fraction(1), Fraction(0)), 2600),
         partial(unweighted_server, "3.7", (Fraction(1, 2), Fraction(1, 2)), 3000),
-        partial(unweighted_server, "3.9", (Fraction(1), Fraction(0)), 3200, Fraction(1, 2)),
+        partial(
+            unweighted_server, "3.9", (Fraction(1), Fraction(0)), 3200, Fraction(1, 2)
+        ),
         partial(small_step, "3.7", 150),
         partial(noise_floor, "3.6", 5000),
         partial(
@@ -152,8 +160,6 @@ def test_exact_right_side_is_the_bound_of_the_toolkit(number, case):
         tau=3,
         tau_server=setting.tau_server,
     )
-    from sfl_theory import schedules
-
     schedule = schedules.constant(0.001)
     bound = theorem(number).case(case).bound("printed")
     (expected,) = bound.evaluate(constants, [40], schedule)
@@ -198,3 +204,52 @@ def test_bounded_diameter_is_proved_and_its_mutants_are_not():
     ):
         with pytest.raises(Rejected):
             check(mutant, CLAIM)
+
+
+def rates(number, setting):
+    client, server = printed_rates(number, setting)
+
+    class Printed:
+        per_step = False
+
+        def client(self, t):
+            return float(client(t))
+
+        def server(self, t):
+            return float(server(t))
+
+    return Printed()
+
+
+def trained(problem, weights, algorithm, learning_rate, rounds, seeds):
+    """Return the server coordinate after every round, shape (rounds + 1, R)."""
+    federation = Federation(problem, weights=weights, seeds=seeds)
+    run = Trainer(federation, algorithm, learning_rate).rounds(rounds)
+    return np.stack([x.numpy()[1].copy() for _, x in run])
+
+
+def test_the_trainer_gives_the_left_side_of_3_6():
+    setting = Setting((Fraction(1),), tau=64)
+    problem = Quadratic(np.eye(2)[None], np.zeros((1, 2)), [0.0, 1.0], 1)
+    x = trained(problem, [1.0], SFLV1(64, 1, 1), rates("3.6", setting), 350, seeds=(0,))
+    found = swapped_step_sizes("3.6", 64, 350)
+    assert x[-1, 0] ** 2 / 2 == pytest.approx(float(found.left.low), rel=1e-10)
+
+
+def test_the_trainer_gives_the_left_side_of_3_7():
+    weights = (Fraction(1), Fraction(0))
+    problem = Quadratic(
+        np.stack([np.eye(2)] * 2), [[0.0, 0.0], [0.0, 1.0]], [0.0, 0.5], 1
+    )
+    x = trained(
+        problem,
+        [1.0, 0.0],
+        SFLV2(1, 1),
+        rates("3.7", Setting(weights)),
+        30,
+        seeds=range(400),
+    )
+    found = unweighted_server("3.7", weights, 30)
+    gaps = x[-1] ** 2 / 2
+    error = gaps.std() / np.sqrt(gaps.size)
+    assert abs(gaps.mean() - float(found.left.low)) < 5 * error

@@ -74,7 +74,7 @@ def test_a_file_gives_its_own_clients(tmp_path):
     made = build(f"quadratic:{path}", weights=[0.25, 0.75])
     assert made.problem.clients == 2
     assert made.parts is None
-    with pytest.raises(ValueError, match="holds 2 clients, but 3"):
+    with pytest.raises(ValueError, match="holds 2, but 3"):
         build(f"quadratic:{path}", clients=3)
 
 

@@ -461,7 +461,7 @@ def test_impossible_networks_are_refused(changes, message):
     ("sampling", "message"),
     [
         (Sampling(0), "at least 1"),
-        (Sampling(6, replacement=False), "client 0 holds 5 samples"),
+        (Sampling(6, replacement=False), "exceeds the 5 samples of client 0"),
     ],
 )
 def test_impossible_batches_are_refused(sampling, message):

@@ -107,7 +107,6 @@ _STEPS: dict[str, tuple[Instance, ...]] = {
     "han2024/lemma-E.1": (lemma_e1, partial(lemma_e1, 10)),
     "han2024/eq-78": (eq_78, eq_78_last_step),
     "han2024/eq-67": (induction_at_zero,),
-    "han2024/eq-183": (factor_of_183,),
     "han2024/app-C.3/smoothness": (smooth_without_convexity,),
     "han2024/eq-3": (aggregation_differs,),
     "han2024/app-C.2/client-sum": (one_gradient_more,),
@@ -117,7 +116,7 @@ _STEPS: dict[str, tuple[Instance, ...]] = {
     "han2024/step-3.6/server": (partial(swapped_rate, "3.6", "server"),),
     "han2024/step-3.8/client": (partial(swapped_rate, "3.8", "client"),),
     "han2024/step-3.8/server": (partial(swapped_rate, "3.8", "server"),),
-    "han2024/step-3.9/non_convex": (condition_of_3_9,),
+    "han2024/step-3.9/non_convex": (condition_of_3_9, factor_of_183),
 }
 
 _TABLES: dict[str, tuple[Instance, ...]] = {

@@ -20,8 +20,9 @@ def lemma_c7() -> Finding:
     r"""Break (46): the stochastic gradients of different steps have different samples.
 
     $\sum_{i<\tau}\mathbb E\|g^{t,i}-g^t\|^2\le
-    8\tau^3\eta^2S^2(\|\nabla F\|^2+\sigma^2)$ with $F=0$ and noise $\pm1$: for i = 1 the left side is
-    $\mathbb E(\xi_1-\xi_0)^2=2$, whatever $\eta$; the right side falls with $\eta^2$.
+    8\tau^3\eta^2S^2(\|\nabla F\|^2+\sigma^2)$ with $F=0$ and noise $\pm1$: for i = 1
+    the left side is $\mathbb E(\xi_1-\xi_0)^2=2$, whatever $\eta$; the right side falls
+    with $\eta^2$.
 
     Returns:
         Both sides at tau = 2, S = 1, eta = 1/8.
