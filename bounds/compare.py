@@ -83,6 +83,7 @@ def _work(options: argparse.Namespace) -> int:
             _versions(case, versions)
     except ValueError as error:
         raise CommandError(f"{option}: {error}") from error
+    from bounds.audit import refuting_instances
     from bounds.record import check_writable, write_folder, write_json
 
     out = options.out or Path("compare-out") / item.key.replace("/", "-")
@@ -94,7 +95,10 @@ def _work(options: argparse.Namespace) -> int:
                 raise ValueError(f"--json: {options.json} is the folder of --out")
         experiment = _experiment(options)
         comparisons = _compare(item, options.case, versions, experiment, options.quiet)
-        picture = write_folder(out, comparisons)
+        instances = {}
+        if options.version == "both":
+            instances = refuting_instances(item, [c.case for c in comparisons])
+        picture = write_folder(out, comparisons, instances)
         if options.json is not None:
             write_json(options.json, comparisons)
     except ValueError as error:

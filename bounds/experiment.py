@@ -137,6 +137,12 @@ class Setting:
         return self.instance.problem
 
     @property
+    def algorithm_name(self) -> str:
+        """Name of the algorithm as the papers write it."""
+        names = {FedAvg: "FedAvg", SFLV1: "SFL-V1", SFLV2: "SFL-V2"}
+        return names.get(type(self.algorithm), "MiniBatch-SFL")
+
+    @property
     def deterministic(self) -> bool:
         """Whether nothing is drawn: exact gradients, everyone present, no order."""
         noise = getattr(self.problem, "noise", None)
@@ -210,7 +216,7 @@ class Setting:
         return {
             "theorem": self.theorem.key,
             "case": self.case,
-            "algorithm": type(self.algorithm).__name__,
+            "algorithm": self.algorithm_name,
             **asdict(given),
             "learning_rate": schedule.words,
             "problem": self.problem.name,

@@ -103,6 +103,8 @@ def measure(
             setting, bound, known, progress
         )
     constants, along, remarks = _constants(setting, known, curves)
+    if len(setting.federation.seeds) == 1 and not setting.deterministic:
+        remarks += ("one seed gives no confidence interval, so nothing is decided",)
     return Measurement(
         setting,
         bound.metric,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from bounds.comparison import Comparison
+from sfl_theory.evidence.instance import Finding
 
 INK, BOUND, REPAIRED = "#000000", "#0072B2", "#009E73"
 TERM_COLOURS = ("#D55E00", "#CC79A7", "#8C6D00", "#56B4E9")
@@ -25,26 +27,79 @@ TERM_DASHES: tuple[Any, ...] = (
 PANEL_WIDTH, PANEL_HEIGHT = 4.8, 4.6
 
 
-def picture(comparisons: Sequence[Comparison]) -> Figure:
+def picture(
+    comparisons: Sequence[Comparison],
+    instances: Mapping[str, Finding] = MappingProxyType({}),
+) -> Figure:
     """Draw measured bands, bounds and their terms.
 
     Args:
         comparisons: of one theorem; those of the same run share a panel.
+        instances: case -> the instance that refutes its printed bound.
 
     Returns:
-        A figure with one panel per run.
+        A figure with one panel per run, side by side; with instances one row per case
+        and the instance as the last panel of its row.
     """
     runs: dict[int, list[Comparison]] = {}
     for item in comparisons:
         runs.setdefault(id(item.measurement), []).append(item)
+    rows: dict[str, list[list[Comparison]]] = {}
+    for shared in runs.values():
+        rows.setdefault(shared[0].case if instances else "", []).append(shared)
+    width = max(len(row) + (case in instances) for case, row in rows.items())
     figure = Figure(
-        figsize=(PANEL_WIDTH * len(runs), PANEL_HEIGHT), layout="constrained"
+        figsize=(PANEL_WIDTH * width, PANEL_HEIGHT * len(rows)), layout="constrained"
     )
     FigureCanvasAgg(figure)
-    panels = figure.subplots(1, len(runs), squeeze=False)[0]
-    for panel, shared in zip(panels, runs.values(), strict=True):
-        _panel(panel, shared)
+    grid = figure.subplots(len(rows), width, squeeze=False)
+    for panels, (case, row) in zip(grid, rows.items(), strict=True):
+        for panel, shared in zip(panels, row, strict=False):
+            _panel(panel, shared)
+        used = len(row)
+        if case in instances:
+            _instance(panels[used], instances[case])
+            used += 1
+        for panel in panels[used:]:
+            panel.set_visible(False)
     return figure
+
+
+def _instance(panel: Axes, found: Finding) -> None:
+    """Draw both sides of a refuted bound on its instance."""
+    rounds, left, right = (
+        np.array(column) for column in zip(*found.curve, strict=True)
+    )
+    panel.plot(rounds, left, color=INK, linewidth=2.2, label="left side, exact")
+    panel.plot(rounds, right, color=BOUND, linewidth=2.2, label="printed bound")
+    panel.set_xscale("log")
+    if np.any(left > 0) or np.any(right > 0):
+        panel.set_yscale("log")
+    panel.set_xlabel("round $T$")
+    panel.set_title(
+        f"instance that refutes the printed bound\nbroken at {found.at}",
+        fontsize=10,
+        loc="left",
+    )
+    panel.grid(True, which="major", color="0.88", linewidth=0.6)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.legend(
+        loc="upper left",
+        bbox_to_anchor=(-0.1, -0.15),
+        ncols=2,
+        fontsize=7.5,
+        frameon=False,
+        handlelength=3.0,
+    )
+    panel.text(
+        -0.08,
+        -0.26,
+        "\n".join(textwrap.wrap(found.setup, 74)),
+        transform=panel.transAxes,
+        fontsize=7,
+        color="0.25",
+        verticalalignment="top",
+    )
 
 
 def _panel(panel: Axes, comparisons: Sequence[Comparison]) -> None:
@@ -166,7 +221,7 @@ def _caption(comparisons: Sequence[Comparison]) -> str:
     if tau_server != experiment.tau:
         tau += f", tau_server={tau_server}"
     what = (
-        f"{type(setting.algorithm).__name__} on {problem.name}: N={problem.clients}, "
+        f"{setting.algorithm_name} on {problem.name}: N={problem.clients}, "
         f"{experiment.partition}, {tau}, batch {batch}, cut {setting.cut} of "
         f"{problem.dimension}, seeds {experiment.seed}.."
         f"{experiment.seed + experiment.seeds - 1}."

@@ -12,12 +12,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from bounds.comparison import Comparison
 from bounds.plot import picture
+from sfl_theory.evidence.instance import Finding
 
 PACKAGES = ("torch", "numpy", "scipy", "sympy", "matplotlib", "scikit-learn")
 
@@ -65,7 +67,11 @@ def write_json(path: Path, comparisons: Sequence[Comparison]) -> None:
     _replace(path, _json([item.as_dict() for item in comparisons]).encode())
 
 
-def write_folder(folder: Path, comparisons: Sequence[Comparison]) -> Path:
+def write_folder(
+    folder: Path,
+    comparisons: Sequence[Comparison],
+    instances: Mapping[str, Finding] = MappingProxyType({}),
+) -> Path:
     """Write picture, JSON and one run record per case.
 
     The folder gets ``compare.png``, ``compare.pdf``, ``compare.json`` and for each run
@@ -76,6 +82,7 @@ def write_folder(folder: Path, comparisons: Sequence[Comparison]) -> Path:
     Args:
         folder: made if absent; files in it are replaced as wholes.
         comparisons: what to write.
+        instances: case -> the instance that refutes its printed bound, for the picture.
 
     Returns:
         Path of the picture.
@@ -85,7 +92,7 @@ def write_folder(folder: Path, comparisons: Sequence[Comparison]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".staging-", dir=folder))
     try:
-        drawn = picture(comparisons)
+        drawn = picture(comparisons, instances)
         drawn.savefig(staging / "compare.png", dpi=150, bbox_inches="tight")
         drawn.savefig(staging / "compare.pdf", bbox_inches="tight")
         write_json(staging / "compare.json", comparisons)

@@ -103,7 +103,7 @@ def _table(comparisons: Sequence[Comparison]) -> Table:
             f"{_number(item.verdict.tightness)} ({_number(item.tightness_along)})"
         ),
         "measured rate": _rate,
-        "bound's order": _order,
+        "its order, large T": _order,
     }
     for name, cell in rows.items():
         table.add_row(name, *(cell(item) for item in comparisons))

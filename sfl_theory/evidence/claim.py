@@ -44,12 +44,14 @@ class Refutation:
     """An instance that breaks a claim.
 
     Attributes:
-        instance: runs it and returns both sides.
+        instance: runs it and returns both sides; the smallest one.
         words: what goes wrong, in a sentence.
+        further: more instances, for instance in a practical range; all are replayed.
     """
 
     instance: Callable[[], Finding]
     words: str
+    further: tuple[Callable[[], Finding], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,13 +117,13 @@ class Outcome:
         status: one of ``STATUSES``.
         method: "certificate", "instance" or "none".
         lines: the replay, line by line.
-        finding: both sides, for a refutation.
+        findings: both sides on every instance, for a refutation.
     """
 
     status: str
     method: str
     lines: tuple[str, ...]
-    finding: Finding | None = None
+    findings: tuple[Finding, ...] = ()
 
 
 def decide(claim_id: str, evidence: Proof | Refutation | Open) -> Outcome:
@@ -148,13 +150,9 @@ def decide(claim_id: str, evidence: Proof | Refutation | Open) -> Outcome:
                 lines += certificates.check(build(), claim_id).lines
             return Outcome("proved", "certificate", tuple(lines))
         if isinstance(evidence, Refutation):
-            found = evidence.instance()
-            return Outcome(
-                "refuted",
-                "instance",
-                (evidence.words, *instances.replay(found)),
-                found,
-            )
+            found = tuple(run() for run in (evidence.instance, *evidence.further))
+            replays = [line for one in found for line in instances.replay(one)]
+            return Outcome("refuted", "instance", (evidence.words, *replays), found)
     except ValueError as reason:
         return Outcome("unproved", "none", (f"evidence rejected: {reason}",))
     return Outcome("unproved", "none", (evidence.words,))

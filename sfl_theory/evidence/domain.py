@@ -11,7 +11,7 @@ non-negative is *not shown*, never "negative".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sympy as sp
@@ -33,6 +33,9 @@ class Domain:
     words: str
     values: Mapping[Any, Any]
     free: tuple[Any, ...]
+    _known: dict[Any, tuple[Any, Any]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def nonnegative(self, expr: Any) -> bool:
         """Decide whether the expression is shown non-negative on the whole domain.
@@ -68,11 +71,9 @@ class Domain:
     def _fraction(self, expr: Any) -> tuple[Any, Any]:
         """Return numerator and denominator as polynomials in the free variables."""
         polynomials = ring(self.free, QQ)[0]
-        known: dict[Any, tuple[Any, Any]] = {
-            variable: (polynomial, polynomials.one)
-            for variable, polynomial in zip(self.free, polynomials.gens, strict=True)
-        }
-        return self._walk(sp.Integer(0) + expr, polynomials, known, ())
+        for variable, polynomial in zip(self.free, polynomials.gens, strict=True):
+            self._known[variable] = polynomial, polynomials.one
+        return self._walk(sp.Integer(0) + expr, polynomials, self._known, ())
 
     def _walk(
         self, expr: Any, polynomials: Any, known: dict[Any, Any], path: tuple[Any, ...]

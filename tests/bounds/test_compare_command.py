@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 from small_problems import quadratic_file
 
+from bounds.audit import refuting_instances
 from bounds.compare import main
-from sfl_theory import Constants
+from sfl_theory import Constants, theorem
 
 KEYS = {
     "theorem", "paper", "case", "version", "problem", "constants", "rounds",
@@ -77,15 +78,15 @@ def test_writes_picture_json_and_run_records(
 def test_one_case_and_the_only_case_of_other_papers(
     quadratic: Path, tmp_path: Path
 ) -> None:
-    for theorem, case in [
+    for key, case in [
         ("3.8", "general_convex"),
         ("huang2023/thm-1", None),
         ("dachille2024/prop-1", None),
         ("3.5", None),
     ]:
-        out = tmp_path / theorem.replace("/", "-")
+        out = tmp_path / key.replace("/", "-")
         more = ["--out", str(out)] + (["--case", case] if case else [])
-        assert main(line(*more, theorem=theorem, problem=quadratic)) == 0
+        assert main(line(*more, theorem=key, problem=quadratic)) == 0
         (record,) = json.loads((out / "compare.json").read_text())
         assert record["case"] == (case or record["case"])
 
@@ -111,6 +112,39 @@ def test_learning_rates_of_the_user(
     first = sums[shown[0]] / rates[0] ** 2
     assert sums[shown[1]] / first == pytest.approx(rates[0] ** 2 + rates[1] ** 2)
     assert record["config"]["learning_rate"]
+
+
+def test_both_versions_are_compared_and_instances_drawn(
+    quadratic: Path, tmp_path: Path
+) -> None:
+    """Printed and repaired bounds beside each other; refuted ones show the instance."""
+    out = tmp_path / "o"
+    assert main(line("--version", "both", "--out", str(out), problem=quadratic)) == 0
+    records = json.loads((out / "compare.json").read_text())
+    assert [(r["case"], r["version"]) for r in records] == [
+        (case, version)
+        for case in ("strongly_convex", "general_convex", "non_convex")
+        for version in ("printed", "repaired")
+    ]
+    assert all(r["verdict"] == "holds" for r in records if r["version"] == "repaired")
+    found = refuting_instances(theorem("3.7"), [r["case"] for r in records])
+    assert set(found) == {"strongly_convex", "general_convex", "non_convex"}
+    for finding in found.values():
+        _, left, right = finding.curve[-1]
+        assert left > right
+
+
+def test_versions_with_one_learning_rate_share_their_run(
+    quadratic: Path, tmp_path: Path
+) -> None:
+    """Theorem 3.6 at tau = tau_server: printed and repaired bound one curve."""
+    out = tmp_path / "o"
+    more = ["--version", "both", "--case", "strongly_convex", "--out", str(out)]
+    assert main(line(*more, theorem="3.6", problem=quadratic)) == 0
+    printed, repaired = json.loads((out / "compare.json").read_text())
+    assert printed["measured"] == repaired["measured"]
+    assert repaired["bound"][-1] < printed["bound"][-1]
+    assert not (out / "strongly_convex-repaired").exists()
 
 
 def test_cases_follow_the_problem(quadratic: Path, tmp_path: Path) -> None:
