@@ -165,7 +165,7 @@ def _bound(panel: Axes, item: Comparison, many: bool) -> None:
             item.along,
             color=colour,
             linewidth=1.2,
-            linestyle=(0, (4, 1, 1, 1)),
+            linestyle="solid",
             label="same, constants met in the runs",
         )
     if not many:

@@ -56,7 +56,14 @@ def vectors(names: str) -> tuple[Vector, ...]:
 
 
 def inner(u: Vector, v: Vector) -> Any:
-    """Return the inner product as a combination of atoms, one per unordered pair."""
+    """Return the inner product as a combination of atoms, one per unordered pair.
+
+    Raises:
+        ValueError: if a name holds what separates the names in an atom.
+    """
+    for name in (*u.parts, *v.parts):
+        if set(name) & set("<,>"):
+            raise ValueError(f"no vector may be called '{name}'")
     total = sp.Integer(0)
     for a, x in u.parts.items():
         for b, y in v.parts.items():
@@ -70,7 +77,13 @@ def norm2(u: Vector) -> Any:
 
 
 def atom(name: str) -> Any:
-    """Return the atom of that name; atoms are unknown real numbers."""
+    """Return the atom of that name; atoms are unknown real numbers.
+
+    Raises:
+        ValueError: if the name stands for the constant term.
+    """
+    if name == "1":
+        raise ValueError("no atom may be called '1', which is the constant term")
     return _Atom(name)
 
 
@@ -153,7 +166,12 @@ def check(certificate: Certificate, claim: str) -> Replay:
     if certificate.claim != claim:
         raise Rejected(f"this certificate is for {certificate.claim}, not for {claim}")
     domain = certificate.domain
-    lines = [f"claim: {certificate.statement or claim}", f"domain: {domain.words}"]
+    lines = [
+        f"claim: {certificate.statement or claim}",
+        f"domain: {domain.words}",
+        f"assumes: {'; '.join(certificate.hypotheses) or 'nothing'}",
+    ]
+    _refuse_undefined(certificate)
     used = []
     for fact, multiplier in certificate.uses:
         if fact.hypothesis not in certificate.hypotheses:
@@ -199,6 +217,34 @@ def check(certificate: Certificate, claim: str) -> Replay:
     lines.append("direction: left <= right follows")
     unused = tuple(h for h in certificate.hypotheses if h not in used)
     return Replay(tuple(lines), unused)
+
+
+def _refuse_undefined(certificate: Certificate) -> None:
+    """Refuse what is not a real number everywhere on the domain.
+
+    Atoms have no sign, so none is a free variable, a multiplier or a weight;
+    coefficients of squares are real; nothing is divided by what may vanish.
+
+    Raises:
+        Rejected: if something is refused.
+    """
+    domain = certificate.domain
+    factors = [m for _, m in certificate.uses]
+    factors += [w for _, w in certificate.squares]
+    factors += [c for v, _ in certificate.squares for c in v.parts.values()]
+    for factor in (*factors, *domain.free, *domain.values.values()):
+        if (sp.Integer(0) + factor).atoms(_Atom):
+            raise Rejected(f"'{factor}' holds an atom, whose sign is not known")
+    sides = [certificate.left, certificate.right]
+    sides += [fact.expr for fact, _ in certificate.uses]
+    divisors = {
+        power
+        for side in sides
+        for power in (sp.Integer(0) + side).atoms(sp.Pow)
+        if power.exp.is_negative
+    }
+    for expr in (*factors, *divisors):
+        domain.zero(expr)
 
 
 def coefficients(expr: Any) -> dict[str, Any]:

@@ -5,7 +5,9 @@ $S\ge\mu>0$ becomes $\mu=m$, $S=m+s$; $0<\eta\le1/(16S\tau)$ becomes
 $\eta=1/(16S\tau(1+h))$. A rational expression is then non-negative on the domain if,
 after substitution, numerator and denominator are polynomials with non-negative
 coefficients only. That is sufficient, not necessary: an expression that is not shown
-non-negative is *not shown*, never "negative".
+non-negative is *not shown*, never "negative". Whatever an expression divides by must be
+shown to vanish nowhere on the domain: a polynomial of one sign with a term that holds
+positive variables only (a variable that may be 0 can make every other term 0).
 """
 
 from __future__ import annotations
@@ -36,6 +38,18 @@ class Domain:
     _known: dict[Any, tuple[Any, Any]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    def __post_init__(self) -> None:
+        """Refuse free variables that are not free or not non-negative.
+
+        Raises:
+            ValueError: if one is.
+        """
+        for variable in self.free:
+            if not variable.is_nonnegative:
+                raise ValueError(f"'{variable}' is not declared non-negative")
+            if variable in self.values:
+                raise ValueError(f"'{variable}' is both free and defined")
 
     def nonnegative(self, expr: Any) -> bool:
         """Decide whether the expression is shown non-negative on the whole domain.
@@ -94,6 +108,10 @@ class Domain:
             numerator, denominator = self._walk(expr.base, polynomials, known, path)
             power = int(expr.exp)
             if power < 0:
+                if numerator and not self._nowhere_zero(numerator):
+                    raise ValueError(
+                        f"'{expr.base}' is not shown different from 0 on '{self.words}'"
+                    )
                 numerator, denominator, power = denominator, numerator, -power
             found = numerator**power, denominator**power
         else:
@@ -105,6 +123,13 @@ class Domain:
             raise ValueError(f"'{expr}' divides by zero on '{self.words}'")
         known[expr] = found
         return found
+
+    def _nowhere_zero(self, polynomial: Any) -> bool:
+        """Return whether a polynomial is shown to vanish nowhere on the domain."""
+        return bool(_signs(polynomial)) and any(
+            all(v.is_positive for v, k in zip(self.free, powers, strict=True) if k)
+            for powers in polynomial.monoms()
+        )
 
 
 def _sum(parts: list[tuple[Any, Any]], polynomials: Any) -> tuple[Any, Any]:

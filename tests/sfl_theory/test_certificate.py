@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from sfl_theory.audits.han2024 import appendix_c, convex
 from sfl_theory.evidence.certificate import (
     Certificate,
+    Fact,
     Rejected,
+    Vector,
+    atom,
     check,
     inner,
     norm2,
@@ -144,6 +147,65 @@ def test_signs_are_sound(a: int, b: int, c: int) -> None:
     if domain.nonnegative(expr):
         for at in ((1, 1), (1, 5), (3, 3), (2, 100), (50, 51)):
             assert expr.subs({x: at[0], y: at[1]}) >= 0
+
+
+def test_poles_on_the_domain_are_rejected() -> None:
+    """mu b >= 0 gives b >= 0 only where mu is not 0; p = q is in the domain too."""
+    (mu,) = positive("mu")
+    p, q = positive("p q")
+    b = atom("b")
+    fact = Fact("mu b >= 0", mu * b, "given")
+
+    def certificate(m: sp.Symbol) -> Certificate:
+        return Certificate(
+            "pole", sp.Integer(0), b, ("given",), Domain("mu", {mu: m}, (m,)),
+            uses=((fact, 1 / mu),),
+        )  # fmt: skip
+
+    check(certificate(positive("m")[0]), "pole")
+    with pytest.raises(ValueError, match="different from 0"):
+        check(certificate(free("m")[0]), "pole")
+    zero = Fact("b/(p-q) = 0", b / (p - q), "given", equality=True)
+    changing = Certificate(
+        "sign", sp.Integer(0), b, ("given",), Domain("p, q > 0", {}, (p, q)),
+        uses=((zero, p - q),),
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="different from 0"):
+        check(changing, "sign")
+
+
+def test_atoms_have_no_sign_and_squares_are_real() -> None:
+    p = positive("p")[0]
+    a = atom("A")
+    one = Fact("1 >= 0", sp.Integer(1), "given")
+    weighed = Certificate(
+        "sign", sp.Integer(0), a, ("given",), Domain("p > 0", {}, (p,)),
+        uses=((one, a),),
+    )  # fmt: skip
+    with pytest.raises(Rejected, match="sign is not known"):
+        check(weighed, "sign")
+    (u,) = vectors("u")
+    imaginary = Certificate(
+        "real", norm2(u), sp.Integer(0), (), Domain("p > 0", {}, (p,)),
+        squares=((sp.I * u, 1),),
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="not a rational expression"):
+        check(imaginary, "real")
+
+
+def test_names_cannot_be_confused() -> None:
+    with pytest.raises(ValueError, match="constant term"):
+        atom("1")
+    with pytest.raises(ValueError, match="no vector"):
+        inner(Vector({"a,b": 1}), Vector({"c": 1}))
+
+
+def test_free_variables_are_free_and_nonnegative() -> None:
+    p = positive("p")[0]
+    with pytest.raises(ValueError, match="both free and defined"):
+        Domain("p = -1", {p: sp.Integer(-1)}, (p,))
+    with pytest.raises(ValueError, match="not declared non-negative"):
+        Domain("r real", {}, (sp.Symbol("r", real=True),))
 
 
 def test_unknown_parameters_and_circles_are_errors() -> None:

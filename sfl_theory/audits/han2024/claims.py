@@ -19,9 +19,14 @@ BALL = (
     "set that contains every iterate"
 )
 LIPSCHITZ = (
-    "S-smooth is read as (24), gradients S-Lipschitz, which the proofs use; for "
-    "tau != tau_server a side that has made its steps keeps its value while the other "
-    "goes on"
+    "S-smooth is read as (24), gradients S-Lipschitz, which the proofs use; tau local "
+    "steps (App. C.2's sums to tau - 1) with independent mini-batches; for tau != "
+    "tau_server a side that has made its steps keeps its value while the other goes on"
+)
+UPDATES = (
+    "participation as App. C.2 analyses it: updates are aggregated, clients take part "
+    "independently of each other and of the samples, q_n > 0 (with (3), models "
+    "aggregated, see thm-3.8/non_convex/eq-3)"
 )
 ROUNDS = {"full": "full participation", "partial": "partial participation"}
 
@@ -162,7 +167,7 @@ def _theorem_case(number: str, case: str) -> Claim:
             "step in (78)): one round by the kernel's rules on four pieces of the "
             "parameter domain, then the sum over rounds.",
         )
-        reading = LIPSCHITZ
+        reading = f"{LIPSCHITZ}; {UPDATES}" if partially else LIPSCHITZ
     rule = bound.step_size
     if rule is None:
         raise ValueError(f"{bound.source} has no step size")
@@ -326,6 +331,20 @@ LEMMAS = (
 
 STEPS = (
     Claim(
+        _id("thm-3.8/non_convex/eq-3"),
+        "Theorem 3.8, (19), with Sec. 2.3 (3) and Algorithm 1",
+        "theorem",
+        "(19) for SFL-V1 whose servers aggregate models as in (3).",
+        _refuted(
+            "thm-3.8/non_convex/eq-3",
+            "(3) multiplies the model by a random factor of mean square 1/q; without "
+            "noise and heterogeneity it still diverges.",
+        ),
+        (_id("eq-3"),),
+        reading="an empty round gives the empty sum 0; the nearest true statement is "
+        "thm-3.8/non_convex, the aggregation of updates",
+    ),
+    Claim(
         _id("eq-67"),
         "App. D.1, (65)-(67)",
         "equation",
@@ -377,8 +396,12 @@ STEPS = (
         _id("eq-127"),
         "App. F.1.1, (127)",
         "equation",
-        "E||xbar_s - x_s||^2 <= N tau_server^2 eta^2 G^2 sum_n a_n^2/q_n",
-        Open("Follows from E||X - EX||^2 <= E||X||^2; not yet written down."),
+        "SFL-V1: E||xbar_s - x_s||^2 <= N tau_server^2 eta^2 G^2 sum_n a_n^2/q_n",
+        _proved(
+            "eq-127",
+            "Bias and variance over participation, Cauchy-Schwarz over clients.",
+            convex.participation_distance,
+        ),
     ),
     *(
         Claim(

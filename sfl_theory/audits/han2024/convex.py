@@ -134,6 +134,60 @@ def one_round(claim: str) -> Certificate:
     )
 
 
+def participation_distance(claim: str) -> Certificate:
+    r"""Return the proof of (127) and (132).
+
+    The update under participation, $X=\eta\sum_n\frac{a_nI_n}{q_n}h_n$, has the update
+    under full participation as its mean over I, so
+    $\mathbb E\|X-\mathbb E_IX\|^2\le\mathbb E\|X\|^2\le N\eta^2\sum_n\frac{a_n^2}{q_n}
+    \mathbb E\|h_n\|^2$ (Cauchy-Schwarz over clients, $\mathbb EI_n^2=q_n$), and
+    $\mathbb E\|h_n\|^2\le\tau^2G^2$.
+    """
+    distance, size = atom("E||X - E_I X||^2"), atom("E||X||^2")
+    mean = atom("E||E_I X||^2")
+    total = atom("sum a_n^2/q_n E||h_n||^2")
+    N, weight = positive("N weight")
+    e, k, G, n, w = free("e k G n w")
+    domain = Domain(
+        "eta, G^2, sum a_n^2/q_n >= 0, tau, N >= 1",
+        {eta: e, tau: 1 + k, G2: G, N: 1 + n, weight: w},
+        (e, k, G, n, w),
+    )
+    participating = "independent participation"
+    return Certificate(
+        claim,
+        distance,
+        N * tau**2 * eta**2 * G2 * weight,
+        (participating, BOUNDED, "kernel"),
+        domain,
+        uses=(
+            (
+                Fact(
+                    "E||X||^2 = E||X - E_I X||^2 + E||E_I X||^2",
+                    size - distance - mean,
+                    participating,
+                    equality=True,
+                ),
+                1,
+            ),
+            (Fact("a squared norm", mean, "kernel"), 1),
+            (
+                Fact(
+                    "Cauchy-Schwarz over clients, E I_n^2 = q_n",
+                    N * eta**2 * total - size,
+                    participating,
+                ),
+                1,
+            ),
+            (
+                Fact("E||h_n||^2 <= tau^2 G^2", tau**2 * G2 * weight - total, BOUNDED),
+                N * eta**2,
+            ),
+        ),
+        statement="E||xbar - x||^2 <= N tau^2 eta^2 G^2 sum_n a_n^2/q_n",
+    )
+
+
 def _noise() -> tuple[Any, Any]:
     r"""Return $b_1,b_2$: $c_1\alpha^2G^2$ and $2Sc_d\alpha^3G^2$ at $\alpha=4/\mu$."""
     return 16 * c1 * G2 / mu**2, 128 * S * cd * G2 / mu**3
@@ -151,7 +205,8 @@ def induction(claim: str, first: bool) -> Certificate:
     """
     now, then, gap = atom("Delta_t"), atom("Delta_t+1"), atom("gap_t")
     b1, b2 = _noise()
-    m, s, k, G, a, b, u = free("m s k G a b u")
+    s, k, G, a, b, u = free("s k G a b u")
+    (m,) = positive("m")
     time = 0 if first else 1 + k
     domain = Domain(
         f"S >= mu > 0, c_d <= 7 c_1, {'t = 0' if first else 't >= 1'}, "
@@ -196,7 +251,8 @@ def induction(claim: str, first: bool) -> Certificate:
 def base(claim: str) -> Certificate:
     r"""Return the start: $\Delta_0\le v/\gamma$ as $v\ge(\gamma+1)\Delta_0$."""
     start = atom("Delta_0")
-    m, s, u = free("m s u")
+    s, u = free("s u")
+    (m,) = positive("m")
     domain = Domain(
         "S >= mu > 0", {mu: m, S: m + s, gamma: 8 * S / mu - 1, v: u}, (m, s, u)
     )
@@ -222,7 +278,8 @@ def strongly_convex_end(claim: str, right: Callable[[], Any]) -> Certificate:
     """
     gap, end, top = atom("gap_T"), atom("Delta_T"), atom("v")
     b1, b2 = _noise()
-    m, s, k, G, a, b, d = free("m s k G a b d")
+    s, k, G, a, b, d = free("s k G a b d")
+    (m,) = positive("m")
     domain = Domain(
         "S >= mu > 0, T >= 0",
         {

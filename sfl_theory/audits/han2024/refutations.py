@@ -32,7 +32,10 @@ from sfl_theory.audits.han2024.refuted_lemmas import (
     one_gradient_more,
     smooth_without_convexity,
 )
-from sfl_theory.audits.han2024.refuted_non_convex import biased_stationary_point
+from sfl_theory.audits.han2024.refuted_non_convex import (
+    biased_stationary_point,
+    models_aggregated,
+)
 from sfl_theory.audits.han2024.refuted_strongly_convex import (
     swapped_step_sizes,
     unweighted_server,
@@ -102,6 +105,7 @@ _THEOREMS: dict[str, tuple[Instance, ...]] = {
 }
 
 _STEPS: dict[str, tuple[Instance, ...]] = {
+    "han2024/thm-3.8/non_convex/eq-3": (models_aggregated,),
     "han2024/lemma-C.7": (lemma_c7, lemma_c7_curved),
     "han2024/lemma-D.1": (lemma_d1, partial(lemma_d1, 10)),
     "han2024/lemma-E.1": (lemma_e1, partial(lemma_e1, 10)),

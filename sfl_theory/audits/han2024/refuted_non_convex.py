@@ -1,4 +1,4 @@
-r"""Instances that break the non-convex cases of Theorems 3.7 and 3.9 of ``han2024``.
+r"""Instances that break the non-convex cases of Theorems 3.7-3.9 of ``han2024``.
 
 Reading: SFL-V2's server visits the participants one after the other in a uniformly
 random order, without weights $a_n$, as Algorithm 2 and App. C.2 print. Convex functions
@@ -66,6 +66,43 @@ def biased_stationary_point(
             admitted(number, "non_convex", setting, eta),
         ),
         {t: averages[t] for t in shown_rounds(rounds)},
+        eta,
+    )
+
+
+def models_aggregated(rounds: int = 6) -> Finding:
+    r"""Break (19) if models are aggregated as in (3), Algorithm 1.
+
+    One client, $q=\frac12$, $F=(x_c^2+x_s^2)/2$, $\tau=1$, no noise, so
+    $\sigma=\epsilon=0$, $\eta=\frac1{16}$ (the largest admitted). $x^{t+1}=
+    \frac{I^t}q(1-\eta)x^t$, the sum over no participants being 0, so
+    $\mathbb E\|x^t\|^2=(2(15/16)^2)^t\|x^0\|^2$ grows. (Leaving the model as it is in
+    an empty round makes it grow faster.)
+
+    Args:
+        rounds: T.
+
+    Returns:
+        Both sides at T.
+    """
+    eta, q = Fraction(1, 16), Fraction(1, 2)
+    setting = Setting((Fraction(1),), F_err=Fraction(1, 2), q=q)
+    growth = (1 - eta) * (1 - eta) / q
+    squares = (Interval.of(growth**t) for t in range(rounds))
+    averages = dict(_averages(square * eta for square in squares))
+    return gap_finding(
+        "N = 1, q = 1/2, F = (x_c^2 + x_s^2)/2, x^0 = (0, 1), tau = tau_server = 1, "
+        "sigma = epsilon = 0, eta = 1/16, models aggregated as in (3)",
+        "3.8",
+        "non_convex",
+        setting,
+        (
+            at_most("3.1: curvature 1 in every direction", 1, setting.S),
+            at_most("3.2: noise 0", 0, setting.sigma),
+            at_most("3.4: one client, grad F_n = grad f", 0, setting.epsilon2),
+            admitted("3.8", "non_convex", setting, eta),
+        ),
+        averages,
         eta,
     )
 

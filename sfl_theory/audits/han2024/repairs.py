@@ -112,7 +112,8 @@ def printed_follows(claim: str) -> Certificate:
         The certificate.
     """
     A2, noise2, noise1 = positive("A2 noise2 noise1")
-    m, s, k, G, d, n, x, y, z = free("m s k G d n x y z")
+    s, k, G, d, n, x, y, z = free("s k G d n x y z")
+    (m,) = positive("m")
     N = symbols.N
     S, mu, gamma, t, G2 = convex.S, convex.mu, convex.gamma, convex.t, convex.G2
     square = atom("N sum a_n^2")
