@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from sfl_theory import Constants, numeric
 from sfl_theory.evidence import kernel, local_sgd
 from sfl_theory.evidence.certificate import (
     Fact,
@@ -25,6 +26,7 @@ from sfl_theory.evidence.certificate import (
     inner,
     vectors,
 )
+from sfl_theory.papers.repaired import SETTINGS
 
 H = "assumed"
 N = 2
@@ -359,3 +361,30 @@ def test_general_rules_hold_on_random_vectors(seed: int) -> None:
     moments = gram(["x", "y"], v[:2] @ v[:2].T)
     c = sp.Rational(int(rng.integers(1, 9)), 4)
     assert worth(kernel.young(x, y, c), moments) >= -1e-9
+
+
+@pytest.mark.parametrize(
+    ("number", "shared_server", "q"),
+    [
+        ("3.6", False, (1.0, 1.0)),
+        ("3.7", True, (1.0, 1.0)),
+        ("3.8", False, (0.5, 0.75)),
+        ("3.9", True, (0.5, 0.75)),
+    ],
+)
+def test_repaired_bounds_use_the_constants_of_the_rules(
+    number: str, shared_server: bool, q: tuple[float, float]
+) -> None:
+    """c_1 and c_d of a repaired bound are at least those that the rules prove."""
+    setting = next(s for s in SETTINGS if s.number == number)
+    fed = Federation(
+        np.random.default_rng(7), convex=True, shared_server=shared_server, q=q
+    )
+    values = Constants(weights=tuple(fed.a), participation=q)
+    rounds = np.array([1])
+    found = [
+        float(numeric.evaluate(sp.Integer(0) + c, {}, values, rounds, None)[0])
+        for c in (setting.c1, setting.cd)
+    ]
+    for mine, proved in zip(found, constants_of(fed), strict=True):
+        assert proved - 1e-12 <= mine <= 1.5 * proved
