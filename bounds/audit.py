@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-import tempfile
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from bounds.files import check_writable, replace_file
 from sfl_theory.command import CommandError, Parser, run
 from sfl_theory.evidence.claim import STATUSES, Entry
 from sfl_theory.evidence.instance import Finding
@@ -41,12 +40,21 @@ def _parser() -> Parser:
     parser.add_argument("--claim", metavar="ID", help="one entry in full")
     parser.add_argument("--paper", choices=PAPERS, help="one paper only")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the entries")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write them as a page"
+    )
     return parser
 
 
 def _work(options: argparse.Namespace) -> int:
     from sfl_theory.audits import LEDGER
 
+    try:
+        for option, path in (("--json", options.json), ("--html", options.html)):
+            if path is not None:
+                check_writable(option, path, folder=False)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
     if options.claim is not None:
         try:
             entries = [LEDGER.entry(options.claim)]
@@ -55,7 +63,12 @@ def _work(options: argparse.Namespace) -> int:
     else:
         entries = [Entry(claim) for claim in LEDGER.claims(options.paper)]
     if options.json is not None:
-        _write(options.json, entries)
+        content = json.dumps([entry.as_dict() for entry in entries], indent=1) + "\n"
+        _write(options.json, content)
+    if options.html is not None:
+        from bounds.page import page
+
+        _write(options.html, page(entries))
     if options.claim is not None:
         print_entry(entries[0])
     else:
@@ -95,6 +108,8 @@ def print_table(entries: Sequence[Entry]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from sfl_theory.audits import COVERAGE
+
     console = Console(highlight=False)
     for paper in dict.fromkeys(entry.claim.id.split("/")[0] for entry in entries):
         here = [e for e in entries if e.claim.id.split("/")[0] == paper]
@@ -120,6 +135,7 @@ def print_table(entries: Sequence[Entry]) -> None:
                 why,
             )
         console.print(table)
+    console.print(COVERAGE)
     console.print("python -m bounds.audit --claim ID shows an entry in full")
 
 
@@ -153,15 +169,9 @@ def print_entry(entry: Entry) -> None:
     show("replay:    ", f"python -m bounds.audit --claim {claim.id}")
 
 
-def _write(path: Path, entries: Sequence[Entry]) -> None:
-    content = json.dumps([entry.as_dict() for entry in entries], indent=1) + "\n"
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(content)
-        os.replace(name, path)
-    except OSError as error:
-        raise CommandError(f"--json: cannot write {path}: {error.strerror}") from error
+def _write(path: Path, content: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, content.encode())
 
 
 if __name__ == "__main__":

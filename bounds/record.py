@@ -18,41 +18,11 @@ from typing import Any
 import numpy as np
 
 from bounds.comparison import Comparison
+from bounds.files import replace_file
 from bounds.plot import picture
 from sfl_theory.evidence.instance import Finding
 
 PACKAGES = ("torch", "numpy", "scipy", "sympy", "matplotlib", "scikit-learn")
-
-
-def check_writable(option: str, path: Path, folder: bool) -> None:
-    """Refuse a target that cannot be written, before any work is done.
-
-    Args:
-        option: name of the option, for the message.
-        path: the folder or file to come.
-        folder: whether it is to be a folder.
-
-    Raises:
-        ValueError: if it cannot be written; the message names the option.
-    """
-    if folder and path.exists() and not path.is_dir():
-        raise ValueError(f"{option}: {path} is a file, a folder is needed")
-    if not folder and path.is_dir():
-        raise ValueError(f"{option}: {path} is a folder, a file is needed")
-    if not folder and path.exists() and not path.is_file():
-        raise ValueError(f"{option}: {path} is not a regular file")
-    place = path if folder else path.parent
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    if not place.is_dir():
-        raise ValueError(f"{option}: {place} is not a folder")
-    try:
-        with tempfile.TemporaryFile(dir=place):
-            pass
-    except OSError as error:
-        raise ValueError(
-            f"{option}: cannot write to {place}: {error.strerror}"
-        ) from error
 
 
 def write_json(path: Path, comparisons: Sequence[Comparison]) -> None:
@@ -64,7 +34,8 @@ def write_json(path: Path, comparisons: Sequence[Comparison]) -> None:
     """
     path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
-    _replace(path, _json([item.as_dict() for item in comparisons]).encode())
+    content = _json([item.as_dict() for item in comparisons])
+    replace_file(path, content.encode())
 
 
 def write_folder(
@@ -175,25 +146,6 @@ def _move_into(staging: Path, folder: Path) -> None:
         target = folder / path.relative_to(staging)
         target.parent.mkdir(parents=True, exist_ok=True)
         os.replace(path, target)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        Path(name).chmod(0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    """Return the process's mask; a temporary file would stay closed to others."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _json(content: Any) -> str:

@@ -6,4 +6,11 @@ from sfl_theory.evidence.claim import Ledger
 
 LEDGER = Ledger((*han2024.CLAIMS, *huang2023.CLAIMS, *dachille2024.CLAIMS))
 
-__all__ = ["LEDGER"]
+COVERAGE = (
+    "Not yet in the ledger: most numbered equations inside the proofs of han2024 "
+    "(App. D-G), its Tables 2-4 and what its text reads off its figures. What is not "
+    "in the ledger is not claimed."
+)
+"""What the ledger lacks; shown wherever it is."""
+
+__all__ = ["COVERAGE", "LEDGER"]

@@ -1,0 +1,63 @@
+"""Files that users keep: written as wholes or not at all, refused before the work."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def check_writable(option: str, path: Path, folder: bool) -> None:
+    """Refuse a target that cannot be written, before any work is done.
+
+    Args:
+        option: name of the option, for the message.
+        path: the folder or file to come.
+        folder: whether it is to be a folder.
+
+    Raises:
+        ValueError: if it cannot be written; the message names the option.
+    """
+    if folder and path.exists() and not path.is_dir():
+        raise ValueError(f"{option}: {path} is a file, a folder is needed")
+    if not folder and path.is_dir():
+        raise ValueError(f"{option}: {path} is a folder, a file is needed")
+    if not folder and path.exists() and not path.is_file():
+        raise ValueError(f"{option}: {path} is not a regular file")
+    place = path if folder else path.parent
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        raise ValueError(f"{option}: {place} is not a folder")
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"{option}: cannot write to {place}: {error.strerror}"
+        ) from error
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file beside its place and move it there.
+
+    Args:
+        path: the file; its folder must exist.
+        content: all of it.
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        Path(name).chmod(0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """Return the process's mask; a temporary file would stay closed to others."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

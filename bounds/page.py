@@ -1,0 +1,244 @@
+"""The ledger as one self-contained page: no script, no font, no request."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from html import escape
+
+import sympy as sp
+from sympy.printing.mathml import mathml
+
+from sfl_theory import symbols, theorems
+from sfl_theory.audits import COVERAGE
+from sfl_theory.bound import Bound
+from sfl_theory.evidence.claim import STATUSES, Entry, Outcome
+from sfl_theory.evidence.instance import Finding
+
+STYLE = """
+:root { --proved: #00694b; --refuted: #b5460f; --unproved: #6b6b6b; }
+* { box-sizing: border-box; }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem;
+  padding: 1rem; color: #1a1a1a; background: #fff; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
+.status { display: inline-block; min-width: 5.5rem; padding: 0 .5rem; color: #fff;
+  border-radius: .25rem; font-size: .85rem; text-align: center; }
+.proved { background: var(--proved); } .refuted { background: var(--refuted); }
+.unproved { background: var(--unproved); }
+details { border-bottom: 1px solid #ddd; padding: .4rem 0; }
+summary { cursor: pointer; } summary code { font-size: .95rem; }
+dt { font-weight: 600; margin-top: .5rem; } dd { margin: 0; }
+pre { white-space: pre-wrap; font-size: .8rem; background: #f5f5f5; padding: .5rem; }
+.formula { overflow-x: auto; padding: .3rem 0; }
+svg { max-width: 100%; height: auto; }
+nav a { margin-right: 1rem; }
+"""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""The browser is told to fetch and to run nothing."""
+
+COLOURS = {"proved": "#00694b", "refuted": "#b5460f", "unproved": "#6b6b6b"}
+MARKS = {"proved": "\u2713", "refuted": "\u2717", "unproved": "?"}
+
+
+def page(entries: Sequence[Entry]) -> str:
+    """Return the page.
+
+    Args:
+        entries: in order; their evidence is replayed here.
+
+    Returns:
+        HTML with everything inside.
+    """
+    papers = list(dict.fromkeys(_paper(entry) for entry in entries))
+    links = " ".join(f'<a href="#{paper}">{paper}</a>' for paper in papers)
+    sections = "".join(
+        _section(paper, [e for e in entries if _paper(e) == paper]) for paper in papers
+    )
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f"<title>Audit</title><style>{STYLE}</style></head><body>"
+        "<h1>Audit of three papers on split federated learning</h1>"
+        "<p>Every status was earned by a replay when this page was made: "
+        f"{_badge('proved')} by a certificate, {_badge('refuted')} by an instance, "
+        f"both in exact arithmetic; {_badge('unproved')} is neither.</p>"
+        f"<p>{escape(COVERAGE)}</p><nav>{links}</nav>{sections}</body></html>\n"
+    )
+
+
+def _paper(entry: Entry) -> str:
+    return entry.claim.id.split("/")[0]
+
+
+def _badge(status: str) -> str:
+    return f'<span class="status {status}">{MARKS[status]} {status}</span>'
+
+
+def _section(paper: str, entries: Sequence[Entry]) -> str:
+    counts = Counter(entry.outcome.status for entry in entries)
+    words = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
+    rows = "".join(_entry(entry) for entry in entries)
+    return (
+        f'<h2 id="{paper}">{paper}</h2><p>{len(entries)} claims: {words}.</p>'
+        f"{_graph(entries)}{rows}"
+    )
+
+
+def _entry(entry: Entry) -> str:
+    claim, outcome, repair = entry.claim, entry.outcome, entry.claim.repair
+    parts = [
+        ("where", f"{escape(claim.location)} ({claim.kind})"),
+        ("statement", escape(claim.statement) + _formula(claim.id, "printed")),
+    ]
+    if claim.reading:
+        parts.append(("reading", escape(claim.reading)))
+    parts.append(("evidence", _replay(outcome)))
+    parts += [("instance", _plot(found)) for found in outcome.findings if found.curve]
+    if claim.depends_on:
+        names = ", ".join(
+            f'<a href="#{escape(name)}">{escape(name)}</a>' for name in claim.depends_on
+        )
+        parts.append(("the paper's proof uses", names))
+    if repair is not None and entry.repair is not None:
+        words = escape(repair.statement) + _formula(claim.id, "repaired")
+        parts.append(("repair", f"{_badge(entry.repair.status)} {words}"))
+        parts.append(("what changed", escape(repair.change)))
+        parts.append(("evidence of the repair", _replay(entry.repair)))
+    command = escape(f"python -m bounds.audit --claim {claim.id}")
+    parts.append(("replay", f"<code>{command}</code>"))
+    body = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in parts)
+    return (
+        f'<details id="{escape(claim.id)}"><summary>{_badge(outcome.status)} '
+        f"<code>{escape(claim.id)}</code></summary><dl>{body}</dl></details>"
+    )
+
+
+def _replay(outcome: Outcome) -> str:
+    lines = [line for line in outcome.lines if line]
+    return f"<pre>{escape(chr(10).join(lines))}</pre>"
+
+
+def _formula(identifier: str, version: str) -> str:
+    """Return a theorem's bound as MathML, or nothing for other claims."""
+    bound = _bounds().get((identifier, version))
+    if bound is None:
+        return ""
+    return f'<div class="formula"><math display="block">{_mathml(bound)}</math></div>'
+
+
+def _mathml(bound: Bound) -> str:
+    # sympy writes a function as eta(t); the papers write the round as an index
+    rate = {symbols.eta(symbols.t): sp.Symbol("eta_t")}
+    terms = [
+        mathml(part.xreplace(rate), printer="presentation")
+        for part in bound.parts.values()
+    ]
+    return "<mrow>" + "<mo>+</mo>".join(terms) + "</mrow>"
+
+
+def _bounds() -> dict[tuple[str, str], Bound]:
+    found = {}
+    for item in theorems():
+        for name, case in item.cases.items():
+            for key in (f"{item.key}/{name}", item.key):
+                found[key, "printed"] = case.printed
+                if case.repaired is not None:
+                    found[key, "repaired"] = case.repaired
+    return found
+
+
+def _plot(found: Finding) -> str:
+    """Draw both sides of an instance over the rounds, log scales, as SVG.
+
+    Returns:
+        The drawing and the instance in words.
+    """
+    width, height, pad = 360, 200, 40
+    points = [p for p in found.curve if p[0] > 0 and (p[1] > 0 or p[2] > 0)]
+    values = [v for p in points for v in p[1:] if v > 0]
+    if len(points) < 2 or not values:
+        return escape(found.setup)
+    x0, x1 = math.log(points[0][0]), math.log(points[-1][0])
+    y0, y1 = math.log(min(values)), math.log(max(values))
+    y1 = y1 if y1 > y0 else y0 + 1
+
+    def place(T: int, value: float) -> str:
+        x = pad + (math.log(T) - x0) / (x1 - x0) * (width - 2 * pad)
+        y = height - pad - (math.log(value) - y0) / (y1 - y0) * (height - 2 * pad)
+        return f"{x:.1f},{y:.1f}"
+
+    def line(side: int, colour: str, dash: str) -> str:
+        at = " ".join(place(p[0], p[side]) for p in points if p[side] > 0)
+        return (
+            f'<polyline fill="none" stroke="{colour}" stroke-width="2" '
+            f'stroke-dasharray="{dash}" points="{at}"/>'
+        )
+
+    last = points[-1]
+    label = f"left side {last[1]:.4g}, bound {last[2]:.4g} at T = {last[0]}"
+    return (
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" '
+        f'aria-label="{escape(label)}">'
+        f'<path d="M{pad} {pad}V{height - pad}H{width - pad}" fill="none" '
+        f'stroke="#999"/>{line(1, "#000000", "none")}{line(2, "#0072B2", "6 3")}'
+        f'<text x="{pad}" y="16" font-size="12">black: left side; dashed blue: bound'
+        f'</text><text x="{pad}" y="{height - 22}" font-size="11">T = {points[0][0]}'
+        f'</text><text x="{width - pad}" y="{height - 22}" font-size="11" '
+        f'text-anchor="end">T = {last[0]}</text><text x="{pad}" y="{height - 6}" '
+        f'font-size="11">{escape(label)}</text></svg><br>{escape(found.setup)}'
+    )
+
+
+def _graph(entries: Sequence[Entry]) -> str:
+    """Draw who is used by whose proof: layers from left to right, as SVG.
+
+    Returns:
+        The drawing, empty where no claim uses another.
+    """
+    status = {entry.claim.id: entry.outcome.status for entry in entries}
+    uses = {
+        entry.claim.id: [name for name in entry.claim.depends_on if name in status]
+        for entry in entries
+    }
+    linked = {name for pair in uses.items() if pair[1] for name in (pair[0], *pair[1])}
+    if not linked:
+        return ""
+    depth: dict[str, int] = {}
+
+    def level(name: str) -> int:
+        if name not in depth:
+            depth[name] = 1 + max((level(other) for other in uses[name]), default=-1)
+        return depth[name]
+
+    layers: dict[int, list[str]] = {}
+    for name in status:
+        if name in linked:
+            layers.setdefault(level(name), []).append(name)
+    box, row, column = 190, 24, 250
+    height = row * max(len(names) for names in layers.values()) + 10
+    width = column * (max(layers) + 1)
+    at = {
+        name: (x * column, 5 + y * row)
+        for x, names in layers.items()
+        for y, name in enumerate(names)
+    }
+    arrows = "".join(
+        f'<path d="M{at[other][0] + box} {at[other][1] + 9}C{at[other][0] + box + 30} '
+        f"{at[other][1] + 9} {at[name][0] - 30} {at[name][1] + 9} {at[name][0]} "
+        f'{at[name][1] + 9}" fill="none" stroke="#aaa"/>'
+        for name in at
+        for other in uses[name]
+    )
+    boxes = "".join(
+        f'<a href="#{escape(name)}"><rect x="{x}" y="{y}" width="{box}" height="18" '
+        f'rx="3" fill="{COLOURS[status[name]]}"/><text x="{x + 6}" y="{y + 13}" '
+        f'font-size="11" fill="#fff">{MARKS[status[name]]} '
+        f"{escape(name.split('/', 1)[1])}</text></a>"
+        for name, (x, y) in at.items()
+    )
+    return (
+        f'<div class="formula"><svg viewBox="0 0 {width} {height}" width="{width}" '
+        f'role="img" aria-label="Which claim uses which">{arrows}{boxes}</svg></div>'
+    )
