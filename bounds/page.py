@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from html import escape
 
 import sympy as sp
@@ -138,6 +139,7 @@ def _mathml(bound: Bound) -> str:
     return "<mrow>" + "<mo>+</mo>".join(terms) + "</mrow>"
 
 
+@cache
 def _bounds() -> dict[tuple[str, str], Bound]:
     found = {}
     for item in theorems():

@@ -12,7 +12,12 @@ from functools import partial
 from sfl_theory.audits import dachille2024_instances as found
 from sfl_theory.audits import dachille2024_tables as tables
 from sfl_theory.audits.han2024 import non_convex_v1
-from sfl_theory.evidence.claim import Claim, Open, Proof, Refutation, Repair
+from sfl_theory.evidence.claim import (
+    Claim,
+    Open,
+    Paper,
+    Refutation,
+)
 from sfl_theory.evidence.instance import Finding
 
 READING = (
@@ -28,31 +33,8 @@ _OWN = (
 _BLOCK = "The other block moves and changes this block's gradient"
 
 
-def _claim(
-    key: str,
-    location: str,
-    kind: str,
-    statement: str,
-    evidence: Proof | Refutation | Open,
-    depends_on: str = "",
-    repair: Repair | None = None,
-) -> Claim:
-    return Claim(
-        id=f"dachille2024/{key}",
-        location=location,
-        kind=kind,
-        statement=statement,
-        evidence=evidence,
-        depends_on=tuple(f"dachille2024/{other}" for other in depends_on.split()),
-        reading=READING,
-        repair=repair,
-    )
-
-
-def _proof(
-    key: str, build: Callable[[str], tuple[found.Build, ...]], words: str
-) -> Proof:
-    return Proof(build(f"dachille2024/{key}"), words)
+_PAPER = Paper("dachille2024", READING)
+_claim, _proof = _PAPER.claim, _PAPER.proof
 
 
 def _block(

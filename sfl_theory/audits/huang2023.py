@@ -15,7 +15,14 @@ from functools import partial
 
 from sfl_theory.audits import huang2023_certificates as shown
 from sfl_theory.audits import huang2023_instances as found
-from sfl_theory.evidence.claim import Claim, Open, Proof, Refutation, Repair
+from sfl_theory.evidence.claim import (
+    Claim,
+    Open,
+    Paper,
+    Proof,
+    Refutation,
+    Repair,
+)
 from sfl_theory.evidence.instance import Finding
 
 Evidence = Proof | Refutation | Open
@@ -34,34 +41,8 @@ JOINT_WORDS = (
 )
 
 
-def _claim(
-    key: str,
-    location: str,
-    kind: str,
-    statement: str,
-    evidence: Evidence,
-    depends_on: str = "",
-    repair: Repair | None = None,
-) -> Claim:
-    return Claim(
-        id=f"huang2023/{key}",
-        location=location,
-        kind=kind,
-        statement=statement,
-        evidence=evidence,
-        depends_on=tuple(f"huang2023/{other}" for other in depends_on.split()),
-        reading=READING,
-        repair=repair,
-    )
-
-
-def _proof(
-    key: str,
-    build: Callable[[str], tuple[shown.Build, ...]],
-    words: str,
-    suffix: str = "",
-) -> Proof:
-    return Proof(build(f"huang2023/{key}{suffix}"), words)
+_PAPER = Paper("huang2023", READING)
+_claim, _proof = _PAPER.claim, _PAPER.proof
 
 
 def _broken(instance: Callable[[], Finding], words: str) -> Refutation:

@@ -110,6 +110,75 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Paper:
+    """Makes the entries of one paper that share a reading.
+
+    Attributes:
+        key: of the paper.
+        reading: how unclear or impossible assumptions are read.
+    """
+
+    key: str
+    reading: str
+
+    def claim(
+        self,
+        name: str,
+        location: str,
+        kind: str,
+        statement: str,
+        evidence: Proof | Refutation | Open,
+        depends_on: str = "",
+        repair: Repair | None = None,
+    ) -> Claim:
+        """Return one entry.
+
+        Args:
+            name: its id within the paper.
+            location: where it stands.
+            kind: one of ``KINDS``.
+            statement: what it says.
+            evidence: what decides it.
+            depends_on: names of claims of this paper, separated by spaces.
+            repair: the nearest true statement.
+
+        Returns:
+            The claim.
+        """
+        used = tuple(f"{self.key}/{other}" for other in depends_on.split())
+        return Claim(
+            f"{self.key}/{name}",
+            location,
+            kind,
+            statement,
+            evidence,
+            used,
+            self.reading,
+            repair,
+        )
+
+    def proof(
+        self,
+        name: str,
+        build: Callable[[str], tuple[Callable[[], Certificate], ...]],
+        words: str,
+        suffix: str = "",
+    ) -> Proof:
+        """Return a proof whose certificates are made for a claim of this paper.
+
+        Args:
+            name: id of the claim within the paper.
+            build: makes the certificates from the full identifier.
+            words: how they fit together.
+            suffix: "#repair" where a repair is proved.
+
+        Returns:
+            The proof.
+        """
+        return Proof(build(f"{self.key}/{name}{suffix}"), words)
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What replaying a piece of evidence gave.
 

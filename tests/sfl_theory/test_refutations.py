@@ -18,7 +18,10 @@ from sfl_theory.audits.han2024.printed import Setting, printed_rates, right_side
 from sfl_theory.audits.han2024.refutations import REFUTATIONS
 from sfl_theory.audits.han2024.refuted_conditions import sequential_rate
 from sfl_theory.audits.han2024.refuted_general_convex import noise_floor, small_step
-from sfl_theory.audits.han2024.refuted_non_convex import biased_stationary_point
+from sfl_theory.audits.han2024.refuted_non_convex import (
+    biased_stationary_point,
+    models_aggregated,
+)
 from sfl_theory.audits.han2024.refuted_strongly_convex import (
     swapped_step_sizes,
     unweighted_server,
@@ -253,3 +256,17 @@ def test_the_trainer_gives_the_left_side_of_3_7():
     gaps = x[-1] ** 2 / 2
     error = gaps.std() / np.sqrt(gaps.size)
     assert abs(gaps.mean() - float(found.left.low)) < 5 * error
+
+
+def test_models_aggregated_follow_every_outcome_of_participation() -> None:
+    """The left side of (19) under (3), enumerated over all 2^5 participations."""
+    eta, total = Fraction(1, 16), Fraction(0)
+    for outcomes in product((0, 1), repeat=5):
+        x, run = Fraction(1), Fraction(0)
+        for present in (*outcomes, 0):
+            run += eta * x**2
+            x = 2 * x * (1 - eta) if present else Fraction(0)
+        total += run / 6 / 2**5
+    found = models_aggregated()
+    assert found.left.low <= total <= found.left.high
+    assert total > found.right.high
