@@ -15,6 +15,7 @@ from functools import partial
 
 from sfl_theory.audits import huang2023_certificates as shown
 from sfl_theory.audits import huang2023_instances as found
+from sfl_theory.audits import huang2023_joint as joint
 from sfl_theory.evidence.claim import (
     Claim,
     Open,
@@ -51,7 +52,7 @@ def _broken(instance: Callable[[], Finding], words: str) -> Refutation:
 
 def _joint_repair(key: str, change: str) -> Repair:
     return Repair(
-        JOINT, _proof(key, shown.distance, JOINT_WORDS, suffix="#repair"), change
+        JOINT, _proof(key, joint.distance, JOINT_WORDS, suffix="#repair"), change
     )
 
 
@@ -179,7 +180,7 @@ STATEMENTS = (
         "E F(w^TEM) - F* <= S (L_s + L_c)/2, the right sides of (9) and (10)",
         _proof(
             "thm-1",
-            shown.theorem_1,
+            joint.theorem_1,
             "The printed bound holds although Propositions 1 and 2, from which the "
             "paper "
             f"derives it, are false. {JOINT_WORDS} The sum L_s + L_c contains both "
@@ -192,7 +193,7 @@ STATEMENTS = (
             f"E F(w^TEM) - F* <= S/2 times: {JOINT}",
             _proof(
                 "thm-1",
-                lambda claim: (*shown.distance(claim), *shown.decomposition(claim)),
+                lambda claim: (*joint.distance(claim), *shown.decomposition(claim)),
                 JOINT_WORDS,
                 "#repair",
             ),
@@ -415,7 +416,7 @@ CLIENT = (
             "(R^2 + 2 EM delta^2)",
             _proof(
                 "lemma-4",
-                shown.drift,
+                joint.drift,
                 "Strong monotonicity along local models, Young with 1/(2 EM), "
                 "induction over the steps of a round.",
                 "#repair",

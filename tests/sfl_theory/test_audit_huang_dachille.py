@@ -17,6 +17,7 @@ from sfl_theory.audits import (
     huang2023,
     huang2023_certificates,
     huang2023_instances,
+    huang2023_joint,
 )
 from sfl_theory.evidence.certificate import Rejected, check
 from sfl_theory.evidence.claim import Ledger, Open, Proof, Refutation
@@ -151,7 +152,7 @@ def test_certificates_do_not_prove_half_of_the_right_side(name):
 
 
 def test_joint_recursion_needs_its_facts_and_constants():
-    builds = huang2023_certificates.distance("x")
+    builds = huang2023_joint.distance("x")
     for build in builds[:5]:
         certificate = build()
         for k in range(len(certificate.uses)):
