@@ -55,7 +55,8 @@ def variance_factor(
     r"""Return the variance of a batch mean over the population variance, shape (N,).
 
     With replacement $1/B$; without, $\frac1B\frac{D_n-B}{D_n-1}$ (0 for $D_n=B$); 0 if
-    the whole data set is taken.
+    the whole data set is taken. A client with one sample draws that sample, so its
+    factor is 0 in every case: a difference of moments would leave rounding there.
 
     Args:
         sampling: batch size and replacement.
@@ -74,7 +75,7 @@ def variance_factor(
     if B < 1:
         raise ValueError(f"the batch size must be at least 1, got {B}")
     if sampling.replacement:
-        return np.full(len(sizes), 1.0 / B)
+        return np.where(np.asarray(sizes) > 1, 1.0 / B, 0.0)
     if (sizes < B).any():
         n = int(np.argmin(sizes))
         raise ValueError(

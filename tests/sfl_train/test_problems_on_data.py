@@ -173,6 +173,19 @@ def test_gathering_keeps_every_sample_in_use():
     assert minibatch.support(draw[:, :40]) is None
 
 
+@pytest.mark.parametrize("replacement", [True, False])
+def test_a_client_with_one_sample_has_no_variance_at_all(replacement):
+    """Exactly 0, where a difference of moments leaves rounding."""
+    rng = np.random.default_rng(5)
+    data = Dataset("toy", rng.normal(size=(6, 3)), rng.normal(size=6), None, None, "")
+    parts = [np.arange(5), np.array([5])]
+    problem = LinearModel(data, parts, "squared", 0.1)
+    x = torch.from_numpy(10 * rng.normal(size=(2, problem.dimension, 50)))
+    sigma2 = problem.variance(x, Sampling(1, replacement)).sum(1)
+    assert (sigma2[0] > 0).all()
+    assert (sigma2[1] == 0).all()
+
+
 @given(setups(kinds=LINEAR), st.sampled_from([0.0, 0.1, 1.0, 8.0]), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_nothing_in_the_ball_exceeds_its_constants(setup, radius, replacement):
