@@ -8,27 +8,12 @@ from typing import Any
 
 from sfl_theory.audits.han2024 import appendix_c, convex, repairs
 from sfl_theory.audits.han2024.assumption_clash import bounded_diameter
+from sfl_theory.audits.han2024.readings import BALL, LIPSCHITZ, PAPER, UPDATES
 from sfl_theory.audits.han2024.refutations import REFUTATIONS
 from sfl_theory.evidence.claim import Claim, Open, Proof, Refutation, Repair
 from sfl_theory.papers.repaired import SETTINGS
 from sfl_theory.registry import theorem
 
-PAPER = "han2024"
-BALL = (
-    "Assumption 3.3 cannot hold on R^d for a strongly convex function; it is read on a "
-    "set that contains every iterate"
-)
-LIPSCHITZ = (
-    "S-smooth is read as (24), gradients S-Lipschitz, which the proofs use; tau local "
-    "steps (App. C.2's sums to tau - 1) with independent mini-batches; for tau != "
-    "tau_server a side that has made its steps keeps its value while the other goes on"
-)
-UPDATES = (
-    "participation as App. C.2 analyses it: updates are aggregated, clients take part "
-    "independently of each other and of the samples, q_n > 0 (with (3), models "
-    "aggregated, see thm-3.8/non_convex/eq-3)"
-)
-ROUNDS = {"full": "full participation", "partial": "partial participation"}
 
 FALSE = {
     "thm-3.6/strongly_convex": (
