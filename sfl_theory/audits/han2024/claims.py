@@ -14,7 +14,6 @@ from sfl_theory.evidence.claim import Claim, Open, Proof, Refutation, Repair
 from sfl_theory.papers.repaired import SETTINGS
 from sfl_theory.registry import theorem
 
-
 FALSE = {
     "thm-3.6/strongly_convex": (
         "The printed step sizes have tau and tau_server swapped: for tau > "
