@@ -169,8 +169,9 @@ class Adam(Optimizer):
         (beta1, beta2), (m, v) = self.betas, slots
         m.mul_(beta1).add_(g, alpha=1 - beta1)
         v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
-        spread = (v / (1 - beta2**step)).sqrt_().add_(self.eps)
-        return g.copy_(m).div_(1 - beta1**step).div_(spread)
+        seen1, seen2 = (1 - beta**step for beta in self.betas)
+        spread = (v / seen2.to(v.dtype)).sqrt_().add_(self.eps)
+        return g.copy_(m).div_(seen1.to(m.dtype)).div_(spread)
 
 
 class Memory:
@@ -188,6 +189,7 @@ class Memory:
         optimizer: Optimizer,
         shape: Sequence[int] = (),
         models: Sequence[int] = (),
+        like: Tensor | None = None,
     ) -> None:
         """Start with an empty memory.
 
@@ -195,10 +197,20 @@ class Memory:
             optimizer: whose memory it is.
             shape: of the stack of parameters.
             models: the same with the parameter axis set to 1.
+            like: a tensor of the parameters' type and device; None: float64, CPU.
         """
         self.optimizer = optimizer
-        self.slots = tuple(_zeros(shape) for _ in range(optimizer.slots))
-        self.step = _zeros(models) if self.slots else None
+        dtype = torch.float64 if like is None else like.dtype
+        device = None if like is None else like.device
+        self.slots = tuple(
+            torch.zeros(tuple(shape), dtype=dtype, device=device)
+            for _ in range(optimizer.slots)
+        )
+        self.step = (
+            torch.zeros(tuple(models), dtype=torch.float64, device=device)
+            if self.slots
+            else None
+        )
 
     def begin_round(self) -> None:
         """Forget what does not outlive a round."""
@@ -207,7 +219,7 @@ class Memory:
 
     def clear(self) -> None:
         """Forget everything."""
-        for tensor in self._tensors():
+        for tensor in self.tensors():
             tensor.zero_()
 
     def direction(self, x: Tensor, g: Tensor, absent: Tensor | None = None) -> Tensor:
@@ -222,32 +234,33 @@ class Memory:
         Returns:
             The direction, shape of ``x``.
         """
-        before = [] if absent is None else [held.clone() for held in self._tensors()]
+        before = [] if absent is None else [held.clone() for held in self.tensors()]
         if self.optimizer.lifetime == "step":
             self.clear()
         if self.step is not None:
             self.step += 1
         p = self.optimizer.direction(x, g, self.slots, self.step)
         if absent is not None:
-            for now, old in zip(self._tensors(), before, strict=True):
+            for now, old in zip(self.tensors(), before, strict=True):
                 now.copy_(torch.where(absent, old, now))
             p = p.masked_fill_(absent, 0.0)
         return p
 
     def pick(self, index: Tensor) -> Memory:
         """Return a copy of the memory of the models ``index`` along the first axis."""
-        return self._of([held.index_select(0, index) for held in self._tensors()])
+        return self._of([held.index_select(0, index) for held in self.tensors()])
 
     def put(self, index: Tensor, picked: Memory) -> None:
         """Write back what `pick` returned for the same ``index``."""
-        for held, new in zip(self._tensors(), picked._tensors(), strict=True):
+        for held, new in zip(self.tensors(), picked.tensors(), strict=True):
             held.index_copy_(0, index, new)
 
     def head(self, count: int) -> Memory:
         """Return a view of the memory of the first ``count`` models."""
-        return self._of([held[:count] for held in self._tensors()])
+        return self._of([held[:count] for held in self.tensors()])
 
-    def _tensors(self) -> list[Tensor]:
+    def tensors(self) -> list[Tensor]:
+        """Return the remembered tensors, those of `slots` and then `step`."""
         return [*self.slots, self.step] if self.step is not None else []
 
     def _of(self, tensors: list[Tensor]) -> Memory:
@@ -257,7 +270,3 @@ class Memory:
         other.optimizer = self.optimizer
         other.slots, other.step = tuple(tensors[:-1]), tensors[-1]
         return other
-
-
-def _zeros(shape: Sequence[int]) -> Tensor:
-    return torch.zeros(tuple(shape), dtype=torch.float64)

@@ -33,6 +33,9 @@ class Purpose(IntEnum):
     INITIAL_POINT = 6
     PROBLEM = 7
     BOOTSTRAP = 8
+    AUGMENTATION = 9
+    MEASUREMENT = 10
+    DATA = 11
 
 
 def keys(

@@ -1,0 +1,1 @@
+"""Deep models: split networks, their data, and the algorithms that train them."""

@@ -1,0 +1,188 @@
+r"""Algorithms whose clients start a round from one model and are averaged after it.
+
+FedAvg (McMahan et al., AISTATS 2017), FedProx and FedOpt train the whole model at the
+client. SFL-V1 trains the same composed model with a server-side model for every client
+and averages both sides (han2024, Algorithm 1 and App. C.2): with $\tau=\tilde\tau$ and
+the same optimizer on both sides it is FedAvg to the last bit at every cut. Clients are
+simulated one after the other on one model.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from sfl_train.deep.algorithms.average import Average
+from sfl_train.deep.algorithms.run import (
+    DeepRun,
+    Options,
+    Rates,
+    Report,
+    contribution,
+    shares,
+)
+from sfl_train.deep.algorithms.server_optimizer import ServerOptimizer
+from sfl_train.deep.cluster import Cluster
+from sfl_train.deep.federation import DeepFederation
+from sfl_train.deep.memories import Memories
+from sfl_train.deep.worker import Proximal, Side, Worker
+
+
+class Parallel(DeepRun):
+    """Local training from the same model, then aggregation."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        federation: DeepFederation,
+        options: Options | None = None,
+        cluster: Cluster | None = None,
+    ) -> None:
+        """Start at the worker's present model, see `DeepRun`."""
+        super().__init__(worker, federation, options, cluster)
+        self._average = Average(self.state)
+
+    def round(self, t: int, rates: Rates) -> Report:
+        """Return what happened in round t, see `DeepRun.round`."""
+        federation, options = self.federation, self.options
+        participants = federation.participants(t)
+        weights, parts, kept = shares(federation, participants, options.aggregation)
+        loss, done = self._no_loss(), []
+        for client in participants:
+            batches = federation.batches(t, client)
+            done.append(contribution(client, batches))
+            if client not in self.cluster.mine([client]):
+                continue
+            self.worker.state.copy_(self.state)
+            sides = self._sides(client, rates)
+            loss += self._train(batches, client, sides, self._proximal())
+            self._average.add(self.worker.state, weights[client], parts[client])
+        self.cluster.sum_(loss)
+        if participants:
+            self._aggregate(kept)
+        return Report(loss, tuple(done))
+
+    def _aggregate(self, kept: float) -> None:
+        self._average.into(self.state, kept, self.options.counters, self.cluster)
+
+    def _proximal(self) -> Proximal | None:
+        return None
+
+    @abstractmethod
+    def _sides(self, client: int, rates: Rates) -> tuple[Side, ...]:
+        """Return how a client's model steps in this round."""
+
+
+class FedAvg(Parallel):
+    r"""Federated averaging, with FedProx's term and FedOpt's server step if wanted."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        federation: DeepFederation,
+        options: Options | None = None,
+        cluster: Cluster | None = None,
+        proximal: float = 0.0,
+        server: ServerOptimizer | None = None,
+    ) -> None:
+        r"""Start at the worker's present model, see `DeepRun`.
+
+        Args:
+            worker: the model.
+            federation: the clients.
+            options: optimizers and aggregation.
+            cluster: the processes that share the clients.
+            proximal: coefficient of FedProx.
+            server: FedOpt's step; None: the aggregated model is taken as it is.
+
+        Raises:
+            ValueError: if the coefficient is negative.
+        """
+        super().__init__(worker, federation, options, cluster)
+        if not 0 <= proximal < float("inf"):
+            raise ValueError(f"proximal: expected a number >= 0, got {proximal}")
+        self._mu, self._server = proximal, server
+        self._memories = Memories(self.options.optimizer, self.state.parameters)
+        self._server_memory = (
+            () if server is None else server.begin(self.state.parameters)
+        )
+
+    def memories(self) -> dict[str, dict[str, Tensor]]:
+        """Return what outlives a round beside the model, in named groups."""
+        server = {str(k): tensor for k, tensor in enumerate(self._server_memory)}
+        return {"client": self._memories.tensors(), "fedopt": server}
+
+    def load_memories(self, groups: Mapping[str, Mapping[str, Tensor]]) -> None:
+        """Take over what `memories` returned."""
+        self._memories.load(groups.get("client", {}))
+        for key, tensor in groups.get("fedopt", {}).items():
+            self._server_memory[int(key)].copy_(tensor)
+
+    def _sides(self, client: int, rates: Rates) -> tuple[Side, ...]:
+        whole = self.worker.model.whole.parameters
+        return (Side(whole, self._memories.of(client), rates.client),)
+
+    def _proximal(self) -> Proximal | None:
+        return Proximal(self._mu, self.state.parameters) if self._mu else None
+
+    def _aggregate(self, kept: float) -> None:
+        if self._server is None:
+            super()._aggregate(kept)
+            return
+        before = self.state.parameters.clone()
+        super()._aggregate(kept)
+        delta = self.state.parameters - before
+        self._server.step(before, delta, self._server_memory)
+        self.state.parameters.copy_(before)
+
+
+class SFLV1(Parallel):
+    r"""SFL-V1 with $\tau$ client-side and $\tilde\tau$ server-side steps per round."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        federation: DeepFederation,
+        cut: int,
+        options: Options | None = None,
+        cluster: Cluster | None = None,
+        tau: int | None = None,
+        tau_server: int | None = None,
+    ) -> None:
+        r"""Start at the worker's present model, see `DeepRun`.
+
+        Args:
+            worker: the model.
+            federation: the clients; its work has $\max\{\tau,\tilde\tau\}$ steps.
+            cut: number of client-side blocks.
+            options: optimizers and aggregation.
+            cluster: the processes that share the clients.
+            tau: the client side stands still after so many steps of a round (App.
+                C.2's clock); None: never.
+            tau_server: the same for the server side.
+        """
+        super().__init__(worker, federation, options, cluster)
+        self.client_part, self.server_part = worker.model.sides(cut)
+        x = self.state.parameters
+        self._client = Memories(self.options.optimizer, x[self.client_part.parameters])
+        self._server = Memories(self.options.server, x[self.server_part.parameters])
+        self._steps = tau, tau_server
+
+    def memories(self) -> dict[str, dict[str, Tensor]]:
+        """Return what outlives a round beside the model, in named groups."""
+        return {"client": self._client.tensors(), "server": self._server.tensors()}
+
+    def load_memories(self, groups: Mapping[str, Mapping[str, Tensor]]) -> None:
+        """Take over what `memories` returned."""
+        self._client.load(groups.get("client", {}))
+        self._server.load(groups.get("server", {}))
+
+    def _sides(self, client: int, rates: Rates) -> tuple[Side, ...]:
+        mine, servers = self.client_part.parameters, self.server_part.parameters
+        tau, tau_server = self._steps
+        return (
+            Side(mine, self._client.of(client), rates.client, tau),
+            Side(servers, self._server.of(client), rates.server, tau_server),
+        )
