@@ -84,8 +84,8 @@ def _work(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise CommandError(f"{option}: {error}") from error
     from bounds.audit import refuting_instances
-    from bounds.files import check_writable
     from bounds.record import write_folder, write_json
+    from sfl_train.files import check_writable
 
     out = options.out or Path("compare-out") / item.key.replace("/", "-")
     try:

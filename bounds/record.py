@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from bounds.comparison import Comparison
-from bounds.files import replace_file
 from bounds.plot import picture
 from sfl_theory.evidence.instance import Finding
+from sfl_train.files import replace_file
 
 PACKAGES = ("torch", "numpy", "scipy", "sympy", "matplotlib", "scikit-learn")
 

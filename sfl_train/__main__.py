@@ -1,0 +1,156 @@
+"""``python -m sfl_train``: train what the papers train, in a folder that survives."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from sfl_theory.command import CommandError, Parser, run
+from sfl_train.deep.config import PRESETS, Config, flag, kind, resolve
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: command line without the program's name; None: the real one.
+
+    Returns:
+        The exit status: 0, 1 if training diverged, 2 for a mistake.
+    """
+    return run(_parser(), _work, arguments)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="python -m sfl_train",
+        description="Train an algorithm of split federated learning. The same options, "
+        "without the hyphens in front, may stand in a TOML file.",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file")
+    parser.add_argument(
+        "--preset",
+        choices=tuple(PRESETS),
+        help="where the options start: the algorithms as written (default), or every "
+        "departure of the released code",
+    )
+    for item in fields(Config):
+        annotation = kind(str(item.type))
+        shown = "" if item.default is None else f" (default: {item.default})"
+        words = item.metadata["help"].replace("%", "%%") + shown
+        options: dict[str, Any] = {"default": argparse.SUPPRESS, "help": words}
+        if annotation is bool:
+            options["action"] = argparse.BooleanOptionalAction
+        else:
+            options["type"] = annotation
+            if item.metadata["choices"]:
+                options["choices"] = item.metadata["choices"]
+            else:
+                options["metavar"] = annotation.__name__.upper()
+        parser.add_argument(f"--{flag(item.name)}", dest=item.name, **options)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="run folder (default: runs/ALGORITHM-DATASET-HASH)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="no live progress")
+    return parser
+
+
+def _work(options: argparse.Namespace) -> int:
+    given = dict(vars(options))
+    file, preset, out, quiet = (
+        given.pop(name) for name in ("config", "preset", "out", "quiet")
+    )
+    layer = _toml(file) if file is not None else {}
+    preset = preset or layer.pop("preset", "paper")
+    out = out or (Path(layer.pop("out")) if "out" in layer else None)
+    try:
+        config = resolve(preset, layer, given)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    # Not before: these take seconds, and a mistake should be told at once.
+    from sfl_train.deep.training import train
+    from sfl_train.runs.folder import RunError
+
+    dataset = config.dataset.replace(":", "-").replace("/", "-")
+    out = out or Path("runs") / f"{config.algorithm}-{dataset}-{config.hash[:12]}"
+    try:
+        with _display(quiet) as show:
+            summary = train(config, out, show)
+    except (RunError, ValueError) as error:
+        raise CommandError(str(error)) from error
+    except KeyboardInterrupt:
+        print(f"stopped; the same command goes on with {out}", file=sys.stderr)
+        return 130
+    if summary["diverged"]:
+        print(f"diverged in round {summary['rounds']}; {out}", file=sys.stderr)
+        return 1
+    print(
+        f"round {summary['rounds']}: accuracy {summary['test_accuracy']:.4f}, "
+        f"loss {summary['test_loss']:.4f}; {out}"
+    )
+    return 0
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as stream:
+            content = tomllib.load(stream)
+    except OSError as error:
+        raise CommandError(f"--config: {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CommandError(f"--config: {path}: {error}") from error
+    return {name.replace("-", "_"): value for name, value in content.items()}
+
+
+@contextmanager
+def _display(quiet: bool):  # type: ignore[no-untyped-def]
+    """Show a progress line while training, unless quiet or not on a terminal.
+
+    Args:
+        quiet: show nothing.
+
+    Yields:
+        What `train` tells its progress to, or None.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("round {task.completed}/{task.total}"),
+        BarColumn(),
+        TextColumn("{task.fields[state]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )
+    with bar:
+        task = bar.add_task("", total=None, state="starting")
+
+        def show(now: Any) -> None:
+            rate = (now.round - now.started) / now.seconds
+            words = [f"{rate:.2f} rounds/s", f"{now.images / now.seconds:.0f} images/s"]
+            if now.loss is not None:
+                words.append(f"loss {now.loss:.4f}")
+            if now.accuracy is not None:
+                words.append(f"accuracy {now.accuracy:.4f}")
+            bar.update(
+                task, total=now.rounds, completed=now.round, state=", ".join(words)
+            )
+
+        shown: Callable[[Any], None] = show
+        yield shown
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+r"""Learning rates by round: constant, step, cosine, or a theorem's own."""
+
+from __future__ import annotations
+
+from math import cos, pi
+
+from sfl_theory import Constants, theorem
+from sfl_train.deep.algorithms.run import Rates
+from sfl_train.deep.config import Config
+
+
+class LearningRates:
+    r"""Learning rates of both sides in every round.
+
+    - ``constant``: $\eta^t=\eta$.
+    - ``step:K:F``: $\eta^t=\eta F^{\lfloor t/K\rfloor}$.
+    - ``cosine``: $\eta^t=\frac\eta2(1+\cos(\pi t/T))$.
+    - ``theorem:3.7/strongly_convex:S=10,mu=0.1``: the rule of a theorem for the given
+      constants, for both sides; $\eta$ is not used. N, tau and the like that a rule
+      needs and the run knows are filled in.
+    """
+
+    def __init__(self, config: Config) -> None:
+        """Read the options.
+
+        Args:
+            config: of the run.
+
+        Raises:
+            ValueError: if the schedule cannot be read; the option is named.
+        """
+        self._eta = config.lr
+        self._eta_server = config.lr if config.lr_server is None else config.lr_server
+        self._rounds = config.rounds
+        self._kind, _, rest = config.schedule.partition(":")
+        try:
+            if self._kind == "step":
+                every, factor = rest.split(":")
+                self._every, self._factor = int(every), float(factor)
+                if self._every < 1 or not 0 < self._factor <= 1:
+                    raise ValueError("K must be positive and F in (0, 1]")
+            elif self._kind == "theorem":
+                self._rule = _rule(rest, config)
+            elif self._kind not in {"constant", "cosine"} or rest:
+                raise ValueError("unknown form")
+        except ValueError as error:
+            raise ValueError(
+                f"--schedule: cannot read {config.schedule!r} ({error}); expected "
+                "constant, step:K:F, cosine or theorem:NUMBER/CASE:S=..,mu=.."
+            ) from error
+
+    def __call__(self, t: int) -> Rates:
+        """Return the learning rates of round t."""
+        if self._kind == "theorem":
+            return Rates(float(self._rule.client(t)), float(self._rule.server(t)))
+        factor = 1.0
+        if self._kind == "step":
+            factor = self._factor ** (t // self._every)
+        elif self._kind == "cosine":
+            factor = 0.5 * (1 + cos(pi * t / self._rounds))
+        return Rates(self._eta * factor, self._eta_server * factor)
+
+
+def _rule(text: str, config: Config):  # type: ignore[no-untyped-def]
+    name, _, listed = text.partition(":")
+    number, slash, case = name.rpartition("/")
+    if not slash:
+        raise ValueError("the theorem needs its case, as in 3.7/non_convex")
+    values: dict[str, object] = {}
+    for pair in filter(None, listed.split(",")):
+        key, sign, value = pair.partition("=")
+        if not sign:
+            raise ValueError(f"{pair!r} is not of the form NAME=NUMBER")
+        values[key.strip()] = float(value)
+    clients = config.clients or 1
+    if config.tau is not None:
+        values.setdefault("tau", config.tau)
+        values.setdefault("tau_server", config.tau_server or config.tau)
+    values.setdefault("weights", [1.0 / clients] * clients)
+    values.setdefault("participation", [config.participation] * clients)
+    bound = theorem(number).case(case).printed
+    if bound.step_size is None:
+        raise ValueError(f"{name} has no learning rate")
+    if bound.step_size.per_step:
+        raise ValueError(f"{name} counts local steps, not rounds")
+    return bound.step_size.schedule(Constants.from_dict(values))

@@ -1,0 +1,259 @@
+"""Training a run to its end: rounds, evaluations, checkpoints, a summary."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save
+
+from sfl_train.deep.assembly import Assembly, assemble
+from sfl_train.deep.cluster import Cluster
+from sfl_train.deep.config import Config
+from sfl_train.deep.costs import Costs, costs
+from sfl_train.deep.evaluation import InLoop, Score, evaluate
+from sfl_train.partition import heterogeneity
+from sfl_train.runs import checkpoint
+from sfl_train.runs.checkpoint import Checkpoint
+from sfl_train.runs.environment import environment
+from sfl_train.runs.folder import RunError, RunFolder, write_whole
+from sfl_train.runs.log import Log
+
+SECONDS = 5.0
+"""Time between two checkpoints unless the user asks for a number of rounds."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a live display shows.
+
+    Attributes:
+        round: rounds made.
+        rounds: rounds in all.
+        images: training images processed by this process since it started.
+        seconds: since it started.
+        loss: mean training loss of the last round, or None.
+        accuracy: of the last evaluation.
+        started: the round at which this process took over.
+    """
+
+    round: int
+    rounds: int
+    images: int
+    seconds: float
+    loss: float | None
+    accuracy: float | None
+    started: int
+
+
+def train(
+    config: Config,
+    out: Path,
+    show: Callable[[Progress], None] | None = None,
+    cluster: Cluster | None = None,
+) -> dict[str, Any]:
+    """Train a run, or what is left of it.
+
+    Args:
+        config: the options.
+        out: the run folder.
+        show: is told after every round.
+        cluster: processes that share the clients; the first one writes.
+
+    Returns:
+        The summary that ``done`` holds.
+
+    Raises:
+        RunError: if the folder cannot be used.
+        ValueError: if the options do not fit each other or the data.
+    """
+    torch.set_num_threads(config.threads)
+    cluster = cluster or Cluster()
+    if cluster.rank:
+        return _Training(assemble(config, cluster), None, show).finish()
+    with RunFolder(out, config) as folder:
+        summary = folder.done
+        if summary is None or cluster.size > 1:
+            training = _Training(assemble(config, cluster), folder, show)
+            summary = training.finish()
+        return summary
+
+
+class _Training:
+    """One process's part in a run."""
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        folder: RunFolder | None,
+        show: Callable[[Progress], None] | None,
+    ) -> None:
+        self._a, self._folder, self._show = assembly, folder, show
+        self._config, self._run = assembly.config, assembly.run
+        self._costs = _costs(assembly)
+        self._store = self._run.federation.store
+        self._in_loop = None
+        if self._config.evaluation == "in-loop" and self._config.algorithm != (
+            "centralized"
+        ):
+            part = self._run.worker.model.sides(assembly.cut)[0]
+            self._in_loop = InLoop(
+                self._run.worker,
+                self._store,
+                self._run.federation.clients,
+                part if self._config.split else None,
+            )
+            self._run.watch = self._in_loop
+        self._round, self._log, self._speed = 0, None, None
+        if folder is not None:
+            self._open(folder)
+
+    def finish(self) -> dict[str, Any]:
+        """Return the summary after the last round."""
+        began = saved = time.monotonic()
+        started, images, loss, score = self._round, 0, None, None
+        if self._round == 0:
+            score = self._score()
+            self._write(self._record(0, None, score))
+        while self._round < self._config.rounds:
+            t, before = self._round, time.monotonic()
+            if self._in_loop is not None:
+                self._in_loop.begin(self._run.state)
+            report = self._run.round(t, self._a.rates(t))
+            self._round += 1
+            if report.samples:
+                loss = float(report.loss) / report.samples
+            seconds = time.monotonic() - before
+            images += report.samples
+            if loss is not None and not isfinite(loss):
+                return self._end({"rounds": self._round, "diverged": True})
+            if self._due(self._config.evaluate_every):
+                score = self._score()
+                record = self._record(self._round, loss, score)
+                self._write(record | self._costs.round(report))
+            self._write_speed(seconds, report.samples)
+            now = time.monotonic()
+            every = self._config.checkpoint_every
+            if (now - saved > SECONDS) if every is None else self._round % every == 0:
+                self._save()
+                saved = time.monotonic()
+            if self._show is not None:
+                accuracy = None if score is None else score.accuracy
+                self._show(
+                    Progress(
+                        self._round,
+                        self._config.rounds,
+                        images,
+                        now - began,
+                        loss,
+                        accuracy,
+                        started,
+                    )
+                )
+        if score is None:
+            score = self._score()
+        return self._end({
+            "rounds": self._round,
+            "diverged": False,
+            "test_loss": score.loss,
+            "test_accuracy": score.accuracy,
+        })
+
+    def _open(self, folder: RunFolder) -> None:
+        config, path = self._config, folder.path
+        folder.write_json("environment.json", environment(config.device))
+        folder.write_json("partition.json", _partition(self._a))
+        found = checkpoint.latest(path / "checkpoint", config.hash)
+        if found is not None:
+            try:
+                self._run.load(found.tensors)
+            except (ValueError, KeyError) as error:
+                raise RunError(f"{path / 'checkpoint'}: {error}") from error
+            self._round = found.round
+        self._log = Log(path / "metrics.jsonl", 0 if found is None else found.position)
+        speed = path / "speed.jsonl"
+        self._speed = Log(speed, speed.stat().st_size if speed.exists() else 0)
+
+    def _score(self) -> Score | None:
+        if self._folder is None:
+            return None
+        if self._in_loop is not None and self._round:
+            found = self._in_loop.score()
+            if found is not None:
+                return found
+        return evaluate(self._run.worker, self._run.state, self._store)
+
+    def _due(self, every: int) -> bool:
+        return self._round % every == 0 or self._round == self._config.rounds
+
+    def _record(
+        self, round: int, loss: float | None, score: Score | None
+    ) -> dict[str, Any]:
+        return {
+            "round": round,
+            "train_loss": loss,
+            "test_loss": None if score is None else score.loss,
+            "test_accuracy": None if score is None else score.accuracy,
+        }
+
+    def _write(self, record: dict[str, Any]) -> None:
+        if self._log is not None:
+            self._log.append(record)
+
+    def _write_speed(self, seconds: float, images: int) -> None:
+        if self._speed is not None:
+            self._speed.append({
+                "round": self._round,
+                "seconds": round(seconds, 6),
+                "images_per_second": round(images / seconds, 3),
+            })
+
+    def _save(self) -> None:
+        if self._folder is None or self._log is None:
+            return
+        self._log.flush()
+        checkpoint.write(
+            self._folder.path / "checkpoint",
+            self._config.hash,
+            Checkpoint(self._round, self._log.position, self._run.tensors()),
+        )
+
+    def _end(self, summary: dict[str, Any]) -> dict[str, Any]:
+        if self._folder is None or self._log is None:
+            return summary
+        self._save()
+        self._run.worker.state.copy_(self._run.state)
+        weights = {
+            name: tensor.detach().cpu().contiguous()
+            for name, tensor in self._run.worker.model.blocks.state_dict().items()
+        }
+        write_whole(self._folder.path / "model.safetensors", save(weights))
+        summary = {"hash": self._config.hash, **summary}
+        self._folder.write_json("done", summary)
+        return summary
+
+
+def _costs(assembly: Assembly) -> Costs:
+    config, images = assembly.config, assembly.images
+    return costs(
+        assembly.run.worker.model,
+        assembly.cut if config.split else None,
+        (images.channels, images.pixels, images.pixels),
+        exchanges=config.algorithm != "centralized",
+    )
+
+
+def _partition(assembly: Assembly) -> dict[str, Any]:
+    found = heterogeneity(assembly.images.train_y, assembly.parts)
+    return {
+        "clients": [part.tolist() for part in assembly.parts],
+        "sizes": [len(part) for part in assembly.parts],
+        "label_histograms": found.histograms.tolist(),
+        "total_variation": np.round(found.total_variation, 12).tolist(),
+    }

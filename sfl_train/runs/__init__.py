@@ -1,0 +1,1 @@
+"""Run folders: what a run is, what came out, and how it goes on after a stop."""

@@ -1,0 +1,110 @@
+r"""Checkpoints: all that the next round depends on, in one safetensors file each.
+
+The file's header carries the run's hash, the round, the length of the metrics and a
+digest of all tensors, so that a damaged file or one of another run is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import safetensors
+import torch
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from sfl_train.runs.folder import RunError, write_whole
+
+KEPT = 2
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A state between two rounds.
+
+    Attributes:
+        round: number of rounds made.
+        position: length of the metrics file in bytes.
+        tensors: by name.
+    """
+
+    round: int
+    position: int
+    tensors: Mapping[str, Tensor]
+
+
+def write(folder: Path, run_hash: str, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint and remove those before the last two.
+
+    Args:
+        folder: of the checkpoints; made if missing.
+        run_hash: of the run.
+        checkpoint: the state.
+    """
+    folder.mkdir(exist_ok=True)
+    tensors = {k: v.detach().cpu().contiguous() for k, v in checkpoint.tensors.items()}
+    header = {
+        "run": run_hash,
+        "round": str(checkpoint.round),
+        "position": str(checkpoint.position),
+        "digest": digest(tensors),
+    }
+    write_whole(_path(folder, checkpoint.round), save(tensors, metadata=header))
+    for old in _files(folder)[:-KEPT]:
+        old.unlink(missing_ok=True)
+
+
+def latest(folder: Path, run_hash: str) -> Checkpoint | None:
+    """Return the newest checkpoint.
+
+    Args:
+        folder: of the checkpoints.
+        run_hash: of the run that is to go on.
+
+    Returns:
+        The checkpoint, or None if there is none.
+
+    Raises:
+        RunError: if the newest one is damaged or of another run; it is not touched.
+    """
+    files = _files(folder)
+    if not files:
+        return None
+    path = files[-1]
+    hint = (
+        f"remove it to go on from {files[-2].name}"
+        if len(files) > 1
+        else "remove it to start over"
+    )
+    try:
+        with safetensors.safe_open(str(path), framework="pt") as opened:
+            header = opened.metadata() or {}
+        tensors = load_file(str(path))
+    except (OSError, safetensors.SafetensorError) as error:
+        raise RunError(f"{path}: damaged ({error}); {hint}") from error
+    if header.get("run") != run_hash:
+        raise RunError(f"{path}: belongs to another run; {hint}")
+    if header.get("digest") != digest(tensors):
+        raise RunError(f"{path}: damaged (its digest differs); {hint}")
+    return Checkpoint(int(header["round"]), int(header["position"]), tensors)
+
+
+def digest(tensors: Mapping[str, Tensor]) -> str:
+    """Return a hash of names, types, shapes and bits."""
+    total = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name].detach().cpu().contiguous()
+        total.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
+        total.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return total.hexdigest()
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("round-*.safetensors"))
+
+
+def _path(folder: Path, round: int) -> Path:
+    return folder / f"round-{round:08d}.safetensors"

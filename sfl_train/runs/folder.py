@@ -1,0 +1,181 @@
+r"""The folder of one run, held by one process at a time.
+
+- ``config.json``: all options and the run's hash, written first;
+- ``environment.json``: versions and machine of every start;
+- ``partition.json``: the clients' samples and label histograms;
+- ``metrics.jsonl``: one object per evaluated round, only ever appended to;
+- ``speed.jsonl``: wall-clock, apart from the metrics because no two runs agree on it;
+- ``checkpoint/``: the last two states;
+- ``constants.json``: the theory's constants as measured;
+- ``model.safetensors`` and ``done``: the result.
+
+Every file but the two logs is written beside its place, flushed to the disk and moved
+there. Two processes cannot hold one folder, on one machine or over a file system that
+passes locks on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from sfl_train.deep.config import Config, flag
+
+
+class RunError(ValueError):
+    """A run folder that cannot be used; the message says why and what to do."""
+
+
+class RunFolder:
+    """A run folder, locked from ``with`` to the end of its block.
+
+    Attributes:
+        path: the folder.
+        config: of the run.
+    """
+
+    def __init__(self, path: Path, config: Config) -> None:
+        """Name the folder; nothing is touched yet.
+
+        Args:
+            path: the folder; made when entered.
+            config: of the run.
+        """
+        self.path = path
+        self.config = config
+        self._lock: int | None = None
+
+    def __enter__(self) -> RunFolder:
+        """Lock the folder and see that it is this run's.
+
+        Returns:
+            The folder.
+
+        Raises:
+            RunError: if another process holds it or it holds another run.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise RunError(f"--out: {self.path}: {error.strerror}") from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.read(self._lock, 32).decode(errors="replace").strip()
+            os.close(self._lock)
+            self._lock = None
+            raise RunError(
+                f"--out: {self.path} is in use by process {holder or 'unknown'}; wait "
+                "for it or choose another folder"
+            ) from error
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+        try:
+            self._check_identity()
+        except BaseException:
+            self._release()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give the folder back."""
+        self._release()
+
+    @property
+    def done(self) -> dict[str, Any] | None:
+        """The summary of a finished run, or None."""
+        return read_json(self.path / "done") if (self.path / "done").exists() else None
+
+    def write_json(self, name: str, content: Any) -> None:
+        """Write a file of the folder as a whole."""
+        text = json.dumps(content, indent=1) + "\n"
+        write_whole(self.path / name, text.encode())
+
+    def _check_identity(self) -> None:
+        path = self.path / "config.json"
+        mine = {"hash": self.config.hash, **self.config.as_dict()}
+        if not path.exists():
+            others = [p for p in self.path.iterdir() if p.name != "lock"]
+            if others:
+                raise RunError(
+                    f"--out: {self.path} holds other files ({others[0].name}) and no "
+                    "run; choose an empty folder"
+                )
+            self.write_json("config.json", mine)
+            return
+        found = read_json(path)
+        if found.get("hash") != self.config.hash:
+            differing = [
+                f"--{flag(name)} {found.get(name)!r} there, {value!r} here"
+                for name, value in self.config.identity().items()
+                if name in mine and found.get(name) != value
+            ]
+            why = "; ".join(differing[:4]) or "another version of the format"
+            raise RunError(
+                f"--out: {self.path} holds another run: {why}; choose another folder"
+            )
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def read_json(path: Path) -> Any:
+    """Return the content of a JSON file.
+
+    Args:
+        path: the file.
+
+    Returns:
+        What it holds.
+
+    Raises:
+        RunError: if it cannot be read.
+    """
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: cannot be read ({error})") from error
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file beside its place, flush it to the disk, and move it there.
+
+    Args:
+        path: the file; its folder must exist.
+        content: all of it.
+
+    Raises:
+        RunError: if the disk refuses; what was there before stays.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(path)
+        flush_folder(path.parent)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise RunError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def flush_folder(path: Path) -> None:
+    """Make renames in a folder last."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

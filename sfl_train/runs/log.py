@@ -1,0 +1,103 @@
+r"""A log that is only appended to, and that an interrupted run takes up where it was.
+
+A run that starts again from an older checkpoint repeats rounds that the log holds
+already. Since every round is determined by the configuration, their lines must come out
+as they stand there: they are compared, not written again; a line that was cut off by a
+sudden end is completed. So the file of an interrupted run is, byte for byte, that of an
+uninterrupted one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from sfl_train.runs.folder import RunError
+
+
+class Log:
+    """Lines of JSON, in the order of the rounds."""
+
+    def __init__(self, path: Path, position: int = 0) -> None:
+        """Open the log.
+
+        Args:
+            path: the file; made if missing.
+            position: bytes that the checkpoint had seen; what follows is compared.
+
+        Raises:
+            RunError: if the file is shorter than the checkpoint says, or unreadable.
+        """
+        self._path = path
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise RunError(f"{path}: {error.strerror}") from error
+        size = os.fstat(self._file).st_size
+        if size < position:
+            raise RunError(
+                f"{path}: {size} bytes, but the checkpoint was made at {position}; "
+                "lines are missing, so the run cannot go on here"
+            )
+        self.position = position
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add a line, or see that it is the one which is there.
+
+        Args:
+            record: what the line says.
+
+        Raises:
+            RunError: if another line stands there, or the disk refuses.
+        """
+        line = (json.dumps(record) + "\n").encode()
+        there = os.pread(self._file, len(line), self.position)
+        if not line.startswith(there):
+            raise RunError(
+                f"{self._path}: the line at byte {self.position} differs from what the "
+                f"run gives now; another version or machine wrote it"
+            )
+        missing = line[len(there) :]
+        at = self.position + len(there)
+        try:
+            while missing:
+                written = os.pwrite(self._file, missing, at)
+                missing, at = missing[written:], at + written
+        except OSError as error:
+            raise RunError(
+                f"{self._path}: cannot be written ({error.strerror}); free some space "
+                "and start the same command again"
+            ) from error
+        self.position += len(line)
+
+    def flush(self) -> None:
+        """Make the lines last."""
+        os.fsync(self._file)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a log; a cut-off last line is left out.
+
+    Args:
+        path: the file.
+
+    Returns:
+        One record per line.
+
+    Raises:
+        RunError: if a line cannot be read.
+    """
+    try:
+        text = path.read_text()
+        lines = text.splitlines()
+        if lines and not text.endswith("\n"):
+            lines.pop()
+        return [json.loads(line) for line in lines]
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: cannot be read ({error})") from error
