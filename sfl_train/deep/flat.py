@@ -118,14 +118,13 @@ class FlatModel:
             torch.empty(self._offsets[2][-1], dtype=torch.int64, device=device),
         )
         self.gradient = torch.zeros_like(self.state.parameters)
-        start = 0
-        for p in flat:
-            last = channels_last and p.ndim == 4
+        self._starts = (0, *accumulate(p.numel() for p in flat))[:-1]
+        self._last = tuple(channels_last and p.ndim == 4 for p in flat)
+        for p, start, last in zip(flat, self._starts, self._last, strict=True):
             value = _view(self.state.parameters, start, p.shape, last)
             value.copy_(p.data)
             p.data = value
             p.grad = _view(self.gradient, start, p.shape, last)
-            start += p.numel()
         for vector, groups in (
             (self.state.buffers, buffers),
             (self.state.counters, counters),
@@ -195,6 +194,35 @@ class FlatModel:
             last = kind == 0 and tensor.ndim == 4 and not tensor.is_contiguous()
             result[name] = _view(state.vectors[kind], start, tensor.shape, last)
         return result
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Where the blocks begin in the parameter vector, and its length."""
+        return self._offsets[0]
+
+    def like_parameters(self, vector: Tensor) -> list[Tensor]:
+        """Return a vector's pieces in the shapes of the parameters, as views."""
+        return [
+            _view(vector, start, p.shape, last)
+            for p, start, last in zip(
+                self.blocks.parameters(), self._starts, self._last, strict=True
+            )
+        ]
+
+    def flattened(self, pieces: list[Tensor]) -> Tensor:
+        """Return vectors made of pieces in the parameters' shapes.
+
+        Args:
+            pieces: each of shape (k, *shape of the parameter).
+
+        Returns:
+            Shape (k, d).
+        """
+        rows = [
+            piece.permute(0, 1, 3, 4, 2) if last else piece
+            for piece, last in zip(pieces, self._last, strict=True)
+        ]
+        return torch.cat([row.reshape(len(row), -1) for row in rows], dim=1)
 
     def zero_gradient(self) -> None:
         """Set the gradient to zero, in place, so that the views stay."""

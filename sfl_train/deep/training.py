@@ -18,12 +18,15 @@ from sfl_train.deep.cluster import Cluster
 from sfl_train.deep.config import Config
 from sfl_train.deep.costs import Costs, costs
 from sfl_train.deep.evaluation import InLoop, Score, evaluate
+from sfl_train.deep.measure.constants import constants
+from sfl_train.deep.measure.drift import Both
+from sfl_train.deep.measure.measurement import Measurement
 from sfl_train.partition import heterogeneity
 from sfl_train.runs import checkpoint
 from sfl_train.runs.checkpoint import Checkpoint
 from sfl_train.runs.environment import environment
 from sfl_train.runs.folder import RunError, RunFolder, write_whole
-from sfl_train.runs.log import Log
+from sfl_train.runs.log import Log, read_log
 
 SECONDS = 5.0
 """Time between two checkpoints unless the user asks for a number of rounds."""
@@ -110,6 +113,15 @@ class _Training:
                 part if self._config.split else None,
             )
             self._run.watch = self._in_loop
+        self._measurement = None
+        if self._config.measure != "off":
+            cuts = list(assembly.network.cuts) or list(
+                range(1, len(assembly.network.blocks))
+            )
+            self._measurement = Measurement(
+                self._run, self._config.measure, self._config.seed, cuts
+            )
+            self._run.watch = Both(self._measurement.drift, self._in_loop)
         self._round, self._log, self._speed = 0, None, None
         if folder is not None:
             self._open(folder)
@@ -120,11 +132,13 @@ class _Training:
         started, images, loss, score = self._round, 0, None, None
         if self._round == 0:
             score = self._score()
-            self._write(self._record(0, None, score))
+            self._write(self._record(0, None, score) | self._measured())
         while self._round < self._config.rounds:
             t, before = self._round, time.monotonic()
             if self._in_loop is not None:
                 self._in_loop.begin(self._run.state)
+            if self._measurement is not None:
+                self._measurement.begin(t)
             report = self._run.round(t, self._a.rates(t))
             self._round += 1
             if report.samples:
@@ -133,10 +147,11 @@ class _Training:
             images += report.samples
             if loss is not None and not isfinite(loss):
                 return self._end({"rounds": self._round, "diverged": True})
-            if self._due(self._config.evaluate_every):
+            if self._due(self._config.evaluate_every) or self._measured_now():
                 score = self._score()
                 record = self._record(self._round, loss, score)
-                self._write(record | self._costs.round(report))
+                record |= self._costs.round(report)
+                self._write(record | self._measured())
             self._write_speed(seconds, report.samples)
             now = time.monotonic()
             every = self._config.checkpoint_every
@@ -189,6 +204,14 @@ class _Training:
                 return found
         return evaluate(self._run.worker, self._run.state, self._store)
 
+    def _measured_now(self) -> bool:
+        return self._measurement is not None and self._measurement.due(self._round)
+
+    def _measured(self) -> dict[str, Any]:
+        if self._measurement is None or not self._measured_now():
+            return {}
+        return {"measured": self._measurement.record()}
+
     def _due(self, every: int) -> bool:
         return self._round % every == 0 or self._round == self._config.rounds
 
@@ -234,6 +257,9 @@ class _Training:
             for name, tensor in self._run.worker.model.blocks.state_dict().items()
         }
         write_whole(self._folder.path / "model.safetensors", save(weights))
+        if self._measurement is not None:
+            found = constants(self._a, read_log(self._folder.path / "metrics.jsonl"))
+            self._folder.write_json("constants.json", found)
         summary = {"hash": self._config.hash, **summary}
         self._folder.write_json("done", summary)
         return summary

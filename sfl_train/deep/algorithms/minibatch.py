@@ -92,6 +92,9 @@ class MiniBatchSFL(DeepRun):
                 g = row.div_(here[client])
                 x = models[client].parameters
                 x.sub_(memories[client].direction(x, g), alpha=rates.client)
+                if self.watch is not None and step + 1 == len(work[client]):
+                    state.side(self.client_part).copy_(models[client])
+                    self.watch.client_done(client, self.worker)
             p = server_memory.direction(servers, server_gradient)
             servers.sub_(p, alpha=rates.server)
         if participants:
@@ -137,6 +140,8 @@ class MiniBatchSFL(DeepRun):
         server_blocks = model.blocks[self.server_part.blocks]
         rows, smashed, labels, scales = {}, [], [], []
         for client in active:
+            if self.watch is not None:
+                worker.state.side(self.client_part).copy_(models[client])
             x, y = next(batches[client])
             row = models[client].parameters.detach().requires_grad_()
             side = State(row, models[client].buffers, models[client].counters)

@@ -1,0 +1,1 @@
+"""The constants of the theory, measured at the aggregated model of a deep network."""

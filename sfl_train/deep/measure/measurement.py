@@ -1,0 +1,273 @@
+r"""What the theory speaks of, at the aggregated model $x^t$ of a deep run.
+
+All squared norms are kept by blocks, so that one pass yields the client side's and the
+server side's share at every cut; BatchNorm is frozen. With $g_n$ a mini-batch gradient
+of size B:
+
+- ``objective``: $f(x)=\sum_na_nF_n(x)$, without augmentation and weight decay;
+- ``gradient2``: $\|\nabla f(x)\|^2$;
+- ``epsilon2``: $\|\nabla F_n-\nabla f\|^2$ of every client, whose maximum is
+  $\epsilon^2$ (Assumption 3.4);
+- ``sigma2``: $\mathbb E\|g_n-\nabla F_n\|^2$ of every client, from all per-sample
+  gradients: their variance over B for draws with replacement, times $(D_n-B)/(D_n-1)$
+  without;
+- ``G2``: $\max_n\mathbb E\|g_n\|^2=\max_n(\|\nabla F_n\|^2+\sigma_n^2)$;
+- ``smoothness``: $\|\nabla^2f(x)\|$ by Lanczos on at most 1024 samples, a lower bound
+  that grows with the steps, and the secant
+  $\|\nabla f(x^t)-\nabla f(x^{t-1})\|/\|x^t-x^{t-1}\|$ along the last round;
+- ``drift``: $\sum_i\|x_n^{t-1,i}-x^{t-1}\|^2$ of the last round's participants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sfl_train import streams
+from sfl_train.deep.algorithms.run import DeepRun
+from sfl_train.deep.config import cadence
+from sfl_train.deep.flat import State
+from sfl_train.deep.measure.curvature import lanczos
+from sfl_train.deep.measure.drift import Drift
+from sfl_train.deep.measure.frozen import frozen
+from sfl_train.streams import Purpose
+
+CURVATURE_SAMPLES = 1024
+LANCZOS_STEPS = 12
+SHARE = 0.1
+"""Largest share of the training time that the default cadence spends on measuring."""
+
+GRADIENT, PER_SAMPLE, PRODUCT = 1.0, 4.0, 4.0
+"""Cost of a sample's gradient in a pass, per sample, and of a Hessian product, in
+training steps' cost per sample; rounded up from what `tests/benchmarks` measured."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    r"""Squared norms by blocks at one model.
+
+    Attributes:
+        objective: $f(x)$.
+        gradient2: $\|\nabla f\|^2$, shape (blocks,).
+        divergence2: $\|\nabla F_n-\nabla f\|^2$, shape (N, blocks).
+        client_gradient2: $\|\nabla F_n\|^2$, shape (N, blocks).
+        sigma2: variance of a mini-batch gradient, shape (N, blocks).
+        smoothness: $\|\nabla^2f\|$.
+        residual: of Lanczos.
+        secant: along the last round, or None before the first.
+        drift: client -> shape (blocks,) of the last round.
+    """
+
+    objective: float
+    gradient2: np.ndarray
+    divergence2: np.ndarray
+    client_gradient2: np.ndarray
+    sigma2: np.ndarray
+    smoothness: float
+    residual: float
+    secant: float | None
+    drift: dict[int, np.ndarray]
+
+    def record(self, weights: np.ndarray, cuts: list[int]) -> dict[str, Any]:
+        """Return what the metrics file holds.
+
+        Args:
+            weights: $a_n$.
+            cuts: numbers of client-side blocks, in the papers' order $L_c=1,2,...$
+
+        Returns:
+            Scalars, values by block, and both sides' shares at every cut.
+        """
+        second = (self.client_gradient2 + self.sigma2).sum(1)
+        divergence = self.divergence2.sum(1)
+        found: dict[str, Any] = {
+            "objective": self.objective,
+            "gradient2": float(self.gradient2.sum()),
+            "epsilon2": float(divergence.max()),
+            "epsilon2_mean": float(weights @ divergence),
+            "sigma2": self.sigma2.sum(1).tolist(),
+            "G2": float(second.max()),
+            "smoothness": self.smoothness,
+            "smoothness_residual": self.residual,
+            "secant": self.secant,
+            "drift": {str(n): float(blocks.sum()) for n, blocks in self.drift.items()},
+            "blocks": {
+                "gradient2": self.gradient2.tolist(),
+                "divergence2": self.divergence2.tolist(),
+                "sigma2": self.sigma2.tolist(),
+                "drift": {str(n): blocks.tolist() for n, blocks in self.drift.items()},
+            },
+        }
+        found["cuts"] = [
+            self._at(number, blocks) for number, blocks in enumerate(cuts, start=1)
+        ]
+        return found
+
+    def _at(self, number: int, blocks: int) -> dict[str, Any]:
+        """Return both sides' shares at a cut, with the metrics of huang2023, Fig. 3."""
+        within = float(self.sigma2[:, :blocks].sum(1).mean())
+        across = float(self.divergence2[:, :blocks].sum(1).mean())
+        return {
+            "cut": number,
+            "client": self._side(slice(0, blocks)),
+            "server": self._side(slice(blocks, None)),
+            "variance_at_client": within,
+            "variance_across_clients": across,
+            "variance_at_client_per_cut": within / number,
+            "variance_across_clients_per_cut": across / number,
+        }
+
+    def _side(self, blocks: slice) -> dict[str, float]:
+        return {
+            "gradient2": float(self.gradient2[blocks].sum()),
+            "epsilon2": float(self.divergence2[:, blocks].sum(1).max()),
+            "sigma2": float(self.sigma2[:, blocks].sum(1).max()),
+            "drift": max(
+                (float(one[blocks].sum()) for one in self.drift.values()), default=0.0
+            ),
+        }
+
+
+class Measurement:
+    """Measures a run at a cadence, and looks on at the round before."""
+
+    def __init__(self, run: DeepRun, measure: str, seed: int, cuts: list[int]) -> None:
+        """Set up.
+
+        Args:
+            run: what is measured.
+            measure: "every=K", or "auto": as often as 10 % of the time allows.
+            seed: of the sample and the start of Lanczos.
+            cuts: numbers of client-side blocks at the papers' cuts.
+        """
+        self._run, self._cuts, self._seed = run, cuts, seed
+        self._federation = run.federation
+        self.every = automatic(run) if measure == "auto" else cadence(measure)
+        self.drift = Drift()
+        self._before: State | None = None
+
+    def due(self, round: int) -> bool:
+        """Return whether the model after so many rounds is measured."""
+        return round % self.every == 0
+
+    def begin(self, round: int) -> None:
+        """Prepare for the round that leads to a measured model.
+
+        Args:
+            round: rounds made so far.
+        """
+        self._before = None
+        self.drift.end()
+        if self.due(round + 1):
+            self._before = self._run.state.clone()
+            self.drift.begin(self._run.state.parameters)
+
+    def record(self) -> dict[str, Any]:
+        """Return what the metrics file holds about the run's present model."""
+        weights = np.asarray(self._federation.weights)
+        return self.measure().record(weights, self._cuts)
+
+    def measure(self) -> Measured:
+        """Return what is measured at the present model; nothing of the run changes."""
+        run, federation = self._run, self._federation
+        store = federation.store
+        with frozen(run.worker, run.state, store) as model:
+            parts = [torch.from_numpy(p).to(store.device) for p in federation.parts]
+            losses, gradients = zip(*map(model.gradient, parts), strict=True)
+            whole = self._weighted(gradients)
+            divergence = torch.stack([model.by_blocks(g - whole) for g in gradients])
+            squares = torch.stack([model.by_blocks(g) for g in gradients])
+            variance = torch.stack([
+                model.variance(part, g) * self._batch_factor(len(part))
+                for part, g in zip(parts, gradients, strict=True)
+            ])
+            spectrum = lanczos(
+                lambda v: model.hessian_product(self._curvature_samples(), v),
+                self._start(model.dimension, whole),
+                LANCZOS_STEPS,
+            )
+            gradient2 = model.by_blocks(whole)
+        return Measured(
+            objective=float(np.dot(federation.weights, losses)),
+            gradient2=gradient2.cpu().numpy(),
+            divergence2=divergence.cpu().numpy(),
+            client_gradient2=squares.cpu().numpy(),
+            sigma2=variance.numpy(),
+            smoothness=spectrum.norm,
+            residual=spectrum.residual,
+            secant=self._secant(whole),
+            drift={n: b.cpu().numpy() for n, b in sorted(self.drift.sums.items())},
+        )
+
+    def _weighted(self, gradients: Sequence[Tensor]) -> Tensor:
+        total = torch.zeros_like(gradients[0], dtype=torch.float64)
+        for a, g in zip(self._federation.weights, gradients, strict=True):
+            total.add_(g, alpha=float(a))
+        return total.to(gradients[0].dtype)
+
+    def _batch_factor(self, size: int) -> float:
+        work = self._federation.work
+        batch = min(work.batch_size, size)
+        if work.sampling == "replacement":
+            return 1.0 / batch
+        return (size - batch) / (batch * max(1, size - 1))
+
+    def _secant(self, gradient: Tensor) -> float | None:
+        if self._before is None:
+            return None
+        moved = torch.linalg.vector_norm(
+            (self._run.state.parameters - self._before.parameters).double()
+        )
+        if not float(moved):
+            return None
+        federation = self._federation
+        mixed = State(
+            self._before.parameters, self._run.state.buffers, self._run.state.counters
+        )
+        with frozen(self._run.worker, mixed, federation.store) as model:
+            earlier = self._weighted([
+                model.gradient(torch.from_numpy(p).to(federation.store.device))
+                for p in federation.parts
+            ])
+        change = torch.linalg.vector_norm((gradient - earlier).double())
+        return float(change / moved)
+
+    def _curvature_samples(self) -> Tensor:
+        everything = np.sort(np.concatenate(self._federation.parts))
+        if len(everything) > CURVATURE_SAMPLES:
+            key = streams.keys(self._seed, Purpose.MEASUREMENT)
+            order = np.argsort(streams.uniforms(key, len(everything)), kind="stable")
+            everything = np.sort(everything[order[:CURVATURE_SAMPLES]])
+        return torch.from_numpy(everything).to(self._federation.store.device)
+
+    def _start(self, dimension: int, like: Tensor) -> Tensor:
+        key = streams.keys(self._seed, Purpose.MEASUREMENT, 1)
+        return torch.from_numpy(streams.normals(key, dimension)).to(like)
+
+
+def automatic(run: DeepRun) -> int:
+    """Return the smallest cadence that keeps measuring within its share of the time.
+
+    Both costs are counted in samples, not in seconds, so that every machine and every
+    resumed run measures at the same rounds.
+
+    Args:
+        run: what will be measured.
+
+    Returns:
+        Rounds between two measurements.
+    """
+    federation = run.federation
+    samples = sum(len(part) for part in federation.parts)
+    per_round = federation.q * sum(
+        federation.work.steps(len(part)) * min(federation.work.batch_size, len(part))
+        for part in federation.parts
+    )
+    cost = (2 * GRADIENT + PER_SAMPLE) * samples
+    cost += PRODUCT * LANCZOS_STEPS * min(samples, CURVATURE_SAMPLES)
+    return max(1, -(-int(cost) // max(1, int(SHARE * per_round))))
