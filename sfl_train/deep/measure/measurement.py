@@ -230,9 +230,9 @@ class Measurement:
             self._before.parameters, self._run.state.buffers, self._run.state.counters
         )
         with frozen(self._run.worker, mixed, federation.store) as model:
+            parts = map(torch.from_numpy, federation.parts)
             earlier = self._weighted([
-                model.gradient(torch.from_numpy(p).to(federation.store.device))
-                for p in federation.parts
+                model.gradient(p.to(federation.store.device))[1] for p in parts
             ])
         change = torch.linalg.vector_norm((gradient - earlier).double())
         return float(change / moved)
