@@ -12,8 +12,8 @@ of size B:
   gradients: their variance over B for draws with replacement, times $(D_n-B)/(D_n-1)$
   without;
 - ``G2``: $\max_n\mathbb E\|g_n\|^2=\max_n(\|\nabla F_n\|^2+\sigma_n^2)$;
-- ``smoothness``: $\|\nabla^2f(x)\|$ by Lanczos on at most 1024 samples, a lower bound
-  that grows with the steps, and the secant
+- ``smoothness``: $\|\nabla^2f(x)\|$ by Lanczos on an eighth of the samples (at least
+  64, at most 1024), a lower bound that grows with the steps, and the secant
   $\|\nabla f(x^t)-\nabla f(x^{t-1})\|/\|x^t-x^{t-1}\|$ along the last round;
 - ``drift``: $\sum_i\|x_n^{t-1,i}-x^{t-1}\|^2$ of the last round's participants.
 """
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -239,10 +240,11 @@ class Measurement:
 
     def _curvature_samples(self) -> Tensor:
         everything = np.sort(np.concatenate(self._federation.parts))
-        if len(everything) > CURVATURE_SAMPLES:
+        count = curvature_count(len(everything))
+        if len(everything) > count:
             key = streams.keys(self._seed, Purpose.MEASUREMENT)
             order = np.argsort(streams.uniforms(key, len(everything)), kind="stable")
-            everything = np.sort(everything[order[:CURVATURE_SAMPLES]])
+            everything = np.sort(everything[order[:count]])
         return torch.from_numpy(everything).to(self._federation.store.device)
 
     def _start(self, dimension: int, like: Tensor) -> Tensor:
@@ -269,5 +271,10 @@ def automatic(run: DeepRun) -> int:
         for part in federation.parts
     )
     cost = (2 * GRADIENT + PER_SAMPLE) * samples
-    cost += PRODUCT * LANCZOS_STEPS * min(samples, CURVATURE_SAMPLES)
-    return max(1, -(-int(cost) // max(1, int(SHARE * per_round))))
+    cost += PRODUCT * LANCZOS_STEPS * curvature_count(samples)
+    return max(1, ceil(cost / (SHARE * per_round)))
+
+
+def curvature_count(samples: int) -> int:
+    """Return how many of the training samples Lanczos uses."""
+    return min(samples, CURVATURE_SAMPLES, max(64, samples // 8))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -61,7 +62,7 @@ class Toy:
 
     def federation(self, ids=None) -> DeepFederation:
         bounds = np.cumsum((0, *self.sizes))
-        parts = [np.arange(a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+        parts = [np.arange(a, b) for a, b in pairwise(bounds)]
         store = Store(
             images(count=int(bounds[-1])),
             dtype=self.dtype,
