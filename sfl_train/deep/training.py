@@ -182,6 +182,7 @@ class _Training:
 
     def _open(self, folder: RunFolder) -> None:
         config, path = self._config, folder.path
+        folder.claim()
         folder.write_json("environment.json", environment(config.device))
         folder.write_json("partition.json", _partition(self._a))
         found = checkpoint.latest(path / "checkpoint", config.hash)

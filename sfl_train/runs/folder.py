@@ -1,6 +1,7 @@
 r"""The folder of one run, held by one process at a time.
 
-- ``config.json``: all options and the run's hash, written first;
+- ``config.json``: all options and the run's hash, written as soon as the options
+  turn out to fit each other and the data;
 - ``environment.json``: versions and machine of every start;
 - ``partition.json``: the clients' samples and label histograms;
 - ``metrics.jsonl``: one object per evaluated round, only ever appended to;
@@ -24,6 +25,10 @@ from types import TracebackType
 from typing import Any
 
 from sfl_train.deep.config import Config, flag
+
+
+UNFINISHED = ".unfinished-"
+"""Beginning of the name of a file that is being written."""
 
 
 class RunError(ValueError):
@@ -76,6 +81,8 @@ class RunFolder:
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
         try:
+            for left in self.path.rglob(f"{UNFINISHED}*"):
+                left.unlink()  # of a process that was killed: the lock is ours
             self._check_identity()
         except BaseException:
             self._release()
@@ -96,6 +103,12 @@ class RunFolder:
         """The summary of a finished run, or None."""
         return read_json(self.path / "done") if (self.path / "done").exists() else None
 
+    def claim(self) -> None:
+        """Write the configuration; from now on the folder is this run's."""
+        if not (self.path / "config.json").exists():
+            mine = {"hash": self.config.hash, **self.config.as_dict()}
+            self.write_json("config.json", mine)
+
     def write_json(self, name: str, content: Any) -> None:
         """Write a file of the folder as a whole."""
         text = json.dumps(content, indent=1) + "\n"
@@ -103,7 +116,6 @@ class RunFolder:
 
     def _check_identity(self) -> None:
         path = self.path / "config.json"
-        mine = {"hash": self.config.hash, **self.config.as_dict()}
         if not path.exists():
             others = [p for p in self.path.iterdir() if p.name != "lock"]
             if others:
@@ -111,14 +123,13 @@ class RunFolder:
                     f"--out: {self.path} holds other files ({others[0].name}) and no "
                     "run; choose an empty folder"
                 )
-            self.write_json("config.json", mine)
             return
         found = read_json(path)
         if found.get("hash") != self.config.hash:
             differing = [
                 f"--{flag(name)} {found.get(name)!r} there, {value!r} here"
                 for name, value in self.config.identity().items()
-                if name in mine and found.get(name) != value
+                if name != "format" and found.get(name) != value
             ]
             why = "; ".join(differing[:4]) or "another version of the format"
             raise RunError(
@@ -127,6 +138,10 @@ class RunFolder:
 
     def _release(self) -> None:
         if self._lock is not None:
+            if {p.name for p in self.path.iterdir()} == {"lock"}:
+                # Nothing came of it: no run is left behind.
+                (self.path / "lock").unlink()
+                self.path.rmdir()
             os.close(self._lock)
             self._lock = None
 
@@ -159,7 +174,7 @@ def write_whole(path: Path, content: bytes) -> None:
     Raises:
         RunError: if the disk refuses; what was there before stays.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = path.with_name(f"{UNFINISHED}{path.name}")
     try:
         with beside.open("wb") as stream:
             stream.write(content)
