@@ -7,7 +7,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,19 +77,24 @@ def _work(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise CommandError(str(error)) from error
     # Not before: these take seconds, and a mistake should be told at once.
+    from sfl_train.deep.cluster import joined
     from sfl_train.deep.training import train
     from sfl_train.runs.folder import RunError
 
     dataset = config.dataset.replace(":", "-").replace("/", "-")
     out = out or Path("runs") / f"{config.algorithm}-{dataset}-{config.hash[:12]}"
     try:
-        with _display(quiet) as show:
-            summary = train(config, out, show)
+        with joined(config.device) as (cluster, device):
+            config, first = replace(config, device=device), cluster.rank == 0
+            with _display(quiet or not first) as show:
+                summary = train(config, out, show, cluster)
     except (RunError, ValueError) as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
         print(f"stopped; the same command goes on with {out}", file=sys.stderr)
         return 130
+    if not first:
+        return int(summary["diverged"])
     if summary["diverged"]:
         print(f"diverged in round {summary['rounds']}; {out}", file=sys.stderr)
         return 1

@@ -1,12 +1,23 @@
-"""Processes that share the clients of a round among them."""
+"""Processes that share the clients of a round among them.
+
+Under ``torchrun --nproc-per-node=k -m sfl_train ...`` every process simulates its
+clients and adds their weighted models in float64; the sums are added over processes.
+One process adds all models one after the other, so the two differ by the rounding of a
+float64 sum, which float32 parameters mostly do not show.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, distributed
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -32,4 +43,51 @@ class Cluster:
         """Replace each tensor by its sum over the processes, in place."""
         if self.size > 1:
             for tensor in tensors:
-                torch.distributed.all_reduce(tensor)
+                distributed.all_reduce(tensor)
+
+    def merged(self, mine: Mapping[Any, T]) -> dict[Any, T]:
+        """Return the mappings of all processes as one, to each of them.
+
+        Args:
+            mine: of this process; keys of different processes differ.
+
+        Returns:
+            Their union.
+        """
+        if self.size == 1:
+            return dict(mine)
+        found: list[Any] = [None] * self.size
+        distributed.all_gather_object(found, dict(mine))
+        return {key: value for one in found for key, value in one.items()}
+
+    def from_first(self, value: T) -> T:
+        """Return the value of the first process to each of them."""
+        if self.size == 1:
+            return value
+        box = [value]
+        distributed.broadcast_object_list(box)
+        return box[0]
+
+
+@contextmanager
+def joined(device: str) -> Iterator[tuple[Cluster, str]]:
+    """Join the processes that ``torchrun`` started, if it did.
+
+    Args:
+        device: of the run; with several processes on GPUs each takes its own.
+
+    Yields:
+        The cluster and this process's device.
+    """
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        yield Cluster(), device
+        return
+    if device.startswith("cuda"):
+        device = f"cuda:{os.environ['LOCAL_RANK']}"
+        torch.cuda.set_device(device)
+    distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    try:
+        yield Cluster(distributed.get_rank(), size), device
+    finally:
+        distributed.destroy_process_group()

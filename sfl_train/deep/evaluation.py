@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from sfl_train.deep.cluster import Cluster
 from sfl_train.deep.data.store import Store
 from sfl_train.deep.flat import Part, State
 from sfl_train.deep.worker import Worker
@@ -91,13 +92,13 @@ class InLoop:
         self._worker, self._store, self._part = worker, store, client_part
         shares = np.array_split(np.arange(len(store.test_y)), clients)
         self._shares = [torch.from_numpy(s).to(store.device) for s in shares]
-        self._scores: list[Score] = []
+        self._scores: dict[int, Score] = {}
         self._start: State | None = None
 
     def begin(self, state: State) -> None:
         """Remember the aggregated model before a round."""
         self._start = state.clone()
-        self._scores = []
+        self._scores = {}
 
     def before_step(self, client: int, step: int, worker: Worker) -> None:
         """Look on."""
@@ -109,13 +110,23 @@ class InLoop:
         mixed = worker.state.clone()
         if self._part is not None and self._start is not None:
             mixed.side(self._part).copy_(self._start.side(self._part))
-        self._scores.append(evaluate(worker, mixed, self._store, self._shares[client]))
+        share = self._shares[client]
+        self._scores[client] = evaluate(self._worker, mixed, self._store, share)
 
-    def score(self) -> Score | None:
-        """Return the mean over the participants; None if there were none."""
-        if not self._scores:
+    def score(self, cluster: Cluster) -> Score | None:
+        """Return the mean over the participants of all processes.
+
+        Args:
+            cluster: the processes.
+
+        Returns:
+            The score; None if there were no participants.
+        """
+        scores = cluster.merged(self._scores)
+        if not scores:
             return None
-        losses, accuracies = zip(
-            *((s.loss, s.accuracy) for s in self._scores), strict=True
+        found = [scores[client] for client in sorted(scores)]
+        return Score(
+            float(np.mean([one.loss for one in found])),
+            float(np.mean([one.accuracy for one in found])),
         )
-        return Score(float(np.mean(losses)), float(np.mean(accuracies)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -78,14 +79,42 @@ def train(
     """
     torch.set_num_threads(config.threads)
     cluster = cluster or Cluster()
-    if cluster.rank:
-        return _Training(assemble(config, cluster), None, show).finish()
-    with RunFolder(out, config) as folder:
-        summary = folder.done
-        if summary is None or cluster.size > 1:
+    with _opened(out, config, cluster) as (folder, summary):
+        if summary is None:
             training = _Training(assemble(config, cluster), folder, show)
             summary = training.finish()
         return summary
+
+
+@contextmanager
+def _opened(
+    out: Path, config: Config, cluster: Cluster
+) -> Iterator[tuple[RunFolder | None, dict[str, Any] | None]]:
+    """Open the run folder in the first process and tell the others what it found.
+
+    Args:
+        out: the folder.
+        config: of the run.
+        cluster: the processes.
+
+    Yields:
+        The folder (None in the others) and the summary of a finished run.
+
+    Raises:
+        RunError: in every process, if the folder cannot be used.
+    """
+    with ExitStack() as stack:
+        folder, found = None, None
+        if cluster.rank == 0:
+            try:
+                folder = stack.enter_context(RunFolder(out, config))
+                found = folder.done
+            except RunError as error:
+                found = error
+        found = cluster.from_first(found)
+        if isinstance(found, RunError):
+            raise found
+        yield folder, found
 
 
 class _Training:
@@ -123,8 +152,7 @@ class _Training:
             )
             self._run.watch = Both(self._measurement.drift, self._in_loop)
         self._round, self._log, self._speed = 0, None, None
-        if folder is not None:
-            self._open(folder)
+        self._open(folder)
 
     def finish(self) -> dict[str, Any]:
         """Return the summary after the last round."""
@@ -155,7 +183,8 @@ class _Training:
             self._write_speed(seconds, report.samples)
             now = time.monotonic()
             every = self._config.checkpoint_every
-            if (now - saved > SECONDS) if every is None else self._round % every == 0:
+            due = (now - saved > SECONDS) if every is None else self._round % every == 0
+            if self._run.cluster.from_first(due):
                 self._save()
                 saved = time.monotonic()
             if self._show is not None:
@@ -173,36 +202,46 @@ class _Training:
                 )
         if score is None:
             score = self._score()
-        return self._end({
-            "rounds": self._round,
-            "diverged": False,
-            "test_loss": score.loss,
-            "test_accuracy": score.accuracy,
-        })
+        summary: dict[str, Any] = {"rounds": self._round, "diverged": False}
+        if score is not None:
+            summary |= {"test_loss": score.loss, "test_accuracy": score.accuracy}
+        return self._end(summary)
 
-    def _open(self, folder: RunFolder) -> None:
+    def _open(self, folder: RunFolder | None) -> None:
+        found: Checkpoint | RunError | None = None
+        if folder is not None:
+            try:
+                found = self._prepare(folder)
+            except RunError as error:
+                found = error
+        found = self._run.cluster.from_first(found)
+        if isinstance(found, RunError):
+            raise found
+        if found is not None:
+            try:
+                self._run.load(found.tensors)
+            except (ValueError, KeyError) as error:
+                raise RunError(f"the checkpoint does not fit: {error}") from error
+            self._round = found.round
+
+    def _prepare(self, folder: RunFolder) -> Checkpoint | None:
         config, path = self._config, folder.path
         folder.claim()
         folder.write_json("environment.json", environment(config.device))
         folder.write_json("partition.json", _partition(self._a))
         found = checkpoint.latest(path / "checkpoint", config.hash)
-        if found is not None:
-            try:
-                self._run.load(found.tensors)
-            except (ValueError, KeyError) as error:
-                raise RunError(f"{path / 'checkpoint'}: {error}") from error
-            self._round = found.round
         self._log = Log(path / "metrics.jsonl", 0 if found is None else found.position)
         speed = path / "speed.jsonl"
         self._speed = Log(speed, speed.stat().st_size if speed.exists() else 0)
+        return found
 
     def _score(self) -> Score | None:
-        if self._folder is None:
-            return None
         if self._in_loop is not None and self._round:
-            found = self._in_loop.score()
+            found = self._in_loop.score(self._run.cluster)
             if found is not None:
                 return found
+        if self._folder is None:
+            return None
         return evaluate(self._run.worker, self._run.state, self._store)
 
     def _measured_now(self) -> bool:
@@ -239,19 +278,20 @@ class _Training:
             })
 
     def _save(self) -> None:
+        tensors = self._run.cluster.merged(self._run.tensors())
         if self._folder is None or self._log is None:
             return
         self._log.flush()
         checkpoint.write(
             self._folder.path / "checkpoint",
             self._config.hash,
-            Checkpoint(self._round, self._log.position, self._run.tensors()),
+            Checkpoint(self._round, self._log.position, tensors),
         )
 
     def _end(self, summary: dict[str, Any]) -> dict[str, Any]:
+        self._save()
         if self._folder is None or self._log is None:
             return summary
-        self._save()
         self._run.worker.state.copy_(self._run.state)
         weights = {
             name: tensor.detach().cpu().contiguous()

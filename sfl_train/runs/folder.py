@@ -26,7 +26,6 @@ from typing import Any
 
 from sfl_train.deep.config import Config, flag
 
-
 UNFINISHED = ".unfinished-"
 """Beginning of the name of a file that is being written."""
 
@@ -81,9 +80,9 @@ class RunFolder:
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
         try:
+            self._check_identity()
             for left in self.path.rglob(f"{UNFINISHED}*"):
                 left.unlink()  # of a process that was killed: the lock is ours
-            self._check_identity()
         except BaseException:
             self._release()
             raise
@@ -117,7 +116,11 @@ class RunFolder:
     def _check_identity(self) -> None:
         path = self.path / "config.json"
         if not path.exists():
-            others = [p for p in self.path.iterdir() if p.name != "lock"]
+            others = [
+                p
+                for p in self.path.iterdir()
+                if p.name != "lock" and not p.name.startswith(UNFINISHED)
+            ]
             if others:
                 raise RunError(
                     f"--out: {self.path} holds other files ({others[0].name}) and no "

@@ -177,6 +177,7 @@ class Measurement:
         """Return what is measured at the present model; nothing of the run changes."""
         run, federation = self._run, self._federation
         store = federation.store
+        drift = run.cluster.merged(self.drift.sums)
         with frozen(run.worker, run.state, store) as model:
             parts = [torch.from_numpy(p).to(store.device) for p in federation.parts]
             losses, gradients = zip(*map(model.gradient, parts), strict=True)
@@ -202,7 +203,7 @@ class Measurement:
             smoothness=spectrum.norm,
             residual=spectrum.residual,
             secant=self._secant(whole),
-            drift={n: b.cpu().numpy() for n, b in sorted(self.drift.sums.items())},
+            drift={n: b.cpu().numpy() for n, b in sorted(drift.items())},
         )
 
     def _weighted(self, gradients: Sequence[Tensor]) -> Tensor:
