@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
@@ -157,5 +158,21 @@ def _display(quiet: bool):  # type: ignore[no-untyped-def]
         yield shown
 
 
+def _leave(status: int) -> None:
+    """End the process.
+
+    Under ``torchrun`` without the interpreter's tear-down: a thread of gloo that has
+    not ended by then aborts the process now and then, after all work is done.
+
+    Args:
+        status: the exit status.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        os._exit(status)
+    sys.exit(status)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    _leave(main())

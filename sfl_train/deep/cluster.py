@@ -89,5 +89,6 @@ def joined(device: str) -> Iterator[tuple[Cluster, str]]:
     distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
     try:
         yield Cluster(distributed.get_rank(), size), device
+        distributed.barrier()  # the first process serves the others until the end
     finally:
         distributed.destroy_process_group()

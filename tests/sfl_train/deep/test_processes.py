@@ -69,11 +69,18 @@ def near(a, b, key: str = "") -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        ["--lifetime", "run", "--momentum", "0.9"],
-        ["--algorithm", "fedopt", "--participation", "0.6"],
-        ["--measure", "every=2", "--evaluation", "in-loop"],
+        pytest.param(["--lifetime", "run", "--momentum", "0.9"], id="kept momentum"),
+        pytest.param(
+            ["--algorithm", "fedopt", "--participation", "0.6"],
+            id="fedopt",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            ["--measure", "every=2", "--evaluation", "in-loop"],
+            id="measured",
+            marks=pytest.mark.long,
+        ),
     ],
-    ids=["kept momentum", "fedopt", "measured"],
 )
 def test_two_processes_give_what_one_gives(more, tmp_path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
@@ -86,6 +93,7 @@ def test_two_processes_give_what_one_gives(more, tmp_path) -> None:
         assert (tensor - found[name]).abs().max() < 1e-5, name
 
 
+@pytest.mark.long
 def test_one_process_goes_on_where_two_stopped_and_back(tmp_path) -> None:
     """What clients' optimizers remember is gathered into the checkpoint."""
     more = ["--lifetime", "run", "--momentum", "0.9"]
