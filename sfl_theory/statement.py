@@ -20,18 +20,23 @@ class Case:
         name: one of ``CASES``.
         printed: the bound with the paper's own constants, misprints and all.
         repaired: the nearest bound that is proved, or None while there is none.
+        variants: further proved bounds by name: "sharper", "any_periods".
     """
 
     theorem: str
     name: str
     printed: Bound
     repaired: Bound | None = None
+    variants: Mapping[str, Bound] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variants", MappingProxyType(dict(self.variants)))
 
     def bound(self, version: str = "printed") -> Bound:
         """Return the bound in one of its versions.
 
         Args:
-            version: "printed" or "repaired".
+            version: "printed", "repaired", or the name of a variant.
 
         Returns:
             The bound.
@@ -41,8 +46,11 @@ class Case:
         """
         if version == "printed":
             return self.printed
+        if version in self.variants:
+            return self.variants[version]
         if version != "repaired":
-            raise ValueError(f"version must be printed or repaired, got '{version}'")
+            names = ", ".join(["printed", "repaired", *self.variants])
+            raise ValueError(f"version must be one of {names}, got '{version}'")
         if self.repaired is None:
             raise ValueError(
                 f"{self.theorem} ({self.name}) has no repaired bound: see "

@@ -6,104 +6,84 @@ It is proved by
 
     right - left = sum_k multiplier_k * fact_k + sum_j weight_j * ||vector_j||^2 + slack
 
-where each fact is an expression known to be non-negative under a named hypothesis, and
-multipliers, weights and the slack (free of atoms) are non-negative on the whole
-parameter domain. ``check`` uses
-exact arithmetic only: no solver, no floating point.
+where each fact is an expression known to be non-negative, under a named hypothesis or
+because earlier certificates prove it (``Link``), and multipliers, weights and the slack
+(free of atoms) are non-negative on the whole parameter domain. ``check`` uses exact
+arithmetic only: no solver, no floating point.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import sympy as sp
 
 from sfl_theory.evidence.domain import Domain
+from sfl_theory.evidence.linear import (
+    Atom,
+    Rejected,
+    Vector,
+    atom,
+    coefficients,
+    inner,
+    norm2,
+    vectors,
+)
+
+__all__ = [
+    "Certificate",
+    "Fact",
+    "Link",
+    "Rejected",
+    "Replay",
+    "Vector",
+    "atom",
+    "check",
+    "coefficients",
+    "inner",
+    "norm2",
+    "replay",
+    "vectors",
+]
 
 
-class Rejected(ValueError):  # noqa: N818 - a verdict on a certificate
-    """The certificate does not prove its claim; the message says which check fails."""
+class Link(ABC):
+    """How a fact follows from earlier certificates (``derivation`` has the rules)."""
 
+    @abstractmethod
+    def verify(
+        self, fact: Fact, user: Certificate, trail: tuple[Certificate, ...]
+    ) -> tuple[str, tuple[Certificate, ...]]:
+        """Replay the earlier certificates and derive the fact from them.
 
-@dataclass(frozen=True)
-class Vector:
-    """A linear combination of named vectors of a Hilbert space.
+        Args:
+            fact: what must follow.
+            user: the certificate that uses it.
+            trail: the certificates being replayed, the outermost first.
 
-    Attributes:
-        parts: name -> coefficient.
-    """
+        Returns:
+            The rule in words, and the earlier certificates.
 
-    parts: Mapping[str, Any]
-
-    def __add__(self, other: Vector) -> Vector:
-        names = {**self.parts, **other.parts}
-        return Vector({k: self.parts.get(k, 0) + other.parts.get(k, 0) for k in names})
-
-    def __sub__(self, other: Vector) -> Vector:
-        return self + other * -1
-
-    def __mul__(self, factor: Any) -> Vector:
-        return Vector({k: v * factor for k, v in self.parts.items()})
-
-    __rmul__ = __mul__
-
-
-def vectors(names: str) -> tuple[Vector, ...]:
-    """Return one basis vector per name."""
-    return tuple(Vector({name: sp.Integer(1)}) for name in names.split())
-
-
-def inner(u: Vector, v: Vector) -> Any:
-    """Return the inner product as a combination of atoms, one per unordered pair.
-
-    Raises:
-        ValueError: if a name holds what separates the names in an atom.
-    """
-    for name in (*u.parts, *v.parts):
-        if set(name) & set("<,>"):
-            raise ValueError(f"no vector may be called '{name}'")
-    total = sp.Integer(0)
-    for a, x in u.parts.items():
-        for b, y in v.parts.items():
-            total += x * y * atom(f"<{min(a, b)},{max(a, b)}>")
-    return total
-
-
-def norm2(u: Vector) -> Any:
-    """Return the squared norm."""
-    return inner(u, u)
-
-
-def atom(name: str) -> Any:
-    """Return the atom of that name; atoms are unknown real numbers.
-
-    Raises:
-        ValueError: if the name stands for the constant term.
-    """
-    if name == "1":
-        raise ValueError("no atom may be called '1', which is the constant term")
-    return _Atom(name)
-
-
-class _Atom(sp.Symbol):  # type: ignore[misc]
-    """A real unknown; its own class, so a parameter is never taken for an atom."""
-
-    def __new__(cls, name: str) -> Any:
-        return super().__new__(cls, name, real=True)
+        Raises:
+            Rejected: if it does not follow.
+        """
 
 
 @dataclass(frozen=True)
 class Fact:
-    """An expression that is non-negative under a hypothesis.
+    """An expression that is non-negative under a hypothesis, or by earlier proofs.
 
     Attributes:
         name: which rule, at which points.
         expr: linear in atoms; >= 0.
-        hypothesis: the assumption, definition or proved claim that gives it.
+        hypothesis: the assumption or definition that gives it; "" where ``derived``
+            needs none beyond those of the earlier certificates.
         exact: whether it is (part of) an exact interpolation condition.
         equality: the expression is zero, so its multiplier may have any sign.
+        derived: how it follows from earlier certificates.
     """
 
     name: str
@@ -111,6 +91,7 @@ class Fact:
     hypothesis: str
     exact: bool = False
     equality: bool = False
+    derived: Link | None = None
 
 
 @dataclass(frozen=True)
@@ -136,6 +117,11 @@ class Certificate:
     squares: tuple[tuple[Vector, Any], ...] = ()
     statement: str = ""
 
+    @property
+    def conclusion(self) -> Any:
+        """What is shown to be non-negative."""
+        return self.right - self.left
+
 
 @dataclass(frozen=True)
 class Replay:
@@ -150,12 +136,16 @@ class Replay:
     unused: tuple[str, ...] = field(default=())
 
 
-def check(certificate: Certificate, claim: str) -> Replay:
-    """Replay a certificate.
+def check(
+    certificate: Certificate, claim: str, earlier: Sequence[Certificate] = ()
+) -> Replay:
+    """Replay a certificate, and the certificates that its facts are derived from.
 
     Args:
         certificate: what is to be checked.
         claim: the identifier that it must prove.
+        earlier: the steps before it in its proof; they only give the replay's lines
+            their numbers, for every earlier certificate is replayed where it is used.
 
     Returns:
         The checks made.
@@ -165,16 +155,51 @@ def check(certificate: Certificate, claim: str) -> Replay:
     """
     if certificate.claim != claim:
         raise Rejected(f"this certificate is for {certificate.claim}, not for {claim}")
+    return replay(certificate, (), tuple(earlier))
+
+
+def replay(
+    certificate: Certificate,
+    trail: tuple[Certificate, ...],
+    earlier: tuple[Certificate, ...] = (),
+) -> Replay:
+    """Replay a certificate within the replay of those that use it.
+
+    Args:
+        certificate: what is to be checked.
+        trail: the certificates being replayed, the outermost first.
+        earlier: the numbered steps before it.
+
+    Returns:
+        The checks made.
+
+    Raises:
+        Rejected: if one fails.
+    """
+    if any(certificate is other for other in trail):
+        raise Rejected(
+            f"circular: '{certificate.statement or certificate.claim}' rests on itself"
+        )
+    trail = (*trail, certificate)
     domain = certificate.domain
     lines = [
-        f"claim: {certificate.statement or claim}",
+        f"claim: {certificate.statement or certificate.claim}",
         f"domain: {domain.words}",
         f"assumes: {'; '.join(certificate.hypotheses) or 'nothing'}",
     ]
     _refuse_undefined(certificate)
     used = []
     for fact, multiplier in certificate.uses:
-        if fact.hypothesis not in certificate.hypotheses:
+        proved = ""
+        if fact.derived is not None:
+            if fact.equality:
+                raise Rejected(f"'{fact.name}': what is derived is an inequality")
+            rule, sources = fact.derived.verify(fact, certificate, trail)
+            used += [h for source in sources for h in source.hypotheses]
+            proved = f"; {rule}, {_named(sources, certificate, earlier)}"
+        if fact.hypothesis not in certificate.hypotheses and (
+            fact.hypothesis or fact.derived is None
+        ):
             raise Rejected(
                 f"'{fact.name}' rests on '{fact.hypothesis}', which the claim does "
                 "not assume"
@@ -188,7 +213,9 @@ def check(certificate: Certificate, claim: str) -> Replay:
         kind = "exact interpolation" if fact.exact else "necessary"
         if fact.equality:
             kind = "equality"
-        lines.append(f"uses {multiplier} x [{fact.name}] ({kind})")
+        if fact.derived is not None:
+            kind = "derived"
+        lines.append(f"uses {multiplier} x [{fact.name}] ({kind}{proved})")
     for vector, weight in certificate.squares:
         if not domain.nonnegative(sp.Integer(0) + weight):
             raise Rejected(f"the weight {weight} of a square is not shown non-negative")
@@ -202,21 +229,37 @@ def check(certificate: Certificate, claim: str) -> Replay:
     found = coefficients(rest)
     slack = found.pop("1")
     if not domain.nonnegative(slack):
-        raise Rejected(
-            f"the constant left over, {sp.factor(domain.substitute(slack))}, is not "
-            "shown non-negative"
-        )
+        raise Rejected("the constant left over is not shown non-negative")
     for name, coefficient in found.items():
         if not domain.zero(coefficient):
-            raise Rejected(
-                f"identity fails at '{name}': coefficient "
-                f"{sp.factor(domain.substitute(coefficient))} is not zero"
-            )
+            raise Rejected(f"identity fails at '{name}': coefficient is not zero")
     exact = "nothing" if domain.zero(slack) else "a non-negative constant"
     lines.append(f"identity: every coefficient vanishes, {exact} is left over")
     lines.append("direction: left <= right follows")
     unused = tuple(h for h in certificate.hypotheses if h not in used)
     return Replay(tuple(lines), unused)
+
+
+def _named(
+    sources: tuple[Certificate, ...],
+    user: Certificate,
+    earlier: tuple[Certificate, ...],
+) -> str:
+    """Return where the earlier certificates stand."""
+    names: dict[str, None] = {}
+    steps: dict[str, None] = {}
+    for source in sources:
+        numbers = [k for k, step in enumerate(earlier, 1) if step == source]
+        if numbers:
+            steps[str(numbers[0])] = None
+        elif source.claim == user.claim:
+            names[f"a step replayed here, '{source.statement}'"] = None
+        else:
+            names[f"{source.claim}, replayed here"] = None
+    if steps:
+        word = "step" if len(steps) == 1 else "steps"
+        names[f"{word} {', '.join(steps)} of this proof"] = None
+    return f"proved by {' and '.join(names)}"
 
 
 def _refuse_undefined(certificate: Certificate) -> None:
@@ -232,8 +275,10 @@ def _refuse_undefined(certificate: Certificate) -> None:
     factors = [m for _, m in certificate.uses]
     factors += [w for _, w in certificate.squares]
     factors += [c for v, _ in certificate.squares for c in v.parts.values()]
-    for factor in (*factors, *domain.free, *domain.values.values()):
-        if (sp.Integer(0) + factor).atoms(_Atom):
+    if not domain.inhabited():
+        raise Rejected(f"no point of the domain '{domain.words}' was found")
+    for factor in (*factors, *domain.free, *domain.values.values(), *domain.given):
+        if (sp.Integer(0) + factor).atoms(Atom):
             raise Rejected(f"'{factor}' holds an atom, whose sign is not known")
     sides = [certificate.left, certificate.right]
     sides += [fact.expr for fact, _ in certificate.uses]
@@ -245,30 +290,3 @@ def _refuse_undefined(certificate: Certificate) -> None:
     }
     for expr in (*factors, *divisors):
         domain.zero(expr)
-
-
-def coefficients(expr: Any) -> dict[str, Any]:
-    """Return the coefficient of every atom, and the constant term under "1".
-
-    Args:
-        expr: an expression.
-
-    Returns:
-        Name of the atom -> coefficient free of atoms.
-
-    Raises:
-        Rejected: if the expression is not linear in atoms.
-    """
-    expanded = sp.expand(expr)
-    atoms = sorted(expanded.atoms(_Atom), key=str)
-    found: dict[str, Any] = {}
-    rest = expanded
-    for unknown in atoms:
-        coefficient = expanded.coeff(unknown, 1)
-        rest = rest - coefficient * unknown
-        found[str(unknown)] = coefficient
-    found["1"] = sp.expand(rest)
-    for name, coefficient in found.items():
-        if coefficient.atoms(_Atom):
-            raise Rejected(f"not linear in atoms at '{name}'")
-    return found

@@ -215,8 +215,11 @@ def decide(claim_id: str, evidence: Proof | Refutation | Open) -> Outcome:
             if not evidence.certificates:
                 words = "a proof without a certificate proves nothing"
                 return Outcome("unproved", "none", (words,))
+            steps: list[Certificate] = []
             for build in evidence.certificates:
-                lines += certificates.check(build(), claim_id).lines
+                step = build()
+                lines += certificates.check(step, claim_id, steps).lines
+                steps.append(step)
             return Outcome("proved", "certificate", tuple(lines))
         if isinstance(evidence, Refutation):
             found = tuple(run() for run in (evidence.instance, *evidence.further))

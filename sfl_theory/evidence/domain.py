@@ -8,12 +8,18 @@ coefficients only. That is sufficient, not necessary: an expression that is not 
 non-negative is *not shown*, never "negative". Whatever an expression divides by must be
 shown to vanish nowhere on the domain: a polynomial of one sign with a term that holds
 positive variables only (a variable that may be 0 can make every other term 0).
+
+What no substitution expresses (two bounds on one parameter) is *given*: expressions
+that are non-negative on the domain. An expression is then also shown non-negative if it
+is a non-negative multiple of a given one, or exceeds one or the sum of two by
+something non-negative.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import sympy as sp
@@ -30,11 +36,14 @@ class Domain:
         values: parameter -> expression in free variables and earlier parameters.
         free: the free variables; those that may be 0 are nonnegative symbols, those
             that may not are positive symbols.
+        given: expressions in the parameters that restrict the domain: it is the part
+            where they are non-negative.
     """
 
     words: str
     values: Mapping[Any, Any]
     free: tuple[Any, ...]
+    given: tuple[Any, ...] = ()
     _known: dict[Any, tuple[Any, Any]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -60,11 +69,97 @@ class Domain:
         Returns:
             True if it is; False says only that it is not shown.
         """
+        if self._everywhere(expr):
+            return True
+        pairs = (sum(pair) for pair in combinations(self.given, 2))
+        return any(
+            self._everywhere(expr - known) for known in (*self.given, *pairs)
+        ) or any(self._multiple(expr, known) for known in self.given)
+
+    def _multiple(self, expr: Any, known: Any) -> bool:
+        """Return whether the expression is shown a non-negative multiple."""
+        if self.zero(known):
+            return False
+        ratio = sp.cancel(self.substitute(expr) / self.substitute(known))
+        try:
+            return self.zero(expr - ratio * known) and self._everywhere(ratio)
+        except ValueError:  # the ratio has a pole on the domain
+            return False
+
+    def inhabited(self) -> bool:
+        """Return whether a point was found at which what is given holds.
+
+        Only sought where something is given: without it every value of the free
+        variables is a point.
+        """
+        if not self.given:
+            return True
+        scale = [sp.Rational(k) for k in ("1/64", "1/4", "1", "5", "40", "1000")]
+        known = [self.substitute(expr) for expr in self.given]
+        for seed in range(400):
+            at = {
+                v: scale[(seed * (2 * k + 1) + seed // 6**k) % 6]
+                for k, v in enumerate(self.free)
+            }
+            if all(expr.xreplace(at) >= 0 for expr in known):
+                return True
+        return False
+
+    def _everywhere(self, expr: Any) -> bool:
+        """Return whether the signs of the coefficients show it, nothing given."""
         numerator, denominator = self._fraction(expr)
         if not numerator:
             return True
         signs = _signs(numerator), _signs(denominator)
         return signs in {(1, 1), (-1, -1)}
+
+    def positive(self, expr: Any) -> bool:
+        """Decide whether the expression is shown positive on the whole domain.
+
+        Args:
+            expr: rational in the parameters.
+
+        Returns:
+            True if it is; False says only that it is not shown.
+        """
+        return self._everywhere(expr) and self._nowhere_zero(self._fraction(expr)[0])
+
+    def extended(
+        self,
+        values: Mapping[Any, Any] | None = None,
+        free: tuple[Any, ...] = (),
+        given: tuple[Any, ...] = (),
+    ) -> Domain:
+        """Return the domain with further parameters, variables and restrictions.
+
+        Args:
+            values: further parameters.
+            free: further free variables.
+            given: further expressions that are non-negative.
+
+        Returns:
+            The points of this domain with every value of the further variables at
+            which the further expressions are non-negative.
+
+        Raises:
+            ValueError: if one of the names is taken.
+        """
+        new = {**(values or {}), **dict.fromkeys(free)}
+        taken = {*self.values, *self.free}.intersection(new)
+        if taken:
+            raise ValueError(f"'{taken.pop()}' is a parameter of '{self.words}'")
+        return Domain(
+            self.words,
+            {**self.values, **(values or {})},
+            (*self.free, *free),
+            (*self.given, *given),
+        )
+
+    def in_free_variables(self, expr: Any) -> Any:
+        """Return the expression with every parameter written out."""
+        for _ in self.values:
+            expr = (sp.Integer(0) + expr).xreplace(dict(self.values))
+        return expr
 
     def zero(self, expr: Any) -> bool:
         """Decide whether the expression is identically zero on the domain.

@@ -22,7 +22,7 @@ from sfl_theory.bound import (
     Source,
     StepSize,
 )
-from sfl_theory.papers.repaired import REPAIRED
+from sfl_theory.papers.repaired import repaired, variants
 from sfl_theory.statement import Case, Theorem
 from sfl_theory.symbols import (
     D_c,
@@ -168,7 +168,8 @@ def _theorem(
             findings=findings.get(name, ()),
             notes=notes.get(name, ()),
         )
-        cases[name] = Case(key, name, bound, REPAIRED.get((number, name)))
+        nearest = repaired(number, name, bound)
+        cases[name] = Case(key, name, bound, nearest, variants(number, name))
     return Theorem(key, number, title, algorithm, participation, cases)
 
 

@@ -14,7 +14,7 @@ $c_d$ the drift (``sfl_theory.evidence.local_sgd``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy as sp
@@ -46,12 +46,18 @@ from sfl_theory.symbols import (
     sigma,
     t,
     tau,
+    tau_server,
 )
 
 GAMMA = {gamma: 8 * S / mu - 1}
 third = sp.Rational(1, 3)
 inverse = over_clients(a[n] / q[n])
 inverse_square = over_clients(a[n] ** 2 / q[n] ** 2)
+excess = over_clients(a[n] ** 2 * (1 - q[n]) / q[n])
+noise_mean = over_clients(a[n] * sigma[n] ** 2)
+noise_inverse = over_clients(a[n] ** 2 / q[n] * sigma[n] ** 2)
+partial_noise = over_clients((7 * a[n] ** 2 / q[n] + a[n]) * sigma[n] ** 2)
+partial_spread = over_clients(4 * a[n] ** 2 * (1 - q[n]) / q[n] + a[n] / q[n])
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ SETTINGS = (
     Setting("3.7", sp.Integer(1), sp.Rational(4, 3), 1 / N, (EQUAL,)),
     Setting(
         "3.8",
-        1 + over_clients(a[n] ** 2 * (1 - q[n]) / q[n]),
+        1 + excess,
         third,
         sp.Integer(1),
         (ONE_TAU,),
@@ -93,6 +99,21 @@ SETTINGS = (
         (EQUAL,),
     ),
 )
+
+UNSWAPPED = "any periods, each side's step size divided by its own number of steps"
+unequal = 1 - sp.Min(tau, tau_server) / sp.Max(tau, tau_server)
+two_period_drift = sp.Rational(4, 3) + sp.Rational(5, 8) * unequal**2 * S / mu
+TWO_PERIODS = tuple(
+    Setting(
+        number,
+        (1 + unequal) * c1,
+        two_period_drift * (gamma + 1) / gamma,
+        tau / tau_server,
+        (UNSWAPPED,),
+    )
+    for number, c1 in (("3.6", sp.Integer(1)), ("3.8", 1 + excess))
+)
+"""For any periods; the convex repairs in ``SETTINGS`` hold for equal ones only."""
 
 
 def strongly_convex(setting: Setting) -> Bound:
@@ -146,6 +167,48 @@ def general_convex(setting: Setting) -> Bound:
     )
 
 
+def general_convex_two_periods(setting: Setting) -> Bound:
+    r"""Return the general convex case for any periods.
+
+    $\eta^t$ is the client's rate, the server's is $\eta^t\tau/\tilde\tau$. For
+    $\tau=\tilde\tau$ it is the repaired bound of ``general_convex``.
+
+    Args:
+        setting: one of ``TWO_PERIODS``.
+
+    Returns:
+        The bound.
+    """
+    squares = over_rounds(eta(t) ** 2)
+    growth = sp.exp(unequal * S**2 * tau**2 * squares / 4)
+    largest = 1 / (2 * S * tau)
+    second = setting.c1 + sp.Rational(5, 4) * unequal
+    return Bound(
+        parts={
+            "initial distance": growth * I_err / (2 * tau * T),
+            "gradient noise": growth * second * tau * G**2 / (2 * T) * squares,
+            "client drift": growth * S * tau**2 * G**2 / (3 * T)
+            * over_rounds(eta(t) ** 3),
+        },
+        metric=WEIGHTED_GAP,
+        step_size=StepSize(largest, largest * setting.server, "<="),
+        conditions=(
+            "3.1 smooth",
+            "3.2 unbiased",
+            "3.3 bounded gradients",
+            "C.2 with mu = 0",
+            "a minimiser exists",
+            *setting.conditions,
+        ),
+        source=Source("repaired", f"Theorem {setting.number}", "general convex"),
+        version="repaired",
+        notes=(
+            "holds for every learning rate; useful where the sum of squared learning "
+            "rates stays bounded, as for rates of order 1/(S tau sqrt(T))",
+        ),
+    )  # fmt: skip
+
+
 def non_convex_v2() -> Bound:
     """Return the repaired non-convex case of Theorem 3.7."""
     largest = 1 / (16 * S * tau)
@@ -172,8 +235,120 @@ def non_convex_v2() -> Bound:
     )
 
 
+def _partial_v2(parts: dict[str, Any], notes: tuple[str, ...]) -> Bound:
+    """Return a bound of the non-convex case of Theorem 3.9."""
+    largest = 1 / (8 * S * tau * inverse)
+    return Bound(
+        parts={"initial gap": 4 * F_err / (T * tau), **parts},
+        metric=WEIGHTED_GRADIENT,
+        step_size=StepSize(largest, largest / N, "<="),
+        conditions=(
+            "C.1 (24) Lipschitz gradients",
+            "3.2 unbiased, bounded variance",
+            "3.4 bounded heterogeneity",
+            EQUAL,
+        ),
+        source=Source("repaired", "Theorem 3.9", "non-convex"),
+        version="repaired",
+        notes=notes,
+    )
+
+
+def non_convex_v2_partial() -> Bound:
+    """Return the repaired non-convex case of Theorem 3.9, in the shape of (22)."""
+    squares = over_rounds(eta(t) ** 2)
+    return _partial_v2(
+        {
+            "noise": S / (2 * T) * partial_noise * squares,
+            "participation and heterogeneity": 5 * S * tau * epsilon**2 / (4 * T)
+            * partial_spread * squares,
+        },
+        ("at most (22) as printed",),
+    )  # fmt: skip
+
+
+def non_convex_v2_sharp() -> Bound:
+    r"""Return the same with the drift at its own order, $(\eta^t)^3$."""
+    drift = tau * epsilon**2 * inverse**2 * sp.Rational(5, 2)
+    drift += noise_mean + 2 * inverse * noise_inverse
+    participation = noise_inverse + 2 * tau * epsilon**2 * excess
+    return _partial_v2(
+        {
+            "noise and participation": 5 * S / (2 * T) * participation
+            * over_rounds(eta(t) ** 2),
+            "client drift": 4 * S**2 * tau / T * drift * over_rounds(eta(t) ** 3),
+        },
+        ("sharper than the other repaired bound for small learning rates",),
+    )  # fmt: skip
+
+
+def own_periods(printed: Bound) -> Bound:
+    r"""Return (11) or (17) as printed, with step sizes divided by a side's own steps.
+
+    The printed step sizes have $\tau$ and $\tilde\tau$ swapped. With
+    $\eta^t=\frac4{\mu\tau(\gamma+t)}$ on the client side and
+    $\frac4{\mu\tilde\tau(\gamma+t)}$ on the server side the printed right side holds
+    for any periods.
+
+    Args:
+        printed: the strongly convex case of Theorem 3.6 or 3.8.
+
+    Returns:
+        The repaired bound.
+    """
+    rate = 4 / (mu * tau * (gamma + t))
+    return replace(
+        printed,
+        step_size=StepSize(rate, rate * tau / tau_server, "=", GAMMA),
+        conditions=(*printed.conditions, UNSWAPPED),
+        source=Source("repaired", printed.source.statement, "strongly convex"),
+        version="repaired",
+        findings=(),
+        notes=(),
+    )
+
+
+def repaired(number: str, case: str, printed: Bound) -> Bound | None:
+    """Return the nearest proved bound.
+
+    Args:
+        number: of the theorem.
+        case: its case.
+        printed: the bound as printed.
+
+    Returns:
+        The bound, or None where the printed one is proved.
+    """
+    if case == "strongly_convex" and number in {"3.6", "3.8"}:
+        return own_periods(printed)
+    return REPAIRED.get((number, case))
+
+
+def variants(number: str, case: str) -> dict[str, Bound]:
+    """Return further proved bounds of a case by name.
+
+    Args:
+        number: of the theorem.
+        case: its case.
+
+    Returns:
+        "sharper": smaller constants under further conditions; "any_periods": the
+        general convex case without ``ONE_TAU``.
+    """
+    found: dict[str, Bound] = {}
+    both = [setting for setting in TWO_PERIODS if setting.number == number]
+    if case == "strongly_convex" and both:
+        found["sharper"] = REPAIRED[number, case]
+    if case == "general_convex" and both:
+        found["any_periods"] = general_convex_two_periods(both[0])
+    if (number, case) == ("3.9", "non_convex"):
+        found["sharper"] = non_convex_v2_sharp()
+    return found
+
+
 REPAIRED = {
     **{(s.number, "strongly_convex"): strongly_convex(s) for s in SETTINGS},
     **{(s.number, "general_convex"): general_convex(s) for s in SETTINGS},
     ("3.7", "non_convex"): non_convex_v2(),
+    ("3.9", "non_convex"): non_convex_v2_partial(),
 }

@@ -167,7 +167,7 @@ MISTAKES = [
     (["--theorem", "3.99"], "--theorem"),
     (["--case", "concave"], "--case"),
     (
-        ["--theorem", "3.9", "--case", "non_convex", "--version", "repaired"],
+        ["--theorem", "3.6", "--case", "non_convex", "--version", "repaired"],
         "--version",
     ),
     (["--version", "newest"], "--version"),

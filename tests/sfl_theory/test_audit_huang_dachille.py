@@ -10,15 +10,13 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
-from sfl_theory.audits import (
-    dachille2024,
-    dachille2024_instances,
-    dachille2024_tables,
-    huang2023,
-    huang2023_certificates,
-    huang2023_instances,
-    huang2023_joint,
-)
+from sfl_theory.audits.dachille2024 import certificates as dachille2024_certificates
+from sfl_theory.audits.dachille2024 import claims as dachille2024
+from sfl_theory.audits.dachille2024 import tables as dachille2024_tables
+from sfl_theory.audits.huang2023 import claims as huang2023
+from sfl_theory.audits.huang2023 import expansions, lemmas
+from sfl_theory.audits.huang2023 import joint as huang2023_joint
+from sfl_theory.audits.huang2023 import refuted_propositions as huang2023_instances
 from sfl_theory.evidence.certificate import Rejected, check
 from sfl_theory.evidence.claim import Ledger, Open, Proof, Refutation
 from sfl_theory.evidence.instance import replay
@@ -144,26 +142,33 @@ def _last_fails(build, change):
 
 
 @pytest.mark.parametrize(
-    "name", ["decomposition", "young_two", "young_rate", "exclusion"]
+    "builds",
+    [
+        lemmas.decomposition,
+        expansions.young_two,
+        expansions.young_rate,
+        lemmas.exclusion,
+    ],
 )
-def test_certificates_do_not_prove_half_of_the_right_side(name):
-    (build,) = getattr(huang2023_certificates, name)("x")
+def test_certificates_do_not_prove_half_of_the_right_side(builds):
+    (build,) = builds("x")
     _last_fails(build, lambda c: {"right": c.right / 2})
 
 
 def test_joint_recursion_needs_its_facts_and_constants():
     builds = huang2023_joint.distance("x")
-    for build in builds[:5]:
+    for build in builds:
         certificate = build()
         for k in range(len(certificate.uses)):
             fewer = certificate.uses[:k] + certificate.uses[k + 1 :]
             with pytest.raises(Rejected):
                 check(replace(certificate, uses=fewer), "x")
-        _last_fails(build, lambda c: {"right": c.right / 2})
+        if certificate.right != 0:
+            _last_fails(build, lambda c: {"right": c.right / 2})
 
 
 def test_dachille_certificates_reject_a_smaller_noise_term():
-    name = dachille2024_instances
+    name = dachille2024_certificates
     for build in (*name.drift("x"), *name.drift_step("x")):
         _last_fails(build, lambda c: {"right": c.right / 8})
     last = name.average("x")[-1]

@@ -120,8 +120,8 @@ def test_strongly_convex_bound_refuses_mu_zero() -> None:
 
 def test_repaired_bounds_are_announced_not_invented() -> None:
     with pytest.raises(ValueError, match="no repaired bound"):
-        theorem("3.9").case("non_convex").bound("repaired")
-    with pytest.raises(ValueError, match="printed or repaired"):
+        theorem("3.6").case("non_convex").bound("repaired")
+    with pytest.raises(ValueError, match="printed, repaired"):
         theorem("3.7").case("non_convex").bound("fixed")
 
 

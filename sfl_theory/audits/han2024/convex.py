@@ -1,16 +1,8 @@
-r"""Convex cases: one joint recursion for both blocks, and what follows from it.
+r"""Convex cases: from the joint recursion of one round to T rounds.
 
-The paper's recursions for one block (Lemmas D.1, E.1) are false: a block does not earn
-the whole gap $f(x^t)-f^*$. The joint one is true for $\tau=\tilde\tau$ and needs no
-step-size condition, for bounded gradients bound the drift directly:
-
-$$\Delta_{t+1}\le\left(1-\tfrac{\eta\tau\mu}2\right)\Delta_t-2\eta\tau(\mathbb E
-f(x^t)-f^*)+c_1\eta^2\tau^2G^2+2Sc_d\eta^3\tau^3G^2,\qquad\Delta_t=\mathbb
-E\|x^t-x^*\|^2,$$
-
-with $c_1,c_d$ of the algorithm (``local_sgd.second_moment``, ``bounded_drift``). With
-$\eta^t\tau=4/(\mu(\gamma+t))$ an induction gives $\Delta_t\le v/(\gamma+t)$; with
-$\mu=0$ a telescoping sum bounds the weighted mean of the gaps.
+With $\eta^t\tau=4/(\mu(\gamma+t))$ an induction over the recursion gives
+$\Delta_t\le v/(\gamma+t)$, with $v=b_1+b_2/(\gamma+1)+(\gamma+1)I_{err}$; with $\mu=0$
+a telescoping sum bounds the weighted mean of the gaps.
 """
 
 from __future__ import annotations
@@ -19,178 +11,72 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sfl_theory.evidence.certificate import (
-    Certificate,
-    Fact,
-    atom,
-    inner,
-    norm2,
-    vectors,
+import sympy as sp
+
+from sfl_theory.audits.han2024.convex_round import (
+    ASSUMED,
+    BOUNDED,
+    CONVEX,
+    G2,
+    LEMMA_C3,
+    SMOOTH,
+    UPDATE,
+    S,
+    c1,
+    cd,
+    decomposition,
+    eta,
+    lemma_c3,
+    mu,
+    one_round,
+    participation_distance,
+    tau,
 )
+from sfl_theory.evidence.certificate import Certificate, Fact, atom
+from sfl_theory.evidence.derivation import INDUCTION, Instance, Use
 from sfl_theory.evidence.domain import Domain, free, positive
-from sfl_theory.evidence.kernel import convex_lower, smooth_upper, value, young
-from sfl_theory.evidence.local_sgd import bounded_drift, second_moment, summed_lemma
+from sfl_theory.evidence.induction import Induction
+from sfl_theory.evidence.round_sum import RoundSum, rate_sum, summed
 
-S, mu, eta, tau, G2, c1, cd = positive("S mu eta tau G2 c_1 c_d")
-gamma, t, v, delta0, gap0 = positive("gamma t v Delta_0 gap")
+gamma, t, v, delta0 = positive("gamma t v Delta_0")
+(rate,) = positive("eta^t")
 
-LEMMA_C3 = "han2024/lemma-C.3"
-SMOOTH = "Assumption 3.1"
-CONVEX = "Assumption C.2"
-BOUNDED = "Assumption 3.3"
-UPDATE = "the algorithm's update, tau = tau_server"
-ROUND = "the recursion of one round"
-INDUCTION = "induction hypothesis"
-DEFINITION = "definition"
+PROP_35 = "han2024/prop-3.5"
+MINIMUM = "x* minimises f"
+START = "I_err = ||x^0 - x*||^2"
+BLOCKS = "x = [x_c; x_s]"
 
-
-def lemma_c3(claim: str) -> Certificate:
-    r"""Return the proof of Lemma C.3.
-
-    $\langle\nabla h(x),z-y\rangle\ge h(z)-h(y)+\frac\mu4\|y-z\|^2-S\|z-x\|^2$.
-    """
-    x, y, z, g = vectors("x y z grad_h(x)")
-    m, s = free("m s")
-    right = inner(g, z - y)
-    left = value("h", "z") - value("h", "y") + mu / 4 * norm2(y - z)
-    left -= S * norm2(z - x)
-    return Certificate(
-        claim,
-        left,
-        right,
-        (SMOOTH, CONVEX, "kernel"),
-        Domain("S >= mu >= 0", {mu: m, S: m + s}, (m, s)),
-        uses=(
-            (smooth_upper("h", "x", "z", z - x, g, S, SMOOTH), 1),
-            (convex_lower("h", "x", "y", y - x, g, mu, CONVEX), 1),
-            # ||y-z||^2 <= 2||y-x||^2 + 2||x-z||^2
-            (young(y - x, x - z, 1), mu / 4),
-        ),
-        squares=((z - x, (S - mu) / 2),),
-        statement="<grad h(x), z-y> >= h(z) - h(y) + mu/4 ||y-z||^2 - S ||z-x||^2",
-    )
-
-
-def decomposition(claim: str) -> Certificate:
-    r"""Return the proof of Prop. 3.5; f is S-smooth as a mean of such functions."""
-    xc, xs, gc, gs = vectors("x_c-x_c* x_s-x_s* grad_c_f(x*) grad_s_f(x*)")
-    (s,) = positive("s")
-    upper = Fact(
-        "f smooth, x* -> x^T",
-        value("f", "x*")
-        + inner(gc, xc)
-        + inner(gs, xs)
-        + S / 2 * (norm2(xc) + norm2(xs))
-        - value("f", "x^T"),
-        SMOOTH,
-    )
-    stationary = [
-        Fact("grad f(x*) = 0", inner(g, x), "x* minimises f", equality=True)
-        for g, x in ((gc, xc), (gs, xs))
-    ]
-    return Certificate(
-        claim,
-        value("f", "x^T") - value("f", "x*"),
-        S / 2 * (norm2(xc) + norm2(xs)),
-        (SMOOTH, "x* minimises f"),
-        Domain("S > 0", {S: s}, (s,)),
-        uses=((upper, 1), (stationary[0], -1), (stationary[1], -1)),
-        statement="f(x^T) - f* <= S/2 (||x_s - x_s*||^2 + ||x_c - x_c*||^2)",
-    )
-
-
-def one_round(claim: str) -> Certificate:
-    """Return the joint recursion of one round."""
-    now, then, gap, P, Q, D = (
-        atom(name) for name in ("Delta_t", "Delta_t+1", "gap_t", "P", "Q", "D")
-    )
-    m, s, e, k, G, a, b = free("m s e k G a b")
-    domain = Domain(
-        "S >= mu >= 0, eta > 0, tau >= 1, G^2, c_1, c_d >= 0",
-        {mu: m, S: m + s, eta: e, tau: 1 + k, G2: G, c1: a, cd: b},
-        (m, s, e, k, G, a, b),
-    )
-    # ||x' - x*||^2 = ||x - x*||^2 - 2 eta <sum w h, x - x*> + eta^2 ||sum w h||^2
-    update = Fact(
-        "square of the update", then - now + 2 * eta * P - eta**2 * Q, UPDATE,
-        equality=True,
-    )  # fmt: skip
-    right = (1 - eta * tau * mu / 2) * now - 2 * eta * tau * gap
-    right += c1 * eta**2 * tau**2 * G2 + 2 * S * cd * eta**3 * tau**3 * G2
-    return Certificate(
-        claim,
-        then,
-        right,
-        (UPDATE, LEMMA_C3, BOUNDED),
-        domain,
-        uses=(
-            (update, -1),
-            (summed_lemma(P, gap, now, D, tau, mu, S, LEMMA_C3), 2 * eta),
-            (second_moment(Q, c1, tau, G2, BOUNDED), eta**2),
-            (bounded_drift(D, cd, eta, tau, G2, BOUNDED), 2 * eta * S),
-        ),
-        statement="Delta_t+1 <= (1 - eta tau mu/2) Delta_t - 2 eta tau (E f(x^t) - f*)"
-        " + c_1 eta^2 tau^2 G^2 + 2 S c_d eta^3 tau^3 G^2",
-    )
-
-
-def participation_distance(claim: str) -> Certificate:
-    r"""Return the proof of (127) and (132).
-
-    The update under participation, $X=\eta\sum_n\frac{a_nI_n}{q_n}h_n$, has the update
-    under full participation as its mean over I, so
-    $\mathbb E\|X-\mathbb E_IX\|^2\le\mathbb E\|X\|^2\le N\eta^2\sum_n\frac{a_n^2}{q_n}
-    \mathbb E\|h_n\|^2$ (Cauchy-Schwarz over clients, $\mathbb EI_n^2=q_n$), and
-    $\mathbb E\|h_n\|^2\le\tau^2G^2$.
-    """
-    distance, size = atom("E||X - E_I X||^2"), atom("E||X||^2")
-    mean = atom("E||E_I X||^2")
-    total = atom("sum a_n^2/q_n E||h_n||^2")
-    N, weight = positive("N weight")
-    e, k, G, n, w = free("e k G n w")
-    domain = Domain(
-        "eta, G^2, sum a_n^2/q_n >= 0, tau, N >= 1",
-        {eta: e, tau: 1 + k, G2: G, N: 1 + n, weight: w},
-        (e, k, G, n, w),
-    )
-    participating = "independent participation"
-    return Certificate(
-        claim,
-        distance,
-        N * tau**2 * eta**2 * G2 * weight,
-        (participating, BOUNDED, "kernel"),
-        domain,
-        uses=(
-            (
-                Fact(
-                    "E||X||^2 = E||X - E_I X||^2 + E||E_I X||^2",
-                    size - distance - mean,
-                    participating,
-                    equality=True,
-                ),
-                1,
-            ),
-            (Fact("a squared norm", mean, "kernel"), 1),
-            (
-                Fact(
-                    "Cauchy-Schwarz over clients, E I_n^2 = q_n",
-                    N * eta**2 * total - size,
-                    participating,
-                ),
-                1,
-            ),
-            (
-                Fact("E||h_n||^2 <= tau^2 G^2", tau**2 * G2 * weight - total, BOUNDED),
-                N * eta**2,
-            ),
-        ),
-        statement="E||xbar - x||^2 <= N tau^2 eta^2 G^2 sum_n a_n^2/q_n",
-    )
+__all__ = [
+    "ASSUMED",
+    "BOUNDED",
+    "CONVEX",
+    "G2",
+    "INDUCTION",
+    "LEMMA_C3",
+    "SMOOTH",
+    "UPDATE",
+    "S",
+    "c1",
+    "cd",
+    "decomposition",
+    "eta",
+    "lemma_c3",
+    "mu",
+    "one_round",
+    "participation_distance",
+    "tau",
+]
 
 
 def _noise() -> tuple[Any, Any]:
     r"""Return $b_1,b_2$: $c_1\alpha^2G^2$ and $2Sc_d\alpha^3G^2$ at $\alpha=4/\mu$."""
     return 16 * c1 * G2 / mu**2, 128 * S * cd * G2 / mu**3
+
+
+def _round(claim: str, strength: Any, rate_now: Any) -> Use:
+    """Return the recursion of one round at a strong convexity and a learning rate."""
+    at = {"m": strength, "s": S - strength, "e": rate_now, "k": tau - 1}
+    return Use(one_round(claim), {**at, "G": G2, "a": c1, "b": cd})
 
 
 def induction(claim: str, first: bool) -> Certificate:
@@ -205,9 +91,9 @@ def induction(claim: str, first: bool) -> Certificate:
     """
     now, then, gap = atom("Delta_t"), atom("Delta_t+1"), atom("gap_t")
     b1, b2 = _noise()
-    s, k, G, a, b, u = free("s k G a b u")
+    s, k, G, a, b, u, q = free("s k G a b u q")
     (m,) = positive("m")
-    time = 0 if first else 1 + k
+    later = () if first else (k,)
     domain = Domain(
         f"S >= mu > 0, c_d <= 7 c_1, {'t = 0' if first else 't >= 1'}, "
         "v >= b_1 + b_2/(gamma+1)",
@@ -215,32 +101,34 @@ def induction(claim: str, first: bool) -> Certificate:
             mu: m,
             S: m + s,
             gamma: 8 * S / mu - 1,
-            t: 0 * k + time,
+            t: sp.Integer(0) if first else 1 + k,
+            tau: 1 + q,
             G2: G,
             c1: a + b / 7,
             cd: b,
             v: b1 + b2 / (gamma + 1) + u,
         },
-        (m, s, k, G, a, b, u),
+        (m, s, *later, G, a, b, u, q),
     )
-    rate = 2 / (gamma + t)
+    shrink = 2 / (gamma + t)
     recursion = Fact(
         "one round at eta tau = 4/(mu(gamma+t))",
-        (1 - rate) * now - 8 / (mu * (gamma + t)) * gap
+        (1 - shrink) * now - 8 / (mu * (gamma + t)) * gap
         + b1 / (gamma + t) ** 2 + b2 / (gamma + t) ** 3 - then,
-        ROUND,
+        "",
+        derived=Instance(_round(claim, mu, 4 / (mu * tau * (gamma + t)))),
     )  # fmt: skip
     before = Fact("Delta_t <= v/(gamma+t)", v / (gamma + t) - now, INDUCTION)
-    positive_gap = Fact("f(x^t) >= f*", gap, "x* minimises f")
+    positive_gap = Fact("f(x^t) >= f*", gap, MINIMUM)
     return Certificate(
         claim,
         then,
         v / (gamma + t + 1),
-        (ROUND, INDUCTION, "x* minimises f"),
+        (*ASSUMED, INDUCTION, MINIMUM),
         domain,
         uses=(
             (recursion, 1),
-            (before, 1 - rate),
+            (before, 1 - shrink),
             (positive_gap, 8 / (mu * (gamma + t))),
         ),
         statement=f"Delta_t <= v/(gamma+t) implies Delta_t+1 <= v/(gamma+t+1), "
@@ -249,64 +137,126 @@ def induction(claim: str, first: bool) -> Certificate:
 
 
 def base(claim: str) -> Certificate:
-    r"""Return the start: $\Delta_0\le v/\gamma$ as $v\ge(\gamma+1)\Delta_0$."""
+    r"""Return the start: $\Delta_0\le v/\gamma$ as $v\ge(\gamma+1)I_{err}$."""
     start = atom("Delta_0")
-    s, u = free("s u")
+    s, u, d = free("s u d")
     (m,) = positive("m")
     domain = Domain(
-        "S >= mu > 0", {mu: m, S: m + s, gamma: 8 * S / mu - 1, v: u}, (m, s, u)
+        "S >= mu > 0, v >= (gamma+1) I_err",
+        {
+            mu: m,
+            S: m + s,
+            gamma: 8 * S / mu - 1,
+            delta0: d,
+            v: (gamma + 1) * delta0 + u,
+        },
+        (m, s, u, d),
     )
-    definition = Fact("v >= (gamma+1) Delta_0", v - (gamma + 1) * start, DEFINITION)
-    norm = Fact("Delta_0 >= 0", start, "kernel")
     return Certificate(
         claim,
         start,
         v / gamma,
-        (DEFINITION, "kernel"),
+        (START,),
         domain,
-        uses=((definition, 1 / gamma), (norm, 1 / gamma)),
+        uses=((Fact("Delta_0 = I_err", delta0 - start, START, equality=True), 1),),
         statement="Delta_0 <= v/gamma",
     )
 
 
+def _chain(claim: str, end: Any) -> Induction:
+    r"""Return the induction: $\Delta_t\le v/(\gamma+t)$ for every t."""
+    b1, b2 = _noise()
+    (index,) = free("t'")
+    step = {
+        "m": mu,
+        "s": S - mu,
+        "G": G2,
+        "a": c1 - cd / 7,
+        "b": cd,
+        "u": v - b1 - b2 / (gamma + 1),
+        "q": tau - 1,
+    }
+    start = {"m": mu, "s": S - mu, "u": v - (gamma + 1) * delta0, "d": delta0}
+    return Induction(
+        claim=v / (gamma + index) - atom("Delta_t"),
+        index=index,
+        end=end,
+        base=Use(base(claim), start),
+        steps=(
+            Use(induction(claim, True), step),
+            Use(induction(claim, False), {**step, "k": index - 1}),
+        ),
+        moves={"Delta_t": ("Delta_0", "Delta_t+1", "Delta_T")},
+    )
+
+
 def strongly_convex_end(claim: str, right: Callable[[], Any]) -> Certificate:
-    r"""Return the end: Prop. 3.5 and $v\le b_1+b_2/(\gamma+1)+(\gamma+1)I_{err}$.
+    r"""Return the end: Prop. 3.5 and $v=b_1+b_2/(\gamma+1)+(\gamma+1)I_{err}$.
 
     Args:
         claim: identifier of the claim.
         right: the bound in the symbols of this module, $I_{err}$ as ``delta0``.
     """
-    gap, end, top = atom("gap_T"), atom("Delta_T"), atom("v")
+    gap, end = atom("gap_T"), atom("Delta_T")
+    client, server = atom("E||x_c^T-x_c*||^2"), atom("E||x_s^T-x_s*||^2")
     b1, b2 = _noise()
-    s, k, G, a, b, d = free("s k G a b d")
+    s, k, G, a, b, d, q = free("s k G a b d q")
     (m,) = positive("m")
     domain = Domain(
-        "S >= mu > 0, T >= 0",
+        "S >= mu > 0, T >= 0, c_d <= 7 c_1",
         {
             mu: m,
             S: m + s,
             gamma: 8 * S / mu - 1,
             t: k,
+            tau: 1 + q,
             G2: G,
-            c1: a,
+            c1: a + b / 7,
             cd: b,
             delta0: d,
+            v: b1 + b2 / (gamma + 1) + (gamma + 1) * delta0,
         },
-        (m, s, k, G, a, b, d),
+        (m, s, k, G, a, b, d, q),
     )
-    largest = b1 + b2 / (gamma + 1) + (gamma + 1) * delta0
+    blocks = Use(
+        decomposition(PROP_35),
+        at={"s": S},
+        atoms={
+            "f(x^T)": gap,
+            "f(x*)": sp.Integer(0),
+            "<x_c-x_c*,x_c-x_c*>": client,
+            "<x_s-x_s*,x_s-x_s*>": server,
+        },
+        family="the draws",
+    )
     return Certificate(
         claim,
         gap,
         right(),
-        ("han2024/prop-3.5", INDUCTION, DEFINITION),
+        (*ASSUMED, MINIMUM, START, BLOCKS),
         domain,
         uses=(
-            (Fact("Prop. 3.5", S / 2 * end - gap, "han2024/prop-3.5"), 1),
-            (Fact("Delta_T <= v/(gamma+T)", top / (gamma + t) - end, INDUCTION), S / 2),
             (
-                Fact("max <= sum of non-negatives", largest - top, DEFINITION),
-                S / (2 * (gamma + t)),
+                Fact(
+                    "Prop. 3.5",
+                    S / 2 * (client + server) - gap,
+                    "",
+                    derived=Instance(blocks),
+                ),
+                1,
+            ),
+            (
+                Fact("both blocks", end - client - server, BLOCKS, equality=True),
+                S / 2,
+            ),
+            (
+                Fact(
+                    "Delta_T <= v/(gamma+T)",
+                    v / (gamma + t) - end,
+                    "",
+                    derived=_chain(claim, t),
+                ),
+                S / 2,
             ),
         ),
         statement="E f(x^T) - f* <= the bound",
@@ -325,38 +275,38 @@ def general_convex_end(
         claim: identifier of the claim.
         right: the bound from T, $\sum(\eta^t)^2$ and $\sum(\eta^t)^3$.
     """
-    weighted, end = atom("sum eta gap"), atom("Delta_T")
-    squares, cubes, rounds = positive("E2 E3 T")
-    s, k, G, a, b, d, e2, e3, r = free("s k G a b d e2 e3 r")
+    weighted = summed(rate, 1, "gap_t")
+    start, end = atom("Delta_0"), atom("Delta_T")
+    squares, cubes = rate_sum(rate, 2), rate_sum(rate, 3)
+    (rounds,) = positive("T")
+    k, G, a, b, d, r = free("k G a b d r")
+    (s,) = positive("s")
     domain = Domain(
         "S > 0, mu = 0, any learning rates, T >= 1",
-        {
-            S: s,
-            tau: 1 + k,
-            G2: G,
-            c1: a,
-            cd: b,
-            delta0: d,
-            squares: e2,
-            cubes: e3,
-            rounds: 1 + r,
-        },
-        (s, k, G, a, b, d, e2, e3, r),
+        {S: s, tau: 1 + k, G2: G, c1: a, cd: b, delta0: d, rounds: 1 + r},
+        (s, k, G, a, b, d, r, squares, cubes),
     )
-    summed = Fact(
+    total = Fact(
         "sum of the recursion over t < T (mu = 0)",
-        delta0 - end - 2 * tau * weighted + c1 * tau**2 * G2 * squares
+        start - end - 2 * tau * weighted + c1 * tau**2 * G2 * squares
         + 2 * S * cd * tau**3 * G2 * cubes,
-        ROUND,
+        "",
+        derived=RoundSum(
+            _round(claim, sp.Integer(0), rate),
+            rate,
+            telescopes={"Delta_t": ("Delta_t+1", "Delta_0", "Delta_T")},
+        ),
     )  # fmt: skip
     norm = Fact("Delta_T >= 0", end, "kernel")
+    known = Fact("Delta_0 = I_err", delta0 - start, START, equality=True)
+    share = 1 / (2 * tau * rounds)
     return Certificate(
         claim,
         weighted / rounds,
         right(rounds, squares, cubes),
-        (ROUND, "kernel"),
+        (*ASSUMED, START),
         domain,
-        uses=((summed, 1 / (2 * tau * rounds)), (norm, 1 / (2 * tau * rounds))),
+        uses=((total, share), (norm, share), (known, share)),
         statement="(1/T) sum_t eta^t (E f(x^t) - f*) <= the bound",
     )
 

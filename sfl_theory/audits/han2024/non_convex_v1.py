@@ -18,7 +18,7 @@ other goes on (App. C.2 leaves this open).
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import sympy as sp
@@ -44,7 +44,8 @@ from sfl_theory.evidence.local_sgd import (
     unbiased,
 )
 
-S, eta, N, sigma_w, eps2 = positive("S eta N sigma_w epsilon2")
+S, eta, N = positive("S eta N")
+sigma_w, eps2 = free("sigma_w epsilon2")
 tau, tau_server, kappa = positive("tau tau_server kappa")
 
 SMOOTH = "Assumption C.1 (24), gradients S-Lipschitz"
@@ -57,6 +58,7 @@ C = sp.Rational(1, 4)
 """Constant of Young's inequality, chosen so that all signs work out."""
 
 
+@cache
 def domains() -> tuple[Domain, ...]:
     r"""Return the parameter domain in four pieces that cover it.
 

@@ -8,9 +8,15 @@ from typing import Any
 import sympy as sp
 
 from sfl_theory import symbols
-from sfl_theory.audits.han2024 import convex, non_convex_v1, non_convex_v2, telescoping
+from sfl_theory.audits.han2024 import (
+    convex,
+    non_convex_sums,
+    non_convex_v1,
+    non_convex_v2,
+)
 from sfl_theory.bound import Bound
-from sfl_theory.evidence.certificate import Certificate, atom
+from sfl_theory.evidence.certificate import Certificate, Fact, atom
+from sfl_theory.evidence.derivation import Instance, Use
 from sfl_theory.evidence.domain import Domain, free, positive
 from sfl_theory.evidence.kernel import cauchy_schwarz_weights
 from sfl_theory.papers import repaired
@@ -59,22 +65,62 @@ def general_convex_right(T: Any, squares: Any, cubes: Any) -> Any:
     return sum(part.xreplace(names) for part in bound.parts.values())
 
 
-def constants_fit(claim: str, setting: Setting) -> Certificate:
-    r"""Return $c_d\le7c_1$, which the first step of the induction uses."""
+def at_constants(claim: str, setting: Setting) -> Certificate:
+    r"""Return the strongly convex bound at the constants of a theorem.
+
+    The induction needs $c_d\le7c_1$ in its first step: the free variable a of
+    $c_1=a+c_d/7$ must be non-negative at these constants.
+
+    Args:
+        claim: identifier of the repair.
+        setting: constants of the theorem.
+
+    Returns:
+        The certificate.
+    """
     c1, cd = ((sp.Integer(0) + c).xreplace(SUMS) for c in (setting.c1, setting.cd))
-    more = free("more")[0]
+    s, k, G, d, more, two, three, q = free("s k G d more two three q")
+    (m,) = positive("m")
+    # sum a_n/q_n >= sum a_n = 1 as q_n <= 1.
+    domain = Domain(
+        "S >= mu > 0, T >= 0, sum a_n/q_n >= 1, the other sums over clients >= 0",
+        {
+            convex.mu: m,
+            convex.S: m + s,
+            convex.gamma: 8 * convex.S / convex.mu - 1,
+            convex.t: k,
+            convex.tau: 1 + q,
+            convex.G2: G,
+            convex.delta0: d,
+            inverse: 1 + more,
+            inverse_square: two,
+            excess: three,
+        },
+        (m, s, k, G, d, more, two, three, q),
+    )
+    bound = repaired.strongly_convex(setting)
+    right = sum(part.xreplace({**SUMS, **NAMES}) for part in bound.parts.values())
+    source = convex.strongly_convex_end(claim, strongly_convex_right)
+    at = {
+        "m": convex.mu,
+        "s": convex.S - convex.mu,
+        "k": convex.t,
+        "G": convex.G2,
+        "a": c1 - cd / 7,
+        "b": cd,
+        "d": convex.delta0,
+        "q": convex.tau - 1,
+    }
+    gap = atom("gap_T")
+    fact = Fact("the bound", right - gap, "", derived=Instance(Use(source, at)))
     return Certificate(
         claim,
-        sp.Integer(0) + cd,
-        7 * c1,
-        (),
-        # sum a_n/q_n >= sum a_n = 1 as q_n <= 1.
-        Domain(
-            "sum a_n/q_n >= 1, the other sums over clients >= 0",
-            {inverse: 1 + more},
-            (more, inverse_square, excess),
-        ),
-        statement=f"c_d <= 7 c_1 for c_1 = {setting.c1}, c_d = {setting.cd}",
+        gap,
+        right,
+        source.hypotheses,
+        domain,
+        uses=((fact, 1),),
+        statement=f"the bound with c_1 = {setting.c1}, c_d = {setting.cd}",
     )
 
 
@@ -86,11 +132,11 @@ def strongly_convex(claim: str, setting: Setting) -> tuple[Any, ...]:
         setting: constants of the theorem.
 
     Returns:
-        Builders: round, start, both steps, end, and that the constants fit.
+        Builders: round, start, both steps, end, and the end at the constants.
     """
     return (
         *convex.strongly_convex(claim, strongly_convex_right),
-        partial(constants_fit, claim, setting),
+        partial(at_constants, claim, setting),
     )
 
 
@@ -146,50 +192,21 @@ def printed_follows(claim: str) -> Certificate:
     )
 
 
-def non_convex_v1_sum(claim: str, bound: Bound, partial_participation: bool) -> Any:
-    """Return the sum over rounds that ends in (13) or (19) as printed.
-
-    Args:
-        claim: identifier of the claim.
-        bound: (13) or (19).
-        partial_participation: which of them.
-
-    Returns:
-        The certificate.
-    """
-    a, q, n = symbols.a[symbols.n], symbols.q[symbols.n], symbols.n
-    drift = symbols.sigma[n] ** 2 + symbols.epsilon**2
-    weight = a**2 / q if partial_participation else a**2
-    period = symbols.tau_min
-    W = telescoping.W
-    per_round = 2 * symbols.S * (symbols.tau**2 + symbols.tau_server**2) * symbols.N * W
-    meaning = {symbols.over_clients(weight * drift): W}
-    return telescoping.telescoped(claim, bound, period, per_round, meaning)
-
-
 def non_convex_v1_certificates(claim: str, bound: Bound, is_partial: bool) -> Any:
     """Return all certificates of (13) or (19) as printed."""
+    orders = (non_convex_sums.SERVER_SHORTER, non_convex_sums.SERVER_LONGER)
     return (
         *non_convex_v1.certificates(claim, is_partial),
-        partial(non_convex_v1_sum, claim, bound, is_partial),
+        *(
+            partial(non_convex_sums.v1_sum, claim, bound, is_partial, order)
+            for order in orders
+        ),
     )
-
-
-def non_convex_v2_sum(claim: str) -> Certificate:
-    """Return the sum over rounds that ends in the repaired (16)."""
-    bound = repaired.non_convex_v2()
-    n = symbols.n
-    two = symbols.over_clients(symbols.a[n] ** 2 * symbols.sigma[n] ** 2)
-    one = symbols.over_clients(symbols.a[n] * symbols.sigma[n] ** 2)
-    W, c = telescoping.W, telescoping.c
-    tau, eps2 = symbols.tau, symbols.epsilon**2
-    per_round = symbols.S * (tau * W + tau * c / 8 + tau**2 * eps2 / 8)
-    return telescoping.telescoped(claim, bound, tau, per_round, {two: W, one: c})
 
 
 def non_convex_v2_certificates(claim: str) -> Any:
     """Return all certificates of the repaired (16)."""
     return (
         partial(non_convex_v2.one_round, claim),
-        partial(non_convex_v2_sum, claim),
+        partial(non_convex_sums.v2_sum, claim, repaired.non_convex_v2()),
     )

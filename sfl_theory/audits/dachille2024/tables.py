@@ -1,9 +1,8 @@
 """``dachille2024``: Tables 3-4 against the sentences that speak of them.
 
 Arithmetic (ranges, differences, order of means) is decided exactly. Both captions say
-"3 independent runs", so n = 3; tests are Welch's, two-sided, without correction for "
-"many
-comparisons; their p-values are floating point and decide nothing here.
+"3 independent runs", so n = 3; tests are Welch's, two-sided, without correction for
+many comparisons; their p-values are floating point and decide nothing here.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory.audits.dachille2024_instances import arithmetic
+from sfl_theory.audits.dachille2024.arithmetic import arithmetic
 from sfl_theory.evidence.claim import Claim, Open, Proof, Refutation
 from sfl_theory.evidence.instance import Finding, equal
 from sfl_theory.evidence.interval import Interval

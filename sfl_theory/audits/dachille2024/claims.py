@@ -1,4 +1,4 @@
-"""``dachille2024``: its claims and what decides them.
+"""The entries of ``dachille2024``: its claims and what decides them.
 
 Readings: S-smooth as "gradients S-Lipschitz" ((24) of ``han2024``); Assumption 1 as
 "need not be convex"; one tau for all clients; independent mini-batches.
@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from sfl_theory.audits import dachille2024_instances as found
-from sfl_theory.audits import dachille2024_tables as tables
+from sfl_theory.audits.dachille2024 import certificates, instances, tables
 from sfl_theory.audits.han2024 import non_convex_v1
 from sfl_theory.evidence.claim import (
     Claim,
@@ -40,7 +39,7 @@ _claim, _proof = _PAPER.claim, _PAPER.proof
 def _block(
     key: str, statement: str, equation: str, depends_on: str, words: str = _BLOCK
 ) -> Claim:
-    instance: Callable[[], Finding] = partial(found.coupled_block, equation)
+    instance: Callable[[], Finding] = partial(instances.coupled_block, equation)
     return _claim(
         f"eq-{key}",
         f"{_B}, ({key})",
@@ -91,7 +90,9 @@ THEORY = (
         "proposition",
         _AVERAGE,
         _proof(
-            "prop-1", found.average, f"{_OWN}; then the sum over rounds, as printed."
+            "prop-1",
+            certificates.average,
+            f"{_OWN}; then the sum over rounds, as printed.",
         ),
         "eq-6",
     ),
@@ -100,7 +101,11 @@ THEORY = (
         "(6)",
         "equation",
         _AVERAGE,
-        _proof("eq-6", found.average, f"{_OWN}; then the sum over rounds, as printed."),
+        _proof(
+            "eq-6",
+            certificates.average,
+            f"{_OWN}; then the sum over rounds, as printed.",
+        ),
         "eq-28 cond-eta",
     ),
     _claim(
@@ -108,14 +113,14 @@ THEORY = (
         "Prop. 1, Lemmas 1-2",
         "condition",
         "eta <= 1/(16 S tau) implies eta <= 1/(2 S tau) and eta <= 1/(sqrt(8) S tau)",
-        _proof("cond-eta", found.conditions, "The second one squared."),
+        _proof("cond-eta", certificates.conditions, "The second one squared."),
     ),
     _claim(
         "lemma-1",
         f"{_B}, (7)",
         "lemma",
         _DRIFT,
-        _proof("lemma-1", found.drift, "Sum of the steps; no recursion needed."),
+        _proof("lemma-1", certificates.drift, "Sum of the steps; no recursion needed."),
         "eq-10",
     ),
     _claim(
@@ -123,7 +128,7 @@ THEORY = (
         f"{_B}, (8), (9)",
         "equation",
         "A_i <= (1 + 2/tau) A_{i-1} + 8 tau eta^2 (sigma^2 + eps^2 + ||grad f||^2)",
-        _proof("eq-8", found.drift_step, "Young with 1/tau and four squares."),
+        _proof("eq-8", certificates.drift_step, "Young with 1/tau and four squares."),
         "assumption-2 assumption-3 assumption-4",
     ),
     _claim(
@@ -133,7 +138,7 @@ THEORY = (
         _DRIFT,
         _proof(
             "eq-10",
-            found.drift,
+            certificates.drift,
             "Its last line; the first '=' should be '<='. Its route, sum_i sum_{j<i} "
             "(1 + 2/tau)^j <= 2 tau^2 by (1 + 2/tau)^tau <= e^2, is not replayed.",
         ),
@@ -144,7 +149,7 @@ THEORY = (
         f"{_B}, (11)",
         "lemma",
         _ACCUMULATED,
-        Refutation(partial(found.fresh_samples, False), _SAMPLES),
+        Refutation(partial(instances.fresh_samples, False), _SAMPLES),
         "eq-17",
     ),
     _claim(
@@ -152,14 +157,14 @@ THEORY = (
         f"{_B}, (12) 3rd inequality",
         "equation",
         "E||g^i - g^{i-1}||^2 <= S^2 E||theta^i - theta^{i-1}||^2",
-        Refutation(partial(found.fresh_samples, True), _SAMPLES),
+        Refutation(partial(instances.fresh_samples, True), _SAMPLES),
     ),
     _claim(
         "eq-17",
         f"{_B}, (17)",
         "equation",
         _ACCUMULATED,
-        Refutation(partial(found.fresh_samples, False), _SAMPLES),
+        Refutation(partial(instances.fresh_samples, False), _SAMPLES),
         "eq-12",
     ),
     _block(
@@ -206,7 +211,7 @@ THEORY = (
         f"{_B}, (22)",
         "equation",
         "Lemma 2 for the server block",
-        Refutation(partial(found.fresh_samples, False), _SAMPLES),
+        Refutation(partial(instances.fresh_samples, False), _SAMPLES),
         "lemma-2",
     ),
     _block(
@@ -240,7 +245,9 @@ THEORY = (
         "E f(theta') - f(theta) <= -eta tau/4 ||grad f||^2 + 2KS eta^2 tau^2 sum "
         "alpha^2 "
         "(sigma^2 + eps^2)",
-        _proof("eq-26", found.one_round, f"{_OWN}; true although (20)-(25) are not."),
+        _proof(
+            "eq-26", certificates.one_round, f"{_OWN}; true although (20)-(25) are not."
+        ),
         "eq-20 eq-23 eq-24 eq-25 cond-eta",
     ),
     _claim(
@@ -263,7 +270,9 @@ THEORY = (
         "equation",
         _AVERAGE,
         _proof(
-            "eq-28", found.average, f"{_OWN}; then the sum over rounds, as printed."
+            "eq-28",
+            certificates.average,
+            f"{_OWN}; then the sum over rounds, as printed.",
         ),
         "eq-27",
     ),
@@ -273,7 +282,7 @@ THEORY = (
         "algorithm",
         "a round of the box is tau steps of both halves, as analysed",
         Refutation(
-            found.box_steps,
+            instances.box_steps,
             "The box draws one mini-batch and makes one server step per round; only "
             "the "
             "client's update stands in the loop over epochs, with a gradient that is "

@@ -1,0 +1,97 @@
+r"""The two sizes of every figure: the papers', and one that two cores can make.
+
+``cpu`` keeps what a claim is about (algorithm, cut, heterogeneity, participation, order
+of the options) and scales what costs: images are generated, the network is a ResNet-18
+with one block per stage and a sixteenth of the channels, and clients, rounds and epochs
+shrink by fixed tables. No figure has a rule of its own, so none can be tuned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A size.
+
+    Attributes:
+        name: "paper" or "cpu".
+        seeds: of the runs behind every curve.
+        caption: what every picture of this size says of itself.
+        measure_every: cadence of measured runs, in rounds.
+    """
+
+    name: str
+    seeds: tuple[int, ...]
+    caption: str
+    measure_every: int
+
+
+PAPER = Preset("paper", (0, 1, 2), "preset paper: the paper's sizes, 3 seeds", 10)
+CPU = Preset(
+    "cpu",
+    (0, 1, 2),
+    "preset cpu: scaled-down network on generated images, few rounds, 3 seeds; not the "
+    "paper's experiment",
+    2,
+)
+PRESETS = {preset.name: preset for preset in (PAPER, CPU)}
+
+DATASETS = {
+    "cifar10": "synthetic:10x3x16:600",
+    "cifar100": "synthetic:20x3x16:800",
+    "fashion-mnist": "synthetic:10x1x16:600",
+    "femnist": "synthetic:20x1x16:800",
+    "ham10000": "synthetic:7x3x16:600",
+    "tiny-imagenet": "synthetic:20x3x16:800",
+}
+CLIENTS = {10: 5, 50: 10, 100: 20}
+ROUNDS = {100: 10, 200: 10, 300: 10, 500: 10, 60: 10}
+EPOCHS = {1: 1, 2: 1, 5: 2, 10: 4}
+LEARNING_RATE = 3.0
+"""Factor on SGD's rate: a hundredth of the steps are made."""
+NATURAL = "dirichlet:0.3"
+"""Stands in for a partition by writer or lesion, which generated images lack."""
+
+
+def scaled(options: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
+    """Return the options of a run in a preset's size.
+
+    Args:
+        options: in the paper's sizes; ``measure`` may be "paper", meaning the
+            preset's cadence.
+        preset: the size.
+
+    Returns:
+        Options for `sfl_train.deep.config.resolve`.
+
+    Raises:
+        ValueError: if the tables do not know a size.
+    """
+    chosen = dict(options)
+    if chosen.get("measure") == "paper":
+        chosen["measure"] = f"every={preset.measure_every}"
+    if preset.name == "paper":
+        return chosen
+    try:
+        chosen["dataset"] = DATASETS[chosen["dataset"]]
+        chosen["rounds"] = ROUNDS[chosen["rounds"]]
+        chosen["epochs"] = EPOCHS[chosen["epochs"]]
+        if chosen.get("clients") is not None:
+            chosen["clients"] = CLIENTS[chosen["clients"]]
+    except KeyError as missing:
+        raise ValueError(f"the cpu preset has no size for {missing}") from missing
+    if chosen["partition"] == "natural":
+        chosen["partition"], chosen["clients"] = NATURAL, CLIENTS[100]
+    if chosen["model"].startswith("resnet"):
+        chosen |= {"model": "resnet18", "width": 1 / 16, "depth": 1}
+    else:
+        chosen |= {"width": 1 / 8}
+    if chosen.get("optimizer", "sgd") == "sgd":
+        chosen["lr"] *= LEARNING_RATE
+    chosen["batch_size"] = min(chosen["batch_size"], 16)
+    chosen["augmentation"] = "none"
+    return chosen

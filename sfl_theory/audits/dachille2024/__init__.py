@@ -1,0 +1,1 @@
+"""The audit of dachille2024, one module per idea; ``claims`` holds the entries."""

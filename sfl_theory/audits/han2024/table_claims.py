@@ -1,0 +1,213 @@
+"""Entries on Tables 1-4 and App. H of ``han2024``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from sfl_theory.audits.han2024 import refuted_comparisons as broken
+from sfl_theory.audits.han2024 import tables
+from sfl_theory.audits.han2024.lazy_proofs import Several, proof
+from sfl_theory.audits.han2024.readings import PAPER
+from sfl_theory.audits.han2024.refuted_tables import general_convex_row, non_convex_row
+from sfl_theory.evidence.claim import Open, Paper, Refutation, Repair
+
+RATES = Paper(
+    PAPER,
+    "a_n = 1/N, sigma_n = sigma; 'absolute constants omitted' is up to a factor 1000",
+)
+OVERHEADS = Paper(PAPER, "")
+ELSEWHERE = (
+    "The row is attributed to a theorem of another paper, whose assumptions and step "
+    "sizes the table does not repeat. It is homogeneous in loss and parameters; "
+    "whether it bounds that method was neither proved nor refuted."
+)
+
+
+def _sfl(table: int, number: str) -> Any:
+    """Return the entry "the strongly convex row bounds the theorem's right side"."""
+    name = f"table-{table}/{number}/strongly_convex"
+    return RATES.claim(
+        name,
+        f"App. H, Table {table}",
+        "table",
+        f"The row of Theorem {number} is an upper bound of its right side up to a "
+        "constant (that it is larger by a factor N for SFL-V1 is table-1/3.6).",
+        proof(
+            name,
+            "Both written out for equal clients.",
+            partial(tables.row_is_upper_bound, number=number),
+        ),
+        f"thm-{number}/strongly_convex",
+    )
+
+
+def _elsewhere(name: str, table: int, row: str) -> Any:
+    return RATES.claim(
+        name,
+        f"App. H, Table {table}",
+        "table",
+        f"The row '{row}' is an upper bound of that method.",
+        Open(ELSEWHERE),
+    )
+
+
+TABLE_1 = (
+    RATES.claim(
+        "table-1/3.7/strongly_convex",
+        "App. H, Table 1",
+        "table",
+        "The row is the theorem's rate with a_n = 1/N. (Theorem 3.7; up to a factor of "
+        "1000)",
+        proof(
+            "table-1/3.7/strongly_convex",
+            "N sum (a_n^2 + 1) = N^2 + 1; row and right side bound each other.",
+            partial(tables.row_is_upper_bound, number="3.7"),
+            partial(tables.row_is_lower_bound, number="3.7"),
+        ),
+        "thm-3.7/strongly_convex",
+    ),
+)
+TABLE_2 = (
+    *(_sfl(2, number) for number in ("3.6", "3.7")),
+    RATES.claim(
+        "table-2/fl-16",
+        "App. H, Table 2",
+        "table",
+        "The row 'FL [16]' bounds FedAvg's gap for some step 0 < eta <= 1/S.",
+        Refutation(
+            broken.federated_row,
+            "mu tau + T adds a curvature to a number; S/(mu (tau + T)) was meant. At "
+            "small curvature the row is too small by that factor.",
+        ),
+    ),
+    _elsewhere("table-2/mini-batch-sgd", 2, "Mini-Batch SGD [33]"),
+    _elsewhere("table-2/fl-10", 2, "FL [10]"),
+    _elsewhere("table-2/sl", 2, "SL [17]"),
+    RATES.claim(
+        "text/app-H.2/order",
+        "Sec. 3.3 and App. H.2, below Table 2",
+        "text",
+        "The rates of Table 2 match in the order of T: for sigma > 0 every row is "
+        "between c/T and C/T.",
+        proof(
+            "text/app-H.2/order",
+            "T times a row lies between its values at T = 1 and at infinity.",
+            Several(tables.of_order_one_over_t, 12),
+        ),
+        "table-2/3.6/strongly_convex table-2/3.7/strongly_convex",
+    ),
+)
+SGD = "sigma^2/(N T^2): a number of iterations sigma^2/(N e^2) inverted wrongly (1/T^2 "
+SGD += "for 1/sqrt(T)); no constant step achieves it."
+TABLE_3 = (
+    *(_sfl(3, number) for number in ("3.6", "3.7")),
+    *(
+        RATES.claim(
+            f"table-3/{number}/{case}",
+            "App. H, Table 3",
+            "table",
+            f"The row bounds Theorem {number}'s right side up to a constant.",
+            Refutation(partial(row, number), f"As in Table 1: {words}"),
+            f"thm-{number}/{case}",
+        )
+        for number in ("3.6", "3.7")
+        for case, row, words in (
+            ("general_convex", general_convex_row, "I_err is dropped from the roots."),
+            ("non_convex", non_convex_row, "the learning rate is dropped."),
+        )
+    ),
+    _elsewhere("table-3/sgd/strongly_convex", 3, "Distributed SGD [12]"),
+    *(
+        RATES.claim(
+            f"table-3/sgd/{case}",
+            "App. H, Table 3",
+            "table",
+            f"The row 'Distributed SGD', {case.replace('_', ' ')}, bounds the mean "
+            "over the rounds for some constant step size.",
+            Refutation(partial(broken.distributed_sgd, case), SGD),
+        )
+        for case in ("general_convex", "non_convex")
+    ),
+    RATES.claim(
+        "text/app-H.2/same-rate",
+        "App. H.2, below Table 3",
+        "text",
+        "SFL shows the same convergence rate as distributed SGD: in Table 3 SFL's "
+        "general convex rows are at most a constant times that of SGD.",
+        Refutation(
+            partial(broken.same_rate_as_sgd, "SFL-V1"),
+            "The table's own rows: T^(-1/3) against T^(-1).",
+            (partial(broken.same_rate_as_sgd, "SFL-V2"),),
+        ),
+        "table-3/sgd/general_convex",
+    ),
+)
+TABLE_4 = (
+    OVERHEADS.claim(
+        "table-4/total",
+        "App. H.3, Table 4",
+        "table",
+        "Total communication is K times that of a client, in every row.",
+        proof("table-4/total", "Row by row.", Several(tables.totals, 8)),
+    ),
+    OVERHEADS.claim(
+        "table-4/time",
+        "App. H.3, Table 4",
+        "table",
+        "Times are T_fb + a client's communication / R + aggregation (SL: total "
+        "communication / R, no aggregation).",
+        proof("table-4/time", "Row by row.", Several(tables.times, 8)),
+        "table-4/total",
+    ),
+    OVERHEADS.claim(
+        "table-4/order",
+        "App. H.3",
+        "text",
+        "SFL-V2's training time is less than SFL-V1's.",
+        proof("table-4/order", "By T_fedavg/2.", tables.second_is_faster),
+    ),
+    OVERHEADS.claim(
+        "table-4/communication",
+        "App. H.3, Table 4, against Algorithms 1 and 2 and Sec. 4.1",
+        "table",
+        "Communication per client is what a client exchanges in a round.",
+        Refutation(
+            broken.epochs_not_counted,
+            "It counts one pass over the data; a round makes E = 5 (Sec. 4.1).",
+        ),
+        "",
+        Repair(
+            "true for one pass: tau b = D/K",
+            proof(
+                "table-4/communication",
+                "2 tau b v + 2 r |W| written out.",
+                Several(tables.one_pass, 2),
+                suffix="#repair",
+            ),
+            "E = 1, equal data sizes",
+        ),
+    ),
+    Paper(PAPER, "aggregation takes time proportional to the size").claim(
+        "table-4/aggregation",
+        "App. H.3, Table 4",
+        "table",
+        "SFL-V2's aggregation, of the client's share r |W| only, takes T_fedavg/2.",
+        Refutation(
+            broken.half_of_the_model, "It takes r T_fedavg: true for r <= 1/2 only."
+        ),
+    ),
+    OVERHEADS.claim(
+        "text/app-H.3/rise",
+        "App. H.3",
+        "text",
+        "As K escalates, SFL's training time tends to rise.",
+        Refutation(
+            partial(broken.time_falls, "SFL-V1"),
+            "In the table it falls: 2Dv/(RK).",
+            (partial(broken.time_falls, "SFL-V2"),),
+        ),
+        "table-4/time",
+    ),
+)
+CLAIMS = (*TABLE_1, *TABLE_2, *TABLE_3, *TABLE_4)
