@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bounds.files import check_writable, replace_file
 from sfl_theory.command import CommandError, Parser, run
 from sfl_theory.evidence.claim import STATUSES, Entry
 from sfl_theory.evidence.instance import Finding
 from sfl_theory.statement import Theorem
+from sfl_train.files import check_writable, replace_file
 
 PAPERS = ("han2024", "huang2023", "dachille2024")
 
