@@ -1,9 +1,9 @@
 """Tables 3 and 4 of ``dachille2024``, with the numbers that the paper prints.
 
-Setup (Tables 1 and 2): E = 5, batch 64; SFL with Adam at 0.001, FedAvg with SGD at
-0.01; ResNet-18 for HAM10000 and CIFAR-10, ResNet-50 for the others. Printed are mean and
+Setup (Tables 1, 2): E = 5, batch 64; SFL with Adam at 0.001, FedAvg with SGD at 0.01;
+ResNet-18 for HAM10000 and CIFAR-10, ResNet-50 for the others. Printed are mean and
 standard deviation of three runs of the best test accuracy over the rounds, which the
-released code takes; ours is the last round's, and both are written.
+released code takes; ours is the last round's.
 """
 
 from __future__ import annotations
