@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bounds.run_options import fill, gradient_case
 from sfl_theory import Bound, Theorem, schedules, theorem
 from sfl_theory.command import CommandError, Parser, run
 from sfl_theory.statement import Case
@@ -43,22 +44,34 @@ def _parser() -> Parser:
     add("--version", default="printed", help="printed, repaired or both")
     add("--problem", help="softmax:digits, quadratic:FILE.npz, ...; default: by case")
     add("--clients", type=int, help="N (default: the problem's)")
-    add("--partition", default="dirichlet:0.5", help="iid, dirichlet:B, blocks:R, ...")
+    add("--partition", help="iid, dirichlet:0.5 (default), blocks:R, ...")
     add("--weights", help="uniform, size (default), or a list 0.2,0.3,0.5")
     add("--participation", help="q, one number or a list; partial theorems only")
-    add("--tau", type=int, default=5, help="local steps (default 5)")
+    add("--tau", type=int, help="local steps (default 5)")
     add("--tau-server", type=int, help="server-side period of SFL-V1 (default: tau)")
-    add("--rounds", type=int, default=100, help="T (default 100)")
-    add("--seeds", type=int, default=10, help="number of seeds (default 10)")
-    add("--seed", type=int, default=0, help="first seed, partition, initial model")
-    add("--batch-size", default="32", help="mini-batch size, or full (default 32)")
+    add("--rounds", type=int, help="T (default 100)")
+    add("--seeds", type=int, help="number of seeds (default 10)")
+    add("--seed", type=int, help="first seed, partition, initial model (default 0)")
+    add("--batch-size", help="mini-batch size, or full (default 32)")
     add("--without-replacement", action="store_true", help="draw distinct samples")
     add("--cut", help="coordinates of the client block, or a label")
     add("--learning-rate", help="ETA, SCALE/(OFFSET+t) or ETA0,ETA1,...")
-    add("--order", default="interleaved", choices=("interleaved", "client-sequential"))
-    add("--clock", default="analysis", choices=("analysis", "algorithm"))
-    add("--aggregation", default="updates", choices=("updates", "models"))
-    add("--out", type=Path, help="folder (default compare-out/THEOREM)")
+    add("--order", choices=("interleaved", "client-sequential"))
+    add("--clock", choices=("analysis", "algorithm"))
+    add("--aggregation", choices=("updates", "models"))
+    add(
+        "--run",
+        type=Path,
+        action="append",
+        metavar="DIR",
+        help="train nothing: take a finished run of python -m sfl_train made with "
+        "--measure; once for every seed",
+    )
+    add(
+        "--out",
+        type=Path,
+        help="folder (default compare-out/THEOREM, with --run THEOREM-run)",
+    )
     add("--json", type=Path, metavar="FILE", help="also write the JSON here")
     add("--quiet", action="store_true", help="no progress on standard error")
     return parser
@@ -72,8 +85,10 @@ def _work(options: argparse.Namespace) -> int:
     option = "--theorem"
     try:
         item = theorem(options.theorem)
-        option = "--case"
+        option = "--case" if options.case else "--theorem"
         wanted = [item.case(options.case)] if options.case else [*item.cases.values()]
+        if options.run is not None:
+            wanted = [gradient_case(item, wanted)]
         option = "--version"
         if options.version not in {"printed", "repaired", "both"}:
             raise ValueError(
@@ -83,23 +98,36 @@ def _work(options: argparse.Namespace) -> int:
             _versions(case, versions)
     except ValueError as error:
         raise CommandError(f"{option}: {error}") from error
+    fill(options)
     from bounds.audit import refuting_instances
     from bounds.record import write_folder, write_json
     from sfl_train.files import check_writable
 
-    out = options.out or Path("compare-out") / item.key.replace("/", "-")
+    name = item.key.replace("/", "-") + ("" if options.run is None else "-run")
+    out = options.out or Path("compare-out") / name
     try:
         check_writable("--out", out, folder=True)
         if options.json is not None:
             check_writable("--json", options.json, folder=False)
             if options.json.resolve() in (out.resolve(), *out.resolve().parents):
                 raise ValueError(f"--json: {options.json} is the folder of --out")
-        experiment = _experiment(options)
-        comparisons = _compare(item, options.case, versions, experiment, options.quiet)
+        if options.run is None:
+            write = write_folder
+            experiment = _experiment(options)
+            comparisons = _compare(
+                item, options.case, versions, experiment, options.quiet
+            )
+        else:
+            from bounds.run_comparison import compare_runs
+            from bounds.run_record import write_run_folder as write
+
+            (case,) = wanted
+            bounds = _versions(case, versions)
+            comparisons = compare_runs(item, case.name, bounds, options.run)
         instances = {}
         if options.version == "both":
             instances = refuting_instances(item, [c.case for c in comparisons])
-        picture = write_folder(out, comparisons, instances)
+        picture = write(out, comparisons, instances)
         if options.json is not None:
             write_json(options.json, comparisons)
     except ValueError as error:

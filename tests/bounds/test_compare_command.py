@@ -143,7 +143,7 @@ def test_versions_with_one_learning_rate_share_their_run(
     assert main(line(*more, theorem="3.6", problem=quadratic)) == 0
     printed, repaired = json.loads((out / "compare.json").read_text())
     assert printed["measured"] == repaired["measured"]
-    assert repaired["bound"][-1] < printed["bound"][-1]
+    assert repaired["bound"] == printed["bound"]  # only the step sizes are repaired
     assert not (out / "strongly_convex-repaired").exists()
 
 
