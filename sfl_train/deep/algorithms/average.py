@@ -12,6 +12,9 @@ from sfl_train.deep.algorithms.run import CounterPolicy
 from sfl_train.deep.cluster import Cluster
 from sfl_train.deep.flat import State
 
+SHORTFALL = 1e-6
+"""Ten times a tenth may sum to less than one, and a count is rounded towards zero."""
+
 
 class Average:
     """A running weighted sum of models or of one side of them."""
@@ -56,6 +59,6 @@ class Average:
         state.parameters.copy_(self._sums.parameters)
         state.buffers.copy_(self._sums.buffers)
         if counters == "average":
-            state.counters.copy_(self._sums.counters)
+            state.counters.copy_(self._sums.counters + SHORTFALL)
         for total in self._sums.vectors:
             total.zero_()
