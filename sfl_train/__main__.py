@@ -34,6 +34,9 @@ def _parser() -> Parser:
         description="Train an algorithm of split federated learning. The same options, "
         "without the hyphens in front, may stand in a TOML file.",
     )
+    parser.add_argument(
+        "--help-data", action=_HelpData, help="describe the data sets and exit"
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file")
     parser.add_argument(
         "--preset",
@@ -65,14 +68,31 @@ def _parser() -> Parser:
     return parser
 
 
+class _HelpData(argparse.Action):
+    """Print the table of data sets, as ``--help`` prints the options."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
+        super().__init__(
+            option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS,
+            help=help,
+        )  # fmt: skip
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> None:
+        from sfl_train.deep.data.named import table
+
+        print(table())
+        parser.exit()
+
+
 def _work(options: argparse.Namespace) -> int:
     given = dict(vars(options))
     file, preset, out, quiet = (
         given.pop(name) for name in ("config", "preset", "out", "quiet")
     )
     layer = _toml(file) if file is not None else {}
-    preset = preset or layer.pop("preset", "paper")
-    out = out or (Path(layer.pop("out")) if "out" in layer else None)
+    below = {"preset": layer.pop("preset", "paper"), "out": layer.pop("out", None)}
+    preset = preset or below["preset"]
+    out = out or (Path(below["out"]) if below["out"] is not None else None)
     try:
         config = resolve(preset, layer, given)
     except ValueError as error:

@@ -1,8 +1,9 @@
 r"""Who holds which sample: partitions of a data set over clients, and their weights.
 
-A partition is a tuple of sorted index arrays, one per client; together they contain
-every sample exactly once and none is empty. It is a function of the specification, the
-labels, the number of clients and the seed.
+A partition is a tuple of sorted index arrays, one per client; no sample is in two of
+them and none is empty. Together they contain every sample, except where a file leaves
+some out or only the first groups are taken. It is a function of the specification, the
+labels, the groups, the number of clients and the seed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfl_train import streams
+from sfl_train.index_lists import read_index_lists
 from sfl_train.streams import Purpose
 
 Indices = NDArray[np.int64]
@@ -42,17 +44,25 @@ def partition(
     - ``blocks:R`` (Huang et al. 2023): a random fraction $R\in[0,1]$ of the samples is
       sorted by label and cut into N blocks of equal size, block n for client n; the
       rest is spread uniformly. Total sizes differ by at most one.
-    - ``natural``: the groups of the data, in the order of their codes.
+    - ``iid-groups``, ``dirichlet-groups:BETA``, ``blocks-groups:R``: the same, dealing
+      whole groups instead of samples, so that all images of a lesion go to one client.
+      A group counts as one, whatever its size, with its most frequent label (the
+      smallest of several; the mean if the targets are real).
+    - ``natural``: one client per group of the data, in the order of their codes; of
+      the first N groups if N clients are asked for. Other groups are not used.
+    - ``file:PATH``: the lists in a file, see `read_index_lists`.
 
     Real targets: ``blocks`` sorts by the target itself; ``dirichlet`` takes the
     ``QUANTILE_BINS`` quantile bins of the target for classes.
 
     Args:
-        spec: one of the four forms above.
+        spec: one of the forms above.
         labels: class indices or real targets, shape (D,).
-        clients: number of clients N; for ``natural`` None or the number of groups.
+        clients: number of clients N; for ``natural`` None or at most the number of
+            groups; for a file None or the number of its lists.
         seed: of the random draws.
-        groups: group code of every sample, shape (D,); used by ``natural`` alone.
+        groups: group code of every sample, shape (D,); used by ``natural`` and the
+            kinds that deal groups.
 
     Returns:
         One sorted index array per client.
@@ -60,7 +70,8 @@ def partition(
     Raises:
         ValueError: if the specification is unknown or its number out of range, if
             there are no clients or more clients than samples, if no draw of the
-            Dirichlet partition fed every client, or if ``natural`` lacks groups.
+            Dirichlet partition fed every client, if groups are needed and there are
+            none, or if the file is wrong.
     """
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.size == 0:
@@ -70,6 +81,8 @@ def partition(
     kind, _, parameter = spec.partition(":")
     if kind == "natural" and not parameter:
         return _natural(labels, clients, groups)
+    if kind == "file" and parameter:
+        return _listed(spec, read_index_lists(parameter, labels.size), clients)
     if clients is None or clients < 1:
         raise ValueError(f"the number of clients must be at least 1, got {clients}")
     if clients > labels.size:
@@ -77,6 +90,8 @@ def partition(
             f"clients: {clients} cannot share {labels.size} samples without an empty"
             f" client: take at most {labels.size} clients"
         )
+    if kind in {"iid-groups", "dirichlet-groups", "blocks-groups"}:
+        return _by_groups(spec, labels, clients, seed, groups)
     if kind == "iid" and not parameter:
         return _blocks(labels, clients, seed, 0.0)
     if kind == "blocks":
@@ -90,7 +105,8 @@ def partition(
             raise ValueError(f"partition {spec!r}: BETA must be positive and finite")
         return _dirichlet(_classes(labels), clients, seed, beta)
     raise ValueError(
-        f"unknown partition {spec!r}: choose iid, dirichlet:BETA, blocks:R or natural"
+        f"unknown partition {spec!r}: choose iid, dirichlet:BETA, blocks:R or natural,"
+        " iid-groups, dirichlet-groups:BETA, blocks-groups:R or file:PATH"
     )
 
 
@@ -169,20 +185,73 @@ def heterogeneity(labels: ArrayLike, parts: Sequence[Indices]) -> Heterogeneity:
 def _natural(
     labels: NDArray[np.generic], clients: int | None, groups: ArrayLike | None
 ) -> tuple[Indices, ...]:
+    codes = _codes("natural", labels, groups)
+    present = np.unique(codes)
+    if clients is not None and not 1 <= clients <= present.size:
+        raise ValueError(
+            f"partition 'natural' makes {present.size} clients, one per group, but"
+            f" {clients} were asked for: take fewer or leave the number out"
+        )
+    order = np.argsort(codes, kind="stable").astype(np.int64)
+    bounds = np.searchsorted(codes[order], present[1:])
+    return tuple(np.split(order, bounds)[:clients])
+
+
+def _listed(
+    spec: str, parts: tuple[Indices, ...], clients: int | None
+) -> tuple[Indices, ...]:
+    if clients is not None and clients != len(parts):
+        raise ValueError(
+            f"partition {spec!r} lists {len(parts)} clients, but {clients} were asked"
+            " for: leave the number out"
+        )
+    return parts
+
+
+def _by_groups(
+    spec: str,
+    labels: NDArray[np.generic],
+    clients: int,
+    seed: int,
+    groups: ArrayLike | None,
+) -> tuple[Indices, ...]:
+    codes = _codes(spec, labels, groups)
+    group = np.unique(codes, return_inverse=True)[1]
+    count = int(group.max()) + 1
+    if clients > count:
+        raise ValueError(
+            f"clients: {clients} cannot share {count} groups without an empty client:"
+            f" take at most {count} clients"
+        )
+    if np.issubdtype(labels.dtype, np.floating):
+        typical = np.bincount(group, labels.astype(np.float64)) / np.bincount(group)
+    else:
+        classes, code = np.unique(labels, return_inverse=True)
+        # Samples sorted by (group, label): the longest run of a group is its label.
+        pair, size = np.unique(group * len(classes) + code, return_counts=True)
+        order = np.lexsort((pair, -size, pair // len(classes)))
+        first = np.unique(pair[order] // len(classes), return_index=True)[1]
+        typical = classes[pair[order][first] % len(classes)]
+    dealt = partition(spec.replace("-groups", "", 1), typical, clients, seed)
+    holder = np.empty(count, np.int64)
+    for n, part in enumerate(dealt):
+        holder[part] = n
+    return tuple(
+        np.flatnonzero(holder[group] == n).astype(np.int64) for n in range(clients)
+    )
+
+
+def _codes(
+    spec: str, labels: NDArray[np.generic], groups: ArrayLike | None
+) -> NDArray[np.generic]:
     if groups is None:
-        raise ValueError("partition 'natural' needs data with groups; this has none")
+        raise ValueError(f"partition {spec!r} needs data with groups; this has none")
     codes = np.asarray(groups)
     if codes.shape != labels.shape:
         raise ValueError(
             f"expected one group code per sample, {labels.size}, got {codes.size}"
         )
-    present = np.unique(codes)
-    if clients is not None and clients != present.size:
-        raise ValueError(
-            f"partition 'natural' makes {present.size} clients, one per group, but"
-            f" {clients} were asked for: leave the number out"
-        )
-    return tuple(np.flatnonzero(codes == code).astype(np.int64) for code in present)
+    return codes
 
 
 def _blocks(

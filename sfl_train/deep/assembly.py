@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from sfl_train.deep.algorithms.centralised import Centralised
@@ -25,6 +24,7 @@ from sfl_train.deep.config import Config
 from sfl_train.deep.data.images import Images
 from sfl_train.deep.data.named import load
 from sfl_train.deep.data.store import Store
+from sfl_train.deep.device import prepare
 from sfl_train.deep.federation import DeepFederation, LocalWork, Participation
 from sfl_train.deep.flat import FlatModel
 from sfl_train.deep.models.named import build
@@ -77,6 +77,7 @@ def assemble(config: Config, cluster: Cluster | None = None) -> Assembly:
     Raises:
         ValueError: if the options do not fit each other or the data.
     """
+    prepare(config.device, config.precision, config.deterministic)
     images = load(config.dataset, Path(config.data_root))
     parts = partition(
         config.partition, images.train_y, config.clients, config.seed, images.groups
@@ -96,9 +97,6 @@ def assemble(config: Config, cluster: Cluster | None = None) -> Assembly:
         seed=config.seed,
     )
     cut = network.cut(config.cut)
-    if config.precision == "tf32":
-        torch.set_float32_matmul_precision("high")
-        torch.backends.cudnn.allow_tf32 = True
     model = FlatModel(network.blocks, config.device, config.channels_last)
     worker = Worker(model, config.precision, config.compile)  # type: ignore[arg-type]
     store = Store(
@@ -108,7 +106,9 @@ def assemble(config: Config, cluster: Cluster | None = None) -> Assembly:
         channels_last=config.channels_last,
     )
     run = _algorithm(config, worker, _federation(config, store, parts), cut, cluster)
-    return Assembly(config, images, parts, network, cut, run, LearningRates(config))
+    # A natural partition or one in a file knows its number of clients.
+    rates = LearningRates(replace(config, clients=len(parts)))
+    return Assembly(config, images, parts, network, cut, run, rates)
 
 
 def _federation(

@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, distributed
 
+from sfl_train.deep.device import check
+
 T = TypeVar("T")
 
 
@@ -78,15 +80,20 @@ def joined(device: str) -> Iterator[tuple[Cluster, str]]:
 
     Yields:
         The cluster and this process's device.
+
+    Raises:
+        ValueError: if the device is not there.
     """
     size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size > 1 and device.startswith("cuda"):
+        device = f"cuda:{os.environ['LOCAL_RANK']}"
+    on_gpu = check(device).type == "cuda"
     if size == 1:
         yield Cluster(), device
         return
-    if device.startswith("cuda"):
-        device = f"cuda:{os.environ['LOCAL_RANK']}"
+    if on_gpu:
         torch.cuda.set_device(device)
-    distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    distributed.init_process_group("nccl" if on_gpu else "gloo")
     try:
         yield Cluster(distributed.get_rank(), size), device
         distributed.barrier()  # the first process serves the others until the end

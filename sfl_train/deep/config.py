@@ -61,10 +61,14 @@ class Config:
     classes: int | None = _option(None, "logits; default: the data's classes")
     dataset: str = _option("digits", "data set, see --help-data")
     partition: str = _option(
-        "dirichlet:0.5", "iid | dirichlet:BETA | blocks:R | natural | file:PATH"
+        "dirichlet:0.5",
+        "iid | dirichlet:BETA | blocks:R | natural | file:PATH | iid-groups | "
+        "dirichlet-groups:BETA | blocks-groups:R, which keep lesions, writers together",
     )
     clients: int | None = _option(
-        10, "number of clients N; natural and file partitions know theirs"
+        10,
+        "number of clients N; of natural: its first N groups; natural and file know "
+        "theirs if none is given",
     )
     weights: str = _option("size", "a_n: by samples or 1/N", ("size", "uniform"))
     participation: float = _option(1.0, "share q of clients that take part in a round")
@@ -141,6 +145,9 @@ class Config:
     threads: int = _option(1, "of PyTorch on the CPU", matters=False)
     channels_last: bool = _option(False, "memory format of images", matters=False)
     compile: bool = _option(False, "through torch.compile", matters=False)
+    deterministic: bool = _option(
+        False, "the same bits in every run on a GPU, slower there", matters=False
+    )
     data_root: str = _option("data", "folder of the data sets", matters=False)
     checkpoint_every: int | None = _option(
         None,
@@ -301,6 +308,9 @@ def resolve(preset: str, *layers: Mapping[str, Any]) -> Config:
             if name not in known:
                 raise ValueError(f"unknown option '{flag(name)}'")
             chosen[name] = _typed(name, str(known[name].type), value)
+    spec = chosen.get("partition", Config.partition)
+    if "clients" not in chosen and (spec == "natural" or spec.startswith("file:")):
+        chosen["clients"] = None
     if chosen.get("server_waits") and chosen.get("algorithm", "sfl-v1") != "sfl-v1":
         chosen["server_waits"] = False
     return Config(**chosen)

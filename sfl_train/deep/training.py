@@ -10,7 +10,6 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors.torch import save
 
@@ -22,7 +21,7 @@ from sfl_train.deep.evaluation import InLoop, Score, evaluate
 from sfl_train.deep.measure.constants import constants
 from sfl_train.deep.measure.drift import Both
 from sfl_train.deep.measure.measurement import Measurement
-from sfl_train.partition import heterogeneity
+from sfl_train.deep.partition_record import keep_partition
 from sfl_train.runs import checkpoint
 from sfl_train.runs.checkpoint import Checkpoint
 from sfl_train.runs.environment import environment
@@ -148,7 +147,11 @@ class _Training:
                 range(1, len(assembly.network.blocks))
             )
             self._measurement = Measurement(
-                self._run, self._config.measure, self._config.seed, cuts
+                self._run,
+                self._config.measure,
+                self._config.seed,
+                cuts,
+                self._config.rounds,
             )
             self._run.watch = Both(self._measurement.drift, self._in_loop)
         self._round, self._log, self._speed = 0, None, None
@@ -228,7 +231,7 @@ class _Training:
         config, path = self._config, folder.path
         folder.claim()
         folder.write_json("environment.json", environment(config.device))
-        folder.write_json("partition.json", _partition(self._a))
+        keep_partition(folder, self._a.images.train_y, self._a.parts)
         found = checkpoint.latest(path / "checkpoint", config.hash)
         self._log = Log(path / "metrics.jsonl", 0 if found is None else found.position)
         speed = path / "speed.jsonl"
@@ -314,13 +317,3 @@ def _costs(assembly: Assembly) -> Costs:
         (images.channels, images.pixels, images.pixels),
         exchanges=config.algorithm != "centralized",
     )
-
-
-def _partition(assembly: Assembly) -> dict[str, Any]:
-    found = heterogeneity(assembly.images.train_y, assembly.parts)
-    return {
-        "clients": [part.tolist() for part in assembly.parts],
-        "sizes": [len(part) for part in assembly.parts],
-        "label_histograms": found.histograms.tolist(),
-        "total_variation": np.round(found.total_variation, 12).tolist(),
-    }

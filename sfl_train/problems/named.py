@@ -94,7 +94,8 @@ def build(
         raise ValueError(f"unknown problem {name!r}: choose one of {', '.join(NAMES)}")
     entry = _ON_DATA[name]
     data = load(entry.data)
-    count = clients or (None if partition == "natural" else DEFAULT_CLIENTS)
+    known = partition == "natural" or partition.startswith("file:")
+    count = clients or (None if known else DEFAULT_CLIENTS)
     parts = split(partition, data.y, count, seed, data.groups)
     coefficient = entry.l2 if l2 is None else l2
     problem: Problem

@@ -19,6 +19,9 @@ from sfl_train.deep.data.store import Store
 from sfl_train.deep.flat import FlatModel, State
 from sfl_train.deep.worker import Worker
 
+IN_CACHE, IN_MEMORY = 2**22, 2**26
+"""Entries of the per-sample gradients held at once, on the CPU and on other devices."""
+
 
 class Frozen:
     """Gradients of a model that does not move, in the precision of its parameters."""
@@ -72,7 +75,8 @@ class Frozen:
         total = torch.zeros(len(self._model.blocks), dtype=torch.float64)
         if len(indices) == 1:
             return total
-        rows = max(1, min(self._chunk, 2**26 // self._model.dimension))
+        entries = IN_CACHE if indices.device.type == "cpu" else IN_MEMORY
+        rows = max(1, min(self._chunk, entries // self._model.dimension))
         for chosen in indices.split(rows):
             x, y = self._store.samples(chosen)
             deviation = self._each(x, y).sub_(mean)

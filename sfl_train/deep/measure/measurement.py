@@ -20,9 +20,9 @@ of size B:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ from sfl_train.deep.config import cadence
 from sfl_train.deep.flat import State
 from sfl_train.deep.measure.curvature import lanczos
 from sfl_train.deep.measure.drift import Drift
-from sfl_train.deep.measure.frozen import frozen
+from sfl_train.deep.measure.frozen import Frozen, frozen
 from sfl_train.streams import Purpose
 
 CURVATURE_SAMPLES = 1024
@@ -43,9 +43,10 @@ LANCZOS_STEPS = 12
 SHARE = 0.1
 """Largest share of the training time that the default cadence spends on measuring."""
 
-GRADIENT, PER_SAMPLE, PRODUCT = 1.0, 4.0, 4.0
+GRADIENT, PER_SAMPLE, PRODUCT = 1.0, 3.5, 4.0
 """Cost of a sample's gradient in a pass, per sample, and of a Hessian product, in
-training steps' cost per sample; rounded up from what `tests/benchmarks` measured."""
+training steps' cost per sample; rounded up from what
+``tests/benchmarks/deep_measure.py`` measured."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,14 @@ class Measured:
 class Measurement:
     """Measures a run at a cadence, and looks on at the round before."""
 
-    def __init__(self, run: DeepRun, measure: str, seed: int, cuts: list[int]) -> None:
+    def __init__(
+        self,
+        run: DeepRun,
+        measure: str,
+        seed: int,
+        cuts: list[int],
+        rounds: int | None = None,
+    ) -> None:
         """Set up.
 
         Args:
@@ -145,10 +153,11 @@ class Measurement:
             measure: "every=K", or "auto": as often as 10 % of the time allows.
             seed: of the sample and the start of Lanczos.
             cuts: numbers of client-side blocks at the papers' cuts.
+            rounds: of the whole run; None: endless.
         """
         self._run, self._cuts, self._seed = run, cuts, seed
         self._federation = run.federation
-        self.every = automatic(run) if measure == "auto" else cadence(measure)
+        self.every = automatic(run, rounds) if measure == "auto" else cadence(measure)
         self.drift = Drift()
         self._before: State | None = None
 
@@ -179,38 +188,47 @@ class Measurement:
         store = federation.store
         drift = run.cluster.merged(self.drift.sums)
         with frozen(run.worker, run.state, store) as model:
-            parts = [torch.from_numpy(p).to(store.device) for p in federation.parts]
-            losses, gradients = zip(*map(model.gradient, parts), strict=True)
-            whole = self._weighted(gradients)
-            divergence = torch.stack([model.by_blocks(g - whole) for g in gradients])
-            squares = torch.stack([model.by_blocks(g) for g in gradients])
-            variance = torch.stack([
-                model.variance(part, g) * self._batch_factor(len(part))
-                for part, g in zip(parts, gradients, strict=True)
-            ])
+            objective, whole = self._objective(model)
+            # A client's gradient is computed twice, so that one is held at a time.
+            divergence, squares, variance = [], [], []
+            for part in self._parts():
+                g = model.gradient(part)[1]
+                divergence.append(model.by_blocks(g - whole))
+                squares.append(model.by_blocks(g))
+                factor = self._batch_factor(len(part))
+                variance.append(model.variance(part, g) * factor)
+            samples = self._curvature_samples()
             spectrum = lanczos(
-                lambda v: model.hessian_product(self._curvature_samples(), v),
+                lambda v: model.hessian_product(samples, v),
                 self._start(model.dimension, whole),
                 LANCZOS_STEPS,
             )
             gradient2 = model.by_blocks(whole)
         return Measured(
-            objective=float(np.dot(federation.weights, losses)),
+            objective=objective,
             gradient2=gradient2.cpu().numpy(),
-            divergence2=divergence.cpu().numpy(),
-            client_gradient2=squares.cpu().numpy(),
-            sigma2=variance.numpy(),
+            divergence2=torch.stack(divergence).cpu().numpy(),
+            client_gradient2=torch.stack(squares).cpu().numpy(),
+            sigma2=torch.stack(variance).numpy(),
             smoothness=spectrum.norm,
             residual=spectrum.residual,
             secant=self._secant(whole),
             drift={n: b.cpu().numpy() for n, b in sorted(drift.items())},
         )
 
-    def _weighted(self, gradients: Sequence[Tensor]) -> Tensor:
-        total = torch.zeros_like(gradients[0], dtype=torch.float64)
-        for a, g in zip(self._federation.weights, gradients, strict=True):
+    def _objective(self, model: Frozen) -> tuple[float, Tensor]:
+        """Return f and its gradient, the clients' added one by one."""
+        like = self._run.state.parameters
+        value, total = 0.0, torch.zeros_like(like, dtype=torch.float64)
+        for a, part in zip(self._federation.weights, self._parts(), strict=True):
+            loss, g = model.gradient(part)
+            value += float(a) * loss
             total.add_(g, alpha=float(a))
-        return total.to(gradients[0].dtype)
+        return value, total.to(like.dtype)
+
+    def _parts(self) -> Iterator[Tensor]:
+        device = self._federation.store.device
+        return (torch.from_numpy(part).to(device) for part in self._federation.parts)
 
     def _batch_factor(self, size: int) -> float:
         work = self._federation.work
@@ -227,15 +245,11 @@ class Measurement:
         )
         if not float(moved):
             return None
-        federation = self._federation
         mixed = State(
             self._before.parameters, self._run.state.buffers, self._run.state.counters
         )
-        with frozen(self._run.worker, mixed, federation.store) as model:
-            parts = map(torch.from_numpy, federation.parts)
-            earlier = self._weighted([
-                model.gradient(p.to(federation.store.device))[1] for p in parts
-            ])
+        with frozen(self._run.worker, mixed, self._federation.store) as model:
+            earlier = self._objective(model)[1]
         change = torch.linalg.vector_norm((gradient - earlier).double())
         return float(change / moved)
 
@@ -253,27 +267,35 @@ class Measurement:
         return torch.from_numpy(streams.normals(key, dimension)).to(like)
 
 
-def automatic(run: DeepRun) -> int:
-    """Return the smallest cadence that keeps measuring within its share of the time.
+def automatic(run: DeepRun, rounds: int | None = None) -> int:
+    r"""Return the smallest cadence that keeps measuring within its share of the time.
 
     Both costs are counted in samples, not in seconds, so that every machine and every
-    resumed run measures at the same rounds.
+    resumed run measures at the same rounds. The initial model counts: with cadence k
+    there are $1+\lfloor T/k\rfloor$ measurements. A run too short for one measurement
+    measures the initial model only.
 
     Args:
         run: what will be measured.
+        rounds: T of the whole run; None: endless.
 
     Returns:
         Rounds between two measurements.
     """
     federation = run.federation
-    samples = sum(len(part) for part in federation.parts)
-    per_round = federation.q * sum(
-        federation.work.steps(len(part)) * min(federation.work.batch_size, len(part))
-        for part in federation.parts
+    sizes = [len(part) for part in federation.parts]
+    samples, work = sum(sizes), federation.work
+    per_round = federation.q * (
+        work.epochs * samples
+        if work.epochs is not None
+        else sum(work.steps(size) * min(work.batch_size, size) for size in sizes)
     )
-    cost = (2 * GRADIENT + PER_SAMPLE) * samples
+    cost = (3 * GRADIENT + PER_SAMPLE) * samples
     cost += PRODUCT * LANCZOS_STEPS * curvature_count(samples)
-    return max(1, ceil(cost / (SHARE * per_round)))
+    if rounds is None:
+        return max(1, ceil(cost / (SHARE * per_round)))
+    affordable = floor(SHARE * per_round * rounds / cost)
+    return rounds // max(1, affordable) + 1
 
 
 def curvature_count(samples: int) -> int:
