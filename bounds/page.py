@@ -11,35 +11,16 @@ from html import escape
 import sympy as sp
 from sympy.printing.mathml import mathml
 
+from bounds.graph import MARKS, graph
+from bounds.document import COLOURS, MARKS, badge, document
 from sfl_theory import symbols, theorems
 from sfl_theory.audits import COVERAGE
 from sfl_theory.bound import Bound
 from sfl_theory.evidence.claim import STATUSES, Entry, Outcome
 from sfl_theory.evidence.instance import Finding
 
-STYLE = """
-:root { --proved: #00694b; --refuted: #b5460f; --unproved: #6b6b6b; }
-* { box-sizing: border-box; }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem;
-  padding: 1rem; color: #1a1a1a; background: #fff; overflow-wrap: anywhere; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
-.status { display: inline-block; min-width: 5.5rem; padding: 0 .5rem; color: #fff;
-  border-radius: .25rem; font-size: .85rem; text-align: center; }
-.proved { background: var(--proved); } .refuted { background: var(--refuted); }
-.unproved { background: var(--unproved); }
-details { border-bottom: 1px solid #ddd; padding: .4rem 0; }
-summary { cursor: pointer; } summary code { font-size: .95rem; }
-dt { font-weight: 600; margin-top: .5rem; } dd { margin: 0; }
-pre { white-space: pre-wrap; font-size: .8rem; background: #f5f5f5; padding: .5rem; }
-.formula { overflow-x: auto; padding: .3rem 0; }
-svg { max-width: 100%; height: auto; }
-nav a { margin-right: 1rem; }
-"""
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""The browser is told to fetch and to run nothing."""
-
-COLOURS = {"proved": "#00694b", "refuted": "#b5460f", "unproved": "#6b6b6b"}
-MARKS = {"proved": "\u2713", "refuted": "\u2717", "unproved": "?"}
+KINDS = {"proved": "yes", "refuted": "no", "unproved": "open"}
+"""Badges of the statuses."""
 
 
 def page(entries: Sequence[Entry]) -> str:
@@ -56,16 +37,13 @@ def page(entries: Sequence[Entry]) -> str:
     sections = "".join(
         _section(paper, [e for e in entries if _paper(e) == paper]) for paper in papers
     )
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>Audit</title><style>{STYLE}</style></head><body>"
+    return document(
+        "Audit",
         "<h1>Audit of three papers on split federated learning</h1>"
         "<p>Every status was earned by a replay when this page was made: "
         f"{_badge('proved')} by a certificate, {_badge('refuted')} by an instance, "
         f"both in exact arithmetic; {_badge('unproved')} is neither.</p>"
-        f"<p>{escape(COVERAGE)}</p><nav>{links}</nav>{sections}</body></html>\n"
+        f"<p>{escape(COVERAGE)}</p><nav>{links}</nav>{sections}",
     )
 
 
@@ -74,16 +52,20 @@ def _paper(entry: Entry) -> str:
 
 
 def _badge(status: str) -> str:
-    return f'<span class="status {status}">{MARKS[status]} {status}</span>'
+    return badge(status, KINDS[status])
 
 
 def _section(paper: str, entries: Sequence[Entry]) -> str:
     counts = Counter(entry.outcome.status for entry in entries)
     words = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
-    rows = "".join(_entry(entry) for entry in entries)
+    rows = ""
+    for kind, heading in KINDS.items():
+        here = [entry for entry in entries if entry.claim.kind == kind]
+        if here:
+            rows += f"<h3>{heading} ({len(here)})</h3>" + "".join(map(_entry, here))
     return (
         f'<h2 id="{paper}">{paper}</h2><p>{len(entries)} claims: {words}.</p>'
-        f"{_graph(entries)}{rows}"
+        f"{graph(entries)}{rows}"
     )
 
 
@@ -126,7 +108,7 @@ def _formula(identifier: str, version: str) -> str:
     bound = _bounds().get((identifier, version))
     if bound is None:
         return ""
-    return f'<div class="formula"><math display="block">{_mathml(bound)}</math></div>'
+    return f'<div class="wide"><math display="block">{_mathml(bound)}</math></div>'
 
 
 def _mathml(bound: Bound) -> str:
@@ -190,57 +172,4 @@ def _plot(found: Finding) -> str:
         f'</text><text x="{width - pad}" y="{height - 22}" font-size="11" '
         f'text-anchor="end">T = {last[0]}</text><text x="{pad}" y="{height - 6}" '
         f'font-size="11">{escape(label)}</text></svg><br>{escape(found.setup)}'
-    )
-
-
-def _graph(entries: Sequence[Entry]) -> str:
-    """Draw who is used by whose proof: layers from left to right, as SVG.
-
-    Returns:
-        The drawing, empty where no claim uses another.
-    """
-    status = {entry.claim.id: entry.outcome.status for entry in entries}
-    uses = {
-        entry.claim.id: [name for name in entry.claim.depends_on if name in status]
-        for entry in entries
-    }
-    linked = {name for pair in uses.items() if pair[1] for name in (pair[0], *pair[1])}
-    if not linked:
-        return ""
-    depth: dict[str, int] = {}
-
-    def level(name: str) -> int:
-        if name not in depth:
-            depth[name] = 1 + max((level(other) for other in uses[name]), default=-1)
-        return depth[name]
-
-    layers: dict[int, list[str]] = {}
-    for name in status:
-        if name in linked:
-            layers.setdefault(level(name), []).append(name)
-    box, row, column = 190, 24, 250
-    height = row * max(len(names) for names in layers.values()) + 10
-    width = column * (max(layers) + 1)
-    at = {
-        name: (x * column, 5 + y * row)
-        for x, names in layers.items()
-        for y, name in enumerate(names)
-    }
-    arrows = "".join(
-        f'<path d="M{at[other][0] + box} {at[other][1] + 9}C{at[other][0] + box + 30} '
-        f"{at[other][1] + 9} {at[name][0] - 30} {at[name][1] + 9} {at[name][0]} "
-        f'{at[name][1] + 9}" fill="none" stroke="#aaa"/>'
-        for name in at
-        for other in uses[name]
-    )
-    boxes = "".join(
-        f'<a href="#{escape(name)}"><rect x="{x}" y="{y}" width="{box}" height="18" '
-        f'rx="3" fill="{COLOURS[status[name]]}"/><text x="{x + 6}" y="{y + 13}" '
-        f'font-size="11" fill="#fff">{MARKS[status[name]]} '
-        f"{escape(name.split('/', 1)[1])}</text></a>"
-        for name, (x, y) in at.items()
-    )
-    return (
-        f'<div class="formula"><svg viewBox="0 0 {width} {height}" width="{width}" '
-        f'role="img" aria-label="Which claim uses which">{arrows}{boxes}</svg></div>'
     )
