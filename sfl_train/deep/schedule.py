@@ -17,7 +17,7 @@ class LearningRates:
     - ``cosine``: $\eta^t=\frac\eta2(1+\cos(\pi t/T))$.
     - ``theorem:3.7/strongly_convex:S=10,mu=0.1``: the rule of a theorem for the given
       constants, for both sides; $\eta$ is not used. N, tau and the like that a rule
-      needs and the run knows are filled in.
+      needs and the run knows are filled in. The rule of huang2023 counts local steps.
     """
 
     def __init__(self, config: Config) -> None:
@@ -32,6 +32,7 @@ class LearningRates:
         self._eta = config.lr
         self._eta_server = config.lr if config.lr_server is None else config.lr_server
         self._rounds = config.rounds
+        self._steps = max(config.tau or 1, config.tau_server or 1)
         self._kind, _, rest = config.schedule.partition(":")
         try:
             if self._kind == "step":
@@ -52,13 +53,20 @@ class LearningRates:
     def __call__(self, t: int) -> Rates:
         """Return the learning rates of round t."""
         if self._kind == "theorem":
-            return Rates(float(self._rule.client(t)), float(self._rule.server(t)))
+            return self._of_theorem(t)
         factor = 1.0
         if self._kind == "step":
             factor = self._factor ** (t // self._every)
         elif self._kind == "cosine":
             factor = 0.5 * (1 + cos(pi * t / self._rounds))
         return Rates(self._eta * factor, self._eta_server * factor)
+
+    def _of_theorem(self, t: int) -> Rates:
+        if not self._rule.per_step:
+            return Rates(float(self._rule.client(t)), float(self._rule.server(t)))
+        at = [t * self._steps + i for i in range(self._steps)]
+        local = [(float(self._rule.client(i)), float(self._rule.server(i))) for i in at]
+        return Rates(*local[0], tuple(local))
 
 
 def _rule(text: str, config: Config):  # type: ignore[no-untyped-def]
@@ -81,6 +89,6 @@ def _rule(text: str, config: Config):  # type: ignore[no-untyped-def]
     bound = theorem(number).case(case).printed
     if bound.step_size is None:
         raise ValueError(f"{name} has no learning rate")
-    if bound.step_size.per_step:
-        raise ValueError(f"{name} counts local steps, not rounds")
+    if bound.step_size.per_step and config.tau is None:
+        raise ValueError(f"{name} counts local steps: give --tau, not --epochs")
     return bound.step_size.schedule(Constants.from_dict(values))

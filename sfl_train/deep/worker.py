@@ -8,7 +8,7 @@ is what runs here; ``two_message`` in the tests is the protocol itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -28,13 +28,13 @@ class Side:
     Attributes:
         part: the stretch.
         memory: what its optimizer remembers.
-        rate: learning rate.
+        rate: learning rate at every local step of the round.
         steps: it stands still after so many local steps; None: never.
     """
 
     part: slice
     memory: Memory
-    rate: float
+    rate: Callable[[int], float]
     steps: int | None = None
 
 
@@ -140,13 +140,13 @@ class Worker:
             total += self.gradient(x, y).double() * len(y)
             for side in sides:
                 if side.steps is None or index < side.steps:
-                    self._step(side, proximal)
+                    self._step(side, index, proximal)
         return total
 
-    def _step(self, side: Side, proximal: Proximal | None) -> None:
+    def _step(self, side: Side, index: int, proximal: Proximal | None) -> None:
         x = self.model.state.parameters[side.part]
         g = self.model.gradient[side.part]
         if proximal is not None:
             g.add_(x - proximal.anchor[side.part], alpha=proximal.mu)
         p = side.memory.direction(x, g)
-        x.sub_(p, alpha=side.rate)
+        x.sub_(p, alpha=side.rate(index))

@@ -50,7 +50,7 @@ class Centralised(DeepRun):
         self.worker.state.copy_(self.state)
         batches = self.federation.batches(t, 0)
         whole = self.worker.model.whole.parameters
-        sides = (Side(whole, self._memories.of(0), rates.client),)
+        sides = (Side(whole, self._memories.of(0), rates.client_at),)
         loss = self._train(batches, 0, sides)
         self.state.copy_(self.worker.state)
         return Report(loss, (contribution(0, batches),))

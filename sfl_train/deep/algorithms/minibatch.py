@@ -91,12 +91,12 @@ class MiniBatchSFL(DeepRun):
             for client, row in rows.items():
                 g = row.div_(here[client])
                 x = models[client].parameters
-                x.sub_(memories[client].direction(x, g), alpha=rates.client)
+                x.sub_(memories[client].direction(x, g), alpha=rates.client_at(step))
                 if self.watch is not None and step + 1 == len(work[client]):
                     state.side(self.client_part).copy_(models[client])
                     self.watch.client_done(client, self.worker)
             p = server_memory.direction(servers, server_gradient)
-            servers.sub_(p, alpha=rates.server)
+            servers.sub_(p, alpha=rates.server_at(step))
         if participants:
             average = Average(before)
             for client in participants:

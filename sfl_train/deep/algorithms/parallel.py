@@ -122,7 +122,7 @@ class FedAvg(Parallel):
 
     def _sides(self, client: int, rates: Rates) -> tuple[Side, ...]:
         whole = self.worker.model.whole.parameters
-        return (Side(whole, self._memories.of(client), rates.client),)
+        return (Side(whole, self._memories.of(client), rates.client_at),)
 
     def _proximal(self) -> Proximal | None:
         return Proximal(self._mu, self.state.parameters) if self._mu else None
@@ -183,6 +183,6 @@ class SFLV1(Parallel):
         mine, servers = self.client_part.parameters, self.server_part.parameters
         tau, tau_server = self._steps
         return (
-            Side(mine, self._client.of(client), rates.client, tau),
-            Side(servers, self._server.of(client), rates.server, tau_server),
+            Side(mine, self._client.of(client), rates.client_at, tau),
+            Side(servers, self._server.of(client), rates.server_at, tau_server),
         )

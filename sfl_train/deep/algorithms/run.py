@@ -27,10 +27,27 @@ class Rates:
     Attributes:
         client: of the client side, and of everything that has no sides.
         server: of the server side.
+        local: (client, server) at every local step, for schedules that count those;
+            empty: the same at all of them. Steps beyond the last take its rates.
     """
 
     client: float
     server: float
+    local: tuple[tuple[float, float], ...] = ()
+
+    def at(self, step: int) -> Rates:
+        """Return the rates of one local step, for all steps."""
+        if not self.local:
+            return self
+        return Rates(*self.local[min(step, len(self.local) - 1)])
+
+    def client_at(self, step: int) -> float:
+        """Return the client side's rate at a local step."""
+        return self.at(step).client
+
+    def server_at(self, step: int) -> float:
+        """Return the server side's rate at a local step."""
+        return self.at(step).server
 
 
 @dataclass(frozen=True)

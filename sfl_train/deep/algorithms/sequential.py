@@ -14,6 +14,7 @@ SFL-V2's server steps are scaled by $1/q_n$ and carry no $a_n$, as printed; with
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from torch import Tensor
 
@@ -79,9 +80,9 @@ class _OneServer(DeepRun):
         self._client.load(groups.get("client", {}))
         self._server.load(groups.get("server", {}))
 
-    def _server_rate(self, client: int, rates: Rates) -> float:
+    def _server_rate(self, client: int, rates: Rates, step: int) -> float:
         scale = float(self.federation.weights[client]) if self._weighted else 1.0
-        return rates.server * scale / self.federation.q
+        return rates.server_at(step) * scale / self.federation.q
 
 
 class SequentialSFLV2(_OneServer):
@@ -106,12 +107,12 @@ class SequentialSFLV2(_OneServer):
                 Side(
                     self.client_part.parameters,
                     self._client.of(client),
-                    rates.client,
+                    rates.client_at,
                 ),
                 Side(
                     self.server_part.parameters,
                     server_memory,
-                    self._server_rate(client, rates),
+                    partial(self._server_rate, client, rates),
                 ),
             )
             loss += self._train(batches, client, sides)
@@ -142,14 +143,15 @@ class InterleavedSFLV2(_OneServer):
         model.blocks.train()
         for step in range(max((len(b) for b in work.values()), default=0)):
             active = [n for n in participants if step < len(work[n])]
+            now = rates.at(step)
             for client in federation.order(t, step, active):
                 mine.copy_(models[client])
                 sides = (
-                    Side(self.client_part.parameters, memories[client], rates.client),
+                    Side(self.client_part.parameters, memories[client], now.client_at),
                     Side(
                         self.server_part.parameters,
                         server_memory,
-                        self._server_rate(client, rates),
+                        partial(self._server_rate, client, now),
                     ),
                 )
                 loss += self.worker.steps(_first(batches[client]), sides)
@@ -179,7 +181,7 @@ class SplitLearning(_OneServer):
         sides = tuple(
             Side(part, memory, rate)
             for part, memory, rate in zip(
-                parts, memories, (rates.client, rates.server), strict=True
+                parts, memories, (rates.client_at, rates.server_at), strict=True
             )
         )
         loss, done = self._no_loss(), []
