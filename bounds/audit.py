@@ -43,6 +43,14 @@ def _parser() -> Parser:
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="write them as a page"
     )
+    parser.add_argument(
+        "--mutate",
+        action="store_true",
+        help="change the proved statements (constant halved, exponent changed, factor "
+        "dropped, step size doubled, hypothesis removed) and count how many of these "
+        "mutants are proved, refuted or neither; exit status 1 if one is both. "
+        "--claim and --paper choose the claims, --json holds the mutants. Minutes.",
+    )
     return parser
 
 
@@ -62,6 +70,8 @@ def _work(options: argparse.Namespace) -> int:
             raise CommandError(f"--claim: {error}") from error
     else:
         entries = [Entry(claim) for claim in LEDGER.claims(options.paper)]
+    if options.mutate:
+        return _mutate(options, entries)
     if options.json is not None:
         content = json.dumps([entry.as_dict() for entry in entries], indent=1) + "\n"
         _write(options.json, content)
@@ -74,6 +84,18 @@ def _work(options: argparse.Namespace) -> int:
     else:
         print_table(entries)
     return 0
+
+
+def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
+    from bounds.mutate import as_json, exit_status, mutate, print_figures
+
+    if options.html is not None:
+        raise CommandError("--html shows the ledger: leave it out with --mutate")
+    verdicts = mutate([entry.claim for entry in entries])
+    if options.json is not None:
+        _write(options.json, as_json(verdicts))
+    print_figures(verdicts)
+    return exit_status(verdicts)
 
 
 def refuting_instances(item: Theorem, cases: Iterable[str]) -> dict[str, Finding]:

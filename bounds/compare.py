@@ -44,7 +44,9 @@ def _parser() -> Parser:
     add("--version", default="printed", help="printed, repaired or both")
     add("--problem", help="softmax:digits, quadratic:FILE.npz, ...; default: by case")
     add("--clients", type=int, help="N (default: the problem's)")
-    add("--partition", help="iid, dirichlet:0.5 (default), blocks:R, natural, file:PATH")
+    add(
+        "--partition", help="iid, dirichlet:0.5 (default), blocks:R, natural, file:PATH"
+    )
     add("--weights", help="uniform, size (default), or a list 0.2,0.3,0.5")
     add("--participation", help="q, one number or a list; partial theorems only")
     add("--tau", type=int, help="local steps (default 5)")

@@ -1,0 +1,156 @@
+"""The proving side: the original multipliers, then multipliers fitted to the mutant.
+
+Whatever is fitted, the verdict is the checker's alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import sympy as sp
+
+from sfl_theory.evidence import certificate as certificates
+from sfl_theory.evidence.certificate import Certificate, Vector
+from sfl_theory.mutation.exact import at, points
+from sfl_theory.mutation.operators import SETTLED
+from sfl_theory.mutation.terms import ATOM, is_square
+
+TRIALS = 60
+"""Points of the domain at which a leftover constant is looked at beforehand."""
+
+
+def accepted(certificate: Certificate) -> bool:
+    """Return whether the checker accepts a certificate."""
+    try:
+        certificates.check(certificate, certificate.claim)
+    except ValueError:
+        return False
+    return True
+
+
+def settled(original: Certificate) -> Certificate:
+    """Return an accepted certificate whose derived facts are taken as proved.
+
+    They follow from the hypotheses on the domain, as its replay showed, so they hold
+    for every statement with the same hypotheses and the same domain.
+
+    Args:
+        original: which the checker accepts.
+
+    Returns:
+        The certificate without links to earlier ones.
+    """
+    if all(fact.derived is None for fact, _ in original.uses):
+        return original
+    uses = tuple(
+        (
+            fact
+            if fact.derived is None
+            else replace(fact, derived=None, hypothesis=SETTLED),
+            multiplier,
+        )
+        for fact, multiplier in original.uses
+    )
+    return replace(original, uses=uses, hypotheses=(*original.hypotheses, SETTLED))
+
+
+def proof(certificate: Certificate, original: Certificate) -> str:
+    """Say how the checker could be convinced of a statement.
+
+    Args:
+        certificate: the statement with the multipliers of its original.
+        original: which the checker accepts.
+
+    Returns:
+        "original multipliers", "fitted multipliers" or "" where neither proves it.
+    """
+    try:
+        candidate, cancelled = fitted(certificate, original)
+    except ValueError:  # not linear in atoms, or not rational on the domain
+        return ""
+    if not cancelled or _clearly_negative(candidate):
+        return ""
+    same = candidate == certificate
+    words = "original multipliers" if same else "fitted multipliers"
+    return words if accepted(candidate) else ""
+
+
+def fitted(certificate: Certificate, original: Certificate) -> tuple[Certificate, bool]:
+    """Return the certificate with multipliers that cancel what is left over.
+
+    What the mutation leaves over of an atom is moved into the weight of its square, or
+    into the multiplier of a fact that speaks of this atom alone. Nothing is assumed of
+    signs; the checker decides.
+
+    Args:
+        certificate: whose identity need not hold.
+        original: whose identity holds.
+
+    Returns:
+        The changed certificate, and whether every atom cancels.
+    """
+    uses, squares = list(certificate.uses), list(certificate.squares)
+    cancelled = True
+    for name, coefficient in _change(certificate, original).items():
+        if name == "1" or certificate.domain.zero(coefficient):
+            continue
+        for k, (fact, multiplier) in enumerate(uses):
+            alone = _multiple_of_atom(fact.expr, name)
+            if alone is not None:
+                uses[k] = fact, multiplier + coefficient / alone
+                break
+        else:
+            if is_square(name):
+                _add_square(squares, name[1:-1].partition(",")[0], coefficient)
+            else:
+                cancelled = False
+    if (uses, squares) == (list(certificate.uses), list(certificate.squares)):
+        return certificate, cancelled
+    changed = replace(certificate, uses=tuple(uses), squares=tuple(squares))
+    return changed, cancelled
+
+
+def _change(certificate: Certificate, original: Certificate) -> dict[str, Any]:
+    """Return what the mutation adds to the identity, per atom."""
+    rest = certificate.right - certificate.left - original.right + original.left
+    kept = list(certificate.uses)
+    for use in original.uses:
+        if use in kept:
+            kept.remove(use)
+        else:
+            rest += use[1] * use[0].expr
+    return certificates.coefficients(sp.Integer(0) + rest)
+
+
+def _multiple_of_atom(expr: Any, name: str) -> Any:
+    factor, symbol = (sp.Integer(0) + expr).as_coeff_Mul()
+    alone = isinstance(symbol, ATOM) and str(symbol) == name
+    return factor if alone else None
+
+
+def _add_square(squares: list[tuple[Vector, Any]], name: str, weight: Any) -> None:
+    for k, (vector, old) in enumerate(squares):
+        if dict(vector.parts) == {name: 1}:
+            squares[k] = vector, old + weight
+            return
+    squares.append((Vector({name: sp.Integer(1)}), weight))
+
+
+def _clearly_negative(certificate: Certificate) -> bool:
+    """Return whether the constant left over is negative at a point of the domain.
+
+    Then no checker may accept the certificate; saves its rejection, which is slow.
+    """
+    rest = certificate.right - certificate.left
+    rest -= sum(m * fact.expr for fact, m in certificate.uses)
+    rest -= sum(w * certificates.norm2(v) for v, w in certificate.squares)
+    free_of_atoms = rest.xreplace({a: sp.Integer(0) for a in rest.atoms(ATOM)})
+    try:
+        return any(
+            at(free_of_atoms, values) < 0
+            for values in islice(points(certificate.domain, 0, TRIALS), TRIALS)
+        )
+    except (ValueError, KeyError, ZeroDivisionError):
+        return False

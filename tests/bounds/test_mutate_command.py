@@ -1,0 +1,68 @@
+"""``bounds.audit --mutate``: figures, JSON, and exit status 1 for a broken checker."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import bounds.mutate
+from bounds.audit import main
+from sfl_theory.mutation import Verdict
+
+CLAIM = "huang2023/eq-13/1"
+
+
+def test_figures_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "mutants.json"
+    assert main(["--mutate", "--claim", CLAIM, "--json", str(out)]) == 0
+    printed = capsys.readouterr().out
+    found = json.loads(out.read_text())
+    total = found["total"]
+    assert sum(total.values()) == len(found["mutants"]) > 0
+    assert total["wrongly proved"] == 0
+    assert total["refuted"] > 0
+    assert f"{len(found['mutants'])} mutants" in printed
+    assert found["headline"] == total  # this claim is about functions
+    assert found["refuted_of_not_proved"] == total["refuted"] / (
+        total["refuted"] + total["undecided"]
+    )
+    for mutant in found["mutants"]:
+        assert mutant["claim"] == CLAIM
+        assert mutant["why"]
+
+
+def test_a_checker_that_accepts_everything_gives_exit_status_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        "sfl_theory.evidence.certificate.check", lambda *args, **more: None
+    )
+    assert main(["--mutate", "--claim", CLAIM]) == 1
+    assert "WRONGLY PROVED" in capsys.readouterr().out
+
+
+def test_figures_that_are_no_instances_are_counted_apart() -> None:
+    def of(kind: str) -> Verdict:
+        return Verdict("", "", kind, "constant halved", "", "refuted", "")
+
+    found = json.loads(
+        bounds.mutate.as_json([of("one round"), of("numbers to numbers"), of("other")])
+    )
+    assert found["headline"]["refuted"] == 2
+    assert found["total"]["refuted"] == 3
+    assert found["operator"]["constant halved"]["refuted"] == 2
+
+
+def test_processes_do_not_change_the_verdicts() -> None:
+    from sfl_theory.audits import LEDGER
+
+    claims = [LEDGER.claim(CLAIM), LEDGER.claim("huang2023/eq-30")]
+    assert bounds.mutate.mutate(claims, 1) == bounds.mutate.mutate(claims, 2)
+
+
+def test_a_page_and_mutants_exclude_each_other(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--mutate", "--html", str(tmp_path / "page.html")])
+    assert stopped.value.code == 2
