@@ -12,15 +12,47 @@ import sympy as sp
 from sympy.printing.mathml import mathml
 
 from bounds.graph import MARKS, graph
-from bounds.document import COLOURS, MARKS, badge, document
 from sfl_theory import symbols, theorems
 from sfl_theory.audits import COVERAGE
 from sfl_theory.bound import Bound
 from sfl_theory.evidence.claim import STATUSES, Entry, Outcome
 from sfl_theory.evidence.instance import Finding
 
-KINDS = {"proved": "yes", "refuted": "no", "unproved": "open"}
-"""Badges of the statuses."""
+STYLE = """
+:root { --proved: #00694b; --refuted: #b5460f; --unproved: #6b6b6b; }
+* { box-sizing: border-box; }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem;
+  padding: 1rem; color: #1a1a1a; background: #fff; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
+.status { display: inline-block; min-width: 5.5rem; padding: 0 .5rem; color: #fff;
+  border-radius: .25rem; font-size: .85rem; text-align: center; }
+.proved { background: var(--proved); } .refuted { background: var(--refuted); }
+.unproved { background: var(--unproved); }
+details { border-bottom: 1px solid #ddd; padding: .4rem 0; }
+summary { cursor: pointer; } summary code { font-size: .95rem; }
+dt { font-weight: 600; margin-top: .5rem; } dd { margin: 0; }
+pre { white-space: pre-wrap; font-size: .8rem; background: #f5f5f5; padding: .5rem; }
+.formula { overflow-x: auto; padding: .3rem 0; }
+svg { max-width: 100%; height: auto; }
+.graph { overflow: auto; max-height: 34rem; border: 1px solid #ddd; }
+.graph svg { max-width: none; }
+nav a { margin-right: 1rem; }
+"""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""The browser is told to fetch and to run nothing."""
+
+KINDS = {
+    "theorem": "Theorems",
+    "proposition": "Propositions",
+    "lemma": "Lemmas",
+    "assumption": "Assumptions",
+    "condition": "Step-size conditions",
+    "equation": "Equations inside the proofs",
+    "algorithm": "Algorithms",
+    "table": "Tables",
+    "text": "Sentences of the text",
+}
+"""Headings by kind of claim, in the page's order."""
 
 
 def page(entries: Sequence[Entry]) -> str:
@@ -37,13 +69,16 @@ def page(entries: Sequence[Entry]) -> str:
     sections = "".join(
         _section(paper, [e for e in entries if _paper(e) == paper]) for paper in papers
     )
-    return document(
-        "Audit",
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f"<title>Audit</title><style>{STYLE}</style></head><body>"
         "<h1>Audit of three papers on split federated learning</h1>"
         "<p>Every status was earned by a replay when this page was made: "
         f"{_badge('proved')} by a certificate, {_badge('refuted')} by an instance, "
         f"both in exact arithmetic; {_badge('unproved')} is neither.</p>"
-        f"<p>{escape(COVERAGE)}</p><nav>{links}</nav>{sections}",
+        f"<p>{escape(COVERAGE)}</p><nav>{links}</nav>{sections}</body></html>\n"
     )
 
 
@@ -52,7 +87,7 @@ def _paper(entry: Entry) -> str:
 
 
 def _badge(status: str) -> str:
-    return badge(status, KINDS[status])
+    return f'<span class="status {status}">{MARKS[status]} {status}</span>'
 
 
 def _section(paper: str, entries: Sequence[Entry]) -> str:
@@ -108,7 +143,7 @@ def _formula(identifier: str, version: str) -> str:
     bound = _bounds().get((identifier, version))
     if bound is None:
         return ""
-    return f'<div class="wide"><math display="block">{_mathml(bound)}</math></div>'
+    return f'<div class="formula"><math display="block">{_mathml(bound)}</math></div>'
 
 
 def _mathml(bound: Bound) -> str:
