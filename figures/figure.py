@@ -7,11 +7,12 @@ of different figures that train the same thing share their runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from figures.scale import Preset, scaled
+from figures.sheet import Sheet
 from sfl_train.deep.config import Config, resolve
 
 Options = Mapping[str, Any]
@@ -74,6 +75,7 @@ class Figure:
         panels: in the paper's order.
         kind: "figure" or "table".
         departures: where our reading departs from the paper or fills a gap.
+        theory: of a table that needs no run and has no panels: makes it.
     """
 
     key: str
@@ -82,6 +84,7 @@ class Figure:
     panels: tuple[Panel, ...]
     kind: Kind = "figure"
     departures: tuple[str, ...] = field(default=())
+    theory: Callable[[], Sheet] | None = None
 
     @property
     def paper(self) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-for folder in ("sfl_theory", "sfl_train", "sfl_train/deep", "bounds"):
+for folder in ("sfl_theory", "sfl_train", "sfl_train/deep", "bounds", "figures"):
     sys.path.insert(0, str(Path(__file__).parent / folder))
 
 # Workers of one test run share the cores; two threads each make small products wait

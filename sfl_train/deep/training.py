@@ -172,8 +172,7 @@ class _Training:
                 self._measurement.begin(t)
             report = self._run.round(t, self._a.rates(t))
             self._round += 1
-            if report.samples:
-                loss = float(report.loss) / report.samples
+            loss = float(report.loss) / report.samples if report.samples else None
             seconds = time.monotonic() - before
             images += report.samples
             if loss is not None and not isfinite(loss):

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import random
 import resource
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -32,6 +33,7 @@ SMALL = {
 }
 VARIANTS = {
     "sfl-v1": {"lifetime": "run", "momentum": 0.9, "participation": 0.6},
+    "rounds without anyone": {"participation": 0.15},
     "fedopt": {"algorithm": "fedopt", "optimizer": "adam"},
     "sfl-v2": {"algorithm": "sfl-v2", "server_lifetime": "run", "momentum": 0.5},
     "released": {"server_waits": True, "participation": 0.5, "evaluation": "in-loop"},
@@ -91,6 +93,20 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_the_same(
     assert kills, "the process was never caught alive"
     assert content(out) == content(uninterrupted(name))
     assert json.loads((out / "done").read_text())["rounds"] == SMALL["rounds"]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_it_goes_on_from_every_round(name, uninterrupted, tmp_path) -> None:
+    chosen, copies = config(**VARIANTS[name]), []
+
+    def keep(progress) -> None:
+        copies.append(tmp_path / f"copy-{progress.round}")
+        shutil.copytree(tmp_path / "run", copies[-1])
+
+    train(chosen, tmp_path / "run", keep)
+    for copy in copies:
+        train(chosen, copy)
+        assert content(copy) == content(uninterrupted(name)), copy.name
 
 
 @pytest.mark.parametrize("cut_off", [1, 17, 40])

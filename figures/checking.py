@@ -1,0 +1,222 @@
+"""``python -m figures check``: what the papers read off their figures, against runs."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from figures import selection
+from figures.scale import Preset
+from sfl_theory.command import CommandError, Parser
+
+if TYPE_CHECKING:
+    from figures.claims import Claim
+    from figures.judging import Part, Result
+    from figures.paired import Interval
+
+
+def add_arguments(parser: Parser) -> None:
+    """Add the options of ``check``.
+
+    Args:
+        parser: of the sub-command.
+    """
+    selection.add_keys(parser)
+    selection.add_preset(parser)
+    parser.add_argument("--claim", metavar="ID", help="one claim in full")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results")
+
+
+def work(options: argparse.Namespace) -> int:
+    """Test claims and print the verdicts.
+
+    Args:
+        options: parsed.
+
+    Returns:
+        0, whatever the verdicts.
+
+    Raises:
+        CommandError: for a mistake, or a run folder that cannot be read.
+    """
+    from figures.judging import results
+    from sfl_train.files import check_writable, replace_file
+
+    claims, preset = _claims(options), selection.preset(options)
+    try:
+        if options.json is not None:
+            check_writable("--json", options.json, folder=False)
+        found = results(claims, preset, options.runs)
+        if options.json is not None:
+            content = json.dumps(as_dict(found, preset), indent=1) + "\n"
+            options.json.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(options.json, content.encode())
+    except (ValueError, OSError) as error:
+        raise CommandError(str(error)) from error
+    if options.claim is not None:
+        print(in_full(found[0]))
+    else:
+        _print_table(found, preset)
+    return 0
+
+
+def _claims(options: argparse.Namespace) -> Sequence[Claim]:
+    from figures.papers.claims import CLAIMS
+
+    if options.claim is None:
+        keys = {figure.key for figure in selection.chosen(options)}
+        return [claim for claim in CLAIMS if keys & set(claim.figures)]
+    if options.keys or options.all:
+        raise CommandError("--claim: leave out the keys and --all")
+    named = [claim for claim in CLAIMS if claim.id == options.claim]
+    if not named:
+        near = difflib.get_close_matches(
+            options.claim, [claim.id for claim in CLAIMS], 3, 0.5
+        )
+        raise CommandError(
+            f"--claim: unknown claim {options.claim!r}; "
+            + (f"did you mean {' or '.join(near)}?" if near else "'check --all' lists")
+        )
+    return named
+
+
+def as_dict(found: Sequence[Result], preset: Preset) -> dict[str, Any]:
+    """Return results for a JSON file.
+
+    Args:
+        found: results.
+        preset: the sizes.
+
+    Returns:
+        Counts, the correction and one object per claim.
+    """
+    from figures.judging import family, tally
+    from figures.paired import LEVEL
+
+    return {
+        "preset": preset.name,
+        "level": LEVEL,
+        "correction": "Bonferroni, simultaneous t intervals over seeds",
+        "claims": family(preset.name),
+        "verdicts": tally(found),
+        "results": [_one(result) for result in found],
+    }
+
+
+def _one(result: Result) -> dict[str, Any]:
+    from figures.judging import Judgement
+
+    claim = result.claim
+    content: dict[str, Any] = {
+        "id": claim.id,
+        "figures": claim.figures,
+        "quote": claim.quote,
+        "location": claim.location,
+        "also": claim.also,
+        "reading": claim.reading,
+        "test": claim.test.words,
+        "audit": claim.audit,
+        "verdict": None,
+    }
+    if not isinstance(result, Judgement):
+        return content | {"why": result.why, "missing": result.missing}
+    return content | {
+        "verdict": result.verdict,
+        "decisive": result.decisive,
+        "effects": [asdict(part) for part in result.parts],
+    }
+
+
+def in_full(result: Result) -> str:
+    """Return everything about one claim, as text.
+
+    Args:
+        result: of the claim.
+
+    Returns:
+        Several lines.
+    """
+    from figures.judging import Judgement, in_words
+
+    claim = result.claim
+    lines = [
+        f"{claim.id} ({claim.location})",
+        f'sentence:  "{claim.quote}"',
+        f"reading:   {claim.reading}; {claim.test.words}",
+    ]
+    if claim.also:
+        lines.append(f"also:      {'; '.join(claim.also)}")
+    if not isinstance(result, Judgement):
+        lines.append(f"verdict:   none; {result.why}")
+    else:
+        lines.append(f"verdict:   {in_words(result.verdict)}")
+        lines += [
+            f"  {words(part)}, corrected for {result.claims} claims "
+            f"{span(part.found)}, for its {len(result.parts)} effects too "
+            f"{span(part.wide)}, uncorrected {span(part.uncorrected)}{_notes(part)}"
+            for part in result.parts
+        ]
+    lines += [
+        f"audit:     python -m bounds.audit --claim {name}" for name in claim.audit
+    ]
+    return "\n".join(textwrap.fill(one, 88, subsequent_indent="    ") for one in lines)
+
+
+def words(part: Part) -> str:
+    """Return an effect with its size."""
+    return f"{part.words}: {part.found.mean:+.3g} {part.unit}"
+
+
+def span(found: Interval) -> str:
+    """Return both ends of an interval."""
+    return f"[{found.low:+.3g}, {found.high:+.3g}]"
+
+
+def _notes(part: Part) -> str:
+    notes = []
+    if part.exact:
+        notes.append("the curves coincide in every round and seed")
+    if part.printed is not None:
+        notes.append(f"in the paper's table {part.printed:+.2f}")
+    if part.seeds_to_decide is not None:
+        notes.append(f"about {part.seeds_to_decide} seeds would decide")
+    return "".join(f"; {note}" for note in notes)
+
+
+def _print_table(found: Sequence[Result], preset: Preset) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from figures.judging import Judgement, family, in_words, tally
+
+    console = Console(highlight=False, soft_wrap=False)
+    judged = [one for one in found if isinstance(one, Judgement)]
+    if judged:
+        table = Table(title=f"Claims, {preset.caption}", title_justify="left")
+        table.add_column("claim", min_width=max(len(j.claim.id) for j in judged))
+        table.add_column("effect that decides")
+        table.add_column("interval")
+        table.add_column("verdict", min_width=len("not reproduced"))
+        for one in judged:
+            table.add_row(
+                one.claim.id, words(one.part), span(one.shown), in_words(one.verdict)
+            )
+        console.print(table)
+    for one in found:
+        if not isinstance(one, Judgement):
+            console.print(f"{one.claim.id}: {one.why}", soft_wrap=True)
+    counts = ", ".join(
+        f"{count} {in_words(verdict)}" for verdict, count in tally(found).items()
+    )
+    console.print(
+        f"{counts}. t intervals over {len(preset.seeds)} seeds that hold together at "
+        f"95 %: Bonferroni for the {family(preset.name)} claims of this preset.",
+        soft_wrap=True,
+    )
+    console.print("python -m figures check --claim ID shows one in full")

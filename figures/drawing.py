@@ -1,0 +1,331 @@
+r"""Pictures from run folders: mean and 95 % band over seeds, and every number drawn.
+
+Colours are those of Okabe and Ito; dashes and markers tell the curves apart in grey.
+Nothing in a file depends on when or where it was drawn.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Picture
+from matplotlib.lines import Line2D
+
+from figures.figure import MEASURED, QUANTITIES, Curve, Figure, Panel
+from figures.scale import PAPER, Preset
+from figures.series import Series, series
+
+STYLES = (
+    ("#0072B2", "o", "solid"),
+    ("#D55E00", "s", (0, (6, 1.5))),
+    ("#000000", "^", (0, (1.2, 1.6))),
+    ("#009E73", "D", (0, (4, 1.5, 1, 1.5))),
+    ("#CC79A7", "v", (0, (8, 1.5, 1, 1.5, 1, 1.5))),
+    ("#56B4E9", "P", (0, (3, 2))),
+)
+"""Colour, marker and dashes of a curve, by its place in the figure."""
+WIDTH, HEIGHT, ABOVE, LINE = 3.3, 2.5, 0.58, 0.145
+"""Inches of a panel, of the title, and of a line of the caption."""
+GRIDS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 8: 4}
+"""Columns by number of panels."""
+METADATA = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
+MARKERS = 6
+"""On a curve, about."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A panel and what is drawn in it.
+
+    Attributes:
+        panel: its declaration.
+        curves: with their series, in order.
+    """
+
+    panel: Panel
+    curves: tuple[tuple[Curve, Series], ...]
+
+    @property
+    def factor(self) -> float:
+        """From the quantity to the axis: accuracies are drawn in percent."""
+        return 100.0 if self.panel.quantity == "test_accuracy" else 1.0
+
+
+def files(figure: Figure, preset: Preset, root: Path) -> dict[str, bytes]:
+    """Draw a figure.
+
+    Args:
+        figure: of kind "figure".
+        preset: the sizes.
+        root: folder of all runs.
+
+    Returns:
+        Contents by suffix: "pdf", "png" and "csv".
+    """
+    panels = read(figure, preset, root)
+    drawn = picture(figure, preset, panels)
+    contents = {}
+    for kind, metadata in METADATA.items():
+        buffer = io.BytesIO()
+        drawn.savefig(buffer, format=kind, dpi=150, metadata=metadata)
+        contents[kind] = buffer.getvalue()
+    return contents | {"csv": numbers(panels).encode()}
+
+
+def read(figure: Figure, preset: Preset, root: Path) -> tuple[Drawn, ...]:
+    """Read the runs of all panels.
+
+    Args:
+        figure: of kind "figure".
+        preset: the sizes.
+        root: folder of all runs.
+
+    Returns:
+        The panels in order.
+    """
+    return tuple(
+        Drawn(
+            panel,
+            tuple(
+                (curve, series(figure, panel, curve, preset, root))
+                for curve in panel.curves
+            ),
+        )
+        for panel in figure.panels
+    )
+
+
+def numbers(panels: Sequence[Drawn]) -> str:
+    """Return every number of a picture as CSV.
+
+    Args:
+        panels: that are drawn.
+
+    Returns:
+        One line per panel, curve and round: mean, ends of the band (empty with fewer
+        than two seeds) in the axis's unit, and the number of seeds.
+    """
+    stream = io.StringIO()
+    write = csv.writer(stream, lineterminator="\n").writerow
+    write(("panel", "quantity", "curve", "round", "mean", "low", "high", "seeds"))
+    for drawn in panels:
+        for curve, found in drawn.curves:
+            low, high = found.band()
+            for row in zip(found.rounds, found.mean(), low, high, strict=True):
+                write((
+                    drawn.panel.title.replace("$", ""),
+                    drawn.panel.quantity,
+                    curve.label.replace("$", ""),
+                    int(row[0]),
+                    *(_number(drawn.factor * value) for value in row[1:]),
+                    len(found.seeds),
+                ))
+    return stream.getvalue()
+
+
+def _number(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.6g}"
+
+
+def picture(figure: Figure, preset: Preset, panels: Sequence[Drawn]) -> Picture:
+    """Draw.
+
+    Args:
+        figure: what is drawn.
+        preset: whose caption the picture carries.
+        panels: with their series.
+
+    Returns:
+        The picture.
+    """
+    columns = GRIDS.get(len(panels), ceil(len(panels) ** 0.5))
+    rows = ceil(len(panels) / columns)
+    labels = list(dict.fromkeys(c.label for p in panels for c, _ in p.curves))
+    styles = {label: k % len(STYLES) for k, label in enumerate(labels)}
+    width = max(WIDTH * columns, 2 * WIDTH)
+    across = min(len(labels), int(width / 1.6))
+    words = _caption(figure, preset, panels, round(width * 17.5))
+    key = 0.24 * ceil(len(labels) / across)
+    below = LINE * len(words) + key + 0.2
+    height = HEIGHT * rows + below + ABOVE
+    drawn = Picture(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(drawn)
+    drawn.get_layout_engine().set(  # type: ignore[union-attr]
+        rect=(0, below / height, 1, 1 - (below + ABOVE) / height),
+        w_pad=0.06,
+        h_pad=0.06,
+    )
+    grid = drawn.subplots(rows, columns, squeeze=False)
+    for axes, one in zip(grid.flat, panels, strict=False):
+        _panel(axes, one, styles)
+        last = figure.config(one.panel, one.panel.curves[0], preset, 0).rounds
+        axes.set_xlim(-0.03 * last, 1.03 * last)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_axis_off()
+    inch = 1 / height
+    drawn.text(
+        0.5, 1 - 0.1 * inch, f"{figure.key}: {figure.title}", fontsize=11,
+        ha="center", va="top",
+    )  # fmt: skip
+    drawn.text(
+        0.5, 1 - 0.33 * inch, preset.caption, fontsize=8.5, ha="center", va="top",
+        color="#A03000", style="italic",
+    )  # fmt: skip
+    drawn.legend(
+        handles=[_handle(label, styles[label]) for label in labels],
+        loc="lower center",
+        bbox_to_anchor=(0.5, (LINE * len(words) + 0.08) * inch),
+        ncols=across,
+        fontsize=9,
+        frameon=False,
+        handlelength=3.8,
+    )
+    drawn.text(
+        0.06 / width, 0.06 * inch, "\n".join(words), fontsize=7.5, color="0.25",
+        va="bottom", linespacing=1.25,
+    )  # fmt: skip
+    return drawn
+
+
+def _panel(axes: Axes, drawn: Drawn, styles: Mapping[str, int]) -> None:
+    rising = drawn.panel.quantity == "test_accuracy"
+    seen: set[tuple[bytes, bytes]] = set()
+    coincide = len({_bits(found) for _, found in drawn.curves}) < len(drawn.curves)
+    for place, (curve, found) in enumerate(drawn.curves):
+        colour, marker, dashes = STYLES[styles[curve.label]]
+        at, factor = found.rounds, drawn.factor
+        if _bits(found) not in seen:  # A band on top of itself would look narrower.
+            low, high = (factor * end for end in found.band())
+            axes.fill_between(at, low, high, color=colour, alpha=0.11, linewidth=0)
+            for end in (low, high):
+                axes.plot(at, end, color=colour, alpha=0.35, linewidth=0.6)
+        seen.add(_bits(found))
+        every, first = max(1, ceil(len(at) / MARKERS)), 0
+        if coincide:  # Their markers stand side by side.
+            every = max(every, min(len(drawn.curves), len(at)))
+            first = place * every // len(drawn.curves)
+        axes.plot(
+            at,
+            factor * found.mean(),
+            color=colour,
+            linestyle=dashes,
+            marker=marker,
+            markevery=(first, every),
+            markersize=4.5,
+            linewidth=1.6,
+        )
+    axes.set_title(drawn.panel.title, fontsize=9.5)
+    axes.set_xlabel("Training round", fontsize=9)
+    name = QUANTITIES[drawn.panel.quantity]
+    name = name[0].upper() + name[1:] + " in %" * rising
+    axes.set_ylabel(textwrap.fill(name, 26), fontsize=9)
+    axes.tick_params(labelsize=8)
+    axes.grid(color="0.9", linewidth=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    _limits(axes, drawn)
+    notes = _panel_notes(drawn)
+    if notes:
+        axes.text(
+            0.985, 0.03 if rising else 0.97, "\n".join(notes),
+            transform=axes.transAxes, fontsize=7.5, ha="right",
+            va="bottom" if rising else "top", color="0.15",
+            bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5},
+        )  # fmt: skip
+
+
+def _bits(found: Series) -> tuple[bytes, bytes]:
+    """Return what two series agree in exactly if they are one."""
+    key = f"{found.seeds} {found.rounds.tolist()}"
+    return key.encode(), found.values.tobytes()
+
+
+def _panel_notes(drawn: Drawn) -> list[str]:
+    """Return which curves lie on each other and which are not there."""
+    same: dict[tuple[bytes, bytes], list[str]] = {}
+    notes = []
+    for curve, found in drawn.curves:
+        if len(found.seeds):
+            same.setdefault(_bits(found), []).append(curve.label)
+        else:
+            notes.append(f"{curve.label}: no finished run")
+    if not same:
+        return ["no finished run"]
+    for labels in same.values():
+        if len(labels) == len(drawn.curves) > 1:
+            notes.append("all curves coincide exactly")
+        elif len(labels) > 1:
+            notes.append(f"{' and '.join(labels)} coincide exactly")
+    return notes
+
+
+def _limits(axes: Axes, drawn: Drawn) -> None:
+    """Give axes the papers' limits: accuracy 0 to 100 %, everything else from 0.
+
+    The curves decide, not the bands: one of few seeds may be wider than all curves.
+    """
+    if drawn.panel.quantity == "test_accuracy":
+        axes.set_ylim(0, 100)
+        return
+    means = [found.mean() for _, found in drawn.curves if len(found.seeds)]
+    highest = max((float(mean.max()) for mean in means), default=0.0)
+    if 0 < highest < float("inf"):
+        axes.set_ylim(0, 1.2 * highest)
+    if drawn.panel.quantity in MEASURED:
+        axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3))
+
+
+def _handle(label: str, place: int) -> Line2D:
+    colour, marker, dashes = STYLES[place]
+    return Line2D(
+        [], [], color=colour, marker=marker, linestyle=dashes, label=label,
+        markersize=4.5, linewidth=1.5,
+    )  # fmt: skip
+
+
+def _caption(
+    figure: Figure, preset: Preset, panels: Sequence[Drawn], columns: int
+) -> list[str]:
+    """Return the lines below a picture: what is drawn, what lacks, how it was read."""
+    counts = {len(found.seeds) for p in panels for _, found in p.curves}
+    seeds = str(max(counts))
+    if len(counts) > 1:
+        seeds = f"{min(counts)} to {seeds}"
+    words = [f"Lines: mean over {seeds} seeds; bands: 95 % t intervals over seeds."]
+    lacking = Counter(
+        state for p in panels for _, found in p.curves for _, state in found.lacking
+    )
+    if lacking:
+        parts = ", ".join(f"{count} {state}" for state, count in lacking.items())
+        words.append(f"NOT DRAWN: {parts} of the curves' runs.")
+    stand_ins = _stand_ins(figure, preset)
+    if stand_ins:
+        words.append(f"Data: {'; '.join(stand_ins)}.")
+    if figure.departures:
+        words.append(f"In the paper's size: {'; '.join(figure.departures)}.")
+    return textwrap.wrap(" ".join(words), columns)
+
+
+def _stand_ins(figure: Figure, preset: Preset) -> list[str]:
+    """Return which data of the paper were replaced by which."""
+    pairs = (
+        (figure.config(p, c, PAPER, 0).dataset, figure.config(p, c, preset, 0).dataset)
+        for p in figure.panels
+        for c in p.curves
+    )
+    return [
+        f"{used} in place of {printed}"
+        for printed, used in dict.fromkeys(pairs)
+        if printed != used
+    ]

@@ -1,0 +1,1 @@
+"""Who makes the runs: this machine's processes, or a Ray cluster."""

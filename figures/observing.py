@@ -1,0 +1,78 @@
+"""Reads the curves that claims are about from run folders, each of them once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from figures.claims import Claim
+from figures.effects import PERCENT, Observed, Place
+from figures.scale import Preset
+from figures.series import Series, series
+from sfl_train.deep.config import Config
+
+
+class Observer:
+    """Reads curves and says what lacks."""
+
+    def __init__(self, preset: Preset, root: Path) -> None:
+        """Set up; nothing is read yet.
+
+        Args:
+            preset: the sizes.
+            root: folder of all runs.
+        """
+        self.preset, self.root = preset, root
+        self._read: dict[Place, Series] = {}
+
+    def series(self, place: Place) -> Series:
+        """Return a curve as its run folders hold it.
+
+        Args:
+            place: of the curve.
+
+        Returns:
+            The seeds that are there.
+        """
+        if place not in self._read:
+            self._read[place] = series(*place.declared, self.preset, self.root)
+        return self._read[place]
+
+    def curve(self, place: Place) -> Observed:
+        """Return a curve from the first round on.
+
+        Args:
+            place: of the curve, whose runs are all there.
+
+        Returns:
+            Its values, accuracies in percent.
+        """
+        found = self.series(place)
+        trained = found.rounds > 0
+        accuracy = place.declared[1].quantity == "test_accuracy"
+        values = found.values[:, trained] * (PERCENT if accuracy else 1.0)
+        return Observed(found.rounds[trained].astype(float), values)
+
+    def lacking(self, claim: Claim) -> tuple[list[Config], int]:
+        """Return what keeps a claim from being tested.
+
+        Args:
+            claim: which.
+
+        Returns:
+            Runs that are missing or unfinished, each once, and how many diverged.
+        """
+        missing: dict[str, Config] = {}
+        diverged = set()
+        for place in claim.places:
+            for seed, standing in self.series(place).lacking:
+                config = self.config(place, seed)
+                if standing == "diverged":
+                    diverged.add(config.hash)
+                else:
+                    missing[config.hash] = config
+        return list(missing.values()), len(diverged)
+
+    def config(self, place: Place, seed: int) -> Config:
+        """Return the run behind a curve."""
+        figure, panel, curve = place.declared
+        return figure.config(panel, curve, self.preset, seed)

@@ -1,0 +1,86 @@
+"""Which figures a command is about, and the options that all commands share."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+from figures.figure import Figure
+from figures.papers import BY_KEY, FIGURES
+from figures.scale import PRESETS, Preset
+from sfl_theory.command import CommandError, Parser
+
+
+def add_preset(parser: Parser) -> None:
+    """Add ``--preset`` and ``--runs``.
+
+    Args:
+        parser: of a sub-command.
+    """
+    parser.add_argument(
+        "--preset",
+        choices=tuple(PRESETS),
+        default="cpu",
+        help="the papers' sizes, or one for two cores (default: cpu)",
+    )
+    parser.add_argument(
+        "--runs",
+        type=Path,
+        default=Path("runs"),
+        metavar="DIR",
+        help="folder of all run folders (default: runs)",
+    )
+
+
+def add_keys(parser: Parser) -> None:
+    """Add ``KEY...`` and ``--all``.
+
+    Args:
+        parser: of a sub-command.
+    """
+    parser.add_argument(
+        "keys", nargs="*", metavar="KEY", help="figure or table, see list"
+    )
+    parser.add_argument("--all", action="store_true", help="every figure and table")
+
+
+def chosen(options: argparse.Namespace) -> tuple[Figure, ...]:
+    """Return the figures that ``KEY...`` or ``--all`` name.
+
+    Args:
+        options: parsed.
+
+    Returns:
+        Figures in the order given, each once.
+
+    Raises:
+        CommandError: if none or both are given, or a key is unknown.
+    """
+    if options.all:
+        if options.keys:
+            raise CommandError("--all: leave out the keys, or --all")
+        return FIGURES
+    if not options.keys:
+        raise CommandError("expected a KEY as 'list' shows them, or --all")
+    return tuple(BY_KEY[_known(key)] for key in dict.fromkeys(options.keys))
+
+
+def _known(key: str) -> str:
+    if key in BY_KEY:
+        return key
+    raise CommandError(f"unknown figure {key!r}; {_hint(key, tuple(BY_KEY))}")
+
+
+def _hint(key: str, keys: Sequence[str]) -> str:
+    of_number = [one for one in keys if one.rpartition("/")[2] == key]
+    near = of_number or difflib.get_close_matches(key, keys, 4, 0.6)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return "'python -m figures list' shows all"
+
+
+def preset(options: argparse.Namespace) -> Preset:
+    """Return the preset asked for."""
+    return PRESETS[options.preset]
