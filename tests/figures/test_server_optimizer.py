@@ -11,11 +11,12 @@ import csv
 import numpy as np
 import pytest
 
-from figures import grid, server_optimizer
-from figures import server_optimizer_report as report
+from figures import grid
 from figures.paired import interval, slopes
+from figures.server_optimizer import design, report
+from figures.server_optimizer.__main__ import main
 
-CUTS, SEEDS = server_optimizer.CUTS, len(server_optimizer.SEEDS)
+CUTS, SEEDS = design.CUTS, len(design.SEEDS)
 LEVELS = {"step": 0.6, "step-scaled": 0.8, "round": 0.85, "run": 0.85}
 
 
@@ -142,15 +143,15 @@ def test_copies_of_one_run_are_no_seeds() -> None:
 
 @pytest.fixture
 def tiny(monkeypatch):
-    setting = server_optimizer.SETTING | {
+    setting = design.SETTING | {
         "width": 1 / 32,
         "dataset": "synthetic:2x1x16:40",
         "partition": "iid",
         "clients": 2,
         "rounds": 3,
     }
-    monkeypatch.setattr(server_optimizer, "SETTING", setting)
-    monkeypatch.setattr(server_optimizer, "SEEDS", (0, 1))
+    monkeypatch.setattr(design, "SETTING", setting)
+    monkeypatch.setattr(design, "SEEDS", (0, 1))
 
 
 def test_runs_are_made_once_and_the_report_replaces_itself(tiny, tmp_path) -> None:
@@ -158,12 +159,12 @@ def test_runs_are_made_once_and_the_report_replaces_itself(tiny, tmp_path) -> No
     out.mkdir()
     (out / "README.md").write_text("# Figures\n\nKept above.\n\n")
     arguments = ["--runs", str(runs), "--out", str(out), "--quiet"]
-    assert server_optimizer.main(arguments) == 0
+    assert main(arguments) == 0
     made = {path: path.stat().st_mtime_ns for path in runs.rglob("metrics.jsonl")}
-    assert len(made) == len(server_optimizer.cells()) == 3 + 2 * 13
+    assert len(made) == len(design.cells()) == 3 + 2 * 13
     first = (out / "README.md").read_text()
     (out / "README.md").write_text(first + "Kept below.\n")
-    assert server_optimizer.main(arguments) == 0
+    assert main(arguments) == 0
     assert made == {p: p.stat().st_mtime_ns for p in runs.rglob("metrics.jsonl")}
     text = (out / "README.md").read_text()
     assert text == first + "Kept below.\n"
@@ -171,7 +172,7 @@ def test_runs_are_made_once_and_the_report_replaces_itself(tiny, tmp_path) -> No
     assert text.count("<!-- server_optimizer -->") == 1
     rows = list(csv.DictReader((out / "server_optimizer.csv").open()))
     assert len(rows) == len(made)
-    accuracies = server_optimizer.accuracies(runs)
+    accuracies = design.accuracies(runs)
     for row in rows:
         cell = accuracies[row["arm"]][int(row["seed"]), int(row["cut"]) - 1]
         assert float(row["accuracy"]) == pytest.approx(cell, abs=1e-6)
@@ -179,26 +180,26 @@ def test_runs_are_made_once_and_the_report_replaces_itself(tiny, tmp_path) -> No
     for kind in ("png", "pdf"):
         assert (out / f"server_optimizer.{kind}").stat().st_size > 5000
 
-    at_last_cut = server_optimizer.config("round", 4, 0)
+    at_last_cut = design.config("round", 4, 0)
     model = grid.folder(at_last_cut, runs) / "model.safetensors"
     model.write_bytes(model.read_bytes()[:-1] + b"\0")
     with pytest.raises(SystemExit):
-        server_optimizer.main(arguments)
+        main(arguments)
 
 
 def test_arms_differ_in_the_servers_optimizer_alone() -> None:
-    base = server_optimizer.config("round", 1, 0).identity()
+    base = design.config("round", 1, 0).identity()
     assert base["lifetime"] == "round"
-    for arm in server_optimizer.ARMS:
-        other = server_optimizer.config(arm, 1, 0).identity()
+    for arm in design.ARMS:
+        other = design.config(arm, 1, 0).identity()
         changed = {name for name, value in other.items() if base[name] != value}
         assert changed <= {"server_lifetime", "lr_server"}
-    scaled = server_optimizer.config("step-scaled", 1, 0)
+    scaled = design.config("step-scaled", 1, 0)
     assert scaled.lr_server == pytest.approx(scaled.lr / (1 - scaled.momentum))
 
 
 def test_an_unfinished_run_is_not_averaged(tiny, tmp_path) -> None:
-    chosen = server_optimizer.config("step", 1, 0)
+    chosen = design.config("step", 1, 0)
     grid.make([chosen], tmp_path, quiet=True)
     metrics = grid.folder(chosen, tmp_path) / "metrics.jsonl"
     value = grid.final(chosen, tmp_path, "test_accuracy", 3)

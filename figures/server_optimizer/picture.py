@@ -10,8 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from figures import server_optimizer as design
 from figures.paired import interval, slopes
+from figures.server_optimizer import design
 
 Accuracies = Mapping[str, NDArray[np.float64]]
 

@@ -14,23 +14,16 @@ only the server's optimizer changes:
 With ``round`` the cut changes no bit of SFL-V1, so its slope is zero in every seed:
 that is verified on the models of one seed at every cut, and the other seeds are
 trained at one cut only.
-
-``python -m figures.server_optimizer`` makes the missing runs and writes picture, table
-and report.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from figures import grid
-from sfl_theory.command import CommandError, Parser, run
 from sfl_train.deep.config import Config, resolve
 
 CUTS = (1, 2, 3, 4)
@@ -143,44 +136,3 @@ def accuracies(root: Path) -> dict[str, NDArray[np.float64]]:
         ])
         for arm in ARMS
     }
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Args:
-        arguments: command line without the program's name; None: the real one.
-
-    Returns:
-        The exit status.
-    """
-    parser = Parser(
-        prog="python -m figures.server_optimizer",
-        description="Train SFL-V1 at every cut with the server's optimizer rebuilt or "
-        "kept, and report the slope of the accuracy in the cut.",
-    )
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="run folders")
-    parser.add_argument(
-        "--out", type=Path, default=Path(__file__).parent, help="of picture and report"
-    )
-    parser.add_argument("--quiet", action="store_true", help="no live progress")
-    return run(parser, _work, arguments)
-
-
-def _work(options: argparse.Namespace) -> int:
-    from figures import server_optimizer_report as report
-
-    chosen = [config(*cell) for cell in cells()]
-    try:
-        grid.make(chosen, options.runs, options.quiet)
-        check_invariance(options.runs)
-        found = accuracies(options.runs)
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-    spent = [grid.seconds(one, options.runs) for one in chosen]
-    print(report.write(found, spent, options.out))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from figures import server_optimizer as design
 from figures.paired import Interval, interval, slopes
-from figures.server_optimizer_picture import picture
+from figures.server_optimizer import design
+from figures.server_optimizer.picture import picture
 from sfl_train.deep.flat import FlatModel
 from sfl_train.deep.models.named import build
 from sfl_train.files import replace_file
