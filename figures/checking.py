@@ -199,13 +199,13 @@ def _print_table(found: Sequence[Result], preset: Preset) -> None:
     judged = [one for one in found if isinstance(one, Judgement)]
     if judged:
         table = Table(title=f"Claims, {preset.caption}", title_justify="left")
-        table.add_column("claim", min_width=max(len(j.claim.id) for j in judged))
+        table.add_column("verdict", min_width=len("not reproduced"))
+        table.add_column("claim", overflow="fold")
         table.add_column("effect that decides")
         table.add_column("interval")
-        table.add_column("verdict", min_width=len("not reproduced"))
         for one in judged:
             table.add_row(
-                one.claim.id, words(one.part), span(one.shown), in_words(one.verdict)
+                in_words(one.verdict), one.claim.id, words(one.part), span(one.shown)
             )
         console.print(table)
     for one in found:
