@@ -312,6 +312,9 @@ def _caption(
     stand_ins = _stand_ins(figure, preset)
     if stand_ins:
         words.append(f"Data: {'; '.join(stand_ins)}.")
+    sizes = _sizes(figure, preset)
+    if sizes:
+        words.append(f"In place of the printed sizes: {'; '.join(sizes)}.")
     if figure.departures:
         words.append(f"In the paper's size: {'; '.join(figure.departures)}.")
     return textwrap.wrap(" ".join(words), columns)
@@ -329,3 +332,21 @@ def _stand_ins(figure: Figure, preset: Preset) -> list[str]:
         for printed, used in dict.fromkeys(pairs)
         if printed != used
     ]
+
+
+def _sizes(figure: Figure, preset: Preset) -> list[str]:
+    """Return which numbers of the paper were replaced by which, option by option."""
+    found = []
+    for name in ("clients", "rounds", "epochs"):
+        pairs = {
+            (
+                getattr(figure.config(p, c, PAPER, 0), name),
+                getattr(figure.config(p, c, preset, 0), name),
+            )
+            for p in figure.panels
+            for c in p.curves
+        }
+        changed = sorted((a, b) for a, b in pairs if a and b and a != b)
+        if changed:
+            found.append(f"{name} " + ", ".join(f"{b} for {a}" for a, b in changed))
+    return found
