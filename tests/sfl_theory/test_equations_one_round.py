@@ -188,7 +188,7 @@ def test_dependent_noise_as_simulated() -> None:
 
 @pytest.mark.parametrize(("N", "tau"), [(7, 1), (10, 10)])
 def test_shared_server_drift_as_simulated(N: int, tau: int) -> None:
-    eta, start = 1 / (2 * tau), np.array([0.0, N * tau + 1.0])
+    eta, start = 1 / (3 * tau), np.array([0.0, N * tau + 1.0])
     client = lambda x: np.array([0.0, huber(x[1])])  # noqa: E731
     signs = [(1,) * tau] * N
     one = play(

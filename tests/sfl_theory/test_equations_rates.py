@@ -25,7 +25,7 @@ from sfl_theory.evidence.claim import decide
 from sfl_theory.evidence.instance import replay
 
 PROVED = "63 64 65 66 68 73 102 103 105 136 138 141"
-OPEN = "168 171"
+OPEN = "168 171 73/middle 136/middle"
 REFUTED = (
     "62 69 72 74 75 76 77 99 100 101 104 106 109 110 111 112 113 114 130 135 137 139 "
     "140 142 143 144 160 165 166 167 169 170 172 173 174"

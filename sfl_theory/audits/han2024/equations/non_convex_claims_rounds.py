@@ -24,7 +24,10 @@ from sfl_theory.audits.han2024.equations.non_convex_claims_blocks import (
     repair,
     weights,
 )
-from sfl_theory.audits.han2024.equations.non_convex_refuted_rounds import server_climbs
+from sfl_theory.audits.han2024.equations.non_convex_refuted_rounds import (
+    lines_of_87,
+    server_climbs,
+)
 from sfl_theory.audits.han2024.equations.non_convex_sections import SECTIONS, Section
 from sfl_theory.audits.han2024.lazy_proofs import proof
 from sfl_theory.audits.han2024.readings import PAPER
@@ -48,7 +51,8 @@ def _rounds_of_v1(section: Section) -> tuple[Claim, ...]:
     if full:
         own = Proof(
             non_convex_merge.certificates_87(name),
-            "From (86) as the paper does it, on four pieces of the domain.",
+            "From (86), with tau^2 and tau_max where the lines between print "
+            "tau_server^2 and tau (eq-87/lines), on four pieces of the domain.",
         )
         once = Proof(
             non_convex_merge.certificates_88(target),
@@ -77,7 +81,7 @@ def _rounds_of_v1(section: Section) -> tuple[Claim, ...]:
             f"{where}, ({section.number('descent')})",
             "equation",
             "E f(x^t+1) - f(x^t) <= -eta tau_min/4 ||grad f||^2 + 2 N S eta^2 (tau^2 + "
-            f"tau_server^2) {noise}",
+            f"tau_server^2) {noise} (end to end)",
             own,
             f"{'eq-86' if full else blocks} cond-{section.letter}.3",
         ),
@@ -179,7 +183,9 @@ def _rounds_of_v2(section: Section) -> tuple[Claim, ...]:
             f"{where}, ({rearranged})",
             "equation",
             "eta ||grad f||^2 <= 4/tau (f(x^t) - E f(x^t+1)) + 8 N S eta^2 tau "
-            f"{noise} (f(x_s^t+1) is printed for f(x^t+1))",
+            f"{noise} (f(x_s^t+1) is printed for f(x^t+1)"
+            + ("" if section.partial else ", and (a_n^2+1)/tau for a_n^2+1")
+            + ")",
             climbs("rearranged"),
             own,
         ),
@@ -227,8 +233,28 @@ def _condition(section: Section) -> Claim:
     )
 
 
+def _lines_87() -> Claim:
+    return paper_of(SECTIONS["D"]).claim(
+        "eq-87/lines",
+        "App. D.3.3, second and third line of (87)",
+        "equation",
+        "The noise of line two, 1/2 S N eta^2 [tau (tau + 8 tau^3 eta^2 S^2) + "
+        "tau_server (tau_server + 8 tau_server^3 eta^2 S^2)] sum_n a_n^2 sigma_n^2 + "
+        "8 N eta^3 S^2 (tau^3 + tau_server^3) sum_n a_n^2 sigma_n^2, is at most that "
+        "of line three, which has 1/2 S N eta^2 tau_server^2 sum_n a_n^2 sigma_n^2 in "
+        "both groups.",
+        Refutation(
+            lines_of_87,
+            "tau_server^2 is printed for tau^2 in the first group; the next lines have "
+            "tau^2 again.",
+        ),
+        "eq-86",
+    )
+
+
 CLAIMS: tuple[Claim, ...] = (
     _merge_86(),
+    _lines_87(),
     *_rounds_of_v1(SECTIONS["D"]),
     *_rounds_of_v2(SECTIONS["E"]),
     *_rounds_of_v1(SECTIONS["F"]),

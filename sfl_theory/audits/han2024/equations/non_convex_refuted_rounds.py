@@ -102,3 +102,30 @@ def _outcomes(
                     x -= eta / q * (x - CENTRES[n])
             found.append((chance / len(orders), x))
     return tuple(found)
+
+
+def lines_of_87() -> Finding:
+    r"""Break the step from line two to line three of (87): $\tilde\tau^2$ for $\tau^2$.
+
+    $N=S=a_1=\sigma_1=1$, $\epsilon=0$, $\tau=2$, $\tilde\tau=1$, $\eta=\frac1{64}$ at a
+    point where the gradient vanishes: the lines differ by
+    $\frac12\eta^2(\tau^2-\tilde\tau^2)$.
+
+    Returns:
+        The noise terms of both lines.
+    """
+    eta, periods = Fraction(1, 64), (2, 1)
+    common = sum(8 * eta**3 * p**3 + 4 * eta**4 * p**4 for p in periods)
+    two = common + sum(eta**2 * p**2 / 2 for p in periods)
+    three = common + 2 * eta**2 * periods[1] ** 2 / 2
+    return Finding(
+        "N = S = a_1 = sigma_1 = 1, eps = 0, grad f(x^t) = 0, tau = 2, tau_server = 1, "
+        "eta = 1/64",
+        (
+            at_most("eta <= 1/(16 S tau_max)", eta, Fraction(1, 32)),
+            at_most("eta <= tau_min/(8 S N tau_max^2 sum a_n^2)", eta, Fraction(1, 32)),
+        ),
+        Interval.of(two),
+        Interval.of(three),
+        "one round",
+    )

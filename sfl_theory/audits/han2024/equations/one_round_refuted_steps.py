@@ -116,9 +116,9 @@ def shared_server_drift(N: int = 7, tau: int = 1, mu: Fraction = FLAT) -> Findin
             the unit ball.
 
     Returns:
-        Both sides at eta = 1/(2 tau), or 1/(1000 N tau).
+        Both sides at eta = 1/(3 tau), or 1/(1000 N tau).
     """
-    eta, start = Fraction(1, 2 * tau), Fraction(N * tau + 1)
+    eta, start = Fraction(1, 3 * tau), Fraction(N * tau + 1)
     gradient: Callable[[Fraction], Fraction] = lambda _: ONE  # noqa: E731
     words = f"F_n = h(x_s), h Huber, mu = 0, x_s^t = {start}"
     if mu:
@@ -142,7 +142,8 @@ def shared_server_drift(N: int = 7, tau: int = 1, mu: Fraction = FLAT) -> Findin
             at_most("3.2: noise 0", 0, setting.sigma),
             within,
             at_most("3.3: |gradient|^2 <= G^2", gradient(start) ** 2, setting.G2),
-            at_most("eta <= 1/(sqrt(6) S tau) or 1/(2 S tau)", eta, HALF / tau),
+            at_most("6 (eta S tau)^2 <= 1 (Lemma C.5)", 6 * (eta * tau) ** 2, 1),
+            at_most("eta <= 1/(2 S tau)", eta, HALF / tau),
         ),
         Interval.of(drift),
         Interval.of(12 * N * tau**3 * eta**2 * setting.G2),

@@ -197,7 +197,8 @@ def _last(number: str, letter: str, theorem: str, uses: str) -> Claim:
         f"eq-{number}",
         f"App. {letter}.2.3, ({number})",
         "equation",
-        f"E f(x^T) - f* <= the right side of Theorem {theorem}, general convex.",
+        f"E f(x^T) - f* <= the right side of Theorem {theorem}, general convex"
+        + (" (G_n is printed for G)." if letter in {"F", "G"} else "."),
         Refutation(
             first,
             "The bound contains no learning rate and speaks of the last iterate; at "

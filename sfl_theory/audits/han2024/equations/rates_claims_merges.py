@@ -16,7 +16,7 @@ from sfl_theory.audits.han2024.equations.rates_claims_inductions import (
     line,
 )
 from sfl_theory.audits.han2024.readings import BALL, PAPER, UPDATES
-from sfl_theory.evidence.claim import Claim, Paper, Proof, Refutation
+from sfl_theory.evidence.claim import Claim, Open, Paper, Proof, Refutation
 
 HALF = Fraction(1, 2)
 participating = Paper(PAPER, f"{BALL}; {RATES}; {UPDATES}")
@@ -98,7 +98,8 @@ def _merged_rate(letter: str, server: str, client: str) -> Claim:
         f"App. {letter}.1.3",
         "condition",
         f"The rates chosen for ({server}) and ({client}) meet eta^t <= "
-        "1/(2 S max{tau, tau_server}).",
+        "1/(2 S max{tau, tau_server}), as 'by setting', 'for' is read here; read as a "
+        "further hypothesis, the merge speaks of no rate at early t.",
         Refutation(
             partial(rates_refuted_merges.merged_rate, letter),
             "The side with fewer steps has the larger rate, chosen for its own period.",
@@ -115,7 +116,8 @@ def _merged(letter: str, number: str, theorem: str, bound: str, uses: str) -> Cl
         f"App. {letter}.1.3, ({number})",
         "equation",
         f"SFL-V1, client rate 4/(mu tau (gamma+t)), server rate 4/(mu tau_server "
-        f"(gamma+t)), any tau and tau_server: E f(x^T) - f* <= {bound}",
+        f"(gamma+t)), any tau and tau_server: E f(x^T) - f* <= {bound} (the outer "
+        f"inequality; the term between: eq-{number}/middle)",
         Proof(
             rates_descent.certificates(f"{PAPER}/eq-{number}", theorem),
             "A proof of its own: the function value contracts by 1 - 4/(gamma+t) "
@@ -124,6 +126,29 @@ def _merged(letter: str, number: str, theorem: str, bound: str, uses: str) -> Cl
             "which is false.",
         ),
         uses,
+    )
+
+
+def _middle(letter: str, number: str, bound: str) -> Claim:
+    """Return what stands between the two sides of (73), (136)."""
+    paper = full if letter == "D" else participating
+    return paper.claim(
+        f"eq-{number}/middle",
+        f"App. {letter}.1.3, ({number})",
+        "equation",
+        "S/2 (E||x_s^T - x_s*||^2 + E||x_c^T - x_c*||^2) <= "
+        f"{bound}, each side's rate over its own number of steps",
+        Open(
+            "For tau_server = tau it follows from the joint recursion of "
+            "thm-3.6/strongly_convex (repair, sharper). For unequal periods the two "
+            "blocks' directions are not one gradient, and floating-point runs go "
+            "against it: N = 2, a_n = 1/2, mu = 1, tau = 4, tau_server = 1, F_n = "
+            "phi((3 x_c + 4 x_s)/5) + ||x||^2/2 +- x_s with phi' = (S-1) u above 0 and "
+            "(S-1) u/5 below, x^0 = x* = 0, no noise: at S = 40000, T = 294000 the "
+            "left side is 9.83, the right side of (73) 7.09, that of (136) 7.63; at S "
+            "= 100000, T = 735000 24.56 against 7.09 and 7.63. No rigorous enclosure "
+            "was made, so this is a lead and no refutation."
+        ),
     )
 
 
@@ -163,6 +188,8 @@ WHOLE = "E||x^0 - x*||^2"
 CLAIMS: tuple[Claim, ...] = (
     *(_distance(*row) for row in DISTANCES),
     *(_merge(*row) for row in MERGES),
+    _middle("D", "73", _bound("a_n^2", "a_n", PLAIN, WHOLE)),
+    _middle("F", "136", _bound("a_n^2", "a_n", PARTIAL, WHOLE)),
     _merged_rate("D", "69", "72"),
     _merged_rate("F", "130", "135"),
     _merged(
