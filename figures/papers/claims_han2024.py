@@ -54,7 +54,7 @@ DIVERGENCE = (
     "We see for SFL-V1 and SFL-V2, the gradient divergence decreases as we choose a "
     "latter cut layer (a larger Lc)."
 )
-V1_CUT = ("han2024/text/sec-4.2/cut-layer", "han2024/text/sec-2.2/fl")
+V1_CUT = ("han2024/text/sec-2.2/fl",)
 
 CLAIMS = (
     Claim(
