@@ -6,7 +6,7 @@ together: $F_n(x)=\\sqrt{1+\\|x\\|^2}+\\langle b_n,x\\rangle$, $\\sum_na_nb_n=0$
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import sympy as sp
@@ -223,6 +223,17 @@ def unbiased_models(r: Random) -> Pair:
     return [sides for one, two in pairs for sides in identity(one, two)]
 
 
+def unbiased_weights(r: Random) -> Pair:
+    """(3): E sum of a_n I_n/q_n over all participations against sum a_n."""
+    N = r.of(1, 2, 3)
+    a, q = weights(r, N), np.broadcast_to(participation(r, N, True), N)
+    mean = sum(
+        np.prod(np.where(taken, q, 1 - q)) * (a / q) @ taken
+        for taken in map(np.array, product((0, 1), repeat=N))
+    )
+    return list(identity(mean, a.sum()))
+
+
 def order_of_rates(r: Random) -> Pair:
     """Rows of Table 2 times T settle: the ratio between large T is 1."""
     found = []
@@ -267,6 +278,7 @@ FOUNDATIONS = {
     "han2024/text/sec-2.2/fl": Search(federated, 1.001),
     "han2024/text/app-H.2/order": Search(order_of_rates, 1.02, examples=10),
     "han2024/eq-3/unbiased": Search(unbiased_models, 1.001),
+    "han2024/eq-3/unbiased/weights": Search(unbiased_weights, 1.001),
     "han2024/alg-1#repair": Search(aggregated, 1.001),
     "han2024/alg-2#repair": Search(visits, 1.001),
 }

@@ -38,6 +38,8 @@ OPEN = {
     "table-2/fl-10",
     "table-2/sl",
     "table-3/sgd/strongly_convex",
+    "table-4/aggregation",
+    "text/sec-4.1/tau",
 }
 PROVED = {
     "app-C.4/smooth-mean", "eq-2", "eq-33", "eq-34", "eq-38", "eq-39", "eq-41",
@@ -46,7 +48,10 @@ PROVED = {
     "assumption-C.1", "assumption-C.2", "assumption-C.2/strongly_convex",
     "assumption-3.3/ball", "assumption-3.2/variance", "assumption-3.4/divergence",
     *(f"cond-{number}/non_convex" for number in ("3.6", "3.7", "3.8", "3.9")),
-    "table-1/3.7/strongly_convex",
+    *(f"table-1/{number}/strongly_convex" for number in ("3.6", "3.7", "3.8", "3.9")),
+    "eq-3/unbiased/weights", "text/rate/non_convex", "text/heterogeneity/convex",
+    "text/v1-v2/non_convex", "text/learning-rate/tau", "text/learning-rate/constant",
+    "table-4/communication",
     *(f"table-{t}/{n}/strongly_convex" for t in (2, 3) for n in ("3.6", "3.7")),
     "table-4/total", "table-4/time", "table-4/order", "text/rate/strongly_convex",
     "text/rate/general_convex", "text/heterogeneity/non_convex",
@@ -97,6 +102,7 @@ ONE_SIDED: list[Callable[[], Certificate]] = [
     lambda: tables.totals("c")[0],
     lambda: text_bounds.replaced_weights("c")[0],
     lambda: algorithm_boxes.offsets_bias("c")[0],
+    lambda: algorithm_boxes.offsets_weights("c")[0],
 ]
 
 
@@ -121,6 +127,26 @@ def test_the_factor_n_of_the_row_is_not_proved_away() -> None:
         check(tables.row_is_lower_bound("c", "3.6"), "c")
 
 
+@pytest.mark.parametrize("number", ["3.6", "3.8", "3.9"])
+def test_a_row_for_all_weights_needs_a_constant_and_the_weights(number: str) -> None:
+    whole = tables.row_for_all_weights("c", number)
+    check(whole, "c")
+    with pytest.raises(Rejected):
+        check(worse(whole, Fraction(1, 100)), "c")
+    total = tables.WEIGHTS if number == "3.6" else tables.WEIGHTED
+    values = {k: v for k, v in whole.domain.values.items() if k != total}
+    free = (*whole.domain.free, total)
+    domain = replace(whole.domain, values=values, free=free)
+    with pytest.raises(Rejected):
+        check(replace(whole, domain=domain), "c")
+
+
+def test_order_one_over_t_needs_variance() -> None:
+    lower = text_bounds.strongly_convex_rate("c")[1]
+    with pytest.raises((Rejected, ValueError)):
+        check(replace(lower, domain=text_bounds.constants(zero=True)), "c")
+
+
 @pytest.mark.parametrize(
     ("build", "constant_parts"),
     [
@@ -128,6 +154,9 @@ def test_the_factor_n_of_the_row_is_not_proved_away() -> None:
         (text_bounds.decreases_in_participation, 10),
         (text_bounds.participation_worsens, 10),
         (text_bounds.increases_in_divergence, 4),
+        (text_bounds.increases_in_gradients, 8),
+        # the first term, and (13)' <= 2 (16) for the second, are equalities
+        (text_bounds.replaced_weights_non_convex, 2),
     ],
 )
 def test_a_certificate_of_change_is_no_identity(build, constant_parts: int) -> None:
@@ -145,6 +174,7 @@ def test_a_wrong_count_of_certificates_earns_nothing() -> None:
     [
         partial(refuted_boxes.clock_of_algorithm_1, 1),
         partial(refuted_boxes.visits_of_algorithm_2, 1),
+        partial(refuted_boxes.objective_of_algorithm_2, Fraction(1, 2)),
         partial(refuted_text.non_convex_rate, "3.6", 100),
         partial(first_rounds, "3.6", 3),
     ],

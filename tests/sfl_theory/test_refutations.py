@@ -26,7 +26,6 @@ from sfl_theory.audits.han2024.refuted_strongly_convex import (
     swapped_step_sizes,
     unweighted_server,
 )
-from sfl_theory.audits.han2024.refuted_tables import strongly_convex_row
 from sfl_theory.evidence.certificate import Fact, Rejected, check
 from sfl_theory.evidence.claim import Refutation, decide
 from sfl_theory.evidence.instance import replay
@@ -187,11 +186,6 @@ def test_lemma_c7_is_the_enumeration_of_its_samples():
 def test_sequential_rate_is_undefined_for_eight_clients():
     with pytest.raises(ZeroDivisionError):
         sequential_rate(8)
-
-
-def test_the_row_of_theorem_3_7_follows():
-    with pytest.raises(ValueError, match="follows"):
-        strongly_convex_row("3.7")
 
 
 def test_bounded_diameter_is_proved_and_its_mutants_are_not():

@@ -34,7 +34,6 @@ NO_RUN = {
         "han2024/table-3/sgd/general_convex",
         "han2024/table-3/sgd/non_convex",
     }),
-    "speaks of a local model before aggregation": frozenset({"han2024/alg-1/sampling"}),
     "needs q_n = 0, which the trainer refuses": frozenset({
         "han2024/eq-3/unbiased/q-zero"
     }),
@@ -56,7 +55,7 @@ NO_RUN = {
 
 ELSEWHERE = (
     # Tables 1-4 of han2024, its conditions, what its text reads off bounds: formulas
-    r"han2024/(table-\d+|cond-3\.\d|text/(?!learning-rate/constant|sec-4\.2)[^/]+)/.*",
+    r"han2024/(table-\d+|cond-3\.\d|cond/non_convex|text/[^/]+)/.*",
     # its learning rates and how it merges the bounds of two blocks: formulas
     r"han2024/app-[D-G]\.1(\.\d)?/(first-rate|merge|merged-rate)",
     # single equations inside the proofs of han2024: test_equations_*.py

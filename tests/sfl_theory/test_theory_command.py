@@ -76,7 +76,7 @@ def test_evaluate_table_shows_terms(
     [
         (["show", "9.9"], "valid are"),
         (["show", "3.7", "--case", "x"], "strongly_convex"),
-        (["show", "3.9", "--version", "repaired"], "no repaired bound"),
+        (["show", "3.6", "--version", "repaired"], "no repaired bound"),
         (["show", "table-9"], "table-9"),
         (["frobnicate"], "frobnicate"),
         ([], "VERB"),

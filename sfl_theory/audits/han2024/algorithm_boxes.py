@@ -26,6 +26,7 @@ from sfl_theory.evidence.kernel import KERNEL, Family, jensen
 
 WEIGHTS = "sum of a_n is 1"
 SAME = "the same samples, so equal gradients at equal points"
+TAKES_PART = "I_n ~ Bernoulli(q_n), independent of the samples"
 PARTICIPATION = "E I_n = q_n > 0, I_n independent of the local model (SFL-V1)"
 
 DOWNLOAD = "both start a round from the global model"
@@ -186,3 +187,28 @@ def offsets_bias(claim: str) -> tuple[Certificate, Certificate]:
         )  # fmt: skip
 
     return direction(taken / q, local, 1), direction(local, taken / q, -1)
+
+
+def offsets_weights(claim: str) -> tuple[Certificate, Certificate]:
+    r"""Return that $\mathbb Ea_n\frac{I_n}{q_n}=a_n$, so that the sums are equal.
+
+    Args:
+        claim: identifier of the claim.
+
+    Returns:
+        Both directions, for every client.
+    """
+    taken = atom("E I_n")
+    p, weight = positive("p a_n")
+    domain = Domain("q_n > 0", {q: p}, (p, weight))
+    mean = Fact("E I_n = q_n", q - taken, TAKES_PART, equality=True)
+
+    def direction(left: Any, right: Any, sign: int) -> Certificate:
+        return Certificate(
+            claim, left, right, (TAKES_PART,), domain, ((mean, sign * weight / q),),
+            statement="E a_n I_n/q_n = a_n",
+        )  # fmt: skip
+
+    return direction(weight * taken / q, weight, 1), direction(
+        weight, weight * taken / q, -1
+    )

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 
 from sfl_theory.audits.han2024 import algorithm_boxes as boxes
 from sfl_theory.audits.han2024 import refuted_boxes as broken
 from sfl_theory.audits.han2024.lazy_proofs import Several, proof
 from sfl_theory.audits.han2024.readings import PAPER
-from sfl_theory.evidence.claim import Paper, Refutation, Repair
+from sfl_theory.evidence.claim import Open, Paper, Refutation, Repair
 
 STEPS = Paper(PAPER, "tau local steps (App. C.2's client sums to tau - 1)")
+CLOCK = Paper(
+    PAPER,
+    f"{STEPS.reading}; one counter i for both sides, as the box has it. With a counter "
+    "of its own for each side the box makes App. C.2's update, and T means different "
+    "times on the two sides",
+)
+INDEXED = Paper(
+    PAPER,
+    f"{STEPS.reading}; the indices of line 12 as printed. Read as Sec. 2.2 says, one "
+    "client after the other, the line is the repair, which is proved",
+)
+DOMAIN = Paper(
+    PAPER, "a remark on the domain: Sec. 2.3 says q_n in [0, 1], (3) divides by q_n"
+)
+NEXT_MODEL = Paper(
+    PAPER,
+    "'offsets the bias' read as a statement on the next model's mean; as one on the "
+    "weights it is eq-3/unbiased/weights, proved",
+)
 PLAIN = Paper(PAPER, "")
 
 CLAIMS = (
@@ -59,7 +79,7 @@ CLAIMS = (
             "the range of the loop",
         ),
     ),
-    STEPS.claim(
+    CLOCK.claim(
         "alg-1/clock",
         "App. B, Algorithm 1, against App. C.2",
         "algorithm",
@@ -71,19 +91,7 @@ CLAIMS = (
             (partial(broken.clock_of_algorithm_1, 5),),
         ),
     ),
-    STEPS.claim(
-        "alg-1/sampling",
-        "App. B, Algorithm 1, against App. C.2",
-        "algorithm",
-        "Algorithm 1 draws the participants of a round as App. C.2 does (I_n^t once "
-        "per round).",
-        Refutation(
-            broken.sampling_of_algorithm_1,
-            "Line 3 stands inside the loop over iterations: participants change "
-            "between local steps.",
-        ),
-    ),
-    STEPS.claim(
+    INDEXED.claim(
         "alg-2",
         "App. B, Algorithm 2, against App. C.2",
         "algorithm",
@@ -92,7 +100,6 @@ CLAIMS = (
         Refutation(
             broken.visits_of_algorithm_2,
             "All participants read x_s^t,i and write x_s^t,i+1: one update survives.",
-            (),
         ),
         "",
         Repair(
@@ -115,7 +122,9 @@ CLAIMS = (
         "gradient of (1).",
         Refutation(
             broken.objective_of_algorithm_2,
-            "It steps along -sum_n grad_s F_n: the weights a_n are missing.",
+            "It steps along -sum_n grad_s F_n: the weights a_n are missing. For "
+            "a_n = 1/N both are the same.",
+            (partial(broken.objective_of_algorithm_2, Fraction(1, 4)),),
         ),
     ),
     PLAIN.claim(
@@ -131,24 +140,36 @@ CLAIMS = (
         ),
     ),
     PLAIN.claim(
+        "eq-3/unbiased/weights",
+        "Sec. 2.3 (3)",
+        "equation",
+        "(3) offsets the bias of the weights, for both algorithms: "
+        "E sum_n a_n I_n/q_n = sum_n a_n.",
+        proof(
+            "eq-3/unbiased/weights",
+            "Client by client; q_n > 0.",
+            Several(boxes.offsets_weights, 2),
+        ),
+    ),
+    DOMAIN.claim(
         "eq-3/unbiased/q-zero",
         "Sec. 2.3 (3)",
         "equation",
         "(3) offsets the bias for every q_n in [0, 1], q_n = 0 included (SFL-V1).",
         Refutation(broken.client_left_out, "A client with q_n = 0 never counts."),
     ),
-    PLAIN.claim(
+    NEXT_MODEL.claim(
         "eq-3/unbiased/sfl-v2",
         "Sec. 2.3 (3) and Algorithm 2",
         "equation",
-        "(3) offsets the bias for SFL-V2: its mean is that of (2) under full "
+        "For SFL-V2 the mean of the next client model by (3) is that of (2) under full "
         "participation.",
         Refutation(
             broken.bias_of_models,
             "A client's gradients pass through the server's model, which moves by "
             "eta/q_n when the client takes part.",
         ),
-        "alg-2",
+        "alg-2 eq-3/unbiased/weights",
     ),
     PLAIN.claim(
         "text/sec-4.1/tau",
@@ -156,8 +177,9 @@ CLAIMS = (
         "text",
         "tau = ceil(D_n/b) E is one number of local steps for all clients, as the "
         "theorems take it.",
-        Refutation(
-            broken.local_steps_differ, "Under unequal data sizes tau depends on n."
+        Open(
+            "It is one number if the D_n are equal; for unequal D_n it depends on n, "
+            "which the theorems do not cover."
         ),
     ),
 )

@@ -43,7 +43,6 @@ from sfl_theory.audits.han2024.refuted_strongly_convex import (
 from sfl_theory.audits.han2024.refuted_tables import (
     general_convex_row,
     non_convex_row,
-    strongly_convex_row,
 )
 from sfl_theory.evidence.instance import Finding
 
@@ -133,12 +132,6 @@ _TABLES: dict[str, tuple[Instance, ...]] = {
             partial(general_convex_row, number),
         )
         for number in ("3.6", "3.7", "3.8", "3.9")
-    },
-    **{
-        f"han2024/table-1/{number}/strongly_convex": (
-            partial(strongly_convex_row, number),
-        )
-        for number in ("3.6", "3.8", "3.9")
     },
 }
 

@@ -91,32 +91,6 @@ def clock_of_algorithm_1(tau: int = 2) -> Finding:
     )
 
 
-def sampling_of_algorithm_1() -> Finding:
-    r"""Break "Algorithm 1 draws the participants once per round".
-
-    Line 3 stands inside the loop over iterations: each of the $\tau=2$ steps is made
-    with probability q; in App. C.2 both or none. $F=h(x_c)$, $q=\frac12$, $x_c=1$:
-    means of the local model $(1-q\eta)^2$ and $1-q+q(1-\eta)^2$.
-
-    Returns:
-        Both sides, before any aggregation.
-    """
-    q, tau = HALF, 2
-    chances = {0: (1 - q) ** 2, 1: 2 * q * (1 - q), 2: q**2}
-    box = sum((p * (1 - ETA) ** k for k, p in chances.items()), Fraction(0))
-    analysed = 1 - q + q * (1 - ETA) ** tau
-    return _differ(
-        f"N = 1, q = 1/2, F = h(x_c), x_c^0 = 1, tau = 2, eta = {ETA}",
-        (
-            *_smooth(1),
-            _admitted(tau),
-            equal("probabilities add up", sum(chances.values(), Fraction(0)), 1),
-        ),
-        box - analysed,
-        "local model after two iterations, |E x(Algorithm 1) - E x(C.2)|^2 <= 0",
-    )
-
-
 def visits_of_algorithm_2(clients: int = 2) -> Finding:
     r"""Break "line 12 of Algorithm 2, as indexed, is the server's update of App. C.2".
 
@@ -147,22 +121,27 @@ def visits_of_algorithm_2(clients: int = 2) -> Finding:
     )
 
 
-def objective_of_algorithm_2() -> Finding:
+def objective_of_algorithm_2(other: Fraction = Fraction(0)) -> Finding:
     r"""Break "to first order in eta the server of Algorithm 2 descends (1)".
 
     Its change is $-\eta\sum_n\nabla_sF_n+O(\eta^2)$, which does not vanish with
-    $\nabla_sf=\sum_na_n\nabla_sF_n$. $F_1=h(x_s)$, $F_2=h(x_s-\frac12)$, $a=(1,0)$,
-    $x_s=0$, where $\nabla_sf=0$.
+    $\nabla_sf=\sum_na_n\nabla_sF_n$. $F_1=h(x_s)$, $F_2=h(x_s-\frac12)$,
+    $x_s=\frac{a_2}2$, where $\nabla_sf=0$. At $a_2=\frac12$ both vanish.
+
+    Args:
+        other: $a_2$.
 
     Returns:
         Left the squared first-order coefficient, right that of (1), times N^2.
     """
-    weights, centres, x = (ONE, Fraction(0)), (Fraction(0), HALF), Fraction(0)
+    weights, centres = (1 - other, other), (Fraction(0), HALF)
+    x = other / 2
     gradients = [x - b for b in centres]
     followed = sum(gradients, Fraction(0))
     wanted = sum((a * g for a, g in zip(weights, gradients, strict=True)), Fraction(0))
     return Finding(
-        "N = 2, a = (1, 0), q = 1, F_1 = h(x_s), F_2 = h(x_s - 1/2), x_s = 0, tau = 1",
+        f"N = 2, a = ({1 - other}, {other}), q = 1, F_1 = h(x_s), F_2 = h(x_s - 1/2), "
+        f"x_s = {x}, tau = 1",
         (
             *_smooth(1),
             equal("weights: sum of a_n is 1", sum(weights, Fraction(0)), 1),
@@ -236,23 +215,3 @@ def _two_steps(x: Point, server: Fraction) -> Fraction:
     for _ in range(2):
         c, s = c - ETA * (2 * c + s) / 3, s - server * (c + 2 * s) / 3
     return c
-
-
-def local_steps_differ() -> Finding:
-    r"""Break "$\tau=\lceil D_n/b\rceil E$ (Sec. 4.1) is one $\tau$ for all clients".
-
-    Returns:
-        Left the larger, right the smaller of two clients' numbers of local steps.
-    """
-    batch, epochs, sizes = 128, 5, (128, 129)
-    steps = [-(-size // batch) * epochs for size in sizes]
-    return Finding(
-        "D_1 = 128, D_2 = 129 samples, batch 128, E = 5",
-        (
-            at_most("sizes differ, as under Dirichlet partitions", sizes[0] + 1,
-                    sizes[1]),
-        ),
-        Interval.of(steps[1]),
-        Interval.of(steps[0]),
-        "tau_2 <= tau_1",
-    )  # fmt: skip

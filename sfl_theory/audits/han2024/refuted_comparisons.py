@@ -1,4 +1,4 @@
-r"""Rows of Tables 2-4 and sentences of App. H that fail, and by how much.
+r"""Rows of Tables 2, 3 and a sentence of App. H that fail, and by how much.
 
 "Omitting absolute constants" is read as in ``refuted_tables``: up to K = 1000, the
 ratio growing without limit in the parameter named.
@@ -11,10 +11,9 @@ from typing import Any
 
 from sfl_theory import symbols
 from sfl_theory.audits.han2024.refuted_tables import K
-from sfl_theory.evidence.instance import Check, Finding, at_most, equal
+from sfl_theory.evidence.instance import Finding, at_most, equal
 from sfl_theory.evidence.interval import Interval, evaluate
-from sfl_theory.papers import baselines
-from sfl_theory.papers.baselines import TABLE_4, rate_table
+from sfl_theory.papers.baselines import rate_table
 
 ONE = Fraction(1)
 UNIT: dict[Any, Fraction | int | Interval] = {
@@ -128,91 +127,4 @@ def same_rate_as_sgd(method: str) -> Finding:
         _row(3, method, case, values, ONE),
         K * _row(3, "Distributed SGD [12]", case, values, ONE),
         "T = 10^6; the ratio grows like T^(2/3)",
-    )
-
-
-def _table_4(method: str, **values: int | Fraction) -> dict[str, Interval]:
-    """Return the entries of a row of Table 4 at rational values."""
-    names = {str(symbol): symbol for symbol in _SYMBOLS}
-    known = {names[name]: value for name, value in values.items()}
-    known[baselines.W] = Fraction(1)
-    (row,) = (found for found in TABLE_4 if found.method == method)
-    return {
-        "per_client": evaluate(row.per_client, known, {}),
-        "time": evaluate(row.time, known, {}),
-    }
-
-
-_SYMBOLS = (
-    baselines.K, baselines.D, baselines.v, baselines.r, baselines.rate,
-    baselines.T_fb, baselines.T_fedavg,
-)  # fmt: skip
-SIZES: dict[str, int | Fraction] = {
-    "D": 256, "v": 1, "r": Fraction(1, 2), "R": 1, "T_fb": 1, "T_fedavg": 1,
-}  # fmt: skip
-
-
-def _positive(setup: str) -> tuple[Check, ...]:
-    return (at_most("all quantities of Table 4 > 0: the least one", Fraction(1, 2),
-                    min(SIZES.values())),)  # fmt: skip
-
-
-def time_falls(method: str) -> Finding:
-    r"""Break "as K escalates, the cost of training time tends to rise" for SFL.
-
-    $T_{fb}+\frac{2Dv}{RK}+\dots$ falls with K.
-
-    Args:
-        method: "SFL-V1" or "SFL-V2".
-
-    Returns:
-        Left the time for K = 1, right for K = 100.
-    """
-    setup = f"{method}, D = 256, v = |W| = R = T_fb = T_fedavg = 1, r = 1/2"
-    few, many = (_table_4(method, K=count, **SIZES)["time"] for count in (1, 100))
-    return Finding(setup, _positive(setup), few, many, "time(K = 1) <= time(K = 100)")
-
-
-def epochs_not_counted() -> Finding:
-    r"""Break "Table 4's communication is that of a round of Algorithms 1 and 2".
-
-    They send activations and gradients at each of $\tau$ iterations: $2\tau bv+2r|W|$
-    with batch b; Sec. 4.1 has $\tau b=E\,D/K$, E = 5. The row counts E = 1.
-
-    Returns:
-        Left the client's exchange in a round, right the row, K = 2.
-    """
-    clients, batch, epochs = 2, 128, 5
-    samples = Fraction(SIZES["D"]) / clients
-    iterations = -(-samples // batch) * epochs
-    exchanged = 2 * iterations * batch * SIZES["v"] + 2 * SIZES["r"]
-    setup = "K = 2, D = 256, b = 128, E = 5, v = |W| = 1, r = 1/2"
-    return Finding(
-        setup,
-        (*_positive(setup), equal("tau = ceil(D_n/b) E", iterations, 5)),
-        Interval.of(exchanged),
-        _table_4("SFL-V1", K=clients, **SIZES)["per_client"],
-        "communication per client",
-    )
-
-
-def half_of_the_model() -> Finding:
-    r"""Break "SFL-V2's aggregation takes $T_{fedavg}/2$".
-
-    SFL-V2 aggregates the client's share $r|W|$ only; time proportional to the size
-    gives $rT_{fedavg}$.
-
-    Returns:
-        Left the time of SFL-V2 with $rT_{fedavg}$, right the row, r = 3/4.
-    """
-    share = Fraction(3, 4)
-    values = {**SIZES, "r": share}
-    printed = _table_4("SFL-V2", K=2, **values)["time"]
-    setup = "K = 2, D = 256, v = |W| = R = T_fb = T_fedavg = 1, r = 3/4"
-    return Finding(
-        setup,
-        (*_positive(setup), at_most("client's share below 1", share, 1)),
-        printed + (share - Fraction(1, 2)) * values["T_fedavg"],
-        printed,
-        "total training time",
     )

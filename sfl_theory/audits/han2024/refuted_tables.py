@@ -11,15 +11,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import sympy as sp
-
 from sfl_theory import symbols
 from sfl_theory.audits.han2024.both_sides import admitted, common_checks
 from sfl_theory.audits.han2024.printed import Setting, right_side
-from sfl_theory.evidence.instance import Finding, equal
+from sfl_theory.evidence.instance import Finding
 from sfl_theory.evidence.interval import Interval, evaluate
 from sfl_theory.papers.baselines import rate_table
-from sfl_theory.registry import theorem
 
 K = 1000
 
@@ -73,61 +70,6 @@ def general_convex_row(number: str) -> Finding:
         K * _row_value(number, "general_convex", setting, rounds),
         "T = 10^36; the ratio grows like I_err^(1/3)",
     )
-
-
-def strongly_convex_row(number: str) -> Finding:
-    r"""Break "the strongly convex rows are the theorems' rates": a factor N too many.
-
-    With $a_n=1/N$: $N\sum_na_n^2=1$ and $\sum_na_n=1$, so (11) has no factor N and (17)
-    has $Q/N$ where the row has $NQ$; (20) has $NQ$ where the row has $N^2Q$. The rows
-    are upper bounds of the theorems, not their rates. (The SFL-V2 row under full
-    participation does follow: $N\sum_n(a_n^2+1)=N^2+1$.)
-
-    Args:
-        number: "3.6", "3.8" or "3.9".
-
-    Returns:
-        Left the row, right K times the theorem's bound.
-
-    Raises:
-        ValueError: for Theorem 3.7, whose row follows.
-    """
-    if number not in {"3.6", "3.8", "3.9"}:
-        raise ValueError(f"the row of Theorem {number} follows from it")
-    count, rounds = 10**6, 1
-    one = Fraction(1)
-    weight = Fraction(1, count)
-    scalars: dict[Any, int | Fraction | Interval] = {
-        symbols.S: one,
-        symbols.mu: one,
-        symbols.G: one,
-        symbols.I_err: Fraction(0),
-        symbols.N: count,
-        symbols.T: rounds,
-        symbols.a[symbols.n]: weight,
-        symbols.sigma[symbols.n]: one,
-        symbols.q[symbols.n]: one,
-    }
-    bound = theorem(number).case("strongly_convex").bound("printed")
-    printed = _equal_clients(bound.expr.xreplace(dict(bound.definitions)))
-    row = _equal_clients(_row(number, "strongly_convex"))
-    return Finding(
-        f"N = 10^6, a_n = 1/N, q = 1, S = mu = sigma = G = 1, I_err = 0, K = {K}",
-        (equal("weights: N a_n", count * weight, 1),),
-        evaluate(row, scalars, {}),
-        K * evaluate(printed, scalars, {}),
-        "T = 1; the ratio grows like N",
-    )
-
-
-def _equal_clients(expr: Any) -> Any:
-    """Return the expression with sums over equal clients written as N times one."""
-    sums = {
-        found: symbols.N * found.function
-        for found in expr.atoms(sp.Sum)
-        if found.limits[0][0] == symbols.n
-    }
-    return expr.xreplace(sums)
 
 
 def _row(number: str, case: str) -> Any:

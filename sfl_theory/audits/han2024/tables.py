@@ -57,7 +57,8 @@ def _constants() -> Domain:
         symbols.epsilon_star: h,
     }
     order = (k, j, more, initial, gap, G, e, m, v, d, g, w, h)
-    words = "S >= mu > 0, N, T >= 1, tau, sigma > 0, the rest >= 0"
+    words = "S >= mu > 0, N, T >= 1; tau, sigma, sigma_*, Gamma, eps_* > 0; G, eps, "
+    words += "I_err, F_err >= 0"
     return Domain(words, values, order)
 
 
@@ -94,6 +95,81 @@ def row_is_lower_bound(claim: str, number: str) -> Certificate:
     printed, row = _theorem_and_row(number)
     words = f"row <= {K} x right side of Theorem {number}"
     return Certificate(claim, row, K * printed, (), _constants(), statement=words)
+
+
+WEIGHTS, INVERSE, WEIGHTED = positive("sum_a2 sum_1/q sum_a2/q")
+
+
+def _totals(expr: Any) -> Any:
+    r"""Return the expression with sums over clients written as named totals.
+
+    Args:
+        expr: with sums of polynomials in $a_n$ and $1/q_n$; $\sigma_n=\sigma$.
+
+    Returns:
+        The expression in N, $\sum a_n^2$, $\sum1/q_n$, $\sum a_n^2/q_n$.
+
+    Raises:
+        ValueError: if another sum remains.
+    """
+    a, q = symbols.a[symbols.n], symbols.q[symbols.n]
+    named = {
+        (0, 0): symbols.N, (1, 0): sp.Integer(1), (2, 0): WEIGHTS,
+        (0, -1): INVERSE, (2, -1): WEIGHTED,
+    }  # fmt: skip
+    sigma = {symbols.sigma[symbols.n]: sp.sqrt(VARIANCE)}
+    sums = {}
+    for found in expr.atoms(sp.Sum):
+        total = sp.Integer(0)
+        for term in sp.Add.make_args(sp.expand(found.function.xreplace(sigma))):
+            power = term.as_powers_dict()
+            total += term / a ** power[a] / q ** power[q] * named[power[a], power[q]]
+        sums[found] = total
+    written = expr.xreplace(sums)
+    if written.has(symbols.n):
+        raise ValueError(f"a client's constant is left in {written}")
+    return written
+
+
+def row_for_all_weights(claim: str, number: str) -> Certificate:
+    r"""Return "the row of Table 1 bounds (11), (17) or (20)", all weights.
+
+    $\sum a_n^2\le1$ for (11) and (17); $\sum a_n^2/q_n\le\sum1/q_n$, and
+    $\sum1/q_n\ge N$ for (20).
+
+    Args:
+        claim: identifier of the claim.
+        number: "3.6", "3.8" or "3.9".
+
+    Returns:
+        The certificate.
+    """
+    bound = theorem(number).case("strongly_convex").bound("printed")
+    printed = _totals(sum(bound.parts.values()).xreplace(dict(bound.definitions)))
+    method = "SFL-V2" if number == "3.9" else "SFL-V1"
+    participation = "full" if number == "3.6" else "partial"
+    (row,) = (
+        found
+        for found in rate_table(1)
+        if (found.method, found.case, found.participation)
+        == (method, "strongly_convex", participation)
+    )
+    more, k, j, variance, G, initial, h, d, e = free("more k j v G I h d e")
+    m, p = positive("m p")
+    inverse = 1 + k + e if number == "3.9" else p + d
+    values = {
+        symbols.S: m + more, symbols.mu: m, symbols.N: 1 + k, symbols.T: 1 + j,
+        VARIANCE: variance, symbols.G: G, symbols.I_err: initial,
+        WEIGHTS: 1 / (1 + h), INVERSE: inverse,
+        WEIGHTED: inverse / (1 + d) if number == "3.9" else p,
+    }  # fmt: skip
+    words = "S >= mu > 0; N, T >= 1; sum a_n^2 <= 1; sum a_n^2/q_n <= sum 1/q_n; "
+    words += "sum 1/q_n >= N; sigma, G, I_err >= 0"
+    return Certificate(
+        claim, printed, K * _totals(row.expr), (),
+        Domain(words, values, (more, k, j, variance, G, initial, h, d, e, m, p)),
+        statement=f"right side of Theorem {number} <= {K} x row, for all weights",
+    )  # fmt: skip
 
 
 # App. H.2: every row of Table 2 is of order 1/T

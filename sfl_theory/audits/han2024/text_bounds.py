@@ -59,17 +59,19 @@ def shares(number: str, case: str) -> dict[str, Any]:
     return found
 
 
-def constants(**values: Any) -> Domain:
-    """Return the domain of all constants; ``values`` fix some of a, q, epsilon2.
+def constants(q: Any = None, *, zero: bool = False) -> Domain:
+    r"""Return the domain of all constants.
 
     Args:
-        values: "q" or "epsilon2" -> expression in free variables of its own.
+        q: a client's probability, in the free variables h and d.
+        zero: admit $a_n=0$ and $\sigma_n=0$.
 
     Returns:
         The domain.
     """
     k, j, more, initial, gap, G, e, h, d = free("k j more I F G e h d")
-    m, v, a, p, periods, server, y = positive("m v a p tau tau_server y")
+    m, p, periods, server, y = positive("m p tau tau_server y")
+    a, v = free("a0 v0") if zero else positive("a v")
     named = {
         symbols.S: m + more,
         symbols.mu: m,
@@ -85,23 +87,38 @@ def constants(**values: Any) -> Domain:
         DIVERGENCE: e,
         SQUARES: y,
         A: a,
-        Q: 1 / (1 + h),
+        Q: 1 / (1 + h) if q is None else q,
     }
     order = (k, j, more, initial, gap, G, e, h, d, m, v, a, p, periods, server, y)
-    words = "S >= mu > 0, N, T, tau >= 1, 0 < q_n <= 1, the rest >= 0"
-    given = {{"q": Q, "epsilon2": DIVERGENCE}[key]: v for key, v in values.items()}
-    return Domain(words, {**named, **given}, order)
+    words = (
+        "S >= mu > 0; N, T >= 1; tau, tau_server, tau_min, sum_t (eta^t)^2 > 0; "
+        f"0 < q_n <= 1; a_n, sigma_n {'>=' if zero else '>'} 0; "
+        "G, eps, I_err, F_err >= 0"
+    )
+    return Domain(words, named, order)
 
 
 # Rates
 
 
 def strongly_convex_rate(claim: str) -> tuple[Certificate, ...]:
-    """Return "(11), (14), (17), (20) are of order 1/T", c <= T bound <= C."""
+    r"""Return, of (11), (14), (17), (20), $T\,$bound <= C and c <= $T\,$bound.
+
+    One client's share holds the initial distance too: the bound is at least a share and
+    at most their sum. The upper side admits $a_n=0$ and $\sigma_n=0$.
+
+    Args:
+        claim: identifier of the claim.
+
+    Returns:
+        Two certificates per theorem.
+    """
     found: list[Certificate] = []
     for number in NUMBERS:
         formula = sum(shares(number, "strongly_convex").values())
-        found += between(claim, f"Theorem {number}", formula, constants())
+        name = f"Theorem {number}"
+        found.append(between(claim, name, formula, constants(zero=True))[0])
+        found.append(between(claim, name, formula, constants())[1])
     return tuple(found)
 
 
@@ -143,8 +160,38 @@ def general_convex_rate(claim: str) -> tuple[Certificate, ...]:
 # Heterogeneity and participation
 
 
+def increases_in_gradients(claim: str) -> tuple[Certificate, ...]:
+    r"""Return "the convex bounds do not decrease in $G^2$", radicands for roots.
+
+    Args:
+        claim: identifier of the claim.
+
+    Returns:
+        One certificate per part of (11), (12), (14), (15), (17), (18), (20), (21).
+
+    Raises:
+        ValueError: if one of them holds $\epsilon^2$.
+    """
+    d = free("d")[0]
+    found = []
+    for number in NUMBERS:
+        for case in CASES[:2]:
+            for name, now in shares(number, case).items():
+                if now.has(DIVERGENCE) or now.has(symbols.epsilon):
+                    raise ValueError(f"Theorem {number}, {name} holds eps^2")
+                found.append(
+                    Certificate(
+                        claim, now, now.xreplace({symbols.G: symbols.G + d}), (),
+                        constants(zero=True),
+                        statement=f"Theorem {number}, {case}, {name}: at G <= at "
+                        "G + d",
+                    )
+                )  # fmt: skip
+    return tuple(found)
+
+
 def increases_in_divergence(claim: str) -> tuple[Certificate, ...]:
-    r"""Return "(13), (16), (19), (22) increase in $\epsilon^2$", for every client."""
+    r"""Return "(13), (16), (19), (22) do not decrease in $\epsilon^2$"."""
     d = free("d")[0]
     return tuple(
         Certificate(
@@ -206,7 +253,7 @@ def square_summable_rate(claim: str) -> tuple[Certificate, ...]:
     )  # fmt: skip
 
 
-# SFL-V1 beside SFL-V2, learning rates
+# SFL-V1 beside SFL-V2
 
 
 def replaced_weights(claim: str) -> tuple[Certificate, Certificate]:
@@ -225,63 +272,29 @@ def replaced_weights(claim: str) -> tuple[Certificate, Certificate]:
     )
 
 
-def smaller_rates(claim: str) -> tuple[Certificate, ...]:
-    r"""Return: for $\tau\ge\tilde\tau$ the largest admitted rates fall with $\tau$.
+def replaced_weights_non_convex(claim: str) -> tuple[Certificate, ...]:
+    r"""Return $(16)\le(13)'\le2\,(16)$ at $\tilde\tau=\tau$, part by part.
 
-    $\tau_{max}=\tau$, $\tau_{min}=\tilde\tau$; $w=\sum_na_n^2$ or $\sum_na_n^2/q_n$.
-
-    Args:
-        claim: identifier of the claim.
-
-    Returns:
-        One certificate per term of the conditions of 3.6-3.9.
-    """
-    k, j, d, count = free("k j d n")
-    s, w = positive("s w")
-    tau, server = symbols.tau, symbols.tau_server
-    S, N = symbols.S, symbols.N
-    domain = Domain(
-        "tau >= tau_server >= 1, d >= 0",
-        {server: 1 + j, tau: 1 + j + k, S: s, N: 1 + count},
-        (k, j, d, count, s, w),
-    )
-    rates = (
-        1 / (2 * S * tau),
-        1 / (16 * S * tau),
-        server / (8 * S * N * tau**2 * w),
-        1 / (8 * S * N**2 * tau),
-        1 / (8 * S * N**2 * tau * w),
-    )
-    return tuple(
-        Certificate(
-            claim, rate.xreplace({tau: tau + d}), rate, (), domain,
-            statement=f"{rate} at tau + d <= at tau",
-        )
-        for rate in rates
-    )  # fmt: skip
-
-
-def rate_from_horizon(claim: str) -> Certificate:
-    r"""Return: (13) at $\eta=\eta_0/\sqrt T$, divided by it, is $C/\sqrt T$.
-
-    At a constant rate the left side of (13), divided by the rate, is the mean of
-    $\mathbb E\|\nabla f(x^t)\|^2$, and $\sum_t(\eta^t)^2=T\eta^2=\eta_0^2$.
+    In (13)' $a_n^2+1$ stands for $a_n^2$.
 
     Args:
         claim: identifier of the claim.
 
     Returns:
-        The certificate, with $w=\sqrt T$.
+        Two certificates per part.
     """
-    w, start = positive("w eta0")
-    printed = sum(shares("3.6", "non_convex").values()).xreplace({SQUARES: start**2})
-    base = constants()
-    values = {k: v for k, v in base.values.items() if k not in {symbols.T, SQUARES}}
-    return Certificate(
-        claim,
-        printed.xreplace({symbols.T: w**2}) / (start / w),
-        printed.xreplace({symbols.T: sp.Integer(1)}) / start / w,
-        (),
-        Domain(f"{base.words}; w = sqrt(T) > 0", values, (*base.free, w, start)),
-        statement="(13) / eta <= C/sqrt(T), C free of T; every client's share",
-    )
+    same = {symbols.tau_server: symbols.tau, symbols.tau_min: symbols.tau}
+    second = shares("3.7", "non_convex")
+    found = []
+    for name, formula in shares("3.6", "non_convex").items():
+        first = formula.xreplace(same).xreplace({A**2: A**2 + 1})
+        other = second[name].xreplace(same)
+        found += [
+            Certificate(claim, left, right, (), constants(zero=True),
+                        statement=f"{name}: {words}")
+            for left, right, words in (
+                (other, first, "(16) <= (13) with a_n^2 + 1"),
+                (first, 2 * other, "(13) with a_n^2 + 1 <= 2 (16)"),
+            )
+        ]  # fmt: skip
+    return tuple(found)
