@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sfl_theory.command import CommandError, Parser, run
-from sfl_theory.evidence.claim import STATUSES, Entry
 from sfl_theory.evidence.instance import Finding
+from sfl_theory.evidence.ledger import STATUSES, Entry
 from sfl_theory.statement import Theorem
 from sfl_train.files import check_writable, replace_file
 

@@ -15,8 +15,8 @@ from bounds.graph import MARKS, graph
 from sfl_theory import symbols, theorems
 from sfl_theory.audits import COVERAGE
 from sfl_theory.bound import Bound
-from sfl_theory.evidence.claim import STATUSES, Entry, Outcome
 from sfl_theory.evidence.instance import Finding
+from sfl_theory.evidence.ledger import STATUSES, Entry, Outcome
 
 STYLE = """
 :root { --proved: #00694b; --refuted: #b5460f; --unproved: #6b6b6b; }

@@ -3,7 +3,7 @@
 from sfl_theory.audits.dachille2024 import claims as dachille2024
 from sfl_theory.audits.han2024 import claims as han2024
 from sfl_theory.audits.huang2023 import claims as huang2023
-from sfl_theory.evidence.claim import Ledger
+from sfl_theory.evidence.ledger import Ledger
 
 LEDGER = Ledger((*han2024.CLAIMS, *huang2023.CLAIMS, *dachille2024.CLAIMS))
 

@@ -10,19 +10,13 @@ from sfl_theory.evidence.certificate import (
     norm2,
     vectors,
 )
-from sfl_theory.evidence.claim import (
-    Claim,
-    Ledger,
-    Open,
-    Proof,
-    Refutation,
-    Repair,
-)
+from sfl_theory.evidence.claim import Claim, Open, Proof, Refutation, Repair
 from sfl_theory.evidence.derivation import INDUCTION, Instance, Use
 from sfl_theory.evidence.domain import Domain, free, positive
 from sfl_theory.evidence.induction import Induction
 from sfl_theory.evidence.instance import Check, Finding, at_most, equal
 from sfl_theory.evidence.interval import Interval
+from sfl_theory.evidence.ledger import Ledger
 
 __all__ = [
     "INDUCTION",

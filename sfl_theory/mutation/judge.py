@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+import sympy as sp
 
 from sfl_theory.evidence.certificate import Certificate
 from sfl_theory.evidence.claim import Claim, Proof
-from sfl_theory.mutation.operators import SAME_GROUND, Mutant, mutants
-from sfl_theory.mutation.prover import accepted, proof, settled
+from sfl_theory.evidence.linear import coefficients
+from sfl_theory.mutation.operators import Mutant, mutants
+from sfl_theory.mutation.prover import Prover, accepted
 from sfl_theory.mutation.readings import GROUPS
 from sfl_theory.mutation.refuter import Contradiction, Refuter
 
@@ -25,11 +28,14 @@ class Statement:
         claim: the first claim that uses it, "#repair" where a repair does.
         pieces: the certificates.
         claims: every claim that uses it.
+        sharper: per piece, certificates of the same left side on the same domain that
+            assume no more; they prove mutants that are true.
     """
 
     claim: str
     pieces: tuple[Certificate, ...]
     claims: tuple[str, ...]
+    sharper: tuple[tuple[Certificate, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,11 @@ def statements(claims: Iterable[Claim]) -> tuple[Statement, ...]:
         The statements.
     """
     groups: dict[Any, list[Certificate]] = {}
-    for name, certificate in _proved(claims):
+    proofs = tuple(_proofs(claims))
+    proved = [(name, build()) for name, proof in proofs for build in proof.certificates]
+    more = [build() for _, proof in proofs for build in proof.sharper]
+    known = _Known((*(certificate for _, certificate in proved), *more))
+    for name, certificate in proved:
         words = certificate.statement or id(certificate)
         key = name, words, certificate.right, certificate.hypotheses
         groups.setdefault(key, []).append(certificate)
@@ -87,7 +97,12 @@ def statements(claims: Iterable[Claim]) -> tuple[Statement, ...]:
         prints = tuple(_fingerprint(c) for c in certificates)
         merged.setdefault(prints, (name, certificates, []))[2].append(name)
     return tuple(
-        Statement(name, tuple(certificates), tuple(dict.fromkeys(users)))
+        Statement(
+            name,
+            tuple(certificates),
+            tuple(dict.fromkeys(users)),
+            tuple(known.sharper(certificate) for certificate in certificates),
+        )
         for name, certificates, users in merged.values()
     )
 
@@ -96,16 +111,38 @@ def _operators(certificate: Certificate) -> tuple[str, ...]:
     return tuple(mutant.operator for mutant in mutants(certificate))
 
 
-def _proved(claims: Iterable[Claim]) -> Iterator[tuple[str, Certificate]]:
+class _Known:
+    """Certificates by their left sides and domains."""
+
+    def __init__(self, certificates: Iterable[Certificate]) -> None:
+        self._found: dict[Any, list[Certificate]] = {}
+        for certificate in certificates:
+            self._found.setdefault(self._key(certificate), []).append(certificate)
+
+    def sharper(self, certificate: Certificate) -> tuple[Certificate, ...]:
+        """Return others of the same left side and domain that assume no more."""
+        others: list[Certificate] = []
+        for other in self._found[self._key(certificate)]:
+            assumes_more = set(other.hypotheses) - set(certificate.hypotheses)
+            if not assumes_more and other.right not in (
+                certificate.right,
+                *(known.right for known in others),
+            ):
+                others.append(other)
+        return tuple(others)
+
+    def _key(self, certificate: Certificate) -> Any:
+        domain = certificate.domain
+        left = coefficients(sp.Integer(0) + certificate.left).items()
+        return frozenset(left), tuple(domain.values.items()), domain.free, domain.given
+
+
+def _proofs(claims: Iterable[Claim]) -> Iterator[tuple[str, Proof]]:
     for claim in claims:
-        repaired = claim.repair.evidence if claim.repair is not None else None
-        for name, evidence in (
-            (claim.id, claim.evidence),
-            (f"{claim.id}#repair", repaired),
-        ):
-            if isinstance(evidence, Proof):
-                for build in evidence.certificates:
-                    yield name, build()
+        if isinstance(claim.evidence, Proof):
+            yield claim.id, claim.evidence
+        if claim.repair is not None and isinstance(claim.repair.evidence, Proof):
+            yield f"{claim.id}#repair", claim.repair.evidence
 
 
 def _fingerprint(certificate: Certificate) -> tuple[Any, ...]:
@@ -146,41 +183,31 @@ def judge(statement: Statement) -> Iterator[Verdict]:
             refuter.standing()
         except Contradiction as broken:
             yield verdict("none", "the original itself", WRONG, str(broken))
-    plain = tuple(settled(piece) for piece in originals)
-    columns = zip(*(mutants(piece) for piece in originals), strict=True)
-    for column in columns:
+    provers = [
+        Prover(piece, sharper)
+        for piece, sharper in zip(originals, statement.sharper, strict=True)
+    ]
+    for column in zip(*(mutants(piece) for piece in originals), strict=True):
         first = column[0]
-        if first.operator in SAME_GROUND:
-            column = tuple(map(_on_settled, column, plain))
-            decided, why = _decide(column, plain, refuters)
-        else:
-            decided, why = _decide(column, originals, refuters)
+        decided, why = _decide(column, provers, refuters)
         yield verdict(first.operator, first.change, decided, why)
 
 
-def _on_settled(mutant: Mutant, plain: Certificate) -> Mutant:
-    """Return a mutant whose derived facts are taken as proved."""
-    changed = replace(mutant.certificate, uses=plain.uses, hypotheses=plain.hypotheses)
-    return replace(mutant, certificate=changed)
-
-
 def _decide(
-    pieces: tuple[Mutant, ...],
-    originals: tuple[Certificate, ...],
-    refuters: list[Refuter],
+    pieces: tuple[Mutant, ...], provers: list[Prover], refuters: list[Refuter]
 ) -> tuple[str, str]:
     """Return the verdict on a mutant and its reason."""
-    for piece, original, refuter in zip(pieces, originals, refuters, strict=True):
+    for piece, prover, refuter in zip(pieces, provers, refuters, strict=True):
         found = refuter.counterexample(piece.certificate, piece.removed)
         if found is not None:
             why = f"{found.setup}: {found.left} > {found.right}"
             # the very piece that is broken: no certificate of it may pass
-            if accepted(piece.certificate) or proof(piece.certificate, original):
+            if accepted(piece.certificate) or prover.proof(piece):
                 return WRONG, f"accepted, but {why}"
             return REFUTED, why
     ways = []
-    for piece, original in zip(pieces, originals, strict=True):
-        way = proof(piece.certificate, original)
+    for piece, prover in zip(pieces, provers, strict=True):
+        way = prover.proof(piece)
         if not way:
             break
         ways.append(way)

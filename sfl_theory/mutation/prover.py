@@ -1,20 +1,21 @@
-"""The proving side: the original multipliers, then multipliers fitted to the mutant.
+"""The proving side: original multipliers, fitted multipliers, a sharper statement.
 
 Whatever is fitted, the verdict is the checker's alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 import sympy as sp
 
 from sfl_theory.evidence import certificate as certificates
-from sfl_theory.evidence.certificate import Certificate, Vector
+from sfl_theory.evidence.certificate import Certificate, Fact, Vector
+from sfl_theory.evidence.derivation import Instance, Use
 from sfl_theory.mutation.exact import at, points
-from sfl_theory.mutation.operators import SETTLED
+from sfl_theory.mutation.operators import SAME_GROUND, SETTLED, Mutant
 from sfl_theory.mutation.terms import ATOM, is_square
 
 TRIALS = 60
@@ -54,6 +55,79 @@ def settled(original: Certificate) -> Certificate:
         for fact, multiplier in original.uses
     )
     return replace(original, uses=uses, hypotheses=(*original.hypotheses, SETTLED))
+
+
+@dataclass
+class Prover:
+    """Proves mutants of one original statement.
+
+    Attributes:
+        original: the certificate that was accepted.
+        sharper: certificates of the same left side on the same domain.
+    """
+
+    original: Certificate
+    sharper: tuple[Certificate, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Replay the certificates."""
+        self._plain = settled(self.original)
+        self._sharper = tuple(filter(accepted, self.sharper))
+
+    def proof(self, mutant: Mutant) -> str:
+        """Say how the checker could be convinced of a mutant.
+
+        Args:
+            mutant: of the original.
+
+        Returns:
+            "original multipliers", "fitted multipliers", "a sharper statement" or ""
+            where none proves it.
+        """
+        original, certificate = self.original, mutant.certificate
+        if mutant.operator in SAME_GROUND:
+            # derived facts follow from the same hypotheses on the same domain
+            original = self._plain
+            certificate = replace(
+                certificate, uses=original.uses, hypotheses=original.hypotheses
+            )
+        found = proof(certificate, original)
+        if not found and any(
+            _follows(mutant, source, self.original) for source in self._sharper
+        ):
+            return "a sharper statement"
+        return found
+
+
+def _follows(mutant: Mutant, source: Certificate, original: Certificate) -> bool:
+    """Return whether a mutant follows from a sharper statement."""
+    certificate = mutant.certificate
+    if not set(source.hypotheses) <= set(certificate.hypotheses):
+        return False
+    expr = sp.Integer(0) + source.right - source.left
+    if mutant.operator in SAME_GROUND:  # replayed already
+        fact = Fact("a sharper statement", expr, SETTLED)
+        hypotheses = (*certificate.hypotheses, SETTLED)
+    else:
+        same = Use(source, {str(v): v for v in source.domain.free})
+        fact = Fact("a sharper statement", expr, "", derived=Instance(same))
+        hypotheses = certificate.hypotheses
+    # facts of one atom's sign take up what is left over
+    signs = tuple(
+        (known, sp.Integer(0))
+        for known, _ in original.uses
+        if known.derived is None and known.hypothesis in hypotheses
+    )
+    restated = replace(
+        certificate,
+        right=source.right,
+        left=source.left,
+        hypotheses=hypotheses,
+        uses=((fact, sp.Integer(1)), *signs),
+        squares=(),
+    )
+    changed = replace(restated, left=certificate.left, right=certificate.right)
+    return bool(proof(changed, restated))
 
 
 def proof(certificate: Certificate, original: Certificate) -> str:

@@ -18,8 +18,9 @@ from sfl_theory.audits.huang2023 import expansions, lemmas
 from sfl_theory.audits.huang2023 import joint as huang2023_joint
 from sfl_theory.audits.huang2023 import refuted_propositions as huang2023_instances
 from sfl_theory.evidence.certificate import Rejected, check
-from sfl_theory.evidence.claim import Ledger, Open, Proof, Refutation
+from sfl_theory.evidence.claim import Open, Proof, Refutation
 from sfl_theory.evidence.instance import replay
+from sfl_theory.evidence.ledger import Ledger
 from sfl_theory.papers import huang2023 as paper
 
 LEDGER = Ledger((*huang2023.CLAIMS, *dachille2024.CLAIMS))

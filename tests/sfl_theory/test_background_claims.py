@@ -30,8 +30,9 @@ from sfl_theory.audits.han2024.conditions import (
 )
 from sfl_theory.audits.han2024.lazy_proofs import Several, proof
 from sfl_theory.evidence.certificate import Certificate, Rejected, check
-from sfl_theory.evidence.claim import Open, Proof, Refutation, decide
+from sfl_theory.evidence.claim import Open, Proof, Refutation
 from sfl_theory.evidence.instance import replay
+from sfl_theory.evidence.ledger import decide
 
 OPEN = {
     "table-2/mini-batch-sgd",

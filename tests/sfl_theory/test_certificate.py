@@ -21,10 +21,11 @@ from sfl_theory.evidence.certificate import (
     norm2,
     vectors,
 )
-from sfl_theory.evidence.claim import Claim, Ledger, Open, Proof, Refutation, decide
+from sfl_theory.evidence.claim import Claim, Open, Proof, Refutation
 from sfl_theory.evidence.domain import Domain, free, positive
 from sfl_theory.evidence.instance import Check, Finding, at_most, equal
 from sfl_theory.evidence.interval import Interval
+from sfl_theory.evidence.ledger import Ledger, decide
 
 L = positive("L")[0]
 s = positive("s")[0]

@@ -22,10 +22,11 @@ from sfl_theory.evidence.certificate import (
     norm2,
     vectors,
 )
-from sfl_theory.evidence.claim import Proof, decide
+from sfl_theory.evidence.claim import Proof
 from sfl_theory.evidence.derivation import INDUCTION, Cases, Instance, Use
 from sfl_theory.evidence.domain import Domain, free, positive
 from sfl_theory.evidence.induction import Induction
+from sfl_theory.evidence.ledger import decide
 from sfl_theory.evidence.round_sum import RoundSum, rate_sum, summed
 
 L, eta, p, rate = positive("L eta p rate")

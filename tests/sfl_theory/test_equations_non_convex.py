@@ -20,9 +20,9 @@ from sfl_theory.audits.han2024.equations.non_convex_sections import (
 )
 from sfl_theory.audits.han2024.printed import Setting
 from sfl_theory.evidence.certificate import Rejected, check, norm2
-from sfl_theory.evidence.claim import decide
 from sfl_theory.evidence.instance import replay
 from sfl_theory.evidence.kernel import value
+from sfl_theory.evidence.ledger import decide
 
 PROVED = {
     *(f"eq-{k}" for k in (86, 87, 88, 89, 153, 154, 155)),

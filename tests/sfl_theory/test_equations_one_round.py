@@ -22,8 +22,8 @@ from sfl_theory.audits.han2024.equations import (
 )
 from sfl_theory.audits.han2024.equations.one_round_claims import CLAIMS
 from sfl_theory.evidence.certificate import Rejected, check
-from sfl_theory.evidence.claim import decide
 from sfl_theory.evidence.instance import replay
+from sfl_theory.evidence.ledger import decide
 
 PROVED = {55, 56, 58, 59, 92, 93, 96, 132}
 REFUTED = {54, 57, 60, 61, 70, 71, 91, 94, 95, 97, 98, 107, 108, 126, 128, 129, 131}

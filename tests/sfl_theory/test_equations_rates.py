@@ -21,8 +21,8 @@ from sfl_theory.audits.han2024.equations import (
 from sfl_theory.audits.han2024.equations.rates_claims import CLAIMS
 from sfl_theory.audits.han2024.equations.rates_sections import SECTIONS
 from sfl_theory.evidence.certificate import Fact, Rejected, atom, check
-from sfl_theory.evidence.claim import decide
 from sfl_theory.evidence.instance import replay
+from sfl_theory.evidence.ledger import decide
 
 PROVED = "63 64 65 66 68 73 102 103 105 136 138 141"
 OPEN = "168 171 73/middle 136/middle"

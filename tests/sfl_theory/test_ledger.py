@@ -12,7 +12,8 @@ from test_local_sgd_rules import Federation, N, masked
 from bounds.audit import main
 from sfl_theory import theorems
 from sfl_theory.audits import LEDGER
-from sfl_theory.evidence.claim import Proof, Refutation, decide
+from sfl_theory.evidence.claim import Proof, Refutation
+from sfl_theory.evidence.ledger import decide
 
 EXPECTED = {
     "proved": [

@@ -72,7 +72,7 @@ def drift(right: int = 3) -> Certificate:
 
 
 def verdicts(certificate: Certificate) -> dict[str, str]:
-    item = Statement(certificate.claim, (certificate,), ())
+    item = Statement(certificate.claim, (certificate,), (), ((),))
     return {found.change: found.verdict for found in judge(item)}
 
 

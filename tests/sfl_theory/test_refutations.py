@@ -27,8 +27,9 @@ from sfl_theory.audits.han2024.refuted_strongly_convex import (
     unweighted_server,
 )
 from sfl_theory.evidence.certificate import Fact, Rejected, check
-from sfl_theory.evidence.claim import Refutation, decide
+from sfl_theory.evidence.claim import Refutation
 from sfl_theory.evidence.instance import replay
+from sfl_theory.evidence.ledger import decide
 from sfl_train.algorithms.sfl_v1 import SFLV1
 from sfl_train.algorithms.sfl_v2 import SFLV2
 from sfl_train.engine import Trainer

@@ -11,12 +11,7 @@ from functools import partial
 
 from sfl_theory.audits.dachille2024 import certificates, instances, tables
 from sfl_theory.audits.han2024 import non_convex_v1
-from sfl_theory.evidence.claim import (
-    Claim,
-    Open,
-    Paper,
-    Refutation,
-)
+from sfl_theory.evidence.claim import Claim, Open, Paper, Refutation
 from sfl_theory.evidence.instance import Finding
 
 READING = (

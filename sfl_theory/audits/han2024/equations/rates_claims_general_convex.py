@@ -16,7 +16,14 @@ from sfl_theory.audits.han2024.equations import (
 )
 from sfl_theory.audits.han2024.readings import PAPER, UPDATES
 from sfl_theory.audits.han2024.refutations import REFUTATIONS
-from sfl_theory.evidence.claim import Claim, Open, Paper, Proof, Refutation, Repair
+from sfl_theory.evidence.claim import (
+    Claim,
+    Open,
+    Paper,
+    Proof,
+    Refutation,
+    Repair,
+)
 
 HALF = Fraction(1, 2)
 full = Paper(PAPER, "for every admitted learning rate eta^t <= 1/(2 S tau)")

@@ -1,0 +1,201 @@
+"""The ledger: claims by id, their dependence, and the status their evidence earns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from sfl_theory.evidence import certificate as certificates
+from sfl_theory.evidence import instance as instances
+from sfl_theory.evidence.certificate import Certificate
+from sfl_theory.evidence.claim import Claim, Open, Proof, Refutation
+from sfl_theory.evidence.instance import Finding
+
+STATUSES = ("proved", "refuted", "unproved")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What replaying a piece of evidence gave.
+
+    Attributes:
+        status: one of ``STATUSES``.
+        method: "certificate", "instance" or "none".
+        lines: the replay, line by line.
+        findings: both sides on every instance, for a refutation.
+    """
+
+    status: str
+    method: str
+    lines: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+def decide(claim_id: str, evidence: Proof | Refutation | Open) -> Outcome:
+    """Replay the evidence now and return the status that it earns.
+
+    A certificate that is rejected or cannot be read, or an instance that does not break
+    the claim, earns *unproved*, with the reason; a status is never better than its
+    evidence.
+
+    Args:
+        claim_id: the claim that it must decide.
+        evidence: what the ledger holds for it.
+
+    Returns:
+        Status and the replay.
+    """
+    try:
+        if isinstance(evidence, Proof):
+            lines = [evidence.words]
+            if not evidence.certificates:
+                words = "a proof without a certificate proves nothing"
+                return Outcome("unproved", "none", (words,))
+            steps: list[Certificate] = []
+            for build in evidence.certificates:
+                step = build()
+                lines += certificates.check(step, claim_id, steps).lines
+                steps.append(step)
+            for build in evidence.sharper:
+                lines.append("more is true:")
+                lines += certificates.check(build(), claim_id, steps).lines
+            return Outcome("proved", "certificate", tuple(lines))
+        if isinstance(evidence, Refutation):
+            found = tuple(run() for run in (evidence.instance, *evidence.further))
+            replays = [line for one in found for line in instances.replay(one)]
+            return Outcome("refuted", "instance", (evidence.words, *replays), found)
+    except ValueError as reason:
+        return Outcome("unproved", "none", (f"evidence rejected: {reason}",))
+    return Outcome("unproved", "none", (evidence.words,))
+
+
+class Ledger:
+    """Claims by id, with the graph of their dependence."""
+
+    def __init__(self, claims: Iterable[Claim]) -> None:
+        """Collect claims.
+
+        Args:
+            claims: ids must be distinct, dependences known and without circles.
+
+        Raises:
+            ValueError: if they are not.
+        """
+        self._claims: dict[str, Claim] = {}
+        for claim in claims:
+            if claim.id in self._claims:
+                raise ValueError(f"two claims are called {claim.id}")
+            self._claims[claim.id] = claim
+        for claim in self._claims.values():
+            for other in claim.depends_on:
+                if other not in self._claims:
+                    raise ValueError(f"{claim.id} depends on unknown {other}")
+        self._check_circles()
+
+    def claims(self, paper: str | None = None) -> tuple[Claim, ...]:
+        """Return the claims, of one paper or all, in the order given."""
+        return tuple(
+            claim
+            for claim in self._claims.values()
+            if paper is None or claim.id.split("/")[0] == paper
+        )
+
+    def claim(self, identifier: str) -> Claim:
+        """Return one claim.
+
+        Args:
+            identifier: its id.
+
+        Returns:
+            The claim.
+
+        Raises:
+            ValueError: if there is none; close ids are named.
+        """
+        if identifier not in self._claims:
+            last = identifier.split("/")[-1]
+            close = [key for key in self._claims if last in key][:6]
+            hint = f"; close: {', '.join(close)}" if close else ""
+            raise ValueError(f"unknown claim '{identifier}'{hint}")
+        return self._claims[identifier]
+
+    def entry(self, identifier: str) -> Entry:
+        """Return the entry of one claim; its evidence is replayed when asked for.
+
+        Args:
+            identifier: its id.
+
+        Returns:
+            The entry.
+        """
+        return Entry(self.claim(identifier))
+
+    def _check_circles(self) -> None:
+        done: set[str] = set()
+        path: list[str] = []
+
+        def visit(key: str) -> None:
+            if key in path:
+                circle = " -> ".join([*path[path.index(key) :], key])
+                raise ValueError(f"claims depend on each other: {circle}")
+            if key in done:
+                return
+            path.append(key)
+            for other in self._claims[key].depends_on:
+                visit(other)
+            path.pop()
+            done.add(key)
+
+        for key in self._claims:
+            visit(key)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A claim with its evidence replayed.
+
+    Attributes:
+        claim: the claim.
+    """
+
+    claim: Claim
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What the evidence earns now."""
+        return decide(self.claim.id, self.claim.evidence)
+
+    @cached_property
+    def repair(self) -> Outcome | None:
+        """What the repair's evidence earns now."""
+        if self.claim.repair is None:
+            return None
+        return decide(f"{self.claim.id}#repair", self.claim.repair.evidence)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the entry under its JSON keys."""
+        claim, repair = self.claim, self.claim.repair
+        return {
+            "id": claim.id,
+            "location": claim.location,
+            "kind": claim.kind,
+            "statement": claim.statement,
+            "reading": claim.reading,
+            "status": self.outcome.status,
+            "method": self.outcome.method,
+            "evidence": list(self.outcome.lines),
+            "reproduce": f"python -m bounds.audit --claim {claim.id}",
+            "depends_on": list(claim.depends_on),
+            "repair": None
+            if repair is None or self.repair is None
+            else {
+                "statement": repair.statement,
+                "change": repair.change,
+                "status": self.repair.status,
+                "method": self.repair.method,
+                "evidence": list(self.repair.lines),
+            },
+        }
