@@ -14,7 +14,14 @@ import pytest
 import sympy as sp
 
 from sfl_theory.audits import LEDGER
-from sfl_theory.evidence.certificate import Certificate, Fact, atom, norm2, vectors
+from sfl_theory.evidence.certificate import (
+    Certificate,
+    Fact,
+    atom,
+    inner,
+    norm2,
+    vectors,
+)
 from sfl_theory.evidence.claim import Proof
 from sfl_theory.evidence.domain import Domain, free, positive
 from sfl_theory.evidence.instance import Check
@@ -112,6 +119,30 @@ def test_multipliers_are_fitted_where_the_original_ones_fail() -> None:
     assert prover.proof(more, young()) == "fitted multipliers"
     less = replace(young(), right=young().right - norm2(a))
     assert prover.proof(less, young()) == ""
+
+
+def test_a_sharper_statement_proves_mutants_unless_it_assumes_more_or_is_false() -> (
+    None
+):
+    """4<a,b> <= 8||a||^2 + 8||b||^2 by squares that no fitting takes apart."""
+    a, b = vectors("a b")
+    loose = replace(
+        young(),
+        left=4 * inner(a, b),
+        right=8 * norm2(a) + 8 * norm2(b),
+        squares=((a - b, 5), (a + b, 3)),
+    )
+    sharp = replace(
+        loose, right=2 * norm2(a) + 2 * norm2(b), squares=((a - b, sp.Integer(2)),)
+    )
+    rate = sp.Rational(1, 4)
+    too_sharp = replace(sharp, right=sharp.right * rate, squares=((a - b, rate),))
+    assuming = replace(sharp, hypotheses=("one more",))
+    half = next(m for m in mutants(loose) if "right side halved" in m.change)
+    assert prover.Prover(loose).proof(half) == ""
+    assert prover.Prover(loose, (too_sharp,)).proof(half) == ""
+    assert prover.Prover(loose, (assuming,)).proof(half) == ""
+    assert prover.Prover(loose, (sharp,)).proof(half) == "a sharper statement"
 
 
 def test_a_checker_that_accepts_everything_is_convicted(
@@ -312,7 +343,7 @@ def test_every_reading_reads_a_statement_of_the_ledger_and_its_witnesses_stand()
 
 
 def test_summary_counts_every_mutant_and_verdicts_are_repeatable() -> None:
-    item = Statement("test/drift", (drift(),), ())
+    item = Statement("test/drift", (drift(),), (), ((),))
     first, second = list(judge(item)), list(judge(item))
     assert first == second
     tables = summary(first)
