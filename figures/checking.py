@@ -156,10 +156,12 @@ def in_full(result: Result) -> str:
         lines.append(f"verdict:   none; {result.why}")
     else:
         lines.append(f"verdict:   {in_words(result.verdict)}")
+        several = len(result.parts) > 1
         lines += [
             f"  {words(part)}, corrected for {result.claims} claims "
-            f"{span(part.found)}, for its {len(result.parts)} effects too "
-            f"{span(part.wide)}, uncorrected {span(part.uncorrected)}{_notes(part)}"
+            f"{span(part.found)}, "
+            + f"for its {len(result.parts)} effects too {span(part.wide)}, " * several
+            + f"uncorrected {span(part.uncorrected)}{_notes(part)}"
             for part in result.parts
         ]
     lines += [

@@ -5,7 +5,8 @@ One rule of reading for all of them, fixed before any run was looked at:
 - a sentence that says "both", "all", "every", "consistently" or names panels must hold
   in each of them; any other one is read as holding on average over the panels it speaks
   of, once for every algorithm, data set or metric that it names;
-- "similar", "minor", "stable", "not affected" mean: within one percentage point;
+- "similar", "minor", "stable", "not affected" mean: within one percentage point, in
+  each panel, since differences of either sign would cancel in a mean;
 - "in Lc", "in the non-IID ratio", ...: the least-squares slope per step of the option;
 - "faster": the mean over the first half of the rounds; "less stable": the standard
   deviation of the steps from round to round in the second half.

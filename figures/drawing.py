@@ -1,4 +1,4 @@
-r"""Pictures from run folders: mean and 95 % band over seeds, and every number drawn.
+r"""Pictures from run folders: mean and 95 % band over seeds.
 
 Colours are those of Okabe and Ito; dashes and markers tell the curves apart in grey.
 Nothing in a file depends on when or where it was drawn.
@@ -6,24 +6,22 @@ Nothing in a file depends on when or where it was drawn.
 
 from __future__ import annotations
 
-import csv
 import io
 import textwrap
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
 
-from figures.figure import MEASURED, QUANTITIES, Curve, Figure, Panel
-from figures.scale import PAPER, Preset
-from figures.series import Series, series
+from figures.caption import caption
+from figures.drawn import Drawn, numbers, read
+from figures.figure import MEASURED, QUANTITIES, Figure
+from figures.scale import Preset
+from figures.series import Series
 
 STYLES = (
     ("#0072B2", "o", "solid"),
@@ -41,24 +39,6 @@ GRIDS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 8: 4}
 METADATA = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
 MARKERS = 6
 """On a curve, about."""
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A panel and what is drawn in it.
-
-    Attributes:
-        panel: its declaration.
-        curves: with their series, in order.
-    """
-
-    panel: Panel
-    curves: tuple[tuple[Curve, Series], ...]
-
-    @property
-    def factor(self) -> float:
-        """From the quantity to the axis: accuracies are drawn in percent."""
-        return 100.0 if self.panel.quantity == "test_accuracy" else 1.0
 
 
 def files(figure: Figure, preset: Preset, root: Path) -> dict[str, bytes]:
@@ -82,61 +62,6 @@ def files(figure: Figure, preset: Preset, root: Path) -> dict[str, bytes]:
     return contents | {"csv": numbers(panels).encode()}
 
 
-def read(figure: Figure, preset: Preset, root: Path) -> tuple[Drawn, ...]:
-    """Read the runs of all panels.
-
-    Args:
-        figure: of kind "figure".
-        preset: the sizes.
-        root: folder of all runs.
-
-    Returns:
-        The panels in order.
-    """
-    return tuple(
-        Drawn(
-            panel,
-            tuple(
-                (curve, series(figure, panel, curve, preset, root))
-                for curve in panel.curves
-            ),
-        )
-        for panel in figure.panels
-    )
-
-
-def numbers(panels: Sequence[Drawn]) -> str:
-    """Return every number of a picture as CSV.
-
-    Args:
-        panels: that are drawn.
-
-    Returns:
-        One line per panel, curve and round: mean, ends of the band (empty with fewer
-        than two seeds) in the axis's unit, and the number of seeds.
-    """
-    stream = io.StringIO()
-    write = csv.writer(stream, lineterminator="\n").writerow
-    write(("panel", "quantity", "curve", "round", "mean", "low", "high", "seeds"))
-    for drawn in panels:
-        for curve, found in drawn.curves:
-            low, high = found.band()
-            for row in zip(found.rounds, found.mean(), low, high, strict=True):
-                write((
-                    drawn.panel.title.replace("$", ""),
-                    drawn.panel.quantity,
-                    curve.label.replace("$", ""),
-                    int(row[0]),
-                    *(_number(drawn.factor * value) for value in row[1:]),
-                    len(found.seeds),
-                ))
-    return stream.getvalue()
-
-
-def _number(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.6g}"
-
-
 def picture(figure: Figure, preset: Preset, panels: Sequence[Drawn]) -> Picture:
     """Draw.
 
@@ -154,7 +79,7 @@ def picture(figure: Figure, preset: Preset, panels: Sequence[Drawn]) -> Picture:
     styles = {label: k % len(STYLES) for k, label in enumerate(labels)}
     width = max(WIDTH * columns, 2 * WIDTH)
     across = min(len(labels), int(width / 1.6))
-    words = _caption(figure, preset, panels, round(width * 17.5))
+    words = caption(figure, preset, panels, round(width * 17.5))
     key = 0.24 * ceil(len(labels) / across)
     below = LINE * len(words) + key + 0.2
     height = HEIGHT * rows + below + ABOVE
@@ -276,12 +201,11 @@ def _limits(axes: Axes, drawn: Drawn) -> None:
     The curves decide, not the bands: one of few seeds may be wider than all curves.
     """
     if drawn.panel.quantity == "test_accuracy":
-        axes.set_ylim(0, 100)
+        axes.set_ylim(0, drawn.top)
         return
-    means = [found.mean() for _, found in drawn.curves if len(found.seeds)]
-    highest = max((float(mean.max()) for mean in means), default=0.0)
-    if 0 < highest < float("inf"):
-        axes.set_ylim(0, 1.2 * highest)
+    top = drawn.top
+    if 0 < top < float("inf"):
+        axes.set_ylim(0, top)
     if drawn.panel.quantity in MEASURED:
         axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3))
 
@@ -292,61 +216,3 @@ def _handle(label: str, place: int) -> Line2D:
         [], [], color=colour, marker=marker, linestyle=dashes, label=label,
         markersize=4.5, linewidth=1.5,
     )  # fmt: skip
-
-
-def _caption(
-    figure: Figure, preset: Preset, panels: Sequence[Drawn], columns: int
-) -> list[str]:
-    """Return the lines below a picture: what is drawn, what lacks, how it was read."""
-    counts = {len(found.seeds) for p in panels for _, found in p.curves}
-    seeds = str(max(counts))
-    if len(counts) > 1:
-        seeds = f"{min(counts)} to {seeds}"
-    words = [f"Lines: mean over {seeds} seeds; bands: 95 % t intervals over seeds."]
-    lacking = Counter(
-        state for p in panels for _, found in p.curves for _, state in found.lacking
-    )
-    if lacking:
-        parts = ", ".join(f"{count} {state}" for state, count in lacking.items())
-        words.append(f"NOT DRAWN: {parts} of the curves' runs.")
-    stand_ins = _stand_ins(figure, preset)
-    if stand_ins:
-        words.append(f"Data: {'; '.join(stand_ins)}.")
-    sizes = _sizes(figure, preset)
-    if sizes:
-        words.append(f"In place of the printed sizes: {'; '.join(sizes)}.")
-    if figure.departures:
-        words.append(f"In the paper's size: {'; '.join(figure.departures)}.")
-    return textwrap.wrap(" ".join(words), columns)
-
-
-def _stand_ins(figure: Figure, preset: Preset) -> list[str]:
-    """Return which data of the paper were replaced by which."""
-    pairs = (
-        (figure.config(p, c, PAPER, 0).dataset, figure.config(p, c, preset, 0).dataset)
-        for p in figure.panels
-        for c in p.curves
-    )
-    return [
-        f"{used} in place of {printed}"
-        for printed, used in dict.fromkeys(pairs)
-        if printed != used
-    ]
-
-
-def _sizes(figure: Figure, preset: Preset) -> list[str]:
-    """Return which numbers of the paper were replaced by which, option by option."""
-    found = []
-    for name in ("clients", "rounds", "epochs"):
-        pairs = {
-            (
-                getattr(figure.config(p, c, PAPER, 0), name),
-                getattr(figure.config(p, c, preset, 0), name),
-            )
-            for p in figure.panels
-            for c in p.curves
-        }
-        changed = sorted((a, b) for a, b in pairs if a and b and a != b)
-        if changed:
-            found.append(f"{name} " + ", ".join(f"{b} for {a}" for a, b in changed))
-    return found

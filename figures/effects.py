@@ -8,19 +8,20 @@ the seed adds to all of them cancels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 
 from figures.figure import MEASURED, Curve, Figure, Panel
 from figures.papers import BY_KEY
+from figures.summaries import SUMMARIES, Array, Observed
 
-Array = NDArray[np.float64]
-PERCENT = 100.0
 TINY = 1e-9
+PRINTED = ("final", "best")
+"""Summaries of a curve that a printed accuracy may be."""
+UNSEEN = 1.0
+"""Points between accuracies of a hundred test samples; no data set has fewer."""
 
 
 @dataclass(frozen=True)
@@ -45,66 +46,7 @@ class Place:
         return figure, panel, panel.curves[self.curve]
 
 
-@dataclass(frozen=True)
-class Observed:
-    """A curve as run folders hold it.
-
-    Attributes:
-        rounds: of the evaluations after the first round on, shape (k,).
-        values: shape (seeds, k); accuracies in percent.
-    """
-
-    rounds: Array
-    values: Array
-
-
 Curves = Mapping[Place, Observed]
-
-
-def final(curve: Observed) -> Array:
-    """Return the mean over the last tenth of the evaluations, at least three."""
-    last = max(3, ceil(curve.rounds.size / 10))
-    return curve.values[:, -last:].mean(axis=1)
-
-
-def early(curve: Observed) -> Array:
-    """Return the mean over the first half of the rounds: larger where it is faster."""
-    half = curve.rounds <= curve.rounds[-1] / 2
-    return curve.values[:, half].mean(axis=1)
-
-
-def unsteadiness(curve: Observed) -> Array:
-    """Return the standard deviation of the steps from evaluation to evaluation.
-
-    Only the second half of the rounds counts; a steady rise adds nothing.
-
-    Args:
-        curve: over the rounds.
-
-    Returns:
-        Shape (seeds,).
-    """
-    late = curve.rounds >= curve.rounds[-1] / 2
-    return np.diff(curve.values[:, late], axis=1).std(axis=1, ddof=1)
-
-
-def log_mean(curve: Observed) -> Array:
-    """Return the logarithm of the mean over the rounds."""
-    return np.log(curve.values.mean(axis=1))
-
-
-SUMMARIES: Mapping[str, Callable[[Observed], Array]] = {
-    "final": final,
-    "early": early,
-    "unsteadiness": unsteadiness,
-    "log_mean": log_mean,
-}
-WORDS = {
-    "final": "mean of the last evaluations",
-    "early": "mean over the first half of the rounds",
-    "unsteadiness": "standard deviation of the steps in the second half of the rounds",
-    "log_mean": "logarithm of the mean over the rounds",
-}
 
 
 @dataclass(frozen=True)
@@ -130,7 +72,7 @@ class Level:
     def printed(self) -> float | None:
         """Return the mean that the paper prints, or None."""
         numbers = self.place.declared[2].printed
-        return None if numbers is None or self.summary != "final" else numbers[0]
+        return None if numbers is None or self.summary not in PRINTED else numbers[0]
 
     def places(self) -> Iterator[Place]:
         """Yield the curves it is made of."""
@@ -227,7 +169,8 @@ class Effect:
         """Return whether the effect is zero at every round of every seed.
 
         So it is where all curves that are compared coincide throughout, as those of
-        SFL-V1 at every cut: the effect is then zero without any spread.
+        SFL-V1 at every cut: the effect is then zero without any spread. Accuracies can
+        agree by chance, at a guess for instance, so the losses must agree too.
 
         Args:
             curves: what was observed at `places`.
@@ -235,6 +178,10 @@ class Effect:
         Returns:
             Whether nothing but rounding is left.
         """
+        finer = {place: curves[place].finer for place in self.places()}
+        return self._is_zero(curves) and self._is_zero(finer)
+
+    def _is_zero(self, curves: Curves) -> bool:
         sums: dict[tuple[int, ...], Array] = {}
         for weight, term in self.terms:
             trace = weight * term.traces(curves)
@@ -245,18 +192,23 @@ class Effect:
         r"""Return the rounding error that the values' spacing puts into the effect.
 
         An accuracy is a multiple of one over the number of test samples; a step s
-        leaves a standard error of $s/\sqrt{12}$ in every number.
+        leaves a standard error of $s/\sqrt{12}$ in every number. A curve that never
+        moves shows no step and has that of the others; accuracies without any have
+        that of a hundred samples.
 
         Args:
             curves: what was observed at `places`.
 
         Returns:
-            A standard deviation, 0 where only one value occurs.
+            A standard deviation.
         """
+        steps = {place: _finest(curves[place].values) for place in self.places()}
+        unseen = min((step for step in steps.values() if step), default=None)
+        if unseen is None:
+            unseen = UNSEEN if self.unit == "points" else 0.0
         squares = 0.0
         for weight, term in self.terms:
-            steps = [_finest(curves[place].values) for place in set(term.places())]
-            finest = max(steps, default=0.0)
+            finest = max(steps[place] or unseen for place in term.places())
             squares += (weight * finest) ** 2
         return float(np.sqrt(squares / 12.0))
 

@@ -145,15 +145,17 @@ def _result(claim: Claim, observer: Observer) -> Result:
     missing, diverged = observer.lacking(claim)
     if missing:
         command = f"make {' '.join(claim.figures)} --preset {preset}"
+        count = "1 run" if len(missing) == 1 else f"{len(missing)} runs"
         return Untested(
             claim,
-            f"needs {len(missing)} runs: python -m figures {command} --runs "
-            f"{observer.root}",
+            f"needs {count}: python -m figures {command} --runs {observer.root}",
             len(missing),
         )
     if diverged:
         return Untested(claim, f"{diverged} of its runs diverged")
     curves = {place: observer.curve(place) for place in claim.places}
+    if not all(np.isfinite(curve.values).all() for curve in curves.values()):
+        return Untested(claim, "a value of its runs is not finite")
     return judge(claim, curves, family(preset))
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from figures.claims import Claim
-from figures.effects import PERCENT, Observed, Place
+from figures.effects import Place
 from figures.scale import Preset
 from figures.series import Series, series
+from figures.summaries import Observed
 from sfl_train.deep.config import Config
+
+PERCENT = 100.0
 
 
 class Observer:
@@ -44,13 +48,17 @@ class Observer:
             place: of the curve, whose runs are all there.
 
         Returns:
-            Its values, accuracies in percent.
+            Its values, accuracies in percent and with the losses of the same runs.
         """
         found = self.series(place)
         trained = found.rounds > 0
-        accuracy = place.declared[1].quantity == "test_accuracy"
-        values = found.values[:, trained] * (PERCENT if accuracy else 1.0)
-        return Observed(found.rounds[trained].astype(float), values)
+        rounds, values = found.rounds[trained].astype(float), found.values[:, trained]
+        figure, panel, curve = place.declared
+        if panel.quantity != "test_accuracy":
+            return Observed(rounds, values)
+        beside = replace(panel, quantity="test_loss")
+        losses = series(figure, beside, curve, self.preset, self.root).values
+        return Observed(rounds, PERCENT * values, losses[:, trained])
 
     def lacking(self, claim: Claim) -> tuple[list[Config], int]:
         """Return what keeps a claim from being tested.

@@ -67,7 +67,10 @@ def _effects(result: Result) -> str:
             "seeds to decide",
         )
     )
-    return f'<div class="wide" tabindex="0"><table><tr>{head}</tr>{rows}</table></div>'
+    return (
+        '<div class="wide effects" tabindex="0"><table>'
+        f"<tr>{head}</tr>{rows}</table></div>"
+    )
 
 
 def _row(part: Part, result: Judgement, decisive: bool) -> str:

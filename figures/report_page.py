@@ -12,7 +12,15 @@ from figures import report_claims, report_constants
 from figures.figure import Figure
 from figures.formula import data, with_formulas
 from figures.grid import folder
-from figures.judging import Result, family, in_words, results, tally
+from figures.judging import (
+    VERDICTS,
+    Judgement,
+    Result,
+    family,
+    in_words,
+    results,
+    tally,
+)
 from figures.output import place
 from figures.papers import FIGURES
 from figures.papers.claims import CLAIMS
@@ -24,11 +32,16 @@ from sfl_train.deep.config import Config
 OWN_STYLE = """
 h3 { margin-top: 2rem; } img { max-width: 100%; height: auto; }
 img.formula { vertical-align: middle; max-width: none; }
+.picture img { width: 100%; max-width: none; }
+@media (min-width: 60rem) { .picture img { min-width: 0 !important; } }
 .wide { overflow-x: auto; } .note { color: #555; font-size: .85rem; }
 table { border-collapse: collapse; font-size: .85rem; overflow-wrap: normal; }
 th, td { border-bottom: 1px solid #ddd; padding: .2rem .5rem; text-align: left;
   white-space: nowrap; vertical-align: top; }
+.effects td:first-child { white-space: normal; min-width: 9rem; }
 """
+READABLE = 0.62
+"""Of a picture's pixels; on a phone, drawn any smaller its letters cannot be read."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """The browser is told to fetch and to run nothing; pictures are on the page."""
 
@@ -65,7 +78,7 @@ def page(preset: Preset, root: Path, out: Path, audit: str | None) -> str:
         f"<p>{len(found)} claims: {counts}. A verdict rests on t intervals over "
         f"{len(preset.seeds)} seeds that hold together at 95 % (Bonferroni for the "
         f"{family(preset.name)} claims of this preset); nothing was tuned towards one."
-        f"</p><nav>{links}</nav>{sections}"
+        f"</p>{_decided(found)}<nav>{links}</nav>{sections}"
         f"{report_constants.section(preset, root)}"
     )
     return (
@@ -75,6 +88,19 @@ def page(preset: Preset, root: Path, out: Path, audit: str | None) -> str:
         f"<title>Figures</title><style>{STYLE}{OWN_STYLE}</style></head>"
         f"<body>{body}</body></html>\n"
     )
+
+
+def _decided(found: Sequence[Result]) -> str:
+    """Return links to the claims that have been decided."""
+    lines = ""
+    for verdict in VERDICTS[:2]:
+        links = ", ".join(
+            f'<a href="#{one.claim.id}">{one.claim.id}</a>'
+            for one in found
+            if isinstance(one, Judgement) and one.verdict == verdict
+        )
+        lines += f"<p>{in_words(verdict).capitalize()}: {links}.</p>" if links else ""
+    return lines
 
 
 def _figure(
@@ -121,7 +147,12 @@ def _content(figure: Figure, preset: Preset, root: Path, out: Path) -> str:
         return _sheet(_table(figure, preset, root)) + note
     png = _picture(figure, runs, preset, root, out)
     words = escape(f"{figure.key}: {figure.title}; {preset.caption}")
-    return f'<p><img alt="{words}" src="{data("image/png", png)}"></p>{note}'
+    pixels = int.from_bytes(png[16:20], "big")  # where a PNG has its width
+    return (
+        f'<div class="wide picture" tabindex="0"><img alt="{words}" style="'
+        f'min-width:{READABLE * pixels:.0f}px" src="{data("image/png", png)}"></div>'
+        f"{note}"
+    )
 
 
 def _table(figure: Figure, preset: Preset, root: Path) -> Sheet:

@@ -1,7 +1,8 @@
 r"""What finished runs say about a curve: a quantity by seed and round, and what lacks.
 
 Only run folders are read. A quantity that the theory speaks of is the client side's
-share at the run's own cut.
+share at the run's own cut. A round without participants leaves the model as it is, and
+its training loss is that of the round before.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def series(
             np.zeros(0, np.int64), np.zeros((0, 0)), (), tuple(lacking)
         )  # fmt: skip
     if panel.quantity == "train_loss":
-        # A round without participants has no training loss.
+        # Before the first participants there is no training loss.
         common = set.intersection(*(set(row[0]) for row in rows))
         rows = [
             (
@@ -163,6 +164,8 @@ def _read(
         try:
             last = record["round"]
             value = _value(record, quantity, config.cut)
+            if value is None and quantity == "train_loss" and values:
+                value = values[-1]
             if value is not None:
                 rounds.append(int(record["round"]))
                 values.append(float(value))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from figures.caption import replaced
 from figures.figure import Curve, Figure
 from figures.scale import Preset
 from figures.series import Series, series
@@ -73,6 +74,7 @@ def sheet(figure: Figure, preset: Preset, root: Path) -> Sheet:
         "mean ± standard deviation over seeds, test accuracy in %; last: of the last "
         "round, best: the best over the rounds",
         *figure.departures,
+        *(words.rstrip(".") for words in replaced(figure, preset)),
     ]
     if lacking:
         notes.append(f"{lacking} runs are missing or diverged; they are in no number")

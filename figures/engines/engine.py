@@ -109,7 +109,8 @@ def make_one(config: Config, root: Path, told: Callable[[Event], None]) -> Outco
     try:
         summary = train(config, folder(config, root), show)
     except Exception as error:  # of one run: the others go on
-        return Outcome("failed", one_line(error))
+        # The trainer's option for a run's folder is none of this command.
+        return Outcome("failed", one_line(error).removeprefix("--out: "))
     if summary["diverged"]:
         return Outcome("diverged", f"diverged in round {summary['rounds']}")
     return Outcome("finished")

@@ -1,13 +1,14 @@
 """What ``dachille2024`` reads off its Tables 3 and 4 (Abstract, Sec. 1, 5.2, 5.3, 7).
 
 The audit holds the same sentences against the numbers that the tables print; here they
-are held against our runs.
+are held against our runs: a printed number against the best accuracy over the rounds,
+which the released code reports, every other sentence against the last rounds.
 """
 
 from __future__ import annotations
 
 from figures.claims import Claim, Within
-from figures.effects import Effect, average, level, slope, spread
+from figures.effects import Effect, average, largest, level, slope, spread
 from figures.papers import BY_KEY
 
 CUTS = (1, 2, 3, 4)
@@ -25,17 +26,20 @@ ALL = {
 Column = tuple[str, str]
 
 
-def _sfl(column: Column, variant: int, cut: int) -> Effect:
-    return level(*COLUMNS[column], f"SFL-V{variant} ($L_c={cut}$)")
+def _sfl(column: Column, variant: int, cut: int, summary: str = "final") -> Effect:
+    return level(*COLUMNS[column], f"SFL-V{variant} ($L_c={cut}$)", summary)
 
 
-def _by_cut(column: Column, variant: int) -> list[Effect]:
-    return [_sfl(column, variant, cut) for cut in CUTS]
+def _by_cut(column: Column, variant: int, summary: str = "final") -> list[Effect]:
+    return [_sfl(column, variant, cut, summary) for cut in CUTS]
 
 
-def _gap(column: Column, variant: int = 2, cut: int = 1) -> Effect:
+def _gap(
+    column: Column, variant: int = 2, cut: int = 1, summary: str = "final"
+) -> Effect:
     """Return SFL minus FedAvg."""
-    return _sfl(column, variant, cut) - level(*COLUMNS[column], "FedAvg")
+    fedavg = level(*COLUMNS[column], "FedAvg", summary)
+    return _sfl(column, variant, cut, summary) - fedavg
 
 
 def _best(column: Column, best: int) -> dict[str, Effect]:
@@ -62,7 +66,7 @@ def _printed(
         f"dachille2024/{name}",
         quote,
         location,
-        f"{reading}, as printed",
+        f"{reading}, best over the rounds, as printed",
         {reading: effect},
         Within(number),
         audit=(f"dachille2024/{audit or name}",),
@@ -134,7 +138,7 @@ CLAIMS = (
         C10_RANGES,
         "Sec. 5.2, Table 3",
         "range of SFL-V1 over Lc",
-        spread(_by_cut((IID, "CIFAR10"), 1)),
+        spread(_by_cut((IID, "CIFAR10"), 1, "best")),
         0.4,
     ),
     _printed(
@@ -142,7 +146,7 @@ CLAIMS = (
         C10_RANGES,
         "Sec. 5.2, Table 4",
         "range of SFL-V1 over Lc",
-        spread(_by_cut((NON_IID, "CIFAR10"), 1)),
+        spread(_by_cut((NON_IID, "CIFAR10"), 1, "best")),
         1.87,
     ),
     Claim(
@@ -183,7 +187,8 @@ CLAIMS = (
         EXCEPTION,
         "Sec. 5.2, Table 4",
         "SFL-V2 at Lc = 4 minus Lc = 1 on CIFAR10",
-        _sfl((NON_IID, "CIFAR10"), 2, 4) - _sfl((NON_IID, "CIFAR10"), 2, 1),
+        _sfl((NON_IID, "CIFAR10"), 2, 4, "best")
+        - _sfl((NON_IID, "CIFAR10"), 2, 1, "best"),
         1.87,
         audit="table-4/v2-exception",
     ),
@@ -205,7 +210,8 @@ CLAIMS = (
         PRONOUNCED,
         "Sec. 5.2, Table 4",
         "SFL-V2 at Lc = 1 minus Lc = 3 on CIFAR100",
-        _sfl((NON_IID, "CIFAR100"), 2, 1) - _sfl((NON_IID, "CIFAR100"), 2, 3),
+        _sfl((NON_IID, "CIFAR100"), 2, 1, "best")
+        - _sfl((NON_IID, "CIFAR100"), 2, 3, "best"),
         9.96,
     ),
     Claim(
@@ -235,7 +241,7 @@ CLAIMS = (
         "significant 7.05% improvement.",
         "Sec. 5.3, Table 3",
         "SFL-V2 (Lc = 1) minus FedAvg on CIFAR10",
-        _gap((IID, "CIFAR10")),
+        _gap((IID, "CIFAR10"), summary="best"),
         7.05,
     ),
     Claim(
@@ -256,7 +262,7 @@ CLAIMS = (
         "substantial 9.78% difference.",
         "Sec. 5.3, Table 4",
         "SFL-V2 (Lc = 1) minus FedAvg on CIFAR100",
-        _gap((NON_IID, "CIFAR100")),
+        _gap((NON_IID, "CIFAR100"), summary="best"),
         9.78,
     ),
     Claim(
@@ -272,7 +278,7 @@ CLAIMS = (
         MAINTAINED,
         "Sec. 5.3, Table 4",
         "SFL-V2 (Lc = 1) minus FedAvg on TinyImageNet",
-        _gap((NON_IID, "TinyImageNet")),
+        _gap((NON_IID, "TinyImageNet"), summary="best"),
         1.81,
     ),
     Claim(
@@ -284,6 +290,21 @@ CLAIMS = (
         {"SFL-V2 - FedAvg": average([_gap(c) for c in COLUMNS if c[0] == NON_IID])},
         also=('Sec. 5.3 ("SFL-V2, often outperforms FL")', "Sec. 7"),
         audit=("dachille2024/table-4/v2-early-cut",),
+    ),
+    Claim(
+        "dachille2024/table-4/v2-best-cut",
+        "Moreover, SFL-V2 with an appropriate cut layer selection outperforms FedAvg "
+        "on heterogeneous data.",
+        "Abstract; Table 4",
+        "SFL-V2 at its best cut minus FedAvg, mean of the four data sets",
+        {
+            "SFL-V2 - FedAvg": average([
+                largest([_gap(c, cut=cut) for cut in CUTS])
+                for c in COLUMNS
+                if c[0] == NON_IID
+            ])
+        },
+        audit=("dachille2024/table-4/v2-best-cut",),
     ),
     Claim(
         "dachille2024/tables/v1-below-v2",

@@ -35,7 +35,13 @@ METHODS = tuple(
         ("CL", "centralized"),
     )
 )
-ROUNDS_READ = "60 rounds, as the axes of Figs. 12-13 show; the text has no number"
+READINGS = (
+    "60 rounds, as the axes of Figs. 12-13 show, where the text has no number",
+    "no momentum, weight decay or augmentation, as the text names none",
+)
+HIGHEST = "(f)-(h) the three highest ratios, which the text does not name"
+FIG_3 = "r = 0.95, which the text calls highly non-IID"
+THREE = "r = 0 and 0.5 beside 0.9, the only one that can be read"
 FMNIST: Options = {"dataset": "fashion-mnist"}
 
 
@@ -63,11 +69,16 @@ def _panels(
 
 
 def _figure(
-    number: int, title: str, panels: tuple[Panel, ...], more: Options | None = None
+    number: int,
+    title: str,
+    panels: tuple[Panel, ...],
+    more: Options | None = None,
+    *readings: str,
 ) -> Figure:
     options = {**SETUP, **(more or {})}
+    departures = (*READINGS, *readings)
     return Figure(
-        f"huang2023/fig-{number}", title, options, panels, "figure", (ROUNDS_READ,)
+        f"huang2023/fig-{number}", title, options, panels, "figure", departures
     )
 
 
@@ -83,6 +94,8 @@ FIGURES = (
             *_panels(RATIOS, CUTS, where="CIFAR-10, "),
             *_panels((0.8, 0.9, 0.95), CUTS, more=FMNIST, first="f", where="FMNIST, "),
         ),
+        None,
+        HIGHEST,
     ),
     _figure(
         3,
@@ -93,6 +106,8 @@ FIGURES = (
             *_panels((0.95,), CUTS, "variance_at_client", FMNIST, "c", "FMNIST, "),
             *_panels((0.95,), CUTS, "variance_across_clients", FMNIST, "d", "FMNIST, "),
         ),
+        None,
+        FIG_3,
     ),
     _figure(4, "Comparison with N = 10 on CIFAR-10", _panels(RATIOS, METHODS)),
     _figure(5, "Comparison with N = 100 on CIFAR-10", _panels(RATIOS, METHODS), LARGE),
@@ -122,8 +137,9 @@ FIGURES = (
         "Comparison, N = 10, FMNIST, test loss",
         _panels(HIGH, METHODS, "test_loss"),
         FMNIST,
+        THREE,
     ),
-    _figure(13, "Comparison, N = 10, FMNIST", _panels(HIGH, METHODS), FMNIST),
+    _figure(13, "Comparison, N = 10, FMNIST", _panels(HIGH, METHODS), FMNIST, THREE),
     _figure(
         14,
         "Comparison, N = 100, FMNIST",
@@ -132,5 +148,6 @@ FIGURES = (
             *_panels(HIGH, METHODS, first="d", where="accuracy, "),
         ),
         {**FMNIST, **LARGE},
+        THREE,
     ),
 )

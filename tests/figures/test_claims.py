@@ -11,23 +11,14 @@ from planted_figures import claim_named, plant
 
 from figures.__main__ import main
 from figures.claims import Claim, Exceeds, Within
-from figures.effects import (
-    Observed,
-    Place,
-    along,
-    average,
-    early,
-    final,
-    level,
-    slope,
-    spread,
-)
+from figures.effects import Place, along, average, level, slope, spread
 from figures.grid import folder
 from figures.judging import Judgement, Untested, family, judge, results
 from figures.observing import Observer
 from figures.papers import BY_KEY
 from figures.papers.claims import CLAIMS
 from figures.scale import CPU, PRESETS
+from figures.summaries import Observed, early, final
 from sfl_theory.audits import LEDGER
 
 FIG2, FIG5 = "han2024/fig-2", "han2024/fig-5"
@@ -127,6 +118,22 @@ def test_agreement_by_rounding_is_no_certainty() -> None:
     low = Observed(ROUNDS, np.tile(np.where(ROUNDS < 5, 48.0, 50.0), (3, 1)))
     high = Observed(ROUNDS, np.tile(np.where(ROUNDS < 5, 48.0, 52.0), (3, 1)))
     assert judge(claim, {first: low, second: high}, 58).verdict == "undecided"
+
+
+def test_accuracies_of_a_guess_agree_by_chance(tmp_path: Path) -> None:
+    """Two methods that only guess have one accuracy throughout, and other losses."""
+    claim = Claim(
+        "x/y", "q", "l", "r", {"d": level(FIG5, 0, 1) - level(FIG5, 0, 0)}, Within()
+    )
+    first, second = places(FIG5, 0, 2)
+    guess = np.full((3, ROUNDS.size), 10.0)
+    low, high = Observed(ROUNDS, guess, guess / 5), Observed(ROUNDS, guess, guess / 4)
+    found = judge(claim, {first: low, second: high}, 58)
+    assert found.verdict == "undecided" and not found.part.exact
+    assert judge(claim, {first: low, second: low}, 58).verdict == "reproduced"
+    plant(FIG5, tmp_path, lambda c, r: 0.5)
+    curve = Observer(CPU, tmp_path).curve(first)
+    assert curve.losses == pytest.approx(2 - curve.values / 100)
 
 
 def test_every_effect_must_hold() -> None:
@@ -246,6 +253,20 @@ def test_missing_runs_are_said_and_not_counted(tmp_path: Path) -> None:
     assert isinstance(found, Untested) and "diverged" in found.why
 
 
+def test_a_value_that_is_not_finite_is_no_verdict(tmp_path: Path) -> None:
+    """One overflow in a run keeps its claims from being tested, not the others."""
+    plant(FIG2, tmp_path, lambda c, r: 0.5 + 0.1 * c.cut)
+    claim = claim_named(f"{FIG2}/cut-v2")
+    figure, panel, curve = claim.places[0].declared
+    path = folder(figure.config(panel, curve, CPU, 0), tmp_path) / "metrics.jsonl"
+    text = path.read_text()
+    path.write_text(text.replace('"test_accuracy": 0.6', '"test_accuracy": NaN'))
+    assert path.read_text() != text
+    found = results([claim, claim_named(f"{FIG2}/cut-v1")], CPU, tmp_path)
+    assert isinstance(found[0], Untested) and "not finite" in found[0].why
+    assert isinstance(found[1], Judgement)
+
+
 def test_printed_numbers_need_the_papers_sizes(tmp_path: Path) -> None:
     """A number of the paper's is no claim about the small preset."""
     claim = claim_named("dachille2024/table-3/v2-gain-cifar10")
@@ -253,6 +274,12 @@ def test_printed_numbers_need_the_papers_sizes(tmp_path: Path) -> None:
     assert isinstance(found, Untested) and not found.missing
     (effect,) = claim.effects.values()
     assert effect.printed() == pytest.approx(7.05)
+    # The table prints the best over the rounds.
+    first = next(iter(claim.places))
+    rising = {place: flat(np.array([50.0])) for place in claim.places}
+    assert effect.per_seed(rising) == pytest.approx([0.0])
+    rising[first].values[0, 4] = 57.0
+    assert effect.per_seed(rising) == pytest.approx([7.0])
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from planted_runs import TINY, accuracies, plant, shrink, small
 
 from figures import drawing
+from figures.caption import replaced
 from figures.papers import BY_KEY
 from figures.scale import CPU, PAPER
 
@@ -100,6 +101,27 @@ def test_the_picture_says_its_size_its_seeds_and_what_stands_in(
     assert "NOT DRAWN" not in said
     assert "Training round" in said and "Test accuracy in %" in said
     assert all(axes.get_ylim() == (0, 100) for axes in picture.axes)
+
+
+def test_bands_beyond_the_axes_are_said_to_be_cut_off(figure, tmp_path) -> None:
+    fill(figure, tmp_path, lambda panel, cut, seed: [0.1, 0.4, 0.5, 0.6])
+    whole = drawing.read(figure, TINY, tmp_path)
+    assert not any(panel.cut_off for panel in whole)
+    assert "cut off" not in words(drawing.picture(figure, TINY, whole))
+    wide = tmp_path / "wide"
+    fill(figure, wide, lambda panel, cut, seed: [0.1, 0.4, 0.5, 0.5 + 0.4 * seed])
+    cut = drawing.read(figure, TINY, wide)
+    assert all(panel.cut_off for panel in cut)
+    assert "over seeds, cut off at the axes" in words(
+        drawing.picture(figure, TINY, cut)
+    )
+
+
+def test_the_papers_partition_and_step_are_said_where_others_stand_in() -> None:
+    natural = " ".join(replaced(BY_KEY["han2024/fig-13"], CPU))
+    assert "dirichlet:0.3 in place of natural" in natural
+    assert "learning rate 0.03 for 0.01" in natural and "batch 16 for 128" in natural
+    assert replaced(BY_KEY["han2024/fig-13"], PAPER) == []
 
 
 def test_a_run_that_is_not_there_is_said_to_be_missing(figure, tmp_path) -> None:

@@ -89,6 +89,8 @@ def test_page_says_what_runs_say(page: Path) -> None:
     """Size, verdicts, missing runs, printed numbers and constants are there."""
     text = page.read_text(encoding="utf-8")
     assert escape(CPU.caption) in text
+    first = text[: text.index("<nav>")]
+    assert f'Reproduced: <a href="#{FIG2}/cut-v1">' in first
     entry = text[text.index(f'id="{FIG2}/cut-v2"') :]
     assert "reproduced" in entry[:200] and "not reproduced" not in entry[:200]
     assert "0 of 60 runs made" in text

@@ -150,17 +150,17 @@ def test_runs_evaluated_at_different_rounds_are_not_averaged(figure, tmp_path) -
         read(figure, tmp_path)
 
 
-def test_rounds_without_participants_are_left_out_of_the_training_loss(
+def test_a_round_without_participants_keeps_the_training_loss(
     monkeypatch, tmp_path
 ) -> None:
-    """Nobody trained there in one of the seeds, so there is no mean over seeds."""
+    """Nobody trained there, so the model is that of the round before."""
     shrink(monkeypatch)
     figure = small(quantity="train_loss")
     for seed, values in VALUES.items():
         records = accuracies(values)
-        if seed:
-            records[2] |= {"train_loss": None}
+        records[2 if seed else 1] |= {"train_loss": None}
         plant(config(figure, seed), tmp_path, records, diverged=False)
     found = read(figure, tmp_path)
-    assert found.rounds.tolist() == [1, 3]
-    assert found.values.shape == (2, 2)
+    assert found.rounds.tolist() == [2, 3]  # before, seed 0 has no loss yet
+    assert found.values[0] == pytest.approx([0.4, 0.3])
+    assert found.values[1] == pytest.approx([0.7, 0.1])
