@@ -101,6 +101,7 @@ def as_dict(found: Sequence[Result], preset: Preset) -> dict[str, Any]:
 
     return {
         "preset": preset.name,
+        "seeds": list(preset.seeds),
         "level": LEVEL,
         "correction": "Bonferroni, simultaneous t intervals over seeds",
         "claims": family(preset.name),

@@ -144,7 +144,7 @@ def _result(claim: Claim, observer: Observer) -> Result:
         return Untested(claim, "a printed number: needs --preset paper")
     missing, diverged = observer.lacking(claim)
     if missing:
-        command = f"make {' '.join(claim.figures)} --preset {preset}"
+        command = f"make {' '.join(claim.figures)} {observer.preset.options}"
         count = "1 run" if len(missing) == 1 else f"{len(missing)} runs"
         return Untested(
             claim,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from figures import selection
 from figures.figure import Figure
 from figures.papers import FIGURES
-from figures.scale import PAPER, PRESETS, Preset
+from figures.scale import CPU, PAPER, Preset
 from sfl_theory.command import CommandError, Parser
 from sfl_train.deep.config import Config
 
@@ -87,6 +87,7 @@ def work(options: argparse.Namespace) -> int:
     if options.json:
         content = {
             "preset": preset.name,
+            "seeds": list(preset.seeds),
             "estimates": HOW,
             "all": whole,
             "figures": [asdict(one) for one in found],
@@ -124,8 +125,8 @@ def row(figure: Figure, preset: Preset, root: Path) -> Row:
         counts["finished"] + counts["diverged"],
         counts["unfinished"],
         counts["missing"],
-        round(_cost([figure], PRESETS["cpu"]), 1),
-        round(_cost([figure], PAPER), 1),
+        round(_cost([figure], replace(CPU, seeds=preset.seeds)), 1),
+        round(_cost([figure], replace(PAPER, seeds=preset.seeds)), 1),
     )
 
 
@@ -140,8 +141,8 @@ def _totals(preset: Preset, root: Path) -> dict[str, Any]:
         "finished": counts["finished"] + counts["diverged"],
         "unfinished": counts["unfinished"],
         "missing": counts["missing"],
-        "core_seconds": round(_cost(FIGURES, PRESETS["cpu"]), 1),
-        "gpu_hours": round(_cost(FIGURES, PAPER), 1),
+        "core_seconds": round(_cost(FIGURES, replace(CPU, seeds=preset.seeds)), 1),
+        "gpu_hours": round(_cost(FIGURES, replace(PAPER, seeds=preset.seeds)), 1),
     }
 
 
@@ -156,7 +157,7 @@ def _cost(figures: Sequence[Figure], preset: Preset) -> float:
     from figures.estimate import work as estimated
 
     runs = _distinct(c for figure in figures for c in figure.configs(preset))
-    if preset is PAPER:
+    if preset.name == PAPER.name:
         return sum(estimated(config).gpu_seconds for config in runs) / 3600
     return sum(estimated(config).core_seconds for config in runs)
 
@@ -167,7 +168,7 @@ def _table(
     from figures.estimate import entry
 
     def cost(seconds: float, hours: float) -> str:
-        return f"{hours:.0f} h" if preset is PAPER else f"{seconds:.0f} s"
+        return f"{hours:.0f} h" if preset.name == PAPER.name else f"{seconds:.0f} s"
 
     cells = [("key", "made", "cost", "data", "what it shows")]
     cells += [
@@ -175,7 +176,9 @@ def _table(
             one.key,
             f"{one.finished}/{one.runs}" if one.runs else "no runs",
             cost(one.core_seconds, one.gpu_hours) if one.runs else "-",
-            ", ".join(one.data) if preset is PAPER else "generated" * bool(one.runs),
+            ", ".join(one.data)
+            if preset.name == PAPER.name
+            else "generated" * bool(one.runs),
             one.title,
         )
         for one in rows
@@ -195,7 +198,7 @@ def _table(
         f"together cost {cost(whole['core_seconds'], whole['gpu_hours'])}",
         f"cost: {HOW[preset.name]}",
     ]
-    if preset is PAPER:
+    if preset.name == PAPER.name:
         lines.append("data, below --data-root (default: data):")
         names = dict.fromkeys(name for one in rows for name in one.data)
         lines += [

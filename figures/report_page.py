@@ -139,7 +139,7 @@ def _content(figure: Figure, preset: Preset, root: Path, out: Path) -> str:
     if ended < len(runs):
         note = (
             f'<p class="note">{ended} of {len(runs)} runs made; <code>python -m figures'
-            f" make {figure.key} --preset {preset.name}</code> makes the others</p>"
+            f" make {figure.key} {preset.options}</code> makes the others</p>"
         )
     if not counts["finished"]:
         return note

@@ -20,22 +20,37 @@ class Preset:
     Attributes:
         name: "paper" or "cpu".
         seeds: of the runs behind every curve.
-        caption: what every picture of this size says of itself.
+        words: what the size is.
         measure_every: cadence of measured runs, in rounds.
     """
 
     name: str
     seeds: tuple[int, ...]
-    caption: str
+    words: str
     measure_every: int
 
+    @property
+    def caption(self) -> str:
+        """What every picture of this size says of itself."""
+        first, last = self.seeds[0], self.seeds[-1]
+        which = f" ({first}-{last})" if first else ""
+        return f"preset {self.name}: {self.words}, {len(self.seeds)} seeds{which}"
 
-PAPER = Preset("paper", (0, 1, 2), "preset paper: the paper's sizes, 3 seeds", 10)
+    @property
+    def options(self) -> str:
+        """What on the command line asks for it."""
+        seeds = f" --seeds {self.seeds[0]}-{self.seeds[-1]}"
+        return f"--preset {self.name}{seeds if self.seeds != SEEDS else ''}"
+
+
+SEEDS = (0, 1, 2)
+
+
+PAPER = Preset("paper", SEEDS, "the paper's sizes", 10)
 CPU = Preset(
     "cpu",
-    (0, 1, 2),
-    "preset cpu: scaled-down network on generated images, few rounds, 3 seeds; not the "
-    "paper's experiment",
+    SEEDS,
+    "not the paper's experiment; scaled-down network on generated images, few rounds",
     2,
 )
 PRESETS = {preset.name: preset for preset in (PAPER, CPU)}

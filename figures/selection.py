@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from figures.figure import Figure
@@ -12,9 +13,11 @@ from figures.papers import BY_KEY, FIGURES
 from figures.scale import PRESETS, Preset
 from sfl_theory.command import CommandError, Parser
 
+MOST_SEEDS = 1000
+
 
 def add_preset(parser: Parser) -> None:
-    """Add ``--preset`` and ``--runs``.
+    """Add ``--preset``, ``--seeds`` and ``--runs``.
 
     Args:
         parser: of a sub-command.
@@ -24,6 +27,12 @@ def add_preset(parser: Parser) -> None:
         choices=tuple(PRESETS),
         default="cpu",
         help="the papers' sizes, or one for two cores (default: cpu)",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=_seeds,
+        metavar="FIRST-LAST",
+        help="of the runs behind every curve (default: 0-2); more decide more claims",
     )
     parser.add_argument(
         "--runs",
@@ -82,5 +91,19 @@ def _hint(key: str, keys: Sequence[str]) -> str:
 
 
 def preset(options: argparse.Namespace) -> Preset:
-    """Return the preset asked for."""
-    return PRESETS[options.preset]
+    """Return the preset asked for, with the seeds asked for."""
+    found = PRESETS[options.preset]
+    return found if options.seeds is None else replace(found, seeds=options.seeds)
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    first, dash, last = text.partition("-")
+    if not (dash and first.isdecimal() and last.isdecimal()):
+        raise argparse.ArgumentTypeError(f"expected FIRST-LAST, like 0-4, not {text!r}")
+    if int(first) >= int(last):
+        raise argparse.ArgumentTypeError(
+            f"{text}: at least two seeds, the first one first, or there is no interval"
+        )
+    if int(last) - int(first) >= MOST_SEEDS:
+        raise argparse.ArgumentTypeError(f"{text}: at most {MOST_SEEDS} seeds")
+    return tuple(range(int(first), int(last) + 1))

@@ -12,7 +12,7 @@ from figures.grid import folder
 from figures.scale import Preset
 from sfl_train.deep.config import Config
 
-TINY = Preset("cpu", (0, 1), "preset cpu: tiny, 2 seeds; not the paper's", 1)
+TINY = Preset("cpu", (0, 1), "tiny, not the paper's", 1)
 """A preset of the name "cpu", so that it is scaled as that."""
 DATA, ROUNDS = "synthetic:2x1x8:40", 3
 

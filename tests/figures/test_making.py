@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from planted_runs import TINY, accuracies, plant, shrink, small
@@ -102,6 +103,18 @@ def test_figures_share_runs(make, pretend, tmp_path) -> None:
     assert len(list((tmp_path / "out" / "cpu").glob("*.csv"))) == 2
 
 
+def test_other_seeds_are_other_runs_and_the_caption_says_which(
+    make, pretend, tmp_path
+) -> None:
+    engine = pretend()
+    assert make(KEY) == 0
+    curves = len(engine.made) // len(TINY.seeds)
+    assert make(KEY, "--seeds", "1-3") == 0
+    # seed 1 is there already
+    assert len(engine.made) == len(set(engine.made)) == curves * 4
+    assert replace(TINY, seeds=(1, 2, 3)).caption.endswith("3 seeds (1-3)")
+
+
 def test_only_what_is_missing_is_made(make, pretend, tmp_path) -> None:
     figure = small()
     wanted = list(figure.configs(TINY))
@@ -171,6 +184,9 @@ def test_drawing_alone_makes_no_run(make, monkeypatch, tmp_path) -> None:
         ([KEY, "--address", "here:1"], "--engine ray"),
         ([KEY, "--engine", "ray", "--jobs", "2"], "--engine local"),
         ([KEY, "--device", "cuda:77"], "--device"),
+        ([KEY, "--seeds", "3"], "FIRST-LAST"),
+        ([KEY, "--seeds", "2-2"], "at least two seeds"),
+        ([KEY, "--seeds", "0-99999"], "at most"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(make, capsys, arguments, words) -> None:
