@@ -113,6 +113,7 @@ def _work(options: argparse.Namespace) -> int:
             check_writable("--json", options.json, folder=False)
             if options.json.resolve() in (out.resolve(), *out.resolve().parents):
                 raise ValueError(f"--json: {options.json} is the folder of --out")
+        _check_apart(options)
         if options.run is None:
             write = write_folder
             experiment = _experiment(options)
@@ -145,6 +146,28 @@ def _work(options: argparse.Namespace) -> int:
 
     print_report(comparisons, picture)
     return 0
+
+
+def _check_apart(options: argparse.Namespace) -> None:
+    """Refuse to write into a run folder, which is only read.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        ValueError: if a target lies in one.
+    """
+    for name in ("out", "json"):
+        target = getattr(options, name)
+        for folder in options.run or ():
+            inside = target is not None and target.resolve().is_relative_to(
+                folder.resolve()
+            )
+            if inside and folder.is_dir():
+                raise ValueError(
+                    f"--{name}: {target} lies in the run folder {folder}, which is "
+                    "only read: choose another place"
+                )
 
 
 def _experiment(options: argparse.Namespace) -> Experiment:

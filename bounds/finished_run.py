@@ -80,8 +80,10 @@ class FinishedRun:
     @cached_property
     def rates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Learning rates of client side and server side, shape (T,) each."""
-        # A natural partition or one in a file knows its number of clients.
-        rule = LearningRates(replace(self.config, clients=len(self.sizes)))
+        weights, q = (
+            self.constants.per_client(name) for name in ("weights", "participation")
+        )
+        rule = LearningRates(self.config, weights.tolist(), float(q[0]))
         both = [rule(t) for t in range(self.config.rounds)]
         client = np.array([one.client for one in both])
         if not self.config.split:

@@ -90,9 +90,10 @@ def _work(options: argparse.Namespace) -> int:
         given.pop(name) for name in ("config", "preset", "out", "quiet")
     )
     layer = _toml(file) if file is not None else {}
-    below = {"preset": layer.pop("preset", "paper"), "out": layer.pop("out", None)}
-    preset = preset or below["preset"]
-    out = out or (Path(below["out"]) if below["out"] is not None else None)
+    below = layer.pop("preset", "paper"), _own(layer, "out", str)
+    preset = preset or below[0]
+    out = out or (Path(below[1]) if below[1] is not None else None)
+    quiet = _own(layer, "quiet", bool) or quiet
     try:
         config = resolve(preset, layer, given)
     except ValueError as error:
@@ -110,7 +111,14 @@ def _work(options: argparse.Namespace) -> int:
             with _display(quiet or not first) as show:
                 summary = train(config, out, show, cluster)
     except (RunError, ValueError) as error:
-        raise CommandError(str(error)) from error
+        raise CommandError(_named(str(error))) from error
+    except (MemoryError, RuntimeError) as error:
+        if not _memory(error):
+            raise
+        raise CommandError(
+            "not enough memory: take a smaller --model, --width, --batch-size or "
+            f"--dataset ({str(error).splitlines()[0] if str(error) else 'no more'})"
+        ) from error
     except KeyboardInterrupt:
         print(f"stopped; the same command goes on with {out}", file=sys.stderr)
         return 130
@@ -124,6 +132,53 @@ def _work(options: argparse.Namespace) -> int:
         f"loss {summary['test_loss']:.4f}; {out}"
     )
     return 0
+
+
+SETS = {
+    "cut": "cut",
+    "participation": "participation",
+    "momentum": "momentum",
+    "norm": "norm",
+    "blocks": "depth",
+    "clients": "clients",
+}
+"""What a message of the packages begins with, and the option that sets it."""
+
+
+def _named(message: str) -> str:
+    """Return a message with the option in front whose value it begins with."""
+    if message.startswith(("partition '", "unknown partition ")):
+        return f"--partition: {message}"
+    what, colon, words = message.partition(": ")
+    return f"--{SETS[what]}: {words}" if colon and what in SETS else message
+
+
+def _own(layer: dict[str, Any], name: str, wanted: type) -> Any:
+    """Take an option of the command itself out of a file's options.
+
+    Args:
+        layer: options of the file; changed.
+        name: of the option.
+        wanted: its type.
+
+    Returns:
+        Its value, or None.
+
+    Raises:
+        CommandError: if it has another type.
+    """
+    value = layer.pop(name, None)
+    if value is not None and type(value) is not wanted:
+        raise CommandError(f"--{name}: expected {wanted.__name__}, got {value!r}")
+    return value
+
+
+def _memory(error: Exception) -> bool:
+    """Return whether an error says that memory, of the host or of a GPU, is used up."""
+    from torch import OutOfMemoryError
+
+    used_up = isinstance(error, MemoryError | OutOfMemoryError)
+    return used_up or "DefaultCPUAllocator" in str(error)
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -152,12 +207,13 @@ def _display(quiet: bool):  # type: ignore[no-untyped-def]
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.table import Column
 
     bar = Progress(
         TextColumn("round {task.completed}/{task.total}"),
-        BarColumn(),
-        TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(),
+        BarColumn(table_column=Column(min_width=1)),
+        TextColumn("{task.fields[state]}", table_column=Column(no_wrap=True)),
+        TimeRemainingColumn(True, table_column=Column(min_width=7)),
         console=Console(stderr=True),
     )
     with bar:
@@ -165,13 +221,13 @@ def _display(quiet: bool):  # type: ignore[no-untyped-def]
 
         def show(now: Any) -> None:
             rate = (now.round - now.started) / now.seconds
-            words = [f"{rate:.2f} rounds/s", f"{now.images / now.seconds:.0f} images/s"]
+            words = [f"{rate:.3g} rounds/s", f"{now.images / now.seconds:.0f} images/s"]
             if now.loss is not None:
                 words.append(f"loss {now.loss:.4f}")
             if now.accuracy is not None:
                 words.append(f"accuracy {now.accuracy:.4f}")
             bar.update(
-                task, total=now.rounds, completed=now.round, state=", ".join(words)
+                task, total=now.rounds, completed=now.round, state=" ".join(words)
             )
 
         shown: Callable[[Any], None] = show

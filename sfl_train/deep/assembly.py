@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from sfl_train.deep.algorithms.centralised import Centralised
@@ -106,9 +107,40 @@ def assemble(config: Config, cluster: Cluster | None = None) -> Assembly:
         channels_last=config.channels_last,
     )
     run = _algorithm(config, worker, _federation(config, store, parts), cut, cluster)
-    # A natural partition or one in a file knows its number of clients.
-    rates = LearningRates(replace(config, clients=len(parts)))
+    # MiniBatch-SFL's server has the samples of all clients in its batch.
+    alone = cut if config.algorithm == "minibatch-sfl" else len(network.blocks)
+    _check_single_samples(run, alone)
+    rates = LearningRates(config, run.federation.weights.tolist(), run.federation.q)
     return Assembly(config, images, parts, network, cut, run, rates)
+
+
+def _check_single_samples(run: DeepRun, blocks: int) -> None:
+    """Refuse a mini-batch of one sample where BatchNorm would normalise one value.
+
+    Args:
+        run: at round 0; left as it is.
+        blocks: number of blocks that see a client's mini-batch alone.
+
+    Raises:
+        ValueError: if training would fail at such a mini-batch.
+    """
+    federation, model = run.federation, run.worker.model
+    sizes = [len(part) for part in federation.parts]
+    alone = [n for n, size in enumerate(sizes) if federation.work.smallest(size) == 1]
+    if not alone:
+        return
+    kept, x = model.state.clone(), federation.store.test(slice(0, 1))[0]
+    try:
+        with torch.no_grad():
+            model.blocks[:blocks].train()(x)
+    except ValueError as error:
+        raise ValueError(
+            f"--batch-size: client {alone[0]} has {sizes[alone[0]]} samples and so a "
+            "mini-batch of one, in which BatchNorm has one value per channel: take "
+            "another --batch-size or partition, or --norm group"
+        ) from error
+    finally:
+        model.state.copy_(kept)
 
 
 def _federation(

@@ -35,6 +35,8 @@ ALGORITHMS = (
 )
 SPLIT = ("sfl-v1", "sfl-v2", "minibatch-sfl", "sl")
 """Algorithms that cut the model."""
+LARGEST = 1e30
+"""Of rates and coefficients, which multiply float32 numbers; float32 ends at 3e38."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +181,7 @@ class Config:
             "evaluate_every",
             "checkpoint_every",
             "classes",
+            "depth",
             "threads",
         ):
             value = getattr(self, name)
@@ -196,12 +199,22 @@ class Config:
             raise ValueError("--tau-server: needs --algorithm sfl-v1 and --tau")
         for name in ("lr", "lr_server", "width", "fedopt_lr"):
             value = getattr(self, name)
-            if value is not None and not 0 < value < float("inf"):
+            if value is not None and not 0 < value <= LARGEST:
                 raise ValueError(
-                    f"--{flag(name)}: expected a positive number, got {value}"
+                    f"--{flag(name)}: expected a positive number up to {LARGEST:g}, "
+                    f"got {value}"
                 )
-        if self.seed < 0:
-            raise ValueError(f"--seed: expected an integer >= 0, got {self.seed}")
+        for name, most in (
+            ("proximal", LARGEST),
+            ("weight_decay", LARGEST),
+            ("threads", 1024),
+            ("seed", 2**63 - 1),
+        ):
+            value = getattr(self, name)
+            if not 0 <= value <= most:
+                raise ValueError(
+                    f"--{flag(name)}: expected a number from 0 to {most}, got {value}"
+                )
         if self.measure not in {"off", "auto"}:
             cadence(self.measure)
 
@@ -292,7 +305,7 @@ def resolve(preset: str, *layers: Mapping[str, Any]) -> Config:
     Raises:
         ValueError: if a name is unknown or a value has the wrong type.
     """
-    if preset not in PRESETS:
+    if not isinstance(preset, str) or preset not in PRESETS:
         raise ValueError(
             f"--preset: expected one of {', '.join(PRESETS)}, got {preset!r}"
         )

@@ -92,7 +92,8 @@ def costs(
     head = len(model.blocks) if cut is None else cut
     with FlopCounterMode(display=False) as here:
         z = model.blocks[:head](x)
-        z.sum().backward()
+        if z.requires_grad:  # blocks without parameters have no backward pass
+            z.sum().backward()
     there = 0
     if cut is not None:
         features = z.detach().requires_grad_()

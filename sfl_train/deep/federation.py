@@ -74,6 +74,21 @@ class LocalWork:
             return self.tau
         return (self.epochs or 0) * -(-size // min(self.batch_size, size))
 
+    def smallest(self, size: int) -> int:
+        """Return the number of samples in the smallest mini-batch of a round.
+
+        Args:
+            size: number of the client's samples.
+
+        Returns:
+            The last batch of a pass where the round gets that far.
+        """
+        batch = min(self.batch_size, size)
+        passes_end = self.steps(size) >= -(-size // batch)
+        if self.sampling == "replacement" or not passes_end:
+            return batch
+        return size % batch or batch
+
 
 @dataclass(frozen=True)
 class Participation:

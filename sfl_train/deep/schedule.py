@@ -2,11 +2,12 @@ r"""Learning rates by round: constant, step, cosine, or a theorem's own."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import cos, pi
 
 from sfl_theory import Constants, theorem
 from sfl_train.deep.algorithms.run import Rates
-from sfl_train.deep.config import Config
+from sfl_train.deep.config import LARGEST, Config
 
 
 class LearningRates:
@@ -16,15 +17,22 @@ class LearningRates:
     - ``step:K:F``: $\eta^t=\eta F^{\lfloor t/K\rfloor}$.
     - ``cosine``: $\eta^t=\frac\eta2(1+\cos(\pi t/T))$.
     - ``theorem:3.7/strongly_convex:S=10,mu=0.1``: the rule of a theorem for the given
-      constants, for both sides; $\eta$ is not used. N, tau and the like that a rule
-      needs and the run knows are filled in. The rule of huang2023 counts local steps.
+      constants, for both sides; $\eta$ is not used. a_n, q_n and tau, which the run
+      knows, are filled in. The rule of huang2023 counts local steps.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(
+        self,
+        config: Config,
+        weights: Sequence[float] | None = None,
+        q: float | None = None,
+    ) -> None:
         """Read the options.
 
         Args:
             config: of the run.
+            weights: $a_n$ of its clients; None: 1/N.
+            q: probability with which a client takes part; None: as in the options.
 
         Raises:
             ValueError: if the schedule cannot be read; the option is named.
@@ -41,7 +49,13 @@ class LearningRates:
                 if self._every < 1 or not 0 < self._factor <= 1:
                     raise ValueError("K must be positive and F in (0, 1]")
             elif self._kind == "theorem":
-                self._rule = _rule(rest, config)
+                clients = config.clients or 1
+                a = [1.0 / clients] * clients if weights is None else list(weights)
+                q = config.participation if q is None else q
+                self._rule = _rule(rest, config, a, q)
+                first = self._of_theorem(0)
+                if not max(first.client, first.server) <= LARGEST:
+                    raise ValueError(f"its first learning rate is {first.client:g}")
             elif self._kind not in {"constant", "cosine"} or rest:
                 raise ValueError("unknown form")
         except ValueError as error:
@@ -69,7 +83,9 @@ class LearningRates:
         return Rates(*local[0], tuple(local))
 
 
-def _rule(text: str, config: Config):  # type: ignore[no-untyped-def]
+def _rule(  # type: ignore[no-untyped-def]
+    text: str, config: Config, weights: list[float], q: float
+):
     name, _, listed = text.partition(":")
     number, slash, case = name.rpartition("/")
     if not slash:
@@ -80,12 +96,11 @@ def _rule(text: str, config: Config):  # type: ignore[no-untyped-def]
         if not sign:
             raise ValueError(f"{pair!r} is not of the form NAME=NUMBER")
         values[key.strip()] = float(value)
-    clients = config.clients or 1
     if config.tau is not None:
         values.setdefault("tau", config.tau)
         values.setdefault("tau_server", config.tau_server or config.tau)
-    values.setdefault("weights", [1.0 / clients] * clients)
-    values.setdefault("participation", [config.participation] * clients)
+    values.setdefault("weights", weights)
+    values.setdefault("participation", [q] * len(weights))
     bound = theorem(number).case(case).printed
     if bound.step_size is None:
         raise ValueError(f"{name} has no learning rate")

@@ -26,7 +26,7 @@ from sfl_train.runs import checkpoint
 from sfl_train.runs.checkpoint import Checkpoint
 from sfl_train.runs.environment import environment
 from sfl_train.runs.folder import RunError, RunFolder, write_whole
-from sfl_train.runs.log import Log, read_log
+from sfl_train.runs.log import Log, read_log, without_torn_line
 
 SECONDS = 5.0
 """Time between two checkpoints unless the user asks for a number of rounds."""
@@ -175,10 +175,11 @@ class _Training:
             loss = float(report.loss) / report.samples if report.samples else None
             seconds = time.monotonic() - before
             images += report.samples
-            if loss is not None and not isfinite(loss):
+            seen = self._due(self._config.evaluate_every) or self._measured_now()
+            score = self._score() if seen else score
+            if self._diverged(loss, score):
                 return self._end({"rounds": self._round, "diverged": True})
-            if self._due(self._config.evaluate_every) or self._measured_now():
-                score = self._score()
+            if seen:
                 record = self._record(self._round, loss, score)
                 record |= self._costs.round(report)
                 self._write(record | self._measured())
@@ -202,12 +203,25 @@ class _Training:
                         started,
                     )
                 )
-        if score is None:
-            score = self._score()
         summary: dict[str, Any] = {"rounds": self._round, "diverged": False}
-        if score is not None:
-            summary |= {"test_loss": score.loss, "test_accuracy": score.accuracy}
+        if self._folder is not None:
+            last = read_log(self._folder.path / "metrics.jsonl")[-1]
+            summary |= {name: last[name] for name in ("test_loss", "test_accuracy")}
         return self._end(summary)
+
+    def _diverged(self, loss: float | None, score: Score | None) -> bool:
+        """Return whether a loss or a weight is not finite, the same in all processes.
+
+        A last step may spoil the weights after the round's last loss.
+
+        Args:
+            loss: of training in this round, or None.
+            score: of the last evaluation, or None.
+        """
+        losses = (loss, None if score is None else score.loss)
+        finite = all(value is None or isfinite(value) for value in losses)
+        finite = finite and bool(self._run.state.parameters.isfinite().all())
+        return not self._run.cluster.from_first(finite)
 
     def _open(self, folder: RunFolder | None) -> None:
         found: Checkpoint | RunError | None = None
@@ -232,9 +246,15 @@ class _Training:
         folder.write_json("environment.json", environment(config.device))
         keep_partition(folder, self._a.images.train_y, self._a.parts)
         found = checkpoint.latest(path / "checkpoint", config.hash)
+        if found is not None and found.channels_last != config.channels_last:
+            word = "--channels-last" if found.channels_last else "--no-channels-last"
+            raise RunError(
+                f"{path}: the run began with {word}, in which the weights lie in "
+                f"another order: go on with {word}"
+            )
         self._log = Log(path / "metrics.jsonl", 0 if found is None else found.position)
         speed = path / "speed.jsonl"
-        self._speed = Log(speed, speed.stat().st_size if speed.exists() else 0)
+        self._speed = Log(speed, without_torn_line(speed))
         return found
 
     def _score(self) -> Score | None:
@@ -287,11 +307,14 @@ class _Training:
         checkpoint.write(
             self._folder.path / "checkpoint",
             self._config.hash,
-            Checkpoint(self._round, self._log.position, tensors),
+            Checkpoint(
+                self._round, self._log.position, tensors, self._config.channels_last
+            ),
         )
 
     def _end(self, summary: dict[str, Any]) -> dict[str, Any]:
-        self._save()
+        if not summary["diverged"]:  # else an interrupted end would go on from there
+            self._save()
         if self._folder is None or self._log is None:
             return summary
         self._run.worker.state.copy_(self._run.state)

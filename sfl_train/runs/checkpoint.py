@@ -1,13 +1,16 @@
 r"""Checkpoints: all that the next round depends on, in one safetensors file each.
 
-The file's header carries the run's hash, the round, the length of the metrics and a
-digest of all tensors, so that a damaged file or one of another run is refused.
+The file's header carries the run's hash, the round, the length of the metrics, the
+memory format and a digest of all these and all tensors, so that a damaged file or one
+of another run is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,11 +32,13 @@ class Checkpoint:
         round: number of rounds made.
         position: length of the metrics file in bytes.
         tensors: by name.
+        channels_last: order in which convolutions lie in the vectors of parameters.
     """
 
     round: int
     position: int
     tensors: Mapping[str, Tensor]
+    channels_last: bool = False
 
 
 def write(folder: Path, run_hash: str, checkpoint: Checkpoint) -> None:
@@ -43,18 +48,26 @@ def write(folder: Path, run_hash: str, checkpoint: Checkpoint) -> None:
         folder: of the checkpoints; made if missing.
         run_hash: of the run.
         checkpoint: the state.
+
+    Raises:
+        RunError: if the disk refuses.
     """
-    folder.mkdir(exist_ok=True)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be made ({error.strerror})") from error
     tensors = {k: v.detach().cpu().contiguous() for k, v in checkpoint.tensors.items()}
     header = {
         "run": run_hash,
         "round": str(checkpoint.round),
         "position": str(checkpoint.position),
-        "digest": digest(tensors),
+        "channels_last": str(checkpoint.channels_last),
     }
+    header["digest"] = digest(tensors, header)
     write_whole(_path(folder, checkpoint.round), save(tensors, metadata=header))
     for old in _files(folder)[:-KEPT]:
-        old.unlink(missing_ok=True)
+        with suppress(OSError):
+            old.unlink()
 
 
 def latest(folder: Path, run_hash: str) -> Checkpoint | None:
@@ -87,14 +100,25 @@ def latest(folder: Path, run_hash: str) -> Checkpoint | None:
         raise RunError(f"{path}: damaged ({error}); {hint}") from error
     if header.get("run") != run_hash:
         raise RunError(f"{path}: belongs to another run; {hint}")
-    if header.get("digest") != digest(tensors):
+    if "channels_last" not in header:
+        raise RunError(
+            f"{path}: damaged, or written by an earlier version; remove it and those "
+            "beside it to start over"
+        )
+    signed = {key: value for key, value in header.items() if key != "digest"}
+    if header.get("digest") != digest(tensors, signed):
         raise RunError(f"{path}: damaged (its digest differs); {hint}")
-    return Checkpoint(int(header["round"]), int(header["position"]), tensors)
+    return Checkpoint(
+        int(header["round"]),
+        int(header["position"]),
+        tensors,
+        header["channels_last"] == "True",
+    )
 
 
-def digest(tensors: Mapping[str, Tensor]) -> str:
-    """Return a hash of names, types, shapes and bits."""
-    total = hashlib.sha256()
+def digest(tensors: Mapping[str, Tensor], header: Mapping[str, str]) -> str:
+    """Return a hash of a header and of the tensors' names, types, shapes and bits."""
+    total = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(tensors):
         tensor = tensors[name].detach().cpu().contiguous()
         total.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())

@@ -2,7 +2,7 @@ r"""The folder of one run, held by one process at a time.
 
 - ``config.json``: all options and the run's hash, written as soon as the options
   turn out to fit each other and the data;
-- ``environment.json``: versions and machine of every start;
+- ``environment.json``: versions and machine of the last start;
 - ``partition.json``: the clients' samples and label histograms;
 - ``metrics.jsonl``: one object per evaluated round, only ever appended to;
 - ``speed.jsonl``: wall-clock, apart from the metrics because no two runs agree on it;
@@ -20,6 +20,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -28,6 +29,8 @@ from sfl_train.deep.config import Config, flag
 
 UNFINISHED = ".unfinished-"
 """Beginning of the name of a file that is being written."""
+
+SCORED = ["rounds", "diverged", "test_accuracy", "test_loss"]
 
 
 class RunError(ValueError):
@@ -52,6 +55,7 @@ class RunFolder:
         self.path = path
         self.config = config
         self._lock: int | None = None
+        self._made = self._found = False
 
     def __enter__(self) -> RunFolder:
         """Lock the folder and see that it is this run's.
@@ -62,27 +66,31 @@ class RunFolder:
         Raises:
             RunError: if another process holds it or it holds another run.
         """
+        lock = self.path / "lock"
         try:
+            self._made = not self.path.is_dir()
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+            self._found = lock.exists()
+            self._lock = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise RunError(f"--out: {self.path}: {error.strerror}") from error
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        if not _locked(self._lock, lock):
             holder = os.read(self._lock, 32).decode(errors="replace").strip()
             os.close(self._lock)
             self._lock = None
             raise RunError(
                 f"--out: {self.path} is in use by process {holder or 'unknown'}; wait "
                 "for it or choose another folder"
-            ) from error
-        os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+            )
         try:
             self._check_identity()
+            os.ftruncate(self._lock, 0)
+            os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
             for left in self.path.rglob(f"{UNFINISHED}*"):
                 left.unlink()  # of a process that was killed: the lock is ours
+        except OSError as error:
+            self._release()
+            raise RunError(f"--out: {self.path}: {error.strerror}") from error
         except BaseException:
             self._release()
             raise
@@ -99,8 +107,24 @@ class RunFolder:
 
     @property
     def done(self) -> dict[str, Any] | None:
-        """The summary of a finished run, or None."""
-        return read_json(self.path / "done") if (self.path / "done").exists() else None
+        """The summary of a finished run, or None.
+
+        Raises:
+            RunError: if the file is not one of this run.
+        """
+        path = self.path / "done"
+        if not path.exists():
+            return None
+        found = read_json(path)
+        summary = found if isinstance(found, dict) else {}
+        # A run that diverged has no scores.
+        needed = ["rounds"] if summary.get("diverged") else SCORED
+        if summary.get("hash") != self.config.hash or not {*needed} <= summary.keys():
+            raise RunError(
+                f"{path}: damaged: it is no summary of this run; remove it, and the "
+                "same command writes it again"
+            )
+        return found
 
     def claim(self) -> None:
         """Write the configuration; from now on the folder is this run's."""
@@ -128,6 +152,8 @@ class RunFolder:
                 )
             return
         found = read_json(path)
+        if not isinstance(found, dict):
+            raise RunError(f"{path}: damaged: it holds no configuration")
         if found.get("hash") != self.config.hash:
             differing = [
                 f"--{flag(name)} {found.get(name)!r} there, {value!r} here"
@@ -141,12 +167,26 @@ class RunFolder:
 
     def _release(self) -> None:
         if self._lock is not None:
-            if {p.name for p in self.path.iterdir()} == {"lock"}:
-                # Nothing came of it: no run is left behind.
-                (self.path / "lock").unlink()
-                self.path.rmdir()
+            if not self._found and not (self.path / "config.json").exists():
+                # Nothing came of it: the folder is left as it was found.
+                with suppress(OSError):
+                    (self.path / "lock").unlink()
+                    if self._made:
+                        self.path.rmdir()
             os.close(self._lock)
             self._lock = None
+
+
+def _locked(handle: int, path: Path) -> bool:
+    """Return whether a file could be locked and is still the one at its path.
+
+    A process that gives up takes its file away.
+    """
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except OSError:
+        return False
 
 
 def read_json(path: Path) -> Any:
@@ -163,6 +203,8 @@ def read_json(path: Path) -> Any:
     """
     try:
         return json.loads(path.read_text())
+    except RecursionError as error:
+        raise RunError(f"{path}: cannot be read (JSON nested too deeply)") from error
     except (OSError, ValueError) as error:
         raise RunError(f"{path}: cannot be read ({error})") from error
 
@@ -186,7 +228,8 @@ def write_whole(path: Path, content: bytes) -> None:
         beside.replace(path)
         flush_folder(path.parent)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink()
         raise RunError(f"{path}: cannot be written ({error.strerror})") from error
 
 

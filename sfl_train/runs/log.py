@@ -73,12 +73,45 @@ class Log:
         self.position += len(line)
 
     def flush(self) -> None:
-        """Make the lines last."""
-        os.fsync(self._file)
+        """Make the lines last.
+
+        Raises:
+            RunError: if the disk refuses.
+        """
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            raise RunError(
+                f"{self._path}: cannot be written ({error.strerror})"
+            ) from error
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
+
+
+def without_torn_line(path: Path) -> int:
+    """Cut off the torn last line of a log whose lines are never compared.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Its length; 0 if there is none.
+
+    Raises:
+        RunError: if the disk refuses.
+    """
+    try:
+        if not path.exists():
+            return 0
+        whole = path.read_bytes().rpartition(b"\n")
+        length = len(whole[0]) + len(whole[1])
+        if whole[2]:
+            os.truncate(path, length)
+        return length
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}") from error
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
@@ -99,5 +132,7 @@ def read_log(path: Path) -> list[dict[str, Any]]:
         if lines and not text.endswith("\n"):
             lines.pop()
         return [json.loads(line) for line in lines]
+    except RecursionError as error:
+        raise RunError(f"{path}: cannot be read (JSON nested too deeply)") from error
     except (OSError, ValueError) as error:
         raise RunError(f"{path}: cannot be read ({error})") from error

@@ -23,7 +23,9 @@ from bounds.run_comparison import (
 from bounds.run_departures import departures, largest_rates
 from bounds.verdict import Band
 from sfl_theory import Constants, schedules, theorem
+from sfl_train.deep.assembly import assemble
 from sfl_train.deep.config import Config
+from sfl_train.deep.schedule import LearningRates
 from sfl_train.deep.training import train
 
 KEYS = {
@@ -470,3 +472,33 @@ def test_both_versions_and_the_instance(runs: dict[str, Path], tmp_path: Path) -
     assert "server rate" not in named(records[0]["departures"])
     assert "server rate" in named(records[1]["departures"])
     assert {p: p.read_bytes() for p in runs["a"].rglob("*") if p.is_file()} == before
+
+
+def test_a_theorems_own_rates_are_read_as_they_were_trained(tmp_path: Path) -> None:
+    """The rule depends on the clients' weights, which only the partition tells."""
+    options = {
+        "algorithm": "sfl-v1", "partition": "dirichlet:0.1", "rounds": 1,
+        "participation": 0.5, "schedule": "theorem:3.8/non_convex:S=40",
+    }  # fmt: skip
+    config = Config(**{**BASE, **options})
+    train(config, tmp_path / "run")
+    (run,) = load([tmp_path / "run"])
+    assert len(set(run.sizes)) > 1
+    assert run.rates[0][0] == assemble(config).rates(0).client
+    assert run.rates[0][0] < 0.99 * LearningRates(config)(0).client
+
+
+@pytest.mark.parametrize("option", ["--out", "--json"])
+@pytest.mark.parametrize("place", ["", "config.json", "beside/x"])
+def test_nothing_is_written_into_a_run_folder(
+    option: str,
+    place: str,
+    runs: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = shutil.copytree(runs["a"], tmp_path / "run")
+    before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    line = ["--run", str(folder), "--out", str(tmp_path / "o")]
+    assert f"{option}: " in refused(capsys, *line, option, str(folder / place))
+    assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before

@@ -160,4 +160,8 @@ class MiniBatchSFL(DeepRun):
         )
         (each * torch.cat(scales)).sum().backward()
         loss += each.detach().double().sum()
-        return {client: row.grad for client, row in rows.items()}
+        # Blocks without parameters have none.
+        return {
+            client: torch.zeros_like(row) if row.grad is None else row.grad
+            for client, row in rows.items()
+        }

@@ -170,6 +170,13 @@ class SFLV1(Parallel):
         self._server = Memories(self.options.server, x[self.server_part.parameters])
         self._steps = tau, tau_server
 
+    @property
+    def periods(self) -> tuple[int | None, ...]:
+        """Local steps of a round that each block makes, tau or tau_server."""
+        blocks = len(self.worker.model.blocks)
+        cut = self.client_part.blocks.stop
+        return (self._steps[0],) * cut + (self._steps[1],) * (blocks - cut)
+
     def memories(self) -> dict[str, dict[str, Tensor]]:
         """Return what outlives a round beside the model, in named groups."""
         return {"client": self._client.tensors(), "server": self._server.tensors()}

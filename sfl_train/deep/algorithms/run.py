@@ -102,9 +102,10 @@ class Options:
         server_optimizer: of the server side; None: the same.
         aggregation: "updates" (han2024, App. C.2) and "models" (eq. (3)) weigh
             participants with $a_n/q_n$; "normalised" with $a_n$ over the sum of the
-            participants' weights, as practice does. The three agree when everyone
-            takes part. Buffers are always averaged with normalised weights: an
-            extrapolated variance could be negative.
+            participants' weights, as practice does, and then SFL-V2's server steps are
+            not divided by q_n either. The three agree when everyone takes part. Buffers
+            are always averaged with normalised weights: an extrapolated variance could
+            be negative.
         counters: integer buffers stay as they are ("keep") or are averaged and rounded
             towards zero, as in the released code ("average").
     """
@@ -169,6 +170,11 @@ class DeepRun(ABC):
         self.cluster = cluster or Cluster()
         self.state = worker.state.clone()
         self.watch: Watch | None = None
+
+    @property
+    def periods(self) -> tuple[int | None, ...]:
+        """Local steps of a round that each block makes; empty: all of all blocks."""
+        return ()
 
     @abstractmethod
     def round(self, t: int, rates: Rates) -> Report:

@@ -8,7 +8,8 @@ r"""Algorithms in which the server has one model and clients come one after the 
 - SL (Gupta & Raskar, 2018): the client side is handed from client to client as well.
 
 SFL-V2's server steps are scaled by $1/q_n$ and carry no $a_n$, as printed; with
-``weighted`` they are scaled by $a_n/q_n$, which the repaired Theorem 3.7 needs.
+``weighted`` they are scaled by $a_n/q_n$, which the repaired Theorem 3.7 needs. Where
+the aggregation is "normalised", as in the released code, nothing is divided by q_n.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ class _OneServer(DeepRun):
 
     def _server_rate(self, client: int, rates: Rates, step: int) -> float:
         scale = float(self.federation.weights[client]) if self._weighted else 1.0
-        return rates.server_at(step) * scale / self.federation.q
+        rate = rates.server_at(step) * scale
+        normalised = self.options.aggregation == "normalised"
+        return rate if normalised else rate / self.federation.q
 
 
 class SequentialSFLV2(_OneServer):

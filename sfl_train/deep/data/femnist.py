@@ -124,7 +124,7 @@ def _file(content: bytes, where: str) -> Writers:
         }
     except DataError:
         raise
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise DataError(
             f"{where}: not one of LEAF's JSON files "
             f"({type(error).__name__}: {error}); it may be truncated"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite, nan
 
 import numpy as np
 import torch
@@ -47,7 +48,7 @@ def lanczos(
         steps: products made at most.
 
     Returns:
-        Extreme Ritz values.
+        Extreme Ritz values; not a number where a product is not finite.
     """
     basis = [start / torch.linalg.vector_norm(start)]
     alpha: list[float] = []
@@ -59,6 +60,8 @@ def lanczos(
             stack = torch.stack(basis)
             w = w - stack.T @ (stack @ w)
         beta.append(float(torch.linalg.vector_norm(w)))
+        if not isfinite(alpha[-1] + beta[-1]):
+            return Spectrum(nan, nan, nan)
         scale = max(map(abs, [*alpha, *beta[:-1]]))
         if beta[-1] <= 1e-7 * max(scale, 1e-30) or step + 1 == steps:
             break

@@ -2,6 +2,7 @@ r"""Client drift $\sum_i\|x_n^{t,i}-x^t\|^2$, the left side of Lemmas C.5 and C.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import torch
@@ -14,15 +15,23 @@ from sfl_train.deep.worker import Worker
 class Drift:
     """Sums the drift of every client over a round, by blocks; a `Watch`.
 
-    It sums only in rounds announced by `begin`, so that others cost nothing.
+    It sums only in rounds announced by `begin`, so that others cost nothing. A side
+    that stands still after some steps of the round (SFL-V1 with two periods) has its
+    sum over those steps, i < tau or i < tau_server.
 
     Attributes:
         sums: client -> shape (blocks,), float64, of the last round.
     """
 
-    def __init__(self) -> None:
-        """Set up."""
+    def __init__(self, periods: Sequence[int | None] = ()) -> None:
+        """Set up.
+
+        Args:
+            periods: steps of a round that each block makes, None: all; empty: all of
+                all blocks.
+        """
         self.sums: dict[int, Tensor] = {}
+        self._periods = periods
         self._origin: Tensor | None = None
 
     def begin(self, parameters: Tensor) -> None:
@@ -35,9 +44,14 @@ class Drift:
         if self._origin is None or step == 0:
             return
         moved = worker.state.parameters - self._origin
+        bounds = list(pairwise(worker.model.offsets))
+        periods = self._periods or [None] * len(bounds)
+        none = moved.new_zeros((), dtype=torch.float64)
         squares = torch.stack([
             moved[first:last].double().square().sum()
-            for first, last in pairwise(worker.model.offsets)
+            if period is None or step < period
+            else none
+            for (first, last), period in zip(bounds, periods, strict=True)
         ])
         self.sums[client] = self.sums.get(client, 0) + squares
 

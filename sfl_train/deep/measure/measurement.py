@@ -15,7 +15,8 @@ of size B:
 - ``smoothness``: $\|\nabla^2f(x)\|$ by Lanczos on an eighth of the samples (at least
   64, at most 1024), a lower bound that grows with the steps, and the secant
   $\|\nabla f(x^t)-\nabla f(x^{t-1})\|/\|x^t-x^{t-1}\|$ along the last round;
-- ``drift``: $\sum_i\|x_n^{t-1,i}-x^{t-1}\|^2$ of the last round's participants.
+- ``drift``: $\sum_i\|x_n^{t-1,i}-x^{t-1}\|^2$ of the last round's participants, over
+  the steps that the side makes (i < tau, i < tau_server).
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ class Measured:
             "blocks": {
                 "gradient2": self.gradient2.tolist(),
                 "divergence2": self.divergence2.tolist(),
+                "client_gradient2": self.client_gradient2.tolist(),
                 "sigma2": self.sigma2.tolist(),
                 "drift": {str(n): blocks.tolist() for n, blocks in self.drift.items()},
             },
@@ -125,10 +127,12 @@ class Measured:
         }
 
     def _side(self, blocks: slice) -> dict[str, float]:
+        second = (self.client_gradient2 + self.sigma2)[:, blocks].sum(1)
         return {
             "gradient2": float(self.gradient2[blocks].sum()),
             "epsilon2": float(self.divergence2[:, blocks].sum(1).max()),
             "sigma2": float(self.sigma2[:, blocks].sum(1).max()),
+            "G2": float(second.max()),
             "drift": max(
                 (float(one[blocks].sum()) for one in self.drift.values()), default=0.0
             ),
@@ -158,7 +162,7 @@ class Measurement:
         self._run, self._cuts, self._seed = run, cuts, seed
         self._federation = run.federation
         self.every = automatic(run, rounds) if measure == "auto" else cadence(measure)
-        self.drift = Drift()
+        self.drift = Drift(run.periods)
         self._before: State | None = None
 
     def due(self, round: int) -> bool:

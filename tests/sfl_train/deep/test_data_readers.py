@@ -191,6 +191,7 @@ def test_the_grey_values_are_the_bytes_leaf_divided(digits, tmp_path):
         (lambda d: d["user_data"]["fa"]["x"][0].__setitem__(0, 255), "from 0 to 1"),
         (lambda d: d["user_data"]["fa"]["x"][0].__setitem__(0, float("nan")), "0 to 1"),
         (lambda d: d["user_data"]["fa"]["x"][0].__setitem__(0, "a"), "LEAF's JSON"),
+        (lambda d: d["user_data"]["fa"]["x"][0].__setitem__(0, 10**400), "LEAF's JSON"),
         (lambda d: d["user_data"].pop("fa"), "the same writers"),
         (lambda d: d["users"].append("fz"), "the same writers"),
         (lambda d: d.pop("users"), "LEAF's JSON"),

@@ -116,6 +116,8 @@ def test_blocks_add_up_at_every_cut(model, norm, channels_last) -> None:
         both = cut["client"]["gradient2"] + cut["server"]["gradient2"]
         assert both == pytest.approx(record["gradient2"])
         assert cut["client"]["epsilon2"] <= record["epsilon2"] * (1 + 1e-9)
+        assert cut["client"]["G2"] <= record["G2"] * (1 + 1e-9)
+        assert cut["client"]["G2"] + cut["server"]["G2"] >= record["G2"] * (1 - 1e-9)
         per_cut = cut["variance_at_client_per_cut"] * cut["cut"]
         assert per_cut == pytest.approx(cut["variance_at_client"])
     assert record["secant"] > 0
@@ -186,6 +188,26 @@ def test_drift_is_the_distance_of_the_local_models() -> None:
     for n, g in enumerate(gradients):
         found = float(measurement.drift.sums[n].sum())
         assert found == pytest.approx(float((0.1 * g).square().sum()))
+
+
+@pytest.mark.parametrize("periods", [(1, 3), (3, 1)])
+def test_the_drift_of_a_side_is_summed_over_its_own_steps(periods) -> None:
+    """A side that stands still drifts no further: i < tau here, i < tau_server there.
+
+    The side that goes on to the last step has the sum over all of them.
+    """
+    work = LocalWork(tau=max(periods), epochs=None, batch_size=6)
+    toy = Toy(model="mlp", work=work)
+    run = SFLV1(toy.worker(), toy.federation(), 1, None, None, *periods)
+    measurement = Measurement(run, "every=1", 0, [1])
+    run.watch = measurement.drift
+    measurement.begin(0)
+    run.round(0, Rates(0.1, 0.1))
+    found = measurement.record()["cuts"][0]
+    sides = [found[side]["drift"] for side in ("client", "server")]
+    # One step: the only model in the sum is the one that the round began with.
+    assert sides[periods.index(1)] == 0.0
+    assert sides[periods.index(3)] > 0.0
 
 
 def test_automatic_cadence_counts_samples_and_not_seconds() -> None:

@@ -303,11 +303,14 @@ def test_clients_hold_what_the_shipped_index_lists_say(tmp_path) -> None:
     assert distance(ours(), mine) > 1e-3
 
 
+@pytest.mark.parametrize("participation", [1.0, 0.67])
 @pytest.mark.parametrize("algorithm", ["sfl-v1", "sfl-v2"])
-def test_the_whole_preset_is_the_whole_script(algorithm) -> None:
+def test_the_whole_preset_is_the_whole_script(algorithm, participation) -> None:
+    """Server steps included: SFL-V2's are divided by q_n in Algorithm 2 only."""
     tiny = {
         name: BASE[name] for name in ("model", "width", "depth", "clients", "seed")
     } | {"algorithm": algorithm, "batch_size": 6, "epochs": 2, "cut": 3}
+    tiny["participation"] = participation
     config = resolve("released-code", tiny)
     made = assembly.assemble(config)
     reference = Script(

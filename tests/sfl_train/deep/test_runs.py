@@ -245,7 +245,7 @@ def test_the_command_trains_says_mistakes_in_a_line_and_stops_cleanly(
         (["--clients", "0"], "--clients: expected a positive integer, got 0"),
         (["--schedule", "step:3"], "--schedule: cannot read 'step:3'"),
         (["--measure", "often"], "--measure: expected off, auto or every=K"),
-        (["--lr", "nan"], "--lr: expected a positive number, got nan"),
+        (["--lr", "nan"], "--lr: expected a positive number up to 1e+30, got nan"),
         (["--config", str(tmp_path / "none.toml")], "No such file"),
     ]
     for arguments, words in mistakes:

@@ -10,6 +10,7 @@ from sfl_theory import Constants, theorem
 from sfl_train.deep.algorithms.parallel import SFLV1, FedAvg
 from sfl_train.deep.algorithms.run import Rates
 from sfl_train.deep.algorithms.sequential import InterleavedSFLV2, SequentialSFLV2
+from sfl_train.deep.assembly import assemble
 from sfl_train.deep.config import resolve
 from sfl_train.deep.federation import LocalWork
 from sfl_train.deep.schedule import LearningRates
@@ -57,6 +58,21 @@ def test_huang2023_counts_local_steps() -> None:
         rates(schedule=text.replace("strongly_convex", case), epochs=1)
 
 
+@pytest.mark.parametrize("number", ["3.8", "3.9"])
+def test_a_theorems_rates_are_those_of_the_runs_own_weights(number) -> None:
+    """The printed conditions hold the sum of a_n^2, least for equal clients."""
+    text = f"theorem:{number}/non_convex:S=8"
+    config = resolve("paper", {"schedule": text, "tau": 3, "partition": "dirichlet:0.1",
+                               "participation": 0.5, "model": "mlp"})  # fmt: skip
+    made = assemble(config)
+    a = made.federation.weights.tolist()
+    rule = theorem(number).case("non_convex").printed.step_size
+    known = Constants(S=8.0, tau=3, tau_server=3, weights=a, participation=[0.5] * 10)
+    assert made.rates(0).client == float(rule.schedule(known).client(0))
+    equal = known.with_values(weights=[0.1] * 10)
+    assert made.rates(0).client < 0.99 * float(rule.schedule(equal).client(0))
+
+
 @pytest.mark.parametrize("kind", [FedAvg, SFLV1, SequentialSFLV2, InterleavedSFLV2])
 def test_a_rate_of_zero_from_the_second_step_on_makes_one_step(kind) -> None:
     cut = () if kind is FedAvg else (2,)
@@ -84,6 +100,7 @@ def test_a_rate_of_zero_from_the_second_step_on_makes_one_step(kind) -> None:
         "theorem:9.9/non_convex",
         "theorem:3.6/strongly_convex:S=1,mu",
         "theorem:3.6/strongly_convex:S=__import__('os')",
+        "theorem:3.6/strongly_convex:S=1e-310,mu=1e-310",
     ],
 )
 def test_unreadable_schedules_are_refused(text) -> None:

@@ -12,6 +12,7 @@ import protocol
 import pytest
 import torch
 from federations import PIXELS, Toy, trained
+from torch import nn
 
 from sfl_train.deep.algorithms.minibatch import MiniBatchSFL
 from sfl_train.deep.algorithms.parallel import SFLV1
@@ -23,6 +24,8 @@ from sfl_train.deep.algorithms.sequential import (
 )
 from sfl_train.deep.costs import costs
 from sfl_train.deep.federation import LocalWork
+from sfl_train.deep.flat import FlatModel
+from sfl_train.deep.worker import Worker
 from sfl_train.optimizer import SGD
 
 RATE, ROUNDS = 0.05, 2
@@ -77,6 +80,34 @@ def test_bytes_are_those_of_the_messages(name) -> None:
     cost = costs(run.worker.model, cut, (3, PIXELS, PIXELS))
     totals = cost.round(report)
     assert (totals["bytes_up"], totals["bytes_down"]) == (parties.up, parties.down)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_any_sequence_is_cut_anywhere(name) -> None:
+    """Where the client's blocks have no parameters, only the server learns."""
+    kind, reference = ALGORITHMS[name]
+    work = LocalWork(epochs=1, batch_size=9)
+    toy = Toy(dtype=torch.float64, work=work, augmentation="none")
+    for cut in range(1, 6):
+        torch.manual_seed(1)
+        blocks = nn.Sequential(
+            nn.AvgPool2d(4), nn.Flatten(), nn.Linear(48, 8), nn.BatchNorm1d(8),
+            nn.ReLU(), nn.Linear(8, 4),
+        ).double()  # fmt: skip
+        parties = protocol.Parties(blocks, cut, 0.0)
+        if cut > 2:  # PyTorch's optimizers want parameters
+            reference(parties, toy.federation(), 1, RATE)
+        run = kind(Worker(FlatModel(blocks)), toy.federation(), cut)
+        report = run.round(0, Rates(RATE, RATE))
+        cost = costs(run.worker.model, cut, (3, PIXELS, PIXELS))
+        assert cost.flops_client + cost.flops_server > 0
+        if cut > 2:
+            found = run.state.parameters[run.client_part.parameters]
+            wanted = torch.cat([p.flatten() for p in parties.client.parameters()])
+            torch.testing.assert_close(found, wanted, rtol=1e-7, atol=1e-9)
+            assert cost.round(report)["bytes_up"] == parties.up
+        else:
+            assert cost.model == cost.flops_client == 0
 
 
 def test_bytes_and_work_are_those_of_table_4() -> None:
