@@ -15,7 +15,9 @@ arithmetic only: no solver, no floating point.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -237,7 +239,49 @@ def replay(
     lines.append(f"identity: every coefficient vanishes, {exact} is left over")
     lines.append("direction: left <= right follows")
     unused = tuple(h for h in certificate.hypotheses if h not in used)
+    _remember(certificate)
     return Replay(tuple(lines), unused)
+
+
+_PROVED: ContextVar[dict[str, list[Certificate]] | None] = ContextVar(
+    "proved", default=None
+)
+
+
+@contextmanager
+def once() -> Iterator[None]:
+    """Replay no certificate twice while one claim is decided.
+
+    An earlier step that was replayed in full within this context, equal in every part,
+    is not replayed again where it is used.
+
+    Yields:
+        Nothing.
+    """
+    token = _PROVED.set({})
+    try:
+        yield
+    finally:
+        _PROVED.reset(token)
+
+
+def proved_before(certificate: Certificate) -> bool:
+    """Return whether an equal certificate was replayed within ``once``.
+
+    Args:
+        certificate: an earlier step.
+
+    Returns:
+        Whether it need not be replayed again.
+    """
+    known = _PROVED.get()
+    return known is not None and certificate in known.get(certificate.statement, ())
+
+
+def _remember(certificate: Certificate) -> None:
+    known = _PROVED.get()
+    if known is not None:
+        known.setdefault(certificate.statement, []).append(certificate)
 
 
 def _named(

@@ -162,6 +162,7 @@ class Paper:
         build: Callable[[str], tuple[Callable[[], Certificate], ...]],
         words: str,
         suffix: str = "",
+        sharper: Callable[[str], tuple[Callable[[], Certificate], ...]] | None = None,
     ) -> Proof:
         """Return a proof whose certificates are made for a claim of this paper.
 
@@ -170,8 +171,10 @@ class Paper:
             build: makes the certificates from the full identifier.
             words: how they fit together.
             suffix: "#repair" where a repair is proved.
+            sharper: makes the certificates of ``Proof.sharper``.
 
         Returns:
             The proof.
         """
-        return Proof(build(f"{self.key}/{name}{suffix}"), words)
+        claim = f"{self.key}/{name}{suffix}"
+        return Proof(build(claim), words, sharper(claim) if sharper else ())

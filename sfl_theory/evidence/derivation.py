@@ -32,6 +32,7 @@ from sfl_theory.evidence.certificate import (
     atom,
     coefficients,
     inner,
+    proved_before,
     replay,
 )
 from sfl_theory.evidence.domain import Domain
@@ -141,6 +142,8 @@ def accept(
                 f"the earlier step '{source.statement or source.claim}' assumes "
                 f"'{hypothesis}', which the claim does not"
             )
+    if proved_before(source):
+        return
     try:
         replay(source, trail)
     except Rejected as reason:

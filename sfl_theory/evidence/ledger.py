@@ -9,7 +9,6 @@ from typing import Any
 
 from sfl_theory.evidence import certificate as certificates
 from sfl_theory.evidence import instance as instances
-from sfl_theory.evidence.certificate import Certificate
 from sfl_theory.evidence.claim import Claim, Open, Proof, Refutation
 from sfl_theory.evidence.instance import Finding
 
@@ -49,19 +48,9 @@ def decide(claim_id: str, evidence: Proof | Refutation | Open) -> Outcome:
     """
     try:
         if isinstance(evidence, Proof):
-            lines = [evidence.words]
-            if not evidence.certificates:
-                words = "a proof without a certificate proves nothing"
-                return Outcome("unproved", "none", (words,))
-            steps: list[Certificate] = []
-            for build in evidence.certificates:
-                step = build()
-                lines += certificates.check(step, claim_id, steps).lines
-                steps.append(step)
-            for build in evidence.sharper:
-                lines.append("more is true:")
-                lines += certificates.check(build(), claim_id, steps).lines
-            return Outcome("proved", "certificate", tuple(lines))
+            with certificates.once():
+                lines = _replayed(claim_id, evidence)
+            return Outcome("proved", "certificate", lines)
         if isinstance(evidence, Refutation):
             found = tuple(run() for run in (evidence.instance, *evidence.further))
             replays = [line for one in found for line in instances.replay(one)]
@@ -69,6 +58,26 @@ def decide(claim_id: str, evidence: Proof | Refutation | Open) -> Outcome:
     except ValueError as reason:
         return Outcome("unproved", "none", (f"evidence rejected: {reason}",))
     return Outcome("unproved", "none", (evidence.words,))
+
+
+def _replayed(claim_id: str, proof: Proof) -> tuple[str, ...]:
+    """Return the replay of a proof, line by line.
+
+    Raises:
+        Rejected: if a certificate is rejected, or there is none.
+    """
+    if not proof.certificates:
+        raise certificates.Rejected("a proof without a certificate proves nothing")
+    lines = [proof.words]
+    steps: list[certificates.Certificate] = []
+    for build in proof.certificates:
+        step = build()
+        lines += certificates.check(step, claim_id, steps).lines
+        steps.append(step)
+    for build in proof.sharper:
+        lines.append("more is true:")
+        lines += certificates.check(build(), claim_id, steps).lines
+    return tuple(lines)
 
 
 class Ledger:

@@ -26,6 +26,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import sympy as sp
+
 from sfl_theory.evidence.certificate import Fact, Vector, inner, norm2
 
 
@@ -196,3 +198,79 @@ def participating_drift(
     noise = sigma_a + 2 * kappa * sigma_q
     expr = eta**2 * tau**2 * (2 * kappa**2 * Gamma + noise) - D
     return Fact("drift under participation", expr, hypothesis)
+
+
+def visited_drift(
+    D: Any,
+    F: Any,
+    Delta: Any,
+    eta: Any,
+    tau: Any,
+    kappa: Any,
+    noise: Any,
+    c: Any,
+    hypothesis: str,
+) -> Fact:
+    r"""$D\le\frac{\eta^2\tau^2}2[(1+c)(\kappa^2\tau F+\sigma)+(1+1/c)\kappa^2\Delta]$.
+
+    $F=\sum_na_n\|\nabla F_n(x)\|^2$, $\Delta=\mathbb
+    E\sum_nw_n\sum_{i<\tau}\|\delta_n^i\|^2$, $\delta_n^i=\nabla F_n(p_n^i)-\nabla
+    F_n(x)$; $\sigma=\sigma_a+2\kappa\sigma_q$, or $\sigma=\sigma_a$ and $\kappa=1$
+    where every client takes part. Proof: fix I and the order. A point is off by $-\eta$
+    times a sum of $\nabla F_n(x)$, which is fixed given x, plus one of noise, of mean
+    zero, plus one of $\delta$. So with
+    $\|u+v\|^2\le(1+c)\|u\|^2+(1+\frac1c)\|v\|^2$ the squares of the first two add up.
+
+    Client block: by orthogonality and Cauchy-Schwarz $\mathbb E\|p_{c,n}^i-x_c\|^2\le
+    \eta^2[(1+c)(i^2\|\nabla_cF_n(x)\|^2+i\,\sigma_{c,n}^2)+(1+\frac1c)i\sum_j\mathbb
+    E\|\delta_{c,n}^j\|^2]$. Summed over $i<\tau$ and with weights $w_n$, as
+    $\sum_ii\le\frac{\tau^2}2$, $\sum_ii^2\le\frac{\tau^3}2$: the claim for the client
+    block with $\kappa$ replaced by 1 and $\sigma$ by $\sum_nw_n\sigma_{c,n}^2$.
+
+    Server block: visit v has the weight $w_v$ of its client and comes after visits of
+    total weight $W_v$; all weights add up to $W\tau$. Before it the server is off by
+    $\eta$ times a sum over $u<v$ with weights $w_u$, so in mean square by at most
+    $\eta^2[(1+c)(W_v\sum_uw_u\|\nabla_sF_u(x)\|^2+\sum_{u<v}w_u^2\sigma_{s,u}^2)
+    +(1+\frac1c)W_v\sum_uw_u\mathbb E\|\delta_{s,u}\|^2]$ (Jensen, orthogonality). With
+    the weights $w_v$, as $\sum_vw_vW_v=\sum_{u<v}w_uw_v\le\frac12(W\tau)^2$, the
+    gradients and $\delta$ are as claimed with W for $\kappa$. The noise is
+    $(1+c)\eta^2\sum_uw_u^2\sigma_{s,u}^2R_u$, $R_u$ the weight of the visits after u.
+    As $R_u\le W\tau$, that is $(1+c)\eta^2\tau^2W\sum_mw_m^2\sigma_{s,m}^2$ at most,
+    whose expectation gives $\kappa\sigma_q$. If all take part, $W=1$ and
+    $R_u\le\tau-(i+1)a_n$ for the i-th visit to client n, so that $\sum_ia_n^2R_u\le
+    a_n\tau^2(a_n-\frac12a_n^2)\le\frac12a_n\tau^2$: $\frac12\sum_na_n\sigma_{s,n}^2$.
+
+    Sum of the blocks, expectation over I and the order, $W\le\kappa$, $\kappa\ge1$.
+
+    Args:
+        D: drift.
+        F: as above.
+        Delta: as above.
+        eta: learning rate.
+        tau: local steps.
+        kappa: $\sum_na_n/q_n$.
+        noise: $\sigma$.
+        c: positive constant of Young's inequality.
+        hypothesis: the update analysed.
+
+    Returns:
+        The fact.
+    """
+    first = (1 + c) * (kappa**2 * tau * F + noise)
+    expr = eta**2 * tau**2 / 2 * (first + (1 + 1 / sp.S(c)) * kappa**2 * Delta) - D
+    return Fact("drift, visit by visit", expr, hypothesis)
+
+
+def local_deviation(Delta: Any, D: Any, S: Any, hypothesis: str) -> Fact:
+    r"""$\Delta\le S^2D$, by $\|\delta_n^i\|\le S\|p_n^i-x\|$.
+
+    Args:
+        Delta: $\mathbb E\sum_nw_n\sum_{i<\tau}\|\delta_n^i\|^2$.
+        D: drift.
+        S: Lipschitz constant of the gradients.
+        hypothesis: that they are.
+
+    Returns:
+        The fact.
+    """
+    return Fact("local gradients against those at x", S**2 * D - Delta, hypothesis)

@@ -20,9 +20,11 @@ JOINT = "update (3)-(5)"
 UPDATES = (UPDATE, SCALED, V1, V2, V2_PARTIAL, JOINT)
 """One client that always takes part, the same steps on both sides: all the same."""
 PRESENT, APART, INDEPENDENT = "participation", "participation apart", "independence"
+EVERYONE = "everyone takes part"
+DISTANCE = "distances"
 MINIMISER, BLOCKS, START, RATE = "minimiser", "blocks", "start", "learning rates"
 INDUCTION, MEAN, BEST, NAMED = "induction", "mean", "best value", "names"
-SUMS = "sums"
+SUMS, AVERAGED = "sums", "averaged models"
 ROOT, BALL = "square root", "ball"
 
 NOISE = (UNBIASED, VARIANCE)
@@ -52,6 +54,7 @@ _FIXED: dict[str, tuple[str, ...]] = {
     "Assumption C.1 (28)": (BOUNDED,),
     "Assumption C.1 (29)": (SPREAD,),
     "App. C.2 update of SFL-V1": (V1, PRESENT),
+    "every client takes part": (EVERYONE,),
     "App. C.2 update of SFL-V1, noise as in Assumption 3.2": (V1, PRESENT, *NOISE),
     "SFL-V2 with server steps eta a_n g": (V2,),
     "SFL-V2 with server steps eta a_n g, noise as in Assumption 3.2": (V2, *NOISE),
@@ -71,9 +74,9 @@ _FIXED: dict[str, tuple[str, ...]] = {
     "definition of x = [x_c; x_s]": (BLOCKS,),
     "grad f = [grad_c f; grad_s f]": (BLOCKS,),
     "definition": (MEAN,),
-    "gbar = sum p_n g_n, wbar = sum p_n w_n": (MEAN,),
+    "gbar = sum p_n g_n, wbar = sum p_n w_n": (MEAN, AVERAGED),
     "gradient2 stands for ||gradf(x^t)||^2": (NAMED,),
-    "Delta_t = E||x^t - x*||^2": (START,),
+    "Delta_t = E||x^t - x*||^2": (DISTANCE,),
     "induction hypothesis": (INDUCTION,),
     "x_n^t,0 = x^t": (SUMS,),
     "C^0 = 1, C^{i+1} = C C^i": (SUMS,),
@@ -83,6 +86,11 @@ _FIXED: dict[str, tuple[str, ...]] = {
     "the federation S/2 ||.||^2 - <b_n, .>": (BALL,),
     "definition of grad_s f at the local points": (MEAN,),
     "I_n ~ Bernoulli(q_n), independent of the samples": (PRESENT,),
+    "E I_n = q_n > 0, I_n independent of the local model (SFL-V1)": (PRESENT, APART),
+    "SFL-V2's update, both runs with the same samples in the same order, eta <= 2/S; "
+    "Assumptions 3.1, C.2 and 3.2; I_n ~ Bernoulli(q_n), independent of the order and "
+    "the samples": (V2_PARTIAL, RATE, SMOOTH, CONVEX, *NOISE, PRESENT),
+    "definition of K_v, every client is visited tau times": (SUMS,),
 }  # fmt: skip
 
 _DACHILLE = {

@@ -64,9 +64,16 @@ def local_point(certificate: Certificate, without: str) -> Iterator[Witness]:
             u = -g * eta * tau * rng.choice((HALF, 1, 1, 2))
         m = rng.choice((g, g / 2, rng.choice(SIDES)))
         s = rng.choice((ZERO, *SMALL))
+        if parts == 4 and rng.random() < 1 / 8:
+            # the parts of the step as large as the move of the gradient
+            tau, c, u, m, s = 1, -1 / (3 * eta), -2 * eta * g, g / 2, ZERO
+            S2 = 1 / (8 * eta**2)
         less = 10**6
         sigma2 = s**2 / (less if "(26)" in without else 1)
         bias = rng.choice(SIDES) if "(26)" in without else ZERO
+        louder = rng.choice((1, 1000)) if "(26)" in without else 1
+        if louder > 1:  # only where nothing bounds the second moment
+            bias = ZERO
         eps2 = (g - m) ** 2 / (less if "(29)" in without else 1)
         reached = g**2 + s**2
         G2 = reached / (less if "(28)" in without else 1)
@@ -75,7 +82,7 @@ def local_point(certificate: Certificate, without: str) -> Iterator[Witness]:
         for first, later in product((-s + bias, s + bias), repeat=2):
             found = gram({
                 "x^{i-1}-x^t": (u,),
-                "xi^{i-1}": (later,),
+                "xi^{i-1}": (louder * later,),
                 "gradF(x^{i-1})-gradF(x^t)": (c * u,),
                 "gradF(x^t)": (g,),
                 "gradF(x^t)-gradf(x^t)": (g - m,),
@@ -93,7 +100,7 @@ def local_point(certificate: Certificate, without: str) -> Iterator[Witness]:
             assumed.SPREAD: assumed.spread((g - m) ** 2, eps2),
             assumed.BOUNDED: assumed.bounded(reached, G2),
             assumed.NAMED: equal("gradient2 = m^2", stated, m**2),
-            **assumed.noise(s**2, sigma2, bias),
+            **assumed.noise((louder * s) ** 2, sigma2, bias),
         }
         words = f"F = {c}/2 u^2 + {g} u at 0 and {u}, grad f = {m}, noise +-{s}"
         yield Witness(words, values, atoms, known)

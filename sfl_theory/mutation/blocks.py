@@ -113,7 +113,7 @@ def _block(kind: str, seed: int, without: str) -> Iterator[Witness]:
         weights = tuple(N * w**2 / q for w in a) if kind == "v1" else a
         squares = tuple(w**2 for w in a)
         M = _mean(a, [f.gradients for f in found])
-        biased = 1000 * slope if "3.2" in without else ZERO
+        biased = -1000 * slope if "3.2" in without else ZERO
         spread = max((b - _mean(a, list(side.b))) ** 2 for b in side.b)
         kept = spread / 10**6 if without == "Assumption 3.4" else spread
         h2 = [
@@ -232,6 +232,7 @@ def both(certificate: Certificate, without: str) -> Iterator[Witness]:
             assumed.SMOOTH: assumed.smooth(c, S),
             assumed.SPREAD: assumed.spread(spread, kept),
             assumed.PRESENT: assumed.unit_interval(ONE),
+            assumed.EVERYONE: equal("q", ONE, 1),
             assumed.V1: equal("E||x' - x||^2", sum(moves), sum(true_moves)),
             **assumed.noise(N * _mean(squares, noise), values["sigma_w"], bias),
         }

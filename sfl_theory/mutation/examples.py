@@ -17,6 +17,7 @@ from sfl_theory.mutation.one_function import SMALL
 from sfl_theory.mutation.vectors import SIDES, drawn, gram
 from sfl_theory.mutation.witness import Witness, shared
 
+HALF = Fraction(1, 2)
 ROOTS = tuple(
     (Fraction(x), Fraction(s))
     for x, s in (
@@ -69,7 +70,8 @@ def ball(certificate: Certificate, without: str) -> Iterator[Witness]:
         atoms = gram({"x": (x,), "(b_n-xi)/S": (c,), "b_n": (b,), "mean b": (mean,)})
         atoms["E||sum w v||^2 of {local models; weights a_n}"] = ((x + c) / 2) ** 2
         beta = (b - mean) ** 2 / shrunk
-        values = {"S": S, "R2": R2, "eta": 1 / S / rng.choice((1, 2, 10)), "beta": beta}
+        eta = 1 / S / rng.choice((1, 2, 10, HALF))
+        values = {"S": S, "R2": R2, "eta": eta, "beta": beta}
         known = {
             assumed.BALL: Check(
                 "x, c/S in the ball, |b_n - mean|^2 <= beta",
@@ -84,13 +86,17 @@ def ball(certificate: Certificate, without: str) -> Iterator[Witness]:
 
 @shared
 def implied(certificate: Certificate, without: str) -> Iterator[Witness]:
-    """Yield gradients u, v of two clients with weights 1/2, client 1 with noise."""
+    """Yield gradients u, v of two clients, client 1 of weight a and with noise."""
     del certificate
     for rng in drawn(53, 300):
         u, v = rng.choice(SIDES), rng.choice(SIDES)
-        s = abs(rng.choice(SIDES))
+        a = rng.choice((HALF, Fraction(1, 100)))
+        if rng.random() < HALF:
+            v = -u
+        s = abs(rng.choice((*SIDES, Fraction(0))))
         bias = rng.choice(SIDES) if "3.2" in without else Fraction(0)
-        mean = (u + v) / 2 + (100 if without == "(1)" else Fraction(0))
+        true = a * u + (1 - a) * v
+        mean = true + (100 if without == "(1)" else Fraction(0))
         reached = max(u**2, v**2, (u + bias) ** 2 + s**2, Fraction(1, 100))
         G2 = reached / (10**4 if without == "Assumption 3.3" else 1)
         plus, minus = (
@@ -101,9 +107,10 @@ def implied(certificate: Certificate, without: str) -> Iterator[Witness]:
         known = {
             assumed.BOUNDED: assumed.bounded(reached, G2),
             assumed.UNBIASED: equal("mean of the noise", bias, 0),
-            assumed.MEAN: equal("gradf is the mean", mean, (u + v) / 2),
+            assumed.MEAN: equal("gradf is the mean", mean, true),
         }
-        yield Witness(f"gradF = {u}, {v}; noise +-{s}", {"G2": G2}, atoms, known)
+        words = f"gradF = {u}, {v}; weights {a}, {1 - a}; noise +-{s}"
+        yield Witness(words, {"G2": G2}, atoms, known)
 
 
 @shared

@@ -9,7 +9,7 @@ from sfl_theory.evidence.certificate import Certificate
 from sfl_theory.mutation import assumptions as assumed
 from sfl_theory.mutation.assumptions import at_most, equal
 from sfl_theory.mutation.one_function import SMALL, WIDE
-from sfl_theory.mutation.one_round import ONE, PERIODS, ZERO
+from sfl_theory.mutation.one_round import HALF, ONE, PERIODS, ZERO
 from sfl_theory.mutation.vectors import SIDES, at_least, drawn
 from sfl_theory.mutation.witness import Witness, shared
 
@@ -59,6 +59,46 @@ def drift_of_two(certificate: Certificate, without: str) -> Iterator[Witness]:
 
 
 @shared
+def averaged_models(certificate: Certificate, without: str) -> Iterator[Witness]:
+    """Yield two clients that start a round; without the update, at models +-u."""
+    del certificate
+    for rng in drawn(37, 20):
+        u, true = rng.choice(SIDES), ZERO
+        apart = u**2 if without else true
+        known = {assumed.JOINT: equal("D_0 of the averaged model", apart, true)}
+        yield Witness(f"w_n = +-{u} averaged", {}, {"D_0": apart}, known)
+
+
+@shared
+def models_apart(certificate: Certificate, without: str) -> Iterator[Witness]:
+    r"""Yield two clients at +-u, $f_n=\frac c2w^2\mp bw$, noise +-s.
+
+    Without unbiased gradients the noise takes a gradient's place.
+    """
+    del certificate
+    for rng in drawn(38, 300):
+        mu = rng.choice(WIDE)
+        c = mu * (rng.choice((1, 1, 2)) if without != "Assumption 2" else 0)
+        b = rng.choice(SIDES)
+        u = rng.choice((ZERO, 2 * b / mu, -2 * b / mu, *SIDES))
+        s = rng.choice((ZERO, ZERO, *SMALL))
+        gradient = c * u - b
+        bias = -gradient if "update" in without else ZERO
+        size = (gradient + bias) ** 2 + s**2
+        R2 = size / (10**6 if without == "Assumption 4" else 1)
+        delta2 = b**2 / (10**6 if without == "Assumption 5" else 1)
+        known = {
+            assumed.CONVEX: assumed.convex(c, mu),
+            assumed.BOUNDED: assumed.bounded(size, R2),
+            assumed.SPREAD: assumed.spread(b**2, delta2),
+            assumed.JOINT: equal("mean of the noise", bias, ZERO),
+        }
+        words = f"f_n = {c}/2 w^2 -+ {b} w, w_n = +-{u}, noise {bias} +-{s}"
+        values = {"mu": mu, "R2": R2, "delta2": delta2}
+        yield Witness(words, values, {"D": u**2}, known)
+
+
+@shared
 def mean_step(certificate: Certificate, without: str) -> Iterator[Witness]:
     """Yield one step of one client on c u^2/2 (``huang2023``, joint recursion)."""
     del certificate
@@ -92,4 +132,45 @@ def mean_step(certificate: Certificate, without: str) -> Iterator[Witness]:
         }
         atoms = {"Delta^i": u**2, "Delta^(i+1)": later}
         words = f"N = 1, f = {c}/2 w^2, w = {u}, noise +-{s}, first step of a round"
+        yield Witness(words, values, atoms, known)
+    if not without:
+        yield from _late_steps(tau=10, ratio=9)
+
+
+def _late_steps(tau: int, ratio: int) -> Iterator[Witness]:
+    r"""Yield every step of the first round of two clients, weights 1/2, no noise.
+
+    $f_1=\frac\kappa2(w-1)^2$ and $f_2=\frac12(w+\kappa)^2$, so $w^*=0$. The models are
+    apart, and the mean gradient is far from that at the mean model.
+    """
+    mu, S = ONE, Fraction(ratio)
+    c, a = (S, mu), (ONE, -S)
+    gamma = max(8 * S / mu - 1, Fraction(tau))
+    w, R2, delta2 = [HALF, HALF], ZERO, ZERO
+    for j in range(tau):
+        x = gamma + j
+        eta = 2 / (mu * x)
+        mean = (w[0] + w[1]) / 2
+        slopes = [k * (u - v) for k, u, v in zip(c, w, a, strict=True)]
+        R2 = max(R2, *(g**2 for g in slopes))
+        for point in (*w, mean):
+            first, other = (k * (point - v) for k, v in zip(c, a, strict=True))
+            delta2 = max(delta2, ((first - other) / 2) ** 2)
+        w = [u - eta * g for u, g in zip(w, slopes, strict=True)]
+        later = (w[0] + w[1]) / 2
+        values = {
+            "tau": Fraction(tau), "mu": mu, "S": S, "x": x, "eta": eta,
+            "R2": R2, "delta2": delta2, "j": Fraction(j), "gamma": gamma,
+        }  # fmt: skip
+        known = {
+            assumed.SMOOTH: at_most("largest curvature", max(c), S),
+            assumed.CONVEX: at_most("least curvature", mu, min(c)),
+            assumed.BOUNDED: assumed.bounded(max(g**2 for g in slopes), R2),
+            assumed.SPREAD: assumed.spread(((first - other) / 2) ** 2, delta2),
+            assumed.JOINT: equal(
+                "the mean of the models", later, mean - eta * sum(slopes, ZERO) / 2
+            ),
+        }
+        atoms = {"Delta^i": mean**2, "Delta^(i+1)": later**2}
+        words = f"N = 2, curvatures {c}, minimisers {a}, step {j} of the first round"
         yield Witness(words, values, atoms, known)

@@ -11,7 +11,7 @@ import sympy as sp
 from sfl_theory.evidence.certificate import Certificate
 from sfl_theory.evidence.claim import Claim, Proof
 from sfl_theory.evidence.linear import coefficients
-from sfl_theory.mutation.operators import Mutant, mutants
+from sfl_theory.mutation.operators import Mutant, mutants, rate_doubled
 from sfl_theory.mutation.prover import Prover, accepted
 from sfl_theory.mutation.readings import GROUPS
 from sfl_theory.mutation.refuter import Contradiction, Refuter
@@ -28,8 +28,9 @@ class Statement:
         claim: the first claim that uses it, "#repair" where a repair does.
         pieces: the certificates.
         claims: every claim that uses it.
-        sharper: per piece, certificates of the same left side on the same domain that
-            assume no more; they prove mutants that are true.
+        sharper: per piece, certificates of the same left side that assume no more, on
+            the same domain or for twice the learning rate; they prove mutants that are
+            true.
     """
 
     claim: str
@@ -101,7 +102,7 @@ def statements(claims: Iterable[Claim]) -> tuple[Statement, ...]:
             name,
             tuple(certificates),
             tuple(dict.fromkeys(users)),
-            tuple(known.sharper(certificate) for certificate in certificates),
+            tuple(known.sharper(certificate, users) for certificate in certificates),
         )
         for name, certificates, users in merged.values()
     )
@@ -112,24 +113,41 @@ def _operators(certificate: Certificate) -> tuple[str, ...]:
 
 
 class _Known:
-    """Certificates by their left sides and domains."""
+    """Certificates by their left sides and domains.
+
+    Only those of the same claim are compared: another one may mean another algorithm by
+    the same words.
+    """
 
     def __init__(self, certificates: Iterable[Certificate]) -> None:
         self._found: dict[Any, list[Certificate]] = {}
         for certificate in certificates:
             self._found.setdefault(self._key(certificate), []).append(certificate)
 
-    def sharper(self, certificate: Certificate) -> tuple[Certificate, ...]:
-        """Return others of the same left side and domain that assume no more."""
-        others: list[Certificate] = []
-        for other in self._found[self._key(certificate)]:
+    def sharper(
+        self, certificate: Certificate, users: Iterable[str]
+    ) -> tuple[Certificate, ...]:
+        """Return others of the same left side and domain that assume no more.
+
+        Those for twice the learning rate follow.
+        """
+        claims = frozenset(users)
+        others = self._no_more(certificate, claims, (certificate.right,))
+        for doubled in rate_doubled(certificate):
+            others += self._no_more(doubled.certificate, claims, ())
+        return others
+
+    def _no_more(
+        self, certificate: Certificate, claims: frozenset[str], known: tuple[Any, ...]
+    ) -> tuple[Certificate, ...]:
+        """Return those of the claims with other right sides that assume no more."""
+        others: dict[Any, Certificate] = {}
+        for other in self._found.get(self._key(certificate), ()):
             assumes_more = set(other.hypotheses) - set(certificate.hypotheses)
-            if not assumes_more and other.right not in (
-                certificate.right,
-                *(known.right for known in others),
-            ):
-                others.append(other)
-        return tuple(others)
+            same = other.claim in claims
+            if same and not assumes_more and other.right not in known:
+                others.setdefault(other.right, other)
+        return tuple(others.values())
 
     def _key(self, certificate: Certificate) -> Any:
         domain = certificate.domain

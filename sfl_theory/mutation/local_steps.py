@@ -80,6 +80,10 @@ def drift(certificate: Certificate, without: str) -> Iterator[Witness]:
         tau, eta = rng.choice(STEPS), rng.choice(RATES)
         r, e = rng.choice(SIDES), rng.choice(SIDES)
         s = rng.choice((ZERO, *SMALL))
+        if rng.random() < 1 / 8:
+            # one small part alone
+            small = Fraction(1, 10**4)
+            r, e, s = rng.choice(((ZERO, small, ZERO), (ZERO, ZERO, small)))
         tight = rng.random() < 1 / 2
         S = Fraction(1, 3 if tight else 1000) / (eta * tau)
         c = rng.choice((S, -S, ZERO))
@@ -147,6 +151,11 @@ def one_step(certificate: Certificate, without: str) -> Iterator[Witness]:
         if rng.random() < 1 / 2:
             # Young's inequality is sharp where a and the step agree
             a = -(q + r) * eta * tau * rng.choice((Fraction(1, 2), 1, 1, 2))
+        if rng.random() < 1 / 4:
+            # one small part alone
+            small = rng.choice((Fraction(1, 10), Fraction(1, 1000)))
+            q, r, s = rng.choice(((small, ZERO, ZERO), (ZERO, ZERO, small)))
+            a = rng.choice((ZERO, -q * eta * tau / 2))
         s2 = Fraction(1, 9) / (eta * tau) ** 2
         c = rng.choice((1, -1)) * Fraction(1, 3) / (eta * tau)
         if without in LIPSCHITZ:
@@ -177,18 +186,20 @@ def two_clients(certificate: Certificate, without: str) -> Iterator[Witness]:
     r"""Yield one step of two clients, for (32) of ``huang2023``.
 
     $f_n=\frac c2w^2\mp bw$ at $u\pm e$, weights 1/2, $w^*=0$. (28)-(31) are theorems,
-    so nothing real lacks one of them.
+    so nothing real lacks one of them; without its definition $\bar w$ lies elsewhere.
     """
     del certificate
-    for rng in drawn(25, 0 if without else 400):
+    elsewhere = without.startswith("gbar")
+    for rng in drawn(25, 0 if without and not elsewhere else 400):
         mu = rng.choice(SMALL)
         c = mu * rng.choice((1, 1, 2, 10))
         S = c * rng.choice((1, 1, 2))
         u, e, b = (rng.choice(SIDES) for _ in range(3))
-        atoms = gram({"gbar": (c * u,), "wbar-w*": (u,)})
+        mean = u + 10 if elsewhere else u
+        atoms = gram({"gbar": (c * u,), "wbar-w*": (mean,)})
         atoms["sum p (f_n-f_n*)"] = c / 2 * (u**2 + (e - b / c) ** 2)
         atoms["sum p (f_n-f_n(w_c*,w_s))"] = c / 2 * (u**2 + e**2) - b * e
-        atoms["sum p ||wbar-w_n||^2"] = e**2
+        atoms["sum p ||wbar-w_n||^2"] = e**2 + (mean - u) ** 2
         values = {"mu": mu, "S": S, "eta": rng.choice((*SMALL, *RATES))}
         words = f"f_n = {c}/2 w^2 -+ {b} w at {u} +- {e}"
         known = {
@@ -198,5 +209,6 @@ def two_clients(certificate: Certificate, without: str) -> Iterator[Witness]:
             assumed.MEAN: equal(
                 "mean gradient", (c * (u + e) + c * (u - e)) / 2, c * u
             ),
+            assumed.AVERAGED: equal("wbar is the mean of w_n", mean, u),
         }
         yield Witness(words, values, atoms, known)

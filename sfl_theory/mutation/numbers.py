@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations, islice
 
@@ -42,12 +42,29 @@ def meeting_the_facts(certificate: Certificate, without: str) -> Iterator[Witnes
     Yields:
         Points and numbers.
     """
+    chosen = islice(points(certificate.domain, 2, 400), POINTS_WITH_ATOMS)
+    yield from meeting_the_facts_at(certificate, without, chosen)
+
+
+def meeting_the_facts_at(
+    certificate: Certificate, without: str, chosen: Iterable[Mapping[str, Fraction]]
+) -> Iterator[Witness]:
+    """Yield numbers for all atoms at which every fact is met, at given points.
+
+    Args:
+        certificate: whose atoms are numbers.
+        without: a hypothesis whose facts need not be met.
+        chosen: values of free variables and parameters.
+
+    Yields:
+        Points and numbers.
+    """
     facts = [f for f, _ in certificate.uses if f.hypothesis != without or not without]
     names = sorted(stated_atoms(certificate).union(*(atoms_of(f.expr) for f in facts)))
     if not names or len(names) > MOST_ATOMS or any(is_product(n) for n in names):
         return
     expanded = [coefficients(sp.Integer(0) + fact.expr) for fact in facts]
-    for values in islice(points(certificate.domain, 2, 400), POINTS_WITH_ATOMS):
+    for values in chosen:
         rows = []
         for fact, found_parts in zip(facts, expanded, strict=True):
             parts = dict(found_parts)

@@ -87,7 +87,9 @@ def parallel_server(certificate: Certificate, without: str) -> Iterator[Witness]
         q = rng.choice((ONE, ONE, ONE, HALF, Fraction(1, 20)))
         most, least = max(tau, server), min(tau, server)
         S = rng.choice(WIDE)
-        kappa = N * _sum(a, a) / q
+        # without full participation the sums are those of full participation
+        told = ONE if "takes part" in without else q
+        kappa = N * _sum(a, a) / told
         largest = 1 / (S * most * max(Fraction(16), 8 * kappa * most / least))
         eta = largest / rng.choice((ONE, ONE, Fraction(1, 2), 10, 1000))
         c = rng.choice((S, -S, S / 100))
@@ -117,7 +119,7 @@ def parallel_server(certificate: Certificate, without: str) -> Iterator[Witness]
         atoms |= {"f(x)": sum(here, ZERO), "f(x')": sum(then, ZERO)}
         atoms["P"] = ends[0][2] + ends[1][2] if q < 1 else ZERO
         atoms["P"] /= eta**2
-        weights = tuple(N * w**2 / q for w in a)
+        weights = tuple(N * w**2 / told for w in a)
         values = {
             "tau": Fraction(tau), "tau_server": Fraction(server), "S": S, "eta": eta,
             "N": Fraction(N), "kappa": kappa, "sigma_w": at_least(_sum(weights, noise)),
@@ -127,6 +129,7 @@ def parallel_server(certificate: Certificate, without: str) -> Iterator[Witness]
         known = _known(c, S, spread, values, noise, weights, "sigma_w", bias)
         known[assumed.V1] = _ended(ends, true_ends)
         known[assumed.PRESENT] = assumed.unit_interval(q)
+        known[assumed.EVERYONE] = equal("q", q, 1)
         yield Witness(words, values, atoms, known)
 
 

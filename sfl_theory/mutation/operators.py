@@ -70,7 +70,7 @@ def mutants(original: Certificate) -> tuple[Mutant, ...]:
     found: dict[Any, Mutant] = {}
     for mutant in (
         *_terms_changed(original),
-        *_rate_doubled(original),
+        *rate_doubled(original),
         *_hypotheses_removed(original),
     ):
         new = mutant.certificate
@@ -143,7 +143,15 @@ def _counts_in_sums(domain: Domain, term: Any, shrink: bool) -> Iterator[Any]:
             yield new
 
 
-def _rate_doubled(original: Certificate) -> Iterator[Mutant]:
+def rate_doubled(original: Certificate) -> Iterator[Mutant]:
+    """Yield the certificate for twice the learning rate, where it is bounded.
+
+    Args:
+        original: of a proved claim.
+
+    Yields:
+        Mutants.
+    """
     domain = original.domain
     for rate, expr in domain.values.items():
         power = RATES.get(str(rate))

@@ -14,9 +14,11 @@ import sympy as sp
 from sfl_theory.evidence import certificate as certificates
 from sfl_theory.evidence.certificate import Certificate, Fact, Vector
 from sfl_theory.evidence.derivation import Instance, Use
+from sfl_theory.mutation.as_squares import in_squares
 from sfl_theory.mutation.exact import at, points
-from sfl_theory.mutation.operators import SAME_GROUND, SETTLED, Mutant
-from sfl_theory.mutation.terms import ATOM, is_square
+from sfl_theory.mutation.multipliers import solved
+from sfl_theory.mutation.operators import LAWS, SAME_GROUND, SETTLED, Mutant
+from sfl_theory.mutation.terms import ATOM, atoms_of, is_product, is_square
 
 TRIALS = 60
 """Points of the domain at which a leftover constant is looked at beforehand."""
@@ -63,7 +65,8 @@ class Prover:
 
     Attributes:
         original: the certificate that was accepted.
-        sharper: certificates of the same left side on the same domain.
+        sharper: certificates of the same left side, on the same domain or for twice
+            the learning rate.
     """
 
     original: Certificate
@@ -104,6 +107,8 @@ def _follows(mutant: Mutant, source: Certificate, original: Certificate) -> bool
     certificate = mutant.certificate
     if not set(source.hypotheses) <= set(certificate.hypotheses):
         return False
+    if source.domain.values != certificate.domain.values:
+        return False
     expr = sp.Integer(0) + source.right - source.left
     if mutant.operator in SAME_GROUND:  # replayed already
         fact = Fact("a sharper statement", expr, SETTLED)
@@ -112,22 +117,49 @@ def _follows(mutant: Mutant, source: Certificate, original: Certificate) -> bool
         same = Use(source, {str(v): v for v in source.domain.free})
         fact = Fact("a sharper statement", expr, "", derived=Instance(same))
         hypotheses = certificate.hypotheses
+    scales = (1, sp.Rational(1, 2)) if mutant.operator == "constant halved" else (1,)
     # facts of one atom's sign take up what is left over
     signs = tuple(
         (known, sp.Integer(0))
-        for known, _ in original.uses
+        for known, _ in (*original.uses, *source.uses)
         if known.derived is None and known.hypothesis in hypotheses
     )
-    restated = replace(
-        certificate,
-        right=source.right,
-        left=source.left,
-        hypotheses=hypotheses,
-        uses=((fact, sp.Integer(1)), *signs),
-        squares=(),
+    for scale in scales:
+        restated = replace(
+            certificate,
+            right=scale * source.right,
+            left=scale * source.left,
+            hypotheses=hypotheses,
+            uses=((fact, sp.Integer(1) * scale), *signs),
+            squares=(),
+        )
+        changed = replace(restated, left=certificate.left, right=certificate.right)
+        if proof(changed, restated):
+            return True
+    return mutant.operator in SAME_GROUND and _same_multipliers(certificate, source)
+
+
+def _same_multipliers(certificate: Certificate, source: Certificate) -> bool:
+    """Return whether the facts of a sharper statement, so weighed, prove another."""
+    more = certificate.right - certificate.left - source.right + source.left
+    parts = certificates.coefficients(sp.Integer(0) + more).items()
+    if not any(
+        is_product(name)
+        and not (is_square(name) and certificate.domain.nonnegative(coefficient))
+        for name, coefficient in parts
+    ):
+        return False  # then squares do not help
+    plain = settled(source)
+    hypotheses = tuple(dict.fromkeys((*certificate.hypotheses, *plain.hypotheses)))
+    changed = replace(
+        certificate, uses=plain.uses, hypotheses=hypotheses, squares=plain.squares
     )
-    changed = replace(restated, left=certificate.left, right=certificate.right)
-    return bool(proof(changed, restated))
+    if proof(changed, replace(plain, hypotheses=hypotheses)):
+        return True
+    if _clearly_negative(changed):
+        return False
+    squared = in_squares(replace(changed, squares=()))
+    return squared is not None and accepted(squared)
 
 
 def proof(certificate: Certificate, original: Certificate) -> str:
@@ -144,11 +176,32 @@ def proof(certificate: Certificate, original: Certificate) -> str:
         candidate, cancelled = fitted(certificate, original)
     except ValueError:  # not linear in atoms, or not rational on the domain
         return ""
-    if not cancelled or _clearly_negative(candidate):
+    if not cancelled:
+        other = None
+        if not _clearly_negative(candidate):
+            other = in_squares(candidate) or in_squares(_by_squares_alone(candidate))
+        other = other or solved(certificate)
+        if other is None:
+            return ""
+        candidate = other
+    if _clearly_negative(candidate):
         return ""
     same = candidate == certificate
     words = "original multipliers" if same else "fitted multipliers"
     return words if accepted(candidate) else ""
+
+
+def _by_squares_alone(certificate: Certificate) -> Certificate:
+    """Return the certificate without the laws on inner products that it uses.
+
+    Such a law is itself a sum of squares, but one fixed beforehand.
+    """
+    uses = tuple(
+        (fact, multiplier)
+        for fact, multiplier in certificate.uses
+        if fact.hypothesis not in LAWS or not all(map(is_product, atoms_of(fact.expr)))
+    )
+    return replace(certificate, uses=uses)
 
 
 def fitted(certificate: Certificate, original: Certificate) -> tuple[Certificate, bool]:
@@ -176,7 +229,11 @@ def fitted(certificate: Certificate, original: Certificate) -> tuple[Certificate
                 uses[k] = fact, multiplier + coefficient / alone
                 break
         else:
-            if is_square(name):
+            bound = _bound_of_square(uses, name)
+            if bound is not None and certificate.domain.nonnegative(-coefficient):
+                fact, multiplier = uses[bound[0]]
+                uses[bound[0]] = fact, multiplier + coefficient / bound[1]
+            elif is_square(name):
                 _add_square(squares, name[1:-1].partition(",")[0], coefficient)
             else:
                 cancelled = False
@@ -202,6 +259,14 @@ def _multiple_of_atom(expr: Any, name: str) -> Any:
     factor, symbol = (sp.Integer(0) + expr).as_coeff_Mul()
     alone = isinstance(symbol, ATOM) and str(symbol) == name
     return factor if alone else None
+
+
+def _bound_of_square(uses: list[tuple[Fact, Any]], name: str) -> tuple[int, Any] | None:
+    """Return which fact bounds a square by a constant, and the square's factor."""
+    for k, (fact, _) in enumerate(uses):
+        if is_square(name) and atoms_of(fact.expr) == {name}:
+            return k, certificates.coefficients(sp.Integer(0) + fact.expr)[name]
+    return None
 
 
 def _add_square(squares: list[tuple[Vector, Any]], name: str, weight: Any) -> None:

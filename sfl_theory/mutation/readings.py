@@ -11,18 +11,30 @@ import sympy as sp
 
 from sfl_theory.evidence.certificate import Certificate
 from sfl_theory.mutation import (
+    averaged_rounds,
     between_steps,
     blocks,
+    convex_rounds,
+    coupled_visits,
     examples,
+    inductions,
     joint_round,
+    last_iterate,
     local_steps,
     moments,
     numbers,
     one_function,
-    one_round,
     runs,
+    runs_apart,
+    steps_summed,
+    stuck_runs,
+    taking_part,
+    two_sided_rounds,
     values,
     vectors,
+    visited_blocks,
+    visited_rounds,
+    worst_rounds,
 )
 from sfl_theory.mutation.operators import LAWS
 from sfl_theory.mutation.terms import is_product, stated_atoms
@@ -88,26 +100,26 @@ READINGS = (
     _reading(STEPS, ";".join(
         vectors.gram(dict.fromkeys(("a", "xi", "p", "q", "r"), ()))
     ), local_steps.one_step),
-    _reading(ROUND, _GRADIENTS, one_round.parallel_server),
-    _reading(ROUND, _GRADIENTS, one_round.shared_server),
-    _reading(ROUND, "Delta_t;Delta_t+1;gap_t", one_round.convex),
-    _reading(ROUND, "Delta_t+1", one_round.induction),
+    _reading(ROUND, _GRADIENTS, worst_rounds.parallel),
+    _reading(ROUND, _GRADIENTS, visited_rounds.one),
+    _reading(ROUND, "Delta_t;Delta_t+1;gap_t", convex_rounds.any_constants),
+    _reading(ROUND, "Delta_t+1", inductions.of_distances),
     _reading(ROUND, "D_j;D_(j+1)", joint_round.drift_of_two),
     _reading(ROUND, "Delta^i;Delta^(i+1)", joint_round.mean_step),
     _reading(STEPS,
              "<gbar,gbar>;<gbar,wbar-w*>;<wbar-w*,wbar-w*>;sum p (f_n-f_n*);"
              "sum p (f_n-f_n(w_c*,w_s));sum p ||wbar-w_n||^2",
              local_steps.two_clients),
-    _reading(ROUND, "<x-x*,x-x*>;Delta_t+1;gap_t", one_round.convex),
+    _reading(ROUND, "<x-x*,x-x*>;Delta_t+1;gap_t", convex_rounds.two_periods),
     _reading(ROUND, "D_(j+1)", joint_round.drift_of_two),
     _reading(ROUND, "D_j'", values.apart),
     _reading(ROUND, "Delta^(i+1)", joint_round.mean_step),
-    _reading(ROUND, "e_t;e_t+1", values.descent),
+    _reading(ROUND, "e_t;e_t+1", two_sided_rounds.descent),
     _reading(ROUND, "e_t+1", values.descent),
     _reading(RUN, "Delta_0", values.start),
     _reading(RUN, "Delta^0", values.start),
     _reading(RUN, "e_0", values.start),
-    _reading(RUN, "e_T", runs.last_gap),
+    _reading(RUN, "e_T", last_iterate.of_one_client),
     _reading(RUN, "Delta^TEM", runs.joint),
     _reading(FUNCTIONS, "f(x);f(x*);<grad_f(x),grad_f(x)>", values.gap_and_gradient),
     _reading(FUNCTIONS, "f(x^T);f(x*);<x^T-x*,x^T-x*>", values.gap_and_gradient),
@@ -141,20 +153,22 @@ READINGS = (
         for atoms in between_steps.STATED
     ),
     *(_reading(STEPS, atoms, moments.over_clients) for atoms in moments.STATED),
+    _reading(STEPS, runs_apart.CORRELATED, runs_apart.gradients_and_noise),
+    _reading(STEPS, runs_apart.TWO_RUNS, runs_apart.participation),
     *(
         _reading(ROUND, atoms, source)
         for source, stated in (
-            (blocks.of_v1, (
+            (worst_rounds.of_v1, (
                 "<M,grad_b>;<Z,grad_b>;<grad_b,grad_b>;D",
                 "<M,grad_b>;<Z,grad_b>;<grad_b,grad_b>;<grad_f,grad_f>",
                 f"<grad_f,grad_f>;{blocks.JENSEN['v1']}",
             )),
-            (blocks.of_v2, (
+            (visited_blocks.of_v2, (
                 "<M,grad_b>;<Z,grad_b>;<grad_b,grad_b>;<grad_f,grad_f>",
                 "<grad_f,grad_f>;D",
                 f"<grad_f,grad_f>;{blocks.JENSEN['v2']}",
             )),
-            (blocks.of_partial_v2, (
+            (visited_blocks.of_partial_v2, (
                 "<B,grad_b>;<Z,grad_b>;<grad_b,grad_b>;D",
                 "<B,grad_b>;<Z,grad_b>;<grad_b,grad_b>;<grad_f,grad_f>",
                 "<grad_f,grad_f>;D",
@@ -168,17 +182,32 @@ READINGS = (
             ("M", "M"), ("M", "Z"), ("M", "grad"), ("Z", "Z"), ("Z", "grad"),
             ("grad", "grad"),
         )
-    ), blocks.both),
+    ), worst_rounds.of_86),
     _reading(STEPS, "C^tau;sum of tau A", local_steps.bounded_drift),
     _reading(STEPS, "C^tau;sum of tau A", local_steps.drift),
     _reading(ROUND, "D;Delta_t;P;gap_t", values.paired_points),
-    _reading(ROUND, "<grad_f,grad_f>;f(x);f(x')", one_round.shared_server),
-    _reading(ROUND, "||grad f(x)||^2;f(x);f(x')", one_round.shared_server),
-    _reading(RUN, "sum_t<T eta^t^1 (||grad f(x)||^2)", runs.gradients),
-    _reading(RUN, "sum_t<T eta^t^1 (gap_t)", runs.averaged_gap),
-    _reading(RUN, "gap_T", runs.last_gap),
-    _reading(RUN, _MEAN, runs.gradients),
+    _reading(ROUND, "<grad_f,grad_f>;f(x);f(x')", visited_rounds.one),
+    _reading(ROUND, "||grad f(x)||^2;f(x);f(x')", visited_rounds.one),
+    _reading(RUN, "sum_t<T eta^t^1 (||grad f(x)||^2)", visited_rounds.many),
+    _reading(RUN, "sum_t<T eta^t^1 (gap_t)", averaged_rounds.of_gaps),
+    _reading(RUN, "gap_T", last_iterate.of_one_client),
+    _reading(RUN, _MEAN, stuck_runs.gradients),
     _reading(RUN, "E F(w^TEM) - F*", runs.joint),
+    _reading(ROUND, "D_0", joint_round.averaged_models),
+    _reading(ROUND, "D", joint_round.models_apart),
+    *(
+        _reading(ROUND, atoms, taking_part.one_client)
+        for atoms in ("E I_n", "E I_n <x_n,z>;E <x_n,z>")
+    ),
+    _reading(ROUND, "E||xbar_s-x_s||^2", taking_part.two_runs),
+    *(
+        _reading(STEPS, atoms, coupled_visits.visits)
+        for atoms in ("A_v;A_v+1", "A_2;K_2", "A_v+1;K_v+1")
+    ),
+    _reading(ROUND, ";".join(
+        (steps_summed.MOVED, steps_summed.CHANGE, steps_summed.SLOPES)
+    ), steps_summed.of_a_block),
+    _reading(STEPS, "sum_n sum_i E||x_s,n^i - x_s||^2", steps_summed.of_the_server),
 )  # fmt: skip
 
 

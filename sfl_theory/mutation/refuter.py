@@ -9,10 +9,11 @@ from typing import Any
 from sfl_theory.evidence.certificate import Certificate
 from sfl_theory.evidence.instance import Finding
 from sfl_theory.mutation.exact import Values
-from sfl_theory.mutation.numbers import meeting_the_facts
+from sfl_theory.mutation.numbers import meeting_the_facts, scalar
 from sfl_theory.mutation.readings import OTHER, reading
 from sfl_theory.mutation.vectors import any_vectors, least_direction
 from sfl_theory.mutation.witness import Witness, broken_by, stands_for
+from sfl_theory.mutation.worst_numbers import more_numbers, worst_points
 
 Standing = tuple[Witness, Values]
 
@@ -56,13 +57,11 @@ class Refuter:
             found = broken_by(mutant, witness, values)
             if found is not None:
                 return found
-        if self._reading is not None and self._reading.source is any_vectors:
-            for witness in least_direction(mutant):
-                found = broken_by(
-                    mutant, witness, {**witness.parameters, **witness.atoms}
-                )
-                if found is not None:
-                    return found
+        for witness in self._sought(mutant, removed):
+            known = stands_for(witness, self.original, mutant, self._valuation)
+            found = None if known is None else broken_by(mutant, witness, known)
+            if found is not None:
+                return found
         return None
 
     def standing(self) -> int:
@@ -122,6 +121,16 @@ class Refuter:
         for found in more:
             made.append(found)
             yield found
+
+    def _sought(self, mutant: Certificate, removed: str) -> Iterator[Witness]:
+        """Yield witnesses that are looked for with a mutant in view."""
+        source = None if self._reading is None else self._reading.source
+        if source is any_vectors:
+            yield from least_direction(mutant)
+        elif source is scalar:
+            yield from worst_points(mutant)
+        elif self._valuation:
+            yield from more_numbers(self.original, mutant, removed)
 
     def _source(self, original: Certificate, removed: str) -> Iterator[Witness]:
         if self._reading is None:

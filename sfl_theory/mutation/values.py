@@ -31,16 +31,16 @@ def gap_and_gradient(certificate: Certificate, without: str) -> Iterator[Witness
         if "3.1" in without or "(25)" in without:
             c = 100 * S
         slope = rng.choice(SIDES) if "minimises" in without else ZERO
-        u = rng.choice(SLOPES)
-        rise = c / 2 * u**2 + slope * u
+        u, least = rng.choice(SLOPES), rng.choice(SIDES)
+        here = c / 2 * u**2 + slope * u + least
         atoms = gram({"grad_f(x)": (c * u + slope,), "x^T-x*": (u,)})
-        atoms |= {"f(x)": rise, "f(x*)": ZERO, "f(x^T)": rise}
+        atoms |= {"f(x)": here, "f(x*)": least, "f(x^T)": here}
         known = {
             assumed.SMOOTH: assumed.smooth(c, S),
             assumed.CONVEX: assumed.convex(c, mu),
             assumed.MINIMISER: equal("gradient at x*", slope, 0),
         }
-        words = f"f = {c}/2 u^2 + {slope} u, x* = 0, x = {u}"
+        words = f"f = {c}/2 u^2 + {slope} u + {least}, x* = 0, x = {u}"
         yield Witness(words, {"mu": mu, "S": S}, atoms, known)
 
 
@@ -119,10 +119,10 @@ def descent(certificate: Certificate, without: str) -> Iterator[Witness]:
         w = least if "induction" in without else max(least, (gamma + t) * here)
         values = {
             "mu": mu, "S": S, "alpha": alpha, "G2": G2, "c_1": ONE, "t": t,
-            "gamma": gamma, "w": w,
+            "gamma": gamma, "w": w, "Delta_0": 2 * (w - least) / (S * (gamma + 1)),
         }  # fmt: skip
         if alpha != 4 / (mu * (gamma + t)):
-            del values["w"], values["t"], values["gamma"]
+            del values["w"], values["t"], values["gamma"], values["Delta_0"]
         known = {
             assumed.SMOOTH: assumed.smooth(c, S),
             assumed.CONVEX: assumed.convex(c, mu),
@@ -140,12 +140,13 @@ def apart(certificate: Certificate, without: str) -> Iterator[Witness]:
     r"""Yield two clients after j steps of a round (``huang2023``): $f_n$ as +-b w."""
     del certificate
     for rng in drawn(85, 300):
-        tau = rng.choice((2, 3, 10))
-        j = rng.randrange(tau)
+        tau = rng.choice((2, 3, 10, 60))
+        j = rng.choice((rng.randrange(tau), tau - 1))
         mu = rng.choice(SMALL) / rng.choice((1, 1000))
-        x = Fraction(2 * tau - 1 + rng.choice((0, 0, 1, 100)) + j)
+        x = Fraction(2 * tau - 1 + rng.choice((0, 0, 1, 100, 10**6)) + j)
         c = -100 * mu if without == "Assumption 2" else mu
-        b, s = rng.choice(SIDES), rng.choice((ZERO, *SMALL))
+        b = rng.choice((*SIDES, Fraction(1, 100)))
+        s = rng.choice((ZERO, ZERO, *SMALL))
         u, D, R2 = ZERO, ZERO, s**2
         for k in range(j):
             eta = 2 / (mu * (x - j + k))
@@ -172,7 +173,7 @@ def apart(certificate: Certificate, without: str) -> Iterator[Witness]:
 
 @shared
 def paired_points(certificate: Certificate, without: str) -> Iterator[Witness]:
-    """Yield a client's points and x* = 0, for (57); weight 1."""
+    """Yield a client's points and x* = 0, for (57); w clients alike, of weight 1."""
     del certificate
     for rng in drawn(86, 200):
         tau = rng.choice((1, 2, 3))
@@ -184,20 +185,21 @@ def paired_points(certificate: Certificate, without: str) -> Iterator[Witness]:
         if without == "Assumption 3.1":
             c = 10 * S + 1
         x = rng.choice(SIDES)
+        b, w = rng.choice((ZERO, *SIDES)), rng.choice((ONE, ONE, Fraction(3)))
         points = [rng.choice((x, x / 2, 2 * x, rng.choice(SIDES))) for _ in range(tau)]
         atoms = {
-            "P": sum((x * c * point for point in points), ZERO),
-            "D": sum(((point - x) ** 2 for point in points), ZERO),
+            "P": w * sum((x * (c * point - b) for point in points), ZERO),
+            "D": w * sum(((point - x) ** 2 for point in points), ZERO),
             "Delta_t": x**2,
-            "gap_t": c / 2 * x**2,
+            "gap_t": w * (c / 2 * x**2 - b * x),
         }
         values = {
             "mu": mu, "S": S, "tau": Fraction(tau), "eta": rng.choice(SMALL),
-            "sum_w_n": ONE,
+            "sum_w_n": w,
         }  # fmt: skip
         known = {
             assumed.SMOOTH: assumed.smooth(c, S),
             assumed.CONVEX: assumed.convex(c, mu),
         }
-        words = f"F = {c}/2 u^2, x = {x}, local points {points}"
+        words = f"F = {c}/2 u^2 - {b} u, x = {x}, local points {points}, weight {w}"
         yield Witness(words, values, atoms, known)

@@ -155,7 +155,8 @@ def participation(certificate: Certificate, without: str) -> Iterator[Witness]:
     for rng in drawn(8, 200):
         N, tau = rng.choice((1, 2, 3)), rng.choice((1, 2, 10))
         q = rng.choice((Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(1, 100)))
-        eta, g = rng.choice((1, Fraction(1, 10), 3)), Fraction(rng.choice((1, 2)))
+        eta = rng.choice((1, Fraction(1, 10), 3))
+        g = Fraction(rng.choice((1, 2, Fraction(1, 10))))
         total = Fraction(1, N) / q
         h = tau * g
         # E||X||^2 = eta^2 (h^2 + sum_n a_n^2 (1-q)/q h^2)

@@ -133,14 +133,17 @@ def stands_for(
     if known is None:
         return None
     values = {**known, **witness.atoms}
+    removed = set(original.hypotheses) - set(mutant.hypotheses)
     for fact, _ in original.uses:
         if fact.hypothesis and fact.hypothesis not in mutant.hypotheses:
+            continue
+        if fact.derived is not None and removed:  # may rest on what is removed
             continue
         if not atoms_of(fact.expr) <= witness.atoms.keys():
             continue
         try:
             value = at(fact.expr, values)
-        except (KeyError, ValueError):  # not given, or not a rational number
+        except (KeyError, ValueError, ZeroDivisionError):  # not given, no number
             continue
         if value < 0 or (fact.equality and value != 0):
             return None
@@ -163,7 +166,7 @@ def broken_by(
     try:
         if at(sp.Integer(0) + mutant.right - mutant.left, values) >= 0:
             return None
-    except (KeyError, ValueError):  # a parameter is not given, or not rational
+    except (KeyError, ValueError, ZeroDivisionError):  # not given, or no number
         return None
     left, right = (_exact(at(side, values)) for side in (mutant.left, mutant.right))
     inside = complete(mutant.domain, witness.parameters) is not None

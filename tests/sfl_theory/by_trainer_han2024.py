@@ -6,11 +6,11 @@ from functools import cache, partial
 
 import numpy as np
 import torch
-from members import Signs, Smooth, all_outcomes, train
+from members import Rate, Signs, Smooth, all_outcomes, train
 from trained import Run, Trained, alone, bowls, gaps, hubers, printed
 
 from sfl_train.algorithms import SFLV1, SFLV2
-from sfl_train.engine import ConstantRate
+from sfl_train.engine import ConstantRate, Trainer
 from sfl_train.federation import Federation
 from sfl_train.problems.quadratic import Quadratic
 
@@ -163,6 +163,43 @@ def coupled(start, last_step: bool) -> Trained:
     return Trained(np.array([g * (x[1] - start[1])]))
 
 
+@cache
+def unequal_periods(L: int, rounds: int) -> Trained:
+    """S/2 times the squared distance of both blocks, tau = 16, tau_server = 1."""
+    normals, S = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, -1.0]]), 3 * L + 1
+    H = L * np.einsum("ni,nj->nij", normals, normals) + np.eye(3)
+    problem = Quadratic(H, [[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]], (0.0, 0.0, 0.0), 1)
+    late = 8 * S - 1
+    rate = Rate((lambda t: 4 / (16 * (late + t)), lambda t: 4 / (late + t)))
+    run = Trainer(alone(problem, (0.5, 0.5)), SFLV1(16, 1, 1), rate).rounds(rounds)
+    *_, (_, x) = run
+    return Trained(S / 2 * (x**2).sum(0).numpy())
+
+
+def turned_gradients(movers: int, q: float, weight: float) -> Trained:
+    """|xbar_c - x_c|^2: two federations with the same orders, lengths in sqrt(602).
+
+    What is slope +-1 all the way along these runs is a linear term here.
+    """
+    clients, unit = 2 * movers, 602**0.5
+    b, ridges = np.zeros((clients, 2)), np.zeros((clients, 1, 2))
+    b[:movers, 1], b[movers:, 1] = 26 / unit, -5 / unit
+    ridges[movers:, 0] = 24 / unit, 5 / unit
+    problem = Signs(
+        np.zeros((clients, 2, 2)), b, (0.0, 0.0), 1,
+        directions=ridges, offsets=np.ones((clients, 1)),
+    )  # fmt: skip
+    weights = np.repeat([weight, (1 - movers * weight) / movers], movers)
+    some, full = (
+        train(fed, SFLV2(1, 1), ConstantRate(0.5), 1)[-1, 0].numpy()
+        for fed in (
+            Federation(problem, weights, chance, seeds=range(400))
+            for chance in (np.repeat([q, 1.0], movers), 1.0)
+        )
+    )
+    return Trained(602 * (full - some) ** 2)
+
+
 HAN2024: dict[str, tuple[Run, ...]] = {
     "thm-3.6/strongly_convex": (
         partial(swapped, "3.6", 64, 350),
@@ -211,4 +248,10 @@ HAN2024: dict[str, tuple[Run, ...]] = {
         partial(coupled, (2.0, -1.0), True),
     ),
     "app-C.2/client-sum": (one_gradient_more,),
+    "eq-73/middle": (partial(unequal_periods, 2000, 26000),),
+    "eq-136/middle": (partial(unequal_periods, 2000, 26000),),
+    "eq-171": (
+        partial(turned_gradients, 90, 1e-4, 1e-5),
+        partial(turned_gradients, 200, 1e-3, 1e-5),
+    ),
 }

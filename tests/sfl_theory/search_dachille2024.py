@@ -8,6 +8,7 @@ import numpy as np
 from members import all_outcomes, count_outcomes, train
 from random_members import smooth, weights
 from search import Random, Search, Sides
+from search_han2024_foundations import federated
 from search_han2024_lemmas import lemma_c6, norm2
 from search_han2024_theorems import non_convex
 
@@ -87,6 +88,7 @@ DACHILLE2024 = {
         "prop-1": AVERAGE,
         "eq-6": AVERAGE,
         "eq-28": AVERAGE,
+        "text/fedavg": Search(federated, 1.001),
         "cond-eta": Search(step_condition, 6),
         "lemma-1": Search(lemma_c6, 60),
         "eq-10": Search(lemma_c6, 60),

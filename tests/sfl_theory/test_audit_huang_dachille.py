@@ -41,7 +41,7 @@ def test_replay_earns_the_status_that_the_evidence_claims(claim):
         ("huang2023/prop-1", "refuted"),
         ("huang2023/prop-2", "refuted"),
         ("huang2023/thm-1", "proved"),
-        ("huang2023/lemma-4", "unproved"),
+        ("huang2023/lemma-4", "proved"),
         ("dachille2024/prop-1", "proved"),
         ("dachille2024/lemma-2", "refuted"),
     ],

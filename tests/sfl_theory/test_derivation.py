@@ -20,6 +20,8 @@ from sfl_theory.evidence.certificate import (
     check,
     inner,
     norm2,
+    once,
+    proved_before,
     vectors,
 )
 from sfl_theory.evidence.claim import Proof
@@ -109,6 +111,21 @@ def test_an_altered_source_is_replayed_and_rejected() -> None:
     link = Instance(Use(bad, {"s": L, "h": sp.Integer(1)}))
     with pytest.raises(Rejected, match="the earlier step 'one step' fails: identity"):
         check(user(link=link), "x", [bad])
+
+
+def test_within_a_claim_only_an_equal_step_is_not_replayed_again() -> None:
+    bad = replace(step(), uses=step().uses[:1])
+    forged = Instance(Use(bad, {"s": L, "h": sp.Integer(1)}))
+    with once():
+        check(step(), "x")
+        assert proved_before(step())
+        assert not proved_before(bad)
+        check(user(), "x")
+        with pytest.raises(Rejected, match="the earlier step 'one step' fails"):
+            check(user(link=forged), "x")
+        assert not proved_before(bad)
+        assert not proved_before(replace(step(), hypotheses=("update",)))
+    assert not proved_before(step())
 
 
 def test_circular_proofs_are_rejected() -> None:

@@ -47,7 +47,6 @@ HYPOTHESES = {
         "Assumption 3.2 (5)",
         "Assumption 3.2, participation independent of the samples",
         "Assumption 3.2, variance",
-        "Assumption 3.3; I_n ~ Bernoulli(q_n), independent of the order",
         "Assumptions 3.1 and C.2",
         "E I_n = q_n > 0, I_n independent of the local model (SFL-V1)",
         "I_n ~ Bernoulli(q_n), independent of the samples",
@@ -61,11 +60,14 @@ HYPOTHESES = {
     "algorithms": (
         "App. C.2 update of SFL-V1",
         "App. C.2 update of SFL-V1, noise as in Assumption 3.2",
+        "every client takes part",
         "SFL-V2 with server steps eta a_n g",
         "SFL-V2 with server steps eta a_n g, noise as in Assumption 3.2",
         "SFL-V2 with server steps eta a_n/q_n g",
         "SFL-V2 with server steps eta a_n/q_n g, noise as in Assumption 3.2",
-        "SFL-V2's update without noise, both runs in the same order, eta <= 2/S",
+        "SFL-V2's update, both runs with the same samples in the same order, eta <= "
+        "2/S; Assumptions 3.1, C.2 and 3.2; I_n ~ Bernoulli(q_n), independent of the "
+        "order and the samples",
         "both start a round from the global model",
         "line 12 in place: x_s <- x_s - (eta/q_n) g_s; r_0 = 0",
         "the same samples, so equal gradients at equal points",
@@ -81,6 +83,7 @@ HYPOTHESES = {
         "I_err = ||w^0 - w*||^2",
         "I_err = ||x^0 - x*||^2",
         "definition",
+        "definition of K_v, every client is visited tau times",
         "definition of f*",
         "definition of grad_s f at the local points",
         "definition of the sum over i",
@@ -189,7 +192,7 @@ def test_chains_are_linked() -> None:
         "han2024/thm-3.8/non_convex",
         "dachille2024/prop-1",
         "huang2023/thm-1",
-        "huang2023/lemma-4#repair",
+        "huang2023/lemma-4",
         *(
             f"han2024/thm-{number}/{case}#repair"
             for number in ("3.6", "3.7", "3.8", "3.9")

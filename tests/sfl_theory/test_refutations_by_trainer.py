@@ -59,7 +59,7 @@ ELSEWHERE = (
     # its learning rates and how it merges the bounds of two blocks: formulas
     r"han2024/app-[D-G]\.1(\.\d)?/(first-rate|merge|merged-rate)",
     # single equations inside the proofs of han2024: test_equations_*.py
-    r"han2024/eq-(?!(3|67|78|127)(/|$)).*",
+    r"han2024/eq-(?!(3|67|78|127|171|73/middle|136/middle)(/|$)).*",
 )
 
 

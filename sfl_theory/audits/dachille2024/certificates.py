@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from sfl_theory.audits.han2024 import non_convex_sums
+from sfl_theory.audits.han2024 import non_convex_sharper, non_convex_sums
 from sfl_theory.audits.han2024 import non_convex_v1 as v1
 from sfl_theory.evidence.certificate import (
     Certificate,
@@ -33,6 +33,12 @@ def average(claim: str) -> tuple[Build, ...]:
     bound = dachille2024.PROPOSITION_1.case("non_convex").bound("printed")
     total = partial(non_convex_sums.v1_sum, claim, bound, False, non_convex_sums.SAME)
     return (*v1.certificates(claim, False), total)
+
+
+def average_sharper(claim: str) -> tuple[Build, ...]:
+    """Return certificates of more than Proposition 1 and its round say."""
+    bound = dachille2024.PROPOSITION_1.case("non_convex").bound("printed")
+    return non_convex_sharper.v1(claim, bound, False, (non_convex_sums.SAME,))
 
 
 def one_round(claim: str) -> tuple[Build, ...]:

@@ -333,8 +333,9 @@ CLAIMS: tuple[Claim, ...] = (
         "tables/l-c-extremes",
         "Sec. 5.2",
         "L_c = 0 would be centralised learning and L_c = L FedAvg",
-        "Not in the tables. SFL-V2 with L_c = 0 visits clients one after another "
-        "instead "
-        "of drawing from pooled data.",
+        "Not in the tables. L_c = L: the whole model is the client's, which is FedAvg "
+        "(text/fedavg). L_c = 0: one model makes all steps, as in centralised "
+        "learning, but client by client instead of from pooled data; whether that is "
+        "'conceptually equivalent' is a matter of words.",
     ),
 )

@@ -199,13 +199,16 @@ def offsets_weights(claim: str) -> tuple[Certificate, Certificate]:
         Both directions, for every client.
     """
     taken = atom("E I_n")
-    p, weight = positive("p a_n")
-    domain = Domain("q_n > 0", {q: p}, (p, weight))
+    (weight,), (h,) = positive("a_n"), free("h")
+    domain = Domain("0 < q_n <= 1", {q: 1 / (1 + h)}, (weight, h))
     mean = Fact("E I_n = q_n", q - taken, TAKES_PART, equality=True)
+    # an equality; that both sides are non-negative tells what else is true
+    sign_known = Fact("E I_n >= 0", taken, TAKES_PART), sp.Integer(0)
 
     def direction(left: Any, right: Any, sign: int) -> Certificate:
         return Certificate(
-            claim, left, right, (TAKES_PART,), domain, ((mean, sign * weight / q),),
+            claim, left, right, (TAKES_PART,), domain,
+            ((mean, sign * weight / q), sign_known),
             statement="E a_n I_n/q_n = a_n",
         )  # fmt: skip
 

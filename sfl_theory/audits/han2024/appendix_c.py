@@ -6,6 +6,8 @@ Lemma C.6 follows from the rules of ``local_sgd`` for a single client.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sfl_theory.evidence.certificate import (
     Certificate,
     Fact,
@@ -143,4 +145,24 @@ def lemma_c7_repaired(claim: str) -> Certificate:
             (lipschitz, 2),
         ),
         statement="E||g_n^i - g_n^0||^2 <= 2 S^2 E||x_n^i - x^t||^2 + 4 sigma_n^2",
+    )
+
+
+def lemma_c7_sharper(claim: str) -> Certificate:
+    r"""Return the same with $3\sigma_n^2$: later noise is orthogonal to the move."""
+    printed = lemma_c7_repaired(claim)
+    delta, late, early, move = vectors("grad(x^i)-grad(x) xi^i xi^0 x^i-x")
+    return replace(
+        printed,
+        right=2 * S**2 * norm2(move) + 3 * sigma2,
+        hypotheses=(LIPSCHITZ, NOISE),
+        uses=(
+            (Fact("variance of xi^i", sigma2 - norm2(late), NOISE), 1),
+            (Fact("variance of xi^0", sigma2 - norm2(early), NOISE), 2),
+            (Fact("Lipschitz", S**2 * norm2(move) - norm2(delta), LIPSCHITZ), 2),
+            (unbiased(late, early, NOISE), 2),
+            (unbiased(late, delta, NOISE), -2),
+        ),
+        squares=((delta + early, 1),),
+        statement="E||g_n^i - g_n^0||^2 <= 2 S^2 E||x_n^i - x^t||^2 + 3 sigma_n^2",
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sfl_theory.audits.han2024 import appendix_c
+from sfl_theory.audits.han2024 import appendix_c, appendix_c_sharper
 from sfl_theory.audits.han2024 import appendix_c_steps as steps
 from sfl_theory.audits.han2024 import unrolled_recursion as unrolled
 from sfl_theory.audits.han2024.appendix_c_steps import FIRST, SECOND
@@ -100,7 +100,12 @@ def _recursion(
             "equation",
             f"A^t,i <= C A^t,i-1 + B, A^t,i = E||x_n^t,i - x^t||^2, C = 1 + 2/tau, "
             f"B = {constant}",
-            proof(after, "From end to end.", partial(steps.recursion, step=step)),
+            proof(
+                after,
+                "From end to end.",
+                partial(steps.recursion, step=step),
+                sharper=appendix_c_sharper.RECURSIONS[chain],
+            ),
             f"eq-{chain}",
         ),
         LOCAL.claim(

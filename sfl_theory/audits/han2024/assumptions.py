@@ -147,7 +147,8 @@ def bounded_gradients(claim: str) -> Certificate:
         (EXAMPLE,),
         domain,
         uses=(
-            (unbiased(gradient + B_N, XI, EXAMPLE), -two),
+            (unbiased(X, XI, EXAMPLE), -two / s),
+            (unbiased(B_N, XI, EXAMPLE), -two),
             (Fact("E||xi||^2", sigma2 - norm2(XI), EXAMPLE), 1),
             (Fact("||b_n||^2", beta - norm2(B_N), EXAMPLE), two),
             (Fact("s^2", s**2 - 1 - norm2(X), EXAMPLE, equality=True), two / s**2),

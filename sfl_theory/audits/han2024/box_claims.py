@@ -178,8 +178,11 @@ CLAIMS = (
         "tau = ceil(D_n/b) E is one number of local steps for all clients, as the "
         "theorems take it.",
         Open(
-            "It is one number if the D_n are equal; for unequal D_n it depends on n, "
-            "which the theorems do not cover."
+            "It is one number if the D_n are equal (or the ceil(D_n/b) are); for "
+            "unequal D_n it depends on n, which the theorems do not cover. Which holds "
+            "rests on the partition: a Dirichlet draw of every client's class shares, "
+            "as in the work cited, keeps the sizes equal, the equally common draw of "
+            "every class's shares over clients does not; Sec. 4.1 does not say."
         ),
     ),
 )

@@ -30,6 +30,7 @@ from sfl_theory.audits.han2024.convex_round import (
     mu,
     one_round,
     participation_distance,
+    participation_variance,
     tau,
 )
 from sfl_theory.evidence.certificate import Certificate, Fact, atom
@@ -64,6 +65,7 @@ __all__ = [
     "mu",
     "one_round",
     "participation_distance",
+    "participation_variance",
     "tau",
 ]
 

@@ -165,8 +165,8 @@ def participation_distance(claim: str) -> Certificate:
     N, weight = positive("N weight")
     e, k, G, n, w = free("e k G n w")
     domain = Domain(
-        "eta, G^2, sum a_n^2/q_n >= 0, tau, N >= 1",
-        {eta: e, tau: 1 + k, G2: G, N: 1 + n, weight: w},
+        "eta, G^2 >= 0, tau, N >= 1, sum a_n^2/q_n >= 1/N by Cauchy-Schwarz",
+        {eta: e, tau: 1 + k, G2: G, N: 1 + n, weight: 1 / N + w},
         (e, k, G, n, w),
     )
     participating = "independent participation"
@@ -201,4 +201,30 @@ def participation_distance(claim: str) -> Certificate:
             ),
         ),
         statement="E||xbar - x||^2 <= N tau^2 eta^2 G^2 sum_n a_n^2/q_n",
+    )
+
+
+def participation_variance(claim: str) -> Certificate:
+    r"""Return (127) without the factor N.
+
+    The $I_n$ are independent of each other and of the $h_n$, so the terms of
+    $X-\mathbb E_IX=\eta\sum_na_n(\frac{I_n}{q_n}-1)h_n$ are orthogonal:
+    $\mathbb E\|X-\mathbb E_IX\|^2=\eta^2\sum_na_n^2\frac{1-q_n}{q_n}
+    \mathbb E\|h_n\|^2\le\eta^2\sum_n\frac{a_n^2}{q_n}\mathbb E\|h_n\|^2$.
+    """
+    loose = participation_distance(claim)
+    bounded, factor = loose.uses[-1]
+    (N,) = positive("N")
+    distance, total = loose.left, atom("sum a_n^2/q_n E||h_n||^2")
+    variance = Fact(
+        "variance over participation, client by client",
+        eta**2 * total - distance,
+        "independent participation",
+    )
+    return replace(
+        loose,
+        right=loose.right / N,
+        uses=((variance, sp.Integer(1)), (bounded, factor / N)),
+        hypotheses=loose.hypotheses[:2],
+        statement="E||xbar - x||^2 <= tau^2 eta^2 G^2 sum_n a_n^2/q_n",
     )

@@ -38,7 +38,11 @@ def _nth(several: Several, claim: str, k: int) -> Certificate:
 
 
 def proof(
-    name: str, words: str, *builders: Callable[[str], Any] | Several, suffix: str = ""
+    name: str,
+    words: str,
+    *builders: Callable[[str], Any] | Several,
+    suffix: str = "",
+    sharper: tuple[Callable[[str], Certificate], ...] = (),
 ) -> Proof:
     """Return a proof of a claim of the paper.
 
@@ -47,6 +51,7 @@ def proof(
         words: how the certificates fit together.
         builders: functions of the full identifier.
         suffix: "#repair" where a repair is proved.
+        sharper: functions of the full identifier, for ``Proof.sharper``.
 
     Returns:
         The proof.
@@ -58,4 +63,4 @@ def proof(
             made += [partial(_nth, build, claim, k) for k in range(build.count)]
         else:
             made.append(partial(build, claim))
-    return Proof(tuple(made), words)
+    return Proof(tuple(made), words, tuple(partial(build, claim) for build in sharper))

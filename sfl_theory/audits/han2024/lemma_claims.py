@@ -109,6 +109,12 @@ LEMMAS = (
                     ),
                 ),
                 "Young, orthogonality of different samples, Lipschitz gradients.",
+                (
+                    partial(
+                        appendix_c.lemma_c7_sharper,
+                        f"{identifier('lemma-C.7')}#repair",
+                    ),
+                ),
             ),
             "the variance enters without the factor eta^2",
         ),

@@ -174,18 +174,22 @@ def quadratic(claim: str) -> Certificate:
     )
 
 
-def summed_rounds(claim: str, bound: Bound, sharp: bool) -> Certificate:
+def summed_rounds(
+    claim: str, bound: Bound, sharp: bool, twice: Certificate | None = None
+) -> Certificate:
     """Return the sum over rounds that ends in a repaired (22).
 
     Args:
         claim: identifier of the claim.
         bound: the repaired (22), in quadratic or in sharp form.
         sharp: which of them.
+        twice: a round with twice the squared gradient; half of the bound follows.
 
     Returns:
         The certificate.
     """
-    one = one_round(claim) if sharp else quadratic(claim)
+    one = twice or (one_round(claim) if sharp else quadratic(claim))
+    gain = 2 if twice else 1
     terms = sp.Poly(SHARP if sharp else QUADRATIC, eta).terms()
     noise = sum(c * rate_sum(rate, power) for (power,), c in terms)
     gradient2, before, after = _objects()
@@ -198,7 +202,7 @@ def summed_rounds(claim: str, bound: Bound, sharp: bool) -> Certificate:
     )
     total = Fact(
         "sum of one round over t < T",
-        start - end + noise - tau / 4 * weighted,
+        start - end + noise - gain * tau / 4 * weighted,
         "",
         derived=RoundSum(
             _use(one, rate),
@@ -208,11 +212,11 @@ def summed_rounds(claim: str, bound: Bound, sharp: bool) -> Certificate:
             words=RATES,
         ),
     )
-    share = 4 / (tau * symbols.T)
+    share = 4 / (gain * tau * symbols.T)
     return Certificate(
         claim,
         weighted / symbols.T,
-        sum(_in_parameters(part) for part in bound.parts.values()),
+        sum(_in_parameters(part) for part in bound.parts.values()) / gain,
         (*HYPOTHESES, RATES, MINIMUM, START),
         domain,
         uses=(
@@ -220,7 +224,8 @@ def summed_rounds(claim: str, bound: Bound, sharp: bool) -> Certificate:
             (Fact("f(x^T) >= f*", end - floor, MINIMUM), share),
             (Fact("F_err", symbols.F_err - start + floor, START, equality=True), share),
         ),
-        statement="(1/T) sum_t eta^t E||grad f(x^t)||^2 <= the bound",
+        statement="(1/T) sum_t eta^t E||grad f(x^t)||^2 <= "
+        + ("half the bound" if twice else "the bound"),
     )
 
 

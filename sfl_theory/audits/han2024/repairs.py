@@ -95,6 +95,8 @@ def at_constants(claim: str, setting: Setting) -> Certificate:
             inverse: 1 + more,
             inverse_square: two,
             excess: three,
+            convex.c1: c1,
+            convex.cd: cd,
         },
         (m, s, k, G, d, more, two, three, q),
     )

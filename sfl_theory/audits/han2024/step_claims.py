@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from sfl_theory.audits.han2024 import convex
-from sfl_theory.audits.han2024.entries import identifier, proved, refuted
+from sfl_theory.audits.han2024.entries import identifier, refuted
 from sfl_theory.audits.han2024.equations import non_convex_blocks, rates_induction
 from sfl_theory.audits.han2024.refutations import REFUTATIONS
 from sfl_theory.evidence.claim import Claim, Proof, Refutation, Repair
@@ -98,10 +98,10 @@ STEPS = (
         "App. F.1.1, (127)",
         "equation",
         "SFL-V1: E||xbar_s - x_s||^2 <= N tau_server^2 eta^2 G^2 sum_n a_n^2/q_n",
-        proved(
-            "eq-127",
+        Proof(
+            (partial(convex.participation_distance, identifier("eq-127")),),
             "Bias and variance over participation, Cauchy-Schwarz over clients.",
-            convex.participation_distance,
+            (partial(convex.participation_variance, identifier("eq-127")),),
         ),
     ),
     *(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfl_theory.audits.han2024 import repairs
+from sfl_theory.audits.han2024 import non_convex_sharper, repairs
 from sfl_theory.audits.han2024.entries import identifier, refuted
 from sfl_theory.audits.han2024.readings import BALL, LIPSCHITZ, UPDATES
 from sfl_theory.audits.han2024.theorem_repairs import repair_of
@@ -80,6 +80,7 @@ def _theorem_case(number: str, case: str) -> Claim:
             "A proof of its own (the paper's rests on the false Lemma C.7 and a false "
             "step in (78)): one round by the kernel's rules on four pieces of the "
             "parameter domain, then the sum over rounds.",
+            non_convex_sharper.v1(identifier(name), bound, partially),
         )
         reading = f"{LIPSCHITZ}; {UPDATES}" if partially else LIPSCHITZ
     rule = bound.step_size

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from sfl_theory.audits.han2024 import partial_v2, repairs, two_periods
+from collections.abc import Callable
+from functools import partial
+
+from sfl_theory.audits.han2024 import (
+    general_convex_drift,
+    partial_v2,
+    partial_v2_sharper,
+    repairs,
+    two_periods,
+    value_bounds,
+)
 from sfl_theory.audits.han2024.entries import identifier
 from sfl_theory.audits.han2024.equations import rates_descent
+from sfl_theory.evidence.certificate import Certificate
 from sfl_theory.evidence.claim import Proof, Repair
 from sfl_theory.papers.repaired import (
     SETTINGS,
@@ -26,12 +37,15 @@ def repair_of(number: str, case: str) -> Repair | None:
         return None
     statement = f"{bound.metric.words} <= {bound.expr}"
     change = "; ".join(setting.conditions)
+    stronger: tuple[Callable[[], Certificate], ...] = ()
     if case == "strongly_convex":
         builders = list(repairs.strongly_convex(key, setting))
         words = (
             "One joint recursion for both blocks (the block-wise Lemmas D.1 and E.1 "
             "are false), an induction with its own step at t = 0, Prop. 3.5."
         )
+        periods = next((p for p in TWO_PERIODS if p.number == number), None)
+        stronger = value_bounds.certificates(key, setting, periods)
         sharper = theorem(number).case(case).variants.get("sharper")
         if sharper is not None:
             builders = [*rates_descent.certificates(key, number), *builders]
@@ -44,6 +58,8 @@ def repair_of(number: str, case: str) -> Repair | None:
             statement += f"; sharper for tau_server = tau: <= {sharper.expr}"
     elif case == "general_convex":
         builders = list(repairs.general_convex(key))
+        if number == "3.6":  # of a statement that the other theorems share
+            stronger = (partial(general_convex_drift.half_of_the_drift, key),)
         words = "The joint recursion with mu = 0, summed over the rounds."
         change = (
             "weighted mean of the gaps instead of the last iterate, the learning rate "
@@ -53,6 +69,7 @@ def repair_of(number: str, case: str) -> Repair | None:
         builders = list(
             partial_v2.certificates(key, theorem(number).case(case).printed)
         )
+        stronger = partial_v2_sharper.certificates(key)
         words = (
             "Descent lemma and the rules of participation (points that depend on who "
             "takes part), summed over rounds. Any weights, if the server steps by "
@@ -86,4 +103,4 @@ def repair_of(number: str, case: str) -> Repair | None:
                 change += f"; or {other.conditions[0]}"
             words += " For any periods the recursion at points where both sides are "
             words += "the same fraction of their steps along."
-    return Repair(statement, Proof(tuple(builders), words), change)
+    return Repair(statement, Proof(tuple(builders), words, stronger), change)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sfl_theory.audits.huang2023 import joint
+from sfl_theory.audits.huang2023 import joint, sharper
 from sfl_theory.evidence.claim import Open, Paper, Refutation, Repair
 from sfl_theory.evidence.instance import Finding
 
@@ -47,8 +47,11 @@ def broken(instance: Callable[[], Finding], words: str) -> Refutation:
 
 def joint_repair(key: str, change: str) -> Repair:
     """Return the repair by the joint recursion, proved under the id of ``key``."""
+    more = sharper.drift_within_a_round
     return Repair(
-        JOINT, proof(key, joint.distance, JOINT_WORDS, suffix="#repair"), change
+        JOINT,
+        proof(key, joint.distance, JOINT_WORDS, suffix="#repair", sharper=more),
+        change,
     )
 
 

@@ -10,7 +10,11 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory.audits.han2024 import appendix_c
-from sfl_theory.audits.han2024.equations import non_convex_blocks
+from sfl_theory.audits.han2024.equations import (
+    non_convex_blocks,
+    non_convex_v1_block,
+    non_convex_visits,
+)
 from sfl_theory.audits.han2024.equations.non_convex_refuted_blocks import block_fails
 from sfl_theory.audits.han2024.equations.non_convex_sections import (
     BLOCK_STEPS,
@@ -71,6 +75,12 @@ WHOLE = "the move and the gradient of the whole vector on the right"
 WEIGHTED = "; SFL-V2: server steps carry a_n"
 
 Builder = Callable[[str], Certificate]
+SHARPER: dict[str, tuple[Callable[..., Certificate], ...]] = {
+    "drift": (non_convex_visits.drift,),
+    "inner_end": (non_convex_visits.inner_product_end,),
+    "square_end": (non_convex_visits.square,),
+}
+"""SFL-V2's, at the learning rate of the repair and at twice that."""
 
 
 def paper_of(section: Section) -> Paper:
@@ -189,11 +199,28 @@ def _block_repair(section: Section, step: str, name: str) -> Repair:
         meanings.append(DRIFT[kind])
     if plain != "inner":
         meanings.append(size)
-    return repair(name, partial(make, kind=kind), words, change, "; ".join(meanings))
+    sharper = tuple(
+        partial(more, kind=kind, times=times)
+        for more in SHARPER.get(plain, ())
+        if section.sequential
+        for times in (1, 2)
+    )
+    if section.letter == "D" and step == plain:  # the same for (84), (85), (147), ...
+        sharper = non_convex_v1_block.SHARPER.get(plain, ())
+    if section.sequential and plain == "square_end":
+        in_parts = non_convex_visits.square_in_parts
+        sharper = (*sharper, partial(in_parts, kind=kind))
+    meaning = "; ".join(meanings)
+    return repair(name, partial(make, kind=kind), words, change, meaning, sharper)
 
 
 def repair(
-    name: str, build: Builder, words: str, change: str, meaning: str = ""
+    name: str,
+    build: Builder,
+    words: str,
+    change: str,
+    meaning: str = "",
+    sharper: tuple[Builder, ...] = (),
 ) -> Repair:
     """Return a repair whose statement is that of its certificate.
 
@@ -203,11 +230,12 @@ def repair(
         words: how it is proved.
         change: from the printed statement.
         meaning: of the symbols.
+        sharper: certificates of more, from the identifier.
 
     Returns:
         The repair.
     """
-    proved = proof(name, words, build, suffix="#repair")
+    proved = proof(name, words, build, suffix="#repair", sharper=sharper)
     certificate = build("")
     said = f"{certificate.statement} for {certificate.domain.words}"
     said = f"{said}; {meaning}" if meaning else said

@@ -9,14 +9,13 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory.audits.han2024 import (
-    non_convex_v1,
     non_convex_v2,
     partial_v2,
     repairs,
 )
 from sfl_theory.audits.han2024.equations import (
     non_convex_conditions,
-    non_convex_merge,
+    non_convex_v1_proofs,
 )
 from sfl_theory.audits.han2024.equations.non_convex_claims_blocks import (
     HALF,
@@ -49,30 +48,17 @@ def _rounds_of_v1(section: Section) -> tuple[Claim, ...]:
     blocks = _blocks_merged(section)
     name, target = f"{PAPER}/{round_}", f"{PAPER}/{rearranged}"
     if full:
-        own = Proof(
-            non_convex_merge.certificates_87(name),
+        own = non_convex_v1_proofs.proof_87(
+            name,
             "From (86), with tau^2 and tau_max where the lines between print "
             "tau_server^2 and tau (eq-87/lines), on four pieces of the domain.",
         )
-        once = Proof(
-            non_convex_merge.certificates_88(target),
-            "(87) times 4/tau_min.",
-        )
+        once = non_convex_v1_proofs.proof_88(target, "(87) times 4/tau_min.")
     else:
-        own = Proof(
-            non_convex_v1.certificates(name, True),
-            "One round by the kernel's rules, on four pieces of the domain.",
+        own = non_convex_v1_proofs.proof_153(
+            name, "One round by the kernel's rules, on four pieces of the domain."
         )
-        builders = non_convex_v1.certificates(name, True)
-        # the pieces come in the order of non_convex_v1.domains
-        orders = (True, True, False, False)
-        once = Proof(
-            tuple(
-                partial(non_convex_merge.rearranged, target, build, order, True)
-                for build, order in zip(builders, orders, strict=True)
-            ),
-            "(153) times 4/tau_min.",
-        )
+        once = non_convex_v1_proofs.proof_154(target, name, "(153) times 4/tau_min.")
     bound = theorem(section.theorem).case("non_convex").printed
     where = f"App. {section.letter}.3.3"
     return (
@@ -129,8 +115,8 @@ def _merge_86() -> Claim:
         "eta^2 S^2) ||grad f||^2 + S N eta^2/2 sum_n a_n^2 [tau (tau + 8 tau^3 eta^2 "
         "S^2) + tau_server (tau_server + 8 tau_server^3 eta^2 S^2)] (2 eps^2 + "
         "sigma_n^2)",
-        Proof(
-            non_convex_merge.certificates_86(f"{PAPER}/eq-86"),
+        non_convex_v1_proofs.proof_86(
+            f"{PAPER}/eq-86",
             "Not from (80)-(85), which are false: the rules for the whole vector bound "
             "the sum of both blocks, under Lemma C.6's condition on the learning rate.",
         ),

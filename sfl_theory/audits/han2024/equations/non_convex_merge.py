@@ -10,12 +10,14 @@ $b_n=Na_n^2$.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import sympy as sp
 
 from sfl_theory.audits.han2024.non_convex_v1 import (
+    EVERYONE,
     HETEROGENEOUS,
     HYPOTHESES,
     NOISE,
@@ -23,6 +25,7 @@ from sfl_theory.audits.han2024.non_convex_v1 import (
     UPDATE,
     N,
     S,
+    domains,
     eps2,
     eta,
     kappa,
@@ -92,6 +95,93 @@ def _order_words(order: bool) -> str:
     return "tau >= tau_server" if order else "tau_server >= tau"
 
 
+def periods_and_rates(order: bool) -> tuple[Domain, Any]:
+    r"""Return the domain of (86), and the larger period in free variables.
+
+    Args:
+        order: whether $\tau\ge\tilde\tau$.
+
+    Returns:
+        Both.
+    """
+    h, n = free("h n")
+    (s,) = positive("s")
+    values, variables, larger = _periods(order)
+    values |= {N: 1 + n, S: s, eta: 1 / (s * larger * (LEAST + h))}
+    words = (
+        f"{_order_words(order)}, eta <= 5/(14 S tau_max), which is more than "
+        "1/(sqrt(8) S tau_max)"
+    )
+    return Domain(words, values, (*variables, h, n, s, kappa, sigma_w, eps2)), larger
+
+
+def both_blocks(
+    claim: str, order: bool, rest: Any, young: Any = 2, twice: bool = False
+) -> Certificate:
+    r"""Return: inner products and squares of both blocks are at most (86).
+
+    With $u=S\eta\tau_{max}$ Young's inequality $\|M_b+Z_b\|^2\le\frac1u\|M_b\|^2
+    +\frac1{1-u}\|Z_b\|^2$ leaves of the squares what the inner products pay for.
+
+    Args:
+        claim: identifier of the claim.
+        order: whether $\tau\ge\tilde\tau$.
+        rest: what is added to the multiple of $\|\nabla f\|^2$.
+        young: constant of Young's inequality for the gradients at local points.
+        twice: whether the squares of the moves count twice.
+
+    Returns:
+        The certificate.
+    """
+    domain, _ = periods_and_rates(order)
+    Mc, Ms, Zc, Zs = vectors("M_c M_s Z_c Z_s")
+    gc, gs = GRADIENT
+    D, Gamma, F = atom("D"), atom("Gamma"), atom("F")
+    gradient2 = norm2(gc) + norm2(gs)
+    most = tau if order else tau_server
+    theta = eta**2 * most * (most - 1)
+    lam_d = eta / 2 * S**2 / (1 - (1 + 1 / sp.S(young)) * S**2 * theta)
+    lam_gamma = lam_d * theta
+    lam_f = (1 + young) * most * lam_gamma
+    factor, _ = printed_86(order)
+    half = S / 2 * eta**2
+    moves = norm2(Mc + Zc) + norm2(Ms + Zs)
+    full = 2 * half if twice else half
+    # full (1 + c) = eta/(2 tau_max)
+    c = eta / (2 * most * full) - 1
+
+    def kept(period: Any) -> Any:
+        return factor + eta * period / 2 - 2 * kappa * lam_f
+
+    together = -eta * (inner(gc, Mc + Zc) + inner(gs, Ms + Zs)) + half * moves
+    return Certificate(
+        claim,
+        together,
+        factor * gradient2 + rest - (full - half) * moves,
+        HYPOTHESES,
+        domain,
+        uses=(
+            (unbiased(gc, Zc, NOISE), eta),
+            (unbiased(gs, Zs, NOISE), eta),
+            (deviation(D, ((gc, Mc, tau), (gs, Ms, tau_server)), S, SMOOTH), eta / 2),
+            (orthogonal_noise((Zc, Zs), most * sigma_w / N, NOISE), full * (1 + 1 / c)),
+            (noisy_drift(D, theta, Gamma, sigma_w, UPDATE), lam_d),
+            (local_gradients(Gamma, F, D, most, S, young, SMOOTH), lam_gamma),
+            (heterogeneity(F, gradient2, eps2, kappa, 2, HETEROGENEOUS), lam_f),
+        ),
+        squares=(
+            (c * Mc - Zc, full / c),
+            (c * Ms - Zs, full / c),
+            (Mc, eta / (2 * tau) - eta / (2 * most)),
+            (Ms, eta / (2 * tau_server) - eta / (2 * most)),
+            (gc, kept(tau)),
+            (gs, kept(tau_server)),
+        ),
+        statement="the sum of both blocks' E<grad_b f, x_b' - x_b> + S/2 "
+        "E||x_b' - x_b||^2 <= (86)",
+    )
+
+
 @cache
 def blocks_together(claim: str, order: bool) -> Certificate:
     r"""Return: inner products and squares of both blocks are at most (86).
@@ -103,64 +193,12 @@ def blocks_together(claim: str, order: bool) -> Certificate:
     Returns:
         The certificate.
     """
-    h, n = free("h n")
-    (s,) = positive("s")
-    values, variables, larger = _periods(order)
-    values |= {N: 1 + n, S: s, eta: 1 / (s * larger * (LEAST + h))}
-    domain = Domain(
-        f"{_order_words(order)}, eta <= 5/(14 S tau_max), which is more than "
-        "1/(sqrt(8) S tau_max)",
-        values,
-        (*variables, h, n, s, kappa, sigma_w, eps2),
-    )
-    Mc, Ms, Zc, Zs = vectors("M_c M_s Z_c Z_s")
-    gc, gs = GRADIENT
-    D, Gamma, F = atom("D"), atom("Gamma"), atom("F")
-    gradient2 = norm2(gc) + norm2(gs)
-    most = tau if order else tau_server
-    theta = eta**2 * most * (most - 1)
-    lam_d = eta / 2 * S**2 / (1 - 2 * S**2 * theta)
-    lam_gamma = lam_d * theta
-    lam_f = 2 * most * lam_gamma
-    factor, rest = printed_86(order)
-    half = S / 2 * eta**2
-
-    def kept(period: Any) -> Any:
-        return factor + eta * period / 2 - 2 * kappa * lam_f
-
-    together = -eta * (inner(gc, Mc + Zc) + inner(gs, Ms + Zs))
-    together += half * (norm2(Mc + Zc) + norm2(Ms + Zs))
-    return Certificate(
-        claim,
-        together,
-        factor * gradient2 + rest,
-        HYPOTHESES,
-        domain,
-        uses=(
-            (unbiased(gc, Zc, NOISE), eta),
-            (unbiased(gs, Zs, NOISE), eta),
-            (deviation(D, ((gc, Mc, tau), (gs, Ms, tau_server)), S, SMOOTH), eta / 2),
-            (orthogonal_noise((Zc, Zs), most * sigma_w / N, NOISE), 2 * half),
-            (noisy_drift(D, theta, Gamma, sigma_w, UPDATE), lam_d),
-            (local_gradients(Gamma, F, D, most, S, 1, SMOOTH), lam_gamma),
-            (heterogeneity(F, gradient2, eps2, kappa, 2, HETEROGENEOUS), lam_f),
-        ),
-        squares=(
-            (Mc - Zc, half),
-            (Ms - Zs, half),
-            (Mc, eta / (2 * tau) - 2 * half),
-            (Ms, eta / (2 * tau_server) - 2 * half),
-            (gc, kept(tau)),
-            (gs, kept(tau_server)),
-        ),
-        statement="the sum of both blocks' E<grad_b f, x_b' - x_b> + S/2 "
-        "E||x_b' - x_b||^2 <= (86)",
-    )
+    return both_blocks(claim, order, printed_86(order)[1])
 
 
 @cache
 def merged(claim: str, order: bool) -> Certificate:
-    r"""Return (86) itself, from the sum of the blocks by smoothness (Prop. C.4).
+    r"""Return (86) itself.
 
     Args:
         claim: identifier of the claim.
@@ -169,21 +207,31 @@ def merged(claim: str, order: bool) -> Certificate:
     Returns:
         The certificate.
     """
-    source = blocks_together(claim, order)
-    factor, rest = printed_86(order)
-    together = source.left
+    return of_function(blocks_together(claim, order))
+
+
+def of_function(source: Certificate) -> Certificate:
+    """Return a bound of f's change from one of both blocks (Prop. C.4, smoothness).
+
+    Args:
+        source: bounds the sum of the blocks' inner products and squares.
+
+    Returns:
+        The certificate, with the facts of the source.
+    """
+    change = value("f", "x'") - value("f", "x")
+    absent = S / 2 * eta**2 * atom("P")
     smooth = Fact(
-        "f smooth, x -> x' (noise averaged)",
-        value("f", "x") + together - value("f", "x'"),
+        "f smooth, x -> x' (noise and participation averaged)",
+        source.left + absent - change,
         SMOOTH,
     )
-    return Certificate(
-        claim,
-        value("f", "x'") - value("f", "x"),
-        factor * (norm2(GRADIENT[0]) + norm2(GRADIENT[1])) + rest,
-        HYPOTHESES,
-        source.domain,
-        uses=((smooth, 1), (_derived("both blocks together", source), 1)),
+    everyone = Fact("everyone takes part: P = 0", atom("P"), EVERYONE, equality=True)
+    return replace(
+        source,
+        left=change,
+        hypotheses=(*source.hypotheses, EVERYONE),
+        uses=((smooth, 1), (everyone, -S / 2 * eta**2), *source.uses),
         statement="E f(x') - f(x) <= (86)",
     )
 
@@ -203,24 +251,11 @@ def descent(claim: str, order: bool, wide: bool) -> Certificate:
     Returns:
         The certificate.
     """
-    h, n, w = free("h n w")
-    (s,) = positive("s")
-    values, variables, larger = _periods(order)
-    k = variables[0]
-    r = 2 + w if wide else 2 / (1 + w)
-    speed = 8 * r + h if wide else 16 + h
-    values |= {N: 1 + n, S: s, eta: 1 / (s * larger * speed)}
-    values |= {kappa: r * (1 + k) / larger}
-    domain = Domain(
-        f"{_order_words(order)}, kappa tau_max/tau_min {'>=' if wide else '<='} 2, "
-        "eta <= min(1/(16 S tau_max), tau_min/(8 S tau_max^2 kappa)), "
-        "kappa = N sum a_n^2",
-        values,
-        (*variables, h, n, w, s, sigma_w, eps2),
-    )
+    domain = piece(order, wide)
     source = merged(EQ_86, order)
+    most = tau if order else tau_server
     at = {str(v): v for v in source.domain.free}
-    at |= {"h": speed - LEAST, "kappa": kappa}
+    at |= {"h": 1 / (S * eta * most) - LEAST, "kappa": kappa}
     fact = Fact("(86)", source.conclusion, "", derived=Instance(Use(source, at)))
     factor, _ = printed_86(order)
     least = tau_server if order else tau
@@ -231,13 +266,20 @@ def descent(claim: str, order: bool, wide: bool) -> Certificate:
         value("f", "x'") - value("f", "x"),
         -eta * least / 4 * (norm2(GRADIENT[0]) + norm2(GRADIENT[1]))
         + 2 * S * eta**2 * periods * SPREAD,
-        HYPOTHESES,
+        source.hypotheses,
         domain,
         uses=((fact, 1),),
         squares=tuple((g, spare) for g in GRADIENT),
         statement="E f(x') - f(x) <= -eta tau_min/4 ||grad f(x)||^2 + 2 N S eta^2 "
         "(tau^2 + tau_server^2) sum_n a_n^2 (sigma_n^2 + eps^2)",
     )
+
+
+@cache
+def piece(order: bool, wide: bool) -> Domain:
+    """Return a piece of the theorem's domain, everyone taking part."""
+    found = domains()[2 * (not order) + wide]
+    return replace(found, words=found.words.replace("a_n^2/q_n", "a_n^2"))
 
 
 def rearranged(
@@ -269,35 +311,13 @@ def rearranged(
         4 / least * change + 8 * S * eta**2 * (tau**2 + tau_server**2) / least * SPREAD,
         source.hypotheses,
         source.domain,
-        uses=((_derived("one round", source), 4 / least),),
+        uses=((derived("one round", source), 4 / least),),
         statement="eta ||grad f(x)||^2 <= 4/tau_min (f(x) - E f(x')) + 8 N S eta^2 "
         f"(tau^2 + tau_server^2)/tau_min sum_n {weight} (sigma_n^2 + eps^2)",
     )
 
 
-def _derived(name: str, source: Certificate) -> Fact:
+def derived(name: str, source: Certificate) -> Fact:
     """Return the conclusion of a certificate with the same parameters and atoms."""
     at = {str(v): v for v in source.domain.free}
     return Fact(name, source.conclusion, "", derived=Instance(Use(source, at)))
-
-
-def certificates_86(claim: str) -> tuple[Callable[[], Certificate], ...]:
-    """Return builders of (86), the sum of the blocks first."""
-    steps = (blocks_together, merged)
-    return tuple(partial(step, claim, order) for step in steps for order in ORDERS)
-
-
-def certificates_87(claim: str) -> tuple[Callable[[], Certificate], ...]:
-    """Return builders of (87) on four pieces of the domain."""
-    return tuple(
-        partial(descent, claim, order, wide) for order in ORDERS for wide in ORDERS
-    )
-
-
-def certificates_88(claim: str) -> tuple[Callable[[], Certificate], ...]:
-    """Return builders of (88) on the same pieces."""
-    return tuple(
-        partial(rearranged, claim, partial(descent, EQ_87, order, wide), order)
-        for order in ORDERS
-        for wide in ORDERS
-    )

@@ -14,7 +14,10 @@ from sfl_theory.audits.han2024.equations import (
     one_round_refuted_steps,
     one_round_repairs,
 )
-from sfl_theory.audits.han2024.equations.rates_claims_general_convex import difference
+from sfl_theory.audits.han2024.equations.rates_claims_general_convex import (
+    MEAN_INSTEAD,
+    difference,
+)
 from sfl_theory.audits.han2024.readings import BALL, PAPER, UPDATES
 from sfl_theory.evidence.certificate import Certificate
 from sfl_theory.evidence.claim import Claim, Paper, Proof, Refutation, Repair
@@ -225,7 +228,11 @@ def _distance(number: int, block: str) -> Claim:
     """Return (157) or (162): full against partial participation in SFL-V2."""
     name, x = f"eq-{number}", f"x_{block[0]}"
     a, a2 = ("", "1") if block == "server" else ("a_n ", "a_n^2")
-    end = {157: 168, 162: 171}[number]
+    end = {
+        157: "for convex F_n and eta <= 2/S the printed one holds from end to end, by "
+        "another proof: eq-168",
+        162: "at mu = 0 the printed one is false from end to end, too: eq-171",
+    }[number]
     return difference.claim(
         name,
         f"App. G.1.{1 if block == 'server' else 2}, ({number})",
@@ -237,12 +244,12 @@ def _distance(number: int, block: str) -> Claim:
             partial(one_round_refuted_steps.overshooting_server, block),
             "The first inequality is E||X - EX||^2 <= E||X||^2, but the server's "
             "later gradients depend on who takes part, so xbar is not the mean of x "
-            "over participation.",
+            "over participation. "
+            + MEAN_INSTEAD.format(lemma="Lemma E.1" if block == "server" else "(161)"),
         ),
         repair=Repair(
             f"E||{x}^t+1 - xbar{x[1:]}^t+1||^2 <= 2 N tau^2 eta^2 G^2 sum_n "
-            f"{a2} (1 + 1/q_n), at most 4 times the printed bound (whether the printed "
-            f"one holds from end to end is eq-{end}'s question)",
+            f"{a2} (1 + 1/q_n), at most 4 times the printed bound ({end})",
             _proof(
                 f"{name}#repair",
                 "||X - Y||^2 <= 2||X||^2 + 2||Y||^2; Cauchy-Schwarz over the clients.",

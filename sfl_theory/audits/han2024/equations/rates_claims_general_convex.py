@@ -11,14 +11,15 @@ from functools import partial
 
 from sfl_theory.audits.han2024 import convex
 from sfl_theory.audits.han2024.equations import (
+    one_round_repairs,
     rates_participation,
     rates_refuted_blocks,
+    rates_refuted_participation,
 )
 from sfl_theory.audits.han2024.readings import PAPER, UPDATES
 from sfl_theory.audits.han2024.refutations import REFUTATIONS
 from sfl_theory.evidence.claim import (
     Claim,
-    Open,
     Paper,
     Proof,
     Refutation,
@@ -31,8 +32,17 @@ participating = Paper(PAPER, f"{full.reading}; {UPDATES}")
 difference = Paper(
     PAPER,
     f"{UPDATES}; xbar is the model after the same round, the same samples and order, "
-    "with every client taking part",
+    "with every client taking part: App. F and G bound 'the difference between full "
+    "participation and partial participation', and Lemmas D.1 and E.1 speak of that "
+    "model",
 )
+MEAN_INSTEAD = (
+    "With xbar the mean of x over participation, as E||X - EX||^2 <= E||X||^2 "
+    "takes it, the line would "
+    "hold, but it is not the model of full participation that {lemma} speaks of."
+)
+"""On (157), (162) and (171)."""
+
 
 ROUNDS = (
     ("74", "D", "server", "D.2.1", "lemma-D.1"),
@@ -97,42 +107,62 @@ def _participation(number: str, block: str, where: str, uses: str) -> Claim:
     )
 
 
-def _participation_of_v2(
-    number: str, block: str, where: str, weights: str, tried: str, repair: Repair | None
-) -> Claim:
-    x = block[0]
-    return difference.claim(
-        f"eq-{number}",
-        f"App. {where}, ({number})",
-        "equation",
-        f"SFL-V2: E||xbar_{x}^t+1 - x_{x}^t+1||^2 <= N tau^2 eta^2 G^2 {weights}",
-        Open(
-            "The paper uses E||X - EX||^2 <= E||X||^2 with xbar = E x, but in SFL-V2 "
-            "the server's model, and with it every later gradient, depends on who "
-            f"takes part: xbar is not the mean of x over participation. {tried}"
-        ),
-        repair=repair,
-    )
-
-
-WITHOUT_NOISE = Repair(
-    "SFL-V2, sigma_n = 0, eta <= 2/S: E||xbar_s^t+1 - x_s^t+1||^2 <= N tau^2 eta^2 G^2 "
-    "sum_n 1/q_n",
+SERVER_OF_V2 = Paper(
+    PAPER,
+    f"{difference.reading}; F_n convex and eta <= 1/(2 S tau), as this section sets "
+    "(eta <= 2/S is used)",
+).claim(
+    "eq-168",
+    "App. G.2.1, (168)",
+    "equation",
+    "SFL-V2: E||xbar_s^t+1 - x_s^t+1||^2 <= N tau^2 eta^2 G^2 sum_n 1/q_n",
     Proof(
-        rates_participation.certificates(f"{PAPER}/eq-168#repair"),
-        "Gradient steps are nonexpansive, so the two runs drift apart by no more than "
-        "eta |I_n/q_n - 1| times a gradient per visit.",
+        rates_participation.certificates(f"{PAPER}/eq-168"),
+        "Not by the paper's E||X - EX||^2 <= E||X||^2, for xbar is not the mean of x "
+        "over participation (eq-157). Gradient steps on convex functions are "
+        "nonexpansive, so a visit adds what the missing or scaled gradient and the two "
+        "noises add; where noise is large gradients are small; induction over visits.",
     ),
-    "no gradient noise",
 )
-SERVER_TRIED = (
-    "Without noise it is proved (see the repair); with it the noises of the two runs, "
-    "taken at different points, may be opposite, which costs up to (1/q_n + 1)^2 "
-    "sigma_n^2 per visit: harmless for many visits, not shown for two or three."
-)
-CLIENT_TRIED = (
-    "The coupling that settles (168) without noise bounds the distance of all client "
-    "blocks together, which loses a factor N for their mean; no instance was found."
+CLIENT_OF_V2 = difference.claim(
+    "eq-171",
+    "App. G.2.2, (171)",
+    "equation",
+    "SFL-V2: E||xbar_c^t+1 - x_c^t+1||^2 <= N tau^2 eta^2 G^2 sum_n a_n^2/q_n",
+    Refutation(
+        partial(
+            rates_refuted_participation.turned_gradients,
+            90,
+            Fraction(1, 10**4),
+            Fraction(1, 10**5),
+        ),
+        "The right side knows only the q_n of the clients whose gradients are summed; "
+        "these gradients are taken where the server is, which others move when they "
+        "take part. " + MEAN_INSTEAD.format(lemma="(170)") + " It would hold, too, for "
+        "xbar = x - eta sum_n a_n h_n, h_n what client n computes in the run where "
+        "some are missing.",
+        (
+            partial(
+                rates_refuted_participation.turned_gradients,
+                200,
+                Fraction(1, 1000),
+                Fraction(1, 10**5),
+            ),
+        ),
+    ),
+    repair=Repair(
+        "E||xbar_c^t+1 - x_c^t+1||^2 <= 2 N tau^2 eta^2 G^2 sum_n a_n^2 (1 + 1/q_n), "
+        "at most 4 times the printed bound",
+        Proof(
+            (
+                partial(
+                    one_round_repairs.participation_distance, f"{PAPER}/eq-171#repair"
+                ),
+            ),
+            "||X - Y||^2 <= 2||X||^2 + 2||Y||^2; Cauchy-Schwarz over the clients.",
+        ),
+        "a factor of at most 4",
+    ),
 )
 
 
@@ -220,12 +250,8 @@ CLAIMS: tuple[Claim, ...] = (
     *(_round(*row) for row in ROUNDS),
     _participation("138", "server", "F.2.1", "eq-127"),
     _participation("141", "client", "F.2.2", ""),
-    _participation_of_v2(
-        "168", "server", "G.2.1", "sum_n 1/q_n", SERVER_TRIED, WITHOUT_NOISE
-    ),
-    _participation_of_v2(
-        "171", "client", "G.2.2", "sum_n a_n^2/q_n", CLIENT_TRIED, None
-    ),
+    SERVER_OF_V2,
+    CLIENT_OF_V2,
     *(_merged(*row) for row in MERGED),
     *(_last(*row) for row in LAST),
 )

@@ -9,6 +9,7 @@ from sfl_theory.audits.han2024.equations import (
     rates_descent,
     rates_refuted_blocks,
     rates_refuted_merges,
+    rates_refuted_middle,
 )
 from sfl_theory.audits.han2024.equations.rates_claims_inductions import (
     RATES,
@@ -16,7 +17,7 @@ from sfl_theory.audits.han2024.equations.rates_claims_inductions import (
     line,
 )
 from sfl_theory.audits.han2024.readings import BALL, PAPER, UPDATES
-from sfl_theory.evidence.claim import Claim, Open, Paper, Proof, Refutation
+from sfl_theory.evidence.claim import Claim, Paper, Proof, Refutation
 
 HALF = Fraction(1, 2)
 participating = Paper(PAPER, f"{BALL}; {RATES}; {UPDATES}")
@@ -138,16 +139,16 @@ def _middle(letter: str, number: str, bound: str) -> Claim:
         "equation",
         "S/2 (E||x_s^T - x_s*||^2 + E||x_c^T - x_c*||^2) <= "
         f"{bound}, each side's rate over its own number of steps",
-        Open(
-            "For tau_server = tau it follows from the joint recursion of "
-            "thm-3.6/strongly_convex (repair, sharper). For unequal periods the two "
-            "blocks' directions are not one gradient, and floating-point runs go "
-            "against it: N = 2, a_n = 1/2, mu = 1, tau = 4, tau_server = 1, F_n = "
-            "phi((3 x_c + 4 x_s)/5) + ||x||^2/2 +- x_s with phi' = (S-1) u above 0 and "
-            "(S-1) u/5 below, x^0 = x* = 0, no noise: at S = 40000, T = 294000 the "
-            "left side is 9.83, the right side of (73) 7.09, that of (136) 7.63; at S "
-            "= 100000, T = 735000 24.56 against 7.09 and 7.63. No rigorous enclosure "
-            "was made, so this is a lead and no refutation."
+        Refutation(
+            partial(rates_refuted_middle.middle, letter, 2000, 26000),
+            "The side with fewer steps is done first, and the other side's gradients "
+            "are taken where it has gone: a drift that the gradient of f does not "
+            "have. Where f is flat it is not undone; ||x^T - x*||^2 S/2 grows like S, "
+            "the bound does not. The rates are those chosen in D.1.1, D.1.2 (F.1.1, "
+            "F.1.2); 'eta <= 1/(2 S max{tau, tau_server})' as a further hypothesis "
+            "would exclude them at early t (merged-rate). For tau_server = tau the "
+            "line holds, by the joint recursion of thm-3.6/strongly_convex (repair, "
+            "sharper).",
         ),
     )
 

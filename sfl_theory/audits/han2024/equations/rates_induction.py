@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+import sympy as sp
+
 from sfl_theory.evidence.certificate import Certificate, Fact, atom
 from sfl_theory.evidence.domain import Domain, free, positive
 
@@ -94,7 +96,10 @@ def hypothesis_used(claim: str, clients: Any = N) -> Certificate:
         (HYPOTHESIS,),
         _domain(words, least, **rate),
         uses=(
-            (Fact("Delta_t <= v/u", v / u - now, HYPOTHESIS), 1 - mu * beta / u),
+            (
+                Fact("Delta_t <= v/u", v / u - now, HYPOTHESIS),
+                1 - mu * clients * step / 2,
+            ),
         ),
         statement="(1 - N eta tau mu/2) Delta_t + (eta tau)^2/4 B_1 + (eta tau)^3/8 B_2"
         " <= (1 - mu beta/u) v/u + the same noise",
@@ -135,6 +140,11 @@ def maximum_inserted(claim: str, sequential: bool) -> Builders:
     """
     level, top = atom("v"), atom("max{4 B_1/mu^2 + ..., (gamma+1) Delta_0}")
     definition = Fact("v is the maximum", level - top, DEFINITION, equality=True)
+    # the sides are equal; that both are non-negative tells what else is true
+    signs = tuple(
+        (Fact(f"{name} >= 0", value, DEFINITION), sp.Integer(0))
+        for name, value in (("v", level), ("the maximum", top))
+    )
     common = (u - 1) / u**2 * level + _shown()
     factor = (beta * mu - 1) / u**2
     inserted = common - factor * level, common - factor * top
@@ -147,7 +157,7 @@ def maximum_inserted(claim: str, sequential: bool) -> Builders:
             right,
             (DEFINITION,),
             domain,
-            uses=((definition, multiplier),),
+            uses=((definition, multiplier), *signs),
             statement="the maximum in the place of v",
         )
         for domain in _signs_of_u(sequential)

@@ -1,0 +1,198 @@
+"""Strongly convex bounds by the function value: rounds, inductions, what is smaller.
+
+Rounds are enumerated over noise and participation (``test_two_periods``,
+``test_equations_rates_descent``); a sharper bound with a constant lowered is rejected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+from test_equations_rates_descent import SEEDS, moments
+from test_local_sgd_rules import gram, worth
+from test_two_periods import TwoRates, federations
+
+from sfl_theory.audits.han2024 import (
+    general_convex_drift,
+    two_periods_round,
+    value_bounds,
+    value_recursion,
+    value_rules,
+)
+from sfl_theory.audits.han2024.convex import G2, S, c1, cd, eta, mu, tau
+from sfl_theory.audits.han2024.equations.rates_descent_rules import alpha
+from sfl_theory.evidence.certificate import Certificate, Rejected, atom, check, vectors
+from sfl_theory.mutation.refuter import Refuter
+from sfl_theory.papers import repaired
+
+RATIO, RHO, THETA = (
+    two_periods_round.ratio, two_periods_round.rho, two_periods_round.theta,
+)  # fmt: skip
+OTHERS = {setting.number: setting for setting in repaired.TWO_PERIODS}
+BUILDERS = [
+    build
+    for setting in repaired.SETTINGS
+    for build in value_bounds.certificates("x", setting, OTHERS.get(setting.number))
+]
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_sharper_bounds_replay_and_no_run_breaks_them(
+    build: Callable[[], Certificate],
+) -> None:
+    proof = replace(build(), claim="han2024/x")
+    check(build(), "x")
+    assert Refuter(proof).standing() > 20
+
+
+def value_after(fed: TwoRates) -> float:
+    return float(
+        fed.mean(
+            lambda o: fed.gap(fed.x - fed.eta * fed.weights(o) @ fed.directions(o))
+        )
+    )
+
+
+def right_side(fed: TwoRates, proof: Certificate, less: float = 1.0) -> float:
+    values = {
+        mu: fed.mu, S: fed.S, G2: less * fed.G2, RHO: fed.rho, THETA: fed.eta,
+        RATIO: fed.ratio, c1: 1 + fed.rho, cd: sp.Rational(1, 3), tau: fed.tau,
+        eta: fed.eta / fed.tau, atom("e_t"): fed.gap(fed.x),
+    }  # fmt: skip
+    return float(proof.right.subs(values))
+
+
+def varied() -> list[TwoRates]:
+    found = []
+    for seed, fed in enumerate(federations(42)):
+        if seed % 3 == 0:
+            fed.scale[:] = 0
+        if seed % 4 == 1:
+            fed.x = fed.optimum
+        fed.eta *= (1.0, 0.01, 5.0)[seed % 3]
+        found.append(fed)
+    return found
+
+
+def test_no_round_breaks_the_recursions_of_the_value() -> None:
+    both = value_recursion.two_periods("x"), value_recursion.one_period("x")
+    low = [False, False]
+    for fed in varied():
+        after = value_after(fed)
+        assert after <= right_side(fed, both[0]) + 1e-9
+        low[0] |= after > right_side(fed, both[0], 0.01) + 1e-9
+        if fed.tau == fed.tau_server:
+            assert after <= right_side(fed, both[1]) + 1e-9
+            low[1] |= after > right_side(fed, both[1], 0.01) + 1e-9
+    assert all(low)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_round_breaks_the_recursion_by_blocks(seed: int) -> None:
+    z = moments(seed)
+    run = z["run"]
+    right = (1 - 5 / 4 * z["alpha"] * run.mu) * z["now"]
+    right += run.S * z["c1"] * z["alpha"] ** 2 * z["G2"]
+    right += 8 / 3 * run.S**2 * z["alpha"] ** 3 * z["G2"]
+    assert z["then"] <= right + 1e-12
+
+
+def side_by_side(z: dict, less: float = 1.0) -> list[float]:
+    """Return the worth of both rules; ``less`` lowers their upper sides."""
+    names = "g_c g_s M_c M_s Z_c Z_s"
+    _, _, mc, ms, zc, zs = vectors(names)
+    atoms = gram(names.split(), z["gram"]) | {"D": z["D"]}
+    values = {S: z["run"].S, alpha: z["alpha"], G2: less * z["G2"], c1: z["c1"]}
+    facts = (
+        value_rules.drift_side_by_side(atom("D")),
+        value_rules.second_moment_side_by_side((mc + zc, ms + zs)),
+    )
+    numbers = {k: sp.Float(v) for k, v in values.items()}
+    return [
+        worth(replace(fact, expr=sp.sympify(fact.expr).xreplace(numbers)), atoms)
+        for fact in facts
+    ]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rules_of_sides_that_step_side_by_side(seed: int) -> None:
+    assert min(side_by_side(moments(seed))) >= -1e-9
+
+
+def test_rules_of_sides_with_lower_constants_fail_somewhere() -> None:
+    worths = np.array([side_by_side(moments(seed), 0.05) for seed in SEEDS])
+    assert (worths.min(axis=0) < -1e-9).all()
+
+
+def test_periods_of_the_proof_of_the_second_moment() -> None:
+    """(m-1)/m^2 + (M-m)/M^2 is at most 3/8."""
+    worst = max(
+        Fraction(m - 1, m**2) + Fraction(M - m, M**2)
+        for m in range(1, 40)
+        for M in range(m, 160)
+    )
+    assert worst == Fraction(3, 8)
+
+
+def test_drift_of_sides_side_by_side_is_met_in_the_limit() -> None:
+    """One server step, many of the client, all slopes G: 1/3 + 1, of 2 allowed."""
+    tau = 1000
+    client = sum(Fraction(i, tau) ** 2 for i in range(tau)) / tau
+    server = Fraction(tau - 1, tau)
+    assert Fraction(13, 10) < client + server <= 2
+
+
+def test_no_round_breaks_the_recursion_with_half_of_the_drift() -> None:
+    proof = general_convex_drift.round_without_mu("x")
+    for fed in varied():
+        if fed.tau != fed.tau_server:
+            continue
+        y = fed.x - fed.optimum
+        moved = fed.mean(
+            lambda o, fed=fed, y=y: np.sum(
+                (y - fed.eta * fed.weights(o) @ fed.directions(o)) ** 2
+            )
+        )
+        values = {
+            S: fed.S, G2: fed.G2, c1: 1 + fed.rho, cd: sp.Rational(1, 3),
+            tau: fed.tau, eta: fed.eta / fed.tau, atom("Delta_t"): float(y @ y),
+            atom("gap_t"): fed.gap(fed.x),
+        }  # fmt: skip
+        assert float(moved) <= float(proof.right.subs(values)) + 1e-9
+
+
+@pytest.mark.parametrize("number", ["3.6", "3.7", "3.8"])
+def test_the_start_needs_its_constant(number: str) -> None:
+    """e_0 may be G^2/(2 mu), which 3 S G^2/(mu^2 gamma) does not cover."""
+    setting = next(s for s in repaired.SETTINGS if s.number == number)
+    with pytest.raises(Rejected, match="not shown non-negative"):
+        check(value_bounds.without_distance("x", setting, 3), "x")
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_a_smaller_right_side_is_rejected(build: Callable[[], Certificate]) -> None:
+    proof = build()
+    with pytest.raises(Rejected):
+        check(replace(proof, right=proof.right * sp.Rational(99, 100)), "x")
+
+
+@pytest.mark.parametrize("name", ["one_period", "two_periods", "of_blocks"])
+def test_every_fact_of_a_round_is_needed(name: str) -> None:
+    proof = getattr(value_recursion, name)("x")
+    for place in range(len(proof.uses)):
+        rest = proof.uses[:place] + proof.uses[place + 1 :]
+        with pytest.raises(Rejected):
+            check(replace(proof, uses=rest), "x")
+
+
+def test_half_of_the_drift_replays_and_a_third_is_rejected() -> None:
+    proof = general_convex_drift.half_of_the_drift("x")
+    check(proof, "x")
+    drift = next(t for t in sp.Add.make_args(proof.right) if t.has(cd))
+    with pytest.raises(Rejected):
+        check(replace(proof, right=proof.right - drift / 3), "x")
