@@ -22,20 +22,17 @@ import sympy as sp
 from sfl_theory.bound import (
     OBJECTIVE_GAP,
     WEIGHTED_GAP,
-    WEIGHTED_GRADIENT,
     Bound,
     Source,
     StepSize,
 )
 from sfl_theory.symbols import (
-    F_err,
     G,
     I_err,
     N,
     S,
     T,
     a,
-    epsilon,
     eta,
     gamma,
     mu,
@@ -141,6 +138,33 @@ def strongly_convex(setting: Setting) -> Bound:
     )
 
 
+DISTANCE_FREE = {"3.6": 4, "3.7": 5, "3.8": 4, "3.9": 8}
+"""Theorem -> k of the bound k c_1 S G^2/(mu^2 (gamma+T))."""
+
+
+def distance_free(setting: Setting) -> Bound:
+    r"""Return a strongly convex bound without the initial distance.
+
+    $E f(x^T)-f^*\le k\,c_1\frac{SG^2}{\mu^2(\gamma+T)}$, k as ``DISTANCE_FREE`` says;
+    for any periods $4c_1+2$ in place of $k\,c_1$. Bounded gradients give
+    $f(x^0)-f^*\le\frac{G^2}{2\mu}$, which this right side covers.
+
+    Args:
+        setting: of the theorem.
+
+    Returns:
+        The bound, smaller than ``strongly_convex``'s.
+    """
+    level = DISTANCE_FREE[setting.number] * setting.c1
+    if setting in TWO_PERIODS:
+        level = 4 * setting.c1 + 2
+    return replace(
+        strongly_convex(setting),
+        parts={"gradient noise": level * S * G**2 / (mu**2 * (gamma + T))},
+        version="sharper",
+    )
+
+
 def general_convex(setting: Setting) -> Bound:
     """Return the repaired general convex case."""
     c1, cd = setting.c1, setting.cd
@@ -209,79 +233,6 @@ def general_convex_two_periods(setting: Setting) -> Bound:
     )  # fmt: skip
 
 
-def non_convex_v2() -> Bound:
-    """Return the repaired non-convex case of Theorem 3.7."""
-    largest = 1 / (16 * S * tau)
-    noise = (
-        over_clients(a[n] ** 2 * sigma[n] ** 2)
-        + over_clients(a[n] * sigma[n] ** 2) / 8
-        + tau * epsilon**2 / 8
-    )
-    return Bound(
-        parts={
-            "initial gap": 4 * F_err / (T * tau),
-            "noise and heterogeneity": 4 * S / T * noise * over_rounds(eta(t) ** 2),
-        },
-        metric=WEIGHTED_GRADIENT,
-        step_size=StepSize(largest, largest / N, "<="),
-        conditions=(
-            "C.1 (24) Lipschitz gradients",
-            "3.2 unbiased, bounded variance",
-            "3.4 bounded heterogeneity",
-            EQUAL,
-        ),
-        source=Source("repaired", "Theorem 3.7", "non-convex"),
-        version="repaired",
-    )
-
-
-def _partial_v2(parts: dict[str, Any], notes: tuple[str, ...]) -> Bound:
-    """Return a bound of the non-convex case of Theorem 3.9."""
-    largest = 1 / (8 * S * tau * inverse)
-    return Bound(
-        parts={"initial gap": 4 * F_err / (T * tau), **parts},
-        metric=WEIGHTED_GRADIENT,
-        step_size=StepSize(largest, largest / N, "<="),
-        conditions=(
-            "C.1 (24) Lipschitz gradients",
-            "3.2 unbiased, bounded variance",
-            "3.4 bounded heterogeneity",
-            EQUAL,
-        ),
-        source=Source("repaired", "Theorem 3.9", "non-convex"),
-        version="repaired",
-        notes=notes,
-    )
-
-
-def non_convex_v2_partial() -> Bound:
-    """Return the repaired non-convex case of Theorem 3.9, in the shape of (22)."""
-    squares = over_rounds(eta(t) ** 2)
-    return _partial_v2(
-        {
-            "noise": S / (2 * T) * partial_noise * squares,
-            "participation and heterogeneity": 5 * S * tau * epsilon**2 / (4 * T)
-            * partial_spread * squares,
-        },
-        ("at most (22) as printed",),
-    )  # fmt: skip
-
-
-def non_convex_v2_sharp() -> Bound:
-    r"""Return the same with the drift at its own order, $(\eta^t)^3$."""
-    drift = tau * epsilon**2 * inverse**2 * sp.Rational(5, 2)
-    drift += noise_mean + 2 * inverse * noise_inverse
-    participation = noise_inverse + 2 * tau * epsilon**2 * excess
-    return _partial_v2(
-        {
-            "noise and participation": 5 * S / (2 * T) * participation
-            * over_rounds(eta(t) ** 2),
-            "client drift": 4 * S**2 * tau / T * drift * over_rounds(eta(t) ** 3),
-        },
-        ("sharper than the other repaired bound for small learning rates",),
-    )  # fmt: skip
-
-
 def own_periods(printed: Bound) -> Bound:
     r"""Return (11) or (17) as printed, with step sizes divided by a side's own steps.
 
@@ -306,49 +257,3 @@ def own_periods(printed: Bound) -> Bound:
         findings=(),
         notes=(),
     )
-
-
-def repaired(number: str, case: str, printed: Bound) -> Bound | None:
-    """Return the nearest proved bound.
-
-    Args:
-        number: of the theorem.
-        case: its case.
-        printed: the bound as printed.
-
-    Returns:
-        The bound, or None where the printed one is proved.
-    """
-    if case == "strongly_convex" and number in {"3.6", "3.8"}:
-        return own_periods(printed)
-    return REPAIRED.get((number, case))
-
-
-def variants(number: str, case: str) -> dict[str, Bound]:
-    """Return further proved bounds of a case by name.
-
-    Args:
-        number: of the theorem.
-        case: its case.
-
-    Returns:
-        "sharper": smaller constants under further conditions; "any_periods": the
-        general convex case without ``ONE_TAU``.
-    """
-    found: dict[str, Bound] = {}
-    both = [setting for setting in TWO_PERIODS if setting.number == number]
-    if case == "strongly_convex" and both:
-        found["sharper"] = REPAIRED[number, case]
-    if case == "general_convex" and both:
-        found["any_periods"] = general_convex_two_periods(both[0])
-    if (number, case) == ("3.9", "non_convex"):
-        found["sharper"] = non_convex_v2_sharp()
-    return found
-
-
-REPAIRED = {
-    **{(s.number, "strongly_convex"): strongly_convex(s) for s in SETTINGS},
-    **{(s.number, "general_convex"): general_convex(s) for s in SETTINGS},
-    ("3.7", "non_convex"): non_convex_v2(),
-    ("3.9", "non_convex"): non_convex_v2_partial(),
-}

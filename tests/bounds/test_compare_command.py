@@ -147,6 +147,28 @@ def test_versions_with_one_learning_rate_share_their_run(
     assert not (out / "strongly_convex-repaired").exists()
 
 
+def test_a_proved_variant_is_compared_by_its_name(
+    quadratic: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``sharper`` is smaller than the repaired bound and still above the curve."""
+    more = ["--case", "strongly_convex"]
+    found = []
+    for version in ("repaired", "sharper"):
+        out = tmp_path / version
+        asked = [*more, "--version", version, "--out", str(out)]
+        assert main(line(*asked, theorem="3.6", problem=quadratic)) == 0
+        (record,) = json.loads((out / "compare.json").read_text())
+        assert record["version"] == version
+        assert record["verdict"] == "holds"
+        found.append(record["bound"])
+    repaired, sharper = found
+    assert all(less < more for less, more in zip(sharper, repaired, strict=True))
+    with pytest.raises(SystemExit) as stopped:
+        main(line(*more, "--version", "best", theorem="3.6", problem=quadratic))
+    assert stopped.value.code == 2
+    assert "one of printed, repaired, sharper" in capsys.readouterr().err
+
+
 def test_cases_follow_the_problem(quadratic: Path, tmp_path: Path) -> None:
     """A merely convex problem is compared with the cases it meets, no others."""
     path = quadratic_file(

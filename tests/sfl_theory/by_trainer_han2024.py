@@ -163,17 +163,50 @@ def coupled(start, last_step: bool) -> Trained:
     return Trained(np.array([g * (x[1] - start[1])]))
 
 
+def by_symmetry(L: int, tau: int, start: int, rounds: range, x) -> tuple:
+    """Client 1 alone: x = (c, s) at the last round; client 2 returns the same."""
+    c, s = x
+    for t in rounds:
+        server = 4 / (start + t)
+        rate = server / tau
+        A = L * (c + s)
+        c, w, s = c - rate * (A + c), -rate * (A + 1), s - server * (A + s)
+        for _ in range(tau - 1):
+            A = L * (c + s + w)
+            c, w = c - rate * (A + c), w - rate * (A + w + 1)
+    return c, s
+
+
 @cache
-def unequal_periods(L: int, rounds: int) -> Trained:
-    """S/2 times the squared distance of both blocks, tau = 16, tau_server = 1."""
-    normals, S = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, -1.0]]), 3 * L + 1
-    H = L * np.einsum("ni,nj->nij", normals, normals) + np.eye(3)
-    problem = Quadratic(H, [[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]], (0.0, 0.0, 0.0), 1)
-    late = 8 * S - 1
-    rate = Rate((lambda t: 4 / (16 * (late + t)), lambda t: 4 / (late + t)))
-    run = Trainer(alone(problem, (0.5, 0.5)), SFLV1(16, 1, 1), rate).rounds(rounds)
-    *_, (_, x) = run
-    return Trained(S / 2 * (x**2).sum(0).numpy())
+def unequal_periods(L: int, tau: int, start: int, rounds: int, clip: float) -> Trained:
+    """S/2 times the squared distance of both blocks, tau_server = 1.
+
+    The trainer makes the first and the last rounds, a recursion typed here those
+    between. F_n is divided by clip^2/L, and the rates are multiplied by it, so that
+    the Huber function's slopes are at most 1.
+    """
+    few, unit = 100, clip**2 / L
+    slopes = L / clip * np.array([[[1.0, 1.0, 1.0]], [[1.0, -1.0, 1.0]]])
+    problem = Smooth(
+        np.stack([np.eye(3) / unit] * 2), [[0, -1 / unit, 0], [0, 1 / unit, 0]],
+        (0.0, 0.0, 0.0), 2, directions=slopes, offsets=np.zeros((2, 1)),
+    )  # fmt: skip
+    late = lambda t: 4 * unit / (start + t)  # noqa: E731
+    rate = Rate((lambda t: late(t) / tau, late))
+    trainer = Trainer(alone(problem, (0.5, 0.5)), SFLV1(tau, 1, 2), rate)
+    *_, (_, x) = trainer.rounds(few)
+    middle = by_symmetry(L, tau, start, range(few), (0.0, 0.0))
+    np.testing.assert_allclose(x[[0, 2], 0], middle, rtol=1e-9)
+    middle = by_symmetry(L, tau, start, range(few, rounds - few), middle)
+    x = torch.tensor([middle[0], 0.0, middle[1]], dtype=torch.float64).view(3, 1)
+    *_, (_, x) = trainer.rounds(rounds, rounds - few, x)
+    points = torch.stack([point for point, _, _ in problem.seen])
+    assert len(points) == 2 * few * tau
+    # resting at its own model is resting at the mean
+    assert torch.allclose(points[:, 0, 2], points[:, 1, 2], rtol=1e-12, atol=0)
+    along = points[..., 0] @ torch.from_numpy(slopes[:, 0]).T
+    assert float(along.diagonal(dim1=1, dim2=2).abs().max()) < 1  # not clipped
+    return Trained((3 * L + 1) / 2 * (x**2).sum(0).numpy())
 
 
 def turned_gradients(movers: int, q: float, weight: float) -> Trained:
@@ -199,6 +232,12 @@ def turned_gradients(movers: int, q: float, weight: float) -> Trained:
     )
     return Trained(602 * (full - some) ** 2)
 
+
+MIDDLE = (
+    partial(unequal_periods, 7500, 16, 8 * 22501 - 1, 97500, 0.136),
+    partial(unequal_periods, 7500, 16, 8 * 22501, 97500, 0.136),
+    partial(unequal_periods, 50000, 3, 24 * 150001, 3 * 10**6, 0.037),
+)
 
 HAN2024: dict[str, tuple[Run, ...]] = {
     "thm-3.6/strongly_convex": (
@@ -248,8 +287,8 @@ HAN2024: dict[str, tuple[Run, ...]] = {
         partial(coupled, (2.0, -1.0), True),
     ),
     "app-C.2/client-sum": (one_gradient_more,),
-    "eq-73/middle": (partial(unequal_periods, 2000, 26000),),
-    "eq-136/middle": (partial(unequal_periods, 2000, 26000),),
+    "eq-73/middle": MIDDLE,
+    "eq-136/middle": MIDDLE,
     "eq-171": (
         partial(turned_gradients, 90, 1e-4, 1e-5),
         partial(turned_gradients, 200, 1e-3, 1e-5),

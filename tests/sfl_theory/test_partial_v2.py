@@ -20,7 +20,7 @@ from sfl_theory import Constants, schedules, theorem
 from sfl_theory.audits.han2024 import partial_v2
 from sfl_theory.evidence import local_sgd, participation
 from sfl_theory.evidence.certificate import Rejected, atom, check, norm2, vectors
-from sfl_theory.papers import repaired
+from sfl_theory.papers import repaired_non_convex
 
 H = "assumed"
 NAMES = ("g", "B", "L", "V", "Z")
@@ -289,13 +289,16 @@ def test_bound_holds_over_rounds(seed: int) -> None:
                 following.append((chance * float(here), fed.after(run)))
         paths = following
     rate = schedules.constant(fed.eta)
-    for bound in (repaired.non_convex_v2_partial(), repaired.non_convex_v2_sharp()):
+    for bound in (
+        repaired_non_convex.non_convex_v2_partial(),
+        repaired_non_convex.non_convex_v2_sharp(),
+    ):
         assert measured <= bound.evaluate(values, [rounds], rate)[0]
 
 
 def test_repaired_bound_is_offered_at_its_largest_rate() -> None:
     bound = theorem("3.9").case("non_convex").bound("repaired")
-    assert bound.expr == repaired.non_convex_v2_partial().expr
+    assert bound.expr == repaired_non_convex.non_convex_v2_partial().expr
     values = Constants(
         S=2, weights=(0.5, 0.5), participation=0.5, tau=3, sigma2=1, eps2=1,
         initial_gap=1,
@@ -337,7 +340,7 @@ def test_larger_rates_are_rejected() -> None:
 
 def test_a_smaller_bound_is_rejected() -> None:
     """The sum over rounds ends in the words of the bound and in nothing smaller."""
-    bound = repaired.non_convex_v2_partial()
+    bound = repaired_non_convex.non_convex_v2_partial()
     for name, part in bound.parts.items():
         lower = replace(bound, parts={**bound.parts, name: part * sp.Rational(9, 10)})
         with pytest.raises(Rejected):

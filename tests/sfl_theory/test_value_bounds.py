@@ -18,7 +18,10 @@ from test_local_sgd_rules import gram, worth
 from test_two_periods import TwoRates, federations
 
 from sfl_theory.audits.han2024 import (
+    convex,
     general_convex_drift,
+    repairs,
+    two_periods,
     two_periods_round,
     value_bounds,
     value_recursion,
@@ -29,6 +32,7 @@ from sfl_theory.audits.han2024.equations.rates_descent_rules import alpha
 from sfl_theory.evidence.certificate import Certificate, Rejected, atom, check, vectors
 from sfl_theory.mutation.refuter import Refuter
 from sfl_theory.papers import repaired
+from sfl_theory.registry import theorem
 
 RATIO, RHO, THETA = (
     two_periods_round.ratio, two_periods_round.rho, two_periods_round.theta,
@@ -164,6 +168,33 @@ def test_no_round_breaks_the_recursion_with_half_of_the_drift() -> None:
             atom("gap_t"): fed.gap(fed.x),
         }  # fmt: skip
         assert float(moved) <= float(proof.right.subs(values)) + 1e-9
+
+
+@pytest.mark.parametrize("setting", repaired.SETTINGS)
+def test_what_is_proved_is_the_bound_named_sharper(setting: repaired.Setting) -> None:
+    case = theorem(setting.number).case("strongly_convex")
+    proved = value_bounds.distance_free("x", setting)
+    names = {**repairs.SUMS, **repairs.NAMES}
+    assert sp.simplify(case.bound("sharper").expr.xreplace(names) - proved.right) == 0
+    assumed = repairs.at_constants("x", setting).hypotheses
+    assert set(proved.hypotheses) <= set(assumed)
+    joint = repaired.strongly_convex(setting)
+    less = sp.Integer(0) + repairs.at_constants("x", setting).right - proved.right
+    # smaller even for a start at the minimiser
+    assert proved.domain.nonnegative(less.subs(convex.delta0, 0))
+    assert joint.step_size == case.bound("sharper").step_size
+
+
+@pytest.mark.parametrize("setting", repaired.TWO_PERIODS)
+def test_what_is_proved_is_the_bound_named_any_periods(
+    setting: repaired.Setting,
+) -> None:
+    bound = theorem(setting.number).case("strongly_convex").bound("any_periods")
+    proved = value_bounds.any_periods("x", setting)
+    right = two_periods._in_parameters(bound.expr)
+    assert sp.simplify((right - proved.right).subs(two_periods_round.rho, 0)) == 0
+    if setting.number == "3.8":
+        assert sp.simplify(right - proved.right) == 0
 
 
 @pytest.mark.parametrize("number", ["3.6", "3.7", "3.8"])

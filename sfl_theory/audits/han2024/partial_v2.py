@@ -46,7 +46,7 @@ from sfl_theory.evidence.participation import (
     participating_noise,
 )
 from sfl_theory.evidence.round_sum import RoundSum, rate_sum, summed
-from sfl_theory.papers import repaired
+from sfl_theory.papers import repaired, repaired_non_convex
 
 S, eta, tau, kappa, rho = positive("S eta tau kappa rho")
 sigma_a, sigma_q, eps2 = positive("sigma_a sigma_q epsilon2")
@@ -281,7 +281,7 @@ def printed_follows(claim: str, printed: Bound) -> Certificate:
     Returns:
         The certificate, for the summand of one client.
     """
-    bound = repaired.non_convex_v2_partial()
+    bound = repaired_non_convex.non_convex_v2_partial()
     rounds = symbols.over_rounds(symbols.eta(symbols.t) ** 2)
     a, q, sigma = (base[symbols.n] for base in (symbols.a, symbols.q, symbols.sigma))
     weight, chance, variance, squares = positive("a_n q_n sigma_n2 E2")
@@ -331,7 +331,9 @@ def certificates(claim: str, printed: Bound) -> tuple[Any, ...]:
     return (
         partial(one_round, claim),
         partial(quadratic, claim),
-        partial(summed_rounds, claim, repaired.non_convex_v2_partial(), False),
-        partial(summed_rounds, claim, repaired.non_convex_v2_sharp(), True),
+        partial(
+            summed_rounds, claim, repaired_non_convex.non_convex_v2_partial(), False
+        ),
+        partial(summed_rounds, claim, repaired_non_convex.non_convex_v2_sharp(), True),
         partial(printed_follows, claim, printed),
     )

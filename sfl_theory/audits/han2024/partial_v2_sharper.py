@@ -55,7 +55,7 @@ from sfl_theory.evidence.participation import (
     participating_noise,
     visited_drift,
 )
-from sfl_theory.papers import repaired
+from sfl_theory.papers import repaired_non_convex
 
 C = sp.Rational(1, 4)
 """Constant of Young's inequality for V, and of that in the drift."""
@@ -184,7 +184,11 @@ def quadratic(claim: str) -> Certificate:
 def _half_summed(claim: str, sharp: bool) -> Certificate:
     """Return half of the bound over T rounds."""
     one = round_with_room(claim, HALF) if sharp else quadratic(claim)
-    bound = repaired.non_convex_v2_sharp if sharp else repaired.non_convex_v2_partial
+    bound = (
+        repaired_non_convex.non_convex_v2_sharp
+        if sharp
+        else repaired_non_convex.non_convex_v2_partial
+    )
     return summed_rounds(claim, bound(), sharp, one)
 
 

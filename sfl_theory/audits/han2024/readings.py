@@ -7,10 +7,13 @@ BALL = (
     "Assumption 3.3 cannot hold on R^d for a strongly convex function; it is read on a "
     "set that contains every iterate"
 )
+WAITS = (
+    "for tau != tau_server a side that has made its steps keeps its value while the "
+    "other goes on"
+)
 LIPSCHITZ = (
     "S-smooth is read as (24), gradients S-Lipschitz, which the proofs use; tau local "
-    "steps (App. C.2's sums to tau - 1) with independent mini-batches; for tau != "
-    "tau_server a side that has made its steps keeps its value while the other goes on"
+    f"steps (App. C.2's sums to tau - 1) with independent mini-batches; {WAITS}"
 )
 UPDATES = (
     "participation as App. C.2 analyses it: updates are aggregated, clients take part "

@@ -19,7 +19,7 @@ from sfl_theory.evidence.certificate import Certificate, Fact, atom
 from sfl_theory.evidence.derivation import Instance, Use
 from sfl_theory.evidence.domain import Domain, free, positive
 from sfl_theory.evidence.kernel import cauchy_schwarz_weights
-from sfl_theory.papers import repaired
+from sfl_theory.papers import repaired, repaired_non_convex
 from sfl_theory.papers.repaired import Setting
 
 inverse, inverse_square, excess = positive("inv inv2 rho")
@@ -210,5 +210,5 @@ def non_convex_v2_certificates(claim: str) -> Any:
     """Return all certificates of the repaired (16)."""
     return (
         partial(non_convex_v2.one_round, claim),
-        partial(non_convex_sums.v2_sum, claim, repaired.non_convex_v2()),
+        partial(non_convex_sums.v2_sum, claim, repaired_non_convex.non_convex_v2()),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sfl_theory.audits.han2024 import non_convex_sharper, repairs
 from sfl_theory.audits.han2024.entries import identifier, refuted
-from sfl_theory.audits.han2024.readings import BALL, LIPSCHITZ, UPDATES
+from sfl_theory.audits.han2024.readings import BALL, LIPSCHITZ, UPDATES, WAITS
 from sfl_theory.audits.han2024.theorem_repairs import repair_of
 from sfl_theory.evidence.claim import Claim, Proof, Refutation
 from sfl_theory.registry import theorem
@@ -70,7 +70,10 @@ def _theorem_case(number: str, case: str) -> Claim:
     bound = item.case(case).printed
     name = f"thm-{number}/{case}"
     evidence: Proof | Refutation
-    reading = BALL if case == "strongly_convex" else ""
+    readings = [BALL] if case == "strongly_convex" else []
+    if number in {"3.6", "3.8"}:
+        readings.append(WAITS)
+    reading = "; ".join(readings)
     if name in FALSE:
         evidence = refuted(name, FALSE[name])
     else:

@@ -22,9 +22,9 @@ from sfl_theory.papers.repaired import (
     TWO_PERIODS,
     UNSWAPPED,
     general_convex_two_periods,
-    non_convex_v2_sharp,
     strongly_convex,
 )
+from sfl_theory.papers.repaired_non_convex import non_convex_v2_sharp
 from sfl_theory.registry import theorem
 
 
@@ -46,16 +46,20 @@ def repair_of(number: str, case: str) -> Repair | None:
         )
         periods = next((p for p in TWO_PERIODS if p.number == number), None)
         stronger = value_bounds.certificates(key, setting, periods)
-        sharper = theorem(number).case(case).variants.get("sharper")
-        if sharper is not None:
+        variants = theorem(number).case(case).variants
+        equal = variants.get("equal_periods")
+        if equal is not None:
             builders = [*rates_descent.certificates(key, number), *builders]
             words = (
                 "The printed right side, for each side's own number of steps: the "
-                "function value contracts (the blocks' distances do not). Sharper for "
+                "function value contracts (the blocks' distances do not). For "
                 f"tau_server = tau: {words[0].lower()}{words[1:]}"
             )
             change = UNSWAPPED
-            statement += f"; sharper for tau_server = tau: <= {sharper.expr}"
+            statement += f"; for tau_server = tau: <= {equal.expr}"
+        statement += f"; sharper: <= {variants['sharper'].expr}"
+        if equal is not None:
+            statement += " for tau_server = tau"
     elif case == "general_convex":
         builders = list(repairs.general_convex(key))
         if number == "3.6":  # of a statement that the other theorems share

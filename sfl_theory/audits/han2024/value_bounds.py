@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import sympy as sp
 
@@ -35,7 +34,7 @@ from sfl_theory.audits.han2024.value_induction import (
 from sfl_theory.audits.han2024.value_rules import drift_side_by_side
 from sfl_theory.evidence.certificate import Certificate, atom
 from sfl_theory.evidence.domain import positive
-from sfl_theory.papers.repaired import Setting
+from sfl_theory.papers.repaired import DISTANCE_FREE, Setting
 
 UNIT = S * G2 / mu**2
 FAR = gamma * S / 2 * delta0
@@ -62,6 +61,13 @@ def without_distance(claim: str, setting: Setting, factor: int) -> Certificate:
     end = _at_constants(claim, setting)
     bound = factor * end.at[convex.c1] * UNIT
     return end.by_steps(claim, ONE_PERIOD, bound, False)
+
+
+def distance_free(claim: str, setting: Setting) -> Certificate:
+    """Return the certificate of ``papers.repaired.distance_free``."""
+    if setting.number == "3.9":
+        return late_drift(claim, setting)
+    return without_distance(claim, setting, DISTANCE_FREE[setting.number])
 
 
 def without_noise(claim: str, setting: Setting) -> Certificate:
@@ -125,22 +131,15 @@ def certificates(
         Builders.
     """
     number = setting.number
-    alone: dict[str, tuple[Any, ...]] = {
-        "3.6": (
-            partial(without_distance, claim, setting, 4),
-            partial(without_noise, claim, setting),
-        ),
-        "3.7": (partial(without_distance, claim, setting, 5),),
-        "3.8": (partial(without_distance, claim, setting, 4),),
-        "3.9": (partial(late_drift, claim, setting),),
-    }
-    builders = alone[number]
+    builders: tuple[Callable[[], Certificate], ...] = (
+        partial(distance_free, claim, setting),
+    )
     if other is not None:
         more = partial(any_periods, claim, other), partial(printed, claim, number)
         builders = (*builders, *more)
     if number == "3.6":  # of statements that the other theorems share
         shared = partial(any_constants, claim), partial(half_of_the_drift, claim)
-        builders = (*builders, *shared)
+        builders = (*builders, partial(without_noise, claim, setting), *shared)
     if number == "3.8":
         builders = (*builders, partial(printed, claim, number, SIDE_BY_SIDE))
     return builders

@@ -10,7 +10,7 @@ from sfl_theory.audits.han2024.equations import (
     rates_refuted_blocks,
     rates_refuted_merges,
 )
-from sfl_theory.audits.han2024.readings import BALL, PAPER
+from sfl_theory.audits.han2024.readings import BALL, PAPER, WAITS
 from sfl_theory.audits.han2024.refuted_conditions import first_rate, sequential_rate
 from sfl_theory.evidence.certificate import Certificate
 from sfl_theory.evidence.claim import Claim, Paper, Proof, Refutation, Repair
@@ -18,7 +18,7 @@ from sfl_theory.evidence.instance import Finding
 
 RATES = (
     "rounds are those of App. C.2 (tau steps of the client side, tau_server of the "
-    "server side, one aggregation); every side steps with the rate that its own "
+    f"server side, one aggregation), {WAITS}; every side steps with the rate that its own "
     "subsection chooses, 4/(mu tau (gamma+t)) with its own period (N tau and gamma_s "
     "for SFL-V2's server)"
 )

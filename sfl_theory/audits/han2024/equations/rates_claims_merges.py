@@ -20,7 +20,15 @@ from sfl_theory.audits.han2024.readings import BALL, PAPER, UPDATES
 from sfl_theory.evidence.claim import Claim, Paper, Proof, Refutation
 
 HALF = Fraction(1, 2)
+ANY_PERIODS = (
+    "'by setting eta^t <= 1/(2 S max{tau, tau_server})' is read as not restricting tau "
+    "!= tau_server: the rates, with the printed gamma, meet it from t = 1 on for tau = "
+    "tau_server and for no other periods, and there the line holds (joint recursion of "
+    "thm-3.6/strongly_convex, repair); the set of Assumption 3.3 is a ball about x*"
+)
+
 participating = Paper(PAPER, f"{BALL}; {RATES}; {UPDATES}")
+between = Paper(PAPER, f"{BALL}; {RATES}; {ANY_PERIODS}")
 
 STEPS_D = "eq-62 eq-63 eq-64 eq-65 eq-66 eq-67 eq-68"
 STEPS_E = "eq-99 eq-100 eq-101 eq-102 eq-103 eq-104 eq-105"
@@ -132,7 +140,11 @@ def _merged(letter: str, number: str, theorem: str, bound: str, uses: str) -> Cl
 
 def _middle(letter: str, number: str, bound: str) -> Claim:
     """Return what stands between the two sides of (73), (136)."""
-    paper = full if letter == "D" else participating
+    paper = between if letter == "D" else Paper(PAPER, f"{between.reading}; {UPDATES}")
+    first, *further = (
+        partial(rates_refuted_middle.middle, letter, instance)
+        for instance in rates_refuted_middle.INSTANCES
+    )
     return paper.claim(
         f"eq-{number}/middle",
         f"App. {letter}.1.3, ({number})",
@@ -140,15 +152,16 @@ def _middle(letter: str, number: str, bound: str) -> Claim:
         "S/2 (E||x_s^T - x_s*||^2 + E||x_c^T - x_c*||^2) <= "
         f"{bound}, each side's rate over its own number of steps",
         Refutation(
-            partial(rates_refuted_middle.middle, letter, 2000, 26000),
-            "The side with fewer steps is done first, and the other side's gradients "
-            "are taken where it has gone: a drift that the gradient of f does not "
-            "have. Where f is flat it is not undone; ||x^T - x*||^2 S/2 grows like S, "
-            "the bound does not. The rates are those chosen in D.1.1, D.1.2 (F.1.1, "
-            "F.1.2); 'eta <= 1/(2 S max{tau, tau_server})' as a further hypothesis "
-            "would exclude them at early t (merged-rate). For tau_server = tau the "
-            "line holds, by the joint recursion of thm-3.6/strongly_convex (repair, "
-            "sharper).",
+            first,
+            "The side with fewer steps is done first; what the other side's own later "
+            "steps change in its gradients, it does not see: a drift that the gradient "
+            "of f does not have. Where f is flat it is not undone; ||x^T - x*||^2 S/2 "
+            "grows like S, the bound does not. First the rates of D.1.1, D.1.2 "
+            "(F.1.1, F.1.2), then rates that meet each side's condition at t = 0 as "
+            "well, then, with 8 S tau_max/(mu tau_min) for gamma in the rates, eta <= "
+            "1/(2 S max{tau, tau_server}) for all t. Where the server rests changes "
+            "none of them.",
+            tuple(further),
         ),
     )
 

@@ -45,8 +45,9 @@ def drift_of_both_sides(drift: Any) -> Fact:
     Proof: block b of $p_n^i-x$ is $-\eta_b$ times a sum of at most $\tau_b$ stochastic
     gradients of mean square at most $G^2$; Cauchy-Schwarz gives
     $\eta_b^2\tau_b^2G^2=\alpha^2G^2$. Two blocks make $2\alpha^2G^2$ for every point,
-    and D adds up two averages over points. In which order the sides step, and where
-    a side that is done waits, does not matter.
+    and D adds up two averages over points. In which order the sides step does not
+    matter; a side that is done keeps its value (at the mean of all clients it could,
+    too, if all of them take part).
 
     Args:
         drift: D.
