@@ -77,11 +77,11 @@ def work(config: Config) -> Work:
         steps = epochs * clients * batches * config.participation
     trained, steps = trained * config.rounds, steps * config.rounds
     evaluations = config.rounds // config.evaluate_every + 1
-    images = trained + evaluations * test / 3 + _measured(config, train)
-    flops, layers = _network(
+    flops, layers, blocks = _network(
         config.model, channels, config.classes or classes, pixels, config.width,
         config.depth,
     )  # fmt: skip
+    images = trained + evaluations * test / 3 + _measured(config, train, blocks)
     return Work(images, steps + images / 512, flops, layers)
 
 
@@ -118,14 +118,12 @@ def _data(dataset: str, clients: int | None) -> tuple[int, int, int, int, int]:
     return sizes[0], sizes[1], channels, pixels, int(found.classes)
 
 
-def _measured(config: Config, train: int) -> float:
+def _measured(config: Config, train: int, blocks: int) -> float:
     if not config.measure.startswith("every="):
         return 0.0
-    from sfl_train.deep.measure import measurement as m
+    from sfl_train.deep.measure.measurement import cost_of_one
 
-    each = (3 * m.GRADIENT + m.PER_SAMPLE) * train
-    each += m.PRODUCT * m.LANCZOS_STEPS * m.curvature_count(train)
-    return each * (1 + config.rounds // cadence(config.measure))
+    return cost_of_one(train, blocks) * (1 + config.rounds // cadence(config.measure))
 
 
 @cache
@@ -136,8 +134,8 @@ def _network(
     pixels: int,
     width: float,
     depth: int | None,
-) -> tuple[int, int]:
-    """Return an image's operations, counted without storage, and the layers."""
+) -> tuple[int, int, int]:
+    """Return an image's operations, counted without storage; layers and blocks."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -149,4 +147,5 @@ def _network(
     with FlopCounterMode(display=False) as counter:
         network.blocks(images).sum().backward()
     layers = [m for m in network.blocks.modules() if m._parameters]
-    return counter.get_total_flops() // 2, len(layers)
+    blocks = [b for b in network.blocks if list(b.parameters())]
+    return counter.get_total_flops() // 2, len(layers), len(blocks)

@@ -14,6 +14,7 @@ from typing import Any
 
 from sfl_theory.command import CommandError, Parser, run
 from sfl_train.deep.config import PRESETS, Config, flag, kind, resolve
+from sfl_train.deep.idle_options import refuse_idle
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,6 +97,7 @@ def _work(options: argparse.Namespace) -> int:
     quiet = _own(layer, "quiet", bool) or quiet
     try:
         config = resolve(preset, layer, given)
+        refuse_idle(config, {**layer, **given})
     except ValueError as error:
         raise CommandError(str(error)) from error
     # Not before: these take seconds, and a mistake should be told at once.

@@ -36,6 +36,7 @@ class Purpose(IntEnum):
     AUGMENTATION = 9
     MEASUREMENT = 10
     DATA = 11
+    MODULES = 12
 
 
 def keys(

@@ -43,17 +43,21 @@ class Costs:
     exchanges: bool = True
 
     def round(self, report: Report) -> dict[str, int]:
-        """Return the totals of a round over its participants.
+        """Return the totals of a round over its participants, see `of`."""
+        return self.of(report.samples, len(report.contributions))
+
+    def of(self, samples: int, clients: int) -> dict[str, int]:
+        """Return the totals of any number of rounds.
 
         Args:
-            report: of the round.
+            samples: processed, each as often as it was.
+            clients: participants, each as often as it took part.
 
         Returns:
             ``bytes_up`` and ``bytes_down`` as Table 4 counts them, ``bytes_labels``,
             ``bytes_buffers`` (up and down together), ``flops_client``,
             ``flops_server``.
         """
-        samples, clients = report.samples, len(report.contributions)
         each_way = samples * self.features
         each_way += clients * self.model if self.exchanges else 0
         buffers = 2 * clients * self.buffers if self.exchanges else 0

@@ -8,7 +8,7 @@ processes, nor on where a run was resumed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -73,6 +73,21 @@ class LocalWork:
         if self.tau is not None:
             return self.tau
         return (self.epochs or 0) * -(-size // min(self.batch_size, size))
+
+    def samples(self, size: int) -> int:
+        """Return the number of samples that a client processes in a round.
+
+        Args:
+            size: number of its samples.
+
+        Returns:
+            Each sample counted as often as it is processed.
+        """
+        batch, steps = min(self.batch_size, size), self.steps(size)
+        if self.sampling == "replacement":
+            return steps * batch
+        passes, rest = divmod(steps, -(-size // batch))
+        return passes * size + rest * batch
 
     def smallest(self, size: int) -> int:
         """Return the number of samples in the smallest mini-batch of a round.
@@ -257,7 +272,10 @@ class DeepFederation:
         windows = streams.keys(
             self.seed, Purpose.AUGMENTATION, round, identity, np.arange(steps)
         )
-        return self.store.batches(chosen, windows)
+        modules = streams.keys(
+            self.seed, Purpose.MODULES, round, identity, np.arange(steps)
+        )
+        return replace(self.store.batches(chosen, windows), keys=modules)
 
     def pooled(self) -> DeepFederation:
         """Return one client that holds all data, for centralised training."""

@@ -94,9 +94,16 @@ class FlatModel:
             channels_last: memory format of four-dimensional parameters.
 
         Raises:
-            ValueError: if the parameters are not all of one floating-point type, or
-                two blocks share one.
+            ValueError: if the parameters are not all of one floating-point type, two
+                blocks share one, or one does not require a gradient: weight decay and
+                MiniBatch-SFL would move it.
         """
+        for name, p in blocks.named_parameters():
+            if not p.requires_grad:
+                raise ValueError(
+                    f"parameter {name} has requires_grad=False; what is not to be "
+                    "trained must be a buffer (register_buffer)"
+                )
         self.blocks = blocks.to(device)
         parameters, buffers, counters = zip(*map(_groups, blocks), strict=True)
         flat = [p for group in parameters for p in group]

@@ -18,6 +18,7 @@ from sfl_train.deep.cluster import Cluster
 from sfl_train.deep.config import Config
 from sfl_train.deep.costs import Costs, costs
 from sfl_train.deep.evaluation import InLoop, Score, evaluate
+from sfl_train.deep.ledger import Ledger
 from sfl_train.deep.measure.constants import constants
 from sfl_train.deep.measure.drift import Both
 from sfl_train.deep.measure.measurement import Measurement
@@ -127,7 +128,7 @@ class _Training:
     ) -> None:
         self._a, self._folder, self._show = assembly, folder, show
         self._config, self._run = assembly.config, assembly.run
-        self._costs = _costs(assembly)
+        self._ledger = Ledger(_costs(assembly), self._run.federation)
         self._store = self._run.federation.store
         self._in_loop = None
         if self._config.evaluation == "in-loop" and self._config.algorithm != (
@@ -172,16 +173,17 @@ class _Training:
                 self._measurement.begin(t)
             report = self._run.round(t, self._a.rates(t))
             self._round += 1
+            self._ledger.add(report)
             loss = float(report.loss) / report.samples if report.samples else None
             seconds = time.monotonic() - before
             images += report.samples
-            seen = self._due(self._config.evaluate_every) or self._measured_now()
+            seen = self._recorded(self._round)
             score = self._score() if seen else score
             if self._diverged(loss, score):
                 return self._end({"rounds": self._round, "diverged": True})
             if seen:
                 record = self._record(self._round, loss, score)
-                record |= self._costs.round(report)
+                record |= self._ledger.since()
                 self._write(record | self._measured())
             self._write_speed(seconds, report.samples)
             now = time.monotonic()
@@ -239,6 +241,8 @@ class _Training:
             except (ValueError, KeyError) as error:
                 raise RunError(f"the checkpoint does not fit: {error}") from error
             self._round = found.round
+            recorded = filter(self._recorded, range(found.round, 0, -1))
+            self._ledger.replay(found.round, next(recorded, 0))
 
     def _prepare(self, folder: RunFolder) -> Checkpoint | None:
         config, path = self._config, folder.path
@@ -266,16 +270,16 @@ class _Training:
             return None
         return evaluate(self._run.worker, self._run.state, self._store)
 
-    def _measured_now(self) -> bool:
-        return self._measurement is not None and self._measurement.due(self._round)
-
     def _measured(self) -> dict[str, Any]:
-        if self._measurement is None or not self._measured_now():
+        if self._measurement is None or not self._measurement.due(self._round):
             return {}
         return {"measured": self._measurement.record()}
 
-    def _due(self, every: int) -> bool:
-        return self._round % every == 0 or self._round == self._config.rounds
+    def _recorded(self, round: int) -> bool:
+        """Return whether the metrics have a line after so many rounds."""
+        if self._measurement is not None and self._measurement.due(round):
+            return True
+        return not round % self._config.evaluate_every or round == self._config.rounds
 
     def _record(
         self, round: int, loss: float | None, score: Score | None
@@ -323,6 +327,7 @@ class _Training:
             for name, tensor in self._run.worker.model.blocks.state_dict().items()
         }
         write_whole(self._folder.path / "model.safetensors", save(weights))
+        self._folder.write_json("bytes.json", self._ledger.by_client())
         if self._measurement is not None:
             found = constants(self._a, read_log(self._folder.path / "metrics.jsonl"))
             self._folder.write_json("constants.json", found)

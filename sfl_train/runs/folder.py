@@ -4,9 +4,11 @@ r"""The folder of one run, held by one process at a time.
   turn out to fit each other and the data;
 - ``environment.json``: versions and machine of the last start;
 - ``partition.json``: the clients' samples and label histograms;
-- ``metrics.jsonl``: one object per evaluated round, only ever appended to;
+- ``metrics.jsonl``: one object per evaluated round, only ever appended to; bytes and
+  operations are those since the object before;
 - ``speed.jsonl``: wall-clock, apart from the metrics because no two runs agree on it;
 - ``checkpoint/``: the last two states;
+- ``bytes.json``: rounds, samples and bytes up and down by client, of the whole run;
 - ``constants.json``: the theory's constants as measured;
 - ``model.safetensors`` and ``done``: the result.
 

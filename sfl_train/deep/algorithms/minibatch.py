@@ -8,8 +8,9 @@ mean loss $\bar\ell_n$, not along its share of the server's loss, which would be
 $p_n/\sum_mp_m$ of that. BatchNorm on the server side sees the whole batch, on a client
 its own part: that is the algorithm, and it is not the composed model of any client.
 
-All client sides are held at once. A client whose data are used up sits out the rest of
-the round.
+All client sides are held at once. What the server's blocks draw themselves, as Dropout
+does, goes on from the draws of the step's last client. A client whose data are used up
+sits out the rest of the round.
 """
 
 from __future__ import annotations

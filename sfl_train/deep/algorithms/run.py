@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from sfl_train.deep.algorithms.own_draws import draws
 from sfl_train.deep.cluster import Cluster
 from sfl_train.deep.data.store import Batches
 from sfl_train.deep.federation import DeepFederation
@@ -170,6 +172,7 @@ class DeepRun(ABC):
         self.cluster = cluster or Cluster()
         self.state = worker.state.clone()
         self.watch: Watch | None = None
+        self._draws = draws(worker, federation.store)
 
     @property
     def periods(self) -> tuple[int | None, ...]:
@@ -260,7 +263,14 @@ class DeepRun(ABC):
         for step, batch in enumerate(self.federation.store.iterate(batches)):
             if self.watch is not None:
                 self.watch.before_step(client, step, self.worker)
+            if batches.keys is not None:
+                self._name_draws(batches.keys[step])
             yield batch
+
+    def _name_draws(self, key: np.uint64) -> None:
+        """Make what the network draws next, if it draws, a function of a key."""
+        if self._draws:
+            torch.manual_seed(int(key))
 
     def _no_loss(self) -> Tensor:
         device = self.state.parameters.device

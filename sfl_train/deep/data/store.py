@@ -32,11 +32,14 @@ class Batches:
         sizes: number of samples of each batch.
         windows: top, left and mirror (0 or 1) of every sample, shape (3, sum of
             sizes); None without augmentation.
+        keys: for what the network draws itself at each batch, shape (len(sizes),);
+            None: it goes on with PyTorch's global generator.
     """
 
     indices: Tensor
     sizes: tuple[int, ...]
     windows: Tensor | None
+    keys: streams.Keys | None = None
 
     def __len__(self) -> int:
         return len(self.sizes)

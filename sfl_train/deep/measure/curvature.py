@@ -25,11 +25,14 @@ class Spectrum:
         largest: of the Hessian.
         residual: of the Ritz pair with the largest absolute value; an eigenvalue lies
             within this distance of it.
+        vector: of that pair, shape (d,) and length 1; None where a product was not
+            finite.
     """
 
     smallest: float
     largest: float
     residual: float
+    vector: Tensor | None = None
 
     @property
     def norm(self) -> float:
@@ -72,4 +75,6 @@ def lanczos(
     )
     best = int(np.argmax(np.abs(values)))
     residual = beta[-1] * abs(vectors[-1, best])
-    return Spectrum(float(values[0]), float(values[-1]), float(residual))
+    weights = torch.from_numpy(vectors[:, best].copy()).to(start)
+    vector = torch.stack(basis[: len(alpha)]).T @ weights
+    return Spectrum(float(values[0]), float(values[-1]), float(residual), vector)

@@ -41,6 +41,11 @@ class Frozen:
         """Number of parameters d."""
         return self._model.dimension
 
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Where the blocks begin in the parameter vector, and d."""
+        return self._model.offsets
+
     def gradient(self, indices: Tensor) -> tuple[float, Tensor]:
         r"""Return $F=\frac1{|J|}\sum_{j\in J}\ell_j(x)$ and its gradient.
 

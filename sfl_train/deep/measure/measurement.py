@@ -10,11 +10,15 @@ of size B:
   $\epsilon^2$ (Assumption 3.4);
 - ``sigma2``: $\mathbb E\|g_n-\nabla F_n\|^2$ of every client, from all per-sample
   gradients: their variance over B for draws with replacement, times $(D_n-B)/(D_n-1)$
-  without;
+  without. B is ``--batch-size``, or D_n if that is less; the last mini-batch of a pass,
+  of $B'=D_n\bmod B$ samples where B does not divide D_n, has the larger variance with
+  B' in the place of B and is not in the number;
 - ``G2``: $\max_n\mathbb E\|g_n\|^2=\max_n(\|\nabla F_n\|^2+\sigma_n^2)$;
 - ``smoothness``: $\|\nabla^2f(x)\|$ by Lanczos on an eighth of the samples (at least
-  64, at most 1024), a lower bound that grows with the steps, and the secant
-  $\|\nabla f(x^t)-\nabla f(x^{t-1})\|/\|x^t-x^{t-1}\|$ along the last round;
+  64, at most 1024), a lower bound that grows with the steps; by blocks and sides a
+  lower bound of the norm of their diagonal block, see `sides`;
+- ``secant``: $\|\nabla f(x^t)-\nabla f(x^{t-1})\|/\|x^t-x^{t-1}\|$ along the last
+  round, by blocks and sides with both changes restricted to them;
 - ``drift``: $\sum_i\|x_n^{t-1,i}-x^{t-1}\|^2$ of the last round's participants, over
   the steps that the side makes (i < tau, i < tau_server).
 """
@@ -23,6 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from math import ceil, floor
 from typing import Any
 
@@ -37,6 +43,7 @@ from sfl_train.deep.flat import State
 from sfl_train.deep.measure.curvature import lanczos
 from sfl_train.deep.measure.drift import Drift
 from sfl_train.deep.measure.frozen import Frozen, frozen
+from sfl_train.deep.measure.sides import WHOLE, DiagonalBlocks, Secant
 from sfl_train.streams import Purpose
 
 CURVATURE_SAMPLES = 1024
@@ -62,6 +69,7 @@ class Measured:
         sigma2: variance of a mini-batch gradient, shape (N, blocks).
         smoothness: $\|\nabla^2f\|$.
         residual: of Lanczos.
+        diagonal: lower bounds for the Hessian's diagonal blocks.
         secant: along the last round, or None before the first.
         drift: client -> shape (blocks,) of the last round.
     """
@@ -73,7 +81,8 @@ class Measured:
     sigma2: np.ndarray
     smoothness: float
     residual: float
-    secant: float | None
+    diagonal: DiagonalBlocks
+    secant: Secant | None
     drift: dict[int, np.ndarray]
 
     def record(self, weights: np.ndarray, cuts: list[int]) -> dict[str, Any]:
@@ -97,13 +106,15 @@ class Measured:
             "G2": float(second.max()),
             "smoothness": self.smoothness,
             "smoothness_residual": self.residual,
-            "secant": self.secant,
+            "secant": self._secant(WHOLE),
             "drift": {str(n): float(blocks.sum()) for n, blocks in self.drift.items()},
             "blocks": {
                 "gradient2": self.gradient2.tolist(),
                 "divergence2": self.divergence2.tolist(),
                 "client_gradient2": self.client_gradient2.tolist(),
                 "sigma2": self.sigma2.tolist(),
+                "smoothness": [self.diagonal.over(one) for one in self._blocks()],
+                "secant": [self._secant(one) for one in self._blocks()],
                 "drift": {str(n): blocks.tolist() for n, blocks in self.drift.items()},
             },
         }
@@ -126,13 +137,21 @@ class Measured:
             "variance_across_clients_per_cut": across / number,
         }
 
-    def _side(self, blocks: slice) -> dict[str, float]:
+    def _blocks(self) -> list[slice]:
+        return [slice(b, b + 1) for b in range(len(self.gradient2))]
+
+    def _secant(self, blocks: slice) -> float | None:
+        return None if self.secant is None else self.secant.over(blocks)
+
+    def _side(self, blocks: slice) -> dict[str, float | None]:
         second = (self.client_gradient2 + self.sigma2)[:, blocks].sum(1)
         return {
             "gradient2": float(self.gradient2[blocks].sum()),
             "epsilon2": float(self.divergence2[:, blocks].sum(1).max()),
             "sigma2": float(self.sigma2[:, blocks].sum(1).max()),
             "G2": float(second.max()),
+            "smoothness": self.diagonal.over(blocks),
+            "secant": self._secant(blocks),
             "drift": max(
                 (float(one[blocks].sum()) for one in self.drift.values()), default=0.0
             ),
@@ -202,11 +221,10 @@ class Measurement:
                 factor = self._batch_factor(len(part))
                 variance.append(model.variance(part, g) * factor)
             samples = self._curvature_samples()
-            spectrum = lanczos(
-                lambda v: model.hessian_product(samples, v),
-                self._start(model.dimension, whole),
-                LANCZOS_STEPS,
-            )
+            product = partial(model.hessian_product, samples)
+            start = self._start(model.dimension, whole)
+            spectrum = lanczos(product, start, LANCZOS_STEPS)
+            diagonal = DiagonalBlocks.along(product, spectrum.vector, model.offsets)
             gradient2 = model.by_blocks(whole)
         return Measured(
             objective=objective,
@@ -216,6 +234,7 @@ class Measurement:
             sigma2=torch.stack(variance).numpy(),
             smoothness=spectrum.norm,
             residual=spectrum.residual,
+            diagonal=diagonal,
             secant=self._secant(whole),
             drift={n: b.cpu().numpy() for n, b in sorted(drift.items())},
         )
@@ -241,21 +260,19 @@ class Measurement:
             return 1.0 / batch
         return (size - batch) / (batch * max(1, size - 1))
 
-    def _secant(self, gradient: Tensor) -> float | None:
+    def _secant(self, gradient: Tensor) -> Secant | None:
         if self._before is None:
             return None
-        moved = torch.linalg.vector_norm(
-            (self._run.state.parameters - self._before.parameters).double()
-        )
-        if not float(moved):
+        moved = self._run.state.parameters - self._before.parameters
+        if not bool(moved.any()):
             return None
         mixed = State(
             self._before.parameters, self._run.state.buffers, self._run.state.counters
         )
         with frozen(self._run.worker, mixed, self._federation.store) as model:
-            earlier = self._objective(model)[1]
-        change = torch.linalg.vector_norm((gradient - earlier).double())
-        return float(change / moved)
+            change = gradient - self._objective(model)[1]
+            squares = (model.by_blocks(change), model.by_blocks(moved))
+        return Secant(*(one.cpu().numpy() for one in squares))
 
     def _curvature_samples(self) -> Tensor:
         everything = np.sort(np.concatenate(self._federation.parts))
@@ -294,12 +311,27 @@ def automatic(run: DeepRun, rounds: int | None = None) -> int:
         if work.epochs is not None
         else sum(work.steps(size) * min(work.batch_size, size) for size in sizes)
     )
-    cost = (3 * GRADIENT + PER_SAMPLE) * samples
-    cost += PRODUCT * LANCZOS_STEPS * curvature_count(samples)
+    blocks = sum(a < b for a, b in pairwise(run.worker.model.offsets))
+    cost = cost_of_one(samples, blocks)
     if rounds is None:
         return max(1, ceil(cost / (SHARE * per_round)))
     affordable = floor(SHARE * per_round * rounds / cost)
     return rounds // max(1, affordable) + 1
+
+
+def cost_of_one(samples: int, blocks: int) -> float:
+    """Return what a measurement costs, in training steps' cost per sample.
+
+    Args:
+        samples: of all clients together.
+        blocks: of the network, those with parameters.
+
+    Returns:
+        Three passes of gradients, one per sample, and on some of the samples the
+        Hessian products of Lanczos and one for every block.
+    """
+    products = (LANCZOS_STEPS + blocks) * curvature_count(samples)
+    return (3 * GRADIENT + PER_SAMPLE) * samples + PRODUCT * products
 
 
 def curvature_count(samples: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from sfl_train.deep.flat import FlatModel
 from sfl_train.deep.measure.curvature import lanczos
 from sfl_train.deep.measure.frozen import frozen
 from sfl_train.deep.measure.measurement import Measurement
+from sfl_train.deep.measure.sides import DiagonalBlocks
 from sfl_train.deep.worker import Worker
 
 
@@ -148,6 +149,88 @@ def test_hessian_products_and_lanczos_against_the_dense_hessian() -> None:
     wanted = float(torch.linalg.eigvalsh(H).abs().max())
     assert found.smoothness == pytest.approx(wanted, rel=1e-3)
     assert abs(found.smoothness - wanted) <= found.residual + 1e-9
+
+
+def restricted(run, blocks):
+    """Where a stretch of blocks lies in the vector of parameters."""
+    offsets = run.worker.model.offsets
+    first, last, _ = blocks.indices(len(offsets) - 1)
+    return slice(offsets[first], offsets[last])
+
+
+def test_the_smoothness_of_a_side_bounds_its_diagonal_block_from_below() -> None:
+    r"""It is $\|PHPz\|/\|Pz\|$ with z the dominant eigenvector, dense here."""
+    run = linear_run(LocalWork(epochs=1))
+    H = dense_hessian(run)
+    values, vectors = torch.linalg.eigh(H)
+    z = vectors[:, int(values.abs().argmax())]
+    measured = Measurement(run, "every=1", 0, [1, 2]).measure()
+    record = measured.record(np.asarray(run.federation.weights), [1, 2])
+    cuts, whole = record["cuts"], measured.diagonal.over(slice(0, None))
+    for blocks, found in (
+        (slice(0, 1), cuts[0]["client"]["smoothness"]),
+        (slice(1, None), cuts[0]["server"]["smoothness"]),
+        (slice(0, 2), cuts[1]["client"]["smoothness"]),
+        (slice(2, None), cuts[1]["server"]["smoothness"]),
+        (slice(2, 3), record["blocks"]["smoothness"][2]),
+        (slice(0, None), whole),
+    ):
+        here = restricted(run, blocks)
+        inside = H[here, here]
+        norm = float(torch.linalg.eigvalsh(inside).abs().max())
+        wanted = float((inside @ z[here]).norm() / z[here].norm())
+        assert found == pytest.approx(wanted, rel=1e-2)
+        assert 0.5 * norm < found <= norm * (1 + 1e-9)
+    assert whole == pytest.approx(record["smoothness"], rel=1e-3)
+    assert record["blocks"]["smoothness"][1] == 0.0  # tanh has no parameters
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_diagonal_blocks_of_any_matrix_are_bounded_from_below(seed) -> None:
+    """For every vector, near an eigenvector or not, and every stretch of blocks."""
+    torch.manual_seed(seed)
+    H = torch.randn(9, 9, dtype=torch.float64)
+    H, z, offsets = H + H.T, torch.randn(9, dtype=torch.float64), (0, 2, 2, 5, 9)
+    found = DiagonalBlocks.along(lambda v: H @ v, z, offsets)
+    for first, last in combinations(range(5), 2):
+        here = slice(offsets[first], offsets[last])
+        bound, inside = found.over(slice(first, last)), H[here, here]
+        if here.start == here.stop:
+            assert bound == 0.0
+            continue
+        wanted = float((inside @ z[here]).norm() / z[here].norm())
+        assert bound == pytest.approx(wanted)
+        assert bound <= float(torch.linalg.eigvalsh(inside).abs().max()) * (1 + 1e-9)
+
+
+def test_the_secant_of_a_side_is_that_of_its_own_changes() -> None:
+    run = linear_run(LocalWork(tau=2, epochs=None, batch_size=4))
+    measurement = Measurement(run, "every=1", 0, [1])
+    ends, gradients = [], []
+    for t in range(2):
+        if t:
+            measurement.begin(0)
+            run.round(0, Rates(0.3, 0.3))
+            record = measurement.record()
+        run.worker.state.copy_(run.state)
+        ends.append(run.state.parameters.clone())
+        means = [per_sample(run, n)[1] for n in range(3)]
+        a = run.federation.weights
+        gradients.append(sum(w * g for w, g in zip(a, means, strict=True)))
+    moved, change = ends[1] - ends[0], gradients[1] - gradients[0]
+    cut = record["cuts"][0]
+    for blocks, found in (
+        (slice(0, None), record["secant"]),
+        (slice(0, 1), cut["client"]["secant"]),
+        (slice(1, None), cut["server"]["secant"]),
+        (slice(2, None), record["blocks"]["secant"][2]),
+    ):
+        here = restricted(run, blocks)
+        wanted = float(change[here].norm() / moved[here].norm())
+        assert found == pytest.approx(wanted)
+    assert record["blocks"]["secant"][1] is None  # tanh does not move
+    top = float(torch.linalg.norm(change) / torch.linalg.norm(moved))
+    assert record["secant"] == pytest.approx(top)
 
 
 def test_lanczos_converges_from_below_on_a_known_spectrum() -> None:

@@ -18,8 +18,8 @@ from sfl_theory.evidence.instance import Finding
 
 RATES = (
     "rounds are those of App. C.2 (tau steps of the client side, tau_server of the "
-    f"server side, one aggregation), {WAITS}; every side steps with the rate that its own "
-    "subsection chooses, 4/(mu tau (gamma+t)) with its own period (N tau and gamma_s "
+    f"server side, one aggregation), {WAITS}; every side steps with the rate that its "
+    "own subsection chooses, 4/(mu tau (gamma+t)) with its own period (N tau, gamma_s "
     "for SFL-V2's server)"
 )
 ONE_LINE = "one line of the derivation: the expression before it against this one"
