@@ -75,8 +75,9 @@ def _replayed(claim_id: str, proof: Proof) -> tuple[str, ...]:
         lines += certificates.check(step, claim_id, steps).lines
         steps.append(step)
     for build in proof.sharper:
-        lines.append("more is true:")
-        lines += certificates.check(build(), claim_id, steps).lines
+        step = build()
+        lines.append(f"more is true, with the right side {step.right}:")
+        lines += certificates.check(step, claim_id, steps).lines
     return tuple(lines)
 
 

@@ -62,7 +62,8 @@ _FIXED: dict[str, tuple[str, ...]] = {
         V2_PARTIAL, PRESENT, *NOISE,
     ),
     "the algorithm's update, tau = tau_server": (UPDATE,),
-    "the algorithm's update, each side's rate divided by its own period": (SCALED,),
+    "the algorithm's update with unbiased gradients, each side's rate divided by "
+    "its own period": (SCALED,),
     "update (3)-(5)": (JOINT,),
     "independent participation": (APART,),
     "independent clients": (INDEPENDENT,),

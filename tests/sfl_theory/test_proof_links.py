@@ -72,7 +72,8 @@ HYPOTHESES = {
         "line 12 in place: x_s <- x_s - (eta/q_n) g_s; r_0 = 0",
         "the same samples, so equal gradients at equal points",
         "x_n^t,0 = x^t",
-        "the algorithm's update, each side's rate divided by its own period",
+        "the algorithm's update with unbiased gradients, each side's rate divided by "
+        "its own period",
         "the algorithm's update, tau = tau_server",
         "update (3)-(5)",
     ),

@@ -46,7 +46,10 @@ S, mu, G2, rho, theta, ratio = positive("S mu G2 rho theta varrho")
 
 CONVEX = "Assumptions 3.1 and C.2"
 BOUNDED = "Assumption 3.3"
-UPDATE = "the algorithm's update, each side's rate divided by its own period"
+UPDATE = (
+    "the algorithm's update with unbiased gradients, each side's rate divided by its "
+    "own period"
+)
 ASSUMED = (UPDATE, CONVEX, BOUNDED)
 SECOND = (2 - ratio) * (1 + rho)
 """$c_1$ of the recursion."""

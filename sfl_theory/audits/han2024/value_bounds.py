@@ -6,7 +6,7 @@ hold with
 
 - $4$ in place of $8+\frac83+\dots$ (3.6), $5$ (3.7), $4c_1$ (3.8), $8c_1$ (3.9),
 - $4c_1+2$ for any periods,
-- $8c_1$, and $4c_1+52$, in place of the printed right sides of Theorems 3.6 and 3.8.
+- $8c_1$, and $4c_1+7$, in place of the printed right sides of Theorems 3.6 and 3.8.
 """
 
 from __future__ import annotations
@@ -27,11 +27,9 @@ from sfl_theory.audits.han2024.value_induction import (
     MUCH_DRIFT,
     OF_BLOCKS,
     ONE_PERIOD,
-    SIDE_BY_SIDE,
     TWO_PERIODS,
-    Recursion,
 )
-from sfl_theory.audits.han2024.value_rules import drift_side_by_side
+from sfl_theory.audits.han2024.value_rules import drift_in_any_order
 from sfl_theory.evidence.certificate import Certificate, atom
 from sfl_theory.evidence.domain import positive
 from sfl_theory.papers.repaired import DISTANCE_FREE, Setting
@@ -87,20 +85,18 @@ def any_periods(claim: str, setting: Setting) -> Certificate:
     return end.by_steps(claim, TWO_PERIODS, (4 * paired.SECOND + 2) * UNIT, False)
 
 
-def printed(claim: str, number: str, round_: Recursion = OF_BLOCKS) -> Certificate:
-    r"""Return the bound with $8c_1$ alone, $c_1=1+\sum_na_n^2\frac{1-q_n}{q_n}$.
-
-    Args:
-        claim: identifier of the claim.
-        number: of the theorem.
-        round_: with ``SIDE_BY_SIDE`` the bound has $4c_1+52$.
-
-    Returns:
-        The certificate.
-    """
-    original = rates_descent.end(claim, number)
+def printed(claim: str, number: str) -> Certificate:
+    r"""Return the bound with $8c_1$ alone, $c_1=1+\sum_na_n^2\frac{1-q_n}{q_n}$."""
     (top,) = positive("T")
-    return End(original, top, {}).in_two_phases(claim, round_)
+    end = End(rates_descent.end(claim, number), top, {})
+    return end.in_two_phases(claim, OF_BLOCKS)
+
+
+def printed_by_steps(claim: str, number: str) -> Certificate:
+    r"""Return the bound with $4c_1+7$ alone."""
+    (top,) = positive("T")
+    end = End(rates_descent.end(claim, number), top, {})
+    return end.by_steps(claim, OF_BLOCKS, (4 * convex.c1 + 7) * UNIT, False)
 
 
 def half_of_the_drift(claim: str) -> Certificate:
@@ -108,7 +104,7 @@ def half_of_the_drift(claim: str) -> Certificate:
     loose = rates_descent.one_round(claim)
     places = [k for k, (fact, _) in enumerate(loose.uses) if "drift" in fact.name]
     uses = list(loose.uses)
-    uses[places[0]] = drift_side_by_side(atom("D")), uses[places[0]][1]
+    uses[places[0]] = drift_in_any_order(atom("D")), uses[places[0]][1]
     return replace(
         loose,
         right=loose.right - S**2 * alpha**3 * G2,
@@ -141,5 +137,5 @@ def certificates(
         shared = partial(any_constants, claim), partial(half_of_the_drift, claim)
         builders = (*builders, partial(without_noise, claim, setting), *shared)
     if number == "3.8":
-        builders = (*builders, partial(printed, claim, number, SIDE_BY_SIDE))
+        builders = (*builders, partial(printed_by_steps, claim, number))
     return builders

@@ -91,14 +91,14 @@ class End:
         height = self._written(round_.level)
         bound = height * S * G2 / mu**2
         left_over = 2 * height * S / mu - gamma - index - 1
-        first = Use(early(claim, round_.convex), {**shared(), "k": index, "j": height})
+        first = Use(early(claim, round_), {**shared(), "k": index, "j": height})
         then = Use(late(claim, round_), {**self._names(round_), "k": -left_over})
         start = self._by_gradient(claim, round_, bound)
         return self._certificate(claim, bound, start, Cases(left_over, first, then))
 
     def _by_gradient(self, claim: str, round_: Recursion, bound: Any) -> Use:
         extra = bound - gamma * G2 / (2 * mu)
-        return Use(by_gradient(claim, round_.convex), {**shared(), "u": extra})
+        return Use(by_gradient(claim, round_), {**shared(), "u": extra})
 
     def _certificate(
         self, claim: str, bound: Any, start: Use, then: Use | Cases

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import sympy as sp
@@ -38,6 +37,8 @@ from sfl_theory.audits.han2024.convex import (
     t,
     tau,
 )
+from sfl_theory.audits.han2024.convex_round import UNBIASED
+from sfl_theory.audits.han2024.equations.rates_descent import UNBIASED as NOISE
 from sfl_theory.audits.han2024.value_recursion import NOW, THEN, dominated
 from sfl_theory.evidence.certificate import (
     Certificate,
@@ -53,7 +54,6 @@ from sfl_theory.evidence.kernel import smooth_upper, value
 
 w, level = positive("w level")
 FIRST = gamma + t
-NOTHING = sp.Integer(0)
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class Recursion:
         power: p.
         first: $B_1$.
         second: $B_2$.
-        third: $B_3$, before $u^{-4}$.
         level: of w in units of $SG^2/\mu^2$, where there is a late phase.
         values: the parameters of $B_1,B_2$ in free variables.
         free: these variables.
         names: what they are in the parameters.
         convex: the hypothesis of strong convexity.
+        unbiased: the one that gradients are unbiased.
     """
 
     one_round: Callable[[str], Certificate]
@@ -83,21 +83,19 @@ class Recursion:
     free: tuple[Any, ...]
     names: Mapping[str, Any]
     convex: str
-    third: Any = NOTHING
+    unbiased: str
     level: Any = 8 * c1
 
     def fact(self, claim: str, u: Any) -> Fact:
         """Return one round as a fact."""
         expr = (1 - self.power / u) * NOW + self.first / u**2 + self.second / u**3
-        expr += self.third / u**4
         use = Use(self.one_round(claim), self.at(u))
         return Fact("one round", expr - THEN, "", derived=Instance(use))
 
     @property
     def least(self) -> Any:
         r"""The least w of the induction from $u=\gamma$."""
-        noise = self.first + self.second / gamma + self.third / gamma**2
-        return noise / (self.power - 1)
+        return (self.first + self.second / gamma) / (self.power - 1)
 
 
 def shared() -> dict[str, Any]:
@@ -119,6 +117,7 @@ ONE_PERIOD = Recursion(
     (q, a, b),
     {"q": tau - 1, "a": c1, "b": cd},
     CONVEX,
+    UNBIASED,
 )  # fmt: skip
 TWO_PERIODS = Recursion(
     one_round.two_periods,
@@ -133,6 +132,7 @@ TWO_PERIODS = Recursion(
     (r, h),
     {"r": paired.rho, "h": 1 / paired.ratio - 1},
     paired.CONVEX,
+    paired.UPDATE,
 )  # fmt: skip
 OF_BLOCKS = Recursion(
     one_round.of_blocks,
@@ -144,19 +144,7 @@ OF_BLOCKS = Recursion(
     (x,),
     {"x": c1 - 1},
     CONVEX,
-)
-SIDE_BY_SIDE = Recursion(
-    partial(one_round.of_blocks, side_by_side=True),
-    OF_BLOCKS.at,
-    OF_BLOCKS.power,
-    12 * S * c1 * G2 / mu**2,
-    OF_BLOCKS.second,
-    OF_BLOCKS.values,
-    OF_BLOCKS.free,
-    OF_BLOCKS.names,
-    CONVEX,
-    third=6144 * S**3 * c1 * G2 / mu**4,
-    level=4 * c1 + 52,
+    NOISE,
 )
 MUCH_DRIFT = Recursion(
     ONE_PERIOD.one_round,
@@ -168,6 +156,7 @@ MUCH_DRIFT = Recursion(
     (q, x, h),
     {"q": tau - 1, "x": c1 - 1, "h": 7 * c1 / cd - 1},
     CONVEX,
+    UNBIASED,
 )
 r"""``ONE_PERIOD`` for $c_1\ge1$, $0<c_d\le7c_1$."""
 
@@ -178,26 +167,30 @@ def _domain(words: str, values: Mapping[Any, Any], *more: Any) -> Domain:
     return Domain(f"S >= mu > 0, {words}", {**known, **values}, (m, s, G, *more))
 
 
-def _small(claim: str, convex: str, now: Any, length: Any) -> tuple[Any, Any]:
-    r"""Return the facts $2\mu e\le\mathbb E\|\nabla f\|^2\le G^2$.
+def _small(claim: str, round_: Recursion, now: Any, length: Any) -> tuple[Fact, ...]:
+    r"""Return the facts of $2\mu e\le\mathbb E\|\nabla f\|^2\le G^2$.
 
     The second: $\|\nabla f\|^2=\|\sum_na_n\nabla F_n\|^2\le\sum_na_n\|\nabla F_n\|^2$
-    (Jensen) and $\|\nabla F_n\|^2\le\mathbb E\|g_n\|^2\le G^2$ at every iterate.
+    (Jensen), and $\|\nabla F_n\|^2\le\mathbb E\|g_n\|^2$ as $g_n$ is unbiased.
     """
-    bounded = Fact("E||grad f||^2 <= G^2", G2 - length, BOUNDED)
-    return dominated(claim, convex, now, length), bounded
+    moment = atom("sum_n a_n E||g_n||^2")
+    return (
+        dominated(claim, round_.convex, now, length),
+        Fact("||grad f||^2 <= sum a_n E||g_n||^2", moment - length, round_.unbiased),
+        Fact("E||g_n||^2 <= G^2", G2 - moment, BOUNDED),
+    )
 
 
-def by_gradient(claim: str, convex: str) -> Certificate:
+def by_gradient(claim: str, round_: Recursion) -> Certificate:
     r"""Return $e_0\le w/\gamma$ for $w\ge\frac{\gamma G^2}{2\mu}$."""
     (u,) = free("u")
     start = atom("e_0")
-    known = _small(claim, convex, start, atom("E||grad f(x^0)||^2"))
+    known = _small(claim, round_, start, atom("E||grad f(x^0)||^2"))
     return Certificate(
         claim,
         start,
         w / gamma,
-        (convex, BOUNDED),
+        (round_.convex, round_.unbiased, BOUNDED),
         _domain("w >= gamma G^2/(2 mu)", {w: gamma * G2 / (2 * mu) + u}, u),
         uses=tuple((fact, 1 / (2 * mu)) for fact in known),
         statement="e_0 <= w/gamma by ||grad f(x^0)||^2 <= G^2",
@@ -244,7 +237,7 @@ def step(claim: str, round_: Recursion) -> Certificate:
     )
 
 
-def early(claim: str, convex: str) -> Certificate:
+def early(claim: str, round_: Recursion) -> Certificate:
     r"""Return $e_{t+1}\le\frac{G^2}{2\mu}\le\frac w{u+1}$, where $\frac{G^2}{2\mu}$ is.
 
     $w=\text{level}\cdot SG^2/\mu^2$ and $u+1\le2\,\text{level}\,S/\mu$.
@@ -252,12 +245,12 @@ def early(claim: str, convex: str) -> Certificate:
     k, j = free("k j")
     values = {t: sp.Integer(0) + k, level: sp.Integer(0) + j}
     domain = _domain("u + 1 <= 2 level S/mu", values, k, j)
-    known = _small(claim, convex, THEN, atom("E||grad f(x^t+1)||^2"))
+    known = _small(claim, round_, THEN, atom("E||grad f(x^t+1)||^2"))
     return Certificate(
         claim,
         THEN,
         level * S * G2 / (mu**2 * (FIRST + 1)),
-        (convex, BOUNDED),
+        (round_.convex, round_.unbiased, BOUNDED),
         domain.extended(given=(2 * level * S / mu - FIRST - 1,)),
         uses=tuple((fact, 1 / (2 * mu)) for fact in known),
         statement="e_t+1 <= w/(u+1) by ||grad f(x^t+1)||^2 <= G^2",

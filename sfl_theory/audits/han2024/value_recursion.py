@@ -44,7 +44,6 @@ from sfl_theory.audits.han2024.equations.rates_descent_rules import (
     drift_of_both_sides,
     second_moment_of_blocks,
 )
-from sfl_theory.audits.han2024.value_rules import second_moment_side_by_side
 from sfl_theory.evidence.certificate import (
     Certificate,
     Fact,
@@ -275,19 +274,12 @@ def two_periods(claim: str) -> Certificate:
     )  # fmt: skip
 
 
-def of_blocks(claim: str, side_by_side: bool = False) -> Certificate:
+def of_blocks(claim: str) -> Certificate:
     r"""Return ``rates_descent.one_round`` with $\kappa=\frac43$ in Young.
 
     $e_{t+1}\le(1-\frac54\alpha\mu)e_t+Sc_1\alpha^2G^2+\frac83S^2\alpha^3G^2$,
     $c_1=1+\sum_na_n^2\frac{1-q_n}{q_n}$, for any periods.
-
-    Args:
-        claim: identifier of the claim.
-        side_by_side: with $\frac34+24S^2\alpha^2$ in place of the 1 before $Sc_1$.
     """
-    bound_of_update = (
-        second_moment_side_by_side if side_by_side else second_moment_of_blocks
-    )
     gc, gs, mc, ms, zc, zs = vectors("g_c g_s M_c M_s Z_c Z_s")
     gradient, mean, noise = (gc, gs), (mc, ms), (zc, zs)
     update, drift = (mc + zc, ms + zs), atom("D")
@@ -298,13 +290,12 @@ def of_blocks(claim: str, side_by_side: bool = False) -> Certificate:
     smooth += S / 2 * alpha**2 * sum(norm2(u) for u in update)
     blocks = sum(norm2(g) for g in gradient) - LENGTH
     kept, kappa = sp.Rational(5, 8), sp.Rational(4, 3)
-    share = sp.Rational(3, 4) + 24 * S**2 * alpha**2 if side_by_side else sp.Integer(1)
     # <g, M> = 5/8 ||g||^2 - 2/3 ||g - M||^2 + 2/3 ||M - g/4||^2
     return Certificate(
         claim,
         THEN,
         (1 - 2 * kept * alpha * mu) * NOW
-        + S * c1 * alpha**2 * G2 * share
+        + S * c1 * alpha**2 * G2
         + 2 * kappa * S**2 * alpha**3 * G2,
         OF_BLOCKS,
         Domain(
@@ -320,12 +311,12 @@ def of_blocks(claim: str, side_by_side: bool = False) -> Certificate:
             (Fact("both blocks", blocks, BLOCKS, equality=True), kept * alpha),
             (averaged_deviation(gradient, mean, drift), kappa / 2 * alpha),
             (drift_of_both_sides(drift), kappa / 2 * alpha * S**2),
-            (bound_of_update(update), S * alpha**2 / 2),
+            (second_moment_of_blocks(update), S * alpha**2 / 2),
         ),
         squares=tuple(
             (m_ - g * (1 - 1 / kappa), kappa / 2 * alpha)
             for g, m_ in zip(gradient, mean, strict=True)
         ),
         statement="e_t+1 <= (1 - 5/4 alpha mu) e_t + 8/3 S^2 alpha^3 G^2 + "
-        f"S c_1 alpha^2 G^2 ({share})",
+        "S c_1 alpha^2 G^2",
     )  # fmt: skip
