@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
 import sympy as sp
-from sympy.polys.domains import QQ
+from sympy.polys.domains import ZZ
 from sympy.polys.rings import ring
 
 
@@ -44,9 +45,7 @@ class Domain:
     values: Mapping[Any, Any]
     free: tuple[Any, ...]
     given: tuple[Any, ...] = ()
-    _known: dict[Any, tuple[Any, Any]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    _known: dict[Any, tuple[Any, Any]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse free variables that are not free or not non-negative.
@@ -59,6 +58,8 @@ class Domain:
                 raise ValueError(f"'{variable}' is not declared non-negative")
             if variable in self.values:
                 raise ValueError(f"'{variable}' is both free and defined")
+        known = _fractions(tuple(self.values.items()), self.free)
+        object.__setattr__(self, "_known", known)
 
     def nonnegative(self, expr: Any) -> bool:
         """Decide whether the expression is shown non-negative on the whole domain.
@@ -78,13 +79,12 @@ class Domain:
 
     def _multiple(self, expr: Any, known: Any) -> bool:
         """Return whether the expression is shown a non-negative multiple."""
-        if self.zero(known):
-            return False
-        ratio = sp.cancel(self.substitute(expr) / self.substitute(known))
-        try:
-            return self.zero(expr - ratio * known) and self._everywhere(ratio)
-        except ValueError:  # the ratio has a pole on the domain
-            return False
+        (above, below), (top, bottom) = self._fraction(expr), self._fraction(known)
+        if not above or not top:
+            return bool(top)
+        _, above, below = (above * bottom).cofactors(below * top)
+        # without a pole on the domain
+        return self._nowhere_zero(below) and _signs(above) * _signs(below) > 0
 
     def inhabited(self) -> bool:
         """Return whether a point was found at which what is given holds.
@@ -175,11 +175,14 @@ class Domain:
     def substitute(self, expr: Any) -> Any:
         """Return the expression in free variables, in lowest terms."""
         numerator, denominator = self._fraction(expr)
-        return sp.cancel(numerator.as_expr() / denominator.as_expr())
+        if not numerator:
+            return sp.Integer(0)
+        _, numerator, denominator = numerator.cofactors(denominator)
+        return numerator.as_expr() / denominator.as_expr()
 
     def _fraction(self, expr: Any) -> tuple[Any, Any]:
-        """Return numerator and denominator as polynomials in the free variables."""
-        polynomials = ring(self.free, QQ)[0]
+        """Return numerator and denominator, polynomials in the free variables."""
+        polynomials = ring(self.free, ZZ)[0]
         for variable, polynomial in zip(self.free, polynomials.gens, strict=True):
             self._known[variable] = polynomial, polynomials.one
         return self._walk(sp.Integer(0) + expr, polynomials, self._known, ())
@@ -190,7 +193,7 @@ class Domain:
         if expr in known:
             return known[expr]  # type: ignore[no-any-return]
         if expr.is_Rational:
-            return polynomials(QQ(int(expr.p), int(expr.q))), polynomials.one
+            return polynomials(int(expr.p)), polynomials(int(expr.q))
         if expr in self.values:
             if expr in path:
                 raise ValueError(f"the domain '{self.words}' defines {expr} by itself")
@@ -227,14 +230,21 @@ class Domain:
         )
 
 
+@lru_cache(maxsize=64)
+def _fractions(
+    values: tuple[tuple[Any, Any], ...], free: tuple[Any, ...]
+) -> dict[Any, tuple[Any, Any]]:
+    """Return where domains of these parameters keep the fractions they worked out."""
+    return {}
+
+
 def _sum(parts: list[tuple[Any, Any]], polynomials: Any) -> tuple[Any, Any]:
     groups: dict[Any, Any] = {}
     for numerator, denominator in parts:
         groups[denominator] = groups.get(denominator, polynomials.zero) + numerator
     total, common = polynomials.zero, polynomials.one
     for denominator, numerator in groups.items():
-        shared = common.gcd(denominator)
-        left, right = denominator.exquo(shared), common.exquo(shared)
+        _, right, left = common.cofactors(denominator)
         total, common = total * left + numerator * right, common * left
     return total, common
 
@@ -243,8 +253,10 @@ def _product(parts: list[tuple[Any, Any]], polynomials: Any) -> tuple[Any, Any]:
     numerator, denominator = polynomials.one, polynomials.one
     for above, below in parts:
         numerator, denominator = numerator * above, denominator * below
-    shared = numerator.gcd(denominator) if numerator else denominator
-    return numerator.exquo(shared), denominator.exquo(shared)
+    if not numerator:
+        return numerator, polynomials.one
+    _, numerator, denominator = numerator.cofactors(denominator)
+    return numerator, denominator
 
 
 def _signs(polynomial: Any) -> int:
