@@ -36,7 +36,10 @@ from sfl_theory.audits.han2024.convex_round import (
     mu,
     tau,
 )
-from sfl_theory.audits.han2024.equations.rates_descent import BLOCKS
+from sfl_theory.audits.han2024.equations.rates_descent import (
+    BLOCKS,
+    gradient_domination,
+)
 from sfl_theory.audits.han2024.equations.rates_descent import UNBIASED as NOISE
 from sfl_theory.audits.han2024.equations.rates_descent_rules import (
     alpha,
@@ -54,7 +57,6 @@ from sfl_theory.evidence.certificate import (
 )
 from sfl_theory.evidence.derivation import Instance, Use
 from sfl_theory.evidence.domain import Domain, free, positive
-from sfl_theory.evidence.kernel import convex_lower, value
 from sfl_theory.evidence.local_sgd import bounded_drift, second_moment, unbiased
 from sfl_theory.evidence.two_periods import mean_directions, paired_drift, unpaired
 
@@ -65,31 +67,10 @@ OF_ONE_PERIOD = (UPDATE, UNBIASED, SMOOTH, CONVEX, BOUNDED)
 OF_TWO_PERIODS = (*paired.ASSUMED, SMOOTH)
 
 
-def domination(claim: str, convex: str) -> Certificate:
-    r"""Return $2\mu(f(x)-f(x^*))\le\|\nabla f(x)\|^2$.
-
-    Args:
-        claim: identifier of the claim.
-        convex: hypothesis that f is strongly convex.
-    """
-    d, g = vectors("x*-x grad_f(x)")
-    (m,) = positive("m")
-    return Certificate(
-        claim,
-        2 * mu * (value("f", "x") - value("f", "x*")),
-        norm2(g),
-        (convex,),
-        Domain("mu > 0", {mu: m}, (m,)),
-        uses=((convex_lower("f", "x", "x*", d, g, mu, convex), 2 * mu),),
-        squares=((g + mu * d, 1),),
-        statement="2 mu (f(x) - f(x*)) <= ||grad f(x)||^2",
-    )
-
-
 def dominated(claim: str, convex: str, now: Any, length: Any) -> Fact:
     r"""Return $2\mu e\le\mathbb E\|\nabla f\|^2$ as a fact at the user's $\mu$."""
     use = Use(
-        domination(claim, convex),
+        gradient_domination(claim, convex),
         at={"m": mu},
         atoms={
             "f(x)": now,

@@ -69,17 +69,22 @@ ASSUMED = (SMOOTH, CONVEX, UNBIASED, BOUNDED, BLOCKS)
 GRADIENT = "E||grad f||^2"
 
 
-def gradient_domination(claim: str) -> Certificate:
-    r"""Return $2\mu(f(x)-f^*)\le\|\nabla f(x)\|^2$."""
+def gradient_domination(claim: str, convex: str = CONVEX) -> Certificate:
+    r"""Return $2\mu(f(x)-f^*)\le\|\nabla f(x)\|^2$.
+
+    Args:
+        claim: identifier of the claim.
+        convex: hypothesis that f is strongly convex.
+    """
     d, g = vectors("x*-x grad_f(x)")
     (m,) = positive("m")
     return Certificate(
         claim,
         2 * mu * (value("f", "x") - value("f", "x*")),
         norm2(g),
-        (CONVEX,),
+        (convex,),
         Domain("mu > 0", {mu: m}, (m,)),
-        uses=((convex_lower("f", "x", "x*", d, g, mu, CONVEX), 2 * mu),),
+        uses=((convex_lower("f", "x", "x*", d, g, mu, convex), 2 * mu),),
         squares=((g + mu * d, 1),),
         statement="2 mu (f(x) - f*) <= ||grad f(x)||^2",
     )
