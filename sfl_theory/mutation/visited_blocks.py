@@ -18,6 +18,7 @@ from fractions import Fraction
 from itertools import product
 
 from sfl_theory.evidence.certificate import Certificate
+from sfl_theory.evidence.instance import Check
 from sfl_theory.mutation import assumptions as assumed
 from sfl_theory.mutation import blocks
 from sfl_theory.mutation.assumptions import equal
@@ -133,6 +134,28 @@ def sums_over_clients(
     }
 
 
+def checks_in_turn(
+    c: Fraction, S: Fraction, q: tuple[Fraction, Fraction], moved: Check
+) -> dict[str, Check]:
+    """Return the checks of smoothness, participation and update of two clients.
+
+    Args:
+        c: curvature.
+        S: its bound.
+        q: chances to take part.
+        moved: the check of the update.
+
+    Returns:
+        Topic -> check.
+    """
+    known = {
+        assumed.SMOOTH: assumed.smooth(c, S),
+        assumed.PRESENT: assumed.unit_interval(min(q)),
+        assumed.V2_PARTIAL: moved,
+    }
+    return known | {assumed.V2: moved} if q == (ONE, ONE) else known
+
+
 def _atoms(
     kind: str, p: int, g: Fraction, whole: Fraction, M: Fraction, Z: Fraction
 ) -> dict[str, Fraction]:
@@ -188,14 +211,10 @@ def _visited(kind: str, without: str) -> Iterator[Witness]:
         moved = equal("E x' = -eta E(M + Z)", -eta * (M + planted + Z), found.mean)
         largest = sum((w * v for w, v in zip(a, noise, strict=True)), ZERO)
         known = {
-            assumed.SMOOTH: assumed.smooth(c, S),
+            **checks_in_turn(c, S, q, moved),
             assumed.SPREAD: assumed.spread(spread, values["epsilon2"]),
-            assumed.PRESENT: assumed.unit_interval(min(q)),
-            assumed.V2_PARTIAL: moved,
             **assumed.noise(largest, values["sigma_a"], bias),
         }
-        if q == (ONE, ONE):
-            known[assumed.V2] = moved
         words = f"server {c}/2 v^2 - b_n v, b = {b}, slope {g} at 0, a = {a}, q = {q}, "
         words += f"noise {s}, {p} visits each in turn, eta = {eta}"
         yield Witness(words, values, atoms, known)

@@ -21,6 +21,7 @@ from sfl_theory.mutation.visited_blocks import (
     ONE,
     SCALES,
     ZERO,
+    checks_in_turn,
     in_turn,
     short,
     sums_over_clients,
@@ -66,14 +67,10 @@ def one(certificate: Certificate, without: str) -> Iterator[Witness]:
         atoms |= {"f(x)": ZERO, "f(x')": c / 2 * found.square + g * end}
         moved = equal("E x'", end, found.mean)
         known = {
-            assumed.SMOOTH: assumed.smooth(c, S),
+            **checks_in_turn(c, S, q, moved),
             assumed.SPREAD: assumed.spread(spread, values["epsilon2"]),
-            assumed.PRESENT: assumed.unit_interval(min(q)),
-            assumed.V2_PARTIAL: moved,
             **assumed.noise(max(noise), max(noise) / less),
         }
-        if q == (ONE, ONE):
-            known[assumed.V2] = moved
         words = f"server {c}/2 v^2 - b_n v, b = {b}, slope {g} at 0, a = {a}, q = {q}, "
         words += f"noise {s}, {p} visits each in turn, eta = {eta}"
         yield Witness(words, values, atoms, known)

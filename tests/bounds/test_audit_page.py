@@ -3,42 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from rendered import Balanced, in_browser, laid_out, requests
 
 from bounds.audit import main
 from sfl_theory.audits import LEDGER
-
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-VOID = {"meta", "br", "hr", "img", "input", "link"}
-
-
-class Balanced(HTMLParser):
-    """Checks that every element is closed in order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list) -> None:
-        self.seen.add(tag)
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_startendtag(self, tag: str, attrs: list) -> None:
-        self.seen.add(tag)
 
 
 @pytest.fixture(scope="module")
@@ -64,21 +35,13 @@ def test_page_is_self_contained_and_well_formed(page: Path) -> None:
     assert {claim.id for claim in LEDGER.claims()} <= anchors
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium here: page not rendered")
-@pytest.mark.parametrize("width", [390, 1200])
-def test_page_renders_at_phone_and_desktop_width(
-    page: Path, tmp_path: Path, width: int
-) -> None:
-    """The browser lays the page out and draws something at either width."""
-    shot = tmp_path / "shot.png"
-    done = subprocess.run(
-        [
-            BROWSER, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}",
-            f"--window-size={width},900", f"--screenshot={shot}", page.as_uri(),
-        ],
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0
-    assert shot.stat().st_size > 10_000
+@in_browser
+@pytest.mark.parametrize("width", [360, 1200])
+def test_page_fits_its_width(page: Path, tmp_path: Path, width: int) -> None:
+    """Laid out in a frame of a phone's or a desktop's width, nothing sticks out."""
+    assert laid_out(page, tmp_path, width).width <= width
+
+
+@in_browser
+def test_page_makes_no_request(page: Path, tmp_path: Path) -> None:
+    assert requests(page, tmp_path) == []

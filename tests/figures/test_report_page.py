@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import subprocess
 from html import escape
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from planted_figures import plant
+from rendered import Balanced, in_browser, laid_out, requests
 
 from figures import drawing, report_constants, report_page
 from figures.__main__ import main
@@ -25,30 +23,6 @@ from figures.scale import CPU
 FIG2, FIG12, TABLE = "han2024/fig-2", "han2024/fig-12", "dachille2024/table-3"
 KEYS = (FIG2, FIG12, "han2024/table-1", "huang2023/fig-4", TABLE)
 """On the page of these tests: made ones, a table of the theory, one without runs."""
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
-]  # fmt: skip
-VOID = {"meta", "br", "hr", "img", "input", "link"}
-
-
-class Balanced(HTMLParser):
-    """Checks that every element is closed in order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list) -> None:
-        self.seen.add(tag)
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
 
 
 @pytest.fixture(scope="module")
@@ -160,69 +134,16 @@ def test_formulas_are_pictures_with_their_source() -> None:
     assert "<code>" in with_formulas(r"$\nosuchmacro{x}$")
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium here: page not rendered")
+@in_browser
 @pytest.mark.parametrize("width", [360, 1200])
 def test_page_fits_its_width(page: Path, tmp_path: Path, width: int) -> None:
-    """Laid out in a frame of a phone's or a desktop's width, nothing sticks out.
-
-    Only in a frame can a page be narrower than the browser's smallest window. All
-    entries are open.
-    """
-    text = page.read_text(encoding="utf-8").replace("<details", "<details open")
-    harness = tmp_path / "harness.html"
-    harness.write_text(
-        f'<iframe id="f" width="{width}" height="800" style="border:0" '
-        f'srcdoc="{escape(text)}"></iframe><p id="w"></p><script>'
-        'const f = document.getElementById("f"); f.onload = () => { '
-        "const d = f.contentDocument; const broken = "
-        "[...d.images].filter(i => !i.naturalWidth).length;"
-        'document.getElementById("w").textContent = '
-        '"measured " + d.documentElement.scrollWidth + " " + '
-        'd.images.length + " " + broken; };</script>',
-        encoding="utf-8",
-    )
-    done = subprocess.run(
-        [
-            BROWSER, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}",
-            "--virtual-time-budget=20000", "--dump-dom", harness.as_uri(),
-        ],
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )  # fmt: skip
-    found = re.search(rb"measured (\d+) (\d+) (\d+)</p>", done.stdout)
-    assert done.returncode == 0 and found is not None
-    laid, images, broken = map(int, found.groups())
-    assert laid <= width
-    assert images > 2 and broken == 0
+    """Laid out in a frame of a phone's or a desktop's width, nothing sticks out."""
+    found = laid_out(page, tmp_path, width)
+    assert found.width <= width
+    assert found.images > 2 and found.broken == 0
 
 
-def requests(path: Path, folder: Path) -> list[str]:
-    """Render a page and return the requests that it makes, not those of the browser.
-
-    Args:
-        path: of the page.
-        folder: for the browser's files.
-
-    Returns:
-        Origins that the browser's log of the network names as the initiator.
-    """
-    log, shot = folder / "net.json", folder / "shot.png"
-    done = subprocess.run(
-        [
-            BROWSER, *FLAGS, f"--user-data-dir={folder / 'profile'}",
-            f"--log-net-log={log}", f"--screenshot={shot}", path.as_uri(),
-        ],
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0 and shot.exists()
-    found = re.findall(r'"initiator":"([^"]*)"', log.read_text())
-    return [one for one in found if one != "not an origin"]
-
-
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium here: page not rendered")
+@in_browser
 def test_page_makes_no_request(page: Path, tmp_path: Path) -> None:
     """The log names none; it does for a page that has a picture elsewhere."""
     assert requests(page, tmp_path) == []

@@ -112,7 +112,7 @@ def drift(z: dict, less: float = 1.0) -> float:
     values = {S: z["run"].S, alpha: z["alpha"], G2: less * z["G2"]}
     fact = value_rules.drift_in_any_order(atom("D"))
     numbers = {k: sp.Float(v) for k, v in values.items()}
-    expr = sp.sympify(fact.expr).xreplace(numbers)
+    expr = (sp.Integer(0) + fact.expr).xreplace(numbers)
     return worth(replace(fact, expr=expr), {"D": z["D"]})
 
 

@@ -265,6 +265,9 @@ def strongly_convex_end(claim: str, right: Callable[[], Any]) -> Certificate:
     )
 
 
+TELESCOPES = {"Delta_t": ("Delta_t+1", "Delta_0", "Delta_T")}
+
+
 def general_convex_end(
     claim: str, right: Callable[[Any, Any, Any], Any]
 ) -> Certificate:
@@ -296,7 +299,7 @@ def general_convex_end(
         derived=RoundSum(
             _round(claim, sp.Integer(0), rate),
             rate,
-            telescopes={"Delta_t": ("Delta_t+1", "Delta_0", "Delta_T")},
+            telescopes=TELESCOPES,
         ),
     )  # fmt: skip
     norm = Fact("Delta_T >= 0", end, "kernel")

@@ -101,17 +101,16 @@ def half_of_the_drift(claim: str) -> Certificate:
     """Return the repaired general convex bound with half of the client drift."""
     loose = convex.general_convex_end(claim, repairs.general_convex_right)
     (total, share), *others = loose.uses
-    assert isinstance(total.derived, RoundSum)
     one = Use(
         round_without_mu(claim),
-        {"s": S, "e": total.derived.rate, "k": tau - 1, "G": G2, "a": c1, "b": cd},
+        {"s": S, "e": convex.rate, "k": tau - 1, "G": G2, "a": c1, "b": cd},
     )
-    cubes = rate_sum(total.derived.rate, 3)
+    cubes = rate_sum(convex.rate, 3)
     less = S * cd * tau**3 * G2 * cubes
     fact = replace(
         total,
         expr=total.expr - less,
-        derived=replace(total.derived, earlier=one),
+        derived=RoundSum(one, convex.rate, telescopes=convex.TELESCOPES),
     )
     return replace(
         loose,

@@ -1,0 +1,105 @@
+"""Pages as a browser and a parser see them; shared by the tests of both pages."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from html import escape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+]  # fmt: skip
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+
+in_browser = pytest.mark.skipif(
+    BROWSER is None, reason="no Chromium here: page not rendered"
+)
+
+
+class Balanced(HTMLParser):
+    """Checks that every element is closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.seen.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list) -> None:
+        self.seen.add(tag)
+
+
+class Layout(NamedTuple):
+    """A page laid out: its width in pixels, its pictures and those not loaded."""
+
+    width: int
+    images: int
+    broken: int
+
+
+def _run(folder: Path, *arguments: str) -> bytes:
+    done = subprocess.run(
+        [str(BROWSER), *FLAGS, f"--user-data-dir={folder / 'profile'}", *arguments],
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-1000:]
+    return done.stdout
+
+
+def laid_out(page: Path, folder: Path, width: int) -> Layout:
+    """Lay a page out, all entries open, in a frame of some width.
+
+    Only in a frame can a page be narrower than the browser's smallest window.
+    """
+    text = page.read_text(encoding="utf-8").replace("<details", "<details open")
+    harness = folder / "harness.html"
+    harness.write_text(
+        f'<iframe id="f" width="{width}" height="800" style="border:0" '
+        f'srcdoc="{escape(text)}"></iframe><p id="w"></p><script>'
+        'const f = document.getElementById("f"); f.onload = () => { '
+        "const d = f.contentDocument; const broken = "
+        "[...d.images].filter(i => !i.naturalWidth).length;"
+        'document.getElementById("w").textContent = '
+        '"measured " + d.documentElement.scrollWidth + " " + '
+        'd.images.length + " " + broken; };</script>',
+        encoding="utf-8",
+    )
+    shown = _run(folder, "--virtual-time-budget=20000", "--dump-dom", harness.as_uri())
+    found = re.search(rb"measured (\d+) (\d+) (\d+)</p>", shown)
+    assert found is not None
+    return Layout(*map(int, found.groups()))
+
+
+def requests(page: Path, folder: Path) -> list[str]:
+    """Render a page and return the requests that it makes, not those of the browser.
+
+    Args:
+        page: its file.
+        folder: for the browser's files.
+
+    Returns:
+        Origins that the browser's log of the network names as the initiator.
+    """
+    log, shot = folder / "net.json", folder / "shot.png"
+    _run(folder, f"--log-net-log={log}", f"--screenshot={shot}", page.as_uri())
+    assert shot.stat().st_size > 10_000 or page.stat().st_size < 1000
+    found = re.findall(r'"initiator":"([^"]*)"', log.read_text())
+    return [one for one in found if one != "not an origin"]
