@@ -128,6 +128,15 @@ def test_within_a_claim_only_an_equal_step_is_not_replayed_again() -> None:
     assert not proved_before(step())
 
 
+def test_the_ledger_replays_what_is_said_to_be_sharper() -> None:
+    sharp = replace(step(), statement="as sharp")
+    bad = replace(step(), right=step().right / 2, statement="too sharp")
+    kept = decide("x", Proof((step,), "w", (lambda: sharp,)))
+    assert kept.status == "proved"
+    assert any("as sharp" in line for line in kept.lines)
+    assert decide("x", Proof((step,), "w", (lambda: bad,))).status == "unproved"
+
+
 def test_circular_proofs_are_rejected() -> None:
     one = user()
     fact = one.uses[0][0]
@@ -222,6 +231,14 @@ def test_cases_must_cover_the_domain() -> None:
     for gap in (p - 2, p - sp.Rational(1, 2), 1 - p):
         with pytest.raises(Rejected, match="outside the domain"):
             check(split(gap), "x")
+
+
+def test_a_multiple_of_what_is_given_has_no_pole() -> None:
+    """x (y-1) >= 0 says nothing of y-1 where x = 0."""
+    x, y = free("x y")
+    (z,) = positive("z")
+    assert not Domain("x may be 0", {}, (x, y), (x * (y - 1),)).nonnegative(y - 1)
+    assert Domain("z > 0", {}, (z, y), (z * (y - 1),)).nonnegative(y - 1)
 
 
 def test_what_is_given_restricts_the_domain_and_is_used_exactly() -> None:

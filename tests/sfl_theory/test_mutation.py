@@ -22,7 +22,7 @@ from sfl_theory.evidence.certificate import (
     norm2,
     vectors,
 )
-from sfl_theory.evidence.claim import Proof
+from sfl_theory.evidence.claim import Claim, Proof
 from sfl_theory.evidence.domain import Domain, free, positive
 from sfl_theory.evidence.instance import Check
 from sfl_theory.mutation import (
@@ -142,7 +142,21 @@ def test_a_sharper_statement_proves_mutants_unless_it_assumes_more_or_is_false()
     assert prover.Prover(loose).proof(half) == ""
     assert prover.Prover(loose, (too_sharp,)).proof(half) == ""
     assert prover.Prover(loose, (assuming,)).proof(half) == ""
+    narrow = replace(sharp, domain=Domain("S >= 1", {S: 1 + s}, (s,)))
+    assert prover.Prover(loose, (narrow,)).proof(half) == ""
     assert prover.Prover(loose, (sharp,)).proof(half) == "a sharper statement"
+
+
+def test_sharper_statements_serve_their_own_claim_only() -> None:
+    """Another claim may mean another algorithm by the same words."""
+    loose = young(3)
+    sharp, strange = young(), replace(young(), claim="test/other")
+    first = Claim("test/young", "", "lemma", "", Proof((lambda: loose,), "w"))
+    other = Claim("test/other", "", "lemma", "", Proof((lambda: strange,), "w"))
+    assert [item.sharper for item in statements([first, other])] == [((),), ((),)]
+    own = replace(first, evidence=Proof((lambda: loose,), "w", (lambda: sharp,)))
+    (item,) = statements([own])
+    assert item.sharper == ((sharp,),)
 
 
 def test_a_checker_that_accepts_everything_is_convicted(
