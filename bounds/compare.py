@@ -5,18 +5,22 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bounds.run_options import fill, gradient_case
+from bounds.run_options import INSTANCE, check_refuting, fill, gradient_case
+from bounds.versions import versions
 from sfl_theory import Bound, Theorem, schedules, theorem
 from sfl_theory.command import CommandError, Parser, run
-from sfl_theory.statement import Case
 
 if TYPE_CHECKING:
+    from bounds.audited import Audited
     from bounds.comparison import Comparison
     from bounds.experiment import Experiment
+    from bounds.parallel import Job
+    from bounds.training import Progress, Trained, Training
     from sfl_theory.schedules import Schedule
 
 
@@ -41,8 +45,23 @@ def _parser() -> Parser:
     add = parser.add_argument
     add("--theorem", required=True, help="3.7, huang2023/thm-1, ...")
     add("--case", help="strongly_convex, general_convex or non_convex; default: all")
-    add("--version", default="printed", help="printed, repaired, both or sharper")
-    add("--problem", help="softmax:digits, quadratic:FILE.npz, ...; default: by case")
+    add(
+        "--version",
+        default="story",
+        help="story (default: printed, repaired and sharper, as far as a case has "
+        "them), both (printed and repaired), or one by its name; "
+        "'python -m sfl_theory show THEOREM' lists a case's versions",
+    )
+    add(
+        "--problem",
+        help="softmax:digits, quadratic:FILE.npz, ...; instance:CLAIM runs the instance "
+        "that refutes a claim of the ledger; default: by case",
+    )
+    add(
+        "--refute",
+        action="store_true",
+        help="run the refuting instance of every case that the ledger refutes",
+    )
     add("--clients", type=int, help="N (default: the problem's)")
     add(
         "--partition", help="iid, dirichlet:0.5 (default), blocks:R, natural, file:PATH"
@@ -75,15 +94,15 @@ def _parser() -> Parser:
         help="folder (default compare-out/THEOREM, with --run THEOREM-run)",
     )
     add("--json", type=Path, metavar="FILE", help="also write the JSON here")
+    add("--csv", type=Path, metavar="FILE", help="write curves and bounds as a table")
     add("--quiet", action="store_true", help="no progress on standard error")
     return parser
 
 
 def _work(options: argparse.Namespace) -> int:
     # Refuse what can be refused before the slow imports and the training.
-    versions = (
-        ("printed", "repaired") if options.version == "both" else (options.version,)
-    )
+    instance = (options.problem or "").removeprefix(INSTANCE)
+    refuting = options.refute or instance != (options.problem or "")
     option = "--theorem"
     try:
         item = theorem(options.theorem)
@@ -92,43 +111,58 @@ def _work(options: argparse.Namespace) -> int:
         if options.run is not None:
             wanted = [gradient_case(item, wanted)]
         option = "--version"
-        for case in wanted:
-            _versions(case, versions)
+        periods = {options.tau_server or options.tau or 5, options.tau or 5}
+        asked, notes = versions(item, wanted, options.version, len(periods) == 1)
     except ValueError as error:
         raise CommandError(f"{option}: {error}") from error
-    fill(options)
-    from bounds.audit import refuting_instances
-    from bounds.record import write_folder, write_json
+    if refuting:
+        check_refuting(options)
+    else:
+        fill(options)
+    from bounds.record import write_csv, write_folder, write_json
     from sfl_train.files import check_writable
 
-    name = item.key.replace("/", "-") + ("" if options.run is None else "-run")
+    ending = "-refuted" if refuting else "" if options.run is None else "-run"
+    name = item.key.replace("/", "-") + ending
     out = options.out or Path("compare-out") / name
     try:
         check_writable("--out", out, folder=True)
-        if options.json is not None:
-            check_writable("--json", options.json, folder=False)
-            if options.json.resolve() in (out.resolve(), *out.resolve().parents):
-                raise ValueError(f"--json: {options.json} is the folder of --out")
+        for target in ("json", "csv"):
+            path = getattr(options, target)
+            if path is not None:
+                check_writable(f"--{target}", path, folder=False)
+                if path.resolve() in (out.resolve(), *out.resolve().parents):
+                    raise ValueError(f"--{target}: {path} is the folder of --out")
         _check_apart(options)
-        if options.run is None:
-            write = write_folder
+        write = write_folder
+        if refuting:
+            from bounds.refuting import refute
+
+            claim = None if options.refute else instance
+            comparisons, audits, notes = refute(item, wanted, claim, options)
+        elif options.run is None:
+            from bounds.experiment import cases_for
+
             experiment = _experiment(options)
-            comparisons = _compare(
-                item, options.case, versions, experiment, options.quiet
-            )
+            if options.case is None:
+                asked = {name: asked[name] for name in cases_for(item, experiment)}
+            comparisons, audits = _compare(item, asked, experiment, options.quiet)
         else:
+            from bounds.audited import audited
             from bounds.run_comparison import compare_runs
             from bounds.run_record import write_run_folder as write
 
             (case,) = wanted
-            bounds = _versions(case, versions)
-            comparisons = compare_runs(item, case.name, bounds, options.run)
-        instances = {}
-        if options.version == "both":
-            instances = refuting_instances(item, [c.case for c in comparisons])
-        picture = write(out, comparisons, instances)
+            audit = audited(item, case.name)
+            comparisons = compare_runs(
+                item, case.name, asked[case.name], options.run, audit
+            )
+            audits = {} if audit is None else {case.name: audit}
+        picture = write(out, comparisons, audits)
         if options.json is not None:
             write_json(options.json, comparisons)
+        if options.csv is not None:
+            write_csv(options.csv, comparisons)
     except ValueError as error:
         raise CommandError(_named(str(error), options.problem)) from error
     except MemoryError as error:
@@ -140,7 +174,7 @@ def _work(options: argparse.Namespace) -> int:
         raise CommandError(f"--out: {error}") from error
     from bounds.report import print_report
 
-    print_report(comparisons, picture)
+    print_report(comparisons, audits, notes, picture)
     return 0
 
 
@@ -153,7 +187,7 @@ def _check_apart(options: argparse.Namespace) -> None:
     Raises:
         ValueError: if a target lies in one.
     """
-    for name in ("out", "json"):
+    for name in ("out", "json", "csv"):
         target = getattr(options, name)
         for folder in options.run or ():
             inside = target is not None and target.resolve().is_relative_to(
@@ -232,57 +266,76 @@ def _floats(option: str, text: str) -> tuple[float, ...]:
 
 def _compare(
     item: Theorem,
-    case: str | None,
-    versions: Sequence[str],
+    asked: Mapping[str, Sequence[Bound]],
     experiment: Experiment,
     quiet: bool,
-) -> list[Comparison]:
-    """Compare case by case; versions with one learning rate share their run.
+) -> tuple[list[Comparison], dict[str, Audited]]:
+    """Train every distinct run, replay the audit, and compare case by case.
 
-    One thread: the products are small, and the numbers then do not depend on how many
-    cores a machine has.
+    One thread a process: the products are small, and the numbers then do not depend on
+    how many cores a machine has.
+
+    Args:
+        item: the theorem.
+        asked: case -> versions of its bound.
+        experiment: the choices.
+        quiet: no progress.
 
     Returns:
-        One comparison per case and version.
-
-    Raises:
-        ValueError: if a choice is impossible or a run diverges.
+        One comparison per case and version, and what the ledger says of each case.
     """
     import torch
 
     from bounds.comparison import against
-    from bounds.experiment import cases_for, resolve
-    from bounds.measurement import Measurement, measure, serves
+    from bounds.measurement import measured
+    from bounds.parallel import run_all
     from bounds.report import progress
-    from sfl_train.engine import Diverged
+    from bounds.training import Training, trainings
 
     torch.set_num_threads(1)
-    names = [case] if case else [*cases_for(item, experiment)]
-    tested = {name: _versions(item.case(name), versions) for name in names}
-    for name, bounds in tested.items():
-        for bound in bounds:
-            resolve(item, name, bound, experiment)
-    comparisons = []
+    runs: dict[str, Training] = {}
+    for case, bounds in asked.items():
+        for number, run in enumerate(trainings(item, case, bounds, experiment)):
+            runs[f"{item.number} {case}" + " (again)" * number] = run
+    jobs: dict[str, Job] = {
+        words: partial(_trained, item, run) for words, run in runs.items()
+    }
+    for case in asked:
+        jobs[f"audit of {item.number} {case}"] = partial(_audited, item, case)
     with progress(quiet) as show:
-        for name, bounds in tested.items():
-            runs: list[Measurement] = []
-            for bound in bounds:
-                found = next((run for run in runs if serves(run, bound)), None)
-                if found is None:
-                    try:
-                        found = measure(item, name, bound, experiment, show(item, name))
-                    except Diverged as error:
-                        raise ValueError(f"{item.key} ({name}): {error}") from error
-                    runs.append(found)
-                comparisons.append(against(item, name, bound, found))
-    return comparisons
+        results = run_all(jobs, show)
+    audits = dict(zip(asked, results[len(runs) :], strict=True))
+    comparisons = {}
+    for run, found in zip(runs.values(), results, strict=False):
+        case = run.setting.case
+        for bound, measurement in zip(run.bounds, measured(run, found), strict=True):
+            audit = audits[case]
+            standing = audit and audit.of(item.case(case), bound)
+            comparisons[case, bound.version] = against(
+                item, case, bound, measurement, standing
+            )
+    ordered = [
+        comparisons[case, bound.version]
+        for case, bounds in asked.items()
+        for bound in bounds
+    ]
+    return ordered, {case: audit for case, audit in audits.items() if audit}
 
 
-def _versions(case: Case, versions: Sequence[str]) -> list[Bound]:
-    """Return the bounds asked for; of "both", the repaired one where there is one."""
-    if len(versions) == 1:
-        return [case.bound(versions[0])]
-    return [case.printed, *([case.repaired] if case.repaired is not None else [])]
+def _trained(item: Theorem, run: Training, progress: Progress) -> Trained:
+    from bounds.training import train
+    from sfl_train.engine import Diverged
+
+    try:
+        return train(run, progress)
+    except Diverged as error:
+        raise ValueError(f"{item.key} ({run.setting.case}): {error}") from error
+
+
+def _audited(item: Theorem, case: str, progress: Progress) -> Audited | None:
+    from bounds.audited import audited
+
+    return audited(item, case)
 
 
 OPTIONS = {

@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bounds.experiment import Experiment
-from bounds.measurement import Measurement, Progress, measure
+from bounds.informative import Floor, Informative, floor, informative, mean_rate
+from bounds.measurement import Measurement, measure
+from bounds.training import Progress
 from bounds.verdict import Band, Rate, Verdict, judge, rate, ratio
 from sfl_theory import Bound, Constants, Theorem, symbols, theorem
+from sfl_theory.evidence.standing import Standing
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,13 @@ class Comparison:
         terms: its terms, name -> shape (m,).
         along: the bound with the constants met along the runs, shape (m,); the same
             as ``values`` where no analytic constants are known.
-        verdict: on ``values``.
+        verdict: on the curve beside ``values``; says nothing about the theorem.
         rate: measured slope.
+        unit: mean learning rate where the metric is weighted by it, else ones, shape
+            (m,): divided by it, curves and bounds of a case are of one quantity.
+        floor: what is known of that quantity without the bound, or None.
+        informative: from which round on the bound lies below the floor.
+        standing: what the audit says of the bound, or None where it was not asked.
     """
 
     theorem: Theorem
@@ -43,6 +51,21 @@ class Comparison:
     along: NDArray[np.float64]
     verdict: Verdict
     rate: Rate
+    unit: NDArray[np.float64]
+    floor: Floor | None
+    informative: Informative
+    standing: Standing | None = None
+
+    @property
+    def equation(self) -> str:
+        """Where the paper prints the bound, whichever version this is."""
+        return self.theorem.case(self.case).printed.source.equation
+
+    @property
+    def progress(self) -> float | None:
+        """Share of the gap at the start that the run closed; None if not measured."""
+        start, end = self.measurement.constants.initial_gap, self.measurement.gap
+        return None if not start or end is None else 1 - end / start
 
     @property
     def tightness_along(self) -> float | None:
@@ -76,6 +99,14 @@ class Comparison:
                 "band": "Student t, simultaneous over the rounds (Bonferroni)",
             },
             "bound": _numbers(self.values),
+            "audit": None
+            if self.standing is None
+            else {
+                "status": self.standing.status,
+                "scope": self.standing.scope,
+                "cause": self.standing.cause,
+                "claim": self.standing.claim,
+            },
             "verdict": self.verdict.word,
             "first_violation": self.verdict.first_violation,
             "tightness": self.verdict.tightness,
@@ -85,7 +116,12 @@ class Comparison:
                 "predicted": self.predicted_rate,
                 "from_round": self.rate.first,
             },
+            "informative_from": self.informative.first,
+            "floor": None if self.floor is None else self.floor.value * self.unit[-1],
+            "floor_words": None if self.floor is None else self.floor.words,
+            "progress": self.progress,
             "metric": self.bound.metric.key,
+            "unit": _numbers(self.unit),
             "source": str(self.bound.source),
             "terms": {name: _numbers(term) for name, term in self.terms.items()},
             "bound_along_trajectory": _numbers(self.along),
@@ -141,7 +177,13 @@ def compare(
     return against(item, chosen.name, tested, found)
 
 
-def against(item: Theorem, case: str, bound: Bound, found: Measurement) -> Comparison:
+def against(
+    item: Theorem,
+    case: str,
+    bound: Bound,
+    found: Measurement,
+    standing: Standing | None = None,
+) -> Comparison:
     """Put a bound beside a measurement that is already there.
 
     Args:
@@ -149,6 +191,7 @@ def against(item: Theorem, case: str, bound: Bound, found: Measurement) -> Compa
         case: name of the case.
         bound: whose metric was measured.
         found: the measurement.
+        standing: what the audit says of the bound.
 
     Returns:
         The comparison.
@@ -158,6 +201,7 @@ def against(item: Theorem, case: str, bound: Bound, found: Measurement) -> Compa
     terms = _terms(bound, found.constants, found)
     values = np.sum(list(terms.values()), axis=0)
     along = np.sum(list(_terms(bound, found.along, found).values()), axis=0)
+    known = floor(bound, found.constants)
     return Comparison(
         item,
         case,
@@ -169,6 +213,10 @@ def against(item: Theorem, case: str, bound: Bound, found: Measurement) -> Compa
         along,
         judge(band, values, found.resolution),
         rate(found.rounds, found.curve, deterministic),
+        mean_rate(bound.metric, found.rounds, found.schedule),
+        known,
+        informative(bound, found.constants, found.schedule, known),
+        standing,
     )
 
 

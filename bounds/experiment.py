@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfl_theory import Bound, Constants, Theorem, schedules, theorem
 from sfl_theory.papers.repaired import EQUAL, ONE_TAU
@@ -203,6 +204,42 @@ class Setting:
             found.append("eq. (3)'s aggregation; the proof analyses App. C.2's")
         return tuple(found)
 
+    def words(self, schedule: Schedule) -> str:
+        """Return in one line what decides a run, as captions and reports say it.
+
+        Args:
+            schedule: the learning rate used.
+
+        Returns:
+            Algorithm, problem, clients, weights, participation, periods, learning rate
+            on both sides, and, where they exist, partition, batch and cut; seeds.
+        """
+        experiment, problem = self.experiment, self.problem
+        q = np.unique(np.array(self.federation.participation, dtype=np.float64))
+        parts = [
+            f"{self.algorithm_name} on {problem.name}",
+            f"N = {problem.clients}",
+            _weights_words(experiment.weights, np.array(self.federation.weights)),
+            "all take part" if np.all(q == 1) else f"q = {_range(q)}",
+            f"tau = {experiment.tau}",
+        ]
+        tau_server = getattr(self.algorithm, "tau_server", experiment.tau)
+        if tau_server != experiment.tau:
+            parts.append(f"tau_server = {tau_server}")
+        if isinstance(self.algorithm, SFLV2):
+            parts.append(f"{experiment.order} visits")
+        if not self.federation.full:
+            parts.append(f"aggregation of {experiment.aggregation}")
+        parts.append(f"eta = {schedule.sides}")
+        if self.instance.data is not None:
+            batch = experiment.batch_size or "all samples"
+            parts += [experiment.partition, f"batch {batch}"]
+        first = experiment.seed
+        seeds = f"seeds {first}..{first + experiment.seeds - 1}"
+        parts.append(f"cut {self.cut} of {problem.dimension} coordinates")
+        parts.append(seeds if experiment.seeds > 1 else f"seed {first}")
+        return ", ".join(parts)
+
     def record(self, schedule: Schedule) -> dict[str, Any]:
         """Return the resolved configuration, for JSON.
 
@@ -227,6 +264,22 @@ class Setting:
             "dimension": self.problem.dimension,
             "sizes": np.array(self.problem.sizes).tolist(),
         }
+
+
+def _weights_words(
+    chosen: str | Sequence[float] | None, weights: NDArray[np.float64]
+) -> str:
+    if np.allclose(weights, weights[0]):
+        return "equal weights"
+    rule = "weights by size" if chosen == "size" else "weights"
+    if weights.size <= 3:
+        return f"{rule} ({', '.join(f'{a:.3g}' for a in weights)})"
+    return f"{rule} ({_range(weights)})"
+
+
+def _range(values: NDArray[np.float64]) -> str:
+    low, high = float(np.min(values)), float(np.max(values))
+    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
 
 
 def cases_for(item: Theorem, experiment: Experiment) -> tuple[str, ...]:

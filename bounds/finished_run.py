@@ -37,6 +37,7 @@ class FinishedRun:
         gradient2: $\|\nabla f(x^t)\|^2$ at these rounds.
         sizes: samples of every client.
         cuts: number of cuts of the model.
+        objective: f at the last measured round.
     """
 
     folder: Path
@@ -46,6 +47,7 @@ class FinishedRun:
     gradient2: NDArray[np.float64]
     sizes: tuple[int, ...]
     cuts: int
+    objective: float
 
     @property
     def every(self) -> int:
@@ -153,7 +155,7 @@ def _read(folder: Path) -> FinishedRun:
         raise ValueError(f"{folder}: nothing was measured in this run; {AGAIN}")
     sizes = _part(folder / "partition.json", _sizes)
     log = read_log(folder / "metrics.jsonl")
-    measured, gradient2, cuts = _part(folder / "metrics.jsonl", _gradients, log)
+    measured, gradient2, cuts, last = _part(folder / "metrics.jsonl", _gradients, log)
     _check_rounds(folder, config, measured)
     constants = _part(folder / "constants.json", _constants, config, sizes, measured)
     clients = len(_held(config, sizes))
@@ -162,7 +164,9 @@ def _read(folder: Path) -> FinishedRun:
             f"{folder}: damaged: {len(sizes)} clients in partition.json, "
             f"{constants.clients} in constants.json"
         )
-    return FinishedRun(folder, config, constants, measured, gradient2, sizes, cuts)
+    return FinishedRun(
+        folder, config, constants, measured, gradient2, sizes, cuts, last
+    )
 
 
 def _part(path: Path, reader: Any, *more: Any) -> Any:
@@ -245,7 +249,7 @@ def _sizes(content: Any) -> tuple[int, ...]:
 
 def _gradients(
     log: Sequence[Any],
-) -> tuple[tuple[int, ...], NDArray[np.float64], int]:
+) -> tuple[tuple[int, ...], NDArray[np.float64], int, float]:
     lines = [line for line in log if "measured" in line]
     if not lines:
         raise ValueError("damaged: it holds no measured round")
@@ -258,8 +262,10 @@ def _gradients(
                 f"the squared gradient of round {line['round']} is {value}: no curve "
                 "to compare"
             )
-    cuts = len(lines[0]["measured"]["cuts"])
-    return tuple(line["round"] for line in lines), np.array(values, np.float64), cuts
+    last = lines[-1]["measured"]
+    rounds = tuple(line["round"] for line in lines)
+    found = np.array(values, np.float64), len(last["cuts"]), float(last["objective"])
+    return (rounds, *found)
 
 
 def _constants(

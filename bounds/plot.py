@@ -1,9 +1,10 @@
-"""The picture of a comparison: one panel per case, readable in grey."""
+"""The picture of a comparison: a row per case, told apart in grey."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -11,226 +12,377 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from bounds.audited import REPLAY, Audited
 from bounds.comparison import Comparison
-from sfl_theory.evidence.instance import Finding
+from bounds.report import coincide
 
-INK, BOUND, REPAIRED = "#000000", "#0072B2", "#009E73"
-TERM_COLOURS = ("#D55E00", "#CC79A7", "#8C6D00", "#56B4E9")
+INK = "#000000"
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a line is told from the others, in colour and without.
+
+    Attributes:
+        colour: of line and marker.
+        dash: matplotlib line style.
+        marker: matplotlib marker.
+        name: in the legend.
+    """
+
+    colour: str
+    dash: Any
+    marker: str
+    name: str
+
+
+STYLES = {
+    "printed": Style("#0072B2", "solid", "o", "printed"),
+    "repaired": Style("#009E73", (0, (7, 2)), "s", "nearest true"),
+    "sharper": Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "sharpest"),
+}
+OTHER = Style("#8C6D00", (0, (1, 1.2)), "D", "")
 TERM_DASHES: tuple[Any, ...] = (
     (0, (6, 2)),
     (0, (3, 1.5, 1, 1.5)),
     (0, (1, 1.2)),
     (0, (8, 2, 1, 2, 1, 2)),
 )
-PANEL_WIDTH, PANEL_HEIGHT = 4.8, 4.6
+CURVES = ("solid", (0, (5, 1.5)), (0, (1, 1)))
+QUANTITIES = {
+    "gap": r"$\mathbb{E}\,f(x^T)-f^*$",
+    "gradient": r"$\mathbb{E}\,\|\nabla f(x^t)\|^2$, mean weighted by $\eta^t$",
+    "client": r"$\mathbb{E}\,\|x_c^T-x_c^*\|^2$",
+    "server": r"$\mathbb{E}\,\|x_s^T-x_s^*\|^2$",
+}
+WIDTH, PANEL, LEFT, GAP = 11.4, 4.05, 0.85, 2.05
+"""Inches: of the figure, a panel, the margin before the first, the space between."""
+
+HEIGHT, HEAD, AXIS, LINE = 2.9, 0.8, 0.45, 0.148
+"""Inches: of a panel, its title, its axis, a line of text below it."""
+
+COLUMNS, STAMP = 98, 66
+"""Characters of small text in the width of panel and gap, of a stamp in a panel."""
+
+TALL = 0.052
+"""Height of a line of a label, as a share of a panel's height."""
 
 
 def picture(
     comparisons: Sequence[Comparison],
-    instances: Mapping[str, Finding] = MappingProxyType({}),
+    audits: Mapping[str, Audited] = MappingProxyType({}),
 ) -> Figure:
-    """Draw measured bands, bounds and their terms.
+    """Draw measured curves, bounds and floor; beside them what refutes the bound.
 
     Args:
-        comparisons: of one theorem; those of the same run share a panel.
-        instances: case -> the instance that refutes its printed bound.
+        comparisons: of one theorem; those of a case share axes.
+        audits: case -> what the ledger says of it.
 
     Returns:
-        A figure with one panel per run, side by side; with instances one row per case
-        and the instance as the last panel of its row.
+        A figure with one row per case: the comparison, and the refuting instance.
     """
-    runs: dict[int, list[Comparison]] = {}
-    for item in comparisons:
-        runs.setdefault(id(item.measurement), []).append(item)
-    rows: dict[str, list[list[Comparison]]] = {}
-    for shared in runs.values():
-        rows.setdefault(shared[0].case if instances else "", []).append(shared)
-    width = max(len(row) + (case in instances) for case, row in rows.items())
-    figure = Figure(
-        figsize=(PANEL_WIDTH * width, PANEL_HEIGHT * len(rows)), layout="constrained"
-    )
+    cases = list(dict.fromkeys(one.case for one in comparisons))
+    rows = [[one for one in comparisons if one.case == case] for case in cases]
+    texts = [_texts(row, audits.get(row[0].case)) for row in rows]
+    heights = [
+        HEAD + HEIGHT + AXIS + LINE * (1 + max(map(len, text))) for text in texts
+    ]
+    figure = Figure(figsize=(WIDTH, sum(heights) + 0.1))
     FigureCanvasAgg(figure)
-    grid = figure.subplots(len(rows), width, squeeze=False)
-    for panels, (case, row) in zip(grid, rows.items(), strict=True):
-        for panel, shared in zip(panels, row, strict=False):
-            _panel(panel, shared)
-        used = len(row)
-        if case in instances:
-            _instance(panels[used], instances[case])
-            used += 1
-        for panel in panels[used:]:
-            panel.set_visible(False)
+    top = figure.get_figheight()
+    for row, text, height in zip(rows, texts, heights, strict=True):
+        bottom = (top - HEAD - HEIGHT) / figure.get_figheight()
+        size = PANEL / WIDTH, HEIGHT / figure.get_figheight()
+        narrow = (WIDTH - LEFT - PANEL - GAP - 1.1) / WIDTH, size[1]
+        panel = figure.add_axes((LEFT / WIDTH, bottom, *size))
+        _panel(panel, row, audits.get(row[0].case))
+        _below(panel, text[0])
+        beside = figure.add_axes(((LEFT + PANEL + GAP) / WIDTH, bottom, *narrow))
+        _beside(beside, row[0], audits.get(row[0].case))
+        _below(beside, text[1])
+        top -= height
     return figure
 
 
-def _instance(panel: Axes, found: Finding) -> None:
-    """Draw both sides of a refuted bound on its instance."""
-    rounds, left, right = (
-        np.array(column) for column in zip(*found.curve, strict=True)
-    )
-    panel.plot(rounds, left, color=INK, linewidth=2.2, label="left side, exact")
-    panel.plot(rounds, right, color=BOUND, linewidth=2.2, label="printed bound")
-    panel.set_xscale("log")
-    if np.any(left > 0) or np.any(right > 0):
-        panel.set_yscale("log")
-    panel.set_xlabel("round $T$")
-    panel.set_title(
-        f"instance that refutes the printed bound\nbroken at {found.at}",
-        fontsize=10,
-        loc="left",
-    )
-    panel.grid(True, which="major", color="0.88", linewidth=0.6)
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.legend(
-        loc="upper left",
-        bbox_to_anchor=(-0.1, -0.15),
-        ncols=2,
-        fontsize=7.5,
-        frameon=False,
-        handlelength=3.0,
-    )
-    panel.text(
-        -0.08,
-        -0.26,
-        "\n".join(textwrap.wrap(found.setup, 74)),
-        transform=panel.transAxes,
-        fontsize=7,
-        color="0.25",
+def _below(panel: Axes, lines: Sequence[str]) -> None:
+    panel.annotate(
+        "\n".join(lines),
+        (0, 0),
+        xycoords="axes fraction",
+        xytext=(-50, -AXIS * 72),
+        textcoords="offset points",
+        fontsize=8,
+        color="0.2",
         verticalalignment="top",
+        linespacing=1.3,
     )
 
 
-def _panel(panel: Axes, comparisons: Sequence[Comparison]) -> None:
-    first = comparisons[0]
-    rounds, band = first.band.rounds, first.band
-    label = f"measured, {band.seeds} seeds"
-    if np.all(np.isfinite(band.low)) and np.any(band.high > band.low):
-        label += f" ({band.level:.0%} band)"
-        floor = np.min(band.mean[band.mean > 0], initial=1.0) * 1e-3
-        low, high = np.maximum(band.low, floor), np.maximum(band.high, floor)
-        panel.fill_between(rounds, low, high, color=INK, alpha=0.25, linewidth=0)
-    panel.plot(rounds, band.mean, color=INK, linewidth=2.2, label=label)
-    for item in comparisons:
-        _bound(panel, item, many=len(comparisons) > 1)
+def _texts(
+    row: Sequence[Comparison], audit: Audited | None
+) -> tuple[list[str], list[str]]:
+    """Return the captions of a row's two panels, line by line."""
+    left = [line for part in _caption(row) for line in _wrapped(part, COLUMNS)]
+    if audit is None:
+        return left, []
+    right = [audit.printed.cause] if audit.printed.cause else []
+    if audit.instance is not None:
+        right.append(f"Instance: {audit.instance.setup}.")
+    right.append(f"Replay: {REPLAY} {audit.printed.claim}")
+    return left, [line for part in right for line in _wrapped(part, COLUMNS - 12)]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_on_hyphens=False)
+
+
+def _panel(panel: Axes, row: Sequence[Comparison], audit: Audited | None) -> None:
+    first = row[0]
+    labels = _curves(panel, row)
+    drawn: list[Comparison] = []
+    for one in row:
+        if not any(coincide(other, one) for other in drawn):
+            drawn.append(one)
+            same = [o.bound.version for o in row if o is not one and coincide(one, o)]
+            labels.append(_bound(panel, one, same))
+    if len(row) == 1:
+        _terms(panel, first)
+        panel.legend(fontsize=7.5, frameon=True, framealpha=0.8, edgecolor="none",
+                     handlelength=3.6, loc="best", borderpad=0.2)  # fmt: skip
+    if first.floor is not None:
+        known = first.floor.value
+        panel.axhline(known, color="0.45", linewidth=0.9, linestyle=(0, (2, 2)))
+        labels.append(Label(known, f"known without\na bound: {known:.3g}", "0.4"))
     panel.set_xscale("log")
-    if any(np.any(line > 0) for item in comparisons for line in _lines(item)):
+    lines = [line for one in row for line in (one.band.mean, one.values)]
+    if any(np.any(line > 0) for line in lines):
         panel.set_yscale("log")
-    panel.set_xlabel("round $T$")
-    metric = first.bound.metric
-    panel.set_ylabel(f"${metric.axis or metric.latex}$")
-    panel.set_title(_title(comparisons), fontsize=10, loc="left")
-    panel.grid(True, which="major", color="0.88", linewidth=0.6)
-    panel.set_axisbelow(True)
-    panel.spines[["top", "right"]].set_visible(False)
-    entries = panel.legend(
-        loc="upper left",
-        bbox_to_anchor=(-0.1, -0.15),
-        ncols=2,
-        columnspacing=1.2,
-        fontsize=7.5,
-        frameon=False,
-        handlelength=3.0,
-    )
-    rows = (len(entries.get_texts()) + 1) // 2
-    panel.text(
-        -0.08,
-        -0.20 - 0.058 * rows,
-        _caption(comparisons),
-        transform=panel.transAxes,
-        fontsize=7,
-        color="0.25",
-        verticalalignment="top",
-    )
+    panel.set_xlabel("round $T$", labelpad=1)
+    panel.set_ylabel(QUANTITIES[first.bound.metric.quantity])
+    _title(panel, first, audit)
+    _plain(panel)
+    _name(panel, labels)
 
 
-def _lines(item: Comparison) -> tuple[NDArray[np.float64], ...]:
-    return item.band.mean, item.values, item.along
-
-
-def _bound(panel: Axes, item: Comparison, many: bool) -> None:
-    rounds, version = item.band.rounds, item.bound.version
-    colour = BOUND if version == "printed" else REPAIRED
-    name = f"{version} bound"
-    panel.plot(rounds, item.values, color=colour, linewidth=2.2, label=name)
-    middle = len(rounds) // 2
-    panel.plot(
-        rounds, item.values, color=colour, marker="o", markersize=4,
-        markevery=[0, middle, len(rounds) - 1], linestyle="none",
-    )  # fmt: skip
-    if not np.array_equal(item.along, item.values):
-        panel.plot(
-            rounds,
-            item.along,
-            color=colour,
-            linewidth=1.2,
-            linestyle="solid",
-            label="same, constants met in the runs",
-        )
-    if not many:
-        for position, (name, term) in enumerate(item.terms.items()):
-            panel.plot(
-                rounds,
-                term,
-                color=TERM_COLOURS[position % len(TERM_COLOURS)],
-                linewidth=1.0,
-                linestyle=TERM_DASHES[position % len(TERM_DASHES)],
-                label=f"term: {name}",
-            )
-    if item.verdict.first_violation is not None:
-        panel.axvline(
-            item.verdict.first_violation, color=colour, linewidth=1.0, linestyle=":"
-        )
+def _title(panel: Axes, first: Comparison, audit: Audited | None) -> None:
+    kind = "Prop." if "/prop-" in first.theorem.key else "Theorem"
+    equation = first.equation.removeprefix("eq. ")
+    case = first.case.replace("_", " ")
+    stamp = []
+    if audit is not None:
+        words = f"printed bound {audit.printed.status.upper()} {audit.printed.scope}"
+        stamp = _wrapped(words.strip(), STAMP)
         panel.annotate(
-            f"violated from T = {item.verdict.first_violation}",
-            (item.verdict.first_violation, 1.0),
-            xycoords=("data", "axes fraction"),
+            "\n".join(stamp),
+            (0, 1),
+            xycoords="axes fraction",
+            xytext=(0, 5),
+            textcoords="offset points",
+            fontsize=8.5,
+            color="#B00020" if audit.printed.status == "refuted" else "0.2",
+            weight="bold",
+        )
+    panel.set_title(
+        f"{kind} {first.theorem.number}, {case}, {equation}",
+        fontsize=11,
+        loc="left",
+        pad=8 + 12 * len(stamp),
+    )
+
+
+@dataclass(frozen=True)
+class Label:
+    """A name at the right end of a line.
+
+    Attributes:
+        at: height of the line there.
+        words: its name.
+        colour: of the line.
+    """
+
+    at: float
+    words: str
+    colour: str
+
+
+def _name(panel: Axes, labels: Sequence[Label]) -> None:
+    """Write the names beside the line ends, pushed apart where they would overlap."""
+    to_axes = panel.transScale + panel.transLimits
+    visible = [one for one in labels if one.at > 0 or panel.get_yscale() == "linear"]
+    heights = [float(to_axes.transform((1.0, one.at))[1]) for one in visible]
+    order = sorted(range(len(visible)), key=heights.__getitem__)
+    halves = [TALL * (1 + visible[k].words.count("\n")) / 2 for k in order]
+    placed: list[float] = []
+    for position, k in enumerate(order):
+        lowest = halves[position]
+        if placed:
+            lowest += placed[-1] + halves[position - 1]
+        placed.append(max(heights[k], lowest))
+    highest = 1.0
+    for position in reversed(range(len(placed))):
+        highest -= halves[position]
+        placed[position] = min(placed[position], highest)
+        highest = placed[position] - halves[position]
+    for k, height in zip(order, placed, strict=True):
+        panel.annotate(
+            visible[k].words,
+            (1, heights[k]),
+            xycoords="axes fraction",
+            xytext=(1.03, height),
+            textcoords="axes fraction",
+            fontsize=7.5,
+            color=visible[k].colour,
+            verticalalignment="center",
+            linespacing=1.05,
+            arrowprops={"arrowstyle": "-", "color": visible[k].colour, "lw": 0.6,
+                        "shrinkA": 0, "shrinkB": 0},
+        )  # fmt: skip
+
+
+def _curves(panel: Axes, row: Sequence[Comparison]) -> list[Label]:
+    """Draw the measured curve of every run, with its band."""
+    runs: list[Comparison] = []
+    for one in row:
+        mine = one.measurement
+        if not any(
+            mine.same_run(other.measurement) and mine.metric == other.measurement.metric
+            for other in runs
+        ):
+            runs.append(one)
+    labels = []
+    for one, dash in zip(runs, CURVES, strict=False):
+        band, unit = one.band, one.unit
+        mean = band.mean / unit
+        if np.all(np.isfinite(band.low)) and np.any(band.high > band.low):
+            floor = np.min(mean[mean > 0], initial=1.0) * 1e-3
+            low, high = (
+                np.maximum(side / unit, floor) for side in (band.low, band.high)
+            )
+            panel.fill_between(
+                band.rounds, low, high, color=INK, alpha=0.22, linewidth=0
+            )
+        panel.plot(band.rounds, mean, color=INK, linewidth=2.0, linestyle=dash)
+        words = "measured" if len(runs) == 1 else f"measured,\nrun of {_called(one)}"
+        if one.bound.metric.weighted and one.bound.metric.quantity == "gap":
+            words += "\n(mean over t < T)"
+        labels.append(Label(float(mean[-1]), words, INK))
+    return labels
+
+
+def _called(one: Comparison) -> str:
+    style = STYLES.get(one.bound.version)
+    return style.name if style else one.bound.version
+
+
+def _bound(panel: Axes, one: Comparison, same: Sequence[str]) -> Label:
+    rounds, values = one.band.rounds, one.values / one.unit
+    style = STYLES.get(one.bound.version, OTHER)
+    marks = sorted({0, len(rounds) // 3, 2 * len(rounds) // 3, len(rounds) - 1})
+    panel.plot(
+        rounds, values, color=style.colour, linewidth=1.8, linestyle=style.dash,
+        marker=style.marker, markersize=4.5, markevery=marks,
+    )  # fmt: skip
+    crossing = one.verdict.first_violation
+    if crossing is not None:
+        panel.axvline(crossing, color=style.colour, linewidth=1.0, linestyle=":")
+        panel.annotate(
+            f"curve above {one.bound.version} from T = {crossing}",
+            (crossing, 1.0),
+            xycoords=panel.get_xaxis_transform(),
             xytext=(-3, -4),
             textcoords="offset points",
             rotation=90,
-            fontsize=7,
+            fontsize=7.5,
             horizontalalignment="right",
             verticalalignment="top",
-            color=colour,
+            color=style.colour,
         )
+    names = [_called(one)]
+    names += [STYLES[name].name if name in STYLES else name for name in same]
+    words = " =\n".join(names)
+    if one.verdict.tightness is not None:
+        words += f"\n{one.verdict.tightness:.2g} × measured"
+    return Label(float(values[-1]), words, style.colour)
 
 
-def _title(comparisons: Sequence[Comparison]) -> str:
-    first = comparisons[0]
+def _terms(panel: Axes, one: Comparison) -> None:
+    for position, (name, term) in enumerate(one.terms.items()):
+        dash = TERM_DASHES[position % len(TERM_DASHES)]
+        panel.plot(one.band.rounds, term / one.unit, color="0.45", linewidth=1.0,
+                   linestyle=dash, label=f"term: {name}")  # fmt: skip
+
+
+def _beside(panel: Axes, first: Comparison, audit: Audited | None) -> None:
+    """Draw what the audit has: the refuting instance, or a word on the proof."""
+    if audit is None or audit.course is None:
+        panel.set_axis_off()
+        if audit is not None:
+            words = {
+                "proved": "proved: no instance that meets\nthe assumptions breaks it",
+                "refuted": "refuted by an instance\nthat has no curve",
+            }.get(audit.printed.status, "unproved: neither proof\nnor refutation")
+            panel.annotate(words, (0.5, 0.5), xycoords="axes fraction", fontsize=11,
+                           color="0.35", ha="center", va="center")  # fmt: skip
+        return
+    course = audit.course
+    panel.plot(course.rounds, course.left, color=INK, linewidth=2.0)
+    style = STYLES["printed"]
+    panel.plot(course.rounds, course.right, color=style.colour, linewidth=1.8,
+               marker=style.marker, markersize=4.5,
+               markevery=max(1, len(course.rounds) // 4))  # fmt: skip
+    broken = course.left > course.right
+    low = np.where(broken, np.maximum(course.right, 1e-12 * course.left), course.left)
+    panel.fill_between(course.rounds, low, course.left, where=broken, color="#B00020",
+                       alpha=0.18, linewidth=0)  # fmt: skip
+    panel.axvline(course.crossing, color="#B00020", linewidth=1.0, linestyle=":")
+    panel.set_xscale("log")
+    if np.any(course.left > 0):
+        panel.set_yscale("log")
+    panel.set_xlabel("round $T$", labelpad=1)
+    panel.set_ylabel(QUANTITIES[first.bound.metric.quantity])
+    panel.set_title(
+        f"The instance that refutes it: violated from T = {course.crossing:,}",
+        fontsize=11, loc="left", pad=8,
+    )  # fmt: skip
+    _plain(panel)
+    _name(panel, [
+        Label(float(course.left[-1]), "left side\n(expectation)", INK),
+        Label(float(course.right[-1]), "printed bound", style.colour),
+    ])  # fmt: skip
+
+
+def _plain(panel: Axes) -> None:
+    panel.grid(True, which="major", color="0.88", linewidth=0.6)
+    panel.set_axisbelow(True)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.tick_params(labelsize=8.5)
+
+
+def _caption(row: Sequence[Comparison]) -> list[str]:
+    """Return what decides: theorem, algorithm, weights, rates, partition, seeds."""
+    first = row[0]
     kind = "Proposition" if "/prop-" in first.theorem.key else "Theorem"
-    lines = [f"{kind} {first.theorem.number}, {first.case.replace('_', ' ')}"]
-    for item in comparisons:
-        verdict = item.verdict
-        tight = (
-            ""
-            if verdict.tightness is None
-            else f"; bound = {verdict.tightness:.2g} × measured"
-        )
-        lines.append(f"{item.bound.version}: {verdict.word}{tight}")
-    return "\n".join(lines)
-
-
-def _caption(comparisons: Sequence[Comparison]) -> str:
-    first = comparisons[0]
-    setting = first.measurement.setting
-    experiment, problem = setting.experiment, setting.problem
-    batch = experiment.batch_size or "all"
-    tau_server = getattr(setting.algorithm, "tau_server", experiment.tau)
-    tau = f"tau={experiment.tau}"
-    if tau_server != experiment.tau:
-        tau += f", tau_server={tau_server}"
-    what = (
-        f"{setting.algorithm_name} on {problem.name}: N={problem.clients}, "
-        f"{experiment.partition}, {tau}, batch {batch}, cut {setting.cut} of "
-        f"{problem.dimension}, seeds {experiment.seed}.."
-        f"{experiment.seed + experiment.seeds - 1}."
-    )
-    lines = textwrap.wrap(what, 74)
-    for item in comparisons:
-        for finding in item.bound.findings:
-            words = f"{item.bound.version} bound fails {finding.relation}: "
-            lines += textwrap.wrap(words + finding.words, 74)
-    for note in (*first.measurement.departures, *first.measurement.remarks):
-        lines += textwrap.wrap(f"Note: {note}.", 74)
-    return "\n".join(lines)
+    source = f"{first.theorem.paper}, {kind} {first.theorem.number}"
+    parts = []
+    for one in row:
+        if any(coincide(one, other) for other in row[: row.index(one)]):
+            continue
+        from_ = one.informative.words
+        from_ = f"from {from_}" if one.informative.first is not None else from_
+        parts.append(f"{one.bound.version}: informative {from_}")
+    found = [f"{source}. {'; '.join(parts)}."]
+    seen: list[Comparison] = []
+    for one in row:
+        if any(one.measurement.same_run(other.measurement) for other in seen):
+            continue
+        seen.append(one)
+        sharing = [o for o in row if o.measurement.same_run(one.measurement)]
+        who = ", ".join(dict.fromkeys(o.bound.version for o in sharing))
+        words = one.measurement.setting.words(one.measurement.schedule)
+        closed = ""
+        if one.progress is not None:
+            closed = f" It closed {one.progress:.1%} of the initial gap."
+        found.append(f"Run of {who}: {words}.{closed}")
+    notes = dict.fromkeys(w for one in row for w in one.measurement.departures)
+    return [*found, *(f"Departs: {words}." for words in notes)]

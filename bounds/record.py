@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import os
 import platform
@@ -17,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from bounds.audited import Audited
 from bounds.comparison import Comparison
 from bounds.plot import picture
-from sfl_theory.evidence.instance import Finding
 from sfl_train.files import replace_file
 
 PACKAGES = ("torch", "numpy", "scipy", "sympy", "matplotlib", "scikit-learn")
@@ -38,10 +40,40 @@ def write_json(path: Path, comparisons: Sequence[Comparison]) -> None:
     replace_file(path, content.encode())
 
 
+def write_csv(path: Path, comparisons: Sequence[Comparison]) -> None:
+    """Write curves and bounds as a table, one row per bound and round.
+
+    Args:
+        path: the file; replaced as a whole (where it is a link, what it points to).
+        comparisons: in the order of the rows.
+    """
+    path = path.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = io.StringIO(newline="")
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for item in comparisons:
+        band, floor = item.band, item.floor
+        columns = band.rounds, band.mean, band.low, band.high, item.values, item.unit
+        for *numbers, unit in zip(*(c.tolist() for c in columns), strict=True):
+            known = None if floor is None else floor.value * unit
+            named = item.theorem.key, item.case, item.bound.version
+            rows.writerow([*named, item.bound.metric.key, *numbers, known, unit])
+    replace_file(path, text.getvalue().encode())
+
+
+COLUMNS = (
+    "theorem", "case", "version", "metric", "round", "measured_mean", "ci_low",
+    "ci_high", "bound", "floor", "unit",
+)  # fmt: skip
+"""Of ``write_csv``; "unit" is the mean learning rate where the metric is weighted by
+it, else 1."""
+
+
 def write_folder(
     folder: Path,
     comparisons: Sequence[Comparison],
-    instances: Mapping[str, Finding] = MappingProxyType({}),
+    audits: Mapping[str, Audited] = MappingProxyType({}),
 ) -> Path:
     """Write picture, JSON and one run record per case.
 
@@ -53,7 +85,7 @@ def write_folder(
     Args:
         folder: made if absent; files in it are replaced as wholes.
         comparisons: what to write.
-        instances: case -> the instance that refutes its printed bound, for the picture.
+        audits: case -> what the ledger says of it, for the picture.
 
     Returns:
         Path of the picture.
@@ -63,14 +95,16 @@ def write_folder(
     folder.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".staging-", dir=folder))
     try:
-        drawn = picture(comparisons, instances)
-        drawn.savefig(staging / "compare.png", dpi=150, bbox_inches="tight")
-        drawn.savefig(staging / "compare.pdf", bbox_inches="tight")
+        drawn = picture(comparisons, audits)
+        drawn.savefig(staging / "compare.png", dpi=150)
+        drawn.savefig(staging / "compare.pdf")
         write_json(staging / "compare.json", comparisons)
-        written: set[int] = set()
+        written: set[tuple[int, str]] = set()
         for item in comparisons:
-            if id(item.measurement) not in written:
-                written.add(id(item.measurement))
+            found = item.measurement
+            run = id(found.trajectory), found.metric.key
+            if run not in written:
+                written.add(run)
                 taken = (staging / item.case).exists()
                 name = f"{item.case}-{item.bound.version}" if taken else item.case
                 _write_run(staging / name, item)

@@ -1,35 +1,41 @@
-"""What the terminal shows: progress while training, a table at the end."""
+"""What the terminal shows: progress while training, then one block per case."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-from rich.table import Table
+from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 
+from bounds.audited import REPLAY, Audited
 from bounds.comparison import Comparison
-from bounds.measurement import Progress as Report
-from sfl_theory import Theorem
+from bounds.measurement import Measurement
+from bounds.training import Progress
 
 LETTERS = {"analytic": "A", "trajectory": "T", "assumed": "?"}
 SHOWN = ("S", "mu", "sigma2", "G2", "eps2", "initial_distance2", "initial_gap")
+CURVE = {"holds": "curve: below the bound", "inconclusive": "curve: undecided"}
+NARROW, WIDE, INDENT = 60, 100, 11
+TRAINS_NOTHING = 0.1
+"""A run that closes a smaller share of its gap is said to train next to nothing."""
 
 
 @contextmanager
-def progress(quiet: bool) -> Iterator[Callable[[Theorem, str], Report]]:
-    """Show a bar per case on standard error.
+def progress(quiet: bool) -> Iterator[Callable[[str], Progress]]:
+    """Show a bar per job on standard error.
 
     Args:
         quiet: show nothing.
 
     Yields:
-        A function that starts the bar of a case and returns what moves it.
+        A function that starts the bar of a job and returns what moves it.
     """
-    bars = Progress(
+    bars = Bars(
         "{task.description}",
         BarColumn(),
         MofNCompleteColumn(),
@@ -39,11 +45,11 @@ def progress(quiet: bool) -> Iterator[Callable[[Theorem, str], Report]]:
         transient=True,
     )
 
-    def start(item: Theorem, case: str) -> Report:
-        task = bars.add_task(f"{item.number} {case}", total=None)
+    def start(job: str) -> Progress:
+        task = bars.add_task(job, total=None)
 
         def move(what: str, done: int, total: int) -> None:
-            words = f"{item.number} {case}: {what}"
+            words = f"{job}: {what}"
             bars.update(task, completed=done, total=total, description=words)
 
         return move
@@ -52,27 +58,39 @@ def progress(quiet: bool) -> Iterator[Callable[[Theorem, str], Report]]:
         yield start
 
 
-def print_report(comparisons: Sequence[Comparison], picture: Path) -> None:
-    """Print verdicts, constants, what to know about them, and where the picture lies.
+def print_report(
+    comparisons: Sequence[Comparison],
+    audits: Mapping[str, Audited],
+    notes: Sequence[str],
+    picture: Path,
+) -> None:
+    """Print what the audit says, the measured curves, and every bound beside them.
 
     Args:
-        comparisons: of one theorem.
+        comparisons: of one theorem, those of a case together.
+        audits: case -> what the ledger says of it.
+        notes: what a reader must know of the choice.
         picture: path of the picture.
     """
     console = Console(highlight=False)
-    console.print(_table(comparisons))
-    for item in comparisons:
-        where = f"{item.case} ({item.bound.version})"
-        notes = [
-            *(
-                f"fails {found.relation}: {found.words}"
-                for found in item.bound.findings
-            ),
-            *(f"departs: {words}" for words in item.measurement.departures),
-            *item.measurement.remarks,
-        ]
-        for note in notes:
-            console.print(f"{where}: {note}", markup=False)
+    page = _Page(max(NARROW, min(console.width, WIDE)))
+    item = comparisons[0].theorem
+    page.line(f"{item.key}: {item.title}")
+    for case in dict.fromkeys(one.case for one in comparisons):
+        ours = [one for one in comparisons if one.case == case]
+        _case(page, ours, audits.get(case))
+    page.line("")
+    page.entry(
+        "Legend",
+        "curve: where the measured curve lies beside the bound; it is no verdict on the "
+        "theorem, that is the audit's. A: analytic, holds on the stated domain; T: "
+        "largest value met along the runs; in brackets the value met where A is larger. "
+        "Informative from: first T at which the bound says more than the floor, what "
+        "is known without it.",
+    )
+    for note in notes:
+        page.entry("Note", note)
+    console.print("\n".join(page.lines), markup=False, soft_wrap=True)
     console.print(
         f"picture, JSON and run records in {picture.parent}",
         markup=False,
@@ -80,65 +98,186 @@ def print_report(comparisons: Sequence[Comparison], picture: Path) -> None:
     )
 
 
-def _table(comparisons: Sequence[Comparison]) -> Table:
+class _Page:
+    """Lines of a given width with a column of labels."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.lines: list[str] = []
+
+    def line(self, text: str) -> None:
+        self.lines += textwrap.wrap(text, self.width) or [""]
+
+    def entry(self, label: str, text: str) -> None:
+        self.lines += textwrap.wrap(
+            text,
+            self.width,
+            initial_indent=f"{label:<{INDENT}}",
+            subsequent_indent=" " * INDENT,
+            break_on_hyphens=False,
+        )
+
+
+def _case(
+    page: _Page, comparisons: Sequence[Comparison], audit: Audited | None
+) -> None:
     first = comparisons[0]
-    table = Table(
-        title=f"{first.theorem.key}: {first.theorem.title}",
-        title_justify="left",
-        caption="A: analytic, holds on the stated domain. T: trajectory, largest value "
-        "met along the runs. Largest over clients where they differ. In brackets: the "
-        "value met, or the ratio it gives.",
-        caption_justify="left",
+    page.line("")
+    head = f"{first.case.replace('_', ' ')}, {first.equation} "
+    page.line(f"── {head}".ljust(page.width, "─"))
+    if audit is not None:
+        printed = audit.printed
+        cause = f": {printed.cause}" if printed.cause else ""
+        page.entry(
+            "audit", f"{printed.status.upper()} {printed.scope}{cause}".rstrip()
+        )
+        page.lines.append(" " * INDENT + f"{REPLAY} {printed.claim}")
+    for run in _runs(comparisons):
+        _run(page, run)
+    if first.floor is not None:
+        page.entry("floor", f"{first.floor.value:.4g}: {first.floor.words}")
+    page.line("")
+    page.lines += _table(comparisons)
+    twins = _coinciding(comparisons)
+    page.line("")
+    for names in twins:
+        page.entry("note", f"{' and '.join(names)} coincide on this run")
+    for words, who in _notes(comparisons).items():
+        page.entry("note", f"{who}{words}")
+
+
+def _runs(comparisons: Sequence[Comparison]) -> list[list[Comparison]]:
+    """Return the comparisons by the training and the metric that they share."""
+    found: list[list[Comparison]] = []
+    for one in comparisons:
+        for group in found:
+            mine, other = one.measurement, group[0].measurement
+            if mine.same_run(other) and mine.metric == other.metric:
+                group.append(one)
+                break
+        else:
+            found.append([one])
+    return found
+
+
+def _run(page: _Page, group: Sequence[Comparison]) -> None:
+    one = group[0]
+    found, band = one.measurement, one.band
+    versions = ", ".join(item.bound.version for item in group)
+    page.entry("run", f"[{versions}] {found.setting.words(found.schedule)}")
+    words = one.bound.metric.words
+    if one.bound.metric.weighted:
+        words += " over the mean of eta^t"
+    page.entry(
+        "measured",
+        f"{words} = {_measured(one)} at T = {band.rounds[-1]}; as {_rate(one)}",
     )
-    table.add_column("")
-    for item in comparisons:
-        head = item.case.replace("_", " ")
-        table.add_column(f"{head}\n{item.bound.version}", justify="right")
-    rows: dict[str, Callable[[Comparison], str]] = {
-        "problem": lambda item: item.measurement.setting.problem.name,
-        "verdict": _verdict,
-        f"measured, T={first.band.rounds[-1]}": _measured,
-        "bound": lambda item: f"{item.values[-1]:.4g}",
-        "bound / measured": lambda item: (
-            f"{_number(item.verdict.tightness)} ({_number(item.tightness_along)})"
-        ),
-        "measured rate": _rate,
-        "its order, large T": _order,
+    closed = one.progress
+    if closed is not None:
+        left = 1 - closed
+        text = (
+            f"the run closed {closed:.1%} of the gap; {left:.1%} of f(x^0) - f* is left"
+        )
+        if closed < TRAINS_NOTHING:
+            text += ": at these step sizes it trains next to nothing"
+        page.entry("progress", text)
+    page.entry("constants", _constants(found))
+
+
+def _table(comparisons: Sequence[Comparison]) -> list[str]:
+    T = comparisons[0].band.rounds[-1]
+    rows = [("bound", f"at T={T}", "/measured", "order", "informative", "")]
+    for one in comparisons:
+        first = one.verdict.first_violation
+        curve = CURVE.get(one.verdict.word, f"curve: ABOVE from T={first}")
+        rows.append((
+            one.bound.version,
+            f"{one.values[-1] / one.unit[-1]:.3g}",
+            _number(one.verdict.tightness),
+            _order(one),
+            one.informative.words.removeprefix("T = "),
+            curve,
+        ))
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [f"{row[0]:<{widths[0]}}"]
+        cells += [f"{c:>{w}}" for c, w in zip(row[1:-1], widths[1:-1], strict=True)]
+        lines.append("  ".join([*cells, row[-1]]).rstrip())
+    return lines
+
+
+def _coinciding(comparisons: Sequence[Comparison]) -> list[list[str]]:
+    found: list[list[Comparison]] = []
+    for one in comparisons:
+        for group in found:
+            if coincide(group[0], one):
+                group.append(one)
+                break
+        else:
+            found.append([one])
+    return [[one.bound.version for one in group] for group in found if len(group) > 1]
+
+
+def coincide(one: Comparison, other: Comparison) -> bool:
+    """Say whether two bounds are one line beside one curve.
+
+    Args:
+        one: a comparison.
+        other: another of the same case.
+
+    Returns:
+        Whether run, metric and values agree.
+    """
+    mine, others = one.measurement, other.measurement
+    return (
+        mine.same_run(others)
+        and mine.metric == others.metric
+        and np.allclose(one.values, other.values, rtol=1e-9, atol=0)
+    )
+
+
+def _notes(comparisons: Sequence[Comparison]) -> dict[str, str]:
+    """Return what there is to know beside the numbers -> for which versions."""
+    found: dict[str, list[str]] = {}
+    for one in comparisons:
+        for words in (
+            *(f"fails {f.relation}: {f.words}" for f in one.bound.findings),
+            *(f"departs: {words}" for words in one.measurement.departures),
+            *one.measurement.remarks,
+        ):
+            found.setdefault(words, []).append(one.bound.version)
+    return {
+        words: "" if len(who) == len(comparisons) else f"[{', '.join(who)}] "
+        for words, who in found.items()
     }
-    for name, cell in rows.items():
-        table.add_row(name, *(cell(item) for item in comparisons))
-    table.add_section()
-    for name in SHOWN:
-        table.add_row(name, *(_constant(item, name) for item in comparisons))
-    return table
-
-
-def _verdict(item: Comparison) -> str:
-    first = item.verdict.first_violation
-    return item.verdict.word + ("" if first is None else f" from T={first}")
 
 
 def _measured(item: Comparison) -> str:
-    half = (item.band.high[-1] - item.band.low[-1]) / 2
-    mean = f"{item.band.mean[-1]:.3g}"
+    unit = item.unit[-1]
+    half = (item.band.high[-1] - item.band.low[-1]) / 2 / unit
+    mean = f"{item.band.mean[-1] / unit:.3g}"
     return f"{mean} ± {half:.1g}" if np.isfinite(half) and half > 0 else mean
 
 
-def _constant(item: Comparison, name: str) -> str:
-    found = item.measurement
-    value, met = (getattr(source, name) for source in (found.constants, found.along))
-    if value is None:
-        return "-"
-    cell = f"{np.max(value):.3g}"
-    if met != value:
-        cell += f" ({np.max(met):.3g})"
-    return f"{cell} {LETTERS[found.constants.provenance.get(name, 'assumed')]}"
+def _constants(found: Measurement) -> str:
+    cells = []
+    for name in SHOWN:
+        value, met = (getattr(source, name) for source in (found.constants, found.along))
+        if value is None:
+            continue
+        cell = f"{name} {np.max(value):.3g}"
+        if met != value and met is not None:
+            cell += f" ({np.max(met):.3g})"
+        letter = LETTERS[found.constants.provenance.get(name, "assumed")]
+        cells.append(f"{cell} {letter}")
+    return ", ".join(cells)
 
 
 def _rate(item: Comparison) -> str:
     slope = item.rate
     if slope.measured is None:
-        return "-"
+        return "no power of T"
     if slope.low is None or slope.high is None:
         return f"T^{slope.measured:.2f}"
     return f"T^{slope.measured:.2f} [{slope.low:.2f}, {slope.high:.2f}]"

@@ -15,20 +15,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bounds.audited import Audited
 from bounds.comparison import Comparison
 from bounds.finished_run import FinishedRun, load
-from bounds.measurement import SHOWN_ROUNDS, Measurement
+from bounds.informative import floor, informative, mean_rate
+from bounds.measurement import Measurement
 from bounds.run_departures import departures, excess, largest_rates
 from bounds.run_setting import RunSetting
+from bounds.training import SHOWN_ROUNDS
 from bounds.verdict import Band, Verdict, judge, rate
 from sfl_theory import Bound, Constants, Theorem, schedules
+from sfl_theory.evidence.standing import Standing
 from sfl_theory.schedules import Schedule
 
 SINGLE_PRECISION = 1e-3
@@ -43,7 +47,18 @@ class RunComparison(Comparison):
         per_run: the bound with each run's own constants, shape (m, R).
     """
 
-    per_run: NDArray[np.float64]
+    per_run: NDArray[np.float64] = field(kw_only=True)
+
+    @property
+    def progress(self) -> float | None:
+        """Share of f(x^0) that is gone at the last measured round, mean over runs."""
+        pairs = [
+            (run.constants.initial_gap, run.objective)
+            for run in self.measurement.setting.runs
+        ]
+        if not all(start for start, _ in pairs):
+            return None
+        return float(np.mean([1 - end / start for start, end in pairs]))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON keys of every comparison, and ``run``: one object per run."""
@@ -68,7 +83,11 @@ class RunComparison(Comparison):
 
 
 def compare_runs(
-    item: Theorem, case: str, bounds: Sequence[Bound], folders: Sequence[Path]
+    item: Theorem,
+    case: str,
+    bounds: Sequence[Bound],
+    folders: Sequence[Path],
+    audit: Audited | None = None,
 ) -> list[RunComparison]:
     """Put finished runs beside the bounds of the non-convex case of a theorem.
 
@@ -77,12 +96,16 @@ def compare_runs(
         case: name of the case, whose left side is that of (13), (16), (19), (22).
         bounds: versions of its bound.
         folders: run folders: seeds of one configuration.
+        audit: what the ledger says of the case.
 
     Returns:
         One comparison per bound.
     """
     runs = load(folders)
-    return [_against(item, case, bound, runs) for bound in bounds]
+    return [
+        _against(item, case, bound, runs, audit and audit.of(item.case(case), bound))
+        for bound in bounds
+    ]
 
 
 def left_side(
@@ -123,7 +146,11 @@ def shown_rounds(run: FinishedRun, most: int = SHOWN_ROUNDS) -> NDArray[np.int64
 
 
 def _against(
-    item: Theorem, case: str, bound: Bound, runs: Sequence[FinishedRun]
+    item: Theorem,
+    case: str,
+    bound: Bound,
+    runs: Sequence[FinishedRun],
+    standing: Standing | None,
 ) -> RunComparison:
     first = runs[0]
     shown = shown_rounds(first)
@@ -155,6 +182,7 @@ def _against(
         SINGLE_PRECISION * float(curve.max()),
     )
     tested = bound if every_round else replace(bound, metric=_over_measured(bound))
+    known = floor(bound, constants)
     return RunComparison(
         item,
         case,
@@ -166,7 +194,11 @@ def _against(
         values,
         verdict,
         rate(shown, curve, setting.deterministic),
-        np.array([np.sum(list(one.values()), axis=0) for one in each]).T,
+        mean_rate(bound.metric, shown, schedule),
+        known,
+        informative(bound, constants, schedule, known),
+        standing,
+        per_run=np.array([np.sum(list(one.values()), axis=0) for one in each]).T,
     )
 
 

@@ -31,6 +31,12 @@ TRAINING = {
 }
 """Options on what to train, with their defaults; a finished run has its own."""
 
+INSTANCE = "instance:"
+"""How a problem is named that is a refuting instance; a claim's id follows."""
+
+CHOSEN_ON_INSTANCES = {"problem", "rounds", "seeds", "seed"}
+"""What a user may choose for a refuting instance; the rest belongs to it."""
+
 
 def fill(options: argparse.Namespace) -> None:
     """Fill in the defaults of what to train; a finished run leaves no choice.
@@ -48,6 +54,32 @@ def fill(options: argparse.Namespace) -> None:
         elif options.run is not None:
             raise CommandError(
                 f"--{name.replace('_', '-')}: does not go with --run, which has its own"
+            )
+
+
+def check_refuting(options: argparse.Namespace) -> None:
+    """Refuse options on what to train beside a refuting instance, which has its own.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        CommandError: if there is one that does not go with it.
+    """
+    what = "--refute" if options.refute else f"--problem {INSTANCE}..."
+    if options.refute and options.problem is not None:
+        raise CommandError("--refute: does not go with --problem")
+    if options.run is not None:
+        raise CommandError(f"--run: does not go with {what}")
+    if options.version not in {"story", "printed"}:
+        raise CommandError(
+            f"--version: {what} is about the printed bound, got '{options.version}'"
+        )
+    for name in TRAINING.keys() - CHOSEN_ON_INSTANCES:
+        if getattr(options, name) not in {None, False}:
+            raise CommandError(
+                f"--{name.replace('_', '-')}: does not go with {what}, which has its "
+                "own"
             )
 
 

@@ -9,20 +9,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from bounds.audited import Audited
 from bounds.plot import picture
 from bounds.record import write_json
 from bounds.run_comparison import RunComparison
-from sfl_theory.evidence.instance import Finding
 from sfl_train.files import replace_file
-
-NOTE_HEIGHT = 0.13
-"""Inches of a line below a panel: room for many departures and remarks."""
-
 
 def write_run_folder(
     folder: Path,
     comparisons: Sequence[RunComparison],
-    instances: Mapping[str, Finding] = MappingProxyType({}),
+    audits: Mapping[str, Audited] = MappingProxyType({}),
 ) -> Path:
     """Write picture, JSON, and per case the options and curves that were compared.
 
@@ -33,19 +29,16 @@ def write_run_folder(
     Args:
         folder: made if absent.
         comparisons: of one case; they share their runs.
-        instances: case -> the instance that refutes its printed bound, for the picture.
+        audits: case -> what the ledger says of it, for the picture.
 
     Returns:
         Path of the picture.
     """
-    drawn = picture(comparisons, instances)
-    texts = [text.get_text() for panel in drawn.axes for text in panel.texts]
-    longest = max(text.count("\n") for text in texts)
-    drawn.set_figheight(drawn.get_figheight() + NOTE_HEIGHT * longest)
+    drawn = picture(comparisons, audits)
     content = {}
     for kind in ("png", "pdf"):
         stream = BytesIO()
-        drawn.savefig(stream, format=kind, dpi=150, bbox_inches="tight")
+        drawn.savefig(stream, format=kind, dpi=150)
         content[f"compare.{kind}"] = stream.getvalue()
     first = comparisons[0]
     found, runs = first.measurement, first.as_dict()["run"]

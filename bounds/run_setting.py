@@ -91,19 +91,30 @@ class RunSetting:
         return self.runs[0].config.cut
 
     @property
-    def seed(self) -> int:
-        """The first seed."""
-        return self.runs[0].config.seed
-
-    @property
-    def seeds(self) -> int:
-        """From the first to the last seed, not all of which need be there."""
-        return self.runs[-1].config.seed - self.seed + 1
-
-    @property
     def deterministic(self) -> bool:
         """Whether each run, its partition and start given, draws nothing."""
         return all(run.deterministic for run in self.runs)
+
+    def words(self, schedule: Schedule) -> str:
+        """Return in one line what decides the runs, as captions and reports say it.
+
+        Args:
+            schedule: the learning rate used.
+
+        Returns:
+            Algorithm, model and data, clients, periods, learning rate, partition,
+            batch, cut, seeds.
+        """
+        tau = f"tau = {self.tau}"
+        if self.tau_server != self.tau:
+            tau += f", tau_server = {self.tau_server}"
+        seeds = ", ".join(str(run.config.seed) for run in self.runs)
+        return (
+            f"{self.algorithm_name}, {self.problem.name}, N = {self.problem.clients}, "
+            f"{tau}, eta = {schedule.sides}, {self.partition}, batch "
+            f"{self.batch_size}, cut {self.cut} of {self.problem.dimension}, "
+            f"seeds {seeds}"
+        )
 
     def record(self, schedule: Schedule) -> dict[str, Any]:
         """Return the options that the runs share, for JSON.

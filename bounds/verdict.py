@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 LEVEL = 0.95
 ROUNDING = 1e-12
@@ -63,7 +63,7 @@ class Band:
             wide = np.full(mean.shape, np.inf)
             return cls(rounds, mean, -wide, wide, seeds, level)
         error = values.std(axis=1, ddof=1) / np.sqrt(seeds)
-        quantile = stats.t.ppf(1 - (1 - level) / (2 * len(rounds)), seeds - 1)
+        quantile = stdtrit(seeds - 1, 1 - (1 - level) / (2 * len(rounds)))
         return cls(
             rounds, mean, mean - quantile * error, mean + quantile * error, seeds, level
         )
@@ -185,5 +185,6 @@ def rate(
         return Rate(center, center, center, first)
     if slopes.size == 1:
         return Rate(center, None, None, first)
-    half = stats.t.ppf(0.5 + LEVEL / 2, slopes.size - 1) * stats.sem(slopes)
+    error = slopes.std(ddof=1) / np.sqrt(slopes.size)
+    half = stdtrit(slopes.size - 1, 0.5 + LEVEL / 2) * error
     return Rate(center, float(center - half), float(center + half), first)

@@ -21,7 +21,7 @@ LARGEST_ROUND = 2**53
 
 @dataclass(frozen=True)
 class Metric:
-    """What stands on the left of the inequality.
+    r"""What stands on the left of the inequality.
 
     Attributes:
         key: name for programs.
@@ -29,6 +29,10 @@ class Metric:
         words: the formula in plain characters.
         first_round: smallest T for which it is defined.
         axis: the formula in one line, for the axis of a picture; empty: ``latex``.
+        quantity: what it is, or is a mean of: "gap" ($f-f^*$), "gradient"
+            ($\|\nabla f\|^2$), "client" or "server" (squared distance of that block).
+        weighted: whether it is a mean over rounds with the weights $\eta^t$ (so that
+            its unit is that of the quantity times a learning rate).
     """
 
     key: str
@@ -36,6 +40,8 @@ class Metric:
     words: str
     first_round: int = 0
     axis: str = ""
+    quantity: str = "gap"
+    weighted: bool = False
 
 
 OBJECTIVE_GAP = Metric("objective_gap", r"\mathbb{E} f(x^T) - f^*", "E f(x^T) - f*")
@@ -45,6 +51,8 @@ WEIGHTED_GRADIENT = Metric(
     "(1/T) sum_{t<T} eta^t E||grad f(x^t)||^2",
     first_round=1,
     axis=r"T^{-1}\,\Sigma_{t<T}\;\eta^t\,\mathbb{E}\|\nabla f(x^t)\|^2",
+    quantity="gradient",
+    weighted=True,
 )
 WEIGHTED_GAP = Metric(
     "weighted_gap",
@@ -52,12 +60,19 @@ WEIGHTED_GAP = Metric(
     "(1/T) sum_{t<T} eta^t (E f(x^t) - f*)",
     first_round=1,
     axis=r"T^{-1}\,\Sigma_{t<T}\;\eta^t\,(\mathbb{E} f(x^t) - f^*)",
+    weighted=True,
 )
 CLIENT_DISTANCE = Metric(
-    "client_distance", r"\mathbb{E}\|x_c^T - x_c^*\|^2", "E||x_c^T - x_c*||^2"
+    "client_distance",
+    r"\mathbb{E}\|x_c^T - x_c^*\|^2",
+    "E||x_c^T - x_c*||^2",
+    quantity="client",
 )
 SERVER_DISTANCE = Metric(
-    "server_distance", r"\mathbb{E}\|x_s^T - x_s^*\|^2", "E||x_s^T - x_s*||^2"
+    "server_distance",
+    r"\mathbb{E}\|x_s^T - x_s^*\|^2",
+    "E||x_s^T - x_s*||^2",
+    quantity="server",
 )
 
 

@@ -35,6 +35,14 @@ class Schedule:
     value: float | None = None
     ratio: float = 1.0
 
+    @property
+    def sides(self) -> str:
+        """The rule and its first value, on both sides of the cut where they differ."""
+        client, server = (float(side[0]) for side in self._both(np.zeros(1)))
+        rule = self.words.replace("**", "^").replace("*", " ")
+        first = f"{rule} (eta^0 = {client:.3g}"
+        return f"{first})" if client == server else f"{first} | {server:.3g} server)"
+
     def scaled(self, ratio: float) -> Schedule:
         """Return the client's rate with a server side of ``ratio`` times as much.
 

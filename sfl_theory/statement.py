@@ -32,6 +32,12 @@ class Case:
     def __post_init__(self) -> None:
         object.__setattr__(self, "variants", MappingProxyType(dict(self.variants)))
 
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """Names of the versions there are: printed, repaired, sharper, others."""
+        repaired = () if self.repaired is None else ("repaired",)
+        return ("printed", *repaired, *self.variants)
+
     def bound(self, version: str = "printed") -> Bound:
         """Return the bound in one of its versions.
 

@@ -2,16 +2,20 @@
 
 ``load("digits")`` is the entry. Features are scaled once, here, so that smoothness
 constants are of order one to ten and every user of a name sees the same numbers.
+
+scikit-learn's files are read where they lie, because importing the library takes longer
+than training on them; where they lie elsewhere, its own loaders are called.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import datasets
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,43 @@ def load(name: str) -> Dataset:
     return _LOADERS[name]()
 
 
+def raw(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return features and targets of one of scikit-learn's data sets, unscaled.
+
+    Args:
+        name: "digits", "breast_cancer" or "diabetes".
+
+    Returns:
+        X of shape (D, F) and y of shape (D,), as its ``load_...`` functions give them
+        (with ``return_X_y=True, scaled=False``).
+    """
+    spec = find_spec("sklearn")
+    home = Path((spec.submodule_search_locations or [""])[0]) if spec else Path()
+    files = [home / "datasets" / "data" / file for file in _FILES[name]]
+    if not all(file.is_file() for file in files):
+        from sklearn import datasets
+
+        options = {"scaled": False} if name == "diabetes" else {}
+        X, y = getattr(datasets, f"load_{name}")(return_X_y=True, **options)
+        return X, y.astype(np.float64)
+    if name == "digits":
+        table = np.loadtxt(files[0], delimiter=",")
+        return table[:, :-1], table[:, -1]
+    if name == "breast_cancer":
+        table = np.loadtxt(files[0], delimiter=",", skiprows=1)
+        return table[:, :-1], table[:, -1]
+    return np.loadtxt(files[0]), np.loadtxt(files[1])
+
+
+_FILES = {
+    "digits": ("digits.csv.gz",),
+    "breast_cancer": ("breast_cancer.csv",),
+    "diabetes": ("diabetes_data_raw.csv.gz", "diabetes_target.csv.gz"),
+}
+
+
 def _digits() -> Dataset:
-    X, y = datasets.load_digits(return_X_y=True)
+    X, y = raw("digits")
     return Dataset("digits", X / 16.0, y.astype(np.int64), 10, None, _DIGITS)
 
 
@@ -61,27 +100,27 @@ def _digits_parity() -> Dataset:
     # Odd or even, on 4x4 pixels: means of 2x2 blocks. Some pixels of the full images
     # are inked in one parity alone, which separates the classes (quasi-completely),
     # and then the logistic risk has no minimiser.
-    X, y = datasets.load_digits(return_X_y=True)
+    X, y = raw("digits")
     X = X.reshape(-1, 4, 2, 4, 2).mean((2, 4)).reshape(-1, 16)
     odd = (y % 2).astype(np.int64)
     return Dataset("digits-parity", X / 16.0, odd, 2, None, _DIGITS)
 
 
 def _breast_cancer() -> Dataset:
-    X, y = datasets.load_breast_cancer(return_X_y=True)
+    X, y = raw("breast_cancer")
     y = y.astype(np.int64)
     return Dataset("breast_cancer", _standardised(X), y, 2, None, _CANCER)
 
 
 def _breast_cancer_mean() -> Dataset:
     # Mean radius, texture, perimeter and area alone: here the two classes overlap.
-    X, y = datasets.load_breast_cancer(return_X_y=True)
+    X, y = raw("breast_cancer")
     X, y = _standardised(X[:, :4]), y.astype(np.int64)
     return Dataset("breast_cancer-mean", X, y, 2, None, _CANCER)
 
 
 def _diabetes() -> Dataset:
-    X, y = datasets.load_diabetes(return_X_y=True, scaled=False)
+    X, y = raw("diabetes")
     sex = np.unique(X[:, 1], return_inverse=True)[1].astype(np.int64)
     return Dataset("diabetes", _standardised(X), _standardised(y), None, sex, _DIABETES)
 

@@ -35,8 +35,11 @@ def quadratic(tmp_path: Path) -> Path:
     return quadratic_file(tmp_path / "q.npz")
 
 
-def line(*more: str, theorem: str = "3.7", problem: Path | str) -> list[str]:
+def line(
+    *more: str, theorem: str = "3.7", version: str = "printed", problem: Path | str
+) -> list[str]:
     short = ["--rounds", "6", "--seeds", "3", "--tau", "2", "--quiet"]
+    short += ["--version", version]
     name = f"quadratic:{problem}" if isinstance(problem, Path) else problem
     return ["--theorem", theorem, "--problem", name, *short, *more]
 
@@ -70,7 +73,8 @@ def test_writes_picture_json_and_run_records(
     assert (out / "compare.png").read_bytes().startswith(b"\x89PNG")
     assert (out / "compare.pdf").read_bytes().startswith(b"%PDF")
     printed = capsys.readouterr().out
-    assert "holds" in printed
+    assert "curve: below the bound" in printed
+    assert "holds" not in printed
     assert "parameter_scale" in printed
     assert not list(tmp_path.glob("**/.*"))
 
@@ -166,7 +170,9 @@ def test_a_proved_variant_is_compared_by_its_name(
     with pytest.raises(SystemExit) as stopped:
         main(line(*more, "--version", "best", theorem="3.6", problem=quadratic))
     assert stopped.value.code == 2
-    assert "one of printed, repaired, sharper" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    for case in ("strongly_convex: printed, repaired, sharper", "non_convex: printed"):
+        assert case in error
 
 
 def test_cases_follow_the_problem(quadratic: Path, tmp_path: Path) -> None:
@@ -189,7 +195,7 @@ MISTAKES = [
     (["--theorem", "3.99"], "--theorem"),
     (["--case", "concave"], "--case"),
     (
-        ["--theorem", "3.6", "--case", "non_convex", "--version", "repaired"],
+        ["--theorem", "3.7", "--case", "non_convex", "--version", "sharper"],
         "--version",
     ),
     (["--version", "newest"], "--version"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn import datasets
 
 from sfl_train import streams
+from sfl_train.data.bundled import raw
 from sfl_train.deep.data.images import Images
 from sfl_train.streams import Purpose
 
@@ -18,7 +18,7 @@ def digits() -> Images:
     Returns:
         1437 training and 360 test images.
     """
-    x, y = datasets.load_digits(return_X_y=True)
+    x, y = raw("digits")
     pixels = np.round(x.reshape(-1, 1, 8, 8) * (255 / 16)).astype(np.uint8)
     labels = y.astype(np.int64)
     u = streams.uniforms(streams.keys(0, Purpose.DATA), len(labels))

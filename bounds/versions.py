@@ -1,0 +1,71 @@
+"""Which versions of a bound a comparison shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfl_theory import Bound, Case, Theorem
+from sfl_theory.papers.repaired import ONE_TAU
+
+ANY_PERIODS = "any_periods"
+STORY = ("printed", "repaired", "sharper")
+SHORT = {"story": STORY, "both": ("printed", "repaired")}
+
+
+def versions(
+    item: Theorem, cases: Sequence[Case], version: str, one_period: bool = True
+) -> tuple[dict[str, list[Bound]], list[str]]:
+    """Return the bounds asked for, case by case.
+
+    "story" and "both" show those of their versions that a case has; for unequal periods
+    a bound on equal ones gives way to "any_periods" where there is that. Where the
+    printed bound is proved it is its own nearest true bound: "repaired" returns it.
+
+    Args:
+        item: the theorem.
+        cases: of it.
+        version: "story", "both", or the name of a version.
+        one_period: whether both sides aggregate after as many steps.
+
+    Returns:
+        Case -> bounds, and what a reader must know of the choice.
+
+    Raises:
+        ValueError: if a case lacks the version; the message names those there are.
+    """
+    found: dict[str, list[Bound]] = {}
+    notes = []
+    for case in cases:
+        if version in SHORT:
+            names = [name for name in SHORT[version] if name in case.versions]
+            bounds = [case.bound(name) for name in names]
+            if not one_period and ANY_PERIODS in case.versions:
+                bounds = [
+                    case.bound(ANY_PERIODS) if ONE_TAU in bound.conditions else bound
+                    for bound in bounds
+                ]
+            found[case.name] = bounds
+        elif version in case.versions:
+            found[case.name] = [case.bound(version)]
+        elif version == "repaired" and _proved(item, case):
+            found[case.name] = [case.printed]
+            notes.append(
+                f"{case.name}: {case.printed.source.equation} is proved as printed, so "
+                "it is its own nearest true bound and nothing is repaired"
+            )
+        else:
+            have = "; ".join(
+                f"{one.name}: {', '.join(one.versions)}" for one in item.cases.values()
+            )
+            raise ValueError(
+                f"{item.key} ({case.name}) has no version '{version}'; it has {have} "
+                f"(and {' and '.join(SHORT)} for several at once)"
+            )
+    return found, notes
+
+
+def _proved(item: Theorem, case: Case) -> bool:
+    from sfl_theory.evidence.standing import standing
+
+    known = standing(item.key, case.name)
+    return known is not None and known.status == "proved"
