@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sfl_theory.evidence.certificate import Certificate
 from sfl_theory.evidence.instance import Finding
@@ -31,11 +32,13 @@ class Proof:
         sharper: builders of certificates of more than is claimed: smaller right sides
             for left sides of ``certificates``, on the same domain. Replayed too; they
             tell which constants of the claim are not the best.
+        scope: on which reading or hypotheses it is proved, to follow "proved".
     """
 
     certificates: tuple[Callable[[], Certificate], ...]
     words: str
     sharper: tuple[Callable[[], Certificate], ...] = ()
+    scope: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,22 @@ class Refutation:
 
     Attributes:
         instance: runs it and returns both sides; the smallest one.
-        words: what goes wrong, in a sentence.
+        words: what goes wrong; the first sentence is the cause in one line.
         further: more instances, for instance in a practical range; all are replayed.
+        scope: for which hypotheses it fails, and what is known of the others, to follow
+            "refuted".
     """
 
     instance: Callable[[], Finding]
     words: str
     further: tuple[Callable[[], Finding], ...] = ()
+    scope: str = ""
+
+    @property
+    def cause(self) -> str:
+        """What goes wrong, in one line: the first sentence of ``words``."""
+        first, end, _ = self.words.partition(". ")
+        return first + end.rstrip()
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,7 @@ class Open:
     """
 
     words: str
+    scope: ClassVar[str] = ""
 
 
 @dataclass(frozen=True)
@@ -163,6 +176,7 @@ class Paper:
         words: str,
         suffix: str = "",
         sharper: Callable[[str], tuple[Callable[[], Certificate], ...]] | None = None,
+        scope: str = "",
     ) -> Proof:
         """Return a proof whose certificates are made for a claim of this paper.
 
@@ -172,9 +186,10 @@ class Paper:
             words: how they fit together.
             suffix: "#repair" where a repair is proved.
             sharper: makes the certificates of ``Proof.sharper``.
+            scope: on which reading or hypotheses it is proved.
 
         Returns:
             The proof.
         """
         claim = f"{self.key}/{name}{suffix}"
-        return Proof(build(claim), words, sharper(claim) if sharper else ())
+        return Proof(build(claim), words, sharper(claim) if sharper else (), scope)

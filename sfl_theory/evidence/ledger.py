@@ -178,6 +178,20 @@ class Entry:
         """What the evidence earns now."""
         return decide(self.claim.id, self.claim.evidence)
 
+    @property
+    def scope(self) -> str:
+        """For which hypotheses the status holds; "" where nothing is said or earned."""
+        decided = self.outcome.status != "unproved"
+        return self.claim.evidence.scope if decided else ""
+
+    @property
+    def cause(self) -> str:
+        """What is wrong, in one line; "" unless refuted."""
+        evidence = self.claim.evidence
+        if isinstance(evidence, Refutation) and self.outcome.status == "refuted":
+            return evidence.cause
+        return ""
+
     @cached_property
     def repair(self) -> Outcome | None:
         """What the repair's evidence earns now."""
@@ -195,6 +209,8 @@ class Entry:
             "statement": claim.statement,
             "reading": claim.reading,
             "status": self.outcome.status,
+            "scope": self.scope,
+            "cause": self.cause or None,
             "method": self.outcome.method,
             "evidence": list(self.outcome.lines),
             "reproduce": f"python -m bounds.audit --claim {claim.id}",

@@ -96,6 +96,7 @@ THEORY = (
             certificates.average,
             f"{_OWN}; then the sum over rounds, as printed.",
             sharper=certificates.average_sharper,
+            scope="for one common tau, gradients read as S-Lipschitz",
         ),
         "eq-6",
     ),

@@ -16,12 +16,13 @@ def identifier(name: str) -> str:
     return f"{PAPER}/{name}"
 
 
-def refuted(name: str, words: str) -> Refutation:
+def refuted(name: str, words: str, scope: str = "") -> Refutation:
     """Return the refutation by the instances registered for an entry.
 
     Args:
         name: of the entry within the paper.
-        words: what goes wrong.
+        words: what goes wrong; the first sentence is the cause in one line.
+        scope: for which hypotheses it fails.
 
     Returns:
         The refutation.
@@ -30,7 +31,7 @@ def refuted(name: str, words: str) -> Refutation:
     # Instances on another reading of the algorithm (models aggregated as in (3)) are
     # tested, but do not speak of this claim.
     same = [run for run in further if _called(run) != "aggregation_of_models"]
-    return Refutation(first, words, tuple(same))
+    return Refutation(first, words, tuple(same), scope)
 
 
 def _called(instance: Callable[[], Any]) -> str:
@@ -38,15 +39,19 @@ def _called(instance: Callable[[], Any]) -> str:
     return str(getattr(inner, "__name__", ""))
 
 
-def proved(name: str, words: str, *builders: Callable[[str], Any]) -> Proof:
+def proved(
+    name: str, words: str, *builders: Callable[[str], Any], scope: str = ""
+) -> Proof:
     """Return the proof by certificates made for an entry.
 
     Args:
         name: of the entry within the paper.
         words: how they fit together.
         *builders: make a certificate from the full identifier.
+        scope: on which reading or hypotheses it is proved.
 
     Returns:
         The proof.
     """
-    return Proof(tuple(partial(build, identifier(name)) for build in builders), words)
+    made = tuple(partial(build, identifier(name)) for build in builders)
+    return Proof(made, words, scope=scope)

@@ -43,7 +43,12 @@ LEMMAS = (
         "Proposition 3.5, (9)",
         "proposition",
         "E f(x^T) - f* <= S/2 (E||x_s^T - x_s*||^2 + E||x_c^T - x_c*||^2)",
-        proved("prop-3.5", "Smoothness at the minimiser.", convex.decomposition),
+        proved(
+            "prop-3.5",
+            "Smoothness at the minimiser.",
+            convex.decomposition,
+            scope="as printed",
+        ),
     ),
     Claim(
         identifier("lemma-C.3"),

@@ -40,9 +40,9 @@ PAPER = Paper("huang2023", READING)
 claim, proof = PAPER.claim, PAPER.proof
 
 
-def broken(instance: Callable[[], Finding], words: str) -> Refutation:
+def broken(instance: Callable[[], Finding], words: str, scope: str = "") -> Refutation:
     """Return the refutation by one instance."""
-    return Refutation(instance, words)
+    return Refutation(instance, words, scope=scope)
 
 
 def joint_repair(key: str, change: str) -> Repair:

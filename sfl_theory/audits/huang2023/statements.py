@@ -96,9 +96,9 @@ STATEMENTS = (
         "[mu^2 N^2 (gamma + TEM)]",
         broken(
             refuted_propositions.server_noise,
-            "The bound is of order 1/N^2, the variance of the mean of N independent "
-            "gradients of order 1/N. (It also fails without noise for N = 1: "
-            "prop-1/coupling.)",
+            "The bound is of order 1/N^2, the variance of a mean of N gradients 1/N. "
+            "(It also fails without noise for N = 1: prop-1/coupling.)",
+            "with noise (shown at N = 37, 100, 1000); without for N = 1 (.../coupling)",
         ),
         "eq-18 cond-eta",
         joint_repair("prop-1", "joint distance of both blocks, R^2 without 1/N^2"),
@@ -125,8 +125,10 @@ STATEMENTS = (
         "sum p_n^2 sigma_n^2",
         broken(
             partial(refuted_propositions.coupling, False),
-            "The client block starts at its optimum and is pulled away by the server "
-            "block; with S/mu = 500 the bound falls before the blocks come back.",
+            "The bound lacks the initial distance of the server block. The client "
+            "block starts at its optimum and is pulled away by the server block; with "
+            "S/mu = 500 the bound falls before the blocks come back.",
+            "already for one client without noise (shown at S/mu = 500)",
         ),
         "eq-25 cond-eta",
         joint_repair("prop-2", "initial distance of both blocks"),
@@ -145,6 +147,7 @@ STATEMENTS = (
             "initial distances and 24 EM R^2 + 48 E^2M^2 delta^2, more than 4V/3. "
             "Needs "
             "Gamma >= 0 and gamma >= EM; Assumption 3 is not used.",
+            scope="for Gamma >= 0 and independent mini-batches",
         ),
         "lemma-1 prop-1 prop-2",
         Repair(
