@@ -29,6 +29,8 @@ class Metric:
         words: the formula in plain characters.
         first_round: smallest T for which it is defined.
         axis: the formula in one line, for the axis of a picture; empty: ``latex``.
+        mean: in plain characters what is left of a mean over rounds weighted by the
+            learning rates if these are constant and divided out; empty: no such mean.
     """
 
     key: str
@@ -36,6 +38,7 @@ class Metric:
     words: str
     first_round: int = 0
     axis: str = ""
+    mean: str = ""
 
 
 OBJECTIVE_GAP = Metric("objective_gap", r"\mathbb{E} f(x^T) - f^*", "E f(x^T) - f*")
@@ -45,6 +48,7 @@ WEIGHTED_GRADIENT = Metric(
     "(1/T) sum_{t<T} eta^t E||grad f(x^t)||^2",
     first_round=1,
     axis=r"T^{-1}\,\Sigma_{t<T}\;\eta^t\,\mathbb{E}\|\nabla f(x^t)\|^2",
+    mean="(1/T) sum_{t<T} E||grad f(x^t)||^2",
 )
 WEIGHTED_GAP = Metric(
     "weighted_gap",
@@ -52,6 +56,7 @@ WEIGHTED_GAP = Metric(
     "(1/T) sum_{t<T} eta^t (E f(x^t) - f*)",
     first_round=1,
     axis=r"T^{-1}\,\Sigma_{t<T}\;\eta^t\,(\mathbb{E} f(x^t) - f^*)",
+    mean="(1/T) sum_{t<T} (E f(x^t) - f*)",
 )
 CLIENT_DISTANCE = Metric(
     "client_distance", r"\mathbb{E}\|x_c^T - x_c^*\|^2", "E||x_c^T - x_c*||^2"
