@@ -235,6 +235,7 @@ def _over_measured(bound: Bound) -> Any:
         latex=r"\operatorname{mean}_{t<T,\ t\ \text{measured}}\ "
         r"\eta^t\,\mathbb{E}\|\nabla f(x^t)\|^2",
         words="mean of eta^t E||grad f(x^t)||^2 over measured rounds t < T",
+        mean="mean of E||grad f(x^t)||^2 over measured rounds t < T",
         axis=r"\mathrm{mean}_{\,t<T\ \mathrm{measured}}\;"
         r"\eta^t\,\mathbb{E}\|\nabla f(x^t)\|^2",
     )

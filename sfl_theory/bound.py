@@ -31,8 +31,8 @@ class Metric:
         axis: the formula in one line, for the axis of a picture; empty: ``latex``.
         quantity: what it is, or is a mean of: "gap" ($f-f^*$), "gradient"
             ($\|\nabla f\|^2$), "client" or "server" (squared distance of that block).
-        weighted: whether it is a mean over rounds with the weights $\eta^t$ (so that
-            its unit is that of the quantity times a learning rate).
+        mean: in plain characters what is left of a mean over rounds weighted by the
+            learning rates if these are constant and divided out; empty: no such mean.
     """
 
     key: str
@@ -41,7 +41,12 @@ class Metric:
     first_round: int = 0
     axis: str = ""
     quantity: str = "gap"
-    weighted: bool = False
+    mean: str = ""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether it is a mean over rounds with the learning rates as weights."""
+        return bool(self.mean)
 
 
 OBJECTIVE_GAP = Metric("objective_gap", r"\mathbb{E} f(x^T) - f^*", "E f(x^T) - f*")
@@ -52,7 +57,7 @@ WEIGHTED_GRADIENT = Metric(
     first_round=1,
     axis=r"T^{-1}\,\Sigma_{t<T}\;\eta^t\,\mathbb{E}\|\nabla f(x^t)\|^2",
     quantity="gradient",
-    weighted=True,
+    mean="(1/T) sum_{t<T} E||grad f(x^t)||^2",
 )
 WEIGHTED_GAP = Metric(
     "weighted_gap",
@@ -60,7 +65,7 @@ WEIGHTED_GAP = Metric(
     "(1/T) sum_{t<T} eta^t (E f(x^t) - f*)",
     first_round=1,
     axis=r"T^{-1}\,\Sigma_{t<T}\;\eta^t\,(\mathbb{E} f(x^t) - f^*)",
-    weighted=True,
+    mean="(1/T) sum_{t<T} (E f(x^t) - f*)",
 )
 CLIENT_DISTANCE = Metric(
     "client_distance",

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from sfl_theory.bound import Bound
 
 CASES = ("strongly_convex", "general_convex", "non_convex")
 
+VERSIONS = {
+    "printed": "as the paper prints it, misprints and all",
+    "repaired": "the nearest true bound, proved under the assumptions it lists",
+    "sharper": "a smaller right side, proved under the assumptions it lists",
+    "equal_periods": "printed shape, smaller constants, proved for tau_server = tau",
+    "any_periods": "proved for any tau, tau_server: server rate times tau/tau_server",
+}
+"""What the versions of a bound are; which of them a case has: ``Case.versions``."""
+
 
 @dataclass(frozen=True)
 class Case:
-    """One case of a theorem with its bound as printed and, later, as repaired.
+    """One case of a theorem with its bound as printed and what is proved instead.
 
     Attributes:
         theorem: identifier of the theorem it belongs to.
         name: one of ``CASES``.
         printed: the bound with the paper's own constants, misprints and all.
         repaired: the nearest bound that is proved, or None while there is none.
-        variants: further proved bounds by name: "sharper", "any_periods".
+        variants: further proved bounds by name, see ``VERSIONS``.
     """
 
     theorem: str
@@ -30,19 +39,28 @@ class Case:
     variants: Mapping[str, Bound] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variants", MappingProxyType(dict(self.variants)))
+        unknown = set(self.variants) - set(VERSIONS)
+        if unknown:
+            names = ", ".join(sorted(unknown))
+            raise ValueError(f"VERSIONS does not say what {names} is")
+        named = {
+            name: replace(bound, version=name) for name, bound in self.variants.items()
+        }
+        object.__setattr__(self, "variants", MappingProxyType(named))
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """Names of the versions there are: printed, repaired, sharper, others."""
-        repaired = () if self.repaired is None else ("repaired",)
-        return ("printed", *repaired, *self.variants)
+        """The names that ``bound`` takes here, in the order of ``VERSIONS``."""
+        there = {"printed", *self.variants}
+        if self.repaired is not None:
+            there.add("repaired")
+        return tuple(name for name in VERSIONS if name in there)
 
     def bound(self, version: str = "printed") -> Bound:
         """Return the bound in one of its versions.
 
         Args:
-            version: "printed", "repaired", or the name of a variant.
+            version: one of ``versions``.
 
         Returns:
             The bound.
@@ -55,8 +73,11 @@ class Case:
         if version in self.variants:
             return self.variants[version]
         if version != "repaired":
-            names = ", ".join(["printed", "repaired", *self.variants])
-            raise ValueError(f"version must be one of {names}, got '{version}'")
+            names = ", ".join(self.versions)
+            raise ValueError(
+                f"{self.theorem} ({self.name}) has no version '{version}'; valid are: "
+                f"{names}"
+            )
         if self.repaired is None:
             raise ValueError(
                 f"{self.theorem} ({self.name}) has no repaired bound: see "

@@ -12,7 +12,7 @@ import sympy as sp
 
 from figures.figure import Figure
 from figures.sheet import Row, Sheet
-from sfl_theory.papers.baselines import SIGMA2, TABLE_4, Q, T_fedavg, W, rate_table
+from sfl_theory.papers.baselines import TABLE_4, T_fedavg, W, rate_table
 from sfl_theory.symbols import latex
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ CASES = {
     "general_convex": "general convex",
     "non_convex": "non-convex",
 }
-SHORT = {SIGMA2: sp.Symbol("sigma") ** 2, Q: sp.Symbol("Q")}
-r"""As the tables write them: $\sigma_n=\sigma$ and $Q=\sum_n1/q_n$."""
 NAMES = {W: r"\lvert W\rvert", T_fedavg: r"T_{\mathrm{fedavg}}"}
 OMITTED = (
     r"rates as printed, with $Q=\sum_n1/q_n$; absolute constants and logarithms are "
@@ -65,7 +63,7 @@ def rates(number: int) -> Sheet:
             row.method + (" (see notes)" if row.findings else ""),
             CASES[row.case],
             row.participation,
-            f"${latex(row.expr.subs(SHORT))}$",
+            f"${latex(row.written)}$",
         ))
     return Sheet(
         f"han2024, Table {number}. {TITLES[number]}",

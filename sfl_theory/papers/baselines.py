@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike, NDArray
 
-from sfl_theory import numeric
+from sfl_theory import numeric, rates
 from sfl_theory.bound import Finding
 from sfl_theory.constants import Constants
 from sfl_theory.symbols import (
@@ -39,6 +39,8 @@ from sfl_theory.symbols import (
 
 SIGMA2 = over_clients(sigma[n] ** 2) / N
 Q = over_clients(1 / q[n])
+SHORT = {SIGMA2: rates.SIGMA**2, Q: rates.Q}
+r"""As the tables write them: $\sigma_n=\sigma$ and $Q=\sum_n1/q_n$."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Rate:
         case: "strongly_convex", "general_convex" or "non_convex".
         participation: "full" or "partial".
         expr: the rate; $\sigma^2$ is written as the mean of $\sigma_n^2$.
+        claim: id of the ledger's entry on the row.
+        theorem: number of the theorem that the row sums up; "" for other papers' rows.
         findings: relations of a bound that the row does not have.
     """
 
@@ -59,7 +63,14 @@ class Rate:
     case: str
     participation: str
     expr: Any
+    claim: str
+    theorem: str = ""
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def written(self) -> Any:
+        r"""The rate as the table writes it, with $\sigma$ and Q."""
+        return self.expr.subs(SHORT)
 
     def evaluate(self, constants: Constants, rounds: ArrayLike) -> NDArray[Any]:
         """Return the rate (constants dropped, as printed) at every round.
@@ -117,9 +128,20 @@ def _sfl_rows(table: int, case: str, participation: str) -> tuple[Rate, ...]:
     factor = sp.Integer(1)
     if participation == "partial":
         factor = Q if case == "non_convex" else 1 + Q
+    numbers = {"full": ("3.6", "3.7"), "partial": ("3.8", "3.9")}[participation]
+    methods = (("SFL-V1", N), ("SFL-V2", N**2))
     return tuple(
-        Rate(table, method, case, participation, rate(power, factor), findings)
-        for method, power in (("SFL-V1", N), ("SFL-V2", N**2))
+        Rate(
+            table,
+            method,
+            case,
+            participation,
+            rate(power, factor),
+            f"han2024/table-{table}/{number}/{case}",
+            number,
+            findings,
+        )
+        for number, (method, power) in zip(numbers, methods, strict=True)
     )
 
 
@@ -138,6 +160,7 @@ TABLE_2 = (
         "strongly_convex",
         "full",
         sigma_star**2 / (mu * N * tau * T) + S * F_err / mu * EXPONENTIAL,
+        "han2024/table-2/mini-batch-sgd",
     ),
     Rate(
         2,
@@ -147,7 +170,8 @@ TABLE_2 = (
         S
         / (mu * tau + T)
         * ((SIGMA2 + S * Gamma * N + N * tau**2 * G**2) / (mu * N) + S * I_err),
-        (
+        "han2024/table-2/fl-16",
+        findings=(
             _no_loss_scale(
                 "the printed fraction S/(mu tau + T) adds mu tau to T; "
                 "(S/mu)/(tau + T) would be homogeneous"
@@ -164,6 +188,7 @@ TABLE_2 = (
         + S * SIGMA2 / (mu**2 * tau * T**2)
         + S * epsilon**2 / (mu**2 * T**2)
         + mu * I_err * EXPONENTIAL,
+        "han2024/table-2/fl-10",
     ),
     Rate(
         2,
@@ -174,6 +199,7 @@ TABLE_2 = (
         + S * SIGMA2 / (mu**2 * N * tau * T**2)
         + S * epsilon_star**2 / (mu**2 * N * T**2)
         + mu * I_err * EXPONENTIAL,
+        "han2024/table-2/sl",
     ),
     *_sfl_rows(2, "strongly_convex", "full"),
 )
@@ -185,6 +211,7 @@ TABLE_3 = (
         "strongly_convex",
         "full",
         SIGMA2 / (mu * N * T) + S * I_err * EXPONENTIAL,
+        "han2024/table-3/sgd/strongly_convex",
     ),
     *_sfl_rows(3, "strongly_convex", "full"),
     Rate(
@@ -193,7 +220,8 @@ TABLE_3 = (
         "general_convex",
         "full",
         (SIGMA2 / (N * T**2) + S / T) * I_err,
-        (_no_loss_scale("sigma^2 I_err is the square of a loss"),),
+        "han2024/table-3/sgd/general_convex",
+        findings=(_no_loss_scale("sigma^2 I_err is the square of a loss"),),
     ),
     *_sfl_rows(3, "general_convex", "full"),
     Rate(
@@ -202,7 +230,8 @@ TABLE_3 = (
         "non_convex",
         "full",
         (SIGMA2 / (N * T**2) + 1 / T) * S * F_err,
-        (
+        "han2024/table-3/sgd/non_convex",
+        findings=(
             _no_loss_scale("sigma^2 S F_err and S F_err are of different kinds"),
             _no_parameter_scale("sigma^2 S F_err and S F_err are of different kinds"),
         ),

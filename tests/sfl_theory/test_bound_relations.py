@@ -245,7 +245,7 @@ def test_huang_theorem_is_its_decomposition(values: Constants) -> None:
 def test_show_prints_every_finding(capsys: pytest.CaptureFixture[str]) -> None:
     for item in theorems():
         main(["show", item.key])
-        out = capsys.readouterr().out
+        out = " ".join(capsys.readouterr().out.split())
         for case in item.cases.values():
             for finding in case.bound().findings:
                 assert finding.words in out

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sfl_theory import Constants, theorem, theorems
+from sfl_theory import Constants, rate_table, symbols, theorem, theorems
 from sfl_theory.__main__ import main
+from sfl_theory.audits import LEDGER
+from sfl_theory.evidence.standing import declared, standing
+from sfl_theory.rates import rate
+from sfl_theory.statement import VERSIONS
 
 
 @pytest.fixture
@@ -26,7 +34,27 @@ def constants_file(tmp_path: Path) -> Path:
 def test_list_names_every_statement(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     out = capsys.readouterr().out
-    assert all(item.key in out for item in theorems())
+    for item in theorems():
+        (block,) = re.findall(rf"^{item.key}: .*\n(?:  .*\n)+", out, flags=re.M)
+        said = " ".join(block.split())
+        for case in item.cases.values():
+            found = standing(item.key, case.name)
+            assert found is not None
+            assert (
+                f"{case.name} {found.words} versions: {', '.join(case.versions)}"
+                in said
+            )
+
+
+def test_list_is_quick() -> None:
+    """No trainer, no solver and no plot is imported for it."""
+    code = "import sys; from sfl_theory.__main__ import main; main(['list']); " + (
+        "print({'torch', 'matplotlib', 'scipy', 'sklearn'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("set()\n")
 
 
 @pytest.mark.parametrize("latex", [[], ["--latex"]])
@@ -39,6 +67,102 @@ def test_show_names_every_term(
     for case in item.cases.values():
         assert all(name in out for name in case.bound().parts)
         assert str(case.bound().source) in out
+
+
+@pytest.mark.parametrize("latex", [[], ["--latex"]])
+@pytest.mark.parametrize("item", [*theorems()], ids=lambda item: item.key)
+def test_show_all_prints_every_version_and_the_audit(
+    item, latex: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody reads a refuted bound without its status, scope, cause and way back."""
+    assert main(["show", item.key, "--version", "all", *latex]) == 0
+    out = capsys.readouterr().out
+    said = " ".join(out.split())
+    for case in item.cases.values():
+        found = standing(item.key, case.name)
+        assert found is not None
+        assert f"audit: {found.words} {found.cause}".strip() in said
+        assert f"python -m bounds.audit --claim {found.claim}" in said
+        for version in case.versions:
+            assert f"{version}: {VERSIONS[version]}" in said
+            source = case.bound(version).source
+            assert out.count(f"\n{case.name} ({version}; {source})\n") == 1
+    assert "with a constant learning rate" not in said
+
+
+def test_repaired_where_the_printed_bound_is_proved_is_the_printed_one(
+    capsys: pytest.CaptureFixture[str], constants_file: Path
+) -> None:
+    """And it says why; a refuted case beside it shows its repair."""
+    assert main(["show", "3.6", "--version", "repaired"]) == 0
+    out = capsys.readouterr().out
+    assert "\nnon_convex (printed; " in out
+    assert "it is proved as printed" in out
+    assert "\nstrongly_convex (repaired; " in out
+    line = ["evaluate", "dachille2024/prop-1", "--version", "repaired"]
+    constants = ["--constants", str(constants_file), "--rounds", "5"]
+    assert main([*line, *constants]) == 0
+    assert "nothing is repaired" in capsys.readouterr().out
+
+
+def test_a_case_without_the_version_is_one_line_beside_the_others(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["show", "3.7", "--version", "sharper"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "strongly_convex (sharper; " in said
+    assert (
+        "(general_convex) has no version 'sharper'; there are strongly_convex: " in said
+    )
+
+
+def test_versions_exist_in_order_and_are_explained() -> None:
+    """``versions`` is what ``bound`` takes, and nothing is without a description."""
+    for item in theorems():
+        for case in item.cases.values():
+            order = [name for name in VERSIONS if name in case.versions]
+            assert [*case.versions] == order
+            assert all(case.bound(name) for name in case.versions)
+            for name in set(VERSIONS) - set(case.versions):
+                with pytest.raises(ValueError, match=r"no repaired bound|valid are"):
+                    case.bound(name)
+    case = theorem("3.7").case("non_convex")
+    with pytest.raises(ValueError, match="better"):
+        replace(case, variants={"better": case.printed})
+
+
+@pytest.mark.parametrize("latex", [[], ["--latex"]])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_tables_have_columns_audit_and_nearest_true_rate(
+    number: int,
+    latex: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Status, id and cause of every row; rates where one is proved, "-" elsewhere."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["show", f"table-{number}", *latex]) == 0
+    out = capsys.readouterr().out
+    heading, *blocks = out.split("\n\n")
+    assert "Q_2" in heading
+    assert all(len(line) <= 80 for line in out.splitlines()) or latex
+    for row, block in zip(rate_table(number), blocks, strict=True):
+        said = " ".join(block.split())
+        found = declared(LEDGER.claim(row.claim))
+        assert said.startswith(f"{row.method}, {row.case}, {row.participation}")
+        assert f"audit: {found.words} ({row.claim})" in said
+        assert found.cause in said
+        if row.theorem:
+            whole = standing(theorem(row.theorem).key, row.case)
+            assert whole is not None
+            assert f"Theorem {row.theorem} itself: {whole.words}" in said
+            version = "printed" if whole.status == "proved" else "repaired"
+            bound = theorem(row.theorem).case(row.case).bound(version)
+            assert f"nearest true rate ({version}):" in said
+            write = symbols.latex if latex else lambda e: str(e).replace("**", "^")
+            assert " + ".join(write(term) for term in rate(bound)) in said
+        else:
+            assert said.endswith("nearest true rate: -")
 
 
 @pytest.mark.parametrize("number", "1234")
@@ -76,7 +200,13 @@ def test_evaluate_table_shows_terms(
     [
         (["show", "9.9"], "valid are"),
         (["show", "3.7", "--case", "x"], "strongly_convex"),
-        (["show", "3.6", "--version", "repaired"], "no repaired bound"),
+        (["show", "3.6", "--version", "exact"], "general_convex: printed, repaired"),
+        (["show", "3.7", "--case", "non_convex", "--version", "sharper"],
+         "strongly_convex: printed, repaired, sharper; general_convex: printed"),
+        (["show", "huang2023/prop-1", "--version", "repaired"],
+         "bounds.audit --claim huang2023/prop-1"),
+        (["evaluate", "3.7", "--case", "non_convex", "--version", "all", "--rounds",
+          "1", "--constants", "F"], "no version 'all'"),
         (["show", "table-9"], "table-9"),
         (["frobnicate"], "frobnicate"),
         ([], "VERB"),

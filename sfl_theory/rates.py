@@ -1,0 +1,214 @@
+r"""Which rate a bound gives: constants dropped, a constant learning rate tuned.
+
+Bounds of a mean over rounds that the learning rates weigh become, at a constant rate
+$\eta$ and divided by it,
+
+$$\frac{A}{\eta T}+\sum_kC_k\eta^k,\qquad0<\eta\le1/L.$$
+
+At $\eta=\min\{1/L,(A/(TC_k))^{1/(k+1)}\}$ each $C_k\eta^k$ is at most
+$((A/T)^kC_k)^{1/(k+1)}$ and $A/(\eta T)$ at most $AL/T$ plus those. No constant rate is
+better: $A/(\eta T)\ge AL/T$, and $A/(\eta T)+C_k\eta^k$ is at least that root (one of
+the two is, on either side of $(A/(TC_k))^{1/(k+1)}$). So
+$\frac{AL}T+\sum_k((A/T)^kC_k)^{1/(k+1)}$ is the order, up to a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from sfl_theory import numeric, symbols
+from sfl_theory.bound import Bound
+from sfl_theory.symbols import N, S, T, gamma, mu, tau, tau_server
+
+SIGMA, Q, Q_2 = sp.symbols("sigma Q Q_2", positive=True)
+r"""$\sigma_n$ where it is the same for all, $\sum_n1/q_n$, $\sum_n1/q_n^2$."""
+_ABSENT = sp.Symbol("Q-N", positive=True)
+r"""$\sum_n(1-q_n)/q_n$, which can be 0: the smaller term only."""
+_RATE = sp.Dummy("eta", positive=True)
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    r"""$A/(\eta T)+\sum_kC_k\eta^k$ for $\eta\le1/L$, L a sum of the limits."""
+
+    first: Any
+    powers: Mapping[int, Any]
+    limits: tuple[Any, ...]
+
+
+def mean_order(bound: Bound) -> Any:
+    r"""Return p: at the best constant learning rate the bounded mean is $O(T^p)$.
+
+    Args:
+        bound: of a mean over rounds weighted by the learning rates.
+
+    Returns:
+        The exponent.
+
+    Raises:
+        ValueError: if the bound is of another kind.
+    """
+    tuned = _tuned(bound)
+    terms = [tuned.first * limit / T for limit in tuned.limits]
+    terms += [_root(tuned, power, c) for power, c in tuned.powers.items()]
+    return max(numeric.growth(term, {}) for term in terms)
+
+
+def rate(bound: Bound) -> tuple[Any, ...]:
+    r"""Return the rate of a bound of ``han2024`` as its Tables 1-3 write rates.
+
+    $a_n=1/N$, $\sigma_n=\sigma$, $\tilde\tau=\tau$, absolute constants omitted. Bound
+    and rate are at most a constant times each other (for $S\ge\mu$, N, tau, T >= 1).
+
+    Args:
+        bound: one of ``han2024``'s, printed or repaired, for equal periods.
+
+    Returns:
+        Terms that add up to the rate: of the bound itself, or, where it speaks of a
+        mean weighted by the learning rates, of the mean at the best constant rate.
+
+    Raises:
+        ValueError: if the bound has another form.
+    """
+    if not bound.metric.mean:
+        return (_inverse_time(bound),)
+    found = _tuned(bound)
+    tuned = _Tuned(
+        _for_equal_clients(found.first),
+        {power: _for_equal_clients(c) for power, c in found.powers.items()},
+        tuple(_for_equal_clients(limit) for limit in found.limits),
+    )
+    return (
+        _simplest(tuned.first * sum(tuned.limits)) / T,
+        *(_root(tuned, power, c, _simplest) for power, c in tuned.powers.items()),
+    )
+
+
+def _inverse_time(bound: Bound) -> Any:
+    r"""Return the rate of a bound $c/(\gamma+T)$, $\gamma=8S/\mu-1\ge7S/\mu$.
+
+    Raises:
+        ValueError: if the bound has another form.
+    """
+    above = sum(
+        sp.cancel(part * (gamma + T)).xreplace(dict(bound.definitions))
+        for part in bound.parts.values()
+    )
+    above = _for_equal_clients(above)
+    if gamma not in bound.definitions or above.has(T, gamma):
+        raise ValueError(f"{bound.source}: not of the form c/(gamma + T)")
+    return S / (mu * (S + mu * T)) * _simplest(sp.cancel(above * mu**2 / S))
+
+
+def _tuned(bound: Bound) -> _Tuned:
+    r"""Return the parts of the bound, divided by a constant learning rate.
+
+    A factor $\exp(\kappa\sum_t(\eta^t)^2)$ is at most e, a constant, for
+    $\eta\le1/\sqrt{\kappa T}$, which is one more limit.
+
+    Raises:
+        ValueError: if it is no mean weighted by the learning rates or of another form.
+    """
+    step = bound.step_size
+    if not bound.metric.mean or step is None or step.relation != "<=":
+        raise ValueError(f"{bound.source}: no mean at a constant learning rate")
+    flat = _expanded(bound.expr, bound.definitions).replace(
+        lambda node: isinstance(node, sp.Sum) and node.limits[0][0] == symbols.t,
+        lambda node: T * node.function,
+    )
+    flat = flat.xreplace({symbols.eta(symbols.t): _RATE})
+    largest = _expanded(step.client, step.definitions)
+    arguments = largest.args if isinstance(largest, sp.Min) else (largest,)
+    limits = [1 / argument for argument in arguments]
+    for node in flat.atoms(sp.exp):
+        limits.append(sp.sqrt(node.args[0]) / _RATE)
+        flat = flat.xreplace({node: sp.Integer(1)})
+    found: dict[int, Any] = {}
+    for term in sp.Add.make_args(sp.expand(flat / _RATE)):
+        coefficient, power = term.as_coeff_exponent(_RATE)
+        found[power] = found.get(power, 0) + coefficient
+    first = T * found.pop(-1, sp.Integer(0))
+    if any(k < 1 or c.has(T, _RATE) for k, c in found.items()) or first.has(T, _RATE):
+        raise ValueError(f"{bound.source}: not of the form A/(eta T) + sum C eta^k")
+    return _Tuned(first, found, tuple(limits))
+
+
+def _root(tuned: _Tuned, power: int, c: Any, spell: Any = sp.expand) -> Any:
+    r"""Return $((A/T)^kC_k)^{1/(k+1)}$ in one piece, as the tables write roots."""
+    radicand = spell(tuned.first**power * c) / T**power
+    return sp.Pow(radicand, sp.Rational(1, power + 1), evaluate=False)
+
+
+def _for_equal_clients(expr: Any) -> Any:
+    r"""Return the expression for $a_n=1/N$, $\sigma_n=\sigma$, $\tilde\tau=\tau$."""
+    inverse = sp.Dummy(positive=True)
+    sums = {0: N, 1: Q, 2: Q_2}
+
+    def total(node: Any) -> Any:
+        summand = node.function.xreplace({
+            symbols.a[symbols.n]: 1 / N,
+            symbols.sigma[symbols.n]: SIGMA,
+            symbols.q[symbols.n]: 1 / inverse,
+        })
+        parts = (
+            term.as_coeff_exponent(inverse)
+            for term in sp.Add.make_args(sp.expand(summand))
+        )
+        return sum(coefficient * sums[int(power)] for coefficient, power in parts)
+
+    written = sp.sympify(expr).xreplace({tau_server: tau})
+    return written.xreplace({node: total(node) for node in written.atoms(sp.Sum)})
+
+
+def _simplest(expr: Any) -> Any:
+    r"""Return a sum of positive terms without constants and without small terms.
+
+    Raises:
+        ValueError: if a negative term is left: it could cancel others.
+    """
+    factors: dict[Any, Any] = {}
+    for term in sp.Add.make_args(sp.expand(expr)):
+        constants, factor = term.as_independent(N, Q, Q_2, tau)
+        coefficient, others = constants.as_coeff_Mul()
+        factors[others] = factors.get(others, 0) + coefficient * factor
+    return sp.factor_terms(
+        sum(others * _largest_terms(factor) for others, factor in factors.items())
+    )
+
+
+def _largest_terms(factor: Any) -> Any:
+    r"""Return a factor in N, Q, tau without its constants and smaller terms.
+
+    Where a term is negative it is written in $Q-N\ge0$.
+
+    Raises:
+        ValueError: if that leaves a negative term.
+    """
+    for form in (factor, factor.xreplace({Q: N + _ABSENT})):
+        parts = [term.as_coeff_Mul() for term in sp.Add.make_args(sp.expand(form))]
+        if all(coefficient > 0 for coefficient, _ in parts):
+            terms = {monomial for _, monomial in parts}
+            kept = sum(
+                term
+                for term in terms
+                if not any(_below(term / other) for other in terms - {term})
+            )
+            short = sp.sympify(kept).xreplace({_ABSENT: Q - N})
+            return min((short, sp.expand(short)), key=sp.count_ops)
+    raise ValueError(f"a negative term in {factor}")
+
+
+def _below(quotient: Any) -> bool:
+    """Return whether a monomial is at most 1: N, tau >= 1, Q >= N and Q_2 >= Q."""
+    one, two = sp.symbols("Q/N Q_2/Q", positive=True)
+    powers = quotient.xreplace({Q: N * one, Q_2: N * one * two}).as_powers_dict()
+    known = {N, tau, one, two}
+    return all(base in known and power <= 0 for base, power in powers.items())
+
+
+def _expanded(expr: Any, definitions: Mapping[Any, Any]) -> Any:
+    return sp.sympify(expr).xreplace(dict(definitions))
