@@ -170,6 +170,11 @@ class Rate:
         """Return the exact rate."""
         return self.scale / (self.offset + self.growth * t)
 
+    @property
+    def constant(self) -> bool:
+        """Whether it does not depend on t."""
+        return self.growth == 0
+
     def at(self, t: ArrayLike) -> NDArray[np.float64]:
         """Return the rate in float64, in the shape of ``t``."""
         steps = np.asarray(t, dtype=np.float64)
@@ -177,10 +182,13 @@ class Rate:
         return np.asarray(scale / (offset + growth * steps))
 
     def __str__(self) -> str:
-        if self.growth == 0:
+        if self.constant:
             return str(self.scale / self.offset)
         scale, offset = self.scale / self.growth, self.offset / self.growth
-        return f"{scale}/({offset} + t)"
+        below = f"({offset} + t)"
+        if scale.denominator > 1:
+            below = f"({scale.denominator} {below})"
+        return f"{scale.numerator}/{below}"
 
 
 @dataclass(frozen=True)
@@ -314,6 +322,11 @@ class FederatedRun:
         return tuple(x - y for x, y in zip(self.start, self.minimiser, strict=True))
 
     @property
+    def distance2(self) -> Fraction:
+        r"""$\|x^0-x^*\|^2$."""
+        return _dot(self.offsets, self.offsets)
+
+    @property
     def separable(self) -> tuple[Separable, ...]:
         """The clients, if they are separable; else empty."""
         return tuple(c for c in self.clients if isinstance(c, Separable))
@@ -434,7 +447,7 @@ class FederatedRun:
         client, server = self.client_rate, self.server_rate
         same = client == server
         words = str(client) if same else f"{client} (client), {server} (server)"
-        value = float(client(0)) if same and client.growth == 0 else None
+        value = float(client(0)) if same and client.constant else None
         return Schedule(
             client.at, server.at, f"{words}, {self.rule}", self.per_step, value
         )
@@ -454,11 +467,16 @@ class FederatedRun:
         """The set on which G^2 is meant, in words."""
         if self.everywhere:
             return "all of R^d"
+        return f"{self.box_words}, which holds x* and every iterate"
+
+    @property
+    def box_words(self) -> str:
+        """The box in words."""
         sides = [
             f"{name} = {low}" if low == high else f"{low} <= {name} <= {high}"
             for name, (low, high) in zip(self.coordinates, self.domain, strict=True)
         ]
-        return f"{{{', '.join(sides)}}}, which holds x* and every iterate"
+        return f"{{{', '.join(sides)}}}"
 
     @property
     def words(self) -> str:
@@ -490,18 +508,20 @@ class FederatedRun:
             rows = "; ".join(", ".join(map(str, row)) for row in first.H)
             return [f"F = x'Hx/2 - b'x, H = [{rows}], b = {_tuple(first.b)}"]
         terms, given = [], {}
+        apart = [len({p.centre for p in column}) > 1 for column in self.columns]
         for name, column in zip(self.coordinates, self.columns, strict=True):
+            suffix = name[2:] if sum(apart) > 1 else ""
             centres = tuple(piece.centre for piece in column)
             inner = name
             if len({*centres}) > 1:
-                centre = f"b_n{name[2:]}"
+                centre = f"b_n{suffix}"
                 inner, given[centre] = f"{name} - {centre}", _tuple(centres)
             elif any(centres):
                 inner = f"{name} - {centres[0]}"
             curvatures = tuple(piece.curvature for piece in column)
             front = "" if curvatures[0] == 1 else f"{curvatures[0]} "
             if len({*curvatures}) > 1:
-                front = f"k_n{name[2:]} "
+                front = f"k_n{suffix} "
                 given[front.strip()] = _tuple(curvatures)
             if column[0].kink is None:
                 terms.append(f"{front}{f'({inner})' if ' ' in inner else inner}^2/2")
