@@ -2,8 +2,8 @@ r"""Runs of federated algorithms as data: everything that an instance fixes, exa
 
 A ``FederatedRun`` holds client functions, weights, participation, learning rates,
 start and rounds as rationals; constants, minimiser and words are derived from it. The
-same object is followed exactly by the audit, in float64 by ``moments``, and run by the
-trainer.
+same object is followed exactly by ``enclosed_run``, in float64 by ``expected_run``, and
+run by the trainer.
 """
 
 from __future__ import annotations

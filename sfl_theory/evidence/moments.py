@@ -1,30 +1,24 @@
-r"""The expected course of a ``FederatedRun``: by moments, enclosed or in float64.
+r"""What a round makes of the moments of one coordinate of a ``FederatedRun``.
 
 While separable clients stay where their pieces are parabolas, every coordinate of a
 round is affine in itself with random coefficients: client n's step with
 $\rho=\eta\kappa$ is $x\leftarrow(1-\rho)x+\rho c\mp\eta\zeta$. So mean m and mean
 square s of $x_j-x_j^*$ obey $m'=p_0+p_1m$, $s'=r_0+r_1m+r_2s$ with coefficients that
-are polynomials in the learning rate. ``enclosed`` follows them in integers rounded
-outward, ``expected`` in float64; both take the coefficients from ``one_round``. A
-single bowl without noise is followed as it is.
+are polynomials in the learning rate. ``enclosed_run`` follows them in integers rounded
+outward, ``expected_run`` in float64; both take the coefficients from ``one_round``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import permutations, product
-from math import lcm
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from sfl_theory.bound import Bound
-from sfl_theory.evidence.federated import Bowl, FederatedRun, Rate
-from sfl_theory.evidence.interval import BITS, Interval
+from sfl_theory.evidence.federated import FederatedRun, Rate
 from sfl_theory.registry import theorem
 
 MOST_VISITED = 5
@@ -281,7 +275,7 @@ def pull(run: FederatedRun, j: int) -> Fraction:
     Returns:
         The share; above 1 also where a single local step overshoots.
     """
-    rate, steps = _side(run, j)
+    rate, steps = side_of(run, j)
     members = [*zip(run.weights, run.q, run.columns[j], strict=True)]
     shares = [rate(0) * piece.curvature for _, _, piece in members]
     if run.algorithm == "sfl-v2" and j >= run.cut:
@@ -293,296 +287,9 @@ def pull(run: FederatedRun, j: int) -> Fraction:
     return max(*shares, Fraction(whole))
 
 
-def enclosed(run: FederatedRun, rounds: Collection[int]) -> dict[int, Interval]:
-    """Enclose the left side of the claim at some rounds.
-
-    Moments are integers over 2^BITS, rounded outward once a round.
-
-    Args:
-        run: separable; its iterates must stay where pieces are parabolas.
-        rounds: T, at least 1.
-
-    Returns:
-        T -> an interval that contains the metric.
-
-    Raises:
-        ValueError: if the run is not of that kind.
-    """
-    if not run.columns or not curved(run) or (run.per_step and run.tau > 1):
-        raise ValueError("no enclosure for this kind of run")
-    averaged = printed(run).metric.key in WEIGHTED
-    result = {T: Interval.of(0) for T in rounds}
-    for j, weight in enumerate(measured(run)):
-        if weight and not resting(run, j):
-            for T, value in _coordinate(run, j, {*rounds}, averaged).items():
-                result[T] = result[T] + value * weight
-    return result
-
-
-def _coordinate(
-    run: FederatedRun, j: int, rounds: set[int], averaged: bool
-) -> dict[int, Interval]:
-    r"""Enclose $\mathbb E(x_j^T-x_j^*)^2$, or $\frac1T\sum_{t<T}\eta^t$ of it.
-
-    Returns:
-        T -> enclosure.
-    """
-    rate, steps = _side(run, j)
-    table = _Table(one_round(run, j, [Polynomial.variable()] * steps, Fraction), rate)
-    weighing = _Quotient(run.client_rate)
-    scale = 1 << BITS
-    m, s = Interval.of(run.offsets[j]), Interval.of(run.offsets[j] ** 2)
-    low, high = (_down(m.low * scale), -_down(-m.high * scale))
-    below, above = (_down(s.low * scale), -_down(-s.high * scale))
-    sums, found = [0, 0], {}
-    for t in range(max(rounds)):
-        if averaged:
-            u, w = weighing(t)
-            sums[0] += below * u // w
-            sums[1] -= -above * u // w
-        (p0, p1, r0, r1, r2), unit = table(t)
-        least, most = (low, high) if r1 >= 0 else (high, low)
-        # r2 and s are not negative
-        below, above = (
-            max(0, (r0 * scale + r1 * least + r2 * below) // unit),
-            -((-r0 * scale - r1 * most - r2 * above) // unit),
-        )
-        least, most = (low, high) if p1 >= 0 else (high, low)
-        low = (p0 * scale + p1 * least) // unit
-        high = -((-p0 * scale - p1 * most) // unit)
-        if t + 1 in rounds:
-            ends = [v / Fraction(t + 1) for v in sums] if averaged else [below, above]
-            found[t + 1] = Interval(*(Fraction(end) / scale for end in ends))
-    return found
-
-
-def _down(value: Fraction) -> int:
-    return value.numerator // value.denominator
-
-
-def _side(run: FederatedRun, j: int) -> tuple[Rate, int]:
+def side_of(run: FederatedRun, j: int) -> tuple[Rate, int]:
     """Return learning rate and local steps per round of a coordinate."""
     if j < run.cut:
         return run.client_rate, run.tau
     own = run.algorithm == "sfl-v1"
     return run.server_rate, run.tau_server if own else run.tau
-
-
-@dataclass(frozen=True)
-class Polynomial:
-    """A polynomial in the learning rate with rational coefficients.
-
-    Attributes:
-        coefficients: of the powers 0, 1, ...
-    """
-
-    coefficients: tuple[Fraction, ...]
-
-    @classmethod
-    def variable(cls) -> Polynomial:
-        """Return the learning rate itself."""
-        return cls((Fraction(0), Fraction(1)))
-
-    @classmethod
-    def of(cls, value: Any) -> Polynomial:
-        """Return a number as a constant."""
-        return value if isinstance(value, Polynomial) else cls((Fraction(value),))
-
-    def __add__(self, other: Any) -> Polynomial:
-        u, v = self.coefficients, Polynomial.of(other).coefficients
-        size = max(len(u), len(v))
-        padded = ((*w, *(Fraction(0),) * (size - len(w))) for w in (u, v))
-        return Polynomial(tuple(x + y for x, y in zip(*padded, strict=True)))
-
-    __radd__ = __add__
-
-    def __mul__(self, other: Any) -> Polynomial:
-        u, v = self.coefficients, Polynomial.of(other).coefficients
-        product_ = [Fraction(0)] * (len(u) + len(v) - 1)
-        for i, x in enumerate(u):
-            for k, y in enumerate(v):
-                product_[i + k] += x * y
-        return Polynomial(tuple(product_))
-
-    __rmul__ = __mul__
-
-    def __neg__(self) -> Polynomial:
-        return self * -1
-
-    def __sub__(self, other: Any) -> Polynomial:
-        return self + -Polynomial.of(other)
-
-    def __rsub__(self, other: Any) -> Polynomial:
-        return -self + Polynomial.of(other)
-
-    def __truediv__(self, other: Any) -> Polynomial:
-        return self * Polynomial((Fraction(1) / other,))
-
-    def __pow__(self, exponent: int) -> Polynomial:
-        result: Polynomial = Polynomial.of(1)
-        for _ in range(exponent):
-            result = Polynomial.__mul__(result, self)
-        return result
-
-
-class _Quotient:
-    """A learning rate as a quotient of integers."""
-
-    def __init__(self, rate: Rate) -> None:
-        parts = rate.scale, rate.offset, rate.growth
-        unit = lcm(*(part.denominator for part in parts))
-        self._above, self._offset, self._growth = (int(part * unit) for part in parts)
-
-    def __call__(self, t: int) -> tuple[int, int]:
-        """Return numerator and denominator of the rate."""
-        return self._above, self._offset + self._growth * t
-
-
-class _Table:
-    """The coefficients of every round, as integers over one denominator."""
-
-    def __init__(self, moved: Moved, rate: Rate) -> None:
-        rows = [Polynomial.of(row).coefficients for row in moved.rows]
-        self._degree = max(map(len, rows)) - 1
-        self._unit = lcm(*(c.denominator for row in rows for c in row))
-        self._rows = [[int(c * self._unit) for c in row] for row in rows]
-        self._quotient, self._constant = _Quotient(rate), rate.constant
-        self._known: tuple[list[int], int] | None = None
-
-    def __call__(self, t: int) -> tuple[list[int], int]:
-        """Return the five numerators and the denominator of round t."""
-        if self._known is not None:
-            return self._known
-        (u, w), powers = self._quotient(t), range(self._degree + 1)
-        terms = [u**i * w ** (self._degree - i) for i in powers]
-        rows = [sum(map(int.__mul__, row, terms)) for row in self._rows]
-        found = rows, self._unit * w**self._degree
-        if self._constant:
-            self._known = found
-        return found
-
-
-def expected(run: FederatedRun, rounds: ArrayLike) -> NDArray[np.float64]:
-    """Return the left side of the claim at some rounds, in float64.
-
-    Args:
-        run: its iterates must stay where pieces are parabolas; bowls: one client,
-            nothing drawn.
-        rounds: T, at least the metric's first round, shape (m,).
-
-    Returns:
-        Values of shape (m,).
-
-    Raises:
-        ValueError: if the run is not of that kind.
-    """
-    wanted = np.asarray(rounds, dtype=np.int64)
-    last = int(wanted.max())
-    if run.columns:
-        if not curved(run):
-            raise ValueError("the iterates leave the part where pieces are parabolas")
-        values = np.zeros(last + 1)
-        for j, weight in enumerate(measured(run)):
-            if weight and not resting(run, j):
-                values += float(weight) * _squares(run, j, last)
-    else:
-        values = _descent(run, last)
-    if printed(run).metric.key not in WEIGHTED:
-        return np.asarray(values[wanted])
-    sums = np.cumsum(run.client_rate.at(np.arange(last)) * values[:last])
-    return np.asarray(sums[wanted - 1] / wanted)
-
-
-def _squares(run: FederatedRun, j: int, last: int) -> NDArray[np.float64]:
-    r"""Return $\mathbb E(x_j^t-x_j^*)^2$, t = 0..last."""
-    (rate, steps), t = _side(run, j), np.arange(last)
-    if run.per_step:
-        etas = [rate.at(t * run.tau + i) for i in range(steps)]
-    else:
-        etas = [rate.at(t)] * steps
-    rows = [
-        np.broadcast_to(np.asarray(row, dtype=np.float64), last).tolist()
-        for row in one_round(run, j, etas, float).rows
-    ]
-    m, s = float(run.offsets[j]), float(run.offsets[j] ** 2)
-    found = [s]
-    for p0, p1, r0, r1, r2 in zip(*rows, strict=True):
-        m, s = p0 + p1 * m, r0 + r1 * m + r2 * s
-        found.append(s)
-    return np.array(found)
-
-
-def _descent(run: FederatedRun, last: int) -> NDArray[np.float64]:
-    """Return the metric of a single bowl before it is averaged, rounds 0..last.
-
-    Raises:
-        ValueError: if something is drawn, or sides or rates need more than descent.
-    """
-    (bowl,) = run.clients if len(run.clients) == 1 else (None,)
-    if not isinstance(bowl, Bowl) or not run.deterministic or run.tau != run.tau_server:
-        raise ValueError("bowls: one client, no draws and one tau are needed")
-    H, key = np.array(bowl.H, dtype=np.float64), printed(run).metric.key
-    steps = np.arange(last * run.tau)
-    at = steps if run.per_step else steps // run.tau
-    client, server = run.client_rate.at(at), run.server_rate.at(at)
-    e = np.array(run.offsets, dtype=np.float64)
-    own = np.arange(e.size) < run.cut
-    course = [e]
-    for i, (ours, theirs) in enumerate(zip(client, server, strict=True), start=1):
-        e = e - np.where(own, ours, theirs) * (H @ e)
-        if i % run.tau == 0:
-            course.append(e)
-    x = np.array(course)
-    if key in {"objective_gap", "weighted_gap"}:
-        return np.asarray(((x @ H) * x).sum(1) / 2)
-    if key == "weighted_gradient":
-        return np.asarray(((x @ H) ** 2).sum(1))
-    side = own if key == "client_distance" else ~own
-    return np.asarray((x[:, side] ** 2).sum(1))
-
-
-def right_side(run: FederatedRun, rounds: ArrayLike) -> NDArray[np.float64]:
-    """Return the printed bound with the run's constants and rates, shape (m,)."""
-    return printed(run).evaluate(run.constants, rounds, run.schedule)
-
-
-def crossing(run: FederatedRun) -> int:
-    """Return the first T at which the expected left side exceeds the printed bound.
-
-    Args:
-        run: a refuting one.
-
-    Returns:
-        T, at most the run's.
-
-    Raises:
-        ValueError: if there is none up to the run's T.
-    """
-    rounds = np.arange(1, run.rounds + 1)
-    above = expected(run, rounds) > right_side(run, rounds)
-    if not above.any():
-        raise ValueError(f"{run.theorem}: the bound holds up to T = {run.rounds}")
-    return int(rounds[np.argmax(above)])
-
-
-def course(
-    run: FederatedRun, last: int | None = None, count: int = 200
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return both sides over the rounds, for pictures.
-
-    Args:
-        run: a refuting one.
-        last: the last round; None: ten times the crossing, at least the run's T.
-        count: how many rounds, about evenly spread in log T.
-
-    Returns:
-        Rounds, left and right side, shape (m,) each.
-    """
-    end = max(10 * crossing(run), run.rounds) if last is None else last
-    rounds = spread(end, count)
-    return rounds, expected(run, rounds), right_side(run, rounds)
-
-
-def spread(last: int, count: int) -> NDArray[np.int64]:
-    """Return at most ``count`` rounds from 1 to ``last``, evenly spread in log T."""
-    return np.unique(np.geomspace(1, last, count).round().astype(np.int64))

@@ -12,10 +12,11 @@ from sfl_theory.audits.han2024.printed import (
     printed_rates,
     right_side,
 )
+from sfl_theory.evidence.enclosed_run import enclosed
 from sfl_theory.evidence.federated import FederatedRun
 from sfl_theory.evidence.instance import Check, Finding, at_most, equal
 from sfl_theory.evidence.interval import Interval
-from sfl_theory.evidence.moments import curved, enclosed, pull, resting
+from sfl_theory.evidence.moments import curved, pull, resting
 from sfl_theory.registry import theorem
 
 ZERO = Fraction(0)

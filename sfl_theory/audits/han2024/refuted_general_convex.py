@@ -26,11 +26,11 @@ def noise_floor(number: str, rounds: int, q: Fraction = ONE) -> Finding:
     r"""Break (12), (15), (18), (21) at the largest admitted learning rate.
 
     One client, $F=h(x_c)+h(x_s)$ with the Huber function h, noise $\pm1$ with equal
-    probability on the server coordinate, $\eta=1/(2S\tau_{max})=1/2$, $x^0=(0,1)$. From
-    $|x_s|\le1$ follows $|x_s-\frac\eta q(x_s\pm1)|\le1$ for $q\ge\frac12$, so h is
-    quadratic along the run. With $r=\eta/q$ the mean square obeys
-    $m\leftarrow(1-q+q(1-r)^2)m+qr^2$ and stays above its fixed point $r/(2-r)$: the gap
-    stays above 1/6 for q = 1 and at 1/2 for q = 1/2.
+    probability on the server coordinate, $\eta=1/(2S\tau_{max})=1/2$,
+    $x^0=(0,\frac12)$. From $|x_s|\le1$ follows $|x_s-\frac\eta q(x_s\pm1)|\le1$ for
+    $q\ge\frac12$, so h is quadratic along the run. With $r=\eta/q$ the mean square
+    obeys $m\leftarrow(1-q+q(1-r)^2)m+qr^2$ and is at its fixed point $r/(2-r)$ soon:
+    the gap stays at 1/6 for q = 1 and at 1/2 for q = 1/2.
 
     Args:
         number: "3.6" to "3.9".
@@ -40,7 +40,7 @@ def noise_floor(number: str, rounds: int, q: Fraction = ONE) -> Finding:
     Returns:
         Both sides at T.
     """
-    return _alone(number, rounds, start=ONE, noise=ONE, q=q)
+    return _alone(number, rounds, start=HALF, noise=ONE, q=q)
 
 
 def start_at_minimiser(number: str) -> Finding:

@@ -205,12 +205,14 @@ def _pulled(theorem: Theorem, kappa: int, rounds: int, start: Point) -> Federate
     )
 
 
-def server_noise() -> Finding:
+def server_noise(N: int = 37) -> Finding:
     """Return both sides on the instance.
 
     Proposition 1 against the noise instance: order 1/N against 1/N^2.
+
+    Args:
+        N: number of clients; 37 is the smallest that breaks it in one step.
     """
-    N = 37
 
     def right(clients: int, steps: int, rounds: int) -> Interval:
         return printed(
@@ -228,7 +230,8 @@ def server_noise() -> Finding:
     large = noise_variance(100, 5, 20), right(100, 5, 20)
     dealt = partitioned_variance(1000), right(1000, 4, 1)
     return Finding(
-        setup="f_n(w;z) = (w_c^2 + w_s^2)/2 + z w_s, z = +-1 independent, N = 37 equal "
+        setup="f_n(w;z) = (w_c^2 + w_s^2)/2 + z w_s, z = +-1 independent, "
+        f"N = {N} equal "
         "weights, w^0 = w* = 0, E = M = T = 1, gamma = 7, eta = 2/7",
         checks=(
             *noise_checks(),

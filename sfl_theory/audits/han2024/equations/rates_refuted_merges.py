@@ -23,10 +23,10 @@ from sfl_theory.audits.han2024.equations.rates_sections import (
 from sfl_theory.audits.han2024.printed import Setting, right_side
 from sfl_theory.audits.han2024.refuted_conditions import first_rate
 from sfl_theory.audits.han2024.refuted_strongly_convex import APART
+from sfl_theory.evidence.enclosed_run import enclosed
 from sfl_theory.evidence.federated import FederatedRun, Rate
 from sfl_theory.evidence.instance import Check, Finding, at_most, equal
 from sfl_theory.evidence.interval import Interval
-from sfl_theory.evidence.moments import enclosed
 from sfl_theory.registry import theorem
 
 ONE = Fraction(1)
