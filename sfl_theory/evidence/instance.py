@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sfl_theory.evidence.certificate import Rejected
+from sfl_theory.evidence.federated import FederatedRun
 from sfl_theory.evidence.interval import Interval, Number
 
 
@@ -40,6 +41,7 @@ class Finding:
         right: right side.
         at: where it fails, for instance "T = 100".
         curve: (round, left, right) for a picture, floats, may be empty.
+        run: the run of an algorithm that the left side is measured on, if it is one.
     """
 
     setup: str
@@ -48,6 +50,7 @@ class Finding:
     right: Interval
     at: str = ""
     curve: tuple[tuple[int, float, float], ...] = ()
+    run: FederatedRun | None = None
 
     @property
     def margin(self) -> Interval:

@@ -116,8 +116,8 @@ class _Run:
         present = federation.present(t)
         visits = torch.full((R,), N) if present is None else present.sum(0)
         lanes = torch.argsort(visits, descending=True, stable=True)
-        counts = visits[lanes].tolist()
-        busy = [sum(count > v for count in counts) for v in range(counts[0])]
+        turns = torch.arange(int(visits.max())).unsqueeze(1)
+        busy = (visits > turns).sum(1).tolist()
 
         self._models.view(N, R, cut).copy_(self.x[:cut].T)
         self._point[:, cut:, 0] = self.x[cut:, lanes].T

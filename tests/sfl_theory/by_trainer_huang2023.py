@@ -17,9 +17,8 @@ HALF_COUPLED = [[1.0, 0.5], [0.5, 1.0]]
 FAR_COUPLED = [[2.0, -1.0, 0.0], [-1.0, 2.0, 0.0], [0.0, 0.0, 500.0]]
 
 
-def mean_noise(eta: float | None, divide=False) -> Trained:
-    """One step of 37 equal clients from w* = 0; outcomes up to relabelling."""
-    N = 37
+def mean_noise(eta: float | None, divide=False, N=37) -> Trained:
+    """One step of N equal clients from w* = 0; outcomes up to relabelling."""
     problem = Smooth(
         np.stack([np.eye(2)] * N), np.zeros((N, 2)), (0.0, 0.0), 1,
         noise=[[0.0, 1.0]] * N,
@@ -74,7 +73,8 @@ def client_moves(H, start, eta: float) -> Trained:
 
 
 HUANG2023: dict[str, tuple[Run, ...]] = {
-    **dict.fromkeys(("prop-1", "eq-17", "eq-18"), (partial(mean_noise, None),)),
+    "prop-1": (partial(mean_noise, None, N=100), partial(mean_noise, None)),
+    **dict.fromkeys(("eq-17", "eq-18"), (partial(mean_noise, None),)),
     **dict.fromkeys(("eq-14", "eq-15"), (partial(mean_noise, 0.25),)),
     **dict.fromkeys(("eq-13", "eq-13/3"), (partial(mean_noise, 1.0, True),)),
     "prop-1/coupling": (partial(pulled_away, 200, 505, 1),),

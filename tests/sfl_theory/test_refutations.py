@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sfl_theory.audits.han2024.exact_runs import descent, sequential_server
 
 from sfl_theory import Constants, schedules, theorem
 from sfl_theory.audits.han2024 import refuted_lemmas
 from sfl_theory.audits.han2024.assumption_clash import CLAIM, bounded_diameter
-from sfl_theory.audits.han2024.exact_runs import descent, sequential_server
 from sfl_theory.audits.han2024.printed import Setting, printed_rates, right_side
 from sfl_theory.audits.han2024.refutations import REFUTATIONS
 from sfl_theory.audits.han2024.refuted_conditions import sequential_rate

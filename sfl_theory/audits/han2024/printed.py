@@ -2,7 +2,6 @@ r"""The printed right-hand sides and step sizes at rational values, exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,10 +9,9 @@ from typing import Any
 import sympy as sp
 
 from sfl_theory import symbols
+from sfl_theory.evidence.federated import FederatedRun, Rate
 from sfl_theory.evidence.interval import Interval, evaluate
 from sfl_theory.registry import theorem
-
-Rate = Callable[[int], Fraction]
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,38 @@ class Setting:
     q: Fraction = Fraction(1)
     tau: int = 1
     tau_server: int = 1
+
+    @classmethod
+    def of(cls, run: FederatedRun) -> Setting:
+        """Return the constants of a run whose clients share sigma and q.
+
+        Args:
+            run: the run; what its case does not assume is 0.
+
+        Returns:
+            The constants.
+
+        Raises:
+            ValueError: if sigma or q differ between clients, or sigma is irrational.
+        """
+        (sigma2, *others), (q, *more) = {*run.sigma2}, {*run.q}
+        sigma = Interval.of(sigma2).root(2)
+        if others or more or not sigma.exact:
+            raise ValueError("one rational sigma and one q for all clients are needed")
+        convex = run.case != "non_convex"
+        return cls(
+            weights=run.weights,
+            S=run.S,
+            mu=run.mu,
+            G2=run.G2 if convex else Fraction(0),
+            I_err=run.distance2,
+            F_err=run.gap,
+            epsilon2=Fraction(0) if convex else run.eps2 or Fraction(0),
+            sigma=sigma.low,
+            q=q,
+            tau=run.tau,
+            tau_server=run.tau_server,
+        )
 
     def scalars(self) -> dict[Any, Any]:
         """Return symbol -> value for what does not depend on the client."""
@@ -123,7 +153,7 @@ def printed_rates(number: str, setting: Setting) -> tuple[Rate, Rate]:
     """
     step = _step(number, "strongly_convex")
     client, server = (
-        _rational(_closed(side, step.definitions), setting)
+        _rate(_closed(side, step.definitions), setting)
         for side in (step.client, step.server)
     )
     return client, server
@@ -143,27 +173,25 @@ def _closed(expr: Any, definitions: Any) -> Any:
     return expr
 
 
-def _rational(expr: Any, setting: Setting) -> Rate:
-    """Return a rational function of t as an exact function."""
+def _rate(expr: Any, setting: Setting) -> Rate:
+    """Return scale/(offset + growth t) as an exact rate.
+
+    Raises:
+        ValueError: if the expression is of another form.
+    """
     values = {
         symbol: sp.Rational(value.numerator, value.denominator)
         for symbol, value in setting.scalars().items()
         if isinstance(value, int | Fraction)
     }
-    fraction = sp.fraction(sp.cancel(expr.xreplace(values)))
-    above, below = (
-        [Fraction(int(c.p), int(c.q)) for c in sp.Poly(part, symbols.t).all_coeffs()]
-        for part in fraction
+    (scale, *above), (offset, *below) = (
+        [
+            Fraction(int(c.p), int(c.q))
+            for c in sp.Poly(part, symbols.t).all_coeffs()[::-1]
+        ]
+        for part in sp.fraction(sp.cancel(expr.xreplace(values)))
     )
-
-    def rate(t: int) -> Fraction:
-        return _horner(above, t) / _horner(below, t)
-
-    return rate
-
-
-def _horner(coefficients: list[Fraction], t: int) -> Fraction:
-    result = Fraction(0)
-    for coefficient in coefficients:
-        result = result * t + coefficient
-    return result
+    growth = below or [Fraction(0)]
+    if above or len(growth) > 1:
+        raise ValueError(f"the rate {expr} is not of the form c/(a + b t)")
+    return Rate(scale, offset, growth[0])

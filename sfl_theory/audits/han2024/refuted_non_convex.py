@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import islice
 
-from sfl_theory.audits.han2024.both_sides import admitted, gap_finding, shown_rounds
-from sfl_theory.audits.han2024.exact_runs import sequential_server
+from sfl_theory.audits.han2024.both_sides import admitted, gap_finding, refuting
 from sfl_theory.audits.han2024.printed import Setting
+from sfl_theory.evidence.federated import FederatedRun, Piece, Rate, Separable
 from sfl_theory.evidence.instance import Finding, at_most
 from sfl_theory.evidence.interval import Interval
 
@@ -45,28 +44,20 @@ def biased_stationary_point(
         Both sides at T.
     """
     best = sum((a * b for a, b in zip(weights, CENTRES, strict=True)), Fraction(0))
-    divergence2 = max((b - best) ** 2 for b in CENTRES)
-    setting = Setting(weights, epsilon2=divergence2, q=q)
-    run = islice(sequential_server(best, CENTRES, lambda t: eta, q), rounds)
-    averages = dict(_averages(moments.about(best) * eta for moments in run))
-    return gap_finding(
-        f"N = 2, a = ({weights[0]}, {weights[1]}), F_n = (x_c^2 + (x_s - b_n)^2)/2, "
-        f"b = (0, 1), x^0 = (0, {best}) = x*, tau = 1, sigma = 0, q = {q}, eta = {eta}",
-        number,
-        "non_convex",
-        setting,
-        (
-            at_most("3.1: curvature 1 of every F_n in every direction", 1, setting.S),
-            at_most("3.2: noise 0", 0, setting.sigma),
-            at_most(
-                "3.4 everywhere: largest ||grad F_n - grad f||^2 = (b_n - sum a b)^2",
-                divergence2,
-                setting.epsilon2,
-            ),
-            admitted(number, "non_convex", setting, eta),
-        ),
-        {t: averages[t] for t in shown_rounds(rounds)},
-        eta,
+    return refuting(
+        FederatedRun(
+            theorem=f"han2024/thm-{number}",
+            case="non_convex",
+            algorithm="sfl-v2",
+            clients=tuple(Separable((Piece(), Piece(centre=b))) for b in CENTRES),
+            weights=weights,
+            participation=(q, q),
+            start=(Fraction(0), best),
+            rounds=rounds,
+            client_rate=Rate(eta),
+            server_rate=Rate(eta),
+            rule="constant",
+        )
     )
 
 

@@ -11,18 +11,18 @@ the minimisers and all iterates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
-from itertools import islice
 
-from sfl_theory.audits.han2024.both_sides import gap_finding, shown_rounds
-from sfl_theory.audits.han2024.exact_runs import descent, sequential_server
+from sfl_theory.audits.han2024.both_sides import refuting
 from sfl_theory.audits.han2024.printed import Setting, printed_rates
-from sfl_theory.evidence.instance import Check, Finding, at_most, equal
+from sfl_theory.evidence.federated import FederatedRun, Piece, Separable
+from sfl_theory.evidence.instance import Finding
 
-ONE = Fraction(1)
-HALF = Fraction(1, 2)
-CENTRES = (Fraction(0), ONE)
+ZERO, HALF, ONE = Fraction(0), Fraction(1, 2), Fraction(1)
+CASE = "strongly_convex"
+BOWL = Separable((Piece(), Piece()))
+APART = (BOWL, Separable((Piece(), Piece(centre=ONE))))
+"""Two clients that agree on x_c and pull x_s towards 0 and 1."""
 
 
 def swapped_step_sizes(
@@ -44,27 +44,21 @@ def swapped_step_sizes(
     Returns:
         Both sides at T.
     """
-    setting = Setting((ONE,), G2=ONE, I_err=ONE, q=q, tau=tau)
-    client, server = printed_rates(number, setting)
-    run = list(islice(descent(ONE, server, q), rounds + 1))
-    return gap_finding(
-        f"N = 1, F = (x_c^2 + x_s^2)/2, x^0 = (0, 1), tau = {tau}, tau_server = 1, "
-        f"sigma = 0, q = {q}, printed step sizes",
-        number,
-        "strongly_convex",
-        setting,
-        (
-            *_curvature_one(setting),
-            at_most("3.3 on the unit ball: ||grad F||^2 = ||x||^2", 1, setting.G2),
-            *_towards_centre(server, q, rounds),
-            equal("step sizes as printed, client at t = 0", client(0), Fraction(4, 7)),
-            equal(
-                "step sizes as printed, server at t = 0",
-                server(0),
-                Fraction(4, 7 * tau),
-            ),
-        ),
-        {t: run[t] * HALF for t in shown_rounds(rounds)},
+    client, server = printed_rates(number, Setting((ONE,), tau=tau))
+    return refuting(
+        FederatedRun(
+            theorem=f"han2024/thm-{number}",
+            case=CASE,
+            algorithm="sfl-v1",
+            clients=(BOWL,),
+            weights=(ONE,),
+            participation=(q,),
+            start=(ZERO, ONE),
+            rounds=rounds,
+            client_rate=client,
+            server_rate=server,
+            tau=tau,
+        )
     )
 
 
@@ -88,49 +82,18 @@ def unweighted_server(
     Returns:
         Both sides at T.
     """
-    best = sum((a * b for a, b in zip(weights, CENTRES, strict=True)), Fraction(0))
-    setting = Setting(weights, G2=ONE, I_err=(HALF - best) ** 2, q=q)
-    client, server = printed_rates(number, setting)
-    run = list(islice(sequential_server(HALF, CENTRES, server, q), rounds + 1))
-    return gap_finding(
-        f"N = 2, a = ({weights[0]}, {weights[1]}), F_n = (x_c^2 + (x_s - b_n)^2)/2, "
-        f"b = (0, 1), x^0 = (0, 1/2), x* = (0, {best}), tau = 1, sigma = 0, q = {q}, "
-        "printed step sizes",
-        number,
-        "strongly_convex",
-        setting,
-        (
-            *_curvature_one(setting),
-            at_most(
-                "3.3 on {x_c = 0, 0 <= x_s <= 1}: largest (x_s - b_n)^2", 1, setting.G2
-            ),
-            *_towards_centre(server, q, rounds),
-            equal("step sizes as printed, client at t = 0", client(0), Fraction(4, 7)),
-            equal("step sizes as printed, server at t = 0", server(0), Fraction(4, 7)),
-        ),
-        {t: run[t].about(best) * HALF for t in shown_rounds(rounds)},
-    )
-
-
-def _towards_centre(
-    rate: Callable[[int], Fraction], q: Fraction, rounds: int
-) -> tuple[Check, ...]:
-    r"""Return the checks that every step ends between its start and a minimiser.
-
-    Then $x_s$ stays in the interval spanned by start and minimisers; $x_c$ starts at 0,
-    where its gradient vanishes. The rates are $c/(\gamma+t)$, so the first is largest.
-    """
-    return (
-        at_most("iterates stay in that set: eta^0/q <= 1", rate(0) / q, 1),
-        at_most("iterates stay in that set: eta^t <= eta^0", rate(rounds), rate(0)),
-        at_most("iterates stay in that set: eta^t >= 0", 0, rate(rounds)),
-    )
-
-
-def _curvature_one(setting: Setting) -> tuple[Check, ...]:
-    return (
-        at_most("3.1: curvature 1 of every F_n in every direction", 1, setting.S),
-        at_most("3.2: noise 0", 0, setting.sigma),
-        at_most("C.2: curvature 1 of every F_n", setting.mu, 1),
-        Check("C.2 with mu > 0", setting.mu > 0, f"mu = {setting.mu}"),
+    client, server = printed_rates(number, Setting(weights))
+    return refuting(
+        FederatedRun(
+            theorem=f"han2024/thm-{number}",
+            case=CASE,
+            algorithm="sfl-v2",
+            clients=APART,
+            weights=weights,
+            participation=(q, q),
+            start=(ZERO, HALF),
+            rounds=rounds,
+            client_rate=client,
+            server_rate=server,
+        )
     )

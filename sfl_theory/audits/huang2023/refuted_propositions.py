@@ -18,6 +18,14 @@ from typing import Any
 import sympy as sp
 
 from sfl_theory import symbols
+from sfl_theory.evidence.federated import (
+    Bowl,
+    FederatedRun,
+    Piece,
+    Point,
+    Rate,
+    Separable,
+)
 from sfl_theory.evidence.instance import Check, Finding, at_most, equal
 from sfl_theory.evidence.interval import Interval, evaluate
 from sfl_theory.papers import huang2023
@@ -148,12 +156,63 @@ def noise_checks() -> tuple[Check, ...]:
     )
 
 
-def server_noise() -> Finding:
+def _run(theorem: Theorem, gamma: int, **given: Any) -> FederatedRun:
+    """Return a run of one round, E = M = 1, with the printed rate 2/(gamma + i)."""
+    rate = Rate(Fraction(2), Fraction(gamma), ONE)
+    return FederatedRun(
+        theorem=theorem.key,
+        case="strongly_convex",
+        algorithm=theorem.algorithm,
+        client_rate=rate,
+        server_rate=rate,
+        per_step=True,
+        **given,
+    )
+
+
+def _noisy(clients: int, rounds: int) -> FederatedRun:
+    """Return the noise instance as a run."""
+    side = (-ONE, ONE)
+    return _run(
+        huang2023.PROPOSITION_1,
+        7,
+        clients=(Separable((Piece(), Piece()), (Fraction(0), ONE)),) * clients,
+        weights=(Fraction(1, clients),) * clients,
+        start=(Fraction(0), Fraction(0)),
+        rounds=rounds,
+        box=(side, side),
+    )
+
+
+def _pulled(theorem: Theorem, kappa: int, rounds: int, start: Point) -> FederatedRun:
+    """Return the coupling instance as a run; coordinates (w_c, w_s, z)."""
+    rows = (2, -1, 0), (-1, 2, 0), (0, 0, kappa)
+    unit, zero = (Fraction(0), ONE), Fraction(0)
+    return _run(
+        theorem,
+        8 * kappa - 1,
+        clients=(
+            Bowl(
+                tuple(tuple(map(Fraction, row)) for row in rows),
+                (zero,) * 3,
+                (ONE, Fraction(kappa)),
+            ),
+        ),
+        weights=(ONE,),
+        start=(*start, zero),
+        rounds=rounds,
+        box=(unit, unit, (zero, zero)),
+    )
+
+
+def server_noise(N: int = 37) -> Finding:
     """Return both sides on the instance.
 
     Proposition 1 against the noise instance: order 1/N against 1/N^2.
+
+    Args:
+        N: number of clients; 37 is the smallest that breaks it in one step.
     """
-    N = 37
 
     def right(clients: int, steps: int, rounds: int) -> Interval:
         return printed(
@@ -171,7 +230,8 @@ def server_noise() -> Finding:
     large = noise_variance(100, 5, 20), right(100, 5, 20)
     dealt = partitioned_variance(1000), right(1000, 4, 1)
     return Finding(
-        setup="f_n(w;z) = (w_c^2 + w_s^2)/2 + z w_s, z = +-1 independent, N = 37 equal "
+        setup="f_n(w;z) = (w_c^2 + w_s^2)/2 + z w_s, z = +-1 independent, "
+        f"N = {N} equal "
         "weights, w^0 = w* = 0, E = M = T = 1, gamma = 7, eta = 2/7",
         checks=(
             *noise_checks(),
@@ -189,6 +249,7 @@ def server_noise() -> Finding:
         left=Interval.of(noise_variance(N, 1, 1)),
         right=right(N, 1, 1),
         at="after one step",
+        run=_noisy(N, 1),
         curve=tuple(
             (T, float(noise_variance(N, 1, T)), float(right(N, 1, T).high))
             for T in (1, 2, 5, 10, 20, 50)
@@ -291,4 +352,5 @@ def coupling(server: bool) -> Finding:
             (T, float(course[T - 1].low), float(right(T).high))
             for T in range(rounds // 8, rounds + 1, rounds // 8)
         ),
+        run=_pulled(theorem, kappa, rounds, initial[::-1]),
     )

@@ -19,7 +19,7 @@ from sfl_theory.audits.huang2023.readings import (
     joint_repair,
     proof,
 )
-from sfl_theory.evidence.claim import Repair
+from sfl_theory.evidence.claim import Refutation, Repair
 
 _A = "Sec. Convergence analysis"
 
@@ -94,10 +94,11 @@ STATEMENTS = (
         "proposition",
         "E||w_s^TEM - w_s*||^2 <= [8R^2 + mu^2 N^2 (gamma+1)||w_s^0 - w_s*||^2]/"
         "[mu^2 N^2 (gamma + TEM)]",
-        broken(
-            refuted_propositions.server_noise,
+        Refutation(
+            partial(refuted_propositions.server_noise, 100),
             "The bound is of order 1/N^2, the variance of a mean of N gradients 1/N. "
             "(It also fails without noise for N = 1: prop-1/coupling.)",
+            (refuted_propositions.server_noise,),
             "with noise (shown at N = 37, 100, 1000); without for N = 1 (.../coupling)",
         ),
         "eq-18 cond-eta",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import islice
 
 from sfl_theory.audits.han2024.both_sides import (
     common_checks,
@@ -19,17 +18,20 @@ from sfl_theory.audits.han2024.both_sides import (
 from sfl_theory.audits.han2024.equations.rates_sections import (
     BLOCKS,
     SECTIONS,
+    Section,
 )
-from sfl_theory.audits.han2024.exact_runs import sequential_server
 from sfl_theory.audits.han2024.printed import Setting, right_side
 from sfl_theory.audits.han2024.refuted_conditions import first_rate
+from sfl_theory.audits.han2024.refuted_strongly_convex import APART
+from sfl_theory.evidence.enclosed_run import enclosed
+from sfl_theory.evidence.federated import FederatedRun, Rate
 from sfl_theory.evidence.instance import Check, Finding, at_most, equal
 from sfl_theory.evidence.interval import Interval
+from sfl_theory.registry import theorem
 
 ONE = Fraction(1)
 HALF = Fraction(1, 2)
 ZERO = Fraction(0)
-CENTRES = (ZERO, ONE)
 
 
 def negative_factor() -> Finding:
@@ -154,14 +156,22 @@ def unweighted_server(letter: str, rounds: int, q: Fraction = ONE) -> Finding:
     start = ZERO if section.partial else HALF**2
     setting = Setting((ONE, ZERO), G2=ONE, I_err=start, q=q)
 
-    def rate(t: int) -> Fraction:
-        return section.rate("server", setting, t)
-
-    run = list(islice(sequential_server(HALF, CENTRES, rate, q), rounds + 1))
+    rate = _falling(section, "server", setting)
+    run = FederatedRun(
+        theorem=theorem(section.theorem).key,
+        case="strongly_convex",
+        algorithm="sfl-v2",
+        clients=APART,
+        weights=setting.weights,
+        participation=(q, q),
+        start=(ZERO, HALF),
+        rounds=rounds,
+        client_rate=_falling(section, "client", setting),
+        server_rate=rate,
+        rule="as in the proof",
+    )
     return gap_finding(
-        "N = 2, a = (1, 0), F_n = (x_c^2 + (x_s - b_n)^2)/2, b = (0, 1), x^0 = (0, 1/2)"
-        f", x* = (0, 0), tau = 1, sigma = 0, q = {q}, eta_s^t = 4/(N mu tau (gamma_s+t)"
-        "), eta_c^t = 4/(mu tau (gamma_c+t))",
+        run.words,
         section.theorem,
         "strongly_convex",
         setting,
@@ -175,8 +185,14 @@ def unweighted_server(letter: str, rounds: int, q: Fraction = ONE) -> Finding:
             at_most("rates are positive: 0 <= eta^T", 0, rate(rounds)),
             equal("gamma_s = 8 S/(N mu) - 1", section.offset("server", setting), 3),
         ),
-        {t: run[t].about(ZERO) * HALF for t in shown_rounds(rounds)},
+        enclosed(run, shown_rounds(rounds)),
     )
+
+
+def _falling(section: Section, side: str, setting: Setting) -> Rate:
+    """Return the rate of a side, of the form c/(a + t)."""
+    start, later = (1 / section.rate(side, setting, t) for t in (0, 1))
+    return Rate(ONE, start, later - start)
 
 
 def _flat(clients: int) -> Setting:
