@@ -7,13 +7,11 @@ import json
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from sfl_theory.command import CommandError, Parser, run
-from sfl_theory.evidence.instance import Finding
 from sfl_theory.evidence.ledger import STATUSES, Entry
-from sfl_theory.statement import Theorem
 from sfl_train.files import check_writable, replace_file
 
 PAPERS = ("han2024", "huang2023", "dachille2024")
@@ -96,29 +94,6 @@ def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
         _write(options.json, as_json(verdicts))
     print_figures(verdicts)
     return exit_status(verdicts)
-
-
-def refuting_instances(item: Theorem, cases: Iterable[str]) -> dict[str, Finding]:
-    """Replay the instances that refute cases of a theorem and that have a curve.
-
-    Args:
-        item: the theorem.
-        cases: names of cases.
-
-    Returns:
-        Case -> both sides on its instance, for cases that the ledger refutes.
-    """
-    from sfl_theory.audits import LEDGER
-
-    known = {claim.id for claim in LEDGER.claims(item.paper)}
-    found: dict[str, Finding] = {}
-    for case in dict.fromkeys(cases):
-        for name in (f"{item.key}/{case}", item.key):
-            if name in known:
-                for finding in LEDGER.entry(name).outcome.findings:
-                    if len(finding.curve) > 1 and case not in found:
-                        found[case] = finding
-    return found
 
 
 def print_table(entries: Sequence[Entry]) -> None:

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bounds.informative import mean_rate
 from sfl_theory import Bound, Theorem
+from sfl_theory.evidence.expected_run import course, crossing
 from sfl_theory.evidence.instance import Finding
+from sfl_theory.evidence.moments import printed
 from sfl_theory.evidence.standing import Standing, standing
 from sfl_theory.statement import Case
 
@@ -21,8 +24,9 @@ class Course:
 
     Attributes:
         rounds: T, shape (m,).
-        left: expectation of what the bound speaks of, shape (m,).
-        right: the printed bound, shape (m,).
+        left: expectation of what the bound speaks of, over the mean learning rate
+            where it is weighted by it, shape (m,).
+        right: the printed bound, in the same unit, shape (m,).
         crossing: first T at which the left side is larger.
     """
 
@@ -83,15 +87,26 @@ def audited(item: Theorem, case: str) -> Audited | None:
         return None
     entry = LEDGER.entry(known.claim)
     outcome = entry.outcome
-    curves = [one for one in outcome.findings if len(one.curve) > 1]
+    shown = next(
+        (one for one in outcome.findings if one.run is not None or len(one.curve) > 1),
+        None,
+    )
     return Audited(
         Standing(known.claim, outcome.status, entry.scope, entry.cause),
         None if entry.repair is None else entry.repair.status,
-        curves[0] if curves else None,
-        _course(curves[0]) if curves else None,
+        shown,
+        None if shown is None else _course(shown),
     )
 
 
-def _course(finding: Finding) -> Course:
+def _course(finding: Finding) -> Course | None:
+    """Return the course of a finding that is a run, else of its own curve."""
+    if finding.run is not None:
+        rounds, left, right = course(finding.run)
+        schedule = finding.run.schedule
+        unit = mean_rate(printed(finding.run).metric, rounds, schedule)
+        return Course(rounds, left / unit, right / unit, crossing(finding.run))
+    if len(finding.curve) < 2:
+        return None
     rounds, left, right = (np.array(c) for c in zip(*finding.curve, strict=True))
     return Course(rounds, left, right, int(rounds[np.argmax(left > right)]))

@@ -54,8 +54,8 @@ def _parser() -> Parser:
     )
     add(
         "--problem",
-        help="softmax:digits, quadratic:FILE.npz, ...; instance:CLAIM runs the instance "
-        "that refutes a claim of the ledger; default: by case",
+        help="softmax:digits, quadratic:FILE.npz, ...; instance:CLAIM runs the "
+        "instance that refutes a claim of the ledger; default: by case",
     )
     add(
         "--refute",
@@ -290,15 +290,16 @@ def _compare(
     from bounds.measurement import measured
     from bounds.parallel import run_all
     from bounds.report import progress
-    from bounds.training import Training, trainings
+    from bounds.training import trainings
 
     torch.set_num_threads(1)
     runs: dict[str, Training] = {}
     for case, bounds in asked.items():
-        for number, run in enumerate(trainings(item, case, bounds, experiment)):
-            runs[f"{item.number} {case}" + " (again)" * number] = run
+        for one in trainings(item, case, bounds, experiment):
+            who = ", ".join(bound.version for bound in one.bounds)
+            runs[f"{item.number} {case} ({who})"] = one
     jobs: dict[str, Job] = {
-        words: partial(_trained, item, run) for words, run in runs.items()
+        words: partial(_trained, item, one) for words, one in runs.items()
     }
     for case in asked:
         jobs[f"audit of {item.number} {case}"] = partial(_audited, item, case)
@@ -306,9 +307,10 @@ def _compare(
         results = run_all(jobs, show)
     audits = dict(zip(asked, results[len(runs) :], strict=True))
     comparisons = {}
-    for run, found in zip(runs.values(), results, strict=False):
-        case = run.setting.case
-        for bound, measurement in zip(run.bounds, measured(run, found), strict=True):
+    for training, found in zip(runs.values(), results, strict=False):
+        case = training.setting.case
+        each = measured(training, found)
+        for bound, measurement in zip(training.bounds, each, strict=True):
             audit = audits[case]
             standing = audit and audit.of(item.case(case), bound)
             comparisons[case, bound.version] = against(
@@ -322,14 +324,14 @@ def _compare(
     return ordered, {case: audit for case, audit in audits.items() if audit}
 
 
-def _trained(item: Theorem, run: Training, progress: Progress) -> Trained:
+def _trained(item: Theorem, training: Training, progress: Progress) -> Trained:
     from bounds.training import train
     from sfl_train.engine import Diverged
 
     try:
-        return train(run, progress)
+        return train(training, progress)
     except Diverged as error:
-        raise ValueError(f"{item.key} ({run.setting.case}): {error}") from error
+        raise ValueError(f"{item.key} ({training.setting.case}): {error}") from error
 
 
 def _audited(item: Theorem, case: str, progress: Progress) -> Audited | None:

@@ -137,6 +137,8 @@ class Comparison:
     def _cuts(self) -> dict[str, Any]:
         """Return the client side's share of variance and divergence at named cuts."""
         met, problem = self.measurement.trajectory, self.measurement.setting.problem
+        if met is None:
+            return {}
         return {
             label: {
                 "coordinates": cut,

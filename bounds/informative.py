@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfl_theory import Bound, Constants, Metric
+from sfl_theory import Bound, Constants, Metric, numeric
+from sfl_theory.bound import LARGEST_ROUND
 from sfl_theory.schedules import Schedule
 
 LAST = 10**12
@@ -25,6 +26,7 @@ EXHAUSTIVE = 2**14
 
 LAST_SUMMED = 10**6
 """The search ends here where a sum over learning rates has no closed form."""
+
 
 @dataclass(frozen=True)
 class Floor:
@@ -137,8 +139,10 @@ def informative(
     """
     if known is None:
         return Informative(None, "no floor is known")
+    if known.value == 0:
+        return Informative(None, "never: the run starts at the minimum")
     if {"distance2_client", "distance2_server"} & {*bound.needs}:
-        return Informative(None, "no T in it: distances of the same round")
+        return Informative(None, "-")
     closed = schedule.value is not None or not (
         bound.sums_learning_rates or bound.metric.weighted
     )
@@ -156,9 +160,9 @@ def informative(
         return Informative(first, f"T = {first}")
     high = next((T for T in _doubled(last) if below(np.array([T]))[0]), None)
     if high is None:
-        limit = below(np.array([2**53])) if closed else np.array([True])
-        words = f"not before T = {last:.0e}" if limit[0] else "never"
-        return Informative(None, words.replace("e+", "e"))
+        if closed and _limit(bound, constants, schedule) >= known.value:
+            return Informative(None, "never")
+        return Informative(None, f"not before T = {last:.0e}".replace("e+", "e"))
     low = max(high // 2, EXHAUSTIVE)
     while high - low > 1:
         middle = (low + high) // 2
@@ -166,9 +170,26 @@ def informative(
     return Informative(high, f"T = {high:.2e}".replace("e+", "e"))
 
 
+def _limit(bound: Bound, constants: Constants, schedule: Schedule) -> float:
+    r"""Return the limit of a bound as T grows, over the mean learning rate.
+
+    It is what the terms of order $T^0$ tend to, read at the largest T, unless a term
+    grows.
+    """
+    last = np.array([LARGEST_ROUND])
+    unit = mean_rate(bound.metric, last, schedule)[0]
+    total = 0.0
+    for name, term in bound.terms(constants, last, schedule).items():
+        order = numeric.growth(bound.parts[name], bound.definitions)
+        if order > 0:
+            return np.inf
+        total += float(term[0]) / unit if order == 0 else 0.0
+    return total
+
+
 def _doubled(last: int) -> Iterator[int]:
     T = EXHAUSTIVE
-    while T < last:
+    while last > T:
         T = min(2 * T, last)
         yield T
 

@@ -31,7 +31,8 @@ class Measurement:
         schedule: the learning rate that was used.
         departures: how the run differs from what the theorem analyses.
         remarks: other things a reader must know.
-        trajectory: measured constants with their shares at every cut.
+        trajectory: measured constants with their shares at every cut, or None where
+            they were not measured.
         resolution: absolute error of the metric by rounding, an estimate from above.
         gap: mean over seeds of $f(x^T)-f^*$ after the last round, or None where it
             was not measured.
@@ -47,13 +48,13 @@ class Measurement:
     schedule: Schedule
     departures: tuple[str, ...]
     remarks: tuple[str, ...]
-    trajectory: TrajectoryConstants
+    trajectory: TrajectoryConstants | None
     resolution: float
     gap: float | None = None
 
     def same_run(self, other: Measurement) -> bool:
-        """Say whether two measurements come from one training."""
-        return self.trajectory is other.trajectory
+        """Return whether two measurements come from one training."""
+        return self.rounds is other.rounds
 
 
 def measure(

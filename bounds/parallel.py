@@ -14,7 +14,7 @@ from typing import Any
 
 from bounds.training import Progress
 
-Job = Callable[[Progress], Any]
+Job = Callable[[Progress], object]
 
 _JOBS: Sequence[Job] = ()
 _STATES: Any = ()
@@ -37,6 +37,9 @@ def run_all(
 
     Returns:
         The results, in the order of the jobs.
+
+    Raises:
+        MemoryError: if the system killed a process.
     """
     global _JOBS, _STATES
     count = min(workers or len(os.sched_getaffinity(0)), len(jobs))
@@ -73,7 +76,7 @@ def _raise_failure(waiting: Sequence[Future[Any]]) -> None:
 
 
 def _made(number: int) -> Any:
-    """Run a job in a forked process; its progress goes into shared memory."""
+    """Return what a job does in a forked process; progress goes into shared memory."""
     state = _STATES[number]
 
     def move(what: str, done: int, total: int) -> None:

@@ -12,10 +12,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from bounds.audited import REPLAY, Audited
 from bounds.comparison import Comparison
-from bounds.report import coincide
+from bounds.side_by_side import by_case, by_curve, by_line, by_run, progress_words
 
 INK = "#000000"
 
@@ -82,8 +83,7 @@ def picture(
     Returns:
         A figure with one row per case: the comparison, and the refuting instance.
     """
-    cases = list(dict.fromkeys(one.case for one in comparisons))
-    rows = [[one for one in comparisons if one.case == case] for case in cases]
+    rows = [*by_case(comparisons).values()]
     texts = [_texts(row, audits.get(row[0].case)) for row in rows]
     heights = [
         HEAD + HEIGHT + AXIS + LINE * (1 + max(map(len, text))) for text in texts
@@ -140,12 +140,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 def _panel(panel: Axes, row: Sequence[Comparison], audit: Audited | None) -> None:
     first = row[0]
     labels = _curves(panel, row)
-    drawn: list[Comparison] = []
-    for one in row:
-        if not any(coincide(other, one) for other in drawn):
-            drawn.append(one)
-            same = [o.bound.version for o in row if o is not one and coincide(one, o)]
-            labels.append(_bound(panel, one, same))
+    labels += [_bound(panel, twins) for twins in by_line(row)]
     if len(row) == 1:
         _terms(panel, first)
         panel.legend(fontsize=7.5, frameon=True, framealpha=0.8, edgecolor="none",
@@ -241,23 +236,18 @@ def _name(panel: Axes, labels: Sequence[Label]) -> None:
 
 
 def _curves(panel: Axes, row: Sequence[Comparison]) -> list[Label]:
-    """Draw the measured curve of every run, with its band."""
-    runs: list[Comparison] = []
-    for one in row:
-        mine = one.measurement
-        if not any(
-            mine.same_run(other.measurement) and mine.metric == other.measurement.metric
-            for other in runs
-        ):
-            runs.append(one)
-    labels = []
-    for one, dash in zip(runs, CURVES, strict=False):
+    """Draw the measured curve of every run, with its band.
+
+    Returns:
+        Their names.
+    """
+    labels, runs = [], by_curve(row)
+    for (one, *_), dash in zip(runs, CURVES, strict=False):
         band, unit = one.band, one.unit
-        mean = band.mean / unit
+        mean = _positive(band.mean / unit)
         if np.all(np.isfinite(band.low)) and np.any(band.high > band.low):
-            floor = np.min(mean[mean > 0], initial=1.0) * 1e-3
             low, high = (
-                np.maximum(side / unit, floor) for side in (band.low, band.high)
+                np.maximum(side / unit, mean * 1e-3) for side in (band.low, band.high)
             )
             panel.fill_between(
                 band.rounds, low, high, color=INK, alpha=0.22, linewidth=0
@@ -270,12 +260,23 @@ def _curves(panel: Axes, row: Sequence[Comparison]) -> list[Label]:
     return labels
 
 
+def _positive(line: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a line without what is rounding beside the rest, for logarithmic axes."""
+    return np.where(line > 1e-14 * np.max(line, initial=0.0), line, np.nan)
+
+
 def _called(one: Comparison) -> str:
     style = STYLES.get(one.bound.version)
     return style.name if style else one.bound.version
 
 
-def _bound(panel: Axes, one: Comparison, same: Sequence[str]) -> Label:
+def _bound(panel: Axes, twins: Sequence[Comparison]) -> Label:
+    """Draw a bound.
+
+    Returns:
+        Its name, with those of others that make the same line.
+    """
+    one = twins[0]
     rounds, values = one.band.rounds, one.values / one.unit
     style = STYLES.get(one.bound.version, OTHER)
     marks = sorted({0, len(rounds) // 3, 2 * len(rounds) // 3, len(rounds) - 1})
@@ -298,9 +299,7 @@ def _bound(panel: Axes, one: Comparison, same: Sequence[str]) -> Label:
             verticalalignment="top",
             color=style.colour,
         )
-    names = [_called(one)]
-    names += [STYLES[name].name if name in STYLES else name for name in same]
-    words = " =\n".join(names)
+    words = " =\n".join(_called(twin) for twin in twins)
     if one.verdict.tightness is not None:
         words += f"\n{one.verdict.tightness:.2g} × measured"
     return Label(float(values[-1]), words, style.colour)
@@ -326,7 +325,7 @@ def _beside(panel: Axes, first: Comparison, audit: Audited | None) -> None:
                            color="0.35", ha="center", va="center")  # fmt: skip
         return
     course = audit.course
-    panel.plot(course.rounds, course.left, color=INK, linewidth=2.0)
+    panel.plot(course.rounds, _positive(course.left), color=INK, linewidth=2.0)
     style = STYLES["printed"]
     panel.plot(course.rounds, course.right, color=style.colour, linewidth=1.8,
                marker=style.marker, markersize=4.5,
@@ -365,24 +364,15 @@ def _caption(row: Sequence[Comparison]) -> list[str]:
     kind = "Proposition" if "/prop-" in first.theorem.key else "Theorem"
     source = f"{first.theorem.paper}, {kind} {first.theorem.number}"
     parts = []
-    for one in row:
-        if any(coincide(one, other) for other in row[: row.index(one)]):
-            continue
-        from_ = one.informative.words
-        from_ = f"from {from_}" if one.informative.first is not None else from_
-        parts.append(f"{one.bound.version}: informative {from_}")
+    for one, *_ in by_line(row):
+        start = "from " * (one.informative.first is not None)
+        parts.append(f"{one.bound.version}: informative {start}{one.informative.words}")
     found = [f"{source}. {'; '.join(parts)}."]
-    seen: list[Comparison] = []
-    for one in row:
-        if any(one.measurement.same_run(other.measurement) for other in seen):
-            continue
-        seen.append(one)
-        sharing = [o for o in row if o.measurement.same_run(one.measurement)]
+    for sharing in by_run(row):
+        one = sharing[0]
         who = ", ".join(dict.fromkeys(o.bound.version for o in sharing))
         words = one.measurement.setting.words(one.measurement.schedule)
-        closed = ""
-        if one.progress is not None:
-            closed = f" It closed {one.progress:.1%} of the initial gap."
-        found.append(f"Run of {who}: {words}.{closed}")
+        closed = "" if one.progress is None else f"; {progress_words(one.progress)}"
+        found.append(f"Run of {who}: {words}{closed}.")
     notes = dict.fromkeys(w for one in row for w in one.measurement.departures)
     return [*found, *(f"Departs: {words}." for words in notes)]

@@ -102,7 +102,7 @@ def write_folder(
         written: set[tuple[int, str]] = set()
         for item in comparisons:
             found = item.measurement
-            run = id(found.trajectory), found.metric.key
+            run = id(found.rounds), found.metric.key
             if run not in written:
                 written.add(run)
                 taken = (staging / item.case).exists()
@@ -138,6 +138,15 @@ def _write_run(folder: Path, item: Comparison) -> None:
     found = item.measurement
     config = found.setting.record(found.schedule)
     digest = hashlib.sha256(_json(config).encode()).hexdigest()
+    met = found.trajectory
+    shares = {} if met is None else {
+        "client_share_by_cut": {
+            "unit": "entry k: the first k coordinates; mean over rounds, seeds and "
+            "clients (weights a_n)",
+            "variance": met.client_sigma2_mean.tolist(),
+            "divergence": met.client_eps2_mean.tolist(),
+        }
+    }  # fmt: skip
     files: Mapping[str, Any] = {
         "config.json": {**config, "hash": digest},
         "environment.json": environment(),
@@ -147,12 +156,7 @@ def _write_run(folder: Path, item: Comparison) -> None:
         "constants.json": {
             "bound": found.constants.as_dict(),
             "along_trajectory": found.along.as_dict(),
-            "client_share_by_cut": {
-                "unit": "entry k: the first k coordinates; mean over rounds, seeds "
-                "and clients (weights a_n)",
-                "variance": found.trajectory.client_sigma2_mean.tolist(),
-                "divergence": found.trajectory.client_eps2_mean.tolist(),
-            },
+            **shares,
         },
     }
     for name, content in files.items():

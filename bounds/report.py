@@ -15,14 +15,13 @@ from rich.progress import Progress as Bars
 from bounds.audited import REPLAY, Audited
 from bounds.comparison import Comparison
 from bounds.measurement import Measurement
+from bounds.side_by_side import by_case, by_curve, by_line, progress_words
 from bounds.training import Progress
 
 LETTERS = {"analytic": "A", "trajectory": "T", "assumed": "?"}
 SHOWN = ("S", "mu", "sigma2", "G2", "eps2", "initial_distance2", "initial_gap")
 CURVE = {"holds": "curve: below the bound", "inconclusive": "curve: undecided"}
 NARROW, WIDE, INDENT = 60, 100, 11
-TRAINS_NOTHING = 0.1
-"""A run that closes a smaller share of its gap is said to train next to nothing."""
 
 
 @contextmanager
@@ -76,17 +75,16 @@ def print_report(
     page = _Page(max(NARROW, min(console.width, WIDE)))
     item = comparisons[0].theorem
     page.line(f"{item.key}: {item.title}")
-    for case in dict.fromkeys(one.case for one in comparisons):
-        ours = [one for one in comparisons if one.case == case]
+    for case, ours in by_case(comparisons).items():
         _case(page, ours, audits.get(case))
     page.line("")
     page.entry(
         "Legend",
-        "curve: where the measured curve lies beside the bound; it is no verdict on the "
-        "theorem, that is the audit's. A: analytic, holds on the stated domain; T: "
-        "largest value met along the runs; in brackets the value met where A is larger. "
-        "Informative from: first T at which the bound says more than the floor, what "
-        "is known without it.",
+        "curve: where the measured curve lies beside the bound; it is no verdict on "
+        "the theorem, that is the audit's. A: analytic, holds on the stated domain; T: "
+        "largest value met along the runs; in brackets the value met where A is "
+        "larger. Informative: first T from which the bound says more than the floor, "
+        "which is known without it.",
     )
     for note in notes:
         page.entry("Note", note)
@@ -128,36 +126,21 @@ def _case(
     if audit is not None:
         printed = audit.printed
         cause = f": {printed.cause}" if printed.cause else ""
-        page.entry(
-            "audit", f"{printed.status.upper()} {printed.scope}{cause}".rstrip()
-        )
+        page.entry("audit", f"{printed.status.upper()} {printed.scope}{cause}".rstrip())
         page.lines.append(" " * INDENT + f"{REPLAY} {printed.claim}")
-    for run in _runs(comparisons):
+    for run in by_curve(comparisons):
         _run(page, run)
     if first.floor is not None:
         page.entry("floor", f"{first.floor.value:.4g}: {first.floor.words}")
     page.line("")
     page.lines += _table(comparisons)
-    twins = _coinciding(comparisons)
     page.line("")
-    for names in twins:
-        page.entry("note", f"{' and '.join(names)} coincide on this run")
+    for twins in by_line(comparisons):
+        if len(twins) > 1:
+            names = " and ".join(one.bound.version for one in twins)
+            page.entry("note", f"{names} coincide on this run")
     for words, who in _notes(comparisons).items():
         page.entry("note", f"{who}{words}")
-
-
-def _runs(comparisons: Sequence[Comparison]) -> list[list[Comparison]]:
-    """Return the comparisons by the training and the metric that they share."""
-    found: list[list[Comparison]] = []
-    for one in comparisons:
-        for group in found:
-            mine, other = one.measurement, group[0].measurement
-            if mine.same_run(other) and mine.metric == other.metric:
-                group.append(one)
-                break
-        else:
-            found.append([one])
-    return found
 
 
 def _run(page: _Page, group: Sequence[Comparison]) -> None:
@@ -172,15 +155,8 @@ def _run(page: _Page, group: Sequence[Comparison]) -> None:
         "measured",
         f"{words} = {_measured(one)} at T = {band.rounds[-1]}; as {_rate(one)}",
     )
-    closed = one.progress
-    if closed is not None:
-        left = 1 - closed
-        text = (
-            f"the run closed {closed:.1%} of the gap; {left:.1%} of f(x^0) - f* is left"
-        )
-        if closed < TRAINS_NOTHING:
-            text += ": at these step sizes it trains next to nothing"
-        page.entry("progress", text)
+    if one.progress is not None:
+        page.entry("progress", progress_words(one.progress))
     page.entry("constants", _constants(found))
 
 
@@ -195,7 +171,7 @@ def _table(comparisons: Sequence[Comparison]) -> list[str]:
             f"{one.values[-1] / one.unit[-1]:.3g}",
             _number(one.verdict.tightness),
             _order(one),
-            one.informative.words.removeprefix("T = "),
+            one.informative.words.removeprefix("T = ").split(":")[0],
             curve,
         ))
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
@@ -205,36 +181,6 @@ def _table(comparisons: Sequence[Comparison]) -> list[str]:
         cells += [f"{c:>{w}}" for c, w in zip(row[1:-1], widths[1:-1], strict=True)]
         lines.append("  ".join([*cells, row[-1]]).rstrip())
     return lines
-
-
-def _coinciding(comparisons: Sequence[Comparison]) -> list[list[str]]:
-    found: list[list[Comparison]] = []
-    for one in comparisons:
-        for group in found:
-            if coincide(group[0], one):
-                group.append(one)
-                break
-        else:
-            found.append([one])
-    return [[one.bound.version for one in group] for group in found if len(group) > 1]
-
-
-def coincide(one: Comparison, other: Comparison) -> bool:
-    """Say whether two bounds are one line beside one curve.
-
-    Args:
-        one: a comparison.
-        other: another of the same case.
-
-    Returns:
-        Whether run, metric and values agree.
-    """
-    mine, others = one.measurement, other.measurement
-    return (
-        mine.same_run(others)
-        and mine.metric == others.metric
-        and np.allclose(one.values, other.values, rtol=1e-9, atol=0)
-    )
 
 
 def _notes(comparisons: Sequence[Comparison]) -> dict[str, str]:
@@ -263,7 +209,9 @@ def _measured(item: Comparison) -> str:
 def _constants(found: Measurement) -> str:
     cells = []
     for name in SHOWN:
-        value, met = (getattr(source, name) for source in (found.constants, found.along))
+        value, met = (
+            getattr(source, name) for source in (found.constants, found.along)
+        )
         if value is None:
             continue
         cell = f"{name} {np.max(value):.3g}"

@@ -15,6 +15,7 @@ from bounds.record import write_json
 from bounds.run_comparison import RunComparison
 from sfl_train.files import replace_file
 
+
 def write_run_folder(
     folder: Path,
     comparisons: Sequence[RunComparison],

@@ -118,6 +118,9 @@ def _shares(run: Training, setting: Setting, bound: Bound) -> bool:
 
     The rates are compared at S = 1 where S is known after training only: they are
     proportional to 1/S.
+
+    Returns:
+        Whether the run serves the bound.
     """
     ours, others = (
         np.array(one.federation.weights, dtype=np.float64)
@@ -131,10 +134,10 @@ def _shares(run: Training, setting: Setting, bound: Bound) -> bool:
     mine = run.schedule(known)
     other = schedule_of(bound, known, setting.experiment)
     at = np.arange(setting.experiment.rounds, dtype=np.float64)
+    sides = ((mine.client, other.client), (mine.server, other.server))
     return mine.per_step == other.per_step and all(
-        np.allclose(getattr(mine, side)(at), getattr(other, side)(at), rtol=1e-12, atol=0)
-        for side in ("client", "server")
-    )  # fmt: skip
+        np.allclose(rate(at), wanted(at), rtol=1e-12, atol=0) for rate, wanted in sides
+    )
 
 
 def train(run: Training, progress: Progress | None = None) -> Trained:
@@ -323,9 +326,7 @@ def _with_met_smoothness(
     )
 
 
-def given(
-    setting: Setting, optimum: Minimum | None, gamma: bool = False
-) -> Constants:
+def given(setting: Setting, optimum: Minimum | None, gamma: bool = False) -> Constants:
     r"""Return what is known before training.
 
     Args:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfl_train.data import load
-from sfl_train.data.bundled import NAMES
+from sfl_train.data.bundled import NAMES, raw
 from sfl_train.problems.separability import separable
 
 
@@ -70,3 +70,18 @@ def test_unknown_name_lists_the_known_ones():
     with pytest.raises(ValueError, match=r"'mnist'.*digits, digits-parity") as error:
         load("mnist")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["digits", "breast_cancer", "diabetes"])
+def test_files_read_directly_are_what_scikit_learn_loads(name, monkeypatch):
+    """Reading the library's files must not change a number, nor depend on them."""
+    from sklearn import datasets
+
+    options = {"scaled": False} if name == "diabetes" else {}
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True, **options)
+    read = raw(name)
+    np.testing.assert_array_equal(read[0], X)
+    np.testing.assert_array_equal(read[1], y)
+    monkeypatch.setattr("sfl_train.data.bundled.find_spec", lambda _: None)
+    for mine, other in zip(raw(name), read, strict=True):
+        np.testing.assert_array_equal(mine, other)
