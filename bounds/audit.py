@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import textwrap
 from collections import Counter
@@ -15,6 +16,8 @@ from sfl_theory.evidence.ledger import STATUSES, Entry
 from sfl_train.files import check_writable, replace_file
 
 PAPERS = ("han2024", "huang2023", "dachille2024")
+WIDE = 120
+"""From so many columns on what decides a claim stands beside it, else below it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,6 +40,12 @@ def _parser() -> Parser:
     )
     parser.add_argument("--claim", metavar="ID", help="one entry in full")
     parser.add_argument("--paper", choices=PAPERS, help="one paper only")
+    parser.add_argument(
+        "--file",
+        type=Path,
+        metavar="MINE.py",
+        help="audit the CLAIMS of a Python file of your own, which is run",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the entries")
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="write them as a page"
@@ -53,21 +62,19 @@ def _parser() -> Parser:
 
 
 def _work(options: argparse.Namespace) -> int:
-    from sfl_theory.audits import LEDGER
-
+    if options.file is not None:
+        for option in ("paper", "mutate"):
+            if getattr(options, option):
+                raise CommandError(
+                    f"--{option} is about the papers' ledger: leave it out with --file"
+                )
     try:
         for option, path in (("--json", options.json), ("--html", options.html)):
             if path is not None:
                 check_writable(option, path, folder=False)
     except ValueError as error:
         raise CommandError(str(error)) from error
-    if options.claim is not None:
-        try:
-            entries = [LEDGER.entry(options.claim)]
-        except ValueError as error:
-            raise CommandError(f"--claim: {error}") from error
-    else:
-        entries = [Entry(claim) for claim in LEDGER.claims(options.paper)]
+    entries = _own(options) if options.file is not None else _papers(options)
     if options.mutate:
         return _mutate(options, entries)
     if options.json is not None:
@@ -76,12 +83,63 @@ def _work(options: argparse.Namespace) -> int:
     if options.html is not None:
         from bounds.page import page
 
-        _write(options.html, page(entries))
+        about = (f"Audit of {options.file}", "") if options.file is not None else ()
+        _write(options.html, page(entries, *about))
     if options.claim is not None:
         print_entry(entries[0])
     else:
         print_table(entries)
     return 0
+
+
+def _papers(options: argparse.Namespace) -> list[Entry]:
+    """Return the entries of the papers' ledger that are asked for.
+
+    Returns:
+        One, those of a paper, or all.
+
+    Raises:
+        CommandError: if there is no such claim.
+    """
+    from sfl_theory.audits import LEDGER
+
+    if options.claim is None:
+        return [LEDGER.entry(claim.id) for claim in LEDGER.claims(options.paper)]
+    try:
+        return [LEDGER.entry(options.claim)]
+    except ValueError as error:
+        raise CommandError(f"--claim: {error}") from error
+
+
+def _own(options: argparse.Namespace) -> list[Entry]:
+    """Return the entries of the user's file that are asked for.
+
+    Its claims may depend on those of the papers.
+
+    Returns:
+        One, or all.
+
+    Raises:
+        CommandError: if the file holds no claims or not the one asked for.
+    """
+    from sfl_theory.audits import LEDGER
+    from sfl_theory.evidence.ledger import Ledger
+    from sfl_theory.evidence.own_file import load_claims
+
+    try:
+        claims = load_claims(options.file)
+        ledger = Ledger((*LEDGER.claims(), *claims), str(options.file))
+    except ValueError as error:
+        raise CommandError(f"--file: {error}") from error
+    names = [claim.id for claim in claims]
+    if options.claim is None:
+        return [ledger.entry(name) for name in names]
+    if options.claim not in names:
+        raise CommandError(
+            f"--claim: {options.file} has no claim '{options.claim}'; it holds "
+            f"{', '.join(names)}"
+        )
+    return [ledger.entry(options.claim)]
 
 
 def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
@@ -107,7 +165,8 @@ def print_table(entries: Sequence[Entry]) -> None:
 
     from sfl_theory.audits import COVERAGE
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
+    wide = console.width >= WIDE
     for paper in dict.fromkeys(entry.claim.id.split("/")[0] for entry in entries):
         here = [e for e in entries if e.claim.id.split("/")[0] == paper]
         counts = Counter(entry.outcome.status for entry in here)
@@ -117,23 +176,30 @@ def print_table(entries: Sequence[Entry]) -> None:
             title_justify="left",
             expand=True,
         )
-        names = [entry.claim.id.removeprefix(f"{paper}/") for entry in here]
-        table.add_column("claim", min_width=max(map(len, names)))
+        names = [
+            entry.claim.id if entry.file else entry.claim.id.removeprefix(f"{paper}/")
+            for entry in here
+        ]
+        if wide:
+            table.add_column("claim", min_width=max(map(len, names)))
         table.add_column("status", min_width=8)
         table.add_column("repair", min_width=8)
-        table.add_column("why", no_wrap=True, overflow="ellipsis", ratio=1)
+        heading = "why" if wide else "claim, and why"
+        table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=1)
         for entry, name in zip(here, names, strict=True):
             repair = "" if entry.repair is None else entry.repair.status
             why = entry.outcome.lines[0] if entry.outcome.lines else ""
-            table.add_row(
-                name,
-                entry.outcome.status,
-                repair,
-                why,
-            )
+            cells = entry.outcome.status, repair
+            if wide:
+                table.add_row(name, *cells, why)
+            else:
+                table.add_row(*cells, f"{name}\n  {why}")
         console.print(table)
-    console.print(COVERAGE)
-    console.print("python -m bounds.audit --claim ID shows an entry in full")
+    files = {entry.file for entry in entries if entry.file}
+    if not files:
+        console.print(COVERAGE)
+    where = "".join(f" --file {shlex.quote(file)}" for file in files)
+    print(f"python -m bounds.audit{where} --claim ID shows an entry in full")
 
 
 def print_entry(entry: Entry) -> None:
@@ -153,6 +219,8 @@ def print_entry(entry: Entry) -> None:
     if claim.reading:
         show("reading:   ", claim.reading)
     show("status:    ", f"{outcome.status} ({outcome.method})")
+    if entry.scope:
+        show("scope:     ", f"{outcome.status} {entry.scope}")
     for line in outcome.lines:
         show("  ", line)
     if claim.depends_on:
@@ -163,7 +231,7 @@ def print_entry(entry: Entry) -> None:
         show("status:    ", f"{entry.repair.status} ({entry.repair.method})")
         for line in entry.repair.lines:
             show("  ", line)
-    show("replay:    ", f"python -m bounds.audit --claim {claim.id}")
+    print(f"replay:    {entry.reproduce}")
 
 
 def _write(path: Path, content: str) -> None:

@@ -55,11 +55,16 @@ KINDS = {
 """Headings by kind of claim, in the page's order."""
 
 
-def page(entries: Sequence[Entry]) -> str:
+TITLE = "Audit of three papers on split federated learning"
+
+
+def page(entries: Sequence[Entry], title: str = TITLE, coverage: str = COVERAGE) -> str:
     """Return the page.
 
     Args:
         entries: in order; their evidence is replayed here.
+        title: of the page.
+        coverage: what the entries lack.
 
     Returns:
         HTML with everything inside.
@@ -74,11 +79,11 @@ def page(entries: Sequence[Entry]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>Audit</title><style>{STYLE}</style></head><body>"
-        "<h1>Audit of three papers on split federated learning</h1>"
+        f"<h1>{escape(title)}</h1>"
         "<p>Every status was earned by a replay when this page was made: "
         f"{_badge('proved')} by a certificate, {_badge('refuted')} by an instance, "
         f"both in exact arithmetic; {_badge('unproved')} is neither.</p>"
-        f"<p>{escape(COVERAGE)}</p><nav>{links}</nav>{sections}</body></html>\n"
+        f"<p>{escape(coverage)}</p><nav>{links}</nav>{sections}</body></html>\n"
     )
 
 
@@ -124,8 +129,7 @@ def _entry(entry: Entry) -> str:
         parts.append(("repair", f"{_badge(entry.repair.status)} {words}"))
         parts.append(("what changed", escape(repair.change)))
         parts.append(("evidence of the repair", _replay(entry.repair)))
-    command = escape(f"python -m bounds.audit --claim {claim.id}")
-    parts.append(("replay", f"<code>{command}</code>"))
+    parts.append(("replay", f"<code>{escape(entry.reproduce)}</code>"))
     body = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in parts)
     return (
         f'<details id="{escape(claim.id)}"><summary>{_badge(outcome.status)} '

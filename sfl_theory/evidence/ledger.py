@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -35,9 +36,9 @@ class Outcome:
 def decide(claim_id: str, evidence: Proof | Refutation | Open) -> Outcome:
     """Replay the evidence now and return the status that it earns.
 
-    A certificate that is rejected or cannot be read, or an instance that does not break
-    the claim, earns *unproved*, with the reason; a status is never better than its
-    evidence.
+    A certificate that is rejected or cannot be read, an instance that does not break
+    the claim, or evidence that raises earns *unproved*, with the reason; a status is
+    never better than its evidence.
 
     Args:
         claim_id: the claim that it must decide.
@@ -57,6 +58,9 @@ def decide(claim_id: str, evidence: Proof | Refutation | Open) -> Outcome:
             return Outcome("refuted", "instance", (evidence.words, *replays), found)
     except ValueError as reason:
         return Outcome("unproved", "none", (f"evidence rejected: {reason}",))
+    except Exception as error:  # a user's own evidence may raise anything
+        words = f"evidence raises {type(error).__name__}: {error}"
+        return Outcome("unproved", "none", (words,))
     return Outcome("unproved", "none", (evidence.words,))
 
 
@@ -84,15 +88,17 @@ def _replayed(claim_id: str, proof: Proof) -> tuple[str, ...]:
 class Ledger:
     """Claims by id, with the graph of their dependence."""
 
-    def __init__(self, claims: Iterable[Claim]) -> None:
+    def __init__(self, claims: Iterable[Claim], file: str = "") -> None:
         """Collect claims.
 
         Args:
             claims: ids must be distinct, dependences known and without circles.
+            file: of the user whose claims they are; "": they are the toolkit's.
 
         Raises:
             ValueError: if they are not.
         """
+        self._file = file
         self._claims: dict[str, Claim] = {}
         for claim in claims:
             if claim.id in self._claims:
@@ -140,7 +146,7 @@ class Ledger:
         Returns:
             The entry.
         """
-        return Entry(self.claim(identifier))
+        return Entry(self.claim(identifier), self._file)
 
     def _check_circles(self) -> None:
         done: set[str] = set()
@@ -168,15 +174,23 @@ class Entry:
 
     Attributes:
         claim: the claim.
+        file: of the user that holds it; "": it is one of the toolkit's.
     """
 
     claim: Claim
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    file: str = ""
 
     @cached_property
     def outcome(self) -> Outcome:
         """What the evidence earns now."""
         return decide(self.claim.id, self.claim.evidence)
+
+    @property
+    def reproduce(self) -> str:
+        """The command that replays this entry, as a shell reads it."""
+        where = ["--file", self.file] if self.file else []
+        words = ["python", "-m", "bounds.audit", *where, "--claim", self.claim.id]
+        return shlex.join(words)
 
     @property
     def scope(self) -> str:
@@ -213,7 +227,7 @@ class Entry:
             "cause": self.cause or None,
             "method": self.outcome.method,
             "evidence": list(self.outcome.lines),
-            "reproduce": f"python -m bounds.audit --claim {claim.id}",
+            "reproduce": self.reproduce,
             "depends_on": list(claim.depends_on),
             "repair": None
             if repair is None or self.repair is None
