@@ -77,9 +77,15 @@ def refute(
     import torch
 
     torch.set_num_threads(1)
+    chosen = {
+        name: value
+        for name in ("rounds", "seeds", "seed")
+        if (value := getattr(options, name)) is not None
+    }
+    Experiment(**chosen)  # refuses impossible numbers
     notes: list[str] = []
-    claims = [_full(item, claim)] if claim else []
-    for case in () if claim else cases:
+    claims = [] if claim is None else [_full(item, claim)]
+    for case in cases if claim is None else ():
         known = standing(item.key, case.name)
         if known is not None and known.status == "refuted":
             claims.append(known.claim)
@@ -88,7 +94,7 @@ def refute(
             notes.append(f"{case.name} {words}: no instance to run")
     if not claims:
         raise ValueError(f"refute: no case of {item.key} is refuted: {notes[0]}")
-    seed = options.seed or 0
+    seed = chosen.get("seed", 0)
     found = [runnable(one, options.seeds, seed) for one in claims]
     for one in found:
         if one.run.theorem != item.key or one.run.case not in {c.name for c in cases}:

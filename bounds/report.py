@@ -81,7 +81,7 @@ def print_report(
     page.entry(
         "Legend",
         "curve: where the measured curve lies beside the bound; it is no verdict on "
-        "the theorem, that is the audit's. A: analytic, holds on the stated domain; T: "
+        "the theorem, that is the audit's. A: analytic, true on the stated domain; T: "
         "largest value met along the runs; in brackets the value met where A is "
         "larger. Informative: first T from which the bound says more than the floor, "
         "which is known without it.",
