@@ -217,7 +217,7 @@ def against(
         rate(found.rounds, found.curve, deterministic),
         mean_rate(bound.metric, found.rounds, found.schedule),
         known,
-        informative(bound, found.constants, found.schedule, known),
+        informative(bound, [found.constants], found.schedule, known),
         standing,
     )
 

@@ -8,7 +8,7 @@ below.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,8 +119,20 @@ def mean_rate(
     return np.asarray(schedule.accumulate(lambda eta: eta, rounds) / rounds)
 
 
+def mean_floor(floors: Sequence[Floor | None]) -> Floor | None:
+    """Return the mean of what is known of several runs, or None if one lacks it."""
+    known = [one for one in floors if one is not None]
+    if len(known) < len(floors):
+        return None
+    words = " or ".join(dict.fromkeys(one.words for one in known))
+    return Floor(float(np.mean([one.value for one in known])), words)
+
+
 def informative(
-    bound: Bound, constants: Constants, schedule: Schedule, known: Floor | None
+    bound: Bound,
+    constants: Sequence[Constants],
+    schedule: Schedule,
+    known: Floor | None,
 ) -> Informative:
     r"""Return the first round at which a bound lies below the floor.
 
@@ -130,7 +142,7 @@ def informative(
 
     Args:
         bound: under test.
-        constants: that it needs.
+        constants: that it needs, of one problem; of several, whose bounds are averaged.
         schedule: learning rates for its sums.
         known: the floor.
 
@@ -150,8 +162,9 @@ def informative(
 
     def below(rounds: NDArray[np.int64]) -> NDArray[np.bool_]:
         with np.errstate(over="ignore"):
-            values = bound.evaluate(constants, rounds, schedule)
-            return values < known.value * mean_rate(bound.metric, rounds, schedule)
+            values = [bound.evaluate(one, rounds, schedule) for one in constants]
+            unit = mean_rate(bound.metric, rounds, schedule)
+            return np.mean(values, axis=0) < known.value * unit
 
     every = np.arange(1, min(EXHAUSTIVE, last) + 1)
     found = below(every)
@@ -160,7 +173,8 @@ def informative(
         return Informative(first, f"T = {first}")
     high = next((T for T in _doubled(last) if below(np.array([T]))[0]), None)
     if high is None:
-        if closed and _limit(bound, constants, schedule) >= known.value:
+        limits = [_limit(bound, one, schedule) for one in constants if closed]
+        if closed and np.mean(limits) >= known.value:
             return Informative(None, "never")
         return Informative(None, f"not before T = {last:.0e}".replace("e+", "e"))
     low = max(high // 2, EXHAUSTIVE)

@@ -148,9 +148,8 @@ def _run(page: _Page, group: Sequence[Comparison]) -> None:
     found, band = one.measurement, one.band
     versions = ", ".join(item.bound.version for item in group)
     page.entry("run", f"[{versions}] {found.setting.words(found.schedule)}")
-    words = one.bound.metric.words
-    if one.bound.metric.weighted:
-        words += " over the mean of eta^t"
+    metric = one.bound.metric
+    words = f"{metric.mean}, weighted by eta^t," if metric.weighted else metric.words
     page.entry(
         "measured",
         f"{words} = {_measured(one)} at T = {band.rounds[-1]}; as {_rate(one)}",

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from bounds.audited import Audited
 from bounds.comparison import Comparison
 from bounds.finished_run import FinishedRun, load
-from bounds.informative import floor, informative, mean_rate
+from bounds.informative import floor, informative, mean_floor, mean_rate
 from bounds.measurement import Measurement
 from bounds.run_departures import departures, excess, largest_rates
 from bounds.run_setting import RunSetting
@@ -102,8 +102,11 @@ def compare_runs(
         One comparison per bound.
     """
     runs = load(folders)
+    shown = shown_rounds(runs[0])
     return [
-        _against(item, case, bound, runs, audit and audit.of(item.case(case), bound))
+        _against(
+            item, case, bound, runs, shown, audit and audit.of(item.case(case), bound)
+        )
         for bound in bounds
     ]
 
@@ -150,10 +153,10 @@ def _against(
     case: str,
     bound: Bound,
     runs: Sequence[FinishedRun],
+    shown: NDArray[np.int64],
     standing: Standing | None,
 ) -> RunComparison:
     first = runs[0]
-    shown = shown_rounds(first)
     every_round = all(run.every == 1 for run in runs)
     sides = [left_side(run, shown) for run in runs]
     curve, least = (np.array(rows).T for rows in zip(*sides, strict=True))
@@ -182,7 +185,8 @@ def _against(
         SINGLE_PRECISION * float(curve.max()),
     )
     tested = bound if every_round else replace(bound, metric=_over_measured(bound))
-    known = floor(bound, constants)
+    own = [run.constants for run in runs]
+    known = mean_floor([floor(bound, one) for one in own])
     return RunComparison(
         item,
         case,
@@ -196,7 +200,7 @@ def _against(
         rate(shown, curve, setting.deterministic),
         mean_rate(bound.metric, shown, schedule),
         known,
-        informative(bound, constants, schedule, known),
+        informative(bound, own, schedule, known),
         standing,
         per_run=np.array([np.sum(list(one.values()), axis=0) for one in each]).T,
     )

@@ -40,6 +40,8 @@ class Schedule:
         """The rule and its first value, on both sides of the cut where they differ."""
         client, server = (float(side[0]) for side in self._both(np.zeros(1)))
         rule = self.words.replace("**", "^").replace("*", " ")
+        if client == server and self.value is not None and rule.startswith("constant"):
+            return rule
         first = f"{rule} (eta^0 = {client:.3g}"
         return f"{first})" if client == server else f"{first} | {server:.3g} server)"
 

@@ -96,7 +96,11 @@ def test_one_run_beside_the_bound(
     runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Left side and bound by hand; without seeds nothing is decided, in words."""
-    (record,) = commanded(tmp_path / "o", runs["a"])
+    record, repaired = commanded(tmp_path / "o", runs["a"])
+    assert (record["version"], repaired["version"]) == ("printed", "repaired")
+    assert record["measured"] == repaired["measured"]
+    assert record["audit"]["status"] == "refuted"
+    assert 0 < record["progress"] < 1
     assert record.keys() >= KEYS
     assert record["case"] == "non_convex"
     assert record["rounds"] == [1, 2, 3, 4]
@@ -455,10 +459,9 @@ def test_what_cannot_be_compared_is_one_line(
     for option in (("--tau", "5"), ("--seed", "0"), ("--without-replacement",)):
         error = refused(capsys, "--run", a, *option, *out)
         assert f"{option[0]}: does not go with --run" in error
-    error = refused(
-        capsys, "--theorem", "3.6", "--run", a, "--version", "repaired", *out
-    )
+    error = refused(capsys, "--run", a, "--version", "sharper", *out)
     assert "--version: " in error
+    assert "does not go with" in refused(capsys, "--run", a, "--refute", *out)
     assert not (tmp_path / "o").exists()
 
 

@@ -51,7 +51,7 @@ def test_it_is_the_first_round_below_the_floor(
     """Below at the round named, not below at the one before; "never" holds at 10^12."""
     bound = theorem(key).case(case).bound(version)
     schedule = bound.step_size.schedule(CONSTANTS)
-    found = informative(bound, CONSTANTS, schedule, floor(bound, CONSTANTS))
+    found = informative(bound, [CONSTANTS], schedule, floor(bound, CONSTANTS))
     if found.first is None:
         assert not below(bound, LAST, schedule)
         return
@@ -65,7 +65,7 @@ def test_powers_cross_where_arithmetic_says(scale: float, power: sp.Rational) ->
     """c/T^p < floor from the first integer above (c/floor)^(1/p) on."""
     part = sp.Float(scale) / ROUND**power
     known = floor(simple(part), CONSTANTS)
-    found = informative(simple(part), CONSTANTS, schedules.constant(1.0), known)
+    found = informative(simple(part), [CONSTANTS], schedules.constant(1.0), known)
     expected = (scale / known.value) ** float(1 / power)
     if expected < 0.9 * LAST:
         assert found.first == pytest.approx(np.floor(expected) + 1, rel=1e-9, abs=1)
@@ -79,19 +79,19 @@ def test_nothing_is_lost_where_the_search_changes(T: int) -> None:
     """The scan of every round and the bisection agree at the seam."""
     bound = simple(sp.Rational(7, 10) * (T - sp.Rational(1, 2)) / ROUND)
     schedule, known = schedules.constant(1.0), floor(simple(sp.S.One), CONSTANTS)
-    assert informative(bound, CONSTANTS, schedule, known).first == T
+    assert informative(bound, [CONSTANTS], schedule, known).first == T
 
 
 def test_a_dip_within_the_scan_is_found() -> None:
     """A bound that is below the floor early and above it later is not missed."""
     bound = simple(1 - sp.Heaviside(5 - ROUND, 1) * sp.Rational(9, 10))
     known = floor(bound, CONSTANTS)
-    assert informative(bound, CONSTANTS, schedules.constant(1.0), known).first == 1
+    assert informative(bound, [CONSTANTS], schedules.constant(1.0), known).first == 1
 
 
 def test_a_constant_above_the_floor_is_never_informative() -> None:
     found = informative(
-        simple(1 + 1 / ROUND), CONSTANTS, schedules.constant(1.0),
+        simple(1 + 1 / ROUND), [CONSTANTS], schedules.constant(1.0),
         floor(simple(sp.S.One), CONSTANTS),
     )  # fmt: skip
     assert (found.first, found.words) == (None, "never")
@@ -118,13 +118,13 @@ def test_a_weighted_mean_is_compared_per_learning_rate() -> None:
     bound = simple(sp.Rational(28, 1000) / ROUND, WEIGHTED_GRADIENT)
     schedule = schedules.constant(0.01)
     known = floor(bound, CONSTANTS)
-    assert informative(bound, CONSTANTS, schedule, known).first == 2
+    assert informative(bound, [CONSTANTS], schedule, known).first == 2
 
 
 def test_a_run_that_starts_at_the_minimum_has_no_informative_bound() -> None:
     still = CONSTANTS.with_values(initial_gap=0.0)
     bound = theorem("3.7").case("non_convex").printed
     schedule = bound.step_size.schedule(still)
-    found = informative(bound, still, schedule, floor(bound, still))
+    found = informative(bound, [still], schedule, floor(bound, still))
     assert found.first is None
     assert "starts at the minimum" in found.words
