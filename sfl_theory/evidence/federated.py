@@ -8,6 +8,7 @@ run by the trainer.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -483,7 +484,7 @@ class FederatedRun:
         """The setup in one line."""
         parts = [f"N = {len(self.clients)}"]
         if len(self.clients) > 1:
-            parts.append(f"a = {_tuple(self.weights)}")
+            parts.append(f"a{_each(self.weights)}")
         parts += self._functions()
         star = " = x*" if self.start == self.minimiser else ""
         parts.append(f"x^0 = {_tuple(self.start)}{star}")
@@ -492,12 +493,12 @@ class FederatedRun:
         parts.append(f"tau = {self.tau}")
         if self.algorithm == "sfl-v1":
             parts.append(f"tau_server = {self.tau_server}")
-        zeta = dict.fromkeys(client.zeta for client in self.clients)
         if any(self.sigma2):
-            parts.append("noise " + " | ".join(f"+-{_tuple(z)}" for z in zeta))
+            points = [f"+-{_tuple(client.zeta)}" for client in self.clients]
+            parts.append(f"noise{_each(points)}")
         else:
             parts.append("sigma = 0")
-        parts.append(f"q = {_tuple(tuple(dict.fromkeys(self.q)))}")
+        parts.append(f"q{_each(self.q)}")
         if self.aggregation != "updates":
             parts.append(f"aggregation of {self.aggregation}")
         return ", ".join([*parts, f"eta = {self.schedule.words}"])
@@ -555,7 +556,12 @@ def _float(value: Any) -> Any:
     return float(value) if isinstance(value, Fraction) else value
 
 
-def _tuple(values: Point) -> str:
-    if len(values) == 1:
-        return str(values[0])
+def _tuple(values: Sequence[object]) -> str:
     return f"({', '.join(map(str, values))})"
+
+
+def _each(values: Sequence[object]) -> str:
+    """Return " = value" if all clients share it, else all of them."""
+    if len({*values}) > 1:
+        return f" = {_tuple(values)}"
+    return f"{'_n' if len(values) > 1 else ''} = {values[0]}"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from itertools import permutations, product
+from itertools import compress, permutations, product
 from typing import Any
 
 from sfl_theory.bound import Bound
@@ -85,11 +85,13 @@ def one_round(
             run.weights, run.q, run.columns[j], run.separable, strict=True
         )
     ]  # fmt: skip
+    if run.aggregation != "updates":
+        raise ValueError(f"moments under aggregation of {run.aggregation}")
     if run.algorithm == "sfl-v2" and j >= run.cut:
-        return _visits(members, etas, run.order)
+        return _visits(members, etas, run.order, number)
     if run.algorithm == "minibatch-sfl" and j >= run.cut:
         return _mean_steps(members, etas)
-    return _aggregated(members, etas, run.aggregation)
+    return _aggregated(members, etas)
 
 
 @dataclass(frozen=True)
@@ -103,42 +105,40 @@ class _Member:
     zeta: Any
 
 
-def _aggregated(members: list[_Member], etas: Sequence[Any], rule: str) -> Moved:
-    r"""Local steps of every participant, then $\sum_nI_n\frac{a_n}{q_n}(\dots)$.
+def _aggregated(members: list[_Member], etas: Sequence[Any]) -> Moved:
+    r"""Local steps of every participant, then $x+\sum_nI_n\frac{a_n}{q_n}(x_n-x)$.
 
-    ``updates`` adds $v_n=x_n-x$ to x, ``models`` takes $v_n=x_n$ alone. Locally
-    $v_n=\alpha_nx+\beta_n$ plus noise, so $\sum_na_nv_n$ is the mean over participation
-    and $\sum_na_n^2(\frac1{q_n}-1)v_n^2$ its variance.
+    Locally $v_n=x_n-x=(\alpha_n-1)x+(1-\alpha_n)c_n$ plus noise, so the update is
+    $\sum_na_nv_n$ in the mean over participation, with the variance
+    $\sum_na_n^2(\frac1{q_n}-1)v_n^2$.
 
     Returns:
         The coefficients.
-
-    Raises:
-        ValueError: if models are aggregated and a round may be empty.
     """
-    models = rule == "models"
-    if models and all(member.q != 1 for member in members):
-        raise ValueError("aggregation of models: a round may have no participant")
-    keep, pull, variance = 0 if models else 1, 0, 0
+    keep, shift, variance = 1, 0, 0
     spread: list[list[Any]] = []
     for n in members:
         kept, noise = 1, 0
         for eta in etas:
             factor = 1 - eta * n.k
             kept, noise = kept * factor, noise * factor * factor + (eta * n.zeta) ** 2
-        alpha, beta = kept if models else kept - 1, (1 - kept) * n.c
-        keep, pull = keep + n.a * alpha, pull + n.a * beta
+        keep, shift = keep + n.a * (kept - 1), shift + n.a * (1 - kept) * n.c
         variance = variance + n.a * n.a / n.q * noise
-        share = n.a * n.a * (1 / n.q - 1)
-        if share != 0:
-            one = Moved.by(alpha, beta, 0)
-            spread.append([share * row for row in one.square])
-    whole = Moved.by(keep, pull, variance)
+        if n.q != 1:
+            share = n.a * n.a * (1 / n.q - 1)
+            alone = Moved.by(kept - 1, (1 - kept) * n.c, 0)
+            spread.append([share * row for row in alone.square])
+    whole = Moved.by(keep, shift, variance)
     r0, r1, r2 = (sum(row) for row in zip(whole.square, *spread, strict=True))
     return Moved(whole.mean, (r0, r1, r2))
 
 
-def _visits(members: list[_Member], etas: Sequence[Any], order: str) -> Moved:
+def _visits(
+    members: list[_Member],
+    etas: Sequence[Any],
+    order: str,
+    number: Callable[[Fraction], Any],
+) -> Moved:
     """Visits of the server to all participants, over all orders and participations.
 
     Returns:
@@ -151,24 +151,18 @@ def _visits(members: list[_Member], etas: Sequence[Any], order: str) -> Moved:
         raise ValueError(f"orders of more than {MOST_VISITED} clients")
     chances: list[tuple[Any, Moved]] = []
     for present in product(*((True,) if n.q == 1 else (True, False) for n in members)):
-        chance: Any = 1
+        chance = number(Fraction(1))
         for here, n in zip(present, members, strict=True):
             chance = chance * (n.q if here else 1 - n.q)
-        visitors = [n for here, n in zip(present, members, strict=True) if here]
-        orders = [*permutations(visitors)]
-        if order == "interleaved":
-            steps = [
-                _mixed([(1, _chain(_visit(n, eta) for n in one)) for one in orders])
-                for eta in etas
-            ]
-        else:
-            steps = [
-                _mixed([
-                    (1, _chain(_visit(n, eta) for n in one for eta in etas))
-                    for one in orders
-                ])
-            ]
-        chances.append((chance, _chain(steps)))
+        orders = [*permutations(compress(members, present))]
+        each = number(Fraction(1, len(orders)))
+
+        def mean(steps: Sequence[Any], orders: Any = orders, each: Any = each) -> Moved:
+            visits = ([_visit(n, e) for n in one for e in steps] for one in orders)
+            return _mixed([(each, _chain(one)) for one in visits])
+
+        turns = [[eta] for eta in etas] if order == "interleaved" else [etas]
+        chances.append((chance, _chain(mean(steps) for steps in turns)))
     return _mixed(chances)
 
 
@@ -201,18 +195,9 @@ def _chain(steps: Any) -> Moved:
 
 
 def _mixed(chances: list[tuple[Any, Moved]]) -> Moved:
-    """Return the mean of several maps.
-
-    Args:
-        chances: weight and map; weights are divided by their sum.
-
-    Returns:
-        The mean.
-    """
-    total = sum(weight for weight, _ in chances)
+    """Return the mean of several maps with their probabilities."""
     p0, p1, r0, r1, r2 = (
-        sum(weight * row for (weight, _), row in zip(chances, column, strict=True))
-        / total
+        sum(chance * row for (chance, _), row in zip(chances, column, strict=True))
         for column in zip(*(moved.rows for _, moved in chances), strict=True)
     )
     return Moved((p0, p1), (r0, r1, r2))

@@ -69,11 +69,11 @@ class Separable(Problem):
             np.broadcast_to(np.asarray(v, dtype=np.float64), shape).copy()
             for v in (curvatures, kinks, zeta)
         )
-        finite = np.isfinite(self.curvatures).all() and np.isfinite(self.zeta).all()
-        if not ((self.curvatures > 0).all() and (self.kinks > 0).all() and finite):
-            raise ValueError(
-                "curvatures and kinks must be positive, all but kinks finite"
-            )
+        finite = (self.x0, self.centres, self.curvatures, self.zeta)
+        if not all(np.isfinite(values).all() for values in finite):
+            raise ValueError("all numbers but the kinks must be finite")
+        if not ((self.curvatures > 0).all() and (self.kinks > 0).all()):
+            raise ValueError("curvatures and kinks must be positive")
         if not 1 <= cut < self.dimension:
             raise ValueError(f"cut must lie in 1..{self.dimension - 1}, got {cut}")
         self.sizes = np.ones(self.clients, dtype=np.int64)

@@ -3,13 +3,10 @@
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import islice, permutations, product
+from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sfl_theory.audits.han2024.exact_runs import descent, sequential_server
 
 from sfl_theory import Constants, schedules, theorem
 from sfl_theory.audits.han2024 import refuted_lemmas
@@ -41,7 +38,6 @@ EACH = [
     for claim, instances in REFUTATIONS.items()
     for k, instance in enumerate(instances)
 ]
-unit = st.fractions(0, 1, max_denominator=12)
 
 
 @pytest.mark.parametrize("instance", EACH)
@@ -68,7 +64,7 @@ def test_a_failed_assumption_is_rejected(instance):
             unweighted_server, "3.9", (Fraction(1), Fraction(0)), 3200, Fraction(1, 2)
         ),
         partial(small_step, "3.7", 150),
-        partial(noise_floor, "3.6", 5000),
+        partial(noise_floor, "3.6", 2200),
         partial(
             biased_stationary_point,
             "3.7",
@@ -88,50 +84,6 @@ def test_a_failed_assumption_is_rejected(instance):
 def test_too_early_too_long_steps_or_equal_weights_refute_nothing(instance):
     with pytest.raises(Rejected):
         replay(instance())
-
-
-@given(
-    start=unit,
-    centres=st.lists(unit, min_size=2, max_size=3),
-    eta=st.fractions(Fraction(1, 12), Fraction(1, 2), max_denominator=12),
-    q=st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(3, 4)]),
-)
-@settings(max_examples=25, deadline=None)
-def test_moments_are_those_of_all_orders_and_participants(start, centres, eta, q):
-    outcomes = {start: Fraction(1)}
-    run = list(islice(sequential_server(start, tuple(centres), lambda t: eta, q), 2))
-    orders = list(permutations(range(len(centres))))
-    after: dict[Fraction, Fraction] = {}
-    for x, weight in outcomes.items():
-        for order in orders:
-            for present in product((0, 1), repeat=len(centres)):
-                y, chance = x, weight / len(orders)
-                for n in order:
-                    y -= eta / q * present[n] * (y - centres[n])
-                for here in present:
-                    chance *= q if here else 1 - q
-                after[y] = after.get(y, Fraction(0)) + chance
-    for power, enclosure in ((1, run[1].mean), (2, run[1].square)):
-        exact = sum(weight * x**power for x, weight in after.items())
-        assert enclosure.low <= exact <= enclosure.high
-        assert float(enclosure.high - enclosure.low) < 1e-40
-    c = centres[0]
-    exact = sum(weight * (x - c) ** 2 for x, weight in after.items())
-    assert run[1].about(c).low <= exact <= run[1].about(c).high
-
-
-@given(eta=unit, q=st.sampled_from([Fraction(1), Fraction(1, 3)]))
-@settings(max_examples=15, deadline=None)
-def test_descent_is_that_of_all_participations(eta, q):
-    values = {Fraction(1): Fraction(1)}
-    for enclosure in islice(descent(Fraction(1), lambda t: eta, q), 4):
-        exact = sum(weight * x**2 for x, weight in values.items())
-        assert enclosure.low <= exact <= enclosure.high
-        after: dict[Fraction, Fraction] = {}
-        for x, weight in values.items():
-            for y, chance in ((x, 1 - q), (x - eta / q * x, q)):
-                after[y] = after.get(y, Fraction(0)) + chance * weight
-        values = after
 
 
 @pytest.mark.parametrize("number", ["3.6", "3.7", "3.8", "3.9"])
@@ -235,20 +187,20 @@ def test_the_trainer_gives_the_left_side_of_3_6():
 
 
 def test_the_trainer_gives_the_left_side_of_3_7():
-    weights = (Fraction(1), Fraction(0))
+    weights = (Fraction(3, 4), Fraction(1, 4))
     problem = Quadratic(
         np.stack([np.eye(2)] * 2), [[0.0, 0.0], [0.0, 1.0]], [0.0, 0.5], 1
     )
     x = trained(
         problem,
-        [1.0, 0.0],
+        [0.75, 0.25],
         SFLV2(1, 1),
         rates("3.7", Setting(weights)),
         30,
         seeds=range(400),
     )
     found = unweighted_server("3.7", weights, 30)
-    gaps = x[-1] ** 2 / 2
+    gaps = (x[-1] - 0.25) ** 2 / 2
     error = gaps.std() / np.sqrt(gaps.size)
     assert abs(gaps.mean() - float(found.left.low)) < 5 * error
 

@@ -57,7 +57,7 @@ def printed(number: str, **constants) -> Rate:
     """Return the printed learning rates of a strongly convex case, by the toolkit."""
     bound = theorem(number).case("strongly_convex").bound("printed")
     schedule = bound.step_size.schedule(Constants(S=1, mu=1, G2=1, **constants))
-    rounds = np.arange(5000, dtype=float)
+    rounds = np.arange(8000, dtype=float)
     table = [
         np.broadcast_to(side(rounds), rounds.shape)
         for side in (schedule.client, schedule.server)

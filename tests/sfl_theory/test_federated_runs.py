@@ -1,0 +1,299 @@
+"""Runs as data: their constants, their moments, and the evidence made of them."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfl_theory.audits import LEDGER
+from sfl_theory.audits.han2024.both_sides import refuting
+from sfl_theory.audits.han2024.printed import Setting, printed_rates
+from sfl_theory.evidence.claim import Refutation
+from sfl_theory.evidence.enclosed_run import enclosed
+from sfl_theory.evidence.expected_run import course, crossing, expected, right_side
+from sfl_theory.evidence.federated import Bowl, FederatedRun, Piece, Rate, Separable
+from sfl_theory.evidence.instance import replay
+from sfl_theory.evidence.moments import one_round, pull
+
+F = Fraction
+ZERO, HALF, ONE = F(0), F(1, 2), F(1)
+unit = st.fractions(0, 1, max_denominator=6)
+some_q = st.sampled_from([ONE, HALF, F(3, 4)])
+
+
+BROKEN = {
+    claim.id: (claim.evidence.instance, *claim.evidence.further)
+    for claim in LEDGER.claims()
+    if isinstance(claim.evidence, Refutation)
+    and claim.kind in {"theorem", "proposition"}
+    and not claim.id.endswith("/eq-3")  # on another reading of the aggregation
+}
+EACH = [
+    pytest.param(key, one, id=f"{key}#{k}")
+    for key, instances in BROKEN.items()
+    for k, one in enumerate(instances)
+]
+
+
+def plain(**given_):
+    """Return a small run on x_c = 0 and a server coordinate pulled to 0 and 1."""
+    choices = {
+        "theorem": "han2024/thm-3.9",
+        "case": "strongly_convex",
+        "algorithm": "sfl-v2",
+        "clients": (
+            Separable((Piece(), Piece())),
+            Separable((Piece(), Piece(centre=ONE))),
+        ),
+        "weights": (F(3, 4), F(1, 4)),
+        "start": (ZERO, HALF),
+        "rounds": 3,
+        "client_rate": Rate(F(1, 4)),
+        "server_rate": Rate(F(1, 4)),
+    }
+    return FederatedRun(**{**choices, **given_})
+
+
+def outcomes(run, j, x, eta):
+    """Return every value of coordinate j after a round, with its probability."""
+    N, own = len(run.clients), j < run.cut
+    steps = run.tau_server if run.algorithm == "sfl-v1" and not own else run.tau
+    moved: dict[F, F] = {}
+    visits = run.algorithm == "sfl-v2" and not own
+    orders = [*permutations(range(N))] if visits else [tuple(range(N))]
+    per_step = [*product(orders, repeat=steps if run.order == "interleaved" else 1)]
+    signs = [s for s in product((-1, 1), repeat=N * steps)]
+    for present in product((0, 1), repeat=N):
+        chance = ONE
+        for here, q in zip(present, run.q, strict=True):
+            chance *= q if here else 1 - q
+        for chosen, sign in product(per_step, signs) if chance else ():
+            y = after(run, j, x, eta, present, chosen, sign, steps)
+            share = chance / len(per_step) / len(signs)
+            moved[y] = moved.get(y, ZERO) + share
+    return moved
+
+
+def after(run, j, x, eta, present, orders, sign, steps):
+    def gradient(n, y, i):
+        return (
+            run.clients[n].pieces[j].slope(y)
+            + sign[n * steps + i] * (run.clients[n].zeta[j])
+        )
+
+    own, N = j < run.cut, len(run.clients)
+    if run.algorithm == "sfl-v2" and not own:
+        if run.order == "interleaved":
+            turns = [(n, i) for i, order in enumerate(orders) for n in order]
+        else:
+            turns = [(n, i) for n in orders[0] for i in range(steps)]
+        for n, i in turns:
+            x -= eta / run.q[n] * present[n] * gradient(n, x, i)
+        return x
+    if run.algorithm == "minibatch-sfl" and not own:
+        for i in range(steps):
+            x -= eta * sum(run.weights[n] * gradient(n, x, i) for n in range(N))
+        return x
+    total = x
+    for n in range(N):
+        y = x
+        for i in range(steps):
+            y -= eta * gradient(n, y, i)
+        total += present[n] * run.weights[n] / run.q[n] * (y - x)
+    return total
+
+
+@given(
+    centres=st.tuples(unit, unit),
+    curvatures=st.tuples(*[st.sampled_from([ONE, F(1, 3)])] * 2),
+    zeta=st.tuples(unit, unit),
+    q=st.tuples(some_q, some_q),
+    tau=st.sampled_from([(1, 1), (1, 2), (2, 1), (2, 2)]),
+    eta=st.sampled_from([F(1, 5), F(2, 3)]),
+    kind=st.sampled_from([
+        ("sfl-v1", "interleaved"),
+        ("sfl-v2", "interleaved"),
+        ("sfl-v2", "client-sequential"),
+        ("minibatch-sfl", "interleaved"),
+    ]),
+    j=st.sampled_from([0, 1]),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_round_is_that_of_all_outcomes(
+    centres, curvatures, zeta, q, tau, eta, kind, j
+):
+    algorithm, order = kind
+    run = plain(
+        algorithm=algorithm,
+        order=order,
+        participation=(ONE, ONE) if algorithm == "minibatch-sfl" else q,
+        tau=tau[0],
+        tau_server=tau[1],
+        start=(HALF, HALF),
+        clients=tuple(
+            Separable((Piece(c, k), Piece(c, k)), (z, z))
+            for c, k, z in zip(centres, curvatures, zeta, strict=True)
+        ),
+    )
+    star, x = run.minimiser[j], run.start[j]
+    steps = tau[1] if algorithm == "sfl-v1" and j else tau[0]
+    moved = one_round(run, j, [eta] * steps, F)
+    m, s = x - star, (x - star) ** 2
+    exact = outcomes(run, j, x, eta)
+    assert sum(exact.values()) == 1
+    mean = sum(p * (y - star) for y, p in exact.items())
+    square = sum(p * (y - star) ** 2 for y, p in exact.items())
+    assert moved.mean[0] + moved.mean[1] * m == mean
+    assert moved.square[0] + moved.square[1] * m + moved.square[2] * s == square
+
+
+@pytest.mark.parametrize("algorithm", ["sfl-v1", "sfl-v2"])
+def test_enclosures_hold_the_rationals_and_hardly_more(algorithm):
+    run = plain(
+        algorithm=algorithm,
+        participation=(HALF, F(3, 4)),
+        server_rate=Rate(F(2), F(7), F(1, 3)),
+        start=(ONE, HALF),
+    )
+    exact = {}
+    for j in (0, 1):
+        m, s = run.offsets[j], run.offsets[j] ** 2
+        for t in range(5):
+            rate = run.server_rate if j else run.client_rate
+            moved = one_round(run, j, [rate(t)], F)
+            (p0, p1), (r0, r1, r2) = moved.mean, moved.square
+            m, s = p0 + p1 * m, r0 + r1 * m + r2 * s
+            exact[t + 1] = exact.get(t + 1, ZERO) + s / 2
+    for T, found in enclosed(run, [1, 2, 5]).items():
+        assert found.low <= exact[T] <= found.high
+        assert found.high - found.low < F(1, 10**40)
+        assert expected(run, [T])[0] == pytest.approx(float(exact[T]), rel=1e-14)
+
+
+@pytest.mark.parametrize(("claim", "instance"), EACH)
+def test_data_and_evidence_agree(claim, instance):
+    """Both sides of the exact replay are those of the data and of the ``Bound``."""
+    found = instance()
+    run = found.run
+    assert claim.startswith(run.theorem) and min(run.weights) > 0
+    low, high = float(found.left.low), float(found.left.high)
+    slack = 1e-12 * high
+    left = expected(run, [run.rounds])[0]
+    assert low - slack <= left <= high + slack
+    right = right_side(run, [run.rounds])[0]
+    assert right == pytest.approx(float(found.right.high), rel=1e-13)
+    rounds, lefts, rights = zip(*found.curve, strict=True)
+    np.testing.assert_allclose(expected(run, rounds), lefts, rtol=1e-11)
+    np.testing.assert_allclose(right_side(run, rounds), rights, rtol=1e-13)
+    first = crossing(run)
+    assert expected(run, [first])[0] > right_side(run, [first])[0]
+    if first > 1:
+        assert expected(run, [first - 1])[0] <= right_side(run, [first - 1])[0]
+
+
+def test_every_refuted_case_of_a_theorem_is_here():
+    cases = {f"han2024/thm-3.{k}/{kind}_convex" for k in range(6, 10)
+             for kind in ("strongly", "general")}  # fmt: skip
+    cases |= {f"han2024/thm-3.{k}/non_convex" for k in (7, 9)}
+    assert {key for key in BROKEN if key.startswith("han2024/thm")} == cases
+    assert {"huang2023/prop-1", "huang2023/prop-2"} <= set(BROKEN)
+
+
+def test_the_course_goes_on_to_ten_times_the_crossing():
+    run = LEDGER.claim("han2024/thm-3.7/strongly_convex").evidence.instance().run
+    rounds, left, right = course(run)
+    assert run.weights == (F(19, 20), F(1, 20))
+    assert rounds[0] == 1 and rounds[-1] == 10 * crossing(run)
+    violated = left > right
+    assert violated[rounds >= crossing(run)].all()
+    assert not violated[rounds < crossing(run)].any()
+    assert left[-1] == pytest.approx(0.10125, rel=1e-6)
+
+
+def test_constants_are_attained_on_the_box():
+    run = plain(
+        clients=(
+            Separable((Piece(), Piece(F(1, 5), F(2), kink=ONE)), (ZERO, HALF)),
+            Separable((Piece(), Piece(ONE, F(2), kink=ONE))),
+        )
+    )
+    assert run.S == 2 and run.mu == 0 and run.sigma2 == (F(1, 4), 0)
+    sides = [np.linspace(float(low), float(high), 41) for low, high in run.domain]
+    largest = max(
+        sum(g**2 for g in client.gradient((F(c), F(s)))) + sigma2
+        for client, sigma2 in zip(run.clients, run.sigma2, strict=True)
+        for c, s in product(*sides)
+    )
+    assert float(run.G2) == pytest.approx(float(largest), rel=1e-12)
+    assert run.eps2 is None
+    assert plain().eps2 == F(9, 16)
+    assert plain().gap == F(1, 32)
+
+
+def test_what_a_huber_function_everywhere_says_of_its_gradients():
+    piece = Piece(ONE, F(3), kink=F(2))
+    run = plain(clients=(Separable((piece, piece), (ZERO, ONE)),), weights=(ONE,))
+    assert run.everywhere and run.G2 == 36 + 36 + 1
+    assert piece.slope(F(100)) == 6 and piece.slope(F(-100)) == -6
+    assert piece.value(F(3)) == 6 and piece.value(F(5)) == 18
+    assert piece.value(F(-3)) == 18
+
+
+def test_a_step_that_leaves_the_box_is_no_refutation():
+    """Where a visit overshoots, G^2 on the box says nothing of the iterates."""
+    setting = Setting((F(19, 20), F(1, 20)), q=HALF)
+    client, server = printed_rates("3.9", setting)
+    run = plain(
+        weights=setting.weights,
+        participation=(HALF, HALF),
+        client_rate=client,
+        server_rate=server,
+        rounds=5000,
+    )
+    assert pull(run, 1) == F(8, 7)
+    found = refuting(run)
+    assert found.left.low > found.right.high
+    with pytest.raises(ValueError, match="iterates stay in the box"):
+        replay(found)
+
+
+def test_rates_not_as_printed_are_no_refutation():
+    good = LEDGER.claim("han2024/thm-3.7/strongly_convex").evidence.instance().run
+    with pytest.raises(ValueError, match="step size as printed"):
+        replay(refuting(replace(good, server_rate=Rate(F(4), F(8), ONE))))
+    general = LEDGER.claim("han2024/thm-3.7/general_convex").evidence.instance().run
+    with pytest.raises(ValueError, match="learning-rate condition"):
+        replay(refuting(replace(general, server_rate=Rate(F(3, 5)))))
+
+
+def test_runs_that_leave_the_parabola_have_no_moments():
+    huber = Separable((Piece(kink=ONE), Piece(kink=ONE)))
+    run = plain(clients=(huber,), weights=(ONE,), start=(ZERO, F(2)))
+    for follow in (expected, enclosed):
+        with pytest.raises(ValueError, match=r"parabola|enclosure"):
+            follow(run, [1])
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: Rate(ZERO), "scale > 0"),
+        (lambda: Rate(ONE, ONE, F(-1)), "growth >= 0"),
+        (lambda: Bowl(((ONE, ONE), (ZERO, ONE)), (ZERO, ZERO), (ZERO, F(3))), "symm"),
+        (lambda: Bowl(((ONE, ZERO), (ZERO, F(4))), (ZERO,) * 2, (ONE, F(3))), "eigen"),
+        (lambda: plain(algorithm="sfl"), "algorithm"),
+        (lambda: plain(weights=(ONE,)), "entries"),
+        (lambda: plain(cut=2), "cut"),
+        (lambda: plain(start=(ZERO,) * 3), "coordinates"),
+        (lambda: Setting.of(plain(participation=(ONE, HALF))), "one q"),
+        (lambda: crossing(plain()), "holds up to"),
+        (lambda: expected(plain(aggregation="models"), [1]), "aggregation of models"),
+    ],
+)
+def test_impossible_runs_are_refused(build, words):
+    with pytest.raises(ValueError, match=words):
+        build()
