@@ -167,15 +167,15 @@ def refuting_instances(item: Theorem, cases: Iterable[str]) -> dict[str, Finding
         Case -> both sides on its instance, for cases that the ledger refutes.
     """
     from sfl_theory.audits import LEDGER
+    from sfl_theory.evidence.standing import standing
 
-    known = {claim.id for claim in LEDGER.claims(item.paper)}
     found: dict[str, Finding] = {}
     for case in dict.fromkeys(cases):
-        for name in (f"{item.key}/{case}", item.key):
-            if name in known:
-                for finding in LEDGER.entry(name).outcome.findings:
-                    if len(finding.curve) > 1 and case not in found:
-                        found[case] = finding
+        known = standing(item.key, case)
+        if known is not None and known.status == "refuted":
+            for finding in LEDGER.entry(known.claim).outcome.findings:
+                if len(finding.curve) > 1 and case not in found:
+                    found[case] = finding
     return found
 
 
