@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sfl_theory import Bound, Case, Theorem
 from sfl_theory.papers.repaired import ONE_TAU
+from sfl_theory.versions import choose
 
 ANY_PERIODS = "any_periods"
 STORY = ("printed", "repaired", "sharper")
@@ -45,27 +46,9 @@ def versions(
                     for bound in bounds
                 ]
             found[case.name] = bounds
-        elif version in case.versions:
-            found[case.name] = [case.bound(version)]
-        elif version == "repaired" and _proved(item, case):
-            found[case.name] = [case.printed]
-            notes.append(
-                f"{case.name}: {case.printed.source.equation} is proved as printed, so "
-                "it is its own nearest true bound and nothing is repaired"
-            )
         else:
-            have = "; ".join(
-                f"{one.name}: {', '.join(one.versions)}" for one in item.cases.values()
-            )
-            raise ValueError(
-                f"{item.key} ({case.name}) has no version '{version}'; it has {have} "
-                f"(and {' and '.join(SHORT)} for several at once)"
-            )
+            choice = choose(item, case, version)
+            found[case.name] = [choice.bound]
+            if choice.why:
+                notes.append(f"{case.name}: {choice.why}")
     return found, notes
-
-
-def _proved(item: Theorem, case: Case) -> bool:
-    from sfl_theory.evidence.standing import standing
-
-    known = standing(item.key, case.name)
-    return known is not None and known.status == "proved"

@@ -75,7 +75,8 @@ def _show_standing(item: Theorem, case: Case) -> None:
         _say("  audit:", found.words, MARGIN)
         if found.cause:
             _say("", found.cause, MARGIN)
-        _say("", f"python -m bounds.audit --claim {found.claim}", MARGIN)
+        # not wrapped: to be pasted
+        print(f"{'  replay:':{MARGIN}}python -m bounds.audit --claim {found.claim}")
     for position, name in enumerate(case.versions):
         label = "" if position else "  versions:"
         _say(label, f"{name}: {VERSIONS[name]}", MARGIN, 2)

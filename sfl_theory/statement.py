@@ -75,8 +75,8 @@ class Case:
         if version != "repaired":
             names = ", ".join(self.versions)
             raise ValueError(
-                f"{self.theorem} ({self.name}) has no version '{version}'; valid are: "
-                f"{names}"
+                f"{self.theorem} ({self.name}): version must be one of {names}, "
+                f"got '{version}'"
             )
         if self.repaired is None:
             raise ValueError(

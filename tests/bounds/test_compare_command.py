@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from small_problems import quadratic_file
 
-from bounds.audit import refuting_instances
 from bounds.compare import main
 from sfl_theory import Constants, theorem
 
@@ -118,10 +117,10 @@ def test_learning_rates_of_the_user(
     assert record["config"]["learning_rate"]
 
 
-def test_both_versions_are_compared_and_instances_drawn(
+def test_both_versions_are_compared(
     quadratic: Path, tmp_path: Path
 ) -> None:
-    """Printed and repaired bounds beside each other; refuted ones show the instance."""
+    """Printed and repaired bounds beside each other, case by case."""
     out = tmp_path / "o"
     assert main(line("--version", "both", "--out", str(out), problem=quadratic)) == 0
     records = json.loads((out / "compare.json").read_text())
@@ -131,11 +130,6 @@ def test_both_versions_are_compared_and_instances_drawn(
         for version in ("printed", "repaired")
     ]
     assert all(r["verdict"] == "holds" for r in records if r["version"] == "repaired")
-    found = refuting_instances(theorem("3.7"), [r["case"] for r in records])
-    assert set(found) == {"strongly_convex", "general_convex", "non_convex"}
-    for finding in found.values():
-        _, left, right = finding.curve[-1]
-        assert left > right
 
 
 def test_versions_with_one_learning_rate_share_their_run(

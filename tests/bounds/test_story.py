@@ -169,6 +169,7 @@ def test_a_proved_bound_is_its_own_repair_and_the_note_says_why() -> None:
     asked, notes = versions(item, [item.case("non_convex")], "repaired")
     assert asked["non_convex"] == [item.case("non_convex").printed]
     assert "proved as printed" in notes[0]
+    assert "nothing is repaired" in notes[0]
     with pytest.raises(ValueError, match=r"has no version.*strongly_convex: printed"):
         versions(theorem("3.7"), [theorem("3.7").case("non_convex")], "sharper")
 
