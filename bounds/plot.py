@@ -84,23 +84,28 @@ def picture(
         A figure with one row per case: the comparison, and the refuting instance.
     """
     rows = [*by_case(comparisons).values()]
+    courses = [audit for audit in audits.values() if audit.course is not None]
+    width = WIDTH if courses else LEFT + PANEL + GAP
     texts = [_texts(row, audits.get(row[0].case)) for row in rows]
+    if not courses:
+        texts = [(left + right, []) for left, right in texts]
     heights = [
         HEAD + HEIGHT + AXIS + LINE * (1 + max(map(len, text))) for text in texts
     ]
-    figure = Figure(figsize=(WIDTH, sum(heights) + 0.1))
+    figure = Figure(figsize=(width, sum(heights) + 0.1))
     FigureCanvasAgg(figure)
     top = figure.get_figheight()
     for row, text, height in zip(rows, texts, heights, strict=True):
         bottom = (top - HEAD - HEIGHT) / figure.get_figheight()
-        size = PANEL / WIDTH, HEIGHT / figure.get_figheight()
-        narrow = (WIDTH - LEFT - PANEL - GAP - 1.1) / WIDTH, size[1]
-        panel = figure.add_axes((LEFT / WIDTH, bottom, *size))
+        size = PANEL / width, HEIGHT / figure.get_figheight()
+        panel = figure.add_axes((LEFT / width, bottom, *size))
         _panel(panel, row, audits.get(row[0].case))
         _below(panel, text[0])
-        beside = figure.add_axes(((LEFT + PANEL + GAP) / WIDTH, bottom, *narrow))
-        _beside(beside, row[0], audits.get(row[0].case))
-        _below(beside, text[1])
+        if courses:
+            narrow = (width - LEFT - PANEL - GAP - 1.1) / width, size[1]
+            beside = figure.add_axes(((LEFT + PANEL + GAP) / width, bottom, *narrow))
+            _beside(beside, row[0], audits.get(row[0].case))
+            _below(beside, text[1])
         top -= height
     return figure
 
@@ -163,7 +168,7 @@ def _panel(panel: Axes, row: Sequence[Comparison], audit: Audited | None) -> Non
 def _title(panel: Axes, first: Comparison, audit: Audited | None) -> None:
     kind = "Prop." if "/prop-" in first.theorem.key else "Theorem"
     equation = first.equation.removeprefix("eq. ")
-    case = first.case.replace("_", " ")
+    case = "" if first.case == "any" else f", {first.case.replace('_', ' ')}"
     stamp = []
     if audit is not None:
         words = f"printed bound {audit.printed.status.upper()} {audit.printed.scope}"
@@ -179,7 +184,7 @@ def _title(panel: Axes, first: Comparison, audit: Audited | None) -> None:
             weight="bold",
         )
     panel.set_title(
-        f"{kind} {first.theorem.number}, {case}, {equation}",
+        f"{kind} {first.theorem.number}{case}, {equation}",
         fontsize=11,
         loc="left",
         pad=8 + 12 * len(stamp),
@@ -246,8 +251,9 @@ def _curves(panel: Axes, row: Sequence[Comparison]) -> list[Label]:
         band, unit = one.band, one.unit
         mean = _positive(band.mean / unit)
         if np.all(np.isfinite(band.low)) and np.any(band.high > band.low):
+            lowest = 0.5 * np.nanmin(mean)
             low, high = (
-                np.maximum(side / unit, mean * 1e-3) for side in (band.low, band.high)
+                np.maximum(side / unit, lowest) for side in (band.low, band.high)
             )
             panel.fill_between(
                 band.rounds, low, high, color=INK, alpha=0.22, linewidth=0
@@ -365,9 +371,11 @@ def _caption(row: Sequence[Comparison]) -> list[str]:
     source = f"{first.theorem.paper}, {kind} {first.theorem.number}"
     parts = []
     for one, *_ in by_line(row):
+        if one.informative.words == "-":
+            continue
         start = "from " * (one.informative.first is not None)
         parts.append(f"{one.bound.version}: informative {start}{one.informative.words}")
-    found = [f"{source}. {'; '.join(parts)}."]
+    found = [f"{source}. {'; '.join(parts)}".rstrip(". ") + "."]
     for sharing in by_run(row):
         one = sharing[0]
         who = ", ".join(dict.fromkeys(o.bound.version for o in sharing))

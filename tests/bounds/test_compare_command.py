@@ -17,7 +17,7 @@ import pytest
 from small_problems import quadratic_file
 
 from bounds.compare import main
-from sfl_theory import Constants, theorem
+from sfl_theory import Constants
 
 KEYS = {
     "theorem", "paper", "case", "version", "problem", "constants", "rounds",
@@ -117,9 +117,7 @@ def test_learning_rates_of_the_user(
     assert record["config"]["learning_rate"]
 
 
-def test_both_versions_are_compared(
-    quadratic: Path, tmp_path: Path
-) -> None:
+def test_both_versions_are_compared(quadratic: Path, tmp_path: Path) -> None:
     """Printed and repaired bounds beside each other, case by case."""
     out = tmp_path / "o"
     assert main(line("--version", "both", "--out", str(out), problem=quadratic)) == 0

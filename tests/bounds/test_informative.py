@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from bounds.informative import EXHAUSTIVE, LAST, floor, informative, mean_rate
 from sfl_theory import Bound, Constants, schedules, theorem, theorems
 from sfl_theory.bound import CLIENT_DISTANCE, OBJECTIVE_GAP, WEIGHTED_GRADIENT
-from sfl_theory.symbols import T as ROUND
 from sfl_theory.symbols import G
+from sfl_theory.symbols import T as ROUND
 
 CONSTANTS = Constants(
     S=2, mu=0.5, sigma2=(0.1, 0.2), G2=3, R2=3, eps2=0.3, weights=(0.6, 0.4),

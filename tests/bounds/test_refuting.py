@@ -25,7 +25,7 @@ def told(tmp_path: Path, *line: str) -> list[dict]:
 def test_an_instance_is_named_by_its_claim(
     claim: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its weights, rates and constants are the ledger's; the curve crosses the bound."""
+    """Weights, rates and constants are the ledger's; the curve crosses the bound."""
     (record,) = told(tmp_path, "--theorem", "3.7", "--problem", f"instance:{claim}")
     assert record["verdict"] == "violated"
     assert record["problem"] == "instance:han2024/thm-3.7/strongly_convex"

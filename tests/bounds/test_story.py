@@ -227,9 +227,8 @@ def test_the_picture_says_what_decides(picture: tuple) -> None:
         assert f"{one.verdict.tightness:.2g} × measured" in words
         assert one.informative.words in words
     for audit in audits.values():
-        assert f"printed bound {audit.printed.status.upper()} {audit.printed.scope}" in (
-            words
-        )
+        stamp = f"{audit.printed.status.upper()} {audit.printed.scope}"
+        assert f"printed bound {stamp}" in words
         assert audit.printed.claim in words
         assert f"violated from T = {audit.course.crossing:,}" in words
     for part in (
