@@ -168,12 +168,14 @@ def followed(run, rounds):
 @pytest.mark.parametrize("algorithm", ["sfl-v1", "sfl-v2"])
 @pytest.mark.parametrize("q", [(F(7, 10), F(3, 4)), (ONE, ONE)])
 @pytest.mark.parametrize("start", [ZERO, F(1, 3), ONE])
+@pytest.mark.parametrize("heavy", [F(3, 4), F(1, 5)])
 def test_enclosures_hold_the_rationals_and_hardly_more(
-    algorithm, q, start, monkeypatch
+    algorithm, q, start, heavy, monkeypatch
 ):
     """With few bits too, where rounding in the wrong direction would show."""
     run = plain(
         algorithm=algorithm,
+        weights=(heavy, 1 - heavy),
         participation=q,
         server_rate=Rate(F(2), F(7), F(1, 3)),
         start=(ONE, start),
