@@ -122,8 +122,8 @@ def runnable(claim: str, seeds: int | None = None, seed: int = 0) -> RunnableIns
     if run is None:
         raise ValueError(
             f"instance: {claim} is refuted by {evidence.instance().setup!r}, which is "
-            "not a run of an algorithm: replay it with python -m bounds.audit --claim "
-            f"{claim}"
+            "no run that the trainer makes: replay it with python -m bounds.audit "
+            f"--claim {claim}"
         )
     return prepared(claim, run, seeds, seed)
 

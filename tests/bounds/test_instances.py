@@ -99,8 +99,8 @@ def test_seeds_are_the_callers():
     ("claim", "words"),
     [
         ("han2024/thm-3.6/non_convex", "is not refuted"),
-        ("han2024/lemma-C.7", "not a run of an algorithm"),
-        ("han2024/table-1/3.6/non_convex", "not a run of an algorithm"),
+        ("han2024/lemma-C.7", "no run that the trainer makes"),
+        ("han2024/table-1/3.6/non_convex", "no run that the trainer makes"),
         ("han2024/thm-3.7/stringly_convex", "unknown claim"),
     ],
 )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sfl_theory.audits import LEDGER
 from sfl_theory.audits.han2024.both_sides import refuting
 from sfl_theory.audits.han2024.printed import Setting, printed_rates
+from sfl_theory.evidence import enclosed_run
 from sfl_theory.evidence.claim import Refutation
 from sfl_theory.evidence.enclosed_run import enclosed
 from sfl_theory.evidence.expected_run import course, crossing, expected, right_side
@@ -151,27 +152,43 @@ def test_a_round_is_that_of_all_outcomes(
     assert moved.square[0] + moved.square[1] * m + moved.square[2] * s == square
 
 
-@pytest.mark.parametrize("algorithm", ["sfl-v1", "sfl-v2"])
-def test_enclosures_hold_the_rationals_and_hardly_more(algorithm):
-    run = plain(
-        algorithm=algorithm,
-        participation=(HALF, F(3, 4)),
-        server_rate=Rate(F(2), F(7), F(1, 3)),
-        start=(ONE, HALF),
-    )
-    exact = {}
-    for j in (0, 1):
+def followed(run, rounds):
+    """Return E f(x^T) - f* of a run of curvature 1, T = 1..rounds, in rationals."""
+    exact = dict.fromkeys(range(1, rounds + 1), ZERO)
+    for j, rate in enumerate((run.client_rate, run.server_rate)):
         m, s = run.offsets[j], run.offsets[j] ** 2
-        for t in range(5):
-            rate = run.server_rate if j else run.client_rate
+        for t in range(rounds):
             moved = one_round(run, j, [rate(t)], F)
             (p0, p1), (r0, r1, r2) = moved.mean, moved.square
             m, s = p0 + p1 * m, r0 + r1 * m + r2 * s
-            exact[t + 1] = exact.get(t + 1, ZERO) + s / 2
-    for T, found in enclosed(run, [1, 2, 5]).items():
+            exact[t + 1] += s / 2
+    return exact
+
+
+@pytest.mark.parametrize("algorithm", ["sfl-v1", "sfl-v2"])
+@pytest.mark.parametrize("q", [(F(7, 10), F(3, 4)), (ONE, ONE)])
+@pytest.mark.parametrize("start", [ZERO, F(1, 3), ONE])
+@pytest.mark.parametrize("heavy", [F(3, 4), F(1, 5)])
+def test_enclosures_hold_the_rationals_and_hardly_more(
+    algorithm, q, start, heavy, monkeypatch
+):
+    """With few bits too, where rounding in the wrong direction would show."""
+    run = plain(
+        algorithm=algorithm,
+        weights=(heavy, 1 - heavy),
+        participation=q,
+        server_rate=Rate(F(2), F(7), F(1, 3)),
+        start=(ONE, start),
+    )
+    exact = followed(run, 12)
+    for T, found in enclosed(run, exact).items():
         assert found.low <= exact[T] <= found.high
         assert found.high - found.low < F(1, 10**40)
         assert expected(run, [T])[0] == pytest.approx(float(exact[T]), rel=1e-14)
+    for bits in (6, 9, 12):
+        monkeypatch.setattr(enclosed_run, "BITS", bits)
+        for T, found in enclosed(run, exact).items():
+            assert found.low <= exact[T] <= found.high
 
 
 @pytest.mark.parametrize(("claim", "instance"), EACH)
@@ -218,10 +235,10 @@ def test_constants_are_attained_on_the_box():
     run = plain(
         clients=(
             Separable((Piece(), Piece(F(1, 5), F(2), kink=ONE)), (ZERO, HALF)),
-            Separable((Piece(), Piece(ONE, F(2), kink=ONE))),
+            Separable((Piece(), Piece(ONE, F(2), kink=ONE)), (ZERO, F(1, 3))),
         )
     )
-    assert run.S == 2 and run.mu == 0 and run.sigma2 == (F(1, 4), 0)
+    assert run.S == 2 and run.mu == 0 and run.sigma2 == (F(1, 4), F(1, 9))
     sides = [np.linspace(float(low), float(high), 41) for low, high in run.domain]
     largest = max(
         sum(g**2 for g in client.gradient((F(c), F(s)))) + sigma2
