@@ -1,7 +1,9 @@
 """The main job from a cold start: wall time, peak memory, ratio to bare imports.
 
-Run ``python tests/benchmarks/cold_start.py [RUNS]``. Each run is a fresh process;
-"imports" is a process that only imports the packages that the job needs.
+Run ``python tests/benchmarks/cold_start.py [RUNS [CHECKOUT]]``. Each run is a fresh
+process; "imports" is a process that only imports the packages that the job needs. With
+another checkout of this repository the job of both runs in turn, and their ratio is
+printed, pair by pair.
 """
 
 from __future__ import annotations
@@ -15,17 +17,20 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-IMPORTS = "import torch, sympy, scipy.stats, matplotlib.figure, sklearn.datasets, rich"
+IMPORTS = "import torch, sympy, scipy.special, matplotlib.figure, rich"
 
 
-def run(arguments: list[str]) -> tuple[float, float]:
-    """Return seconds and peak resident megabytes of a fresh Python process."""
+def run(arguments: list[str], root: Path = ROOT) -> tuple[float, float]:
+    """Return seconds and peak resident megabytes of a fresh Python process.
+
+    The memory is that of the largest process of its tree.
+    """
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, *arguments],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": str(root)},
             stdout=subprocess.DEVNULL,
         )
         _, status, usage = os.wait4(process.pid, 0)
@@ -43,6 +48,16 @@ def main() -> None:
     ratio = statistics.median(pair[0][0] / pair[1][0] for pair in pairs)
     memory = max(pair[0][1] for pair in pairs)
     print(f"main job: {wall:.1f} s, {memory:.0f} MB, {ratio:.1f} x its imports")
+    if len(sys.argv) > 2:
+        other = Path(sys.argv[2]).resolve()
+        turns = [(run(job)[0], run(job, other)[0]) for _ in range(runs)]
+        ratios = [mine / theirs for mine, theirs in turns]
+        print(
+            f"against {other.name}: {statistics.median(ratios):.2f} x its wall time "
+            f"({min(ratios):.2f} to {max(ratios):.2f}), "
+            f"{statistics.median(mine for mine, _ in turns):.1f} s against "
+            f"{statistics.median(theirs for _, theirs in turns):.1f} s"
+        )
 
 
 if __name__ == "__main__":
