@@ -17,8 +17,7 @@ from sfl_theory.command import CommandError, Parser
 from sfl_train.deep.config import Config
 
 HOW = {
-    "cpu": "seconds on one core: mini-batches x layers x 0.1 ms + images x operations "
-    "per image / 2e10 per second",
+    "cpu": "seconds on one core, start-up included, see figures/estimate.py",
     "paper": "hours on one GPU: training images x operations per image / 5e12 per "
     "second, han2024's 10 h per curve on an A100",
 }
@@ -119,7 +118,7 @@ def row(figure: Figure, preset: Preset, root: Path) -> Row:
         figure.key,
         figure.paper,
         figure.kind,
-        figure.title,
+        figure.heading(preset),
         {name: entry(name).files for name in names},
         len(runs),
         counts["finished"] + counts["diverged"],
@@ -154,12 +153,10 @@ def _distinct(configs: Any) -> list[Config]:
 
 def _cost(figures: Sequence[Figure], preset: Preset) -> float:
     """Return the estimated seconds on a core, or hours on a GPU."""
-    from figures.estimate import work as estimated
+    from figures.estimate import core_seconds, gpu_hours
 
     runs = _distinct(c for figure in figures for c in figure.configs(preset))
-    if preset.name == PAPER.name:
-        return sum(estimated(config).gpu_seconds for config in runs) / 3600
-    return sum(estimated(config).core_seconds for config in runs)
+    return gpu_hours(runs) if preset.name == PAPER.name else core_seconds(runs)
 
 
 def _table(

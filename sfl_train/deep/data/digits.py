@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn import datasets
 
 from sfl_train import streams
 from sfl_train.deep.data.images import Images
@@ -18,6 +17,8 @@ def digits() -> Images:
     Returns:
         1437 training and 360 test images.
     """
+    from sklearn import datasets  # takes seconds, which only who reads them waits for
+
     x, y = datasets.load_digits(return_X_y=True)
     pixels = np.round(x.reshape(-1, 1, 8, 8) * (255 / 16)).astype(np.uint8)
     labels = y.astype(np.int64)
