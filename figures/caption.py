@@ -83,7 +83,7 @@ def configuration(figure: Figure, preset: Preset) -> list[str]:
             words.append(_option(name, list(values)))
     which = "every run" if len(pairs) > 1 else "the run"
     differs = any(ours != theirs for ours, theirs in pairs)
-    of_paper = ' ("for": in place of the paper\'s)' if differs else ""
+    of_paper = " ('for' names what the paper has)" if differs else ""
     return [f"Configuration of {which}{of_paper}: {'; '.join(words)}."]
 
 

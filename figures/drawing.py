@@ -37,7 +37,7 @@ STYLES = (
 """Colour, marker and dashes of a curve, by its place in the figure."""
 WIDTH, HEIGHT, ABOVE, LINE = 3.3, 2.35, 0.58, 0.145
 """Inches of a panel, of the heading, and of a line of the caption or a title."""
-TITLE = 54
+TITLE = 50
 """Characters of a line of a panel's title."""
 GRIDS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 8: 4}
 """Columns by number of panels."""
@@ -100,7 +100,7 @@ def picture(figure: Figure, preset: Preset, panels: Sequence[Drawn]) -> Picture:
     grid = drawn.subplots(rows, columns, squeeze=False)
     for axes, one, title in zip(grid.flat, panels, titles, strict=False):
         _panel(axes, one, styles)
-        axes.set_title(title, fontsize=8)
+        axes.set_title(title, fontsize=7.5)
         last = figure.config(one.panel, one.panel.curves[0], preset, 0).rounds
         axes.set_xlim(-0.03 * last, 1.03 * last)
     for axes in grid.flat[len(panels) :]:

@@ -42,7 +42,7 @@ from figures.effects import Curves
 from figures.holm import Tested, holm
 from figures.invariance import is_zero
 from figures.observing import Observer
-from figures.paired import LEVEL, Estimate, Interval, quantile
+from figures.paired import LEVEL, Estimate, Interval, quantile, quantiles
 from figures.papers.claims import CLAIMS
 from figures.scale import Preset
 
@@ -381,10 +381,10 @@ def _margin(claim: Claim, part: Part) -> float:
 
 
 def _seeds(distance: float, spread: float, level: float) -> int | None:
-    for seeds in range(2, MOST_SEEDS):
-        if quantile(0.5 + level / 2, seeds) * spread / sqrt(seeds) < distance:
-            return seeds
-    return None
+    seeds = np.arange(2, MOST_SEEDS)
+    half = quantiles(0.5 + level / 2, seeds) * spread / np.sqrt(seeds)
+    enough = seeds[half < distance]
+    return int(enough[0]) if enough.size else None
 
 
 def tally(found: Iterable[Result]) -> dict[str, int]:

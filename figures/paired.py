@@ -70,9 +70,14 @@ class Estimate:
 
 def quantile(share: float, seeds: int) -> float:
     """Return a quantile of Student's t over seeds."""
+    return float(quantiles(share, np.array(seeds)))
+
+
+def quantiles(share: float, seeds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return a quantile of Student's t over each of several numbers of seeds."""
     from scipy import stats  # takes half a second, which only who judges waits for
 
-    return float(stats.t.ppf(share, seeds - 1))
+    return np.asarray(stats.t.ppf(share, seeds - 1))
 
 
 def _tail(ratio: float, seeds: int) -> float:

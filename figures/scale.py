@@ -11,10 +11,10 @@ tuned. Sizes follow from a budget, hardness from a rule that looks at no claim:
 - *rate*: with twice the batch, half the steps are made at twice the rate (Goyal et al.
   2017, arXiv 1706.02677);
 - *hardness*: a task near chance or near 1 shows no difference between methods. One
-  noise for all data, of 25, 35, 50 and 71 percent the one at which FedAvg in the
-  default setup of ``han2024`` ends nearest to the middle between chance and 1, on
-  average over the five data sets. FedAvg's own level is no claim's effect, and its
-  seeds (1000, 1001) are no figure's. `figures.hardness` repeats it.
+  noise for all data, of 25, 35 and 50 percent the one at which FedAvg in the default
+  setup of ``han2024`` ends nearest to the middle between chance and 1, on average over
+  the data sets. FedAvg's own level is no claim's effect, and its seeds (1000, 1001) are
+  no figure's. ``python -m figures.hardness`` repeats it.
 """
 
 from __future__ import annotations
