@@ -51,7 +51,11 @@ def caption(
         parts = ", ".join(f"{count} {state}" for state, count in lacking.items())
         words.append(f"NOT DRAWN: {parts} of the curves' runs.")
     words += [*configuration(figure, preset), *readings(figure, preset)]
-    return [line for one in words for line in textwrap.wrap(one, columns)]
+    return [
+        line
+        for one in words
+        for line in textwrap.wrap(one, columns, break_on_hyphens=False)
+    ]
 
 
 def configuration(figure: Figure, preset: Preset) -> list[str]:

@@ -181,7 +181,9 @@ def _title(drawn: Drawn) -> str:
     """Return a panel's title in lines that fit its width."""
     shown, stand_ins = drawn.title
     return "\n".join(
-        line for part in (shown, stand_ins) for line in textwrap.wrap(part, TITLE)
+        line
+        for part in (shown, stand_ins)
+        for line in textwrap.wrap(part, TITLE, break_on_hyphens=False)
     )
 
 

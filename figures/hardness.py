@@ -1,4 +1,4 @@
-r"""``python -m figures.hardness``: the noise of generated images, by the rule of `scale`.
+r"""``python -m figures.hardness``: the noise of generated images, by `figures.scale`.
 
 FedAvg is trained in the default setup of ``han2024``, at the size of the preset cpu, on
 every generated data set with every noise of a ladder of factors $\sqrt2$, with seeds
@@ -67,10 +67,12 @@ def distance(noise: int, root: Path) -> float:
     Returns:
         Mean absolute distance over data sets and seeds.
     """
-    return float(np.mean([
-        abs(grid.final(one, root, "test_accuracy", LAST) - middle(one))
-        for one in configs(noise)
-    ]))
+    return float(
+        np.mean([
+            abs(grid.final(one, root, "test_accuracy", LAST) - middle(one))
+            for one in configs(noise)
+        ])
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -83,8 +83,8 @@ def page(preset: Preset, root: Path, out: Path, audit: str | None) -> str:
         f"<p>{len(found)} claims at this size: {counts}; of what they say, "
         f"statement by statement: {parts}. Verdicts about a paper are right together "
         "with probability 95 % (Holm's method, t intervals over seeds at the level at "
-        "which it compared the statement); nothing was tuned towards one. What the design "
-        f"can resolve:</p><ul>{designs}</ul>"
+        "which it compared the statement); nothing was tuned towards one. What the "
+        f"design can resolve:</p><ul>{designs}</ul>"
         f"{_decided(found, preset)}<nav>{links}</nav>{sections}"
         f"{report_constants.section(preset, root)}"
     )

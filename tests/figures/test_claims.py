@@ -11,8 +11,7 @@ from planted_figures import claim_named, plant
 
 from figures.__main__ import main
 from figures.claims import Claim, Exceeds, Within
-from figures.effects import Curves
-from figures.effects import Place, along, average, level, slope, spread
+from figures.effects import Curves, Place, along, average, level, slope, spread
 from figures.grid import folder
 from figures.invariance import is_zero
 from figures.judging import (

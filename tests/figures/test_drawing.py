@@ -68,7 +68,9 @@ def test_the_csv_holds_what_is_drawn(figure, tmp_path) -> None:
     assert drawn(True, picture.axes) == [pytest.approx(point) for point in expected]
     # Every seed of every curve is there; those of curves that coincide, once.
     second = [row for row in rows if row["panel"] == "(b) SFL-V2"]
-    each = [(int(row["round"]), float(row[f"seed {s}"])) for row in second for s in (0, 1)]
+    each = [
+        (int(row["round"]), float(row[f"seed {s}"])) for row in second for s in (0, 1)
+    ]
     found = drawn(False, picture.axes[1:])
     assert sorted(found) == [pytest.approx(point) for point in sorted(each)]
     assert len(drawn(False, picture.axes[:1])) == 2 * 4
