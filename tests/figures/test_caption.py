@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import pytest
 
 from figures.caption import configuration, readings
-from figures.figure import STAND_INS, Figure
+from figures.figure import Figure
 from figures.papers import BY_KEY, FIGURES
 from figures.scale import CPU, PAPER, PRESETS
 from figures.tables import sheet
@@ -33,6 +33,10 @@ OTHER = {
     "fedopt_lr": 0.7, "measure": "every=7", "precision": "bf16",
 }  # fmt: skip
 """A value that no declared run has in all its curves."""
+NAMED = (
+    "model", "width", "depth", "dataset", "augmentation", "momentum", "clients",
+)  # fmt: skip
+"""Stand-ins that every title has to name."""
 
 
 def said(figure: Figure, preset) -> str:
@@ -72,7 +76,7 @@ def test_every_option_is_said_as_the_runs_have_it(figure, preset) -> None:
             if one == first or one.startswith((f"{first} for ", f"{first}, "))
         ]  # fmt: skip
         printed = {getattr(run, name) for run in papers}
-        if name in STAND_INS or set(found) | printed != {getattr(Config(), name)}:
+        if name in NAMED or set(found) | printed != {getattr(Config(), name)}:
             assert mine, (name, text)
             assert all(value(name, one) in mine[0] for one in found), (name, mine)
             replaced = any(
@@ -102,7 +106,7 @@ def test_every_stand_in_is_in_the_panels_title(figure) -> None:
                 ours, theirs = (
                     figure.config(panel, curve, one, 0) for one in (preset, PAPER)
                 )
-                for name in STAND_INS:
+                for name in NAMED:
                     mine, printed = getattr(ours, name), getattr(theirs, name)
                     if mine != printed:
                         words = f"{named(name, mine)} for {value(name, printed)}"
@@ -113,7 +117,7 @@ def test_every_stand_in_is_in_the_panels_title(figure) -> None:
 
 def test_a_changed_stand_in_changes_the_titles(monkeypatch) -> None:
     figure = BY_KEY["han2024/fig-2"]
-    for name in STAND_INS:
+    for name in NAMED:
         with pytest.MonkeyPatch.context() as patch:
             changed(patch, name, OTHER[name])
             if name == "augmentation":

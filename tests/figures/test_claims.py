@@ -210,7 +210,8 @@ def test_interval_and_verdict_agree() -> None:
                 first: flat(np.full(5, 50.0)),
                 second: flat(50 + shift + size * draws.normal(size=5)),
             }
-            found = judged(claim, values, 1 + k % 40)
+            family = 1 + k % 40
+            found = judged(claim, values, family)
             part = found.part
             seen.add((test.sides, part.verdict))
             inside, outside = test.holds(part.found), test.fails(part.found)
@@ -220,7 +221,9 @@ def test_interval_and_verdict_agree() -> None:
                 "undecided": (False, False),
             }
             assert (inside, outside) == expected[part.verdict]
-            assert part.level > 1 - 2 * ALPHA - 1e-9
+            # It is the first that Holm's method compares; the others are not tested.
+            sides = 1 if part.verdict == "reproduced" else test.sides
+            assert part.level == pytest.approx(1 - 2 * ALPHA / family / sides)
     assert len(seen) == 6
 
 

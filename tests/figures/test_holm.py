@@ -13,6 +13,7 @@ def test_levels_step_down_and_stop() -> None:
     assert [one.rejected for one in found] == [False, True, False, True]
     assert [one.level for one in found] == [0.025, 0.0125, 0.025, 0.05 / 3]
     # 0.04 is below 0.05, the last level, but 0.03 ended it at 0.025.
+    assert holm([0.06, 0.001, 0.03, 0.012], 0.05)[0].level == 0.025
 
 
 def test_one_hypothesis_needs_no_correction_and_what_is_untested_counts() -> None:
