@@ -34,7 +34,14 @@ NAMES = {
     "partition": {"iid": "IID", "natural": "natural groups"},
 }
 """What the papers call values."""
-LABELS = {"dataset": "data", "cut": "$L_c$", "lr": "learning rate"}
+LABELS = {
+    "cut": "$L_c$",
+    "lr": "learning rate",
+    "measure": "measured",
+    "proximal": "FedProx's coefficient",
+    "fedopt": "FedOpt's server step",
+    "fedopt_lr": "at the rate",
+}
 """What options are called, where it is not their name."""
 BARE = ("model", "dataset", "partition", "algorithm")
 """Options whose value says what it is the value of."""
@@ -66,7 +73,7 @@ def value(name: str, found: Any) -> str:
         kind, _, number = found.partition(":")
         symbol = {"dirichlet": r"\beta", "blocks": "r"}.get(kind)
         return f"${symbol}={number}$" if symbol else str(found)
-    if isinstance(found, float) and 0 < found < 1:
+    if name == "width" and 0 < found < 1:
         part = Fraction(found)
         if part.numerator == 1 and part.denominator <= 64:
             return f"1/{part.denominator}"

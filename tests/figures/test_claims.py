@@ -194,6 +194,7 @@ def test_a_large_effect_is_not_hidden_by_a_zero(tmp_path: Path) -> None:
     assert [part.verdict for part in found.parts] == ["reproduced", "not reproduced"]
     assert found.verdict == "not reproduced"
     assert [part.known for part in found.parts] == [False, True]
+    assert found.parts[1].level == 1.0  # in no family, at no level of Holm's
 
 
 def test_interval_and_verdict_agree() -> None:
