@@ -168,11 +168,11 @@ def _panel(axes: Axes, drawn: Drawn, styles: Mapping[str, int]) -> None:
         axes.spines[side].set_visible(False)
     _limits(axes, drawn)
     notes = _panel_notes(drawn)
-    if notes:
+    if notes:  # where curves begin low, or end low
         axes.text(
-            0.985, 0.03 if rising else 0.97, "\n".join(notes),
-            transform=axes.transAxes, fontsize=7.5, ha="right",
-            va="bottom" if rising else "top", color="0.15",
+            0.015 if rising else 0.985, 0.97, "\n".join(notes),
+            transform=axes.transAxes, fontsize=7.5,
+            ha="left" if rising else "right", va="top", color="0.15",
             bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5},
         )  # fmt: skip
 
