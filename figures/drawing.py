@@ -37,7 +37,7 @@ STYLES = (
 """Colour, marker and dashes of a curve, by its place in the figure."""
 WIDTH, HEIGHT, ABOVE, LINE = 3.3, 2.35, 0.58, 0.145
 """Inches of a panel, of the heading, and of a line of the caption or a title."""
-TITLE = 50
+TITLE = 46
 """Characters of a line of a panel's title."""
 GRIDS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 8: 4}
 """Columns by number of panels."""

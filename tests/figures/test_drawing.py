@@ -173,9 +173,11 @@ def test_curves_are_told_apart_without_colour() -> None:
 
 
 def test_nothing_in_a_picture_overlaps_or_is_cut_off(tmp_path) -> None:
-    """Of the figure with most panels, the one with a spare place, and one panel."""
+    """Most panels, a spare place, one panel, and the longest titles."""
     for key, preset in (
         ("huang2023/fig-2", PAPER),
+        ("huang2023/fig-3", CPU),
+        ("han2024/fig-2", CPU),
         ("huang2023/fig-4", CPU),
         ("han2024/fig-13", CPU),
     ):
