@@ -188,6 +188,9 @@ def test_nothing_in_a_picture_overlaps_or_is_cut_off(tmp_path) -> None:
         picture.canvas.draw()
         render = picture.canvas.get_renderer()
         size = picture.bbox
+        for axes in picture.axes:  # with labels beside them, axes are narrower
+            title = axes.title.get_window_extent(render)
+            assert title.width < 0.97 * axes.get_window_extent(render).width, key
         boxes = [text.get_window_extent(render) for text in picture.texts]
         boxes += [legend.get_window_extent(render) for legend in picture.legends]
         boxes += [axes.get_tightbbox(render) for axes in picture.axes if axes.axison]
