@@ -68,14 +68,14 @@ ENTRIES = (
         notes="the default",
     ),
     Entry(
-        "synthetic[:CLASSESxCHANNELSxPIXELS[:IMAGES[:NOISE]]]",
+        "synthetic[:CLASSESxCHANNELSxSIZE[:IMAGES[:NOISE]]]",
         r"synthetic(?::(\d+)x(\d+)x(\d+)(?::(\d+)(?::(\d+))?)?)?",
         _synthetic,
         "2000 + 500",
         "3x32x32",
         "10",
         origin="generated",
-        notes="can be learnt; noise in percent of the range of intensities",
+        notes="can be learnt; size in pixels, noise in percent of the intensities' range",
     ),
     Entry(
         "cifar10",
