@@ -75,7 +75,7 @@ ENTRIES = (
         "3x32x32",
         "10",
         origin="generated",
-        notes="can be learnt; size in pixels, noise in percent of the intensities' range",
+        notes="can be learnt; size in pixels, noise in percent of the range",
     ),
     Entry(
         "cifar10",
