@@ -209,7 +209,8 @@ class Label:
 def _name(panel: Axes, labels: Sequence[Label]) -> None:
     """Write the names beside the line ends, pushed apart where they would overlap."""
     to_axes = panel.transScale + panel.transLimits
-    visible = [one for one in labels if one.at > 0 or panel.get_yscale() == "linear"]
+    linear = panel.get_yscale() == "linear"
+    visible = [one for one in labels if one.at > 0 or (linear and one.at == 0)]
     heights = [float(to_axes.transform((1.0, one.at))[1]) for one in visible]
     order = sorted(range(len(visible)), key=heights.__getitem__)
     halves = [TALL * (1 + visible[k].words.count("\n")) / 2 for k in order]

@@ -60,7 +60,7 @@ def work(options: argparse.Namespace) -> int:
     except (ValueError, OSError) as error:
         raise CommandError(str(error)) from error
     if options.claim is not None:
-        print(in_full(found[0]))
+        print(in_full(found[0], preset))
     else:
         _print_table(found, preset)
     return 0
@@ -96,16 +96,19 @@ def as_dict(found: Sequence[Result], preset: Preset) -> dict[str, Any]:
     Returns:
         Counts, the correction and one object per claim.
     """
-    from figures.judging import family, tally
+    from figures.judging import families, statements, tally
     from figures.paired import LEVEL
 
     return {
         "preset": preset.name,
+        "size": preset.caption,
         "seeds": list(preset.seeds),
         "level": LEVEL,
-        "correction": "Bonferroni, simultaneous t intervals over seeds",
-        "claims": family(preset.name),
+        "correction": "Holm's method within each paper; t intervals over seeds at the "
+        "level at which it compared the statement",
+        "families": families(preset),
         "verdicts": tally(found),
+        "statements": statements(found),
         "results": [_one(result) for result in found],
     }
 
@@ -134,11 +137,12 @@ def _one(result: Result) -> dict[str, Any]:
     }
 
 
-def in_full(result: Result) -> str:
+def in_full(result: Result, preset: Preset) -> str:
     """Return everything about one claim, as text.
 
     Args:
         result: of the claim.
+        preset: the sizes.
 
     Returns:
         Several lines.
@@ -150,19 +154,17 @@ def in_full(result: Result) -> str:
         f"{claim.id} ({claim.location})",
         f'sentence:  "{claim.quote}"',
         f"reading:   {claim.reading}; {claim.test.words}",
+        f"size:      {preset.caption}",
     ]
     if claim.also:
         lines.append(f"also:      {'; '.join(claim.also)}")
     if not isinstance(result, Judgement):
         lines.append(f"verdict:   none; {result.why}")
     else:
-        lines.append(f"verdict:   {in_words(result.verdict)}")
-        several = len(result.parts) > 1
+        lines.append(f"verdict:   {in_words(result.verdict, preset)}")
         lines += [
-            f"  {words(part)}, corrected for {result.claims} claims "
-            f"{span(part.found)}, "
-            + f"for its {len(result.parts)} effects too {span(part.wide)}, " * several
-            + f"uncorrected {span(part.uncorrected)}{_notes(part)}"
+            f"  {words(part)} {span(part.found)}, {part.verdict}; uncorrected "
+            f"{span(part.uncorrected)}{_notes(part, result.family)}"
             for part in result.parts
         ]
     lines += [
@@ -181,10 +183,13 @@ def span(found: Interval) -> str:
     return f"[{found.low:+.3g}, {found.high:+.3g}]"
 
 
-def _notes(part: Part) -> str:
+def _notes(part: Part, family: int) -> str:
     notes = []
-    if part.exact:
-        notes.append("the curves coincide in every round and seed")
+    if part.known:
+        notes.append("one training on both sides, verified, in no family")
+    else:
+        level = f"{100 * part.level:.2f} %"
+        notes.append(f"level {level}, Holm's among {family} statements of the paper")
     if part.printed is not None:
         notes.append(f"in the paper's table {part.printed:+.2f}")
     if part.seeds_to_decide is not None:
@@ -196,30 +201,43 @@ def _print_table(found: Sequence[Result], preset: Preset) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from figures.judging import Judgement, family, in_words, tally
+    from figures.judging import VERDICTS, Judgement, in_words, plan, statements, tally
 
     console = Console(highlight=False, soft_wrap=False)
     judged = [one for one in found if isinstance(one, Judgement)]
     if judged:
         table = Table(title=f"Claims, {preset.caption}", title_justify="left")
-        table.add_column("verdict", min_width=len("not reproduced"))
-        table.add_column("claim", overflow="fold")
-        table.add_column("effect that decides")
+        table.add_column("verdict", min_width=len(in_words(VERDICTS[1], preset)))
+        table.add_column("claim, and what it says", overflow="fold")
         table.add_column("interval")
         for one in judged:
-            table.add_row(
-                in_words(one.verdict), one.claim.id, words(one.part), span(one.shown)
-            )
+            verdict = in_words(one.verdict, preset)
+            if len(one.parts) == 1:
+                text = f"{one.claim.id}\n  {words(one.part)}"
+                table.add_row(verdict, text, f"\n{span(one.part.found)}")
+                continue
+            table.add_row(verdict, f"{one.claim.id}, all of:", "")
+            for part in one.parts:
+                table.add_row(f"  {part.verdict}", f"  {words(part)}", span(part.found))
         console.print(table)
     for one in found:
         if not isinstance(one, Judgement):
             console.print(f"{one.claim.id}: {one.why}", soft_wrap=True)
-    counts = ", ".join(
-        f"{count} {in_words(verdict)}" for verdict, count in tally(found).items()
-    )
+
+    def counted(counts: dict[str, int]) -> str:
+        return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+
     console.print(
-        f"{counts}. t intervals over {len(preset.seeds)} seeds that hold together at "
-        f"95 %: Bonferroni for the {family(preset.name)} claims of this preset.",
+        f"At the size of preset {preset.name}: {counted(tally(found))}; of what they "
+        f"say, statement by statement: {counted(statements(found))}.",
         soft_wrap=True,
     )
+    console.print(
+        "Verdicts about a paper are right together with probability 95 %: Holm's "
+        "method. Intervals are t intervals over seeds at the level at which it "
+        "compared the statement.",
+        soft_wrap=True,
+    )
+    for line in plan((one.claim.paper for one in found), preset):
+        console.print(line, soft_wrap=True)
     console.print("python -m figures check --claim ID shows one in full")

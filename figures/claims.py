@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from figures.effects import Effect, Place
-from figures.paired import Interval
+from figures.paired import Estimate, Interval
 from figures.papers import BY_KEY
 
 MARGIN = 1.0
@@ -30,6 +30,17 @@ MARGIN = 1.0
 @dataclass(frozen=True)
 class Exceeds:
     """The effect is positive."""
+
+    sides = 1
+    """Of the sentence's region, each of which an effect may leave it by."""
+
+    def true(self, found: Estimate) -> float:
+        """Return the p value of "the sentence is false"; small: it is true."""
+        return found.above(0.0)
+
+    def false(self, found: Estimate) -> float:
+        """Return the p value of "the sentence is true"; small: it is false."""
+        return found.below(0.0)
 
     def holds(self, found: Interval) -> bool:
         """Return whether the interval leaves positive effects only."""
@@ -60,20 +71,27 @@ class Within:
 
     around: float = 0.0
     margin: float = MARGIN
+    sides = 2
+
+    def true(self, found: Estimate) -> float:
+        """Return the p value of "it is beyond the margin": the larger of both sides."""
+        low, high = self.around - self.margin, self.around + self.margin
+        return max(found.above(low), found.below(high))
+
+    def false(self, found: Estimate) -> float:
+        """Return the p value of "it is within": twice the smaller of both sides."""
+        low, high = self.around - self.margin, self.around + self.margin
+        return min(1.0, 2 * min(found.above(high), found.below(low)))
 
     def holds(self, found: Interval) -> bool:
         """Return whether the interval lies within the margin."""
-        return (
-            self.around - self.margin <= found.low
-            and found.high <= self.around + self.margin
-        )
+        low, high = self.around - self.margin, self.around + self.margin
+        return low < found.low and found.high <= high
 
     def fails(self, found: Interval) -> bool:
         """Return whether the interval lies beyond the margin."""
-        return (
-            found.low > self.around + self.margin
-            or found.high < self.around - self.margin
-        )
+        low, high = self.around - self.margin, self.around + self.margin
+        return found.low > high or found.high <= low
 
     def distance(self, mean: float) -> float:
         """Return how far an effect is from where the verdict turns."""
@@ -96,7 +114,8 @@ class Claim:
         quote: the sentence.
         location: in the paper.
         reading: what is tested, in words.
-        effects: words -> effect; all of them must pass.
+        effects: words -> effect. Each is a statement with a verdict of its own; the
+            sentence says all of them.
         test: of each effect.
         also: other places that say the same.
         audit: entries of `bounds.audit` about the same matter.

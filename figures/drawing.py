@@ -1,4 +1,7 @@
-r"""Pictures from run folders: mean and 95 % band over seeds.
+r"""Pictures from run folders: the mean over seeds, and every seed.
+
+Seeds are drawn one by one, since methods are compared seed by seed: bands about two
+means overlap where their paired difference is far from zero.
 
 Colours are those of Okabe and Ito; dashes and markers tell the curves apart in grey.
 Nothing in a file depends on when or where it was drawn.
@@ -32,8 +35,10 @@ STYLES = (
     ("#56B4E9", "P", (0, (3, 2))),
 )
 """Colour, marker and dashes of a curve, by its place in the figure."""
-WIDTH, HEIGHT, ABOVE, LINE = 3.3, 2.5, 0.58, 0.145
-"""Inches of a panel, of the title, and of a line of the caption."""
+WIDTH, HEIGHT, ABOVE, LINE = 3.3, 2.35, 0.58, 0.145
+"""Inches of a panel, of the heading, and of a line of the caption or a title."""
+TITLE = 46
+"""Characters of a line of a panel's title."""
 GRIDS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 8: 4}
 """Columns by number of panels."""
 METADATA = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
@@ -75,14 +80,16 @@ def picture(figure: Figure, preset: Preset, panels: Sequence[Drawn]) -> Picture:
     """
     columns = GRIDS.get(len(panels), ceil(len(panels) ** 0.5))
     rows = ceil(len(panels) / columns)
-    labels = list(dict.fromkeys(c.label for p in panels for c, _ in p.curves))
+    labels = list(dict.fromkeys(words for p in panels for words in p.legend))
     styles = {label: k % len(STYLES) for k, label in enumerate(labels)}
     width = max(WIDTH * columns, 2 * WIDTH)
     across = min(len(labels), int(width / 1.6))
     words = caption(figure, preset, panels, round(width * 17.5))
+    titles = [_title(panel) for panel in panels]
+    lines = max(title.count("\n") for title in titles)
     key = 0.24 * ceil(len(labels) / across)
     below = LINE * len(words) + key + 0.2
-    height = HEIGHT * rows + below + ABOVE
+    height = (HEIGHT + LINE * lines) * rows + below + ABOVE
     drawn = Picture(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(drawn)
     drawn.get_layout_engine().set(  # type: ignore[union-attr]
@@ -91,15 +98,16 @@ def picture(figure: Figure, preset: Preset, panels: Sequence[Drawn]) -> Picture:
         h_pad=0.06,
     )
     grid = drawn.subplots(rows, columns, squeeze=False)
-    for axes, one in zip(grid.flat, panels, strict=False):
+    for axes, one, title in zip(grid.flat, panels, titles, strict=False):
         _panel(axes, one, styles)
+        axes.set_title(title, fontsize=7.5)
         last = figure.config(one.panel, one.panel.curves[0], preset, 0).rounds
         axes.set_xlim(-0.03 * last, 1.03 * last)
     for axes in grid.flat[len(panels) :]:
         axes.set_axis_off()
     inch = 1 / height
     drawn.text(
-        0.5, 1 - 0.1 * inch, f"{figure.key}: {figure.title}", fontsize=11,
+        0.5, 1 - 0.1 * inch, f"{figure.key}: {figure.heading(preset)}", fontsize=11,
         ha="center", va="top",
     )  # fmt: skip
     drawn.text(
@@ -126,14 +134,14 @@ def _panel(axes: Axes, drawn: Drawn, styles: Mapping[str, int]) -> None:
     rising = drawn.panel.quantity == "test_accuracy"
     seen: set[tuple[bytes, bytes]] = set()
     coincide = len({_bits(found) for _, found in drawn.curves}) < len(drawn.curves)
-    for place, (curve, found) in enumerate(drawn.curves):
-        colour, marker, dashes = STYLES[styles[curve.label]]
+    for place, (words, (_, found)) in enumerate(
+        zip(drawn.legend, drawn.curves, strict=True)
+    ):
+        colour, marker, dashes = STYLES[styles[words]]
         at, factor = found.rounds, drawn.factor
-        if _bits(found) not in seen:  # A band on top of itself would look narrower.
-            low, high = (factor * end for end in found.band())
-            axes.fill_between(at, low, high, color=colour, alpha=0.11, linewidth=0)
-            for end in (low, high):
-                axes.plot(at, end, color=colour, alpha=0.35, linewidth=0.6)
+        if _bits(found) not in seen:
+            for one in found.values:
+                axes.plot(at, factor * one, color=colour, alpha=0.4, linewidth=0.6)
         seen.add(_bits(found))
         every, first = max(1, ceil(len(at) / MARKERS)), 0
         if coincide:  # Their markers stand side by side.
@@ -149,7 +157,6 @@ def _panel(axes: Axes, drawn: Drawn, styles: Mapping[str, int]) -> None:
             markersize=4.5,
             linewidth=1.6,
         )
-    axes.set_title(drawn.panel.title, fontsize=9.5)
     axes.set_xlabel("Training round", fontsize=9)
     name = QUANTITIES[drawn.panel.quantity]
     name = name[0].upper() + name[1:] + " in %" * rising
@@ -161,13 +168,23 @@ def _panel(axes: Axes, drawn: Drawn, styles: Mapping[str, int]) -> None:
         axes.spines[side].set_visible(False)
     _limits(axes, drawn)
     notes = _panel_notes(drawn)
-    if notes:
+    if notes:  # where curves begin low, or end low
         axes.text(
-            0.985, 0.03 if rising else 0.97, "\n".join(notes),
-            transform=axes.transAxes, fontsize=7.5, ha="right",
-            va="bottom" if rising else "top", color="0.15",
+            0.015 if rising else 0.985, 0.97, "\n".join(notes),
+            transform=axes.transAxes, fontsize=7.5,
+            ha="left" if rising else "right", va="top", color="0.15",
             bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5},
         )  # fmt: skip
+
+
+def _title(drawn: Drawn) -> str:
+    """Return a panel's title in lines that fit its width."""
+    shown, stand_ins = drawn.title
+    return "\n".join(
+        line
+        for part in (shown, stand_ins)
+        for line in textwrap.wrap(part, TITLE, break_on_hyphens=False)
+    )
 
 
 def _bits(found: Series) -> tuple[bytes, bytes]:
@@ -180,11 +197,11 @@ def _panel_notes(drawn: Drawn) -> list[str]:
     """Return which curves lie on each other and which are not there."""
     same: dict[tuple[bytes, bytes], list[str]] = {}
     notes = []
-    for curve, found in drawn.curves:
+    for words, (_, found) in zip(drawn.legend, drawn.curves, strict=True):
         if len(found.seeds):
-            same.setdefault(_bits(found), []).append(curve.label)
+            same.setdefault(_bits(found), []).append(words)
         else:
-            notes.append(f"{curve.label}: no finished run")
+            notes.append(f"{words}: no finished run")
     if not same:
         return ["no finished run"]
     for labels in same.values():
@@ -198,7 +215,7 @@ def _panel_notes(drawn: Drawn) -> list[str]:
 def _limits(axes: Axes, drawn: Drawn) -> None:
     """Give axes the papers' limits: accuracy 0 to 100 %, everything else from 0.
 
-    The curves decide, not the bands: one of few seeds may be wider than all curves.
+    The means decide: a single seed may lie far above all of them.
     """
     if drawn.panel.quantity == "test_accuracy":
         axes.set_ylim(0, drawn.top)

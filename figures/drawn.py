@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from figures.figure import Curve, Figure, Panel
 from figures.scale import Preset
 from figures.series import Series, series
@@ -21,11 +19,16 @@ class Drawn:
 
     Attributes:
         panel: its declaration.
+        title: what it shows in this size: what tells it from the others, and every
+            other stand-in.
         curves: with their series, in order.
+        legend: what the curves are called, in this order.
     """
 
     panel: Panel
+    title: tuple[str, str]
     curves: tuple[tuple[Curve, Series], ...]
+    legend: tuple[str, ...]
 
     @property
     def factor(self) -> float:
@@ -42,10 +45,9 @@ class Drawn:
 
     @property
     def cut_off(self) -> bool:
-        """Whether a band reaches beyond the axis, which begins at zero."""
-        ends = [self.factor * found.band()[side] for _, found in self.curves
-                for side in (0, 1)]  # fmt: skip
-        return any(bool(((end < 0) | (end > self.top)).any()) for end in ends)
+        """Whether a seed's curve reaches beyond the axis, which begins at zero."""
+        drawn = [self.factor * found.values for _, found in self.curves]
+        return any(bool(((one < 0) | (one > self.top)).any()) for one in drawn)
 
 
 def read(figure: Figure, preset: Preset, root: Path) -> tuple[Drawn, ...]:
@@ -62,10 +64,12 @@ def read(figure: Figure, preset: Preset, root: Path) -> tuple[Drawn, ...]:
     return tuple(
         Drawn(
             panel,
+            figure.panel_title(panel, preset),
             tuple(
                 (curve, series(figure, panel, curve, preset, root))
                 for curve in panel.curves
             ),
+            tuple(figure.legend(panel, curve, preset) for curve in panel.curves),
         )
         for panel in figure.panels
     )
@@ -78,26 +82,37 @@ def numbers(panels: Sequence[Drawn]) -> str:
         panels: that are drawn.
 
     Returns:
-        One line per panel, curve and round: mean, ends of the band (empty with fewer
-        than two seeds) in the axis's unit, and the number of seeds.
+        One line per panel, curve and round, in the axis's unit: the mean and the value
+        of every seed (empty where its run is not there).
     """
     stream = io.StringIO()
     write = csv.writer(stream, lineterminator="\n").writerow
-    write(("panel", "quantity", "curve", "round", "mean", "low", "high", "seeds"))
+    seeds = sorted({
+        seed
+        for drawn in panels
+        for _, found in drawn.curves
+        for seed in (*found.seeds, *(seed for seed, _ in found.lacking))
+    })
+    write((
+        "panel",
+        "quantity",
+        "curve",
+        "round",
+        "mean",
+        *(f"seed {s}" for s in seeds),
+    ))
     for drawn in panels:
-        for curve, found in drawn.curves:
-            low, high = found.band()
-            for row in zip(found.rounds, found.mean(), low, high, strict=True):
+        for words, (_, found) in zip(drawn.legend, drawn.curves, strict=True):
+            each = dict(zip(found.seeds, drawn.factor * found.values, strict=True))
+            for k, (at, mean) in enumerate(
+                zip(found.rounds, found.mean(), strict=True)
+            ):
                 write((
-                    drawn.panel.title.replace("$", ""),
+                    drawn.title[0].replace("$", ""),
                     drawn.panel.quantity,
-                    curve.label.replace("$", ""),
-                    int(row[0]),
-                    *(_number(drawn.factor * value) for value in row[1:]),
-                    len(found.seeds),
+                    words.replace("$", ""),
+                    int(at),
+                    f"{drawn.factor * mean:.6g}",
+                    *(f"{each[s][k]:.6g}" if s in each else "" for s in seeds),
                 ))
     return stream.getvalue()
-
-
-def _number(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.6g}"

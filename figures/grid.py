@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
 from sfl_train.deep.config import Config
-from sfl_train.deep.training import train
 from sfl_train.runs.log import read_log
 
 DIGITS = 16
@@ -39,6 +35,12 @@ def make(configs: Sequence[Config], root: Path, quiet: bool = False) -> None:
         root: folder of all runs.
         quiet: show no progress.
     """
+    # Both take seconds, which who only looks for folders need not wait for.
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from sfl_train.deep.training import train
+
     with Progress(
         TextColumn("run {task.completed}/{task.total}"),
         BarColumn(),

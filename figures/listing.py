@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from figures import selection
+from figures.engines.engine import distinct
+from figures.estimate import core_seconds, entry, gpu_hours
 from figures.figure import Figure
 from figures.papers import FIGURES
-from figures.scale import CPU, PAPER, Preset
+from figures.scale import CPU, PAPER, PRESETS, Preset
+from figures.series import standings
 from sfl_theory.command import CommandError, Parser
 from sfl_train.deep.config import Config
 
 HOW = {
-    "cpu": "seconds on one core: mini-batches x layers x 0.1 ms + images x operations "
-    "per image / 2e10 per second",
+    "cpu": "seconds on one core, start-up included, see figures/estimate.py",
     "paper": "hours on one GPU: training images x operations per image / 5e12 per "
     "second, han2024's 10 h per curve on an A100",
 }
@@ -79,9 +82,22 @@ def work(options: argparse.Namespace) -> int:
         CommandError: if a run folder is of another version.
     """
     preset = selection.preset(options)
+    declared = {
+        name: {figure.key: distinct(figure.configs(replace(size, seeds=preset.seeds)))
+               for figure in FIGURES}
+        for name, size in PRESETS.items()
+    }  # fmt: skip
     try:
-        found = [row(figure, preset, options.runs) for figure in FIGURES]
-        whole = _totals(preset, options.runs)
+        found = [
+            row(figure, {name: runs[figure.key] for name, runs in declared.items()},
+                preset, options.runs)
+            for figure in FIGURES
+        ]  # fmt: skip
+        together = {
+            name: distinct(chain.from_iterable(runs.values()))
+            for name, runs in declared.items()
+        }
+        whole = _counts(together, preset, options.runs)
     except ValueError as error:
         raise CommandError(str(error)) from error
     if options.json:
@@ -98,75 +114,49 @@ def work(options: argparse.Namespace) -> int:
     return 0
 
 
-def row(figure: Figure, preset: Preset, root: Path) -> Row:
+def row(
+    figure: Figure, runs: Mapping[str, Sequence[Config]], preset: Preset, root: Path
+) -> Row:
     """Describe a figure.
 
     Args:
         figure: which.
+        runs: behind it, by preset, each once.
         preset: whose runs are counted.
         root: folder of all runs.
 
     Returns:
         Its row.
     """
-    from figures.estimate import entry
-    from figures.series import standings
-
-    runs = _distinct(figure.configs(preset))
-    names = dict.fromkeys(config.dataset for config in figure.configs(PAPER))
-    counts = standings(runs, root)
+    names = dict.fromkeys(config.dataset for config in runs[PAPER.name])
     return Row(
-        figure.key,
-        figure.paper,
-        figure.kind,
-        figure.title,
-        {name: entry(name).files for name in names},
-        len(runs),
-        counts["finished"] + counts["diverged"],
-        counts["unfinished"],
-        counts["missing"],
-        round(_cost([figure], replace(CPU, seeds=preset.seeds)), 1),
-        round(_cost([figure], replace(PAPER, seeds=preset.seeds)), 1),
+        key=figure.key,
+        paper=figure.paper,
+        kind=figure.kind,
+        title=figure.heading(preset),
+        data={name: entry(name).files for name in names},
+        **_counts(runs, preset, root),
     )
 
 
-def _totals(preset: Preset, root: Path) -> dict[str, Any]:
-    """Return counts and costs of all figures together, which share runs."""
-    from figures.series import standings
-
-    runs = _distinct(c for figure in FIGURES for c in figure.configs(preset))
-    counts = standings(runs, root)
+def _counts(
+    runs: Mapping[str, Sequence[Config]], preset: Preset, root: Path
+) -> dict[str, Any]:
+    """Return how many of some runs are made, and what all of them cost."""
+    counts = standings(runs[preset.name], root)
     return {
-        "runs": len(runs),
+        "runs": len(runs[preset.name]),
         "finished": counts["finished"] + counts["diverged"],
         "unfinished": counts["unfinished"],
         "missing": counts["missing"],
-        "core_seconds": round(_cost(FIGURES, replace(CPU, seeds=preset.seeds)), 1),
-        "gpu_hours": round(_cost(FIGURES, replace(PAPER, seeds=preset.seeds)), 1),
+        "core_seconds": round(core_seconds(runs[CPU.name]), 1),
+        "gpu_hours": round(gpu_hours(runs[PAPER.name]), 1),
     }
-
-
-def _distinct(configs: Any) -> list[Config]:
-    from figures.engines.engine import distinct
-
-    return distinct(configs)
-
-
-def _cost(figures: Sequence[Figure], preset: Preset) -> float:
-    """Return the estimated seconds on a core, or hours on a GPU."""
-    from figures.estimate import work as estimated
-
-    runs = _distinct(c for figure in figures for c in figure.configs(preset))
-    if preset.name == PAPER.name:
-        return sum(estimated(config).gpu_seconds for config in runs) / 3600
-    return sum(estimated(config).core_seconds for config in runs)
 
 
 def _table(
     rows: Sequence[Row], whole: dict[str, Any], preset: Preset, root: Path
 ) -> str:  # fmt: skip
-    from figures.estimate import entry
-
     def cost(seconds: float, hours: float) -> str:
         return f"{hours:.0f} h" if preset.name == PAPER.name else f"{seconds:.0f} s"
 

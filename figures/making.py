@@ -137,6 +137,8 @@ def _make(
         _check_device(options.device)
     _check_data(configs)
     names = _names(figures, preset)
+    for line in _design(figures, preset, configs, options):
+        print(line, file=sys.stderr)
     display = Display(configs, names, options.quiet)
     try:
         with display:
@@ -150,6 +152,23 @@ def _make(
         return 130
     _tell(configs, ends, names)
     return int(any(end.state == "failed" for end in ends.values()))
+
+
+def _design(
+    figures: Sequence[Figure],
+    preset: Preset,
+    configs: Sequence[Config],
+    options: argparse.Namespace,
+) -> list[str]:
+    """Return what the runs will cost and what they can decide, before they are made."""
+    from figures.estimate import in_words
+    from figures.judging import plan
+
+    cost = in_words(configs, preset.name, options.jobs)
+    return [
+        f"{len(configs)} runs to make, {cost}",
+        *plan((figure.paper for figure in figures), preset),
+    ]
 
 
 def _engine(options: argparse.Namespace) -> Engine:
@@ -206,7 +225,7 @@ def _names(figures: Iterable[Figure], preset: Preset) -> dict[str, str]:
             for curve in panel.curves:
                 for seed in preset.seeds:
                     config = figure.config(panel, curve, preset, seed)
-                    words = f"{figure.key} {panel.title}, {curve.label}, seed {seed}"
+                    words = f"{figure.key} {panel.letter} {curve.label}, seed {seed}"
                     names.setdefault(config.hash, words.replace("$", ""))
     return names
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 LEVEL = 0.95
 
@@ -35,6 +34,56 @@ class Interval:
     def sign(self) -> int:
         """The sign the interval shows: 1, -1, or 0 where it holds zero."""
         return int(self.low > 0) - int(self.high < 0)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds with its standard error; Student's t has one degree less.
+
+    Attributes:
+        mean: over seeds.
+        error: its standard error; 0: it is known.
+        seeds: number of seeds.
+    """
+
+    mean: float
+    error: float
+    seeds: int
+
+    def interval(self, level: float) -> Interval:
+        """Return the two-sided interval at a level of confidence."""
+        half = quantile(0.5 + level / 2, self.seeds) * self.error if self.error else 0.0
+        return Interval(self.mean, self.mean - half, self.mean + half, self.seeds)
+
+    def above(self, least: float) -> float:
+        """Return the p value of "the expectation is at most ``least``"."""
+        if not self.error:
+            return float(self.mean <= least)
+        return _tail((self.mean - least) / self.error, self.seeds)
+
+    def below(self, most: float) -> float:
+        """Return the p value of "the expectation is more than ``most``"."""
+        if not self.error:
+            return float(self.mean > most)
+        return _tail((most - self.mean) / self.error, self.seeds)
+
+
+def quantile(share: float, seeds: int) -> float:
+    """Return a quantile of Student's t over seeds."""
+    return float(quantiles(share, np.array(seeds)))
+
+
+def quantiles(share: float, seeds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return a quantile of Student's t over each of several numbers of seeds."""
+    from scipy import stats  # takes half a second, which only who judges waits for
+
+    return np.asarray(stats.t.ppf(share, seeds - 1))
+
+
+def _tail(ratio: float, seeds: int) -> float:
+    from scipy import stats
+
+    return float(stats.t.sf(ratio, seeds - 1))
 
 
 def slopes(x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
@@ -76,5 +125,5 @@ def interval(values: ArrayLike, level: float = LEVEL) -> Interval:
     if found.ndim != 1 or found.size < 2 or not np.isfinite(found).all():
         raise ValueError(f"expected two or more finite values, got {found}")
     mean = float(found.mean())
-    half = float(stats.t.ppf(0.5 + level / 2, found.size - 1) * stats.sem(found))
-    return Interval(mean, mean - half, mean + half, found.size)
+    error = float(found.std(ddof=1) / np.sqrt(found.size))
+    return Estimate(mean, error, found.size).interval(level)

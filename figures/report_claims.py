@@ -6,6 +6,7 @@ from html import escape
 
 from figures.checking import span, words
 from figures.judging import Judgement, Part, Result, in_words
+from figures.scale import Preset
 
 LOOK = {
     "reproduced": ("proved", "\u2713"),
@@ -16,11 +17,12 @@ LOOK = {
 """Class and mark of a verdict's badge; the mark tells them apart without colours."""
 
 
-def entry(result: Result, audit: str | None) -> str:
+def entry(result: Result, preset: Preset, audit: str | None) -> str:
     """Return the entry.
 
     Args:
         result: of a claim.
+        preset: the sizes.
         audit: address of the audit's page, or None.
 
     Returns:
@@ -44,7 +46,7 @@ def entry(result: Result, audit: str | None) -> str:
     size = words(result.part) if isinstance(result, Judgement) else ""
     return (
         f'<details id="{escape(claim.id)}"><summary><span class="status {look}">{mark} '
-        f"{in_words(verdict)}</span> <code>{escape(claim.id)}</code> <span "
+        f"{in_words(verdict, preset)}</span> <code>{escape(claim.id)}</code> <span "
         f'class="note">{escape(size)}</span></summary>'
         f"<dl>{body}</dl></details>"
     )
@@ -60,8 +62,8 @@ def _effects(result: Result) -> str:
         f"<th>{name}</th>"
         for name in (
             "effect",
-            f"corrected for {result.claims} claims",
-            "for its effects too",
+            "verdict",
+            f"interval, Holm among {result.family}",
             "uncorrected",
             "paper",
             "seeds to decide",
@@ -75,12 +77,14 @@ def _effects(result: Result) -> str:
 
 def _row(part: Part, result: Judgement, decisive: bool) -> str:
     name = escape(words(part))
-    if part.exact:
+    if part.known:
+        name += "; one training on both sides, verified, in no family"
+    elif part.exact:
         name += "; the curves coincide in every round and seed"
     cells = (
         f"<strong>{name}</strong>" if decisive and len(result.parts) > 1 else name,
+        part.verdict,
         span(part.found),
-        span(part.wide),
         span(part.uncorrected),
         "" if part.printed is None else f"{part.printed:+.2f}",
         "" if part.seeds_to_decide is None else f"about {part.seeds_to_decide}",

@@ -16,9 +16,10 @@ from figures.judging import (
     VERDICTS,
     Judgement,
     Result,
-    family,
     in_words,
+    plan,
     results,
+    statements,
     tally,
 )
 from figures.output import place
@@ -71,14 +72,20 @@ def page(preset: Preset, root: Path, out: Path, audit: str | None) -> str:
         for paper in papers
     )
     links = " ".join(f'<a href="#{name}">{name}</a>' for name in (*papers, "constants"))
-    counts = ", ".join(f"{n} {in_words(v)}" for v, n in tally(found).items())
+    counts, parts = (
+        ", ".join(f"{n} {verdict}" for verdict, n in count.items())
+        for count in (tally(found), statements(found))
+    )
+    designs = "".join(f"<li>{escape(line)}</li>" for line in plan(papers, preset))
     body = (
         "<h1>Figures and tables of three papers on split federated learning</h1>"
         f"<p><strong>{escape(preset.caption)}</strong></p>"
-        f"<p>{len(found)} claims: {counts}. A verdict rests on t intervals over "
-        f"{len(preset.seeds)} seeds that hold together at 95 % (Bonferroni for the "
-        f"{family(preset.name)} claims of this preset); nothing was tuned towards one."
-        f"</p>{_decided(found)}<nav>{links}</nav>{sections}"
+        f"<p>{len(found)} claims at this size: {counts}; of what they say, "
+        f"statement by statement: {parts}. Verdicts about a paper are right together "
+        "with probability 95 % (Holm's method, t intervals over seeds at the level at "
+        "which it compared the statement); nothing was tuned towards one. What the "
+        f"design can resolve:</p><ul>{designs}</ul>"
+        f"{_decided(found, preset)}<nav>{links}</nav>{sections}"
         f"{report_constants.section(preset, root)}"
     )
     return (
@@ -90,7 +97,7 @@ def page(preset: Preset, root: Path, out: Path, audit: str | None) -> str:
     )
 
 
-def _decided(found: Sequence[Result]) -> str:
+def _decided(found: Sequence[Result], preset: Preset) -> str:
     """Return links to the claims that have been decided."""
     lines = ""
     for verdict in VERDICTS[:2]:
@@ -99,7 +106,11 @@ def _decided(found: Sequence[Result]) -> str:
             for one in found
             if isinstance(one, Judgement) and one.verdict == verdict
         )
-        lines += f"<p>{in_words(verdict).capitalize()}: {links}.</p>" if links else ""
+        lines += (
+            f"<p>{in_words(verdict, preset).capitalize()}: {links}.</p>"
+            if links
+            else ""
+        )
     return lines
 
 
@@ -118,9 +129,9 @@ def _figure(
         if figure.key in one.claim.figures and one not in here
     ]
     parts = [
-        f'<h3 id="{figure.key}">{figure.key}: {escape(figure.title)}</h3>',
+        f'<h3 id="{figure.key}">{figure.key}: {escape(figure.heading(preset))}</h3>',
         _content(figure, preset, root, out),
-        *(report_claims.entry(one, audit) for one in here),
+        *(report_claims.entry(one, preset, audit) for one in here),
     ]
     if elsewhere:
         links = ", ".join(f'<a href="#{name}">{name}</a>' for name in elsewhere)
@@ -146,7 +157,7 @@ def _content(figure: Figure, preset: Preset, root: Path, out: Path) -> str:
     if figure.kind == "table":
         return _sheet(_table(figure, preset, root)) + note
     png = _picture(figure, runs, preset, root, out)
-    words = escape(f"{figure.key}: {figure.title}; {preset.caption}")
+    words = escape(f"{figure.key}: {figure.heading(preset)}; {preset.caption}")
     pixels = int.from_bytes(png[16:20], "big")  # where a PNG has its width
     return (
         f'<div class="wide picture" tabindex="0"><img alt="{words}" style="'

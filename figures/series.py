@@ -14,11 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from figures.figure import MEASURED, Curve, Figure, Panel
 from figures.grid import folder
-from figures.paired import LEVEL
 from figures.scale import Preset
 from sfl_train.deep.config import Config
 from sfl_train.runs.folder import RunError, read_json
@@ -48,21 +46,6 @@ class Series:
         if not len(self.seeds):
             return np.full(self.rounds.shape, np.nan)
         return self.values.mean(0)
-
-    def band(self, level: float = LEVEL) -> tuple[NDArray[np.float64], ...]:
-        """Return both ends of Student's t interval of the mean at every round.
-
-        Args:
-            level: of confidence.
-
-        Returns:
-            Low and high, shape (T,) each; NaN with fewer than two seeds.
-        """
-        if len(self.seeds) < 2:
-            return (np.full(self.rounds.shape, np.nan),) * 2
-        degrees = len(self.seeds) - 1
-        half = stats.t.ppf(0.5 + level / 2, degrees) * stats.sem(self.values, axis=0)
-        return self.mean() - half, self.mean() + half
 
 
 def series(
@@ -109,7 +92,7 @@ def series(
     rounds = rows[0][0]
     if any(row[0] != rounds for row in rows):
         raise RunError(
-            f"{root}: the runs of {figure.key}, {panel.title}, {curve.label} were "
+            f"{root}: the runs of {figure.key} ({panel.letter}), {curve.label} were "
             "evaluated at different rounds; remove their folders to make them again"
         )
     return Series(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from figures.caption import replaced
+from figures.caption import configuration, readings
 from figures.figure import Curve, Figure
 from figures.scale import Preset
 from figures.series import Series, series
@@ -69,20 +69,26 @@ def sheet(figure: Figure, preset: Preset, root: Path) -> Sheet:
             last, best = _last(found), _best(found)
             printed = BLANK if curve.printed is None else _cell(*curve.printed)
             rows[label] += [printed, _spread(last), _spread(best)]
-            records.append(_record(panel.title, curve, found, last, best))
+            title, _ = figure.panel_title(panel, preset)
+            records.append(_record(title, curve, found, last, best))
     notes = [
         "mean ± standard deviation over seeds, test accuracy in %; last: of the last "
         "round, best: the best over the rounds",
-        *figure.departures,
-        *(words.rstrip(".") for words in replaced(figure, preset)),
+        *(
+            words.rstrip(".")
+            for words in (*configuration(figure, preset), *readings(figure, preset))
+        ),
     ]
     if lacking:
         notes.append(f"{lacking} runs are missing or diverged; they are in no number")
     return Sheet(
-        f"{figure.key}. {figure.title} ({preset.caption})",
+        f"{figure.key}. {figure.heading(preset)} ({preset.caption})",
         ("method", *("paper", "last", "best") * len(figure.panels)),
         tuple(tuple(row) for row in rows.values()),
-        tuple((panel.title, 3) for panel in figure.panels),
+        tuple(
+            ("; ".join(filter(None, figure.panel_title(panel, preset))), 3)
+            for panel in figure.panels
+        ),
         tuple(notes),
         tuple(records),
     )

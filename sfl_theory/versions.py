@@ -47,9 +47,6 @@ def choose(item: Theorem, case: Case, version: str) -> Choice:
         words = f"the printed bound: it is {found.words}, so nothing is repaired"
         return Choice("printed", case.printed, words)
     there = "; ".join(f"{c.name}: {', '.join(c.versions)}" for c in item.cases.values())
-    hint = ""
-    if version == "repaired" and found is not None:
-        hint = f"; what is known of it: python -m bounds.audit --claim {found.claim}"
     raise ValueError(
-        f"{item.key} ({case.name}) has no version '{version}'; there are {there}{hint}"
+        f"{item.key} ({case.name}) has no version '{version}'; there are {there}"
     )

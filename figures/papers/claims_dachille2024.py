@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from figures.claims import Claim, Within
 from figures.effects import Effect, average, largest, level, slope, spread
-from figures.papers import BY_KEY
+from figures.papers import dachille2024
 
 CUTS = (1, 2, 3, 4)
 IID, NON_IID = "dachille2024/table-3", "dachille2024/table-4"
 COLUMNS = {
-    (key, panel.title): (key, k)
-    for key in (IID, NON_IID)
-    for k, panel in enumerate(BY_KEY[key].panels)
+    (key, name): (key, k)
+    for key, printed in ((IID, dachille2024.IID), (NON_IID, dachille2024.NON_IID))
+    for k, name in enumerate(printed)
 }
 SHARED = ("CIFAR10", "CIFAR100", "TinyImageNet")
 """Data sets of both tables."""

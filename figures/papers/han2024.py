@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from figures.figure import Curve, Figure, Options, Panel
+from figures.figure import Curve, Departure, Figure, Options, Panel
 
 SETUP: Options = {
     "model": "resnet18",
@@ -26,9 +26,12 @@ SETUP: Options = {
     "augmentation": "crop-flip",
     "cut": 4,
 }
-DEPARTURES = ("momentum, weight decay and augmentation as in the released code",)
-VARIANTS = (("SFL-V1", "sfl-v1"), ("SFL-V2", "sfl-v2"))
-DATASETS = (("CIFAR-10", "cifar10"), ("CIFAR-100", "cifar100"))
+DEPARTURES = tuple(
+    Departure((name,), "as in the released code, the paper names none")
+    for name in ("momentum", "weight_decay", "augmentation")
+)
+VARIANTS = ("sfl-v1", "sfl-v2")
+DATASETS = ("cifar10", "cifar100")
 ALL = ("SFL-V1", "SFL-V2", "FL", "SL")
 ALGORITHMS = {
     "SFL-V1": "sfl-v1",
@@ -48,15 +51,14 @@ def _four(curves: tuple[Curve, ...], quantity: str) -> tuple[Panel, ...]:
     """Return the panels (a)-(d): both variants on both data sets."""
     return tuple(
         Panel(
-            f"({letter}) {variant} on {data}",
+            letter,
+            ("algorithm", "dataset"),
             {"algorithm": algorithm, "dataset": dataset},
             curves,
             quantity,
         )
-        for letter, (variant, algorithm, data, dataset) in zip(
-            "abcd",
-            [(*v, *d) for d in DATASETS for v in VARIANTS],
-            strict=True,
+        for letter, (algorithm, dataset) in zip(
+            "abcd", [(v, d) for d in DATASETS for v in VARIANTS], strict=True
         )
     )
 
@@ -82,14 +84,15 @@ def _methods(names: Iterable[str]) -> tuple[Curve, ...]:
 
 def _compared(letter: str, beta: float, clients: int, names: Iterable[str]) -> Panel:
     return Panel(
-        rf"({letter}) $\beta={beta:g}$, $N={clients}$",
+        letter,
+        ("partition", "clients"),
         {"dataset": "cifar10", "partition": _beta(beta), "clients": clients},
         _methods(names),
     )
 
 
 def _figure(
-    number: int, title: str, panels: tuple[Panel, ...], *readings: str
+    number: int, title: str, panels: tuple[Panel, ...], *readings: Departure
 ) -> Figure:
     departures = (*DEPARTURES, *readings)
     return Figure(f"han2024/fig-{number}", title, SETUP, panels, "figure", departures)
@@ -101,7 +104,7 @@ FIGURES = (
     _figure(4, "Impact of client participation", _four(RATES, "test_accuracy")),
     _figure(
         5,
-        "Performance comparison on CIFAR-10",
+        "Performance comparison",
         (
             _compared("a", 0.5, 10, ALL),
             _compared("b", 0.1, 10, ALL),
@@ -111,12 +114,19 @@ FIGURES = (
     ),
     _figure(
         6,
-        "Comparison with FedProx and FedOpt on CIFAR-10",
+        "Comparison with FedProx and FedOpt",
         (
             _compared("a", 0.1, 10, ALGORITHMS),
             _compared("b", 0.1, 100, ALGORITHMS),
         ),
-        "FedProx with coefficient 0.01, FedOpt with Adam at 0.01: the paper names none",
+        *(
+            Departure((name,), "the paper names none", {"algorithm": algorithm})
+            for algorithm, name in (
+                ("fedprox", "proximal"),
+                ("fedopt", "fedopt"),
+                ("fedopt", "fedopt_lr"),
+            )
+        ),
     ),
     _figure(7, "Impact of local iteration", _four(EPOCHS, "test_accuracy")),
     _figure(8, "Impact of the cut layer, training loss", _four(CUTS, "train_loss")),
@@ -126,35 +136,44 @@ FIGURES = (
         11,
         "Impact of participation, training loss",
         _four(RATES, "train_loss"),
-        "a round without participants keeps the training loss of the one before",
+        Departure(
+            (), "a round without participants keeps the training loss of the one before"
+        ),
     ),
     _figure(
         12,
         "Gradient divergence by cut layer",
         tuple(
             Panel(
-                f"({letter}) {variant}",
+                letter,
+                ("algorithm",),
                 {"algorithm": algorithm, "dataset": "cifar10"},
                 CUTS,
                 "epsilon2",
             )
-            for letter, (variant, algorithm) in zip("ab", VARIANTS, strict=True)
+            for letter, algorithm in zip("ab", VARIANTS, strict=True)
         ),
-        "epsilon² of Assumption 3.4 on the client side, on CIFAR-10: the text names "
-        "neither scale nor data",
+        Departure(
+            (), "epsilon² of Assumption 3.4 on the client side, as no scale is named"
+        ),
+        Departure(("dataset",), "the text names none"),
     ),
     Figure(
         "han2024/fig-13",
-        "Results on FEMNIST",
+        "SFL-V1, SFL-V2 and FL on a further data set",
         {**SETUP, "dataset": "femnist", "partition": "natural", "rounds": 500},
         (
             Panel(
-                "FEMNIST, $N=100$",
+                "",
+                ("dataset", "partition", "clients"),
                 {"clients": 100},
                 _methods(("SFL-V1", "SFL-V2", "FL")),
             ),
         ),
         "figure",
-        (*DEPARTURES, "the first 100 writers of LEAF's files"),
+        (
+            *DEPARTURES,
+            Departure(("partition", "clients"), "the first writers of LEAF's files"),
+        ),
     ),
 )

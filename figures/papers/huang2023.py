@@ -8,7 +8,7 @@ their order.
 
 from __future__ import annotations
 
-from figures.figure import Curve, Figure, Options, Panel
+from figures.figure import Curve, Departure, Figure, Options, Panel
 
 SETUP: Options = {
     "model": "resnet18",
@@ -35,13 +35,17 @@ METHODS = tuple(
         ("CL", "centralized"),
     )
 )
+NONE_NAMED = "the text names none"
 READINGS = (
-    "60 rounds, as the axes of Figs. 12-13 show, where the text has no number",
-    "no momentum, weight decay or augmentation, as the text names none",
+    Departure(("rounds",), "as the axes of Figs. 12-13 show"),
+    *(
+        Departure((name,), NONE_NAMED)
+        for name in ("momentum", "weight_decay", "augmentation")
+    ),
 )
-HIGHEST = "(f)-(h) the three highest ratios, which the text does not name"
-FIG_3 = "r = 0.95, which the text calls highly non-IID"
-THREE = "r = 0 and 0.5 beside 0.9, the only one that can be read"
+HIGHEST = Departure((), "(f)-(h) have the three highest ratios, the text names none")
+FIG_3 = Departure(("partition",), "which the text calls highly non-IID")
+THREE = Departure((), "r = 0 and 0.5 beside 0.9, the only one that can be read")
 FMNIST: Options = {"dataset": "fashion-mnist"}
 
 
@@ -55,11 +59,12 @@ def _panels(
     quantity: str = "test_accuracy",
     more: Options | None = None,
     first: str = "a",
-    where: str = "",
+    shows: tuple[str, ...] = ("partition",),
 ) -> tuple[Panel, ...]:
     return tuple(
         Panel(
-            f"({chr(ord(first) + k)}) {where}$r={r:g}$",
+            chr(ord(first) + k),
+            shows,
             {**_ratio(r), **(more or {})},
             curves,
             quantity,
@@ -73,26 +78,29 @@ def _figure(
     title: str,
     panels: tuple[Panel, ...],
     more: Options | None = None,
-    *readings: str,
+    *readings: Departure,
+    shows: tuple[str, ...] = (),
 ) -> Figure:
     options = {**SETUP, **(more or {})}
     departures = (*READINGS, *readings)
-    return Figure(
-        f"huang2023/fig-{number}", title, options, panels, "figure", departures
-    )
+    key = f"huang2023/fig-{number}"
+    return Figure(key, title, options, panels, "figure", departures, None, shows)
 
 
+DATA = ("dataset", "partition")
 LARGE: Options = {"clients": 100, "cut": 4}
 CNN: Options = {"model": "cnn", "cut": 1}
 HIGH = (0.0, 0.5, 0.9)
+COMPARED = "Comparison of methods"
+N = ("clients",)
 
 FIGURES = (
     _figure(
         2,
         "Impact of cut layer under different non-IID ratios",
         (
-            *_panels(RATIOS, CUTS, where="CIFAR-10, "),
-            *_panels((0.8, 0.9, 0.95), CUTS, more=FMNIST, first="f", where="FMNIST, "),
+            *_panels(RATIOS, CUTS, shows=DATA),
+            *_panels((0.8, 0.9, 0.95), CUTS, more=FMNIST, first="f", shows=DATA),
         ),
         None,
         HIGHEST,
@@ -101,53 +109,50 @@ FIGURES = (
         3,
         "Impact of cut layer on average gradient variance",
         (
-            *_panels((0.95,), CUTS, "variance_at_client", None, "a", "CIFAR-10, "),
-            *_panels((0.95,), CUTS, "variance_across_clients", None, "b", "CIFAR-10, "),
-            *_panels((0.95,), CUTS, "variance_at_client", FMNIST, "c", "FMNIST, "),
-            *_panels((0.95,), CUTS, "variance_across_clients", FMNIST, "d", "FMNIST, "),
+            *_panels((0.95,), CUTS, "variance_at_client", None, "a", DATA),
+            *_panels((0.95,), CUTS, "variance_across_clients", None, "b", DATA),
+            *_panels((0.95,), CUTS, "variance_at_client", FMNIST, "c", DATA),
+            *_panels((0.95,), CUTS, "variance_across_clients", FMNIST, "d", DATA),
         ),
         None,
         FIG_3,
     ),
-    _figure(4, "Comparison with N = 10 on CIFAR-10", _panels(RATIOS, METHODS)),
-    _figure(5, "Comparison with N = 100 on CIFAR-10", _panels(RATIOS, METHODS), LARGE),
+    _figure(4, COMPARED, _panels(RATIOS, METHODS), shows=N),
+    _figure(5, COMPARED, _panels(RATIOS, METHODS), LARGE, shows=N),
     _figure(6, "4-layer CNN, test loss", _panels(RATIOS, CNN_CUTS, "test_loss"), CNN),
     _figure(7, "4-layer CNN, accuracy", _panels(RATIOS, CNN_CUTS), CNN),
     _figure(8, "Impact of cut layer, test loss", _panels(RATIOS, CUTS, "test_loss")),
-    _figure(9, "Comparison, N = 10, test loss", _panels(RATIOS, METHODS, "test_loss")),
-    _figure(
-        10,
-        "Comparison, N = 100, test loss",
-        _panels(RATIOS, METHODS, "test_loss"),
-        LARGE,
-    ),
+    _figure(9, COMPARED, _panels(RATIOS, METHODS, "test_loss"), shows=N),
+    _figure(10, COMPARED, _panels(RATIOS, METHODS, "test_loss"), LARGE, shows=N),
     _figure(
         11,
-        "Impact of cut layer, FMNIST, N = 10",
+        "Impact of cut layer on further data",
         (
-            *_panels((0.0,), CUTS, "test_loss", first="a", where="loss, "),
-            *_panels((0.0,), CUTS, first="b", where="accuracy, "),
-            *_panels((0.5,), CUTS, "test_loss", first="c", where="loss, "),
-            *_panels((0.5,), CUTS, first="d", where="accuracy, "),
+            *_panels((0.0,), CUTS, "test_loss", first="a"),
+            *_panels((0.0,), CUTS, first="b"),
+            *_panels((0.5,), CUTS, "test_loss", first="c"),
+            *_panels((0.5,), CUTS, first="d"),
         ),
         FMNIST,
     ),
     _figure(
         12,
-        "Comparison, N = 10, FMNIST, test loss",
+        COMPARED,
         _panels(HIGH, METHODS, "test_loss"),
         FMNIST,
         THREE,
+        shows=N,
     ),
-    _figure(13, "Comparison, N = 10, FMNIST", _panels(HIGH, METHODS), FMNIST, THREE),
+    _figure(13, COMPARED, _panels(HIGH, METHODS), FMNIST, THREE, shows=N),
     _figure(
         14,
-        "Comparison, N = 100, FMNIST",
+        COMPARED,
         (
-            *_panels(HIGH, METHODS, "test_loss", where="loss, "),
-            *_panels(HIGH, METHODS, first="d", where="accuracy, "),
+            *_panels(HIGH, METHODS, "test_loss"),
+            *_panels(HIGH, METHODS, first="d"),
         ),
         {**FMNIST, **LARGE},
         THREE,
+        shows=N,
     ),
 )

@@ -33,11 +33,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=Path(__file__).parents[1],
         help="of picture and report",
     )
+    parser.add_argument(
+        "--draw-only",
+        action="store_true",
+        help="draw again what server_optimizer.csv in --out holds; make no runs",
+    )
     parser.add_argument("--quiet", action="store_true", help="no live progress")
     return run(parser, _work, arguments)
 
 
 def _work(options: argparse.Namespace) -> int:
+    if options.draw_only:
+        try:
+            report.draw(report.read(options.out / f"{report.NAME}.csv"), options.out)
+        except (OSError, KeyError, ValueError) as error:
+            raise CommandError(f"--draw-only: {error}") from error
+        return 0
     chosen = [design.config(*cell) for cell in design.cells()]
     try:
         grid.make(chosen, options.runs, options.quiet)

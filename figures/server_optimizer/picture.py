@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from figures import wording
 from figures.paired import interval, slopes
 from figures.server_optimizer import design
 
@@ -32,8 +34,9 @@ def picture(found: Accuracies) -> Figure:
     Returns:
         A figure of two panels.
     """
-    figure = Figure(figsize=(9.6, 4.0), layout="constrained")
+    figure = Figure(figsize=(9.6, 4.6), layout="constrained")
     FigureCanvasAgg(figure)
+    figure.supxlabel(caption(), fontsize=8, color="0.25", x=0.01, ha="left")
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
     _levels(left, found)
     _slopes(right, found)
@@ -42,6 +45,12 @@ def picture(found: Accuracies) -> Figure:
         panel.set_axisbelow(True)
         panel.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def caption() -> str:
+    """Return what was run, from the runs' configuration."""
+    words = [wording.named(name, value) for name, value in design.SETTING.items()]
+    return textwrap.fill(f"Every run: {'; '.join(words)}.", 150)
 
 
 def _levels(panel: Axes, found: Accuracies) -> None:

@@ -119,11 +119,7 @@ def write(found: Accuracies, seconds: Sequence[float], out: Path) -> str:
     """
     out.mkdir(parents=True, exist_ok=True)
     replace_file(out / f"{NAME}.csv", _rows(found, seconds).encode())
-    drawn = picture(found)
-    for kind, metadata in (("png", METADATA), ("pdf", {"CreationDate": None})):
-        buffer = io.BytesIO()
-        drawn.savefig(buffer, format=kind, dpi=150, metadata=metadata)
-        replace_file(out / f"{NAME}.{kind}", buffer.getvalue())
+    draw(found, out)
     readme = out / "README.md"
     before = readme.read_text() if readme.exists() else "# Figures\n\n"
     head, marker, tail = before.partition(BEGIN)
@@ -132,6 +128,46 @@ def write(found: Accuracies, seconds: Sequence[float], out: Path) -> str:
     text = head + BEGIN + _section(found, sum(seconds)) + END + tail
     replace_file(readme, text.encode())
     return conclusion(effects(found))
+
+
+def draw(found: Accuracies, out: Path) -> None:
+    """Write ``server_optimizer.png`` and ``.pdf``.
+
+    Args:
+        found: final accuracies by arm, shape (seeds, cuts).
+        out: folder of the files.
+    """
+    drawn = picture(found)
+    for kind, metadata in (("png", METADATA), ("pdf", {"CreationDate": None})):
+        buffer = io.BytesIO()
+        drawn.savefig(buffer, format=kind, dpi=150, metadata=metadata)
+        replace_file(out / f"{NAME}.{kind}", buffer.getvalue())
+
+
+def read(path: Path) -> dict[str, NDArray[np.float64]]:
+    """Return the accuracies that were written, to draw them again without the runs.
+
+    Args:
+        path: of ``server_optimizer.csv``.
+
+    Returns:
+        Final accuracies by arm, shape (seeds, cuts).
+    """
+    with path.open(newline="") as file:
+        rows = {
+            (row["arm"], int(row["cut"]), int(row["seed"])): float(row["accuracy"])
+            for row in csv.DictReader(file)
+        }
+    return {
+        arm: np.array([
+            [
+                rows[arm, cut if (arm, cut, seed) in rows else design.CUTS[0], seed]
+                for cut in design.CUTS
+            ]
+            for seed in design.SEEDS
+        ])
+        for arm in design.ARMS
+    }
 
 
 def _rows(found: Accuracies, seconds: Sequence[float]) -> str:

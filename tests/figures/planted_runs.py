@@ -32,8 +32,8 @@ def small(key: str = "han2024/fig-90", quantity: str = "test_accuracy") -> Figur
     """Two panels, SFL-V1 and SFL-V2, at two cuts each."""
     cuts = tuple(Curve(f"$L_c={cut}$", {"cut": cut}) for cut in (1, 2))
     panels = tuple(
-        Panel(title, {"algorithm": algorithm}, cuts, quantity)
-        for title, algorithm in (("(a) V1", "sfl-v1"), ("(b) V2", "sfl-v2"))
+        Panel(letter, ("algorithm",), {"algorithm": algorithm}, cuts, quantity)
+        for letter, algorithm in (("a", "sfl-v1"), ("b", "sfl-v2"))
     )
     return Figure(key, "A small figure", SETUP, panels)
 

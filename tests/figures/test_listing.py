@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from planted_runs import accuracies, plant
 
 from figures import estimate
 from figures.__main__ import main
+from figures.networks import NETWORKS
 from figures.papers import BY_KEY, FIGURES
 from figures.scale import CPU, PAPER
 
@@ -34,12 +40,12 @@ def test_json_counts_runs_and_names_data(tmp_path, capsys) -> None:
     assert list(rows) == list(BY_KEY)
     row = rows[figure.key]
     counts = [row[name] for name in ("runs", "finished", "unfinished", "missing")]
-    assert counts == [9, 2, 1, 6]
+    assert counts == [15, 2, 1, 12]
     assert "femnist" in row["data"]["femnist"]
     assert rows["han2024/table-1"]["runs"] == 0
     # Figures 2, 8 and 9 of han2024 share all their runs.
-    assert rows["han2024/fig-2"]["runs"] == rows["han2024/fig-8"]["runs"] == 48
-    assert content["all"]["runs"] == 744 < sum(row["runs"] for row in rows.values())
+    assert rows["han2024/fig-2"]["runs"] == rows["han2024/fig-8"]["runs"] == 80
+    assert content["all"]["runs"] == 1240 < sum(row["runs"] for row in rows.values())
     assert content["all"]["core_seconds"] < sum(
         r["core_seconds"] for r in rows.values()
     )
@@ -50,7 +56,7 @@ def test_the_table_says_what_the_papers_size_needs(tmp_path, capsys) -> None:
     text = capsys.readouterr().out
     for key in BY_KEY:
         assert key in text
-    for word in ("tiny-imagenet-200.zip", "https://", "0 of 744", "A100"):
+    for word in ("tiny-imagenet-200.zip", "https://", "0 of 1240", "A100"):
         assert word in text
 
 
@@ -75,3 +81,56 @@ def test_fewer_participants_and_no_measuring_cost_less() -> None:
     panel = measured.panels[0]
     with_measuring = estimate.work(measured.config(panel, panel.curves[0], CPU, 0))
     assert with_measuring.images > 2 * whole.images
+
+
+def test_the_list_is_there_in_three_seconds(tmp_path) -> None:
+    """Of processor time, of which load by others takes nothing; all runs planted.
+
+    What takes seconds to load is not loaded.
+    """
+    for config in {c.hash: c for f in FIGURES for c in f.configs(CPU)}.values():
+        plant(config, tmp_path, accuracies([0.1]), diverged=False)
+    code = (
+        "import sys; from figures.__main__ import main\n"
+        f"main(['list', '--runs', {str(tmp_path)!r}])\n"
+        "heavy = {'torch', 'sklearn', 'scipy', 'matplotlib', 'pandas'}\n"
+        "sys.exit(' '.join(heavy & set(sys.modules)) or 0)"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr
+    assert "1240 of 1240 distinct runs made" in done.stdout
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert spent < 3.0
+
+
+def test_networks_are_as_pytorch_counts_them() -> None:
+    """All that the figures declare, and no other; the wide ones take too long."""
+    shapes = estimate.shapes()
+    assert {shape.name for shape in shapes} == set(NETWORKS)
+    for shape in shapes:
+        if shape.width < 1 or shape.model == "cnn":
+            assert estimate.counted(shape) == NETWORKS[shape.name]
+
+
+def test_the_estimate_includes_start_up_and_every_process() -> None:
+    figure = BY_KEY["han2024/fig-13"]
+    runs = list(figure.configs(CPU))
+    alone = sum(estimate.work(run).core_seconds for run in runs)
+    one, two = (estimate.core_seconds(runs, jobs) for jobs in (1, 2))
+    assert one == pytest.approx(alone + estimate.CORE_START)
+    assert two == pytest.approx(one + estimate.CORE_START)
+    assert estimate.core_seconds(runs[:1], 2) < one
+    assert estimate.core_seconds([], 2) == 0
+
+
+def test_all_figures_fit_the_budget() -> None:
+    """Five seeds of the preset cpu in 45 minutes of two cores."""
+    runs = {c.hash: c for figure in FIGURES for c in figure.configs(CPU)}.values()
+    assert len(CPU.seeds) == 5
+    assert estimate.core_seconds(list(runs), 2) < 45 * 60 * 2

@@ -96,6 +96,25 @@ def test_a_figure_from_nothing_to_its_files(
     assert [path.read_bytes() for path in files] == before
 
 
+def test_cost_and_resolution_are_said_before_the_runs(
+    make, pretend, tmp_path, capsys
+) -> None:
+    engine = pretend()
+    told = []
+    whole = engine.run
+
+    def run(configs, root, tell):
+        told.append(capsys.readouterr().err)
+        return whole(configs, root, tell)
+
+    engine.run = run
+    assert make(KEY) == 0
+    (before,) = told
+    assert "8 runs to make, about" in before and "idle cores" in before
+    assert "han2024: 32 statements, 2 seeds: intervals of ±" in before
+    assert "standard deviations" in before
+
+
 def test_figures_share_runs(make, pretend, tmp_path) -> None:
     engine = pretend()
     assert make(KEY, "han2024/fig-91", KEY) == 0
@@ -161,7 +180,8 @@ def test_an_interruption_says_how_to_go_on(make, pretend, tmp_path, capsys) -> N
 
     engine.run = stopped
     assert make(KEY) == 130
-    assert "3 of 8 missing runs made; the same command goes on" in error(capsys)
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert "3 of 8 missing runs made; the same command goes on" in last
     assert not (tmp_path / "out").exists()
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from planted_runs import ROUNDS, TINY, accuracies, plant, shrink, small
 
-from figures.paired import interval
 from figures.series import series, standing, standings
 from sfl_train.runs.folder import RunError
 
@@ -31,17 +30,14 @@ def read(figure, root, panel: int = 0, curve: int = 0):
     return series(figure, one, one.curves[curve], TINY, root)
 
 
-def test_mean_and_band_are_those_of_students_interval(figure, tmp_path) -> None:
+def test_mean_and_seeds_are_those_of_the_folders(figure, tmp_path) -> None:
     for seed, values in VALUES.items():
         plant(config(figure, seed), tmp_path, accuracies(values), diverged=False)
     found = read(figure, tmp_path)
     assert found.rounds.tolist() == [0, 1, 2, 3]
     assert (found.seeds, found.lacking) == ((0, 1), ())
-    low, high = found.band()
-    for t in range(1, 4):
-        one = interval([VALUES[0][t], VALUES[1][t]])
-        drawn = (found.mean()[t], low[t], high[t])
-        assert drawn == pytest.approx((one.mean, one.low, one.high))
+    assert found.values == pytest.approx(np.array([VALUES[0], VALUES[1]]))
+    assert found.mean() == pytest.approx(np.mean([VALUES[0], VALUES[1]], axis=0))
 
 
 def test_a_quantity_without_a_value_has_no_point_there(monkeypatch, tmp_path) -> None:
@@ -53,11 +49,11 @@ def test_a_quantity_without_a_value_has_no_point_there(monkeypatch, tmp_path) ->
     assert found.values[0] == pytest.approx([0.5, 0.4, 0.3])
 
 
-def test_one_seed_has_no_band_and_none_no_mean(figure, tmp_path) -> None:
+def test_one_seed_is_its_mean_and_none_has_no_mean(figure, tmp_path) -> None:
     plant(config(figure, 1), tmp_path, accuracies(VALUES[1]), diverged=False)
     found = read(figure, tmp_path)
     assert found.seeds == (1,)
-    assert np.isnan(found.band()).all() and not np.isnan(found.mean()).any()
+    assert found.mean() == pytest.approx(VALUES[1])
     assert read(figure, tmp_path, panel=1).mean().size == 0
 
 

@@ -210,3 +210,29 @@ def test_an_unfinished_run_is_not_averaged(tiny, tmp_path) -> None:
     metrics.write_text("".join(lines[:-1]))
     with pytest.raises(ValueError, match="diverged or is unfinished"):
         grid.final(chosen, tmp_path, "test_accuracy", 3)
+
+
+def test_the_picture_says_what_was_run(monkeypatch) -> None:
+    """From the runs' configuration: synthetic, width, rounds, and all the rest."""
+    found = planted(np.random.default_rng(5), step=0.03)
+    said = " ".join(report.picture(found).get_supxlabel().split())
+    for words in ("SFL-V1", "synthetic 3×16×16", "width 1/8", "rounds 20", "N = 10"):
+        assert words in said
+    monkeypatch.setitem(design.SETTING, "rounds", 77)
+    assert "rounds 77" in " ".join(report.picture(found).get_supxlabel().split())
+
+
+def test_it_is_drawn_again_from_its_numbers(tmp_path, capsys) -> None:
+    """To the same bytes as with the runs; without the numbers, one line."""
+    found = planted(np.random.default_rng(6), step=0.03)
+    found["round"][:] = found["round"][:, :1]
+    rounded = {arm: np.round(values, 6) for arm, values in found.items()}
+    report.write(rounded, [1.0] * len(design.cells()), tmp_path)
+    before = (tmp_path / "server_optimizer.png").read_bytes()
+    (tmp_path / "server_optimizer.png").unlink()
+    assert main(["--draw-only", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "server_optimizer.png").read_bytes() == before
+    with pytest.raises(SystemExit) as stopped:
+        main(["--draw-only", "--out", str(tmp_path / "none")])
+    assert stopped.value.code == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

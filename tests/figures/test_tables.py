@@ -24,7 +24,7 @@ def table(monkeypatch):
         Curve("SFL-V1 ($L_c=1$)", {"cut": 1}, (85.25, 0.07)),
         Curve("SFL-V1 ($L_c=2$)", {"cut": 2}),
     )
-    panel = Panel("CIFAR10", {"algorithm": "sfl-v1"}, curves)
+    panel = Panel("", ("dataset",), {"algorithm": "sfl-v1"}, curves)
     return Figure("dachille2024/table-9", "A table", SETUP, (panel,), "table")
 
 
@@ -34,9 +34,12 @@ def test_last_and_best_stand_beside_the_printed_number(table, tmp_path) -> None:
         config = table.config(panel, panel.curves[0], TINY, seed)
         plant(config, tmp_path, accuracies(values), diverged=False)
     found = sheet(table, TINY, tmp_path)
-    assert found.heads == (
-        "method", "CIFAR10: paper", "CIFAR10: last", "CIFAR10: best"
-    )  # fmt: skip
+    assert [head.rpartition(": ")[2] for head in found.heads] == [
+        "method", "paper", "last", "best"
+    ]  # fmt: skip
+    ((group, _),) = found.groups
+    for words in ("synthetic 1×8×8", "for CIFAR-10", "N = 2 for 10"):
+        assert words in group
     assert found.rows == (
         ("SFL-V1 ($L_c=1$)", "85.25 ± 0.07", "55.00 ± 7.07", "80.00 ± 14.14"),
         ("SFL-V1 ($L_c=2$)", "–", "–", "–"),

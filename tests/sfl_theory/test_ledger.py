@@ -14,6 +14,7 @@ from sfl_theory import theorems
 from sfl_theory.audits import LEDGER
 from sfl_theory.evidence.claim import Proof, Refutation
 from sfl_theory.evidence.ledger import decide
+from sfl_theory.evidence.standing import standing
 
 EXPECTED = {
     "proved": [
@@ -76,7 +77,7 @@ def test_repaired_bounds_of_the_library_are_proved_in_the_ledger() -> None:
     for item in theorems():
         for name, case in item.cases.items():
             if case.repaired is not None:
-                entry = LEDGER.entry(f"{item.key}/{name}")
+                entry = LEDGER.entry(standing(item.key, name).claim)
                 assert entry.repair is not None
                 assert entry.repair.status == "proved", entry.repair.lines
 

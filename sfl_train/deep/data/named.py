@@ -11,7 +11,7 @@ from pathlib import Path
 from sfl_train.deep.data import cifar, fashion_mnist, femnist, ham10000, tiny_imagenet
 from sfl_train.deep.data.digits import digits
 from sfl_train.deep.data.images import Images
-from sfl_train.deep.data.synthetic import synthetic
+from sfl_train.deep.data.synthetic import NOISE, synthetic
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,13 @@ class Entry:
 
 
 def _synthetic(root: Path, *numbers: int | None) -> Images:
-    defaults = (10, 3, 32, 2000)
-    classes, channels, pixels, train = (
+    defaults = (10, 3, 32, 2000, NOISE)
+    classes, channels, pixels, train, noise = (
         default if number is None else number
         for number, default in zip(numbers, defaults, strict=True)
     )
-    return synthetic(classes, channels, pixels, train, max(classes, train // 4))
+    test = max(classes, train // 4)
+    return synthetic(classes, channels, pixels, train, test, noise=noise)
 
 
 def _ham10000(root: Path, pixels: int | None) -> Images:
@@ -67,14 +68,14 @@ ENTRIES = (
         notes="the default",
     ),
     Entry(
-        "synthetic[:CLASSESxCHANNELSxPIXELS[:IMAGES]]",
-        r"synthetic(?::(\d+)x(\d+)x(\d+)(?::(\d+))?)?",
+        "synthetic[:CLASSESxCHANNELSxSIZE[:IMAGES[:NOISE]]]",
+        r"synthetic(?::(\d+)x(\d+)x(\d+)(?::(\d+)(?::(\d+))?)?)?",
         _synthetic,
         "2000 + 500",
         "3x32x32",
         "10",
         origin="generated",
-        notes="can be learnt; the tests' stand-in for the papers' shapes",
+        notes="can be learnt; size in pixels, noise in percent of the range",
     ),
     Entry(
         "cifar10",

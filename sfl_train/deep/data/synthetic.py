@@ -16,7 +16,8 @@ from sfl_train.deep.data.images import Images
 from sfl_train.streams import Purpose
 
 COARSE = 4
-NOISE = 0.25
+NOISE = 25
+"""Standard deviation of the white noise, in percent of the range of intensities."""
 
 
 def synthetic(
@@ -26,6 +27,7 @@ def synthetic(
     train: int = 2000,
     test: int = 500,
     seed: int = 0,
+    noise: int = NOISE,
 ) -> Images:
     """Return generated images, balanced over the classes.
 
@@ -36,6 +38,8 @@ def synthetic(
         train: number of training images.
         test: number of test images.
         seed: of everything drawn.
+        noise: standard deviation of the white noise, in percent of the range of
+            intensities; the more, the harder the images are to tell apart.
 
     Returns:
         The images.
@@ -54,13 +58,14 @@ def synthetic(
     margin = pixels // 8
     templates = _enlarged(coarse, pixels + 2 * margin)
     parts = [
-        _split(templates, pixels, margin, count, seed, which)
+        _split(templates, pixels, margin, count, seed, which, noise / 100)
         for which, count in ((2, train), (3, test))
     ]
     (train_x, train_y), (test_x, test_y) = parts
     seen = train_x.astype(np.float64) / 255.0
     return Images(
-        name=f"synthetic:{classes}x{channels}x{pixels}:{train}",
+        name=f"synthetic:{classes}x{channels}x{pixels}:{train}"
+        + f":{noise}" * (noise != NOISE),
         train_x=train_x,
         train_y=train_y,
         test_x=test_x,
@@ -79,6 +84,7 @@ def _split(
     count: int,
     seed: int,
     which: int,
+    scale: float,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     classes, channels = templates.shape[:2]
     samples = np.arange(count)
@@ -91,7 +97,7 @@ def _split(
         window = templates[labels[n], :, top : top + pixels, left : left + pixels]
         key = streams.keys(seed, Purpose.DATA, which, int(n), 1)
         noise = streams.normals(key, window.size).reshape(window.shape)
-        value = 0.5 + (0.6 + 0.8 * contrast) * (window - 0.5) + NOISE * noise
+        value = 0.5 + (0.6 + 0.8 * contrast) * (window - 0.5) + scale * noise
         x[n] = np.clip(np.round(255 * value), 0, 255).astype(np.uint8)
     return x, labels
 

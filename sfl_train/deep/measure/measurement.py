@@ -40,21 +40,15 @@ from sfl_train import streams
 from sfl_train.deep.algorithms.run import DeepRun
 from sfl_train.deep.config import cadence
 from sfl_train.deep.flat import State
+from sfl_train.deep.measure.cost import LANCZOS_STEPS, cost_of_one, curvature_count
 from sfl_train.deep.measure.curvature import lanczos
 from sfl_train.deep.measure.drift import Drift
 from sfl_train.deep.measure.frozen import Frozen, frozen
 from sfl_train.deep.measure.sides import WHOLE, DiagonalBlocks, Secant
 from sfl_train.streams import Purpose
 
-CURVATURE_SAMPLES = 1024
-LANCZOS_STEPS = 12
 SHARE = 0.1
 """Largest share of the training time that the default cadence spends on measuring."""
-
-GRADIENT, PER_SAMPLE, PRODUCT = 1.0, 3.5, 4.0
-"""Cost of a sample's gradient in a pass, per sample, and of a Hessian product, in
-training steps' cost per sample; rounded up from what
-``tests/benchmarks/deep_measure.py`` measured."""
 
 
 @dataclass(frozen=True)
@@ -317,23 +311,3 @@ def automatic(run: DeepRun, rounds: int | None = None) -> int:
         return max(1, ceil(cost / (SHARE * per_round)))
     affordable = floor(SHARE * per_round * rounds / cost)
     return rounds // max(1, affordable) + 1
-
-
-def cost_of_one(samples: int, blocks: int) -> float:
-    """Return what a measurement costs, in training steps' cost per sample.
-
-    Args:
-        samples: of all clients together.
-        blocks: of the network, those with parameters.
-
-    Returns:
-        Three passes of gradients, one per sample, and on some of the samples the
-        Hessian products of Lanczos and one for every block.
-    """
-    products = (LANCZOS_STEPS + blocks) * curvature_count(samples)
-    return (3 * GRADIENT + PER_SAMPLE) * samples + PRODUCT * products
-
-
-def curvature_count(samples: int) -> int:
-    """Return how many of the training samples Lanczos uses."""
-    return min(samples, CURVATURE_SAMPLES, max(64, samples // 8))

@@ -8,17 +8,15 @@ from federations import Toy
 from sfl_train.deep.algorithms.parallel import FedAvg
 from sfl_train.deep.algorithms.run import Rates
 from sfl_train.deep.federation import LocalWork
-from sfl_train.deep.measure.frozen import Frozen
-from sfl_train.deep.measure.measurement import (
+from sfl_train.deep.measure.cost import (
     GRADIENT,
     LANCZOS_STEPS,
     PER_SAMPLE,
     PRODUCT,
-    SHARE,
-    Measurement,
-    automatic,
     curvature_count,
 )
+from sfl_train.deep.measure.frozen import Frozen
+from sfl_train.deep.measure.measurement import SHARE, Measurement, automatic
 
 SIZES = (7, 11, 26)
 

@@ -51,8 +51,24 @@ def test_every_name_reads_or_says_what_is_missing(entry, tmp_path):
     assert "\n" not in str(error.value)
 
 
+def test_noise_of_generated_images_is_an_option_with_the_old_default(tmp_path):
+    """25 percent changes no bit; more noise hides the templates, labels stay."""
+    plain, same, clear, loud = (
+        load(f"synthetic:4x1x12:40{noise}", tmp_path)
+        for noise in ("", ":25", ":0", ":50")
+    )
+    assert plain.name == same.name != loud.name
+    assert np.array_equal(plain.train_x, same.train_x)
+    assert np.array_equal(plain.train_y, loud.train_y)
+    away = [
+        np.abs(one.train_x.astype(float) - clear.train_x).mean()
+        for one in (plain, loud)
+    ]
+    assert 0 < 1.3 * away[0] < away[1]
+
+
 @pytest.mark.parametrize(
-    "name", ["cifar", "cifar10:3", "ham10000:", "ham10000:big", ""]
+    "name", ["cifar", "cifar10:3", "ham10000:", "synthetic:4x1x12:40:", ""]
 )
 def test_other_names_are_refused(name, tmp_path):
     with pytest.raises(ValueError, match="unknown data set") as error:
