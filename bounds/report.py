@@ -15,13 +15,14 @@ from rich.progress import Progress as Bars
 from bounds.audited import REPLAY, Audited
 from bounds.comparison import Comparison
 from bounds.measurement import Measurement
-from bounds.side_by_side import by_case, by_curve, by_line, progress_words
+from bounds.run_options import INSTANCE
+from bounds.side_by_side import by_case, by_curve, by_line, by_run, progress_words
 from bounds.training import Progress
 
 LETTERS = {"analytic": "A", "trajectory": "T", "assumed": "?"}
 SHOWN = ("S", "mu", "sigma2", "G2", "eps2", "initial_distance2", "initial_gap")
 CURVE = {"holds": "curve: below the bound", "inconclusive": "curve: undecided"}
-NARROW, WIDE, INDENT = 60, 100, 11
+NARROW, WIDE, INDENT = 60, 100, 13
 
 
 @contextmanager
@@ -83,8 +84,8 @@ def print_report(
         "curve: where the measured curve lies beside the bound; it is no verdict on "
         "the theorem, that is the audit's. A: analytic, true on the stated domain; T: "
         "largest value met along the runs; in brackets the value met where A is "
-        "larger. Informative: first T from which the bound says more than the floor, "
-        "which is known without it.",
+        "larger. Informative: the first T from which a bound says more than is known "
+        "without it.",
     )
     for note in notes:
         page.entry("Note", note)
@@ -128,49 +129,84 @@ def _case(
         cause = f": {printed.cause}" if printed.cause else ""
         page.entry("audit", f"{printed.status.upper()} {printed.scope}{cause}".rstrip())
         page.lines.append(" " * INDENT + f"{REPLAY} {printed.claim}")
+        _instance(page, first, audit)
+    _informative(page, comparisons)
     for run in by_curve(comparisons):
         _run(page, run)
-    if first.floor is not None:
-        page.entry("floor", f"{first.floor.value:.4g}: {first.floor.words}")
     page.line("")
     page.lines += _table(comparisons)
     page.line("")
     for twins in by_line(comparisons):
         if len(twins) > 1:
-            names = " and ".join(one.bound.version for one in twins)
-            page.entry("note", f"{names} coincide on this run")
+            page.entry("note", f"{_names(twins, ' and ')} coincide on this run")
+    for run in by_run(comparisons):
+        if run[0].progress is not None:
+            words = progress_words(run[0].progress)
+            page.entry("progress", f"[{_names(run)}] {words}")
+    for run in by_run(comparisons):
+        page.entry("constants", f"[{_names(run)}] {_constants(run[0].measurement)}")
     for words, who in _notes(comparisons).items():
         page.entry("note", f"{who}{words}")
+
+
+def _names(comparisons: Sequence[Comparison], between: str = ", ") -> str:
+    return between.join(one.bound.version for one in comparisons)
+
+
+def _instance(page: _Page, first: Comparison, audit: Audited) -> None:
+    """Say which instance refutes the printed bound, and how to train it."""
+    if audit.instance is None or audit.course is None:
+        return
+    page.entry(
+        "instance", f"{audit.instance.setup}: violated from T = {audit.course.crossing}"
+    )
+    trained = first.measurement.setting.problem.name.startswith(INSTANCE)
+    if audit.instance.run is not None and not trained:
+        page.lines.append(
+            " "
+            * INDENT
+            + f"python -m bounds.compare --theorem {first.theorem.key} --problem "
+            f"{INSTANCE}{audit.printed.claim}"
+        )
+
+
+def _informative(page: _Page, comparisons: Sequence[Comparison]) -> None:
+    """Say from which round on each bound says more than is known without it."""
+    said = [
+        f"{one.bound.version} {'from ' * (one.informative.first is not None)}"
+        f"{one.informative.words}"
+        for one in comparisons
+        if one.informative.words != "-"
+    ]
+    known = comparisons[0].floor
+    if said and known is not None:
+        floor = f"known without a bound: {known.value:.3g}, {known.words}"
+        page.entry("informative", f"{', '.join(said)} ({floor})")
 
 
 def _run(page: _Page, group: Sequence[Comparison]) -> None:
     one = group[0]
     found, band = one.measurement, one.band
-    versions = ", ".join(item.bound.version for item in group)
-    page.entry("run", f"[{versions}] {found.setting.words(found.schedule)}")
+    page.entry("run", f"[{_names(group)}] {found.setting.words(found.schedule)}")
     metric = one.bound.metric
     words = f"{metric.mean}, weighted by eta^t," if metric.weighted else metric.words
     page.entry(
         "measured",
         f"{words} = {_measured(one)} at T = {band.rounds[-1]}; as {_rate(one)}",
     )
-    if one.progress is not None:
-        page.entry("progress", progress_words(one.progress))
-    page.entry("constants", _constants(found))
 
 
 def _table(comparisons: Sequence[Comparison]) -> list[str]:
     T = comparisons[0].band.rounds[-1]
-    rows = [("bound", f"at T={T}", "/measured", "order", "informative", "")]
+    rows = [("bound", f"at T={T}", "/measured", "order", "")]
     for one in comparisons:
         first = one.verdict.first_violation
-        curve = CURVE.get(one.verdict.word, f"curve: ABOVE from T={first}")
+        curve = CURVE.get(one.verdict.word, f"curve: VIOLATED from T = {first}")
         rows.append((
             one.bound.version,
             f"{one.values[-1] / one.unit[-1]:.3g}",
             _number(one.verdict.tightness),
             _order(one),
-            one.informative.words.removeprefix("T = ").split(":")[0],
             curve,
         ))
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]

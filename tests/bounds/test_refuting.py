@@ -36,7 +36,7 @@ def test_an_instance_is_named_by_its_claim(
     assert weights != [0.5, 0.5]
     assert set(record["constants"]["provenance"].values()) == {"analytic"}
     printed = capsys.readouterr().out
-    assert f"curve: ABOVE from T={record['first_violation']}" in printed
+    assert f"curve: VIOLATED from T = {record['first_violation']}" in printed
     assert "19/20" in printed
 
 
