@@ -66,7 +66,7 @@ MISTAKES = [
     (["--problem", "instance:"], "unknown claim"),
     (["--problem", "instance:thm-3.6/non_convex"], "not refuted"),
     (["--problem", "instance:thm-3.6/strongly_convex"], "not of what --theorem"),
-    (["--problem", "instance:lemma-C.7"], "not a run"),
+    (["--problem", "instance:lemma-C.7"], "no run that the trainer makes"),
     (["--problem", "instance:thm-3.7/strongly_convex", "--tau", "2"], "--tau"),
     (["--problem", "instance:thm-3.7/strongly_convex", "--clients", "2"], "--clients"),
     (
