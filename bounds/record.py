@@ -34,10 +34,7 @@ def write_json(path: Path, comparisons: Sequence[Comparison]) -> None:
         path: the file; replaced as a whole (where it is a link, what it points to).
         comparisons: in the order of the array.
     """
-    path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = _json([item.as_dict() for item in comparisons])
-    replace_file(path, content.encode())
+    _replace(path, _json([item.as_dict() for item in comparisons]))
 
 
 def write_csv(path: Path, comparisons: Sequence[Comparison]) -> None:
@@ -47,8 +44,6 @@ def write_csv(path: Path, comparisons: Sequence[Comparison]) -> None:
         path: the file; replaced as a whole (where it is a link, what it points to).
         comparisons: in the order of the rows.
     """
-    path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
     text = io.StringIO(newline="")
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)
@@ -59,7 +54,7 @@ def write_csv(path: Path, comparisons: Sequence[Comparison]) -> None:
             known = None if floor is None else floor.value * unit
             named = item.theorem.key, item.case, item.bound.version
             rows.writerow([*named, item.bound.metric.key, *numbers, known, unit])
-    replace_file(path, text.getvalue().encode())
+    _replace(path, text.getvalue())
 
 
 COLUMNS = (
@@ -184,6 +179,12 @@ def _move_into(staging: Path, folder: Path) -> None:
         target = folder / path.relative_to(staging)
         target.parent.mkdir(parents=True, exist_ok=True)
         os.replace(path, target)
+
+
+def _replace(path: Path, content: str) -> None:
+    path = path.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, content.encode())
 
 
 def _json(content: Any) -> str:
