@@ -28,6 +28,16 @@ class Rejected(ValueError):  # noqa: N818 - the verdict's name
     """The one exception of the kernel: what was asked for is not shown to be sound."""
 
 
+def require(condition: object, message: str, *about: object) -> None:
+    """Refuse unless the condition is true.
+
+    Raises:
+        Rejected: it is not; the message is filled in only then.
+    """
+    if not condition:
+        raise Rejected(message % about)
+
+
 class Sort(Enum):
     """The values that a symbol ranges over."""
 
@@ -65,11 +75,7 @@ class Symbol:
     free: frozenset[object]
     depth: int
     key: bytes
-
-    @property
-    def sort(self) -> Sort:
-        """The sort of the symbol."""
-        raise NotImplementedError
+    sort: Sort
 
 
 _SYMBOLS: list[Symbol] = []
@@ -307,7 +313,7 @@ class Poly:
             shown.append((value < 0, "*".join(head + names)))
         shown.sort(key=lambda part: (part[0], part[1]))
         text = "".join((" - " if minus else " + ") + part for minus, part in shown)
-        return (text[3:] if text[:3] == " + " else text.lstrip()) or "0"
+        return (text[3:] if text[:3] == " + " else text.replace(" - ", "-", 1)) or "0"
 
 
 ZERO = Poly({})

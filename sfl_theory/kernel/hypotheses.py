@@ -6,8 +6,9 @@ Substitution acts on hypotheses as on conclusions, so no hypothesis loses its ob
 from __future__ import annotations
 
 from dataclasses import dataclass
-from sfl_theory.kernel.algebra import Ratio
-from sfl_theory.kernel.terms import (
+
+from .algebra import Ratio
+from .terms import (
     Client,
     ClientIndex,
     Closed,
@@ -36,9 +37,7 @@ class Holds(Hypothesis):
     """``form >= 0``; a restriction of the parameters where the form has no atoms."""
 
     form: Lin
-
-    def __str__(self) -> str:
-        return f"{self.form} >= 0"
+    shown = "{form} >= 0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +46,7 @@ class Smooth(Hypothesis):
 
     function: Function
     constant: Ratio
-
-    def __str__(self) -> str:
-        return f"grad {self.function} is ({self.constant})-Lipschitz"
+    shown = "grad {function} is ({constant})-Lipschitz"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +55,7 @@ class Majorised(Hypothesis):
 
     function: Function
     constant: Ratio
-
-    def __str__(self) -> str:
-        return f"{self.function} is ({self.constant})-smooth from above"
+    shown = "{function} is ({constant})-smooth from above"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +64,7 @@ class Convex(Hypothesis):
 
     function: Function
     modulus: Ratio
-
-    def __str__(self) -> str:
-        return f"{self.function} is ({self.modulus})-strongly convex"
+    shown = "{function} is ({modulus})-strongly convex"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +72,7 @@ class Minimiser(Hypothesis):
     """``F(F*) <= F(x)`` for all x: the `Star` of the function minimises it."""
 
     function: Function
-
-    def __str__(self) -> str:
-        return f"{self.function}* minimises {self.function}"
+    shown = "{function}* minimises {function}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +80,7 @@ class Heterogeneity(Hypothesis):
     """``||grad F_n(x) - grad f(x)||^2 <= eps2`` for every client n and all x."""
 
     bound: Ratio
-
-    def __str__(self) -> str:
-        return f"||grad F_n - grad f||^2 <= {self.bound}"
+    shown = "||grad F_n - grad f||^2 <= {bound}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +92,7 @@ class Unbiased(Hypothesis):
     """
 
     run: Split
-
-    def __str__(self) -> str:
-        return "stochastic gradients are unbiased"
+    shown = "stochastic gradients are unbiased"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +100,7 @@ class Independent(Hypothesis):
     """Given the rounds before t, the clients' noises of round t are independent."""
 
     run: Split
-
-    def __str__(self) -> str:
-        return "samples are independent across clients"
+    shown = "samples are independent across clients"
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +110,7 @@ class Variance(Hypothesis):
     run: Split
     client: ClientIndex
     bound: Ratio
-
-    def __str__(self) -> str:
-        return f"variance of client {self.client} <= {self.bound}"
+    shown = "variance of client {client} <= {bound}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +119,7 @@ class BoundedGradients(Hypothesis):
 
     run: Split
     bound: Ratio
-
-    def __str__(self) -> str:
-        return f"stochastic gradients have second moment <= {self.bound}"
+    shown = "stochastic gradients have second moment <= {bound}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +132,7 @@ class Participation(Hypothesis):
     """
 
     run: Split
-
-    def __str__(self) -> str:
-        return "clients take part independently with probabilities q_n"
+    shown = "clients take part independently with probabilities q_n"
 
 
 @dataclass(frozen=True, eq=False)

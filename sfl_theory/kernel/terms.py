@@ -20,7 +20,7 @@ from fractions import Fraction
 from itertools import count
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
-from sfl_theory.kernel.algebra import (
+from .algebra import (
     ONE,
     ZERO,
     Interned,
@@ -38,14 +38,21 @@ from sfl_theory.kernel.algebra import (
 _fresh = count()
 
 
-class Side(Enum):
+class Named(Enum):
+    """An enumeration that prints as its values."""
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Side(Named):
     """The block of a vector: what the clients hold, or the server."""
 
     CLIENT = "client"
     SERVER = "server"
 
 
-class Kind(Enum):
+class Kind(Named):
     """The versions of split federated learning, see `Split`."""
 
     V1 = "v1"
@@ -63,6 +70,7 @@ class Term(metaclass=Interned):
     """A frozen, interned record; free variables and depth come from its fields."""
 
     is_variable: ClassVar[bool] = False
+    shown: ClassVar[str] = ""
     parts: tuple[object, ...]
     free: frozenset[object]
     depth: int
@@ -91,6 +99,9 @@ class Term(metaclass=Interned):
     def _depth(self, inner: int) -> int:
         return inner
 
+    def __str__(self) -> str:
+        return self.shown.format_map(vars(self))
+
 
 def _key(part: object) -> bytes:
     if isinstance(part, Term | Poly | Ratio | Combination):
@@ -109,9 +120,7 @@ class Client(Term):
 
     name: str
     is_variable = True
-
-    def __str__(self) -> str:
-        return self.name
+    shown = "{name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +129,7 @@ class BoundClient(Term):
 
     level: int
     is_variable = True
-
-    def __str__(self) -> str:
-        return f"n{self.level}"
+    shown = "n{level}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,16 +137,10 @@ class Var(Term, Symbol):
     """A parameter: a number of its sort."""
 
     name: str
-    kind: Sort
+    sort: Sort
     is_variable = True
 
-    @property
-    def sort(self) -> Sort:
-        """The declared sort."""
-        return self.kind
-
-    def __str__(self) -> str:
-        return self.name
+    shown = "{name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,13 +150,8 @@ class BoundNat(Term, Symbol):
     level: int
     is_variable = True
 
-    @property
-    def sort(self) -> Sort:
-        """Steps and rounds are counted from 0."""
-        return Sort.NATURAL
-
-    def __str__(self) -> str:
-        return f"i{self.level}"
+    sort = Sort.NATURAL
+    shown = "i{level}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,13 +160,8 @@ class RoundArgument(Term, Symbol):
 
     is_variable = True
 
-    @property
-    def sort(self) -> Sort:
-        """Rounds are counted from 0."""
-        return Sort.NATURAL
-
-    def __str__(self) -> str:
-        return "t"
+    sort = Sort.NATURAL
+    shown = "t"
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,11 +169,9 @@ class ClientFamily(Term):
     """A parameter for each client."""
 
     name: str
-    kind: Sort
+    sort: Sort
     is_variable = True
-
-    def __str__(self) -> str:
-        return self.name
+    shown = "{name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,11 +179,9 @@ class RoundFamily(Term):
     """A parameter for each round; a `Rate` may replace it."""
 
     name: str
-    kind: Sort
+    sort: Sort
     is_variable = True
-
-    def __str__(self) -> str:
-        return self.name
+    shown = "{name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,9 +190,7 @@ class NamedFunction(Term):
 
     name: str
     is_variable = True
-
-    def __str__(self) -> str:
-        return self.name
+    shown = "{name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,9 +199,7 @@ class Point(Term):
 
     name: str
     is_variable = True
-
-    def __str__(self) -> str:
-        return self.name
+    shown = "{name}"
 
 
 ROUND = RoundArgument()
@@ -245,13 +228,8 @@ class Weight(Term, Symbol):
 
     client: ClientIndex
 
-    @property
-    def sort(self) -> Sort:
-        """A weight may vanish."""
-        return Sort.NONNEGATIVE
-
-    def __str__(self) -> str:
-        return f"a[{self.client}]"
+    sort = Sort.NONNEGATIVE
+    shown = "a[{client}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,13 +238,8 @@ class Odds(Term, Symbol):
 
     client: ClientIndex
 
-    @property
-    def sort(self) -> Sort:
-        """q_n = 1 gives 0."""
-        return Sort.NONNEGATIVE
-
-    def __str__(self) -> str:
-        return f"(1/q[{self.client}]-1)"
+    sort = Sort.NONNEGATIVE
+    shown = "(1/q[{client}]-1)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,10 +252,7 @@ class Before(Term, Symbol):
     later_step: Poly
     round: Poly
 
-    @property
-    def sort(self) -> Sort:
-        """0 or 1."""
-        return Sort.NONNEGATIVE
+    sort = Sort.NONNEGATIVE
 
     def __str__(self) -> str:
         return (
@@ -298,13 +268,12 @@ class PerClient(Term, Symbol):
     family: ClientFamily
     client: ClientIndex
 
-    @property
-    def sort(self) -> Sort:
-        """The family's sort."""
-        return self.family.kind
+    def __post_init__(self) -> None:
+        """Take the family's sort."""
+        super().__post_init__()
+        object.__setattr__(self, "sort", self.family.sort)
 
-    def __str__(self) -> str:
-        return f"{self.family}[{self.client}]"
+    shown = "{family}[{client}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,13 +283,12 @@ class PerRound(Term, Symbol):
     family: RoundFamily
     round: Poly
 
-    @property
-    def sort(self) -> Sort:
-        """The family's sort."""
-        return self.family.kind
+    def __post_init__(self) -> None:
+        """Take the family's sort."""
+        super().__post_init__()
+        object.__setattr__(self, "sort", self.family.sort)
 
-    def __str__(self) -> str:
-        return f"{self.family}({self.round})"
+    shown = "{family}({round})"
 
 
 # Binders ---------------------------------------------------------------------------
@@ -330,8 +298,7 @@ class PerRound(Term, Symbol):
 class Clients(Term):
     """Ranges over all clients."""
 
-    def __str__(self) -> str:
-        return "clients"
+    shown = "clients"
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,16 +317,14 @@ class Steps(Term):
             raise Rejected(f"{self.upper} is not a natural number by its sorts")
         super().__post_init__()
 
-    def __str__(self) -> str:
-        return f"< {self.upper}"
+    shown = "< {upper}"
 
 
 @dataclass(frozen=True, eq=False)
 class Naturals(Term):
     """Ranges over all naturals; binds hypotheses only, there is no such sum."""
 
-    def __str__(self) -> str:
-        return "naturals"
+    shown = "naturals"
 
 
 CLIENTS, NATURALS = Clients(), Naturals()
@@ -399,7 +364,7 @@ class Total(Closed, Symbol):
     weight: Poly
 
     @property
-    def sort(self) -> Sort:
+    def sort(self) -> Sort:  # type: ignore[override]
         """N >= 1; positive terms over clients have a positive sum; else >= 0."""
         if isinstance(self.binder, Clients):
             if self.weight == ONE:
@@ -424,17 +389,14 @@ class Local(Term):
     """``F_n``, the function of a client."""
 
     client: ClientIndex
-
-    def __str__(self) -> str:
-        return f"F[{self.client}]"
+    shown = "F[{client}]"
 
 
 @dataclass(frozen=True, eq=False)
 class Mean(Term):
     """``f = sum_n a_n F_n``."""
 
-    def __str__(self) -> str:
-        return "f"
+    shown = "f"
 
 
 MEAN = Mean()
@@ -455,8 +417,7 @@ class Rate(Term):
         """Return the rate of round t."""
         return number_at(self.body, {ROUND: t})
 
-    def __str__(self) -> str:
-        return str(self.body)
+    shown = "{body}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -465,9 +426,7 @@ class Descent(Term):
 
     function: Function
     rate: Rate
-
-    def __str__(self) -> str:
-        return f"GD({self.function}; rate {self.rate})"
+    shown = "GD({function}; rate {rate})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -487,8 +446,7 @@ class Pace(Term):
             raise Rejected(f"{self.steps} is not a natural number by its sorts")
         super().__post_init__()
 
-    def __str__(self) -> str:
-        return f"{self.steps} steps at {self.rate}"
+    shown = "{steps} steps at {rate}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -529,8 +487,7 @@ class Split(Term):
         """Return the pace of a side."""
         return self.client if side is Side.CLIENT else self.server
 
-    def __str__(self) -> str:
-        return f"SFL-{self.kind.value}(client: {self.client}; server: {self.server})"
+    shown = "SFL-{kind}(client: {client}; server: {server})"
 
 
 Run = Descent | Split
@@ -544,9 +501,7 @@ class Star(Term):
     """A minimiser of a function; fixed, and meaningful under `Minimiser`."""
 
     function: Function
-
-    def __str__(self) -> str:
-        return f"{self.function}*"
+    shown = "{function}*"
 
 
 @dataclass(frozen=True, eq=False)
@@ -555,9 +510,7 @@ class Gradient(Term):
 
     function: Function
     at: Vec
-
-    def __str__(self) -> str:
-        return f"grad {self.function}({self.at})"
+    shown = "grad {function}({at})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -566,9 +519,7 @@ class Iterate(Term):
 
     run: Run
     round: Poly
-
-    def __str__(self) -> str:
-        return f"x({self.round})"
+    shown = "x({round})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -579,9 +530,7 @@ class LocalPoint(Term):
     client: ClientIndex
     round: Poly
     step: Poly
-
-    def __str__(self) -> str:
-        return f"p({self.client},{self.round},{self.step})"
+    shown = "p({client},{round},{step})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -592,9 +541,7 @@ class Noise(Term):
     client: ClientIndex
     round: Poly
     step: Poly
-
-    def __str__(self) -> str:
-        return f"xi({self.client},{self.round},{self.step})"
+    shown = "xi({client},{round},{step})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -616,9 +563,7 @@ class Masked(Term):
     client: ClientIndex
     round: Poly
     vector: VecAtom
-
-    def __str__(self) -> str:
-        return f"J({self.client},{self.round})*{self.vector}"
+    shown = "J({client},{round})*{vector}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -647,8 +592,7 @@ VecAtom = (
 class Unit(Term):
     """The number 1."""
 
-    def __str__(self) -> str:
-        return "1"
+    shown = "1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -680,9 +624,7 @@ class Value(Term):
 
     function: Function
     at: Vec
-
-    def __str__(self) -> str:
-        return f"{self.function}({self.at})"
+    shown = "{function}({at})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -789,7 +731,7 @@ class Combination(Generic[A]):
             shown.append((" - " if minus else " + ", text))
         shown.sort(key=lambda part: (part[0] == " - ", part[1]))
         text = "".join(sign + part for sign, part in shown)
-        return (text[3:] if text[:3] == " + " else text.lstrip()) or "0"
+        return (text[3:] if text[:3] == " + " else text.replace(" - ", "-", 1)) or "0"
 
 
 class Vec(Combination[VecAtom]):
@@ -951,7 +893,7 @@ def bindable(binder: Quantifier, v: Client | Var) -> None:
     if isinstance(binder, Clients):
         fits = isinstance(v, Client)
     else:
-        fits = isinstance(v, Var) and v.kind is Sort.NATURAL
+        fits = isinstance(v, Var) and v.sort is Sort.NATURAL
     if not fits or v in binder.free:
         raise Rejected(f"{v} cannot range over {binder}")
 
@@ -1151,9 +1093,7 @@ def _symbol_at(s: Symbol, by: Substitution) -> Ratio:
         body = number_at(ratio(renamed(s.weight, level_weight, v)), by)
         form = summed(term_at(s.binder, by), v, constant(body))
         return form.coefficients.get(UNIT, ratio(0))
-    return symbol(
-        cast(Symbol, type(s)(*(_part_at(p, by) for p in cast(Term, s).parts)))
-    )
+    return symbol(rebuilt(cast(Any, s), by))
 
 
 def _vector_at(atom: VecAtom, by: Substitution) -> Vec:
