@@ -16,11 +16,12 @@ from collections.abc import Callable, Hashable, Iterable
 from enum import Enum
 from fractions import Fraction
 from types import NoneType, UnionType
-from typing import Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from . import hypotheses as h
 from . import terms as k
 from .algebra import MAX_EXPONENT, Ratio, Rejected, Sort, ratio, require
+from .models import Bend, Model, NoiseLaw, Shape
 from .rules import Theorem, conforms
 
 MAX_CHARACTERS = 64_000_000
@@ -47,6 +48,29 @@ Hypothesis = (
     | h.Participation
     | h.Every
 )
+_Vector = tuple[Fraction, ...]
+_Shape = tuple[
+    tuple[_Vector, ...],
+    _Vector,
+    tuple[tuple[Fraction, _Vector, Fraction, Fraction], ...],
+]
+MODEL: dict[str, object] = {
+    "client_size": int,
+    "functions": tuple[_Shape, ...],
+    "weights": _Vector,
+    "participation": _Vector,
+    "noise": tuple[tuple[tuple[Fraction, _Vector, _Vector], ...], ...],
+    "start": _Vector,
+    "order": tuple[tuple[int, int], ...],
+    "rounds": int,
+    "numbers": tuple[tuple[k.Var, Fraction], ...],
+    "families": tuple[tuple[k.ClientFamily, _Vector], ...],
+    "rates": tuple[tuple[k.RoundFamily, k.Rate], ...],
+    "named": tuple[tuple[k.NamedFunction, _Shape], ...],
+    "points": tuple[tuple[k.Point, tuple[_Vector, ...]], ...],
+    "stars": tuple[tuple[k.Function, _Vector], ...],
+    "box": tuple[tuple[Fraction, Fraction], ...],
+}
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
 
@@ -153,6 +177,10 @@ class Table:
             return value
         if kind is Fraction:
             return _fraction(value)
+        if kind is int:
+            fits = type(value) is int and 0 <= value <= MAX_ENTRIES
+            require(fits, "%r is no natural number", value)
+            return value
         if isinstance(kind, type) and issubclass(kind, Enum):
             known = {member.value: member for member in kind}
             require(type(value) is str and value in known, "no %s %r", kind, value)
@@ -251,6 +279,26 @@ def _split(
 ) -> k.Split:
     client = k.Pace(k.natural(steps), rate)
     return k.Split(kind, client, k.Pace(k.natural(server_steps), server_rate))
+
+
+def model_of(value: Json, table: Table) -> Model:
+    """Return the model that a JSON object describes."""
+    given = record(value, tuple(MODEL))
+    parts: dict[str, Any] = dict(
+        zip(MODEL, table.arguments(given, tuple(MODEL.values())), strict=True)
+    )
+    for key in ("numbers", "families", "rates", "named", "points", "stars"):
+        distinct(name for name, _ in parts[key])
+        parts[key] = dict(parts[key])
+    parts["functions"] = tuple(map(_shape, parts["functions"]))
+    parts["named"] = {name: _shape(one) for name, one in parts["named"].items()}
+    parts["noise"] = tuple(map(NoiseLaw, parts["noise"]))
+    return Model(**parts)
+
+
+def _shape(given: tuple[Any, Any, Any]) -> Shape:
+    hessian, linear, bends = given
+    return Shape(hessian, linear, tuple(Bend(*bend) for bend in bends))
 
 
 def _total(binder: k.Binder, v: Index, number: Ratio) -> Ratio:

@@ -10,16 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import cast
 
 from .algebra import Rejected, require
 from .hypotheses import Hypothesis as AnyHypothesis
-from .reader import Hypothesis, Json, Table, distinct, items, load, record
+from .models import refuted, runs_of
+from .reader import Hypothesis, Json, Table, distinct, items, load, model_of, record
 from .rules import RULES, Theorem
-from .terms import Combination, Descent, Lin, Split, Term
+from .terms import Lin
 
-Statement = tuple[tuple[AnyHypothesis, ...], Lin, Lin, Theorem]
+Statement = tuple[tuple[AnyHypothesis, ...], Lin, Lin]
 _TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
 STANDING = """\
 Read in every statement: N >= 1 clients with weights a[n] >= 0 that sum to 1; functions
@@ -29,19 +31,29 @@ blocks; <u, v>, ||u||^2 and F(u) are expected values; x(0) of a run is fixed."""
 
 @dataclass(frozen=True)
 class Claim:
-    """A proved statement: ``hypotheses |- left <= right``."""
+    """A decided statement ``hypotheses |- left <= right``; both sides if refuted."""
 
     id: str
     left: Lin
     right: Lin
     hypotheses: frozenset[AnyHypothesis]
-    theorem: Theorem
+    used: frozenset[AnyHypothesis]
+    sides: tuple[Fraction, Fraction] | None = None
+
+    @property
+    def proved(self) -> bool:
+        """Whether the statement is proved; otherwise it is refuted."""
+        return self.sides is None
 
     def __str__(self) -> str:
-        lines = [f"{self.id}: proved", f"  {self.left}", f"  <= {self.right}"]
+        verdict = "proved" if self.proved else "refuted"
+        lines = [f"{self.id}: {verdict}", f"  {self.left}", f"  <= {self.right}"]
         for h in sorted(self.hypotheses, key=str):
-            unused = "" if h in self.theorem.hypotheses else " (not used)"
+            unused = "" if h in self.used or not self.proved else " (not used)"
             lines.append(f"  assumes {h}{unused}")
+        if self.sides:
+            low, high = self.sides
+            lines.append(f"  in a model that meets them: {float(low)} > {float(high)}")
         runs = {run for h in (self.left, self.right) for run in runs_of(h)}
         lines += sorted(f"  where x, p, xi are of {run}" for run in runs)
         free = self.left.free.union(self.right.free, *(h.free for h in self.hypotheses))
@@ -50,11 +62,11 @@ class Claim:
 
 
 def replay(text: str) -> list[Claim]:
-    """Return the claims of a file, all of them proved.
+    """Return the claims of a file, all of them decided.
 
     Raises:
-        Rejected: the file is malformed, a rule refuses a step, or a theorem is not the
-            claim. Whatever else is raised on the way becomes this.
+        Rejected: the file is malformed, a rule refuses a step, a theorem is not the
+            claim, or a model does not refute it; whatever else is raised becomes this.
     """
     try:
         terms, steps, claims = record(load(text), ("terms", "steps", "claims"))
@@ -76,40 +88,34 @@ def replay(text: str) -> list[Claim]:
 
 
 def _claim(entry: Json, table: Table) -> Claim:
-    keys = ("id", "hypotheses", "left", "right", "theorem")
-    title, assumed, left, right, theorem = record(entry, keys)
-    kinds = (tuple[Hypothesis, ...], Lin, Lin, Theorem)
-    read = table.arguments([assumed, left, right, theorem], kinds)
-    given, low, high, end = cast(Statement, tuple(read))
-    distinct(given)
+    refutes = isinstance(entry, dict) and "model" in entry
+    decided_by = "model" if refutes else "theorem"
+    keys = ("id", "hypotheses", "left", "right", decided_by)
+    title, assumed, low, high, decision = record(entry, keys)
     named = type(title) is str and _TITLE.fullmatch(title)
     require(named, "%r is no name of a claim", title)
-    claim = Claim(str(title), low, high, frozenset(given), end)
-    rest = high - low - end.form
-    require(
-        not rest, "%s: the theorem is not the claim, which is more by %s", title, rest
-    )
-    extra = end.hypotheses - claim.hypotheses
+    read = table.arguments([assumed, low, high], (tuple[Hypothesis, ...], Lin, Lin))
+    given, left, right = cast(Statement, tuple(read))
+    distinct(given)
+    _one_meaning([left, right, *given])
+    hypotheses = frozenset(given)
+    if refutes:
+        model = model_of(decision, table)
+        sides = refuted(model, hypotheses, left, right)
+        return Claim(str(title), left, right, hypotheses, hypotheses, sides)
+    theorem = cast(Theorem, table.read(decision, Theorem))
+    rest = right - left - theorem.form
+    require(not rest, "%s is not the theorem, but more by %s", title, rest)
+    extra = theorem.hypotheses - hypotheses
     shown = "; ".join(map(str, extra))
     require(not extra, "%s: the proof assumes more than the claim: %s", title, shown)
-    _one_meaning([low, high, *given])
-    return claim
+    return Claim(str(title), left, right, hypotheses, theorem.hypotheses)
 
 
 def _one_meaning(parts: Iterable[Lin | AnyHypothesis]) -> None:
     """Check that no name stands for two variables in a claim."""
     free = {v for part in parts for v in part.free}
     distinct(getattr(v, "name", None) for v in free)
-
-
-def runs_of(term: object) -> set[Term]:
-    """Return the runs of algorithms in a term."""
-    if isinstance(term, Descent | Split):
-        return {term}
-    inside = term.parts if isinstance(term, Term) else ()
-    if isinstance(term, Combination):
-        inside = tuple(term.coefficients)
-    return {run for part in inside for run in runs_of(part)}
 
 
 def main(arguments: list[str]) -> int:
@@ -123,5 +129,8 @@ def main(arguments: list[str]) -> int:
             failed = 1
             continue
         print(STANDING, *claims, sep="\n")
-        print(f"{path}: {len(claims)} claims proved")
+        print(
+            f"{path}: {sum(c.proved for c in claims)} proved, "
+            f"{sum(not c.proved for c in claims)} refuted"
+        )
     return failed
