@@ -95,6 +95,15 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         ((R.blocks(x, y), ratio(-2)),), (), -R.blocks(x, y).form * 2, ()))
     later("combine", lambda: R.combine(
         (), (), constant(S), (R.assume(constant(S - 1)),)))
+    later("combine", lambda: R.combine(
+        (), (), constant(S - Q(1, 2)), (R.assume(constant(S - 1)),)))
+    later("instantiate", lambda: R.instantiate(
+        R.combine((), (), constant(mu), ()), ((Var("mu", Sort.NONNEGATIVE), S - 1),),
+        (R.assume(constant(S - 1)),)))
+    later("sum_over", lambda: R.sum_over(
+        R.local_update(V1, n, now, of(i), Side.CLIENT, x), steps(tau + 2), i, ONE, ()))
+    later("sum_over", lambda: R.sum_over(
+        R.assume(constant(S - of(i))), steps(tau + 2), i, ONE, ()))
     low = lambda: R.lipschitz(F, S, x, y)
     later("instantiate", lambda: R.instantiate(
         low(), ((F, Local(n)), (k.Point("x"), x * 2 + z)), ()))
@@ -224,6 +233,18 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     later("combine", lambda: R.combine((), ((x, S - 1),), None, ()))
     later("combine", lambda: R.combine((), (), constant(S - 1), ()))
     later("combine", lambda: R.combine(((squared(x), ONE),), (), norm2(x) - norm2(y), ()))
+    later("combine", lambda: R.combine(
+        (), (), constant(1 - S), (R.assume(constant(S - 1)),)))
+    for value in (ZERO, ratio(Q(1, 2)), of(t)):
+        later("instantiate", lambda v=value: R.instantiate(
+            R.combine((), (), constant(tau - 1), ()), ((Var("tau", Sort.COUNT), v),), ()))
+    low_claim = -norm2(x) - constant(ONE)
+    later("induct", lambda: R.induct(
+        R.combine((), (), constant(ZERO), ()), R.assume(low_claim), t, low_claim))
+    later("cases", lambda: R.cases(
+        R.assume(constant(S - 1)), R.combine((), (), constant(ZERO), ()), S - 1))
+    later("jensen", lambda: R.jensen(
+        CLIENTS, n, weight(n) - Q(1, 2), gradient(Local(n), x)))
     later("instantiate", lambda: R.instantiate(
         squared(x * 1), ((k.Point("x"), x), (k.Point("x"), y)), ()))
     product = constant(of(t) * (of(t) - 1))
@@ -255,7 +276,7 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     for run in RUNS:
         later_point = local_point(run, n, now, of(i) + 1)
         other = local_point(run, m, now, of(i) + 1)
-        for u in (later_point, other, iterate(run, now + 1), x, noise(run, m, now, of(i)),
+        for u in (local_point(run, m, now, of(i)), later_point, other, iterate(run, now + 1), x, noise(run, m, now, of(i)),
                   noise(run, n, now, of(i)), noise(run, m, now, of(j)),
                   summed(steps(of(i) + 1), j, noise(run, n, now, of(j))),
                   summed(steps(of(i) + 2), j, local_point(run, n, now, of(j))),

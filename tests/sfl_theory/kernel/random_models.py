@@ -31,7 +31,7 @@ class Shapes:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.kind = rng.choice(["free", "free", "same", "same", "flat", "bent"])
-        self.low = self.high = Q(0)
+        self.top = self.high = Q(0)
         self.lowest: list[Q] = []
         self.first = self._hessian()
 
@@ -39,7 +39,7 @@ class Shapes:
         if self.kind == "flat":
             self._seen(Q(0), Q(0))
             return ((Q(0), Q(0)), (Q(0), Q(0)))
-        low = Q(self.rng.choice([-2, -1, 0, 1, 1, 2]), 2)
+        low = Q(self.rng.choice([-4, -1, 0, 1, 1, 2]), 2)
         high = max(low, Q(self.rng.choice([1, 2, 4]), 2))
         self._seen(low, high)
         return turned(self.rng, low, high)
@@ -47,6 +47,7 @@ class Shapes:
     def _seen(self, low: Q, high: Q) -> None:
         self.lowest.append(low)
         self.high = max(self.high, abs(low), high)
+        self.top = max(self.top, high)
 
     def next(self) -> Shape:
         hessian = self.first if self.kind in ("same", "flat") else self._hessian()
@@ -56,6 +57,7 @@ class Shapes:
             weight = Q(self.rng.randint(1, 2))
             bends = (Bend(weight, slope, Q(self.rng.randint(-1, 1)), Q(1, 2)),)
             self.high += weight
+            self.top += weight
         return Shape(hessian, vector(self.rng), bends)
 
 
@@ -168,7 +170,7 @@ class Sample:
         self.families = {}
         plan = {
             h.Smooth: lambda: self.shapes.high,
-            h.Majorised: lambda: self.shapes.high,
+            h.Majorised: lambda: self.shapes.top,
             h.Convex: lambda: max(Q(0), min(self.shapes.lowest)),
             h.Heterogeneity: self._heterogeneity,
             h.BoundedGradients: self._bounded,
@@ -183,9 +185,9 @@ class Sample:
                         self.numbers[free[0]] = value
         for v in self.free:
             if isinstance(v, k.ClientFamily):
-                extra = self.rng.choice([0, 0, 0, 1])
+                extra = self.rng.choice([0, 0, 0, 0, 1, -1])
                 self.families[v] = tuple(
-                    max(law.second_moment() + extra, Q(v.sort is Sort.POSITIVE))
+                    max(law.second_moment() + extra, Q(v.sort is Sort.POSITIVE), Q(0))
                     for law in self.noise
                 )
 
