@@ -167,6 +167,6 @@ def value_gap(S: Ratio, p: Vec) -> Theorem:
 
 
 def prop_35() -> Theorem:
-    """Return its proof: smoothness from x*, where the gradient vanishes, block by block."""
+    """Return its proof: smoothness from x*, where the gradient vanishes, by blocks."""
     S, away = positive("S"), point("x") - vec(Star(MEAN))
     return combine([(value_gap(S, point("x")), 1), (rules.blocks(away, away), -S / 2)])

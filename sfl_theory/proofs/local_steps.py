@@ -143,7 +143,7 @@ def linear_both(r: Round, u: Vec, w: Vec, upper: Number, factor: Number) -> Theo
 
 
 def descent(r: Round, moves: dict[Side, Vec]) -> Theorem:
-    """Return ``f(x') <= f(x) - eta sum_b <grad_b f, G_b> + S eta^2/2 sum_b ||G_b||^2``."""
+    """Return ``f(x') <= f(x) + sum_b (S eta^2/2 ||G_b||^2 - eta <grad_b f, G_b>)``."""
     step, g, eta = r.next - r.x, r.gradient, r.eta
     uses: list[tuple[Theorem, Number]] = [
         (smooth_mean(S, r.x, r.next), 1),
@@ -170,7 +170,7 @@ def centred(r: Round, side: Side, w: Vec, upper: Number, factor: Number) -> Theo
 
 
 def mean_deviation(r: Round, side: Side) -> Theorem:
-    """Return ``||tau grad_b f(x) - M_b||^2 <= tau N sum a^2 sum_i ||[gx - gp]_b||^2``."""
+    """Return ``||tau grad_b f - M_b||^2 <= tau N sum a^2 sum_i ||[gx - gp]_b||^2``."""
     tau, apart = r.steps(side), r.own_gradient() - r.local_gradient(of(i))
     apart = part(side, apart)
     clients = rules.jensen(CLIENTS, n, ratio(1), _sum(tau, apart) * weight(n))
@@ -217,7 +217,7 @@ def moved(r: Round, side: Side, step: Ratio, made: Ratio, rests: bool) -> Theore
 def block_drift(
     r: Round, side: Side, step: Ratio, made: Ratio, long: Ratio, rests: bool = False
 ) -> Theorem:
-    """Return ``||[p_i - x]_b||^2 <= 2 eta^2 (i sum_{j<long} ||gp||^2 + sum_{j<i} ||xi||^2)``.
+    """Return ``||p_i - x||^2 <= 2 eta^2 (i sum_{j<l} ||gp||^2 + sum_{j<i} ||xi||^2)``.
 
     All blocks of side b; the side has made `made` <= i steps.
     """

@@ -233,7 +233,7 @@ def _() -> None:
 @attack("P7 drift 0")
 def _() -> None:
     p = non_convex.TwoPaces(Side.SERVER)
-    combine([(non_convex.drift(p), 1)], target=-p.round.drift(p.high, non_convex.b))
+    combine([(non_convex.drift(p), 1)], target=-p.round.drift(p.high, p.b))
 
 
 @attack("P7 the local update of gradient descent")
