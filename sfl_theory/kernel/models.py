@@ -32,7 +32,7 @@ def _dot(u: Vector, v: Vector) -> Fraction:
 
 
 def _plus(u: Vector, v: Vector, c: Fraction) -> Vector:
-    return tuple(a + c * b for a, b in zip(u, v, strict=True))
+    return tuple(a + c * b if b else a for a, b in zip(u, v, strict=True))
 
 
 def _positive_semidefinite(matrix: Matrix) -> bool:
@@ -264,7 +264,7 @@ class Evaluation:
         """
         self._f = self.model.whole()
         self._rounds: dict[tuple[k.Split, int], _Round] = {}
-        self._iterates: dict[tuple[k.Run, int], Random] = {}
+        self._iterates: dict[k.Run, list[Random]] = {}
         self._steps = 0
         self._draws: dict[tuple[int, int, int], int] = {}
         self._chances: list[Fraction] = [Fraction(1)]
@@ -346,8 +346,7 @@ class Evaluation:
             return self.model.families[s.family][self.client(s.client)]
         if isinstance(s, k.PerRound):
             require(s.family in self.model.rates, "the model has no %s", s.family)
-            rate = self.model.rates[s.family]
-            return self.number(rate.at(ratio(self.whole_number(s.round))))
+            return self.rate(self.model.rates[s.family], self.whole_number(s.round))
         if isinstance(s, k.Before):
             one = (self.client(s.earlier), self.whole_number(s.earlier_step))
             two = (self.client(s.later), self.whole_number(s.later_step))
@@ -499,22 +498,24 @@ class Evaluation:
 
     def iterate(self, run: k.Run, t: int) -> Random:
         """Return ``x(t)`` of a run."""
-        if (run, 0) not in self._iterates:
-            self._iterates[run, 0] = self._constant(self.model.start)
-        latest = max(s for r, s in self._iterates if r is run and s <= t)
-        for s in range(latest, t):
-            x = self._iterates[run, s]
+        known = self._iterates.setdefault(run, [self._constant(self.model.start)])
+        for s in range(len(known) - 1, t):
             if isinstance(run, k.Descent):
-                shape, rate = (
-                    self.function(run.function),
-                    self.number(run.rate.at(ratio(s))),
-                )
-                self._iterates[run, s + 1] = [
-                    _plus(y, shape.gradient(y), -rate) for y in x
-                ]
+                shape, rate = self.function(run.function), self.rate(run.rate, s)
+                known.append([_plus(y, shape.gradient(y), -rate) for y in known[s]])
             else:
-                self._iterates[run, s + 1] = self.played(run, s).after
-        return self._iterates[run, t]
+                known.append(self.played(run, s).after)
+        return known[t]
+
+    def rate(self, rate: k.Rate, t: int) -> Fraction:
+        """Return the rate of a round."""
+        outer = self.at.get(k.ROUND)
+        self.at[k.ROUND] = t
+        value = self.number(rate.body)
+        self.at.pop(k.ROUND)
+        if outer is not None:
+            self.at[k.ROUND] = outer
+        return value
 
     def played(self, run: k.Split, t: int) -> _Round:
         """Return what happened in a round."""
@@ -542,7 +543,7 @@ def _play(e: Evaluation, run: k.Split, t: int) -> _Round:
     """Return one round of the algorithm, as `terms.Split` says."""
     x = e.iterate(run, t)
     pace = {side: e.whole_number(run.pace(side).steps) for side in k.Side}
-    rate = {side: e.number(run.pace(side).rate.at(ratio(t))) for side in k.Side}
+    rate = {side: e.rate(run.pace(side).rate, t) for side in k.Side}
     steps, clients = max(pace.values()), range(len(e.model.weights))
     visits = [(n, i) for n in clients for i in range(steps)]
     if run.kind.shared:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from fractions import Fraction
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
 
-Json = None | int | str | list["Json"]
+Json = None | int | str | list["Json"] | dict[str, "Json"]
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,64 @@ class Statement:
     right: k.Lin
 
 
-def document(claims: Iterable[tuple[Statement, Theorem]]) -> str:
-    """Return the file in which these theorems prove these statements."""
+Vector = tuple[Fraction, ...]
+Shape = tuple[
+    tuple[Vector, ...], Vector, tuple[tuple[Fraction, Vector, Fraction, Fraction], ...]
+]
+
+
+@dataclass(frozen=True)
+class ModelData:
+    """A model as plain data; what is left out is one client with nothing to do."""
+
+    start: Vector
+    numbers: dict[k.Var, Fraction]
+    client_size: int = 1
+    functions: tuple[Shape, ...] = ()
+    weights: Vector = (Fraction(1),)
+    participation: Vector = ()
+    noise: tuple[tuple[tuple[Fraction, Vector, Vector], ...], ...] = ()
+    order: tuple[tuple[int, int], ...] = ()
+    rounds: int = 0
+    families: dict[k.ClientFamily, Vector] = field(default_factory=dict)
+    rates: dict[k.RoundFamily, k.Rate] = field(default_factory=dict)
+    named: dict[k.NamedFunction, Shape] = field(default_factory=dict)
+    stars: dict[k.Function, Vector] = field(default_factory=dict)
+    box: tuple[tuple[Fraction, Fraction], ...] = ()
+
+    def complete(self) -> dict[str, object]:
+        """Return every entry that the kernel asks for."""
+        size, clients = len(self.start), len(self.weights)
+        zero = (Fraction(0),) * size
+        still = ((zero,) * size, zero, ())
+        silent = ((Fraction(1), zero, zero),)
+        return {
+            "client_size": self.client_size,
+            "functions": self.functions or (still,) * clients,
+            "weights": self.weights,
+            "participation": self.participation or (Fraction(1),) * clients,
+            "noise": self.noise or (silent,) * clients,
+            "start": self.start,
+            "order": self.order,
+            "rounds": self.rounds,
+            "numbers": tuple(self.numbers.items()),
+            "families": tuple(self.families.items()),
+            "rates": tuple(self.rates.items()),
+            "named": tuple(self.named.items()),
+            "points": (),
+            "stars": tuple(self.stars.items()),
+            "box": self.box,
+        }
+
+
+def document(
+    claims: Iterable[tuple[Statement, Theorem]],
+    refutations: Iterable[tuple[Statement, ModelData]] = (),
+) -> str:
+    """Return the file in which these theorems and models decide these statements."""
     encoder = Encoder()
     stated = [encoder.claim(statement, theorem) for statement, theorem in claims]
+    stated += [encoder.refutation(one, model) for one, model in refutations]
     tables = {"terms": encoder.terms, "steps": encoder.steps, "claims": stated}
     return json.dumps(tables, separators=(",", ":"))
 
@@ -45,15 +100,29 @@ class Encoder:
         self._kept: list[object] = []
 
     def claim(self, statement: Statement, theorem: Theorem) -> dict[str, Json]:
-        """Return a claim of the file."""
+        """Return a claim of the file that a theorem proves."""
+        return {**self._stated(statement), "theorem": self.theorem(theorem)}
+
+    def refutation(self, statement: Statement, model: ModelData) -> dict[str, Json]:
+        """Return a claim of the file that a model refutes."""
+        entries = {key: self._data(value) for key, value in model.complete().items()}
+        return {**self._stated(statement), "model": entries}
+
+    def _stated(self, statement: Statement) -> dict[str, Json]:
         assumed = sorted(statement.hypotheses, key=str)
         return {
             "id": statement.id,
             "hypotheses": [self.place(one) for one in assumed],
             "left": self.place(statement.left),
             "right": self.place(statement.right),
-            "theorem": self.theorem(theorem),
         }
+
+    def _data(self, value: object) -> Json:
+        if isinstance(value, tuple):
+            return [self._data(item) for item in value]
+        if isinstance(value, int):
+            return value
+        return str(value) if isinstance(value, Fraction) else self.place(value)
 
     def theorem(self, theorem: Theorem) -> int:
         """Return the step that makes a theorem; its premises come before it.
