@@ -231,10 +231,7 @@ class Poly:
         """A digest of the structure, the same in every process."""
         if self._key is None:
             parts = sorted(
-                b"*".join(
-                    sorted(s.key + str(power).encode() for s, power in powers.items())
-                )
-                + str(value).encode()
+                digest(str(value).encode(), *sorted(map(_power_key, powers.items())))
                 for value, powers in self.products()
             )
             self._key = digest(b"poly", *parts)
@@ -314,6 +311,10 @@ class Poly:
         shown.sort(key=lambda part: (part[0], part[1]))
         text = "".join((" - " if minus else " + ") + part for minus, part in shown)
         return (text[3:] if text[:3] == " + " else text.replace(" - ", "-", 1)) or "0"
+
+
+def _power_key(item: tuple[Symbol, int]) -> bytes:
+    return digest(item[0].key, str(item[1]).encode())
 
 
 ZERO = Poly({})
@@ -456,7 +457,7 @@ class Ratio:
     @property
     def key(self) -> bytes:
         """A digest of the structure, the same in every process."""
-        below = (f.key + str(power).encode() for f, power in self.denominator)
+        below = (digest(f.key, str(e).encode()) for f, e in self.denominator)
         return digest(b"ratio", self.numerator.key, *below)
 
     def poly(self) -> Poly:

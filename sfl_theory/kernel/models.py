@@ -3,7 +3,7 @@
 A model is data: functions, noise on finitely many points, weights, participation, the
 order of visits, step sizes, parameters. In it the kernel evaluates both sides of a
 statement over all outcomes, in exact fractions, and decides each hypothesis by a
-condition that implies it. *Refuted* means: all hypotheses hold and left > right.
+condition that implies it.
 """
 
 from __future__ import annotations
@@ -723,13 +723,13 @@ def _largest_rate(e: Evaluation, rate: k.Rate) -> Fraction | None:
     return e.number(first)
 
 
-def refuted(
+def evaluated(
     model: Model, hypotheses: frozenset[h.Hypothesis], left: k.Lin, right: k.Lin
 ) -> tuple[Fraction, Fraction]:
-    """Return both sides in a model that meets every hypothesis and has left > right.
+    """Return both sides in a model that meets every hypothesis.
 
     Raises:
-        Rejected: a hypothesis is not shown to hold, or left <= right.
+        Rejected: a hypothesis is not shown to hold, or the model lacks something.
     """
     e = Evaluation(model)
     runs = {run for part in (left, right, *hypotheses) for run in runs_of(part)}
@@ -739,9 +739,7 @@ def refuted(
     e.prepare(max(made, default=0), partial)
     for assumed in hypotheses:
         require(holds(e, assumed), "the model does not meet: %s", assumed)
-    low, high = e.form(left), e.form(right)
-    require(low > high, "left %s is not above right %s", low, high)
-    return low, high
+    return e.form(left), e.form(right)
 
 
 def runs_of(term: object) -> set[k.Run]:

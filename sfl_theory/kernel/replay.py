@@ -2,13 +2,14 @@
 
 The statement of a claim stands in the file beside the derivation, not in it: its left
 and right side and its hypotheses. *Proved* means that the derivation ends in a theorem
-``hypotheses |- right - left >= 0`` that assumes nothing but the claim's hypotheses.
+``hypotheses |- right - left >= 0`` that assumes nothing but the claim's hypotheses; a
+model may show that these do not exclude each other. *Refuted* means that a model meets
+all hypotheses and has left > right.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -16,13 +17,16 @@ from typing import cast
 
 from .algebra import Rejected, require
 from .hypotheses import Hypothesis as AnyHypothesis
-from .models import refuted, runs_of
+from .models import evaluated, runs_of
 from .reader import Hypothesis, Json, Table, distinct, items, load, model_of, record
 from .rules import RULES, Theorem
-from .terms import Lin
+from .terms import Lin, Point
 
 Statement = tuple[tuple[AnyHypothesis, ...], Lin, Lin]
 _TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
+_RESERVED = re.compile(
+    r"[in][0-9]+|N|f|a|q|x|p|xi|J|round|grad|before|sum|clients", re.ASCII
+)
 STANDING = """\
 Read in every statement: N >= 1 clients with weights a[n] >= 0 that sum to 1; functions
 are differentiable with Lipschitz gradients; vectors are square integrable and have two
@@ -38,12 +42,8 @@ class Claim:
     right: Lin
     hypotheses: frozenset[AnyHypothesis]
     used: frozenset[AnyHypothesis]
-    sides: tuple[Fraction, Fraction] | None = None
-
-    @property
-    def proved(self) -> bool:
-        """Whether the statement is proved; otherwise it is refuted."""
-        return self.sides is None
+    proved: bool
+    sides: tuple[Fraction, Fraction] | None
 
     def __str__(self) -> str:
         verdict = "proved" if self.proved else "refuted"
@@ -51,9 +51,12 @@ class Claim:
         for h in sorted(self.hypotheses, key=str):
             unused = "" if h in self.used or not self.proved else " (not used)"
             lines.append(f"  assumes {h}{unused}")
-        if self.sides:
-            low, high = self.sides
-            lines.append(f"  in a model that meets them: {float(low)} > {float(high)}")
+        if self.sides is None:
+            lines.append("  no model named: the hypotheses may exclude each other")
+        else:
+            low, high = map(float, self.sides)
+            sign = "<=" if self.proved else ">"
+            lines.append(f"  in a model that meets them: {low:.6g} {sign} {high:.6g}")
         runs = {run for h in (self.left, self.right) for run in runs_of(h)}
         lines += sorted(f"  where x, p, xi are of {run}" for run in runs)
         free = self.left.free.union(self.right.free, *(h.free for h in self.hypotheses))
@@ -88,34 +91,48 @@ def replay(text: str) -> list[Claim]:
 
 
 def _claim(entry: Json, table: Table) -> Claim:
-    refutes = isinstance(entry, dict) and "model" in entry
-    decided_by = "model" if refutes else "theorem"
-    keys = ("id", "hypotheses", "left", "right", decided_by)
-    title, assumed, low, high, decision = record(entry, keys)
+    given_keys = set(entry) if isinstance(entry, dict) else set()
+    proved, modelled = "theorem" in given_keys, "model" in given_keys
+    keys = ["id", "hypotheses", "left", "right"]
+    keys += ["theorem"] * proved + ["model"] * (modelled or not proved)
+    title, assumed, low, high, *decisions = record(entry, tuple(keys))
     named = type(title) is str and _TITLE.fullmatch(title)
     require(named, "%r is no name of a claim", title)
     read = table.arguments([assumed, low, high], (tuple[Hypothesis, ...], Lin, Lin))
     given, left, right = cast(Statement, tuple(read))
     distinct(given)
     _one_meaning([left, right, *given])
-    hypotheses = frozenset(given)
-    if refutes:
-        model = model_of(decision, table)
-        sides = refuted(model, hypotheses, left, right)
-        return Claim(str(title), left, right, hypotheses, hypotheses, sides)
-    theorem = cast(Theorem, table.read(decision, Theorem))
-    rest = right - left - theorem.form
-    require(not rest, "%s is not the theorem, but more by %s", title, rest)
-    extra = theorem.hypotheses - hypotheses
-    shown = "; ".join(map(str, extra))
-    require(not extra, "%s: the proof assumes more than the claim: %s", title, shown)
-    return Claim(str(title), left, right, hypotheses, theorem.hypotheses)
+    hypotheses = used = frozenset(given)
+    if proved:
+        theorem = cast(Theorem, table.read(decisions[0], Theorem))
+        rest = right - left - theorem.form
+        require(not rest, "%s is not the theorem, but more by %s", title, rest)
+        used, extra = theorem.hypotheses, theorem.hypotheses - hypotheses
+        shown = "; ".join(map(str, extra))
+        require(
+            not extra, "%s: the proof assumes more than the claim: %s", title, shown
+        )
+    sides = None
+    if modelled:
+        sides = evaluated(model_of(decisions[-1], table), hypotheses, left, right)
+        fits = (sides[0] <= sides[1]) is proved
+        require(fits, "%s: the model gives %s and %s", title, *sides)
+    return Claim(str(title), left, right, hypotheses, used, proved, sides)
 
 
-def _one_meaning(parts: Iterable[Lin | AnyHypothesis]) -> None:
-    """Check that no name stands for two variables in a claim."""
+def _one_meaning(parts: list[Lin | AnyHypothesis]) -> None:
+    """Check that the printed statement can be read in one way.
+
+    No name stands for two variables or for what the kernel prints itself, and all
+    iterates are of one run.
+    """
     free = {v for part in parts for v in part.free}
     distinct(getattr(v, "name", None) for v in free)
+    for v in free:
+        taken = _RESERVED.fullmatch(str(v)) and not isinstance(v, Point)
+        require(not taken, "the name %s has a meaning of its own", v)
+    runs = {run for part in parts for run in runs_of(part)}
+    require(len(runs) <= 1, "a statement speaks of one run")
 
 
 def main(arguments: list[str]) -> int:

@@ -161,7 +161,7 @@ class RoundArgument(Term, Symbol):
     is_variable = True
 
     sort = Sort.NATURAL
-    shown = "t"
+    shown = "round"
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -48,6 +48,7 @@ class ModelData:
     families: dict[k.ClientFamily, Vector] = field(default_factory=dict)
     rates: dict[k.RoundFamily, k.Rate] = field(default_factory=dict)
     named: dict[k.NamedFunction, Shape] = field(default_factory=dict)
+    points: dict[k.Point, tuple[Vector, ...]] = field(default_factory=dict)
     stars: dict[k.Function, Vector] = field(default_factory=dict)
     box: tuple[tuple[Fraction, Fraction], ...] = ()
 
@@ -70,7 +71,7 @@ class ModelData:
             "families": tuple(self.families.items()),
             "rates": tuple(self.rates.items()),
             "named": tuple(self.named.items()),
-            "points": (),
+            "points": tuple(self.points.items()),
             "stars": tuple(self.stars.items()),
             "box": self.box,
         }
@@ -79,10 +80,17 @@ class ModelData:
 def document(
     claims: Iterable[tuple[Statement, Theorem]],
     refutations: Iterable[tuple[Statement, ModelData]] = (),
+    witnesses: Mapping[str, ModelData] | None = None,
 ) -> str:
-    """Return the file in which these theorems and models decide these statements."""
-    encoder = Encoder()
-    stated = [encoder.claim(statement, theorem) for statement, theorem in claims]
+    """Return the file in which these theorems and models decide these statements.
+
+    A witness is a model that meets the hypotheses of the claim with that name.
+    """
+    encoder, models = Encoder(), witnesses or {}
+    stated = [
+        encoder.claim(statement, theorem, models.get(statement.id))
+        for statement, theorem in claims
+    ]
     stated += [encoder.refutation(one, model) for one, model in refutations]
     tables = {"terms": encoder.terms, "steps": encoder.steps, "claims": stated}
     return json.dumps(tables, separators=(",", ":"))
@@ -99,14 +107,19 @@ class Encoder:
         self._theorems: dict[int, int] = {}
         self._kept: list[object] = []
 
-    def claim(self, statement: Statement, theorem: Theorem) -> dict[str, Json]:
+    def claim(
+        self, statement: Statement, theorem: Theorem, model: ModelData | None = None
+    ) -> dict[str, Json]:
         """Return a claim of the file that a theorem proves."""
-        return {**self._stated(statement), "theorem": self.theorem(theorem)}
+        proved = {**self._stated(statement), "theorem": self.theorem(theorem)}
+        return {**proved, "model": self._model(model)} if model else proved
 
     def refutation(self, statement: Statement, model: ModelData) -> dict[str, Json]:
         """Return a claim of the file that a model refutes."""
-        entries = {key: self._data(value) for key, value in model.complete().items()}
-        return {**self._stated(statement), "model": entries}
+        return {**self._stated(statement), "model": self._model(model)}
+
+    def _model(self, model: ModelData) -> Json:
+        return {key: self._data(value) for key, value in model.complete().items()}
 
     def _stated(self, statement: Statement) -> dict[str, Json]:
         assumed = sorted(statement.hypotheses, key=str)

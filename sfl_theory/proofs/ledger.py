@@ -22,6 +22,7 @@ from sfl_theory.proofs import (
 )
 from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.non_convex import TwoPaces
+from sfl_theory.proofs.witnesses import witness
 
 Proof = tuple[Statement, Callable[[], Theorem]]
 
@@ -50,7 +51,9 @@ def refuted() -> Iterator[tuple[Statement, ModelData]]:
 def main(path: str) -> None:
     """Write the file."""
     proved = [(statement, prove()) for statement, prove in proofs()]
-    Path(path).write_text(document(proved, refuted()), encoding="utf-8")
+    witnesses = {statement.id: witness(statement) for statement, _ in proved}
+    text = document(proved, refuted(), witnesses)
+    Path(path).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

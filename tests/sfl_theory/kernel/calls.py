@@ -15,7 +15,6 @@ from sfl_theory.kernel.terms import (
     Kind,
     Local,
     NamedFunction,
-    Odds,
     Pace,
     Side,
     Split,
@@ -23,7 +22,6 @@ from sfl_theory.kernel.terms import (
     Var,
     constant,
     gradient,
-    inner,
     iterate,
     local_point,
     masked,
@@ -89,58 +87,157 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     add("assume", constant(1 - S))
     add("square", S - 2)
     later("combine", lambda: R.combine((), ((x - y, c), (z, S)), None, ()))
-    later("combine", lambda: R.combine(
-        ((R.smooth(F, S, x, y), c), (R.convex(F, mu, x, y), ONE)), (), None, ()))
-    later("combine", lambda: R.combine(
-        ((R.blocks(x, y), ratio(-2)),), (), -R.blocks(x, y).form * 2, ()))
-    later("combine", lambda: R.combine(
-        (), (), constant(S), (R.assume(constant(S - 1)),)))
-    later("combine", lambda: R.combine(
-        (), (), constant(S - Q(1, 2)), (R.assume(constant(S - 1)),)))
-    later("instantiate", lambda: R.instantiate(
-        R.combine((), (), constant(mu), ()), ((Var("mu", Sort.NONNEGATIVE), S - 1),),
-        (R.assume(constant(S - 1)),)))
-    later("sum_over", lambda: R.sum_over(
-        R.local_update(V1, n, now, of(i), Side.CLIENT, x), steps(tau + 2), i, ONE, ()))
-    later("sum_over", lambda: R.sum_over(
-        R.assume(constant(S - of(i))), steps(tau + 2), i, ONE, ()))
-    low = lambda: R.lipschitz(F, S, x, y)
-    later("instantiate", lambda: R.instantiate(
-        low(), ((F, Local(n)), (k.Point("x"), x * 2 + z)), ()))
-    later("instantiate", lambda: R.instantiate(
-        R.split(i, norm2(local_point(V1, n, now, of(i))), tau, of(d)),
-        ((Var("tau", Sort.COUNT), of(d) + 1), (d, ratio(1))), ()))
-    later("instantiate", lambda: R.instantiate(
-        R.update(V1, Side.SERVER, now, x),
-        ((k.RoundFamily("rate", Sort.POSITIVE), k.Rate(1 / (2 + symbol(k.ROUND)))),), ()))
-    later("instantiate", lambda: R.instantiate(
-        R.convex(F, mu, x, y), ((Var("mu", Sort.NONNEGATIVE), S - 1),),
-        (R.assume(constant(S - 1)),)))
+    later(
+        "combine",
+        lambda: R.combine(
+            ((R.smooth(F, S, x, y), c), (R.convex(F, mu, x, y), ONE)), (), None, ()
+        ),
+    )
+    later(
+        "combine",
+        lambda: R.combine(
+            ((R.blocks(x, y), ratio(-2)),), (), -R.blocks(x, y).form * 2, ()
+        ),
+    )
+    later(
+        "combine", lambda: R.combine((), (), constant(S), (R.assume(constant(S - 1)),))
+    )
+    later(
+        "combine",
+        lambda: R.combine((), (), constant(S - Q(1, 2)), (R.assume(constant(S - 1)),)),
+    )
+    later(
+        "instantiate",
+        lambda: R.instantiate(
+            R.combine((), (), constant(mu), ()),
+            ((Var("mu", Sort.NONNEGATIVE), S - 1),),
+            (R.assume(constant(S - 1)),),
+        ),
+    )
+    later(
+        "sum_over",
+        lambda: R.sum_over(
+            R.local_update(V1, n, now, of(i), Side.CLIENT, x),
+            steps(tau + 2),
+            i,
+            ONE,
+            (),
+        ),
+    )
+    later(
+        "sum_over",
+        lambda: R.sum_over(R.assume(constant(S - of(i))), steps(tau + 2), i, ONE, ()),
+    )
+
+    def low() -> object:
+        return R.lipschitz(F, S, x, y)
+
+    later(
+        "instantiate",
+        lambda: R.instantiate(low(), ((F, Local(n)), (k.Point("x"), x * 2 + z)), ()),
+    )
+    later(
+        "instantiate",
+        lambda: R.instantiate(
+            R.split(i, norm2(local_point(V1, n, now, of(i))), tau, of(d)),
+            ((Var("tau", Sort.COUNT), of(d) + 1), (d, ratio(1))),
+            (),
+        ),
+    )
+    later(
+        "instantiate",
+        lambda: R.instantiate(
+            R.update(V1, Side.SERVER, now, x),
+            (
+                (
+                    k.RoundFamily("rate", Sort.POSITIVE),
+                    k.Rate(1 / (2 + symbol(k.ROUND))),
+                ),
+            ),
+            (),
+        ),
+    )
+    later(
+        "instantiate",
+        lambda: R.instantiate(
+            R.convex(F, mu, x, y),
+            ((Var("mu", Sort.NONNEGATIVE), S - 1),),
+            (R.assume(constant(S - 1)),),
+        ),
+    )
     for factor in (weight(n), ONE, weight(n) ** 2 * per_client("w", n)):
-        later("sum_over", lambda f=factor: R.sum_over(
-            R.lipschitz(Local(n), S, x, local_point(V1, n, now, of(i))),
-            CLIENTS, n, f, ()))
-        later("sum_over", lambda f=factor: R.sum_over(
-            R.variance(V1, s2, n, now, of(i)), CLIENTS, n, f, ()))
-    later("sum_over", lambda: R.sum_over(
-        R.variance(V1, s2, n, now, of(i)), steps(tau), i, of(i), ()))
-    later("sum_over", lambda: R.sum_over(
-        R.local_update(V1, n, now, of(i), Side.CLIENT, x), steps(tau + 1), i, ONE, ()))
-    later("sum_over", lambda: R.sum_over(
-        R.assume(norm2(local_point(V1, n, now, of(i)) - x) - constant(of(i) + 1)),
-        steps(tau), i, ONE, ()))
+        later(
+            "sum_over",
+            lambda f=factor: R.sum_over(
+                R.lipschitz(Local(n), S, x, local_point(V1, n, now, of(i))),
+                CLIENTS,
+                n,
+                f,
+                (),
+            ),
+        )
+        later(
+            "sum_over",
+            lambda f=factor: R.sum_over(
+                R.variance(V1, s2, n, now, of(i)), CLIENTS, n, f, ()
+            ),
+        )
+    later(
+        "sum_over",
+        lambda: R.sum_over(R.variance(V1, s2, n, now, of(i)), steps(tau), i, of(i), ()),
+    )
+    later(
+        "sum_over",
+        lambda: R.sum_over(
+            R.local_update(V1, n, now, of(i), Side.CLIENT, x),
+            steps(tau + 1),
+            i,
+            ONE,
+            (),
+        ),
+    )
+    later(
+        "sum_over",
+        lambda: R.sum_over(
+            R.assume(norm2(local_point(V1, n, now, of(i)) - x) - constant(of(i) + 1)),
+            steps(tau),
+            i,
+            ONE,
+            (),
+        ),
+    )
     claim = constant(of(t) * (of(t) - 1))
-    later("induct", lambda: R.induct(
-        R.combine((), (), constant(ZERO), ()),
-        R.combine(((R.assume(claim), ONE),), (), constant(of(t) * (of(t) + 1)), ()),
-        t, claim))
-    later("induct", lambda: R.induct(
-        R.combine((), (), constant(ZERO), ()),
-        R.combine(((R.assume(norm2(x) * of(t)), ONE),), ((x, ONE),),
-                  norm2(x) * (of(t) + 1), ()), t, norm2(x) * of(t)))
-    later("cases", lambda: R.cases(
-        R.combine((), (), constant(S * S - 2 * S + 1), (R.square(S - 1),)),
-        R.combine((), (), constant(S * S - 2 * S + 1), (R.square(S - 1),)), S - 1))
+    later(
+        "induct",
+        lambda: R.induct(
+            R.combine((), (), constant(ZERO), ()),
+            R.combine(((R.assume(claim), ONE),), (), constant(of(t) * (of(t) + 1)), ()),
+            t,
+            claim,
+        ),
+    )
+    later(
+        "induct",
+        lambda: R.induct(
+            R.combine((), (), constant(ZERO), ()),
+            R.combine(
+                ((R.assume(norm2(x) * of(t)), ONE),),
+                ((x, ONE),),
+                norm2(x) * (of(t) + 1),
+                (),
+            ),
+            t,
+            norm2(x) * of(t),
+        ),
+    )
+    later(
+        "cases",
+        lambda: R.cases(
+            R.combine((), (), constant(S * S - 2 * S + 1), (R.square(S - 1),)),
+            R.combine((), (), constant(S * S - 2 * S + 1), (R.square(S - 1),)),
+            S - 1,
+        ),
+    )
     for kind, v, w, u in (
         (CLIENTS, n, weight(n), gradient(Local(n), x)),
         (CLIENTS, n, ONE, local_point(V1, n, now, of(i))),
@@ -151,6 +248,7 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         add("linear", kind, v, u * w, x - y)
     add("longer", i, local_point(V1, n, now, of(i)) - x, tau, tau + 1)
     add("longer", i, noise(V1, n, now, of(i)), of(j), tau)
+    add("longer", i, local_point(V1, n, now, of(i)) - x, of(j), tau)
     add("split", i, norm2(local_point(V1, n, now, of(i))), tau, of(d))
     add("split", i, constant(of(i) ** 2), of(j), of(d) + 1)
     add("telescope", i, norm2(local_point(V1, n, now, of(i))), tau)
@@ -196,16 +294,35 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         add("unbiased", run, n, ratio(1), ZERO, local_point(run, m, ZERO, of(j)))
         add("unbiased", run, n, ratio(1), ZERO, gradient(MEAN, iterate(run, ZERO)))
         add("unbiased", run, n, ZERO, of(i) + 1, noise(run, n, ZERO, of(i)))
-        add("unbiased", run, n, ZERO, of(i) + 1, part(Side.SERVER, summed(
-            steps(of(i) + 1), j, stochastic(run, n, of(j)) if run is None else
-            noise(run, n, ZERO, of(j)) * of(j))))
-        add("unbiased", run, n, ratio(1), ZERO, summed(
-            CLIENTS, m, gradient(Local(m), local_point(run, m, ZERO, of(j)))))
+        add(
+            "unbiased",
+            run,
+            n,
+            ZERO,
+            of(i) + 1,
+            part(
+                Side.SERVER,
+                summed(
+                    steps(of(i) + 1),
+                    j,
+                    stochastic(run, n, of(j))
+                    if run is None
+                    else noise(run, n, ZERO, of(j)) * of(j),
+                ),
+            ),
+        )
+        add(
+            "unbiased",
+            run,
+            n,
+            ratio(1),
+            ZERO,
+            summed(CLIENTS, m, gradient(Local(m), local_point(run, m, ZERO, of(j)))),
+        )
     for side in Side:
         add("resting", V1, n, ZERO, tau + of(d), side, x)
         add("resting", V1, n, ZERO, tau + of(j), side, x)
-    for run in (V2, WEIGHTED):
-        add("before_or_not", m, of(j), n, of(i), now)
+    add("before_or_not", m, of(j), n, of(i), now)
     gx = gradient(Local(n), iterate(PARTIAL, now))
     gp = gradient(Local(n), local_point(PARTIAL, n, now, of(i)))
     for u in (gx, gp, noise(PARTIAL, n, now, of(i)) + gx, part(Side.CLIENT, gp)):
@@ -213,13 +330,19 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         add("takes_part", PARTIAL, n, now, u, u)
         add("draw", PARTIAL, n, weight(n), now, u)
         add("draw", PARTIAL, n, ONE, ZERO, gradient(Local(n), iterate(PARTIAL, ZERO)))
-    add("takes_part", PARTIAL, n, ratio(1), gradient(MEAN, iterate(PARTIAL, ratio(1))),
-        masked(PARTIAL, n, ZERO, gradient(Local(n), iterate(PARTIAL, ZERO))))
+    add(
+        "takes_part",
+        PARTIAL,
+        n,
+        ratio(1),
+        gradient(MEAN, iterate(PARTIAL, ratio(1))),
+        masked(PARTIAL, n, ZERO, gradient(Local(n), iterate(PARTIAL, ZERO))),
+    )
     return out
 
 
 def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
-    """Return calls that a sound rule refuses; where one is accepted, a model breaks it."""
+    """Return calls that a sound rule refuses; accepted, they are false."""
     out: list[tuple[str, Callable[[], object]]] = []
 
     def add(name: str, *args: object) -> None:
@@ -228,47 +351,102 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     def later(name: str, make: Callable[[], object]) -> None:
         out.append((name, make))
 
-    squared = lambda v: R.combine((), ((v, ONE),), None, ())
+    def squared(v: k.Vec) -> object:
+        return R.combine((), ((v, ONE),), None, ())
+
     later("combine", lambda: R.combine(((squared(x), ratio(-1)),), (), None, ()))
     later("combine", lambda: R.combine((), ((x, S - 1),), None, ()))
     later("combine", lambda: R.combine((), (), constant(S - 1), ()))
-    later("combine", lambda: R.combine(((squared(x), ONE),), (), norm2(x) - norm2(y), ()))
-    later("combine", lambda: R.combine(
-        (), (), constant(1 - S), (R.assume(constant(S - 1)),)))
+    later(
+        "combine", lambda: R.combine(((squared(x), ONE),), (), norm2(x) - norm2(y), ())
+    )
+    later(
+        "combine",
+        lambda: R.combine((), (), constant(1 - S), (R.assume(constant(S - 1)),)),
+    )
     for value in (ZERO, ratio(Q(1, 2)), of(t)):
-        later("instantiate", lambda v=value: R.instantiate(
-            R.combine((), (), constant(tau - 1), ()), ((Var("tau", Sort.COUNT), v),), ()))
+        later(
+            "instantiate",
+            lambda v=value: R.instantiate(
+                R.combine((), (), constant(tau - 1), ()),
+                ((Var("tau", Sort.COUNT), v),),
+                (),
+            ),
+        )
     low_claim = -norm2(x) - constant(ONE)
-    later("induct", lambda: R.induct(
-        R.combine((), (), constant(ZERO), ()), R.assume(low_claim), t, low_claim))
-    later("cases", lambda: R.cases(
-        R.assume(constant(S - 1)), R.combine((), (), constant(ZERO), ()), S - 1))
-    later("jensen", lambda: R.jensen(
-        CLIENTS, n, weight(n) - Q(1, 2), gradient(Local(n), x)))
-    later("instantiate", lambda: R.instantiate(
-        squared(x * 1), ((k.Point("x"), x), (k.Point("x"), y)), ()))
+    later(
+        "induct",
+        lambda: R.induct(
+            R.combine((), (), constant(ZERO), ()), R.assume(low_claim), t, low_claim
+        ),
+    )
+    later(
+        "cases",
+        lambda: R.cases(
+            R.assume(constant(S - 1)), R.combine((), (), constant(ZERO), ()), S - 1
+        ),
+    )
+    later(
+        "jensen",
+        lambda: R.jensen(CLIENTS, n, weight(n) - Q(1, 2), gradient(Local(n), x)),
+    )
+    later(
+        "instantiate",
+        lambda: R.instantiate(
+            squared(x * 1), ((k.Point("x"), x), (k.Point("x"), y)), ()
+        ),
+    )
     product = constant(of(t) * (of(t) - 1))
-    naturals = lambda: R.induct(
-        R.combine((), (), constant(ZERO), ()),
-        R.combine(((R.assume(product), ONE),), (), constant(of(t) * (of(t) + 1)), ()),
-        t, product)
+
+    def naturals() -> object:
+        return R.induct(
+            R.combine((), (), constant(ZERO), ()),
+            R.combine(
+                ((R.assume(product), ONE),), (), constant(of(t) * (of(t) + 1)), ()
+            ),
+            t,
+            product,
+        )
+
     for value in (ratio(Q(1, 2)), S, S / c - 1 + 1):
         later("instantiate", lambda v=value: R.instantiate(naturals(), ((t, v),), ()))
-    above = lambda: R.combine((), (), constant(symbol(Var("p", Sort.POSITIVE)) * S), ())
-    later("instantiate", lambda: R.instantiate(
-        above(), ((Var("p", Sort.POSITIVE), S - 1),), ()))
-    later("instantiate", lambda: R.instantiate(
-        above(), ((Var("p", Sort.POSITIVE), ratio(-1)),), ()))
-    later("sum_over", lambda: R.sum_over(squared(gradient(Local(n), x)), CLIENTS, n,
-                                         weight(n) - 1, ()))
+
+    def above() -> object:
+        return R.combine((), (), constant(symbol(Var("p", Sort.POSITIVE)) * S), ())
+
+    later(
+        "instantiate",
+        lambda: R.instantiate(above(), ((Var("p", Sort.POSITIVE), S - 1),), ()),
+    )
+    later(
+        "instantiate",
+        lambda: R.instantiate(above(), ((Var("p", Sort.POSITIVE), ratio(-1)),), ()),
+    )
+    later(
+        "sum_over",
+        lambda: R.sum_over(
+            squared(gradient(Local(n), x)), CLIENTS, n, weight(n) - 1, ()
+        ),
+    )
     later("sum_over", lambda: R.sum_over(squared(x), CLIENTS, n, ratio(-1), ()))
-    later("induct", lambda: R.induct(
-        R.combine((), (), constant(ZERO), ()),
-        R.combine(((R.assume(constant(-of(t))), ONE),), (), constant(-of(t)), ()),
-        t, constant(-of(t))))
-    later("induct", lambda: R.induct(
-        R.combine((), (), constant(ONE), ()),
-        R.combine(((R.assume(-norm2(x)), ONE),), ((x, ONE),), None, ()), t, -norm2(x)))
+    later(
+        "induct",
+        lambda: R.induct(
+            R.combine((), (), constant(ZERO), ()),
+            R.combine(((R.assume(constant(-of(t))), ONE),), (), constant(-of(t)), ()),
+            t,
+            constant(-of(t)),
+        ),
+    )
+    later(
+        "induct",
+        lambda: R.induct(
+            R.combine((), (), constant(ONE), ()),
+            R.combine(((R.assume(-norm2(x)), ONE),), ((x, ONE),), None, ()),
+            t,
+            -norm2(x),
+        ),
+    )
     later("cases", lambda: R.cases(squared(x), squared(y), S))
     later("jensen", lambda: R.jensen(CLIENTS, n, weight(n) - 1, gradient(Local(n), x)))
     add("linear", CLIENTS, n, gradient(Local(n), x), gradient(Local(n), y))
@@ -276,12 +454,20 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     for run in RUNS:
         later_point = local_point(run, n, now, of(i) + 1)
         other = local_point(run, m, now, of(i) + 1)
-        for u in (local_point(run, m, now, of(i)), later_point, other, iterate(run, now + 1), x, noise(run, m, now, of(i)),
-                  noise(run, n, now, of(i)), noise(run, m, now, of(j)),
-                  summed(steps(of(i) + 1), j, noise(run, n, now, of(j))),
-                  summed(steps(of(i) + 2), j, local_point(run, n, now, of(j))),
-                  summed(CLIENTS, m, noise(run, m, now, of(i))),
-                  gradient(MEAN, later_point)):
+        for u in (
+            local_point(run, m, now, of(i)),
+            later_point,
+            other,
+            iterate(run, now + 1),
+            x,
+            noise(run, m, now, of(i)),
+            noise(run, n, now, of(i)),
+            noise(run, m, now, of(j)),
+            summed(steps(of(i) + 1), j, noise(run, n, now, of(j))),
+            summed(steps(of(i) + 2), j, local_point(run, n, now, of(j))),
+            summed(CLIENTS, m, noise(run, m, now, of(i))),
+            gradient(MEAN, later_point),
+        ):
             add("unbiased", run, n, now, of(i), u)
         add("independent", run, n, i, weight(n), of(i), tau, None)
         add("independent", run, n, i, weight(n), now, of(i), None)
@@ -299,5 +485,3 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
 
 def later_of(run: Split) -> k.Vec:
     return local_point(run, n, now, of(i) + 1)
-
-

@@ -83,7 +83,7 @@ def interleaved(rng: random.Random, clients: int, steps: int) -> list[tuple[int,
 
 def hypotheses_in(theorem: Theorem) -> list[h.Hypothesis]:
     out = []
-    for assumed in theorem.hypotheses:
+    for assumed in sorted(theorem.hypotheses, key=str):
         while isinstance(assumed, h.Every):
             assumed = assumed.body
         out.append(assumed)
@@ -96,7 +96,8 @@ class Sample:
     def __init__(self, seed: int, theorem: Theorem) -> None:
         self.rng = rng = random.Random(seed)
         parts = [theorem.form, *theorem.hypotheses]
-        self.free = {v for part in parts for v in part.free}
+        free = {v for part in parts for v in part.free}
+        self.free = sorted(free, key=lambda v: (str(v), type(v).__name__))
         self.clients = rng.choice([1, 2, 2, 3])
         self.numbers = {v: self._number(v) for v in self.free if isinstance(v, k.Var)}
         runs = {run for part in parts for run in models.runs_of(part)}
@@ -195,7 +196,10 @@ class Sample:
         if self.shapes.kind not in ("same", "flat"):
             return Q(100)
         mean = tuple(
-            sum(a * F.linear[p] for a, F in zip(self.weights, self.functions))
+            sum(
+                a * F.linear[p]
+                for a, F in zip(self.weights, self.functions, strict=True)
+            )
             for p in (0, 1)
         )
         return max(
@@ -204,7 +208,7 @@ class Sample:
         )
 
     def _bounded(self) -> Q:
-        pairs = zip(self.functions, self.noise)
+        pairs = zip(self.functions, self.noise, strict=True)
         return max(
             F.linear[0] ** 2 + F.linear[1] ** 2 + law.second_moment()
             for F, law in pairs
@@ -282,5 +286,3 @@ def premises(theorem: Theorem) -> list[Theorem]:
 
     visit(theorem)
     return list(seen.values())
-
-

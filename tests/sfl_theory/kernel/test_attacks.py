@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction as Q
 
 import pytest
@@ -19,9 +20,9 @@ from calls import (
     V1,
     V2,
     WEIGHTED,
+    ZERO,
     F,
     S,
-    ZERO,
     c,
     eps2,
     i,
@@ -65,9 +66,10 @@ from sfl_theory.kernel.terms import (
     vec,
     weight,
 )
-from sfl_theory.proofs import foundations, non_convex
+from sfl_theory.proofs import foundations, non_convex, refutations
 from sfl_theory.proofs.export import Statement, document
 from sfl_theory.proofs.notation import combine, of, positive, steps
+from sfl_theory.proofs.witnesses import witness
 
 ATTACKS: list[tuple[str, Callable[[], object]]] = []
 
@@ -99,14 +101,19 @@ def product() -> R.Theorem:
     return R.induct(combine(target=constant(ZERO)), step, t, claim)
 
 
-for value in (Q(1, 2), Q(-1), Q(3, 2)):
-    ATTACKS.append(
-        (f"P1 t := {value}", lambda v=value: R.instantiate(product(), ((t, ratio(v)),), ()))
-    )
-for label, value in (("S/c - 1", S / c - 1), ("real S", S), ("mu", mu), ("1/tau", 1 / tau)):
-    ATTACKS.append(
-        (f"P1 t := {label}", lambda v=value: R.instantiate(product(), ((t, v),), ()))
-    )
+NOT_NATURAL = {
+    "1/2": ratio(Q(1, 2)),
+    "-1": ratio(-1),
+    "3/2": ratio(Q(3, 2)),
+    "S/c - 1": S / c - 1,
+    "real S": S,
+    "mu": mu,
+    "1/tau": 1 / tau,
+}
+ATTACKS += [
+    (f"P1 t := {name}", lambda v=value: R.instantiate(product(), ((t, v),), ()))
+    for name, value in NOT_NATURAL.items()
+]
 
 
 @attack("P1 t := t - 1")
@@ -309,11 +316,11 @@ def _() -> None:
 
 @attack("P11 a subclass of a number")
 def _() -> None:
-    class Any_(type(ONE)):  # type: ignore[misc]
+    class Larger(type(ONE)):  # type: ignore[misc]
         def nonnegative(self) -> bool:
             return True
 
-    R.combine((), ((x, Any_(Poly.constant(-1))),), None, ())
+    R.combine((), ((x, Larger(Poly.constant(-1))),), None, ())
 
 
 @attack("P12 README's example with 8T for 2T")
@@ -569,8 +576,43 @@ def _() -> None:
 
 @attack("own: a client and a parameter of one name")
 def _() -> None:
-    lemma = combine(target=constant(weight(Client("q")) * symbol(Var("q", Sort.POSITIVE))))
+    lemma = combine(
+        target=constant(weight(Client("q")) * symbol(Var("q", Sort.POSITIVE)))
+    )
     claimed(lemma, NOTHING, lemma.form)
+
+
+for word in ("N", "f", "a", "n1", "i2", "round", "x"):
+
+    @attack(f"own: a parameter that prints as {word}")
+    def _(word: str = word) -> None:
+        lemma = combine(target=constant(positive(word)))
+        claimed(lemma, NOTHING, lemma.form)
+
+
+@attack("own: iterates of two runs in one statement")
+def _() -> None:
+    lemma = combine(squares=[(iterate(V1, now) - iterate(PARTIAL, now), 1)])
+    claimed(lemma, NOTHING, lemma.form)
+
+
+@attack("own: a false statement with a model that satisfies it")
+def _() -> None:
+    statement, model = refutations.one_client_without_noise()
+    early = {v: Q(0) if v is t else value for v, value in model.numbers.items()}
+    replay(document([], [(statement, replace(model, numbers=early))]))
+
+
+@attack("own: a model that does not meet a proved claim's hypotheses")
+def _() -> None:
+    statement, theorem = (
+        foundations.gradient_descent_statement(),
+        foundations.gradient_descent(),
+    )
+    model = witness(statement)
+    flat = {v: Q(1, 2) if str(v) == "S" else Q(1) for v in model.numbers}
+    bad = {statement.id: replace(model, numbers=flat)}
+    replay(document([(statement, theorem)], (), bad))
 
 
 # Surgery on a file -----------------------------------------------------------------
@@ -684,11 +726,9 @@ SURGERY: dict[str, Callable[[dict[str, object]], object]] = {
     "an earlier theorem": lambda d: d["claims"][0].update(theorem=0),  # type: ignore
     "a theorem that is none": lambda d: d["claims"][0].update(theorem=None),  # type: ignore
     "nesting beyond the stack": lambda d: "[" * 100_000,
-    "an entry nested beyond the stack": lambda d: json.dumps(d)[:-1]
-    + ', "x": '
-    + "[" * 900
-    + "]" * 900
-    + "}",
+    "an entry nested beyond the stack": lambda d: (
+        json.dumps(d)[:-1] + ', "x": ' + "[" * 900 + "]" * 900 + "}"
+    ),
     "no JSON": lambda d: "proved",
     "nothing": lambda d: "",
     "a list": lambda d: "[]",
@@ -697,12 +737,12 @@ SURGERY: dict[str, Callable[[dict[str, object]], object]] = {
 ATTACKS += [(f"file: {name}", edited(change)) for name, change in SURGERY.items()]
 
 
-@attack("file: terms nested a hundred thousand deep")
+@attack("file: terms nested five thousand deep")
 def _() -> None:
     entries: list[object] = [["function", "F"], ["point", "x"], ["clients"]]
     entries += [["number", [["1", []]], []], ["vector", [[1, 3]]]]
     entries += [["gradient", 0, 4]]
-    entries += [["gradient", 0, place] for place in range(5, 20_000)]
+    entries += [["gradient", 0, place] for place in range(5, 5_000)]
     entries += [["part", "client", len(entries) - 1]]
     rest = [["instantiate", 0, [[1, len(entries) - 1]], []]]
     first = [["combine", [], [[4, 3]], None, []]]
@@ -722,5 +762,3 @@ def test_the_attack_is_rejected(place: int) -> None:
 def test_honest_files_pass() -> None:
     assert [claim.id for claim in replay(HONEST)] == ["han2024/prop-3.5"]
     assert claimed(product(), NOTHING, product().form)
-
-

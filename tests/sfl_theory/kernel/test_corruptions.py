@@ -57,7 +57,15 @@ def corrupted(rng: random.Random, text: str) -> str:
             holder[last] = rng.choice(["0", "1", "-1", "2", "1/2", f"-{value}", "4"])
         elif isinstance(value, str):
             words = ["client", "server", "smooth", "majorant", "convex", "v1", "v2"]
-            words += ["v2-weighted", "v1-partial", "takes_part", "longer", "n", "t", "i"]
+            words += [
+                "v2-weighted",
+                "v1-partial",
+                "takes_part",
+                "longer",
+                "n",
+                "t",
+                "i",
+            ]
             holder[last] = rng.choice([*words, *rules.RULES])
         elif isinstance(value, list) and value:
             change = rng.randrange(4)
@@ -90,7 +98,7 @@ def untrue(claim: Claim, seed: int) -> bool:
 
 def outcome(seed: int) -> str:
     rng = random.Random(seed)
-    text = corrupted(rng, rng.choice(FILES))
+    text = corrupted(rng, rng.choice(FILES[:3] * 4 + FILES[3:]))
     try:
         claims = replay(text)
     except Rejected:
@@ -101,8 +109,8 @@ def outcome(seed: int) -> str:
 
 
 def test_a_few_hundred_corruptions_prove_nothing_false() -> None:
-    seen = Counter(outcome(seed) for seed in range(250))
-    assert seen["rejected"] > 150, seen
+    seen = Counter(outcome(seed) for seed in range(200))
+    assert seen["rejected"] > 120, seen
 
 
 @pytest.mark.long

@@ -12,8 +12,6 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Rejected
 
 CALLS = honest(rules)
-# Their theorems repeat a hypothesis: nothing could be false.
-ASSUMING = {"assume"}
 
 
 @pytest.mark.parametrize("name", sorted(rules.RULES))
@@ -22,7 +20,7 @@ def test_no_random_model_breaks_the_rule(name: str) -> None:
     seen = Counter(
         verdict(make(), 1000 * place + seed)
         for place, make in enumerate(mine)
-        for seed in range(max(2, 24 // len(mine)))
+        for seed in range(max(4, 24 // len(mine)))
     )
     assert not seen["false"]
     assert seen["true"] >= 3, seen
