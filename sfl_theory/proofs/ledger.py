@@ -38,6 +38,7 @@ def proofs() -> Iterator[Proof]:
             name = f"han2024/thm-{number}/non_convex/longer-{side}"
             yield non_convex.statement(p, name), partial(non_convex.theorem, p)
     yield strongly_convex.statement(), strongly_convex.rate
+    yield strongly_convex.printed_statement(), strongly_convex.printed
     yield visits.statement(), visits.theorem
 
 

@@ -37,6 +37,7 @@ from sfl_theory.kernel.terms import (
     weight,
 )
 from sfl_theory.proofs.export import Statement
+from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.joint import (
     whole_centred,
     whole_descent,
@@ -191,3 +192,33 @@ def statement() -> Statement:
     }
     name = "han2024/thm-3.6/strongly_convex/sharper"
     return Statement(name, frozenset(assumed), gap(r, T), right)
+
+
+def gap_by_distance(p: Vec) -> Theorem:
+    """Return ``f(p) - f* <= S/2 ||p - x*||^2`` from Lipschitz gradients."""
+    flat = rules.stationary(MEAN, p - BEST)
+    return combine([(smooth_mean(S, BEST, p), 1), (flat, -1)])
+
+
+def printed() -> Theorem:
+    """Return (11) as printed, for equal numbers of steps: every term is larger."""
+    r = Round(run())
+    start = iterate(r.run, 0)
+    keep = (gamma / (gamma + now)) ** 4
+    spare = S / 2 * ((gamma + 1) / (gamma + now) - keep)
+    target = printed_statement().right - gap(r, now)
+    uses = [(rate(), ratio(1)), (gap_by_distance(start), keep)]
+    return combine(uses, [(start - BEST, spare)], target=target)
+
+
+def printed_statement() -> Statement:
+    """Return (11) of theorem 3.6 for tau = tau_server; the two printed rates agree."""
+    sharper, r, u = statement(), Round(run()), 1 / (gamma + now)
+    second = 2 * sigma2(n) + G2
+    N = mean(n, 1)
+    right = constant(
+        8 * S * N * mean(n, weight(n) ** 2 * second) / mu**2 * u
+        + 768 * S**2 * mean(n, weight(n) * second) / (mu**3 * (gamma + 1)) * u
+    ) + norm2(iterate(r.run, 0) - BEST) * (S * (gamma + 1) / 2 * u)
+    name = "han2024/thm-3.6/strongly_convex/equal-paces"
+    return Statement(name, sharper.hypotheses, sharper.left, right)

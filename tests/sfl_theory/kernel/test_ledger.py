@@ -31,6 +31,7 @@ EXPECTED = {
     "han2024/thm-3.8/non_convex/longer-client",
     "han2024/thm-3.8/non_convex/longer-server",
     "han2024/thm-3.6/strongly_convex/sharper",
+    "han2024/thm-3.6/strongly_convex/equal-paces",
     "han2024/thm-3.7/non_convex/weighted-server",
 }
 
