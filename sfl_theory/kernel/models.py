@@ -81,7 +81,7 @@ class Shape:
 
     def gradient(self, x: Vector) -> Vector:
         """Return grad F(x)."""
-        out = _plus(self.linear, tuple(_dot(row, x) for row in self.hessian), ONE_)
+        out = _plus(self.linear, tuple(_dot(row, x) for row in self.hessian), ONE)
         for bend in self.bends:
             u = max(-bend.width, min(bend.width, bend.argument(x)))
             out = _plus(out, bend.slope, bend.weight * u)
@@ -117,7 +117,7 @@ class Shape:
         return self.convex(Fraction(0)) and not any(self.gradient(x))
 
 
-ONE_ = Fraction(1)
+ONE = Fraction(1)
 
 
 Outcome = tuple[Fraction, Vector, Vector]
@@ -257,15 +257,10 @@ class Evaluation:
     at: dict[object, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """List the outcomes: one choice for each draw that has more than one.
-
-        Raises:
-            Rejected: there are too many.
-        """
+        """Start with the one outcome of a model without draws."""
         self._f = self.model.whole()
         self._rounds: dict[tuple[k.Split, int], _Round] = {}
         self._iterates: dict[k.Run, list[Random]] = {}
-        self._steps = 0
         self._draws: dict[tuple[int, int, int], int] = {}
         self._chances: list[Fraction] = [Fraction(1)]
         self._outcomes: list[tuple[int, ...]] = [()]
@@ -295,7 +290,6 @@ class Evaluation:
             )
             for outcome in self._outcomes
         ]
-        self._steps = steps
 
     # numbers
 
@@ -364,11 +358,9 @@ class Evaluation:
     def _range(self, binder: k.Quantifier, v: k.Client | k.Var) -> Iterator[int]:
         if isinstance(binder, k.Naturals):
             raise Rejected("a model cannot run through all naturals")
-        clients = isinstance(binder, k.Clients)
-        size = len(self.model.weights) if clients else 0
-        size = (
-            size if isinstance(binder, k.Clients) else self.whole_number(binder.upper)
-        )
+        size = len(self.model.weights)
+        if isinstance(binder, k.Steps):
+            size = self.whole_number(binder.upper)
         for value in range(size):
             self.at[v] = value
             yield value
@@ -478,10 +470,8 @@ class Evaluation:
         if len(law) == 1:
             return self._constant(law[0][1])
         require((n, t, i) in self._draws, "the model ends before round %s", t)
-        place, last = (
-            self._draws[n, t, i],
-            self._draws.get((n, t, i - 1) if i else (-1, t, i)),
-        )
+        place = self._draws[n, t, i]
+        last = self._draws[n, t, i - 1] if i else None
         return [
             law[o[place]][2] if last is not None and o[last] else law[o[place]][1]
             for o in self._outcomes
@@ -497,7 +487,14 @@ class Evaluation:
         return [Fraction(0) if o[place] else 1 / q for o in self._outcomes]
 
     def iterate(self, run: k.Run, t: int) -> Random:
-        """Return ``x(t)`` of a run."""
+        """Return ``x(t)`` of a run.
+
+        Raises:
+            Rejected: the run depends on what a sum ranges over.
+        """
+        model = self.model
+        given = {*model.numbers, *model.rates, *model.named}
+        require(run.free <= given, "%s depends on a bound variable", run)
         known = self._iterates.setdefault(run, [self._constant(self.model.start)])
         for s in range(len(known) - 1, t):
             if isinstance(run, k.Descent):
@@ -520,8 +517,6 @@ class Evaluation:
     def played(self, run: k.Split, t: int) -> _Round:
         """Return what happened in a round."""
         if (run, t) not in self._rounds:
-            known = {*self.model.numbers, *self.model.rates}
-            require(run.free <= known, "the run depends on a bound variable")
             self._rounds[run, t] = _play(self, run, t)
         return self._rounds[run, t]
 
@@ -557,31 +552,31 @@ def _play(e: Evaluation, run: k.Split, t: int) -> _Round:
         here = points[n][i]
         if run.kind.shared:
             own_side = [e._block(k.Side.CLIENT, y) for y in here]
-            here = points[n][i] = _added(own_side, shared, ONE_)
+            here = points[n][i] = _added(own_side, shared, ONE)
         g = [e.model.functions[n].gradient(y) for y in here]
-        g = _added(g, e.noise(n, t, i), ONE_)
+        g = _added(g, e.noise(n, t, i), ONE)
         after = here
         for side in k.Side:
             if i < pace[side] and not (run.kind.shared and side is k.Side.SERVER):
                 after = _added(after, [e._block(side, y) for y in g], -rate[side])
         points[n].append(after)
         if run.kind.shared:
-            a = e.model.weights[n] if run.kind is k.Kind.V2_WEIGHTED else ONE_
+            a = e.model.weights[n] if run.kind is k.Kind.V2_WEIGHTED else ONE
             moved = [e._block(k.Side.SERVER, y) for y in g]
             shared = _added(shared, moved, -a * rate[k.Side.SERVER])
     out = x
     for n in clients:
-        last = _added(points[n][-1], x, -ONE_)
+        last = _added(points[n][-1], x, -ONE)
         if run.kind is k.Kind.V1_PARTIAL:
             pairs = zip(e.mask(n, t), last, strict=True)
             last = [tuple(c * z for z in y) for c, y in pairs]
         out = _added(out, last, e.model.weights[n])
     if run.kind.shared:
         client = [e._block(k.Side.CLIENT, y) for y in out]
-        out = _added(client, shared, ONE_)
+        out = _added(client, shared, ONE)
         for path in points:
             ends = [e._block(k.Side.CLIENT, y) for y in path[-1]]
-            path[-1] = _added(ends, shared, ONE_)
+            path[-1] = _added(ends, shared, ONE)
     return _Round(points, steps, out)
 
 
@@ -643,7 +638,7 @@ def _heterogeneity(e: Evaluation) -> Fraction | None:
             for bend in shape.bends:
                 key = (bend.slope, bend.shift, bend.width)
                 sizes[key] = sizes.get(key, Fraction(0)) + sign * bend.weight
-        base = _plus(F.linear, f.linear, -ONE_)
+        base = _plus(F.linear, f.linear, -ONE)
         arms = [tuple(c * key[2] * z for z in key[0]) for key, c in sizes.items() if c]
         largest = max(largest, _largest(base, arms))
     return largest
@@ -702,7 +697,7 @@ def _invariant(e: Evaluation, run: k.Split) -> bool:
             if F.bends:
                 return False
             for value in {v for outcome in law for v in outcome[1:]}:
-                g = e._block(side, _plus(F.gradient(corner), value, ONE_))
+                g = e._block(side, _plus(F.gradient(corner), value, ONE))
                 there = _plus(corner, g, -rate)
                 if any(
                     not low <= z <= high

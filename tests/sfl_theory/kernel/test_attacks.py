@@ -67,7 +67,7 @@ from sfl_theory.kernel.terms import (
     weight,
 )
 from sfl_theory.proofs import foundations, non_convex, refutations
-from sfl_theory.proofs.export import Statement, document
+from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import combine, of, positive, steps
 from sfl_theory.proofs.witnesses import witness
 
@@ -601,6 +601,21 @@ def _() -> None:
     statement, model = refutations.one_client_without_noise()
     early = {v: Q(0) if v is t else value for v, value in model.numbers.items()}
     replay(document([], [(statement, replace(model, numbers=early))]))
+
+
+@attack("own: a run of a bound client, evaluated for one client only")
+def _() -> None:
+    run = k.Descent(Local(n), k.Rate(ratio(1)))
+    left = summed(CLIENTS, n, norm2(iterate(run, 1)) * weight(n))
+    half, one, zero = Q(1, 2), Q(1), Q(0)
+    model = ModelData(
+        start=(zero,),
+        numbers={},
+        functions=((((one,),), (-one,), ()), (((one,),), (zero,), ())),
+        weights=(half, half),
+    )
+    statement = Statement("attack", frozenset(), left, constant(half))
+    replay(document([], [(statement, model)]))
 
 
 @attack("own: a model that does not meet a proved claim's hypotheses")
