@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Number, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
@@ -12,6 +12,7 @@ from sfl_theory.kernel.terms import (
     Local,
     Side,
     Vec,
+    constant,
     inner,
     norm2,
     part,
@@ -114,6 +115,21 @@ def whole_moved(r: Round) -> Theorem:
 
 def _stochastic(r: Round) -> Vec:
     return stochastic(r.run, n, now, of(j))
+
+
+def bounded_drift(r: Round, G2: Ratio) -> Theorem:
+    """Return ``D <= eta^2 tau^3 G2/3`` for second moments <= G2 along the run."""
+    tau, bound = r.steps(Side.CLIENT), rules.bounded_gradient
+    one = combine([
+        (whole_moved(r), -1),
+        (rules.jensen(steps(of(i)), j, ratio(1), _stochastic(r)), r.eta**2),
+        (
+            sum_over(bound(r.run, G2, n, now, of(j)), steps(of(i)), j),
+            r.eta**2 * of(i),
+        ),
+    ])
+    target = constant(r.eta**2 * tau**3 * G2 / 3) - whole_drift(r)
+    return combine([(r.summed(one, tau, weight(n)), 1)], target=target)
 
 
 def both_parts(u: Vec) -> Theorem:

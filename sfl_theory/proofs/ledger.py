@@ -15,6 +15,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind, Side
 from sfl_theory.proofs import (
     foundations,
+    general_convex,
     non_convex,
     refutations,
     strongly_convex,
@@ -39,6 +40,7 @@ def proofs() -> Iterator[Proof]:
             yield non_convex.statement(p, name), partial(non_convex.theorem, p)
     yield strongly_convex.statement(), strongly_convex.rate
     yield strongly_convex.printed_statement(), strongly_convex.printed
+    yield general_convex.statement(), general_convex.theorem
     yield visits.statement(), visits.theorem
 
 

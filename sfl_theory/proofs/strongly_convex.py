@@ -16,7 +16,7 @@ from sfl_theory.kernel.hypotheses import (
     Variance,
     every,
 )
-from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
@@ -39,15 +39,14 @@ from sfl_theory.kernel.terms import (
 from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.joint import (
+    bounded_drift,
     whole_centred,
     whole_descent,
     whole_deviation,
-    whole_drift,
     whole_mean,
-    whole_moved,
     whole_noise,
 )
-from sfl_theory.proofs.local_steps import G2, Round, i, j, n, now, sigma2, t
+from sfl_theory.proofs.local_steps import G2, Round, i, n, now, sigma2, t
 from sfl_theory.proofs.notation import (
     combine,
     count,
@@ -58,7 +57,6 @@ from sfl_theory.proofs.notation import (
     of_round,
     positive,
     sign,
-    steps,
     sum_over,
 )
 
@@ -78,19 +76,6 @@ def run() -> Split:
 def gap(r: Round, at: Ratio) -> Lin:
     """Return ``f(x(at)) - f*``."""
     return value_of(MEAN, iterate(r.run, at)) - value_of(MEAN, BEST)
-
-
-def drift(r: Round) -> Theorem:
-    """Return ``D <= eta^2 tau^3 G2/3``."""
-    g = stochastic(r.run, n, now, of(j))
-    bound = rules.bounded_gradient(r.run, G2, n, now, of(j))
-    one = combine([
-        (whole_moved(r), -1),
-        (rules.jensen(steps(of(i)), j, ratio(1), g), r.eta**2),
-        (sum_over(bound, steps(of(i)), j), r.eta**2 * of(i)),
-    ])
-    target = constant(r.eta**2 * tau**3 * G2 / 3) - whole_drift(r)
-    return combine([(r.summed(one, tau, weight(n)), 1)], target=target)
 
 
 def gradient_domination(p: Vec) -> Theorem:
@@ -127,7 +112,7 @@ def one_round() -> Theorem:
         (whole_centred(r, g), r.eta),
         (with_smoothness(whole_deviation(r)), r.eta / (2 * tau)),
         (whole_noise(r), noise * (1 + 1 / c)),
-        (drift(r), r.eta * S**2 / 2),
+        (bounded_drift(r, G2), r.eta * S**2 / 2),
         (gradient_domination(r.x), alpha / 2),
     ]
     u = 1 / (gamma + now)

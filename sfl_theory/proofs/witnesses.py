@@ -28,6 +28,7 @@ PARAMETERS = {
     "d": ONE,
     "eps2": Fraction(1, 4),
     "G2": Fraction(4),
+    "eta": Fraction(1, 4),
 }
 
 
