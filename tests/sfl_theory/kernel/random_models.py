@@ -154,7 +154,7 @@ class Sample:
         laws: list[NoiseLaw] = []
         per_round = sum(q < 1 for q in self.q) if partial else 0
         for _ in range(self.clients):
-            noisy = rounds * (per_round + steps) <= 7 and rng.random() < 0.85
+            noisy = rounds * (per_round + steps) <= 6 and rng.random() < 0.85
             if noisy:
                 per_round += steps
                 p, u = rng.choice([Q(1, 2), Q(1, 3)]), vector(rng)

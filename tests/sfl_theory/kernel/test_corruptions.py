@@ -98,7 +98,7 @@ def untrue(claim: Claim, seed: int) -> bool:
 
 def outcome(seed: int) -> str:
     rng = random.Random(seed)
-    text = corrupted(rng, rng.choice(FILES[:3] * 4 + FILES[3:]))
+    text = corrupted(rng, rng.choice(FILES[:3] * 10 + FILES[3:]))
     try:
         claims = replay(text)
     except Rejected:
