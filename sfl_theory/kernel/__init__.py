@@ -1,0 +1,1 @@
+"""The trusted kernel: terms, rules, replay of proofs, models; nothing but Python."""

@@ -1,0 +1,935 @@
+"""The rules; only they make a `Theorem`, and each docstring proves its rule.
+
+A theorem ``hypotheses |- form >= 0`` (or ``= 0``) says: in every model in which the
+hypotheses hold, for all values of the free variables, the form has that sign. A rule
+checks its own preconditions, computes its own constants, and names the hypotheses that
+it uses; `Rule.kinds` are the types of its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import wraps
+from types import UnionType
+from typing import (
+    ParamSpec,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from .algebra import (
+    Number,
+    Poly,
+    Ratio,
+    Rejected,
+    Sort,
+    ratio,
+    require,
+)
+from .hypotheses import (
+    BoundedGradients,
+    Convex,
+    Heterogeneity,
+    Holds,
+    Hypothesis,
+    Independent,
+    Majorised,
+    Minimiser,
+    Participation,
+    Smooth,
+    Unbiased,
+    Variance,
+    every,
+    hypothesis_at,
+)
+from .terms import (
+    CLIENTS,
+    FUNCTIONS,
+    MEAN,
+    NATURALS,
+    UNIT,
+    Binder,
+    Client,
+    ClientIndex,
+    Descent,
+    Function,
+    Gradient,
+    Iterate,
+    Kind,
+    Lin,
+    Local,
+    Masked,
+    Mean,
+    NamedFunction,
+    Noise,
+    Odds,
+    Part,
+    Point,
+    Quantifier,
+    Rate,
+    RoundFamily,
+    Side,
+    Split,
+    Star,
+    Steps,
+    Substitution,
+    Var,
+    Variable,
+    Vec,
+    VecAtom,
+    VecSum,
+    before,
+    bindable,
+    constant,
+    fresh,
+    gradient,
+    inner,
+    iterate,
+    lin_at,
+    local_point,
+    masked,
+    natural,
+    noise,
+    norm2,
+    number_at,
+    opened_vector,
+    part,
+    summed,
+    symbol,
+    value_of,
+    vec,
+    weight,
+)
+from .terms import Replacement as AnyReplacement
+
+Hypotheses = frozenset[Hypothesis]
+Replaceable = Var | Client | NamedFunction | Point | RoundFamily
+Replacement = Ratio | Client | NamedFunction | Local | Mean | Vec | Rate
+_NONE: Hypotheses = frozenset()
+_TOKEN = object()
+
+
+class Theorem:
+    """``hypotheses |- form >= 0``, or ``= 0`` where `equal`; `call` made it."""
+
+    __slots__ = ("call", "equal", "form", "hypotheses")
+    hypotheses: Hypotheses
+    form: Lin
+    equal: bool
+    call: tuple[str, tuple[object, ...]] | None
+
+    def __init__(
+        self, token: object, hypotheses: Hypotheses, form: Lin, equal: bool
+    ) -> None:
+        require(token is _TOKEN, "only a rule makes a theorem")
+        object.__setattr__(self, "hypotheses", hypotheses)
+        object.__setattr__(self, "form", form)
+        object.__setattr__(self, "equal", equal)
+        object.__setattr__(self, "call", None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        require(False, "a theorem does not change")
+
+    def __str__(self) -> str:
+        assumed = "; ".join(sorted(map(str, self.hypotheses)))
+        return f"{assumed} |- {self.form} {'=' if self.equal else '>='} 0"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule, its proof and the types of its arguments."""
+
+    name: str
+    apply: Callable[..., Theorem]
+    kinds: tuple[object, ...]
+    proof: str
+
+
+RULES: dict[str, Rule] = {}
+P = ParamSpec("P")
+
+
+def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
+    """Return the function as a rule that refuses arguments of other types."""
+    name = function.__name__
+    hints = get_type_hints(function)
+    kinds = tuple(kind for key, kind in hints.items() if key != "return")
+
+    @wraps(function)
+    def apply(*args: P.args, **kwargs: P.kwargs) -> Theorem:
+        require(
+            not kwargs and len(args) == len(kinds),
+            "%s takes %s arguments by position",
+            name,
+            len(kinds),
+        )
+        for value, kind in zip(args, kinds, strict=True):
+            require(
+                conforms(value, kind), "%s: %s is not of type %s", name, value, kind
+            )
+        theorem = function(*args, **kwargs)
+        object.__setattr__(theorem, "call", (name, args))
+        return theorem
+
+    RULES[name] = Rule(name, apply, kinds, function.__doc__ or "")
+    return apply
+
+
+def conforms(value: object, kind: object) -> bool:
+    """Return whether a value is exactly of a type, down to the items of tuples."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return any(conforms(value, one) for one in args)
+    if origin is tuple:
+        if type(value) is not tuple:
+            return False
+        if len(args) == 2 and args[1] is Ellipsis:
+            return all(conforms(item, args[0]) for item in value)
+        return len(value) == len(args) and all(map(conforms, value, args))
+    return type(value) is kind
+
+
+def _theorem(hypotheses: Iterable[Hypothesis], form: Lin, equal: bool) -> Theorem:
+    return Theorem(_TOKEN, frozenset(hypotheses), form, equal)
+
+
+def _at_least(form: Lin, *hypotheses: Hypothesis) -> Theorem:
+    return _theorem(hypotheses, form, False)
+
+
+def _zero(form: Lin, *hypotheses: Hypothesis) -> Theorem:
+    return _theorem(hypotheses, form, True)
+
+
+# Signs -----------------------------------------------------------------------------
+
+
+def number_of(form: Lin) -> Ratio:
+    """Return the number that a form without expected values is."""
+    require(
+        not (form.coefficients.keys() - {UNIT}),
+        "a sign is a theorem without expected values",
+    )
+    return form.coefficients.get(UNIT, ratio(0))
+
+
+def _nonnegative(c: Ratio, signs: tuple[Theorem, ...]) -> Hypotheses:
+    """Return hypotheses under which c >= 0: sorts, or a sign theorem g >= 0.
+
+    g helps if c - g >= 0 by sorts, or c = k g with k >= 0 by sorts (denominators are
+    positive). An equality g = 0 helps as g >= 0.
+
+    Raises:
+        Rejected: nothing shows the sign.
+    """
+    if c.nonnegative():
+        return _NONE
+    for sign in signs:
+        g = number_of(sign.form)
+        if (c - g).nonnegative():
+            return sign.hypotheses
+        quotient = c.numerator.divided(g.numerator) if g else None
+        if quotient is not None and quotient.nonnegative():
+            return sign.hypotheses
+    raise Rejected(f"{c} is not shown to be >= 0")
+
+
+def _required(c: Ratio) -> Hypotheses:
+    """Return the hypothesis c >= 0, or none where the sorts show it."""
+    return _NONE if c.nonnegative() else frozenset({Holds(constant(c))})
+
+
+# Logic -----------------------------------------------------------------------------
+
+
+@rule
+def assume(form: Lin) -> Theorem:
+    """Return form >= 0 |- form >= 0.
+
+    Proof: the conclusion is the hypothesis.
+    """
+    return _at_least(form, Holds(form))
+
+
+@rule
+def square(c: Ratio) -> Theorem:
+    """Return |- c^2 >= 0 for a number c.
+
+    Proof: a ratio is a real number, for its denominator cannot vanish.
+    """
+    return _at_least(constant(c * c))
+
+
+@rule
+def combine(
+    uses: tuple[tuple[Theorem, Ratio], ...],
+    squares: tuple[tuple[Vec, Ratio], ...],
+    target: Lin | None,
+    signs: tuple[Theorem, ...],
+) -> Theorem:
+    """Return sum m_k T_k + sum w_k E||v_k||^2 >= 0, or a target that is larger.
+
+    Proof: m_k >= 0 (any sign where T_k is an equality) and w_k >= 0 keep the sign, and
+    a number that is >= 0 may be added. The result is an equality if only equalities
+    were used and the target differs by nothing.
+    """
+    form = Lin({})
+    hypotheses = set[Hypothesis]()
+    for theorem, factor in uses:
+        hypotheses |= theorem.hypotheses
+        if not theorem.equal:
+            hypotheses |= _nonnegative(factor, signs)
+        form = form + theorem.form * factor
+    for vector, factor in squares:
+        hypotheses |= _nonnegative(factor, signs)
+        form = form + norm2(vector) * factor
+    equal = not squares and all(theorem.equal for theorem, _ in uses)
+    if target is None:
+        return _theorem(hypotheses, form, equal)
+    rest = target - form
+    wrong = Lin({atom: c for atom, c in rest.coefficients.items() if atom is not UNIT})
+    require(not wrong, "the combination is not the target, which is more by %s", wrong)
+    hypotheses |= _nonnegative(number_of(rest), signs)
+    return _theorem(hypotheses, target, equal and not rest)
+
+
+@rule
+def instantiate(
+    theorem: Theorem,
+    values: tuple[tuple[Replaceable, Replacement], ...],
+    signs: tuple[Theorem, ...],
+) -> Theorem:
+    """Return the theorem with free variables replaced, its hypotheses too.
+
+    Proof: a theorem holds for all values of its free variables. A parameter's new value
+    has to have its sort: natural and count by the sorts of what occurs in it, positive
+    too, non-negative also by a sign theorem, whose hypotheses are added as they are,
+    for they speak of the new value. A family over rounds becomes a closed function of
+    the round, of the family's sort at every round.
+    """
+    by: dict[Variable, AnyReplacement] = {}
+    hypotheses = set[Hypothesis]()
+    for old, new in values:
+        require(old not in by, "%s has two values", old)
+        if isinstance(old, Var) and isinstance(new, Ratio):
+            hypotheses |= _of_sort(new, old.sort, signs)
+        elif isinstance(old, RoundFamily) and isinstance(new, Rate):
+            _of_sort(new.body, old.sort, ())
+        else:
+            fits = (
+                (isinstance(old, Client) and isinstance(new, Client))
+                or (isinstance(old, NamedFunction) and isinstance(new, FUNCTIONS))
+                or (isinstance(old, Point) and isinstance(new, Vec))
+            )
+            require(fits, "%s cannot become %s", old, new)
+        by[old] = new
+    replaced = {hypothesis_at(h, by) for h in theorem.hypotheses}
+    return _theorem(replaced | hypotheses, lin_at(theorem.form, by), theorem.equal)
+
+
+def _of_sort(c: Ratio, sort: Sort, signs: tuple[Theorem, ...]) -> Hypotheses:
+    if sort is Sort.NONNEGATIVE:
+        return _nonnegative(c, signs)
+    if sort is Sort.NATURAL:
+        natural(c)
+    elif sort is Sort.COUNT:
+        natural(c - 1)
+    else:
+        require(c.positive(), "%s is not shown to be > 0", c)
+    return _NONE
+
+
+@rule
+def sum_over(
+    theorem: Theorem,
+    binder: Binder,
+    v: Client | Var,
+    factor: Ratio,
+    signs: tuple[Theorem, ...],
+) -> Theorem:
+    """Return from T(v) for every v of the binder: sum_v factor(v) T(v), factor >= 0.
+
+    Proof: a sum of true inequalities. A hypothesis on v has to hold for every v of the
+    range; see `_bound_hypotheses` for those that the range implies.
+    """
+    bindable(binder, v)
+    extra = _NONE if theorem.equal else _nonnegative(factor, signs)
+    hypotheses = _bound_hypotheses(theorem.hypotheses | extra, binder, v)
+    return _theorem(hypotheses, summed(binder, v, theorem.form * factor), theorem.equal)
+
+
+def _bound_hypotheses(
+    hypotheses: Hypotheses, binder: Quantifier, v: Client | Var
+) -> Hypotheses:
+    """Return what implies the hypotheses for every v in the range.
+
+    A restriction ``r - c v >= 0`` with c >= 0, r and c without v, holds for all v < u
+    if it holds for v = u - 1; if u = 0 nothing was needed.
+    """
+    out = set[Hypothesis]()
+    for h in hypotheses:
+        if v not in h.free:
+            out.add(h)
+        elif (
+            isinstance(v, Var)
+            and isinstance(binder, Steps)
+            and (last := _at_last(h, v, ratio(binder.upper) - 1)) is not None
+        ):
+            out |= _required(last)
+        else:
+            out.add(every(binder, v, h))
+    return frozenset(out)
+
+
+def _at_last(h: Hypothesis, v: Var, last: Ratio) -> Ratio | None:
+    """Return r - c last if h says r - c v >= 0 with c >= 0 by sorts, else None."""
+    if not isinstance(h, Holds) or h.form.coefficients.keys() - {UNIT}:
+        return None
+    number = number_of(h.form)
+    if any(v in factor.free for factor, _ in number.denominator):
+        return None
+    at_zero, slope = ratio(0), ratio(0)
+    for value, powers in number.numerator.products():
+        if any(v in s.free for s in powers if s is not v) or powers.get(v, 0) > 1:
+            return None
+        other = {s: power for s, power in powers.items() if s is not v}
+        term = ratio(Poly.product(value, other)) * Ratio(
+            Poly.constant(1), number.denominator
+        )
+        if v in powers:
+            slope = slope - term
+        else:
+            at_zero = at_zero + term
+    return at_zero - slope * last if slope.nonnegative() else None
+
+
+@rule
+def induct(base: Theorem, step: Theorem, v: Var, claim: Lin) -> Theorem:
+    """Return P(v) for every natural v from P(0) and P(v) |- P(v + 1); P is the claim.
+
+    Proof: induction over the naturals. What the step assumes besides P(v) has to hold
+    at every v.
+    """
+    bindable(NATURALS, v)
+    require(
+        not (base.form - lin_at(claim, {v: ratio(0)})), "the base is not the claim at 0"
+    )
+    require(
+        not (step.form - lin_at(claim, {v: symbol(v) + 1})),
+        "the step does not end in the claim at the next index",
+    )
+    others = step.hypotheses - {Holds(claim)}
+    always = _bound_hypotheses(others, NATURALS, v)
+    return _theorem(base.hypotheses | always, claim, False)
+
+
+@rule
+def cases(above: Theorem, below: Theorem, c: Ratio) -> Theorem:
+    """Return the same conclusion where c >= 0 and where -c >= 0.
+
+    Proof: one of the two holds.
+    """
+    require(not (above.form - below.form), "the cases prove different things")
+    one, other = Holds(constant(c)), Holds(constant(-c))
+    hypotheses = (above.hypotheses - {one}) | (below.hypotheses - {other})
+    return _theorem(hypotheses, above.form, above.equal and below.equal)
+
+
+# Sums ------------------------------------------------------------------------------
+
+
+@rule
+def jensen(binder: Binder, v: Client | Var, factor: Ratio, u: Vec) -> Theorem:
+    """Return W sum w E||u||^2 - E||sum w u||^2 >= 0 for w >= 0, W = sum w.
+
+    Proof: Cauchy-Schwarz for the weights w.
+    """
+    _nonnegative(factor, ())
+    total = number_of(summed(binder, v, constant(factor)))
+    mean = summed(binder, v, u * factor)
+    return _at_least(summed(binder, v, norm2(u) * factor) * total - norm2(mean))
+
+
+@rule
+def linear(binder: Binder, v: Client | Var, u: Vec, w: Vec) -> Theorem:
+    """Return <sum_v u(v), w> = sum_v <u(v), w> for w without v.
+
+    Proof: the inner product is linear and the sum is finite.
+    """
+    require(v not in w.free, "%s is bound", v)
+    split_up = summed(binder, v, inner(u, w))
+    return _zero(inner(summed(binder, v, u), w) - split_up)
+
+
+@rule
+def longer(v: Var, u: Vec, short: Ratio, long: Ratio) -> Theorem:
+    """Return sum_{v<long} E||u||^2 - sum_{v<short} E||u||^2 >= 0 for short <= long.
+
+    Proof: squares are not negative. short <= long is a hypothesis unless sorts show it.
+    """
+    form = norm2(u)
+    more = summed(Steps(natural(long)), v, form)
+    less = summed(Steps(natural(short)), v, form)
+    return _theorem(_required(long - short), more - less, False)
+
+
+@rule
+def split(v: Var, form: Lin, first: Ratio, second: Ratio) -> Theorem:
+    """Return sum_{v<p+q} e(v) = sum_{v<p} e(v) + sum_{v<q} e(p + v).
+
+    Proof: the second sum is the first one's continuation.
+    """
+    low, high = Steps(natural(first)), Steps(natural(second))
+    bindable(low, v)
+    bindable(high, v)
+    both = summed(Steps(natural(first + second)), v, form)
+    shifted = lin_at(form, {v: first + symbol(v)})
+    return _zero(both - summed(low, v, form) - summed(high, v, shifted))
+
+
+@rule
+def telescope(v: Var, form: Lin, upper: Ratio) -> Theorem:
+    """Return sum_{v<u} (e(v + 1) - e(v)) = e(u) - e(0).
+
+    Proof: every other term occurs once with each sign.
+    """
+    binder = Steps(natural(upper))
+    bindable(binder, v)
+    later = summed(binder, v, lin_at(form, {v: symbol(v) + 1}))
+    ends = lin_at(form, {v: upper}) - lin_at(form, {v: ratio(0)})
+    return _zero(later - summed(binder, v, form) - ends)
+
+
+@rule
+def blocks(u: Vec, v: Vec) -> Theorem:
+    """Return <u, v> = <u_c, v_c> + <u_s, v_s>.
+
+    Proof: a vector is the sum of its two orthogonal blocks.
+    """
+    parts = (inner(part(side, u), part(side, v)) for side in Side)
+    return _zero(inner(u, v) - sum(parts, Lin({})))
+
+
+@rule
+def weight_below_one(n: Client) -> Theorem:
+    """Return 1 - a_n >= 0.
+
+    Proof: the weights are not negative and add up to 1.
+    """
+    return _at_least(constant(1 - weight(n)))
+
+
+# Functions -------------------------------------------------------------------------
+
+
+@rule
+def smooth(function: Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
+    """Return F(q) <= F(p) + <grad F(p), q - p> + S/2 ||q - p||^2, F smooth.
+
+    Proof: F(q) - F(p) - <grad F(p), q - p> is the integral over s in [0, 1] of
+    <grad F(p + s(q - p)) - grad F(p), q - p> <= s S ||q - p||^2.
+    """
+    form = _above(function, S, p, q)
+    return _at_least(form, Smooth(function, S))
+
+
+@rule
+def majorant(function: Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
+    """Return F(q) <= F(p) + <grad F(p), q - p> + S/2 ||q - p||^2, F majorised.
+
+    Proof: the hypothesis at p and q, expected.
+    """
+    return _at_least(_above(function, S, p, q), Majorised(function, S))
+
+
+def _above(function: Function, S: Ratio, p: Vec, q: Vec) -> Lin:
+    return _linearised(function, p, q) - value_of(function, q) + norm2(q - p) * (S / 2)
+
+
+def _linearised(function: Function, p: Vec, q: Vec) -> Lin:
+    return value_of(function, p) + inner(gradient(function, p), q - p)
+
+
+@rule
+def lipschitz(function: Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
+    """Return ||grad F(p) - grad F(q)||^2 <= S^2 ||p - q||^2 if grad F is S-Lipschitz.
+
+    Proof: the hypothesis at p and q, squared (S >= 0 is part of it) and expected.
+    """
+    change = gradient(function, p) - gradient(function, q)
+    return _at_least(norm2(p - q) * S**2 - norm2(change), Smooth(function, S))
+
+
+@rule
+def convex(function: Function, mu: Ratio, p: Vec, q: Vec) -> Theorem:
+    """Return F(q) >= F(p) + <grad F(p), q - p> + mu/2 ||q - p||^2 if F is mu-convex.
+
+    Proof: the hypothesis at p and q, expected.
+    """
+    curved = norm2(q - p) * (mu / 2)
+    form = value_of(function, q) - _linearised(function, p, q) - curved
+    return _at_least(form, Convex(function, mu))
+
+
+@rule
+def lowest(function: Function, p: Vec) -> Theorem:
+    """Return F(p) >= F(F*) if F* minimises F.
+
+    Proof: the hypothesis at p, expected.
+    """
+    best = value_of(function, vec(Star(function)))
+    return _at_least(value_of(function, p) - best, Minimiser(function))
+
+
+@rule
+def stationary(function: Function, w: Vec) -> Theorem:
+    """Return <grad F(F*), w> = 0 if F* minimises F.
+
+    Proof: the gradient of a differentiable function vanishes where it is lowest.
+    """
+    at_best = gradient(function, vec(Star(function)))
+    return _zero(inner(at_best, w), Minimiser(function))
+
+
+@rule
+def mean_value(p: Vec) -> Theorem:
+    """Return f(p) = sum_n a_n F_n(p).
+
+    Proof: the definition of f, expected.
+    """
+    n = Client(fresh(CLIENTS).name)
+    each = summed(CLIENTS, n, value_of(Local(n), p) * weight(n))
+    return _zero(value_of(MEAN, p) - each)
+
+
+@rule
+def mean_gradient(p: Vec, w: Vec) -> Theorem:
+    """Return <grad f(p) - sum_n a_n grad F_n(p), w> = 0.
+
+    Proof: the gradient of a finite sum.
+    """
+    n = Client(fresh(CLIENTS).name)
+    each = summed(CLIENTS, n, gradient(Local(n), p) * weight(n))
+    return _zero(inner(gradient(MEAN, p) - each, w))
+
+
+@rule
+def heterogeneity(eps2: Ratio, n: Client, p: Vec) -> Theorem:
+    """Return ||grad F_n(p) - grad f(p)||^2 <= eps2.
+
+    Proof: the hypothesis at p, expected.
+    """
+    apart = gradient(Local(n), p) - gradient(MEAN, p)
+    return _at_least(constant(eps2) - norm2(apart), Heterogeneity(eps2))
+
+
+# Runs ------------------------------------------------------------------------------
+
+
+def stochastic(run: Split, n: Client, t: Number, i: Number) -> Vec:
+    """Return ``g(n,t,i) = grad F_n(p(n,t,i)) + xi(n,t,i)``."""
+    return gradient(Local(n), local_point(run, n, t, i)) + noise(run, n, t, i)
+
+
+def _local_sum(run: Split, n: Client, t: Ratio, upper: Ratio, side: Side) -> Vec:
+    """Return the side's block of ``sum_{i<upper} g(n,t,i)``."""
+    i = Var(fresh(NATURALS).name, Sort.NATURAL)
+    steps = summed(Steps(natural(upper)), i, stochastic(run, n, t, symbol(i)))
+    return part(side, steps)
+
+
+def direction(run: Split, t: Ratio, side: Side) -> Vec:
+    """Return the side's block of the sum of gradients by which round t moves x."""
+    n = Client(fresh(CLIENTS).name)
+    each = _local_sum(run, n, t, ratio(run.pace(side).steps), side)
+    if run.kind is Kind.V1_PARTIAL:
+        each = masked(run, n, t, each)
+    unweighted = run.kind is Kind.V2 and side is Side.SERVER
+    return summed(CLIENTS, n, each if unweighted else each * weight(n))
+
+
+def _made(run: Split, i: Ratio) -> Hypotheses:
+    """Return the hypothesis that step i is made by a side, i.e. i < its steps.
+
+    The longer side's, where the sorts tell which it is, else the client's.
+    """
+    client, server = ratio(run.client.steps), ratio(run.server.steps)
+    most = server if (server - client).nonnegative() else client
+    return _required(most - 1 - i)
+
+
+@rule
+def descend(run: Descent, t: Ratio, w: Vec) -> Theorem:
+    """Return <x(t+1) - x(t) + rate(t) grad F(x(t)), w> = 0.
+
+    Proof: the definition of gradient descent.
+    """
+    x = iterate(run, t)
+    step = gradient(run.function, x) * run.rate.at(t)
+    return _zero(inner(iterate(run, t + 1) - x + step, w))
+
+
+@rule
+def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
+    """Return <[x(t+1) - x(t)]_b + rate_b(t) direction_b(t), w> = 0.
+
+    Proof: the definition of the run: the weighted mean (or sum of visits) of what the
+    clients did, for partial participation with the factors J_n.
+    """
+    moved = part(side, iterate(run, t + 1) - iterate(run, t))
+    rate = run.pace(side).rate.at(t)
+    return _zero(inner(moved + direction(run, t, side) * rate, w))
+
+
+@rule
+def local_update(
+    run: Split, n: Client, t: Ratio, i: Ratio, side: Side, w: Vec
+) -> Theorem:
+    """Return <[p(n,t,i) - x(t)]_b + rate_b(t) moved, w> = 0 while the side steps.
+
+    moved = sum_{j<i} g_b(n,t,j) for i <= steps_b; for the server of SFL-V2 instead the
+    sum over the visits (m, j) before (n, i), weighted as the run says, for i < steps.
+
+    Proof: the definition of the run.
+    """
+    steps = ratio(run.pace(side).steps)
+    if run.kind.shared and side is Side.SERVER:
+        moved, hypotheses = _visits(run, n, t, i), _required(steps - 1 - i)
+    else:
+        moved, hypotheses = _local_sum(run, n, t, i, side), _required(steps - i)
+    return _theorem(hypotheses, _moved(run, n, t, i, side, moved, w), True)
+
+
+@rule
+def resting(run: Split, n: Client, t: Ratio, i: Ratio, side: Side, w: Vec) -> Theorem:
+    """Return <[p(n,t,i) - x(t)]_b + rate_b sum_{j<steps_b} g_b, w> = 0, i >= steps_b.
+
+    Proof: the definition of the run: a side that has made its steps keeps its value.
+    """
+    require(not run.kind.shared, "both sides of SFL-V2 step together")
+    steps = ratio(run.pace(side).steps)
+    moved = _local_sum(run, n, t, steps, side)
+    form = _moved(run, n, t, i, side, moved, w)
+    return _theorem(_required(i - steps), form, True)
+
+
+def _moved(
+    run: Split, n: Client, t: Ratio, i: Ratio, side: Side, moved: Vec, w: Vec
+) -> Lin:
+    away = part(side, local_point(run, n, t, i) - iterate(run, t))
+    return inner(away + moved * run.pace(side).rate.at(t), w)
+
+
+def _visits(run: Split, n: Client, t: Ratio, i: Ratio) -> Vec:
+    """Return the server's sum of gradients over the visits before (n, i)."""
+    m = Client(fresh(CLIENTS).name)
+    j = Var(fresh(NATURALS).name, Sort.NATURAL)
+    each = stochastic(run, m, t, symbol(j)) * before(m, symbol(j), n, i, t)
+    steps = part(Side.SERVER, summed(Steps(run.server.steps), j, each))
+    return summed(CLIENTS, m, steps if run.kind is Kind.V2 else steps * weight(m))
+
+
+@rule
+def before_or_not(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio) -> Theorem:
+    """Return Before - before^2 = 0.
+
+    Proof: it is 0 or 1.
+    """
+    b = before(m, j, n, i, t)
+    return _zero(constant(b - b * b))
+
+
+@rule
+def bounded_gradient(run: Split, G2: Ratio, n: Client, t: Ratio, i: Ratio) -> Theorem:
+    """Return E||g(n,t,i)||^2 <= G2 for a step that is made.
+
+    Proof: the hypothesis.
+    """
+    form = constant(G2) - norm2(stochastic(run, n, t, i))
+    return _theorem(_made(run, i) | {BoundedGradients(run, G2)}, form, False)
+
+
+@rule
+def variance(run: Split, bound: Ratio, n: Client, t: Ratio, i: Ratio) -> Theorem:
+    """Return E||xi(n,t,i)||^2 <= bound for a step that is made.
+
+    Proof: the hypothesis, which speaks of every round and step.
+    """
+    form = constant(bound) - norm2(noise(run, n, t, i))
+    return _theorem(_made(run, i) | {Variance(run, n, bound)}, form, False)
+
+
+@rule
+def unbiased(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec) -> Theorem:
+    """Return <xi(n,t,i), u> = 0 for a step that is made and u fixed before its noise.
+
+    Proof: the conditional expectation of the noise given u is 0; `_past` decides from
+    the structure of u that what came before determines it.
+    """
+    require(
+        _past(u, _Moment(run, n, natural(t), natural(i))),
+        "the vector is not fixed before the noise is drawn",
+    )
+    form = inner(noise(run, n, t, i), u)
+    return _theorem(_made(run, i) | {Unbiased(run)}, form, True)
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """When xi(n,t,i) is drawn; indices of open sums stand for their largest value."""
+
+    run: Split
+    client: ClientIndex
+    round: Poly
+    step: Poly
+
+    def after_round(self, t: Poly) -> bool:
+        return (ratio(self.round) - ratio(t) - 1).poly().natural()
+
+    def same_client_and_round(self, n: ClientIndex, t: Poly) -> bool:
+        return n is self.client and t == self.round
+
+    def not_before_step(self, j: Ratio) -> bool:
+        return (ratio(self.step) - j).poly().natural()
+
+
+def _past(u: Vec, moment: _Moment, largest: Substitution | None = None) -> bool:
+    """Return whether what came before the moment determines the vector.
+
+    Minimisers, iterates x(s) with s <= t and everything of earlier rounds do, and in
+    the same round the same client's points p(n,t,j), j <= i, and noises, j < i: each
+    depends on visits before (n, i) only. A bound step stands for its largest value,
+    `largest`; natural numbers grow with their variables.
+    """
+    at = largest or {}
+    return all(_atom_past(atom, moment, at) for atom in u.coefficients)
+
+
+def _atom_past(atom: VecAtom, moment: _Moment, largest: Substitution) -> bool:
+    if isinstance(atom, Star):
+        return True
+    if isinstance(atom, Gradient):
+        return _past(atom.at, moment, largest)
+    if isinstance(atom, Part):
+        return _atom_past(atom.vector, moment, largest)
+    if isinstance(atom, VecSum):
+        v, _, body = opened_vector(atom)
+        if isinstance(atom.binder, Steps) and isinstance(v, Var):
+            largest = {**largest, v: ratio(atom.binder.upper) - 1}
+        return _atom_past(body, moment, largest)
+    if isinstance(atom, Point) or atom.run is not moment.run:
+        return False
+    t = number_at(ratio(atom.round), largest).poly()
+    if isinstance(atom, Iterate):
+        return (ratio(moment.round) - ratio(t)).poly().natural()
+    if moment.after_round(t):
+        return not isinstance(atom, Masked) or _atom_past(atom.vector, moment, largest)
+    if isinstance(atom, Masked) or not moment.same_client_and_round(atom.client, t):
+        return False
+    step = number_at(ratio(atom.step), largest)
+    return moment.not_before_step(step + 1 if isinstance(atom, Noise) else step)
+
+
+@rule
+def martingale(
+    run: Split, n: Client, t: Ratio, upper: Ratio, side: Side | None
+) -> Theorem:
+    """Return E||sum_{i<u} xi(n,t,i)||^2 = sum_{i<u} E||xi(n,t,i)||^2, or a block of it.
+
+    Proof: <xi(n,t,i), xi(n,t,j)> = 0 for j < i, because the earlier noise is fixed when
+    the later one is drawn; blocks of the noise have conditional mean 0 too.
+    """
+    i = Var(fresh(NATURALS).name, Sort.NATURAL)
+    xi = noise(run, n, t, symbol(i))
+    xi = xi if side is None else part(side, xi)
+    steps = Steps(natural(upper))
+    form = norm2(summed(steps, i, xi)) - summed(steps, i, norm2(xi))
+    return _theorem(_made(run, upper - 1) | {Unbiased(run)}, form, True)
+
+
+@rule
+def independent(
+    run: Split,
+    n: Client,
+    i: Var,
+    factor: Ratio,
+    t: Ratio,
+    upper: Ratio,
+    side: Side | None,
+) -> Theorem:
+    """Return E||sum_n sum_{i<u} w xi(n,t,i)||^2 = sum_n sum_{i<u} w^2 E||xi||^2.
+
+    Proof: cross terms of one client vanish as in `martingale`. Those of two clients
+    vanish in SFL-V1 because their noises are independent with mean 0 given the past,
+    and in SFL-V2 because one of the two visits comes first. u depends on neither index.
+    """
+    require(not ((upper.free | t.free | run.free) & {n, i}), "%s or %s is bound", n, i)
+    xi = noise(run, n, t, symbol(i))
+    xi = xi if side is None else part(side, xi)
+    steps = Steps(natural(upper))
+    bindable(steps, i)
+    whole = summed(CLIENTS, n, summed(steps, i, xi * factor))
+    each = summed(CLIENTS, n, summed(steps, i, norm2(xi) * factor**2))
+    assumed = {Unbiased(run)} if run.kind.shared else {Unbiased(run), Independent(run)}
+    return _theorem(_made(run, upper - 1) | assumed, norm2(whole) - each, True)
+
+
+@rule
+def takes_part(run: Split, n: Client, t: Ratio, u: Vec, w: Vec) -> Theorem:
+    """Return <J_n(t) u, w> = <u, w> for u and w that do not depend on round t's draws.
+
+    Proof: J = I_n/q_n has mean 1 and is independent of u and w.
+    """
+    at = natural(t)
+    require(
+        _drawless(u, run, at) and _drawless(w, run, at),
+        "a vector depends on who takes part",
+    )
+    form = inner(masked(run, n, t, u), w) - inner(u, w)
+    return _zero(form, Participation(run))
+
+
+@rule
+def draw(run: Split, n: Client, factor: Ratio, t: Ratio, u: Vec) -> Theorem:
+    """Return E||sum w J_n u_n||^2 = E||sum w u_n||^2 + sum w^2 (1/q_n - 1) E||u_n||^2.
+
+    Proof: the J_n are independent of each other and of the u_n, with mean 1 and second
+    moment 1/q_n.
+    """
+    require(
+        n not in t.free | run.free and _drawless(u, run, natural(t)),
+        "a vector depends on who takes part",
+    )
+    with_draws = summed(CLIENTS, n, masked(run, n, t, u) * factor)
+    without = summed(CLIENTS, n, u * factor)
+    extra = summed(CLIENTS, n, norm2(u) * factor**2 * symbol(Odds(n)))
+    return _zero(norm2(with_draws) - norm2(without) - extra, Participation(run))
+
+
+def _drawless(u: Vec, run: Split, t: Poly) -> bool:
+    """Return whether a vector does not depend on the draws of round t.
+
+    Minimisers, iterates x(s), local points and noises of rounds s <= t do not.
+    """
+    return all(_atom_drawless(atom, run, t) for atom in u.coefficients)
+
+
+def _atom_drawless(atom: VecAtom, run: Split, t: Poly) -> bool:
+    if isinstance(atom, Star):
+        return True
+    if isinstance(atom, Gradient):
+        return _drawless(atom.at, run, t)
+    if isinstance(atom, Part):
+        return _atom_drawless(atom.vector, run, t)
+    if isinstance(atom, VecSum):
+        return _atom_drawless(opened_vector(atom)[2], run, t)
+    if isinstance(atom, Point) or atom.run is not run:
+        return False
+    left = ratio(t) - ratio(atom.round)
+    if isinstance(atom, Masked):
+        earlier = (left - 1).poly().natural()
+        return earlier and _atom_drawless(atom.vector, run, t)
+    return left.poly().natural()

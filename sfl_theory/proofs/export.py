@@ -1,0 +1,321 @@
+"""From theorems to a file that the kernel replays: terms as a table, then the steps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+
+from sfl_theory.kernel import hypotheses as h
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Poly, Ratio, Sort, ratio
+from sfl_theory.kernel.rules import Theorem
+
+Json = None | int | str | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a claim says: ``hypotheses |- left <= right``."""
+
+    id: str
+    hypotheses: frozenset[h.Hypothesis]
+    left: k.Lin
+    right: k.Lin
+
+
+Vector = tuple[Fraction, ...]
+Shape = tuple[
+    tuple[Vector, ...], Vector, tuple[tuple[Fraction, Vector, Fraction, Fraction], ...]
+]
+
+
+@dataclass(frozen=True)
+class ModelData:
+    """A model as plain data; what is left out is one client with nothing to do."""
+
+    start: Vector
+    numbers: dict[k.Var, Fraction]
+    client_size: int = 1
+    functions: tuple[Shape, ...] = ()
+    weights: Vector = (Fraction(1),)
+    participation: Vector = ()
+    noise: tuple[tuple[tuple[Fraction, Vector, Vector], ...], ...] = ()
+    order: tuple[tuple[int, int], ...] = ()
+    rounds: int = 0
+    families: dict[k.ClientFamily, Vector] = field(default_factory=dict)
+    rates: dict[k.RoundFamily, k.Rate] = field(default_factory=dict)
+    named: dict[k.NamedFunction, Shape] = field(default_factory=dict)
+    points: dict[k.Point, tuple[Vector, ...]] = field(default_factory=dict)
+    stars: dict[k.Function, Vector] = field(default_factory=dict)
+    box: tuple[tuple[Fraction, Fraction], ...] = ()
+
+    def complete(self) -> dict[str, object]:
+        """Return every entry that the kernel asks for."""
+        size, clients = len(self.start), len(self.weights)
+        zero = (Fraction(0),) * size
+        still = ((zero,) * size, zero, ())
+        silent = ((Fraction(1), zero, zero),)
+        return {
+            "client_size": self.client_size,
+            "functions": self.functions or (still,) * clients,
+            "weights": self.weights,
+            "participation": self.participation or (Fraction(1),) * clients,
+            "noise": self.noise or (silent,) * clients,
+            "start": self.start,
+            "order": self.order,
+            "rounds": self.rounds,
+            "numbers": tuple(self.numbers.items()),
+            "families": tuple(self.families.items()),
+            "rates": tuple(self.rates.items()),
+            "named": tuple(self.named.items()),
+            "points": tuple(self.points.items()),
+            "stars": tuple(self.stars.items()),
+            "box": self.box,
+        }
+
+
+def document(
+    claims: Iterable[tuple[Statement, Theorem]],
+    refutations: Iterable[tuple[Statement, ModelData]] = (),
+    witnesses: Mapping[str, ModelData] | None = None,
+) -> str:
+    """Return the file in which these theorems and models decide these statements.
+
+    A witness is a model that meets the hypotheses of the claim with that name.
+    """
+    encoder, models = Encoder(), witnesses or {}
+    stated = [
+        encoder.claim(statement, theorem, models.get(statement.id))
+        for statement, theorem in claims
+    ]
+    stated += [encoder.refutation(one, model) for one, model in refutations]
+    tables = {"terms": encoder.terms, "steps": encoder.steps, "claims": stated}
+    return json.dumps(tables, separators=(",", ":"))
+
+
+class Encoder:
+    """Writes every term and every theorem once."""
+
+    def __init__(self) -> None:
+        self.terms: list[Json] = []
+        self.steps: list[Json] = []
+        self._places: dict[str, int] = {}
+        self._known: dict[object, int] = {}
+        self._theorems: dict[int, int] = {}
+        self._kept: list[object] = []
+
+    def claim(
+        self, statement: Statement, theorem: Theorem, model: ModelData | None = None
+    ) -> dict[str, Json]:
+        """Return a claim of the file that a theorem proves."""
+        proved = {**self._stated(statement), "theorem": self.theorem(theorem)}
+        return {**proved, "model": self._model(model)} if model else proved
+
+    def refutation(self, statement: Statement, model: ModelData) -> dict[str, Json]:
+        """Return a claim of the file that a model refutes."""
+        return {**self._stated(statement), "model": self._model(model)}
+
+    def _model(self, model: ModelData) -> Json:
+        return {key: self._data(value) for key, value in model.complete().items()}
+
+    def _stated(self, statement: Statement) -> dict[str, Json]:
+        assumed = sorted(statement.hypotheses, key=str)
+        return {
+            "id": statement.id,
+            "hypotheses": [self.place(one) for one in assumed],
+            "left": self.place(statement.left),
+            "right": self.place(statement.right),
+        }
+
+    def _data(self, value: object) -> Json:
+        if isinstance(value, tuple):
+            return [self._data(item) for item in value]
+        if isinstance(value, int):
+            return value
+        return str(value) if isinstance(value, Fraction) else self.place(value)
+
+    def theorem(self, theorem: Theorem) -> int:
+        """Return the step that makes a theorem; its premises come before it.
+
+        Raises:
+            ValueError: no rule made it.
+        """
+        if id(theorem) not in self._theorems:
+            if theorem.call is None:
+                raise ValueError(f"no rule made {theorem}")
+            name, arguments = theorem.call
+            step: Json = [name, *map(self.argument, arguments)]
+            self._kept.append(theorem)
+            self._theorems[id(theorem)] = len(self.steps)
+            self.steps.append(step)
+        return self._theorems[id(theorem)]
+
+    def argument(self, value: object) -> Json:
+        """Return an argument of a rule."""
+        if value is None:
+            return None
+        if isinstance(value, Theorem):
+            return self.theorem(value)
+        if isinstance(value, Enum):
+            return str(value.value)
+        if isinstance(value, tuple):
+            return [self.argument(item) for item in value]
+        return self.place(value)
+
+    def place(self, term: object) -> int:
+        """Return the place of a term in the table."""
+        if term not in self._known:
+            entry = self._entry(term)
+            text = json.dumps(entry)
+            if text not in self._places:
+                self._places[text] = len(self.terms)
+                self.terms.append(entry)
+            self._known[term] = self._places[text]
+        return self._known[term]
+
+    def _entry(self, term: object) -> Json:
+        if isinstance(term, Ratio):
+            return self._number(term)
+        if isinstance(term, Poly):
+            return self._number(ratio(term))
+        if isinstance(term, k.Vec):
+            return self._vector(term)
+        if isinstance(term, k.Lin):
+            return self._form(term)
+        if isinstance(term, k.Closed):
+            return self._closed(term)
+        if isinstance(term, k.Rate):
+            t = self._named(k.NATURALS, "t", term.body)
+            body = k.number_at(term.body, {k.ROUND: k.symbol(_nat(t))})
+            return ["rate", self.place(t), self.place(body)]
+        if isinstance(term, k.Split):
+            paces = [term.client.steps, term.client.rate]
+            paces += [term.server.steps, term.server.rate]
+            return ["split", term.kind.value, *map(self.place, paces)]
+        if isinstance(term, k.Term):
+            return [TAGS[type(term)], *map(self._part, term.parts)]
+        raise ValueError(f"{term!r} is no term")
+
+    def _part(self, part: object) -> Json:
+        if isinstance(part, str):
+            return part
+        if isinstance(part, Enum):
+            return str(part.value)
+        if isinstance(part, k.VecAtom):
+            return self.place(k.vec(part))
+        return self.place(part)
+
+    def _number(self, number: Ratio) -> Json:
+        terms: list[Json] = []
+        for value, powers in number.numerator.products():
+            factors: list[Json] = [[self.place(s), e] for s, e in powers.items()]
+            terms.append([str(value), factors])
+        below: list[Json] = [[self.place(f), e] for f, e in number.denominator]
+        return ["number", terms, below]
+
+    def _vector(self, vector: k.Vec) -> Json:
+        items = list(vector.coefficients.items())
+        single = len(items) == 1 and items[0][1] == ratio(1)
+        if single and not isinstance(items[0][0], k.Point):
+            return self._entry(items[0][0])
+        parts: list[Json] = []
+        for atom, c in items:
+            one = atom if isinstance(atom, k.Point) else k.vec(atom)
+            parts.append([self.place(one), self.place(c)])
+        return ["vector", parts]
+
+    def _form(self, form: k.Lin) -> Json:
+        items = list(form.coefficients.items())
+        if len(items) == 1 and items[0][0] is k.UNIT:
+            return ["constant", self.place(items[0][1])]
+        if len(items) == 1 and items[0][1] == ratio(1):
+            return self._entry(items[0][0])
+        parts: list[Json] = []
+        for atom, c in items:
+            one = self.place(k.Lin({atom: ratio(1)}))
+            parts.append([one, self.place(c)])
+        return ["form", parts]
+
+    def _closed(self, term: k.Closed) -> Json:
+        body: object
+        bound = k.bound(term.binder, term.level)
+        inside = term.parts[2:]
+        hint = f"{'n' if isinstance(term.binder, k.Clients) else 'i'}{term.level}"
+        v = self._named(term.binder, hint, *inside)
+        opened = [k.renamed(part, bound, v) for part in inside]
+        if isinstance(term, k.Total):
+            tag, body = "total", ratio(term.weight)
+            body = k.renamed(body, bound, v)
+        elif isinstance(term, h.Every):
+            tag, body = "every", opened[0]
+        elif isinstance(term, k.VecSum):
+            weight = k.renamed(ratio(term.weight), bound, v)
+            tag, body = "vector_sum", k.vec(k.renamed(term.body, bound, v)) * weight
+        elif isinstance(term, k.LinSum):
+            weight = k.renamed(ratio(term.weight), bound, v)
+            lin = k.Lin({k.renamed(term.body, bound, v): ratio(1)})
+            tag, body = "form_sum", lin * weight
+        else:
+            raise ValueError(f"{term} binds nothing known")
+        return [tag, self.place(term.binder), self.place(v), self.place(body)]
+
+    def _named(
+        self, binder: k.Quantifier, hint: str, *bodies: object
+    ) -> k.Client | k.Var:
+        free = {v for body in bodies for v in getattr(body, "free", ())}
+        used = {getattr(v, "name", None) for v in free}
+        while hint in used:
+            hint += "_"
+        if isinstance(binder, k.Clients):
+            return k.Client(hint)
+        return k.Var(hint, Sort.NATURAL)
+
+
+def _nat(v: k.Client | k.Var) -> k.Var:
+    if not isinstance(v, k.Var):
+        raise ValueError(f"{v} is no number")
+    return v
+
+
+TAGS: dict[type[k.Term], str] = {
+    k.Client: "client",
+    k.Var: "var",
+    k.ClientFamily: "client_family",
+    k.RoundFamily: "round_family",
+    k.NamedFunction: "function",
+    k.Point: "point",
+    k.Weight: "weight",
+    k.Odds: "odds",
+    k.Before: "before",
+    k.PerClient: "of_client",
+    k.PerRound: "of_round",
+    k.Clients: "clients",
+    k.Steps: "steps",
+    k.Naturals: "naturals",
+    k.Local: "local",
+    k.Mean: "mean",
+    k.Descent: "descent",
+    k.Star: "star",
+    k.Gradient: "gradient",
+    k.Iterate: "iterate",
+    k.LocalPoint: "local_point",
+    k.Noise: "noise",
+    k.Part: "part",
+    k.Masked: "masked",
+    k.Inner: "inner",
+    k.Value: "value",
+    h.Holds: "holds",
+    h.Smooth: "smooth",
+    h.Majorised: "majorised",
+    h.Convex: "convex",
+    h.Minimiser: "minimiser",
+    h.Heterogeneity: "heterogeneity",
+    h.Unbiased: "unbiased",
+    h.Independent: "independent",
+    h.Variance: "variance",
+    h.BoundedGradients: "bounded_gradients",
+    h.Participation: "participation",
+}

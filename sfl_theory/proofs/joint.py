@@ -1,0 +1,138 @@
+"""Lemmas on whole vectors, for runs in which both sides step together."""
+
+from __future__ import annotations
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Lin,
+    Local,
+    Side,
+    Vec,
+    constant,
+    inner,
+    norm2,
+    part,
+    summed,
+    value_of,
+    weight,
+)
+from sfl_theory.proofs.foundations import smooth_mean
+from sfl_theory.proofs.local_steps import Round, S, i, j, linear_both, n, now, sigma2
+from sfl_theory.proofs.notation import combine, of, steps, sum_over
+
+
+def whole_mean(r: Round, each: Vec) -> Vec:
+    """Return ``sum_n a_n sum_{i<tau} each``."""
+    tau = r.steps(Side.CLIENT)
+    return summed(CLIENTS, n, summed(steps(tau), i, each) * weight(n))
+
+
+def whole_update(r: Round, w: Vec) -> Theorem:
+    """Return ``<x' - x + eta G, w> = 0`` from the updates of the two sides."""
+    moved = r.next - r.x + whole_mean(r, stochastic(r.run, n, now, of(i))) * r.eta
+    uses: list[tuple[Theorem, Number]] = [(rules.blocks(moved, w), 1)]
+    uses += [(rules.update(r.run, side, now, w), 1) for side in Side]
+    return combine(uses, target=inner(moved, w))
+
+
+def whole_descent(r: Round) -> Theorem:
+    """Return ``f(x') <= f(x) - eta <grad f, G> + S eta^2/2 ||G||^2``."""
+    step, g, eta = r.next - r.x, r.gradient, r.eta
+    G = whole_mean(r, stochastic(r.run, n, now, of(i)))
+    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
+    return combine(
+        [
+            (smooth_mean(S, r.x, r.next), 1),
+            (whole_update(r, g), -1),
+            (whole_update(r, step), -S / 2),
+            (whole_update(r, G), S * eta / 2),
+        ],
+        target=fall - inner(g, G) * eta + norm2(G) * (S * eta**2 / 2),
+    )
+
+
+def whole_centred(r: Round, w: Vec) -> Theorem:
+    """Return ``<sum_n a_n sum_i xi, w> = 0`` for w fixed at x(t)."""
+    tau, xi = r.steps(Side.CLIENT), r.noise(of(i))
+    zero = r.summed(rules.unbiased(r.run, n, now, of(i), w), tau, weight(n))
+    return combine([(linear_both(r, xi, w, tau, weight(n)), 1), (zero, 1)])
+
+
+def whole_noise(r: Round) -> Theorem:
+    """Return ``||sum_n a_n sum_i xi||^2 <= tau sum a_n^2 sigma_n^2``."""
+    tau = r.steps(Side.CLIENT)
+    apart = rules.independent(r.run, n, i, weight(n), now, tau, None)
+    bound = rules.variance(r.run, sigma2(n), n, now, of(i))
+    return combine([(apart, -1), (r.summed(bound, tau, weight(n) ** 2), 1)])
+
+
+def whole_drift(r: Round) -> Lin:
+    """Return ``D = sum_n a_n sum_i ||p_i - x||^2``."""
+    return r.drift(r.steps(Side.CLIENT), weight(n))
+
+
+def whole_deviation(r: Round) -> Theorem:
+    """Return ``||tau grad f - M||^2 <= tau S^2 D``, by Jensen with weights a_n."""
+    tau, apart = r.steps(Side.CLIENT), r.own_gradient() - r.local_gradient(of(i))
+    clients = rules.jensen(CLIENTS, n, weight(n), summed(steps(tau), i, apart))
+    inside = rules.jensen(steps(tau), i, ratio(1), apart)
+    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    M = whole_mean(r, r.local_gradient(of(i)))
+    own = summed(CLIENTS, n, r.own_gradient() * weight(n)) * tau - M
+    left = r.gradient * tau - M
+    return combine(
+        [
+            (clients, 1),
+            (sum_over(inside, CLIENTS, n, weight(n)), 1),
+            (r.summed(near, tau, weight(n)), tau),
+            (rules.mean_gradient(r.x, left), -tau),
+            (rules.mean_gradient(r.x, own), -tau),
+        ],
+        target=whole_drift(r) * (tau * S**2) - norm2(left),
+    )
+
+
+def whole_moved(r: Round) -> Theorem:
+    """Return ``||p_i - x||^2 = eta^2 ||sum_{j<i} g_j||^2`` for SFL-V1."""
+    away, total = r.away(of(i)), summed(steps(of(i)), j, _stochastic(r))
+
+    def update(w: Vec) -> Theorem:
+        moved = away + total * r.eta
+        sides = [
+            (rules.local_update(r.run, n, now, of(i), side, w), 1) for side in Side
+        ]
+        return combine([(rules.blocks(moved, w), 1), *sides], target=inner(moved, w))
+
+    return combine(
+        [(update(away), 1), (update(total), -r.eta)],
+        target=norm2(away) - norm2(total) * r.eta**2,
+    )
+
+
+def _stochastic(r: Round) -> Vec:
+    return stochastic(r.run, n, now, of(j))
+
+
+def bounded_drift(r: Round, G2: Ratio) -> Theorem:
+    """Return ``D <= eta^2 tau^3 G2/3`` for second moments <= G2 along the run."""
+    tau, bound = r.steps(Side.CLIENT), rules.bounded_gradient
+    one = combine([
+        (whole_moved(r), -1),
+        (rules.jensen(steps(of(i)), j, ratio(1), _stochastic(r)), r.eta**2),
+        (
+            sum_over(bound(r.run, G2, n, now, of(j)), steps(of(i)), j),
+            r.eta**2 * of(i),
+        ),
+    ])
+    target = constant(r.eta**2 * tau**3 * G2 / 3) - whole_drift(r)
+    return combine([(r.summed(one, tau, weight(n)), 1)], target=target)
+
+
+def both_parts(u: Vec) -> Theorem:
+    """Return ``||u||^2 = ||u_c||^2 + ||u_s||^2``."""
+    parts = sum((norm2(part(side, u)) for side in Side), Lin({}))
+    return combine([(rules.blocks(u, u), 1)], target=norm2(u) - parts)

@@ -1,0 +1,431 @@
+"""Theorems 3.6 and 3.8, non-convex, (13) and (19): SFL-V1, two numbers of steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.hypotheses import (
+    Heterogeneity,
+    Holds,
+    Hypothesis,
+    Independent,
+    Minimiser,
+    Participation,
+    Smooth,
+    Unbiased,
+    Variance,
+    every,
+)
+from sfl_theory.kernel.rules import Theorem, direction, stochastic
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Kind,
+    Lin,
+    Local,
+    Pace,
+    Side,
+    Split,
+    Star,
+    Vec,
+    constant,
+    gradient,
+    inner,
+    iterate,
+    masked,
+    natural,
+    norm2,
+    part,
+    summed,
+    value_of,
+    vec,
+    weight,
+)
+from sfl_theory.proofs.export import Statement
+from sfl_theory.proofs.local_steps import (
+    N,
+    Round,
+    S,
+    block_drift,
+    centred,
+    descent,
+    eps2,
+    i,
+    j,
+    k,
+    local_gradients,
+    mean_deviation,
+    n,
+    now,
+    own_gradients,
+    sigma2,
+    size_of_sum,
+    t,
+    young,
+)
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    inverse_q,
+    mean,
+    nat,
+    of,
+    rates,
+    sign,
+    steps,
+    sum_over,
+)
+
+
+@dataclass(frozen=True)
+class TwoPaces:
+    """One side makes tau steps, the longer one tau + d, d >= 0."""
+
+    longer: Side
+    kind: Kind = Kind.V1
+
+    @property
+    def partial(self) -> bool:
+        """Whether clients take part with probabilities q_n."""
+        return self.kind is Kind.V1_PARTIAL
+
+    @property
+    def b(self) -> Ratio:
+        """``N a_n^2``, or ``N a_n^2/q_n``: the weights of local quantities."""
+        own = N * weight(n) ** 2
+        return own * inverse_q(n) if self.partial else own
+
+    @property
+    def kappa(self) -> Ratio:
+        """``sum_n b_n``."""
+        return mean(n, self.b)
+
+    @property
+    def sigma_w(self) -> Ratio:
+        """``sum_n b_n sigma_n^2``."""
+        return mean(n, self.b * sigma2(n))
+
+    @property
+    def shorter(self) -> Side:
+        """The side that makes tau steps."""
+        return Side.CLIENT if self.longer is Side.SERVER else Side.SERVER
+
+    @property
+    def low(self) -> Ratio:
+        """tau_min."""
+        return count("tau")
+
+    @property
+    def extra(self) -> Ratio:
+        """tau_max - tau_min."""
+        return of(nat("d"))
+
+    @property
+    def high(self) -> Ratio:
+        """tau_max."""
+        return self.low + self.extra
+
+    @property
+    def run(self) -> Split:
+        """SFL-V1 with rates eta(t) on both sides."""
+        eta = rates("eta")
+        paces = {
+            side: Pace(natural(self.high if side is self.longer else self.low), eta)
+            for side in Side
+        }
+        return Split(self.kind, paces[Side.CLIENT], paces[Side.SERVER])
+
+    @property
+    def round(self) -> Round:
+        """Round t."""
+        return Round(self.run)
+
+
+def conditions(p: TwoPaces) -> tuple[Lin, Lin]:
+    """Return ``eta <= 1/(16 S tau_max)``, ``eta <= tau_min/(8 S kappa tau_max^2)``."""
+    u = S * p.round.eta * p.high
+    return constant(1 - 16 * u), constant(p.low - 8 * p.kappa * u * p.high)
+
+
+def drift(p: TwoPaces) -> Theorem:
+    """Return ``D <= eta^2 tau_max (tau_max - 1) (Gamma + sigma_w)``."""
+    r, H, b = p.round, p.high, p.b
+    each = [_side_drift(p, side) for side in Side]
+    var = rules.variance(r.run, sigma2(n), n, now, of(j))
+    noisy = sum_over(sum_over(var, steps(of(i)), j), steps(H), i)
+    away, gp, xi = r.away(of(i)), r.local_gradient(of(i)), r.noise(of(j))
+    apart = sum_over(rules.blocks(away, away), steps(H), i)
+    joined = sum_over(rules.blocks(gp, gp), steps(H), i)
+    steps_i = sum_over(rules.blocks(xi, xi), steps(of(i)), j)
+    joined_noise = sum_over(steps_i, steps(H), i)
+    eta2 = r.eta**2
+    one = combine([
+        *((theorem, 1) for theorem in each),
+        (apart, -1),
+        (joined, eta2 * H * (H - 1)),
+        (joined_noise, 2 * eta2),
+        (noisy, 2 * eta2),
+    ])
+    Gamma = r.over(norm2(gp), H, b)
+    target = (Gamma + constant(p.sigma_w)) * (eta2 * H * (H - 1)) - r.drift(H, b)
+    return combine([(sum_over(one, CLIENTS, n, b), 1)], target=target)
+
+
+def _side_drift(p: TwoPaces, side: Side) -> Theorem:
+    """Return the drift of one block, summed over i < tau_max."""
+    r, H, L = p.round, p.high, p.low
+    here = block_drift(r, side, of(i), of(i), H)
+    if side is p.longer:
+        return sum_over(here, steps(H), i)
+    there = block_drift(r, side, L + of(k), L, H, rests=True)
+    first = sum_over(here, steps(L), i)
+    second = sum_over(there, steps(p.extra), k)
+    joined = rules.split(i, here.form, L, p.extra)
+    return combine([(first, 1), (second, 1), (joined, 1)])
+
+
+def deviation(p: TwoPaces) -> Theorem:
+    """Return ``sum_b ||tau_b grad_b f - M_b||^2/tau_b <= S^2 D``."""
+    r, H, own = p.round, p.high, N * weight(n) ** 2
+    apart = r.own_gradient() - r.local_gradient(of(i))
+    rest = rules.longer(i, part(p.shorter, apart), p.low, H)
+    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    more = r.summed(combine(squares=[(r.away(of(i)), 1)]), H, p.b - own)
+    return combine([
+        *((mean_deviation(r, side), 1 / r.steps(side)) for side in Side),
+        (sum_over(rest, CLIENTS, n, own), 1),
+        (r.summed(rules.blocks(apart, apart), H, own), 1),
+        (r.summed(near, H, own), 1),
+        (more, S**2),
+    ])
+
+
+def noise_size(p: TwoPaces) -> Theorem:
+    """Return ``sum_b ||Z_b||^2 <= tau_max sum a_n^2 sigma_n^2``."""
+    r, H, a2 = p.round, p.high, weight(n) ** 2
+    xi = r.noise(of(i))
+    orthogonal = [
+        rules.independent(r.run, n, i, weight(n), now, r.steps(side), side)
+        for side in Side
+    ]
+    rest = rules.longer(i, part(p.shorter, xi), p.low, H)
+    var = rules.variance(r.run, sigma2(n), n, now, of(i))
+    return combine([
+        *((theorem, -1) for theorem in orthogonal),
+        (sum_over(rest, CLIENTS, n, a2), 1),
+        (r.summed(rules.blocks(xi, xi), H, a2), 1),
+        (r.summed(var, H, a2), 1),
+    ])
+
+
+def means(p: TwoPaces, each: Vec) -> dict[Side, Vec]:
+    """Return ``sum_n a_n sum_{i<tau_b} [each]_b`` for both sides."""
+    return {side: p.round.whole(side, each) for side in Side}
+
+
+def room(p: TwoPaces) -> Lin:
+    """Return ``f(x) - f(x') + 2 S (tau^2 + tau_server^2) eta^2 (sigma_w + ..eps2)``.
+
+    That is what one round may cost: ``eta tau_min/4 ||grad f||^2`` stays below it.
+    """
+    r = p.round
+    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
+    noise = 2 * S * (p.low**2 + p.high**2) * r.eta**2
+    return fall + constant(noise * (p.sigma_w + p.kappa * eps2))
+
+
+def one_round(p: TwoPaces) -> Theorem:
+    """Return ``eta tau_min/4 ||grad f||^2 <= room``, everyone takes part."""
+    r, H, L = p.round, p.high, p.low
+    eta, g = r.eta, r.gradient
+    u, theta, lam = S * eta * H, eta**2 * H * (H - 1), eta * S**2
+    small, smaller = map(rules.assume, conditions(p))
+    M, Z = means(p, r.local_gradient(of(i))), means(p, r.noise(of(i)))
+    D_left = lam / 2 - 2 * lam * theta * S**2
+    g_left = eta * L / 4 - 4 * p.kappa * lam * theta * H
+    signs = [
+        sign(D_left, (small, (1 + 16 * u) * lam / 2)),
+        sign(g_left, (smaller, eta * u / 2), (small, eta * L / 32)),
+    ]
+    left_over = p.sigma_w + 4 * p.kappa * eps2 * H
+    uses: list[tuple[Theorem, Number]] = [
+        (descent(r, {side: M[side] + Z[side] for side in Side}), 1),
+        (deviation(p), eta / 2),
+        (noise_size(p), S * eta**2),
+        (drift(p), lam),
+        (local_gradients(r, H, p.b, 1), lam * theta),
+        (own_gradients(r, p.b), 2 * lam * theta * H),
+        (r.summed(combine(squares=[(r.away(of(i)), 1)]), H, p.b), D_left),
+        (small, S * eta**2 * (H - 1) * left_over / 16),
+        (rules.blocks(g, g), g_left - eta * L / 2),
+        *((centred(r, side, g, r.steps(side), weight(n)), eta) for side in Side),
+    ]
+    squares: list[tuple[Vec, Number]] = []
+    for side in Side:
+        tau = r.steps(side)
+        m_left = eta / (2 * tau) - S * eta**2
+        signs.append(sign(m_left, (small, eta / (2 * tau))))
+        squares += [
+            (M[side] - Z[side], S * eta**2 / 2),
+            (M[side], m_left),
+            (part(side, g), g_left + eta * (tau - L) / 2),
+        ]
+    target = room(p) - norm2(g) * (eta * L / 4)
+    return combine(uses, squares, target=target, signs=signs)
+
+
+def drawn(p: TwoPaces, side: Side) -> Vec:
+    """Return ``sum_n a_n J_n V_n``, by which a round moves a side."""
+    return direction(p.run, now, side)
+
+
+def mean_move(p: TwoPaces, side: Side) -> Theorem:
+    """Return ``<sum_n a_n J_n V_n, grad f> = <M, grad f>``, blocks of a side."""
+    r, w, tau = p.round, p.round.gradient, p.round.steps(side)
+    V = part(side, summed(steps(tau), i, stochastic(r.run, n, now, of(i))))
+    J = masked(r.run, n, now, V)
+    each = rules.takes_part(r.run, n, now, V, w)
+    apart = rules.linear(CLIENTS, n, V * weight(n), w)
+    target = inner(drawn(p, side), w) - inner(r.whole(side, r.local_gradient(of(i))), w)
+    uses: list[tuple[Theorem, Number]] = [
+        (rules.linear(CLIENTS, n, J * weight(n), w), 1),
+        (sum_over(each, CLIENTS, n, weight(n)), 1),
+        (apart, -1),
+        (centred(r, side, w, tau, weight(n)), 1),
+    ]
+    return combine(uses, target=target)
+
+
+def participation(p: TwoPaces, side: Side, c: Number) -> Theorem:
+    """Return ``||drawn||^2 - ||G||^2 <= ((1+c) H Gamma_b + (1+1/c) Xi_b)/N``.
+
+    Gamma_b and Xi_b are the sums of ||gp||^2 and ||xi||^2 with weights b, blocks of the
+    side, over its own steps.
+    """
+    r, tau, H = p.round, p.round.steps(side), p.high
+    gp, xi = part(side, r.local_gradient(of(i))), part(side, r.noise(of(i)))
+    A, B = summed(steps(tau), i, gp), summed(steps(tau), i, xi)
+    V = A + B
+    size = size_of_sum(steps(tau), i, gp, tau, H)
+    noisy = rules.martingale(r.run, n, now, tau, side)
+    one = combine([
+        (young(A, B, c), 1),
+        (size, 1 + ratio(c)),
+        (sum_over(combine(squares=[(gp, 1)]), steps(H), i), (1 + ratio(c)) * (H - tau)),
+        (noisy, -(1 + 1 / ratio(c))),
+        (rules.longer(i, xi, tau, H), 1 + 1 / ratio(c)),
+    ])
+    lost = sum_over(combine(squares=[(V, 1)]), CLIENTS, n, weight(n) ** 2)
+    drawing = rules.draw(r.run, n, weight(n), now, V)
+    return combine([(drawing, -1), (sum_over(one, CLIENTS, n, p.b / N), 1), (lost, 1)])
+
+
+def one_round_partial(p: TwoPaces) -> Theorem:
+    """Return ``eta tau_min/4 ||grad f||^2 <= room`` where clients are drawn."""
+    r, H, L, b, c = p.round, p.high, p.low, p.b, Fraction(1, 4)
+    eta, g, kappa = r.eta, r.gradient, p.kappa
+    u, theta, lam = S * eta * H, eta**2 * H * (H - 1), eta * S**2
+    small, smaller = map(rules.assume, conditions(p))
+    gp, xi = r.local_gradient(of(i)), r.noise(of(i))
+    M, Z = means(p, gp), means(p, xi)
+    half = S * eta**2 / 2
+    of_gamma = lam * theta + half * (1 + c) * H / N
+    of_F = of_gamma * (1 + c) * H
+    D_left = lam / 2 - 5 * of_gamma * S**2
+    g_left = eta * L / 4 - 2 * kappa * of_F
+    square = combine([(small, 1 + 16 * u)])
+    signs = [
+        sign(
+            D_left, (small, lam * Fraction(25, 128)), (square, lam * Fraction(5, 256))
+        ),
+        sign(
+            g_left,
+            (smaller, eta * Fraction(25, 128)),
+            (smaller, eta * u * Fraction(5, 16)),
+            (small, eta * L * Fraction(5, 256)),
+        ),
+    ]
+    var = rules.variance(r.run, sigma2(n), n, now, of(i))
+    left_over = p.sigma_w + Fraction(5, 2) * kappa * eps2 * H
+    uses: list[tuple[Theorem, Number]] = [
+        (descent(r, {side: drawn(p, side) for side in Side}), 1),
+        *((mean_move(p, side), eta) for side in Side),
+        *((participation(p, side, c), half) for side in Side),
+        (deviation(p), eta / 2),
+        (noise_size(p), S * eta**2),
+        (drift(p), lam),
+        (local_gradients(r, H, b, c), of_gamma),
+        (own_gradients(r, b), of_F),
+        (r.summed(rules.blocks(gp, gp), H, b), half * (1 + c) * H / N),
+        (r.summed(rules.blocks(xi, xi), H, b), half * 5 / N),
+        (r.summed(var, H, b), half * 5 / N),
+        (r.summed(combine(squares=[(r.away(of(i)), 1)]), H, b), D_left),
+        (small, S * eta**2 * (H - 1) * left_over / 16),
+        (rules.blocks(g, g), g_left - eta * L / 2),
+    ]
+    squares: list[tuple[Vec, Number]] = []
+    for side in Side:
+        tau = r.steps(side)
+        m_left = eta / (2 * tau) - S * eta**2
+        signs.append(sign(m_left, (small, eta / (2 * tau))))
+        squares += [
+            (M[side] - Z[side], half),
+            (M[side], m_left),
+            (part(side, g), g_left + eta * (tau - L) / 2),
+        ]
+    target = room(p) - norm2(g) * (eta * L / 4)
+    return combine(uses, squares, target=target, signs=signs)
+
+
+T = count("T")
+
+
+def theorem(p: TwoPaces) -> Theorem:
+    """Return (13) or (19): one round, summed; the gaps telescope."""
+    r = p.round
+    c = 4 / (T * p.low)
+    one = one_round_partial(p) if p.partial else one_round(p)
+    summed_up = sum_over(one, steps(T), t)
+    fall = rules.telescope(t, value_of(MEAN, r.x), T)
+    last = rules.lowest(MEAN, iterate(p.run, T))
+    return combine([(summed_up, c), (fall, c), (last, c)])
+
+
+def statement(p: TwoPaces, name: str) -> Statement:
+    """Return (13) or (19) as printed; smoothness is Lipschitz gradients, (24)."""
+    r, best = p.round, vec(Star(MEAN))
+
+    def rounds(form: Lin) -> Lin:
+        return summed(steps(T), t, form)
+
+    squares = p.low**2 + p.high**2
+    own = weight(n) ** 2 * (inverse_q(n) if p.partial else 1)
+    bound = 8 * N * S * squares / (T * p.low) * mean(n, own * (sigma2(n) + eps2))
+    gap = value_of(MEAN, iterate(p.run, 0)) - value_of(MEAN, best)
+    left = rounds(norm2(gradient(MEAN, r.x)) * r.eta) * (1 / T)
+    right = gap * (4 / (T * p.low)) + rounds(constant(r.eta**2)) * bound
+    restrictions = {every(steps(T), t, Holds(one)) for one in conditions(p)}
+    return Statement(name, assumptions(p.run) | restrictions, left, right)
+
+
+def assumptions(run: Split) -> frozenset[Hypothesis]:
+    """Return Assumptions 3.1, 3.2, 3.4, independent samples, and a minimiser of f."""
+    partial = run.kind is Kind.V1_PARTIAL
+    draws: set[Hypothesis] = {Participation(run)} if partial else set()
+    return frozenset({
+        *draws,
+        every(CLIENTS, n, Smooth(Local(n), S)),
+        every(CLIENTS, n, Variance(run, n, sigma2(n))),
+        Unbiased(run),
+        Independent(run),
+        Heterogeneity(eps2),
+        Minimiser(MEAN),
+    })
+
+
+def equal_paces(theorem_d: Theorem) -> Theorem:
+    """Return the theorem for equal numbers of steps, d = 0."""
+    return rules.instantiate(theorem_d, ((nat("d"), ratio(0)),), ())

@@ -1,0 +1,209 @@
+"""The strongly convex rate of SFL-V1 for the last iterate, tau = tau_server."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
+from sfl_theory.kernel.hypotheses import (
+    BoundedGradients,
+    Convex,
+    Independent,
+    Minimiser,
+    Smooth,
+    Unbiased,
+    Variance,
+    every,
+)
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Kind,
+    Lin,
+    Local,
+    Rate,
+    Split,
+    Star,
+    Var,
+    Vec,
+    constant,
+    gradient,
+    iterate,
+    norm2,
+    value_of,
+    vec,
+    weight,
+)
+from sfl_theory.proofs.export import Statement
+from sfl_theory.proofs.foundations import smooth_mean
+from sfl_theory.proofs.joint import (
+    bounded_drift,
+    whole_centred,
+    whole_descent,
+    whole_deviation,
+    whole_mean,
+    whole_noise,
+)
+from sfl_theory.proofs.local_steps import G2, Round, i, n, now, sigma2, t
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    equal_paces,
+    mean,
+    nonnegative,
+    of,
+    of_round,
+    positive,
+    sign,
+    sum_over,
+)
+
+S_VARIABLE = Var("S", Sort.POSITIVE)
+mu, excess, tau = positive("mu"), nonnegative("s"), count("tau")
+S = mu + excess
+gamma = 8 * S / mu - 1
+s_a2 = mean(n, weight(n) ** 2 * sigma2(n))
+BEST = vec(Star(MEAN))
+
+
+def run() -> Split:
+    """Return SFL-V1 with ``eta(t) = 4/(mu tau (gamma + t))`` on both sides."""
+    return equal_paces(Kind.V1, tau, Rate(4 / (mu * tau * (gamma + of_round()))))
+
+
+def gap(r: Round, at: Ratio) -> Lin:
+    """Return ``f(x(at)) - f*``."""
+    return value_of(MEAN, iterate(r.run, at)) - value_of(MEAN, BEST)
+
+
+def gradient_domination(p: Vec) -> Theorem:
+    """Return ``2 mu (f(p) - f*) <= ||grad f(p)||^2`` from mu-convex F_n."""
+    g = gradient(MEAN, p)
+    own = gradient(Local(n), p) * weight(n)
+    away = BEST - p
+    below = combine([
+        (sum_over(rules.convex(Local(n), mu, p, BEST), CLIENTS, n, weight(n)), 1),
+        (rules.mean_value(p), -1),
+        (rules.mean_value(BEST), 1),
+        (rules.mean_gradient(p, away), -1),
+        (rules.linear(CLIENTS, n, own, away), -1),
+    ])
+    drop = value_of(MEAN, p) - value_of(MEAN, BEST)
+    return combine(
+        [(below, 2 * mu)], [(g + away * mu, 1)], target=norm2(g) - drop * (2 * mu)
+    )
+
+
+def one_round() -> Theorem:
+    """Return ``phi' <= (1 - 4u) phi + A u^2 + B u^3``, u = 1/(gamma + t).
+
+    A = (56/3) S s_a2/(tau mu^2) and B = (32/3) S^2 G2/mu^3.
+    """
+    r = Round(run())
+    g, alpha = r.gradient, r.eta * tau
+    M = whole_mean(r, r.local_gradient(of(i)))
+    Z = whole_mean(r, r.noise(of(i)))
+    c, noise = Fraction(3, 4), r.eta**2 * S / 2
+    M_left = r.eta / (2 * tau) - noise * (1 + c)
+    uses: list[tuple[Theorem, Number]] = [
+        (with_smoothness(whole_descent(r)), 1),
+        (whole_centred(r, g), r.eta),
+        (with_smoothness(whole_deviation(r)), r.eta / (2 * tau)),
+        (whole_noise(r), noise * (1 + 1 / c)),
+        (bounded_drift(r, G2), r.eta * S**2 / 2),
+        (gradient_domination(r.x), alpha / 2),
+    ]
+    u = 1 / (gamma + now)
+    right = gap(r, now) * (1 - 4 * u) + constant(A() * u**2 + B() * u**3)
+    squares: list[tuple[Vec, Number]] = [(M * c - Z, noise / c), (M, M_left)]
+    return combine(uses, squares, target=right - gap(r, now + 1), signs=[sign(M_left)])
+
+
+def with_smoothness(theorem: Theorem) -> Theorem:
+    """Return a theorem on the parameter S for S = mu + s."""
+    return rules.instantiate(theorem, ((S_VARIABLE, S),), ())
+
+
+def A() -> Ratio:
+    """Return the factor of the noise."""
+    return Fraction(56, 3) * S * s_a2 / (tau * mu**2)
+
+
+def B() -> Ratio:
+    """Return the factor of the drift."""
+    return Fraction(32, 3) * S**2 * G2 / mu**3
+
+
+def bound(r: Round, at: Ratio) -> Lin:
+    """Return ``(gamma/(gamma+t))^4 phi_0 + A/(3(gamma+t)) + B/(2(gamma+t)^2)``."""
+    u = 1 / (gamma + at)
+    return gap(r, ratio(0)) * (gamma * u) ** 4 + constant(A() * u / 3 + B() * u**2 / 2)
+
+
+def rate() -> Theorem:
+    """Return ``phi_T <= bound(T)`` by induction: (1 - 4u) shrinks every term enough."""
+    r = Round(run())
+    zero, lowest = ratio(0), rules.lowest(MEAN, iterate(r.run, 0))
+    now_claim = bound(r, now) - gap(r, now)
+    next_claim = bound(r, now + 1) - gap(r, now + 1)
+    keep = 1 - 4 / (gamma + now)
+    spare = (gamma / (gamma + now + 1)) ** 4 - keep * (gamma / (gamma + now)) ** 4
+    step = combine(
+        [(one_round(), 1), (rules.assume(now_claim), keep), (lowest, spare)],
+        target=next_claim,
+    )
+    base = combine(target=bound(r, zero) - gap(r, zero))
+    return rules.induct(base, step, t, now_claim)
+
+
+def statement() -> Statement:
+    """Return the rate, candidate R1; bounded gradients are those along the run."""
+    r, T = Round(run()), of(t)
+    u = 1 / (gamma + T)
+    right = gap(r, ratio(0)) * (gamma * u) ** 4 + constant(
+        Fraction(56, 9) * S * s_a2 / (tau * mu**2) * u
+        + Fraction(16, 3) * S**2 * G2 / mu**3 * u**2
+    )
+    assumed = {
+        every(CLIENTS, n, Smooth(Local(n), S)),
+        every(CLIENTS, n, Convex(Local(n), mu)),
+        every(CLIENTS, n, Variance(r.run, n, sigma2(n))),
+        Unbiased(r.run),
+        Independent(r.run),
+        BoundedGradients(r.run, G2),
+        Minimiser(MEAN),
+    }
+    name = "han2024/thm-3.6/strongly_convex/sharper"
+    return Statement(name, frozenset(assumed), gap(r, T), right)
+
+
+def gap_by_distance(p: Vec) -> Theorem:
+    """Return ``f(p) - f* <= S/2 ||p - x*||^2`` from Lipschitz gradients."""
+    flat = rules.stationary(MEAN, p - BEST)
+    return combine([(smooth_mean(S, BEST, p), 1), (flat, -1)])
+
+
+def printed() -> Theorem:
+    """Return (11) as printed, for equal numbers of steps: every term is larger."""
+    r = Round(run())
+    start = iterate(r.run, 0)
+    keep = (gamma / (gamma + now)) ** 4
+    spare = S / 2 * ((gamma + 1) / (gamma + now) - keep)
+    target = printed_statement().right - gap(r, now)
+    uses = [(rate(), ratio(1)), (gap_by_distance(start), keep)]
+    return combine(uses, [(start - BEST, spare)], target=target)
+
+
+def printed_statement() -> Statement:
+    """Return (11) of theorem 3.6 for tau = tau_server; the two printed rates agree."""
+    sharper, r, u = statement(), Round(run()), 1 / (gamma + now)
+    second = 2 * sigma2(n) + G2
+    N = mean(n, 1)
+    right = constant(
+        8 * S * N * mean(n, weight(n) ** 2 * second) / mu**2 * u
+        + 768 * S**2 * mean(n, weight(n) * second) / (mu**3 * (gamma + 1)) * u
+    ) + norm2(iterate(r.run, 0) - BEST) * (S * (gamma + 1) / 2 * u)
+    name = "han2024/thm-3.6/strongly_convex/equal-paces"
+    return Statement(name, sharper.hypotheses, sharper.left, right)

@@ -1,0 +1,263 @@
+"""SFL-V2 with weighted server steps, in any order of the visits: a repair of (16)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.hypotheses import (
+    Heterogeneity,
+    Holds,
+    Minimiser,
+    Smooth,
+    Unbiased,
+    Variance,
+    every,
+)
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Kind,
+    Lin,
+    Local,
+    Side,
+    Star,
+    Vec,
+    before,
+    constant,
+    iterate,
+    norm2,
+    part,
+    summed,
+    value_of,
+    vec,
+    weight,
+)
+from sfl_theory.proofs.export import Statement
+from sfl_theory.proofs.joint import (
+    both_parts,
+    whole_centred,
+    whole_descent,
+    whole_deviation,
+    whole_drift,
+    whole_mean,
+    whole_noise,
+)
+from sfl_theory.proofs.local_steps import (
+    Round,
+    S,
+    block_drift,
+    eps2,
+    i,
+    j,
+    local_gradients,
+    m,
+    n,
+    now,
+    sigma2,
+    t,
+    young,
+)
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    equal_paces,
+    mean,
+    of,
+    rates,
+    sign,
+    steps,
+    sum_over,
+)
+
+tau, T = count("tau"), count("T")
+ROUND_T = Round(equal_paces(Kind.V2_WEIGHTED, tau, rates("eta")))
+sbar2, s_a2 = (mean(n, weight(n) ** power * sigma2(n)) for power in (1, 2))
+u = S * ROUND_T.eta * tau
+
+
+def client_drift() -> Theorem:
+    """Return the drift of the client blocks, as in SFL-V1."""
+    r = ROUND_T
+    xi = part(Side.CLIENT, r.noise(of(j)))
+    more = rules.longer(j, xi, of(i), tau)
+    one = block_drift(r, Side.CLIENT, of(i), of(i), tau)
+    return r.summed(combine([(one, 1), (more, 2 * r.eta**2)]), tau, weight(n))
+
+
+def late() -> tuple[Theorem, Ratio]:
+    """Return ``1 - o >= 0`` for o = before(m, j; n, i), and o."""
+    o = before(m, of(j), n, of(i), now)
+    exact = rules.before_or_not(m, of(j), n, of(i), now)
+    return combine([(exact, 1), (rules.square(1 - o), 1)], target=constant(1 - o)), o
+
+
+def server_gradients(gm: Vec) -> Theorem:
+    """Return ``||sum_m a_m sum_j o gm||^2 <= tau sum_m a_m sum_j ||gm||^2``.
+
+    Jensen over clients, then over the P = sum_j o <= tau visits before (n, i).
+    """
+    not_yet, o = late()
+    few = sum_over(not_yet, steps(tau), j)
+    visited = summed(steps(tau), j, gm * o)
+    kept = sum_over(combine(squares=[(gm, 1)]), steps(tau), j, o)
+    other = sum_over(combine(squares=[(gm, 1)]), steps(tau), j, 1 - o, [not_yet])
+    inside = combine(
+        [
+            (rules.jensen(steps(tau), j, o, gm), 1),
+            (kept, rules.number_of(few.form)),
+            (other, tau),
+        ],
+        signs=[few],
+    )
+    clients = rules.jensen(CLIENTS, m, weight(m), visited)
+    return combine([(clients, 1), (sum_over(inside, CLIENTS, m, weight(m)), 1)])
+
+
+def server_noise(xm: Vec) -> Theorem:
+    """Return ``||sum_m a_m sum_j o xm||^2 <= sum_m a_m sum_j ||xm||^2``."""
+    not_yet, o = late()
+    once = combine([(not_yet, 1 + o)], target=constant(1 - o**2))
+    factor, positive_squares = weight(m) * o, combine(squares=[(xm, 1)])
+    apart = rules.independent(ROUND_T.run, m, j, factor, now, ratio(tau), Side.SERVER)
+    fewer = sum_over(positive_squares, steps(tau), j, 1 - o**2, [once])
+    all_steps = sum_over(positive_squares, steps(tau), j)
+    small = combine([(rules.weight_below_one(m), weight(m))])
+    return combine([
+        (apart, -1),
+        (sum_over(fewer, CLIENTS, m, weight(m) ** 2), 1),
+        (sum_over(all_steps, CLIENTS, m, weight(m) * (1 - weight(m)), [small]), 1),
+    ])
+
+
+def server_drift() -> Theorem:
+    """Return the drift of the server block: the visits before (n, i) moved it."""
+    r, side = ROUND_T, Side.SERVER
+    gm, xm = part(side, r.local_gradient(of(j), m)), part(side, r.noise(of(j), m))
+    _, o = late()
+
+    def visits(e: Vec) -> Vec:
+        return summed(CLIENTS, m, summed(steps(tau), j, e * o) * weight(m))
+
+    A, B, away = visits(gm), visits(xm), part(side, r.away(of(i)))
+
+    def update(w: Vec) -> Theorem:
+        return rules.local_update(r.run, n, now, of(i), side, w)
+
+    one = combine([
+        (update(away), -1),
+        (update(A + B), r.eta),
+        (young(A, B, 1), r.eta**2),
+        (server_gradients(gm), 2 * r.eta**2),
+        (server_noise(xm), 2 * r.eta**2),
+    ])
+    return r.summed(one, tau, weight(n))
+
+
+def drift() -> Theorem:
+    """Return ``D <= 2 eta^2 tau^2 (Gamma + sum a_n sigma_n^2)``."""
+    r = ROUND_T
+    gp, xi, away = r.local_gradient(of(i)), r.noise(of(i)), r.away(of(i))
+    eta2, a = r.eta**2, weight(n)
+    var = rules.variance(r.run, sigma2(n), n, now, of(i))
+    spare = combine(squares=[(part(Side.CLIENT, gp), 1)])
+    Gamma = r.over(norm2(gp), tau, a)
+    return combine(
+        [
+            (r.summed(both_parts(away), tau, a), -1),
+            (client_drift(), 1),
+            (server_drift(), 1),
+            (r.summed(both_parts(gp), tau, a), 2 * eta2 * tau**2),
+            (r.summed(both_parts(xi), tau, a), 2 * eta2 * tau),
+            (r.summed(var, tau, a), 2 * eta2 * tau),
+            (r.summed(spare, tau, a), eta2 * tau * (tau + 1)),
+        ],
+        target=(Gamma + constant(sbar2)) * (2 * eta2 * tau**2) - whole_drift(r),
+    )
+
+
+def own_gradients() -> Theorem:
+    """Return ``sum a_n ||gx||^2 <= ||grad f||^2 + eps2``: the mean of gx is grad f."""
+    r = ROUND_T
+    gx, gf = r.own_gradient(), r.gradient
+    same = combine([
+        (rules.linear(CLIENTS, n, gx * weight(n), gf), 1),
+        (rules.mean_gradient(r.x, gf), 1),
+    ])
+    apart = sum_over(rules.heterogeneity(eps2, n, r.x), CLIENTS, n, weight(n))
+    F = summed(CLIENTS, n, norm2(gx) * weight(n))
+    return combine([(apart, 1), (same, 2)], target=norm2(gf) + constant(eps2) - F)
+
+
+def cost(r: Round) -> Ratio:
+    """Return what the noise of one round may cost."""
+    spread = tau * s_a2 + tau / 8 * sbar2 + tau**2 / 8 * eps2
+    return S * r.eta**2 * spread
+
+
+def one_round() -> Theorem:
+    """Return ``eta tau/4 ||grad f||^2 <= f(x) - f(x') + cost``, 16 S eta tau <= 1."""
+    r, small, c = ROUND_T, rules.assume(constant(1 - 16 * u)), Fraction(1, 4)
+    eta, g = r.eta, r.gradient
+    half, theta = S * eta**2 / 2, 2 * eta**2 * tau**2
+    lam = Fraction(9, 16) * eta * S**2
+    of_F = lam * theta * (1 + c) * tau
+    D_left = lam - eta * S**2 / 2 - 5 * S**2 * lam * theta
+    m_left, g_left = eta / (2 * tau) - S * eta**2, eta * tau / 4 - of_F
+    square = combine([(small, 1 + 16 * u)])
+    signs = [
+        sign(D_left, (square, eta * S**2 * Fraction(45, 8 * 256))),
+        sign(m_left, (small, eta / (16 * tau))),
+        sign(g_left, (square, eta * tau * Fraction(45, 32 * 256))),
+    ]
+    left_over = Fraction(9, 8) * sbar2 + Fraction(45, 32) * tau * eps2
+    M, Z = whole_mean(r, r.local_gradient(of(i))), whole_mean(r, r.noise(of(i)))
+    uses: list[tuple[Theorem, Number]] = [
+        (whole_descent(r), 1),
+        (whole_centred(r, g), eta),
+        (whole_deviation(r), eta / (2 * tau)),
+        (whole_noise(r), S * eta**2),
+        (drift(), lam),
+        (local_gradients(r, tau, weight(n), c), lam * theta),
+        (own_gradients(), of_F),
+        (r.summed(combine(squares=[(r.away(of(i)), 1)]), tau, weight(n)), D_left),
+        (small, S * eta**2 * tau * left_over / 16),
+    ]
+    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
+    target = fall + constant(cost(r)) - norm2(g) * (eta * tau / 4)
+    return combine(
+        uses, [(M - Z, half), (M, m_left), (g, g_left)], target=target, signs=signs
+    )
+
+
+def theorem() -> Theorem:
+    """Return the sum over rounds."""
+    r, c = ROUND_T, 4 / (T * tau)
+    fall = rules.telescope(t, value_of(MEAN, r.x), T)
+    last = rules.lowest(MEAN, iterate(r.run, T))
+    return combine([(sum_over(one_round(), steps(T), t), c), (fall, c), (last, c)])
+
+
+def statement() -> Statement:
+    """Return a repaired (16): server steps eta a_n g, any order of the visits."""
+    r, best = ROUND_T, vec(Star(MEAN))
+
+    def rounds(form: Lin) -> Lin:
+        return summed(steps(T), t, form)
+
+    gap = value_of(MEAN, iterate(r.run, 0)) - value_of(MEAN, best)
+    spread = 4 * s_a2 + sbar2 / 2 + tau * eps2 / 2
+    left = rounds(norm2(r.gradient) * r.eta) * (1 / T)
+    right = gap * (4 / (T * tau)) + rounds(constant(r.eta**2)) * (S / T * spread)
+    assumed = {
+        every(CLIENTS, n, Smooth(Local(n), S)),
+        every(CLIENTS, n, Variance(r.run, n, sigma2(n))),
+        every(steps(T), t, Holds(constant(1 - 16 * u))),
+        Unbiased(r.run),
+        Heterogeneity(eps2),
+        Minimiser(MEAN),
+    }
+    name = "han2024/thm-3.7/non_convex/weighted-server"
+    return Statement(name, frozenset(assumed), left, right)

@@ -1,0 +1,69 @@
+"""Models that meet the hypotheses of proved statements, which so are not vacuous."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sfl_theory.kernel.algebra import ratio
+from sfl_theory.kernel.terms import (
+    MEAN,
+    ClientFamily,
+    NamedFunction,
+    Point,
+    Rate,
+    RoundFamily,
+    Var,
+)
+from sfl_theory.proofs.export import ModelData, Statement
+
+ONE, ZERO, HALF = Fraction(1), Fraction(0), Fraction(1, 2)
+IDENTITY = ((ONE, ZERO), (ZERO, ONE))
+PARAMETERS = {
+    "S": ONE,
+    "mu": ONE,
+    "s": ZERO,
+    "T": ONE,
+    "t": ONE,
+    "tau": ONE,
+    "d": ONE,
+    "eps2": Fraction(1, 4),
+    "G2": Fraction(4),
+    "eta": Fraction(1, 4),
+}
+
+
+def witness(statement: Statement) -> ModelData:
+    """Return two clients with ``||x||^2/2 -+ x_s/2`` and noise +-1/2 in x_s.
+
+    One round, small steps; client 1 takes part with probability 1/2 where clients are
+    drawn. The box contains every model, for gradients and noise pull to points inside.
+    """
+    free = {v for h in statement.hypotheses for v in h.free}
+    free |= statement.left.free | statement.right.free
+    up, down = (ZERO, HALF), (ZERO, -HALF)
+    law = ((HALF, up, up), (HALF, down, down))
+    shapes = tuple((IDENTITY, b, ()) for b in (down, up))
+    steps = 2 if "d" in {str(v) for v in free} else 1
+    return ModelData(
+        start=(HALF, HALF),
+        functions=shapes,
+        weights=(HALF, HALF),
+        participation=(ONE, HALF),
+        noise=(law, law),
+        order=tuple((n, i) for i in range(steps) for n in (1, 0)),
+        rounds=1,
+        numbers={v: PARAMETERS[v.name] for v in free if isinstance(v, Var)},
+        families={
+            v: (Fraction(1, 4),) * 2 for v in free if isinstance(v, ClientFamily)
+        },
+        rates={
+            v: Rate(ratio(Fraction(1, 200))) for v in free if isinstance(v, RoundFamily)
+        },
+        named={v: shapes[0] for v in free if isinstance(v, NamedFunction)},
+        points={v: ((ONE, HALF),) for v in free if isinstance(v, Point)},
+        stars={
+            MEAN: (ZERO, ZERO),
+            **{v: up for v in free if isinstance(v, NamedFunction)},
+        },
+        box=((-ONE, ONE), (-ONE, ONE)),
+    )

@@ -1,0 +1,487 @@
+"""Calls of every rule: honest ones, and tempting ones that a sound rule refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction as Q
+from types import ModuleType
+
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Sort, ratio
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Client,
+    Kind,
+    Local,
+    NamedFunction,
+    Pace,
+    Side,
+    Split,
+    Star,
+    Var,
+    constant,
+    gradient,
+    iterate,
+    local_point,
+    masked,
+    natural,
+    noise,
+    norm2,
+    part,
+    summed,
+    symbol,
+    value_of,
+    vec,
+    weight,
+)
+from sfl_theory.proofs.notation import (
+    count,
+    nat,
+    nonnegative,
+    of,
+    per_client,
+    point,
+    positive,
+    rates,
+    steps,
+)
+
+n, m = Client("n"), Client("m")
+t, i, j, d = nat("t"), nat("i"), nat("j"), nat("d")
+now, tau, S, mu = of(t), count("tau"), positive("S"), nonnegative("mu")
+eps2, G2, c = nonnegative("eps2"), nonnegative("G2"), positive("c")
+s2 = per_client("sigma2", n)
+x, y, z = point("x"), point("y"), point("z")
+F = NamedFunction("F")
+ETA, RATE = rates("eta"), rates("rate")
+ONE, ZERO = ratio(1), ratio(0)
+
+
+def run_of(kind: Kind, tau_s: object = None) -> Split:
+    server = natural(tau if tau_s is None else tau_s)
+    return Split(kind, Pace(natural(tau), ETA), Pace(server, RATE))
+
+
+V1, PARTIAL = run_of(Kind.V1, tau + of(d)), run_of(Kind.V1_PARTIAL)
+V2, WEIGHTED = run_of(Kind.V2), run_of(Kind.V2_WEIGHTED)
+RUNS = (V1, run_of(Kind.V1), PARTIAL, V2, WEIGHTED)
+GD = k.Descent(F, ETA)
+
+
+def stochastic(run: Split, client: Client, step: object) -> k.Vec:
+    p = local_point(run, client, now, step)
+    return gradient(Local(client), p) + noise(run, client, now, step)
+
+
+def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
+    """Return calls that a rule accepts, each with the rule's name."""
+    out: list[tuple[str, Callable[[], object]]] = []
+
+    def add(name: str, *args: object) -> None:
+        out.append((name, lambda: getattr(R, name)(*args)))
+
+    def later(name: str, make: Callable[[], object]) -> None:
+        out.append((name, make))
+
+    add("assume", constant(1 - S))
+    add("square", S - 2)
+    later("combine", lambda: R.combine((), ((x - y, c), (z, S)), None, ()))
+    later(
+        "combine",
+        lambda: R.combine(
+            ((R.smooth(F, S, x, y), c), (R.convex(F, mu, x, y), ONE)), (), None, ()
+        ),
+    )
+    later(
+        "combine",
+        lambda: R.combine(
+            ((R.blocks(x, y), ratio(-2)),), (), -R.blocks(x, y).form * 2, ()
+        ),
+    )
+    later(
+        "combine", lambda: R.combine((), (), constant(S), (R.assume(constant(S - 1)),))
+    )
+    later(
+        "combine",
+        lambda: R.combine((), (), constant(S - Q(1, 2)), (R.assume(constant(S - 1)),)),
+    )
+    later(
+        "instantiate",
+        lambda: R.instantiate(
+            R.combine((), (), constant(mu), ()),
+            ((Var("mu", Sort.NONNEGATIVE), S - 1),),
+            (R.assume(constant(S - 1)),),
+        ),
+    )
+    later(
+        "sum_over",
+        lambda: R.sum_over(
+            R.local_update(V1, n, now, of(i), Side.CLIENT, x),
+            steps(tau + 2),
+            i,
+            ONE,
+            (),
+        ),
+    )
+    later(
+        "sum_over",
+        lambda: R.sum_over(R.assume(constant(S - of(i))), steps(tau + 2), i, ONE, ()),
+    )
+
+    def low() -> object:
+        return R.lipschitz(F, S, x, y)
+
+    later(
+        "instantiate",
+        lambda: R.instantiate(low(), ((F, Local(n)), (k.Point("x"), x * 2 + z)), ()),
+    )
+    later(
+        "instantiate",
+        lambda: R.instantiate(
+            R.split(i, norm2(local_point(V1, n, now, of(i))), tau, of(d)),
+            ((Var("tau", Sort.COUNT), of(d) + 1), (d, ratio(1))),
+            (),
+        ),
+    )
+    later(
+        "instantiate",
+        lambda: R.instantiate(
+            R.update(V1, Side.SERVER, now, x),
+            (
+                (
+                    k.RoundFamily("rate", Sort.POSITIVE),
+                    k.Rate(1 / (2 + symbol(k.ROUND))),
+                ),
+            ),
+            (),
+        ),
+    )
+    later(
+        "instantiate",
+        lambda: R.instantiate(
+            R.convex(F, mu, x, y),
+            ((Var("mu", Sort.NONNEGATIVE), S - 1),),
+            (R.assume(constant(S - 1)),),
+        ),
+    )
+    for factor in (weight(n), ONE, weight(n) ** 2 * per_client("w", n)):
+        later(
+            "sum_over",
+            lambda f=factor: R.sum_over(
+                R.lipschitz(Local(n), S, x, local_point(V1, n, now, of(i))),
+                CLIENTS,
+                n,
+                f,
+                (),
+            ),
+        )
+        later(
+            "sum_over",
+            lambda f=factor: R.sum_over(
+                R.variance(V1, s2, n, now, of(i)), CLIENTS, n, f, ()
+            ),
+        )
+    later(
+        "sum_over",
+        lambda: R.sum_over(R.variance(V1, s2, n, now, of(i)), steps(tau), i, of(i), ()),
+    )
+    later(
+        "sum_over",
+        lambda: R.sum_over(
+            R.local_update(V1, n, now, of(i), Side.CLIENT, x),
+            steps(tau + 1),
+            i,
+            ONE,
+            (),
+        ),
+    )
+    later(
+        "sum_over",
+        lambda: R.sum_over(
+            R.assume(norm2(local_point(V1, n, now, of(i)) - x) - constant(of(i) + 1)),
+            steps(tau),
+            i,
+            ONE,
+            (),
+        ),
+    )
+    claim = constant(of(t) * (of(t) - 1))
+    later(
+        "induct",
+        lambda: R.induct(
+            R.combine((), (), constant(ZERO), ()),
+            R.combine(((R.assume(claim), ONE),), (), constant(of(t) * (of(t) + 1)), ()),
+            t,
+            claim,
+        ),
+    )
+    later(
+        "induct",
+        lambda: R.induct(
+            R.combine((), (), constant(ZERO), ()),
+            R.combine(
+                ((R.assume(norm2(x) * of(t)), ONE),),
+                ((x, ONE),),
+                norm2(x) * (of(t) + 1),
+                (),
+            ),
+            t,
+            norm2(x) * of(t),
+        ),
+    )
+    later(
+        "cases",
+        lambda: R.cases(
+            R.combine((), (), constant(S * S - 2 * S + 1), (R.square(S - 1),)),
+            R.combine((), (), constant(S * S - 2 * S + 1), (R.square(S - 1),)),
+            S - 1,
+        ),
+    )
+    for kind, v, w, u in (
+        (CLIENTS, n, weight(n), gradient(Local(n), x)),
+        (CLIENTS, n, ONE, local_point(V1, n, now, of(i))),
+        (steps(tau), i, of(i) + 1, noise(V1, n, now, of(i))),
+        (CLIENTS, n, per_client("w", n), gradient(Local(n), y)),
+    ):
+        add("jensen", kind, v, w, u)
+        add("linear", kind, v, u * w, x - y)
+    add("longer", i, local_point(V1, n, now, of(i)) - x, tau, tau + 1)
+    add("longer", i, noise(V1, n, now, of(i)), of(j), tau)
+    add("longer", i, local_point(V1, n, now, of(i)) - x, of(j), tau)
+    add("split", i, norm2(local_point(V1, n, now, of(i))), tau, of(d))
+    add("split", i, constant(of(i) ** 2), of(j), of(d) + 1)
+    add("telescope", i, norm2(local_point(V1, n, now, of(i))), tau)
+    add("telescope", t, value_of(MEAN, iterate(V1, now)), tau)
+    add("blocks", x, y)
+    add("blocks", gradient(Local(n), x), part(Side.CLIENT, y) + z)
+    add("weight_below_one", n)
+    for function in (F, Local(n), MEAN):
+        for p, q in ((x, y), (x, vec(Star(F))), (y, x * 2)):
+            add("smooth", function, S, p, q)
+            add("majorant", function, S, p, q)
+            add("lipschitz", function, S, p, q)
+            add("convex", function, mu, p, q)
+    for p in (x, y * 2 - x):
+        add("lowest", MEAN, p)
+        add("lowest", F, p)
+        add("stationary", F, p)
+        add("stationary", MEAN, p)
+        add("mean_value", p)
+        add("mean_gradient", p, z)
+        add("heterogeneity", eps2, n, p)
+    add("mean_value", local_point(V1, n, now, of(i)))
+    add("descend", GD, now, x)
+    add("descend", GD, ratio(1), x)
+    for run in RUNS:
+        for side in Side:
+            add("update", run, side, ZERO, x)
+            add("update", run, side, now, gradient(MEAN, x))
+            add("local_update", run, n, ZERO, ZERO, side, x)
+            add("local_update", run, n, now, of(i), side, x)
+            add("local_update", run, n, ZERO, ratio(1), side, x)
+            add("martingale", run, n, ZERO, tau, side)
+            add("independent", run, n, i, weight(n), ZERO, tau, side)
+            add("independent", run, n, i, of(i) + per_client("w", n), ZERO, tau, None)
+        add("martingale", run, n, now, of(j), None)
+        add("bounded_gradient", run, G2, n, now, of(i))
+        add("bounded_gradient", run, G2, n, ZERO, ZERO)
+        add("variance", run, s2, n, now, of(i))
+        add("variance", run, s2, n, ZERO, ratio(0))
+        before = local_point(run, n, now, of(i))
+        add("unbiased", run, n, now, of(i), iterate(run, now) - vec(Star(MEAN)))
+        add("unbiased", run, n, now, of(i), gradient(Local(n), before))
+        add("unbiased", run, n, ratio(1), ZERO, local_point(run, m, ZERO, of(j)))
+        add("unbiased", run, n, ratio(1), ZERO, gradient(MEAN, iterate(run, ZERO)))
+        add("unbiased", run, n, ZERO, of(i) + 1, noise(run, n, ZERO, of(i)))
+        add(
+            "unbiased",
+            run,
+            n,
+            ZERO,
+            of(i) + 1,
+            part(
+                Side.SERVER,
+                summed(
+                    steps(of(i) + 1),
+                    j,
+                    stochastic(run, n, of(j))
+                    if run is None
+                    else noise(run, n, ZERO, of(j)) * of(j),
+                ),
+            ),
+        )
+        add(
+            "unbiased",
+            run,
+            n,
+            ratio(1),
+            ZERO,
+            summed(CLIENTS, m, gradient(Local(m), local_point(run, m, ZERO, of(j)))),
+        )
+    for side in Side:
+        add("resting", V1, n, ZERO, tau + of(d), side, x)
+        add("resting", V1, n, ZERO, tau + of(j), side, x)
+    add("before_or_not", m, of(j), n, of(i), now)
+    gx = gradient(Local(n), iterate(PARTIAL, now))
+    gp = gradient(Local(n), local_point(PARTIAL, n, now, of(i)))
+    for u in (gx, gp, noise(PARTIAL, n, now, of(i)) + gx, part(Side.CLIENT, gp)):
+        add("takes_part", PARTIAL, n, now, u, gradient(MEAN, iterate(PARTIAL, now)))
+        add("takes_part", PARTIAL, n, now, u, u)
+        add("draw", PARTIAL, n, weight(n), now, u)
+        add("draw", PARTIAL, n, ONE, ZERO, gradient(Local(n), iterate(PARTIAL, ZERO)))
+    add(
+        "takes_part",
+        PARTIAL,
+        n,
+        ratio(1),
+        gradient(MEAN, iterate(PARTIAL, ratio(1))),
+        masked(PARTIAL, n, ZERO, gradient(Local(n), iterate(PARTIAL, ZERO))),
+    )
+    return out
+
+
+def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
+    """Return calls that a sound rule refuses; accepted, they are false."""
+    out: list[tuple[str, Callable[[], object]]] = []
+
+    def add(name: str, *args: object) -> None:
+        out.append((name, lambda: getattr(R, name)(*args)))
+
+    def later(name: str, make: Callable[[], object]) -> None:
+        out.append((name, make))
+
+    def squared(v: k.Vec) -> object:
+        return R.combine((), ((v, ONE),), None, ())
+
+    later("combine", lambda: R.combine(((squared(x), ratio(-1)),), (), None, ()))
+    later("combine", lambda: R.combine((), ((x, S - 1),), None, ()))
+    later("combine", lambda: R.combine((), (), constant(S - 1), ()))
+    later(
+        "combine", lambda: R.combine(((squared(x), ONE),), (), norm2(x) - norm2(y), ())
+    )
+    later(
+        "combine",
+        lambda: R.combine((), (), constant(1 - S), (R.assume(constant(S - 1)),)),
+    )
+    for value in (ZERO, ratio(Q(1, 2)), of(t)):
+        later(
+            "instantiate",
+            lambda v=value: R.instantiate(
+                R.combine((), (), constant(tau - 1), ()),
+                ((Var("tau", Sort.COUNT), v),),
+                (),
+            ),
+        )
+    low_claim = -norm2(x) - constant(ONE)
+    later(
+        "induct",
+        lambda: R.induct(
+            R.combine((), (), constant(ZERO), ()), R.assume(low_claim), t, low_claim
+        ),
+    )
+    later(
+        "cases",
+        lambda: R.cases(
+            R.assume(constant(S - 1)), R.combine((), (), constant(ZERO), ()), S - 1
+        ),
+    )
+    later(
+        "jensen",
+        lambda: R.jensen(CLIENTS, n, weight(n) - Q(1, 2), gradient(Local(n), x)),
+    )
+    later(
+        "instantiate",
+        lambda: R.instantiate(
+            squared(x * 1), ((k.Point("x"), x), (k.Point("x"), y)), ()
+        ),
+    )
+    product = constant(of(t) * (of(t) - 1))
+
+    def naturals() -> object:
+        return R.induct(
+            R.combine((), (), constant(ZERO), ()),
+            R.combine(
+                ((R.assume(product), ONE),), (), constant(of(t) * (of(t) + 1)), ()
+            ),
+            t,
+            product,
+        )
+
+    for value in (ratio(Q(1, 2)), S, S / c - 1 + 1):
+        later("instantiate", lambda v=value: R.instantiate(naturals(), ((t, v),), ()))
+
+    def above() -> object:
+        return R.combine((), (), constant(symbol(Var("p", Sort.POSITIVE)) * S), ())
+
+    later(
+        "instantiate",
+        lambda: R.instantiate(above(), ((Var("p", Sort.POSITIVE), S - 1),), ()),
+    )
+    later(
+        "instantiate",
+        lambda: R.instantiate(above(), ((Var("p", Sort.POSITIVE), ratio(-1)),), ()),
+    )
+    later(
+        "sum_over",
+        lambda: R.sum_over(
+            squared(gradient(Local(n), x)), CLIENTS, n, weight(n) - 1, ()
+        ),
+    )
+    later("sum_over", lambda: R.sum_over(squared(x), CLIENTS, n, ratio(-1), ()))
+    later(
+        "induct",
+        lambda: R.induct(
+            R.combine((), (), constant(ZERO), ()),
+            R.combine(((R.assume(constant(-of(t))), ONE),), (), constant(-of(t)), ()),
+            t,
+            constant(-of(t)),
+        ),
+    )
+    later(
+        "induct",
+        lambda: R.induct(
+            R.combine((), (), constant(ONE), ()),
+            R.combine(((R.assume(-norm2(x)), ONE),), ((x, ONE),), None, ()),
+            t,
+            -norm2(x),
+        ),
+    )
+    later("cases", lambda: R.cases(squared(x), squared(y), S))
+    later("jensen", lambda: R.jensen(CLIENTS, n, weight(n) - 1, gradient(Local(n), x)))
+    add("linear", CLIENTS, n, gradient(Local(n), x), gradient(Local(n), y))
+    add("longer", i, x + local_point(V1, n, now, of(i)), tau + 1, S)
+    for run in RUNS:
+        later_point = local_point(run, n, now, of(i) + 1)
+        other = local_point(run, m, now, of(i) + 1)
+        for u in (
+            local_point(run, m, now, of(i)),
+            later_point,
+            other,
+            iterate(run, now + 1),
+            x,
+            noise(run, m, now, of(i)),
+            noise(run, n, now, of(i)),
+            noise(run, m, now, of(j)),
+            summed(steps(of(i) + 1), j, noise(run, n, now, of(j))),
+            summed(steps(of(i) + 2), j, local_point(run, n, now, of(j))),
+            summed(CLIENTS, m, noise(run, m, now, of(i))),
+            gradient(MEAN, later_point),
+        ):
+            add("unbiased", run, n, now, of(i), u)
+        add("independent", run, n, i, weight(n), of(i), tau, None)
+        add("independent", run, n, i, weight(n), now, of(i), None)
+    add("unbiased", PARTIAL, n, now, of(i), masked(PARTIAL, n, now, later_of(PARTIAL)))
+    ahead = iterate(PARTIAL, now + 1)
+    drawn = masked(PARTIAL, n, now, gradient(Local(n), iterate(PARTIAL, now)))
+    for u in (ahead, x, drawn, gradient(MEAN, ahead)):
+        add("takes_part", PARTIAL, n, now, gradient(MEAN, iterate(PARTIAL, now)), u)
+        add("takes_part", PARTIAL, n, now, u, gradient(MEAN, iterate(PARTIAL, now)))
+        add("draw", PARTIAL, n, weight(n), now, u)
+    for run in (V2, WEIGHTED):
+        add("resting", run, n, now, tau, Side.SERVER, x)
+    return out
+
+
+def later_of(run: Split) -> k.Vec:
+    return local_point(run, n, now, of(i) + 1)

@@ -1,0 +1,779 @@
+"""Attempts to prove a falsehood; each has to be rejected.
+
+Numbers H1-H12 are the holes of the old checker (shared notes, section 1), P1-P12 the
+study's attacks on them, T1-T5 the second round of attacks on the study.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction as Q
+
+import pytest
+from calls import (
+    ETA,
+    GD,
+    ONE,
+    PARTIAL,
+    V1,
+    V2,
+    WEIGHTED,
+    ZERO,
+    F,
+    S,
+    c,
+    eps2,
+    i,
+    j,
+    m,
+    mu,
+    n,
+    now,
+    s2,
+    t,
+    tau,
+    x,
+    y,
+    z,
+)
+
+from sfl_theory.kernel import hypotheses as h
+from sfl_theory.kernel import rules as R
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Poly, Rejected, Sort, ratio
+from sfl_theory.kernel.replay import replay
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Client,
+    Local,
+    NamedFunction,
+    Side,
+    Star,
+    Var,
+    constant,
+    gradient,
+    inner,
+    iterate,
+    local_point,
+    norm2,
+    part,
+    summed,
+    symbol,
+    value_of,
+    vec,
+    weight,
+)
+from sfl_theory.proofs import foundations, non_convex, refutations
+from sfl_theory.proofs.export import ModelData, Statement, document
+from sfl_theory.proofs.notation import combine, of, positive, steps
+from sfl_theory.proofs.witnesses import witness
+
+ATTACKS: list[tuple[str, Callable[[], object]]] = []
+
+
+def attack(name: str) -> Callable[[Callable[[], object]], Callable[[], object]]:
+    def add(function: Callable[[], object]) -> Callable[[], object]:
+        ATTACKS.append((name, function))
+        return function
+
+    return add
+
+
+def claimed(
+    theorem: R.Theorem, left: k.Lin, right: k.Lin, *assumed: h.Hypothesis
+) -> object:
+    """Replay a file that claims this of the theorem."""
+    statement = Statement("attack", frozenset(assumed), left, right)
+    return replay(document([(statement, theorem)]))
+
+
+ONE_FORM, NOTHING = constant(ONE), k.Lin({})
+
+
+def product() -> R.Theorem:
+    """0 <= t(t - 1), true for naturals."""
+    claim = constant(of(t) * (of(t) - 1))
+    up = constant(of(t) * (of(t) + 1))
+    step = combine([(R.assume(claim), 1)], target=up)
+    return R.induct(combine(target=constant(ZERO)), step, t, claim)
+
+
+NOT_NATURAL = {
+    "1/2": ratio(Q(1, 2)),
+    "-1": ratio(-1),
+    "3/2": ratio(Q(3, 2)),
+    "S/c - 1": S / c - 1,
+    "real S": S,
+    "mu": mu,
+    "1/tau": 1 / tau,
+}
+ATTACKS += [
+    (f"P1 t := {name}", lambda v=value: R.instantiate(product(), ((t, v),), ()))
+    for name, value in NOT_NATURAL.items()
+]
+
+
+@attack("P1 t := t - 1")
+def _() -> None:
+    R.instantiate(product(), ((t, of(t) - 1),), ())
+
+
+@attack("P1 induction over a real")
+def _() -> None:
+    v = Var("v", Sort.NONNEGATIVE)
+    claim = constant(symbol(v) * (symbol(v) - 1))
+    R.induct(combine(target=constant(ZERO)), R.assume(claim), v, claim)
+
+
+@attack("P1 induction over a count")
+def _() -> None:
+    v = Var("v", Sort.COUNT)
+    claim = constant(1 - symbol(v))
+    R.induct(combine(target=ONE_FORM), combine(target=claim), v, claim)
+
+
+@attack("P2 a constant keeps weight 1 when summed over clients")
+def _() -> None:
+    u, g = gradient(Local(n), x), gradient(F, x)
+    square = combine(squares=[(u - g, 1)])
+    total = R.sum_over(square, CLIENTS, n, ONE, ())
+    big = summed(CLIENTS, n, norm2(u)) + norm2(g)
+    claimed(total, summed(CLIENTS, n, inner(u, g)) * 2, big)
+
+
+@attack("P2 a sum over T rounds of a constant is the constant")
+def _() -> None:
+    g = gradient(F, iterate(GD, now))
+    bound = R.assume(constant(c) - norm2(g))
+    total = R.sum_over(bound, steps(tau), t, ONE, ())
+    each = h.every(steps(tau), t, h.Holds(constant(c) - norm2(g)))
+    claimed(total, summed(steps(tau), t, norm2(g)), constant(c), each)
+
+
+@attack("P3 the minimiser becomes a point")
+def _() -> None:
+    R.instantiate(R.stationary(F, x), ((vec(Star(F)), y),), ())
+
+
+@attack("P3 function replaced, hypothesis kept")
+def _() -> None:
+    G = NamedFunction("G")
+    moved = R.instantiate(R.smooth(F, S, x, y), ((F, G),), ())
+    claimed(moved, -moved.form, NOTHING, h.Smooth(F, S))
+
+
+@attack("P4 a square becomes an inner product")
+def _() -> None:
+    claimed(combine(squares=[(x, 1)]), NOTHING, inner(x, y))
+
+
+@attack("P4 a square's atom is no variable")
+def _() -> None:
+    (atom,) = norm2(x).coefficients
+    R.instantiate(combine(squares=[(x, 1)]), ((atom, inner(x, y)),), ())
+
+
+@attack("P5 a restriction that the claim does not state")
+def _() -> None:
+    claimed(combine([(R.assume(constant(-1 - c)), 1)]), constant(1 + c), NOTHING)
+
+
+@attack("P5 what the induction step assumes is dropped")
+def _() -> None:
+    bad = norm2(iterate(GD, ZERO)) * -1
+    claim = bad * of(t)
+    step = combine([(R.assume(claim), 1), (R.assume(bad), 1)])
+    done = R.induct(combine(target=NOTHING), step, t, claim)
+    claimed(done, -claim, NOTHING)
+
+
+@attack("P5 an induction hypothesis for one index only")
+def _() -> None:
+    bad = constant(of(t) * -1)
+    step = combine([(R.assume(bad), 1), (R.assume(constant(of(t) - 2)), 0)], target=bad)
+    R.induct(combine(target=constant(ZERO)), step, t, bad)
+
+
+@attack("P6 a tighter condition than the claim's")
+def _() -> None:
+    eta = ETA.at(now)
+    total = R.sum_over(R.assume(constant(Q(1, 10) - eta)), steps(tau), t, ONE, ())
+    half = h.every(steps(tau), t, h.Holds(constant(Q(1, 2) - eta)))
+    left = summed(steps(tau), t, constant(eta))
+    claimed(total, left, constant(tau / 10), half)
+
+
+@attack("P6 telescoping of one quantity by another")
+def _() -> None:
+    g = gradient(Local(n), x)
+    big = summed(CLIENTS, n, norm2(gradient(Local(n), iterate(V1, now))) * weight(n))
+    small = norm2(gradient(MEAN, iterate(V1, now)))
+    fall = R.telescope(t, big, tau)
+    assert g
+    combine([(fall, 1)], target=summed(steps(tau), t, small))
+
+
+@attack("P7 Young with c = -1/2")
+def _() -> None:
+    combine(squares=[(x * Q(-1, 2) - y, -2)])
+
+
+@attack("P7 Young with 1/c of unknown sign")
+def _() -> None:
+    combine(squares=[(x, 1 / (S - c))])
+
+
+@attack("P7 Cauchy-Schwarz for one weight: sum a^2 <= 1/2")
+def _() -> None:
+    R.sum_over(R.square(2 * weight(n) - 1), CLIENTS, n, ratio(-1), ())
+
+
+@attack("P7 smoothness with the step reversed")
+def _() -> None:
+    right = value_of(F, x) + inner(gradient(F, x), x - y) + norm2(x - y) * (S / 2)
+    claimed(R.smooth(F, S, x, y), value_of(F, y), right, h.Smooth(F, S))
+
+
+@attack("P7 drift 0")
+def _() -> None:
+    p = non_convex.TwoPaces(Side.SERVER)
+    combine([(non_convex.drift(p), 1)], target=-p.round.drift(p.high, p.b))
+
+
+@attack("P7 the local update of gradient descent")
+def _() -> None:
+    R.local_update(GD, n, now, of(i), Side.CLIENT, x)
+
+
+@attack("P7 SFL-V1's drift for SFL-V2")
+def _() -> None:
+    lemma = R.local_update(V1, n, now, of(i), Side.SERVER, x)
+    away = part(Side.SERVER, local_point(V2, n, now, of(i)) - iterate(V2, now))
+    claimed(lemma, inner(away, x), NOTHING)
+
+
+@attack("P7 heterogeneity for m = 1 and other weights")
+def _() -> None:
+    lemma = R.heterogeneity(eps2, n, x)
+    total = R.sum_over(lemma, CLIENTS, n, ONE, ())
+    apart = norm2(gradient(Local(n), x) - gradient(MEAN, x))
+    claimed(total, summed(CLIENTS, n, apart), constant(eps2), h.Heterogeneity(eps2))
+
+
+@attack("P8 a theorem by hand")
+def _() -> None:
+    R.Theorem(object(), frozenset(), -ONE_FORM, False)
+
+
+def forged(call: object) -> R.Theorem:
+    fake = object.__new__(R.Theorem)
+    for name, value in (
+        ("hypotheses", frozenset()),
+        ("form", constant(ratio(-1))),
+        ("equal", False),
+        ("call", call),
+    ):
+        object.__setattr__(fake, name, value)
+    return fake
+
+
+@attack("P8 a forged theorem does not survive replay")
+def _() -> None:
+    claimed(forged(("no_such_rule", ())), ONE_FORM, NOTHING)
+
+
+@attack("P8 a forged theorem with an honest call")
+def _() -> None:
+    claimed(forged(product().call), ONE_FORM, NOTHING)
+
+
+@attack("P8 a theorem that changes")
+def _() -> None:
+    product().form = -ONE_FORM
+
+
+@attack("P9 no hypothesis where there is one")
+def _() -> None:
+    claimed(R.assume(-ONE_FORM), ONE_FORM, NOTHING)
+
+
+@attack("P10 the induction hypothesis is the only proof")
+def _() -> None:
+    claimed(R.assume(-norm2(x)), norm2(x), NOTHING)
+
+
+@attack("P11 a subclass of Theorem")
+def _() -> None:
+    class Sure(R.Theorem):
+        def __init__(self) -> None:
+            pass
+
+    R.combine(((Sure(), ONE),), (), None, ())
+
+
+@attack("P11 a subclass of a number")
+def _() -> None:
+    class Larger(type(ONE)):  # type: ignore[misc]
+        def nonnegative(self) -> bool:
+            return True
+
+    R.combine((), ((x, Larger(Poly.constant(-1))),), None, ())
+
+
+@attack("P12 README's example with 8T for 2T")
+def _() -> None:
+    honest = foundations.gradient_descent_statement()
+    wrong = Statement("w", honest.hypotheses, honest.left, honest.right * Q(1, 4))
+    replay(document([(wrong, foundations.gradient_descent())]))
+
+
+@attack("P12 S <= mu assumed, S >= mu claimed")
+def _() -> None:
+    theorem = R.assume(constant(mu - S))
+    claimed(theorem, constant(S), constant(mu), h.Holds(constant(S - mu)))
+
+
+@attack("a float")
+def _() -> None:
+    combine(squares=[(x, 1.0)])  # type: ignore[list-item]
+
+
+@attack("division by what may vanish")
+def _() -> None:
+    combine(target=constant(1 / mu))
+
+
+@attack("division by a natural number")
+def _() -> None:
+    combine(target=constant(1 / of(t)))
+
+
+@attack("capture: the bound client occurs in what is not summed")
+def _() -> None:
+    R.linear(CLIENTS, n, gradient(Local(n), x), local_point(V1, n, now, ZERO))
+
+
+@attack("capture: the upper limit depends on the bound step")
+def _() -> None:
+    R.jensen(steps(of(i)), i, ONE, local_point(V1, n, now, of(i)))
+
+
+@attack("capture: a claim about f = mean with another client's point")
+def _() -> None:
+    p = local_point(V1, n, now, of(i))
+    wrong = summed(CLIENTS, n, value_of(Local(n), p) * weight(n))
+    combine([(R.mean_value(p), 1)], target=value_of(MEAN, p) - wrong)
+
+
+@attack("T1 steps with upper limit -1")
+def _() -> None:
+    R.sum_over(combine(squares=[(x, 1)]), steps(-1), i, ONE, ())
+
+
+@attack("T1 steps with upper limit 1/2")
+def _() -> None:
+    R.jensen(steps(Q(1, 2)), i, ONE, x)
+
+
+@attack("T1 a binder made by hand")
+def _() -> None:
+    k.Steps(Poly.constant(-1))
+
+
+@attack("T2 a variable with two sorts")
+def _() -> None:
+    other = Var("t", Sort.NONNEGATIVE)
+    theorem = R.instantiate(product(), ((t, of(i)),), ())
+    claimed(theorem, NOTHING, constant(symbol(other) * (symbol(other) - 1)))
+
+
+@attack("T3 a round where a client is meant")
+def _() -> None:
+    R.weight_below_one(t)  # type: ignore[arg-type]
+
+
+@attack("T3 a bound client where a free one is meant")
+def _() -> None:
+    R.weight_below_one(k.BoundClient(1))  # type: ignore[arg-type]
+
+
+@attack("T4 a sign's hypothesis is not closed over the round")
+def _() -> None:
+    false = R.assume(constant(-1 - of(t) * 0 - S * 0))
+    moved = R.instantiate(
+        R.convex(F, mu, x, y), ((Var("mu", Sort.NONNEGATIVE), ratio(-1)),), (false,)
+    )
+    claimed(moved, -moved.form, NOTHING, h.Convex(F, ratio(-1)))
+
+
+@attack("T4 the argument of a rate as a parameter")
+def _() -> None:
+    R.instantiate(product(), ((k.ROUND, ONE),), ())  # type: ignore[arg-type]
+
+
+@attack("T5 an upper limit that depends on the client")
+def _() -> None:
+    family = k.ClientFamily("k", Sort.NATURAL)
+    upper = symbol(k.PerClient(family, n))
+    R.independent(V1, n, i, weight(n), now, upper, None)
+
+
+@attack("own: an equality loses its hypothesis in a sum")
+def _() -> None:
+    u = gradient(Local(n), iterate(V1, now))
+    total = R.sum_over(R.unbiased(V1, n, now, of(i), u), CLIENTS, n, ratio(-1), ())
+    claimed(total, total.form, NOTHING)
+
+
+@attack("own: an inequality used with a negative factor as an equality")
+def _() -> None:
+    low = R.lipschitz(F, S, x, y)
+    R.sum_over(low, steps(tau), i, ratio(-1), ())
+
+
+@attack("own: noise against the local point after it")
+def _() -> None:
+    R.unbiased(V1, n, now, of(i), local_point(V1, n, now, of(i) + 1))
+
+
+@attack("own: noise against another client's later visit in SFL-V2")
+def _() -> None:
+    R.unbiased(V2, n, now, of(i), local_point(V2, m, now, of(i)))
+
+
+@attack("own: a draw against the model that it made")
+def _() -> None:
+    R.takes_part(PARTIAL, n, now, x, iterate(PARTIAL, now + 1))
+
+
+@attack("own: a draw squared has mean 1")
+def _() -> None:
+    u = gradient(Local(n), iterate(PARTIAL, now))
+    R.takes_part(PARTIAL, n, now, k.masked(PARTIAL, n, now, u), u)
+
+
+@attack("own: the mask of a run in which everybody takes part")
+def _() -> None:
+    k.masked(V1, n, now, x)
+
+
+@attack("own: two periods for SFL-V2")
+def _() -> None:
+    k.Split(k.Kind.V2, k.Pace(k.natural(tau), ETA), k.Pace(k.natural(tau + 1), ETA))
+
+
+@attack("own: a negative number of steps")
+def _() -> None:
+    k.Pace(Poly.constant(-1), ETA)
+
+
+@attack("own: the server of SFL-V2 rests")
+def _() -> None:
+    R.resting(WEIGHTED, n, now, tau, Side.SERVER, x)
+
+
+@attack("own: smooth used as convex")
+def _() -> None:
+    lemma = R.smooth(F, S, x, y)
+    claimed(lemma, -lemma.form, NOTHING, h.Convex(F, S))
+
+
+@attack("own: a smaller constant than the hypothesis'")
+def _() -> None:
+    lemma = R.smooth(F, S, x, y)
+    claimed(lemma, -lemma.form, NOTHING, h.Smooth(F, S / 2))
+
+
+@attack("own: the hypothesis of one client for all")
+def _() -> None:
+    lemma = R.smooth(Local(n), S, x, y)
+    total = R.sum_over(lemma, CLIENTS, n, weight(n), ())
+    claimed(total, -total.form, NOTHING, h.Smooth(Local(n), S))
+
+
+@attack("own: another run's variance")
+def _() -> None:
+    lemma = R.variance(V1, s2, n, now, ZERO)
+    claimed(lemma, -lemma.form, NOTHING, h.Variance(PARTIAL, n, s2))
+
+
+@attack("own: a step that is never made")
+def _() -> None:
+    lemma = R.variance(V1, s2, n, now, of(j))
+    claimed(lemma, -lemma.form, NOTHING, h.Variance(V1, n, s2))
+
+
+@attack("own: instantiating the client that a hypothesis binds")
+def _() -> None:
+    family = R.sum_over(R.smooth(Local(n), S, x, y), CLIENTS, n, weight(n), ())
+    moved = R.instantiate(family, ((n, m),), ())
+    claimed(moved, -moved.form, NOTHING, h.Smooth(Local(m), S))
+
+
+@attack("own: a family of rates that is not positive")
+def _() -> None:
+    rates = k.RoundFamily("eta", Sort.POSITIVE)
+    lemma = R.update(V1, Side.CLIENT, now, x)
+    R.instantiate(lemma, ((rates, k.Rate(1 - symbol(k.ROUND))),), ())
+
+
+@attack("own: cases without the other case")
+def _() -> None:
+    one = R.assume(constant(S - 1))
+    R.cases(one, R.assume(constant(S - 2)), S - 1)
+
+
+@attack("own: a point in place of a function")
+def _() -> None:
+    R.instantiate(R.smooth(F, S, x, y), ((F, k.Point("x")),), ())  # type: ignore[arg-type]
+
+
+@attack("own: replacing the same variable twice")
+def _() -> None:
+    p = k.Point("x")
+    R.instantiate(combine(squares=[(x, 1)]), ((p, y), (p, z)), ())
+
+
+@attack("own: a huge exponent")
+def _() -> None:
+    combine(target=constant((1 + S) ** 1000))
+
+
+@attack("own: a huge number by squaring")
+def _() -> None:
+    big = ratio(2)
+    for _ in range(40):
+        big = big * big
+
+
+@attack("own: a natural family of rates made real")
+def _() -> None:
+    family = k.RoundFamily("k", Sort.NATURAL)
+    number = symbol(k.PerRound(family, k.natural(now)))
+    lemma = R.square(number)
+    R.instantiate(lemma, ((family, k.Rate(ratio(Q(1, 2)))),), ())
+
+
+@attack("own: keyword arguments past the types")
+def _() -> None:
+    R.square(c=ONE)
+
+
+@attack("own: a list where a tuple is meant")
+def _() -> None:
+    R.combine([], (), None, ())  # type: ignore[arg-type]
+
+
+@attack("own: a true statement with a second meaning of a name")
+def _() -> None:
+    S2 = Var("S", Sort.NONNEGATIVE)
+    lemma = combine(target=constant(positive("S") + symbol(S2)))
+    claimed(lemma, NOTHING, lemma.form)
+
+
+@attack("own: a client and a parameter of one name")
+def _() -> None:
+    lemma = combine(
+        target=constant(weight(Client("q")) * symbol(Var("q", Sort.POSITIVE)))
+    )
+    claimed(lemma, NOTHING, lemma.form)
+
+
+for word in ("N", "f", "a", "n1", "i2", "round", "x"):
+
+    @attack(f"own: a parameter that prints as {word}")
+    def _(word: str = word) -> None:
+        lemma = combine(target=constant(positive(word)))
+        claimed(lemma, NOTHING, lemma.form)
+
+
+@attack("own: iterates of two runs in one statement")
+def _() -> None:
+    lemma = combine(squares=[(iterate(V1, now) - iterate(PARTIAL, now), 1)])
+    claimed(lemma, NOTHING, lemma.form)
+
+
+@attack("own: a false statement with a model that satisfies it")
+def _() -> None:
+    statement, model = refutations.one_client_without_noise()
+    early = {v: Q(0) if v is t else value for v, value in model.numbers.items()}
+    replay(document([], [(statement, replace(model, numbers=early))]))
+
+
+@attack("own: a run of a bound client, evaluated for one client only")
+def _() -> None:
+    run = k.Descent(Local(n), k.Rate(ratio(1)))
+    left = summed(CLIENTS, n, norm2(iterate(run, 1)) * weight(n))
+    half, one, zero = Q(1, 2), Q(1), Q(0)
+    model = ModelData(
+        start=(zero,),
+        numbers={},
+        functions=((((one,),), (-one,), ()), (((one,),), (zero,), ())),
+        weights=(half, half),
+    )
+    statement = Statement("attack", frozenset(), left, constant(half))
+    replay(document([], [(statement, model)]))
+
+
+@attack("own: a model that does not meet a proved claim's hypotheses")
+def _() -> None:
+    statement, theorem = (
+        foundations.gradient_descent_statement(),
+        foundations.gradient_descent(),
+    )
+    model = witness(statement)
+    flat = {v: Q(1, 2) if str(v) == "S" else Q(1) for v in model.numbers}
+    bad = {statement.id: replace(model, numbers=flat)}
+    replay(document([(statement, theorem)], (), bad))
+
+
+# Surgery on a file -----------------------------------------------------------------
+
+HONEST = document([(foundations.prop_35_statement(), foundations.prop_35())])
+
+
+def edited(change: Callable[[dict[str, object]], object]) -> Callable[[], object]:
+    def run() -> object:
+        data = json.loads(HONEST)
+        text = change(data)
+        return replay(text if isinstance(text, str) else json.dumps(data))
+
+    return run
+
+
+def last_number(data: dict[str, object]) -> list[object]:
+    return next(e for e in data["terms"] if e[0] == "number" and len(e[1]) > 0)  # type: ignore
+
+
+def put(data: dict[str, object], *entries: object) -> int:
+    data["terms"] += entries  # type: ignore[operator]
+    return len(data["terms"]) - 1  # type: ignore[arg-type]
+
+
+def step(data: dict[str, object], *steps_: object) -> None:
+    data["steps"] += steps_  # type: ignore[operator]
+
+
+SURGERY: dict[str, Callable[[dict[str, object]], object]] = {
+    "a key twice": lambda d: json.dumps(d)[:-1] + ', "claims": []}',
+    "an unknown key": lambda d: d.update(extra=[]),
+    "a missing key": lambda d: d.pop("steps"),
+    "a float coefficient": lambda d: json.dumps(d).replace('"1/2"', "0.5", 1),
+    "NaN": lambda d: json.dumps(d).replace('"1/2"', "NaN", 1),
+    "a bool as reference": lambda d: step(d, ["mean_value", True]),
+    "a negative reference": lambda d: step(d, ["mean_value", -1]),
+    "a reference ahead": lambda d: step(d, ["mean_value", 10**6]),
+    "a long integer": lambda d: json.dumps(d)[:-1] + ', "x": ' + "9" * 5000 + "}",
+    "a fraction not in lowest terms": lambda d: put(d, ["number", [["2/4", []]], []]),
+    "a fraction with sign +": lambda d: put(d, ["number", [["+1", []]], []]),
+    "a fraction with spaces": lambda d: put(d, ["number", [[" 1", []]], []]),
+    "a fraction in other digits": lambda d: put(d, ["number", [["\u0663", []]], []]),
+    "a division by zero": lambda d: put(d, ["number", [["1/0", []]], []]),
+    "a zero coefficient": lambda d: put(d, ["number", [["0", []]], []]),
+    "a monomial twice": lambda d: put(d, ["number", [["1", []], ["2", []]], []]),
+    "a variable twice in a monomial": lambda d: put(
+        d,
+        ["var", "v", "nonnegative"],
+        ["number", [["1", [[len(d["terms"]), 1], [len(d["terms"]), 1]]]], []],  # type: ignore
+    ),
+    "an exponent 0": lambda d: put(
+        d, ["var", "v", "positive"], ["number", [["1", [[len(d["terms"]), 0]]]], []]
+    ),  # type: ignore
+    "an exponent 3 million": lambda d: put(
+        d,
+        ["var", "v", "positive"],
+        ["number", [["1", [[len(d["terms"]), 3_000_000]]]], []],  # type: ignore
+    ),
+    "a sort that is none": lambda d: put(d, ["var", "v", "real"]),
+    "a variable with four components": lambda d: put(
+        d, ["var", "v", "natural", "nonnegative"]
+    ),
+    "a name with $": lambda d: put(d, ["client", "$1"]),
+    "an empty name": lambda d: put(d, ["client", ""]),
+    "a name in other letters": lambda d: put(d, ["client", "\u03b1"]),
+    "a name that ends a line": lambda d: put(d, ["client", "n\n"]),
+    "a constructor that is none": lambda d: put(d, ["theorem", "x"]),
+    "a bound index": lambda d: put(d, ["bound_client", 1]),
+    "an entry that is no list": lambda d: put(d, {"client": "n"}),
+    "an entry of an entry": lambda d: put(d, [["client"], "n"]),
+    "a rule that is none": lambda d: step(d, ["well_known"]),
+    "a private function": lambda d: step(d, ["_theorem", [], 0, False]),
+    "a rule with more arguments": lambda d: step(d, ["square", 0, 0]),
+    "a rule with fewer arguments": lambda d: step(d, ["square"]),
+    "a theorem where a term is meant": lambda d: step(d, ["assume", {"theorem": 0}]),
+    "a client where a number is meant": lambda d: put(
+        d, ["client", "q"], ["number", [["1", [[len(d["terms"]), 1]]]], []]
+    ),  # type: ignore
+    "a missing argument": lambda d: step(d, ["square", None]),
+    "a step of limit 1/2": lambda d: put(
+        d,
+        ["number", [["1/2", []]], []],
+        ["steps", len(d["terms"])],  # type: ignore
+    ),
+    "a sum over a real": lambda d: put(
+        d,
+        ["var", "v", "positive"],
+        ["number", [["3", []]], []],
+        ["steps", len(d["terms"]) + 1],  # type: ignore
+        ["total", len(d["terms"]) + 2, len(d["terms"]), len(d["terms"]) + 1],  # type: ignore
+    ),
+    "a divisor without sign": lambda d: put(
+        d,
+        ["var", "v", "nonnegative"],
+        ["number", [["1", [[len(d["terms"]), 1]]]], []],  # type: ignore
+        ["number", [["1", []]], [[len(d["terms"]) + 1, 1]]],  # type: ignore
+    ),
+    "no claim's name": lambda d: d["claims"][0].update(id=""),  # type: ignore
+    "a claim's name is no text": lambda d: d["claims"][0].update(id=3),  # type: ignore
+    "a claim twice": lambda d: d.update(claims=d["claims"] * 2),  # type: ignore
+    "a claim's hypothesis twice": lambda d: d["claims"][0].update(  # type: ignore
+        hypotheses=d["claims"][0]["hypotheses"] * 2  # type: ignore
+    ),
+    "a claim with another key": lambda d: d["claims"][0].update(note=""),  # type: ignore
+    "a claim without hypotheses": lambda d: d["claims"][0].update(hypotheses=[]),  # type: ignore
+    "a claim's sides exchanged": lambda d: d["claims"][0].update(  # type: ignore
+        left=d["claims"][0]["right"],
+        right=d["claims"][0]["left"],  # type: ignore
+    ),
+    "an earlier theorem": lambda d: d["claims"][0].update(theorem=0),  # type: ignore
+    "a theorem that is none": lambda d: d["claims"][0].update(theorem=None),  # type: ignore
+    "nesting beyond the stack": lambda d: "[" * 100_000,
+    "an entry nested beyond the stack": lambda d: (
+        json.dumps(d)[:-1] + ', "x": ' + "[" * 900 + "]" * 900 + "}"
+    ),
+    "no JSON": lambda d: "proved",
+    "nothing": lambda d: "",
+    "a list": lambda d: "[]",
+    "null": lambda d: "null",
+}
+ATTACKS += [(f"file: {name}", edited(change)) for name, change in SURGERY.items()]
+
+
+@attack("file: terms nested five thousand deep")
+def _() -> None:
+    entries: list[object] = [["function", "F"], ["point", "x"], ["clients"]]
+    entries += [["number", [["1", []]], []], ["vector", [[1, 3]]]]
+    entries += [["gradient", 0, 4]]
+    entries += [["gradient", 0, place] for place in range(5, 5_000)]
+    entries += [["part", "client", len(entries) - 1]]
+    rest = [["instantiate", 0, [[1, len(entries) - 1]], []]]
+    first = [["combine", [], [[4, 3]], None, []]]
+    text = json.dumps({"terms": entries, "steps": first + rest, "claims": []})
+    replay(text)
+    replay(json.dumps({"terms": entries, "steps": [], "claims": [{}]}))
+
+
+@pytest.mark.parametrize(
+    "place", range(len(ATTACKS)), ids=[name for name, _ in ATTACKS]
+)
+def test_the_attack_is_rejected(place: int) -> None:
+    with pytest.raises(Rejected):
+        ATTACKS[place][1]()
+
+
+def test_honest_files_pass() -> None:
+    assert [claim.id for claim in replay(HONEST)] == ["han2024/prop-3.5"]
+    assert claimed(product(), NOTHING, product().form)

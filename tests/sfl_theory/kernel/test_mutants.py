@@ -1,0 +1,353 @@
+# ruff: noqa: E501 - the mutants quote lines of the source with their indentation
+"""Mutants of the rules: the model test notices each of them."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from calls import honest, tempting
+from random_models import verdict
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Rejected
+
+SOURCE = Path(rules.__file__).read_text(encoding="utf-8")
+
+# (rule whose calls notice it, what the mutant replaces, by what)
+MUTANTS = [
+    ("square", "constant(c * c)", "constant(c)"),
+    (
+        "combine",
+        "        if not theorem.equal:\n            hypotheses |= _nonnegative(factor, signs)\n        form = form + theorem.form * factor",
+        "        form = form + theorem.form * factor",
+    ),
+    (
+        "combine",
+        "    for vector, factor in squares:\n        hypotheses |= _nonnegative(factor, signs)\n",
+        "    for vector, factor in squares:\n",
+    ),
+    ("combine", "    hypotheses |= _nonnegative(number_of(rest), signs)\n", ""),
+    (
+        "combine",
+        "        if (c - g).nonnegative():\n            return sign.hypotheses",
+        "        if (c - g).nonnegative():\n            return _NONE",
+    ),
+    (
+        "combine",
+        "        if (c - g).nonnegative():",
+        "        if (c + g).nonnegative():",
+    ),
+    (
+        "instantiate",
+        "    elif sort is Sort.COUNT:\n        natural(c - 1)",
+        "    elif sort is Sort.COUNT:\n        pass",
+    ),
+    (
+        "instantiate",
+        "    if sort is Sort.NATURAL:\n        natural(c)",
+        "    if sort is Sort.NATURAL:\n        pass",
+    ),
+    (
+        "instantiate",
+        '        require(c.positive(), "%s is not shown to be > 0", c)',
+        "        pass",
+    ),
+    (
+        "instantiate",
+        "    replaced = {hypothesis_at(h, by) for h in theorem.hypotheses}",
+        "    replaced = theorem.hypotheses",
+    ),
+    (
+        "instantiate",
+        "    return _theorem(replaced | hypotheses, lin_at",
+        "    return _theorem(replaced, lin_at",
+    ),
+    (
+        "sum_over",
+        "    extra = _NONE if theorem.equal else _nonnegative(factor, signs)\n    hypotheses = _bound",
+        "    extra = _NONE\n    hypotheses = _bound",
+    ),
+    ("sum_over", "            out.add(every(binder, v, h))", "            pass"),
+    (
+        "sum_over",
+        "    return at_zero - slope * last if slope.nonnegative() else None",
+        "    return at_zero if slope.nonnegative() else None",
+    ),
+    (
+        "induct",
+        '    require(\n        not (base.form - lin_at(claim, {v: ratio(0)})), "the base is not the claim at 0"\n    )\n',
+        "",
+    ),
+    (
+        "induct",
+        "step.form - lin_at(claim, {v: symbol(v) + 1})",
+        "step.form - lin_at(claim, {v: symbol(v)})",
+    ),
+    (
+        "cases",
+        '    require(not (above.form - below.form), "the cases prove different things")\n',
+        "",
+    ),
+    ("jensen", "    _nonnegative(factor, ())\n", ""),
+    (
+        "jensen",
+        "summed(binder, v, norm2(u) * factor) * total - norm2(mean)",
+        "summed(binder, v, norm2(u) * factor) - norm2(mean)",
+    ),
+    (
+        "linear",
+        "    return _zero(inner(summed(binder, v, u), w) - split_up)",
+        "    return _zero(inner(summed(binder, v, u), w) + split_up)",
+    ),
+    (
+        "longer",
+        "_required(long - short), more - less",
+        "_required(long - short), less - more",
+    ),
+    ("longer", "_required(long - short), more - less", "_NONE, more - less"),
+    ("split", "{v: first + symbol(v)}", "{v: second + symbol(v)}"),
+    (
+        "split",
+        "    return _zero(both - summed(low, v, form) - summed(high, v, shifted))",
+        "    return _zero(both - summed(low, v, form) - summed(high, v, form))",
+    ),
+    (
+        "telescope",
+        "lin_at(form, {v: upper}) - lin_at",
+        "lin_at(form, {v: upper + 1}) - lin_at",
+    ),
+    (
+        "blocks",
+        "for side in Side)\n    return _zero",
+        "for side in (Side.CLIENT,))\n    return _zero",
+    ),
+    (
+        "weight_below_one",
+        "constant(1 - weight(n))",
+        "constant(Ratio(Poly.constant(1)) / 2 - weight(n))",
+    ),
+    ("smooth", "norm2(q - p) * (S / 2)", "norm2(q - p) * (S / 4)"),
+    ("majorant", "norm2(q - p) * (S / 2)", "norm2(p) * (S / 2)"),
+    (
+        "smooth",
+        "inner(gradient(function, p), q - p)",
+        "inner(gradient(function, p), p - q)",
+    ),
+    ("lipschitz", "norm2(p - q) * S**2", "norm2(p - q) * S"),
+    (
+        "lipschitz",
+        "Smooth(function, S))\n\n\n@rule\ndef convex",
+        "Majorised(function, S))\n\n\n@rule\ndef convex",
+    ),
+    ("convex", "norm2(q - p) * (mu / 2)", "norm2(q - p) * mu"),
+    (
+        "convex",
+        "    return _at_least(form, Convex(function, mu))",
+        "    return _at_least(form)",
+    ),
+    (
+        "lowest",
+        "value_of(function, p) - best, Minimiser",
+        "best - value_of(function, p), Minimiser",
+    ),
+    (
+        "lowest",
+        "value_of(function, p) - best, Minimiser(function))",
+        "value_of(function, p) - best)",
+    ),
+    (
+        "stationary",
+        "    return _zero(inner(at_best, w), Minimiser(function))",
+        "    return _zero(inner(at_best, w))",
+    ),
+    (
+        "mean_value",
+        "value_of(Local(n), p) * weight(n)",
+        "value_of(Local(n), p) * weight(n) ** 2",
+    ),
+    ("mean_gradient", "gradient(Local(n), p) * weight(n)", "gradient(Local(n), p)"),
+    (
+        "heterogeneity",
+        "constant(eps2) - norm2(apart)",
+        "constant(eps2 / 2) - norm2(apart)",
+    ),
+    (
+        "descend",
+        "step = gradient(run.function, x) * run.rate.at(t)",
+        "step = gradient(run.function, x) * run.rate.at(t + 1)",
+    ),
+    (
+        "update",
+        "moved + direction(run, t, side) * rate",
+        "moved - direction(run, t, side) * rate",
+    ),
+    (
+        "update",
+        "rate = run.pace(side).rate.at(t)\n    return",
+        "rate = run.client.rate.at(t)\n    return",
+    ),
+    (
+        "update",
+        "ratio(run.pace(side).steps), side)\n    if run.kind",
+        "ratio(run.client.steps), side)\n    if run.kind",
+    ),
+    (
+        "update",
+        "    unweighted = run.kind is Kind.V2 and side is Side.SERVER",
+        "    unweighted = False",
+    ),
+    (
+        "update",
+        "    unweighted = run.kind is Kind.V2 and side is Side.SERVER",
+        "    unweighted = run.kind.shared and side is Side.SERVER",
+    ),
+    (
+        "update",
+        "    if run.kind is Kind.V1_PARTIAL:\n        each = masked(run, n, t, each)\n",
+        "",
+    ),
+    (
+        "local_update",
+        "_local_sum(run, n, t, i, side), _required(steps - i)",
+        "_local_sum(run, n, t, i, side), _NONE",
+    ),
+    (
+        "local_update",
+        "_local_sum(run, n, t, i, side), _required(steps - i)",
+        "_local_sum(run, n, t, i + 1, side), _required(steps - i)",
+    ),
+    (
+        "local_update",
+        "    if run.kind.shared and side is Side.SERVER:",
+        "    if False:",
+    ),
+    (
+        "local_update",
+        "    return summed(CLIENTS, m, steps if run.kind is Kind.V2 else steps * weight(m))",
+        "    return summed(CLIENTS, m, steps * weight(m))",
+    ),
+    ("resting", "_required(i - steps), form", "_NONE, form"),
+    (
+        "resting",
+        "    moved = _local_sum(run, n, t, steps, side)\n",
+        "    moved = _local_sum(run, n, t, i, side)\n",
+    ),
+    ("before_or_not", "constant(b - b * b)", "constant(b - 1)"),
+    (
+        "bounded_gradient",
+        "constant(G2) - norm2(stochastic",
+        "constant(G2 / 2) - norm2(stochastic",
+    ),
+    ("variance", "constant(bound) - norm2(noise", "constant(bound / 2) - norm2(noise"),
+    ("variance", "{Variance(run, n, bound)}", "set()"),
+    ("unbiased", "_past(u, _Moment(run, n, natural(t), natural(i)))", "True"),
+    (
+        "unbiased",
+        "        return n is self.client and t == self.round",
+        "        return t == self.round",
+    ),
+    (
+        "unbiased",
+        "moment.not_before_step(step + 1 if isinstance(atom, Noise) else step)",
+        "moment.not_before_step(step)",
+    ),
+    (
+        "unbiased",
+        "        return (ratio(self.step) - j).poly().natural()",
+        "        return (ratio(self.step) + 1 - j).poly().natural()",
+    ),
+    (
+        "unbiased",
+        "        return (ratio(moment.round) - ratio(t)).poly().natural()",
+        "        return (ratio(moment.round) + 1 - ratio(t)).poly().natural()",
+    ),
+    (
+        "unbiased",
+        "            largest = {**largest, v: ratio(atom.binder.upper) - 1}",
+        "            largest = {**largest, v: ratio(0)}",
+    ),
+    (
+        "unbiased",
+        "    if isinstance(atom, Point) or atom.run is not moment.run:",
+        "    if isinstance(atom, Point):\n        return True\n    if atom.run is not moment.run:",
+    ),
+    (
+        "martingale",
+        "norm2(summed(steps, i, xi)) - summed(steps, i, norm2(xi))",
+        "norm2(summed(steps, i, xi)) - summed(steps, i, norm2(xi)) * 2",
+    ),
+    ("independent", "norm2(xi) * factor**2", "norm2(xi) * factor"),
+    (
+        "takes_part",
+        "_drawless(u, run, at) and _drawless(w, run, at)",
+        "_drawless(u, run, at)",
+    ),
+    ("takes_part", "_drawless(u, run, at) and _drawless(w, run, at)", "True"),
+    (
+        "takes_part",
+        "        earlier = (left - 1).poly().natural()",
+        "        earlier = left.poly().natural()",
+    ),
+    (
+        "takes_part",
+        "    return left.poly().natural()",
+        "    return (left + 1).poly().natural()",
+    ),
+    (
+        "draw",
+        "norm2(u) * factor**2 * symbol(Odds(n))",
+        "norm2(u) * factor * symbol(Odds(n))",
+    ),
+    (
+        "draw",
+        "norm2(u) * factor**2 * symbol(Odds(n))",
+        "norm2(u) * factor**2 * (1 + symbol(Odds(n)))",
+    ),
+]
+
+
+# Mutants that prove nothing false, and why:
+# - combine without its check of atoms: `number_of` refuses what is left over;
+# - sum_over without the factor: a sum of true inequalities all the same;
+# - local_update of SFL-V2 at steps that are not made: no order speaks of such visits;
+# - independent with a limit that depends on the client: noise beyond the steps is 0.
+
+
+def mutated(old: str, new: str) -> ModuleType:
+    assert SOURCE.count(old) == 1, f"{SOURCE.count(old)} places for {old!r}"
+    spec = spec_from_loader("sfl_theory.kernel.mutant", loader=None)
+    module = module_from_spec(spec)
+    module.__package__ = "sfl_theory.kernel"
+    sys.modules[module.__name__] = module
+    exec(compile(SOURCE.replace(old, new), "mutant", "exec"), module.__dict__)
+    return module
+
+
+def killed(name: str, module: ModuleType, seeds: range) -> bool:
+    calls = [m for other, m in (*tempting(module), *honest(module)) if other == name]
+    for seed in seeds:
+        for place, make in enumerate(calls):
+            try:
+                theorem = make()
+            except Rejected:
+                continue
+            if verdict(theorem, 1000 * place + seed) == "false":
+                return True
+    return False
+
+
+@pytest.mark.parametrize("place", range(0, len(MUTANTS), 4))
+def test_the_model_test_kills_the_mutant(place: int) -> None:
+    name, old, new = MUTANTS[place]
+    assert killed(name, mutated(old, new), range(30)), (name, old, new)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("place", [p for p in range(len(MUTANTS)) if p % 4])
+def test_the_model_test_kills_the_other_mutants(place: int) -> None:
+    name, old, new = MUTANTS[place]
+    assert killed(name, mutated(old, new), range(30)), (name, old, new)
