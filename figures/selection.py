@@ -10,7 +10,7 @@ from pathlib import Path
 
 from figures.figure import Figure
 from figures.papers import BY_KEY, FIGURES
-from figures.scale import PRESETS, Preset
+from figures.scale import PRESETS, SEEDS, Preset
 from sfl_theory.command import CommandError, Parser
 
 MOST_SEEDS = 1000
@@ -32,7 +32,8 @@ def add_preset(parser: Parser) -> None:
         "--seeds",
         type=_seeds,
         metavar="FIRST-LAST",
-        help="of the runs behind every curve (default: 0-2); more decide more claims",
+        help="of the runs behind every curve (default: "
+        f"{SEEDS[0]}-{SEEDS[-1]}); more decide more claims",
     )
     parser.add_argument(
         "--runs",
