@@ -213,7 +213,7 @@ class Model:
             fits = body.positive() or (
                 rounds.sort is Sort.NONNEGATIVE and body.nonnegative()
             )
-            require(fits and not rounds.sort.whole, "%s is not of its sort", rounds)
+            require(fits, "%s is not of its sort", rounds)
 
     def values(self) -> dict[k.Variable, k.Replacement]:
         """Return what a substitution replaces: parameters and families over rounds."""

@@ -176,12 +176,26 @@ class ClientFamily(Term):
 
 @dataclass(frozen=True, eq=False)
 class RoundFamily(Term):
-    """A parameter for each round; a `Rate` may replace it."""
+    """A real parameter for each round; a `Rate` may replace it.
+
+    Never a whole one: so no round or step is a family's value, and in an index a bound
+    step occurs as a variable of the polynomial only, in which it grows.
+    """
 
     name: str
     sort: Sort
     is_variable = True
     shown = "{name}"
+
+    def __post_init__(self) -> None:
+        """Refuse natural numbers for each round.
+
+        Raises:
+            Rejected: the sort is whole.
+        """
+        if self.sort.whole:
+            raise Rejected("a family over rounds has no whole sort")
+        super().__post_init__()
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction as Q
 
 import pytest
@@ -42,7 +42,7 @@ from calls import (
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules as R
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Poly, Rejected, Sort, ratio
+from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, ratio
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import (
     CLIENTS,
@@ -58,6 +58,7 @@ from sfl_theory.kernel.terms import (
     inner,
     iterate,
     local_point,
+    noise,
     norm2,
     part,
     summed,
@@ -549,12 +550,63 @@ def _() -> None:
         big = big * big
 
 
-@attack("own: a natural family of rates made real")
+def whole_family(value: Ratio) -> Ratio:
+    """A natural number for each round, which need not grow."""
+    family = k.RoundFamily("pick", Sort.NATURAL)
+    return symbol(k.PerRound(family, k.natural(value)))
+
+
+@attack("reading 1: steps pick(0), pick(1), for which pick(1) + 1 is no bound")
 def _() -> None:
-    family = k.RoundFamily("k", Sort.NATURAL)
-    number = symbol(k.PerRound(family, k.natural(now)))
-    lemma = R.square(number)
-    R.instantiate(lemma, ((family, k.Rate(ratio(Q(1, 2)))),), ())
+    last = whole_family(ONE) + 1
+    earlier = summed(steps(2), i, noise(V1, n, ZERO, whole_family(of(i))))
+    zero = R.unbiased(V1, n, ZERO, last, earlier)
+    seen = R.assume(inner(noise(V1, n, ZERO, last), earlier) - ONE_FORM)
+    below = combine([(seen, 1), (zero, -1)])
+    claimed(below, ONE_FORM, NOTHING, *below.hypotheses)
+
+
+@attack("reading 1: iterates of rounds pick(0), pick(1)")
+def _() -> None:
+    earlier = summed(steps(2), i, iterate(V1, whole_family(of(i))))
+    R.unbiased(V1, n, whole_family(ONE), ZERO, earlier)
+
+
+@attack("reading 1: counts for rounds")
+def _() -> None:
+    k.RoundFamily("pick", Sort.COUNT)
+
+
+@dataclass(frozen=True, eq=False)
+class Falling(k.Term, k.Symbol):
+    """A natural number that falls with a step, as a later kernel might have one."""
+
+    of_step: Poly
+    sort = Sort.NATURAL
+
+
+@attack("reading 1: a bound step inside any other natural symbol")
+def _() -> None:
+    def falling(at: object) -> Ratio:
+        return symbol(Falling(k.natural(at)))
+
+    earlier = summed(steps(2), i, noise(V1, n, ZERO, falling(of(i))))
+    R.unbiased(V1, n, ZERO, falling(1) + 1, earlier)
+
+
+@attack("reading 7: the argument of a rate in place of a parameter")
+def _() -> None:
+    R.instantiate(product(), ((t, symbol(k.ROUND)),), ())
+
+
+@attack("reading 7: a bound step in place of a parameter")
+def _() -> None:
+    R.instantiate(product(), ((t, symbol(k.BoundNat(1))),), ())
+
+
+@attack("reading 7: a point that has a bound client")
+def _() -> None:
+    R.blocks(gradient(Local(k.BoundClient(1)), x), y)
 
 
 @attack("own: keyword arguments past the types")
