@@ -331,7 +331,7 @@ class Steps(Term):
             raise Rejected(f"{self.upper} is not a natural number by its sorts")
         super().__post_init__()
 
-    shown = "< {upper}"
+    shown = " < {upper}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,6 +366,8 @@ class Closed(Term):
     def index(self) -> str:
         """Return the bound variable and its range, for people."""
         head = bound(self.binder, self.level)
+        if isinstance(self.binder, Naturals):
+            return f"natural {head}"
         return f"{head}" if isinstance(self.binder, Clients) else f"{head}{self.binder}"
 
 

@@ -634,7 +634,7 @@ def _() -> None:
     claimed(lemma, NOTHING, lemma.form)
 
 
-for word in ("N", "f", "a", "n1", "i2", "round", "x"):
+for word in ("N", "F", "f", "a", "n1", "i2", "round", "x"):
 
     @attack(f"own: a parameter that prints as {word}")
     def _(word: str = word) -> None:
@@ -680,6 +680,127 @@ def _() -> None:
     flat = {v: Q(1, 2) if str(v) == "S" else Q(1) for v in model.numbers}
     bad = {statement.id: replace(model, numbers=flat)}
     replay(document([(statement, theorem)], (), bad))
+
+
+def small_model(**changes: object) -> ModelData:
+    """Return one client with F = x^2/2 and start 1, and changes to it."""
+    parabola = (((Q(1),),), (Q(0),), ())
+    plain = ModelData(start=(Q(1),), numbers={}, functions=(parabola,), client_size=0)
+    return replace(plain, **changes)
+
+
+def modelled(left: k.Lin, right: k.Lin, assumed: object, model: ModelData) -> object:
+    statement = Statement("attack", frozenset(assumed), left, right)  # type: ignore
+    return replay(document([], [(statement, model)]))
+
+
+def growing() -> tuple[k.Split, k.Lin]:
+    """Return a run with rate 3t and sum_n a_n E||g(n,2,0)||^2."""
+    pace = k.Pace(k.natural(1), k.Rate(symbol(k.ROUND) * 3))
+    run = k.Split(k.Kind.V1, pace, pace)
+    p = local_point(run, n, 2, 0)
+    g = gradient(Local(n), p) + noise(run, n, 2, 0)
+    return run, summed(CLIENTS, n, norm2(g) * weight(n))
+
+
+@attack("reading 3: a parameter t is taken for the round, a true bound refuted")
+def _() -> None:
+    run, second = growing()
+    model = small_model(numbers={t: Q(0)}, box=((Q(1), Q(1)),))
+    bounded = h.BoundedGradients(run, ONE)
+    modelled(second, ONE_FORM + constant(of(t)) * 0, {bounded}, model)
+
+
+@attack("reading 3: the same, the parameter mentioned")
+def _() -> None:
+    run, second = growing()
+    model = small_model(numbers={t: Q(0)}, box=((Q(1), Q(1)),))
+    bounded = h.BoundedGradients(run, ONE)
+    modelled(second, constant(1 + of(t)), {bounded}, model)
+
+
+@attack("reading 14: contradictory hypotheses are met by a model")
+def _() -> None:
+    run, second = growing()
+    bounded = R.bounded_gradient(run, ONE, n, ratio(2), ZERO)
+    thm = R.sum_over(bounded, CLIENTS, n, weight(n), ())
+    below = combine([(thm, 1), (R.assume(second - ONE_FORM * 2 - of(t) * ONE_FORM), 1)])
+    statement = Statement("attack", below.hypotheses, -below.form, NOTHING)
+    model = small_model(numbers={t: Q(0)}, box=((Q(1), Q(1)),))
+    replay(document([(statement, below)], (), {"attack": model}))
+
+
+FALSE = (ONE_FORM, constant(ONE / 2))
+UNMENTIONED = {
+    "a number": {"numbers": {t: Q(0)}},
+    "a family": {"families": {k.ClientFamily("w", Sort.POSITIVE): (Q(1),)}},
+    "a rate": {"rates": {k.RoundFamily("eta", Sort.POSITIVE): k.Rate(ONE)}},
+    "a function": {"named": {F: (((Q(1),),), (Q(0),), ())}},
+    "a point": {"points": {k.Point("x"): ((Q(0),),)}},
+    "a minimiser": {"stars": {MEAN: (Q(0),)}},
+    "an order": {"order": ((0, 0),)},
+}
+ATTACKS += [
+    (
+        f"reading 3: a model with {name} that nobody mentions",
+        lambda c=changes: modelled(*FALSE, (), small_model(**c)),
+    )
+    for name, changes in UNMENTIONED.items()
+]
+
+
+@attack("reading 3: a rate with a parameter that the model does not set")
+def _() -> None:
+    family = k.RoundFamily("eta", Sort.POSITIVE)
+    right = constant(symbol(k.PerRound(family, k.natural(0))) / 2)
+    rate = k.Rate(1 + of(t))
+    modelled(constant(ONE), right * 0, (), small_model(rates={family: rate}))
+
+
+ORDERS = {
+    "exchanged": ((0, 1), (0, 0)),
+    "repeated": ((0, 0), (0, 1), (0, 1)),
+    "foreign": ((0, 0), (0, 1), (1, 0)),
+    "missing": ((0, 0),),
+    "more than the run's": ((0, 0), (0, 1), (0, 2)),
+}
+
+
+def ordered(order: object, *assumed: h.Hypothesis) -> object:
+    """Claim that with weight 1/2 a client's step 0 is not before its step 1."""
+    first = k.before(n, 0, n, 1, 0) * weight(n)
+    left = summed(CLIENTS, n, constant(first))
+    pair = left if len(order) != 1 else NOTHING  # type: ignore[arg-type]
+    model = small_model(order=order)
+    if order[:1] == ((0, 1),):  # type: ignore[index]
+        return modelled(ONE_FORM, left, assumed, model)
+    return modelled(ONE_FORM * 2, pair, assumed, model)
+
+
+TWO = k.Split(k.Kind.V2, k.Pace(k.natural(2), ETA), k.Pace(k.natural(2), ETA))
+ATTACKS += [
+    (
+        f"reading 4: visits that are {name}",
+        lambda o=order: ordered(o, h.Unbiased(TWO)),
+    )
+    for name, order in ORDERS.items()
+]
+
+
+@attack("reading 4: an order without a run")
+def _() -> None:
+    ordered(((0, 0), (0, 1)))
+
+
+@attack("reading 4: which visit is first, proved without a run")
+def _() -> None:
+    lemma = R.before_or_not(n, ZERO, n, ONE, ZERO)
+    claimed(lemma, NOTHING, lemma.form)
+
+
+@attack("reading 4: an order for SFL-V1")
+def _() -> None:
+    ordered(((0, 0), (0, 1)), h.Unbiased(V1))
 
 
 # Surgery on a file -----------------------------------------------------------------
@@ -824,6 +945,12 @@ def _() -> None:
 def test_the_attack_is_rejected(place: int) -> None:
     with pytest.raises(Rejected):
         ATTACKS[place][1]()
+
+
+def test_honest_models_pass() -> None:
+    """What the attacks on models break is else accepted."""
+    assert modelled(*FALSE, (), small_model())
+    assert ordered(((0, 0), (0, 1)), h.Unbiased(TWO))
 
 
 def test_honest_files_pass() -> None:

@@ -64,7 +64,7 @@ def step(rng: random.Random, theorem: Theorem) -> Theorem:
         return rules.instantiate(
             theorem,
             (
-                (NamedFunction("F"), rng.choice([MEAN, Local(n), Local(m)])),
+                (NamedFunction("phi"), rng.choice([MEAN, Local(n), Local(m)])),
                 (Point("x"), rng.choice([point("x") * 2, point("y") - point("x")])),
             ),
             (),
