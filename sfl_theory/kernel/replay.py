@@ -173,7 +173,8 @@ def main(arguments: list[str]) -> int:
             verdict = f"{count} proved, {len(claims) - count} refuted"
         except Exception as error:
             lines, failed = [], 1
-            verdict = f"REJECTED: {type(error).__name__}: {str(error)[:2000]}"
+            kind = "" if isinstance(error, Rejected) else f"{type(error).__name__}: "
+            verdict = f"REJECTED: {kind}{str(error)[:2000]}"
         print("\n".join(map(_plain, [*lines, f"{path}: {verdict}"])))
     return failed
 
