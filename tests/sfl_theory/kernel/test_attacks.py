@@ -69,7 +69,7 @@ from sfl_theory.kernel.terms import (
 )
 from sfl_theory.proofs import foundations, non_convex, refutations
 from sfl_theory.proofs.export import ModelData, Statement, document
-from sfl_theory.proofs.notation import combine, of, positive, steps
+from sfl_theory.proofs.notation import combine, number_of_clients, of, positive, steps
 from sfl_theory.proofs.witnesses import witness
 
 ATTACKS: list[tuple[str, Callable[[], object]]] = []
@@ -725,7 +725,9 @@ def _() -> None:
     bounded = R.bounded_gradient(run, ONE, n, ratio(2), ZERO)
     thm = R.sum_over(bounded, CLIENTS, n, weight(n), ())
     below = combine([(thm, 1), (R.assume(second - ONE_FORM * 2 - of(t) * ONE_FORM), 1)])
-    statement = Statement("attack", below.hypotheses, -below.form, NOTHING)
+    one_client = combine([(below, number_of_clients() - 1)])
+    statement = Statement("attack", below.hypotheses, -one_client.form, NOTHING)
+    below = one_client
     model = small_model(numbers={t: Q(0)}, box=((Q(1), Q(1)),))
     replay(document([(statement, below)], (), {"attack": model}))
 
@@ -800,7 +802,7 @@ def _() -> None:
 
 @attack("reading 4: an order for SFL-V1")
 def _() -> None:
-    ordered(((0, 0), (0, 1)), h.Unbiased(V1))
+    ordered(((0, 0), (0, 1)), h.Unbiased(k.Split(k.Kind.V1, TWO.client, TWO.server)))
 
 
 # Surgery on a file -----------------------------------------------------------------
