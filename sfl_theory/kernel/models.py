@@ -213,7 +213,12 @@ class Model:
             fits = body.positive() or (
                 rounds.sort is Sort.NONNEGATIVE and body.nonnegative()
             )
-            require(fits and not rounds.sort.whole, "%s is not of its sort", rounds)
+            require(fits, "%s is not of its sort", rounds)
+            require(rate.free <= self.numbers.keys(), "%s is not known", rounds)
+        own = [[i for m, i in self.order if m == client] for client in range(n)]
+        whole = sum(map(len, own)) == len(self.order)
+        fits = whole and all(steps == list(range(len(steps))) for steps in own)
+        require(fits, "an order in which visits are foreign, repeated or exchanged")
 
     def values(self) -> dict[k.Variable, k.Replacement]:
         """Return what a substitution replaces: parameters and families over rounds."""
@@ -514,6 +519,12 @@ class Evaluation:
             self.at[k.ROUND] = outer
         return value
 
+    def ordered(self, run: k.Split) -> None:
+        """Check that the model orders the visits of this run of SFL-V2, no more."""
+        steps, clients = self.whole_number(run.server.steps), self.model.weights
+        visits = {(n, i) for n in range(len(clients)) for i in range(steps)}
+        require(set(self.model.order) == visits, "the order is not of the run's visits")
+
     def played(self, run: k.Split, t: int) -> _Round:
         """Return what happened in a round."""
         if (run, t) not in self._rounds:
@@ -542,9 +553,7 @@ def _play(e: Evaluation, run: k.Split, t: int) -> _Round:
     steps, clients = max(pace.values()), range(len(e.model.weights))
     visits = [(n, i) for n in clients for i in range(steps)]
     if run.kind.shared:
-        own = {n: [i for m, i in e.model.order if m == n] for n in clients}
-        fits = all(own[n] == list(range(steps)) for n in clients)
-        require(fits, "the order is no order of the visits")
+        e.ordered(run)
         visits = list(e.model.order)
     points = [[x] for _ in clients]
     shared = [e._block(k.Side.SERVER, y) for y in x]
@@ -710,7 +719,7 @@ def _invariant(e: Evaluation, run: k.Split) -> bool:
 def _largest_rate(e: Evaluation, rate: k.Rate) -> Fraction | None:
     """Return the rate of round 0 if 0 <= rate(t) <= rate(0) for all t by the sorts."""
     values = e.model.values()
-    t = k.symbol(k.Var("t", Sort.NATURAL))
+    t = k.symbol(k.Var(k.fresh(k.NATURALS).name, Sort.NATURAL))
     body = k.number_at(rate.at(t), values)
     first = k.number_at(rate.at(ratio(0)), values)
     if not body.nonnegative() or not (first - body).nonnegative():
@@ -724,11 +733,16 @@ def evaluated(
     """Return both sides in a model that meets every hypothesis.
 
     Raises:
-        Rejected: a hypothesis is not shown to hold, or the model lacks something.
+        Rejected: a hypothesis is not shown to hold, or the model lacks something, or
+            says something that the statement does not mention.
     """
     e = Evaluation(model)
-    runs = {run for part in (left, right, *hypotheses) for run in runs_of(part)}
-    splits = [run for run in runs if isinstance(run, k.Split)]
+    inside = subterms(left, right, *hypotheses)
+    splits = [one for one in inside if isinstance(one, k.Split)]
+    _nothing_else(model, inside)
+    for run in splits:
+        if run.kind.shared:
+            e.ordered(run)
     made = [e.whole_number(run.pace(side).steps) for run in splits for side in k.Side]
     partial = any(run.kind is k.Kind.V1_PARTIAL for run in splits)
     e.prepare(max(made, default=0), partial)
@@ -737,11 +751,37 @@ def evaluated(
     return e.form(left), e.form(right)
 
 
-def runs_of(term: object) -> set[k.Run]:
-    """Return the runs of algorithms in a term."""
-    if isinstance(term, k.Descent | k.Split):
-        return {term}
-    inside = term.parts if isinstance(term, k.Term) else ()
-    if isinstance(term, k.Combination):
-        inside = tuple(term.coefficients)
-    return {run for part in inside for run in runs_of(part)}
+def _nothing_else(model: Model, inside: set[k.Term]) -> None:
+    """Check that the model says only what a statement with these terms mentions."""
+    asked = {one.function for one in inside if isinstance(one, k.Star | h.Minimiser)}
+    names: list[object] = [*model.numbers, *model.families, *model.rates]
+    names += [*model.named, *model.points]
+    for name in names:
+        require(name in inside, "the statement does not mention %s", name)
+    for function in model.stars:
+        require(function in asked, "the statement does not mention %s*", function)
+    shared = any(isinstance(one, k.Split) and one.kind.shared for one in inside)
+    require(shared or not model.order, "an order of visits, and nobody visits")
+
+
+def subterms(*parts: object) -> set[k.Term]:
+    """Return all terms that occur in some, coefficients and exponents' bases too."""
+    seen: set[k.Term] = set()
+    left: list[object] = list(parts)
+    while left:
+        one = left.pop()
+        if isinstance(one, k.Combination):
+            left += [*one.coefficients, *one.coefficients.values()]
+        elif isinstance(one, Ratio):
+            left += [one.numerator, *(factor for factor, _ in one.denominator)]
+        elif isinstance(one, Poly):
+            left += one.symbols()
+        elif isinstance(one, k.Term) and one not in seen:
+            seen.add(one)
+            left += one.parts
+    return seen
+
+
+def runs_of(*parts: object) -> set[k.Run]:
+    """Return the runs of algorithms in some terms."""
+    return {one for one in subterms(*parts) if isinstance(one, k.Descent | k.Split)}

@@ -4,29 +4,36 @@ The statement of a claim stands in the file beside the derivation, not in it: it
 and right side and its hypotheses. *Proved* means that the derivation ends in a theorem
 ``hypotheses |- right - left >= 0`` that assumes nothing but the claim's hypotheses; a
 model may show that these do not exclude each other. *Refuted* means that a model meets
-all hypotheses and has left > right.
+all hypotheses and has left > right. A claim says which of the two it expects, by naming
+a theorem or only a model; a file in which one claim is not decided so is rejected.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import cast
 
 from .algebra import Rejected, require
 from .hypotheses import Hypothesis as AnyHypothesis
-from .models import evaluated, runs_of
+from .models import evaluated, runs_of, subterms
 from .reader import Hypothesis, Json, Table, distinct, items, load, model_of, record
 from .rules import RULES, Theorem
-from .terms import Lin, Point
+from .terms import Before, Lin, Point, Split
 
 Statement = tuple[tuple[AnyHypothesis, ...], Lin, Lin]
 _TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
 _RESERVED = re.compile(
-    r"[in][0-9]+|N|f|a|q|x|p|xi|J|round|grad|before|sum|clients", re.ASCII
+    r"[in][0-9]+|N|F|f|a|q|x|p|xi|J|GD|round|grad|before|sum|clients", re.ASCII
 )
+USAGE = """\
+usage: python -I -S check.py FILE...
+Decides the claims of the files and prints them. Exit status 0: every claim of every
+file was decided as its file says, proved or refuted - read which. Status 1: a file was
+rejected or has no claims. Status 2: no file was named."""
 STANDING = """\
 Read in every statement: N >= 1 clients with weights a[n] >= 0 that sum to 1; functions
 are differentiable with Lipschitz gradients; vectors are square integrable and have two
@@ -54,14 +61,26 @@ class Claim:
         if self.sides is None:
             lines.append("  no model named: the hypotheses may exclude each other")
         else:
-            low, high = map(float, self.sides)
-            sign = "<=" if self.proved else ">"
-            lines.append(f"  in a model that meets them: {low:.6g} {sign} {high:.6g}")
-        runs = {run for h in (self.left, self.right) for run in runs_of(h)}
+            low, high = self.sides
+            less, more = ("<=", "less") if self.proved else (">", "more")
+            lines.append(
+                f"  in a model that meets them: {_exactly(low)} {less} {_exactly(high)}"
+                f" ({_exactly(abs(high - low))} {more})"
+            )
+        runs = runs_of(self.left, self.right, *self.hypotheses)
         lines += sorted(f"  where x, p, xi are of {run}" for run in runs)
         free = self.left.free.union(self.right.free, *(h.free for h in self.hypotheses))
         sorts = sorted(f"{v} {v.sort.value}" for v in free if hasattr(v, "sort"))
         return "\n".join([*lines, f"  for all {', '.join(sorts) or 'models'}"])
+
+
+def _exactly(value: Fraction) -> str:
+    """Return a fraction if it is short, else its first digits, said to be that."""
+    if value.numerator.bit_length() + value.denominator.bit_length() <= 256:
+        return str(value)
+    context = Context(prec=8, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    digits = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"about {digits}"
 
 
 def replay(text: str) -> list[Claim]:
@@ -123,31 +142,43 @@ def _claim(entry: Json, table: Table) -> Claim:
 def _one_meaning(parts: list[Lin | AnyHypothesis]) -> None:
     """Check that the printed statement can be read in one way.
 
-    No name stands for two variables or for what the kernel prints itself, and all
-    iterates are of one run.
+    No name stands for two variables or for what the kernel prints itself, all iterates
+    are of one run, and an order of visits is that of this run.
     """
     free = {v for part in parts for v in part.free}
     distinct(getattr(v, "name", None) for v in free)
     for v in free:
         taken = _RESERVED.fullmatch(str(v)) and not isinstance(v, Point)
         require(not taken, "the name %s has a meaning of its own", v)
-    runs = {run for part in parts for run in runs_of(part)}
+    runs = runs_of(*parts)
     require(len(runs) <= 1, "a statement speaks of one run")
+    shared = any(isinstance(run, Split) and run.kind.shared for run in runs)
+    orders = any(isinstance(one, Before) for one in subterms(*parts))
+    require(shared or not orders, "an order of visits, and nobody visits")
 
 
 def main(arguments: list[str]) -> int:
-    """Return 0 if every claim of the files is proved; print the claims."""
+    """Return the exit status that `USAGE` explains; print the claims of the files."""
+    if not arguments:
+        print(USAGE)
+        return 2
     failed = 0
     for path in arguments:
         try:
             claims = replay(Path(path).read_text(encoding="utf-8"))
-        except (ValueError, OSError) as error:
-            print(f"{path}: REJECTED: {error}")
-            failed = 1
-            continue
-        print(STANDING, *claims, sep="\n")
-        print(
-            f"{path}: {sum(c.proved for c in claims)} proved, "
-            f"{sum(not c.proved for c in claims)} refuted"
-        )
+            require(claims, "the file claims nothing")
+            lines = [*STANDING.splitlines()]
+            lines += [line for claim in claims for line in str(claim).splitlines()]
+            count = sum(claim.proved for claim in claims)
+            verdict = f"{count} proved, {len(claims) - count} refuted"
+        except Exception as error:
+            lines, failed = [], 1
+            kind = "" if isinstance(error, Rejected) else f"{type(error).__name__}: "
+            verdict = f"REJECTED: {kind}{str(error)[:2000]}"
+        print("\n".join(map(_plain, [*lines, f"{path}: {verdict}"])))
     return failed
+
+
+def _plain(text: str) -> str:
+    """Return one line of ASCII: what a file contains cannot steer a terminal."""
+    return ascii(text)[1:-1]

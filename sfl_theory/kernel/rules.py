@@ -52,6 +52,8 @@ from .terms import (
     NATURALS,
     UNIT,
     Binder,
+    BoundClient,
+    BoundNat,
     Client,
     ClientIndex,
     Descent,
@@ -70,6 +72,7 @@ from .terms import (
     Point,
     Quantifier,
     Rate,
+    RoundArgument,
     RoundFamily,
     Side,
     Split,
@@ -170,6 +173,7 @@ def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
             require(
                 conforms(value, kind), "%s: %s is not of type %s", name, value, kind
             )
+            require(closed(value), "%s: %s has an index of a binder", name, value)
         theorem = function(*args, **kwargs)
         object.__setattr__(theorem, "call", (name, args))
         return theorem
@@ -190,6 +194,19 @@ def conforms(value: object, kind: object) -> bool:
             return all(conforms(item, args[0]) for item in value)
         return len(value) == len(args) and all(map(conforms, value, args))
     return type(value) is kind
+
+
+def closed(value: object) -> bool:
+    """Return whether no index occurs without its binder or its rate.
+
+    What a rule concludes from closed terms is closed, so a theorem is not asked again.
+    """
+    if type(value) is tuple:
+        return all(map(closed, value))
+    if type(value) is Theorem:
+        return True
+    free: frozenset[object] = getattr(value, "free", frozenset())
+    return not any(isinstance(v, BoundClient | BoundNat | RoundArgument) for v in free)
 
 
 def _theorem(hypotheses: Iterable[Hypothesis], form: Lin, equal: bool) -> Theorem:
@@ -802,10 +819,24 @@ def _past(u: Vec, moment: _Moment, largest: Substitution | None = None) -> bool:
     Minimisers, iterates x(s) with s <= t and everything of earlier rounds do, and in
     the same round the same client's points p(n,t,j), j <= i, and noises, j < i: each
     depends on visits before (n, i) only. A bound step stands for its largest value,
-    `largest`; natural numbers grow with their variables.
+    `largest`; `_at_most` says why that is enough.
     """
     at = largest or {}
     return all(_atom_past(atom, moment, at) for atom in u.coefficients)
+
+
+def _at_most(index: Poly, largest: Substitution) -> Ratio:
+    """Return the index for the largest values of bound steps: it is nowhere larger.
+
+    An index is a polynomial in natural numbers v and counts 1 + v with coefficients
+    >= 0 in these v, so it grows with each of them. A bound step has to be such a v
+    itself: inside another symbol the index need not grow with it.
+    """
+    hidden = [s for s in index.symbols() if s not in largest]
+    require(
+        all(s.free.isdisjoint(largest) for s in hidden), "%s hides a bound step", index
+    )
+    return number_at(ratio(index), largest)
 
 
 def _atom_past(atom: VecAtom, moment: _Moment, largest: Substitution) -> bool:
@@ -822,14 +853,14 @@ def _atom_past(atom: VecAtom, moment: _Moment, largest: Substitution) -> bool:
         return _atom_past(body, moment, largest)
     if isinstance(atom, Point) or atom.run is not moment.run:
         return False
-    t = number_at(ratio(atom.round), largest).poly()
+    t = _at_most(atom.round, largest).poly()
     if isinstance(atom, Iterate):
         return (ratio(moment.round) - ratio(t)).poly().natural()
     if moment.after_round(t):
         return not isinstance(atom, Masked) or _atom_past(atom.vector, moment, largest)
     if isinstance(atom, Masked) or not moment.same_client_and_round(atom.client, t):
         return False
-    step = number_at(ratio(atom.step), largest)
+    step = _at_most(atom.step, largest)
     return moment.not_before_step(step + 1 if isinstance(atom, Noise) else step)
 
 

@@ -176,12 +176,26 @@ class ClientFamily(Term):
 
 @dataclass(frozen=True, eq=False)
 class RoundFamily(Term):
-    """A parameter for each round; a `Rate` may replace it."""
+    """A real parameter for each round; a `Rate` may replace it.
+
+    Never a whole one: so no round or step is a family's value, and in an index a bound
+    step occurs as a variable of the polynomial only, in which it grows.
+    """
 
     name: str
     sort: Sort
     is_variable = True
     shown = "{name}"
+
+    def __post_init__(self) -> None:
+        """Refuse natural numbers for each round.
+
+        Raises:
+            Rejected: the sort is whole.
+        """
+        if self.sort.whole:
+            raise Rejected("a family over rounds has no whole sort")
+        super().__post_init__()
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +331,7 @@ class Steps(Term):
             raise Rejected(f"{self.upper} is not a natural number by its sorts")
         super().__post_init__()
 
-    shown = "< {upper}"
+    shown = " < {upper}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,6 +366,8 @@ class Closed(Term):
     def index(self) -> str:
         """Return the bound variable and its range, for people."""
         head = bound(self.binder, self.level)
+        if isinstance(self.binder, Naturals):
+            return f"natural {head}"
         return f"{head}" if isinstance(self.binder, Clients) else f"{head}{self.binder}"
 
 

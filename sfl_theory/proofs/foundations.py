@@ -50,7 +50,7 @@ from sfl_theory.proofs.notation import (
     sum_over,
 )
 
-F = NamedFunction("F")
+F = NamedFunction("phi")
 HALF = Fraction(1, 2)
 
 

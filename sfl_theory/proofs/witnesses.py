@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sfl_theory.kernel.algebra import ratio
+from sfl_theory.kernel.hypotheses import Minimiser
+from sfl_theory.kernel.models import subterms
 from sfl_theory.kernel.terms import (
     MEAN,
     ClientFamily,
@@ -12,6 +14,8 @@ from sfl_theory.kernel.terms import (
     Point,
     Rate,
     RoundFamily,
+    Split,
+    Star,
     Var,
 )
 from sfl_theory.proofs.export import ModelData, Statement
@@ -38,8 +42,11 @@ def witness(statement: Statement) -> ModelData:
     One round, small steps; client 1 takes part with probability 1/2 where clients are
     drawn. The box contains every model, for gradients and noise pull to points inside.
     """
+    inside = subterms(statement.left, statement.right, *statement.hypotheses)
     free = {v for h in statement.hypotheses for v in h.free}
     free |= statement.left.free | statement.right.free
+    asked = {one.function for one in inside if isinstance(one, Star | Minimiser)}
+    shared = any(isinstance(one, Split) and one.kind.shared for one in inside)
     up, down = (ZERO, HALF), (ZERO, -HALF)
     law = ((HALF, up, up), (HALF, down, down))
     shapes = tuple((IDENTITY, b, ()) for b in (down, up))
@@ -50,7 +57,7 @@ def witness(statement: Statement) -> ModelData:
         weights=(HALF, HALF),
         participation=(ONE, HALF),
         noise=(law, law),
-        order=tuple((n, i) for i in range(steps) for n in (1, 0)),
+        order=tuple((n, i) for i in range(steps * shared) for n in (1, 0)),
         rounds=1,
         numbers={v: PARAMETERS[v.name] for v in free if isinstance(v, Var)},
         families={
@@ -61,9 +68,6 @@ def witness(statement: Statement) -> ModelData:
         },
         named={v: shapes[0] for v in free if isinstance(v, NamedFunction)},
         points={v: ((ONE, HALF),) for v in free if isinstance(v, Point)},
-        stars={
-            MEAN: (ZERO, ZERO),
-            **{v: up for v in free if isinstance(v, NamedFunction)},
-        },
+        stars={f: (ZERO, ZERO) if f is MEAN else up for f in asked},
         box=((-ONE, ONE), (-ONE, ONE)),
     )

@@ -53,7 +53,7 @@ now, tau, S, mu = of(t), count("tau"), positive("S"), nonnegative("mu")
 eps2, G2, c = nonnegative("eps2"), nonnegative("G2"), positive("c")
 s2 = per_client("sigma2", n)
 x, y, z = point("x"), point("y"), point("z")
-F = NamedFunction("F")
+F = NamedFunction("phi")
 ETA, RATE = rates("eta"), rates("rate")
 ONE, ZERO = ratio(1), ratio(0)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction as Q
 
 import pytest
@@ -42,7 +42,7 @@ from calls import (
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules as R
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Poly, Rejected, Sort, ratio
+from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, ratio
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import (
     CLIENTS,
@@ -58,6 +58,7 @@ from sfl_theory.kernel.terms import (
     inner,
     iterate,
     local_point,
+    noise,
     norm2,
     part,
     summed,
@@ -68,7 +69,7 @@ from sfl_theory.kernel.terms import (
 )
 from sfl_theory.proofs import foundations, non_convex, refutations
 from sfl_theory.proofs.export import ModelData, Statement, document
-from sfl_theory.proofs.notation import combine, of, positive, steps
+from sfl_theory.proofs.notation import combine, number_of_clients, of, positive, steps
 from sfl_theory.proofs.witnesses import witness
 
 ATTACKS: list[tuple[str, Callable[[], object]]] = []
@@ -549,12 +550,63 @@ def _() -> None:
         big = big * big
 
 
-@attack("own: a natural family of rates made real")
+def whole_family(value: Ratio) -> Ratio:
+    """A natural number for each round, which need not grow."""
+    family = k.RoundFamily("pick", Sort.NATURAL)
+    return symbol(k.PerRound(family, k.natural(value)))
+
+
+@attack("reading 1: steps pick(0), pick(1), for which pick(1) + 1 is no bound")
 def _() -> None:
-    family = k.RoundFamily("k", Sort.NATURAL)
-    number = symbol(k.PerRound(family, k.natural(now)))
-    lemma = R.square(number)
-    R.instantiate(lemma, ((family, k.Rate(ratio(Q(1, 2)))),), ())
+    last = whole_family(ONE) + 1
+    earlier = summed(steps(2), i, noise(V1, n, ZERO, whole_family(of(i))))
+    zero = R.unbiased(V1, n, ZERO, last, earlier)
+    seen = R.assume(inner(noise(V1, n, ZERO, last), earlier) - ONE_FORM)
+    below = combine([(seen, 1), (zero, -1)])
+    claimed(below, ONE_FORM, NOTHING, *below.hypotheses)
+
+
+@attack("reading 1: iterates of rounds pick(0), pick(1)")
+def _() -> None:
+    earlier = summed(steps(2), i, iterate(V1, whole_family(of(i))))
+    R.unbiased(V1, n, whole_family(ONE), ZERO, earlier)
+
+
+@attack("reading 1: counts for rounds")
+def _() -> None:
+    k.RoundFamily("pick", Sort.COUNT)
+
+
+@dataclass(frozen=True, eq=False)
+class Falling(k.Term, k.Symbol):
+    """A natural number that falls with a step, as a later kernel might have one."""
+
+    of_step: Poly
+    sort = Sort.NATURAL
+
+
+@attack("reading 1: a bound step inside any other natural symbol")
+def _() -> None:
+    def falling(at: object) -> Ratio:
+        return symbol(Falling(k.natural(at)))
+
+    earlier = summed(steps(2), i, noise(V1, n, ZERO, falling(of(i))))
+    R.unbiased(V1, n, ZERO, falling(1) + 1, earlier)
+
+
+@attack("reading 7: the argument of a rate in place of a parameter")
+def _() -> None:
+    R.instantiate(product(), ((t, symbol(k.ROUND)),), ())
+
+
+@attack("reading 7: a bound step in place of a parameter")
+def _() -> None:
+    R.instantiate(product(), ((t, symbol(k.BoundNat(1))),), ())
+
+
+@attack("reading 7: a point that has a bound client")
+def _() -> None:
+    R.blocks(gradient(Local(k.BoundClient(1)), x), y)
 
 
 @attack("own: keyword arguments past the types")
@@ -582,7 +634,7 @@ def _() -> None:
     claimed(lemma, NOTHING, lemma.form)
 
 
-for word in ("N", "f", "a", "n1", "i2", "round", "x"):
+for word in ("N", "F", "f", "a", "n1", "i2", "round", "x"):
 
     @attack(f"own: a parameter that prints as {word}")
     def _(word: str = word) -> None:
@@ -628,6 +680,129 @@ def _() -> None:
     flat = {v: Q(1, 2) if str(v) == "S" else Q(1) for v in model.numbers}
     bad = {statement.id: replace(model, numbers=flat)}
     replay(document([(statement, theorem)], (), bad))
+
+
+def small_model(**changes: object) -> ModelData:
+    """Return one client with F = x^2/2 and start 1, and changes to it."""
+    parabola = (((Q(1),),), (Q(0),), ())
+    plain = ModelData(start=(Q(1),), numbers={}, functions=(parabola,), client_size=0)
+    return replace(plain, **changes)
+
+
+def modelled(left: k.Lin, right: k.Lin, assumed: object, model: ModelData) -> object:
+    statement = Statement("attack", frozenset(assumed), left, right)  # type: ignore
+    return replay(document([], [(statement, model)]))
+
+
+def growing() -> tuple[k.Split, k.Lin]:
+    """Return a run with rate 3t and sum_n a_n E||g(n,2,0)||^2."""
+    pace = k.Pace(k.natural(1), k.Rate(symbol(k.ROUND) * 3))
+    run = k.Split(k.Kind.V1, pace, pace)
+    p = local_point(run, n, 2, 0)
+    g = gradient(Local(n), p) + noise(run, n, 2, 0)
+    return run, summed(CLIENTS, n, norm2(g) * weight(n))
+
+
+@attack("reading 3: a parameter t is taken for the round, a true bound refuted")
+def _() -> None:
+    run, second = growing()
+    model = small_model(numbers={t: Q(0)}, box=((Q(1), Q(1)),))
+    bounded = h.BoundedGradients(run, ONE)
+    modelled(second, ONE_FORM + constant(of(t)) * 0, {bounded}, model)
+
+
+@attack("reading 3: the same, the parameter mentioned")
+def _() -> None:
+    run, second = growing()
+    model = small_model(numbers={t: Q(0)}, box=((Q(1), Q(1)),))
+    bounded = h.BoundedGradients(run, ONE)
+    modelled(second, constant(1 + of(t)), {bounded}, model)
+
+
+@attack("reading 14: contradictory hypotheses are met by a model")
+def _() -> None:
+    run, second = growing()
+    bounded = R.bounded_gradient(run, ONE, n, ratio(2), ZERO)
+    thm = R.sum_over(bounded, CLIENTS, n, weight(n), ())
+    below = combine([(thm, 1), (R.assume(second - ONE_FORM * 2 - of(t) * ONE_FORM), 1)])
+    one_client = combine([(below, number_of_clients() - 1)])
+    statement = Statement("attack", below.hypotheses, -one_client.form, NOTHING)
+    below = one_client
+    model = small_model(numbers={t: Q(0)}, box=((Q(1), Q(1)),))
+    replay(document([(statement, below)], (), {"attack": model}))
+
+
+FALSE = (ONE_FORM, constant(ONE / 2))
+UNMENTIONED = {
+    "a number": {"numbers": {t: Q(0)}},
+    "a family": {"families": {k.ClientFamily("w", Sort.POSITIVE): (Q(1),)}},
+    "a rate": {"rates": {k.RoundFamily("eta", Sort.POSITIVE): k.Rate(ONE)}},
+    "a function": {"named": {F: (((Q(1),),), (Q(0),), ())}},
+    "a point": {"points": {k.Point("x"): ((Q(0),),)}},
+    "a minimiser": {"stars": {MEAN: (Q(0),)}},
+    "an order": {"order": ((0, 0),)},
+}
+ATTACKS += [
+    (
+        f"reading 3: a model with {name} that nobody mentions",
+        lambda c=changes: modelled(*FALSE, (), small_model(**c)),
+    )
+    for name, changes in UNMENTIONED.items()
+]
+
+
+@attack("reading 3: a rate with a parameter that the model does not set")
+def _() -> None:
+    family = k.RoundFamily("eta", Sort.POSITIVE)
+    right = constant(symbol(k.PerRound(family, k.natural(0))) / 2)
+    rate = k.Rate(1 + of(t))
+    modelled(constant(ONE), right * 0, (), small_model(rates={family: rate}))
+
+
+ORDERS = {
+    "exchanged": ((0, 1), (0, 0)),
+    "repeated": ((0, 0), (0, 1), (0, 1)),
+    "foreign": ((0, 0), (0, 1), (1, 0)),
+    "missing": ((0, 0),),
+    "more than the run's": ((0, 0), (0, 1), (0, 2)),
+}
+
+
+def ordered(order: object, *assumed: h.Hypothesis) -> object:
+    """Claim that with weight 1/2 a client's step 0 is not before its step 1."""
+    first = k.before(n, 0, n, 1, 0) * weight(n)
+    left = summed(CLIENTS, n, constant(first))
+    pair = left if len(order) != 1 else NOTHING  # type: ignore[arg-type]
+    model = small_model(order=order)
+    if order[:1] == ((0, 1),):  # type: ignore[index]
+        return modelled(ONE_FORM, left, assumed, model)
+    return modelled(ONE_FORM * 2, pair, assumed, model)
+
+
+TWO = k.Split(k.Kind.V2, k.Pace(k.natural(2), ETA), k.Pace(k.natural(2), ETA))
+ATTACKS += [
+    (
+        f"reading 4: visits that are {name}",
+        lambda o=order: ordered(o, h.Unbiased(TWO)),
+    )
+    for name, order in ORDERS.items()
+]
+
+
+@attack("reading 4: an order without a run")
+def _() -> None:
+    ordered(((0, 0), (0, 1)))
+
+
+@attack("reading 4: which visit is first, proved without a run")
+def _() -> None:
+    lemma = R.before_or_not(n, ZERO, n, ONE, ZERO)
+    claimed(lemma, NOTHING, lemma.form)
+
+
+@attack("reading 4: an order for SFL-V1")
+def _() -> None:
+    ordered(((0, 0), (0, 1)), h.Unbiased(k.Split(k.Kind.V1, TWO.client, TWO.server)))
 
 
 # Surgery on a file -----------------------------------------------------------------
@@ -772,6 +947,12 @@ def _() -> None:
 def test_the_attack_is_rejected(place: int) -> None:
     with pytest.raises(Rejected):
         ATTACKS[place][1]()
+
+
+def test_honest_models_pass() -> None:
+    """What the attacks on models break is else accepted."""
+    assert modelled(*FALSE, (), small_model())
+    assert ordered(((0, 0), (0, 1)), h.Unbiased(TWO))
 
 
 def test_honest_files_pass() -> None:

@@ -1,4 +1,7 @@
-"""Random logical steps from honest theorems lead to nothing that a model breaks."""
+"""Random logical steps from honest theorems lead to nothing that a model breaks.
+
+The long test tries 400; ``SFL_KERNEL_CASES=10000`` in the environment makes it 10 000.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
+from proved import SHORTER, many
 from random_models import premises, verdict
 
 from sfl_theory.kernel import rules
@@ -24,7 +28,6 @@ from sfl_theory.kernel.terms import (
     Var,
     weight,
 )
-from sfl_theory.proofs import ledger
 from sfl_theory.proofs.notation import inverse_q, nat, of, of_round, point, steps
 
 
@@ -32,9 +35,8 @@ from sfl_theory.proofs.notation import inverse_q, nat, of, of_round, point, step
 def pool() -> list[Theorem]:
     """Every theorem of the ledger's proofs."""
     out = []
-    for statement, prove in ledger.proofs():
-        if "longer-client" not in statement.id:
-            out += premises(prove())
+    for _, theorem in SHORTER:
+        out += premises(theorem)
     return out
 
 
@@ -64,7 +66,7 @@ def step(rng: random.Random, theorem: Theorem) -> Theorem:
         return rules.instantiate(
             theorem,
             (
-                (NamedFunction("F"), rng.choice([MEAN, Local(n), Local(m)])),
+                (NamedFunction("phi"), rng.choice([MEAN, Local(n), Local(m)])),
                 (Point("x"), rng.choice([point("x") * 2, point("y") - point("x")])),
             ),
             (),
@@ -94,12 +96,13 @@ def outcome(seed: int) -> str:
 
 
 def test_random_consequences_are_true() -> None:
-    seen = Counter(outcome(seed) for seed in range(100))
-    assert seen["true"] > 25, seen
+    seen = Counter(outcome(seed) for seed in range(60))
+    assert seen["true"] > 15, seen
 
 
 @pytest.mark.long
 def test_many_random_consequences_are_true() -> None:
-    seen = Counter(outcome(seed) for seed in range(1_000, 5_000))
+    cases = many(400)
+    seen = Counter(outcome(seed) for seed in range(1_000, 1_000 + cases))
     print(dict(seen))
-    assert seen["true"] > 1_000, seen
+    assert seen["true"] > 0.25 * cases, seen

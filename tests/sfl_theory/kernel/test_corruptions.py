@@ -1,4 +1,8 @@
-"""Random surgery on real proofs: rejected, or what is proved no random model breaks."""
+"""Random surgery on real proofs: rejected, or what is proved no random model breaks.
+
+The long test tries 500 files; ``SFL_KERNEL_CASES=10000`` in the environment makes it
+10 000, which takes a quarter of an hour.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
+from proved import SHORTER, many
 from random_models import Sample
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.models import holds
 from sfl_theory.kernel.replay import Claim, replay
-from sfl_theory.proofs import ledger
 from sfl_theory.proofs.export import document
 
-FILES = [
-    document([(statement, prove())])
-    for statement, prove in ledger.proofs()
-    if "longer-client" not in statement.id
-]
+FILES = [document([pair]) for pair in SHORTER]
 SORTS = ["natural", "count", "nonnegative", "positive"]
 
 
@@ -108,13 +108,14 @@ def outcome(seed: int) -> str:
     return "proved"
 
 
-def test_a_few_hundred_corruptions_prove_nothing_false() -> None:
-    seen = Counter(outcome(seed) for seed in range(200))
-    assert seen["rejected"] > 120, seen
+def test_a_hundred_corruptions_prove_nothing_false() -> None:
+    seen = Counter(outcome(seed) for seed in range(100))
+    assert seen["rejected"] > 60, seen
 
 
 @pytest.mark.long
-def test_ten_thousand_corruptions_prove_nothing_false() -> None:
-    seen = Counter(outcome(seed) for seed in range(10_000, 20_000))
+def test_many_corruptions_prove_nothing_false() -> None:
+    cases = many(500)
+    seen = Counter(outcome(seed) for seed in range(10_000, 10_000 + cases))
     print(dict(seen))
-    assert seen["rejected"] > 6_000, seen
+    assert seen["rejected"] > 0.6 * cases, seen

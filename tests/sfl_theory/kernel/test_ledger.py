@@ -12,16 +12,16 @@ from fractions import Fraction as Q
 from pathlib import Path
 
 import pytest
+from proved import PROOFS, many
 from random_models import premises, verdict
 
 from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.replay import replay
-from sfl_theory.proofs import ledger, non_convex, refutations
+from sfl_theory.proofs import non_convex, refutations
 from sfl_theory.proofs.export import document
 from sfl_theory.proofs.witnesses import witness
 
 ROOT = Path(__file__).parents[3]
-PROOFS = {statement.id: (statement, prove()) for statement, prove in ledger.proofs()}
 EXPECTED = {
     "readme/gradient-descent",
     "han2024/lemma-C.3",
@@ -133,7 +133,7 @@ def test_equal_numbers_of_steps_are_an_instance() -> None:
 def test_steps_of_the_proof_are_true_in_random_models(name: str) -> None:
     rng = random.Random(name)
     steps = premises(PROOFS[name][1])
-    chosen = rng.sample(steps, min(8, len(steps)))
+    chosen = rng.sample(steps, min(5, len(steps)))
     seen = Counter(verdict(one, rng.randrange(10**6)) for one in chosen)
     assert not seen["false"]
     assert seen["true"] >= 1, seen
@@ -145,7 +145,7 @@ def test_every_step_of_the_proof_is_true_in_random_models(name: str) -> None:
     seen = Counter(
         verdict(step, 7 * place + seed)
         for place, step in enumerate(premises(PROOFS[name][1]))
-        for seed in range(6)
+        for seed in range(min(6, many(1)))
     )
     print(name, dict(seen))
     assert not seen["false"]

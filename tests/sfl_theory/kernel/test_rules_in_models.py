@@ -17,13 +17,25 @@ CALLS, TEMPTING = honest(rules), tempting(rules)
 @pytest.mark.parametrize("name", sorted(rules.RULES))
 def test_no_random_model_breaks_the_rule(name: str) -> None:
     mine = [make for other, make in CALLS if other == name]
+    unbroken(name, range(max(3, 24 // len(mine)) if len(mine) < 15 else 1))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(rules.RULES))
+def test_no_other_random_model_breaks_the_rule(name: str) -> None:
+    mine = [make for other, make in CALLS if other == name]
+    unbroken(name, range(100, 100 + max(3, 24 // len(mine))))
+
+
+def unbroken(name: str, seeds: range) -> None:
+    mine = [make for other, make in CALLS if other == name]
     seen = Counter(
         verdict(make(), 1000 * place + seed)
         for place, make in enumerate(mine)
-        for seed in range(max(3, 24 // len(mine)))
+        for seed in seeds
     )
     assert not seen["false"]
-    assert seen["true"] >= 3, seen
+    assert seen["true"] >= min(3, len(mine) * len(seeds) // 2), seen
 
 
 @pytest.mark.parametrize("place", range(len(TEMPTING)))
