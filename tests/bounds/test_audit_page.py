@@ -11,6 +11,8 @@ from rendered import Balanced, in_browser, laid_out, requests
 from bounds.audit import main
 from sfl_theory.audits import LEDGER
 
+pytestmark = pytest.mark.long  # the page replays the whole ledger
+
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:

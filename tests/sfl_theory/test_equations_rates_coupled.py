@@ -59,6 +59,7 @@ def unequal_periods(number, L: int, tau: int, start: int, rounds: int, mean=Fals
         x = [(p + q) / number(2) for p, q in zip(*own, strict=True)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mean", [False, True], ids=["own model", "mean"])
 def test_unequal_periods_as_simulated(mean: bool) -> None:
     """Both sides in floats, the bound typed again, both ways for a server to rest."""

@@ -93,6 +93,7 @@ def test_a_fixed_point_is_fixed() -> None:
     assert in_turn(a, q, S, (2 - g, -2 - g), zero, p, eta).mean == 0
 
 
+@pytest.mark.long
 def test_every_witness_states_what_it_assumes() -> None:
     certificate = recursion("any", SECOND)
     for source in (
