@@ -20,7 +20,7 @@ from bounds.training import train, trainings
 from bounds.versions import versions
 from sfl_theory import theorem, theorems
 from sfl_theory.evidence.ledger import STATUSES
-from sfl_theory.evidence.standing import standing
+from sfl_theory.evidence.standing import replayed, standing
 
 SHORT = ["--rounds", "8", "--seeds", "3", "--tau", "2", "--quiet"]
 WIDTH = 80
@@ -80,11 +80,11 @@ def test_what_the_audit_says_is_what_it_earns_now(told: dict) -> None:
             assert audit["status"] in STATUSES
             assert f"--claim {audit['claim']}" in text
             if record["version"] == "printed":
-                now = audited(theorem(key), record["case"])
-                assert isinstance(now, Audited)
-                assert audit["status"] == now.printed.status
-                assert audit["scope"] == now.printed.scope
-                assert audit["cause"] == now.printed.cause
+                now = replayed(theorem(key).key, record["case"])
+                assert now is not None
+                assert audit["status"] == now.status
+                assert audit["scope"] == now.scope
+                assert audit["cause"] == now.cause
                 assert f"{audit['status'].upper()} {audit['scope']}" in flat
                 assert audit["cause"] in flat
             else:
