@@ -2,10 +2,11 @@
 
 The statement of a claim stands in the file beside the derivation, not in it: its left
 and right side and its hypotheses. *Proved* means that the derivation ends in a theorem
-``hypotheses |- right - left >= 0`` that assumes nothing but the claim's hypotheses; a
-model may show that these do not exclude each other. *Refuted* means that a model meets
-all hypotheses and has left > right. A claim says which of the two it expects, by naming
-a theorem or only a model; a file in which one claim is not decided so is rejected.
+``hypotheses |- right - left >= 0`` (``= 0``) that assumes nothing but the claim's
+hypotheses; a model may show that these do not exclude each other. *Refuted* means that
+a model meets all hypotheses and has left > right (other sides than equal ones). A claim
+says which of the two it expects, by naming a theorem or only a model; a file in which
+one claim is not decided so is rejected.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from typing import cast
 
 from .algebra import Rejected, require
 from .hypotheses import Hypothesis as AnyHypothesis
-from .models import evaluated, runs_of, subterms
+from .models import Model, evaluated, runs_of, subterms
 from .reader import Hypothesis, Json, Table, distinct, items, load, model_of, record
 from .rules import RULES, Theorem
 from .terms import Before, Lin, Point, Split
 
-Statement = tuple[tuple[AnyHypothesis, ...], Lin, Lin]
+_Read = tuple[tuple[AnyHypothesis, ...], Lin, Lin]
 _TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
 _RESERVED = re.compile(
     r"[in][0-9]+|N|F|f|a|q|x|p|xi|J|GD|round|grad|before|sum|clients", re.ASCII
@@ -42,19 +43,23 @@ blocks; <u, v>, ||u||^2 and F(u) are expected values; x(0) of a run is fixed."""
 
 @dataclass(frozen=True)
 class Claim:
-    """A decided statement ``hypotheses |- left <= right``; both sides if refuted."""
+    """A decided statement ``hypotheses |- left <= right``, or ``=`` where `equal`.
+
+    `sides` are the values of both in the model that was named, if one was.
+    """
 
     id: str
     left: Lin
     right: Lin
+    equal: bool
     hypotheses: frozenset[AnyHypothesis]
     used: frozenset[AnyHypothesis]
     proved: bool
     sides: tuple[Fraction, Fraction] | None
 
     def __str__(self) -> str:
-        verdict = "proved" if self.proved else "refuted"
-        lines = [f"{self.id}: {verdict}", f"  {self.left}", f"  <= {self.right}"]
+        verdict, sign = "proved" if self.proved else "refuted", "=" * self.equal or "<="
+        lines = [f"{self.id}: {verdict}", f"  {self.left}", f"  {sign} {self.right}"]
         for h in sorted(self.hypotheses, key=str):
             unused = "" if h in self.used or not self.proved else " (not used)"
             lines.append(f"  assumes {h}{unused}")
@@ -62,10 +67,10 @@ class Claim:
             lines.append("  no model named: the hypotheses may exclude each other")
         else:
             low, high = self.sides
-            less, more = ("<=", "less") if self.proved else (">", "more")
+            less = "=" if low == high else "<" if low < high else ">"
             lines.append(
                 f"  in a model that meets them: {_exactly(low)} {less} {_exactly(high)}"
-                f" ({_exactly(abs(high - low))} {more})"
+                f" (apart by {_exactly(abs(high - low))})"
             )
         runs = runs_of(self.left, self.right, *self.hypotheses)
         lines += sorted(f"  where x, p, xi are of {run}" for run in runs)
@@ -112,31 +117,56 @@ def replay(text: str) -> list[Claim]:
 def _claim(entry: Json, table: Table) -> Claim:
     given_keys = set(entry) if isinstance(entry, dict) else set()
     proved, modelled = "theorem" in given_keys, "model" in given_keys
-    keys = ["id", "hypotheses", "left", "right"]
+    equal = "equal" in given_keys
+    keys = ["id", "hypotheses", "left", "right"] + ["equal"] * equal
     keys += ["theorem"] * proved + ["model"] * (modelled or not proved)
     title, assumed, low, high, *decisions = record(entry, tuple(keys))
     named = type(title) is str and _TITLE.fullmatch(title)
     require(named, "%r is no name of a claim", title)
+    require(not equal or decisions.pop(0) is True, "equal is true or left out")
     read = table.arguments([assumed, low, high], (tuple[Hypothesis, ...], Lin, Lin))
-    given, left, right = cast(Statement, tuple(read))
+    given, left, right = cast(_Read, tuple(read))
     distinct(given)
-    _one_meaning([left, right, *given])
-    hypotheses = used = frozenset(given)
-    if proved:
-        theorem = cast(Theorem, table.read(decisions[0], Theorem))
+    theorem = cast(Theorem, table.read(decisions[0], Theorem)) if proved else None
+    model = model_of(decisions[-1], table) if modelled else None
+    return decide(str(title), frozenset(given), left, right, equal, theorem, model)
+
+
+def decide(
+    title: str,
+    hypotheses: frozenset[AnyHypothesis],
+    left: Lin,
+    right: Lin,
+    equal: bool,
+    theorem: Theorem | None,
+    model: Model | None,
+) -> Claim:
+    """Return the statement decided by a theorem, or without one by a model.
+
+    Raises:
+        Rejected: the theorem is not the claim or assumes more, the model does not meet
+            the hypotheses or says the contrary, or there is neither.
+    """
+    _one_meaning([left, right, *hypotheses])
+    used = hypotheses
+    if theorem is not None:
         rest = right - left - theorem.form
         require(not rest, "%s is not the theorem, but more by %s", title, rest)
+        require(theorem.equal or not equal, "%s: the theorem is no equality", title)
         used, extra = theorem.hypotheses, theorem.hypotheses - hypotheses
         shown = "; ".join(map(str, extra))
         require(
             not extra, "%s: the proof assumes more than the claim: %s", title, shown
         )
     sides = None
-    if modelled:
-        sides = evaluated(model_of(decisions[-1], table), hypotheses, left, right)
-        fits = (sides[0] <= sides[1]) is proved
+    if model is not None:
+        low, high = sides = evaluated(model, hypotheses, left, right)
+        true = low == high if equal else low <= high
+        fits = true is (theorem is not None)
         require(fits, "%s: the model gives %s and %s", title, *sides)
-    return Claim(str(title), left, right, hypotheses, used, proved, sides)
+    require(theorem is not None or sides is not None, "%s: nothing decides it", title)
+    proved = theorem is not None
+    return Claim(title, left, right, equal, hypotheses, used, proved, sides)
 
 
 def _one_meaning(parts: list[Lin | AnyHypothesis]) -> None:

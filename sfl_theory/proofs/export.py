@@ -7,23 +7,27 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
+from typing import Any
 
 from sfl_theory.kernel import hypotheses as h
+from sfl_theory.kernel import models
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Sort, ratio
+from sfl_theory.kernel.models import Model, NoiseLaw
 from sfl_theory.kernel.rules import Theorem
 
-Json = None | int | str | list["Json"] | dict[str, "Json"]
+Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What a claim says: ``hypotheses |- left <= right``."""
+    """What a claim says: ``hypotheses |- left <= right``, ``=`` where `equal`."""
 
     id: str
     hypotheses: frozenset[h.Hypothesis]
     left: k.Lin
     right: k.Lin
+    equal: bool = False
 
 
 Vector = tuple[Fraction, ...]
@@ -77,6 +81,24 @@ class ModelData:
         }
 
 
+def model_of(data: ModelData) -> Model:
+    """Return the kernel's model; what the kernel reads from the file is the same."""
+    parts: dict[str, Any] = data.complete()
+    for key, value in parts.items():
+        if key in ("functions", "noise"):
+            parts[key] = tuple(map(_shape if key == "functions" else NoiseLaw, value))
+    named = {name: _shape(one) for name, one in data.named.items()}
+    kept = {
+        key: getattr(data, key) for key in ("numbers", "families", "rates", "stars")
+    }
+    return Model(**{**parts, **kept, "points": data.points, "named": named})
+
+
+def _shape(given: Shape) -> models.Shape:
+    hessian, linear, bends = given
+    return models.Shape(hessian, linear, tuple(models.Bend(*bend) for bend in bends))
+
+
 def document(
     claims: Iterable[tuple[Statement, Theorem]],
     refutations: Iterable[tuple[Statement, ModelData]] = (),
@@ -128,6 +150,7 @@ class Encoder:
             "hypotheses": [self.place(one) for one in assumed],
             "left": self.place(statement.left),
             "right": self.place(statement.right),
+            **({"equal": True} if statement.equal else {}),
         }
 
     def _data(self, value: object) -> Json:

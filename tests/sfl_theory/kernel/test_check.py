@@ -171,10 +171,10 @@ def test_the_run_of_a_hypothesis_is_printed() -> None:
 def test_values_that_differ_print_differently() -> None:
     tiny = Q(1, 10**30)
     (claim,) = modelled(constant(1 + tiny), constant(1), (), small_model())
-    assert f"{1 + tiny} > 1 ({tiny} more)" in str(claim)
+    assert f"{1 + tiny} > 1 (apart by {tiny})" in str(claim)
     huge = Q(7, 10**390)
     (claim,) = modelled(constant(2 + huge), constant(2), (), small_model())
-    assert "about 2.0000000 > 2 (about 7E-390 more)" in str(claim)
+    assert "about 2.0000000 > 2 (apart by about 7E-390)" in str(claim)
     (claim,) = modelled(constant(Q(10) ** 390), constant(1), (), small_model())
     assert "about 1.0000000E+390 > 1" in str(claim)
 

@@ -1,0 +1,328 @@
+r"""Claims of papers: statements as terms, and what decides each of them.
+
+A section of a paper is a module with a tuple ``CLAIMS``. A `Claim` has parts, each an
+inequality or an equality ``assumptions |- left <= right`` that was *written* (term and
+LaTeX at once) and what decides it: `Proof` or `Model`. The claim is proved if all its
+parts are, and refuted if one of them is. Only the kernel says so, when it is asked: a
+theorem has to be the statement, a model has to meet every assumption.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from importlib import import_module
+
+from sfl_theory.kernel import replay as kernel
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs.export import ModelData, Statement, model_of
+from sfl_theory.proofs.witnesses import witness
+from sfl_theory.written import Assumed, Form, Side, as_form, form
+
+
+class Kind(Enum):
+    """What an entry is in its paper."""
+
+    ASSUMPTION = "assumption"
+    PROPOSITION = "proposition"
+    LEMMA = "lemma"
+    THEOREM = "theorem"
+    EQUATION = "equation"
+    CONDITION = "condition"
+    ALGORITHM = "algorithm"
+    TABLE = "table"
+    TEXT = "text"
+
+
+class Severity(Enum):
+    """What a refutation means: for the paper's results, or for their presentation."""
+
+    THEOREM = "theorem"
+    """A stated result is false."""
+    PROOF = "proof"
+    """The result stands, or is decided elsewhere; this step of its proof does not."""
+    CONSTANT = "constant"
+    """Only a constant is wrong."""
+    SLIP = "slip"
+    """Notation: "=" for "<=", an index, a missing bracket."""
+
+
+@dataclass(frozen=True)
+class Says:
+    """``assumed |- left <= right``, or ``=``; `denied`: the claim is that it is false.
+
+    The only denied statements are `contradiction`: assumptions that have a model.
+    """
+
+    left: Form
+    right: Form
+    assumed: tuple[Assumed, ...] = ()
+    equal: bool = False
+    denied: bool = False
+
+    def statement(self, name: str) -> Statement:
+        """Return the statement for the kernel."""
+        assumed = frozenset(one.value for one in self.assumed)
+        return Statement(name, assumed, self.left.value, self.right.value, self.equal)
+
+    @property
+    def tex(self) -> str:
+        """LaTeX of the inequality, in the paper's order."""
+        if self.denied:
+            return r"\text{there is a federation that meets all of the assumptions}"
+        relation = "=" if self.equal else r"\le"
+        return f"{self.left.tex} {relation} {self.right.tex}"
+
+
+def says(left: Side, right: Side, *assumed: Assumed) -> Says:
+    """Return ``left <= right`` under assumptions."""
+    return Says(as_form(left), as_form(right), assumed)
+
+
+def equal(left: Side, right: Side, *assumed: Assumed) -> Says:
+    """Return ``left = right`` under assumptions."""
+    return Says(as_form(left), as_form(right), assumed, equal=True)
+
+
+def consistent(*assumed: Assumed) -> Says:
+    """Return that assumptions do not exclude each other; a model decides it."""
+    return Says(form(1), form(0), assumed, denied=True)
+
+
+def clash(*assumed: Assumed) -> Says:
+    """Return that assumptions exclude each other: 1 <= 0 follows."""
+    return Says(form(1), form(0), assumed)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What proves a statement.
+
+    Attributes:
+        theorem: makes it by the kernel's rules.
+        words: the idea in a few lines, formulas in LaTeX.
+        model: a model that meets the assumptions, so that the statement says something;
+            None: the standard one is tried.
+        vacuous: why no model can meet the assumptions.
+    """
+
+    theorem: Callable[[], Theorem]
+    words: str = ""
+    model: Callable[[], ModelData] | None = None
+    vacuous: str = ""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that decides a statement: it breaks it (or is what `consistent` claims).
+
+    Attributes:
+        data: builds it.
+        words: what happens in it.
+    """
+
+    data: Callable[[], ModelData]
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One statement of a claim and what decides it; None: nothing does, yet."""
+
+    says: Says
+    by: Proof | Model | None
+    reading: str = ""
+
+
+@dataclass(frozen=True)
+class Repair:
+    """The nearest true statement; `change`: the smallest change that makes it true."""
+
+    parts: tuple[Part, ...]
+    change: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper claims, and what is known of it.
+
+    Attributes:
+        id: "PAPER/thm-3.7/strongly_convex", "PAPER/eq-57", ...
+        location: where it stands.
+        kind: what it is there.
+        title: what it says, in a sentence without formulas where formulas follow.
+        parts: the statements; empty where the claim has no terms (then nothing decides
+            it).
+        severity: of a refutation.
+        scope: for which hypotheses it is proved or refuted, what is known of others.
+        cause: what is wrong, in one line.
+        words: the whole in prose; for an open claim, what was tried.
+        uses: ids within the paper of what the printed proof rests on.
+        first_failure: for a theorem, the first step of the printed proof that fails.
+        repair: the nearest true statement.
+    """
+
+    id: str
+    location: str
+    kind: Kind
+    title: str
+    parts: tuple[Part, ...] = ()
+    severity: Severity | None = None
+    scope: str = ""
+    cause: str = ""
+    words: str = ""
+    uses: str = ""
+    first_failure: str = ""
+    repair: Repair | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a refutation that does not tell what it means.
+
+        Raises:
+            ValueError: severity and cause are said of another claim than a refuted one.
+        """
+        refuted = any(
+            isinstance(part.by, Model) and not part.says.denied for part in self.parts
+        )
+        told = self.severity is not None and self.cause != ""
+        untold = self.severity is None and self.cause == ""
+        if not (told if refuted else untold):
+            raise ValueError(f"{self.id}: severity and cause belong to a refutation")
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """Ids of what the printed proof rests on."""
+        paper = self.id.split("/")[0]
+        return tuple(f"{paper}/{name}" for name in self.uses.split())
+
+    @property
+    def tex(self) -> tuple[str, ...]:
+        """LaTeX of every part."""
+        return tuple(part.says.tex for part in self.parts)
+
+    @property
+    def statement(self) -> str:
+        """Title and formulas as plain text."""
+        formulas = "; ".join(map(plain, self.tex))
+        return f"{self.title} {formulas}".strip()
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What the kernel said of one part: a status and the lines that it printed."""
+
+    status: str
+    lines: tuple[str, ...] = ()
+    claim: kernel.Claim | None = field(default=None, compare=False)
+
+
+def decide(part: Part, name: str) -> Decided:
+    """Ask the kernel about one part.
+
+    A theorem that is not the statement, or a model that does not decide it, leaves the
+    part *unproved*, with the reason; so does whatever else the evidence raises.
+
+    Args:
+        part: statement and evidence.
+        name: under which the kernel prints it.
+
+    Returns:
+        "proved", "refuted" or "unproved", and the kernel's lines.
+    """
+    if part.by is None:
+        return Decided("unproved")
+    try:
+        theorem, data = evidence(part, name)
+        one = part.says.statement(name)
+        model = None if data is None else model_of(data)
+        found = kernel.decide(
+            name, one.hypotheses, one.left, one.right, one.equal, theorem, model
+        )
+    except Exception as error:  # a user's own evidence may raise anything
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        return Decided("unproved", (f"evidence rejected: {kind}{error}",))
+    status = "proved" if found.proved or part.says.denied else "refuted"
+    return Decided(status, tuple(str(found).splitlines()), found)
+
+
+def evidence(part: Part, name: str) -> tuple[Theorem | None, ModelData | None]:
+    """Return the theorem and the model of a part."""
+    if isinstance(part.by, Model):
+        return None, part.by.data()
+    if part.by is None:
+        return None, None
+    if part.by.vacuous:
+        return part.by.theorem(), None
+    build = part.by.model or (lambda: witness(part.says.statement(name)))
+    return part.by.theorem(), build()
+
+
+def names(claim: Claim, parts: tuple[Part, ...], suffix: str = "") -> tuple[str, ...]:
+    """Return the kernel's names of parts of a claim."""
+    base = claim.id + suffix
+    return tuple(
+        base if len(parts) == 1 else f"{base}--{place}"
+        for place in range(1, len(parts) + 1)
+    )
+
+
+def whole(found: tuple[Decided, ...]) -> str:
+    """Return the status that the parts earn together."""
+    if any(one.status == "refuted" for one in found):
+        return "refuted"
+    proved = found and all(one.status == "proved" for one in found)
+    return "proved" if proved else "unproved"
+
+
+@cache
+def sections(paper: str) -> tuple[Claim, ...]:
+    """Return the claims of a paper's sections, in its order."""
+    package = f"sfl_theory.papers.{paper}"
+    modules = import_module(package).SECTIONS
+    return tuple(
+        claim for name in modules for claim in import_module(f"{package}.{name}").CLAIMS
+    )
+
+
+def parts_of(claim: Claim) -> Iterator[tuple[str, Part]]:
+    """Yield every part of a claim and of its repair with its name."""
+    yield from zip(names(claim, claim.parts), claim.parts, strict=True)
+    if claim.repair is not None:
+        own = claim.repair.parts
+        yield from zip(names(claim, own, "--repair"), own, strict=True)
+
+
+_FRACTION = re.compile(r"\\frac\{((?:[^{}]|\{[^{}]*\})*)\}\{((?:[^{}]|\{[^{}]*\})*)\}")
+_PLAIN = (
+    (r"\mathbb{E}", "E "),
+    (r"\left", ""),
+    (r"\right", ""),
+    (r"\langle", "<"),
+    (r"\rangle", ">"),
+    (r"\|", "||"),
+    (r"\le", "<="),
+    (r"\ge", ">="),
+    (r"\cdot", "*"),
+    (r"\tilde{\tau}", "tau_server"),
+    (r"\nabla", "grad"),
+    (r"\text", ""),
+    (r"\ ", " "),
+)
+
+
+def plain(tex: str) -> str:
+    """Return a formula for a terminal."""
+    while (found := _FRACTION.search(tex)) is not None:
+        top, low = found.groups()
+        tex = f"{tex[: found.start()]}({top})/({low}){tex[found.end() :]}"
+    for old, new in _PLAIN:
+        tex = tex.replace(old, new)
+    tex = re.sub(r"\(([A-Za-z0-9_]+)\)/", r"\1/", tex)
+    tex = re.sub(r"/\(([A-Za-z0-9_]+)\)", r"/\1", tex)
+    tex = re.sub(r"([_^])\{(\w+)\}", r"\1\2", tex)
+    return re.sub(
+        r"\s+", " ", tex.replace("\\", "").replace("{", "(").replace("}", ")")
+    )

@@ -1,0 +1,11 @@
+"""Dachille, Huang, Liu, *The Impact of Cut Layer Selection in SFL*, arXiv 2412.15536.
+
+Bounds, and the claims section by section.
+"""
+
+from sfl_theory.papers.dachille2024.bounds import PROPOSITION_1, THEOREMS
+
+SECTIONS: tuple[str, ...] = ()
+"""Modules that hold the claims, in the paper's order."""
+
+__all__ = ["PROPOSITION_1", "SECTIONS", "THEOREMS"]

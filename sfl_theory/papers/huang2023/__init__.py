@@ -1,0 +1,13 @@
+"""Huang, Tian, Tang, *When MiniBatch SGD Meets SplitFed Learning*, arXiv 2308.11953."""
+
+from sfl_theory.papers.huang2023.bounds import (
+    PROPOSITION_1,
+    PROPOSITION_2,
+    THEOREM_1,
+    THEOREMS,
+)
+
+SECTIONS: tuple[str, ...] = ()
+"""Modules that hold the claims, in the paper's order."""
+
+__all__ = ["PROPOSITION_1", "PROPOSITION_2", "SECTIONS", "THEOREMS", "THEOREM_1"]

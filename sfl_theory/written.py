@@ -1,0 +1,540 @@
+r"""Statements as papers write them: each operation makes the kernel's term and LaTeX.
+
+A `Written` thing holds a term (a number, a vector or an expected number) and the LaTeX
+of how it was written, in the writer's order. Both come from the same operation, so the
+formula that a reader sees is the one that the kernel decides:
+``S / 2 * norm2(x(T) - best)`` is the term and
+:math:`\frac{S}{2} \mathbb{E}\|x^T - x^*\|^2`. What is written is not trusted: the
+kernel sees the term only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Generic, TypeVar, cast, overload
+
+from sfl_theory.kernel import hypotheses as h
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Poly, Ratio, Sort, ratio
+
+Value = TypeVar("Value", bound=Ratio | k.Vec | k.Lin)
+Other = TypeVar("Other", bound=Ratio | k.Vec | k.Lin)
+SUM, PRODUCT, ATOM = range(3)
+
+
+@dataclass(frozen=True)
+class Name:
+    """The parts of a vector's symbol: letter, subscript, superscript."""
+
+    letter: str
+    below: str = ""
+    above: str = ""
+
+    def __str__(self) -> str:
+        below = f"_{{{self.below}}}" if self.below else ""
+        return self.letter + below + (f"^{{{self.above}}}" if self.above else "")
+
+
+@dataclass(frozen=True)
+class Written(Generic[Value]):
+    """A term and its LaTeX; `binding` tells where brackets are needed."""
+
+    value: Value
+    tex: str
+    binding: int = ATOM
+    name: Name | None = None
+
+    def __add__(self, other: Written[Value] | Exact) -> Written[Value]:
+        two = self._like(other)
+        sign = " " if two.tex.startswith("-") else " + "
+        return Written(_sum(self, two), self.tex + sign + two.tex, SUM)
+
+    def __radd__(self, other: Exact) -> Written[Value]:
+        return self._like(other) + self
+
+    def __sub__(self, other: Written[Value] | Exact) -> Written[Value]:
+        two = self._like(other)
+        tex = f"{self.tex} - {two.inside(PRODUCT)}"
+        return Written(_sum(self, -two), tex, SUM)
+
+    def __rsub__(self, other: Exact) -> Written[Value]:
+        return self._like(other) - self
+
+    def __neg__(self) -> Written[Value]:
+        return Written(_product(self, number(-1)), f"-{self.inside(PRODUCT)}", SUM)
+
+    @overload
+    def __mul__(self, other: Number | Exact) -> Written[Value]: ...
+    @overload
+    def __mul__(self: Number, other: Written[Other]) -> Written[Other]: ...
+    def __mul__(self, other: Written[Other] | Exact) -> object:
+        """Return a product; one factor is a number.
+
+        Raises:
+            TypeError: none is.
+        """
+        two: Written[Other] | Number = (
+            number(other) if isinstance(other, int | Fraction) else other
+        )
+        dot = r"\cdot " if two.tex[:1].isdigit() else ""
+        tex = f"{self.inside(PRODUCT)} {dot}{two.inside(PRODUCT)}"
+        if isinstance(two.value, Ratio):
+            return Written(_product(self, two), tex, PRODUCT)
+        if not isinstance(self.value, Ratio):
+            raise TypeError("one factor has to be a number")
+        return Written(_product(two, self), tex, PRODUCT)
+
+    def __rmul__(self, other: Exact) -> Written[Value]:
+        return number(other) * self
+
+    def __truediv__(self, other: Number | Exact) -> Written[Value]:
+        two = number(other)
+        tex = rf"\frac{{{self.tex}}}{{{two.tex}}}"
+        inverse = Written(1 / two.value, "")
+        return Written(_product(self, inverse), tex, PRODUCT)
+
+    def __rtruediv__(self: Number, other: Exact) -> Number:
+        return number(other) / self
+
+    def __pow__(self: Number, power: int) -> Number:
+        base = self.inside(ATOM)
+        if "^" in base and not base.startswith(r"\left("):
+            base = rf"\left({base}\right)"
+        return Written(self.value**power, f"{base}^{{{power}}}")
+
+    def _like(self, other: Written[Value] | Exact) -> Written[Value]:
+        """Return a summand in the kind of this one: numbers become forms."""
+        out: Written[Any] = (
+            number(other) if isinstance(other, int | Fraction) else other
+        )
+        if isinstance(self.value, k.Lin) and isinstance(out.value, Ratio):
+            out = as_form(out)
+        return out
+
+    def inside(self, binding: int) -> str:
+        """Return the LaTeX for a place that binds so tightly."""
+        return self.tex if self.binding >= binding else rf"\left({self.tex}\right)"
+
+
+Exact = int | Fraction
+Number = Written[Ratio]
+Vector = Written[k.Vec]
+Form = Written[k.Lin]
+
+
+def _sum(one: Written[Value], two: Written[Value]) -> Value:
+    kind: Any = one.value
+    return cast(Value, kind + two.value)
+
+
+def _product(one: Written[Value], two: Written[Any]) -> Value:
+    kind: Any = one.value
+    return cast(Value, kind * two.value)
+
+
+# Numbers ---------------------------------------------------------------------------
+
+
+def number(value: Number | Exact) -> Number:
+    """Return a number as written."""
+    if isinstance(value, Written):
+        return value
+    if isinstance(value, Fraction) and value.denominator != 1:
+        tex = rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
+        return Written(ratio(value), tex, PRODUCT)
+    return Written(ratio(value), str(value), ATOM if value >= 0 else SUM)
+
+
+def parameter(name: str, sort: Sort, tex: str = "") -> Number:
+    """Return a parameter; its name and its LaTeX are of the claim's paper."""
+    return Written(k.symbol(k.Var(name, sort)), tex or name)
+
+
+def natural(name: str, tex: str = "") -> Number:
+    """Return a natural number (0 included)."""
+    return parameter(name, Sort.NATURAL, tex)
+
+
+def count(name: str, tex: str = "") -> Number:
+    """Return a natural number that is at least 1."""
+    return parameter(name, Sort.COUNT, tex)
+
+
+def nonnegative(name: str, tex: str = "") -> Number:
+    """Return a number >= 0."""
+    return parameter(name, Sort.NONNEGATIVE, tex)
+
+
+def positive(name: str, tex: str = "") -> Number:
+    """Return a number > 0."""
+    return parameter(name, Sort.POSITIVE, tex)
+
+
+def variable(value: Number) -> k.Var:
+    """Return the parameter that a number is.
+
+    Raises:
+        TypeError: it is none.
+    """
+    (symbol,) = value.value.numerator.symbols()
+    if not isinstance(symbol, k.Var):
+        raise TypeError(f"{value.tex} is no parameter")
+    return symbol
+
+
+def of_client(
+    name: str, n: k.Client, tex: str, sort: Sort = Sort.NONNEGATIVE
+) -> Number:
+    """Return a parameter of a client; write its LaTeX with ``{n}`` for the client."""
+    symbol = k.PerClient(k.ClientFamily(name, sort), n)
+    return Written(k.symbol(symbol), tex.replace("{n}", n.name))
+
+
+def of_round(name: str, t: Number, tex: str, sort: Sort = Sort.POSITIVE) -> Number:
+    """Return a parameter of a round; write its LaTeX with ``{t}`` for the round."""
+    symbol = k.PerRound(k.RoundFamily(name, sort), k.natural(t.value))
+    return Written(k.symbol(symbol), tex.replace("{t}", t.tex))
+
+
+def weight(n: k.Client) -> Number:
+    """Return ``a_n``."""
+    return Written(k.weight(n), f"a_{{{n.name}}}")
+
+
+def inverse_chance(n: k.Client) -> Number:
+    """Return ``1/q_n``."""
+    value = 1 + k.symbol(k.Odds(n))
+    return Written(value, rf"\frac{{1}}{{q_{{{n.name}}}}}", PRODUCT)
+
+
+def clients() -> Number:
+    """Return ``N``."""
+    n = k.Client("n")
+    value = k.summed(k.CLIENTS, n, k.constant(1)).coefficients[k.UNIT]
+    return Written(value, "N")
+
+
+# Sums ------------------------------------------------------------------------------
+
+
+def over(
+    binder: k.Binder, v: k.Client | k.Var, range_: str, body: Written[Value]
+) -> Written[Value]:
+    """Return a sum over a binder, its range as LaTeX."""
+    tex = rf"\sum_{{{range_}}} {body.inside(PRODUCT)}"
+    what: Any = body.value
+    if isinstance(what, Ratio):
+        whole = k.summed(binder, v, k.constant(what))
+        what = whole.coefficients.get(k.UNIT, ratio(0))
+    else:
+        what = k.summed(binder, v, what)
+    return Written(what, tex, PRODUCT)
+
+
+def over_clients(n: k.Client, body: Written[Value]) -> Written[Value]:
+    """Return the sum over all clients."""
+    return over(k.CLIENTS, n, n.name, body)
+
+
+def below(v: Number, upper: Number | int, body: Written[Value]) -> Written[Value]:
+    """Return the sum over a natural ``0 <= v < upper``."""
+    limit = number(upper)
+    last = f"{limit.inside(PRODUCT)} - 1"
+    binder = k.Steps(k.natural(limit.value))
+    return over(binder, variable(v), f"{v.tex}=0}}^{{{last}", body)
+
+
+# Functions, vectors and expected numbers -------------------------------------------
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function as written."""
+
+    value: k.Function
+    tex: str
+
+    def __call__(self, at: Vector) -> Form:
+        """Return its expected value at a point."""
+        return Written(
+            k.value_of(self.value, at.value), rf"\mathbb{{E}}{self.tex}({at.tex})"
+        )
+
+    def gradient(self, at: Vector, side: k.Side | None = None) -> Vector:
+        r"""Return its gradient, or a block :math:`\nabla_c`, :math:`\nabla_s` of it."""
+        value, below_ = k.gradient(self.value, at.value), ""
+        if side is not None:
+            value, below_ = k.part(side, value), f"_{side.value[0]}"
+        return Written(value, rf"\nabla{below_} {self.tex}({at.tex})")
+
+    @property
+    def best(self) -> Vector:
+        """Its minimiser."""
+        named = Name("x", self.tex if self.tex != "f" else "", "*")
+        return Written(k.vec(k.Star(self.value)), str(named), ATOM, named)
+
+    def gap(self, at: Vector) -> Form:
+        """Return what its value lies above the least one."""
+        least = k.value_of(self.value, self.best.value)
+        here = self(at)
+        return Written(here.value - least, f"{here.tex} - {self.tex}^*", SUM)
+
+
+def local(n: k.Client) -> Function:
+    """Return ``F_n``."""
+    return Function(k.Local(n), f"F_{{{n.name}}}")
+
+
+f = Function(k.MEAN, "f")
+
+
+def named(name: str) -> Function:
+    """Return a function of its own."""
+    return Function(k.NamedFunction(name), name)
+
+
+def point(name: str) -> Vector:
+    """Return an arbitrary vector."""
+    return Written(k.vec(k.Point(name)), name, ATOM, Name(name))
+
+
+def part(side: k.Side, u: Vector) -> Vector:
+    """Return the client's or the server's block of a vector."""
+    value = k.part(side, u.value)
+    if u.name is not None:
+        below_ = ",".join(filter(None, (side.value[0], u.name.below)))
+        name = replace(u.name, below=below_)
+        return Written(value, str(name), ATOM, name)
+    return Written(value, rf"\left[{u.tex}\right]_{side.value[0]}")
+
+
+def client(u: Vector) -> Vector:
+    """Return the client's block."""
+    return part(k.Side.CLIENT, u)
+
+
+def server(u: Vector) -> Vector:
+    """Return the server's block."""
+    return part(k.Side.SERVER, u)
+
+
+def norm2(u: Vector) -> Form:
+    """Return the expected squared length."""
+    return Written(k.norm2(u.value), rf"\mathbb{{E}}\left\|{u.tex}\right\|^2", PRODUCT)
+
+
+def inner(u: Vector, v: Vector) -> Form:
+    """Return the expected inner product."""
+    tex = rf"\mathbb{{E}}\left\langle {u.tex}, {v.tex}\right\rangle"
+    return Written(k.inner(u.value, v.value), tex, PRODUCT)
+
+
+def form(value: Number | Exact) -> Form:
+    """Return a number as a form."""
+    one = number(value)
+    return Written(k.constant(one.value), one.tex, one.binding)
+
+
+Side = Form | Number | Exact
+"""What may stand on a side of an inequality."""
+
+
+def as_form(side: Side) -> Form:
+    """Return a side of an inequality as a form."""
+    if isinstance(side, int | Fraction):
+        return form(side)
+    value = side.value
+    if isinstance(value, Ratio):
+        return Written(k.constant(value), side.tex, side.binding)
+    return Written(value, side.tex, side.binding)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of an algorithm; `model` and `noise` are the letters of its vectors."""
+
+    value: k.Run
+    tex: str
+    model: str = "x"
+    noise_: str = r"\xi"
+
+    @property
+    def split(self) -> k.Split:
+        """The run of split federated learning.
+
+        Raises:
+            TypeError: it is none.
+        """
+        if not isinstance(self.value, k.Split):
+            raise TypeError(f"{self.tex} has no local steps")
+        return self.value
+
+    def x(self, t: Number | int) -> Vector:
+        """Return the model before round t."""
+        at = number(t)
+        name = Name(self.model, above=at.tex)
+        return Written(k.iterate(self.value, at.value), str(name), ATOM, name)
+
+    def p(self, n: k.Client, t: Number | int, i: Number | int) -> Vector:
+        """Return the local point of client n in round t before step i."""
+        at, step = number(t), number(i)
+        name = Name(self.model, n.name, f"{at.tex},{step.tex}")
+        value = k.local_point(self.split, n, at.value, step.value)
+        return Written(value, str(name), ATOM, name)
+
+    def xi(self, n: k.Client, t: Number | int, i: Number | int) -> Vector:
+        """Return the noise of that step's stochastic gradient."""
+        at, step = number(t), number(i)
+        name = Name(self.noise_, n.name, f"{at.tex},{step.tex}")
+        value = k.noise(self.split, n, at.value, step.value)
+        return Written(value, str(name), ATOM, name)
+
+    def g(self, n: k.Client, t: Number | int, i: Number | int) -> Vector:
+        """Return the stochastic gradient of that step."""
+        name = Name("g", n.name, f"{number(t).tex},{number(i).tex}")
+        value = local(n).gradient(self.p(n, t, i)).value + self.xi(n, t, i).value
+        return Written(value, str(name), ATOM, name)
+
+
+def rate(body: Callable[[Number], Number] | Number | Exact) -> k.Rate:
+    """Return learning rates, from a function of the round or as one constant."""
+    if callable(body):
+        return k.Rate(body(Written(k.symbol(k.ROUND), "t")).value)
+    return k.Rate(number(body).value)
+
+
+def pace(steps: Number | int, rates: k.Rate) -> k.Pace:
+    """Return how many steps a side makes in a round, at these rates."""
+    return k.Pace(k.natural(number(steps).value), rates)
+
+
+# Hypotheses ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """A hypothesis as written; `source` names the paper's assumption."""
+
+    value: h.Hypothesis
+    tex: str
+    source: str = ""
+
+    def called(self, source: str) -> Assumed:
+        """Return the hypothesis under the paper's name."""
+        return replace(self, source=source)
+
+
+def every_client(n: k.Client, one: Assumed) -> Assumed:
+    """Return the hypothesis for each client."""
+    value = h.every(k.CLIENTS, n, one.value)
+    return Assumed(value, one.tex + rf"\ \text{{for every }} {n.name}", one.source)
+
+
+def every_round(t: Number, upper: Number, one: Assumed) -> Assumed:
+    """Return the hypothesis for each round below a limit."""
+    value = h.every(k.Steps(k.natural(upper.value)), variable(t), one.value)
+    return Assumed(
+        value, one.tex + rf"\ \text{{for }} {t.tex} < {upper.tex}", one.source
+    )
+
+
+def every_natural(t: Number, one: Assumed) -> Assumed:
+    """Return the hypothesis for each natural number."""
+    value = h.every(k.NATURALS, variable(t), one.value)
+    return Assumed(value, one.tex + rf"\ \text{{for every }} {t.tex}", one.source)
+
+
+def at_most(left: Side, right: Side) -> Assumed:
+    """Return ``left <= right``."""
+    one, two = as_form(left), as_form(right)
+    return Assumed(h.Holds(two.value - one.value), rf"{one.tex} \le {two.tex}")
+
+
+def equals(left: Number, right: Number) -> tuple[Assumed, Assumed]:
+    """Return two hypotheses that make two numbers equal."""
+    return at_most(left, right), at_most(right, left)
+
+
+def smooth(function: Function, S: Number) -> Assumed:
+    """Return that gradients are S-Lipschitz (24)."""
+    tex = (
+        rf"\|\nabla {function.tex}(x) - \nabla {function.tex}(y)\| \le "
+        rf"{S.inside(PRODUCT)} \|x - y\|"
+    )
+    return Assumed(h.Smooth(function.value, S.value), tex)
+
+
+def majorised(function: Function, S: Number) -> Assumed:
+    """Return one-sided smoothness (4)."""
+    F = function.tex
+    tex = (
+        rf"{F}(y) \le {F}(x) + \langle \nabla {F}(x), y - x\rangle + "
+        rf"\frac{{{S.tex}}}{{2}} \|y - x\|^2"
+    )
+    return Assumed(h.Majorised(function.value, S.value), tex)
+
+
+def convex(function: Function, mu: Number | int) -> Assumed:
+    """Return strong convexity; mu = 0 is convexity."""
+    F, modulus = function.tex, number(mu)
+    tex = rf"{F}(y) \ge {F}(x) + \langle \nabla {F}(x), y - x\rangle"
+    if modulus.value:
+        tex += rf" + \frac{{{modulus.tex}}}{{2}} \|y - x\|^2"
+    return Assumed(h.Convex(function.value, modulus.value), tex)
+
+
+def minimiser(function: Function) -> Assumed:
+    """Return that a minimiser exists and is called so."""
+    tex = rf"{function.best.tex} \text{{ minimises }} {function.tex}"
+    return Assumed(h.Minimiser(function.value), tex)
+
+
+def heterogeneity(eps2: Number) -> Assumed:
+    """Return that local gradients differ from that of f by a bounded length."""
+    tex = rf"\|\nabla F_n(x) - \nabla f(x)\|^2 \le {eps2.tex}"
+    return Assumed(h.Heterogeneity(eps2.value), tex)
+
+
+def unbiased(run: Run) -> Assumed:
+    """Return that stochastic gradients are unbiased given what came before."""
+    tex = rf"\mathbb{{E}}[{run.noise_}_n^{{t,i}} \mid \text{{past}}] = 0"
+    return Assumed(h.Unbiased(run.split), tex)
+
+
+def independent(run: Run) -> Assumed:
+    """Return that the clients' samples of a round are independent."""
+    tex = r"\text{samples independent across clients}"
+    return Assumed(h.Independent(run.split), tex)
+
+
+def variance(run: Run, n: k.Client, sigma2: Number) -> Assumed:
+    """Return that a client's noise has a bounded second moment."""
+    tex = rf"\mathbb{{E}}\|{run.noise_}_{{{n.name}}}^{{t,i}}\|^2 \le {sigma2.tex}"
+    return Assumed(h.Variance(run.split, n, sigma2.value), tex)
+
+
+def bounded_gradients(run: Run, G2: Number) -> Assumed:
+    """Return that stochastic gradients along the run have bounded second moments."""
+    tex = rf"\mathbb{{E}}\|g_n^{{t,i}}\|^2 \le {G2.tex}"
+    return Assumed(h.BoundedGradients(run.split, G2.value), tex)
+
+
+def participation(run: Run) -> Assumed:
+    """Return that clients take part independently of each other and of the samples."""
+    tex = r"I_n^t \sim \text{Bernoulli}(q_n) \text{ independently}"
+    return Assumed(h.Participation(run.split), tex)
+
+
+def assumptions(*groups: Assumed | Iterable[Assumed]) -> tuple[Assumed, ...]:
+    """Return hypotheses in one tuple."""
+    out: list[Assumed] = []
+    for group in groups:
+        out += [group] if isinstance(group, Assumed) else list(group)
+    return tuple(out)
+
+
+def poly(value: Number) -> Poly:
+    """Return a natural number as an index of the kernel."""
+    return k.natural(value.value)
