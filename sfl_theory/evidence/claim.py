@@ -103,6 +103,9 @@ class Terms:
         return "proved" if kinds and all(by for by, _ in kinds) else "unproved"
 
 
+Evidence = Proof | Refutation | Open | Terms
+
+
 @dataclass(frozen=True)
 class Repair:
     """The nearest true statement.
@@ -138,7 +141,7 @@ class Claim:
     location: str
     kind: str
     statement: str
-    evidence: Proof | Refutation | Open | Terms
+    evidence: Evidence
     depends_on: tuple[str, ...] = ()
     reading: str = ""
     repair: Repair | None = None

@@ -11,8 +11,9 @@ from typing import Any
 from sfl_theory import claims as sections
 from sfl_theory.evidence import certificate as certificates
 from sfl_theory.evidence import instance as instances
-from sfl_theory.evidence.claim import Claim, Open, Proof, Refutation, Terms
+from sfl_theory.evidence.claim import Claim, Evidence, Open, Proof, Refutation, Terms
 from sfl_theory.evidence.instance import Finding
+from sfl_theory.evidence.interval import Interval
 
 STATUSES = ("proved", "refuted", "unproved")
 
@@ -34,7 +35,7 @@ class Outcome:
     findings: tuple[Finding, ...] = ()
 
 
-def decide(claim_id: str, evidence: Proof | Refutation | Open | Terms) -> Outcome:
+def decide(claim_id: str, evidence: Evidence) -> Outcome:
     """Replay the evidence now and return the status that it earns.
 
     A certificate that is rejected or cannot be read, an instance that does not break
@@ -76,7 +77,22 @@ def _by_kernel(evidence: Terms) -> Outcome:
         lines += [part.by.words] if part.by is not None and part.by.words else []
         lines += one.lines
     method = {"proved": "certificate", "refuted": "instance"}.get(status, "none")
-    return Outcome(status, method, tuple(lines))
+    seen = [
+        _finding(part.by, one)
+        for (_, part), one in zip(evidence.parts, found, strict=True)
+        if isinstance(part.by, sections.Model) and part.by.run is not None
+    ]
+    shown = tuple(finding for finding in seen if finding is not None)
+    return Outcome(status, method, tuple(lines), shown)
+
+
+def _finding(model: sections.Model, found: sections.Decided) -> Finding | None:
+    """Return both sides on a run that refutes, for pictures and the trainer."""
+    if model.run is None or found.claim is None or found.claim.sides is None:
+        return None
+    left, right = map(Interval.of, found.claim.sides)
+    run = model.run()
+    return Finding(run.words, (), left, right, f"T = {run.rounds}", (), run)
 
 
 def _replayed(claim_id: str, proof: Proof) -> tuple[str, ...]:
