@@ -13,9 +13,9 @@ from pathlib import Path
 
 from sfl_theory.command import CommandError, Parser, run
 from sfl_theory.evidence.ledger import STATUSES, Entry
+from sfl_theory.papers import PAPERS
 from sfl_train.files import check_writable, replace_file
 
-PAPERS = ("han2024", "huang2023", "dachille2024")
 WIDE = 120
 """From so many columns on what decides a claim stands beside it, else below it."""
 

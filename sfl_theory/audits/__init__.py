@@ -6,8 +6,7 @@ from sfl_theory.audits.huang2023 import claims as huang2023
 from sfl_theory.claims import sections
 from sfl_theory.evidence.claim import Claim, entered
 from sfl_theory.evidence.ledger import Ledger
-
-PAPERS = ("han2024", "huang2023", "dachille2024")
+from sfl_theory.papers import PAPERS
 
 
 def _joined() -> tuple[Claim, ...]:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sfl_theory.audits import LEDGER, PAPERS
+from sfl_theory.audits import LEDGER
 from sfl_theory.claims import Model, Proof, decide, parts_of, sections
 from sfl_theory.evidence.standing import declared
+from sfl_theory.papers import PAPERS
 
 BASELINE = json.loads((Path(__file__).parent / "baseline.json").read_text())
 """Status and repair of every entry before claims were terms."""
