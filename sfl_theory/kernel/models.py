@@ -664,7 +664,7 @@ def holds(e: Evaluation, assumed: h.Hypothesis) -> bool:
         star = e._star(assumed.function)
         return e.function(assumed.function).lowest_at(star)
     if isinstance(assumed, h.Heterogeneity):
-        largest = _heterogeneity(e)
+        largest = spread(e)
         return largest is not None and largest <= e.number(assumed.bound)
     if isinstance(assumed, h.Variance):
         law = e.model.noise[e.client(assumed.client)]
@@ -685,7 +685,7 @@ def _always(e: Evaluation, body: h.Hypothesis) -> bool:
     return form.coefficients.get(k.UNIT, ratio(0)).nonnegative()
 
 
-def _heterogeneity(e: Evaluation) -> Fraction | None:
+def spread(e: Evaluation) -> Fraction | None:
     """Return a bound on ||grad F_n - grad f||^2, or None if the Hessians differ.
 
     The difference is constant plus slopes times numbers in [-width, width]; a convex
@@ -789,8 +789,19 @@ def evaluated(
         Rejected: a hypothesis is not shown to hold, or the model lacks something, or
             says something that the statement does not mention.
     """
+    e = prepared(model, subterms(left, right, *hypotheses))
+    for assumed in hypotheses:
+        require(holds(e, assumed), "the model does not meet: %s", assumed)
+    return e.form(left), e.form(right)
+
+
+def prepared(model: Model, inside: set[k.Term]) -> Evaluation:
+    """Return the model ready to evaluate a statement with these terms.
+
+    Raises:
+        Rejected: it says what they do not mention, or orders other visits.
+    """
     e = Evaluation(model)
-    inside = subterms(left, right, *hypotheses)
     splits = [one for one in inside if isinstance(one, k.Split)]
     _nothing_else(model, inside)
     for run in splits:
@@ -799,9 +810,7 @@ def evaluated(
     made = [e.whole_number(run.pace(side).steps) for run in splits for side in k.Side]
     partial = any(run.drawn for run in splits)
     e.prepare(max(made, default=0), partial)
-    for assumed in hypotheses:
-        require(holds(e, assumed), "the model does not meet: %s", assumed)
-    return e.form(left), e.form(right)
+    return e
 
 
 def _nothing_else(model: Model, inside: set[k.Term]) -> None:

@@ -42,7 +42,7 @@ def as_model(
     free = {v for side in sides for v in side.free}
     free |= {v for one in statement.hypotheses for v in one.free}
     asked = {one.function for one in inside if isinstance(one, k.Star | Minimiser)}
-    shared = any(isinstance(one, k.Split) and one.kind.shared for one in inside)
+    shared = any(isinstance(one, k.Split) and one.kind.visits for one in inside)
     size, clients = len(run.start), range(len(run.clients))
     known = {
         "S": run.S,

@@ -64,9 +64,7 @@ ONE, ZERO = ratio(1), ratio(0)
 EVERYONE, UPDATES, MODELS = Participants
 
 
-def run_of(
-    kind: Kind, who: Participants = EVERYONE, tau_s: object = None
-) -> Split:
+def run_of(kind: Kind, who: Participants = EVERYONE, tau_s: object = None) -> Split:
     server = natural(tau if tau_s is None else tau_s)
     return Split(kind, who, Pace(natural(tau), ETA), Pace(server, RATE))
 
@@ -339,7 +337,9 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         add("drawn", run, n, now)
         for form in forms_of_draws(run):
             add("expect", run, now, form)
-        u = summed(CLIENTS, n, gradient(Local(n), iterate(run, now)) * draw(run, n, now))
+        u = summed(
+            CLIENTS, n, gradient(Local(n), iterate(run, now)) * draw(run, n, now)
+        )
         for w in (u, iterate(run, now + 1), x, noise(run, n, now, ZERO)):
             add("tower", run, now, w, gradient(MEAN, iterate(run, now)))
             add("tower", run, now, w, expected(run, now, w) - iterate(run, ZERO))
