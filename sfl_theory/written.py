@@ -426,9 +426,10 @@ def rate(body: Callable[[Number], Number] | Number | Exact) -> k.Rate:
     return k.Rate(number(body).value)
 
 
-def pace(steps: Number | int, rates: k.Rate) -> k.Pace:
-    """Return how many steps a side makes in a round, at these rates."""
-    return k.Pace(k.natural(number(steps).value), rates)
+def pace(steps: Number | int, rates: k.Rate, stepwise: bool = False) -> k.AnyPace:
+    """Return how many steps a side makes in a round, and rates of rounds or steps."""
+    each = k.natural(number(steps).value)
+    return k.Stepwise(each, rates) if stepwise else k.Pace(each, rates)
 
 
 # Hypotheses ------------------------------------------------------------------------

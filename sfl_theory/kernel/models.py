@@ -583,6 +583,12 @@ def _scaled_sum(u: Random, v: Random, c: list[Fraction]) -> Random:
     return [_plus(a, b, z) for a, b, z in zip(u, v, c, strict=True)]
 
 
+def _rate_of(e: Evaluation, pace: k.AnyPace, t: int, i: int) -> Fraction:
+    """Return the learning rate of step i of round t."""
+    stepwise = isinstance(pace, k.Stepwise)
+    return e.rate(pace.rate, t * e.whole_number(pace.steps) + i if stepwise else t)
+
+
 @dataclass(frozen=True)
 class _Round:
     """The local points of each client, steps 0 to `steps`, and the next iterate."""
@@ -596,7 +602,6 @@ def _play(e: Evaluation, run: k.Split, t: int) -> _Round:
     """Return one round of the algorithm, as `terms.Split` says."""
     x = e.iterate(run, t)
     pace = {side: e.whole_number(run.pace(side).steps) for side in k.Side}
-    rate = {side: e.rate(run.pace(side).rate, t) for side in k.Side}
     steps, clients = max(pace.values()), range(len(e.model.weights))
     visits = [(n, i) for i in range(steps) for n in clients]
     if run.kind.visits:
@@ -618,6 +623,7 @@ def _play(e: Evaluation, run: k.Split, t: int) -> _Round:
             here = points[n][i] = _added(own_side, seen, ONE)
         g = [e.model.functions[n].gradient(y) for y in here]
         g = _added(g, e.noise(n, t, i), ONE)
+        rate = {side: _rate_of(e, run.pace(side), t, i) for side in k.Side}
         after = here
         for side in sides:
             if i < pace[side]:

@@ -710,10 +710,10 @@ def stochastic(run: Split, n: Client, t: Number, i: Number) -> Vec:
 
 
 def _local_sum(run: Split, n: Client, t: Ratio, upper: Ratio, side: Side) -> Vec:
-    """Return the side's block of ``sum_{i<upper} g(n,t,i)``."""
+    """Return the side's block of ``sum_{i<upper} g(n,t,i)``, rates of steps inside."""
     i = Var(fresh(NATURALS).name, Sort.NATURAL)
-    steps = summed(Steps(natural(upper)), i, stochastic(run, n, t, symbol(i)))
-    return part(side, steps)
+    each = stochastic(run, n, t, symbol(i)) * run.pace(side).inside(t, symbol(i))
+    return part(side, summed(Steps(natural(upper)), i, each))
 
 
 def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
@@ -767,12 +767,12 @@ def descend(run: Descent, t: Ratio, w: Vec) -> Theorem:
 def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
     """Return <[x(t+1) - k x(t)]_b + rate_b(t) direction_b(t), w> = 0.
 
-    k = 1, or `kept` where the models of those who take part are averaged.
+    Where rates count steps, each stands in the sum instead (`Pace.inside`). k = 1, or `kept` where the models of those who take part are averaged.
 
     Proof: the definition of the run, in which every local point starts from x(t).
     """
     moved = iterate(run, t + 1) - iterate(run, t) * kept(run, t, side)
-    rate = run.pace(side).rate.at(t)
+    rate = run.pace(side).outside(t)
     return _zero(inner(part(side, moved) + direction(run, t, side) * rate, w))
 
 
@@ -819,13 +819,14 @@ def _moved(
     run: Split, n: Client, t: Ratio, i: Ratio, side: Side, moved: Vec, w: Vec
 ) -> Lin:
     away = part(side, local_point(run, n, t, i) - iterate(run, t))
-    return inner(away + moved * run.pace(side).rate.at(t), w)
+    return inner(away + moved * run.pace(side).outside(t), w)
 
 
 def _visits(run: Split, m: Client, n: Client, t: Ratio, i: Ratio) -> Vec:
     """Return the server's sum of client m's gradients at visits before (n, i)."""
     j = Var(fresh(NATURALS).name, Sort.NATURAL)
-    each = stochastic(run, m, t, symbol(j)) * before(m, symbol(j), n, i, t)
+    earlier = before(m, symbol(j), n, i, t) * run.server.inside(t, symbol(j))
+    each = stochastic(run, m, t, symbol(j)) * earlier
     return part(Side.SERVER, summed(Steps(run.server.steps), j, each))
 
 

@@ -74,8 +74,17 @@ V2, WEIGHTED, MINIBATCH = map(run_of, (Kind.V2, Kind.V2_WEIGHTED, Kind.MINIBATCH
 DRAWN_V2, DRAWN = run_of(Kind.V2, UPDATES), run_of(Kind.V2_WEIGHTED, UPDATES)
 AVERAGED, AVERAGED_V2 = run_of(Kind.V1, MODELS), run_of(Kind.V2_WEIGHTED, MODELS)
 DRAWN_BATCH = run_of(Kind.MINIBATCH, UPDATES)
-WITH_DRAWS = (PARTIAL, DRAWN_V2, DRAWN, AVERAGED, AVERAGED_V2, DRAWN_BATCH)
-RUNS = (V1, run_of(Kind.V1), V2, WEIGHTED, MINIBATCH, *WITH_DRAWS)
+STEPWISE = Split(
+    Kind.V1,
+    EVERYONE,
+    k.Stepwise(natural(tau), ETA),
+    k.Stepwise(natural(tau + of(d)), RATE),
+)
+STEPWISE_V2 = Split(
+    Kind.V2, UPDATES, k.Stepwise(natural(tau), ETA), k.Stepwise(natural(tau), RATE)
+)
+WITH_DRAWS = (PARTIAL, STEPWISE_V2, DRAWN_V2, DRAWN, AVERAGED, AVERAGED_V2, DRAWN_BATCH)
+RUNS = (V1, run_of(Kind.V1), V2, WEIGHTED, MINIBATCH, STEPWISE, *WITH_DRAWS)
 GD = k.Descent(F, ETA)
 
 
