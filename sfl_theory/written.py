@@ -60,7 +60,14 @@ class Written(Generic[Value]):
         """What was written as a sum, term by term; else the whole."""
         return self.terms or (self,)
 
-    def __add__(self, other: Written[Value] | Exact) -> Written[Value]:
+    @overload
+    def __add__(self: Number, other: Form) -> Form: ...
+    @overload
+    def __add__(self, other: Written[Value] | Exact) -> Written[Value]: ...
+    def __add__(self, other: Written[Any] | Exact) -> Written[Any]:
+        """Return a sum; a number beside a form becomes one."""
+        if isinstance(other, Written) and _beside(self, other):
+            return as_form(cast(Number, self)) + other
         two = self._like(other)
         sign = " " if two.tex.startswith("-") else " + "
         terms = (*self.summands, *two.summands)
@@ -69,7 +76,14 @@ class Written(Generic[Value]):
     def __radd__(self, other: Exact) -> Written[Value]:
         return self._like(other) + self
 
-    def __sub__(self, other: Written[Value] | Exact) -> Written[Value]:
+    @overload
+    def __sub__(self: Number, other: Form) -> Form: ...
+    @overload
+    def __sub__(self, other: Written[Value] | Exact) -> Written[Value]: ...
+    def __sub__(self, other: Written[Any] | Exact) -> Written[Any]:
+        """Return a difference; a number beside a form becomes one."""
+        if isinstance(other, Written) and _beside(self, other):
+            return as_form(cast(Number, self)) - other
         two = self._like(other)
         tex = f"{self.tex} - {two.inside(PRODUCT)}"
         terms = (*self.summands, *(-term for term in two.summands))
@@ -141,6 +155,11 @@ Exact = int | Fraction
 Number = Written[Ratio]
 Vector = Written[k.Vec]
 Form = Written[k.Lin]
+
+
+def _beside(one: Written[Any], two: Written[Any]) -> bool:
+    """Return whether a number stands beside a form."""
+    return isinstance(one.value, Ratio) and isinstance(two.value, k.Lin)
 
 
 def _sum(one: Written[Value], two: Written[Value]) -> Value:

@@ -173,6 +173,7 @@ class Model:
     points: Mapping[k.Point, tuple[Vector, ...]]
     stars: Mapping[k.Function, Vector]
     box: tuple[tuple[Fraction, Fraction], ...] = ()
+    long: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is no model.
@@ -745,28 +746,39 @@ def _invariant(e: Evaluation, run: k.Split) -> bool:
 
     For a quadratic, x - rate g(x) is affine in x and, between x and the point with the
     largest rate, convex in the rate: corners, largest rates and all noise values
-    suffice. A mean of points of a box lies in it; a client that is drawn with q < 1
-    may overshoot, which is refused. Rates have to be largest in round 0.
+    suffice. A mean of points of a box lies in it. Rates have to be largest in round 0.
+
+    Draws multiply a move by J_n <= 1/q_n, so with rate/q_n every step of a shared
+    server, and the one step of a block that clients average, stays inside:
+    x + sum a_n J_n (p_n - x) is the mean of the points x - J_n rate g_n. Several steps
+    that are averaged may overshoot, which is refused unless the block rests.
     """
-    box = e.model.box
+    box, clients = e.model.box, range(len(e.model.weights))
     inside = [
         low <= z <= high for (low, high), z in zip(box, e.model.start, strict=True)
     ]
-    if not all(inside) or 2 ** len(box) > MAX_CORNERS:
-        return False
-    if run.drawn and min(e.model.participation) < 1:
+    drawn = run.drawn and min(e.model.participation) < 1
+    models = run.participants is k.Participants.MODELS
+    if not all(inside) or 2 ** len(box) > MAX_CORNERS or (drawn and models):
         return False
     for side in k.Side:
-        rate = _largest_rate(e, run.pace(side).rate)
+        pace = run.pace(side)
+        rate = _largest_rate(e, pace.rate)
+        alone = run.kind.shared and side is k.Side.SERVER
+        block = e._block(side, (ONE,) * len(box))
+        rests = all(low == high for (low, high), z in zip(box, block, strict=True) if z)
         if rate is None:
             return False
-        for n, corner in product(range(len(e.model.weights)), product(*box)):
+        if drawn and not (alone or rests or e.whole_number(pace.steps) <= 1):
+            return False
+        for n, corner in product(clients, product(*box)):
             F, law = e.model.functions[n], e.model.noise[n].outcomes
+            largest = rate / e.model.participation[n] if drawn else rate
             if F.bends:
                 return False
             for value in {v for outcome in law for v in outcome[1:]}:
                 g = e._block(side, _plus(F.gradient(corner), value, ONE))
-                there = _plus(corner, g, -rate)
+                there = _plus(corner, g, -largest)
                 if any(
                     not low <= z <= high
                     for (low, high), z in zip(box, there, strict=True)
@@ -786,10 +798,10 @@ def _largest_rate(e: Evaluation, rate: k.Rate) -> Fraction | None:
     return e.number(first)
 
 
-def evaluated(
+def meeting(
     model: Model, hypotheses: frozenset[h.Hypothesis], left: k.Lin, right: k.Lin
-) -> tuple[Fraction, Fraction]:
-    """Return both sides in a model that meets every hypothesis.
+) -> Evaluation:
+    """Return the model ready to evaluate both sides; it meets every hypothesis.
 
     Raises:
         Rejected: a hypothesis is not shown to hold, or the model lacks something, or
@@ -798,7 +810,7 @@ def evaluated(
     e = prepared(model, subterms(left, right, *hypotheses))
     for assumed in hypotheses:
         require(holds(e, assumed), "the model does not meet: %s", assumed)
-    return e.form(left), e.form(right)
+    return e
 
 
 def prepared(model: Model, inside: set[k.Term]) -> Evaluation:

@@ -72,6 +72,7 @@ MODEL: dict[str, object] = {
     "points": tuple[tuple[k.Point, tuple[_Vector, ...]], ...],
     "stars": tuple[tuple[k.Function, _Vector], ...],
     "box": tuple[tuple[Fraction, Fraction], ...],
+    "long": bool,
 }
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
@@ -179,6 +180,9 @@ class Table:
             return value
         if kind is Fraction:
             return _fraction(value)
+        if kind is bool:
+            require(type(value) is bool, "%r is neither true nor false", value)
+            return value
         if kind is int:
             fits = type(value) is int and 0 <= value <= MAX_ENTRIES
             require(fits, "%r is no natural number", value)

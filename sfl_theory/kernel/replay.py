@@ -20,7 +20,8 @@ from typing import cast
 
 from .algebra import Rejected, require
 from .hypotheses import Hypothesis as AnyHypothesis
-from .models import Model, evaluated, runs_of, subterms
+from .models import Model, runs_of, subterms
+from .moments import evaluated
 from .reader import Hypothesis, Json, Table, distinct, items, load, model_of, record
 from .rules import RULES, Theorem
 from .terms import CHANCE, CONDITIONAL, Before, Lin, Point, Split

@@ -55,6 +55,7 @@ class ModelData:
     points: dict[k.Point, tuple[Vector, ...]] = field(default_factory=dict)
     stars: dict[k.Function, Vector] = field(default_factory=dict)
     box: tuple[tuple[Fraction, Fraction], ...] = ()
+    long: bool = False
 
     def complete(self) -> dict[str, object]:
         """Return every entry that the kernel asks for."""
@@ -78,6 +79,7 @@ class ModelData:
             "points": tuple(self.points.items()),
             "stars": tuple(self.stars.items()),
             "box": self.box,
+            "long": self.long,
         }
 
 
