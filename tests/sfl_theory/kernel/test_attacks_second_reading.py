@@ -1,7 +1,8 @@
 """A second independent reading: each attack has to be rejected.
 
-No rule was found to be unsound. What was found are statements whose printed text says
-something else than what was decided, and files that never end.
+No rule was found to be unsound. What was found: models of dimension 0, in which every
+condition on a function holds; statements whose printed text says something else than
+what was decided; files that never end.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction as Q
 from pathlib import Path
 
@@ -46,7 +48,7 @@ from sfl_theory.kernel.terms import (
     weight,
 )
 from sfl_theory.proofs import refutations
-from sfl_theory.proofs.export import Statement, document
+from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import combine, nat, of, per_client, point, steps
 
 KERNEL = Path(__file__).parents[3] / "sfl_theory" / "kernel"
@@ -63,7 +65,42 @@ def attack(name: str) -> Callable[[Callable[[], object]], Callable[[], object]]:
     return add
 
 
-# 1. One printed run that stands for many ----------------------------------------------
+# 0. A model of dimension 0: every condition on a function holds ----------------------
+
+NOWHERE = ((), (), ())
+POINTS = {k.Point("x"): ((),), k.Point("y"): ((),)}
+
+
+def nowhere(**changes: object) -> ModelData:
+    """Return one client and one function phi on R^0, where S-smooth is any convex."""
+    plain = ModelData(start=(), numbers={}, client_size=0, functions=(NOWHERE,))
+    return replace(plain, named={F: NOWHERE}, **changes)  # type: ignore[arg-type]
+
+
+@attack("dimension 0: 2-convex and 1-smooth: 1 <= 0 is refuted under contradictions")
+def _() -> None:
+    both = {h.Majorised(F, ONE), h.Convex(F, ONE * 2)}
+    modelled(ONE_FORM, NOTHING, both, nowhere())
+
+
+@attack("dimension 0: mu <= S, true of a convex and smooth function, is refuted")
+def _() -> None:
+    mu, S = Var("mu", Sort.NONNEGATIVE), Var("S", Sort.NONNEGATIVE)
+    both = {h.Smooth(F, symbol(S)), h.Convex(F, symbol(mu))}
+    model = nowhere(numbers={mu: Q(2), S: Q(1)})
+    modelled(constant(symbol(mu)), constant(symbol(S)), both, model)
+
+
+@attack("dimension 0: ||x - y||^2 <= 0 is proved, its contradictory hypotheses are met")
+def _() -> None:
+    y = point("y")
+    up, down = R.majorant(F, ONE, x, y), R.convex(F, ONE * 2, x, y)
+    thm = combine([(up, 2), (down, 2)])
+    statement = Statement("attack", thm.hypotheses, -thm.form, NOTHING)
+    replay(document([(statement, thm)], (), {"attack": nowhere(points=POINTS)}))
+
+
+# 1. One printed run that stands for many ---------------------------------------------
 
 
 def moved(run: k.Run, rate: Ratio) -> R.Theorem:
@@ -109,7 +146,7 @@ def _() -> None:
     claimed(both, constant(2) - both.form, constant(2), *both.hypotheses)
 
 
-# 2. Hypotheses that read as weaker than they are --------------------------------------
+# 2. Hypotheses that read as weaker than they are ------------------------------------
 
 
 @attack("bounds 1: ||grad F_n - grad f||^2 <= eps2[n] bounds client m by eps2[n]")
@@ -149,7 +186,7 @@ def _() -> None:
     claimed(thm, constant(bound) - thm.form, constant(bound), *thm.hypotheses)
 
 
-# 3. True as printed, and refuted -------------------------------------------------------
+# 3. True as printed, and refuted ----------------------------------------------------
 
 
 @attack("names 1: a function F_n, and ||grad F_n - grad f||^2 <= eps2 assumed")
