@@ -64,9 +64,7 @@ ONE, ZERO = ratio(1), ratio(0)
 EVERYONE, UPDATES, MODELS = Participants
 
 
-def run_of(
-    kind: Kind, who: Participants = EVERYONE, tau_s: object = None
-) -> Split:
+def run_of(kind: Kind, who: Participants = EVERYONE, tau_s: object = None) -> Split:
     server = natural(tau if tau_s is None else tau_s)
     return Split(kind, who, Pace(natural(tau), ETA), Pace(server, RATE))
 
@@ -339,7 +337,9 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         add("drawn", run, n, now)
         for form in forms_of_draws(run):
             add("expect", run, now, form)
-        u = summed(CLIENTS, n, gradient(Local(n), iterate(run, now)) * draw(run, n, now))
+        u = summed(
+            CLIENTS, n, gradient(Local(n), iterate(run, now)) * draw(run, n, now)
+        )
         for w in (u, iterate(run, now + 1), x, noise(run, n, now, ZERO)):
             add("tower", run, now, w, gradient(MEAN, iterate(run, now)))
             add("tower", run, now, w, expected(run, now, w) - iterate(run, ZERO))
@@ -424,7 +424,7 @@ def beside_the_draws(run: Split) -> list[k.Lin]:
         constant(J * draw(run, n, of(d))),
         constant(J * V),
         constant(V**3),
-        constant(1 / (1 + J)),
+        constant(J / (1 + J)),
         norm2(ahead) * J,
         value_of(MEAN, ahead) * J,
         norm2(x) * J,
@@ -584,6 +584,7 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         add("unbiased", run, n, now, of(i), later_of(run) * J)
         for form in beside_the_draws(run):
             add("expect", run, now, form)
+        add("expect", run, now + 1, norm2(iterate(run, now + 1)) * J)
         for w in (iterate(run, now + 1), x, noise(run, n, now, ZERO), iterate(V1, now)):
             add("tower", run, now, iterate(run, now + 1), w)
         add("tower", run, now, x, iterate(run, now) * J)
@@ -620,7 +621,7 @@ def tower_times(R: ModuleType, run: Split, J: k.Ratio) -> object:
 def averaged_sign(R: ModuleType, run: Split, J: k.Ratio) -> object:
     """Take J - 1, which is 0 on average, for a sign."""
     mean = R.expect(run, now, constant(J))
-    return R.combine((), (), constant(J - 1), (mean,))
+    return R.combine((), ((iterate(run, now + 1), J - 1),), None, (mean,))
 
 
 def later_of(run: Split) -> k.Vec:

@@ -621,9 +621,7 @@ RANDOM = {
     "a restriction": lambda: h.Holds(constant(1 - J)),
     "a form": lambda: R.assume((norm2(FIXED) - ONE_FORM) * J),
     "a draw inside a function": lambda: h.Holds(value_of(F, x * J)),
-    "every client's restriction": lambda: h.every(
-        CLIENTS, n, h.Holds(constant(1 - J))
-    ),
+    "every client's restriction": lambda: h.every(CLIENTS, n, h.Holds(constant(1 - J))),
     "smoothness": lambda: R.smooth(F, J, x, y),
     "a majorant": lambda: R.majorant(F, J, x, y),
     "a Lipschitz constant": lambda: R.lipschitz(F, S + J, x, y),
