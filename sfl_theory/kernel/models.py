@@ -430,8 +430,8 @@ class Evaluation:
         if isinstance(atom, k.LinSum):
             v, of, body = k.opened_number(atom)
             for _ in self._range(atom.binder, v):
-                pairs = zip(out, self.numbers(of), self._atom(body), strict=True)
-                out = [value + c * z for value, c, z in pairs]
+                sums = zip(out, self.numbers(of), self._atom(body), strict=True)
+                out = [value + c * z for value, c, z in sums]
         return out
 
     def _mean(self, values: list[Fraction]) -> Fraction:
@@ -484,16 +484,17 @@ class Evaluation:
         if isinstance(atom, k.Part):
             return [self._block(atom.side, x) for x in self._vector(atom.vector)]
         if isinstance(atom, k.Expected):
-            t, values = self.whole_number(atom.round), self.vector(atom.vector)
+            t, inside = self.whole_number(atom.round), self.vector(atom.vector)
             places = {
                 place
                 for (_, s, i), place in self._draws.items()
                 if s < t and (i >= 0 or atom.run.drawn)
             }
-            columns = [self._conditional(places, list(c)) for c in zip(*values)]
-            return list(zip(*columns, strict=True))
+            columns = zip(*inside, strict=True)
+            means = [self._conditional(places, list(column)) for column in columns]
+            return list(zip(*means, strict=True))
         v, of, body = k.opened_vector(atom)
-        out = self._zero()
+        out: Random = self._zero()
         for _ in self._range(atom.binder, v):
             out = _scaled_sum(out, self._vector(body), self.numbers(of))
         return out
