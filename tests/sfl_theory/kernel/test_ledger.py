@@ -34,6 +34,7 @@ EXPECTED = {
     "han2024/thm-3.6/strongly_convex/sharper",
     "han2024/thm-3.6/strongly_convex/equal-paces",
     "han2024/thm-3.7/non_convex/weighted-server",
+    "han2024/thm-3.9/non_convex/weighted-server",
     "han2024/thm-3.6/general_convex/mean-gap",
 }
 SMALL = (
