@@ -29,6 +29,8 @@ I_err = w.nonnegative("I_err", "I_{err}")
 F_err = w.nonnegative("F_err", "F_{err}")
 tau_min = w.count("tau_min", r"\tau_{min}")
 tau_max = w.count("tau_max", r"\tau_{max}")
+DISTANCE, GAP = w.as_form(I_err), w.as_form(F_err)
+SQUARES = w.below(s.t, s.T, s.eta() ** 2)
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,9 @@ class Data:
     tau_server: Number = s.tau_server
     tau_min: Number = tau_min
     tau_max: Number = tau_max
-    I_err: Form = w.as_form(I_err)
-    F_err: Form = w.as_form(F_err)
-    squares: Number = w.below(s.t, s.T, s.eta() ** 2)
+    I_err: Form = DISTANCE
+    F_err: Form = GAP
+    squares: Number = SQUARES
 
     @property
     def gamma(self) -> Number:
@@ -212,3 +214,23 @@ def admitted(number: str, case: str, d: Data, rate: Number) -> tuple[Assumed, ..
     else:
         second = w.at_most(8 * d.S * N * period**2 * weights * rate, d.tau_min)
     return w.at_most(16 * d.S * period * rate, 1), second
+
+
+def least_pace(d: Data) -> tuple[Assumed, ...]:
+    r"""Return that :math:`\tau_{min}` is the smaller of the two numbers of steps."""
+    left, right = d.tau - d.tau_min, d.tau_server - d.tau_min
+    return (
+        w.at_most(d.tau_min, d.tau),
+        w.at_most(d.tau_min, d.tau_server),
+        w.at_most(left * right, 0),
+    )
+
+
+def most_pace(d: Data) -> tuple[Assumed, ...]:
+    r"""Return that :math:`\tau_{max}` is the larger of the two numbers of steps."""
+    left, right = d.tau_max - d.tau, d.tau_max - d.tau_server
+    return (
+        w.at_most(d.tau, d.tau_max),
+        w.at_most(d.tau_server, d.tau_max),
+        w.at_most(left * right, 0),
+    )
