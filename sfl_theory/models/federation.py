@@ -14,6 +14,7 @@ from sfl_theory.written import Form, Function, Number, variable
 from sfl_theory.written import Vector as WrittenVector
 
 Exact = int | Fraction | str
+Numbers = dict[str | Number, Exact]
 Law = tuple[tuple[Fraction, Vector, Vector], ...]
 
 
@@ -135,7 +136,7 @@ def federation(
 
 def bare(
     clients: int,
-    numbers: Mapping[Number, Exact],
+    numbers: Mapping[str | Number, Exact],
     *,
     weights: Sequence[Exact] = (),
     participation: Sequence[Exact] = (),
@@ -148,7 +149,7 @@ def bare(
         [0],
         weights=weights,
         participation=participation,
-        numbers=dict(numbers.items()),
+        numbers=numbers,
         families=families,
         rates=rates,
     )

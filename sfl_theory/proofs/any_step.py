@@ -2,8 +2,8 @@ r"""Lower bounds for every constant step: what no choice of the step avoids.
 
 Stochastic gradient descent is SFL-V1 with one local step. For functions with Hessian 1
 its distance obeys :math:`v_{t+1}=(1-\eta)^2v_t+\eta^2\zeta`, noise of variance
-:math:`\zeta`. Summed as it is, and summed with weights t, this bounds the mean of v from
-below whatever :math:`\eta` is.
+:math:`\zeta`. Summed as it is, and summed with weights t, this bounds the mean of v
+from below whatever :math:`\eta` is.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sfl_theory.kernel.terms import (
     Local,
     NamedFunction,
     Rate,
+    Side,
     Star,
     Vec,
     constant,
@@ -35,7 +36,6 @@ from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.joint import whole_centred, whole_mean, whole_update
 from sfl_theory.proofs.local_steps import (
     Round,
-    Side,
     i,
     j,
     linear_both,

@@ -43,6 +43,10 @@ PARAMETERS = {
     "r3": Fraction(1, 10),
     "c2": Fraction(100),
     "c3": Fraction(100),
+    "decay": HALF,
+    "Gamma": ONE,
+    "star_noise": ONE,
+    "star_apart": ONE,
 }
 
 

@@ -14,7 +14,7 @@ from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Part, Repair, Says, Severity, says
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.models.federation import bare
+from sfl_theory.models.federation import Numbers, bare
 from sfl_theory.papers.han2024 import appendix_h_rows as rows
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
@@ -147,7 +147,7 @@ def tight(number: str) -> Claim:
     def data() -> ModelData:
         size = CLIENTS[number]
         some = [HALF] * size if partial(number) else ()
-        values = {s.mu: 1, s.S: 100, s.T: 1, SIGMA2: 0, s.G2: 1000, I_err: 1}
+        values: Numbers = {s.mu: 1, s.S: 100, s.T: 1, SIGMA2: 0, s.G2: 1000, I_err: 1}
         return bare(size, values, participation=some)
 
     reading = "a_n = 1/N, sigma_n = sigma; the row is at most K times the right side"
@@ -195,7 +195,7 @@ def general_convex(table: int, number: str) -> Claim:
     paces = () if shared(number) else printed.least_pace(d)
 
     def data() -> ModelData:
-        values: dict[Number, Fraction | int] = {
+        values: Numbers = {
             s.S: 1, s.T: 10**18, SIGMA2: HALF, s.G2: HALF, I_err: FAR,
         }  # fmt: skip
         if not shared(number):
@@ -259,7 +259,7 @@ def non_convex(table: int, number: str) -> Claim:
         conditions += [*printed.least_pace(d), *printed.most_pace(d)]
 
     def data() -> ModelData:
-        values: dict[Number, Fraction | int] = {
+        values: Numbers = {
             s.S: Fraction(1, 100), s.T: 200, SIGMA2: 1, s.eps2: 1, F_err: 1, s.tau: 1,
         }  # fmt: skip
         if not shared(number):
