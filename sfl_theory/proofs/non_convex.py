@@ -82,7 +82,7 @@ from sfl_theory.proofs.notation import (
 
 @dataclass(frozen=True)
 class TwoPaces:
-    """One side makes tau steps, the longer one tau + d, d >= 0."""
+    """One side makes tau (tau_server) steps, the longer one d >= 0 more."""
 
     longer: Side
     kind: Kind = Kind.V1
@@ -110,13 +110,13 @@ class TwoPaces:
 
     @property
     def shorter(self) -> Side:
-        """The side that makes tau steps."""
+        """The side that makes tau_min steps."""
         return Side.CLIENT if self.longer is Side.SERVER else Side.SERVER
 
     @property
     def low(self) -> Ratio:
         """tau_min."""
-        return count("tau")
+        return count("tau" if self.longer is Side.SERVER else "tau_server")
 
     @property
     def extra(self) -> Ratio:

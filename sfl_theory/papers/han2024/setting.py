@@ -39,11 +39,15 @@ def eta(round_: Number = t) -> Number:
 
 
 def run(
-    kind: Kind, server_steps: Number | None = None, rates: Rate | None = None
+    kind: Kind,
+    server_steps: Number | None = None,
+    rates: Rate | None = None,
+    client_steps: Number = tau,
 ) -> Run:
     """Return a run; by default both sides make tau steps at rates ``eta(t)``."""
     each = rates if rates is not None else w.rate(eta)
-    split = Split(kind, w.pace(tau, each), w.pace(server_steps or tau, each))
+    server = w.pace(server_steps or client_steps, each)
+    split = Split(kind, w.pace(client_steps, each), server)
     return Run(split, f"SFL-{kind}")
 
 
