@@ -15,7 +15,6 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
     CLIENTS,
-    MEAN,
     Kind,
     Lin,
     Local,
@@ -26,7 +25,6 @@ from sfl_theory.kernel.terms import (
     norm2,
     part,
     summed,
-    value_of,
     weight,
 )
 from sfl_theory.proofs.foundations import smooth_mean
@@ -48,8 +46,8 @@ from sfl_theory.proofs.non_convex import (
     TwoPaces,
     deviation,
     local_gradients,
-    noise_size,
     one_client_drift,
+    one_round,
 )
 from sfl_theory.proofs.non_convex import drift as weighted_drift
 from sfl_theory.proofs.notation import (
@@ -95,9 +93,8 @@ def apart(r: Round, side: Side, upper: Number) -> Theorem:
     """Return ``sum_i ||[grad F_n(x) - grad F_n(p)]_b||^2 <= S^2 sum_i ||p - x||^2``."""
     change = r.own_gradient() - r.local_gradient(of(i))
     near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
-    one = combine(
-        [(rules.blocks(change, change), 1), (near, 1)], [(part(_other(side), change), 1)]
-    )
+    other = (part(_other(side), change), 1)
+    one = combine([(rules.blocks(change, change), 1), (near, 1)], [other])
     return sum_over(one, steps(upper), i)
 
 
@@ -478,3 +475,13 @@ def superposition(p: TwoPaces) -> Theorem:
     uses.append((rules.blocks(g, g), -eta * p.low / 2))
     target = right + norm2(g) * (of_g - eta * p.low / 2) - both_blocks(r)
     return combine(uses, squares, target=target, signs=signs)
+
+
+def descent(p: TwoPaces) -> Theorem:
+    """Return (87), end to end."""
+    return combine([(one_round(p), 1)])
+
+
+def rearranged(p: TwoPaces) -> Theorem:
+    """Return (88)."""
+    return combine([(one_round(p), 4 / p.low)])

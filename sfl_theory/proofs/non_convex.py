@@ -156,9 +156,7 @@ def drift(p: TwoPaces) -> Theorem:
     Gamma = r.over(norm2(r.local_gradient(of(i))), H, b)
     bound = (Gamma + constant(p.sigma_w)) * (r.eta**2 * H * (H - 1))
     one = one_client_drift(p, p.longer)
-    return combine(
-        [(sum_over(one, CLIENTS, n, b), 1)], target=bound - r.drift(H, b)
-    )
+    return combine([(sum_over(one, CLIENTS, n, b), 1)], target=bound - r.drift(H, b))
 
 
 def one_client_drift(p: TwoPaces, of_side: Side) -> Theorem:

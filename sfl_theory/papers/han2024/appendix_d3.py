@@ -26,24 +26,32 @@ from sfl_theory.claims import (
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
+from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.han2024 import blocks
-from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled
+from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
 from sfl_theory.papers.han2024.setting import (
     N,
     S,
     a,
+    assumption_31,
+    eps2,
     eta,
+    f,
     n,
     run,
+    sigma2,
+    t,
     tau,
     tau_server,
 )
-from sfl_theory.proofs import block_steps
+from sfl_theory.proofs import block_steps, non_convex
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.non_convex import TwoPaces
-from sfl_theory.written import Assumed, Number
+from sfl_theory.written import Assumed, Form, Number
 
+THEOREM_RATE = "the learning rate of Theorem 3.6"
 d = w.natural("d")
+tau_min, tau_max = (w.count(f"tau_{m}", rf"\tau_{{\{m}}}") for m in ("min", "max"))
 squares = w.over_clients(n, a() ** 2)
 SPREAD = dict.fromkeys(Side, a() ** 2)
 
@@ -57,8 +65,7 @@ def _rates() -> tuple[Assumed, ...]:
         for one in both
         for other in both
     ]
-    name = "the learning rate of Theorem 3.6"
-    return tuple(one.called(name) for one in (*first, *second))
+    return tuple(one.called(THEOREM_RATE) for one in (*first, *second))
 
 
 PRINTED = Blocks(
@@ -178,10 +185,10 @@ EQ_79 = blocks.DRIFT.claim(
         SERVER,
         blocks.drift,
         block_steps.drift,
-        r"$\mathbb E\|x_n^{t,i}-x^t\|^2\le2\eta^2(i\sum_{j<i}\|\nabla F_n(x_n^{t,j})\|^2"
-        r"+i\sigma_n^2)$ (noises of different steps are orthogonal), summed over i; "
-        r"$\|\nabla F_n(x_n^{t,j})\|^2\le2\|\nabla F_n(x^t)\|^2+2S^2\|x_n^{t,j}-x^t\|^2$;"
-        " the drift on the right has a factor at most 1/4.",
+        r"$\mathbb E\|x_n^{t,i}-x^t\|^2\le2\eta^2i(\sum_{j<i}\|\nabla F_n(x_n^{t,j})"
+        r"\|^2+\sigma_n^2)$ (noises of different steps are orthogonal), summed over i; "
+        r"$\|\nabla F_n(x_n^{t,j})\|^2\le2\|\nabla F_n(x^t)\|^2+2S^2\|x_n^{t,j}-x^t"
+        r"\|^2$; the drift on the right has a factor at most 1/4.",
         "the move and the gradient of the whole vector",
         blocks.EACH,
     ),
@@ -259,4 +266,241 @@ EQ_85 = blocks.SECOND_ORDER_CLOSED.claim(
     uses="eq-81 lemma-C.7",
 )
 
-CLAIMS = (EQ_78, EQ_79, EQ_80, EQ_81, EQ_82, EQ_83, EQ_84, EQ_85)
+
+# Both blocks, one round ------------------------------------------------------------
+
+
+def descent(longer: Side) -> Descent:
+    """Return what (87) to (89) speak of where one side makes more steps."""
+    b = ordered(longer)
+    high = replace(b.steps[longer], tex=r"\tau_{\max}")
+    (low,) = (steps for side, steps in b.steps.items() if side is not longer)
+    low = replace(low, tex=r"\tau_{\min}")
+    first = w.at_most(16 * S * eta() * high, 1)
+    second = w.at_most(8 * S * N * high**2 * eta() * squares, low)
+    noise = w.over_clients(n, a() ** 2 * (sigma2() + eps2))
+    both = b.steps[Side.CLIENT] ** 2 + b.steps[Side.SERVER] ** 2
+    rates = tuple(one.called(THEOREM_RATE) for one in (first, second))
+    return Descent(b.run, low, both, noise, rates)
+
+
+def both_blocks(b: Blocks) -> Form:
+    """Return the right side of Proposition C.4."""
+    client, server = (
+        b.pull(side) + S / 2 * w.norm2(b.move(side)) for side in (CLIENT, SERVER)
+    )
+    return client + server
+
+
+def superposition(longer: Side) -> Says:
+    """Return the second inequality of (86)."""
+    b, one = ordered(longer), descent(longer)
+    client, server = b.steps[CLIENT], b.steps[SERVER]
+    low, high = one.period, replace(b.steps[longer], tex=r"\tau_{\max}")
+    cubes, e, S2 = client**3 + server**3, eta(), S**2
+    late = w.over_clients(n, a() ** 2 * (high + 8 * high**3 * e**2 * S2))
+
+    def noise(steps: Number) -> Number:
+        bracket = (steps + 8 * steps**3 * e**2 * S2) * (2 * eps2 + sigma2())
+        return S * N * e**2 * steps / 2 * w.over_clients(n, a() ** 2 * bracket)
+
+    right = (-(e * low / 2) + 8 * N * e**3 * high**3 * S2 * squares) * b.slope()
+    right = right + 8 * N * e * S2 * cubes * w.over_clients(
+        n, e**2 * a() ** 2 * (sigma2() + eps2)
+    )
+    right = right + S * N * e**2 * high / 2 * late * (2 * b.slope())
+    right = right + noise(client) + noise(server)
+    rate = w.at_most(8 * (S * e * high) ** 2, 1).called("those of Lemmas C.6, C.7")
+    return says(both_blocks(b), right, *b.assumed, rate)
+
+
+DECOMPOSED = Part(
+    says(
+        f(PRINTED.run.x(t + 1)) - f(PRINTED.run.x(t)),
+        both_blocks(PRINTED),
+        assumption_31(),
+    ),
+    Proof(
+        lambda: block_steps.decomposition(Round(PRINTED.run.split)),
+        "Smoothness from x^t to x^{t+1}, block by block (Proposition C.4).",
+    ),
+)
+EQ_86 = Claim(
+    "han2024/eq-86",
+    "App. D.3.3, (86)",
+    Kind.EQUATION,
+    "The change of f in a round, by both blocks.",
+    (
+        DECOMPOSED,
+        *(
+            Part(
+                superposition(longer),
+                Proof(
+                    partial(block_steps.superposition, TwoPaces(longer)),
+                    r"Not by adding (80), (83), (84), (85), which are false. "
+                    r"Polarisation leaves $-\frac{\eta}{2\tau_b}\|M_b\|^2$, which pays "
+                    r"for $\frac S2\|x_b^{t+1}-x_b^t\|^2$ (Young with $c=1/(2S\eta"
+                    r"\tau_b)$, so the noise keeps its constant); one drift serves "
+                    r"both blocks.",
+                ),
+                LONGER[longer],
+            )
+            for longer in Side
+        ),
+    ),
+    scope="for 8 (S eta tau_max)^2 <= 1, which implies both lemmas' learning rates",
+    uses="prop-C.4 eq-80 eq-83 eq-84 eq-85",
+)
+
+
+def _lines() -> Says:
+    """Return that the second line of (87) is at most the third."""
+    low, high = tau_min, tau_max
+    e, S2, S3 = eta(), S**2, S**3
+    of_sigma = w.over_clients(n, a() ** 2 * sigma2())
+    both = w.over_clients(n, a() ** 2 * (2 * eps2 + sigma2()))
+    half = w.number(1) / 2 * S * N * e**2
+
+    def second(steps: Number) -> Number:
+        return half * steps * (steps + 8 * steps**3 * e**2 * S2) * both
+
+    def third(steps: Number) -> Number:
+        """Return a group; its third term has the server's steps in both."""
+        return (
+            8 * N * e**3 * S2 * steps**3 * of_sigma
+            + 8 * N * e**3 * S2 * steps**3 * eps2 * squares
+            + S * N * e**2 * steps**2 * eps2 * squares
+            + half * tau_server**2 * of_sigma
+            + 8 * N * S3 * e**4 * steps**4 * eps2 * squares
+            + 4 * N * S3 * e**4 * steps**4 * of_sigma
+        )
+
+    slope, first = PRINTED.slope(), -(e * low / 2)
+    left = first + 8 * N * e**3 * S2 * high**3 * squares
+    left = left + S * N * e**2 * high * squares * (high + 8 * high**3 * e**2 * S2)
+    right = first + S * N * e**2 * high**2 * squares
+    right = right + 8 * N * e**3 * S2 * high**3 * squares
+    right = right + 8 * S3 * N * e**4 * high**4 * squares
+    noise = (
+        8
+        * N
+        * e
+        * S2
+        * (tau**3 + tau_server**3)
+        * w.over_clients(n, a() ** 2 * e**2 * (sigma2() + eps2))
+    )
+    order = [w.at_most(low, one) for one in (tau, tau_server)]
+    order += [w.at_most(one, high) for one in (tau, tau_server)]
+    return says(
+        left * slope + (noise + second(tau) + second(tau_server)),
+        right * slope + (third(tau) + third(tau_server)),
+        *PRINTED.assumed,
+        *PRINTED.rates,
+        *order,
+    )
+
+
+EQ_87_LINES = Claim(
+    "han2024/eq-87/lines",
+    "App. D.3.3, second and third line of (87)",
+    Kind.EQUATION,
+    "The second line of (87) is at most the third.",
+    (
+        Part(
+            _lines(),
+            Model(
+                lambda: federation(
+                    [parabola(1, (0, 0))] * 2,
+                    (0, 0),
+                    noise=[coin(0, 1)] * 2,
+                    numbers={
+                        t: 0,
+                        S: 1,
+                        eps2: 0,
+                        tau: 2,
+                        tau_server: 1,
+                        tau_min: 1,
+                        tau_max: 2,
+                    },
+                    families={"sigma2": (1, 1)},
+                    rates={"eta": Fraction(1, 64)},
+                ),
+                r"$\nabla f(x^t)=0$, $\epsilon=0$, $\sigma_n=1$: only noise is left, in "
+                r"which $\tau=2$ has become $\tilde\tau=1$.",
+            ),
+            "the v in the third line is a misprint and left out",
+        ),
+    ),
+    severity=Severity.SLIP,
+    cause="tau_server^2 is printed for tau^2 in the first group; the next lines have "
+    "tau^2 again.",
+    scope="for tau > tau_server; for tau <= tau_server the line is true",
+    words="The fourth line prints 8 S eta tau for 8 S eta tau_max, and S L^3 for S^3.",
+    uses="eq-86",
+)
+
+
+def concluded(
+    statement: Callable[[Descent], Says],
+    theorem: Callable[[TwoPaces], Theorem],
+    words: str,
+    reading: str = "",
+) -> tuple[Part, ...]:
+    """Return a part for either order of the numbers of steps."""
+    return tuple(
+        Part(
+            statement(descent(longer)),
+            Proof(partial(theorem, TwoPaces(longer)), words),
+            "; ".join(filter(None, (LONGER[longer], reading))),
+        )
+        for longer in Side
+    )
+
+
+EQ_87 = Claim(
+    "han2024/eq-87",
+    "App. D.3.3, (87)",
+    Kind.EQUATION,
+    "The change of f in a round, end to end.",
+    concluded(
+        Descent.one_round,
+        block_steps.descent,
+        r"Polarisation of $-\langle\nabla f,M\rangle$, Young with 1 between $M$ and "
+        r"noise, drift $D\le\eta^2\tau_{\max}(\tau_{\max}-1)(\Gamma+\sum b_n"
+        r"\sigma_n^2)$ with $b_n=Na_n^2$; gradients at local points by those at $x^t$. "
+        r"The first rate makes the drift's share of $D$ small, the second that of "
+        r"$\|\nabla f\|^2$.",
+    ),
+    uses="eq-86 cond-D.3",
+)
+EQ_88 = Claim(
+    "han2024/eq-88",
+    "App. D.3.3, (88)",
+    Kind.EQUATION,
+    "The same, solved for the gradient.",
+    concluded(
+        Descent.rearranged,
+        block_steps.rearranged,
+        r"(87) times $4/\tau_{\min}$.",
+        "f(x_s^{t+1}) is printed for f(x^{t+1})",
+    ),
+    uses="eq-87",
+)
+EQ_89 = Claim(
+    "han2024/eq-89",
+    "App. D.3.3, (89)",
+    Kind.EQUATION,
+    "The mean over rounds.",
+    concluded(
+        Descent.all_rounds,
+        non_convex.theorem,
+        r"(88) summed; the values of f telescope, $f(x^T)\ge f^*$.",
+    ),
+    uses="eq-88",
+)
+
+CLAIMS = (
+    *(EQ_78, EQ_79, EQ_80, EQ_81, EQ_82, EQ_83),
+    *(EQ_84, EQ_85),
+    *(EQ_86, EQ_87_LINES, EQ_87, EQ_88, EQ_89),
+)

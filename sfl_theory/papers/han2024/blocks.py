@@ -20,7 +20,7 @@ from sfl_theory.models.federation import federation
 from sfl_theory.papers.han2024.setting import (
     N,
     S,
-    a,
+    T,
     assumption_31,
     assumption_32,
     assumption_34,
@@ -28,6 +28,7 @@ from sfl_theory.papers.han2024.setting import (
     eta,
     f,
     i,
+    minimum,
     n,
     sigma2,
     t,
@@ -98,8 +99,6 @@ class Blocks:
         name = w.Name("g", n.name, t.tex)
         value = local.value + self.run.xi(n, t, 0).value
         return w.part(side, w.Written(value, str(name), w.ATOM, name))
-
-
 
 
 def first_order(b: Blocks, side: Side, whole: bool = False) -> Says:
@@ -185,6 +184,69 @@ def second_order_closed(b: Blocks, side: Side, whole: bool = False) -> Says:
         return says(left, right, *b.assumed, at_most_root(b, side, 8))
     right = c * b.over(side, (steps + late) * bracket(side))
     return says(left, right, *b.assumed, *b.rates)
+
+
+# One round and all rounds ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Descent:
+    """What a section concludes from its blocks.
+
+    Attributes:
+        run: the algorithm.
+        period: tau_min.
+        squares: the sum of the squared numbers of steps.
+        noise: the sum over clients, weighted, of sigma_n^2 + eps2.
+        rates: what the theorem says of the learning rate of round t.
+        drawn: that clients take part at random.
+    """
+
+    run: Run
+    period: Number
+    squares: Number
+    noise: Number
+    rates: tuple[Assumed, ...]
+    drawn: tuple[Assumed, ...] = ()
+
+    @property
+    def assumed(self) -> tuple[Assumed, ...]:
+        """Assumptions 3.1, 3.2, 3.4."""
+        return (
+            assumption_31(),
+            *assumption_32(self.run),
+            assumption_34(),
+            *self.drawn,
+        )
+
+    @property
+    def slope(self) -> Form:
+        """The squared gradient of f at x(t)."""
+        return w.norm2(f.gradient(self.run.x(t)))
+
+    def one_round(self) -> Says:
+        """Return (87), end to end."""
+        x, after = self.run.x(t), self.run.x(t + 1)
+        noise = 2 * N * S * eta() ** 2 * self.squares * self.noise
+        right = -(eta() * self.period / 4) * self.slope + noise
+        return says(f(after) - f(x), right, *self.assumed, *self.rates)
+
+    def rearranged(self) -> Says:
+        """Return (88)."""
+        x, after = self.run.x(t), self.run.x(t + 1)
+        noise = 8 * N * S * eta() ** 2 * (self.squares / self.period) * self.noise
+        right = w.number(4) / self.period * (f(x) - f(after)) + noise
+        return says(eta() * self.slope, right, *self.assumed, *self.rates)
+
+    def all_rounds(self) -> Says:
+        """Return (89), which is the theorem's bound."""
+        gap = f.gap(self.run.x(0))
+        noise = 8 * N * S * self.squares / (T * self.period) * self.noise
+        left = w.number(1) / T * w.below(t, T, eta() * self.slope)
+        right = w.number(4) / (T * self.period) * gap
+        right = right + noise * w.below(t, T, eta() ** 2)
+        rates = [w.every_round(t, T, one) for one in self.rates]
+        return says(left, right, *self.assumed, minimum(), *rates)
 
 
 # Models ----------------------------------------------------------------------------
