@@ -35,6 +35,7 @@ from sfl_theory.proofs.local_steps import (
     centred,
     eps2,
     i,
+    local_gradients,
     mean_deviation,
     n,
     now,
@@ -45,7 +46,6 @@ from sfl_theory.proofs.local_steps import (
 from sfl_theory.proofs.non_convex import (
     TwoPaces,
     deviation,
-    local_gradients,
     one_client_drift,
     one_round,
 )

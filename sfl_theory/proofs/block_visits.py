@@ -339,7 +339,7 @@ def change() -> Theorem:
 
 
 def second_order_closed(side: Side) -> Theorem:
-    """Return 5/2 times (120) or (122), its late term with N^2 and the whole gradient."""
+    """Return 5/2 times (120) or (122); the late term has N^2, the whole gradient."""
     r, g, w = ROUND_T, ROUND_T.gradient, factor(ROUND_T, side)
     half, c = S * r.eta**2 / 2, Fraction(2, 3)
     M, Z = total(r, side, r.local_gradient(of(i))), total(r, side, r.noise(of(i)))

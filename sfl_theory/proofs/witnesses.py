@@ -41,7 +41,8 @@ def witness(statement: Statement) -> ModelData:
     """Return two clients with ``||x||^2/2 -+ x_s/2`` and noise +-1/2 in x_s.
 
     One round (two, if t is free), small steps; client 1 takes part with probability 1/2
-    where clients are drawn. The box contains every model, for gradients and noise pull to points inside.
+    where clients are drawn. The box contains every model, for gradients and noise pull
+    to points inside.
     """
     inside = subterms(statement.left, statement.right, *statement.hypotheses)
     free = {v for h in statement.hypotheses for v in h.free}

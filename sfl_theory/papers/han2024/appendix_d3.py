@@ -281,7 +281,7 @@ def descent(longer: Side) -> Descent:
     noise = w.over_clients(n, a() ** 2 * (sigma2() + eps2))
     both = b.steps[Side.CLIENT] ** 2 + b.steps[Side.SERVER] ** 2
     rates = tuple(one.called(THEOREM_RATE) for one in (first, second))
-    return Descent(b.run, low, both, noise, rates)
+    return Descent(b.run, low, both, both / low, noise, rates)
 
 
 def both_blocks(b: Blocks) -> Form:
@@ -425,8 +425,8 @@ EQ_87_LINES = Claim(
                     families={"sigma2": (1, 1)},
                     rates={"eta": Fraction(1, 64)},
                 ),
-                r"$\nabla f(x^t)=0$, $\epsilon=0$, $\sigma_n=1$: only noise is left, in "
-                r"which $\tau=2$ has become $\tilde\tau=1$.",
+                r"$\nabla f(x^t)=0$, $\epsilon=0$, $\sigma_n=1$: only noise is left, "
+                r"and $\tau=2$ has become $\tilde\tau=1$.",
             ),
             "the v in the third line is a misprint and left out",
         ),

@@ -41,6 +41,11 @@ SIDES = (Side.SERVER, Side.CLIENT)
 weighting = w.of_client("v", n, "v_{{n}}")
 
 
+def assumed(run: Run, more: tuple[Assumed, ...] = ()) -> tuple[Assumed, ...]:
+    """Return Assumptions 3.1, 3.2, 3.4, and more."""
+    return (assumption_31(), *assumption_32(run), assumption_34(), *more)
+
+
 @dataclass(frozen=True)
 class Blocks:
     """What the steps of a section speak of.
@@ -50,17 +55,19 @@ class Blocks:
         steps: the numbers of local steps of the two sides, as written.
         spread: c_n of each side; None is 1 and not written.
         rates: what the theorem of the section says of the learning rate of round t.
+        more: what else is assumed.
     """
 
     run: Run
     steps: Mapping[Side, Number]
     spread: Mapping[Side, Number | None]
     rates: tuple[Assumed, ...] = ()
+    more: tuple[Assumed, ...] = ()
 
     @property
     def assumed(self) -> tuple[Assumed, ...]:
-        """Assumptions 3.1, 3.2, 3.4."""
-        return (assumption_31(), *assumption_32(self.run), assumption_34())
+        """Assumptions 3.1, 3.2, 3.4, and more."""
+        return assumed(self.run, self.more)
 
     def move(self, side: Side) -> Vector:
         """Return by what a block moves in a round."""
@@ -197,27 +204,24 @@ class Descent:
         run: the algorithm.
         period: tau_min.
         squares: the sum of the squared numbers of steps.
+        per_step: the same over tau_min.
         noise: the sum over clients, weighted, of sigma_n^2 + eps2.
         rates: what the theorem says of the learning rate of round t.
-        drawn: that clients take part at random.
+        more: what else is assumed.
     """
 
     run: Run
     period: Number
     squares: Number
+    per_step: Number
     noise: Number
     rates: tuple[Assumed, ...]
-    drawn: tuple[Assumed, ...] = ()
+    more: tuple[Assumed, ...] = ()
 
     @property
     def assumed(self) -> tuple[Assumed, ...]:
-        """Assumptions 3.1, 3.2, 3.4."""
-        return (
-            assumption_31(),
-            *assumption_32(self.run),
-            assumption_34(),
-            *self.drawn,
-        )
+        """Assumptions 3.1, 3.2, 3.4, and more."""
+        return assumed(self.run, self.more)
 
     @property
     def slope(self) -> Form:
@@ -234,14 +238,14 @@ class Descent:
     def rearranged(self) -> Says:
         """Return (88)."""
         x, after = self.run.x(t), self.run.x(t + 1)
-        noise = 8 * N * S * eta() ** 2 * (self.squares / self.period) * self.noise
+        noise = 8 * N * S * eta() ** 2 * self.per_step * self.noise
         right = w.number(4) / self.period * (f(x) - f(after)) + noise
         return says(eta() * self.slope, right, *self.assumed, *self.rates)
 
     def all_rounds(self) -> Says:
         """Return (89), which is the theorem's bound."""
         gap = f.gap(self.run.x(0))
-        noise = 8 * N * S * self.squares / (T * self.period) * self.noise
+        noise = 8 * N * S * self.per_step / T * self.noise
         left = w.number(1) / T * w.below(t, T, eta() * self.slope)
         right = w.number(4) / (T * self.period) * gap
         right = right + noise * w.below(t, T, eta() ** 2)
@@ -357,8 +361,8 @@ FIRST_ORDER = Step(
     first_order,
     "The block's gradient changes when the other block moves; smoothness bounds it by "
     "the move of the whole vector.",
-    "The other block's gradient is 255 times as large; within two steps its move turns "
-    "this block's gradient round, while this block itself hardly drifts.",
+    "The other block's gradient is far larger; within two steps its move turns this "
+    "block's gradient round, while this block itself hardly drifts.",
 )
 DRIFT = Step(
     "The drift of a block by the block's gradient (Lemma C.6 for a block).",
@@ -374,8 +378,8 @@ FIRST_ORDER_CLOSED = Step(
     first_order_closed,
     "The other block's move turns the block's gradient round within the round, "
     "whatever that block's own gradient was.",
-    "The other block's gradient is 511 times as large; its first step turns this "
-    "block's gradient round, so the product is positive.",
+    "The other block's gradient is far larger; its first step turns this block's "
+    "gradient round, so the product is positive.",
 )
 SECOND_ORDER = Step(
     "The squared move of a block, by changes of its gradient.",
