@@ -82,7 +82,7 @@ def ordered(longer: Side) -> Blocks:
     low = steps[Side.CLIENT if longer is Side.SERVER else Side.SERVER]
     steps[longer] = replace(low + d, tex=steps[longer].tex, binding=w.ATOM)
     client, server = steps[Side.CLIENT], steps[Side.SERVER]
-    return Blocks(run(Version.V1, server, None, client), steps, SPREAD)
+    return Blocks(run(Version.V1, server, client_steps=client), steps, SPREAD)
 
 
 LONGER = {

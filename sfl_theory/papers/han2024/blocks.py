@@ -279,12 +279,12 @@ class Coupled:
         shape = (((2 * third, third), (third, 2 * third)), (Fraction(0),) * 2, ())
         numbers: dict[str | Number, int | Fraction | str] = {t: 0, S: 1, eps2: 0}
         numbers |= {one: self.steps for one in b.steps.values()}
-        shared = b.run.split.kind is not Kind.V1
+        visited = b.run.split.kind.visits
         families: dict[str, tuple[int, int]] = {"sigma2": (0, 0)}
         return federation(
             [shape, shape],
             (own, other) if side is Side.CLIENT else (other, own),
-            order=[(m, step) for step in range(self.steps) for m in range(2)] * shared,
+            order=[(m, step) for step in range(self.steps) for m in range(2)] * visited,
             numbers=numbers,
             families=families | ({"v": (1, 1)} if each else {}),
             rates={"eta": self.rate},
