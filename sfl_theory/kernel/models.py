@@ -21,6 +21,8 @@ from .algebra import Poly, Ratio, Rejected, Sort, Symbol, ratio, require
 
 MAX_OUTCOMES = 65_536
 MAX_CORNERS = 4_096
+MAX_RANGE = 100_000
+MAX_ROUNDS = 20_000
 
 Vector = tuple[Fraction, ...]
 Matrix = tuple[Vector, ...]
@@ -140,11 +142,15 @@ class NoiseLaw:
 
     outcomes: tuple[Outcome, ...]
 
-    def fair(self) -> bool:
-        """Return whether probabilities and conditional means are as they should be."""
+    def lawful(self) -> bool:
+        """Return whether the probabilities are positive and sum to 1."""
         chances = [p for p, _, _ in self.outcomes]
+        return min(chances) > 0 and sum(chances) == 1
+
+    def fair(self) -> bool:
+        """Return whether the conditional means are 0."""
         means = (_mean(self.outcomes, which) for which in (1, 2))
-        return min(chances) > 0 and sum(chances) == 1 and not any(map(any, means))
+        return not any(map(any, means))
 
     def second_moment(self) -> Fraction:
         """Return the larger of the two second moments."""
@@ -182,12 +188,13 @@ class Model:
             Rejected: sizes differ, weights or laws are no such, sorts are not met.
         """
         size, n = len(self.start), len(self.functions)
-        require(n >= 1 and 0 <= self.client_size <= size, "a model without clients")
+        require(n >= 1 and size >= 1, "a model without clients or of dimension 0")
+        require(0 <= self.client_size <= size, "a block larger than the whole")
         per_client = (self.weights, self.participation, self.noise)
         require(all(len(one) == n for one in per_client), "one entry for each client")
         require(min(self.weights) >= 0 and sum(self.weights) == 1, "weights")
         require(all(0 < q <= 1 for q in self.participation), "participation")
-        require(all(law.fair() for law in self.noise), "noise without mean 0")
+        require(all(law.lawful() for law in self.noise), "probabilities")
         for shape in (*self.functions, *self.named.values()):
             sizes = {len(shape.linear), len(shape.hessian), *map(len, shape.hessian)}
             sizes |= {len(bend.slope) for bend in shape.bends}
@@ -385,6 +392,7 @@ class Evaluation:
         size = len(self.model.weights)
         if isinstance(binder, k.Steps):
             size = self.whole_number(binder.upper)
+            require(size <= MAX_RANGE, "a sum of more than %s terms", MAX_RANGE)
         for value in range(size):
             self.at[v] = value
             yield value
@@ -543,8 +551,9 @@ class Evaluation:
             Rejected: the run depends on what a sum ranges over.
         """
         model = self.model
-        given = {*model.numbers, *model.rates, *model.named}
+        given = {*model.numbers, *model.rates, *model.named, *model.families}
         require(run.free <= given, "%s depends on a bound variable", run)
+        require(t <= MAX_ROUNDS, "a run of more than %s rounds", MAX_ROUNDS)
         known = self._iterates.setdefault(run, [self._constant(self.model.start)])
         for s in range(len(known) - 1, t):
             if isinstance(run, k.Descent):
@@ -682,7 +691,10 @@ def holds(e: Evaluation, assumed: h.Hypothesis) -> bool:
         return all(
             _bounded(e, assumed.run, n, bound) for n in range(len(e.model.weights))
         )
-    return isinstance(assumed, h.Unbiased | h.Independent | h.Participation)
+    if isinstance(assumed, h.Unbiased):
+        return all(law.fair() for law in e.model.noise)
+    # noises and draws are enumerated as independent, draws with their chances
+    return isinstance(assumed, h.Independent | h.Participation)
 
 
 def _always(e: Evaluation, body: h.Hypothesis) -> bool:
@@ -733,6 +745,8 @@ def _bounded(e: Evaluation, run: k.Split, n: int, bound: Fraction) -> bool:
     is largest in a corner, and noise adds at most its second moment.
     """
     F, noise = e.model.functions[n], e.model.noise[n].second_moment()
+    if not e.model.noise[n].fair():
+        return False
     if not any(map(any, F.hessian)):
         arms = [tuple(b.weight * b.width * z for z in b.slope) for b in F.bends]
         return _largest(F.linear, arms) + noise <= bound

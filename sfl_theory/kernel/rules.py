@@ -767,7 +767,8 @@ def descend(run: Descent, t: Ratio, w: Vec) -> Theorem:
 def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
     """Return <[x(t+1) - k x(t)]_b + rate_b(t) direction_b(t), w> = 0.
 
-    Where rates count steps, each stands in the sum instead (`Pace.inside`). k = 1, or `kept` where the models of those who take part are averaged.
+    Where rates count steps, each stands in the sum instead (`Pace.inside`). k = 1, or
+    `kept` where the models of those who take part are averaged.
 
     Proof: the definition of the run, in which every local point starts from x(t).
     """

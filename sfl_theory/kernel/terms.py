@@ -700,7 +700,7 @@ class VecSum(Closed):
 
     def __str__(self) -> str:
         weight = "" if self.weight == ONE else f"{self.weight}*"
-        return f"sum_{{{self.index()}}} {weight}{self.body}"
+        return f"sum_{{{self.index()}}}[{weight}{self.body}]"
 
 
 VecAtom = (
@@ -761,7 +761,7 @@ class LinSum(Closed):
 
     def __str__(self) -> str:
         weight = "" if self.weight == ONE else f"{self.weight}*"
-        return f"sum_{{{self.index()}}} {weight}{self.body}"
+        return f"sum_{{{self.index()}}}[{weight}{self.body}]"
 
 
 UNIT = Unit()

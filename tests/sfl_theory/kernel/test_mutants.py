@@ -187,8 +187,8 @@ MUTANTS = [
     ),
     (
         "update",
-        "rate = run.pace(side).rate.at(t)\n    return",
-        "rate = run.client.rate.at(t)\n    return",
+        "rate = run.pace(side).outside(t)\n    return",
+        "rate = run.client.outside(t)\n    return",
     ),
     (
         "update",
