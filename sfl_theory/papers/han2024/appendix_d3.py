@@ -1,13 +1,12 @@
 r"""Appendix D.3: the non-convex case of Theorem 3.6, SFL-V1 with full participation.
 
-Where a repair has two parts, the first is for the side of the block making at most as
-many steps as the other one (:math:`d\ge0` fewer), the second for the longer side.
+Where a statement has two parts, the client's side makes more steps in the first one,
+the server's side in the second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -24,7 +23,6 @@ from sfl_theory.claims import (
     says,
 )
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.han2024 import blocks
@@ -38,74 +36,21 @@ from sfl_theory.papers.han2024.setting import (
     eta,
     f,
     n,
-    run,
     sigma2,
     t,
     tau,
     tau_server,
 )
+from sfl_theory.papers.han2024.two_periods import LONGER, TwoPeriods
 from sfl_theory.proofs import block_steps, non_convex
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.non_convex import TwoPaces
-from sfl_theory.written import Assumed, Form, Number
+from sfl_theory.written import Form, Number
 
-THEOREM_RATE = "the learning rate of Theorem 3.6"
-d = w.natural("d")
+SECTION = TwoPeriods("3.6")
+PRINTED = SECTION.printed()
+squares = SECTION.shares
 tau_min, tau_max = (w.count(f"tau_{m}", rf"\tau_{{\{m}}}") for m in ("min", "max"))
-squares = w.over_clients(n, a() ** 2)
-SPREAD = dict.fromkeys(Side, a() ** 2)
-
-
-def _rates() -> tuple[Assumed, ...]:
-    r"""Return the theorem's learning rates, min and max written out."""
-    both = (tau, tau_server)
-    first = [w.at_most(16 * S * eta() * one, 1) for one in both]
-    second = [
-        w.at_most(8 * S * N * one**2 * eta() * squares, other)
-        for one in both
-        for other in both
-    ]
-    return tuple(one.called(THEOREM_RATE) for one in (*first, *second))
-
-
-PRINTED = Blocks(
-    run(Version.V1, tau_server),
-    {Side.CLIENT: tau, Side.SERVER: tau_server},
-    SPREAD,
-    _rates(),
-)
-
-
-def ordered(longer: Side) -> Blocks:
-    """Return the same where one side makes d >= 0 steps more."""
-    steps = dict(PRINTED.steps)
-    low = steps[Side.CLIENT if longer is Side.SERVER else Side.SERVER]
-    steps[longer] = replace(low + d, tex=steps[longer].tex, binding=w.ATOM)
-    client, server = steps[Side.CLIENT], steps[Side.SERVER]
-    return Blocks(run(Version.V1, server, client_steps=client), steps, SPREAD)
-
-
-LONGER = {
-    Side.CLIENT: r"$\tau=\tilde\tau+d$ with $d\ge0$",
-    Side.SERVER: r"$\tilde\tau=\tau+d$ with $d\ge0$",
-}
-
-
-def by_order(
-    statement: Callable[[Blocks], Says],
-    theorem: Callable[[TwoPaces], Theorem],
-    words: str,
-    reading: str = "",
-) -> tuple[Part, ...]:
-    """Return two parts: the client's side makes more steps, or the server's."""
-    return tuple(
-        Part(
-            statement(ordered(longer)),
-            Proof(partial(theorem, TwoPaces(longer)), words),
-            "; ".join(filter(None, (LONGER[longer], reading))),
-        )
-        for longer in Side
-    )
 
 
 # Steps of one block ----------------------------------------------------------------
@@ -133,7 +78,7 @@ def two_orders(
 ) -> Repair:
     """Return a repair for either order of the numbers of steps."""
     return Repair(
-        by_order(
+        SECTION.by_order(
             lambda b: statement(b, side, whole=True),
             lambda p: theorem(p, side),
             words,
@@ -270,20 +215,6 @@ EQ_85 = blocks.SECOND_ORDER_CLOSED.claim(
 # Both blocks, one round ------------------------------------------------------------
 
 
-def descent(longer: Side) -> Descent:
-    """Return what (87) to (89) speak of where one side makes more steps."""
-    b = ordered(longer)
-    high = replace(b.steps[longer], tex=r"\tau_{\max}")
-    (low,) = (steps for side, steps in b.steps.items() if side is not longer)
-    low = replace(low, tex=r"\tau_{\min}")
-    first = w.at_most(16 * S * eta() * high, 1)
-    second = w.at_most(8 * S * N * high**2 * eta() * squares, low)
-    noise = w.over_clients(n, a() ** 2 * (sigma2() + eps2))
-    both = b.steps[Side.CLIENT] ** 2 + b.steps[Side.SERVER] ** 2
-    rates = tuple(one.called(THEOREM_RATE) for one in (first, second))
-    return Descent(b.run, low, both, both / low, noise, rates)
-
-
 def both_blocks(b: Blocks) -> Form:
     """Return the right side of Proposition C.4."""
     client, server = (
@@ -294,9 +225,8 @@ def both_blocks(b: Blocks) -> Form:
 
 def superposition(longer: Side) -> Says:
     """Return the second inequality of (86)."""
-    b, one = ordered(longer), descent(longer)
-    client, server = b.steps[CLIENT], b.steps[SERVER]
-    low, high = one.period, replace(b.steps[longer], tex=r"\tau_{\max}")
+    b, low = SECTION.ordered(longer), SECTION.descent(longer).period
+    client, server, high = b.steps[CLIENT], b.steps[SERVER], SECTION.most(longer)
     cubes, e, S2 = client**3 + server**3, eta(), S**2
     late = w.over_clients(n, a() ** 2 * (high + 8 * high**3 * e**2 * S2))
 
@@ -309,7 +239,7 @@ def superposition(longer: Side) -> Says:
         n, e**2 * a() ** 2 * (sigma2() + eps2)
     )
     right = right + S * N * e**2 * high / 2 * late * (2 * b.slope())
-    right = right + noise(client) + noise(server)
+    right = right + w.form(noise(client) + noise(server))
     rate = w.at_most(8 * (S * e * high) ** 2, 1).called("those of Lemmas C.6, C.7")
     return says(both_blocks(b), right, *b.assumed, rate)
 
@@ -381,19 +311,13 @@ def _lines() -> Says:
     right = first + S * N * e**2 * high**2 * squares
     right = right + 8 * N * e**3 * S2 * high**3 * squares
     right = right + 8 * S3 * N * e**4 * high**4 * squares
-    noise = (
-        8
-        * N
-        * e
-        * S2
-        * (tau**3 + tau_server**3)
-        * w.over_clients(n, a() ** 2 * e**2 * (sigma2() + eps2))
-    )
+    rest = w.over_clients(n, a() ** 2 * e**2 * (sigma2() + eps2))
+    noise = 8 * N * e * S2 * (tau**3 + tau_server**3) * rest
     order = [w.at_most(low, one) for one in (tau, tau_server)]
     order += [w.at_most(one, high) for one in (tau, tau_server)]
     return says(
-        left * slope + (noise + second(tau) + second(tau_server)),
-        right * slope + (third(tau) + third(tau_server)),
+        left * slope + w.form(noise + second(tau) + second(tau_server)),
+        right * slope + w.form(third(tau) + third(tau_server)),
         *PRINTED.assumed,
         *PRINTED.rates,
         *order,
@@ -440,29 +364,12 @@ EQ_87_LINES = Claim(
 )
 
 
-def concluded(
-    statement: Callable[[Descent], Says],
-    theorem: Callable[[TwoPaces], Theorem],
-    words: str,
-    reading: str = "",
-) -> tuple[Part, ...]:
-    """Return a part for either order of the numbers of steps."""
-    return tuple(
-        Part(
-            statement(descent(longer)),
-            Proof(partial(theorem, TwoPaces(longer)), words),
-            "; ".join(filter(None, (LONGER[longer], reading))),
-        )
-        for longer in Side
-    )
-
-
 EQ_87 = Claim(
     "han2024/eq-87",
     "App. D.3.3, (87)",
     Kind.EQUATION,
     "The change of f in a round, end to end.",
-    concluded(
+    SECTION.concluded(
         Descent.one_round,
         block_steps.descent,
         r"Polarisation of $-\langle\nabla f,M\rangle$, Young with 1 between $M$ and "
@@ -478,7 +385,7 @@ EQ_88 = Claim(
     "App. D.3.3, (88)",
     Kind.EQUATION,
     "The same, solved for the gradient.",
-    concluded(
+    SECTION.concluded(
         Descent.rearranged,
         block_steps.rearranged,
         r"(87) times $4/\tau_{\min}$.",
@@ -491,7 +398,7 @@ EQ_89 = Claim(
     "App. D.3.3, (89)",
     Kind.EQUATION,
     "The mean over rounds.",
-    concluded(
+    SECTION.concluded(
         Descent.all_rounds,
         non_convex.theorem,
         r"(88) summed; the values of f telescope, $f(x^T)\ge f^*$.",

@@ -49,6 +49,7 @@ from sfl_theory.proofs import block_steps, block_visits, visits
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 
+ONE = Fraction(1)
 THEOREM_RATE = "the learning rate of Theorem 3.7"
 SERVER, CLIENT = SIDES
 RATES = tuple(
@@ -273,7 +274,11 @@ BY_WEIGHTS = (
 
 
 def pulled_apart(
-    first: Fraction, start: Fraction, rate: Fraction, rounds: int | None = None
+    first: Fraction,
+    start: Fraction,
+    rate: Fraction,
+    rounds: int | None = None,
+    chance: Fraction = ONE,
 ) -> ModelData:
     """Return clients that pull x_s to 0 and to 1, the first one of the larger weight.
 
@@ -282,21 +287,24 @@ def pulled_apart(
         start: x_s.
         rate: the learning rate.
         rounds: T of a sum over rounds; None: a statement on round 0.
+        chance: q_n.
 
     Returns:
         The model.
     """
     last: Number = t if rounds is None else T
-    return federation(
+    model = federation(
         [parabola(1, (0, 0)), parabola(1, (0, 1))],
         (0, start),
         weights=(first, 1 - first),
+        participation=(chance, chance),
         order=[(0, 0), (1, 0)],
         numbers={last: rounds or 0, S: 1, eps2: first**2, tau: 1},
         families={"sigma2": (0, 0)},
         rates={"eta": rate},
         best={} if rounds is None else {f: (0, 1 - first)},
     )
+    return replace(model, long=rounds is not None)
 
 
 def weighted_round() -> Says:
@@ -368,10 +376,10 @@ EQ_124 = Claim(
     ),
 )
 STUCK = Model(
-    lambda: pulled_apart(Fraction(15, 16), Fraction(1, 16), Fraction(1, 512), 600),
-    r"Two such clients with $a=(15/16,1/16)$ from $x^0=x^*=(0,1/16)$: $x_s$ tends to "
-    r"1/2, where $\|\nabla f\|^2=49/256$, so the left side tends to $49\eta/256$; the "
-    r"right one is of order $\eta^2$. $\eta=1/512$, T = 600.",
+    lambda: pulled_apart(Fraction(3, 4), Fraction(1, 4), Fraction(1, 850), 1050),
+    r"The same clients from $x^0=x^*=(0,1/4)$: $x_s$ tends to 1/2, where $\|\nabla f\|^2"
+    r"=1/16$, so the left side tends to $\eta/16$; the right one is of order $\eta^2$. "
+    r"$\eta=1/850$, T = 1050.",
 )
 ALL_ROUNDS = Part(DESCENT.all_rounds(), STUCK)
 REPAIRED = Repair(

@@ -15,7 +15,7 @@ from functools import partial
 from sfl_theory import claims
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Model, Repair, Says, Severity, says
-from sfl_theory.kernel.terms import Kind, Side
+from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation
 from sfl_theory.papers.han2024.setting import (
     N,

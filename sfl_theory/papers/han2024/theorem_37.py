@@ -13,7 +13,7 @@ NON_CONVEX = Claim(
     (appendix_e3.ALL_ROUNDS,),
     severity=Severity.THEOREM,
     cause="SFL-V2's server steps carry no a_n: it follows sum_n grad F_n, not grad f.",
-    scope="refuted for unequal weights, shown for (15/16, 1/16); true as printed for "
+    scope="refuted for unequal weights, shown for (3/4, 1/4); true as printed for "
     "equal ones",
     uses="lemma-C.6 lemma-C.7 prop-C.4 eq-125 cond-3.7/non_convex",
     first_failure="eq-115",
