@@ -39,17 +39,32 @@ class Name:
 
 @dataclass(frozen=True)
 class Written(Generic[Value]):
-    """A term and its LaTeX; `binding` tells where brackets are needed."""
+    """A term and its LaTeX.
+
+    Attributes:
+        value: the kernel's term.
+        tex: as it was written.
+        binding: how tightly its outermost operation binds: where brackets are needed.
+        name: the parts of its symbol, for a vector that has one.
+        terms: what it was written as the sum of, where it is one.
+    """
 
     value: Value
     tex: str
     binding: int = ATOM
     name: Name | None = None
+    terms: tuple[Written[Value], ...] = ()
+
+    @property
+    def summands(self) -> tuple[Written[Value], ...]:
+        """What was written as a sum, term by term; else the whole."""
+        return self.terms or (self,)
 
     def __add__(self, other: Written[Value] | Exact) -> Written[Value]:
         two = self._like(other)
         sign = " " if two.tex.startswith("-") else " + "
-        return Written(_sum(self, two), self.tex + sign + two.tex, SUM)
+        terms = (*self.summands, *two.summands)
+        return Written(_sum(self, two), self.tex + sign + two.tex, SUM, None, terms)
 
     def __radd__(self, other: Exact) -> Written[Value]:
         return self._like(other) + self
@@ -57,7 +72,8 @@ class Written(Generic[Value]):
     def __sub__(self, other: Written[Value] | Exact) -> Written[Value]:
         two = self._like(other)
         tex = f"{self.tex} - {two.inside(PRODUCT)}"
-        return Written(_sum(self, -two), tex, SUM)
+        terms = (*self.summands, *(-term for term in two.summands))
+        return Written(_sum(self, -two), tex, SUM, None, terms)
 
     def __rsub__(self, other: Exact) -> Written[Value]:
         return self._like(other) - self
@@ -81,10 +97,12 @@ class Written(Generic[Value]):
         dot = r"\cdot " if two.tex[:1].isdigit() else ""
         tex = f"{self.inside(PRODUCT)} {dot}{two.inside(PRODUCT)}"
         if isinstance(two.value, Ratio):
-            return Written(_product(self, two), tex, PRODUCT)
+            terms = tuple(term * cast(Number, two) for term in self.terms)
+            return Written(_product(self, two), tex, PRODUCT, None, terms)
         if not isinstance(self.value, Ratio):
             raise TypeError("one factor has to be a number")
-        return Written(_product(two, self), tex, PRODUCT)
+        more = tuple(cast(Number, self) * term for term in two.terms)
+        return Written(_product(two, self), tex, PRODUCT, None, more)
 
     def __rmul__(self, other: Exact) -> Written[Value]:
         return number(other) * self
@@ -93,7 +111,8 @@ class Written(Generic[Value]):
         two = number(other)
         tex = rf"\frac{{{self.tex}}}{{{two.tex}}}"
         inverse = Written(1 / two.value, "")
-        return Written(_product(self, inverse), tex, PRODUCT)
+        terms = tuple(term / two for term in self.terms)
+        return Written(_product(self, inverse), tex, PRODUCT, None, terms)
 
     def __rtruediv__(self: Number, other: Exact) -> Number:
         return number(other) / self
@@ -334,7 +353,8 @@ def inner(u: Vector, v: Vector) -> Form:
 def form(value: Number | Exact) -> Form:
     """Return a number as a form."""
     one = number(value)
-    return Written(k.constant(one.value), one.tex, one.binding)
+    terms = tuple(map(form, one.terms))
+    return Written(k.constant(one.value), one.tex, one.binding, None, terms)
 
 
 Side = Form | Number | Exact
@@ -347,8 +367,9 @@ def as_form(side: Side) -> Form:
         return form(side)
     value = side.value
     if isinstance(value, Ratio):
-        return Written(k.constant(value), side.tex, side.binding)
-    return Written(value, side.tex, side.binding)
+        terms = tuple(as_form(term) for term in side.terms)
+        return Written(k.constant(value), side.tex, side.binding, None, terms)
+    return Written(value, side.tex, side.binding, None, cast(Form, side).terms)
 
 
 @dataclass(frozen=True)
