@@ -223,3 +223,15 @@ def sharper() -> Theorem:
         target=target,
     )
     return averaged(one, factor)
+
+
+def half_rate() -> Theorem:
+    """Return ``eta <= 1/(2 S tau)`` from the condition of Proposition 1."""
+    target = constant(1 / (2 * S * tau) - eta)
+    first = rules.assume(constant(1 / (16 * S * tau) - eta))
+    return combine([(first, 1)], target=target)
+
+
+def eighth_rate() -> Theorem:
+    """Return ``8 S^2 eta^2 tau^2 <= 1`` from it."""
+    return combine([(small(), (1 + 16 * u) / 32)], target=constant(1 - 8 * u**2))

@@ -151,7 +151,7 @@ def lemma_1(factor: Number = c) -> Theorem:
         - left,
         signs=[small],
     )
-    return each_client(one)
+    return each_client(one, factor)
 
 
 def only_one(v: Var, u: Vec, w: Vec, sign: int) -> Theorem:
