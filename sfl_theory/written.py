@@ -60,7 +60,7 @@ class Written(Generic[Value]):
         """What was written as a sum, term by term; else the whole."""
         return self.terms or (self,)
 
-    def __add__(self, other: Written[Value] | Exact) -> Written[Value]:
+    def __add__(self, other: Written[Value] | Written[Ratio] | Exact) -> Written[Value]:
         two = self._like(other)
         sign = " " if two.tex.startswith("-") else " + "
         terms = (*self.summands, *two.summands)
@@ -69,7 +69,7 @@ class Written(Generic[Value]):
     def __radd__(self, other: Exact) -> Written[Value]:
         return self._like(other) + self
 
-    def __sub__(self, other: Written[Value] | Exact) -> Written[Value]:
+    def __sub__(self, other: Written[Value] | Written[Ratio] | Exact) -> Written[Value]:
         two = self._like(other)
         tex = f"{self.tex} - {two.inside(PRODUCT)}"
         terms = (*self.summands, *(-term for term in two.summands))
@@ -123,7 +123,7 @@ class Written(Generic[Value]):
             base = rf"\left({base}\right)"
         return Written(self.value**power, f"{base}^{{{power}}}")
 
-    def _like(self, other: Written[Value] | Exact) -> Written[Value]:
+    def _like(self, other: Written[Value] | Written[Ratio] | Exact) -> Written[Value]:
         """Return a summand in the kind of this one: numbers become forms."""
         out: Written[Any] = (
             number(other) if isinstance(other, int | Fraction) else other

@@ -14,11 +14,11 @@ from sfl_theory.kernel.terms import (
     Lin,
     Local,
     Side,
-    Vec,
     constant,
     inner,
     norm2,
     part,
+    summed,
     weight,
 )
 from sfl_theory.proofs.equal_steps import (
@@ -29,7 +29,6 @@ from sfl_theory.proofs.equal_steps import (
     gradient_there,
     gx,
     lemma_1,
-    local_steps,
     noisy,
     not_negative,
     own_gradient,
@@ -98,7 +97,7 @@ def eq_20(side: Side) -> Theorem:
 def moved(side: Side) -> Theorem:
     """Return ``||[x' - x]_b||^2 <= eta^2 tau N sum a^2 sum_i ||[g_i]_b||^2``."""
     g = part(side, noisy(of(i)))
-    G, inside = r.whole(side, noisy(of(i))), part(side, local_sum())
+    G, inside = r.whole(side, noisy(of(i))), summed(steps(tau), i, g)
     return combine(
         [
             (rules.update(run, side, now, part(side, step)), -1),
@@ -113,15 +112,10 @@ def moved(side: Side) -> Theorem:
     )
 
 
-def local_sum() -> Vec:
-    """Return ``sum_i g_i``."""
-    return local_steps(noisy(of(i)))
-
-
 def eq_21(side: Side) -> Theorem:
     """Return (21) with the factor 2 of ``||u + v||^2 <= 2||u||^2 + 2||v||^2``."""
     g, first = part(side, noisy(of(i))), part(side, noisy(0))
-    start, xi = part(side, r.local_gradient(0)), part(side, r.noise(0))
+    start = part(side, r.local_gradient(0))
     return combine(
         [
             (moved(side), S / 2),
@@ -149,7 +143,7 @@ def eq_23(side: Side) -> Theorem:
     u2 = S**2 * eta**2 * tau**2
     small = rules.assume(constant(1 - 2 * S * tau * eta))
     square = combine([(small, 1 + 2 * S * tau * eta)])
-    gp, xi = r.local_gradient(of(i)), r.noise(of(i))
+    gp = r.local_gradient(of(i))
     half = S * eta**2 * tau / 2
     one = combine([
         (smaller(side, noisy(of(i))), 1),

@@ -157,8 +157,8 @@ def lemma_1(factor: Number = c) -> Theorem:
 def only_one(v: Var, u: Vec, w: Vec, sign: int) -> Theorem:
     """Return ``sign (<u(0), w> - sum_{v<1} <u(v), w>) >= 0``.
 
-    The difference is ``sum_{v<1} v <y, w>``, ``y = u(v+1) - u(v)``, by a telescope; v is
-    0 there, so v times any square vanishes.
+    The difference is ``sum_{v<1} v <y, w>``, ``y = u(v+1) - u(v)``, by a telescope; v
+    is 0 there, so v times any square vanishes.
     """
     whole = rules.telescope(v, inner(u, w) * (of(v) - 1), ratio(1))
     y = vec_at(u, {v: of(v) + 1}) - u
@@ -234,9 +234,9 @@ def eq_8() -> Theorem:
 
 
 def gradient_change(late: Number, early: Number, side: Side | None = None) -> Theorem:
-    """Return ``||g_l - g_e||^2 <= 2 S^2 ||p_l - p_e||^2 + 3 sigma^2``, a block on the left.
+    """Return ``||g_l - g_e||^2 <= 2 S^2 ||p_l - p_e||^2 + 3 sigma^2``, or its block.
 
-    The later noise is orthogonal to the rest, the earlier one need not be: it moved p_l.
+    The later noise is orthogonal to the rest; the earlier one is not: it moved p_l.
     """
     apart = r.local_gradient(late) - r.local_gradient(early)
     one, two, rest = r.noise(late), r.noise(early), apart - r.noise(early)
@@ -299,7 +299,7 @@ def first_square(v: Var, u: Vec) -> Theorem:
 
 
 def after_first(u: Vec, own: Theorem) -> Theorem:
-    """Return a bound on ``sum_{i<tau} ||u(i)||^2``, u(0) = 0, from one on each u(1+i)."""
+    """Return a bound on ``sum_{i<tau} ||u(i)||^2``, u(0) = 0, from one on u(1+i)."""
     parts = rules.split(i, norm2(u), ratio(1), tau - 1)
     later = sum_over(own, steps(tau - 1), i)
     return combine([(parts, -1), (first_square(i, u), 1), (later, 1)])
@@ -315,7 +315,7 @@ def change_of_gradients(side: Side | None = None) -> Theorem:
     small = rules.assume(constant(1 - 2 * S * tau * eta))
     square = combine([(small, 1 + 2 * S * tau * eta)])
     change, away = block(side, noisy(of(i)) - noisy(0)), r.away(of(i))
-    D, up = local_steps(norm2(away)), 1 + of(i)
+    up = 1 + of(i)
     seen = r.point(up) * 2 - r.point(0) - r.x
     own = combine([(gradient_change(up, 0, side), 1), (at_start(seen), 2 * S**2)])
     each = combine(squares=[(away, 1)])

@@ -1,4 +1,4 @@
-"""SFL-V1 as FedAvg: whole vectors make local steps, and their mean is the next model."""
+"""SFL-V1 as FedAvg: whole vectors make local steps, their mean is the next model."""
 
 from __future__ import annotations
 
@@ -55,8 +55,6 @@ def aggregation() -> Theorem:
         [(whole_update(r, w), -1), (each_client(one, weight(n)), 1), (outer, 1)],
         target=-1 * norm2(w),
     )
-
-
 
 
 def single_step(side: Side) -> Theorem:

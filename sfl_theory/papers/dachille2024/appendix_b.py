@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
@@ -13,20 +12,16 @@ from sfl_theory.claims import (
     Model,
     Part,
     Repair,
-    Says,
     Severity,
     equal,
-    says,
 )
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
-from sfl_theory.models.federation import coin, federation, parabola, quadratic
-from sfl_theory.papers.dachille2024.section_4 import average
+from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.dachille2024.setting import (
     CHOSEN,
     CLIENT_BY_CLIENT,
     F,
-    K,
     S,
     alpha,
     assumption_2,
@@ -35,7 +30,6 @@ from sfl_theory.papers.dachille2024.setting import (
     eps2,
     eta,
     f,
-    following,
     i,
     k,
     local,
@@ -44,15 +38,14 @@ from sfl_theory.papers.dachille2024.setting import (
     rates,
     run,
     sigma2,
-    squares,
     stochastic,
     t,
     tau,
     theta,
 )
-from sfl_theory.proofs import blocks_of_a_round, cut_invariance, equal_steps
+from sfl_theory.proofs import equal_steps
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Assumed, Form, Number
+from sfl_theory.written import Form, Number
 
 at_theta = f.gradient(theta)
 LEMMA_1_RATE = w.at_most(8 * S**2 * tau**2 * eta() ** 2, 1).called(
@@ -104,7 +97,7 @@ LEMMA_1 = Claim(
     Kind.LEMMA,
     "A client's drift in a round.",
     (SUM,),
-    scope="Lipschitz gradients; 32/9 would do for 16 in front of eps^2 and the gradient",
+    scope="Lipschitz gradients; 32/9 would do for 16 at eps^2 and the gradient",
     uses="eq-10",
 )
 EQ_8 = Claim(
@@ -124,7 +117,8 @@ EQ_8 = Claim(
                 w.at_most(i, tau),
             ),
             equal_steps.eq_8,
-            r"Young with $1/\tau$, then $\|a+b+c+d\|^2\le4(\dots)$ and $1+\tau\le2\tau$.",
+            r"Young with $1/\tau$, then $\|a+b+c+d\|^2\le4(\dots)$, "
+            r"$1+\tau\le2\tau$.",
             f"with i for i - 1; {CLIENT_BY_CLIENT}; i <= tau is implied",
         ),
     ),
@@ -183,15 +177,16 @@ EQ_10 = Claim(
 # Lemma 2: gradients ------------------------------------------------------------------
 
 
-def coin_on_the_server(steps_made: int) -> ModelData:
+def coin_on_the_server(first: bool) -> ModelData:
     """Return two bowls on the server at their minimum, noise +-1, two steps."""
+    here: dict[str | Number, int | Fraction | str] = {i: 0} if first else {}
     return federation(
         [parabola(1, [0])] * 2,
         [0],
         client_size=0,
         noise=[coin(1)] * 2,
         rounds=1,
-        numbers={S: 1, eps2: 0, t: 0, tau: 2} | ({i: 0} if steps_made else {}),
+        numbers={S: 1, eps2: 0, t: 0, tau: 2, **here},
         families={"c": [1, 1], "sigma2": [1, 1]},
         rates={"eta": "1/100"},
     )
@@ -201,7 +196,9 @@ SAMPLES = (
     "g^{t,i} and g^t belong to different samples: their difference keeps the noise, "
     "however small the rate is"
 )
-NOISY = r"At the minimum, noise $\pm1$: $E|g^1-g^0|^2=1+(1+\eta)^2$, the bound is small."
+NOISY = (
+    r"At the minimum, noise $\pm1$: $E|g^1-g^0|^2=1+(1+\eta)^2$, the bound is small."
+)
 
 
 def change(side: Side | None = None) -> Form:
@@ -232,7 +229,7 @@ def accumulation(
         (
             Part(
                 of_clients(left, right, *assumptions(), first_rate),
-                Model(partial(coin_on_the_server, 0), NOISY),
+                Model(partial(coin_on_the_server, False), NOISY),
                 reading="even under the rates of Proposition 1, which are below "
                 f"1/(2 S tau); {CLIENT_BY_CLIENT}",
             ),
@@ -253,8 +250,7 @@ def accumulation(
                     CLIENT_BY_CLIENT,
                 ),
             ),
-            r"add $3\tau\sigma_k^2$"
-            + (" and take the whole gradient" if side else ""),
+            r"add $3\tau\sigma_k^2$" + (" and take the whole gradient" if side else ""),
         ),
     )
 
@@ -288,7 +284,7 @@ EQ_12 = Claim(
                 rates()[0],
                 w.at_most(i + 2, tau),
             ),
-            Model(partial(coin_on_the_server, 1), NOISY),
+            Model(partial(coin_on_the_server, True), NOISY),
             reading=f"with i for i - 1; {CLIENT_BY_CLIENT}",
         ),
     ),

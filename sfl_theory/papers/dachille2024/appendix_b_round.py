@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Says, Severity, says
+from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Severity, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, quadratic
@@ -29,8 +29,6 @@ from sfl_theory.papers.dachille2024.setting import (
     K,
     S,
     alpha,
-    assumption_2,
-    assumption_3,
     assumptions,
     eps2,
     eta,
@@ -113,8 +111,8 @@ def of_block(
                 each(*printed, *assumptions(), *rates()),
                 Model(
                     partial(coupled, along, across, made, side, **of_each),
-                    f"Gradient {along} of this block, {across} of the other: coupled by "
-                    "c s/2.",
+                    f"Gradient {along} of this block, {across} of the other; "
+                    "coupled by c s/2.",
                 ),
                 reading,
             ),
@@ -289,7 +287,6 @@ EQ_26 = Claim(
     ),
     scope="true although (20) and (23)-(25), from which it is taken, are not",
     uses="eq-20 eq-23 eq-24 eq-25 cond-eta",
-    first_failure="eq-12",
 )
 doubled = 8 * K * S * eta() ** 2 * (2 * tau**2 / tau) * own(w.form(sigma2 + eps2))
 EQ_27 = Claim(

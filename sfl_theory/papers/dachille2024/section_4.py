@@ -20,8 +20,8 @@ from sfl_theory.claims import (
     equal,
     says,
 )
-from sfl_theory.kernel.terms import Pace, Participants, Split
 from sfl_theory.kernel.terms import Kind as Version
+from sfl_theory.kernel.terms import Pace, Participants, Split
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.dachille2024.setting import (
     CLIENT_BY_CLIENT,
@@ -32,12 +32,13 @@ from sfl_theory.papers.dachille2024.setting import (
     all_rounds,
     alpha,
     assumption_2,
-    assumption_3,
     assumption_4,
     assumptions,
+    decimal,
     eps2,
     eta,
     f,
+    following,
     i,
     k,
     local,
@@ -45,17 +46,13 @@ from sfl_theory.papers.dachille2024.setting import (
     of_clients,
     proved,
     rates,
-    run,
     sigma2,
     squares,
-    stochastic,
     t,
     tau,
-    theta,
-    following,
     v1,
 )
-from sfl_theory.proofs import cut_invariance, federated_averaging, visits
+from sfl_theory.proofs import cut_invariance, federated_averaging
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Assumed, Form, Number, Run
@@ -192,20 +189,12 @@ def sharper() -> Says:
     two, het, noise = (decimal(one) for one in ("2.02", "1.36", "1.02"))
     own = w.over_clients(k, alpha**2 * sigma2)
     mean = w.over_clients(k, alpha * sigma2)
-    cost = (
-        two * S * own * w.below(t, T, eta() ** 2)
-        + (het * tau**2 * eps2 + noise * tau * mean)
-        * S**2
-        * w.below(t, T, eta() ** 3)
-    )
+    cost = two * S * own * w.below(t, T, eta() ** 2) + (
+        het * tau**2 * eps2 + noise * tau * mean
+    ) * S**2 * w.below(t, T, eta() ** 3)
     right = two / (T * tau) * f.gap(v1.x(0)) + 1 / T * cost
     first = all_rounds(rates()[:1])
     return says(mean_gradient(), right, *assumptions(), *first, minimum())
-
-
-def decimal(text: str) -> Number:
-    """Return a number as printed."""
-    return w.Written(w.number(Fraction(text)).value, text)
 
 
 SHARPER = Claim(
@@ -226,16 +215,13 @@ SHARPER = Claim(
     uses="assumption-2 assumption-3 assumption-4",
 )
 
-COND = says(S * tau * eta(), Fraction(1, 2), rates()[0])
 COND_ETA = Claim(
     "dachille2024/cond-eta",
     "Proposition 1, Lemmas 1 and 2",
     Kind.CONDITION,
     "The rate of Proposition 1 is small enough for Lemmas 1 and 2.",
     (
-        proved(
-            says(eta(), 1 / (2 * S * tau), rates()[0]), cut_invariance.half_rate
-        ),
+        proved(says(eta(), 1 / (2 * S * tau), rates()[0]), cut_invariance.half_rate),
         proved(
             says(8 * S**2 * tau**2 * eta() ** 2, 1, rates()[0]),
             cut_invariance.eighth_rate,
@@ -267,7 +253,7 @@ UNEQUAL = says(
 
 
 def unequal_steps() -> ModelData:
-    """Return two bowls with weights 1/3, 2/3 and 1, 2 steps, at rest where they agree."""
+    """Return two bowls with weights 1/3, 2/3 that make 1, 2 steps and stay at rest."""
     eta_ = Fraction(1, 2400)
     return federation(
         [parabola(1, [0]), parabola(1, [1])],
@@ -325,7 +311,7 @@ def ceiling(value: Number, of: Number, by: Number) -> tuple[Assumed, Assumed]:
 
 def whole_batches() -> ModelData:
     """Return two epochs of three batches."""
-    numbers = {E: 2, batches: 3}
+    numbers: dict[str | Number, int | Fraction | str] = {E: 2, batches: 3}
     return federation([parabola(1, [0])], [0], numbers=numbers)
 
 
@@ -418,13 +404,15 @@ def halves(paces: tuple[Pace, Pace]) -> Run:
     return Run(split, "SFL-v1", r"\theta")
 
 
-def bowls(step: int, **numbers: int) -> ModelData:
+def bowls(step: int, other_server: bool = False) -> ModelData:
     """Return two round bowls, from (1, 1), in a local step of round 0."""
-    more_numbers = {server_steps: 1} if numbers else {}
+    more: dict[str | Number, int | Fraction | str] = {}
+    if other_server:
+        more[server_steps] = 1
     return federation(
         [parabola(1, [0, 0])] * 2,
         [1, 1],
-        numbers={t: 0, i: step, tau: 2, **more_numbers},
+        numbers={t: 0, i: step, tau: 2, **more},
         families={"c": [1, 1]},
         rates={"eta": "1/48"},
     )
@@ -452,7 +440,7 @@ CONDITIONS = Claim(
         ),
         refuted_halves(
             TWO_NUMBERS,
-            partial(bowls, 1, server=1),
+            partial(bowls, 1, other_server=True),
             "In the second step the server's half rests.",
             "the server makes another number of steps",
         ),
@@ -465,82 +453,8 @@ CONDITIONS = Claim(
     repair=Repair(FEDAVG.parts, "one rate and one number of steps for both halves"),
 )
 
-# SFL-V2's objective ------------------------------------------------------------------
-
-v2, v2_weighted = run(Version.V2), run(Version.V2_WEIGHTED)
-
-
-def weighted() -> Says:
-    """Return the bound for SFL-V2 whose server's steps are weighted."""
-    r, rate_squares = v2_weighted, w.below(t, T, eta() ** 2)
-    noise = 4 * w.over_clients(k, alpha**2 * sigma2)
-    noise = noise + w.over_clients(k, alpha * sigma2) / 2 + tau * eps2 / 2
-    right = 4 / (T * tau) * f.gap(r.x(0)) + S / T * rate_squares * noise
-    first = w.every_round(t, T, w.at_most(16 * S * eta() * tau, 1))
-    unbiased, moments, _ = assumption_3(r)
-    assumed = assumption_2(), unbiased, moments, assumption_4(), first, minimum()
-    return says(mean_gradient(r), right, *assumed)
-
-
-def resting_server() -> ModelData:
-    """Return two bowls on the server with weights 7/8, 1/8, at rest near 1/2."""
-    step = Fraction(1, 288)
-    return federation(
-        [parabola(1, [0]), parabola(1, [1])],
-        [1 / (2 - step)],
-        weights=["7/8", "1/8"],
-        client_size=0,
-        order=[(0, 0), (1, 0)],
-        numbers={S: 1, T: 1152, eps2: "49/64", tau: 1},
-        families={"sigma2": [0, 0]},
-        rates={"eta": step},
-        best={f: ["1/8"]},
-    )
-
-
-def v2_objective(r: Run) -> Says:
-    """Return (6) for SFL-V2."""
-    conditions = all_rounds(rates())
-    return says(mean_gradient(r), bound(r), *assumptions(r), *conditions, minimum())
-
-
-V2_OBJECTIVE = Claim(
-    "dachille2024/text/v2-objective",
-    "Sec. 3, (1)",
-    Kind.TEXT,
-    r"SFL, in both versions, minimises the weighted f: the gradient of f gets as small "
-    "in SFL-V2 as Proposition 1 says.",
-    (
-        Part(
-            v2_objective(v2),
-            Model(
-                resting_server,
-                "Weights 7/8, 1/8, bowls with minima 0 and 1 on the server: its steps "
-                "carry no weights, so it rests near 1/2, while f is least at 1/8.",
-            ),
-            reading="(6) read for SFL-V2, for which the paper gives no bound",
-        ),
-    ),
-    severity=Severity.THEOREM,
-    scope="refuted for unequal weights; for equal ones the shared server makes K times "
-    "the steps of the client's half",
-    cause="Sec. 3 and Algorithm 2 add every client's server step without alpha_k",
-    repair=Repair(
-        (
-            proved(
-                weighted(),
-                visits.theorem,
-                "As Proposition 1; the drift of the server's half is bounded over the "
-                "visits before.",
-            ),
-        ),
-        r"server steps $\eta\alpha_kg_k$, in any order of the clients",
-    ),
-)
-
 CLAIMS = (
     *ASSUMPTIONS,
-    V2_OBJECTIVE,
     PROP_1,
     EQ_6,
     COND_ETA,

@@ -1,8 +1,8 @@
 r"""What all sections of dachille2024 write with: parameters, runs and the assumptions.
 
 :math:`\theta=[\theta_c;\theta_s]` is the model, ``k`` one of the ``K`` clients,
-:math:`\alpha_k` its weight, ``tau`` the number of updates in a round, ``i`` one of them,
-``t`` the round, ``T`` the number of rounds.
+:math:`\alpha_k` its weight, ``tau`` the number of updates in a round, ``i`` one of
+them, ``t`` the round, ``T`` the number of rounds.
 
 Readings: S-smooth as Lipschitz gradients; Assumption 1 as "need not be convex"; one tau
 for all clients; mini-batches independent. Means are over everything random, where the
@@ -31,6 +31,11 @@ K = w.Written(w.clients().value, "K")
 alpha = w.Written(w.weight(k).value, r"\alpha_{k}")
 sigma2 = w.of_client("sigma2", k, r"\sigma_{{n}}^2")
 f, F = w.f, w.local(k)
+
+
+def decimal(text: str) -> Number:
+    """Return a number as printed."""
+    return w.Written(w.number(Fraction(text)).value, text)
 
 
 def eta(round_: Number = t) -> Number:
