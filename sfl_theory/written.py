@@ -60,7 +60,16 @@ class Written(Generic[Value]):
         """What was written as a sum, term by term; else the whole."""
         return self.terms or (self,)
 
-    def __add__(self, other: Written[Value] | Written[Ratio] | Exact) -> Written[Value]:
+    @overload
+    def __add__(self: Number, other: Form) -> Form: ...
+    @overload
+    def __add__(self: Form, other: Number) -> Form: ...
+    @overload
+    def __add__(self, other: Written[Value] | Exact) -> Written[Value]: ...
+    def __add__(self, other: Written[Any] | Exact) -> Written[Any]:
+        """Return a sum; a number beside a form becomes one."""
+        if isinstance(other, Written) and _beside(self, other):
+            return as_form(cast(Number, self)) + other
         two = self._like(other)
         sign = " " if two.tex.startswith("-") else " + "
         terms = (*self.summands, *two.summands)
@@ -69,7 +78,16 @@ class Written(Generic[Value]):
     def __radd__(self, other: Exact) -> Written[Value]:
         return self._like(other) + self
 
-    def __sub__(self, other: Written[Value] | Written[Ratio] | Exact) -> Written[Value]:
+    @overload
+    def __sub__(self: Number, other: Form) -> Form: ...
+    @overload
+    def __sub__(self: Form, other: Number) -> Form: ...
+    @overload
+    def __sub__(self, other: Written[Value] | Exact) -> Written[Value]: ...
+    def __sub__(self, other: Written[Any] | Exact) -> Written[Any]:
+        """Return a difference; a number beside a form becomes one."""
+        if isinstance(other, Written) and _beside(self, other):
+            return as_form(cast(Number, self)) - other
         two = self._like(other)
         tex = f"{self.tex} - {two.inside(PRODUCT)}"
         terms = (*self.summands, *(-term for term in two.summands))
@@ -123,7 +141,7 @@ class Written(Generic[Value]):
             base = rf"\left({base}\right)"
         return Written(self.value**power, f"{base}^{{{power}}}")
 
-    def _like(self, other: Written[Value] | Written[Ratio] | Exact) -> Written[Value]:
+    def _like(self, other: Written[Any] | Exact) -> Written[Value]:
         """Return a summand in the kind of this one: numbers become forms."""
         out: Written[Any] = (
             number(other) if isinstance(other, int | Fraction) else other
@@ -141,6 +159,11 @@ Exact = int | Fraction
 Number = Written[Ratio]
 Vector = Written[k.Vec]
 Form = Written[k.Lin]
+
+
+def _beside(one: Written[Any], two: Written[Any]) -> bool:
+    """Return whether a number stands beside a form."""
+    return isinstance(one.value, Ratio) and isinstance(two.value, k.Lin)
 
 
 def _sum(one: Written[Value], two: Written[Value]) -> Value:
@@ -426,9 +449,10 @@ def rate(body: Callable[[Number], Number] | Number | Exact) -> k.Rate:
     return k.Rate(number(body).value)
 
 
-def pace(steps: Number | int, rates: k.Rate) -> k.Pace:
-    """Return how many steps a side makes in a round, at these rates."""
-    return k.Pace(k.natural(number(steps).value), rates)
+def pace(steps: Number | int, rates: k.Rate, stepwise: bool = False) -> k.AnyPace:
+    """Return how many steps a side makes in a round, and rates of rounds or steps."""
+    each = k.natural(number(steps).value)
+    return k.Stepwise(each, rates) if stepwise else k.Pace(each, rates)
 
 
 # Hypotheses ------------------------------------------------------------------------

@@ -105,7 +105,7 @@ class Heterogeneity(Hypothesis):
     """``||grad F_n(x) - grad f(x)||^2 <= eps2`` for every client n and all x."""
 
     bound: Ratio
-    shown = "||grad F_n - grad f||^2 <= {bound}"
+    shown = "at every client n and point: ||grad F[n] - grad f||^2 <= {bound}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class Variance(Hypothesis):
     run: Split
     client: ClientIndex
     bound: Ratio
-    shown = "variance of client {client} <= {bound}"
+    shown = "variance of client {client} <= {bound} in every round and step made"
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,10 @@ class BoundedGradients(Hypothesis):
 
     run: Split
     bound: Ratio
-    shown = "stochastic gradients have second moment <= {bound}"
+    shown = (
+        "stochastic gradients have second moment <= {bound} at the local points of "
+        "every client, round and step made"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +163,7 @@ class Participation(Hypothesis):
     """
 
     run: Split
-    shown = "clients take part independently with probabilities q_n"
+    shown = "clients take part independently, n with probability q[n]"
 
     @property
     def averaged(self) -> bool:

@@ -21,6 +21,8 @@ from .algebra import Poly, Ratio, Rejected, Sort, Symbol, ratio, require
 
 MAX_OUTCOMES = 65_536
 MAX_CORNERS = 4_096
+MAX_RANGE = 100_000
+MAX_ROUNDS = 20_000
 
 Vector = tuple[Fraction, ...]
 Matrix = tuple[Vector, ...]
@@ -140,11 +142,15 @@ class NoiseLaw:
 
     outcomes: tuple[Outcome, ...]
 
-    def fair(self) -> bool:
-        """Return whether probabilities and conditional means are as they should be."""
+    def lawful(self) -> bool:
+        """Return whether the probabilities are positive and sum to 1."""
         chances = [p for p, _, _ in self.outcomes]
+        return min(chances) > 0 and sum(chances) == 1
+
+    def fair(self) -> bool:
+        """Return whether the conditional means are 0."""
         means = (_mean(self.outcomes, which) for which in (1, 2))
-        return min(chances) > 0 and sum(chances) == 1 and not any(map(any, means))
+        return not any(map(any, means))
 
     def second_moment(self) -> Fraction:
         """Return the larger of the two second moments."""
@@ -173,6 +179,7 @@ class Model:
     points: Mapping[k.Point, tuple[Vector, ...]]
     stars: Mapping[k.Function, Vector]
     box: tuple[tuple[Fraction, Fraction], ...] = ()
+    long: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is no model.
@@ -181,12 +188,13 @@ class Model:
             Rejected: sizes differ, weights or laws are no such, sorts are not met.
         """
         size, n = len(self.start), len(self.functions)
-        require(n >= 1 and 0 <= self.client_size <= size, "a model without clients")
+        require(n >= 1 and size >= 1, "a model without clients or of dimension 0")
+        require(0 <= self.client_size <= size, "a block larger than the whole")
         per_client = (self.weights, self.participation, self.noise)
         require(all(len(one) == n for one in per_client), "one entry for each client")
         require(min(self.weights) >= 0 and sum(self.weights) == 1, "weights")
         require(all(0 < q <= 1 for q in self.participation), "participation")
-        require(all(law.fair() for law in self.noise), "noise without mean 0")
+        require(all(law.lawful() for law in self.noise), "probabilities")
         for shape in (*self.functions, *self.named.values()):
             sizes = {len(shape.linear), len(shape.hessian), *map(len, shape.hessian)}
             sizes |= {len(bend.slope) for bend in shape.bends}
@@ -384,6 +392,7 @@ class Evaluation:
         size = len(self.model.weights)
         if isinstance(binder, k.Steps):
             size = self.whole_number(binder.upper)
+            require(size <= MAX_RANGE, "a sum of more than %s terms", MAX_RANGE)
         for value in range(size):
             self.at[v] = value
             yield value
@@ -429,8 +438,8 @@ class Evaluation:
         if isinstance(atom, k.LinSum):
             v, of, body = k.opened_number(atom)
             for _ in self._range(atom.binder, v):
-                pairs = zip(out, self.numbers(of), self._atom(body), strict=True)
-                out = [value + c * z for value, c, z in pairs]
+                sums = zip(out, self.numbers(of), self._atom(body), strict=True)
+                out = [value + c * z for value, c, z in sums]
         return out
 
     def _mean(self, values: list[Fraction]) -> Fraction:
@@ -483,16 +492,17 @@ class Evaluation:
         if isinstance(atom, k.Part):
             return [self._block(atom.side, x) for x in self._vector(atom.vector)]
         if isinstance(atom, k.Expected):
-            t, values = self.whole_number(atom.round), self.vector(atom.vector)
+            t, inside = self.whole_number(atom.round), self.vector(atom.vector)
             places = {
                 place
                 for (_, s, i), place in self._draws.items()
                 if s < t and (i >= 0 or atom.run.drawn)
             }
-            columns = [self._conditional(places, list(c)) for c in zip(*values)]
-            return list(zip(*columns, strict=True))
+            columns = zip(*inside, strict=True)
+            means = [self._conditional(places, list(column)) for column in columns]
+            return list(zip(*means, strict=True))
         v, of, body = k.opened_vector(atom)
-        out = self._zero()
+        out: Random = self._zero()
         for _ in self._range(atom.binder, v):
             out = _scaled_sum(out, self._vector(body), self.numbers(of))
         return out
@@ -541,8 +551,9 @@ class Evaluation:
             Rejected: the run depends on what a sum ranges over.
         """
         model = self.model
-        given = {*model.numbers, *model.rates, *model.named}
+        given = {*model.numbers, *model.rates, *model.named, *model.families}
         require(run.free <= given, "%s depends on a bound variable", run)
+        require(t <= MAX_ROUNDS, "a run of more than %s rounds", MAX_ROUNDS)
         known = self._iterates.setdefault(run, [self._constant(self.model.start)])
         for s in range(len(known) - 1, t):
             if isinstance(run, k.Descent):
@@ -583,6 +594,12 @@ def _scaled_sum(u: Random, v: Random, c: list[Fraction]) -> Random:
     return [_plus(a, b, z) for a, b, z in zip(u, v, c, strict=True)]
 
 
+def _rate_of(e: Evaluation, pace: k.AnyPace, t: int, i: int) -> Fraction:
+    """Return the learning rate of step i of round t."""
+    stepwise = isinstance(pace, k.Stepwise)
+    return e.rate(pace.rate, t * e.whole_number(pace.steps) + i if stepwise else t)
+
+
 @dataclass(frozen=True)
 class _Round:
     """The local points of each client, steps 0 to `steps`, and the next iterate."""
@@ -596,7 +613,6 @@ def _play(e: Evaluation, run: k.Split, t: int) -> _Round:
     """Return one round of the algorithm, as `terms.Split` says."""
     x = e.iterate(run, t)
     pace = {side: e.whole_number(run.pace(side).steps) for side in k.Side}
-    rate = {side: e.rate(run.pace(side).rate, t) for side in k.Side}
     steps, clients = max(pace.values()), range(len(e.model.weights))
     visits = [(n, i) for i in range(steps) for n in clients]
     if run.kind.visits:
@@ -618,6 +634,7 @@ def _play(e: Evaluation, run: k.Split, t: int) -> _Round:
             here = points[n][i] = _added(own_side, seen, ONE)
         g = [e.model.functions[n].gradient(y) for y in here]
         g = _added(g, e.noise(n, t, i), ONE)
+        rate = {side: _rate_of(e, run.pace(side), t, i) for side in k.Side}
         after = here
         for side in sides:
             if i < pace[side]:
@@ -674,7 +691,10 @@ def holds(e: Evaluation, assumed: h.Hypothesis) -> bool:
         return all(
             _bounded(e, assumed.run, n, bound) for n in range(len(e.model.weights))
         )
-    return isinstance(assumed, h.Unbiased | h.Independent | h.Participation)
+    if isinstance(assumed, h.Unbiased):
+        return all(law.fair() for law in e.model.noise)
+    # noises and draws are enumerated as independent, draws with their chances
+    return isinstance(assumed, h.Independent | h.Participation)
 
 
 def _always(e: Evaluation, body: h.Hypothesis) -> bool:
@@ -725,6 +745,8 @@ def _bounded(e: Evaluation, run: k.Split, n: int, bound: Fraction) -> bool:
     is largest in a corner, and noise adds at most its second moment.
     """
     F, noise = e.model.functions[n], e.model.noise[n].second_moment()
+    if not e.model.noise[n].fair():
+        return False
     if not any(map(any, F.hessian)):
         arms = [tuple(b.weight * b.width * z for z in b.slope) for b in F.bends]
         return _largest(F.linear, arms) + noise <= bound
@@ -739,28 +761,39 @@ def _invariant(e: Evaluation, run: k.Split) -> bool:
 
     For a quadratic, x - rate g(x) is affine in x and, between x and the point with the
     largest rate, convex in the rate: corners, largest rates and all noise values
-    suffice. A mean of points of a box lies in it; a client that is drawn with q < 1
-    may overshoot, which is refused. Rates have to be largest in round 0.
+    suffice. A mean of points of a box lies in it. Rates have to be largest in round 0.
+
+    Draws multiply a move by J_n <= 1/q_n, so with rate/q_n every step of a shared
+    server, and the one step of a block that clients average, stays inside:
+    x + sum a_n J_n (p_n - x) is the mean of the points x - J_n rate g_n. Several steps
+    that are averaged may overshoot, which is refused unless the block rests.
     """
-    box = e.model.box
+    box, clients = e.model.box, range(len(e.model.weights))
     inside = [
         low <= z <= high for (low, high), z in zip(box, e.model.start, strict=True)
     ]
-    if not all(inside) or 2 ** len(box) > MAX_CORNERS:
-        return False
-    if run.drawn and min(e.model.participation) < 1:
+    drawn = run.drawn and min(e.model.participation) < 1
+    models = run.participants is k.Participants.MODELS
+    if not all(inside) or 2 ** len(box) > MAX_CORNERS or (drawn and models):
         return False
     for side in k.Side:
-        rate = _largest_rate(e, run.pace(side).rate)
+        pace = run.pace(side)
+        rate = _largest_rate(e, pace.rate)
+        alone = run.kind.shared and side is k.Side.SERVER
+        block = e._block(side, (ONE,) * len(box))
+        rests = all(low == high for (low, high), z in zip(box, block, strict=True) if z)
         if rate is None:
             return False
-        for n, corner in product(range(len(e.model.weights)), product(*box)):
+        if drawn and not (alone or rests or e.whole_number(pace.steps) <= 1):
+            return False
+        for n, corner in product(clients, product(*box)):
             F, law = e.model.functions[n], e.model.noise[n].outcomes
+            largest = rate / e.model.participation[n] if drawn else rate
             if F.bends:
                 return False
             for value in {v for outcome in law for v in outcome[1:]}:
                 g = e._block(side, _plus(F.gradient(corner), value, ONE))
-                there = _plus(corner, g, -rate)
+                there = _plus(corner, g, -largest)
                 if any(
                     not low <= z <= high
                     for (low, high), z in zip(box, there, strict=True)
@@ -780,10 +813,10 @@ def _largest_rate(e: Evaluation, rate: k.Rate) -> Fraction | None:
     return e.number(first)
 
 
-def evaluated(
+def meeting(
     model: Model, hypotheses: frozenset[h.Hypothesis], left: k.Lin, right: k.Lin
-) -> tuple[Fraction, Fraction]:
-    """Return both sides in a model that meets every hypothesis.
+) -> Evaluation:
+    """Return the model ready to evaluate both sides; it meets every hypothesis.
 
     Raises:
         Rejected: a hypothesis is not shown to hold, or the model lacks something, or
@@ -792,7 +825,7 @@ def evaluated(
     e = prepared(model, subterms(left, right, *hypotheses))
     for assumed in hypotheses:
         require(holds(e, assumed), "the model does not meet: %s", assumed)
-    return e.form(left), e.form(right)
+    return e
 
 
 def prepared(model: Model, inside: set[k.Term]) -> Evaluation:

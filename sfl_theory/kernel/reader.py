@@ -72,6 +72,7 @@ MODEL: dict[str, object] = {
     "points": tuple[tuple[k.Point, tuple[_Vector, ...]], ...],
     "stars": tuple[tuple[k.Function, _Vector], ...],
     "box": tuple[tuple[Fraction, Fraction], ...],
+    "long": bool,
 }
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
@@ -179,6 +180,9 @@ class Table:
             return value
         if kind is Fraction:
             return _fraction(value)
+        if kind is bool:
+            require(type(value) is bool, "%r is neither true nor false", value)
+            return value
         if kind is int:
             fits = type(value) is int and 0 <= value <= MAX_ENTRIES
             require(fits, "%r is no natural number", value)
@@ -276,13 +280,6 @@ def _rate(argument: k.Var, body: Ratio) -> k.Rate:
     return k.Rate(k.number_at(body, {argument: k.symbol(k.ROUND)}))
 
 
-def _split(
-    kind: k.Kind, who: k.Participants, steps: Ratio, rate: k.Rate, *server: Any
-) -> k.Split:
-    paces = [k.Pace(k.natural(n), eta) for n, eta in ((steps, rate), server)]
-    return k.Split(kind, who, *paces)
-
-
 def model_of(value: Json, table: Table) -> Model:
     """Return the model that a JSON object describes."""
     given = record(value, tuple(MODEL))
@@ -348,7 +345,9 @@ CONSTRUCTORS: dict[str, Constructor] = {
     "mean": (lambda: k.MEAN, ()),
     "rate": (_rate, (k.Var, Ratio)),
     "descent": (k.Descent, (k.Function, k.Rate)),
-    "split": (_split, (k.Kind, k.Participants, Ratio, k.Rate, Ratio, k.Rate)),
+    "pace": (lambda n, rate: k.Pace(k.natural(n), rate), (Ratio, k.Rate)),
+    "stepwise": (lambda n, rate: k.Stepwise(k.natural(n), rate), (Ratio, k.Rate)),
+    "split": (k.Split, (k.Kind, k.Participants, k.AnyPace, k.AnyPace)),
     # vectors
     "vector": (_vector, (tuple[tuple[Vector, Ratio], ...],)),
     "star": (lambda function: k.vec(k.Star(function)), (k.Function,)),

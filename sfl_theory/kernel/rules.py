@@ -6,12 +6,12 @@ noise and draws has that sign. A rule checks its own preconditions, computes its
 constants, and names the hypotheses that it uses; `Rule.kinds` are its arguments' types.
 
 Only `Participation` says how draws are distributed. So the law of a model given the
-values of all draws is itself a model, in which the draws are constants, and whatever
-hypothesis is not `averaged` holds in it. A theorem without averaged hypotheses, in whose
-form no `Expected` occurs (which means another vector in that model), therefore also
-holds *given the draws*, for almost all of their values. Only such a theorem may be
-multiplied by a factor with a `Draw`, or be the sign of a number with one; see
-`_given_the_draws`. An averaged theorem says nothing about single values of draws.
+values of all draws is itself a model, in which the draws are constants, and every
+hypothesis that is not `averaged` holds in it. A theorem without averaged hypotheses
+and without `Expected` in its form (there it means another vector) therefore also holds
+*given the draws*, for almost all of their values. Only such a theorem may be multiplied
+by a factor with a `Draw`, or be the sign of a number with one; see `_given_the_draws`.
+An averaged theorem says nothing about single values of draws.
 """
 
 from __future__ import annotations
@@ -710,10 +710,10 @@ def stochastic(run: Split, n: Client, t: Number, i: Number) -> Vec:
 
 
 def _local_sum(run: Split, n: Client, t: Ratio, upper: Ratio, side: Side) -> Vec:
-    """Return the side's block of ``sum_{i<upper} g(n,t,i)``."""
+    """Return the side's block of ``sum_{i<upper} g(n,t,i)``, rates of steps inside."""
     i = Var(fresh(NATURALS).name, Sort.NATURAL)
-    steps = summed(Steps(natural(upper)), i, stochastic(run, n, t, symbol(i)))
-    return part(side, steps)
+    each = stochastic(run, n, t, symbol(i)) * run.pace(side).inside(t, symbol(i))
+    return part(side, summed(Steps(natural(upper)), i, each))
 
 
 def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
@@ -767,12 +767,13 @@ def descend(run: Descent, t: Ratio, w: Vec) -> Theorem:
 def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
     """Return <[x(t+1) - k x(t)]_b + rate_b(t) direction_b(t), w> = 0.
 
-    k = 1, or `kept` where the models of those who take part are averaged.
+    Where rates count steps, each stands in the sum instead (`Pace.inside`). k = 1, or
+    `kept` where the models of those who take part are averaged.
 
     Proof: the definition of the run, in which every local point starts from x(t).
     """
     moved = iterate(run, t + 1) - iterate(run, t) * kept(run, t, side)
-    rate = run.pace(side).rate.at(t)
+    rate = run.pace(side).outside(t)
     return _zero(inner(part(side, moved) + direction(run, t, side) * rate, w))
 
 
@@ -782,8 +783,8 @@ def local_update(
 ) -> Theorem:
     """Return <[p(n,t,i) - x(t)]_b + rate_b(t) moved, w> = 0 while the side steps.
 
-    moved = sum_{j<i} g_b(n,t,j) for i <= steps_b; for a shared server instead the sum of
-    all clients' steps before it, weighted and drawn as the run says: of the visits
+    moved = sum_{j<i} g_b(n,t,j) for i <= steps_b; for a shared server instead the sum
+    of all clients' steps before it, weighted and drawn as the run says: of the visits
     (m, j) before (n, i) for i < steps, for MINIBATCH of the steps j < i <= steps.
 
     Proof: the definition of the run.
@@ -819,13 +820,14 @@ def _moved(
     run: Split, n: Client, t: Ratio, i: Ratio, side: Side, moved: Vec, w: Vec
 ) -> Lin:
     away = part(side, local_point(run, n, t, i) - iterate(run, t))
-    return inner(away + moved * run.pace(side).rate.at(t), w)
+    return inner(away + moved * run.pace(side).outside(t), w)
 
 
 def _visits(run: Split, m: Client, n: Client, t: Ratio, i: Ratio) -> Vec:
     """Return the server's sum of client m's gradients at visits before (n, i)."""
     j = Var(fresh(NATURALS).name, Sort.NATURAL)
-    each = stochastic(run, m, t, symbol(j)) * before(m, symbol(j), n, i, t)
+    earlier = before(m, symbol(j), n, i, t) * run.server.inside(t, symbol(j))
+    each = stochastic(run, m, t, symbol(j)) * earlier
     return part(Side.SERVER, summed(Steps(run.server.steps), j, each))
 
 
@@ -1015,9 +1017,9 @@ def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
 def expect(run: Split, t: Ratio, form: Lin) -> Theorem:
     """Return form = the same form, averaged over the draws J_n(t) of round t.
 
-    J_n -> 1, J_n^k -> (1/q_n)^(k-1), and for two sums over clients
-    (sum J_n^k u_n)(sum J_n^l v_n) -> the product of their means + sum_n c_n u_n v_n with
-    c_n = E J_n^(k+l) - E J_n^k E J_n^l.
+    J_n^k -> E J_n^k = (1/q_n)^(k-1), and for two sums over clients
+    (sum J_n^k u_n)(sum J_n^l v_n) -> the product of their means + sum_n c_n u_n v_n
+    with c_n = E J_n^(k+l) - E J_n^k E J_n^l.
 
     Proof: what stands beside the draws is independent of them: it is a number, or made
     of minimisers, of x(s) and E[. | s] with s <= t, and of local points and noises of
@@ -1039,7 +1041,11 @@ def expect(run: Split, t: Ratio, form: Lin) -> Theorem:
 
 
 def _mean(run: Split, t: Poly, random: dict[Symbol, int], atom: LinAtom) -> Lin:
-    """Return the mean of a product of powers of random symbols and an atom."""
+    """Return the mean of a product of powers of random symbols and an atom.
+
+    Raises:
+        Rejected: it is not one of those that `expect` averages.
+    """
     if not random and CHANCE not in atom.free:
         return Lin({atom: ratio(1)})
     if not random and isinstance(atom, LinSum) and CHANCE not in atom.weight.free:
@@ -1059,7 +1065,7 @@ def _mean(run: Split, t: Poly, random: dict[Symbol, int], atom: LinAtom) -> Lin:
     sums = [power for _, power in opened if power]
     require(1 <= len(sums) <= 2, "more than two sums over draws")
     out = _product([
-        summed(CLIENTS, v, term * _moment(v, power)) if power else term
+        summed(CLIENTS, v, cast(Lin, term) * _moment(v, power)) if power else term
         for term, power in opened
     ])
     if len(sums) == 2:
@@ -1095,7 +1101,11 @@ def _of_client(
 def _beside_draws(
     run: Split, t: Poly, atom: Total | LinAtom | VecAtom, c: Ratio
 ) -> Lin | Vec:
-    """Return c times an atom that does not depend on the draws of round t."""
+    """Return c times an atom that does not depend on the draws of round t.
+
+    Raises:
+        Rejected: the structure does not show that.
+    """
 
     def apart(one: LocalPoint | Noise, at: Substitution) -> bool:
         same = (ratio(t) - _at_most(one.round, at)).poly().natural()

@@ -509,7 +509,7 @@ class Descent(Term):
 
 @dataclass(frozen=True, eq=False)
 class Pace(Term):
-    """How many local steps one side makes in a round, and its learning rate."""
+    """How many local steps one side makes in a round, and its learning rate of t."""
 
     steps: Poly
     rate: Rate
@@ -524,7 +524,36 @@ class Pace(Term):
             raise Rejected(f"{self.steps} is not a natural number by its sorts")
         super().__post_init__()
 
+    def outside(self, t: Ratio) -> Ratio:
+        """Return what multiplies all steps of round t."""
+        return self.rate.at(t)
+
+    def inside(self, t: Ratio, i: Ratio) -> Ratio:
+        """Return what else multiplies step i of round t."""
+        return ratio(1)
+
     shown = "{steps} steps at {rate}"
+
+
+@dataclass(frozen=True, eq=False)
+class Stepwise(Pace):
+    """A pace whose rate counts steps, not rounds: step i of round t is step t*steps+i.
+
+    The argument of the rate is called round there too.
+    """
+
+    def outside(self, t: Ratio) -> Ratio:
+        """Return 1: every step has its own rate."""
+        return ratio(1)
+
+    def inside(self, t: Ratio, i: Ratio) -> Ratio:
+        """Return the rate of step i of round t."""
+        return self.rate.at(ratio(self.steps) * t + i)
+
+    shown = "{steps} steps, each at {rate}"
+
+
+AnyPace = Pace | Stepwise
 
 
 @dataclass(frozen=True, eq=False)
@@ -553,8 +582,8 @@ class Split(Term):
 
     kind: Kind
     participants: Participants
-    client: Pace
-    server: Pace
+    client: AnyPace
+    server: AnyPace
 
     def __post_init__(self) -> None:
         """Refuse two periods where the server's steps are all clients'.
@@ -571,7 +600,7 @@ class Split(Term):
         """Whether clients are drawn."""
         return self.participants is not Participants.EVERYONE
 
-    def pace(self, side: Side) -> Pace:
+    def pace(self, side: Side) -> AnyPace:
         """Return the pace of a side."""
         return self.client if side is Side.CLIENT else self.server
 
@@ -671,7 +700,7 @@ class VecSum(Closed):
 
     def __str__(self) -> str:
         weight = "" if self.weight == ONE else f"{self.weight}*"
-        return f"sum_{{{self.index()}}} {weight}{self.body}"
+        return f"sum_{{{self.index()}}}[{weight}{self.body}]"
 
 
 VecAtom = (
@@ -732,7 +761,7 @@ class LinSum(Closed):
 
     def __str__(self) -> str:
         weight = "" if self.weight == ONE else f"{self.weight}*"
-        return f"sum_{{{self.index()}}} {weight}{self.body}"
+        return f"sum_{{{self.index()}}}[{weight}{self.body}]"
 
 
 UNIT = Unit()

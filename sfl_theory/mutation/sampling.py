@@ -1,7 +1,7 @@
 """Small federations at random, with constants as tight as their functions allow.
 
 What a statement calls S, mu, sigma2, eps2, G2 gets the exact value that the sampled
-functions and noise have, or now and then a smaller one, so that a hypothesis fails: such
+functions and noise have, or at times a smaller one, so that a hypothesis fails: such
 models break neighbours that left it out. Rates are pushed against the statement's own
 conditions.
 """
@@ -190,7 +190,7 @@ class Sampler:
                 data.families[family] = tuple(v / 4 for v in values)
 
     def _push(self, data: ModelData) -> bool:
-        """Choose rates and free numbers at the edge of the statement's conditions."""
+        """Return whether rates were found that lie at the conditions' edge."""
         if not self.conditions:
             return True
         loose = [v for v in data.numbers if v.name.startswith(("eta", "alpha"))]

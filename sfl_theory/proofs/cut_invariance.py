@@ -97,8 +97,8 @@ def deviation() -> Theorem:
 def step(apart: Theorem, factor: Ratio) -> Theorem:
     """Return ``eta tau/2 ||grad f||^2 <= f - f' + s + 2m/3 u^2 eta tau G``.
 
-    ``s = S eta^2 tau sum a^2 sigma^2``, G the mean of ||grad F_n||^2 with weights `factor`, whose drift
-    is that of `apart`; and ``m/2 S^2 eta^3 tau^2`` times the mean of sigma^2 is added.
+    ``s = S eta^2 tau sum a^2 sigma^2 + m/2 S^2 eta^3 tau^2 sum factor sigma^2`` and
+    ``G = sum factor ||grad F_n||^2``; `apart` bounds the deviation with this factor.
     """
     square = combine([(small(), 1 + 16 * u)])
     mean_gradient = whole_mean(r, r.local_gradient(of(i)))

@@ -55,6 +55,7 @@ class ModelData:
     points: dict[k.Point, tuple[Vector, ...]] = field(default_factory=dict)
     stars: dict[k.Function, Vector] = field(default_factory=dict)
     box: tuple[tuple[Fraction, Fraction], ...] = ()
+    long: bool = False
 
     def complete(self) -> dict[str, object]:
         """Return every entry that the kernel asks for."""
@@ -78,6 +79,7 @@ class ModelData:
             "points": tuple(self.points.items()),
             "stars": tuple(self.stars.items()),
             "box": self.box,
+            "long": self.long,
         }
 
 
@@ -214,11 +216,6 @@ class Encoder:
             t = self._named(k.NATURALS, "t", term.body)
             body = k.number_at(term.body, {k.ROUND: k.symbol(_nat(t))})
             return ["rate", self.place(t), self.place(body)]
-        if isinstance(term, k.Split):
-            paces = [term.client.steps, term.client.rate]
-            paces += [term.server.steps, term.server.rate]
-            kinds: list[Json] = [term.kind.value, term.participants.value]
-            return ["split", *kinds, *map(self.place, paces)]
         if isinstance(term, k.Term):
             return [TAGS[type(term)], *map(self._part, term.parts)]
         raise ValueError(f"{term!r} is no term")
@@ -323,6 +320,9 @@ TAGS: dict[type[k.Term], str] = {
     k.Local: "local",
     k.Mean: "mean",
     k.Descent: "descent",
+    k.Pace: "pace",
+    k.Stepwise: "stepwise",
+    k.Split: "split",
     k.Star: "star",
     k.Gradient: "gradient",
     k.Iterate: "iterate",

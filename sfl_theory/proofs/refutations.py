@@ -69,7 +69,7 @@ def too_fast_descent() -> tuple[Statement, ModelData]:
     run, best = Descent(F, Rate(1 / S)), vec(Star(F))
     left = value_of(F, iterate(run, T)) - value_of(F, best)
     right = norm2(iterate(run, 0) - best) * (S / (8 * T))
-    assumed = frozenset({Smooth(F, S), Convex(F, ratio(0))})
+    assumed = frozenset({Smooth(F, S), Convex(F, ratio(0)), Minimiser(F)})
     statement = Statement("readme/gradient-descent/8T", assumed, left, right)
     one, zero = Fraction(1), Fraction(0)
     huber = (flat(1), (zero,), ((one, (one,), zero, Fraction(1, 3)),))

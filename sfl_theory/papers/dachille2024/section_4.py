@@ -59,10 +59,10 @@ from sfl_theory.written import Assumed, Form, Number, Run
 
 # Assumptions -----------------------------------------------------------------------
 
-x, y = w.point("x"), w.point("y")
+y, z = w.point("y"), w.point("z")
 below_tangent = w.every_client(
-    k, w.at_most(F(y) - F(x) - w.inner(F.gradient(x), y - x), Fraction(-1, 2))
-).called("Assumption 1, at some x and y")
+    k, w.at_most(F(z) - F(y) - w.inner(F.gradient(y), z - y), Fraction(-1, 2))
+).called("Assumption 1, below a tangent, from y to z")
 
 
 def saddles() -> ModelData:
@@ -74,7 +74,7 @@ def saddles() -> ModelData:
         numbers={S: 1, eps2: "1/4", tau: 2},
         families={"sigma2": ["1/4", "1/4"]},
         rates={"eta": "1/32"},
-        points={x: [[0, 0]], y: [[0, 1]]},
+        points={y: [[0, 0]], z: [[0, 1]]},
     )
 
 

@@ -84,7 +84,7 @@ def proved(one: Says, reading: str = "", factor: Number | Exact = 0) -> Part:
     def model() -> ModelData:
         free = one.left.value.free | one.right.value.free
         free = free.union(*(h.value.free for h in one.assumed))
-        numbers = {
+        numbers: dict[str | Number, Exact | str] = {
             name: c
             for name, c in VALUES.items()
             if not isinstance(name, str) and w.variable(name) in free

@@ -74,8 +74,17 @@ V2, WEIGHTED, MINIBATCH = map(run_of, (Kind.V2, Kind.V2_WEIGHTED, Kind.MINIBATCH
 DRAWN_V2, DRAWN = run_of(Kind.V2, UPDATES), run_of(Kind.V2_WEIGHTED, UPDATES)
 AVERAGED, AVERAGED_V2 = run_of(Kind.V1, MODELS), run_of(Kind.V2_WEIGHTED, MODELS)
 DRAWN_BATCH = run_of(Kind.MINIBATCH, UPDATES)
-WITH_DRAWS = (PARTIAL, DRAWN_V2, DRAWN, AVERAGED, AVERAGED_V2, DRAWN_BATCH)
-RUNS = (V1, run_of(Kind.V1), V2, WEIGHTED, MINIBATCH, *WITH_DRAWS)
+STEPWISE = Split(
+    Kind.V1,
+    EVERYONE,
+    k.Stepwise(natural(tau), ETA),
+    k.Stepwise(natural(tau + of(d)), RATE),
+)
+STEPWISE_V2 = Split(
+    Kind.V2, UPDATES, k.Stepwise(natural(tau), ETA), k.Stepwise(natural(tau), RATE)
+)
+WITH_DRAWS = (PARTIAL, STEPWISE_V2, DRAWN_V2, DRAWN, AVERAGED, AVERAGED_V2, DRAWN_BATCH)
+RUNS = (V1, run_of(Kind.V1), V2, WEIGHTED, MINIBATCH, STEPWISE, *WITH_DRAWS)
 GD = k.Descent(F, ETA)
 
 
@@ -424,7 +433,7 @@ def beside_the_draws(run: Split) -> list[k.Lin]:
         constant(J * draw(run, n, of(d))),
         constant(J * V),
         constant(V**3),
-        constant(1 / (1 + J)),
+        constant(J / (1 + J)),
         norm2(ahead) * J,
         value_of(MEAN, ahead) * J,
         norm2(x) * J,
@@ -584,6 +593,7 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         add("unbiased", run, n, now, of(i), later_of(run) * J)
         for form in beside_the_draws(run):
             add("expect", run, now, form)
+        add("expect", run, now + 1, norm2(iterate(run, now + 1)) * J)
         for w in (iterate(run, now + 1), x, noise(run, n, now, ZERO), iterate(V1, now)):
             add("tower", run, now, iterate(run, now + 1), w)
         add("tower", run, now, x, iterate(run, now) * J)
@@ -620,7 +630,7 @@ def tower_times(R: ModuleType, run: Split, J: k.Ratio) -> object:
 def averaged_sign(R: ModuleType, run: Split, J: k.Ratio) -> object:
     """Take J - 1, which is 0 on average, for a sign."""
     mean = R.expect(run, now, constant(J))
-    return R.combine((), (), constant(J - 1), (mean,))
+    return R.combine((), ((iterate(run, now + 1), J - 1),), None, (mean,))
 
 
 def later_of(run: Split) -> k.Vec:
