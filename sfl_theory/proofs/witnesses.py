@@ -34,6 +34,20 @@ PARAMETERS = {
     "eps2": Fraction(1, 4),
     "G2": Fraction(4),
     "eta": Fraction(1, 4),
+    "tau_server": ONE,
+    "tau_min": ONE,
+    "tau_max": ONE,
+    "sigma2": Fraction(1, 4),
+    "I_err": ONE,
+    "F_err": ONE,
+    "r2": Fraction(1, 10),
+    "r3": Fraction(1, 10),
+    "c2": Fraction(100),
+    "c3": Fraction(100),
+    "decay": HALF,
+    "Gamma": ONE,
+    "star_noise": ONE,
+    "star_apart": ONE,
 }
 
 
