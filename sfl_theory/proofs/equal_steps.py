@@ -233,6 +233,37 @@ def eq_8() -> Theorem:
     return each_client(one)
 
 
+def sharper_step() -> Theorem:
+    """Return more than (8): the noise is orthogonal to what came before its step."""
+    small = rules.assume(constant(1 - 8 * S**2 * tau**2 * eta**2))
+    a = r.away(of(i))
+    apart, foreign, eta2 = r.local_gradient(of(i)) - gx, gx - gf, eta**2
+    before = a - r.local_gradient(of(i)) * eta
+    size = 6 * tau * eta2
+    pairs = ((apart, foreign), (apart, gf), (foreign, gf))
+    one = combine(
+        [
+            (step_size(), 1),
+            (rules.unbiased(run, n, now, of(i), before), 2 * eta),
+            (rules.variance(run, sigma2(n), n, now, of(i)), eta2),
+            (rules.lipschitz(Local(n), S, r.x, r.point(of(i))), size),
+            (rules.heterogeneity(eps2, n, r.x), size),
+        ],
+        [
+            (a + r.local_gradient(of(i)) * (eta * tau), 1 / tau),
+            (r.local_gradient(of(i)), (tau - 1) * eta2),
+            *((u - v, 2 * tau * eta2) for u, v in pairs),
+            (a, 1 / tau - size * S**2),
+        ],
+        target=norm2(a) * (1 + 2 / tau)
+        + constant(eta2 * sigma2(n) + size * eps2)
+        + norm2(gf) * size
+        - norm2(r.away(of(i) + 1)),
+        signs=[combine([(small, 1 / tau)])],
+    )
+    return each_client(one)
+
+
 def gradient_change(late: Number, early: Number, side: Side | None = None) -> Theorem:
     """Return ``||g_l - g_e||^2 <= 2 S^2 ||p_l - p_e||^2 + 3 sigma^2``, or its block.
 

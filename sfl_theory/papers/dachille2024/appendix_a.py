@@ -23,14 +23,14 @@ from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number, Run
 
 
-def off_the_box(r: Run, side: Side, times: Number) -> Form:
+def off_the_box(r: Run, side: Side, length: Number) -> Form:
     """Return how far an analysed round is from the box's round, in a block.
 
-    The box draws one mini-batch, so one gradient, and applies it `times` times.
+    The box draws one mini-batch, so one gradient, and moves by `length` times it.
     """
     gradient = w.over_clients(k, alpha * w.part(side, r.g(k, t, 0)))
     moved = w.part(side, r.x(t + 1) - r.x(t))
-    return w.norm2(moved + eta() * times * gradient)
+    return w.norm2(moved + length * gradient)
 
 
 def bowls() -> ModelData:
@@ -43,9 +43,9 @@ def bowls() -> ModelData:
     )
 
 
-def box(side: Side, times: Number, words: str, reading: str) -> Part:
+def box(side: Side, length: Number, words: str, reading: str) -> Part:
     """Return that a block of the box is what is analysed."""
-    return Part(equal(off_the_box(v1, side, times), 0), Model(bowls, words), reading)
+    return Part(equal(off_the_box(v1, side, length), 0), Model(bowls, words), reading)
 
 
 single = run(steps=w.number(1))
@@ -58,13 +58,13 @@ ALG_1 = Claim(
     (
         box(
             Side.SERVER,
-            w.number(1),
+            eta(),
             "Two steps go farther than one.",
             "line 23, the server's half: one step, for one batch per round",
         ),
         box(
             Side.CLIENT,
-            tau,
+            eta() * tau,
             "The gradient shrinks after the first step; the box uses it again.",
             "lines 28-31, the client's half: E steps along one gradient; D = B, so "
             "tau = E",
@@ -78,7 +78,7 @@ ALG_1 = Claim(
     repair=Repair(
         tuple(
             proved(
-                says(off_the_box(single, side, w.number(1)), 0),
+                says(off_the_box(single, side, eta()), 0),
                 partial(federated_averaging.single_step, side),
                 "A round of one step, by definition.",
             )

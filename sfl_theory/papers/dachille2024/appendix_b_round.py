@@ -157,7 +157,7 @@ def eq_18(side: Side) -> Claim:
         away = local(i) - theta
         moved = away if block is None else w.part(block, away)
         drift = own(steps(w.norm2(moved)))
-        return -eta() * tau / 2 * slope(side) + K * eta() * S**2 / 2 * drift
+        return -(eta() * tau / 2 * slope(side)) + K * eta() * S**2 / 2 * drift
 
     return of_block(
         "18",
@@ -205,14 +205,14 @@ def eq_20(side: Side, name: str) -> Claim:
         * tau**3
         * w.over_clients(k, alpha**2 * eta() ** 2 * (sigma2 + eps2))
     )
-    first = -eta() * tau / 2
+    half = eta() * tau / 2
     return of_block(
         name,
         "How a block's move agrees with its gradient.",
         side,
-        (turn(side), (first + cubic * squares()) * slope(side) + noise),
+        (turn(side), (-half + cubic * squares()) * slope(side) + noise),
         (1, 200, 2),
-        (turn(side), first * slope(side) + cubic * squares() * slope() + noise),
+        (turn(side), -(half * slope(side)) + cubic * squares() * slope() + noise),
         blocks.eq_20,
         (LEMMA_1_RATE,),
         "the whole gradient of f in the second term",
@@ -276,7 +276,7 @@ EQ_26 = Claim(
         proved(
             says(
                 f(following) - f(theta),
-                -eta() * tau / 4 * slope() + noise,
+                -(eta() * tau / 4 * slope()) + noise,
                 *assumptions(),
                 *rates(),
             ),

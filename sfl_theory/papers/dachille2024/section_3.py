@@ -89,8 +89,8 @@ V2_OBJECTIVE = Claim(
         ),
     ),
     severity=Severity.THEOREM,
-    scope="refuted for unequal weights; for equal ones the shared server makes K times "
-    "the steps of the client's half",
+    scope="refuted for unequal weights; for equal ones the shared server moves K times "
+    "as far as the clients' half",
     cause="Sec. 3 and Algorithm 2 add every client's server step without alpha_k",
     repair=Repair(
         (

@@ -24,6 +24,7 @@ from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Pace, Participants, Split
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.dachille2024.setting import (
+    CHOSEN,
     CLIENT_BY_CLIENT,
     F,
     K,
@@ -43,7 +44,6 @@ from sfl_theory.papers.dachille2024.setting import (
     k,
     local,
     minimum,
-    of_clients,
     proved,
     rates,
     sigma2,
@@ -234,7 +234,8 @@ COND_ETA = Claim(
 # Unequal numbers of steps ------------------------------------------------------------
 
 more = w.of_client("more", k, "b_{{n}}")
-rate, rest = w.positive("rate", r"\eta"), w.point(r"theta")
+rate = w.positive("rate", r"\eta")
+rest = w.Written(w.point("theta").value, r"\theta")
 pushed = F.gradient(rest) + more * F.gradient(rest - rate * F.gradient(rest))
 UNEQUAL = says(
     rate * w.norm2(f.gradient(rest)),
@@ -360,10 +361,10 @@ made = w.at_most(i + 1, tau), w.at_most(i, tau)
 ends = w.over_clients(k, alpha * local(tau))
 
 
-def fedavg_step(r: Run) -> Form:
-    """Return how far a local step is from one of FedAvg at the client's rate."""
+def fedavg_step(r: Run) -> Says:
+    """Return that every local step is one of FedAvg at the client's rate."""
     apart = r.p(k, t, i + 1) - (r.p(k, t, i) - eta() * r.g(k, t, i))
-    return w.norm2(apart)
+    return says(w.over_clients(k, CHOSEN * w.norm2(apart)), 0, *made)
 
 
 FEDAVG = Claim(
@@ -373,7 +374,7 @@ FEDAVG = Claim(
     "SFL-V1 with any cut layer makes the updates of FedAvg.",
     (
         proved(
-            of_clients(fedavg_step(v1), w.form(0), *made),
+            fedavg_step(v1),
             federated_averaging.step,
             "Split back-propagation gives the blocks of the same gradient; blocks are "
             "put together.",
@@ -422,8 +423,7 @@ def refuted_halves(
     paces: tuple[Pace, Pace], data: Callable[[], ModelData], words: str, reading: str
 ) -> Part:
     """Return that such halves do not make FedAvg's steps."""
-    one = of_clients(fedavg_step(halves(paces)), w.form(0), *made)
-    return Part(one, Model(data, words), reading)
+    return Part(fedavg_step(halves(paces)), Model(data, words), reading)
 
 
 CONDITIONS = Claim(

@@ -66,6 +66,11 @@ def stochastic(step: Number | int, side: Side | None = None) -> Vector:
     return g if side is None else w.part(side, g)
 
 
+def of_k(one: Assumed) -> Assumed:
+    """Return a hypothesis on every client, written with the paper's letter."""
+    return replace(one, tex=one.tex.replace("_n", "_k"))
+
+
 def assumption_2() -> Assumed:
     """Return (2), as Lipschitz gradients."""
     return w.every_client(k, w.smooth(F, S)).called("Assumption 2 as Lipschitz")
@@ -74,7 +79,7 @@ def assumption_2() -> Assumed:
 def assumption_3(r: Run = v1) -> tuple[Assumed, ...]:
     """Return (3) and (4); mini-batches are independent across clients."""
     return (
-        w.unbiased(r).called("Assumption 3, (3)"),
+        of_k(w.unbiased(r)).called("Assumption 3, (3)"),
         w.every_client(k, w.variance(r, k, sigma2)).called("Assumption 3, (4)"),
         w.independent(r).called("mini-batches independent across clients"),
     )
@@ -82,7 +87,7 @@ def assumption_3(r: Run = v1) -> tuple[Assumed, ...]:
 
 def assumption_4() -> Assumed:
     """Return (5)."""
-    return w.heterogeneity(eps2).called("Assumption 4")
+    return of_k(w.heterogeneity(eps2)).called("Assumption 4")
 
 
 def assumptions(r: Run = v1) -> tuple[Assumed, ...]:
