@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -15,8 +16,9 @@ from sfl_theory.claims import (
     Severity,
     equal,
 )
+from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import Side
+from sfl_theory.kernel.terms import Local, Side
 from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.dachille2024.setting import (
     CHOSEN,
@@ -25,6 +27,7 @@ from sfl_theory.papers.dachille2024.setting import (
     S,
     alpha,
     assumption_2,
+    assumption_2_printed,
     assumption_3,
     assumptions,
     eps2,
@@ -43,7 +46,7 @@ from sfl_theory.papers.dachille2024.setting import (
     tau,
     theta,
 )
-from sfl_theory.proofs import equal_steps
+from sfl_theory.proofs import equal_steps, local_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 
@@ -99,6 +102,78 @@ LEMMA_1 = Claim(
     (SUM,),
     scope="Lipschitz gradients; 32/9 would do for 16 at eps^2 and the gradient",
     uses="eq-10",
+)
+y, z = w.point("y"), w.point("z")
+change_of_gradient = w.norm2(F.gradient(y) - F.gradient(z))
+lipschitz = of_clients(change_of_gradient, S**2 * w.norm2(y - z))
+
+
+def hills() -> ModelData:
+    """Return two clients with ``-150 ||x||^2``, which meets (2) with any S."""
+    return federation(
+        [parabola(-300, [0, 0])] * 2,
+        [0, 1],
+        numbers={S: 1, eps2: 0, t: 0, tau: 3},
+        families={"c": [1, 1], "sigma2": [0, 0]},
+        rates={"eta": Fraction(1, 9)},
+    )
+
+
+def hill() -> ModelData:
+    """Return the same functions at two points."""
+    return federation(
+        [parabola(-300, [0, 0])] * 2,
+        [0, 0],
+        numbers={S: 1},
+        families={"c": [1, 1]},
+        points={y: [[0, 0]], z: [[0, 1]]},
+    )
+
+
+def from_lipschitz() -> Theorem:
+    """Return that S-Lipschitz gradients are such, for every client."""
+    one = rules.lipschitz(Local(local_steps.n), local_steps.S, y.value, z.value)
+    return equal_steps.each_client(one)
+
+
+LIPSCHITZ = Claim(
+    "dachille2024/assumption-2/lipschitz",
+    "(2), as the proof of Lemma 1 uses it",
+    Kind.ASSUMPTION,
+    "(2) makes gradients S-Lipschitz, and Lemma 1 follows from it.",
+    (
+        Part(
+            replace(lipschitz, assumed=(assumption_2_printed(),)),
+            Model(hill, "A concave function meets (2) with any S."),
+            reading=CLIENT_BY_CLIENT,
+        ),
+        Part(
+            of_clients(
+                steps(w.norm2(local(i) - theta)),
+                drift_bound(w.norm2(at_theta)),
+                assumption_2_printed(),
+                *assumptions()[1:],
+                LEMMA_1_RATE,
+            ),
+            Model(hills, "Three steps down a hill: each is 34 times the last."),
+            reading=f"Lemma 1 with (2) as printed; {CLIENT_BY_CLIENT}",
+        ),
+    ),
+    severity=Severity.PROOF,
+    scope="every other entry reads (2) as Lipschitz gradients; whether Proposition 1 "
+    "holds under (2) alone is not known",
+    cause="(2) bounds curvature from above only",
+    repair=Repair(
+        (
+            proved(
+                replace(lipschitz, assumed=(assumption_2(),)),
+                from_lipschitz,
+                reading=CLIENT_BY_CLIENT,
+            ),
+            SUM,
+        ),
+        "assume Lipschitz gradients",
+    ),
 )
 EQ_8 = Claim(
     "dachille2024/eq-8",
@@ -339,4 +414,4 @@ EQ_12 = Claim(
 )
 EQ_17 = accumulation("eq-17", "App. B, (17)", Kind.EQUATION, "eq-12")
 
-CLAIMS = (LEMMA_1, EQ_8, EQ_8_SHARPER, EQ_10, LEMMA_2, EQ_12, EQ_17)
+CLAIMS = (LEMMA_1, LIPSCHITZ, EQ_8, EQ_8_SHARPER, EQ_10, LEMMA_2, EQ_12, EQ_17)

@@ -92,6 +92,7 @@ def of_block(
     true: tuple[Form, Form],
     theorem: Callable[[Side], Theorem],
     conditions: tuple[Assumed, ...],
+    words: str,
     change: str,
     uses: str,
     cause: str = BLOCK,
@@ -127,7 +128,8 @@ def of_block(
                 proved(
                     each(*true, *assumptions(), *conditions),
                     partial(theorem, side),
-                    reading=reading,
+                    words,
+                    reading,
                 ),
             ),
             change,
@@ -168,6 +170,8 @@ def eq_18(side: Side) -> Claim:
         (turn(side), right(None)),
         blocks.eq_18,
         (),
+        r"$-\langle g,M\rangle\le\frac{1}{2\tau}\|\tau g-M\|^2-\frac\tau2\|g\|^2$, "
+        "the noise is centred; Jensen, Lipschitz continuity of the whole gradient.",
         "the drift of the whole vector",
         "",
         f"{BLOCK}: Lipschitz continuity gives the whole displacement, not the block's; "
@@ -187,6 +191,7 @@ def eq_19(side: Side) -> Claim:
         (left, drift_bound(slope())),
         blocks.eq_19,
         (LEMMA_1_RATE,),
+        "A block is not longer than its vector; Lemma 1.",
         "the whole gradient of f",
         "lemma-1",
         "Lemma 1 is on the whole vector: a block moves even if its gradient is 0 at "
@@ -215,6 +220,7 @@ def eq_20(side: Side, name: str) -> Claim:
         (turn(side), -(half * slope(side)) + cubic * squares() * slope() + noise),
         blocks.eq_20,
         (LEMMA_1_RATE,),
+        "(18) with whole displacements, and Lemma 1.",
         "the whole gradient of f in the second term",
         "eq-18 eq-19",
     )
@@ -235,6 +241,7 @@ def eq_21(side: Side) -> Claim:
         (size(side), scale * true),
         blocks.eq_21,
         (),
+        "Jensen over clients and steps, Young; the first noise is centred.",
         r"the factor 2 (and $\theta_k^{t,0}$, which is $\theta^t$)",
         "",
         "||a + b||^2 <= ||a||^2 + ||b||^2 without the factor 2; its first '=' should "
@@ -259,6 +266,8 @@ def eq_23(side: Side, name: str) -> Claim:
         (size(side), right(4, None)),
         blocks.eq_23,
         (LEMMA_2_RATE,),
+        "Jensen over clients and steps; the noise is centred; local gradients by "
+        "those at theta, drift. Lemma 2 is not used.",
         "4 for 2 and the whole gradient of f",
         "eq-21 eq-22",
     )

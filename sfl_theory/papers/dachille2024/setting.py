@@ -76,6 +76,11 @@ def assumption_2() -> Assumed:
     return w.every_client(k, w.smooth(F, S)).called("Assumption 2 as Lipschitz")
 
 
+def assumption_2_printed() -> Assumed:
+    """Return (2) as printed: from above only."""
+    return w.every_client(k, w.majorised(F, S)).called("Assumption 2, (2)")
+
+
 def assumption_3(r: Run = v1) -> tuple[Assumed, ...]:
     """Return (3) and (4); mini-batches are independent across clients."""
     return (
