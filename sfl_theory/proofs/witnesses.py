@@ -28,6 +28,7 @@ PARAMETERS = {
     "s": ZERO,
     "T": ONE,
     "t": ONE,
+    "i": ZERO,
     "tau": ONE,
     "d": ONE,
     "eps2": Fraction(1, 4),
