@@ -28,7 +28,11 @@ PARAMETERS = {
     "s": ZERO,
     "T": ONE,
     "t": ONE,
+    "i": ONE,
     "tau": ONE,
+    "tau_server": ONE,
+    "tau_min": ONE,
+    "tau_max": ONE,
     "d": ONE,
     "eps2": Fraction(1, 4),
     "G2": Fraction(4),
@@ -50,7 +54,8 @@ def witness(statement: Statement) -> ModelData:
     up, down = (ZERO, HALF), (ZERO, -HALF)
     law = ((HALF, up, up), (HALF, down, down))
     shapes = tuple((IDENTITY, b, ()) for b in (down, up))
-    steps = 2 if "d" in {str(v) for v in free} else 1
+    names = {str(v) for v in free}
+    steps = 2 if "d" in names else 1
     return ModelData(
         start=(HALF, HALF),
         functions=shapes,
@@ -58,7 +63,7 @@ def witness(statement: Statement) -> ModelData:
         participation=(ONE, HALF),
         noise=(law, law),
         order=tuple((n, i) for i in range(steps * shared) for n in (1, 0)),
-        rounds=1,
+        rounds=2 if "t" in names else 1,
         numbers={v: PARAMETERS[v.name] for v in free if isinstance(v, Var)},
         families={
             v: (Fraction(1, 4),) * 2 for v in free if isinstance(v, ClientFamily)
