@@ -57,17 +57,21 @@ def nowhere_far(function: Function, mu: Ratio, G2: Ratio) -> Theorem:
 
 
 def variance_of_bounded(r: Round, G2: Ratio) -> Theorem:
-    """Return ``E||xi(n,t,i)||^2 <= G2`` for unbiased gradients bounded by G2."""
-    i = of(nat("i"))
-    gp, xi = r.local_gradient(i), r.noise(i)
-    fair = rules.unbiased(r.run, n, now, i, gp)
-    bound = rules.bounded_gradient(r.run, G2, n, now, i)
+    """Return ``E||xi(n,t,j)||^2 <= G2`` for unbiased gradients; sum of b_n times it."""
+    j = of(nat("j"))
+    gp, xi = r.local_gradient(j), r.noise(j)
+    fair = rules.unbiased(r.run, n, now, j, gp)
+    bound = rules.bounded_gradient(r.run, G2, n, now, j)
     target = constant(G2) - norm2(xi)
-    return combine([(bound, 1), (fair, 2)], [(gp, 1)], target=target)
+    one = combine([(bound, 1), (fair, 2)], [(gp, 1)], target=target)
+    return sum_over(one, CLIENTS, n, per_client("b", n))
 
 
 def divergence_of_bounded(x: Vec, G2: Ratio) -> Theorem:
-    """Return ``||grad F_n(x) - grad f(x)||^2 <= 4 G2``, all ||grad F_m(x)||^2 <= G2."""
+    """Return ``||grad F_n(x) - grad f(x)||^2 <= 4 G2`` if all gradients are so short.
+
+    Summed with weights b_n.
+    """
     each = rules.assume(constant(G2) - norm2(gradient(Local(n), x)))
     own, whole = gradient(Local(n), x), gradient(MEAN, x)
     mean = summed(CLIENTS, m, gradient(Local(m), x) * weight(m))

@@ -150,9 +150,7 @@ def spread(pieces: list[Vec], factor: Ratio) -> Theorem:
     return combine(
         [(young(before, whole * -eta, 1 / tau), 1), (few, (1 + tau) * eta**2)],
         [(piece, extra * eta**2) for piece in pieces],
-        target=norm2(before) * (1 + 1 / tau)
-        + sizes * (factor * eta**2)
-        - norm2(STEP),
+        target=norm2(before) * (1 + 1 / tau) + sizes * (factor * eta**2) - norm2(STEP),
     )
 
 
@@ -243,7 +241,7 @@ def drift() -> Lin:
 
 
 def first_steps(a: Number, b: Number) -> Theorem:
-    """Return D bounded by itself and by numbers, by Young with a and b:
+    """Return D bounded by itself and by numbers, by Young with a and b.
 
     ``D <= eta^2 ((1+a)(1+b) S^2 T D + (1+a)(1+1/b) Q ||gx||^2 + (1+1/a) T sigma^2)``,
     T = tau (tau - 1)/2 and Q = tau (tau - 1)(2 tau - 1)/6.
@@ -320,7 +318,7 @@ def own_by_mean() -> Theorem:
 
 
 def heterogeneous() -> Theorem:
-    """Return D bounded by sigma^2, eps^2 and ||grad f(x)||^2, 8 S^2 tau^2 eta^2 <= 1."""
+    """Return D bounded by sigma^2, eps^2, ||grad f(x)||^2 if 8 S^2 tau^2 eta^2 <= 1."""
     Q = tau * (tau - 1) * (2 * tau - 1) / 6
     found = drift_bound(8, Fraction(1, 3), 2, Fraction(3, 4))
     return combine([(found, 1), (own_by_mean(), Fraction(8, 3) * Q * eta**2)])
@@ -347,11 +345,11 @@ def lemma_c6_by_powers() -> Theorem:
     k = nat("k")
     pairs = sum_over(combine(target=constant(of(k))), steps(tau - 1), k)
     Q, long = tau * (tau - 1) * (2 * tau - 1) / 6, at_least()
-    whole = [(long, 2 * tau**3 * eta**2)]
-    for_f = sign(factor - Fraction(16, 3) * Q * eta**2, *whole)
+    whole = (long, 2 * tau**3 * eta**2)
+    for_f = sign(factor - Fraction(16, 3) * Q * eta**2, whole)
     for_noise = sign(
         factor - Fraction(8, 3) * tau * (tau - 1) * eta**2,
-        *whole,
+        whole,
         (pairs, Fraction(4, 3) * tau * eta**2),
     )
     used = factor - Fraction(16, 3) * Q * eta**2

@@ -12,9 +12,9 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
+    UNIT,
     PerRound,
     RoundFamily,
-    UNIT,
     constant,
     natural,
     summed,
@@ -100,7 +100,7 @@ def at_most_9() -> Theorem:
 
 
 def at_least() -> Theorem:
-    r"""Return ``c(tau) >= 3 + (tau - 1)/tau``, from H(r) = 1 + 2r/tau + r(r-1)/tau^2."""
+    """Return ``c(tau) >= 3 + (tau - 1)/tau``: H(r) = 1 + 2r/tau + r(r-1)/tau^2."""
 
     def H(r: Ratio) -> Ratio:
         return 1 + 2 * r / tau + r * (r - 1) / tau**2

@@ -29,6 +29,7 @@ PARAMETERS = {
     "T": ONE,
     "t": ONE,
     "i": ONE,
+    "j": ZERO,
     "tau": ONE,
     "tau_server": ONE,
     "tau_min": ONE,

@@ -89,9 +89,9 @@ def update(r: Run, side: Side, summed: Vector) -> Part:
     return Part(vanishes(gap), Proof(theorem, "The run's definition."), SUM_FROM_0)
 
 
-def _of(lemma: Callable[[Split, Side], Theorem], r: Run, side: Side) -> Callable[
-    [], Theorem
-]:
+def _of(
+    lemma: Callable[[Split, Side], Theorem], r: Run, side: Side
+) -> Callable[[], Theorem]:
     return lambda: lemma(r.split, side)
 
 
@@ -99,8 +99,8 @@ EQ_2 = Claim(
     "han2024/eq-2",
     "Sec. 2.2 (2) and App. C.2",
     Kind.EQUATION,
-    "Aggregating models (2) is the update of App. C.2 under full participation, on both "
-    "sides.",
+    "Aggregating models (2) is the update of App. C.2 under full participation, on "
+    "both sides.",
     tuple(
         part
         for side in Side
@@ -189,7 +189,7 @@ CLIENT_SUM = Claim(
             ),
             Model(
                 lambda: clients_apart(**SIZES, t=0, tau=2),
-                r"Two steps with $\eta = 1/32$: the sum's third gradient moves $x_c$ on.",
+                r"Two steps with $\eta = 1/32$: the third gradient moves $x_c$ on.",
             ),
             reading="x is made by tau local steps; noise of step tau is 0",
         ),
@@ -225,9 +225,7 @@ ALG_1 = Claim(
         Part(
             equal((T - 1) * tau_max + 1, T * tau_max),
             Model(
-                lambda: federation(
-                    (tilt(0),), (0,), numbers={T: 2, tau_max: 3}
-                ),
+                lambda: federation((tilt(0),), (0,), numbers={T: 2, tau_max: 3}),
                 r"$T = 2$ rounds of 3 steps: the loop has 4 iterations, not 6.",
             ),
             reading="iterations of line 2, i = 0, ..., (T-1) tau_max, against T rounds "
@@ -238,8 +236,8 @@ ALG_1 = Claim(
     severity=Severity.SLIP,
     cause="Its loop i = 0, ..., (T-1) tau_max makes (T-1) tau_max + 1 steps instead of "
     "T tau_max, and i % tau = 0 aggregates after the first one.",
-    scope="P_t is drawn anew in every iteration and t is never advanced; read here with "
-    "full participation, where the draws do not matter.",
+    scope="P_t is drawn anew in every iteration and t is never advanced; read here "
+    "with full participation, where the draws do not matter.",
     uses="eq-2",
     repair=Repair(
         (
@@ -269,11 +267,11 @@ CLOCK = Claim(
             ),
             Model(
                 lambda: clients_apart(**SIZES, tau=2, tau_server=1, tau_max=2),
-                r"$\tau = 2$, $\tilde\tau = 1$: the server makes two steps a round, not "
+                r"$\tau = 2$, $\tilde\tau = 1$: the server makes two steps, not "
                 "one.",
             ),
-            reading="the run's server makes tau_max steps, as the box's loop does; after "
-            "tau_server of them it is where App. C.2 leaves it. Servers are "
+            reading="the run's server makes tau_max steps, as the box's loop does; "
+            "after tau_server of them it is where App. C.2 leaves it. Servers are "
             "aggregated at the end only, which for one step more is no difference "
             "in the first tau_server",
         ),
@@ -337,8 +335,8 @@ ALG_2 = Claim(
         ),
     ),
     severity=Severity.SLIP,
-    cause="All participants read the same model and write the same next one: one update "
-    "survives.",
+    cause="All participants read the same model and write the same next one: one "
+    "update survives.",
     scope="q = 1. Read as Sec. 2.2 says, one client after the other, the line is the "
     "repair.",
     repair=Repair(
@@ -348,9 +346,7 @@ ALG_2 = Claim(
 )
 
 x = w.point("x")
-OBJECTIVE_GAP = w.server(
-    w.over_clients(n, w.local(n).gradient(x)) - N * f.gradient(x)
-)
+OBJECTIVE_GAP = w.server(w.over_clients(n, w.local(n).gradient(x)) - N * f.gradient(x))
 
 ALG_2_OBJECTIVE = Claim(
     "han2024/alg-2/objective",
@@ -385,10 +381,7 @@ ALG_2_OBJECTIVE = Claim(
                 says(
                     w.norm2(OBJECTIVE_GAP),
                     0,
-                    *(
-                        w.every_client(n, one)
-                        for one in w.equals(N * a(), w.number(1))
-                    ),
+                    *(w.every_client(n, one) for one in w.equals(N * a(), w.number(1))),
                 ),
                 Proof(
                     lambda: aggregation.equal_weights(x.value),
