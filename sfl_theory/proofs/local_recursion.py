@@ -47,7 +47,7 @@ from sfl_theory.proofs.notation import (
     steps,
     sum_over,
 )
-from sfl_theory.proofs.powers import at_least, power, tau
+from sfl_theory.proofs.powers import at_least, power, sums, sums_at_least, tau
 
 R = Round(equal_paces(Kind.V1, tau, rates("eta")))
 eta, n = R.eta, Client("n")
@@ -339,26 +339,27 @@ def lemma_c6() -> Theorem:
     )
 
 
-def lemma_c6_by_powers() -> Theorem:
-    """Return ``D <= B (tau/2) ((c(tau) - 1) tau/2 - tau)``, B as in (44)."""
-    factor = 2 * tau**3 * eta**2 * (power(tau) - 3)
+def lemma_c6_by_sums() -> Theorem:
+    """Return ``D <= B sum_{i<tau} sum_{j<i} c(j)``, B as in (44)."""
+    Q = tau * (tau - 1) * (2 * tau - 1) / 6
+    factor = 8 * tau * eta**2 * sums()
     k = nat("k")
     pairs = sum_over(combine(target=constant(of(k))), steps(tau - 1), k)
-    Q, long = tau * (tau - 1) * (2 * tau - 1) / 6, at_least()
-    whole = (long, 2 * tau**3 * eta**2)
-    for_f = sign(factor - Fraction(16, 3) * Q * eta**2, whole)
+    long = [
+        (sums_at_least(), 8 * tau * eta**2),
+        (at_least(), 2 * tau**3 * eta**2),
+    ]
+    for_f = sign(factor - Fraction(16, 3) * Q * eta**2, *long)
     for_noise = sign(
         factor - Fraction(8, 3) * tau * (tau - 1) * eta**2,
-        whole,
+        *long,
         (pairs, Fraction(4, 3) * tau * eta**2),
     )
-    used = factor - Fraction(16, 3) * Q * eta**2
-    noise = factor - Fraction(8, 3) * tau * (tau - 1) * eta**2
     return combine(
         [(heterogeneous(), 1), (for_f, eps2), (for_noise, sigma2(n))],
-        [(gf, used)],
+        [(gf, factor - Fraction(16, 3) * Q * eta**2)],
         target=three() * factor - drift(),
-        signs=[for_f, sign(noise, (for_noise, 1))],
+        signs=[for_f],
     )
 
 

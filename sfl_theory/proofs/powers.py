@@ -161,3 +161,15 @@ def closed_at_most(B: Ratio) -> Theorem:
     """Return ``closed <= 2 tau^2 B``, as c(tau) <= 9."""
     target = constant(2 * tau**2 * B - closed(B))
     return combine([(at_most_9(), B * tau**2 / 4)], target=target)
+
+
+def sums() -> Ratio:
+    """Return ``sum_{i<tau} sum_{j<i} c(j)``."""
+    form = summed(steps(tau), i, constant(total(of(i))))
+    return form.coefficients.get(UNIT, ratio(0))
+
+
+def sums_at_least() -> Theorem:
+    """Return ``(tau/2) ((c(tau) - 1) tau/2 - tau) <= sum_{i<tau} sum_{j<i} c(j)``."""
+    one = ratio(1)
+    return combine([(partial_sums(one, False), 1), (sum_of_closed(one, False), 1)])
