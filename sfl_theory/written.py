@@ -46,8 +46,13 @@ class Written(Generic[Value]):
     binding: int = ATOM
     name: Name | None = None
 
-    def __add__(self, other: Written[Value] | Exact) -> Written[Value]:
-        two = self._like(other)
+    @overload
+    def __add__(self: Form, other: Number) -> Form: ...
+    @overload
+    def __add__(self, other: Written[Value] | Exact) -> Written[Value]: ...
+    def __add__(self, other: object) -> object:
+        """Return a sum; a form may have numbers as summands."""
+        two = self._like(cast(Any, other))
         sign = " " if two.tex.startswith("-") else " + "
         return Written(_sum(self, two), self.tex + sign + two.tex, SUM)
 

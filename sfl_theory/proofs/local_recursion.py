@@ -235,6 +235,44 @@ def deviation(step: Ratio) -> Theorem:
     )
 
 
+def changed() -> Theorem:
+    """Return Young's inequality for g_i - g_{i-1} and g_{i-1} - g_n."""
+    now_ = R.local_gradient(i) + R.noise(i)
+    return young(gp + xi - start, now_ - (gp + xi), 1 / tau)
+
+
+def moved_by() -> Theorem:
+    """Return ``||p_i - p_{i-1}||^2 <= eta^2 ||g_{i-1}||^2``, times (1 + tau) S^2."""
+    step, g = R.point(i) - R.point(last), (gp + xi) * eta
+    one = combine([(step_back(g - step), 1)], target=norm2(g) - norm2(step))
+    return combine([(one, (1 + tau) * S**2)])
+
+
+def doubled() -> Theorem:
+    """Return ``||g_{i-1}||^2 <= 2 ||g_{i-1} - g_n||^2 + 2 ||g_n||^2``, scaled."""
+    g = gp + xi
+    return combine([(young(g - start, start, 1), (1 + tau) * eta**2 * S**2)])
+
+
+def absorbed_change() -> Theorem:
+    """Return ``2 (1 + tau) eta^2 S^2 <= 1/tau`` times ``||g_{i-1} - g_n||^2``."""
+    rest = 1 / tau - 2 * (1 + tau) * eta**2 * S**2
+    shown = sign(rest, (small_rate(4), 1 / tau))
+    return combine(squares=[(gp + xi - start, rest)], signs=[shown])
+
+
+def wider() -> Theorem:
+    """Return ``4 tau^2 (1 + tau) <= 8 tau^3`` times eta^2 S^2 ||g_n||^2."""
+    return combine(squares=[(start, 4 * tau**2 * (tau - 1) * eta**2 * S**2)])
+
+
+def first_moment() -> Theorem:
+    """Return ``||g_n||^2 <= ||grad F_n(x)||^2 + sigma_n^2`` times a number."""
+    fair = rules.unbiased(R.run, n, now, ratio(0), gx)
+    factor = 8 * tau**3 * eta**2 * S**2
+    return combine([(fair, -2 * factor), (noise_bound(ratio(0)), factor)])
+
+
 def drift() -> Lin:
     """Return ``D = sum_{i<tau} A_i``."""
     return summed(steps(tau), any_step, norm2(R.away(of(any_step))))
@@ -345,7 +383,7 @@ def lemma_c6_by_sums() -> Theorem:
     factor = 8 * tau * eta**2 * sums()
     k = nat("k")
     pairs = sum_over(combine(target=constant(of(k))), steps(tau - 1), k)
-    long = [
+    long: list[tuple[Theorem, Number]] = [
         (sums_at_least(), 8 * tau * eta**2),
         (at_least(), 2 * tau**3 * eta**2),
     ]

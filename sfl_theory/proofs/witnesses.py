@@ -28,7 +28,7 @@ PARAMETERS = {
     "s": ZERO,
     "T": ONE,
     "t": ONE,
-    "i": ONE,
+    "i": ZERO,
     "j": ZERO,
     "tau": ONE,
     "tau_server": ONE,

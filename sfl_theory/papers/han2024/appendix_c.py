@@ -75,6 +75,7 @@ SMOOTH_MEAN = Claim(
     ),
 )
 
+away, step = x.value - best.value, y.value - x.value
 DISTANCE = S / 2 * w.norm2(x - best)
 TANGENT = w.inner(x - best, f.gradient(best)) + DISTANCE
 
@@ -95,9 +96,9 @@ EQ_33 = Claim(
         Part(
             equal(TANGENT, DISTANCE, PRINTED_31, minimum()),
             Proof(
-                lambda: combine(
-                    [(rules.stationary(f.value, x.value - best.value), -1)]
-                ),
+                lambda: combine([
+                    (rules.stationary(f.value, x.value - best.value), -1)
+                ]),
                 r"$\nabla f(x^*) = 0$.",
             ),
         ),
@@ -125,8 +126,6 @@ EQ_34 = Claim(
         ),
     ),
 )
-away = x.value - best.value
-
 PROP_C4 = Claim(
     "han2024/prop-C.4",
     "Proposition C.4, (35)-(36)",
@@ -155,6 +154,4 @@ PROP_C4 = Claim(
     ),
     uses="app-C.4/smooth-mean",
 )
-step = y.value - x.value
-
 CLAIMS = (LEMMA_C3, SMOOTH_MEAN, EQ_33, EQ_34, PROP_C4)

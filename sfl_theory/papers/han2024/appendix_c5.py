@@ -1,4 +1,4 @@
-r"""App. C.4, Lemmas C.5 to C.7: one client's local steps in a round, (37)-(52).
+r"""App. C.4, Lemma C.5: one client's local steps in a round, (37)-(41).
 
 The whole local model of SFL-V1, both sides stepping together. Powers of
 :math:`C = 1 + 2/\tau` are a sequence with :math:`C^0 = 1, C^{j+1} = C \cdot C^j`, for a
@@ -8,6 +8,7 @@ term has no symbol as exponent; conditions with roots are squared.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from sfl_theory import written as w
 from sfl_theory.claims import (
@@ -21,6 +22,8 @@ from sfl_theory.claims import (
     equal,
     says,
 )
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import coin, federation, huber, plus, tilt
@@ -32,7 +35,6 @@ from sfl_theory.papers.han2024.setting import (
     each,
     eps2,
     eta,
-    f,
     j,
     n,
     run,
@@ -57,7 +59,7 @@ STEP = (*BASE, w.at_most(i, tau))
 B = w.nonnegative("B")
 e2 = w.positive("e2", "e^2")
 
-F_x, f_x = w.local(n).gradient(x), f.gradient(x)
+F_x = w.local(n).gradient(x)
 g_first: Vector = w.Written(
     (F_x + V1.xi(n, t, 0)).value, "g_n^{t}", name=w.Name("g", "n", "t")
 )
@@ -151,11 +153,9 @@ def link(
     reading: str = OVER,
 ) -> Part:
     """Return a proved inequality of a chain, per client."""
-    return Part(
-        says(each(left), each(right), *assumed),
-        Proof(lambda: local.each(theorem()), words),
-        reading,
-    )
+    one = says(each(left), each(right), *assumed)
+    model = two_clients("i") if reading == OVER else two_clients()
+    return Part(one, Proof(lambda: local.each(theorem()), words, model), reading)
 
 
 def chain(
@@ -169,8 +169,6 @@ def chain(
         )
     )
 
-
-# Lemma C.5 -------------------------------------------------------------------------
 
 TWO = 2 * sigma2() + G2
 B_5 = 6 * tau * eta() ** 2 * TWO
@@ -227,9 +225,9 @@ def widened() -> Theorem:
 
 def first_bounded() -> Theorem:
     """Return what (28) and the variance say of the first stochastic gradient."""
-    short = local.rules.assume((w.as_form(G2) - w.norm2(g_first)).value)
+    short = rules.assume((w.as_form(G2) - w.norm2(g_first)).value)
     factor = (6 * tau * rate2).value
-    return combine([(local.noise_bound(local.ratio(0)), factor), (short, factor)])
+    return combine([(local.noise_bound(ratio(0)), factor), (short, factor)])
 
 
 EQ_38 = Claim(
@@ -295,8 +293,6 @@ EQ_39 = Claim(
 )
 
 
-
-
 def both_ways(
     left: Number,
     right: Number,
@@ -308,7 +304,7 @@ def both_ways(
     return tuple(
         Part(
             says(*((left, right) if most else (right, left)), *assumed),
-            Proof(lambda most=most: theorem(most), words, powers_only(B=1)),
+            Proof(partial(theorem, most), words, powers_only(B=1)),
             reading="one of the two inequalities that the equality is",
         )
         for most in (True, False)
@@ -419,7 +415,7 @@ EQ_41 = Claim(
             Proof(
                 lambda: combine([
                     (
-                        local.rules.assume((w.as_form(e2 - power(tau))).value),
+                        rules.assume((w.as_form(e2 - power(tau))).value),
                         (B * tau**2 / 4).value,
                     )
                 ]),
@@ -434,7 +430,7 @@ EQ_41 = Claim(
                 lambda: combine(
                     [
                         (
-                            local.rules.assume(w.as_form(9 - e2).value),
+                            rules.assume(w.as_form(9 - e2).value),
                             (B * tau**2 / 4).value,
                         )
                     ],
@@ -477,157 +473,4 @@ LEMMA_C5 = Claim(
     scope="True at every rate: the proof does not use the condition.",
 )
 
-# Lemma C.6 -------------------------------------------------------------------------
-
-eight = 8 * tau
-B_6 = (
-    w.as_form(eight * rate2 * sigma2())
-    + eight * rate2 * eps2
-    + eight * rate2 * w.norm2(f_x)
-)
-MEMBERS_43 = [
-    A(i),
-    w.norm2(MOVED),
-    w.norm2(
-        BEFORE - eta() * (g_last - F_last + F_last - F_x + F_x - f_x + f_x),
-    ),
-    ONCE * A(last)
-    + eight * w.norm2(eta() * (g_last - F_last))
-    + eight * w.norm2(eta() * (F_last - F_x))
-    + eight * w.norm2(eta() * (F_x - f_x))
-    + eight * w.norm2(eta() * f_x),
-    ONCE * A(last)
-    + eight * rate2 * sigma2()
-    + eight * rate2 * S**2 * A(last)
-    + eight * rate2 * eps2
-    + eight * rate2 * w.norm2(f_x),
-    (1 + 1 / tau + eight * rate2 * S**2) * A(last) + B_6,
-    GROWN * A(last) + B_6,
-]
-
-EQ_43 = Claim(
-    "han2024/eq-43",
-    "App. C.4, (43)",
-    Kind.EQUATION,
-    "From one local step to the next with heterogeneity, inequality by inequality.",
-    chain(
-        MEMBERS_43,
-        [
-            (local.one_step, "One step."),
-            (combine, "The same vector."),
-            (
-                lambda: local.spread(
-                    [
-                        local.xi,
-                        local.gp - local.gx,
-                        local.gx - local.gf,
-                        local.gf,
-                    ],
-                    eight.value,
-                ),
-                r"Young with $1/\tau$, four terms, $4(1 + \tau) \le 8\tau$.",
-            ),
-            (noisy(eight * rate2, local.near, local.far), "Variance, (24), (29)."),
-            (combine, "Terms collected."),
-            (lambda: local.absorb(8), r"$8\tau^2\eta^2S^2 \le 1$."),
-        ],
-        8,
-    ),
-)
-
-EQ_44 = Claim(
-    "han2024/eq-44",
-    "App. C.4, (44)",
-    Kind.EQUATION,
-    "The recursion of the squared distances with heterogeneity, from end to end.",
-    (
-        link(
-            A(i),
-            GROWN * A(last) + B_6,
-            local.heterogeneous_recursion,
-            "The chain of (43).",
-            *STEP,
-            slow(8),
-        ),
-    ),
-    uses="eq-43",
-)
-
-EQ_45 = Claim(
-    "han2024/eq-45",
-    "App. C.4, (45)",
-    Kind.EQUATION,
-    "The distances summed over the local steps, the recursion (44) unrolled.",
-    (
-        not_equal(DRIFT, B_6, slow(8)),
-        Part(
-            says(B * SUMS, 2 * tau**2 * B, *ALL_POWERS),
-            Proof(
-                lambda: combine([
-                    (powers.partial_sums(B.value, True), 1),
-                    (powers.sum_of_closed(B.value, True), 1),
-                    (powers.closed_at_most(B.value), 1),
-                ]),
-                "As (40) and (41).",
-                powers_only(B=1),
-            ),
-        ),
-    ),
-    severity=Severity.SLIP,
-    cause="The first '=' is wrong: (44) is an inequality, so its unrolled form is one.",
-    uses="eq-44",
-    repair=Repair(
-        (
-            Part(
-                says(
-                    each(DRIFT),
-                    each(SUMS * B_6),
-                    *BASE,
-                    slow(8),
-                    *ALL_POWERS,
-                ),
-                Proof(
-                    lambda: local.each(local.lemma_c6_by_sums()),
-                    r"$\sum_i A_i \le \frac{4}{3}\eta^2(2\sum_i i^2\|\nabla F_n\|^2 + "
-                    r"4\sum_i i\sigma_n^2)$, by Young with $1/3$ and 2, and "
-                    r"$C^\tau \ge 3 + (\tau - 1)/\tau$.",
-                    two_clients("c"),
-                ),
-                reading=EACH,
-            ),
-        ),
-        UNROLLED,
-    ),
-)
-
-LEMMA_C6 = Claim(
-    "han2024/lemma-C.6",
-    "Lemma C.6, (42)",
-    Kind.LEMMA,
-    "The local models' squared distances from x^t in a round, heterogeneity bounded.",
-    (
-        link(
-            DRIFT,
-            2 * tau**2 * B_6,
-            local.lemma_c6,
-            r"$\sum_i A_i$ bounded by itself, $\sigma_n^2$ and "
-            r"$\|\nabla F_n(x^t)\|^2 \le 2\epsilon^2 + 2\|\nabla f(x^t)\|^2$.",
-            *BASE,
-            slow(8),
-            reading="for the whole vector, tau_server = tau; " + EACH,
-        ),
-    ),
-    uses="eq-45",
-)
-
-CLAIMS = (
-    EQ_38,
-    EQ_39,
-    EQ_40,
-    EQ_41,
-    LEMMA_C5,
-    EQ_43,
-    EQ_44,
-    EQ_45,
-    LEMMA_C6,
-)
+CLAIMS = (EQ_38, EQ_39, EQ_40, EQ_41, LEMMA_C5)
