@@ -415,12 +415,11 @@ def pace(steps: Number | int, rates: k.Rate) -> k.Pace:
     return k.Pace(k.natural(number(steps).value), rates)
 
 
-def drawn(run: Run, n: k.Client, t: Number | int, u: Vector) -> Vector:
-    r"""Return :math:`I_n^t/q_n` times a vector, for partial participation."""
+def draw(run: Run, n: k.Client, t: Number | int) -> Number:
+    r"""Return :math:`I_n^t/q_n`, for partial participation."""
     at = number(t)
-    value = k.masked(run.split, n, at.value, u.value)
-    tex = rf"\frac{{I_{{{n.name}}}^{{{at.tex}}}}}{{q_{{{n.name}}}}} {u.inside(PRODUCT)}"
-    return Written(value, tex, PRODUCT)
+    tex = rf"\frac{{I_{{{n.name}}}^{{{at.tex}}}}}{{q_{{{n.name}}}}}"
+    return Written(k.draw(run.split, n, at.value), tex, PRODUCT)
 
 
 # Hypotheses ------------------------------------------------------------------------
