@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import ratio
-from sfl_theory.kernel.rules import Theorem, direction, stochastic
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.rules import Theorem, direction, share, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
@@ -14,6 +14,7 @@ from sfl_theory.kernel.terms import (
     Split,
     Vec,
     constant,
+    expected,
     gradient,
     inner,
     iterate,
@@ -24,6 +25,8 @@ from sfl_theory.kernel.terms import (
 )
 from sfl_theory.proofs.notation import (
     combine,
+    inverse_q,
+    mean,
     nat,
     number_of_clients,
     of,
@@ -96,4 +99,94 @@ def equal_weights(x: Vec) -> Theorem:
             (rules.mean_gradient(x, gap), N),
         ],
         target=-inner(whole, whole),
+    )
+
+
+def sent(run: Split, side: Side) -> Theorem:
+    """Return that x(t+1) is x(t) and the drawn clients' updates, the side's block."""
+    made, rate = ratio(run.pace(side).steps), run.pace(side).rate.at(now)
+    x, end = iterate(run, now), local_point(run, n, now, made)
+    moved = summed(steps(made), j, stochastic(run, n, now, of(j)))
+    own = share(run, n, now, side)
+    updates = summed(CLIENTS, n, (end - x) * own)
+    gap = part(side, iterate(run, now + 1) - x - updates)
+    each = part(side, end - x + moved * rate)
+    local = rules.local_update(run, n, now, made, side, gap)
+    return combine([
+        (rules.update(run, side, now, gap), -1),
+        (sum_over(local, CLIENTS, n, own), 1),
+        (rules.linear(CLIENTS, n, each * own, gap), 1),
+    ])
+
+
+def mean_of_draws(run: Split) -> Theorem:
+    """Return ``E sum_n a_n I_n/q_n = 1``."""
+    total = summed(CLIENTS, n, constant(share(run, n, now, Side.CLIENT)))
+    return combine([(rules.expect(run, now, total), -1)])
+
+
+def unbiased_models(run: Split) -> Theorem:
+    """Return ``E[sum_n a_n I_n/q_n p(n,t,tau) | t] = E[sum_n a_n p(n,t,tau) | t]``."""
+    end = local_point(run, n, now, ratio(run.client.steps))
+    drawn = summed(CLIENTS, n, end * share(run, n, now, Side.CLIENT))
+    whole = summed(CLIENTS, n, end * weight(n))
+    gap = expected(run, now, drawn) - expected(run, now, whole)
+    return combine([
+        (rules.tower(run, now, drawn, gap), -1),
+        (rules.tower(run, now, whole, gap), 1),
+        (rules.expect(run, now, inner(drawn - whole, gap)), -1),
+    ])
+
+
+def drawn_or_all(run: Split, side: Side, G2: Ratio) -> Theorem:
+    """Return ``||[xbar - x(t+1)]_b||^2 <= N tau_b^2 eta_b^2 G2 sum_n a_n^2/q_n``.
+
+    xbar = sum_n a_n p(n,t,end) is where everyone would have led. The difference is
+    ``eta sum_n a_n (1 - J_n) h_n`` with mean 0 and variance
+    ``eta^2 sum_n a_n^2 (1/q_n - 1) ||h_n||^2``, h_n the sum of tau_b gradients.
+    """
+    made, rate = ratio(run.pace(side).steps), run.pace(side).rate.at(now)
+    x, end = iterate(run, now), local_point(run, n, now, made)
+    g = stochastic(run, n, now, of(j))
+    h, own = part(side, summed(steps(made), j, g)), share(run, n, now, side)
+    gap = part(side, summed(CLIENTS, n, end * weight(n)) - iterate(run, now + 1))
+    noise = summed(CLIENTS, n, h * (own - weight(n))) * rate
+    each = part(side, end - x) + h * rate
+
+    def made_of(w: Vec) -> list[tuple[Theorem, Number]]:
+        local = rules.local_update(run, n, now, made, side, w)
+        return [
+            (sum_over(local, CLIENTS, n, weight(n)), -1),
+            (rules.linear(CLIENTS, n, each * weight(n), w), -1),
+            (rules.update(run, side, now, w), 1),
+        ]
+
+    same = combine(
+        [*made_of(gap), *made_of(noise)],
+        target=inner(noise, noise) - inner(gap, gap),
+    )
+    other = Side.SERVER if side is Side.CLIENT else Side.CLIENT
+    short = combine(
+        [
+            (rules.bounded_gradient(run, G2, n, now, of(j)), 1),
+            (rules.blocks(g, g), 1),
+        ],
+        [(part(other, g), 1)],
+        target=constant(G2) - inner(part(side, g), part(side, g)),
+    )
+    size = combine([
+        (rules.jensen(steps(made), j, ratio(1), part(side, g)), 1),
+        (sum_over(short, steps(made), j), made),
+    ])
+    odds = inverse_q(n) - 1
+    spread = sum_over(size, CLIENTS, n, weight(n) ** 2 * odds * rate**2)
+    inverse = mean(n, weight(n) ** 2 * inverse_q(n))
+    right = number_of_clients() * made**2 * rate**2 * G2 * inverse
+    return combine(
+        [
+            (same, 1),
+            (rules.expect(run, now, inner(noise, noise)), -1),
+            (spread, 1),
+        ],
+        target=constant(right) - inner(gap, gap),
     )

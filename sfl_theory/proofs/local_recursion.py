@@ -346,7 +346,10 @@ def lemma_c5_by_powers() -> Theorem:
     """Return ``D <= B (tau/2) ((c(tau) - 1) tau/2 - tau)``, B as in (39)."""
     B = 6 * tau * eta**2 * (2 * sigma2(n) + G2)
     right = B * tau**2 / 4 * (power(tau) - 3)
-    uses = [(bounded(), 1), (at_least(), B * tau**2 / 4)]
+    uses: list[tuple[Theorem, Number]] = [
+        (bounded(), 1),
+        (at_least(), B * tau**2 / 4),
+    ]
     return combine(uses, target=constant(right) - drift())
 
 
