@@ -415,13 +415,6 @@ def pace(steps: Number | int, rates: k.Rate) -> k.Pace:
     return k.Pace(k.natural(number(steps).value), rates)
 
 
-def draw(run: Run, n: k.Client, t: Number | int) -> Number:
-    r"""Return :math:`I_n^t/q_n`, for partial participation."""
-    at = number(t)
-    tex = rf"\frac{{I_{{{n.name}}}^{{{at.tex}}}}}{{q_{{{n.name}}}}}"
-    return Written(k.draw(run.split, n, at.value), tex, PRODUCT)
-
-
 # Hypotheses ------------------------------------------------------------------------
 
 

@@ -14,7 +14,6 @@ from sfl_theory.kernel.terms import (
     Split,
     Vec,
     constant,
-    expected,
     gradient,
     inner,
     iterate,
@@ -102,40 +101,45 @@ def equal_weights(x: Vec) -> Theorem:
     )
 
 
-def sent(run: Split, side: Side) -> Theorem:
-    """Return that x(t+1) is x(t) and the drawn clients' updates, the side's block."""
+def moved_by_drawn(run: Split, side: Side) -> Theorem:
+    """Return the mean square by which a round moves a block, updates averaged.
+
+    ``eta^2 (||sum a_n h_n||^2 + sum a_n^2 (1/q_n - 1) ||h_n||^2)``, h_n the sum of the
+    side's gradients.
+    """
+    made, rate = ratio(run.pace(side).steps), run.pace(side).rate.at(now)
+    h = part(side, summed(steps(made), j, stochastic(run, n, now, of(j))))
+    away = part(side, iterate(run, now + 1) - iterate(run, now))
+    sent = summed(CLIENTS, n, h * share(run, n, now, side))
+    return combine([
+        (rules.update(run, side, now, away), -1),
+        (rules.update(run, side, now, sent), rate),
+        (rules.expect(run, now, inner(sent, sent)), -(rate**2)),
+    ])
+
+
+def mean_of_models(run: Split, side: Side, z: Vec) -> Theorem:
+    """Return ``<[x(t+1)]_b, z> = <[sum a_n p(n,t,end)]_b, z>``, for z fixed before."""
     made, rate = ratio(run.pace(side).steps), run.pace(side).rate.at(now)
     x, end = iterate(run, now), local_point(run, n, now, made)
-    moved = summed(steps(made), j, stochastic(run, n, now, of(j)))
-    own = share(run, n, now, side)
-    updates = summed(CLIENTS, n, (end - x) * own)
-    gap = part(side, iterate(run, now + 1) - x - updates)
-    each = part(side, end - x + moved * rate)
-    local = rules.local_update(run, n, now, made, side, gap)
+    h = part(side, summed(steps(made), j, stochastic(run, n, now, of(j))))
+    update = rules.update(run, side, now, z)
+    stays = inner(part(side, iterate(run, now + 1)), z) - update.form
+    each = part(side, end - x) + h * rate
+    local = rules.local_update(run, n, now, made, side, z)
     return combine([
-        (rules.update(run, side, now, gap), -1),
-        (sum_over(local, CLIENTS, n, own), 1),
-        (rules.linear(CLIENTS, n, each * own, gap), 1),
+        (update, -1),
+        (rules.expect(run, now, stays), -1),
+        (sum_over(local, CLIENTS, n, weight(n)), 1),
+        (rules.linear(CLIENTS, n, each * weight(n), z), 1),
     ])
 
 
-def mean_of_draws(run: Split) -> Theorem:
-    """Return ``E sum_n a_n I_n/q_n = 1``."""
-    total = summed(CLIENTS, n, constant(share(run, n, now, Side.CLIENT)))
-    return combine([(rules.expect(run, now, total), -1)])
-
-
-def unbiased_models(run: Split) -> Theorem:
-    """Return ``E[sum_n a_n I_n/q_n p(n,t,tau) | t] = E[sum_n a_n p(n,t,tau) | t]``."""
-    end = local_point(run, n, now, ratio(run.client.steps))
-    drawn = summed(CLIENTS, n, end * share(run, n, now, Side.CLIENT))
-    whole = summed(CLIENTS, n, end * weight(n))
-    gap = expected(run, now, drawn) - expected(run, now, whole)
-    return combine([
-        (rules.tower(run, now, drawn, gap), -1),
-        (rules.tower(run, now, whole, gap), 1),
-        (rules.expect(run, now, inner(drawn - whole, gap)), -1),
-    ])
+def mean_of_weights(run: Split, z: Vec) -> Theorem:
+    """Return ``<[x(t+1)]_c, z> = <[x(t)]_c, z>`` for a client's rate of 0."""
+    made = rules.update(run, Side.CLIENT, now, z)
+    stays = inner(part(Side.CLIENT, iterate(run, now + 1)), z) - made.form
+    return combine([(made, -1), (rules.expect(run, now, stays), -1)])
 
 
 def drawn_or_all(run: Split, side: Side, G2: Ratio) -> Theorem:
