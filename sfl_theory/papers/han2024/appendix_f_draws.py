@@ -94,7 +94,8 @@ def equation(number: int, where: str, side: Side, uses: str = "") -> Claim:
         f"SFL-V1: what partial participation changes in the {side} block in a round.",
         parts,
         uses=uses,
-        scope="Participation as App. C.2 analyses it: updates are averaged, clients take "
+        scope="Participation as App. C.2 analyses it: updates are averaged, clients "
+        "take "
         "part independently, q_n > 0. At q = 1 the left side is 0 and the right "
         "side is not: the factor 1/q_n - 1 is lost.",
     )

@@ -403,6 +403,20 @@ def _picked(*given: str | int) -> dict[str | Number, int | str]:
     }
 
 
+SEC_41_TAU = Claim(
+    "han2024/text/sec-4.1/tau",
+    "Sec. 4.1",
+    Kind.TEXT,
+    "tau = ceil(D_n/b) E is one number of local steps for all clients, as the theorems "
+    "take it.",
+    words="It is one number if the D_n are equal (or the ceil(D_n/b) are); for unequal "
+    "D_n it depends on n, which the theorems do not cover. Which holds rests on the "
+    "partition: a Dirichlet draw of every client's class shares, as in the work cited, "
+    "keeps the sizes equal, the equally common draw of every class's shares over "
+    "clients "
+    "does not; Sec. 4.1 does not say.",
+)
+
 CLAIMS = (
     EQ_2,
     SEC_2_2_FL,
@@ -411,4 +425,5 @@ CLAIMS = (
     CLOCK,
     ALG_2,
     ALG_2_OBJECTIVE,
+    SEC_41_TAU,
 )

@@ -22,6 +22,7 @@ from sfl_theory.claims import (
     equal,
     says,
 )
+from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side, Split
 from sfl_theory.models.federation import federation, huber, plus, quadratic, tilt
@@ -44,7 +45,6 @@ from sfl_theory.papers.han2024.setting import (
 from sfl_theory.proofs import aggregation
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
-from sfl_theory.kernel import rules
 from sfl_theory.written import Assumed, Number, Run, Vector
 
 V1 = run(Version.V1, who=Participants.UPDATES)
@@ -107,7 +107,8 @@ EQ_3 = Claim(
         ),
     ),
     severity=Severity.THEOREM,
-    cause="The sum of a_n/q_n over the participants is not 1: (3) scales the model even "
+    cause="The sum of a_n/q_n over the participants is not 1: (3) scales the model "
+    "even "
     "where gradients vanish.",
     scope="With q_n < 1 for some n; for q_n = 1 it is (2).",
     uses="eq-2",
@@ -149,7 +150,8 @@ UNBIASED = Claim(
                 ),
                 r"$\mathbb{E}I_n^t/q_n = 1$, independent of the local models.",
             ),
-            reading="for every h, a linear one among them, which gives the mean in every "
+            reading="for every h, a linear one among them, which gives the mean in "
+            "every "
             "fixed direction; the right side is (2) of the same round",
         ),
     ),
@@ -180,7 +182,8 @@ WEIGHTS = Claim(
                 partial(aggregation.mean_of_weights, r.split, fixed(r).value),
                 r"$\mathbb{E}\sum_n a_nI_n/q_n = 1$.",
             ),
-            reading=f"{r.tex}; clients that do not move send x^t, and (3) multiplies it "
+            reading=f"{r.tex}; clients that do not move send x^t, and (3) multiplies "
+            "it "
             "with the sum of the weights",
         )
         for r in (resting(Version.V1), resting(Version.V2))
@@ -285,7 +288,8 @@ SFL_V2 = Claim(
         ),
     ),
     severity=Severity.PROOF,
-    cause="A client's gradients pass through the server's model, which moves by eta/q_n "
+    cause="A client's gradients pass through the server's model, which moves by "
+    "eta/q_n "
     "when the client takes part.",
     scope="'Offsets the bias' read as a statement on the next model's mean; as one on "
     "the weights it is eq-3/unbiased/weights, proved.",
