@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction, share, stochastic
@@ -25,7 +27,6 @@ from sfl_theory.kernel.terms import (
 from sfl_theory.proofs.notation import (
     combine,
     inverse_q,
-    mean,
     nat,
     number_of_clients,
     of,
@@ -142,55 +143,110 @@ def mean_of_weights(run: Split, z: Vec) -> Theorem:
     return combine([(made, -1), (rules.expect(run, now, stays), -1)])
 
 
-def drawn_or_all(run: Split, side: Side, G2: Ratio) -> Theorem:
-    """Return ``||[xbar - x(t+1)]_b||^2 <= N tau_b^2 eta_b^2 G2 sum_n a_n^2/q_n``.
+@dataclass(frozen=True)
+class Drawn:
+    """A side's block of round t in SFL-V1 where clients are drawn, updates averaged."""
 
-    xbar = sum_n a_n p(n,t,end) is where everyone would have led. The difference is
-    ``eta sum_n a_n (1 - J_n) h_n`` with mean 0 and variance
-    ``eta^2 sum_n a_n^2 (1/q_n - 1) ||h_n||^2``, h_n the sum of tau_b gradients.
-    """
-    made, rate = ratio(run.pace(side).steps), run.pace(side).rate.at(now)
-    x, end = iterate(run, now), local_point(run, n, now, made)
-    g = stochastic(run, n, now, of(j))
-    h, own = part(side, summed(steps(made), j, g)), share(run, n, now, side)
-    gap = part(side, summed(CLIENTS, n, end * weight(n)) - iterate(run, now + 1))
-    noise = summed(CLIENTS, n, h * (own - weight(n))) * rate
-    each = part(side, end - x) + h * rate
+    run: Split
+    side: Side
 
-    def made_of(w: Vec) -> list[tuple[Theorem, Number]]:
-        local = rules.local_update(run, n, now, made, side, w)
-        return [
-            (sum_over(local, CLIENTS, n, weight(n)), -1),
-            (rules.linear(CLIENTS, n, each * weight(n), w), -1),
-            (rules.update(run, side, now, w), 1),
-        ]
+    @property
+    def made(self) -> Ratio:
+        """How many steps the side makes."""
+        return ratio(self.run.pace(self.side).steps)
 
-    same = combine(
-        [*made_of(gap), *made_of(noise)],
-        target=inner(noise, noise) - inner(gap, gap),
-    )
-    other = Side.SERVER if side is Side.CLIENT else Side.CLIENT
-    short = combine(
-        [
-            (rules.bounded_gradient(run, G2, n, now, of(j)), 1),
-            (rules.blocks(g, g), 1),
-        ],
-        [(part(other, g), 1)],
-        target=constant(G2) - inner(part(side, g), part(side, g)),
-    )
-    size = combine([
-        (rules.jensen(steps(made), j, ratio(1), part(side, g)), 1),
-        (sum_over(short, steps(made), j), made),
-    ])
-    odds = inverse_q(n) - 1
-    spread = sum_over(size, CLIENTS, n, weight(n) ** 2 * odds * rate**2)
-    inverse = mean(n, weight(n) ** 2 * inverse_q(n))
-    right = number_of_clients() * made**2 * rate**2 * G2 * inverse
-    return combine(
-        [
-            (same, 1),
-            (rules.expect(run, now, inner(noise, noise)), -1),
-            (spread, 1),
-        ],
-        target=constant(right) - inner(gap, gap),
-    )
+    @property
+    def rate(self) -> Ratio:
+        """Its learning rate."""
+        return self.run.pace(self.side).rate.at(now)
+
+    @property
+    def g(self) -> Vec:
+        """The block of the stochastic gradient of step j."""
+        return part(self.side, stochastic(self.run, n, now, of(j)))
+
+    @property
+    def h(self) -> Vec:
+        """A client's sum of gradients."""
+        return summed(steps(self.made), j, self.g)
+
+    @property
+    def noise(self) -> Vec:
+        """``eta sum_n a_n (J_n - 1) h_n``, what drawing changes."""
+        own = share(self.run, n, now, self.side)
+        return summed(CLIENTS, n, self.h * (own - weight(n))) * self.rate
+
+    @property
+    def gap(self) -> Vec:
+        """From x(t+1) to where everyone would have led."""
+        end = local_point(self.run, n, now, self.made)
+        everyone = summed(CLIENTS, n, end * weight(n))
+        return part(self.side, everyone - iterate(self.run, now + 1))
+
+    @property
+    def away(self) -> Vec:
+        """From x(t) to x(t+1)."""
+        moved = iterate(self.run, now + 1) - iterate(self.run, now)
+        return part(self.side, moved)
+
+    def spread(self) -> Theorem:
+        """Return ``||gap||^2 = eta^2 sum_n a_n^2 (1/q_n - 1) ||h_n||^2``."""
+        x, end = iterate(self.run, now), local_point(self.run, n, now, self.made)
+        each = part(self.side, end - x) + self.h * self.rate
+
+        def same(w: Vec) -> list[tuple[Theorem, Number]]:
+            local = rules.local_update(self.run, n, now, self.made, self.side, w)
+            return [
+                (sum_over(local, CLIENTS, n, weight(n)), -1),
+                (rules.linear(CLIENTS, n, each * weight(n), w), -1),
+                (rules.update(self.run, self.side, now, w), 1),
+            ]
+
+        mean_square = rules.expect(self.run, now, inner(self.noise, self.noise))
+        return combine([*same(self.gap), *same(self.noise), (mean_square, -1)])
+
+    def less_than_move(self) -> Theorem:
+        """Return ``||gap||^2 <= ||x(t+1) - x(t)||^2``."""
+        whole = summed(CLIENTS, n, self.h * weight(n))
+        return combine(
+            [(self.spread(), 1), (moved_by_drawn(self.run, self.side), -1)],
+            [(whole, self.rate**2)],
+            target=inner(self.away, self.away) - inner(self.gap, self.gap),
+        )
+
+    def move(self) -> Theorem:
+        """Return ``||away||^2 <= N tau sum_n eta^2 a_n^2/q_n sum_j ||g||^2``."""
+        N, odds = number_of_clients(), inverse_q(n) - 1
+        factor = weight(n) ** 2 * self.rate**2
+        inside = rules.jensen(steps(self.made), j, ratio(1), self.g)
+        square = sum_over(combine(squares=[(self.g, 1)]), steps(self.made), j)
+        return combine([
+            (moved_by_drawn(self.run, self.side), 1),
+            (rules.jensen(CLIENTS, n, ratio(1), self.h * weight(n)), self.rate**2),
+            (sum_over(inside, CLIENTS, n, factor * (N + odds)), 1),
+            (sum_over(square, CLIENTS, n, factor * odds * (N - 1) * self.made), 1),
+        ])
+
+    def bounded(self, G2: Ratio) -> Theorem:
+        """Return ``N tau sum_n eta^2 a_n^2/q_n sum_j (G2 - ||g||^2) >= 0``."""
+        whole = stochastic(self.run, n, now, of(j))
+        other = Side.SERVER if self.side is Side.CLIENT else Side.CLIENT
+        short = combine(
+            [
+                (rules.bounded_gradient(self.run, G2, n, now, of(j)), 1),
+                (rules.blocks(whole, whole), 1),
+            ],
+            [(part(other, whole), 1)],
+            target=constant(G2) - inner(self.g, self.g),
+        )
+        factor = number_of_clients() * self.made * self.rate**2
+        each = sum_over(short, steps(self.made), j)
+        return sum_over(each, CLIENTS, n, factor * weight(n) ** 2 * inverse_q(n))
+
+    def whole(self, G2: Ratio) -> Theorem:
+        """Return ``||gap||^2 <= N tau^2 eta^2 G2 sum_n a_n^2/q_n``."""
+        return combine([
+            (self.less_than_move(), 1),
+            (self.move(), 1),
+            (self.bounded(G2), 1),
+        ])

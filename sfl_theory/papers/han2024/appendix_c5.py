@@ -53,7 +53,8 @@ V1 = run(Version.V1)
 x = V1.x(t)
 i = w.count("i")
 last = i - 1
-C = 1 + 2 / tau
+C = w.Written((1 + 2 / tau).value, "C")
+"""1 + 2/tau."""
 BASE = assumption_C1(V1)
 STEP = (*BASE, w.at_most(i, tau))
 B = w.nonnegative("B")
@@ -80,7 +81,7 @@ def A(at: Number) -> Form:
 
 def power(at: Number) -> Number:
     """Return ``C^at``."""
-    return w.of_round("c", at, "C^{{{t}}}")
+    return w.of_round("c", at, "C^{{t}}")
 
 
 def up_to(form: Form) -> Form:

@@ -6,8 +6,13 @@ client taking part; x^{t+1} is made by the clients that are drawn, updates avera
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Part, Proof, says
+from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import coin, federation, huber, plus, tilt
@@ -17,6 +22,7 @@ from sfl_theory.papers.han2024.setting import (
     a,
     assumption_33,
     eta,
+    i,
     n,
     run,
     t,
@@ -52,39 +58,55 @@ def drawn(**periods: int) -> ModelData:
     )
 
 
-def apart(r: Run, side: Side, period: Number, reading: str, **periods: int) -> Part:
-    """Return the distance of the two models on a side."""
+def chain(
+    r: Run, side: Side, period: Number, printed: bool, **periods: int
+) -> tuple[Part, ...]:
+    """Return the chain of a side, or only its ends."""
     block = w.client if side is Side.CLIENT else w.server
     everyone = w.over_clients(n, a() * r.p(n, t, period))
+    factor = eta() ** 2 * a() ** 2 * w.inverse_chance(n)
+    sizes = w.below(i, period, w.norm2(block(r.g(n, t, i))))
     bound = w.over_clients(n, a() ** 2 * w.inverse_chance(n))
-    longer = (w.at_most(period, tau),) if r is V1 and side is Side.SERVER else ()
-    return Part(
-        says(
-            w.norm2(block(everyone - r.x(t + 1))),
-            N * period**2 * eta() ** 2 * G2 * bound,
-            w.participation(r),
-            assumption_33(r),
-            *longer,
-        ),
-        Proof(
-            lambda: aggregation.drawn_or_all(r.split, side, G2.value),
-            r"The difference is $\eta\sum_n a_n(1 - I_n/q_n)h_n$ with independent "
-            r"$I_n$: $\eta^2\sum_n a_n^2(1/q_n - 1)\mathbb{E}\|h_n\|^2$, no N, and "
-            r"$\mathbb{E}\|h_n\|^2 \le \tau^2G^2$ for the sum of $\tau$ gradients.",
-            lambda: drawn(**periods),
-        ),
-        reading=reading,
+    members = (
+        w.norm2(block(everyone - r.x(t + 1))),
+        w.norm2(block(r.x(t + 1) - r.x(t))),
+        N * period * w.over_clients(n, factor * sizes),
+        w.as_form(N * period**2 * eta() ** 2 * G2 * bound),
     )
+    longer = (w.at_most(period, tau),) if r is V1 and side is Side.SERVER else ()
+    assumed = (w.participation(r), assumption_33(r), *longer)
+    if r is LONGER:
+        reading = "tau_server = tau + d"
+    else:
+        reading = "tau_server <= tau" if longer else ""
+    drawn_ = aggregation.Drawn(r.split, side)
+    links: tuple[tuple[Callable[[], Theorem], str], ...] = (
+        (
+            drawn_.less_than_move,
+            r"$\mathbb{E}\|X - \mathbb{E}X\|^2 \le \mathbb{E}\|X\|^2$.",
+        ),
+        (drawn_.move, r"Cauchy-Schwarz over clients and steps; $\mathbb{E}I_n = q_n$."),
+        (partial(drawn_.bounded, G2.value), "Assumption 3.3."),
+        (partial(drawn_.whole, G2.value), "The chain, end to end."),
+    )
+    ends = (*pairwise(members), (members[0], members[-1]))
+    model = partial(drawn, **periods)
+    parts = tuple(
+        Part(says(left, right, *assumed), Proof(theorem, words, model), reading)
+        for (left, right), (theorem, words) in zip(ends, links, strict=True)
+    )
+    return parts if printed else parts[-1:]
 
 
 def equation(number: int, where: str, side: Side, uses: str = "") -> Claim:
-    """Return one of the four equations: the side's, for a convex case."""
+    """Return one of the four equations; those of the general convex case are short."""
+    printed = not uses
     parts = (
-        (apart(V1, side, tau, "", tau=2, tau_server=1),)
+        chain(V1, side, tau, printed, tau=2, tau_server=1)
         if side is Side.CLIENT
         else (
-            apart(V1, side, tau_server, "tau_server <= tau", tau=2, tau_server=1),
-            apart(LONGER, side, tau + more, "tau_server = tau + d", tau=1, d=1),
+            *chain(V1, side, tau_server, printed, tau=2, tau_server=1),
+            *chain(LONGER, side, tau + more, printed, tau=1, d=1),
         )
     )
     return Claim(
@@ -96,8 +118,8 @@ def equation(number: int, where: str, side: Side, uses: str = "") -> Claim:
         uses=uses,
         scope="Participation as App. C.2 analyses it: updates are averaged, clients "
         "take "
-        "part independently, q_n > 0. At q = 1 the left side is 0 and the right "
-        "side is not: the factor 1/q_n - 1 is lost.",
+        "part independently, q_n > 0. At q = 1 the left side is 0, the right one is "
+        "not.",
     )
 
 

@@ -100,6 +100,10 @@ def late_enough(period: Number, rates: Number) -> Part:
     )
 
 
+def _name(lemma: str) -> str:
+    return lemma.replace("lemma-", "Lemma ")
+
+
 def strongly_convex(theorem: str, lemma: str) -> Claim:
     """Return that the strongly convex rates meet the lemmas' conditions."""
     early = printed(tau, t)
@@ -109,8 +113,8 @@ def strongly_convex(theorem: str, lemma: str) -> Claim:
         f"han2024/cond-{theorem}/strongly_convex",
         f"Theorem {theorem}, strongly convex",
         Kind.CONDITION,
-        "For tau_server = tau the printed rates meet the conditions of the one-round "
-        f"lemma {lemma} and of Lemma C.5 for all t >= 0, on both sides.",
+        "For tau_server = tau the printed rates meet the conditions of "
+        f"{_name(lemma)} and of Lemma C.5 for all t >= 0, on both sides.",
         (
             Part(
                 says(left, right),
@@ -189,7 +193,6 @@ def swapped(theorem: str, side: str, own: Number, other: Number) -> Claim:
         severity=Severity.SLIP,
         cause="tau and tau_server are swapped.",
         scope="For tau_server != tau; the proof (App. D.1) uses them the right way.",
-        uses="lemma-D.1",
         repair=Repair(
             (late_enough(own, printed(own, later)),),
             r"$\tau$ in the client's rate, $\tilde\tau$ in the server's",
@@ -251,7 +254,8 @@ def general_convex(theorem: str, version: str, lemma: str) -> Claim:
         f"han2024/cond-{theorem}/general_convex",
         f"Theorem {theorem}, general convex",
         Kind.CONDITION,
-        f"The printed condition implies those of {lemma} and of Lemma C.5 on each "
+        f"The printed condition implies those of {_name(lemma)} and of Lemma C.5 on "
+        "each "
         "side.",
         (
             *holds,
@@ -357,7 +361,6 @@ def proof_condition(
                 reading="the second condition times its positive denominator",
             ),
         ),
-        uses="lemma-C.6 lemma-C.7",
     )
 
 
