@@ -23,10 +23,11 @@ from sfl_theory.claims import (
 )
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.kernel.terms import Side, Split
-from sfl_theory.models.federation import federation, huber, plus, tilt
+from sfl_theory.kernel.terms import Participants, Side, Split
+from sfl_theory.models.federation import Exact, federation, huber, plus, tilt
 from sfl_theory.papers.han2024.setting import (
     EACH,
+    G2,
     N,
     S,
     T,
@@ -34,6 +35,7 @@ from sfl_theory.papers.han2024.setting import (
     assumption_31,
     assumption_C1,
     each,
+    eps2,
     eta,
     f,
     i,
@@ -51,6 +53,8 @@ from sfl_theory.written import Assumed, Number, Run, Vector
 V1 = run(Version.V1, tau_server)
 FEDAVG = run(Version.V1)
 V2 = run(Version.V2)
+ONE_STEP = w.pace(1, w.rate(eta))
+V2_ONE = Run(Split(Version.V2, Participants.EVERYONE, ONE_STEP, ONE_STEP), "SFL-v2")
 tau_max = w.count("tau_max", r"\tau_{max}")
 BLOCK: dict[Side, Callable[[Vector], Vector]] = {
     Side.CLIENT: w.client,
@@ -149,29 +153,27 @@ SEC_2_2_FL = Claim(
 )
 
 
-def clients_apart(**numbers: int | str) -> ModelData:
+def sizes(steep: Exact, apart: Exact) -> dict[str | Number, Exact]:
+    """Return the constants of the assumptions, S = 1."""
+    return {S: 1, G2: steep, eps2: apart}
+
+
+def clients_apart(**more: int) -> ModelData:
     """Return two clients with Huber functions, x_c^0 = x_s^0 = 1, two local steps."""
     one = plus(huber((1, 0), 0, 2), huber((0, 1), 0, 2))
     return federation(
         (one, plus(one, tilt("1/4", "1/4"))),
         (1, 1),
         weights=("3/4", "1/4"),
-        numbers={_NUMBERS[name]: value for name, value in numbers.items()},
+        numbers={
+            **sizes(11, "9/128"),
+            tau: 2,
+            **({t: more["t"]} if more else {}),
+        },
         families={"sigma2": (0, 0)},
         rates={"eta": "1/32"},
     )
 
-
-_NUMBERS = {
-    "S": S,
-    "G2": w.nonnegative("G2"),
-    "eps2": w.nonnegative("eps2"),
-    "t": t,
-    "tau": tau,
-    "tau_server": tau_server,
-    "tau_max": tau_max,
-}
-SIZES: dict[str, int | str] = {"S": 1, "G2": 11, "eps2": "9/128"}
 
 CLIENT_SUM = Claim(
     "han2024/app-C.2/client-sum",
@@ -188,7 +190,7 @@ CLIENT_SUM = Claim(
                 w.at_most(2 * S * tau * eta(), 1),
             ),
             Model(
-                lambda: clients_apart(**SIZES, t=0, tau=2),
+                lambda: clients_apart(t=0),
                 r"Two steps with $\eta = 1/32$: the third gradient moves $x_c$ on.",
             ),
             reading="x is made by tau local steps; noise of step tau is 0",
@@ -209,7 +211,7 @@ ONE_ROUND = Part(
         w.at_most(16 * S * tau * eta(w.number(0)), 1),
     ),
     Model(
-        lambda: clients_apart(**SIZES, tau=2),
+        lambda: clients_apart(),
         r"$\tau = 2$: the box's model after its only step is not that after two.",
     ),
     reading="T = 1: the loop makes the step i = 0 only, and i % tau = 0 aggregates it",
@@ -249,7 +251,6 @@ ALG_1 = Claim(
     ),
 )
 
-LONGER = run(Version.V1, tau_max)
 CLOCK = Claim(
     "han2024/alg-1/clock",
     "App. B, Algorithm 1, against App. C.2",
@@ -259,21 +260,26 @@ CLOCK = Claim(
     (
         Part(
             vanishes(
-                w.server(models(LONGER, tau_server, 0) - LONGER.x(1)),
-                *assumption_C1(LONGER),
-                w.at_most(tau, tau_max),
-                w.at_most(tau_server, tau_max),
-                w.at_most(16 * S * tau_max * eta(w.number(0)), 1),
+                w.server(models(FEDAVG, tau_server, 0) - FEDAVG.x(1)),
+                *assumption_C1(FEDAVG),
+                w.at_most(N, 1),
+                w.at_most(tau_server, tau),
+                w.at_most(16 * S * tau * eta(w.number(0)), 1),
             ),
             Model(
-                lambda: clients_apart(**SIZES, tau=2, tau_server=1, tau_max=2),
+                lambda: federation(
+                    (plus(huber((1, 0), 0, 2), huber((0, 1), 0, 2)),),
+                    (1, 1),
+                    numbers={**sizes(8, 0), tau: 2, tau_server: 1},
+                    families={"sigma2": (0,)},
+                    rates={"eta": "1/32"},
+                ),
                 r"$\tau = 2$, $\tilde\tau = 1$: the server makes two steps, not "
                 "one.",
             ),
-            reading="the run's server makes tau_max steps, as the box's loop does; "
-            "after tau_server of them it is where App. C.2 leaves it. Servers are "
-            "aggregated at the end only, which for one step more is no difference "
-            "in the first tau_server",
+            reading="a special case: one client, so that aggregation changes nothing, "
+            "and tau_server <= tau = tau_max. In a round of the box both sides "
+            "make tau steps; App. C.2's server stays where tau_server steps lead",
         ),
     ),
     severity=Severity.PROOF,
@@ -305,15 +311,16 @@ ALG_2 = Claim(
                 each(
                     w.norm2(
                         w.server(
-                            V2.x(t + 1)
-                            - V2.x(t)
-                            + eta() * w.below(i, tau, V2.g(n, t, i))
+                            V2_ONE.x(t + 1)
+                            - V2_ONE.x(t)
+                            + eta()
+                            * (w.local(n).gradient(V2_ONE.x(t)) + V2_ONE.xi(n, t, 0))
                         )
                     )
                 ),
                 0,
-                *assumption_C1(V2),
-                w.at_most(8 * S * N**2 * tau * eta(), 1),
+                *assumption_C1(V2_ONE),
+                w.at_most(8 * S * N**2 * eta(), 1),
             ),
             Model(
                 lambda: federation(
@@ -323,15 +330,16 @@ ALG_2 = Claim(
                     ),
                     (3, 3),
                     order=((0, 0), (1, 0)),
-                    numbers={**_picked("S", "G2", "eps2", 1, 2, 1), t: 0, tau: 1},
-                    families={"sigma2": (0, 0), "b": (0, 1)},
+                    numbers={**sizes(2, 1), t: 0},
+                    families={"sigma2": (0, 0), "b": (1, 1)},
                     rates={"eta": "1/32"},
                 ),
                 r"Slopes are 1 wherever the run is: two visits move $x_s$ by $2\eta$, "
-                r"the line as indexed by $\eta$.",
+                r"the line as indexed by $\eta$, whichever client writes last.",
             ),
-            reading="x is made by App. C.2; as indexed the gradients of one client "
-            "survive, whichever writes last (b picks it)",
+            reading="a special case: one local step. x is made by App. C.2; as indexed "
+            "all read x_s^t and the step of one client survives, the same claim for "
+            "every n: a sum with arbitrary b_n",
         ),
     ),
     severity=Severity.SLIP,
@@ -393,14 +401,6 @@ ALG_2_OBJECTIVE = Claim(
         r"for equal weights $a_n = 1/N$; for others server steps weighted with $a_n$",
     ),
 )
-
-
-def _picked(*given: str | int) -> dict[str | Number, int | str]:
-    half = len(given) // 2
-    return {
-        _NUMBERS[str(name)]: value
-        for name, value in zip(given[:half], given[half:], strict=True)
-    }
 
 
 SEC_41_TAU = Claim(
