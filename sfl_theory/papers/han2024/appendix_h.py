@@ -94,7 +94,7 @@ def claim(
         f"han2024/table-{table}/{number}/{case}",
         f"App. H, Table {table}",
         Kind.TABLE,
-        "The row bounds the theorem's right side up to a constant.",
+        f"The row of Theorem {number} bounds its right side up to a constant.",
         (part,),
         severity=Severity.THEOREM if cause else None,
         cause=cause,
