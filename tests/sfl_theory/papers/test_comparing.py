@@ -12,7 +12,6 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import bare, with_roots
 from sfl_theory.papers.han2024 import appendix_h_rows as rows
 from sfl_theory.papers.han2024 import printed
-from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.comparing import (
     EQUAL,
     SMOOTHER,
