@@ -19,7 +19,7 @@ from sfl_theory.kernel.hypotheses import (
     Variance,
     every,
 )
-from sfl_theory.kernel.rules import Theorem, direction, stochastic
+from sfl_theory.kernel.rules import Theorem, direction
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
@@ -27,6 +27,7 @@ from sfl_theory.kernel.terms import (
     Lin,
     Local,
     Pace,
+    Participants,
     Side,
     Split,
     Star,
@@ -35,7 +36,6 @@ from sfl_theory.kernel.terms import (
     gradient,
     inner,
     iterate,
-    masked,
     natural,
     norm2,
     part,
@@ -82,15 +82,11 @@ from sfl_theory.proofs.notation import (
 
 @dataclass(frozen=True)
 class TwoPaces:
-    """One side makes tau steps, the longer one tau + d, d >= 0."""
+    """One side makes tau (tau_server) steps, the longer one d >= 0 more."""
 
     longer: Side
-    kind: Kind = Kind.V1
-
-    @property
-    def partial(self) -> bool:
-        """Whether clients take part with probabilities q_n."""
-        return self.kind is Kind.V1_PARTIAL
+    partial: bool = False
+    """Whether clients take part with probabilities q_n."""
 
     @property
     def b(self) -> Ratio:
@@ -110,13 +106,13 @@ class TwoPaces:
 
     @property
     def shorter(self) -> Side:
-        """The side that makes tau steps."""
+        """The side that makes tau_min steps."""
         return Side.CLIENT if self.longer is Side.SERVER else Side.SERVER
 
     @property
     def low(self) -> Ratio:
         """tau_min."""
-        return count("tau")
+        return count("tau" if self.longer is Side.SERVER else "tau_server")
 
     @property
     def extra(self) -> Ratio:
@@ -136,7 +132,8 @@ class TwoPaces:
             side: Pace(natural(self.high if side is self.longer else self.low), eta)
             for side in Side
         }
-        return Split(self.kind, paces[Side.CLIENT], paces[Side.SERVER])
+        who = Participants.UPDATES if self.partial else Participants.EVERYONE
+        return Split(Kind.V1, who, paces[Side.CLIENT], paces[Side.SERVER])
 
     @property
     def round(self) -> Round:
@@ -153,32 +150,43 @@ def conditions(p: TwoPaces) -> tuple[Lin, Lin]:
 def drift(p: TwoPaces) -> Theorem:
     """Return ``D <= eta^2 tau_max (tau_max - 1) (Gamma + sigma_w)``."""
     r, H, b = p.round, p.high, p.b
-    each = [_side_drift(p, side) for side in Side]
+    Gamma = r.over(norm2(r.local_gradient(of(i))), H, b)
+    bound = (Gamma + constant(p.sigma_w)) * (r.eta**2 * H * (H - 1))
+    one = one_client_drift(p, p.longer)
+    return combine([(sum_over(one, CLIENTS, n, b), 1)], target=bound - r.drift(H, b))
+
+
+def one_client_drift(p: TwoPaces, of_side: Side) -> Theorem:
+    """Return ``D_n <= eta^2 H (H - 1) (Gamma_n + sigma_n^2)``, H the side's steps.
+
+    D_n and Gamma_n are the sums over i < H of ||p_i - x||^2 and ||gp_i||^2.
+    """
+    r, H = p.round, p.round.steps(of_side)
+    each = [_side_drift(p, side, of_side) for side in Side]
     var = rules.variance(r.run, sigma2(n), n, now, of(j))
     noisy = sum_over(sum_over(var, steps(of(i)), j), steps(H), i)
     away, gp, xi = r.away(of(i)), r.local_gradient(of(i)), r.noise(of(j))
-    apart = sum_over(rules.blocks(away, away), steps(H), i)
-    joined = sum_over(rules.blocks(gp, gp), steps(H), i)
     steps_i = sum_over(rules.blocks(xi, xi), steps(of(i)), j)
-    joined_noise = sum_over(steps_i, steps(H), i)
     eta2 = r.eta**2
-    one = combine([
-        *((theorem, 1) for theorem in each),
-        (apart, -1),
-        (joined, eta2 * H * (H - 1)),
-        (joined_noise, 2 * eta2),
-        (noisy, 2 * eta2),
-    ])
-    Gamma = r.over(norm2(gp), H, b)
-    target = (Gamma + constant(p.sigma_w)) * (eta2 * H * (H - 1)) - r.drift(H, b)
-    return combine([(sum_over(one, CLIENTS, n, b), 1)], target=target)
+    size = eta2 * H * (H - 1)
+    bound = summed(steps(H), i, norm2(gp)) + constant(sigma2(n))
+    return combine(
+        [
+            *((theorem, 1) for theorem in each),
+            (sum_over(rules.blocks(away, away), steps(H), i), -1),
+            (sum_over(rules.blocks(gp, gp), steps(H), i), size),
+            (sum_over(steps_i, steps(H), i), 2 * eta2),
+            (noisy, 2 * eta2),
+        ],
+        target=bound * size - summed(steps(H), i, norm2(away)),
+    )
 
 
-def _side_drift(p: TwoPaces, side: Side) -> Theorem:
-    """Return the drift of one block, summed over i < tau_max."""
-    r, H, L = p.round, p.high, p.low
+def _side_drift(p: TwoPaces, side: Side, of_side: Side) -> Theorem:
+    """Return the drift of one block, summed over the steps of a side."""
+    r, H, L = p.round, p.round.steps(of_side), p.low
     here = block_drift(r, side, of(i), of(i), H)
-    if side is p.longer:
+    if of_side is p.shorter or side is p.longer:
         return sum_over(here, steps(H), i)
     there = block_drift(r, side, L + of(k), L, H, rests=True)
     first = sum_over(here, steps(L), i)
@@ -284,19 +292,11 @@ def drawn(p: TwoPaces, side: Side) -> Vec:
 
 def mean_move(p: TwoPaces, side: Side) -> Theorem:
     """Return ``<sum_n a_n J_n V_n, grad f> = <M, grad f>``, blocks of a side."""
-    r, w, tau = p.round, p.round.gradient, p.round.steps(side)
-    V = part(side, summed(steps(tau), i, stochastic(r.run, n, now, of(i))))
-    J = masked(r.run, n, now, V)
-    each = rules.takes_part(r.run, n, now, V, w)
-    apart = rules.linear(CLIENTS, n, V * weight(n), w)
+    r, w = p.round, p.round.gradient
+    averaged = rules.expect(r.run, now, inner(drawn(p, side), w))
     target = inner(drawn(p, side), w) - inner(r.whole(side, r.local_gradient(of(i))), w)
-    uses: list[tuple[Theorem, Number]] = [
-        (rules.linear(CLIENTS, n, J * weight(n), w), 1),
-        (sum_over(each, CLIENTS, n, weight(n)), 1),
-        (apart, -1),
-        (centred(r, side, w, tau, weight(n)), 1),
-    ]
-    return combine(uses, target=target)
+    noiseless = centred(r, side, w, r.steps(side), weight(n))
+    return combine([(averaged, 1), (noiseless, 1)], target=target)
 
 
 def participation(p: TwoPaces, side: Side, c: Number) -> Theorem:
@@ -319,7 +319,7 @@ def participation(p: TwoPaces, side: Side, c: Number) -> Theorem:
         (rules.longer(i, xi, tau, H), 1 + 1 / ratio(c)),
     ])
     lost = sum_over(combine(squares=[(V, 1)]), CLIENTS, n, weight(n) ** 2)
-    drawing = rules.draw(r.run, n, weight(n), now, V)
+    drawing = rules.expect(r.run, now, norm2(drawn(p, side)))
     return combine([(drawing, -1), (sum_over(one, CLIENTS, n, p.b / N), 1), (lost, 1)])
 
 
@@ -413,8 +413,7 @@ def statement(p: TwoPaces, name: str) -> Statement:
 
 def assumptions(run: Split) -> frozenset[Hypothesis]:
     """Return Assumptions 3.1, 3.2, 3.4, independent samples, and a minimiser of f."""
-    partial = run.kind is Kind.V1_PARTIAL
-    draws: set[Hypothesis] = {Participation(run)} if partial else set()
+    draws: set[Hypothesis] = {Participation(run)} if run.drawn else set()
     return frozenset({
         *draws,
         every(CLIENTS, n, Smooth(Local(n), S)),

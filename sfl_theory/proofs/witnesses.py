@@ -29,6 +29,7 @@ PARAMETERS = {
     "T": ONE,
     "t": ONE,
     "tau": ONE,
+    "tau_server": ONE,
     "d": ONE,
     "eps2": Fraction(1, 4),
     "G2": Fraction(4),
@@ -60,26 +61,28 @@ PARAMETERS = {
 def witness(statement: Statement) -> ModelData:
     """Return two clients with ``||x||^2/2 -+ x_s/2`` and noise +-1/2 in x_s.
 
-    One round, small steps; client 1 takes part with probability 1/2 where clients are
-    drawn. The box contains every model, for gradients and noise pull to points inside.
+    One round (two, if t is free), small steps; client 1 takes part with probability 1/2
+    where clients are drawn. The box contains every model, for gradients and noise pull
+    to points inside.
     """
     inside = subterms(statement.left, statement.right, *statement.hypotheses)
     free = {v for h in statement.hypotheses for v in h.free}
     free |= statement.left.free | statement.right.free
     asked = {one.function for one in inside if isinstance(one, Star | Minimiser)}
-    shared = any(isinstance(one, Split) and one.kind.shared for one in inside)
+    visited = any(isinstance(one, Split) and one.kind.visits for one in inside)
     up, down = (ZERO, HALF), (ZERO, -HALF)
     law = ((HALF, up, up), (HALF, down, down))
     shapes = tuple((IDENTITY, b, ()) for b in (down, up))
-    steps = 2 if "d" in {str(v) for v in free} else 1
+    names = {str(v) for v in free}
+    steps = 2 if "d" in names else 1
     return ModelData(
         start=(HALF, HALF),
         functions=shapes,
         weights=(HALF, HALF),
         participation=(ONE, HALF),
         noise=(law, law),
-        order=tuple((n, i) for i in range(steps * shared) for n in (1, 0)),
-        rounds=1,
+        order=tuple((n, i) for i in range(steps * visited) for n in (1, 0)),
+        rounds=2 if "t" in names else 1,
         numbers={v: PARAMETERS[v.name] for v in free if isinstance(v, Var)},
         families={
             v: (Fraction(1, 4),) * 2 for v in free if isinstance(v, ClientFamily)

@@ -301,7 +301,7 @@ DROPPED = (
 def sgd_run() -> Run:
     """Return distributed SGD: SFL-V1 with one local step at a constant rate."""
     pace = w.pace(1, w.rate(eta))
-    return Run(k.Split(k.Kind.V1, pace, pace), "SGD")
+    return Run(k.Split(k.Kind.V1, k.Participants.EVERYONE, pace, pace), "SGD")
 
 
 def mean_metric(r: Run, case: str) -> Form:
