@@ -39,7 +39,7 @@ HALF = Fraction(1, 2)
 third = w.positive("third", "T^{1/3}")
 """Any number whose cube is at most T."""
 UP_TO_T = w.at_most(third**3, s.T)
-total = w.nonnegative("E", "E")
+total = w.nonnegative("squares", "E")
 """A bound on the sum of squared learning rates."""
 SUMMABLE = w.at_most(printed.SQUARES, total)
 

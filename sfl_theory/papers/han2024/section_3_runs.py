@@ -170,7 +170,7 @@ def general_convex_v1() -> Claim:
     right = w.norm2(away) / (2 * first) + w.as_form(Fraction(7, 12) * first * s.G2)
     assumed = w.assumptions(
         s.assumption_31(), w.unbiased(r), s.assumption_33(r), s.assumption_C2(0),
-        w.at_most(root**2, s.T), w.at_most(2 * s.S * first / root, 1),
+        s.minimum(), w.at_most(root**2, s.T), w.at_most(2 * s.S * first / root, 1),
     )  # fmt: skip
 
     def theorem() -> rules.Theorem:
@@ -280,7 +280,7 @@ def non_convex_v1() -> Claim:
     statement = says(metric(r), right, *non_convex_assumed("3.6", r))
 
     def theorem() -> rules.Theorem:
-        paces = non_convex.TwoPaces(k.Side.CLIENT)
+        paces = non_convex.TwoPaces(k.Side.SERVER)
         known = non_convex.equal_paces(non_convex.theorem(paces))
         one = printed.non_convex("3.6", replace(d, squares=w.number(1))).terms[1]
         summable = rules.assume(k.constant(total.value - printed.SQUARES.value))

@@ -22,7 +22,6 @@ from sfl_theory.papers.han2024.comparing import (
 from sfl_theory.papers.han2024.printed import Data
 from sfl_theory.proofs import any_step
 from sfl_theory.proofs.local_steps import Round
-from sfl_theory.proofs.notation import positive
 
 
 def row_below_bound(number: str) -> Part:
@@ -65,7 +64,7 @@ def test_roots_are_enclosed() -> None:
 
 def test_first_local_point_needs_an_empty_sum() -> None:
     """A gradient sum is 0 for i <= 0 only: the theorem says so."""
-    pace = k.Pace(k.natural(1), k.Rate(positive("eta")))
-    r = Round(k.Split(k.Kind.V1, pace, pace))
+    pace = w.pace(1, w.rate(w.positive("eta")))
+    r = Round(k.Split(k.Kind.V1, k.Participants.EVERYONE, pace, pace))
     assumed = {str(one) for one in any_step.stays(r, r.x, 1).hypotheses}
     assert assumed == {"(1 - i) >= 0", "-i >= 0"}
