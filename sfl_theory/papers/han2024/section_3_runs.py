@@ -7,6 +7,7 @@ to a positive number, so that no other constant helps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -25,7 +26,7 @@ from sfl_theory.claims import (
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, federation, parabola
-from sfl_theory.papers.han2024 import printed
+from sfl_theory.papers.han2024 import appendix_e3, printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import one_period
 from sfl_theory.papers.han2024.comparing import entry
@@ -40,7 +41,13 @@ from sfl_theory.papers.han2024.section_3_rates import (
     third,
     total,
 )
-from sfl_theory.proofs import general_convex, local_steps, non_convex, strongly_convex
+from sfl_theory.proofs import (
+    block_visits,
+    general_convex,
+    local_steps,
+    non_convex,
+    strongly_convex,
+)
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import Uses, combine
 from sfl_theory.written import Form, Run
@@ -120,7 +127,13 @@ def unequal(start: Fraction, values: Numbers, **more: object) -> ModelData:
 
 
 def second(
-    name: str, title: str, part: Part, scope: str, uses: str, place: str = ABSTRACT
+    name: str,
+    title: str,
+    part: Part,
+    scope: str,
+    uses: str,
+    place: str = ABSTRACT,
+    repair: Repair | None = None,
 ) -> Claim:
     """Return a claim on SFL-V2 that unequal weights refute."""
     return Claim(
@@ -133,6 +146,7 @@ def second(
         scope=scope,
         cause=UNWEIGHTED,
         uses=uses,
+        repair=repair,
     )
 
 
@@ -290,25 +304,38 @@ def non_convex_v1() -> Claim:
 
 def summable_v1(number: str, r: Run) -> Part:
     """Return that the metric times T is at most the constant of (13) or (19)."""
-    d, drawn = non_convex_data(r), printed.partial(number)
-    right = printed.non_convex(number, d).right
-    more = (w.participation(r),) if drawn else ()
-    statement = says(metric(r), right, *non_convex_assumed(number, r), *more)
-
-    def theorem() -> rules.Theorem:
-        paces = non_convex.TwoPaces(k.Side.SERVER, drawn)
-        known = non_convex.equal_paces(non_convex.theorem(paces))
-        one = printed.non_convex(number, replace(d, squares=w.number(1))).terms[1]
-        summable = rules.assume(k.constant(total.value - printed.SQUARES.value))
-        uses: Uses = [(known, s.T.value), (summable, rules.number_of(one.value))]
-        return combine(uses, target=(right - metric(r)).value)
-
-    return Part(
-        statement,
-        Proof(theorem, r"The theorem for $\tilde\tau=\tau$, times T."),
+    paces = non_convex.TwoPaces(k.Side.SERVER, printed.partial(number))
+    drawn = (w.participation(r),) if paces.partial else ()
+    return summable(
+        number,
+        r,
+        lambda: non_convex.equal_paces(non_convex.theorem(paces)),
+        drawn,
         "tau_server = tau; aggregation of updates (App. C.2) where clients are drawn; "
         "the metric weighs round t by eta^t, see rate/non_convex/extracted",
     )
+
+
+def summable(
+    number: str,
+    r: Run,
+    known: Callable[[], rules.Theorem],
+    more: tuple[w.Assumed, ...],
+    reading: str,
+) -> Part:
+    """Return what a proved theorem says where the squared rates sum to at most E."""
+    d = non_convex_data(r)
+    right = printed.non_convex(number, d).right
+    statement = says(metric(r), right, *non_convex_assumed(number, r), *more)
+
+    def theorem() -> rules.Theorem:
+        one = printed.non_convex(number, replace(d, squares=w.number(1))).terms[1]
+        few = rules.assume(k.constant(total.value - printed.SQUARES.value))
+        uses: Uses = [(known(), s.T.value), (few, rules.number_of(one.value))]
+        return combine(uses, target=(right - metric(r)).value)
+
+    words = r"The theorem, for $\tilde\tau=\tau$, times T."
+    return Part(statement, Proof(theorem, words), reading)
 
 
 def non_convex_v2() -> Claim:
@@ -334,10 +361,17 @@ def non_convex_v2() -> Claim:
         "non_convex",
         "SFL-V2 converges at O(1/T) on non-convex objectives, in the paper's metric.",
         part,
-        "Refuted for unequal weights. For a_n = 1/N see thm-3.7/non_convex.",
+        "Refuted for unequal weights; true for equal ones (see the repair).",
         "thm-3.7/non_convex alg-2",
         "Sec. 3.3",
+        Repair((equal_v2(r),), "equal weights"),
     )
+
+
+def equal_v2(r: Run) -> Part:
+    """Return that the metric times T is at most the constant of (16), a_n = 1/N."""
+    same = appendix_e3.EQUAL
+    return summable("3.7", r, block_visits.theorem, same, "equal weights")
 
 
 CLAIMS = (
