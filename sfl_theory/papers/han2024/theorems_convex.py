@@ -17,15 +17,14 @@ from fractions import Fraction
 
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, says
-from sfl_theory.evidence.federated import FederatedRun, Piece, Rate, Separable
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
-from sfl_theory.papers.han2024 import printed
+from sfl_theory.papers.han2024 import instances, printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import T, excess, f, mu, tau, tau_server
 from sfl_theory.written import Assumed, Number, Run
 
-ZERO, HALF, ONE = Fraction(0), Fraction(1, 2), Fraction(1)
+HALF, ONE = Fraction(1, 2), Fraction(1)
 TITLES = {
     "3.6": "SFL-V1, everyone takes part",
     "3.7": "SFL-V2, everyone takes part",
@@ -95,82 +94,7 @@ def general_convex(number: str) -> Says:
     )
 
 
-# Instances --------------------------------------------------------------------------
-
-BOWL = Separable((Piece(), Piece()))
-APART = (BOWL, Separable((Piece(), Piece(centre=ONE))))
-HUBER = Piece(kink=ONE)
-NEARLY_ONE = (Fraction(19, 20), Fraction(1, 20))
-
-
-def swapped(number: str, rounds: int, q: Fraction = ONE) -> FederatedRun:
-    r"""Return one client whose server makes 1 step a round at :math:`\tau=32`.
-
-    :math:`F=\|x\|^2/2`, :math:`x^0=(0,1)`: the server contracts by
-    :math:`1-\frac4{32(7+t)}` a round, :math:`x_s^T` falls like :math:`T^{-1/8}`.
-    """
-    return FederatedRun(
-        theorem=f"han2024/thm-{number}",
-        case="strongly_convex",
-        algorithm="sfl-v1",
-        clients=(BOWL,),
-        weights=(ONE,),
-        participation=(q,),
-        start=(ZERO, ONE),
-        rounds=rounds,
-        client_rate=Rate(Fraction(4), Fraction(7), ONE),
-        server_rate=Rate(Fraction(4), Fraction(7 * 32), Fraction(32)),
-        tau=32,
-    )
-
-
-def unweighted(number: str, rounds: int, q: Fraction = ONE) -> FederatedRun:
-    r"""Return two clients with :math:`F_n=(x_c^2+(x_s-b_n)^2)/2`, b = (0, 1).
-
-    The server's mean tends to 1/2, the minimiser of :math:`F_1+F_2`; f has its own at
-    :math:`a_2=1/20`.
-    """
-    rate = Rate(Fraction(4), Fraction(7), ONE)
-    return FederatedRun(
-        theorem=f"han2024/thm-{number}",
-        case="strongly_convex",
-        algorithm="sfl-v2",
-        clients=APART,
-        weights=NEARLY_ONE,
-        participation=(q, q),
-        start=(ZERO, HALF),
-        rounds=rounds,
-        client_rate=rate,
-        server_rate=rate,
-    )
-
-
-def slow(number: str, rounds: int = 250) -> FederatedRun:
-    r"""Return one Huber function per block, from :math:`x_s=1` at a tiny rate."""
-    rate = Rate(Fraction(1, 10**6))
-    return FederatedRun(
-        theorem=f"han2024/thm-{number}",
-        case="general_convex",
-        algorithm="sfl-v2" if printed.shared(number) else "sfl-v1",
-        clients=(Separable((HUBER, HUBER)),),
-        weights=(ONE,),
-        start=(ZERO, ONE),
-        rounds=rounds,
-        client_rate=rate,
-        server_rate=rate,
-        rule="constant",
-    )
-
-
-def at_best(number: str) -> FederatedRun:
-    """Return the same client with noise, started at the minimiser, for one round."""
-    rate = Rate(HALF)
-    noisy = Separable((HUBER, HUBER), (ZERO, ONE))
-    start = (ZERO, ZERO)
-    one = slow(number, 1)
-    return replace(
-        one, clients=(noisy,), start=start, client_rate=rate, server_rate=rate
-    )
+# Claims -----------------------------------------------------------------------------
 
 
 def roots(square: Fraction, cube: Fraction, rate: Fraction) -> dict[k.Var, Fraction]:
@@ -181,8 +105,6 @@ def roots(square: Fraction, cube: Fraction, rate: Fraction) -> dict[k.Var, Fract
     return out | paces
 
 
-# Claims -----------------------------------------------------------------------------
-
 SWAPPED = "The printed step sizes have tau and tau_server swapped."
 UNWEIGHTED = (
     "SFL-V2's server steps carry no a_n: it minimises the plain sum of the F_n."
@@ -191,19 +113,19 @@ NO_RATE = "The bound has no learning rate in it but is claimed for every admitte
 EQUAL_WEIGHTS = "for unequal weights; open for equal ones"
 STRONG_MODELS = {
     "3.6": Model(
-        run=lambda: swapped("3.6", 720),
+        run=lambda: instances.swapped("3.6", 720),
         words=r"$F=\|x\|^2/2$, $\tau=32$, $\tilde\tau=1$: $x_s$ falls like $T^{-1/8}$.",
     ),
     "3.7": Model(
-        run=lambda: unweighted("3.7", 3400),
+        run=lambda: instances.unweighted("3.7", 3400),
         words="$x_s$ stays at 1/2, the minimiser of $F_1+F_2$; f has it at 1/20.",
     ),
     "3.8": Model(
-        run=lambda: swapped("3.8", 1000, HALF),
+        run=lambda: instances.swapped("3.8", 1000, HALF),
         words=r"As for 3.6, the client takes part every other round.",
     ),
     "3.9": Model(
-        run=lambda: unweighted("3.9", 6000, Fraction(15, 16)),
+        run=lambda: instances.unweighted("3.9", 6000, Fraction(15, 16)),
         words="As for 3.7, each client takes part in 15 of 16 rounds.",
     ),
 }
@@ -273,7 +195,7 @@ def general(number: str) -> Claim:
                 what,
                 Model(
                     words=words[0],
-                    run=lambda: slow(number),
+                    run=lambda: instances.slow(number),
                     numbers=roots(square, Fraction(363, 500), small),
                 ),
                 reading,
@@ -282,7 +204,7 @@ def general(number: str) -> Claim:
                 what,
                 Model(
                     words=words[1],
-                    run=lambda: at_best(number),
+                    run=lambda: instances.at_best(number),
                     numbers=roots(tiny, tiny, start),
                 ),
                 reading,
