@@ -141,7 +141,7 @@ class Written(Generic[Value]):
             base = rf"\left({base}\right)"
         return Written(self.value**power, f"{base}^{{{power}}}")
 
-    def _like(self, other: Written[Value] | Exact) -> Written[Value]:
+    def _like(self, other: Written[Any] | Exact) -> Written[Value]:
         """Return a summand in the kind of this one: numbers become forms."""
         out: Written[Any] = (
             number(other) if isinstance(other, int | Fraction) else other

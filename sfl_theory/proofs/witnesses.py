@@ -28,6 +28,7 @@ PARAMETERS = {
     "s": ZERO,
     "T": ONE,
     "t": ONE,
+    "i": ZERO,
     "tau": ONE,
     "tau_server": ONE,
     "d": ONE,
