@@ -1,4 +1,24 @@
-"""Appendix E.1."""
-from sfl_theory.papers.han2024 import one_round_steps
+"""Appendix E.1: SFL-V2, full participation, strongly convex."""
 
-CLAIMS = (*one_round_steps.E.claims(), one_round_steps.SUM_OF_GRADIENTS)
+from __future__ import annotations
+
+from sfl_theory.kernel.terms import Kind, Side
+from sfl_theory.papers.han2024 import induction, one_round_steps
+from sfl_theory.papers.han2024.contraction import Contraction
+from sfl_theory.papers.han2024.one_round import Block
+
+SERVER = Contraction(Block(Kind.V2, Side.SERVER), "E.1.1", "lemma-E.1")
+CLIENT = Contraction(Block(Kind.V2, Side.CLIENT), "E.1.2", "lemma-D.1")
+
+CLAIMS = (
+    SERVER.the_lemma(90, "lemma-C.3 lemma-C.5 eq-97", "eq-91"),
+    *one_round_steps.E.claims(),
+    SERVER.joined(97, "eq-91 eq-92 eq-93 eq-94 eq-95 eq-96"),
+    SERVER.without_gap(98, "eq-97"),
+    induction.E_SERVER.first_rate("app-E.1"),
+    *induction.E_SERVER.claims(),
+    CLIENT.quoted(107),
+    CLIENT.without_gap(108, "eq-107"),
+    induction.E_CLIENT.first_rate("app-E.1.2"),
+    one_round_steps.SUM_OF_GRADIENTS,
+)

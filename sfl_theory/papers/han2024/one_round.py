@@ -45,6 +45,7 @@ class Block:
         server_steps: tau_server, or tau where there is one number of steps.
         client_steps: tau.
         rates: the client's and the server's; eta(t) for both if left out.
+        rated: eta^t as a number of its own, for lines without a run.
         smoothness: S.
         drawn: whether some clients take part only: (2 sigma^2 + G^2) + G^2/q.
     """
@@ -54,6 +55,7 @@ class Block:
     server_steps: Number = tau
     client_steps: Number = tau
     rates: tuple[Rate, Rate] | None = None
+    rated: Number | None = None
     smoothness: Number = S
     drawn: bool = False
 
@@ -77,8 +79,8 @@ class Block:
     @property
     def eta(self) -> Number:
         r"""The block's :math:`\eta^t`, by its value where the section chooses it."""
-        if self.rates is None:
-            return eta()
+        if self.rated is not None or self.rates is None:
+            return self.rated or eta()
         rate = self.rates[self.side is Side.SERVER]
         return w.called(Written(rate.at(t.value), ""), eta().tex)
 
@@ -86,11 +88,6 @@ class Block:
     def visited(self) -> bool:
         """Whether it is SFL-V2's server, whose steps have no weights."""
         return self.kind is Kind.V2 and self.side is Side.SERVER
-
-    @property
-    def speed(self) -> Number:
-        """N where the printed contraction has it: for SFL-V2's server."""
-        return N if self.visited else w.number(1)
 
     @property
     def together(self) -> Block:
@@ -136,12 +133,33 @@ class Block:
             earned: whether the gap is subtracted.
         """
         e, b, D, S = self.eta, self.steps, self.distance(t), self.smoothness
-        speed = e * b * modulus if not self.visited else N * e * b * modulus
-        out = (1 - speed / 2) * D if modulus.value else D
+        out = (1 - self.contracted(modulus) / 2) * D if modulus.value else D
         if earned:
             out = out - 2 * e * b * self.gap
         out = out + e**2 * b**2 * N * self.noise(True)
         return out + 24 * S * b**3 * e**3 * self.noise(False)
+
+    @property
+    def B1(self) -> Number:
+        """Return the first number of (61)."""
+        return w.called(4 * N * self.noise(True), "B_1")
+
+    @property
+    def B2(self) -> Number:
+        """Return the second number of (61)."""
+        return w.called(192 * self.smoothness * self.noise(False), "B_2")
+
+    def rewritten(self, modulus: Number, now: Form | Number | None = None) -> Form:
+        """Return the right side of (61), in B_1 and B_2, at the distance `now`."""
+        e, b = self.eta, self.steps
+        D = self.distance(t) if now is None else w.as_form(now)
+        out = (1 - self.contracted(modulus) / 2) * D
+        return out + e**2 * b**2 / 4 * self.B1 + e**3 * b**3 / 8 * self.B2
+
+    def contracted(self, modulus: Number) -> Number:
+        """Return ``eta tau mu``, times N for SFL-V2's server."""
+        product = self.eta * self.steps * modulus
+        return N * product if self.visited else product
 
     def small(self) -> Assumed:
         """Return ``eta^t <= 1/(2 S tau_b)``."""
@@ -195,6 +213,17 @@ def shown(
         return combine(uses(), squares(), target, signs())
 
     return Part(what, Proof(theorem, words, model or at_start(what)), reading)
+
+
+def asked(what: Says, data: ModelData) -> ModelData:
+    """Return a model without the parameters that a statement does not mention."""
+    one = what.statement("")
+    free = one.left.free.union(one.right.free, *(h.free for h in one.hypotheses))
+    return replace(
+        data,
+        numbers={key: c for key, c in data.numbers.items() if key in free},
+        families={key: c for key, c in data.families.items() if key in free},
+    )
 
 
 def at_start(what: Says) -> Callable[[], ModelData]:
