@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
@@ -34,6 +34,7 @@ from sfl_theory.kernel.terms import (
     vec,
     weight,
 )
+from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs import visits
 from sfl_theory.proofs.joint import (
     both_parts,
@@ -62,6 +63,7 @@ from sfl_theory.proofs.notation import (
     count,
     equal_paces,
     mean,
+    nonnegative,
     of,
     of_round,
     rates,
@@ -217,3 +219,71 @@ def weights_spread() -> Theorem:
     """Return ``N sum a_n^2 >= 1``, from ``sum (a_n - 1/N)^2 >= 0``."""
     one = rules.square(weight(n) - 1 / N)
     return combine([(sum_over(one, CLIENTS, n), N)])
+
+
+# The rate of the whole vector, for eta(t) = 4/(mu tau (gamma + t)) ------------------
+
+
+def fast(kind: Kind) -> Split:
+    """Return the run at these rates."""
+    return equal_paces(kind, tau, fast_rate())
+
+
+def fast_rate() -> Rate:
+    """Return ``4/(mu tau (gamma + t))``."""
+    return Rate(4 / (strong.mu * tau * (strong.gamma + of_round())))
+
+
+def distance_bound(split: Split, at: Ratio) -> Lin:
+    """Return (69) for the whole vector, its constants as printed."""
+    mu, gamma = strong.mu, strong.gamma
+    noise = 16 * N * second(2) / mu**2
+    noise = noise + 1536 * strong.S * second(1) / (mu**3 * (gamma + 1))
+    start = norm2(iterate(split, 0) - BEST) * (gamma + 1)
+    return (constant(noise) + start) * (1 / (gamma + at))
+
+
+def second(power: int) -> Ratio:
+    """Return ``sum_n a_n^power (2 sigma_n^2 + G2)``."""
+    return mean(n, weight(n) ** power * (2 * sigma2(n) + G2))
+
+
+@cache
+def fast_round(kind: Kind) -> Theorem:
+    """Return the recursion of one round at these rates, its gap left out."""
+    mu = nonnegative("mu")
+    (variable,) = mu.free
+    values: list[tuple[rules.Replaceable, rules.Replacement]] = [
+        (strong.S_VARIABLE, strong.S),
+        (RoundFamily("eta", Sort.POSITIVE), fast_rate()),
+    ]
+    if isinstance(variable, Var):
+        values.append((variable, strong.mu))
+    one = rules.instantiate(one_round(kind, mu), tuple(values), ())
+    x = iterate(fast(kind), now)
+    lowest = rules.lowest(MEAN, x)
+    return combine([(one, 1), (lowest, 8 / (strong.mu * (strong.gamma + now)))])
+
+
+@cache
+def rate(kind: Kind) -> Theorem:
+    """Return the bound for every round, by induction."""
+    split, zero = fast(kind), ratio(0)
+
+    def claim(at: Ratio) -> Lin:
+        return distance_bound(split, at) - norm2(iterate(split, at) - BEST)
+
+    u, start = strong.gamma + now, iterate(split, 0) - BEST
+    keep = 1 - 2 / u
+    spare = 1 / (u + 1) - keep / u
+    step = combine(
+        [
+            (fast_round(kind), 1),
+            (rules.assume(claim(now)), keep),
+            (weights_spread(), 16 * G2 / strong.mu**2 * spare),
+        ],
+        [(start, (strong.gamma + 1) * spare)],
+        target=claim(now + 1),
+    )
+    base = combine(squares=[(start, 1 / strong.gamma)], target=claim(zero))
+    return rules.induct(base, step, t, claim(now))
