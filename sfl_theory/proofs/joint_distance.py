@@ -66,6 +66,7 @@ from sfl_theory.proofs.notation import (
     nonnegative,
     of,
     of_round,
+    positive,
     rates,
     steps,
     sum_over,
@@ -287,3 +288,24 @@ def rate(kind: Kind) -> Theorem:
     )
     base = combine(squares=[(start, 1 / strong.gamma)], target=claim(zero))
     return rules.induct(base, step, t, claim(now))
+
+
+# The mean gap of general convex clients at a constant rate ---------------------------
+
+
+@cache
+def mean_gap(kind: Kind) -> Theorem:
+    """Return the mean of the rounds' gaps at a constant rate, any one.
+
+    ``1/T sum (f(x) - f*) <= ||x0 - x*||^2/(2 eta tau T) + eta tau G2/2
+    + c S eta^2 tau^2 G2``.
+    """
+    eta, T = positive("eta"), count("T")
+    family = RoundFamily("eta", Sort.POSITIVE)
+    one = rules.instantiate(one_round(kind, ratio(0)), ((family, Rate(eta)),), ())
+    split = equal_paces(kind, tau, Rate(eta))
+    fall = rules.telescope(t, norm2(iterate(split, now) - BEST), T)
+    scale = 1 / (2 * eta * tau * T)
+    last = iterate(split, T) - BEST
+    rounds = sum_over(one, steps(T), t)
+    return combine([(rounds, scale), (fall, scale)], [(last, scale)])
