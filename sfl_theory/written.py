@@ -78,7 +78,7 @@ class Written(Generic[Value]):
         two: Written[Other] | Number = (
             number(other) if isinstance(other, int | Fraction) else other
         )
-        dot = r"\cdot " if two.tex[:1].isdigit() else ""
+        dot = r"\cdot " if two.inside(PRODUCT)[:1].isdigit() else ""
         tex = f"{self.inside(PRODUCT)} {dot}{two.inside(PRODUCT)}"
         if isinstance(two.value, Ratio):
             return Written(_product(self, two), tex, PRODUCT)

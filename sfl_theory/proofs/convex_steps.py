@@ -195,4 +195,3 @@ def kept_cross_term(r: Round, side: Side, factor: Ratio) -> Theorem:
         [(M - Z, eta**2)],
         target=target,
     )
-

@@ -24,7 +24,6 @@ from sfl_theory.kernel.terms import (
     Split,
     Star,
     Var,
-    Vec,
     constant,
     iterate,
     norm2,

@@ -13,7 +13,6 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
-    MEAN,
     Kind,
     Lin,
     Local,
@@ -121,7 +120,7 @@ def drift(r: Round, side: Side) -> Theorem:
 
 
 def deviation(r: Round, side: Side) -> Theorem:
-    """Return ``||tau_b grad_b f - M_b||^2 <= tau_b S^2 sum_n a_n sum_i ||p_i - x||^2``."""
+    """Return ``||tau_b grad_b f - M_b||^2 <= tau_b S^2 D_b``, see `drift`."""
     made = r.steps(side)
     apart = r.own_gradient() - r.local_gradient(of(i))
     block = part(side, apart)
@@ -227,4 +226,3 @@ def rate(split: Split) -> Theorem:
         target=bound(r, zero) - gap(r, zero),
     )
     return rules.induct(base, step, t, now_claim)
-

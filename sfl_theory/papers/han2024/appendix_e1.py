@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from sfl_theory.kernel.terms import Kind, Side
-from sfl_theory.papers.han2024 import induction, one_round_steps, superposition
+from sfl_theory.papers.han2024 import (
+    block_rates,
+    induction,
+    one_round_steps,
+    superposition,
+)
 from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.one_round import Block
 
@@ -16,16 +21,16 @@ CLAIMS = (
     SERVER.joined(97, "eq-91 eq-92 eq-93 eq-94 eq-95 eq-96"),
     SERVER.without_gap(98, "eq-97"),
     induction.E_SERVER.first_rate("app-E.1"),
-    superposition.E_SERVER.in_a_round(99, "lemma-E.1 app-E.1/first-rate eq-98"),
+    block_rates.E_SERVER.in_a_round(99, "lemma-E.1 app-E.1/first-rate eq-98"),
     *induction.E_SERVER.claims(),
-    superposition.E_SERVER.in_every_round(
+    block_rates.E_SERVER.in_every_round(
         106,
         "eq-99 eq-100 eq-101 eq-102 eq-103 eq-104 eq-105 app-E.1/first-rate",
     ),
     CLIENT.quoted(107),
     CLIENT.without_gap(108, "eq-107"),
     induction.E_CLIENT.first_rate("app-E.1.2"),
-    superposition.E_CLIENT.in_every_round(
+    block_rates.E_CLIENT.in_every_round(
         109, "lemma-D.1 eq-67 app-E.1.2/first-rate eq-108"
     ),
     superposition.E.merge(),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Unpack
 
 from sfl_theory import written as w
 from sfl_theory.claims import (
@@ -22,16 +23,20 @@ from sfl_theory.claims import (
     Severity,
     says,
 )
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.terms import MEAN
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.han2024.one_round import (
     AWAY,
     JOINT,
     JOINT_WEIGHTED,
     Block,
+    Told,
     at_minimiser,
     driven,
     merged,
     mu,
+    noise_and_drift,
     ordered,
     sharp,
     shown,
@@ -47,7 +52,6 @@ from sfl_theory.papers.han2024.setting import (
     sigma2,
     t,
 )
-from sfl_theory.proofs import foundations
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
@@ -57,8 +61,8 @@ CAUSE = (
     "other block has and is negative for small eta."
 )
 CAUSE_DRIVEN = (
-    "A block does not contract by itself: the other block drives it away at first order "
-    "in eta, the right side allows second order."
+    "A block does not contract by itself: the other block drives it away at first "
+    "order in eta, the right side allows second order."
 )
 ZERO = w.number(0)
 
@@ -83,7 +87,12 @@ class Contraction:
         return JOINT_WEIGHTED if self.block.kind.shared else JOINT
 
     def claim(
-        self, number: int, title: str, parts: tuple[Part, ...], uses: str, **others: str
+        self,
+        number: int,
+        title: str,
+        parts: tuple[Part, ...],
+        rests_on: str,
+        **told: Unpack[Told],
     ) -> Claim:
         """Return a refuted equation of the section."""
         where = f"App. {self.section}, ({number})"
@@ -94,8 +103,8 @@ class Contraction:
             title,
             parts,
             severity=Severity.PROOF,
-            uses=uses,
-            **others,  # type: ignore[arg-type]
+            uses=rests_on,
+            **told,
         )
 
     def the_lemma(self, number: int, uses: str, failure: str) -> Claim:
@@ -124,12 +133,12 @@ class Contraction:
         e, b, D = block.eta, block.steps, block.distance(t)
         one = w.over_clients(n, a()) if not block.visited else w.number(1)
         earned = 2 * e * b * one * block.gap if not block.visited else None
-        moved = 12 * block.over(S * b**3 * e**2 * w.bracket(2 * sigma2() + G2))
-        middle = D + e**2 * b**2 * N * block.over(sigma2() + G2, 2)
+        moved = 12 * block.over(S * b**3 * e**2 * (2 * sigma2() + G2))
+        middle = D + w.as_form(e**2 * b**2 * N * block.over(sigma2() + G2, 2))
         middle = middle - (earned or 2 * e * b * block.gap)
         middle = middle - block.contracted(mu) * one / 2 * D
-        middle = middle + 2 * e * moved
-        middle = middle + N * block.over(e**2 * sigma2() * b**2, 2)
+        noise = N * block.over(e**2 * sigma2() * b**2, 2)
+        middle = middle + noise_and_drift(2 * e * moved, noise)
         last = block.recursion(mu)
         hypotheses = block.assumed()
         return self.claim(
@@ -162,7 +171,9 @@ class Contraction:
 
     def flat(self, number: int, uses: str) -> Claim:
         """Return (74), (75), (111), (112): the lemma with mu = 0."""
-        side = "server" if self.block.side and "s" in self.block.side.value else "client"
+        side = (
+            "server" if self.block.side and "s" in self.block.side.value else "client"
+        )
         return self.claim(
             number,
             f"The lemma with mu = 0 for the {side}'s block.",
@@ -210,15 +221,17 @@ class Contraction:
         """Return the middle line of (61), (98): sums without weights."""
         block = self.block
         e, b = block.eta, block.steps
-        noise = w.over_clients(n, w.bracket(2 * sigma2() + G2))
+        noise = w.over_clients(n, (2 * sigma2() + G2))
         out = (1 - block.contracted(mu) / 2) * block.distance(t)
-        out = out - 2 * e * b * block.gap + e**2 * b**2 * N * noise
-        return out + 24 * S * b**3 * e**3 * noise
+        out = out - 2 * e * b * block.gap
+        return out + noise_and_drift(
+            e**2 * b**2 * N * noise, 24 * S * b**3 * e**3 * noise
+        )
 
     def dropped(self, what: Says) -> Part:
         """Return that the gap may be dropped."""
         block = self.block
-        lowest = foundations.rules.lowest(joint.MEAN, block.run.x(t).value)
+        lowest = rules.lowest(MEAN, block.run.x(t).value)
         scale = 2 * block.eta.value * block.steps.value
         return shown(what, lambda: [(lowest, scale)], "The gap is not negative.")
 
@@ -269,6 +282,5 @@ def whole_and_blocks(block: Block) -> Part:
     server, client = w.server(block.run.x(t + 1)), w.client(block.run.x(t + 1))
     right = w.norm2(server - w.server(best)) + w.norm2(client - w.client(best))
     what = says(w.norm2(away), right, *block.assumed(ZERO))
-    blocks = foundations.rules.blocks(away.value, away.value)
+    blocks = rules.blocks(away.value, away.value)
     return shown(what, lambda: [(blocks, -1)], "The blocks are orthogonal: equal.")
-

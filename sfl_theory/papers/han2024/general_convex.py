@@ -32,6 +32,7 @@ from sfl_theory.papers.han2024.one_round import (
     Block,
     bent,
     merged,
+    noise_and_drift,
     ordered,
     sharp,
     shown,
@@ -99,11 +100,11 @@ class Merged:
     def noise(self, power: int) -> Number:
         """Return the merged sum of the noise."""
         own = a() ** 2 if power == 2 else a()
-        second = w.bracket(2 * sigma2() + G2)
+        second = 2 * sigma2() + G2
         if self.shared:
-            return w.over_clients(n, w.bracket(own + 1) * second)
+            return w.over_clients(n, (own + 1) * second)
         more = tau_server**2 + tau**2 if power == 2 else tau_server**3 + tau**3
-        return w.over_clients(n, own * w.bracket(more) * second)
+        return w.over_clients(n, own * more * second)
 
     def added(self) -> Form:
         """Return the second line: the right sides of (74) and (75) added."""
@@ -112,19 +113,23 @@ class Merged:
             return self.server.recursion(ZERO) + self.client.recursion(ZERO)
         out = self.server.distance(t) - 2 * e * tau * gap
         out = out + self.client.distance(t) - 2 * e * tau * gap
-        out = out + e**2 * tau**2 * N * self.noise(2)
-        return out + 24 * S * tau**3 * e**3 * self.noise(1)
+        return out + self.shared_noise()
 
     def last(self) -> Form:
         """Return the last line."""
         e, out = eta(), self.whole.distance(t)
         if self.shared:
             out = out - 4 * e * tau * self.whole.gap
-            out = out + e**2 * tau**2 * N * self.noise(2)
-            return out + 24 * S * tau**3 * e**3 * self.noise(1)
+            return out + self.shared_noise()
         out = out - 4 * e * tau_min * self.whole.gap
-        out = out + e**2 * N * self.noise(2)
-        return out + 24 * S * e**3 * self.noise(1)
+        noise, drift = e**2 * N * self.noise(2), 24 * S * e**3 * self.noise(1)
+        return out + noise_and_drift(noise, drift)
+
+    def shared_noise(self) -> Form:
+        """Return the noise and the drift of (113)."""
+        e = eta()
+        drift = 24 * S * tau**3 * e**3 * self.noise(1)
+        return noise_and_drift(e**2 * tau**2 * N * self.noise(2), drift)
 
     def outside(self, steps: tuple[int, int] = (1, 1)) -> Callable[[], ModelData]:
         """Return a Huber function beyond its kink, where the gap is 3/2."""
@@ -188,9 +193,8 @@ class Merged:
             ),
             severity=Severity.PROOF,
             scope="refuted for equal numbers of steps; the gap once instead of twice "
-            'is right' + (
-                "" if self.shared else '. The last "=" is "<=" for unequal numbers'
-            ),
+            "is right"
+            + ("" if self.shared else '. The last "=" is "<=" for unequal numbers'),
             cause="The gap is earned once, by both blocks together, not once by each.",
             uses=f"eq-{self.first} eq-{self.first + 1}",
             repair=Repair(
@@ -278,8 +282,8 @@ class Merged:
     def plain(self, power: int) -> Number:
         """Return the sum of the noise in (77), (114)."""
         own = a() ** 2 if power == 2 else a()
-        factor = w.bracket(own + 1) if self.shared else own
-        return w.over_clients(n, factor * w.bracket(2 * sigma2() + G2))
+        factor = (own + 1) if self.shared else own
+        return w.over_clients(n, factor * (2 * sigma2() + G2))
 
     def mean_gap(self) -> Part:
         """Return the mean of the rounds' gaps."""
@@ -288,7 +292,8 @@ class Merged:
         block = Block(kind, None, rates=(w.rate(rate),) * 2)
         c = Fraction(1) if self.shared else Fraction(1, 3)
         right = w.norm2(block.run.x(0) - best) / (2 * rate * tau * T)
-        right = right + rate * tau * G2 / 2 + c * S * rate**2 * tau**2 * G2
+        far = S * rate**2 * tau**2 * G2
+        right = right + w.as_form(rate * tau * G2 / 2 + (far if c == 1 else c * far))
         mean = 1 / T * w.below(t, T, w.bracket(f(block.run.x(t)) - f(best)))
         what = says(mean, right, *block.assumed(ZERO, small=False))
         return shown(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Unpack
 
 from sfl_theory import written as w
 from sfl_theory.claims import (
@@ -32,7 +33,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as V
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
-from sfl_theory.papers.han2024.one_round import Block, asked, shown
+from sfl_theory.papers.han2024.one_round import Block, Told, asked, shown
 from sfl_theory.papers.han2024.setting import (
     G2,
     N,
@@ -52,7 +53,8 @@ LARGE = w.called(mu + excess, "S")
 """S >= mu, written as S = mu + s."""
 GAMMA = w.called(8 * LARGE / mu - 1, r"\gamma")
 DELTA, FIRST = w.nonnegative("delta", r"\Delta_t"), w.nonnegative("d0", r"\Delta_0")
-v, u = w.nonnegative("v"), w.positive("u", r"\left(\gamma_s + t\right)")
+v = w.nonnegative("v")
+u = replace(w.positive("u"), tex=r"\gamma_s + t", binding=w.SUM)
 later = w.count("t")
 """t >= 1."""
 gamma_s = w.positive("gamma_s", r"\gamma_s")
@@ -111,7 +113,7 @@ class Induction:
 
     def rated(self, time: Number) -> Block:
         """Return the block with the number eta^t for its rate."""
-        own = BETA * 2 / (self.block.steps * self.at(time))
+        own = 2 * BETA / (self.block.steps * self.at(time))
         rate = own / N if self.many else own
         return replace(self.block, rated=w.called(rate, r"\eta^{t}"))
 
@@ -141,13 +143,14 @@ class Induction:
         """Return (67)."""
         return (self.at(time) - 1) / self.at(time) ** 2 * v
 
-    def equation(self, place: int, title: str, *parts: Part, **more: object) -> Claim:
+    def equation(
+        self, place: int, title: str, *parts: Part, **told: Unpack[Told]
+    ) -> Claim:
         """Return the claim (first + place)."""
         number = self.first + place
         where = f"App. {self.section}, ({number - 1})-({number})"
-        what = {"uses": "", **more}
         name = f"han2024/eq-{number}"
-        return Claim(name, where, Kind.EQUATION, title, parts, **what)  # type: ignore[arg-type]
+        return Claim(name, where, Kind.EQUATION, title, parts, **told)
 
     def numbers(
         self, clients: int = 2, time: int = 1, delta: w.Exact = 1
@@ -257,9 +260,7 @@ class Induction:
             severity=Severity.SLIP,
             scope="refuted for every N >= 2 with noise; true for N = 1",
             cause="(eta tau)^2/4 is beta^2/(N u)^2: 1/N^2 and 1/N^3 are lost.",
-            repair=Repair(
-                (self.proved(less, r"$N\ge1$."),), "<= in the place of ="
-            ),
+            repair=Repair((self.proved(less, r"$N\ge1$."),), "<= in the place of ="),
         )
 
     def by_definition(self) -> Claim:
@@ -384,7 +385,7 @@ class Induction:
         """Return ``eta^t <= 1/(2 S tau)``."""
         one = self.rated(time)
         defined = w.equals(u, self.gamma + time) if self.many else ()
-        rate = BETA * 2 / ((N if self.many else 1) * one.steps * self.at(time))
+        rate = 2 * BETA / ((N * one.steps if self.many else one.steps) * self.at(time))
         return says(rate, 1 / (2 * self.smoothness * one.steps), *defined)
 
     def rate_uses(self) -> list[tuple[Theorem, Exact]]:
@@ -422,9 +423,7 @@ D_CLIENT = replace(
     section="D.1.2",
     first=72,
 )
-E_SERVER = Induction(
-    Block(V.V2, Side.SERVER), "E.1.1", 99, GAMMA_S, lambda _: u, S
-)
+E_SERVER = Induction(Block(V.V2, Side.SERVER), "E.1.1", 99, GAMMA_S, lambda _: u, S)
 E_CLIENT = replace(
     D_CLIENT,
     block=Block(V.V2, Side.CLIENT, smoothness=LARGE),

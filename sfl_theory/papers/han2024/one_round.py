@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypedDict
 
 from sfl_theory import written as w
-from sfl_theory.claims import Model, Part, Proof, Says, says
+from sfl_theory.claims import Model, Part, Proof, Repair, Says, Severity, says
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import Kind, Rate, Side, Vec
+from sfl_theory.kernel.terms import Kind, Rate, Side, Split, Vec
 from sfl_theory.models.federation import federation, huber, parabola, quadratic
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.setting import G2, N, S, a, best, eta, f, i, n, t, tau
+from sfl_theory.papers.han2024.setting import G2, N, S, a, best, eta, f, n, t, tau
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData, Shape
 from sfl_theory.proofs.notation import combine
@@ -63,7 +64,7 @@ class Block:
     def run(self) -> Run:
         """The run."""
         client, server = self.rates or (w.rate(eta), w.rate(eta))
-        split = s.Split(
+        split = Split(
             self.kind,
             w.pace(self.client_steps, client),
             w.pace(self.server_steps, server),
@@ -136,8 +137,8 @@ class Block:
         out = (1 - self.contracted(modulus) / 2) * D if modulus.value else D
         if earned:
             out = out - 2 * e * b * self.gap
-        out = out + e**2 * b**2 * N * self.noise(True)
-        return out + 24 * S * b**3 * e**3 * self.noise(False)
+        noise = e**2 * b**2 * N * self.noise(True)
+        return out + noise_and_drift(noise, 24 * S * b**3 * e**3 * self.noise(False))
 
     @property
     def B1(self) -> Number:
@@ -154,7 +155,8 @@ class Block:
         e, b = self.eta, self.steps
         D = self.distance(t) if now is None else w.as_form(now)
         out = (1 - self.contracted(modulus) / 2) * D
-        return out + e**2 * b**2 / 4 * self.B1 + e**3 * b**3 / 8 * self.B2
+        noise, drift = e**2 * b**2 / 4 * self.B1, e**3 * b**3 / 8 * self.B2
+        return out + noise_and_drift(noise, drift)
 
     def contracted(self, modulus: Number) -> Number:
         """Return ``eta tau mu``, times N for SFL-V2's server."""
@@ -182,6 +184,23 @@ class Block:
         """Return (53), (60), (70), (74), ...: one round of the block."""
         right = self.recursion(modulus, earned)
         return says(self.distance(t + 1), right, *self.assumed(modulus))
+
+
+def noise_and_drift(noise: Number, drift: Number) -> Form:
+    """Return the last two terms of a recursion."""
+    return w.as_form(noise + drift)
+
+
+class Told(TypedDict, total=False):
+    """What a claim may tell besides its statements."""
+
+    severity: Severity
+    scope: str
+    cause: str
+    words: str
+    uses: str
+    first_failure: str
+    repair: Repair
 
 
 def shown(
@@ -239,8 +258,8 @@ def at_start(what: Says) -> Callable[[], ModelData]:
 
 TOGETHER = (
     r"$\|x^{t+1}-x^*\|^2=\|x^t-x^*\|^2-2\eta\langle G,x^t-x^*\rangle+\eta^2\|G\|^2$, "
-    r"$G=\sum_na_n\sum_ig_n^{t,i}$. Noise has mean 0, so $G$'s inner product is that of "
-    r"the local gradients: Lemma C.3 at each of them. Jensen: $\|G\|^2\le\tau^2G^2$; "
+    r"$G=\sum_na_n\sum_ig_n^{t,i}$. Noise has mean 0, so $G$'s inner product is that "
+    r"of the local gradients: Lemma C.3 at each. Jensen: $\|G\|^2\le\tau^2G^2$; "
     r"the drift $\sum_na_n\sum_i\|x_n^{t,i}-x^t\|^2$ is at most $c\,\eta^2\tau^3G^2$, "
     r"$c=\frac13$ (SFL-V1) or 1 (weighted server steps, any order of visits)."
 )
@@ -252,7 +271,8 @@ def sharp(block: Block, modulus: Number = mu) -> Part:
     c = Fraction(1) if one.kind.shared else Fraction(1, 3)
     right = (1 - e * tau * modulus / 2) * one.distance(t) if modulus.value else None
     out = (right or one.distance(t)) - 2 * e * tau * one.gap
-    out = out + e**2 * tau**2 * G2 + 2 * c * S * e**3 * tau**3 * G2
+    noise, drift = e**2 * tau**2 * G2, 2 * c * S * e**3 * tau**3 * G2
+    out = out + noise_and_drift(noise, drift)
     what = says(one.distance(t + 1), out, *one.assumed(modulus, small=False))
     return shown(
         what, lambda: [(joint.one_round(one.kind, modulus.value), 1)], TOGETHER
@@ -319,7 +339,7 @@ def at_minimiser(block: Block, modulus: Number = mu) -> Model:
             families={"sigma2": (0,)},
             rates={"eta": Fraction(1, 100)},
             best={f: (0, 0)},
-            box=[(min(z, 0), max(z, 0)) for z in start] if curved else (),
+            box=[(Fraction(0), z) for z in start] if curved else (),
         )
 
     return Model(

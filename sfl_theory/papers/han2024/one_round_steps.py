@@ -1,15 +1,11 @@
-r"""The lines (54)-(59) and (91)-(96): one round of the server's block, step by step.
-
-D.1.1 weights the clients by a_n, E.1.1 has SFL-V2's sums without weights; otherwise the
-lines are the same. ``M`` is the sum of the local gradients at each client's own local
-points, which the paper writes :math:`\sum_i\nabla_sf(x_c^{t,i},x_s^{t,i})`.
-"""
+"""The lines (54)-(59) and (91)-(96): what decides each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Unpack
 
 from sfl_theory import written as w
 from sfl_theory.claims import (
@@ -26,18 +22,19 @@ from sfl_theory.claims import (
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.han2024.one_round import (
     AWAY,
     Block,
+    Told,
     at_minimiser,
     at_start,
     mu,
     ordered,
     shown,
 )
+from sfl_theory.papers.han2024.one_round_lines import CLOCKS, D1, E1, SERVER, Lines
 from sfl_theory.papers.han2024.setting import (
     G2,
     N,
@@ -45,15 +42,11 @@ from sfl_theory.papers.han2024.setting import (
     a,
     assumption_31,
     assumption_C2,
-    best,
     eta,
     f,
-    i,
     n,
-    sigma2,
     t,
     tau,
-    tau_server,
 )
 from sfl_theory.proofs import convex_steps as lemmas
 from sfl_theory.proofs import joint_distance as joint
@@ -61,126 +54,7 @@ from sfl_theory.proofs import local_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
-from sfl_theory.written import Form, Vector
-
-SERVER = Side.SERVER
-
-CLOCKS = (
-    r"$\tau=\tilde\tau+d$ for a natural d",
-    r"$\tilde\tau=\tau+d$ for a natural d",
-)
-"""The two orders of the numbers of steps; a proved line has a part for each."""
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Statements of the six lines for a block of a section.
-
-    Attributes:
-        blocks: the block, once for each order of the numbers of steps.
-        free: the block with both numbers free, where nothing depends on their order.
-    """
-
-    blocks: tuple[Block, ...]
-    free: Block
-
-    def gradient(self, block: Block) -> Vector:
-        """Return the block of the local gradient."""
-        return w.local(n).gradient(block.run.p(n, t, i), block.side)
-
-    def stochastic(self, block: Block) -> Vector:
-        """Return the block of the stochastic gradient."""
-        return block.of(block.run.g(n, t, i))
-
-    def summed(self, block: Block, each: Vector | Form, power: int = 1) -> w.Written:
-        """Return ``sum_n a_n^power sum_i each``."""
-        inside = w.below(i, block.steps, each)
-        return w.over_clients(n, block.weighted(inside, power))
-
-    def away(self, block: Block, at: w.Number) -> Vector:
-        """Return ``x_b - x_b*``."""
-        return block.of(block.run.x(at)) - block.of(best)
-
-    def mean(self, block: Block) -> Vector:
-        """Return M."""
-        return self.summed(block, self.gradient(block))
-
-    def noise(self, block: Block) -> Vector:
-        """Return ``Z = sum_n a_n sum_i (g - grad F)``."""
-        apart = self.stochastic(block) - self.gradient(block)
-        return self.summed(block, apart)
-
-    def square(self, block: Block) -> Says:
-        """Return (54)."""
-        right = w.norm2(self.away(block, t) - eta() * self.mean(block))
-        right = right + eta() ** 2 * w.norm2(self.noise(block))
-        return says(w.norm2(self.away(block, t + 1)), right, *block.assumed())
-
-    def square_kept(self, block: Block) -> Says:
-        """Return (54) with the cross term."""
-        M, Z = self.mean(block), self.noise(block)
-        right = w.norm2(self.away(block, t) - eta() * M)
-        right = right + eta() ** 2 * w.norm2(M) + 2 * eta() ** 2 * w.norm2(Z)
-        left = w.norm2(self.away(block, t + 1))
-        return says(left, right, *block.assumed(small=False))
-
-    def inner(self, block: Block) -> Form:
-        """Return ``-2 eta sum_n sum_i a_n <x_b - x_b*, grad F>``."""
-        product = w.inner(self.away(block, t), self.gradient(block))
-        return -2 * eta() * self.summed(block, product)
-
-    def sizes(self, block: Block, each: Form) -> Form:
-        """Return ``eta^2 tau N sum_n sum_i a_n^2 each``."""
-        return eta() ** 2 * block.steps * N * self.summed(block, each, 2)
-
-    def first(self, block: Block) -> Says:
-        """Return (55)."""
-        left = w.norm2(self.away(block, t) - eta() * self.mean(block))
-        own = self.sizes(block, w.norm2(self.gradient(block)))
-        right = block.distance(t) + own + self.inner(block)
-        return says(left, right, *block.assumed())
-
-    def moments(self, block: Block) -> tuple[Form, Form, Form]:
-        """Return the three sides of (56)."""
-        g, grad = self.stochastic(block), self.gradient(block)
-        left = self.sizes(block, w.norm2(grad))
-        middle = self.sizes(block, w.norm2(grad - g) + w.norm2(g))
-        last = block.over(sigma2() + G2, 2)
-        return left, middle, w.as_form(eta() ** 2 * block.steps**2 * N * last)
-
-    def progress(self, block: Block, whole: bool = False) -> Says:
-        """Return (57), Lemma C.3 at the local points; `whole`: for both blocks."""
-        x, p, local = block.run.x(t), block.run.p(n, t, i), w.local(n)
-
-        def of(u: Vector) -> Vector:
-            return u if whole else block.of(u)
-
-        gradient = local.gradient(p) if whole else self.gradient(block)
-        each = local(x) - local(best) + mu / 4 * w.norm2(of(x) - of(best))
-        each = each - S * w.norm2(of(p) - of(x))
-        right = -2 * eta() * self.summed(block, w.bracket(each))
-        left = -2 * eta() * self.summed(block, w.inner(of(x) - of(best), gradient))
-        return says(left, right, *block.assumed(small=not whole))
-
-    def drift(self, block: Block) -> Form:
-        """Return the left side of (58)."""
-        p, x = block.run.p(n, t, i), block.run.x(t)
-        return self.summed(block, w.norm2(block.of(p) - block.of(x)))
-
-    def moved(self, block: Block) -> Says:
-        """Return (58)."""
-        each = block.steps**3 * eta() ** 2 * w.bracket(2 * sigma2() + G2)
-        right = 12 * w.over_clients(n, block.weighted(each))
-        return says(self.drift(block), right, *block.assumed())
-
-    def spread(self, block: Block) -> tuple[Form, Form, Form]:
-        """Return the three sides of (59); Z's double sum in the other order."""
-        apart = self.stochastic(block) - self.gradient(block)
-        each = w.over_clients(n, block.weighted(apart))
-        Z = w.below(i, block.steps, each)
-        middle = block.steps * w.below(i, block.steps, w.norm2(each))
-        last = N * block.over(sigma2(), 2) * block.steps**2
-        return w.norm2(Z), middle, w.as_form(last)
+from sfl_theory.written import Form
 
 
 def dependent_noise(block: Block) -> Model:
@@ -205,8 +79,8 @@ def dependent_noise(block: Block) -> Model:
     return Model(
         data,
         r"One client, $F=\frac13(x_c^2+x_cx_s+x_s^2)$, two steps from $x^*$, noise "
-        r"$\pm\frac1{25}(-24,7)$. The first noise moves the client block, so the second "
-        r"gradient of the server's depends on it: $\mathbb E\langle M,Z\rangle<0$, and "
+        r"$\pm\frac1{25}(-24,7)$. The first noise moves the client block, so the "
+        r"server's second gradient depends on it: $\mathbb E\langle M,Z\rangle<0$, and "
         r"$-2\eta\langle x_s-x_s^*-\eta M,Z\rangle=2\eta^2\langle M,Z\rangle$ is not 0 "
         "with the sign that (54) needs.",
     )
@@ -274,22 +148,10 @@ SUM_OF_GRADIENTS = Claim(
     severity=Severity.PROOF,
     scope="refuted for two clients with weights 1/2; f of (23) has the weights a_n",
     cause=(
-        "f is the weighted mean in (23) and the sum here; App. E and G subtract the gap "
-        "of f where they have that of the sum."
+        "f is the weighted mean in (23) and the sum here; App. E and G subtract the "
+        "gap of f where they have that of the sum."
     ),
 )
-
-d = w.natural("d")
-LONG = w.called(tau_server + d, tau.tex)
-LONG_SERVER = w.called(tau + d, tau_server.tex)
-D1 = Lines(
-    (
-        Block(Version.V1, Side.SERVER, tau_server, LONG),
-        Block(Version.V1, Side.SERVER, LONG_SERVER, tau),
-    ),
-    Block(Version.V1, Side.SERVER, tau_server, tau),
-)
-E1 = Lines((Block(Version.V2, Side.SERVER),), Block(Version.V2, Side.SERVER))
 
 Uses = Callable[[Round], Theorem]
 
@@ -302,12 +164,14 @@ class Section:
     first: int
     lines: Lines
 
-    def claim(self, place: int, title: str, *parts: Part, **others: str) -> Claim:
+    def claim(
+        self, place: int, title: str, *parts: Part, **told: Unpack[Told]
+    ) -> Claim:
         """Return the claim of a line without what a refutation adds."""
         number = self.first + place
         where = f"App. {self.letter}.1.1, ({number})"
         name = f"han2024/eq-{number}"
-        return Claim(name, where, Kind.EQUATION, title, parts, **others)  # type: ignore[arg-type]
+        return Claim(name, where, Kind.EQUATION, title, parts, **told)
 
     @property
     def weight(self) -> Ratio:
@@ -327,9 +191,11 @@ class Section:
 
         return tuple(map(part, blocks, clocks))
 
-    def link(self, make: Callable[[Block], tuple[Form, ...]], place: int):  # type: ignore[no-untyped-def]
+    def link(
+        self, make: Callable[[Block], tuple[Form, Form, Form]], place: int
+    ) -> Callable[[Block], Says]:
         """Return one relation of a chain."""
-        return lambda block: says(*make(block)[place : place + 2], *block.assumed())
+        return lambda one: says(make(one)[place], make(one)[place + 1], *one.assumed())
 
     def over_steps(self, r: Round, each: Theorem, factor: Ratio) -> Theorem:
         """Return a theorem on a step, summed over steps and clients."""
@@ -411,7 +277,8 @@ class Section:
     def first_equality(self) -> Claim:
         """Return the first relation of (56), (93) as printed."""
         block = self.lines.free
-        what = equal(*self.lines.moments(block)[:2], *block.assumed())
+        left, right, _ = self.lines.moments(block)
+        what = equal(left, right, *block.assumed())
         claim = self.claim(
             2,
             "Local gradients are noise and second moments.",
@@ -494,11 +361,9 @@ class Section:
                     lambda one: says(
                         self.lines.drift(one), right, *one.assumed(small=False)
                     ),
-                    lambda r: self.over_steps(
-                        r, lemmas.visited_drift(r), self.weight
-                    ),
-                    r"Before a visit the server has moved by at most $N\tau$ stochastic "
-                    "gradients, whatever the order: Cauchy-Schwarz.",
+                    lambda r: self.over_steps(r, lemmas.visited_drift(r), self.weight),
+                    r"Before a visit the server has moved by at most $N\tau$ "
+                    "stochastic gradients, whatever the order: Cauchy-Schwarz.",
                 ),
                 "a factor of at most N^2/12",
             ),
