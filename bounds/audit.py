@@ -13,9 +13,9 @@ from pathlib import Path
 
 from sfl_theory.command import CommandError, Parser, run
 from sfl_theory.evidence.ledger import STATUSES, Entry
+from sfl_theory.papers import PAPERS
 from sfl_train.files import check_writable, replace_file
 
-PAPERS = ("han2024", "huang2023", "dachille2024")
 WIDE = 120
 """From so many columns on what decides a claim stands beside it, else below it."""
 
@@ -51,6 +51,19 @@ def _parser() -> Parser:
         "--html", type=Path, metavar="FILE", help="write them as a page"
     )
     parser.add_argument(
+        "--proofs",
+        type=Path,
+        metavar="FILE",
+        help="write statements, derivations and models for the standalone checker: "
+        "python -I -S sfl_theory/kernel/check.py FILE",
+    )
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="print what has to be trusted: the kernel's modules and rules, each with "
+        "its proof, and how many claims rest on it",
+    )
+    parser.add_argument(
         "--mutate",
         action="store_true",
         help="change the proved statements (constant halved, exponent changed, factor "
@@ -62,6 +75,9 @@ def _parser() -> Parser:
 
 
 def _work(options: argparse.Namespace) -> int:
+    if options.trust:
+        print_trust()
+        return 0
     if options.file is not None:
         for option in ("paper", "mutate"):
             if getattr(options, option):
@@ -69,9 +85,10 @@ def _work(options: argparse.Namespace) -> int:
                     f"--{option} is about the papers' ledger: leave it out with --file"
                 )
     try:
-        for option, path in (("--json", options.json), ("--html", options.html)):
+        for option in ("json", "html", "proofs"):
+            path = getattr(options, option)
             if path is not None:
-                check_writable(option, path, folder=False)
+                check_writable(f"--{option}", path, folder=False)
     except ValueError as error:
         raise CommandError(str(error)) from error
     entries = _own(options) if options.file is not None else _papers(options)
@@ -85,6 +102,8 @@ def _work(options: argparse.Namespace) -> int:
 
         about = (f"Audit of {options.file}", "") if options.file is not None else ()
         _write(options.html, page(entries, *about))
+    if options.proofs is not None:
+        _write(options.proofs, _proofs(entries))
     if options.claim is not None:
         print_entry(entries[0])
     else:
@@ -152,6 +171,57 @@ def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
         _write(options.json, as_json(verdicts))
     print_figures(verdicts)
     return exit_status(verdicts)
+
+
+def _proofs(entries: Sequence[Entry]) -> str:
+    """Return the file in which the kernel's proofs and models of the entries stand.
+
+    Raises:
+        CommandError: no entry's statement is a term.
+    """
+    from sfl_theory.claims import evidence, parts_of
+    from sfl_theory.proofs.export import document
+
+    sections = [entry.claim.section for entry in entries if entry.claim.section]
+    proved, refuted, witnesses = [], [], {}
+    for section in sections:
+        for name, part in parts_of(section):
+            theorem, model = evidence(part, name)
+            statement = part.says.statement(name)
+            if theorem is not None:
+                proved.append((statement, theorem))
+                witnesses.update({} if model is None else {name: model})
+            elif model is not None:
+                refuted.append((statement, model))
+    if not proved and not refuted:
+        raise CommandError("--proofs: no kernel proof or model among these entries")
+    return document(proved, refuted, witnesses)
+
+
+def print_trust() -> None:
+    """Print the trusted base: modules, rules with their proofs, and who rests on it."""
+    from sfl_theory import kernel
+    from sfl_theory.audits import LEDGER
+    from sfl_theory.kernel.rules import RULES
+
+    sources = sorted(Path(str(kernel.__file__)).parent.glob("*.py"))
+    counts = {path.name: len(path.read_text().splitlines()) for path in sources}
+    print(f"sfl_theory/kernel: {sum(counts.values())} lines, standard library only")
+    print("  " + ", ".join(f"{name} {count}" for name, count in counts.items()))
+    print(f"{len(RULES)} rules; a theorem comes from a rule only:")
+    for rule in RULES.values():
+        head, _, proof = rule.proof.partition("Proof:")
+        print(f"\n{rule.name}: {' '.join(head.split())}")
+        text = f"Proof: {' '.join(proof.split())}"
+        print(textwrap.fill(text, 88, initial_indent="    ", subsequent_indent="    "))
+    claims = LEDGER.claims()
+    older = sum(claim.section is None for claim in claims)
+    print("\ninequalities assumed outside rules and hypotheses: 0")
+    print(f"claims decided so: {len(claims) - older} of {len(claims)}", end="")
+    print(
+        f"; {older} still rest on the older checker, whose facts are words"
+        * bool(older)
+    )
 
 
 def print_table(entries: Sequence[Entry]) -> None:

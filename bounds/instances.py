@@ -7,7 +7,7 @@ measured curve against the printed bound with the run's analytic constants.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from bounds.verdict import Band, Verdict, judge
 from sfl_theory import Bound, Constants
 from sfl_theory.audits import LEDGER
-from sfl_theory.evidence.claim import Refutation
+from sfl_theory.claims import Model
+from sfl_theory.evidence.claim import Evidence, Refutation, Terms
 from sfl_theory.evidence.expected_run import crossing, right_side, spread
 from sfl_theory.evidence.federated import FederatedRun
 from sfl_theory.evidence.moments import WEIGHTED, printed
+from sfl_theory.evidence.standing import declared
 from sfl_theory.schedules import Schedule
 from sfl_train.algorithms import SFLV1, SFLV2, Algorithm, MiniBatchSFL
 from sfl_train.engine import Trainer
@@ -115,17 +117,26 @@ def runnable(claim: str, seeds: int | None = None, seed: int = 0) -> RunnableIns
             is a run of an algorithm.
     """
     evidence = LEDGER.claim(claim).evidence
-    if not isinstance(evidence, Refutation):
+    if declared(LEDGER.claim(claim)).status != "refuted":
         raise ValueError(f"instance: {claim} is not refuted, so no instance breaks it")
-    findings = (one() for one in (evidence.instance, *evidence.further))
-    run = next((found.run for found in findings if found.run is not None), None)
+    run = next(_runs(evidence), None)
     if run is None:
         raise ValueError(
-            f"instance: {claim} is refuted by {evidence.instance().setup!r}, which is "
-            "no run that the trainer makes: replay it with python -m bounds.audit "
-            f"--claim {claim}"
+            f"instance: what refutes {claim} is no run that the trainer makes: replay "
+            f"it with python -m bounds.audit --claim {claim}"
         )
     return prepared(claim, run, seeds, seed)
+
+
+def _runs(evidence: Evidence) -> Iterator[FederatedRun]:
+    """Yield the runs among what refutes a claim."""
+    if isinstance(evidence, Refutation):
+        for one in (evidence.instance, *evidence.further):
+            if (run := one().run) is not None:
+                yield run
+    if isinstance(evidence, Terms):
+        models = (part.by for _, part in evidence.parts)
+        yield from (m.run() for m in models if isinstance(m, Model) and m.run)
 
 
 def prepared(

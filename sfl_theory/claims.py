@@ -10,14 +10,18 @@ theorem has to be the statement, a model has to meet every assumption.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from fractions import Fraction
 from functools import cache
 from importlib import import_module
 
+from sfl_theory.evidence.federated import FederatedRun
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import Var
+from sfl_theory.models.runs import as_model
 from sfl_theory.proofs.export import ModelData, Statement, model_of
 from sfl_theory.proofs.witnesses import witness
 from sfl_theory.written import Assumed, Form, Side, as_form, form
@@ -120,12 +124,29 @@ class Model:
     """A model that decides a statement: it breaks it (or is what `consistent` claims).
 
     Attributes:
-        data: builds it.
+        data: builds it, where it is no `run`.
         words: what happens in it.
+        run: builds the run of an algorithm that it is; pictures and the trainer take
+            the same one.
+        numbers: parameters that are not the run's own.
     """
 
-    data: Callable[[], ModelData]
+    data: Callable[[], ModelData] | None = None
     words: str = ""
+    run: Callable[[], FederatedRun] | None = None
+    numbers: Mapping[Var, Fraction] = field(default_factory=dict)
+
+    def build(self, statement: Statement) -> ModelData:
+        """Return the model for a statement.
+
+        Raises:
+            ValueError: there is neither data nor a run.
+        """
+        if self.run is not None:
+            return as_model(self.run(), statement, self.numbers)
+        if self.data is None:
+            raise ValueError("a model is data or a run")
+        return self.data()
 
 
 @dataclass(frozen=True)
@@ -251,7 +272,7 @@ def decide(part: Part, name: str) -> Decided:
 def evidence(part: Part, name: str) -> tuple[Theorem | None, ModelData | None]:
     """Return the theorem and the model of a part."""
     if isinstance(part.by, Model):
-        return None, part.by.data()
+        return None, part.by.build(part.says.statement(name))
     if part.by is None:
         return None, None
     if part.by.vacuous:

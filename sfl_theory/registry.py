@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from sfl_theory.papers import dachille2024, han2024, huang2023
+from importlib import import_module
+
+from sfl_theory.papers import PAPERS
 from sfl_theory.statement import Theorem
 
-_ALL = {
+_ALL: dict[str, Theorem] = {
     item.key: item
-    for item in (*han2024.THEOREMS, *huang2023.THEOREMS, *dachille2024.THEOREMS)
+    for paper in PAPERS
+    for item in import_module(f"sfl_theory.papers.{paper}").THEOREMS
 }
-_SHORT = {item.number: item for item in han2024.THEOREMS}
+_SHORT = {item.number: item for item in _ALL.values() if item.paper == PAPERS[0]}
 
 
 def theorems() -> tuple[Theorem, ...]:

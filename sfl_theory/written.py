@@ -39,25 +39,55 @@ class Name:
 
 @dataclass(frozen=True)
 class Written(Generic[Value]):
-    """A term and its LaTeX; `binding` tells where brackets are needed."""
+    """A term and its LaTeX.
+
+    Attributes:
+        value: the kernel's term.
+        tex: as it was written.
+        binding: how tightly its outermost operation binds: where brackets are needed.
+        name: the parts of its symbol, for a vector that has one.
+        terms: what it was written as the sum of, where it is one.
+    """
 
     value: Value
     tex: str
     binding: int = ATOM
     name: Name | None = None
+    terms: tuple[Written[Value], ...] = ()
 
-    def __add__(self, other: Written[Value] | Exact) -> Written[Value]:
+    @property
+    def summands(self) -> tuple[Written[Value], ...]:
+        """What was written as a sum, term by term; else the whole."""
+        return self.terms or (self,)
+
+    @overload
+    def __add__(self: Number, other: Form) -> Form: ...
+    @overload
+    def __add__(self, other: Written[Value] | Exact) -> Written[Value]: ...
+    def __add__(self, other: Written[Any] | Exact) -> Written[Any]:
+        """Return a sum; a number beside a form becomes one."""
+        if isinstance(other, Written) and _beside(self, other):
+            return as_form(cast(Number, self)) + other
         two = self._like(other)
         sign = " " if two.tex.startswith("-") else " + "
-        return Written(_sum(self, two), self.tex + sign + two.tex, SUM)
+        terms = (*self.summands, *two.summands)
+        return Written(_sum(self, two), self.tex + sign + two.tex, SUM, None, terms)
 
     def __radd__(self, other: Exact) -> Written[Value]:
         return self._like(other) + self
 
-    def __sub__(self, other: Written[Value] | Exact) -> Written[Value]:
+    @overload
+    def __sub__(self: Number, other: Form) -> Form: ...
+    @overload
+    def __sub__(self, other: Written[Value] | Exact) -> Written[Value]: ...
+    def __sub__(self, other: Written[Any] | Exact) -> Written[Any]:
+        """Return a difference; a number beside a form becomes one."""
+        if isinstance(other, Written) and _beside(self, other):
+            return as_form(cast(Number, self)) - other
         two = self._like(other)
         tex = f"{self.tex} - {two.inside(PRODUCT)}"
-        return Written(_sum(self, -two), tex, SUM)
+        terms = (*self.summands, *(-term for term in two.summands))
+        return Written(_sum(self, -two), tex, SUM, None, terms)
 
     def __rsub__(self, other: Exact) -> Written[Value]:
         return self._like(other) - self
@@ -81,10 +111,12 @@ class Written(Generic[Value]):
         dot = r"\cdot " if two.inside(PRODUCT)[:1].isdigit() else ""
         tex = f"{self.inside(PRODUCT)} {dot}{two.inside(PRODUCT)}"
         if isinstance(two.value, Ratio):
-            return Written(_product(self, two), tex, PRODUCT)
+            terms = tuple(term * cast(Number, two) for term in self.terms)
+            return Written(_product(self, two), tex, PRODUCT, None, terms)
         if not isinstance(self.value, Ratio):
             raise TypeError("one factor has to be a number")
-        return Written(_product(two, self), tex, PRODUCT)
+        more = tuple(cast(Number, self) * term for term in two.terms)
+        return Written(_product(two, self), tex, PRODUCT, None, more)
 
     def __rmul__(self, other: Exact) -> Written[Value]:
         return number(other) * self
@@ -93,7 +125,8 @@ class Written(Generic[Value]):
         two = number(other)
         tex = rf"\frac{{{self.tex}}}{{{two.tex}}}"
         inverse = Written(1 / two.value, "")
-        return Written(_product(self, inverse), tex, PRODUCT)
+        terms = tuple(term / two for term in self.terms)
+        return Written(_product(self, inverse), tex, PRODUCT, None, terms)
 
     def __rtruediv__(self: Number, other: Exact) -> Number:
         return number(other) / self
@@ -122,6 +155,11 @@ Exact = int | Fraction
 Number = Written[Ratio]
 Vector = Written[k.Vec]
 Form = Written[k.Lin]
+
+
+def _beside(one: Written[Any], two: Written[Any]) -> bool:
+    """Return whether a number stands beside a form."""
+    return isinstance(one.value, Ratio) and isinstance(two.value, k.Lin)
 
 
 def _sum(one: Written[Value], two: Written[Value]) -> Value:
@@ -334,7 +372,8 @@ def inner(u: Vector, v: Vector) -> Form:
 def form(value: Number | Exact) -> Form:
     """Return a number as a form."""
     one = number(value)
-    return Written(k.constant(one.value), one.tex, one.binding)
+    terms = tuple(map(form, one.terms))
+    return Written(k.constant(one.value), one.tex, one.binding, None, terms)
 
 
 Side = Form | Number | Exact
@@ -357,8 +396,9 @@ def as_form(side: Side) -> Form:
         return form(side)
     value = side.value
     if isinstance(value, Ratio):
-        return Written(k.constant(value), side.tex, side.binding)
-    return Written(value, side.tex, side.binding)
+        terms = tuple(as_form(term) for term in side.terms)
+        return Written(k.constant(value), side.tex, side.binding, None, terms)
+    return Written(value, side.tex, side.binding, None, cast(Form, side).terms)
 
 
 @dataclass(frozen=True)
@@ -415,9 +455,10 @@ def rate(body: Callable[[Number], Number] | Number | Exact) -> k.Rate:
     return k.Rate(number(body).value)
 
 
-def pace(steps: Number | int, rates: k.Rate) -> k.Pace:
-    """Return how many steps a side makes in a round, at these rates."""
-    return k.Pace(k.natural(number(steps).value), rates)
+def pace(steps: Number | int, rates: k.Rate, stepwise: bool = False) -> k.AnyPace:
+    """Return how many steps a side makes in a round, and rates of rounds or steps."""
+    each = k.natural(number(steps).value)
+    return k.Stepwise(each, rates) if stepwise else k.Pace(each, rates)
 
 
 # Hypotheses ------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sfl_theory import claims as sections
 from sfl_theory.evidence.certificate import Certificate
 from sfl_theory.evidence.instance import Finding
 
@@ -78,6 +79,34 @@ class Open:
 
 
 @dataclass(frozen=True)
+class Terms:
+    """Statements as terms, which the kernel decides (``sfl_theory.claims``).
+
+    Attributes:
+        parts: name and statement with what decides it.
+        words: how they fit together.
+        scope: for which hypotheses the status holds.
+        cause: what is wrong, in one line; "" unless refuted.
+    """
+
+    parts: tuple[tuple[str, sections.Part], ...]
+    words: str = ""
+    scope: str = ""
+    cause: str = ""
+
+    @property
+    def declared(self) -> str:
+        """The status that the parts are entered for; deciding them says if earned."""
+        kinds = [(part.by, part.says.denied) for _, part in self.parts]
+        if any(isinstance(by, sections.Model) and not denied for by, denied in kinds):
+            return "refuted"
+        return "proved" if kinds and all(by for by, _ in kinds) else "unproved"
+
+
+Evidence = Proof | Refutation | Open | Terms
+
+
+@dataclass(frozen=True)
 class Repair:
     """The nearest true statement.
 
@@ -88,7 +117,7 @@ class Repair:
     """
 
     statement: str
-    evidence: Proof | Open
+    evidence: Proof | Open | Terms
     change: str
 
 
@@ -105,16 +134,18 @@ class Claim:
         depends_on: ids of claims that the *paper's* proof uses.
         reading: how unclear or impossible assumptions are read.
         repair: the nearest true statement where the claim is not proved.
+        section: the claim as its paper's section holds it, where it has moved there.
     """
 
     id: str
     location: str
     kind: str
     statement: str
-    evidence: Proof | Refutation | Open
+    evidence: Evidence
     depends_on: tuple[str, ...] = ()
     reading: str = ""
     repair: Repair | None = None
+    section: sections.Claim | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -193,3 +224,30 @@ class Paper:
         """
         claim = f"{self.key}/{name}{suffix}"
         return Proof(build(claim), words, sharper(claim) if sharper else (), scope)
+
+
+def entered(claim: sections.Claim) -> Claim:
+    """Return the entry of a claim that stands in its paper's section."""
+    whole = list(sections.parts_of(claim))
+    own, repaired = whole[: len(claim.parts)], whole[len(claim.parts) :]
+    evidence = (
+        Terms(tuple(own), claim.words, claim.scope, claim.cause)
+        if own
+        else Open(claim.words)
+    )
+    repair = None
+    if claim.repair is not None:
+        formulas = "; ".join(sections.plain(part.says.tex) for _, part in repaired)
+        repair = Repair(formulas, Terms(tuple(repaired)), claim.repair.change)
+    readings = dict.fromkeys(part.reading for part in claim.parts if part.reading)
+    return Claim(
+        claim.id,
+        claim.location,
+        claim.kind.value,
+        claim.statement,
+        evidence,
+        claim.depends_on,
+        "; ".join(readings),
+        repair,
+        claim,
+    )

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from sfl_theory import claims as sections
 from sfl_theory.evidence import certificate as certificates
 from sfl_theory.evidence import instance as instances
-from sfl_theory.evidence.claim import Claim, Open, Proof, Refutation
+from sfl_theory.evidence.claim import Claim, Evidence, Open, Proof, Refutation, Terms
 from sfl_theory.evidence.instance import Finding
+from sfl_theory.evidence.interval import Interval
 
 STATUSES = ("proved", "refuted", "unproved")
 
@@ -33,7 +35,7 @@ class Outcome:
     findings: tuple[Finding, ...] = ()
 
 
-def decide(claim_id: str, evidence: Proof | Refutation | Open) -> Outcome:
+def decide(claim_id: str, evidence: Evidence) -> Outcome:
     """Replay the evidence now and return the status that it earns.
 
     A certificate that is rejected or cannot be read, an instance that does not break
@@ -47,6 +49,8 @@ def decide(claim_id: str, evidence: Proof | Refutation | Open) -> Outcome:
     Returns:
         Status and the replay.
     """
+    if isinstance(evidence, Terms):
+        return _by_kernel(evidence)
     try:
         if isinstance(evidence, Proof):
             with certificates.once():
@@ -62,6 +66,33 @@ def decide(claim_id: str, evidence: Proof | Refutation | Open) -> Outcome:
         words = f"evidence raises {type(error).__name__}: {error}"
         return Outcome("unproved", "none", (words,))
     return Outcome("unproved", "none", (evidence.words,))
+
+
+def _by_kernel(evidence: Terms) -> Outcome:
+    """Return what the kernel says of statements as terms."""
+    found = [sections.decide(part, name) for name, part in evidence.parts]
+    status = sections.whole(tuple(found))
+    lines = [evidence.words] if evidence.words else []
+    for (_, part), one in zip(evidence.parts, found, strict=True):
+        lines += [part.by.words] if part.by is not None and part.by.words else []
+        lines += one.lines
+    method = {"proved": "certificate", "refuted": "instance"}.get(status, "none")
+    seen = [
+        _finding(part.by, one)
+        for (_, part), one in zip(evidence.parts, found, strict=True)
+        if isinstance(part.by, sections.Model) and part.by.run is not None
+    ]
+    shown = tuple(finding for finding in seen if finding is not None)
+    return Outcome(status, method, tuple(lines), shown)
+
+
+def _finding(model: sections.Model, found: sections.Decided) -> Finding | None:
+    """Return both sides on a run that refutes, for pictures and the trainer."""
+    if model.run is None or found.claim is None or found.claim.sides is None:
+        return None
+    left, right = map(Interval.of, found.claim.sides)
+    run = model.run()
+    return Finding(run.words, (), left, right, f"T = {run.rounds}", (), run)
 
 
 def _replayed(claim_id: str, proof: Proof) -> tuple[str, ...]:
@@ -146,7 +177,12 @@ class Ledger:
         Returns:
             The entry.
         """
-        return Entry(self.claim(identifier), self._file)
+        users = tuple(
+            other.id
+            for other in self._claims.values()
+            if identifier in other.depends_on
+        )
+        return Entry(self.claim(identifier), self._file, users)
 
     def _check_circles(self) -> None:
         done: set[str] = set()
@@ -175,10 +211,12 @@ class Entry:
     Attributes:
         claim: the claim.
         file: of the user that holds it; "": it is one of the toolkit's.
+        used_by: ids of the claims whose printed proofs rest on it.
     """
 
     claim: Claim
     file: str = ""
+    used_by: tuple[str, ...] = ()
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -202,7 +240,7 @@ class Entry:
     def cause(self) -> str:
         """What is wrong, in one line; "" unless refuted."""
         evidence = self.claim.evidence
-        if isinstance(evidence, Refutation) and self.outcome.status == "refuted":
+        if not isinstance(evidence, Proof | Open) and self.outcome.status == "refuted":
             return evidence.cause
         return ""
 
@@ -215,20 +253,25 @@ class Entry:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry under its JSON keys."""
-        claim, repair = self.claim, self.claim.repair
+        claim, repair, section = self.claim, self.claim.repair, self.claim.section
+        severity = None if section is None else section.severity
         return {
             "id": claim.id,
             "location": claim.location,
             "kind": claim.kind,
             "statement": claim.statement,
+            "latex": [] if section is None else list(section.tex),
             "reading": claim.reading,
             "status": self.outcome.status,
+            "severity": None if severity is None else severity.value,
             "scope": self.scope,
             "cause": self.cause or None,
+            "first_failure": (section.first_failure or None) if section else None,
             "method": self.outcome.method,
             "evidence": list(self.outcome.lines),
             "reproduce": self.reproduce,
             "depends_on": list(claim.depends_on),
+            "used_by": list(self.used_by),
             "repair": None
             if repair is None or self.repair is None
             else {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfl_theory.evidence.claim import Claim, Open, Proof, Refutation
+from sfl_theory.evidence.claim import Claim, Open, Proof, Refutation, Terms
 
 DECLARED: dict[type[Proof | Refutation | Open], str] = {
     Proof: "proved",
@@ -53,7 +53,9 @@ def standing(theorem_key: str, case: str) -> Standing | None:
 def declared(claim: Claim) -> Standing:
     """Return the standing of a claim that its kind of evidence declares."""
     evidence = claim.evidence
-    cause = evidence.cause if isinstance(evidence, Refutation) else ""
+    cause = evidence.cause if isinstance(evidence, Refutation | Terms) else ""
+    if isinstance(evidence, Terms):
+        return Standing(claim.id, evidence.declared, evidence.scope, cause)
     return Standing(claim.id, DECLARED[type(evidence)], evidence.scope, cause)
 
 

@@ -9,7 +9,16 @@ from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
 from pathlib import Path
 
-SOURCES = ("algebra", "terms", "hypotheses", "models", "rules", "reader", "replay")
+SOURCES = (
+    "algebra",
+    "terms",
+    "hypotheses",
+    "models",
+    "moments",
+    "rules",
+    "reader",
+    "replay",
+)
 
 
 def _loaded() -> dict[str, object]:

@@ -21,6 +21,8 @@ from .algebra import Poly, Ratio, Rejected, Sort, Symbol, ratio, require
 
 MAX_OUTCOMES = 65_536
 MAX_CORNERS = 4_096
+MAX_RANGE = 100_000
+MAX_ROUNDS = 20_000
 
 Vector = tuple[Fraction, ...]
 Matrix = tuple[Vector, ...]
@@ -140,11 +142,15 @@ class NoiseLaw:
 
     outcomes: tuple[Outcome, ...]
 
-    def fair(self) -> bool:
-        """Return whether probabilities and conditional means are as they should be."""
+    def lawful(self) -> bool:
+        """Return whether the probabilities are positive and sum to 1."""
         chances = [p for p, _, _ in self.outcomes]
+        return min(chances) > 0 and sum(chances) == 1
+
+    def fair(self) -> bool:
+        """Return whether the conditional means are 0."""
         means = (_mean(self.outcomes, which) for which in (1, 2))
-        return min(chances) > 0 and sum(chances) == 1 and not any(map(any, means))
+        return not any(map(any, means))
 
     def second_moment(self) -> Fraction:
         """Return the larger of the two second moments."""
@@ -173,6 +179,7 @@ class Model:
     points: Mapping[k.Point, tuple[Vector, ...]]
     stars: Mapping[k.Function, Vector]
     box: tuple[tuple[Fraction, Fraction], ...] = ()
+    long: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is no model.
@@ -181,12 +188,13 @@ class Model:
             Rejected: sizes differ, weights or laws are no such, sorts are not met.
         """
         size, n = len(self.start), len(self.functions)
-        require(n >= 1 and 0 <= self.client_size <= size, "a model without clients")
+        require(n >= 1 and size >= 1, "a model without clients or of dimension 0")
+        require(0 <= self.client_size <= size, "a block larger than the whole")
         per_client = (self.weights, self.participation, self.noise)
         require(all(len(one) == n for one in per_client), "one entry for each client")
         require(min(self.weights) >= 0 and sum(self.weights) == 1, "weights")
         require(all(0 < q <= 1 for q in self.participation), "participation")
-        require(all(law.fair() for law in self.noise), "noise without mean 0")
+        require(all(law.lawful() for law in self.noise), "probabilities")
         for shape in (*self.functions, *self.named.values()):
             sizes = {len(shape.linear), len(shape.hessian), *map(len, shape.hessian)}
             sizes |= {len(bend.slope) for bend in shape.bends}
@@ -260,6 +268,7 @@ class Evaluation:
 
     model: Model
     at: dict[object, int] = field(default_factory=dict)
+    outcome: int | None = None
 
     def __post_init__(self) -> None:
         """Start with the one outcome of a model without draws."""
@@ -299,7 +308,7 @@ class Evaluation:
     # numbers
 
     def number(self, value: Ratio | Poly) -> Fraction:
-        """Return the value of a number."""
+        """Return the value of a number; of one with draws in the outcome `outcome`."""
         top = value.numerator if isinstance(value, Ratio) else value
         out = Fraction(0)
         for c, powers in top.products():
@@ -309,6 +318,17 @@ class Evaluation:
         if isinstance(value, Ratio):
             for factor, power in value.denominator:
                 out /= self.number(factor) ** power
+        return out
+
+    def numbers(self, value: Ratio | Poly) -> list[Fraction]:
+        """Return the value of a number in every outcome."""
+        size = len(self._outcomes)
+        if k.CHANCE not in value.free:
+            return [self.number(value)] * size
+        out = []
+        for self.outcome in range(size):
+            out.append(self.number(value))
+        self.outcome = None
         return out
 
     def whole_number(self, value: Poly) -> int:
@@ -346,6 +366,12 @@ class Evaluation:
         if isinstance(s, k.PerRound):
             require(s.family in self.model.rates, "the model has no %s", s.family)
             return self.rate(self.model.rates[s.family], self.whole_number(s.round))
+        if isinstance(s, k.Draw):
+            n, t = self.client(s.client), self.whole_number(s.round)
+            outcome = self.outcome
+            if outcome is None:
+                raise Rejected(f"{s} has no one value")
+            return self.drawn(n, t)[outcome]
         if isinstance(s, k.Before):
             one = (self.client(s.earlier), self.whole_number(s.earlier_step))
             two = (self.client(s.later), self.whole_number(s.later_step))
@@ -366,6 +392,7 @@ class Evaluation:
         size = len(self.model.weights)
         if isinstance(binder, k.Steps):
             size = self.whole_number(binder.upper)
+            require(size <= MAX_RANGE, "a sum of more than %s terms", MAX_RANGE)
         for value in range(size):
             self.at[v] = value
             yield value
@@ -375,23 +402,45 @@ class Evaluation:
 
     def form(self, lin: k.Lin) -> Fraction:
         """Return the value of a form."""
-        parts = lin.coefficients.items()
-        return sum((self.number(c) * self._atom(a) for a, c in parts), Fraction(0))
+        return self._mean(self.values(lin))
 
-    def _atom(self, atom: k.LinAtom) -> Fraction:
+    def given_draws(self, lin: k.Lin) -> list[Fraction]:
+        """Return the values of a form given each outcome of all draws."""
+        places = {q for (_, _, i), q in self._draws.items() if i < 0}
+        return self._conditional(places, self.values(lin))
+
+    def _conditional(self, places: set[int], values: list[Fraction]) -> list[Fraction]:
+        """Return in every outcome the mean given what was drawn at these places."""
+        keys = [tuple(o[q] for q in sorted(places)) for o in self._outcomes]
+        chance: dict[tuple[int, ...], Fraction] = {}
+        total: dict[tuple[int, ...], Fraction] = {}
+        for key, p, value in zip(keys, self._chances, values, strict=True):
+            chance[key] = chance.get(key, Fraction(0)) + p
+            total[key] = total.get(key, Fraction(0)) + p * value
+        return [total[key] / chance[key] for key in keys]
+
+    def values(self, lin: k.Lin) -> list[Fraction]:
+        """Return the value of a form in every outcome."""
+        out = [Fraction(0)] * len(self._outcomes)
+        for atom, c in lin.coefficients.items():
+            pairs = zip(out, self.numbers(c), self._atom(atom), strict=True)
+            out = [value + b * z for value, b, z in pairs]
+        return out
+
+    def _atom(self, atom: k.LinAtom) -> list[Fraction]:
         if isinstance(atom, k.Inner):
             pairs = zip(self._vector(atom.left), self._vector(atom.right), strict=True)
-            return self._mean([_dot(u, v) for u, v in pairs])
+            return [_dot(u, v) for u, v in pairs]
         if isinstance(atom, k.Value):
             shape = self.function(atom.function)
-            return self._mean([shape.value(x) for x in self.vector(atom.at)])
+            return [shape.value(x) for x in self.vector(atom.at)]
+        out = [Fraction(isinstance(atom, k.Unit))] * len(self._outcomes)
         if isinstance(atom, k.LinSum):
             v, of, body = k.opened_number(atom)
-            values = (
-                self.number(of) * self._atom(body) for _ in self._range(atom.binder, v)
-            )
-            return sum(values, Fraction(0))
-        return Fraction(1)
+            for _ in self._range(atom.binder, v):
+                sums = zip(out, self.numbers(of), self._atom(body), strict=True)
+                out = [value + c * z for value, c, z in sums]
+        return out
 
     def _mean(self, values: list[Fraction]) -> Fraction:
         pairs = zip(self._chances, values, strict=True)
@@ -416,7 +465,7 @@ class Evaluation:
         """Return the values of a vector."""
         out = self._constant((Fraction(0),) * len(self.model.start))
         for atom, c in vector.coefficients.items():
-            out = _added(out, self._vector(atom), self.number(c))
+            out = _scaled_sum(out, self._vector(atom), self.numbers(c))
         return out
 
     def _constant(self, value: Vector) -> Random:
@@ -442,16 +491,20 @@ class Evaluation:
             return played.points[n][min(i, played.steps)]
         if isinstance(atom, k.Part):
             return [self._block(atom.side, x) for x in self._vector(atom.vector)]
-        if isinstance(atom, k.Masked):
-            scale = self.mask(self.client(atom.client), self.whole_number(atom.round))
-            return [
-                tuple(c * z for z in x)
-                for c, x in zip(scale, self._vector(atom.vector), strict=True)
-            ]
+        if isinstance(atom, k.Expected):
+            t, inside = self.whole_number(atom.round), self.vector(atom.vector)
+            places = {
+                place
+                for (_, s, i), place in self._draws.items()
+                if s < t and (i >= 0 or atom.run.drawn)
+            }
+            columns = zip(*inside, strict=True)
+            means = [self._conditional(places, list(column)) for column in columns]
+            return list(zip(*means, strict=True))
         v, of, body = k.opened_vector(atom)
-        out = self._zero()
+        out: Random = self._zero()
         for _ in self._range(atom.binder, v):
-            out = _added(out, self._vector(body), self.number(of))
+            out = _scaled_sum(out, self._vector(body), self.numbers(of))
         return out
 
     def _zero(self) -> Random:
@@ -482,7 +535,7 @@ class Evaluation:
             for o in self._outcomes
         ]
 
-    def mask(self, n: int, t: int) -> list[Fraction]:
+    def drawn(self, n: int, t: int) -> list[Fraction]:
         """Return ``J_n(t) = I_n(t)/q_n``."""
         q = self.model.participation[n]
         if q == 1:
@@ -498,8 +551,9 @@ class Evaluation:
             Rejected: the run depends on what a sum ranges over.
         """
         model = self.model
-        given = {*model.numbers, *model.rates, *model.named}
+        given = {*model.numbers, *model.rates, *model.named, *model.families}
         require(run.free <= given, "%s depends on a bound variable", run)
+        require(t <= MAX_ROUNDS, "a run of more than %s rounds", MAX_ROUNDS)
         known = self._iterates.setdefault(run, [self._constant(self.model.start)])
         for s in range(len(known) - 1, t):
             if isinstance(run, k.Descent):
@@ -536,6 +590,16 @@ def _added(u: Random, v: Random, c: Fraction) -> Random:
     return [_plus(a, b, c) for a, b in zip(u, v, strict=True)]
 
 
+def _scaled_sum(u: Random, v: Random, c: list[Fraction]) -> Random:
+    return [_plus(a, b, z) for a, b, z in zip(u, v, c, strict=True)]
+
+
+def _rate_of(e: Evaluation, pace: k.AnyPace, t: int, i: int) -> Fraction:
+    """Return the learning rate of step i of round t."""
+    stepwise = isinstance(pace, k.Stepwise)
+    return e.rate(pace.rate, t * e.whole_number(pace.steps) + i if stepwise else t)
+
+
 @dataclass(frozen=True)
 class _Round:
     """The local points of each client, steps 0 to `steps`, and the next iterate."""
@@ -549,37 +613,43 @@ def _play(e: Evaluation, run: k.Split, t: int) -> _Round:
     """Return one round of the algorithm, as `terms.Split` says."""
     x = e.iterate(run, t)
     pace = {side: e.whole_number(run.pace(side).steps) for side in k.Side}
-    rate = {side: e.rate(run.pace(side).rate, t) for side in k.Side}
     steps, clients = max(pace.values()), range(len(e.model.weights))
-    visits = [(n, i) for n in clients for i in range(steps)]
-    if run.kind.shared:
+    visits = [(n, i) for i in range(steps) for n in clients]
+    if run.kind.visits:
         e.ordered(run)
         visits = list(e.model.order)
-    points = [[x] for _ in clients]
-    shared = [e._block(k.Side.SERVER, y) for y in x]
+    sides = {side for side in k.Side if side is k.Side.CLIENT or not run.kind.shared}
+    points: list[list[Random]] = [[x] for _ in clients]
+    draws, shares = list[list[Fraction]](), list[list[Fraction]]()
+    for n in clients:
+        J = e.drawn(n, t) if run.drawn else [ONE] * len(x)
+        draws.append(J)
+        shares.append([e.model.weights[n] * z for z in J])
+    shared = seen = [e._block(k.Side.SERVER, y) for y in x]
     for n, i in visits:
         here = points[n][i]
         if run.kind.shared:
+            seen = shared if run.kind.visits or n == 0 else seen
             own_side = [e._block(k.Side.CLIENT, y) for y in here]
-            here = points[n][i] = _added(own_side, shared, ONE)
+            here = points[n][i] = _added(own_side, seen, ONE)
         g = [e.model.functions[n].gradient(y) for y in here]
         g = _added(g, e.noise(n, t, i), ONE)
+        rate = {side: _rate_of(e, run.pace(side), t, i) for side in k.Side}
         after = here
-        for side in k.Side:
-            if i < pace[side] and not (run.kind.shared and side is k.Side.SERVER):
+        for side in sides:
+            if i < pace[side]:
                 after = _added(after, [e._block(side, y) for y in g], -rate[side])
         points[n].append(after)
         if run.kind.shared:
-            a = e.model.weights[n] if run.kind is k.Kind.V2_WEIGHTED else ONE
+            factor = draws[n] if run.kind is k.Kind.V2 else shares[n]
             moved = [e._block(k.Side.SERVER, y) for y in g]
-            shared = _added(shared, moved, -a * rate[k.Side.SERVER])
-    out = x
+            speed = [-rate[k.Side.SERVER] * z for z in factor]
+            shared = _scaled_sum(shared, moved, speed)
+    models = run.participants is k.Participants.MODELS
+    out = e._zero() if models else x
     for n in clients:
-        last = _added(points[n][-1], x, -ONE)
-        if run.kind is k.Kind.V1_PARTIAL:
-            pairs = zip(e.mask(n, t), last, strict=True)
-            last = [tuple(c * z for z in y) for c, y in pairs]
-        out = _added(out, last, e.model.weights[n])
+        last = points[n][-1] if models else _added(points[n][-1], x, -ONE)
+        out = _scaled_sum(out, last, shares[n])
     if run.kind.shared:
         client = [e._block(k.Side.CLIENT, y) for y in out]
         out = _added(client, shared, ONE)
@@ -611,7 +681,7 @@ def holds(e: Evaluation, assumed: h.Hypothesis) -> bool:
         star = e._star(assumed.function)
         return e.function(assumed.function).lowest_at(star)
     if isinstance(assumed, h.Heterogeneity):
-        largest = _heterogeneity(e)
+        largest = spread(e)
         return largest is not None and largest <= e.number(assumed.bound)
     if isinstance(assumed, h.Variance):
         law = e.model.noise[e.client(assumed.client)]
@@ -621,7 +691,10 @@ def holds(e: Evaluation, assumed: h.Hypothesis) -> bool:
         return all(
             _bounded(e, assumed.run, n, bound) for n in range(len(e.model.weights))
         )
-    return isinstance(assumed, h.Unbiased | h.Independent | h.Participation)
+    if isinstance(assumed, h.Unbiased):
+        return all(law.fair() for law in e.model.noise)
+    # noises and draws are enumerated as independent, draws with their chances
+    return isinstance(assumed, h.Independent | h.Participation)
 
 
 def _always(e: Evaluation, body: h.Hypothesis) -> bool:
@@ -632,7 +705,7 @@ def _always(e: Evaluation, body: h.Hypothesis) -> bool:
     return form.coefficients.get(k.UNIT, ratio(0)).nonnegative()
 
 
-def _heterogeneity(e: Evaluation) -> Fraction | None:
+def spread(e: Evaluation) -> Fraction | None:
     """Return a bound on ||grad F_n - grad f||^2, or None if the Hessians differ.
 
     The difference is constant plus slopes times numbers in [-width, width]; a convex
@@ -672,6 +745,8 @@ def _bounded(e: Evaluation, run: k.Split, n: int, bound: Fraction) -> bool:
     is largest in a corner, and noise adds at most its second moment.
     """
     F, noise = e.model.functions[n], e.model.noise[n].second_moment()
+    if not e.model.noise[n].fair():
+        return False
     if not any(map(any, F.hessian)):
         arms = [tuple(b.weight * b.width * z for z in b.slope) for b in F.bends]
         return _largest(F.linear, arms) + noise <= bound
@@ -686,28 +761,39 @@ def _invariant(e: Evaluation, run: k.Split) -> bool:
 
     For a quadratic, x - rate g(x) is affine in x and, between x and the point with the
     largest rate, convex in the rate: corners, largest rates and all noise values
-    suffice. A mean of points of a box lies in it; a client that is drawn with q < 1
-    may overshoot, which is refused. Rates have to be largest in round 0.
+    suffice. A mean of points of a box lies in it. Rates have to be largest in round 0.
+
+    Draws multiply a move by J_n <= 1/q_n, so with rate/q_n every step of a shared
+    server, and the one step of a block that clients average, stays inside:
+    x + sum a_n J_n (p_n - x) is the mean of the points x - J_n rate g_n. Several steps
+    that are averaged may overshoot, which is refused unless the block rests.
     """
-    box = e.model.box
+    box, clients = e.model.box, range(len(e.model.weights))
     inside = [
         low <= z <= high for (low, high), z in zip(box, e.model.start, strict=True)
     ]
-    if not all(inside) or 2 ** len(box) > MAX_CORNERS:
-        return False
-    if run.kind is k.Kind.V1_PARTIAL and min(e.model.participation) < 1:
+    drawn = run.drawn and min(e.model.participation) < 1
+    models = run.participants is k.Participants.MODELS
+    if not all(inside) or 2 ** len(box) > MAX_CORNERS or (drawn and models):
         return False
     for side in k.Side:
-        rate = _largest_rate(e, run.pace(side).rate)
+        pace = run.pace(side)
+        rate = _largest_rate(e, pace.rate)
+        alone = run.kind.shared and side is k.Side.SERVER
+        block = e._block(side, (ONE,) * len(box))
+        rests = all(low == high for (low, high), z in zip(box, block, strict=True) if z)
         if rate is None:
             return False
-        for n, corner in product(range(len(e.model.weights)), product(*box)):
+        if drawn and not (alone or rests or e.whole_number(pace.steps) <= 1):
+            return False
+        for n, corner in product(clients, product(*box)):
             F, law = e.model.functions[n], e.model.noise[n].outcomes
+            largest = rate / e.model.participation[n] if drawn else rate
             if F.bends:
                 return False
             for value in {v for outcome in law for v in outcome[1:]}:
                 g = e._block(side, _plus(F.gradient(corner), value, ONE))
-                there = _plus(corner, g, -rate)
+                there = _plus(corner, g, -largest)
                 if any(
                     not low <= z <= high
                     for (low, high), z in zip(box, there, strict=True)
@@ -727,28 +813,37 @@ def _largest_rate(e: Evaluation, rate: k.Rate) -> Fraction | None:
     return e.number(first)
 
 
-def evaluated(
+def meeting(
     model: Model, hypotheses: frozenset[h.Hypothesis], left: k.Lin, right: k.Lin
-) -> tuple[Fraction, Fraction]:
-    """Return both sides in a model that meets every hypothesis.
+) -> Evaluation:
+    """Return the model ready to evaluate both sides; it meets every hypothesis.
 
     Raises:
         Rejected: a hypothesis is not shown to hold, or the model lacks something, or
             says something that the statement does not mention.
     """
+    e = prepared(model, subterms(left, right, *hypotheses))
+    for assumed in hypotheses:
+        require(holds(e, assumed), "the model does not meet: %s", assumed)
+    return e
+
+
+def prepared(model: Model, inside: set[k.Term]) -> Evaluation:
+    """Return the model ready to evaluate a statement with these terms.
+
+    Raises:
+        Rejected: it says what they do not mention, or orders other visits.
+    """
     e = Evaluation(model)
-    inside = subterms(left, right, *hypotheses)
     splits = [one for one in inside if isinstance(one, k.Split)]
     _nothing_else(model, inside)
     for run in splits:
-        if run.kind.shared:
+        if run.kind.visits:
             e.ordered(run)
     made = [e.whole_number(run.pace(side).steps) for run in splits for side in k.Side]
-    partial = any(run.kind is k.Kind.V1_PARTIAL for run in splits)
+    partial = any(run.drawn for run in splits)
     e.prepare(max(made, default=0), partial)
-    for assumed in hypotheses:
-        require(holds(e, assumed), "the model does not meet: %s", assumed)
-    return e.form(left), e.form(right)
+    return e
 
 
 def _nothing_else(model: Model, inside: set[k.Term]) -> None:
@@ -760,8 +855,8 @@ def _nothing_else(model: Model, inside: set[k.Term]) -> None:
         require(name in inside, "the statement does not mention %s", name)
     for function in model.stars:
         require(function in asked, "the statement does not mention %s*", function)
-    shared = any(isinstance(one, k.Split) and one.kind.shared for one in inside)
-    require(shared or not model.order, "an order of visits, and nobody visits")
+    visits = any(isinstance(one, k.Split) and one.kind.visits for one in inside)
+    require(visits or not model.order, "an order of visits, and nobody visits")
 
 
 def subterms(*parts: object) -> set[k.Term]:

@@ -32,7 +32,9 @@ _FRACTION = re.compile(r"-?[0-9]{1,400}(/[0-9]{1,400})?", re.ASCII)
 Name = Literal["name"]
 Exponent = Literal["exponent"]
 Index = k.Client | k.Var
-Factor = k.Var | k.Weight | k.Odds | k.Before | k.PerClient | k.PerRound | Ratio
+Factor = (
+    k.Var | k.Weight | k.Odds | k.Before | k.Draw | k.PerClient | k.PerRound | Ratio
+)
 Vector = k.Point | k.Vec
 Hypothesis = (
     h.Holds
@@ -70,6 +72,7 @@ MODEL: dict[str, object] = {
     "points": tuple[tuple[k.Point, tuple[_Vector, ...]], ...],
     "stars": tuple[tuple[k.Function, _Vector], ...],
     "box": tuple[tuple[Fraction, Fraction], ...],
+    "long": bool,
 }
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
@@ -177,6 +180,9 @@ class Table:
             return value
         if kind is Fraction:
             return _fraction(value)
+        if kind is bool:
+            require(type(value) is bool, "%r is neither true nor false", value)
+            return value
         if kind is int:
             fits = type(value) is int and 0 <= value <= MAX_ENTRIES
             require(fits, "%r is no natural number", value)
@@ -274,13 +280,6 @@ def _rate(argument: k.Var, body: Ratio) -> k.Rate:
     return k.Rate(k.number_at(body, {argument: k.symbol(k.ROUND)}))
 
 
-def _split(
-    kind: k.Kind, steps: Ratio, rate: k.Rate, server_steps: Ratio, server_rate: k.Rate
-) -> k.Split:
-    client = k.Pace(k.natural(steps), rate)
-    return k.Split(kind, client, k.Pace(k.natural(server_steps), server_rate))
-
-
 def model_of(value: Json, table: Table) -> Model:
     """Return the model that a JSON object describes."""
     given = record(value, tuple(MODEL))
@@ -323,6 +322,10 @@ CONSTRUCTORS: dict[str, Constructor] = {
     # numbers
     "weight": (k.Weight, (k.Client,)),
     "odds": (k.Odds, (k.Client,)),
+    "draw": (
+        lambda run, n, t: k.Draw(run, n, k.natural(t)),
+        (k.Split, k.Client, Ratio),
+    ),
     "before": (_before, (k.Client, Ratio, k.Client, Ratio, Ratio)),
     "of_client": (k.PerClient, (k.ClientFamily, k.Client)),
     "of_round": (
@@ -342,7 +345,9 @@ CONSTRUCTORS: dict[str, Constructor] = {
     "mean": (lambda: k.MEAN, ()),
     "rate": (_rate, (k.Var, Ratio)),
     "descent": (k.Descent, (k.Function, k.Rate)),
-    "split": (_split, (k.Kind, Ratio, k.Rate, Ratio, k.Rate)),
+    "pace": (lambda n, rate: k.Pace(k.natural(n), rate), (Ratio, k.Rate)),
+    "stepwise": (lambda n, rate: k.Stepwise(k.natural(n), rate), (Ratio, k.Rate)),
+    "split": (k.Split, (k.Kind, k.Participants, k.AnyPace, k.AnyPace)),
     # vectors
     "vector": (_vector, (tuple[tuple[Vector, Ratio], ...],)),
     "star": (lambda function: k.vec(k.Star(function)), (k.Function,)),
@@ -351,7 +356,7 @@ CONSTRUCTORS: dict[str, Constructor] = {
     "local_point": (k.local_point, (k.Split, k.Client, Ratio, Ratio)),
     "noise": (k.noise, (k.Split, k.Client, Ratio, Ratio)),
     "part": (k.part, (k.Side, k.Vec)),
-    "masked": (k.masked, (k.Split, k.Client, Ratio, k.Vec)),
+    "expected": (k.expected, (k.Split, Ratio, k.Vec)),
     "vector_sum": (k.summed, (k.Binder, Index, k.Vec)),
     # forms
     "form": (_form, (tuple[tuple[k.Lin, Ratio], ...],)),

@@ -55,6 +55,7 @@ class ModelData:
     points: dict[k.Point, tuple[Vector, ...]] = field(default_factory=dict)
     stars: dict[k.Function, Vector] = field(default_factory=dict)
     box: tuple[tuple[Fraction, Fraction], ...] = ()
+    long: bool = False
 
     def complete(self) -> dict[str, object]:
         """Return every entry that the kernel asks for."""
@@ -78,6 +79,7 @@ class ModelData:
             "points": tuple(self.points.items()),
             "stars": tuple(self.stars.items()),
             "box": self.box,
+            "long": self.long,
         }
 
 
@@ -214,10 +216,6 @@ class Encoder:
             t = self._named(k.NATURALS, "t", term.body)
             body = k.number_at(term.body, {k.ROUND: k.symbol(_nat(t))})
             return ["rate", self.place(t), self.place(body)]
-        if isinstance(term, k.Split):
-            paces = [term.client.steps, term.client.rate]
-            paces += [term.server.steps, term.server.rate]
-            return ["split", term.kind.value, *map(self.place, paces)]
         if isinstance(term, k.Term):
             return [TAGS[type(term)], *map(self._part, term.parts)]
         raise ValueError(f"{term!r} is no term")
@@ -312,6 +310,7 @@ TAGS: dict[type[k.Term], str] = {
     k.Point: "point",
     k.Weight: "weight",
     k.Odds: "odds",
+    k.Draw: "draw",
     k.Before: "before",
     k.PerClient: "of_client",
     k.PerRound: "of_round",
@@ -321,13 +320,16 @@ TAGS: dict[type[k.Term], str] = {
     k.Local: "local",
     k.Mean: "mean",
     k.Descent: "descent",
+    k.Pace: "pace",
+    k.Stepwise: "stepwise",
+    k.Split: "split",
     k.Star: "star",
     k.Gradient: "gradient",
     k.Iterate: "iterate",
     k.LocalPoint: "local_point",
     k.Noise: "noise",
     k.Part: "part",
-    k.Masked: "masked",
+    k.Expected: "expected",
     k.Inner: "inner",
     k.Value: "value",
     h.Holds: "holds",

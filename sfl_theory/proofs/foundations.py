@@ -60,7 +60,7 @@ def gradient_descent_statement() -> Statement:
     run, best = Descent(F, Rate(1 / S)), vec(Star(F))
     left = value_of(F, iterate(run, T)) - value_of(F, best)
     right = norm2(iterate(run, 0) - best) * (S / (2 * T))
-    assumed = frozenset({Smooth(F, S), Convex(F, ratio(0))})
+    assumed = frozenset({Smooth(F, S), Convex(F, ratio(0)), Minimiser(F)})
     return Statement("readme/gradient-descent", assumed, left, right)
 
 

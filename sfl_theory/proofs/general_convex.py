@@ -10,6 +10,7 @@ from sfl_theory.kernel.hypotheses import (
     BoundedGradients,
     Convex,
     Holds,
+    Minimiser,
     Smooth,
     Unbiased,
     every,
@@ -127,12 +128,13 @@ def statement() -> Statement:
     """Return ``1/T sum f(x^t) - f* <= I/(2 alpha T) + 7/12 alpha G2``, 2 S alpha <= 1.
 
     alpha = eta tau is the step of a round; convexity bounds the averaged model by the
-    left side. x* is any fixed point here: no minimiser is assumed. Candidate R2 (a).
+    left side. Candidate R2 (a); that x* minimises f is not used.
     """
     first = norm2(iterate(r.run, 0) - BEST)
     right = first * (1 / (2 * alpha * T)) + constant(Fraction(7, 12) * alpha * G2)
     left = summed(steps(T), t, gap()) * (1 / T)
     assumed = {
+        Minimiser(MEAN),
         every(CLIENTS, n, Smooth(Local(n), S)),
         every(CLIENTS, n, Convex(Local(n), ratio(0))),
         Holds(constant(1 - 2 * S * alpha)),

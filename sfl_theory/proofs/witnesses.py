@@ -34,6 +34,20 @@ PARAMETERS = {
     "eps2": Fraction(1, 4),
     "G2": Fraction(4),
     "eta": Fraction(1, 4),
+    "tau_server": ONE,
+    "tau_min": ONE,
+    "tau_max": ONE,
+    "sigma2": Fraction(1, 4),
+    "I_err": ONE,
+    "F_err": ONE,
+    "r2": Fraction(1, 10),
+    "r3": Fraction(1, 10),
+    "c2": Fraction(100),
+    "c3": Fraction(100),
+    "decay": HALF,
+    "Gamma": ONE,
+    "star_noise": ONE,
+    "star_apart": ONE,
 }
 
 
@@ -47,7 +61,7 @@ def witness(statement: Statement) -> ModelData:
     free = {v for h in statement.hypotheses for v in h.free}
     free |= statement.left.free | statement.right.free
     asked = {one.function for one in inside if isinstance(one, Star | Minimiser)}
-    shared = any(isinstance(one, Split) and one.kind.shared for one in inside)
+    visited = any(isinstance(one, Split) and one.kind.visits for one in inside)
     up, down = (ZERO, HALF), (ZERO, -HALF)
     law = ((HALF, up, up), (HALF, down, down))
     shapes = tuple((IDENTITY, b, ()) for b in (down, up))
@@ -58,7 +72,7 @@ def witness(statement: Statement) -> ModelData:
         weights=(HALF, HALF),
         participation=(ONE, HALF),
         noise=(law, law),
-        order=tuple((n, i) for i in range(steps * shared) for n in (1, 0)),
+        order=tuple((n, i) for i in range(steps * visited) for n in (1, 0)),
         rounds=1,
         numbers={v: PARAMETERS[v.name] for v in free if isinstance(v, Var)},
         families={

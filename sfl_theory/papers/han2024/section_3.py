@@ -34,6 +34,7 @@ PROP_35 = Claim(
             reading="for every random x, x^T among them",
         ),
     ),
+    scope="as printed: for every random point, under the one-sided (4)",
     uses="eq-33 eq-34",
 )
 

@@ -8,7 +8,7 @@ of rounds, ``tau`` and ``tau_server`` the numbers of local steps of the two side
 from __future__ import annotations
 
 from sfl_theory import written as w
-from sfl_theory.kernel.terms import Client, Kind, Rate, Split
+from sfl_theory.kernel.terms import Client, Kind, Participants, Rate, Split
 from sfl_theory.written import Assumed, Number, Run
 
 n, m = Client("n"), Client("m")
@@ -39,11 +39,14 @@ def eta(round_: Number = t) -> Number:
 
 
 def run(
-    kind: Kind, server_steps: Number | None = None, rates: Rate | None = None
+    kind: Kind,
+    server_steps: Number | None = None,
+    rates: Rate | None = None,
+    who: Participants = Participants.EVERYONE,
 ) -> Run:
-    """Return a run; by default both sides make tau steps at rates ``eta(t)``."""
+    """Return a run; by default everyone makes tau steps at rates ``eta(t)``."""
     each = rates if rates is not None else w.rate(eta)
-    split = Split(kind, w.pace(tau, each), w.pace(server_steps or tau, each))
+    split = Split(kind, who, w.pace(tau, each), w.pace(server_steps or tau, each))
     return Run(split, f"SFL-{kind}")
 
 

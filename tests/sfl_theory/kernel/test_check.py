@@ -165,7 +165,7 @@ def test_the_run_of_a_hypothesis_is_printed() -> None:
     (claim,) = modelled(
         ONE_FORM, NOTHING, {h.Unbiased(TWO)}, small_model(order=((0, 0), (0, 1)))
     )
-    assert "are of SFL-v2(client: 2 steps" in str(claim)
+    assert "are of SFL-v2(everyone; client: 2 steps" in str(claim)
 
 
 def test_values_that_differ_print_differently() -> None:

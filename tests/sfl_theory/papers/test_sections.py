@@ -1,0 +1,72 @@
+"""Claims of the papers' sections: decided by the kernel, none lost, none unsaid."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from sfl_theory.audits import LEDGER
+from sfl_theory.claims import Model, Proof, decide, parts_of, sections
+from sfl_theory.evidence.standing import declared
+from sfl_theory.papers import PAPERS
+
+BASELINE = json.loads((Path(__file__).parent / "baseline.json").read_text())
+"""Status and repair of every entry before claims were terms."""
+
+CHANGED: dict[str, str] = {}
+"""Entries whose status is another one now, and why."""
+
+CLAIMS = [claim for paper in PAPERS for claim in sections(paper)]
+PARTS = [(name, part) for claim in CLAIMS for name, part in parts_of(claim)]
+
+
+@pytest.mark.parametrize(("name", "part"), PARTS, ids=[name for name, _ in PARTS])
+def test_the_kernel_decides_as_entered(name, part) -> None:
+    """A theorem that is not the statement, or a model that fails, would show here."""
+    found = decide(part, name)
+    if part.by is None:
+        assert found.status == "unproved"
+        return
+    wanted = "proved" if isinstance(part.by, Proof) or part.says.denied else "refuted"
+    assert found.status == wanted, found.lines
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_what_is_decided_is_explained(claim) -> None:
+    """Every proof names a model that meets its assumptions, or why there is none."""
+    for name, part in parts_of(claim):
+        if isinstance(part.by, Proof) and not part.by.vacuous:
+            found = decide(part, name).claim
+            assert found is not None and found.sides is not None, name
+    if not claim.parts:
+        assert claim.words, "an open claim says what was tried"
+
+
+def test_no_entry_is_lost_and_changed_verdicts_have_a_reason() -> None:
+    now = {}
+    for claim in LEDGER.claims():
+        status = declared(claim).status
+        if claim.repair is not None:
+            evidence = claim.repair.evidence
+            whole = getattr(evidence, "declared", None) or (
+                "proved" if type(evidence).__name__ == "Proof" else "unproved"
+            )
+            status += f", repair {whole}"
+        now[claim.id] = status
+    assert BASELINE.keys() <= now.keys()
+    different = {key for key, old in BASELINE.items() if now[key] != old}
+    assert different == CHANGED.keys()
+
+
+def test_a_wrong_theorem_and_a_wrong_model_decide_nothing() -> None:
+    """The evidence of one claim is offered for another: the kernel refuses both."""
+    proofs = [(n, p) for n, p in PARTS if isinstance(p.by, Proof)]
+    models = [(n, p) for n, p in PARTS if isinstance(p.by, Model)]
+    for (name, part), (_, other) in pairwise(proofs):
+        if part.says.tex != other.says.tex:
+            swapped = type(part)(part.says, other.by)
+            assert decide(swapped, name).status == "unproved", name
+    for (name, part), (_, other) in zip(models, proofs, strict=False):
+        swapped = type(part)(other.says, part.by)
+        assert decide(swapped, name).status != "proved" or part.says.denied, name
