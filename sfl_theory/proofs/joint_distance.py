@@ -135,7 +135,7 @@ def second_moment(r: Round) -> Theorem:
 
 def drift(r: Round) -> tuple[Theorem, Fraction]:
     """Return ``D <= c eta^2 tau^3 G2`` and c: 1/3 for SFL-V1, 1 for SFL-V2."""
-    if not r.run.kind.shared:
+    if not r.run.kind.visits:
         return bounded_drift(r, G2), Fraction(1, 3)
     return visited_drift(r), Fraction(1)
 

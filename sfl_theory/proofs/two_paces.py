@@ -17,6 +17,7 @@ from sfl_theory.kernel.terms import (
     Lin,
     Local,
     Pace,
+    Participants,
     Rate,
     Side,
     Split,
@@ -52,7 +53,7 @@ def run(client: Ratio, server: Ratio, kind: Kind = Kind.V1) -> Split:
     def pace(made: Ratio) -> Pace:
         return Pace(natural(made), Rate(4 / (mu * made * (gamma + of_round()))))
 
-    return Split(kind, pace(client), pace(server))
+    return Split(kind, Participants.EVERYONE, pace(client), pace(server))
 
 
 alpha = 4 / (mu * (gamma + now))

@@ -29,7 +29,6 @@ PARAMETERS = {
     "T": ONE,
     "t": ONE,
     "tau": ONE,
-    "tau_server": ONE,
     "d": ONE,
     "eps2": Fraction(1, 4),
     "G2": Fraction(4),

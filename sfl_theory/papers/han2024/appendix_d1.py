@@ -36,4 +36,5 @@ CLAIMS = (
     superposition.merged_rate(),
     superposition.D.merge(),
     superposition.parallel_bound(),
+    superposition.middle(),
 )

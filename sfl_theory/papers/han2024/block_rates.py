@@ -1,7 +1,7 @@
 r"""Blocks at their sections' rates: (62), (69), (72), (99), (106), (109).
 
 gamma is :math:`\frac{8S}\mu-1`, SFL-V2's server has :math:`\gamma_s=
-\frac{8S}{N\mu}-1`, read as positive: S is written :math:`\frac{N\mu(\gamma_s+1)}8`.
+\frac{8S}{N\mu}-1`, read as positive.
 """
 
 from __future__ import annotations
@@ -58,8 +58,10 @@ READ_RATES = (
     "each side at the rate of its own subsection; a side that has made its steps keeps "
     "its value while the other goes on"
 )
-READ_FEW = f"S is N mu (gamma_s + 1)/8, with gamma_s > 0; {READ_RATES}"
+READ_FEW = f"gamma_s > 0, {READ_S}; {READ_RATES}"
 GAMMA_C = w.called(8 * FEW / mu - 1, r"\gamma")
+SLOWER = w.equals(N * (gamma_s + 1), GAMMA + 1)
+r"""The definition of :math:`\gamma_s`."""
 CAUSE = (
     "The block that starts at its minimiser is driven away by the other one, whose "
     "distance the bound does not contain."
@@ -80,8 +82,15 @@ def parallel(side: Side | None, client: Number, server: Number) -> Block:
 
 def sequential(side: Side | None) -> Block:
     """Return a block of SFL-V2 at the rates of E.1.1 and E.1.2."""
+    clients = (GAMMA + 1) / (gamma_s + 1)
+    rates = _rate(tau, GAMMA), _rate(tau, gamma_s, clients)
+    return Block(Version.V2, side, rates=rates, smoothness=LARGE, more=SLOWER)
+
+
+def without_excess(side: Side) -> Block:
+    """Return it with S written by gamma_s, for lines that only differ in gamma."""
     rates = _rate(tau, GAMMA_C), _rate(tau, gamma_s, N)
-    return Block(Version.V2, side, tau, tau, rates, smoothness=FEW)
+    return Block(Version.V2, side, rates=rates, smoothness=FEW)
 
 
 def both(kind: Version) -> Block:
@@ -115,7 +124,7 @@ class Rated:
     @property
     def shared(self) -> bool:
         """Whether it is SFL-V2's."""
-        return self.block.kind.shared
+        return self.block.kind.visits
 
     @property
     def reading(self) -> str:
@@ -232,4 +241,4 @@ class Rated:
 D_SERVER = Rated(parallel(Side.SERVER, tau, tau_server), GAMMA, "D.1.1")
 D_CLIENT = Rated(parallel(Side.CLIENT, tau, tau_server), GAMMA, "D.1.2")
 E_SERVER = Rated(sequential(Side.SERVER), gamma_s, "E.1.1")
-E_CLIENT = Rated(sequential(Side.CLIENT), GAMMA_C, "E.1.2")
+E_CLIENT = Rated(sequential(Side.CLIENT), GAMMA, "E.1.2")

@@ -84,7 +84,7 @@ class Contraction:
     @property
     def change(self) -> str:
         """The smallest change of all of these lines."""
-        return JOINT_WEIGHTED if self.block.kind.shared else JOINT
+        return JOINT_WEIGHTED if self.block.kind.visits else JOINT
 
     def claim(
         self,
@@ -95,17 +95,9 @@ class Contraction:
         **told: Unpack[Told],
     ) -> Claim:
         """Return a refuted equation of the section."""
-        where = f"App. {self.section}, ({number})"
-        return Claim(
-            f"han2024/eq-{number}",
-            where,
-            Kind.EQUATION,
-            title,
-            parts,
-            severity=Severity.PROOF,
-            uses=rests_on,
-            **told,
-        )
+        name, where = f"han2024/eq-{number}", f"App. {self.section}, ({number})"
+        told["severity"], told["uses"] = Severity.PROOF, rests_on
+        return Claim(name, where, Kind.EQUATION, title, parts, **told)
 
     def the_lemma(self, number: int, uses: str, failure: str) -> Claim:
         """Return Lemma D.1 or E.1."""

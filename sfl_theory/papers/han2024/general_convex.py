@@ -90,7 +90,7 @@ class Merged:
     @property
     def shared(self) -> bool:
         """Whether it is SFL-V2's."""
-        return self.server.kind.shared
+        return self.server.kind.visits
 
     @property
     def change(self) -> str:

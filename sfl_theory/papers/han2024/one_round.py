@@ -16,7 +16,7 @@ from sfl_theory import written as w
 from sfl_theory.claims import Model, Part, Proof, Repair, Says, Severity, says
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import Kind, Rate, Side, Split, Vec
+from sfl_theory.kernel.terms import Kind, Participants, Rate, Side, Split, Vec
 from sfl_theory.models.federation import federation, huber, parabola, quadratic
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, N, S, a, best, eta, f, n, t, tau
@@ -48,7 +48,8 @@ class Block:
         rates: the client's and the server's; eta(t) for both if left out.
         rated: eta^t as a number of its own, for lines without a run.
         smoothness: S.
-        drawn: whether some clients take part only: (2 sigma^2 + G^2) + G^2/q.
+        more: what else its statements assume, of the rates' parameters.
+        who: who takes part; if not everyone, (53) has G^2/q_n in addition.
     """
 
     kind: Kind
@@ -58,7 +59,8 @@ class Block:
     rates: tuple[Rate, Rate] | None = None
     rated: Number | None = None
     smoothness: Number = S
-    drawn: bool = False
+    who: Participants = Participants.EVERYONE
+    more: tuple[Assumed, ...] = ()
 
     @property
     def run(self) -> Run:
@@ -66,6 +68,7 @@ class Block:
         client, server = self.rates or (w.rate(eta), w.rate(eta))
         split = Split(
             self.kind,
+            self.who,
             w.pace(self.client_steps, client),
             w.pace(self.server_steps, server),
         )
@@ -122,7 +125,7 @@ class Block:
     def noise(self, first: bool) -> Number:
         r"""Return ``sum_n a_n^2 (2 sigma_n^2 + G^2)``, or with a_n: the second one."""
         second = 2 * s.sigma2() + G2
-        if first and self.drawn:
+        if first and self.who is not Participants.EVERYONE:
             second = second + G2 * w.inverse_chance(n)
         return self.over(second, 2 if first else 1)
 
@@ -178,6 +181,7 @@ class Block:
             s.assumption_C2(modulus),
             s.minimum(),
             [self.small()] if small else [],
+            self.more,
         )
 
     def one_round(self, modulus: Number = mu, earned: bool = True) -> Says:
@@ -268,7 +272,7 @@ TOGETHER = (
 def sharp(block: Block, modulus: Number = mu) -> Part:
     """Return the strongest proved recursion of the whole vector, any rate."""
     one, e = block.together, eta()
-    c = Fraction(1) if one.kind.shared else Fraction(1, 3)
+    c = Fraction(1) if one.kind.visits else Fraction(1, 3)
     right = (1 - e * tau * modulus / 2) * one.distance(t) if modulus.value else None
     out = (right or one.distance(t)) - 2 * e * tau * one.gap
     noise, drift = e**2 * tau**2 * G2, 2 * c * S * e**3 * tau**3 * G2
@@ -306,7 +310,7 @@ def bent(*shapes: Shape) -> Shape:
 
 def ordered(block: Block, clients: int = 1, made: int = 1) -> list[tuple[int, int]]:
     """Return an order of the visits, if the server makes visits."""
-    if not block.kind.shared:
+    if not block.kind.visits:
         return []
     return [(client, step) for client in range(clients) for step in range(made)]
 
