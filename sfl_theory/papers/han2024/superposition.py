@@ -22,6 +22,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Side, Split, Vec
+from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.han2024.block_rates import (
     D_CLIENT,
@@ -32,6 +33,7 @@ from sfl_theory.papers.han2024.block_rates import (
     READ_FEW,
     READ_RATES,
     Rated,
+    both,
     bound,
     parallel,
     sequential,
@@ -45,6 +47,7 @@ from sfl_theory.papers.han2024.induction import (
     later,
 )
 from sfl_theory.papers.han2024.one_round import (
+    JOINT,
     Block,
     asked,
     ordered,
@@ -68,6 +71,7 @@ from sfl_theory.papers.han2024.setting import (
     tau_server,
 )
 from sfl_theory.proofs import foundations, two_paces
+from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
@@ -350,9 +354,9 @@ def middle() -> Claim:
             ),
         ),
         words="Open here, false by an enclosed run of the older evidence: the side "
-        "with fewer steps does not see what the other side's later steps change in its "
-        "gradients, a drift that the gradient of f does not have and that moves x where "
-        r"f is flat. Per round it is at most about $\frac\alpha4SG$, so that "
+        "with fewer steps does not see what the other side's later steps change in "
+        "its gradients, a drift that the gradient of f does not have and that moves x "
+        r"where f is flat. Per round it is at most about $\frac\alpha4SG$, so that "
         r"$\|x^T-x^*\|^2>\frac{208G^2}{\mu^2(\gamma+T)}$ takes thousands of rounds "
         r"with $S\gg\mu$ (97500 in the known instance, which also bends): out of reach "
         "of exact fractions. True for equal numbers of steps.",
@@ -403,8 +407,8 @@ def sequential_bound() -> Claim:
                     data,
                     r"Two clients, $a=(.95,.05)$, $F_n=\frac12\|x-(0,b_n)\|^2$, "
                     r"$b=(0,1)$: $x_s$ tends to $\frac12$, the minimiser of $F_1+F_2$, "
-                    r"not to $x_s^*=.05$; the gap stays above .1, the bound is below it "
-                    "after 3400 rounds.",
+                    r"not to $x_s^*=.05$; the gap stays above .1, the bound is below "
+                    "it after 3400 rounds.",
                 ),
                 f"end to end; {READ_FEW}",
             ),
