@@ -35,5 +35,4 @@ CLAIMS = (
     ),
     superposition.E.merge(),
     superposition.sequential_bound(),
-    one_round_steps.SUM_OF_GRADIENTS,
 )

@@ -35,6 +35,7 @@ from sfl_theory.papers.han2024.induction import (
 from sfl_theory.papers.han2024.one_round import (
     JOINT,
     JOINT_WEIGHTED,
+    READ_33,
     Block,
     asked,
     ordered,
@@ -193,6 +194,7 @@ class Rated:
             (Part(what, model, self.reading),),
             severity=Severity.PROOF,
             scope="refuted in round 1, where the rate is admitted",
+            words=READ_33,
             cause="A block near its minimiser is driven outward by the other block at "
             "first order in eta; the right side allows second order.",
             uses=uses,
@@ -220,6 +222,7 @@ class Rated:
             (Part(what, model, f"end to end; {self.reading}"),),
             severity=Severity.PROOF,
             scope="refuted for S = 6000 mu; whether also for small S/mu is not known",
+            words=READ_33,
             cause=CAUSE,
             uses=uses,
             repair=Repair(

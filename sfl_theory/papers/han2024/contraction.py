@@ -30,6 +30,7 @@ from sfl_theory.papers.han2024.one_round import (
     AWAY,
     JOINT,
     JOINT_WEIGHTED,
+    READ_33,
     Block,
     Told,
     at_minimiser,
@@ -97,6 +98,7 @@ class Contraction:
         """Return a refuted equation of the section."""
         name, where = f"han2024/eq-{number}", f"App. {self.section}, ({number})"
         told["severity"], told["uses"] = Severity.PROOF, rests_on
+        told["words"] = READ_33
         return Claim(name, where, Kind.EQUATION, title, parts, **told)
 
     def the_lemma(self, number: int, uses: str, failure: str) -> Claim:
@@ -112,6 +114,7 @@ class Contraction:
             scope=f"refuted for mu = 1, for mu = 0 in the lines of {name[0]}.2. {AWAY}",
             cause=CAUSE,
             uses=uses,
+            words=READ_33,
             first_failure=failure,
             repair=Repair(
                 (sharp(self.block),),

@@ -192,9 +192,8 @@ class Merged:
                 ),
             ),
             severity=Severity.PROOF,
-            scope="refuted for equal numbers of steps; the gap once instead of twice "
-            "is right"
-            + ("" if self.shared else '. The last "=" is "<=" for unequal numbers'),
+            scope="refuted for one client and equal numbers of steps"
+            + ("" if self.shared else '; the last "=" is "<=" for unequal numbers'),
             cause="The gap is earned once, by both blocks together, not once by each.",
             uses=f"eq-{self.first} eq-{self.first + 1}",
             repair=Repair(

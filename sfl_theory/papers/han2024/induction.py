@@ -347,21 +347,21 @@ class Induction:
 
     def first_rate(self, key: str) -> Claim:
         """Return that the section's rates are at most 1/(2 S tau)."""
-        what = self.admitted(t)
-        time_ = "every t >= 0"
+        what, clients = self.admitted(t), 7 if self.many else 1
+        words = (
+            r"$S=\mu=1$, one step, $t=0$: $\frac47$ against $\frac12$.",
+            r"Seven clients, $S=\mu=1$, one step, $t=0$: 4 against $\frac12$.",
+        )[self.many]
         return Claim(
             f"han2024/{key}/first-rate",
             f"App. {self.section}, below ({self.first - 1})",
             Kind.CONDITION,
-            rf"The rate chosen is admitted for {time_}.",
+            "The rate chosen is admitted in every round.",
             (
                 Part(
                     what,
-                    Model(
-                        self.model(what, clients=1, time=0),
-                        r"$S=\mu=1$, one step, $t=0$: $\frac47$ against $\frac12$.",
-                    ),
-                    READ_S,
+                    Model(self.model(what, clients, time=0), words),
+                    READ_U if self.many else READ_S,
                 ),
             ),
             severity=Severity.PROOF,

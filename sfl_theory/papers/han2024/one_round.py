@@ -28,6 +28,10 @@ from sfl_theory.written import Assumed, Form, Number, Run, Vector, Written
 
 mu = w.nonnegative("mu", r"\mu")
 """Assumption C.2's modulus where Lemma D.1 uses it; 0 in the general convex case."""
+READ_33 = (
+    "Assumption 3.3 is read along the run: on the whole space no strongly convex "
+    "function has it."
+)
 JOINT = "both blocks together, the same number of steps on both sides"
 JOINT_WEIGHTED = f"{JOINT}; server steps weighted by a_n"
 AWAY = (

@@ -26,6 +26,7 @@ from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.han2024.one_round import (
     AWAY,
+    READ_33,
     Block,
     Told,
     at_minimiser,
@@ -211,6 +212,7 @@ class Section:
         return (
             self.square(),
             self.first_part(),
+            *((SUM_OF_GRADIENTS,) if self.lines.free.visited else ()),
             self.second_moments(),
             self.first_equality(),
             self.progress(),
@@ -227,17 +229,23 @@ class Section:
             r"Z has mean 0 given $x^t$, so $\langle x_s^t-x_s^*,Z\rangle$ vanishes; "
             r"$2\langle M,Z\rangle\le\|M\|^2+\|Z\|^2$.",
         )
-        claim = self.claim(
+        return self.claim(
             0,
             "The update's square splits into a part without noise and the noise.",
             Part(lines.square(lines.free), dependent_noise(lines.free)),
             severity=Severity.PROOF,
-            scope="refuted for two steps and mu = 1/3; for one step M is fixed before "
-            "the noise, and the line holds",
+            scope="refuted for two steps and mu = 1/3"
+            + (
+                ""
+                if lines.free.visited
+                else "; for one step M is fixed before the noise"
+            ),
             cause="M holds gradients after the first draws of Z, so E<M, Z> is not 0.",
             repair=Repair(kept, "the cross term kept"),
+            words=r"M, the sum of the clients' local gradients, is what $\sum_i\nabla_s"
+            r"f(x_c^{t,i},x_s^{t,i})$ stands for; the noise is the rest of the update. "
+            + READ_33,
         )
-        return claim
 
     def first_part(self) -> Claim:
         """Return (55), (92)."""
