@@ -48,6 +48,7 @@ from sfl_theory.papers.han2024.induction import (
 )
 from sfl_theory.papers.han2024.one_round import (
     JOINT,
+    JOINT_WEIGHTED,
     Block,
     asked,
     ordered,
@@ -131,13 +132,11 @@ class Merged:
     def decomposed(self, block: Block, reading: str) -> Part:
         """Return the first relation, Proposition 3.5."""
         assumed = block.assumed(mu, small=False)
-        x = block.run.x(T).value
-        S, away = block.smoothness.value, x - strong.BEST
+        away = (block.run.x(T) - best).value
+        blocks = rules.blocks(away, away), -block.smoothness.value / 2
 
         def uses() -> Uses:
-            smooth = foundations.smooth_mean(S, strong.BEST, x)
-            flat = rules.stationary(MEAN, away)
-            return [(smooth, 1), (flat, -1), (rules.blocks(away, away), -S / 2)]
+            return [*by_distance(block), blocks]
 
         what = says(self.gap(block), self.sides(block), *assumed)
         model = None if not self.shared else self.witness(what)
@@ -244,6 +243,19 @@ class Merged:
         return w.as_form(out) + start
 
 
+def by_distance(block: Block) -> Uses:
+    """Return ``f(x^T) - f(x*) <= S/2 ||x^T - x*||^2``."""
+    x, S = block.run.x(T).value, block.smoothness.value
+    flat = rules.stationary(MEAN, x - strong.BEST)
+    return [(foundations.smooth_mean(S, strong.BEST, x), 1), (flat, -1)]
+
+
+def whole_rate(kind: Version) -> Uses:
+    """Return half S times (69) for the whole vector after T rounds."""
+    at_T = ((w.variable(t), T.value),)
+    return [(rules.instantiate(joint.rate(kind), at_T, ()), LARGE.value / 2)]
+
+
 D = Merged(D_SERVER, D_CLIENT, "D.1.3", 73)
 E = Merged(
     replace(E_SERVER, block=without_excess(Side.SERVER)),
@@ -332,13 +344,8 @@ def middle() -> Claim:
     assumed = block.assumed(mu, small=False)
     same = both(Version.V1)
     repaired = says(D.sides(same), D.last(same, GAMMA), *same.assumed(mu, small=False))
-    half = LARGE.value / 2
     away = (same.run.x(T) - best).value
-
-    def uses() -> Uses:
-        always = joint.rate(Version.V1)
-        at_T = rules.instantiate(always, ((w.variable(t), T.value),), ())
-        return [(at_T, half), (rules.blocks(away, away), half)]
+    blocks = rules.blocks(away, away), LARGE.value / 2
 
     return Claim(
         "han2024/eq-73/middle",
@@ -365,7 +372,7 @@ def middle() -> Claim:
             (
                 shown(
                     repaired,
-                    uses,
+                    lambda: [*whole_rate(Version.V1), blocks],
                     "(69) for the whole vector, times S/2.",
                     READ_S,
                 ),
@@ -380,6 +387,8 @@ def sequential_bound() -> Claim:
     block = sequential(None)
     assumed = block.assumed(mu, small=False)
     what = says(E.gap(block), E.last(block, GAMMA), *assumed)
+    weighted = both(Version.V2_WEIGHTED)
+    weighted_assumed = weighted.assumed(mu, small=False)
 
     def data() -> ModelData:
         heavy = Fraction(19, 20)
@@ -418,4 +427,15 @@ def sequential_bound() -> Claim:
         cause="SFL-V2's server steps carry no a_n: for unequal weights x_s tends to "
         "the minimiser of sum_n F_n, the gap to a constant, the bound to 0.",
         uses="eq-106 eq-109 prop-3.5 app-E.1.3/merge",
+        repair=Repair(
+            (
+                shown(
+                    says(E.gap(weighted), D.last(weighted, GAMMA), *weighted_assumed),
+                    lambda: [*by_distance(weighted), *whole_rate(weighted.kind)],
+                    "(69) for the whole vector and Proposition 3.5.",
+                    READ_S,
+                ),
+            ),
+            f"{JOINT_WEIGHTED}; then with (73)'s right side",
+        ),
     )
