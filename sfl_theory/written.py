@@ -63,6 +63,8 @@ class Written(Generic[Value]):
     @overload
     def __add__(self: Number, other: Form) -> Form: ...
     @overload
+    def __add__(self: Form, other: Number) -> Form: ...
+    @overload
     def __add__(self, other: Written[Value] | Exact) -> Written[Value]: ...
     def __add__(self, other: Written[Any] | Exact) -> Written[Any]:
         """Return a sum; a number beside a form becomes one."""
@@ -78,6 +80,8 @@ class Written(Generic[Value]):
 
     @overload
     def __sub__(self: Number, other: Form) -> Form: ...
+    @overload
+    def __sub__(self: Form, other: Number) -> Form: ...
     @overload
     def __sub__(self, other: Written[Value] | Exact) -> Written[Value]: ...
     def __sub__(self, other: Written[Any] | Exact) -> Written[Any]:
@@ -137,7 +141,7 @@ class Written(Generic[Value]):
             base = rf"\left({base}\right)"
         return Written(self.value**power, f"{base}^{{{power}}}")
 
-    def _like(self, other: Written[Value] | Exact) -> Written[Value]:
+    def _like(self, other: Written[Any] | Exact) -> Written[Value]:
         """Return a summand in the kind of this one: numbers become forms."""
         out: Written[Any] = (
             number(other) if isinstance(other, int | Fraction) else other

@@ -28,6 +28,7 @@ PARAMETERS = {
     "s": ZERO,
     "T": ONE,
     "t": ONE,
+    "i": ZERO,
     "tau": ONE,
     "d": ONE,
     "eps2": Fraction(1, 4),
@@ -53,8 +54,9 @@ PARAMETERS = {
 def witness(statement: Statement) -> ModelData:
     """Return two clients with ``||x||^2/2 -+ x_s/2`` and noise +-1/2 in x_s.
 
-    One round, small steps; client 1 takes part with probability 1/2 where clients are
-    drawn. The box contains every model, for gradients and noise pull to points inside.
+    One round (two, if t is free), small steps; client 1 takes part with probability 1/2
+    where clients are drawn. The box contains every model, for gradients and noise pull
+    to points inside.
     """
     inside = subterms(statement.left, statement.right, *statement.hypotheses)
     free = {v for h in statement.hypotheses for v in h.free}
@@ -64,7 +66,8 @@ def witness(statement: Statement) -> ModelData:
     up, down = (ZERO, HALF), (ZERO, -HALF)
     law = ((HALF, up, up), (HALF, down, down))
     shapes = tuple((IDENTITY, b, ()) for b in (down, up))
-    steps = 2 if "d" in {str(v) for v in free} else 1
+    names = {str(v) for v in free}
+    steps = 2 if "d" in names else 1
     return ModelData(
         start=(HALF, HALF),
         functions=shapes,
@@ -72,7 +75,7 @@ def witness(statement: Statement) -> ModelData:
         participation=(ONE, HALF),
         noise=(law, law),
         order=tuple((n, i) for i in range(steps * visited) for n in (1, 0)),
-        rounds=1,
+        rounds=2 if "t" in names else 1,
         numbers={v: PARAMETERS[v.name] for v in free if isinstance(v, Var)},
         families={
             v: (Fraction(1, 4),) * 2 for v in free if isinstance(v, ClientFamily)

@@ -43,10 +43,12 @@ def run(
     server_steps: Number | None = None,
     rates: Rate | None = None,
     who: Participants = Participants.EVERYONE,
+    client_steps: Number = tau,
 ) -> Run:
     """Return a run; by default everyone makes tau steps at rates ``eta(t)``."""
     each = rates if rates is not None else w.rate(eta)
-    split = Split(kind, who, w.pace(tau, each), w.pace(server_steps or tau, each))
+    server = w.pace(server_steps or client_steps, each)
+    split = Split(kind, who, w.pace(client_steps, each), server)
     return Run(split, f"SFL-{kind}")
 
 
