@@ -339,7 +339,7 @@ def parallel_bound() -> Claim:
 
 
 def middle() -> Claim:
-    """Return the second relation of (73), which no model of the kernel reaches."""
+    """Return the second relation of (73), for which no exact run is short enough."""
     block = parallel(None, tau, tau_server)
     assumed = block.assumed(mu, small=False)
     same = both(Version.V1)
@@ -360,13 +360,14 @@ def middle() -> Claim:
                 f"{READ_S}; {READ_RATES}",
             ),
         ),
-        words="Open here, false by an enclosed run of the older evidence: the side "
-        "with fewer steps does not see what the other side's later steps change in "
-        "its gradients, a drift that the gradient of f does not have and that moves x "
-        r"where f is flat. Per round it is at most about $\frac\alpha4SG$, so that "
-        r"$\|x^T-x^*\|^2>\frac{208G^2}{\mu^2(\gamma+T)}$ takes thousands of rounds "
-        r"with $S\gg\mu$ (97500 in the known instance, which also bends): out of reach "
-        "of exact fractions. True for equal numbers of steps.",
+        words="Open here. It looks false: the side with fewer steps does not see what "
+        "the other side's later steps change in its gradients, a drift that moves x "
+        r"where f is flat. In floating point: two clients with equal weights, $\nabla "
+        r"F_1=H_1x+b$, $\nabla F_2=x-b$, $H_1=I+4500\binom{1\ -1}{-1\ \ 1}$, "
+        r"$b=(1,-2)$, $\tau=8$, $\tilde\tau=1$, $x^0=x^*=0$: after 40000 rounds the left "
+        "side is 1.25 times the right one. Exact fractions do not reach that round, and a box that "
+        "holds every local point would make G too large. True for equal numbers of "
+        "steps.",
         uses="eq-69 eq-72 app-D.1.3/merge app-D.1.3/merged-rate",
         repair=Repair(
             (
@@ -417,8 +418,8 @@ def sequential_bound() -> Claim:
                     data,
                     r"Two clients, $a=(.75,.25)$, $F_n=\frac12\|x-(0,b_n)\|^2$, "
                     r"$b=(0,1)$: $x_s$ tends to $\frac12$, the minimiser of $F_1+F_2$, "
-                    r"not to $x_s^*=.25$; the gap tends to $\frac1{32}$, and the bound is "
-                    "below it after 12000 rounds.",
+                    r"not to $x_s^*=.25$; the gap tends to $\frac1{32}$, and the bound "
+                    "is below it after 12000 rounds.",
                 ),
                 f"end to end; {READ_FEW}",
             ),
