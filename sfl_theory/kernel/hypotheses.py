@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .algebra import Ratio
+from .algebra import Ratio, require
 from .terms import (
+    CHANCE,
+    UNIT,
     Client,
     ClientIndex,
     Closed,
@@ -29,7 +31,25 @@ from .terms import (
 
 
 class Hypothesis(Term):
-    """A condition on the model in which a theorem is read."""
+    """A condition on the model in which a theorem is read.
+
+    All but the averaged ones hold given the draws too: if a model meets them, so does
+    its law given the values of all draws of all runs, again a model.
+    """
+
+    def __post_init__(self) -> None:
+        """Refuse a condition on the value of a draw.
+
+        Raises:
+            Rejected: a draw occurs.
+        """
+        super().__post_init__()
+        require(CHANCE not in self.free, "a hypothesis speaks of no draw's value")
+
+    @property
+    def averaged(self) -> bool:
+        """Whether the condition is on means over the draws, or on their law."""
+        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +58,11 @@ class Holds(Hypothesis):
 
     form: Lin
     shown = "{form} >= 0"
+
+    @property
+    def averaged(self) -> bool:
+        """Whether the form has expected values: they are means over draws too."""
+        return bool(self.form.coefficients.keys() - {UNIT})
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +110,10 @@ class Heterogeneity(Hypothesis):
 
 @dataclass(frozen=True, eq=False)
 class Unbiased(Hypothesis):
-    """Noise has conditional mean 0 given what came before it.
+    """Noise has conditional mean 0 given all draws and what came before it.
 
-    Before xi(n,t,i) come the rounds before t, their draws included, and in round t the
-    client's own steps j < i; for SFL-V2 all visits before (n, i).
+    Before xi(n,t,i) come the rounds before t and of round t the client's own steps
+    j < i; for SFL-V2 all visits before (n, i); for MINIBATCH all clients' steps j < i.
     """
 
     run: Split
@@ -97,7 +122,11 @@ class Unbiased(Hypothesis):
 
 @dataclass(frozen=True, eq=False)
 class Independent(Hypothesis):
-    """Given the rounds before t, the clients' noises of round t are independent."""
+    """Given all draws and the past, the clients' noises are independent.
+
+    The past: the rounds before t for the noises of round t; for MINIBATCH, where they
+    meet at every step, also the steps before i for the noises of step i.
+    """
 
     run: Split
     shown = "samples are independent across clients"
@@ -105,7 +134,7 @@ class Independent(Hypothesis):
 
 @dataclass(frozen=True, eq=False)
 class Variance(Hypothesis):
-    """``E||xi(n,t,i)||^2 <= bound`` for this client, every round t and step i."""
+    """``E||xi(n,t,i)||^2 <= bound`` given the draws: this client, every round, step."""
 
     run: Split
     client: ClientIndex
@@ -115,7 +144,7 @@ class Variance(Hypothesis):
 
 @dataclass(frozen=True, eq=False)
 class BoundedGradients(Hypothesis):
-    """``E||g(n,t,i)||^2 <= bound`` for every client n, round t and step i made."""
+    """``E||g(n,t,i)||^2 <= bound`` given the draws: every client, round, step made."""
 
     run: Split
     bound: Ratio
@@ -127,12 +156,16 @@ class Participation(Hypothesis):
     """The draws of the run are honest.
 
     ``I_n(t) ~ Bernoulli(q_n)`` with 0 < q_n <= 1, independent over clients and rounds
-    and of all samples; client n's local points and noises of a round exist whether or
-    not it takes part.
+    and of all samples; the order of visits does not depend on them.
     """
 
     run: Split
     shown = "clients take part independently with probabilities q_n"
+
+    @property
+    def averaged(self) -> bool:
+        """It says how the draws are distributed."""
+        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +175,11 @@ class Every(Hypothesis, Closed):
     binder: Quantifier
     level: int
     body: Hypothesis
+
+    @property
+    def averaged(self) -> bool:
+        """As the body."""
+        return self.body.averaged
 
     def __str__(self) -> str:
         return f"for all {self.index()}: {self.body}"

@@ -260,6 +260,7 @@ class Evaluation:
 
     model: Model
     at: dict[object, int] = field(default_factory=dict)
+    outcome: int | None = None
 
     def __post_init__(self) -> None:
         """Start with the one outcome of a model without draws."""
@@ -299,7 +300,7 @@ class Evaluation:
     # numbers
 
     def number(self, value: Ratio | Poly) -> Fraction:
-        """Return the value of a number."""
+        """Return the value of a number; of one with draws in the outcome `outcome`."""
         top = value.numerator if isinstance(value, Ratio) else value
         out = Fraction(0)
         for c, powers in top.products():
@@ -309,6 +310,17 @@ class Evaluation:
         if isinstance(value, Ratio):
             for factor, power in value.denominator:
                 out /= self.number(factor) ** power
+        return out
+
+    def numbers(self, value: Ratio | Poly) -> list[Fraction]:
+        """Return the value of a number in every outcome."""
+        size = len(self._outcomes)
+        if k.CHANCE not in value.free:
+            return [self.number(value)] * size
+        out = []
+        for self.outcome in range(size):
+            out.append(self.number(value))
+        self.outcome = None
         return out
 
     def whole_number(self, value: Poly) -> int:
@@ -346,6 +358,12 @@ class Evaluation:
         if isinstance(s, k.PerRound):
             require(s.family in self.model.rates, "the model has no %s", s.family)
             return self.rate(self.model.rates[s.family], self.whole_number(s.round))
+        if isinstance(s, k.Draw):
+            n, t = self.client(s.client), self.whole_number(s.round)
+            outcome = self.outcome
+            if outcome is None:
+                raise Rejected(f"{s} has no one value")
+            return self.drawn(n, t)[outcome]
         if isinstance(s, k.Before):
             one = (self.client(s.earlier), self.whole_number(s.earlier_step))
             two = (self.client(s.later), self.whole_number(s.later_step))
@@ -375,23 +393,45 @@ class Evaluation:
 
     def form(self, lin: k.Lin) -> Fraction:
         """Return the value of a form."""
-        parts = lin.coefficients.items()
-        return sum((self.number(c) * self._atom(a) for a, c in parts), Fraction(0))
+        return self._mean(self.values(lin))
 
-    def _atom(self, atom: k.LinAtom) -> Fraction:
+    def given_draws(self, lin: k.Lin) -> list[Fraction]:
+        """Return the values of a form given each outcome of all draws."""
+        places = {q for (_, _, i), q in self._draws.items() if i < 0}
+        return self._conditional(places, self.values(lin))
+
+    def _conditional(self, places: set[int], values: list[Fraction]) -> list[Fraction]:
+        """Return in every outcome the mean given what was drawn at these places."""
+        keys = [tuple(o[q] for q in sorted(places)) for o in self._outcomes]
+        chance: dict[tuple[int, ...], Fraction] = {}
+        total: dict[tuple[int, ...], Fraction] = {}
+        for key, p, value in zip(keys, self._chances, values, strict=True):
+            chance[key] = chance.get(key, Fraction(0)) + p
+            total[key] = total.get(key, Fraction(0)) + p * value
+        return [total[key] / chance[key] for key in keys]
+
+    def values(self, lin: k.Lin) -> list[Fraction]:
+        """Return the value of a form in every outcome."""
+        out = [Fraction(0)] * len(self._outcomes)
+        for atom, c in lin.coefficients.items():
+            pairs = zip(out, self.numbers(c), self._atom(atom), strict=True)
+            out = [value + b * z for value, b, z in pairs]
+        return out
+
+    def _atom(self, atom: k.LinAtom) -> list[Fraction]:
         if isinstance(atom, k.Inner):
             pairs = zip(self._vector(atom.left), self._vector(atom.right), strict=True)
-            return self._mean([_dot(u, v) for u, v in pairs])
+            return [_dot(u, v) for u, v in pairs]
         if isinstance(atom, k.Value):
             shape = self.function(atom.function)
-            return self._mean([shape.value(x) for x in self.vector(atom.at)])
+            return [shape.value(x) for x in self.vector(atom.at)]
+        out = [Fraction(isinstance(atom, k.Unit))] * len(self._outcomes)
         if isinstance(atom, k.LinSum):
             v, of, body = k.opened_number(atom)
-            values = (
-                self.number(of) * self._atom(body) for _ in self._range(atom.binder, v)
-            )
-            return sum(values, Fraction(0))
-        return Fraction(1)
+            for _ in self._range(atom.binder, v):
+                pairs = zip(out, self.numbers(of), self._atom(body), strict=True)
+                out = [value + c * z for value, c, z in pairs]
+        return out
 
     def _mean(self, values: list[Fraction]) -> Fraction:
         pairs = zip(self._chances, values, strict=True)
@@ -416,7 +456,7 @@ class Evaluation:
         """Return the values of a vector."""
         out = self._constant((Fraction(0),) * len(self.model.start))
         for atom, c in vector.coefficients.items():
-            out = _added(out, self._vector(atom), self.number(c))
+            out = _scaled_sum(out, self._vector(atom), self.numbers(c))
         return out
 
     def _constant(self, value: Vector) -> Random:
@@ -442,16 +482,19 @@ class Evaluation:
             return played.points[n][min(i, played.steps)]
         if isinstance(atom, k.Part):
             return [self._block(atom.side, x) for x in self._vector(atom.vector)]
-        if isinstance(atom, k.Masked):
-            scale = self.mask(self.client(atom.client), self.whole_number(atom.round))
-            return [
-                tuple(c * z for z in x)
-                for c, x in zip(scale, self._vector(atom.vector), strict=True)
-            ]
+        if isinstance(atom, k.Expected):
+            t, values = self.whole_number(atom.round), self.vector(atom.vector)
+            places = {
+                place
+                for (_, s, i), place in self._draws.items()
+                if s < t and (i >= 0 or atom.run.drawn)
+            }
+            columns = [self._conditional(places, list(c)) for c in zip(*values)]
+            return list(zip(*columns, strict=True))
         v, of, body = k.opened_vector(atom)
         out = self._zero()
         for _ in self._range(atom.binder, v):
-            out = _added(out, self._vector(body), self.number(of))
+            out = _scaled_sum(out, self._vector(body), self.numbers(of))
         return out
 
     def _zero(self) -> Random:
@@ -482,7 +525,7 @@ class Evaluation:
             for o in self._outcomes
         ]
 
-    def mask(self, n: int, t: int) -> list[Fraction]:
+    def drawn(self, n: int, t: int) -> list[Fraction]:
         """Return ``J_n(t) = I_n(t)/q_n``."""
         q = self.model.participation[n]
         if q == 1:
@@ -536,6 +579,10 @@ def _added(u: Random, v: Random, c: Fraction) -> Random:
     return [_plus(a, b, c) for a, b in zip(u, v, strict=True)]
 
 
+def _scaled_sum(u: Random, v: Random, c: list[Fraction]) -> Random:
+    return [_plus(a, b, z) for a, b, z in zip(u, v, c, strict=True)]
+
+
 @dataclass(frozen=True)
 class _Round:
     """The local points of each client, steps 0 to `steps`, and the next iterate."""
@@ -551,35 +598,41 @@ def _play(e: Evaluation, run: k.Split, t: int) -> _Round:
     pace = {side: e.whole_number(run.pace(side).steps) for side in k.Side}
     rate = {side: e.rate(run.pace(side).rate, t) for side in k.Side}
     steps, clients = max(pace.values()), range(len(e.model.weights))
-    visits = [(n, i) for n in clients for i in range(steps)]
-    if run.kind.shared:
+    visits = [(n, i) for i in range(steps) for n in clients]
+    if run.kind.visits:
         e.ordered(run)
         visits = list(e.model.order)
-    points = [[x] for _ in clients]
-    shared = [e._block(k.Side.SERVER, y) for y in x]
+    sides = {side for side in k.Side if side is k.Side.CLIENT or not run.kind.shared}
+    points: list[list[Random]] = [[x] for _ in clients]
+    draws, shares = list[list[Fraction]](), list[list[Fraction]]()
+    for n in clients:
+        J = e.drawn(n, t) if run.drawn else [ONE] * len(x)
+        draws.append(J)
+        shares.append([e.model.weights[n] * z for z in J])
+    shared = seen = [e._block(k.Side.SERVER, y) for y in x]
     for n, i in visits:
         here = points[n][i]
         if run.kind.shared:
+            seen = shared if run.kind.visits or n == 0 else seen
             own_side = [e._block(k.Side.CLIENT, y) for y in here]
-            here = points[n][i] = _added(own_side, shared, ONE)
+            here = points[n][i] = _added(own_side, seen, ONE)
         g = [e.model.functions[n].gradient(y) for y in here]
         g = _added(g, e.noise(n, t, i), ONE)
         after = here
-        for side in k.Side:
-            if i < pace[side] and not (run.kind.shared and side is k.Side.SERVER):
+        for side in sides:
+            if i < pace[side]:
                 after = _added(after, [e._block(side, y) for y in g], -rate[side])
         points[n].append(after)
         if run.kind.shared:
-            a = e.model.weights[n] if run.kind is k.Kind.V2_WEIGHTED else ONE
+            factor = draws[n] if run.kind is k.Kind.V2 else shares[n]
             moved = [e._block(k.Side.SERVER, y) for y in g]
-            shared = _added(shared, moved, -a * rate[k.Side.SERVER])
-    out = x
+            speed = [-rate[k.Side.SERVER] * z for z in factor]
+            shared = _scaled_sum(shared, moved, speed)
+    models = run.participants is k.Participants.MODELS
+    out = e._zero() if models else x
     for n in clients:
-        last = _added(points[n][-1], x, -ONE)
-        if run.kind is k.Kind.V1_PARTIAL:
-            pairs = zip(e.mask(n, t), last, strict=True)
-            last = [tuple(c * z for z in y) for c, y in pairs]
-        out = _added(out, last, e.model.weights[n])
+        last = points[n][-1] if models else _added(points[n][-1], x, -ONE)
+        out = _scaled_sum(out, last, shares[n])
     if run.kind.shared:
         client = [e._block(k.Side.CLIENT, y) for y in out]
         out = _added(client, shared, ONE)
@@ -695,7 +748,7 @@ def _invariant(e: Evaluation, run: k.Split) -> bool:
     ]
     if not all(inside) or 2 ** len(box) > MAX_CORNERS:
         return False
-    if run.kind is k.Kind.V1_PARTIAL and min(e.model.participation) < 1:
+    if run.drawn and min(e.model.participation) < 1:
         return False
     for side in k.Side:
         rate = _largest_rate(e, run.pace(side).rate)
@@ -741,10 +794,10 @@ def evaluated(
     splits = [one for one in inside if isinstance(one, k.Split)]
     _nothing_else(model, inside)
     for run in splits:
-        if run.kind.shared:
+        if run.kind.visits:
             e.ordered(run)
     made = [e.whole_number(run.pace(side).steps) for run in splits for side in k.Side]
-    partial = any(run.kind is k.Kind.V1_PARTIAL for run in splits)
+    partial = any(run.drawn for run in splits)
     e.prepare(max(made, default=0), partial)
     for assumed in hypotheses:
         require(holds(e, assumed), "the model does not meet: %s", assumed)
@@ -760,8 +813,8 @@ def _nothing_else(model: Model, inside: set[k.Term]) -> None:
         require(name in inside, "the statement does not mention %s", name)
     for function in model.stars:
         require(function in asked, "the statement does not mention %s*", function)
-    shared = any(isinstance(one, k.Split) and one.kind.shared for one in inside)
-    require(shared or not model.order, "an order of visits, and nobody visits")
+    visits = any(isinstance(one, k.Split) and one.kind.visits for one in inside)
+    require(visits or not model.order, "an order of visits, and nobody visits")
 
 
 def subterms(*parts: object) -> set[k.Term]:

@@ -32,7 +32,9 @@ _FRACTION = re.compile(r"-?[0-9]{1,400}(/[0-9]{1,400})?", re.ASCII)
 Name = Literal["name"]
 Exponent = Literal["exponent"]
 Index = k.Client | k.Var
-Factor = k.Var | k.Weight | k.Odds | k.Before | k.PerClient | k.PerRound | Ratio
+Factor = (
+    k.Var | k.Weight | k.Odds | k.Before | k.Draw | k.PerClient | k.PerRound | Ratio
+)
 Vector = k.Point | k.Vec
 Hypothesis = (
     h.Holds
@@ -275,10 +277,10 @@ def _rate(argument: k.Var, body: Ratio) -> k.Rate:
 
 
 def _split(
-    kind: k.Kind, steps: Ratio, rate: k.Rate, server_steps: Ratio, server_rate: k.Rate
+    kind: k.Kind, who: k.Participants, steps: Ratio, rate: k.Rate, *server: Any
 ) -> k.Split:
-    client = k.Pace(k.natural(steps), rate)
-    return k.Split(kind, client, k.Pace(k.natural(server_steps), server_rate))
+    paces = [k.Pace(k.natural(n), eta) for n, eta in ((steps, rate), server)]
+    return k.Split(kind, who, *paces)
 
 
 def model_of(value: Json, table: Table) -> Model:
@@ -323,6 +325,10 @@ CONSTRUCTORS: dict[str, Constructor] = {
     # numbers
     "weight": (k.Weight, (k.Client,)),
     "odds": (k.Odds, (k.Client,)),
+    "draw": (
+        lambda run, n, t: k.Draw(run, n, k.natural(t)),
+        (k.Split, k.Client, Ratio),
+    ),
     "before": (_before, (k.Client, Ratio, k.Client, Ratio, Ratio)),
     "of_client": (k.PerClient, (k.ClientFamily, k.Client)),
     "of_round": (
@@ -342,7 +348,7 @@ CONSTRUCTORS: dict[str, Constructor] = {
     "mean": (lambda: k.MEAN, ()),
     "rate": (_rate, (k.Var, Ratio)),
     "descent": (k.Descent, (k.Function, k.Rate)),
-    "split": (_split, (k.Kind, Ratio, k.Rate, Ratio, k.Rate)),
+    "split": (_split, (k.Kind, k.Participants, Ratio, k.Rate, Ratio, k.Rate)),
     # vectors
     "vector": (_vector, (tuple[tuple[Vector, Ratio], ...],)),
     "star": (lambda function: k.vec(k.Star(function)), (k.Function,)),
@@ -351,7 +357,7 @@ CONSTRUCTORS: dict[str, Constructor] = {
     "local_point": (k.local_point, (k.Split, k.Client, Ratio, Ratio)),
     "noise": (k.noise, (k.Split, k.Client, Ratio, Ratio)),
     "part": (k.part, (k.Side, k.Vec)),
-    "masked": (k.masked, (k.Split, k.Client, Ratio, k.Vec)),
+    "expected": (k.expected, (k.Split, Ratio, k.Vec)),
     "vector_sum": (k.summed, (k.Binder, Index, k.Vec)),
     # forms
     "form": (_form, (tuple[tuple[k.Lin, Ratio], ...],)),

@@ -23,12 +23,12 @@ from .hypotheses import Hypothesis as AnyHypothesis
 from .models import Model, evaluated, runs_of, subterms
 from .reader import Hypothesis, Json, Table, distinct, items, load, model_of, record
 from .rules import RULES, Theorem
-from .terms import Before, Lin, Point, Split
+from .terms import CHANCE, CONDITIONAL, Before, Lin, Point, Split
 
 _Read = tuple[tuple[AnyHypothesis, ...], Lin, Lin]
 _TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
 _RESERVED = re.compile(
-    r"[in][0-9]+|N|F|f|a|q|x|p|xi|J|GD|round|grad|before|sum|clients", re.ASCII
+    r"[in][0-9]+|N|F|E|f|a|q|x|p|xi|J|GD|round|grad|before|sum|clients", re.ASCII
 )
 USAGE = """\
 usage: python -I -S check.py FILE...
@@ -38,7 +38,8 @@ rejected or has no claims. Status 2: no file was named."""
 STANDING = """\
 Read in every statement: N >= 1 clients with weights a[n] >= 0 that sum to 1; functions
 are differentiable with Lipschitz gradients; vectors are square integrable and have two
-blocks; <u, v>, ||u||^2 and F(u) are expected values; x(0) of a run is fixed."""
+blocks; <u, v>, ||u||^2 and F(u) are expected values; x(0) of a run is fixed; samples
+and their moments are meant given who takes part."""
 
 
 @dataclass(frozen=True)
@@ -173,18 +174,20 @@ def _one_meaning(parts: list[Lin | AnyHypothesis]) -> None:
     """Check that the printed statement can be read in one way.
 
     No name stands for two variables or for what the kernel prints itself, all iterates
-    are of one run, and an order of visits is that of this run.
+    are of one run, an order of visits is that of this run, and no draw or conditional
+    expectation occurs.
     """
     free = {v for part in parts for v in part.free}
+    require(not free & {CHANCE, CONDITIONAL}, "a statement speaks of no draw")
     distinct(getattr(v, "name", None) for v in free)
     for v in free:
         taken = _RESERVED.fullmatch(str(v)) and not isinstance(v, Point)
         require(not taken, "the name %s has a meaning of its own", v)
     runs = runs_of(*parts)
     require(len(runs) <= 1, "a statement speaks of one run")
-    shared = any(isinstance(run, Split) and run.kind.shared for run in runs)
+    visited = any(isinstance(run, Split) and run.kind.visits for run in runs)
     orders = any(isinstance(one, Before) for one in subterms(*parts))
-    require(shared or not orders, "an order of visits, and nobody visits")
+    require(visited or not orders, "an order of visits, and nobody visits")
 
 
 def main(arguments: list[str]) -> int:

@@ -1,9 +1,17 @@
 """The rules; only they make a `Theorem`, and each docstring proves its rule.
 
 A theorem ``hypotheses |- form >= 0`` (or ``= 0``) says: in every model in which the
-hypotheses hold, for all values of the free variables, the form has that sign. A rule
-checks its own preconditions, computes its own constants, and names the hypotheses that
-it uses; `Rule.kinds` are the types of its arguments.
+hypotheses hold, for all values of the free variables, the expectation of the form over
+noise and draws has that sign. A rule checks its own preconditions, computes its own
+constants, and names the hypotheses that it uses; `Rule.kinds` are its arguments' types.
+
+Only `Participation` says how draws are distributed. So the law of a model given the
+values of all draws is itself a model, in which the draws are constants, and whatever
+hypothesis is not `averaged` holds in it. A theorem without averaged hypotheses, in whose
+form no `Expected` occurs (which means another vector in that model), therefore also
+holds *given the draws*, for almost all of their values. Only such a theorem may be
+multiplied by a factor with a `Draw`, or be the sign of a number with one; see
+`_given_the_draws`. An averaged theorem says nothing about single values of draws.
 """
 
 from __future__ import annotations
@@ -15,6 +23,7 @@ from types import UnionType
 from typing import (
     ParamSpec,
     Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -26,6 +35,7 @@ from .algebra import (
     Ratio,
     Rejected,
     Sort,
+    Symbol,
     ratio,
     require,
 )
@@ -46,7 +56,9 @@ from .hypotheses import (
     hypothesis_at,
 )
 from .terms import (
+    CHANCE,
     CLIENTS,
+    CONDITIONAL,
     FUNCTIONS,
     MEAN,
     NATURALS,
@@ -56,19 +68,27 @@ from .terms import (
     BoundNat,
     Client,
     ClientIndex,
+    Clients,
+    Combination,
     Descent,
+    Draw,
+    Expected,
     Function,
     Gradient,
+    Inner,
     Iterate,
     Kind,
     Lin,
+    LinAtom,
+    LinSum,
     Local,
-    Masked,
+    LocalPoint,
     Mean,
     NamedFunction,
     Noise,
     Odds,
     Part,
+    Participants,
     Point,
     Quantifier,
     Rate,
@@ -79,6 +99,9 @@ from .terms import (
     Star,
     Steps,
     Substitution,
+    Total,
+    Unit,
+    Value,
     Var,
     Variable,
     Vec,
@@ -86,20 +109,24 @@ from .terms import (
     VecSum,
     before,
     bindable,
+    bound,
     constant,
+    draw,
+    expected,
     fresh,
     gradient,
     inner,
     iterate,
     lin_at,
     local_point,
-    masked,
     natural,
     noise,
     norm2,
     number_at,
+    opened_number,
     opened_vector,
     part,
+    renamed,
     summed,
     symbol,
     value_of,
@@ -233,11 +260,31 @@ def number_of(form: Lin) -> Ratio:
     return form.coefficients.get(UNIT, ratio(0))
 
 
+def _given_the_draws(theorem: Theorem) -> bool:
+    """Return whether the theorem holds for almost all values of all draws.
+
+    It does if no hypothesis is averaged and no `Expected` occurs (module docstring).
+    """
+    averaged = any(h.averaged for h in theorem.hypotheses)
+    return not averaged and CONDITIONAL not in theorem.form.free
+
+
+def _scales(theorem: Theorem, factor: Ratio) -> None:
+    """Check that a theorem may be multiplied by a factor, as far as draws matter.
+
+    A number without draws may leave the expectation. One with draws is a number given
+    the draws, so the theorem has to hold given them: E[J] = 1, but E[J J] is not E[J].
+    """
+    fits = CHANCE not in factor.free or _given_the_draws(theorem)
+    require(fits, "an average over draws is multiplied by %s", factor)
+
+
 def _nonnegative(c: Ratio, signs: tuple[Theorem, ...]) -> Hypotheses:
     """Return hypotheses under which c >= 0: sorts, or a sign theorem g >= 0.
 
     g helps if c - g >= 0 by sorts, or c = k g with k >= 0 by sorts (denominators are
-    positive). An equality g = 0 helps as g >= 0.
+    positive). An equality g = 0 helps as g >= 0. Where draws occur, g has to be >= 0
+    given them.
 
     Raises:
         Rejected: nothing shows the sign.
@@ -246,6 +293,8 @@ def _nonnegative(c: Ratio, signs: tuple[Theorem, ...]) -> Hypotheses:
         return _NONE
     for sign in signs:
         g = number_of(sign.form)
+        if CHANCE in c.free | g.free and not _given_the_draws(sign):
+            continue
         if (c - g).nonnegative():
             return sign.hypotheses
         quotient = c.numerator.divided(g.numerator) if g else None
@@ -266,7 +315,8 @@ def _required(c: Ratio) -> Hypotheses:
 def assume(form: Lin) -> Theorem:
     """Return form >= 0 |- form >= 0.
 
-    Proof: the conclusion is the hypothesis.
+    Proof: the conclusion is the hypothesis. With expected values both are averages over
+    the draws; a form with a draw itself is no hypothesis.
     """
     return _at_least(form, Holds(form))
 
@@ -291,12 +341,14 @@ def combine(
 
     Proof: m_k >= 0 (any sign where T_k is an equality) and w_k >= 0 keep the sign, and
     a number that is >= 0 may be added. The result is an equality if only equalities
-    were used and the target differs by nothing.
+    were used and the target differs by nothing. Factors with draws: see `_scales`;
+    squares and what the target adds are not negative given the draws.
     """
     form = Lin({})
     hypotheses = set[Hypothesis]()
     for theorem, factor in uses:
         hypotheses |= theorem.hypotheses
+        _scales(theorem, factor)
         if not theorem.equal:
             hypotheses |= _nonnegative(factor, signs)
         form = form + theorem.form * factor
@@ -325,12 +377,15 @@ def instantiate(
     has to have its sort: natural and count by the sorts of what occurs in it, positive
     too, non-negative also by a sign theorem, whose hypotheses are added as they are,
     for they speak of the new value. A family over rounds becomes a closed function of
-    the round, of the family's sort at every round.
+    the round, of the family's sort at every round. A parameter is no random number, so
+    no value has a draw. Clients or rounds may be made equal: every rule's conclusion
+    holds for equal ones too, `expect` refuses what would not.
     """
     by: dict[Variable, AnyReplacement] = {}
     hypotheses = set[Hypothesis]()
     for old, new in values:
         require(old not in by, "%s has two values", old)
+        require(CHANCE not in new.free, "%s is random", new)
         if isinstance(old, Var) and isinstance(new, Ratio):
             hypotheses |= _of_sort(new, old.sort, signs)
         elif isinstance(old, RoundFamily) and isinstance(new, Rate):
@@ -370,9 +425,11 @@ def sum_over(
     """Return from T(v) for every v of the binder: sum_v factor(v) T(v), factor >= 0.
 
     Proof: a sum of true inequalities. A hypothesis on v has to hold for every v of the
-    range; see `_bound_hypotheses` for those that the range implies.
+    range; see `_bound_hypotheses` for those that the range implies. A factor with draws
+    needs a theorem that holds given them, see `_scales`.
     """
     bindable(binder, v)
+    _scales(theorem, factor)
     extra = _NONE if theorem.equal else _nonnegative(factor, signs)
     hypotheses = _bound_hypotheses(theorem.hypotheses | extra, binder, v)
     return _theorem(hypotheses, summed(binder, v, theorem.form * factor), theorem.equal)
@@ -428,7 +485,8 @@ def induct(base: Theorem, step: Theorem, v: Var, claim: Lin) -> Theorem:
     """Return P(v) for every natural v from P(0) and P(v) |- P(v + 1); P is the claim.
 
     Proof: induction over the naturals. What the step assumes besides P(v) has to hold
-    at every v.
+    at every v. P(v) is an average over draws in the base, in the step's hypothesis and
+    in its conclusion; a claim with a draw is no hypothesis.
     """
     bindable(NATURALS, v)
     require(
@@ -658,14 +716,30 @@ def _local_sum(run: Split, n: Client, t: Ratio, upper: Ratio, side: Side) -> Vec
     return part(side, steps)
 
 
+def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
+    """Return a_n J_n(t), by which client n's gradients move x in round t.
+
+    J is 1 where everyone takes part, and a_n is left out by SFL-V2's server.
+    """
+    weighted = run.kind is not Kind.V2 or side is Side.CLIENT
+    own = weight(n) if weighted else ratio(1)
+    return own * draw(run, n, t) if run.drawn else own
+
+
 def direction(run: Split, t: Ratio, side: Side) -> Vec:
     """Return the side's block of the sum of gradients by which round t moves x."""
     n = Client(fresh(CLIENTS).name)
     each = _local_sum(run, n, t, ratio(run.pace(side).steps), side)
-    if run.kind is Kind.V1_PARTIAL:
-        each = masked(run, n, t, each)
-    unweighted = run.kind is Kind.V2 and side is Side.SERVER
-    return summed(CLIENTS, n, each if unweighted else each * weight(n))
+    return summed(CLIENTS, n, each * share(run, n, t, side))
+
+
+def kept(run: Split, t: Ratio, side: Side) -> Ratio:
+    """Return the multiple of x(t) in x(t+1): sum a_n J_n where models are averaged."""
+    models = run.participants is Participants.MODELS
+    if not models or (run.kind.shared and side is Side.SERVER):
+        return ratio(1)
+    n = Client(fresh(CLIENTS).name)
+    return number_of(summed(CLIENTS, n, constant(share(run, n, t, side))))
 
 
 def _made(run: Split, i: Ratio) -> Hypotheses:
@@ -691,14 +765,15 @@ def descend(run: Descent, t: Ratio, w: Vec) -> Theorem:
 
 @rule
 def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
-    """Return <[x(t+1) - x(t)]_b + rate_b(t) direction_b(t), w> = 0.
+    """Return <[x(t+1) - k x(t)]_b + rate_b(t) direction_b(t), w> = 0.
 
-    Proof: the definition of the run: the weighted mean (or sum of visits) of what the
-    clients did, for partial participation with the factors J_n.
+    k = 1, or `kept` where the models of those who take part are averaged.
+
+    Proof: the definition of the run, in which every local point starts from x(t).
     """
-    moved = part(side, iterate(run, t + 1) - iterate(run, t))
+    moved = iterate(run, t + 1) - iterate(run, t) * kept(run, t, side)
     rate = run.pace(side).rate.at(t)
-    return _zero(inner(moved + direction(run, t, side) * rate, w))
+    return _zero(inner(part(side, moved) + direction(run, t, side) * rate, w))
 
 
 @rule
@@ -707,17 +782,24 @@ def local_update(
 ) -> Theorem:
     """Return <[p(n,t,i) - x(t)]_b + rate_b(t) moved, w> = 0 while the side steps.
 
-    moved = sum_{j<i} g_b(n,t,j) for i <= steps_b; for the server of SFL-V2 instead the
-    sum over the visits (m, j) before (n, i), weighted as the run says, for i < steps.
+    moved = sum_{j<i} g_b(n,t,j) for i <= steps_b; for a shared server instead the sum of
+    all clients' steps before it, weighted and drawn as the run says: of the visits
+    (m, j) before (n, i) for i < steps, for MINIBATCH of the steps j < i <= steps.
 
     Proof: the definition of the run.
     """
     steps = ratio(run.pace(side).steps)
-    if run.kind.shared and side is Side.SERVER:
-        moved, hypotheses = _visits(run, n, t, i), _required(steps - 1 - i)
+    if not run.kind.shared or side is Side.CLIENT:
+        moved = _local_sum(run, n, t, i, side)
     else:
-        moved, hypotheses = _local_sum(run, n, t, i, side), _required(steps - i)
-    return _theorem(hypotheses, _moved(run, n, t, i, side, moved, w), True)
+        m = Client(fresh(CLIENTS).name)
+        if run.kind.visits:
+            each, steps = _visits(run, m, n, t, i), steps - 1
+        else:
+            each = _local_sum(run, m, t, i, side)
+        moved = summed(CLIENTS, m, each * share(run, m, t, side))
+    form = _moved(run, n, t, i, side, moved, w)
+    return _theorem(_required(steps - i), form, True)
 
 
 @rule
@@ -726,7 +808,7 @@ def resting(run: Split, n: Client, t: Ratio, i: Ratio, side: Side, w: Vec) -> Th
 
     Proof: the definition of the run: a side that has made its steps keeps its value.
     """
-    require(not run.kind.shared, "both sides of SFL-V2 step together")
+    require(not run.kind.shared, "both sides step together")
     steps = ratio(run.pace(side).steps)
     moved = _local_sum(run, n, t, steps, side)
     form = _moved(run, n, t, i, side, moved, w)
@@ -740,13 +822,11 @@ def _moved(
     return inner(away + moved * run.pace(side).rate.at(t), w)
 
 
-def _visits(run: Split, n: Client, t: Ratio, i: Ratio) -> Vec:
-    """Return the server's sum of gradients over the visits before (n, i)."""
-    m = Client(fresh(CLIENTS).name)
+def _visits(run: Split, m: Client, n: Client, t: Ratio, i: Ratio) -> Vec:
+    """Return the server's sum of client m's gradients at visits before (n, i)."""
     j = Var(fresh(NATURALS).name, Sort.NATURAL)
     each = stochastic(run, m, t, symbol(j)) * before(m, symbol(j), n, i, t)
-    steps = part(Side.SERVER, summed(Steps(run.server.steps), j, each))
-    return summed(CLIENTS, m, steps if run.kind is Kind.V2 else steps * weight(m))
+    return part(Side.SERVER, summed(Steps(run.server.steps), j, each))
 
 
 @rule
@@ -783,46 +863,67 @@ def variance(run: Split, bound: Ratio, n: Client, t: Ratio, i: Ratio) -> Theorem
 def unbiased(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec) -> Theorem:
     """Return <xi(n,t,i), u> = 0 for a step that is made and u fixed before its noise.
 
-    Proof: the conditional expectation of the noise given u is 0; `_past` decides from
-    the structure of u that what came before determines it.
+    Proof: the conditional expectation of the noise given all draws and what came before
+    is 0, and they determine u: minimisers, iterates x(s) and E[. | s] with s <= t,
+    everything of earlier rounds, and in round t the same client's (for MINIBATCH: all
+    clients') points p(.,t,j), j <= i, and noises, j < i.
     """
+    step = ratio(natural(i))
+
+    def earlier(one: LocalPoint | Noise, at: Substitution) -> bool:
+        own = one.client is n or run.kind is Kind.MINIBATCH
+        if not own or one.round != natural(t):
+            return False
+        j = _at_most(one.step, at) + (1 if isinstance(one, Noise) else 0)
+        return (step - j).poly().natural()
+
     require(
-        _past(u, _Moment(run, n, natural(t), natural(i))),
+        _determined(u, run, natural(t), earlier),
         "the vector is not fixed before the noise is drawn",
     )
     form = inner(noise(run, n, t, i), u)
     return _theorem(_made(run, i) | {Unbiased(run)}, form, True)
 
 
-@dataclass(frozen=True)
-class _Moment:
-    """When xi(n,t,i) is drawn; indices of open sums stand for their largest value."""
-
-    run: Split
-    client: ClientIndex
-    round: Poly
-    step: Poly
-
-    def after_round(self, t: Poly) -> bool:
-        return (ratio(self.round) - ratio(t) - 1).poly().natural()
-
-    def same_client_and_round(self, n: ClientIndex, t: Poly) -> bool:
-        return n is self.client and t == self.round
-
-    def not_before_step(self, j: Ratio) -> bool:
-        return (ratio(self.step) - j).poly().natural()
+Term = Vec | VecAtom | LinAtom
+Earlier = Callable[[LocalPoint | Noise, Substitution], bool]
 
 
-def _past(u: Vec, moment: _Moment, largest: Substitution | None = None) -> bool:
-    """Return whether what came before the moment determines the vector.
+def _determined(
+    u: Term,
+    run: Split,
+    t: Poly,
+    earlier: Earlier,
+    largest: Substitution | None = None,
+) -> bool:
+    """Return whether a term consists of what is known in round t of a run.
 
-    Minimisers, iterates x(s) with s <= t and everything of earlier rounds do, and in
-    the same round the same client's points p(n,t,j), j <= i, and noises, j < i: each
-    depends on visits before (n, i) only. A bound step stands for its largest value,
-    `largest`; `_at_most` says why that is enough.
+    Minimisers, x(s) and E[. | s] for s <= t, local points and noises of rounds s < t or
+    those that `earlier` accepts; no point, nothing of another run. A bound step stands
+    for its largest value, `largest`; `_at_most` says why that is enough.
     """
     at = largest or {}
-    return all(_atom_past(atom, moment, at) for atom in u.coefficients)
+    if isinstance(u, Combination):
+        return all(_determined(atom, run, t, earlier, at) for atom in u.coefficients)
+    if isinstance(u, Star | Unit):
+        return True
+    if isinstance(u, Gradient | Value):
+        return _determined(u.at, run, t, earlier, at)
+    if isinstance(u, Inner):
+        return all(_determined(v, run, t, earlier, at) for v in (u.left, u.right))
+    if isinstance(u, Part):
+        return _determined(u.vector, run, t, earlier, at)
+    if isinstance(u, VecSum | LinSum):
+        v, _, body = opened_vector(u) if isinstance(u, VecSum) else opened_number(u)
+        if isinstance(u.binder, Steps) and isinstance(v, Var):
+            at = {**at, v: ratio(u.binder.upper) - 1}
+        return _determined(body, run, t, earlier, at)
+    if isinstance(u, Point) or u.run is not run:
+        return False
+    left = ratio(t) - _at_most(u.round, at)
+    if isinstance(u, Iterate | Expected):
+        return left.poly().natural()
+    return (left - 1).poly().natural() or earlier(u, at)
 
 
 def _at_most(index: Poly, largest: Substitution) -> Ratio:
@@ -837,31 +938,6 @@ def _at_most(index: Poly, largest: Substitution) -> Ratio:
         all(s.free.isdisjoint(largest) for s in hidden), "%s hides a bound step", index
     )
     return number_at(ratio(index), largest)
-
-
-def _atom_past(atom: VecAtom, moment: _Moment, largest: Substitution) -> bool:
-    if isinstance(atom, Star):
-        return True
-    if isinstance(atom, Gradient):
-        return _past(atom.at, moment, largest)
-    if isinstance(atom, Part):
-        return _atom_past(atom.vector, moment, largest)
-    if isinstance(atom, VecSum):
-        v, _, body = opened_vector(atom)
-        if isinstance(atom.binder, Steps) and isinstance(v, Var):
-            largest = {**largest, v: ratio(atom.binder.upper) - 1}
-        return _atom_past(body, moment, largest)
-    if isinstance(atom, Point) or atom.run is not moment.run:
-        return False
-    t = _at_most(atom.round, largest).poly()
-    if isinstance(atom, Iterate):
-        return (ratio(moment.round) - ratio(t)).poly().natural()
-    if moment.after_round(t):
-        return not isinstance(atom, Masked) or _atom_past(atom.vector, moment, largest)
-    if isinstance(atom, Masked) or not moment.same_client_and_round(atom.client, t):
-        return False
-    step = _at_most(atom.step, largest)
-    return moment.not_before_step(step + 1 if isinstance(atom, Noise) else step)
 
 
 @rule
@@ -893,9 +969,10 @@ def independent(
 ) -> Theorem:
     """Return E||sum_n sum_{i<u} w xi(n,t,i)||^2 = sum_n sum_{i<u} w^2 E||xi||^2.
 
-    Proof: cross terms of one client vanish as in `martingale`. Those of two clients
-    vanish in SFL-V1 because their noises are independent with mean 0 given the past,
-    and in SFL-V2 because one of the two visits comes first. u depends on neither index.
+    Proof: given the draws w is a number. Cross terms of one client vanish as in
+    `martingale`. Those of two clients vanish in SFL-V2 because one of the two visits
+    comes first, in MINIBATCH so do those of two steps, and otherwise because the noises
+    are independent with mean 0 given the past. u depends on neither index.
     """
     require(not ((upper.free | t.free | run.free) & {n, i}), "%s or %s is bound", n, i)
     xi = noise(run, n, t, symbol(i))
@@ -904,63 +981,144 @@ def independent(
     bindable(steps, i)
     whole = summed(CLIENTS, n, summed(steps, i, xi * factor))
     each = summed(CLIENTS, n, summed(steps, i, norm2(xi) * factor**2))
-    assumed = {Unbiased(run)} if run.kind.shared else {Unbiased(run), Independent(run)}
+    assumed = {Unbiased(run)} if run.kind.visits else {Unbiased(run), Independent(run)}
     return _theorem(_made(run, upper - 1) | assumed, norm2(whole) - each, True)
 
 
-@rule
-def takes_part(run: Split, n: Client, t: Ratio, u: Vec, w: Vec) -> Theorem:
-    """Return <J_n(t) u, w> = <u, w> for u and w that do not depend on round t's draws.
-
-    Proof: J = I_n/q_n has mean 1 and is independent of u and w.
-    """
-    at = natural(t)
-    require(
-        _drawless(u, run, at) and _drawless(w, run, at),
-        "a vector depends on who takes part",
-    )
-    form = inner(masked(run, n, t, u), w) - inner(u, w)
-    return _zero(form, Participation(run))
+# Draws -----------------------------------------------------------------------------
 
 
 @rule
-def draw(run: Split, n: Client, factor: Ratio, t: Ratio, u: Vec) -> Theorem:
-    """Return E||sum w J_n u_n||^2 = E||sum w u_n||^2 + sum w^2 (1/q_n - 1) E||u_n||^2.
+def drawn(run: Split, n: Client, t: Ratio) -> Theorem:
+    """Return (1/q_n) J_n(t) - J_n(t)^2 = 0.
 
-    Proof: the J_n are independent of each other and of the u_n, with mean 1 and second
-    moment 1/q_n.
+    Proof: J is 0 or 1/q_n. (So 1/q_n - J >= 0: it is q_n (1/q_n - J)^2.)
     """
-    require(
-        n not in t.free | run.free and _drawless(u, run, natural(t)),
-        "a vector depends on who takes part",
-    )
-    with_draws = summed(CLIENTS, n, masked(run, n, t, u) * factor)
-    without = summed(CLIENTS, n, u * factor)
-    extra = summed(CLIENTS, n, norm2(u) * factor**2 * symbol(Odds(n)))
-    return _zero(norm2(with_draws) - norm2(without) - extra, Participation(run))
+    J = draw(run, n, t)
+    return _zero(constant((1 + symbol(Odds(n))) * J - J * J))
 
 
-def _drawless(u: Vec, run: Split, t: Poly) -> bool:
-    """Return whether a vector does not depend on the draws of round t.
+@rule
+def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
+    """Return <E[u | t] - u, w> = 0 for w that the rounds before t determine.
 
-    Minimisers, iterates x(s), local points and noises of rounds s <= t do not.
+    Proof: the definition of the conditional expectation given what these rounds drew.
+    It differs from the one given all draws, so the theorem is marked, for E[u | t]
+    occurs in it; w has no draw itself and nothing of round t but x(t) and E[. | t].
     """
-    return all(_atom_drawless(atom, run, t) for atom in u.coefficients)
+    fixed = _determined(w, run, natural(t), lambda *_: False)
+    require(CHANCE not in w.free and fixed, "round %s decides on %s", t, w)
+    return _zero(inner(expected(run, t, u) - u, w))
 
 
-def _atom_drawless(atom: VecAtom, run: Split, t: Poly) -> bool:
-    if isinstance(atom, Star):
-        return True
-    if isinstance(atom, Gradient):
-        return _drawless(atom.at, run, t)
-    if isinstance(atom, Part):
-        return _atom_drawless(atom.vector, run, t)
-    if isinstance(atom, VecSum):
-        return _atom_drawless(opened_vector(atom)[2], run, t)
-    if isinstance(atom, Point) or atom.run is not run:
-        return False
-    left = ratio(t) - ratio(atom.round)
-    if isinstance(atom, Masked):
-        earlier = (left - 1).poly().natural()
-        return earlier and _atom_drawless(atom.vector, run, t)
-    return left.poly().natural()
+@rule
+def expect(run: Split, t: Ratio, form: Lin) -> Theorem:
+    """Return form = the same form, averaged over the draws J_n(t) of round t.
+
+    J_n -> 1, J_n^k -> (1/q_n)^(k-1), and for two sums over clients
+    (sum J_n^k u_n)(sum J_n^l v_n) -> the product of their means + sum_n c_n u_n v_n with
+    c_n = E J_n^(k+l) - E J_n^k E J_n^l.
+
+    Proof: what stands beside the draws is independent of them: it is a number, or made
+    of minimisers, of x(s) and E[. | s] with s <= t, and of local points and noises of
+    rounds < t (of SFL-V1 also of round t, for its clients do not meet within a round).
+    The draws of different clients are independent. A term without draws is kept. All
+    else is refused: draws of other rounds, which could be the same ones; draws of two
+    clients n and m, which could be one; a draw beside a sum over all clients' draws;
+    three sums; a draw in a denominator or inside a function.
+    """
+    at, out = natural(t), Lin({})
+    for atom, c in form.coefficients.items():
+        require(all(CHANCE not in f.free for f, _ in c.denominator), "divided by draws")
+        for value, powers in c.numerator.products():
+            random = {s: power for s, power in powers.items() if CHANCE in s.free}
+            other = {s: power for s, power in powers.items() if s not in random}
+            number = Ratio(Poly.product(value, other), c.denominator)
+            out = out + _mean(run, at, random, atom) * number
+    return _zero(form - out, Participation(run))
+
+
+def _mean(run: Split, t: Poly, random: dict[Symbol, int], atom: LinAtom) -> Lin:
+    """Return the mean of a product of powers of random symbols and an atom."""
+    if not random and CHANCE not in atom.free:
+        return Lin({atom: ratio(1)})
+    if not random and isinstance(atom, LinSum) and CHANCE not in atom.weight.free:
+        index, of, body = opened_number(atom)
+        return summed(atom.binder, index, _mean(run, t, {}, body) * of)
+    ((one, power),) = random.items() if len(random) == 1 else ((None, 0),)
+    if isinstance(one, Draw) and one is Draw(run, one.client, t):
+        return cast(Lin, _beside_draws(run, t, atom, _moment(one.client, power)))
+    v, factors = Client(fresh(CLIENTS).name), list[Total | LinAtom | VecAtom]()
+    for s, times in random.items():
+        if not isinstance(s, Total):
+            raise Rejected(f"{s} has no rule beside other draws")
+        factors += [s] * times
+    inside = isinstance(atom, Inner) and not random
+    factors += [atom.left, atom.right] if inside and isinstance(atom, Inner) else [atom]
+    opened = [_of_client(run, t, factor, v) for factor in factors]
+    sums = [power for _, power in opened if power]
+    require(1 <= len(sums) <= 2, "more than two sums over draws")
+    out = _product([
+        summed(CLIENTS, v, term * _moment(v, power)) if power else term
+        for term, power in opened
+    ])
+    if len(sums) == 2:
+        joint = _moment(v, sum(sums)) - _moment(v, sums[0]) * _moment(v, sums[1])
+        both = _product([term for term, _ in opened])
+        out = out + summed(CLIENTS, v, both * joint)
+    return out
+
+
+def _of_client(
+    run: Split, t: Poly, factor: Total | LinAtom | VecAtom, v: Client
+) -> tuple[Lin | Vec, int]:
+    """Return client v's term of a sum over clients, without draws, and J's power.
+
+    A factor that is no such sum is returned as it is, with power 0.
+    """
+    if (
+        not isinstance(factor, Total | LinSum | VecSum)
+        or not isinstance(factor.binder, Clients)
+        or CHANCE not in factor.weight.free
+    ):
+        return _beside_draws(run, t, factor, ratio(1)), 0
+    old = bound(factor.binder, factor.level)
+    ((value, powers),) = renamed(factor.weight, old, v).products()
+    power = powers.pop(Draw(run, v, t), 0)
+    rest = Poly.product(value, powers)
+    require(power and CHANCE not in rest.free, "draws of other rounds or clients")
+    if isinstance(factor, Total):
+        return constant(Ratio(rest)), power
+    return _beside_draws(run, t, renamed(factor.body, old, v), Ratio(rest)), power
+
+
+def _beside_draws(
+    run: Split, t: Poly, atom: Total | LinAtom | VecAtom, c: Ratio
+) -> Lin | Vec:
+    """Return c times an atom that does not depend on the draws of round t."""
+
+    def apart(one: LocalPoint | Noise, at: Substitution) -> bool:
+        same = (ratio(t) - _at_most(one.round, at)).poly().natural()
+        return run.kind is Kind.V1 and same
+
+    if (
+        isinstance(atom, Total)
+        or CHANCE in atom.free
+        or not _determined(atom, run, t, apart)
+    ):
+        raise Rejected(f"{atom} depends on who takes part")
+    return Vec({atom: c}) if isinstance(atom, VecAtom) else Lin({atom: c})
+
+
+def _product(factors: list[Lin | Vec]) -> Lin:
+    first, *others = factors
+    if isinstance(first, Lin):
+        return _product(others) * number_of(first) if others else first
+    (other,) = others
+    require(isinstance(other, Vec), "a vector times a number")
+    return inner(first, cast(Vec, other))
+
+
+def _moment(n: ClientIndex, power: int) -> Ratio:
+    """Return E J_n^k = (1/q_n)^(k-1) for k >= 1."""
+    return (1 + symbol(Odds(n))) ** (power - 1)

@@ -4,8 +4,9 @@ A model interprets a term (`docs/trusted-base.md`): there are N >= 1 clients wit
 weights ``a_n >= 0, sum a_n = 1``; parameters are numbers; every function is
 differentiable with a Lipschitz gradient; every vector is a square-integrable random
 vector of two blocks, the client's and the server's. A `Vec` is a linear combination of
-vectors, a `Lin` one of the expected numbers ``E<u, v>``, ``E F(u)`` and 1. No free name
-has a meaning: what is special (weights, draws, minimisers) is a class of its own.
+vectors, a `Lin` one of the numbers ``<u, v>``, ``F(u)`` and 1 whose value is its
+expectation; a coefficient may be random by `Draw` and is inside that expectation. No
+free name has a meaning: what is special (weights, draws, minimisers) is a class.
 
 Binders are closed canonically: the level of a sum exceeds the levels inside, so closed
 terms that differ in the names of bound variables are the same object.
@@ -56,14 +57,27 @@ class Kind(Named):
     """The versions of split federated learning, see `Split`."""
 
     V1 = "v1"
-    V1_PARTIAL = "v1-partial"
     V2 = "v2"
     V2_WEIGHTED = "v2-weighted"
+    MINIBATCH = "minibatch"
 
     @property
     def shared(self) -> bool:
-        """Whether all clients visit one server model (SFL-V2)."""
+        """Whether the clients' steps of a round move one server model."""
+        return self is not Kind.V1
+
+    @property
+    def visits(self) -> bool:
+        """Whether the clients' steps of a round happen one after another (SFL-V2)."""
         return self in (Kind.V2, Kind.V2_WEIGHTED)
+
+
+class Participants(Named):
+    """Who takes part in a round, and what those who do send; see `Split`."""
+
+    EVERYONE = "everyone"
+    UPDATES = "updates"
+    MODELS = "models"
 
 
 class Term(metaclass=Interned):
@@ -112,6 +126,16 @@ def _key(part: object) -> bytes:
 
 
 # Variables -------------------------------------------------------------------------
+
+
+class Mark(Named):
+    """No variable: in `free` it says that a `Draw` or an `Expected` occurs."""
+
+    DRAW = "draw"
+    EXPECTED = "expected"
+
+
+CHANCE, CONDITIONAL = Mark
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +278,34 @@ class Odds(Term, Symbol):
 
     sort = Sort.NONNEGATIVE
     shown = "(1/q[{client}]-1)"
+
+
+@dataclass(frozen=True, eq=False)
+class Draw(Term, Symbol):
+    """``J_n(t) = I_n(t)/q_n``: 1/q_n if client n takes part in round t, else 0.
+
+    The one number that is random; `CHANCE` in `free` marks what contains it.
+    """
+
+    run: Split
+    client: ClientIndex
+    round: Poly
+
+    sort = Sort.NONNEGATIVE
+    shown = "J({client},{round})"
+
+    def __post_init__(self) -> None:
+        """Refuse a run that draws nobody.
+
+        Raises:
+            Rejected: everybody takes part in this run.
+        """
+        if not self.run.drawn:
+            raise Rejected("only a run with partial participation has draws")
+        super().__post_init__()
+
+    def _free(self, inner: frozenset[object]) -> frozenset[object]:
+        return inner | {CHANCE}
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,6 +478,16 @@ class Rate(Term):
 
     body: Ratio
 
+    def __post_init__(self) -> None:
+        """Refuse a rate that depends on draws.
+
+        Raises:
+            Rejected: a draw occurs.
+        """
+        super().__post_init__()
+        if CHANCE in self.free:
+            raise Rejected("a rate is not random")
+
     def _free(self, inner: frozenset[object]) -> frozenset[object]:
         return inner - {ROUND}
 
@@ -471,39 +533,49 @@ class Split(Term):
 
     In round t client n has local points p(n,t,i), all from x(t), and draws noise
     xi(n,t,i), so that ``g(n,t,i) = grad F_n(p(n,t,i)) + xi(n,t,i)``. Side b steps while
-    i < steps_b and then keeps its value until the round ends (App. C.2's clock).
+    i < steps_b and then keeps its value until the round ends (App. C.2's clock). J_n is
+    1 where everyone takes part, else `Draw`. The client block of p(n,t,i) is that of
+    ``x(t) - rate_c sum_{j<min(i,steps_c)} g(n,t,j)`` for every client, drawn or not;
+    the server block is
 
-    - V1: block b of p(n,t,i) is that of
-      ``x(t) - rate_b sum_{j<min(i,steps_b)} g(n,t,j)`` and x(t+1) = sum a_n p(n,t,end).
-    - V1_PARTIAL: the same local points, and
-      ``x(t+1) - x(t) = sum a_n J_n(t) (p(n,t,end) - x(t))`` with J = I_n/q_n (updates).
-    - V2: the client block as in V1. The server's block is one for all clients: visits
-      (n, i) happen one after another, in any order in which a client's own steps keep
-      theirs; each adds ``-rate_s g_s(n,t,i)``.
-    - V2_WEIGHTED: V2 with the server's steps weighted, ``-rate_s a_n g_s(n,t,i)``.
+    - V1: the client's own, made in the same way;
+    - V2: one for all. Visits (n, i) happen one after another, in any order in which a
+      client's own steps keep theirs; each adds ``-rate_s J_n g_s(n,t,i)``;
+    - V2_WEIGHTED: V2, each visit adds ``-rate_s a_n J_n g_s(n,t,i)``;
+    - MINIBATCH: one for all; step i of all clients together adds
+      ``-rate_s sum_n a_n J_n g_s(n,t,i)``.
 
-    Noise beyond the steps that are made is 0.
+    What is one for all becomes that block of x(t+1); the other blocks become
+    ``x(t) + sum a_n J_n (p(n,t,end) - x(t))`` (EVERYONE, UPDATES) or
+    ``sum a_n J_n p(n,t,end)`` (MODELS). Noise beyond the steps that are made is 0;
+    otherwise samples and what came before (see `Unbiased`) determine it.
     """
 
     kind: Kind
+    participants: Participants
     client: Pace
     server: Pace
 
     def __post_init__(self) -> None:
-        """Refuse two periods for SFL-V2, which has one.
+        """Refuse two periods where the server's steps are all clients'.
 
         Raises:
-            Rejected: the sides of SFL-V2 make different numbers of steps.
+            Rejected: the sides make different numbers of steps.
         """
         if self.kind.shared and self.client.steps != self.server.steps:
-            raise Rejected("SFL-V2 has one number of local steps")
+            raise Rejected("a shared server makes the clients' number of steps")
         super().__post_init__()
+
+    @property
+    def drawn(self) -> bool:
+        """Whether clients are drawn."""
+        return self.participants is not Participants.EVERYONE
 
     def pace(self, side: Side) -> Pace:
         """Return the pace of a side."""
         return self.client if side is Side.CLIENT else self.server
 
-    shown = "SFL-{kind}(client: {client}; server: {server})"
+    shown = "SFL-{kind}({participants}; client: {client}; server: {server})"
 
 
 Run = Descent | Split
@@ -572,14 +644,20 @@ class Part(Term):
 
 
 @dataclass(frozen=True, eq=False)
-class Masked(Term):
-    """``J_n(t) u`` with J = I_n(t)/q_n of a run with partial participation."""
+class Expected(Term):
+    """``E[u | draws and noises of the run's rounds before t]``; `tower` says so.
+
+    Like an iterate it hides draws, so that they do not mark it; its own mark is that
+    it depends on the law of the draws.
+    """
 
     run: Split
-    client: ClientIndex
     round: Poly
-    vector: VecAtom
-    shown = "J({client},{round})*{vector}"
+    vector: Vec
+    shown = "E[{vector} | {round}]"
+
+    def _free(self, inner: frozenset[object]) -> frozenset[object]:
+        return inner - {CHANCE} | {CONDITIONAL}
 
 
 @dataclass(frozen=True, eq=False)
@@ -597,7 +675,7 @@ class VecSum(Closed):
 
 
 VecAtom = (
-    Point | Star | Gradient | Iterate | LocalPoint | Noise | Part | Masked | VecSum
+    Point | Star | Gradient | Iterate | LocalPoint | Noise | Part | Expected | VecSum
 )
 
 
@@ -827,17 +905,25 @@ def noise(run: Split, n: ClientIndex, t: Number, i: Number) -> Vec:
     return vec(Noise(run, n, natural(t), natural(i)))
 
 
+def draw(run: Split, n: ClientIndex, t: Number) -> Ratio:
+    """Return ``J_n(t)``."""
+    return symbol(Draw(run, n, natural(t)))
+
+
+def expected(run: Split, t: Number, u: Vec) -> Vec:
+    """Return ``E[u | draws and noises of the rounds before t]``."""
+    return vec(Expected(run, natural(t), u))
+
+
 def side_of(atom: VecAtom) -> Side | None:
     """Return the block in which a vector lies, if it is known to lie in one."""
     if isinstance(atom, Part):
         return atom.side
-    if isinstance(atom, VecSum):
-        return side_of(atom.body)
-    return side_of(atom.vector) if isinstance(atom, Masked) else None
+    return side_of(atom.body) if isinstance(atom, VecSum) else None
 
 
 def part(side: Side, u: Vec) -> Vec:
-    """Return the block of a vector: linear, and taken inside sums and masks."""
+    """Return the block of a vector: linear, and taken inside sums."""
     out = Vec({})
     for atom, c in u.coefficients.items():
         if isinstance(atom, Part):
@@ -845,24 +931,9 @@ def part(side: Side, u: Vec) -> Vec:
         elif isinstance(atom, VecSum):
             v, of, body = opened_vector(atom)
             out = out + summed(atom.binder, v, part(side, vec(body)) * of) * c
-        elif isinstance(atom, Masked):
-            inside = part(side, vec(atom.vector))
-            out = out + masked(atom.run, atom.client, ratio(atom.round), inside) * c
         else:
             out = out + Vec({Part(side, atom): c})
     return out
-
-
-def masked(run: Split, n: ClientIndex, t: Number, u: Vec) -> Vec:
-    """Return ``J_n(t) u``, linear.
-
-    Raises:
-        Rejected: everybody takes part in this run.
-    """
-    if run.kind is not Kind.V1_PARTIAL:
-        raise Rejected("only a run with partial participation has draws")
-    at = natural(t)
-    return Vec({Masked(run, n, at, atom): c for atom, c in u.coefficients.items()})
 
 
 def inner(u: Vec, v: Vec) -> Lin:
@@ -1119,9 +1190,6 @@ def _vector_at(atom: VecAtom, by: Substitution) -> Vec:
         return _as(Vec, by[atom])
     if isinstance(atom, Part):
         return part(atom.side, _vector_at(atom.vector, by))
-    if isinstance(atom, Masked):
-        run, n = term_at(atom.run, by), term_at(atom.client, by)
-        return masked(run, n, _poly_at(atom.round, by), _vector_at(atom.vector, by))
     if isinstance(atom, VecSum):
         v, of, body = opened_vector(atom)
         inside = _vector_at(body, by) * number_at(of, by)

@@ -217,7 +217,8 @@ class Encoder:
         if isinstance(term, k.Split):
             paces = [term.client.steps, term.client.rate]
             paces += [term.server.steps, term.server.rate]
-            return ["split", term.kind.value, *map(self.place, paces)]
+            kinds: list[Json] = [term.kind.value, term.participants.value]
+            return ["split", *kinds, *map(self.place, paces)]
         if isinstance(term, k.Term):
             return [TAGS[type(term)], *map(self._part, term.parts)]
         raise ValueError(f"{term!r} is no term")
@@ -312,6 +313,7 @@ TAGS: dict[type[k.Term], str] = {
     k.Point: "point",
     k.Weight: "weight",
     k.Odds: "odds",
+    k.Draw: "draw",
     k.Before: "before",
     k.PerClient: "of_client",
     k.PerRound: "of_round",
@@ -327,7 +329,7 @@ TAGS: dict[type[k.Term], str] = {
     k.LocalPoint: "local_point",
     k.Noise: "noise",
     k.Part: "part",
-    k.Masked: "masked",
+    k.Expected: "expected",
     k.Inner: "inner",
     k.Value: "value",
     h.Holds: "holds",

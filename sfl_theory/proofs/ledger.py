@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import Kind, Side
+from sfl_theory.kernel.terms import Side
 from sfl_theory.proofs import (
     foundations,
     general_convex,
@@ -33,9 +33,9 @@ def proofs() -> Iterator[Proof]:
     yield foundations.gradient_descent_statement(), foundations.gradient_descent
     yield foundations.lemma_c3_statement(), foundations.lemma_c3_proof
     yield foundations.prop_35_statement(), foundations.prop_35
-    for kind, number in ((Kind.V1, "3.6"), (Kind.V1_PARTIAL, "3.8")):
+    for partially, number in ((False, "3.6"), (True, "3.8")):
         for side in Side:
-            p = TwoPaces(side, kind)
+            p = TwoPaces(side, partially)
             name = f"han2024/thm-{number}/non_convex/longer-{side}"
             yield non_convex.statement(p, name), partial(non_convex.theorem, p)
     yield strongly_convex.statement(), strongly_convex.rate

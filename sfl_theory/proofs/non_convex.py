@@ -19,7 +19,7 @@ from sfl_theory.kernel.hypotheses import (
     Variance,
     every,
 )
-from sfl_theory.kernel.rules import Theorem, direction, stochastic
+from sfl_theory.kernel.rules import Theorem, direction
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
@@ -27,6 +27,7 @@ from sfl_theory.kernel.terms import (
     Lin,
     Local,
     Pace,
+    Participants,
     Side,
     Split,
     Star,
@@ -35,7 +36,6 @@ from sfl_theory.kernel.terms import (
     gradient,
     inner,
     iterate,
-    masked,
     natural,
     norm2,
     part,
@@ -85,12 +85,8 @@ class TwoPaces:
     """One side makes tau steps, the longer one tau + d, d >= 0."""
 
     longer: Side
-    kind: Kind = Kind.V1
-
-    @property
-    def partial(self) -> bool:
-        """Whether clients take part with probabilities q_n."""
-        return self.kind is Kind.V1_PARTIAL
+    partial: bool = False
+    """Whether clients take part with probabilities q_n."""
 
     @property
     def b(self) -> Ratio:
@@ -136,7 +132,8 @@ class TwoPaces:
             side: Pace(natural(self.high if side is self.longer else self.low), eta)
             for side in Side
         }
-        return Split(self.kind, paces[Side.CLIENT], paces[Side.SERVER])
+        who = Participants.UPDATES if self.partial else Participants.EVERYONE
+        return Split(Kind.V1, who, paces[Side.CLIENT], paces[Side.SERVER])
 
     @property
     def round(self) -> Round:
@@ -284,19 +281,11 @@ def drawn(p: TwoPaces, side: Side) -> Vec:
 
 def mean_move(p: TwoPaces, side: Side) -> Theorem:
     """Return ``<sum_n a_n J_n V_n, grad f> = <M, grad f>``, blocks of a side."""
-    r, w, tau = p.round, p.round.gradient, p.round.steps(side)
-    V = part(side, summed(steps(tau), i, stochastic(r.run, n, now, of(i))))
-    J = masked(r.run, n, now, V)
-    each = rules.takes_part(r.run, n, now, V, w)
-    apart = rules.linear(CLIENTS, n, V * weight(n), w)
+    r, w = p.round, p.round.gradient
+    averaged = rules.expect(r.run, now, inner(drawn(p, side), w))
     target = inner(drawn(p, side), w) - inner(r.whole(side, r.local_gradient(of(i))), w)
-    uses: list[tuple[Theorem, Number]] = [
-        (rules.linear(CLIENTS, n, J * weight(n), w), 1),
-        (sum_over(each, CLIENTS, n, weight(n)), 1),
-        (apart, -1),
-        (centred(r, side, w, tau, weight(n)), 1),
-    ]
-    return combine(uses, target=target)
+    noiseless = centred(r, side, w, r.steps(side), weight(n))
+    return combine([(averaged, 1), (noiseless, 1)], target=target)
 
 
 def participation(p: TwoPaces, side: Side, c: Number) -> Theorem:
@@ -319,7 +308,7 @@ def participation(p: TwoPaces, side: Side, c: Number) -> Theorem:
         (rules.longer(i, xi, tau, H), 1 + 1 / ratio(c)),
     ])
     lost = sum_over(combine(squares=[(V, 1)]), CLIENTS, n, weight(n) ** 2)
-    drawing = rules.draw(r.run, n, weight(n), now, V)
+    drawing = rules.expect(r.run, now, norm2(drawn(p, side)))
     return combine([(drawing, -1), (sum_over(one, CLIENTS, n, p.b / N), 1), (lost, 1)])
 
 
@@ -413,8 +402,7 @@ def statement(p: TwoPaces, name: str) -> Statement:
 
 def assumptions(run: Split) -> frozenset[Hypothesis]:
     """Return Assumptions 3.1, 3.2, 3.4, independent samples, and a minimiser of f."""
-    partial = run.kind is Kind.V1_PARTIAL
-    draws: set[Hypothesis] = {Participation(run)} if partial else set()
+    draws: set[Hypothesis] = {Participation(run)} if run.drawn else set()
     return frozenset({
         *draws,
         every(CLIENTS, n, Smooth(Local(n), S)),

@@ -18,6 +18,7 @@ from sfl_theory.kernel.terms import (
     Lin,
     Odds,
     Pace,
+    Participants,
     PerClient,
     PerRound,
     Point,
@@ -88,10 +89,12 @@ def inverse_q(n: Client) -> Ratio:
     return 1 + symbol(Odds(n))
 
 
-def equal_paces(kind: Kind, tau: Number, rate: Rate) -> Split:
+def equal_paces(
+    kind: Kind, tau: Number, rate: Rate, who: Participants = Participants.EVERYONE
+) -> Split:
     """Return a run in which both sides step together."""
     pace = Pace(natural(tau), rate)
-    return Split(kind, pace, pace)
+    return Split(kind, who, pace, pace)
 
 
 def steps(upper: Number) -> Steps:

@@ -24,15 +24,12 @@ from sfl_theory.kernel.terms import (
     Kind,
     Lin,
     Local,
-    Pace,
     Rate,
     Side,
-    Split,
     Star,
     Var,
     constant,
     iterate,
-    natural,
     norm2,
     part,
     value_of,
@@ -44,6 +41,7 @@ from sfl_theory.proofs.foundations import F
 from sfl_theory.proofs.local_steps import G2, sigma2
 from sfl_theory.proofs.notation import (
     count,
+    equal_paces,
     mean,
     nat,
     nonnegative,
@@ -101,8 +99,7 @@ def printed_v2_strongly_convex(client_weight: Fraction) -> tuple[Statement, Mode
     S, N = mu + s, number_of_clients()
     gamma, T = 8 * S / mu - 1, of(t)
     rate = Rate(4 / (mu * tau * (gamma + of_round())))
-    pace = Pace(natural(tau), rate)
-    run, best = Split(Kind.V2, pace, pace), vec(Star(MEAN))
+    run, best = equal_paces(Kind.V2, tau, rate), vec(Star(MEAN))
     second = 2 * sigma2(n) + G2
     A = mean(n, (weight(n) ** 2 + 1) * second)
     B = mean(n, (weight(n) + 1) * second)
@@ -153,8 +150,8 @@ def one_client_without_noise() -> tuple[Statement, ModelData]:
     mu, s, T = positive("mu"), nonnegative("s"), of(t)
     S, N, R2 = mu + s, number_of_clients(), G2
     gamma = 8 * S / mu - 1
-    pace = Pace(natural(1), Rate(2 / (mu * (gamma + of_round()))))
-    run, best = Split(Kind.V1, pace, pace), vec(Star(MEAN))
+    run = equal_paces(Kind.V1, 1, Rate(2 / (mu * (gamma + of_round()))))
+    best = vec(Star(MEAN))
 
     def away(at: Number) -> Lin:
         return norm2(part(Side.SERVER, iterate(run, at) - best))

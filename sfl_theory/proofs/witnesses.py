@@ -46,7 +46,7 @@ def witness(statement: Statement) -> ModelData:
     free = {v for h in statement.hypotheses for v in h.free}
     free |= statement.left.free | statement.right.free
     asked = {one.function for one in inside if isinstance(one, Star | Minimiser)}
-    shared = any(isinstance(one, Split) and one.kind.shared for one in inside)
+    visited = any(isinstance(one, Split) and one.kind.visits for one in inside)
     up, down = (ZERO, HALF), (ZERO, -HALF)
     law = ((HALF, up, up), (HALF, down, down))
     shapes = tuple((IDENTITY, b, ()) for b in (down, up))
@@ -57,7 +57,7 @@ def witness(statement: Statement) -> ModelData:
         weights=(HALF, HALF),
         participation=(ONE, HALF),
         noise=(law, law),
-        order=tuple((n, i) for i in range(steps * shared) for n in (1, 0)),
+        order=tuple((n, i) for i in range(steps * visited) for n in (1, 0)),
         rounds=1,
         numbers={v: PARAMETERS[v.name] for v in free if isinstance(v, Var)},
         families={

@@ -16,15 +16,18 @@ from sfl_theory.kernel.terms import (
     Local,
     NamedFunction,
     Pace,
+    Participants,
     Side,
     Split,
     Star,
     Var,
     constant,
+    draw,
+    expected,
     gradient,
+    inner,
     iterate,
     local_point,
-    masked,
     natural,
     noise,
     norm2,
@@ -58,14 +61,23 @@ ETA, RATE = rates("eta"), rates("rate")
 ONE, ZERO = ratio(1), ratio(0)
 
 
-def run_of(kind: Kind, tau_s: object = None) -> Split:
+EVERYONE, UPDATES, MODELS = Participants
+
+
+def run_of(
+    kind: Kind, who: Participants = EVERYONE, tau_s: object = None
+) -> Split:
     server = natural(tau if tau_s is None else tau_s)
-    return Split(kind, Pace(natural(tau), ETA), Pace(server, RATE))
+    return Split(kind, who, Pace(natural(tau), ETA), Pace(server, RATE))
 
 
-V1, PARTIAL = run_of(Kind.V1, tau + of(d)), run_of(Kind.V1_PARTIAL)
-V2, WEIGHTED = run_of(Kind.V2), run_of(Kind.V2_WEIGHTED)
-RUNS = (V1, run_of(Kind.V1), PARTIAL, V2, WEIGHTED)
+V1, PARTIAL = run_of(Kind.V1, EVERYONE, tau + of(d)), run_of(Kind.V1, UPDATES)
+V2, WEIGHTED, MINIBATCH = map(run_of, (Kind.V2, Kind.V2_WEIGHTED, Kind.MINIBATCH))
+DRAWN_V2, DRAWN = run_of(Kind.V2, UPDATES), run_of(Kind.V2_WEIGHTED, UPDATES)
+AVERAGED, AVERAGED_V2 = run_of(Kind.V1, MODELS), run_of(Kind.V2_WEIGHTED, MODELS)
+DRAWN_BATCH = run_of(Kind.MINIBATCH, UPDATES)
+WITH_DRAWS = (PARTIAL, DRAWN_V2, DRAWN, AVERAGED, AVERAGED_V2, DRAWN_BATCH)
+RUNS = (V1, run_of(Kind.V1), V2, WEIGHTED, MINIBATCH, *WITH_DRAWS)
 GD = k.Descent(F, ETA)
 
 
@@ -323,21 +335,115 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         add("resting", V1, n, ZERO, tau + of(d), side, x)
         add("resting", V1, n, ZERO, tau + of(j), side, x)
     add("before_or_not", m, of(j), n, of(i), now)
-    gx = gradient(Local(n), iterate(PARTIAL, now))
-    gp = gradient(Local(n), local_point(PARTIAL, n, now, of(i)))
-    for u in (gx, gp, noise(PARTIAL, n, now, of(i)) + gx, part(Side.CLIENT, gp)):
-        add("takes_part", PARTIAL, n, now, u, gradient(MEAN, iterate(PARTIAL, now)))
-        add("takes_part", PARTIAL, n, now, u, u)
-        add("draw", PARTIAL, n, weight(n), now, u)
-        add("draw", PARTIAL, n, ONE, ZERO, gradient(Local(n), iterate(PARTIAL, ZERO)))
-    add(
-        "takes_part",
-        PARTIAL,
-        n,
-        ratio(1),
-        gradient(MEAN, iterate(PARTIAL, ratio(1))),
-        masked(PARTIAL, n, ZERO, gradient(Local(n), iterate(PARTIAL, ZERO))),
-    )
+    for run in WITH_DRAWS:
+        add("drawn", run, n, now)
+        for form in forms_of_draws(run):
+            add("expect", run, now, form)
+        u = summed(CLIENTS, n, gradient(Local(n), iterate(run, now)) * draw(run, n, now))
+        for w in (u, iterate(run, now + 1), x, noise(run, n, now, ZERO)):
+            add("tower", run, now, w, gradient(MEAN, iterate(run, now)))
+            add("tower", run, now, w, expected(run, now, w) - iterate(run, ZERO))
+        add("tower", run, now + 1, w, local_point(run, n, now, of(i)))
+        add("jensen", CLIENTS, n, weight(n) * draw(run, n, now), gradient(Local(n), x))
+        add("independent", run, n, i, weight(n) * draw(run, n, now), now, tau, None)
+        later("combine", lambda r=run: multiplied(R, r))
+        later(
+            "combine",
+            lambda r=run: R.combine((), (), *below_one_over_q(R, r)),
+        )
+        later("sum_over", lambda r=run: summed_draws(R, r))
+    add("tower", MINIBATCH, now, x, iterate(MINIBATCH, now))
+    other = noise(MINIBATCH, m, now, of(i))
+    add("unbiased", MINIBATCH, n, now, of(i) + 1, other)
+    add("unbiased", MINIBATCH, n, now, of(i), local_point(MINIBATCH, m, now, of(i)))
+    return out
+
+
+def multiplied(R: ModuleType, run: Split) -> object:
+    """Multiply a theorem that holds given the draws by a draw."""
+    near = R.lipschitz(Local(n), S, iterate(run, now + 1), x)
+    return R.combine(((near, draw(run, n, now)),), (), None, ())
+
+
+def below_one_over_q(R: ModuleType, run: Split) -> tuple[object, object]:
+    """Return 1/q - J and the sign theorem that shows it."""
+    inverse, J = 1 + symbol(k.Odds(n)), draw(run, n, now)
+    uses = ((R.drawn(run, n, now), 1 / inverse), (R.square(inverse - J), 1 / inverse))
+    exact = R.combine(uses, (), constant(inverse - J), ())
+    return constant(inverse - J), (exact,)
+
+
+def summed_draws(R: ModuleType, run: Split) -> object:
+    """Sum with draws as weights."""
+    near = R.lipschitz(Local(n), S, iterate(run, now + 1), x)
+    return R.sum_over(near, CLIENTS, n, weight(n) * draw(run, n, now), ())
+
+
+def forms_of_draws(run: Split) -> list[k.Lin]:
+    """Return what `expect` averages over the draws of round t."""
+    J, a, w = draw(run, n, now), weight(n), per_client("w", n)
+    gx, gf = (gradient(f, iterate(run, now)) for f in (Local(n), MEAN))
+    some = summed(CLIENTS, n, gx * (a * J))
+    squares = summed(CLIENTS, n, gx * (w * J**2))
+    V = clients_number(a * J)
+    out = [
+        constant(J**3 * S),
+        norm2(gx - gf * J),
+        norm2(some),
+        inner(some - gf, squares + gf),
+        value_of(Local(n), iterate(run, now)) * (J * S),
+        constant(V * clients_number(J**2)),
+        constant(V**2) + norm2(iterate(run, now + 1)),
+        summed(CLIENTS, n, value_of(Local(n), iterate(run, now)) * J**2) * V,
+        norm2(gf) * V**2,
+        summed(CLIENTS, m, norm2(some - gradient(Local(m), iterate(run, now)))),
+        inner(some, expected(run, now, iterate(run, now + 1) - gx * J)),
+    ]
+    if run.kind is Kind.V1:
+        gp = gradient(Local(n), local_point(run, n, now, of(i)))
+        xi = summed(steps(tau), j, noise(run, n, now, of(j)))
+        out += [norm2(summed(CLIENTS, n, (gp + xi) * (a * J))), norm2(gp) * J]
+    return out
+
+
+def clients_number(number: k.Ratio) -> k.Ratio:
+    """Return the sum over clients."""
+    return summed(CLIENTS, n, constant(number)).coefficients[k.UNIT]
+
+
+def beside_the_draws(run: Split) -> list[k.Lin]:
+    """Return what `expect` has to refuse."""
+    J, K, a = draw(run, n, now), draw(run, m, now), weight(n)
+    g = gradient(Local(n), iterate(run, now))
+    some, V = summed(CLIENTS, n, g * J), clients_number(a * J)
+    ahead = iterate(run, now + 1)
+    out = [
+        constant(J * K),
+        constant(J * draw(run, n, now + 1)),
+        constant(draw(run, n, of(d))),
+        constant(J * draw(run, n, of(d))),
+        constant(J * V),
+        constant(V**3),
+        constant(1 / (1 + J)),
+        norm2(ahead) * J,
+        value_of(MEAN, ahead) * J,
+        norm2(x) * J,
+        inner(some, ahead),
+        inner(some, x),
+        norm2(some) * J,
+        norm2(some) * V,
+        norm2(gradient(MEAN, iterate(run, now) * J)),
+        inner(some, gradient(MEAN, iterate(run, now) * J)),
+        inner(some, expected(run, now + 1, ahead)),
+        summed(CLIENTS, n, norm2(ahead) * J),
+        summed(CLIENTS, m, norm2(some) * K),
+        norm2(summed(CLIENTS, m, summed(CLIENTS, n, g * J) * K)),
+        norm2(iterate(V1, now)) * J,
+        summed(steps(tau), t, constant(draw(run, n, of(t)))),
+    ]
+    if run.kind is not Kind.V1:
+        xi, p = noise(run, m, now, ZERO), local_point(run, n, now, ONE)
+        out += [norm2(xi) * J, norm2(gradient(Local(n), p)) * J, inner(some, p)]
     return out
 
 
@@ -468,19 +574,53 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             summed(CLIENTS, m, noise(run, m, now, of(i))),
             gradient(MEAN, later_point),
         ):
-            add("unbiased", run, n, now, of(i), u)
+            known = run.kind is Kind.MINIBATCH and u == local_point(run, m, now, of(i))
+            if not known:
+                add("unbiased", run, n, now, of(i), u)
         add("independent", run, n, i, weight(n), of(i), tau, None)
         add("independent", run, n, i, weight(n), now, of(i), None)
-    add("unbiased", PARTIAL, n, now, of(i), masked(PARTIAL, n, now, later_of(PARTIAL)))
-    ahead = iterate(PARTIAL, now + 1)
-    drawn = masked(PARTIAL, n, now, gradient(Local(n), iterate(PARTIAL, now)))
-    for u in (ahead, x, drawn, gradient(MEAN, ahead)):
-        add("takes_part", PARTIAL, n, now, gradient(MEAN, iterate(PARTIAL, now)), u)
-        add("takes_part", PARTIAL, n, now, u, gradient(MEAN, iterate(PARTIAL, now)))
-        add("draw", PARTIAL, n, weight(n), now, u)
+    for run in WITH_DRAWS:
+        J = draw(run, n, now)
+        add("unbiased", run, n, now, of(i), later_of(run) * J)
+        for form in beside_the_draws(run):
+            add("expect", run, now, form)
+        for w in (iterate(run, now + 1), x, noise(run, n, now, ZERO), iterate(V1, now)):
+            add("tower", run, now, iterate(run, now + 1), w)
+        add("tower", run, now, x, iterate(run, now) * J)
+        add("tower", run, now, iterate(run, now + 1), expected(run, now + 1, x))
+        later("combine", lambda r=run, z=J: averaged_times(R, r, z))
+        later("combine", lambda r=run, z=J: tower_times(R, r, z))
+        later("combine", lambda r=run, z=J: averaged_sign(R, r, z))
+        later("sum_over", lambda r=run, z=J: averaged_times(R, r, z, summing=True))
+    ahead = later_of(MINIBATCH)
+    add("unbiased", MINIBATCH, n, now, of(i), local_point(MINIBATCH, m, now, of(i) + 1))
+    add("unbiased", MINIBATCH, n, now, of(i), noise(MINIBATCH, m, now, of(i)))
+    add("unbiased", MINIBATCH, n, now, of(i), gradient(MEAN, ahead))
     for run in (V2, WEIGHTED):
         add("resting", run, n, now, tau, Side.SERVER, x)
     return out
+
+
+def averaged_times(
+    R: ModuleType, run: Split, J: k.Ratio, summing: bool = False
+) -> object:
+    """Multiply E[J e] = E e by J once more."""
+    mean = R.expect(run, now, norm2(gradient(Local(n), iterate(run, now))) * J)
+    if summing:
+        return R.sum_over(mean, CLIENTS, n, J, ())
+    return R.combine(((mean, J),), (), None, ())
+
+
+def tower_times(R: ModuleType, run: Split, J: k.Ratio) -> object:
+    """Multiply <E[u | t] - u, w> = 0 by a draw that u depends on."""
+    w = gradient(MEAN, iterate(run, now))
+    return R.combine(((R.tower(run, now, w * J, w), J),), (), None, ())
+
+
+def averaged_sign(R: ModuleType, run: Split, J: k.Ratio) -> object:
+    """Take J - 1, which is 0 on average, for a sign."""
+    mean = R.expect(run, now, constant(J))
+    return R.combine((), (), constant(J - 1), (mean,))
 
 
 def later_of(run: Split) -> k.Vec:

@@ -10,7 +10,7 @@ from sfl_theory.kernel import models
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Rejected, Sort, ratio
 from sfl_theory.kernel.models import Bend, Evaluation, Model, NoiseLaw, Shape, holds
-from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.rules import Theorem, _given_the_draws
 
 TURNS = [(Q(3, 5), Q(4, 5)), (Q(1), Q(0)), (Q(-5, 13), Q(12, 13))]
 
@@ -149,7 +149,7 @@ class Sample:
 
     def _noise(self, steps: int) -> tuple[int, tuple[NoiseLaw, ...]]:
         rng, zero = self.rng, (Q(0), Q(0))
-        partial = any(run.kind is k.Kind.V1_PARTIAL for run in self.splits)
+        partial = any(run.drawn for run in self.splits)
         rounds = rng.choice([1, 2, 3])
         laws: list[NoiseLaw] = []
         per_round = sum(q < 1 for q in self.q) if partial else 0
@@ -252,7 +252,7 @@ class Sample:
 
     def evaluation(self) -> Evaluation:
         e = Evaluation(self.model)
-        partial = any(run.kind is k.Kind.V1_PARTIAL for run in self.splits)
+        partial = any(run.drawn for run in self.splits)
         e.prepare(self._steps(), partial)
         free = sorted((v for v in self.free if isinstance(v, k.Client)), key=str)
         e.at = {n: self.rng.randrange(self.clients) for n in free}
@@ -265,10 +265,13 @@ def verdict(theorem: Theorem, seed: int) -> str:
         e = Sample(seed, theorem).evaluation()
         if not all([holds(e, assumed) for assumed in theorem.hypotheses]):
             return "vacuous"
-        value = e.form(theorem.form)
+        values = [e.form(theorem.form)]
+        if _given_the_draws(theorem):
+            values = e.given_draws(theorem.form)
     except Rejected:
         return "skipped"
-    return "true" if (value == 0 if theorem.equal else value >= 0) else "false"
+    fits = all(value == 0 if theorem.equal else value >= 0 for value in values)
+    return "true" if fits else "false"
 
 
 def premises(theorem: Theorem) -> list[Theorem]:

@@ -13,8 +13,13 @@ from fractions import Fraction as Q
 
 import pytest
 from calls import (
+    AVERAGED,
+    DRAWN,
+    DRAWN_BATCH,
     ETA,
+    EVERYONE,
     GD,
+    MINIBATCH,
     ONE,
     PARTIAL,
     V1,
@@ -447,23 +452,334 @@ def _() -> None:
 
 @attack("own: a draw against the model that it made")
 def _() -> None:
-    R.takes_part(PARTIAL, n, now, x, iterate(PARTIAL, now + 1))
+    R.expect(PARTIAL, now, inner(x, iterate(PARTIAL, now + 1)) * J)
 
 
-@attack("own: a draw squared has mean 1")
+@attack("own: a draw of a run in which everybody takes part")
 def _() -> None:
-    u = gradient(Local(n), iterate(PARTIAL, now))
-    R.takes_part(PARTIAL, n, now, k.masked(PARTIAL, n, now, u), u)
+    k.draw(V1, n, now)
 
 
-@attack("own: the mask of a run in which everybody takes part")
+# Draws as numbers. J has mean 1 and J^2 mean 1/q: whoever may multiply E J = 1 by J, or
+# make two clients' draws equal after averaging, has 1/q = 1 and so 1 <= 0.
+
+J, K = k.draw(PARTIAL, n, now), k.draw(PARTIAL, m, now)
+AT_X = gradient(Local(n), iterate(PARTIAL, now))
+FIXED = gradient(MEAN, iterate(PARTIAL, now))
+
+
+def mean_one(run: k.Split = PARTIAL, t0: Ratio = now) -> R.Theorem:
+    """J - 1 = 0 on average."""
+    return R.expect(run, t0, constant(k.draw(run, n, t0)))
+
+
+@attack("draws: E J = 1 times J, so 1/q = 1")
 def _() -> None:
-    k.masked(V1, n, now, x)
+    exact = R.drawn(PARTIAL, n, now)
+    combine([(mean_one(), J), (exact, 1), (mean_one(), -1)])
+
+
+@attack("draws: E J = 1 times J - 1, summed over clients")
+def _() -> None:
+    R.sum_over(mean_one(), CLIENTS, n, J - 1, ())
+
+
+@attack("draws: E J = 1 times the sum of all draws")
+def _() -> None:
+    total = R.number_of(summed(CLIENTS, n, constant(weight(n) * J)))
+    combine([(mean_one(), total)])
+
+
+@attack("draws: E J = 1 times another run's draw")
+def _() -> None:
+    combine([(mean_one(), k.draw(DRAWN, n, now))])
+
+
+@attack("draws: J >= 1 as a sign")
+def _() -> None:
+    combine(target=constant(J - 1), signs=[mean_one()])
+
+
+@attack("draws: J <= 1 as a sign of a square's factor")
+def _() -> None:
+    at_most = combine([(mean_one(), -1)])
+    combine(squares=[(x, 1 - J)], signs=[at_most])
+
+
+@attack("draws: J >= 1 as a sign of a factor that a sum has")
+def _() -> None:
+    R.sum_over(combine(squares=[(AT_X, 1)]), CLIENTS, n, J - 1, (mean_one(),))
+
+
+@attack("draws: J >= 1 as a sign of a parameter's value")
+def _() -> None:
+    low = combine(target=constant(mu))
+    R.instantiate(low, ((Var("mu", Sort.NONNEGATIVE), J - 1),), (mean_one(),))
+
+
+@attack("draws: a parameter becomes a draw")
+def _() -> None:
+    low = R.convex(F, mu, x, y)
+    R.instantiate(low, ((Var("mu", Sort.NONNEGATIVE), J),), ())
+
+
+@attack("draws: a factor becomes a draw after the average was taken")
+def _() -> None:
+    mean = combine([(mean_one(), c)])
+    R.instantiate(mean, ((Var("c", Sort.POSITIVE), 1 + J),), ())
+
+
+@attack("draws: a point becomes a draw times a vector")
+def _() -> None:
+    low = R.assume(norm2(x) - ONE_FORM)
+    R.instantiate(low, ((k.Point("x"), FIXED * J),), ())
+
+
+@attack("draws: J_n J_m has mean 1, also for m = n")
+def _() -> None:
+    R.expect(PARTIAL, now, constant(J * K))
+
+
+@attack("draws: two rounds that may be one")
+def _() -> None:
+    R.expect(PARTIAL, now, constant(J * k.draw(PARTIAL, n, of(j))))
+
+
+@attack("draws: one client's draw beside the sum of all")
+def _() -> None:
+    R.expect(PARTIAL, now, inner(summed(CLIENTS, n, AT_X * J), FIXED) * K)
+
+
+@attack("draws: a sum inside a sum of draws")
+def _() -> None:
+    inside = summed(CLIENTS, n, AT_X * J)
+    R.expect(PARTIAL, now, summed(CLIENTS, m, inner(inside, FIXED) * K))
+
+
+@attack("draws: the mean of 1/(1 + J)")
+def _() -> None:
+    R.expect(PARTIAL, now, constant(1 / (1 + J)))
+
+
+@attack("draws: a draw inside a function")
+def _() -> None:
+    R.expect(PARTIAL, now, value_of(MEAN, iterate(PARTIAL, now) * J))
+
+
+@attack("draws: a point that may know the draws")
+def _() -> None:
+    R.expect(PARTIAL, now, norm2(x) * J)
+
+
+@attack("draws: what knows them comes in later through a point")
+def _() -> None:
+    R.tower(PARTIAL, now, iterate(PARTIAL, now + 1), x)
+
+
+@attack("draws: SFL-V2's local points do not know who takes part")
+def _() -> None:
+    p = local_point(DRAWN, n, now, of(i))
+    R.expect(DRAWN, now, norm2(gradient(Local(n), p)) * k.draw(DRAWN, n, now))
+
+
+@attack("draws: SFL-V2's noise does not know who takes part")
+def _() -> None:
+    xi = noise(DRAWN, n, now, of(i))
+    R.expect(DRAWN, now, norm2(xi) * k.draw(DRAWN, m, now))
+
+
+@attack("draws: MiniBatch's local points do not know who takes part")
+def _() -> None:
+    p = local_point(DRAWN_BATCH, n, now, of(i))
+    R.expect(DRAWN_BATCH, now, norm2(p) * k.draw(DRAWN_BATCH, m, now))
+
+
+@attack("draws: another run does not know who takes part")
+def _() -> None:
+    R.expect(PARTIAL, now, norm2(iterate(AVERAGED, now)) * J)
+
+
+@attack("draws: another run's draws have the same mean")
+def _() -> None:
+    R.expect(PARTIAL, now, constant(k.draw(AVERAGED, n, now)))
+
+
+@attack("draws: the average without the hypothesis")
+def _() -> None:
+    exact = R.expect(PARTIAL, now, norm2(summed(CLIENTS, n, AT_X * (J * weight(n)))))
+    claimed(exact, exact.form * 0 - exact.form, NOTHING)
+
+
+@attack("draws: the average under the hypothesis on another run")
+def _() -> None:
+    mean = R.expect(PARTIAL, now, norm2(FIXED) * J)
+    kept = combine([(mean, 0)], squares=[(FIXED, 1)])
+    claimed(kept, NOTHING, kept.form, h.Participation(AVERAGED))
+
+
+RANDOM = {
+    "a restriction": lambda: h.Holds(constant(1 - J)),
+    "a form": lambda: R.assume((norm2(FIXED) - ONE_FORM) * J),
+    "a draw inside a function": lambda: h.Holds(value_of(F, x * J)),
+    "every client's restriction": lambda: h.every(
+        CLIENTS, n, h.Holds(constant(1 - J))
+    ),
+    "smoothness": lambda: R.smooth(F, J, x, y),
+    "a majorant": lambda: R.majorant(F, J, x, y),
+    "a Lipschitz constant": lambda: R.lipschitz(F, S + J, x, y),
+    "convexity": lambda: R.convex(F, J, x, y),
+    "heterogeneity": lambda: R.heterogeneity(J, n, x),
+    "a variance": lambda: R.variance(PARTIAL, J, n, now, ZERO),
+    "bounded gradients": lambda: R.bounded_gradient(PARTIAL, J, n, now, ZERO),
+    "a rate": lambda: k.Rate(k.draw(PARTIAL, n, symbol(k.ROUND))),
+    "a sum of draws as a rate": lambda: k.Rate(
+        R.number_of(summed(CLIENTS, n, constant(J)))
+    ),
+    "a pace": lambda: k.Pace(J.numerator, ETA),
+    "a limit": lambda: steps(J),
+    "a round": lambda: iterate(PARTIAL, J),
+    "an induction's claim": lambda: R.induct(
+        combine(target=constant(ZERO)),
+        combine(target=constant(J * (of(t) + 1))),
+        t,
+        constant(J * of(t)),
+    ),
+    "a case": lambda: R.cases(
+        combine(target=ONE_FORM), combine(target=ONE_FORM), J - 1
+    ),
+}
+ATTACKS += [(f"draws: a draw in {name}", make) for name, make in RANDOM.items()]
+
+
+@attack("draws: an assumed average times a draw")
+def _() -> None:
+    combine([(R.assume(ONE_FORM - norm2(iterate(PARTIAL, now + 1))), J)])
+
+
+@attack("draws: an assumed average of a point times a draw, then the point is chosen")
+def _() -> None:
+    low = combine([(R.assume(ONE_FORM - norm2(x)), J)])
+    R.instantiate(low, ((k.Point("x"), iterate(PARTIAL, now + 1)),), ())
+
+
+@attack("draws: an average assumed for every client, times a draw")
+def _() -> None:
+    each = R.assume(ONE_FORM - norm2(local_point(DRAWN, n, now, of(i))))
+    combine([(R.sum_over(each, CLIENTS, n, ONE, ()), k.draw(DRAWN, m, now))])
+
+
+@attack("draws: an induction's average times a draw, without its hypothesis")
+def _() -> None:
+    claim = norm2(x) * of(t) - ONE_FORM
+    step = combine([(R.assume(claim), J)], target=claim * J)
+    R.induct(step, step, t, claim)
+
+
+@attack("draws: the tower times a draw that the vector knows")
+def _() -> None:
+    combine([(R.tower(PARTIAL, now, FIXED * J, FIXED), J)])
+
+
+@attack("draws: the tower times a draw, everyone takes part in its run")
+def _() -> None:
+    combine([(R.tower(V1, now, x, gradient(MEAN, iterate(V1, now))), J)])
+
+
+@attack("draws: the tower summed with draws as weights")
+def _() -> None:
+    R.sum_over(R.tower(PARTIAL, now, AT_X * J, AT_X), CLIENTS, n, J, ())
+
+
+@attack("tower: against a draw")
+def _() -> None:
+    R.tower(PARTIAL, now, FIXED * J, FIXED * J)
+
+
+@attack("tower: against the round itself")
+def _() -> None:
+    R.tower(PARTIAL, now, x, local_point(PARTIAL, n, now, ONE))
+
+
+@attack("tower: against the noise of the round")
+def _() -> None:
+    R.tower(V1, now, x, noise(V1, n, now, ZERO))
+
+
+@attack("tower: against the next iterate")
+def _() -> None:
+    R.tower(V1, now, x, iterate(V1, now + 1))
+
+
+@attack("tower: against a later conditional expectation")
+def _() -> None:
+    R.tower(V1, now, x, k.expected(V1, now + 1, x))
+
+
+@attack("tower: against a sum that reaches the round")
+def _() -> None:
+    R.tower(V1, now, x, summed(steps(of(t) + 2), j, iterate(V1, of(j))))
+
+
+@attack("tower: against another run")
+def _() -> None:
+    R.tower(V1, now, x, iterate(PARTIAL, now))
+
+
+@attack("tower: noise against a later conditional expectation")
+def _() -> None:
+    R.unbiased(V1, n, now, of(i), k.expected(V1, now + 1, x))
+
+
+@attack("tower: a conditional expectation of a later round beside the draws")
+def _() -> None:
+    later = k.expected(PARTIAL, now + 1, FIXED * J)
+    R.expect(PARTIAL, now, inner(later, FIXED) * J)
+
+
+@attack("draws: a claim that mentions a draw")
+def _() -> None:
+    lemma = R.drawn(PARTIAL, n, now)
+    claimed(lemma, NOTHING, lemma.form)
+
+
+@attack("draws: a claim that mentions a conditional expectation")
+def _() -> None:
+    lemma = R.tower(PARTIAL, now, x, FIXED)
+    claimed(lemma, NOTHING, lemma.form)
+
+
+@attack("draws: a model refutes J <= 1")
+def _() -> None:
+    modelled(constant(k.draw(PARTIAL, n, now)), ONE_FORM, (), small_model())
+
+
+@attack("minibatch: the server of the visits before")
+def _() -> None:
+    lemma = R.local_update(MINIBATCH, n, now, of(i), Side.SERVER, x)
+    visited = R.local_update(WEIGHTED, n, now, of(i), Side.SERVER, x)
+    claimed(lemma, visited.form * 0 - visited.form, NOTHING, *lemma.hypotheses)
+
+
+@attack("minibatch: the server rests")
+def _() -> None:
+    R.resting(MINIBATCH, n, now, tau, Side.SERVER, x)
+
+
+@attack("minibatch: another client's noise of the same step")
+def _() -> None:
+    R.unbiased(MINIBATCH, n, now, of(i), noise(MINIBATCH, m, now, of(i)))
+
+
+@attack("minibatch: two periods")
+def _() -> None:
+    slow, fast = k.Pace(k.natural(tau), ETA), k.Pace(k.natural(tau + 1), ETA)
+    k.Split(k.Kind.MINIBATCH, EVERYONE, slow, fast)
 
 
 @attack("own: two periods for SFL-V2")
 def _() -> None:
-    k.Split(k.Kind.V2, k.Pace(k.natural(tau), ETA), k.Pace(k.natural(tau + 1), ETA))
+    slow, fast = k.Pace(k.natural(tau), ETA), k.Pace(k.natural(tau + 1), ETA)
+    k.Split(k.Kind.V2, EVERYONE, slow, fast)
 
 
 @attack("own: a negative number of steps")
@@ -697,7 +1013,7 @@ def modelled(left: k.Lin, right: k.Lin, assumed: object, model: ModelData) -> ob
 def growing() -> tuple[k.Split, k.Lin]:
     """Return a run with rate 3t and sum_n a_n E||g(n,2,0)||^2."""
     pace = k.Pace(k.natural(1), k.Rate(symbol(k.ROUND) * 3))
-    run = k.Split(k.Kind.V1, pace, pace)
+    run = k.Split(k.Kind.V1, EVERYONE, pace, pace)
     p = local_point(run, n, 2, 0)
     g = gradient(Local(n), p) + noise(run, n, 2, 0)
     return run, summed(CLIENTS, n, norm2(g) * weight(n))
@@ -779,7 +1095,8 @@ def ordered(order: object, *assumed: h.Hypothesis) -> object:
     return modelled(ONE_FORM * 2, pair, assumed, model)
 
 
-TWO = k.Split(k.Kind.V2, k.Pace(k.natural(2), ETA), k.Pace(k.natural(2), ETA))
+PACE = k.Pace(k.natural(2), ETA)
+TWO = k.Split(k.Kind.V2, EVERYONE, PACE, PACE)
 ATTACKS += [
     (
         f"reading 4: visits that are {name}",
@@ -802,7 +1119,8 @@ def _() -> None:
 
 @attack("reading 4: an order for SFL-V1")
 def _() -> None:
-    ordered(((0, 0), (0, 1)), h.Unbiased(k.Split(k.Kind.V1, TWO.client, TWO.server)))
+    run = k.Split(k.Kind.V1, EVERYONE, TWO.client, TWO.server)
+    ordered(((0, 0), (0, 1)), h.Unbiased(run))
 
 
 # Surgery on a file -----------------------------------------------------------------

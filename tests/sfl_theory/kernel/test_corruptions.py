@@ -59,8 +59,8 @@ def corrupted(rng: random.Random, text: str) -> str:
             words = ["client", "server", "smooth", "majorant", "convex", "v1", "v2"]
             words += [
                 "v2-weighted",
-                "v1-partial",
-                "takes_part",
+                "updates",
+                "expect",
                 "longer",
                 "n",
                 "t",

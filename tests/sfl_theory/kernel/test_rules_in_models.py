@@ -17,7 +17,7 @@ CALLS, TEMPTING = honest(rules), tempting(rules)
 @pytest.mark.parametrize("name", sorted(rules.RULES))
 def test_no_random_model_breaks_the_rule(name: str) -> None:
     mine = [make for other, make in CALLS if other == name]
-    unbroken(name, range(max(3, 24 // len(mine)) if len(mine) < 15 else 1))
+    unbroken(name, range(max(3, 24 // len(mine)) if len(mine) < 25 else 1))
 
 
 @pytest.mark.long
