@@ -33,6 +33,12 @@ PARAMETERS = {
     "eps2": Fraction(1, 4),
     "G2": Fraction(4),
     "eta": Fraction(1, 4),
+    "R2": Fraction(4),
+    "delta2": Fraction(1, 4),
+    "Gamma": ZERO,
+    "g": ZERO,
+    "i": ZERO,
+    "j": ZERO,
 }
 
 
@@ -58,7 +64,7 @@ def witness(statement: Statement) -> ModelData:
         participation=(ONE, HALF),
         noise=(law, law),
         order=tuple((n, i) for i in range(steps * visited) for n in (1, 0)),
-        rounds=1,
+        rounds=1 + ("t" in {str(v) for v in free}),
         numbers={v: PARAMETERS[v.name] for v in free if isinstance(v, Var)},
         families={
             v: (Fraction(1, 4),) * 2 for v in free if isinstance(v, ClientFamily)
