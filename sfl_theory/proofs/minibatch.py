@@ -10,6 +10,7 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
+    Function,
     Kind,
     Lin,
     Local,
@@ -19,7 +20,6 @@ from sfl_theory.kernel.terms import (
     Vec,
     constant,
     gradient,
-    inner,
     iterate,
     norm2,
     part,
@@ -28,7 +28,6 @@ from sfl_theory.kernel.terms import (
     vec,
     weight,
 )
-from sfl_theory.proofs.foundations import value_gap
 from sfl_theory.proofs.joint import whole_centred, whole_mean, whole_update
 from sfl_theory.proofs.local_steps import (
     Round,
@@ -42,7 +41,6 @@ from sfl_theory.proofs.local_steps import (
     t,
 )
 from sfl_theory.proofs.notation import (
-    clients,
     combine,
     count,
     equal_paces,
@@ -50,6 +48,8 @@ from sfl_theory.proofs.notation import (
     of,
     of_round,
     positive,
+    rates,
+    sign,
     steps,
     sum_over,
 )
@@ -137,6 +137,18 @@ def convex_mean(p: Vec, q: Vec) -> Theorem:
     ])
 
 
+def along_block(
+    convex: Theorem, function: Function, modulus: Number, p: Vec, q: Vec, by: Vec
+) -> Theorem:
+    """Return strong convexity from p to q where q - p is `by`, of one block."""
+    rest, g = q - p - by, gradient(function, p)
+    return combine([
+        (convex, 1),
+        (rules.blocks(rest, g), 1),
+        (rules.blocks(rest, q - p + by), modulus / 2),
+    ])
+
+
 def growth(p: Vec) -> Theorem:
     """Return ``f(p) - f* >= mu/2 ||p - x*||^2`` from mu-convex F_n."""
     flat = rules.stationary(MEAN, p - BEST)
@@ -199,6 +211,102 @@ def fresh_noise(r: Round, side: Side | None) -> Theorem:
         other = combine(squares=[(part(_other(side), xi), 1)])
         bound = combine([(bound, 1), (rules.blocks(xi, xi), 1), (other, 1)])
     return combine([(apart, -1), (r.summed(bound, 1, weight(n) ** 2), 1)])
+
+
+# One step of the whole model, from any local models ----------------------------------
+
+ETA = rates("eta").at(now)
+ETA_SMALL = rules.assume(constant(1 / (4 * S) - ETA))
+
+
+def over(theorem: Theorem) -> Theorem:
+    """Return the mean over clients."""
+    return sum_over(theorem, CLIENTS, n, weight(n))
+
+
+def self_bounding(p: Vec, low: Ratio, side: Side | None = None) -> Theorem:
+    """Return ``||grad F_n(p)||^2 <= 2S (F_n(p) - low)``, or of a block of it.
+
+    It is assumed that low is at most F_n after a step of 1/S.
+    """
+    g = gradient(Local(n), p)
+    below = p - (g if side is None else part(side, g)) * (1 / S)
+    least = rules.assume(value_of(Local(n), below) - constant(low))
+    return combine([(rules.majorant(Local(n), S, p, below), 2 * S), (least, 2 * S)])
+
+
+def first_bound(p: Vec, low: Ratio, side: Side, at_best: Vec) -> Theorem:
+    """Return the first inequality of (32), p the local models, at_best (w_c*, w_s)."""
+    g = part(side, gradient(Local(n), p))
+    mean, middle = summed(CLIENTS, n, g * weight(n)), _middle(p)
+    d, u = part(side, middle - BEST), part(side, middle - p)
+    by = part(side, BEST - p)
+    convex = rules.convex(Local(n), mu, p, at_best)
+    near = along_block(convex, Local(n), mu, p, at_best, by)
+    young = combine(squares=[(u + g * ETA, 1 / ETA)])
+    return combine([
+        (rules.jensen(CLIENTS, n, weight(n), g), ETA**2),
+        (over(self_bounding(p, low, side)), ETA**2),
+        (over(young), ETA),
+        (over(near), 2 * ETA),
+        (rules.linear(CLIENTS, n, g * weight(n), d), 2 * ETA),
+    ])
+
+
+def second_bound(p: Vec, low: Ratio, side: Side) -> Theorem:
+    """Return the second inequality of (32)."""
+    return combine([
+        (over(self_bounding(p, low, side)), ETA**2),
+        (rules.jensen(CLIENTS, n, weight(n), part(side, p - BEST)), mu * ETA),
+    ])
+
+
+def _middle(p: Vec) -> Vec:
+    return summed(CLIENTS, n, p * weight(n))
+
+
+def whole_step(p: Vec, low: Ratio) -> Theorem:
+    """Return ``||w - x* - eta g||^2 <= (1 - mu eta) ||w - x*||^2 + 2V + 6S eta^2 Gamma``.
+
+    w and g are the means of local models p and of the gradients there, V the mean of
+    ``||w - p||^2``, Gamma = f* - sum_n a_n low (Li et al., ICLR 2020, Lemma 1).
+    """
+    g, w = gradient(Local(n), p), _middle(p)
+    d, u, own = w - BEST, w - p, gradient(Local(n), w)
+    young = combine(squares=[(u + g * ETA, 1 / ETA)])
+    back = combine(
+        [
+            (rules.convex(Local(n), mu, w, p), 1),
+            (self_bounding(w, low), ETA / 2),
+        ],
+        [(own * ETA - u, 1 / (2 * ETA)), (u, mu / 2)],
+    )
+    c = 2 * ETA * (1 - 2 * S * ETA)
+    gap = combine([
+        (rules.mean_value(BEST), 1),
+        (over(rules.assume(value_of(Local(n), BEST) - constant(low))), 1),
+    ])
+    signs = [
+        sign(c, (ETA_SMALL, 8 * S * ETA)),
+        sign(c * (1 - S * ETA), (ETA_SMALL, 8 * S * ETA)),
+    ]
+    return combine(
+        [
+            (rules.jensen(CLIENTS, n, weight(n), g), ETA**2),
+            (over(self_bounding(p, low)), 2 * ETA**2),
+            (over(young), ETA),
+            (over(rules.convex(Local(n), mu, p, BEST)), 2 * ETA),
+            (rules.linear(CLIENTS, n, g * weight(n), d), 2 * ETA),
+            (rules.jensen(CLIENTS, n, weight(n), p - BEST), mu * ETA),
+            (over(back), c),
+            (rules.lowest(MEAN, w), c * (1 - S * ETA)),
+            (rules.mean_value(w), c * (S * ETA - 1)),
+            (rules.mean_value(BEST), 2 * ETA),
+            (gap, 4 * S**2 * ETA**3),
+            (over(combine(squares=[(u, 1)])), 2 * S * ETA),
+        ],
+        signs=signs,
+    )
 
 
 def last(theorem: Theorem) -> Theorem:

@@ -39,6 +39,8 @@ PARAMETERS = {
     "g": ZERO,
     "i": ZERO,
     "j": ZERO,
+    "epochs": ONE,
+    "batches": ONE,
 }
 
 

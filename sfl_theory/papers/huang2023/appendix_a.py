@@ -2,6 +2,7 @@ r"""Proof of Proposition 1, (12)-(18): the server block."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from sfl_theory import written as w
@@ -20,7 +21,12 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Client
-from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.models.federation import Exact, coin, federation, parabola, quadratic
+from sfl_theory.papers.huang2023.recursions import (
+    induction,
+    maximum_at_most_sum,
+    v,
+)
 from sfl_theory.papers.huang2023.section_3 import (
     ONE_STEP,
     SERVER,
@@ -28,11 +34,6 @@ from sfl_theory.papers.huang2023.section_3 import (
     joint_repair,
     r,
     server_bound,
-)
-from sfl_theory.papers.huang2023.recursions import (
-    induction,
-    maximum_at_most_sum,
-    v,
 )
 from sfl_theory.papers.huang2023.setting import (
     R2,
@@ -64,7 +65,6 @@ from sfl_theory.papers.huang2023.setting import (
     p,
     run,
     samples,
-    sigma2,
     t,
 )
 from sfl_theory.proofs import minibatch
@@ -72,7 +72,7 @@ from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import majorant_of_mean
 from sfl_theory.proofs.local_steps import Round, centred
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Form, Vector
+from sfl_theory.written import Form, Number, Vector
 
 PROOF = "Proof of Proposition 1"
 ONE = ratio(1)
@@ -151,16 +151,18 @@ EQ_12_WEIGHTS = Claim(
 )
 
 
-def inconsistent(start: tuple[int, int], rate: str = "1/4") -> ModelData:
-    r"""Return :math:`f_n=\frac12\|w\|^2\pm(\frac12w_cw_s-w_c)`, whose mean is simple."""
+def inconsistent(
+    start: tuple[int, int], numbers: Mapping[str | Number, Exact] | None = None
+) -> ModelData:
+    r"""Return :math:`f_n=\frac12\|w\|^2\pm(\frac12w_cw_s-w_c)`."""
     return federation(
         [
             quadratic(((1, "1/2"), ("1/2", 1)), (-1, 0)),
             quadratic(((1, "-1/2"), ("-1/2", 1)), (1, 0)),
         ],
         start,
-        numbers={t: 0},
-        rates={"eta": rate},
+        numbers={t: 0, **(numbers or {})},
+        rates={"eta": "1/4"},
         best={F: (0, 0)},
     )
 
@@ -202,14 +204,10 @@ swapped = mixed(point, best)
 def block_convexity() -> Theorem:
     """Return (12): strong convexity of F from w to (w_c, w_s*)."""
     p_, q = point.value, swapped.value
-    within = (w.server(best) - w.server(point)).value
-    rest, g = q - p_ - within, F.gradient(point).value
-    uses = [
-        (minibatch.convex_mean(p_, q), ONE),
-        (rules.blocks(rest, g), ONE),
-        (rules.blocks(rest, q - p_ + within), mu.value / 2),
-    ]
-    return combine([(theorem, 2 * eta().value * c) for theorem, c in uses])
+    by = (w.server(best) - w.server(point)).value
+    convex = minibatch.convex_mean(p_, q)
+    block = minibatch.along_block(convex, F.value, mu.value, p_, q, by)
+    return combine([(block, 2 * eta().value)])
 
 
 EQ_12 = Claim(
@@ -223,8 +221,7 @@ EQ_12 = Claim(
                 -2
                 * eta()
                 * w.inner(F.gradient(point, SERVER), w.server(point) - w.server(best)),
-                -mu * eta() * away(point, SERVER)
-                - 2 * eta() * (F(point) - F(swapped)),
+                -mu * eta() * away(point, SERVER) - 2 * eta() * (F(point) - F(swapped)),
                 assumption_2(),
             ),
             Proof(
@@ -294,9 +291,7 @@ def jensen_bound() -> Theorem:
     size = N.value
     return combine([
         (
-            rules.jensen(
-                CLIENTS, n, ONE, w.server(AT_BEST).value
-            ),
+            rules.jensen(CLIENTS, n, ONE, w.server(AT_BEST).value),
             1 / size**2,
         ),
         (
@@ -381,9 +376,9 @@ EQ_13_3 = Claim(
                 says(
                     w.norm2(plain_mean(w.server(AT_BEST))),
                     R2,
-                    w.every_client(
-                        n, w.at_most(w.norm2(w.server(AT_BEST)), R2)
-                    ).called("Assumption 4 at w*"),
+                    w.every_client(n, w.at_most(w.norm2(w.server(AT_BEST)), R2)).called(
+                        "Assumption 4 at w*"
+                    ),
                 ),
                 Proof(jensen_bound, "Jensen."),
                 reading="without independence",
@@ -691,9 +686,7 @@ EQ_15 = Claim(
     severity=Severity.PROOF,
     cause="One step from w*: the variance is of order 1/N, not 1/N^2.",
     uses="eq-14 eq-15/sign",
-    repair=Repair(
-        (joint_recursion(),), "both blocks together, R^2 for 2R^2/N^2"
-    ),
+    repair=Repair((joint_recursion(),), "both blocks together, R^2 for 2R^2/N^2"),
 )
 START = w.nonnegative("Delta0", r"\Delta^0")
 TERMS = 8 * R2 / (mu**2 * N**2), (gamma + 1) * START

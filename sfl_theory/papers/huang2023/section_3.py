@@ -27,17 +27,16 @@ from sfl_theory.models.federation import (
     still,
 )
 from sfl_theory.papers.huang2023.setting import (
+    R2,
     E,
     F,
     Gamma,
     M,
     N,
-    R2,
     S,
     T,
     above_7,
     assumption_1,
-    assumption_2,
     assumption_5,
     assumptions,
     away,
@@ -186,9 +185,7 @@ EQ_7 = Claim(
         Part(
             equal(LINEAR + CURVED, CURVED, minimum()),
             Proof(
-                lambda: combine([
-                    (rules.stationary(F.value, (end - best).value), -1)
-                ]),
+                lambda: combine([(rules.stationary(F.value, (end - best).value), -1)]),
                 r"$\nabla F(w^*)=0$.",
             ),
         ),
@@ -470,7 +467,10 @@ PROP_2 = Claim(
 def pulled_client(rounds: int = 1264) -> ModelData:
     """Return the model of Proposition 2."""
     data = pulled(500, rounds, (0, 1))
-    data.numbers.update({w.variable(delta2): Fraction(0), w.variable(Gamma): Fraction(0)})
+    data.numbers.update({
+        w.variable(delta2): Fraction(0),
+        w.variable(Gamma): Fraction(0),
+    })
     return data
 
 
@@ -533,7 +533,10 @@ THM_1 = Claim(
             Part(
                 says(
                     F(r.x(T)) - F(best),
-                    S / 2 * (w.form(4 * R2 / mu**2) + gamma * away(r.x(0))) / (gamma + T),
+                    S
+                    / 2
+                    * (w.form(4 * R2 / mu**2) + gamma * away(r.x(0)))
+                    / (gamma + T),
                     *assumptions(r),
                 ),
                 Proof(sharper, JOINT),

@@ -1,0 +1,404 @@
+r"""Proof of Proposition 2, Lemmas 2-4 and (22)-(25): the client block."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sfl_theory import written as w
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Model,
+    Part,
+    Proof,
+    Repair,
+    Severity,
+    equal,
+    says,
+)
+from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.papers.huang2023.appendix_a import (
+    COUPLED,
+    SMALL,
+    STEP,
+    after,
+    at,
+    joint_recursion,
+    one,
+)
+from sfl_theory.papers.huang2023.appendix_c import LEMMA_2_JOINT
+from sfl_theory.papers.huang2023.recursions import induction, maximum_at_most_sum, v
+from sfl_theory.papers.huang2023.section_3 import (
+    CLIENT,
+    ONE_STEP,
+    client_bound,
+    constant_h,
+    joint_repair,
+    pulled_client,
+    r,
+)
+from sfl_theory.papers.huang2023.setting import (
+    R2,
+    F,
+    Gamma,
+    S,
+    T,
+    above_7,
+    assumption_1,
+    assumption_2,
+    assumption_3,
+    assumption_5,
+    assumptions,
+    away,
+    delta2,
+    eta,
+    f,
+    gamma,
+    gamma_printed,
+    i,
+    j,
+    m,
+    maximum,
+    mean,
+    minimum,
+    mu,
+    n,
+    noise,
+    once,
+    one_optimum,
+    p,
+    samples,
+    sigma2,
+)
+from sfl_theory.proofs import minibatch
+from sfl_theory.proofs.export import ModelData
+from sfl_theory.proofs.local_steps import Round
+from sfl_theory.proofs.notation import combine, rules
+from sfl_theory.written import Vector
+
+PROOF = "Proof of Proposition 2"
+
+
+def client_gradient(point: Vector) -> Vector:
+    """Return the mean of the clients' gradients at points, the client block."""
+    return w.client(mean(f().gradient(point)))
+
+
+GRADIENT_POINT = Claim(
+    "huang2023/gradient-point",
+    f"{PROOF}, preliminaries",
+    Kind.EQUATION,
+    "The algorithm's mean gradient is taken at the models before averaging.",
+    (
+        Part(
+            equal(
+                w.norm2(client_gradient(one.p(n, i, 1)) - client_gradient(after)),
+                0,
+                assumption_1(),
+                assumption_2(),
+            ),
+            Model(
+                lambda: federation(
+                    [parabola(1, (0, 0)), parabola(2, (0, 0))],
+                    (1, 0),
+                    numbers={mu: 1, S: 2, i: 0},
+                    rates={"eta": "1/4"},
+                ),
+                r"$f_1=\frac12\|w\|^2$, $f_2=\|w\|^2$ from (1, 0): one step leads to "
+                r"$v=\frac34,\frac12$ and $w_c=\frac58$; mean gradients "
+                r"$\frac78$ and $\frac{15}{16}$.",
+            ),
+            reading="after a synchronisation: the mean gradient at v_{c,n} less that "
+            "at w_{c,n}, where (4) takes it",
+        ),
+    ),
+    severity=Severity.SLIP,
+    scope="true between synchronisations, where v = w",
+    cause="After a synchronisation (4) takes the gradient at w_{c,n}^i, the mean.",
+    words="Read as w_{c,n} in (26)-(34).",
+)
+
+# Lemmas 2-4 ------------------------------------------------------------------------
+
+SHRUNK = (1 - mu * eta()) * away(at, CLIENT)
+LOCAL = one.p(n, i, 0)
+SPREAD = mean(w.norm2(w.client(at) - w.client(LOCAL)))
+HETEROGENEOUS = 6 * S * eta() ** 2 * Gamma
+NOISE = w.client(mean(one.xi(n, i, 0)))
+
+
+def off_server(rounds: int = 0) -> ModelData:
+    """Return the coupled function at w_c = w_c*, w_s != w_s*."""
+    return federation(
+        [COUPLED, COUPLED],
+        (0, 1),
+        noise=[coin("1/8", 0)] * 2,
+        rounds=1,
+        numbers={mu: "1/2", S: "3/2", Gamma: 0, i: 0},
+        rates={"eta": "1/6"},
+        best={F: (0, 0)},
+    )
+
+
+OFF = (
+    r"$f_n=\frac12(w_c^2+w_s^2+w_cw_s)$, two clients, w = (0, 1), w* = 0, "
+    r"$\eta=\frac16=\frac1{4S}$"
+)
+LEMMA_2 = Claim(
+    "huang2023/lemma-2",
+    "Lemma 2, (19)",
+    Kind.LEMMA,
+    "One SGD step of the client block.",
+    (
+        Part(
+            says(
+                away(after, CLIENT),
+                SHRUNK + 2 * SPREAD + HETEROGENEOUS + eta() ** 2 * w.norm2(NOISE),
+                assumption_1(),
+                assumption_2(),
+                *samples(one),
+                minimum(),
+                SMALL,
+                *one_optimum(),
+            ),
+            Model(
+                off_server,
+                f"{OFF}, noise $\\pm\\frac18$ in $w_c$: the mean gradient has client "
+                r"block $\frac12$, so $w_c$ leaves $w_c^*$ by $\frac1{12}$; on the "
+                r"right only the noise is left.",
+            ),
+            reading=f"{STEP}; Gamma = 0 in every reading, as w* minimises every f_n",
+        ),
+    ),
+    severity=Severity.THEOREM,
+    scope="already for equal clients; true for whole vectors (Li et al., ICLR 2020)",
+    cause="At w_c = w_c* the client block moves if w_s != w_s*: a lemma on whole "
+    "vectors is applied to a block.",
+    uses="eq-26 eq-34",
+    first_failure="eq-33/1",
+    repair=Repair((LEMMA_2_JOINT,), "whole vectors for the client's blocks"),
+)
+LEMMA_3 = Claim(
+    "huang2023/lemma-3",
+    "Lemma 3, (20)",
+    Kind.LEMMA,
+    "The variance of the mean stochastic gradient.",
+    (
+        Part(
+            says(
+                w.norm2(w.over_clients(n, p() * once(w.client(one.xi(n, i, j))))),
+                noise(),
+                assumption_3(one),
+                *samples(one),
+            ),
+            Proof(
+                lambda: minibatch.fresh_noise(Round(one.split), CLIENT),
+                r"Cross terms vanish, as the clients' noises are independent with mean "
+                r"0 given the past; the client block is no longer than the whole.",
+            ),
+            reading=f"{STEP}; the difference of the gradients is the mean noise",
+        ),
+    ),
+    scope="for independent clients, which is not among the lemma's assumptions; "
+    "lemma-3/same-samples for others",
+    uses="assumption-3",
+)
+COMMON = w.over_clients(m, one.xi(m, i, 0))
+LEMMA_3_ALONE = Claim(
+    "huang2023/lemma-3/same-samples",
+    "Lemma 3, (20)",
+    Kind.LEMMA,
+    "(entry of the audit) Lemma 3 from Assumption 3 alone, clients not independent.",
+    (
+        Part(
+            says(
+                w.norm2(w.client(mean(COMMON))),
+                noise(),
+                w.unbiased(one),
+                w.every_client(n, w.at_most(w.norm2(COMMON), sigma2())).called(
+                    "Assumption 3"
+                ),
+            ),
+            Model(
+                lambda: federation(
+                    [parabola(1, (0, 0))] * 2,
+                    (0, 0),
+                    noise=[coin(1, 0)] * 2,
+                    rounds=1,
+                    numbers={i: 0},
+                    families={"sigma2": (2, 2)},
+                    rates={"eta": "1/4"},
+                ),
+                "Two clients that draw the same sample: the variance of the mean is "
+                "that of one, 2 > 1.",
+            ),
+            reading="every client's noise is the same vector, of mean 0 and second "
+            "moment at most sigma_n^2 (here the sum of the run's noises)",
+        ),
+    ),
+    severity=Severity.PROOF,
+    cause="Assumption 3 does not say that clients draw independently.",
+    uses="assumption-3",
+)
+LEMMA_4 = Claim(
+    "huang2023/lemma-4",
+    "Lemma 4, (21)",
+    Kind.LEMMA,
+    "The drift of the client blocks within a round, sum_n p_n E||w_{c,n}^i - "
+    "wbar_c^i||^2 <= 3EM R^2 eta^2 + 6E^2M^2 eta^2 delta^2 with eta = "
+    "2/(mu (gamma + i)), any gamma > 0.",
+    words="Open here: the kernel's runs have one rate for all steps of a round, the "
+    "lemma's falls at every step. Tried: rates of a round (the repair).",
+    uses="assumption-2 assumption-4 assumption-5",
+)
+
+# (22)-(25) -------------------------------------------------------------------------
+
+H = constant_h()
+
+
+def from_four() -> ModelData:
+    """Return the coupled instance from (1, 4), first step."""
+    return federation(
+        [quadratic(((2, -1, 0), (-1, 2, 0), (0, 0, 100)), (0, 0, 0))],
+        (1, 4, 0),
+        numbers={mu: 1, S: 100, above_7: 792, R2: 80, delta2: 0, Gamma: 0, i: 0},
+        families={"sigma2": (0,)},
+        best={F: (0, 0, 0)},
+        box=((0, 4), (0, 4), (0, 0)),
+    )
+
+
+ETA = 2 / (mu * (gamma + i))
+EQ_22 = Claim(
+    "huang2023/eq-22",
+    f"{PROOF}, (22); 'Lemmas 1-3' there means 2-4",
+    Kind.EQUATION,
+    "The recursion of the client block.",
+    (
+        Part(
+            says(
+                away(r.x(i + 1), CLIENT),
+                (1 - mu * ETA) * away(r.x(i), CLIENT) + ETA**2 * H,
+                *assumptions(r),
+                assumption_5(),
+                *gamma_printed(),
+                *one_optimum(),
+            ),
+            Model(
+                from_four,
+                r"$F=w_c^2-w_cw_s+w_s^2+50z^2$ from (1, 4, 0): the client gradient "
+                r"$2w_c-w_s=-2$ leads away from $w_c^*=0$, to first order in "
+                r"$\eta=\frac2{799}$.",
+            ),
+            reading=ONE_STEP,
+        ),
+    ),
+    severity=Severity.PROOF,
+    scope="already for one client without noise",
+    cause="With w_s off its optimum the client gradient can lead away from w_c*, to "
+    "first order in eta.",
+    uses="lemma-2 lemma-3 lemma-4",
+    repair=Repair((joint_recursion(),), "both blocks together, R^2 for H"),
+)
+START = w.nonnegative("Delta0", r"\Delta_c^0")
+TERMS = 4 * H / mu**2, (gamma + 1) * START
+MAXIMUM = (*maximum(v, *TERMS), *w.equals(START, away(r.x(0), CLIENT)))
+SUM = w.form(TERMS[0] / (gamma + T)) + (gamma + 1) * away(r.x(0), CLIENT) / (gamma + T)
+
+
+def with_maximum() -> ModelData:
+    """Return the model of Proposition 2 with v, its start at w_c*."""
+    data = pulled_client()
+    data.numbers.update({
+        w.variable(START): Fraction(0),
+        w.variable(v): Fraction(120),
+    })
+    return data
+
+
+def at_most_v() -> Part:
+    """Return (24) at T."""
+    return Part(
+        says(
+            away(r.x(T), CLIENT),
+            v / (gamma + T),
+            *assumptions(r),
+            assumption_5(),
+            *gamma_printed(),
+            *one_optimum(),
+            *MAXIMUM,
+        ),
+        Model(with_maximum, "The instance of prop-2."),
+        reading=ONE_STEP,
+    )
+
+
+EQ_24 = Claim(
+    "huang2023/eq-24",
+    f"{PROOF}, (24)",
+    Kind.EQUATION,
+    "The client block's distance at every step.",
+    (at_most_v(),),
+    severity=Severity.PROOF,
+    scope="as prop-2",
+    cause="At most (10), which fails.",
+    uses="eq-22 eq-23",
+    repair=joint_repair(CLIENT, "as for prop-2"),
+)
+EQ_25 = Claim(
+    "huang2023/eq-25",
+    f"{PROOF}, (25)",
+    Kind.EQUATION,
+    "(24) at the last step, and the maximum at most the sum.",
+    (
+        at_most_v(),
+        Part(
+            says(v / (gamma + T), SUM, *MAXIMUM),
+            Proof(
+                lambda: combine([
+                    (maximum_at_most_sum(*TERMS), 1 / (gamma + T).value),
+                    (
+                        rules.assume((w.as_form(away(r.x(0), CLIENT)) - START).value),
+                        ((gamma + 1) / (gamma + T)).value,
+                    ),
+                ]),
+                r"$(a+b-v)v=ab-(v-a)(v-b)\ge0$.",
+                model=lambda: federation(
+                    [parabola(1, (0, 0))],
+                    (1, 0),
+                    numbers={
+                        mu: 1,
+                        S: 1,
+                        above_7: 0,
+                        R2: 0,
+                        delta2: 0,
+                        Gamma: 0,
+                        T: 1,
+                        START: 1,
+                        v: 8,
+                    },
+                    families={"sigma2": (0,)},
+                    best={F: (0, 0)},
+                ),
+            ),
+        ),
+        Part(equal(SUM, client_bound(r, T)), Proof(combine, "One fraction.")),
+    ),
+    severity=Severity.PROOF,
+    scope="as prop-2",
+    cause="The same right side as (10).",
+    uses="eq-24",
+    repair=joint_repair(CLIENT, "as for prop-2"),
+)
+CLAIMS = (
+    GRADIENT_POINT,
+    LEMMA_2,
+    LEMMA_3,
+    LEMMA_3_ALONE,
+    LEMMA_4,
+    EQ_22,
+    induction(23, PROOF, "H", 22),
+    EQ_24,
+    EQ_25,
+)
