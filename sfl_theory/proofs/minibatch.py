@@ -138,7 +138,7 @@ def convex_mean(p: Vec, q: Vec) -> Theorem:
 
 
 def along_block(
-    convex: Theorem, function: Function, modulus: Number, p: Vec, q: Vec, by: Vec
+    convex: Theorem, function: Function, modulus: Ratio, p: Vec, q: Vec, by: Vec
 ) -> Theorem:
     """Return strong convexity from p to q where q - p is `by`, of one block."""
     rest, g = q - p - by, gradient(function, p)
@@ -238,7 +238,7 @@ def self_bounding(p: Vec, low: Ratio, side: Side | None = None) -> Theorem:
 def first_bound(p: Vec, low: Ratio, side: Side, at_best: Vec) -> Theorem:
     """Return the first inequality of (32), p the local models, at_best (w_c*, w_s)."""
     g = part(side, gradient(Local(n), p))
-    mean, middle = summed(CLIENTS, n, g * weight(n)), _middle(p)
+    middle = _middle(p)
     d, u = part(side, middle - BEST), part(side, middle - p)
     by = part(side, BEST - p)
     convex = rules.convex(Local(n), mu, p, at_best)
@@ -266,10 +266,10 @@ def _middle(p: Vec) -> Vec:
 
 
 def whole_step(p: Vec, low: Ratio) -> Theorem:
-    """Return ``||w - x* - eta g||^2 <= (1 - mu eta) ||w - x*||^2 + 2V + 6S eta^2 Gamma``.
+    """Return ``||w - x* - eta g||^2 <= (1 - mu eta)||w - x*||^2 + 2V + 6S eta^2 C``.
 
     w and g are the means of local models p and of the gradients there, V the mean of
-    ``||w - p||^2``, Gamma = f* - sum_n a_n low (Li et al., ICLR 2020, Lemma 1).
+    ``||w - p||^2``, C = f* - sum_n a_n low (Li et al., ICLR 2020, Lemma 1).
     """
     g, w = gradient(Local(n), p), _middle(p)
     d, u, own = w - BEST, w - p, gradient(Local(n), w)

@@ -16,19 +16,13 @@ from sfl_theory.claims import (
     equal,
     says,
 )
+from sfl_theory.kernel import rules
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
-from sfl_theory.papers.huang2023.appendix_a import (
-    COUPLED,
-    SMALL,
-    STEP,
-    after,
-    at,
-    joint_recursion,
-    one,
-)
+from sfl_theory.papers.huang2023.appendix_a_12 import COUPLED, STEP, after, at, one
+from sfl_theory.papers.huang2023.appendix_a_14 import SMALL, joint_recursion
 from sfl_theory.papers.huang2023.appendix_c import LEMMA_2_JOINT
 from sfl_theory.papers.huang2023.recursions import induction, maximum_at_most_sum, v
-from sfl_theory.papers.huang2023.section_3 import (
+from sfl_theory.papers.huang2023.section_3_rates import (
     CLIENT,
     ONE_STEP,
     client_bound,
@@ -73,7 +67,7 @@ from sfl_theory.papers.huang2023.setting import (
 from sfl_theory.proofs import minibatch
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
-from sfl_theory.proofs.notation import combine, rules
+from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Vector
 
 PROOF = "Proof of Proposition 2"
@@ -123,7 +117,7 @@ GRADIENT_POINT = Claim(
 SHRUNK = (1 - mu * eta()) * away(at, CLIENT)
 LOCAL = one.p(n, i, 0)
 SPREAD = mean(w.norm2(w.client(at) - w.client(LOCAL)))
-HETEROGENEOUS = 6 * S * eta() ** 2 * Gamma
+HETEROGENEOUS = w.form(6 * S * eta() ** 2 * Gamma)
 NOISE = w.client(mean(one.xi(n, i, 0)))
 
 
@@ -279,7 +273,7 @@ EQ_22 = Claim(
         Part(
             says(
                 away(r.x(i + 1), CLIENT),
-                (1 - mu * ETA) * away(r.x(i), CLIENT) + ETA**2 * H,
+                (1 - mu * ETA) * away(r.x(i), CLIENT) + w.form(ETA**2 * H),
                 *assumptions(r),
                 assumption_5(),
                 *gamma_printed(),
@@ -359,7 +353,7 @@ EQ_25 = Claim(
                 lambda: combine([
                     (maximum_at_most_sum(*TERMS), 1 / (gamma + T).value),
                     (
-                        rules.assume((w.as_form(away(r.x(0), CLIENT)) - START).value),
+                        rules.assume((away(r.x(0), CLIENT) - w.form(START)).value),
                         ((gamma + 1) / (gamma + T)).value,
                     ),
                 ]),

@@ -18,8 +18,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, NamedFunction, Point, vec
 from sfl_theory.models.federation import federation, parabola
-from sfl_theory.papers.huang2023.appendix_a import COUPLED
-from sfl_theory.papers.huang2023.section_3 import CLIENT
+from sfl_theory.papers.huang2023.appendix_a_12 import COUPLED
+from sfl_theory.papers.huang2023.section_3_rates import CLIENT
 from sfl_theory.papers.huang2023.setting import (
     E,
     F,
@@ -157,7 +157,7 @@ def lowest(*points: Vector) -> tuple[Assumed, ...]:
 
 LESS = "f_n* any lower bound; losses up to a constant, so that f_n* <= 0"
 BELOW = HERE - 1 / S * block(G)
-ABOVE = f()(HERE) - low()
+ABOVE = f()(HERE) - w.form(low())
 SQUARES = mean(w.norm2(block(G)))
 BOUNDED = 2 * S * rate**2 * mean(ABOVE)
 EQ_28 = Claim(
@@ -381,7 +381,8 @@ EQ_33_1 = Claim(
         Part(
             says(
                 C,
-                -GAMMA_C * mean(f()(HERE) - F(best)) + (2 * rate - GAMMA_C) * Gamma,
+                -GAMMA_C * mean(f()(HERE) - F(best))
+                + w.form((2 * rate - GAMMA_C) * Gamma),
                 *OPTIMA,
             ),
             Model(
@@ -478,7 +479,9 @@ EQ_34 = Claim(
         Part(
             says(
                 A_1,
-                (1 - mu * rate) * w.norm2(OFF) + 2 * SPREAD + 6 * S * rate**2 * Gamma,
+                (1 - mu * rate) * w.norm2(OFF)
+                + 2 * SPREAD
+                + w.form(6 * S * rate**2 * Gamma),
                 *OPTIMA,
             ),
             Model(

@@ -95,8 +95,8 @@ def induction(number: int, source: str, letter: str, premise: int) -> Claim:
                 ),
                 Proof(
                     unrolled,
-                    r"With $x=\gamma+i$ the recursion is "
-                    r"$x(x-1)\Delta^{i+1}\le(x-1)(x-2)\Delta^i+\frac{4(x-1)}{\mu^2x}B$; "
+                    r"With $x=\gamma+i$ the recursion is $x(x-1)"
+                    r"\Delta^{i+1}\le(x-1)(x-2)\Delta^i+\frac{4(x-1)}{\mu^2x}B$; "
                     r"summed over i, and $v\ge4B/\mu^2$, $v\ge(\gamma+1)\Delta^0$. "
                     r"(The printed induction is right as well.)",
                     model=lambda: federation(

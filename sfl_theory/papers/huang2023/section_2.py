@@ -1,11 +1,11 @@
-r"""Introduction and algorithm: Algorithm 1, and what the server is said to be free of."""
+r"""Introduction and Algorithm 1: the box, and what the server is said to be."""
 
 from __future__ import annotations
 
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Model, Part, Severity, equal
-from sfl_theory.papers.huang2023.appendix_a import inconsistent, two
-from sfl_theory.papers.huang2023.section_3 import SERVER
+from sfl_theory.papers.huang2023.appendix_a_12 import inconsistent, two
+from sfl_theory.papers.huang2023.section_3_rates import SERVER
 from sfl_theory.papers.huang2023.setting import (
     F,
     S,
@@ -26,8 +26,8 @@ ALG_1 = Claim(
     Kind.ALGORITHM,
     "The box is (3)-(5) with mini-batches of a random partition.",
     words="The box samples a mini-batch for each step, the text deals out each epoch; "
-    "the analysis needs fresh ones. Box and (3)-(5) agree otherwise by reading; no term "
-    "says what a box is.",
+    "the analysis needs fresh ones. Box and (3)-(5) agree otherwise by reading; no "
+    "term says what a box is.",
 )
 
 
@@ -56,9 +56,9 @@ NON_IID = Claim(
             Model(
                 lambda: inconsistent((0, 0), {mu: "1/2", S: "3/2"}),
                 r"$f_n=\frac12\|w\|^2\pm(\frac12w_cw_s-w_c)$, whose mean is "
-                r"$\frac12\|w\|^2$, from $w^*=0$, $\eta=\frac14$: after the first local "
-                r"step $w_{c,n}=\pm\frac14$, and at the second one the server moves by "
-                r"$\frac1{32}$; equal clients never move.",
+                r"$\frac12\|w\|^2$, from $w^*=0$, $\eta=\frac14$: after the first "
+                r"local step $w_{c,n}=\pm\frac14$, and at the second one the server "
+                r"moves by $\frac1{32}$; equal clients never move.",
             ),
             reading="a round of two local steps without noise, against two steps of "
             "gradient descent on F (w-hat), which equal clients make",

@@ -69,7 +69,7 @@ def mean(body: Written[w.Value]) -> Written[w.Value]:
 
 
 def once(body: Written[w.Value]) -> Written[w.Value]:
-    """Return the sum over the one local step j of a round; it is written as its term."""
+    """Return the sum over the one local step j of a round; written as its term."""
     one = w.below(j, 1, body)
     return Written(one.value, body.tex.replace(",j", ",0"), body.binding)
 
@@ -166,7 +166,7 @@ def assumptions(r: Run) -> tuple[Assumed, ...]:
 
 
 def one_optimum() -> tuple[Assumed, ...]:
-    r"""Return :math:`\Gamma=0`: w* minimises every :math:`f_n`, whichever w_s is meant."""
+    r"""Return :math:`\Gamma=0`: w* minimises every :math:`f_n`."""
     flat = w.at_most(w.norm2(f().gradient(best)), 0)
     return (
         w.every_client(n, flat).called("w* minimises every f_n"),
