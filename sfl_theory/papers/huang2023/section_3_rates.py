@@ -2,6 +2,7 @@ r"""Convergence analysis: Propositions 1 and 2, Theorem 1."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory import written as w
@@ -15,6 +16,9 @@ from sfl_theory.claims import (
     Severity,
     says,
 )
+from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import (
@@ -26,8 +30,10 @@ from sfl_theory.models.federation import (
 )
 from sfl_theory.papers.huang2023.setting import (
     R2,
+    E,
     F,
     Gamma,
+    M,
     N,
     S,
     T,
@@ -37,6 +43,8 @@ from sfl_theory.papers.huang2023.setting import (
     away,
     best,
     delta2,
+    falling,
+    falling_assumptions,
     gamma,
     gamma_printed,
     mu,
@@ -45,7 +53,7 @@ from sfl_theory.papers.huang2023.setting import (
     printed_rate,
     run,
 )
-from sfl_theory.proofs import minibatch
+from sfl_theory.proofs import minibatch, minibatch_rounds
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import value_gap
 from sfl_theory.proofs.joint import both_parts
@@ -64,15 +72,16 @@ def server_bound(of: Run, steps: Number) -> Form:
     return first / (mu**2 * N**2 * (gamma + steps))
 
 
-def client_bound(of: Run, steps: Number) -> Form:
-    """Return the right side of (10), one local step in a round."""
-    first = w.form(4 * constant_h()) + mu**2 * (gamma + 1) * away(of.x(0), CLIENT)
+def client_bound(of: Run, steps: Number, local: Number | int = 1) -> Form:
+    """Return the right side of (10)."""
+    first = w.form(4 * constant_h(local)) + mu**2 * (gamma + 1) * away(of.x(0), CLIENT)
     return first / (mu**2 * (gamma + steps))
 
 
-def constant_h() -> Number:
-    """Return H for E = M = 1."""
-    return 6 * R2 + 12 * delta2 + 6 * S * Gamma + noise()
+def constant_h(local: Number | int = 1) -> Number:
+    """Return H for a number EM of local steps."""
+    K = w.number(local)
+    return 6 * K * R2 + 12 * K**2 * delta2 + 6 * S * Gamma + noise()
 
 
 def half_of_the_data(clients: int = 12) -> ModelData:
@@ -103,24 +112,68 @@ def pulled(kappa: int, rounds: int, start: tuple[int, int]) -> ModelData:
     )
 
 
+all_steps = falling()
+ANY_STEPS = (
+    "the rate falls at every step, i = EM t + j: the run's local steps have rate 1, its "
+    "stochastic gradients are eta^i times those of the paper"
+)
+JOINT_LEVEL = R2 + Fraction(8, 7) * (E * M - 1) * (R2 + 2 * E * M * delta2)
+
+
+def joint_bound() -> Form:
+    """Return the right side of the distance of both blocks."""
+    first = w.form(4 * JOINT_LEVEL / mu**2) + gamma * away(all_steps.x(0))
+    return first / (gamma + E * M * T)
+
+
+def joint_distance() -> Theorem:
+    """Return the distance of both blocks after T rounds of E M steps."""
+    K = k.Var("K", Sort.COUNT)
+    return rules.instantiate(minibatch_rounds.rounds(), ((K, (E * M).value),), ())
+
+
+def one_round() -> ModelData:
+    """Return two clients that differ, one round of one step, at rate 1 = eta^0."""
+    return federation(
+        [parabola("2/7", (0, "1/2")), parabola("2/7", (0, "-1/2"))],
+        ("1/2", "1/2"),
+        noise=[coin(0, "1/2")] * 2,
+        rounds=1,
+        numbers={
+            mu: "2/7",
+            S: "2/7",
+            R2: 1,
+            delta2: "1/49",
+            above_7: 0,
+            E: 1,
+            M: 1,
+            T: 1,
+        },
+        best={F: (0, 0)},
+    )
+
+
 def joint_repair(side: Side, change: str) -> Repair:
     """Return the joint bound on the distance of one block."""
     other = SERVER if side is CLIENT else CLIENT
-    right = (w.form(4 * R2 / mu**2) + gamma * away(r.x(0))) / (gamma + T)
+    x = all_steps.x(T) - best
 
     def proof() -> Theorem:
-        x = (r.x(T) - best).value
         return combine(
-            [(minibatch.last(minibatch.rate()), 1), (both_parts(x), 1)],
-            [(w.part(other, r.x(T) - best).value, 1)],
+            [(joint_distance(), 1), (both_parts(x.value), 1)],
+            [(w.part(other, x).value, 1)],
         )
 
     return Repair(
         (
             Part(
-                says(away(r.x(T), side), right, *assumptions(r)),
-                Proof(proof, JOINT),
-                reading=ONE_STEP,
+                says(
+                    away(all_steps.x(T), side),
+                    joint_bound(),
+                    *falling_assumptions(all_steps),
+                ),
+                Proof(proof, JOINT, one_round),
+                reading=ANY_STEPS,
             ),
         ),
         change,
@@ -128,11 +181,13 @@ def joint_repair(side: Side, change: str) -> Repair:
 
 
 JOINT = (
-    r"$\|w^{i+1}-w^*\|^2=\|w^i-w^*-\eta G\|^2$ with $E\|G\|^2\le R^2$ and "
-    r"$E\langle G,w^i-w^*\rangle\ge F(w^i)-F^*\ge\frac\mu2\|w^i-w^*\|^2$, both blocks "
-    r"together: $\Delta^{i+1}\le(1-\mu\eta)\Delta^i+\eta^2R^2$. With "
-    r"$\eta=\frac2{\mu(\gamma+i)}$ induction gives "
-    r"$\Delta^i\le\frac{4R^2/\mu^2+\gamma\Delta^0}{\gamma+i}$."
+    r"With $\Delta=E\|\bar w^i-w^*\|^2$, $D=\sum_np_nE\|w_n^i-\bar w^i\|^2$, K = EM, "
+    r"$B=R^2+2K\delta^2$, $x=\gamma+i$: "
+    r"$\Delta^{i+1}\le(1-\frac2x)\Delta^i+\eta SD^i+\eta^2R^2$ and "
+    r"$D^{i+1}\le(1+\frac1{2K})D^i+\eta^2B$ within a round, where strong convexity is "
+    r"used between $w_n$ and $\bar w$ and Young with $\frac1{2K}$. So "
+    r"$(x-1)(x-2)\Delta+\frac{4S}\mu(\gamma+Kt+K)(K-j)D$ grows by at most "
+    r"$\frac4{\mu^2}(R^2+\frac87(K-1)B)$ in a step; D starts at 0 in every round."
 )
 PROP_1 = Claim(
     "huang2023/prop-1",
@@ -165,7 +220,7 @@ PROP_1 = Claim(
     uses="eq-18 cond-eta",
     first_failure="eq-12/weights",
     repair=joint_repair(
-        SERVER, "initial distance of both blocks, R^2 without 1/N^2 (E = M = 1)"
+        SERVER, "initial distance of both blocks, R^2 without 1/N^2"
     ),
 )
 PROP_1_COUPLING = Claim(
@@ -197,7 +252,7 @@ PROP_1_COUPLING = Claim(
     uses="eq-18 cond-eta",
     first_failure="eq-15/sign",
     repair=joint_repair(
-        SERVER, "initial distance of both blocks, R^2 without 1/N^2 (E = M = 1)"
+        SERVER, "initial distance of both blocks, R^2 without 1/N^2"
     ),
 )
 PROP_2 = Claim(
@@ -229,7 +284,7 @@ PROP_2 = Claim(
     cause="The bound lacks the initial distance of the server block.",
     uses="eq-25 cond-eta",
     first_failure="eq-33/1",
-    repair=joint_repair(CLIENT, "initial distance of both blocks (E = M = 1)"),
+    repair=joint_repair(CLIENT, "initial distance of both blocks"),
 )
 
 
@@ -245,31 +300,26 @@ def pulled_client(rounds: int = 1264) -> ModelData:
 
 # Theorem 1 -------------------------------------------------------------------------
 
-L_s, L_c = server_bound(r, T), client_bound(r, T)
+def theorem_1(of: Run, local: Number | int) -> Form:
+    """Return the right side of (11)."""
+    total = T * local
+    return S * (server_bound(of, total) + client_bound(of, total, local)) / 2
 
 
-def theorem_1() -> Theorem:
-    """Return (11) from the joint distance: every term of it is larger."""
-    start = (r.x(0) - best).value
-    target = (S * (L_s + L_c) / 2 - (F(r.x(T)) - F(best))).value
-    spare = S.value / (2 * (gamma + T).value)
+def from_distance(of: Run, local: Number | int, rounds: Theorem) -> Theorem:
+    """Return (11) from a bound on the distance: every term of it is larger."""
+    start, last = (of.x(0) - best).value, of.x(T)
+    end = (gamma + T * local).value
+    share = S.value / (2 * end)
     return combine(
         [
-            (value_gap(S.value, r.x(T).value), 1),
-            (minibatch.last(minibatch.rate()), S.value / 2),
-            (both_parts(start), -S.value / 2 * ((gamma + 1) / (gamma + T)).value),
+            (value_gap(S.value, last.value), 1),
+            (rounds, S.value / 2),
+            (both_parts(start), -share * (gamma + 1).value),
         ],
-        [(start, spare)],
-        target=target,
+        [(start, share)],
+        target=(theorem_1(of, local) - (F(last) - F(best))).value,
     )
-
-
-def sharper() -> Theorem:
-    """Return S/2 times the joint distance."""
-    return combine([
-        (value_gap(S.value, r.x(T).value), 1),
-        (minibatch.last(minibatch.rate()), S.value / 2),
-    ])
 
 
 THM_1 = Claim(
@@ -280,40 +330,66 @@ THM_1 = Claim(
     (
         Part(
             says(
+                F(all_steps.x(T)) - F(best),
+                theorem_1(all_steps, E * M),
+                *falling_assumptions(all_steps),
+            ),
+            Proof(
+                lambda: from_distance(all_steps, E * M, joint_distance()),
+                f"{JOINT} Lemma 1 makes a gap of it; $L_s+L_c$ contains both initial "
+                r"distances and $24KR^2+48K^2\delta^2$ over $\mu^2$, which is more.",
+                lambda: with_gamma(one_round()),
+            ),
+            reading=f"{ANY_STEPS}; Gamma any number >= 0",
+        ),
+        Part(
+            says(
                 F(r.x(T)) - F(best),
-                S * (L_s + L_c) / 2,
+                theorem_1(r, 1),
                 *assumptions(r),
                 assumption_5(),
                 *gamma_printed(),
             ),
             Proof(
-                theorem_1,
-                f"{JOINT} Lemma 1 makes a gap of it, and $L_s+L_c$ contains both "
-                r"initial distances and $24R^2/\mu^2$.",
+                lambda: from_distance(r, 1, minibatch.last(minibatch.rate())),
+                "The same for one local step, where D = 0.",
             ),
-            reading=f"{ONE_STEP}; Gamma any number >= 0",
+            reading=f"{ONE_STEP}, with the run's own rates; Gamma any number >= 0",
         ),
     ),
-    scope="for Gamma >= 0",
+    scope="for Gamma >= 0, as it is for f_n* = min f_n; where Gamma is read with the "
+    "initial w_s it can be negative, even make the right side negative",
     uses="lemma-1 prop-1 prop-2",
     first_failure="eq-12/weights",
     repair=Repair(
         (
             Part(
                 says(
-                    F(r.x(T)) - F(best),
-                    S
-                    / 2
-                    * (w.form(4 * R2 / mu**2) + gamma * away(r.x(0)))
-                    / (gamma + T),
-                    *assumptions(r),
+                    F(all_steps.x(T)) - F(best),
+                    S / 2 * joint_bound(),
+                    *falling_assumptions(all_steps),
                 ),
-                Proof(sharper, JOINT),
-                reading=ONE_STEP,
+                Proof(
+                    lambda: combine([
+                        (value_gap(S.value, all_steps.x(T).value), 1),
+                        (joint_distance(), S.value / 2),
+                    ]),
+                    JOINT,
+                    one_round,
+                ),
+                reading=ANY_STEPS,
             ),
         ),
-        "sharper: no Gamma, no sigma_n, no delta, smaller constants (E = M = 1)",
+        "sharper: no Gamma, no sigma_n, smaller constants",
     ),
 )
+
+
+def with_gamma(data: ModelData) -> ModelData:
+    """Return the model with Gamma = 1 and sigma_n^2 = 1/4."""
+    more = {w.variable(Gamma): Fraction(1)}
+    families = {k.ClientFamily("sigma2", Sort.NONNEGATIVE): (Fraction(1, 4),) * 2}
+    return replace(data, numbers={**data.numbers, **more}, families=families)
+
 
 CLAIMS = (PROP_1, PROP_1_COUPLING, PROP_2, THM_1)

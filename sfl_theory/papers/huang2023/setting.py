@@ -81,6 +81,59 @@ def fresh(r: Run, at: Number = i) -> Vector:
     return Written(value, rf"g_{{n}}^{{{at.tex}}}", ATOM, w.Name("g", "n", at.tex))
 
 
+def falling() -> Run:
+    r"""Return the run of E M local steps in a round whose rate falls at every step.
+
+    A kernel's run has one rate in a round. So this one steps at rate 1, and the paper's
+    stochastic gradients, `sampled`, are the run's divided by
+    :math:`\eta^i=2/(\mu(\gamma+i))`.
+    """
+    return run(lambda _: w.number(1), E * M)
+
+
+def sampled(r: Run) -> Vector:
+    r"""Return :math:`\nabla f_n(w_n^i;\zeta_n^i)` of a falling run, i = EM t + j."""
+    step = w.natural("step")
+    moved = w.below(step, 1, r.g(n, t, j + step))
+    value = moved * (mu * (gamma + E * M * t + j) / 2)
+    tex = r"\nabla f_{n}(w_{n}^{t,j};\zeta_{n}^{t,j})"
+    return Written(value.value, tex, ATOM, w.Name(tex))
+
+
+def middle(r: Run) -> Vector:
+    """Return the mean of the local models."""
+    total = w.over_clients(m, p(m) * r.p(m, t, j))
+    return Written(total.value, r"\bar{w}^{t,j}", ATOM, w.Name(r"\bar{w}", above="t,j"))
+
+
+def every_step(one: Assumed) -> Assumed:
+    """Return a hypothesis for all clients, rounds and local steps."""
+    return w.every_round(t, T, w.every_round(j, E * M, w.every_client(n, one)))
+
+
+def falling_assumptions(r: Run) -> tuple[Assumed, ...]:
+    """Return Assumptions 1, 2, 4, 5 for a falling run, and fresh mini-batches.
+
+    That a mini-batch is fresh is used in two inner products, which have mean 0.
+    """
+    error = sampled(r) - f().gradient(r.p(n, t, j))
+    apart = w.client(r.p(n, t, j) - middle(r))
+    fresh_ = [
+        every_step(one).called("fresh mini-batches")
+        for u in (apart, middle(r) - best)
+        for one in w.equals(w.inner(error, u), 0)
+    ]
+    return (
+        assumption_1(),
+        assumption_2(),
+        *fresh_,
+        every_step(w.at_most(w.norm2(sampled(r)), R2)).called("Assumption 4"),
+        assumption_5(),
+        minimum(),
+        *gamma_printed(E * M),
+    )
+
+
 def noise(sigma: Callable[[k.Client], Number] = sigma2) -> Number:
     r"""Return :math:`\sum_np_n^2\sigma_n^2`."""
     return w.over_clients(n, p() ** 2 * sigma(n))
