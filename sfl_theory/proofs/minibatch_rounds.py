@@ -22,13 +22,16 @@ from sfl_theory.kernel.terms import (
     Local,
     Rate,
     Side,
+    Var,
     Vec,
     constant,
     gradient,
     inner,
     iterate,
+    lin_at,
     local_point,
     norm2,
+    number_at,
     part,
     summed,
     weight,
@@ -201,7 +204,7 @@ def server_same(w: Vec) -> Theorem:
 
 @cache
 def drift() -> Theorem:
-    """Return ``D' <= (1 + 1/(2K)) D + eta^2 B``."""
+    """Return ``D' <= (1 + 1/(2K) - 2 mu eta) D + eta^2 B``."""
     d, after, h = apart(J), apart(J + 1), rate()
     u = part(CLIENT, moved())
     all_ = summed(CLIENTS, m, moved(m) * weight(m))
@@ -227,11 +230,10 @@ def drift() -> Theorem:
         ],
         [
             (d + (at_mean - total) * (2 * K / h), 1 / (2 * K)),
-            (d, 2 * mu / h),
             (part(SERVER, moved()), 1),
         ],
     )
-    right = spread(J) * (1 + 1 / (2 * K)) + constant(B / h**2)
+    right = spread(J) * (1 + 1 / (2 * K) - 2 * mu / h) + constant(B / h**2)
     return combine(
         [
             (over(square), 1),
@@ -320,7 +322,7 @@ def grown() -> Theorem:
     """Return ``Phi' <= Phi + 4V/mu^2``."""
     x = clock(J)
     later = 4 * S / mu * X * r
-    spare = 2 * S / mu * (r + 2 + X * (J + 1) / K)
+    spare = 2 * S / mu * (r + 2 + X * (J + 1) / K) + later * 4 / x
     most = 4 * V / mu**2
     return combine(
         [
@@ -330,7 +332,10 @@ def grown() -> Theorem:
             (over(combine(squares=[(apart(J), 1)])), spare),
         ],
         target=potential(J) + constant(most) - potential(J + 1),
-        signs=[sign(later, (LEFT, 4 * S / mu * X)), sign(spare, (LEFT, 2 * S / mu))],
+        signs=[
+            sign(later, (LEFT, 4 * S / mu * X)),
+            sign(spare, (LEFT, 2 * S / mu + 16 * S * X / (mu * x))),
+        ],
     )
 
 
@@ -372,13 +377,12 @@ def one_round() -> Theorem:
         (sum_over(grown(), steps(K), j), 1),
         (rules.telescope(j, potential(J), K), 1),
     ])
-    d, seen = apart(zero), point(zero, m) - x
-    same = combine([(starts(n, d), -1), (of_all(starts(m, d), m, seen, d), 1)])
+    seen = point(zero, m) - x
     first, last = middle(zero) + x - BEST * 2, middle(K) + after - BEST * 2
     x0, x1 = clock(0), clock(K)
     return combine([
         (whole, 1),
-        (over(same), 4 * S / mu * X * K),
+        (same_start(), 4 * S / mu * X * K),
         (of_all(starts(m, first), m, seen, first), -(x0 - 1) * (x0 - 2)),
         (ends(last), (x1 - 1) * (x1 - 2)),
     ])
@@ -407,3 +411,82 @@ def rounds() -> Theorem:
         [(start, spare)],
         target=target - norm2(iterate(RUN, T) - BEST),
     )
+
+
+# How far the local models are apart ---------------------------------------------------
+
+
+def same_start() -> Theorem:
+    """Return ``D <= 0`` at the start of a round."""
+    zero, x = ratio(0), iterate(RUN, now)
+    d, seen = apart(zero), point(zero, m) - x
+    return over(combine([(starts(n, d), -1), (of_all(starts(m, d), m, seen, d), 1)]))
+
+
+def shrunk(step_: Ratio) -> Lin:
+    """Return ``(x-1)(x-2)(1 - j/(2K)) D``."""
+    x = clock(step_)
+    return spread(step_) * ((x - 1) * (x - 2) * (1 - step_ / (2 * K)))
+
+
+def spreading() -> Theorem:
+    """Return that `shrunk` grows by at most ``4B/mu^2`` in a step."""
+    x = clock(J)
+    factor = x * (x - 1) * (1 - (J + 1) / (2 * K))
+    spare = (x - 1) * ((K - 1 + r) / K + x * (J + 1) / (4 * K**2))
+    most = 4 * B / mu**2
+    return combine(
+        [
+            (drift(), factor),
+            (over(combine(squares=[(apart(J), 1)])), spare),
+            (LEFT, most / (2 * K * x)),
+        ],
+        target=shrunk(J) + constant(most) - shrunk(J + 1),
+        signs=[
+            sign(factor, (LEFT, x * (x - 1) / (2 * K))),
+            sign(spare, (LEFT, (x - 1) / K)),
+        ],
+    )
+
+
+@cache
+def drift_of_round() -> Theorem:
+    """Return ``sum a ||[p_j - wbar]_c||^2 <= 3 eta^2 K B`` for K = j + 1 + r."""
+    left = nat("r")
+    q, size = nat("q"), of(nat("q")) + 1 + of(left)
+    Q, K_ = of(q), k_var()
+
+    def long(theorem: Theorem) -> Theorem:
+        return rules.instantiate(theorem, ((K_, size),), ())
+
+    def at(form: Lin) -> Lin:
+        return lin_at(form, {K_: size})
+
+    whole = combine([
+        (sum_over(long(spreading()), steps(Q), j), 1),
+        (rules.telescope(j, at(shrunk(J)), Q), 1),
+        (long(same_start()), at_number((clock(0) - 1) * (clock(0) - 2), K_, size)),
+    ])
+    d = apart(Q)
+    blocks = over(combine([(rules.blocks(d, d), 1)], [(part(SERVER, d), 1)]))
+    x = at_number(clock(Q), K_, size)
+    share = 2 * size / ((x - 1) * (x - 2) * (size + 1 + of(left)))
+    level = at_number(3 * K * B * 4 / mu**2, K_, size) / x**2
+    client = summed(CLIENTS, n, norm2(part(CLIENT, d)) * weight(n))
+    one = combine(
+        [(whole, share), (long(blocks), 1)], target=constant(level) - at(client)
+    )
+    return rules.instantiate(one, ((q, J),), ())
+
+
+def k_var() -> Var:
+    """Return K as a variable."""
+    (one,) = K.free
+    if not isinstance(one, Var):
+        raise TypeError("K is a parameter")
+    return one
+
+
+def at_number(number: Ratio, v: Var, value: Ratio) -> Ratio:
+    """Return the number with a parameter replaced."""
+    return number_at(number, {v: value})

@@ -23,6 +23,7 @@ from sfl_theory.papers.huang2023.appendix_a_14 import SMALL, joint_recursion
 from sfl_theory.papers.huang2023.appendix_c import LEMMA_2_JOINT
 from sfl_theory.papers.huang2023.recursions import induction, maximum_at_most_sum, v
 from sfl_theory.papers.huang2023.section_3_rates import (
+    ANY_STEPS,
     CLIENT,
     ONE_STEP,
     client_bound,
@@ -44,9 +45,13 @@ from sfl_theory.papers.huang2023.setting import (
     assumption_5,
     assumptions,
     away,
+    bounded,
     delta2,
+    drifted,
     eta,
     f,
+    falling,
+    fresh_batches,
     gamma,
     gamma_printed,
     i,
@@ -63,12 +68,13 @@ from sfl_theory.papers.huang2023.setting import (
     p,
     samples,
     sigma2,
+    t,
 )
-from sfl_theory.proofs import minibatch
+from sfl_theory.proofs import minibatch, minibatch_rounds
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Vector
+from sfl_theory.written import Vector, Written
 
 PROOF = "Proof of Proposition 2"
 
@@ -234,15 +240,64 @@ LEMMA_3_ALONE = Claim(
     cause="Assumption 3 does not say that clients draw independently.",
     uses="assumption-3",
 )
+LEFT = w.natural("r")
+STEPS = Written((j + 1 + LEFT).value, "EM")
+"""E M > j, with r the number of steps after step j."""
+before = w.natural("l")
+round_ = falling(STEPS)
+AT = mu * (gamma + STEPS * t + j)
+ETA_2 = Written((4 / AT**2).value, r"\left(\eta_c^{i}\right)^{2}")
 LEMMA_4 = Claim(
     "huang2023/lemma-4",
     "Lemma 4, (21)",
     Kind.LEMMA,
-    "The drift of the client blocks within a round, sum_n p_n E||w_{c,n}^i - "
-    "wbar_c^i||^2 <= 3EM R^2 eta^2 + 6E^2M^2 eta^2 delta^2 with eta = "
-    "2/(mu (gamma + i)), any gamma > 0.",
-    words="Open here: the kernel's runs have one rate for all steps of a round, the "
-    "lemma's falls at every step. Tried: rates of a round (the repair).",
+    "How far the client blocks drift apart within a round; eta = 2/(mu (gamma + i)).",
+    (
+        Part(
+            says(
+                mean(w.norm2(drifted(round_))),
+                3 * STEPS * R2 * ETA_2 + 6 * STEPS**2 * ETA_2 * delta2,
+                assumption_1(),
+                assumption_2(),
+                *(
+                    w.every_round(before, j, one_)
+                    for one_ in (
+                        *fresh_batches(round_, drifted(round_, before), before, STEPS),
+                        bounded(round_, before, STEPS),
+                    )
+                ),
+                assumption_5(),
+            ),
+            Proof(
+                minibatch_rounds.drift_of_round,
+                r"With K = EM, $x=\gamma+i$, $B=R^2+2K\delta^2$: "
+                r"$D_{j+1}\le(1-\frac4x+\frac1{2K})D_j+\eta^2B$ by strong convexity "
+                r"between $w_n$ and $\bar w$ and Young; so "
+                r"$(x-1)(x-2)(1-\frac j{2K})D_j$ grows by at most $4B/\mu^2$ in a "
+                r"step, from 0. (By another proof than the one cited, which is for a "
+                r"constant rate.)",
+                lambda: federation(
+                    [parabola("2/7", (0, "1/2")), parabola("2/7", (0, "-1/2"))],
+                    ("1/2", "1/2"),
+                    noise=[coin("1/2", 0)] * 2,
+                    rounds=1,
+                    numbers={
+                        mu: "2/7",
+                        S: "2/7",
+                        R2: 1,
+                        delta2: "1/49",
+                        above_7: 0,
+                        t: 0,
+                        j: 1,
+                        LEFT: 0,
+                    },
+                ),
+            ),
+            reading=f"gamma >= 7, as it is where the lemma is used; {ANY_STEPS}; EM = "
+            "j + 1 + r, r the number of steps left",
+        ),
+    ),
+    scope="for gamma >= 7; for smaller gamma > 0 not decided here",
     uses="assumption-2 assumption-4 assumption-5",
 )
 

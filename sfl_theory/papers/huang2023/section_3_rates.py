@@ -219,9 +219,7 @@ PROP_1 = Claim(
     cause="The bound is of order 1/N^2, the variance of a mean of N gradients 1/N.",
     uses="eq-18 cond-eta",
     first_failure="eq-12/weights",
-    repair=joint_repair(
-        SERVER, "initial distance of both blocks, R^2 without 1/N^2"
-    ),
+    repair=joint_repair(SERVER, "initial distance of both blocks, R^2 without 1/N^2"),
 )
 PROP_1_COUPLING = Claim(
     "huang2023/prop-1/coupling",
@@ -251,9 +249,7 @@ PROP_1_COUPLING = Claim(
     cause="The bound lacks the initial distance of the client block.",
     uses="eq-18 cond-eta",
     first_failure="eq-15/sign",
-    repair=joint_repair(
-        SERVER, "initial distance of both blocks, R^2 without 1/N^2"
-    ),
+    repair=joint_repair(SERVER, "initial distance of both blocks, R^2 without 1/N^2"),
 )
 PROP_2 = Claim(
     "huang2023/prop-2",
@@ -299,6 +295,7 @@ def pulled_client(rounds: int = 1264) -> ModelData:
 
 
 # Theorem 1 -------------------------------------------------------------------------
+
 
 def theorem_1(of: Run, local: Number | int) -> Form:
     """Return the right side of (11)."""

@@ -81,34 +81,54 @@ def fresh(r: Run, at: Number = i) -> Vector:
     return Written(value, rf"g_{{n}}^{{{at.tex}}}", ATOM, w.Name("g", "n", at.tex))
 
 
-def falling() -> Run:
+K = E * M
+
+
+def falling(steps: Number = K) -> Run:
     r"""Return the run of E M local steps in a round whose rate falls at every step.
 
     A kernel's run has one rate in a round. So this one steps at rate 1, and the paper's
     stochastic gradients, `sampled`, are the run's divided by
     :math:`\eta^i=2/(\mu(\gamma+i))`.
     """
-    return run(lambda _: w.number(1), E * M)
+    return run(lambda _: w.number(1), steps)
 
 
-def sampled(r: Run) -> Vector:
+def sampled(r: Run, at: Number = j, steps: Number = K) -> Vector:
     r"""Return :math:`\nabla f_n(w_n^i;\zeta_n^i)` of a falling run, i = EM t + j."""
     step = w.natural("step")
-    moved = w.below(step, 1, r.g(n, t, j + step))
-    value = moved * (mu * (gamma + E * M * t + j) / 2)
-    tex = r"\nabla f_{n}(w_{n}^{t,j};\zeta_{n}^{t,j})"
+    moved = w.below(step, 1, r.g(n, t, at + step))
+    value = moved * (mu * (gamma + steps * t + at) / 2)
+    above = f"{t.tex},{at.tex}"
+    tex = rf"\nabla f_{{n}}(w_{{n}}^{{{above}}};\zeta_{{n}}^{{{above}}})"
     return Written(value.value, tex, ATOM, w.Name(tex))
 
 
-def middle(r: Run) -> Vector:
+def middle(r: Run, at: Number = j) -> Vector:
     """Return the mean of the local models."""
-    total = w.over_clients(m, p(m) * r.p(m, t, j))
-    return Written(total.value, r"\bar{w}^{t,j}", ATOM, w.Name(r"\bar{w}", above="t,j"))
+    total, above = w.over_clients(m, p(m) * r.p(m, t, at)), f"{t.tex},{at.tex}"
+    name = w.Name(r"\bar{w}", above=above)
+    return Written(total.value, str(name), ATOM, name)
 
 
-def every_step(one: Assumed) -> Assumed:
-    """Return a hypothesis for all clients, rounds and local steps."""
-    return w.every_round(t, T, w.every_round(j, E * M, w.every_client(n, one)))
+def fresh_batches(
+    r: Run, u: Vector, at: Number = j, steps: Number = K
+) -> list[Assumed]:
+    """Return that the noise of a mini-batch is orthogonal to a vector."""
+    error = sampled(r, at, steps) - f().gradient(r.p(n, t, at))
+    both = w.equals(w.inner(error, u), 0)
+    return [w.every_client(n, one).called("fresh mini-batches") for one in both]
+
+
+def bounded(r: Run, at: Number = j, steps: Number = K) -> Assumed:
+    """Return Assumption 4 for a step of a falling run."""
+    one = w.at_most(w.norm2(sampled(r, at, steps)), R2)
+    return w.every_client(n, one).called("Assumption 4")
+
+
+def drifted(r: Run, at: Number = j) -> Vector:
+    """Return a local model seen from their mean, the client block."""
+    return w.client(r.p(n, t, at) - middle(r, at))
 
 
 def falling_assumptions(r: Run) -> tuple[Assumed, ...]:
@@ -116,21 +136,18 @@ def falling_assumptions(r: Run) -> tuple[Assumed, ...]:
 
     That a mini-batch is fresh is used in two inner products, which have mean 0.
     """
-    error = sampled(r) - f().gradient(r.p(n, t, j))
-    apart = w.client(r.p(n, t, j) - middle(r))
-    fresh_ = [
-        every_step(one).called("fresh mini-batches")
-        for u in (apart, middle(r) - best)
-        for one in w.equals(w.inner(error, u), 0)
+    each = [
+        *fresh_batches(r, drifted(r)),
+        *fresh_batches(r, middle(r) - best),
+        bounded(r),
     ]
     return (
         assumption_1(),
         assumption_2(),
-        *fresh_,
-        every_step(w.at_most(w.norm2(sampled(r)), R2)).called("Assumption 4"),
+        *(w.every_round(t, T, w.every_round(j, K, one)) for one in each),
         assumption_5(),
         minimum(),
-        *gamma_printed(E * M),
+        *gamma_printed(K),
     )
 
 
