@@ -45,12 +45,13 @@ from sfl_theory.proofs.notation import (
     nat,
     nonnegative,
     of,
+    positive,
     sign,
     steps,
     sum_over,
 )
 
-K, delta2 = count("K"), nonnegative("delta2")
+K, delta2, any_gamma = count("K"), nonnegative("delta2"), positive("gamma")
 RUN = equal_paces(Kind.MINIBATCH, K, Rate(ratio(1)))
 j, i = nat("j"), nat("i")
 other = Client("k")
@@ -73,9 +74,9 @@ def middle(step: Number) -> Vec:
     return summed(CLIENTS, m, point(step, m) * weight(m))
 
 
-def clock(step: Number) -> Ratio:
-    """Return ``x = gamma + K t + j``."""
-    return gamma + K * now + step
+def clock(step: Number, low: Ratio = gamma) -> Ratio:
+    """Return ``x = gamma + K t + j``; `any_gamma` is not at least 7."""
+    return low + K * now + step
 
 
 def moved(client: Client = n, step: Ratio = J) -> Vec:
@@ -155,7 +156,7 @@ def mean_step(w: Vec) -> Theorem:
 
 def rate() -> Ratio:
     """Return ``1/eta = mu x/2``."""
-    return mu * clock(J) / 2
+    return mu * clock(J, any_gamma) / 2
 
 
 def sampled(w: Vec) -> Theorem:
@@ -281,6 +282,23 @@ def descent() -> Theorem:
     )
 
 
+def from_7(theorem: Theorem) -> Theorem:
+    """Return the theorem for ``gamma = 7 + g``."""
+    return rules.instantiate(theorem, ((variable(any_gamma), gamma),), ())
+
+
+def variable(number: Ratio) -> Var:
+    """Return the parameter that a number is.
+
+    Raises:
+        TypeError: it is none.
+    """
+    (one,) = number.free
+    if not isinstance(one, Var):
+        raise TypeError(f"{number} is no parameter")
+    return one
+
+
 # The potential -----------------------------------------------------------------------
 
 X = gamma + K * now + K
@@ -326,8 +344,8 @@ def grown() -> Theorem:
     most = 4 * V / mu**2
     return combine(
         [
-            (descent(), x * (x - 1)),
-            (drift(), later),
+            (from_7(descent()), x * (x - 1)),
+            (from_7(drift()), later),
             (small(), 4 * B / (mu**2 * x**2)),
             (over(combine(squares=[(apart(J), 1)])), spare),
         ],
@@ -424,69 +442,125 @@ def same_start() -> Theorem:
 
 
 def shrunk(step_: Ratio) -> Lin:
-    """Return ``(x-1)(x-2)(1 - j/(2K)) D``."""
-    x = clock(step_)
-    return spread(step_) * ((x - 1) * (x - 2) * (1 - step_ / (2 * K)))
+    """Return ``(x-1)^2 (1 - j/(2K)) D``."""
+    x = clock(step_, any_gamma)
+    return spread(step_) * ((x - 1) ** 2 * (1 - step_ / (2 * K)))
 
 
 def spreading() -> Theorem:
     """Return that `shrunk` grows by at most ``4B/mu^2`` in a step."""
-    x = clock(J)
-    factor = x * (x - 1) * (1 - (J + 1) / (2 * K))
-    spare = (x - 1) * ((K - 1 + r) / K + x * (J + 1) / (4 * K**2))
-    most = 4 * B / mu**2
+    x = clock(J, any_gamma)
+    factor = x**2 * (1 - (J + 1) / (2 * K))
+    a = (K + 1 + r) / (2 * K)
+    spare = x * (K - 1 + r) / K + a + x**2 * (J + 1) / (4 * K**2)
     return combine(
         [
             (drift(), factor),
             (over(combine(squares=[(apart(J), 1)])), spare),
-            (LEFT, most / (2 * K * x)),
         ],
-        target=shrunk(J) + constant(most) - shrunk(J + 1),
+        target=shrunk(J) + constant(4 * B / mu**2) - shrunk(J + 1),
         signs=[
-            sign(factor, (LEFT, x * (x - 1) / (2 * K))),
-            sign(spare, (LEFT, (x - 1) / K)),
+            sign(factor, (LEFT, x**2 / (2 * K))),
+            sign(spare, (LEFT, x / K + 1 / (2 * K))),
         ],
     )
+
+
+def by_gradients() -> Theorem:
+    """Return ``D <= 2 (R2 + delta2)/mu^2``: bounded gradients, strong convexity."""
+    d, wbar = apart(J), middle(J)
+    g, at_mean = gradient(Local(n), point(J)), gradient(Local(n), wbar)
+    total, own = gradient(MEAN, wbar), moved() * rate()
+    seen = part(CLIENT, d)
+    one = combine(
+        [
+            (sampled(seen), 1),
+            (rules.blocks(g, d), -1),
+            (server_same(g), -1),
+            (rules.convex(Local(n), mu, point(J), wbar), 1),
+            (rules.convex(Local(n), mu, wbar, point(J)), 1),
+            (rules.heterogeneity(delta2, n, wbar), 1 / mu),
+            (bounded(), rate() ** 2 / mu),
+            (rules.blocks(d, d), mu / 4),
+        ],
+        [
+            (d * (mu / 2) + (at_mean - total), 1 / mu),
+            (own - seen * (mu / 2), 1 / mu),
+            (part(SERVER, d), mu / 4),
+        ],
+    )
+    return combine([
+        (over(one), 2 / mu),
+        (rules.linear(CLIENTS, n, d * weight(n), total), -2 / mu),
+    ])
+
+
+STEP, REST = count("j"), of(nat("r"))
+SIZE = STEP + 1 + REST
+"""K where r steps are left after step j >= 1."""
+
+
+def long(theorem: Theorem) -> Theorem:
+    """Return the theorem for ``K = j + 1 + r``."""
+    return rules.instantiate(theorem, ((variable(K), SIZE),), ())
 
 
 @cache
 def drift_of_round() -> Theorem:
-    """Return ``sum a ||[p_j - wbar]_c||^2 <= 3 eta^2 K B`` for K = j + 1 + r."""
-    left = nat("r")
-    q, size = nat("q"), of(nat("q")) + 1 + of(left)
-    Q, K_ = of(q), k_var()
-
-    def long(theorem: Theorem) -> Theorem:
-        return rules.instantiate(theorem, ((K_, size),), ())
-
-    def at(form: Lin) -> Lin:
-        return lin_at(form, {K_: size})
-
-    whole = combine([
-        (sum_over(long(spreading()), steps(Q), j), 1),
-        (rules.telescope(j, at(shrunk(J)), Q), 1),
-        (long(same_start()), at_number((clock(0) - 1) * (clock(0) - 2), K_, size)),
-    ])
-    d = apart(Q)
-    blocks = over(combine([(rules.blocks(d, d), 1)], [(part(SERVER, d), 1)]))
-    x = at_number(clock(Q), K_, size)
-    share = 2 * size / ((x - 1) * (x - 2) * (size + 1 + of(left)))
-    level = at_number(3 * K * B * 4 / mu**2, K_, size) / x**2
-    client = summed(CLIENTS, n, norm2(part(CLIENT, d)) * weight(n))
-    one = combine(
-        [(whole, share), (long(blocks), 1)], target=constant(level) - at(client)
+    """Return ``sum a ||[p_j - wbar]_c||^2 <= 3 eta^2 K B`` for K = j + 1 + r, j >= 1."""
+    by = {variable(K): SIZE}
+    x = number_at(clock(STEP, any_gamma), by)
+    bound = number_at(3 * K * B * 4 / mu**2, by) / x**2
+    d = apart(STEP)
+    client = combine(
+        [(rules.blocks(d, d), 1)],
+        [(part(SERVER, d), 1)],
+        target=norm2(d) - norm2(part(CLIENT, d)),
     )
-    return rules.instantiate(one, ((q, J),), ())
+    whole = combine(
+        [
+            (sum_over(long(spreading()), steps(STEP), j), 1),
+            (rules.telescope(j, lin_at(shrunk(J), by), STEP), 1),
+            (long(same_start()), number_at((clock(0, any_gamma) - 1) ** 2, by)),
+        ],
+        signs=[rules.square(number_at(clock(0, any_gamma) - 1, by))],
+    )
+    late, early = (rules.assume(constant(c)) for c in (x - 3, 3 - x))
+    share = 3 * SIZE / (STEP * x**2)
+    enough = (x - 1) ** 2 * (STEP + 2 + 2 * REST) * 3 / 2 - STEP * x**2
+    left_over = combine(
+        [
+            (rules.square(x - 3), STEP / 2),
+            (rules.square(x - 1), 3 * REST),
+            (late, 3 * x),
+        ],
+        target=constant(enough),
+    )
+    spare = enough / (STEP * x**2)
+    target = constant(bound) - lin_at(spread(STEP), by)
+    above = combine(
+        [(whole, share), (long(over(combine(squares=[(d, 1)]))), spare)],
+        target=target,
+        signs=[sign(spare, (left_over, 1 / (STEP * x**2)))],
+    )
+    level = number_at(R2 + delta2, by) * 2 / mu**2
+    below = combine(
+        [
+            (long(rules.instantiate(by_gradients(), ((j, STEP),), ())), 1),
+            (early, level * (3 + x) / x**2),
+        ],
+        target=target,
+    )
+    both = rules.cases(above, below, x - 3)
+    return combine([(both, 1), (long(over(client)), 1)])
 
 
-def k_var() -> Var:
-    """Return K as a variable."""
-    (one,) = K.free
-    if not isinstance(one, Var):
-        raise TypeError("K is a parameter")
-    return one
-
-
-def at_number(number: Ratio, v: Var, value: Ratio) -> Ratio:
-    """Return the number with a parameter replaced."""
-    return number_at(number, {v: value})
+def no_drift() -> Theorem:
+    """Return the same for j = 0 and ``K = EM``, where D is 0."""
+    d, h = apart(ratio(0)), mu * clock(0, any_gamma) / 2
+    client = combine([(rules.blocks(d, d), 1)], [(part(SERVER, d), 1)])
+    bound = constant(3 * K * B / h**2)
+    block = summed(CLIENTS, n, norm2(part(CLIENT, d)) * weight(n))
+    one = combine([(same_start(), 1), (over(client), 1)], target=bound - block)
+    size = count("epochs") * count("batches")
+    return rules.instantiate(one, ((variable(K), size),), ())

@@ -36,6 +36,7 @@ from sfl_theory.papers.huang2023.setting import (
     R2,
     F,
     Gamma,
+    K,
     S,
     T,
     above_7,
@@ -66,6 +67,7 @@ from sfl_theory.papers.huang2023.setting import (
     once,
     one_optimum,
     p,
+    sampled,
     samples,
     sigma2,
     t,
@@ -74,7 +76,7 @@ from sfl_theory.proofs import minibatch, minibatch_rounds
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Vector, Written
+from sfl_theory.written import Assumed, Form, Number, Run, Vector, Written
 
 PROOF = "Proof of Proposition 2"
 
@@ -240,64 +242,81 @@ LEMMA_3_ALONE = Claim(
     cause="Assumption 3 does not say that clients draw independently.",
     uses="assumption-3",
 )
-LEFT = w.natural("r")
-STEPS = Written((j + 1 + LEFT).value, "EM")
+step, left, low = w.count("j"), w.natural("r"), w.positive("gamma", r"\gamma")
+STEPS = Written((step + 1 + left).value, "EM")
 """E M > j, with r the number of steps after step j."""
 before = w.natural("l")
-round_ = falling(STEPS)
-AT = mu * (gamma + STEPS * t + j)
-ETA_2 = Written((4 / AT**2).value, r"\left(\eta_c^{i}\right)^{2}")
+
+
+def early(steps: Number, at: Number) -> Form:
+    """Return the right side of (21)."""
+    inverse = mu * (low + steps * t + at) / 2
+    rate = Written((1 / inverse).value, r"\eta_c")
+    return w.form(3 * steps * R2 * rate**2 + 6 * steps**2 * rate**2 * delta2)
+
+
+def ahead(of: Run, at: Number) -> list[Assumed]:
+    """Return what is assumed of the stochastic gradients of a step."""
+    g = sampled(of, at, STEPS, low)
+    return [*fresh_batches(of, drifted(of, at), g, at), bounded(g)]
+
+
+round_, every_round = falling(STEPS), falling()
 LEMMA_4 = Claim(
     "huang2023/lemma-4",
     "Lemma 4, (21)",
     Kind.LEMMA,
-    "How far the client blocks drift apart within a round; eta = 2/(mu (gamma + i)).",
+    "How far the client blocks drift apart within a round; eta_c = 2/(mu (gamma + i)).",
     (
         Part(
             says(
-                mean(w.norm2(drifted(round_))),
-                3 * STEPS * R2 * ETA_2 + 6 * STEPS**2 * ETA_2 * delta2,
+                mean(w.norm2(drifted(round_, step))),
+                early(STEPS, step),
                 assumption_1(),
                 assumption_2(),
-                *(
-                    w.every_round(before, j, one_)
-                    for one_ in (
-                        *fresh_batches(round_, drifted(round_, before), before, STEPS),
-                        bounded(round_, before, STEPS),
-                    )
-                ),
+                *(w.every_round(before, step, a) for a in ahead(round_, before)),
+                *ahead(round_, step),
+                w.at_most(step, STEPS).called("the step is made"),
                 assumption_5(),
             ),
             Proof(
                 minibatch_rounds.drift_of_round,
                 r"With K = EM, $x=\gamma+i$, $B=R^2+2K\delta^2$: "
                 r"$D_{j+1}\le(1-\frac4x+\frac1{2K})D_j+\eta^2B$ by strong convexity "
-                r"between $w_n$ and $\bar w$ and Young; so "
-                r"$(x-1)(x-2)(1-\frac j{2K})D_j$ grows by at most $4B/\mu^2$ in a "
-                r"step, from 0. (By another proof than the one cited, which is for a "
-                r"constant rate.)",
+                r"between $w_n$ and $\bar w$ and Young, so "
+                r"$(x-1)^2(1-\frac j{2K})D_j$ grows by at most $4B/\mu^2$ in a step, "
+                r"from 0; that is enough for $x\ge3$. For $x\le3$ bounded gradients "
+                r"and strong convexity give $D\le2(R^2+\delta^2)/\mu^2$. (The proof "
+                r"that is cited is for another step size.)",
                 lambda: federation(
-                    [parabola("2/7", (0, "1/2")), parabola("2/7", (0, "-1/2"))],
-                    ("1/2", "1/2"),
-                    noise=[coin("1/2", 0)] * 2,
-                    rounds=1,
+                    [parabola(1, (0, "1/2")), parabola(1, (0, "-1/2"))],
+                    (0, 0),
                     numbers={
-                        mu: "2/7",
-                        S: "2/7",
+                        mu: 1,
+                        S: 1,
                         R2: 1,
-                        delta2: "1/49",
-                        above_7: 0,
+                        delta2: "1/4",
+                        low: 1,
                         t: 0,
-                        j: 1,
-                        LEFT: 0,
+                        step: 1,
+                        left: 0,
                     },
                 ),
             ),
-            reading=f"gamma >= 7, as it is where the lemma is used; {ANY_STEPS}; EM = "
-            "j + 1 + r, r the number of steps left",
+            reading=f"after j >= 1 local steps of a round; {ANY_STEPS}; EM = j + 1 + r",
+        ),
+        Part(
+            says(
+                mean(w.norm2(drifted(every_round, w.number(0)))), early(K, w.number(0))
+            ),
+            Proof(
+                minibatch_rounds.no_drift,
+                "At the start of a round all clients have the same model.",
+            ),
+            reading="for j = 0",
         ),
     ),
-    scope="for gamma >= 7; for smaller gamma > 0 not decided here",
+    scope="for every gamma > 0",
     uses="assumption-2 assumption-4 assumption-5",
 )
 

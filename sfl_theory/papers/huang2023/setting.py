@@ -94,11 +94,11 @@ def falling(steps: Number = K) -> Run:
     return run(lambda _: w.number(1), steps)
 
 
-def sampled(r: Run, at: Number = j, steps: Number = K) -> Vector:
+def sampled(r: Run, at: Number = j, steps: Number = K, low: Number = gamma) -> Vector:
     r"""Return :math:`\nabla f_n(w_n^i;\zeta_n^i)` of a falling run, i = EM t + j."""
     step = w.natural("step")
     moved = w.below(step, 1, r.g(n, t, at + step))
-    value = moved * (mu * (gamma + steps * t + at) / 2)
+    value = moved * (mu * (low + steps * t + at) / 2)
     above = f"{t.tex},{at.tex}"
     tex = rf"\nabla f_{{n}}(w_{{n}}^{{{above}}};\zeta_{{n}}^{{{above}}})"
     return Written(value.value, tex, ATOM, w.Name(tex))
@@ -111,18 +111,16 @@ def middle(r: Run, at: Number = j) -> Vector:
     return Written(total.value, str(name), ATOM, name)
 
 
-def fresh_batches(
-    r: Run, u: Vector, at: Number = j, steps: Number = K
-) -> list[Assumed]:
-    """Return that the noise of a mini-batch is orthogonal to a vector."""
-    error = sampled(r, at, steps) - f().gradient(r.p(n, t, at))
+def fresh_batches(r: Run, u: Vector, gradient: Vector, at: Number = j) -> list[Assumed]:
+    """Return that the noise of a stochastic gradient is orthogonal to a vector."""
+    error = gradient - f().gradient(r.p(n, t, at))
     both = w.equals(w.inner(error, u), 0)
     return [w.every_client(n, one).called("fresh mini-batches") for one in both]
 
 
-def bounded(r: Run, at: Number = j, steps: Number = K) -> Assumed:
-    """Return Assumption 4 for a step of a falling run."""
-    one = w.at_most(w.norm2(sampled(r, at, steps)), R2)
+def bounded(gradient: Vector) -> Assumed:
+    """Return Assumption 4 for a stochastic gradient."""
+    one = w.at_most(w.norm2(gradient), R2)
     return w.every_client(n, one).called("Assumption 4")
 
 
@@ -136,10 +134,11 @@ def falling_assumptions(r: Run) -> tuple[Assumed, ...]:
 
     That a mini-batch is fresh is used in two inner products, which have mean 0.
     """
+    g = sampled(r)
     each = [
-        *fresh_batches(r, drifted(r)),
-        *fresh_batches(r, middle(r) - best),
-        bounded(r),
+        *fresh_batches(r, drifted(r), g),
+        *fresh_batches(r, middle(r) - best, g),
+        bounded(g),
     ]
     return (
         assumption_1(),
