@@ -37,6 +37,7 @@ PARAMETERS = {
     "delta2": Fraction(1, 4),
     "Gamma": ZERO,
     "g": ZERO,
+    "gamma": ONE,
     "i": ZERO,
     "j": ZERO,
     "epochs": ONE,

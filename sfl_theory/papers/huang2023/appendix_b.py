@@ -72,7 +72,7 @@ from sfl_theory.papers.huang2023.setting import (
     sigma2,
     t,
 )
-from sfl_theory.proofs import minibatch, minibatch_rounds
+from sfl_theory.proofs import minibatch, minibatch_drift
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.notation import combine
@@ -280,7 +280,7 @@ LEMMA_4 = Claim(
                 assumption_5(),
             ),
             Proof(
-                minibatch_rounds.drift_of_round,
+                minibatch_drift.drift_of_round,
                 r"With K = EM, $x=\gamma+i$, $B=R^2+2K\delta^2$: "
                 r"$D_{j+1}\le(1-\frac4x+\frac1{2K})D_j+\eta^2B$ by strong convexity "
                 r"between $w_n$ and $\bar w$ and Young, so "
@@ -289,7 +289,7 @@ LEMMA_4 = Claim(
                 r"and strong convexity give $D\le2(R^2+\delta^2)/\mu^2$. (The proof "
                 r"that is cited is for another step size.)",
                 lambda: federation(
-                    [parabola(1, (0, "1/2")), parabola(1, (0, "-1/2"))],
+                    [parabola(1, ("1/2", 0)), parabola(1, ("-1/2", 0))],
                     (0, 0),
                     numbers={
                         mu: 1,
@@ -310,7 +310,7 @@ LEMMA_4 = Claim(
                 mean(w.norm2(drifted(every_round, w.number(0)))), early(K, w.number(0))
             ),
             Proof(
-                minibatch_rounds.no_drift,
+                minibatch_drift.no_drift,
                 "At the start of a round all clients have the same model.",
             ),
             reading="for j = 0",

@@ -43,13 +43,17 @@ from sfl_theory.papers.huang2023.setting import (
     away,
     best,
     delta2,
+    f,
     falling,
     falling_assumptions,
     gamma,
     gamma_printed,
+    mixed,
     mu,
+    n,
     noise,
     one_optimum,
+    p,
     printed_rate,
     run,
 )
@@ -114,8 +118,8 @@ def pulled(kappa: int, rounds: int, start: tuple[int, int]) -> ModelData:
 
 all_steps = falling()
 ANY_STEPS = (
-    "the rate falls at every step, i = EM t + j: the run's local steps have rate 1, its "
-    "stochastic gradients are eta^i times those of the paper"
+    "the rate falls at every step, i = EM t + j: the run's local steps have rate 1, "
+    "its stochastic gradients are eta^i times those of the paper"
 )
 JOINT_LEVEL = R2 + Fraction(8, 7) * (E * M - 1) * (R2 + 2 * E * M * delta2)
 
@@ -214,8 +218,8 @@ PROP_1 = Claim(
     ),
     severity=Severity.THEOREM,
     scope="with noise, here for unequal weights; for equal ones the first step breaks "
-    "it from N = 13 on at S = mu, R = sigma (2^13 outcomes; steps (13)-(15) break at N = "
-    "3 and 5); without noise for N = 1 (prop-1/coupling)",
+    "it from N = 13 on at S = mu, R = sigma (2^13 outcomes; (13)-(15) break at N = 3 "
+    "and 5); without noise for N = 1 (prop-1/coupling)",
     cause="The bound is of order 1/N^2, the variance of a mean of N gradients 1/N.",
     uses="eq-18 cond-eta",
     first_failure="eq-12/weights",
@@ -382,11 +386,59 @@ THM_1 = Claim(
 )
 
 
+def initial_gamma() -> Form:
+    """Return the right side of (11) with Gamma read at the initial server block."""
+    start = mixed(best, r.x(0))
+    known = F(best) - w.over_clients(n, p() * f()(start))
+    H = w.form(6 * R2 + 12 * delta2) + 6 * S * known + w.form(noise())
+    first = 4 * H + mu**2 * (gamma + 1) * away(r.x(0), CLIENT)
+    return S * (server_bound(r, T) + first / (mu**2 * (gamma + T))) / 2
+
+
+THM_1_GAMMA = Claim(
+    "huang2023/thm-1/initial-server",
+    "Theorem 1, (11)",
+    Kind.THEOREM,
+    "(entry of the audit) Theorem 1 with Gamma read at the initial server block.",
+    (
+        Part(
+            says(
+                F(r.x(T)) - F(best),
+                initial_gamma(),
+                *assumptions(r),
+                assumption_5(),
+                *gamma_printed(),
+            ),
+            Model(
+                lambda: federation(
+                    [quadratic(((1, 0, 0), (0, 1, 0), (0, 0, 10)), (0, 0, 0))],
+                    (0, 1, 0),
+                    numbers={mu: 1, S: 10, above_7: 72, R2: 1, delta2: 0, T: 1},
+                    families={"sigma2": (0,)},
+                    best={F: (0, 0, 0)},
+                    box=((0, 0), (0, 1), (0, 0)),
+                ),
+                r"$F=\frac12(w_c^2+w_s^2+10z^2)$ from (0, 1, 0): $\Gamma=-\frac12$ and "
+                r"the right side is negative.",
+            ),
+            reading=f"{ONE_STEP}; w_s in Gamma is w_s^0, w_{{c,n}}* is w_c*, which "
+            "minimises f_n for it in the model",
+        ),
+    ),
+    severity=Severity.SLIP,
+    scope="N = 1, no noise, S/mu = 10; true for Gamma >= 0 (thm-1)",
+    cause="Gamma = F* - sum p_n f_n(w_{c,n}*, w_s) does not say which w_s is meant; at "
+    "the initial one it can be negative.",
+    uses="thm-1",
+)
+
+
 def with_gamma(data: ModelData) -> ModelData:
     """Return the model with Gamma = 1 and sigma_n^2 = 1/4."""
     more = {w.variable(Gamma): Fraction(1)}
-    families = {k.ClientFamily("sigma2", Sort.NONNEGATIVE): (Fraction(1, 4),) * 2}
-    return replace(data, numbers={**data.numbers, **more}, families=families)
+    quarter = Fraction(1, 4)
+    families = {k.ClientFamily("sigma2", Sort.NONNEGATIVE): (quarter, quarter)}
+    return replace(data, numbers={**data.numbers, **more}, families={**families})
 
 
-CLAIMS = (PROP_1, PROP_1_COUPLING, PROP_2, THM_1)
+CLAIMS = (PROP_1, PROP_1_COUPLING, PROP_2, THM_1, THM_1_GAMMA)
