@@ -1,7 +1,7 @@
 r"""The distance to the optimum after T rounds of MiniBatch-SFL.
 
-:math:`\Phi=(x-1)(x-2)\Delta+A_jD` with :math:`A_j=\frac{4S}\mu(\gamma+Kt+K)(K-j)` grows
-by at most :math:`4V/\mu^2` in a step.
+With :math:`c(x)=(x-1)(x-2)(x-3)(x-4)` and :math:`P(x)=x^3-10x^2+35x-50`,
+:math:`c\Delta+\frac{4S}\mu(K-j)(x-1)(x-2)(x-3)D-P\frac{4V}{3\mu^2}` does not grow.
 """
 
 from __future__ import annotations
@@ -50,66 +50,82 @@ from sfl_theory.proofs.notation import (
     sum_over,
 )
 
-X = gamma + K * now + K
-V = R2 + (K - 1) * B * 8 / 7
+V = R2 + (K - 1) * B
+
+
+def falling(x: Ratio) -> Ratio:
+    """Return ``c(x)``, for which ``c(x+1) (1 - 4/x) = c(x)``."""
+    return (x - 1) * (x - 2) * (x - 3) * (x - 4)
+
+
+def noisy(x: Ratio) -> Ratio:
+    """Return ``P(x) <= c(x)/x``, for which ``P(x+1) - P(x) >= 3 c(x+1)/x^2``."""
+    return x**3 - 10 * x**2 + 35 * x - 50
+
+
+def weighted(d: Lin, x: Ratio) -> Lin:
+    """Return ``c(x) Delta - P(x) 4V/(3 mu^2)``."""
+    return d * falling(x) - constant(noisy(x) * 4 * V / (3 * mu**2))
 
 
 def potential(step_: Ratio) -> Lin:
     """Return ``Phi``."""
     x = clock(step_)
-    return distance(step_) * ((x - 1) * (x - 2)) + spread(step_) * (
-        4 * S / mu * X * (K - step_)
-    )
+    near = 4 * S / mu * (K - step_) * (x - 1) * (x - 2) * (x - 3)
+    return weighted(distance(step_), x) + spread(step_) * near
 
 
 @cache
 def small() -> Theorem:
-    """Return ``4S/mu X r <= 8/7 (K - 1) x^2``."""
+    """Return ``4S/mu r <= (K - 1)(x - 3)``."""
     x = clock(J)
     smooth = rules.assume(constant(gamma - 8 * S / mu + 1))
-    long = rules.assume(constant(gamma - K))
-
-    def positive(c: Ratio) -> Theorem:
-        return sign(c * r, (LEFT, c))
-
     ratio_ = combine([(smooth, ratio(1) / 8)], target=constant(gamma / 7 - S / mu))
     return combine(
         [
-            (ratio_, 4 * X * r),
-            (long, gamma * r * 4 / 7),
-            (LEFT, 4 * gamma * (K * now + 2 * J) / 7),
-            (LEFT, 8 * x * (x - gamma) / 7),
+            (ratio_, 4 * r),
+            (LEFT, 4 * (x - gamma) / 7 + 3 * (x - 7) / 7),
         ],
-        target=constant((K - 1) * x**2 * 8 / 7 - 4 * S / mu * X * r),
-        signs=[positive(4 * X), positive(gamma * 4 / 7)],
+        target=constant((K - 1) * (x - 3) - 4 * S / mu * r),
+        signs=[sign(4 * r, (LEFT, 4))],
+    )
+
+
+def spare() -> Theorem:
+    """Return that what is left of D is not negative, times 2K."""
+    x = clock(J)
+    number = (x - 3) * (J + 1) + r * (2 * K - 3)
+    return combine(
+        [(rules.square(r - 1), 2), (LEFT, 3 + 2 * J)], target=constant(number)
     )
 
 
 @cache
 def grown() -> Theorem:
-    """Return ``Phi' <= Phi + 4V/mu^2``."""
+    """Return ``Phi' <= Phi``."""
     x = clock(J)
-    later = 4 * S / mu * X * r
-    spare = 2 * S / mu * (r + 2 + X * (J + 1) / K) + later * 4 / x
-    most = 4 * V / mu**2
+    low, rate_ = (x - 1) * (x - 2), 4 / (mu**2 * x**2)
+    later = 4 * S / mu * r * x * low
+    left = 2 * S / mu * low / K
+    kept = ((x - 3) * (J + 1) + r * (2 * K - 3)) * left
     return combine(
         [
-            (from_7(descent()), x * (x - 1)),
+            (from_7(descent()), x * low * (x - 3)),
             (from_7(drift()), later),
-            (small(), 4 * B / (mu**2 * x**2)),
-            (over(combine(squares=[(apart(J), 1)])), spare),
+            (small(), rate_ * B * x * low),
+            (over(combine(squares=[(apart(J), 1)])), kept),
         ],
-        target=potential(J) + constant(most) - potential(J + 1),
+        target=potential(J) - potential(J + 1),
         signs=[
-            sign(later, (LEFT, 4 * S / mu * X)),
-            sign(spare, (LEFT, 2 * S / mu + 16 * S * X / (mu * x))),
+            sign(later, (LEFT, 4 * S / mu * x * low)),
+            sign(kept, (spare(), left)),
         ],
     )
 
 
 @cache
 def one_round() -> Theorem:
-    """Return what ``(x-1)(x-2) ||x(t) - x*||^2`` grows by in a round."""
+    """Return that ``c ||x(t) - x*||^2 - P 4V/(3 mu^2)`` does not grow in a round."""
     zero, x, after = ratio(0), iterate(RUN, now), iterate(RUN, now + 1)
     whole = combine([
         (sum_over(grown(), steps(K), j), 1),
@@ -120,32 +136,30 @@ def one_round() -> Theorem:
     x0, x1 = clock(0), clock(K)
     return combine([
         (whole, 1),
-        (same_start(), 4 * S / mu * X * K),
-        (of_all(starts(m, first), m, seen, first), -(x0 - 1) * (x0 - 2)),
-        (ends(last), (x1 - 1) * (x1 - 2)),
+        (same_start(), 4 * S / mu * K * (x0 - 1) * (x0 - 2) * (x0 - 3)),
+        (of_all(starts(m, first), m, seen, first), -falling(x0)),
+        (ends(last), falling(x1)),
     ])
 
 
 @cache
 def rounds() -> Theorem:
-    """Return ``||x(T) - x*||^2 <= (4V/mu^2 + gamma ||x(0) - x*||^2)/(gamma + KT)``."""
+    """Return ``||x(T) - x*||^2 <= (4V/(3mu^2) + gamma ||x(0) - x*||^2)/(gamma+KT)``."""
     T = count("T")
     end = gamma + K * T
 
     def level(at: Ratio) -> Lin:
-        x = gamma + K * at
-        return norm2(iterate(RUN, at) - BEST) * ((x - 1) * (x - 2))
+        return weighted(norm2(iterate(RUN, at) - BEST), gamma + K * at)
 
     whole = combine([
         (sum_over(one_round(), steps(T), t), 1),
         (rules.telescope(t, level(now), T), 1),
     ])
     start = iterate(RUN, 0) - BEST
-    share = 1 / ((end - 1) * (end - 2))
-    target = (norm2(start) * gamma + constant(4 * V / mu**2)) * (1 / end)
-    spare = gamma / end - (gamma - 1) * (gamma - 2) * share
+    share = 1 / falling(end)
+    target = (norm2(start) * gamma + constant(4 * V / (3 * mu**2))) * (1 / end)
     return combine(
         [(whole, share)],
-        [(start, spare)],
+        [(start, gamma / end - falling(gamma) * share)],
         target=target - norm2(iterate(RUN, T) - BEST),
     )

@@ -245,7 +245,7 @@ def drift() -> Theorem:
 
 @cache
 def descent() -> Theorem:
-    """Return ``Delta' <= (1 - mu eta) Delta + S eta D + eta^2 R2``."""
+    """Return ``Delta' <= (1 - 2 mu eta) Delta + S eta D + eta^2 R2``."""
     y, h, wbar = middle(J) - BEST, rate(), middle(J)
     all_ = summed(CLIENTS, m, moved(m) * weight(m))
     there = y - all_
@@ -253,15 +253,12 @@ def descent() -> Theorem:
     square = combine(
         [(mean_step(after + there), -1)], target=norm2(there) - norm2(after)
     )
-    toward = combine(
-        [
-            (sampled(y), 1),
-            (rules.majorant(Local(n), S, point(J), wbar), 1),
-            (rules.convex(Local(n), mu, point(J), BEST), 1),
-        ],
-        [(point(J) - BEST, mu / 2)],
-    )
-    right = distance(J) * (1 - mu / h) + spread(J) * (S / h) + constant(R2 / h**2)
+    toward = combine([
+        (sampled(y), 1),
+        (rules.majorant(Local(n), S, point(J), wbar), 1),
+        (rules.convex(Local(n), mu, point(J), BEST), 1),
+    ])
+    right = distance(J) * (1 - 2 * mu / h) + spread(J) * (S / h) + constant(R2 / h**2)
     return combine(
         [
             (square, 1),
@@ -270,6 +267,7 @@ def descent() -> Theorem:
             (rules.mean_value(wbar), -2 / h),
             (rules.mean_value(BEST), 2 / h),
             (growth(wbar), 2 / h),
+            (rules.jensen(CLIENTS, n, weight(n), point(J) - BEST), mu / h),
             (rules.jensen(CLIENTS, n, weight(n), moved()), 1),
             (over(bounded()), 1),
         ],

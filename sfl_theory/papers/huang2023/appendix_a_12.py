@@ -36,6 +36,7 @@ from sfl_theory.papers.huang2023.setting import (
     i,
     j,
     mean,
+    middle,
     minimum,
     mixed,
     mu,
@@ -146,7 +147,7 @@ def inconsistent(
 
 
 LOCAL = two.p(n, t, 1)
-MIDDLE = w.over_clients(n, p() * two.p(n, t, 1))
+MIDDLE = middle(two, w.number(1))
 OFFSET = w.server(MIDDLE) - w.server(best)
 EQ_12_LOCAL = Claim(
     "huang2023/eq-12/local",
@@ -156,8 +157,8 @@ EQ_12_LOCAL = Claim(
     (
         Part(
             equal(
-                -2 * eta(t) * w.inner(w.server(mean(f().gradient(LOCAL))), OFFSET),
-                -2 * eta(t) * w.inner(F.gradient(MIDDLE, SERVER), OFFSET),
+                -(2 * eta(t) * w.inner(mean(f().gradient(LOCAL, SERVER)), OFFSET)),
+                -(2 * eta(t) * w.inner(F.gradient(MIDDLE, SERVER), OFFSET)),
                 *ASSUMED,
             ),
             Model(
@@ -196,10 +197,15 @@ EQ_12 = Claim(
     (
         Part(
             says(
-                -2
-                * eta()
-                * w.inner(F.gradient(point, SERVER), w.server(point) - w.server(best)),
-                -mu * eta() * away(point, SERVER) - 2 * eta() * (F(point) - F(swapped)),
+                -(
+                    2
+                    * eta()
+                    * w.inner(
+                        F.gradient(point, SERVER), w.server(point) - w.server(best)
+                    )
+                ),
+                -(mu * eta() * away(point, SERVER))
+                - 2 * eta() * (F(point) - F(swapped)),
                 assumption_2(),
             ),
             Proof(

@@ -106,16 +106,16 @@ EQ_13_2 = Claim(
         ),
     ),
 )
-AT_BEST = f().gradient(best) + one.xi(n, i, 0)
+AT_BEST = f().gradient(best, SERVER) + w.server(one.xi(n, i, 0))
 
 
 def jensen_bound() -> Theorem:
     """Return the plain mean's second moment from those of the clients."""
-    each = rules.assume((w.form(R2) - w.norm2(w.server(AT_BEST))).value)
+    each = rules.assume((w.form(R2) - w.norm2(AT_BEST)).value)
     size = N.value
     return combine([
         (
-            rules.jensen(CLIENTS, n, ONE, w.server(AT_BEST).value),
+            rules.jensen(CLIENTS, n, ONE, AT_BEST.value),
             1 / size**2,
         ),
         (
@@ -136,7 +136,7 @@ def weighted_bound() -> Theorem:
     ])
 
 
-FRESH_AT_BEST = w.server(f().gradient(best)) + once(w.server(one.xi(n, i, j)))
+FRESH_AT_BEST = f().gradient(best, SERVER) + once(w.server(one.xi(n, i, j)))
 
 
 def spread_noise(clients: int) -> ModelData:
@@ -166,7 +166,7 @@ EQ_13_3 = Claim(
     (
         Part(
             says(
-                2 * w.norm2(plain_mean(w.server(AT_BEST))),
+                2 * w.norm2(plain_mean(AT_BEST)),
                 2 * R2 / N**2,
                 *assumptions(one),
                 w.at_most(away(at), 0).called("w^i = w*"),
@@ -198,9 +198,9 @@ EQ_13_3 = Claim(
             ),
             Part(
                 says(
-                    w.norm2(plain_mean(w.server(AT_BEST))),
+                    w.norm2(plain_mean(AT_BEST)),
                     R2,
-                    w.every_client(n, w.at_most(w.norm2(w.server(AT_BEST)), R2)).called(
+                    w.every_client(n, w.at_most(w.norm2(AT_BEST), R2)).called(
                         "Assumption 4 at w*"
                     ),
                 ),

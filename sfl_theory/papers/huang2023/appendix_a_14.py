@@ -127,7 +127,7 @@ EQ_15_SIGN = Claim(
     (
         Part(
             says(
-                -eta() * (F(point) - F(swapped)),
+                -(eta() * (F(point) - F(swapped))),
                 0,
                 assumption_1(),
                 assumption_2(),
@@ -153,7 +153,7 @@ EQ_15_SIGN = Claim(
     repair=Repair(
         (
             Part(
-                says(-eta() * (F(mixed(best, point)) - F(best)), 0, minimum()),
+                says(-(eta() * (F(mixed(best, point)) - F(best))), 0, minimum()),
                 Proof(
                     lambda: combine([
                         (

@@ -76,14 +76,14 @@ from sfl_theory.proofs import minibatch, minibatch_drift
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Assumed, Form, Number, Run, Vector, Written
+from sfl_theory.written import PRODUCT, Assumed, Form, Number, Run, Vector, Written
 
 PROOF = "Proof of Proposition 2"
 
 
 def client_gradient(point: Vector) -> Vector:
     """Return the mean of the clients' gradients at points, the client block."""
-    return w.client(mean(f().gradient(point)))
+    return mean(f().gradient(point, CLIENT))
 
 
 GRADIENT_POINT = Claim(
@@ -126,7 +126,7 @@ SHRUNK = (1 - mu * eta()) * away(at, CLIENT)
 LOCAL = one.p(n, i, 0)
 SPREAD = mean(w.norm2(w.client(at) - w.client(LOCAL)))
 HETEROGENEOUS = w.form(6 * S * eta() ** 2 * Gamma)
-NOISE = w.client(mean(one.xi(n, i, 0)))
+NOISE = mean(w.client(one.xi(n, i, 0)))
 
 
 def off_server(rounds: int = 0) -> ModelData:
@@ -243,7 +243,7 @@ LEMMA_3_ALONE = Claim(
     uses="assumption-3",
 )
 step, left, low = w.count("j"), w.natural("r"), w.positive("gamma", r"\gamma")
-STEPS = Written((step + 1 + left).value, "EM")
+STEPS = Written((step + 1 + left).value, "E M", PRODUCT)
 """E M > j, with r the number of steps after step j."""
 before = w.natural("l")
 
@@ -337,7 +337,7 @@ def from_four() -> ModelData:
     )
 
 
-ETA = 2 / (mu * (gamma + i))
+ETA = Written((2 / (mu * (gamma + i))).value, r"\eta_c")
 EQ_22 = Claim(
     "huang2023/eq-22",
     f"{PROOF}, (22); 'Lemmas 1-3' there means 2-4",

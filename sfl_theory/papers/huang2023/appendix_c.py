@@ -56,6 +56,7 @@ many = run(steps=E * M)
 rate = eta(t)
 HERE = many.p(n, t, j)
 G = f().gradient(HERE)
+G_CLIENT = f().gradient(HERE, CLIENT)
 
 
 def named(value: Vector, tex: str) -> Vector:
@@ -124,7 +125,7 @@ EQ_26 = Claim(
     scope="E[A_2] = 0 needs fresh mini-batches; where an epoch deals out the data "
     "(Algorithm 1 as described in words), a later one depends on those before",
 )
-B_1 = -2 * rate * w.inner(OFF, block(GBAR))
+B_1 = -(2 * rate * w.inner(OFF, block(GBAR)))
 B_2 = rate**2 * w.norm2(block(GBAR))
 EQ_27 = Claim(
     "huang2023/eq-27",
@@ -156,9 +157,9 @@ def lowest(*points: Vector) -> tuple[Assumed, ...]:
 
 
 LESS = "f_n* any lower bound; losses up to a constant, so that f_n* <= 0"
-BELOW = HERE - 1 / S * block(G)
+BELOW = HERE - 1 / S * G_CLIENT
 ABOVE = f()(HERE) - w.form(low())
-SQUARES = mean(w.norm2(block(G)))
+SQUARES = mean(w.norm2(G_CLIENT))
 BOUNDED = 2 * S * rate**2 * mean(ABOVE)
 EQ_28 = Claim(
     "huang2023/eq-28",
@@ -171,7 +172,7 @@ EQ_28 = Claim(
             Proof(
                 lambda: combine([
                     (
-                        rules.jensen(CLIENTS, n, p().value, block(G).value),
+                        rules.jensen(CLIENTS, n, p().value, G_CLIENT.value),
                         rate.value**2,
                     )
                 ]),
@@ -198,7 +199,7 @@ EQ_28 = Claim(
     ),
     uses="assumption-1",
 )
-TOWARD = w.inner(OFF, block(G))
+TOWARD = w.inner(OFF, G_CLIENT)
 APART = block(WBAR) - block(HERE)
 LOCAL_OFF = block(HERE) - block(best)
 EQ_29 = Claim(
@@ -208,11 +209,11 @@ EQ_29 = Claim(
     "The product B_1, split at the local models.",
     (
         Part(
-            equal(B_1, -2 * rate * mean(TOWARD)),
+            equal(B_1, -(2 * rate * mean(TOWARD))),
             Proof(
                 lambda: combine([
                     (
-                        rules.linear(CLIENTS, n, block(G).value * p().value, OFF.value),
+                        rules.linear(CLIENTS, n, G_CLIENT.value * p().value, OFF.value),
                         2 * rate.value,
                     )
                 ]),
@@ -222,9 +223,9 @@ EQ_29 = Claim(
         ),
         Part(
             equal(
-                -2 * rate * mean(TOWARD),
-                -2 * rate * mean(w.inner(APART, block(G)))
-                - 2 * rate * mean(w.inner(LOCAL_OFF, block(G))),
+                -(2 * rate * mean(TOWARD)),
+                -(2 * rate * mean(w.inner(APART, G_CLIENT)))
+                - 2 * rate * mean(w.inner(LOCAL_OFF, G_CLIENT)),
             ),
             Proof(combine, "The product is linear."),
         ),
@@ -243,7 +244,7 @@ EQ_30 = Claim(
     (
         Part(
             says(
-                -2 * w.inner(DIFFERENCE, loss.gradient(local, CLIENT)),
+                -(2 * w.inner(DIFFERENCE, loss.gradient(local, CLIENT))),
                 1 / rate * w.norm2(DIFFERENCE)
                 + rate * w.norm2(loss.gradient(local, CLIENT)),
             ),
@@ -303,7 +304,7 @@ C = 4 * S * rate**2 * mean(ABOVE) - 2 * rate * GAPS
 BETWEEN = (
     w.norm2(OFF)
     + BOUNDED
-    + rate * mean(1 / rate * w.norm2(APART) + rate * w.norm2(block(G)))
+    + rate * mean(1 / rate * w.norm2(APART) + rate * w.norm2(G_CLIENT))
     - 2 * rate * mean(f()(HERE) - f()(CLOSE) + mu / 2 * w.norm2(LOCAL_OFF))
 )
 ASSUMED = (assumption_1(), assumption_2(), *lowest(BELOW))
@@ -381,7 +382,7 @@ EQ_33_1 = Claim(
         Part(
             says(
                 C,
-                -GAMMA_C * mean(f()(HERE) - F(best))
+                -(GAMMA_C * mean(f()(HERE) - F(best)))
                 + w.form((2 * rate - GAMMA_C) * Gamma),
                 *OPTIMA,
             ),

@@ -16,7 +16,7 @@ from sfl_theory.claims import (
 )
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import Side
+from sfl_theory.kernel.terms import NamedFunction, Side
 from sfl_theory.models.federation import (
     federation,
     parabola,
@@ -62,7 +62,9 @@ def assumption(number: int, title: str) -> Claim:
 
 # Assumptions 2 and 4 ---------------------------------------------------------------
 
-loss, here, xi = w.named("loss"), w.point("w"), w.point("zeta")
+loss = w.Function(NamedFunction("loss"), "f_{n}")
+here, xi = w.point("w"), w.point("zeta")
+lowest = w.Written(loss.best.value, "w_{n}^{*}")
 
 
 def confined() -> Theorem:
@@ -92,7 +94,7 @@ EXCLUSION = Claim(
     (
         Part(
             says(
-                mu**2 * w.norm2(here - loss.best),
+                mu**2 * w.norm2(here - lowest),
                 R2,
                 w.convex(loss, mu).called("Assumption 2"),
                 w.minimiser(loss),

@@ -84,8 +84,9 @@ def client_bound(of: Run, steps: Number, local: Number | int = 1) -> Form:
 
 def constant_h(local: Number | int = 1) -> Number:
     """Return H for a number EM of local steps."""
-    K = w.number(local)
-    return 6 * K * R2 + 12 * K**2 * delta2 + 6 * S * Gamma + noise()
+    if local == 1:
+        return 6 * R2 + 12 * delta2 + 6 * S * Gamma + noise()
+    return 6 * E * M * R2 + 12 * E**2 * M**2 * delta2 + 6 * S * Gamma + noise()
 
 
 def half_of_the_data(clients: int = 12) -> ModelData:
@@ -121,13 +122,13 @@ ANY_STEPS = (
     "the rate falls at every step, i = EM t + j: the run's local steps have rate 1, "
     "its stochastic gradients are eta^i times those of the paper"
 )
-JOINT_LEVEL = R2 + Fraction(8, 7) * (E * M - 1) * (R2 + 2 * E * M * delta2)
+JOINT_LEVEL = R2 + (E * M - 1) * (R2 + 2 * E * M * delta2)
 
 
 def joint_bound() -> Form:
     """Return the right side of the distance of both blocks."""
-    first = w.form(4 * JOINT_LEVEL / mu**2) + gamma * away(all_steps.x(0))
-    return first / (gamma + E * M * T)
+    first = w.form(4 * JOINT_LEVEL / (3 * mu**2)) + gamma * away(all_steps.x(0))
+    return first / (gamma + T * E * M)
 
 
 def joint_distance() -> Theorem:
@@ -187,11 +188,12 @@ def joint_repair(side: Side, change: str) -> Repair:
 JOINT = (
     r"With $\Delta=E\|\bar w^i-w^*\|^2$, $D=\sum_np_nE\|w_n^i-\bar w^i\|^2$, K = EM, "
     r"$B=R^2+2K\delta^2$, $x=\gamma+i$: "
-    r"$\Delta^{i+1}\le(1-\frac2x)\Delta^i+\eta SD^i+\eta^2R^2$ and "
-    r"$D^{i+1}\le(1+\frac1{2K})D^i+\eta^2B$ within a round, where strong convexity is "
-    r"used between $w_n$ and $\bar w$ and Young with $\frac1{2K}$. So "
-    r"$(x-1)(x-2)\Delta+\frac{4S}\mu(\gamma+Kt+K)(K-j)D$ grows by at most "
-    r"$\frac4{\mu^2}(R^2+\frac87(K-1)B)$ in a step; D starts at 0 in every round."
+    r"$\Delta^{i+1}\le(1-\frac4x)\Delta^i+\eta SD^i+\eta^2R^2$ and, within a round, "
+    r"$D^{i+1}\le(1-\frac4x+\frac1{2K})D^i+\eta^2B$ by strong convexity between $w_n$ "
+    r"and $\bar w$ and Young with $\frac1{2K}$; $D=0$ where a round starts. With "
+    r"$c(x)=(x-1)(x-2)(x-3)(x-4)$, $c(x+1)(1-\frac4x)=c(x)$, and "
+    r"$P(x)=x^3-10x^2+35x-50\le c(x)/x$, $V=R^2+(K-1)B$, the number "
+    r"$c\Delta+\frac{4S}\mu(K-j)(x-1)(x-2)(x-3)D-P\frac{4V}{3\mu^2}$ does not grow."
 )
 PROP_1 = Claim(
     "huang2023/prop-1",
@@ -303,7 +305,7 @@ def pulled_client(rounds: int = 1264) -> ModelData:
 
 def theorem_1(of: Run, local: Number | int) -> Form:
     """Return the right side of (11)."""
-    total = T * local
+    total = T if local == 1 else T * E * M
     return S * (server_bound(of, total) + client_bound(of, total, local)) / 2
 
 
