@@ -13,11 +13,9 @@ from sfl_theory.claims import (
     Proof,
     Repair,
     Severity,
-    equal,
     says,
 )
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.huang2023.appendix_a_12 import (
     COUPLED,
@@ -30,16 +28,14 @@ from sfl_theory.papers.huang2023.appendix_a_12 import (
     swapped,
 )
 from sfl_theory.papers.huang2023.appendix_a_13 import GAP, NOISY, spread_noise
+from sfl_theory.papers.huang2023.maxima import START, End
 from sfl_theory.papers.huang2023.recursions import (
     induction,
-    maximum_at_most_sum,
     v,
 )
 from sfl_theory.papers.huang2023.section_3_rates import (
-    ONE_STEP,
     SERVER,
     half_of_the_data,
-    joint_repair,
     r,
     server_bound,
 )
@@ -56,16 +52,13 @@ from sfl_theory.papers.huang2023.setting import (
     away,
     best,
     eta,
-    gamma,
     gamma_printed,
     i,
-    maximum,
     minimum,
     mixed,
     mu,
 )
 from sfl_theory.proofs import minibatch
-from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.notation import combine
 
@@ -189,90 +182,21 @@ EQ_15 = Claim(
     uses="eq-14 eq-15/sign",
     repair=Repair((joint_recursion(),), "both blocks together, R^2 for 2R^2/N^2"),
 )
-START = w.nonnegative("Delta0", r"\Delta^0")
-TERMS = 8 * R2 / (mu**2 * N**2), (gamma + 1) * START
-MAXIMUM = (
-    *maximum(v, *TERMS),
-    *w.equals(START, away(r.x(0), SERVER)),
-)
-
-
-def at_most_v() -> Part:
-    """Return (17) at T, under the printed rates."""
-    return Part(
-        says(
-            away(r.x(T), SERVER),
-            v / (gamma + T),
-            *assumptions(r),
-            *gamma_printed(),
-            *MAXIMUM,
-        ),
-        Model(
-            lambda: with_maximum(half_of_the_data()),
-            "The instance of prop-1: 1/49 against 1/72.",
-        ),
-        reading=ONE_STEP,
-    )
-
-
-def with_maximum(data: ModelData) -> ModelData:
-    """Return the model with v, its start at w_s*."""
-    more = {w.variable(START): Fraction(0), w.variable(v): Fraction(1, 9)}
-    data.numbers.update(more)
-    return data
-
-
-EQ_17 = Claim(
-    "huang2023/eq-17",
-    f"{PROOF}, (17)",
-    Kind.EQUATION,
-    "The server block's distance at every step.",
-    (at_most_v(),),
-    severity=Severity.PROOF,
-    scope="as prop-1",
-    cause="At most (9), which fails.",
-    uses="eq-15 eq-16",
-    repair=joint_repair(SERVER, "as for prop-1"),
-)
-SUM = w.form(TERMS[0] / (gamma + T)) + (gamma + 1) * away(r.x(0), SERVER) / (gamma + T)
-
-
-def below_sum() -> Theorem:
-    """Return that the maximum is at most the sum."""
-    start = away(r.x(0), SERVER) - w.form(START)
-    return combine([
-        (maximum_at_most_sum(*TERMS), 1 / (gamma + T).value),
-        (rules.assume(start.value), ((gamma + 1) / (gamma + T)).value),
-    ])
-
-
-EQ_18 = Claim(
-    "huang2023/eq-18",
-    f"{PROOF}, (18)",
-    Kind.EQUATION,
-    "(17) at the last step, and the maximum at most the sum.",
-    (
-        at_most_v(),
-        Part(
-            says(v / (gamma + T), SUM, *MAXIMUM),
-            Proof(
-                below_sum,
-                r"$(a+b-v)v=ab-(v-a)(v-b)\ge0$.",
-                model=lambda: federation(
-                    [parabola(1, (0, 0))],
-                    (0, 1),
-                    numbers={mu: 1, above_7: 0, R2: 1, T: 1, START: 1, v: 8},
-                    rates={},
-                    best={F: (0, 0)},
-                ),
-            ),
-        ),
-        Part(equal(SUM, server_bound(r, T)), Proof(combine, "One fraction.")),
+END = End(
+    1,
+    17,
+    "eq-15 eq-16",
+    SERVER,
+    8 * R2 / (mu**2 * N**2),
+    server_bound(r, T),
+    (*assumptions(r), *gamma_printed()),
+    half_of_the_data,
+    Fraction(1, 9),
+    lambda: federation(
+        [parabola(1, (0, 0))],
+        (0, 1),
+        numbers={mu: 1, above_7: 0, R2: 1, T: 1, START: 1, v: 8},
+        best={F: (0, 0)},
     ),
-    severity=Severity.PROOF,
-    scope="as prop-1",
-    cause="The same right side as (9).",
-    uses="eq-17",
-    repair=joint_repair(SERVER, "as for prop-1"),
 )
-CLAIMS = (EQ_14, EQ_15_SIGN, EQ_15, induction(16, PROOF, "B", 15), EQ_17, EQ_18)
+CLAIMS = (EQ_14, EQ_15_SIGN, EQ_15, induction(16, PROOF, "B", 15), *END.claims())

@@ -16,19 +16,18 @@ from sfl_theory.claims import (
     equal,
     says,
 )
-from sfl_theory.kernel import rules
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.huang2023.appendix_a_12 import COUPLED, STEP, after, at, one
 from sfl_theory.papers.huang2023.appendix_a_14 import SMALL, joint_recursion
 from sfl_theory.papers.huang2023.appendix_c import LEMMA_2_JOINT
-from sfl_theory.papers.huang2023.recursions import induction, maximum_at_most_sum, v
+from sfl_theory.papers.huang2023.maxima import START, End
+from sfl_theory.papers.huang2023.recursions import induction, v
 from sfl_theory.papers.huang2023.section_3_rates import (
     ANY_STEPS,
     CLIENT,
     ONE_STEP,
     client_bound,
     constant_h,
-    joint_repair,
     pulled_client,
     r,
 )
@@ -58,7 +57,6 @@ from sfl_theory.papers.huang2023.setting import (
     i,
     j,
     m,
-    maximum,
     mean,
     minimum,
     mu,
@@ -75,7 +73,6 @@ from sfl_theory.papers.huang2023.setting import (
 from sfl_theory.proofs import minibatch, minibatch_drift
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
-from sfl_theory.proofs.notation import combine
 from sfl_theory.written import PRODUCT, Assumed, Form, Number, Run, Vector, Written
 
 PROOF = "Proof of Proposition 2"
@@ -369,95 +366,33 @@ EQ_22 = Claim(
     uses="lemma-2 lemma-3 lemma-4",
     repair=Repair((joint_recursion(),), "both blocks together, R^2 for H"),
 )
-START = w.nonnegative("Delta0", r"\Delta_c^0")
-TERMS = 4 * H / mu**2, (gamma + 1) * START
-MAXIMUM = (*maximum(v, *TERMS), *w.equals(START, away(r.x(0), CLIENT)))
-SUM = w.form(TERMS[0] / (gamma + T)) + (gamma + 1) * away(r.x(0), CLIENT) / (gamma + T)
-
-
-def with_maximum() -> ModelData:
-    """Return the model of Proposition 2 with v, its start at w_c*."""
-    data = pulled_client()
-    data.numbers.update({
-        w.variable(START): Fraction(0),
-        w.variable(v): Fraction(120),
-    })
-    return data
-
-
-def at_most_v() -> Part:
-    """Return (24) at T."""
-    return Part(
-        says(
-            away(r.x(T), CLIENT),
-            v / (gamma + T),
-            *assumptions(r),
-            assumption_5(),
-            *gamma_printed(),
-            *one_optimum(),
-            *MAXIMUM,
-        ),
-        Model(with_maximum, "The instance of prop-2."),
-        reading=ONE_STEP,
-    )
-
-
-EQ_24 = Claim(
-    "huang2023/eq-24",
-    f"{PROOF}, (24)",
-    Kind.EQUATION,
-    "The client block's distance at every step.",
-    (at_most_v(),),
-    severity=Severity.PROOF,
-    scope="as prop-2",
-    cause="At most (10), which fails.",
-    uses="eq-22 eq-23",
-    repair=joint_repair(CLIENT, "as for prop-2"),
-)
-EQ_25 = Claim(
-    "huang2023/eq-25",
-    f"{PROOF}, (25)",
-    Kind.EQUATION,
-    "(24) at the last step, and the maximum at most the sum.",
-    (
-        at_most_v(),
-        Part(
-            says(v / (gamma + T), SUM, *MAXIMUM),
-            Proof(
-                lambda: combine([
-                    (maximum_at_most_sum(*TERMS), 1 / (gamma + T).value),
-                    (
-                        rules.assume((away(r.x(0), CLIENT) - w.form(START)).value),
-                        ((gamma + 1) / (gamma + T)).value,
-                    ),
-                ]),
-                r"$(a+b-v)v=ab-(v-a)(v-b)\ge0$.",
-                model=lambda: federation(
-                    [parabola(1, (0, 0))],
-                    (1, 0),
-                    numbers={
-                        mu: 1,
-                        S: 1,
-                        above_7: 0,
-                        R2: 0,
-                        delta2: 0,
-                        Gamma: 0,
-                        T: 1,
-                        START: 1,
-                        v: 8,
-                    },
-                    families={"sigma2": (0,)},
-                    best={F: (0, 0)},
-                ),
-            ),
-        ),
-        Part(equal(SUM, client_bound(r, T)), Proof(combine, "One fraction.")),
+END = End(
+    2,
+    24,
+    "eq-22 eq-23",
+    CLIENT,
+    4 * H / mu**2,
+    client_bound(r, T),
+    (*assumptions(r), assumption_5(), *gamma_printed(), *one_optimum()),
+    pulled_client,
+    Fraction(120),
+    lambda: federation(
+        [parabola(1, (0, 0))],
+        (1, 0),
+        numbers={
+            mu: 1,
+            S: 1,
+            above_7: 0,
+            R2: 0,
+            delta2: 0,
+            Gamma: 0,
+            T: 1,
+            START: 1,
+            v: 8,
+        },
+        families={"sigma2": (0,)},
+        best={F: (0, 0)},
     ),
-    severity=Severity.PROOF,
-    scope="as prop-2",
-    cause="The same right side as (10).",
-    uses="eq-24",
-    repair=joint_repair(CLIENT, "as for prop-2"),
 )
 CLAIMS = (
     GRADIENT_POINT,
@@ -467,6 +402,5 @@ CLAIMS = (
     LEMMA_4,
     EQ_22,
     induction(23, PROOF, "H", 22),
-    EQ_24,
-    EQ_25,
+    *END.claims(),
 )

@@ -85,6 +85,11 @@ MADE = (
 )
 
 
+def times(theorem: Theorem, factor: Number) -> Theorem:
+    """Return a multiple of a theorem."""
+    return combine([(theorem, factor.value)])
+
+
 def cross(direction: Vector, noise: Vector) -> Theorem:
     """Return that the mean noise is orthogonal to what is fixed before it."""
     u = direction.value
@@ -113,9 +118,7 @@ EQ_26 = Claim(
         Part(
             equal(A_2, 0, *MADE),
             Proof(
-                lambda: combine([
-                    (cross(STEPPED, block(many.xi(n, t, j))), 2 * rate.value)
-                ]),
+                lambda: times(cross(STEPPED, block(many.xi(n, t, j))), 2 * rate),
                 r"The local models of step j are fixed before its noises are drawn, "
                 r"which have mean 0 given them.",
             ),
@@ -170,12 +173,9 @@ EQ_28 = Claim(
         Part(
             says(B_2, rate**2 * SQUARES),
             Proof(
-                lambda: combine([
-                    (
-                        rules.jensen(CLIENTS, n, p().value, G_CLIENT.value),
-                        rate.value**2,
-                    )
-                ]),
+                lambda: times(
+                    rules.jensen(CLIENTS, n, p().value, G_CLIENT.value), rate**2
+                ),
                 "Jensen.",
             ),
             reading=ANY,
@@ -183,14 +183,12 @@ EQ_28 = Claim(
         Part(
             says(rate**2 * SQUARES, BOUNDED, assumption_1(), *lowest(BELOW)),
             Proof(
-                lambda: combine([
-                    (
-                        minibatch.over(
-                            minibatch.self_bounding(HERE.value, low().value, CLIENT)
-                        ),
-                        rate.value**2,
-                    )
-                ]),
+                lambda: times(
+                    minibatch.over(
+                        minibatch.self_bounding(HERE.value, low().value, CLIENT)
+                    ),
+                    rate**2,
+                ),
                 r"A step of $1/S$ along $-\nabla_cf_n$ lowers $f_n$ by "
                 r"$\|\nabla_cf_n\|^2/(2S)$.",
             ),
@@ -211,12 +209,10 @@ EQ_29 = Claim(
         Part(
             equal(B_1, -(2 * rate * mean(TOWARD))),
             Proof(
-                lambda: combine([
-                    (
-                        rules.linear(CLIENTS, n, G_CLIENT.value * p().value, OFF.value),
-                        2 * rate.value,
-                    )
-                ]),
+                lambda: times(
+                    rules.linear(CLIENTS, n, (p() * G_CLIENT).value, OFF.value),
+                    2 * rate,
+                ),
                 "The product is linear.",
             ),
             reading=ANY,
@@ -236,6 +232,7 @@ local = Written(vec(Point("local")), "w_{n}", ATOM, Name("w", "n"))
 middle = Written(vec(Point("middle")), r"\bar{w}", ATOM, Name(r"\bar{w}"))
 ONE_CLIENT = "one client: w_n and wbar any vectors, f_n any function"
 DIFFERENCE = block(middle) - block(local)
+STEP_APART = DIFFERENCE + rate * loss.gradient(local, CLIENT)
 EQ_30 = Claim(
     "huang2023/eq-30",
     f"{PROOF}, (30)",
@@ -249,14 +246,7 @@ EQ_30 = Claim(
                 + rate * w.norm2(loss.gradient(local, CLIENT)),
             ),
             Proof(
-                lambda: combine(
-                    squares=[
-                        (
-                            (DIFFERENCE + rate * loss.gradient(local, CLIENT)).value,
-                            1 / rate.value,
-                        )
-                    ]
-                ),
+                lambda: combine(squares=[(STEP_APART.value, 1 / rate.value)]),
                 "One square.",
             ),
             reading=ONE_CLIENT,
@@ -339,11 +329,11 @@ EQ_32 = Claim(
 
 # (33), (34) ------------------------------------------------------------------------
 
+CONVEX = assumption_1(), assumption_2()
 GAMMA_C = Written((2 * rate * (1 - 2 * S * rate)).value, r"\gamma_c")
 SMALL_RATE = w.at_most(rate, 1 / (4 * S))
 OPTIMA = (
-    assumption_1(),
-    assumption_2(),
+    *CONVEX,
     minimum(),
     SMALL_RATE,
     *one_optimum(),
@@ -433,8 +423,7 @@ def joint_right() -> Form:
 
 
 JOINT = (
-    assumption_1(),
-    assumption_2(),
+    *CONVEX,
     minimum(),
     SMALL_RATE,
     *lowest(HERE - 1 / S * G, WBAR - 1 / S * f().gradient(WBAR), best),

@@ -1,4 +1,4 @@
-r"""The induction of both propositions, (16) and (23), and the maximum v."""
+r"""The induction of both propositions, (16) and (23)."""
 
 from __future__ import annotations
 
@@ -111,13 +111,4 @@ def induction(number: int, source: str, letter: str, premise: int) -> Claim:
             ),
         ),
         words="The induction itself is right; its hypothesis is not.",
-    )
-
-
-def maximum_at_most_sum(one: Number, two: Number) -> Theorem:
-    """Return ``one + two - v >= 0`` if (v - one)(v - two) <= 0."""
-    product = w.form(-(v - one) * (v - two)).value
-    return combine(
-        [(rules.assume(product), 1 / v.value)],
-        target=w.form(one + two - v).value,
     )
