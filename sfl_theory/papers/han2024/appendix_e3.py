@@ -377,9 +377,9 @@ EQ_124 = Claim(
 )
 STUCK = Model(
     lambda: pulled_apart(Fraction(3, 4), Fraction(1, 4), Fraction(1, 850), 1050),
-    r"The same clients from $x^0=x^*=(0,1/4)$: $x_s$ tends to 1/2, where $\|\nabla f\|^2"
-    r"=1/16$, so the left side tends to $\eta/16$; the right one is of order $\eta^2$. "
-    r"$\eta=1/850$, T = 1050.",
+    r"The same clients from $x^0=x^*=(0,1/4)$: $x_s$ tends to 1/2, where "
+    r"$\|\nabla f\|^2=1/16$, so the left side tends to $\eta/16$; the right one is of "
+    r"order $\eta^2$. $\eta=1/850$, T = 1050.",
 )
 ALL_ROUNDS = Part(DESCENT.all_rounds(), STUCK)
 REPAIRED = Repair(

@@ -19,9 +19,8 @@ TITLE = "The mean squared gradient, weighted with the learning rates."
 DECIDED = UPDATES.concluded(
     Descent.all_rounds,
     non_convex.theorem,
-    r"As (13). Drawing clients adds $\sum_na_n^2(\frac1{q_n}-1)\mathbb E\|\sum_ig_n^{t,i}"
-    r"\|^2$ to the squared move: Young with 1/4 between gradients and noise, and as much "
-    r"again of the drift.",
+    r"As (13). Drawing clients adds $\sum_na_n^2(1/q_n-1)\mathbb E\|\sum_ig_n^{t,i}\|^2$ "
+    r"to the squared move: Young with 1/4 between gradients and noise, then the drift.",
     "updates are aggregated, as App. C.2 analyses",
 )
 
@@ -68,8 +67,8 @@ EQUATION_3 = Claim(
                 r"noise: the right side is 0. (3) multiplies the model by "
                 r"$\frac12+\frac{I_2}{2q_2}$, which is 1/2 or 3/2, so $x^1\ne x^*$.",
             ),
-            f"{LONGER[Side.CLIENT]}; the sum over an empty round would be 0, but client "
-            "1 takes part in every round",
+            f"{LONGER[Side.CLIENT]}; the sum over an empty round would be 0, but one "
+            "client takes part in every round",
         ),
     ),
     severity=Severity.THEOREM,
