@@ -190,7 +190,7 @@ class Sampler:
                 data.families[family] = tuple(v / 4 for v in values)
 
     def _push(self, data: ModelData) -> bool:
-        """Return whether rates were found that the conditions admit; they lie at the edge."""
+        """Return whether rates were found that lie at the conditions' edge."""
         if not self.conditions:
             return True
         loose = [v for v in data.numbers if v.name.startswith(("eta", "alpha"))]

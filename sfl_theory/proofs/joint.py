@@ -26,9 +26,9 @@ from sfl_theory.proofs.notation import combine, of, steps, sum_over
 
 
 def whole_mean(r: Round, each: Vec) -> Vec:
-    """Return ``sum_n a_n sum_{i<tau} each``."""
-    tau = r.steps(Side.CLIENT)
-    return summed(CLIENTS, n, summed(steps(tau), i, each) * weight(n))
+    """Return ``sum_n a_n sum_{i<tau} each``; with draws ``a_n J_n`` for ``a_n``."""
+    inside = summed(steps(r.steps(Side.CLIENT)), i, each)
+    return summed(CLIENTS, n, inside * rules.share(r.run, n, now, Side.CLIENT))
 
 
 def whole_update(r: Round, w: Vec) -> Theorem:

@@ -17,6 +17,7 @@ from sfl_theory.proofs import (
     foundations,
     general_convex,
     non_convex,
+    partial_visits,
     refutations,
     strongly_convex,
     visits,
@@ -42,6 +43,7 @@ def proofs() -> Iterator[Proof]:
     yield strongly_convex.printed_statement(), strongly_convex.printed
     yield general_convex.statement(), general_convex.theorem
     yield visits.statement(), visits.theorem
+    yield partial_visits.statement(), partial_visits.theorem
 
 
 def refuted() -> Iterator[tuple[Statement, ModelData]]:

@@ -19,8 +19,9 @@ TITLE = "The mean squared gradient, weighted with the learning rates."
 DECIDED = UPDATES.concluded(
     Descent.all_rounds,
     non_convex.theorem,
-    r"As (13). Drawing clients adds $\sum_na_n^2(1/q_n-1)\mathbb E\|\sum_ig_n^{t,i}\|^2$ "
-    r"to the squared move: Young with 1/4 between gradients and noise, then the drift.",
+    r"As (13). Drawing clients adds "
+    r"$\sum_na_n^2(\frac1{q_n}-1)\mathbb E\|\sum_ig_n^{t,i}\|^2$ to the squared move: "
+    r"Young with 1/4 between gradients and noise, and as much again of the drift.",
     "updates are aggregated, as App. C.2 analyses",
 )
 
@@ -35,7 +36,7 @@ NON_CONVEX = Claim(
     words="A proof of its own: the paper's rests on Lemmas C.6 and C.7 for blocks, "
     "which are false.",
     uses="lemma-C.6 lemma-C.7 prop-C.4 eq-155 cond-3.8/non_convex",
-    first_failure="eq-145",
+    first_failure="han2024/eq-145",
 )
 
 
@@ -67,8 +68,8 @@ EQUATION_3 = Claim(
                 r"noise: the right side is 0. (3) multiplies the model by "
                 r"$\frac12+\frac{I_2}{2q_2}$, which is 1/2 or 3/2, so $x^1\ne x^*$.",
             ),
-            f"{LONGER[Side.CLIENT]}; the sum over an empty round would be 0, but one "
-            "client takes part in every round",
+            f"{LONGER[Side.CLIENT]}; the sum over an empty round would be 0, but "
+            "client 1 takes part in every round",
         ),
     ),
     severity=Severity.THEOREM,
@@ -76,7 +77,7 @@ EQUATION_3 = Claim(
     "sum a_n^2 (1/q_n - 1); without noise and heterogeneity it leaves its minimum.",
     scope="for q_n < 1; at q_n = 1 the two aggregations agree",
     uses="eq-3",
-    first_failure="eq-145",
+    first_failure="han2024/eq-145",
     repair=Repair(DECIDED, "the aggregation of updates, as App. C.2 analyses"),
 )
 

@@ -14,8 +14,9 @@ from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Says, Sev
 from sfl_theory.claims import says as at_most
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants
-from sfl_theory.papers.han2024.appendix_e3 import EQUAL, pulled_apart
+from sfl_theory.papers.han2024.appendix_e3 import EQUAL
 from sfl_theory.papers.han2024.blocks import Descent
+from sfl_theory.papers.han2024.instances import HALF, stuck
 from sfl_theory.papers.han2024.setting import (
     N,
     S,
@@ -87,14 +88,8 @@ NON_CONVEX = Claim(
         Part(
             PRINTED.all_rounds(),
             Model(
-                lambda: pulled_apart(
-                    Fraction(3, 4),
-                    Fraction(1, 4),
-                    Fraction(1, 2000),
-                    2200,
-                    Fraction(1, 2),
-                ),
-                r"$a=(3/4,1/4)$, $q=(1/2,1/2)$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, "
+                run=lambda: stuck("3.9", Fraction(1, 2000), 2200, HALF),
+                words=r"$a=(3/4,1/4)$, $q=(1/2,1/2)$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, "
                 r"$b=(0,1)$, from $x^0=x^*=(0,1/4)$: $x_s$ drifts to 1/2, where "
                 r"$\nabla f\ne0$; the left side is of order $\eta$, the right one of "
                 r"order $\eta^2$. $\eta=1/2000$, T = 2200.",
@@ -107,7 +102,7 @@ NON_CONVEX = Claim(
     scope="refuted for unequal weights, shown for (3/4, 1/4); true as printed for "
     "equal ones",
     uses="lemma-C.6 lemma-C.7 prop-C.4 step-3.9/non_convex eq-185 cond-3.9/non_convex",
-    first_failure="eq-175",
+    first_failure="han2024/eq-175",
     repair=Repair(
         (
             Part(
