@@ -16,7 +16,7 @@ from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants
 from sfl_theory.papers.han2024.appendix_e3 import EQUAL
 from sfl_theory.papers.han2024.blocks import Descent
-from sfl_theory.papers.han2024.instances import HALF, stuck
+from sfl_theory.papers.han2024.instances import stuck
 from sfl_theory.papers.han2024.setting import (
     N,
     S,
@@ -34,6 +34,7 @@ from sfl_theory.papers.han2024.setting import (
 )
 from sfl_theory.proofs import drawn_rounds
 
+CHANCE = Fraction(3, 4)
 UPDATES, INVERSE = Participants.UPDATES, w.inverse_chance(n)
 RATES = tuple(
     w.at_most(one, 1).called("the learning rate of Theorem 3.9")
@@ -88,11 +89,11 @@ NON_CONVEX = Claim(
         Part(
             PRINTED.all_rounds(),
             Model(
-                run=lambda: stuck("3.9", Fraction(1, 2000), 2200, HALF),
-                words=r"$a=(3/4,1/4)$, $q=(1/2,1/2)$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, "
+                run=lambda: stuck("3.9", Fraction(1, 1100), 1400, CHANCE),
+                words=r"$a=(3/4,1/4)$, $q_n=3/4$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, "
                 r"$b=(0,1)$, from $x^0=x^*=(0,1/4)$: $x_s$ drifts to 1/2, where "
                 r"$\nabla f\ne0$; the left side is of order $\eta$, the right one of "
-                r"order $\eta^2$. $\eta=1/2000$, T = 2200.",
+                r"order $\eta^2$. $\eta=1/1100$, T = 1400.",
             ),
             "updates are aggregated",
         ),
