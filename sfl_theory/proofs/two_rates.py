@@ -44,8 +44,6 @@ from sfl_theory.proofs.block_steps import (
 from sfl_theory.proofs.local_steps import (
     G2,
     N,
-    Round,
-    S as S_SYMBOL,
     i,
     j,
     k,
@@ -56,7 +54,15 @@ from sfl_theory.proofs.local_steps import (
     young,
 )
 from sfl_theory.proofs.non_convex import TwoPaces
-from sfl_theory.proofs.notation import combine, count, mean, of, of_round, sign, steps, sum_over
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    mean,
+    of,
+    of_round,
+    steps,
+    sum_over,
+)
 from sfl_theory.proofs.strongly_convex import (
     BEST,
     S,
@@ -89,8 +95,10 @@ class OwnRates(TwoPaces):
         return Split(Kind.V1, everyone, paces[Side.CLIENT], paces[Side.SERVER])
 
 
-def block_move(p: OwnRates, side: Side, step: Ratio, made: Ratio, rests: bool) -> Theorem:
-    """Return ``||[p - x]_b||^2 <= eta_b^2 made^2 G2``: the side has made `made` steps."""
+def block_move(
+    p: OwnRates, side: Side, step: Ratio, made: Ratio, rests: bool
+) -> Theorem:
+    """Return ``||[p - x]_b||^2 <= eta_b^2 made^2 G2`` for what the side has made."""
     r = p.round
     rule = rules.resting if rests else rules.local_update
     away, g = part(side, r.away(step)), stochastic(r.run, n, now, of(j))
@@ -101,7 +109,10 @@ def block_move(p: OwnRates, side: Side, step: Ratio, made: Ratio, rests: bool) -
         return rule(r.run, n, now, step, side, w)
 
     one = combine(
-        [(rules.blocks(g, g), 1), (rules.bounded_gradient(r.run, G2, n, now, of(j)), 1)],
+        [
+            (rules.blocks(g, g), 1),
+            (rules.bounded_gradient(r.run, G2, n, now, of(j)), 1),
+        ],
         [(other, 1)],
     )
     eta = r.rate(side)
@@ -115,7 +126,7 @@ def block_move(p: OwnRates, side: Side, step: Ratio, made: Ratio, rests: bool) -
 
 def drift(p: OwnRates, of_side: Side) -> Theorem:
     """Return ``D_n <= c alpha^2 tau_b G2``, c = 4/3 for the longer side, else 2/3."""
-    r, H, away = p.round, p.round.steps(of_side), p.round.away(of(i))
+    H, away = p.round.steps(of_side), p.round.away(of(i))
     each: list[tuple[Theorem, Number]] = []
     for side in Side:
         here = block_move(p, side, of(i), of(i), False)
@@ -142,7 +153,10 @@ def first_order(p: OwnRates, side: Side) -> Theorem:
     And ``- alpha/(2 tau_b^2) ||M_b||^2 + c/2 S^2 alpha^3 G2``, c of `drift`.
     """
     r, tau = p.round, p.round.steps(side)
-    g, block = part(side, r.gradient), part(side, r.own_gradient() - r.local_gradient(of(i)))
+    g, block = (
+        part(side, r.gradient),
+        part(side, r.own_gradient() - r.local_gradient(of(i))),
+    )
     M = total(r, side, r.local_gradient(of(i)))
     clients = rules.jensen(CLIENTS, n, weight(n), summed(steps(tau), i, block))
     inside = rules.jensen(steps(tau), i, ratio(1), block)

@@ -7,8 +7,6 @@ bounded, and so is that of f at x(t).
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
@@ -192,7 +190,7 @@ def slope() -> Theorem:
     ])
     near = combine([
         (rules.lipschitz(Local(n), S, r.x, r.point(zero)), 1),
-        (rules.blocks(away, away), -S**2),
+        (rules.blocks(away, away), -(S**2)),
         (update(client), -(S**2)),
         (update(made), r.eta * S**2),
         (rules.jensen(steps(0), j, ratio(1), none), (r.eta * S) ** 2),

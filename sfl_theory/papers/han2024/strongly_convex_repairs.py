@@ -27,10 +27,11 @@ S, GAMMA = named(DATA.S, "S"), DATA.gamma
 
 def run(kind: k.Kind, client: Number, server: Number) -> Run:
     """Return a run in which each side's rate is divided by its own number of steps."""
-    paces = [
-        w.pace(steps, w.rate(lambda at, steps=steps: 4 / (mu * steps * (GAMMA + at))))
-        for steps in (client, server)
-    ]
+
+    def pace(steps: Number) -> k.AnyPace:
+        return w.pace(steps, w.rate(lambda at: 4 / (mu * steps * (GAMMA + at))))
+
+    paces = [pace(client), pace(server)]
     split = k.Split(kind, k.Participants.EVERYONE, *paces)
     return Run(split, f"SFL-{kind}")
 
@@ -59,18 +60,18 @@ def sharper(r: Run, per_step: Number, late: Fraction) -> Says:
 
 def after(theorem: Theorem) -> Theorem:
     """Return a theorem on every round for the last one."""
-    return rules.instantiate(theorem, ((t, strongly_convex_T),), ())
+    return rules.instantiate(theorem, ((t, T.value),), ())
 
 
-strongly_convex_T = T.value
 TAU = PRINTED_STEPS[k.Side.CLIENT]
 EQUAL_PERIODS = run(k.Kind.V1, TAU, TAU)
 WEIGHTED = run(k.Kind.V2_WEIGHTED, TAU, TAU)
 RECURSION = (
-    r"With $u=1/(\gamma+t)$ and $\phi_t=\mathbb Ef(x^t)-f^*$: $\phi_{t+1}\le(1-4u)\phi_t+"
-    r"Au^2+Bu^3$ by smoothness, polarisation, Young with 3/4 and $2\mu\phi\le\|\nabla f\|"
-    r"^2$; by induction $\phi_T\le(\frac\gamma{\gamma+T})^4\phi_0+\frac A{3(\gamma+T)}+"
-    r"\frac B{2(\gamma+T)^2}$."
+    r"With $u=1/(\gamma+t)$ and $\phi_t=\mathbb Ef(x^t)-f^*$: "
+    r"$\phi_{t+1}\le(1-4u)\phi_t+Au^2+Bu^3$ by smoothness, polarisation, Young with 3/4 "
+    r"and $2\mu\phi\le\|\nabla f\|^2$; by induction "
+    r"$\phi_T\le(\frac\gamma{\gamma+T})^4\phi_0+\frac A{3(\gamma+T)}"
+    r"+\frac B{2(\gamma+T)^2}$."
 )
 IMPLIED = f"{RECURSION} Every term of (11) is larger."
 
@@ -126,7 +127,7 @@ THEOREM_37 = Repair(
             Proof(
                 visits_convex.printed,
                 r"$\phi_t\le X/(\gamma+t)$ by induction, X the two first terms. While "
-                r"$\gamma+t\le8N\kappa+1$ the server's rate is too large for a descent, "
+                r"$\gamma+t\le8N\kappa+1$ the server's rate is too large for descent, "
                 r"but $2\mu\phi_t\le\|\nabla f(x^t)\|^2\le(1+S\eta N\tau)^2G^2$, for "
                 r"every client's first step is near $x^t$. From then on $\phi_{t+1}\le"
                 r"(1-4u)\phi_t+Au^2+Bu^3$ with the drift of all visits.",

@@ -22,6 +22,7 @@ from sfl_theory.kernel.algebra import Sort
 from sfl_theory.papers.han2024 import instances, printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import T, excess, f, mu, tau, tau_server
+from sfl_theory.papers.han2024.strongly_convex_repairs import REPAIRS
 from sfl_theory.written import Assumed, Number, Run
 
 HALF, ONE = Fraction(1, 2), Fraction(1)
@@ -132,7 +133,7 @@ STRONG_MODELS = {
 SCOPES = {
     "3.6": "for unequal periods (shown at tau = 32, tau_server = 1); true as printed "
     "for equal ones",
-    "3.7": EQUAL_WEIGHTS,
+    "3.7": "for unequal weights; true as printed for equal ones",
     "3.8": "for unequal periods (shown at tau = 32, tau_server = 1, q = 1/2); true as "
     "printed for equal ones, updates aggregated",
     "3.9": f"{EQUAL_WEIGHTS} (shown at q = 15/16)",
@@ -168,6 +169,7 @@ def strong(number: str) -> Claim:
         cause=UNWEIGHTED if v2 else SWAPPED,
         uses=USES[number],
         first_failure=f"han2024/{FIRST[number]}",
+        repair=REPAIRS.get(number),
     )
 
 
