@@ -68,8 +68,8 @@ EQUAL_PERIODS = run(k.Kind.V1, TAU, TAU)
 WEIGHTED = run(k.Kind.V2_WEIGHTED, TAU, TAU)
 RECURSION = (
     r"With $u=1/(\gamma+t)$ and $\phi_t=\mathbb Ef(x^t)-f^*$: "
-    r"$\phi_{t+1}\le(1-4u)\phi_t+Au^2+Bu^3$ by smoothness, polarisation, Young with 3/4 "
-    r"and $2\mu\phi\le\|\nabla f\|^2$; by induction "
+    r"$\phi_{t+1}\le(1-4u)\phi_t+Au^2+Bu^3$ by smoothness, polarisation, Young with "
+    r"3/4, $2\mu\phi\le\|\nabla f\|^2$; by induction "
     r"$\phi_T\le(\frac\gamma{\gamma+T})^4\phi_0+\frac A{3(\gamma+T)}"
     r"+\frac B{2(\gamma+T)^2}$."
 )
