@@ -61,14 +61,6 @@ def cost(d: Drawn) -> Ratio:
     return S * d.round.eta**2 * tau * (noise + tau * eps2 * spread)
 
 
-def odds_below(d: Drawn) -> Theorem:
-    """Return ``P <= sum w_n (1/q_n - 1)``."""
-    if not d.weighted:
-        return combine()
-    factor = weight(n) * (inverse_q(n) - 1)
-    return sum_over(rules.weight_below_one(n), CLIENTS, n, factor)
-
-
 @cache
 def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
     """Return ``eta tau/4 ||grad f||^2 <= f(x) - f(x') + cost``; `given` is 8 z <= 1."""
@@ -113,8 +105,7 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
         g_left = eta * tau * (W / 2 - Fraction(1, 4)) - in_drift * size * d.W
         g_left = g_left - of_A * (W**2 + 2 * d.odds)
         first, second = eta * tau * W * 5 / 32, eta * tau * W * 5 / 64
-        below = (odds_below(d), 2 * of_A)
-        signs.append(sign(g_left, (rate, first), (square, second), below))
+        signs.append(sign(g_left, (rate, first), (square, second)))
         squares.append((part(side, g), g_left))
         own = young(part(side, g), part(side, apart), 1)
         uses += [
@@ -134,8 +125,6 @@ def heavier(
     d: Drawn, side: Side, of_C: Ratio, of_A: Ratio, of_Z: Ratio
 ) -> list[tuple[Theorem, Number]]:
     """Return what a side's terms lack if a_n stands in them for w_n >= a_n."""
-    if d.weighted:
-        return []
     r, a, r_n = d.round, weight(n), inverse_q(n) - 1
     below = rules.weight_below_one(n)
     signs = [combine([(below, 1)]), combine([(below, 1 + a)])]
@@ -165,7 +154,7 @@ def printed_rate(d: Drawn) -> Theorem:
 
 def printed_round() -> Theorem:
     """Return one round of Theorem 3.9 as printed, for equal weights."""
-    d = Drawn(weighted=False)
+    d = Drawn()
     eta, a, g = d.round.eta, weight(n), d.round.gradient
     spread = mean(n, (a**2 + 1) * inverse_q(n) * (sigma2(n) + eps2))
     fall = value_of(MEAN, d.round.x) - value_of(MEAN, d.round.next)
@@ -174,10 +163,9 @@ def printed_round() -> Theorem:
     return combine([(one_round(d, printed_rate(d)), 1)], target=target)
 
 
-def theorem(weighted: bool) -> Theorem:
-    """Return a round summed: (22) for equal weights, or for weighted server steps."""
-    d, c = Drawn(weighted), 4 / (T * tau)
-    one = one_round(d) if weighted else printed_round()
+def theorem() -> Theorem:
+    """Return (22), for equal weights: a round summed."""
+    d, c = Drawn(), 4 / (T * tau)
     fall = rules.telescope(t, value_of(MEAN, d.round.x), T)
     last = rules.lowest(MEAN, iterate(d.run, T))
-    return combine([(sum_over(one, steps(T), t), c), (fall, c), (last, c)])
+    return combine([(sum_over(printed_round(), steps(T), t), c), (fall, c), (last, c)])

@@ -1,8 +1,8 @@
-"""One round of SFL-V2 in which clients take part at random, in any order of visits.
+"""One round of SFL-V2 as printed in which clients take part at random.
 
-Local points depend on who takes part, so what is said of a round is said given the
-draws; only what is known before the round is averaged over them. For two algorithms at
-once: server steps as printed, for equal weights, and weighted by a_n, for any weights.
+Any order of the visits. Local points depend on who takes part, so what is said of a
+round is said given the draws; only what is known before the round is averaged over
+them. Where the gradient of f occurs, weights are equal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from sfl_theory.kernel.terms import (
     Side,
     Split,
     Vec,
-    before,
     constant,
     draw,
     inner,
@@ -57,6 +56,7 @@ from sfl_theory.proofs.notation import (
     steps,
     sum_over,
 )
+from sfl_theory.proofs.visits import late
 
 tau, T = count("tau"), count("T")
 QUARTER = Fraction(1, 4)
@@ -64,16 +64,13 @@ QUARTER = Fraction(1, 4)
 
 @dataclass(frozen=True)
 class Drawn:
-    """The printed algorithm for equal weights, or that with weighted server steps."""
-
-    weighted: bool
+    """The run and its quantities; w_n = 1 is by what the server weights its steps."""
 
     @cached_property
     def round(self) -> Round:
         """Round t."""
-        kind = Kind.V2_WEIGHTED if self.weighted else Kind.V2
         who = Participants.UPDATES
-        return Round(equal_paces(kind, tau, rates("eta"), who))
+        return Round(equal_paces(Kind.V2, tau, rates("eta"), who))
 
     @property
     def run(self) -> Split:
@@ -87,8 +84,8 @@ class Drawn:
 
     @property
     def w(self) -> Ratio:
-        """By what the server weights steps: a_n or 1."""
-        return weight(n) if self.weighted else ratio(1)
+        """By what the server weights steps."""
+        return ratio(1)
 
     def of(self, side: Side) -> Ratio:
         """Return by what a side weights steps."""
@@ -96,7 +93,7 @@ class Drawn:
 
     @property
     def W(self) -> Ratio:
-        """Their sum on the server: 1 or N."""
+        """Their sum on the server, N."""
         return mean(n, self.w)
 
     @property
@@ -141,10 +138,6 @@ class Drawn:
         inside = part(side, summed(steps(tau), i, each))
         return summed(CLIENTS, n, inside * self.of(side) * self.J)
 
-    def lighter(self) -> Theorem:
-        """Return ``a_n <= w_n``."""
-        return rules.weight_below_one(n) if not self.weighted else combine()
-
 
 def few(d: Drawn) -> Theorem:
     """Return ``sum_n w_n J_n <= sum_n w_n/q_n``."""
@@ -155,7 +148,7 @@ def follows(d: Drawn, side: Side, w: Vec) -> Theorem:
     """Return ``<sum_n w_n [grad F_n(x)]_b - W grad_b f, w> >= 0`` for any w."""
     r = d.round
     own, w = r.own_gradient(), part(side, w)
-    if d.weighted or side is Side.CLIENT:
+    if side is Side.CLIENT:
         return combine([(rules.mean_gradient(r.x, w), -1)])
     excess, (below, above) = N * weight(n) - 1, equal_weights()
     one = combine(
@@ -265,7 +258,7 @@ def second_order(d: Drawn, side: Side) -> Theorem:
 
 def few_clients(d: Drawn) -> Theorem:
     """Return ``sum_n a_n J_n <= sum_n w_n/q_n``."""
-    one = combine([(_few(d), weight(n)), (d.lighter(), inverse_q(n))])
+    one = combine([(_few(d), weight(n)), (rules.weight_below_one(n), inverse_q(n))])
     return sum_over(one, CLIENTS, n)
 
 
@@ -306,8 +299,7 @@ def server_drift(d: Drawn) -> Theorem:
     """
     r, side = d.round, Side.SERVER
     gm, xm = part(side, r.local_gradient(of(j), m)), part(side, r.noise(of(j), m))
-    w = weight(m) if d.weighted else ratio(1)
-    share, (not_yet, o) = w * draw(d.run, m, now), late_at(d)
+    share, (not_yet, o) = draw(d.run, m, now), late()
     once = combine([(not_yet, 1 + o)], target=constant(1 - o**2))
     away = part(side, r.away(of(i)))
     V, square = mean(m, share), combine(squares=[(gm, 1)])
@@ -348,13 +340,6 @@ def server_drift(d: Drawn) -> Theorem:
         target=bound * (size * d.most * tau) - d.over(norm2(away), own),
         signs=[few(d)],
     )
-
-
-def late_at(d: Drawn) -> tuple[Theorem, Ratio]:
-    """Return ``1 - o >= 0`` for o = before(m, j; n, i), and o."""
-    o = before(m, of(j), n, of(i), now)
-    exact = rules.before_or_not(m, of(j), n, of(i), now)
-    return combine([(exact, 1), (rules.square(1 - o), 1)], target=constant(1 - o)), o
 
 
 @cache

@@ -37,7 +37,6 @@ from sfl_theory.kernel.terms import (
     inner,
     iterate,
     norm2,
-    summed,
     value_of,
     vec,
     weight,
@@ -173,12 +172,12 @@ def drift(r: Round) -> Theorem:
 def bound(r: Round, at: Ratio) -> Lin:
     """Return ``(gamma/(gamma+t))^4 phi_0 + A/(3(gamma+t)) + B/(2(gamma+t)^2)``."""
     u = 1 / (gamma + at)
-    return gap(r, ratio(0)) * (gamma * u) ** 4 + constant(A(r) * u / 3 + B(r) * u**2 / 2)
+    return gap(r, ratio(0)) * (gamma * u) ** 4 + constant(
+        A(r) * u / 3 + B(r) * u**2 / 2
+    )
 
 
-def rate(
-    kind: Kind = Kind.V1, who: Participants = Participants.EVERYONE
-) -> Theorem:
+def rate(kind: Kind = Kind.V1, who: Participants = Participants.EVERYONE) -> Theorem:
     """Return ``phi_T <= bound(T)`` by induction: (1 - 4u) shrinks every term enough."""
     r = Round(run(kind, who))
     zero, lowest = ratio(0), rules.lowest(MEAN, iterate(r.run, 0))

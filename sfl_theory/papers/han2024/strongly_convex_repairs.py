@@ -11,12 +11,14 @@ from sfl_theory.claims import Part, Proof, Repair, Says, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e3 import EQUAL
 from sfl_theory.papers.han2024.setting import G2, T, a, excess, f, mu, n, sigma2
 from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d, named
 from sfl_theory.proofs import strongly_convex, two_rates, visits_convex
+from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import t
 from sfl_theory.proofs.two_rates import OwnRates
 from sfl_theory.written import Assumed, Number, Run
@@ -25,21 +27,27 @@ DATA = printed.Data(S=mu + excess)
 S, GAMMA = named(DATA.S, "S"), DATA.gamma
 
 
-def run(kind: k.Kind, client: Number, server: Number) -> Run:
+def run(
+    kind: k.Kind,
+    client: Number,
+    server: Number,
+    who: k.Participants = k.Participants.EVERYONE,
+) -> Run:
     """Return a run in which each side's rate is divided by its own number of steps."""
 
     def pace(steps: Number) -> k.AnyPace:
         return w.pace(steps, w.rate(lambda at: 4 / (mu * steps * (GAMMA + at))))
 
     paces = [pace(client), pace(server)]
-    split = k.Split(kind, k.Participants.EVERYONE, *paces)
+    split = k.Split(kind, who, *paces)
     return Run(split, f"SFL-{kind}")
 
 
 def assumed(r: Run) -> list[Assumed]:
     """Return the assumptions of the strongly convex case."""
     own = [s.assumption_31(DATA.S), *s.assumption_32(r), s.assumption_33(r)]
-    return [*own, s.assumption_C2(mu), s.minimum()]
+    draws = [w.participation(r)] if r.split.drawn else []
+    return [*own, s.assumption_C2(mu), s.minimum(), *draws]
 
 
 def as_printed(number: str, r: Run, *more: Assumed) -> Says:
@@ -49,12 +57,18 @@ def as_printed(number: str, r: Run, *more: Assumed) -> Says:
     return says(f.gap(r.x(T)), right, *assumed(r), *more)
 
 
-def sharper(r: Run, per_step: Number, late: Fraction) -> Says:
+def sharper(
+    r: Run, per_step: Number, late: Fraction, draws: Number | None = None
+) -> Says:
     """Return the rate in which every term is smaller; `per_step` divides the noise."""
     gap = (GAMMA / (GAMMA + T)) ** 4 * f.gap(r.x(0))
     noise = w.number(Fraction(56, 9)) * S * per_step / (mu**2 * (GAMMA + T))
     noise = noise * w.over_clients(n, a() ** 2 * sigma2())
     far = w.number(late) * S**2 * G2 / (mu**3 * (GAMMA + T) ** 2)
+    if draws is not None:
+        noise = (
+            noise + w.number(Fraction(8, 3)) * S * G2 / (mu**2 * (GAMMA + T)) * draws
+        )
     return says(f.gap(r.x(T)), gap + noise + far, *assumed(r))
 
 
@@ -140,4 +154,53 @@ THEOREM_37 = Repair(
     ),
     "equal weights; or, for any weights and sharper, weighted server steps",
 )
-REPAIRS = {"3.6": THEOREM_36, "3.7": THEOREM_37}
+
+
+def drawn_model() -> ModelData:
+    """Return two clients, one drawn three times out of four, that stay in a box."""
+    law = coin(0, "1/2")
+    return federation(
+        [parabola(1, (0, "1/2")), parabola(1, (0, "-1/2"))],
+        ("1/2", "1/2"),
+        noise=(law, law),
+        participation=(1, "3/4"),
+        rounds=1,
+        numbers={mu: 1, excess: 0, s.tau: 1, T: 1, G2: 4},
+        families={"sigma2": ("1/4", "1/4")},
+        best={f: (0, 0)},
+        box=((-1, 1), (-1, 1)),
+    )
+
+
+UPDATES = k.Participants.UPDATES
+DRAWN = run(k.Kind.V1, TAU, TAU, UPDATES)
+THEOREM_38 = Repair(
+    (
+        Part(
+            as_printed("3.8", DRAWN),
+            Proof(
+                lambda: after(strongly_convex.printed(UPDATES)),
+                f"{IMPLIED} The draws add at most "
+                r"$\frac S2(\eta\tau)^2\sum_na_n^2(\frac1{q_n}-1)G^2$ to a round.",
+                drawn_model,
+            ),
+            r"$\tau=\tilde\tau$, updates aggregated",
+        ),
+        Part(
+            sharper(
+                DRAWN,
+                1 / TAU,
+                Fraction(16, 3),
+                w.over_clients(n, a() ** 2 * (w.inverse_chance(n) - 1)),
+            ),
+            Proof(
+                lambda: after(strongly_convex.rate(k.Kind.V1, UPDATES)),
+                RECURSION,
+                drawn_model,
+            ),
+            r"$\tau=\tilde\tau$, updates aggregated",
+        ),
+    ),
+    "equal periods",
+)
+REPAIRS = {"3.6": THEOREM_36, "3.7": THEOREM_37, "3.8": THEOREM_38}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Says, Severity
@@ -32,7 +31,8 @@ from sfl_theory.papers.han2024.setting import (
     t,
     tau,
 )
-from sfl_theory.proofs import drawn_rounds
+from sfl_theory.proofs import drawn_rounds, partial_visits
+from sfl_theory.written import Form
 
 CHANCE = Fraction(3, 4)
 UPDATES, INVERSE = Participants.UPDATES, w.inverse_chance(n)
@@ -57,19 +57,33 @@ PRINTED = descent(Version.V2)
 EQUALLY = replace(PRINTED, more=(*PRINTED.more, *EQUAL))
 
 
-def weighted() -> Says:
+def weighted(noise: Form) -> Says:
     """Return the theorem of the algorithm with weighted server steps."""
     b = descent(Version.V2_WEIGHTED)
-    rate = w.at_most(8 * S * eta() * tau * w.over_clients(n, a() * INVERSE), 1)
-    drawn = w.over_clients(n, a() ** 2 * INVERSE * sigma2())
-    noise = 7 * drawn + w.over_clients(n, a() * sigma2())
-    spread = 2 * w.over_clients(n, a() ** 2 * (INVERSE - 1))
-    spread = spread + w.over_clients(n, a() * INVERSE)
-    both = noise / 2 + w.number(Fraction(5, 2)) * tau * eps2 * spread
+    rate = w.at_most(8 * S * eta() * tau * KAPPA, 1)
     left = w.number(1) / T * w.below(t, T, eta() * b.slope)
-    right = w.number(4) / (T * tau) * f.gap(b.run.x(0))
-    right = right + S / T * both * w.below(t, T, eta() ** 2)
+    right = w.number(4) / (T * tau) * f.gap(b.run.x(0)) + noise
     return at_most(left, right, *b.assumed, minimum(), w.every_round(t, T, rate))
+
+
+KAPPA = w.over_clients(n, a() * INVERSE)
+RHO = w.over_clients(n, a() ** 2 * (INVERSE - 1))
+OWN = w.over_clients(n, a() * sigma2())
+DRAWN = w.over_clients(n, a() ** 2 * INVERSE * sigma2())
+SECOND, THIRD = (w.below(t, T, eta() ** power) for power in (2, 3))
+
+
+def in_squares() -> Form:
+    """Return noise and heterogeneity in the shape of (22)."""
+    spread = w.number(Fraction(5, 4)) * tau * eps2 * (4 * RHO + KAPPA)
+    return w.form(S / T * ((7 * DRAWN + OWN) / 2 + spread) * SECOND)
+
+
+def in_cubes() -> Form:
+    """Return the same with the drift at its own order."""
+    draws = w.number(Fraction(5, 2)) * S / T * (DRAWN + 2 * tau * eps2 * RHO)
+    drift = w.number(Fraction(5, 2)) * KAPPA**2 * tau * eps2 + OWN + 2 * KAPPA * DRAWN
+    return w.form(draws * SECOND + 4 * S**2 * tau / T * drift * THIRD)
 
 
 IDEA = (
@@ -108,9 +122,24 @@ NON_CONVEX = Claim(
         (
             Part(
                 EQUALLY.all_rounds(),
-                Proof(partial(drawn_rounds.theorem, False), IDEA),
+                Proof(drawn_rounds.theorem, IDEA),
             ),
-            Part(weighted(), Proof(partial(drawn_rounds.theorem, True), IDEA)),
+            Part(
+                weighted(in_squares()),
+                Proof(
+                    partial_visits.quadratic,
+                    "The next part, with the learning rate put into its cubes.",
+                ),
+            ),
+            Part(
+                weighted(in_cubes()),
+                Proof(
+                    partial_visits.theorem,
+                    r"Polarisation with the conditional mean of $\sum a_nJ_n\sum_i("
+                    r"\nabla F_n(x_n^{t,i})-\nabla F_n(x^t))$ given $x^t$; its deviation "
+                    r"and the noise by Young with 1/4.",
+                ),
+            ),
         ),
         "equal weights; or, for any weights and sharper, weighted server steps and "
         "rates up to 1/(8 S tau sum a_n/q_n)",
