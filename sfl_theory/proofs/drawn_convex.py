@@ -1,7 +1,6 @@
 """Theorem 3.9, strongly convex, (20): SFL-V2 as printed, drawn clients, equal weights.
 
-As for (14): while the server's rate is too large for the recursion, the gap is small by
-itself. The second moment of a round's move is bounded by that of the draws.
+As for (14); the second moment of a round's move is bounded by that of the draws.
 """
 
 from __future__ import annotations
@@ -9,53 +8,42 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
-    MEAN,
-    Kind,
-    Lin,
+    Client,
     Local,
     Participants,
-    Rate,
-    RoundFamily,
     Side,
-    Star,
+    Var,
     Vec,
     before,
     constant,
     draw,
-    iterate,
     norm2,
     part,
     summed,
-    value_of,
-    vec,
     weight,
 )
+from sfl_theory.proofs import one_over_t
 from sfl_theory.proofs.block_steps import decomposition
 from sfl_theory.proofs.drawn_visits import Drawn, few, first_order
 from sfl_theory.proofs.joint import both_parts
-from sfl_theory.proofs.local_steps import G2, N, S, i, j, m, n, now, sigma2, t, young
+from sfl_theory.proofs.local_steps import G2, N, S, i, j, m, n, now, sigma2, young
 from sfl_theory.proofs.notation import (
     combine,
     count,
-    equal_paces,
     inverse_q,
     mean,
-    nonnegative,
     of,
-    of_round,
-    positive,
     steps,
     sum_over,
 )
-from sfl_theory.proofs.strongly_convex import S_VARIABLE, gradient_domination
+from sfl_theory.proofs.one_over_t import OneOverT
 from sfl_theory.proofs.visits import late
 
 d, tau = Drawn(), count("tau")
-BEST, T = vec(Star(MEAN)), count("T")
 
 
 def other(side: Side) -> Side:
@@ -63,7 +51,7 @@ def other(side: Side) -> Side:
     return Side.CLIENT if side is Side.SERVER else Side.SERVER
 
 
-def block_bound(side: Side, client: object, v: object) -> Theorem:
+def block_bound(side: Side, client: Client, v: Var) -> Theorem:
     """Return ``||[g]_b||^2 <= G2`` for a step, given the draws."""
     g = stochastic(d.run, client, now, of(v))
     bound = rules.bounded_gradient(d.run, G2, client, now, of(v))
@@ -97,7 +85,7 @@ def move(side: Side) -> Theorem:
 
 
 def server_move(step: Ratio) -> Theorem:
-    """Return ``||[p - x]_s||^2 <= eta^2 tau^2 G2 V^2``, V = sum J_m, given the draws."""
+    """Return ``||[p - x]_s||^2 <= eta^2 tau^2 G2 V^2``, V = sum J_m."""
     side, r = Side.SERVER, d.round
     gm, J = part(side, stochastic(d.run, m, now, of(j))), draw(d.run, m, now)
     o, V = before(m, of(j), n, step, now), mean(m, J)
@@ -219,94 +207,19 @@ def slope() -> Theorem:
     ])
 
 
-mu, excess = positive("mu"), nonnegative("s")
-KAPPA_S = mu + excess
-gamma = 8 * KAPPA_S / mu - 1
-RATE = Rate(4 / (mu * tau * (gamma + of_round())))
-RUN = equal_paces(Kind.V2, tau, RATE, Participants.UPDATES)
-MOST = mean(n, inverse_q(n))
-SWITCH = 4 * KAPPA_S / mu * MOST
-"""From this value of gamma + t on the recursion is used."""
-
-
-def at_rate(theorem: Theorem) -> Theorem:
-    """Return a theorem at the printed rate, for S = mu + s."""
-    family = RoundFamily("eta", Sort.POSITIVE)
-    values = ((family, RATE), (S_VARIABLE, KAPPA_S))
-    return rules.instantiate(theorem, values, ())
-
-
-def gap(at: Ratio) -> Lin:
-    """Return ``f(x(at)) - f*``."""
-    return value_of(MEAN, iterate(RUN, at)) - value_of(MEAN, BEST)
-
-
-def constant_of_bound() -> Ratio:
-    """Return X, for which (20) without its last term is X/(gamma + T)."""
-    second, S_ = 2 * sigma2(n) + G2, KAPPA_S
+def printed() -> Theorem:
+    """Return (20) as printed, for equal weights."""
+    second, most = 2 * sigma2(n) + G2, mean(n, inverse_q(n))
+    kappa = one_over_t.S / one_over_t.mu
     A = mean(n, (weight(n) ** 2 + 1) * (second + G2 * inverse_q(n)))
     B = mean(n, (weight(n) + 1) * second)
-    return 8 * S_ * N * A / mu**2 + 768 * S_**2 * B / (mu**3 * (gamma + 1))
-
-
-def claim(at: Ratio) -> Lin:
-    """Return ``X/(gamma + t) - gap``."""
-    return constant(constant_of_bound() / (gamma + at)) - gap(at)
-
-
-def early(at: Ratio, *small: tuple[Theorem, Number]) -> Theorem:
-    """Return the claim where gamma + t is small, or 0."""
-    half = 1 / (2 * mu)
-    near = rules.instantiate(at_rate(slope()), ((t, at),), ())
-    return combine(
-        [(gradient_domination(iterate(RUN, at)), half), (near, half), *small],
-        target=claim(at),
-    )
-
-
-def slowness() -> Ratio:
-    """Return ``1 - 4 S sum 1/q_n / (mu (gamma + t))``."""
-    return 1 - SWITCH / (gamma + now)
-
-
-def late_rounds() -> Theorem:
-    """Return the claim at t + 1 from that at t where ``gamma + t >= 4 S/mu ..``."""
-    u, slow = 1 / (gamma + now), rules.assume(constant(slowness()))
-    spare = Fraction(32, 3) * KAPPA_S * N * MOST * G2 / mu**2
-    return combine(
-        [
-            (at_rate(descent()), 1),
-            (gradient_domination(iterate(RUN, now)), 2 * u / mu),
-            (rules.assume(claim(now)), 1 - 4 * u),
-            (slow, spare * u**2),
-        ],
-        target=claim(now + 1),
-    )
-
-
-def rate() -> Theorem:
-    """Return ``gap <= X/(gamma + t)`` for every t, by induction."""
-    fast = rules.assume(constant(-slowness()))
-    soon = combine(
-        [(fast, gamma + now)], target=constant(SWITCH + 1 - (gamma + now + 1))
-    )
-    soon_enough = early(now + 1, (soon, G2 / (mu * (gamma + now + 1))))
-    step = rules.cases(late_rounds(), soon_enough, slowness())
-    return rules.induct(early(ratio(0)), step, t, claim(now))
-
-
-def printed() -> Theorem:
-    """Return (20) as printed, for equal weights; its last term is not needed."""
-    last = rules.instantiate(rate(), ((t, T),), ())
-    start = KAPPA_S * (gamma + 1) / (2 * (gamma + T))
-    return combine([(last, 1)], [(iterate(RUN, 0) - BEST, start)])
-
-
-if __name__ == "__main__":
-    import time
-    for f in (late_rounds, rate, printed):
-        s=time.time()
-        try:
-            th=f(); print(time.time()-s, [str(h)[:80] for h in th.hypotheses])
-        except Exception as e:
-            print("ERR", str(e)[:2500])
+    X = 8 * kappa * N * A + 768 * kappa**2 * B / (one_over_t.gamma + 1)
+    return OneOverT(
+        Participants.UPDATES,
+        X / one_over_t.mu,
+        slope(),
+        descent(),
+        switch=4 * kappa * most,
+        spare=Fraction(32, 3) * kappa * N * most * G2 / one_over_t.mu,
+        share=1,
+    ).printed()

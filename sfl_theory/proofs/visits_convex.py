@@ -1,36 +1,28 @@
-"""Theorem 3.7, strongly convex, (14): SFL-V2 as printed, for equal weights.
-
-The server moves N times as fast as the clients, so in early rounds the rate is too
-large for a descent. There the gap is small by itself: gradients along the run are
-bounded, and so is that of f at x(t).
-"""
+"""Theorem 3.7, strongly convex, (14): SFL-V2 as printed, for equal weights."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
-    Kind,
-    Lin,
     Local,
-    Rate,
-    RoundFamily,
+    Participants,
     Side,
-    Star,
     Vec,
     before,
     constant,
-    iterate,
     norm2,
     part,
     summed,
     value_of,
-    vec,
     weight,
 )
+from sfl_theory.proofs import one_over_t
 from sfl_theory.proofs.block_steps import (
     block_noise,
     decomposition,
@@ -57,25 +49,18 @@ from sfl_theory.proofs.local_steps import (
     n,
     now,
     sigma2,
-    t,
     young,
 )
 from sfl_theory.proofs.notation import (
     combine,
-    count,
-    equal_paces,
     mean,
-    nonnegative,
     of,
-    of_round,
-    positive,
     sign,
     steps,
     sum_over,
 )
-from sfl_theory.proofs.strongly_convex import S_VARIABLE, gradient_domination
+from sfl_theory.proofs.one_over_t import OneOverT
 
-BEST, T = vec(Star(MEAN)), count("T")
 v = S * ROUND_T.eta * N * tau
 
 
@@ -209,90 +194,18 @@ def slope() -> Theorem:
     ])
 
 
-mu, excess = positive("mu"), nonnegative("s")
-KAPPA_S = mu + excess
-gamma = 8 * KAPPA_S / mu - 1
-RATE = Rate(4 / (mu * tau * (gamma + of_round())))
-
-
-def at_rate(theorem: Theorem, signs: tuple[Theorem, ...] = ()) -> Theorem:
-    """Return a theorem at the printed rate, for S = mu + s."""
-    family = RoundFamily("eta", Sort.POSITIVE)
-    values = ((family, RATE), (S_VARIABLE, KAPPA_S))
-    return rules.instantiate(theorem, values, signs)
-
-
-RUN = equal_paces(Kind.V2, tau, RATE)
-u = 1 / (gamma + now)
-
-
-def gap(at: Ratio) -> Lin:
-    """Return ``f(x(at)) - f*``."""
-    return value_of(MEAN, iterate(RUN, at)) - value_of(MEAN, BEST)
-
-
-def constant_of_bound() -> Ratio:
-    """Return X, for which (14) without its last term is X/(gamma + T)."""
-    second, S_ = 2 * sigma2(n) + G2, KAPPA_S
+def printed() -> Theorem:
+    """Return (14) as printed, for equal weights."""
+    second, kappa = 2 * sigma2(n) + G2, one_over_t.S / one_over_t.mu
     A = mean(n, (weight(n) ** 2 + 1) * second)
     B = mean(n, (weight(n) + 1) * second)
-    return 8 * S_ * N * A / mu**2 + 768 * S_**2 * B / (mu**3 * (gamma + 1))
-
-
-def early(at: Ratio, small: Theorem) -> Theorem:
-    """Return ``gap <= X/(gamma + t)`` where ``gamma + t <= 8 N S/mu + 1``, `small`."""
-    half, far = 1 / (2 * mu), G2 / (2 * mu * (gamma + at))
-    near = rules.instantiate(at_rate(slope()), ((t, at),), ())
-    return combine(
-        [(gradient_domination(iterate(RUN, at)), half), (near, half), (small, far)],
-        target=claim(at),
-    )
-
-
-def claim(at: Ratio) -> Lin:
-    """Return ``X/(gamma + t) - gap``."""
-    return constant(constant_of_bound() / (gamma + at)) - gap(at)
-
-
-def late() -> Theorem:
-    """Return the claim at t + 1 from that at t where ``gamma + t >= 8 N S/mu``."""
-    slow = rules.assume(constant(slowness()))
-    spare = 8 * KAPPA_S * N**2 * G2 / mu**2
-    return combine(
-        [
-            (at_rate(descent()), 1),
-            (gradient_domination(iterate(RUN, now)), 2 * u / mu),
-            (rules.assume(claim(now)), 1 - 4 * u),
-            (slow, spare * u**2),
-        ],
-        target=claim(now + 1),
-    )
-
-
-def slowness() -> Ratio:
-    """Return ``1 - 8 N S/(mu (gamma + t))``."""
-    return 1 - 8 * N * KAPPA_S / mu * u
-
-
-def step() -> Theorem:
-    """Return the claim at t + 1 from that at t."""
-    fast = rules.assume(constant(-slowness()))
-    small = combine(
-        [(fast, gamma + now)],
-        target=constant(8 * N * KAPPA_S / mu + 1 - (gamma + now + 1)),
-    )
-    return rules.cases(late(), early(now + 1, small), slowness())
-
-
-def rate() -> Theorem:
-    """Return ``gap <= X/(gamma + t)`` for every t, by induction."""
-    zero = ratio(0)
-    small = combine(target=constant(8 * N * KAPPA_S / mu + 1 - gamma))
-    return rules.induct(early(zero, small), step(), t, claim(now))
-
-
-def printed() -> Theorem:
-    """Return (14) as printed, for equal weights; its last term is not needed."""
-    last = rules.instantiate(rate(), ((t, T),), ())
-    start = KAPPA_S * (gamma + 1) / (2 * (gamma + T))
-    return combine([(last, 1)], [(iterate(RUN, 0) - BEST, start)])
+    X = 8 * kappa * N * A + 768 * kappa**2 * B / (one_over_t.gamma + 1)
+    return OneOverT(
+        Participants.EVERYONE,
+        X / one_over_t.mu,
+        slope(),
+        descent(),
+        switch=8 * kappa * N,
+        spare=8 * kappa * N**2 * G2 / one_over_t.mu,
+        share=Fraction(1, 2),
+    ).printed()

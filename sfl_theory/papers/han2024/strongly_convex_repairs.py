@@ -17,7 +17,7 @@ from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e3 import EQUAL
 from sfl_theory.papers.han2024.setting import G2, T, a, excess, f, mu, n, sigma2
 from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d, named
-from sfl_theory.proofs import strongly_convex, two_rates, visits_convex
+from sfl_theory.proofs import drawn_convex, strongly_convex, two_rates, visits_convex
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import t
 from sfl_theory.proofs.two_rates import OwnRates
@@ -156,7 +156,7 @@ THEOREM_37 = Repair(
 )
 
 
-def drawn_model() -> ModelData:
+def drawn_model(order: tuple[tuple[int, int], ...] = ()) -> ModelData:
     """Return two clients, one drawn three times out of four, that stay in a box."""
     law = coin(0, "1/2")
     return federation(
@@ -164,6 +164,7 @@ def drawn_model() -> ModelData:
         ("1/2", "1/2"),
         noise=(law, law),
         participation=(1, "3/4"),
+        order=order,
         rounds=1,
         numbers={mu: 1, excess: 0, s.tau: 1, T: 1, G2: 4},
         families={"sigma2": ("1/4", "1/4")},
@@ -203,4 +204,26 @@ THEOREM_38 = Repair(
     ),
     "equal periods",
 )
-REPAIRS = {"3.6": THEOREM_36, "3.7": THEOREM_37, "3.8": THEOREM_38}
+THEOREM_39 = Repair(
+    (
+        Part(
+            as_printed("3.9", run(k.Kind.V2, TAU, TAU, UPDATES), *EQUAL),
+            Proof(
+                drawn_convex.printed,
+                r"As for (14), given the draws. With $J_n=I_n/q_n$ a round moves $x_s$ "
+                r"by at most $(\eta\tau)^2G^2\,\mathbb E(\sum J_n)^2$ in mean square, "
+                r"so the recursion needs no small rate; it is used from "
+                r"$\gamma+t\ge4\kappa\sum1/q_n$ on.",
+                lambda: drawn_model(((0, 0), (1, 0))),
+            ),
+            "updates aggregated",
+        ),
+    ),
+    "equal weights",
+)
+REPAIRS = {
+    "3.6": THEOREM_36,
+    "3.7": THEOREM_37,
+    "3.8": THEOREM_38,
+    "3.9": THEOREM_39,
+}

@@ -135,9 +135,9 @@ NON_CONVEX = Claim(
                 weighted(in_cubes()),
                 Proof(
                     partial_visits.theorem,
-                    r"Polarisation with the conditional mean of $\sum a_nJ_n\sum_i("
-                    r"\nabla F_n(x_n^{t,i})-\nabla F_n(x^t))$ given $x^t$; its deviation "
-                    r"and the noise by Young with 1/4.",
+                    r"Polarisation with the conditional mean of "
+                    r"$\sum a_nJ_n\sum_i(\nabla F_n(x_n^{t,i})-\nabla F_n(x^t))$ given "
+                    r"$x^t$; its deviation and the noise by Young with 1/4.",
                 ),
             ),
         ),

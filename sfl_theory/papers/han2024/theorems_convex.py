@@ -111,7 +111,6 @@ UNWEIGHTED = (
     "SFL-V2's server steps carry no a_n: it minimises the plain sum of the F_n."
 )
 NO_RATE = "The bound has no learning rate in it but is claimed for every admitted one."
-EQUAL_WEIGHTS = "for unequal weights; open for equal ones"
 STRONG_MODELS = {
     "3.6": Model(
         run=lambda: instances.swapped("3.6", 720),
@@ -136,7 +135,8 @@ SCOPES = {
     "3.7": "for unequal weights; true as printed for equal ones",
     "3.8": "for unequal periods (shown at tau = 32, tau_server = 1, q = 1/2); true as "
     "printed for equal ones, updates aggregated",
-    "3.9": f"{EQUAL_WEIGHTS} (shown at q = 15/16)",
+    "3.9": "for unequal weights (shown at q = 15/16); true as printed for equal ones, "
+    "updates aggregated",
 }
 FIRST = {"3.6": "eq-57", "3.7": "eq-94", "3.8": "eq-57", "3.9": "eq-94"}
 USES = {
