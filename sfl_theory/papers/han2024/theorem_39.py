@@ -67,6 +67,7 @@ def weighted(noise: Form) -> Says:
 
 
 KAPPA = w.over_clients(n, a() * INVERSE)
+KAPPA = replace(KAPPA, tex=rf"\left({KAPPA.tex}\right)", binding=w.ATOM)
 RHO = w.over_clients(n, a() ** 2 * (INVERSE - 1))
 OWN = w.over_clients(n, a() * sigma2())
 DRAWN = w.over_clients(n, a() ** 2 * INVERSE * sigma2())
