@@ -141,7 +141,7 @@ def from_horizon() -> Part:
     return Part(equal(left, right), Proof(theorem, words), reading)
 
 
-LEARNING_RATES = (
+RATES_OF_TAU = replace(
     entry(
         "learning-rate/tau",
         "Sec. 3.3",
@@ -161,6 +161,14 @@ LEARNING_RATES = (
         ),
         "",
     ),
+    scope="for tau >= tau_server and tau_server = tau. For tau < tau_server and fixed "
+    "tau_server the second cap of (13) and (19), tau/(8 S N tau_server^2 sum a_n^2), "
+    "grows with tau, and the printed client rate of the strongly convex case does not "
+    "contain it",
+)
+
+LEARNING_RATES = (
+    RATES_OF_TAU,
     entry(
         "learning-rate/constant",
         "Sec. 3.3",
