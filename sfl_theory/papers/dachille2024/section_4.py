@@ -101,7 +101,8 @@ ASSUMPTIONS = (
         1,
         "Assumption 1",
         "Every F_k is non-convex.",
-        "No step of the proof uses it; Proposition 1 holds for convex F_k too.",
+        "No step of the proof uses it; Proposition 1 holds for convex F_k too. It is "
+        "read as 'not assumed convex': models that refute other entries are convex.",
     ),
     assumption(
         2,
