@@ -175,7 +175,7 @@ def strongly_convex_v2() -> Claim:
         "SFL-V2 converges at O(1/T) on strongly convex objectives.",
         part,
         "Refuted for unequal weights: the gap does not tend to 0, so no other constant "
-        "helps. For a_n = 1/N see thm-3.7/strongly_convex.",
+        "helps. For a_n = 1/N see thm-3.7/strongly_convex. 3.3 is read along the run.",
         "thm-3.7/strongly_convex alg-2",
     )
 
