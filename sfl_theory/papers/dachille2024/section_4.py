@@ -149,8 +149,9 @@ OWN = (
     "Lemma 2 is not used. Then the sum over rounds telescopes."
 )
 ONE_TAU = (
-    "proved for one tau for all clients and Lipschitz gradients; false for tau that "
-    "depends on the client, as its definition says: see prop-1/unequal-steps"
+    "proved for one tau for all clients, Lipschitz gradients and samples that are "
+    "independent across clients, which is not said; false for tau that depends on the "
+    "client, as its definition says: see prop-1/unequal-steps"
 )
 
 
