@@ -29,7 +29,7 @@ from sfl_theory.papers.han2024.setting import (
     tau_server,
 )
 from sfl_theory.proofs.non_convex import TwoPaces
-from sfl_theory.written import Assumed, Number
+from sfl_theory.written import Assumed, Number, Run
 
 d = w.natural("d")
 LONGER = {
@@ -81,7 +81,8 @@ class TwoPeriods:
             for other in both
         ]
         this, spread = run(Kind.V1, tau_server, who=self.who), self._spread()
-        return Blocks(this, PRINTED_STEPS, spread, self._called(*first, *second))
+        rates = self._called(*first, *second)
+        return Blocks(this, PRINTED_STEPS, spread, rates, self._draws(this))
 
     def _spread(self) -> dict[Side, Number | None]:
         return dict.fromkeys(Side, self.share)
@@ -93,7 +94,12 @@ class TwoPeriods:
         steps[longer] = named(low + d, steps[longer].tex)
         client, server = steps[Side.CLIENT], steps[Side.SERVER]
         this = run(Kind.V1, server, who=self.who, client_steps=client)
-        return Blocks(this, steps, self._spread())
+        return Blocks(this, steps, self._spread(), (), self._draws(this))
+
+    def _draws(self, this: Run) -> tuple[Assumed, ...]:
+        if self.who is Participants.EVERYONE:
+            return ()
+        return (w.participation(this).called("App. C.2"),)
 
     def descent(self, longer: Side) -> Descent:
         """Return what the section concludes where one side makes more steps."""
@@ -104,10 +110,8 @@ class TwoPeriods:
         second = w.at_most(8 * S * N * high**2 * eta() * self.shares, low)
         noise = w.over_clients(n, self.share * (sigma2() + eps2))
         both = b.steps[Side.CLIENT] ** 2 + b.steps[Side.SERVER] ** 2
-        everyone = self.who is Participants.EVERYONE
-        draws = () if everyone else (w.participation(b.run).called("App. C.2"),)
         rates = self._called(first, second)
-        return Descent(b.run, low, both, both / low, noise, rates, draws)
+        return Descent(b.run, low, both, both / low, noise, rates, b.more)
 
     def most(self, longer: Side) -> Number:
         r"""Return the larger number of steps, as :math:`\tau_{\max}`."""
