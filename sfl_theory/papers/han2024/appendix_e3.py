@@ -300,6 +300,7 @@ def pulled_apart(
         weights=(first, 1 - first),
         participation=(chance, chance),
         order=[(0, 0), (1, 0)],
+        rounds=int(chance != 1),
         numbers={last: rounds or 0, S: 1, eps2: first**2, tau: 1},
         families={"sigma2": (0, 0)},
         rates={"eta": rate},

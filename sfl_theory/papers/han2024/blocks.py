@@ -349,7 +349,8 @@ class Step:
             (claims.Part(self.says(b, side), model, self.reading),),
             severity=Severity.PROOF,
             cause=self.cause,
-            scope="within the theorem's learning rates, weights 1/2, no noise",
+            scope="within the theorem's learning rates, weights 1/2, no noise"
+            + (f", q_n = {at.chance}" if at.chance != 1 else ""),
             uses=uses,
             repair=repair,
         )

@@ -16,7 +16,7 @@ from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.papers.han2024 import blocks
 from sfl_theory.papers.han2024.blocks import SIDES, Coupled, Descent, Step
 from sfl_theory.papers.han2024.two_periods import TwoPeriods
-from sfl_theory.proofs import block_steps, non_convex
+from sfl_theory.proofs import block_descent, block_steps, non_convex
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.non_convex import TwoPaces
 
@@ -108,8 +108,9 @@ class Steps:
             block_steps.drift,
             r"$\mathbb E\|x_n^{t,i}-x^t\|^2\le2\eta^2i(\sum_{j<i}\|\nabla F_n("
             r"x_n^{t,j})\|^2+\sigma_n^2)$ (noises of different steps are orthogonal), "
-            r"summed over i; $\|\nabla F_n(x_n^{t,j})\|^2\le2\|\nabla F_n(x^t)\|^2+2S^2\|x_n^{t,j}"
-            r"-x^t\|^2$; the drift on the right has a factor at most 1/4.",
+            r"summed over i; $\|\nabla F_n(x_n^{t,j})\|^2\le2\|\nabla F_n(x^t)\|^2"
+            r"+2S^2\|x_n^{t,j}-x^t\|^2$; the drift on the right has a factor at most "
+            "1/4.",
             "the move and the gradient of the whole vector",
             blocks.EACH,
         )
@@ -221,7 +222,7 @@ class Steps:
                 0,
                 "The change of f in a round, end to end.",
                 Descent.one_round,
-                block_steps.descent,
+                block_descent.descent,
                 r"Polarisation of $-\langle\nabla f,M\rangle$, Young with 1 between "
                 r"$M$ and noise, drift $D\le\eta^2\tau_{\max}(\tau_{\max}-1)(\Gamma+"
                 r"\sum b_n\sigma_n^2)$ with $b_n$ = N times the weight in the bound; "
@@ -235,7 +236,7 @@ class Steps:
                 1,
                 "The same, solved for the gradient.",
                 Descent.rearranged,
-                block_steps.rearranged,
+                block_descent.rearranged,
                 rf"({self.one_round}) times $4/\tau_{{\min}}$.",
                 one,
                 "f(x_s^{t+1}) is printed for f(x^{t+1})",
