@@ -44,6 +44,24 @@ def huber(
     return (zero,) * len(slope), zero, (bend,)
 
 
+def plus(*shapes: Shape) -> Shape:
+    """Return a sum of functions."""
+    rows, linear, bends = shapes[0]
+    for hessian, b, more in shapes[1:]:
+        rows = tuple(map(_added, rows, hessian))
+        linear, bends = _added(linear, b), bends + more
+    return rows, linear, bends
+
+
+def _added(u: Vector, v: Vector) -> Vector:
+    return tuple(a + b for a, b in zip(u, v, strict=True))
+
+
+def tilt(*entries: Exact) -> Shape:
+    """Return a linear function."""
+    return quadratic([[0] * len(entries)] * len(entries), entries)
+
+
 def still(size: int) -> Law:
     """Return noise that is always zero."""
     zero = (Fraction(0),) * size
