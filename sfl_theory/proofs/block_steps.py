@@ -93,14 +93,14 @@ def pull(r: Round, side: Side) -> Theorem:
     """Return ``<grad_b f, x' - x> = -eta <grad_b f, M>``, M without draws and noise."""
     g, tau = r.gradient, r.steps(side)
     M = total(r, side, r.local_gradient(of(i)))
-    means = averaged(r, inner(direction(r.run, now, side), g), -r.eta)
+    means = averaged(r, inner(direction(r.run, now, side), g), -r.rate(side))
     return combine(
         [
             (rules.update(r.run, side, now, g), 1),
             *means,
-            (centred(r, side, g, tau, factor(r, side)), -r.eta),
+            (centred(r, side, g, tau, factor(r, side)), -r.rate(side)),
         ],
-        target=inner(part(side, g), r.next - r.x) + inner(M, g) * r.eta,
+        target=inner(part(side, g), r.next - r.x) + inner(M, g) * r.rate(side),
     )
 
 
@@ -234,15 +234,15 @@ def total_size(r: Round, side: Side, each: Vec) -> Theorem:
 
 
 def moved(r: Round, side: Side) -> Theorem:
-    """Return ``||[x' - x]_b||^2 = eta^2 ||sum_n w_n J_n sum_i g||^2``."""
+    """Return ``||[x' - x]_b||^2 = eta_b^2 ||sum_n w_n J_n sum_i g||^2``."""
     step = part(side, r.next - r.x)
     G = drawn(r, side, r.local_gradient(of(i)) + r.noise(of(i)))
     return combine(
         [
             (rules.update(r.run, side, now, step), 1),
-            (rules.update(r.run, side, now, G), -r.eta),
+            (rules.update(r.run, side, now, G), -r.rate(side)),
         ],
-        target=norm2(step) - norm2(G) * r.eta**2,
+        target=norm2(step) - norm2(G) * r.rate(side) ** 2,
     )
 
 

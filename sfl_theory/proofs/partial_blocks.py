@@ -9,11 +9,10 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
     CLIENTS,
-    MEAN,
     Kind,
     Lin,
     Participants,
@@ -21,11 +20,9 @@ from sfl_theory.kernel.terms import (
     constant,
     draw,
     inner,
-    iterate,
     norm2,
     part,
     summed,
-    value_of,
     weight,
 )
 from sfl_theory.proofs import partial_visits as visits
@@ -48,7 +45,6 @@ from sfl_theory.proofs.local_steps import (
     n,
     now,
     sigma2,
-    t,
     young,
 )
 from sfl_theory.proofs.notation import (
@@ -66,7 +62,6 @@ from sfl_theory.proofs.partial_visits import (
     RUN,
     B,
     Delta,
-    T,
     W,
     Z,
     apart,
@@ -342,60 +337,3 @@ def second_order_closed(side: Side) -> Theorem:
         [(part(_other(side), Z), size)],
         target=right + constant(size * tau * sigma_q) - move,
     )
-
-
-# The bounds as printed --------------------------------------------------------------
-
-
-def printed_cost() -> Ratio:
-    """Return what (183) lets one round cost."""
-    inside = (weight(n) ** 2 + 1) * inverse_q(n) * (sigma2(n) + eps2)
-    return 2 * N * S * eta**2 * tau**2 * mean(n, inside)
-
-
-@cache
-def one_round() -> Theorem:
-    """Return (183) for weighted server steps and ``8 S eta tau kappa <= 1``."""
-    rate = rules.assume(constant(1 - 8 * v))
-    a, inverse, s2 = weight(n), inverse_q(n), sigma2(n)
-    each = 2 * N * tau * (a**2 + 1) * inverse * (s2 + eps2)
-    each -= Fraction(7, 8) * a**2 * inverse * s2 + a * s2 / 8
-    each -= (
-        tau
-        * eps2
-        * (Fraction(5, 4) * a**2 * (inverse - 1) + Fraction(5, 16) * a * inverse)
-    )
-    below = rules.weight_below_one(n)
-    spare = sign(each, (below, Fraction(5, 16) * tau * eps2 * inverse), (below, s2 / 8))
-    third = S * eta**2 * tau
-    share_ = Fraction(5, 2) * kappa * tau * eps2 + 2 * sigma_q + sigma_a
-    return combine(
-        [
-            (visits.one_round(), 1),
-            (rate, third * share_ / 8),
-            (sum_over(spare, CLIENTS, n), third),
-        ],
-        target=fall() + constant(printed_cost()) - norm2(g) * (eta * tau / 4),
-    )
-
-
-def fall() -> Lin:
-    """Return ``f(x) - f(x')``."""
-    return value_of(MEAN, r.x) - value_of(MEAN, r.next)
-
-
-def rearranged() -> Theorem:
-    """Return (184) likewise."""
-    return combine([(one_round(), 4 / tau)])
-
-
-def theorem() -> Theorem:
-    """Return (185) and (22) likewise."""
-    c = 4 / (T * tau)
-    telescoped = rules.telescope(t, value_of(MEAN, r.x), T)
-    last = rules.lowest(MEAN, iterate(RUN, T))
-    return combine([
-        (sum_over(one_round(), steps(T), t), c),
-        (telescoped, c),
-        (last, c),
-    ])

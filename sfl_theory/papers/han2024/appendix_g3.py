@@ -9,7 +9,7 @@ give the server's steps the weight :math:`a_n`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfl_theory import written as w
@@ -27,20 +27,17 @@ from sfl_theory.claims import (
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Participants, Side
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.papers.han2024 import blocks
+from sfl_theory.papers.han2024 import blocks, theorem_39
 from sfl_theory.papers.han2024.appendix_e3 import AGAINST, pulled_apart
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
-from sfl_theory.papers.han2024.instances import stuck
 from sfl_theory.papers.han2024.setting import (
     N,
     S,
-    T,
     a,
     eps2,
     eta,
     f,
     i,
-    minimum,
     n,
     run,
     sigma2,
@@ -48,23 +45,15 @@ from sfl_theory.papers.han2024.setting import (
     tau,
 )
 from sfl_theory.papers.han2024.two_periods import named
-from sfl_theory.proofs import partial_blocks, partial_visits
+from sfl_theory.proofs import drawn_rounds, partial_blocks, partial_visits
 from sfl_theory.proofs.block_steps import change_of_gradient, v_n
-from sfl_theory.proofs.notation import sum_over
+from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.written import Assumed, Form, Number
 
 SERVER, CLIENT = SIDES
 UPDATES = Participants.UPDATES
 HALF = Fraction(1, 2)
 chance = w.inverse_chance(n)
-THEOREM_RATE = "the learning rate of Theorem 3.9"
-RATES = tuple(
-    w.at_most(one, 1).called(THEOREM_RATE)
-    for one in (
-        16 * S * eta() * tau,
-        8 * S * N**2 * tau * eta() * w.over_clients(n, a() ** 2 * chance),
-    )
-)
 STRICTER = w.at_most(8 * S * N**2 * tau * eta() * w.over_clients(n, chance), 1)
 STEPS = dict.fromkeys(Side, tau)
 
@@ -80,7 +69,7 @@ PRINTED = Blocks(
     THIS,
     STEPS,
     {CLIENT: a() ** 2 * chance, SERVER: chance},
-    (*RATES, STRICTER.called("App. G.3, below (183)")),
+    (*theorem_39.RATES, STRICTER.called("App. G.3, below (183)")),
     DRAWS,
 )
 OTHER, OTHER_DRAWS = drawn(Version.V2_WEIGHTED)
@@ -310,63 +299,34 @@ EQ_182 = blocks.SECOND_ORDER_CLOSED.claim(
 
 # Both blocks -----------------------------------------------------------------------
 
-NOISE = w.over_clients(n, (a() ** 2 + 1) * chance * (sigma2() + eps2))
-DESCENT = Descent(THIS, tau, tau**2, tau, NOISE, PRINTED.rates, DRAWS)
-THEOREM = Descent(THIS, tau, tau**2, tau, NOISE, RATES, DRAWS)
-KAPPA_RATE = w.at_most(8 * S * eta() * tau * KAPPA, 1)
-REPAIRED = Descent(OTHER, tau, tau**2, tau, NOISE, (KAPPA_RATE,), OTHER_DRAWS)
-SCOPE = (
-    "for unequal weights (shown at q = 1/2); open for equal ones, for which everyone "
-    "taking part is proved: see thm-3.7/non_convex"
-)
+DESCENT = replace(theorem_39.PRINTED, rates=PRINTED.rates)
+EQUALLY = theorem_39.EQUALLY
+SCOPE = "for unequal weights (shown at q = 1/2); true as printed for equal ones"
 BROKEN = Model(
-    lambda: pulled_apart(
-        Fraction(3, 4), Fraction(3, 8), Fraction(1, 4096), chance=HALF
-    ),
+    lambda: pulled_apart(Fraction(1, 4096), HALF),
     r"$a=(3/4,1/4)$, $q=(1/2,1/2)$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, $b=(0,1)$, "
     r"$x_s^t=3/8$ between the minimisers 1/4 of f and 1/2 of $\sum_nF_n$: on average "
     "the server moves to the latter.",
 )
 BY_WEIGHTS = (
-    r"One vector for both blocks: $\nabla f\tau$, draws of the gradients at $x^t$ "
+    r"One vector for both blocks: $\tau\nabla f$, draws of the gradients at $x^t$ "
     r"($\rho=\sum a_n^2(1/q_n-1)$), what local points add, and noise; the drift is at "
     r"most $\eta^2\tau^2(2\kappa^2\Gamma+\sum a_n\sigma_n^2+2\kappa\sum\frac{a_n^2}"
-    r"{q_n}\sigma_n^2)$. "
+    r"{q_n}\sigma_n^2)$."
 )
-CRUDE = f"{BY_WEIGHTS}$S\\eta\\tau\\kappa\\le1/8$ for the terms in $\\eta^3$."
 
 
-def sharp_cost(rate: Number) -> tuple[Number, Number]:
-    """Return what noise and draws, and what the drift costs in a round."""
-    rho = w.over_clients(n, a() ** 2 * (chance - 1))
-    second = tau * SIGMA_Q + 2 * rho * tau**2 * eps2
-    third = w.number(Fraction(5, 2)) * KAPPA**2 * tau * eps2 + SIGMAS
-    drawing = w.number(Fraction(5, 8)) * S * rate**2 * second
-    return drawing, S**2 * rate**3 * tau**2 * third
-
-
-def sharp_round() -> Says:
-    """Return one round of the algorithm with weighted server steps, sharper."""
-    b = REPAIRED
+def weighted_round() -> Says:
+    """Return one round of the algorithm with weighted server steps."""
+    b, e = WEIGHTED, eta()
     x, after = b.run.x(t), b.run.x(t + 1)
-    drawing, drifting = sharp_cost(eta())
-    right = -(eta() * tau / 4) * b.slope + drawing + drifting
-    return says(f(after) - f(x), right, *b.assumed, *b.rates)
-
-
-def sharp_rounds() -> Says:
-    """Return the theorem of the algorithm with weighted server steps, sharper."""
-    b = REPAIRED
-    left = w.number(1) / T * w.below(t, T, eta() * b.slope)
-    drawing, drifting = sharp_cost(eta())
-    gap = w.number(4) / (T * tau) * f.gap(b.run.x(0))
-    costs = w.below(t, T, w.as_form(drawing + drifting))
-    right = gap + w.number(4) / (T * tau) * costs
-    rates = [w.every_round(t, T, rate) for rate in b.rates]
-    return says(left, right, *b.assumed, minimum(), *rates)
-
-
-CHANGED = "weighted server steps and rates up to 1/(8 S tau kappa), kappa = sum a_n/q_n"
+    rho = w.over_clients(n, a() ** 2 * (chance - 1))
+    drawing = w.number(Fraction(5, 8)) * S * e**2
+    drawing = drawing * (tau * SIGMA_Q + 2 * rho * tau**2 * eps2)
+    drifting = w.number(Fraction(5, 2)) * KAPPA**2 * tau * eps2 + SIGMAS
+    right = -(e * tau / 4) * b.slope() + drawing + S**2 * e**3 * tau**2 * drifting
+    rate = w.at_most(8 * S * e * tau * KAPPA, 1)
+    return says(f(after) - f(x), right, *b.assumed, rate)
 
 
 @dataclass(frozen=True)
@@ -376,12 +336,13 @@ class Conclusion:
     number: int
     title: str
     says: Callable[[Descent], Says]
-    repair: tuple[Part, ...]
+    theorem: Callable[[], Theorem]
     uses: str
     reading: str = ""
 
-    def claim(self) -> Claim:
+    def claim(self, change: str, *more: Part) -> Claim:
         """Return the refuted claim."""
+        equally = one(self.says(EQUALLY), self.theorem, theorem_39.IDEA)
         return Claim(
             f"han2024/eq-{self.number}",
             f"App. G.3.3, ({self.number})",
@@ -392,7 +353,7 @@ class Conclusion:
             cause=AGAINST,
             scope=SCOPE,
             uses=self.uses,
-            repair=Repair(self.repair, CHANGED),
+            repair=Repair((*equally, *more), change),
         )
 
 
@@ -400,44 +361,32 @@ EQ_183 = Conclusion(
     183,
     "The change of f in a round, end to end.",
     Descent.one_round,
-    (
-        *one(REPAIRED.one_round(), partial_blocks.one_round, CRUDE, WHERE),
-        *one(sharp_round(), partial_visits.one_round, BY_WEIGHTS, f"sharper; {WHERE}"),
-    ),
+    drawn_rounds.printed_round,
     "prop-C.4 eq-177 eq-180 eq-181 eq-182 cond-G.3",
-).claim()
+).claim(
+    "equal weights; or, for any weights and sharper, weighted server steps and rates "
+    "up to 1/(8 S tau kappa)",
+    *one(weighted_round(), partial_visits.one_round, BY_WEIGHTS, WHERE),
+)
 EQ_184 = Conclusion(
     184,
     "The same, solved for the gradient.",
     Descent.rearranged,
-    one(REPAIRED.rearranged(), partial_blocks.rearranged, CRUDE, WHERE),
+    lambda: combine([(drawn_rounds.printed_round(), 4 / tau.value)]),
     "eq-183",
     "f(x_s^{t+1}) is printed for f(x^{t+1})",
-).claim()
-STUCK = Model(
-    run=lambda: stuck("3.9", Fraction(1, 2000), 2200, HALF),
-    words=r"The same clients from $x^0=x^*=(0,1/4)$: $x_s$ tends to 1/2 on average, "
-    r"where $\|\nabla f\|^2=1/16$, so the left side tends to $\eta/16$; the right one "
-    r"is of order $\eta^2$. $\eta=1/2000$, T = 2200.",
-)
-ROUNDS = Repair(
-    (
-        *one(REPAIRED.all_rounds(), partial_blocks.theorem, CRUDE, WHERE),
-        *one(sharp_rounds(), partial_visits.theorem, BY_WEIGHTS, f"sharper; {WHERE}"),
-    ),
-    f"{CHANGED}; for small rates sharper: the drift at its own order eta^3",
-)
+).claim("equal weights")
 EQ_185 = Claim(
     "han2024/eq-185",
     "App. G.3.3, (185)",
     Kind.EQUATION,
     "The mean over rounds: the statement of Theorem 3.9.",
-    (Part(DESCENT.all_rounds(), STUCK),),
+    theorem_39.NON_CONVEX.parts,
     severity=Severity.THEOREM,
     cause=AGAINST,
-    scope=SCOPE,
+    scope=theorem_39.NON_CONVEX.scope,
     uses="eq-184",
-    repair=ROUNDS,
+    repair=theorem_39.NON_CONVEX.repair,
 )
 
 CLAIMS = (
