@@ -37,6 +37,7 @@ from sfl_theory.kernel.terms import (
 )
 from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import strongly_convex as strong
+from sfl_theory.proofs.block_steps import moved
 from sfl_theory.proofs.joint import (
     both_parts,
     bounded_drift,
@@ -44,9 +45,14 @@ from sfl_theory.proofs.joint import (
     whole_mean,
     whole_update,
 )
-from sfl_theory.proofs.joint_distance import BEST, fast_rate, gap, local_progress
+from sfl_theory.proofs.joint_distance import (
+    BEST,
+    fast_rate,
+    gap,
+    local_progress,
+    weights_spread,
+)
 from sfl_theory.proofs.joint_distance import progress as own_progress
-from sfl_theory.proofs.joint_distance import weights_spread
 from sfl_theory.proofs.local_steps import (
     G2,
     N,
@@ -120,7 +126,7 @@ def full_moment(r: Round) -> Theorem:
     )
 
 
-# What full participation would make of the same round, SFL-V1 -------------------------
+# What full participation would make of the same round, SFL-V1 ------------------------
 
 
 def full(r: Round) -> Vec:
@@ -167,7 +173,7 @@ def full_round(mu: Ratio) -> Theorem:
     )
 
 
-# A round of those who are drawn --------------------------------------------------------
+# A round of those who are drawn ------------------------------------------------------
 
 
 @cache
@@ -219,7 +225,30 @@ def met_moment(r: Round) -> Theorem:
     ])
 
 
-# SFL-V2 with weighted server steps -----------------------------------------------------
+def block_move(r: Round, side: Side) -> Theorem:
+    """Return ``||[x' - x]_b||^2 <= N (eta tau)^2 sum_n w_n^2/q_n G2``.
+
+    For the printed SFL-V2, too; w_n is a_n, or 1 for its server.
+    """
+    share = rules.share(r.run, n, now, side)
+    inside = part(side, summed(steps(tau), i, gradients(r)))
+    other = part(_other(side), summed(steps(tau), i, gradients(r)))
+    small = combine([(both_parts(summed(steps(tau), i, gradients(r))), 1), (own_sum(r), 1)])
+    block = combine([(small, 1)], [(other, 1)])
+    bound = constant(mean(n, share**2) * N * (r.eta * tau) ** 2 * G2)
+    return combine([
+        (moved(r, side), -1),
+        (rules.jensen(CLIENTS, n, ratio(1), inside * share), r.eta**2),
+        (sum_over(block, CLIENTS, n, share**2), r.eta**2 * N),
+        (rules.expect(r.run, now, bound), -1),
+    ])
+
+
+def _other(side: Side) -> Side:
+    return Side.CLIENT if side is Side.SERVER else Side.SERVER
+
+
+# SFL-V2 with weighted server steps ---------------------------------------------------
 
 
 def visited_progress(mu: Ratio) -> Theorem:
@@ -253,8 +282,7 @@ def block_bound(side: Side, v: Var, client_m: bool = False) -> Theorem:
     client = m if client_m else n
     g = stochastic(drawn.RUN, client, now, of(v))
     bound = rules.bounded_gradient(drawn.RUN, G2, client, now, of(v))
-    other = Side.CLIENT if side is Side.SERVER else Side.SERVER
-    return combine([(both_parts(g), 1), (bound, 1)], [(part(other, g), 1)])
+    return combine([(both_parts(g), 1), (bound, 1)], [(part(_other(side), g), 1)])
 
 
 def client_move() -> Theorem:
@@ -318,7 +346,7 @@ def visited_drift() -> Theorem:
     return combine([(given, 1), (rules.expect(r.run, now, bounded), -1)])
 
 
-# The rate of the whole vector, for eta(t) = 4/(mu tau (gamma + t)) ---------------------
+# The rate of the whole vector, for eta(t) = 4/(mu tau (gamma + t)) -------------------
 
 
 def fast(kind: Kind) -> Split:
@@ -399,9 +427,7 @@ def mean_gap(kind: Kind) -> Theorem:
     """
     eta, T = positive("eta"), count("T")
     family = RoundFamily("eta", Sort.POSITIVE)
-    one = rules.instantiate(
-        one_round(kind, ratio(0)), ((family, Rate(eta)),), ()
-    )
+    one = rules.instantiate(one_round(kind, ratio(0)), ((family, Rate(eta)),), ())
     split = equal_paces(kind, tau, Rate(eta), UPDATES)
     fall = rules.telescope(t, norm2(iterate(split, now) - BEST), T)
     scale: Number = 1 / (2 * eta * tau * T)

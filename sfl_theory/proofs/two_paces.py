@@ -172,9 +172,7 @@ def second_moment(r: Round, side: Side) -> Theorem:
     made = r.steps(side)
     g = part(side, stochastic(r.run, n, now, of(j)))
     clients = rules.jensen(CLIENTS, n, weight(n), summed(steps(made), j, g))
-    each = sum_over(
-        gradients(r, side, made), CLIENTS, n, weight(n) + odds(r.run)
-    )
+    each = sum_over(gradients(r, side, made), CLIENTS, n, weight(n) + odds(r.run))
     drawing = averaged(r, norm2(direction(r.run, now, side)), -1)
     return combine([(clients, 1), (each, 1), *drawing])
 

@@ -206,8 +206,9 @@ EQ_87_LINES = Claim(
 )
 
 
+EQ_87, EQ_88, EQ_89 = STEPS.of_rounds("eq-86 cond-D.3")
+
 CLAIMS = (
     *STEPS.of_blocks(),
-    *(EQ_86, EQ_87_LINES),
-    *STEPS.of_rounds("eq-86 cond-D.3"),
+    *(EQ_86, EQ_87_LINES, EQ_87, EQ_88, EQ_89),
 )

@@ -6,6 +6,7 @@ gamma is :math:`\frac{8S}\mu-1`, SFL-V2's server has :math:`\gamma_s=
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -23,7 +24,7 @@ from sfl_theory.claims import (
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Rate, Side
-from sfl_theory.models.federation import federation, quadratic
+from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.han2024.induction import (
     FEW,
     FIRST,
@@ -31,6 +32,7 @@ from sfl_theory.papers.han2024.induction import (
     LARGE,
     READ_S,
     gamma_s,
+    later,
     v,
 )
 from sfl_theory.papers.han2024.one_round import (
@@ -42,9 +44,11 @@ from sfl_theory.papers.han2024.one_round import (
     ordered,
     shown,
 )
+from sfl_theory.papers.han2024.one_round_lines import d
 from sfl_theory.papers.han2024.setting import (
     G2,
     N,
+    T,
     excess,
     f,
     mu,
@@ -117,8 +121,9 @@ def bound(block: Block, gamma: Number, at: Number) -> Form:
 
 
 def proved_bound(block: Block, at: Number) -> Form:
-    """Return what is proved of the whole vector: (69), (130); for SFL-V2's clients
-    drawn, with the drift's own factor.
+    """Return what is proved of the whole vector: (69), (130).
+
+    Where SFL-V2's clients are drawn, the drift has a larger factor.
     """
     if not (block.drawn and block.kind.visits):
         return bound(block, GAMMA, at)
@@ -135,6 +140,30 @@ def rate(block: Block) -> Theorem:
     if block.kind.visits:
         return drawn_distance.rate(block.kind)
     return drawn_distance.printed_rate()
+
+
+def drawn_clients(block: Block, what: Says) -> Callable[[], ModelData] | None:
+    """Return two clients in a box, one drawn three times out of four.
+
+    None where everyone takes part: the standard witness does.
+    """
+    if not block.drawn:
+        return None
+    numbers: dict[str | Number, w.Exact] = {mu: 1, excess: 0, G2: 4, t: 1, T: 1}
+    numbers |= {tau: 1, tau_server: 1, d: 0, gamma_s: 3}
+    data = federation(
+        [parabola(1, (0, Fraction(1, 2))), parabola(1, (0, Fraction(-1, 2)))],
+        (Fraction(1, 2), Fraction(1, 2)),
+        noise=(coin(0, Fraction(1, 2)),) * 2,
+        participation=(1, Fraction(3, 4)),
+        order=ordered(block, 2),
+        rounds=1,
+        numbers=numbers,
+        families={"sigma2": (Fraction(1, 4),) * 2},
+        best={f: (0, 0)},
+        box=[(-1, 1), (-1, 1)],
+    )
+    return lambda: asked(what, data)
 
 
 @dataclass(frozen=True)
@@ -240,7 +269,8 @@ class Rated:
             "The block starts at its minimiser, so the bound has noise terms only, "
             rf"$\frac{{{224 if block.drawn else 208}G^2}}{{\gamma+t}}$; from the other "
             rf"block's 1 it is driven to more than $\frac17$ in {rounds} rounds."
-            + " The client always takes part." * block.drawn
+            + " The client always takes part."
+            * block.drawn
         )
         model = self.coupled(what, large, Fraction(0), rounds, words)
         whole = both(Version.V2_WEIGHTED if self.shared else Version.V1, block.who)
@@ -253,8 +283,8 @@ class Rated:
             "The distance of the block falls like 1/t.",
             (Part(what, model, f"end to end; {self.reading}"),),
             severity=Severity.PROOF,
-            scope=f"refuted for S = {large} mu{' and q = 1' * block.drawn}; whether also "
-            "for small S/mu is not known",
+            scope=f"refuted for S = {large} mu{' and q = 1' * block.drawn}; whether "
+            "also for small S/mu is not known",
             words=READ_33,
             cause=CAUSE,
             uses=uses,
@@ -267,6 +297,7 @@ class Rated:
                         r"\Delta_t+\frac{16G^2}{\mu^2u^2}+\frac{128cSG^2}{\mu^3u^3}$ "
                         r"with $u=\gamma+t$, $c\le1$, and an induction like (62)-(68).",
                         READ_S,
+                        model=drawn_clients(whole, repaired),
                     ),
                 ),
                 JOINT_WEIGHTED if self.shared else JOINT,
@@ -282,3 +313,36 @@ F_SERVER = Rated(parallel(Side.SERVER, tau, tau_server, UPDATES), GAMMA, "F.1.1"
 F_CLIENT = Rated(parallel(Side.CLIENT, tau, tau_server, UPDATES), GAMMA, "F.1.2")
 G_SERVER = Rated(sequential(Side.SERVER, UPDATES), gamma_s, "G.1.1")
 G_CLIENT = Rated(sequential(Side.CLIENT, UPDATES), GAMMA, "G.1.2")
+
+
+def merged_rate(section: str = "D.1", bounds: str = "(69) and (72)") -> Claim:
+    """Return that the rates meet the condition of both sides."""
+    largest = w.count("tau_max", r"\max\{\tau, \tilde{\tau}\}")
+    defined = w.maximum(largest, tau, tau_server)
+    parts = []
+    for own, name in ((tau_server, "server"), (tau, "client")):
+        rate = 4 / (mu * own * (GAMMA + later))
+        what = says(rate, 1 / (2 * LARGE * largest), *defined)
+        other = tau if own is tau_server else tau_server
+        numbers: dict[str | Number, w.Exact] = {mu: 1, excess: 0, own: 1, other: 4}
+        numbers |= {largest: 4, later: 1}
+
+        def data(numbers: dict[str | Number, w.Exact] = numbers) -> ModelData:
+            return federation([parabola(1, (0, 0))], (0, 0), numbers=numbers)
+
+        words = f"One step of the {name}'s side against four: 1/2 against 1/8 at t = 1."
+        parts.append(Part(what, Model(data, words), f"{name}'s side, t >= 1"))
+    return Claim(
+        f"han2024/app-{section}.3/merged-rate",
+        f"App. {section}.3",
+        Kind.CONDITION,
+        f"The rates of {bounds} meet the condition of the merged bound.",
+        tuple(parts),
+        severity=Severity.PROOF,
+        scope="refuted where one side makes four times the other's steps; true from "
+        "t = 1 on for equal numbers of steps",
+        cause="The side with fewer steps has the larger rate, chosen for them alone.",
+        words="by setting is read as for these rates; read as a further hypothesis, "
+        "the merge speaks of no rate at early t",
+        uses=f"app-{section}/first-rate app-{section}.2/first-rate",
+    )

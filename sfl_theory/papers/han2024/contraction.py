@@ -54,7 +54,6 @@ from sfl_theory.papers.han2024.setting import (
     sigma2,
     t,
 )
-from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 

@@ -14,9 +14,9 @@ from typing import TypedDict
 
 from sfl_theory import written as w
 from sfl_theory.claims import Model, Part, Proof, Repair, Says, Severity, says
+from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import MEAN, Kind, Participants, Rate, Side, Split, Vec
 from sfl_theory.models.federation import federation, huber, parabola, quadratic
 from sfl_theory.papers.han2024 import setting as s
@@ -121,7 +121,9 @@ class Block:
         everyone = w.over_clients(n, a() * self.run.p(n, t, self.steps))
         tex = rf"\bar{{x}}^{{{(t + 1).tex}}}"
         named = w.Name(r"\bar{x}", above=(t + 1).tex)
-        return w.norm2(self.of(Written(everyone.value, tex, w.ATOM, named)) - self.of(best))
+        return w.norm2(
+            self.of(Written(everyone.value, tex, w.ATOM, named)) - self.of(best)
+        )
 
     def of(self, u: Vector) -> Vector:
         """Return the block of a vector."""

@@ -208,7 +208,7 @@ class Steps:
             uses=uses,
         )
 
-    def of_rounds(self, uses: str) -> tuple[Claim, ...]:
+    def of_rounds(self, uses: str) -> tuple[Claim, Claim, Claim]:
         """Return one round, end to end, and the mean over rounds."""
         drawing = self.section.who is not Participants.EVERYONE
         drawn = (
