@@ -231,10 +231,9 @@ def block_move(r: Round, side: Side) -> Theorem:
     For the printed SFL-V2, too; w_n is a_n, or 1 for its server.
     """
     share = rules.share(r.run, n, now, side)
-    inside = part(side, summed(steps(tau), i, gradients(r)))
-    other = part(_other(side), summed(steps(tau), i, gradients(r)))
-    small = combine([(both_parts(summed(steps(tau), i, gradients(r))), 1), (own_sum(r), 1)])
-    block = combine([(small, 1)], [(other, 1)])
+    total = summed(steps(tau), i, gradients(r))
+    inside, other = part(side, total), part(_other(side), total)
+    block = combine([(both_parts(total), 1), (own_sum(r), 1)], [(other, 1)])
     bound = constant(mean(n, share**2) * N * (r.eta * tau) ** 2 * G2)
     return combine([
         (moved(r, side), -1),

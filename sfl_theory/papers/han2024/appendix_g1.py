@@ -1,8 +1,8 @@
 r"""Appendix G.1: SFL-V2, clients are drawn, strongly convex.
 
 :math:`\bar x^{t+1}` is what a round of full participation makes of x^t: (156) and (161)
-are Lemmas E.1 and D.1 for everyone's run, whose x^t may be any model. (157) and (162) are
-in `appendix_g_draws`.
+are Lemmas E.1 and D.1 for everyone's run, whose x^t may be any model. (157) and (162)
+are in `appendix_g_draws`.
 """
 
 from __future__ import annotations

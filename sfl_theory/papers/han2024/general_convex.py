@@ -207,7 +207,10 @@ class Merged:
             cause="The gap is earned once, by both blocks together, not once by each.",
             uses=f"eq-{self.blocks[0]} eq-{self.blocks[1]}",
             repair=Repair(
-                (sharp(one, ZERO), merged(one, ZERO)),
+                (
+                    sharp(one, ZERO),
+                    *(() if one.drawn and self.shared else (merged(one, ZERO),)),
+                ),
                 f"the gap once, {self.change}",
             ),
         )
@@ -272,8 +275,7 @@ class Merged:
                         r"One client, $F=h(x_c)+h(x_s)$, noise $\pm1$ in $x_s$, one "
                         r"step at $\eta=\frac12$ from a point $10^{-3}$ beside $x^*$: "
                         rf"the noise makes the gap ${gap}$, every term of the bound "
-                        r"falls with $\|x^0-x^*\|$."
-                        + " $q=1/2$." * block.drawn,
+                        r"falls with $\|x^0-x^*\|$." + " $q=1/2$." * block.drawn,
                     ),
                     "for every admitted rate; r_2 and r_3 are any numbers that are at "
                     "least the square and the cube root, which the bound grows with",
@@ -381,7 +383,10 @@ def drawn_claims(
         The claims in the paper's order.
     """
     letter = merged_.section[0]
-    first, drawn = rounds(everyone, letter, lemma), rounds(merged_.server, letter, lemma)
+    first, drawn = (
+        rounds(everyone, letter, lemma),
+        rounds(merged_.server, letter, lemma),
+    )
     out: list[Claim] = []
     for full, part, number in zip(first, drawn, merged_.blocks, strict=True):
         out += [

@@ -304,8 +304,9 @@ def at_start(what: Says) -> Callable[[], ModelData]:
 
     def data() -> ModelData:
         out, first = witness(what.statement("")), w.variable(t)
-        now = {first: Fraction(0)} if first in out.numbers else {}
-        return replace(out, numbers=out.numbers | now)
+        if first not in out.numbers:
+            return out
+        return replace(out, numbers=out.numbers | {first: Fraction(0)}, rounds=1)
 
     return data
 

@@ -51,7 +51,6 @@ from sfl_theory.papers.han2024.induction import (
     LARGE,
     READ_S,
     gamma_s,
-    later,
 )
 from sfl_theory.papers.han2024.one_round import (
     JOINT,

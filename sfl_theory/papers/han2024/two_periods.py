@@ -16,6 +16,7 @@ from sfl_theory.claims import Part, Proof, Says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind, Participants, Side
 from sfl_theory.papers.han2024.blocks import Blocks, Descent
+from sfl_theory.papers.han2024.one_round import at_start
 from sfl_theory.papers.han2024.setting import (
     N,
     S,
@@ -125,14 +126,13 @@ class TwoPeriods:
         reading: str,
     ) -> tuple[Part, ...]:
         partial_ = self.who is not Participants.EVERYONE
-        return tuple(
-            Part(
-                says(longer),
-                Proof(partial(theorem, TwoPaces(longer, partial_)), words),
-                "; ".join(filter(None, (LONGER[longer], reading))),
-            )
-            for longer in Side
-        )
+
+        def part(longer: Side) -> Part:
+            what, p = says(longer), TwoPaces(longer, partial_)
+            proof = Proof(partial(theorem, p), words, at_start(what))
+            return Part(what, proof, "; ".join(filter(None, (LONGER[longer], reading))))
+
+        return tuple(map(part, Side))
 
     def by_order(
         self,
