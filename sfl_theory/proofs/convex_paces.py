@@ -39,7 +39,7 @@ from sfl_theory.kernel.terms import (
 )
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.joint import both_parts
-from sfl_theory.proofs.local_steps import G2, Round, S, centred, i, j, n, now
+from sfl_theory.proofs.local_steps import G2, Round, S, centred, i, j, n, now, young
 from sfl_theory.proofs.notation import (
     combine,
     count,
@@ -113,8 +113,12 @@ class Paces:
     @property
     def run(self) -> Split:
         """SFL-V1 at the rates alpha(t)/tau_b."""
-        (client, server) = (
-            Pace(natural(self.made(side)), Rate(ALPHA.body / self.made(side)))
+        return self.at(ALPHA)
+
+    def at(self, rate: Rate) -> Split:
+        """Return SFL-V1 at a rate over tau_b."""
+        client, server = (
+            Pace(natural(self.made(side)), Rate(rate.body / self.made(side)))
             for side in (Side.CLIENT, Side.SERVER)
         )
         who = Participants.UPDATES if self.partial else Participants.EVERYONE
@@ -354,3 +358,28 @@ def descent(p: Paces) -> Theorem:
     fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
     target = fall + constant(noise) - norm2(g) * (alpha / 2)
     return combine(uses, squares, target=target)
+
+
+def first_gradient(p: Paces, c: Ratio) -> Theorem:
+    """Return ``||grad f(x)||^2 <= (1 + c) G2``: clients start their rounds at x.
+
+    ``p(n, t, 0) = x(t)`` is known as ``||p - x||^2 <= 0``; any c > 0 does.
+    """
+    r, zero = Round(p.run), ratio(0)
+    gx, gp, gf = r.own_gradient(), r.local_gradient(0), r.gradient
+    unbiased = rules.unbiased(p.run, n, now, zero, gp)
+    there = combine([(unbiased, 2), (_bounded(p, zero), 1)], [(r.noise(0), 1)])
+    here = combine([
+        (young(gp, gx - gp, c), 1),
+        (there, 1 + c),
+        (rules.lipschitz(Local(n), S, r.x, r.point(0)), 1 + 1 / c),
+        (both_parts(r.away(0)), -(1 + 1 / c) * S**2),
+        *((moved(p, side, zero, zero, False), (1 + 1 / c) * S**2) for side in Side),
+    ])
+    own = summed(CLIENTS, n, gx * weight(n))
+    return combine([
+        (rules.jensen(CLIENTS, n, weight(n), gx), 1),
+        (sum_over(here, CLIENTS, n, weight(n)), 1),
+        (rules.mean_gradient(r.x, gf), -1),
+        (rules.mean_gradient(r.x, own), -1),
+    ])
