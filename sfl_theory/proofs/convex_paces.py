@@ -121,8 +121,12 @@ class Paces:
             Pace(natural(self.made(side)), Rate(rate.body / self.made(side)))
             for side in (Side.CLIENT, Side.SERVER)
         )
-        who = Participants.UPDATES if self.partial else Participants.EVERYONE
-        return Split(Kind.V1, who, client, server)
+        return Split(Kind.V1, self.who, client, server)
+
+    @property
+    def who(self) -> Participants:
+        """Who takes part."""
+        return Participants.UPDATES if self.partial else Participants.EVERYONE
 
     def eta(self, side: Side) -> Ratio:
         """Return a side's rate."""

@@ -15,8 +15,10 @@ from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
+from sfl_theory.kernel.hypotheses import Holds, Hypothesis
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
+    Kind,
     Lin,
     Rate,
     RoundFamily,
@@ -25,12 +27,13 @@ from sfl_theory.kernel.terms import (
     gradient,
     iterate,
     norm2,
+    number_at,
     MEAN,
 )
-from sfl_theory.proofs import convex_paces, weighted_rounds
+from sfl_theory.proofs import convex_paces, notation, weighted_rounds
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.local_steps import G2, Round, now, t
-from sfl_theory.proofs.notation import combine, of_round, sign
+from sfl_theory.proofs.notation import combine, nat, of_round
 from sfl_theory.proofs.strongly_convex import (
     BEST,
     S,
@@ -104,23 +107,19 @@ class Recursion:
         base = combine(target=self.bound(zero) - self.gap(zero))
         return rules.induct(base, step, t, claim)
 
-    def after(self, at: Ratio) -> Theorem:
-        """Return `rate` after `at` rounds."""
-        return rules.instantiate(self.rate(), ((t, at),), ())
-
-    def by_distance(self, right: Lin, at: Ratio, uses: Uses = ()) -> Theorem:
-        """Return that the gap at `at` is below a right side.
+    def by_distance(self, right: Lin, at: Ratio) -> Theorem:
+        """Return that the gap after `at` rounds is below a right side.
 
         Args:
-            right: numbers and ``S (gamma + 1)/2 ||x^0 - x*||^2/(gamma + at)``.
+            right: numbers and ``S (gamma + 1)/2 ||x^0 - x*||^2/(gamma + at)``, each
+                larger than its counterpart in `bound`.
             at: the round.
-            uses: what shows, beside sorts, that its numbers are larger than `bound`'s.
         """
-        start = iterate(self.run, 0)
-        keep = (gamma * late(at)) ** 4
+        start, keep = iterate(self.run, 0), (gamma * late(at)) ** 4
         spare = S / 2 * ((gamma + 1) * late(at) - keep)
+        rate = rules.instantiate(self.rate(), ((t, at),), ())
         return combine(
-            [(self.after(at), 1), (gap_by_distance(start), keep), *uses],
+            [(rate, 1), (gap_by_distance(start), keep)],
             [(start - BEST, spare)],
             target=right - self.gap(at),
         )
@@ -150,39 +149,34 @@ class Recursion:
         )
         return rules.induct(base, step, t, claim(now))
 
-    def level_by_cases(self, level: Ratio) -> Theorem:
-        """Return the same for gradients that are bounded at every model x^t.
+    def level_at_end(self, level: Ratio, at: Ratio) -> Theorem:
+        """Return the same after `at` rounds, gradients bounded at x^0 and there.
 
-        Where ``gamma + t + 1 <= L (gamma + 1)/4``, ``phi <= G2/(2 mu)`` is enough;
-        else ``gamma + 1`` is small beside ``gamma + t``, and so is the drift.
+        Where ``gamma + at <= L (gamma + 1)/4``, ``phi <= G2/(2 mu)`` is enough; else
+        ``gamma + 1`` is small beside ``gamma + at``, and so is the drift in `bound`.
         """
-        zero, u = ratio(0), late(now)
-        edge = gamma + now + 1 - level * (gamma + 1) / 4
+        u, edge = late(at), gamma + at - level * (gamma + 1) / 4
+        target = constant(level * K * u) - self.gap(at)
 
-        def claim(at: Ratio) -> Lin:
-            return constant(level * K * late(at)) - self.gap(at)
-
-        def trivial(at: Ratio) -> list[tuple[Theorem, Number]]:
-            x = iterate(self.run, at)
+        def first(here: Ratio, factor: Ratio) -> list[tuple[Theorem, Number]]:
+            x = iterate(self.run, here)
             bounded = rules.assume(constant(G2) - norm2(gradient(MEAN, x)))
-            return [(gradient_domination(x), 1 / (2 * mu)), (bounded, 1 / (2 * mu))]
+            each = factor / (2 * mu)
+            return [(gradient_domination(x), each), (bounded, each)]
 
-        near = rules.assume(constant(-edge))
+        near, far = (rules.assume(constant(sign * edge)) for sign in (-1, 1))
         below = combine(
-            [*trivial(now + 1), (near, 4 * K * late(now + 1) / (gamma + 1))],
-            target=claim(now + 1),
+            [*first(at, ratio(1)), (near, 4 * K * u / (gamma + 1))], target=target
         )
-        far = rules.assume(constant(edge))
         above = combine(
             [
-                (self.one_round(), 1),
-                (rules.assume(claim(now)), 1 - 4 * u),
-                (far, 16 * self.cd / level * K * u**3),
+                (rules.instantiate(self.rate(), ((t, at),), ()), 1),
+                *first(ratio(0), (gamma * u) ** 4),
+                (far, 8 * self.cd / level * K * u**2),
             ],
-            target=claim(now + 1),
+            target=target,
         )
-        base = combine(trivial(zero), target=claim(zero))
-        return rules.induct(base, rules.cases(above, below, edge), t, claim(now))
+        return rules.cases(above, below, edge)
 
 
 ALPHA = Rate(4 / (mu * (gamma + of_round())))
@@ -202,6 +196,20 @@ def two_paces(p: Paces) -> Recursion:
     return Recursion(p.at(ALPHA), down, p.c1, p.cd)
 
 
+def equal_steps(theorem: Theorem) -> Theorem:
+    """Return a theorem for d = 0."""
+    return rules.instantiate(theorem, ((nat("d"), ratio(0)),), ())
+
+
+@cache
+def equal_paces(p: Paces) -> Recursion:
+    """Return SFL-V1's for equal numbers of steps, d = 0."""
+    run = notation.equal_paces(Kind.V1, p.low, Rate(ALPHA.body / p.low), p.who)
+    none = {nat("d"): ratio(0)}
+    down = equal_steps(two_paces(p).round)
+    return Recursion(run, down, number_at(p.c1, none), number_at(p.cd, none))
+
+
 def first_gradient(p: Paces) -> Theorem:
     """Return ``||grad f(x^0)||^2 <= (1 + 1/gamma) G2``."""
     one = fast(convex_paces.first_gradient(p, 1 / gamma), "alpha")
@@ -214,3 +222,10 @@ def visits(a: Weighted) -> Recursion:
     tau = weighted_rounds.tau
     down = fast(weighted_rounds.descent(a), "eta", tau)
     return Recursion(a.at(Rate(ALPHA.body / tau)), down, a.c1, a.cd)
+
+
+def assumed(h: Hypothesis) -> Theorem:
+    """Return an assumed inequality."""
+    if not isinstance(h, Holds):
+        raise TypeError("no inequality")
+    return rules.assume(h.form)
