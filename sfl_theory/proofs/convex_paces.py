@@ -16,12 +16,14 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
+    MEAN,
     Kind,
     Lin,
     Local,
     Odds,
     Pace,
     Participants,
+    Rate,
     Side,
     Split,
     Vec,
@@ -34,8 +36,6 @@ from sfl_theory.kernel.terms import (
     symbol,
     value_of,
     weight,
-    MEAN,
-    Rate,
 )
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.joint import both_parts
@@ -236,7 +236,10 @@ def client_move(p: Paces) -> Theorem:
     rest = block_below(p.longer, _g(p, low + of(i)), _bounded(p, low + of(i)))
     whole = combine([(both_parts(g), 1), (_bounded(p, of(i)), 1)])
     uses: list[tuple[Theorem, Number]] = [
-        (rules.jensen(steps(p.made(side)), i, ratio(1), part(side, g)), p.eta(side) ** 2)
+        (
+            rules.jensen(steps(p.made(side)), i, ratio(1), part(side, g)),
+            p.eta(side) ** 2,
+        )
         for side in Side
     ]
     alpha2 = alpha**2
@@ -275,7 +278,7 @@ def whole_move(p: Paces) -> Theorem:
         drawn = total(p, side, _g(p, of(i)), share(p))
         uses.append((rules.jensen(CLIENTS, n, weight(n), inside), p.eta(side) ** 2))
         if p.partial:
-            uses.append((rules.expect(p.run, now, norm2(drawn)), -p.eta(side) ** 2))
+            uses.append((rules.expect(p.run, now, norm2(drawn)), -(p.eta(side) ** 2)))
     each = client_move(p)
     uses.append((sum_over(each, CLIENTS, n, weight(n)), 1))
     if p.partial:
@@ -293,9 +296,7 @@ def whole_move(p: Paces) -> Theorem:
 def deviation(p: Paces) -> Theorem:
     """Return ``sum_b ||grad_b f - M_b/tau_b||^2 <= S^2 alpha^2 cd G2``."""
     r = Round(p.run)
-    uses: list[tuple[Theorem, Number]] = [
-        (sum_over(near(p), CLIENTS, n, weight(n)), 1)
-    ]
+    uses: list[tuple[Theorem, Number]] = [(sum_over(near(p), CLIENTS, n, weight(n)), 1)]
     left = Lin({})
     for side in Side:
         made = p.made(side)

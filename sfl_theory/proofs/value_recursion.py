@@ -18,6 +18,7 @@ from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.hypotheses import Holds, Hypothesis
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
+    MEAN,
     Kind,
     Lin,
     Rate,
@@ -28,7 +29,6 @@ from sfl_theory.kernel.terms import (
     iterate,
     norm2,
     number_at,
-    MEAN,
 )
 from sfl_theory.proofs import convex_paces, notation, weighted_rounds
 from sfl_theory.proofs.convex_paces import Paces

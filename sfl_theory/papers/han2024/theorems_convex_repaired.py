@@ -48,7 +48,6 @@ from sfl_theory.proofs.weighted_rounds import Weighted
 from sfl_theory.proofs.witnesses import IDENTITY, witness
 from sfl_theory.written import Assumed, Form, Number, Run
 
-Named = dict[str, tuple[Part, ...]]
 S = mu + excess
 """S = mu + s, so that S >= mu."""
 gamma = printed.Data(S=S).gamma
@@ -154,6 +153,18 @@ class Algorithm:
         return EQUAL if self.longer is None else LONGER[self.longer]
 
 
+@dataclass(frozen=True)
+class Line:
+    """A proved line: the algorithm, its run, and the part of the repair."""
+
+    algorithm: Algorithm
+    run: Run
+    part: Part
+
+
+Named = dict[str, tuple[Line, ...]]
+
+
 def orders(number: str) -> tuple[Algorithm, ...]:
     """Return SFL-V1 by which side makes more steps."""
     return tuple(Algorithm(number, side) for side in Side)
@@ -254,8 +265,7 @@ ROUND = (
     r"moment $c_1\theta^2G^2$ and points $c_d\theta^2G^2$ away, $\theta=\frac4\mu u$. "
 )
 BY_RATE = (
-    ROUND
-    + r"So $\phi_T\le(\gamma u)^4\phi_0+\frac83c_1\frac{SG^2}{\mu^2}u"
+    ROUND + r"So $\phi_T\le(\gamma u)^4\phi_0+\frac83c_1\frac{SG^2}{\mu^2}u"
     r"+16c_d\frac{S^2G^2}{\mu^3}u^2$, and $\phi_0\le\frac S2\|x^0-x^*\|^2$; every "
     r"term is larger here."
 )
@@ -302,30 +312,30 @@ def example(one: Algorithm, what: Says) -> ModelData:
 def strongly_convex(number: str) -> Named:
     """Return the repairs of (11), (14), (17) or (20)."""
 
-    def part(
+    def line(
         one: Algorithm,
         make: Callable[[Algorithm], Says],
         prove: Callable[[Algorithm, Says], Theorem],
         words: str,
         reading: str = "",
-    ) -> Part:
+    ) -> Line:
         what = make(one)
         told = "; ".join(filter(None, (one.reading, reading)))
         proof = Proof(partial(prove, one, what), words, partial(example, one, what))
-        return Part(what, proof, told)
+        return Line(one, fast(one), Part(what, proof, told))
 
     equal = Algorithm(number)
     by_level = BY_CASES if number == "3.9" else BY_LEVEL
     extra = {"3.7": AT_START, "3.9": AT_MODELS}.get(number, "")
-    shape = (part(equal, printed_shape, larger, BY_RATE),)
-    found = {"sharper": (part(equal, without_distance, to_level, by_level, extra),)}
+    shape = (line(equal, printed_shape, larger, BY_RATE),)
+    found = {"sharper": (line(equal, without_distance, to_level, by_level, extra),)}
     if printed.shared(number):
         return {"repaired": shape} | found
     both = orders(number)
     return {
-        "repaired": tuple(part(one, as_printed, larger, BY_RATE) for one in both),
+        "repaired": tuple(line(one, as_printed, larger, BY_RATE) for one in both),
         "any_periods": tuple(
-            part(one, without_distance, to_level, BY_LEVEL) for one in both
+            line(one, without_distance, to_level, BY_LEVEL) for one in both
         ),
         "equal_periods": shape,
         **found,
@@ -340,9 +350,14 @@ def rounds(body: Form) -> Form:
     return w.below(t, T, body)
 
 
+def given_rates(one: Algorithm) -> Run:
+    """Return the run at the rates eta(t) on both sides."""
+    return one.run(lambda side: w.rate(eta))
+
+
 def mean_gap(one: Algorithm) -> Says:
     """Return the weighted mean of the gaps with the constants c_1 and c_d."""
-    r = one.run(lambda side: w.rate(eta))
+    r = given_rates(one)
     c1, cd = SECOND[one.number], DRIFT[one.number]
     first = w.norm2(r.x(0) - f.best)
     right = (
@@ -369,12 +384,11 @@ def general_convex(number: str) -> Named:
 
     def prove() -> Theorem:
         theorem = weighted_rounds.mean_gap(one.weighted)
-        return value.combine(
-            [(theorem, 1)], target=what.right.value - what.left.value
-        )
+        return value.combine([(theorem, 1)], target=what.right.value - what.left.value)
 
     reading = f"{one.reading}; {EVERY_RATE}"
-    return {"repaired": (Part(what, Proof(prove, BY_SUM), reading),)}
+    part = Part(what, Proof(prove, BY_SUM), reading)
+    return {"repaired": (Line(one, given_rates(one), part),)}
 
 
 BOUNDS: dict[tuple[str, str], Named] = {
@@ -385,4 +399,24 @@ BOUNDS: dict[tuple[str, str], Named] = {
         ("general_convex", general_convex),
     )
 }
-"""Theorem and case -> the name of a bound -> the parts that prove it."""
+"""Theorem and case -> the name of a bound -> the lines that prove it."""
+
+
+CHANGES = {
+    "3.6": "each side's rate divided by its own number of steps",
+    "3.7": "server steps weighted by a_n (for equal weights: its rate divided by N)",
+    "3.8": "each side's rate divided by its own number of steps, updates aggregated",
+    "3.9": "server steps weighted by a_n (for equal weights: its rate divided by N), "
+    "updates aggregated",
+}
+MEAN = "the weighted mean of the gaps, the rate kept in the bound"
+
+
+def repair(number: str, case: str) -> Repair:
+    """Return the nearest true statements of a case."""
+    parts = tuple(
+        line.part for lines in BOUNDS[number, case].values() for line in lines
+    )
+    if case == "strongly_convex":
+        return Repair(parts, CHANGES[number])
+    return Repair(parts, f"{MEAN}; {CHANGES[number]}")
