@@ -24,6 +24,7 @@ from sfl_theory.kernel.terms import (
     Rate,
     RoundFamily,
     Split,
+    Substitution,
     constant,
     gradient,
     iterate,
@@ -205,7 +206,7 @@ def equal_steps(theorem: Theorem) -> Theorem:
 def equal_paces(p: Paces) -> Recursion:
     """Return SFL-V1's for equal numbers of steps, d = 0."""
     run = notation.equal_paces(Kind.V1, p.low, Rate(ALPHA.body / p.low), p.who)
-    none = {nat("d"): ratio(0)}
+    none: Substitution = {nat("d"): ratio(0)}
     down = equal_steps(two_paces(p).round)
     return Recursion(run, down, number_at(p.c1, none), number_at(p.cd, none))
 
@@ -225,7 +226,11 @@ def visits(a: Weighted) -> Recursion:
 
 
 def assumed(h: Hypothesis) -> Theorem:
-    """Return an assumed inequality."""
+    """Return an assumed inequality.
+
+    Raises:
+        TypeError: it is none.
+    """
     if not isinstance(h, Holds):
         raise TypeError("no inequality")
     return rules.assume(h.form)

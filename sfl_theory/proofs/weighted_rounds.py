@@ -27,6 +27,7 @@ from sfl_theory.kernel.terms import (
     Side,
     Split,
     Star,
+    Var,
     Vec,
     constant,
     draw,
@@ -113,15 +114,15 @@ class Weighted:
         if not self.kind.visits:
             return ratio(third)
         more = kappa + mean(n, weight(n) ** 2 * odds * inverse_q(n))
-        return third + (more if self.partial else 1)
+        return ratio(third) + (more if self.partial else 1)
 
-    def g(self, step: Number = of(i)) -> Vec:
+    def g(self, step: Var = i) -> Vec:
         """Return a stochastic gradient."""
-        return stochastic(self.run, n, now, ratio(step))
+        return stochastic(self.run, n, now, of(step))
 
-    def bounded(self, step: Number = of(i)) -> Theorem:
+    def bounded(self, step: Var = i) -> Theorem:
         """Return that its second moment is at most G2."""
-        return rules.bounded_gradient(self.run, G2, n, now, ratio(step))
+        return rules.bounded_gradient(self.run, G2, n, now, of(step))
 
     @property
     def jumps(self) -> Ratio:
@@ -178,7 +179,7 @@ def second_moment(a: Weighted) -> Theorem:
 def moved(a: Weighted, side: Side) -> Theorem:
     """Return ``||[p_i - x]_b||^2 <= eta^2 i^2 G2`` for a block of the client's own."""
     away = part(side, a.round.away(of(i)))
-    g = part(side, a.g(of(j)))
+    g = part(side, a.g(j))
     total = summed(steps(of(i)), j, g)
 
     def update(w: Vec) -> Theorem:
@@ -195,7 +196,7 @@ def own_drift(a: Weighted) -> Theorem:
     """Return ``||p_i - x||^2 <= eta^2 i^2 G2`` for SFL-V1."""
     uses: list[tuple[Theorem, Number]] = [(both_parts(a.round.away(of(i))), -1)]
     uses += [(moved(a, side), 1) for side in Side]
-    both = combine([(both_parts(a.g(of(j))), 1), (a.bounded(of(j)), 1)])
+    both = combine([(both_parts(a.g(j)), 1), (a.bounded(j), 1)])
     return combine([*uses, (sum_over(both, steps(of(i)), j), eta**2 * of(i))])
 
 
@@ -241,7 +242,7 @@ def drift(a: Weighted) -> Theorem:
     """Return ``D <= cd eta^2 tau^3 G2``."""
     r = a.round
     if a.kind.visits:
-        own = block_below(Side.CLIENT, a.g(of(j)), a.bounded(of(j)))
+        own = block_below(Side.CLIENT, a.g(j), a.bounded(j))
         client = combine([
             (moved(a, Side.CLIENT), 1),
             (sum_over(own, steps(of(i)), j), eta**2 * of(i)),

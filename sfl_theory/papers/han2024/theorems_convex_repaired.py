@@ -44,6 +44,7 @@ from sfl_theory.proofs import value_recursion as value
 from sfl_theory.proofs import weighted_rounds
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.export import ModelData, Vector
+from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.weighted_rounds import Weighted
 from sfl_theory.proofs.witnesses import IDENTITY, witness
 from sfl_theory.written import Assumed, Form, Number, Run
@@ -241,16 +242,14 @@ def larger(one: Algorithm, what: Says) -> Theorem:
     return recursion(one).by_distance(what.right.value, T.value)
 
 
-def to_level(one: Algorithm, what: Says) -> Theorem:
+def to_level(one: Algorithm, _: Says) -> Theorem:
     """Return the bound without the initial distance."""
     found, c1 = recursion(one), SECOND[one.number].value
     if one.number == "3.9":
         return found.level_at_end(8 * c1, T.value)
     if one.number == "3.7":
-        (first,) = (
-            each.value for each in what.assumed if each == bounded_at(fast(one), 0)
-        )
-        return at_end(found.level(5 * c1, value.assumed(first)))
+        bounded = value.assumed(bounded_at(fast(one), 0).value)
+        return at_end(found.level(5 * c1, bounded))
     first = value.first_gradient(one.paces)
     if one.longer is None:
         first = value.equal_steps(first)
@@ -328,7 +327,9 @@ def strongly_convex(number: str) -> Named:
     by_level = BY_CASES if number == "3.9" else BY_LEVEL
     extra = {"3.7": AT_START, "3.9": AT_MODELS}.get(number, "")
     shape = (line(equal, printed_shape, larger, BY_RATE),)
-    found = {"sharper": (line(equal, without_distance, to_level, by_level, extra),)}
+    found: Named = {
+        "sharper": (line(equal, without_distance, to_level, by_level, extra),)
+    }
     if printed.shared(number):
         return {"repaired": shape} | found
     both = orders(number)
@@ -372,7 +373,8 @@ def mean_gap(one: Algorithm) -> Says:
 BY_SUM = (
     r"$\langle\nabla F_n(p),x-x^*\rangle\ge F_n(x)-F_n(x^*)-\frac S2\|p-x\|^2$ gives "
     r"$\|x^{t+1}-x^*\|^2\le\|x^t-x^*\|^2-2\theta(f(x^t)-f^*)+c_1\theta^2G^2"
-    r"+Sc_d\theta^3G^2$, $\theta=\eta^t\tau$; summed over rounds, halved drift left over."
+    r"+Sc_d\theta^3G^2$, $\theta=\eta^t\tau$; summed over rounds, where half of the "
+    r"drift is left over."
 )
 EVERY_RATE = "for every learning rate; the condition of the theorem is not needed"
 
@@ -384,7 +386,7 @@ def general_convex(number: str) -> Named:
 
     def prove() -> Theorem:
         theorem = weighted_rounds.mean_gap(one.weighted)
-        return value.combine([(theorem, 1)], target=what.right.value - what.left.value)
+        return combine([(theorem, 1)], target=what.right.value - what.left.value)
 
     reading = f"{one.reading}; {EVERY_RATE}"
     part = Part(what, Proof(prove, BY_SUM), reading)
