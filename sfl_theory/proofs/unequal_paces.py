@@ -13,31 +13,33 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
     Lin,
     Local,
+    Rate,
+    RoundFamily,
     Side,
     Star,
     Vec,
     constant,
     gradient,
     inner,
+    iterate,
     norm2,
+    number_at,
     part,
     summed,
     value_of,
     vec,
-    vec_at,
     weight,
 )
 from sfl_theory.proofs.convex_paces import (
     Paces,
     alpha,
-    block_below,
     direction,
     moved,
     other,
@@ -45,8 +47,8 @@ from sfl_theory.proofs.convex_paces import (
     total,
     whole_move,
 )
-from sfl_theory.proofs.equal_steps import first_square, only_one
 from sfl_theory.proofs.joint import both_parts
+from sfl_theory.proofs.later_steps import bounded, path, ways
 from sfl_theory.proofs.local_steps import (
     G2,
     Round,
@@ -57,174 +59,21 @@ from sfl_theory.proofs.local_steps import (
     linear_both,
     n,
     now,
+    t,
 )
-from sfl_theory.proofs.notation import combine, of, rates, steps, sum_over
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    of,
+    of_round,
+    positive,
+    rates,
+    steps,
+    sum_over,
+)
 
 F = Local(n)
 BEST = vec(Star(MEAN))
-
-
-def block(p: Paces, side: Side, step: Number) -> Vec:
-    """Return a side's block of a stochastic gradient."""
-    return part(side, stochastic(p.run, n, now, ratio(step)))
-
-
-def bounded(p: Paces, side: Side, step: Number) -> Theorem:
-    """Return that its second moment is at most G2."""
-    g = stochastic(p.run, n, now, ratio(step))
-    return block_below(
-        side, g, rules.bounded_gradient(p.run, G2, n, now, ratio(step))
-    )
-
-
-def path(p: Paces, side: Side, upper: Number) -> Vec:
-    """Return ``A_u = sum_{j<u} [g_j]_b``."""
-    return summed(steps(upper), j, block(p, side, of(j)))
-
-
-def squares(p: Paces, side: Side, upper: Number) -> Lin:
-    """Return ``Q_u = sum_{j<u} ||[g_j]_b||^2``."""
-    return summed(steps(upper), j, norm2(block(p, side, of(j))))
-
-
-# The way from one step to a later one, summed over the earlier one -------------------
-
-
-def next_step(p: Paces, side: Side, w: Vec) -> Theorem:
-    """Return ``<A_i + g_i - A_{i+1}, w> >= 0`` (it vanishes)."""
-    g, up = block(p, side, of(j)), of(i) + 1
-    one = only_one(j, vec_at(g, {j: of(i) + of(j)}), w, 1)
-    return combine(
-        [
-            (rules.linear(steps(up), j, g, w), -1),
-            (rules.linear(steps(of(i)), j, g, w), 1),
-            (rules.split(j, inner(g, w), of(i), ratio(1)), -1),
-            (one, 1),
-        ],
-        target=inner(path(p, side, of(i)) + block(p, side, of(i)), w)
-        - inner(path(p, side, up), w),
-    )
-
-
-def way_left(p: Paces, side: Side, end: Ratio, at: Ratio) -> Lin:
-    """Return ``(L - i)^2 G2 - ||A_L - A_i||^2``."""
-    way = path(p, side, end) - path(p, side, at)
-    return constant((end - at) ** 2 * G2) - norm2(way)
-
-
-def noise_left(p: Paces, side: Side, end: Ratio, at: Ratio) -> Lin:
-    """Return ``(L - i) G2 - (Q_L - Q_i)``."""
-    return (
-        constant((end - at) * G2) - squares(p, side, end) + squares(p, side, at)
-    )
-
-
-def way_falls(p: Paces, side: Side, end: Ratio) -> Theorem:
-    """Return ``way_left(i) - way_left(i+1) >= noise_left(i)`` for i < L.
-
-    ``2 <A_L - A_i, g_i> <= Q_L - Q_i + (L - i) ||g_i||^2``, for the sum of
-    ``||g_j - g_i||^2`` over j < L is at least that over j < i.
-    """
-    g, here = block(p, side, of(j)), block(p, side, of(i))
-    rest = path(p, side, end) - path(p, side, of(i))
-    after = path(p, side, end) - path(p, side, of(i) + 1)
-    later = rules.assume(constant(end - of(i) - 1))
-    target = (
-        way_left(p, side, end, of(i))
-        - way_left(p, side, end, of(i) + 1)
-        - noise_left(p, side, end, of(i))
-    )
-    return combine(
-        [
-            (next_step(p, side, after + rest - here), 1),
-            (rules.longer(j, g - here, of(i), end), 1),
-            (rules.linear(steps(end), j, g, here), -2),
-            (rules.linear(steps(of(i)), j, g, here), 2),
-            (bounded(p, side, of(i)), end - of(i) - 1),
-        ],
-        target=target,
-        signs=[later],
-    )
-
-
-def noise_falls(p: Paces, side: Side, end: Ratio) -> Theorem:
-    """Return ``noise_left(i) - noise_left(i+1) >= 0``."""
-    g = block(p, side, of(j))
-    shifted = vec_at(g, {j: of(i) + of(j)})
-    return combine(
-        [
-            (rules.split(j, norm2(g), of(i), ratio(1)), -1),
-            (first_square(j, shifted), 1),
-            (bounded(p, side, of(i)), 1),
-        ],
-        target=noise_left(p, side, end, of(i))
-        - noise_left(p, side, end, of(i) + 1),
-    )
-
-
-def ends(p: Paces, side: Side, low: Ratio, more: Ratio) -> tuple[Theorem, Theorem]:
-    """Return ``way_left(L, low) >= 0`` and ``noise_left(L, low) >= 0``, L = low + m."""
-    end = low + more
-    if not more:
-        return tuple(
-            combine(target=left(p, side, end, low)) for left in (way_left, noise_left)
-        )
-    g = block(p, side, of(j))
-    shifted = vec_at(g, {j: low + of(j)})
-    tail = summed(steps(more), j, shifted)
-    way = path(p, side, end) - path(p, side, low)
-    each = sum_over(bounded(p, side, low + of(j)), steps(more), j)
-
-    def same(w: Vec) -> list[tuple[Theorem, Number]]:
-        return [
-            (rules.linear(steps(end), j, g, w), 1),
-            (rules.linear(steps(low), j, g, w), -1),
-            (rules.linear(steps(more), j, shifted, w), -1),
-            (rules.split(j, inner(g, w), low, more), 1),
-        ]
-
-    square = rules.jensen(steps(more), j, ratio(1), shifted)
-    first = combine(
-        [
-            *((one, -c) for one, c in same(way + tail)),
-            (square, 1),
-            (each, more),
-        ],
-        target=way_left(p, side, end, low),
-    )
-    second = combine(
-        [(rules.split(j, norm2(g), low, more), -1), (each, 1)],
-        target=noise_left(p, side, end, low),
-    )
-    return first, second
-
-
-def ways(p: Paces, side: Side, low: Ratio, more: Ratio) -> Theorem:
-    """Return ``sum_{i<low} ||A_L - A_i||^2 <= G2 sum_{i<low} (L - i)^2``, L = low + m.
-
-    Summed by parts twice, with i and with i (i + 1)/2.
-    """
-    end = low + more
-    first, second = ends(p, side, low, more)
-    half = of(i) * (of(i) + 1) / 2
-    way, noise = (left(p, side, end, of(i)) for left in (way_left, noise_left))
-    return combine(
-        [
-            (rules.telescope(i, way * of(i), low), 1),
-            (sum_over(way_falls(p, side, end), steps(low), i, of(i) + 1), 1),
-            (first, low),
-            (rules.telescope(i, noise * half, low), 1),
-            (
-                sum_over(
-                    noise_falls(p, side, end), steps(low), i, half + of(i) + 1
-                ),
-                1,
-            ),
-            (second, low * (low + 1) / 2),
-        ],
-        target=summed(steps(low), i, way),
-    )
-
 
 
 # Gradients at two points that differ in one block ------------------------------------
@@ -359,12 +208,6 @@ def from_start(p: Paces, side: Side, at: Ratio) -> Theorem:
     ])
 
 
-def pairs(theorem: Theorem, p: Paces, factor: Number = 1) -> Theorem:
-    """Return the sum over i < tau_min, then over k < d."""
-    inside = sum_over(theorem, steps(p.low), i)
-    return sum_over(inside, steps(p.extra), k, factor)
-
-
 def fitted(p: Paces) -> Theorem:
     """Return ``r(k) sum_{i<low} (l - i)^2`` below a polynomial, for r(k) l = 1.
 
@@ -381,6 +224,29 @@ def fitted(p: Paces) -> Theorem:
 
 
 @cache
+def paired(p: Paces) -> Theorem:
+    """Return `mixed` summed over i < tau_min, the ways bounded.
+
+    r(k) has cancelled, so it may be ``1/(tau_min + k)`` itself, and what `inverse`
+    assumes is ``0 >= 0``.
+    """
+    low, long, short = p.low, p.longer, other(p.longer)
+    far, wide = 1 / (2 * alpha), shrink(p)
+    eta_s, eta_l = p.eta(short), p.eta(long)
+    found = combine([
+        (sum_over(mixed(p), steps(low), i), 1),
+        (sum_over(own_way(p, short, True), steps(low), i), far),
+        (ways(p, short, low, ratio(0)), far * eta_s**2),
+        (sum_over(own_way(p, long, False), steps(low), i), far * wide),
+        (ways(p, long, low, of(k)), far * wide * eta_l**2),
+        (fitted(p), far * eta_l**2 * G2 * (2 * low + p.extra - 1) / 2),
+    ])
+    family = RoundFamily("r", Sort.POSITIVE)
+    exact = rules.instantiate(found, ((family, Rate(1 / (low + of_round()))),), ())
+    return rules.cases(exact, exact, ratio(0))
+
+
+@cache
 def client_progress(p: Paces) -> Theorem:
     """Return what ``sum_b 1/tau_b sum_i <[gp_i]_b, x - x*>`` of a client is at least.
 
@@ -393,21 +259,13 @@ def client_progress(p: Paces) -> Theorem:
     joint, each = 1 / high, 1 / (low * high)
     P, gP = r.point(of(i)), r.local_gradient(of(i))
     inside = inner(part(long, gP), z)
-    far = 2 / (S**2 * alpha) * (S**2 / 4)
-    short_way, long_way = (
-        ways(p, short, low, ratio(0)),
-        ways(p, long, low, of(k)),
-    )
-    eta_s, eta_l = p.eta(short), p.eta(long)
-    size = each * far * eta_l**2 * G2
-    wide = shrink(p)
     uses: list[tuple[Theorem, Number]] = [
         # steps of both sides, and pairs of a step of each
         (sum_over(progress(p, P), steps(low), i), joint),
         (sum_over(rules.blocks(gP, z), steps(low), i), -joint),
         (rules.split(i, inside, low, p.extra), joint),
         (sum_over(both_parts(P - r.x), steps(low), i), -joint * S / 2),
-        (pairs(mixed(p), p), each),
+        (sum_over(paired(p), steps(p.extra), k), each),
         # how far they are from x
         (sum_over(from_start(p, short, of(i)), steps(low), i), S / (2 * low)),
         (sum_over(from_start(p, long, of(i)), steps(low), i), joint * S / 2),
@@ -415,12 +273,6 @@ def client_progress(p: Paces) -> Theorem:
             sum_over(from_start(p, long, late(p)), steps(p.extra), k),
             joint * S / 2,
         ),
-        # and from each other
-        (pairs(own_way(p, short, True), p), each * far),
-        (sum_over(short_way, steps(p.extra), k), each * far * eta_s**2),
-        (pairs(own_way(p, long, False), p, wide), each * far),
-        (sum_over(long_way, steps(p.extra), k, wide), each * far * eta_l**2),
-        (sum_over(fitted(p), steps(p.extra), k, (2 * low + p.extra - 1) / 2), size),
         (rules.blocks(z, z), p.unequal * S**2 * alpha / 8),
     ]
     left = Lin({})
@@ -470,3 +322,78 @@ def approach(p: Paces) -> Theorem:
         uses += [(one, 2 * eta * c) for one, c in direction(p, side, z)]
     target = norm2(z) * (1 + growth(p)) - norm2(after) + constant(cost(p))
     return combine(uses, target=target - gap * (2 * alpha))
+
+
+# Rounds, at the client's rates eta(t) ------------------------------------------------
+
+T = count("T")
+ETA = rates("eta")
+LIMIT = positive("grown")
+"""What the products of all ``1 + growth`` are at most."""
+DECAY = rates("h")
+"""``h(t)``: at most one over the product of the growths before round t."""
+
+
+def moves(p: Paces) -> Rate:
+    """Return the moves ``alpha(t) = eta(t) tau``."""
+    return Rate(ETA.body * p.made(Side.CLIENT))
+
+
+def grown(p: Paces) -> Ratio:
+    """Return the growth of round t at these rates."""
+    return p.unequal * S**2 * moves(p).at(now) ** 2 / 4
+
+
+def decay(p: Paces) -> tuple[Theorem, Theorem, Theorem]:
+    """Return ``(1 + growth) h' <= h``, ``h' <= 1`` and ``1 <= L h'``, ``h' = h(t+1)``.
+
+    For ``h(t) = exp(-sum_{r<t} growth(r))`` and L the exponential of the whole sum they
+    hold by ``1 + x <= e^x``.
+    """
+    h, after = DECAY.at(now), DECAY.at(now + 1)
+    return (
+        rules.assume(constant(h - (1 + grown(p)) * after)),
+        rules.assume(constant(1 - after)),
+        rules.assume(constant(LIMIT * after - 1)),
+    )
+
+
+@cache
+def mean_gap(p: Paces) -> Theorem:
+    """Return the sum over rounds, each multiplied by ``L h(t + 1)``.
+
+    ``1/T sum eta (f(x) - f*) <= L/(2 tau T) (I + sum cost)``.
+    """
+    family = RoundFamily("alpha", Sort.POSITIVE)
+    one = rules.instantiate(approach(p), ((family, moves(p)),), ())
+    run = p.at(moves(p))
+    r, alpha_ = Round(run), moves(p).at(now)
+    z, first, last = (iterate(run, at) - BEST for at in (now, ratio(0), T))
+    falls, below, limit = decay(p)
+    h, after = DECAY.at(now), DECAY.at(now + 1)
+    spent = number_at_moves(cost(p), moves(p))
+    each = combine(
+        [
+            (one, LIMIT * after),
+            (rules.lowest(MEAN, r.x), 2 * alpha_ * (LIMIT * after - 1)),
+            (below, LIMIT * spent),
+        ],
+        [(z, LIMIT * (h - (1 + grown(p)) * after))],
+        signs=[falls, limit],
+    )
+    start = rules.assume(constant(1 - DECAY.at(ratio(0))))
+    c = 1 / (2 * p.made(Side.CLIENT) * T)
+    fall = rules.telescope(t, norm2(z) * (LIMIT * h), T)
+    return combine(
+        [(sum_over(each, steps(T), t), c), (fall, c)],
+        [
+            (last, c * LIMIT * DECAY.at(T)),
+            (first, c * LIMIT * (1 - DECAY.at(ratio(0)))),
+        ],
+        signs=[start],
+    )
+
+
+def number_at_moves(number: Ratio, rate: Rate) -> Ratio:
+    """Return a number for these moves alpha(t)."""
+    return number_at(number, {RoundFamily("alpha", Sort.POSITIVE): rate})

@@ -45,6 +45,7 @@ PARAMETERS = {
     "c2": Fraction(100),
     "c3": Fraction(100),
     "decay": HALF,
+    "grown": Fraction(2),
     "Gamma": ONE,
     "star_noise": ONE,
     "star_apart": ONE,

@@ -14,8 +14,6 @@ Each stands under the name that the library's bounds have: "repaired", "sharper"
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
@@ -25,153 +23,30 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.papers.han2024 import printed
-from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.repaired_algorithms import (
+    DRIFT,
+    SECOND,
+    Algorithm,
+    Line,
+    Named,
+    S,
+    example,
+    gamma,
+    orders,
+)
 from sfl_theory.papers.han2024.setting import (
     G2,
     T,
-    a,
-    eta,
-    excess,
     f,
     mu,
-    n,
     t,
-    tau,
-    tau_server,
 )
-from sfl_theory.papers.han2024.two_periods import LONGER, d, named
+from sfl_theory.papers.han2024.theorems_convex_mean import general_convex
 from sfl_theory.proofs import value_recursion as value
-from sfl_theory.proofs import weighted_rounds
-from sfl_theory.proofs.convex_paces import Paces
-from sfl_theory.proofs.export import ModelData, Vector
-from sfl_theory.proofs.notation import combine
-from sfl_theory.proofs.weighted_rounds import Weighted
-from sfl_theory.proofs.witnesses import IDENTITY, witness
-from sfl_theory.written import Assumed, Form, Number, Run
+from sfl_theory.written import Assumed, Number, Run
 
-S = mu + excess
-"""S = mu + s, so that S >= mu."""
-gamma = printed.Data(S=S).gamma
-third = Fraction(1, 3)
-inverse = w.inverse_chance(n)
-more = w.over_clients(n, a() ** 2 * (inverse - 1))
-mean_inverse = w.over_clients(n, a() * inverse)
-mean_square = w.over_clients(n, a() ** 2 * inverse**2)
-SECOND = {
-    "3.6": w.number(1),
-    "3.7": w.number(1),
-    "3.8": 1 + more,
-    "3.9": mean_inverse + mean_square / 7,
-}
-"""c_1: of the second moment of a round's move."""
-DRIFT = {
-    "3.6": w.number(third),
-    "3.7": w.number(Fraction(4, 3)),
-    "3.8": w.number(third),
-    "3.9": third + mean_inverse + mean_square,
-}
-"""c_d: of the drift."""
 LEVEL = {"3.6": 4, "3.7": 5, "3.8": 4, "3.9": 8}
-ALONG = "Assumption 3.3 along the run"
-WEIGHTED = (
-    "server steps weighted by a_n: for a_n = 1/N the printed algorithm with the "
-    "server's rate divided by N"
-)
-EQUAL = "equal numbers of steps"
-
-
-@dataclass(frozen=True)
-class Algorithm:
-    """What a repair is about.
-
-    Attributes:
-        number: of the theorem.
-        longer: the side of SFL-V1 that makes d steps more; None: equal numbers.
-    """
-
-    number: str
-    longer: Side | None = None
-
-    @property
-    def paces(self) -> Paces:
-        """SFL-V1 in the proofs' terms."""
-        return Paces(self.longer or Side.SERVER, printed.partial(self.number))
-
-    @property
-    def weighted(self) -> Weighted:
-        """Equal numbers of steps in the proofs' terms."""
-        kind = k.Kind.V2_WEIGHTED if printed.shared(self.number) else k.Kind.V1
-        return Weighted(kind, printed.partial(self.number))
-
-    def steps(self, side: Side) -> Number:
-        """Return a side's number of steps."""
-        if self.longer is None:
-            return tau
-        low, tex = (
-            (tau, r"\tilde{\tau}")
-            if self.longer is Side.SERVER
-            else (tau_server, r"\tau")
-        )
-        return named(low + d, tex) if side is self.longer else low
-
-    @property
-    def unequal(self) -> Number:
-        """1 - tau_min/tau_max."""
-        if self.longer is None:
-            return w.number(0)
-        short = Side.CLIENT if self.longer is Side.SERVER else Side.SERVER
-        return 1 - self.steps(short) / self.steps(self.longer)
-
-    def run(self, rate: Callable[[Side], k.Rate]) -> Run:
-        """Return the run at these rates."""
-        partial_ = printed.partial(self.number)
-        who = k.Participants.UPDATES if partial_ else k.Participants.EVERYONE
-        client, server = (
-            w.pace(self.steps(side), rate(side)) for side in (Side.CLIENT, Side.SERVER)
-        )
-        kind = self.weighted.kind
-        return Run(k.Split(kind, who, client, server), f"SFL-{kind}")
-
-    def assumed(
-        self, r: Run, smooth: Number, modulus: Number | int
-    ) -> tuple[Assumed, ...]:
-        """Return what is assumed."""
-        drawn = [w.participation(r)] if printed.partial(self.number) else []
-        return (
-            s.assumption_31(smooth),
-            w.unbiased(r).called("Assumption 3.2, (5)"),
-            s.assumption_33(r),
-            s.assumption_C2(modulus),
-            s.minimum(),
-            *drawn,
-        )
-
-    @property
-    def reading(self) -> str:
-        """How the algorithm is read."""
-        if printed.shared(self.number):
-            return WEIGHTED
-        return EQUAL if self.longer is None else LONGER[self.longer]
-
-
-@dataclass(frozen=True)
-class Line:
-    """A proved line: the algorithm, its run, and the part of the repair."""
-
-    algorithm: Algorithm
-    run: Run
-    part: Part
-
-
-Named = dict[str, tuple[Line, ...]]
-
-
-def orders(number: str) -> tuple[Algorithm, ...]:
-    """Return SFL-V1 by which side makes more steps."""
-    return tuple(Algorithm(number, side) for side in Side)
-
-
-# Strongly convex ---------------------------------------------------------------------
+"""L: a bound without the initial distance is L c_1 S G^2/(mu^2 (gamma + T))."""
 
 
 def fast(one: Algorithm) -> Run:
@@ -282,32 +157,6 @@ AT_START = "Assumption 3.3 also at x^0, where the first visited client alone sta
 AT_MODELS = "Assumption 3.3 also at x^0 and x^T"
 
 
-def example(one: Algorithm, what: Says) -> ModelData:
-    """Return the standard witness with S = 4 mu, so that rates are smaller.
-
-    Drawn clients stay in its box; with a side that makes more steps than one, that
-    side's block rests and the other one moves.
-    """
-    model = witness(what.statement("witness"))
-    model = replace(model, numbers=model.numbers | {w.variable(excess): Fraction(3)})
-    if one.longer is None or not printed.partial(one.number):
-        return model
-
-    def along(moves: Fraction, rests: Fraction = Fraction(0)) -> Vector:
-        return (moves, rests) if one.longer is Side.SERVER else (rests, moves)
-
-    half, wide = Fraction(1, 2), (-Fraction(1), Fraction(1))
-    still = (Fraction(0), Fraction(0))
-    law = tuple((half, along(z), along(z)) for z in (half, -half))
-    return replace(
-        model,
-        start=along(half),
-        functions=tuple((IDENTITY, along(z), ()) for z in (-half, half)),
-        noise=(law, law),
-        box=(wide, still) if one.longer is Side.SERVER else (still, wide),
-    )
-
-
 def strongly_convex(number: str) -> Named:
     """Return the repairs of (11), (14), (17) or (20)."""
 
@@ -341,56 +190,6 @@ def strongly_convex(number: str) -> Named:
         "equal_periods": shape,
         **found,
     }
-
-
-# General convex ----------------------------------------------------------------------
-
-
-def rounds(body: Form) -> Form:
-    """Return the sum over rounds."""
-    return w.below(t, T, body)
-
-
-def given_rates(one: Algorithm) -> Run:
-    """Return the run at the rates eta(t) on both sides."""
-    return one.run(lambda side: w.rate(eta))
-
-
-def mean_gap(one: Algorithm) -> Says:
-    """Return the weighted mean of the gaps with the constants c_1 and c_d."""
-    r = given_rates(one)
-    c1, cd = SECOND[one.number], DRIFT[one.number]
-    first = w.norm2(r.x(0) - f.best)
-    right = (
-        first / (2 * tau * T)
-        + w.as_form(c1 * tau * G2 / (2 * T) * w.below(t, T, eta() ** 2))
-        + w.as_form(s.S * cd * tau**2 * G2 / T * w.below(t, T, eta() ** 3))
-    )
-    left = rounds(eta() * f.gap(r.x(t))) / T
-    return says(left, right, *one.assumed(r, s.S, 0))
-
-
-BY_SUM = (
-    r"$\langle\nabla F_n(p),x-x^*\rangle\ge F_n(x)-F_n(x^*)-\frac S2\|p-x\|^2$ gives "
-    r"$\|x^{t+1}-x^*\|^2\le\|x^t-x^*\|^2-2\theta(f(x^t)-f^*)+c_1\theta^2G^2"
-    r"+Sc_d\theta^3G^2$, $\theta=\eta^t\tau$; summed over rounds, where half of the "
-    r"drift is left over."
-)
-EVERY_RATE = "for every learning rate; the condition of the theorem is not needed"
-
-
-def general_convex(number: str) -> Named:
-    """Return the repairs of (12), (15), (18) or (21)."""
-    one = Algorithm(number)
-    what = mean_gap(one)
-
-    def prove() -> Theorem:
-        theorem = weighted_rounds.mean_gap(one.weighted)
-        return combine([(theorem, 1)], target=what.right.value - what.left.value)
-
-    reading = f"{one.reading}; {EVERY_RATE}"
-    part = Part(what, Proof(prove, BY_SUM), reading)
-    return {"repaired": (Line(one, given_rates(one), part),)}
 
 
 BOUNDS: dict[tuple[str, str], Named] = {
