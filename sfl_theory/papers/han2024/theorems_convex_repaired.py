@@ -14,6 +14,7 @@ Each stands under the name that the library's bounds have: "repaired", "sharper"
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
@@ -23,6 +24,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.papers.han2024 import printed
+from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.repaired_algorithms import (
     DRIFT,
     SECOND,
@@ -34,15 +36,10 @@ from sfl_theory.papers.han2024.repaired_algorithms import (
     gamma,
     orders,
 )
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    T,
-    f,
-    mu,
-    t,
-)
+from sfl_theory.papers.han2024.setting import G2, T, a, f, mu, n, t, tau
 from sfl_theory.papers.han2024.theorems_convex_mean import general_convex
 from sfl_theory.proofs import value_recursion as value
+from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Assumed, Number, Run
 
 LEVEL = {"3.6": 4, "3.7": 5, "3.8": 4, "3.9": 8}
@@ -99,6 +96,30 @@ def without_distance(one: Algorithm) -> Says:
     return says(f.gap(r.x(T)), right, *one.assumed(r, S, mu), *extra)
 
 
+def with_samples(one: Algorithm) -> Says:
+    """Return a bound with fresh noise, which clients and steps average out."""
+    r, late = fast(one), gamma + T
+    samples = w.over_clients(n, a() ** 2 * s.sigma2())
+    right = (gamma / late) ** 4 * f.gap(r.x(0)) + w.as_form(
+        Fraction(56, 9) * S * samples / (tau * mu**2 * late)
+    )
+    if printed.partial(one.number):
+        drawn = SECOND[one.number] - 1
+        right = right + w.as_form(Fraction(8, 3) * drawn * S * G2 / (mu**2 * late))
+    drift = 16 * DRIFT[one.number] * S**2 * G2 / (mu**3 * late**2)
+    more = s.assumption_32(r)[1:]
+    return says(f.gap(r.x(T)), right + w.as_form(drift), *one.assumed(r, S, mu), *more)
+
+
+def by_samples(one: Algorithm, what: Says) -> Theorem:
+    """Return it: a term of the rate each."""
+    v2 = printed.shared(one.number)
+    found = value.noisy_visits(one.weighted) if v2 else value.noisy_paces(one.paces)
+    return combine(
+        [(at_end(found.rate()), 1)], target=what.right.value - what.left.value
+    )
+
+
 def recursion(one: Algorithm) -> value.Recursion:
     """Return the recursion of one round."""
     if printed.shared(one.number):
@@ -153,6 +174,11 @@ BY_CASES = (
     + r"While $\gamma+t\le\frac L4(\gamma+1)$, $\phi_t\le\frac{G^2}{2\mu}$ is enough; "
     r"else $(\\gamma+1)u$ is small, and so is the drift in the bound by $\\phi_0$."
 )
+BY_SAMPLES = (
+    r"As the other bounds, but noise of a move is $\frac1\tau\sum_na_n^2\sigma_n^2$, "
+    r"for samples are independent over steps and clients; what gradients add to the "
+    r"second moment is paid by $S\theta\le\frac47$."
+)
 AT_START = "Assumption 3.3 also at x^0, where the first visited client alone starts"
 AT_MODELS = "Assumption 3.3 also at x^0 and x^T"
 
@@ -179,6 +205,8 @@ def strongly_convex(number: str) -> Named:
     found: Named = {
         "sharper": (line(equal, without_distance, to_level, by_level, extra),)
     }
+    if number != "3.9":
+        found["averaged_noise"] = (line(equal, with_samples, by_samples, BY_SAMPLES),)
     if printed.shared(number):
         return {"repaired": shape} | found
     both = orders(number)
