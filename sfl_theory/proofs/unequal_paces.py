@@ -227,8 +227,8 @@ def fitted(p: Paces) -> Theorem:
 def paired(p: Paces) -> Theorem:
     """Return `mixed` summed over i < tau_min, the ways bounded.
 
-    r(k) has cancelled, so it may be ``1/(tau_min + k)`` itself, and what `inverse`
-    assumes is ``0 >= 0``.
+    r(k) has cancelled, so it may be ``1/(tau_min + k)`` itself; what `inverse` assumes
+    is then ``0 >= 0``, which is dropped as both cases of a sign.
     """
     low, long, short = p.low, p.longer, other(p.longer)
     far, wide = 1 / (2 * alpha), shrink(p)

@@ -59,6 +59,12 @@ WEIGHTED = (
 EQUAL = "equal numbers of steps"
 
 
+def times(number: Number | int, constant: Number) -> Number:
+    """Return a product; a constant that is 1 is not written."""
+    one = w.number(number)
+    return one if not constant.value - 1 else one * constant
+
+
 @dataclass(frozen=True)
 class Algorithm:
     """What a repair is about.

@@ -132,10 +132,10 @@ STRONG_MODELS = {
 }
 SCOPES = {
     "3.6": "for unequal periods (shown at tau = 32, tau_server = 1); true as printed "
-    "for equal ones",
+    "for equal ones (the repair at d = 0)",
     "3.7": EQUAL_WEIGHTS,
     "3.8": "for unequal periods (shown at tau = 32, tau_server = 1, q = 1/2); true as "
-    "printed for equal ones, updates aggregated",
+    "printed for equal ones (the repair at d = 0), updates aggregated",
     "3.9": f"{EQUAL_WEIGHTS} (shown at q = 15/16)",
 }
 FIRST = {"3.6": "eq-57", "3.7": "eq-94", "3.8": "eq-57", "3.9": "eq-94"}

@@ -27,6 +27,7 @@ from sfl_theory.papers.han2024.repaired_algorithms import (
     Named,
     example,
     orders,
+    times,
 )
 from sfl_theory.papers.han2024.setting import (
     G2,
@@ -59,8 +60,8 @@ def mean_gap(one: Algorithm) -> Says:
     first = w.norm2(r.x(0) - f.best)
     right = (
         first / (2 * tau * T)
-        + w.as_form(c1 * tau * G2 / (2 * T) * w.below(t, T, eta() ** 2))
-        + w.as_form(s.S * cd * tau**2 * G2 / T * w.below(t, T, eta() ** 3))
+        + w.as_form(times(tau, c1) * G2 / (2 * T) * w.below(t, T, eta() ** 2))
+        + w.as_form(times(s.S, cd) * tau**2 * G2 / T * w.below(t, T, eta() ** 3))
     )
     left = rounds(eta() * f.gap(r.x(t))) / T
     return says(left, right, *one.assumed(r, s.S, 0))
@@ -98,7 +99,8 @@ def same_moves(one: Algorithm) -> Run:
 def growing_gap(one: Algorithm) -> Says:
     """Return the weighted mean of the gaps for unequal numbers of steps."""
     r, tau_ = same_moves(one), one.steps(Side.CLIENT)
-    second = (1 + one.unequal) * SECOND[one.number] + Fraction(5, 4) * one.unequal
+    more = times(1 + one.unequal, SECOND[one.number])
+    second = more + Fraction(5, 4) * one.unequal
     first = w.norm2(r.x(0) - f.best)
     squares, cubes = (w.below(t, T, eta() ** power) for power in (2, 3))
     right = (
@@ -127,6 +129,7 @@ BY_GROWTH = (
     r"$\frac\delta4S^2\theta^2$ at most, $\delta=1-\tau_{min}/\tau_{max}$; each round "
     r"is multiplied by $\Lambda h^{t+1}$."
 )
+MOVES = r"the server's rate is $\eta^t\tau/\tilde\tau$"
 EXPONENTIAL = (
     "Lambda stands for the exponential of the summed growths x_t = delta (S tau "
     "eta^t)^2/4: h^t = exp(-sum_{r<t} x_r) and Lambda = exp(sum_{r<T} x_r) meet what "
@@ -173,6 +176,6 @@ def general_convex(number: str) -> Named:
         what = growing_gap(one)
         theorem = partial(unequal_paces.mean_gap, one.paces)
         model = partial(unequal_example, one, what)
-        told = EXPONENTIAL
+        told = f"{MOVES}; {EXPONENTIAL}"
         others.append(line(one, same_moves(one), what, theorem, BY_GROWTH, model, told))
     return {"repaired": (first,), "any_periods": tuple(others)}

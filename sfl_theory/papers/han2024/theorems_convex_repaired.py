@@ -35,6 +35,7 @@ from sfl_theory.papers.han2024.repaired_algorithms import (
     example,
     gamma,
     orders,
+    times,
 )
 from sfl_theory.papers.han2024.setting import G2, T, a, f, mu, n, t, tau
 from sfl_theory.papers.han2024.theorems_convex_mean import general_convex
@@ -66,8 +67,8 @@ def printed_shape(one: Algorithm) -> Says:
     late, c1, cd = gamma + T, SECOND[one.number], DRIFT[one.number]
     first = w.norm2(r.x(0) - f.best)
     right = (
-        w.as_form(8 * S * c1 * G2 / (mu**2 * late))
-        + w.as_form(64 * S**2 * cd * G2 / (mu**3 * late * (gamma + 1)))
+        w.as_form(8 * times(S, c1) * G2 / (mu**2 * late))
+        + w.as_form(times(64, cd) * S**2 * G2 / (mu**3 * late * (gamma + 1)))
         + S * (gamma + 1) * first / (2 * late)
     )
     return says(f.gap(r.x(T)), right, *one.assumed(r, S, mu))
@@ -84,9 +85,9 @@ def as_printed(one: Algorithm) -> Says:
 def without_distance(one: Algorithm) -> Says:
     """Return a bound without the initial distance, which Assumption 3.3 bounds."""
     r, c1 = fast(one), SECOND[one.number]
-    level = LEVEL[one.number] * c1
+    level = times(LEVEL[one.number], c1)
     if one.longer is not None:
-        level = 4 * ((1 + one.unequal) * c1) + 2
+        level = 4 * times(1 + one.unequal, c1) + 2
     extra: tuple[Assumed, ...] = ()
     if printed.shared(one.number):
         extra = (bounded_at(r, 0),)
@@ -106,7 +107,7 @@ def with_samples(one: Algorithm) -> Says:
     if printed.partial(one.number):
         drawn = SECOND[one.number] - 1
         right = right + w.as_form(Fraction(8, 3) * drawn * S * G2 / (mu**2 * late))
-    drift = 16 * DRIFT[one.number] * S**2 * G2 / (mu**3 * late**2)
+    drift = times(16, DRIFT[one.number]) * S**2 * G2 / (mu**3 * late**2)
     more = s.assumption_32(r)[1:]
     return says(f.gap(r.x(T)), right + w.as_form(drift), *one.assumed(r, S, mu), *more)
 
@@ -171,14 +172,15 @@ BY_LEVEL = (
 )
 BY_CASES = (
     ROUND
-    + r"While $\gamma+t\le\frac L4(\gamma+1)$, $\phi_t\le\frac{G^2}{2\mu}$ is enough; "
-    r"else $(\\gamma+1)u$ is small, and so is the drift in the bound by $\\phi_0$."
+    + r"Where $\gamma+T\le\frac L4(\gamma+1)$, $\phi_T\le\frac{G^2}{2\mu}$ is enough; "
+    r"else $(\gamma+1)u$ is small, and so is the drift in the bound by $\phi_0$."
 )
 BY_SAMPLES = (
     r"As the other bounds, but noise of a move is $\frac1\tau\sum_na_n^2\sigma_n^2$, "
     r"for samples are independent over steps and clients; what gradients add to the "
     r"second moment is paid by $S\theta\le\frac47$."
 )
+FAST = r"rates $\frac4{\mu\tau_b(\gamma+t)}$, b the side"
 AT_START = "Assumption 3.3 also at x^0, where the first visited client alone starts"
 AT_MODELS = "Assumption 3.3 also at x^0 and x^T"
 
@@ -194,7 +196,7 @@ def strongly_convex(number: str) -> Named:
         reading: str = "",
     ) -> Line:
         what = make(one)
-        told = "; ".join(filter(None, (one.reading, reading)))
+        told = "; ".join(filter(None, (one.reading, FAST, reading)))
         proof = Proof(partial(prove, one, what), words, partial(example, one, what))
         return Line(one, fast(one), Part(what, proof, told))
 
