@@ -401,8 +401,8 @@ MIDDLE = (
 MIDDLE_DRAWN = (
     r" For (136) at $q_n=1$, by intervals: $a_n=\frac12$, $x=(c,w;s)$, "
     r"$F_n=\phi(c+s\pm w)+\frac12\|x\|^2\pm w$, $\phi'=7500u$ cut off at "
-    r"$\pm\frac{17}{125}$, $S=22501$, $\tau=16$, $\tilde\tau=1$, $x^0=x^*$: after 97500 "
-    "rounds the left side is at least 14.18, the right one 12.84."
+    r"$\pm\frac{17}{125}$, $S=22501$, $\tau=16$, $\tilde\tau=1$, $x^0=x^*$: after "
+    "97500 rounds the left side is at least 14.18, the right one 12.84."
 )
 
 
