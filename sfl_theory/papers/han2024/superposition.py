@@ -55,6 +55,7 @@ from sfl_theory.papers.han2024.induction import (
 from sfl_theory.papers.han2024.one_round import (
     JOINT,
     JOINT_WEIGHTED,
+    READ_33,
     Block,
     asked,
     ordered,
@@ -237,6 +238,7 @@ class Merged:
             scope="refuted for two clients and S = mu; "
             + ("its noise terms are too small for every N" + " >= 2" * self.shared),
             cause=wrong,
+            words=READ_33,
             repair=Repair(
                 (
                     shown(
@@ -460,6 +462,7 @@ def sequential_bound(one: Merged = E) -> Claim:
         scope="refuted for the weights .75 and .25" + f", q = {chance}" * one.drawn,
         cause="SFL-V2's server steps carry no a_n: for unequal weights x_s tends to "
         "the minimiser of sum_n F_n, the gap to a constant, the bound to 0.",
+        words=READ_33,
         uses=f"eq-{one.first} eq-{one.number - 1} prop-3.5 app-{one.section}/merge",
         repair=Repair(
             (
