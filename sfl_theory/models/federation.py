@@ -44,6 +44,24 @@ def huber(
     return (zero,) * len(slope), zero, (bend,)
 
 
+def plus(*shapes: Shape) -> Shape:
+    """Return a sum of functions."""
+    rows, linear, bends = shapes[0]
+    for hessian, b, more in shapes[1:]:
+        rows = tuple(map(_added, rows, hessian))
+        linear, bends = _added(linear, b), bends + more
+    return rows, linear, bends
+
+
+def _added(u: Vector, v: Vector) -> Vector:
+    return tuple(a + b for a, b in zip(u, v, strict=True))
+
+
+def tilt(*entries: Exact) -> Shape:
+    """Return a linear function."""
+    return quadratic([[0] * len(entries)] * len(entries), entries)
+
+
 def still(size: int) -> Law:
     """Return noise that is always zero."""
     zero = (Fraction(0),) * size
@@ -70,6 +88,7 @@ def federation(
     numbers: Mapping[str | Number, Exact] | None = None,
     families: Mapping[str, Sequence[Exact]] | None = None,
     rates: Mapping[str, Exact | k.Rate] | None = None,
+    sequences: Mapping[str, Exact | k.Rate] | None = None,
     named: Mapping[Function, Shape] | None = None,
     points: Mapping[WrittenVector, Sequence[Sequence[Exact]]] | None = None,
     best: Mapping[Function, Sequence[Exact]] | None = None,
@@ -89,6 +108,7 @@ def federation(
         numbers: parameters of the statement, as they were written.
         families: parameters of clients by name.
         rates: learning rates by name, constants or functions of the round.
+        sequences: other numbers >= 0 of each round, likewise.
         named: functions that are no client's.
         points: arbitrary vectors, their values in turn.
         best: minimisers.
@@ -113,10 +133,14 @@ def federation(
             for name, values in (families or {}).items()
         },
         rates={
-            k.RoundFamily(name, Sort.POSITIVE): (
+            k.RoundFamily(name, sort): (
                 c if isinstance(c, k.Rate) else k.Rate(ratio(Fraction(c)))
             )
-            for name, c in (rates or {}).items()
+            for sort, given in (
+                (Sort.POSITIVE, rates),
+                (Sort.NONNEGATIVE, sequences),
+            )
+            for name, c in (given or {}).items()
         },
         named={
             function.value: shape

@@ -37,6 +37,8 @@ from sfl_theory.written import Assumed, Form, Number, Run
 
 STRONG, GENERAL, NON = "strongly_convex", "general_convex", "non_convex"
 eta = w.positive("eta", r"\eta")
+FUNCTION = k.NamedFunction("phi")
+PHI = w.Function(FUNCTION, r"\phi")
 OTHERS = (
     "The row is attributed to a theorem of another paper, whose assumptions and step "
     "sizes the table does not repeat. "
@@ -102,7 +104,8 @@ def fl_16() -> Claim:
         s.assumption_C2(), w.heterogeneity(w.number(0)).called("Gamma = 0"),
         s.minimum(), w.at_most(s.S * eta, 1), equal_weights(),
     )  # fmt: skip
-    row = rows.federated_16(d, w.number(0))
+    same = w.Written(w.number(0).value, r"\Gamma")
+    row = rows.federated_16(d, same)
 
     def data() -> ModelData:
         c = Fraction(1, 10**6)
@@ -147,9 +150,8 @@ def equal_weights() -> tuple[Assumed, ...]:
 
 def fl_16_every_step() -> Claim:
     """Return that the row is too small at every step."""
-    F, mu = w.named("phi"), s.mu
-    run = k.Descent(k.NamedFunction("phi"), w.rate(eta))
-    r = Run(run, "GD")
+    F, mu = PHI, s.mu
+    r = Run(k.Descent(FUNCTION, w.rate(eta)), "GD")
     first, away = F.gradient(r.x(0)), r.x(0) - F.best
     d = Data(
         T=w.number(1), S=4 * mu, tau=w.number(1), sigma2=lambda _: w.number(0),
@@ -169,12 +171,12 @@ def fl_16_every_step() -> Claim:
         grown = K * 4 * m / (1 + m)
         flat, g = F.gradient(F.best).value, first.value
         uses: Uses = [
-            (any_step.short_step(k.NamedFunction("phi"), m, eta.value), 1),
+            (any_step.short_step(FUNCTION, m, eta.value), 1),
             (rules.assume((w.norm2(first) - w.as_form(s.G2)).value), grown / m),
-            (rules.lipschitz(k.NamedFunction("phi"), m, r.x(0).value,
+            (rules.lipschitz(FUNCTION, m, r.x(0).value,
                                      F.best.value), grown / m),
-            (rules.stationary(k.NamedFunction("phi"), g), -2 * grown / m),
-            (rules.stationary(k.NamedFunction("phi"), flat), grown / m),
+            (rules.stationary(FUNCTION, g), -2 * grown / m),
+            (rules.stationary(FUNCTION, flat), grown / m),
         ]  # fmt: skip
         sign = rules.assume(k.constant(1 - 80 * K * m))
         rest = m / 4 - grown * 5 * m
@@ -209,8 +211,8 @@ def small_curvature() -> ModelData:
         [parabola(0, [0, 0])],
         [1, 0],
         numbers=values,
-        named={w.named("phi"): parabola(c, [0, 0])},
-        best={w.named("phi"): [0, 0]},
+        named={PHI: parabola(c, [0, 0])},
+        best={PHI: [0, 0]},
     )
 
 

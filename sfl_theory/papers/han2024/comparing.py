@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import Model, Part, Proof, Says
+from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Says, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import with_roots
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.printed import Bound, Data
+from sfl_theory.papers.han2024.printed import NUMBERS, Bound, Data
 from sfl_theory.papers.han2024.setting import N
 from sfl_theory.proofs import numbers
 from sfl_theory.proofs.export import ModelData, Statement
@@ -31,6 +32,7 @@ SIGMA2 = w.nonnegative("sigma2", r"\sigma^2")
 ONE_SIGMA = Data(sigma2=lambda _: SIGMA2)
 EQUAL = replace(ONE_SIGMA, a=lambda _: 1 / N)
 SMOOTHER = w.at_most(s.mu, s.S).called("mu <= S")
+PRINTED = "a sentence about the printed bounds, whether or not they hold themselves"
 SIGNS = "Over a common denominator every term of the difference has a sign."
 
 
@@ -83,6 +85,18 @@ def _roots(bound: Bound | None) -> list[tuple[w.Number, int, w.Form]]:
     return [(root.value, root.degree, root.radicand) for root in roots]
 
 
+def entry(
+    name: str, location: str, title: str, parts: tuple[Part, ...], uses: str
+) -> Claim:
+    """Return a claim on a sentence that nothing refutes."""
+    return Claim(f"han2024/text/{name}", location, Kind.TEXT, title, parts, uses=uses)
+
+
+def theorems(case: str, of: tuple[str, ...] = NUMBERS) -> str:
+    """Return the ids of a case of theorems."""
+    return " ".join(f"thm-{number}/{case}" for number in of)
+
+
 def smaller(number: str, case: str, d: Data) -> Bound:
     """Return a printed bound for the smaller side: its roots r may vanish."""
     if case != "general_convex":
@@ -108,8 +122,10 @@ def roots_of(
         uses: what shows, beside signs, that the radicands compare.
 
     Returns:
-        A theorem for each.
+        A theorem for each; none where there are no roots.
     """
+    if not small.roots:
+        return []
     return [
         numbers.roots(
             statement, r.value.value, c.value.value, r.degree, (1, factor), more
@@ -118,3 +134,24 @@ def roots_of(
             small.roots, large.roots, grown, uses, strict=True
         )
     ]
+
+
+def below(
+    number: str, other: str, case: str, larger: Data, reading: str = PRINTED
+) -> Part:
+    """Return that a bound is at most another one, or itself with other data."""
+
+    def build(d: Data) -> Says:
+        small, large = smaller(number, case, d), printed.bound(other, case, larger)
+        return says(small.right, large.right, *small.below, *large.above)
+
+    def uses(d: Data, statement: Statement) -> Uses:
+        small, large = smaller(number, case, d), printed.bound(other, case, larger)
+        return [(one, Fraction(1, 2)) for one in roots_of(statement, small, large)]
+
+    return compared(build, Data(), uses, reading=reading)
+
+
+def grows(of: tuple[str, ...], cases: tuple[str, ...], d: Data) -> tuple[Part, ...]:
+    """Return that bounds are no larger than with other data."""
+    return tuple(below(number, number, case, d) for case in cases for number in of)

@@ -190,30 +190,37 @@ def bound(number: str, case: str, d: Data, root: str = "c") -> Bound:
     return (strongly_convex if case == "strongly_convex" else non_convex)(number, d)
 
 
-def admitted(number: str, case: str, d: Data, rate: Number) -> tuple[Assumed, ...]:
-    r"""Return the printed conditions on a learning rate, cleared of denominators.
+def conditions(
+    number: str, case: str, d: Data, rate: Number
+) -> tuple[tuple[Number, Number], ...]:
+    r"""Return the printed conditions ``left <= right`` on a learning rate.
 
-    :math:`\sum_na_n^2` may vanish as far as sorts go, so
-    :math:`8SN\tau_{max}^2\sum_na_n^2\,\eta\le\tau_{min}` is written for
+    They are cleared of denominators, for :math:`\sum_na_n^2` may vanish as far as sorts
+    go: :math:`8SN\tau_{max}^2\sum_na_n^2\,\eta\le\tau_{min}` is written for
     :math:`\eta\le\tau_{min}/(8SN\tau_{max}^2\sum_na_n^2)`.
 
     Raises:
         ValueError: the strongly convex rates are equations.
     """
-    period = d.tau if shared(number) else d.tau_max
+    period, one = d.tau if shared(number) else d.tau_max, w.number(1)
     if case == "general_convex":
-        return (w.at_most(2 * d.S * period * rate, 1),)
+        return ((2 * d.S * period * rate, one),)
     if case != "non_convex":
         raise ValueError("the strongly convex rates are equations")
     each = d.a(n) ** 2 * d.inverse_q(n) if partial(number) else d.a(n) ** 2
     weights = w.over_clients(n, each)
     if number == "3.7":
-        second = w.at_most(8 * d.S * N**2 * period * rate, 1)
+        second = (8 * d.S * N**2 * period * rate, one)
     elif number == "3.9":
-        second = w.at_most(8 * d.S * N**2 * period * weights * rate, 1)
+        second = (8 * d.S * N**2 * period * weights * rate, one)
     else:
-        second = w.at_most(8 * d.S * N * period**2 * weights * rate, d.tau_min)
-    return w.at_most(16 * d.S * period * rate, 1), second
+        second = (8 * d.S * N * period**2 * weights * rate, d.tau_min)
+    return (16 * d.S * period * rate, one), second
+
+
+def admitted(number: str, case: str, d: Data, rate: Number) -> tuple[Assumed, ...]:
+    """Return that a learning rate meets the printed conditions."""
+    return tuple(w.at_most(*one) for one in conditions(number, case, d, rate))
 
 
 def least_pace(d: Data) -> tuple[Assumed, ...]:

@@ -87,6 +87,7 @@ MUTANTS = [
         "step.form - lin_at(claim, {v: symbol(v) + 1})",
         "step.form - lin_at(claim, {v: symbol(v)})",
     ),
+    ("cut", "others | lemma.hypotheses", "others"),
     (
         "cases",
         '    require(not (above.form - below.form), "the cases prove different things")\n',
