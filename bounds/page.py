@@ -13,10 +13,10 @@ from sympy.printing.mathml import mathml
 
 from bounds.graph import MARKS, graph
 from sfl_theory import symbols, theorems
-from sfl_theory.audits import COVERAGE
 from sfl_theory.bound import Bound
-from sfl_theory.evidence.instance import Finding
-from sfl_theory.evidence.ledger import STATUSES, Entry, Outcome
+from sfl_theory.claims import Kind
+from sfl_theory.ledger import COVERAGE, STATUSES, Entry, Finding, Outcome
+from sfl_theory.models.expected_run import course
 
 STYLE = """
 :root { --proved: #00694b; --refuted: #b5460f; --unproved: #6b6b6b; }
@@ -42,15 +42,15 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """The browser is told to fetch and to run nothing."""
 
 KINDS = {
-    "theorem": "Theorems",
-    "proposition": "Propositions",
-    "lemma": "Lemmas",
-    "assumption": "Assumptions",
-    "condition": "Step-size conditions",
-    "equation": "Equations inside the proofs",
-    "algorithm": "Algorithms",
-    "table": "Tables",
-    "text": "Sentences of the text",
+    Kind.THEOREM: "Theorems",
+    Kind.PROPOSITION: "Propositions",
+    Kind.LEMMA: "Lemmas",
+    Kind.ASSUMPTION: "Assumptions",
+    Kind.CONDITION: "Step-size conditions",
+    Kind.EQUATION: "Equations inside the proofs",
+    Kind.ALGORITHM: "Algorithms",
+    Kind.TABLE: "Tables",
+    Kind.TEXT: "Sentences of the text",
 }
 """Headings by kind of claim, in the page's order."""
 
@@ -112,20 +112,20 @@ def _section(paper: str, entries: Sequence[Entry]) -> str:
 def _entry(entry: Entry) -> str:
     claim, outcome, repair = entry.claim, entry.outcome, entry.claim.repair
     parts = [
-        ("where", f"{escape(claim.location)} ({claim.kind})"),
+        ("where", f"{escape(claim.location)} ({claim.kind.value})"),
         ("statement", escape(claim.statement) + _formula(claim.id, "printed")),
     ]
-    if claim.reading:
-        parts.append(("reading", escape(claim.reading)))
+    if entry.reading:
+        parts.append(("reading", escape(entry.reading)))
     parts.append(("evidence", _replay(outcome)))
-    parts += [("instance", _plot(found)) for found in outcome.findings if found.curve]
+    parts += [("instance", _plot(claim.id, found)) for found in outcome.findings]
     if claim.depends_on:
         names = ", ".join(
             f'<a href="#{escape(name)}">{escape(name)}</a>' for name in claim.depends_on
         )
         parts.append(("the paper's proof uses", names))
     if repair is not None and entry.repair is not None:
-        words = escape(repair.statement) + _formula(claim.id, "repaired")
+        words = escape(entry.repaired) + _formula(claim.id, "repaired")
         parts.append(("repair", f"{_badge(entry.repair.status)} {words}"))
         parts.append(("what changed", escape(repair.change)))
         parts.append(("evidence of the repair", _replay(entry.repair)))
@@ -172,14 +172,20 @@ def _bounds() -> dict[tuple[str, str], Bound]:
     return found
 
 
-def _plot(found: Finding) -> str:
+def _plot(identifier: str, found: Finding) -> str:
     """Draw both sides of an instance over the rounds, log scales, as SVG.
+
+    Only of the printed bound that the run is about: other claims have other sides.
 
     Returns:
         The drawing and the instance in words.
     """
     width, height, pad = 360, 200, 40
-    points = [p for p in found.curve if p[0] > 0 and (p[1] > 0 or p[2] > 0)]
+    run = found.run
+    if identifier not in {run.theorem, f"{run.theorem}/{run.case}"}:
+        return escape(found.setup)
+    curve = zip(*(side.tolist() for side in course(run, run.rounds)), strict=True)
+    points = [p for p in curve if p[0] > 0 and (p[1] > 0 or p[2] > 0)]
     values = [v for p in points for v in p[1:] if v > 0]
     if len(points) < 2 or not values:
         return escape(found.setup)
