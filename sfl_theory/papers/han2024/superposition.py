@@ -363,10 +363,10 @@ def middle() -> Claim:
         words="Open here. It looks false: the side with fewer steps does not see what "
         "the other side's later steps change in its gradients, a drift that moves x "
         r"where f is flat. In floating point: two clients with equal weights, $\nabla "
-        r"F_1=H_1x+b$, $\nabla F_2=x-b$, $H_1=I+4500\binom{1\ -1}{-1\ \ 1}$, "
-        r"$b=(1,-2)$, $\tau=8$, $\tilde\tau=1$, $x^0=x^*=0$: after 40000 rounds the left "
-        "side is 1.25 times the right one. Exact fractions do not reach that round, and a box that "
-        "holds every local point would make G too large. True for equal numbers of "
+        r"F_1=H_1x+b$, $\nabla F_2=x-b$, $H_1=I+4500(1,-1)^\top(1,-1)$, $b=(1,-2)$, "
+        r"$\tau=8$, $\tilde\tau=1$, $x^0=x^*=0$: after 40000 rounds the left side is "
+        "1.25 times the right one. Exact fractions do not reach that round, and a box "
+        "that holds every local point makes G too large. True for equal numbers of "
         "steps.",
         uses="eq-69 eq-72 app-D.1.3/merge app-D.1.3/merged-rate",
         repair=Repair(
