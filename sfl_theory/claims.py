@@ -27,7 +27,6 @@ from sfl_theory.proofs.export import ModelData, Statement, model_of
 from sfl_theory.proofs.witnesses import witness
 from sfl_theory.written import Assumed, Form, Side, as_form, form
 
-
 REJECTED = "evidence rejected"
 """How the line begins that says why evidence decides nothing."""
 
@@ -188,7 +187,8 @@ class Claim:
         words: the whole in prose; for an open claim, what was tried.
         uses: ids of what the printed proof rests on; those of the same paper without
             its key.
-        first_failure: for a theorem, the first step of the printed proof that fails.
+        first_failure: for a theorem, the id of the first step of the printed proof
+            that fails.
         repair: the nearest true statement.
     """
 
@@ -222,11 +222,12 @@ class Claim:
     @property
     def depends_on(self) -> tuple[str, ...]:
         """Ids of what the printed proof rests on."""
-        paper = self.id.split("/")[0]
-        return tuple(
-            name if name.split("/")[0] in PAPERS else f"{paper}/{name}"
-            for name in self.uses.split()
-        )
+        return tuple(map(self.id_of, self.uses.split()))
+
+    def id_of(self, name: str) -> str:
+        """Return the id of a claim of this paper, or of one named with its paper."""
+        paper, _, _ = self.id.partition("/")
+        return name if name.split("/")[0] in PAPERS else f"{paper}/{name}"
 
     @property
     def tex(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The ledger: the claims of all papers, who rests on whom, and what their evidence earns.
+"""The ledger: claims of all papers, who rests on whom, what their evidence earns.
 
 A claim is entered in its paper's section (`sfl_theory.claims`); nothing here decides
 it. An `Entry` asks the kernel, now, and puts the answer into the words and JSON keys
@@ -130,10 +130,7 @@ class Entry:
     @property
     def standing(self) -> Standing:
         """Status, scope and cause as they are earned now."""
-        status, claim = self.outcome.status, self.claim
-        scope = claim.scope if status != "unproved" else ""
-        cause = claim.cause if status == "refuted" else ""
-        return Standing(claim.id, status, scope, cause)
+        return _standing(self.claim, self.outcome.status)
 
     @property
     def why(self) -> str:
@@ -189,7 +186,9 @@ class Entry:
             "severity": severity,
             "scope": now.scope,
             "cause": now.cause or None,
-            "first_failure": claim.first_failure or None,
+            "first_failure": claim.id_of(first)
+            if (first := claim.first_failure)
+            else None,
             "method": outcome.method,
             "evidence": list(outcome.lines),
             "reproduce": self.reproduce,
@@ -202,7 +201,7 @@ class Entry:
 def _outcome(
     claim: Claim, parts: tuple[Part, ...], words: str = "", suffix: str = ""
 ) -> Outcome:
-    """Ask the kernel about every part."""
+    """Return what the kernel says of every part, asked now."""
     lines = [words] if words else []
     found: list[Decided] = []
     findings: list[Finding] = []
@@ -231,7 +230,14 @@ def declared(parts: tuple[Part, ...]) -> str:
 
 def entered(claim: Claim) -> Standing:
     """Return what a claim is entered for, without asking the kernel."""
-    return Standing(claim.id, declared(claim.parts), claim.scope, claim.cause)
+    return _standing(claim, declared(claim.parts))
+
+
+def _standing(claim: Claim, status: str) -> Standing:
+    """Return scope and cause as far as a status earns them; words say it once."""
+    scope = claim.scope.removeprefix(f"{status} ") if status != "unproved" else ""
+    cause = claim.cause if status == "refuted" else ""
+    return Standing(claim.id, status, scope, cause)
 
 
 class Ledger:

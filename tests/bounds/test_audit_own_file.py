@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from sfl_theory.audits import LEDGER
 
 from bounds.audit import main
-from sfl_theory.audits import LEDGER
 
 OWN = """
 from __future__ import annotations

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from rendered import Balanced, in_browser, laid_out, requests
+from sfl_theory.audits import LEDGER
 
 from bounds.audit import main
-from sfl_theory.audits import LEDGER
 
 pytestmark = pytest.mark.long  # the page replays the whole ledger
 

@@ -4,11 +4,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-
-from bounds.instances import prepared, runnable, trained
 from sfl_theory.audits import LEDGER
 from sfl_theory.evidence.claim import Refutation
 from sfl_theory.evidence.expected_run import expected
+
+from bounds.instances import prepared, runnable, trained
 
 CLAIMS = [
     claim.id

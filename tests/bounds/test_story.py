@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
+from sfl_theory.evidence.ledger import STATUSES
+from sfl_theory.evidence.standing import replayed, standing
 from small_problems import quadratic_file
 
 from bounds import Experiment, plot
@@ -19,8 +21,6 @@ from bounds.measurement import measured
 from bounds.training import train, trainings
 from bounds.versions import versions
 from sfl_theory import theorem, theorems
-from sfl_theory.evidence.ledger import STATUSES
-from sfl_theory.evidence.standing import replayed, standing
 
 SHORT = ["--rounds", "8", "--seeds", "3", "--tau", "2", "--quiet"]
 WIDTH = 80

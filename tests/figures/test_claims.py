@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from planted_figures import claim_named, plant
+from sfl_theory.audits import LEDGER
 
 from figures.__main__ import main
 from figures.claims import Claim, Exceeds, Within
@@ -30,7 +31,6 @@ from figures.papers import BY_KEY
 from figures.papers.claims import CLAIMS
 from figures.scale import CPU, PRESETS
 from figures.summaries import Observed, early, final
-from sfl_theory.audits import LEDGER
 
 FIG2, FIG5 = "han2024/fig-2", "han2024/fig-5"
 ROUNDS = np.arange(1.0, 11.0)

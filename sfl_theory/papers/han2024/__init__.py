@@ -16,6 +16,7 @@ SECTIONS = (
     "theorem_36",
     "theorem_37",
     "theorem_38",
+    "theorems_convex",
     "conditions",
     "constant_rates",
     "appendix_c",
