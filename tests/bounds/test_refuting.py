@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from sfl_theory.evidence.standing import standing
 
 from bounds.compare import main
 from sfl_theory import theorem
+from sfl_theory.ledger import standing
 
 
 def told(tmp_path: Path, *line: str) -> list[dict]:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
-from sfl_theory.evidence.ledger import STATUSES
-from sfl_theory.evidence.standing import replayed, standing
 from small_problems import quadratic_file
 
 from bounds import Experiment, plot
@@ -21,6 +19,7 @@ from bounds.measurement import measured
 from bounds.training import train, trainings
 from bounds.versions import versions
 from sfl_theory import theorem, theorems
+from sfl_theory.ledger import STATUSES, replayed, standing
 
 SHORT = ["--rounds", "8", "--seeds", "3", "--tau", "2", "--quiet"]
 WIDTH = 80
