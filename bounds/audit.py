@@ -35,8 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="python -m bounds.audit",
-        description="Replay the evidence for the claims of the papers: certificates "
-        "and instances, in exact arithmetic.",
+        description="Decide the claims of the papers: the kernel replays proofs and "
+        "models, in exact arithmetic.",
     )
     parser.add_argument("--claim", metavar="ID", help="one entry in full")
     parser.add_argument("--paper", choices=PAPERS, help="one paper only")
