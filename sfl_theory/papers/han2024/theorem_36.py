@@ -15,7 +15,7 @@ NON_CONVEX = Claim(
     words="A proof of its own: the paper's rests on (78), (79), (81) and (82), which "
     "are false.",
     uses="eq-78 lemma-C.6 lemma-C.7 prop-C.4 eq-89 cond-3.6/non_convex",
-    first_failure="eq-78",
+    first_failure="han2024/eq-78",
 )
 
 CLAIMS = (NON_CONVEX,)

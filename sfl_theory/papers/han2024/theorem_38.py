@@ -36,7 +36,7 @@ NON_CONVEX = Claim(
     words="A proof of its own: the paper's rests on Lemmas C.6 and C.7 for blocks, "
     "which are false.",
     uses="lemma-C.6 lemma-C.7 prop-C.4 eq-155 cond-3.8/non_convex",
-    first_failure="eq-145",
+    first_failure="han2024/eq-145",
 )
 
 
@@ -77,7 +77,7 @@ EQUATION_3 = Claim(
     "sum a_n^2 (1/q_n - 1); without noise and heterogeneity it leaves its minimum.",
     scope="for q_n < 1; at q_n = 1 the two aggregations agree",
     uses="eq-3",
-    first_failure="eq-145",
+    first_failure="han2024/eq-145",
     repair=Repair(DECIDED, "the aggregation of updates, as App. C.2 analyses"),
 )
 
