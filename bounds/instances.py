@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -185,19 +184,15 @@ def _problem(name: str, run: FederatedRun) -> Problem:
 
 
 def _sfl_v1(run: FederatedRun) -> Algorithm:
-    rule: Any = run.aggregation
-    return SFLV1(run.tau, run.tau_server, run.cut, aggregation=rule)
+    return SFLV1(run.tau, run.tau_server, run.cut, aggregation=run.aggregation)
 
 
 def _sfl_v2(run: FederatedRun) -> Algorithm:
-    rule: Any = run.aggregation
-    order: Any = run.order
-    return SFLV2(run.tau, run.cut, order, aggregation=rule)
+    return SFLV2(run.tau, run.cut, run.order, aggregation=run.aggregation)
 
 
 def _minibatch_sfl(run: FederatedRun) -> Algorithm:
-    rule: Any = run.aggregation
-    return MiniBatchSFL(run.tau, run.cut, aggregation=rule)
+    return MiniBatchSFL(run.tau, run.cut, aggregation=run.aggregation)
 
 
 _ALGORITHMS: dict[str, Callable[[FederatedRun], Algorithm]] = {

@@ -9,14 +9,13 @@ float64 (``expected_run``), and the trainer runs it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Literal
 
 import numpy as np
-import sympy as sp
 from numpy.typing import ArrayLike, NDArray
 
 from sfl_theory.constants import Constants
@@ -29,13 +28,14 @@ from sfl_theory.models.functions import (
     Point,
     Separable,
     dot,
-    matrix,
-    rational,
+    solved,
 )
 from sfl_theory.schedules import Schedule
 
 Box = tuple[tuple[Fraction, Fraction], ...]
 
+Order = Literal["interleaved", "client-sequential"]
+Aggregation = Literal["updates", "models"]
 ALGORITHMS = {
     "sfl-v1": "SFL-V1",
     "sfl-v2": "SFL-V2",
@@ -133,8 +133,8 @@ class FederatedRun:
     cut: int = 1
     per_step: bool = False
     rule: str = "as printed"
-    order: str = "interleaved"
-    aggregation: str = "updates"
+    order: Order = "interleaved"
+    aggregation: Aggregation = "updates"
     box: Box = ()
 
     def __post_init__(self) -> None:
@@ -193,12 +193,13 @@ class FederatedRun:
             )
         else:
             bowls = [client for client in self.clients if isinstance(client, Bowl)]
-            pairs = [*zip(map(rational, self.weights), bowls, strict=True)]
-            H = sum(
-                (a * matrix(bowl.H) for a, bowl in pairs), sp.zeros(len(self.start))
+            size = range(len(self.start))
+            H = tuple(
+                tuple(dot(self.weights, tuple(b.H[p][q] for b in bowls)) for q in size)
+                for p in size
             )
-            b = sum((a * matrix((bowl.b,)).T for a, bowl in pairs), 0 * H[:, 0])
-            found = tuple(Fraction(int(v.p), int(v.q)) for v in H.LUsolve(b))
+            b = tuple(dot(self.weights, tuple(one.b[p] for one in bowls)) for p in size)
+            found = solved(H, b)
         slopes = zip(*(client.gradient(found) for client in self.clients), strict=True)
         if any(dot(self.weights, column) for column in slopes):
             raise ValueError("x* does not lie where all pieces are curved")
@@ -313,30 +314,31 @@ class FederatedRun:
         """The constants of the assumptions on this run, all analytic."""
         I_c, I_s = (dot(v, v) for v in _split(self.offsets, self.cut))
         limited = self.everywhere or self.case != "non_convex"
-        found: dict[str, Any] = {
-            "S": self.S,
-            "mu": self.mu,
-            "sigma2": self.sigma2,
-            "eps2": self.eps2,
-            "weights": self.weights,
-            "participation": self.q,
-            "tau": self.tau,
-            "tau_server": self.tau_server,
-            "initial_distance2": I_c + I_s,
-            "initial_distance2_client": I_c,
-            "initial_distance2_server": I_s,
-            "initial_gap": self.gap,
-            "Gamma": self.Gamma,
-            "G2": self.G2 if limited else None,
-            "R2": self.G2 if limited else None,
-        }
-        values = {name: _float(v) for name, v in found.items() if v is not None}
+        G2 = float(self.G2) if limited else None
+        found = Constants(
+            S=float(self.S),
+            mu=float(self.mu),
+            sigma2=tuple(map(float, self.sigma2)),
+            eps2=None if self.eps2 is None else float(self.eps2),
+            weights=tuple(map(float, self.weights)),
+            participation=tuple(map(float, self.q)),
+            tau=self.tau,
+            tau_server=self.tau_server,
+            initial_distance2=float(I_c + I_s),
+            initial_distance2_client=float(I_c),
+            initial_distance2_server=float(I_s),
+            initial_gap=float(self.gap),
+            Gamma=float(self.Gamma),
+            G2=G2,
+            R2=G2,
+        )
+        known = found.as_dict()
         where = dict.fromkeys(("S", "mu", "sigma2", "eps2"), "all of R^d")
         where |= dict.fromkeys(("G2", "R2"), self.domain_words)
-        return Constants(
-            **values,
-            provenance=dict.fromkeys(values, "analytic"),
-            domain={name: words for name, words in where.items() if name in values},
+        return replace(
+            found,
+            provenance=dict.fromkeys(known, "analytic"),
+            domain={name: words for name, words in where.items() if name in known},
         )
 
     @cached_property
@@ -433,12 +435,6 @@ class FederatedRun:
 
 def _split(v: Point, cut: int) -> tuple[Point, Point]:
     return v[:cut], v[cut:]
-
-
-def _float(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple(float(v) for v in value)
-    return float(value) if isinstance(value, Fraction) else value
 
 
 def _tuple(values: Sequence[object]) -> str:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
-
-import sympy as sp
 
 Point = tuple[Fraction, ...]
+Matrix = tuple[Point, ...]
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
@@ -94,17 +92,16 @@ class Bowl:
         ValueError: if H is not symmetric or has an eigenvalue outside the spectrum.
     """
 
-    H: tuple[Point, ...]
+    H: Matrix
     b: Point
     spectrum: tuple[Fraction, Fraction]
 
     def __post_init__(self) -> None:
-        H, one = matrix(self.H), sp.eye(len(self.b))
-        least, most = map(rational, self.spectrum)
-        inside = all(
-            gap.is_positive_semidefinite for gap in (H - least * one, most * one - H)
+        least, most = self.spectrum
+        inside = semidefinite(shifted(self.H, ONE, -least)) and semidefinite(
+            shifted(self.H, -ONE, most)
         )
-        if not H.is_symmetric() or not inside:
+        if tuple(zip(*self.H, strict=True)) != self.H or not inside:
             raise ValueError("a bowl needs a symmetric H with eigenvalues as stated")
 
     @property
@@ -130,11 +127,42 @@ def dot(u: Point, v: Point) -> Fraction:
     return sum((x * y for x, y in zip(u, v, strict=True)), ZERO)
 
 
-def matrix(rows: tuple[Point, ...]) -> Any:
-    """Return an exact matrix of sympy's, row by row."""
-    return sp.Matrix([[rational(v) for v in row] for row in rows])
+def shifted(rows: Matrix, factor: Fraction, more: Fraction) -> Matrix:
+    """Return a multiple of a matrix plus a multiple of the identity."""
+    return tuple(
+        tuple(factor * v + (more if p == q else ZERO) for q, v in enumerate(row))
+        for p, row in enumerate(rows)
+    )
 
 
-def rational(value: Fraction) -> Any:
-    """Return an exact number of sympy's."""
-    return sp.Rational(value.numerator, value.denominator)
+def semidefinite(rows: Matrix) -> bool:
+    """Return whether a symmetric matrix is positive semidefinite, by elimination."""
+    if not rows:
+        return True
+    (corner, *edge), below = rows[0], rows[1:]
+    if corner <= 0:
+        return corner == 0 and not any(edge) and semidefinite(_without_first(below))
+    rest = tuple(
+        tuple(v - row[0] * u / corner for v, u in zip(row[1:], edge, strict=True))
+        for row in below
+    )
+    return semidefinite(rest)
+
+
+def solved(rows: Matrix, right: Point) -> Point:
+    """Return the solution of a linear system with a positive definite matrix."""
+    if not rows:
+        return ()
+    (corner, *edge), below = rows[0], rows[1:]
+    factors = [row[0] / corner for row in below]
+    rest = tuple(
+        tuple(v - c * u for v, u in zip(row[1:], edge, strict=True))
+        for row, c in zip(below, factors, strict=True)
+    )
+    others = tuple(b - c * right[0] for b, c in zip(right[1:], factors, strict=True))
+    tail = solved(rest, others)
+    return ((right[0] - dot(tuple(edge), tail)) / corner, *tail)
+
+
+def _without_first(rows: Matrix) -> Matrix:
+    return tuple(row[1:] for row in rows)

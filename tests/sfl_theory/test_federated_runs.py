@@ -15,7 +15,15 @@ from sfl_theory.kernel.models import Evaluation
 from sfl_theory.ledger import Finding, ledger
 from sfl_theory.models.expected_run import course, crossing, expected, right_side
 from sfl_theory.models.federated import FederatedRun, Rate
-from sfl_theory.models.functions import Bowl, Piece, Separable
+from sfl_theory.models.functions import (
+    Bowl,
+    Piece,
+    Separable,
+    dot,
+    semidefinite,
+    shifted,
+    solved,
+)
 from sfl_theory.models.moments import one_round
 from sfl_theory.proofs.export import model_of
 
@@ -200,6 +208,27 @@ def test_the_course_goes_on_to_ten_times_the_crossing():
     assert violated[rounds >= crossing(run)].all()
     assert not violated[rounds < crossing(run)].any()
     assert left[-1] == pytest.approx(0.10125, rel=1e-6)
+
+
+@given(
+    rows=st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3), min_size=1,
+                  max_size=4),
+    shift=st.sampled_from([ZERO, F(-1), F(1, 2)]),
+)  # fmt: skip
+@settings(max_examples=200, deadline=None)
+def test_semidefinite_and_solved_agree_with_floats(rows, shift):
+    """Gram matrices, singular ones among them, moved by a multiple of the identity."""
+    gram = tuple(
+        tuple(F(sum(row[p] * row[q] for row in rows)) for q in range(3))
+        for p in range(3)
+    )
+    moved = shifted(gram, ONE, shift)
+    least = np.linalg.eigvalsh(np.array(moved, dtype=float))[0]
+    if abs(least) > 1e-9 or shift == 0:
+        assert semidefinite(moved) == (least > -1e-9)
+    definite = shifted(gram, ONE, ONE)
+    x = solved(definite, (ONE, F(2), F(-1)))
+    assert [dot(row, x) for row in definite] == [1, 2, -1]
 
 
 def test_constants_are_attained_on_the_box():

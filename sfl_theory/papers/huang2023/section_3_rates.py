@@ -235,8 +235,9 @@ PROP_1_COUPLING = Claim(
                 numbers=values(200, 5),
                 words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 200, from $(1,0,0)$: "
                 r"the server block starts at its optimum and is pulled away by the "
-                r"client block, whose initial distance the bound does not contain; after 505 "
-                r"steps it is farther away than the bound says. z only makes S large.",
+                r"client block, whose initial distance the bound does not contain; "
+                r"after 505 steps it is farther away than the bound says. z only makes "
+                r"S large.",
             ),
             reading=ONE_STEP,
         ),
