@@ -32,7 +32,8 @@ NON_CONVEX = Claim(
     TITLE,
     DECIDED,
     scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24), "
-    "updates aggregated; for models aggregated as in (3) refuted, see .../eq-3",
+    "updates aggregated; the proof uses that clients' samples are independent, which "
+    "3.2 does not say; for models aggregated as in (3) refuted, see .../eq-3",
     words="A proof of its own: the paper's rests on Lemmas C.6 and C.7 for blocks, "
     "which are false.",
     uses="lemma-C.6 lemma-C.7 prop-C.4 eq-155 cond-3.8/non_convex",
