@@ -12,13 +12,14 @@ from fractions import Fraction as Q
 from pathlib import Path
 
 import pytest
+import refutations
 from proved import PROOFS, many
 from random_models import premises, verdict
 
 from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.hypotheses import Minimiser
 from sfl_theory.kernel.replay import replay
-from sfl_theory.proofs import non_convex, refutations
+from sfl_theory.proofs import non_convex
 from sfl_theory.proofs.export import document
 from sfl_theory.proofs.witnesses import witness
 
