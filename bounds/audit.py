@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sfl_theory.command import CommandError, Parser, run
-from sfl_theory.evidence.ledger import STATUSES, Entry
+from sfl_theory.ledger import COVERAGE, STATUSES, Entry, Ledger, ledger
 from sfl_theory.papers import PAPERS
 from sfl_train.files import check_writable, replace_file
 
@@ -35,8 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="python -m bounds.audit",
-        description="Replay the evidence for the claims of the papers: certificates "
-        "and instances, in exact arithmetic.",
+        description="Decide the claims of the papers: the kernel replays proofs and "
+        "models, in exact arithmetic.",
     )
     parser.add_argument("--claim", metavar="ID", help="one entry in full")
     parser.add_argument("--paper", choices=PAPERS, help="one paper only")
@@ -120,12 +120,10 @@ def _papers(options: argparse.Namespace) -> list[Entry]:
     Raises:
         CommandError: if there is no such claim.
     """
-    from sfl_theory.audits import LEDGER
-
     if options.claim is None:
-        return [LEDGER.entry(claim.id) for claim in LEDGER.claims(options.paper)]
+        return [ledger().entry(claim.id) for claim in ledger().claims(options.paper)]
     try:
-        return [LEDGER.entry(options.claim)]
+        return [ledger().entry(options.claim)]
     except ValueError as error:
         raise CommandError(f"--claim: {error}") from error
 
@@ -141,24 +139,22 @@ def _own(options: argparse.Namespace) -> list[Entry]:
     Raises:
         CommandError: if the file holds no claims or not the one asked for.
     """
-    from sfl_theory.audits import LEDGER
-    from sfl_theory.evidence.ledger import Ledger
-    from sfl_theory.evidence.own_file import load_claims
+    from bounds.own_file import load_claims
 
     try:
         claims = load_claims(options.file)
-        ledger = Ledger((*LEDGER.claims(), *claims), str(options.file))
+        own = Ledger((*ledger().claims(), *claims), str(options.file))
     except ValueError as error:
         raise CommandError(f"--file: {error}") from error
     names = [claim.id for claim in claims]
     if options.claim is None:
-        return [ledger.entry(name) for name in names]
+        return [own.entry(name) for name in names]
     if options.claim not in names:
         raise CommandError(
             f"--claim: {options.file} has no claim '{options.claim}'; it holds "
             f"{', '.join(names)}"
         )
-    return [ledger.entry(options.claim)]
+    return [own.entry(options.claim)]
 
 
 def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
@@ -182,10 +178,9 @@ def _proofs(entries: Sequence[Entry]) -> str:
     from sfl_theory.claims import evidence, parts_of
     from sfl_theory.proofs.export import document
 
-    sections = [entry.claim.section for entry in entries if entry.claim.section]
     proved, refuted, witnesses = [], [], {}
-    for section in sections:
-        for name, part in parts_of(section):
+    for entry in entries:
+        for name, part in parts_of(entry.claim):
             theorem, model = evidence(part, name)
             statement = part.says.statement(name)
             if theorem is not None:
@@ -201,7 +196,6 @@ def _proofs(entries: Sequence[Entry]) -> str:
 def print_trust() -> None:
     """Print the trusted base: modules, rules with their proofs, and who rests on it."""
     from sfl_theory import kernel
-    from sfl_theory.audits import LEDGER
     from sfl_theory.kernel.rules import RULES
 
     sources = sorted(Path(str(kernel.__file__)).parent.glob("*.py"))
@@ -214,13 +208,11 @@ def print_trust() -> None:
         print(f"\n{rule.name}: {' '.join(head.split())}")
         text = f"Proof: {' '.join(proof.split())}"
         print(textwrap.fill(text, 88, initial_indent="    ", subsequent_indent="    "))
-    claims = LEDGER.claims()
-    older = sum(claim.section is None for claim in claims)
+    claims = ledger().claims()
+    decided = sum(bool(claim.parts) for claim in claims)
     print("\ninequalities assumed outside rules and hypotheses: 0")
-    print(f"claims decided so: {len(claims) - older} of {len(claims)}", end="")
     print(
-        f"; {older} still rest on the older checker, whose facts are words"
-        * bool(older)
+        f"claims of the papers whose statements are terms: {decided} of {len(claims)}"
     )
 
 
@@ -232,8 +224,6 @@ def print_table(entries: Sequence[Entry]) -> None:
     """
     from rich.console import Console
     from rich.table import Table
-
-    from sfl_theory.audits import COVERAGE
 
     console = Console(highlight=False, markup=False)
     wide = console.width >= WIDE
@@ -258,12 +248,11 @@ def print_table(entries: Sequence[Entry]) -> None:
         table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=1)
         for entry, name in zip(here, names, strict=True):
             repair = "" if entry.repair is None else entry.repair.status
-            why = entry.outcome.lines[0] if entry.outcome.lines else ""
             cells = entry.outcome.status, repair
             if wide:
-                table.add_row(name, *cells, why)
+                table.add_row(name, *cells, entry.why)
             else:
-                table.add_row(*cells, f"{name}\n  {why}")
+                table.add_row(*cells, f"{name}\n  {entry.why}")
         console.print(table)
     files = {entry.file for entry in entries if entry.file}
     if not files:
@@ -278,25 +267,28 @@ def print_entry(entry: Entry) -> None:
     Args:
         entry: to print.
     """
-    claim, outcome = entry.claim, entry.outcome
+    claim, outcome, now = entry.claim, entry.outcome, entry.standing
 
     def show(label: str, text: str) -> None:
         print(textwrap.fill(f"{label}{text}", 88, subsequent_indent="    "))
 
     show("", f"{claim.id} ({claim.location})")
-    show("kind:      ", claim.kind)
+    show("kind:      ", claim.kind.value)
     show("statement: ", claim.statement)
-    if claim.reading:
-        show("reading:   ", claim.reading)
+    if entry.reading:
+        show("reading:   ", entry.reading)
     show("status:    ", f"{outcome.status} ({outcome.method})")
-    if entry.scope:
-        show("scope:     ", f"{outcome.status} {entry.scope}")
+    if now.scope:
+        show("scope:     ", now.words)
+    if now.cause:
+        severity = f" ({claim.severity.value})" if claim.severity else ""
+        show("cause:     ", now.cause + severity)
     for line in outcome.lines:
         show("  ", line)
     if claim.depends_on:
         show("the paper's proof uses: ", ", ".join(claim.depends_on))
     if claim.repair is not None and entry.repair is not None:
-        show("repair:    ", claim.repair.statement)
+        show("repair:    ", entry.repaired)
         show("change:    ", claim.repair.change)
         show("status:    ", f"{entry.repair.status} ({entry.repair.method})")
         for line in entry.repair.lines:

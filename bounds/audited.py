@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from bounds.informative import mean_rate
 from sfl_theory import Bound, Theorem
-from sfl_theory.evidence.expected_run import course, crossing
-from sfl_theory.evidence.instance import Finding
-from sfl_theory.evidence.moments import printed
-from sfl_theory.evidence.standing import Standing, standing
+from sfl_theory.ledger import Finding, Standing, ledger
+from sfl_theory.models.expected_run import course, crossing
+from sfl_theory.models.moments import printed
 from sfl_theory.statement import Case
 
 REPLAY = "python -m bounds.audit --claim"
@@ -80,33 +79,22 @@ def audited(item: Theorem, case: str) -> Audited | None:
     Returns:
         What it earns now, or None where the ledger has no entry.
     """
-    from sfl_theory.audits import LEDGER
-
-    known = standing(item.key, case)
-    if known is None:
+    claim = ledger().of_case(item.key, case)
+    if claim is None:
         return None
-    entry = LEDGER.entry(known.claim)
-    outcome = entry.outcome
-    shown = next(
-        (one for one in outcome.findings if one.run is not None or len(one.curve) > 1),
-        None,
-    )
+    entry = ledger().entry(claim.id)
+    shown = next(iter(entry.outcome.findings), None)
     return Audited(
-        Standing(known.claim, outcome.status, entry.scope, entry.cause),
+        entry.standing,
         None if entry.repair is None else entry.repair.status,
         shown,
-        None if shown is None else _course(shown),
+        None if shown is None else followed(shown),
     )
 
 
-def _course(finding: Finding) -> Course | None:
-    """Return the course of a finding that is a run, else of its own curve."""
-    if finding.run is not None:
-        rounds, left, right = course(finding.run)
-        schedule = finding.run.schedule
-        unit = mean_rate(printed(finding.run).metric, rounds, schedule)
-        return Course(rounds, left / unit, right / unit, crossing(finding.run))
-    if len(finding.curve) < 2:
-        return None
-    rounds, left, right = (np.array(c) for c in zip(*finding.curve, strict=True))
-    return Course(rounds, left, right, int(rounds[np.argmax(left > right)]))
+def followed(finding: Finding) -> Course:
+    """Return the course of a finding that breaks a printed bound."""
+    run = finding.run
+    rounds, left, right = course(run)
+    unit = mean_rate(printed(run).metric, rounds, run.schedule)
+    return Course(rounds, left / unit, right / unit, crossing(run))

@@ -15,7 +15,7 @@ from bounds.measurement import Measurement, measure
 from bounds.training import Progress
 from bounds.verdict import Band, Rate, Verdict, judge, rate, ratio
 from sfl_theory import Bound, Constants, Theorem, symbols, theorem
-from sfl_theory.evidence.standing import Standing
+from sfl_theory.ledger import Standing
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from sfl_theory.evidence.ledger import Entry
+from sfl_theory.ledger import Entry
 
 COLOURS = {"proved": "#00694b", "refuted": "#b5460f", "unproved": "#6b6b6b"}
 MARKS = {"proved": "\u2713", "refuted": "\u2717", "unproved": "?"}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,13 +16,11 @@ from numpy.typing import NDArray
 
 from bounds.verdict import Band, Verdict, judge
 from sfl_theory import Bound, Constants
-from sfl_theory.audits import LEDGER
-from sfl_theory.claims import Model
-from sfl_theory.evidence.claim import Evidence, Refutation, Terms
-from sfl_theory.evidence.expected_run import crossing, right_side, spread
-from sfl_theory.evidence.federated import FederatedRun
-from sfl_theory.evidence.moments import WEIGHTED, printed
-from sfl_theory.evidence.standing import declared
+from sfl_theory.claims import Claim, Model
+from sfl_theory.ledger import entered, ledger
+from sfl_theory.models.expected_run import crossing, right_side, spread
+from sfl_theory.models.federated import FederatedRun
+from sfl_theory.models.moments import WEIGHTED, printed
 from sfl_theory.schedules import Schedule
 from sfl_train.algorithms import SFLV1, SFLV2, Algorithm, MiniBatchSFL
 from sfl_train.engine import Trainer
@@ -116,10 +113,10 @@ def runnable(claim: str, seeds: int | None = None, seed: int = 0) -> RunnableIns
         ValueError: if the claim is unknown or not refuted, or if none of its instances
             is a run of an algorithm.
     """
-    evidence = LEDGER.claim(claim).evidence
-    if declared(LEDGER.claim(claim)).status != "refuted":
+    known = ledger().claim(claim)
+    if entered(known).status != "refuted":
         raise ValueError(f"instance: {claim} is not refuted, so no instance breaks it")
-    run = next(_runs(evidence), None)
+    run = next(runs(known), None)
     if run is None:
         raise ValueError(
             f"instance: what refutes {claim} is no run that the trainer makes: replay "
@@ -128,15 +125,11 @@ def runnable(claim: str, seeds: int | None = None, seed: int = 0) -> RunnableIns
     return prepared(claim, run, seeds, seed)
 
 
-def _runs(evidence: Evidence) -> Iterator[FederatedRun]:
+def runs(claim: Claim) -> Iterator[FederatedRun]:
     """Yield the runs among what refutes a claim."""
-    if isinstance(evidence, Refutation):
-        for one in (evidence.instance, *evidence.further):
-            if (run := one().run) is not None:
-                yield run
-    if isinstance(evidence, Terms):
-        models = (part.by for _, part in evidence.parts)
-        yield from (m.run() for m in models if isinstance(m, Model) and m.run)
+    for part in claim.parts:
+        if isinstance(part.by, Model) and part.by.run is not None:
+            yield part.by.run()
 
 
 def prepared(
@@ -191,19 +184,15 @@ def _problem(name: str, run: FederatedRun) -> Problem:
 
 
 def _sfl_v1(run: FederatedRun) -> Algorithm:
-    rule: Any = run.aggregation
-    return SFLV1(run.tau, run.tau_server, run.cut, aggregation=rule)
+    return SFLV1(run.tau, run.tau_server, run.cut, aggregation=run.aggregation)
 
 
 def _sfl_v2(run: FederatedRun) -> Algorithm:
-    rule: Any = run.aggregation
-    order: Any = run.order
-    return SFLV2(run.tau, run.cut, order, aggregation=rule)
+    return SFLV2(run.tau, run.cut, run.order, aggregation=run.aggregation)
 
 
 def _minibatch_sfl(run: FederatedRun) -> Algorithm:
-    rule: Any = run.aggregation
-    return MiniBatchSFL(run.tau, run.cut, aggregation=rule)
+    return MiniBatchSFL(run.tau, run.cut, aggregation=run.aggregation)
 
 
 _ALGORITHMS: dict[str, Callable[[FederatedRun], Algorithm]] = {

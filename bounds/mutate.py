@@ -1,79 +1,74 @@
 """``python -m bounds.audit --mutate``: how many false neighbours of claims are caught.
 
-Exit status 1 if the checker accepts a statement that an instance breaks.
+Exit status 1 if the kernel accepts a statement that a model breaks.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import asdict
 
-from sfl_theory.evidence.claim import Claim
-from sfl_theory.mutation import Verdict, judge, statements, summary
+from sfl_theory.claims import Claim, Proof, parts_of
+from sfl_theory.ledger import ledger
+from sfl_theory.mutation import SUBJECTS, VERDICTS, Judged, judge
 
 JOBS = 2
 """Processes; the verdicts do not depend on it."""
 
-VERDICTS = ("proved", "refuted", "undecided", "wrongly proved")
+Counts = Mapping[str, int]
+Task = tuple[str, int]
 
 NOTES = (
-    "proved: the checker accepts it, so it is true and the original was not sharp. "
-    "refuted: an exact instance, whose assumptions were checked one by one, breaks it. "
-    "undecided: neither; it may be true. wrongly proved: both, a defect.",
+    "proved: the original's theorem proves it, so the original was not sharp. refuted: "
+    "a model, in which the kernel finds every hypothesis true, breaks it. undecided: "
+    "neither; it may be true. wrongly proved: both, a defect.",
     "Which mutants are false is not known otherwise, so refuted / (refuted + undecided)"
     " is a lower bound of the share of false mutants that are refuted.",
-    "Counted apart: statements about parameters (an instance is a point of the domain),"
-    ' steps like "if Delta_t <= v/(gamma+t) and ... then" (an instance is numbers that '
-    "meet the facts used, not functions), and printed figures (arithmetic).",
+    "Statements about numbers only are counted apart: their models have no function.",
 )
 
 
-def mutate(claims: Sequence[Claim], jobs: int = JOBS) -> list[Verdict]:
+def mutate(claims: Sequence[Claim], jobs: int = JOBS) -> list[Judged]:
     """Judge all mutants of the proved statements of some claims, with a progress bar.
 
     Args:
-        claims: of the ledger.
+        claims: of the papers' ledger; their repairs are mutated, too.
         jobs: processes; 1 judges in this one.
 
     Returns:
         The verdicts, in the order of the claims.
     """
-    names = tuple(claim.id for claim in claims)
-    # processes that are forked off find them made
-    items = _STATEMENTS[names] = statements(claims)
-    found: list[Verdict] = []
-    with _bar(len(items)) as advance:
-        for number, part in enumerate(_parts(names, len(items), jobs), 1):
+    tasks = [
+        (claim.id, place)
+        for claim in claims
+        for place, (_, part) in enumerate(parts_of(claim))
+        if isinstance(part.by, Proof)
+    ]
+    found: list[Judged] = []
+    with _bar(len(tasks)) as advance:
+        for number, part in enumerate(_verdicts(tasks, jobs), 1):
             found += part
             advance(number)
     return found
 
 
-def _parts(
-    names: tuple[str, ...], total: int, jobs: int
-) -> Iterator[tuple[Verdict, ...]]:
-    tasks = [(names, k) for k in range(total)]
-    if jobs == 1 or total < 2:
+def _verdicts(tasks: Sequence[Task], jobs: int) -> Iterator[list[Judged]]:
+    if jobs == 1 or len(tasks) < 2:
         yield from map(_judged, tasks)
         return
     with ProcessPoolExecutor(jobs) as pool:
         yield from pool.map(_judged, tasks)
 
 
-def _judged(task: tuple[tuple[str, ...], int]) -> tuple[Verdict, ...]:
+def _judged(task: Task) -> list[Judged]:
     """Return the verdicts on one statement, in a process of its own."""
-    from sfl_theory.audits import LEDGER
-
-    names, k = task
-    if names not in _STATEMENTS:
-        _STATEMENTS[names] = statements([LEDGER.claim(name) for name in names])
-    return tuple(judge(_STATEMENTS[names][k]))
-
-
-_STATEMENTS: dict[tuple[str, ...], Any] = {}
+    identifier, place = task
+    name, part = [*parts_of(ledger().claim(identifier))][place]
+    return judge(part, name)
 
 
 @contextmanager
@@ -86,7 +81,41 @@ def _bar(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: bars.update(task, completed=done)
 
 
-def as_json(verdicts: Sequence[Verdict]) -> str:
+def counted(verdicts: Sequence[Judged]) -> dict[str, int]:
+    """Return how many mutants got each verdict."""
+    found = Counter(one.verdict for one in verdicts)
+    return {name: found[name] for name in VERDICTS}
+
+
+def headline(verdicts: Sequence[Judged]) -> list[Judged]:
+    """Return the mutants of statements about functions, vectors, rounds and runs."""
+    return [one for one in verdicts if one.subject != "numbers"]
+
+
+def tables(verdicts: Sequence[Judged]) -> dict[str, dict[str, dict[str, int]]]:
+    """Return the counts by what statements speak of, and of the headline by operator.
+
+    Args:
+        verdicts: on all mutants.
+
+    Returns:
+        Under "kind" and "operator".
+    """
+    main = headline(verdicts)
+    operators = sorted({one.operator for one in main})
+    return {
+        "kind": {
+            name: counted([one for one in verdicts if one.subject == name])
+            for name in SUBJECTS
+        },
+        "operator": {
+            name: counted([one for one in main if one.operator == name])
+            for name in operators
+        },
+    }
+
+
+def as_json(verdicts: Sequence[Judged]) -> str:
     """Return figures and mutants as JSON.
 
     Args:
@@ -96,28 +125,23 @@ def as_json(verdicts: Sequence[Verdict]) -> str:
         "headline" (functions, vectors, rounds and runs), "total", the tables and all
         mutants.
     """
-    tables = summary(verdicts)
-    headline = next(iter(tables["group"].values()))
+    main = counted(headline(verdicts))
     content = {
-        "headline": headline,
-        "refuted_of_not_proved": _share(headline),
-        "total": _added(tables["group"]),
-        **tables,
-        "mutants": [verdict.as_dict() for verdict in verdicts],
+        "headline": main,
+        "refuted_of_not_proved": _share(main),
+        "total": counted(verdicts),
+        **tables(verdicts),
+        "mutants": [asdict(verdict) for verdict in verdicts],
     }
     return json.dumps(content, indent=1) + "\n"
 
 
-def _added(rows: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    return {name: sum(row[name] for row in rows.values()) for name in VERDICTS}
-
-
-def _share(counts: Mapping[str, int]) -> float | None:
+def _share(counts: Counts) -> float | None:
     rest = counts["refuted"] + counts["undecided"]
     return counts["refuted"] / rest if rest else None
 
 
-def print_figures(verdicts: Sequence[Verdict]) -> None:
+def print_figures(verdicts: Sequence[Judged]) -> None:
     """Print the figures by kind of statement and by operator, and defects in full.
 
     Args:
@@ -127,33 +151,33 @@ def print_figures(verdicts: Sequence[Verdict]) -> None:
     from rich.table import Table
 
     console = Console(highlight=False)
-    tables = summary(verdicts)
-    groups = tables.pop("group")
-    headline = next(iter(groups))
-    titles = {"kind": "mutants by kind", "operator": f"mutants by operator: {headline}"}
-    for name, rows in reversed(tables.items()):
-        table = Table(title=titles[name], title_justify="left")
+    main = headline(verdicts)
+    titles = {
+        "operator": ("mutants by operator, numbers apart", main),
+        "kind": ("mutants by what their statement speaks of", verdicts),
+    }
+    found = tables(verdicts)
+    for name, (title, among) in titles.items():
+        table = Table(title=title, title_justify="left")
         table.add_column(name)
         for head in ("mutants", *VERDICTS, "refuted of not proved"):
             table.add_column(head, justify="right")
-        for row, counts in (*sorted(rows.items()), ("all", _added(rows))):
+        for row, counts in (*found[name].items(), ("all", counted(among))):
             cells = [str(sum(counts.values())), *(str(counts[v]) for v in VERDICTS)]
             table.add_row(row, *cells, _percent(_share(counts)))
         console.print(table)
     for note in NOTES:
         console.print(note)
-    for verdict in verdicts:
-        if verdict.verdict == "wrongly proved":
-            console.print(
-                f"WRONGLY PROVED {verdict.claim}: {verdict.change}: {verdict.why}",
-                markup=False,
-            )
-    for name, counts in reversed(groups.items()):
-        if any(counts.values()):
-            console.print(f"{name}: {_sentence(counts)}")
+    for one in verdicts:
+        if one.verdict == "wrongly proved":
+            console.print(f"WRONGLY PROVED {one.claim}: {one.change}", markup=False)
+    apart = [one for one in verdicts if one.subject == "numbers"]
+    for name, part in (("numbers", apart), (", ".join(SUBJECTS[:2]), main)):
+        if part:
+            console.print(f"{name}: {_sentence(counted(part))}")
 
 
-def _sentence(counts: Mapping[str, int]) -> str:
+def _sentence(counts: Counts) -> str:
     return (
         f"{sum(counts.values())} mutants: "
         + ", ".join(f"{number} {name}" for name, number in counts.items())
@@ -165,6 +189,6 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.0f} %"
 
 
-def exit_status(verdicts: Sequence[Verdict]) -> int:
+def exit_status(verdicts: Sequence[Judged]) -> int:
     """Return 1 if a mutant was wrongly proved, else 0."""
     return int(any(verdict.verdict == "wrongly proved" for verdict in verdicts))

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 from html import escape
 
-import sympy as sp
-from sympy.printing.mathml import mathml
-
 from bounds.graph import MARKS, graph
-from sfl_theory import symbols, theorems
-from sfl_theory.audits import COVERAGE
-from sfl_theory.bound import Bound
-from sfl_theory.evidence.instance import Finding
-from sfl_theory.evidence.ledger import STATUSES, Entry, Outcome
+from bounds.mathml import mathml, with_formulas
+from sfl_theory.claims import Claim, Kind, Part
+from sfl_theory.ledger import COVERAGE, STATUSES, Entry, Finding, Outcome
+from sfl_theory.models.expected_run import course
 
 STYLE = """
 :root { --proved: #00694b; --refuted: #b5460f; --unproved: #6b6b6b; }
@@ -42,15 +37,15 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """The browser is told to fetch and to run nothing."""
 
 KINDS = {
-    "theorem": "Theorems",
-    "proposition": "Propositions",
-    "lemma": "Lemmas",
-    "assumption": "Assumptions",
-    "condition": "Step-size conditions",
-    "equation": "Equations inside the proofs",
-    "algorithm": "Algorithms",
-    "table": "Tables",
-    "text": "Sentences of the text",
+    Kind.THEOREM: "Theorems",
+    Kind.PROPOSITION: "Propositions",
+    Kind.LEMMA: "Lemmas",
+    Kind.ASSUMPTION: "Assumptions",
+    Kind.CONDITION: "Step-size conditions",
+    Kind.EQUATION: "Equations inside the proofs",
+    Kind.ALGORITHM: "Algorithms",
+    Kind.TABLE: "Tables",
+    Kind.TEXT: "Sentences of the text",
 }
 """Headings by kind of claim, in the page's order."""
 
@@ -81,8 +76,9 @@ def page(entries: Sequence[Entry], title: str = TITLE, coverage: str = COVERAGE)
         f"<title>Audit</title><style>{STYLE}</style></head><body>"
         f"<h1>{escape(title)}</h1>"
         "<p>Every status was earned by a replay when this page was made: "
-        f"{_badge('proved')} by a certificate, {_badge('refuted')} by an instance, "
-        f"both in exact arithmetic; {_badge('unproved')} is neither.</p>"
+        f"{_badge('proved')} by a proof that the kernel replayed, "
+        f"{_badge('refuted')} by a model, both in exact arithmetic; "
+        f"{_badge('unproved')} is neither.</p>"
         f"<p>{escape(coverage)}</p><nav>{links}</nav>{sections}</body></html>\n"
     )
 
@@ -111,23 +107,30 @@ def _section(paper: str, entries: Sequence[Entry]) -> str:
 
 def _entry(entry: Entry) -> str:
     claim, outcome, repair = entry.claim, entry.outcome, entry.claim.repair
+    now = entry.standing
     parts = [
-        ("where", f"{escape(claim.location)} ({claim.kind})"),
-        ("statement", escape(claim.statement) + _formula(claim.id, "printed")),
+        ("where", f"{escape(claim.location)} ({claim.kind.value})"),
+        ("statement", with_formulas(claim.title) + _formulas(claim.parts)),
     ]
-    if claim.reading:
-        parts.append(("reading", escape(claim.reading)))
+    if entry.reading:
+        parts.append(("reading", with_formulas(entry.reading)))
+    if now.scope:
+        parts.append(("scope", with_formulas(now.words)))
+    if now.cause:
+        severity = f" ({claim.severity.value})" if claim.severity else ""
+        parts.append(("cause", with_formulas(now.cause) + severity))
+    if claim.first_failure:
+        parts.append(("first step that fails", _links([claim.first_failure], claim)))
+    if claim.words:
+        parts.append(("in words", with_formulas(claim.words)))
     parts.append(("evidence", _replay(outcome)))
-    parts += [("instance", _plot(found)) for found in outcome.findings if found.curve]
+    parts += [("instance", _plot(claim.id, found)) for found in outcome.findings]
     if claim.depends_on:
-        names = ", ".join(
-            f'<a href="#{escape(name)}">{escape(name)}</a>' for name in claim.depends_on
-        )
-        parts.append(("the paper's proof uses", names))
+        parts.append(("the paper's proof uses", _links(claim.depends_on, claim)))
     if repair is not None and entry.repair is not None:
-        words = escape(repair.statement) + _formula(claim.id, "repaired")
-        parts.append(("repair", f"{_badge(entry.repair.status)} {words}"))
-        parts.append(("what changed", escape(repair.change)))
+        words = _badge(entry.repair.status) + _formulas(repair.parts)
+        parts.append(("repair", words))
+        parts.append(("what changed", with_formulas(repair.change)))
         parts.append(("evidence of the repair", _replay(entry.repair)))
     parts.append(("replay", f"<code>{escape(entry.reproduce)}</code>"))
     body = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in parts)
@@ -137,49 +140,43 @@ def _entry(entry: Entry) -> str:
     )
 
 
+def _links(names: Iterable[str], claim: Claim) -> str:
+    full = dict.fromkeys(escape(claim.id_of(name)) for name in names)
+    return ", ".join(f'<a href="#{name}">{name}</a>' for name in full)
+
+
 def _replay(outcome: Outcome) -> str:
     lines = [line for line in outcome.lines if line]
     return f"<pre>{escape(chr(10).join(lines))}</pre>"
 
 
-def _formula(identifier: str, version: str) -> str:
-    """Return a theorem's bound as MathML, or nothing for other claims."""
-    bound = _bounds().get((identifier, version))
-    if bound is None:
-        return ""
-    return f'<div class="formula"><math display="block">{_mathml(bound)}</math></div>'
+def _formulas(parts: Sequence[Part]) -> str:
+    """Return each part's inequality as it was written, and what decides it in words."""
+    out = ""
+    for part in parts:
+        out += f'<div class="formula">{mathml(part.says.tex)}</div>'
+        assumed = dict.fromkeys(one.tex for one in part.says.assumed)
+        given = ", ".join(mathml(tex, display=False) for tex in assumed)
+        out += f'<div class="formula">if {given}</div>' if given else ""
+        if part.by is not None and part.by.words:
+            out += f"<p>{with_formulas(part.by.words)}</p>"
+    return out
 
 
-def _mathml(bound: Bound) -> str:
-    # sympy writes a function as eta(t); the papers write the round as an index
-    rate = {symbols.eta(symbols.t): sp.Symbol("eta_t")}
-    terms = [
-        mathml(part.xreplace(rate), printer="presentation")
-        for part in bound.parts.values()
-    ]
-    return "<mrow>" + "<mo>+</mo>".join(terms) + "</mrow>"
-
-
-@cache
-def _bounds() -> dict[tuple[str, str], Bound]:
-    found = {}
-    for item in theorems():
-        for name, case in item.cases.items():
-            for key in (f"{item.key}/{name}", item.key):
-                found[key, "printed"] = case.printed
-                if case.repaired is not None:
-                    found[key, "repaired"] = case.repaired
-    return found
-
-
-def _plot(found: Finding) -> str:
+def _plot(identifier: str, found: Finding) -> str:
     """Draw both sides of an instance over the rounds, log scales, as SVG.
+
+    Only of the printed bound that the run is about: other claims have other sides.
 
     Returns:
         The drawing and the instance in words.
     """
     width, height, pad = 360, 200, 40
-    points = [p for p in found.curve if p[0] > 0 and (p[1] > 0 or p[2] > 0)]
+    run = found.run
+    if identifier not in {run.theorem, f"{run.theorem}/{run.case}"}:
+        return escape(found.setup)
+    curve = zip(*(side.tolist() for side in course(run, run.rounds)), strict=True)
+    points = [p for p in curve if p[0] > 0 and (p[1] > 0 or p[2] > 0)]
     values = [v for p in points for v in p[1:] if v > 0]
     if len(points) < 2 or not values:
         return escape(found.setup)

@@ -21,8 +21,8 @@ from bounds.report import progress
 from bounds.run_options import INSTANCE
 from bounds.training import Progress
 from sfl_theory import Case, Theorem
-from sfl_theory.evidence.federated import FederatedRun
-from sfl_theory.evidence.standing import standing
+from sfl_theory.ledger import standing
+from sfl_theory.models.federated import FederatedRun
 from sfl_theory.schedules import Schedule
 from sfl_train.problems.named import Instance
 

@@ -161,7 +161,7 @@ def _instance(page: _Page, first: Comparison, audit: Audited) -> None:
         "instance", f"{audit.instance.setup}: violated from T = {audit.course.crossing}"
     )
     trained = first.measurement.setting.problem.name.startswith(INSTANCE)
-    if audit.instance.run is not None and not trained:
+    if not trained:
         page.lines.append(
             " "
             * INDENT

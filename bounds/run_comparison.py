@@ -32,7 +32,7 @@ from bounds.run_setting import RunSetting
 from bounds.training import SHOWN_ROUNDS
 from bounds.verdict import Band, Verdict, judge, rate
 from sfl_theory import Bound, Constants, Theorem, schedules
-from sfl_theory.evidence.standing import Standing
+from sfl_theory.ledger import Standing
 from sfl_theory.schedules import Schedule
 
 SINGLE_PRECISION = 1e-3

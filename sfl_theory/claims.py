@@ -17,16 +17,20 @@ from fractions import Fraction
 from functools import cache
 from importlib import import_module
 
-from sfl_theory.evidence.federated import FederatedRun
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel.hypotheses import Minimiser
 from sfl_theory.kernel.models import subterms
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Star, Var
+from sfl_theory.models.federated import FederatedRun
 from sfl_theory.models.runs import as_model
+from sfl_theory.papers import PAPERS
 from sfl_theory.proofs.export import ModelData, Statement, model_of
 from sfl_theory.proofs.witnesses import witness
 from sfl_theory.written import Assumed, Form, Side, as_form, f, form, minimiser
+
+REJECTED = "evidence rejected"
+"""How the line begins that says why evidence decides nothing."""
 
 
 class Kind(Enum):
@@ -196,8 +200,10 @@ class Claim:
         scope: for which hypotheses it is proved or refuted, what is known of others.
         cause: what is wrong, in one line.
         words: the whole in prose; for an open claim, what was tried.
-        uses: ids within the paper of what the printed proof rests on.
-        first_failure: for a theorem, the first step of the printed proof that fails.
+        uses: ids of what the printed proof rests on; those of the same paper without
+            its key.
+        first_failure: for a theorem, the id of the first step of the printed proof
+            that fails.
         repair: the nearest true statement.
     """
 
@@ -231,8 +237,12 @@ class Claim:
     @property
     def depends_on(self) -> tuple[str, ...]:
         """Ids of what the printed proof rests on."""
-        paper = self.id.split("/")[0]
-        return tuple(f"{paper}/{name}" for name in self.uses.split())
+        return tuple(map(self.id_of, self.uses.split()))
+
+    def id_of(self, name: str) -> str:
+        """Return the id of a claim of this paper, or of one named with its paper."""
+        paper, _, _ = self.id.partition("/")
+        return name if name.split("/")[0] in PAPERS else f"{paper}/{name}"
 
     @property
     def tex(self) -> tuple[str, ...]:
@@ -279,7 +289,7 @@ def decide(part: Part, name: str) -> Decided:
         )
     except Exception as error:  # a user's own evidence may raise anything
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        return Decided("unproved", (f"evidence rejected: {kind}{error}",))
+        return Decided("unproved", (f"{REJECTED}: {kind}{error}",))
     status = "proved" if found.proved or part.says.denied else "refuted"
     return Decided(status, tuple(str(found).splitlines()), found)
 

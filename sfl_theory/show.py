@@ -11,7 +11,7 @@ import sympy as sp
 
 from sfl_theory import rates, symbols
 from sfl_theory.bound import Bound, StepSize
-from sfl_theory.evidence.standing import Standing, declared, standing
+from sfl_theory.ledger import Standing, entered, ledger, standing
 from sfl_theory.papers.baselines import TABLE_4, Rate, rate_table
 from sfl_theory.registry import theorem, theorems
 from sfl_theory.statement import VERSIONS, Case, Theorem
@@ -168,13 +168,11 @@ def show_table(name: str, latex: bool) -> None:
 
 
 def _show_rate(row: Rate, latex: bool) -> None:
-    from sfl_theory.audits import LEDGER
-
     write = symbols.latex if latex else _line
     print(f"{row.method}, {row.case}, {row.participation} participation")
     _say("  printed:", write(row.written), MARGIN)
-    claim = LEDGER.claim(row.claim)
-    found = declared(claim)
+    claim = ledger().claim(row.claim)
+    found = entered(claim)
     _say("  audit:", f"{found.words} ({claim.id}): {claim.statement}", MARGIN)
     if found.cause:
         _say("", found.cause, MARGIN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sfl_theory.bound import Bound
-from sfl_theory.evidence.standing import standing
+from sfl_theory.ledger import standing
 from sfl_theory.statement import Case, Theorem
 
 

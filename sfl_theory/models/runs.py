@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from sfl_theory.evidence.federated import Bowl, Client, FederatedRun, Rate, Separable
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, ratio
 from sfl_theory.kernel.hypotheses import Minimiser
 from sfl_theory.kernel.models import subterms
+from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.federation import Law, coin, still
+from sfl_theory.models.functions import ONE, ZERO, Bowl, Client, Separable
 from sfl_theory.proofs.export import ModelData, Shape, Statement, Vector
 
-ZERO, ONE = Fraction(0), Fraction(1)
 LONG = 40
 """Rounds from which on separable quadratics are followed by their moments."""
 

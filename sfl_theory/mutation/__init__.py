@@ -1,11 +1,9 @@
-"""Mutation testing of the evidence: false neighbours of proved claims.
+"""False neighbours of proved statements: a checker that accepts one is broken.
 
-From every certificate of a proved claim ``operators`` makes statements that say more
-than was proved. ``prover`` tries to prove each of them, ``refuter`` to break it by an
-exact instance; ``judge`` compares the two. A mutant that is both proved and refuted
-convicts the checker.
+`changes` makes neighbours on the terms, `sampling` models in which they may fail, and
+`judged` says which of them are proved, refuted, neither, or (a defect) both.
 """
 
-from sfl_theory.mutation.judge import Verdict, judge, statements, summary
+from sfl_theory.mutation.judged import SUBJECTS, VERDICTS, Judged, judge, subject
 
-__all__ = ["Verdict", "judge", "statements", "summary"]
+__all__ = ["SUBJECTS", "VERDICTS", "Judged", "judge", "subject"]

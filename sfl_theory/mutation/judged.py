@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from sfl_theory.claims import Part, Proof
 from sfl_theory.kernel import replay as kernel
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.hypotheses import Hypothesis
 from sfl_theory.kernel.models import Evaluation, Model, holds, prepared, subterms
@@ -17,6 +18,8 @@ from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.sampling import Sampler
 from sfl_theory.proofs.export import Statement
 
+VERDICTS = ("proved", "refuted", "undecided", "wrongly proved")
+SUBJECTS = ("rounds and runs", "functions and vectors", "numbers")
 MODELS = 150
 """Models for a statement; the search ends early when nothing is left to refute."""
 
@@ -29,13 +32,24 @@ class Judged:
         claim: the kernel's name of the statement that it is a neighbour of.
         operator: the kind of change.
         change: what was changed.
-        verdict: "proved", "refuted", "undecided" or "wrongly proved".
+        verdict: one of ``VERDICTS``.
+        subject: one of ``SUBJECTS``: what the statement speaks of.
     """
 
     claim: str
     operator: str
     change: str
     verdict: str
+    subject: str
+
+
+def subject(statement: Statement) -> str:
+    """Return what a statement speaks of."""
+    inside = subterms(statement.left, statement.right, *statement.hypotheses)
+    if any(isinstance(one, k.Split | k.Descent) for one in inside):
+        return "rounds and runs"
+    vectors = any(isinstance(one, k.Inner | k.Value | k.LinSum) for one in inside)
+    return "functions and vectors" if vectors else "numbers"
 
 
 def judge(part: Part, name: str, models: int = MODELS, seed: int = 0) -> list[Judged]:
@@ -60,6 +74,7 @@ def judge(part: Part, name: str, models: int = MODELS, seed: int = 0) -> list[Ju
     found = [
         (one, _proved(one.statement, theorem)) for one in neighbours(part.says, name)
     ]
+    about = subject(whole)
     broken = _broken(whole, [one for one, _ in found], models, seed)
     words = {
         (True, False): "proved",
@@ -68,7 +83,7 @@ def judge(part: Part, name: str, models: int = MODELS, seed: int = 0) -> list[Ju
         (True, True): "wrongly proved",
     }
     return [
-        Judged(name, one.operator, one.change, words[proved, place in broken])
+        Judged(name, one.operator, one.change, words[proved, place in broken], about)
         for place, (one, proved) in enumerate(found)
     ]
 

@@ -9,7 +9,7 @@ What had to change, and why, is said by the ledger (``python -m bounds.audit``):
 - non-convex, SFL-V2: equal weights and the server's rate divided by N.
 
 Two constants depend on the algorithm: $c_1$ bounds the second moment of the update and
-$c_d$ the drift (``sfl_theory.evidence.local_sgd``).
+$c_d$ the drift (``sfl_theory.proofs``).
 """
 
 from __future__ import annotations

@@ -11,40 +11,43 @@ from pathlib import Path
 import pytest
 
 from bounds.audit import main
-from sfl_theory.audits import LEDGER
+from sfl_theory.ledger import ledger
 
 OWN = """
 from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
-from sfl_theory import evidence as ev
+from sfl_theory import written as w
+from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Severity, says
+from sfl_theory.models.federation import bare
+from sfl_theory.proofs.notation import combine
 
 @dataclass(frozen=True)
 class Point:
-    x: Fraction
+    c: Fraction
+
+u, c = w.point("u"), w.nonnegative("c")
 
 def square():
-    (x,) = ev.vectors("x")
-    domain = ev.Domain("no parameter", {}, ())
-    return ev.Certificate("mine/square", 0, ev.norm2(x), (), domain, (), ((x, 1),))
+    return combine(squares=[(u.value, 1)])
 
 def two():
-    at = Point(Fraction(2))
-    sides = (ev.Interval.of(v) for v in (at.x**2, at.x))
-    return ev.Finding("x = 2", (ev.equal("x", at.x, 2),), *sides)
+    return bare(1, {c: Point(Fraction(2)).c})
 
 def mistaken():
     return undefined_name
 
-refuted = ev.Refutation(two, "x^2 > x [here]. More words.", scope="for x > 1")
 CLAIMS = [
-    ev.Claim("mine/square", "p. 1", "lemma", "0 <= x^2", ev.Proof((square,), "Yes.")),
-    ev.Claim("mine/two", "p. 2", "theorem", "x^2 <= x", refuted, ("mine/square",)),
-    ev.Claim("mine/typo", "p. 3", "theorem", "?", ev.Proof((mistaken,), "Hm."),
-             ("han2024/prop-3.5",)),
+    Claim("mine/square", "p. 1", Kind.LEMMA, "A square.",
+          (Part(says(0, w.norm2(u)), Proof(square, "Yes.")),)),
+    Claim("mine/two", "p. 2", Kind.THEOREM, "A square is small.",
+          (Part(says(c**2, c), Model(two, "c = 2")),), Severity.THEOREM, "for c > 1",
+          "c^2 > c [here].", uses="square"),
+    Claim("mine/typo", "p. 3", Kind.THEOREM, "?",
+          (Part(says(0, c), Proof(mistaken, "Hm.")),), uses="han2024/prop-3.5"),
 ]
 """
-CLAIM = 'import sfl_theory.evidence as ev\no = ev.Open("?")\n'
+CLAIM = "from sfl_theory.claims import Claim, Kind, Part\nT = Kind.TEXT\n"
 
 
 @pytest.fixture
@@ -68,8 +71,8 @@ def test_table_shows_every_claim_with_its_status_and_cause(
         out = capsys.readouterr().out
         assert "1 proved, 1 refuted, 1 unproved" in out
         assert "mine/square" in out
-        assert "x^2 > x [here]." in out
-        assert "evidence raises NameError" in out
+        assert "c^2 > c [here]." in out
+        assert "evidence rejected: NameError" in out
         assert "three papers" not in out
     assert {path.name for path in Path().iterdir()} == {own.name}
 
@@ -89,11 +92,11 @@ def test_every_replay_line_works_when_pasted(
     assert "three papers" not in page
     assert "--file" in page
     two = records[1]
-    assert (two["scope"], two["cause"]) == ("for x > 1", "x^2 > x [here].")
+    assert (two["scope"], two["cause"]) == ("for c > 1", "c^2 > c [here].")
     capsys.readouterr()
     assert main(["--file", str(own), "--claim", "mine/two"]) == 0
     entry = capsys.readouterr().out
-    assert "scope:     refuted for x > 1" in entry
+    assert "scope:     refuted for c > 1" in entry
     assert entry.splitlines()[-1] == f"replay:    {two['reproduce']}"
     words = shlex.split(two["reproduce"])
     assert words[:2] == ["python", "-m"]
@@ -105,7 +108,7 @@ def test_every_replay_line_works_when_pasted(
 
 def test_the_papers_replay_lines_are_as_before() -> None:
     """No file belongs to the toolkit's own claims."""
-    entry = LEDGER.entry("han2024/prop-3.5")
+    entry = ledger().entry("han2024/prop-3.5")
     assert entry.reproduce == "python -m bounds.audit --claim han2024/prop-3.5"
 
 
@@ -116,8 +119,7 @@ def test_file_may_import_what_lies_beside_it(
     (tmp_path / "beside_it.py").write_text('WORDS = "imported"')
     path = tmp_path / "mine.py"
     path.write_text(
-        f"{CLAIM}from beside_it import WORDS\n"
-        'CLAIMS = (ev.Claim("a/b", "x", "text", WORDS, o),)'
+        f'{CLAIM}from beside_it import WORDS\nCLAIMS = (Claim("a/b", "x", T, WORDS),)'
     )
     assert main(["--file", str(path), "--claim", "a/b"]) == 0
     assert "statement: imported" in capsys.readouterr().out
@@ -137,12 +139,17 @@ def test_file_may_import_what_lies_beside_it(
         ("CLAIMS = ()\n", [], ["holds no claim"]),
         ("CLAIMS = 7\n", [], ["holds no claim"]),
         ("CLAIMS = 'gd/rate'\n", [], ["Claim", "got a str"]),
-        (f'{CLAIM}CLAIMS = (ev.Claim(7, "x", "text", "s", o),)', [], ["id", "7"]),
-        (f'{CLAIM}CLAIMS = (ev.Claim("a", "x", "text", "s", 1),)', [], ["got a int"]),
-        (f'{CLAIM}CLAIMS = (ev.Claim("a", "x", "poem", "s", o),)', [], ["kind"]),
-        (f'{CLAIM}CLAIMS = (ev.Claim("a", "x", "text", "s", o),) * 2', [], ["two"]),
-        (f'{CLAIM}CLAIMS = (ev.Claim("a", "x", "text", "s", o, ("b",)),)', [],
-         ["unknown b"]),
+        (f'{CLAIM}CLAIMS = (Claim(7, "x", T, "s"),)', [], ["id", "7"]),
+        (f'{CLAIM}CLAIMS = (Claim("a", "x", T, "s", (1,)),)', [],
+         ["AttributeError", "line 3"]),
+        (f'{CLAIM}CLAIMS = (Claim("a", "x", T, "s", 1),)', [], ["TypeError"]),
+        (f'{CLAIM}CLAIMS = (Claim("a", "x", T, "s", (Part(1, None),)),)', [],
+         ["statement", "Says", "got a int"]),
+        (f'{CLAIM}CLAIMS = (Claim("a", "x", T, 7),)', [], ["title", "str", "int"]),
+        (f'{CLAIM}CLAIMS = (Claim("a", "x", "poem", "s"),)', [], ["kind"]),
+        (f'{CLAIM}CLAIMS = (Claim("a", "x", T, "s"),) * 2', [], ["two"]),
+        (f'{CLAIM}CLAIMS = (Claim("a/c", "x", T, "s", uses="b"),)', [],
+         ["unknown a/b"]),
         (OWN, ["--claim", "mine/three"], ["--claim", "mine/square", "mine/two"]),
         (OWN, ["--claim", "han2024/prop-3.5"], ["--claim", "mine/two"]),
         (OWN, ["--paper", "han2024"], ["--paper", "--file"]),

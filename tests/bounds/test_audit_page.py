@@ -9,7 +9,7 @@ import pytest
 from rendered import Balanced, in_browser, laid_out, requests
 
 from bounds.audit import main
-from sfl_theory.audits import LEDGER
+from sfl_theory.ledger import ledger
 
 pytestmark = pytest.mark.long  # the page replays the whole ledger
 
@@ -34,7 +34,7 @@ def test_page_is_self_contained_and_well_formed(page: Path) -> None:
     assert all(a.startswith("#") and a[1:] in anchors for a in addresses)
     assert "url(" not in text
     assert "default-src 'none'" in text
-    assert {claim.id for claim in LEDGER.claims()} <= anchors
+    assert {claim.id for claim in ledger().claims()} <= anchors
 
 
 @in_browser

@@ -9,9 +9,10 @@ import pytest
 
 import bounds.mutate
 from bounds.audit import main
-from sfl_theory.mutation import Verdict
+from sfl_theory.ledger import ledger
+from sfl_theory.mutation import SUBJECTS, Judged
 
-CLAIM = "huang2023/eq-13/1"
+CLAIM = "han2024/lemma-C.3"
 
 
 def test_figures_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,36 +30,31 @@ def test_figures_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         total["refuted"] + total["undecided"]
     )
     for mutant in found["mutants"]:
-        assert mutant["claim"] == CLAIM
-        assert mutant["why"]
+        assert mutant["claim"].startswith(CLAIM)
+        assert mutant["change"]
 
 
 def test_a_checker_that_accepts_everything_gives_exit_status_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        "sfl_theory.evidence.certificate.check", lambda *args, **more: None
-    )
+    monkeypatch.setattr("sfl_theory.mutation.judged._proved", lambda *given: True)
     assert main(["--mutate", "--claim", CLAIM]) == 1
     assert "WRONGLY PROVED" in capsys.readouterr().out
 
 
 def test_figures_that_are_no_instances_are_counted_apart() -> None:
-    def of(kind: str) -> Verdict:
-        return Verdict("", "", kind, "constant halved", "", "refuted", "")
+    def of(subject: str) -> Judged:
+        return Judged("", "constant halved", "", "refuted", subject)
 
-    found = json.loads(
-        bounds.mutate.as_json([of("one round"), of("numbers to numbers"), of("other")])
-    )
+    found = json.loads(bounds.mutate.as_json([of(one) for one in SUBJECTS]))
     assert found["headline"]["refuted"] == 2
     assert found["total"]["refuted"] == 3
+    assert found["kind"]["numbers"]["refuted"] == 1
     assert found["operator"]["constant halved"]["refuted"] == 2
 
 
 def test_processes_do_not_change_the_verdicts() -> None:
-    from sfl_theory.audits import LEDGER
-
-    claims = [LEDGER.claim(CLAIM), LEDGER.claim("huang2023/eq-30")]
+    claims = [ledger().claim(CLAIM), ledger().claim("han2024/prop-3.5")]
     assert bounds.mutate.mutate(claims, 1) == bounds.mutate.mutate(claims, 2)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bounds.compare import main
 from sfl_theory import theorem
-from sfl_theory.evidence.standing import standing
+from sfl_theory.ledger import standing
 
 
 def told(tmp_path: Path, *line: str) -> list[dict]:

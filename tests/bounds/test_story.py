@@ -19,8 +19,7 @@ from bounds.measurement import measured
 from bounds.training import train, trainings
 from bounds.versions import versions
 from sfl_theory import theorem, theorems
-from sfl_theory.evidence.ledger import STATUSES
-from sfl_theory.evidence.standing import replayed, standing
+from sfl_theory.ledger import STATUSES, replayed, standing
 
 SHORT = ["--rounds", "8", "--seeds", "3", "--tau", "2", "--quiet"]
 WIDTH = 80

@@ -30,7 +30,7 @@ from figures.papers import BY_KEY
 from figures.papers.claims import CLAIMS
 from figures.scale import CPU, PRESETS
 from figures.summaries import Observed, early, final
-from sfl_theory.audits import LEDGER
+from sfl_theory.ledger import ledger
 
 FIG2, FIG5 = "han2024/fig-2", "han2024/fig-5"
 ROUNDS = np.arange(1.0, 11.0)
@@ -61,7 +61,7 @@ def judged(claim: Claim, curves: Curves, family: int) -> Judgement:
 def test_catalogue_is_sound() -> None:
     """Ids are unique, curves exist, every audit link leads to an entry."""
     assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
-    entries = {claim.id for claim in LEDGER.claims()}
+    entries = {claim.id for claim in ledger().claims()}
     for claim in CLAIMS:
         assert set(claim.audit) <= entries
         assert claim.quote and claim.location and claim.reading

@@ -1,164 +1,128 @@
-"""The ledger: statuses are earned now, and what is proved survives a search."""
+"""The ledger: ids and dependences that fit, entries that say what they earn now."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from dataclasses import replace
 
-import numpy as np
 import pytest
-from test_local_sgd_rules import Federation, N, masked
 
-from bounds.audit import main
 from sfl_theory import theorems
-from sfl_theory.audits import LEDGER
-from sfl_theory.evidence.claim import Proof, Refutation, Terms
-from sfl_theory.evidence.ledger import decide
-from sfl_theory.evidence.standing import standing
+from sfl_theory import written as w
+from sfl_theory.claims import Claim, Kind, Model, Part, Severity, says
+from sfl_theory.ledger import Entry, Ledger, declared, entered, ledger
+from sfl_theory.models.federation import bare
 
-EXPECTED = {
-    "proved": [
-        "han2024/prop-3.5",
-        "han2024/lemma-C.3",
-        "han2024/lemma-C.5",
-        "han2024/lemma-C.6",
-        "han2024/thm-3.6/non_convex",
-        "han2024/thm-3.8/non_convex",
-        "dachille2024/prop-1",
-    ],
-    "refuted": [
-        "han2024/lemma-C.7",
-        "han2024/lemma-D.1",
-        "han2024/lemma-E.1",
-        *(
-            f"han2024/thm-{number}/{case}"
-            for number in ("3.6", "3.7", "3.8", "3.9")
-            for case in ("strongly_convex", "general_convex")
-        ),
-        "han2024/thm-3.7/non_convex",
-        "han2024/thm-3.9/non_convex",
-        "huang2023/prop-1",
-    ],
-}
-CLAIMS = LEDGER.claims()
+CLAIMS = ledger().claims()
+c = w.positive("c")
+TOO_LARGE = Part(says(c, 1), Model(lambda: bare(1, {c: 2}), "c = 2"))
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_evidence_earns_what_it_is_entered_for(claim) -> None:
-    """A proof that is rejected or an instance that fails would show here."""
-    wanted = {Proof: "proved", Refutation: "refuted"}
-    for identifier, evidence in (
-        (claim.id, claim.evidence),
-        (f"{claim.id}#repair", claim.repair.evidence if claim.repair else None),
-    ):
-        if evidence is not None:
-            outcome = decide(identifier, evidence)
-            declared = wanted.get(type(evidence), "unproved")
-            if isinstance(evidence, Terms):
-                declared = evidence.declared
-            assert outcome.status == declared, outcome.lines
-
-
-@pytest.mark.parametrize("status", EXPECTED)
-def test_known_statuses(status: str) -> None:
-    for identifier in EXPECTED[status]:
-        assert LEDGER.entry(identifier).outcome.status == status, identifier
-
-
-def test_every_theorem_case_has_an_entry() -> None:
-    """Each bound of the library is decided or honestly open in the ledger."""
-    ids = {claim.id for claim in CLAIMS}
-    for item in theorems():
-        for case in item.cases:
-            assert {item.key, f"{item.key}/{case}"} & ids, item.key
-
-
-def test_repaired_bounds_of_the_library_are_proved_in_the_ledger() -> None:
-    """``bound("repaired")`` exists only where the ledger proves the repair."""
-    for item in theorems():
-        for name, case in item.cases.items():
-            if case.repaired is not None:
-                entry = LEDGER.entry(standing(item.key, name).claim)
-                assert entry.repair is not None
-                assert entry.repair.status == "proved", entry.repair.lines
-
-
-@pytest.mark.parametrize("seed", range(24))
-def test_no_violation_of_the_proved_round_of_v1(seed: int) -> None:
-    """One round of (13) and (19) on random federations, expectations enumerated."""
-    rng = np.random.default_rng(seed)
-    tau, tau_server = [(2, 2), (2, 1), (1, 2), (3, 1)][seed % 4]
-    q = (0.5, 0.8) if seed % 2 else (1.0, 1.0)
-    fed = Federation(rng, tau, tau_server, q=q)
-    b = N * fed.a**2 / np.array(q)
-    most, least, kappa = fed.steps, min(tau, tau_server), float(b.sum())
-    limit = min(1 / (16 * fed.S * most), least / (8 * fed.S * most**2 * kappa))
-    fed.eta = limit * (1.0 if seed % 3 else rng.uniform(0.1, 1))
-    A, c = np.tensordot(fed.a, fed.A, 1), fed.a @ fed.b
-
-    def value(x: np.ndarray) -> float:
-        return float(x @ A @ x / 2 - c @ x)
-
-    def after(o) -> float:
-        w = fed.a * o.present / np.array(q)
-        return value(fed.x - fed.eta * (w @ masked(fed, o.exact + o.noise)))
-
-    at_x = np.stack([fed.gradient(n, fed.x) for n in range(N)])
-    mean = fed.a @ at_x
-    eps2 = float(((at_x - mean) ** 2).sum(1).max())
-    left = fed.eta * least / 4 * float(mean @ mean)
-    right = value(fed.x) - float(fed.mean(after))
-    right += (
-        2 * fed.S * (tau**2 + tau_server**2) * fed.eta**2
-        * float(b @ (fed.scale**2 + eps2))
-    )  # fmt: skip
-    assert left <= right + 1e-12
-
-
-def test_command_prints_every_entry(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "250")
-    assert main(["--paper", "dachille2024"]) == 0
-    out = capsys.readouterr().out
-    assert all(
-        claim.id.removeprefix("dachille2024/") in out
-        for claim in LEDGER.claims("dachille2024")
+def claim(identifier: str, uses: str = "", *parts: Part) -> Claim:
+    refuted = any(isinstance(part.by, Model) for part in parts)
+    severity, cause = (Severity.THEOREM, "too large") if refuted else (None, "")
+    return Claim(
+        identifier, "here", Kind.TEXT, "", parts, severity, "for c > 1", cause, "", uses
     )
 
 
-def test_command_shows_one_entry_and_writes_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "entries.json"
-    name = "han2024/lemma-C.7"
-    assert main(["--claim", name, "--json", str(path)]) == 0
-    out = capsys.readouterr().out
-    assert "margin" in out
-    (entry,) = json.loads(path.read_text())
-    assert entry["id"] == name
-    assert entry["status"] == "refuted"
-    assert entry["repair"]["status"] == "proved"
-    assert set(entry) >= {
-        "id", "location", "kind", "statement", "status", "method", "evidence",
-        "reproduce", "depends_on", "repair",
-    }  # fmt: skip
+def test_dependences_are_known_and_have_no_circle() -> None:
+    one, two = claim("mine/one"), claim("mine/two", "one one")
+    found = Ledger([two, one])
+    assert found.claims() == (two, one)
+    assert found.claim("mine/two").depends_on == ("mine/one", "mine/one")
+    assert found.entry("mine/one").used_by == ("mine/two",)
+    for claims, words in (
+        ([one, one], "two claims are called mine/one"),
+        ([two], "mine/two depends on unknown mine/one"),
+        (
+            [two, claim("mine/one", "two")],
+            "each other: mine/two -> mine/one -> mine/two",
+        ),
+    ):
+        with pytest.raises(ValueError, match=words):
+            Ledger(claims)
+    with pytest.raises(ValueError, match="unknown claim 'mine/tw'; close: mine/two"):
+        found.claim("mine/tw")
 
 
-@pytest.mark.parametrize(
-    ("line", "word"),
-    [
-        (["--claim", "han2024/lemma-Z.9"], "--claim"),
-        (["--paper", "nobody2020"], "--paper"),
-        (["--claim", "han2024/prop-3.5", "--json", "/proc/no/x.json"], "--json"),
-    ],
-)
-def test_mistakes_are_one_line_and_status_2(
-    line: list[str], word: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(line)
-    err = capsys.readouterr().err
-    assert stop.value.code == 2
-    assert err.count("\n") == 1
-    assert word in err
+def test_a_paper_is_named_by_its_key() -> None:
+    """A user's claim may rest on one of a paper."""
+    used = claim("mine/one", "han2024/prop-3.5 two").depends_on
+    assert used == ("han2024/prop-3.5", "mine/two")
+
+
+def test_users_and_used_are_the_same_pairs() -> None:
+    rests = {(c.id, other) for c in CLAIMS for other in c.depends_on}
+    used = {(user, c.id) for c in CLAIMS for user in ledger().entry(c.id).used_by}
+    assert rests == used != set()
+
+
+def test_an_entry_says_what_its_evidence_earns() -> None:
+    found = Entry(claim("mine/two", "", TOO_LARGE), ("mine/one",), "a b.py").as_dict()
+    lines = found.pop("evidence")
+    assert lines[:2] == ["c = 2", "mine/two: refuted"]
+    assert found == {
+        "id": "mine/two",
+        "location": "here",
+        "kind": "text",
+        "statement": r"c <= 1",
+        "latex": [r"c \le 1"],
+        "reading": "",
+        "status": "refuted",
+        "severity": "theorem",
+        "scope": "for c > 1",
+        "cause": "too large",
+        "first_failure": None,
+        "method": "instance",
+        "reproduce": "python -m bounds.audit --file 'a b.py' --claim mine/two",
+        "depends_on": [],
+        "used_by": ["mine/one"],
+        "repair": None,
+    }
+    assert list(found) == [key for key in found if key != "evidence"]
+
+
+def test_scope_and_cause_need_a_model_that_decides() -> None:
+    """One that meets no hypothesis or breaks nothing earns neither."""
+    small = replace(TOO_LARGE, by=Model(lambda: bare(1, {c: 1})))
+    one = claim("mine/one", "", small)
+    assert entered(one).words == "refuted for c > 1"
+    found = Entry(one).as_dict()
+    assert (found["status"], found["method"]) == ("unproved", "none")
+    assert (found["scope"], found["cause"], found["severity"]) == ("", None, None)
+    assert "evidence rejected" in Entry(one).why
+
+
+def test_evidence_that_raises_leaves_the_claim_open() -> None:
+    def wrong() -> object:
+        raise KeyError("no such thing")
+
+    found = Entry(claim("mine/one", "", replace(TOO_LARGE, by=Model(wrong))))
+    assert found.outcome.status == "unproved"
+    assert "KeyError" in found.why
+
+
+def test_entries_are_json() -> None:
+    entry = ledger().entry("han2024/prop-3.5")
+    assert json.loads(json.dumps(entry.as_dict())) == entry.as_dict()
+    assert entry.as_dict()["status"] == "proved"
+
+
+def test_every_theorem_case_has_an_entry_and_repaired_bounds_a_proof() -> None:
+    """``bound("repaired")`` exists only where the ledger proves the repair."""
+    for item in theorems():
+        for name, case in item.cases.items():
+            claim = ledger().of_case(item.key, name)
+            assert claim is not None, (item.key, name)
+            if case.repaired is not None:
+                assert claim.repair is not None, claim.id
+                assert declared(claim.repair.parts) == "proved", claim.id
+
+
+def test_first_failures_are_claims_that_fail() -> None:
+    """The first wrong step of a printed proof is an entry, and is refuted."""
+    for one in CLAIMS:
+        if one.first_failure:
+            failed = ledger().claim(one.id_of(one.first_failure))
+            assert entered(failed).status == "refuted", one.id

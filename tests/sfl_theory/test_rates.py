@@ -9,9 +9,9 @@ import pytest
 import sympy as sp
 
 from sfl_theory import Constants, rate_table, schedules, theorem, theorems
-from sfl_theory.audits import LEDGER
 from sfl_theory.bound import OBJECTIVE_GAP, Bound
-from sfl_theory.evidence.standing import standing
+from sfl_theory.claims import Kind
+from sfl_theory.ledger import ledger, standing
 from sfl_theory.rates import Q_2, SIGMA, Q, mean_order, rate
 from sfl_theory.show import nearest
 from sfl_theory.symbols import (
@@ -123,8 +123,8 @@ def test_order_of_the_mean_at_the_best_rate(bound: Bound) -> None:
 @pytest.mark.parametrize("row", OWN, ids=lambda row: row.claim)
 def test_row_is_linked_to_its_claim_and_theorem(row) -> None:
     """The column "audit" shows the entry on this row, "nearest" that of its theorem."""
-    claim = LEDGER.claim(row.claim)
-    assert claim.kind == "table"
+    claim = ledger().claim(row.claim)
+    assert claim.kind is Kind.TABLE
     assert f"{row.theorem}/{row.case}" in row.claim
     item = theorem(row.theorem)
     assert (item.algorithm, item.participation) == (
@@ -140,7 +140,7 @@ def test_every_row_has_an_entry_in_the_ledger() -> None:
     """Rows of other papers too."""
     for number in (1, 2, 3):
         for row in rate_table(number):
-            assert f"/table-{number}/" in LEDGER.claim(row.claim).id
+            assert f"/table-{number}/" in ledger().claim(row.claim).id
 
 
 @pytest.mark.parametrize(

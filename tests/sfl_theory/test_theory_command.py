@@ -13,8 +13,7 @@ import pytest
 
 from sfl_theory import Constants, rate_table, symbols, theorem, theorems
 from sfl_theory.__main__ import main
-from sfl_theory.audits import LEDGER
-from sfl_theory.evidence.standing import declared, standing
+from sfl_theory.ledger import entered, ledger, standing
 from sfl_theory.rates import rate
 from sfl_theory.statement import VERSIONS
 
@@ -150,7 +149,7 @@ def test_tables_have_columns_audit_and_nearest_true_rate(
     assert all(len(line) <= 80 for line in out.splitlines()) or latex
     for row, block in zip(rate_table(number), blocks, strict=True):
         said = " ".join(block.split())
-        found = declared(LEDGER.claim(row.claim))
+        found = entered(ledger().claim(row.claim))
         assert said.startswith(f"{row.method}, {row.case}, {row.participation}")
         assert f"audit: {found.words} ({row.claim})" in said
         assert found.cause in said

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from sfl_theory.evidence.federated import FederatedRun, Piece, Rate, Separable
+from sfl_theory.models.federated import FederatedRun, Rate
+from sfl_theory.models.functions import Piece, Separable
 from sfl_theory.papers.han2024.printed import shared
 
 ZERO, HALF, ONE = Fraction(0), Fraction(1, 2), Fraction(1)

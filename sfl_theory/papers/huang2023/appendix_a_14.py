@@ -34,8 +34,8 @@ from sfl_theory.papers.huang2023.recursions import (
     v,
 )
 from sfl_theory.papers.huang2023.section_3_rates import (
+    NOISY_HALF,
     SERVER,
-    half_of_the_data,
     r,
     server_bound,
 )
@@ -190,7 +190,7 @@ END = End(
     8 * R2 / (mu**2 * N**2),
     server_bound(r, T),
     (*assumptions(r), *gamma_printed()),
-    half_of_the_data,
+    NOISY_HALF,
     Fraction(1, 9),
     lambda: federation(
         [parabola(1, (0, 0))],

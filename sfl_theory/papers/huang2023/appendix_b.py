@@ -26,9 +26,9 @@ from sfl_theory.papers.huang2023.section_3_rates import (
     ANY_STEPS,
     CLIENT,
     ONE_STEP,
+    PULLED_CLIENT,
     client_bound,
     constant_h,
-    pulled_client,
     r,
 )
 from sfl_theory.papers.huang2023.setting import (
@@ -374,7 +374,7 @@ END = End(
     4 * H / mu**2,
     client_bound(r, T),
     (*assumptions(r), assumption_5(), *gamma_printed(), *one_optimum()),
-    pulled_client,
+    PULLED_CLIENT,
     Fraction(120),
     lambda: federation(
         [parabola(1, (0, 0))],

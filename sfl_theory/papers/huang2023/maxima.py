@@ -45,7 +45,7 @@ class End:
     noise: Number
     right: Form
     assumed: tuple[Assumed, ...]
-    model: Callable[[], ModelData]
+    model: Model
     largest: Fraction
     example: Callable[[], ModelData]
 
@@ -68,19 +68,15 @@ class End:
         end = gamma + T
         return w.form(self.noise / end) + (gamma + 1) * self.start / end
 
-    def broken(self) -> ModelData:
-        """Return the model of the proposition, with v."""
-        data = self.model()
-        more = {w.variable(START): Fraction(0), w.variable(v): self.largest}
-        return replace(data, numbers={**data.numbers, **more})
-
     def at_most_v(self) -> Part:
         """Return the first equation at T."""
         left, right = away(r.x(T), self.side), v / (gamma + T)
         words = f"The instance of prop-{self.proposition}."
+        more = {w.variable(START): Fraction(0), w.variable(v): self.largest}
+        numbers = {**self.model.numbers, **more}
         return Part(
             says(left, right, *self.assumed, *self.definition),
-            Model(self.broken, words),
+            replace(self.model, words=words, numbers=numbers),
             reading=ONE_STEP,
         )
 

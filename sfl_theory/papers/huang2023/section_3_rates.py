@@ -26,8 +26,8 @@ from sfl_theory.models.federation import (
     federation,
     parabola,
     quadratic,
-    still,
 )
+from sfl_theory.papers.huang2023 import instances
 from sfl_theory.papers.huang2023.setting import (
     R2,
     E,
@@ -91,32 +91,10 @@ def constant_h(local: Number | int = 1) -> Number:
     return 6 * E * M * R2 + 12 * E**2 * M**2 * delta2 + 6 * S * Gamma + noise()
 
 
-def half_of_the_data(clients: int = 12) -> ModelData:
-    r"""Return :math:`f_n=\frac12\|w\|^2`, client 1 noisy and with p = 1/2."""
-    rest = Fraction(1, 2 * clients - 2)
-    return federation(
-        [parabola(1, (0, 0))] * clients,
-        (0, 0),
-        weights=("1/2", *(rest,) * (clients - 1)),
-        noise=[coin(0, 1)] + [still(2)] * (clients - 1),
-        rounds=1,
-        numbers={mu: 1, S: 1, above_7: 0, R2: 2, T: 1},
-        families={"sigma2": (1, *(0,) * (clients - 1))},
-        best={F: (0, 0)},
-        box=((0, 0), (-1, 1)),
-    )
-
-
-def pulled(kappa: int, rounds: int, start: tuple[int, int]) -> ModelData:
-    """Return one client, no noise, where one block pulls the other away."""
-    return federation(
-        [quadratic(((2, -1, 0), (-1, 2, 0), (0, 0, kappa)), (0, 0, 0))],
-        (*start, 0),
-        numbers={mu: 1, S: kappa, above_7: 8 * kappa - 8, R2: 5, T: rounds},
-        families={"sigma2": (0,)},
-        best={F: (0, 0, 0)},
-        box=((0, 1), (0, 1), (0, 0)),
-    )
+def values(kappa: int, squares: int) -> dict[k.Var, Fraction]:
+    """Return the paper's constants for S/mu and R^2 and functions that agree."""
+    found = {above_7: 8 * kappa - 8, R2: squares, delta2: 0, Gamma: 0}
+    return {w.variable(name): Fraction(value) for name, value in found.items()}
 
 
 all_steps = falling()
@@ -197,6 +175,21 @@ JOINT = (
     r"$P(x)=x^3-10x^2+35x-50\le c(x)/x$, $V=R^2+(K-1)B$, the number "
     r"$c\Delta+\frac{4S}\mu(K-j)(x-1)(x-2)(x-3)D-P\frac{4V}{3\mu^2}$ does not grow."
 )
+NOISY_HALF = Model(
+    run=instances.half_of_the_data,
+    numbers=values(1, 2),
+    words=r"$f_n=\frac12\|w\|^2$, 12 clients; client 1 has half of the data and "
+    r"noise $\zeta=\pm1$ in $w_s$. One step of $\eta=\frac27$ from $w^*=0$ "
+    r"gives $\frac{\eta^2}4=\frac1{49}$, the bound is "
+    r"$\frac{16}{8N^2}=\frac1{72}$.",
+)
+PULLED_CLIENT = Model(
+    run=lambda: instances.pulled(2, 500, 1264),
+    numbers=values(500, 5),
+    words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 500, from $(0,1,0)$: the "
+    r"client block starts at its optimum and is pulled away by the server "
+    r"block; after 1264 steps it is farther away than the bound says.",
+)
 PROP_1 = Claim(
     "huang2023/prop-1",
     "Proposition 1, (9)",
@@ -210,13 +203,7 @@ PROP_1 = Claim(
                 *assumptions(r),
                 *gamma_printed(),
             ),
-            Model(
-                half_of_the_data,
-                r"$f_n=\frac12\|w\|^2$, 12 clients; client 1 has half of the data and "
-                r"noise $\zeta=\pm1$ in $w_s$. One step of $\eta=\frac27$ from $w^*=0$ "
-                r"gives $\frac{\eta^2}4=\frac1{49}$, the bound is "
-                r"$\frac{16}{8N^2}=\frac1{72}$.",
-            ),
+            NOISY_HALF,
             reading=ONE_STEP,
         ),
     ),
@@ -244,11 +231,13 @@ PROP_1_COUPLING = Claim(
                 *gamma_printed(),
             ),
             Model(
-                lambda: pulled(200, 505, (1, 0)),
-                r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 200, from $(1,0,0)$: the "
-                r"server block starts at its optimum and is pulled away by the client "
-                r"block, whose initial distance the bound does not contain; after 505 "
-                r"steps it is farther away than the bound says. z only makes S large.",
+                run=lambda: instances.pulled(1, 200, 505),
+                numbers=values(200, 5),
+                words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 200, from $(1,0,0)$: "
+                r"the server block starts at its optimum and is pulled away by the "
+                r"client block, whose initial distance the bound does not contain; "
+                r"after 505 steps it is farther away than the bound says. z only makes "
+                r"S large.",
             ),
             reading=ONE_STEP,
         ),
@@ -275,12 +264,7 @@ PROP_2 = Claim(
                 *gamma_printed(),
                 *one_optimum(),
             ),
-            Model(
-                lambda: pulled_client(),
-                r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 500, from $(0,1,0)$: the "
-                r"client block starts at its optimum and is pulled away by the server "
-                r"block; after 1264 steps it is farther away than the bound says.",
-            ),
+            PULLED_CLIENT,
             reading=f"{ONE_STEP}; Gamma = 0 in all readings: w* minimises every f_n",
         ),
     ),
@@ -291,16 +275,6 @@ PROP_2 = Claim(
     first_failure="eq-33/1",
     repair=joint_repair(CLIENT, "initial distance of both blocks"),
 )
-
-
-def pulled_client(rounds: int = 1264) -> ModelData:
-    """Return the model of Proposition 2."""
-    data = pulled(500, rounds, (0, 1))
-    data.numbers.update({
-        w.variable(delta2): Fraction(0),
-        w.variable(Gamma): Fraction(0),
-    })
-    return data
 
 
 # Theorem 1 -------------------------------------------------------------------------

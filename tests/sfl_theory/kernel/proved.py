@@ -1,15 +1,46 @@
-"""The ledger's proofs, made once for all tests."""
+"""Proofs on which the kernel's tests try mutants, surgery and logic, made once."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import ledger
+from sfl_theory.kernel.terms import Side
+from sfl_theory.proofs import (
+    foundations,
+    general_convex,
+    non_convex,
+    partial_visits,
+    strongly_convex,
+    visits,
+)
 from sfl_theory.proofs.export import Statement
+from sfl_theory.proofs.non_convex import TwoPaces
+
+Proof = tuple[Statement, Callable[[], Theorem]]
+
+
+def proofs() -> Iterator[Proof]:
+    """Yield every statement with its proof."""
+    yield foundations.gradient_descent_statement(), foundations.gradient_descent
+    yield foundations.lemma_c3_statement(), foundations.lemma_c3_proof
+    yield foundations.prop_35_statement(), foundations.prop_35
+    for partially, number in ((False, "3.6"), (True, "3.8")):
+        for side in Side:
+            p = TwoPaces(side, partially)
+            name = f"han2024/thm-{number}/non_convex/longer-{side}"
+            yield non_convex.statement(p, name), partial(non_convex.theorem, p)
+    yield strongly_convex.statement(), strongly_convex.rate
+    yield strongly_convex.printed_statement(), strongly_convex.printed
+    yield general_convex.statement(), general_convex.theorem
+    yield visits.statement(), visits.theorem
+    yield partial_visits.statement(), partial_visits.theorem
+
 
 PROOFS: dict[str, tuple[Statement, Theorem]] = {
-    statement.id: (statement, prove()) for statement, prove in ledger.proofs()
+    statement.id: (statement, prove()) for statement, prove in proofs()
 }
 SHORTER = [pair for name, pair in PROOFS.items() if "longer-client" not in name]
 

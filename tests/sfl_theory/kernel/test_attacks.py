@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction as Q
 
 import pytest
+import refutations
 from calls import (
     AVERAGED,
     DRAWN,
@@ -72,7 +73,7 @@ from sfl_theory.kernel.terms import (
     vec,
     weight,
 )
-from sfl_theory.proofs import foundations, non_convex, refutations
+from sfl_theory.proofs import foundations, non_convex
 from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import combine, number_of_clients, of, positive, steps
 from sfl_theory.proofs.witnesses import witness

@@ -18,6 +18,7 @@ from fractions import Fraction as Q
 from pathlib import Path
 
 import pytest
+import refutations
 from calls import (
     ETA,
     EVERYONE,
@@ -64,7 +65,6 @@ from sfl_theory.kernel.terms import (
     vec,
     weight,
 )
-from sfl_theory.proofs import refutations
 from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import combine, nat, of, per_client, point, steps
 

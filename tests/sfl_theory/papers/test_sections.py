@@ -1,15 +1,14 @@
 """Claims of the papers' sections: decided by the kernel, none lost, none unsaid."""
 
 import json
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from sfl_theory.audits import LEDGER
-from sfl_theory.claims import Model, Proof, decide, parts_of, sections
-from sfl_theory.evidence.standing import declared
-from sfl_theory.papers import PAPERS
+from sfl_theory.claims import Decided, Model, Proof, decide, parts_of
+from sfl_theory.ledger import declared, ledger
 
 BASELINE = json.loads((Path(__file__).parent / "baseline.json").read_text())
 """Status and repair of every entry before claims were terms."""
@@ -33,14 +32,19 @@ CHANGED = {
 NO_REPAIR = {"han2024/eq-157": COUPLED, "han2024/eq-162": COUPLED}
 """Refuted entries whose nearest true statement speaks of two runs, as yet no term."""
 
-CLAIMS = [claim for paper in PAPERS for claim in sections(paper)]
-PARTS = [(name, part) for claim in CLAIMS for name, part in parts_of(claim)]
+CLAIMS = ledger().claims()
+PARTS = {name: part for claim in CLAIMS for name, part in parts_of(claim)}
 
 
-@pytest.mark.parametrize(("name", "part"), PARTS, ids=[name for name, _ in PARTS])
-def test_the_kernel_decides_as_entered(name, part) -> None:
+@cache
+def decided(name: str) -> Decided:
+    return decide(PARTS[name], name)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_the_kernel_decides_as_entered(name: str) -> None:
     """A theorem that is not the statement, or a model that fails, would show here."""
-    found = decide(part, name)
+    part, found = PARTS[name], decided(name)
     if part.by is None:
         assert found.status == "unproved"
         return
@@ -53,7 +57,7 @@ def test_what_is_decided_is_explained(claim) -> None:
     """Every proof names a model that meets its assumptions, or why there is none."""
     for name, part in parts_of(claim):
         if isinstance(part.by, Proof) and not part.by.vacuous:
-            found = decide(part, name).claim
+            found = decided(name).claim
             assert found is not None and found.sides is not None, name
     if not claim.parts:
         assert claim.words, "an open claim says what was tried"
@@ -61,14 +65,15 @@ def test_what_is_decided_is_explained(claim) -> None:
 
 def test_no_entry_is_lost_and_changed_verdicts_have_a_reason() -> None:
     """Every id stays with its status, and what was repaired stays repaired."""
-    claims = {claim.id: claim for claim in LEDGER.claims()}
+    claims = {claim.id: claim for claim in CLAIMS}
     assert BASELINE.keys() <= claims.keys()
     for key, old in BASELINE.items():
         status, _, repair = old.partition(", repair ")
-        now = declared(claims[key]).status
+        now = declared(claims[key].parts)
         assert now == CHANGED.get(key, (status,))[0], key
         if repair == "proved" and now == "refuted" and key not in NO_REPAIR:
-            assert LEDGER.entry(key).declared_repair == "proved", key
+            assert claims[key].repair is not None, key
+            assert declared(claims[key].repair.parts) == "proved", key
 
 
 def test_a_wrong_theorem_and_a_wrong_model_decide_nothing() -> None:
@@ -76,8 +81,8 @@ def test_a_wrong_theorem_and_a_wrong_model_decide_nothing() -> None:
 
     Statements with the same difference of sides, 0 = 0 for figures, share a proof.
     """
-    proofs = [(n, p) for n, p in PARTS if isinstance(p.by, Proof)]
-    models = [(n, p) for n, p in PARTS if isinstance(p.by, Model)]
+    proofs = [(n, p) for n, p in PARTS.items() if isinstance(p.by, Proof)]
+    models = [(n, p) for n, p in PARTS.items() if isinstance(p.by, Model)]
     for (name, part), (_, other) in pairwise(proofs):
         room, rest = (p.says.right.value - p.says.left.value for p in (part, other))
         if room - rest:

@@ -1,0 +1,111 @@
+"""The claims of a user's own file."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import NoneType
+
+from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Says
+
+CLAIMS = "CLAIMS"
+"""Name of the sequence of claims in the file."""
+_MODULE = "_audited_file"
+
+
+def load_claims(path: Path) -> tuple[Claim, ...]:
+    """Run a Python file and return the claims that it holds.
+
+    The file is the user's own program and may do whatever a program does. It is loaded
+    under a private name, leaves no bytecode behind, and may import what lies beside it.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        Its ``CLAIMS``.
+
+    Raises:
+        ValueError: in one line, if the file cannot be read, is no Python, raises, or
+            holds no claim.
+    """
+    if not path.is_file():
+        kind = "is no file" if path.exists() else "does not exist"
+        raise ValueError(f"{path} {kind}")
+    loader = SourceFileLoader(_MODULE, str(path))
+    spec = spec_from_loader(_MODULE, loader)
+    if spec is None:
+        raise ValueError(f"{path} cannot be loaded")
+    module = module_from_spec(spec)
+    sys.modules[_MODULE] = module
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    try:
+        exec(loader.source_to_code(loader.get_data(str(path)), str(path)), vars(module))
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{path} {_said(error, path)}") from error
+    return _checked(getattr(module, CLAIMS, None), path)
+
+
+def _checked(found: object, path: Path) -> tuple[Claim, ...]:
+    """Return the claims if that is what they are.
+
+    Raises:
+        ValueError: if not.
+    """
+    if found is None or not isinstance(found, Sequence) or not found:
+        raise ValueError(
+            f"{path} holds no claim: let it end with {CLAIMS} = (...), a sequence of "
+            "sfl_theory.claims.Claim"
+        )
+    for claim in found:
+        if not isinstance(claim, Claim):
+            raise ValueError(
+                f"{path}: {CLAIMS} must hold sfl_theory.claims.Claim, got a "
+                f"{type(claim).__name__}"
+            )
+        if not isinstance(claim.id, str) or not claim.id:
+            raise ValueError(f"{path}: a claim's id must be a text, got {claim.id!r}")
+        for what, value, kinds in _typed(claim):
+            if not isinstance(value, kinds):
+                names = " or ".join(kind.__name__ for kind in kinds)
+                raise ValueError(
+                    f"{path}: {what} of {claim.id} must be a {names}, got a "
+                    f"{type(value).__name__}"
+                )
+    return tuple(found)
+
+
+def _typed(claim: Claim) -> Iterator[tuple[str, object, tuple[type, ...]]]:
+    """Yield what a claim holds with the types that it must have."""
+    yield "the kind", claim.kind, (Kind,)
+    yield "the parts", claim.parts, (tuple,)
+    yield "the repair", claim.repair, (Repair, NoneType)
+    parts = claim.parts + (claim.repair.parts if claim.repair else ())
+    for part in parts:
+        yield "a part", part, (Part,)
+        yield "the statement of a part", part.says, (Says,)
+        yield "what decides a part", part.by, (Proof, Model, NoneType)
+    for name in ("location", "title", "scope", "cause", "words", "uses"):
+        yield f"the {name}", getattr(claim, name), (str,)
+
+
+def _said(error: BaseException, path: Path) -> str:
+    """Return in one line what the file did wrong, with the line of the file."""
+    words = " ".join(str(error).split())
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f"is no Python: line {error.lineno}: {error.msg}"
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == str(path)
+    ]
+    where = f" in line {lines[-1]}" if lines else ""
+    return f"raises {type(error).__name__}{where}: {words}".rstrip(": ")

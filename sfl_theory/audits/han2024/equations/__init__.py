@@ -1,1 +1,0 @@
-"""Numbered equations inside the proofs of ``han2024``, one entry each."""

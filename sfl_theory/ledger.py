@@ -1,0 +1,565 @@
+"""The ledger: claims of all papers, who rests on whom, what their evidence earns.
+
+A claim is entered in its paper's section (`sfl_theory.claims`); nothing here decides
+it. An `Entry` asks the kernel, now, and puts the answer into the words and JSON keys
+that commands, pages and pictures share. `standing` says without asking what a claim is
+entered for; a test asks the kernel about every claim and compares.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+
+from sfl_theory.claims import (
+    REJECTED,
+    Claim,
+    Decided,
+    Model,
+    Part,
+    decide,
+    names,
+    plain,
+    sections,
+    whole,
+)
+from sfl_theory.models.federated import FederatedRun
+from sfl_theory.papers import PAPERS
+
+STATUSES = ("proved", "refuted", "unproved")
+METHODS = {"proved": "certificate", "refuted": "instance", "unproved": "none"}
+COVERAGE = (
+    "Not in the ledger: what the papers read off figures without printed numbers, and "
+    "definitions. Rows of han2024's Tables 2-3 that belong to theorems of other papers "
+    "are entered as unproved. What is not in the ledger is not claimed."
+)
+"""What the ledger lacks; shown wherever it is."""
+
+Json = None | str | list[str] | dict[str, "Json"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Both sides of a statement in a run that breaks it, for pictures and trainer.
+
+    Attributes:
+        setup: the run in words.
+        left: left side of ``left <= right``, exact.
+        right: right side.
+        run: the run.
+    """
+
+    setup: str
+    left: Fraction
+    right: Fraction
+    run: FederatedRun
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the kernel said of the parts of a claim, or of its repair.
+
+    Attributes:
+        status: one of ``STATUSES``.
+        lines: what proves or refutes each part in words, and what the kernel printed.
+        findings: the runs among what refutes.
+    """
+
+    status: str
+    lines: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def method(self) -> str:
+        """What earned the status: "certificate", "instance" or "none"."""
+        return METHODS[self.status]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the ledger says of a claim.
+
+    Attributes:
+        claim: its id, to replay it.
+        status: one of ``STATUSES``.
+        scope: for which hypotheses the status holds, to follow it in a sentence.
+        cause: what is wrong, in one line; "" unless refuted.
+    """
+
+    claim: str
+    status: str
+    scope: str
+    cause: str
+
+    @property
+    def words(self) -> str:
+        """Status and scope."""
+        return f"{self.status} {self.scope}".rstrip()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A claim, decided when it is asked.
+
+    Attributes:
+        claim: the claim.
+        used_by: ids of the claims whose printed proofs rest on it.
+        file: of the user that holds it; "": it is one of the papers'.
+    """
+
+    claim: Claim
+    used_by: tuple[str, ...] = ()
+    file: str = ""
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What its evidence earns now."""
+        return _outcome(self.claim, self.claim.parts, self.claim.words)
+
+    @cached_property
+    def repair(self) -> Outcome | None:
+        """What the evidence of its repair earns now."""
+        if self.claim.repair is None:
+            return None
+        return _outcome(self.claim, self.claim.repair.parts, suffix="--repair")
+
+    @property
+    def standing(self) -> Standing:
+        """Status, scope and cause as they are earned now."""
+        return _standing(self.claim, self.outcome.status)
+
+    @property
+    def why(self) -> str:
+        """What decides it, in a line."""
+        rejected = (one for one in self.outcome.lines if one.startswith(REJECTED))
+        words = (part.by.words for part in self.claim.parts if part.by is not None)
+        told = (self.standing.cause, *rejected, self.claim.words, *words)
+        return next(filter(None, told), self.claim.title)
+
+    @property
+    def reading(self) -> str:
+        """How printed words became terms, part by part."""
+        return "; ".join(
+            dict.fromkeys(p.reading for p in self.claim.parts if p.reading)
+        )
+
+    @property
+    def repaired(self) -> str:
+        """The repair's statements as plain text."""
+        repair = self.claim.repair
+        return "; ".join(plain(p.says.tex) for p in repair.parts) if repair else ""
+
+    @property
+    def reproduce(self) -> str:
+        """The command that replays it, as a shell reads it."""
+        where = ["--file", self.file] if self.file else []
+        words = ["python", "-m", "bounds.audit", *where, "--claim", self.claim.id]
+        return shlex.join(words)
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return the entry under its JSON keys."""
+        claim, outcome, now = self.claim, self.outcome, self.standing
+        refuted = outcome.status == "refuted"
+        severity = claim.severity.value if claim.severity and refuted else None
+        repair: Json = None
+        if claim.repair is not None and self.repair is not None:
+            repair = {
+                "statement": self.repaired,
+                "latex": [part.says.tex for part in claim.repair.parts],
+                "change": claim.repair.change,
+                "status": self.repair.status,
+                "method": self.repair.method,
+                "evidence": list(self.repair.lines),
+            }
+        return {
+            "id": claim.id,
+            "location": claim.location,
+            "kind": claim.kind.value,
+            "statement": claim.statement,
+            "latex": list(claim.tex),
+            "reading": self.reading,
+            "status": outcome.status,
+            "severity": severity,
+            "scope": now.scope,
+            "cause": now.cause or None,
+            "first_failure": claim.id_of(first)
+            if (first := claim.first_failure)
+            else None,
+            "method": outcome.method,
+            "evidence": list(outcome.lines),
+            "reproduce": self.reproduce,
+            "depends_on": list(claim.depends_on),
+            "used_by": list(self.used_by),
+            "repair": repair,
+        }
+
+
+def _outcome(
+    claim: Claim, parts: tuple[Part, ...], words: str = "", suffix: str = ""
+) -> Outcome:
+    """Return what the kernel says of every part, asked now."""
+    lines = [words] if words else []
+    found: list[Decided] = []
+    findings: list[Finding] = []
+    for name, part in zip(names(claim, parts, suffix), parts, strict=True):
+        one = decide(part, name)
+        found.append(one)
+        lines += [part.by.words] if part.by is not None and part.by.words else []
+        lines += one.lines
+        findings += _findings(part, one)
+    return Outcome(whole(tuple(found)), tuple(lines), tuple(findings))
+
+
+def _findings(part: Part, found: Decided) -> Iterator[Finding]:
+    sides = None if found.claim is None else found.claim.sides
+    if isinstance(part.by, Model) and part.by.run is not None and sides is not None:
+        run = part.by.run()
+        yield Finding(run.words, *sides, run)
+
+
+def declared(parts: tuple[Part, ...]) -> str:
+    """Return the status that parts are entered for, without asking the kernel."""
+    if any(isinstance(part.by, Model) and not part.says.denied for part in parts):
+        return "refuted"
+    return "proved" if parts and all(part.by for part in parts) else "unproved"
+
+
+def entered(claim: Claim) -> Standing:
+    """Return what a claim is entered for, without asking the kernel."""
+    return _standing(claim, declared(claim.parts))
+
+
+def _standing(claim: Claim, status: str) -> Standing:
+    """Return scope and cause as far as a status earns them; words say it once."""
+    scope = claim.scope.removeprefix(f"{status} ") if status != "unproved" else ""
+    cause = claim.cause if status == "refuted" else ""
+    return Standing(claim.id, status, scope, cause)
+
+
+class Ledger:
+    """Claims by id, and who rests on whom."""
+
+    def __init__(self, claims: Iterable[Claim], file: str = "") -> None:
+        """Collect claims.
+
+        Args:
+            claims: ids must be distinct, dependences known and without circles.
+            file: of the user whose claims they are; "": they are the papers'.
+
+        Raises:
+            ValueError: if they are not.
+        """
+        self._file = file
+        self._claims: dict[str, Claim] = {}
+        for claim in claims:
+            if claim.id in self._claims:
+                raise ValueError(f"two claims are called {claim.id}")
+            self._claims[claim.id] = claim
+        self._users: dict[str, list[str]] = defaultdict(list)
+        for claim in self._claims.values():
+            for other in dict.fromkeys(claim.depends_on):
+                if other not in self._claims:
+                    raise ValueError(f"{claim.id} depends on unknown {other}")
+                self._users[other].append(claim.id)
+        self._refuse_circles()
+
+    def claims(self, paper: str | None = None) -> tuple[Claim, ...]:
+        """Return the claims, of one paper or all, in the papers' order."""
+        return tuple(
+            claim
+            for claim in self._claims.values()
+            if paper is None or claim.id.split("/")[0] == paper
+        )
+
+    def claim(self, identifier: str) -> Claim:
+        """Return one claim.
+
+        Args:
+            identifier: its id.
+
+        Returns:
+            The claim.
+
+        Raises:
+            ValueError: if there is none; close ids are named.
+        """
+        if identifier not in self._claims:
+            last = identifier.split("/")[-1]
+            close = [key for key in self._claims if last in key][:6]
+            hint = f"; close: {', '.join(close)}" if close else ""
+            raise ValueError(f"unknown claim '{identifier}'{hint}")
+        return self._claims[identifier]
+
+    def entry(self, identifier: str) -> Entry:
+        """Return the entry of one claim; ValueError if there is none."""
+        claim = self.claim(identifier)
+        return Entry(claim, tuple(self._users[identifier]), self._file)
+
+    def of_case(self, theorem_key: str, case: str) -> Claim | None:
+        """Return the claim of a case: its own, or that of a statement with one case."""
+        own = self._claims.get(f"{theorem_key}/{case}")
+        return own or self._claims.get(theorem_key)
+
+    def _refuse_circles(self) -> None:
+        done: set[str] = set()
+        path: list[str] = []
+
+        def visit(key: str) -> None:
+            if key in path:
+                circle = " -> ".join([*path[path.index(key) :], key])
+                raise ValueError(f"claims depend on each other: {circle}")
+            if key in done:
+                return
+            path.append(key)
+            for other in self._claims[key].depends_on:
+                visit(other)
+            path.pop()
+            done.add(key)
+
+        for key in self._claims:
+            visit(key)
+
+
+@cache
+def ledger() -> Ledger:
+    """Return the ledger of the papers; reading their sections takes a second or two."""
+    return Ledger(claim for paper in PAPERS for claim in sections(paper))
+
+
+def standing(self) -> Standing:
+        """Status, scope and cause as they are earned now."""
+        return _standing(self.claim, self.outcome.status)
+
+    @property
+    def why(self) -> str:
+        """What decides it, in a line."""
+        rejected = (one for one in self.outcome.lines if one.startswith(REJECTED))
+        words = (part.by.words for part in self.claim.parts if part.by is not None)
+        told = (self.standing.cause, *rejected, self.claim.words, *words)
+        return next(filter(None, told), self.claim.title)
+
+    @property
+    def reading(self) -> str:
+        """How printed words became terms, part by part."""
+        return "; ".join(
+            dict.fromkeys(p.reading for p in self.claim.parts if p.reading)
+        )
+
+    @property
+    def repaired(self) -> str:
+        """The repair's statements as plain text."""
+        repair = self.claim.repair
+        return "; ".join(plain(p.says.tex) for p in repair.parts) if repair else ""
+
+    @property
+    def reproduce(self) -> str:
+        """The command that replays it, as a shell reads it."""
+        where = ["--file", self.file] if self.file else []
+        words = ["python", "-m", "bounds.audit", *where, "--claim", self.claim.id]
+        return shlex.join(words)
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return the entry under its JSON keys."""
+        claim, outcome, now = self.claim, self.outcome, self.standing
+        refuted = outcome.status == "refuted"
+        severity = claim.severity.value if claim.severity and refuted else None
+        repair: Json = None
+        if claim.repair is not None and self.repair is not None:
+            repair = {
+                "statement": self.repaired,
+                "latex": [part.says.tex for part in claim.repair.parts],
+                "change": claim.repair.change,
+                "status": self.repair.status,
+                "method": self.repair.method,
+                "evidence": list(self.repair.lines),
+            }
+        return {
+            "id": claim.id,
+            "location": claim.location,
+            "kind": claim.kind.value,
+            "statement": claim.statement,
+            "latex": list(claim.tex),
+            "reading": self.reading,
+            "status": outcome.status,
+            "severity": severity,
+            "scope": now.scope,
+            "cause": now.cause or None,
+            "first_failure": claim.id_of(first)
+            if (first := claim.first_failure)
+            else None,
+            "method": outcome.method,
+            "evidence": list(outcome.lines),
+            "reproduce": self.reproduce,
+            "depends_on": list(claim.depends_on),
+            "used_by": list(self.used_by),
+            "repair": repair,
+        }
+
+
+def _outcome(
+    claim: Claim, parts: tuple[Part, ...], words: str = "", suffix: str = ""
+) -> Outcome:
+    """Return what the kernel says of every part, asked now."""
+    lines = [words] if words else []
+    found: list[Decided] = []
+    findings: list[Finding] = []
+    for name, part in zip(names(claim, parts, suffix), parts, strict=True):
+        one = decide(part, name)
+        found.append(one)
+        lines += [part.by.words] if part.by is not None and part.by.words else []
+        lines += one.lines
+        findings += _findings(part, one)
+    return Outcome(whole(tuple(found)), tuple(lines), tuple(findings))
+
+
+def _findings(part: Part, found: Decided) -> Iterator[Finding]:
+    sides = None if found.claim is None else found.claim.sides
+    if isinstance(part.by, Model) and part.by.run is not None and sides is not None:
+        run = part.by.run()
+        yield Finding(run.words, *sides, run)
+
+
+def declared(parts: tuple[Part, ...]) -> str:
+    """Return the status that parts are entered for, without asking the kernel."""
+    if any(isinstance(part.by, Model) and not part.says.denied for part in parts):
+        return "refuted"
+    return "proved" if parts and all(part.by for part in parts) else "unproved"
+
+
+def entered(claim: Claim) -> Standing:
+    """Return what a claim is entered for, without asking the kernel."""
+    return _standing(claim, declared(claim.parts))
+
+
+def _standing(claim: Claim, status: str) -> Standing:
+    """Return scope and cause as far as a status earns them; words say it once."""
+    scope = claim.scope.removeprefix(f"{status} ") if status != "unproved" else ""
+    cause = claim.cause if status == "refuted" else ""
+    return Standing(claim.id, status, scope, cause)
+
+
+class Ledger:
+    """Claims by id, and who rests on whom."""
+
+    def __init__(self, claims: Iterable[Claim], file: str = "") -> None:
+        """Collect claims.
+
+        Args:
+            claims: ids must be distinct, dependences known and without circles.
+            file: of the user whose claims they are; "": they are the papers'.
+
+        Raises:
+            ValueError: if they are not.
+        """
+        self._file = file
+        self._claims: dict[str, Claim] = {}
+        for claim in claims:
+            if claim.id in self._claims:
+                raise ValueError(f"two claims are called {claim.id}")
+            self._claims[claim.id] = claim
+        self._users: dict[str, list[str]] = defaultdict(list)
+        for claim in self._claims.values():
+            for other in dict.fromkeys(claim.depends_on):
+                if other not in self._claims:
+                    raise ValueError(f"{claim.id} depends on unknown {other}")
+                self._users[other].append(claim.id)
+        self._refuse_circles()
+
+    def claims(self, paper: str | None = None) -> tuple[Claim, ...]:
+        """Return the claims, of one paper or all, in the papers' order."""
+        return tuple(
+            claim
+            for claim in self._claims.values()
+            if paper is None or claim.id.split("/")[0] == paper
+        )
+
+    def claim(self, identifier: str) -> Claim:
+        """Return one claim.
+
+        Args:
+            identifier: its id.
+
+        Returns:
+            The claim.
+
+        Raises:
+            ValueError: if there is none; close ids are named.
+        """
+        if identifier not in self._claims:
+            last = identifier.split("/")[-1]
+            close = [key for key in self._claims if last in key][:6]
+            hint = f"; close: {', '.join(close)}" if close else ""
+            raise ValueError(f"unknown claim '{identifier}'{hint}")
+        return self._claims[identifier]
+
+    def entry(self, identifier: str) -> Entry:
+        """Return the entry of one claim; ValueError if there is none."""
+        claim = self.claim(identifier)
+        return Entry(claim, tuple(self._users[identifier]), self._file)
+
+    def of_case(self, theorem_key: str, case: str) -> Claim | None:
+        """Return the claim of a case: its own, or that of a statement with one case."""
+        own = self._claims.get(f"{theorem_key}/{case}")
+        return own or self._claims.get(theorem_key)
+
+    def _refuse_circles(self) -> None:
+        done: set[str] = set()
+        path: list[str] = []
+
+        def visit(key: str) -> None:
+            if key in path:
+                circle = " -> ".join([*path[path.index(key) :], key])
+                raise ValueError(f"claims depend on each other: {circle}")
+            if key in done:
+                return
+            path.append(key)
+            for other in self._claims[key].depends_on:
+                visit(other)
+            path.pop()
+            done.add(key)
+
+        for key in self._claims:
+            visit(key)
+
+
+@cache
+def ledger() -> Ledger:
+    """Return the ledger of the papers; reading their sections takes a second or two."""
+    return Ledger(claim for paper in PAPERS for claim in sections(paper))
+
+
+def _without_unknown(claims: list[Claim]) -> Iterator[Claim]:
+    """Yield the claims without dependences on what no section holds yet.
+
+    MERGE: remove with its use when the last section has moved; `Ledger` then refuses.
+    """
+    known = {claim.id for claim in claims}
+    for claim in claims:
+        kept = [name for name in claim.depends_on if name in known]
+        yield replace(claim, uses=" ".join(n.split("/", 1)[1] for n in kept))
+
+
+def standing(theorem_key: str, case: str) -> Standing | None:
+    """Return what a case of a theorem is entered for, or None without an entry.
+
+    Args:
+        theorem_key: of the theorem, for instance "han2024/thm-3.7".
+        case: name of its case.
+    """
+    claim = ledger().of_case(theorem_key, case)
+    return None if claim is None else entered(claim)
+
+
+def replayed(theorem_key: str, case: str) -> Standing | None:
+    """Return what the evidence for a case earns now, or None without an entry.
+
+    Args:
+        theorem_key: of the theorem, for instance "han2024/thm-3.7".
+        case: name of its case.
+    """
+    claim = ledger().of_case(theorem_key, case)
+    return None if claim is None else ledger().entry(claim.id).standing

@@ -1,0 +1,85 @@
+"""``python -m bounds.audit``: entries as a table, one in full, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bounds.audit import main
+from sfl_theory.ledger import ledger
+
+KEYS = {
+    "id", "location", "kind", "statement", "latex", "reading", "status", "severity",
+    "scope", "cause", "first_failure", "method", "evidence", "reproduce", "depends_on",
+    "used_by", "repair",
+}  # fmt: skip
+
+
+def test_table_has_every_entry_with_status_and_why(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "250")
+    assert main(["--paper", "dachille2024"]) == 0
+    out = capsys.readouterr().out
+    for claim in ledger().claims("dachille2024"):
+        (line,) = (row for row in out.splitlines() if f" {claim.id[13:]} " in row)
+        assert claim.cause[:60] in line
+
+
+def test_one_entry_in_full_and_as_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "entries.json"
+    name = "han2024/lemma-C.7"
+    assert main(["--claim", name, "--json", str(path)]) == 0
+    out = capsys.readouterr().out
+    (entry,) = json.loads(path.read_text())
+    assert set(entry) == KEYS
+    assert (entry["id"], entry["status"], entry["method"]) == (
+        name, "refuted", "instance",
+    )  # fmt: skip
+    assert entry["repair"]["status"] == "proved"
+    words = " ".join(out.split())
+    for part in ("cause", "scope", "statement"):
+        assert " ".join(entry[part].split()) in words
+    assert out.splitlines()[-1] == f"replay:    {entry['reproduce']}"
+
+
+def test_the_standalone_checker_decides_what_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Statement, derivation, models: the file alone gives the same verdicts."""
+    from sfl_theory.kernel.replay import replay
+
+    path = tmp_path / "proofs.json"
+    assert main(["--claim", "han2024/lemma-C.7", "--proofs", str(path)]) == 0
+    verdicts = [claim.proved for claim in replay(path.read_text())]
+    assert set(verdicts) == {False, True}  # the claim, and its repair
+
+
+def test_trust_names_rules_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--trust"]) == 0
+    out = capsys.readouterr().out
+    assert "standard library only" in out
+    assert f"of {len(ledger().claims())}" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        (["--claim", "han2024/lemma-Z.9"], "--claim"),
+        (["--paper", "nobody2020"], "--paper"),
+        (["--claim", "han2024/prop-3.5", "--json", "/proc/no/x.json"], "--json"),
+    ],
+)
+def test_mistakes_are_one_line_and_status_2(
+    line: list[str], word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(line)
+    err = capsys.readouterr().err
+    assert stop.value.code == 2
+    assert err.count("\n") == 1
+    assert word in err

@@ -1,0 +1,49 @@
+"""Statements as MathML: every formula of the ledger, and what has none."""
+
+from __future__ import annotations
+
+import pytest
+from rendered import Balanced
+
+from bounds.mathml import mathml, with_formulas
+from sfl_theory.claims import parts_of
+from sfl_theory.ledger import ledger
+
+
+@pytest.mark.parametrize("claim", ledger().claims(), ids=lambda claim: claim.id)
+def test_every_statement_is_drawn(claim) -> None:
+    """Nothing falls back to its source, and every element is closed."""
+    formulas = [
+        tex
+        for _, part in parts_of(claim)
+        for tex in (part.says.tex, *(one.tex for one in part.says.assumed))
+    ]
+    parser = Balanced()
+    for drawn in map(mathml, formulas):
+        parser.feed(drawn)
+        assert "<code>" not in drawn
+        assert "\\" not in drawn
+    assert parser.open == []
+
+
+def test_formulas_by_hand() -> None:
+    assert mathml(r"\frac12 x_n^{2} \le\mathbb E\|y\|", display=False) == (
+        '<math display="inline"><mrow><mfrac><mn>1</mn><mn>2</mn></mfrac>'
+        "<msubsup><mi>x</mi><mi>n</mi><mn>2</mn></msubsup><mo>≤</mo><mi>𝔼</mi>"
+        "<mo>‖</mo><mi>y</mi><mo>‖</mo></mrow></math>"
+    )
+    assert "<munderover><mo>∑</mo>" in mathml(r"\sum_{t=0}^{T-1} a")
+    assert "<mtext>for\N{NO-BREAK SPACE}every</mtext>" in mathml(r"\text{for every}")
+
+
+@pytest.mark.parametrize(
+    "tex", [r"\frac{1}", "x^", "^2", "{x", "x}", r"\left(x", r"\unknown x", "x_1_2"]
+)
+def test_what_is_not_known_is_shown_as_written(tex: str) -> None:
+    assert mathml(tex) == f"<code>{tex}</code>"
+
+
+def test_text_is_escaped() -> None:
+    assert with_formulas("a < b & $x < y$").startswith("a &lt; b &amp; <math")
+    assert "<mo>&lt;</mo>" in with_formulas("$x < y$")
+    assert with_formulas("5 $ only") == "5 $ only"
