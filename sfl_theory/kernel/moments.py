@@ -19,9 +19,8 @@ from functools import cache
 from . import terms as k
 from .algebra import Rejected, ratio, require
 from .hypotheses import Hypothesis
-from .models import ONE, Evaluation, Model, Vector, meeting, runs_of
+from .models import ONE, ZERO, Evaluation, Model, Vector, known, meeting, runs_of
 
-ZERO = Fraction(0)
 UNIT = 1 << 128
 """Ends of intervals are multiples of 1/UNIT."""
 Interval = tuple[int, int]
@@ -96,10 +95,11 @@ class Enclosure:
             halves = [F.hessian[p][p] / 2 for p in range(self.size)]
             return self._product(u, u.mapped(halves, F.linear))
         if isinstance(atom, k.LinSum):
-            index, of, body = k.opened_number(atom)
             out = (0, 0)
-            for _ in self.e._range(atom.binder, index):
-                out = plus(out, times(self.e.number(of), self._atom(body)))
+            for _ in self.e.range(atom):
+                out = plus(
+                    out, times(self.e.number(atom.weight), self._atom(atom.body))
+                )
             return out
         return UNIT, UNIT
 
@@ -117,7 +117,7 @@ class Enclosure:
     def _affine(self, atom: k.VecAtom) -> Affine:
         zero = (ZERO,) * self.size
         if isinstance(atom, k.Star):
-            return Affine(zero, self.e._star(atom.function), None)
+            return Affine(zero, known(self.e.model.stars, atom.function), None)
         if isinstance(atom, k.Iterate):
             require(atom.run is self.run, "another run")
             return Affine((ONE,) * self.size, zero, self.e.whole_number(atom.round))

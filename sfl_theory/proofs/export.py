@@ -261,26 +261,12 @@ class Encoder:
         return ["form", parts]
 
     def _closed(self, term: k.Closed) -> Json:
-        body: object
-        bound = k.bound(term.binder, term.level)
-        inside = term.parts[2:]
+        inside = term.inside()
         hint = f"{'n' if isinstance(term.binder, k.Clients) else 'i'}{term.level}"
-        v = self._named(term.binder, hint, *inside)
-        opened = [k.renamed(part, bound, v) for part in inside]
-        if isinstance(term, k.Total):
-            tag, body = "total", ratio(term.weight)
-            body = k.renamed(body, bound, v)
-        elif isinstance(term, h.Every):
-            tag, body = "every", opened[0]
-        elif isinstance(term, k.VecSum):
-            weight = k.renamed(ratio(term.weight), bound, v)
-            tag, body = "vector_sum", k.vec(k.renamed(term.body, bound, v)) * weight
-        elif isinstance(term, k.LinSum):
-            weight = k.renamed(ratio(term.weight), bound, v)
-            lin = k.Lin({k.renamed(term.body, bound, v): ratio(1)})
-            tag, body = "form_sum", lin * weight
-        else:
-            raise ValueError(f"{term} binds nothing known")
+        v = self._named(term.binder, hint, inside)
+        body = k.renamed(inside, term.variable, v)
+        tag = CLOSED[type(term)]
+        body = k.number_of(body) if isinstance(term, k.Total) else body
         return [tag, self.place(term.binder), self.place(v), self.place(body)]
 
     def _named(
@@ -301,6 +287,12 @@ def _nat(v: k.Client | k.Var) -> k.Var:
     return v
 
 
+CLOSED: dict[type[k.Term], str] = {
+    k.Total: "total",
+    k.VecSum: "vector_sum",
+    k.LinSum: "form_sum",
+    h.Every: "every",
+}
 TAGS: dict[type[k.Term], str] = {
     k.Client: "client",
     k.Var: "var",
