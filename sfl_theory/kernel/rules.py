@@ -24,7 +24,7 @@ from typing import Any, ParamSpec, Union, cast, get_args, get_origin, get_type_h
 
 from . import hypotheses as h
 from . import terms as k
-from .algebra import Number, Poly, Ratio, Rejected, Sort, Symbol, ratio, require
+from .algebra import Number, Poly, Ratio, Sort, Symbol, ratio, require
 
 Hypotheses = frozenset[h.Hypothesis]
 Replaceable = k.Var | k.Client | k.NamedFunction | k.Point | k.RoundFamily
@@ -162,9 +162,6 @@ def _nonnegative(c: Ratio, signs: tuple[Theorem, ...]) -> Hypotheses:
     g helps if c - g >= 0 by sorts, or c = k g with k >= 0 by sorts (denominators are
     positive). An equality g = 0 helps as g >= 0. Where draws occur, g has to be >= 0
     given them.
-
-    Raises:
-        Rejected: nothing shows the sign.
     """
     if c.nonnegative():
         return _NONE
@@ -177,7 +174,8 @@ def _nonnegative(c: Ratio, signs: tuple[Theorem, ...]) -> Hypotheses:
         quotient = c.numerator.divided(g.numerator) if g else None
         if quotient is not None and quotient.nonnegative():
             return sign.hypotheses
-    raise Rejected(f"{c} is not shown to be >= 0")
+    require(False, "%s is not shown to be >= 0", c)
+    return _NONE
 
 
 def _required(c: Ratio) -> Hypotheses:
@@ -301,13 +299,11 @@ def sum_over(
     range; see `_bound_hypotheses` for those that the range implies. A factor with draws
     needs a theorem that holds given them, see `_scales`.
     """
-    k.bindable(binder, v)
     _scales(theorem, factor)
     extra = _NONE if theorem.equal else _nonnegative(factor, signs)
     hypotheses = _bound_hypotheses(theorem.hypotheses | extra, binder, v)
-    return _theorem(
-        hypotheses, k.summed(binder, v, theorem.form * factor), theorem.equal
-    )
+    form = k.summed(binder, v, theorem.form * factor)
+    return _theorem(hypotheses, form, theorem.equal)
 
 
 def _bound_hypotheses(
@@ -415,8 +411,6 @@ def split(v: k.Var, form: k.Lin, first: Ratio, second: Ratio) -> Theorem:
     Proof: the second sum is the first one's continuation.
     """
     low, high = k.Steps(k.natural(first)), k.Steps(k.natural(second))
-    k.bindable(low, v)
-    k.bindable(high, v)
     both = k.summed(k.Steps(k.natural(first + second)), v, form)
     shifted = k.lin_at(form, {v: first + k.symbol(v)})
     return _zero(both - k.summed(low, v, form) - k.summed(high, v, shifted))
@@ -429,7 +423,6 @@ def telescope(v: k.Var, form: k.Lin, upper: Ratio) -> Theorem:
     Proof: every other term occurs once with each sign.
     """
     binder = k.Steps(k.natural(upper))
-    k.bindable(binder, v)
     later = k.summed(binder, v, k.lin_at(form, {v: k.symbol(v) + 1}))
     ends = k.lin_at(form, {v: upper}) - k.lin_at(form, {v: ratio(0)})
     return _zero(later - k.summed(binder, v, form) - ends)
@@ -464,8 +457,7 @@ def smooth(function: k.Function, S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
     Proof: F(q) - F(p) - <grad F(p), q - p> is the integral over s in [0, 1] of
     <grad F(p + s(q - p)) - grad F(p), q - p> <= s S ||q - p||^2.
     """
-    form = _above(function, S, p, q)
-    return _at_least(form, h.Smooth(function, S))
+    return _at_least(_above(function, S, p, q), h.Smooth(function, S))
 
 
 @rule
@@ -569,12 +561,21 @@ def stochastic(run: k.Split, n: k.Client, t: Number, i: Number) -> k.Vec:
 
 
 def _local_sum(
-    run: k.Split, n: k.Client, t: Ratio, upper: Ratio, side: k.Side
+    run: k.Split,
+    n: k.Client,
+    t: Ratio,
+    upper: Ratio,
+    side: k.Side,
+    visit: tuple[k.Client, Ratio] | None = None,
 ) -> k.Vec:
-    """Return the side's block of ``sum_{i<upper} g(n,t,i)``, rates of steps inside."""
-    i = k.fresh(k.NATURALS)
-    each = stochastic(run, n, t, k.symbol(i)) * run.pace(side).inside(t, k.symbol(i))
-    return k.part(side, k.summed(k.Steps(k.natural(upper)), i, each))
+    """Return the side's block of ``sum_{i<upper} g(n,t,i)``, rates of steps inside.
+
+    Where a visit is given, only of the steps whose visits come before it.
+    """
+    i = k.symbol(v := k.fresh(k.NATURALS))
+    each = stochastic(run, n, t, i) * run.pace(side).inside(t, i)
+    each = each * k.before(n, i, *visit, t) if visit else each
+    return k.part(side, k.summed(k.Steps(k.natural(upper)), v, each))
 
 
 def share(run: k.Split, n: k.Client, t: Ratio, side: k.Side) -> Ratio:
@@ -656,7 +657,8 @@ def local_update(
     else:
         m = k.fresh(k.CLIENTS)
         if run.kind.visits:
-            each, steps = _visits(run, m, n, t, i), steps - 1
+            each = _local_sum(run, m, t, steps, side, (n, i))
+            steps = steps - 1
         else:
             each = _local_sum(run, m, t, i, side)
         moved = k.summed(k.CLIENTS, m, each * share(run, m, t, side))
@@ -684,14 +686,6 @@ def _moved(
 ) -> k.Lin:
     away = k.part(side, k.local_point(run, n, t, i) - k.iterate(run, t))
     return k.inner(away + moved * run.pace(side).outside(t), w)
-
-
-def _visits(run: k.Split, m: k.Client, n: k.Client, t: Ratio, i: Ratio) -> k.Vec:
-    """Return the server's sum of client m's gradients at visits before (n, i)."""
-    j = k.fresh(k.NATURALS)
-    earlier = k.before(m, k.symbol(j), n, i, t) * run.server.inside(t, k.symbol(j))
-    each = stochastic(run, m, t, k.symbol(j)) * earlier
-    return k.part(k.Side.SERVER, k.summed(k.Steps(run.server.steps), j, each))
 
 
 @rule
@@ -744,10 +738,8 @@ def unbiased(run: k.Split, n: k.Client, t: Ratio, i: Ratio, u: k.Vec) -> Theorem
         j = _at_most(one.step, at) + (1 if isinstance(one, k.Noise) else 0)
         return (step - j).poly().natural()
 
-    require(
-        _determined(u, run, k.natural(t), earlier),
-        "the vector is not fixed before the noise is drawn",
-    )
+    fixed = _determined(u, run, k.natural(t), earlier)
+    require(fixed, "the vector is not fixed before the noise is drawn")
     form = k.inner(k.noise(run, n, t, i), u)
     return _theorem(_made(run, i) | {h.Unbiased(run)}, form, True)
 
@@ -845,13 +837,11 @@ def independent(
     xi = k.noise(run, n, t, k.symbol(i))
     xi = xi if side is None else k.part(side, xi)
     steps = k.Steps(k.natural(upper))
-    k.bindable(steps, i)
     whole = k.summed(k.CLIENTS, n, k.summed(steps, i, xi * factor))
     each = k.summed(k.CLIENTS, n, k.summed(steps, i, k.norm2(xi) * factor**2))
-    assumed = (
-        {h.Unbiased(run)} if run.kind.visits else {h.Unbiased(run), h.Independent(run)}
-    )
-    return _theorem(_made(run, upper - 1) | assumed, k.norm2(whole) - each, True)
+    apart = set() if run.kind.visits else {h.Independent(run)}
+    hypotheses = _made(run, upper - 1) | {h.Unbiased(run)} | apart
+    return _theorem(hypotheses, k.norm2(whole) - each, True)
 
 
 # Draws -----------------------------------------------------------------------------

@@ -277,7 +277,7 @@ MUTANTS = [
         "k.constant(bound / 2) - k.norm2(k.noise",
     ),
     ("variance", "{h.Variance(run, n, bound)}", "set()"),
-    ("unbiased", "_determined(u, run, k.natural(t), earlier),", "True,"),
+    ("unbiased", "_determined(u, run, k.natural(t), earlier)", "True"),
     (
         "unbiased",
         "        own = one.client is n or run.kind is k.Kind.MINIBATCH\n",
