@@ -7,7 +7,7 @@ divides by what may vanish, and the sign of a ratio is the sign of its numerator
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -161,10 +161,9 @@ class Poly(Sum[Monomial, Fraction]):
     """A polynomial with rational coefficients."""
 
     def __init__(self, coefficients: Mapping[Monomial, Fraction]) -> None:
-        super().__init__(coefficients)
-        values = self.coefficients.values()
-        require(len(values) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
-        for c in values:
+        self.coefficients = {key: c for key, c in coefficients.items() if c}
+        require(len(self.coefficients) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
+        for c in self.coefficients.values():
             if c.numerator.bit_length() + c.denominator.bit_length() > MAX_BITS:
                 require(False, "a coefficient exceeds %s bits", MAX_BITS)
 
@@ -192,10 +191,16 @@ class Poly(Sum[Monomial, Fraction]):
                 out[key] = out[key] + c if key in out else c
         return Poly(out)
 
-    def products(self) -> Iterator[tuple[Fraction, dict[Symbol, int]]]:
-        """Yield coefficient and powers of each term."""
-        for monomial, value in self.coefficients.items():
-            yield value, {symbol_of(serial): power for serial, power in monomial}
+    @cached_property
+    def _products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
+        return [
+            (value, {symbol_of(serial): power for serial, power in monomial})
+            for monomial, value in self.coefficients.items()
+        ]
+
+    def products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
+        """Return coefficient and powers of each term."""
+        return self._products
 
     def symbols(self) -> set[Symbol]:
         """Return the symbols that occur."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache, partial
 from itertools import product
 from math import prod
 from typing import Any, TypeVar, cast
@@ -70,10 +71,6 @@ class Bend:
     shift: Fraction
     width: Fraction
 
-    def argument(self, x: Vector) -> Fraction:
-        """Return the argument of the Huber function."""
-        return _dot(self.slope, x) - self.shift
-
 
 @dataclass(frozen=True)
 class Shape:
@@ -88,7 +85,7 @@ class Shape:
         out = _dot(x, tuple(_dot(row, x) for row in self.hessian)) / 2
         out += _dot(self.linear, x)
         for bend in self.bends:
-            u, w = abs(bend.argument(x)), bend.width
+            u, w = abs(_dot(bend.slope, x) - bend.shift), bend.width
             out += bend.weight * (u * u / 2 if u <= w else w * u - w * w / 2)
         return out
 
@@ -96,8 +93,8 @@ class Shape:
         """Return grad F(x)."""
         out = _plus(self.linear, tuple(_dot(row, x) for row in self.hessian), ONE)
         for bend in self.bends:
-            u = max(-bend.width, min(bend.width, bend.argument(x)))
-            out = _plus(out, bend.slope, bend.weight * u)
+            u = min(bend.width, _dot(bend.slope, x) - bend.shift)
+            out = _plus(out, bend.slope, bend.weight * max(-bend.width, u))
         return out
 
     def curvature(self, scale: int, bound: Fraction, bent: bool) -> bool:
@@ -250,7 +247,7 @@ class Evaluation:
 
     def __post_init__(self) -> None:
         self._f = self.model.whole()
-        self._rounds: dict[tuple[k.Split, int], _Round] = {}
+        self.played = cache(partial(_play, self))
         self._iterates: dict[k.Run, list[Random]] = {}
         self._draws: dict[tuple[int, int, int], int] = {}
         self._chances: list[Fraction] = [ONE]
@@ -348,18 +345,25 @@ class Evaluation:
             yield value
         self.at.pop(v, None)
 
-    # forms
+    # forms and vectors: one value for each outcome; a form's is a vector of length 1
 
     def form(self, lin: k.Lin) -> Fraction:
         """Return the value of a form."""
-        return self._mean(self.values(lin))
+        return _dot(tuple(self._chances), tuple(self.values(lin)))
 
-    def given_draws(self, lin: k.Lin) -> list[Fraction]:
-        """Return the values of a form given each outcome of all draws."""
-        places = {q for (_, _, i), q in self._draws.items() if i < 0}
-        return self._conditional(places, self.values(lin))
+    def values(self, lin: k.Lin) -> list[Fraction]:
+        """Return the value of a form in every outcome."""
+        return [value for (value,) in self.vector(lin)]
 
-    def _conditional(self, places: set[int], values: list[Fraction]) -> list[Fraction]:
+    def vector(self, u: k.Vec | k.Lin) -> Random:
+        """Return the values of a combination."""
+        size = 1 if isinstance(u, k.Lin) else len(self.model.start)
+        out = [(ZERO,) * size] * len(self._outcomes)
+        for atom, c in u.coefficients.items():
+            out = _scaled_sum(out, self._atom(atom), self.numbers(c))
+        return out
+
+    def conditional(self, places: set[int], values: list[Fraction]) -> list[Fraction]:
         """Return in every outcome the mean given what was drawn at these places."""
         keys = [tuple(o[q] for q in sorted(places)) for o in self._outcomes]
         chance, total = dict.fromkeys(keys, ZERO), dict.fromkeys(keys, ZERO)
@@ -367,32 +371,6 @@ class Evaluation:
             chance[key] += p
             total[key] += p * value
         return [total[key] / chance[key] for key in keys]
-
-    def values(self, lin: k.Lin) -> list[Fraction]:
-        """Return the value of a form in every outcome."""
-        out = [ZERO] * len(self._outcomes)
-        for atom, c in lin.coefficients.items():
-            pairs = zip(out, self.numbers(c), self._atom(atom), strict=True)
-            out = [value + b * z for value, b, z in pairs]
-        return out
-
-    def _atom(self, atom: k.LinAtom) -> list[Fraction]:
-        if isinstance(atom, k.Inner):
-            pairs = zip(self._vector(atom.left), self._vector(atom.right), strict=True)
-            return [_dot(u, v) for u, v in pairs]
-        if isinstance(atom, k.Value):
-            shape = self.function(atom.function)
-            return [shape.value(x) for x in self.vector(atom.at)]
-        out = [ONE * (atom is k.UNIT)] * len(self._outcomes)
-        if not isinstance(atom, k.LinSum):
-            return out
-        for _ in self.range(atom):
-            c, values = self.numbers(atom.weight), self._atom(atom.body)
-            out = [value + b * z for value, b, z in zip(out, c, values, strict=True)]
-        return out
-
-    def _mean(self, values: list[Fraction]) -> Fraction:
-        return _dot(tuple(self._chances), tuple(values))
 
     def function(self, function: k.Function) -> Shape:
         """Return the shape of a function."""
@@ -402,54 +380,48 @@ class Evaluation:
             return self._f
         return known(self.model.named, function)
 
-    # vectors, one value for each outcome
-
-    def vector(self, vector: k.Vec) -> Random:
-        """Return the values of a vector."""
-        out = self._constant((ZERO,) * len(self.model.start))
-        for atom, c in vector.coefficients.items():
-            out = _scaled_sum(out, self._vector(atom), self.numbers(c))
-        return out
-
-    def _constant(self, value: Vector) -> Random:
-        return [value] * len(self._outcomes)
-
-    def _vector(self, atom: k.VecAtom) -> Random:
+    def _atom(self, atom: k.Term) -> Random:
         size = len(self._outcomes)
+        if atom is k.UNIT:
+            return [(ONE,)] * size
+        if isinstance(atom, k.WeightedSum):
+            inside = atom.inside()
+            out = self.vector(type(inside)({}))
+            for _ in self.range(atom):
+                out = _added(out, self.vector(inside), ONE)
+            return out
+        if isinstance(atom, k.Inner):
+            pairs = zip(self._atom(atom.left), self._atom(atom.right), strict=True)
+            return [(_dot(u, v),) for u, v in pairs]
+        if isinstance(atom, k.Value):
+            shape = self.function(atom.function)
+            return [(shape.value(x),) for x in self.vector(atom.at)]
+        if isinstance(atom, k.Gradient):
+            shape = self.function(atom.function)
+            return [shape.gradient(x) for x in self.vector(atom.at)]
         if isinstance(atom, k.Point):
             values = known(self.model.points, atom)
             return [values[q % len(values)] for q in range(size)]
         if isinstance(atom, k.Star):
             return [known(self.model.stars, atom.function)] * size
-        if isinstance(atom, k.Gradient):
-            shape = self.function(atom.function)
-            return [shape.gradient(x) for x in self.vector(atom.at)]
+        if isinstance(atom, k.Part):
+            return self.block(atom.side, self._atom(atom.vector))
         if isinstance(atom, k.Iterate):
             return self.iterate(atom.run, self.whole_number(atom.round))
         if isinstance(atom, k.LocalPoint | k.Noise):
             t, i = self.whole_number(atom.round), self.whole_number(atom.step)
-            n, played = self.client(atom.client), self.played(atom.run, t)
-            if isinstance(atom, k.Noise):
-                return self.noise(n, t, i) if i < played.steps else self._zero()
-            return played.points[n][min(i, played.steps)]
-        if isinstance(atom, k.Part):
-            return self.block(atom.side, self._vector(atom.vector))
-        if isinstance(atom, k.Expected):
-            t, inside = self.whole_number(atom.round), self.vector(atom.vector)
-            drawn, places = atom.run.drawn, self._draws.items()
-            past = {place for (_, s, i), place in places if s < t and (i >= 0 or drawn)}
-            columns = zip(*inside, strict=True)
-            means = [self._conditional(past, list(column)) for column in columns]
-            return list(zip(*means, strict=True))
-        require(isinstance(atom, k.VecSum), "the model has no %s", atom)
-        closed, out = cast(k.VecSum, atom), self._zero()
-        for _ in self.range(closed):
-            c = self.numbers(closed.weight)
-            out = _scaled_sum(out, self._vector(closed.body), c)
-        return out
-
-    def _zero(self) -> Random:
-        return self._constant((ZERO,) * len(self.model.start))
+            n = self.client(atom.client)
+            path = self.played(atom.run, t)[0][n]
+            if isinstance(atom, k.LocalPoint):
+                return path[min(i, len(path) - 1)]
+            return self.noise(n, t, i) if i < len(path) - 1 else self.vector(k.Vec({}))
+        require(isinstance(atom, k.Expected), "the model has no %s", atom)
+        mean = cast(k.Expected, atom)
+        t, drawn, places = self.whole_number(mean.round), mean.run.drawn, self._draws
+        past = {q for (_, s, i), q in places.items() if s < t and (i >= 0 or drawn)}
+        columns = zip(*self.vector(mean.vector), strict=True)
+        means = [self.conditional(past, list(column)) for column in columns]
+        return list(zip(*means, strict=True))
 
     def block(self, side: k.Side, x: Random) -> Random:
         """Return the block of a vector, the other one set to 0."""
@@ -462,14 +434,13 @@ class Evaluation:
 
     def noise(self, n: int, t: int, i: int) -> Random:
         """Return the noise of a step that is made."""
-        law = self.model.noise[n].outcomes
+        law, place = self.model.noise[n].outcomes, self._draws.get((n, t, i))
         if len(law) == 1:
-            return self._constant(law[0][1])
-        require((n, t, i) in self._draws, "the model ends before round %s", t)
-        place = self._draws[n, t, i]
-        last = self._draws[n, t, i - 1] if i else None
+            return [law[0][1]] * len(self._outcomes)
+        require(place is not None, "the model ends before round %s", t)
+        now, last = cast(int, place), self._draws[n, t, i - 1] if i else None
         return [
-            law[o[place]][2] if last is not None and o[last] else law[o[place]][1]
+            law[o[now]][2] if last is not None and o[last] else law[o[now]][1]
             for o in self._outcomes
         ]
 
@@ -488,22 +459,20 @@ class Evaluation:
         given = {*model.numbers, *model.rates, *model.named, *model.families}
         require(run.free <= given, "%s depends on a bound variable", run)
         require(t <= MAX_ROUNDS, "a run of more than %s rounds", MAX_ROUNDS)
-        path = self._iterates.setdefault(run, [self._constant(self.model.start)])
+        path = self._iterates.setdefault(run, [[model.start] * len(self._outcomes)])
         for s in range(len(path) - 1, t):
             if isinstance(run, k.Descent):
                 shape, rate = self.function(run.function), self.rate(run.rate, s)
                 path.append([_plus(y, shape.gradient(y), -rate) for y in path[s]])
             else:
-                path.append(self.played(run, s).after)
+                path.append(self.played(run, s)[1])
         return path[t]
 
     def rate(self, rate: k.Rate, t: int) -> Fraction:
         """Return the rate of a round."""
-        outer, self.at[k.ROUND] = self.at.get(k.ROUND), t
+        outer, self.at = self.at, {**self.at, k.ROUND: t}
         value = self.number(rate.body)
-        self.at.pop(k.ROUND)
-        if outer is not None:
-            self.at[k.ROUND] = outer
+        self.at = outer
         return value
 
     def ordered(self, run: k.Split) -> None:
@@ -511,12 +480,6 @@ class Evaluation:
         steps, clients = self.whole_number(run.server.steps), self.model.weights
         visits = set(product(range(len(clients)), range(steps)))
         require(set(self.model.order) == visits, "the order is not of the run's visits")
-
-    def played(self, run: k.Split, t: int) -> _Round:
-        """Return what happened in a round."""
-        if (run, t) not in self._rounds:
-            self._rounds[run, t] = _play(self, run, t)
-        return self._rounds[run, t]
 
 
 def _added(u: Random, v: Random, c: Fraction) -> Random:
@@ -533,17 +496,11 @@ def _rate_of(e: Evaluation, pace: k.AnyPace, t: int, i: int) -> Fraction:
     return e.rate(pace.rate, t * e.whole_number(pace.steps) + i if stepwise else t)
 
 
-@dataclass(frozen=True)
-class _Round:
-    """The local points of each client, steps 0 to `steps`, and the next iterate."""
+def _play(e: Evaluation, run: k.Split, t: int) -> tuple[list[list[Random]], Random]:
+    """Return one round of the algorithm, as `terms.Split` says.
 
-    points: list[list[Random]]
-    steps: int
-    after: Random
-
-
-def _play(e: Evaluation, run: k.Split, t: int) -> _Round:
-    """Return one round of the algorithm, as `terms.Split` says."""
+    The local points of each client, steps 0 to the last, and the next iterate.
+    """
     x, shared_server = e.iterate(run, t), run.kind.shared
     pace = {side: e.whole_number(run.pace(side).steps) for side in k.Side}
     steps, clients = max(pace.values()), range(len(e.model.weights))
@@ -551,6 +508,10 @@ def _play(e: Evaluation, run: k.Split, t: int) -> _Round:
     if run.kind.visits:
         e.ordered(run)
         visits = list(e.model.order)
+    rate = {
+        side: [_rate_of(e, run.pace(side), t, i) for i in range(pace[side])]
+        for side in k.Side
+    }
     own = {side for side in k.Side if side is k.Side.CLIENT or not shared_server}
     draws = [e.drawn(n, t) if run.drawn else [ONE] * len(x) for n in clients]
     shares = [[a * z for z in J] for a, J in zip(e.model.weights, draws, strict=True)]
@@ -563,17 +524,16 @@ def _play(e: Evaluation, run: k.Split, t: int) -> _Round:
             here = points[n][i] = _added(e.block(k.Side.CLIENT, here), seen, ONE)
         g = [e.model.functions[n].gradient(y) for y in here]
         g = _added(g, e.noise(n, t, i), ONE)
-        rate = {side: _rate_of(e, run.pace(side), t, i) for side in k.Side}
         for side in own:
             if i < pace[side]:
-                here = _added(here, e.block(side, g), -rate[side])
+                here = _added(here, e.block(side, g), -rate[side][i])
         points[n].append(here)
         if shared_server:
             factor = draws[n] if run.kind is k.Kind.V2 else shares[n]
-            speed = [-rate[k.Side.SERVER] * z for z in factor]
+            speed = [-rate[k.Side.SERVER][i] * z for z in factor]
             shared = _scaled_sum(shared, e.block(k.Side.SERVER, g), speed)
     models = run.participants is k.Participants.MODELS
-    out = e._zero() if models else x
+    out = e.vector(k.Vec({})) if models else x
     for n in clients:
         last = points[n][-1] if models else _added(points[n][-1], x, -ONE)
         out = _scaled_sum(out, last, shares[n])
@@ -581,7 +541,7 @@ def _play(e: Evaluation, run: k.Split, t: int) -> _Round:
         out = _added(e.block(k.Side.CLIENT, out), shared, ONE)
         for path in points:
             path[-1] = _added(e.block(k.Side.CLIENT, path[-1]), shared, ONE)
-    return _Round(points, steps, out)
+    return points, out
 
 
 # Hypotheses ------------------------------------------------------------------------

@@ -940,8 +940,9 @@ def _of_client(run: k.Split, t: Poly, factor: Any, v: k.Client) -> tuple[Any, in
     inside = k.renamed(factor.inside(), factor.variable, v)
     ((atom, weight),) = inside.coefficients.items()
     ((value, powers),) = weight.poly().products()
-    power = powers.pop(k.Draw(run, v, t), 0)
-    rest = Poly.product(value, powers)
+    power = powers.get(k.Draw(run, v, t), 0)
+    others = {s: other for s, other in powers.items() if s is not k.Draw(run, v, t)}
+    rest = Poly.product(value, others)
     require(power and k.CHANCE not in rest.free, "draws of other rounds or clients")
     return _beside_draws(run, t, atom, Ratio(rest)), power
 
