@@ -85,11 +85,6 @@ def register(symbol: Symbol) -> int:
     return -len(_SYMBOLS)
 
 
-def symbol_of(serial: int) -> Symbol:
-    """Return the symbol that was registered under this serial number."""
-    return _SYMBOLS[-serial - 1]
-
-
 @lru_cache(maxsize=400_000)
 def _times(a: Monomial, b: Monomial) -> Monomial:
     if not a or not b:
@@ -194,7 +189,7 @@ class Poly(Sum[Monomial, Fraction]):
     @cached_property
     def _products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
         return [
-            (value, {symbol_of(serial): power for serial, power in monomial})
+            (value, {_SYMBOLS[-serial - 1]: power for serial, power in monomial})
             for monomial, value in self.coefficients.items()
         ]
 
@@ -202,14 +197,14 @@ class Poly(Sum[Monomial, Fraction]):
         """Return coefficient and powers of each term."""
         return self._products
 
+    @cached_property
+    def parts(self) -> tuple[Symbol, ...]:
+        """The symbols that occur."""
+        return tuple({symbol: 0 for _, powers in self._products for symbol in powers})
+
     def symbols(self) -> set[Symbol]:
         """Return the symbols that occur."""
-        return {symbol_of(serial) for each in self.coefficients for serial, _ in each}
-
-    @cached_property
-    def parts(self) -> tuple[object, ...]:
-        """The symbols that occur."""
-        return tuple(self.symbols())
+        return set(self.parts)
 
     def divided(self, divisor: Poly) -> Poly | None:
         """Return the quotient if the division is exact, else None."""
@@ -231,7 +226,7 @@ class Poly(Sum[Monomial, Fraction]):
 
     def shifted(self) -> Poly:
         """Return 1 + v for every count v: the result's v is a natural number."""
-        if not any(symbol.sort is Sort.COUNT for symbol in self.symbols()):
+        if not any(symbol.sort is Sort.COUNT for symbol in self.parts):
             return self
         out = ZERO
         for value, powers in self.products():
@@ -259,7 +254,7 @@ class Poly(Sum[Monomial, Fraction]):
         """Return whether the sorts alone show a natural number."""
         return (
             all(value.denominator == 1 for value in self.coefficients.values())
-            and all(symbol.sort.whole for symbol in self.symbols())
+            and all(symbol.sort.whole for symbol in self.parts)
             and self.nonnegative()
         )
 
@@ -370,7 +365,7 @@ class Ratio(Built):
         divisor = self.numerator.scaled(sign)
         require(divisor.positive(), "division by %s, which may vanish", self)
         content: dict[Symbol, int] = {}
-        for symbol in divisor.symbols():
+        for symbol in divisor.parts:
             if symbol.sort in (Sort.POSITIVE, Sort.COUNT):
                 powers = (one.get(symbol, 0) for _, one in divisor.products())
                 content[symbol] = min(powers)

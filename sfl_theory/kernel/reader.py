@@ -222,52 +222,23 @@ def _constructor(kind: Any) -> Constructor:
     return partial(k.made, kind) if made else kind, kinds
 
 
+_PLAIN: tuple[tuple[type[k.Term], ...], ...] = (
+    (k.Client, k.Var, k.ClientFamily, k.RoundFamily, k.NamedFunction, k.Point),
+    (k.Weight, k.Odds, k.Draw, k.Before, k.PerClient, k.PerRound),
+    (k.Clients, k.Steps, k.Naturals, k.Local, k.Mean),
+    (k.Descent, k.Pace, k.Stepwise, k.Split),
+    (k.Star, k.Gradient, k.Iterate, k.LocalPoint, k.Noise, k.Part, k.Expected),
+    (k.Inner, k.Value),
+    (h.Holds, h.Smooth, h.Majorised, h.Convex, h.Minimiser, h.Heterogeneity),
+    (h.Unbiased, h.Independent, h.Variance, h.BoundedGradients, h.Participation),
+)
+TAGS = {
+    kind: re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
+    for kinds in _PLAIN
+    for kind in kinds
+} | {k.NamedFunction: "function", k.PerClient: "of_client", k.PerRound: "of_round"}
 CONSTRUCTORS: dict[str, Constructor] = {
-    tag: _constructor(kind)
-    for tag, kind in {
-        "client": k.Client,
-        "var": k.Var,
-        "client_family": k.ClientFamily,
-        "round_family": k.RoundFamily,
-        "function": k.NamedFunction,
-        "point": k.Point,
-        "weight": k.Weight,
-        "odds": k.Odds,
-        "draw": k.Draw,
-        "before": k.Before,
-        "of_client": k.PerClient,
-        "of_round": k.PerRound,
-        "clients": k.Clients,
-        "steps": k.Steps,
-        "naturals": k.Naturals,
-        "local": k.Local,
-        "mean": k.Mean,
-        "descent": k.Descent,
-        "pace": k.Pace,
-        "stepwise": k.Stepwise,
-        "split": k.Split,
-        "star": k.Star,
-        "gradient": k.Gradient,
-        "iterate": k.Iterate,
-        "local_point": k.LocalPoint,
-        "noise": k.Noise,
-        "part": k.Part,
-        "expected": k.Expected,
-        "inner": k.Inner,
-        "value": k.Value,
-        "holds": h.Holds,
-        "smooth": h.Smooth,
-        "majorised": h.Majorised,
-        "convex": h.Convex,
-        "minimiser": h.Minimiser,
-        "heterogeneity": h.Heterogeneity,
-        "unbiased": h.Unbiased,
-        "independent": h.Independent,
-        "variance": h.Variance,
-        "bounded_gradients": h.BoundedGradients,
-        "participation": h.Participation,
-    }.items()
-} | {
+    **{tag: _constructor(kind) for kind, tag in TAGS.items()},
     "number": (
         _number,
         (tuple[tuple[Fraction, _POWERS], ...], tuple[tuple[Ratio, Exponent], ...]),

@@ -14,6 +14,7 @@ from sfl_theory.kernel import models
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Sort, ratio
 from sfl_theory.kernel.models import Model, NoiseLaw
+from sfl_theory.kernel.reader import TAGS
 from sfl_theory.kernel.rules import Theorem
 
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
@@ -292,47 +293,4 @@ CLOSED: dict[type[k.Term], str] = {
     k.VecSum: "vector_sum",
     k.LinSum: "form_sum",
     h.Every: "every",
-}
-TAGS: dict[type[k.Term], str] = {
-    k.Client: "client",
-    k.Var: "var",
-    k.ClientFamily: "client_family",
-    k.RoundFamily: "round_family",
-    k.NamedFunction: "function",
-    k.Point: "point",
-    k.Weight: "weight",
-    k.Odds: "odds",
-    k.Draw: "draw",
-    k.Before: "before",
-    k.PerClient: "of_client",
-    k.PerRound: "of_round",
-    k.Clients: "clients",
-    k.Steps: "steps",
-    k.Naturals: "naturals",
-    k.Local: "local",
-    k.Mean: "mean",
-    k.Descent: "descent",
-    k.Pace: "pace",
-    k.Stepwise: "stepwise",
-    k.Split: "split",
-    k.Star: "star",
-    k.Gradient: "gradient",
-    k.Iterate: "iterate",
-    k.LocalPoint: "local_point",
-    k.Noise: "noise",
-    k.Part: "part",
-    k.Expected: "expected",
-    k.Inner: "inner",
-    k.Value: "value",
-    h.Holds: "holds",
-    h.Smooth: "smooth",
-    h.Majorised: "majorised",
-    h.Convex: "convex",
-    h.Minimiser: "minimiser",
-    h.Heterogeneity: "heterogeneity",
-    h.Unbiased: "unbiased",
-    h.Independent: "independent",
-    h.Variance: "variance",
-    h.BoundedGradients: "bounded_gradients",
-    h.Participation: "participation",
 }
