@@ -25,10 +25,11 @@ from typing import Any, ParamSpec, Union, cast, get_args, get_origin, get_type_h
 from . import hypotheses as h
 from . import terms as k
 from .algebra import Number, Poly, Ratio, Sort, Symbol, ratio, require
+from .terms import Client, Lin, Side, Split, Var, Vec
 
 Hypotheses = frozenset[h.Hypothesis]
-Replaceable = k.Var | k.Client | k.NamedFunction | k.Point | k.RoundFamily
-Replacement = Ratio | k.Client | k.NamedFunction | k.Local | k.Mean | k.Vec | k.Rate
+Replaceable = Var | Client | k.NamedFunction | k.Point | k.RoundFamily
+Replacement = Ratio | Client | k.NamedFunction | k.Local | k.Mean | Vec | k.Rate
 _NONE: Hypotheses = frozenset()
 _TOKEN = object()
 _OPEN: Any = (Symbol, h.Hypothesis)  # what stands for all its classes
@@ -39,7 +40,7 @@ class Theorem:
 
     __slots__ = ("call", "equal", "form", "hypotheses")
     hypotheses: Hypotheses
-    form: k.Lin
+    form: Lin
     equal: bool
     call: tuple[str, tuple[object, ...]] | None
 
@@ -122,15 +123,15 @@ def closed(value: object) -> bool:
     )
 
 
-def _theorem(hypotheses: Iterable[h.Hypothesis], form: k.Lin, equal: bool) -> Theorem:
+def _theorem(hypotheses: Iterable[h.Hypothesis], form: Lin, equal: bool) -> Theorem:
     return Theorem(_TOKEN, frozenset(hypotheses), form, equal)
 
 
-def _at_least(form: k.Lin, *hypotheses: h.Hypothesis) -> Theorem:
+def _at_least(form: Lin, *hypotheses: h.Hypothesis) -> Theorem:
     return _theorem(hypotheses, form, False)
 
 
-def _zero(form: k.Lin, *hypotheses: h.Hypothesis) -> Theorem:
+def _zero(form: Lin, *hypotheses: h.Hypothesis) -> Theorem:
     return _theorem(hypotheses, form, True)
 
 
@@ -187,7 +188,7 @@ def _required(c: Ratio) -> Hypotheses:
 
 
 @rule
-def assume(form: k.Lin) -> Theorem:
+def assume(form: Lin) -> Theorem:
     """Return form >= 0 |- form >= 0.
 
     Proof: the conclusion is the hypothesis. With expected values both are averages over
@@ -208,8 +209,8 @@ def square(c: Ratio) -> Theorem:
 @rule
 def combine(
     uses: tuple[tuple[Theorem, Ratio], ...],
-    squares: tuple[tuple[k.Vec, Ratio], ...],
-    target: k.Lin | None,
+    squares: tuple[tuple[Vec, Ratio], ...],
+    target: Lin | None,
     signs: tuple[Theorem, ...],
 ) -> Theorem:
     """Return sum m_k T_k + sum w_k E||v_k||^2 >= 0, or a target that is larger.
@@ -219,7 +220,7 @@ def combine(
     were used and the target differs by nothing. Factors with draws: see `_scales`;
     squares and what the target adds are not negative given the draws.
     """
-    form = k.Lin({})
+    form = Lin({})
     hypotheses = set[h.Hypothesis]()
     for theorem, factor in uses:
         hypotheses |= theorem.hypotheses
@@ -263,7 +264,7 @@ def instantiate(
         require(k.CHANCE not in new.free, "%s is random", new)
         fits = isinstance(new, k.BECOMES[type(old)])
         require(fits, "%s cannot become %s", old, new)
-        if isinstance(old, k.Var) and isinstance(new, Ratio):
+        if isinstance(old, Var) and isinstance(new, Ratio):
             hypotheses |= _of_sort(new, old.sort, signs)
         elif isinstance(old, k.RoundFamily) and isinstance(new, k.Rate):
             _of_sort(new.body, old.sort, ())
@@ -289,7 +290,7 @@ def _of_sort(c: Ratio, sort: Sort, signs: tuple[Theorem, ...]) -> Hypotheses:
 def sum_over(
     theorem: Theorem,
     binder: k.Binder,
-    v: k.Client | k.Var,
+    v: Client | Var,
     factor: Ratio,
     signs: tuple[Theorem, ...],
 ) -> Theorem:
@@ -307,7 +308,7 @@ def sum_over(
 
 
 def _bound_hypotheses(
-    hypotheses: Hypotheses, binder: k.Quantifier, v: k.Client | k.Var
+    hypotheses: Hypotheses, binder: k.Quantifier, v: Client | Var
 ) -> Hypotheses:
     """Return what implies the hypotheses for every v in the range.
 
@@ -317,7 +318,7 @@ def _bound_hypotheses(
     out = set[h.Hypothesis]()
     for one in hypotheses:
         last = None
-        if isinstance(v, k.Var) and isinstance(binder, k.Steps) and v in one.free:
+        if isinstance(v, Var) and isinstance(binder, k.Steps) and v in one.free:
             last = _at_last(one, v, ratio(binder.upper) - 1)
         if v not in one.free:
             out.add(one)
@@ -326,7 +327,7 @@ def _bound_hypotheses(
     return frozenset(out)
 
 
-def _at_last(one: h.Hypothesis, v: k.Var, last: Ratio) -> Ratio | None:
+def _at_last(one: h.Hypothesis, v: Var, last: Ratio) -> Ratio | None:
     """Return r - c last if it says r - c v >= 0 with c >= 0 by sorts, else None."""
     if not isinstance(one, h.Holds) or one.form.expects:
         return None
@@ -338,7 +339,7 @@ def _at_last(one: h.Hypothesis, v: k.Var, last: Ratio) -> Ratio | None:
 
 
 @rule
-def induct(base: Theorem, step: Theorem, v: k.Var, claim: k.Lin) -> Theorem:
+def induct(base: Theorem, step: Theorem, v: Var, claim: Lin) -> Theorem:
     """Return P(v) for every natural v from P(0) and P(v) |- P(v + 1); P is the claim.
 
     Proof: induction over the naturals. What the step assumes besides P(v) has to hold
@@ -370,7 +371,7 @@ def cases(above: Theorem, below: Theorem, c: Ratio) -> Theorem:
 
 
 @rule
-def jensen(binder: k.Binder, v: k.Client | k.Var, factor: Ratio, u: k.Vec) -> Theorem:
+def jensen(binder: k.Binder, v: Client | Var, factor: Ratio, u: Vec) -> Theorem:
     """Return W sum w E||u||^2 - E||sum w u||^2 >= 0 for w >= 0, W = sum w.
 
     Proof: Cauchy-Schwarz for the weights w.
@@ -382,7 +383,7 @@ def jensen(binder: k.Binder, v: k.Client | k.Var, factor: Ratio, u: k.Vec) -> Th
 
 
 @rule
-def linear(binder: k.Binder, v: k.Client | k.Var, u: k.Vec, w: k.Vec) -> Theorem:
+def linear(binder: k.Binder, v: Client | Var, u: Vec, w: Vec) -> Theorem:
     """Return <sum_v u(v), w> = sum_v <u(v), w> for w without v.
 
     Proof: the inner product is linear and the sum is finite.
@@ -393,7 +394,7 @@ def linear(binder: k.Binder, v: k.Client | k.Var, u: k.Vec, w: k.Vec) -> Theorem
 
 
 @rule
-def longer(v: k.Var, u: k.Vec, short: Ratio, long: Ratio) -> Theorem:
+def longer(v: Var, u: Vec, short: Ratio, long: Ratio) -> Theorem:
     """Return sum_{v<long} E||u||^2 - sum_{v<short} E||u||^2 >= 0 for short <= long.
 
     Proof: squares are not negative. short <= long is a hypothesis unless sorts show it.
@@ -405,7 +406,7 @@ def longer(v: k.Var, u: k.Vec, short: Ratio, long: Ratio) -> Theorem:
 
 
 @rule
-def split(v: k.Var, form: k.Lin, first: Ratio, second: Ratio) -> Theorem:
+def split(v: Var, form: Lin, first: Ratio, second: Ratio) -> Theorem:
     """Return sum_{v<p+q} e(v) = sum_{v<p} e(v) + sum_{v<q} e(p + v).
 
     Proof: the second sum is the first one's continuation.
@@ -417,7 +418,7 @@ def split(v: k.Var, form: k.Lin, first: Ratio, second: Ratio) -> Theorem:
 
 
 @rule
-def telescope(v: k.Var, form: k.Lin, upper: Ratio) -> Theorem:
+def telescope(v: Var, form: Lin, upper: Ratio) -> Theorem:
     """Return sum_{v<u} (e(v + 1) - e(v)) = e(u) - e(0).
 
     Proof: every other term occurs once with each sign.
@@ -429,17 +430,17 @@ def telescope(v: k.Var, form: k.Lin, upper: Ratio) -> Theorem:
 
 
 @rule
-def blocks(u: k.Vec, v: k.Vec) -> Theorem:
+def blocks(u: Vec, v: Vec) -> Theorem:
     """Return <u, v> = <u_c, v_c> + <u_s, v_s>.
 
     Proof: a vector is the sum of its two orthogonal blocks.
     """
-    parts = (k.inner(k.part(side, u), k.part(side, v)) for side in k.Side)
-    return _zero(k.inner(u, v) - sum(parts, k.Lin({})))
+    parts = (k.inner(k.part(side, u), k.part(side, v)) for side in Side)
+    return _zero(k.inner(u, v) - sum(parts, Lin({})))
 
 
 @rule
-def weight_below_one(n: k.Client) -> Theorem:
+def weight_below_one(n: Client) -> Theorem:
     """Return 1 - a_n >= 0.
 
     Proof: the weights are not negative and add up to 1.
@@ -451,7 +452,7 @@ def weight_below_one(n: k.Client) -> Theorem:
 
 
 @rule
-def smooth(function: k.Function, S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
+def smooth(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
     """Return F(q) <= F(p) + <grad F(p), q - p> + S/2 ||q - p||^2, F smooth.
 
     Proof: F(q) - F(p) - <grad F(p), q - p> is the integral over s in [0, 1] of
@@ -461,7 +462,7 @@ def smooth(function: k.Function, S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
 
 
 @rule
-def majorant(function: k.Function, S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
+def majorant(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
     """Return F(q) <= F(p) + <grad F(p), q - p> + S/2 ||q - p||^2, F majorised.
 
     Proof: the hypothesis at p and q, expected.
@@ -469,18 +470,18 @@ def majorant(function: k.Function, S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
     return _at_least(_above(function, S, p, q), h.Majorised(function, S))
 
 
-def _above(function: k.Function, S: Ratio, p: k.Vec, q: k.Vec) -> k.Lin:
+def _above(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Lin:
     return (
         _linearised(function, p, q) - k.value_of(function, q) + k.norm2(q - p) * (S / 2)
     )
 
 
-def _linearised(function: k.Function, p: k.Vec, q: k.Vec) -> k.Lin:
+def _linearised(function: k.Function, p: Vec, q: Vec) -> Lin:
     return k.value_of(function, p) + k.inner(k.gradient(function, p), q - p)
 
 
 @rule
-def lipschitz(function: k.Function, S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
+def lipschitz(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
     """Return ||grad F(p) - grad F(q)||^2 <= S^2 ||p - q||^2 if grad F is S-Lipschitz.
 
     Proof: the hypothesis at p and q, squared (S >= 0 is part of it) and expected.
@@ -490,7 +491,7 @@ def lipschitz(function: k.Function, S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
 
 
 @rule
-def convex(function: k.Function, mu: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
+def convex(function: k.Function, mu: Ratio, p: Vec, q: Vec) -> Theorem:
     """Return F(q) >= F(p) + <grad F(p), q - p> + mu/2 ||q - p||^2 if F is mu-convex.
 
     Proof: the hypothesis at p and q, expected.
@@ -501,7 +502,7 @@ def convex(function: k.Function, mu: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
 
 
 @rule
-def lowest(function: k.Function, p: k.Vec) -> Theorem:
+def lowest(function: k.Function, p: Vec) -> Theorem:
     """Return F(p) >= F(F*) if F* minimises F.
 
     Proof: the hypothesis at p, expected.
@@ -511,7 +512,7 @@ def lowest(function: k.Function, p: k.Vec) -> Theorem:
 
 
 @rule
-def stationary(function: k.Function, w: k.Vec) -> Theorem:
+def stationary(function: k.Function, w: Vec) -> Theorem:
     """Return <grad F(F*), w> = 0 if F* minimises F.
 
     Proof: the gradient of a differentiable function vanishes where it is lowest.
@@ -521,7 +522,7 @@ def stationary(function: k.Function, w: k.Vec) -> Theorem:
 
 
 @rule
-def mean_value(p: k.Vec) -> Theorem:
+def mean_value(p: Vec) -> Theorem:
     """Return f(p) = sum_n a_n F_n(p).
 
     Proof: the definition of f, expected.
@@ -532,7 +533,7 @@ def mean_value(p: k.Vec) -> Theorem:
 
 
 @rule
-def mean_gradient(p: k.Vec, w: k.Vec) -> Theorem:
+def mean_gradient(p: Vec, w: Vec) -> Theorem:
     """Return <grad f(p) - sum_n a_n grad F_n(p), w> = 0.
 
     Proof: the gradient of a finite sum.
@@ -543,7 +544,7 @@ def mean_gradient(p: k.Vec, w: k.Vec) -> Theorem:
 
 
 @rule
-def heterogeneity(eps2: Ratio, n: k.Client, p: k.Vec) -> Theorem:
+def heterogeneity(eps2: Ratio, n: Client, p: Vec) -> Theorem:
     """Return ||grad F_n(p) - grad f(p)||^2 <= eps2.
 
     Proof: the hypothesis at p, expected.
@@ -555,19 +556,19 @@ def heterogeneity(eps2: Ratio, n: k.Client, p: k.Vec) -> Theorem:
 # Runs ------------------------------------------------------------------------------
 
 
-def stochastic(run: k.Split, n: k.Client, t: Number, i: Number) -> k.Vec:
+def stochastic(run: Split, n: Client, t: Number, i: Number) -> Vec:
     """Return ``g(n,t,i) = grad F_n(p(n,t,i)) + xi(n,t,i)``."""
     return k.gradient(k.Local(n), k.local_point(run, n, t, i)) + k.noise(run, n, t, i)
 
 
 def _local_sum(
-    run: k.Split,
-    n: k.Client,
+    run: Split,
+    n: Client,
     t: Ratio,
     upper: Ratio,
-    side: k.Side,
-    visit: tuple[k.Client, Ratio] | None = None,
-) -> k.Vec:
+    side: Side,
+    visit: tuple[Client, Ratio] | None = None,
+) -> Vec:
     """Return the side's block of ``sum_{i<upper} g(n,t,i)``, rates of steps inside.
 
     Where a visit is given, only of the steps whose visits come before it.
@@ -578,33 +579,33 @@ def _local_sum(
     return k.part(side, k.summed(k.Steps(k.natural(upper)), v, each))
 
 
-def share(run: k.Split, n: k.Client, t: Ratio, side: k.Side) -> Ratio:
+def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
     """Return a_n J_n(t), by which client n's gradients move x in round t.
 
     J is 1 where everyone takes part, and a_n is left out by SFL-V2's server.
     """
-    weighted = run.kind is not k.Kind.V2 or side is k.Side.CLIENT
+    weighted = run.kind is not k.Kind.V2 or side is Side.CLIENT
     own = k.weight(n) if weighted else ratio(1)
     return own * k.draw(run, n, t) if run.drawn else own
 
 
-def direction(run: k.Split, t: Ratio, side: k.Side) -> k.Vec:
+def direction(run: Split, t: Ratio, side: Side) -> Vec:
     """Return the side's block of the sum of gradients by which round t moves x."""
     n = k.fresh(k.CLIENTS)
     each = _local_sum(run, n, t, ratio(run.pace(side).steps), side)
     return k.summed(k.CLIENTS, n, each * share(run, n, t, side))
 
 
-def kept(run: k.Split, t: Ratio, side: k.Side) -> Ratio:
+def kept(run: Split, t: Ratio, side: Side) -> Ratio:
     """Return the multiple of x(t) in x(t+1): sum a_n J_n where models are averaged."""
     models = run.participants is k.Participants.MODELS
-    if not models or (run.kind.shared and side is k.Side.SERVER):
+    if not models or (run.kind.shared and side is Side.SERVER):
         return ratio(1)
     n = k.fresh(k.CLIENTS)
     return number_of(k.summed(k.CLIENTS, n, k.constant(share(run, n, t, side))))
 
 
-def _made(run: k.Split, i: Ratio) -> Hypotheses:
+def _made(run: Split, i: Ratio) -> Hypotheses:
     """Return the hypothesis that step i is made by a side, i.e. i < its steps.
 
     The longer side's, where the sorts tell which it is, else the client's.
@@ -615,7 +616,7 @@ def _made(run: k.Split, i: Ratio) -> Hypotheses:
 
 
 @rule
-def descend(run: k.Descent, t: Ratio, w: k.Vec) -> Theorem:
+def descend(run: k.Descent, t: Ratio, w: Vec) -> Theorem:
     """Return <x(t+1) - x(t) + rate(t) grad F(x(t)), w> = 0.
 
     Proof: the definition of gradient descent.
@@ -626,7 +627,7 @@ def descend(run: k.Descent, t: Ratio, w: k.Vec) -> Theorem:
 
 
 @rule
-def update(run: k.Split, side: k.Side, t: Ratio, w: k.Vec) -> Theorem:
+def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
     """Return <[x(t+1) - k x(t)]_b + rate_b(t) direction_b(t), w> = 0.
 
     Where rates count steps, each stands in the sum instead (`Pace.inside`). k = 1, or
@@ -641,7 +642,7 @@ def update(run: k.Split, side: k.Side, t: Ratio, w: k.Vec) -> Theorem:
 
 @rule
 def local_update(
-    run: k.Split, n: k.Client, t: Ratio, i: Ratio, side: k.Side, w: k.Vec
+    run: Split, n: Client, t: Ratio, i: Ratio, side: Side, w: Vec
 ) -> Theorem:
     """Return <[p(n,t,i) - x(t)]_b + rate_b(t) moved, w> = 0 while the side steps.
 
@@ -652,7 +653,7 @@ def local_update(
     Proof: the definition of the run.
     """
     steps = ratio(run.pace(side).steps)
-    if not run.kind.shared or side is k.Side.CLIENT:
+    if not run.kind.shared or side is Side.CLIENT:
         moved = _local_sum(run, n, t, i, side)
     else:
         m = k.fresh(k.CLIENTS)
@@ -667,9 +668,7 @@ def local_update(
 
 
 @rule
-def resting(
-    run: k.Split, n: k.Client, t: Ratio, i: Ratio, side: k.Side, w: k.Vec
-) -> Theorem:
+def resting(run: Split, n: Client, t: Ratio, i: Ratio, side: Side, w: Vec) -> Theorem:
     """Return <[p(n,t,i) - x(t)]_b + rate_b sum_{j<steps_b} g_b, w> = 0, i >= steps_b.
 
     Proof: the definition of the run: a side that has made its steps keeps its value.
@@ -682,14 +681,14 @@ def resting(
 
 
 def _moved(
-    run: k.Split, n: k.Client, t: Ratio, i: Ratio, side: k.Side, moved: k.Vec, w: k.Vec
-) -> k.Lin:
+    run: Split, n: Client, t: Ratio, i: Ratio, side: Side, moved: Vec, w: Vec
+) -> Lin:
     away = k.part(side, k.local_point(run, n, t, i) - k.iterate(run, t))
     return k.inner(away + moved * run.pace(side).outside(t), w)
 
 
 @rule
-def before_or_not(m: k.Client, j: Ratio, n: k.Client, i: Ratio, t: Ratio) -> Theorem:
+def before_or_not(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio) -> Theorem:
     """Return Before - before^2 = 0.
 
     Proof: it is 0 or 1.
@@ -699,9 +698,7 @@ def before_or_not(m: k.Client, j: Ratio, n: k.Client, i: Ratio, t: Ratio) -> The
 
 
 @rule
-def bounded_gradient(
-    run: k.Split, G2: Ratio, n: k.Client, t: Ratio, i: Ratio
-) -> Theorem:
+def bounded_gradient(run: Split, G2: Ratio, n: Client, t: Ratio, i: Ratio) -> Theorem:
     """Return E||g(n,t,i)||^2 <= G2 for a step that is made.
 
     Proof: the hypothesis.
@@ -711,7 +708,7 @@ def bounded_gradient(
 
 
 @rule
-def variance(run: k.Split, bound: Ratio, n: k.Client, t: Ratio, i: Ratio) -> Theorem:
+def variance(run: Split, bound: Ratio, n: Client, t: Ratio, i: Ratio) -> Theorem:
     """Return E||xi(n,t,i)||^2 <= bound for a step that is made.
 
     Proof: the hypothesis, which speaks of every round and step.
@@ -721,7 +718,7 @@ def variance(run: k.Split, bound: Ratio, n: k.Client, t: Ratio, i: Ratio) -> The
 
 
 @rule
-def unbiased(run: k.Split, n: k.Client, t: Ratio, i: Ratio, u: k.Vec) -> Theorem:
+def unbiased(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec) -> Theorem:
     """Return <xi(n,t,i), u> = 0 for a step that is made and u fixed before its noise.
 
     Proof: the conditional expectation of the noise given all draws and what came before
@@ -748,8 +745,8 @@ Earlier = Callable[[k.LocalPoint | k.Noise, k.Substitution], bool]
 
 
 def _determined(
-    u: k.Vec | k.Term,
-    run: k.Split,
+    u: Vec | k.Term,
+    run: Split,
     t: Poly,
     earlier: Earlier,
     largest: k.Substitution | None = None,
@@ -768,8 +765,8 @@ def _determined(
         if isinstance(u, k.Iterate | k.Expected):
             return u.run is run and left.poly().natural()
         return u.run is run and ((left - 1).poly().natural() or earlier(u, at))
-    inside: Iterable[k.Vec | k.Term]
-    if isinstance(u, k.Vec):
+    inside: Iterable[Vec | k.Term]
+    if isinstance(u, Vec):
         inside = u.coefficients
     elif isinstance(u, k.Gradient | k.Value):
         inside = [u.at]
@@ -801,7 +798,7 @@ def _at_most(index: Poly, largest: k.Substitution) -> Ratio:
 
 @rule
 def martingale(
-    run: k.Split, n: k.Client, t: Ratio, upper: Ratio, side: k.Side | None
+    run: Split, n: Client, t: Ratio, upper: Ratio, side: Side | None
 ) -> Theorem:
     """Return E||sum_{i<u} xi(n,t,i)||^2 = sum_{i<u} E||xi(n,t,i)||^2, or a block of it.
 
@@ -818,13 +815,13 @@ def martingale(
 
 @rule
 def independent(
-    run: k.Split,
-    n: k.Client,
-    i: k.Var,
+    run: Split,
+    n: Client,
+    i: Var,
     factor: Ratio,
     t: Ratio,
     upper: Ratio,
-    side: k.Side | None,
+    side: Side | None,
 ) -> Theorem:
     """Return E||sum_n sum_{i<u} w xi(n,t,i)||^2 = sum_n sum_{i<u} w^2 E||xi||^2.
 
@@ -848,7 +845,7 @@ def independent(
 
 
 @rule
-def drawn(run: k.Split, n: k.Client, t: Ratio) -> Theorem:
+def drawn(run: Split, n: Client, t: Ratio) -> Theorem:
     """Return (1/q_n) J_n(t) - J_n(t)^2 = 0.
 
     Proof: J is 0 or 1/q_n. (So 1/q_n - J >= 0: it is q_n (1/q_n - J)^2.)
@@ -858,7 +855,7 @@ def drawn(run: k.Split, n: k.Client, t: Ratio) -> Theorem:
 
 
 @rule
-def tower(run: k.Split, t: Ratio, u: k.Vec, w: k.Vec) -> Theorem:
+def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
     """Return <E[u | t] - u, w> = 0 for w that the rounds before t determine.
 
     Proof: the definition of the conditional expectation given what these rounds drew.
@@ -871,7 +868,7 @@ def tower(run: k.Split, t: Ratio, u: k.Vec, w: k.Vec) -> Theorem:
 
 
 @rule
-def expect(run: k.Split, t: Ratio, form: k.Lin) -> Theorem:
+def expect(run: Split, t: Ratio, form: Lin) -> Theorem:
     """Return form = the same form, averaged over the draws J_n(t) of round t.
 
     J_n^k -> E J_n^k = (1/q_n)^(k-1), and for two sums over clients
@@ -886,7 +883,7 @@ def expect(run: k.Split, t: Ratio, form: k.Lin) -> Theorem:
     clients n and m, which could be one; a draw beside a sum over all clients' draws;
     three sums; a draw in a denominator or inside a function.
     """
-    at, out = k.natural(t), k.Lin({})
+    at, out = k.natural(t), Lin({})
     for atom, c in form.coefficients.items():
         fits = all(k.CHANCE not in factor.free for factor, _ in c.denominator)
         require(fits, "divided by draws")
@@ -898,7 +895,7 @@ def expect(run: k.Split, t: Ratio, form: k.Lin) -> Theorem:
     return _zero(form - out, h.Participation(run))
 
 
-def _mean(run: k.Split, t: Poly, random: dict[Symbol, int], atom: k.LinAtom) -> Any:
+def _mean(run: Split, t: Poly, random: dict[Symbol, int], atom: k.LinAtom) -> Any:
     """Return the mean of a product of powers of random symbols and an atom."""
     if not random and k.CHANCE not in atom.free:
         return k.lifted(atom)
@@ -929,7 +926,7 @@ def _mean(run: k.Split, t: Poly, random: dict[Symbol, int], atom: k.LinAtom) -> 
     return out
 
 
-def _of_client(run: k.Split, t: Poly, factor: Any, v: k.Client) -> tuple[Any, int]:
+def _of_client(run: Split, t: Poly, factor: Any, v: Client) -> tuple[Any, int]:
     """Return client v's term of a sum over clients, without draws, and J's power.
 
     A factor that is no such sum is returned as it is, with power 0.
@@ -947,7 +944,7 @@ def _of_client(run: k.Split, t: Poly, factor: Any, v: k.Client) -> tuple[Any, in
     return _beside_draws(run, t, atom, Ratio(rest)), power
 
 
-def _beside_draws(run: k.Split, t: Poly, atom: k.Term, c: Ratio) -> Any:
+def _beside_draws(run: Split, t: Poly, atom: k.Term, c: Ratio) -> Any:
     """Return c times an atom that does not depend on the draws of round t."""
 
     def apart(one: k.LocalPoint | k.Noise, at: k.Substitution) -> bool:
@@ -959,13 +956,13 @@ def _beside_draws(run: k.Split, t: Poly, atom: k.Term, c: Ratio) -> Any:
     return k.lifted(atom) * c
 
 
-def _product(factors: list[k.Lin | k.Vec]) -> k.Lin:
+def _product(factors: list[Lin | Vec]) -> Lin:
     first, *others = factors
-    if isinstance(first, k.Lin):
+    if isinstance(first, Lin):
         return _product(others) * number_of(first) if others else first
     (other,) = others
-    require(isinstance(other, k.Vec), "a vector times a number")
-    return k.inner(first, cast(k.Vec, other))
+    require(isinstance(other, Vec), "a vector times a number")
+    return k.inner(first, cast(Vec, other))
 
 
 def _moment(n: k.ClientIndex, power: int) -> Ratio:

@@ -122,8 +122,8 @@ MUTANTS = [
     ),
     (
         "blocks",
-        "for side in k.Side)\n    return _zero",
-        "for side in (k.Side.CLIENT,))\n    return _zero",
+        "for side in Side)\n    return _zero",
+        "for side in (Side.CLIENT,))\n    return _zero",
     ),
     (
         "weight_below_one",
@@ -201,13 +201,13 @@ MUTANTS = [
     ),
     (
         "update",
-        "    weighted = run.kind is not k.Kind.V2 or side is k.Side.CLIENT",
+        "    weighted = run.kind is not k.Kind.V2 or side is Side.CLIENT",
         "    weighted = True",
     ),
     (
         "update",
-        "    weighted = run.kind is not k.Kind.V2 or side is k.Side.CLIENT",
-        "    weighted = not run.kind.shared or side is k.Side.CLIENT",
+        "    weighted = run.kind is not k.Kind.V2 or side is Side.CLIENT",
+        "    weighted = not run.kind.shared or side is Side.CLIENT",
     ),
     (
         "update",
@@ -226,7 +226,7 @@ MUTANTS = [
     ),
     (
         "update",
-        "    if not models or (run.kind.shared and side is k.Side.SERVER):",
+        "    if not models or (run.kind.shared and side is Side.SERVER):",
         "    if not models:",
     ),
     (
@@ -241,13 +241,13 @@ MUTANTS = [
     ),
     (
         "local_update",
-        "    if not run.kind.shared or side is k.Side.CLIENT:",
+        "    if not run.kind.shared or side is Side.CLIENT:",
         "    if True:",
     ),
     (
         "local_update",
-        "    if not run.kind.shared or side is k.Side.CLIENT:",
-        "    if not run.kind.visits or side is k.Side.CLIENT:",
+        "    if not run.kind.shared or side is Side.CLIENT:",
+        "    if not run.kind.visits or side is Side.CLIENT:",
     ),
     (
         "local_update",
