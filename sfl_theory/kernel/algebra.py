@@ -92,9 +92,8 @@ def _times(a: Monomial, b: Monomial) -> Monomial:
     powers = dict(a)
     for serial, power in b:
         powers[serial] = powers.get(serial, 0) + power
-    require(
-        max(powers.values()) <= MAX_EXPONENT, "an exponent exceeds %s", MAX_EXPONENT
-    )
+    fits = max(powers.values()) <= MAX_EXPONENT
+    require(fits, "an exponent exceeds %s", MAX_EXPONENT)
     return tuple(sorted(powers.items(), reverse=True))
 
 

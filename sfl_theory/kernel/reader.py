@@ -102,17 +102,14 @@ class Table:
         """Return arguments, each of its declared type."""
         kinds = tuple(kinds)
         require(len(given) == len(kinds), "%s arguments for %s", len(given), len(kinds))
-        return [
-            self.read(value, kind) for value, kind in zip(given, kinds, strict=True)
-        ]
+        return [self.read(*pair) for pair in zip(given, kinds, strict=True)]
 
     def read(self, value: Json, kind: Any) -> Any:
         """Return a value as one type, or refuse it."""
         origin, args = get_origin(kind), get_args(kind)
         if kind is str:
-            require(
-                type(value) is str and _NAME.fullmatch(value), "%r is no name", value
-            )
+            named = type(value) is str and _NAME.fullmatch(value)
+            require(named, "%r is no name", value)
             return value
         if kind is Fraction:
             return _fraction(value)
@@ -127,9 +124,8 @@ class Table:
         if origin is tuple:
             given = items(value)
             several = args[1:] == (Ellipsis,)
-            return tuple(
-                self.arguments(given, args[:1] * len(given) if several else args)
-            )
+            kinds = args[:1] * len(given) if several else args
+            return tuple(self.arguments(given, kinds))
         if origin is Mapping:
             pair: Any = tuple.__class_getitem__(args)
             pairs = self.read(value, tuple[pair, ...])

@@ -807,13 +807,12 @@ def summed(binder: Binder, v: Client | Var, form: C) -> C:
     for atom, c in form.coefficients.items():
         fits = all(v not in factor.free for factor, _ in c.denominator)
         require(fits, "a denominator depends on %s", v)
+        below = Ratio(algebra.ONE, c.denominator)
         for value, powers in c.numerator.products():
             own = {s: power for s, power in powers.items() if v in s.free}
             other = {s: power for s, power in powers.items() if v not in s.free}
             inside = Poly.product(Fraction(1), own)
-            outside = ratio(Poly.product(value, other)) * Ratio(
-                algebra.ONE, c.denominator
-            )
+            outside = ratio(Poly.product(value, other)) * below
             if v not in atom.free:
                 out = out + type(form)({atom: outside * total(binder, v, inside)})
                 continue
