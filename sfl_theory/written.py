@@ -63,6 +63,8 @@ class Written(Generic[Value]):
     @overload
     def __add__(self: Number, other: Form) -> Form: ...
     @overload
+    def __add__(self: Form, other: Number) -> Form: ...
+    @overload
     def __add__(self, other: Written[Value] | Exact) -> Written[Value]: ...
     def __add__(self, other: Written[Any] | Exact) -> Written[Any]:
         """Return a sum; a number beside a form becomes one."""
@@ -78,6 +80,8 @@ class Written(Generic[Value]):
 
     @overload
     def __sub__(self: Number, other: Form) -> Form: ...
+    @overload
+    def __sub__(self: Form, other: Number) -> Form: ...
     @overload
     def __sub__(self, other: Written[Value] | Exact) -> Written[Value]: ...
     def __sub__(self, other: Written[Any] | Exact) -> Written[Any]:
@@ -108,7 +112,7 @@ class Written(Generic[Value]):
         two: Written[Other] | Number = (
             number(other) if isinstance(other, int | Fraction) else other
         )
-        dot = r"\cdot " if two.tex[:1].isdigit() else ""
+        dot = r"\cdot " if two.inside(PRODUCT)[:1].isdigit() else ""
         tex = f"{self.inside(PRODUCT)} {dot}{two.inside(PRODUCT)}"
         if isinstance(two.value, Ratio):
             terms = tuple(term * cast(Number, two) for term in self.terms)
@@ -137,7 +141,7 @@ class Written(Generic[Value]):
             base = rf"\left({base}\right)"
         return Written(self.value**power, f"{base}^{{{power}}}")
 
-    def _like(self, other: Written[Value] | Exact) -> Written[Value]:
+    def _like(self, other: Written[Any] | Exact) -> Written[Value]:
         """Return a summand in the kind of this one: numbers become forms."""
         out: Written[Any] = (
             number(other) if isinstance(other, int | Fraction) else other
@@ -380,6 +384,16 @@ Side = Form | Number | Exact
 """What may stand on a side of an inequality."""
 
 
+def called(value: Number, tex: str) -> Number:
+    """Return a number that a paper has a symbol for."""
+    return Written(value.value, tex)
+
+
+def bracket(value: Written[Value]) -> Written[Value]:
+    """Return it in brackets, one factor."""
+    return Written(value.value, rf"\left[{value.tex}\right]")
+
+
 def as_form(side: Side) -> Form:
     """Return a side of an inequality as a form."""
     if isinstance(side, int | Fraction):
@@ -493,9 +507,25 @@ def at_most(left: Side, right: Side) -> Assumed:
     return Assumed(h.Holds(two.value - one.value), rf"{one.tex} \le {two.tex}")
 
 
-def equals(left: Number, right: Number) -> tuple[Assumed, Assumed]:
-    """Return two hypotheses that make two numbers equal."""
+def equals(left: Side, right: Side) -> tuple[Assumed, Assumed]:
+    """Return two hypotheses that make two numbers or forms equal."""
     return at_most(left, right), at_most(right, left)
+
+
+def maximum(value: Number, one: Number, two: Number) -> tuple[Assumed, ...]:
+    """Return that a number is the larger one of two: no less, and one of them."""
+    tex = rf"{value.tex} = \max\{{{one.tex}, {two.tex}\}}"
+    a, b, c = (k.constant(x.value) for x in (value, one, two))
+    either = k.constant(-(value.value - one.value) * (value.value - two.value))
+    return tuple(Assumed(h.Holds(form), tex) for form in (a - b, a - c, either))
+
+
+def minimum(value: Number, one: Number, two: Number) -> tuple[Assumed, ...]:
+    """Return that a number is the smaller one of two."""
+    tex = rf"{value.tex} = \min\{{{one.tex}, {two.tex}\}}"
+    a, b, c = (k.constant(x.value) for x in (value, one, two))
+    either = k.constant(-(value.value - one.value) * (value.value - two.value))
+    return tuple(Assumed(h.Holds(form), tex) for form in (b - a, c - a, either))
 
 
 def smooth(function: Function, S: Number) -> Assumed:

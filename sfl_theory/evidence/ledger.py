@@ -244,6 +244,16 @@ class Entry:
             return evidence.cause
         return ""
 
+    @property
+    def declared_repair(self) -> str | None:
+        """The status that the repair's evidence is entered for."""
+        if self.claim.repair is None:
+            return None
+        evidence = self.claim.repair.evidence
+        if isinstance(evidence, Terms):
+            return evidence.declared
+        return "proved" if isinstance(evidence, Proof) else "unproved"
+
     @cached_property
     def repair(self) -> Outcome | None:
         """What the repair's evidence earns now."""

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cache, partial
 from itertools import product
 from math import prod
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from . import hypotheses as h
 from . import terms as k
@@ -38,11 +38,13 @@ def _total(values: Iterable[Fraction]) -> Fraction:
 
 
 def _dot(u: Vector, v: Vector) -> Fraction:
-    return _total(a * b for a, b in zip(u, v, strict=True))
+    return _total(a * b for a, b in zip(u, v, strict=True) if a and b)
 
 
 def _plus(u: Vector, v: Vector, c: Fraction) -> Vector:
-    return tuple(a + c * b if b else a for a, b in zip(u, v, strict=True))
+    if c == 1:
+        return tuple(a + b if b else a for a, b in zip(u, v, strict=True))
+    return tuple(a + c * b if b else a for a, b in zip(u, v, strict=True)) if c else u
 
 
 def known(table: Mapping[K, V], key: K) -> V:
@@ -250,6 +252,7 @@ class Evaluation:
         self.played = cache(partial(_play, self))
         self._iterates: dict[k.Run, list[Random]] = {}
         self._draws: dict[tuple[int, int, int], int] = {}
+        self._totals: dict[k.Total, Fraction] = {}
         self._chances: list[Fraction] = [ONE]
         self._outcomes: list[tuple[int, ...]] = [()]
 
@@ -280,7 +283,8 @@ class Evaluation:
         out = ZERO
         for c, powers in value.products():
             for symbol, power in powers.items():
-                c *= self._symbol(symbol) ** power
+                one = self._symbol(symbol)
+                c *= one if power == 1 else one**power
             out += c
         return out
 
@@ -331,7 +335,13 @@ class Evaluation:
             require(one in order and two in order, "the model has no such visit")
             return Fraction(order.index(one) < order.index(two))
         require(isinstance(s, k.Total), "the model has no %s", s)
-        return _total(self.number(s.weight) for _ in self.range(s))
+        fixed = s.free.isdisjoint(self.at) and k.CHANCE not in s.free
+        if not fixed or s not in self._totals:
+            total = _total(self.number(s.weight) for _ in self.range(s))
+            if not fixed:
+                return total
+            self._totals[s] = total
+        return self._totals[s]
 
     def range(self, closed: k.Closed) -> Iterator[int]:
         """Yield each value of the bound variable, which it has meanwhile."""
@@ -411,7 +421,7 @@ class Evaluation:
         if isinstance(atom, k.LocalPoint | k.Noise):
             t, i = self.whole_number(atom.round), self.whole_number(atom.step)
             n = self.client(atom.client)
-            path = self.played(atom.run, t)[0][n]
+            path = self.played(atom.run, t).points[n]
             if isinstance(atom, k.LocalPoint):
                 return path[min(i, len(path) - 1)]
             return self.noise(n, t, i) if i < len(path) - 1 else self.vector(k.Vec({}))
@@ -465,7 +475,7 @@ class Evaluation:
                 shape, rate = self.function(run.function), self.rate(run.rate, s)
                 path.append([_plus(y, shape.gradient(y), -rate) for y in path[s]])
             else:
-                path.append(self.played(run, s)[1])
+                path.append(self.played(run, s).after)
         return path[t]
 
     def rate(self, rate: k.Rate, t: int) -> Fraction:
@@ -496,11 +506,15 @@ def _rate_of(e: Evaluation, pace: k.AnyPace, t: int, i: int) -> Fraction:
     return e.rate(pace.rate, t * e.whole_number(pace.steps) + i if stepwise else t)
 
 
-def _play(e: Evaluation, run: k.Split, t: int) -> tuple[list[list[Random]], Random]:
-    """Return one round of the algorithm, as `terms.Split` says.
+class Round(NamedTuple):
+    """The local points of each client, steps 0 to the last, and the next iterate."""
 
-    The local points of each client, steps 0 to the last, and the next iterate.
-    """
+    points: list[list[Random]]
+    after: Random
+
+
+def _play(e: Evaluation, run: k.Split, t: int) -> Round:
+    """Return one round of the algorithm, as `terms.Split` says."""
     x, shared_server = e.iterate(run, t), run.kind.shared
     pace = {side: e.whole_number(run.pace(side).steps) for side in k.Side}
     steps, clients = max(pace.values()), range(len(e.model.weights))
@@ -541,7 +555,7 @@ def _play(e: Evaluation, run: k.Split, t: int) -> tuple[list[list[Random]], Rand
         out = _added(e.block(k.Side.CLIENT, out), shared, ONE)
         for path in points:
             path[-1] = _added(e.block(k.Side.CLIENT, path[-1]), shared, ONE)
-    return points, out
+    return Round(points, out)
 
 
 # Hypotheses ------------------------------------------------------------------------

@@ -15,15 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from math import lcm
 
 from . import terms as k
-from .algebra import Rejected, ratio, require
+from .algebra import Poly, Rejected, ratio, require
 from .hypotheses import Hypothesis
 from .models import ONE, ZERO, Evaluation, Model, Vector, known, meeting, runs_of
 
+MAX_ROUNDS = 1_000_000
 UNIT = 1 << 128
 """Ends of intervals are multiples of 1/UNIT."""
 Interval = tuple[int, int]
+WHOLE: Interval = (UNIT, UNIT)
 Means = tuple[Fraction, Fraction, Fraction, Fraction, Fraction]
 
 
@@ -35,13 +38,69 @@ def outwards(low: Fraction, high: Fraction) -> Interval:
 
 def times(c: Fraction, of: Interval) -> Interval:
     """Return an interval times a number, rounded outwards."""
-    ends = sorted(c.numerator * end for end in of)
-    return ends[0] // c.denominator, -(-ends[1] // c.denominator)
+    return scaled((c.numerator, c.denominator), of)
 
 
 def plus(*parts: Interval) -> Interval:
     """Return a sum of intervals."""
     return sum(low for low, _ in parts), sum(high for _, high in parts)
+
+
+def scaled(c: tuple[int, int], of: Interval) -> Interval:
+    """Return an interval times c[0]/c[1], c[1] > 0, rounded outwards."""
+    one, two = c[0] * of[0], c[0] * of[1]
+    return min(one, two) // c[1], -(-max(one, two) // c[1])
+
+
+@dataclass(frozen=True)
+class Powers:
+    """A polynomial in one number: integers over a common denominator."""
+
+    tops: tuple[int, ...]
+    below: int
+
+    @staticmethod
+    def over(coefficients: Sequence[Fraction]) -> Powers:
+        """Return the polynomial with these coefficients, the constant first."""
+        below = lcm(*(c.denominator for c in coefficients))
+        return Powers(tuple(int(c * below) for c in coefficients), below)
+
+    @staticmethod
+    def of(poly: Poly) -> Powers:
+        """Return a polynomial in the round alone.
+
+        Raises:
+            Rejected: another symbol occurs.
+        """
+        require(poly.symbols() <= {k.ROUND}, "%s has other parameters", poly)
+        found = {powers.get(k.ROUND, 0): c for c, powers in poly.products()}
+        return Powers.over([
+            found.get(q, ZERO) for q in range(max(found, default=0) + 1)
+        ])
+
+    @staticmethod
+    def through(nodes: list[Fraction], values: Sequence[Fraction]) -> Powers:
+        """Return the polynomial through these points, by Newton's differences."""
+        table = list(values)
+        for order in range(1, len(nodes)):
+            for q in range(len(nodes) - 1, order - 1, -1):
+                table[q] = (table[q] - table[q - 1]) / (nodes[q] - nodes[q - order])
+        out = [ZERO] * len(nodes)
+        for value, node in zip(reversed(table), reversed(nodes), strict=True):
+            shifted = [ZERO, *out[:-1]]
+            out = [b - node * a for a, b in zip(out, shifted, strict=True)]
+            out[0] += value
+        while len(out) > 1 and not out[-1]:
+            out.pop()
+        return Powers.over(out)
+
+    def at(self, r: Fraction) -> tuple[int, int]:
+        """Return numerator and denominator of the value at r."""
+        out, power = 0, 1
+        for top in reversed(self.tops):
+            out = out * r.numerator + top * power
+            power *= r.denominator
+        return out, self.below * (power // r.denominator)
 
 
 @dataclass(frozen=True)
@@ -74,6 +133,7 @@ class Enclosure:
             mixed = any(F.hessian[p][q] for p in range(self.size) for q in range(p))
             require(not F.bends and not mixed, "not a separable quadratic")
         self._means = cache(self._interpolated)
+        self._rates = cache(self._closed_rate)
         first = [outwards(x, x) for x in e.model.start]
         squares = [outwards(x * x, x * x) for x in e.model.start]
         self._moments = [(first, squares)]
@@ -97,11 +157,10 @@ class Enclosure:
         if isinstance(atom, k.LinSum):
             out = (0, 0)
             for _ in self.e.range(atom):
-                out = plus(
-                    out, times(self.e.number(atom.weight), self._atom(atom.body))
-                )
+                of = self.e.number(atom.weight)
+                out = plus(out, times(of, self._atom(atom.body)))
             return out
-        return UNIT, UNIT
+        return WHOLE
 
     def _vector(self, vector: k.Vec) -> Affine:
         scale = shift = (ZERO,) * self.size
@@ -152,21 +211,36 @@ class Enclosure:
 
     def _at(self, t: int) -> tuple[list[Interval], list[Interval]]:
         """Return first and second moments of x(t)."""
+        require(t <= MAX_ROUNDS, "a run of more than %s rounds", MAX_ROUNDS)
         while len(self._moments) <= t:
             first, squares = self._moments[-1]
+            rates = {side: self._rate(side, len(self._moments) - 1) for side in k.Side}
             now, then = list[Interval](), list[Interval]()
             for p in range(self.size):
-                rate = self.run.pace(self._side(p)).rate
-                r = self.e.rate(rate, len(self._moments) - 1)
-                a, b, aa, ab, bb = (_at_rate(c, r) for c in self._means(p))
-                now.append(plus(times(a, first[p]), outwards(b, b)))
-                mixed = plus(times(aa, squares[p]), times(2 * ab, first[p]))
-                low, high = plus(mixed, outwards(bb, bb))
+                r = rates[self._side(p)]
+                a, b, aa, ab, bb = (mean.at(r) for mean in self._means(p))
+                now.append(plus(scaled(a, first[p]), scaled(b, WHOLE)))
+                mixed = scaled((2 * ab[0], ab[1]), first[p])
+                low, high = plus(scaled(aa, squares[p]), mixed, scaled(bb, WHOLE))
                 then.append((max(low, 0), high))
             self._moments.append((now, then))
         return self._moments[t]
 
-    def _interpolated(self, p: int) -> list[list[Fraction]]:
+    def _closed_rate(self, side: k.Side) -> tuple[Powers, Powers]:
+        """Return the rate of a side as a ratio of two polynomials of the round."""
+        values = self.e.model.values()
+        body = k.number_at(self.run.pace(side).rate.body, values)
+        below = ratio(1)
+        for factor, power in body.denominator:
+            below = below * ratio(factor) ** power
+        return Powers.of(body.numerator), Powers.of(below.poly())
+
+    def _rate(self, side: k.Side, t: int) -> Fraction:
+        top, below = self._rates(side)
+        (a, b), (c, d) = top.at(Fraction(t)), below.at(Fraction(t))
+        return Fraction(a * d, b * c)
+
+    def _interpolated(self, p: int) -> list[Powers]:
         """Return E a, E b, E a^2, E ab, E b^2 of coordinate p as polynomials."""
         pace = self.run.pace(self._side(p))
         require(type(pace) is k.Pace, "rates of rounds are needed")
@@ -174,7 +248,8 @@ class Enclosure:
         clients = len(self.e.model.weights) if self.run.kind.visits else 1
         nodes = [Fraction(q) for q in range(2 * steps * clients + 1)]
         means = [self._one_round(p, r) for r in nodes]
-        return [_polynomial(nodes, column) for column in zip(*means, strict=True)]
+        columns = zip(*means, strict=True)
+        return [Powers.through(nodes, column) for column in columns]
 
     def _one_round(self, p: int, r: Fraction) -> Means:
         """Return the five means of a round at rate r, played from 0 and from 1."""
@@ -225,24 +300,3 @@ def evaluated(
 
 def _added(u: Vector, v: Vector, c: Fraction) -> Vector:
     return tuple(a + c * b for a, b in zip(u, v, strict=True))
-
-
-def _at_rate(coefficients: list[Fraction], r: Fraction) -> Fraction:
-    out = ZERO
-    for c in reversed(coefficients):
-        out = out * r + c
-    return out
-
-
-def _polynomial(nodes: list[Fraction], values: Sequence[Fraction]) -> list[Fraction]:
-    """Return the coefficients of the polynomial through these points, by Newton."""
-    table = list(values)
-    for order in range(1, len(nodes)):
-        for q in range(len(nodes) - 1, order - 1, -1):
-            table[q] = (table[q] - table[q - 1]) / (nodes[q] - nodes[q - order])
-    out = [ZERO] * len(nodes)
-    for value, node in zip(reversed(table), reversed(nodes), strict=True):
-        shifted = [ZERO, *out[:-1]]
-        out = [b - node * a for a, b in zip(out, shifted, strict=True)]
-        out[0] += value
-    return out

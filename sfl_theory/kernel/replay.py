@@ -167,7 +167,7 @@ def decide(
         low, high = sides = evaluated(model, hypotheses, left, right)
         true = low == high if equal else low <= high
         fits = true is (theorem is not None)
-        require(fits, "%s: the model gives %s and %s", title, *sides)
+        require(fits, "%s: the model gives %s and %s", title, *map(_exactly, sides))
     require(theorem is not None or sides is not None, "%s: nothing decides it", title)
     proved = theorem is not None
     return Claim(title, left, right, equal, hypotheses, used, proved, sides)

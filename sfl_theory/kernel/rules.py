@@ -198,6 +198,18 @@ def assume(form: Lin) -> Theorem:
 
 
 @rule
+def cut(theorem: Theorem, lemma: Theorem) -> Theorem:
+    """Return the theorem without the hypothesis that the lemma proves.
+
+    Proof: where the lemma's hypotheses hold, its form is >= 0, which is the hypothesis.
+    """
+    known = h.Holds(lemma.form)
+    require(known in theorem.hypotheses, "%s is no hypothesis", known)
+    others = theorem.hypotheses - {known}
+    return _theorem(others | lemma.hypotheses, theorem.form, theorem.equal)
+
+
+@rule
 def square(c: Ratio) -> Theorem:
     """Return |- c^2 >= 0 for a number c.
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, ratio
-from sfl_theory.proofs.export import ModelData, Shape, Vector
-from sfl_theory.written import Function, Number, variable
+from sfl_theory.kernel.models import Evaluation
+from sfl_theory.proofs.export import ModelData, Shape, Vector, model_of
+from sfl_theory.written import Form, Function, Number, variable
 from sfl_theory.written import Vector as WrittenVector
 
 Exact = int | Fraction | str
+Numbers = dict[str | Number, Exact]
 Law = tuple[tuple[Fraction, Vector, Vector], ...]
 
 
@@ -41,6 +44,24 @@ def huber(
     return (zero,) * len(slope), zero, (bend,)
 
 
+def plus(*shapes: Shape) -> Shape:
+    """Return a sum of functions."""
+    rows, linear, bends = shapes[0]
+    for hessian, b, more in shapes[1:]:
+        rows = tuple(map(_added, rows, hessian))
+        linear, bends = _added(linear, b), bends + more
+    return rows, linear, bends
+
+
+def _added(u: Vector, v: Vector) -> Vector:
+    return tuple(a + b for a, b in zip(u, v, strict=True))
+
+
+def tilt(*entries: Exact) -> Shape:
+    """Return a linear function."""
+    return quadratic([[0] * len(entries)] * len(entries), entries)
+
+
 def still(size: int) -> Law:
     """Return noise that is always zero."""
     zero = (Fraction(0),) * size
@@ -67,6 +88,7 @@ def federation(
     numbers: Mapping[str | Number, Exact] | None = None,
     families: Mapping[str, Sequence[Exact]] | None = None,
     rates: Mapping[str, Exact | k.Rate] | None = None,
+    sequences: Mapping[str, Exact | k.Rate] | None = None,
     named: Mapping[Function, Shape] | None = None,
     points: Mapping[WrittenVector, Sequence[Sequence[Exact]]] | None = None,
     best: Mapping[Function, Sequence[Exact]] | None = None,
@@ -86,6 +108,7 @@ def federation(
         numbers: parameters of the statement, as they were written.
         families: parameters of clients by name.
         rates: learning rates by name, constants or functions of the round.
+        sequences: other numbers >= 0 of each round, likewise.
         named: functions that are no client's.
         points: arbitrary vectors, their values in turn.
         best: minimisers.
@@ -110,10 +133,14 @@ def federation(
             for name, values in (families or {}).items()
         },
         rates={
-            k.RoundFamily(name, Sort.POSITIVE): (
+            k.RoundFamily(name, sort): (
                 c if isinstance(c, k.Rate) else k.Rate(ratio(Fraction(c)))
             )
-            for name, c in (rates or {}).items()
+            for sort, given in (
+                (Sort.POSITIVE, rates),
+                (Sort.NONNEGATIVE, sequences),
+            )
+            for name, c in (given or {}).items()
         },
         named={
             function.value: shape
@@ -129,6 +156,61 @@ def federation(
         stars={function.value: vector(*x) for function, x in (best or {}).items()},
         box=tuple((Fraction(low), Fraction(high)) for low, high in box),
     )
+
+
+def bare(
+    clients: int,
+    numbers: Mapping[str | Number, Exact],
+    *,
+    weights: Sequence[Exact] = (),
+    participation: Sequence[Exact] = (),
+    families: Mapping[str, Sequence[Exact]] | None = None,
+    rates: Mapping[str, Exact | k.Rate] | None = None,
+) -> ModelData:
+    """Return a model for statements on numbers: clients with F_n = 0 and no run."""
+    return federation(
+        [quadratic([[0]], [0])] * clients,
+        [0],
+        weights=weights,
+        participation=participation,
+        numbers=numbers,
+        families=families,
+        rates=rates,
+    )
+
+
+def with_roots(
+    data: ModelData,
+    below: Iterable[tuple[Number, int, Form]] = (),
+    above: Iterable[tuple[Number, int, Form]] = (),
+) -> ModelData:
+    """Return the model with parameters that are nearly roots of numbers in it.
+
+    Args:
+        data: gives everything that the radicands contain.
+        below: parameter, degree and radicand of those that are to be at most the root.
+        above: of those that are to be at least the root.
+
+    Returns:
+        The model; roots are right to 20 digits or so.
+    """
+    numbers, e = dict(data.numbers), Evaluation(model_of(data))
+    for up, roots in ((0, below), (1, above)):
+        for parameter, degree, radicand in roots:
+            x = e.form(radicand.value)
+            places = 10 ** (20 + len(str(x.denominator)) // degree)
+            root = Fraction(_root(int(x * places**degree), degree) + up, places)
+            numbers[variable(parameter)] = root
+    return replace(data, numbers=numbers)
+
+
+def _root(x: int, degree: int) -> int:
+    """Return the largest integer whose power is at most x."""
+    low, high = 0, 1 << (x.bit_length() // degree + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**degree <= x else (low, middle)
+    return low
 
 
 def _variable(name: str | Number) -> k.Var:

@@ -14,6 +14,8 @@ from sfl_theory.models.federation import Law, coin, still
 from sfl_theory.proofs.export import ModelData, Shape, Statement, Vector
 
 ZERO, ONE = Fraction(0), Fraction(1)
+LONG = 40
+"""Rounds from which on separable quadratics are followed by their moments."""
 
 
 def as_model(
@@ -64,6 +66,8 @@ def as_model(
             numbers[v] = value
     stars: dict[k.Function, Vector] = {f: run.minimiser for f in asked if f is k.MEAN}
     drawn = any(run.sigma2) or any(q != 1 for q in run.q)
+    curved = not any(p.kink for column in run.columns for p in column)
+    long = bool(run.separable) and curved and run.rounds > LONG
     return ModelData(
         start=run.start,
         numbers={v: value for v, value in numbers.items() if v in free},
@@ -73,7 +77,8 @@ def as_model(
         participation=run.q,
         noise=tuple(_law(client, size) for client in run.clients),
         order=tuple((n, i) for i in range(run.tau) for n in clients) if shared else (),
-        rounds=run.rounds if drawn else 0,
+        rounds=run.rounds if drawn and not long else 0,
+        long=long,
         families={
             v: run.sigma2
             for v in free

@@ -27,6 +27,8 @@ from sfl_theory.kernel.models import (
 from sfl_theory.models.federation import coin, huber, parabola, still
 from sfl_theory.proofs.export import ModelData, Shape, Statement, Vector, model_of
 
+MAX_BITS = 5
+"""Random bits of noise in a model."""
 ZERO, ONE = Fraction(0), Fraction(1)
 FINE = (Fraction(2), Fraction(4, 3), Fraction(10, 9), Fraction(30, 29))
 """Factors by which a rate is pushed against the conditions."""
@@ -53,20 +55,24 @@ class Sampler:
         """Return a model, or None where the dice fell badly."""
         rng = self.rng
         clients = rng.choice([1, 1, 2, 2, 2, 3])
+        self.unit = Fraction(rng.choice([1, 1, 1, 8, 64]), rng.choice([1, 1, 1, 8, 64]))
+        self.length = Fraction(rng.choice([1, 1, 16]), rng.choice([1, 1, 16]))
+        self.long = rng.random() < 0.3
         shapes, constants = self._functions(clients)
         weights = self._weights(clients)
-        noisy = bool(self.splits) and rng.random() < 0.6
-        laws = tuple(self._law(noisy) for _ in range(clients))
-        second = tuple(NoiseLaw(law).second_moment() for law in laws)
+        noisy = bool(self.splits) and not self.long and rng.random() < 0.6
         numbers = {v: self._number(v) for v in self.free if isinstance(v, k.Var)}
+        bits = MAX_BITS // max(1, self._steps(numbers))
+        laws = tuple(self._law(noisy and n < bits) for n in range(clients))
+        second = tuple(NoiseLaw(law).second_moment() for law in laws)
         data = ModelData(
             start=self._vector(),
             numbers=numbers,
             functions=shapes,
             weights=weights,
-            participation=tuple(self._chance() for _ in range(clients)),
+            participation=tuple(self._chance(n) for n in range(clients)),
             noise=laws,
-            rounds=rng.choice([1, 1, 2]),
+            rounds=max(1, min(2, self._rounds(numbers))),
             families={
                 v: second if v.name.startswith("sigma") else self._family(clients)
                 for v in self.free
@@ -101,14 +107,25 @@ class Sampler:
     # parts
 
     def _vector(self) -> Vector:
-        return (Fraction(self.rng.randint(-2, 2)), Fraction(self.rng.randint(-2, 2)))
+        ends = (self.rng.randint(-2, 2), self.rng.randint(-2, 2))
+        return (ends[0] * self.length, ends[1] * self.length)
+
+    def _steps(self, numbers: Mapping[k.Var, Fraction]) -> int:
+        """Return how many noises of a client a model may have to enumerate."""
+        names = {v.name: int(value) for v, value in numbers.items()}
+        tau = max(names.get("tau", 1), names.get("tau_server", 1)) + names.get("d", 0)
+        return tau * max(1, self._rounds(numbers))
+
+    def _rounds(self, numbers: Mapping[k.Var, Fraction]) -> int:
+        names = {v.name: int(value) for v, value in numbers.items()}
+        return max(names.get("T", 1), names.get("t", 0) + 1)
 
     def _weights(self, clients: int) -> Vector:
         raw = [self.rng.choice([1, 1, 2, 9]) for _ in range(clients)]
         return tuple(Fraction(one, sum(raw)) for one in raw)
 
-    def _chance(self) -> Fraction:
-        drawn = any(run.drawn for run in self.splits)
+    def _chance(self, n: int) -> Fraction:
+        drawn = n < 2 and not self.long and any(run.drawn for run in self.splits)
         return self.rng.choice([ONE, Fraction(1, 2), Fraction(1, 4)]) if drawn else ONE
 
     def _law(self, noisy: bool) -> tuple[tuple[Fraction, Vector, Vector], ...]:
@@ -116,10 +133,10 @@ class Sampler:
 
     def _number(self, v: k.Var) -> Fraction:
         if v.sort is Sort.NATURAL:
-            return Fraction(self.rng.choice([0, 0, 1, 2]))
+            return Fraction(self.rng.choice([0, 0, 0, 1]))
         if v.sort is Sort.COUNT:
-            return Fraction(self.rng.choice([1, 1, 1, 2, 3]))
-        some = [Fraction(1, 16), Fraction(1, 2), ONE, Fraction(2), Fraction(8)]
+            return Fraction(self.rng.choice([1, 4, 12] if self.long else [1, 1, 2]))
+        some = [Fraction(1, 64), Fraction(1, 4), ONE, Fraction(4), Fraction(64)]
         return self.rng.choice(some + [ZERO] * (v.sort is Sort.NONNEGATIVE))
 
     def _family(self, clients: int) -> Vector:
@@ -132,15 +149,15 @@ class Sampler:
         rng, same = self.rng, h.Heterogeneity in self.kinds
         bounded = h.BoundedGradients in self.kinds and rng.random() < 0.7
         convex = h.Convex in self.kinds
-        high = Fraction(rng.choice([1, 1, 1, 2, 4]))
-        low = min(high, Fraction(rng.choice([1, 1, 0] if convex else [1, 0, -1, -4])))
+        high = self.unit
+        low = high * rng.choice([1, 1, 0] if convex else [1, 0, 0, -1])
         shapes, tops, lows = [], [], []
         for _ in range(clients):
-            top = high if same else Fraction(rng.choice([1, 2, 4])) * high / 4
+            top = high if same else high * rng.choice([1, 2, 4]) / 4
             centre = self._vector()
             if bounded:
                 side = (ONE, ZERO) if rng.random() < 0.5 else (ZERO, ONE)
-                width = Fraction(rng.choice([1, 1, 2]), rng.choice([1, 4]))
+                width = self.length / rng.choice([1, 4])
                 shapes.append(huber(side, centre[0], width, top))
                 lows.append(ZERO)
             else:
@@ -196,7 +213,7 @@ class Sampler:
         loose = [v for v in data.numbers if v.name.startswith(("eta", "alpha"))]
         if not data.rates and not loose:
             return True
-        target = Fraction(1, 4096)
+        target = 1 / (4096 * max(self.unit, 1 / self.unit))
 
         def met(rate: Fraction) -> bool:
             rates = {v: k.Rate(ratio(rate)) for v in data.rates}

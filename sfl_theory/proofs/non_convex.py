@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.hypotheses import (
     Heterogeneity,
     Holds,
@@ -31,6 +31,7 @@ from sfl_theory.kernel.terms import (
     Side,
     Split,
     Star,
+    Var,
     Vec,
     constant,
     gradient,
@@ -82,7 +83,7 @@ from sfl_theory.proofs.notation import (
 
 @dataclass(frozen=True)
 class TwoPaces:
-    """One side makes tau steps, the longer one tau + d, d >= 0."""
+    """One side makes tau (tau_server) steps, the longer one d >= 0 more."""
 
     longer: Side
     partial: bool = False
@@ -106,13 +107,13 @@ class TwoPaces:
 
     @property
     def shorter(self) -> Side:
-        """The side that makes tau steps."""
+        """The side that makes tau_min steps."""
         return Side.CLIENT if self.longer is Side.SERVER else Side.SERVER
 
     @property
     def low(self) -> Ratio:
         """tau_min."""
-        return count("tau")
+        return count("tau" if self.longer is Side.SERVER else "tau_server")
 
     @property
     def extra(self) -> Ratio:
@@ -150,32 +151,43 @@ def conditions(p: TwoPaces) -> tuple[Lin, Lin]:
 def drift(p: TwoPaces) -> Theorem:
     """Return ``D <= eta^2 tau_max (tau_max - 1) (Gamma + sigma_w)``."""
     r, H, b = p.round, p.high, p.b
-    each = [_side_drift(p, side) for side in Side]
+    Gamma = r.over(norm2(r.local_gradient(of(i))), H, b)
+    bound = (Gamma + constant(p.sigma_w)) * (r.eta**2 * H * (H - 1))
+    one = one_client_drift(p, p.longer)
+    return combine([(sum_over(one, CLIENTS, n, b), 1)], target=bound - r.drift(H, b))
+
+
+def one_client_drift(p: TwoPaces, of_side: Side) -> Theorem:
+    """Return ``D_n <= eta^2 H (H - 1) (Gamma_n + sigma_n^2)``, H the side's steps.
+
+    D_n and Gamma_n are the sums over i < H of ||p_i - x||^2 and ||gp_i||^2.
+    """
+    r, H = p.round, p.round.steps(of_side)
+    each = [_side_drift(p, side, of_side) for side in Side]
     var = rules.variance(r.run, sigma2(n), n, now, of(j))
     noisy = sum_over(sum_over(var, steps(of(i)), j), steps(H), i)
     away, gp, xi = r.away(of(i)), r.local_gradient(of(i)), r.noise(of(j))
-    apart = sum_over(rules.blocks(away, away), steps(H), i)
-    joined = sum_over(rules.blocks(gp, gp), steps(H), i)
     steps_i = sum_over(rules.blocks(xi, xi), steps(of(i)), j)
-    joined_noise = sum_over(steps_i, steps(H), i)
     eta2 = r.eta**2
-    one = combine([
-        *((theorem, 1) for theorem in each),
-        (apart, -1),
-        (joined, eta2 * H * (H - 1)),
-        (joined_noise, 2 * eta2),
-        (noisy, 2 * eta2),
-    ])
-    Gamma = r.over(norm2(gp), H, b)
-    target = (Gamma + constant(p.sigma_w)) * (eta2 * H * (H - 1)) - r.drift(H, b)
-    return combine([(sum_over(one, CLIENTS, n, b), 1)], target=target)
+    size = eta2 * H * (H - 1)
+    bound = summed(steps(H), i, norm2(gp)) + constant(sigma2(n))
+    return combine(
+        [
+            *((theorem, 1) for theorem in each),
+            (sum_over(rules.blocks(away, away), steps(H), i), -1),
+            (sum_over(rules.blocks(gp, gp), steps(H), i), size),
+            (sum_over(steps_i, steps(H), i), 2 * eta2),
+            (noisy, 2 * eta2),
+        ],
+        target=bound * size - summed(steps(H), i, norm2(away)),
+    )
 
 
-def _side_drift(p: TwoPaces, side: Side) -> Theorem:
-    """Return the drift of one block, summed over i < tau_max."""
-    r, H, L = p.round, p.high, p.low
+def _side_drift(p: TwoPaces, side: Side, of_side: Side) -> Theorem:
+    """Return the drift of one block, summed over the steps of a side."""
+    r, H, L = p.round, p.round.steps(of_side), p.low
     here = block_drift(r, side, of(i), of(i), H)
-    if side is p.longer:
+    if of_side is p.shorter or side is p.longer:
         return sum_over(here, steps(H), i)
     there = block_drift(r, side, L + of(k), L, H, rests=True)
     first = sum_over(here, steps(L), i)
@@ -415,5 +427,7 @@ def assumptions(run: Split) -> frozenset[Hypothesis]:
 
 
 def equal_paces(theorem_d: Theorem) -> Theorem:
-    """Return the theorem for equal numbers of steps, d = 0."""
-    return rules.instantiate(theorem_d, ((nat("d"), ratio(0)),), ())
+    """Return the theorem for equal numbers of steps: d = 0, tau_server = tau."""
+    tau_server = Var("tau_server", Sort.COUNT)
+    same = ((nat("d"), ratio(0)), (tau_server, count("tau")))
+    return rules.instantiate(theorem_d, same, ())

@@ -5,7 +5,15 @@ Bounds, and the claims section by section.
 
 from sfl_theory.papers.dachille2024.bounds import PROPOSITION_1, THEOREMS
 
-SECTIONS: tuple[str, ...] = ()
+SECTIONS = (
+    "section_1",
+    "section_3",
+    "section_4",
+    "section_5",
+    "appendix_a",
+    "appendix_b",
+    "appendix_b_round",
+)
 """Modules that hold the claims, in the paper's order."""
 
 __all__ = ["PROPOSITION_1", "SECTIONS", "THEOREMS"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sfl_theory import written as w
 from sfl_theory.kernel.terms import Client, Kind, Participants, Rate, Split
-from sfl_theory.written import Assumed, Number, Run
+from sfl_theory.written import Assumed, Number, Run, Value, Written
 
 n, m = Client("n"), Client("m")
 t, i, j = w.natural("t"), w.natural("i"), w.natural("j")
@@ -43,10 +43,12 @@ def run(
     server_steps: Number | None = None,
     rates: Rate | None = None,
     who: Participants = Participants.EVERYONE,
+    client_steps: Number = tau,
 ) -> Run:
     """Return a run; by default everyone makes tau steps at rates ``eta(t)``."""
     each = rates if rates is not None else w.rate(eta)
-    split = Split(kind, who, w.pace(tau, each), w.pace(server_steps or tau, each))
+    server = w.pace(server_steps or client_steps, each)
+    split = Split(kind, who, w.pace(client_steps, each), server)
     return Run(split, f"SFL-{kind}")
 
 
@@ -84,3 +86,20 @@ def assumption_C2(modulus: Number | int = mu) -> Assumed:
 def minimum() -> Assumed:
     """Return that a minimiser of f exists."""
     return w.minimiser(f).called("a minimiser exists")
+
+
+def assumption_C1(r: Run) -> tuple[Assumed, ...]:
+    """Return Assumption C.1, (24) and (26)-(29)."""
+    return (assumption_31(), *assumption_32(r), assumption_33(r), assumption_34())
+
+
+def each(form: Written[Value]) -> Written[Value]:
+    """Return a sum over clients with arbitrary weights b_n >= 0.
+
+    An inequality (equality) between two such sums for all b says the same as one for
+    every client n, in a form that a model can evaluate.
+    """
+    return w.over_clients(n, w.of_client("b", n, "b_{{n}}") * form)
+
+
+EACH = r"for every n: a sum with arbitrary $b_n \ge 0$ says the same"

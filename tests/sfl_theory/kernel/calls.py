@@ -249,6 +249,11 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             norm2(x) * of(t),
         ),
     )
+    stronger = R.combine((), (), constant(S - 1), (R.assume(constant(S - 2)),))
+    later("cut", lambda: R.cut(R.assume(constant(S - 1)), stronger))
+    later(
+        "cut", lambda: R.cut(R.assume(norm2(x)), R.combine((), ((x, ONE),), None, ()))
+    )
     later(
         "cases",
         lambda: R.cases(
@@ -488,6 +493,7 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
                 (),
             ),
         )
+    later("cut", lambda: R.cut(R.assume(constant(S - 1)), R.assume(constant(S - 2))))
     low_claim = -norm2(x) - constant(ONE)
     later(
         "induct",

@@ -26,8 +26,11 @@ from sfl_theory.kernel.terms import (
     Rate,
     RoundFamily,
     Var,
+    draw,
     weight,
 )
+from sfl_theory.proofs import partial_visits
+from sfl_theory.proofs.local_steps import now
 from sfl_theory.proofs.notation import inverse_q, nat, of, of_round, point, steps
 
 
@@ -72,13 +75,16 @@ def step(rng: random.Random, theorem: Theorem) -> Theorem:
             (),
         )
     if kind == 5:
-        factor = rng.choice([ratio(1), weight(n), weight(m) ** 2, inverse_q(n)])
+        J = draw(partial_visits.RUN, rng.choice([n, m]), now)
+        plain = [ratio(1), weight(n), weight(m) ** 2, inverse_q(n)]
+        factor = rng.choice([*plain, J, J * weight(n)])
         return rules.sum_over(theorem, CLIENTS, rng.choice([n, m]), factor, ())
     if kind == 6:
         v = nat(rng.choice("tijk"))
         return rules.sum_over(theorem, steps(naturals(rng)), v, naturals(rng), ())
-    other = rng.choice(pool())
-    uses = ((theorem, naturals(rng)), (other, rng.choice([weight(n), naturals(rng)])))
+    other, J = rng.choice(pool()), draw(partial_visits.RUN, n, now)
+    factor = rng.choice([weight(n), naturals(rng), J, J**2])
+    uses = ((theorem, naturals(rng)), (other, factor))
     return rules.combine(uses, (), None, ())
 
 

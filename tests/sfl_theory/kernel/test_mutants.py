@@ -87,6 +87,7 @@ MUTANTS = [
         "for at in (ratio(0), k.symbol(v) + 1))",
         "for at in (ratio(0), k.symbol(v)))",
     ),
+    ("cut", "others | lemma.hypotheses", "others"),
     (
         "cases",
         '    require(not (above.form - below.form), "the cases prove different things")\n',

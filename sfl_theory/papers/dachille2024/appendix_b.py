@@ -1,0 +1,417 @@
+"""Appendix B: Lemmas 1 and 2, a round of one block and of both, Proposition 1."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+from sfl_theory import written as w
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Model,
+    Part,
+    Repair,
+    Severity,
+    equal,
+)
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import Local, Side
+from sfl_theory.models.federation import coin, federation, parabola
+from sfl_theory.papers.dachille2024.setting import (
+    CHOSEN,
+    CLIENT_BY_CLIENT,
+    F,
+    S,
+    alpha,
+    assumption_2,
+    assumption_2_printed,
+    assumption_3,
+    assumptions,
+    eps2,
+    eta,
+    f,
+    i,
+    k,
+    local,
+    of_clients,
+    proved,
+    rates,
+    run,
+    sigma2,
+    stochastic,
+    t,
+    tau,
+    theta,
+)
+from sfl_theory.proofs import equal_steps, local_steps
+from sfl_theory.proofs.export import ModelData
+from sfl_theory.written import Form, Number
+
+at_theta = f.gradient(theta)
+LEMMA_1_RATE = w.at_most(8 * S**2 * tau**2 * eta() ** 2, 1).called(
+    "eta <= 1/(sqrt(8) S tau), squared"
+)
+LEMMA_2_RATE = w.at_most(2 * S * tau * eta(), 1).called("eta <= 1/(2 S tau)")
+
+
+def steps(summand: Form) -> Form:
+    """Return the sum over a round's steps."""
+    return w.below(i, tau, summand)
+
+
+def own(summand: Form) -> Form:
+    r"""Return :math:`\\sum_k\\alpha_k^2` of something."""
+    return w.over_clients(k, alpha**2 * summand)
+
+
+# Lemma 1: drift --------------------------------------------------------------------
+
+
+def three(size: Number, gradient: Form) -> Form:
+    """Return ``size (sigma_k^2 + eps^2 + ||grad f||^2)`` as it is printed."""
+    return w.form(size * sigma2) + size * eps2 + size * gradient
+
+
+def drift_bound(gradient: Form) -> Form:
+    """Return the right side of (7)."""
+    return 2 * tau**2 * three(8 * tau * eta() ** 2, gradient)
+
+
+DRIFT = of_clients(
+    steps(w.norm2(local(i) - theta)),
+    drift_bound(w.norm2(at_theta)),
+    *assumptions(),
+    LEMMA_1_RATE,
+)
+SUM = proved(
+    DRIFT,
+    equal_steps.lemma_1,
+    r"A step has moved by $\eta$ times a sum of i gradients and a martingale; with "
+    r"$\sum i^2\le\tau^3/3$ the drift is at most $2u^2$ of itself plus the rest, "
+    r"$u=S\eta\tau$, $8u^2\le1$. No recursion is needed.",
+    CLIENT_BY_CLIENT,
+)
+LEMMA_1 = Claim(
+    "dachille2024/lemma-1",
+    "App. B, Lemma 1, (7)",
+    Kind.LEMMA,
+    "A client's drift in a round.",
+    (SUM,),
+    scope="Lipschitz gradients; 32/9 would do for 16 at eps^2 and the gradient",
+    uses="eq-10",
+)
+y, z = w.point("y"), w.point("z")
+change_of_gradient = w.norm2(F.gradient(y) - F.gradient(z))
+lipschitz = of_clients(change_of_gradient, S**2 * w.norm2(y - z))
+
+
+def hills() -> ModelData:
+    """Return two clients with ``-150 ||x||^2``, which meets (2) with any S."""
+    return federation(
+        [parabola(-300, [0, 0])] * 2,
+        [0, 1],
+        numbers={S: 1, eps2: 0, t: 0, tau: 3},
+        families={"c": [1, 1], "sigma2": [0, 0]},
+        rates={"eta": Fraction(1, 9)},
+    )
+
+
+def hill() -> ModelData:
+    """Return the same functions at two points."""
+    return federation(
+        [parabola(-300, [0, 0])] * 2,
+        [0, 0],
+        numbers={S: 1},
+        families={"c": [1, 1]},
+        points={y: [[0, 0]], z: [[0, 1]]},
+    )
+
+
+def from_lipschitz() -> Theorem:
+    """Return that S-Lipschitz gradients are such, for every client."""
+    one = rules.lipschitz(Local(local_steps.n), local_steps.S, y.value, z.value)
+    return equal_steps.each_client(one)
+
+
+LIPSCHITZ = Claim(
+    "dachille2024/assumption-2/lipschitz",
+    "(2), as the proof of Lemma 1 uses it",
+    Kind.ASSUMPTION,
+    "(2) makes gradients S-Lipschitz, and Lemma 1 follows from it.",
+    (
+        Part(
+            replace(lipschitz, assumed=(assumption_2_printed(),)),
+            Model(hill, "A concave function meets (2) with any S."),
+            reading=CLIENT_BY_CLIENT,
+        ),
+        Part(
+            of_clients(
+                steps(w.norm2(local(i) - theta)),
+                drift_bound(w.norm2(at_theta)),
+                assumption_2_printed(),
+                *assumptions()[1:],
+                LEMMA_1_RATE,
+            ),
+            Model(hills, "Three steps down a hill: each is 34 times the last."),
+            reading=f"Lemma 1 with (2) as printed; {CLIENT_BY_CLIENT}",
+        ),
+    ),
+    severity=Severity.PROOF,
+    scope="every other entry reads (2) as Lipschitz gradients; whether Proposition 1 "
+    "holds under (2) alone is not known",
+    cause="(2) bounds curvature from above only",
+    repair=Repair(
+        (
+            proved(
+                replace(lipschitz, assumed=(assumption_2(),)),
+                from_lipschitz,
+                reading=CLIENT_BY_CLIENT,
+            ),
+            SUM,
+        ),
+        "assume Lipschitz gradients",
+    ),
+)
+EQ_8 = Claim(
+    "dachille2024/eq-8",
+    "App. B, (8), (9)",
+    Kind.EQUATION,
+    "One local step.",
+    (
+        proved(
+            of_clients(
+                w.norm2(local(i + 1) - theta),
+                (1 + 2 / tau) * w.norm2(local(i) - theta)
+                + three(8 * tau * eta() ** 2, w.norm2(at_theta)),
+                *assumptions(),
+                LEMMA_1_RATE,
+                w.at_most(i + 1, tau),
+                w.at_most(i, tau),
+            ),
+            equal_steps.eq_8,
+            r"Young with $1/\tau$, then $\|a+b+c+d\|^2\le4(\dots)$, "
+            r"$1+\tau\le2\tau$.",
+            f"with i for i - 1; {CLIENT_BY_CLIENT}; i <= tau is implied",
+        ),
+    ),
+    scope="end to end and its last line; the noise would need no factor tau",
+    uses="assumption-2 assumption-3 assumption-4",
+)
+
+
+EQ_8_SHARPER = Claim(
+    "dachille2024/eq-8/sharper",
+    "not in the paper",
+    Kind.EQUATION,
+    "More than (8) says of one local step.",
+    (
+        proved(
+            of_clients(
+                w.norm2(local(i + 1) - theta),
+                (1 + 2 / tau) * w.norm2(local(i) - theta)
+                + eta() ** 2 * sigma2
+                + 6 * tau * eta() ** 2 * (w.norm2(at_theta) + eps2),
+                *assumptions(),
+                LEMMA_1_RATE,
+                w.at_most(i + 1, tau),
+                w.at_most(i, tau),
+            ),
+            equal_steps.sharper_step,
+            "The noise is orthogonal to what came before its step; three squares.",
+            CLIENT_BY_CLIENT,
+        ),
+    ),
+    scope=r"$\eta^2$ for $8\tau\eta^2$ in front of the noise, 6 for 8",
+    uses="assumption-2 assumption-3 assumption-4",
+)
+two = run(steps=w.number(2))
+
+
+def at_rest() -> ModelData:
+    """Return two clients that do not move, and eps^2 = 1."""
+    return federation(
+        [parabola(1, [0, 0])] * 2,
+        [0, 0],
+        numbers={S: 1, eps2: 1, t: 0},
+        families={"c": [1, 1], "sigma2": [0, 0]},
+        rates={"eta": "1/32"},
+    )
+
+
+EQ_10 = Claim(
+    "dachille2024/eq-10",
+    "App. B, (10)",
+    Kind.EQUATION,
+    "The drift of all steps, from (9).",
+    (
+        Part(
+            equal(
+                w.over_clients(
+                    k, CHOSEN * w.below(i, 2, w.norm2(two.p(k, t, i) - two.x(t)))
+                ),
+                w.over_clients(
+                    k,
+                    CHOSEN * three(16 * eta() ** 2, w.norm2(f.gradient(two.x(t)))),
+                ),
+                *assumptions(two),
+                w.at_most(32 * S**2 * eta() ** 2, 1),
+            ),
+            Model(at_rest, "Nobody moves, eps^2 may be any bound."),
+            reading="the first line for tau = 2, where the double sum of powers of C "
+            f"is 1: drift = B; {CLIENT_BY_CLIENT}",
+        ),
+        SUM,
+    ),
+    severity=Severity.SLIP,
+    scope="the last line is Lemma 1, which is true; the step from the powers of "
+    r"$1+2/\tau$ to $2\tau^2$ has no term here (it is at most 1.1 tau^2 by "
+    r"$(1+2/\tau)^\tau\le e^2$)",
+    cause="the first '=' has to be '<='",
+    uses="eq-8",
+    repair=Repair((SUM,), "'<=' for the first '='"),
+)
+
+# Lemma 2: gradients ------------------------------------------------------------------
+
+
+def coin_on_the_server(first: bool) -> ModelData:
+    """Return two bowls on the server at their minimum, noise +-1, two steps."""
+    here: dict[str | Number, int | Fraction | str] = {i: 0} if first else {}
+    return federation(
+        [parabola(1, [0])] * 2,
+        [0],
+        client_size=0,
+        noise=[coin(1)] * 2,
+        rounds=1,
+        numbers={S: 1, eps2: 0, t: 0, tau: 2, **here},
+        families={"c": [1, 1], "sigma2": [1, 1]},
+        rates={"eta": "1/100"},
+    )
+
+
+SAMPLES = (
+    "g^{t,i} and g^t belong to different samples: their difference keeps the noise, "
+    "however small the rate is"
+)
+NOISY = (
+    r"At the minimum, noise $\pm1$: $E|g^1-g^0|^2=1+(1+\eta)^2$, the bound is small."
+)
+
+
+def change(side: Side | None = None) -> Form:
+    """Return the left side of (11), or of (22)."""
+    return steps(w.norm2(stochastic(i, side) - stochastic(0, side)))
+
+
+def change_bound(side: Side | None = None) -> Form:
+    """Return the right side of (11), or of (22)."""
+    own_gradient = w.norm2(F.gradient(theta, side))
+    return 8 * tau**3 * eta() ** 2 * S**2 * (own_gradient + sigma2)
+
+
+def accumulation(
+    name: str, where: str, kind: Kind, uses: str, side: Side | None = None
+) -> Claim:
+    """Return Lemma 2, its last step or its use for a block."""
+    first_rate = rates()[0]
+    left, right = change(side), change_bound(side)
+    true = of_clients(
+        left, change_bound() + 3 * tau * sigma2, *assumptions(), LEMMA_2_RATE
+    )
+    return Claim(
+        f"dachille2024/{name}",
+        where,
+        kind,
+        "How much a client's stochastic gradients change in a round.",
+        (
+            Part(
+                of_clients(left, right, *assumptions(), first_rate),
+                Model(partial(coin_on_the_server, False), NOISY),
+                reading="even under the rates of Proposition 1, which are below "
+                f"1/(2 S tau); {CLIENT_BY_CLIENT}",
+            ),
+        ),
+        severity=Severity.PROOF if side or kind is Kind.EQUATION else Severity.THEOREM,
+        scope="refuted for every sigma > 0 and small rates; true without noise"
+        + (", with the whole gradient on the right" if side else ""),
+        cause=SAMPLES,
+        uses=uses,
+        first_failure="eq-12" if kind is Kind.LEMMA else "",
+        repair=Repair(
+            (
+                proved(
+                    true,
+                    partial(change_of_gradients, side),
+                    "The later noise is orthogonal to the rest; Lipschitz gradients, "
+                    "drift.",
+                    CLIENT_BY_CLIENT,
+                ),
+            ),
+            r"add $3\tau\sigma_k^2$" + (" and take the whole gradient" if side else ""),
+        ),
+    )
+
+
+def change_of_gradients(side: Side | None) -> Theorem:
+    """Return the repaired lemma, summed over clients."""
+    return equal_steps.each_client(equal_steps.change_of_gradients(side))
+
+
+def one_change() -> Theorem:
+    """Return the repaired (12), summed over clients."""
+    later = equal_steps.gradient_change(STEP + 1, STEP)
+    return equal_steps.each_client(later)
+
+
+STEP = i.value
+moved = w.norm2(local(i + 1) - local(i))
+gradients_moved = w.norm2(stochastic(i + 1) - stochastic(i))
+LEMMA_2 = accumulation("lemma-2", "App. B, Lemma 2, (11)", Kind.LEMMA, "eq-17")
+EQ_12 = Claim(
+    "dachille2024/eq-12",
+    "App. B, (12), third inequality",
+    Kind.EQUATION,
+    "Gradients of neighbouring steps differ as the models do.",
+    (
+        Part(
+            of_clients(
+                gradients_moved,
+                S**2 * moved,
+                *assumptions(),
+                rates()[0],
+                w.at_most(i + 2, tau),
+            ),
+            Model(partial(coin_on_the_server, True), NOISY),
+            reading=f"with i for i - 1; {CLIENT_BY_CLIENT}",
+        ),
+    ),
+    severity=Severity.PROOF,
+    scope="refuted for every sigma > 0 and small rates; true without noise",
+    cause=SAMPLES,
+    uses="assumption-2",
+    repair=Repair(
+        (
+            proved(
+                of_clients(
+                    gradients_moved,
+                    2 * S**2 * moved + 3 * sigma2,
+                    assumption_2(),
+                    *assumption_3(),
+                    w.at_most(i + 2, tau),
+                    w.at_most(i + 1, tau),
+                ),
+                one_change,
+                "The later noise is orthogonal to the rest.",
+                CLIENT_BY_CLIENT,
+                steps=2,
+            ),
+        ),
+        r"add $3\sigma_k^2$ (and 2 in front of $S^2$)",
+    ),
+)
+EQ_17 = accumulation("eq-17", "App. B, (17)", Kind.EQUATION, "eq-12")
+
+CLAIMS = (LEMMA_1, LIPSCHITZ, EQ_8, EQ_8_SHARPER, EQ_10, LEMMA_2, EQ_12, EQ_17)

@@ -1,0 +1,413 @@
+r"""Appendix D.3: the non-convex case of Theorem 3.6, SFL-V1 with full participation.
+
+Where a statement has two parts, the client's side makes more steps in the first one,
+the server's side in the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+from sfl_theory import written as w
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Model,
+    Part,
+    Proof,
+    Repair,
+    Says,
+    Severity,
+    says,
+)
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import Side
+from sfl_theory.models.federation import coin, federation, parabola
+from sfl_theory.papers.han2024 import blocks
+from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
+from sfl_theory.papers.han2024.setting import (
+    N,
+    S,
+    a,
+    assumption_31,
+    eps2,
+    eta,
+    f,
+    n,
+    sigma2,
+    t,
+    tau,
+    tau_server,
+)
+from sfl_theory.papers.han2024.two_periods import LONGER, TwoPeriods
+from sfl_theory.proofs import block_steps, non_convex
+from sfl_theory.proofs.local_steps import Round
+from sfl_theory.proofs.non_convex import TwoPaces
+from sfl_theory.written import Form, Number
+
+SECTION = TwoPeriods("3.6")
+PRINTED = SECTION.printed()
+squares = SECTION.shares
+tau_min, tau_max = (w.count(f"tau_{m}", rf"\tau_{{\{m}}}") for m in ("min", "max"))
+
+
+# Steps of one block ----------------------------------------------------------------
+
+
+def first_order(side: Side) -> Repair:
+    """Return the repair of (78)."""
+    return two_orders(
+        side,
+        blocks.first_order,
+        lambda p, side: block_steps.first_order(p.round, side),
+        r"$-\langle\nabla_bf,M\rangle$ by polarisation, $M=\sum_na_n\sum_i\nabla_b"
+        r"F_n(x_n^{t,i})$; Cauchy-Schwarz over clients and steps; Lipschitz gradients.",
+        "the move of the whole vector on the right",
+    )
+
+
+def two_orders(
+    side: Side,
+    statement: Callable[..., Says],
+    theorem: Callable[[TwoPaces, Side], Theorem],
+    words: str,
+    change: str,
+    reading: str = "",
+) -> Repair:
+    """Return a repair for either order of the numbers of steps."""
+    return Repair(
+        SECTION.by_order(
+            lambda b: statement(b, side, whole=True),
+            lambda p: theorem(p, side),
+            words,
+            reading,
+        ),
+        change,
+    )
+
+
+def first_order_closed(side: Side) -> Repair:
+    """Return the repair of (80) and (84)."""
+    return two_orders(
+        side,
+        blocks.first_order_closed,
+        block_steps.first_order_closed,
+        "The repaired (78), the drift by the repaired (79).",
+        "the gradient of the whole vector behind eta^3",
+    )
+
+
+def second_order_closed(side: Side) -> Repair:
+    """Return the repair of (83) and (85)."""
+    return two_orders(
+        side,
+        blocks.second_order_closed,
+        block_steps.second_order_closed,
+        r"Young with 2/3 between gradients and noise, with 1/2 between gradients at "
+        r"$x_n^{t,i}$ and at $x^t$; the drift as in the repaired (79).",
+        "5/2 times the right side, the whole gradient in its second-order term",
+    )
+
+
+SERVER, CLIENT = SIDES
+THIRTY_SECOND = Fraction(1, 32)
+
+EQ_78 = blocks.FIRST_ORDER.claim(
+    PRINTED,
+    SERVER,
+    ("eq-78", "App. D.3.1, (78)"),
+    Coupled((-126, 255), 2, THIRTY_SECOND),
+    first_order(SERVER),
+)
+EQ_79 = blocks.DRIFT.claim(
+    PRINTED,
+    SERVER,
+    ("eq-79", "App. D.3.1, (79)"),
+    Coupled((-1, 2), 3, Fraction(1, 48)),
+    two_orders(
+        SERVER,
+        blocks.drift,
+        block_steps.drift,
+        r"$\mathbb E\|x_n^{t,i}-x^t\|^2\le2\eta^2i(\sum_{j<i}\|\nabla F_n(x_n^{t,j})"
+        r"\|^2+\sigma_n^2)$ (noises of different steps are orthogonal), summed over i; "
+        r"$\|\nabla F_n(x_n^{t,j})\|^2\le2\|\nabla F_n(x^t)\|^2+2S^2\|x_n^{t,j}-x^t"
+        r"\|^2$; the drift on the right has a factor at most 1/4.",
+        "the move and the gradient of the whole vector",
+        blocks.EACH,
+    ),
+    uses="lemma-C.6",
+)
+EQ_80 = blocks.FIRST_ORDER_CLOSED.claim(
+    PRINTED,
+    SERVER,
+    ("eq-80", "App. D.3.1, (80)"),
+    Coupled((-254, 511), 2, THIRTY_SECOND),
+    first_order_closed(SERVER),
+    uses="eq-78 eq-79",
+)
+EQ_81 = blocks.SECOND_ORDER.claim(
+    PRINTED,
+    SERVER,
+    ("eq-81", "App. D.3.1, (81)"),
+    Coupled((98, -193), 2, THIRTY_SECOND),
+    Repair(
+        (
+            Part(
+                blocks.second_order(PRINTED, SERVER, times=2),
+                Proof(
+                    lambda: block_steps.second_order(
+                        Round(PRINTED.run.split), Side.SERVER
+                    ),
+                    "Cauchy-Schwarz over clients and steps, Young with factor 2, "
+                    "variance.",
+                ),
+                blocks.SECOND_ORDER.reading,
+            ),
+        ),
+        "twice the right side",
+    ),
+)
+EQ_82 = blocks.CHANGE.claim(
+    PRINTED,
+    SERVER,
+    ("eq-82", "App. D.3.1, (82)"),
+    Coupled((-1, 2), 2, THIRTY_SECOND),
+    two_orders(
+        SERVER,
+        blocks.change,
+        block_steps.change_closed,
+        r"For $i\ge1$ the noise of step i is orthogonal to what came before, so "
+        r"$\mathbb E\|g_n^{t,i}-g_n^t\|^2\le2S^2\mathbb E\|x_n^{t,i}-x^t\|^2"
+        r"+3\sigma_n^2$; then the drift.",
+        "the whole gradient of F_n, and the variance of the samples without eta^2",
+        blocks.CHANGE.reading,
+    ),
+    uses="lemma-C.7",
+)
+EQ_83 = blocks.SECOND_ORDER_CLOSED.claim(
+    PRINTED,
+    SERVER,
+    ("eq-83", "App. D.3.1, (83)"),
+    Coupled((-1, 2), 2, THIRTY_SECOND),
+    second_order_closed(SERVER),
+    uses="eq-81 eq-82",
+)
+EQ_84 = blocks.FIRST_ORDER_CLOSED.claim(
+    PRINTED,
+    CLIENT,
+    ("eq-84", "App. D.3.2, (84)"),
+    Coupled((-254, 511), 2, THIRTY_SECOND),
+    first_order_closed(CLIENT),
+    uses="eq-78 lemma-C.6",
+)
+EQ_85 = blocks.SECOND_ORDER_CLOSED.claim(
+    PRINTED,
+    CLIENT,
+    ("eq-85", "App. D.3.2, (85)"),
+    Coupled((-1, 2), 2, THIRTY_SECOND),
+    second_order_closed(CLIENT),
+    uses="eq-81 lemma-C.7",
+)
+
+
+# Both blocks, one round ------------------------------------------------------------
+
+
+def both_blocks(b: Blocks) -> Form:
+    """Return the right side of Proposition C.4."""
+    client, server = (
+        b.pull(side) + S / 2 * w.norm2(b.move(side)) for side in (CLIENT, SERVER)
+    )
+    return client + server
+
+
+def superposition(longer: Side) -> Says:
+    """Return the second inequality of (86)."""
+    b, low = SECTION.ordered(longer), SECTION.descent(longer).period
+    client, server, high = b.steps[CLIENT], b.steps[SERVER], SECTION.most(longer)
+    cubes, e, S2 = client**3 + server**3, eta(), S**2
+    late = w.over_clients(n, a() ** 2 * (high + 8 * high**3 * e**2 * S2))
+
+    def noise(steps: Number) -> Number:
+        bracket = (steps + 8 * steps**3 * e**2 * S2) * (2 * eps2 + sigma2())
+        return S * N * e**2 * steps / 2 * w.over_clients(n, a() ** 2 * bracket)
+
+    right = (-(e * low / 2) + 8 * N * e**3 * high**3 * S2 * squares) * b.slope()
+    right = right + 8 * N * e * S2 * cubes * w.over_clients(
+        n, e**2 * a() ** 2 * (sigma2() + eps2)
+    )
+    right = right + S * N * e**2 * high / 2 * late * (2 * b.slope())
+    right = right + w.form(noise(client) + noise(server))
+    rate = w.at_most(8 * (S * e * high) ** 2, 1).called("those of Lemmas C.6, C.7")
+    return says(both_blocks(b), right, *b.assumed, rate)
+
+
+DECOMPOSED = Part(
+    says(
+        f(PRINTED.run.x(t + 1)) - f(PRINTED.run.x(t)),
+        both_blocks(PRINTED),
+        assumption_31(),
+    ),
+    Proof(
+        lambda: block_steps.decomposition(Round(PRINTED.run.split)),
+        "Smoothness from x^t to x^{t+1}, block by block (Proposition C.4).",
+    ),
+)
+EQ_86 = Claim(
+    "han2024/eq-86",
+    "App. D.3.3, (86)",
+    Kind.EQUATION,
+    "The change of f in a round, by both blocks.",
+    (
+        DECOMPOSED,
+        *(
+            Part(
+                superposition(longer),
+                Proof(
+                    partial(block_steps.superposition, TwoPaces(longer)),
+                    r"Not by adding (80), (83), (84), (85), which are false. "
+                    r"Polarisation leaves $-\frac{\eta}{2\tau_b}\|M_b\|^2$, which pays "
+                    r"for $\frac S2\|x_b^{t+1}-x_b^t\|^2$ (Young with $c=1/(2S\eta"
+                    r"\tau_b)$, so the noise keeps its constant); one drift serves "
+                    r"both blocks.",
+                ),
+                LONGER[longer],
+            )
+            for longer in Side
+        ),
+    ),
+    scope="for 8 (S eta tau_max)^2 <= 1, which implies both lemmas' learning rates",
+    uses="prop-C.4 eq-80 eq-83 eq-84 eq-85",
+)
+
+
+def _lines() -> Says:
+    """Return that the second line of (87) is at most the third."""
+    low, high = tau_min, tau_max
+    e, S2, S3 = eta(), S**2, S**3
+    of_sigma = w.over_clients(n, a() ** 2 * sigma2())
+    both = w.over_clients(n, a() ** 2 * (2 * eps2 + sigma2()))
+    half = w.number(1) / 2 * S * N * e**2
+
+    def second(steps: Number) -> Number:
+        return half * steps * (steps + 8 * steps**3 * e**2 * S2) * both
+
+    def third(steps: Number) -> Number:
+        """Return a group; its third term has the server's steps in both."""
+        return (
+            8 * N * e**3 * S2 * steps**3 * of_sigma
+            + 8 * N * e**3 * S2 * steps**3 * eps2 * squares
+            + S * N * e**2 * steps**2 * eps2 * squares
+            + half * tau_server**2 * of_sigma
+            + 8 * N * S3 * e**4 * steps**4 * eps2 * squares
+            + 4 * N * S3 * e**4 * steps**4 * of_sigma
+        )
+
+    slope, first = PRINTED.slope(), -(e * low / 2)
+    left = first + 8 * N * e**3 * S2 * high**3 * squares
+    left = left + S * N * e**2 * high * squares * (high + 8 * high**3 * e**2 * S2)
+    right = first + S * N * e**2 * high**2 * squares
+    right = right + 8 * N * e**3 * S2 * high**3 * squares
+    right = right + 8 * S3 * N * e**4 * high**4 * squares
+    rest = w.over_clients(n, a() ** 2 * e**2 * (sigma2() + eps2))
+    noise = 8 * N * e * S2 * (tau**3 + tau_server**3) * rest
+    order = [w.at_most(low, one) for one in (tau, tau_server)]
+    order += [w.at_most(one, high) for one in (tau, tau_server)]
+    return says(
+        left * slope + w.form(noise + second(tau) + second(tau_server)),
+        right * slope + w.form(third(tau) + third(tau_server)),
+        *PRINTED.assumed,
+        *PRINTED.rates,
+        *order,
+    )
+
+
+EQ_87_LINES = Claim(
+    "han2024/eq-87/lines",
+    "App. D.3.3, second and third line of (87)",
+    Kind.EQUATION,
+    "The second line of (87) is at most the third.",
+    (
+        Part(
+            _lines(),
+            Model(
+                lambda: federation(
+                    [parabola(1, (0, 0))] * 2,
+                    (0, 0),
+                    noise=[coin(0, 1)] * 2,
+                    numbers={
+                        t: 0,
+                        S: 1,
+                        eps2: 0,
+                        tau: 2,
+                        tau_server: 1,
+                        tau_min: 1,
+                        tau_max: 2,
+                    },
+                    families={"sigma2": (1, 1)},
+                    rates={"eta": Fraction(1, 64)},
+                ),
+                r"$\nabla f(x^t)=0$, $\epsilon=0$, $\sigma_n=1$: only noise is left, "
+                r"and $\tau=2$ has become $\tilde\tau=1$.",
+            ),
+            "the v in the third line is a misprint and left out",
+        ),
+    ),
+    severity=Severity.SLIP,
+    cause="tau_server^2 is printed for tau^2 in the first group; the next lines have "
+    "tau^2 again.",
+    scope="for tau > tau_server; for tau <= tau_server the line is true",
+    words="The fourth line prints 8 S eta tau for 8 S eta tau_max, and S L^3 for S^3.",
+    uses="eq-86",
+)
+
+
+EQ_87 = Claim(
+    "han2024/eq-87",
+    "App. D.3.3, (87)",
+    Kind.EQUATION,
+    "The change of f in a round, end to end.",
+    SECTION.concluded(
+        Descent.one_round,
+        block_steps.descent,
+        r"Polarisation of $-\langle\nabla f,M\rangle$, Young with 1 between $M$ and "
+        r"noise, drift $D\le\eta^2\tau_{\max}(\tau_{\max}-1)(\Gamma+\sum b_n"
+        r"\sigma_n^2)$ with $b_n=Na_n^2$; gradients at local points by those at $x^t$. "
+        r"The first rate makes the drift's share of $D$ small, the second that of "
+        r"$\|\nabla f\|^2$.",
+    ),
+    uses="eq-86 cond-D.3",
+)
+EQ_88 = Claim(
+    "han2024/eq-88",
+    "App. D.3.3, (88)",
+    Kind.EQUATION,
+    "The same, solved for the gradient.",
+    SECTION.concluded(
+        Descent.rearranged,
+        block_steps.rearranged,
+        r"(87) times $4/\tau_{\min}$.",
+        "f(x_s^{t+1}) is printed for f(x^{t+1})",
+    ),
+    uses="eq-87",
+)
+EQ_89 = Claim(
+    "han2024/eq-89",
+    "App. D.3.3, (89)",
+    Kind.EQUATION,
+    "The mean over rounds.",
+    SECTION.concluded(
+        Descent.all_rounds,
+        non_convex.theorem,
+        r"(88) summed; the values of f telescope, $f(x^T)\ge f^*$.",
+    ),
+    uses="eq-88",
+)
+
+CLAIMS = (
+    *(EQ_78, EQ_79, EQ_80, EQ_81, EQ_82, EQ_83),
+    *(EQ_84, EQ_85),
+    *(EQ_86, EQ_87_LINES, EQ_87, EQ_88, EQ_89),
+)

@@ -1,0 +1,395 @@
+r"""Convergence rates of the algorithms: abstract, Sec. 1.3 and Sec. 3.3.
+
+The abstract claims them of SFL-V1 and SFL-V2, not of formulas. The constants are those
+that the theorems give; where a run is refuted, its gap is the same for all T or tends
+to a positive number, so that no other constant helps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+from sfl_theory import written as w
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Model,
+    Part,
+    Proof,
+    Repair,
+    Says,
+    Severity,
+    says,
+)
+from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
+from sfl_theory.models.federation import Numbers, federation, parabola
+from sfl_theory.papers.han2024 import appendix_e3, printed
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.appendix_h import one_period
+from sfl_theory.papers.han2024.comparing import entry
+from sfl_theory.papers.han2024.printed import Data, bound
+from sfl_theory.papers.han2024.section_3_rates import (
+    GENERAL,
+    HALF,
+    NON,
+    SUMMABLE,
+    UP_TO_T,
+    late_rate,
+    third,
+    total,
+)
+from sfl_theory.proofs import (
+    block_visits,
+    general_convex,
+    local_steps,
+    non_convex,
+    strongly_convex,
+)
+from sfl_theory.proofs.export import ModelData
+from sfl_theory.proofs.notation import Uses, combine
+from sfl_theory.written import Form, Run
+
+ABSTRACT = "Abstract, Sec. 1.3"
+
+
+def gap_rate(number: str, r: Run, d: Data) -> Says:
+    """Return that T times the gap of a run is at most the constant of (11) or (14)."""
+    assumed = w.assumptions(
+        s.assumption_31(d.S),
+        s.assumption_32(r),
+        s.assumption_33(r),
+        s.assumption_C2(),
+        s.minimum(),
+    )
+    right = late_rate(number, d)
+    return says(s.T * s.f.gap(r.x(s.T)), right, *assumed)
+
+
+def strongly_convex_run(kind: k.Kind) -> tuple[Run, Data]:
+    """Return a run at the printed rates, equal on both sides, and the data of it."""
+    d = replace(Data(), S=s.mu + s.excess)
+    r = s.run(kind, rates=w.rate(lambda t: 4 / (s.mu * s.tau * (d.gamma + t))))
+    return r, replace(d, I_err=w.norm2(r.x(0) - s.best))
+
+
+def strongly_convex_v1() -> Claim:
+    """Return that SFL-V1 converges at O(1/T)."""
+    r, d = strongly_convex_run(k.Kind.V1)
+    statement = gap_rate("3.6", r, d)
+
+    def theorem() -> rules.Theorem:
+        late = ((local_steps.t, s.T.value),)
+        known = rules.instantiate(strongly_convex.printed(), late, ())
+        gamma, S, T = d.gamma.value, d.S.value, s.T.value
+        away = (r.x(0) - s.best).value
+        rest = S * (gamma + 1) * gamma / (2 * (gamma + T))
+        target = (statement.right - statement.left).value
+        return combine([(known, T)], [(away, rest)], target)
+
+    one = entry(
+        "rate/strongly_convex/sfl-v1",
+        ABSTRACT,
+        "SFL-V1 converges at O(1/T) on strongly convex objectives.",
+        (
+            Part(
+                statement,
+                Proof(theorem, r"(11) for $\tilde\tau=\tau$, times T."),
+                "at the printed rates, tau_server = tau; C is the constant of (11); S "
+                "is written as mu + s",
+            ),
+        ),
+        "thm-3.6/strongly_convex",
+    )
+    scope = (
+        "for tau_server = tau; for unequal periods false at the printed rates, which "
+        "are swapped (thm-3.6/strongly_convex), true at those of the proof (eq-73)"
+    )
+    return replace(one, scope=scope)
+
+
+A = Fraction(19, 20)
+"""The weight of the first of two clients, where weights are unequal."""
+UNWEIGHTED = (
+    "SFL-V2's server steps carry no a_n: x_s tends to the minimiser of sum F_n, the "
+    "gap to a positive number."
+)
+
+
+def unequal(start: Fraction, values: Numbers, **more: object) -> ModelData:
+    """Return two clients of weights 19/20 and 1/20 with minimisers 0 and 1 in x_s."""
+    return federation(
+        [parabola(1, [0, 0]), parabola(1, [0, 1])],
+        [0, start],
+        weights=[A, 1 - A],
+        order=[(0, 0), (1, 0)],
+        numbers=values,
+        best={s.f: [0, 1 - A]},
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def second(
+    name: str,
+    title: str,
+    part: Part,
+    scope: str,
+    uses: str,
+    place: str = ABSTRACT,
+    repair: Repair | None = None,
+) -> Claim:
+    """Return a claim on SFL-V2 that unequal weights refute."""
+    return Claim(
+        f"han2024/text/rate/{name}/sfl-v2",
+        place,
+        Kind.TEXT,
+        title,
+        (part,),
+        severity=Severity.THEOREM,
+        scope=scope,
+        cause=UNWEIGHTED,
+        uses=uses,
+        repair=repair,
+    )
+
+
+def strongly_convex_v2() -> Claim:
+    """Return that SFL-V2 converges at O(1/T)."""
+    r, d = strongly_convex_run(k.Kind.V2)
+
+    def data() -> ModelData:
+        values: Numbers = {s.mu: 1, s.excess: 0, s.tau: 1, s.G2: 1, s.T: 3500}
+        return unequal(HALF, values, families={"sigma2": (0, 0)}, box=[(0, 0), (0, 1)])
+
+    part = Part(
+        gap_rate("3.7", r, d),
+        Model(
+            data, "x_s tends to the mean of the two minimisers, 1/2; f has it at 1/20."
+        ),
+        "at the printed rates; C is the constant of (14); S is written as mu + s",
+    )
+    return second(
+        "strongly_convex",
+        "SFL-V2 converges at O(1/T) on strongly convex objectives.",
+        part,
+        "Refuted for unequal weights: the gap does not tend to 0, so no other constant "
+        "helps. For a_n = 1/N see thm-3.7/strongly_convex. 3.3 is read along the run.",
+        "thm-3.7/strongly_convex alg-2",
+    )
+
+
+def general_convex_v1() -> Claim:
+    """Return that SFL-V1 converges at O(T^(-1/3)); proved is a mean, at O(T^(-1/2))."""
+    root, first = w.positive("root", r"\sqrt T"), w.positive("alpha", r"\alpha")
+    r = s.run(k.Kind.V1, rates=w.rate(first / (s.tau * root)))
+    away = r.x(0) - s.best
+    mean = 1 / s.T * w.below(s.t, s.T, s.f.gap(r.x(s.t)))
+    right = w.norm2(away) / (2 * first) + w.as_form(Fraction(7, 12) * first * s.G2)
+    assumed = w.assumptions(
+        s.assumption_31(), w.unbiased(r), s.assumption_33(r), s.assumption_C2(0),
+        s.minimum(), w.at_most(root**2, s.T), w.at_most(2 * s.S * first / root, 1),
+    )  # fmt: skip
+
+    def theorem() -> rules.Theorem:
+        new = first.value / (s.tau.value * root.value)
+        old = w.variable(w.positive("eta"))
+        known = rules.instantiate(general_convex.theorem(), ((old, new),), ())
+        late = rules.assume(k.constant(s.T.value - root.value**2))
+        rest = (s.T.value - root.value**2) / (2 * first.value * s.T.value)
+        target = (right - root * mean).value
+        return combine([(known, root.value)], [(away.value, rest)], target, [late])
+
+    words = (
+        r"The mean's bound $\frac I{2\alpha T}+\frac7{12}\alpha G^2$ at a tuned step."
+    )
+
+    def data() -> ModelData:
+        values: Numbers = {
+            s.S: 1, s.T: 1, s.tau: 1, s.G2: 4, root: 1, first: HALF,
+        }  # fmt: skip
+        return federation(
+            [parabola(1, [0, 0])], [1, 0], numbers=values, box=[(-1, 1), (-1, 1)],
+            best={s.f: [0, 0]},
+        )  # fmt: skip
+
+    statement = says(root * mean, right, *assumed)
+    reading = (
+        "rate alpha/(tau sqrt(T)) for T rounds; sqrt(T): any number below the root"
+    )
+    part = Part(statement, Proof(theorem, words, data), reading)
+    return Claim(
+        "han2024/text/rate/general_convex/sfl-v1",
+        ABSTRACT,
+        Kind.TEXT,
+        "SFL-V1 converges at O(T^(-1/3)) on general convex objectives.",
+        words="Of some schedule, which the paper does not name: 'for some' has no "
+        "term. At a constant rate, the same for all T, it is false "
+        "(cond/general_convex/constant-rate). With a rate tuned to T the mean gap over "
+        "the rounds is even O(T^(-1/2)), which is the repair; the last iterate, which "
+        "the paper speaks of, is open.",
+        uses="thm-3.6/general_convex",
+        repair=Repair((part,), "the mean over the rounds for the last iterate"),
+    )
+
+
+def general_convex_v2() -> Claim:
+    """Return that SFL-V2 converges at O(T^(-1/3)) at the largest admitted rate."""
+    r = s.run(k.Kind.V2, rates=w.rate(1 / (2 * s.S * s.tau)))
+    start = w.norm2(r.x(0) - s.best)
+    large = bound("3.7", GENERAL, replace(Data(), T=w.number(0), I_err=start))
+    assumed = w.assumptions(
+        s.assumption_31(), s.assumption_32(r), s.assumption_33(r), s.assumption_C2(0),
+        s.minimum(), large.above, UP_TO_T,
+    )  # fmt: skip
+
+    def data() -> ModelData:
+        c2, c3 = (root.value for root in large.roots)
+        values: Numbers = {
+            s.S: 1, s.tau: 1, s.G2: 1, s.T: 14**3, third: 14, c2: "3/2", c3: "31/10",
+        }  # fmt: skip
+        return unequal(
+            Fraction(2, 3), values, families={"sigma2": (0, 0)}, box=[(0, 0), (0, 1)]
+        )
+
+    part = Part(
+        says(third * s.f.gap(r.x(s.T)), large.right, *assumed),
+        Model(data, "At rate 1/2 a round maps x_s = 2/3 to itself; f is least at "
+        "1/20."),
+        "at the largest rate of (15); C is what (15) gives, its right side at T = 0",
+    )  # fmt: skip
+    return second(
+        "general_convex",
+        "SFL-V2 converges at O(T^(-1/3)) on general convex objectives.",
+        part,
+        "Refuted for unequal weights at the largest admitted constant rate: the gap is "
+        "the same for all T, so no other constant helps. Of other schedules it says "
+        "nothing. 3.3 is read along the run; with Huber functions of kink 1 for the "
+        "parabolas, whose run is the same, it holds on the whole space, with G^2 = 2.",
+        "thm-3.7/general_convex alg-2",
+    )
+
+
+def metric(r: Run) -> Form:
+    """Return T times the non-convex metric."""
+    each = s.eta() * w.norm2(s.f.gradient(r.x(s.t)))
+    return w.below(s.t, s.T, each)
+
+
+def non_convex_data(r: Run) -> Data:
+    """Return the data of a run's bound for T = 1, the squares summing to E."""
+    d = replace(one_period(Data()), T=w.number(1), squares=total)
+    return replace(d, F_err=s.f.gap(r.x(0)))
+
+
+def non_convex_assumed(number: str, r: Run) -> tuple[w.Assumed, ...]:
+    """Return what the non-convex case assumes, squares of rates being summable."""
+    d = one_period(Data())
+    rates = printed.admitted(number, NON, d, s.eta())
+    each = (w.every_round(s.t, s.T, one) for one in rates)
+    own = s.assumption_31(), *s.assumption_32(r), s.assumption_34(), s.minimum()
+    return w.assumptions(own, each, SUMMABLE)
+
+
+def non_convex_v1() -> Claim:
+    """Return that SFL-V1 converges at O(1/T) in the paper's metric."""
+    updates = k.Participants.UPDATES
+    one = entry(
+        "rate/non_convex/sfl-v1",
+        "Sec. 3.3",
+        "SFL-V1 converges at O(1/T) on non-convex objectives, in the paper's metric, "
+        "where sum_t (eta^t)^2 stays bounded; also where clients are drawn.",
+        (
+            summable_v1("3.6", s.run(k.Kind.V1)),
+            summable_v1("3.8", s.run(k.Kind.V1, who=updates)),
+        ),
+        "thm-3.6/non_convex thm-3.8/non_convex",
+    )
+    return replace(
+        one,
+        scope="written for tau_server = tau; the theorems hold for any two numbers of "
+        "steps, where clients are drawn for aggregated updates",
+    )
+
+
+def summable_v1(number: str, r: Run) -> Part:
+    """Return that the metric times T is at most the constant of (13) or (19)."""
+    paces = non_convex.TwoPaces(k.Side.SERVER, printed.partial(number))
+    drawn = (w.participation(r),) if paces.partial else ()
+    return summable(
+        number,
+        r,
+        lambda: non_convex.equal_paces(non_convex.theorem(paces)),
+        drawn,
+        "tau_server = tau; aggregation of updates (App. C.2) where clients are drawn; "
+        "the metric weighs round t by eta^t, see rate/non_convex/extracted",
+    )
+
+
+def summable(
+    number: str,
+    r: Run,
+    known: Callable[[], rules.Theorem],
+    more: tuple[w.Assumed, ...],
+    reading: str,
+) -> Part:
+    """Return what a proved theorem says where the squared rates sum to at most E."""
+    d = non_convex_data(r)
+    right = printed.non_convex(number, d).right
+    statement = says(metric(r), right, *non_convex_assumed(number, r), *more)
+
+    def theorem() -> rules.Theorem:
+        one = printed.non_convex(number, replace(d, squares=w.number(1))).terms[1]
+        few = rules.assume(k.constant(total.value - printed.SQUARES.value))
+        uses: Uses = [(known(), s.T.value), (few, rules.number_of(one.value))]
+        return combine(uses, target=(right - metric(r)).value)
+
+    words = r"The theorem, for $\tilde\tau=\tau$, times T."
+    return Part(statement, Proof(theorem, words), reading)
+
+
+def non_convex_v2() -> Claim:
+    """Return that SFL-V2 converges at O(1/T) in the paper's metric."""
+    r = s.run(k.Kind.V2)
+    right = printed.non_convex("3.7", non_convex_data(r)).right
+    rounds, step = 1750, Fraction(1, 400)
+
+    def data() -> ModelData:
+        values: Numbers = {
+            s.S: 1, s.tau: 1, s.T: rounds, s.eps2: A**2, total: rounds * step**2,
+        }  # fmt: skip
+        rates = {"eta": step}
+        fixed = 1 / (2 - step)
+        return unequal(fixed, values, families={"sigma2": (0, 0)}, rates=rates)
+
+    part = Part(
+        says(metric(r), right, *non_convex_assumed("3.7", r)),
+        Model(data, "At a constant rate 1/400 a round maps x_s = 400/799 to itself."),
+        "where sum_t (eta^t)^2 is at most E; C is the constant of (16)",
+    )
+    return second(
+        "non_convex",
+        "SFL-V2 converges at O(1/T) on non-convex objectives, in the paper's metric.",
+        part,
+        "Refuted for unequal weights; true for equal ones (see the repair).",
+        "thm-3.7/non_convex alg-2",
+        "Sec. 3.3",
+        Repair((equal_v2(r),), "equal weights"),
+    )
+
+
+def equal_v2(r: Run) -> Part:
+    """Return that the metric times T is at most the constant of (16), a_n = 1/N."""
+    same = appendix_e3.EQUAL
+    return summable("3.7", r, block_visits.theorem, same, "equal weights")
+
+
+CLAIMS = (
+    strongly_convex_v1(),
+    strongly_convex_v2(),
+    general_convex_v1(),
+    general_convex_v2(),
+    non_convex_v1(),
+    non_convex_v2(),
+)

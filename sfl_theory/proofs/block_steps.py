@@ -1,0 +1,487 @@
+"""One round of SFL-V1, block by block, in the order of App. D.3 of han2024.
+
+What is true of its steps: where the paper has a block's own move or gradient, smooth
+functions need those of the whole vector, for a block's gradient changes when the other
+block moves. Every lemma holds for any weights and any numbers of steps.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    Kind,
+    Lin,
+    Local,
+    Side,
+    Vec,
+    constant,
+    inner,
+    norm2,
+    part,
+    summed,
+    weight,
+)
+from sfl_theory.proofs.foundations import smooth_mean
+from sfl_theory.proofs.local_steps import (
+    N,
+    Round,
+    S,
+    centred,
+    eps2,
+    i,
+    local_gradients,
+    mean_deviation,
+    n,
+    now,
+    own_gradients,
+    sigma2,
+    young,
+)
+from sfl_theory.proofs.non_convex import (
+    TwoPaces,
+    deviation,
+    one_client_drift,
+    one_round,
+)
+from sfl_theory.proofs.non_convex import drift as weighted_drift
+from sfl_theory.proofs.notation import (
+    combine,
+    mean,
+    of,
+    per_client,
+    sign,
+    steps,
+    sum_over,
+)
+
+v_n = per_client("v", n)
+"""Any weights >= 0: a sum with them is an inequality for each client."""
+
+
+def factor(r: Round, side: Side) -> Ratio:
+    """Return by what a side's steps are weighted: a_n, or 1 on the server of SFL-V2."""
+    unweighted = r.run.kind is Kind.V2 and side is Side.SERVER
+    return ratio(1) if unweighted else weight(n)
+
+
+def total(r: Round, side: Side, each: Vec) -> Vec:
+    """Return ``sum_n w_n sum_{i<tau_b} each``, the side's block."""
+    inside = part(side, summed(steps(r.steps(side)), i, each))
+    return summed(CLIENTS, n, inside * factor(r, side))
+
+
+def pull(r: Round, side: Side) -> Theorem:
+    """Return ``<grad_b f, x' - x> = -eta <grad_b f, M>``: the noise is centred."""
+    g, tau = r.gradient, r.steps(side)
+    M = total(r, side, r.local_gradient(of(i)))
+    return combine(
+        [
+            (rules.update(r.run, side, now, g), 1),
+            (centred(r, side, g, tau, factor(r, side)), -r.rate(side)),
+        ],
+        target=inner(part(side, g), r.next - r.x) + inner(M, g) * r.rate(side),
+    )
+
+
+def apart(r: Round, side: Side, upper: Number) -> Theorem:
+    """Return ``sum_i ||[grad F_n(x) - grad F_n(p)]_b||^2 <= S^2 sum_i ||p - x||^2``."""
+    change = r.own_gradient() - r.local_gradient(of(i))
+    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    other = (part(_other(side), change), 1)
+    one = combine([(rules.blocks(change, change), 1), (near, 1)], [other])
+    return sum_over(one, steps(upper), i)
+
+
+def _other(side: Side) -> Side:
+    return Side.CLIENT if side is Side.SERVER else Side.SERVER
+
+
+def first_order(r: Round, side: Side) -> Theorem:
+    """Return (78) with the whole vector's move on the right."""
+    tau, eta = r.steps(side), r.eta
+    M = r.whole(side, r.local_gradient(of(i)))
+    near = sum_over(apart(r, side, tau), CLIENTS, n, N * weight(n) ** 2)
+    return combine(
+        [
+            (pull(r, side), -1),
+            (mean_deviation(r, side), eta / (2 * tau)),
+            (near, eta / 2),
+        ],
+        [(M, eta / (2 * tau))],
+        target=r.drift(tau, N * weight(n) ** 2) * (eta * S**2 / 2)
+        - norm2(part(side, r.gradient)) * (eta * tau / 2)
+        - inner(part(side, r.gradient), r.next - r.x),
+    )
+
+
+def own_gradient(r: Round) -> Theorem:
+    """Return ``||grad F_n(x)||^2 <= 2 ||grad f(x)||^2 + 2 eps2``."""
+    g, gx = r.gradient, r.own_gradient()
+    near = rules.heterogeneity(eps2, n, r.x)
+    return combine([(young(g, gx - g, 1), 1), (near, 2)])
+
+
+def drift_of(p: TwoPaces, side: Side, small: Theorem, c: Number) -> Theorem:
+    """Return ``D_n <= c (2 theta H ||grad F_n(x)||^2 + theta sigma_n^2)``.
+
+    D_n = sum_{i<H} ||p_i - x||^2, H the side's steps, theta = eta^2 H (H - 1); `small`
+    is ``1 - k (S eta H)^2 >= 0``, for which c (1 - 4/k) = 1.
+    """
+    r, H = p.round, p.round.steps(side)
+    theta, gx = r.eta**2 * H * (H - 1), r.own_gradient()
+    one = _near_gradients(r, H)
+    D = summed(steps(H), i, norm2(r.away(of(i))))
+    spare = c * (1 - 2 * theta * S**2) - 1
+    bound = norm2(gx) * (2 * H) + constant(sigma2(n))
+    return combine(
+        [
+            (one_client_drift(p, side), c),
+            (one, c * theta),
+            (sum_over(combine(squares=[(r.away(of(i)), 1)]), steps(H), i), spare),
+        ],
+        target=bound * (c * theta) - D,
+        signs=[sign(spare, (small, ratio(c) - 1))],
+    )
+
+
+def _near_gradients(r: Round, upper: Ratio) -> Theorem:
+    """Return ``sum_i ||gp||^2 <= 2 upper ||gx||^2 + 2 S^2 D_n``."""
+    gx, gp = r.own_gradient(), r.local_gradient(of(i))
+    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    one = combine([(young(gx, gp - gx, 1), 1), (near, 2)])
+    return sum_over(one, steps(upper), i)
+
+
+def small(p: TwoPaces, side: Side, k: int) -> Theorem:
+    """Return ``k (S eta tau_b)^2 <= 1``, an assumption."""
+    return rules.assume(_small(p.round, side, k))
+
+
+def _small(r: Round, side: Side, k: int) -> Lin:
+    return constant(1 - k * (S * r.eta * r.steps(side)) ** 2)
+
+
+@cache
+def drift_by_mean(p: TwoPaces, side: Side) -> Theorem:
+    """Return ``D_n <= 16 tau_b^3 eta^2 (sigma_n^2 + eps2 + ||grad f||^2)``, for each n.
+
+    The step size is that of Lemma C.6, ``8 (S eta tau_b)^2 <= 1``.
+    """
+    r, H, c = p.round, p.round.steps(side), Fraction(4, 3)
+    theta, most, g = r.eta**2 * H * (H - 1), 16 * H**3 * r.eta**2, r.gradient
+    spare = 4 * H * c * theta
+    D = summed(steps(H), i, norm2(r.away(of(i))))
+    return combine(
+        [
+            (drift_of(p, side, small(p, side, 8), c), 1),
+            (own_gradient(r), 2 * H * c * theta),
+        ],
+        [(g, most - spare)],
+        target=(norm2(g) + constant(sigma2(n) + eps2)) * most - D,
+    )
+
+
+def drift(p: TwoPaces, side: Side) -> Theorem:
+    """Return (79) with the whole vector's move and gradient, for each client."""
+    return sum_over(drift_by_mean(p, side), CLIENTS, n, v_n)
+
+
+def first_order_closed(p: TwoPaces, side: Side) -> Theorem:
+    """Return (80) or (84) with the whole gradient behind eta^3."""
+    r = p.round
+    b = N * weight(n) ** 2
+    moved = sum_over(drift_by_mean(p, side), CLIENTS, n, b)
+    return combine([(first_order(r, side), 1), (moved, r.eta * S**2 / 2)])
+
+
+def first(r: Round) -> Vec:
+    """Return ``g_n^t``: the gradient at x(t) with the noise of the first step."""
+    return r.own_gradient() + r.noise(0)
+
+
+def total_size(r: Round, side: Side, each: Vec) -> Theorem:
+    """Return ``||sum_n w_n sum_i u||^2 <= N tau_b sum_n w_n^2 sum_i ||u||^2``."""
+    tau, w, block = r.steps(side), factor(r, side), part(side, each)
+    clients = rules.jensen(CLIENTS, n, ratio(1), summed(steps(tau), i, block) * w)
+    inside = rules.jensen(steps(tau), i, ratio(1), block)
+    return combine([(clients, 1), (sum_over(inside, CLIENTS, n, N * w**2), 1)])
+
+
+def moved(r: Round, side: Side) -> Theorem:
+    """Return ``||[x' - x]_b||^2 = eta_b^2 ||sum_n w_n sum_i g||^2``."""
+    step = part(side, r.next - r.x)
+    G = total(r, side, r.local_gradient(of(i)) + r.noise(of(i)))
+    return combine(
+        [
+            (rules.update(r.run, side, now, step), 1),
+            (rules.update(r.run, side, now, G), -r.rate(side)),
+        ],
+        target=norm2(step) - norm2(G) * r.rate(side) ** 2,
+    )
+
+
+def second_order(r: Round, side: Side) -> Theorem:
+    """Return twice (81), from Young's inequality with factor 2."""
+    tau, w, g = r.steps(side), factor(r, side), r.local_gradient(of(i))
+    g_i, g_0, gx, xi = g + r.noise(of(i)), first(r), r.own_gradient(), r.noise(0)
+    b_i, b_0 = part(side, g_i), part(side, g_0)
+    zero = ratio(0)
+    var = combine(
+        [
+            (rules.unbiased(r.run, n, now, zero, part(side, gx)), -2),
+            (rules.variance(r.run, sigma2(n), n, now, zero), 1),
+            (rules.blocks(xi, xi), 1),
+        ],
+        [(part(_other(side), xi), 1)],
+        target=norm2(part(side, gx)) + constant(sigma2(n)) - norm2(b_0),
+    )
+    one = combine([(young(b_i - b_0, b_0, 1), 1), (var, 2)])
+    each = sum_over(sum_over(one, steps(tau), i), CLIENTS, n, N * tau * w**2)
+    half = S * r.eta**2 / 2
+    return combine([
+        (moved(r, side), -S / 2),
+        (total_size(r, side, g_i), half),
+        (each, half),
+    ])
+
+
+def one_step(square: Vec) -> tuple[Theorem, Theorem]:
+    """Return ``e(0) - sum_{i<1} e(i) >= 0`` and its contrary for ``e = ||u||^2``.
+
+    What telescopes is (1 - i) e(i); sums with the factor i vanish below 1.
+    """
+    e, binder = norm2(square), steps(1)
+    ends = rules.telescope(i, e * (1 - of(i)), ratio(1))
+    positive = combine(squares=[(square, 1)])
+    later = rules.instantiate(positive, ((i, of(i) + 1),), ())
+    none = [rules.assume(constant(-of(i)))]
+
+    def both(theorem: Theorem) -> tuple[Theorem, Theorem]:
+        up = sum_over(theorem, binder, i, of(i))
+        return up, sum_over(theorem, binder, i, -of(i), none)
+
+    (more, no_more), (here, not_here) = both(later), both(positive)
+    return (
+        combine([(ends, 1), (more, 1), (not_here, 1)]),
+        combine([(ends, -1), (no_more, 1), (here, 1)]),
+    )
+
+
+def change_of_gradient(r: Round, side: Side) -> Theorem:
+    """Return ``sum_i ||[g_i - g]_b||^2 <= 2 S^2 D_n + 3 tau_b sigma_n^2``, i < tau_b.
+
+    Noises of different steps are orthogonal; step 0 has that of g.
+    """
+    H, gx = r.steps(side), r.own_gradient()
+    change = part(side, r.local_gradient(of(i)) + r.noise(of(i)) - first(r))
+    away, after = r.away(of(i)), of(i) + 1
+
+    def far(step: Ratio) -> Vec:
+        return part(side, r.local_gradient(step) - gx)
+
+    def near(step: Ratio) -> Theorem:
+        apart = r.local_gradient(step) - gx
+        lipschitz = rules.lipschitz(Local(n), S, r.x, r.point(step))
+        other = (part(_other(side), apart), 1)
+        return combine([(rules.blocks(apart, apart), 1), (lipschitz, 1)], [other])
+
+    def noisy(step: Ratio) -> Theorem:
+        xi = r.noise(step)
+        var = rules.variance(r.run, sigma2(n), n, now, step)
+        other = (part(_other(side), xi), 1)
+        return combine([(rules.blocks(xi, xi), 1), (var, 1)], [other])
+
+    old = part(side, r.noise(0))
+    fixed = far(after) - old
+    later = combine([
+        (rules.unbiased(r.run, n, now, after, fixed), -2),
+        (young(far(after), -old, 1), 1),
+        (near(after), 2),
+        (noisy(ratio(0)), 2),
+        (noisy(after), 1),
+    ])
+    below, _ = one_step(change)
+    _, above = one_step(away)
+    positive = combine(squares=[(away, 1)])
+    S2 = S**2
+    at_first = sum_over(positive, steps(1), i)
+    return combine(
+        [
+            (rules.split(i, norm2(change), ratio(1), H - 1), -1),
+            (rules.split(i, norm2(away), ratio(1), H - 1), 2 * S2),
+            (sum_over(later, steps(H - 1), i), 1),
+            (below, 1),
+            (near(ratio(0)), 1),
+            (above, S2),
+            (at_first, S2),
+        ],
+        target=summed(steps(H), i, norm2(away)) * (2 * S2)
+        + constant(3 * H * sigma2(n))
+        - summed(steps(H), i, norm2(change)),
+    )
+
+
+def change_closed(p: TwoPaces, side: Side) -> Theorem:
+    """Return (82) with ``3 tau_b sigma_n^2`` and the whole gradient, for each client.
+
+    The step size is that of Lemma C.7, ``4 (S eta tau_b)^2 <= 1``.
+    """
+    r, H, gx = p.round, p.round.steps(side), p.round.own_gradient()
+    change = part(side, r.local_gradient(of(i)) + r.noise(of(i)) - first(r))
+    theta, most = r.eta**2 * H * (H - 1), 8 * H**3 * r.eta**2 * S**2
+    bound = (norm2(gx) + constant(sigma2(n))) * most + constant(3 * H * sigma2(n))
+    one = combine(
+        [
+            (change_of_gradient(r, side), 1),
+            (drift_of(p, side, small(p, side, 4), 2), 2 * S**2),
+        ],
+        [(gx, most - 8 * S**2 * theta * H)],
+        target=bound - summed(steps(H), i, norm2(change)),
+    )
+    return sum_over(one, CLIENTS, n, v_n)
+
+
+def block_noise(r: Round, side: Side) -> Theorem:
+    """Return ``||sum_n w_n sum_i xi||^2 <= tau_b sum_n w_n^2 sigma_n^2``."""
+    tau, w, xi = r.steps(side), factor(r, side), r.noise(of(i))
+    apart = rules.independent(r.run, n, i, w, now, tau, side)
+    var = rules.variance(r.run, sigma2(n), n, now, of(i))
+    other = (part(_other(side), xi), 1)
+    one = combine([(var, 1), (rules.blocks(xi, xi), 1)], [other])
+    return combine([(apart, -1), (r.summed(one, tau, w**2), 1)])
+
+
+def block_gradients(r: Round, side: Side) -> Theorem:
+    """Return ``sum_i ||[gp]_b||^2 <= 3 tau_b (||grad_b f||^2 + eps2) + 3 S^2 D_n``."""
+    tau, g, gx = r.steps(side), r.gradient, r.own_gradient()
+    gp, far = r.local_gradient(of(i)), gx - g
+    half, other = Fraction(1, 2), part(_other(side), far)
+    own = combine(
+        [
+            (young(part(side, g), part(side, far), 1), 1),
+            (rules.heterogeneity(eps2, n, r.x), 2),
+            (rules.blocks(far, far), 2),
+        ],
+        [(other, 2)],
+    )
+    near = part(side, gp - gx)
+    one = combine([(young(part(side, gx), near, half), 1), (own, 1 + half)])
+    return combine([(sum_over(one, steps(tau), i), 1), (apart(r, side, tau), 3)])
+
+
+def second_order_closed(p: TwoPaces, side: Side) -> Theorem:
+    """Return 5/2 times (83) or (85), with the whole gradient behind eta^4."""
+    r, H, g = p.round, p.round.steps(side), p.round.gradient
+    w, half = factor(r, side), S * r.eta**2 / 2
+    M, Z = total(r, side, r.local_gradient(of(i))), total(r, side, r.noise(of(i)))
+    b = N * w**2
+    theta, c = r.eta**2 * H * (H - 1), Fraction(2, 3)
+    one = combine([
+        (block_gradients(r, side), 1),
+        (drift_of(p, side, small(p, side, 8), Fraction(4, 3)), 3 * S**2),
+        (own_gradient(r), 8 * S**2 * theta * H),
+    ])
+    all_of_them = half * (1 + c) * H
+    u2 = (S * r.eta * H) ** 2
+    of_g = 40 * half * H**2 * u2 - 16 * S**2 * theta * H * all_of_them
+
+    def each(square: Lin, noise: Ratio) -> Lin:
+        return square * 2 + constant(2 * eps2 + noise)
+
+    bracket = each(norm2(part(side, g)), sigma2(n)) * H
+    bracket = bracket + each(norm2(g), sigma2(n)) * (8 * H * u2)
+    target = summed(CLIENTS, n, bracket * (b * half * H * Fraction(5, 2)))
+    step = part(side, r.next - r.x)
+    return combine(
+        [
+            (moved(r, side), -S / 2),
+            (young(M, Z, c), half),
+            (block_noise(r, side), half * (1 + 1 / c)),
+            (total_size(r, side, r.local_gradient(of(i))), half * (1 + c)),
+            (sum_over(one, CLIENTS, n, b), all_of_them),
+        ],
+        [(g, of_g * mean(n, b))],
+        target=target - norm2(step) * (S / 2),
+    )
+
+
+def decomposition(r: Round) -> Theorem:
+    """Return ``f(x') - f(x) <= sum_b <grad_b f, x' - x> + S/2 ||[x' - x]_b||^2``."""
+    step, g = r.next - r.x, r.gradient
+    return combine([
+        (smooth_mean(S, r.x, r.next), 1),
+        (rules.blocks(g, step), -1),
+        (rules.blocks(step, step), -S / 2),
+    ])
+
+
+def both_blocks(r: Round) -> Lin:
+    """Return ``sum_b <grad_b f, x' - x> + S/2 ||[x' - x]_b||^2``."""
+    step, out = r.next - r.x, Lin({})
+    for side in Side:
+        block = part(side, step)
+        out = out + inner(part(side, r.gradient), block) + norm2(block) * (S / 2)
+    return out
+
+
+def superposition(p: TwoPaces) -> Theorem:
+    """Return (86) for the sum of the blocks' moves, ``8 (S eta tau_max)^2 <= 1``.
+
+    Not by adding its printed steps, which are false: ``-eta/(2 tau_b) ||M_b||^2`` from
+    the first order pays for the second.
+    """
+    r, H, b, eta = p.round, p.high, p.b, p.round.eta
+    theta, S2, g = eta**2 * H * (H - 1), S**2, r.gradient
+    lam, is_small = Fraction(2, 3) * eta * S2, small(p, p.longer, 8)
+    D_left = lam * (1 - 2 * theta * S2) - eta * S2 / 2
+    of_F = lam * theta * 2 * H
+    signs = [sign(D_left, (is_small, eta * S2 / 6))]
+    uses: list[tuple[Theorem, Number]] = [
+        (deviation(p), eta / 2),
+        (weighted_drift(p), lam),
+        (local_gradients(r, H, b, 1), lam * theta),
+        (own_gradients(r, b), of_F),
+        (r.summed(combine(squares=[(r.away(of(i)), 1)]), H, b), D_left),
+    ]
+    squares: list[tuple[Vec, Number]] = []
+    right, A, noise = Lin({}), mean(n, weight(n) ** 2), 2 * eps2 + sigma2(n)
+    for side in Side:
+        tau = r.steps(side)
+        M, Z = (total(r, side, e) for e in (r.local_gradient(of(i)), r.noise(of(i))))
+        u, half = S * eta * tau, S * eta**2 / 2
+        m_left = eta / (4 * tau) - half
+        square = rules.square(1 - 2 * u)
+        below = sign(1 - 2 * u, (square, Fraction(1, 2)), (is_small, Fraction(1, 2)))
+        signs.append(sign(m_left, (below, eta / (4 * tau))))
+        uses += [
+            (pull(r, side), -1),
+            (moved(r, side), -S / 2),
+            (young(M, Z, 1 / (2 * u)), half),
+            (block_noise(r, side), half * (1 + 2 * u)),
+        ]
+        squares += [(M, m_left), (part(side, g), eta * (tau - p.low) / 2)]
+        own = mean(n, weight(n) ** 2 * (sigma2(n) + eps2))
+        twice = mean(n, weight(n) ** 2 * noise) * (1 + 8 * u**2) * tau**2
+        right = right + constant(8 * N * eta**3 * S2 * tau**3 * own + N * half * twice)
+    u = S * eta * H
+    of_g = 8 * N * eta * H * A * u**2 + N * eta * u * H * A * (1 + 8 * u**2)
+    squares.append((g, of_g - 2 * p.kappa * of_F))
+    uses.append((rules.blocks(g, g), -eta * p.low / 2))
+    target = right + norm2(g) * (of_g - eta * p.low / 2) - both_blocks(r)
+    return combine(uses, squares, target=target, signs=signs)
+
+
+def descent(p: TwoPaces) -> Theorem:
+    """Return (87), end to end."""
+    return combine([(one_round(p), 1)])
+
+
+def rearranged(p: TwoPaces) -> Theorem:
+    """Return (88)."""
+    return combine([(one_round(p), 4 / p.low)])

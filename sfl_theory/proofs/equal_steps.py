@@ -1,0 +1,373 @@
+"""Rounds of SFL-V1 in which both sides make tau steps: drift, gradients, one step.
+
+What speaks of one client is summed with arbitrary weights ``c_n >= 0``, so it holds for
+each of them.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, ratio
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    Kind,
+    Lin,
+    Local,
+    Side,
+    Var,
+    Vec,
+    constant,
+    inner,
+    norm2,
+    part,
+    summed,
+    vec_at,
+)
+from sfl_theory.proofs.joint import whole_moved
+from sfl_theory.proofs.local_steps import (
+    Round,
+    S,
+    eps2,
+    i,
+    j,
+    n,
+    now,
+    sigma2,
+    young,
+)
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    equal_paces,
+    of,
+    per_client,
+    rates,
+    steps,
+    sum_over,
+)
+
+tau = count("tau")
+r = Round(equal_paces(Kind.V1, tau, rates("eta")))
+eta, run = r.eta, r.run
+gx, gf = r.own_gradient(), r.gradient
+c = per_client("c", n)
+
+
+def noisy(step: Number) -> Vec:
+    """Return ``g_n^step``."""
+    return r.local_gradient(step) + r.noise(step)
+
+
+def not_negative(u: Vec) -> Theorem:
+    """Return ``||u||^2 >= 0``."""
+    return combine(squares=[(u, 1)])
+
+
+def each_client(theorem: Theorem, factor: Number = c) -> Theorem:
+    """Return the sum over clients."""
+    return sum_over(theorem, CLIENTS, n, factor)
+
+
+def local_steps(form: Lin) -> Lin:
+    """Return the sum over a round's steps."""
+    return summed(steps(tau), i, form)
+
+
+def own_gradient() -> Theorem:
+    """Return ``||grad F_n(x)||^2 <= 2 ||grad f(x)||^2 + 2 eps2``."""
+    near = rules.heterogeneity(eps2, n, r.x)
+    return combine([(young(gf, gx - gf, 1), 1), (near, 2)])
+
+
+def gradient_there(step: Number) -> Theorem:
+    """Return ``||grad F_n(p_i)||^2 <= 2 ||grad F_n(x)||^2 + 2 S^2 ||p_i - x||^2``."""
+    near = rules.lipschitz(Local(n), S, r.x, r.point(step))
+    apart = r.local_gradient(step) - gx
+    return combine([(young(gx, apart, 1), 1), (near, 2)])
+
+
+@cache
+def drift() -> Theorem:
+    r"""Return ``D <= 2 u^2 D + (4/3) eta^2 tau^3 ||gx||^2 + eta^2 tau^2 sigma^2``.
+
+    D is a client's ``sum_i ||p_i - x||^2``, ``u = S eta tau``. A step has moved by eta
+    times a sum of i gradients and a martingale; sum i and i^2.
+    """
+    gp, xi = r.local_gradient(of(j)), r.noise(of(j))
+    A, B = summed(steps(of(i)), j, gp), summed(steps(of(i)), j, xi)
+    D = local_steps(norm2(r.away(of(i))))
+    eta2 = eta**2
+    var = rules.variance(run, sigma2(n), n, now, of(j))
+    one = combine(
+        [
+            (whole_moved(r), -1),
+            (young(A, B, 1), eta2),
+            (rules.jensen(steps(of(i)), j, ratio(1), gp), 2 * eta2),
+            (sum_over(gradient_there(of(j)), steps(of(i)), j), 2 * eta2 * of(i)),
+            (rules.longer(j, r.away(of(j)), of(i), tau), 4 * eta2 * S**2 * of(i)),
+            (rules.martingale(run, n, now, of(i), None), -2 * eta2),
+            (sum_over(var, steps(of(i)), j), 2 * eta2),
+        ],
+        target=D * (4 * eta2 * S**2 * of(i))
+        + norm2(gx) * (4 * eta2 * of(i) ** 2)
+        + constant(2 * eta2 * of(i) * sigma2(n))
+        - norm2(r.away(of(i))),
+    )
+    positive = sum_over(not_negative(r.away(of(i))), steps(tau), i)
+    target = (
+        D * (2 * eta2 * S**2 * tau**2 - 1)
+        + norm2(gx) * (4 * eta2 * tau**3 / 3)
+        + constant(eta2 * tau**2 * sigma2(n))
+    )
+    return combine(
+        [(sum_over(one, steps(tau), i), 1), (positive, 2 * eta2 * S**2 * tau)],
+        [(gx, eta2 * tau * (6 * tau - 2) / 3)],
+        target=target,
+    )
+
+
+def lemma_1(factor: Number = c) -> Theorem:
+    """Return ``D <= 16 eta^2 tau^3 (sigma^2 + eps^2 + ||grad f||^2)``, summed.
+
+    For ``8 S^2 eta^2 tau^2 <= 1``, so that at most a quarter of D is on the right.
+    """
+    small = rules.assume(constant(1 - 8 * S**2 * tau**2 * eta**2))
+    size = eta**2 * tau**3
+    left, third = local_steps(norm2(r.away(of(i)))), ratio(4) / 3
+    positive = sum_over(not_negative(r.away(of(i))), steps(tau), i)
+    one = combine(
+        [
+            (drift(), third),
+            (positive, third * (ratio(1) / 4 - 2 * S**2 * tau**2 * eta**2)),
+            (own_gradient(), third**2 * size),
+        ],
+        [(gf, size * (16 - 2 * third**2))],
+        target=constant(16 * size * (sigma2(n) + eps2))
+        + norm2(gf) * (16 * size)
+        - left,
+        signs=[small],
+    )
+    return each_client(one, factor)
+
+
+def only_one(v: Var, u: Vec, w: Vec, sign: int) -> Theorem:
+    """Return ``sign (<u(0), w> - sum_{v<1} <u(v), w>) >= 0``.
+
+    The difference is ``sum_{v<1} v <y, w>``, ``y = u(v+1) - u(v)``, by a telescope; v
+    is 0 there, so v times any square vanishes.
+    """
+    whole = rules.telescope(v, inner(u, w) * (of(v) - 1), ratio(1))
+    y = vec_at(u, {v: of(v) + 1}) - u
+    none = rules.assume(constant(-of(v)))
+    zero = combine(
+        squares=[(y - w * sign, -of(v)), (y, of(v)), (w, of(v))], signs=[none]
+    )
+    return combine([
+        (whole, -sign),
+        (sum_over(zero, steps(1), v), Fraction(1, 2)),
+    ])
+
+
+def next_step(w: Vec, sign: int = 1) -> Theorem:
+    """Return ``sign <p_{i+1} - p_i + eta g_i, w> >= 0`` (both: it vanishes)."""
+    up = of(i) + 1
+    g, ends = noisy(of(j)), {up: 1, of(i): -1}
+    form = inner(g, w)
+    joined = rules.split(j, form, of(i), ratio(1))
+    uses: list[tuple[Theorem, Number]] = [(joined, -sign * eta)]
+    for end, way in ends.items():
+        moved = r.away(end) + summed(steps(end), j, g) * eta
+        uses += [
+            (rules.linear(steps(end), j, g, w), -way * sign * eta),
+            (rules.blocks(moved, w), way * sign),
+            *(
+                (rules.local_update(run, n, now, end, side, w), way * sign)
+                for side in Side
+            ),
+        ]
+    last = only_one(j, vec_at(g, {j: of(i) + of(j)}), w, sign)
+    target = inner(r.point(up) - r.point(of(i)) + noisy(of(i)) * eta, w) * sign
+    return combine([*uses, (last, eta)], target=target)
+
+
+def step_size() -> Theorem:
+    """Return ``||p_{i+1} - x||^2 <= ||p_i - x - eta g_i||^2``."""
+    after, before = r.away(of(i) + 1), r.away(of(i)) - noisy(of(i)) * eta
+    return combine(
+        [(next_step(after + before, -1), 1)], target=norm2(before) - norm2(after)
+    )
+
+
+def eq_8() -> Theorem:
+    """Return (8): Young with 1/tau, then four squares; summed over clients."""
+    small = rules.assume(constant(1 - 8 * S**2 * tau**2 * eta**2))
+    a, xi = r.away(of(i)), r.noise(of(i))
+    apart, foreign = r.local_gradient(of(i)) - gx, gx - gf
+    eta2 = eta**2
+    four = (xi, apart, foreign, gf)
+    pairs = [(u - v, 2 * tau * eta2) for q, u in enumerate(four) for v in four[:q]]
+    size = 8 * tau * eta2
+    one = combine(
+        [
+            (step_size(), 1),
+            (rules.variance(run, sigma2(n), n, now, of(i)), size),
+            (rules.lipschitz(Local(n), S, r.x, r.point(of(i))), size),
+            (rules.heterogeneity(eps2, n, r.x), size),
+        ],
+        [
+            (a + noisy(of(i)) * (eta * tau), 1 / tau),
+            (noisy(of(i)), (tau - 1) * eta2),
+            *pairs,
+            (a, 1 / tau - size * S**2),
+        ],
+        target=norm2(a) * (1 + 2 / tau)
+        + constant(size * (sigma2(n) + eps2))
+        + norm2(gf) * size
+        - norm2(r.away(of(i) + 1)),
+        signs=[small],
+    )
+    return each_client(one)
+
+
+def sharper_step() -> Theorem:
+    """Return more than (8): the noise is orthogonal to what came before its step."""
+    small = rules.assume(constant(1 - 8 * S**2 * tau**2 * eta**2))
+    a = r.away(of(i))
+    apart, foreign, eta2 = r.local_gradient(of(i)) - gx, gx - gf, eta**2
+    before = a - r.local_gradient(of(i)) * eta
+    size = 6 * tau * eta2
+    pairs = ((apart, foreign), (apart, gf), (foreign, gf))
+    one = combine(
+        [
+            (step_size(), 1),
+            (rules.unbiased(run, n, now, of(i), before), 2 * eta),
+            (rules.variance(run, sigma2(n), n, now, of(i)), eta2),
+            (rules.lipschitz(Local(n), S, r.x, r.point(of(i))), size),
+            (rules.heterogeneity(eps2, n, r.x), size),
+        ],
+        [
+            (a + r.local_gradient(of(i)) * (eta * tau), 1 / tau),
+            (r.local_gradient(of(i)), (tau - 1) * eta2),
+            *((u - v, 2 * tau * eta2) for u, v in pairs),
+            (a, 1 / tau - size * S**2),
+        ],
+        target=norm2(a) * (1 + 2 / tau)
+        + constant(eta2 * sigma2(n) + size * eps2)
+        + norm2(gf) * size
+        - norm2(r.away(of(i) + 1)),
+        signs=[combine([(small, 1 / tau)])],
+    )
+    return each_client(one)
+
+
+def gradient_change(late: Number, early: Number, side: Side | None = None) -> Theorem:
+    """Return ``||g_l - g_e||^2 <= 2 S^2 ||p_l - p_e||^2 + 3 sigma^2``, or its block.
+
+    The later noise is orthogonal to the rest; the earlier one is not: it moved p_l.
+    """
+    apart = r.local_gradient(late) - r.local_gradient(early)
+    one, two, rest = r.noise(late), r.noise(early), apart - r.noise(early)
+    moment = rules.variance(run, sigma2(n), n, now, ratio(late))
+    other = rules.variance(run, sigma2(n), n, now, ratio(early))
+    near = rules.lipschitz(Local(n), S, r.point(late), r.point(early))
+    centred = rules.unbiased(run, n, now, ratio(late), rest)
+    change = noisy(late) - noisy(early)
+    whole = combine(
+        [
+            (centred, -2),
+            (young(apart, -two, 1), 1),
+            (near, 2),
+            (moment, 1),
+            (other, 2),
+        ],
+        target=norm2(r.point(late) - r.point(early)) * (2 * S**2)
+        + constant(3 * sigma2(n))
+        - norm2(one + rest),
+    )
+    return whole if side is None else combine([(whole, 1), (smaller(side, change), 1)])
+
+
+def smaller(side: Side, u: Vec) -> Theorem:
+    """Return ``||[u]_b||^2 <= ||u||^2``."""
+    other = Side.CLIENT if side is Side.SERVER else Side.SERVER
+    return combine(
+        [(rules.blocks(u, u), 1)],
+        [(part(other, u), 1)],
+        target=norm2(u) - norm2(part(side, u)),
+    )
+
+
+def block(side: Side | None, u: Vec) -> Vec:
+    """Return a block of a vector, or all of it."""
+    return u if side is None else part(side, u)
+
+
+def at_start(w: Vec) -> Theorem:
+    """Return ``<p_0 - x, w> = 0``: a sum of no steps."""
+    g, none = noisy(of(j)), steps(0)
+    moved = r.away(0) + summed(none, j, g) * eta
+    uses: list[tuple[Theorem, Number]] = [
+        (rules.blocks(moved, w), 1),
+        *((rules.local_update(run, n, now, ratio(0), side, w), 1) for side in Side),
+        (rules.linear(none, j, g, w), -eta),
+        (rules.split(j, inner(g, w), ratio(0), ratio(0)), eta),
+    ]
+    return combine(uses, target=inner(r.away(0), w))
+
+
+def first_square(v: Var, u: Vec) -> Theorem:
+    """Return ``sum_{v<1} ||u(v)||^2 <= ||u(0)||^2``, as `only_one`."""
+    whole = rules.telescope(v, norm2(u) * of(v), ratio(1))
+    ends = rules.telescope(v, norm2(u), ratio(1))
+    none = rules.assume(constant(-of(v)))
+    later = vec_at(u, {v: of(v) + 1})
+    zero = combine(squares=[(later, of(v)), (u, -of(v))], signs=[none])
+    return combine([(ends, 1), (whole, -1), (sum_over(zero, steps(1), v), 1)])
+
+
+def after_first(u: Vec, own: Theorem) -> Theorem:
+    """Return a bound on ``sum_{i<tau} ||u(i)||^2``, u(0) = 0, from one on u(1+i)."""
+    parts = rules.split(i, norm2(u), ratio(1), tau - 1)
+    later = sum_over(own, steps(tau - 1), i)
+    return combine([(parts, -1), (first_square(i, u), 1), (later, 1)])
+
+
+def change_of_gradients(side: Side | None = None) -> Theorem:
+    """Return Lemma 2 with the noise that it forgets, for a client.
+
+    ``sum_i ||g_i - g_0||^2 <= 8 u^2 tau (||gx||^2 + sigma^2) + 3 tau sigma^2`` where
+    ``2 u <= 1``, ``u = S eta tau``; on the left a block if one is named.
+    """
+    u2 = S**2 * eta**2 * tau**2
+    small = rules.assume(constant(1 - 2 * S * tau * eta))
+    square = combine([(small, 1 + 2 * S * tau * eta)])
+    change, away = block(side, noisy(of(i)) - noisy(0)), r.away(of(i))
+    up = 1 + of(i)
+    seen = r.point(up) * 2 - r.point(0) - r.x
+    own = combine([(gradient_change(up, 0, side), 1), (at_start(seen), 2 * S**2)])
+    each = combine(squares=[(away, 1)])
+    rest = combine([
+        (rules.split(i, norm2(away), ratio(1), tau - 1), 1),
+        (sum_over(each, steps(1), i), 1),
+    ])
+    size = 8 * u2 * tau
+    target = (
+        norm2(gx) * size
+        + constant((size + 3 * tau) * sigma2(n))
+        - local_steps(norm2(change))
+    )
+    return combine(
+        [
+            (after_first(change, own), 1),
+            (rest, 2 * S**2),
+            (drift(), 4 * S**2),
+            (sum_over(each, steps(tau), i), 2 * S**2 * (1 - 4 * u2)),
+        ],
+        [(gx, size / 3)],
+        target=target,
+        signs=[square],
+    )

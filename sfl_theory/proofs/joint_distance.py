@@ -1,0 +1,310 @@
+r"""One round, both blocks together: how ``||x - x*||^2`` falls for convex clients.
+
+For SFL-V1 and for SFL-V2 with server steps weighted by a_n, equal numbers of steps, any
+rates. x* is any fixed point, no minimiser is assumed; nor is S >= mu, which follows.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Ratio, Sort, ratio
+from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Kind,
+    Lin,
+    Local,
+    Rate,
+    RoundFamily,
+    Side,
+    Split,
+    Star,
+    Var,
+    constant,
+    iterate,
+    norm2,
+    part,
+    summed,
+    value_of,
+    vec,
+    weight,
+)
+from sfl_theory.proofs import strongly_convex as strong
+from sfl_theory.proofs import visits
+from sfl_theory.proofs.joint import (
+    both_parts,
+    bounded_drift,
+    whole_centred,
+    whole_drift,
+    whole_mean,
+    whole_update,
+)
+from sfl_theory.proofs.local_steps import (
+    G2,
+    Round,
+    S,
+    i,
+    j,
+    linear_both,
+    m,
+    n,
+    now,
+    sigma2,
+    size_of_sum,
+    t,
+)
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    equal_paces,
+    mean,
+    nonnegative,
+    of,
+    of_round,
+    positive,
+    rates,
+    steps,
+    sum_over,
+)
+
+tau = count("tau")
+BEST = vec(Star(MEAN))
+ETA = rates("eta")
+N = mean(n, 1)
+
+
+def run(kind: Kind) -> Split:
+    """Return the run in which both sides make tau steps at rates ``eta(t)``."""
+    return equal_paces(kind, tau, ETA)
+
+
+def gap(r: Round) -> Lin:
+    """Return ``f(x) - f(x*)``."""
+    return value_of(MEAN, r.x) - value_of(MEAN, BEST)
+
+
+def local_progress(r: Round, mu: Ratio, step: Ratio) -> Theorem:
+    r"""Return Lemma C.3 at a local gradient.
+
+    ``<grad F_n(p), x - x*> >= F_n(x) - F_n(x*) + mu/4 ||x - x*||^2 - S ||p - x||^2``.
+    """
+    p, F = r.point(step), Local(n)
+    return combine(
+        [
+            (rules.smooth(F, S, p, r.x), 1),
+            (rules.convex(F, mu, p, BEST), 1),
+            # smooth and convex from x to p: (S - mu) ||p - x||^2 >= 0
+            (rules.smooth(F, S, r.x, p), 1),
+            (rules.convex(F, mu, r.x, p), 1),
+        ],
+        [((BEST - p) - (p - r.x), mu / 4)],
+    )
+
+
+def progress(r: Round, mu: Ratio) -> Theorem:
+    """Return ``<G, x - x*> >= tau (f(x) - f* + mu/4 ||x - x*||^2) - S D``."""
+    away, gp = r.x - BEST, r.local_gradient(of(i))
+    return combine([
+        (r.summed(local_progress(r, mu, of(i)), tau, weight(n)), 1),
+        (linear_both(r, gp, away, tau, weight(n)), 1),
+        (whole_centred(r, away), 1),
+        (rules.mean_value(r.x), -tau),
+        (rules.mean_value(BEST), tau),
+    ])
+
+
+def second_moment(r: Round) -> Theorem:
+    """Return ``||G||^2 <= tau^2 G2``, by Jensen over clients and steps."""
+    g = stochastic(r.run, n, now, of(i))
+    inside = rules.jensen(steps(tau), i, ratio(1), g)
+    bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
+    clients = rules.jensen(CLIENTS, n, weight(n), summed(steps(tau), i, g))
+    return combine(
+        [
+            (clients, 1),
+            (sum_over(inside, CLIENTS, n, weight(n)), 1),
+            (r.summed(bound, tau, weight(n)), tau),
+        ],
+        target=constant(tau**2 * G2) - norm2(whole_mean(r, g)),
+    )
+
+
+def drift(r: Round) -> tuple[Theorem, Fraction]:
+    """Return ``D <= c eta^2 tau^3 G2`` and c: 1/3 for SFL-V1, 1 for SFL-V2."""
+    if not r.run.kind.visits:
+        return bounded_drift(r, G2), Fraction(1, 3)
+    return visited_drift(r), Fraction(1)
+
+
+def visited_drift(r: Round) -> Theorem:
+    """Return ``D <= eta^2 tau^3 G2`` for server steps weighted by a_n.
+
+    A client's block has moved by its i earlier steps, the server's by the visits before
+    (n, i), among them at most tau of each client.
+    """
+    eta, a = r.eta, weight(n)
+    g, gc = stochastic(r.run, n, now, of(i)), stochastic(r.run, n, now, of(j))
+    gm = part(Side.SERVER, stochastic(r.run, m, now, of(j)))
+    own = part(Side.CLIENT, gc)
+    away = r.away(of(i))
+    _, o = visits.late()
+    visited = summed(CLIENTS, m, summed(steps(tau), j, gm * o) * weight(m))
+    each = [
+        (Side.CLIENT, summed(steps(of(i)), j, own)),
+        (Side.SERVER, visited),
+    ]
+    moved = [
+        combine([
+            (rules.local_update(r.run, n, now, of(i), side, part(side, away)), -1),
+            (rules.local_update(r.run, n, now, of(i), side, total), eta),
+        ])
+        for side, total in each
+    ]
+    client = combine([
+        (moved[0], 1),
+        (size_of_sum(steps(of(i)), j, own, of(i), tau), eta**2),
+    ])
+    server = combine([(moved[1], 1), (visits.server_gradients(gm), eta**2)])
+    spare = combine(squares=[(part(Side.CLIENT, g), 1)])
+    bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
+    return combine(
+        [
+            (r.summed(both_parts(away), tau, a), -1),
+            (r.summed(client, tau, a), 1),
+            (r.summed(server, tau, a), 1),
+            (r.summed(both_parts(g), tau, a), eta**2 * tau**2),
+            (r.summed(spare, tau, a), eta**2 * tau * (tau + 1) / 2),
+            (r.summed(bound, tau, a), eta**2 * tau**2),
+        ],
+        target=constant(eta**2 * tau**3 * G2) - whole_drift(r),
+    )
+
+
+@cache
+def one_round(kind: Kind, mu: Ratio) -> Theorem:
+    """Return the recursion of one round, c = 1/3 or 1.
+
+    ``D' <= (1 - eta tau mu/2) D - 2 eta tau (f(x) - f*) + eta^2 tau^2 G2
+    + 2 c S eta^3 tau^3 G2`` for ``D = ||x - x*||^2``.
+    """
+    r = Round(run(kind))
+    eta, before, after = r.eta, r.x - BEST, r.next - BEST
+    G = whole_mean(r, stochastic(r.run, n, now, of(i)))
+    bounded, c = drift(r)
+    noise = eta**2 * tau**2 * G2 + 2 * c * S * eta**3 * tau**3 * G2
+    keep = norm2(before) * (1 - eta * tau * mu / 2)
+    return combine(
+        [
+            (progress(r, mu), 2 * eta),
+            (whole_update(r, before), -2),
+            (whole_update(r, r.next - r.x), -1),
+            (whole_update(r, G), eta),
+            (second_moment(r), eta**2),
+            (bounded, 2 * S * eta),
+        ],
+        target=keep + constant(noise) - gap(r) * (2 * eta * tau) - norm2(after),
+    )
+
+
+def lowest_gap(kind: Kind) -> Theorem:
+    """Return ``f(x) - f* >= 0``."""
+    return rules.lowest(MEAN, Round(run(kind)).x)
+
+
+def weights_spread() -> Theorem:
+    """Return ``N sum a_n^2 >= 1``, from ``sum (a_n - 1/N)^2 >= 0``."""
+    one = rules.square(weight(n) - 1 / N)
+    return combine([(sum_over(one, CLIENTS, n), N)])
+
+
+# The rate of the whole vector, for eta(t) = 4/(mu tau (gamma + t)) ------------------
+
+
+def fast(kind: Kind) -> Split:
+    """Return the run at these rates."""
+    return equal_paces(kind, tau, fast_rate())
+
+
+def fast_rate() -> Rate:
+    """Return ``4/(mu tau (gamma + t))``."""
+    return Rate(4 / (strong.mu * tau * (strong.gamma + of_round())))
+
+
+def distance_bound(split: Split, at: Ratio) -> Lin:
+    """Return (69) for the whole vector, its constants as printed."""
+    mu, gamma = strong.mu, strong.gamma
+    noise = 16 * N * second(2) / mu**2
+    noise = noise + 1536 * strong.S * second(1) / (mu**3 * (gamma + 1))
+    start = norm2(iterate(split, 0) - BEST) * (gamma + 1)
+    return (constant(noise) + start) * (1 / (gamma + at))
+
+
+def second(power: int) -> Ratio:
+    """Return ``sum_n a_n^power (2 sigma_n^2 + G2)``."""
+    return mean(n, weight(n) ** power * (2 * sigma2(n) + G2))
+
+
+@cache
+def fast_round(kind: Kind) -> Theorem:
+    """Return the recursion of one round at these rates, its gap left out."""
+    mu = nonnegative("mu")
+    (variable,) = mu.free
+    values: list[tuple[rules.Replaceable, rules.Replacement]] = [
+        (strong.S_VARIABLE, strong.S),
+        (RoundFamily("eta", Sort.POSITIVE), fast_rate()),
+    ]
+    if isinstance(variable, Var):
+        values.append((variable, strong.mu))
+    one = rules.instantiate(one_round(kind, mu), tuple(values), ())
+    x = iterate(fast(kind), now)
+    lowest = rules.lowest(MEAN, x)
+    return combine([(one, 1), (lowest, 8 / (strong.mu * (strong.gamma + now)))])
+
+
+@cache
+def rate(kind: Kind) -> Theorem:
+    """Return the bound for every round, by induction."""
+    split, zero = fast(kind), ratio(0)
+
+    def claim(at: Ratio) -> Lin:
+        return distance_bound(split, at) - norm2(iterate(split, at) - BEST)
+
+    u, start = strong.gamma + now, iterate(split, 0) - BEST
+    keep = 1 - 2 / u
+    spare = 1 / (u + 1) - keep / u
+    step = combine(
+        [
+            (fast_round(kind), 1),
+            (rules.assume(claim(now)), keep),
+            (weights_spread(), 16 * G2 / strong.mu**2 * spare),
+        ],
+        [(start, (strong.gamma + 1) * spare)],
+        target=claim(now + 1),
+    )
+    base = combine(squares=[(start, 1 / strong.gamma)], target=claim(zero))
+    return rules.induct(base, step, t, claim(now))
+
+
+# The mean gap of general convex clients at a constant rate ---------------------------
+
+
+@cache
+def mean_gap(kind: Kind) -> Theorem:
+    """Return the mean of the rounds' gaps at a constant rate, any one.
+
+    ``1/T sum (f(x) - f*) <= ||x0 - x*||^2/(2 eta tau T) + eta tau G2/2
+    + c S eta^2 tau^2 G2``.
+    """
+    eta, T = positive("eta"), count("T")
+    family = RoundFamily("eta", Sort.POSITIVE)
+    one = rules.instantiate(one_round(kind, ratio(0)), ((family, Rate(eta)),), ())
+    split = equal_paces(kind, tau, Rate(eta))
+    fall = rules.telescope(t, norm2(iterate(split, now) - BEST), T)
+    scale = 1 / (2 * eta * tau * T)
+    last = iterate(split, T) - BEST
+    rounds = sum_over(one, steps(T), t)
+    return combine([(rounds, scale), (fall, scale)], [(last, scale)])

@@ -1,0 +1,229 @@
+r"""The strongly convex rate of SFL-V1 for any two numbers of local steps, (73).
+
+Each side has the rate of its own number of steps, ``eta_b tau_b = alpha(t)``, so that
+both move alike; the function value contracts by ``1 - alpha mu`` a round.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    Kind,
+    Lin,
+    Local,
+    Pace,
+    Participants,
+    Rate,
+    Side,
+    Split,
+    Vec,
+    constant,
+    iterate,
+    natural,
+    norm2,
+    part,
+    summed,
+    weight,
+)
+from sfl_theory.proofs.convex_steps import block_at_most
+from sfl_theory.proofs.foundations import smooth_mean
+from sfl_theory.proofs.joint import both_parts
+from sfl_theory.proofs.joint_distance import weights_spread
+from sfl_theory.proofs.local_steps import G2, N, Round, centred, i, j, n, now, sigma2, t
+from sfl_theory.proofs.notation import combine, mean, of, of_round, steps, sum_over
+from sfl_theory.proofs.strongly_convex import (
+    BEST,
+    S,
+    gamma,
+    gap,
+    gap_by_distance,
+    gradient_domination,
+    mu,
+)
+
+
+def run(client: Ratio, server: Ratio, kind: Kind = Kind.V1) -> Split:
+    """Return SFL-V1 with ``eta_b(t) = 4/(mu tau_b (gamma + t))``."""
+
+    def pace(made: Ratio) -> Pace:
+        return Pace(natural(made), Rate(4 / (mu * made * (gamma + of_round()))))
+
+    return Split(kind, Participants.EVERYONE, pace(client), pace(server))
+
+
+alpha = 4 / (mu * (gamma + now))
+
+
+def rate_of(r: Round, side: Side) -> Ratio:
+    """Return the rate of a side."""
+    return r.run.pace(side).rate.at(now)
+
+
+def gradients(r: Round, side: Side, upper: Ratio) -> Theorem:
+    """Return ``||sum_{j<u} [g_j]_b||^2 <= u^2 G2``."""
+    g = stochastic(r.run, n, now, of(j))
+    one = combine([
+        (block_at_most(side, g), 1),
+        (rules.bounded_gradient(r.run, G2, n, now, of(j)), 1),
+    ])
+    return combine([
+        (rules.jensen(steps(upper), j, ratio(1), part(side, g)), 1),
+        (sum_over(one, steps(upper), j), upper),
+    ])
+
+
+def moved(r: Round, side: Side, step: Ratio, made: Ratio, rests: bool) -> Theorem:
+    """Return ``||[p - x]_b||^2 <= eta_b^2 made^2 G2``."""
+    rule = rules.resting if rests else rules.local_update
+    away, eta = part(side, r.away(step)), rate_of(r, side)
+    total = summed(steps(made), j, part(side, stochastic(r.run, n, now, of(j))))
+
+    def update(w: Vec) -> Theorem:
+        return rule(r.run, n, now, step, side, w)
+
+    return combine([
+        (update(away), -1),
+        (update(total), eta),
+        (gradients(r, side, made), eta**2),
+    ])
+
+
+def block_away(r: Round, side: Side, upper: Ratio) -> list[tuple[Theorem, Number]]:
+    """Return what bounds ``sum_{i<upper} ||[p_i - x]_b||^2``.
+
+    A side that has made all its steps rests.
+    """
+    made = r.steps(side)
+    if (made - upper).nonnegative():
+        return [(sum_over(moved(r, side, of(i), of(i), False), steps(upper), i), 1)]
+    early = sum_over(moved(r, side, of(i), of(i), False), steps(made), i)
+    rest = upper - made
+    later = sum_over(moved(r, side, made + of(i), made, True), steps(rest), i)
+    form = norm2(part(side, r.away(of(i))))
+    return [(early, 1), (later, 1), (rules.split(i, form, made, rest), -1)]
+
+
+def drift(r: Round, side: Side) -> Theorem:
+    """Return ``sum_n a_n sum_{i<tau_b} ||p_i - x||^2 <= 2 alpha^2 tau_b G2``."""
+    upper = r.steps(side)
+    blocks = sum_over(both_parts(r.away(of(i))), steps(upper), i)
+    uses: list[tuple[Theorem, Number]] = [(blocks, -1)]
+    for each in Side:
+        uses += block_away(r, each, upper)
+    one = combine(uses)
+    target = constant(2 * alpha**2 * upper * G2) - r.drift(upper, weight(n))
+    return combine([(sum_over(one, CLIENTS, n, weight(n)), 1)], target=target)
+
+
+def deviation(r: Round, side: Side) -> Theorem:
+    """Return ``||tau_b grad_b f - M_b||^2 <= tau_b S^2 D_b``, see `drift`."""
+    made = r.steps(side)
+    apart = r.own_gradient() - r.local_gradient(of(i))
+    block = part(side, apart)
+    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    small = combine([(block_at_most(side, apart), 1), (near, 1)])
+    M = r.whole(side, r.local_gradient(of(i)))
+    own = part(side, summed(CLIENTS, n, r.own_gradient() * weight(n))) * made - M
+    left = part(side, r.gradient) * made - M
+    inside = rules.jensen(steps(made), i, ratio(1), block)
+    clients = rules.jensen(CLIENTS, n, weight(n), summed(steps(made), i, block))
+    return combine(
+        [
+            (clients, 1),
+            (sum_over(inside, CLIENTS, n, weight(n)), 1),
+            (r.summed(small, made, weight(n)), made),
+            (rules.mean_gradient(r.x, left), -made),
+            (rules.mean_gradient(r.x, own), -made),
+        ],
+        target=r.drift(made, weight(n)) * (made * S**2) - norm2(left),
+    )
+
+
+def second_moment(r: Round, side: Side) -> Theorem:
+    """Return ``||G_b||^2 <= tau_b^2 G2``."""
+    made = r.steps(side)
+    g = part(side, stochastic(r.run, n, now, of(j)))
+    clients = rules.jensen(CLIENTS, n, weight(n), summed(steps(made), j, g))
+    each = sum_over(gradients(r, side, made), CLIENTS, n, weight(n))
+    return combine([(clients, 1), (each, 1)])
+
+
+@cache
+def one_round(split: Split) -> Theorem:
+    """Return ``e' <= (1 - alpha mu) e + S alpha^2 G2 + 2 S^2 alpha^3 G2``."""
+    r = Round(split)
+    step, g = r.next - r.x, r.gradient
+    uses: list[tuple[Theorem, Number]] = [
+        (smooth_mean(S, r.x, r.next), 1),
+        (rules.blocks(g, step), -1),
+        (rules.blocks(step, step), -S / 2),
+        (gradient_domination(r.x), alpha / 2),
+        (both_parts(g), -alpha / 2),
+    ]
+    squares: list[tuple[Vec, Number]] = []
+    for side in Side:
+        eta, made = rate_of(r, side), r.steps(side)
+        G = r.whole(side, stochastic(r.run, n, now, of(i)))
+        M = r.whole(side, r.local_gradient(of(i)))
+        uses += [
+            (rules.update(split, side, now, g), -1),
+            (rules.update(split, side, now, part(side, step)), -S / 2),
+            (rules.update(split, side, now, G), S * eta / 2),
+            (centred(r, side, g, made, weight(n)), eta),
+            (deviation(r, side), eta / (2 * made)),
+            (drift(r, side), eta * S**2 / 2),
+            (second_moment(r, side), S * eta**2 / 2),
+        ]
+        squares.append((M, eta / (2 * made)))
+    noise = S * alpha**2 * G2 + 2 * S**2 * alpha**3 * G2
+    now_gap, next_gap = gap(r, now), gap(r, now + 1)
+    target = now_gap * (1 - alpha * mu) + constant(noise) - next_gap
+    return combine(uses, squares, target=target)
+
+
+def second(power: int) -> Ratio:
+    """Return ``sum_n a_n^power (2 sigma_n^2 + G2)``."""
+    return mean(n, weight(n) ** power * (2 * sigma2(n) + G2))
+
+
+def bound(r: Round, at: Ratio) -> Lin:
+    """Return the right side of (73) after `at` rounds."""
+    u = 1 / (gamma + at)
+    noise = 8 * S * N * second(2) / mu**2
+    noise = noise + 768 * S**2 * second(1) / (mu**3 * (gamma + 1))
+    start = norm2(iterate(r.run, 0) - BEST) * (S * (gamma + 1) / 2)
+    return (constant(noise) + start) * u
+
+
+@cache
+def rate(split: Split) -> Theorem:
+    """Return (73) for every round, by induction over ``e_t <= w/(gamma + t)``.
+
+    ``w >= (8 + 96) S G2/mu^2``, so that ``3 w/u^2`` pays for a round's noise.
+    """
+    r, zero = Round(split), ratio(0)
+    now_claim = bound(r, now) - gap(r, now)
+    next_claim = bound(r, now + 1) - gap(r, now + 1)
+    start, u = iterate(r.run, 0), gamma + now
+    keep = 1 - 4 / u
+    spare = 1 / (u + 1) - keep / u
+    step = combine(
+        [
+            (one_round(split), 1),
+            (rules.assume(now_claim), keep),
+            (weights_spread(), 8 * S * G2 / mu**2 * spare),
+        ],
+        [(start - BEST, S * (gamma + 1) / 2 * spare)],
+        target=next_claim,
+    )
+    base = combine(
+        [(gap_by_distance(start), 1)],
+        [(start - BEST, S / (2 * gamma))],
+        target=bound(r, zero) - gap(r, zero),
+    )
+    return rules.induct(base, step, t, now_claim)
