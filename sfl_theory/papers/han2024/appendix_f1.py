@@ -34,7 +34,9 @@ from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
 
 UPDATES = Participants.UPDATES
-READ_BAR = r"$\bar x_b^{t+1}=\sum_na_nx_{b,n}^{t,\tau_b}$, the mean of all clients' last points"
+READ_BAR = (
+    r"$\bar x_b^{t+1}=\sum_na_nx_{b,n}^{t,\tau_b}$: the last points of all clients"
+)
 SERVER, CLIENT = (
     Contraction(Block(Kind.V1, side, tau_server, tau, who=UPDATES), place, "lemma-D.1")
     for side, place in ((Side.SERVER, "F.1.1"), (Side.CLIENT, "F.1.2"))
