@@ -48,7 +48,6 @@ from sfl_theory.proofs.local_steps import (
     j,
     n,
     now,
-    sigma2,
     young,
 )
 from sfl_theory.proofs.notation import (
@@ -399,77 +398,3 @@ def first_gradient(p: Paces, c: Ratio) -> Theorem:
         (rules.mean_gradient(r.x, gf), -1),
         (rules.mean_gradient(r.x, own), -1),
     ])
-
-
-def fresh_noise(p: Paces) -> Ratio:
-    """Return ``(1/tau_min + d/tau_max^2) sum_n a_n^2 sigma_n^2``."""
-    each = 1 / p.low + p.extra / p.high**2
-    return each * mean(n, weight(n) ** 2 * sigma2(n))
-
-
-def noise_move(p: Paces) -> Theorem:
-    """Return ``sum_b 1/tau_b^2 ||sum_n a_n sum_i [xi_i]_b||^2 <= fresh_noise``."""
-    r, low, high = Round(p.run), p.low, p.high
-
-    def variance(step: Number) -> Theorem:
-        return rules.variance(p.run, sigma2(n), n, now, ratio(step))
-
-    xi = r.noise(of(i))
-    long_block = norm2(part(p.longer, xi))
-    rest = block_below(p.longer, r.noise(low + of(i)), variance(low + of(i)))
-    whole = combine([(both_parts(xi), 1), (variance(of(i)), 1)])
-    slower = combine(squares=[(part(p.longer, xi), 1)])
-    one = combine([
-        (rules.split(i, long_block, low, p.extra), -1 / high**2),
-        (sum_over(whole, steps(low), i), 1 / low**2),
-        (sum_over(slower, steps(low), i), 1 / low**2 - 1 / high**2),
-        (sum_over(rest, steps(p.extra), i), 1 / high**2),
-    ])
-    uses: list[tuple[Theorem, Number]] = [
-        (sum_over(one, CLIENTS, n, weight(n) ** 2), 1)
-    ]
-    for side in Side:
-        made = p.made(side)
-        apart = rules.independent(p.run, n, i, weight(n), now, made, side)
-        uses.append((apart, -1 / made**2))
-    return combine(uses)
-
-
-@cache
-def noisy_descent(p: Paces) -> Theorem:
-    """Return `descent` with fresh noise in place of the second moment of the move.
-
-    ``f(x') <= f(x) - alpha/2 ||grad f||^2 + 7/6 S alpha^2 fresh_noise
-    + S^2/2 cd alpha^3 G2 - sum_b (alpha - 7/4 S alpha^2)/2 ||M_b/tau_b||^2``, and
-    ``S/2 alpha^2 (1 + delta) G2 sum_n a_n^2 (1/q_n - 1)`` more where clients are drawn.
-    """
-    r, c = Round(p.run), Fraction(3, 4)
-    step, g = r.next - r.x, r.gradient
-    odds = weight(n) ** 2 * symbol(Odds(n))
-    uses: list[tuple[Theorem, Number]] = [
-        (smooth_mean(S, r.x, r.next), 1),
-        (rules.blocks(g, step), -1),
-        (rules.blocks(step, step), -S / 2),
-        (both_parts(g), -alpha / 2),
-        (noise_move(p), S / 2 * alpha**2 * (1 + 1 / c)),
-        (deviation(p), alpha / 2),
-    ]
-    if p.partial:
-        uses.append((sum_over(client_move(p), CLIENTS, n, odds), S / 2))
-    for side in Side:
-        eta = p.eta(side)
-        G = total(p, side, _g(p, of(i)), share(p))
-        M, Z = (
-            total(p, side, each, weight(n))
-            for each in (r.local_gradient(of(i)), r.noise(of(i)))
-        )
-        uses += [
-            (rules.update(p.run, side, now, g), -1),
-            (rules.update(p.run, side, now, part(side, step)), -S / 2),
-            (rules.update(p.run, side, now, G), S * eta / 2),
-            (young(M, Z, c), S * eta**2 / 2),
-        ]
-        if p.partial:
-            uses.append((rules.expect(p.run, now, norm2(G)), -S * eta**2 / 2))
-        uses += [(one, eta * c_) for one, c_ in direction(p, side, g)]
-    return combine(uses)

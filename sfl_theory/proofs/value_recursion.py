@@ -18,13 +18,11 @@ from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.hypotheses import Holds, Hypothesis
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
-    CLIENTS,
     MEAN,
     Kind,
     Lin,
     Rate,
     RoundFamily,
-    Side,
     Split,
     Substitution,
     constant,
@@ -32,21 +30,11 @@ from sfl_theory.kernel.terms import (
     iterate,
     norm2,
     number_at,
-    part,
-    summed,
-    weight,
 )
 from sfl_theory.proofs import convex_paces, notation, weighted_rounds
 from sfl_theory.proofs.convex_paces import Paces
-from sfl_theory.proofs.joint import (
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_mean,
-    whole_noise,
-)
-from sfl_theory.proofs.local_steps import G2, Round, i, n, now, sigma2, t
-from sfl_theory.proofs.notation import combine, mean, nat, of, of_round, steps
+from sfl_theory.proofs.local_steps import G2, Round, now, t
+from sfl_theory.proofs.notation import combine, nat, of_round
 from sfl_theory.proofs.strongly_convex import (
     BEST,
     S,
@@ -62,7 +50,6 @@ from sfl_theory.proofs.weighted_rounds import Weighted
 Uses = Iterable[tuple[Theorem, Number]]
 K = S * G2 / mu**2
 """The unit of the bounds, ``S G2/mu^2``."""
-ZERO = ratio(0)
 
 
 def late(at: Ratio) -> Ratio:
@@ -79,14 +66,12 @@ class Recursion:
         round: the descent of its round t.
         c1: of the second moment of the move.
         cd: of the drift.
-        samples: more noise, the factor of u^2, which no bounded gradient limits.
     """
 
     run: Split
     round: Theorem
     c1: Ratio
     cd: Ratio
-    samples: Ratio = ZERO
 
     def gap(self, at: Ratio) -> Lin:
         """Return ``f(x(at)) - f*``."""
@@ -95,7 +80,7 @@ class Recursion:
     def one_round(self) -> Theorem:
         """Return the recursion."""
         u, alpha = late(now), 4 / mu * late(now)
-        noise = (8 * self.c1 * K + self.samples) * u**2
+        noise = 8 * self.c1 * K * u**2
         drift = 4 * self.cd * (gamma + 1) * K * u**3
         right = self.gap(now) * (1 - 4 * u) + constant(noise + drift)
         down = gradient_domination(Round(self.run).x)
@@ -106,7 +91,7 @@ class Recursion:
     def bound(self, at: Ratio) -> Lin:
         """Return what is left of the first gap, of the noise and of the drift."""
         u = late(at)
-        noise = (8 * self.c1 * K + self.samples) / 3 * u
+        noise = Fraction(8, 3) * self.c1 * K * u
         drift = 2 * self.cd * (gamma + 1) * K * u**2
         return self.gap(ratio(0)) * (gamma * u) ** 4 + constant(noise + drift)
 
@@ -227,28 +212,6 @@ def equal_paces(p: Paces) -> Recursion:
     return Recursion(run, down, number_at(p.c1, none), number_at(p.cd, none))
 
 
-@cache
-def noisy_paces(p: Paces) -> Recursion:
-    """Return SFL-V1's for equal numbers of steps with fresh noise, which averages out.
-
-    ``7/4 S alpha <= 1`` at these rates, so the gradients' part of a move is paid for.
-    """
-    equal = equal_paces(p)
-    r, tau = Round(equal.run), p.low
-    none: Substitution = {nat("d"): ratio(0)}
-    down = equal_steps(fast(convex_paces.noisy_descent(p), "alpha"))
-    alpha = ALPHA.at(now)
-    left = (alpha - Fraction(7, 4) * S * alpha**2) / (2 * tau**2)
-    squares = []
-    for side in Side:
-        inside = part(side, summed(steps(tau), i, r.local_gradient(of(i))))
-        squares.append((summed(CLIENTS, n, inside * weight(n)), left))
-    paid = combine([(down, 1)], squares)
-    samples = Fraction(56, 3) * S / mu**2 * number_at(convex_paces.fresh_noise(p), none)
-    drawn = convex_paces.excess if p.partial else ratio(0)
-    return Recursion(equal.run, paid, drawn, equal.cd, samples)
-
-
 def first_gradient(p: Paces) -> Theorem:
     """Return ``||grad f(x^0)||^2 <= (1 + 1/gamma) G2``."""
     one = fast(convex_paces.first_gradient(p, 1 / gamma), "alpha")
@@ -261,29 +224,6 @@ def visits(a: Weighted) -> Recursion:
     tau = weighted_rounds.tau
     down = fast(weighted_rounds.descent(a), "eta", tau)
     return Recursion(a.at(Rate(ALPHA.body / tau)), down, a.c1, a.cd)
-
-
-@cache
-def noisy_visits(a: Weighted) -> Recursion:
-    """Return SFL-V2's, weighted and everyone taking part, with fresh noise."""
-    run, tau, c = visits(a).run, weighted_rounds.tau, Fraction(3, 4)
-    r = Round(run)
-    eta, half = r.eta, r.eta**2 * S / 2
-    M, Z = (whole_mean(r, each) for each in (r.local_gradient(of(i)), r.noise(of(i))))
-    left = eta / (2 * tau) - half * (1 + c)
-    down = combine(
-        [
-            (with_smoothness(whole_descent(r)), 1),
-            (whole_centred(r, r.gradient), eta),
-            (with_smoothness(whole_deviation(r)), eta / (2 * tau)),
-            (whole_noise(r), half * (1 + 1 / c)),
-            (fast(weighted_rounds.drift(a), "eta", tau), eta * S**2 / 2),
-        ],
-        [(M * c - Z, half / c), (M, left)],
-    )
-    mean_noise = mean(n, weight(n) ** 2 * sigma2(n))
-    samples = Fraction(56, 3) * S * mean_noise / (tau * mu**2)
-    return Recursion(run, down, ZERO, a.cd, samples)
 
 
 def assumed(h: Hypothesis) -> Theorem:

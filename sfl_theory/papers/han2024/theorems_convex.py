@@ -16,16 +16,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Repair,
-    Says,
-    Severity,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, says
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.papers.han2024 import instances, printed
@@ -165,12 +156,6 @@ GENERAL_USES = {
 EQUATIONS = {"3.6": (11, 12), "3.7": (14, 15), "3.8": (17, 18), "3.9": (20, 21)}
 
 
-def _nearest(number: str) -> Repair:
-    """Return what holds as printed where it does, and the bounds of the library."""
-    own, library = REPAIRS[number], repair(number, "strongly_convex")
-    return Repair((*own.parts, *library.parts), f"{own.change}; or {library.change}")
-
-
 def strong(number: str) -> Claim:
     """Return the strongly convex case of a theorem."""
     v2 = printed.shared(number)
@@ -185,7 +170,7 @@ def strong(number: str) -> Claim:
         cause=UNWEIGHTED if v2 else SWAPPED,
         uses=USES[number],
         first_failure=f"han2024/{FIRST[number]}",
-        repair=_nearest(number),
+        repair=repair(number, "strongly_convex", REPAIRS[number].parts),
     )
 
 

@@ -14,7 +14,6 @@ Each stands under the name that the library's bounds have: "repaired", "sharper"
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
@@ -24,7 +23,6 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.papers.han2024 import printed
-from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.repaired_algorithms import (
     DRIFT,
     SECOND,
@@ -37,10 +35,9 @@ from sfl_theory.papers.han2024.repaired_algorithms import (
     orders,
     times,
 )
-from sfl_theory.papers.han2024.setting import G2, T, a, f, mu, n, t, tau
+from sfl_theory.papers.han2024.setting import G2, T, f, mu, t
 from sfl_theory.papers.han2024.theorems_convex_mean import general_convex
 from sfl_theory.proofs import value_recursion as value
-from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Assumed, Number, Run
 
 LEVEL = {"3.6": 4, "3.7": 5, "3.8": 4, "3.9": 8}
@@ -97,30 +94,6 @@ def without_distance(one: Algorithm) -> Says:
     return says(f.gap(r.x(T)), right, *one.assumed(r, S, mu), *extra)
 
 
-def with_samples(one: Algorithm) -> Says:
-    """Return a bound with fresh noise, which clients and steps average out."""
-    r, late = fast(one), gamma + T
-    samples = w.over_clients(n, a() ** 2 * s.sigma2())
-    right = (gamma / late) ** 4 * f.gap(r.x(0)) + w.as_form(
-        Fraction(56, 9) * S * samples / (tau * mu**2 * late)
-    )
-    if printed.partial(one.number):
-        drawn = SECOND[one.number] - 1
-        right = right + w.as_form(Fraction(8, 3) * drawn * S * G2 / (mu**2 * late))
-    drift = times(16, DRIFT[one.number]) * S**2 * G2 / (mu**3 * late**2)
-    more = s.assumption_32(r)[1:]
-    return says(f.gap(r.x(T)), right + w.as_form(drift), *one.assumed(r, S, mu), *more)
-
-
-def by_samples(one: Algorithm, what: Says) -> Theorem:
-    """Return it: a term of the rate each."""
-    v2 = printed.shared(one.number)
-    found = value.noisy_visits(one.weighted) if v2 else value.noisy_paces(one.paces)
-    return combine(
-        [(at_end(found.rate()), 1)], target=what.right.value - what.left.value
-    )
-
-
 def recursion(one: Algorithm) -> value.Recursion:
     """Return the recursion of one round."""
     if printed.shared(one.number):
@@ -175,11 +148,6 @@ BY_CASES = (
     + r"Where $\gamma+T\le\frac L4(\gamma+1)$, $\phi_T\le\frac{G^2}{2\mu}$ is enough; "
     r"else $(\gamma+1)u$ is small, and so is the drift in the bound by $\phi_0$."
 )
-BY_SAMPLES = (
-    r"As the other bounds, but noise of a move is $\frac1\tau\sum_na_n^2\sigma_n^2$, "
-    r"for samples are independent over steps and clients; what gradients add to the "
-    r"second moment is paid by $S\theta\le\frac47$."
-)
 FAST = r"rates $\frac4{\mu\tau_b(\gamma+t)}$, b the side"
 AT_START = "Assumption 3.3 also at x^0, where the first visited client alone starts"
 AT_MODELS = "Assumption 3.3 also at x^0 and x^T"
@@ -207,8 +175,6 @@ def strongly_convex(number: str) -> Named:
     found: Named = {
         "sharper": (line(equal, without_distance, to_level, by_level, extra),)
     }
-    if number != "3.9":
-        found["averaged_noise"] = (line(equal, with_samples, by_samples, BY_SAMPLES),)
     if printed.shared(number):
         return {"repaired": shape} | found
     both = orders(number)
@@ -233,21 +199,24 @@ BOUNDS: dict[tuple[str, str], Named] = {
 """Theorem and case -> the name of a bound -> the lines that prove it."""
 
 
+WEIGHTS = "equal weights; or, for any weights, weighted server steps"
+PERIODS = (
+    "equal periods; or, for any, each side's rate divided by its own number of steps"
+)
 CHANGES = {
-    "3.6": "each side's rate divided by its own number of steps",
-    "3.7": "server steps weighted by a_n (for equal weights: its rate divided by N)",
-    "3.8": "each side's rate divided by its own number of steps, updates aggregated",
-    "3.9": "server steps weighted by a_n (for equal weights: its rate divided by N), "
-    "updates aggregated",
+    "3.6": PERIODS,
+    "3.7": WEIGHTS,
+    "3.8": f"{PERIODS}; updates aggregated",
+    "3.9": f"{WEIGHTS}; updates aggregated",
 }
 MEAN = "the weighted mean of the gaps, the rate kept in the bound"
 
 
-def repair(number: str, case: str) -> Repair:
-    """Return the nearest true statements of a case."""
+def repair(number: str, case: str, others: tuple[Part, ...] = ()) -> Repair:
+    """Return the nearest true statements of a case, after other ones."""
     parts = tuple(
         line.part for lines in BOUNDS[number, case].values() for line in lines
     )
     if case == "strongly_convex":
-        return Repair(parts, CHANGES[number])
-    return Repair(parts, f"{MEAN}; {CHANGES[number]}")
+        return Repair((*others, *parts), CHANGES[number])
+    return Repair((*others, *parts), f"{MEAN}; {CHANGES[number]}")
