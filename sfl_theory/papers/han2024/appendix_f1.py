@@ -35,8 +35,7 @@ from sfl_theory.proofs.notation import combine
 
 UPDATES = Participants.UPDATES
 READ_BAR = (
-    r"$\bar x_b^{t+1}=\sum_na_nx_{b,n}^{t,\tau_b}$, the mean of all clients' last "
-    r"points"
+    r"$\bar x_b^{t+1}=\sum_na_nx_{b,n}^{t,\tau_b}$: the last points of all clients"
 )
 SERVER, CLIENT = (
     Contraction(Block(Kind.V1, side, tau_server, tau, who=UPDATES), place, "lemma-D.1")
