@@ -1,0 +1,225 @@
+r"""From one step to Theorem 1: rates, the recursion times u (u - 1), its sums.
+
+With :math:`u=\gamma+s`, s the paper's number of the step, the rate is
+:math:`\eta_s=2/(\mu u)`. It is a family with :math:`\mu(\gamma+s)\eta_s=2`, for sums
+over steps have no denominators that depend on the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Lin,
+    Vec,
+    constant,
+    iterate,
+    norm2,
+    value_of,
+    weight,
+)
+from sfl_theory.papers.li2020.one_step import (
+    BEST,
+    G2,
+    RUN,
+    E,
+    L,
+    apart,
+    eta,
+    gamma,
+    heterogeneity,
+    heterogeneous,
+    i,
+    j,
+    k,
+    lemma_1,
+    lemma_2,
+    lemma_3,
+    model,
+    mu,
+    now,
+    number,
+    sigma2,
+    step,
+    starts,
+    ends,
+    t,
+    v,
+)
+from sfl_theory.proofs.foundations import smooth_mean
+from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
+
+r, m = nat("r"), nat("m")
+
+
+# Rates ------------------------------------------------------------------------------
+
+
+def at_step(condition: Callable[[Ratio], Ratio], s: Ratio) -> Theorem:
+    """Return ``condition(s) >= 0``, assumed for all natural numbers s >= 1.
+
+    By induction over ``v condition(v) >= 0``, which says nothing at 0.
+    """
+
+    def claim(at: Ratio) -> Lin:
+        return constant(at * condition(at))
+
+    after = combine([(rules.assume(constant(condition(of(v) + 1))), of(v) + 1)])
+    always = rules.induct(combine(target=claim(ratio(0))), after, v, claim(of(v)))
+    there = rules.instantiate(always, ((v, s),), ())
+    return combine([(there, 1 / s)], target=constant(condition(s)))
+
+
+def falls(s: Ratio) -> Ratio:
+    """Return what is >= 0 if the rate of step s + 1 is no larger than that of s."""
+    return eta(s) - eta(s + 1)
+
+
+def rates_fall(s: Ratio, later: Ratio) -> Theorem:
+    """Return ``eta_s >= eta_{s + later}``."""
+
+    def claim(at: Ratio) -> Lin:
+        return constant(eta(s) - eta(s + at))
+
+    one = combine([(rules.assume(claim(of(v))), 1), (at_step(falls, s + of(v)), 1)])
+    always = rules.induct(combine(target=claim(ratio(0))), one, v, claim(of(v)))
+    return rules.instantiate(always, ((v, later),), ())
+
+
+def twice(s: Ratio, later: Ratio, rest: Ratio) -> Theorem:
+    """Return ``eta_s <= 2 eta_{s + later}``, for E = later + rest."""
+    slow = at_step(lambda at: 2 * eta(at + later + rest) - eta(at), s)
+    return combine([(slow, 1), (rates_fall(s + later, rest), 2)])
+
+
+def above(s: Ratio) -> Ratio:
+    """Return what is >= 0 if the rate is at least ``2/(mu (gamma + s))``."""
+    return mu * (gamma + s) * eta(s) - 2
+
+
+def below(s: Ratio) -> Ratio:
+    """Return what is >= 0 if the rate is at most that."""
+    return -above(s)
+
+
+SMOOTH = rules.assume(constant(gamma - 8 * L / mu))
+LONG = rules.assume(constant(gamma - E))
+
+
+def small(s: Ratio) -> Theorem:
+    """Return ``4 L eta_s <= 1``."""
+    return combine(
+        [(at_step(below, s), 1), (SMOOTH, mu * eta(s))],
+        target=constant(2 - 8 * L * eta(s)),
+    )
+
+
+def doubled() -> Theorem:
+    """Return ``eta_j <= 2 eta_i`` for steps i, j < E of a round."""
+    s, early = number(step), number(of(j))
+    made = rules.assume(constant(E - 1 - step))
+    u = mu * (gamma + early)
+    return combine(
+        [
+            (at_step(above, s), 1),
+            (at_step(below, early), 1),
+            (LONG, mu * eta(s)),
+            (made, mu * eta(s)),
+        ],
+        target=constant((2 * eta(s) - eta(early)) * u),
+    )
+
+
+# Theorem 1 --------------------------------------------------------------------------
+
+
+def noises() -> Lin:
+    """Return ``B = sum_k p_k^2 sigma_k^2 + 6 L Gamma + 8 (E - 1)^2 G^2``."""
+    own = mean(k, weight(k) ** 2 * sigma2) + 8 * (E - 1) ** 2 * G2
+    return constant(own) + heterogeneity() * (6 * L)
+
+
+@cache
+def one_step() -> Theorem:
+    """Return ``u (u - 1) D' <= (u - 1) (u - 2) D + 4 B/mu^2``.
+
+    Lemmas 1-3 times u (u - 1), where mu u eta = 2; ``D = ||wbar - w*||^2``.
+    """
+    s = number(step)
+    u, rate = gamma + s, eta(s)
+    low, high = at_step(above, s), at_step(below, s)
+    size = u * (u - 1)
+    less = combine(
+        [(high, (mu * u * rate + 2) / mu**2)],
+        target=constant(4 / mu**2 - size * rate**2),
+    )
+    double = combine([(doubled(), 1 / (mu * (gamma + number(of(j)))))])
+    now_, after = model(step) - BEST, model(step + 1) - BEST
+    own = mean(k, weight(k) ** 2 * sigma2) + 8 * (E - 1) ** 2 * G2
+    return combine(
+        [
+            (lemma_1(combine([(small(s), HALF)])), size),
+            (lemma_2(), size * rate**2),
+            (lemma_3(double), 2 * size),
+            (less, own),
+            (heterogeneous(), 6 * L * (4 / mu**2 - size * rate**2)),
+        ],
+        [(now_, (u - 1) * (mu * u * rate - 2))],
+        target=norm2(now_) * ((u - 1) * (u - 2))
+        + noises() * (4 / mu**2)
+        - norm2(after) * size,
+        signs=[low, less],
+    )
+
+
+HALF = ratio(1) / 2
+
+
+def scaled(at: Ratio, u: Vec) -> Lin:
+    """Return ``(gamma + at) (gamma + at - 1) ||u - w*||^2``."""
+    return norm2(u - BEST) * ((gamma + at) * (gamma + at - 1))
+
+
+@cache
+def within(upper: Ratio) -> Theorem:
+    """Return what `upper` steps of a round do: `scaled` grows by 4 B/mu^2 a step."""
+    x, at = iterate(RUN, now), E * now
+    made = sum_over(one_step(), steps(upper), i)
+    ways = rules.telescope(i, scaled(at + step, model(step)), upper)
+    size = (gamma + at) * (gamma + at - 1)
+    both = model(0) + x - 2 * BEST
+    return combine(
+        [(made, 1), (ways, 1), (starts(both), size)],
+        target=scaled(at, x)
+        + noises() * (4 * upper / mu**2)
+        - scaled(at + upper, model(upper)),
+    )
+
+
+@cache
+def distance() -> Theorem:
+    """Return the same after r whole rounds."""
+    first, x = iterate(RUN, 0), iterate(RUN, of(r))
+    later = iterate(RUN, now + 1)
+    at = E * (now + 1)
+    last = model(E)
+    one = combine(
+        [
+            (within(E), 1),
+            (ends(later + last - 2 * BEST), -(gamma + at) * (gamma + at - 1)),
+        ],
+    )
+    rounds = sum_over(one, steps(of(r)), t)
+    ways = rules.telescope(t, scaled(E * now, iterate(RUN, now)), of(r))
+    return combine(
+        [(rounds, 1), (ways, 1)],
+        target=scaled(ratio(0), first)
+        + noises() * (4 * E * of(r) / mu**2)
+        - scaled(E * of(r), x),
+    )
