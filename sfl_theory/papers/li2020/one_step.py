@@ -68,7 +68,12 @@ L, mu, gamma = positive("L"), positive("mu"), positive("gamma")
 G2 = nonnegative("G2")
 sigma2 = per_client("sigma2", k)
 HALF = Fraction(1, 2)
-BEST, LEAST = vec(Star(MEAN)), vec(Star(Local(k)))
+BEST = vec(Star(MEAN))
+MADE = rules.assume(constant(E - 1 - step))
+STARTED = combine([(MADE, 1)], target=constant(E - step))
+"""Step i is made, so the steps before it are."""
+LEAST = -per_client("least", k)
+"""F_k*: no larger than F_k where `reached` says so; the proof needs nothing else."""
 
 
 def eta(at: Number) -> Ratio:
@@ -127,7 +132,10 @@ def moved(at: Number, w: Vec) -> Theorem:
     """Return ``<p_at - x + sum_{j<at} eta g_j, w> = 0``."""
     total = _away(at) + summed(steps(at), j, _step(of(j)))
     sides = [(rules.local_update(RUN, k, now, ratio(at), s, w), 1) for s in Side]
-    return combine([(rules.blocks(total, w), 1), *sides], target=inner(total, w))
+    whole = combine([(rules.blocks(total, w), 1), *sides], target=inner(total, w))
+    if ratio(at) != step:
+        return whole
+    return rules.cut(whole, STARTED)
 
 
 def _away(at: Number) -> Vec:
@@ -142,8 +150,7 @@ def next_step(w: Vec, sign: int) -> Theorem:
     """Return ``sign <p_{i+1} - p_i + eta g_i, w> >= 0``."""
     g, up = _step(of(j)), step + 1
     last = only_one(j, _step(step + of(j)), w, sign)
-    before = combine([(rules.assume(constant(E - 1 - step)), 1)], target=constant(E - step))
-    theorem = combine(
+    return combine(
         [
             (rules.split(j, inner(g, w), step, ratio(1)), -sign),
             (rules.linear(steps(up), j, g, w), -sign),
@@ -154,7 +161,6 @@ def next_step(w: Vec, sign: int) -> Theorem:
         ],
         target=inner(point(up) - point(step) + _step(step), w) * sign,
     )
-    return rules.cut(theorem, before)
 
 
 def mean_step() -> Theorem:
@@ -210,26 +216,31 @@ def uncorrelated(at: Ratio = step) -> tuple[Lin, Lin]:
     return inner(z, known), each - norm2(z)
 
 
+def reached(y: Vec) -> Lin:
+    """Return what is >= 0 if F_k* is at most F_k where a gradient step from y leads."""
+    F = Local(k)
+    return value_of(F, y - gradient(F, y) * (1 / L)) - constant(LEAST)
+
+
 def least_gap(y: Vec) -> Theorem:
     """Return ``||grad F_k(y)||^2 <= 2 L (F_k(y) - F_k*)``."""
     F, g = Local(k), gradient(Local(k), y)
-    below = y - g * (1 / L)
-    gap = value_of(F, y) - value_of(F, LEAST)
+    step_ = rules.smooth(F, L, y, y - g * (1 / L))
+    gap = value_of(F, y) - constant(LEAST)
     return combine(
-        [(rules.smooth(F, L, y, below), 2 * L), (rules.lowest(F, below), 2 * L)],
+        [(step_, 2 * L), (rules.assume(reached(y)), 2 * L)],
         target=gap * (2 * L) - norm2(g),
     )
 
 
 def heterogeneity() -> Lin:
     """Return ``Gamma = F* - sum_k p_k F_k*``."""
-    least = summed(CLIENTS, k, value_of(Local(k), LEAST) * weight(k))
-    return value_of(MEAN, BEST) - least
+    return value_of(MEAN, BEST) - constant(mean(k, weight(k) * LEAST))
 
 
 def heterogeneous() -> Theorem:
     """Return ``Gamma >= 0``."""
-    each = clients(rules.lowest(Local(k), BEST))
+    each = clients(rules.assume(value_of(Local(k), BEST) - constant(LEAST)))
     return combine([(each, 1), (rules.mean_value(BEST), 1)], target=heterogeneity())
 
 
@@ -318,19 +329,19 @@ def lemma_3(twice: Theorem) -> Theorem:
     bounded = rules.bounded_gradient(RUN, G2, k, now, of(j))
     slow = combine([(twice, 2 * rate + early)], target=constant(4 * rate**2 - early**2))
     one = combine([(bounded, early**2), (slow, G2)])
-    made = rules.assume(constant(E - 1 - step))
     own = combine(
         [
             (moved(step, away), -1),
             (moved(step, total), 1),
             (rules.jensen(steps(step), j, ratio(1), g * early), 1),
             (sum_over(one, steps(step), j), step),
-            (made, 4 * rate**2 * G2 * (E - 1 + step)),
+            (MADE, 4 * rate**2 * G2 * (E - 1 + step)),
         ],
         target=constant(4 * rate**2 * G2 * (E - 1) ** 2) - norm2(away),
     )
-    return combine(
+    whole = combine(
         [(clients(own), 1), (of_mean(p, model(step) - x), -2)],
         [(model(step) - x, 1)],
         target=constant(4 * rate**2 * G2 * (E - 1) ** 2) - apart(),
     )
+    return rules.cut(whole, STARTED)

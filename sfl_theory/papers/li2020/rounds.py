@@ -22,11 +22,13 @@ from sfl_theory.kernel.terms import (
     iterate,
     norm2,
     value_of,
+    vec_at,
     weight,
 )
 from sfl_theory.papers.li2020.one_step import (
     BEST,
     G2,
+    MADE,
     RUN,
     E,
     L,
@@ -123,14 +125,13 @@ def small(s: Ratio) -> Theorem:
 def doubled() -> Theorem:
     """Return ``eta_j <= 2 eta_i`` for steps i, j < E of a round."""
     s, early = number(step), number(of(j))
-    made = rules.assume(constant(E - 1 - step))
     u = mu * (gamma + early)
     return combine(
         [
             (at_step(above, s), 1),
             (at_step(below, early), 1),
             (LONG, mu * eta(s)),
-            (made, mu * eta(s)),
+            (MADE, mu * eta(s)),
         ],
         target=constant((2 * eta(s) - eta(early)) * u),
     )
@@ -195,7 +196,7 @@ def within(upper: Ratio) -> Theorem:
     size = (gamma + at) * (gamma + at - 1)
     both = model(0) + x - 2 * BEST
     return combine(
-        [(made, 1), (ways, 1), (starts(both), size)],
+        [(made, 1), (ways, 1), (starts(both), -size)],
         target=scaled(at, x)
         + noises() * (4 * upper / mu**2)
         - scaled(at + upper, model(upper)),
@@ -223,3 +224,57 @@ def distance() -> Theorem:
         + noises() * (4 * E * of(r) / mu**2)
         - scaled(E * of(r), x),
     )
+
+
+def gap_by_distance(p: Vec) -> Theorem:
+    """Return ``F(p) - F* <= L/2 ||p - w*||^2``."""
+    flat = rules.stationary(MEAN, p - BEST)
+    return combine([(smooth_mean(L, BEST, p), 1), (flat, -1)])
+
+
+def bound(made: Ratio) -> Lin:
+    """Return ``kappa/(gamma + made) (2 B/mu + mu gamma/2 ||w_1 - w*||^2)``."""
+    start = norm2(iterate(RUN, 0) - BEST) * (mu * gamma / 2)
+    return (noises() * (2 / mu) + start) * (L / mu / (gamma + made))
+
+
+def _bounded(
+    near: Theorem, p: Vec, made: Ratio, by: Ratio | None = None
+) -> Theorem:
+    """Return ``F(p) - F* <= bound(by)`` from a bound on ``scaled(made, p)``."""
+    by = made if by is None else by
+    low, high = gamma + made - 1, gamma + made
+    more = combine([(LONG, 1)], target=constant(gamma - 1))
+    c = L / (2 * low * high)
+    rest = 4 / mu**2 * (low * high / (gamma + by) - made) * c
+    own = mean(k, weight(k) ** 2 * sigma2) + 8 * (E - 1) ** 2 * G2
+    spare = combine([(more, 4 / mu**2 * c)], target=constant(rest))
+    return combine(
+        [
+            (near, c),
+            (gap_by_distance(p), 1),
+            (spare, own),
+            (heterogeneous(), 6 * L * rest),
+        ],
+        [(iterate(RUN, 0) - BEST, gamma * c * (low * high / (gamma + by) - gamma + 1))],
+        target=bound(by) - value_of(MEAN, p) + value_of(MEAN, BEST),
+        signs=[spare],
+    )
+
+
+def theorem_1(rounds: Ratio, sharp: bool = True) -> Theorem:
+    """Return Theorem 1 after whole rounds, at least one.
+
+    Its T - 1 is the number of steps made (`sharp`), or one less.
+    """
+    made = E * rounds
+    near = rules.instantiate(distance(), ((r, rounds),), ())
+    return _bounded(near, iterate(RUN, rounds), made, made if sharp else made - 1)
+
+
+def theorem_1_within(rounds: Ratio, steps_: Ratio) -> Theorem:
+    """Return Theorem 1 after whole rounds and steps of the next one, at least one."""
+    before = rules.instantiate(distance(), ((r, rounds),), ())
+    last = rules.instantiate(within(steps_), ((t, rounds),), ())
+    mean_ = vec_at(model(steps_), {t: rounds})
+    return _bounded(combine([(before, 1), (last, 1)]), mean_, E * rounds + steps_)
