@@ -52,12 +52,12 @@ from sfl_theory.papers.li2020.one_step import (
     starts,
     ends,
     t,
-    v,
 )
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
 
-r, m = nat("r"), nat("m")
+r, v, o = nat("r"), nat("v"), nat("o")
+d, e = of(nat("d")), of(nat("e"))
 
 
 # Rates ------------------------------------------------------------------------------
@@ -66,15 +66,15 @@ r, m = nat("r"), nat("m")
 def at_step(condition: Callable[[Ratio], Ratio], s: Ratio) -> Theorem:
     """Return ``condition(s) >= 0``, assumed for all natural numbers s >= 1.
 
-    By induction over ``v condition(v) >= 0``, which says nothing at 0.
+    By induction over ``o condition(o) >= 0``, which says nothing at 0.
     """
 
     def claim(at: Ratio) -> Lin:
         return constant(at * condition(at))
 
-    after = combine([(rules.assume(constant(condition(of(v) + 1))), of(v) + 1)])
-    always = rules.induct(combine(target=claim(ratio(0))), after, v, claim(of(v)))
-    there = rules.instantiate(always, ((v, s),), ())
+    after = combine([(rules.assume(constant(condition(of(o) + 1))), of(o) + 1)])
+    always = rules.induct(combine(target=claim(ratio(0))), after, o, claim(of(o)))
+    there = rules.instantiate(always, ((o, s),), ())
     return combine([(there, 1 / s)], target=constant(condition(s)))
 
 
@@ -89,9 +89,9 @@ def rates_fall(s: Ratio, later: Ratio) -> Theorem:
     def claim(at: Ratio) -> Lin:
         return constant(eta(s) - eta(s + at))
 
-    one = combine([(rules.assume(claim(of(v))), 1), (at_step(falls, s + of(v)), 1)])
-    always = rules.induct(combine(target=claim(ratio(0))), one, v, claim(of(v)))
-    return rules.instantiate(always, ((v, later),), ())
+    one = combine([(rules.assume(claim(of(o))), 1), (at_step(falls, s + of(o)), 1)])
+    always = rules.induct(combine(target=claim(ratio(0))), one, o, claim(of(o)))
+    return rules.instantiate(always, ((o, later),), ())
 
 
 def twice(s: Ratio, later: Ratio, rest: Ratio) -> Theorem:
@@ -115,10 +115,10 @@ LONG = rules.assume(constant(gamma - E))
 
 
 def small(s: Ratio) -> Theorem:
-    """Return ``4 L eta_s <= 1``."""
+    """Return ``eta_s <= 1/(4 L)``."""
     return combine(
-        [(at_step(below, s), 1), (SMOOTH, mu * eta(s))],
-        target=constant(2 - 8 * L * eta(s)),
+        [(at_step(below, s), 1 / (8 * L)), (SMOOTH, mu * eta(s) / (8 * L))],
+        target=constant(1 / (4 * L) - eta(s)),
     )
 
 
@@ -128,12 +128,52 @@ def doubled() -> Theorem:
     u = mu * (gamma + early)
     return combine(
         [
-            (at_step(above, s), 1),
-            (at_step(below, early), 1),
-            (LONG, mu * eta(s)),
-            (MADE, mu * eta(s)),
+            (at_step(above, s), 1 / u),
+            (at_step(below, early), 1 / u),
+            (LONG, mu * eta(s) / u),
+            (MADE, mu * eta(s) / u),
         ],
-        target=constant((2 * eta(s) - eta(early)) * u),
+        target=constant(2 * eta(s) - eta(early)),
+    )
+
+
+def short_enough() -> Theorem:
+    """Return ``1 - 4 L eta >= 0`` as Lemma 1 assumes it, ``eta <= 1/(4 L)``."""
+    rate = eta(number(step))
+    return combine([(rules.assume(constant(1 / (4 * L) - rate)), 4 * L)])
+
+
+def since() -> Theorem:
+    """Return ``2 eta_i - eta_j >= 0`` as Lemma 3 assumes it."""
+    return rules.assume(constant(2 * eta(number(step)) - eta(number(of(j)))))
+
+
+def rate_is_small() -> Theorem:
+    """Return `small` of any step."""
+    return small(of(v) + 1)
+
+
+def rate_falls() -> Theorem:
+    """Return ``eta_{s+1} <= eta_s``."""
+    s = of(v) + 1
+    u = mu * (gamma + s)
+    return combine(
+        [(at_step(above, s), 1 / u), (at_step(below, s + 1), 1 / u)],
+        target=constant(eta(s) - eta(s + 1)),
+    )
+
+
+def rate_falls_slowly() -> Theorem:
+    """Return ``eta_s <= 2 eta_{s+E}``."""
+    s = of(v) + 1
+    u = mu * (gamma + s)
+    return combine(
+        [
+            (at_step(above, s + E), 1 / u),
+            (at_step(below, s), 1 / u),
+            (LONG, mu * eta(s + E) / u),
+        ],
+        target=constant(2 * eta(s + E) - eta(s)),
     )
 
 
@@ -160,14 +200,13 @@ def one_step() -> Theorem:
         [(high, (mu * u * rate + 2) / mu**2)],
         target=constant(4 / mu**2 - size * rate**2),
     )
-    double = combine([(doubled(), 1 / (mu * (gamma + number(of(j)))))])
     now_, after = model(step) - BEST, model(step + 1) - BEST
     own = mean(k, weight(k) ** 2 * sigma2) + 8 * (E - 1) ** 2 * G2
     return combine(
         [
-            (lemma_1(combine([(small(s), HALF)])), size),
+            (lemma_1(combine([(small(s), 4 * L)])), size),
             (lemma_2(), size * rate**2),
-            (lemma_3(double), 2 * size),
+            (lemma_3(doubled()), 2 * size),
             (less, own),
             (heterogeneous(), 6 * L * (4 / mu**2 - size * rate**2)),
         ],
@@ -177,9 +216,6 @@ def one_step() -> Theorem:
         - norm2(after) * size,
         signs=[low, less],
     )
-
-
-HALF = ratio(1) / 2
 
 
 def scaled(at: Ratio, u: Vec) -> Lin:
