@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, says
-from sfl_theory.kernel import rules
 from sfl_theory.papers.li2020 import one_step, rounds
 from sfl_theory.papers.li2020.setting import (
     BOUNDED,
@@ -135,7 +134,7 @@ LEMMA_3 = Claim(
     (
         proved(
             says(eta(v + 1), 2 * eta(v + 1 + d), falls(), slowly()),
-            lambda: rounds.twice(one_step.of(rounds.v) + 1, rounds.d, rounds.e),
+            rounds.slow_enough,
             r"$\eta_s \le 2\eta_{s+E} \le 2\eta_{s+d}$ for $d \le E$, by induction.",
             "the rates' part: for every s = v + 1 and d <= E, written E = d + e",
         ),

@@ -12,8 +12,8 @@ import sympy as sp
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, Source, StepSize
 from sfl_theory.statement import Case, Theorem
 from sfl_theory.symbols import (
-    Gamma,
     G,
+    Gamma,
     I_err,
     S,
     T,

@@ -7,7 +7,6 @@ from x(t), and their mean is x(t+1). Step i of round t is the paper's step
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
@@ -17,7 +16,6 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
-    NATURALS,
     Client,
     Kind,
     Lin,
@@ -205,7 +203,7 @@ def ends(w: Vec) -> Theorem:
 
 
 def centred() -> Theorem:
-    """Return ``<g_t - gbar_t, wbar - w* - eta gbar_t> >= 0``, for it is assumed to be 0."""
+    """Return ``<g_t - gbar_t, wbar - w* - eta gbar_t> >= 0``, assumed: it is 0."""
     mean_g = averaged(local_gradient(step))
     known = model(step) - BEST - mean_g * eta(number(step))
     return rules.assume(inner(noise_of(step), known))
@@ -263,10 +261,11 @@ def lemma_1(small: Theorem) -> Theorem:
     half = combine([(small, HALF)], target=constant(1 - 2 * L * rate))
     c = 2 * rate * (1 - 2 * L * rate)
     gap = c * (1 - L * rate)
+    double = combine([(half, 2 * rate)])
     signs = [
         half,
         combine([(half, mu * rate)]),
-        combine([(half, 2 * rate * (1 - L * rate))], signs=[combine([(half, 2 * rate)])]),
+        combine([(half, 2 * rate * (1 - L * rate))], signs=[double]),
     ]
     one = combine(
         [

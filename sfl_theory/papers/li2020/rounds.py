@@ -14,7 +14,6 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
-    CLIENTS,
     MEAN,
     Lin,
     Vec,
@@ -32,7 +31,7 @@ from sfl_theory.papers.li2020.one_step import (
     RUN,
     E,
     L,
-    apart,
+    ends,
     eta,
     gamma,
     heterogeneity,
@@ -48,9 +47,8 @@ from sfl_theory.papers.li2020.one_step import (
     now,
     number,
     sigma2,
-    step,
     starts,
-    ends,
+    step,
     t,
 )
 from sfl_theory.proofs.foundations import smooth_mean
@@ -98,6 +96,11 @@ def twice(s: Ratio, later: Ratio, rest: Ratio) -> Theorem:
     """Return ``eta_s <= 2 eta_{s + later}``, for E = later + rest."""
     slow = at_step(lambda at: 2 * eta(at + later + rest) - eta(at), s)
     return combine([(slow, 1), (rates_fall(s + later, rest), 2)])
+
+
+def slow_enough() -> Theorem:
+    """Return `twice` of any step."""
+    return twice(of(v) + 1, d, e)
 
 
 def above(s: Ratio) -> Ratio:
@@ -274,9 +277,7 @@ def bound(made: Ratio) -> Lin:
     return (noises() * (2 / mu) + start) * (L / mu / (gamma + made))
 
 
-def _bounded(
-    near: Theorem, p: Vec, made: Ratio, by: Ratio | None = None
-) -> Theorem:
+def _bounded(near: Theorem, p: Vec, made: Ratio, by: Ratio | None = None) -> Theorem:
     """Return ``F(p) - F* <= bound(by)`` from a bound on ``scaled(made, p)``."""
     by = made if by is None else by
     low, high = gamma + made - 1, gamma + made

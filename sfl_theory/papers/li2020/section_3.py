@@ -41,11 +41,11 @@ from sfl_theory.papers.li2020.setting import (
 )
 from sfl_theory.proofs import assumptions
 from sfl_theory.proofs.notation import count, of
-from sfl_theory.written import Assumed, Form, Number, Vector
+from sfl_theory.written import Assumed, Form, Number
 
 QUADRATICS = (
-    r"$F_k(x) = x_1^2/2 + x_2^2 + b_k x_2$ with $b = (1/4, -3/4)$, $p = (3/4, 1/4)$, noise "
-    r"$\pm 1/2$."
+    r"$F_k(x) = x_1^2/2 + x_2^2 + b_k x_2$ with $b = (1/4, -3/4)$, $p = (3/4, 1/4)$, "
+    r"noise $\pm 1/2$."
 )
 
 
@@ -100,7 +100,7 @@ CLASH = Claim(
                 r"$\mu\|x-y\|^2 \le \langle\nabla h(x) - \nabla h(y), x - y\rangle \le "
                 r"2G\|x - y\|$.",
             ),
-            "h is any of the F_k; 4 bounds its gradient, the mean of the stochastic one",
+            "h is any of the F_k; 4 bounds its gradient, a mean of stochastic ones",
         ),
         Part(
             clash(
@@ -209,9 +209,9 @@ THEOREM_1 = Claim(
             ),
             lambda: rounds.theorem_1(count("R")),
             SHARPER,
-            "w_T is the model at time T = E R + 1, after R rounds of E steps from w_1 = "
-            "w^0; the paper averages when E divides the time, here when E divides the "
-            "number of steps made",
+            "w_T is the model at time T = E R + 1, after R rounds of E steps from w_1, "
+            "written w^R and w^0. The paper averages at times that E divides, here the "
+            "number of steps made is divided",
         ),
         proved(
             says(
@@ -237,13 +237,13 @@ THEOREM_1 = Claim(
             ),
             lambda: rounds.theorem_1_within(of(rounds.r), count("m")),
             "The sum over steps stops within a round.",
-            r"any T = E r + m + 1 with 1 <= m <= E: $w_T$ is the mean $\bar w_T$ of the "
+            "any T = E r + m + 1 with 1 <= m <= E: w_T is the mean of the clients' "
             "models, which no server holds within a round",
         ),
     ),
-    scope="for T = 1 the bound holds too: no step is made, and it is at least "
-    "L/2 ||w_1 - w^*||^2. The proof needs gamma >= 8 kappa and gamma >= E, not that it "
-    "is one of them.",
+    scope="Assumption 4 read along the run; T after whole rounds, and within one where "
+    "w_T is the mean of the models. Of gamma = max{8 kappa, E} only gamma >= 8 kappa "
+    "and gamma >= E are used.",
     uses="lemma-1 lemma-2 lemma-3 thm-1/rates",
 )
 

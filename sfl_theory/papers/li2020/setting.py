@@ -80,7 +80,9 @@ def model(at: Number = i, round_: Number = t) -> Vector:
 
 def gradient(at: Number = i, round_: Number = t) -> Vector:
     r"""Return :math:`\bar g`, the mean of the clients' gradients at their models."""
-    total = w.over_clients(other, p(other) * w.local(other).gradient(run.p(other, round_, at)))
+    total = w.over_clients(
+        other, p(other) * w.local(other).gradient(run.p(other, round_, at))
+    )
     name = w.Name(r"\bar{g}", above=f"{round_.tex},{at.tex}")
     return Written(total.value, str(name), ATOM, name)
 
@@ -102,9 +104,7 @@ Gamma = Written(_GAMMA.value, r"\Gamma")
 r""":math:`\Gamma=F^*-\sum_kp_kF_k^*`."""
 B = Written(
     (
-        w.over_clients(k, p() ** 2 * sigma2())
-        + 6 * L * Gamma
-        + 8 * (E - 1) ** 2 * G2
+        w.over_clients(k, p() ** 2 * sigma2()) + 6 * L * Gamma + 8 * (E - 1) ** 2 * G2
     ).value,
     "B",
 )
@@ -164,7 +164,7 @@ LEAST = w.every_client(k, w.at_most(least(), w.local(k)(best))).called(
 
 
 def every_step(rounds: Number, steps: Number, one: Assumed) -> Assumed:
-    """Return a hypothesis on step i of round t for all rounds and steps below limits."""
+    """Return a hypothesis on step i of round t for all i and t below limits."""
     return w.every_round(t, rounds, w.every_round(i, steps, one))
 
 
@@ -174,7 +174,9 @@ def rate_rule() -> tuple[Assumed, ...]:
     So no sum over steps has a denominator.
     """
     s = v + 1
-    left = Written((mu * (gamma + s) * eta(s)).value, rf"\mu(\gamma + {s.tex})\eta_{{{s.tex}}}")
+    left = Written(
+        (mu * (gamma + s) * eta(s)).value, rf"\mu(\gamma + {s.tex})\eta_{{{s.tex}}}"
+    )
     return tuple(
         w.every_natural(v, one).called("eta_s = 2/(mu (gamma + s)), s = v + 1")
         for one in w.equals(left, w.number(2))
@@ -186,7 +188,8 @@ GAMMA = w.maximum(gamma, 8 * kappa, E)
 
 # A model ----------------------------------------------------------------------------
 
-VALUES = {L: 2, mu: 1, E: 2, gamma: 16, G2: 9, R: 1, r: 1, m: 1, t: 1, i: 1, v: 1, d: 1, e: 1}
+ONES = dict.fromkeys((mu, R, r, m, t, i, v, d, e), 1)
+VALUES = {L: 2, E: 2, gamma: 16, G2: 9, **ONES}
 
 
 def quadratics(statement: Statement) -> ModelData:
@@ -196,7 +199,7 @@ def quadratics(statement: Statement) -> ModelData:
     are bounded. It says of parameters what a statement mentions.
     """
     inside = subterms(statement.left, statement.right, *statement.hypotheses)
-    values = {"sigma2": ("1/4", "1/4"), "least": ("1/64", "9/64"), "b": (1, 2)}
+    values = {"sigma2": ("1/4", "1/4"), "least": ("1/64", "9/64")}
     families = {one.name for one in inside if isinstance(one, terms.ClientFamily)}
     law, curved = coin(0, "1/2"), quadratic(((1, 0), (0, 2)), (0, 0))
     falling = terms.Rate(2 / (16 + terms.symbol(terms.ROUND)))
