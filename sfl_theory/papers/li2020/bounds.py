@@ -58,7 +58,7 @@ THEOREM_1 = Theorem(
                     "3 bounded variance",
                     "4 bounded gradients",
                 ),
-                source=Source(PAPER, "Theorem 1", "eq. (4)"),
+                source=Source(PAPER, "Theorem 1", "Sec. 3.2"),
                 definitions=GAMMA,
                 notes=(
                     "gamma + T - 1 of the paper is gamma + T tau: w_1 is the first "

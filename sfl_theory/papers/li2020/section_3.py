@@ -241,8 +241,8 @@ THEOREM_1 = Claim(
             "models, which no server holds within a round",
         ),
     ),
-    scope="Assumption 4 read along the run; T after whole rounds, and within one where "
-    "w_T is the mean of the models. Of gamma = max{8 kappa, E} only gamma >= 8 kappa "
+    scope="with Assumption 4 read along the run, after whole rounds, and within one for "
+    "w_T the mean of the models. Of gamma = max{8 kappa, E} only gamma >= 8 kappa "
     "and gamma >= E are used.",
     uses="lemma-1 lemma-2 lemma-3 thm-1/rates",
 )

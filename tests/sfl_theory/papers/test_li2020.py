@@ -142,7 +142,7 @@ def test_heterogeneity_of_the_model() -> None:
     assert isinstance(part.by, Proof)
     found = decide(part, "test").claim
     assert found is not None
-    assert found.sides == (0, Fraction(3, 64))
+    assert found.sides == (Fraction(0), Fraction(3, 64))
 
 
 def test_the_bound_is_compared_with_a_run(tmp_path: Path) -> None:
