@@ -19,12 +19,14 @@ from importlib import import_module
 
 from sfl_theory.evidence.federated import FederatedRun
 from sfl_theory.kernel import replay as kernel
+from sfl_theory.kernel.hypotheses import Minimiser
+from sfl_theory.kernel.models import subterms
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import Var
+from sfl_theory.kernel.terms import MEAN, Star, Var
 from sfl_theory.models.runs import as_model
 from sfl_theory.proofs.export import ModelData, Statement, model_of
 from sfl_theory.proofs.witnesses import witness
-from sfl_theory.written import Assumed, Form, Side, as_form, form
+from sfl_theory.written import Assumed, Form, Side, as_form, f, form, minimiser
 
 
 class Kind(Enum):
@@ -83,12 +85,25 @@ class Says:
 
 def says(left: Side, right: Side, *assumed: Assumed) -> Says:
     """Return ``left <= right`` under assumptions."""
-    return Says(as_form(left), as_form(right), assumed)
+    low, high = as_form(left), as_form(right)
+    return Says(low, high, _with_minimisers(low, high, assumed))
 
 
 def equal(left: Side, right: Side, *assumed: Assumed) -> Says:
     """Return ``left = right`` under assumptions."""
-    return Says(as_form(left), as_form(right), assumed, equal=True)
+    low, high = as_form(left), as_form(right)
+    return Says(low, high, _with_minimisers(low, high, assumed), equal=True)
+
+
+def _with_minimisers(
+    left: Form, right: Form, assumed: tuple[Assumed, ...]
+) -> tuple[Assumed, ...]:
+    """Return the assumptions, and that f* minimises f where it is written."""
+    inside = subterms(left.value, right.value, *(one.value for one in assumed))
+    known = {one.value for one in assumed}
+    named = (one for one in inside if isinstance(one, Star) and one.function is MEAN)
+    missing = [minimiser(f) for _ in named if Minimiser(MEAN) not in known]
+    return (*assumed, *missing[:1])
 
 
 def consistent(*assumed: Assumed) -> Says:

@@ -507,8 +507,8 @@ def at_most(left: Side, right: Side) -> Assumed:
     return Assumed(h.Holds(two.value - one.value), rf"{one.tex} \le {two.tex}")
 
 
-def equals(left: Number, right: Number) -> tuple[Assumed, Assumed]:
-    """Return two hypotheses that make two numbers equal."""
+def equals(left: Side, right: Side) -> tuple[Assumed, Assumed]:
+    """Return two hypotheses that make two numbers or forms equal."""
     return at_most(left, right), at_most(right, left)
 
 

@@ -30,11 +30,13 @@ Random = list[Vector]
 
 
 def _dot(u: Vector, v: Vector) -> Fraction:
-    return sum((a * b for a, b in zip(u, v, strict=True)), Fraction(0))
+    return sum((a * b for a, b in zip(u, v, strict=True) if a and b), Fraction(0))
 
 
 def _plus(u: Vector, v: Vector, c: Fraction) -> Vector:
-    return tuple(a + c * b if b else a for a, b in zip(u, v, strict=True))
+    if c == 1:
+        return tuple(a + b if b else a for a, b in zip(u, v, strict=True))
+    return tuple(a + c * b if b else a for a, b in zip(u, v, strict=True)) if c else u
 
 
 def _positive_semidefinite(matrix: Matrix) -> bool:
@@ -276,6 +278,7 @@ class Evaluation:
         self._rounds: dict[tuple[k.Split, int], _Round] = {}
         self._iterates: dict[k.Run, list[Random]] = {}
         self._draws: dict[tuple[int, int, int], int] = {}
+        self._totals: dict[k.Total, Fraction] = {}
         self._chances: list[Fraction] = [Fraction(1)]
         self._outcomes: list[tuple[int, ...]] = [()]
 
@@ -313,7 +316,8 @@ class Evaluation:
         out = Fraction(0)
         for c, powers in top.products():
             for symbol, power in powers.items():
-                c *= self._symbol(symbol) ** power
+                one = self._symbol(symbol)
+                c *= one if power == 1 else one**power
             out += c
         if isinstance(value, Ratio):
             for factor, power in value.denominator:
@@ -379,11 +383,16 @@ class Evaluation:
             require(one in order and two in order, "the model has no such visit")
             return Fraction(order.index(one) < order.index(two))
         if isinstance(s, k.Total):
+            fixed = s.free.isdisjoint(self.at) and k.CHANCE not in s.free
+            if fixed and s in self._totals:
+                return self._totals[s]
             v = k.fresh(s.binder)
             body = k.renamed(s.weight, k.bound(s.binder, s.level), v)
-            return sum(
-                (self.number(body) for _ in self._range(s.binder, v)), Fraction(0)
-            )
+            values = (self.number(body) for _ in self._range(s.binder, v))
+            total = sum(values, Fraction(0))
+            if fixed:
+                self._totals[s] = total
+            return total
         raise Rejected(f"the model has no {s}")
 
     def _range(self, binder: k.Quantifier, v: k.Client | k.Var) -> Iterator[int]:

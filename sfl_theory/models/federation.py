@@ -88,6 +88,7 @@ def federation(
     numbers: Mapping[str | Number, Exact] | None = None,
     families: Mapping[str, Sequence[Exact]] | None = None,
     rates: Mapping[str, Exact | k.Rate] | None = None,
+    sequences: Mapping[str, Exact | k.Rate] | None = None,
     named: Mapping[Function, Shape] | None = None,
     points: Mapping[WrittenVector, Sequence[Sequence[Exact]]] | None = None,
     best: Mapping[Function, Sequence[Exact]] | None = None,
@@ -107,6 +108,7 @@ def federation(
         numbers: parameters of the statement, as they were written.
         families: parameters of clients by name.
         rates: learning rates by name, constants or functions of the round.
+        sequences: other numbers >= 0 of each round, likewise.
         named: functions that are no client's.
         points: arbitrary vectors, their values in turn.
         best: minimisers.
@@ -131,10 +133,14 @@ def federation(
             for name, values in (families or {}).items()
         },
         rates={
-            k.RoundFamily(name, Sort.POSITIVE): (
+            k.RoundFamily(name, sort): (
                 c if isinstance(c, k.Rate) else k.Rate(ratio(Fraction(c)))
             )
-            for name, c in (rates or {}).items()
+            for sort, given in (
+                (Sort.POSITIVE, rates),
+                (Sort.NONNEGATIVE, sequences),
+            )
+            for name, c in (given or {}).items()
         },
         named={
             function.value: shape

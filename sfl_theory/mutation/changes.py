@@ -45,8 +45,9 @@ def neighbours(says: Says, name: str) -> Iterator[Neighbour]:
 
     Yields:
         Every summand of the right side halved, dropped, and with one power of a
-        parameter more or less; every hypothesis left out; every condition on
-        parameters relaxed to twice (a step size doubled).
+        parameter more or less (not more of a number >= 1, which would be weaker);
+        every hypothesis left out; every condition on parameters relaxed to twice (a
+        step size doubled).
     """
     whole = says.statement(name)
     for summand in says.right.summands:
@@ -56,7 +57,8 @@ def neighbours(says: Says, name: str) -> Iterator[Neighbour]:
             yield _right(whole, "term dropped", summand.tex, rest)
         for symbol in sorted(_factors(summand.value), key=str):
             factor = k.symbol(symbol)
-            for sign, value in (("more", factor), ("less", _inverse(factor))):
+            larger = None if symbol.sort is Sort.COUNT else factor
+            for sign, value in (("more", larger), ("less", _inverse(factor))):
                 if value is not None:
                     words = f"one power of {symbol} {sign} in {summand.tex}"
                     changed = rest + summand.value * value

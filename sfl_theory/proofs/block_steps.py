@@ -83,9 +83,9 @@ def pull(r: Round, side: Side) -> Theorem:
     return combine(
         [
             (rules.update(r.run, side, now, g), 1),
-            (centred(r, side, g, tau, factor(r, side)), -r.eta),
+            (centred(r, side, g, tau, factor(r, side)), -r.rate(side)),
         ],
-        target=inner(part(side, g), r.next - r.x) + inner(M, g) * r.eta,
+        target=inner(part(side, g), r.next - r.x) + inner(M, g) * r.rate(side),
     )
 
 
@@ -214,15 +214,15 @@ def total_size(r: Round, side: Side, each: Vec) -> Theorem:
 
 
 def moved(r: Round, side: Side) -> Theorem:
-    """Return ``||[x' - x]_b||^2 = eta^2 ||sum_n w_n sum_i g||^2``."""
+    """Return ``||[x' - x]_b||^2 = eta_b^2 ||sum_n w_n sum_i g||^2``."""
     step = part(side, r.next - r.x)
     G = total(r, side, r.local_gradient(of(i)) + r.noise(of(i)))
     return combine(
         [
             (rules.update(r.run, side, now, step), 1),
-            (rules.update(r.run, side, now, G), -r.eta),
+            (rules.update(r.run, side, now, G), -r.rate(side)),
         ],
-        target=norm2(step) - norm2(G) * r.eta**2,
+        target=norm2(step) - norm2(G) * r.rate(side) ** 2,
     )
 
 

@@ -31,6 +31,12 @@ def whole_mean(r: Round, each: Vec) -> Vec:
     return summed(CLIENTS, n, inside * rules.share(r.run, n, now, Side.CLIENT))
 
 
+def own_mean(r: Round, each: Vec) -> Vec:
+    """Return ``sum_n a_n sum_{i<tau} each``, without draws."""
+    inside = summed(steps(r.steps(Side.CLIENT)), i, each)
+    return summed(CLIENTS, n, inside * weight(n))
+
+
 def whole_update(r: Round, w: Vec) -> Theorem:
     """Return ``<x' - x + eta G, w> = 0`` from the updates of the two sides."""
     moved = r.next - r.x + whole_mean(r, stochastic(r.run, n, now, of(i))) * r.eta
@@ -81,7 +87,7 @@ def whole_deviation(r: Round) -> Theorem:
     clients = rules.jensen(CLIENTS, n, weight(n), summed(steps(tau), i, apart))
     inside = rules.jensen(steps(tau), i, ratio(1), apart)
     near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
-    M = whole_mean(r, r.local_gradient(of(i)))
+    M = own_mean(r, r.local_gradient(of(i)))
     own = summed(CLIENTS, n, r.own_gradient() * weight(n)) * tau - M
     left = r.gradient * tau - M
     return combine(

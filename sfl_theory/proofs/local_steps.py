@@ -60,7 +60,7 @@ def sigma2(client: Client) -> Ratio:
 
 @dataclass(frozen=True)
 class Round:
-    """Round t of a run in which both sides step at one rate."""
+    """Round t of a run; `eta` is the rate of both sides where they have one."""
 
     run: Split
 
@@ -68,6 +68,10 @@ class Round:
     def eta(self) -> Ratio:
         """The rate of the round."""
         return self.run.client.rate.at(now)
+
+    def rate(self, side: Side) -> Ratio:
+        """Return a side's rate of the round."""
+        return self.run.pace(side).rate.at(now)
 
     @property
     def x(self) -> Vec:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.hypotheses import (
     Heterogeneity,
     Holds,
@@ -31,6 +31,7 @@ from sfl_theory.kernel.terms import (
     Side,
     Split,
     Star,
+    Var,
     Vec,
     constant,
     gradient,
@@ -426,5 +427,7 @@ def assumptions(run: Split) -> frozenset[Hypothesis]:
 
 
 def equal_paces(theorem_d: Theorem) -> Theorem:
-    """Return the theorem for equal numbers of steps, d = 0."""
-    return rules.instantiate(theorem_d, ((nat("d"), ratio(0)),), ())
+    """Return the theorem for equal numbers of steps: d = 0, tau_server = tau."""
+    tau_server = Var("tau_server", Sort.COUNT)
+    same = ((nat("d"), ratio(0)), (tau_server, count("tau")))
+    return rules.instantiate(theorem_d, same, ())

@@ -386,10 +386,27 @@ def one_round() -> Theorem:
 
 def theorem() -> Theorem:
     """Return the sum over rounds."""
+    return over_rounds(one_round())
+
+
+def over_rounds(one: Theorem) -> Theorem:
+    """Return a round summed; the values of f telescope."""
     c = 4 / (T * tau)
     fall = rules.telescope(t, value_of(MEAN, r.x), T)
     last = rules.lowest(MEAN, iterate(RUN, T))
-    return combine([(sum_over(one_round(), steps(T), t), c), (fall, c), (last, c)])
+    return combine([(sum_over(one, steps(T), t), c), (fall, c), (last, c)])
+
+
+def quadratic() -> Theorem:
+    """Return the same with 8 u <= 1 put into the terms of third order."""
+    spare = sigma_a / 8 + sigma_q / 4 + Fraction(5, 16) * tau * kappa * eps2
+    own = (7 * sigma_q + sigma_a) / 8
+    own = own + tau * eps2 * Fraction(5, 16) * (4 * rho + kappa)
+    small = rules.assume(constant(1 - 8 * u))
+    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
+    target = fall + constant(S * eta**2 * tau * own) - norm2(g) * (eta * tau / 4)
+    uses = [(one_round(), ratio(1)), (small, S * eta**2 * tau * spare)]
+    return over_rounds(combine(uses, target=target))
 
 
 def statement() -> Statement:

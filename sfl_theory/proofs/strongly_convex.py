@@ -1,4 +1,7 @@
-"""The strongly convex rate of SFL-V1 for the last iterate, tau = tau_server."""
+"""The strongly convex rate for the last iterate, tau = tau_server.
+
+For SFL-V1, and for SFL-V2 with weighted server steps in any order of the visits.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,14 @@ from sfl_theory.kernel.hypotheses import (
     Variance,
     every,
 )
-from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
     Kind,
     Lin,
     Local,
+    Participants,
     Rate,
     Split,
     Star,
@@ -30,6 +34,7 @@ from sfl_theory.kernel.terms import (
     Vec,
     constant,
     gradient,
+    inner,
     iterate,
     norm2,
     value_of,
@@ -40,6 +45,7 @@ from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.joint import (
     bounded_drift,
+    own_mean,
     whole_centred,
     whole_descent,
     whole_deviation,
@@ -51,14 +57,17 @@ from sfl_theory.proofs.notation import (
     combine,
     count,
     equal_paces,
+    inverse_q,
     mean,
     nonnegative,
     of,
     of_round,
     positive,
     sign,
+    steps,
     sum_over,
 )
+from sfl_theory.proofs.visits import bounded_drift as visited_drift
 
 S_VARIABLE = Var("S", Sort.POSITIVE)
 mu, excess, tau = positive("mu"), nonnegative("s"), count("tau")
@@ -68,9 +77,9 @@ s_a2 = mean(n, weight(n) ** 2 * sigma2(n))
 BEST = vec(Star(MEAN))
 
 
-def run() -> Split:
-    """Return SFL-V1 with ``eta(t) = 4/(mu tau (gamma + t))`` on both sides."""
-    return equal_paces(Kind.V1, tau, Rate(4 / (mu * tau * (gamma + of_round()))))
+def run(kind: Kind = Kind.V1, who: Participants = Participants.EVERYONE) -> Split:
+    """Return a run with ``eta(t) = 4/(mu tau (gamma + t))`` on both sides."""
+    return equal_paces(kind, tau, Rate(4 / (mu * tau * (gamma + of_round()))), who)
 
 
 def gap(r: Round, at: Ratio) -> Lin:
@@ -96,27 +105,22 @@ def gradient_domination(p: Vec) -> Theorem:
     )
 
 
-def one_round() -> Theorem:
-    """Return ``phi' <= (1 - 4u) phi + A u^2 + B u^3``, u = 1/(gamma + t).
-
-    A = (56/3) S s_a2/(tau mu^2) and B = (32/3) S^2 G2/mu^3.
-    """
-    r = Round(run())
+def one_round(r: Round) -> Theorem:
+    """Return ``phi' <= (1 - 4u) phi + A u^2 + B u^3``, u = 1/(gamma + t)."""
     g, alpha = r.gradient, r.eta * tau
-    M = whole_mean(r, r.local_gradient(of(i)))
-    Z = whole_mean(r, r.noise(of(i)))
+    M, Z = own_mean(r, r.local_gradient(of(i))), own_mean(r, r.noise(of(i)))
     c, noise = Fraction(3, 4), r.eta**2 * S / 2
     M_left = r.eta / (2 * tau) - noise * (1 + c)
     uses: list[tuple[Theorem, Number]] = [
-        (with_smoothness(whole_descent(r)), 1),
+        (descent(r), 1),
         (whole_centred(r, g), r.eta),
         (with_smoothness(whole_deviation(r)), r.eta / (2 * tau)),
         (whole_noise(r), noise * (1 + 1 / c)),
-        (bounded_drift(r, G2), r.eta * S**2 / 2),
+        (drift(r), r.eta * S**2 / 2),
         (gradient_domination(r.x), alpha / 2),
     ]
     u = 1 / (gamma + now)
-    right = gap(r, now) * (1 - 4 * u) + constant(A() * u**2 + B() * u**3)
+    right = gap(r, now) * (1 - 4 * u) + constant(A(r) * u**2 + B(r) * u**3)
     squares: list[tuple[Vec, Number]] = [(M * c - Z, noise / c), (M, M_left)]
     return combine(uses, squares, target=right - gap(r, now + 1), signs=[sign(M_left)])
 
@@ -126,32 +130,63 @@ def with_smoothness(theorem: Theorem) -> Theorem:
     return rules.instantiate(theorem, ((S_VARIABLE, S),), ())
 
 
-def A() -> Ratio:
-    """Return the factor of the noise."""
-    return Fraction(56, 3) * S * s_a2 / (tau * mu**2)
+def descent(r: Round) -> Theorem:
+    """Return ``f(x') <= f(x) - eta <grad f, G> + S eta^2/2 (||G||^2 + tau^2 R G2)``.
+
+    G without draws; R = sum a_n^2 (1/q_n - 1), 0 where everyone takes part.
+    """
+    whole = with_smoothness(whole_descent(r))
+    if not r.run.drawn:
+        return whole
+    g, each = r.gradient, stochastic(r.run, n, now, of(i))
+    G, half = whole_mean(r, each), S * r.eta**2 / 2
+    odds = weight(n) ** 2 * (inverse_q(n) - 1)
+    bounded = rules.bounded_gradient(r.run, G2, n, now, of(i))
+    return combine([
+        (whole, 1),
+        (rules.expect(r.run, now, inner(g, G)), r.eta),
+        (rules.expect(r.run, now, norm2(G)), -half),
+        (sum_over(rules.jensen(steps(tau), i, ratio(1), each), CLIENTS, n, odds), half),
+        (r.summed(bounded, tau, odds), half * tau),
+    ])
 
 
-def B() -> Ratio:
-    """Return the factor of the drift."""
-    return Fraction(32, 3) * S**2 * G2 / mu**3
+def A(r: Round) -> Ratio:
+    """Return the factor of the noise, and of the draws."""
+    noise = Fraction(56, 3) * S * s_a2 / (tau * mu**2)
+    if not r.run.drawn:
+        return noise
+    return noise + 8 * S * G2 * mean(n, weight(n) ** 2 * (inverse_q(n) - 1)) / mu**2
+
+
+def B(r: Round) -> Ratio:
+    """Return the factor of the drift, three times as large where visits follow."""
+    return (32 if r.run.kind.visits else Fraction(32, 3)) * S**2 * G2 / mu**3
+
+
+def drift(r: Round) -> Theorem:
+    """Return ``D <= eta^2 tau^3 G2``, or a third of it for SFL-V1."""
+    return visited_drift(r, G2) if r.run.kind.visits else bounded_drift(r, G2)
 
 
 def bound(r: Round, at: Ratio) -> Lin:
     """Return ``(gamma/(gamma+t))^4 phi_0 + A/(3(gamma+t)) + B/(2(gamma+t)^2)``."""
     u = 1 / (gamma + at)
-    return gap(r, ratio(0)) * (gamma * u) ** 4 + constant(A() * u / 3 + B() * u**2 / 2)
+    return gap(r, ratio(0)) * (gamma * u) ** 4 + constant(
+        A(r) * u / 3 + B(r) * u**2 / 2
+    )
 
 
-def rate() -> Theorem:
+def rate(kind: Kind = Kind.V1, who: Participants = Participants.EVERYONE) -> Theorem:
     """Return ``phi_T <= bound(T)`` by induction: (1 - 4u) shrinks every term enough."""
-    r = Round(run())
+    r = Round(run(kind, who))
     zero, lowest = ratio(0), rules.lowest(MEAN, iterate(r.run, 0))
     now_claim = bound(r, now) - gap(r, now)
     next_claim = bound(r, now + 1) - gap(r, now + 1)
     keep = 1 - 4 / (gamma + now)
     spare = (gamma / (gamma + now + 1)) ** 4 - keep * (gamma / (gamma + now)) ** 4
     step = combine(
-        [(one_round(), 1), (rules.assume(now_claim), keep), (lowest, spare)],
+        [(one_round(r), 1), (rules.assume(now_claim), keep), (lowest, spare)],
         target=next_claim,
     )
     base = combine(target=bound(r, zero) - gap(r, zero))
@@ -185,25 +220,31 @@ def gap_by_distance(p: Vec) -> Theorem:
     return combine([(smooth_mean(S, BEST, p), 1), (flat, -1)])
 
 
-def printed() -> Theorem:
-    """Return (11) as printed, for equal numbers of steps: every term is larger."""
-    r = Round(run())
+def printed(who: Participants = Participants.EVERYONE) -> Theorem:
+    """Return (11) or (17) as printed, for equal periods: every term is larger."""
+    r = Round(run(Kind.V1, who))
     start = iterate(r.run, 0)
     keep = (gamma / (gamma + now)) ** 4
     spare = S / 2 * ((gamma + 1) / (gamma + now) - keep)
-    target = printed_statement().right - gap(r, now)
-    uses = [(rate(), ratio(1)), (gap_by_distance(start), keep)]
+    uses = [(rate(Kind.V1, who), ratio(1)), (gap_by_distance(start), keep)]
+    target = printed_right(r) - gap(r, now)
     return combine(uses, [(start - BEST, spare)], target=target)
+
+
+def printed_right(r: Round) -> Lin:
+    """Return the right side of (11), or of (17) where clients are drawn."""
+    u, second = 1 / (gamma + now), 2 * sigma2(n) + G2
+    first = second + (G2 * inverse_q(n) if r.run.drawn else 0)
+    N = mean(n, 1)
+    return constant(
+        8 * S * N * mean(n, weight(n) ** 2 * first) / mu**2 * u
+        + 768 * S**2 * mean(n, weight(n) * second) / (mu**3 * (gamma + 1)) * u
+    ) + norm2(iterate(r.run, 0) - BEST) * (S * (gamma + 1) / 2 * u)
 
 
 def printed_statement() -> Statement:
     """Return (11) of theorem 3.6 for tau = tau_server; the two printed rates agree."""
-    sharper, r, u = statement(), Round(run()), 1 / (gamma + now)
-    second = 2 * sigma2(n) + G2
-    N = mean(n, 1)
-    right = constant(
-        8 * S * N * mean(n, weight(n) ** 2 * second) / mu**2 * u
-        + 768 * S**2 * mean(n, weight(n) * second) / (mu**3 * (gamma + 1)) * u
-    ) + norm2(iterate(r.run, 0) - BEST) * (S * (gamma + 1) / 2 * u)
+    sharper = statement()
     name = "han2024/thm-3.6/strongly_convex/equal-paces"
+    right = printed_right(Round(run()))
     return Statement(name, sharper.hypotheses, sharper.left, right)

@@ -15,7 +15,7 @@ from sfl_theory.kernel.hypotheses import (
     Variance,
     every,
 )
-from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
@@ -176,6 +176,48 @@ def drift() -> Theorem:
         ],
         target=(Gamma + constant(sbar2)) * (2 * eta2 * tau**2) - whole_drift(r),
     )
+
+
+def bounded_drift(r: Round, G2: Ratio) -> Theorem:
+    """Return ``D <= eta^2 tau^3 G2`` for second moments <= G2 along the run."""
+    tau, now_ = r.steps(Side.CLIENT), rules.bounded_gradient(r.run, G2, n, now, of(i))
+    sides = {side: _bounded_move(r, side) for side in Side}
+    away, g = r.away(of(i)), stochastic(r.run, n, now, of(i))
+    size, client = r.eta**2 * tau**2, part(Side.CLIENT, g)
+    spare = r.summed(combine(squares=[(client, 1)]), tau, weight(n))
+    return combine(
+        [
+            (r.summed(both_parts(away), tau, weight(n)), -1),
+            *((r.summed(one, tau, weight(n)), 1) for one in sides.values()),
+            (spare, size - r.eta**2 * tau * (tau - 1) / 2),
+            (r.summed(both_parts(g), tau, weight(n)), size),
+            (r.summed(now_, tau, weight(n)), size),
+        ],
+        target=constant(size * tau * G2) - whole_drift(r),
+    )
+
+
+def _bounded_move(r: Round, side: Side) -> Theorem:
+    """Return a block's squared move by sums of stochastic gradients."""
+    away, tau = part(side, r.away(of(i))), r.steps(side)
+
+    def update(u: Vec) -> Theorem:
+        return rules.local_update(r.run, n, now, of(i), side, u)
+
+    if side is Side.CLIENT:
+        block = part(side, stochastic(r.run, n, now, of(j)))
+        made = summed(steps(of(i)), j, block)
+        size = [
+            (rules.jensen(steps(of(i)), j, ratio(1), block), r.eta**2),
+            (rules.longer(j, block, of(i), tau), r.eta**2 * of(i)),
+        ]
+    else:
+        block = part(side, stochastic(r.run, m, now, of(j)))
+        _, o = late()
+        inside = summed(steps(tau), j, block * o)
+        made = summed(CLIENTS, m, inside * weight(m))
+        size = [(server_gradients(block), r.eta**2)]
+    return combine([(update(away), -1), (update(made), r.eta), *size])
 
 
 def own_gradients() -> Theorem:

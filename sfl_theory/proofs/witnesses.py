@@ -53,9 +53,15 @@ PARAMETERS = {
     "third": ONE,
     "squares": ONE,
     "more": ONE,
-    "Gamma": ONE,
     "star_noise": ONE,
     "star_apart": ONE,
+    "R2": Fraction(4),
+    "delta2": Fraction(1, 4),
+    "Gamma": ZERO,
+    "g": ZERO,
+    "gamma": ONE,
+    "epochs": ONE,
+    "batches": ONE,
 }
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -320,10 +321,16 @@ EQ_27 = Claim(
     uses="eq-26",
 )
 
+AT_BLOCK = r"$\theta_s^t$ is printed for $\theta^t$ in the gradient of f."
+LEFT_OVER = (
+    r"$N$, $n$, $a_n$, $\sigma_n$, $\tilde\tau$ of han2024 are printed for $K$, $k$, "
+    r"$\alpha_k$, $\sigma_k$, $\tau$."
+)
+
 CLAIMS = (
     eq_18(Side.SERVER),
-    eq_19(Side.SERVER),
-    eq_20(Side.SERVER, "20"),
+    replace(eq_19(Side.SERVER), words=AT_BLOCK),
+    replace(eq_20(Side.SERVER, "20"), words=f"{LEFT_OVER} {AT_BLOCK}"),
     eq_21(Side.SERVER),
     accumulation("eq-22", "App. B, (22)", Kind.EQUATION, "lemma-2", Side.SERVER),
     eq_23(Side.SERVER, "23"),

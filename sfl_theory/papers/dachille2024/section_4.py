@@ -101,7 +101,8 @@ ASSUMPTIONS = (
         1,
         "Assumption 1",
         "Every F_k is non-convex.",
-        "No step of the proof uses it; Proposition 1 holds for convex F_k too.",
+        "No step of the proof uses it; Proposition 1 holds for convex F_k too. It is "
+        "read as 'not assumed convex': models that refute other entries are convex.",
     ),
     assumption(
         2,
@@ -148,8 +149,9 @@ OWN = (
     "Lemma 2 is not used. Then the sum over rounds telescopes."
 )
 ONE_TAU = (
-    "proved for one tau for all clients and Lipschitz gradients; false for tau that "
-    "depends on the client, as its definition says: see prop-1/unequal-steps"
+    "proved for one tau for all clients, Lipschitz gradients and samples that are "
+    "independent across clients, which is not said; false for tau that depends on the "
+    "client, as its definition says: see prop-1/unequal-steps"
 )
 
 

@@ -16,6 +16,8 @@ SECTIONS = (
     "theorem_36",
     "theorem_37",
     "theorem_38",
+    "theorem_39",
+    "theorems_convex",
     "conditions",
     "constant_rates",
     "appendix_c",

@@ -185,6 +185,8 @@ LEMMA_C6 = Claim(
             reading="for the whole vector, tau_server = tau; " + EACH,
         ),
     ),
+    words="The gradient at x^t is averaged here; (42)-(45) print it without E, given "
+    "x^t, which is the same at t = 0, where x^0 is fixed.",
     uses="eq-45",
 )
 

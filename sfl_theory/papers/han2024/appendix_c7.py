@@ -226,6 +226,7 @@ LEMMA_C7 = Claim(
     ),
     severity=Severity.PROOF,
     cause=CAUSE,
+    words="The gradient at x^t is averaged here; (46) and (52) print it without E.",
     uses="eq-52",
     scope="A lemma of its own, false as stated; the non-convex theorems that use it "
     "are decided by themselves. The left side is tau sigma_n^2 or more in the model, "

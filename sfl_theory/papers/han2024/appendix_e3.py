@@ -50,7 +50,6 @@ from sfl_theory.proofs import block_steps, block_visits, visits
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 
-ONE = Fraction(1)
 THEOREM_RATE = "the learning rate of Theorem 3.7"
 SERVER, CLIENT = SIDES
 RATES = tuple(
@@ -274,38 +273,17 @@ BY_WEIGHTS = (
 )
 
 
-def pulled_apart(
-    first: Fraction,
-    start: Fraction,
-    rate: Fraction,
-    rounds: int | None = None,
-    chance: Fraction = ONE,
-) -> ModelData:
-    """Return clients that pull x_s to 0 and to 1, the first one of the larger weight.
-
-    Args:
-        first: its weight.
-        start: x_s.
-        rate: the learning rate.
-        rounds: T of a sum over rounds; None: a statement on round 0.
-        chance: q_n.
-
-    Returns:
-        The model.
-    """
-    last: Number = t if rounds is None else T
-    model = federation(
+def pulled_apart() -> ModelData:
+    """Return clients that pull x_s to 0 and to 1, with weights 3/4 and 1/4."""
+    return federation(
         [parabola(1, (0, 0)), parabola(1, (0, 1))],
-        (0, start),
-        weights=(first, 1 - first),
-        participation=(chance, chance),
+        (0, "3/8"),
+        weights=("3/4", "1/4"),
         order=[(0, 0), (1, 0)],
-        numbers={last: rounds or 0, S: 1, eps2: first**2, tau: 1},
+        numbers={t: 0, S: 1, eps2: "9/16", tau: 1},
         families={"sigma2": (0, 0)},
-        rates={"eta": rate},
-        best={} if rounds is None else {f: (0, 1 - first)},
+        rates={"eta": Fraction(1, 2048)},
     )
-    return replace(model, long=rounds is not None)
 
 
 def weighted_round() -> Says:
@@ -333,7 +311,7 @@ def weighted_rounds() -> Says:
 
 
 BROKEN = Model(
-    lambda: pulled_apart(Fraction(3, 4), Fraction(3, 8), Fraction(1, 2048)),
+    pulled_apart,
     r"$a=(3/4,1/4)$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, $b=(0,1)$, $x_s^t=3/8$ between "
     r"the minimisers 1/4 of f and 1/2 of $\sum_nF_n$: the server moves to the latter.",
 )
@@ -380,7 +358,7 @@ STUCK = Model(
     run=lambda: stuck("3.7", Fraction(1, 850), 1050),
     words=r"The same clients from $x^0=x^*=(0,1/4)$: $x_s$ tends to 1/2, where "
     r"$\|\nabla f\|^2=1/16$, so the left side tends to $\eta/16$; the right one is of "
-    r"order $\eta^2$. ",
+    r"order $\eta^2$.",
 )
 ALL_ROUNDS = Part(DESCENT.all_rounds(), STUCK)
 REPAIRED = Repair(

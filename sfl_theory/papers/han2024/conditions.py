@@ -169,6 +169,7 @@ def swapped(theorem: str, side: str, own: Number, other: Number) -> Claim:
     """Return that a side's printed rate, with the other side's period, is small."""
     left, right = first_condition(printed(other, later), own)
     where = {"client": (4, 1), "server": (1, 4)}[side]
+    larger = "tau > tau_server" if side == "client" else "tau_server > tau"
     return Claim(
         f"han2024/step-{theorem}/{side}",
         f"Theorem {theorem}, strongly convex",
@@ -192,7 +193,8 @@ def swapped(theorem: str, side: str, own: Number, other: Number) -> Claim:
         ),
         severity=Severity.SLIP,
         cause="tau and tau_server are swapped.",
-        scope="For tau_server != tau; the proof (App. D.1) uses them the right way.",
+        scope=f"For {larger}; the other way round it is met from t = 1 on, but smaller "
+        "than the proof needs. The proof (App. D.1) uses both the right way.",
         repair=Repair(
             (late_enough(own, printed(own, later)),),
             r"$\tau$ in the client's rate, $\tilde\tau$ in the server's",
@@ -304,7 +306,9 @@ def non_convex(theorem: str, version: str) -> Claim:
         Kind.CONDITION,
         "The printed condition implies those of Lemmas C.6 and C.7 on each side.",
         lemmas_of_C(version),
-        scope="Its first term, 1/(16 S tau_max), is enough.",
+        scope="Its first term, 1/(16 S tau), is enough."
+        if version == "V2"
+        else "Its first term, 1/(16 S tau_max), is enough.",
         uses="lemma-C.6 lemma-C.7",
     )
 

@@ -98,7 +98,7 @@ class Contraction:
         """Return a refuted equation of the section."""
         name, where = f"han2024/eq-{number}", f"App. {self.section}, ({number})"
         told["severity"], told["uses"] = Severity.PROOF, rests_on
-        told["words"] = READ_33
+        told.setdefault("words", READ_33)
         return Claim(name, where, Kind.EQUATION, title, parts, **told)
 
     def the_lemma(self, number: int, uses: str, failure: str) -> Claim:
@@ -175,6 +175,7 @@ class Contraction:
             (Part(self.block.one_round(ZERO), at_minimiser(self.block, ZERO)),),
             uses,
             scope=f"refuted for two Huber functions. {AWAY}",
+            words="The Huber functions meet Assumption 3.3 on the whole space.",
             cause=CAUSE,
             repair=Repair((merged(self.block, ZERO),), self.change),
         )

@@ -323,7 +323,9 @@ class Induction:
             ),
             severity=Severity.PROOF,
             scope="refuted at t = 0 wherever v is its first number; true from t = 1 on",
-            cause="At t = 0 it needs 8 B_2/(mu^3 (gamma+1)) >= 8 B_2/(mu^3 gamma).",
+            cause="At t = 0 it needs 8 B_2/(mu^3 (gamma_s+1)) >= 8 B_2/(mu^3 gamma_s)."
+            if self.many
+            else "At t = 0 it needs 8 B_2/(mu^3 (gamma+1)) >= 8 B_2/(mu^3 gamma).",
             repair=Repair(
                 (
                     self.proved(
@@ -366,9 +368,10 @@ class Induction:
             ),
             severity=Severity.PROOF,
             scope="refuted at t = 0; true from t = 1 on",
-            cause="False at t = 0: 4/(8S - mu) > 1/(2S)."
-            + " For large N gamma_s falls below 0, and the rate is negative."
-            * self.many,
+            cause="False at t = 0: 4/(8S - N mu) > 1/(2S). For large N gamma_s falls "
+            "below 0, and the rate is negative."
+            if self.many
+            else "False at t = 0: 4/(8S - mu) > 1/(2S).",
             repair=Repair(
                 (
                     self.proved(

@@ -301,6 +301,7 @@ class Section:
             ),
             severity=Severity.SLIP,
             scope="refuted wherever the block has noise",
+            words=READ_33,
             cause='"=" for "<=": the printed sign of the variance is +, not -.',
         )
         return replace(claim, id=f"{claim.id}/first-equality")
@@ -322,6 +323,7 @@ class Section:
             scope=f"refuted for mu = 1. {AWAY}",
             cause="Lemma C.3 for the whole vector applied to a block: where x_s = x_s* "
             "the left side is 0, but the gap of both blocks stands on the right.",
+            words=READ_33,
             uses="lemma-C.3",
             repair=Repair(
                 (
@@ -363,6 +365,7 @@ class Section:
             scope="refuted for 10 clients and mu = 1, whatever the order of the visits",
             cause="A lemma for one client's model applied to the shared server, which "
             "also moves at the visits of the others: N tau steps, not tau.",
+            words=READ_33,
             uses="lemma-C.5",
             repair=Repair(
                 self.proved(

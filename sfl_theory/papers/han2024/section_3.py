@@ -290,7 +290,7 @@ DIVERGENCE = Claim(
 
 SMOOTHNESS = Claim(
     "han2024/app-C.3/smoothness",
-    "Sec. 3.1 (4), App. C.1 (24)-(25)",
+    "Sec. 3.1 (4), App. C.3 (24)-(25)",
     Kind.ASSUMPTION,
     "(4) for all x, y implies (24): gradients are S-Lipschitz.",
     (

@@ -89,7 +89,7 @@ def strongly_convex_v1() -> Claim:
         target = (statement.right - statement.left).value
         return combine([(known, T)], [(away, rest)], target)
 
-    return entry(
+    one = entry(
         "rate/strongly_convex/sfl-v1",
         ABSTRACT,
         "SFL-V1 converges at O(1/T) on strongly convex objectives.",
@@ -103,6 +103,11 @@ def strongly_convex_v1() -> Claim:
         ),
         "thm-3.6/strongly_convex",
     )
+    scope = (
+        "for tau_server = tau; for unequal periods false at the printed rates, which "
+        "are swapped (thm-3.6/strongly_convex), true at those of the proof (eq-73)"
+    )
+    return replace(one, scope=scope)
 
 
 A = Fraction(19, 20)
@@ -170,7 +175,7 @@ def strongly_convex_v2() -> Claim:
         "SFL-V2 converges at O(1/T) on strongly convex objectives.",
         part,
         "Refuted for unequal weights: the gap does not tend to 0, so no other constant "
-        "helps. For a_n = 1/N see thm-3.7/strongly_convex.",
+        "helps. For a_n = 1/N see thm-3.7/strongly_convex. 3.3 is read along the run.",
         "thm-3.7/strongly_convex alg-2",
     )
 
@@ -259,8 +264,9 @@ def general_convex_v2() -> Claim:
         "SFL-V2 converges at O(T^(-1/3)) on general convex objectives.",
         part,
         "Refuted for unequal weights at the largest admitted constant rate: the gap is "
-        "the same for all T, so no other constant helps. Other schedules: see "
-        "thm-3.7/general_convex.",
+        "the same for all T, so no other constant helps. Of other schedules it says "
+        "nothing. 3.3 is read along the run; with Huber functions of kink 1 for the "
+        "parabolas, whose run is the same, it holds on the whole space, with G^2 = 2.",
         "thm-3.7/general_convex alg-2",
     )
 
@@ -289,7 +295,7 @@ def non_convex_assumed(number: str, r: Run) -> tuple[w.Assumed, ...]:
 def non_convex_v1() -> Claim:
     """Return that SFL-V1 converges at O(1/T) in the paper's metric."""
     updates = k.Participants.UPDATES
-    return entry(
+    one = entry(
         "rate/non_convex/sfl-v1",
         "Sec. 3.3",
         "SFL-V1 converges at O(1/T) on non-convex objectives, in the paper's metric, "
@@ -299,6 +305,11 @@ def non_convex_v1() -> Claim:
             summable_v1("3.8", s.run(k.Kind.V1, who=updates)),
         ),
         "thm-3.6/non_convex thm-3.8/non_convex",
+    )
+    return replace(
+        one,
+        scope="written for tau_server = tau; the theorems hold for any two numbers of "
+        "steps, where clients are drawn for aggregated updates",
     )
 
 

@@ -49,6 +49,7 @@ from sfl_theory.papers.han2024.induction import (
 from sfl_theory.papers.han2024.one_round import (
     JOINT,
     JOINT_WEIGHTED,
+    READ_33,
     Block,
     asked,
     ordered,
@@ -213,6 +214,7 @@ class Merged:
             scope="refuted for two clients and S = mu; "
             + ("its noise terms are too small for every N" + " >= 2" * self.shared),
             cause=wrong,
+            words=READ_33,
             repair=Repair(
                 (
                     shown(
@@ -428,6 +430,7 @@ def sequential_bound() -> Claim:
         scope="refuted for the weights .75 and .25",
         cause="SFL-V2's server steps carry no a_n: for unequal weights x_s tends to "
         "the minimiser of sum_n F_n, the gap to a constant, the bound to 0.",
+        words=READ_33,
         uses="eq-106 eq-109 prop-3.5 app-E.1.3/merge",
         repair=Repair(
             (

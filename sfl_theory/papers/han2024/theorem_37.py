@@ -16,7 +16,7 @@ NON_CONVEX = Claim(
     scope="refuted for unequal weights, shown for (3/4, 1/4); true as printed for "
     "equal ones",
     uses="lemma-C.6 lemma-C.7 prop-C.4 eq-125 cond-3.7/non_convex",
-    first_failure="eq-115",
+    first_failure="han2024/eq-115",
     repair=appendix_e3.REPAIRED,
 )
 

@@ -32,11 +32,12 @@ NON_CONVEX = Claim(
     TITLE,
     DECIDED,
     scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24), "
-    "updates aggregated; for models aggregated as in (3) refuted, see .../eq-3",
+    "updates aggregated; the proof uses that clients' samples are independent, which "
+    "3.2 does not say; for models aggregated as in (3) refuted, see .../eq-3",
     words="A proof of its own: the paper's rests on Lemmas C.6 and C.7 for blocks, "
     "which are false.",
     uses="lemma-C.6 lemma-C.7 prop-C.4 eq-155 cond-3.8/non_convex",
-    first_failure="eq-145",
+    first_failure="han2024/eq-145",
 )
 
 
@@ -77,7 +78,7 @@ EQUATION_3 = Claim(
     "sum a_n^2 (1/q_n - 1); without noise and heterogeneity it leaves its minimum.",
     scope="for q_n < 1; at q_n = 1 the two aggregations agree",
     uses="eq-3",
-    first_failure="eq-145",
+    first_failure="han2024/eq-145",
     repair=Repair(DECIDED, "the aggregation of updates, as App. C.2 analyses"),
 )
 

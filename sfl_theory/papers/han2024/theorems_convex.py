@@ -22,6 +22,7 @@ from sfl_theory.kernel.algebra import Sort
 from sfl_theory.papers.han2024 import instances, printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import T, excess, f, mu, tau, tau_server
+from sfl_theory.papers.han2024.strongly_convex_repairs import REPAIRS
 from sfl_theory.written import Assumed, Number, Run
 
 HALF, ONE = Fraction(1, 2), Fraction(1)
@@ -110,7 +111,6 @@ UNWEIGHTED = (
     "SFL-V2's server steps carry no a_n: it minimises the plain sum of the F_n."
 )
 NO_RATE = "The bound has no learning rate in it but is claimed for every admitted one."
-EQUAL_WEIGHTS = "for unequal weights; open for equal ones"
 STRONG_MODELS = {
     "3.6": Model(
         run=lambda: instances.swapped("3.6", 720),
@@ -132,10 +132,11 @@ STRONG_MODELS = {
 SCOPES = {
     "3.6": "for unequal periods (shown at tau = 32, tau_server = 1); true as printed "
     "for equal ones",
-    "3.7": EQUAL_WEIGHTS,
+    "3.7": "for unequal weights; true as printed for equal ones",
     "3.8": "for unequal periods (shown at tau = 32, tau_server = 1, q = 1/2); true as "
     "printed for equal ones, updates aggregated",
-    "3.9": f"{EQUAL_WEIGHTS} (shown at q = 15/16)",
+    "3.9": "for unequal weights (shown at q = 15/16); true as printed for equal ones, "
+    "updates aggregated",
 }
 FIRST = {"3.6": "eq-57", "3.7": "eq-94", "3.8": "eq-57", "3.9": "eq-94"}
 USES = {
@@ -168,6 +169,7 @@ def strong(number: str) -> Claim:
         cause=UNWEIGHTED if v2 else SWAPPED,
         uses=USES[number],
         first_failure=f"han2024/{FIRST[number]}",
+        repair=REPAIRS.get(number),
     )
 
 

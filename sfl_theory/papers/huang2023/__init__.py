@@ -7,7 +7,17 @@ from sfl_theory.papers.huang2023.bounds import (
     THEOREMS,
 )
 
-SECTIONS: tuple[str, ...] = ()
+SECTIONS = (
+    "section_2",
+    "section_3",
+    "section_3_rates",
+    "section_4",
+    "appendix_a_12",
+    "appendix_a_13",
+    "appendix_a_14",
+    "appendix_b",
+    "appendix_c",
+)
 """Modules that hold the claims, in the paper's order."""
 
 __all__ = ["PROPOSITION_1", "PROPOSITION_2", "SECTIONS", "THEOREMS", "THEOREM_1"]

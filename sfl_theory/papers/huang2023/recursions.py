@@ -1,0 +1,114 @@
+r"""The induction of both propositions, (16) and (23)."""
+
+from __future__ import annotations
+
+from sfl_theory import written as w
+from sfl_theory.claims import Claim, Kind, Part, Proof, says
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Sort
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.models.federation import federation, parabola
+from sfl_theory.papers.huang2023.setting import (
+    T,
+    above_7,
+    gamma,
+    i,
+    mu,
+    printed_rate,
+)
+from sfl_theory.proofs.notation import combine, steps, sum_over
+from sfl_theory.written import Assumed, Form, Number
+
+v, level = w.positive("v"), w.nonnegative("B")
+
+
+def delta(at: Number) -> Number:
+    r"""Return :math:`\Delta^i`, any sequence of numbers >= 0."""
+    return w.of_round("Delta", at, r"\Delta^{{t}}", Sort.NONNEGATIVE)
+
+
+def recursion(noise: Number) -> Assumed:
+    """Return (15), (22) as hypotheses on a sequence."""
+    right = (1 - mu * printed_rate()) * delta(i) + printed_rate() ** 2 * noise
+    return w.every_round(i, T, w.at_most(delta(i + 1), right))
+
+
+def unrolled() -> Theorem:
+    r"""Return :math:`\Delta^T\le v/(\gamma+T)`.
+
+    :math:`y^i=(x-1)(x-2)\Delta^i` with :math:`x=\gamma+i` grows by at most
+    :math:`4B/\mu^2` in a step.
+    """
+    x, most = (gamma + i).value, 4 * level.value / mu.value**2
+
+    def grown(at: Number) -> Form:
+        return (gamma + at - 1) * (gamma + at - 2) * w.form(delta(at))
+
+    right = (1 - mu * printed_rate()) * delta(i) + printed_rate() ** 2 * level
+    step = rules.assume(w.form(right - delta(i + 1)).value)
+    growth = w.form(w.Written(most, "")) + grown(i) - grown(i + 1)
+    one = combine([(step, x * (x - 1))], target=growth.value)
+    whole = combine([
+        (sum_over(one, steps(T.value), w.variable(i)), 1),
+        (rules.telescope(w.variable(i), grown(i).value, T.value), 1),
+    ])
+    low, end = gamma.value, (gamma + T).value
+    share = 1 / ((end - 1) * (end - 2))
+    start = w.form(v - (gamma + 1) * delta(w.number(0))).value
+    large = w.form(v).value - w.form(w.Written(most, "")).value
+    return combine(
+        [
+            (whole, share),
+            (rules.assume(large), T.value * share),
+            (rules.assume(start), (low - 1) * (low - 2) / (low + 1) * share),
+        ],
+        target=w.form(v / (gamma + T) - delta(T)).value,
+    )
+
+
+def induction(number: int, source: str, letter: str, premise: int) -> Claim:
+    """Return (16) or (23): what follows if a recursion holds for all i.
+
+    Args:
+        number: of the equation.
+        source: the proof in which it stands.
+        letter: of the constant, B or H.
+        premise: the number of the recursion.
+
+    Returns:
+        The claim.
+    """
+    noise = w.Written(level.value, letter)
+    return Claim(
+        f"huang2023/eq-{number}",
+        f"{source}, ({number})",
+        Kind.EQUATION,
+        f"If ({premise}) holds for all i, the sequence falls like 1/(gamma + i).",
+        (
+            Part(
+                says(
+                    delta(T),
+                    v / (gamma + T),
+                    recursion(noise).called(f"({premise}) for the steps before"),
+                    w.at_most(4 * noise / mu**2, v),
+                    w.at_most((gamma + 1) * delta(w.number(0)), v),
+                ),
+                Proof(
+                    unrolled,
+                    r"With $x=\gamma+i$ the recursion is $x(x-1)"
+                    r"\Delta^{i+1}\le(x-1)(x-2)\Delta^i+\frac{4(x-1)}{\mu^2x}B$; "
+                    r"summed over i, and $v\ge4B/\mu^2$, $v\ge(\gamma+1)\Delta^0$. "
+                    r"(The printed induction is right as well.)",
+                    model=lambda: federation(
+                        [parabola(1, (0, 0))],
+                        (0, 0),
+                        numbers={mu: 1, above_7: 0, T: 1, v: 16, level: 4},
+                        sequences={"Delta": 1},
+                    ),
+                ),
+                reading="T = i + 1 >= 1; v any number that is at least both terms of "
+                "the maximum; at i = -1 the claim is Delta^0 <= v/gamma, which holds",
+            ),
+        ),
+        words="The induction itself is right; its hypothesis is not.",
+    )

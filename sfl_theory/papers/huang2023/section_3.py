@@ -1,0 +1,284 @@
+r"""Convergence analysis: assumptions, Lemma 1 and the learning rates."""
+
+from __future__ import annotations
+
+from sfl_theory import written as w
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Model,
+    Part,
+    Proof,
+    Repair,
+    Severity,
+    equal,
+    says,
+)
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import NamedFunction, Side
+from sfl_theory.models.federation import (
+    federation,
+    parabola,
+)
+from sfl_theory.papers.huang2023.setting import (
+    R2,
+    E,
+    F,
+    M,
+    S,
+    above_7,
+    assumption_1,
+    away,
+    best,
+    gamma,
+    gamma_printed,
+    i,
+    maximum,
+    minimum,
+    mu,
+    printed_rate,
+)
+from sfl_theory.proofs.foundations import majorant_of_mean, value_gap
+from sfl_theory.proofs.joint import both_parts
+from sfl_theory.proofs.notation import combine
+from sfl_theory.written import Number
+
+SECTION = "Sec. Convergence analysis"
+CLIENT, SERVER = Side.CLIENT, Side.SERVER
+end = w.point("w")
+IN_WORDS = (
+    "An assumption: nothing to decide by itself. It is met by the models of the claims "
+    "that assume it (for Assumption 4 along the run: see assumptions-2-4)."
+)
+
+
+def assumption(number: int, title: str) -> Claim:
+    """Return the entry of an assumption."""
+    name = f"huang2023/assumption-{number}"
+    kind = Kind.ASSUMPTION
+    return Claim(name, f"{SECTION}, Assumption {number}", kind, title, words=IN_WORDS)
+
+
+# Assumptions 2 and 4 ---------------------------------------------------------------
+
+loss = w.Function(NamedFunction("loss"), "f_{n}")
+here, xi = w.point("w"), w.point("zeta")
+lowest = w.Written(loss.best.value, "w_{n}^{*}")
+
+
+def confined() -> Theorem:
+    r"""Return :math:`\mu^2\|w-w_n^*\|^2\le R^2`."""
+    at, low, g = here.value, loss.best.value, loss.gradient(here).value
+    gap, noise_ = at - low, xi.value
+    orthogonal = rules.assume(w.inner(loss.gradient(here), xi).value)
+    return combine(
+        [
+            (rules.assume((w.form(R2) - w.norm2(stochastic)).value), 1),
+            (orthogonal, 2),
+            (rules.convex(loss.value, mu.value, at, low), 2 * mu.value),
+            (rules.convex(loss.value, mu.value, low, at), 2 * mu.value),
+            (rules.stationary(loss.value, gap), 2 * mu.value),
+        ],
+        [(noise_, 1), (g - gap * mu.value, 1)],
+    )
+
+
+stochastic = loss.gradient(here) + xi
+EXCLUSION = Claim(
+    "huang2023/assumptions-2-4",
+    f"{SECTION}, Assumptions 2 and 4",
+    Kind.ASSUMPTION,
+    "(entry of the audit) Assumptions 2 and 4 hold together only near the minimiser of "
+    "a client's loss, so never on all of R^d.",
+    (
+        Part(
+            says(
+                mu**2 * w.norm2(here - lowest),
+                R2,
+                w.convex(loss, mu).called("Assumption 2"),
+                w.minimiser(loss),
+                w.equals(w.inner(loss.gradient(here), xi), 0)[1].called("unbiased"),
+                w.at_most(w.norm2(stochastic), R2).called("Assumption 4 at w"),
+            ),
+            Proof(
+                confined,
+                r"$\|\nabla f_n(w)\|^2\le R^2$ as the noise has mean 0, and strong "
+                r"convexity gives $\|\nabla f_n(w)\|\ge\mu\|w-w_n^*\|$.",
+                model=lambda: federation(
+                    [parabola(1, ("1/2", 0))],
+                    ("1/2", 0),
+                    numbers={mu: 1, R2: 2},
+                    named={loss: parabola(1, ("1/2", 0))},
+                    points={here: [(1, "1/2")], xi: [("-1/2", "1/2")]},
+                    best={loss: ("1/2", 0)},
+                ),
+            ),
+            reading="at every w at which Assumption 4 holds; the loss is any f_n, zeta "
+            "the noise of its stochastic gradient",
+        ),
+    ),
+    words="The assumptions exclude each other on R^d; they are read along the run, at "
+    "points that the algorithm visits.",
+    uses="assumption-2 assumption-4",
+)
+
+# Lemma 1 ---------------------------------------------------------------------------
+
+GAP = F(end) - F(best)
+LEMMA_1 = Claim(
+    "huang2023/lemma-1",
+    "Lemma 1, (6)",
+    Kind.LEMMA,
+    "The gap splits into the distances of the two blocks.",
+    (
+        Part(
+            says(
+                GAP,
+                S / 2 * (away(end, SERVER) + away(end, CLIENT)),
+                assumption_1(),
+                minimum(),
+            ),
+            Proof(
+                lambda: combine([
+                    (value_gap(S.value, end.value), 1),
+                    (both_parts((end - best).value), -S.value / 2),
+                ]),
+                r"(7) and (8).",
+            ),
+            reading="for every random w, w^{TEM} among them",
+        ),
+    ),
+    uses="eq-7 eq-8",
+)
+LINEAR = w.inner(end - best, F.gradient(best))
+CURVED = S / 2 * w.norm2(end - best)
+EQ_7 = Claim(
+    "huang2023/eq-7",
+    "Proof of Lemma 1, (7)",
+    Kind.EQUATION,
+    "Smoothness of F at its minimiser.",
+    (
+        Part(
+            says(GAP, LINEAR + CURVED, assumption_1()),
+            Proof(
+                lambda: majorant_of_mean(S.value, best.value, end.value),
+                "The mean of the upper bounds of Assumption 1 at $w^*$.",
+            ),
+        ),
+        Part(
+            equal(LINEAR + CURVED, CURVED, minimum()),
+            Proof(
+                lambda: combine([(rules.stationary(F.value, (end - best).value), -1)]),
+                r"$\nabla F(w^*)=0$.",
+            ),
+        ),
+    ),
+    uses="assumption-1",
+)
+EQ_8 = Claim(
+    "huang2023/eq-8",
+    "Proof of Lemma 1, (8)",
+    Kind.EQUATION,
+    "The squared distance is the sum of those of the blocks.",
+    (
+        Part(
+            equal(w.norm2(end - best), away(end, CLIENT) + away(end, SERVER)),
+            Proof(
+                lambda: combine([(both_parts((end - best).value), -1)]),
+                "The blocks are orthogonal.",
+            ),
+        ),
+    ),
+)
+
+# The rate --------------------------------------------------------------------------
+
+
+later = w.count("i")
+RIGHT = 1 / (4 * S)
+
+
+def later_rate() -> Theorem:
+    r"""Return the condition for :math:`i\ge1`."""
+    low = rules.assume(w.form(gamma - (8 * S / mu - 1)).value)
+    return _rate_from(low, later)
+
+
+def larger_gamma() -> Theorem:
+    r"""Return the condition for every i where :math:`\gamma\ge8S/\mu`."""
+    return _rate_from(rules.assume(w.form(gamma - 8 * S / mu).value), i)
+
+
+def _rate_from(low: Theorem, at: Number) -> Theorem:
+    factor = 1 / (4 * S.value * (gamma + at).value)
+    return combine([(low, factor)], target=w.as_form(RIGHT - printed_rate(at)).value)
+
+
+COND_ETA = Claim(
+    "huang2023/cond-eta",
+    "Proofs of Propositions 1 and 2",
+    Kind.CONDITION,
+    "The learning rates are at most 1/(4S) for all i.",
+    (
+        Part(
+            says(printed_rate(), RIGHT, *gamma_printed(E * M)),
+            Model(
+                lambda: federation(
+                    [parabola(1, (0, 0))],
+                    (0, 0),
+                    numbers={mu: 1, S: 1, above_7: 0, E: 1, M: 1, i: 0},
+                ),
+                r"$S=\mu=1$, $\gamma=7$, $i=0$: $\frac27>\frac14$.",
+            ),
+            reading="i counts from 0, as the rate of the first step is eta^0 in (3)",
+        ),
+    ),
+    severity=Severity.CONSTANT,
+    scope=r"refuted for i = 0 and gamma = 8S/mu - 1 only, whatever S >= mu is",
+    cause="At i = 0 and gamma = 8S/mu - 1 the rate is 2/(8S - mu) > 1/(4S).",
+    repair=Repair(
+        (
+            Part(
+                says(printed_rate(later), RIGHT, *gamma_printed(E * M)),
+                Proof(
+                    later_rate,
+                    r"$\gamma+i\ge8S/\mu$.",
+                    model=lambda: federation(
+                        [parabola(1, (0, 0))],
+                        (0, 0),
+                        numbers={mu: 1, S: 1, above_7: 0, E: 1, M: 1, later: 1},
+                    ),
+                ),
+                reading="for i >= 1",
+            ),
+            Part(
+                says(printed_rate(), RIGHT, *maximum(gamma, 8 * S / mu, E * M)),
+                Proof(
+                    larger_gamma,
+                    r"$\gamma+i\ge8S/\mu$.",
+                    model=lambda: federation(
+                        [parabola(1, (0, 0))],
+                        (0, 0),
+                        numbers={mu: 1, S: 1, above_7: 1, E: 1, M: 1, i: 0},
+                    ),
+                ),
+                reading="for every i, with gamma = max(8S/mu, EM)",
+            ),
+        ),
+        "i >= 1, or gamma = max(8S/mu, EM) for max(8S/mu - 1, EM)",
+    ),
+)
+
+CLAIMS = (
+    assumption(1, "Every f_n is S-smooth: an upper bound (one-sided)."),
+    assumption(2, "Every f_n is mu-strongly convex."),
+    assumption(3, "The variance of client n's stochastic gradient is <= sigma_n^2."),
+    assumption(4, "Stochastic gradients have second moments at most R^2, for all w."),
+    assumption(5, "Local gradients differ from that of F by at most delta, for all w."),
+    EXCLUSION,
+    LEMMA_1,
+    EQ_7,
+    EQ_8,
+    COND_ETA,
+)

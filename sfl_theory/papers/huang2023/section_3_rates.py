@@ -1,0 +1,482 @@
+r"""Convergence analysis: Propositions 1 and 2, Theorem 1."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from sfl_theory import written as w
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Model,
+    Part,
+    Proof,
+    Repair,
+    Severity,
+    says,
+)
+from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Sort
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import Side
+from sfl_theory.models.federation import (
+    coin,
+    federation,
+    parabola,
+    quadratic,
+    still,
+)
+from sfl_theory.papers.huang2023.setting import (
+    R2,
+    E,
+    F,
+    Gamma,
+    M,
+    N,
+    S,
+    T,
+    above_7,
+    assumption_5,
+    assumptions,
+    away,
+    best,
+    delta2,
+    f,
+    falling,
+    falling_assumptions,
+    falling_variances,
+    gamma,
+    gamma_printed,
+    mixed,
+    mu,
+    n,
+    noise,
+    one_optimum,
+    p,
+    printed_rate,
+    run,
+    sigma2,
+)
+from sfl_theory.proofs import minibatch, minibatch_rounds, minibatch_variance
+from sfl_theory.proofs.export import ModelData
+from sfl_theory.proofs.foundations import value_gap
+from sfl_theory.proofs.joint import both_parts
+from sfl_theory.proofs.notation import combine
+from sfl_theory.written import Form, Number, Run
+
+CLIENT, SERVER = Side.CLIENT, Side.SERVER
+r = run(printed_rate)
+ONE_STEP = "E = M = 1, so that iterations are rounds and TEM = T"
+# Propositions 1 and 2 --------------------------------------------------------------
+
+
+def server_bound(of: Run, steps: Number) -> Form:
+    """Return the right side of (9)."""
+    first = w.form(8 * R2) + mu**2 * N**2 * (gamma + 1) * away(of.x(0), SERVER)
+    return first / (mu**2 * N**2 * (gamma + steps))
+
+
+def client_bound(of: Run, steps: Number, local: Number | int = 1) -> Form:
+    """Return the right side of (10)."""
+    first = w.form(4 * constant_h(local)) + mu**2 * (gamma + 1) * away(of.x(0), CLIENT)
+    return first / (mu**2 * (gamma + steps))
+
+
+def constant_h(local: Number | int = 1) -> Number:
+    """Return H for a number EM of local steps."""
+    if local == 1:
+        return 6 * R2 + 12 * delta2 + 6 * S * Gamma + noise()
+    return 6 * E * M * R2 + 12 * E**2 * M**2 * delta2 + 6 * S * Gamma + noise()
+
+
+def half_of_the_data(clients: int = 12) -> ModelData:
+    r"""Return :math:`f_n=\frac12\|w\|^2`, client 1 noisy and with p = 1/2."""
+    rest = Fraction(1, 2 * clients - 2)
+    return federation(
+        [parabola(1, (0, 0))] * clients,
+        (0, 0),
+        weights=("1/2", *(rest,) * (clients - 1)),
+        noise=[coin(0, 1)] + [still(2)] * (clients - 1),
+        rounds=1,
+        numbers={mu: 1, S: 1, above_7: 0, R2: 2, T: 1},
+        families={"sigma2": (1, *(0,) * (clients - 1))},
+        best={F: (0, 0)},
+        box=((0, 0), (-1, 1)),
+    )
+
+
+def pulled(kappa: int, rounds: int, start: tuple[int, int]) -> ModelData:
+    """Return one client, no noise, where one block pulls the other away."""
+    return federation(
+        [quadratic(((2, -1, 0), (-1, 2, 0), (0, 0, kappa)), (0, 0, 0))],
+        (*start, 0),
+        numbers={mu: 1, S: kappa, above_7: 8 * kappa - 8, R2: 5, T: rounds},
+        families={"sigma2": (0,)},
+        best={F: (0, 0, 0)},
+        box=((0, 1), (0, 1), (0, 0)),
+    )
+
+
+all_steps = falling()
+ANY_STEPS = (
+    "the rate falls at every step, i = EM t + j: the run's local steps have rate 1, "
+    "its stochastic gradients are eta^i times those of the paper"
+)
+JOINT_LEVEL = R2 + (E * M - 1) * (R2 + 2 * E * M * delta2)
+
+
+def joint_bound() -> Form:
+    """Return the right side of the distance of both blocks."""
+    first = w.form(4 * JOINT_LEVEL / (3 * mu**2)) + gamma * away(all_steps.x(0))
+    return first / (gamma + T * E * M)
+
+
+def joint_distance() -> Theorem:
+    """Return the distance of both blocks after T rounds of E M steps."""
+    K = k.Var("K", Sort.COUNT)
+    return rules.instantiate(minibatch_rounds.rounds(), ((K, (E * M).value),), ())
+
+
+def one_round() -> ModelData:
+    """Return two clients that differ, one round of one step, at rate 1 = eta^0."""
+    return federation(
+        [parabola("2/7", (0, "1/2")), parabola("2/7", (0, "-1/2"))],
+        ("1/2", "1/2"),
+        noise=[coin(0, "1/2")] * 2,
+        rounds=1,
+        numbers={
+            mu: "2/7",
+            S: "2/7",
+            R2: 1,
+            delta2: "1/49",
+            above_7: 0,
+            E: 1,
+            M: 1,
+            T: 1,
+        },
+        best={F: (0, 0)},
+    )
+
+
+def joint_repair(side: Side, change: str) -> Repair:
+    """Return the joint bound on the distance of one block."""
+    other = SERVER if side is CLIENT else CLIENT
+    x = all_steps.x(T) - best
+
+    def proof() -> Theorem:
+        return combine(
+            [(joint_distance(), 1), (both_parts(x.value), 1)],
+            [(w.part(other, x).value, 1)],
+        )
+
+    return Repair(
+        (
+            Part(
+                says(
+                    away(all_steps.x(T), side),
+                    joint_bound(),
+                    *falling_assumptions(all_steps),
+                ),
+                Proof(proof, JOINT, one_round),
+                reading=ANY_STEPS,
+            ),
+        ),
+        change,
+    )
+
+
+JOINT = (
+    r"With $\Delta=E\|\bar w^i-w^*\|^2$, $D=\sum_np_nE\|w_n^i-\bar w^i\|^2$, K = EM, "
+    r"$B=R^2+2K\delta^2$, $x=\gamma+i$: "
+    r"$\Delta^{i+1}\le(1-\frac4x)\Delta^i+\eta SD^i+\eta^2R^2$ and, within a round, "
+    r"$D^{i+1}\le(1-\frac4x+\frac1{2K})D^i+\eta^2B$ by strong convexity between $w_n$ "
+    r"and $\bar w$ and Young with $\frac1{2K}$; $D=0$ where a round starts. With "
+    r"$c(x)=(x-1)(x-2)(x-3)(x-4)$, $c(x+1)(1-\frac4x)=c(x)$, and "
+    r"$P(x)=x^3-10x^2+35x-50\le c(x)/x$, $V=R^2+(K-1)B$, the number "
+    r"$c\Delta+\frac{4S}\mu(K-j)(x-1)(x-2)(x-3)D-P\frac{4V}{3\mu^2}$ does not grow."
+)
+PROP_1 = Claim(
+    "huang2023/prop-1",
+    "Proposition 1, (9)",
+    Kind.PROPOSITION,
+    "The distance of the server block.",
+    (
+        Part(
+            says(
+                away(r.x(T), SERVER),
+                server_bound(r, T),
+                *assumptions(r),
+                *gamma_printed(),
+            ),
+            Model(
+                half_of_the_data,
+                r"$f_n=\frac12\|w\|^2$, 12 clients; client 1 has half of the data and "
+                r"noise $\zeta=\pm1$ in $w_s$. One step of $\eta=\frac27$ from $w^*=0$ "
+                r"gives $\frac{\eta^2}4=\frac1{49}$, the bound is "
+                r"$\frac{16}{8N^2}=\frac1{72}$.",
+            ),
+            reading=ONE_STEP,
+        ),
+    ),
+    severity=Severity.THEOREM,
+    scope="with noise, here for unequal weights; for equal ones a model with N = 13 "
+    "noisy clients, R = sigma and one step from w* breaks it as well (2^13 outcomes, "
+    "not replayed here), and (13)-(15) break at N = 3 and 5; without noise for N = 1 "
+    "(prop-1/coupling)",
+    cause="The bound is of order 1/N^2, the variance of a mean of N gradients 1/N.",
+    uses="eq-18 cond-eta",
+    first_failure="eq-12/weights",
+    repair=joint_repair(SERVER, "initial distance of both blocks, R^2 without 1/N^2"),
+)
+PROP_1_COUPLING = Claim(
+    "huang2023/prop-1/coupling",
+    "Proposition 1, (9)",
+    Kind.PROPOSITION,
+    "Proposition 1 for one client without noise.",
+    (
+        Part(
+            says(
+                away(r.x(T), SERVER),
+                server_bound(r, T),
+                *assumptions(r),
+                *gamma_printed(),
+            ),
+            Model(
+                lambda: pulled(200, 505, (1, 0)),
+                r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 200, from $(1,0,0)$: the "
+                r"server block starts at its optimum and is pulled away by the client "
+                r"block, whose initial distance the bound does not contain; after 505 "
+                r"steps it is farther away than the bound says. z only makes S large.",
+            ),
+            reading=ONE_STEP,
+        ),
+    ),
+    severity=Severity.THEOREM,
+    scope="already for one client without noise, S/mu = 200",
+    cause="The bound lacks the initial distance of the client block.",
+    uses="eq-18 cond-eta",
+    first_failure="eq-15/sign",
+    repair=joint_repair(SERVER, "initial distance of both blocks, R^2 without 1/N^2"),
+)
+PROP_2 = Claim(
+    "huang2023/prop-2",
+    "Proposition 2, (10)",
+    Kind.PROPOSITION,
+    "The distance of the client block.",
+    (
+        Part(
+            says(
+                away(r.x(T), CLIENT),
+                client_bound(r, T),
+                *assumptions(r),
+                assumption_5(),
+                *gamma_printed(),
+                *one_optimum(),
+            ),
+            Model(
+                lambda: pulled_client(),
+                r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 500, from $(0,1,0)$: the "
+                r"client block starts at its optimum and is pulled away by the server "
+                r"block; after 1264 steps it is farther away than the bound says.",
+            ),
+            reading=f"{ONE_STEP}; Gamma = 0 in all readings: w* minimises every f_n",
+        ),
+    ),
+    severity=Severity.THEOREM,
+    scope="already for one client without noise, S/mu = 500",
+    cause="The bound lacks the initial distance of the server block.",
+    uses="eq-25 cond-eta",
+    first_failure="eq-33/1",
+    repair=joint_repair(CLIENT, "initial distance of both blocks"),
+)
+
+
+def pulled_client(rounds: int = 1264) -> ModelData:
+    """Return the model of Proposition 2."""
+    data = pulled(500, rounds, (0, 1))
+    data.numbers.update({
+        w.variable(delta2): Fraction(0),
+        w.variable(Gamma): Fraction(0),
+    })
+    return data
+
+
+# Theorem 1 -------------------------------------------------------------------------
+
+
+def theorem_1(of: Run, local: Number | int) -> Form:
+    """Return the right side of (11)."""
+    total = T if local == 1 else T * E * M
+    return S * (server_bound(of, total) + client_bound(of, total, local)) / 2
+
+
+def variance_bound() -> Form:
+    """Return the right side of the distance without Assumption 4."""
+    spread = w.over_clients(n, p() * sigma2()) + (2 * E * M + 1) * delta2
+    H = noise() + Fraction(44, 49) * (E * M - 1) * spread
+    first = w.form(4 * H / mu**2) + gamma * away(all_steps.x(0))
+    return first / (gamma + T * E * M)
+
+
+def gap_from(distance: Theorem) -> Theorem:
+    """Return S/2 times a bound on the distance of both blocks, K = EM."""
+    rounds = rules.instantiate(distance, ((k.Var("K", Sort.COUNT), (E * M).value),), ())
+    return combine([
+        (value_gap(S.value, all_steps.x(T).value), 1),
+        (rounds, S.value / 2),
+    ])
+
+
+def with_variance(data: ModelData) -> ModelData:
+    """Return the model with sigma_n^2 = 1/4 and no R."""
+    numbers = {v: c for v, c in data.numbers.items() if v != w.variable(R2)}
+    return replace(with_gamma(data), numbers=numbers)
+
+
+def from_distance(of: Run, local: Number | int, rounds: Theorem) -> Theorem:
+    """Return (11) from a bound on the distance: every term of it is larger."""
+    start, last = (of.x(0) - best).value, of.x(T)
+    end = (gamma + T * local).value
+    share = S.value / (2 * end)
+    return combine(
+        [
+            (value_gap(S.value, last.value), 1),
+            (rounds, S.value / 2),
+            (both_parts(start), -share * (gamma + 1).value),
+        ],
+        [(start, share)],
+        target=(theorem_1(of, local) - (F(last) - F(best))).value,
+    )
+
+
+THM_1 = Claim(
+    "huang2023/thm-1",
+    "Theorem 1, (11)",
+    Kind.THEOREM,
+    "The gap is at most S (L_s + L_c)/2, the right sides of (9) and (10).",
+    (
+        Part(
+            says(
+                F(all_steps.x(T)) - F(best),
+                theorem_1(all_steps, E * M),
+                *falling_assumptions(all_steps),
+            ),
+            Proof(
+                lambda: from_distance(all_steps, E * M, joint_distance()),
+                f"{JOINT} Lemma 1 makes a gap of it; $L_s+L_c$ contains both initial "
+                r"distances and $24KR^2+48K^2\delta^2$ over $\mu^2$, which is more.",
+                lambda: with_gamma(one_round()),
+            ),
+            reading=f"{ANY_STEPS}; Gamma any number >= 0",
+        ),
+        Part(
+            says(
+                F(r.x(T)) - F(best),
+                theorem_1(r, 1),
+                *assumptions(r),
+                assumption_5(),
+                *gamma_printed(),
+            ),
+            Proof(
+                lambda: from_distance(r, 1, minibatch.last(minibatch.rate())),
+                "The same for one local step, where D = 0.",
+            ),
+            reading=f"{ONE_STEP}, with the run's own rates; Gamma any number >= 0",
+        ),
+    ),
+    scope="for Gamma >= 0, as it is for f_n* = min f_n; where Gamma is read with the "
+    "initial w_s it can be negative, even make the right side negative",
+    uses="lemma-1 prop-1 prop-2",
+    first_failure="eq-12/weights",
+    repair=Repair(
+        (
+            Part(
+                says(
+                    F(all_steps.x(T)) - F(best),
+                    S / 2 * joint_bound(),
+                    *falling_assumptions(all_steps),
+                ),
+                Proof(lambda: gap_from(minibatch_rounds.rounds()), JOINT, one_round),
+                reading=ANY_STEPS,
+            ),
+            Part(
+                says(
+                    F(all_steps.x(T)) - F(best),
+                    S / 2 * variance_bound(),
+                    *falling_variances(all_steps),
+                ),
+                Proof(
+                    lambda: gap_from(minibatch_variance.rounds()),
+                    r"As before, with $E\|\nabla f_n(w;\zeta_n)\|^2$ split into noise "
+                    r"and gradients: the mean gradient by $2S^2D+4S(F-F^*)$, those "
+                    r"within a round by co-coercivity.",
+                    lambda: with_variance(one_round()),
+                ),
+                reading=f"without Assumption 4, which excludes Assumption 2 on R^d; "
+                f"{ANY_STEPS}",
+            ),
+        ),
+        "sharper: no Gamma, no sigma_n, smaller constants; or without Assumption 4 and "
+        "with the noise divided by N",
+    ),
+)
+
+
+def initial_gamma() -> Form:
+    """Return the right side of (11) with Gamma read at the initial server block."""
+    start = mixed(best, r.x(0))
+    known = F(best) - w.over_clients(n, p() * f()(start))
+    H = w.form(6 * R2 + 12 * delta2) + 6 * S * known + w.form(noise())
+    first = 4 * H + mu**2 * (gamma + 1) * away(r.x(0), CLIENT)
+    return S * (server_bound(r, T) + first / (mu**2 * (gamma + T))) / 2
+
+
+THM_1_GAMMA = Claim(
+    "huang2023/thm-1/initial-server",
+    "Theorem 1, (11)",
+    Kind.THEOREM,
+    "(entry of the audit) Theorem 1 with Gamma read at the initial server block.",
+    (
+        Part(
+            says(
+                F(r.x(T)) - F(best),
+                initial_gamma(),
+                *assumptions(r),
+                assumption_5(),
+                *gamma_printed(),
+            ),
+            Model(
+                lambda: federation(
+                    [quadratic(((1, 0, 0), (0, 1, 0), (0, 0, 10)), (0, 0, 0))],
+                    (0, 1, 0),
+                    numbers={mu: 1, S: 10, above_7: 72, R2: 1, delta2: 0, T: 1},
+                    families={"sigma2": (0,)},
+                    best={F: (0, 0, 0)},
+                    box=((0, 0), (0, 1), (0, 0)),
+                ),
+                r"$F=\frac12(w_c^2+w_s^2+10z^2)$ from (0, 1, 0): $\Gamma=-\frac12$ and "
+                r"the right side is negative.",
+            ),
+            reading=f"{ONE_STEP}; w_s in Gamma is w_s^0, w_{{c,n}}* is w_c*, which "
+            "minimises f_n for it in the model",
+        ),
+    ),
+    severity=Severity.SLIP,
+    scope="N = 1, no noise, S/mu = 10; true for Gamma >= 0 (thm-1)",
+    cause="Gamma = F* - sum p_n f_n(w_{c,n}*, w_s) does not say which w_s is meant; at "
+    "the initial one it can be negative.",
+    uses="thm-1",
+)
+
+
+def with_gamma(data: ModelData) -> ModelData:
+    """Return the model with Gamma = 1 and sigma_n^2 = 1/4."""
+    more = {w.variable(Gamma): Fraction(1)}
+    quarter = Fraction(1, 4)
+    families = {k.ClientFamily("sigma2", Sort.NONNEGATIVE): (quarter, quarter)}
+    return replace(data, numbers={**data.numbers, **more}, families={**families})
+
+
+CLAIMS = (PROP_1, PROP_1_COUPLING, PROP_2, THM_1, THM_1_GAMMA)

@@ -1,0 +1,171 @@
+"""Theorem 3.9, non-convex, (22): SFL-V2 in which clients take part at random."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, Ratio
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Local,
+    Side,
+    Vec,
+    constant,
+    iterate,
+    norm2,
+    part,
+    value_of,
+    weight,
+)
+from sfl_theory.proofs.block_steps import decomposition, own_gradient
+from sfl_theory.proofs.block_visits import equal_weights
+from sfl_theory.proofs.drawn_visits import (
+    Drawn,
+    T,
+    drift,
+    first_order,
+    second_order,
+    tau,
+)
+from sfl_theory.proofs.local_steps import (
+    N,
+    S,
+    eps2,
+    i,
+    n,
+    now,
+    sigma2,
+    t,
+    young,
+)
+from sfl_theory.proofs.notation import (
+    combine,
+    inverse_q,
+    mean,
+    of,
+    sign,
+    steps,
+    sum_over,
+)
+
+
+def cost(d: Drawn) -> Ratio:
+    """Return what noise and heterogeneity of a round may cost."""
+    q = mean(n, d.w**2 * inverse_q(n) * sigma2(n))
+    noise = Fraction(7, 8) * q + mean(n, d.w * sigma2(n)) / 8
+    spread = Fraction(5, 4) * d.odds + Fraction(5, 8) * d.W * d.most
+    return S * d.round.eta**2 * tau * (noise + tau * eps2 * spread)
+
+
+@cache
+def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
+    """Return ``eta tau/4 ||grad f||^2 <= f(x) - f(x') + cost``; `given` is 8 z <= 1."""
+    r, eta, g, z = d.round, d.round.eta, d.round.gradient, d.z
+    gx, xi, far, share = r.own_gradient(), r.noise(of(i)), d.change(of(i)), d.w * d.J
+    half, lam = S * eta**2 / 2, eta * S**2
+    rate = given or rules.assume(d.rate)
+    of_C, of_s = eta / 2 + 5 * half * tau * d.most, 2 * eta**2 * d.most**2 * tau**2
+    of_c, of_A, of_Z = eta**2 * tau**2, half * tau**2 * 5 / 4, half * 5 / 4
+    square = combine([(rate, 1 + 8 * z)])
+    D_left = lam * (1 - 5 * of_s * S**2) - of_C * S**2
+    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    var = rules.variance(d.run, sigma2(n), n, now, of(i))
+    r_n, in_drift, apart = inverse_q(n) - 1, lam * tau * 5 / 2, gx - g
+    noise = constant(mean(n, share**2 * sigma2(n)))
+    left_over = mean(n, d.w**2 * inverse_q(n) * sigma2(n)) / 4
+    left_over = left_over + mean(n, d.w * sigma2(n)) / 8
+    left_over = left_over + Fraction(5, 8) * tau * d.most * d.W * eps2
+    signs = [sign(D_left, (rate, lam * 5 / 16), (square, lam * 5 / 32))]
+    uses: list[tuple[Theorem, Number]] = [
+        (decomposition(r), 1),
+        (drift(d), lam),
+        (d.all(near, share), of_C + lam * 5 * of_s),
+        (d.all(rules.blocks(far, far), share), of_C),
+        (d.all(combine(squares=[(r.away(of(i)), 1)]), share), D_left),
+        (sum_over(rules.blocks(gx, gx), CLIENTS, n, d.w**2 * r_n), of_A),
+        (sum_over(own_gradient(r), CLIENTS, n, d.w**2 * r_n), of_A),
+        (d.all(rules.blocks(xi, xi), share**2), of_Z),
+        (d.all(var, share**2), of_Z),
+        (rules.expect(d.run, now, noise), -of_Z * tau),
+        (rules.blocks(g, g), -eta * tau / 4 - 2 * d.odds * of_A),
+        (sum_over(rules.blocks(apart, apart), CLIENTS, n, d.w), in_drift * of_s),
+        (
+            sum_over(rules.heterogeneity(eps2, n, r.x), CLIENTS, n, d.w),
+            in_drift * of_s,
+        ),
+        (rate, S * eta**2 * tau * left_over),
+    ]
+    squares: list[tuple[Vec, Number]] = []
+    for side in Side:
+        W, size = mean(n, d.of(side)), of_s if side is Side.SERVER else of_c
+        g_left = eta * tau * (W / 2 - Fraction(1, 4)) - in_drift * size * d.W
+        g_left = g_left - of_A * (W**2 + 2 * d.odds)
+        first, second = eta * tau * W * 5 / 32, eta * tau * W * 5 / 64
+        signs.append(sign(g_left, (rate, first), (square, second)))
+        squares.append((part(side, g), g_left))
+        own = young(part(side, g), part(side, apart), 1)
+        uses += [
+            (first_order(d, side), 1),
+            (second_order(d, side), S / 2),
+            (sum_over(own, CLIENTS, n, d.w), in_drift * size / 2),
+        ]
+    uses += heavier(d, Side.CLIENT, of_C, of_A, of_Z)
+    spare = sum_over(combine(squares=[(part(Side.CLIENT, apart), 1)]), CLIENTS, n, d.w)
+    uses.append((spare, in_drift * (of_s - of_c)))
+    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
+    target = fall + constant(cost(d)) - norm2(g) * (eta * tau / 4)
+    return combine(uses, squares, target=target, signs=signs)
+
+
+def heavier(
+    d: Drawn, side: Side, of_C: Ratio, of_A: Ratio, of_Z: Ratio
+) -> list[tuple[Theorem, Number]]:
+    """Return what a side's terms lack if a_n stands in them for w_n >= a_n."""
+    r, a, r_n = d.round, weight(n), inverse_q(n) - 1
+    below = rules.weight_below_one(n)
+    signs = [combine([(below, 1)]), combine([(below, 1 + a)])]
+    far, xi = part(side, d.change(of(i))), part(side, r.noise(of(i)))
+    gx = part(side, r.own_gradient())
+
+    def spare(u: Vec, factor: Ratio) -> Theorem:
+        inside = sum_over(combine(squares=[(u, 1)]), steps(tau), i)
+        return sum_over(inside, CLIENTS, n, factor, signs)
+
+    own = sum_over(combine(squares=[(gx, 1)]), CLIENTS, n, (1 - a**2) * r_n, signs)
+    return [
+        (spare(far, d.J * (1 - a)), of_C),
+        (spare(xi, d.J**2 * (1 - a**2)), of_Z),
+        (own, of_A),
+    ]
+
+
+def printed_rate(d: Drawn) -> Theorem:
+    """Return ``8 z <= 1`` from Theorem 3.9's learning rate, for equal weights."""
+    r, a, (_, above) = d.round, weight(n), equal_weights()
+    shares = mean(n, a**2 * inverse_q(n))
+    printed = rules.assume(constant(1 - 8 * S * N**2 * tau * r.eta * shares))
+    more = sum_over(above, CLIENTS, n, (N * a + 1) * inverse_q(n))
+    return combine([(printed, 1), (more, 8 * S * r.eta * tau)], target=d.rate)
+
+
+def printed_round() -> Theorem:
+    """Return one round of Theorem 3.9 as printed, for equal weights."""
+    d = Drawn()
+    eta, a, g = d.round.eta, weight(n), d.round.gradient
+    spread = mean(n, (a**2 + 1) * inverse_q(n) * (sigma2(n) + eps2))
+    fall = value_of(MEAN, d.round.x) - value_of(MEAN, d.round.next)
+    target = fall + constant(2 * N * S * eta**2 * tau**2 * spread)
+    target = target - norm2(g) * (eta * tau / 4)
+    return combine([(one_round(d, printed_rate(d)), 1)], target=target)
+
+
+def theorem() -> Theorem:
+    """Return (22), for equal weights: a round summed."""
+    d, c = Drawn(), 4 / (T * tau)
+    fall = rules.telescope(t, value_of(MEAN, d.round.x), T)
+    last = rules.lowest(MEAN, iterate(d.run, T))
+    return combine([(sum_over(printed_round(), steps(T), t), c), (fall, c), (last, c)])

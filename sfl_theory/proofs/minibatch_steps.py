@@ -1,0 +1,332 @@
+r"""MiniBatch-SFL with a rate that falls at every step: what one local step does.
+
+The run steps at rate 1; its stochastic gradients are those of the statement times
+:math:`\eta=2/(\mu x)`, :math:`x=\gamma+Kt+j`. :math:`\Delta` is the mean model's
+distance, D how far the local ones are apart.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Client,
+    Kind,
+    Lin,
+    Local,
+    Rate,
+    Side,
+    Var,
+    Vec,
+    constant,
+    gradient,
+    inner,
+    iterate,
+    local_point,
+    norm2,
+    part,
+    summed,
+    weight,
+)
+from sfl_theory.proofs.local_steps import S, m, n, now
+from sfl_theory.proofs.minibatch import BEST, R2, gamma, growth, mu
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    equal_paces,
+    nat,
+    nonnegative,
+    of,
+    positive,
+    steps,
+    sum_over,
+)
+
+K, delta2, any_gamma = count("K"), nonnegative("delta2"), positive("gamma")
+RUN = equal_paces(Kind.MINIBATCH, K, Rate(ratio(1)))
+j, i = nat("j"), nat("i")
+other = Client("k")
+J, ONE = of(j), ratio(1)
+CLIENT, SERVER = Side.CLIENT, Side.SERVER
+r = K - 1 - J
+"""How many steps of the round are left after this one."""
+LEFT = rules.assume(constant(r))
+B = R2 + 2 * K * delta2
+
+
+def point(step: Number, client: Client = n) -> Vec:
+    """Return the local point."""
+    return local_point(RUN, client, now, step)
+
+
+def middle(step: Number) -> Vec:
+    """Return the mean of the local points."""
+    return summed(CLIENTS, m, point(step, m) * weight(m))
+
+
+def clock(step: Number, low: Ratio = gamma) -> Ratio:
+    """Return ``x = gamma + K t + j``; `any_gamma` is not at least 7."""
+    return low + K * now + step
+
+
+def moved(client: Client = n, step: Ratio = J) -> Vec:
+    """Return by how much step j moves against client n's gradient."""
+    g = stochastic(RUN, client, now, step + of(i))
+    return summed(steps(1), i, g)
+
+
+def gradients(client: Client, upper: Ratio) -> Vec:
+    """Return the sum of the stochastic gradients before a step."""
+    return summed(steps(upper), i, stochastic(RUN, client, now, of(i)))
+
+
+def one_more(client: Client, w: Vec) -> Theorem:
+    """Return ``<sum_{i<j+1} g - sum_{i<j} g - moved, w> = 0``."""
+    g, later = (stochastic(RUN, client, now, at) for at in (of(i), J + of(i)))
+    return combine([
+        (rules.linear(steps(J + 1), i, g, w), 1),
+        (rules.linear(steps(J), i, g, w), -1),
+        (rules.linear(steps(1), i, later, w), -1),
+        (rules.split(i, inner(g, w), J, ONE), 1),
+    ])
+
+
+def none(client: Client, w: Vec) -> Theorem:
+    """Return ``<sum_{i<0} g, w> = 0``."""
+    g, zero = stochastic(RUN, client, now, of(i)), ratio(0)
+    return combine([
+        (rules.linear(steps(0), i, g, w), 1),
+        (rules.split(i, inner(g, w), zero, zero), -1),
+    ])
+
+
+def of_all(theorem: Theorem, client: Client, u: Vec, w: Vec) -> Theorem:
+    """Return ``<sum a u, w>`` zero from ``<u, w> = 0`` for each client."""
+    return combine([
+        (rules.linear(CLIENTS, client, u * weight(client), w), 1),
+        (sum_over(theorem, CLIENTS, client, weight(client)), 1),
+    ])
+
+
+def step(client: Client, w: Vec) -> Theorem:
+    """Return ``<p' - p + [moved_n]_c + [sum a moved]_s, w> = 0``."""
+    c, s = part(CLIENT, w), part(SERVER, w)
+    change = gradients(m, J + 1) - gradients(m, J) - moved(m)
+    uses: list[tuple[Theorem, Number]] = [
+        (one_more(client, c), -1),
+        (of_all(one_more(m, s), m, change, s), -1),
+    ]
+    for side, v in ((CLIENT, c), (SERVER, s)):
+        uses += [
+            (rules.local_update(RUN, client, now, J + 1, side, v), 1),
+            (rules.local_update(RUN, client, now, J, side, v), -1),
+        ]
+    uses.append((rules.blocks(point(J + 1, client) - point(J, client), w), 1))
+    return combine(uses)
+
+
+def by(client: Client = n) -> Vec:
+    """Return by how much the local point moves."""
+    all_ = summed(CLIENTS, m, moved(m) * weight(m))
+    return part(CLIENT, moved(client)) + part(SERVER, all_)
+
+
+def mean_step(w: Vec) -> Theorem:
+    """Return ``<wbar' - wbar + sum a moved, w> = 0``."""
+    change = point(J + 1, other) - point(J, other) + by(other)
+    all_ = summed(CLIENTS, m, moved(m) * weight(m))
+    return combine([
+        (of_all(step(other, w), other, change, w), 1),
+        (rules.blocks(all_, w), 1),
+    ])
+
+
+# One step: how far the local models are apart, and the mean model's distance --------
+
+
+def rate() -> Ratio:
+    """Return ``1/eta = mu x/2``."""
+    return mu * clock(J, any_gamma) / 2
+
+
+def sampled(w: Vec) -> Theorem:
+    """Return ``<moved/eta - grad F_n(p), w> >= 0``, assumed."""
+    own = gradient(Local(n), point(J))
+    return rules.assume(inner(moved() * rate() - own, w))
+
+
+def bounded() -> Theorem:
+    """Return ``||moved||^2 <= eta^2 R2``, assumed times 1/eta^2."""
+    one = rules.assume(constant(R2) - norm2(moved()) * rate() ** 2)
+    return combine([(one, 1 / rate() ** 2)])
+
+
+def over(theorem: Theorem) -> Theorem:
+    """Return the mean over clients."""
+    return sum_over(theorem, CLIENTS, n, weight(n))
+
+
+def apart(step_: Ratio) -> Vec:
+    """Return the local point seen from their mean."""
+    return point(step_) - middle(step_)
+
+
+def spread(step_: Ratio) -> Lin:
+    """Return ``D = sum a ||p - wbar||^2``."""
+    return summed(CLIENTS, n, norm2(apart(step_)) * weight(n))
+
+
+def distance(step_: Ratio) -> Lin:
+    """Return ``||wbar - x*||^2``."""
+    return norm2(middle(step_) - BEST)
+
+
+def server_same(w: Vec) -> Theorem:
+    """Return ``<[p - wbar]_s, w> = 0``: the server's block is one for all."""
+    x = iterate(RUN, now)
+    past = summed(CLIENTS, m, part(SERVER, gradients(m, J)) * weight(m))
+
+    def own(client: Client) -> Theorem:
+        return rules.local_update(RUN, client, now, J, SERVER, w)
+
+    seen = part(SERVER, point(J, m) - x) + past
+    return combine([(own(n), 1), (of_all(own(m), m, seen, w), -1)])
+
+
+@cache
+def drift() -> Theorem:
+    """Return ``D' <= (1 + 1/(2K) - 2 mu eta) D + eta^2 B``."""
+    d, after, h = apart(J), apart(J + 1), rate()
+    u = part(CLIENT, moved())
+    all_ = summed(CLIENTS, m, moved(m) * weight(m))
+    mean = part(CLIENT, all_)
+    there = d - u + mean
+    w = after + there
+    square = combine(
+        [(step(n, w), -1), (mean_step(w), 1), (rules.blocks(all_, w), -1)],
+        target=norm2(there) - norm2(after),
+    )
+    g, at_mean = gradient(Local(n), point(J)), gradient(Local(n), middle(J))
+    total = gradient(MEAN, middle(J))
+    near = combine(
+        [
+            (sampled(part(CLIENT, d)), 2 / h),
+            (rules.blocks(g, d), -2 / h),
+            (server_same(g), -2 / h),
+            (rules.convex(Local(n), mu, point(J), middle(J)), 2 / h),
+            (rules.convex(Local(n), mu, middle(J), point(J)), 2 / h),
+            (rules.heterogeneity(delta2, n, middle(J)), 2 * K / h**2),
+            (bounded(), 1),
+            (rules.blocks(moved(), moved()), 1),
+        ],
+        [
+            (d + (at_mean - total) * (2 * K / h), 1 / (2 * K)),
+            (part(SERVER, moved()), 1),
+        ],
+    )
+    right = spread(J) * (1 + 1 / (2 * K) - 2 * mu / h) + constant(B / h**2)
+    return combine(
+        [
+            (over(square), 1),
+            (over(near), 1),
+            (rules.linear(CLIENTS, n, d * weight(n), mean), 2),
+            (rules.linear(CLIENTS, n, d * weight(n), total), -2 / h),
+            (rules.linear(CLIENTS, n, u * weight(n), mean), -2),
+        ],
+        [(mean, 1)],
+        target=right - spread(J + 1),
+    )
+
+
+@cache
+def descent() -> Theorem:
+    """Return ``Delta' <= (1 - 2 mu eta) Delta + S eta D + eta^2 R2``."""
+    y, h, wbar = middle(J) - BEST, rate(), middle(J)
+    all_ = summed(CLIENTS, m, moved(m) * weight(m))
+    there = y - all_
+    after = middle(J + 1) - BEST
+    square = combine(
+        [(mean_step(after + there), -1)], target=norm2(there) - norm2(after)
+    )
+    toward = combine([
+        (sampled(y), 1),
+        (rules.majorant(Local(n), S, point(J), wbar), 1),
+        (rules.convex(Local(n), mu, point(J), BEST), 1),
+    ])
+    right = distance(J) * (1 - 2 * mu / h) + spread(J) * (S / h) + constant(R2 / h**2)
+    return combine(
+        [
+            (square, 1),
+            (over(toward), 2 / h),
+            (rules.linear(CLIENTS, n, moved() * weight(n), y), 2),
+            (rules.mean_value(wbar), -2 / h),
+            (rules.mean_value(BEST), 2 / h),
+            (growth(wbar), 2 / h),
+            (rules.jensen(CLIENTS, n, weight(n), point(J) - BEST), mu / h),
+            (rules.jensen(CLIENTS, n, weight(n), moved()), 1),
+            (over(bounded()), 1),
+        ],
+        target=right - distance(J + 1),
+    )
+
+
+def from_7(theorem: Theorem) -> Theorem:
+    """Return the theorem for ``gamma = 7 + g``."""
+    return rules.instantiate(theorem, ((variable(any_gamma), gamma),), ())
+
+
+def variable(number: Ratio) -> Var:
+    """Return the parameter that a number is.
+
+    Raises:
+        TypeError: it is none.
+    """
+    (one,) = number.free
+    if not isinstance(one, Var):
+        raise TypeError(f"{number} is no parameter")
+    return one
+
+
+# Start and end of a round -----------------------------------------------------------
+
+
+def starts(client: Client, w: Vec) -> Theorem:
+    """Return ``<p(n,t,0) - x, w> = 0``."""
+    zero, x = ratio(0), iterate(RUN, now)
+    all_ = gradients(m, zero)
+    c, s = part(CLIENT, w), part(SERVER, w)
+    return combine([
+        (rules.blocks(point(zero, client) - x, w), 1),
+        (rules.local_update(RUN, client, now, zero, CLIENT, c), 1),
+        (rules.local_update(RUN, client, now, zero, SERVER, s), 1),
+        (none(client, c), -1),
+        (of_all(none(m, s), m, all_, s), -1),
+    ])
+
+
+def ends(w: Vec) -> Theorem:
+    """Return ``<wbar - x(t+1), w> = 0`` after the last step."""
+    x, after = iterate(RUN, now), iterate(RUN, now + 1)
+    own, all_ = gradients(n, K), summed(CLIENTS, m, gradients(m, K) * weight(m))
+    uses: list[tuple[Theorem, Number]] = [(rules.blocks(middle(K) - after, w), 1)]
+    for side, made in ((CLIENT, own), (SERVER, all_)):
+        v = part(side, w)
+        local = rules.local_update(RUN, n, now, K, side, v)
+        seen = part(side, point(K) - x + made)
+        uses += [
+            (of_all(local, n, seen, v), 1),
+            (rules.update(RUN, side, now, v), -1),
+        ]
+    return combine(uses)
+
+
+def same_start() -> Theorem:
+    """Return ``D <= 0`` at the start of a round."""
+    zero, x = ratio(0), iterate(RUN, now)
+    d, seen = apart(zero), point(zero, m) - x
+    return over(combine([(starts(n, d), -1), (of_all(starts(m, d), m, seen, d), 1)]))

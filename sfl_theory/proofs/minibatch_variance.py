@@ -1,0 +1,314 @@
+r"""The distance after T rounds of MiniBatch-SFL without bounded gradients.
+
+:math:`(x-1)(x-2)\Delta+\frac{44S}{7\mu}(K-j)(x-1)D` grows by at most
+:math:`4H/\mu^2` in a step, where
+:math:`H=\sum a_n^2\sigma_n^2+\frac{44}{49}(K-1)(\sum a_n\sigma_n^2+(2K+1)\delta^2)`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Lin,
+    Local,
+    Vec,
+    constant,
+    gradient,
+    inner,
+    iterate,
+    norm2,
+    part,
+    summed,
+    weight,
+)
+from sfl_theory.proofs.foundations import majorant_of_mean
+from sfl_theory.proofs.local_steps import S, m, n, now, sigma2, t
+from sfl_theory.proofs.minibatch import BEST, gamma, mu
+from sfl_theory.proofs.minibatch_steps import (
+    CLIENT,
+    LEFT,
+    RUN,
+    SERVER,
+    J,
+    K,
+    apart,
+    clock,
+    delta2,
+    distance,
+    ends,
+    from_7,
+    j,
+    mean_step,
+    middle,
+    moved,
+    of_all,
+    over,
+    point,
+    r,
+    same_start,
+    server_same,
+    spread,
+    starts,
+    step,
+)
+from sfl_theory.proofs.notation import combine, count, mean, sign, steps, sum_over
+
+x = clock(J)
+h = mu * x / 2
+EPS = 1 / (2 * K)
+SMOOTH = rules.assume(constant(gamma - 8 * S / mu + 1))
+g, wbar, d = gradient(Local(n), point(J)), middle(J), apart(J)
+there, total = gradient(Local(n), wbar), gradient(MEAN, wbar)
+z = moved() * h - g
+"""The noise of a client's stochastic gradient."""
+SINGLE = mean(n, weight(n) ** 2 * sigma2(n))
+LEVEL = mean(n, weight(n) * sigma2(n)) + (2 * K + 1) * delta2
+H = SINGLE + Fraction(44, 49) * (K - 1) * LEVEL
+
+
+def averaged(u: Vec) -> Vec:
+    """Return the mean over clients."""
+    return summed(CLIENTS, n, u * weight(n))
+
+
+def fresh(u: Vec) -> Theorem:
+    """Return ``<z, u> >= 0``, assumed."""
+    return rules.assume(inner(z, u))
+
+
+def steep() -> Theorem:
+    """Return ``gamma/7 - S/mu >= 0``."""
+    return combine(
+        [(SMOOTH, ratio(Fraction(1, 8)))], target=constant(gamma / 7 - S / mu)
+    )
+
+
+def cocoercive() -> Theorem:
+    """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S <difference, p - wbar>``."""
+    F, p, q, a = Local(n), point(J), wbar, g - there
+
+    def half(low: Vec, high: Vec, change: Vec) -> Theorem:
+        below = high - change * (1 / S)
+        return combine([
+            (rules.convex(F, mu, low, below), 1),
+            (rules.majorant(F, S, high, below), 1),
+            (combine(squares=[(below - low, 1)]), mu / 2),
+        ])
+
+    return combine([(half(q, p, a), S), (half(p, q, -a), S)])
+
+
+def monotone() -> Theorem:
+    """Return ``<grad F_n(p) - grad F_n(wbar), p - wbar> >= mu ||p - wbar||^2``."""
+    F = Local(n)
+    return combine([
+        (rules.convex(F, mu, point(J), wbar), 1),
+        (rules.convex(F, mu, wbar, point(J)), 1),
+    ])
+
+
+def lipschitz() -> Theorem:
+    """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S^2 ||p - wbar||^2``."""
+    return combine([(cocoercive(), 2)], [(d * S - (g - there), 1)])
+
+
+@cache
+def descent() -> Theorem:
+    """Return ``Delta' <= (1 - mu eta) Delta + (S eta + 2 S^2 eta^2) D + eta^2 s2``.
+
+    s2 is `SINGLE`, the variance of the mean gradient.
+    """
+    y, G, Gw = wbar - BEST, averaged(g), averaged(there)
+    all_ = summed(CLIENTS, m, moved(m) * weight(m))
+    new, after = y - all_, middle(J + 1) - BEST
+    square = combine(
+        [(from_7(mean_step(after + new)), -1)], target=norm2(new) - norm2(after)
+    )
+    u = y * h - G
+    toward = combine([
+        (rules.majorant(Local(n), S, point(J), wbar), 1),
+        (rules.convex(Local(n), mu, point(J), BEST), 1),
+    ])
+    below = wbar - total * (1 / S)
+    gap = 2 / h - 4 * S / h**2
+    right = distance(J) * (1 - mu / h) + spread(J) * (S / h + 2 * S**2 / h**2)
+    return combine(
+        [
+            (square, 1),
+            (over(fresh(u)), 2 / h**2),
+            (rules.linear(CLIENTS, n, z * weight(n), u), 2 / h**2),
+            (rules.assume(constant(SINGLE) - norm2(averaged(z))), 1 / h**2),
+            (over(toward), 2 / h),
+            (rules.linear(CLIENTS, n, g * weight(n), y), 2 / h),
+            (rules.mean_value(wbar), -2 / h),
+            (rules.mean_value(BEST), 2 / h),
+            (rules.jensen(CLIENTS, n, weight(n), point(J) - BEST), mu / h),
+            (rules.jensen(CLIENTS, n, weight(n), g - there), 2 / h**2),
+            (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 / h**2),
+            (over(lipschitz()), 2 / h**2),
+            (majorant_of_mean(S, wbar, below), 4 * S / h**2),
+            (rules.lowest(MEAN, below), 4 * S / h**2),
+            (rules.lowest(MEAN, wbar), gap),
+        ],
+        [(G - total * 2, 1 / h**2)],
+        target=right + constant(SINGLE / h**2) - distance(J + 1),
+        signs=[sign(gap, (SMOOTH, 2 / (mu * x**2)))],
+    )
+
+
+@cache
+def drift() -> Theorem:
+    """Return ``D' <= (1 + 1/(2K)) (1 - mu eta) D + eta^2 LEVEL``."""
+    u, after = part(CLIENT, moved()), apart(J + 1)
+    all_ = summed(CLIENTS, m, moved(m) * weight(m))
+    ubar, f = part(CLIENT, all_), part(CLIENT, total)
+    new = d - u + ubar
+    w = after + new
+    square = combine(
+        [
+            (from_7(step(n, w)), -1),
+            (from_7(mean_step(w)), 1),
+            (rules.blocks(all_, w), -1),
+        ],
+        target=norm2(new) - norm2(after),
+    )
+    a, e = g - there, there - total
+    a_c, e_c = part(CLIENT, a), part(CLIENT, e)
+    rest = 2 / h - S / h**2
+    most = 1 + EPS
+    one = combine(
+        [
+            (fresh(part(CLIENT, d * h - g + total)), 2 / h**2),
+            (rules.assume(constant(sigma2(n)) - norm2(z)), 1 / h**2),
+            (rules.blocks(z, z), 1 / h**2),
+            (rules.heterogeneity(delta2, n, wbar), (1 + 1 / EPS) / h**2),
+            (rules.blocks(e, e), (1 + 1 / EPS) / h**2),
+            (rules.blocks(a, a), most / h**2),
+            (rules.blocks(a, d), -2 * most / h),
+            (from_7(server_same(a)), -2 * most / h),
+            (cocoercive(), most / h**2),
+            (monotone(), most * rest),
+        ],
+        [
+            (part(SERVER, z), 1 / h**2),
+            (part(SERVER, e), (1 + 1 / EPS) / h**2),
+            (part(SERVER, a), most / h**2),
+            ((d - a_c * (1 / h)) * EPS + e_c * (1 / h), 1 / EPS),
+            (d, most * mu * (rest - 1 / h)),
+        ],
+        signs=[
+            sign(most * rest, (SMOOTH, most / (2 * mu * x**2))),
+            sign(most * mu * (rest - 1 / h), (SMOOTH, most / (2 * x**2))),
+        ],
+    )
+    right = spread(J) * ((1 + EPS) * (1 - mu / h)) + constant(LEVEL / h**2)
+    return combine(
+        [
+            (over(square), 1),
+            (over(one), 1),
+            (rules.linear(CLIENTS, n, d * weight(n), ubar), 2),
+            (rules.linear(CLIENTS, n, u * weight(n), ubar), -2),
+            (rules.linear(CLIENTS, n, d * weight(n), f), -2 / h),
+            (rules.linear(CLIENTS, n, u * weight(n), f), 2 / h),
+        ],
+        [(ubar - f * (1 / h), 1)],
+        target=right - spread(J + 1),
+    )
+
+
+def potential(step_: Ratio) -> Lin:
+    """Return ``Phi``."""
+    at = clock(step_)
+    near = Fraction(44, 7) * S / mu * (K - step_) * (at - 1)
+    return distance(step_) * ((at - 1) * (at - 2)) + spread(step_) * near
+
+
+def small() -> Theorem:
+    """Return ``44/7 S/mu r/x <= 44/49 (K - 1)``."""
+    return combine(
+        [
+            (steep(), r * Fraction(44, 7) / x),
+            (LEFT, Fraction(44, 49) * (x - gamma) / x),
+        ],
+        target=constant(Fraction(44, 49) * (K - 1) - Fraction(44, 7) * S / mu * r / x),
+        signs=[sign(r * Fraction(44, 7) / x, (LEFT, Fraction(44, 7) / x))],
+    )
+
+
+@cache
+def grown() -> Theorem:
+    """Return ``Phi' <= Phi + 4H/mu^2``."""
+    later = Fraction(44, 7) * S / mu * r * x
+    level = 4 / mu**2
+    first = 2 * S / mu * (x - 1) * (Fraction(4, 7) - 4 * S / (mu * x))
+    second = Fraction(44, 7) * S / mu * ((x - 1) * (J + 1) / (2 * K) + r * (1 + EPS))
+    signs = [
+        sign(later, (LEFT, Fraction(44, 7) * S / mu * x)),
+        sign(first, (steep(), 8 * S / mu * (x - 1) / x)),
+        sign(
+            second,
+            (LEFT, Fraction(44, 7) * S / mu * (1 + EPS)),
+        ),
+    ]
+    own = combine(squares=[(d, 1)])
+    return combine(
+        [
+            (descent(), x * (x - 1)),
+            (drift(), later),
+            (small(), level * LEVEL),
+            (over(own), first),
+            (over(own), second),
+        ],
+        target=potential(J) + constant(level * H) - potential(J + 1),
+        signs=signs,
+    )
+
+
+@cache
+def one_round() -> Theorem:
+    """Return what ``(x-1)(x-2) ||x(t) - x*||^2`` grows by in a round."""
+    zero, now_, after = ratio(0), iterate(RUN, now), iterate(RUN, now + 1)
+    whole = combine([
+        (sum_over(grown(), steps(K), j), 1),
+        (rules.telescope(j, potential(J), K), 1),
+    ])
+    seen = point(zero, m) - now_
+    first, last = middle(zero) + now_ - BEST * 2, middle(K) + after - BEST * 2
+    low, high = clock(0), clock(K)
+    return combine([
+        (whole, 1),
+        (same_start(), Fraction(44, 7) * S / mu * K * (low - 1)),
+        (of_all(starts(m, first), m, seen, first), -(low - 1) * (low - 2)),
+        (ends(last), (high - 1) * (high - 2)),
+    ])
+
+
+@cache
+def rounds() -> Theorem:
+    """Return ``||x(T) - x*||^2 <= (4H/mu^2 + gamma ||x(0) - x*||^2)/(gamma + KT)``."""
+    T = count("T")
+    end = gamma + K * T
+
+    def level(at: Ratio) -> Lin:
+        low = gamma + K * at
+        return norm2(iterate(RUN, at) - BEST) * ((low - 1) * (low - 2))
+
+    whole = combine([
+        (sum_over(one_round(), steps(T), t), 1),
+        (rules.telescope(t, level(now), T), 1),
+    ])
+    start = iterate(RUN, 0) - BEST
+    share = 1 / ((end - 1) * (end - 2))
+    target = (norm2(start) * gamma + constant(4 * H / mu**2)) * (1 / end)
+    return combine(
+        [(whole, share)],
+        [(start, gamma / end - (gamma - 1) * (gamma - 2) * share)],
+        target=target - norm2(iterate(RUN, T) - BEST),
+    )
