@@ -241,7 +241,7 @@ THEOREM_1 = Claim(
             "models, which no server holds within a round",
         ),
     ),
-    scope="with Assumption 4 read along the run, after whole rounds, and within one for "
+    scope="with Assumption 4 along the run, after whole rounds, and within one for "
     "w_T the mean of the models. Of gamma = max{8 kappa, E} only gamma >= 8 kappa "
     "and gamma >= E are used.",
     uses="lemma-1 lemma-2 lemma-3 thm-1/rates",
