@@ -882,10 +882,38 @@ def unbiased(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec) -> Theorem:
     everything of earlier rounds, and in round t the same client's (for MINIBATCH: all
     clients') points p(.,t,j), j <= i, and noises, j < i.
     """
+    everyone = run.kind is Kind.MINIBATCH
+    return _centred(run, n, t, i, u, everyone, Unbiased(run))
+
+
+@rule
+def unbiased_across(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec) -> Theorem:
+    """Return <xi(n,t,i), u> = 0 for u fixed before step i of every client, SFL-V1.
+
+    Proof: given the rounds before t the clients' noises of round t are independent. So
+    what the other clients draw in it changes nothing about the conditional expectation
+    of the noise given its own client's past, which is 0. It may be given, and then u is
+    determined: what `unbiased` allows, and any client's points p(.,t,j), j <= i, and
+    noises, j < i, for each client moves on its own.
+    """
+    require(run.kind is Kind.V1, "clients meet within a round")
+    return _centred(run, n, t, i, u, True, Unbiased(run), Independent(run))
+
+
+def _centred(
+    run: Split,
+    n: Client,
+    t: Ratio,
+    i: Ratio,
+    u: Vec,
+    everyone: bool,
+    *assumed: Hypothesis,
+) -> Theorem:
+    """Return <xi(n,t,i), u> = 0 for u fixed before step i, of `everyone` or of n."""
     step = ratio(natural(i))
 
     def earlier(one: LocalPoint | Noise, at: Substitution) -> bool:
-        own = one.client is n or run.kind is Kind.MINIBATCH
+        own = one.client is n or everyone
         if not own or one.round != natural(t):
             return False
         j = _at_most(one.step, at) + (1 if isinstance(one, Noise) else 0)
@@ -896,7 +924,7 @@ def unbiased(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec) -> Theorem:
         "the vector is not fixed before the noise is drawn",
     )
     form = inner(noise(run, n, t, i), u)
-    return _theorem(_made(run, i) | {Unbiased(run)}, form, True)
+    return _theorem(_made(run, i) | set(assumed), form, True)
 
 
 Term = Vec | VecAtom | LinAtom

@@ -20,7 +20,6 @@ from sfl_theory.papers.li2020.setting import (
     L,
     above_least,
     best,
-    centred,
     d,
     e,
     eta,
@@ -36,16 +35,11 @@ from sfl_theory.papers.li2020.setting import (
     sigma2,
     spread,
     step,
-    uncorrelated,
     v,
 )
 
 rate = eta(step())
 MADE = w.at_most(i + 1, E)
-SAMPLES = (
-    "FAIR is assumed as the paper has it; what it says of this step stands beside it, "
-    "for the kernel has no rule on noises of different clients of a round"
-)
 POINTS = "F_k^* is any number below F_k at the points that the proof meets"
 
 LEMMA_1 = Claim(
@@ -65,7 +59,6 @@ LEMMA_1 = Claim(
                 SMOOTH,
                 CONVEX,
                 *FAIR,
-                *centred(),
                 *above_least(),
                 LEAST,
                 MINIMUM,
@@ -78,7 +71,7 @@ LEMMA_1 = Claim(
             r"convexity at $w_k$, $\|\nabla F_k\|^2 \le 2L(F_k - F_k^*)$; then "
             r"$F_k(w_k) \ge F_k(\bar w) + \langle\nabla F_k(\bar w), w_k - \bar "
             r"w\rangle$ with the weight $\gamma_s = 2\eta(1 - 2L\eta)$.",
-            f"{SAMPLES}; {POINTS}",
+            POINTS,
         ),
     ),
     uses="assumption-1 assumption-2",
@@ -96,13 +89,11 @@ LEMMA_2 = Claim(
                 w.over_clients(k, p() ** 2 * sigma2()),
                 VARIANCE,
                 *FAIR,
-                *uncorrelated(),
                 MADE,
             ),
             one_step.lemma_2,
             r"$\mathbb{E}\|\sum_k p_k \xi_k\|^2 = \sum_k p_k^2 \mathbb{E}\|\xi_k\|^2$ "
             "for independent samples.",
-            SAMPLES,
         ),
     ),
     uses="assumption-3",

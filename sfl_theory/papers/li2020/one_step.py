@@ -43,7 +43,7 @@ from sfl_theory.kernel.terms import (
     vec,
     weight,
 )
-from sfl_theory.proofs.equal_steps import only_one
+from sfl_theory.proofs.equal_steps import first_square, only_one
 from sfl_theory.proofs.notation import (
     combine,
     count,
@@ -203,16 +203,51 @@ def ends(w: Vec) -> Theorem:
 
 
 def centred() -> Theorem:
-    """Return ``<g_t - gbar_t, wbar - w* - eta gbar_t> >= 0``, assumed: it is 0."""
+    """Return ``<g_t - gbar_t, wbar - w* - eta gbar_t> = 0``: E[g | past] = gbar."""
     mean_g = averaged(local_gradient(step))
-    known = model(step) - BEST - mean_g * eta(number(step))
-    return rules.assume(inner(noise_of(step), known))
+    return _noise_against(model(step) - BEST - mean_g * eta(number(step)))
+
+
+def _noise_against(known: Vec) -> Theorem:
+    xi = noise(RUN, k, now, step)
+    each = rules.unbiased_across(RUN, k, now, step, known)
+    return combine([(clients(each), 1), (of_mean(xi, known), 1)])
 
 
 def uncorrelated() -> Theorem:
-    """Return ``||g_t - gbar_t||^2 <= sum p_k^2 ||xi_k||^2``, assumed as an equality."""
-    each = summed(CLIENTS, k, norm2(noise(RUN, k, now, step)) * weight(k) ** 2)
-    return rules.assume(each - norm2(noise_of(step)))
+    """Return ``||g_t - gbar_t||^2 <= sum p_k^2 ||xi_k||^2`` for independent samples.
+
+    By what step i adds to the squared sum of the noises, and to the sum of squares.
+    """
+    xi, own = noise(RUN, k, now, of(j)), noise(RUN, k, now, step)
+    last = noise(RUN, k, now, step + of(j))
+    until, before = (summed(steps(end), j, xi) for end in (step + 1, step))
+    z = noise_of(step)
+    both = averaged(until) + averaged(before) + z
+    grows = combine([
+        (rules.split(j, inner(xi, both), step, ratio(1)), 1),
+        (rules.linear(steps(step + 1), j, xi, both), 1),
+        (rules.linear(steps(step), j, xi, both), -1),
+        (only_one(j, last, both, -1), 1),
+    ])
+    squares = combine([
+        (rules.split(j, norm2(xi), step, ratio(1)), -1),
+        (first_square(j, last), 1),
+    ])
+    whole = combine(
+        [
+            (clients(grows), 1),
+            (of_mean(until, both), 1),
+            (of_mean(before, both), -1),
+            (of_mean(own, both), -1),
+            (_noise_against(averaged(before)), 2),
+            (rules.independent(RUN, k, j, weight(k), now, step + 1, None), -1),
+            (rules.independent(RUN, k, j, weight(k), now, step, None), 1),
+            (sum_over(squares, CLIENTS, k, weight(k) ** 2), 1),
+        ],
+        target=summed(CLIENTS, k, norm2(own) * weight(k) ** 2) - norm2(z),
+    )
+    return rules.cut(whole, STARTED)
 
 
 def reached(y: Vec) -> Lin:

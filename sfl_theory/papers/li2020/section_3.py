@@ -24,7 +24,6 @@ from sfl_theory.papers.li2020.setting import (
     R,
     above_least,
     best,
-    centred,
     every_step,
     gamma,
     i,
@@ -37,7 +36,6 @@ from sfl_theory.papers.li2020.setting import (
     r,
     rate_rule,
     run,
-    uncorrelated,
 )
 from sfl_theory.proofs import assumptions
 from sfl_theory.proofs.notation import count, of
@@ -124,13 +122,12 @@ CLASH = Claim(
 
 def steps_of(rounds_: Number, steps: Number) -> tuple[Assumed, ...]:
     """Return what is assumed of each step of the first rounds."""
-    own = (*centred(), *uncorrelated(), *above_least())
-    return tuple(every_step(rounds_, steps, one) for one in own)
+    return tuple(every_step(rounds_, steps, one) for one in above_least())
 
 
 def last_steps(steps: Number, round_: Number) -> tuple[Assumed, ...]:
     """Return what is assumed of the first steps of one more round."""
-    own = (*centred(i, round_), *uncorrelated(i, round_), *above_least(i, round_))
+    own = above_least(i, round_)
     return tuple(w.every_round(i, steps, one) for one in own)
 
 

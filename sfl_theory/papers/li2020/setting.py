@@ -78,15 +78,6 @@ def model(at: Number = i, round_: Number = t) -> Vector:
     return Written(total.value, str(name), ATOM, name)
 
 
-def gradient(at: Number = i, round_: Number = t) -> Vector:
-    r"""Return :math:`\bar g`, the mean of the clients' gradients at their models."""
-    total = w.over_clients(
-        other, p(other) * w.local(other).gradient(run.p(other, round_, at))
-    )
-    name = w.Name(r"\bar{g}", above=f"{round_.tex},{at.tex}")
-    return Written(total.value, str(name), ATOM, name)
-
-
 def noise(at: Number = i, round_: Number = t) -> Vector:
     r"""Return :math:`g-\bar g`, the mean of the clients' noises."""
     total = w.over_clients(other, p(other) * run.xi(other, round_, at))
@@ -122,29 +113,6 @@ FAIR = (
 VARIANCE = w.every_client(k, w.variance(run, k, sigma2())).called("Assumption 3")
 BOUNDED = w.bounded_gradients(run, G2).called("Assumption 4")
 MINIMUM = Assumed(w.minimiser(F).value, r"w^* \text{ minimises } F", "F has a minimum")
-
-
-def centred(at: Number = i, round_: Number = t) -> tuple[Assumed, ...]:
-    r"""Return that :math:`\mathbb{E}[g\mid\text{past}]=\bar g`, as a step needs it.
-
-    The mean noise has no correlation with what the models of all clients before the
-    step determine. `FAIR` implies it, but no rule of the kernel says so of different
-    clients of a round; the same holds for `uncorrelated`.
-    """
-    where = model(at, round_) - best - eta(step(at, round_)) * gradient(at, round_)
-    both = w.inner(noise(at, round_), where)
-    return _same(both, w.form(0), r"E[g | past] = \bar g")
-
-
-def uncorrelated(at: Number = i, round_: Number = t) -> tuple[Assumed, ...]:
-    """Return that the noises of different clients are not correlated at a step."""
-    each = w.over_clients(k, p() ** 2 * w.norm2(run.xi(k, round_, at)))
-    return _same(w.norm2(noise(at, round_)), each, "independent samples")
-
-
-def _same(left: Form, right: Form, source: str) -> tuple[Assumed, ...]:
-    both = w.at_most(left, right), w.at_most(right, left)
-    return tuple(one.called(source) for one in both)
 
 
 def above_least(at: Number = i, round_: Number = t) -> tuple[Assumed, ...]:

@@ -273,7 +273,7 @@ MUTANTS = [
     ("unbiased", "_determined(u, run, natural(t), earlier),", "True,"),
     (
         "unbiased",
-        "        own = one.client is n or run.kind is Kind.MINIBATCH\n",
+        "        own = one.client is n or everyone\n",
         "        own = True\n",
     ),
     (
@@ -300,6 +300,11 @@ MUTANTS = [
         "unbiased",
         "    if isinstance(u, Point) or u.run is not run:\n        return False",
         "    if isinstance(u, Point):\n        return True",
+    ),
+    (
+        "unbiased_across",
+        '    require(run.kind is Kind.V1, "clients meet within a round")\n',
+        "",
     ),
     (
         "martingale",
