@@ -1,8 +1,9 @@
-"""One round of SFL-V1, block by block, in the order of App. D.3 of han2024.
+"""One round of SFL-V1, block by block, in the order of App. D.3 and F.3 of han2024.
 
 What is true of its steps: where the paper has a block's own move or gradient, smooth
 functions need those of the whole vector, for a block's gradient changes when the other
-block moves. Every lemma holds for any weights and any numbers of steps.
+block moves. Every lemma holds for any weights and any numbers of steps, and where
+clients are drawn: local points of SFL-V1 do not depend on who takes part.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
-from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.rules import Theorem, direction
 from sfl_theory.kernel.terms import (
     CLIENTS,
     Kind,
@@ -35,23 +36,19 @@ from sfl_theory.proofs.local_steps import (
     centred,
     eps2,
     i,
-    local_gradients,
     mean_deviation,
     n,
     now,
-    own_gradients,
     sigma2,
     young,
 )
 from sfl_theory.proofs.non_convex import (
     TwoPaces,
-    deviation,
     one_client_drift,
-    one_round,
 )
-from sfl_theory.proofs.non_convex import drift as weighted_drift
 from sfl_theory.proofs.notation import (
     combine,
+    inverse_q,
     mean,
     of,
     per_client,
@@ -70,19 +67,37 @@ def factor(r: Round, side: Side) -> Ratio:
     return ratio(1) if unweighted else weight(n)
 
 
-def total(r: Round, side: Side, each: Vec) -> Vec:
+def spread(r: Round, side: Side) -> Ratio:
+    """Return the mean square of what a side's steps are weighted by, w_n^2 E J_n^2."""
+    own = factor(r, side) ** 2
+    return own * inverse_q(n) if r.run.drawn else own
+
+
+def total(r: Round, side: Side, each: Vec, w: Ratio | None = None) -> Vec:
     """Return ``sum_n w_n sum_{i<tau_b} each``, the side's block."""
     inside = part(side, summed(steps(r.steps(side)), i, each))
-    return summed(CLIENTS, n, inside * factor(r, side))
+    return summed(CLIENTS, n, inside * (factor(r, side) if w is None else w))
+
+
+def drawn(r: Round, side: Side, each: Vec) -> Vec:
+    """Return the same with the draws, ``w_n J_n`` for ``w_n``."""
+    return total(r, side, each, rules.share(r.run, n, now, side))
+
+
+def averaged(r: Round, form: Lin, c: Number) -> list[tuple[Theorem, Number]]:
+    """Return c times: a form is its mean over who takes part; none without draws."""
+    return [(rules.expect(r.run, now, form), c)] if r.run.drawn else []
 
 
 def pull(r: Round, side: Side) -> Theorem:
-    """Return ``<grad_b f, x' - x> = -eta <grad_b f, M>``: the noise is centred."""
+    """Return ``<grad_b f, x' - x> = -eta <grad_b f, M>``, M without draws and noise."""
     g, tau = r.gradient, r.steps(side)
     M = total(r, side, r.local_gradient(of(i)))
+    means = averaged(r, inner(direction(r.run, now, side), g), -r.rate(side))
     return combine(
         [
             (rules.update(r.run, side, now, g), 1),
+            *means,
             (centred(r, side, g, tau, factor(r, side)), -r.rate(side)),
         ],
         target=inner(part(side, g), r.next - r.x) + inner(M, g) * r.rate(side),
@@ -106,15 +121,18 @@ def first_order(r: Round, side: Side) -> Theorem:
     """Return (78) with the whole vector's move on the right."""
     tau, eta = r.steps(side), r.eta
     M = r.whole(side, r.local_gradient(of(i)))
-    near = sum_over(apart(r, side, tau), CLIENTS, n, N * weight(n) ** 2)
+    own, b = N * weight(n) ** 2, N * spread(r, side)
+    near = sum_over(apart(r, side, tau), CLIENTS, n, own)
+    more = r.summed(combine(squares=[(r.away(of(i)), 1)]), tau, b - own)
     return combine(
         [
             (pull(r, side), -1),
             (mean_deviation(r, side), eta / (2 * tau)),
             (near, eta / 2),
+            (more, eta * S**2 / 2),
         ],
         [(M, eta / (2 * tau))],
-        target=r.drift(tau, N * weight(n) ** 2) * (eta * S**2 / 2)
+        target=r.drift(tau, b) * (eta * S**2 / 2)
         - norm2(part(side, r.gradient)) * (eta * tau / 2)
         - inner(part(side, r.gradient), r.next - r.x),
     )
@@ -195,8 +213,7 @@ def drift(p: TwoPaces, side: Side) -> Theorem:
 def first_order_closed(p: TwoPaces, side: Side) -> Theorem:
     """Return (80) or (84) with the whole gradient behind eta^3."""
     r = p.round
-    b = N * weight(n) ** 2
-    moved = sum_over(drift_by_mean(p, side), CLIENTS, n, b)
+    moved = sum_over(drift_by_mean(p, side), CLIENTS, n, N * spread(r, side))
     return combine([(first_order(r, side), 1), (moved, r.eta * S**2 / 2)])
 
 
@@ -206,17 +223,20 @@ def first(r: Round) -> Vec:
 
 
 def total_size(r: Round, side: Side, each: Vec) -> Theorem:
-    """Return ``||sum_n w_n sum_i u||^2 <= N tau_b sum_n w_n^2 sum_i ||u||^2``."""
-    tau, w, block = r.steps(side), factor(r, side), part(side, each)
-    clients = rules.jensen(CLIENTS, n, ratio(1), summed(steps(tau), i, block) * w)
+    """Return ``||sum w_n J_n sum_i u||^2 <= N tau_b sum w_n^2/q_n sum_i ||u||^2``."""
+    tau, w, block = r.steps(side), rules.share(r.run, n, now, side), part(side, each)
+    own = summed(steps(tau), i, block)
+    clients = rules.jensen(CLIENTS, n, ratio(1), own * w)
+    means = averaged(r, summed(CLIENTS, n, norm2(own) * w**2), -N)
     inside = rules.jensen(steps(tau), i, ratio(1), block)
-    return combine([(clients, 1), (sum_over(inside, CLIENTS, n, N * w**2), 1)])
+    more = sum_over(inside, CLIENTS, n, N * spread(r, side))
+    return combine([(clients, 1), *means, (more, 1)])
 
 
 def moved(r: Round, side: Side) -> Theorem:
-    """Return ``||[x' - x]_b||^2 = eta_b^2 ||sum_n w_n sum_i g||^2``."""
+    """Return ``||[x' - x]_b||^2 = eta_b^2 ||sum_n w_n J_n sum_i g||^2``."""
     step = part(side, r.next - r.x)
-    G = total(r, side, r.local_gradient(of(i)) + r.noise(of(i)))
+    G = drawn(r, side, r.local_gradient(of(i)) + r.noise(of(i)))
     return combine(
         [
             (rules.update(r.run, side, now, step), 1),
@@ -226,11 +246,10 @@ def moved(r: Round, side: Side) -> Theorem:
     )
 
 
-def second_order(r: Round, side: Side) -> Theorem:
-    """Return twice (81), from Young's inequality with factor 2."""
-    tau, w, g = r.steps(side), factor(r, side), r.local_gradient(of(i))
-    g_i, g_0, gx, xi = g + r.noise(of(i)), first(r), r.own_gradient(), r.noise(0)
-    b_i, b_0 = part(side, g_i), part(side, g_0)
+def step_size(r: Round, side: Side) -> Theorem:
+    """Return ``||g_i||^2 <= 2 ||g_i - g||^2 + 2 ||grad F_n(x)||^2 + 2 sigma_n^2``."""
+    g_0, gx, xi = first(r), r.own_gradient(), r.noise(0)
+    b_i, b_0 = part(side, r.local_gradient(of(i)) + r.noise(of(i))), part(side, g_0)
     zero = ratio(0)
     var = combine(
         [
@@ -241,8 +260,13 @@ def second_order(r: Round, side: Side) -> Theorem:
         [(part(_other(side), xi), 1)],
         target=norm2(part(side, gx)) + constant(sigma2(n)) - norm2(b_0),
     )
-    one = combine([(young(b_i - b_0, b_0, 1), 1), (var, 2)])
-    each = sum_over(sum_over(one, steps(tau), i), CLIENTS, n, N * tau * w**2)
+    return combine([(young(b_i - b_0, b_0, 1), 1), (var, 2)])
+
+
+def second_order(r: Round, side: Side) -> Theorem:
+    """Return twice (81), from Young's inequality with factor 2."""
+    tau, g_i = r.steps(side), r.local_gradient(of(i)) + r.noise(of(i))
+    each = r.summed(step_size(r, side), tau, N * tau * spread(r, side))
     half = S * r.eta**2 / 2
     return combine([
         (moved(r, side), -S / 2),
@@ -348,13 +372,14 @@ def change_closed(p: TwoPaces, side: Side) -> Theorem:
 
 
 def block_noise(r: Round, side: Side) -> Theorem:
-    """Return ``||sum_n w_n sum_i xi||^2 <= tau_b sum_n w_n^2 sigma_n^2``."""
-    tau, w, xi = r.steps(side), factor(r, side), r.noise(of(i))
+    """Return ``||sum_n w_n J_n sum_i xi||^2 <= tau_b sum_n w_n^2/q_n sigma_n^2``."""
+    tau, w, xi = r.steps(side), rules.share(r.run, n, now, side), r.noise(of(i))
     apart = rules.independent(r.run, n, i, w, now, tau, side)
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
     other = (part(_other(side), xi), 1)
     one = combine([(var, 1), (rules.blocks(xi, xi), 1)], [other])
-    return combine([(apart, -1), (r.summed(one, tau, w**2), 1)])
+    means = averaged(r, constant(mean(n, w**2 * sigma2(n))), -tau)
+    return combine([(apart, -1), (r.summed(one, tau, w**2), 1), *means])
 
 
 def block_gradients(r: Round, side: Side) -> Theorem:
@@ -378,9 +403,8 @@ def block_gradients(r: Round, side: Side) -> Theorem:
 def second_order_closed(p: TwoPaces, side: Side) -> Theorem:
     """Return 5/2 times (83) or (85), with the whole gradient behind eta^4."""
     r, H, g = p.round, p.round.steps(side), p.round.gradient
-    w, half = factor(r, side), S * r.eta**2 / 2
-    M, Z = total(r, side, r.local_gradient(of(i))), total(r, side, r.noise(of(i)))
-    b = N * w**2
+    half, b = S * r.eta**2 / 2, N * spread(r, side)
+    M, Z = drawn(r, side, r.local_gradient(of(i))), drawn(r, side, r.noise(of(i)))
     theta, c = r.eta**2 * H * (H - 1), Fraction(2, 3)
     one = combine([
         (block_gradients(r, side), 1),
@@ -419,69 +443,3 @@ def decomposition(r: Round) -> Theorem:
         (rules.blocks(g, step), -1),
         (rules.blocks(step, step), -S / 2),
     ])
-
-
-def both_blocks(r: Round) -> Lin:
-    """Return ``sum_b <grad_b f, x' - x> + S/2 ||[x' - x]_b||^2``."""
-    step, out = r.next - r.x, Lin({})
-    for side in Side:
-        block = part(side, step)
-        out = out + inner(part(side, r.gradient), block) + norm2(block) * (S / 2)
-    return out
-
-
-def superposition(p: TwoPaces) -> Theorem:
-    """Return (86) for the sum of the blocks' moves, ``8 (S eta tau_max)^2 <= 1``.
-
-    Not by adding its printed steps, which are false: ``-eta/(2 tau_b) ||M_b||^2`` from
-    the first order pays for the second.
-    """
-    r, H, b, eta = p.round, p.high, p.b, p.round.eta
-    theta, S2, g = eta**2 * H * (H - 1), S**2, r.gradient
-    lam, is_small = Fraction(2, 3) * eta * S2, small(p, p.longer, 8)
-    D_left = lam * (1 - 2 * theta * S2) - eta * S2 / 2
-    of_F = lam * theta * 2 * H
-    signs = [sign(D_left, (is_small, eta * S2 / 6))]
-    uses: list[tuple[Theorem, Number]] = [
-        (deviation(p), eta / 2),
-        (weighted_drift(p), lam),
-        (local_gradients(r, H, b, 1), lam * theta),
-        (own_gradients(r, b), of_F),
-        (r.summed(combine(squares=[(r.away(of(i)), 1)]), H, b), D_left),
-    ]
-    squares: list[tuple[Vec, Number]] = []
-    right, A, noise = Lin({}), mean(n, weight(n) ** 2), 2 * eps2 + sigma2(n)
-    for side in Side:
-        tau = r.steps(side)
-        M, Z = (total(r, side, e) for e in (r.local_gradient(of(i)), r.noise(of(i))))
-        u, half = S * eta * tau, S * eta**2 / 2
-        m_left = eta / (4 * tau) - half
-        square = rules.square(1 - 2 * u)
-        below = sign(1 - 2 * u, (square, Fraction(1, 2)), (is_small, Fraction(1, 2)))
-        signs.append(sign(m_left, (below, eta / (4 * tau))))
-        uses += [
-            (pull(r, side), -1),
-            (moved(r, side), -S / 2),
-            (young(M, Z, 1 / (2 * u)), half),
-            (block_noise(r, side), half * (1 + 2 * u)),
-        ]
-        squares += [(M, m_left), (part(side, g), eta * (tau - p.low) / 2)]
-        own = mean(n, weight(n) ** 2 * (sigma2(n) + eps2))
-        twice = mean(n, weight(n) ** 2 * noise) * (1 + 8 * u**2) * tau**2
-        right = right + constant(8 * N * eta**3 * S2 * tau**3 * own + N * half * twice)
-    u = S * eta * H
-    of_g = 8 * N * eta * H * A * u**2 + N * eta * u * H * A * (1 + 8 * u**2)
-    squares.append((g, of_g - 2 * p.kappa * of_F))
-    uses.append((rules.blocks(g, g), -eta * p.low / 2))
-    target = right + norm2(g) * (of_g - eta * p.low / 2) - both_blocks(r)
-    return combine(uses, squares, target=target, signs=signs)
-
-
-def descent(p: TwoPaces) -> Theorem:
-    """Return (87), end to end."""
-    return combine([(one_round(p), 1)])
-
-
-def rearranged(p: TwoPaces) -> Theorem:
-    """Return (88)."""
-    return combine([(one_round(p), 4 / p.low)])

@@ -219,8 +219,11 @@ def client_drift() -> Theorem:
     return r.summed(block_drift(r, Side.CLIENT, of(i), of(i), tau), tau, share())
 
 
-def server_drift() -> Theorem:
-    """Return ``D_s <= 2 eta^2 W tau (W tau Gamma_s + sum w_m^2 sum_j ||xi_s||^2)``."""
+def server_move() -> Theorem:
+    """Return ``||[p - x]_s||^2 <= 2 eta^2 (W tau Gamma_s + sum w^2 sum_j ||xi_s||^2)``.
+
+    At any point of any client: visits before it moved the server's block.
+    """
     side = Side.SERVER
     gm, xm = part(side, r.local_gradient(of(j), m)), part(side, r.noise(of(j), m))
     not_yet, o = late()
@@ -246,7 +249,7 @@ def server_drift() -> Theorem:
     once = combine([(not_yet, 1 + o)], target=constant(1 - o**2))
     fewer = sum_over(noise_square, steps(tau), j, 1 - o**2, [once])
     by = share(m) * o
-    one = combine([
+    return combine([
         (update(here), -1),
         (update(A + C), eta),
         (young(A, C, 1), eta**2),
@@ -255,7 +258,11 @@ def server_drift() -> Theorem:
         (rules.independent(RUN, m, j, by, now, tau, side), -2 * eta**2),
         (sum_over(fewer, CLIENTS, m, share(m) ** 2), 2 * eta**2),
     ])
-    return r.summed(one, tau, share())
+
+
+def server_drift() -> Theorem:
+    """Return ``D_s <= 2 eta^2 W tau (W tau Gamma_s + sum w_m^2 sum_j ||xi_s||^2)``."""
+    return r.summed(server_move(), tau, share())
 
 
 def drift() -> Theorem:

@@ -1,7 +1,8 @@
 r"""The strongly convex rate of SFL-V1 for any two numbers of local steps, (73).
 
 Each side has the rate of its own number of steps, ``eta_b tau_b = alpha(t)``, so that
-both move alike; the function value contracts by ``1 - alpha mu`` a round.
+both move alike; the function value contracts by ``1 - alpha mu`` a round. Where clients
+are drawn, (136), the squared move has ``rho = sum a_n^2 (1/q_n - 1)`` times G2 more.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
-from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.rules import Theorem, direction, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
     Kind,
@@ -23,6 +24,7 @@ from sfl_theory.kernel.terms import (
     Split,
     Vec,
     constant,
+    inner,
     iterate,
     natural,
     norm2,
@@ -30,12 +32,21 @@ from sfl_theory.kernel.terms import (
     summed,
     weight,
 )
+from sfl_theory.proofs.block_steps import averaged
 from sfl_theory.proofs.convex_steps import block_at_most
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.joint import both_parts
 from sfl_theory.proofs.joint_distance import weights_spread
 from sfl_theory.proofs.local_steps import G2, N, Round, centred, i, j, n, now, sigma2, t
-from sfl_theory.proofs.notation import combine, mean, of, of_round, steps, sum_over
+from sfl_theory.proofs.notation import (
+    combine,
+    inverse_q,
+    mean,
+    of,
+    of_round,
+    steps,
+    sum_over,
+)
 from sfl_theory.proofs.strongly_convex import (
     BEST,
     S,
@@ -47,13 +58,15 @@ from sfl_theory.proofs.strongly_convex import (
 )
 
 
-def run(client: Ratio, server: Ratio, kind: Kind = Kind.V1) -> Split:
+def run(
+    client: Ratio, server: Ratio, who: Participants = Participants.EVERYONE
+) -> Split:
     """Return SFL-V1 with ``eta_b(t) = 4/(mu tau_b (gamma + t))``."""
 
     def pace(made: Ratio) -> Pace:
         return Pace(natural(made), Rate(4 / (mu * made * (gamma + of_round()))))
 
-    return Split(kind, Participants.EVERYONE, pace(client), pace(server))
+    return Split(Kind.V1, who, pace(client), pace(server))
 
 
 alpha = 4 / (mu * (gamma + now))
@@ -144,18 +157,29 @@ def deviation(r: Round, side: Side) -> Theorem:
     )
 
 
+def rho(split: Split) -> Ratio:
+    """Return ``sum a_n^2 (1/q_n - 1)``, 0 where everyone takes part."""
+    return mean(n, odds(split)) if split.drawn else ratio(0)
+
+
+def odds(split: Split) -> Ratio:
+    """Return ``a_n^2 (1/q_n - 1)``, 0 where everyone takes part."""
+    return weight(n) ** 2 * (inverse_q(n) - 1) if split.drawn else ratio(0)
+
+
 def second_moment(r: Round, side: Side) -> Theorem:
-    """Return ``||G_b||^2 <= tau_b^2 G2``."""
+    """Return ``||G_b||^2 <= (1 + rho) tau_b^2 G2``, G with the draws."""
     made = r.steps(side)
     g = part(side, stochastic(r.run, n, now, of(j)))
     clients = rules.jensen(CLIENTS, n, weight(n), summed(steps(made), j, g))
-    each = sum_over(gradients(r, side, made), CLIENTS, n, weight(n))
-    return combine([(clients, 1), (each, 1)])
+    each = sum_over(gradients(r, side, made), CLIENTS, n, weight(n) + odds(r.run))
+    drawing = averaged(r, norm2(direction(r.run, now, side)), -1)
+    return combine([(clients, 1), (each, 1), *drawing])
 
 
 @cache
 def one_round(split: Split) -> Theorem:
-    """Return ``e' <= (1 - alpha mu) e + S alpha^2 G2 + 2 S^2 alpha^3 G2``."""
+    """Return ``e' <= (1 - alpha mu) e + S alpha^2 (1 + rho) G2 + 2 S^2 alpha^3 G2``."""
     r = Round(split)
     step, g = r.next - r.x, r.gradient
     uses: list[tuple[Theorem, Number]] = [
@@ -168,19 +192,20 @@ def one_round(split: Split) -> Theorem:
     squares: list[tuple[Vec, Number]] = []
     for side in Side:
         eta, made = rate_of(r, side), r.steps(side)
-        G = r.whole(side, stochastic(r.run, n, now, of(i)))
+        G = direction(split, now, side)
         M = r.whole(side, r.local_gradient(of(i)))
         uses += [
             (rules.update(split, side, now, g), -1),
             (rules.update(split, side, now, part(side, step)), -S / 2),
             (rules.update(split, side, now, G), S * eta / 2),
+            *averaged(r, inner(G, g), eta),
             (centred(r, side, g, made, weight(n)), eta),
             (deviation(r, side), eta / (2 * made)),
             (drift(r, side), eta * S**2 / 2),
             (second_moment(r, side), S * eta**2 / 2),
         ]
         squares.append((M, eta / (2 * made)))
-    noise = S * alpha**2 * G2 + 2 * S**2 * alpha**3 * G2
+    noise = S * alpha**2 * G2 * (1 + rho(split)) + 2 * S**2 * alpha**3 * G2
     now_gap, next_gap = gap(r, now), gap(r, now + 1)
     target = now_gap * (1 - alpha * mu) + constant(noise) - next_gap
     return combine(uses, squares, target=target)
@@ -192,9 +217,9 @@ def second(power: int) -> Ratio:
 
 
 def bound(r: Round, at: Ratio) -> Lin:
-    """Return the right side of (73) after `at` rounds."""
-    u = 1 / (gamma + at)
-    noise = 8 * S * N * second(2) / mu**2
+    """Return the right side of (73) or (136) after `at` rounds."""
+    u, more = 1 / (gamma + at), mean(n, weight(n) ** 2 * inverse_q(n) * G2)
+    noise = 8 * S * N * (second(2) + (more if r.run.drawn else 0)) / mu**2
     noise = noise + 768 * S**2 * second(1) / (mu**3 * (gamma + 1))
     start = norm2(iterate(r.run, 0) - BEST) * (S * (gamma + 1) / 2)
     return (constant(noise) + start) * u
@@ -202,7 +227,7 @@ def bound(r: Round, at: Ratio) -> Lin:
 
 @cache
 def rate(split: Split) -> Theorem:
-    """Return (73) for every round, by induction over ``e_t <= w/(gamma + t)``.
+    """Return (73), (136) for every round, by induction over ``e_t <= w/(gamma + t)``.
 
     ``w >= (8 + 96) S G2/mu^2``, so that ``3 w/u^2`` pays for a round's noise.
     """

@@ -88,7 +88,7 @@ V2_OBJECTIVE = Claim(
             reading="(6) read for SFL-V2, for which the paper gives no bound",
         ),
     ),
-    severity=Severity.THEOREM,
+    severity=Severity.PROOF,
     scope="refuted for unequal weights; for equal ones the shared server moves K times "
     "as far as the clients' half",
     cause="Sec. 3 and Algorithm 2 add every client's server step without alpha_k",

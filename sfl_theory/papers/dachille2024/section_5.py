@@ -52,7 +52,7 @@ def false(
         Kind.TEXT,
         title,
         parts,
-        severity=Severity.THEOREM,
+        severity=Severity.SLIP,
         scope=scope,
         cause=cause,
         repair=repair,

@@ -224,7 +224,7 @@ LEMMA_C7 = Claim(
             reading="g_n^t is the gradient of step 0 at x^t; " + EACH,
         ),
     ),
-    severity=Severity.PROOF,
+    severity=Severity.THEOREM,
     cause=CAUSE,
     words="The gradient at x^t is averaged here; (46) and (52) print it without E.",
     uses="eq-52",

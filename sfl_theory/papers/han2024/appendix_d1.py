@@ -33,7 +33,7 @@ CLAIMS = (
     block_rates.D_CLIENT.in_every_round(
         72, "lemma-D.1 eq-67 app-D.1.2/first-rate eq-71"
     ),
-    superposition.merged_rate(),
+    block_rates.merged_rate(),
     superposition.D.merge(),
     superposition.parallel_bound(),
     superposition.middle(),

@@ -6,7 +6,6 @@ the server's side in the second.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
@@ -17,16 +16,13 @@ from sfl_theory.claims import (
     Model,
     Part,
     Proof,
-    Repair,
     Says,
     Severity,
     says,
 )
-from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola
-from sfl_theory.papers.han2024 import blocks
-from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
+from sfl_theory.papers.han2024.blocks import SIDES, Blocks
 from sfl_theory.papers.han2024.setting import (
     N,
     S,
@@ -42,7 +38,8 @@ from sfl_theory.papers.han2024.setting import (
     tau_server,
 )
 from sfl_theory.papers.han2024.two_periods import LONGER, TwoPeriods
-from sfl_theory.proofs import block_steps, non_convex
+from sfl_theory.papers.han2024.two_periods_steps import Steps
+from sfl_theory.proofs import block_descent, block_steps
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.non_convex import TwoPaces
 from sfl_theory.written import Form, Number
@@ -53,163 +50,8 @@ squares = SECTION.shares
 tau_min, tau_max = (w.count(f"tau_{m}", rf"\tau_{{\{m}}}") for m in ("min", "max"))
 
 
-# Steps of one block ----------------------------------------------------------------
-
-
-def first_order(side: Side) -> Repair:
-    """Return the repair of (78)."""
-    return two_orders(
-        side,
-        blocks.first_order,
-        lambda p, side: block_steps.first_order(p.round, side),
-        r"$-\langle\nabla_bf,M\rangle$ by polarisation, $M=\sum_na_n\sum_i\nabla_b"
-        r"F_n(x_n^{t,i})$; Cauchy-Schwarz over clients and steps; Lipschitz gradients.",
-        "the move of the whole vector on the right",
-    )
-
-
-def two_orders(
-    side: Side,
-    statement: Callable[..., Says],
-    theorem: Callable[[TwoPaces, Side], Theorem],
-    words: str,
-    change: str,
-    reading: str = "",
-) -> Repair:
-    """Return a repair for either order of the numbers of steps."""
-    return Repair(
-        SECTION.by_order(
-            lambda b: statement(b, side, whole=True),
-            lambda p: theorem(p, side),
-            words,
-            reading,
-        ),
-        change,
-    )
-
-
-def first_order_closed(side: Side) -> Repair:
-    """Return the repair of (80) and (84)."""
-    return two_orders(
-        side,
-        blocks.first_order_closed,
-        block_steps.first_order_closed,
-        "The repaired (78), the drift by the repaired (79).",
-        "the gradient of the whole vector behind eta^3",
-    )
-
-
-def second_order_closed(side: Side) -> Repair:
-    """Return the repair of (83) and (85)."""
-    return two_orders(
-        side,
-        blocks.second_order_closed,
-        block_steps.second_order_closed,
-        r"Young with 2/3 between gradients and noise, with 1/2 between gradients at "
-        r"$x_n^{t,i}$ and at $x^t$; the drift as in the repaired (79).",
-        "5/2 times the right side, the whole gradient in its second-order term",
-    )
-
-
+STEPS = Steps(SECTION, "App. D.3", 78, 87)
 SERVER, CLIENT = SIDES
-THIRTY_SECOND = Fraction(1, 32)
-
-EQ_78 = blocks.FIRST_ORDER.claim(
-    PRINTED,
-    SERVER,
-    ("eq-78", "App. D.3.1, (78)"),
-    Coupled((-126, 255), 2, THIRTY_SECOND),
-    first_order(SERVER),
-)
-EQ_79 = blocks.DRIFT.claim(
-    PRINTED,
-    SERVER,
-    ("eq-79", "App. D.3.1, (79)"),
-    Coupled((-1, 2), 3, Fraction(1, 48)),
-    two_orders(
-        SERVER,
-        blocks.drift,
-        block_steps.drift,
-        r"$\mathbb E\|x_n^{t,i}-x^t\|^2\le2\eta^2i(\sum_{j<i}\|\nabla F_n(x_n^{t,j})"
-        r"\|^2+\sigma_n^2)$ (noises of different steps are orthogonal), summed over i; "
-        r"$\|\nabla F_n(x_n^{t,j})\|^2\le2\|\nabla F_n(x^t)\|^2+2S^2\|x_n^{t,j}-x^t"
-        r"\|^2$; the drift on the right has a factor at most 1/4.",
-        "the move and the gradient of the whole vector",
-        blocks.EACH,
-    ),
-    uses="lemma-C.6",
-)
-EQ_80 = blocks.FIRST_ORDER_CLOSED.claim(
-    PRINTED,
-    SERVER,
-    ("eq-80", "App. D.3.1, (80)"),
-    Coupled((-254, 511), 2, THIRTY_SECOND),
-    first_order_closed(SERVER),
-    uses="eq-78 eq-79",
-)
-EQ_81 = blocks.SECOND_ORDER.claim(
-    PRINTED,
-    SERVER,
-    ("eq-81", "App. D.3.1, (81)"),
-    Coupled((98, -193), 2, THIRTY_SECOND),
-    Repair(
-        (
-            Part(
-                blocks.second_order(PRINTED, SERVER, times=2),
-                Proof(
-                    lambda: block_steps.second_order(
-                        Round(PRINTED.run.split), Side.SERVER
-                    ),
-                    "Cauchy-Schwarz over clients and steps, Young with factor 2, "
-                    "variance.",
-                ),
-                blocks.SECOND_ORDER.reading,
-            ),
-        ),
-        "twice the right side",
-    ),
-)
-EQ_82 = blocks.CHANGE.claim(
-    PRINTED,
-    SERVER,
-    ("eq-82", "App. D.3.1, (82)"),
-    Coupled((-1, 2), 2, THIRTY_SECOND),
-    two_orders(
-        SERVER,
-        blocks.change,
-        block_steps.change_closed,
-        r"For $i\ge1$ the noise of step i is orthogonal to what came before, so "
-        r"$\mathbb E\|g_n^{t,i}-g_n^t\|^2\le2S^2\mathbb E\|x_n^{t,i}-x^t\|^2"
-        r"+3\sigma_n^2$; then the drift.",
-        "the whole gradient of F_n, and the variance of the samples without eta^2",
-        blocks.CHANGE.reading,
-    ),
-    uses="lemma-C.7",
-)
-EQ_83 = blocks.SECOND_ORDER_CLOSED.claim(
-    PRINTED,
-    SERVER,
-    ("eq-83", "App. D.3.1, (83)"),
-    Coupled((-1, 2), 2, THIRTY_SECOND),
-    second_order_closed(SERVER),
-    uses="eq-81 eq-82",
-)
-EQ_84 = blocks.FIRST_ORDER_CLOSED.claim(
-    PRINTED,
-    CLIENT,
-    ("eq-84", "App. D.3.2, (84)"),
-    Coupled((-254, 511), 2, THIRTY_SECOND),
-    first_order_closed(CLIENT),
-    uses="eq-78 lemma-C.6",
-)
-EQ_85 = blocks.SECOND_ORDER_CLOSED.claim(
-    PRINTED,
-    CLIENT,
-    ("eq-85", "App. D.3.2, (85)"),
-    Coupled((-1, 2), 2, THIRTY_SECOND),
-    second_order_closed(CLIENT),
-    uses="eq-81 lemma-C.7",
-)
 
 
 # Both blocks, one round ------------------------------------------------------------
@@ -266,7 +108,7 @@ EQ_86 = Claim(
             Part(
                 superposition(longer),
                 Proof(
-                    partial(block_steps.superposition, TwoPaces(longer)),
+                    partial(block_descent.superposition, TwoPaces(longer)),
                     r"Not by adding (80), (83), (84), (85), which are false. "
                     r"Polarisation leaves $-\frac{\eta}{2\tau_b}\|M_b\|^2$, which pays "
                     r"for $\frac S2\|x_b^{t+1}-x_b^t\|^2$ (Young with $c=1/(2S\eta"
@@ -364,50 +206,9 @@ EQ_87_LINES = Claim(
 )
 
 
-EQ_87 = Claim(
-    "han2024/eq-87",
-    "App. D.3.3, (87)",
-    Kind.EQUATION,
-    "The change of f in a round, end to end.",
-    SECTION.concluded(
-        Descent.one_round,
-        block_steps.descent,
-        r"Polarisation of $-\langle\nabla f,M\rangle$, Young with 1 between $M$ and "
-        r"noise, drift $D\le\eta^2\tau_{\max}(\tau_{\max}-1)(\Gamma+\sum b_n"
-        r"\sigma_n^2)$ with $b_n=Na_n^2$; gradients at local points by those at $x^t$. "
-        r"The first rate makes the drift's share of $D$ small, the second that of "
-        r"$\|\nabla f\|^2$.",
-    ),
-    uses="eq-86 cond-D.3",
-)
-EQ_88 = Claim(
-    "han2024/eq-88",
-    "App. D.3.3, (88)",
-    Kind.EQUATION,
-    "The same, solved for the gradient.",
-    SECTION.concluded(
-        Descent.rearranged,
-        block_steps.rearranged,
-        r"(87) times $4/\tau_{\min}$.",
-        "f(x_s^{t+1}) is printed for f(x^{t+1})",
-    ),
-    uses="eq-87",
-)
-EQ_89 = Claim(
-    "han2024/eq-89",
-    "App. D.3.3, (89)",
-    Kind.EQUATION,
-    "The mean over rounds.",
-    SECTION.concluded(
-        Descent.all_rounds,
-        non_convex.theorem,
-        r"(88) summed; the values of f telescope, $f(x^T)\ge f^*$.",
-    ),
-    uses="eq-88",
-)
+EQ_87, EQ_88, EQ_89 = STEPS.of_rounds("eq-86 cond-D.3")
 
 CLAIMS = (
-    *(EQ_78, EQ_79, EQ_80, EQ_81, EQ_82, EQ_83),
-    *(EQ_84, EQ_85),
+    *STEPS.of_blocks(),
     *(EQ_86, EQ_87_LINES, EQ_87, EQ_88, EQ_89),
 )

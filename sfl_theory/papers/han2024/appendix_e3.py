@@ -273,16 +273,26 @@ BY_WEIGHTS = (
 )
 
 
-def pulled_apart() -> ModelData:
-    """Return clients that pull x_s to 0 and to 1, with weights 3/4 and 1/4."""
+def pulled_apart(rate: Fraction, chance: Fraction = Fraction(1)) -> ModelData:
+    """Return clients that pull x_s to 0 and to 1, with weights 3/4 and 1/4.
+
+    Args:
+        rate: the learning rate.
+        chance: q_n.
+
+    Returns:
+        The model of one round.
+    """
     return federation(
         [parabola(1, (0, 0)), parabola(1, (0, 1))],
         (0, "3/8"),
         weights=("3/4", "1/4"),
+        participation=(chance, chance),
+        rounds=int(chance != 1),
         order=[(0, 0), (1, 0)],
         numbers={t: 0, S: 1, eps2: "9/16", tau: 1},
         families={"sigma2": (0, 0)},
-        rates={"eta": Fraction(1, 2048)},
+        rates={"eta": rate},
     )
 
 
@@ -311,7 +321,7 @@ def weighted_rounds() -> Says:
 
 
 BROKEN = Model(
-    pulled_apart,
+    lambda: pulled_apart(Fraction(1, 2048)),
     r"$a=(3/4,1/4)$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, $b=(0,1)$, $x_s^t=3/8$ between "
     r"the minimisers 1/4 of f and 1/2 of $\sum_nF_n$: the server moves to the latter.",
 )

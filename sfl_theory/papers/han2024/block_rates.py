@@ -6,7 +6,8 @@ gamma is :math:`\frac{8S}\mu-1`, SFL-V2's server has :math:`\gamma_s=
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfl_theory import written as w
@@ -20,9 +21,10 @@ from sfl_theory.claims import (
     Severity,
     says,
 )
+from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.kernel.terms import Rate, Side
-from sfl_theory.models.federation import federation, quadratic
+from sfl_theory.kernel.terms import Participants, Rate, Side
+from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.han2024.induction import (
     FEW,
     FIRST,
@@ -30,6 +32,7 @@ from sfl_theory.papers.han2024.induction import (
     LARGE,
     READ_S,
     gamma_s,
+    later,
     v,
 )
 from sfl_theory.papers.han2024.one_round import (
@@ -41,9 +44,11 @@ from sfl_theory.papers.han2024.one_round import (
     ordered,
     shown,
 )
+from sfl_theory.papers.han2024.one_round_lines import d
 from sfl_theory.papers.han2024.setting import (
     G2,
     N,
+    T,
     excess,
     f,
     mu,
@@ -51,6 +56,7 @@ from sfl_theory.papers.han2024.setting import (
     tau,
     tau_server,
 )
+from sfl_theory.proofs import drawn_distance
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
@@ -75,29 +81,35 @@ def _rate(steps: Number, gamma: Number, clients: Number | int = 1) -> Rate:
     return w.rate(lambda time: 4 / (below * (gamma + time)))
 
 
-def parallel(side: Side | None, client: Number, server: Number) -> Block:
+EVERYONE, UPDATES = Participants.EVERYONE, Participants.UPDATES
+
+
+def parallel(
+    side: Side | None, client: Number, server: Number, who: Participants = EVERYONE
+) -> Block:
     """Return a block of SFL-V1 at the rates of D.1.1 and D.1.2."""
     rates = _rate(client, GAMMA), _rate(server, GAMMA)
-    return Block(Version.V1, side, server, client, rates, smoothness=LARGE)
+    return Block(Version.V1, side, server, client, rates, smoothness=LARGE, who=who)
 
 
-def sequential(side: Side | None) -> Block:
+def sequential(side: Side | None, who: Participants = EVERYONE) -> Block:
     """Return a block of SFL-V2 at the rates of E.1.1 and E.1.2."""
     clients = (GAMMA + 1) / (gamma_s + 1)
     rates = _rate(tau, GAMMA), _rate(tau, gamma_s, clients)
-    return Block(Version.V2, side, rates=rates, smoothness=LARGE, more=SLOWER)
+    one = Block(Version.V2, side, rates=rates, smoothness=LARGE, more=SLOWER)
+    return replace(one, who=who)
 
 
-def without_excess(side: Side) -> Block:
+def without_excess(side: Side, who: Participants = EVERYONE) -> Block:
     """Return it with S written by gamma_s, for lines that only differ in gamma."""
     rates = _rate(tau, GAMMA_C), _rate(tau, gamma_s, N)
-    return Block(Version.V2, side, rates=rates, smoothness=FEW)
+    return Block(Version.V2, side, rates=rates, smoothness=FEW, who=who)
 
 
-def both(kind: Version) -> Block:
+def both(kind: Version, who: Participants = EVERYONE) -> Block:
     """Return the whole vector where both sides make tau steps at one rate."""
-    one = Block(kind, None, rates=(_rate(tau, GAMMA),) * 2, smoothness=LARGE)
-    return one
+    rate = _rate(tau, GAMMA)
+    return Block(kind, None, rates=(rate, rate), smoothness=LARGE, who=who)
 
 
 def bound(block: Block, gamma: Number, at: Number) -> Form:
@@ -106,6 +118,52 @@ def bound(block: Block, gamma: Number, at: Number) -> Form:
     drift = 1536 * block.smoothness * block.noise(False)
     out = out + drift / (mu**3 * (gamma + at) * (gamma + 1))
     return w.as_form(out) + (gamma + 1) * block.distance(0) / (gamma + at)
+
+
+def proved_bound(block: Block, at: Number) -> Form:
+    """Return what is proved of the whole vector: (69), (130).
+
+    Where SFL-V2's clients are drawn, the drift has a larger factor.
+    """
+    if not (block.drawn and block.kind.visits):
+        return bound(block, GAMMA, at)
+    out = 16 * block.spread * G2 / (mu**2 * (GAMMA + at))
+    drift = 132 * block.c * block.smoothness * G2
+    out = out + drift / (mu**3 * (GAMMA + at) * (GAMMA + 1))
+    return w.as_form(out) + (GAMMA + 1) * block.distance(0) / (GAMMA + at)
+
+
+def rate(block: Block) -> Theorem:
+    """Return that bound, the kernel's."""
+    if not block.drawn:
+        return joint.rate(block.kind)
+    if block.kind.visits:
+        return drawn_distance.rate(block.kind)
+    return drawn_distance.printed_rate()
+
+
+def drawn_clients(block: Block, what: Says) -> Callable[[], ModelData] | None:
+    """Return two clients in a box, one drawn three times out of four.
+
+    None where everyone takes part: the standard witness does.
+    """
+    if not block.drawn:
+        return None
+    numbers: dict[str | Number, w.Exact] = {mu: 1, excess: 0, G2: 4, t: 1, T: 1}
+    numbers |= {tau: 1, tau_server: 1, d: 0, gamma_s: 3}
+    data = federation(
+        [parabola(1, (0, Fraction(1, 2))), parabola(1, (0, Fraction(-1, 2)))],
+        (Fraction(1, 2), Fraction(1, 2)),
+        noise=(coin(0, Fraction(1, 2)),) * 2,
+        participation=(1, Fraction(3, 4)),
+        order=ordered(block, 2),
+        rounds=1,
+        numbers=numbers,
+        families={"sigma2": (Fraction(1, 4),) * 2},
+        best={f: (0, 0)},
+        box=[(-1, 1), (-1, 1)],
+    )
+    return lambda: asked(what, data)
 
 
 @dataclass(frozen=True)
@@ -157,6 +215,7 @@ class Rated:
                     families={"sigma2": (0,)},
                     best={f: (0, 0, 0)},
                     box=box if server else box[::-1],
+                    rounds=time * self.block.drawn,
                 ),
             )
 
@@ -203,16 +262,19 @@ class Rated:
     def in_every_round(self, number: int, uses: str) -> Claim:
         """Return (69), (72), (106), (109)."""
         block, gamma = self.block, self.gamma
+        large, rounds = (8000, 4500) if block.drawn else (6000, 2900)
         assumed = block.assumed(mu, small=False)
         what = says(block.distance(t), bound(block, gamma, t), *assumed)
         words = (
             "The block starts at its minimiser, so the bound has noise terms only, "
-            r"$\frac{208G^2}{\gamma+t}$; from the other block's 1 it is driven to more "
-            r"than $\frac17$ in 2900 rounds."
+            rf"$\frac{{{224 if block.drawn else 208}G^2}}{{\gamma+t}}$; from the other "
+            rf"block's 1 it is driven to more than $\frac17$ in {rounds} rounds."
+            + " The client always takes part."
+            * block.drawn
         )
-        model = self.coupled(what, 6000, Fraction(0), 2900, words)
-        whole = both(Version.V2_WEIGHTED if self.shared else Version.V1)
-        right = bound(whole, GAMMA, t)
+        model = self.coupled(what, large, Fraction(0), rounds, words)
+        whole = both(Version.V2_WEIGHTED if self.shared else Version.V1, block.who)
+        right = proved_bound(whole, t)
         repaired = says(whole.distance(t), right, *whole.assumed(mu, small=False))
         return Claim(
             f"han2024/eq-{number}",
@@ -221,7 +283,8 @@ class Rated:
             "The distance of the block falls like 1/t.",
             (Part(what, model, f"end to end; {self.reading}"),),
             severity=Severity.PROOF,
-            scope="refuted for S = 6000 mu; whether also for small S/mu is not known",
+            scope=f"refuted for S = {large} mu{' and q = 1' * block.drawn}; whether "
+            "also for small S/mu is not known",
             words=READ_33,
             cause=CAUSE,
             uses=uses,
@@ -229,11 +292,12 @@ class Rated:
                 (
                     shown(
                         repaired,
-                        lambda: [(joint.rate(whole.kind), 1)],
+                        lambda: [(rate(whole), 1)],
                         r"The whole vector's recursion, $\Delta_{t+1}\le(1-\frac2u)"
                         r"\Delta_t+\frac{16G^2}{\mu^2u^2}+\frac{128cSG^2}{\mu^3u^3}$ "
                         r"with $u=\gamma+t$, $c\le1$, and an induction like (62)-(68).",
                         READ_S,
+                        model=drawn_clients(whole, repaired),
                     ),
                 ),
                 JOINT_WEIGHTED if self.shared else JOINT,
@@ -245,3 +309,40 @@ D_SERVER = Rated(parallel(Side.SERVER, tau, tau_server), GAMMA, "D.1.1")
 D_CLIENT = Rated(parallel(Side.CLIENT, tau, tau_server), GAMMA, "D.1.2")
 E_SERVER = Rated(sequential(Side.SERVER), gamma_s, "E.1.1")
 E_CLIENT = Rated(sequential(Side.CLIENT), GAMMA, "E.1.2")
+F_SERVER = Rated(parallel(Side.SERVER, tau, tau_server, UPDATES), GAMMA, "F.1.1")
+F_CLIENT = Rated(parallel(Side.CLIENT, tau, tau_server, UPDATES), GAMMA, "F.1.2")
+G_SERVER = Rated(sequential(Side.SERVER, UPDATES), gamma_s, "G.1.1")
+G_CLIENT = Rated(sequential(Side.CLIENT, UPDATES), GAMMA, "G.1.2")
+
+
+def merged_rate(section: str = "D.1", bounds: str = "(69) and (72)") -> Claim:
+    """Return that the rates meet the condition of both sides."""
+    largest = w.count("tau_max", r"\max\{\tau, \tilde{\tau}\}")
+    defined = w.maximum(largest, tau, tau_server)
+    parts = []
+    for own, name in ((tau_server, "server"), (tau, "client")):
+        rate = 4 / (mu * own * (GAMMA + later))
+        what = says(rate, 1 / (2 * LARGE * largest), *defined)
+        other = tau if own is tau_server else tau_server
+        numbers: dict[str | Number, w.Exact] = {mu: 1, excess: 0, own: 1, other: 4}
+        numbers |= {largest: 4, later: 1}
+
+        def data(numbers: dict[str | Number, w.Exact] = numbers) -> ModelData:
+            return federation([parabola(1, (0, 0))], (0, 0), numbers=numbers)
+
+        words = f"One step of the {name}'s side against four: 1/2 against 1/8 at t = 1."
+        parts.append(Part(what, Model(data, words), f"{name}'s side, t >= 1"))
+    return Claim(
+        f"han2024/app-{section}.3/merged-rate",
+        f"App. {section}.3",
+        Kind.CONDITION,
+        f"The rates of {bounds} meet the condition of the merged bound.",
+        tuple(parts),
+        severity=Severity.PROOF,
+        scope="refuted where one side makes four times the other's steps; true from "
+        "t = 1 on for equal numbers of steps",
+        cause="The side with fewer steps has the larger rate, chosen for them alone.",
+        words="by setting is read as for these rates; read as a further hypothesis, "
+        "the merge speaks of no rate at early t",
+        uses=f"app-{section}/first-rate app-{section}.2/first-rate",
+    )

@@ -267,11 +267,13 @@ class Coupled:
         ahead: x^t, the block in question first.
         steps: numbers of local steps.
         rate: the learning rate.
+        chance: q_n.
     """
 
     ahead: tuple[int, int]
     steps: int
     rate: Fraction
+    chance: Fraction = Fraction(1)
 
     def model(self, b: Blocks, side: Side, each: bool) -> ModelData:
         """Return the model; `each`: the statement is for each client."""
@@ -284,6 +286,8 @@ class Coupled:
         return federation(
             [shape, shape],
             (own, other) if side is Side.CLIENT else (other, own),
+            participation=(self.chance, self.chance),
+            rounds=int(self.chance != 1),
             order=[(m, step) for step in range(self.steps) for m in range(2)] * visited,
             numbers=numbers,
             families=families | ({"v": (1, 1)} if each else {}),
@@ -345,7 +349,8 @@ class Step:
             (claims.Part(self.says(b, side), model, self.reading),),
             severity=Severity.PROOF,
             cause=self.cause,
-            scope="within the theorem's learning rates, weights 1/2, no noise",
+            scope="within the theorem's learning rates, weights 1/2, no noise"
+            + (f", q_n = {at.chance}" if at.chance != 1 else ""),
             uses=uses,
             repair=repair,
         )

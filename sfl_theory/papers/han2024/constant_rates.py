@@ -117,7 +117,7 @@ ANY_RATE = Claim(
     "learning "
     "rate, constant ones included.",
     tuple(not_fast(*one) for one in shapes()),
-    severity=Severity.THEOREM,
+    severity=Severity.SLIP,
     cause="At a constant rate the second term does not fall with T.",
     scope="'O' is read up to a factor 1000; the ratio grows like T, so no factor "
     "helps.",

@@ -24,7 +24,7 @@ from sfl_theory.claims import (
     says,
 )
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.terms import MEAN
+from sfl_theory.kernel.terms import MEAN, Side
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.han2024.one_round import (
     AWAY,
@@ -39,6 +39,7 @@ from sfl_theory.papers.han2024.one_round import (
     mu,
     noise_and_drift,
     ordered,
+    recursion_of,
     sharp,
     shown,
 )
@@ -53,7 +54,6 @@ from sfl_theory.papers.han2024.setting import (
     sigma2,
     t,
 )
-from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 
@@ -152,27 +152,45 @@ class Contraction:
             repair=Repair((merged(block),), self.change),
         )
 
-    def quoted(self, number: int) -> Claim:
-        """Return (70) or (107): the lemma for the clients' block."""
+    @property
+    def owner(self) -> str:
+        """Whose block it is."""
+        return "server" if self.block.side is Side.SERVER else "clients"
+
+    def quoted(self, number: int, reading: str = "") -> Claim:
+        """Return (70), (107), (126), ...: the lemma for a block."""
+        what = self.block.one_round()
         return self.claim(
             number,
-            "The lemma for the clients' block.",
-            (Part(self.block.one_round(), at_minimiser(self.block)),),
+            f"The lemma for the {self.owner}' block.".replace("server'", "server's"),
+            (Part(what, at_minimiser(self.block), reading),),
             self.lemma,
             scope=f"refuted for mu = 1. {AWAY}",
             cause=CAUSE,
             repair=Repair((merged(self.block),), self.change),
         )
 
-    def flat(self, number: int, uses: str) -> Claim:
-        """Return (74), (75), (111), (112): the lemma with mu = 0."""
-        side = (
-            "server" if self.block.side and "s" in self.block.side.value else "client"
+    def drawn(self, number: int, uses: str) -> Claim:
+        """Return (128), (133), (158), (163): the round of those who are drawn."""
+        what = self.block.one_round(mu, earned=False)
+        return self.claim(
+            number,
+            "The round of those who are drawn, the gap left out.",
+            (Part(what, driven(self.block)),),
+            uses,
+            scope="refuted for mu = 1 and q = 1/2",
+            cause=CAUSE_DRIVEN,
+            repair=Repair((merged(self.block, mu, earned=False),), self.change),
         )
+
+    def flat(self, number: int, uses: str, reading: str = "") -> Claim:
+        """Return (74), (75), (111), (112), ...: the lemma with mu = 0."""
+        side = "server" if self.block.side is Side.SERVER else "client"
+        what = self.block.one_round(ZERO)
         return self.claim(
             number,
             f"The lemma with mu = 0 for the {side}'s block.",
-            (Part(self.block.one_round(ZERO), at_minimiser(self.block, ZERO)),),
+            (Part(what, at_minimiser(self.block, ZERO), reading),),
             uses,
             scope=f"refuted for two Huber functions. {AWAY}",
             words="The Huber functions meet Assumption 3.3 on the whole space.",
@@ -201,11 +219,14 @@ class Contraction:
                 scope += "; the second relation for two equal clients"
         return self.claim(
             number,
-            r"The round as a recursion, $B_1=4N\sum_na_n^2(2\sigma_n^2+G^2)$, "
-            r"$B_2=192S\sum_na_n(2\sigma_n^2+G^2)$."
-            if not block.visited
-            else r"The round as a recursion, $B_1=4N\sum_n(2\sigma_n^2+G^2)$, "
-            r"$B_2=192S\sum_n(2\sigma_n^2+G^2)$.",
+            "The round as a recursion, "
+            + ("$B_1=4N{}({}{})$, $B_2=192S{}({})$.").format(
+                r"\sum_n" if block.visited else r"\sum_na_n^2",
+                r"2\sigma_n^2+G^2",
+                r"+\frac{G^2}{q_n}" if block.drawn else "",
+                r"\sum_n" if block.visited else r"\sum_na_n",
+                r"2\sigma_n^2+G^2",
+            ),
             parts,
             uses,
             scope=scope,
@@ -258,16 +279,12 @@ class Contraction:
     def recursion_of_both(self) -> Part:
         """Return the recursion for the whole vector."""
         one = self.block.together
-        e = one.eta.value
-        what = says(one.distance(t + 1), one.rewritten(mu), *one.assumed())
-        steps = one.steps.value
+        if one.drawn and one.kind.visits:
+            return sharp(self.block)
+        what = says(one.after, one.rewritten(mu), *one.assumed())
         return shown(
             what,
-            lambda: [
-                (joint.one_round(one.kind, mu.value), 1),
-                (joint.weights_spread(), (e * steps) ** 2 * G2.value),
-                (joint.lowest_gap(one.kind), 2 * e * steps),
-            ],
+            lambda: recursion_of(one, mu, earned=False),
             "The lemma for the whole vector; the gap is not negative.",
         )
 

@@ -1,7 +1,7 @@
-r"""D.2.3 and E.2.3: the blocks of the general convex case merged, and the bounds.
+r"""D.2.3 to G.2.3: the blocks of the general convex case merged, and the bounds.
 
-(76) and (113) add the two blocks up, so that the gap is earned twice; (77) and (114)
-claim the theorems' bounds for the last iterate.
+(76), (113), (143), (173) add the two blocks up, so that the gap is earned twice; (77),
+(114), (144), (174) claim the theorems' bounds for the last iterate.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from sfl_theory.papers.han2024.one_round import (
     JOINT_WEIGHTED,
     Block,
     bent,
+    half,
     merged,
     noise_and_drift,
     ordered,
@@ -52,6 +53,7 @@ from sfl_theory.papers.han2024.setting import (
     tau,
     tau_server,
 )
+from sfl_theory.proofs import drawn_distance
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
@@ -65,17 +67,25 @@ HUBERS = bent(huber((1, 0), 0, 1), huber((0, 1), 0, 1))
 
 @dataclass(frozen=True)
 class Merged:
-    """D.2.3 or E.2.3.
+    """D.2.3, E.2.3, F.2.3 or G.2.3.
 
     Attributes:
         server: the server's block.
         section: "D.2.3".
-        first: 74 or 111.
+        number: of the merged recursion, 76.
+        blocks: the numbers of those of the blocks, 74 and 75.
     """
 
     server: Block
     section: str
-    first: int
+    number: int
+    blocks: tuple[int, int]
+
+    @property
+    def second(self) -> Number:
+        """The noise of a client, with that of the draws."""
+        out = 2 * sigma2() + G2
+        return out + G2 * w.inverse_chance(n) if self.server.drawn else out
 
     @property
     def client(self) -> Block:
@@ -100,7 +110,7 @@ class Merged:
     def noise(self, power: int) -> Number:
         """Return the merged sum of the noise."""
         own = a() ** 2 if power == 2 else a()
-        second = 2 * sigma2() + G2
+        second = self.second if power == 2 else 2 * sigma2() + G2
         if self.shared:
             return w.over_clients(n, (own + 1) * second)
         more = tau_server**2 + tau**2 if power == 2 else tau_server**3 + tau**3
@@ -147,14 +157,14 @@ class Merged:
                 families={"sigma2": (0,)},
                 rates={"eta": Fraction(1, 100)},
                 best={f: (0, 0)},
+                **half(self.whole),
             )
 
         return data
 
     def recursion(self) -> Claim:
         """Return (76), (113)."""
-        number = self.first + 2
-        one = self.whole
+        number, one = self.number, self.whole
         hypotheses = one.assumed(ZERO)
         smallest = () if self.shared else w.minimum(tau_min, tau, tau_server)
         new = self.server.distance(t + 1) + self.client.distance(t + 1)
@@ -195,16 +205,19 @@ class Merged:
             scope="refuted for one client and equal numbers of steps"
             + ("" if self.shared else '; the last "=" is "<=" for unequal numbers'),
             cause="The gap is earned once, by both blocks together, not once by each.",
-            uses=f"eq-{self.first} eq-{self.first + 1}",
+            uses=f"eq-{self.blocks[0]} eq-{self.blocks[1]}",
             repair=Repair(
-                (sharp(one, ZERO), merged(one, ZERO)),
+                (
+                    sharp(one, ZERO),
+                    *(() if one.drawn and self.shared else (merged(one, ZERO),)),
+                ),
                 f"the gap once, {self.change}",
             ),
         )
 
     def bound(self, theorem: str) -> Claim:
         """Return (77), (114): the last iterate's gap."""
-        number, block = self.first + 3, self.whole
+        number, block = self.number + 1, self.whole
         start = w.norm2(block.run.x(0) - best)
         ratio = (tau_server**2 + tau**2) / tau_min**2
         square, drift = N * self.plain(2), 24 * S * self.plain(1)
@@ -245,8 +258,10 @@ class Merged:
                 families={"sigma2": (1,)},
                 rates={"eta": Fraction(1, 2)},
                 best={f: (0, 0)},
+                participation=half(block).get("participation", ()),
             )
 
+        gap = r"\frac14" if block.drawn else r"\frac18"
         return Claim(
             f"han2024/eq-{number}",
             f"App. {self.section}, ({number})",
@@ -259,8 +274,8 @@ class Merged:
                         data,
                         r"One client, $F=h(x_c)+h(x_s)$, noise $\pm1$ in $x_s$, one "
                         r"step at $\eta=\frac12$ from a point $10^{-3}$ beside $x^*$: "
-                        r"the noise makes the gap $\frac18$, every term of the bound "
-                        r"falls with $\|x^0-x^*\|$.",
+                        rf"the noise makes the gap ${gap}$, every term of the bound "
+                        r"falls with $\|x^0-x^*\|$." + " $q=1/2$." * block.drawn,
                     ),
                     "for every admitted rate; r_2 and r_3 are any numbers that are at "
                     "least the square and the cube root, which the bound grows with",
@@ -282,22 +297,23 @@ class Merged:
         """Return the sum of the noise in (77), (114)."""
         own = a() ** 2 if power == 2 else a()
         factor = (own + 1) if self.shared else own
-        return w.over_clients(n, factor * (2 * sigma2() + G2))
+        second = self.second if power == 2 else 2 * sigma2() + G2
+        return w.over_clients(n, factor * second)
 
     def mean_gap(self) -> Part:
         """Return the mean of the rounds' gaps."""
         rate = constant_rate
         kind = Version.V2_WEIGHTED if self.shared else self.server.kind
-        block = Block(kind, None, rates=(w.rate(rate),) * 2)
-        c = Fraction(1) if self.shared else Fraction(1, 3)
+        block = Block(kind, None, rates=(w.rate(rate),) * 2, who=self.server.who)
         right = w.norm2(block.run.x(0) - best) / (2 * rate * tau * T)
-        far = S * rate**2 * tau**2 * G2
-        right = right + w.as_form(rate * tau * G2 / 2 + (far if c == 1 else c * far))
+        noise = rate * tau * G2 / 2
+        noise = block.spread * noise if block.drawn else noise
+        right = right + w.as_form(noise + block.c * S * rate**2 * tau**2 * G2)
         mean = 1 / T * w.below(t, T, w.bracket(f(block.run.x(t)) - f(best)))
         what = says(mean, right, *block.assumed(ZERO, small=False))
         return shown(
             what,
-            lambda: [(joint.mean_gap(kind), 1)],
+            lambda: [((drawn_distance if block.drawn else joint).mean_gap(kind), 1)],
             r"The whole vector's recursion with $\mu=0$, summed over the rounds: the "
             "distances telescope. Convexity bounds the mean model's gap by it.",
         )
@@ -333,12 +349,48 @@ def claims(merged_: Merged, theorem: str, lemma: str, uses: str) -> tuple[Claim,
     Returns:
         The claims in the paper's order.
     """
-    letter = merged_.section[0]
-    server = Contraction(merged_.server, f"{letter}.2.1", lemma)
-    client = Contraction(merged_.client, f"{letter}.2.2", "lemma-D.1")
+    server, client = rounds(merged_.server, merged_.section[0], lemma)
     return (
-        server.flat(merged_.first, f"{lemma} {uses}".strip()),
-        client.flat(merged_.first + 1, f"lemma-D.1 {uses}".strip()),
+        server.flat(merged_.blocks[0], f"{lemma} {uses}".strip()),
+        client.flat(merged_.blocks[1], f"lemma-D.1 {uses}".strip()),
         merged_.recursion(),
         merged_.bound(theorem),
     )
+
+
+def rounds(server: Block, letter: str, lemma: str) -> tuple[Contraction, Contraction]:
+    """Return a round of the server's and of the clients' block."""
+    client = replace(server, side=Side.CLIENT)
+    return (
+        Contraction(server, f"{letter}.2.1", lemma),
+        Contraction(client, f"{letter}.2.2", "lemma-D.1"),
+    )
+
+
+def drawn_claims(
+    merged_: Merged, everyone: Block, theorem: str, lemma: str, reading: str = ""
+) -> tuple[Claim, ...]:
+    """Return (137), (139), (140), (142)-(144), or (167), ..., (174).
+
+    Args:
+        merged_: the section.
+        everyone: the server's round if everyone took part.
+        theorem: whose bound is claimed.
+        lemma: the server's lemma.
+        reading: of what full participation makes of the round.
+
+    Returns:
+        The claims in the paper's order.
+    """
+    letter = merged_.section[0]
+    first, drawn = (
+        rounds(everyone, letter, lemma),
+        rounds(merged_.server, letter, lemma),
+    )
+    out: list[Claim] = []
+    for full, part, number in zip(first, drawn, merged_.blocks, strict=True):
+        out += [
+            full.flat(number - 2, full.lemma, reading),
+            part.flat(number, f"eq-{number - 2} eq-{number - 1}"),
+        ]
+    return *out, merged_.recursion(), merged_.bound(theorem)

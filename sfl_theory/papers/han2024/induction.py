@@ -433,3 +433,11 @@ E_CLIENT = replace(
     section="E.1.2",
     first=109,
 )
+F_SERVER, F_CLIENT = (
+    replace(D_SERVER, section="F.1.1", first=130),
+    replace(D_CLIENT, section="F.1.2", first=135),
+)
+G_SERVER, G_CLIENT = (
+    replace(E_SERVER, section="G.1.1", first=160),
+    replace(E_CLIENT, section="G.1.2", first=165),
+)

@@ -14,12 +14,14 @@ from typing import TypedDict
 
 from sfl_theory import written as w
 from sfl_theory.claims import Model, Part, Proof, Repair, Says, Severity, says
+from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import Kind, Participants, Rate, Side, Split, Vec
+from sfl_theory.kernel.terms import MEAN, Kind, Participants, Rate, Side, Split, Vec
 from sfl_theory.models.federation import federation, huber, parabola, quadratic
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, N, S, a, best, eta, f, n, t, tau
+from sfl_theory.proofs import drawn_distance
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData, Shape
 from sfl_theory.proofs.notation import combine
@@ -54,6 +56,8 @@ class Block:
         smoothness: S.
         more: what else its statements assume, of the rates' parameters.
         who: who takes part; if not everyone, (53) has G^2/q_n in addition.
+        full: whether the next model is the one that full participation would make of
+            the same round of SFL-V1, without that addition.
     """
 
     kind: Kind
@@ -65,6 +69,7 @@ class Block:
     smoothness: Number = S
     who: Participants = Participants.EVERYONE
     more: tuple[Assumed, ...] = ()
+    full: bool = False
 
     @property
     def run(self) -> Run:
@@ -93,6 +98,11 @@ class Block:
         return w.called(Written(rate.at(t.value), ""), eta().tex)
 
     @property
+    def drawn(self) -> bool:
+        """Whether clients are drawn."""
+        return self.who is not Participants.EVERYONE
+
+    @property
     def visited(self) -> bool:
         """Whether it is SFL-V2's server, whose steps have no weights."""
         return self.kind is Kind.V2 and self.side is Side.SERVER
@@ -102,6 +112,18 @@ class Block:
         """The whole vector, for the repairs; SFL-V2's server with weights."""
         kind = Kind.V2_WEIGHTED if self.kind is Kind.V2 else self.kind
         return replace(self, kind=kind, side=None, server_steps=tau, client_steps=tau)
+
+    @property
+    def after(self) -> Form:
+        r""":math:`\Delta_{t+1}`."""
+        if not self.full:
+            return self.distance(t + 1)
+        everyone = w.over_clients(n, a() * self.run.p(n, t, self.steps))
+        tex = rf"\bar{{x}}^{{{(t + 1).tex}}}"
+        named = w.Name(r"\bar{x}", above=(t + 1).tex)
+        return w.norm2(
+            self.of(Written(everyone.value, tex, w.ATOM, named)) - self.of(best)
+        )
 
     def of(self, u: Vector) -> Vector:
         """Return the block of a vector."""
@@ -129,7 +151,7 @@ class Block:
     def noise(self, first: bool) -> Number:
         r"""Return ``sum_n a_n^2 (2 sigma_n^2 + G^2)``, or with a_n: the second one."""
         second = 2 * s.sigma2() + G2
-        if first and self.who is not Participants.EVERYONE:
+        if first and self.drawn and not self.full:
             second = second + G2 * w.inverse_chance(n)
         return self.over(second, 2 if first else 1)
 
@@ -185,13 +207,37 @@ class Block:
             s.assumption_C2(modulus),
             s.minimum(),
             [self.small()] if small else [],
+            [w.participation(self.run).called("App. C.2")] if self.drawn else [],
             self.more,
         )
 
     def one_round(self, modulus: Number = mu, earned: bool = True) -> Says:
         """Return (53), (60), (70), (74), ...: one round of the block."""
         right = self.recursion(modulus, earned)
-        return says(self.distance(t + 1), right, *self.assumed(modulus))
+        return says(self.after, right, *self.assumed(modulus))
+
+    def theorem(self, modulus: Number) -> Theorem:
+        """Return the recursion of the whole vector, the kernel's."""
+        if self.full:
+            return drawn_distance.full_round(modulus.value)
+        make = drawn_distance.one_round if self.drawn else joint.one_round
+        return make(self.kind, modulus.value)
+
+    @property
+    def c(self) -> Number:
+        """The drift's factor in it."""
+        own = w.number(Fraction(1) if self.kind.visits else Fraction(1, 3))
+        if not (self.drawn and self.kind.visits):
+            return own
+        kappa = w.over_clients(n, a() * w.inverse_chance(n))
+        return Fraction(1, 3) + kappa * self.spread
+
+    @property
+    def spread(self) -> Number:
+        """``1 + rho``, by which draws enlarge the squared move."""
+        if not self.drawn or self.full:
+            return w.number(1)
+        return 1 + w.over_clients(n, a() ** 2 * (w.inverse_chance(n) - 1))
 
 
 def noise_and_drift(noise: Number, drift: Number) -> Form:
@@ -258,8 +304,9 @@ def at_start(what: Says) -> Callable[[], ModelData]:
 
     def data() -> ModelData:
         out, first = witness(what.statement("")), w.variable(t)
-        now = {first: Fraction(0)} if first in out.numbers else {}
-        return replace(out, numbers=out.numbers | now)
+        if first not in out.numbers:
+            return out
+        return replace(out, numbers=out.numbers | {first: Fraction(0)}, rounds=1)
 
     return data
 
@@ -273,34 +320,51 @@ TOGETHER = (
 )
 
 
+DRAWN = (
+    r" Draws: $\mathbb E J_n=1$ with $J_n=I_n/q_n$, and $\mathbb E\|\sum_na_nJ_nV_n\|^2"
+    r"\le(1+\rho)\tau^2G^2$, $\rho=\sum_na_n^2(1/q_n-1)$; in SFL-V2 given the draws, "
+    r"where a point has moved by at most $W=\sum_na_nJ_n\le\sum_na_n/q_n$ times more."
+)
+
+
 def sharp(block: Block, modulus: Number = mu) -> Part:
     """Return the strongest proved recursion of the whole vector, any rate."""
     one, e = block.together, eta()
-    c = Fraction(1) if one.kind.visits else Fraction(1, 3)
     right = (1 - e * tau * modulus / 2) * one.distance(t) if modulus.value else None
     out = (right or one.distance(t)) - 2 * e * tau * one.gap
-    noise, drift = e**2 * tau**2 * G2, 2 * c * S * e**3 * tau**3 * G2
+    noise, drift = e**2 * tau**2 * G2, 2 * one.c * S * e**3 * tau**3 * G2
+    if one.spread.value - 1:
+        noise = one.spread * noise
     out = out + noise_and_drift(noise, drift)
-    what = says(one.distance(t + 1), out, *one.assumed(modulus, small=False))
-    return shown(
-        what, lambda: [(joint.one_round(one.kind, modulus.value), 1)], TOGETHER
-    )
+    what = says(one.after, out, *one.assumed(modulus, small=False))
+    words = TOGETHER + DRAWN * one.drawn
+    return shown(what, lambda: [(one.theorem(modulus), 1)], words)
 
 
 def merged(block: Block, modulus: Number = mu, earned: bool = True) -> Part:
-    """Return the printed recursion, its blocks replaced by the whole vector."""
-    one, e = block.together, eta().value
+    """Return the printed recursion, its blocks replaced by the whole vector.
 
-    def uses() -> list[tuple[Theorem, Exact]]:
-        gap_left = [] if earned else [(joint.lowest_gap(one.kind), 2 * e * tau.value)]
-        return [
-            (joint.one_round(one.kind, modulus.value), 1),
-            (joint.weights_spread(), (e * tau.value) ** 2 * G2.value),
-            *gap_left,
-        ]
+    Where SFL-V2's clients are drawn its drift has a larger factor: see `sharp`.
+    """
+    one = block.together
+    if one.drawn and one.kind.visits:
+        return sharp(block, modulus)
+    words = TOGETHER + DRAWN * one.drawn + r" And $N\sum_na_n^2\ge1$."
+    what = one.one_round(modulus, earned)
+    return shown(what, lambda: recursion_of(one, modulus, earned), words)
 
-    words = TOGETHER + r" And $N\sum_na_n^2\ge1$."
-    return shown(one.one_round(modulus, earned), uses, words)
+
+def recursion_of(
+    one: Block, modulus: Number, earned: bool
+) -> list[tuple[Theorem, Exact]]:
+    """Return what the printed recursion of the whole vector follows from."""
+    e = eta().value
+    lowest = rules.lowest(MEAN, one.run.x(t).value)
+    return [
+        (one.theorem(modulus), 1),
+        (joint.weights_spread(), (e * tau.value) ** 2 * G2.value),
+        *([] if earned else [(lowest, 2 * e * tau.value)]),
+    ]
 
 
 # Models ----------------------------------------------------------------------------
@@ -317,6 +381,20 @@ def ordered(block: Block, clients: int = 1, made: int = 1) -> list[tuple[int, in
     if not block.kind.visits:
         return []
     return [(client, step) for client in range(clients) for step in range(made)]
+
+
+class Half(TypedDict, total=False):
+    """What a model with one client says of its chance."""
+
+    participation: tuple[Fraction]
+    rounds: int
+
+
+def half(block: Block, rounds: int = 1) -> Half:
+    """Return that the client takes part half of the time, if clients are drawn."""
+    if not block.drawn:
+        return {}
+    return {"participation": (Fraction(1, 2),), "rounds": rounds}
 
 
 def placed(block: Block, own: w.Exact, other: w.Exact) -> tuple[Fraction, Fraction]:
@@ -348,6 +426,7 @@ def at_minimiser(block: Block, modulus: Number = mu) -> Model:
             rates={"eta": Fraction(1, 100)},
             best={f: (0, 0)},
             box=[(Fraction(0), z) for z in start] if curved else (),
+            **half(block),
         )
 
     return Model(
@@ -378,6 +457,7 @@ def driven(block: Block) -> Model:
             rates={"eta": Fraction(1, 1000)},
             best={f: (0, 0)},
             box=[(-1, 1), (-1, 1)],
+            **half(block),
         )
 
     return Model(

@@ -247,9 +247,9 @@ def of_blocks() -> Part:
 CUT = entry(
     "app-I.4/no-cut",
     "App. I.4 ('the upper bounds decrease in L_c')",
-    "No bound decreases in the cut layer L_c: (11)-(22) contain it through no "
-    "constant. S, sigma_n, G, eps, I_err and F_err belong to whole gradients and "
-    "models; eps^2 bounds a sum over both blocks, which the cut divides otherwise.",
+    "Against that sentence: no bound decreases in the cut layer L_c, for (11)-(22) "
+    "contain it through no constant. S, sigma_n, G, eps, I_err and F_err belong to "
+    "whole gradients and models; eps^2 bounds a sum over both blocks.",
     (of_blocks(),),
     " ".join(map(theorems, CASES)),
 )

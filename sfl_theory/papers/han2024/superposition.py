@@ -1,4 +1,4 @@
-"""D.1.3 and E.1.3: the bounds of both blocks merged, (73) and (110)."""
+"""D.1.3 to G.1.3: the bounds of both blocks merged, (73), (110), (136) and (166)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sfl_theory.claims import (
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import MEAN, Side, Split, Vec
+from sfl_theory.kernel.terms import MEAN, Participants, Side, Split, Vec
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.han2024.block_rates import (
@@ -29,13 +29,20 @@ from sfl_theory.papers.han2024.block_rates import (
     D_SERVER,
     E_CLIENT,
     E_SERVER,
+    F_CLIENT,
+    F_SERVER,
+    G_CLIENT,
+    G_SERVER,
     GAMMA_C,
     READ_FEW,
     READ_RATES,
     Rated,
     both,
     bound,
+    drawn_clients,
     parallel,
+    proved_bound,
+    rate,
     sequential,
     without_excess,
 )
@@ -44,7 +51,6 @@ from sfl_theory.papers.han2024.induction import (
     LARGE,
     READ_S,
     gamma_s,
-    later,
 )
 from sfl_theory.papers.han2024.one_round import (
     JOINT,
@@ -73,7 +79,6 @@ from sfl_theory.papers.han2024.setting import (
     tau_server,
 )
 from sfl_theory.proofs import foundations, two_paces
-from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
@@ -84,19 +89,31 @@ CLOCKS = ((LONG, tau_server), (tau, LONG_SERVER))
 
 @dataclass(frozen=True)
 class Merged:
-    """D.1.3 or E.1.3.
+    """D.1.3, E.1.3, F.1.3 or G.1.3.
 
     Attributes:
         server: the server's block.
         client: the clients' block.
         section: "D.1.3".
-        number: 73 or 110.
+        number: 73, 110, 136 or 166.
+        first: the number of the server's bound.
     """
 
     server: Rated
     client: Rated
     section: str
     number: int
+    first: int
+
+    @property
+    def who(self) -> Participants:
+        """Who takes part."""
+        return self.server.block.who
+
+    @property
+    def drawn(self) -> bool:
+        """Whether clients are drawn."""
+        return self.server.block.drawn
 
     @property
     def shared(self) -> bool:
@@ -107,15 +124,20 @@ class Merged:
         """Return ``sum (a_n^2 + 1)(...)`` for SFL-V2, ``sum a_n^2 (...)`` else."""
         own = a() ** 2 if power == 2 else a()
         factor = (own + 1) if self.shared else own
-        return w.over_clients(n, factor * (2 * sigma2() + G2))
+        second = 2 * sigma2() + G2
+        if self.drawn and power == 2:
+            second = second + G2 * w.inverse_chance(n)
+        return w.over_clients(n, factor * second)
 
     def last(self, block: Block, gamma: Number, times: int = 1) -> Form:
         """Return the right side of (73), (110); `times`: noise terms larger."""
-        S, x0 = block.smoothness, block.run.x(0)
+        S, away = block.smoothness, block.run.x(0) - best
+        if self.shared and self.drawn:
+            away = w.client(block.run.x(0)) - w.client(best)
         out = 8 * times * S * N * self.noise(2) / (mu**2 * (gamma + T))
         drift = 768 * times * S**2 * self.noise(1)
         out = out + drift / (mu**3 * (gamma + T) * (gamma + 1))
-        start = S * (gamma + 1) * w.norm2(x0 - best) / (2 * (gamma + T))
+        start = S * (gamma + 1) * w.norm2(away) / (2 * (gamma + T))
         return w.as_form(out) + start
 
     def sides(self, block: Block) -> Form:
@@ -154,6 +176,8 @@ class Merged:
             families={"sigma2": (0, 0)},
             best={f: (0, 0)},
             box=[(0, 1), (0, 0)],
+            participation=(1, Fraction(3, 4)) if self.drawn else (),
+            rounds=int(self.drawn),
         )
         return lambda: asked(what, data)
 
@@ -201,7 +225,7 @@ class Merged:
             f"han2024/app-{self.section}/merge",
             f"App. {self.section}, ({self.number})",
             Kind.EQUATION,
-            f"Half S times the bounds ({self.number - 4 if self.shared else 69}) and "
+            f"Half S times the bounds ({self.first}) and "
             f"({self.number - 1}) is at most ({self.number}).",
             (
                 Part(
@@ -252,61 +276,42 @@ def by_distance(block: Block) -> Uses:
     return [(foundations.smooth_mean(S, strong.BEST, x), 1), (flat, -1)]
 
 
-def whole_rate(kind: Version) -> Uses:
-    """Return half S times (69) for the whole vector after T rounds."""
+def whole_rate(block: Block) -> Uses:
+    """Return half S times the bound of the whole vector after T rounds."""
     at_T = ((w.variable(t), T.value),)
-    return [(rules.instantiate(joint.rate(kind), at_T, ()), LARGE.value / 2)]
+    return [(rules.instantiate(rate(block), at_T, ()), LARGE.value / 2)]
 
 
-D = Merged(D_SERVER, D_CLIENT, "D.1.3", 73)
-E = Merged(
-    replace(E_SERVER, block=without_excess(Side.SERVER)),
-    replace(E_CLIENT, block=without_excess(Side.CLIENT), gamma=GAMMA_C),
-    "E.1.3",
-    110,
-)
+D = Merged(D_SERVER, D_CLIENT, "D.1.3", 73, 69)
+F = Merged(F_SERVER, F_CLIENT, "F.1.3", 136, 130)
 
 
-def merged_rate() -> Claim:
-    """Return that the rates meet the condition of both sides."""
-    largest = w.count("tau_max", r"\max\{\tau, \tilde{\tau}\}")
-    defined = w.maximum(largest, tau, tau_server)
-    parts = []
-    for own, name in ((tau_server, "server"), (tau, "client")):
-        rate = 4 / (mu * own * (GAMMA + later))
-        what = says(rate, 1 / (2 * LARGE * largest), *defined)
-        other = tau if own is tau_server else tau_server
-        numbers: dict[str | Number, w.Exact] = {mu: 1, excess: 0, own: 1, other: 4}
-        numbers |= {largest: 4, later: 1}
-
-        def data(numbers: dict[str | Number, w.Exact] = numbers) -> ModelData:
-            return federation([parabola(1, (0, 0))], (0, 0), numbers=numbers)
-
-        words = f"One step of the {name}'s side against four: 1/2 against 1/8 at t = 1."
-        parts.append(Part(what, Model(data, words), f"{name}'s side, t >= 1"))
-    return Claim(
-        "han2024/app-D.1.3/merged-rate",
-        "App. D.1.3",
-        Kind.CONDITION,
-        "The rates of (69) and (72) meet the condition of the merged bound.",
-        tuple(parts),
-        severity=Severity.PROOF,
-        scope="refuted where one side makes four times the other's steps; true from "
-        "t = 1 on for equal numbers of steps",
-        cause="The side with fewer steps has the larger rate, chosen for them alone.",
-        words="by setting is read as for these rates; read as a further hypothesis, "
-        "the merge speaks of no rate at early t",
-        uses="app-D.1/first-rate app-D.1.2/first-rate",
+def few(server: Rated, client: Rated) -> tuple[Rated, Rated]:
+    """Return SFL-V2's blocks, S written by gamma_s."""
+    who = server.block.who
+    return (
+        replace(server, block=without_excess(Side.SERVER, who)),
+        replace(client, block=without_excess(Side.CLIENT, who), gamma=GAMMA_C),
     )
 
 
-def parallel_bound() -> Claim:
-    """Return (73): the gap of SFL-V1, for any two numbers of steps."""
+E = Merged(*few(E_SERVER, E_CLIENT), "E.1.3", 110, 106)
+G = Merged(*few(G_SERVER, G_CLIENT), "G.1.3", 166, 160)
+
+
+def rests(one: Merged) -> str:
+    """Return what SFL-V1's merged bound rests on."""
+    own = f"eq-{one.first} eq-{one.number - 1}"
+    return f"{own} app-{one.section}/merge app-{one.section}/merged-rate"
+
+
+def parallel_bound(one: Merged = D) -> Claim:
+    """Return (73), (136): the gap of SFL-V1, for any two numbers of steps."""
     parts = []
     for (client, server), clock in zip(CLOCKS, READ_CLOCKS, strict=True):
-        block = parallel(None, client, server)
+        block = parallel(None, client, server, one.who)
         assumed = block.assumed(mu, small=False)
-        what = says(D.gap(block), D.last(block, GAMMA), *assumed)
+        what = says(one.gap(block), one.last(block, GAMMA), *assumed)
         split = block.run.split
         reading = f"{clock}; {READ_S}; {READ_RATES}"
 
@@ -322,62 +327,60 @@ def parallel_bound() -> Claim:
                 r"The function value itself contracts: $\alpha=\eta_b\tau_b=\frac4{\mu"
                 r"(\gamma+t)}$, $e_{t+1}\le(1-\alpha\mu)e_t+S\alpha^2G^2+2S^2\alpha^3"
                 r"G^2$ by descent, $\|\nabla f\|^2\ge2\mu(f-f^*)$ and bounded drift; "
-                r"the induction has room: $w\ge104SG^2/\mu^2$.",
+                r"the induction has room: $w\ge104SG^2/\mu^2$."
+                + r" Draws add $S\alpha^2\sum_na_n^2(1/q_n-1)G^2$."
+                * one.drawn,
                 reading,
+                model=drawn_clients(block, what),
             )
         )
     return Claim(
-        "han2024/eq-73",
-        "App. D.1.3, (73)",
+        f"han2024/eq-{one.number}",
+        f"App. {one.section}, ({one.number})",
         Kind.EQUATION,
         "The gap of SFL-V1 falls like 1/T, for any two numbers of local steps.",
         tuple(parts),
         words="The outer inequality, by a proof of its own; the term between is "
-        "eq-73/middle. Theorem 3.6 prints the two rates the other way round, which is "
-        "false.",
+        f"eq-{one.number}/middle. Theorem {'3.8' if one.drawn else '3.6'} prints the "
+        "two rates the other way round, which is false.",
         scope="each side at the rate of its own number of steps",
-        uses="eq-69 eq-72 prop-3.5 app-D.1.3/merge app-D.1.3/merged-rate",
+        uses=rests(one).replace(" app-", " prop-3.5 app-", 1),
     )
 
 
-def middle() -> Claim:
-    """Return the second relation of (73), for which no exact run is short enough."""
-    block = parallel(None, tau, tau_server)
+def middle(one: Merged = D) -> Claim:
+    """Return the second relation of (73), (136): no exact run is short enough."""
+    block = parallel(None, tau, tau_server, one.who)
     assumed = block.assumed(mu, small=False)
-    same = both(Version.V1)
-    repaired = says(D.sides(same), D.last(same, GAMMA), *same.assumed(mu, small=False))
+    same = both(Version.V1, one.who)
+    same_assumed = same.assumed(mu, small=False)
+    repaired = says(one.sides(same), one.last(same, GAMMA), *same_assumed)
     away = (same.run.x(T) - best).value
     blocks = rules.blocks(away, away), LARGE.value / 2
 
     return Claim(
-        "han2024/eq-73/middle",
-        "App. D.1.3, (73)",
+        f"han2024/eq-{one.number}/middle",
+        f"App. {one.section}, ({one.number})",
         Kind.EQUATION,
-        "The second relation of (73): the distances of both blocks, for any two "
-        "numbers of local steps.",
+        f"The second relation of ({one.number}): the distances of both blocks, for any "
+        "two numbers of local steps.",
         (
             Part(
-                says(D.sides(block), D.last(block, GAMMA), *assumed),
+                says(one.sides(block), one.last(block, GAMMA), *assumed),
                 None,
                 f"{READ_S}; {READ_RATES}",
             ),
         ),
-        words="Open here. It looks false: the side with fewer steps does not see what "
-        "the other side's later steps change in its gradients, a drift that moves x "
-        r"where f is flat. In floating point: two clients with equal weights, $\nabla "
-        r"F_1=H_1x+b$, $\nabla F_2=x-b$, $H_1=I+4500(1,-1)^\top(1,-1)$, $b=(1,-2)$, "
-        r"$\tau=8$, $\tilde\tau=1$, $x^0=x^*=0$: after 40000 rounds the left side is "
-        "1.25 times the right one. Exact fractions do not reach that round, and a box "
-        "that holds every local point makes G too large. True for equal numbers of "
-        "steps.",
-        uses="eq-69 eq-72 app-D.1.3/merge app-D.1.3/merged-rate",
+        words=MIDDLE + MIDDLE_DRAWN * one.drawn,
+        uses=rests(one),
         repair=Repair(
             (
                 shown(
                     repaired,
-                    lambda: [*whole_rate(Version.V1), blocks],
-                    "(69) for the whole vector, times S/2.",
+                    lambda: [*whole_rate(same), blocks],
+                    f"({one.first}) for the whole vector, times S/2.",
                     READ_S,
+                    model=drawn_clients(same, repaired),
                 ),
             ),
             JOINT,
@@ -385,13 +388,39 @@ def middle() -> Claim:
     )
 
 
-def sequential_bound() -> Claim:
-    """Return (110): the gap of SFL-V2."""
-    block = sequential(None)
+MIDDLE = (
+    "Open here. It looks false: the side with fewer steps does not see what "
+    "the other side's later steps change in its gradients, a drift that moves x "
+    r"where f is flat. In floating point: two clients with equal weights, $\nabla "
+    r"F_1=H_1x+b$, $\nabla F_2=x-b$, $H_1=I+4500(1,-1)^\top(1,-1)$, $b=(1,-2)$, "
+    r"$\tau=8$, $\tilde\tau=1$, $x^0=x^*=0$: after 40000 rounds the left side is "
+    "1.25 times the right one of (73). Exact fractions do not reach that round, and a "
+    "box that holds every local point makes G too large. True for equal numbers of "
+    "steps."
+)
+
+
+MIDDLE_DRAWN = (
+    r" For (136) at $q_n=1$, by intervals: $a_n=\frac12$, $x=(c,w;s)$, "
+    r"$F_n=\phi(c+s\pm w)+\frac12\|x\|^2\pm w$, $\phi'=7500u$ cut off at "
+    r"$\pm\frac{17}{125}$, $S=22501$, $\tau=16$, $\tilde\tau=1$, $x^0=x^*$: after "
+    "97500 rounds the left side is at least 14.18, the right one 12.84."
+)
+
+
+def sequential_bound(one: Merged = E) -> Claim:
+    """Return (110), (166): the gap of SFL-V2."""
+    block = sequential(None, one.who)
     assumed = block.assumed(mu, small=False)
-    what = says(E.gap(block), E.last(block, GAMMA), *assumed)
-    weighted = both(Version.V2_WEIGHTED)
+    what = says(one.gap(block), one.last(block, GAMMA), *assumed)
+    weighted = both(Version.V2_WEIGHTED, one.who)
+    half_S = weighted.smoothness / 2
+    right = D.last(weighted, GAMMA)
+    if one.drawn:
+        right = half_S * w.bracket(proved_bound(weighted, T))
+    rounds, chance = (24000, Fraction(15, 16)) if one.drawn else (12000, Fraction(1))
     weighted_assumed = weighted.assumed(mu, small=False)
+    repaired = says(one.gap(weighted), right, *weighted_assumed)
 
     def data() -> ModelData:
         heavy = Fraction(3, 4)
@@ -400,7 +429,8 @@ def sequential_bound() -> Claim:
             (0, Fraction(1, 2)),
             weights=(heavy, 1 - heavy),
             order=[(0, 0), (1, 0)],
-            numbers={mu: 1, excess: 0, gamma_s: 3, tau: 1, G2: 1, T: 12000},
+            numbers={mu: 1, excess: 0, gamma_s: 3, tau: 1, G2: 1, T: rounds},
+            participation=(chance, chance),
             families={"sigma2": (0, 0)},
             best={f: (0, 1 - heavy)},
             box=[(0, 0), (0, 1)],
@@ -408,12 +438,12 @@ def sequential_bound() -> Claim:
         return replace(short, long=True)
 
     return Claim(
-        "han2024/eq-110",
-        "App. E.1.3, (110)",
+        f"han2024/eq-{one.number}",
+        f"App. {one.section}, ({one.number})",
         Kind.EQUATION,
         "The gap of SFL-V2 falls like 1/T.",
         (
-            E.decomposed(block, READ_FEW),
+            one.decomposed(block, READ_FEW),
             Part(
                 what,
                 Model(
@@ -421,26 +451,29 @@ def sequential_bound() -> Claim:
                     r"Two clients, $a=(.75,.25)$, $F_n=\frac12\|x-(0,b_n)\|^2$, "
                     r"$b=(0,1)$: $x_s$ tends to $\frac12$, the minimiser of $F_1+F_2$, "
                     r"not to $x_s^*=.25$; the gap tends to $\frac1{32}$, and the bound "
-                    "is below it after 12000 rounds.",
+                    f"is below it after {rounds} rounds."
+                    + f" $q={chance}$."
+                    * one.drawn,
                 ),
                 f"end to end; {READ_FEW}",
             ),
         ),
         severity=Severity.THEOREM,
-        scope="refuted for the weights .75 and .25",
+        scope="refuted for the weights .75 and .25" + f", q = {chance}" * one.drawn,
         cause="SFL-V2's server steps carry no a_n: for unequal weights x_s tends to "
         "the minimiser of sum_n F_n, the gap to a constant, the bound to 0.",
         words=READ_33,
-        uses="eq-106 eq-109 prop-3.5 app-E.1.3/merge",
+        uses=f"eq-{one.first} eq-{one.number - 1} prop-3.5 app-{one.section}/merge",
         repair=Repair(
             (
                 shown(
-                    says(E.gap(weighted), D.last(weighted, GAMMA), *weighted_assumed),
-                    lambda: [*by_distance(weighted), *whole_rate(weighted.kind)],
-                    "(69) for the whole vector and Proposition 3.5.",
+                    repaired,
+                    lambda: [*by_distance(weighted), *whole_rate(weighted)],
+                    "The whole vector's bound and Proposition 3.5.",
                     READ_S,
+                    model=drawn_clients(weighted, repaired),
                 ),
             ),
-            f"{JOINT_WEIGHTED}; then with (73)'s right side",
+            JOINT_WEIGHTED + ("" if one.drawn else "; then with (73)'s right side"),
         ),
     )

@@ -16,6 +16,7 @@ from sfl_theory.claims import Part, Proof, Says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind, Participants, Side
 from sfl_theory.papers.han2024.blocks import Blocks, Descent
+from sfl_theory.papers.han2024.one_round import at_start
 from sfl_theory.papers.han2024.setting import (
     N,
     S,
@@ -29,7 +30,7 @@ from sfl_theory.papers.han2024.setting import (
     tau_server,
 )
 from sfl_theory.proofs.non_convex import TwoPaces
-from sfl_theory.written import Assumed, Number
+from sfl_theory.written import Assumed, Number, Run
 
 d = w.natural("d")
 LONGER = {
@@ -81,7 +82,8 @@ class TwoPeriods:
             for other in both
         ]
         this, spread = run(Kind.V1, tau_server, who=self.who), self._spread()
-        return Blocks(this, PRINTED_STEPS, spread, self._called(*first, *second))
+        rates = self._called(*first, *second)
+        return Blocks(this, PRINTED_STEPS, spread, rates, self._draws(this))
 
     def _spread(self) -> dict[Side, Number | None]:
         return dict.fromkeys(Side, self.share)
@@ -93,7 +95,12 @@ class TwoPeriods:
         steps[longer] = named(low + d, steps[longer].tex)
         client, server = steps[Side.CLIENT], steps[Side.SERVER]
         this = run(Kind.V1, server, who=self.who, client_steps=client)
-        return Blocks(this, steps, self._spread())
+        return Blocks(this, steps, self._spread(), (), self._draws(this))
+
+    def _draws(self, this: Run) -> tuple[Assumed, ...]:
+        if self.who is Participants.EVERYONE:
+            return ()
+        return (w.participation(this).called("App. C.2"),)
 
     def descent(self, longer: Side) -> Descent:
         """Return what the section concludes where one side makes more steps."""
@@ -104,10 +111,8 @@ class TwoPeriods:
         second = w.at_most(8 * S * N * high**2 * eta() * self.shares, low)
         noise = w.over_clients(n, self.share * (sigma2() + eps2))
         both = b.steps[Side.CLIENT] ** 2 + b.steps[Side.SERVER] ** 2
-        everyone = self.who is Participants.EVERYONE
-        draws = () if everyone else (w.participation(b.run).called("App. C.2"),)
         rates = self._called(first, second)
-        return Descent(b.run, low, both, both / low, noise, rates, draws)
+        return Descent(b.run, low, both, both / low, noise, rates, b.more)
 
     def most(self, longer: Side) -> Number:
         r"""Return the larger number of steps, as :math:`\tau_{\max}`."""
@@ -121,14 +126,13 @@ class TwoPeriods:
         reading: str,
     ) -> tuple[Part, ...]:
         partial_ = self.who is not Participants.EVERYONE
-        return tuple(
-            Part(
-                says(longer),
-                Proof(partial(theorem, TwoPaces(longer, partial_)), words),
-                "; ".join(filter(None, (LONGER[longer], reading))),
-            )
-            for longer in Side
-        )
+
+        def part(longer: Side) -> Part:
+            what, p = says(longer), TwoPaces(longer, partial_)
+            proof = Proof(partial(theorem, p), words, at_start(what))
+            return Part(what, proof, "; ".join(filter(None, (LONGER[longer], reading))))
+
+        return tuple(map(part, Side))
 
     def by_order(
         self,

@@ -1,0 +1,437 @@
+r"""Appendix G.3: the non-convex case of Theorem 3.9, SFL-V2, clients are drawn.
+
+Means are over who takes part, too; a client that does not is where it would be. (Read
+as given that it takes part, the steps on blocks fail as well: with q_n = 1 they are
+(115) to (122).) The order of the visits is arbitrary. Repairs that change the algorithm
+give the server's steps the weight :math:`a_n`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sfl_theory import written as w
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Model,
+    Part,
+    Proof,
+    Repair,
+    Says,
+    Severity,
+    says,
+)
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import CLIENTS, Participants, Side
+from sfl_theory.kernel.terms import Kind as Version
+from sfl_theory.papers.han2024 import blocks, theorem_39
+from sfl_theory.papers.han2024.appendix_e3 import AGAINST, EQUAL, pulled_apart
+from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
+from sfl_theory.papers.han2024.setting import (
+    N,
+    S,
+    a,
+    eps2,
+    eta,
+    f,
+    i,
+    n,
+    run,
+    sigma2,
+    t,
+    tau,
+)
+from sfl_theory.papers.han2024.two_periods import named
+from sfl_theory.proofs import (
+    drawn_blocks,
+    drawn_rounds,
+    partial_blocks,
+    partial_visits,
+)
+from sfl_theory.proofs.block_steps import change_of_gradient, v_n
+from sfl_theory.proofs.notation import combine, sum_over
+from sfl_theory.written import Assumed, Form, Number
+
+SERVER, CLIENT = SIDES
+UPDATES = Participants.UPDATES
+HALF = Fraction(1, 2)
+chance = w.inverse_chance(n)
+STRICTER = w.at_most(8 * S * N**2 * tau * eta() * w.over_clients(n, chance), 1)
+STEPS = dict.fromkeys(Side, tau)
+
+
+def drawn(kind: Version) -> tuple[w.Run, tuple[Assumed, ...]]:
+    """Return the algorithm and that clients are drawn."""
+    this = run(kind, who=UPDATES)
+    return this, (w.participation(this).called("App. C.2"),)
+
+
+THIS, DRAWS = drawn(Version.V2)
+PRINTED = Blocks(
+    THIS,
+    STEPS,
+    {CLIENT: a() ** 2 * chance, SERVER: chance},
+    (*theorem_39.RATES, STRICTER.called("App. G.3, below (183)")),
+    DRAWS,
+)
+OTHER, OTHER_DRAWS = drawn(Version.V2_WEIGHTED)
+WEIGHTED = Blocks(OTHER, STEPS, dict.fromkeys(Side, a()), (), OTHER_DRAWS)
+KAPPA = named(w.over_clients(n, a() * chance), r"\kappa")
+SIGMA_Q = w.over_clients(n, a() ** 2 * chance * sigma2())
+SIGMAS = w.over_clients(n, a() * sigma2()) + 2 * KAPPA * SIGMA_Q
+WHERE = r"with $\kappa=\sum_na_n/q_n$"
+SMALL = w.at_most(16 * (S * eta() * tau * KAPPA) ** 2, 1)
+WEIGHTS = "weighted server steps"
+
+
+def one(
+    statement: Says, theorem: Callable[[], Theorem], words: str, reading: str = ""
+) -> tuple[Part]:
+    """Return one part."""
+    return (Part(statement, Proof(theorem, words), reading),)
+
+
+# Steps of one block ----------------------------------------------------------------
+
+
+def moves(each: Number) -> Form:
+    """Return the drift, sum over clients, weighted."""
+    return w.over_clients(n, each * w.below(i, tau, WEIGHTED.away()))
+
+
+def spread(side: Side | None) -> Form:
+    """Return the squared gradient or a block of it, and heterogeneity."""
+    return WEIGHTED.slope(side) + eps2
+
+
+def first_order(side: Side) -> Says:
+    """Return (175) with the move of the whole vector."""
+    moved = moves(a() * chance)
+    right = -(eta() * tau / 2) * WEIGHTED.slope(side) + eta() * S**2 / 2 * moved
+    return says(WEIGHTED.pull(side), right, *WEIGHTED.assumed)
+
+
+EQUALLY = replace(PRINTED, rates=(), more=(*DRAWS, *EQUAL))
+
+
+def first_order_equally() -> Says:
+    """Return (177) for equal weights."""
+    b, most = EQUALLY, w.over_clients(n, chance)
+    noise = w.over_clients(n, sigma2()) + 2 * most * w.over_clients(
+        n, chance * sigma2()
+    )
+    late = 3 * N * eta() ** 3 * S**2 * tau**3 * most**2 * (b.slope() + eps2)
+    last = w.number(Fraction(3, 5)) * eta() ** 3 * S**2 * tau**2 * noise
+    right = -(eta() * tau / 2) * b.slope(SERVER) + late + last
+    rate = w.at_most(8 * S * eta() * tau * most, 1)
+    return says(b.pull(SERVER), right, *b.assumed, rate)
+
+
+def drifted() -> Form:
+    """Return the bound on the drift."""
+    first = 16 * tau**3 * eta() ** 2 * KAPPA**2 * spread(None)
+    return first + 2 * tau**2 * eta() ** 2 * SIGMAS
+
+
+def drift() -> Says:
+    """Return (176) for all clients together, with the whole vectors."""
+    return says(moves(a()), drifted(), *WEIGHTED.assumed, SMALL)
+
+
+def first_order_closed(side: Side) -> Says:
+    """Return (177) or (181)."""
+    third = 8 * eta() ** 3 * S**2 * tau**3 * KAPPA**2 * spread(None)
+    right = -(eta() * tau / 2) * WEIGHTED.slope(side) + third
+    right = right + eta() ** 3 * S**2 * tau**2 * SIGMAS
+    return says(WEIGHTED.pull(side), right, *WEIGHTED.assumed, SMALL)
+
+
+def second_order() -> Says:
+    """Return twice (178), the change of the gradients with 1/q_n^2."""
+    local = w.local(n).gradient(PRINTED.run.x(t))
+    still = tau * (w.norm2(w.part(SERVER, local)) + sigma2())
+    each = chance**2 * changed() + chance * still
+    right = S * N * eta() ** 2 * tau * w.over_clients(n, each)
+    return says(S / 2 * w.norm2(PRINTED.move(SERVER)), right, *PRINTED.assumed)
+
+
+def changed() -> Form:
+    """Return the change of the server's stochastic gradients in a round."""
+    far = w.norm2(PRINTED.gradient(SERVER) - PRINTED.first_gradient(SERVER))
+    return w.below(i, tau, far)
+
+
+def change() -> Says:
+    """Return (179), by the drift."""
+    left = changed()
+    right = 2 * S**2 * w.below(i, tau, PRINTED.away()) + 3 * tau * sigma2()
+    return says(blocks.each_client(left), blocks.each_client(right), *PRINTED.assumed)
+
+
+def second_order_closed(side: Side) -> Says:
+    """Return (180) or (182)."""
+    late = 16 * S**2 * eta() ** 2 * tau**3 * KAPPA**2 * spread(None)
+    late = late + 2 * S**2 * eta() ** 2 * tau**2 * SIGMAS
+    right = 2 * S * eta() ** 2 * KAPPA * tau * (tau * spread(side) + late)
+    right = right + S * eta() ** 2 * tau * SIGMA_Q
+    left = S / 2 * w.norm2(WEIGHTED.move(side))
+    return says(left, right, *WEIGHTED.assumed, SMALL)
+
+
+def coupled(ahead: tuple[int, int], steps: int = 2) -> Coupled:
+    """Return the model at the largest rate of App. G.3, each client drawn or not."""
+    return Coupled(ahead, steps, Fraction(1, 128 * steps), HALF)
+
+
+FIRST_ORDER_WORDS = (
+    r"$\mathbb E[J_n]=1$ beside gradients at $x^t$; what local points add is $\Delta$, "
+    r"$B=\mathbb E[\Delta\mid x^t]$, $\|B\|^2\le\tau S^2\sum_na_n\mathbb E[\sum_i"
+    r"\|x_n^{t,i}-x^t\|^2\mid I_n^t=1]$; polarisation between $\nabla_bf$ and $B_b$; "
+    r"$J_n\le1/q_n$."
+)
+DRIFT_WORDS = (
+    "All visits before it move a point, at most with weights that add up to kappa; "
+    "noises of different visits are orthogonal; gradients at local points by those at "
+    "x^t, draws and gradients there have means."
+)
+
+
+def of_block(side: Side) -> tuple[Repair, Repair]:
+    """Return the repairs of (177), (180) or (181), (182)."""
+    closed = Repair(
+        one(
+            first_order_closed(side),
+            lambda: partial_blocks.first_order_closed(side),
+            "The repaired (175), the repaired (176).",
+            WHERE,
+        ),
+        f"{WEIGHTS}, kappa^2 for N sum c_n, and the whole gradient behind eta^3",
+    )
+    second = Repair(
+        one(
+            second_order_closed(side),
+            lambda: partial_blocks.second_order_closed(side),
+            r"Young with 1 between gradients and noise; Jensen with weights $a_nJ_n$, "
+            r"whose sum is at most $\kappa$; Young with 1 between local points and "
+            "x^t; the repaired (176).",
+            WHERE,
+        ),
+        f"{WEIGHTS}, four times the constants, and the whole gradient in the late term",
+    )
+    return closed, second
+
+
+EQ_175 = blocks.FIRST_ORDER.claim(
+    PRINTED,
+    SERVER,
+    ("eq-175", "App. G.3.1, (175)"),
+    coupled((-4094, 8191)),
+    Repair(
+        (
+            *one(
+                blocks.first_order(EQUALLY, SERVER, whole=True),
+                drawn_blocks.first_order_printed,
+                r"$\sum_n\nabla_sF_n=N\nabla_sf$, so $\mathbb E\langle\nabla_sf,"
+                r"\sum_nJ_n\nabla_sF_n(x^t)\rangle=N\|\nabla_sf\|^2$; Young for the "
+                r"rest, Lipschitz gradients, $J_n\le1/q_n$.",
+            ),
+            *one(
+                first_order(SERVER),
+                lambda: partial_blocks.first_order_printed(SERVER),
+                FIRST_ORDER_WORDS,
+            ),
+        ),
+        "equal weights, or weighted server steps, and the move of the whole vector",
+    ),
+)
+EQ_176 = blocks.DRIFT.claim(
+    PRINTED,
+    SERVER,
+    ("eq-176", "App. G.3.1, (176)"),
+    coupled((-1, 2), 3),
+    Repair(
+        one(drift(), partial_blocks.plain_drift, DRIFT_WORDS, WHERE),
+        f"{WEIGHTS}, the sum over clients, and the whole vectors",
+    ),
+    uses="lemma-C.6",
+)
+EQ_177 = blocks.FIRST_ORDER_CLOSED.claim(
+    PRINTED,
+    SERVER,
+    ("eq-177", "App. G.3.1, (177)"),
+    coupled((-4094, 8191)),
+    Repair(
+        (
+            *one(
+                first_order_equally(),
+                drawn_blocks.first_order_closed,
+                "The repaired (175) before it was weakened; all visits before it move "
+                "a point, at most with weights that add up to sum 1/q_n.",
+            ),
+            *of_block(SERVER)[0].parts,
+        ),
+        "equal weights, or weighted server steps; (sum 1/q_n)^2, or kappa^2, for the "
+        "sum, and the whole gradient behind eta^3",
+    ),
+    uses="eq-175 eq-176",
+)
+EQ_178 = blocks.SECOND_ORDER.claim(
+    PRINTED,
+    SERVER,
+    ("eq-178", "App. G.3.1, (178)"),
+    coupled((770, -1537)),
+    Repair(
+        one(
+            second_order(),
+            partial_blocks.second_order,
+            r"Cauchy-Schwarz over visits, Young with factor 2, variance; $J_n^2\le "
+            r"1/q_n^2$ beside local points, mean $1/q_n$ beside x^t.",
+            blocks.SECOND_ORDER.reading,
+        ),
+        "twice the right side, and 1/q_n^2 before the change of the gradients, for own "
+        "server steps are at its points only where a client takes part",
+    ),
+)
+EQ_179 = blocks.CHANGE.claim(
+    PRINTED,
+    SERVER,
+    ("eq-179", "App. G.3.1, (179)"),
+    coupled((-1, 2)),
+    Repair(
+        one(
+            change(),
+            lambda: sum_over(
+                change_of_gradient(partial_blocks.PRINTED, SERVER), CLIENTS, n, v_n
+            ),
+            "The noise of a later step is orthogonal to what came before it.",
+            blocks.CHANGE.reading,
+        ),
+        "by the move of the whole vector, and the variance of the samples without "
+        "eta^2",
+    ),
+    uses="lemma-C.7",
+)
+EQ_180 = blocks.SECOND_ORDER_CLOSED.claim(
+    PRINTED,
+    SERVER,
+    ("eq-180", "App. G.3.1, (180)"),
+    coupled((-1, 2)),
+    of_block(SERVER)[1],
+    uses="eq-178 eq-179",
+)
+EQ_181 = blocks.FIRST_ORDER_CLOSED.claim(
+    PRINTED,
+    CLIENT,
+    ("eq-181", "App. G.3.2, (181)"),
+    coupled((-4094, 8191)),
+    of_block(CLIENT)[0],
+    uses="eq-151",
+)
+EQ_182 = blocks.SECOND_ORDER_CLOSED.claim(
+    PRINTED,
+    CLIENT,
+    ("eq-182", "App. G.3.2, (182)"),
+    coupled((-1, 2)),
+    of_block(CLIENT)[1],
+    uses="eq-152",
+)
+
+# Both blocks -----------------------------------------------------------------------
+
+DESCENT = replace(theorem_39.PRINTED, rates=PRINTED.rates)
+SCOPE = "for unequal weights (shown at q = 1/2); true as printed for equal ones"
+BROKEN = Model(
+    lambda: pulled_apart(Fraction(1, 4096), HALF),
+    r"$a=(3/4,1/4)$, $q=(1/2,1/2)$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, $b=(0,1)$, "
+    r"$x_s^t=3/8$ between the minimisers 1/4 of f and 1/2 of $\sum_nF_n$: on average "
+    "the server moves to the latter.",
+)
+BY_WEIGHTS = (
+    r"One vector for both blocks: $\tau\nabla f$, draws of the gradients at $x^t$ "
+    r"($\rho=\sum a_n^2(1/q_n-1)$), what local points add, and noise; the drift is at "
+    r"most $\eta^2\tau^2(2\kappa^2\Gamma+\sum a_n\sigma_n^2+2\kappa\sum\frac{a_n^2}"
+    r"{q_n}\sigma_n^2)$."
+)
+
+
+def weighted_round() -> Says:
+    """Return one round of the algorithm with weighted server steps."""
+    b, e = WEIGHTED, eta()
+    x, after = b.run.x(t), b.run.x(t + 1)
+    rho = w.over_clients(n, a() ** 2 * (chance - 1))
+    drawing = w.number(Fraction(5, 8)) * S * e**2
+    drawing = drawing * (tau * SIGMA_Q + 2 * rho * tau**2 * eps2)
+    drifting = w.number(Fraction(5, 2)) * KAPPA**2 * tau * eps2 + SIGMAS
+    right = -(e * tau / 4) * b.slope() + drawing + S**2 * e**3 * tau**2 * drifting
+    rate = w.at_most(8 * S * e * tau * KAPPA, 1)
+    return says(f(after) - f(x), right, *b.assumed, rate)
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """What the section concludes of a round."""
+
+    number: int
+    title: str
+    says: Callable[[Descent], Says]
+    theorem: Callable[[], Theorem]
+    uses: str
+    reading: str = ""
+
+    def claim(self, change: str, *more: Part) -> Claim:
+        """Return the refuted claim."""
+        equally = one(self.says(theorem_39.EQUALLY), self.theorem, theorem_39.IDEA)
+        return Claim(
+            f"han2024/eq-{self.number}",
+            f"App. G.3.3, ({self.number})",
+            Kind.EQUATION,
+            self.title,
+            (Part(self.says(DESCENT), BROKEN, self.reading),),
+            severity=Severity.PROOF,
+            cause=AGAINST,
+            scope=SCOPE,
+            uses=self.uses,
+            repair=Repair((*equally, *more), change),
+        )
+
+
+EQ_183 = Conclusion(
+    183,
+    "The change of f in a round, end to end.",
+    Descent.one_round,
+    drawn_rounds.printed_round,
+    "prop-C.4 eq-177 eq-180 eq-181 eq-182 cond-G.3",
+).claim(
+    "equal weights; or, for any weights and sharper, weighted server steps and rates "
+    "up to 1/(8 S tau kappa)",
+    *one(weighted_round(), partial_visits.one_round, BY_WEIGHTS, WHERE),
+)
+EQ_184 = Conclusion(
+    184,
+    "The same, solved for the gradient.",
+    Descent.rearranged,
+    lambda: combine([(drawn_rounds.printed_round(), 4 / tau.value)]),
+    "eq-183",
+    "f(x_s^{t+1}) is printed for f(x^{t+1})",
+).claim("equal weights")
+EQ_185 = Claim(
+    "han2024/eq-185",
+    "App. G.3.3, (185)",
+    Kind.EQUATION,
+    "The mean over rounds: the statement of Theorem 3.9.",
+    theorem_39.NON_CONVEX.parts,
+    severity=Severity.THEOREM,
+    cause=AGAINST,
+    scope=theorem_39.NON_CONVEX.scope,
+    uses="eq-184",
+    repair=theorem_39.NON_CONVEX.repair,
+)
+
+CLAIMS = (
+    *(EQ_175, EQ_176, EQ_177, EQ_178, EQ_179, EQ_180),
+    *(EQ_181, EQ_182),
+    *(EQ_183, EQ_184, EQ_185),
+)

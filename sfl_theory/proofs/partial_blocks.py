@@ -1,0 +1,339 @@
+"""SFL-V2 where clients are drawn, block by block, in the order of App. G.3 of han2024.
+
+Server steps have the weight a_n, but in `second_order`. kappa = sum a_n/q_n.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import ratio
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    Kind,
+    Lin,
+    Participants,
+    Side,
+    constant,
+    draw,
+    inner,
+    norm2,
+    part,
+    summed,
+    weight,
+)
+from sfl_theory.proofs import partial_visits as visits
+from sfl_theory.proofs.block_steps import (
+    drawn,
+    first,
+    moved,
+    step_size,
+)
+from sfl_theory.proofs.joint import both_parts
+from sfl_theory.proofs.local_steps import (
+    N,
+    Round,
+    S,
+    block_drift,
+    eps2,
+    i,
+    j,
+    local_gradients,
+    n,
+    now,
+    sigma2,
+    young,
+)
+from sfl_theory.proofs.notation import (
+    combine,
+    equal_paces,
+    inverse_q,
+    mean,
+    of,
+    rates,
+    sign,
+    steps,
+    sum_over,
+)
+from sfl_theory.proofs.partial_visits import (
+    RUN,
+    B,
+    Delta,
+    W,
+    Z,
+    apart,
+    away,
+    drawn_sum,
+    eta,
+    g,
+    gp,
+    gx,
+    kappa,
+    r,
+    share,
+    sigma_a,
+    sigma_q,
+    tau,
+    xi,
+)
+
+PRINTED = Round(equal_paces(Kind.V2, tau, rates("eta"), Participants.UPDATES))
+sigmas = sigma_a + 2 * kappa * sigma_q
+D = drawn_sum(norm2(away))
+v = S * eta * tau * kappa
+
+
+def small() -> Theorem:
+    """Return ``16 (S eta tau kappa)^2 <= 1``, an assumption."""
+    return rules.assume(constant(1 - 16 * v**2))
+
+
+def most(F: Lin) -> Lin:
+    """Return ``16 tau^3 (eta kappa)^2 F + 2 (eta tau)^2 sigmas``."""
+    noise = constant(2 * (eta * tau) ** 2 * sigmas)
+    return F * (16 * (eta * kappa) ** 2 * tau**3) + noise
+
+
+@cache
+def drift() -> Theorem:
+    """Return ``D <= most(||grad f||^2 + eps2)``, draws as weights in D."""
+    c, size = Fraction(4, 3), 2 * (kappa * eta * tau) ** 2
+    spare = c * (1 - 2 * S**2 * size) - 1
+    positive = r.summed(combine(squares=[(away, 1)]), tau, share())
+    return combine(
+        [
+            (visits.drift(), c),
+            (local_gradients(r, tau, share(), 1), c * size),
+            (visits.own_size(), 2 * c * size * tau),
+            (positive, spare),
+        ],
+        [(g, (8 - 2 * c) * size * tau)],
+        target=most(norm2(g) + constant(eps2)) - D,
+        signs=[sign(spare, (small(), Fraction(1, 3)))],
+    )
+
+
+def first_order_printed(side: Side) -> Theorem:
+    """Return (175) with weights a_n/q_n and the whole vector's move."""
+    few, positive = at_most_inverse(), combine(squares=[(away, 1)])
+    spare = weight(n) * inverse_q(n) - share()
+    each = combine([(few, weight(n))], target=constant(spare))
+    more = sum_over(sum_over(positive, steps(tau), i), CLIENTS, n, spare, [each])
+    return combine([(first_order(side), 1), (more, eta * S**2 / 2)])
+
+
+def at_most_inverse(r: Round = r) -> Theorem:
+    """Return ``1/q_n - J_n >= 0``."""
+    inverse, J = inverse_q(n), draw(r.run, n, now)
+    exact = rules.drawn(r.run, n, now)
+    return combine(
+        [(exact, 1 / inverse), (rules.square(inverse - J), 1 / inverse)],
+        target=constant(inverse - J),
+    )
+
+
+@cache
+def plain_drift() -> Theorem:
+    """Return (176) for whole vectors, weights a_n: ``D <= most(||grad f||^2 + eps2)``.
+
+    A client that is not drawn is there, too, at the points where it would be.
+    """
+    a, c, size = weight(n), Fraction(8, 7), eta**2 * tau**2
+    plain = summed(CLIENTS, n, summed(steps(tau), i, norm2(away)) * a)
+    clients = block_drift(r, Side.CLIENT, of(i), of(i), tau)
+    xc = part(Side.CLIENT, xi)
+    gc, gs = (part(side, gp) for side in Side)
+    early = r.noise(of(j))
+    earlier = [
+        sum_over(one, steps(of(i)), j)
+        for one in (
+            rules.variance(RUN, sigma2(n), n, now, of(j)),
+            both_parts(early),
+            combine(squares=[(part(Side.SERVER, early), 1)]),
+        )
+    ]
+    noisy = constant(mean(n, share() ** 2 * sigma2(n)))
+    at_visits = (
+        both_parts(xi),
+        combine(squares=[(xc, 1)]),
+        rules.variance(RUN, sigma2(n), n, now, of(i)),
+    )
+    few, positive = visits.at_most_kappa(), combine(squares=[(gs, 1)])
+    own = summed(CLIENTS, n, norm2(gx) * share())
+    one = combine(
+        [
+            (r.summed(both_parts(away), tau, a), -1),
+            (r.summed(clients, tau, a), 1),
+            (r.summed(visits.server_move(), tau, a), 1),
+            (r.summed(both_parts(gp), tau, a), size),
+            (r.summed(combine(squares=[(gc, 1)]), tau, a), eta**2 * tau),
+            (r.summed(combine(squares=[(gs, 1)]), tau, a), size),
+            *((r.summed(more, tau, a), 2 * eta**2) for more in earlier),
+            *(
+                (r.summed(more, tau, share() ** 2), 2 * eta**2 * tau)
+                for more in at_visits
+            ),
+            (rules.expect(RUN, now, noisy), -2 * size),
+            (r.summed(positive, tau, share()), 2 * size * (kappa - W)),
+            (r.summed(both_parts(gp), tau, share()), 2 * size * kappa),
+            (r.summed(combine(squares=[(gc, 1)]), tau, share()), 2 * size * kappa),
+            (local_gradients(r, tau, a, 1), size),
+            (local_gradients(r, tau, share(), 1), 2 * size * kappa),
+            (visits.own_size(), 2 * size * tau * (1 + 2 * kappa)),
+            (rules.expect(RUN, now, own), 2 * size * tau),
+            (drift(), 4 * size * kappa * S**2),
+        ],
+        signs=[few],
+    )
+    spare = c * (1 - 2 * S**2 * size) - 1
+    F = norm2(g) + constant(eps2)
+    of_g = size * tau * (16 * kappa**2 - c * (2 + 4 * kappa + 64 * v**2 * kappa))
+    left_over = c * size * (4 * kappa * tau * eps2 + sigmas / 2)
+    return combine(
+        [
+            (one, c),
+            (r.summed(combine(squares=[(away, 1)]), tau, a), spare),
+            (small(), left_over),
+        ],
+        [(g, of_g)],
+        target=most(F) - plain,
+        signs=[
+            sign(spare, (small(), Fraction(1, 7))),
+            sign(of_g, (small(), 4 * c * kappa * size * tau)),
+        ],
+    )
+
+
+def first_order(side: Side) -> Theorem:
+    """Return ``<grad_b f, x' - x> <= -eta tau/2 ||grad_b f||^2 + eta S^2/2 D``."""
+    own, other = part(side, g), part(_other(side), B)
+    return combine(
+        [
+            (rules.update(RUN, side, now, g), -1),
+            (visits.centred(own), eta),
+            (visits.mean_of_gradients(own), eta),
+            (rules.tower(RUN, now, Delta, own), -eta),
+            (visits.mean_deviation(), eta / (2 * tau)),
+            (rules.blocks(B, B), eta / (2 * tau)),
+        ],
+        [(own * tau + part(side, B), eta / (2 * tau)), (other, eta / (2 * tau))],
+        target=D * (eta * S**2 / 2)
+        - norm2(own) * (eta * tau / 2)
+        - inner(own, r.next - r.x),
+    )
+
+
+def _other(side: Side) -> Side:
+    return Side.CLIENT if side is Side.SERVER else Side.SERVER
+
+
+def first_order_closed(side: Side) -> Theorem:
+    """Return the same with the bound on the drift."""
+    return combine([(first_order(side), 1), (drift(), eta * S**2 / 2)])
+
+
+def second_order() -> Theorem:
+    """Return twice (178), the change of the gradients with 1/q_n^2; as printed."""
+    side, p = Side.SERVER, PRINTED
+    inverse, J = inverse_q(n), draw(p.run, n, now)
+    g_i = p.local_gradient(of(i)) + p.noise(of(i))
+    change, block = part(side, g_i - first(p)), part(side, g_i)
+    few = combine(
+        [(at_most_inverse(p), inverse + J)], target=constant(inverse**2 - J**2)
+    )
+    fewer = sum_over(
+        sum_over(combine(squares=[(change, 1)]), steps(tau), i),
+        CLIENTS,
+        n,
+        inverse**2 - J**2,
+        [few],
+    )
+    inside = rules.jensen(steps(tau), i, ratio(1), block)
+    gx = part(side, p.own_gradient())
+    present = summed(CLIENTS, n, (norm2(gx) + constant(sigma2(n))) * J**2)
+    half = S * p.eta**2 / 2
+    own = summed(steps(tau), i, block) * J
+    return combine([
+        (moved(p, side), -S / 2),
+        (rules.jensen(CLIENTS, n, ratio(1), own), half),
+        (sum_over(inside, CLIENTS, n, J**2), half * N),
+        (p.summed(step_size(p, side), tau, J**2), half * N * tau),
+        (fewer, 2 * half * N * tau),
+        (rules.expect(p.run, now, present), -2 * half * N * tau**2),
+    ])
+
+
+def own_size(side: Side) -> Theorem:
+    """Return ``sum w_n ||[gx]_b||^2 <= ||grad_b f||^2 + eps2``."""
+    own, far = part(side, g), gx - g
+    same = combine([
+        (rules.linear(CLIENTS, n, part(side, gx) * weight(n), g), 1),
+        (rules.mean_gradient(r.x, own), 1),
+    ])
+    near = combine(
+        [(rules.heterogeneity(eps2, n, r.x), 1), (rules.blocks(far, far), 1)],
+        [(part(_other(side), far), 1)],
+    )
+    F = summed(CLIENTS, n, norm2(part(side, gx)) * share())
+    return combine(
+        [
+            (sum_over(near, CLIENTS, n, weight(n)), 1),
+            (same, 2),
+            (rules.expect(RUN, now, F), -1),
+        ],
+        target=norm2(own) + constant(eps2) - F,
+    )
+
+
+def gradients(side: Side) -> Theorem:
+    """Return ``sum w sum_i ||[gp]_b||^2 <= 2 tau (||grad_b f||^2 + eps2) + 2S^2 D``."""
+    here, far = part(side, gx), part(side, apart)
+    one = combine(
+        [(young(here, far, 1), 1), (rules.blocks(apart, apart), 2)],
+        [(part(_other(side), apart), 2)],
+    )
+    return combine([
+        (r.summed(one, tau, share()), 1),
+        (visits.near(), 2),
+        (own_size(side), 2 * tau),
+    ])
+
+
+def sum_of_gradients(side: Side) -> Theorem:
+    """Return ``||sum w_n sum_i [gp]_b||^2 <= kappa tau sum w_n sum_i ||[gp]_b||^2``."""
+    few, block = visits.at_most_kappa(), part(side, gp)
+    inside = rules.jensen(steps(tau), i, ratio(1), block)
+    rest = r.summed(combine(squares=[(block, 1)]), tau, share())
+    return combine(
+        [
+            (rules.jensen(CLIENTS, n, share(), summed(steps(tau), i, block)), 1),
+            (sum_over(inside, CLIENTS, n, share()), W),
+            (rest, (kappa - W) * tau),
+        ],
+        signs=[few],
+    )
+
+
+def second_order_closed(side: Side) -> Theorem:
+    """Return the squared move of a block, the drift bounded."""
+    M, block = drawn(r, side, gp), part(side, Z)
+    size = S * eta**2
+    move = norm2(part(side, r.next - r.x)) * (S / 2)
+    F, F_b = (norm2(one) + constant(eps2) for one in (g, part(side, g)))
+    right = (F_b * tau + most(F) * S**2) * (2 * size * kappa * tau)
+    return combine(
+        [
+            (moved(r, side), -S / 2),
+            (young(M, block, 1), size / 2),
+            (sum_of_gradients(side), size),
+            (gradients(side), size * kappa * tau),
+            (drift(), 2 * S**2 * size * kappa * tau),
+            (visits.noise_size(), size),
+            (both_parts(Z), size),
+        ],
+        [(part(_other(side), Z), size)],
+        target=right + constant(size * tau * sigma_q) - move,
+    )
