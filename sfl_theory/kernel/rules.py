@@ -738,10 +738,38 @@ def unbiased(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec) -> Theorem:
     everything of earlier rounds, and in round t the same client's (for MINIBATCH: all
     clients') points p(.,t,j), j <= i, and noises, j < i.
     """
+    everyone = run.kind is k.Kind.MINIBATCH
+    return _centred(run, n, t, i, u, everyone, h.Unbiased(run))
+
+
+@rule
+def unbiased_across(run: k.Split, n: k.Client, t: Ratio, i: Ratio, u: k.Vec) -> Theorem:
+    """Return <xi(n,t,i), u> = 0 for u fixed before step i of every client, SFL-V1.
+
+    Proof: given the rounds before t the clients' noises of round t are independent. So
+    what the other clients draw in it changes nothing about the conditional expectation
+    of the noise given its own client's past, which is 0. It may be given, and then u is
+    determined: what `unbiased` allows, and any client's points p(.,t,j), j <= i, and
+    noises, j < i, for each client moves on its own.
+    """
+    require(run.kind is k.Kind.V1, "clients meet within a round")
+    return _centred(run, n, t, i, u, True, h.Unbiased(run), h.Independent(run))
+
+
+def _centred(
+    run: k.Split,
+    n: k.Client,
+    t: Ratio,
+    i: Ratio,
+    u: k.Vec,
+    everyone: bool,
+    *assumed: h.Hypothesis,
+) -> Theorem:
+    """Return <xi(n,t,i), u> = 0 for u fixed before step i, of `everyone` or of n."""
     step = ratio(k.natural(i))
 
     def earlier(one: k.LocalPoint | k.Noise, at: k.Substitution) -> bool:
-        own = one.client is n or run.kind is k.Kind.MINIBATCH
+        own = one.client is n or everyone
         if not own or one.round != k.natural(t):
             return False
         j = _at_most(one.step, at) + (1 if isinstance(one, k.Noise) else 0)
@@ -750,7 +778,7 @@ def unbiased(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec) -> Theorem:
     fixed = _determined(u, run, k.natural(t), earlier)
     require(fixed, "the vector is not fixed before the noise is drawn")
     form = k.inner(k.noise(run, n, t, i), u)
-    return _theorem(_made(run, i) | {h.Unbiased(run)}, form, True)
+    return _theorem(_made(run, i) | set(assumed), form, True)
 
 
 Earlier = Callable[[k.LocalPoint | k.Noise, k.Substitution], bool]

@@ -281,7 +281,7 @@ MUTANTS = [
     ("unbiased", "_determined(u, run, k.natural(t), earlier)", "True"),
     (
         "unbiased",
-        "        own = one.client is n or run.kind is k.Kind.MINIBATCH\n",
+        "        own = one.client is n or everyone\n",
         "        own = True\n",
     ),
     (
@@ -308,6 +308,11 @@ MUTANTS = [
         "unbiased",
         "    if isinstance(u, k.Star | k.Unit):\n        return True",
         "    if isinstance(u, k.Star | k.Unit | k.Point):\n        return True",
+    ),
+    (
+        "unbiased_across",
+        '    require(run.kind is k.Kind.V1, "clients meet within a round")\n',
+        "",
     ),
     (
         "martingale",
