@@ -19,7 +19,17 @@ from functools import cache
 from . import terms as k
 from .algebra import Rejected, ratio, require
 from .hypotheses import Hypothesis
-from .models import ONE, ZERO, Evaluation, Model, Vector, known, meeting, runs_of
+from .models import (
+    ONE,
+    ZERO,
+    Evaluation,
+    Model,
+    Shape,
+    Vector,
+    known,
+    meeting,
+    runs_of,
+)
 
 UNIT = 1 << 128
 """Ends of intervals are multiples of 1/UNIT."""
@@ -71,8 +81,7 @@ class Enclosure:
         """
         self.e, self.run, self.size = e, run, len(e.model.start)
         for F in e.model.functions:
-            mixed = any(F.hessian[p][q] for p in range(self.size) for q in range(p))
-            require(not F.bends and not mixed, "not a separable quadratic")
+            self._separable(F)
         self._means = cache(self._interpolated)
         first = [outwards(x, x) for x in e.model.start]
         squares = [outwards(x * x, x * x) for x in e.model.start]
@@ -86,12 +95,22 @@ class Enclosure:
         )
         return plus((0, 0), *parts)
 
+    def _separable(self, F: Shape) -> Shape:
+        """Return a function of which all is in the Hessian's diagonal and the slope."""
+        mixed = any(F.hessian[p][q] for p in range(self.size) for q in range(p))
+        require(not F.bends and not mixed, "not a separable quadratic")
+        return F
+
+    def _function(self, function: k.Function) -> Shape:
+        """Return a function of the statement; a named one is none of the clients'."""
+        return self._separable(self.e.function(function))
+
     def _atom(self, atom: k.LinAtom) -> Interval:
         if isinstance(atom, k.Inner):
             u, v = self._vector(k.vec(atom.left)), self._vector(k.vec(atom.right))
             return self._product(u, v)
         if isinstance(atom, k.Value):
-            F, u = self.e.function(atom.function), self._vector(atom.at)
+            F, u = self._function(atom.function), self._vector(atom.at)
             halves = [F.hessian[p][p] / 2 for p in range(self.size)]
             return self._product(u, u.mapped(halves, F.linear))
         if isinstance(atom, k.LinSum):
@@ -126,7 +145,7 @@ class Enclosure:
             return self._affine(atom.vector).mapped(own, zero)
         if not isinstance(atom, k.Gradient):
             raise Rejected(f"{atom} is not affine in an iterate")
-        F, u = self.e.function(atom.function), self._vector(atom.at)
+        F, u = self._function(atom.function), self._vector(atom.at)
         return u.mapped([F.hessian[p][p] for p in range(self.size)], F.linear)
 
     def _side(self, p: int) -> k.Side:
