@@ -197,8 +197,8 @@ def _one_meaning(parts: list[k.Lin | h.Hypothesis]) -> None:
         require(fixed, "%s is many runs, one for each value of an index", run)
     for one in inside:
         if isinstance(one, k.Star):
-            least = h.Minimiser(one.function) in inside
-            local = isinstance(one.function, k.Local) and _each_has_a_minimiser(inside)
+            least = h.Minimiser(one.function) in parts
+            local = isinstance(one.function, k.Local) and _each_has_a_minimiser(parts)
             require(least or local, "%s is not assumed to be a minimiser", one)
         if isinstance(one, h.Heterogeneity | h.BoundedGradients | h.Variance):
             own = {one.client} if isinstance(one, h.Variance) else set[object]()
@@ -213,9 +213,12 @@ _INDICES = k.Client | k.BoundClient | k.BoundNat | k.RoundFamily
 _OF_RUNS = k.Var | k.RoundFamily | k.ClientFamily | k.NamedFunction
 
 
-def _each_has_a_minimiser(inside: set[k.Term]) -> bool:
-    """Return whether a minimiser of F_n is assumed for every client n."""
-    closed = (one for one in inside if isinstance(one, h.Every))
+def _each_has_a_minimiser(parts: list[k.Lin | h.Hypothesis]) -> bool:
+    """Return whether a minimiser of F_n is assumed for every client n.
+
+    Inside another quantifier, whose range may be empty, nothing is assumed.
+    """
+    closed = (one for one in parts if isinstance(one, h.Every))
     return any(
         one.binder is k.CLIENTS
         and isinstance(one.body, h.Minimiser)
