@@ -29,7 +29,7 @@ from .rules import RULES, Theorem
 _Read = tuple[tuple[h.Hypothesis, ...], k.Lin, k.Lin]
 _TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
 _RESERVED = re.compile(
-    r"[in][0-9]+|[Faqx]_[nst]|N|F|E|f|a|q|x|p|xi|J|GD|round|grad|before|sum|clients",
+    r"[in][0-9]+|[Faqx]_[nst]|N|F|E|f|a|q|x|p|xi|J|GD|round|step|grad|before|sum|clients",
     re.ASCII,
 )
 USAGE = """\
