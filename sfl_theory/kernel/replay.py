@@ -49,7 +49,9 @@ fixed; samples and their moments are meant given who takes part."""
 class Claim:
     """A decided statement ``hypotheses |- left <= right``, or ``=`` where `equal`.
 
-    `sides` are the values of both in the model that was named, if one was.
+    `sides` are the values of both in the model that was named, if one was; where they
+    are `enclosed`, ends of intervals: the lower one of the side that is larger, the
+    upper one of the other.
     """
 
     id: str
@@ -60,6 +62,7 @@ class Claim:
     used: frozenset[h.Hypothesis]
     proved: bool
     sides: tuple[Fraction, Fraction] | None
+    enclosed: bool = False
 
     def __str__(self) -> str:
         verdict, sign = "proved" if self.proved else "refuted", "=" * self.equal or "<="
@@ -72,9 +75,15 @@ class Claim:
         else:
             low, high = self.sides
             less = "=" if low == high else "<" if low < high else ">"
+            one, two, by = _exactly(low), _exactly(high), "by"
+            if self.enclosed:
+                more = low > high
+                less, by = ">" if more else "<=", "by at least"
+                one = f"at {'least' if more else 'most'} {one}"
+                two = f"at {'most' if more else 'least'} {two}"
             lines.append(
-                f"  in a model that meets them: {_exactly(low)} {less} {_exactly(high)}"
-                f" (apart by {_exactly(abs(high - low))})"
+                f"  in a model that meets them: {one} {less} {two}"
+                f" (apart {by} {_exactly(abs(high - low))})"
             )
         runs = runs_of(self.left, self.right, *self.hypotheses)
         lines += sorted(f"  where x, p, xi are of {run}" for run in runs)
@@ -173,8 +182,8 @@ def decide(
         fits = true is (theorem is not None)
         require(fits, "%s: the model gives %s and %s", title, *sides)
     require(theorem is not None or sides is not None, "%s: nothing decides it", title)
-    proved = theorem is not None
-    return Claim(title, left, right, equal, hypotheses, used, proved, sides)
+    proved, long = theorem is not None, model is not None and model.long
+    return Claim(title, left, right, equal, hypotheses, used, proved, sides, long)
 
 
 def _one_meaning(parts: list[k.Lin | h.Hypothesis]) -> None:
