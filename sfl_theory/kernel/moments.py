@@ -31,6 +31,8 @@ from .models import (
     runs_of,
 )
 
+MAX_ROUNDS = 1_000_000
+MAX_DEGREE = 200
 UNIT = 1 << 128
 """Ends of intervals are multiples of 1/UNIT."""
 Interval = tuple[int, int]
@@ -171,6 +173,7 @@ class Enclosure:
 
     def _at(self, t: int) -> tuple[list[Interval], list[Interval]]:
         """Return first and second moments of x(t)."""
+        require(t <= MAX_ROUNDS, "a run of more than %s rounds", MAX_ROUNDS)
         while len(self._moments) <= t:
             first, squares = self._moments[-1]
             now, then = list[Interval](), list[Interval]()
@@ -191,7 +194,9 @@ class Enclosure:
         require(type(pace) is k.Pace, "rates of rounds are needed")
         steps = self.e.whole_number(pace.steps)
         clients = len(self.e.model.weights) if self.run.kind.visits else 1
-        nodes = [Fraction(q) for q in range(2 * steps * clients + 1)]
+        degree = 2 * steps * clients
+        require(degree <= MAX_DEGREE, "a round's polynomial of degree %s", degree)
+        nodes = [Fraction(q) for q in range(degree + 1)]
         means = [self._one_round(p, r) for r in nodes]
         return [_polynomial(nodes, column) for column in zip(*means, strict=True)]
 
