@@ -16,7 +16,7 @@ from fractions import Fraction as Q
 from pathlib import Path
 
 import pytest
-from calls import ETA, EVERYONE, ONE, F, Kind, i, n, now, s2, tau
+from calls import ETA, EVERYONE, ONE, F, Kind, i, n, now, s2
 from test_attacks import NOTHING, ONE_FORM, claimed, modelled, small_model
 from test_attacks_second_reading import KERNEL, SLOPE
 
@@ -42,7 +42,7 @@ from sfl_theory.kernel.terms import (
     weight,
 )
 from sfl_theory.proofs.export import ModelData, Statement, document
-from sfl_theory.proofs.notation import nat, of, point, steps
+from sfl_theory.proofs.notation import nat, of, point
 
 ATTACKS: list[tuple[str, Callable[[], object]]] = []
 
@@ -84,9 +84,7 @@ def _() -> None:
 def _() -> None:
     thm = R.lowest(F, iterate(plain(), 0))
     away = BEST - value_of(F, iterate(plain(), 0)) + constant(Q(1, 2))
-    model = small_model(
-        start=(Q(3),), named={F: HUBER}, stars={F: (Q(1),)}, long=True
-    )
+    model = small_model(start=(Q(3),), named={F: HUBER}, stars={F: (Q(1),)}, long=True)
     assert thm.hypotheses == {h.Minimiser(F)}
     modelled(away, NOTHING, thm.hypotheses, model)
 
@@ -98,7 +96,7 @@ def _() -> None:
     modelled(ONE_FORM, slope, {h.Holds(slope - ONE_FORM)}, model)
 
 
-# 2. F* that is no minimiser --------------------------------------------------------------
+# 2. F* that is no minimiser ------------------------------------------------------
 
 
 @attack("minimisers 4: phi* minimises phi for all i < T, which says nothing for T = 0")
@@ -151,7 +149,7 @@ def test_the_argument_of_such_a_rate_is_no_parameters_name() -> None:
 
 
 def test_a_second_moment_is_not_printed_as_a_variance() -> None:
-    """Proved without `Unbiased`: E||xi||^2 <= s2. Noise that is always 1 has variance 0."""
+    """Proved without `Unbiased`: E||xi||^2 <= s2. Noise always 1 has variance 0."""
     run = plain()
     thm = R.variance(run, s2, n, now, ratio(0))
     (assumed,) = thm.hypotheses
