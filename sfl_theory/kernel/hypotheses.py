@@ -96,7 +96,7 @@ class Independent(Hypothesis, shown="samples are independent across clients"):
 
 class Variance(
     Hypothesis,
-    shown="variance of client {client} <= {bound} in every round and step made",
+    shown="||xi({client}, round, step)||^2 <= {bound} in every round and step made",
 ):
     """``E||xi(n,t,i)||^2 <= bound`` given the draws: this client, every round, step."""
 

@@ -24,6 +24,7 @@ MAX_OUTCOMES = 65_536
 MAX_CORNERS = 4_096
 MAX_RANGE = 100_000
 MAX_ROUNDS = 20_000
+MAX_STEPS = 200_000
 
 ZERO, ONE = Fraction(0), Fraction(1)
 Vector = tuple[Fraction, ...]
@@ -258,6 +259,7 @@ class Evaluation:
 
     def prepare(self, steps: int, partial: bool) -> None:
         """Enumerate the outcomes of rounds with this many local steps."""
+        require(steps <= MAX_STEPS, "a round of more than %s steps", MAX_STEPS)
         choices: list[list[Fraction]] = []
         for t, n in product(range(self.model.rounds), range(len(self.model.weights))):
             q, law = self.model.participation[n], self.model.noise[n].outcomes
@@ -267,6 +269,7 @@ class Evaluation:
             for i in range(steps) if len(law) > 1 else ():
                 self._draws[n, t, i] = len(choices)
                 choices.append([p for p, _, _ in law])
+            require(2 ** len(choices) <= MAX_OUTCOMES, "too many outcomes")
         require(prod(map(len, choices)) <= MAX_OUTCOMES, "too many outcomes")
         self._outcomes = list(product(*(range(len(c)) for c in choices)))
         self._chances = [prod(chances, start=ONE) for chances in product(*choices)]
@@ -488,8 +491,10 @@ class Evaluation:
     def ordered(self, run: k.Split) -> None:
         """Check that the model orders the visits of this run of SFL-V2, no more."""
         steps, clients = self.whole_number(run.server.steps), self.model.weights
-        visits = set(product(range(len(clients)), range(steps)))
-        require(set(self.model.order) == visits, "the order is not of the run's visits")
+        order, size = set(self.model.order), len(clients) * steps
+        fits = len(order) == size
+        fits = fits and order == set(product(range(len(clients)), range(steps)))
+        require(fits, "the order is not of the run's visits")
 
 
 def _added(u: Random, v: Random, c: Fraction) -> Random:
@@ -515,9 +520,12 @@ class Round(NamedTuple):
 
 def _play(e: Evaluation, run: k.Split, t: int) -> Round:
     """Return one round of the algorithm, as `terms.Split` says."""
-    x, shared_server = e.iterate(run, t), run.kind.shared
+    shared_server = run.kind.shared
     pace = {side: e.whole_number(run.pace(side).steps) for side in k.Side}
     steps, clients = max(pace.values()), range(len(e.model.weights))
+    made = (t + 1) * steps * len(clients)
+    require(made <= MAX_STEPS, "a run of more than %s local steps", MAX_STEPS)
+    x = e.iterate(run, t)
     visits = [(n, i) for i in range(steps) for n in clients]
     if run.kind.visits:
         e.ordered(run)

@@ -20,9 +20,20 @@ from math import lcm
 from . import terms as k
 from .algebra import Poly, Rejected, ratio, require
 from .hypotheses import Hypothesis
-from .models import ONE, ZERO, Evaluation, Model, Vector, known, meeting, runs_of
+from .models import (
+    ONE,
+    ZERO,
+    Evaluation,
+    Model,
+    Shape,
+    Vector,
+    known,
+    meeting,
+    runs_of,
+)
 
 MAX_ROUNDS = 1_000_000
+MAX_DEGREE = 200
 UNIT = 1 << 128
 """Ends of intervals are multiples of 1/UNIT."""
 Interval = tuple[int, int]
@@ -130,8 +141,7 @@ class Enclosure:
         """
         self.e, self.run, self.size = e, run, len(e.model.start)
         for F in e.model.functions:
-            mixed = any(F.hessian[p][q] for p in range(self.size) for q in range(p))
-            require(not F.bends and not mixed, "not a separable quadratic")
+            self._separable(F)
         self._means = cache(self._interpolated)
         self._rates = cache(self._closed_rate)
         first = [outwards(x, x) for x in e.model.start]
@@ -146,12 +156,22 @@ class Enclosure:
         )
         return plus((0, 0), *parts)
 
+    def _separable(self, F: Shape) -> Shape:
+        """Return a function of which all is in the Hessian's diagonal and the slope."""
+        mixed = any(F.hessian[p][q] for p in range(self.size) for q in range(p))
+        require(not F.bends and not mixed, "not a separable quadratic")
+        return F
+
+    def _function(self, function: k.Function) -> Shape:
+        """Return a function of the statement; a named one is none of the clients'."""
+        return self._separable(self.e.function(function))
+
     def _atom(self, atom: k.LinAtom) -> Interval:
         if isinstance(atom, k.Inner):
             u, v = self._vector(k.vec(atom.left)), self._vector(k.vec(atom.right))
             return self._product(u, v)
         if isinstance(atom, k.Value):
-            F, u = self.e.function(atom.function), self._vector(atom.at)
+            F, u = self._function(atom.function), self._vector(atom.at)
             halves = [F.hessian[p][p] / 2 for p in range(self.size)]
             return self._product(u, u.mapped(halves, F.linear))
         if isinstance(atom, k.LinSum):
@@ -185,7 +205,7 @@ class Enclosure:
             return self._affine(atom.vector).mapped(own, zero)
         if not isinstance(atom, k.Gradient):
             raise Rejected(f"{atom} is not affine in an iterate")
-        F, u = self.e.function(atom.function), self._vector(atom.at)
+        F, u = self._function(atom.function), self._vector(atom.at)
         return u.mapped([F.hessian[p][p] for p in range(self.size)], F.linear)
 
     def _side(self, p: int) -> k.Side:
@@ -246,7 +266,9 @@ class Enclosure:
         require(type(pace) is k.Pace, "rates of rounds are needed")
         steps = self.e.whole_number(pace.steps)
         clients = len(self.e.model.weights) if self.run.kind.visits else 1
-        nodes = [Fraction(q) for q in range(2 * steps * clients + 1)]
+        degree = 2 * steps * clients
+        require(degree <= MAX_DEGREE, "a round's polynomial of degree %s", degree)
+        nodes = [Fraction(q) for q in range(degree + 1)]
         means = [self._one_round(p, r) for r in nodes]
         columns = zip(*means, strict=True)
         return [Powers.through(nodes, column) for column in columns]

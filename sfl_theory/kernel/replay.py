@@ -29,7 +29,7 @@ from .rules import RULES, Theorem
 _Read = tuple[tuple[h.Hypothesis, ...], k.Lin, k.Lin]
 _TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
 _RESERVED = re.compile(
-    r"[in][0-9]+|[Faqx]_[nst]|N|F|E|f|a|q|x|p|xi|J|GD|round|grad|before|sum|clients",
+    r"[in][0-9]+|[Faqx]_[nst]|N|F|E|f|a|q|x|p|xi|J|GD|round|step|grad|before|sum|clients",
     re.ASCII,
 )
 USAGE = """\
@@ -49,7 +49,9 @@ fixed; samples and their moments are meant given who takes part."""
 class Claim:
     """A decided statement ``hypotheses |- left <= right``, or ``=`` where `equal`.
 
-    `sides` are the values of both in the model that was named, if one was.
+    `sides` are the values of both in the model that was named, if one was; where they
+    are `enclosed`, ends of intervals: the lower one of the side that is larger, the
+    upper one of the other.
     """
 
     id: str
@@ -60,6 +62,7 @@ class Claim:
     used: frozenset[h.Hypothesis]
     proved: bool
     sides: tuple[Fraction, Fraction] | None
+    enclosed: bool = False
 
     def __str__(self) -> str:
         verdict, sign = "proved" if self.proved else "refuted", "=" * self.equal or "<="
@@ -72,9 +75,15 @@ class Claim:
         else:
             low, high = self.sides
             less = "=" if low == high else "<" if low < high else ">"
+            left, right, by = _exactly(low), _exactly(high), "by"
+            if self.enclosed:
+                more = low > high
+                less, by = ">" if more else "<=", "by at least"
+                left = f"at {'least' if more else 'most'} {left}"
+                right = f"at {'most' if more else 'least'} {right}"
             lines.append(
-                f"  in a model that meets them: {_exactly(low)} {less} {_exactly(high)}"
-                f" (apart by {_exactly(abs(high - low))})"
+                f"  in a model that meets them: {left} {less} {right}"
+                f" (apart {by} {_exactly(abs(high - low))})"
             )
         parts = (self.left, self.right, *self.hypotheses)
         runs = runs_of(*parts)
@@ -169,8 +178,8 @@ def decide(
         fits = true is (theorem is not None)
         require(fits, "%s: the model gives %s and %s", title, *map(_exactly, sides))
     require(theorem is not None or sides is not None, "%s: nothing decides it", title)
-    proved = theorem is not None
-    return Claim(title, left, right, equal, hypotheses, used, proved, sides)
+    proved, long = theorem is not None, model is not None and model.long
+    return Claim(title, left, right, equal, hypotheses, used, proved, sides, long)
 
 
 def _one_meaning(parts: list[k.Lin | h.Hypothesis]) -> None:
@@ -210,7 +219,10 @@ _OF_RUNS = k.Var | k.RoundFamily | k.ClientFamily | k.NamedFunction
 
 
 def _each_has_a_minimiser(parts: list[k.Lin | h.Hypothesis]) -> bool:
-    """Return whether a minimiser of F_n is assumed for every client n."""
+    """Return whether a minimiser of F_n is assumed for every client n.
+
+    Inside another quantifier, whose range may be empty, nothing is assumed.
+    """
     return any(
         isinstance(one, h.Every)
         and one.binder is k.CLIENTS

@@ -197,6 +197,10 @@ class RoundArgument(Variable, Symbol, shown="round", sort=Sort.NATURAL):
     """The argument of a `Rate`; it occurs nowhere else."""
 
 
+class StepArgument(Variable, Symbol, shown="step", sort=Sort.NATURAL):
+    """What the argument of a rate that counts steps prints as; it occurs nowhere."""
+
+
 class ClientFamily(Variable):
     """A parameter for each client."""
 
@@ -230,7 +234,7 @@ class Point(Variable, VecAtom):
     name: str
 
 
-ROUND = RoundArgument()
+ROUND, STEP = RoundArgument(), StepArgument()
 
 
 # Symbols that are made of variables ------------------------------------------------
@@ -476,11 +480,15 @@ class Pace(Term, shown="{steps} steps at {rate}"):
         return ratio(1)
 
 
-class Stepwise(Pace, shown="{steps} steps, each at {rate}"):
+class Stepwise(Pace):
     """A pace whose rate counts steps, not rounds: step i of round t is step t*steps+i.
 
-    The argument of the rate is called round there too.
+    The argument of the rate is `ROUND` there too, but prints as a step.
     """
+
+    def __str__(self) -> str:
+        rate = renamed(self.rate.body, ROUND, STEP)
+        return f"{self.steps} steps, each at {rate}, step counted over the whole run"
 
     def outside(self, t: Ratio) -> Ratio:
         """Return 1: every step has its own rate."""
