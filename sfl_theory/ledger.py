@@ -11,7 +11,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 
@@ -327,18 +327,7 @@ class Ledger:
 @cache
 def ledger() -> Ledger:
     """Return the ledger of the papers; reading their sections takes a second or two."""
-    return Ledger(_without_unknown([c for paper in PAPERS for c in sections(paper)]))
-
-
-def _without_unknown(claims: list[Claim]) -> Iterator[Claim]:
-    """Yield the claims without dependences on what no section holds yet.
-
-    MERGE: remove with its use when the last section has moved; `Ledger` then refuses.
-    """
-    known = {claim.id for claim in claims}
-    for claim in claims:
-        kept = [name for name in claim.depends_on if name in known]
-        yield replace(claim, uses=" ".join(n.split("/", 1)[1] for n in kept))
+    return Ledger(claim for paper in PAPERS for claim in sections(paper))
 
 
 def standing(theorem_key: str, case: str) -> Standing | None:
