@@ -7,21 +7,19 @@ divides by what may vanish, and the sign of a ratio is the sign of its numerator
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
-from functools import lru_cache
-from hashlib import blake2b
-from typing import TypeVar, cast
-from weakref import WeakValueDictionary
+from functools import cached_property, lru_cache
+from typing import Any, Generic, Self, TypeVar, cast
 
 MAX_TERMS = 40_000
 MAX_EXPONENT = 64
 MAX_BITS = 4_096
 
 Monomial = tuple[tuple[int, int], ...]
-Exact = int | Fraction
-T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V", bound=Any)
 
 
 class Rejected(ValueError):  # noqa: N818 - the verdict's name
@@ -52,29 +50,29 @@ class Sort(Enum):
         return self in (Sort.NATURAL, Sort.COUNT)
 
 
-_TERMS: WeakValueDictionary[tuple[object, ...], object] = WeakValueDictionary()
+class Built:
+    """What has parts: its free variables and binders are those of the parts."""
+
+    @cached_property
+    def parts(self) -> tuple[object, ...]:
+        """What it is built of."""
+        return ()
+
+    @cached_property
+    def free(self) -> frozenset[object]:
+        """The free variables."""
+        return frozenset().union(*(p.free for p in self.parts if isinstance(p, Built)))
+
+    @cached_property
+    def depth(self) -> int:
+        """The highest level of a binder inside."""
+        return max((p.depth for p in self.parts if isinstance(p, Built)), default=0)
 
 
-class Interned(type):
-    """Hash-consing: equal arguments give the same object, so equality is identity."""
-
-    def __call__(cls: type[T], *args: object) -> T:
-        """Return the one object with these arguments."""
-        key = (cls, *args)
-        found = _TERMS.get(key)
-        if found is None:
-            found = type.__call__(cls, *args)
-            _TERMS[key] = found
-        return cast(T, found)
-
-
-class Symbol:
+class Symbol(Built):
     """What a polynomial is a polynomial in; `terms` defines the kinds of symbols."""
 
     serial: int
-    free: frozenset[object]
-    depth: int
-    key: bytes
     sort: Sort
 
 
@@ -87,207 +85,166 @@ def register(symbol: Symbol) -> int:
     return -len(_SYMBOLS)
 
 
-def symbol_of(serial: int) -> Symbol:
-    """Return the symbol that was registered under this serial number."""
-    return _SYMBOLS[-serial - 1]
-
-
 @lru_cache(maxsize=400_000)
 def _times(a: Monomial, b: Monomial) -> Monomial:
-    if not a:
-        return b
-    if not b:
-        return a
+    if not a or not b:
+        return a or b
     powers = dict(a)
     for serial, power in b:
         powers[serial] = powers.get(serial, 0) + power
-        if powers[serial] > MAX_EXPONENT:
-            raise Rejected(f"an exponent exceeds {MAX_EXPONENT}")
+    fits = max(powers.values()) <= MAX_EXPONENT
+    require(fits, "an exponent exceeds %s", MAX_EXPONENT)
     return tuple(sorted(powers.items(), reverse=True))
 
 
 def _over(a: Monomial, b: Monomial) -> Monomial | None:
     powers = dict(a)
     for serial, power in b:
-        left = powers.get(serial, 0) - power
-        if left < 0:
-            return None
-        if left:
-            powers[serial] = left
-        else:
-            del powers[serial]
-    return tuple(sorted(powers.items(), reverse=True))
+        powers[serial] = powers.get(serial, 0) - power
+    if min(powers.values(), default=0) < 0:
+        return None
+    return tuple(sorted((item for item in powers.items() if item[1]), reverse=True))
 
 
-class Poly:
-    """A polynomial with rational coefficients; ``terms`` maps monomials to them."""
+class Sum(Built, Generic[K, V]):
+    """A finite sum; ``coefficients`` maps what is summed to factors other than 0."""
 
-    __slots__ = ("_depth", "_free", "_hash", "_key", "terms")
+    def __init__(self, coefficients: Mapping[K, V]) -> None:
+        self.coefficients = {key: c for key, c in coefficients.items() if c}
 
-    def __init__(self, terms: Mapping[Monomial, Fraction]) -> None:
-        if len(terms) > MAX_TERMS:
-            raise Rejected(f"a polynomial has more than {MAX_TERMS} terms")
-        for value in terms.values():
-            if value.numerator.bit_length() + value.denominator.bit_length() > MAX_BITS:
-                raise Rejected(f"a coefficient exceeds {MAX_BITS} bits")
-        self.terms = terms
-        self._hash: int | None = None
-        self._key: bytes | None = None
-        self._free: frozenset[object] | None = None
-        self._depth: int | None = None
-
-    @staticmethod
-    def constant(value: Exact) -> Poly:
-        """Return the constant polynomial.
-
-        Raises:
-            Rejected: the value is no integer or fraction.
-        """
-        if type(value) is not int and type(value) is not Fraction:
-            raise Rejected(f"{value!r} is not an exact number")
-        fraction = Fraction(value)
-        return Poly({(): fraction} if fraction else {})
-
-    @staticmethod
-    def product(coefficient: Fraction, powers: Mapping[Symbol, int]) -> Poly:
-        """Return ``coefficient`` times a product of powers of symbols.
-
-        Raises:
-            Rejected: an exponent is out of range.
-        """
-        monomial = [(symbol.serial, power) for symbol, power in powers.items() if power]
-        if any(not 0 < power <= MAX_EXPONENT for _, power in monomial):
-            raise Rejected("an exponent is out of range")
-        return Poly({tuple(sorted(monomial, reverse=True)): coefficient})
+    @cached_property
+    def _hash(self) -> int:
+        return hash(frozenset(self.coefficients.items()))
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = hash(frozenset(self.terms.items()))
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Poly) and self.terms == other.terms
+        """Return whether the structure is the same; equal values have difference 0."""
+        same = type(other) is type(self)
+        return same and self.coefficients == cast(Sum[K, V], other).coefficients
 
     def __bool__(self) -> bool:
-        return bool(self.terms)
+        return bool(self.coefficients)
 
-    def __add__(self, other: Poly) -> Poly:
-        out = dict(self.terms)
-        for monomial, value in other.terms.items():
-            total = out.get(monomial, 0) + value
-            if total:
-                out[monomial] = Fraction(total)
-            else:
-                del out[monomial]
-        return Poly(out)
+    def __add__(self, other: Self) -> Self:
+        require(type(other) is type(self), "things of two kinds cannot be added")
+        out = dict(self.coefficients)
+        for key, c in other.coefficients.items():
+            out[key] = out[key] + c if key in out else c
+        return type(self)(out)
 
-    def __neg__(self) -> Poly:
-        return Poly({monomial: -value for monomial, value in self.terms.items()})
+    def __neg__(self) -> Self:
+        return type(self)({key: -c for key, c in self.coefficients.items()})
 
-    def __sub__(self, other: Poly) -> Poly:
+    def __sub__(self, other: Self) -> Self:
         return self + (-other)
 
+    def scaled(self, factor: V) -> Self:
+        """Return this sum times a number."""
+        return type(self)({key: c * factor for key, c in self.coefficients.items()})
+
+
+def signed(parts: Iterable[tuple[bool, str]]) -> str:
+    """Return a sum for people, from the texts of terms and whether each has a minus."""
+    text = "".join((" - " if minus else " + ") + part for minus, part in sorted(parts))
+    return (text[3:] if text[:3] == " + " else text.replace(" - ", "-", 1)) or "0"
+
+
+class Poly(Sum[Monomial, Fraction]):
+    """A polynomial with rational coefficients."""
+
+    def __init__(self, coefficients: Mapping[Monomial, Fraction]) -> None:
+        self.coefficients = {key: c for key, c in coefficients.items() if c}
+        require(len(self.coefficients) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
+        for c in self.coefficients.values():
+            if c.numerator.bit_length() + c.denominator.bit_length() > MAX_BITS:
+                require(False, "a coefficient exceeds %s bits", MAX_BITS)
+
+    @staticmethod
+    def constant(value: int | Fraction) -> Poly:
+        """Return the constant polynomial."""
+        require(type(value) in (int, Fraction), "%r is not an exact number", value)
+        return Poly({(): Fraction(value)})
+
+    @staticmethod
+    def product(coefficient: Fraction, powers: Mapping[Symbol, int]) -> Poly:
+        """Return ``coefficient`` times a product of powers of symbols."""
+        monomial = [(symbol.serial, power) for symbol, power in powers.items() if power]
+        fits = all(0 < power <= MAX_EXPONENT for _, power in monomial)
+        require(fits, "an exponent is out of range")
+        return Poly({tuple(sorted(monomial, reverse=True)): coefficient})
+
     def __mul__(self, other: Poly) -> Poly:
+        pairs = len(self.coefficients) * len(other.coefficients)
+        require(pairs <= MAX_TERMS * 50, "a product of polynomials is too long")
         out: dict[Monomial, Fraction] = {}
-        if len(self.terms) * len(other.terms) > MAX_TERMS * 50:
-            raise Rejected("a product of polynomials is too long")
-        for a, value in self.terms.items():
-            for b, factor in other.terms.items():
-                key = _times(a, b)
-                out[key] = out.get(key, Fraction(0)) + value * factor
-        return Poly({key: value for key, value in out.items() if value})
+        for a, value in self.coefficients.items():
+            for b, factor in other.coefficients.items():
+                key, c = _times(a, b), value * factor
+                out[key] = out[key] + c if key in out else c
+        return Poly(out)
 
-    def scaled(self, factor: Fraction) -> Poly:
-        """Return this polynomial times a rational number."""
-        if not factor:
-            return ZERO
-        return Poly({key: value * factor for key, value in self.terms.items()})
+    @cached_property
+    def _products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
+        return [
+            (value, {_SYMBOLS[-serial - 1]: power for serial, power in monomial})
+            for monomial, value in self.coefficients.items()
+        ]
 
-    def products(self) -> Iterator[tuple[Fraction, dict[Symbol, int]]]:
-        """Yield coefficient and powers of each term."""
-        for monomial, value in self.terms.items():
-            yield value, {symbol_of(serial): power for serial, power in monomial}
+    def products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
+        """Return coefficient and powers of each term."""
+        return self._products
+
+    @cached_property
+    def parts(self) -> tuple[Symbol, ...]:
+        """The symbols that occur."""
+        return tuple({symbol: 0 for _, powers in self._products for symbol in powers})
 
     def symbols(self) -> set[Symbol]:
         """Return the symbols that occur."""
-        return {symbol_of(serial) for monomial in self.terms for serial, _ in monomial}
-
-    @property
-    def free(self) -> frozenset[object]:
-        """The free variables of the symbols that occur."""
-        if self._free is None:
-            self._free = frozenset().union(*(symbol.free for symbol in self.symbols()))
-        return self._free
-
-    @property
-    def depth(self) -> int:
-        """The highest level of a binder inside."""
-        if self._depth is None:
-            self._depth = max((symbol.depth for symbol in self.symbols()), default=0)
-        return self._depth
-
-    @property
-    def key(self) -> bytes:
-        """A digest of the structure, the same in every process."""
-        if self._key is None:
-            parts = sorted(
-                digest(str(value).encode(), *sorted(map(_power_key, powers.items())))
-                for value, powers in self.products()
-            )
-            self._key = digest(b"poly", *parts)
-        return self._key
+        return set(self.parts)
 
     def divided(self, divisor: Poly) -> Poly | None:
-        """Return the quotient if the division is exact, else None.
-
-        Raises:
-            Rejected: the quotient is too long.
-        """
-        lead = max(divisor.terms)
-        lead_value = divisor.terms[lead]
-        rest, quotient = dict(self.terms), {}
+        """Return the quotient if the division is exact, else None."""
+        lead = max(divisor.coefficients)
+        rest, quotient = dict(self.coefficients), {}
         while rest:
             top = max(rest)
             monomial = _over(top, lead)
             if monomial is None:
                 return None
-            value = rest[top] / lead_value
-            quotient[monomial] = value
-            if len(quotient) > MAX_TERMS:
-                raise Rejected("a division is too long")
-            for other, factor in divisor.terms.items():
+            value = quotient[monomial] = rest[top] / divisor.coefficients[lead]
+            require(len(quotient) <= MAX_TERMS, "a division is too long")
+            for other, factor in divisor.coefficients.items():
                 key = _times(other, monomial)
-                left = rest.get(key, Fraction(0)) - value * factor
-                if left:
-                    rest[key] = left
-                else:
+                rest[key] = rest.get(key, Fraction(0)) - value * factor
+                if not rest[key]:
                     del rest[key]
         return Poly(quotient)
 
     def shifted(self) -> Poly:
         """Return 1 + v for every count v: the result's v is a natural number."""
-        counts = {symbol for symbol in self.symbols() if symbol.sort is Sort.COUNT}
-        if not counts:
+        if not any(symbol.sort is Sort.COUNT for symbol in self.parts):
             return self
         out = ZERO
         for value, powers in self.products():
-            kept = {s: power for s, power in powers.items() if s not in counts}
-            term = Poly.product(value, kept)
-            for symbol in counts & powers.keys():
-                one_more = ONE + Poly.product(Fraction(1), {symbol: 1})
-                for _ in range(powers[symbol]):
-                    term = term * one_more
+            term = Poly.constant(value)
+            for symbol, power in powers.items():
+                v = Poly.product(Fraction(1), {symbol: 1})
+                v = v + ONE if symbol.sort is Sort.COUNT else v
+                term = _lifted(term, {v: power})
             out = out + term
         return out
 
     def nonnegative(self) -> bool:
         """Return whether the sorts alone show that the value is >= 0."""
-        return all(value > 0 for value in self.shifted().terms.values())
+        return all(value > 0 for value in self.shifted().coefficients.values())
 
     def positive(self) -> bool:
         """Return whether the sorts alone show that the value is > 0."""
         shifted = self.shifted()
-        return all(value > 0 for value in shifted.terms.values()) and any(
+        return all(value > 0 for value in shifted.coefficients.values()) and any(
             all(symbol.sort is Sort.POSITIVE for symbol in powers)
             for _, powers in shifted.products()
         )
@@ -295,8 +252,8 @@ class Poly:
     def natural(self) -> bool:
         """Return whether the sorts alone show a natural number."""
         return (
-            all(value.denominator == 1 for value in self.terms.values())
-            and all(symbol.sort.whole for symbol in self.symbols())
+            all(value.denominator == 1 for value in self.coefficients.values())
+            and all(symbol.sort.whole for symbol in self.parts)
             and self.nonnegative()
         )
 
@@ -308,68 +265,58 @@ class Poly:
             )
             head = [] if abs(value) == 1 and names else [str(abs(value))]
             shown.append((value < 0, "*".join(head + names)))
-        shown.sort(key=lambda part: (part[0], part[1]))
-        text = "".join((" - " if minus else " + ") + part for minus, part in shown)
-        return (text[3:] if text[:3] == " + " else text.replace(" - ", "-", 1)) or "0"
-
-
-def _power_key(item: tuple[Symbol, int]) -> bytes:
-    return digest(item[0].key, str(item[1]).encode())
+        return signed(shown)
 
 
 ZERO = Poly({})
 ONE = Poly({(): Fraction(1)})
 
 
-def digest(*parts: bytes) -> bytes:
-    """Return a short digest of a sequence of byte strings."""
-    state = blake2b(digest_size=16)
-    for part in parts:
-        state.update(len(part).to_bytes(4, "big"))
-        state.update(part)
-    return state.digest()
+def _lifted(top: Poly, factors: Mapping[Poly, int]) -> Poly:
+    """Return a polynomial times powers of others."""
+    for factor, power in factors.items():
+        for _ in range(power):
+            top = top * factor
+    return top
 
 
-class Ratio:
+class Ratio(Built):
     """``numerator / product of factors ** powers``, the factors positive by sorts."""
-
-    __slots__ = ("_hash", "denominator", "numerator")
 
     def __init__(
         self, numerator: Poly, denominator: Iterable[tuple[Poly, int]] = ()
     ) -> None:
         self.numerator = numerator
-        self.denominator = tuple(sorted(denominator, key=lambda part: part[0].key))
-        self._hash: int | None = None
+        self.denominator = tuple(
+            sorted(denominator, key=lambda part: sorted(part[0].coefficients.items()))
+        )
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.numerator, self.denominator))
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = hash((self.numerator, self.denominator))
         return self._hash
 
     def __eq__(self, other: object) -> bool:
         """Return whether the structure is the same; equal values have difference 0."""
-        return (
-            isinstance(other, Ratio)
-            and self.numerator == other.numerator
-            and self.denominator == other.denominator
-        )
+        same = isinstance(other, Ratio) and self.numerator == other.numerator
+        return same and self.denominator == cast(Ratio, other).denominator
 
     def __bool__(self) -> bool:
         return bool(self.numerator)
 
     def __add__(self, other: Number) -> Ratio:
         other = ratio(other)
-        if not other.numerator:
-            return self
-        if not self.numerator:
-            return other
+        if not other or not self:
+            return self or other
         one, two = dict(self.denominator), dict(other.denominator)
         common = {f: max(one.get(f, 0), two.get(f, 0)) for f in {**one, **two}}
-        lifted = _lift(self.numerator, one, common) + _lift(
-            other.numerator, two, common
+        tops = (
+            _lifted(top, {f: power - own.get(f, 0) for f, power in common.items()})
+            for top, own in ((self.numerator, one), (other.numerator, two))
         )
-        return _reduced(lifted, common)
+        return _reduced(sum(tops, ZERO), common)
 
     __radd__ = __add__
 
@@ -383,7 +330,7 @@ class Ratio:
         return ratio(other) - self
 
     def __mul__(self, other: Number) -> Ratio:
-        if type(other) is not Ratio and type(other) not in (int, Fraction):
+        if type(other) not in (Ratio, int, Fraction):
             return NotImplemented
         other = ratio(other)
         factors = dict(self.denominator)
@@ -394,8 +341,8 @@ class Ratio:
     __rmul__ = __mul__
 
     def __pow__(self, power: int) -> Ratio:
-        if type(power) is not int or not 0 <= power <= MAX_EXPONENT:
-            raise Rejected(f"the exponent {power!r} is out of range")
+        fits = type(power) is int and 0 <= power <= MAX_EXPONENT
+        require(fits, "the exponent %r is out of range", power)
         out = ratio(1)
         for _ in range(power):
             out = out * self
@@ -412,62 +359,34 @@ class Ratio:
 
         The numerator is split into a monomial in symbols that cannot vanish and the
         rest, so that powers of one symbol cancel later.
-
-        Raises:
-            Rejected: the divisor may vanish.
         """
-        divisor, sign = self.numerator, 1
-        if divisor and (-divisor).nonnegative():
-            divisor, sign = -divisor, -1
-        if not divisor.positive():
-            raise Rejected(f"division by {self.numerator}, which may vanish")
+        sign = Fraction(-1 if (-self.numerator).nonnegative() else 1)
+        divisor = self.numerator.scaled(sign)
+        require(divisor.positive(), "division by %s, which may vanish", self)
         content: dict[Symbol, int] = {}
-        for symbol in divisor.symbols():
-            least = min(powers.get(symbol, 0) for _, powers in divisor.products())
-            if least and symbol.sort in (Sort.POSITIVE, Sort.COUNT):
-                content[symbol] = least
+        for symbol in divisor.parts:
+            if symbol.sort in (Sort.POSITIVE, Sort.COUNT):
+                powers = (one.get(symbol, 0) for _, one in divisor.products())
+                content[symbol] = min(powers)
         rest = divisor.divided(Poly.product(Fraction(1), content)) or divisor
-        lead = rest.terms[max(rest.terms)]
-        top = ONE.scaled(Fraction(sign) / lead)
+        lead = rest.coefficients[max(rest.coefficients)]
         rest = rest.scaled(1 / lead)
-        if not rest.positive():
-            raise Rejected(f"division by {rest}, which may vanish")
+        require(rest.positive(), "division by %s, which may vanish", rest)
         factors = {
             Poly.product(Fraction(1), {symbol: 1}): power
             for symbol, power in content.items()
         }
-        if rest != ONE:
-            factors[rest] = factors.get(rest, 0) + 1
-        for factor, power in self.denominator:
-            for _ in range(power):
-                top = top * factor
-        return _reduced(top, factors)
+        top = _lifted(ONE.scaled(sign / lead), dict(self.denominator))
+        return _reduced(top, {**factors, rest: 1})
 
-    @property
-    def free(self) -> frozenset[object]:
-        """The free variables that occur."""
-        return self.numerator.free.union(*(f.free for f, _ in self.denominator))
-
-    @property
-    def depth(self) -> int:
-        """The highest level of a binder inside."""
-        parts = (self.numerator, *(factor for factor, _ in self.denominator))
-        return max(part.depth for part in parts)
-
-    @property
-    def key(self) -> bytes:
-        """A digest of the structure, the same in every process."""
-        below = (digest(f.key, str(e).encode()) for f, e in self.denominator)
-        return digest(b"ratio", self.numerator.key, *below)
+    @cached_property
+    def parts(self) -> tuple[object, ...]:
+        """The numerator and the factors of the denominator."""
+        return (self.numerator, *(factor for factor, _ in self.denominator))
 
     def poly(self) -> Poly:
-        """Return the polynomial that this ratio is.
-
-        Raises:
-            Rejected: it has a denominator.
-        """
-        if self.denominator:
-            raise Rejected(f"{self} is not a polynomial")
+        """Return the polynomial that this ratio is."""
+        require(not self.denominator, "%s is not a polynomial", self)
         return self.numerator
 
     def nonnegative(self) -> bool:
@@ -482,50 +401,34 @@ class Ratio:
         if not self.denominator:
             return str(self.numerator)
         below = sorted(
-            (str(f) if len(f.terms) == 1 else f"({f})")
-            + (f"^{power}" if power > 1 else "")
+            _bracketed(f) + (f"^{power}" if power > 1 else "")
             for f, power in self.denominator
         )
-        top = str(self.numerator)
-        top = top if len(self.numerator.terms) == 1 else f"({top})"
-        return f"{top}/{below[0]}" if len(below) == 1 else f"{top}/({'*'.join(below)})"
+        under = below[0] if len(below) == 1 else f"({'*'.join(below)})"
+        return f"{_bracketed(self.numerator)}/{under}"
+
+
+def _bracketed(poly: Poly) -> str:
+    return str(poly) if len(poly.coefficients) == 1 else f"({poly})"
 
 
 Number = Ratio | int | Fraction
 
 
 def ratio(value: Number | Poly) -> Ratio:
-    """Return an exact number or a polynomial as a ratio.
-
-    Raises:
-        Rejected: the value is neither.
-    """
+    """Return an exact number or a polynomial as a ratio."""
     if type(value) is Ratio:
         return value
-    if type(value) is Poly:
-        return Ratio(value)
-    if type(value) is int or type(value) is Fraction:
-        return Ratio(Poly.constant(value))
-    raise Rejected(f"{value!r} is not an exact number")
-
-
-def _lift(top: Poly, own: Mapping[Poly, int], common: Mapping[Poly, int]) -> Poly:
-    for factor, power in common.items():
-        for _ in range(power - own.get(factor, 0)):
-            top = top * factor
-    return top
+    return Ratio(value if type(value) is Poly else Poly.constant(cast(Any, value)))
 
 
 def _reduced(top: Poly, factors: Mapping[Poly, int]) -> Ratio:
-    if not top:
-        return Ratio(ZERO)
+    """Return a ratio without the factors that divide its numerator."""
     kept = []
-    for factor, power in factors.items():
-        left = power
+    for factor, left in factors.items() if top else ():
         while left and (quotient := top.divided(factor)) is not None:
             top, left = quotient, left - 1
-        if left > MAX_EXPONENT:
-            raise Rejected(f"an exponent exceeds {MAX_EXPONENT}")
+        require(left <= MAX_EXPONENT, "an exponent exceeds %s", MAX_EXPONENT)
         if left:
             kept.append((factor, left))
     return Ratio(top, kept)

@@ -5,46 +5,21 @@ Substitution acts on hypotheses as on conclusions, so no hypothesis loses its ob
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
+from . import terms as k
 from .algebra import Ratio, require
-from .terms import (
-    CHANCE,
-    UNIT,
-    Client,
-    ClientIndex,
-    Closed,
-    Function,
-    Lin,
-    Quantifier,
-    Split,
-    Substitution,
-    Term,
-    Var,
-    bindable,
-    bound,
-    fresh,
-    rebuilt,
-    renamed,
-    term_at,
-)
 
 
-class Hypothesis(Term):
+class Hypothesis(k.Term):
     """A condition on the model in which a theorem is read.
 
     All but the averaged ones hold given the draws too: if a model meets them, so does
     its law given the values of all draws of all runs, again a model.
     """
 
-    def __post_init__(self) -> None:
-        """Refuse a condition on the value of a draw.
-
-        Raises:
-            Rejected: a draw occurs.
-        """
-        super().__post_init__()
-        require(CHANCE not in self.free, "a hypothesis speaks of no draw's value")
+    def _check(self) -> None:
+        require(k.CHANCE not in self.free, "a hypothesis speaks of no draw's value")
 
     @property
     def averaged(self) -> bool:
@@ -52,118 +27,105 @@ class Hypothesis(Term):
         return False
 
 
-@dataclass(frozen=True, eq=False)
-class Holds(Hypothesis):
+class Holds(Hypothesis, shown="{form} >= 0"):
     """``form >= 0``; a restriction of the parameters where the form has no atoms."""
 
-    form: Lin
-    shown = "{form} >= 0"
+    form: k.Lin
 
     @property
     def averaged(self) -> bool:
         """Whether the form has expected values: they are means over draws too."""
-        return bool(self.form.coefficients.keys() - {UNIT})
+        return self.form.expects
 
 
-@dataclass(frozen=True, eq=False)
-class Smooth(Hypothesis):
+class Smooth(Hypothesis, shown="grad {function} is ({constant})-Lipschitz"):
     """``||grad F(x) - grad F(y)|| <= S ||x - y||`` for all x, y, and S >= 0."""
 
-    function: Function
+    function: k.Function
     constant: Ratio
-    shown = "grad {function} is ({constant})-Lipschitz"
 
 
-@dataclass(frozen=True, eq=False)
-class Majorised(Hypothesis):
+class Majorised(Hypothesis, shown="{function} is ({constant})-smooth from above"):
     """``F(y) <= F(x) + <grad F(x), y - x> + S/2 ||y - x||^2`` for all x, y."""
 
-    function: Function
+    function: k.Function
     constant: Ratio
-    shown = "{function} is ({constant})-smooth from above"
 
 
-@dataclass(frozen=True, eq=False)
-class Convex(Hypothesis):
+class Convex(Hypothesis, shown="{function} is ({modulus})-strongly convex"):
     """``F(y) >= F(x) + <grad F(x), y - x> + mu/2 ||y - x||^2`` for all x, y."""
 
-    function: Function
+    function: k.Function
     modulus: Ratio
-    shown = "{function} is ({modulus})-strongly convex"
 
 
-@dataclass(frozen=True, eq=False)
-class Minimiser(Hypothesis):
+class Minimiser(Hypothesis, shown="{function}* minimises {function}"):
     """``F(F*) <= F(x)`` for all x: the `Star` of the function minimises it."""
 
-    function: Function
-    shown = "{function}* minimises {function}"
+    function: k.Function
 
 
-@dataclass(frozen=True, eq=False)
-class Heterogeneity(Hypothesis):
+class Heterogeneity(
+    Hypothesis,
+    shown="at every client n and point: ||grad F[n] - grad f||^2 <= {bound}",
+):
     """``||grad F_n(x) - grad f(x)||^2 <= eps2`` for every client n and all x."""
 
     bound: Ratio
-    shown = "at every client n and point: ||grad F[n] - grad f||^2 <= {bound}"
 
 
-@dataclass(frozen=True, eq=False)
-class Unbiased(Hypothesis):
+class Unbiased(Hypothesis, shown="stochastic gradients are unbiased"):
     """Noise has conditional mean 0 given all draws and what came before it.
 
     Before xi(n,t,i) come the rounds before t and of round t the client's own steps
     j < i; for SFL-V2 all visits before (n, i); for MINIBATCH all clients' steps j < i.
     """
 
-    run: Split
-    shown = "stochastic gradients are unbiased"
+    run: k.Split
 
 
-@dataclass(frozen=True, eq=False)
-class Independent(Hypothesis):
+class Independent(Hypothesis, shown="samples are independent across clients"):
     """Given all draws and the past, the clients' noises are independent.
 
     The past: the rounds before t for the noises of round t; for MINIBATCH, where they
     meet at every step, also the steps before i for the noises of step i.
     """
 
-    run: Split
-    shown = "samples are independent across clients"
+    run: k.Split
 
 
-@dataclass(frozen=True, eq=False)
-class Variance(Hypothesis):
+class Variance(
+    Hypothesis,
+    shown="variance of client {client} <= {bound} in every round and step made",
+):
     """``E||xi(n,t,i)||^2 <= bound`` given the draws: this client, every round, step."""
 
-    run: Split
-    client: ClientIndex
+    run: k.Split
+    client: k.ClientIndex
     bound: Ratio
-    shown = "variance of client {client} <= {bound} in every round and step made"
 
 
-@dataclass(frozen=True, eq=False)
-class BoundedGradients(Hypothesis):
+class BoundedGradients(
+    Hypothesis,
+    shown="stochastic gradients have second moment <= {bound} at the local points of "
+    "every client, round and step made",
+):
     """``E||g(n,t,i)||^2 <= bound`` given the draws: every client, round, step made."""
 
-    run: Split
+    run: k.Split
     bound: Ratio
-    shown = (
-        "stochastic gradients have second moment <= {bound} at the local points of "
-        "every client, round and step made"
-    )
 
 
-@dataclass(frozen=True, eq=False)
-class Participation(Hypothesis):
+class Participation(
+    Hypothesis, shown="clients take part independently, n with probability q[n]"
+):
     """The draws of the run are honest.
 
     ``I_n(t) ~ Bernoulli(q_n)`` with 0 < q_n <= 1, independent over clients and rounds
     and of all samples; the order of visits does not depend on them.
     """
 
-    run: Split
-    shown = "clients take part independently, n with probability q[n]"
+    run: k.Split
 
     @property
     def averaged(self) -> bool:
@@ -171,12 +133,9 @@ class Participation(Hypothesis):
         return True
 
 
-@dataclass(frozen=True, eq=False)
-class Every(Hypothesis, Closed):
+class Every(k.Closed, Hypothesis):
     """The body for every value of the bound variable."""
 
-    binder: Quantifier
-    level: int
     body: Hypothesis
 
     @property
@@ -184,28 +143,20 @@ class Every(Hypothesis, Closed):
         """As the body."""
         return self.body.averaged
 
+    def inside(self) -> Hypothesis:
+        """Return the body."""
+        return self.body
+
+    def again(self, binder: Any, v: Any, inside: Any) -> Hypothesis:
+        """Return `every`."""
+        return every(binder, v, inside)
+
     def __str__(self) -> str:
         return f"for all {self.index()}: {self.body}"
 
 
-def every(binder: Quantifier, v: Client | Var, body: Hypothesis) -> Hypothesis:
+def every(binder: k.Quantifier, v: k.Client | k.Var, body: Hypothesis) -> Hypothesis:
     """Return the hypothesis that the body holds for every v."""
-    bindable(binder, v)
+    k.bindable(binder, v)
     level = body.depth + 1
-    return Every(binder, level, renamed(body, v, bound(binder, level)))
-
-
-def opened_hypothesis(closed: Every) -> tuple[Client | Var, Hypothesis]:
-    """Return a fresh variable and the body with it."""
-    v = fresh(closed.binder)
-    return v, renamed(closed.body, bound(closed.binder, closed.level), v)
-
-
-def hypothesis_at(h: Hypothesis, by: Substitution) -> Hypothesis:
-    """Return the hypothesis with variables replaced, without capture."""
-    if h.free.isdisjoint(by):
-        return h
-    if isinstance(h, Every):
-        v, body = opened_hypothesis(h)
-        return every(term_at(h.binder, by), v, hypothesis_at(body, by))
-    return rebuilt(h, by)
+    return Every(binder, level, k.renamed(body, v, k.bound(binder, level)))

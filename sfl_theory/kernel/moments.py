@@ -20,9 +20,8 @@ from math import lcm
 from . import terms as k
 from .algebra import Poly, Rejected, ratio, require
 from .hypotheses import Hypothesis
-from .models import ONE, Evaluation, Model, Vector, meeting, runs_of
+from .models import ONE, ZERO, Evaluation, Model, Vector, known, meeting, runs_of
 
-ZERO = Fraction(0)
 MAX_ROUNDS = 1_000_000
 UNIT = 1 << 128
 """Ends of intervals are multiples of 1/UNIT."""
@@ -156,10 +155,10 @@ class Enclosure:
             halves = [F.hessian[p][p] / 2 for p in range(self.size)]
             return self._product(u, u.mapped(halves, F.linear))
         if isinstance(atom, k.LinSum):
-            index, of, body = k.opened_number(atom)
             out = (0, 0)
-            for _ in self.e._range(atom.binder, index):
-                out = plus(out, times(self.e.number(of), self._atom(body)))
+            for _ in self.e.range(atom):
+                of = self.e.number(atom.weight)
+                out = plus(out, times(of, self._atom(atom.body)))
             return out
         return WHOLE
 
@@ -177,7 +176,7 @@ class Enclosure:
     def _affine(self, atom: k.VecAtom) -> Affine:
         zero = (ZERO,) * self.size
         if isinstance(atom, k.Star):
-            return Affine(zero, self.e._star(atom.function), None)
+            return Affine(zero, known(self.e.model.stars, atom.function), None)
         if isinstance(atom, k.Iterate):
             require(atom.run is self.run, "another run")
             return Affine((ONE,) * self.size, zero, self.e.whole_number(atom.round))

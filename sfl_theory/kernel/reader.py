@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from functools import partial
+from types import NoneType
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from . import hypotheses as h
 from . import terms as k
-from .algebra import MAX_EXPONENT, Ratio, Rejected, Sort, ratio, require
-from .models import Bend, Model, NoiseLaw, Shape
+from .algebra import MAX_EXPONENT, Poly, Ratio, Rejected, Sort, Symbol, ratio, require
+from .models import Bend, Model, NoiseLaw, Outcome, Shape
 from .rules import Theorem, conforms
 
 MAX_CHARACTERS = 64_000_000
@@ -29,60 +30,13 @@ MAX_ENTRIES = 400_000
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}", re.ASCII)
 _FRACTION = re.compile(r"-?[0-9]{1,400}(/[0-9]{1,400})?", re.ASCII)
 
-Name = Literal["name"]
 Exponent = Literal["exponent"]
 Index = k.Client | k.Var
-Factor = (
-    k.Var | k.Weight | k.Odds | k.Before | k.Draw | k.PerClient | k.PerRound | Ratio
-)
-Vector = k.Point | k.Vec
-Hypothesis = (
-    h.Holds
-    | h.Smooth
-    | h.Majorised
-    | h.Convex
-    | h.Minimiser
-    | h.Heterogeneity
-    | h.Unbiased
-    | h.Independent
-    | h.Variance
-    | h.BoundedGradients
-    | h.Participation
-    | h.Every
-)
-_Vector = tuple[Fraction, ...]
-_Shape = tuple[
-    tuple[_Vector, ...],
-    _Vector,
-    tuple[tuple[Fraction, _Vector, Fraction, Fraction], ...],
-]
-MODEL: dict[str, object] = {
-    "client_size": int,
-    "functions": tuple[_Shape, ...],
-    "weights": _Vector,
-    "participation": _Vector,
-    "noise": tuple[tuple[tuple[Fraction, _Vector, _Vector], ...], ...],
-    "start": _Vector,
-    "order": tuple[tuple[int, int], ...],
-    "rounds": int,
-    "numbers": tuple[tuple[k.Var, Fraction], ...],
-    "families": tuple[tuple[k.ClientFamily, _Vector], ...],
-    "rates": tuple[tuple[k.RoundFamily, k.Rate], ...],
-    "named": tuple[tuple[k.NamedFunction, _Shape], ...],
-    "points": tuple[tuple[k.Point, tuple[_Vector, ...]], ...],
-    "stars": tuple[tuple[k.Function, _Vector], ...],
-    "box": tuple[tuple[Fraction, Fraction], ...],
-    "long": bool,
-}
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
 
 def load(text: str) -> Json:
-    """Return the JSON value of a text.
-
-    Raises:
-        Rejected: it is too long, or has floats, long integers or repeated keys.
-    """
+    """Return the JSON value of a text without floats, long integers, repeated keys."""
     require(len(text) <= MAX_CHARACTERS, "the file is too long")
 
     def no_float(literal: str) -> Json:
@@ -93,9 +47,8 @@ def load(text: str) -> Json:
         return int(literal)
 
     def no_repetition(pairs: list[tuple[str, Json]]) -> Json:
-        out = dict(pairs)
-        require(len(out) == len(pairs), "a key is repeated")
-        return out
+        distinct(key for key, _ in pairs)
+        return dict(pairs)
 
     value: Json = json.loads(
         text,
@@ -107,38 +60,28 @@ def load(text: str) -> Json:
     return value
 
 
-def items(value: Json) -> list[Json]:
-    """Return a JSON list.
+def distinct(values: Iterable[Hashable]) -> None:
+    """Check that nothing is repeated."""
+    seen = set()
+    for value in values:
+        require(value not in seen, "%s is repeated", value)
+        seen.add(value)
 
-    Raises:
-        Rejected: it is none, or too long.
-    """
-    if type(value) is not list:
-        raise Rejected("a list was expected")
-    require(len(value) <= MAX_ENTRIES, "a list is too long")
-    return value
+
+def items(value: Json) -> list[Json]:
+    """Return a JSON list that is not too long."""
+    require(type(value) is list, "a list was expected")
+    found = cast(list[Json], value)
+    require(len(found) <= MAX_ENTRIES, "a list is too long")
+    return found
 
 
 def record(value: Json, keys: tuple[str, ...]) -> list[Json]:
-    """Return the values of a JSON object with exactly these keys, in their order.
-
-    Raises:
-        Rejected: it is no object, or has other keys.
-    """
-    if type(value) is not dict or set(value) != set(keys):
-        raise Rejected(f"an object with the keys {', '.join(keys)} was expected")
-    return [value[key] for key in keys]
-
-
-def name_of(value: Json) -> str:
-    """Return a name: a letter, then letters, digits and underscores.
-
-    Raises:
-        Rejected: it is none.
-    """
-    if type(value) is not str or not _NAME.fullmatch(value):
-        raise Rejected(f"{value!r} is no name")
-    return value
+    """Return the values of a JSON object with exactly these keys, in their order."""
+    found = cast(dict[str, Json], value)
+    fits = type(value) is dict and set(found) == set(keys)
+    require(fits, "an object with the keys %s was expected", ", ".join(keys))
+    return [found[key] for key in keys]
 
 
 class Table:
@@ -155,57 +98,52 @@ class Table:
         build, kinds = CONSTRUCTORS[str(tag)]
         self.terms.append(build(*self.arguments(given, kinds)))
 
-    def arguments(self, given: list[Json], kinds: tuple[object, ...]) -> list[object]:
-        """Return arguments, each of its declared type.
-
-        Raises:
-            Rejected: there are more or fewer, or one is of another type.
-        """
+    def arguments(self, given: list[Json], kinds: Iterable[object]) -> list[Any]:
+        """Return arguments, each of its declared type."""
+        kinds = tuple(kinds)
         require(len(given) == len(kinds), "%s arguments for %s", len(given), len(kinds))
-        return [
-            self.read(value, kind) for value, kind in zip(given, kinds, strict=True)
-        ]
+        return [self.read(*pair) for pair in zip(given, kinds, strict=True)]
 
-    def read(self, value: Json, kind: object) -> object:
-        """Return a value as one type.
-
-        Raises:
-            Rejected: it is not of that type.
-        """
-        if kind is Name:
-            return name_of(value)
-        if kind is Exponent:
-            fits = type(value) is int and 1 <= value <= MAX_EXPONENT
-            require(fits, "%r is no exponent", value)
+    def read(self, value: Json, kind: Any) -> Any:
+        """Return a value as one type, or refuse it."""
+        origin, args = get_origin(kind), get_args(kind)
+        if kind is str:
+            named = type(value) is str and _NAME.fullmatch(value)
+            require(named, "%r is no name", value)
             return value
         if kind is Fraction:
             return _fraction(value)
         if kind is bool:
             require(type(value) is bool, "%r is neither true nor false", value)
             return value
-        if kind is int:
-            fits = type(value) is int and 0 <= value <= MAX_ENTRIES
-            require(fits, "%r is no natural number", value)
+        if kind is int or kind is Exponent:
+            low, high = (0, MAX_ENTRIES) if kind is int else (1, MAX_EXPONENT)
+            fits = type(value) is int and low <= value <= high
+            require(fits, "%r is not from %s to %s", value, low, high)
             return value
+        if origin is tuple:
+            given = items(value)
+            several = args[1:] == (Ellipsis,)
+            kinds = args[:1] * len(given) if several else args
+            return tuple(self.arguments(given, kinds))
+        if origin is Mapping:
+            pair: Any = tuple.__class_getitem__(args)
+            pairs = self.read(value, tuple[pair, ...])
+            distinct(key for key, _ in pairs)
+            return dict(pairs)
+        if kind is NoiseLaw:
+            return NoiseLaw(self.read(value, tuple[Outcome, ...]))
+        if kind in (Shape, Bend):
+            return kind(*self.arguments(items(value), get_type_hints(kind).values()))
+        if value is None:
+            require(NoneType in args, "an argument is missing")
+            return None
+        kind = args[0] if NoneType in args else kind
         if isinstance(kind, type) and issubclass(kind, Enum):
             known = {member.value: member for member in kind}
             require(type(value) is str and value in known, "no %s %r", kind, value)
             return known[value]
-        if get_origin(kind) is tuple:
-            return self._tuple(value, get_args(kind))
-        if value is None:
-            optional = get_origin(kind) in (Union, UnionType)
-            require(optional and NoneType in get_args(kind), "an argument is missing")
-            return None
-        rest = tuple(one for one in get_args(kind) if one is not NoneType)
-        if len(rest) == 1 and isinstance(rest[0], type) and issubclass(rest[0], Enum):
-            return self.read(value, rest[0])
         return self._reference(value, kind)
-
-    def _tuple(self, value: Json, kinds: tuple[object, ...]) -> tuple[object, ...]:
-        if len(kinds) == 2 and kinds[1] is Ellipsis:
-            return tuple(self.read(item, kinds[0]) for item in items(value))
-        return tuple(self.arguments(items(value), kinds))
 
     def _reference(self, value: Json, kind: object) -> object:
         known = self.theorems if kind is Theorem else self.terms
@@ -214,18 +152,6 @@ class Table:
         found = known[value]
         require(conforms(found, kind), "%s is not of type %s", found, kind)
         return found
-
-
-def distinct(values: Iterable[Hashable]) -> None:
-    """Check that nothing is repeated.
-
-    Raises:
-        Rejected: something is.
-    """
-    seen = set()
-    for value in values:
-        require(value not in seen, "%s is repeated", value)
-        seen.add(value)
 
 
 def _fraction(value: Json) -> Fraction:
@@ -239,7 +165,7 @@ def _fraction(value: Json) -> Fraction:
 
 
 def _number(
-    terms: tuple[tuple[Fraction, tuple[tuple[Factor, int], ...]], ...],
+    terms: tuple[tuple[Fraction, tuple[tuple[Symbol | Ratio, int], ...]], ...],
     below: tuple[tuple[Ratio, int], ...],
 ) -> Ratio:
     distinct(frozenset(powers) for _, powers in terms)
@@ -249,30 +175,19 @@ def _number(
         distinct(factor for factor, _ in powers)
         term = ratio(value)
         for factor, power in powers:
-            number = factor if isinstance(factor, Ratio) else k.symbol(factor)
-            term = term * number**power
+            term = term * k.lifted(factor) ** power
         out = out + term
     for divisor, power in below:
         out = out / divisor**power
     return out
 
 
-def _vector(terms: tuple[tuple[Vector, Ratio], ...]) -> k.Vec:
-    distinct(vector for vector, _ in terms)
-    out = k.Vec({})
-    for vector, c in terms:
+def _combination(zero: Any, terms: tuple[tuple[Any, Ratio], ...]) -> Any:
+    distinct(one for one, _ in terms)
+    for one, c in terms:
         require(c, "a coefficient is zero")
-        out = out + (k.vec(vector) if isinstance(vector, k.Point) else vector) * c
-    return out
-
-
-def _form(terms: tuple[tuple[k.Lin, Ratio], ...]) -> k.Lin:
-    distinct(form for form, _ in terms)
-    out = k.Lin({})
-    for form, c in terms:
-        require(c, "a coefficient is zero")
-        out = out + form * c
-    return out
+        zero = zero + k.lifted(one) * c
+    return zero
 
 
 def _rate(argument: k.Var, body: Ratio) -> k.Rate:
@@ -280,101 +195,59 @@ def _rate(argument: k.Var, body: Ratio) -> k.Rate:
     return k.Rate(k.number_at(body, {argument: k.symbol(k.ROUND)}))
 
 
+def _total(binder: k.Binder, v: Index, number: Ratio) -> Ratio:
+    return k.number_of(k.summed(binder, v, k.constant(number)))
+
+
 def model_of(value: Json, table: Table) -> Model:
     """Return the model that a JSON object describes."""
-    given = record(value, tuple(MODEL))
-    parts: dict[str, Any] = dict(
-        zip(MODEL, table.arguments(given, tuple(MODEL.values())), strict=True)
-    )
-    for key in ("numbers", "families", "rates", "named", "points", "stars"):
-        distinct(name for name, _ in parts[key])
-        parts[key] = dict(parts[key])
-    parts["functions"] = tuple(map(_shape, parts["functions"]))
-    parts["named"] = {name: _shape(one) for name, one in parts["named"].items()}
-    parts["noise"] = tuple(map(NoiseLaw, parts["noise"]))
-    return Model(**parts)
-
-
-def _shape(given: tuple[Any, Any, Any]) -> Shape:
-    hessian, linear, bends = given
-    return Shape(hessian, linear, tuple(Bend(*bend) for bend in bends))
-
-
-def _total(binder: k.Binder, v: Index, number: Ratio) -> Ratio:
-    form = k.summed(binder, v, k.constant(number))
-    return form.coefficients.get(k.UNIT, ratio(0))
-
-
-def _before(m: k.Client, j: Ratio, n: k.Client, i: Ratio, t: Ratio) -> k.Before:
-    return k.Before(m, k.natural(j), n, k.natural(i), k.natural(t))
+    kinds = get_type_hints(Model)
+    return Model(*table.arguments(record(value, tuple(kinds)), kinds.values()))
 
 
 Constructor = tuple[Callable[..., object], tuple[object, ...]]
-_POWERS = tuple[tuple[Factor, Exponent], ...]
+_READ_AS = {Poly: Ratio, k.ClientIndex: k.Client, k.VecAtom: k.Vec}
+_POWERS = tuple[tuple[Symbol | Ratio, Exponent], ...]
+
+
+def _constructor(kind: Any) -> Constructor:
+    """Return what makes a term of its fields, vectors and forms as combinations."""
+    hints = get_type_hints(kind)
+    made = issubclass(kind, k.VecAtom | k.LinAtom) and not issubclass(kind, k.Variable)
+    kinds = tuple(_READ_AS.get(hints[name], hints[name]) for name in kind.fields)
+    return partial(k.made, kind) if made else kind, kinds
+
+
+_PLAIN: tuple[tuple[type[k.Term], ...], ...] = (
+    (k.Client, k.Var, k.ClientFamily, k.RoundFamily, k.NamedFunction, k.Point),
+    (k.Weight, k.Odds, k.Draw, k.Before, k.PerClient, k.PerRound),
+    (k.Clients, k.Steps, k.Naturals, k.Local, k.Mean),
+    (k.Descent, k.Pace, k.Stepwise, k.Split),
+    (k.Star, k.Gradient, k.Iterate, k.LocalPoint, k.Noise, k.Part, k.Expected),
+    (k.Inner, k.Value),
+    (h.Holds, h.Smooth, h.Majorised, h.Convex, h.Minimiser, h.Heterogeneity),
+    (h.Unbiased, h.Independent, h.Variance, h.BoundedGradients, h.Participation),
+)
+TAGS = {
+    kind: re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
+    for kinds in _PLAIN
+    for kind in kinds
+} | {k.NamedFunction: "function", k.PerClient: "of_client", k.PerRound: "of_round"}
 CONSTRUCTORS: dict[str, Constructor] = {
-    # variables
-    "client": (k.Client, (Name,)),
-    "var": (k.Var, (Name, Sort)),
-    "client_family": (k.ClientFamily, (Name, Sort)),
-    "round_family": (k.RoundFamily, (Name, Sort)),
-    "function": (k.NamedFunction, (Name,)),
-    "point": (k.Point, (Name,)),
-    # numbers
-    "weight": (k.Weight, (k.Client,)),
-    "odds": (k.Odds, (k.Client,)),
-    "draw": (
-        lambda run, n, t: k.Draw(run, n, k.natural(t)),
-        (k.Split, k.Client, Ratio),
-    ),
-    "before": (_before, (k.Client, Ratio, k.Client, Ratio, Ratio)),
-    "of_client": (k.PerClient, (k.ClientFamily, k.Client)),
-    "of_round": (
-        lambda family, t: k.PerRound(family, k.natural(t)),
-        (k.RoundFamily, Ratio),
-    ),
+    **{tag: _constructor(kind) for kind, tag in TAGS.items()},
     "number": (
         _number,
         (tuple[tuple[Fraction, _POWERS], ...], tuple[tuple[Ratio, Exponent], ...]),
     ),
     "total": (_total, (k.Binder, Index, Ratio)),
-    # binders, functions, runs
-    "clients": (lambda: k.CLIENTS, ()),
-    "steps": (lambda upper: k.Steps(k.natural(upper)), (Ratio,)),
-    "naturals": (lambda: k.NATURALS, ()),
-    "local": (k.Local, (k.Client,)),
-    "mean": (lambda: k.MEAN, ()),
     "rate": (_rate, (k.Var, Ratio)),
-    "descent": (k.Descent, (k.Function, k.Rate)),
-    "pace": (lambda n, rate: k.Pace(k.natural(n), rate), (Ratio, k.Rate)),
-    "stepwise": (lambda n, rate: k.Stepwise(k.natural(n), rate), (Ratio, k.Rate)),
-    "split": (k.Split, (k.Kind, k.Participants, k.AnyPace, k.AnyPace)),
-    # vectors
-    "vector": (_vector, (tuple[tuple[Vector, Ratio], ...],)),
-    "star": (lambda function: k.vec(k.Star(function)), (k.Function,)),
-    "gradient": (k.gradient, (k.Function, k.Vec)),
-    "iterate": (k.iterate, (k.Run, Ratio)),
-    "local_point": (k.local_point, (k.Split, k.Client, Ratio, Ratio)),
-    "noise": (k.noise, (k.Split, k.Client, Ratio, Ratio)),
-    "part": (k.part, (k.Side, k.Vec)),
-    "expected": (k.expected, (k.Split, Ratio, k.Vec)),
+    "vector": (
+        partial(_combination, k.Vec({})),
+        (tuple[tuple[k.Point | k.Vec, Ratio], ...],),
+    ),
     "vector_sum": (k.summed, (k.Binder, Index, k.Vec)),
-    # forms
-    "form": (_form, (tuple[tuple[k.Lin, Ratio], ...],)),
+    "form": (partial(_combination, k.Lin({})), (tuple[tuple[k.Lin, Ratio], ...],)),
     "constant": (k.constant, (Ratio,)),
-    "inner": (k.inner, (k.Vec, k.Vec)),
-    "value": (k.value_of, (k.Function, k.Vec)),
     "form_sum": (k.summed, (k.Binder, Index, k.Lin)),
-    # hypotheses
-    "holds": (h.Holds, (k.Lin,)),
-    "smooth": (h.Smooth, (k.Function, Ratio)),
-    "majorised": (h.Majorised, (k.Function, Ratio)),
-    "convex": (h.Convex, (k.Function, Ratio)),
-    "minimiser": (h.Minimiser, (k.Function,)),
-    "heterogeneity": (h.Heterogeneity, (Ratio,)),
-    "unbiased": (h.Unbiased, (k.Split,)),
-    "independent": (h.Independent, (k.Split,)),
-    "variance": (h.Variance, (k.Split, k.Client, Ratio)),
-    "bounded_gradients": (h.BoundedGradients, (k.Split, Ratio)),
-    "participation": (h.Participation, (k.Split,)),
-    "every": (h.every, (k.Quantifier, Index, Hypothesis)),
+    "every": (h.every, (k.Quantifier, Index, h.Hypothesis)),
 }

@@ -18,40 +18,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import cast
 
+from . import hypotheses as h
+from . import terms as k
 from .algebra import Rejected, require
-from .hypotheses import (
-    BoundedGradients,
-    Every,
-    Heterogeneity,
-    Minimiser,
-    Variance,
-)
-from .hypotheses import Hypothesis as AnyHypothesis
 from .models import Model, runs_of, subterms
 from .moments import evaluated
-from .reader import Hypothesis, Json, Table, distinct, items, load, model_of, record
+from .reader import Json, Table, distinct, items, load, model_of, record
 from .rules import RULES, Theorem
-from .terms import (
-    CHANCE,
-    CLIENTS,
-    CONDITIONAL,
-    Before,
-    BoundClient,
-    BoundNat,
-    Client,
-    ClientFamily,
-    Lin,
-    Local,
-    NamedFunction,
-    Point,
-    RoundFamily,
-    Split,
-    Star,
-    Term,
-    Var,
-)
 
-_Read = tuple[tuple[AnyHypothesis, ...], Lin, Lin]
+_Read = tuple[tuple[h.Hypothesis, ...], k.Lin, k.Lin]
 _TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
 _RESERVED = re.compile(
     r"[in][0-9]+|[Faqx]_[nst]|N|F|E|f|a|q|x|p|xi|J|GD|round|grad|before|sum|clients",
@@ -78,20 +53,20 @@ class Claim:
     """
 
     id: str
-    left: Lin
-    right: Lin
+    left: k.Lin
+    right: k.Lin
     equal: bool
-    hypotheses: frozenset[AnyHypothesis]
-    used: frozenset[AnyHypothesis]
+    hypotheses: frozenset[h.Hypothesis]
+    used: frozenset[h.Hypothesis]
     proved: bool
     sides: tuple[Fraction, Fraction] | None
 
     def __str__(self) -> str:
         verdict, sign = "proved" if self.proved else "refuted", "=" * self.equal or "<="
         lines = [f"{self.id}: {verdict}", f"  {self.left}", f"  {sign} {self.right}"]
-        for h in sorted(self.hypotheses, key=str):
-            unused = "" if h in self.used or not self.proved else " (not used)"
-            lines.append(f"  assumes {h}{unused}")
+        for one in sorted(self.hypotheses, key=str):
+            unused = "" if one in self.used or not self.proved else " (not used)"
+            lines.append(f"  assumes {one}{unused}")
         if self.sides is None:
             lines.append("  no model named: the hypotheses may exclude each other")
         else:
@@ -101,9 +76,10 @@ class Claim:
                 f"  in a model that meets them: {_exactly(low)} {less} {_exactly(high)}"
                 f" (apart by {_exactly(abs(high - low))})"
             )
-        runs = runs_of(self.left, self.right, *self.hypotheses)
+        parts = (self.left, self.right, *self.hypotheses)
+        runs = runs_of(*parts)
         lines += sorted(f"  where x, p, xi are of {run}" for run in runs)
-        free = self.left.free.union(self.right.free, *(h.free for h in self.hypotheses))
+        free = frozenset().union(*(part.free for part in parts))
         sorts = sorted(f"{v} {v.sort.value}" for v in free if hasattr(v, "sort"))
         return "\n".join([*lines, f"  for all {', '.join(sorts) or 'models'}"])
 
@@ -153,7 +129,9 @@ def _claim(entry: Json, table: Table) -> Claim:
     named = type(title) is str and _TITLE.fullmatch(title)
     require(named, "%r is no name of a claim", title)
     require(not equal or decisions.pop(0) is True, "equal is true or left out")
-    read = table.arguments([assumed, low, high], (tuple[Hypothesis, ...], Lin, Lin))
+    read = table.arguments(
+        [assumed, low, high], (tuple[h.Hypothesis, ...], k.Lin, k.Lin)
+    )
     given, left, right = cast(_Read, tuple(read))
     distinct(given)
     theorem = cast(Theorem, table.read(decisions[0], Theorem)) if proved else None
@@ -163,18 +141,17 @@ def _claim(entry: Json, table: Table) -> Claim:
 
 def decide(
     title: str,
-    hypotheses: frozenset[AnyHypothesis],
-    left: Lin,
-    right: Lin,
+    hypotheses: frozenset[h.Hypothesis],
+    left: k.Lin,
+    right: k.Lin,
     equal: bool,
     theorem: Theorem | None,
     model: Model | None,
 ) -> Claim:
     """Return the statement decided by a theorem, or without one by a model.
 
-    Raises:
-        Rejected: the theorem is not the claim or assumes more, the model does not meet
-            the hypotheses or says the contrary, or there is neither.
+    Refused if the theorem is not the claim or assumes more, the model does not meet
+    the hypotheses or says the contrary, or there is neither.
     """
     _one_meaning([left, right, *hypotheses])
     used = hypotheses
@@ -184,9 +161,7 @@ def decide(
         require(theorem.equal or not equal, "%s: the theorem is no equality", title)
         used, extra = theorem.hypotheses, theorem.hypotheses - hypotheses
         shown = "; ".join(map(str, extra))
-        require(
-            not extra, "%s: the proof assumes more than the claim: %s", title, shown
-        )
+        require(not extra, "%s: the proof assumes more: %s", title, shown)
     sides = None
     if model is not None:
         low, high = sides = evaluated(model, hypotheses, left, right)
@@ -198,7 +173,7 @@ def decide(
     return Claim(title, left, right, equal, hypotheses, used, proved, sides)
 
 
-def _one_meaning(parts: list[Lin | AnyHypothesis]) -> None:
+def _one_meaning(parts: list[k.Lin | h.Hypothesis]) -> None:
     """Check that the printed statement can be read in one way.
 
     No name stands for two variables or for what the kernel prints itself, all iterates
@@ -206,43 +181,43 @@ def _one_meaning(parts: list[Lin | AnyHypothesis]) -> None:
     expectation occurs.
     """
     free = {v for part in parts for v in part.free}
-    require(not free & {CHANCE, CONDITIONAL}, "a statement speaks of no draw")
+    require(not free & {k.CHANCE, k.CONDITIONAL}, "a statement speaks of no draw")
     distinct(getattr(v, "name", None) for v in free)
     runs, inside = runs_of(*parts), subterms(*parts)
     for v in free:
-        taken = _RESERVED.fullmatch(str(v)) and (runs or not isinstance(v, Point))
+        taken = _RESERVED.fullmatch(str(v)) and (runs or not isinstance(v, k.Point))
         require(not taken, "the name %s has a meaning of its own", v)
     require(len(runs) <= 1, "a statement speaks of one run")
     for run in runs:
         fixed = all(isinstance(v, _OF_RUNS) for v in run.free)
         require(fixed, "%s is many runs, one for each value of an index", run)
     for one in inside:
-        if isinstance(one, Star):
-            least = Minimiser(one.function) in inside
-            local = isinstance(one.function, Local) and _each_has_a_minimiser(inside)
+        if isinstance(one, k.Star):
+            least = h.Minimiser(one.function) in parts
+            local = isinstance(one.function, k.Local) and _each_has_a_minimiser(parts)
             require(least or local, "%s is not assumed to be a minimiser", one)
-        if isinstance(one, Heterogeneity | BoundedGradients | Variance):
-            own = {one.client} if isinstance(one, Variance) else set[object]()
+        if isinstance(one, h.Heterogeneity | h.BoundedGradients | h.Variance):
+            own = {one.client} if isinstance(one, h.Variance) else set[object]()
             depends = {v for v in one.bound.free if isinstance(v, _INDICES)} - own
             require(not depends, "the bound of '%s' depends on an index", one)
-    visited = any(isinstance(run, Split) and run.kind.visits for run in runs)
-    orders = any(isinstance(one, Before) for one in subterms(*parts))
+    visited = any(isinstance(run, k.Split) and run.kind.visits for run in runs)
+    orders = any(isinstance(one, k.Before) for one in inside)
     require(visited or not orders, "an order of visits, and nobody visits")
 
 
-_INDICES = Client | BoundClient | BoundNat | RoundFamily
-_OF_RUNS = Var | RoundFamily | ClientFamily | NamedFunction
+_INDICES = k.Client | k.BoundClient | k.BoundNat | k.RoundFamily
+_OF_RUNS = k.Var | k.RoundFamily | k.ClientFamily | k.NamedFunction
 
 
-def _each_has_a_minimiser(inside: set[Term]) -> bool:
+def _each_has_a_minimiser(parts: list[k.Lin | h.Hypothesis]) -> bool:
     """Return whether a minimiser of F_n is assumed for every client n."""
-    closed = (one for one in inside if isinstance(one, Every))
     return any(
-        one.binder is CLIENTS
-        and isinstance(one.body, Minimiser)
-        and isinstance(one.body.function, Local)
-        and isinstance(one.body.function.client, BoundClient)
-        for one in closed
+        isinstance(one, h.Every)
+        and one.binder is k.CLIENTS
+        and isinstance(one.body, h.Minimiser)
+        and isinstance(one.body.function, k.Local)
+        and isinstance(one.body.function.client, k.BoundClient)
+        for one in parts
     )
 
 

@@ -20,126 +20,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from types import UnionType
-from typing import (
-    ParamSpec,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, ParamSpec, Union, cast, get_args, get_origin, get_type_hints
 
-from .algebra import (
-    Number,
-    Poly,
-    Ratio,
-    Rejected,
-    Sort,
-    Symbol,
-    ratio,
-    require,
-)
-from .hypotheses import (
-    BoundedGradients,
-    Convex,
-    Heterogeneity,
-    Holds,
-    Hypothesis,
-    Independent,
-    Majorised,
-    Minimiser,
-    Participation,
-    Smooth,
-    Unbiased,
-    Variance,
-    every,
-    hypothesis_at,
-)
-from .terms import (
-    CHANCE,
-    CLIENTS,
-    CONDITIONAL,
-    FUNCTIONS,
-    MEAN,
-    NATURALS,
-    UNIT,
-    Binder,
-    BoundClient,
-    BoundNat,
-    Client,
-    ClientIndex,
-    Clients,
-    Combination,
-    Descent,
-    Draw,
-    Expected,
-    Function,
-    Gradient,
-    Inner,
-    Iterate,
-    Kind,
-    Lin,
-    LinAtom,
-    LinSum,
-    Local,
-    LocalPoint,
-    Mean,
-    NamedFunction,
-    Noise,
-    Odds,
-    Part,
-    Participants,
-    Point,
-    Quantifier,
-    Rate,
-    RoundArgument,
-    RoundFamily,
-    Side,
-    Split,
-    Star,
-    Steps,
-    Substitution,
-    Total,
-    Unit,
-    Value,
-    Var,
-    Variable,
-    Vec,
-    VecAtom,
-    VecSum,
-    before,
-    bindable,
-    bound,
-    constant,
-    draw,
-    expected,
-    fresh,
-    gradient,
-    inner,
-    iterate,
-    lin_at,
-    local_point,
-    natural,
-    noise,
-    norm2,
-    number_at,
-    opened_number,
-    opened_vector,
-    part,
-    renamed,
-    summed,
-    symbol,
-    value_of,
-    vec,
-    weight,
-)
-from .terms import Replacement as AnyReplacement
+from . import hypotheses as h
+from . import terms as k
+from .algebra import Number, Poly, Ratio, Sort, Symbol, ratio, require
+from .terms import Client, Lin, Side, Split, Var, Vec
 
-Hypotheses = frozenset[Hypothesis]
-Replaceable = Var | Client | NamedFunction | Point | RoundFamily
-Replacement = Ratio | Client | NamedFunction | Local | Mean | Vec | Rate
+Hypotheses = frozenset[h.Hypothesis]
+Replaceable = Var | Client | k.NamedFunction | k.Point | k.RoundFamily
+Replacement = Ratio | Client | k.NamedFunction | k.Local | k.Mean | Vec | k.Rate
 _NONE: Hypotheses = frozenset()
 _TOKEN = object()
+_OPEN: Any = (Symbol, h.Hypothesis)  # what stands for all its classes
 
 
 class Theorem:
@@ -151,14 +44,10 @@ class Theorem:
     equal: bool
     call: tuple[str, tuple[object, ...]] | None
 
-    def __init__(
-        self, token: object, hypotheses: Hypotheses, form: Lin, equal: bool
-    ) -> None:
+    def __init__(self, token: object, *parts: object) -> None:
         require(token is _TOKEN, "only a rule makes a theorem")
-        object.__setattr__(self, "hypotheses", hypotheses)
-        object.__setattr__(self, "form", form)
-        object.__setattr__(self, "equal", equal)
-        object.__setattr__(self, "call", None)
+        for name, value in zip(Theorem.__annotations__, (*parts, None), strict=True):
+            object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
         require(False, "a theorem does not change")
@@ -179,6 +68,7 @@ class Rule:
 
 
 RULES: dict[str, Rule] = {}
+number_of = k.number_of
 P = ParamSpec("P")
 
 
@@ -190,16 +80,11 @@ def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
 
     @wraps(function)
     def apply(*args: P.args, **kwargs: P.kwargs) -> Theorem:
-        require(
-            not kwargs and len(args) == len(kinds),
-            "%s takes %s arguments by position",
-            name,
-            len(kinds),
-        )
+        fits = not kwargs and len(args) == len(kinds)
+        require(fits, "%s takes %s arguments by position", name, len(kinds))
         for value, kind in zip(args, kinds, strict=True):
-            require(
-                conforms(value, kind), "%s: %s is not of type %s", name, value, kind
-            )
+            fits = conforms(value, kind)
+            require(fits, "%s: %s is not of type %s", name, value, kind)
             require(closed(value), "%s: %s has an index of a binder", name, value)
         theorem = function(*args, **kwargs)
         object.__setattr__(theorem, "call", (name, args))
@@ -209,7 +94,7 @@ def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
     return apply
 
 
-def conforms(value: object, kind: object) -> bool:
+def conforms(value: object, kind: Any) -> bool:
     """Return whether a value is exactly of a type, down to the items of tuples."""
     origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
@@ -220,7 +105,7 @@ def conforms(value: object, kind: object) -> bool:
         if len(args) == 2 and args[1] is Ellipsis:
             return all(conforms(item, args[0]) for item in value)
         return len(value) == len(args) and all(map(conforms, value, args))
-    return type(value) is kind
+    return type(value) is kind or (kind in _OPEN and isinstance(value, kind))
 
 
 def closed(value: object) -> bool:
@@ -233,31 +118,24 @@ def closed(value: object) -> bool:
     if type(value) is Theorem:
         return True
     free: frozenset[object] = getattr(value, "free", frozenset())
-    return not any(isinstance(v, BoundClient | BoundNat | RoundArgument) for v in free)
+    return not any(
+        isinstance(v, k.BoundClient | k.BoundNat | k.RoundArgument) for v in free
+    )
 
 
-def _theorem(hypotheses: Iterable[Hypothesis], form: Lin, equal: bool) -> Theorem:
+def _theorem(hypotheses: Iterable[h.Hypothesis], form: Lin, equal: bool) -> Theorem:
     return Theorem(_TOKEN, frozenset(hypotheses), form, equal)
 
 
-def _at_least(form: Lin, *hypotheses: Hypothesis) -> Theorem:
+def _at_least(form: Lin, *hypotheses: h.Hypothesis) -> Theorem:
     return _theorem(hypotheses, form, False)
 
 
-def _zero(form: Lin, *hypotheses: Hypothesis) -> Theorem:
+def _zero(form: Lin, *hypotheses: h.Hypothesis) -> Theorem:
     return _theorem(hypotheses, form, True)
 
 
 # Signs -----------------------------------------------------------------------------
-
-
-def number_of(form: Lin) -> Ratio:
-    """Return the number that a form without expected values is."""
-    require(
-        not (form.coefficients.keys() - {UNIT}),
-        "a sign is a theorem without expected values",
-    )
-    return form.coefficients.get(UNIT, ratio(0))
 
 
 def _given_the_draws(theorem: Theorem) -> bool:
@@ -265,8 +143,8 @@ def _given_the_draws(theorem: Theorem) -> bool:
 
     It does if no hypothesis is averaged and no `Expected` occurs (module docstring).
     """
-    averaged = any(h.averaged for h in theorem.hypotheses)
-    return not averaged and CONDITIONAL not in theorem.form.free
+    averaged = any(one.averaged for one in theorem.hypotheses)
+    return not averaged and k.CONDITIONAL not in theorem.form.free
 
 
 def _scales(theorem: Theorem, factor: Ratio) -> None:
@@ -275,7 +153,7 @@ def _scales(theorem: Theorem, factor: Ratio) -> None:
     A number without draws may leave the expectation. One with draws is a number given
     the draws, so the theorem has to hold given them: E[J] = 1, but E[J J] is not E[J].
     """
-    fits = CHANCE not in factor.free or _given_the_draws(theorem)
+    fits = k.CHANCE not in factor.free or _given_the_draws(theorem)
     require(fits, "an average over draws is multiplied by %s", factor)
 
 
@@ -285,27 +163,25 @@ def _nonnegative(c: Ratio, signs: tuple[Theorem, ...]) -> Hypotheses:
     g helps if c - g >= 0 by sorts, or c = k g with k >= 0 by sorts (denominators are
     positive). An equality g = 0 helps as g >= 0. Where draws occur, g has to be >= 0
     given them.
-
-    Raises:
-        Rejected: nothing shows the sign.
     """
     if c.nonnegative():
         return _NONE
     for sign in signs:
         g = number_of(sign.form)
-        if CHANCE in c.free | g.free and not _given_the_draws(sign):
+        if k.CHANCE in c.free | g.free and not _given_the_draws(sign):
             continue
         if (c - g).nonnegative():
             return sign.hypotheses
         quotient = c.numerator.divided(g.numerator) if g else None
         if quotient is not None and quotient.nonnegative():
             return sign.hypotheses
-    raise Rejected(f"{c} is not shown to be >= 0")
+    require(False, "%s is not shown to be >= 0", c)
+    return _NONE
 
 
 def _required(c: Ratio) -> Hypotheses:
     """Return the hypothesis c >= 0, or none where the sorts show it."""
-    return _NONE if c.nonnegative() else frozenset({Holds(constant(c))})
+    return _NONE if c.nonnegative() else frozenset({h.Holds(k.constant(c))})
 
 
 # Logic -----------------------------------------------------------------------------
@@ -318,7 +194,7 @@ def assume(form: Lin) -> Theorem:
     Proof: the conclusion is the hypothesis. With expected values both are averages over
     the draws; a form with a draw itself is no hypothesis.
     """
-    return _at_least(form, Holds(form))
+    return _at_least(form, h.Holds(form))
 
 
 @rule
@@ -327,7 +203,7 @@ def cut(theorem: Theorem, lemma: Theorem) -> Theorem:
 
     Proof: where the lemma's hypotheses hold, its form is >= 0, which is the hypothesis.
     """
-    known = Holds(lemma.form)
+    known = h.Holds(lemma.form)
     require(known in theorem.hypotheses, "%s is no hypothesis", known)
     others = theorem.hypotheses - {known}
     return _theorem(others | lemma.hypotheses, theorem.form, theorem.equal)
@@ -339,7 +215,7 @@ def square(c: Ratio) -> Theorem:
 
     Proof: a ratio is a real number, for its denominator cannot vanish.
     """
-    return _at_least(constant(c * c))
+    return _at_least(k.constant(c * c))
 
 
 @rule
@@ -357,7 +233,7 @@ def combine(
     squares and what the target adds are not negative given the draws.
     """
     form = Lin({})
-    hypotheses = set[Hypothesis]()
+    hypotheses = set[h.Hypothesis]()
     for theorem, factor in uses:
         hypotheses |= theorem.hypotheses
         _scales(theorem, factor)
@@ -366,12 +242,12 @@ def combine(
         form = form + theorem.form * factor
     for vector, factor in squares:
         hypotheses |= _nonnegative(factor, signs)
-        form = form + norm2(vector) * factor
+        form = form + k.norm2(vector) * factor
     equal = not squares and all(theorem.equal for theorem, _ in uses)
     if target is None:
         return _theorem(hypotheses, form, equal)
     rest = target - form
-    wrong = Lin({atom: c for atom, c in rest.coefficients.items() if atom is not UNIT})
+    wrong = rest - k.constant(rest.coefficients.get(k.UNIT, 0))
     require(not wrong, "the combination is not the target, which is more by %s", wrong)
     hypotheses |= _nonnegative(number_of(rest), signs)
     return _theorem(hypotheses, target, equal and not rest)
@@ -393,34 +269,30 @@ def instantiate(
     no value has a draw. Clients or rounds may be made equal: every rule's conclusion
     holds for equal ones too, `expect` refuses what would not.
     """
-    by: dict[Variable, AnyReplacement] = {}
-    hypotheses = set[Hypothesis]()
+    by: dict[k.Variable, k.Replacement] = {}
+    hypotheses = set[h.Hypothesis]()
     for old, new in values:
         require(old not in by, "%s has two values", old)
-        require(CHANCE not in new.free, "%s is random", new)
+        require(k.CHANCE not in new.free, "%s is random", new)
+        fits = isinstance(new, k.BECOMES[type(old)])
+        require(fits, "%s cannot become %s", old, new)
         if isinstance(old, Var) and isinstance(new, Ratio):
             hypotheses |= _of_sort(new, old.sort, signs)
-        elif isinstance(old, RoundFamily) and isinstance(new, Rate):
+        elif isinstance(old, k.RoundFamily) and isinstance(new, k.Rate):
             _of_sort(new.body, old.sort, ())
-        else:
-            fits = (
-                (isinstance(old, Client) and isinstance(new, Client))
-                or (isinstance(old, NamedFunction) and isinstance(new, FUNCTIONS))
-                or (isinstance(old, Point) and isinstance(new, Vec))
-            )
-            require(fits, "%s cannot become %s", old, new)
         by[old] = new
-    replaced = {hypothesis_at(h, by) for h in theorem.hypotheses}
-    return _theorem(replaced | hypotheses, lin_at(theorem.form, by), theorem.equal)
+    replaced = {k.at(one, by) for one in theorem.hypotheses}
+    form = k.lin_at(theorem.form, by)
+    return _theorem(replaced | hypotheses, form, theorem.equal)
 
 
 def _of_sort(c: Ratio, sort: Sort, signs: tuple[Theorem, ...]) -> Hypotheses:
     if sort is Sort.NONNEGATIVE:
         return _nonnegative(c, signs)
     if sort is Sort.NATURAL:
-        natural(c)
+        k.natural(c)
     elif sort is Sort.COUNT:
-        natural(c - 1)
+        k.natural(c - 1)
     else:
         require(c.positive(), "%s is not shown to be > 0", c)
     return _NONE
@@ -429,7 +301,7 @@ def _of_sort(c: Ratio, sort: Sort, signs: tuple[Theorem, ...]) -> Hypotheses:
 @rule
 def sum_over(
     theorem: Theorem,
-    binder: Binder,
+    binder: k.Binder,
     v: Client | Var,
     factor: Ratio,
     signs: tuple[Theorem, ...],
@@ -440,56 +312,42 @@ def sum_over(
     range; see `_bound_hypotheses` for those that the range implies. A factor with draws
     needs a theorem that holds given them, see `_scales`.
     """
-    bindable(binder, v)
     _scales(theorem, factor)
     extra = _NONE if theorem.equal else _nonnegative(factor, signs)
     hypotheses = _bound_hypotheses(theorem.hypotheses | extra, binder, v)
-    return _theorem(hypotheses, summed(binder, v, theorem.form * factor), theorem.equal)
+    form = k.summed(binder, v, theorem.form * factor)
+    return _theorem(hypotheses, form, theorem.equal)
 
 
 def _bound_hypotheses(
-    hypotheses: Hypotheses, binder: Quantifier, v: Client | Var
+    hypotheses: Hypotheses, binder: k.Quantifier, v: Client | Var
 ) -> Hypotheses:
     """Return what implies the hypotheses for every v in the range.
 
     A restriction ``r - c v >= 0`` with c >= 0, r and c without v, holds for all v < u
     if it holds for v = u - 1; if u = 0 nothing was needed.
     """
-    out = set[Hypothesis]()
-    for h in hypotheses:
-        if v not in h.free:
-            out.add(h)
-        elif (
-            isinstance(v, Var)
-            and isinstance(binder, Steps)
-            and (last := _at_last(h, v, ratio(binder.upper) - 1)) is not None
-        ):
-            out |= _required(last)
+    out = set[h.Hypothesis]()
+    for one in hypotheses:
+        last = None
+        if isinstance(v, Var) and isinstance(binder, k.Steps) and v in one.free:
+            last = _at_last(one, v, ratio(binder.upper) - 1)
+        if v not in one.free:
+            out.add(one)
         else:
-            out.add(every(binder, v, h))
+            out |= {h.every(binder, v, one)} if last is None else _required(last)
     return frozenset(out)
 
 
-def _at_last(h: Hypothesis, v: Var, last: Ratio) -> Ratio | None:
-    """Return r - c last if h says r - c v >= 0 with c >= 0 by sorts, else None."""
-    if not isinstance(h, Holds) or h.form.coefficients.keys() - {UNIT}:
+def _at_last(one: h.Hypothesis, v: Var, last: Ratio) -> Ratio | None:
+    """Return r - c last if it says r - c v >= 0 with c >= 0 by sorts, else None."""
+    if not isinstance(one, h.Holds) or one.form.expects:
         return None
-    number = number_of(h.form)
-    if any(v in factor.free for factor, _ in number.denominator):
+    number = number_of(one.form)
+    slope = number - k.number_at(number, {v: k.symbol(v) + 1})
+    if v in slope.free or not slope.nonnegative():
         return None
-    at_zero, slope = ratio(0), ratio(0)
-    for value, powers in number.numerator.products():
-        if any(v in s.free for s in powers if s is not v) or powers.get(v, 0) > 1:
-            return None
-        other = {s: power for s, power in powers.items() if s is not v}
-        term = ratio(Poly.product(value, other)) * Ratio(
-            Poly.constant(1), number.denominator
-        )
-        if v in powers:
-            slope = slope - term
-        else:
-            at_zero = at_zero + term
-    return at_zero - slope * last if slope.nonnegative() else None
+    return k.number_at(number, {v: last})
 
 
 @rule
@@ -500,16 +358,12 @@ def induct(base: Theorem, step: Theorem, v: Var, claim: Lin) -> Theorem:
     at every v. P(v) is an average over draws in the base, in the step's hypothesis and
     in its conclusion; a claim with a draw is no hypothesis.
     """
-    bindable(NATURALS, v)
-    require(
-        not (base.form - lin_at(claim, {v: ratio(0)})), "the base is not the claim at 0"
-    )
-    require(
-        not (step.form - lin_at(claim, {v: symbol(v) + 1})),
-        "the step does not end in the claim at the next index",
-    )
-    others = step.hypotheses - {Holds(claim)}
-    always = _bound_hypotheses(others, NATURALS, v)
+    k.bindable(k.NATURALS, v)
+    first, later = (k.lin_at(claim, {v: at}) for at in (ratio(0), k.symbol(v) + 1))
+    require(not base.form - first, "the base is not the claim at 0")
+    require(not step.form - later, "the step does not end in the claim after v")
+    others = step.hypotheses - {h.Holds(claim)}
+    always = _bound_hypotheses(others, k.NATURALS, v)
     return _theorem(base.hypotheses | always, claim, False)
 
 
@@ -520,7 +374,7 @@ def cases(above: Theorem, below: Theorem, c: Ratio) -> Theorem:
     Proof: one of the two holds.
     """
     require(not (above.form - below.form), "the cases prove different things")
-    one, other = Holds(constant(c)), Holds(constant(-c))
+    one, other = h.Holds(k.constant(c)), h.Holds(k.constant(-c))
     hypotheses = (above.hypotheses - {one}) | (below.hypotheses - {other})
     return _theorem(hypotheses, above.form, above.equal and below.equal)
 
@@ -529,26 +383,26 @@ def cases(above: Theorem, below: Theorem, c: Ratio) -> Theorem:
 
 
 @rule
-def jensen(binder: Binder, v: Client | Var, factor: Ratio, u: Vec) -> Theorem:
+def jensen(binder: k.Binder, v: Client | Var, factor: Ratio, u: Vec) -> Theorem:
     """Return W sum w E||u||^2 - E||sum w u||^2 >= 0 for w >= 0, W = sum w.
 
     Proof: Cauchy-Schwarz for the weights w.
     """
     _nonnegative(factor, ())
-    total = number_of(summed(binder, v, constant(factor)))
-    mean = summed(binder, v, u * factor)
-    return _at_least(summed(binder, v, norm2(u) * factor) * total - norm2(mean))
+    total = number_of(k.summed(binder, v, k.constant(factor)))
+    mean = k.summed(binder, v, u * factor)
+    return _at_least(k.summed(binder, v, k.norm2(u) * factor) * total - k.norm2(mean))
 
 
 @rule
-def linear(binder: Binder, v: Client | Var, u: Vec, w: Vec) -> Theorem:
+def linear(binder: k.Binder, v: Client | Var, u: Vec, w: Vec) -> Theorem:
     """Return <sum_v u(v), w> = sum_v <u(v), w> for w without v.
 
     Proof: the inner product is linear and the sum is finite.
     """
     require(v not in w.free, "%s is bound", v)
-    split_up = summed(binder, v, inner(u, w))
-    return _zero(inner(summed(binder, v, u), w) - split_up)
+    split_up = k.summed(binder, v, k.inner(u, w))
+    return _zero(k.inner(k.summed(binder, v, u), w) - split_up)
 
 
 @rule
@@ -557,9 +411,9 @@ def longer(v: Var, u: Vec, short: Ratio, long: Ratio) -> Theorem:
 
     Proof: squares are not negative. short <= long is a hypothesis unless sorts show it.
     """
-    form = norm2(u)
-    more = summed(Steps(natural(long)), v, form)
-    less = summed(Steps(natural(short)), v, form)
+    form = k.norm2(u)
+    more = k.summed(k.Steps(k.natural(long)), v, form)
+    less = k.summed(k.Steps(k.natural(short)), v, form)
     return _theorem(_required(long - short), more - less, False)
 
 
@@ -569,12 +423,10 @@ def split(v: Var, form: Lin, first: Ratio, second: Ratio) -> Theorem:
 
     Proof: the second sum is the first one's continuation.
     """
-    low, high = Steps(natural(first)), Steps(natural(second))
-    bindable(low, v)
-    bindable(high, v)
-    both = summed(Steps(natural(first + second)), v, form)
-    shifted = lin_at(form, {v: first + symbol(v)})
-    return _zero(both - summed(low, v, form) - summed(high, v, shifted))
+    low, high = k.Steps(k.natural(first)), k.Steps(k.natural(second))
+    both = k.summed(k.Steps(k.natural(first + second)), v, form)
+    shifted = k.lin_at(form, {v: first + k.symbol(v)})
+    return _zero(both - k.summed(low, v, form) - k.summed(high, v, shifted))
 
 
 @rule
@@ -583,11 +435,10 @@ def telescope(v: Var, form: Lin, upper: Ratio) -> Theorem:
 
     Proof: every other term occurs once with each sign.
     """
-    binder = Steps(natural(upper))
-    bindable(binder, v)
-    later = summed(binder, v, lin_at(form, {v: symbol(v) + 1}))
-    ends = lin_at(form, {v: upper}) - lin_at(form, {v: ratio(0)})
-    return _zero(later - summed(binder, v, form) - ends)
+    binder = k.Steps(k.natural(upper))
+    later = k.summed(binder, v, k.lin_at(form, {v: k.symbol(v) + 1}))
+    ends = k.lin_at(form, {v: upper}) - k.lin_at(form, {v: ratio(0)})
+    return _zero(later - k.summed(binder, v, form) - ends)
 
 
 @rule
@@ -596,8 +447,8 @@ def blocks(u: Vec, v: Vec) -> Theorem:
 
     Proof: a vector is the sum of its two orthogonal blocks.
     """
-    parts = (inner(part(side, u), part(side, v)) for side in Side)
-    return _zero(inner(u, v) - sum(parts, Lin({})))
+    parts = (k.inner(k.part(side, u), k.part(side, v)) for side in Side)
+    return _zero(k.inner(u, v) - sum(parts, Lin({})))
 
 
 @rule
@@ -606,79 +457,80 @@ def weight_below_one(n: Client) -> Theorem:
 
     Proof: the weights are not negative and add up to 1.
     """
-    return _at_least(constant(1 - weight(n)))
+    return _at_least(k.constant(1 - k.weight(n)))
 
 
 # Functions -------------------------------------------------------------------------
 
 
 @rule
-def smooth(function: Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
+def smooth(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
     """Return F(q) <= F(p) + <grad F(p), q - p> + S/2 ||q - p||^2, F smooth.
 
     Proof: F(q) - F(p) - <grad F(p), q - p> is the integral over s in [0, 1] of
     <grad F(p + s(q - p)) - grad F(p), q - p> <= s S ||q - p||^2.
     """
-    form = _above(function, S, p, q)
-    return _at_least(form, Smooth(function, S))
+    return _at_least(_above(function, S, p, q), h.Smooth(function, S))
 
 
 @rule
-def majorant(function: Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
+def majorant(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
     """Return F(q) <= F(p) + <grad F(p), q - p> + S/2 ||q - p||^2, F majorised.
 
     Proof: the hypothesis at p and q, expected.
     """
-    return _at_least(_above(function, S, p, q), Majorised(function, S))
+    return _at_least(_above(function, S, p, q), h.Majorised(function, S))
 
 
-def _above(function: Function, S: Ratio, p: Vec, q: Vec) -> Lin:
-    return _linearised(function, p, q) - value_of(function, q) + norm2(q - p) * (S / 2)
+def _above(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Lin:
+    return (
+        _linearised(function, p, q) - k.value_of(function, q) + k.norm2(q - p) * (S / 2)
+    )
 
 
-def _linearised(function: Function, p: Vec, q: Vec) -> Lin:
-    return value_of(function, p) + inner(gradient(function, p), q - p)
+def _linearised(function: k.Function, p: Vec, q: Vec) -> Lin:
+    return k.value_of(function, p) + k.inner(k.gradient(function, p), q - p)
 
 
 @rule
-def lipschitz(function: Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
+def lipschitz(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
     """Return ||grad F(p) - grad F(q)||^2 <= S^2 ||p - q||^2 if grad F is S-Lipschitz.
 
     Proof: the hypothesis at p and q, squared (S >= 0 is part of it) and expected.
     """
-    change = gradient(function, p) - gradient(function, q)
-    return _at_least(norm2(p - q) * S**2 - norm2(change), Smooth(function, S))
+    change = k.gradient(function, p) - k.gradient(function, q)
+    return _at_least(k.norm2(p - q) * S**2 - k.norm2(change), h.Smooth(function, S))
 
 
 @rule
-def convex(function: Function, mu: Ratio, p: Vec, q: Vec) -> Theorem:
+def convex(function: k.Function, mu: Ratio, p: Vec, q: Vec) -> Theorem:
     """Return F(q) >= F(p) + <grad F(p), q - p> + mu/2 ||q - p||^2 if F is mu-convex.
 
     Proof: the hypothesis at p and q, expected.
     """
-    curved = norm2(q - p) * (mu / 2)
-    form = value_of(function, q) - _linearised(function, p, q) - curved
-    return _at_least(form, Convex(function, mu))
+    curved = k.norm2(q - p) * (mu / 2)
+    form = k.value_of(function, q) - _linearised(function, p, q) - curved
+    return _at_least(form, h.Convex(function, mu))
 
 
 @rule
-def lowest(function: Function, p: Vec) -> Theorem:
+def lowest(function: k.Function, p: Vec) -> Theorem:
     """Return F(p) >= F(F*) if F* minimises F.
 
     Proof: the hypothesis at p, expected.
     """
-    best = value_of(function, vec(Star(function)))
-    return _at_least(value_of(function, p) - best, Minimiser(function))
+    best = k.value_of(function, k.vec(k.Star(function)))
+    return _at_least(k.value_of(function, p) - best, h.Minimiser(function))
 
 
 @rule
-def stationary(function: Function, w: Vec) -> Theorem:
+def stationary(function: k.Function, w: Vec) -> Theorem:
     """Return <grad F(F*), w> = 0 if F* minimises F.
 
     Proof: the gradient of a differentiable function vanishes where it is lowest.
     """
-    at_best = gradient(function, vec(Star(function)))
-    return _zero(inner(at_best, w), Minimiser(function))
+    at_best = k.gradient(function, k.vec(k.Star(function)))
+    return _zero(k.inner(at_best, w), h.Minimiser(function))
 
 
 @rule
@@ -687,9 +539,9 @@ def mean_value(p: Vec) -> Theorem:
 
     Proof: the definition of f, expected.
     """
-    n = Client(fresh(CLIENTS).name)
-    each = summed(CLIENTS, n, value_of(Local(n), p) * weight(n))
-    return _zero(value_of(MEAN, p) - each)
+    n = k.fresh(k.CLIENTS)
+    each = k.summed(k.CLIENTS, n, k.value_of(k.Local(n), p) * k.weight(n))
+    return _zero(k.value_of(k.MEAN, p) - each)
 
 
 @rule
@@ -698,9 +550,9 @@ def mean_gradient(p: Vec, w: Vec) -> Theorem:
 
     Proof: the gradient of a finite sum.
     """
-    n = Client(fresh(CLIENTS).name)
-    each = summed(CLIENTS, n, gradient(Local(n), p) * weight(n))
-    return _zero(inner(gradient(MEAN, p) - each, w))
+    n = k.fresh(k.CLIENTS)
+    each = k.summed(k.CLIENTS, n, k.gradient(k.Local(n), p) * k.weight(n))
+    return _zero(k.inner(k.gradient(k.MEAN, p) - each, w))
 
 
 @rule
@@ -709,8 +561,8 @@ def heterogeneity(eps2: Ratio, n: Client, p: Vec) -> Theorem:
 
     Proof: the hypothesis at p, expected.
     """
-    apart = gradient(Local(n), p) - gradient(MEAN, p)
-    return _at_least(constant(eps2) - norm2(apart), Heterogeneity(eps2))
+    apart = k.gradient(k.Local(n), p) - k.gradient(k.MEAN, p)
+    return _at_least(k.constant(eps2) - k.norm2(apart), h.Heterogeneity(eps2))
 
 
 # Runs ------------------------------------------------------------------------------
@@ -718,14 +570,25 @@ def heterogeneity(eps2: Ratio, n: Client, p: Vec) -> Theorem:
 
 def stochastic(run: Split, n: Client, t: Number, i: Number) -> Vec:
     """Return ``g(n,t,i) = grad F_n(p(n,t,i)) + xi(n,t,i)``."""
-    return gradient(Local(n), local_point(run, n, t, i)) + noise(run, n, t, i)
+    return k.gradient(k.Local(n), k.local_point(run, n, t, i)) + k.noise(run, n, t, i)
 
 
-def _local_sum(run: Split, n: Client, t: Ratio, upper: Ratio, side: Side) -> Vec:
-    """Return the side's block of ``sum_{i<upper} g(n,t,i)``, rates of steps inside."""
-    i = Var(fresh(NATURALS).name, Sort.NATURAL)
-    each = stochastic(run, n, t, symbol(i)) * run.pace(side).inside(t, symbol(i))
-    return part(side, summed(Steps(natural(upper)), i, each))
+def _local_sum(
+    run: Split,
+    n: Client,
+    t: Ratio,
+    upper: Ratio,
+    side: Side,
+    visit: tuple[Client, Ratio] | None = None,
+) -> Vec:
+    """Return the side's block of ``sum_{i<upper} g(n,t,i)``, rates of steps inside.
+
+    Where a visit is given, only of the steps whose visits come before it.
+    """
+    i = k.symbol(v := k.fresh(k.NATURALS))
+    each = stochastic(run, n, t, i) * run.pace(side).inside(t, i)
+    each = each * k.before(n, i, *visit, t) if visit else each
+    return k.part(side, k.summed(k.Steps(k.natural(upper)), v, each))
 
 
 def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
@@ -733,25 +596,25 @@ def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
 
     J is 1 where everyone takes part, and a_n is left out by SFL-V2's server.
     """
-    weighted = run.kind is not Kind.V2 or side is Side.CLIENT
-    own = weight(n) if weighted else ratio(1)
-    return own * draw(run, n, t) if run.drawn else own
+    weighted = run.kind is not k.Kind.V2 or side is Side.CLIENT
+    own = k.weight(n) if weighted else ratio(1)
+    return own * k.draw(run, n, t) if run.drawn else own
 
 
 def direction(run: Split, t: Ratio, side: Side) -> Vec:
     """Return the side's block of the sum of gradients by which round t moves x."""
-    n = Client(fresh(CLIENTS).name)
+    n = k.fresh(k.CLIENTS)
     each = _local_sum(run, n, t, ratio(run.pace(side).steps), side)
-    return summed(CLIENTS, n, each * share(run, n, t, side))
+    return k.summed(k.CLIENTS, n, each * share(run, n, t, side))
 
 
 def kept(run: Split, t: Ratio, side: Side) -> Ratio:
     """Return the multiple of x(t) in x(t+1): sum a_n J_n where models are averaged."""
-    models = run.participants is Participants.MODELS
+    models = run.participants is k.Participants.MODELS
     if not models or (run.kind.shared and side is Side.SERVER):
         return ratio(1)
-    n = Client(fresh(CLIENTS).name)
-    return number_of(summed(CLIENTS, n, constant(share(run, n, t, side))))
+    n = k.fresh(k.CLIENTS)
+    return number_of(k.summed(k.CLIENTS, n, k.constant(share(run, n, t, side))))
 
 
 def _made(run: Split, i: Ratio) -> Hypotheses:
@@ -765,14 +628,14 @@ def _made(run: Split, i: Ratio) -> Hypotheses:
 
 
 @rule
-def descend(run: Descent, t: Ratio, w: Vec) -> Theorem:
+def descend(run: k.Descent, t: Ratio, w: Vec) -> Theorem:
     """Return <x(t+1) - x(t) + rate(t) grad F(x(t)), w> = 0.
 
     Proof: the definition of gradient descent.
     """
-    x = iterate(run, t)
-    step = gradient(run.function, x) * run.rate.at(t)
-    return _zero(inner(iterate(run, t + 1) - x + step, w))
+    x = k.iterate(run, t)
+    step = k.gradient(run.function, x) * run.rate.at(t)
+    return _zero(k.inner(k.iterate(run, t + 1) - x + step, w))
 
 
 @rule
@@ -784,9 +647,9 @@ def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
 
     Proof: the definition of the run, in which every local point starts from x(t).
     """
-    moved = iterate(run, t + 1) - iterate(run, t) * kept(run, t, side)
+    moved = k.iterate(run, t + 1) - k.iterate(run, t) * kept(run, t, side)
     rate = run.pace(side).outside(t)
-    return _zero(inner(part(side, moved) + direction(run, t, side) * rate, w))
+    return _zero(k.inner(k.part(side, moved) + direction(run, t, side) * rate, w))
 
 
 @rule
@@ -805,12 +668,13 @@ def local_update(
     if not run.kind.shared or side is Side.CLIENT:
         moved = _local_sum(run, n, t, i, side)
     else:
-        m = Client(fresh(CLIENTS).name)
+        m = k.fresh(k.CLIENTS)
         if run.kind.visits:
-            each, steps = _visits(run, m, n, t, i), steps - 1
+            each = _local_sum(run, m, t, steps, side, (n, i))
+            steps = steps - 1
         else:
             each = _local_sum(run, m, t, i, side)
-        moved = summed(CLIENTS, m, each * share(run, m, t, side))
+        moved = k.summed(k.CLIENTS, m, each * share(run, m, t, side))
     form = _moved(run, n, t, i, side, moved, w)
     return _theorem(_required(steps - i), form, True)
 
@@ -831,16 +695,8 @@ def resting(run: Split, n: Client, t: Ratio, i: Ratio, side: Side, w: Vec) -> Th
 def _moved(
     run: Split, n: Client, t: Ratio, i: Ratio, side: Side, moved: Vec, w: Vec
 ) -> Lin:
-    away = part(side, local_point(run, n, t, i) - iterate(run, t))
-    return inner(away + moved * run.pace(side).outside(t), w)
-
-
-def _visits(run: Split, m: Client, n: Client, t: Ratio, i: Ratio) -> Vec:
-    """Return the server's sum of client m's gradients at visits before (n, i)."""
-    j = Var(fresh(NATURALS).name, Sort.NATURAL)
-    earlier = before(m, symbol(j), n, i, t) * run.server.inside(t, symbol(j))
-    each = stochastic(run, m, t, symbol(j)) * earlier
-    return part(Side.SERVER, summed(Steps(run.server.steps), j, each))
+    away = k.part(side, k.local_point(run, n, t, i) - k.iterate(run, t))
+    return k.inner(away + moved * run.pace(side).outside(t), w)
 
 
 @rule
@@ -849,8 +705,8 @@ def before_or_not(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio) -> Theorem
 
     Proof: it is 0 or 1.
     """
-    b = before(m, j, n, i, t)
-    return _zero(constant(b - b * b))
+    b = k.before(m, j, n, i, t)
+    return _zero(k.constant(b - b * b))
 
 
 @rule
@@ -859,8 +715,8 @@ def bounded_gradient(run: Split, G2: Ratio, n: Client, t: Ratio, i: Ratio) -> Th
 
     Proof: the hypothesis.
     """
-    form = constant(G2) - norm2(stochastic(run, n, t, i))
-    return _theorem(_made(run, i) | {BoundedGradients(run, G2)}, form, False)
+    form = k.constant(G2) - k.norm2(stochastic(run, n, t, i))
+    return _theorem(_made(run, i) | {h.BoundedGradients(run, G2)}, form, False)
 
 
 @rule
@@ -869,8 +725,8 @@ def variance(run: Split, bound: Ratio, n: Client, t: Ratio, i: Ratio) -> Theorem
 
     Proof: the hypothesis, which speaks of every round and step.
     """
-    form = constant(bound) - norm2(noise(run, n, t, i))
-    return _theorem(_made(run, i) | {Variance(run, n, bound)}, form, False)
+    form = k.constant(bound) - k.norm2(k.noise(run, n, t, i))
+    return _theorem(_made(run, i) | {h.Variance(run, n, bound)}, form, False)
 
 
 @rule
@@ -882,33 +738,58 @@ def unbiased(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec) -> Theorem:
     everything of earlier rounds, and in round t the same client's (for MINIBATCH: all
     clients') points p(.,t,j), j <= i, and noises, j < i.
     """
-    step = ratio(natural(i))
+    everyone = run.kind is k.Kind.MINIBATCH
+    return _centred(run, n, t, i, u, everyone, h.Unbiased(run))
 
-    def earlier(one: LocalPoint | Noise, at: Substitution) -> bool:
-        own = one.client is n or run.kind is Kind.MINIBATCH
-        if not own or one.round != natural(t):
+
+@rule
+def unbiased_across(run: k.Split, n: k.Client, t: Ratio, i: Ratio, u: k.Vec) -> Theorem:
+    """Return <xi(n,t,i), u> = 0 for u fixed before step i of every client, SFL-V1.
+
+    Proof: given the rounds before t the clients' noises of round t are independent. So
+    what the other clients draw in it changes nothing about the conditional expectation
+    of the noise given its own client's past, which is 0. It may be given, and then u is
+    determined: what `unbiased` allows, and any client's points p(.,t,j), j <= i, and
+    noises, j < i, for each client moves on its own.
+    """
+    require(run.kind is k.Kind.V1, "clients meet within a round")
+    return _centred(run, n, t, i, u, True, h.Unbiased(run), h.Independent(run))
+
+
+def _centred(
+    run: k.Split,
+    n: k.Client,
+    t: Ratio,
+    i: Ratio,
+    u: k.Vec,
+    everyone: bool,
+    *assumed: h.Hypothesis,
+) -> Theorem:
+    """Return <xi(n,t,i), u> = 0 for u fixed before step i, of `everyone` or of n."""
+    step = ratio(k.natural(i))
+
+    def earlier(one: k.LocalPoint | k.Noise, at: k.Substitution) -> bool:
+        own = one.client is n or everyone
+        if not own or one.round != k.natural(t):
             return False
-        j = _at_most(one.step, at) + (1 if isinstance(one, Noise) else 0)
+        j = _at_most(one.step, at) + (1 if isinstance(one, k.Noise) else 0)
         return (step - j).poly().natural()
 
-    require(
-        _determined(u, run, natural(t), earlier),
-        "the vector is not fixed before the noise is drawn",
-    )
-    form = inner(noise(run, n, t, i), u)
-    return _theorem(_made(run, i) | {Unbiased(run)}, form, True)
+    fixed = _determined(u, run, k.natural(t), earlier)
+    require(fixed, "the vector is not fixed before the noise is drawn")
+    form = k.inner(k.noise(run, n, t, i), u)
+    return _theorem(_made(run, i) | set(assumed), form, True)
 
 
-Term = Vec | VecAtom | LinAtom
-Earlier = Callable[[LocalPoint | Noise, Substitution], bool]
+Earlier = Callable[[k.LocalPoint | k.Noise, k.Substitution], bool]
 
 
 def _determined(
-    u: Term,
+    u: Vec | k.Term,
     run: Split,
     t: Poly,
     earlier: Earlier,
-    largest: Substitution | None = None,
+    largest: k.Substitution | None = None,
 ) -> bool:
     """Return whether a term consists of what is known in round t of a run.
 
@@ -917,41 +798,42 @@ def _determined(
     for its largest value, `largest`; `_at_most` says why that is enough.
     """
     at = largest or {}
-    if isinstance(u, Combination):
-        return all(_determined(atom, run, t, earlier, at) for atom in u.coefficients)
-    if isinstance(u, Star | Unit):
+    if isinstance(u, k.Star | k.Unit):
         return True
-    if isinstance(u, Gradient | Value):
-        return _determined(u.at, run, t, earlier, at)
-    if isinstance(u, Inner):
-        return all(_determined(v, run, t, earlier, at) for v in (u.left, u.right))
-    if isinstance(u, Part):
-        return _determined(u.vector, run, t, earlier, at)
-    if isinstance(u, VecSum | LinSum):
-        v, _, body = opened_vector(u) if isinstance(u, VecSum) else opened_number(u)
-        if isinstance(u.binder, Steps) and isinstance(v, Var):
-            at = {**at, v: ratio(u.binder.upper) - 1}
-        return _determined(body, run, t, earlier, at)
-    if isinstance(u, Point) or u.run is not run:
+    if isinstance(u, k.Iterate | k.Expected | k.LocalPoint | k.Noise):
+        left = ratio(t) - _at_most(u.round, at)
+        if isinstance(u, k.Iterate | k.Expected):
+            return u.run is run and left.poly().natural()
+        return u.run is run and ((left - 1).poly().natural() or earlier(u, at))
+    inside: Iterable[Vec | k.Term]
+    if isinstance(u, Vec):
+        inside = u.coefficients
+    elif isinstance(u, k.Gradient | k.Value):
+        inside = [u.at]
+    elif isinstance(u, k.Inner):
+        inside = [u.left, u.right]
+    elif isinstance(u, k.Part):
+        inside = [u.vector]
+    elif isinstance(u, k.VecSum | k.LinSum):
+        inside = [u.body]
+        if isinstance(u.binder, k.Steps):
+            at = {**at, u.variable: ratio(u.binder.upper) - 1}
+    else:
         return False
-    left = ratio(t) - _at_most(u.round, at)
-    if isinstance(u, Iterate | Expected):
-        return left.poly().natural()
-    return (left - 1).poly().natural() or earlier(u, at)
+    return all(_determined(one, run, t, earlier, at) for one in inside)
 
 
-def _at_most(index: Poly, largest: Substitution) -> Ratio:
+def _at_most(index: Poly, largest: k.Substitution) -> Ratio:
     """Return the index for the largest values of bound steps: it is nowhere larger.
 
     An index is a polynomial in natural numbers v and counts 1 + v with coefficients
     >= 0 in these v, so it grows with each of them. A bound step has to be such a v
     itself: inside another symbol the index need not grow with it.
     """
-    hidden = [s for s in index.symbols() if s not in largest]
-    require(
-        all(s.free.isdisjoint(largest) for s in hidden), "%s hides a bound step", index
-    )
-    return number_at(ratio(index), largest)
+    hidden = [s for s in index.symbols() if cast(Any, s) not in largest]
+    apart = all(s.free.isdisjoint(largest) for s in hidden)
+    require(apart, "%s hides a bound step", index)
+    return k.number_at(ratio(index), largest)
 
 
 @rule
@@ -963,12 +845,12 @@ def martingale(
     Proof: <xi(n,t,i), xi(n,t,j)> = 0 for j < i, because the earlier noise is fixed when
     the later one is drawn; blocks of the noise have conditional mean 0 too.
     """
-    i = Var(fresh(NATURALS).name, Sort.NATURAL)
-    xi = noise(run, n, t, symbol(i))
-    xi = xi if side is None else part(side, xi)
-    steps = Steps(natural(upper))
-    form = norm2(summed(steps, i, xi)) - summed(steps, i, norm2(xi))
-    return _theorem(_made(run, upper - 1) | {Unbiased(run)}, form, True)
+    i = k.fresh(k.NATURALS)
+    xi = k.noise(run, n, t, k.symbol(i))
+    xi = xi if side is None else k.part(side, xi)
+    steps = k.Steps(k.natural(upper))
+    form = k.norm2(k.summed(steps, i, xi)) - k.summed(steps, i, k.norm2(xi))
+    return _theorem(_made(run, upper - 1) | {h.Unbiased(run)}, form, True)
 
 
 @rule
@@ -989,14 +871,14 @@ def independent(
     are independent with mean 0 given the past. u depends on neither index.
     """
     require(not ((upper.free | t.free | run.free) & {n, i}), "%s or %s is bound", n, i)
-    xi = noise(run, n, t, symbol(i))
-    xi = xi if side is None else part(side, xi)
-    steps = Steps(natural(upper))
-    bindable(steps, i)
-    whole = summed(CLIENTS, n, summed(steps, i, xi * factor))
-    each = summed(CLIENTS, n, summed(steps, i, norm2(xi) * factor**2))
-    assumed = {Unbiased(run)} if run.kind.visits else {Unbiased(run), Independent(run)}
-    return _theorem(_made(run, upper - 1) | assumed, norm2(whole) - each, True)
+    xi = k.noise(run, n, t, k.symbol(i))
+    xi = xi if side is None else k.part(side, xi)
+    steps = k.Steps(k.natural(upper))
+    whole = k.summed(k.CLIENTS, n, k.summed(steps, i, xi * factor))
+    each = k.summed(k.CLIENTS, n, k.summed(steps, i, k.norm2(xi) * factor**2))
+    apart = set() if run.kind.visits else {h.Independent(run)}
+    hypotheses = _made(run, upper - 1) | {h.Unbiased(run)} | apart
+    return _theorem(hypotheses, k.norm2(whole) - each, True)
 
 
 # Draws -----------------------------------------------------------------------------
@@ -1008,8 +890,8 @@ def drawn(run: Split, n: Client, t: Ratio) -> Theorem:
 
     Proof: J is 0 or 1/q_n. (So 1/q_n - J >= 0: it is q_n (1/q_n - J)^2.)
     """
-    J = draw(run, n, t)
-    return _zero(constant((1 + symbol(Odds(n))) * J - J * J))
+    J = k.draw(run, n, t)
+    return _zero(k.constant((1 + k.symbol(k.Odds(n))) * J - J * J))
 
 
 @rule
@@ -1020,9 +902,9 @@ def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
     It differs from the one given all draws, so the theorem is marked, for E[u | t]
     occurs in it; w has no draw itself and nothing of round t but x(t) and E[. | t].
     """
-    fixed = _determined(w, run, natural(t), lambda *_: False)
-    require(CHANCE not in w.free and fixed, "round %s decides on %s", t, w)
-    return _zero(inner(expected(run, t, u) - u, w))
+    fixed = _determined(w, run, k.natural(t), lambda *_: False)
+    require(k.CHANCE not in w.free and fixed, "round %s decides on %s", t, w)
+    return _zero(k.inner(k.expected(run, t, u) - u, w))
 
 
 @rule
@@ -1041,95 +923,77 @@ def expect(run: Split, t: Ratio, form: Lin) -> Theorem:
     clients n and m, which could be one; a draw beside a sum over all clients' draws;
     three sums; a draw in a denominator or inside a function.
     """
-    at, out = natural(t), Lin({})
+    at, out = k.natural(t), Lin({})
     for atom, c in form.coefficients.items():
-        require(all(CHANCE not in f.free for f, _ in c.denominator), "divided by draws")
+        fits = all(k.CHANCE not in factor.free for factor, _ in c.denominator)
+        require(fits, "divided by draws")
         for value, powers in c.numerator.products():
-            random = {s: power for s, power in powers.items() if CHANCE in s.free}
+            random = {s: power for s, power in powers.items() if k.CHANCE in s.free}
             other = {s: power for s, power in powers.items() if s not in random}
             number = Ratio(Poly.product(value, other), c.denominator)
             out = out + _mean(run, at, random, atom) * number
-    return _zero(form - out, Participation(run))
+    return _zero(form - out, h.Participation(run))
 
 
-def _mean(run: Split, t: Poly, random: dict[Symbol, int], atom: LinAtom) -> Lin:
-    """Return the mean of a product of powers of random symbols and an atom.
-
-    Raises:
-        Rejected: it is not one of those that `expect` averages.
-    """
-    if not random and CHANCE not in atom.free:
-        return Lin({atom: ratio(1)})
-    if not random and isinstance(atom, LinSum) and CHANCE not in atom.weight.free:
-        index, of, body = opened_number(atom)
-        return summed(atom.binder, index, _mean(run, t, {}, body) * of)
+def _mean(run: Split, t: Poly, random: dict[Symbol, int], atom: k.LinAtom) -> Any:
+    """Return the mean of a product of powers of random symbols and an atom."""
+    if not random and k.CHANCE not in atom.free:
+        return k.lifted(atom)
+    if not random and isinstance(atom, k.LinSum) and k.CHANCE not in atom.weight.free:
+        v, inside = atom.opened()
+        ((body, of),) = inside.coefficients.items()
+        return k.summed(atom.binder, v, _mean(run, t, {}, body) * of)
     ((one, power),) = random.items() if len(random) == 1 else ((None, 0),)
-    if isinstance(one, Draw) and one is Draw(run, one.client, t):
-        return cast(Lin, _beside_draws(run, t, atom, _moment(one.client, power)))
-    v, factors = Client(fresh(CLIENTS).name), list[Total | LinAtom | VecAtom]()
+    if isinstance(one, k.Draw) and one is k.Draw(run, one.client, t):
+        return _beside_draws(run, t, atom, _moment(one.client, power))
+    v, factors = k.fresh(k.CLIENTS), list[Any]()
     for s, times in random.items():
-        if not isinstance(s, Total):
-            raise Rejected(f"{s} has no rule beside other draws")
-        factors += [s] * times
-    inside = isinstance(atom, Inner) and not random
-    factors += [atom.left, atom.right] if inside and isinstance(atom, Inner) else [atom]
+        require(isinstance(s, k.Total), "%s has no rule beside other draws", s)
+        factors += [cast(k.Total, s)] * times
+    pair = isinstance(atom, k.Inner) and not random
+    factors += atom.parts if pair else [atom]
     opened = [_of_client(run, t, factor, v) for factor in factors]
     sums = [power for _, power in opened if power]
     require(1 <= len(sums) <= 2, "more than two sums over draws")
     out = _product([
-        summed(CLIENTS, v, cast(Lin, term) * _moment(v, power)) if power else term
+        k.summed(k.CLIENTS, v, term * _moment(v, power)) if power else term
         for term, power in opened
     ])
     if len(sums) == 2:
         joint = _moment(v, sum(sums)) - _moment(v, sums[0]) * _moment(v, sums[1])
         both = _product([term for term, _ in opened])
-        out = out + summed(CLIENTS, v, both * joint)
+        out = out + k.summed(k.CLIENTS, v, both * joint)
     return out
 
 
-def _of_client(
-    run: Split, t: Poly, factor: Total | LinAtom | VecAtom, v: Client
-) -> tuple[Lin | Vec, int]:
+def _of_client(run: Split, t: Poly, factor: Any, v: Client) -> tuple[Any, int]:
     """Return client v's term of a sum over clients, without draws, and J's power.
 
     A factor that is no such sum is returned as it is, with power 0.
     """
-    if (
-        not isinstance(factor, Total | LinSum | VecSum)
-        or not isinstance(factor.binder, Clients)
-        or CHANCE not in factor.weight.free
-    ):
+    over_clients = isinstance(factor, k.WeightedSum) and factor.binder is k.CLIENTS
+    if not over_clients or k.CHANCE not in factor.weight.free:
         return _beside_draws(run, t, factor, ratio(1)), 0
-    old = bound(factor.binder, factor.level)
-    ((value, powers),) = renamed(factor.weight, old, v).products()
-    power = powers.pop(Draw(run, v, t), 0)
-    rest = Poly.product(value, powers)
-    require(power and CHANCE not in rest.free, "draws of other rounds or clients")
-    if isinstance(factor, Total):
-        return constant(Ratio(rest)), power
-    return _beside_draws(run, t, renamed(factor.body, old, v), Ratio(rest)), power
+    inside = k.renamed(factor.inside(), factor.variable, v)
+    ((atom, weight),) = inside.coefficients.items()
+    ((value, powers),) = weight.poly().products()
+    power = powers.get(k.Draw(run, v, t), 0)
+    others = {s: other for s, other in powers.items() if s is not k.Draw(run, v, t)}
+    rest = Poly.product(value, others)
+    require(power and k.CHANCE not in rest.free, "draws of other rounds or clients")
+    return _beside_draws(run, t, atom, Ratio(rest)), power
 
 
-def _beside_draws(
-    run: Split, t: Poly, atom: Total | LinAtom | VecAtom, c: Ratio
-) -> Lin | Vec:
-    """Return c times an atom that does not depend on the draws of round t.
+def _beside_draws(run: Split, t: Poly, atom: k.Term, c: Ratio) -> Any:
+    """Return c times an atom that does not depend on the draws of round t."""
 
-    Raises:
-        Rejected: the structure does not show that.
-    """
-
-    def apart(one: LocalPoint | Noise, at: Substitution) -> bool:
+    def apart(one: k.LocalPoint | k.Noise, at: k.Substitution) -> bool:
         same = (ratio(t) - _at_most(one.round, at)).poly().natural()
-        return run.kind is Kind.V1 and same
+        return run.kind is k.Kind.V1 and same
 
-    if (
-        isinstance(atom, Total)
-        or CHANCE in atom.free
-        or not _determined(atom, run, t, apart)
-    ):
-        raise Rejected(f"{atom} depends on who takes part")
-    return Vec({atom: c}) if isinstance(atom, VecAtom) else Lin({atom: c})
+    fits = k.CHANCE not in atom.free and _determined(atom, run, t, apart)
+    require(fits, "%s depends on who takes part", atom)
+    return k.lifted(atom) * c
 
 
 def _product(factors: list[Lin | Vec]) -> Lin:
@@ -1138,9 +1002,9 @@ def _product(factors: list[Lin | Vec]) -> Lin:
         return _product(others) * number_of(first) if others else first
     (other,) = others
     require(isinstance(other, Vec), "a vector times a number")
-    return inner(first, cast(Vec, other))
+    return k.inner(first, cast(Vec, other))
 
 
-def _moment(n: ClientIndex, power: int) -> Ratio:
+def _moment(n: k.ClientIndex, power: int) -> Ratio:
     """Return E J_n^k = (1/q_n)^(k-1) for k >= 1."""
-    return (1 + symbol(Odds(n))) ** (power - 1)
+    return (1 + k.symbol(k.Odds(n))) ** (power - 1)

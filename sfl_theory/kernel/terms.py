@@ -14,29 +14,22 @@ terms that differ in the names of bound variables are the same object.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property, partial
 from itertools import count
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
+from weakref import WeakValueDictionary
 
-from .algebra import (
-    ONE,
-    ZERO,
-    Interned,
-    Number,
-    Poly,
-    Ratio,
-    Rejected,
-    Sort,
-    Symbol,
-    digest,
-    ratio,
-    register,
-)
+from . import algebra
+from .algebra import Built, Number, Poly, Ratio, Sort, Symbol, ratio, require
 
-_fresh = count()
+_TERMS: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
+_ages, _names = count(), count()
+Index = Poly
+"""The type of a field that is a natural number by its sorts."""
 
 
 class Named(Enum):
@@ -80,54 +73,6 @@ class Participants(Named):
     MODELS = "models"
 
 
-class Term(metaclass=Interned):
-    """A frozen, interned record; free variables and depth come from its fields."""
-
-    is_variable: ClassVar[bool] = False
-    shown: ClassVar[str] = ""
-    parts: tuple[object, ...]
-    free: frozenset[object]
-    depth: int
-    key: bytes
-
-    def __post_init__(self) -> None:
-        """Collect what the fields contain."""
-        parts = tuple(vars(self).values())
-        inner: frozenset[object] = frozenset().union(
-            *(part.free for part in parts if hasattr(part, "free"))
-        )
-        free = self._free(inner)
-        depth = max((part.depth for part in parts if hasattr(part, "depth")), default=0)
-        object.__setattr__(self, "parts", parts)
-        object.__setattr__(self, "free", free)
-        object.__setattr__(self, "depth", self._depth(depth))
-        object.__setattr__(
-            self, "key", digest(type(self).__name__.encode(), *map(_key, parts))
-        )
-        if isinstance(self, Symbol):
-            object.__setattr__(self, "serial", register(self))
-
-    def _free(self, inner: frozenset[object]) -> frozenset[object]:
-        return inner | {self} if self.is_variable else inner
-
-    def _depth(self, inner: int) -> int:
-        return inner
-
-    def __str__(self) -> str:
-        return self.shown.format_map(vars(self))
-
-
-def _key(part: object) -> bytes:
-    if isinstance(part, Term | Poly | Ratio | Combination):
-        return part.key
-    if isinstance(part, Enum):
-        return str(part.value).encode()
-    return repr(part).encode()
-
-
-# Variables -------------------------------------------------------------------------
-
-
 class Mark(Named):
     """No variable: in `free` it says that a `Draw` or an `Expected` occurs."""
 
@@ -138,68 +83,128 @@ class Mark(Named):
 CHANCE, CONDITIONAL = Mark
 
 
-@dataclass(frozen=True, eq=False)
-class Client(Term):
+class Interned(type):
+    """Hash-consing: equal arguments give the same object, so equality is identity."""
+
+    def __call__(cls, *args: Any) -> Any:
+        """Return the one object with these arguments."""
+        args = cast(type[Term], cls).normal(args)
+        found = _TERMS.get((cls, *args))
+        if found is None:
+            found = _TERMS[cls, *args] = type.__call__(cls, *args)
+        return found
+
+
+@dataclass_transform(eq_default=False, frozen_default=True)
+class Term(Built, metaclass=Interned):
+    """A frozen, interned record of the fields that its class declares.
+
+    For a field of type `Index` any number may be given that is one.
+    """
+
+    fields: ClassVar[tuple[str, ...]]
+    indices: ClassVar[tuple[int, ...]]
+    shown: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **constants: object) -> None:
+        for name, value in constants.items():
+            setattr(cls, name, value)
+        kinds = fields(cast(Any, dataclass(frozen=True, eq=False)(cls)))
+        cls.fields = tuple(field.name for field in kinds)
+        cls.indices = tuple(i for i, f in enumerate(kinds) if f.type == "Index")
+
+    @classmethod
+    def normal(cls, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the arguments that stand for these."""
+        if any(type(args[i]) is not Poly for i in cls.indices):
+            new = {i: ratio(args[i]).poly() for i in cls.indices}
+            args = tuple(new.get(i, arg) for i, arg in enumerate(args))
+        return args
+
+    def __post_init__(self) -> None:
+        own = vars(self)
+        own["parts"] = tuple(own[name] for name in self.fields)
+        for i in self.indices:
+            natural(cast(Poly, self.parts[i]))
+        built = [part for part in self.parts if isinstance(part, Built)]
+        own["free"] = self._free(frozenset().union(*(part.free for part in built)))
+        own["depth"] = self._depth(max((part.depth for part in built), default=0))
+        self._check()
+        own["age"] = next(_ages)
+        if isinstance(self, Symbol):
+            own["serial"] = algebra.register(self)
+
+    def _free(self, inner: frozenset[object]) -> frozenset[object]:
+        return inner
+
+    def _depth(self, inner: int) -> int:
+        return inner
+
+    def _check(self) -> None:
+        """Refuse what is no term of this class; set what its fields decide."""
+
+    def __str__(self) -> str:
+        return self.shown.format_map(vars(self))
+
+
+class Variable(Term, shown="{name}"):
+    """What a theorem speaks of in general, or a binder ranges over."""
+
+    def _free(self, inner: frozenset[object]) -> frozenset[object]:
+        return inner | {self}
+
+
+class VecAtom(Term):
+    """A vector that is no combination of others."""
+
+
+class LinAtom(Term):
+    """A number of which the expectation is meant."""
+
+
+# Variables -------------------------------------------------------------------------
+
+
+class Client(Variable):
     """A client, any of the N."""
 
     name: str
-    is_variable = True
-    shown = "{name}"
 
 
-@dataclass(frozen=True, eq=False)
-class BoundClient(Term):
+class BoundClient(Variable, shown="n{level}"):
     """The client that the sum of this level ranges over."""
 
     level: int
-    is_variable = True
-    shown = "n{level}"
 
 
-@dataclass(frozen=True, eq=False)
-class Var(Term, Symbol):
+ClientIndex = Client | BoundClient
+
+
+class Var(Variable, Symbol):
     """A parameter: a number of its sort."""
 
     name: str
     sort: Sort
-    is_variable = True
-
-    shown = "{name}"
 
 
-@dataclass(frozen=True, eq=False)
-class BoundNat(Term, Symbol):
+class BoundNat(Variable, Symbol, shown="i{level}", sort=Sort.NATURAL):
     """The step or round that the binder of this level ranges over."""
 
     level: int
-    is_variable = True
-
-    sort = Sort.NATURAL
-    shown = "i{level}"
 
 
-@dataclass(frozen=True, eq=False)
-class RoundArgument(Term, Symbol):
+class RoundArgument(Variable, Symbol, shown="round", sort=Sort.NATURAL):
     """The argument of a `Rate`; it occurs nowhere else."""
 
-    is_variable = True
 
-    sort = Sort.NATURAL
-    shown = "round"
-
-
-@dataclass(frozen=True, eq=False)
-class ClientFamily(Term):
+class ClientFamily(Variable):
     """A parameter for each client."""
 
     name: str
     sort: Sort
-    is_variable = True
-    shown = "{name}"
 
 
-@dataclass(frozen=True, eq=False)
-class RoundFamily(Term):
+class RoundFamily(Variable):
     """A real parameter for each round; a `Rate` may replace it.
 
     Never a whole one: so no round or step is a family's value, and in an index a bound
@@ -208,80 +213,42 @@ class RoundFamily(Term):
 
     name: str
     sort: Sort
-    is_variable = True
-    shown = "{name}"
 
-    def __post_init__(self) -> None:
-        """Refuse natural numbers for each round.
-
-        Raises:
-            Rejected: the sort is whole.
-        """
-        if self.sort.whole:
-            raise Rejected("a family over rounds has no whole sort")
-        super().__post_init__()
+    def _check(self) -> None:
+        require(not self.sort.whole, "a family over rounds has no whole sort")
 
 
-@dataclass(frozen=True, eq=False)
-class NamedFunction(Term):
+class NamedFunction(Variable):
     """A function from R^d to R."""
 
     name: str
-    is_variable = True
-    shown = "{name}"
 
 
-@dataclass(frozen=True, eq=False)
-class Point(Term):
+class Point(Variable, VecAtom):
     """Any square-integrable random vector."""
 
     name: str
-    is_variable = True
-    shown = "{name}"
 
 
 ROUND = RoundArgument()
-ClientIndex = Client | BoundClient
-CLIENT_INDICES = (Client, BoundClient)
-NatVariable = Var | BoundNat | RoundArgument
-Variable = (
-    Client
-    | BoundClient
-    | Var
-    | BoundNat
-    | RoundArgument
-    | ClientFamily
-    | RoundFamily
-    | NamedFunction
-    | Point
-)
 
 
 # Symbols that are made of variables ------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Weight(Term, Symbol):
+class Weight(Term, Symbol, shown="a[{client}]", sort=Sort.NONNEGATIVE):
     """``a_n``: at least 0, their sum is 1."""
 
     client: ClientIndex
 
-    sort = Sort.NONNEGATIVE
-    shown = "a[{client}]"
 
-
-@dataclass(frozen=True, eq=False)
-class Odds(Term, Symbol):
+class Odds(Term, Symbol, shown="(1/q[{client}]-1)", sort=Sort.NONNEGATIVE):
     """``1/q_n - 1 >= 0`` for the probability q_n that client n takes part."""
 
     client: ClientIndex
 
-    sort = Sort.NONNEGATIVE
-    shown = "(1/q[{client}]-1)"
 
-
-@dataclass(frozen=True, eq=False)
-class Draw(Term, Symbol):
+class Draw(Term, Symbol, shown="J({client},{round})", sort=Sort.NONNEGATIVE):
     """``J_n(t) = I_n(t)/q_n``: 1/q_n if client n takes part in round t, else 0.
 
     The one number that is random; `CHANCE` in `free` marks what contains it.
@@ -289,108 +256,65 @@ class Draw(Term, Symbol):
 
     run: Split
     client: ClientIndex
-    round: Poly
-
-    sort = Sort.NONNEGATIVE
-    shown = "J({client},{round})"
-
-    def __post_init__(self) -> None:
-        """Refuse a run that draws nobody.
-
-        Raises:
-            Rejected: everybody takes part in this run.
-        """
-        if not self.run.drawn:
-            raise Rejected("only a run with partial participation has draws")
-        super().__post_init__()
+    round: Index
 
     def _free(self, inner: frozenset[object]) -> frozenset[object]:
         return inner | {CHANCE}
 
+    def _check(self) -> None:
+        require(self.run.drawn, "only a run with partial participation has draws")
 
-@dataclass(frozen=True, eq=False)
-class Before(Term, Symbol):
+
+class Before(
+    Term,
+    Symbol,
+    shown="before({earlier},{earlier_step};{later},{later_step};{round})",
+    sort=Sort.NONNEGATIVE,
+):
     """1 if the visit of step (m, j) comes before that of (n, i) in round t, else 0."""
 
     earlier: ClientIndex
-    earlier_step: Poly
+    earlier_step: Index
     later: ClientIndex
-    later_step: Poly
-    round: Poly
-
-    sort = Sort.NONNEGATIVE
-
-    def __str__(self) -> str:
-        return (
-            f"before({self.earlier},{self.earlier_step};{self.later},{self.later_step};"
-            f"{self.round})"
-        )
+    later_step: Index
+    round: Index
 
 
-@dataclass(frozen=True, eq=False)
-class PerClient(Term, Symbol):
+class PerClient(Term, Symbol, shown="{family}[{client}]"):
     """The member of a client family."""
 
     family: ClientFamily
     client: ClientIndex
 
-    def __post_init__(self) -> None:
-        """Take the family's sort."""
-        super().__post_init__()
-        object.__setattr__(self, "sort", self.family.sort)
-
-    shown = "{family}[{client}]"
+    def _check(self) -> None:
+        vars(self)["sort"] = self.family.sort
 
 
-@dataclass(frozen=True, eq=False)
-class PerRound(Term, Symbol):
+class PerRound(Term, Symbol, shown="{family}({round})"):
     """The member of a round family."""
 
     family: RoundFamily
-    round: Poly
+    round: Index
 
-    def __post_init__(self) -> None:
-        """Take the family's sort."""
-        super().__post_init__()
-        object.__setattr__(self, "sort", self.family.sort)
-
-    shown = "{family}({round})"
+    def _check(self) -> None:
+        vars(self)["sort"] = self.family.sort
 
 
 # Binders ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Clients(Term):
+class Clients(Term, shown="clients"):
     """Ranges over all clients."""
 
-    shown = "clients"
 
-
-@dataclass(frozen=True, eq=False)
-class Steps(Term):
+class Steps(Term, shown=" < {upper}"):
     """Ranges over the naturals below ``upper``."""
 
-    upper: Poly
-
-    def __post_init__(self) -> None:
-        """Refuse an upper limit that is not a natural number.
-
-        Raises:
-            Rejected: the limit is not natural by its sorts.
-        """
-        if not self.upper.natural():
-            raise Rejected(f"{self.upper} is not a natural number by its sorts")
-        super().__post_init__()
-
-    shown = " < {upper}"
+    upper: Index
 
 
-@dataclass(frozen=True, eq=False)
-class Naturals(Term):
+class Naturals(Term, shown="naturals"):
     """Ranges over all naturals; binds hypotheses only, there is no such sum."""
-
-    shown = "naturals"
 
 
 CLIENTS, NATURALS = Clients(), Naturals()
@@ -404,125 +328,144 @@ def bound(binder: Quantifier, level: int) -> BoundClient | BoundNat:
 
 
 class Closed(Term):
-    """A term with ``binder``, ``level`` and a body in which that level is bound."""
+    """A term in which the variable of its binder and level is bound."""
 
     binder: Quantifier
     level: int
 
+    @property
+    def variable(self) -> BoundClient | BoundNat:
+        """The variable that is bound."""
+        return bound(self.binder, self.level)
+
     def _free(self, inner: frozenset[object]) -> frozenset[object]:
-        return inner - {bound(self.binder, self.level)}
+        return inner - {self.variable}
 
     def _depth(self, inner: int) -> int:
         return max(inner, self.level)
 
     def index(self) -> str:
         """Return the bound variable and its range, for people."""
-        head = bound(self.binder, self.level)
         if isinstance(self.binder, Naturals):
-            return f"natural {head}"
-        return f"{head}" if isinstance(self.binder, Clients) else f"{head}{self.binder}"
+            return f"natural {self.variable}"
+        upper = self.binder if isinstance(self.binder, Steps) else ""
+        return f"{self.variable}{upper}"
+
+    def inside(self) -> Any:
+        """Return what stands after the binder, with the bound variable."""
+        raise NotImplementedError
+
+    def again(self, binder: Any, v: Any, inside: Any) -> Any:
+        """Return the like of this term, in normal form."""
+        return summed(binder, v, inside)
+
+    def opened(self) -> tuple[Any, Any]:
+        """Return a fresh variable, and the inside with it."""
+        v = fresh(self.binder)
+        return v, renamed(self.inside(), self.variable, v)
 
 
-@dataclass(frozen=True, eq=False)
-class Total(Closed, Symbol):
-    """``sum weight`` over a binder; the weight is a product of powers of symbols."""
+class WeightedSum(Closed):
+    """``sum weight * body``; the weight is a product of powers of symbols."""
 
     binder: Binder
-    level: int
     weight: Poly
+    body: ClassVar[Any]
 
-    @property
-    def sort(self) -> Sort:  # type: ignore[override]
-        """N >= 1; positive terms over clients have a positive sum; else >= 0."""
-        if isinstance(self.binder, Clients):
-            if self.weight == ONE:
-                return Sort.COUNT
-            if all(
-                s.sort in (Sort.POSITIVE, Sort.COUNT) for s in self.weight.symbols()
-            ):
-                return Sort.POSITIVE
-        return Sort.NONNEGATIVE
+    def inside(self) -> Any:
+        """Return the summand, a combination."""
+        return lifted(self.body) * ratio(self.weight)
 
     def __str__(self) -> str:
-        if isinstance(self.binder, Clients) and self.weight == ONE:
-            return "N"
-        return f"sum_{{{self.index()}}}[{self.weight}]"
+        weight = "" if self.weight == algebra.ONE else f"{self.weight}*"
+        return f"sum_{{{self.index()}}}[{weight}{self.body}]"
+
+
+class VecSum(WeightedSum, VecAtom):
+    """A sum of vectors that depend on the bound variable."""
+
+    body: VecAtom  # type: ignore[misc]
+
+
+class LinSum(WeightedSum, LinAtom):
+    """A sum of expected numbers that depend on the bound variable."""
+
+    body: LinAtom  # type: ignore[misc]
+
+
+class Unit(LinAtom, shown="1"):
+    """The number 1."""
+
+
+UNIT = Unit()
+
+
+class Total(WeightedSum, Symbol, body=UNIT):
+    """A sum of weights, as a number."""
+
+    def _check(self) -> None:
+        """N >= 1; positive terms over clients have a positive sum; else >= 0."""
+        sort, over_clients = Sort.NONNEGATIVE, self.binder is CLIENTS
+        if over_clients and self.weight == algebra.ONE:
+            sort = Sort.COUNT
+        elif over_clients and all(
+            s.sort in (Sort.POSITIVE, Sort.COUNT) for s in self.weight.symbols()
+        ):
+            sort = Sort.POSITIVE
+        vars(self)["sort"] = sort
+
+    def again(self, binder: Any, v: Any, inside: Any) -> Any:
+        """Return the sum as a number."""
+        return number_of(summed(binder, v, inside))
+
+    def __str__(self) -> str:
+        text = f"sum_{{{self.index()}}}[{self.weight}]"
+        return "N" if self.sort is Sort.COUNT else text
 
 
 # Functions and runs of algorithms --------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Local(Term):
+class Local(Term, shown="F[{client}]"):
     """``F_n``, the function of a client."""
 
     client: ClientIndex
-    shown = "F[{client}]"
 
 
-@dataclass(frozen=True, eq=False)
-class Mean(Term):
+class Mean(Term, shown="f"):
     """``f = sum_n a_n F_n``."""
-
-    shown = "f"
 
 
 MEAN = Mean()
 Function = NamedFunction | Local | Mean
-FUNCTIONS = (NamedFunction, Local, Mean)
 
 
-@dataclass(frozen=True, eq=False)
-class Rate(Term):
+class Rate(Term, shown="{body}"):
     """A number for each round: a closed function of its argument, `ROUND`."""
 
     body: Ratio
 
-    def __post_init__(self) -> None:
-        """Refuse a rate that depends on draws.
-
-        Raises:
-            Rejected: a draw occurs.
-        """
-        super().__post_init__()
-        if CHANCE in self.free:
-            raise Rejected("a rate is not random")
-
     def _free(self, inner: frozenset[object]) -> frozenset[object]:
+        require(CHANCE not in inner, "a rate is not random")
         return inner - {ROUND}
 
     def at(self, t: Ratio) -> Ratio:
         """Return the rate of round t."""
         return number_at(self.body, {ROUND: t})
 
-    shown = "{body}"
 
-
-@dataclass(frozen=True, eq=False)
-class Descent(Term):
+class Descent(Term, shown="GD({function}; rate {rate})"):
     """Gradient descent: ``x(t+1) = x(t) - rate(t) grad F(x(t))``; x(0) is fixed."""
 
     function: Function
     rate: Rate
-    shown = "GD({function}; rate {rate})"
 
 
-@dataclass(frozen=True, eq=False)
-class Pace(Term):
+class Pace(Term, shown="{steps} steps at {rate}"):
     """How many local steps one side makes in a round, and its learning rate of t."""
 
-    steps: Poly
+    steps: Index
     rate: Rate
-
-    def __post_init__(self) -> None:
-        """Refuse a number of steps that is not natural.
-
-        Raises:
-            Rejected: the number is not natural by its sorts.
-        """
-        if not self.steps.natural():
-            raise Rejected(f"{self.steps} is not a natural number by its sorts")
-        super().__post_init__()
 
     def outside(self, t: Ratio) -> Ratio:
         """Return what multiplies all steps of round t."""
@@ -532,11 +475,8 @@ class Pace(Term):
         """Return what else multiplies step i of round t."""
         return ratio(1)
 
-    shown = "{steps} steps at {rate}"
 
-
-@dataclass(frozen=True, eq=False)
-class Stepwise(Pace):
+class Stepwise(Pace, shown="{steps} steps, each at {rate}"):
     """A pace whose rate counts steps, not rounds: step i of round t is step t*steps+i.
 
     The argument of the rate is called round there too.
@@ -550,14 +490,13 @@ class Stepwise(Pace):
         """Return the rate of step i of round t."""
         return self.rate.at(ratio(self.steps) * t + i)
 
-    shown = "{steps} steps, each at {rate}"
-
 
 AnyPace = Pace | Stepwise
 
 
-@dataclass(frozen=True, eq=False)
-class Split(Term):
+class Split(
+    Term, shown="SFL-{kind}({participants}; client: {client}; server: {server})"
+):
     """A run of split federated learning, ``x(t)`` its model before round t.
 
     In round t client n has local points p(n,t,i), all from x(t), and draws noise
@@ -585,15 +524,9 @@ class Split(Term):
     client: AnyPace
     server: AnyPace
 
-    def __post_init__(self) -> None:
-        """Refuse two periods where the server's steps are all clients'.
-
-        Raises:
-            Rejected: the sides make different numbers of steps.
-        """
-        if self.kind.shared and self.client.steps != self.server.steps:
-            raise Rejected("a shared server makes the clients' number of steps")
-        super().__post_init__()
+    def _check(self) -> None:
+        fits = not self.kind.shared or self.client.steps == self.server.steps
+        require(fits, "a shared server makes the clients' number of steps")
 
     @property
     def drawn(self) -> bool:
@@ -604,76 +537,59 @@ class Split(Term):
         """Return the pace of a side."""
         return self.client if side is Side.CLIENT else self.server
 
-    shown = "SFL-{kind}({participants}; client: {client}; server: {server})"
-
 
 Run = Descent | Split
 
 
-# Vectors ---------------------------------------------------------------------------
+# Vectors and expected numbers ------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Star(Term):
+class Star(VecAtom, shown="{function}*"):
     """A minimiser of a function; fixed, and meaningful under `Minimiser`."""
 
     function: Function
-    shown = "{function}*"
 
 
-@dataclass(frozen=True, eq=False)
-class Gradient(Term):
+class Gradient(VecAtom, shown="grad {function}({at})"):
     """The gradient of a function at a point."""
 
     function: Function
     at: Vec
-    shown = "grad {function}({at})"
 
 
-@dataclass(frozen=True, eq=False)
-class Iterate(Term):
+class Iterate(VecAtom, shown="x({round})"):
     """``x(t)`` of a run."""
 
     run: Run
-    round: Poly
-    shown = "x({round})"
+    round: Index
 
 
-@dataclass(frozen=True, eq=False)
-class LocalPoint(Term):
+class LocalPoint(VecAtom, shown="p({client},{round},{step})"):
     """``p(n, t, i)`` of a run."""
 
     run: Split
     client: ClientIndex
-    round: Poly
-    step: Poly
-    shown = "p({client},{round},{step})"
+    round: Index
+    step: Index
 
 
-@dataclass(frozen=True, eq=False)
-class Noise(Term):
+class Noise(VecAtom, shown="xi({client},{round},{step})"):
     """``xi(n, t, i)`` of a run."""
 
     run: Split
     client: ClientIndex
-    round: Poly
-    step: Poly
-    shown = "xi({client},{round},{step})"
+    round: Index
+    step: Index
 
 
-@dataclass(frozen=True, eq=False)
-class Part(Term):
+class Part(VecAtom, shown="[{vector}]_{side.value[0]}"):
     """The block of a vector, the other block set to 0."""
 
     side: Side
     vector: VecAtom
 
-    def __str__(self) -> str:
-        return f"[{self.vector}]_{self.side.value[0]}"
 
-
-@dataclass(frozen=True, eq=False)
-class Expected(Term):
+class Expected(VecAtom, shown="E[{vector} | {round}]"):
     """``E[u | draws and noises of the run's rounds before t]``; `tower` says so.
 
     Like an iterate it hides draws, so that they do not mark it; its own mark is that
@@ -681,91 +597,35 @@ class Expected(Term):
     """
 
     run: Split
-    round: Poly
+    round: Index
     vector: Vec
-    shown = "E[{vector} | {round}]"
 
     def _free(self, inner: frozenset[object]) -> frozenset[object]:
         return inner - {CHANCE} | {CONDITIONAL}
 
 
-@dataclass(frozen=True, eq=False)
-class VecSum(Closed):
-    """``sum weight * vector`` over a binder, the vector depending on its variable."""
-
-    binder: Binder
-    level: int
-    weight: Poly
-    body: VecAtom
-
-    def __str__(self) -> str:
-        weight = "" if self.weight == ONE else f"{self.weight}*"
-        return f"sum_{{{self.index()}}}[{weight}{self.body}]"
-
-
-VecAtom = (
-    Point | Star | Gradient | Iterate | LocalPoint | Noise | Part | Expected | VecSum
-)
-
-
-# Expected numbers ------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Unit(Term):
-    """The number 1."""
-
-    shown = "1"
-
-
-@dataclass(frozen=True, eq=False)
-class Inner(Term):
-    """``E<u, v>``, the pair in canonical order."""
+class Inner(LinAtom):
+    """``E<u, v>``; the pair has an order, so that ``<v, u>`` is the same."""
 
     left: VecAtom
     right: VecAtom
 
-    def __post_init__(self) -> None:
-        """Refuse a pair that `inner` would order otherwise.
-
-        Raises:
-            Rejected: the pair is not in order.
-        """
-        if self.left.key > self.right.key:
-            raise Rejected("an inner product out of order")
-        super().__post_init__()
+    @classmethod
+    def normal(cls, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the pair in order."""
+        return tuple(sorted(args, key=lambda vector: vector.age))
 
     def __str__(self) -> str:
         if self.left is self.right:
             return f"||{self.left}||^2"
-        return f"<{self.left}, {self.right}>"
+        return "<{}, {}>".format(*sorted(map(str, self.parts)))
 
 
-@dataclass(frozen=True, eq=False)
-class Value(Term):
+class Value(LinAtom, shown="{function}({at})"):
     """``E F(p)``."""
 
     function: Function
     at: Vec
-    shown = "{function}({at})"
-
-
-@dataclass(frozen=True, eq=False)
-class LinSum(Closed):
-    """``sum weight * number`` over a binder, the number depending on its variable."""
-
-    binder: Binder
-    level: int
-    weight: Poly
-    body: LinAtom
-
-    def __str__(self) -> str:
-        weight = "" if self.weight == ONE else f"{self.weight}*"
-        return f"sum_{{{self.index()}}}[{weight}{self.body}]"
-
-
-UNIT = Unit()
-LinAtom = Unit | Inner | Value | LinSum
 
 
 # Linear combinations ---------------------------------------------------------------
@@ -773,130 +633,57 @@ LinAtom = Unit | Inner | Value | LinSum
 A = TypeVar("A", bound=Term)
 
 
-class Combination(Generic[A]):
+class Combination(algebra.Sum[A, Ratio]):
     """A linear combination of atoms with ratios as coefficients."""
 
-    __slots__ = ("_hash", "_key", "coefficients")
-
-    def __init__(self, coefficients: Mapping[A, Ratio]) -> None:
-        self.coefficients = {atom: c for atom, c in coefficients.items() if c}
-        self._hash: int | None = None
-        self._key: bytes | None = None
-
-    def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = hash((type(self), frozenset(self.coefficients.items())))
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether the structure is the same; equal values have difference 0."""
-        return (
-            type(other) is type(self)
-            and isinstance(other, Combination)
-            and self.coefficients == other.coefficients
-        )
-
-    def __bool__(self) -> bool:
-        return bool(self.coefficients)
-
-    def __add__(self, other: Self) -> Self:
-        if type(other) is not type(self):
-            raise Rejected("a vector and a number cannot be added")
-        out = dict(self.coefficients)
-        for atom, c in other.coefficients.items():
-            out[atom] = out[atom] + c if atom in out else c
-        return type(self)(out)
-
-    def __neg__(self) -> Self:
-        return self * -1
-
-    def __sub__(self, other: Self) -> Self:
-        return self + (-other)
-
     def __mul__(self, factor: Number) -> Self:
-        by = ratio(factor)
-        return type(self)({atom: c * by for atom, c in self.coefficients.items()})
+        return self.scaled(ratio(factor))
 
     __rmul__ = __mul__
 
-    @property
-    def free(self) -> frozenset[object]:
-        """The free variables that occur."""
-        parts: Iterable[frozenset[object]] = (
-            atom.free | c.free for atom, c in self.coefficients.items()
-        )
-        return frozenset().union(*parts)
-
-    @property
-    def depth(self) -> int:
-        """The highest level of a binder inside."""
-        levels = (max(a.depth, c.depth) for a, c in self.coefficients.items())
-        return max(levels, default=0)
-
-    @property
-    def key(self) -> bytes:
-        """A digest of the structure, the same in every process."""
-        if self._key is None:
-            parts = sorted(a.key + c.key for a, c in self.coefficients.items())
-            self._key = digest(type(self).__name__.encode(), *parts)
-        return self._key
+    @cached_property
+    def parts(self) -> tuple[object, ...]:
+        """The atoms and their coefficients."""
+        return (*self.coefficients, *self.coefficients.values())
 
     def __str__(self) -> str:
         shown = []
         for atom, c in self.coefficients.items():
-            text = str(c)
-            minus = text[0] == "-" and len(c.numerator.terms) == 1
-            text = text[1:] if minus else text
-            if len(c.numerator.terms) > 1 and not c.denominator:
-                text = f"({text})"
+            text, several = str(c), len(c.numerator.coefficients) > 1
+            minus = not several and text[0] == "-"
+            text = f"({text})" if several and not c.denominator else text[minus:]
             name = "" if atom is UNIT else str(atom)
-            text = name if text == "1" and name else f"{text}*{name}" if name else text
-            shown.append((" - " if minus else " + ", text))
-        shown.sort(key=lambda part: (part[0] == " - ", part[1]))
-        text = "".join(sign + part for sign, part in shown)
-        return (text[3:] if text[:3] == " + " else text.replace(" - ", "-", 1)) or "0"
+            factor = "" if name and text == "1" else f"{text}*" if name else text
+            shown.append((minus, factor + name))
+        return algebra.signed(shown)
 
 
 class Vec(Combination[VecAtom]):
     """A linear combination of vectors."""
 
-    __slots__ = ()
-
 
 class Lin(Combination[LinAtom]):
     """A linear combination of expected numbers."""
 
-    __slots__ = ()
+    @property
+    def expects(self) -> bool:
+        """Whether it is more than a number: expected values occur."""
+        return bool(self.coefficients.keys() - {UNIT})
 
 
 # Constructors that keep the normal form --------------------------------------------
 
 
-def natural(value: Number) -> Poly:
-    """Return a number as an index.
-
-    Raises:
-        Rejected: it is not a natural number by its sorts.
-    """
+def natural(value: Number | Poly) -> Poly:
+    """Return a number as an index."""
     poly = ratio(value).poly()
-    if not poly.natural():
-        raise Rejected(f"{poly} is not a natural number by its sorts")
+    require(poly.natural(), "%s is not a natural number by its sorts", poly)
     return poly
 
 
 def symbol(value: Symbol) -> Ratio:
     """Return a symbol as a number."""
     return Ratio(Poly.product(Fraction(1), {value: 1}))
-
-
-def weight(client: ClientIndex) -> Ratio:
-    """Return ``a_n``."""
-    return symbol(Weight(client))
-
-
-def before(m: ClientIndex, j: Number, n: ClientIndex, i: Number, t: Number) -> Ratio:
-    """Return 1 if visit (m, j) comes before visit (n, i) in round t, else 0."""
-    return symbol(Before(m, natural(j), n, natural(i), natural(t)))
 
 
 def vec(atom: VecAtom) -> Vec:
@@ -909,39 +696,39 @@ def constant(value: Number) -> Lin:
     return Lin({UNIT: ratio(value)})
 
 
-def value_of(function: Function, at: Vec) -> Lin:
-    """Return ``E F(p)``."""
-    return Lin({Value(function, at): ratio(1)})
+def number_of(form: Lin) -> Ratio:
+    """Return the number that a form without expected values is."""
+    require(not form.expects, "%s is no number: it has expected values", form)
+    return form.coefficients.get(UNIT, ratio(0))
 
 
-def gradient(function: Function, at: Vec) -> Vec:
-    """Return ``grad F(p)``."""
-    return vec(Gradient(function, at))
+def lifted(term: Any) -> Any:
+    """Return a symbol as a number, a vector or an expected number as a combination."""
+    if isinstance(term, Symbol):
+        return symbol(term)
+    if isinstance(term, VecAtom):
+        return vec(term)
+    return Lin({term: ratio(1)}) if isinstance(term, LinAtom) else term
 
 
-def iterate(run: Run, t: Number) -> Vec:
-    """Return ``x(t)``."""
-    return vec(Iterate(run, natural(t)))
+def made(kind: type[Term], *parts: Any) -> Any:
+    """Return the term of a kind with these parts in normal form, lifted."""
+    if kind is Part:
+        return part(*parts)
+    return inner(*parts) if kind is Inner else lifted(kind(*parts))
 
 
-def local_point(run: Split, n: ClientIndex, t: Number, i: Number) -> Vec:
-    """Return ``p(n, t, i)``."""
-    return vec(LocalPoint(run, n, natural(t), natural(i)))
-
-
-def noise(run: Split, n: ClientIndex, t: Number, i: Number) -> Vec:
-    """Return ``xi(n, t, i)``."""
-    return vec(Noise(run, n, natural(t), natural(i)))
-
-
-def draw(run: Split, n: ClientIndex, t: Number) -> Ratio:
-    """Return ``J_n(t)``."""
-    return symbol(Draw(run, n, natural(t)))
-
-
-def expected(run: Split, t: Number, u: Vec) -> Vec:
-    """Return ``E[u | draws and noises of the rounds before t]``."""
-    return vec(Expected(run, natural(t), u))
+weight: Callable[[ClientIndex], Ratio] = partial(made, Weight)
+draw: Callable[[Split, ClientIndex, Number], Ratio] = partial(made, Draw)
+before: Callable[[ClientIndex, Number, ClientIndex, Number, Number], Ratio]
+before = partial(made, Before)
+value_of: Callable[[Function, Vec], Lin] = partial(made, Value)
+gradient: Callable[[Function, Vec], Vec] = partial(made, Gradient)
+iterate: Callable[[Run, Number], Vec] = partial(made, Iterate)
+local_point: Callable[[Split, ClientIndex, Number, Number], Vec]
+local_point = partial(made, LocalPoint)
+noise: Callable[[Split, ClientIndex, Number, Number], Vec] = partial(made, Noise)
+expected: Callable[[Split, Number, Vec], Vec] = partial(made, Expected)
 
 
 def side_of(atom: VecAtom) -> Side | None:
@@ -955,13 +742,13 @@ def part(side: Side, u: Vec) -> Vec:
     """Return the block of a vector: linear, and taken inside sums."""
     out = Vec({})
     for atom, c in u.coefficients.items():
-        if isinstance(atom, Part):
-            out = out + (Vec({atom: c}) if atom.side is side else Vec({}))
-        elif isinstance(atom, VecSum):
-            v, of, body = opened_vector(atom)
-            out = out + summed(atom.binder, v, part(side, vec(body)) * of) * c
+        if side_of(atom) not in (side, None):
+            continue
+        if isinstance(atom, VecSum):
+            v, inside = atom.opened()
+            out = out + summed(atom.binder, v, part(side, inside)) * c
         else:
-            out = out + Vec({Part(side, atom): c})
+            out = out + Vec({atom if isinstance(atom, Part) else Part(side, atom): c})
     return out
 
 
@@ -971,19 +758,14 @@ def inner(u: Vec, v: Vec) -> Lin:
     rest = Lin({})
     for a, b in u.coefficients.items():
         for x, y in v.coefficients.items():
-            one, two = side_of(a), side_of(x)
+            one, two, c = side_of(a), side_of(x), b * y
             if one is two:
-                pair = _pair(a, x)
-                out[pair] = out[pair] + b * y if pair in out else b * y
-            elif one is None:
-                rest = rest + inner(part(cast(Side, two), vec(a)), vec(x)) * (b * y)
-            elif two is None:
-                rest = rest + inner(vec(a), part(one, vec(x))) * (b * y)
+                pair = Inner(a, x)
+                out[pair] = out[pair] + c if pair in out else c
+            elif one is None or two is None:
+                side = cast(Side, one or two)
+                rest = rest + inner(part(side, vec(a)), part(side, vec(x))) * c
     return Lin(out) + rest
-
-
-def _pair(a: VecAtom, b: VecAtom) -> Inner:
-    return Inner(a, b) if a.key <= b.key else Inner(b, a)
 
 
 def norm2(u: Vec) -> Lin:
@@ -994,24 +776,19 @@ def norm2(u: Vec) -> Lin:
 # Sums ------------------------------------------------------------------------------
 
 
-def fresh(binder: Quantifier) -> Client | Var:
+def fresh(binder: Quantifier) -> Any:
     """Return a variable of the binder's kind that no one else can name."""
-    name = f"${next(_fresh)}"
+    name = f"${next(_names)}"
     return Client(name) if isinstance(binder, Clients) else Var(name, Sort.NATURAL)
 
 
 def bindable(binder: Quantifier, v: Client | Var) -> None:
-    """Check that a variable can be bound.
-
-    Raises:
-        Rejected: its kind is not the binder's, or the upper limit depends on it.
-    """
+    """Check that a variable is of the binder's kind and not in its upper limit."""
     if isinstance(binder, Clients):
         fits = isinstance(v, Client)
     else:
         fits = isinstance(v, Var) and v.sort is Sort.NATURAL
-    if not fits or v in binder.free:
-        raise Rejected(f"{v} cannot range over {binder}")
+    require(fits and v not in binder.free, "%s cannot range over %s", v, binder)
 
 
 C = TypeVar("C", Vec, Lin)
@@ -1021,22 +798,21 @@ def summed(binder: Binder, v: Client | Var, form: C) -> C:
     """Return ``sum_v form(v)``, in normal form.
 
     What a coefficient has that does not depend on v goes before the sum; an atom
-    without v is multiplied by the total of its weight, which `total` computes.
-
-    Raises:
-        Rejected: a denominator depends on v.
+    without v is multiplied by the total of its weight, which `total` computes. No
+    denominator may depend on v.
     """
     bindable(binder, v)
     out = type(form)({})
-    make: Callable[..., Any] = VecSum if isinstance(form, Vec) else LinSum
+    make: Any = VecSum if isinstance(form, Vec) else LinSum
     for atom, c in form.coefficients.items():
-        if any(v in factor.free for factor, _ in c.denominator):
-            raise Rejected(f"a denominator depends on {v}")
+        fits = all(v not in factor.free for factor, _ in c.denominator)
+        require(fits, "a denominator depends on %s", v)
+        below = Ratio(algebra.ONE, c.denominator)
         for value, powers in c.numerator.products():
             own = {s: power for s, power in powers.items() if v in s.free}
             other = {s: power for s, power in powers.items() if v not in s.free}
             inside = Poly.product(Fraction(1), own)
-            outside = ratio(Poly.product(value, other)) * Ratio(ONE, c.denominator)
+            outside = ratio(Poly.product(value, other)) * below
             if v not in atom.free:
                 out = out + type(form)({atom: outside * total(binder, v, inside)})
                 continue
@@ -1070,22 +846,21 @@ def total(binder: Binder, v: Client | Var, product: Poly) -> Ratio:
     return symbol(Total(binder, level, renamed(product, v, bound(binder, level))))
 
 
-def opened_vector(atom: VecSum) -> tuple[Client | Var, Ratio, VecAtom]:
-    """Return a fresh variable, and weight and vector of the sum with it."""
-    v, old = fresh(atom.binder), bound(atom.binder, atom.level)
-    return v, ratio(renamed(atom.weight, old, v)), renamed(atom.body, old, v)
-
-
-def opened_number(atom: LinSum) -> tuple[Client | Var, Ratio, LinAtom]:
-    """Return a fresh variable, and weight and number of the sum with it."""
-    v, old = fresh(atom.binder), bound(atom.binder, atom.level)
-    return v, ratio(renamed(atom.weight, old, v)), renamed(atom.body, old, v)
-
-
 # Renaming and substitution ---------------------------------------------------------
 
 T = TypeVar("T")
-R = TypeVar("R", bound=Term)
+Replacement = Ratio | ClientIndex | Function | Vec | Rate
+Substitution = Mapping[Variable, Replacement]
+BECOMES: dict[type[Variable], Any] = {
+    Var: Ratio,
+    BoundNat: Ratio,
+    RoundArgument: Ratio,
+    Client: ClientIndex,
+    BoundClient: ClientIndex,
+    NamedFunction: Function,
+    Point: Vec,
+    RoundFamily: Rate,
+}
 
 
 def renamed(term: T, old: Variable, new: Variable) -> T:
@@ -1094,12 +869,10 @@ def renamed(term: T, old: Variable, new: Variable) -> T:
 
 
 def _renamed(term: object, old: Variable, new: Variable) -> object:
-    if term is old:
-        return new
-    if not isinstance(term, Term | Poly | Ratio | Combination) or old not in term.free:
-        return term
+    if term is old or not isinstance(term, Built) or old not in term.free:
+        return new if term is old else term
     if isinstance(term, Poly):
-        out = ZERO
+        out = algebra.ZERO
         for value, powers in term.products():
             changed = {renamed(s, old, new): power for s, power in powers.items()}
             out = out + Poly.product(value, changed)
@@ -1108,139 +881,45 @@ def _renamed(term: object, old: Variable, new: Variable) -> object:
         below = [(renamed(f, old, new), power) for f, power in term.denominator]
         return Ratio(renamed(term.numerator, old, new), below)
     if isinstance(term, Combination):
+        pairs = term.coefficients.items()
         return type(term)({
-            renamed(atom, old, new): renamed(c, old, new)
-            for atom, c in term.coefficients.items()
+            renamed(a, old, new): renamed(c, old, new) for a, c in pairs
         })
-    if isinstance(term, Inner):
-        return _pair(renamed(term.left, old, new), renamed(term.right, old, new))
     return type(term)(*(_renamed(p, old, new) for p in term.parts))
 
 
-Replacement = Ratio | ClientIndex | Function | Vec | Rate
-Substitution = Mapping[Variable, Replacement]
+def at(term: Any, by: Substitution) -> Any:
+    """Return anything with variables replaced, without capture, in normal form."""
+    if not isinstance(term, Built) or term.free.isdisjoint(by):
+        return ratio(term) if isinstance(term, Poly) else lifted(term)
+    if isinstance(term, Poly):
+        out = ratio(0)
+        for value, powers in term.products():
+            piece = ratio(value)
+            for s, power in powers.items():
+                piece = piece * at(s, by) ** power
+            out = out + piece
+        return out
+    if isinstance(term, Ratio):
+        out = at(term.numerator, by)
+        for factor, power in term.denominator:
+            out = out / at(factor, by) ** power
+        return out
+    if isinstance(term, Combination):
+        new = (at(atom, by) * at(c, by) for atom, c in term.coefficients.items())
+        return sum(new, type(term)({}))
+    if isinstance(term, Variable):
+        fits = isinstance(by[term], BECOMES.get(type(term), ()))
+        require(fits, "%s cannot become %s", term, by[term])
+        return by[term]
+    if isinstance(term, PerRound) and term.family in by:
+        return at(term.family, by).at(ratio(natural(at(term.round, by))))
+    if isinstance(term, Closed):
+        v, inside = term.opened()
+        return term.again(at(term.binder, by), v, at(inside, by))
+    return made(cast(Any, type(term)), *(at(p, by) for p in term.parts))
 
 
-def number_at(term: Ratio, by: Substitution) -> Ratio:
-    """Return the number with variables replaced."""
-    if term.free.isdisjoint(by):
-        return term
-    out = _poly_at(term.numerator, by)
-    for factor, power in term.denominator:
-        out = out / _poly_at(factor, by) ** power
-    return out
-
-
-def vec_at(term: Vec, by: Substitution) -> Vec:
-    """Return the vector with variables replaced, without capture."""
-    out = Vec({})
-    for atom, c in term.coefficients.items():
-        out = out + _vector_at(atom, by) * number_at(c, by)
-    return out
-
-
-def lin_at(term: Lin, by: Substitution) -> Lin:
-    """Return the form with variables replaced, without capture."""
-    out = Lin({})
-    for atom, c in term.coefficients.items():
-        out = out + _number_atom_at(atom, by) * number_at(c, by)
-    return out
-
-
-def term_at(term: T, by: Substitution) -> T:
-    """Return a client, function, run, rate or binder with variables replaced.
-
-    Raises:
-        Rejected: the replacement is of another kind.
-    """
-    if not isinstance(term, Term) or term.free.isdisjoint(by):
-        return term
-    if isinstance(term, Client | BoundClient | NamedFunction):
-        new = by[term]
-        named = isinstance(term, NamedFunction)
-        if not isinstance(new, FUNCTIONS if named else CLIENT_INDICES):
-            raise Rejected(f"{term} cannot become {new}")
-        return cast(T, new)
-    return rebuilt(term, by)
-
-
-def rebuilt(term: R, by: Substitution) -> R:
-    """Return a term that binds nothing, its parts with variables replaced."""
-    build = cast(Callable[..., R], type(term))
-    return build(*(_part_at(p, by) for p in term.parts))
-
-
-def _part_at(part: object, by: Substitution) -> object:
-    if isinstance(part, Poly):
-        return natural(_poly_at(part, by))
-    if isinstance(part, Ratio):
-        return number_at(part, by)
-    if isinstance(part, Lin):
-        return lin_at(part, by)
-    return vec_at(part, by) if isinstance(part, Vec) else term_at(part, by)
-
-
-def _poly_at(term: Poly, by: Substitution) -> Ratio:
-    if term.free.isdisjoint(by):
-        return ratio(term)
-    out = ratio(0)
-    for value, powers in term.products():
-        piece = ratio(value)
-        for s, power in powers.items():
-            piece = piece * _symbol_at(s, by) ** power
-        out = out + piece
-    return out
-
-
-def _symbol_at(s: Symbol, by: Substitution) -> Ratio:
-    if s.free.isdisjoint(by):
-        return symbol(s)
-    if isinstance(s, Var | BoundNat | RoundArgument):
-        return _as(Ratio, by[s])
-    if isinstance(s, PerRound):
-        index = natural(_poly_at(s.round, by))
-        if s.family in by:
-            return _as(Rate, by[s.family]).at(ratio(index))
-        return symbol(PerRound(s.family, index))
-    if isinstance(s, PerClient) and s.family in by:
-        raise Rejected(f"{s.family} cannot be replaced")
-    if isinstance(s, Total):
-        v, level_weight = fresh(s.binder), bound(s.binder, s.level)
-        body = number_at(ratio(renamed(s.weight, level_weight, v)), by)
-        form = summed(term_at(s.binder, by), v, constant(body))
-        return form.coefficients.get(UNIT, ratio(0))
-    return symbol(rebuilt(cast(Any, s), by))
-
-
-def _vector_at(atom: VecAtom, by: Substitution) -> Vec:
-    if atom.free.isdisjoint(by):
-        return vec(atom)
-    if isinstance(atom, Point):
-        return _as(Vec, by[atom])
-    if isinstance(atom, Part):
-        return part(atom.side, _vector_at(atom.vector, by))
-    if isinstance(atom, VecSum):
-        v, of, body = opened_vector(atom)
-        inside = _vector_at(body, by) * number_at(of, by)
-        return summed(term_at(atom.binder, by), v, inside)
-    return vec(rebuilt(atom, by))
-
-
-def _number_atom_at(atom: LinAtom, by: Substitution) -> Lin:
-    if atom.free.isdisjoint(by):
-        return Lin({atom: ratio(1)})
-    if isinstance(atom, Inner):
-        return inner(_vector_at(atom.left, by), _vector_at(atom.right, by))
-    if isinstance(atom, Value):
-        return value_of(term_at(atom.function, by), vec_at(atom.at, by))
-    if isinstance(atom, LinSum):
-        v, of, body = opened_number(atom)
-        inside = _number_atom_at(body, by) * number_at(of, by)
-        return summed(term_at(atom.binder, by), v, inside)
-    return constant(1)
-
-
-def _as(kind: type[T], new: object) -> T:
-    if type(new) is not kind:
-        raise Rejected(f"{new} is no {kind.__name__}")
-    return new
+number_at: Callable[[Ratio, Substitution], Ratio] = at
+vec_at: Callable[[Vec, Substitution], Vec] = at
+lin_at: Callable[[Lin, Substitution], Lin] = at

@@ -101,7 +101,7 @@ def _inverse(number: Ratio) -> Ratio | None:
 def _relaxed(assumed: h.Hypothesis) -> h.Hypothesis | None:
     """Return a condition ``1 - c x >= 0`` with c halved, under its quantifiers."""
     if isinstance(assumed, h.Every):
-        v, body = h.opened_hypothesis(assumed)
+        v, body = assumed.opened()
         inner = _relaxed(body)
         return None if inner is None else h.every(assumed.binder, v, inner)
     if not isinstance(assumed, h.Holds):

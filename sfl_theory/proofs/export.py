@@ -14,6 +14,7 @@ from sfl_theory.kernel import models
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Sort, ratio
 from sfl_theory.kernel.models import Model, NoiseLaw
+from sfl_theory.kernel.reader import TAGS
 from sfl_theory.kernel.rules import Theorem
 
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
@@ -261,26 +262,12 @@ class Encoder:
         return ["form", parts]
 
     def _closed(self, term: k.Closed) -> Json:
-        body: object
-        bound = k.bound(term.binder, term.level)
-        inside = term.parts[2:]
+        inside = term.inside()
         hint = f"{'n' if isinstance(term.binder, k.Clients) else 'i'}{term.level}"
-        v = self._named(term.binder, hint, *inside)
-        opened = [k.renamed(part, bound, v) for part in inside]
-        if isinstance(term, k.Total):
-            tag, body = "total", ratio(term.weight)
-            body = k.renamed(body, bound, v)
-        elif isinstance(term, h.Every):
-            tag, body = "every", opened[0]
-        elif isinstance(term, k.VecSum):
-            weight = k.renamed(ratio(term.weight), bound, v)
-            tag, body = "vector_sum", k.vec(k.renamed(term.body, bound, v)) * weight
-        elif isinstance(term, k.LinSum):
-            weight = k.renamed(ratio(term.weight), bound, v)
-            lin = k.Lin({k.renamed(term.body, bound, v): ratio(1)})
-            tag, body = "form_sum", lin * weight
-        else:
-            raise ValueError(f"{term} binds nothing known")
+        v = self._named(term.binder, hint, inside)
+        body = k.renamed(inside, term.variable, v)
+        tag = CLOSED[type(term)]
+        body = k.number_of(body) if isinstance(term, k.Total) else body
         return [tag, self.place(term.binder), self.place(v), self.place(body)]
 
     def _named(
@@ -301,46 +288,9 @@ def _nat(v: k.Client | k.Var) -> k.Var:
     return v
 
 
-TAGS: dict[type[k.Term], str] = {
-    k.Client: "client",
-    k.Var: "var",
-    k.ClientFamily: "client_family",
-    k.RoundFamily: "round_family",
-    k.NamedFunction: "function",
-    k.Point: "point",
-    k.Weight: "weight",
-    k.Odds: "odds",
-    k.Draw: "draw",
-    k.Before: "before",
-    k.PerClient: "of_client",
-    k.PerRound: "of_round",
-    k.Clients: "clients",
-    k.Steps: "steps",
-    k.Naturals: "naturals",
-    k.Local: "local",
-    k.Mean: "mean",
-    k.Descent: "descent",
-    k.Pace: "pace",
-    k.Stepwise: "stepwise",
-    k.Split: "split",
-    k.Star: "star",
-    k.Gradient: "gradient",
-    k.Iterate: "iterate",
-    k.LocalPoint: "local_point",
-    k.Noise: "noise",
-    k.Part: "part",
-    k.Expected: "expected",
-    k.Inner: "inner",
-    k.Value: "value",
-    h.Holds: "holds",
-    h.Smooth: "smooth",
-    h.Majorised: "majorised",
-    h.Convex: "convex",
-    h.Minimiser: "minimiser",
-    h.Heterogeneity: "heterogeneity",
-    h.Unbiased: "unbiased",
-    h.Independent: "independent",
-    h.Variance: "variance",
-    h.BoundedGradients: "bounded_gradients",
-    h.Participation: "participation",
+CLOSED: dict[type[k.Term], str] = {
+    k.Total: "total",
+    k.VecSum: "vector_sum",
+    k.LinSum: "form_sum",
+    h.Every: "every",
 }

@@ -53,6 +53,7 @@ PARAMETERS = {
     "third": ONE,
     "squares": ONE,
     "more": ONE,
+    "grown": Fraction(2),
     "star_noise": ONE,
     "star_apart": ONE,
     "R2": Fraction(4),

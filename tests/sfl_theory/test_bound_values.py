@@ -52,6 +52,7 @@ BY_HAND = {
     ("huang2023/prop-2", "strongly_convex"): (1, 48.75),
     ("huang2023/thm-1", "strongly_convex"): (1, 24 / 17 + 48.75),
     ("dachille2024/prop-1", "non_convex"): (2, 5 + 61.25),
+    ("li2020/thm-1", "strongly_convex"): (1, (78.375 + 24) / 9),
 }
 
 
@@ -91,6 +92,7 @@ def test_value_by_hand(key: str, name: str) -> None:
         ("3.9", "non_convex", 0, 1 / 304, 1 / 304),
         ("huang2023/thm-1", "strongly_convex", 1, 2 / 16, 2 / 16),
         ("dachille2024/prop-1", "non_convex", 0, 1 / 64, 1 / 64),
+        ("li2020/thm-1", "strongly_convex", 1, 2 / 18, 2 / 18),
     ],
 )
 def test_step_size_by_hand(
@@ -101,7 +103,7 @@ def test_step_size_by_hand(
     at = np.array([float(t)])
     assert schedule.client(at) == pytest.approx([client], rel=1e-14)
     assert schedule.server(at) == pytest.approx([server], rel=1e-14)
-    assert schedule.per_step == key.startswith("huang")
+    assert schedule.per_step == key.startswith(("huang2023", "li2020"))
 
 
 def test_huang_gamma_takes_the_larger_of_the_two() -> None:

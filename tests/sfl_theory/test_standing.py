@@ -39,7 +39,7 @@ def test_claims_are_found_under_both_kinds_of_id() -> None:
             for case in ("strongly_convex", "general_convex", "non_convex")
         ),
         "han2024/prop-3.5", "huang2023/prop-1", "huang2023/prop-2",
-        "huang2023/thm-1", "dachille2024/prop-1",
+        "huang2023/thm-1", "dachille2024/prop-1", "li2020/thm-1",
     }  # fmt: skip
     assert standing("nobody2020/thm-1", "non_convex") is None
     assert replayed("han2024/thm-3.7", "no_case") is None

@@ -34,6 +34,9 @@ from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
 
 UPDATES = Participants.UPDATES
+READ_BAR = (
+    r"$\bar x_b^{t+1}=\sum_na_nx_{b,n}^{t,\tau_b}$: the last points of all clients"
+)
 SERVER, CLIENT = (
     Contraction(Block(Kind.V1, side, tau_server, tau, who=UPDATES), place, "lemma-D.1")
     for side, place in ((Side.SERVER, "F.1.1"), (Side.CLIENT, "F.1.2"))
@@ -119,14 +122,14 @@ def server_mean() -> Theorem:
 
 CLAIMS = (
     SERVER_UPDATE,
-    everyone(SERVER).quoted(126),
+    everyone(SERVER).quoted(126, READ_BAR),
     SERVER.drawn(128, "eq-126 eq-127"),
     SERVER.without_gap(129, "eq-128"),
     induction.F_SERVER.first_rate("app-F.1"),
     block_rates.F_SERVER.in_every_round(
         130, "lemma-D.1 eq-127 eq-67 app-F.1/first-rate eq-129"
     ),
-    everyone(CLIENT).quoted(131),
+    everyone(CLIENT).quoted(131, READ_BAR),
     CLIENT.drawn(133, "eq-131 eq-132"),
     CLIENT.without_gap(134, "eq-133"),
     induction.F_CLIENT.first_rate("app-F.1.2"),

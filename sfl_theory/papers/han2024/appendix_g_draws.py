@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Severity, says
+from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Severity, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import federation, huber
@@ -139,6 +139,12 @@ class Draws:
             f"eq-{ends}. Twice as large in each of the two moves, the bound "
             r"$2N\tau^2\eta^2G^2\sum_nc_n(1+\frac1{q_n})$ follows from the second part "
             "for both runs by Young.",
+            repair=Repair(
+                (self.size(),),
+                "without the first relation, on the move itself; with it the line is "
+                "true in SFL-V1, (127), whose local points do not depend on who takes "
+                "part",
+            ),
         )
 
 

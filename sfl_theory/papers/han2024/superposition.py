@@ -371,7 +371,7 @@ def middle(one: Merged = D) -> Claim:
                 f"{READ_S}; {READ_RATES}",
             ),
         ),
-        words=MIDDLE + " With q_n = 1 the right side here is larger." * one.drawn,
+        words=MIDDLE + MIDDLE_DRAWN * one.drawn,
         uses=rests(one),
         repair=Repair(
             (
@@ -397,6 +397,14 @@ MIDDLE = (
     "1.25 times the right one of (73). Exact fractions do not reach that round, and a "
     "box that holds every local point makes G too large. True for equal numbers of "
     "steps."
+)
+
+
+MIDDLE_DRAWN = (
+    r" For (136) at $q_n=1$, by intervals: $a_n=\frac12$, $x=(c,w;s)$, "
+    r"$F_n=\phi(c+s\pm w)+\frac12\|x\|^2\pm w$, $\phi'=7500u$ cut off at "
+    r"$\pm\frac{17}{125}$, $S=22501$, $\tau=16$, $\tilde\tau=1$, $x^0=x^*$: after "
+    "97500 rounds the left side is at least 14.18, the right one 12.84."
 )
 
 

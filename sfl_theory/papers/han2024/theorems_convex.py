@@ -23,6 +23,7 @@ from sfl_theory.papers.han2024 import instances, printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import T, excess, f, mu, tau, tau_server
 from sfl_theory.papers.han2024.strongly_convex_repairs import REPAIRS
+from sfl_theory.papers.han2024.theorems_convex_repaired import repair
 from sfl_theory.written import Assumed, Number, Run
 
 HALF, ONE = Fraction(1, 2), Fraction(1)
@@ -169,7 +170,7 @@ def strong(number: str) -> Claim:
         cause=UNWEIGHTED if v2 else SWAPPED,
         uses=USES[number],
         first_failure=f"han2024/{FIRST[number]}",
-        repair=REPAIRS.get(number),
+        repair=repair(number, "strongly_convex", REPAIRS[number].parts),
     )
 
 
@@ -218,6 +219,7 @@ def general(number: str) -> Claim:
         cause=NO_RATE,
         uses=GENERAL_USES[number],
         first_failure=f"han2024/{FIRST[number]}",
+        repair=repair(number, "general_convex"),
     )
 
 

@@ -368,6 +368,14 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         later("sum_over", lambda r=run: summed_draws(R, r))
     add("tower", MINIBATCH, now, x, iterate(MINIBATCH, now))
     other = noise(MINIBATCH, m, now, of(i))
+    for run in (V1, STEPWISE, PARTIAL, AVERAGED):
+        gradients = gradient(Local(m), local_point(run, m, now, of(i))) * weight(m)
+        for u in (
+            gradient(Local(n), local_point(run, n, now, of(i))),
+            summed(CLIENTS, m, gradients),
+            summed(CLIENTS, m, summed(steps(of(i)), j, noise(run, m, now, of(j)))),
+        ):
+            add("unbiased_across", run, n, now, of(i), u)
     add("unbiased", MINIBATCH, n, now, of(i) + 1, other)
     add("unbiased", MINIBATCH, n, now, of(i), local_point(MINIBATCH, m, now, of(i)))
     return out
@@ -608,6 +616,15 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         later("combine", lambda r=run, z=J: tower_times(R, r, z))
         later("combine", lambda r=run, z=J: averaged_sign(R, r, z))
         later("sum_over", lambda r=run, z=J: averaged_times(R, r, z, summing=True))
+    for run in RUNS:
+        for u in (
+            local_point(run, m, now, of(i) + 1),
+            noise(run, m, now, of(i)),
+            summed(CLIENTS, m, noise(run, m, now, of(i))),
+            iterate(run, now + 1),
+            *([] if run.kind is Kind.V1 else [local_point(run, m, now, of(i))]),
+        ):
+            add("unbiased_across", run, n, now, of(i), u)
     ahead = later_of(MINIBATCH)
     add("unbiased", MINIBATCH, n, now, of(i), local_point(MINIBATCH, m, now, of(i) + 1))
     add("unbiased", MINIBATCH, n, now, of(i), noise(MINIBATCH, m, now, of(i)))

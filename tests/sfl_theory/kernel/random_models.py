@@ -267,7 +267,8 @@ def verdict(theorem: Theorem, seed: int) -> str:
             return "vacuous"
         values = [e.form(theorem.form)]
         if _given_the_draws(theorem):
-            values = e.given_draws(theorem.form)
+            places = {q for (_, _, i), q in e._draws.items() if i < 0}
+            values = e.conditional(places, e.values(theorem.form))
     except Rejected:
         return "skipped"
     fits = all(value == 0 if theorem.equal else value >= 0 for value in values)

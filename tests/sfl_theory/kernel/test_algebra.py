@@ -59,7 +59,7 @@ def as_sympy(poly: Poly) -> sp.Expr:
 
 def value(number: Ratio, at: dict[Var, Q]) -> Q:
     done = number_at(number, {v: ratio(c) for v, c in at.items()})
-    return done.numerator.terms.get((), Q(0))
+    return done.numerator.coefficients.get((), Q(0))
 
 
 def sample(rng: random.Random) -> dict[Var, Q]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction as Q
 
 import pytest
@@ -892,12 +892,10 @@ def _() -> None:
     k.RoundFamily("pick", Sort.COUNT)
 
 
-@dataclass(frozen=True, eq=False)
-class Falling(k.Term, k.Symbol):
+class Falling(k.Term, k.Symbol, sort=Sort.NATURAL):
     """A natural number that falls with a step, as a later kernel might have one."""
 
     of_step: Poly
-    sort = Sort.NATURAL
 
 
 @attack("reading 1: a bound step inside any other natural symbol")

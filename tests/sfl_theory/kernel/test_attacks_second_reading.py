@@ -259,6 +259,16 @@ def _() -> None:
     replay(document([], [(weaker, model)]))
 
 
+@attack("minimisers 4: phi* minimises phi for all i < 0, that is not at all")
+def _() -> None:
+    best, never = value_of(F, vec(Star(F))), k.Steps(k.natural(0))
+    assumed = h.every(never, k.Var("j", Sort.NATURAL), h.Minimiser(F))
+    model = small_model(
+        named={F: SLOPE}, points={k.Point("y"): ((Q(0),),)}, stars={F: (Q(1),)}
+    )
+    modelled(best, value_of(F, point("y")), (assumed,), model)
+
+
 @attack("minimisers 3: hypotheses that exclude each other as printed are met")
 def _() -> None:
     lower = value_of(F, point("y")) + ONE_FORM

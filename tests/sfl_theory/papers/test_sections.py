@@ -14,19 +14,23 @@ BASELINE = json.loads((Path(__file__).parent / "baseline.json").read_text())
 """Status and repair of every entry before claims were terms."""
 
 MET = "assumptions are consistent: a model meets all of them, as for han2024"
+LONG = "what broke it are many thousand rounds of coupled coordinates"
+COUPLED = "the model of full participation is that of a second run of SFL-V2"
 CHANGED = {
     **{f"dachille2024/assumption-{k}": ("proved", MET) for k in range(1, 5)},
-    "han2024/eq-73/middle": (
-        "unproved",
-        "the run that broke it has many thousand rounds of coupled coordinates, which "
-        "models do not follow yet",
+    **dict.fromkeys(
+        ("han2024/eq-73/middle", "han2024/eq-136/middle"), ("unproved", LONG)
     ),
+    **dict.fromkeys(("han2024/eq-168", "han2024/eq-171"), ("unproved", COUPLED)),
     "dachille2024/eq-10": (
         "refuted",
         'its first "=" is false; a chain is refuted if one of its links is',
     ),
 }
 """Entries whose status is another one now, and why."""
+
+NO_REPAIR = {"han2024/eq-157": COUPLED, "han2024/eq-162": COUPLED}
+"""Refuted entries whose nearest true statement speaks of two runs, as yet no term."""
 
 CLAIMS = ledger().claims()
 PARTS = {name: part for claim in CLAIMS for name, part in parts_of(claim)}
@@ -67,7 +71,7 @@ def test_no_entry_is_lost_and_changed_verdicts_have_a_reason() -> None:
         status, _, repair = old.partition(", repair ")
         now = declared(claims[key].parts)
         assert now == CHANGED.get(key, (status,))[0], key
-        if repair == "proved" and now == "refuted":
+        if repair == "proved" and now == "refuted" and key not in NO_REPAIR:
             assert claims[key].repair is not None, key
             assert declared(claims[key].repair.parts) == "proved", key
 

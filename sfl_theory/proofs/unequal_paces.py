@@ -1,0 +1,399 @@
+"""One round of SFL-V1 for convex clients, unequal numbers of local steps.
+
+The blocks of a move are means of gradients at different points. Steps that both sides
+make are taken together; what the shorter side weighs more, at ``[p_i]_a``, and what the
+longer side makes more, at ``[p_l]_b``, is compared with the gradient at the point whose
+blocks these are. By cocoercivity it differs in a block by at most ``S/2`` times the way
+of the other block. The distance may grow: ``delta S^2 alpha^2/4`` of it a round.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
+from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Lin,
+    Local,
+    Rate,
+    RoundFamily,
+    Side,
+    Star,
+    Vec,
+    constant,
+    gradient,
+    inner,
+    iterate,
+    norm2,
+    number_at,
+    part,
+    summed,
+    value_of,
+    vec,
+    weight,
+)
+from sfl_theory.proofs.convex_paces import (
+    Paces,
+    alpha,
+    direction,
+    moved,
+    other,
+    share,
+    total,
+    whole_move,
+)
+from sfl_theory.proofs.joint import both_parts
+from sfl_theory.proofs.later_steps import bounded, path, ways
+from sfl_theory.proofs.local_steps import (
+    G2,
+    Round,
+    S,
+    i,
+    j,
+    k,
+    linear_both,
+    n,
+    now,
+    t,
+)
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    of,
+    of_round,
+    positive,
+    rates,
+    steps,
+    sum_over,
+)
+
+F = Local(n)
+BEST = vec(Star(MEAN))
+
+
+# Gradients at two points that differ in one block ------------------------------------
+
+
+def cocoercive(p: Vec, q: Vec) -> Theorem:
+    """Return ``<D, q - p> >= ||D||^2/S`` for ``D = grad F_n(q) - grad F_n(p)``.
+
+    Convexity from p to ``y = q - D/S``, smoothness from q to y; and the other way.
+    """
+    D = gradient(F, q) - gradient(F, p)
+    y, z = q - D * (1 / S), p + D * (1 / S)
+    return combine(
+        [
+            (rules.smooth(F, S, q, y), 1),
+            (rules.convex(F, ratio(0), p, y), 1),
+            (rules.smooth(F, S, p, z), 1),
+            (rules.convex(F, ratio(0), q, z), 1),
+        ],
+        target=inner(D, q - p) - norm2(D) * (1 / S),
+    )
+
+
+def other_block(side: Side, p: Vec, q: Vec) -> Theorem:
+    """Return ``||[D]_b||^2 <= S^2/4 ||q - p||^2`` for points with the same block b."""
+    D, w = gradient(F, q) - gradient(F, p), part(other(side), q - p)
+    return combine(
+        [
+            (cocoercive(p, q), S),
+            (rules.blocks(D, q - p), -S),
+            (rules.blocks(D, D), 1),
+        ],
+        [(part(other(side), D) - w * (S / 2), 1)],
+        target=norm2(w) * (S**2 / 4) - norm2(part(side, D)),
+    )
+
+
+def progress(p: Paces, at: Vec) -> Theorem:
+    """Return ``<grad F_n(p), x - x*> >= F_n(x) - F_n(x*) - S/2 ||p - x||^2``."""
+    x = Round(p.run).x
+    return combine([
+        (rules.smooth(F, S, at, x), 1),
+        (rules.convex(F, ratio(0), at, BEST), 1),
+    ])
+
+
+def stretch(p: Paces) -> Ratio:
+    """Return ``(tau_min + k)/M``, M the mean of ``tau_min + k`` over k < d."""
+    return 2 * (p.low + of(k)) / (2 * p.low + p.extra - 1)
+
+
+INVERSE = rates("r").at(of(k))
+"""``1/(tau_min + k)``: numbers under a sum have no denominators with its index."""
+
+
+def inverse(p: Paces) -> tuple[Theorem, Theorem]:
+    """Return both halves of ``r(k) (tau_min + k) = 1``."""
+    one = INVERSE * late(p)
+    return rules.assume(constant(1 - one)), rules.assume(constant(one - 1))
+
+
+def shrink(p: Paces) -> Ratio:
+    """Return the inverse of `stretch`."""
+    return (2 * p.low + p.extra - 1) / 2 * INVERSE
+
+
+def late(p: Paces) -> Ratio:
+    """Return ``tau_min + k``, a step of the longer side alone."""
+    return p.low + of(k)
+
+
+def mixed(p: Paces) -> Theorem:
+    """Return what ``[p_i]_a`` and ``[p_l]_b`` do, l = tau_min + k, b the longer side.
+
+    ``<[grad F_n(p_i)]_a + [grad F_n(p_l)]_b, x - x*>`` is at least ``F_n(x) - F_n(x*)``
+    less distances: of both from x, of each other, and ``S^2 alpha/8 ||x - x*||^2``,
+    stretched by `stretch` in block a.
+    """
+    r, long, short = Round(p.run), p.longer, other(p.longer)
+    P, Q, z = r.point(of(i)), r.point(late(p)), r.x - BEST
+    R = part(short, P) + part(long, Q)
+    gP, gQ, gR = (gradient(F, at) for at in (P, Q, R))
+    c, wide = S**2 * alpha / 8, stretch(p)
+    exact = inverse(p)
+    left = rules.number_of(exact[0].form)
+    uses: list[tuple[Theorem, Number]] = [
+        (progress(p, R), 1),
+        (rules.blocks(gR, z), -1),
+        (both_parts(R - r.x), -S / 2),
+    ]
+    signs, squares_ = exact, list[tuple[Vec, Number]]()
+    sides = ((short, P, gP, wide, shrink(p)), (long, Q, gQ, ratio(1), ratio(1)))
+    for side, at, g, weight_, over in sides:
+        u, e = part(side, z), part(side, g - gR)
+        uses.append((other_block(side, R, at), over / (4 * c)))
+        squares_.append((u + e * (over / (2 * c)), c * weight_))
+        if side is short:
+            # <z, e> is multiplied by stretch times shrink, which is 1
+            squares_ += [(u + e, left / 4), (u - e, -left / 4)]
+            squares_.append((e, over * left / (4 * c)))
+    return combine(uses, squares_, signs=signs)
+
+
+def own_way(p: Paces, side: Side, rests: bool) -> Theorem:
+    """Return ``||[p_l - p_i]_b||^2 = eta_b^2 ||A_l - A_i||^2``, l = tau_min + k."""
+    r, end = Round(p.run), late(p)
+    made = p.low if rests else end
+    rule = rules.resting if rests else rules.local_update
+    way = part(side, r.point(end) - r.point(of(i)))
+    paths = path(p, side, made) - path(p, side, of(i))
+    eta = p.eta(side)
+
+    def same(w: Vec, factor: Number) -> list[tuple[Theorem, Number]]:
+        early = rules.local_update(p.run, n, now, of(i), side, w)
+        return [
+            (rule(p.run, n, now, end, side, w), factor),
+            (early, -ratio(factor)),
+        ]
+
+    return combine(
+        [*same(way, -1), *same(paths, eta)],
+        target=norm2(paths) * eta**2 - norm2(way),
+    )
+
+
+def from_start(p: Paces, side: Side, at: Ratio) -> Theorem:
+    """Return ``||[p_i - x]_b||^2 <= eta_b^2 i^2 G2``."""
+    each = sum_over(bounded(p, side, of(j)), steps(at), j)
+    return combine([
+        (moved(p, side, at, at, False), 1),
+        (each, p.eta(side) ** 2 * at),
+    ])
+
+
+def fitted(p: Paces) -> Theorem:
+    """Return ``r(k) sum_{i<low} (l - i)^2`` below a polynomial, for r(k) l = 1.
+
+    ``r l^2 = l`` and ``r <= 1/tau_min``.
+    """
+    low, end = p.low, late(p)
+    below, above = inverse(p)
+    ways_ = rules.number_of(summed(steps(low), i, constant((end - of(i)) ** 2)))
+    rest = (low - 1) * (2 * low - 1) / 6
+    return combine(
+        [(below, low * end + rest), (above, low * (low - 1))],
+        target=constant(low * end - low * (low - 1) + rest - INVERSE * ways_),
+    )
+
+
+@cache
+def paired(p: Paces) -> Theorem:
+    """Return `mixed` summed over i < tau_min, the ways bounded.
+
+    r(k) has cancelled, so it may be ``1/(tau_min + k)`` itself; what `inverse` assumes
+    is then ``0 >= 0``, which is dropped as both cases of a sign.
+    """
+    low, long, short = p.low, p.longer, other(p.longer)
+    far, wide = 1 / (2 * alpha), shrink(p)
+    eta_s, eta_l = p.eta(short), p.eta(long)
+    found = combine([
+        (sum_over(mixed(p), steps(low), i), 1),
+        (sum_over(own_way(p, short, True), steps(low), i), far),
+        (ways(p, short, low, ratio(0)), far * eta_s**2),
+        (sum_over(own_way(p, long, False), steps(low), i), far * wide),
+        (ways(p, long, low, of(k)), far * wide * eta_l**2),
+        (fitted(p), far * eta_l**2 * G2 * (2 * low + p.extra - 1) / 2),
+    ])
+    family = RoundFamily("r", Sort.POSITIVE)
+    exact = rules.instantiate(found, ((family, Rate(1 / (low + of_round()))),), ())
+    return rules.cases(exact, exact, ratio(0))
+
+
+@cache
+def client_progress(p: Paces) -> Theorem:
+    """Return what ``sum_b 1/tau_b sum_i <[gp_i]_b, x - x*>`` of a client is at least.
+
+    ``F_n(x) - F_n(x*) - S alpha^2 G2/3 - delta (S^2 alpha/8 ||x - x*||^2
+    + 5/8 alpha G2)``.
+    """
+    r, low, high = Round(p.run), p.low, p.high
+    long, short, z = p.longer, other(p.longer), r.x - BEST
+    gap = value_of(F, r.x) - value_of(F, BEST)
+    joint, each = 1 / high, 1 / (low * high)
+    P, gP = r.point(of(i)), r.local_gradient(of(i))
+    inside = inner(part(long, gP), z)
+    uses: list[tuple[Theorem, Number]] = [
+        # steps of both sides, and pairs of a step of each
+        (sum_over(progress(p, P), steps(low), i), joint),
+        (sum_over(rules.blocks(gP, z), steps(low), i), -joint),
+        (rules.split(i, inside, low, p.extra), joint),
+        (sum_over(both_parts(P - r.x), steps(low), i), -joint * S / 2),
+        (sum_over(paired(p), steps(p.extra), k), each),
+        # how far they are from x
+        (sum_over(from_start(p, short, of(i)), steps(low), i), S / (2 * low)),
+        (sum_over(from_start(p, long, of(i)), steps(low), i), joint * S / 2),
+        (
+            sum_over(from_start(p, long, late(p)), steps(p.extra), k),
+            joint * S / 2,
+        ),
+        (rules.blocks(z, z), p.unequal * S**2 * alpha / 8),
+    ]
+    left = Lin({})
+    for side in Side:
+        own = inner(part(side, gP), z)
+        left = left + summed(steps(p.made(side)), i, own) * (1 / p.made(side))
+    cost = S * alpha**2 * G2 / 3 + p.unequal * Fraction(5, 8) * alpha * G2
+    grown = norm2(z) * (p.unequal * S**2 * alpha / 8)
+    return combine(uses, target=left - gap + grown + constant(cost))
+
+
+def growth(p: Paces) -> Ratio:
+    """Return by what share the distance may grow, ``delta S^2 alpha^2/4``."""
+    return p.unequal * S**2 * alpha**2 / 4
+
+
+def cost(p: Paces) -> Ratio:
+    """Return ``(c1 + 5/4 delta) alpha^2 G2 + 2/3 S alpha^3 G2``."""
+    second = p.c1 + Fraction(5, 4) * p.unequal
+    return second * alpha**2 * G2 + Fraction(2, 3) * S * alpha**3 * G2
+
+
+@cache
+def approach(p: Paces) -> Theorem:
+    """Return ``||x' - x*||^2 <= (1 + growth) ||x - x*||^2 - 2 alpha gap + cost``."""
+    r = Round(p.run)
+    z, after, step = r.x - BEST, r.next - BEST, r.next - r.x
+    gap = value_of(MEAN, r.x) - value_of(MEAN, BEST)
+    uses: list[tuple[Theorem, Number]] = [
+        (rules.blocks(z, step), -2),
+        (rules.blocks(step, step), -1),
+        (whole_move(p), 1),
+        (sum_over(client_progress(p), CLIENTS, n, weight(n)), 2 * alpha),
+        (rules.mean_value(r.x), -2 * alpha),
+        (rules.mean_value(BEST), 2 * alpha),
+    ]
+    for side in Side:
+        eta, made = p.eta(side), p.made(side)
+        G = total(p, side, stochastic(p.run, n, now, of(i)), share(p))
+        gp = part(side, r.local_gradient(of(i)))
+        uses += [
+            (rules.update(p.run, side, now, z), -2),
+            (rules.update(p.run, side, now, part(side, step)), -1),
+            (rules.update(p.run, side, now, G), eta),
+            (linear_both(r, gp, z, made, weight(n)), 2 * eta),
+        ]
+        uses += [(one, 2 * eta * c) for one, c in direction(p, side, z)]
+    target = norm2(z) * (1 + growth(p)) - norm2(after) + constant(cost(p))
+    return combine(uses, target=target - gap * (2 * alpha))
+
+
+# Rounds, at the client's rates eta(t) ------------------------------------------------
+
+T = count("T")
+ETA = rates("eta")
+LIMIT = positive("grown")
+"""What the products of all ``1 + growth`` are at most."""
+DECAY = rates("h")
+"""``h(t)``: at most one over the product of the growths before round t."""
+
+
+def moves(p: Paces) -> Rate:
+    """Return the moves ``alpha(t) = eta(t) tau``."""
+    return Rate(ETA.body * p.made(Side.CLIENT))
+
+
+def grown(p: Paces) -> Ratio:
+    """Return the growth of round t at these rates."""
+    return p.unequal * S**2 * moves(p).at(now) ** 2 / 4
+
+
+def decay(p: Paces) -> tuple[Theorem, Theorem, Theorem]:
+    """Return ``(1 + growth) h' <= h``, ``h' <= 1`` and ``1 <= L h'``, ``h' = h(t+1)``.
+
+    For ``h(t) = exp(-sum_{r<t} growth(r))`` and L the exponential of the whole sum they
+    hold by ``1 + x <= e^x``.
+    """
+    h, after = DECAY.at(now), DECAY.at(now + 1)
+    return (
+        rules.assume(constant(h - (1 + grown(p)) * after)),
+        rules.assume(constant(1 - after)),
+        rules.assume(constant(LIMIT * after - 1)),
+    )
+
+
+@cache
+def mean_gap(p: Paces) -> Theorem:
+    """Return the sum over rounds, each multiplied by ``L h(t + 1)``.
+
+    ``1/T sum eta (f(x) - f*) <= L/(2 tau T) (I + sum cost)``.
+    """
+    family = RoundFamily("alpha", Sort.POSITIVE)
+    one = rules.instantiate(approach(p), ((family, moves(p)),), ())
+    run = p.at(moves(p))
+    r, alpha_ = Round(run), moves(p).at(now)
+    z, first, last = (iterate(run, at) - BEST for at in (now, ratio(0), T))
+    falls, below, limit = decay(p)
+    h, after = DECAY.at(now), DECAY.at(now + 1)
+    spent = number_at_moves(cost(p), moves(p))
+    each = combine(
+        [
+            (one, LIMIT * after),
+            (rules.lowest(MEAN, r.x), 2 * alpha_ * (LIMIT * after - 1)),
+            (below, LIMIT * spent),
+        ],
+        [(z, LIMIT * (h - (1 + grown(p)) * after))],
+        signs=[falls, limit],
+    )
+    start = rules.assume(constant(1 - DECAY.at(ratio(0))))
+    c = 1 / (2 * p.made(Side.CLIENT) * T)
+    fall = rules.telescope(t, norm2(z) * (LIMIT * h), T)
+    return combine(
+        [(sum_over(each, steps(T), t), c), (fall, c)],
+        [
+            (last, c * LIMIT * DECAY.at(T)),
+            (first, c * LIMIT * (1 - DECAY.at(ratio(0)))),
+        ],
+        signs=[start],
+    )
+
+
+def number_at_moves(number: Ratio, rate: Rate) -> Ratio:
+    """Return a number for these moves alpha(t)."""
+    return number_at(number, {RoundFamily("alpha", Sort.POSITIVE): rate})

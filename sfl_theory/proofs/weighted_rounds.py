@@ -1,0 +1,370 @@
+"""One round under bounded gradients, both sides making tau steps at the rate eta(t).
+
+SFL-V1, and SFL-V2 whose server weights a visit of client n by a_n, in any order of the
+visits; everyone takes part, or client n with probability q_n. A round's move is
+``x' = x - eta G``, ``G = sum_n w_n sum_i g_n^i`` with ``w_n = a_n`` or ``a_n J_n``, its
+drift is ``D = sum_n w_n sum_i ||p_n^i - x||^2``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Kind,
+    Lin,
+    Local,
+    Odds,
+    Participants,
+    Rate,
+    Side,
+    Split,
+    Star,
+    Var,
+    Vec,
+    constant,
+    draw,
+    iterate,
+    norm2,
+    part,
+    summed,
+    symbol,
+    value_of,
+    vec,
+    weight,
+)
+from sfl_theory.proofs import partial_visits
+from sfl_theory.proofs.convex_paces import block_below, excess
+from sfl_theory.proofs.joint import (
+    both_parts,
+    whole_centred,
+    whole_descent,
+    whole_deviation,
+    whole_mean,
+    whole_update,
+)
+from sfl_theory.proofs.local_steps import G2, Round, S, i, j, linear_both, m, n, now, t
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    equal_paces,
+    inverse_q,
+    mean,
+    of,
+    rates,
+    steps,
+    sum_over,
+)
+from sfl_theory.proofs.visits import late
+
+tau, T = count("tau"), count("T")
+ETA = rates("eta")
+eta = ETA.at(now)
+BEST = vec(Star(MEAN))
+kappa = mean(n, weight(n) * inverse_q(n))
+odds = symbol(Odds(n))
+third = Fraction(1, 3)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """An algorithm: SFL-V1 or SFL-V2 with weighted server steps."""
+
+    kind: Kind
+    partial: bool = False
+    """Whether clients take part with probabilities q_n."""
+
+    @property
+    def run(self) -> Split:
+        """The run at the rates eta(t)."""
+        return self.at(ETA)
+
+    def at(self, rate: Rate) -> Split:
+        """Return the run at a rate."""
+        who = Participants.UPDATES if self.partial else Participants.EVERYONE
+        return equal_paces(self.kind, tau, rate, who)
+
+    @property
+    def round(self) -> Round:
+        """Round t."""
+        return Round(self.run)
+
+    @property
+    def share(self) -> Ratio:
+        """``w_n``."""
+        return rules.share(self.run, n, now, Side.CLIENT)
+
+    @property
+    def c1(self) -> Ratio:
+        """Of the second moment of G, over tau^2 G2."""
+        if not self.partial:
+            return ratio(1)
+        return kappa if self.kind.visits else 1 + excess
+
+    @property
+    def cd(self) -> Ratio:
+        """Of the drift, over eta^2 tau^3 G2."""
+        if not self.kind.visits:
+            return ratio(third)
+        more = kappa + mean(n, weight(n) ** 2 * odds * inverse_q(n))
+        return ratio(third) + (more if self.partial else 1)
+
+    def g(self, step: Var = i) -> Vec:
+        """Return a stochastic gradient."""
+        return stochastic(self.run, n, now, of(step))
+
+    def bounded(self, step: Var = i) -> Theorem:
+        """Return that its second moment is at most G2."""
+        return rules.bounded_gradient(self.run, G2, n, now, of(step))
+
+    @property
+    def jumps(self) -> Ratio:
+        """``J_n^2``, 1 where everyone takes part."""
+        return draw(self.run, n, now) ** 2 if self.partial else ratio(1)
+
+    def averaged(self, form: Lin) -> Theorem:
+        """Return the form minus its average over the draws, 0."""
+        if self.partial:
+            return rules.expect(self.run, now, form)
+        return combine(target=Lin({}))
+
+
+def client_sum(a: Weighted) -> Theorem:
+    """Return ``||sum_i g_i||^2 <= tau^2 G2`` for a client."""
+    return combine([
+        (rules.jensen(steps(tau), i, ratio(1), a.g()), 1),
+        (sum_over(a.bounded(), steps(tau), i), tau),
+    ])
+
+
+@cache
+def second_moment(a: Weighted) -> Theorem:
+    """Return ``||G||^2 <= c1 tau^2 G2``.
+
+    SFL-V1: draws add ``a_n^2 (1/q_n - 1)`` times each client's own sum. SFL-V2: Jensen
+    with the weights a_n, and ``J_n^2`` has the mean ``1/q_n``.
+    """
+    inside = summed(steps(tau), i, a.g())
+    G = whole_mean(a.round, a.g())
+    own = client_sum(a)
+    target = constant(a.c1 * tau**2 * G2) - norm2(G)
+    if a.partial and a.kind.visits:
+        jump = draw(a.run, n, now)
+        number = constant(mean(n, weight(n) * a.jumps) * tau**2 * G2)
+        uses = [
+            (rules.jensen(CLIENTS, n, weight(n), inside * jump), 1),
+            (sum_over(own, CLIENTS, n, weight(n) * a.jumps), 1),
+            (a.averaged(number), -1),
+        ]
+        return combine(uses, target=target)
+    uses = [
+        (rules.jensen(CLIENTS, n, weight(n), inside), 1),
+        (sum_over(own, CLIENTS, n, weight(n)), 1),
+    ]
+    if a.partial:
+        uses += [
+            (a.averaged(norm2(G)), -1),
+            (sum_over(own, CLIENTS, n, weight(n) ** 2 * odds), 1),
+        ]
+    return combine(uses, target=target)
+
+
+def moved(a: Weighted, side: Side) -> Theorem:
+    """Return ``||[p_i - x]_b||^2 <= eta^2 i^2 G2`` for a block of the client's own."""
+    away = part(side, a.round.away(of(i)))
+    g = part(side, a.g(j))
+    total = summed(steps(of(i)), j, g)
+
+    def update(w: Vec) -> Theorem:
+        return rules.local_update(a.run, n, now, of(i), side, w)
+
+    return combine([
+        (update(away), -1),
+        (update(total), eta),
+        (rules.jensen(steps(of(i)), j, ratio(1), g), eta**2),
+    ])
+
+
+def own_drift(a: Weighted) -> Theorem:
+    """Return ``||p_i - x||^2 <= eta^2 i^2 G2`` for SFL-V1."""
+    uses: list[tuple[Theorem, Number]] = [(both_parts(a.round.away(of(i))), -1)]
+    uses += [(moved(a, side), 1) for side in Side]
+    both = combine([(both_parts(a.g(j)), 1), (a.bounded(j), 1)])
+    return combine([*uses, (sum_over(both, steps(of(i)), j), eta**2 * of(i))])
+
+
+def visited(a: Weighted) -> Theorem:
+    """Return ``||[p_i - x]_s||^2 <= eta^2 tau^2 G2 sum_m a_m J_m^2`` for SFL-V2.
+
+    The visits before (n, i) are at most tau of each client; Jensen with weights a_m.
+    """
+    side = Side.SERVER
+    full = stochastic(a.run, m, now, of(j))
+    g, away = part(side, full), part(side, a.round.away(of(i)))
+    jump = draw(a.run, m, now) if a.partial else ratio(1)
+    not_yet, o = late()
+    inside = summed(steps(tau), j, g * o)
+    total = summed(CLIENTS, m, inside * weight(m) * jump)
+
+    def update(w: Vec) -> Theorem:
+        return rules.local_update(a.run, n, now, of(i), side, w)
+
+    few = sum_over(not_yet, steps(tau), j)
+    bounded = rules.bounded_gradient(a.run, G2, m, now, of(j))
+    bound = block_below(side, full, bounded)
+    made = tau - rules.number_of(few.form)
+    each = combine(
+        [
+            (rules.jensen(steps(tau), j, o, g), 1),
+            (sum_over(bound, steps(tau), j, o), made),
+            (few, G2 * (tau + made)),
+        ],
+        target=constant(tau**2 * G2) - norm2(inside),
+        signs=[few],
+    )
+    return combine([
+        (update(away), -1),
+        (update(total), eta),
+        (rules.jensen(CLIENTS, m, weight(m), inside * jump), eta**2),
+        (sum_over(each, CLIENTS, m, weight(m) * jump**2), eta**2),
+    ])
+
+
+@cache
+def drift(a: Weighted) -> Theorem:
+    """Return ``D <= cd eta^2 tau^3 G2``."""
+    r = a.round
+    if a.kind.visits:
+        own = block_below(Side.CLIENT, a.g(j), a.bounded(j))
+        client = combine([
+            (moved(a, Side.CLIENT), 1),
+            (sum_over(own, steps(of(i)), j), eta**2 * of(i)),
+        ])
+        away = both_parts(r.away(of(i)))
+        one = combine([(away, -1), (client, 1), (visited(a), 1)])
+    else:
+        one = own_drift(a)
+    drawn = r.summed(one, tau, a.share)
+    size = rules.number_of(drawn.form + r.drift(tau, a.share))
+    target = constant(a.cd * eta**2 * tau**3 * G2) - r.drift(tau, a.share)
+    return combine([(drawn, 1), (a.averaged(constant(size)), -1)], target=target)
+
+
+# Values ------------------------------------------------------------------------------
+
+
+@cache
+def descent(a: Weighted) -> Theorem:
+    """Return how much a round of SFL-V2 lowers f, ``alpha = eta tau``.
+
+    ``f(x') <= f(x) - alpha/2 ||grad f||^2 + S/2 c1 alpha^2 G2 + S^2/2 cd alpha^3 G2``.
+    """
+    r, alpha = a.round, eta * tau
+    g = r.gradient
+    noise = S / 2 * a.c1 * alpha**2 * G2 + S**2 / 2 * a.cd * alpha**3 * G2
+    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
+    target = fall + constant(noise) - norm2(g) * (alpha / 2)
+    uses: list[tuple[Theorem, Number]] = [
+        (whole_descent(r), 1),
+        (second_moment(a), S * eta**2 / 2),
+        (drift(a), S**2 * eta / 2),
+    ]
+    if a.partial:
+        # the draws decide on the points: B is the mean of the deviation at x
+        left = g * tau + partial_visits.B
+        uses += [
+            (partial_visits.centred(g), eta),
+            (partial_visits.mean_of_gradients(g), eta),
+            (rules.tower(a.run, now, partial_visits.Delta, g), -eta),
+            (partial_visits.mean_deviation(), eta / (2 * tau)),
+        ]
+    else:
+        left = whole_mean(r, r.local_gradient(of(i)))
+        uses += [(whole_centred(r, g), eta), (whole_deviation(r), eta / (2 * tau))]
+    return combine(uses, [(left, eta / (2 * tau))], target=target)
+
+
+def centred(a: Weighted, w: Vec, share: Ratio) -> Theorem:
+    """Return ``<sum_n share sum_i xi, w> = 0`` for w fixed by x(t), share by draws."""
+    r = a.round
+    xi = r.noise(of(i))
+    each = sum_over(rules.unbiased(a.run, n, now, of(i), w * share), steps(tau), i)
+    inside = rules.linear(steps(tau), i, xi * share, w)
+    outer = rules.linear(CLIENTS, n, summed(steps(tau), i, xi) * share, w)
+    zero = [(sum_over(one, CLIENTS, n), 1) for one in (each, inside)]
+    return combine([(outer, 1), *zero])
+
+
+# Distances ---------------------------------------------------------------------------
+
+
+def gap(a: Weighted) -> Lin:
+    """Return ``f(x) - f*``."""
+    return value_of(MEAN, a.round.x) - value_of(MEAN, BEST)
+
+
+def progress(a: Weighted) -> Theorem:
+    """Return ``<G, x - x*> >= tau (f(x) - f*) - S/2 D``.
+
+    Smoothness from the local point to x, convexity from it to x*.
+    """
+    r, w = a.round, a.share
+    p, away, gp = r.point(of(i)), r.x - BEST, r.local_gradient(of(i))
+    one = combine([
+        (rules.smooth(Local(n), S, p, r.x), 1),
+        (rules.convex(Local(n), ratio(0), p, BEST), 1),
+    ])
+    own = value_of(Local(n), r.x) - value_of(Local(n), BEST)
+    drawn = summed(CLIENTS, n, own * w)
+    return combine([
+        (r.summed(one, tau, w), 1),
+        (linear_both(r, gp, away, tau, w), 1),
+        (centred(a, away, w), 1),
+        (a.averaged(drawn), tau),
+        (rules.mean_value(r.x), -tau),
+        (rules.mean_value(BEST), tau),
+    ])
+
+
+@cache
+def approach(a: Weighted) -> Theorem:
+    """Return how much nearer a round brings the model, ``alpha = eta tau``.
+
+    ``||x' - x*||^2 <= ||x - x*||^2 - 2 alpha (f(x) - f*) + c1 alpha^2 G2
+    + S cd alpha^3 G2``.
+    """
+    r, alpha = a.round, eta * tau
+    before, after = r.x - BEST, r.next - BEST
+    G = whole_mean(r, a.g())
+    noise = a.c1 * alpha**2 * G2 + S * a.cd * alpha**3 * G2
+    target = norm2(before) - norm2(after) + constant(noise) - gap(a) * (2 * alpha)
+    return combine(
+        [
+            (progress(a), 2 * eta),
+            (whole_update(r, before), -2),
+            (whole_update(r, r.next - r.x), -1),
+            (whole_update(r, G), eta),
+            (second_moment(a), eta**2),
+            (drift(a), S * eta),
+        ],
+        target=target,
+    )
+
+
+def mean_gap(a: Weighted) -> Theorem:
+    """Return the sum over rounds; the distances telescope.
+
+    ``1/T sum eta (f(x) - f*) <= I/(2 tau T) + c1 tau G2/(2T) sum eta^2
+    + S cd tau^2 G2/(2T) sum eta^3``.
+    """
+    c = 1 / (2 * tau * T)
+    fall = rules.telescope(t, norm2(a.round.x - BEST), T)
+    last = iterate(a.run, T) - BEST
+    return combine([(sum_over(approach(a), steps(T), t), c), (fall, c)], [(last, c)])
