@@ -50,7 +50,7 @@ KINDS = {
 """Headings by kind of claim, in the page's order."""
 
 
-TITLE = "Audit of three papers on split federated learning"
+TITLE = "Audit of papers on split federated learning"
 
 
 def page(entries: Sequence[Entry], title: str = TITLE, coverage: str = COVERAGE) -> str:

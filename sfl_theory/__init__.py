@@ -1,4 +1,4 @@
-"""Bounds of three papers on split federated learning, symbolic and numeric."""
+"""Bounds of papers on split federated learning, symbolic and numeric."""
 
 from sfl_theory import schedules
 from sfl_theory.bound import Bound, Finding, Metric, Source, StepSize

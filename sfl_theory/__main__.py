@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="python -m sfl_theory",
-        description="Bounds of three papers on split federated learning.",
+        description="Bounds of papers on split federated learning.",
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     verbs.add_parser("list", help="every statement that has a bound")

@@ -1,4 +1,4 @@
-r"""The symbols of the three papers, and the one table that maps them to names.
+r"""The symbols of the papers, and the one table that maps them to names.
 
 Formulas are written in the symbols of ``han2024``; ``NOTATION`` says what the same
 thing is called in the other two papers and under which name a program finds it.

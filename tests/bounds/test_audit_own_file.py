@@ -73,7 +73,7 @@ def test_table_shows_every_claim_with_its_status_and_cause(
         assert "mine/square" in out
         assert "c^2 > c [here]." in out
         assert "evidence rejected: NameError" in out
-        assert "three papers" not in out
+        assert "papers on split" not in out
     assert {path.name for path in Path().iterdir()} == {own.name}
 
 
@@ -89,7 +89,7 @@ def test_every_replay_line_works_when_pasted(
         "mine/square": "proved", "mine/two": "refuted", "mine/typo": "unproved"
     }  # fmt: skip
     page = Path("out.html").read_text()
-    assert "three papers" not in page
+    assert "papers on split" not in page
     assert "--file" in page
     two = records[1]
     assert (two["scope"], two["cause"]) == ("for c > 1", "c^2 > c [here].")
