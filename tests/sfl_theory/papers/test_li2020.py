@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
 
-from bounds.compare import main
 from sfl_theory import Constants, symbols
 from sfl_theory import written as w
 from sfl_theory.claims import Part, Proof, Says, decide
@@ -139,10 +137,3 @@ def test_heterogeneity_of_the_model() -> None:
     found = decide(part, "test").claim
     assert found is not None
     assert found.sides == (Fraction(0), Fraction(3, 64))
-
-
-def test_the_bound_is_compared_with_a_run(tmp_path: Path) -> None:
-    """The command trains FedAvg with rates of steps; nothing else names the paper."""
-    options = ["--rounds", "3", "--seeds", "2", "--clients", "2", "--quiet"]
-    out = ["--out", str(tmp_path / "out")]
-    assert main(["--theorem", "li2020/thm-1", *options, *out]) == 0
