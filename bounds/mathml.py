@@ -11,7 +11,8 @@ LETTERS = {
     r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\epsilon": "ϵ",
     r"\zeta": "ζ", r"\eta": "η", r"\theta": "θ", r"\mu": "μ", r"\xi": "ξ",
     r"\sigma": "σ", r"\tau": "τ", r"\phi": "ϕ", r"\kappa": "κ", r"\rho": "ρ",
-    r"\lambda": "λ", r"\Delta": "Δ", r"\Gamma": "Γ", r"\Lambda": "Λ", r"\max": "max", r"\min": "min",
+    r"\lambda": "λ", r"\Delta": "Δ", r"\Gamma": "Γ",
+    r"\Lambda": "Λ", r"\max": "max", r"\min": "min",
     r"\exp": "exp", r"\log": "log",
 }  # fmt: skip
 SIGNS = {
