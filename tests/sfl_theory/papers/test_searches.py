@@ -45,8 +45,8 @@ def test_no_violation(name: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", PROVED)
-def test_no_violation_of_any(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(PROVED)[::6])
+def test_no_violation_of_more(name: str) -> None:
     assert not violated(PROVED[name].says.statement(name), 2, seed=1)
 
 
