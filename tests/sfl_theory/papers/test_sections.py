@@ -29,9 +29,6 @@ CHANGED = {
 }
 """Entries whose status is another one now, and why."""
 
-NO_REPAIR = {"han2024/eq-157": COUPLED, "han2024/eq-162": COUPLED}
-"""Refuted entries whose nearest true statement speaks of two runs, as yet no term."""
-
 CLAIMS = ledger().claims()
 PARTS = {name: part for claim in CLAIMS for name, part in parts_of(claim)}
 
@@ -71,7 +68,7 @@ def test_no_entry_is_lost_and_changed_verdicts_have_a_reason() -> None:
         status, _, repair = old.partition(", repair ")
         now = declared(claims[key].parts)
         assert now == CHANGED.get(key, (status,))[0], key
-        if repair == "proved" and now == "refuted" and key not in NO_REPAIR:
+        if repair == "proved" and now == "refuted":
             assert claims[key].repair is not None, key
             assert declared(claims[key].repair.parts) == "proved", key
 
