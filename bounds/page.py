@@ -25,7 +25,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
 .unproved { background: var(--unproved); }
 details { border-bottom: 1px solid #ddd; padding: .4rem 0; }
 summary { cursor: pointer; } summary code { font-size: .95rem; }
-dt { font-weight: 600; margin-top: .5rem; } dd { margin: 0; }
+dt { font-weight: 600; margin-top: .5rem; } dd, dd p { margin: 0; overflow-x: auto; }
 pre { white-space: pre-wrap; font-size: .8rem; background: #f5f5f5; padding: .5rem; }
 .formula { overflow-x: auto; padding: .3rem 0; }
 svg { max-width: 100%; height: auto; }

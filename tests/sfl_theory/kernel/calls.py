@@ -249,8 +249,13 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             norm2(x) * of(t),
         ),
     )
-    stronger = R.combine((), (), constant(S - 1), (R.assume(constant(S - 2)),))
-    later("cut", lambda: R.cut(R.assume(constant(S - 1)), stronger))
+    later(
+        "cut",
+        lambda: R.cut(
+            R.assume(constant(S - 1)),
+            R.combine((), (), constant(S - 1), (R.assume(constant(S - 2)),)),
+        ),
+    )
     later(
         "cut", lambda: R.cut(R.assume(norm2(x)), R.combine((), ((x, ONE),), None, ()))
     )
