@@ -27,7 +27,8 @@ def test_all_ten_cases_and_the_propositions_are_there():
     cases = {f"han2024/thm-3.{k}/{kind}_convex" for k in range(6, 10)
              for kind in ("strongly", "general")}  # fmt: skip
     cases |= {f"han2024/thm-3.{k}/non_convex" for k in (7, 9)}
-    assert cases | {"huang2023/prop-1", "huang2023/prop-2"} <= {*CLAIMS}
+    cases |= {f"huang2023/prop-{k}" for k in ("1", "1/coupling", "2")}
+    assert sorted(cases) == CLAIMS
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
