@@ -1,0 +1,317 @@
+r"""General convex: the gap of the last model, after one round more in the analysis.
+
+A round brings the model nearer to every y that is known before it,
+
+.. math:: E\|x^{t+1}-y\|^2\le E\|x^t-y\|^2-2\theta(f(x^t)-f(y))+\epsilon_t,
+
+:math:`\theta=\eta^t\tau`, :math:`\epsilon_t=c_1\theta^2G^2+Sc_d\theta^3G^2`. So with
+weights :math:`c_s=b_{s+1}-b_s\ge0` the number
+:math:`P_t=b_0\|x^t-x^*\|^2+\sum_{s<t}c_s\|x^t-x^s\|^2` changes by at most
+:math:`-2\theta(b_{t+1}\phi_t-A_t)+b_{t+1}\epsilon_t`, :math:`\phi_t=f(x^t)-f^*`,
+:math:`A_t=\sum_{s\le t}c_s\phi_s`. If :math:`b_t\rho_t=1`,
+:math:`\rho_t=\eta^t+\dots+\eta^T`, the middle term is
+:math:`2\tau(\rho_{t+1}A_t-\rho_tA_{t-1})` and telescopes; round T leaves
+:math:`2\tau\phi_T`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Ratio, Sort, ratio
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import (
+    MEAN,
+    Lin,
+    Local,
+    PerRound,
+    RoundFamily,
+    Vec,
+    constant,
+    inner,
+    iterate,
+    lin_at,
+    natural,
+    norm2,
+    summed,
+    symbol,
+    value_of,
+    weight,
+)
+from sfl_theory.proofs.joint import own_mean, whole_mean, whole_update
+from sfl_theory.proofs.local_steps import G2, S, i, linear_both, n, now, t
+from sfl_theory.proofs.notation import combine, nat, of, positive, steps, sum_over
+from sfl_theory.proofs.weighted_rounds import (
+    BEST,
+    T,
+    Weighted,
+    centred,
+    drift,
+    eta,
+    own_drift,
+    second_moment,
+    tau,
+)
+
+s = nat("s")
+STEP = of(s)
+
+
+@dataclass(frozen=True)
+class References:
+    """The weights of the models that a model is compared with.
+
+    Attributes:
+        share: t -> b(t) > 0.
+        left: t -> rho(t) >= 0, the sum of the rates from round t to round T.
+        rises: ``b(t) <= b(t + 1)``, for a round given as a number.
+        sums: ``eta(t) + rho(t + 1) <= rho(t)``.
+        falls: ``rho(t) (b(t + 1) - b(t)) <= eta(t) b(t + 1)``.
+        positive: ``rho(t) >= 0``.
+        ends: ``eta(T) <= rho(T)`` and ``1 <= eta(T) b(T)``.
+    """
+
+    share: Callable[[Ratio], Ratio]
+    left: Callable[[Ratio], Ratio]
+    rises: Callable[[Ratio], Theorem]
+    sums: Theorem
+    falls: Theorem
+    positive: Theorem
+    ends: tuple[Theorem, Theorem]
+
+    def c(self, at: Ratio) -> Ratio:
+        """Return the weight of the model of a round."""
+        return self.share(at + 1) - self.share(at)
+
+    def over(self, upper: Ratio, form: Lin) -> Lin:
+        """Return ``sum_{s<upper} c_s form``."""
+        return summed(steps(upper), s, form * self.c(STEP))
+
+    def summed(self, theorem: Theorem, upper: Ratio) -> Theorem:
+        """Return the theorem summed likewise."""
+        return sum_over(theorem, steps(upper), s, self.c(STEP), [self.rises(STEP)])
+
+    def weight(self, upper: Ratio) -> Ratio:
+        """Return ``b(0) + sum_{s<upper} c_s``, written as a sum."""
+        own = self.over(upper, constant(1)) + constant(self.share(ratio(0)))
+        return rules.number_of(own)
+
+    def telescoped(self, form: Lin, upper: Ratio) -> Theorem:
+        """Return that `weight` times a form is b(upper) times it."""
+        return rules.telescope(s, form * self.share(STEP), upper)
+
+
+def model(a: Weighted, at: Ratio) -> Vec:
+    """Return ``x(t)``."""
+    return iterate(a.run, at)
+
+
+def gap(a: Weighted, at: Ratio) -> Lin:
+    """Return ``f(x(t)) - f*``."""
+    return value_of(MEAN, model(a, at)) - value_of(MEAN, BEST)
+
+
+def lowest(a: Weighted, at: Ratio) -> Theorem:
+    """Return ``f(x(t)) - f* >= 0``."""
+    return rules.lowest(MEAN, model(a, at))
+
+
+# One round against all references ----------------------------------------------------
+
+
+def progress(a: Weighted, y: Vec) -> Theorem:
+    """Return ``<M, x - y> >= tau (f(x) - f(y)) - S/2 D`` without draws, for any y."""
+    r = a.round
+    p, gp = r.point(of(i)), r.local_gradient(of(i))
+    one = combine([
+        (rules.smooth(Local(n), S, p, r.x), 1),
+        (rules.convex(Local(n), ratio(0), p, y), 1),
+    ])
+    return combine([
+        (r.summed(one, tau, weight(n)), 1),
+        (linear_both(r, gp, r.x - y, tau, weight(n)), 1),
+        (rules.mean_value(r.x), -tau),
+        (rules.mean_value(y), tau),
+    ])
+
+
+def own_drift_of(a: Weighted) -> Theorem:
+    """Return ``sum_n a_n sum_i ||p_i - x||^2 <= cd eta^2 tau^3 G2`` without draws."""
+    if not a.partial:
+        return drift(a)
+    one = a.round.summed(own_drift(a), tau, weight(n))
+    target = constant(a.cd * eta**2 * tau**3 * G2) - a.round.drift(tau, weight(n))
+    return combine([(one, 1)], target=target)
+
+
+def cost(a: Weighted) -> Ratio:
+    """Return ``c1 alpha^2 G2 + S cd alpha^3 G2``."""
+    alpha = eta * tau
+    return a.c1 * alpha**2 * G2 + S * a.cd * alpha**3 * G2
+
+
+def away(a: Weighted, w: References, at: Ratio, upper: Ratio) -> Lin:
+    """Return ``P``, the weighted squared distances of x(at)."""
+    apart = norm2(model(a, at) - model(a, STEP))
+    return w.over(upper, apart) + norm2(model(a, at) - BEST) * w.share(ratio(0))
+
+
+@cache
+def one_round(a: Weighted, w: References, upper: Ratio) -> Theorem:
+    r"""Return what a round does to P, for the references of rounds below a limit."""
+    r, binder, first = a.round, steps(upper), w.share(ratio(0))
+    x, step = r.x, r.next - r.x
+    each = (x - model(a, STEP)) * w.c(STEP)
+    u = summed(binder, s, each) + (x - BEST) * first
+    C = w.weight(upper)
+    positive = w.summed(combine(target=constant(1)), upper)
+    positive = combine([(positive, 1)], target=constant(C))
+    M = own_mean(r, r.local_gradient(of(i)))
+    G = whole_mean(r, a.g())
+    drawn = whole_mean(r, r.local_gradient(of(i)))
+    fall = w.over(upper, value_of(MEAN, x) - value_of(MEAN, model(a, STEP)))
+    fall = fall + gap(a, now) * first
+    return combine(
+        [
+            (w.summed(progress(a, model(a, STEP)), upper), 2 * eta),
+            (progress(a, BEST), 2 * eta * first),
+            (rules.linear(binder, s, each, M), 2 * eta),
+            (a.averaged(inner(drawn, u)), 2 * eta),
+            (centred(a, u, a.share), 2 * eta),
+            (whole_update(r, u), -2),
+            (rules.linear(binder, s, each, step), 2),
+            (whole_update(r, step), -C),
+            (whole_update(r, G), eta * C),
+            (second_moment(a), eta**2 * C),
+            (own_drift_of(a), S * eta * C),
+        ],
+        target=away(a, w, now, upper)
+        - away(a, w, now + 1, upper)
+        - fall * (2 * eta * tau)
+        + constant(C * cost(a)),
+        signs=[positive, combine([(positive, eta**2)]), combine([(positive, S * eta)])],
+    )
+
+
+# From the first round to the last one ------------------------------------------------
+
+
+def before(a: Weighted, w: References, upper: Ratio) -> Lin:
+    """Return ``A = sum_{s<upper} c_s (f(x_s) - f*)``."""
+    return w.over(upper, gap(a, STEP))
+
+
+def last_term(w: References, at: Ratio, size: Theorem) -> Theorem:
+    """Return ``sum_{s<at+1} c_s y(s) <= sum_{s<at} c_s y(s) + c_at y(at)``, y >= 0.
+
+    The one term more is ``sum_{s<1} c y(at + s)``, which is its value at 0 minus
+    ``sum_{s<1} s (..)``, and s vanishes there.
+    """
+    size = rules.instantiate(size, ((s, at + STEP),), ())
+    later = rules.instantiate(size, ((s, STEP + 1),), ())
+    none = rules.assume(constant(-STEP))
+    b0, b1, b2 = (w.share(at + STEP + up) for up in range(3))
+    form = size.form * (b1 - b0)
+    zero = combine(
+        [
+            (later, STEP * b2),
+            (later, -STEP * b1),
+            (size, -STEP * b1),
+            (size, STEP * b0),
+        ],
+        signs=[none],
+    )
+    return combine([
+        (rules.telescope(s, form, ratio(1)), 1),
+        (rules.telescope(s, form * STEP, ratio(1)), -1),
+        (sum_over(zero, steps(1), s), 1),
+    ])
+
+
+def joined(w: References, at: Ratio, size: Theorem) -> Theorem:
+    """Return ``sum_{s<at} c_s y + c_at y(at) - sum_{s<at+1} c_s y >= 0``."""
+    split = rules.split(s, size.form * w.c(STEP), at, ratio(1))
+    return combine([(split, -1), (last_term(w, at, size), 1)])
+
+
+def square(a: Weighted, at: Ratio) -> Theorem:
+    """Return ``||x(at) - x(s)||^2 >= 0``."""
+    return combine(squares=[(model(a, at) - model(a, STEP), 1)])
+
+
+def nothing(w: References, form: Lin) -> Theorem:
+    """Return ``sum_{s<0} c_s form = 0``."""
+    return rules.split(s, form * w.c(STEP), ratio(0), ratio(0))
+
+
+@cache
+def grown(a: Weighted, w: References) -> Theorem:
+    """Return how P and A change in a round that is not the last one.
+
+    ``P(t+1) + 2 tau (rho(t+1) A(t+1) - rho(t) A(t)) <= P(t) + b(t+1) cost``.
+    """
+    up, c, b = now + 1, w.c(now), w.share(now + 1)
+    rho, later = w.left(now), w.left(now + 1)
+    gaps = w.summed(lowest(a, STEP), up)
+    target = (
+        away(a, w, now, now)
+        - away(a, w, up, up)
+        - (before(a, w, up) * later - before(a, w, now) * rho) * (2 * tau)
+        + constant(b * cost(a))
+    )
+    return combine(
+        [
+            (one_round(a, w, up), 1),
+            (w.telescoped(gap(a, now), up), 2 * eta * tau),
+            (w.telescoped(constant(cost(a)), up), -1),
+            (joined(w, now, square(a, now)), 1),
+            (joined(w, now, lowest(a, STEP)), 2 * tau * rho),
+            (gaps, 2 * tau * (rho - later - eta)),
+            (lowest(a, now), 2 * tau * (eta * b - rho * c)),
+        ],
+        target=target,
+        signs=[w.sums, w.falls, w.positive],
+    )
+
+
+@cache
+def last_gap(a: Weighted, w: References) -> Theorem:
+    """Return the gap of x(T).
+
+    ``2 tau (f(x(T)) - f*) <= b(0) ||x(0) - x*||^2 + sum_{t<T} b(t+1) cost(t)
+    + b(T) cost(T)``.
+    """
+    zero = ratio(0)
+
+    def at_end(form: Lin) -> Lin:
+        return lin_at(form, {t: T})
+
+    last = rules.instantiate(one_round(a, w, now), ((t, T),), ())
+    b, rate = w.share(T), rules.number_of(at_end(constant(eta)))
+    end_cost = at_end(constant(cost(a)))
+    gaps = w.summed(lowest(a, STEP), T)
+    apart = w.summed(square(a, T + 1), T)
+    noise = summed(steps(T), t, constant(w.share(now + 1) * cost(a)))
+    first = norm2(model(a, zero) - BEST) * w.share(zero)
+    level, sums = w.ends
+    return combine(
+        [
+            (sum_over(grown(a, w), steps(T), t), 1),
+            (rules.telescope(t, away(a, w, now, now), T), 1),
+            (rules.telescope(t, before(a, w, now) * w.left(now), T), 2 * tau),
+            (nothing(w, norm2(model(a, zero) - model(a, STEP))), 1),
+            (nothing(w, gap(a, STEP)), 2 * tau * w.left(zero)),
+            (last, 1),
+            (w.telescoped(gap(a, T), T), 2 * rate * tau),
+            (w.telescoped(end_cost, T), -1),
+            (apart, 1),
+            (gaps, 2 * tau * (w.left(T) - rate)),
+            (lowest(a, T), 2 * tau * (rate * b - 1)),
+        ],
+        [(model(a, T + 1) - BEST, w.share(zero))],
+        target=first + noise + end_cost * b - gap(a, T) * (2 * tau),
+        signs=[level, sums],
+    )
