@@ -21,29 +21,25 @@ from dataclasses import dataclass
 from functools import cache
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Ratio, Sort, ratio
+from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
     MEAN,
     Lin,
     Local,
-    PerRound,
-    RoundFamily,
     Vec,
     constant,
     inner,
     iterate,
     lin_at,
-    natural,
     norm2,
     summed,
-    symbol,
     value_of,
     weight,
 )
 from sfl_theory.proofs.joint import own_mean, whole_mean, whole_update
 from sfl_theory.proofs.local_steps import G2, S, i, linear_both, n, now, t
-from sfl_theory.proofs.notation import combine, nat, of, positive, steps, sum_over
+from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 from sfl_theory.proofs.weighted_rounds import (
     BEST,
     T,

@@ -16,315 +16,84 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
-from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
     Client,
-    Kind,
     Lin,
     Local,
-    Participants,
-    PerRound,
-    Rate,
-    RoundFamily,
-    Side,
-    Split,
-    Star,
-    Stepwise,
     Vec,
     constant,
     gradient,
-    inner,
     iterate,
-    local_point,
-    natural,
-    noise,
     norm2,
     part,
     summed,
-    symbol,
-    vec,
-    vec_at,
     weight,
 )
-from sfl_theory.proofs.equal_steps import only_one
 from sfl_theory.proofs.foundations import majorant_of_mean
+from sfl_theory.proofs.minibatch_stepwise import (
+    BEST,
+    CLIENT,
+    MADE,
+    RUN,
+    SERVER,
+    SMOOTH,
+    STARTED,
+    J,
+    K,
+    S,
+    T,
+    apart,
+    averaged,
+    delta2,
+    ends,
+    exact,
+    fresh,
+    from_best,
+    gamma,
+    h,
+    inverse,
+    j,
+    m,
+    mean_step,
+    middle,
+    move,
+    moves,
+    mu,
+    n,
+    now,
+    of_mean,
+    over,
+    point,
+    r,
+    same_start,
+    sigma2,
+    small,
+    spread,
+    start_of_mean,
+    step,
+    t,
+    uncorrelated,
+    x,
+    xi,
+)
 from sfl_theory.proofs.notation import (
     combine,
-    count,
     mean,
-    nat,
-    nonnegative,
-    of,
-    of_round,
-    per_client,
-    positive,
     sign,
     steps,
     sum_over,
 )
 
-n, m, other = Client("n"), Client("m"), Client("k")
-t, j, i, v = nat("t"), nat("j"), nat("i"), nat("v")
-now, J, ONE, HALF = of(t), of(j), ratio(1), ratio(Fraction(1, 2))
-K, T = count("K"), count("T")
-S, mu, delta2 = positive("S"), positive("mu"), nonnegative("delta2")
-gamma = 7 + nonnegative("g")
-sigma2 = per_client("sigma2", n)
-CLIENT, SERVER = Side.CLIENT, Side.SERVER
-BEST = vec(Star(MEAN))
+HALF = ratio(Fraction(1, 2))
 SINGLE = mean(n, weight(n) ** 2 * sigma2)
 APART = mean(n, weight(n) * (1 - weight(n)) * sigma2)
 LEVEL = APART + (4 * K + 1) / 3 * delta2
 """Noise and heterogeneity that drive the local models of a round apart."""
-
-
-def inverse(step: Ratio) -> Ratio:
-    """Return ``1/(gamma + step)``, a number of the step."""
-    return symbol(PerRound(RoundFamily("u", Sort.POSITIVE), natural(step)))
-
-
-def eta(step: Ratio) -> Ratio:
-    """Return the learning rate of a step of the run."""
-    return 2 / mu * inverse(step)
-
-
-_PACE = Stepwise(natural(K), Rate(eta(of_round())))
-RUN = Split(Kind.MINIBATCH, Participants.EVERYONE, _PACE, _PACE)
-MADE = rules.assume(constant(K - 1 - J))
-STARTED = combine([(MADE, 1)], target=constant(K - J))
-r = K - 1 - J
-"""How many steps of the round are left after this one."""
 TWICE = combine([(MADE, 1), (rules.square(r), 2)])
-h, x = eta(K * now + J), gamma + K * now + J
-SMOOTH = rules.assume(constant(gamma - 8 * S / mu + 1))
-
-
-# The rate ----------------------------------------------------------------------------
-
-
-def exact(way: int) -> Theorem:
-    """Return ``way (x u - 1) >= 0``, assumed at the step."""
-    return rules.assume(constant(way * (x * inverse(K * now + J) - 1)))
-
-
-def small() -> Theorem:
-    """Return ``S h <= 2/7``."""
-    u = inverse(K * now + J)
-    return combine(
-        [(exact(-1), Fraction(2, 7)), (SMOOTH, u / 4)],
-        target=constant(Fraction(2, 7) - S * h),
-    )
-
-
-# A step, from the definition of the run ----------------------------------------------
-
-
-def point(step: Ratio, client: Client = n) -> Vec:
-    """Return the local point."""
-    return local_point(RUN, client, now, step)
-
-
-def move(step: Ratio, client: Client = n) -> Vec:
-    """Return the rate of a step times the stochastic gradient."""
-    return stochastic(RUN, client, now, step) * eta(K * now + step)
-
-
-def over(theorem: Theorem, client: Client = n) -> Theorem:
-    """Return the mean over clients."""
-    return sum_over(theorem, CLIENTS, client, weight(client))
-
-
-def averaged(u: Vec, client: Client = n) -> Vec:
-    """Return the mean over clients."""
-    return summed(CLIENTS, client, u * weight(client))
-
-
-def of_mean(u: Vec, w: Vec, client: Client = n) -> Theorem:
-    """Return ``<sum a u, w> = sum a <u, w>``."""
-    return rules.linear(CLIENTS, client, u * weight(client), w)
-
-
-def moves(upper: Ratio, client: Client) -> Vec:
-    """Return the sum of a client's moves before a step."""
-    return summed(steps(upper), i, move(of(i), client))
-
-
-def one_more(client: Client, w: Vec, way: int) -> Theorem:
-    """Return ``way <sum_{i<j+1} e - sum_{i<j} e - e_j, w> >= 0``."""
-    e = move(of(i), client)
-    return combine([
-        (rules.linear(steps(J + 1), i, e, w), way),
-        (rules.linear(steps(J), i, e, w), -way),
-        (rules.split(i, inner(e, w), J, ONE), way),
-        (only_one(i, move(J + of(i), client), w, -way), 1),
-    ])
-
-
-def step(client: Client, w: Vec, way: int) -> Theorem:
-    """Return ``way <p' - p + [e_n]_c + [sum a e]_s, w> >= 0``."""
-    c, s = part(CLIENT, w), part(SERVER, w)
-    change = moves(J + 1, m) - moves(J, m) - move(J, m)
-    uses: list[tuple[Theorem, Number]] = [
-        (one_more(client, c, -way), 1),
-        (over(one_more(m, s, -way), m), 1),
-        (of_mean(change, s, m), -way),
-        (rules.blocks(point(J + 1, client) - point(J, client), w), way),
-    ]
-    for side, seen in ((CLIENT, c), (SERVER, s)):
-        uses += [
-            (rules.local_update(RUN, client, now, J + 1, side, seen), way),
-            (rules.local_update(RUN, client, now, J, side, seen), -way),
-        ]
-    return rules.cut(combine(uses), STARTED)
-
-
-def mean_step(w: Vec, way: int) -> Theorem:
-    """Return ``way <wbar' - wbar + sum a e, w> >= 0``."""
-    k, all_ = other, averaged(move(J, m), m)
-    change = point(J + 1, k) - point(J, k)
-    change = change + part(CLIENT, move(J, k)) + part(SERVER, all_)
-    return combine([
-        (over(step(k, w, way), k), 1),
-        (of_mean(change, w, k), way),
-        (rules.blocks(all_, w), way),
-    ])
-
-
-def middle(step_: Ratio) -> Vec:
-    """Return the mean of the local points."""
-    return averaged(point(step_, m), m)
-
-
-def apart(step_: Ratio) -> Vec:
-    """Return the local point seen from their mean."""
-    return point(step_) - middle(step_)
-
-
-def spread(step_: Ratio) -> Lin:
-    """Return ``D``."""
-    return summed(CLIENTS, n, norm2(apart(step_)) * weight(n))
-
-
-def distance(step_: Ratio) -> Lin:
-    """Return ``Delta``."""
-    return norm2(middle(step_) - BEST)
-
-
-def none(client: Client, w: Vec) -> Theorem:
-    """Return ``<sum_{i<0} e, w> = 0``."""
-    e, zero = move(of(i), client), ratio(0)
-    return combine([
-        (rules.linear(steps(0), i, e, w), 1),
-        (rules.split(i, inner(e, w), zero, zero), -1),
-    ])
-
-
-def starts(client: Client, w: Vec) -> Theorem:
-    """Return ``<p(n,t,0) - x, w> = 0``."""
-    zero = ratio(0)
-    c, s = part(CLIENT, w), part(SERVER, w)
-    return combine([
-        (rules.blocks(point(zero, client) - iterate(RUN, now), w), 1),
-        (rules.local_update(RUN, client, now, zero, CLIENT, c), 1),
-        (rules.local_update(RUN, client, now, zero, SERVER, s), 1),
-        (none(client, c), -1),
-        (of_mean(moves(zero, m), s, m), -1),
-        (over(none(m, s), m), -1),
-    ])
-
-
-def start_of_mean(w: Vec) -> Theorem:
-    """Return ``<wbar - x, w> = 0`` at the start of a round."""
-    zero = ratio(0)
-    seen = point(zero, m) - iterate(RUN, now)
-    return combine([(of_mean(seen, w, m), 1), (over(starts(m, w), m), 1)])
-
-
-def same_start() -> Theorem:
-    """Return ``D <= 0`` at the start of a round."""
-    d = apart(ratio(0))
-    return over(combine([(starts(n, d), -1), (start_of_mean(d), 1)]))
-
-
-def ends(w: Vec) -> Theorem:
-    """Return ``<wbar - x(t+1), w> = 0`` after the last step."""
-    before, after = iterate(RUN, now), iterate(RUN, now + 1)
-    own = moves(K, n)
-    uses: list[tuple[Theorem, Number]] = [(rules.blocks(middle(K) - after, w), 1)]
-    for side, made in ((CLIENT, own), (SERVER, averaged(moves(K, m), m))):
-        seen = part(side, w)
-        local = rules.local_update(RUN, n, now, K, side, seen)
-        uses += [
-            (over(local), 1),
-            (of_mean(part(side, point(K) - before + made), seen), 1),
-            (rules.update(RUN, side, now, seen), -1),
-        ]
-    return combine(uses)
-
-
-# Noise -------------------------------------------------------------------------------
-
-xi = noise(RUN, n, now, J)
-zbar = averaged(xi)
-
-
-def fresh(known: Vec) -> Theorem:
-    """Return ``<sum a xi, known> = 0``."""
-    each = rules.unbiased(RUN, n, now, J, known)
-    return combine([(over(each), 1), (of_mean(xi, known), 1)])
-
-
-def at_first(u: Vec, way: int) -> Theorem:
-    """Return ``way (||u(0)||^2 - sum_{i<1} ||u(i)||^2) >= 0``: i vanishes there."""
-    e = norm2(u)
-    late, ends_ = (rules.telescope(i, form, ONE) for form in (e * of(i), e))
-    zero = combine(
-        squares=[(vec_at(u, {i: of(i) + 1}), way * of(i)), (u, -way * of(i))],
-        signs=[rules.assume(constant(-of(i)))],
-    )
-    return combine([(ends_, way), (late, -way), (sum_over(zero, steps(1), i), 1)])
-
-
-def uncorrelated(side: Side | None, way: int) -> Theorem:
-    """Return ``way (sum a^2 ||xi||^2 - ||sum a xi||^2) >= 0``, of a block if named.
-
-    By what step j adds to the squared sum of the noises, and to the sum of squares.
-    """
-
-    def block(u: Vec) -> Vec:
-        return u if side is None else part(side, u)
-
-    each, last = noise(RUN, n, now, of(i)), noise(RUN, n, now, J + of(i))
-    each, last, own, z = block(each), block(last), block(xi), block(zbar)
-    until, before = (summed(steps(end), i, each) for end in (J + 1, J))
-    both = averaged(until) + averaged(before) + z
-    grows = combine([
-        (rules.split(i, inner(each, both), J, ONE), way),
-        (rules.linear(steps(J + 1), i, each, both), way),
-        (rules.linear(steps(J), i, each, both), -way),
-        (only_one(i, last, both, -way), 1),
-    ])
-    squares = combine([
-        (rules.split(i, norm2(each), J, ONE), -way),
-        (at_first(last, way), 1),
-    ])
-    whole = combine(
-        [
-            (over(grows), 1),
-            (of_mean(until, both), way),
-            (of_mean(before, both), -way),
-            (of_mean(own, both), -way),
-            (fresh(block(averaged(before))), 2 * way),
-            (rules.independent(RUN, n, i, weight(n), now, J + 1, side), -way),
-            (rules.independent(RUN, n, i, weight(n), now, J, side), way),
-            (sum_over(squares, CLIENTS, n, weight(n) ** 2), 1),
-        ],
-        target=(summed(CLIENTS, n, norm2(own) * weight(n) ** 2) - norm2(z)) * way,
-    )
-    return rules.cut(whole, STARTED)
 
 
 # One step of the mean model, and of the local models ----------------------------------
@@ -379,7 +148,7 @@ def descent() -> Theorem:
     ])
     below = wbar - total * (1 / S)
     gap = 2 * h - 4 * S * h**2
-    right = distance(J) * (1 - mu * h) + spread(J) * (S * h + 2 * S**2 * h**2)
+    right = from_best(J) * (1 - mu * h) + spread(J) * (S * h + 2 * S**2 * h**2)
     return combine(
         [
             (square, 1),
@@ -399,7 +168,7 @@ def descent() -> Theorem:
             (rules.lowest(MEAN, wbar), gap),
         ],
         [(G - total * 2, h**2)],
-        target=right + constant(SINGLE * h**2) - distance(J + 1),
+        target=right + constant(SINGLE * h**2) - from_best(J + 1),
         signs=[sign(gap, (small(), 4 * h))],
     )
 
@@ -510,7 +279,7 @@ def potential(step_: Ratio) -> Lin:
     """Return ``(x - 1)(x - 2) Delta + 44 S/(7 mu) (K - j)(x - 1) D``."""
     at = gamma + K * now + step_
     near = Fraction(44, 7) * S / mu * (K - step_) * (at - 1)
-    return distance(step_) * ((at - 1) * (at - 2)) + spread(step_) * near
+    return from_best(step_) * ((at - 1) * (at - 2)) + spread(step_) * near
 
 
 def level(single: Ratio) -> Ratio:
@@ -605,3 +374,36 @@ def rounds() -> Theorem:
     far = Fraction(88, 7) * S / mu**3 * K * (K - 1) * LEVEL * harmonic
     right = scaled(ratio(0)) + constant(4 * K * T / mu**2 * SINGLE + far)
     return combine([(whole, 1)], target=right - scaled(T))
+
+
+def distance() -> Theorem:
+    """Return `rounds` divided by ``(E - 1)(E - 2)``."""
+    return combine([(rounds(), 1 / ((END - 1) * (END - 2)))])
+
+
+def closed_form() -> Theorem:
+    """Return `distance` with ``u <= 1/gamma`` and ``S/mu <= gamma/7``.
+
+    The drift is then ``4KT/mu^2 22/49 (K - 1) LEVEL``.
+    """
+    u, share = inverse(K * now), 1 / ((END - 1) * (END - 2))
+    more = combine(
+        [(SMOOTH, ratio(Fraction(1, 8)))], target=constant(gamma / 7 - S / mu)
+    )
+    once = rules.assume(constant(1 - (gamma + K * now) * u))
+    one = combine(
+        [(once, Fraction(1, 7)), (more, u)],
+        target=constant(Fraction(1, 7) - S / mu * u),
+    )
+    all_ = sum_over(one, steps(T), t)
+    apart_ = sum_over(rules.weight_below_one(n), CLIENTS, n, weight(n) * sigma2)
+    size = Fraction(88, 7) / mu**2 * K * (K - 1)
+    positive = combine([(apart_, size * share)])
+    return combine(
+        [
+            (distance(), 1),
+            (all_, size * share * APART),
+            (all_, size * share * (4 * K + 1) / 3 * delta2),
+        ],
+        signs=[positive],
+    )
