@@ -18,6 +18,7 @@ SECTIONS = (
     "theorem_38",
     "theorem_39",
     "theorems_convex",
+    "unbounded",
     "conditions",
     "constant_rates",
     "appendix_c",

@@ -1,0 +1,250 @@
+r"""Theorems 3.6 to 3.9 without bounded gradients: what is proved beside the paper.
+
+No strongly convex function on :math:`\mathbb R^d` has bounded gradients, so Assumption
+3.3 empties the printed strongly convex cases there; here 3.1, 3.2, 3.4 and C.2 are
+enough. Noise is that of the mean of all samples of a round, :math:`\sum_na_n^2
+\sigma_n^2/\tau`, a linear speed-up in :math:`N\tau`; drift stands at its own order, the
+cube of the learning rate. Equal numbers of steps; SFL-V2's server weights a visit of
+client n by :math:`a_n`: for :math:`a_n=1/N` the printed server with its rate divided by
+N. Each statement stands under the name of the library's bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+from sfl_theory import written as w
+from sfl_theory.claims import Claim, Kind, Part, Proof, Says, says
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import MEAN
+from sfl_theory.papers.han2024 import printed
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.repaired_algorithms import Algorithm, Line, example
+from sfl_theory.papers.han2024.setting import T, a, eps2, eta, f, mu, n, sigma2, t, tau
+from sfl_theory.papers.han2024.two_periods import named
+from sfl_theory.proofs import sharp_rounds
+from sfl_theory.proofs.notation import combine
+from sfl_theory.proofs.sharp_rounds import Decay, Sharp
+from sfl_theory.written import Assumed, Form, Number, Run, Written
+
+NUMBERS = ("3.6", "3.7")
+NAMES = {
+    "strongly_convex": "no_bounded_gradients",
+    "general_convex": "no_bounded_gradients",
+    "non_convex": "linear_speedup",
+}
+"""Case -> the name of its bound."""
+S = named(mu + s.excess, "S")
+gamma = Written((33 * S / mu).value, r"\gamma")
+s_a2, sbar2 = (w.over_clients(n, a() ** power * sigma2()) for power in (2, 1))
+
+
+def of(number: int | str) -> Number:
+    """Return a fraction."""
+    return w.number(Fraction(number))
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What the bounds of SFL-V1 and of SFL-V2 differ in.
+
+    Attributes:
+        spread: what noise and heterogeneity of a round's drift cost.
+        first: of the first gap, non-convex.
+        late: of the drift, strongly convex.
+    """
+
+    spread: Number
+    first: Number
+    late: int
+
+
+CONSTANTS = {
+    "3.6": Constants(of("5/8") * sbar2 + of("5/12") * tau * eps2, of("81/40"), 16),
+    "3.7": Constants(
+        of("2/3") * (sbar2 + 2 * s_a2 + 2 * tau * eps2), of("49/24"), 17
+    ),
+}
+
+
+def assumed(one: Algorithm, r: Run, smooth: Number) -> tuple[Assumed, ...]:
+    """Return 3.1, 3.2, 3.4 and that a minimiser exists; samples independent, V1."""
+    *samples, independent = s.assumption_32(r)
+    apart = () if printed.shared(one.number) else (independent,)
+    return (
+        s.assumption_31(smooth),
+        *samples,
+        *apart,
+        s.assumption_34(),
+        s.minimum(),
+    )
+
+
+def fast(one: Algorithm) -> Run:
+    """Return the run at the rates 4.1/(mu tau (gamma + t)), gamma = 33 S/mu."""
+    return one.run(lambda _: w.rate(lambda at: of("41/10") / (mu * tau * (gamma + at))))
+
+
+def any_rate(one: Algorithm) -> Run:
+    """Return the run at the rates eta(t)."""
+    return one.run(lambda _: w.rate(eta))
+
+
+def small() -> Assumed:
+    """Return that the rates are at most 1/(8 S tau)."""
+    return w.every_round(t, T, w.at_most(8 * s.S * tau * eta(), 1))
+
+
+def powers(power: int) -> Number:
+    """Return the sum of a power of the rates."""
+    return w.below(t, T, eta() ** power)
+
+
+def strongly_convex(one: Algorithm) -> Says:
+    """Return the gap of the last model."""
+    r, c, late = fast(one), CONSTANTS[one.number], gamma + T
+    noise = of("16/5") * S * s_a2 / (mu**2 * tau * late)
+    drift = c.late * S**2 * c.spread / (mu**3 * tau * late**2)
+    right = (gamma / late) ** 4 * f.gap(r.x(0)) + w.as_form(noise) + w.as_form(drift)
+    return says(f.gap(r.x(T)), right, *assumed(one, r, S), s.assumption_C2(mu))
+
+
+def general_convex(one: Algorithm) -> Says:
+    """Return the weighted mean of the gaps."""
+    r, c = any_rate(one), CONSTANTS[one.number]
+    first = of("5/8") / (tau * T) * w.norm2(r.x(0) - f.best)
+    noise = of("25/32") * s_a2 / T * powers(2)
+    drift = s.S * tau * c.spread / T * powers(3)
+    left = w.below(t, T, eta() * f.gap(r.x(t))) / T
+    right = first + w.as_form(noise) + w.as_form(drift)
+    return says(left, right, *assumed(one, r, s.S), s.assumption_C2(0), small())
+
+
+def non_convex(one: Algorithm) -> Says:
+    """Return the weighted mean of the squared gradients."""
+    r, c = any_rate(one), CONSTANTS[one.number]
+    first = c.first / (tau * T) * f.gap(r.x(0))
+    noise = of("7/6") * s.S * s_a2 / T * powers(2)
+    drift = s.S**2 * tau * c.spread / T * powers(3)
+    left = w.below(t, T, eta() * w.norm2(f.gradient(r.x(t)))) / T
+    right = first + w.as_form(noise) + w.as_form(drift)
+    return says(left, right, *assumed(one, r, s.S), small())
+
+
+def below(what: Says, r: Run, theorem: Theorem, spare: Number | int = 0) -> Theorem:
+    """Return a statement whose terms are larger; `spare` is by how much the first."""
+    lowest = rules.lowest(MEAN, r.x(0).value)
+    uses = [(theorem, 1), (lowest, w.number(spare).value)]
+    return combine(uses, target=what.right.value - what.left.value)
+
+
+def at_end(one: Algorithm, what: Says) -> Theorem:
+    """Return the strongly convex rate after T rounds."""
+    rate = Decay(Sharp(one.weighted.kind)).rate()
+    values = ((w.variable(t), T.value),)
+    return below(what, fast(one), rules.instantiate(rate, values, ()))
+
+
+def of_gaps(one: Algorithm, what: Says) -> Theorem:
+    """Return the mean of the gaps."""
+    theorem = sharp_rounds.mean_gap(Sharp(one.weighted.kind))
+    return below(what, any_rate(one), theorem)
+
+
+def of_gradients(one: Algorithm, what: Says) -> Theorem:
+    """Return the mean of the squared gradients."""
+    algorithm = Sharp(one.weighted.kind)
+    own = 2 / (1 - algorithm.lost)
+    spare = (CONSTANTS[one.number].first - own) / (tau * T)
+    theorem = sharp_rounds.non_convex(algorithm)
+    return below(what, any_rate(one), theorem, spare)
+
+
+DRIFT = (
+    r"$p_n^i-x=-\eta(G+Z+\Delta)$: gradients at x and noise of the steps made before, "
+    r"and what gradients have changed since. $\langle G,Z\rangle=0$, so Young is needed "
+    r"for $\Delta$ only, which is at most S times the drift and absorbed by it. "
+)
+DESCENT = (
+    r"A round lowers f by $\frac\alpha2(1-d)\|\nabla f\|^2$, d the small share that "
+    r"the drift takes, up to $\frac47S\alpha^2\sum_na_n^2\sigma_n^2/\tau$ and drift "
+    r"of order $\alpha^3$, $\alpha=\eta\tau$: polarisation leaves "
+    r"$-\frac{\eta}{2\tau}\|M\|^2$, and Young with 7 pays the move by it. "
+)
+WORDS = {
+    "strongly_convex": DRIFT
+    + DESCENT
+    + r"$\|\nabla f\|^2\ge2\mu\phi$ and $8S\alpha\le1$ give "
+    r"$\phi_{t+1}\le(1-pu)\phi_t+Au^2+Bu^3$, $p>4$, $u=\frac1{\gamma+t}$; by induction "
+    r"$\phi_T\le(\gamma u)^4\phi_0+\frac A{p-1}u+\frac B{p-2}u^2$.",
+    "general_convex": DRIFT
+    + r"$\langle\nabla F_n(p),x-x^*\rangle\ge F_n(x)-F_n(x^*)-\frac S2\|p-x\|^2$, "
+    r"$\|\nabla f\|^2\le2S(f-f^*)$, and the squared move is at most "
+    r"$\frac54(\alpha^2\|\nabla f\|^2+\alpha^2\sum_na_n^2\sigma_n^2/\tau)$ and drift: "
+    r"of $2\alpha(f-f^*)$ a round keeps $\frac85$; summed over rounds.",
+    "non_convex": DRIFT + DESCENT + "Summed over rounds.",
+}
+CASES: dict[
+    str,
+    tuple[
+        Callable[[Algorithm], Run],
+        Callable[[Algorithm], Says],
+        Callable[[Algorithm, Says], Theorem],
+        str,
+    ],
+] = {
+    "strongly_convex": (
+        fast,
+        strongly_convex,
+        at_end,
+        r"rates $\frac{4.1}{\mu\tau(\gamma+t)}$, $\gamma=33S/\mu$",
+    ),
+    "general_convex": (any_rate, general_convex, of_gaps, ""),
+    "non_convex": (any_rate, non_convex, of_gradients, ""),
+}
+
+
+def line(number: str, case: str) -> Line:
+    """Return the proved statement of a theorem's case."""
+    one = Algorithm(number)
+    run, make, prove, rates = CASES[case]
+    what = make(one)
+    proof = Proof(partial(prove, one, what), WORDS[case], partial(example, one, what))
+    told = "; ".join(filter(None, (one.reading, rates)))
+    return Line(one, run(one), Part(what, proof, told))
+
+
+BOUNDS = {
+    (number, case): {NAMES[case]: (line(number, case),)}
+    for number in NUMBERS
+    for case in CASES
+}
+"""Theorem and case -> the name of a bound -> the line that proves it."""
+
+TITLES: dict[str, Form | str] = {
+    "strongly_convex": "The gap of the last model, without bounded gradients.",
+    "general_convex": "The mean gap, without bounded gradients.",
+    "non_convex": "The mean squared gradient, noise with the linear speed-up.",
+}
+
+
+def claim(number: str, case: str) -> Claim:
+    """Return what is proved of a case beside the paper."""
+    ((name, lines),) = BOUNDS[number, case].items()
+    return Claim(
+        f"han2024/thm-{number}/{case}/{name.replace('_', '-')}",
+        "not in the paper",
+        Kind.THEOREM,
+        str(TITLES[case]),
+        tuple(one.part for one in lines),
+        scope="for rates up to 1/(8 S tau), weighted server steps"
+        if printed.shared(number)
+        else "for rates up to 1/(8 S tau), equal numbers of steps",
+    )
+
+
+CLAIMS = tuple(claim(number, case) for number in NUMBERS for case in CASES)

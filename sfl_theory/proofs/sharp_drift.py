@@ -1,0 +1,266 @@
+r"""How far local points go in a round, in terms of noise and gradients at its start.
+
+No gradient is bounded. SFL-V1, and SFL-V2 with server steps weighted by a_n in any order
+of the visits; both sides make tau steps at the rate eta(t), everyone takes part. With
+``p - x = -eta (G + Z + Delta)``, G the gradients at x and Z the noise of the steps made
+before, Delta what the gradients have changed since: ``<G, Z> = 0``, so
+``||p - x||^2 <= eta^2 ((1 + c) (||G||^2 + ||Z||^2) + (1 + 1/c) ||Delta||^2)``, and
+Delta is at most S times the drift.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    Lin,
+    Local,
+    Side,
+    Vec,
+    constant,
+    norm2,
+    part,
+    summed,
+    weight,
+)
+from sfl_theory.proofs.joint import both_parts, whole_drift
+from sfl_theory.proofs.local_steps import (
+    Round,
+    S,
+    i,
+    j,
+    m,
+    n,
+    now,
+    sigma2,
+    size_of_sum,
+    young,
+)
+from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
+from sfl_theory.proofs.visits import late, server_gradients
+
+s_a2, sbar2 = (mean(n, weight(n) ** power * sigma2(n)) for power in (2, 1))
+
+
+def smallness(r: Round, k: Number) -> Lin:
+    """Return ``1 - k S eta tau``, which is >= 0 by assumption."""
+    return constant(1 - k * S * r.eta * r.steps(Side.CLIENT))
+
+
+def own_noise(r: Round, each: Vec, w: Vec) -> Theorem:
+    """Return ``<sum_{j<i} xi_j, w> = 0`` for w fixed by x; `each` is xi_j or a block."""
+    zero = sum_over(rules.unbiased(r.run, n, now, of(j), w), steps(of(i)), j)
+    return combine([(rules.linear(steps(of(i)), j, each, w), 1), (zero, 1)])
+
+
+def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
+    """Return how far a client's own steps bring a block, or the whole point.
+
+    ``||p_i - x||^2 <= eta^2 ((1 + c)(i^2 ||gx||^2 + sum_{j<i} ||xi||^2)
+    + (1 + 1/c) i sum_{j<tau} ||gp - gx||^2)``.
+    """
+
+    def block(u: Vec) -> Vec:
+        return u if side is None else part(side, u)
+
+    gx, xi = block(r.own_gradient()), block(r.noise(of(j)))
+    apart = block(r.local_gradient(of(j)) - r.own_gradient())
+    away, tau = block(r.away(of(i))), r.steps(Side.CLIENT)
+    Z, Delta = (summed(steps(of(i)), j, each) for each in (xi, apart))
+    first = gx * of(i) + Z
+    moved = first + Delta
+
+    def update(w: Vec) -> list[tuple[Theorem, Number]]:
+        sides = Side if side is None else (side,)
+        parts = [(rules.local_update(r.run, n, now, of(i), b, w), 1) for b in sides]
+        if side is not None:
+            return parts
+        return [(rules.blocks(away + moved * r.eta, w), 1), *parts]
+
+    grown, c = 1 + ratio(c), ratio(c)
+    later = summed(steps(tau), j, norm2(apart))
+    noise = summed(steps(of(i)), j, norm2(xi))
+    bound = (norm2(gx) * of(i) ** 2 + noise) * grown + later * ((1 + 1 / c) * of(i))
+    square = combine(
+        [
+            *((one, -factor) for one, factor in update(away)),
+            *((one, factor * r.eta) for one, factor in update(moved)),
+        ],
+        target=norm2(moved) * r.eta**2 - norm2(away),
+    )
+    return combine(
+        [
+            (square, 1),
+            (young(first, Delta, c), r.eta**2),
+            (own_noise(r, xi, gx), -2 * of(i) * grown * r.eta**2),
+            (rules.martingale(r.run, n, now, of(i), side), -grown * r.eta**2),
+            (
+                size_of_sum(steps(of(i)), j, apart, of(i), tau),
+                (1 + 1 / c) * r.eta**2,
+            ),
+        ],
+        target=bound * r.eta**2 - norm2(away),
+    )
+
+
+def made(r: Round, side: Side, each: Vec) -> Vec:
+    """Return ``sum_m a_m sum_j o each``, the server's block: what moved it before."""
+    tau, (_, o) = r.steps(side), late()
+    return summed(CLIENTS, m, summed(steps(tau), j, part(side, each) * o) * weight(m))
+
+
+def server_noise(r: Round) -> Theorem:
+    """Return ``||sum_m a_m sum_j o xi||^2 <= sum_m a_m^2 sum_j ||xi||^2``."""
+    side, (not_yet, o) = Side.SERVER, late()
+    tau, xi = r.steps(side), part(side, r.noise(of(j), m))
+    once = combine([(not_yet, 1 + o)], target=constant(1 - o**2))
+    fewer = sum_over(combine(squares=[(xi, 1)]), steps(tau), j, 1 - o**2, [once])
+    apart = rules.independent(r.run, m, j, weight(m) * o, now, tau, side)
+    return combine([(apart, -1), (sum_over(fewer, CLIENTS, m, weight(m) ** 2), 1)])
+
+
+def server_way(r: Round, c: Number) -> Theorem:
+    """Return how far visits bring the server's block before step i of client n.
+
+    ``||[p_i - x]_s||^2 <= eta^2 ((1 + c)(tau^2 sum a ||gx||^2 + sum a^2 sum ||xi||^2)
+    + (1 + 1/c) tau sum a sum ||gp - gx||^2)``, sums over all clients, server blocks.
+    """
+    side, tau, c = Side.SERVER, r.steps(Side.SERVER), ratio(c)
+    gx, xi = r.own_gradient(m), r.noise(of(j), m)
+    change = r.local_gradient(of(j), m) - gx
+    G, Z, Delta = (made(r, side, each) for each in (gx, xi, change))
+    away, moved, (_, o) = part(side, r.away(of(i))), G + Z + Delta, late()
+    fixed = rules.unbiased(r.run, m, now, of(j), G)
+    zero = sum_over(sum_over(fixed, steps(tau), j, o), CLIENTS, m, weight(m))
+    inside = rules.linear(steps(tau), j, part(side, xi) * o, G)
+    visited = summed(steps(tau), j, part(side, xi) * o) * weight(m)
+    outer = rules.linear(CLIENTS, m, visited, G)
+    cross = [(zero, 1), (sum_over(inside, CLIENTS, m, weight(m)), 1), (outer, 1)]
+
+    def update(w: Vec) -> Theorem:
+        return rules.local_update(r.run, n, now, of(i), side, w)
+
+    e2 = r.eta**2
+    return combine([
+        (update(away), -1),
+        (update(moved), r.eta),
+        (young(G + Z, Delta, c), e2),
+        (combine(cross), -2 * (1 + c) * e2),
+        (server_gradients(part(side, gx)), (1 + c) * e2),
+        (server_noise(r), (1 + c) * e2),
+        (server_gradients(part(side, change)), (1 + 1 / c) * e2),
+    ])
+
+
+@dataclass(frozen=True)
+class Closed:
+    """What closes the drift where ``k S eta tau <= 1``: Young's c and the factor."""
+
+    k: int
+    c: Fraction
+    visits: bool = False
+
+    @property
+    def factor(self) -> Fraction:
+        """``(1 + c)/(1 - (1 + 1/c) b/k^2)``, b = 1/2, for visits 1."""
+        share = (1 + 1 / self.c) / self.k**2 * (1 if self.visits else Fraction(1, 2))
+        return (1 + self.c) / (1 - share)
+
+
+def client_drift(r: Round, by: Closed) -> Theorem:
+    """Return ``D_n <= factor eta^2 tau^2 (tau/3 ||gx||^2 + sigma_n^2/2)`` for SFL-V1.
+
+    D_n = sum_i ||p_i - x||^2.
+    """
+    tau, e2, c = r.steps(Side.CLIENT), r.eta**2, by.c
+    far, gx = r.away(of(i)), r.own_gradient()
+    var = rules.variance(r.run, sigma2(n), n, now, of(j))
+    near = sum_over(rules.lipschitz(Local(n), S, r.point(of(j)), r.x), steps(tau), j)
+    less = tau**3 / 3 - tau * (tau - 1) * (2 * tau - 1) / 6
+    one = combine(
+        [
+            (sum_over(own_way(r, None, c), steps(tau), i), 1),
+            (sum_over(sum_over(var, steps(of(i)), j), steps(tau), i), (1 + c) * e2),
+            (near, (1 + 1 / c) * e2 * tau * (tau - 1) / 2),
+        ],
+        [(gx, less * (1 + c) * e2)],
+    )
+    D = summed(steps(tau), i, norm2(far))
+    bound = norm2(gx) * (tau / 3) + constant(sigma2(n) / 2)
+    inside = S**2 * (1 + 1 / c) * e2 * tau * (tau - 1) / 2
+    return closed(r, by, one, D, inside, bound * (e2 * tau**2 * by.factor))
+
+
+def closed(
+    r: Round, by: Closed, one: Theorem, drift: Lin, inside: Ratio, bound: Lin
+) -> Theorem:
+    """Return ``D <= bound`` from ``D <= inside D + (1 - b/k^2...) bound``."""
+    less, k = by.factor / (1 + by.c), by.k
+    small = rules.assume(smallness(r, k))
+    square = combine([(small, 1 + k * S * r.eta * r.steps(Side.CLIENT))])
+    left = less * (1 - inside) - 1
+    spare = combine([(square, less - 1)])
+    positive = combine(squares=[(r.away(of(i)), 1)])
+    each = sum_over(positive, steps(r.steps(Side.CLIENT)), i)
+    if by.visits:
+        each = sum_over(each, CLIENTS, n, weight(n))
+    return combine([(one, less), (each, left)], target=bound - drift, signs=[spare])
+
+
+def drift(r: Round, by: Closed) -> Theorem:
+    """Return ``D <= factor eta^2 tau^2 (d tau sum a_n ||gx||^2 + noise)``.
+
+    D = sum_n a_n sum_i ||p_i - x||^2. SFL-V1: d = 1/3, noise = sbar2/2; where visits
+    follow each other d = 1, noise = sbar2/2 + s_a2.
+    """
+    if not by.visits:
+        return sum_over(client_drift(r, by), CLIENTS, n, weight(n))
+    tau, e2, c = r.steps(Side.CLIENT), r.eta**2, by.c
+    gx, gp, away = r.own_gradient(), r.local_gradient(of(i)), r.away(of(i))
+    change, client = gp - gx, Side.CLIENT
+    xi, early = r.noise(of(i)), r.noise(of(j))
+    var, before = (rules.variance(r.run, sigma2(n), n, now, of(v)) for v in (i, j))
+    noise = combine([
+        (before, 1),
+        (both_parts(early), 1)
+    ], [(part(Side.SERVER, early), 1)])
+    late_noise = combine([(var, 1), (both_parts(xi), 1)], [(part(client, xi), 1)])
+
+    def all_steps(theorem: Theorem, scale: Number = 1) -> Theorem:
+        return r.summed(theorem, tau, weight(n) * scale)
+
+    def square(u: Vec) -> Theorem:
+        return combine(squares=[(u, 1)])
+
+    def of_clients(theorem: Theorem) -> Theorem:
+        return sum_over(theorem, CLIENTS, n, weight(n))
+
+    grown, wide = (1 + c) * e2, (1 + 1 / c) * e2
+    few = tau**3 - tau * (tau - 1) * (2 * tau - 1) / 6
+    one = combine([
+        (all_steps(both_parts(away)), -1),
+        (all_steps(own_way(r, client, c)), 1),
+        (all_steps(server_way(r, c)), 1),
+        # noise
+        (all_steps(sum_over(noise, steps(of(i)), j)), grown),
+        (r.summed(late_noise, tau, weight(n) ** 2), grown * tau),
+        # gradients at x, and how they change
+        (of_clients(both_parts(gx)), grown * tau**3),
+        (of_clients(square(part(client, gx))), grown * few),
+        (all_steps(both_parts(change)), wide * tau**2),
+        (all_steps(square(part(client, change))), wide * tau * (tau + 1) / 2),
+        (
+            all_steps(rules.lipschitz(Local(n), S, r.point(of(i)), r.x)),
+            wide * tau**2,
+        ),
+    ])
+    F = summed(CLIENTS, n, norm2(gx) * weight(n))
+    bound = F * tau + constant(sbar2 / 2 + s_a2)
+    inside = S**2 * wide * tau**2
+    whole = bound * (e2 * tau**2 * by.factor)
+    return closed(r, by, one, whole_drift(r), inside, whole)
