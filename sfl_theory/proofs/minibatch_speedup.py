@@ -283,7 +283,7 @@ def potential(step_: Ratio) -> Lin:
 
 
 def level(single: Ratio) -> Ratio:
-    """Return ``4/mu^2 (single + 44 S/(7 mu) (r APART + (r + 2 r^2) delta^2) u(Kt))``."""
+    """Return ``4/mu^2`` times noise and ``44 S/(7 mu) u(Kt)`` times the drift's."""
     more = r * APART + (r + 2 * r**2) * delta2
     return 4 / mu**2 * (single + Fraction(44, 7) * S / mu * more * inverse(K * now))
 
@@ -304,7 +304,7 @@ def positive_apart() -> Theorem:
 
 @cache
 def grown() -> Theorem:
-    """Return ``Phi' <= Phi + level``: the descent times x (x - 1), the drift, u = 1/x."""
+    """Return ``Phi' <= Phi + level``: descent times x (x - 1), drift, and u = 1/x."""
     c, u, cost = Fraction(44, 7) * S / mu, inverse(K * now + J), 4 / mu**2
     low, high = exact(-1), exact(1)
     half = combine([(MADE, c), (combine(target=constant(c / 2)), 1)])

@@ -11,6 +11,7 @@ SECTIONS = (
     "section_2",
     "section_3",
     "section_3_rates",
+    "linear_speedup",
     "section_4",
     "appendix_a_12",
     "appendix_a_13",

@@ -1,4 +1,4 @@
-r"""What is true without Assumption 4: the noise divided by N, drift by the steps squared.
+r"""What is true without Assumption 4: noise divided by N, drift by steps squared.
 
 The run has the printed rates of its steps. Sums over rounds have no denominators that
 depend on the round, so :math:`u^i` stands for :math:`1/(\gamma+i)` and is assumed to be
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import Part, Proof, says
+from sfl_theory.claims import Claim, Kind, Part, Proof, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
@@ -185,7 +185,7 @@ def _part(what: Measured, right: Form, proof: Callable[[], Theorem], why: str) -
 
 VERSIONS: dict[str, tuple[Callable[[], Form], Callable[[], Theorem], str]] = {
     "linear_speedup": (linear_speedup, proofs.distance, BY_POTENTIAL),
-    "without_bounded_gradients": (closed_form, proofs.closed_form, CLOSED),
+    "no_bounded_gradients": (closed_form, proofs.closed_form, CLOSED),
 }
 BOUNDS: dict[tuple[Measured, str], Part] = {
     (what, name): _part(what, right(), proof, why)
@@ -193,8 +193,21 @@ BOUNDS: dict[tuple[Measured, str], Part] = {
     for name, (right, proof, why) in VERSIONS.items()
 }
 """What is bounded and the library's name of the bound -> the part that proves it."""
-
-
-def parts(what: Measured) -> tuple[Part, ...]:
-    """Return the proved bounds of a block's distance or the gap."""
-    return tuple(BOUNDS[what, name] for name in VERSIONS)
+STATEMENTS: dict[Measured, tuple[str, str]] = {
+    Side.SERVER: ("prop-1", "The distance of the server block"),
+    Side.CLIENT: ("prop-2", "The distance of the client block"),
+    GAP: ("thm-1", "The gap"),
+}
+SCOPE = "for the printed rates of steps, any number of local steps, everyone takes part"
+CLAIMS = tuple(
+    Claim(
+        f"huang2023/{key}/{name.replace('_', '-')}",
+        "not in the paper",
+        Kind.PROPOSITION if isinstance(what, Side) else Kind.THEOREM,
+        f"{title}, without Assumption 4: the noise is divided by N.",
+        (BOUNDS[what, name],),
+        scope=SCOPE,
+    )
+    for what, (key, title) in STATEMENTS.items()
+    for name in VERSIONS
+)
