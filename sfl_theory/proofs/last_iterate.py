@@ -16,44 +16,67 @@ weights :math:`c_s=b_{s+1}-b_s\ge0` the number
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Ratio, ratio
-from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.algebra import Ratio, Sort, ratio
+from sfl_theory.kernel.rules import Replaceable, Theorem, stochastic
 from sfl_theory.kernel.terms import (
+    CLIENTS,
     MEAN,
     Lin,
     Local,
+    PerRound,
+    Rate,
+    RoundFamily,
+    Side,
     Vec,
     constant,
     inner,
     iterate,
     lin_at,
+    natural,
     norm2,
+    number_at,
+    part,
     summed,
+    symbol,
     value_of,
+    vec_at,
     weight,
 )
-from sfl_theory.proofs.joint import own_mean, whole_mean, whole_update
-from sfl_theory.proofs.local_steps import G2, S, i, linear_both, n, now, t
-from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
+from sfl_theory.proofs.joint import both_parts, own_mean, whole_mean, whole_update
+from sfl_theory.proofs.local_steps import G2, S, i, j, linear_both, m, n, now, t
+from sfl_theory.proofs.notation import (
+    Squares,
+    Uses,
+    combine,
+    nat,
+    of,
+    positive,
+    steps,
+    sum_over,
+)
+from sfl_theory.proofs.visits import late, server_gradients
 from sfl_theory.proofs.weighted_rounds import (
     BEST,
     T,
     Weighted,
     centred,
-    drift,
     eta,
+    moved,
     own_drift,
     second_moment,
     tau,
+    third,
 )
 
 s = nat("s")
 STEP = of(s)
+RATE = RoundFamily("eta", Sort.POSITIVE)
+"""The rates eta(t)."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +91,7 @@ class References:
         falls: ``rho(t) (b(t + 1) - b(t)) <= eta(t) b(t + 1)``.
         positive: ``rho(t) >= 0``.
         ends: ``eta(T) <= rho(T)`` and ``1 <= eta(T) b(T)``.
+        rate: the rate of every round; None: eta(t).
     """
 
     share: Callable[[Ratio], Ratio]
@@ -77,6 +101,7 @@ class References:
     falls: Theorem
     positive: Theorem
     ends: tuple[Theorem, Theorem]
+    rate: Ratio | None = None
 
     def c(self, at: Ratio) -> Ratio:
         """Return the weight of the model of a round."""
@@ -134,19 +159,66 @@ def progress(a: Weighted, y: Vec) -> Theorem:
     ])
 
 
-def own_drift_of(a: Weighted) -> Theorem:
-    """Return ``sum_n a_n sum_i ||p_i - x||^2 <= cd eta^2 tau^3 G2`` without draws."""
-    if not a.partial:
-        return drift(a)
-    one = a.round.summed(own_drift(a), tau, weight(n))
-    target = constant(a.cd * eta**2 * tau**3 * G2) - a.round.drift(tau, weight(n))
-    return combine([(one, 1)], target=target)
+def visited(a: Weighted) -> Theorem:
+    """Return ``||[p_i - x]_s||^2 <= eta^2 tau sum_m a_m sum_j ||[g_m^j]_s||^2``.
+
+    SFL-V2, everyone taking part: at most all visits of the round came before.
+    """
+    side, away_ = Side.SERVER, part(Side.SERVER, a.round.away(of(i)))
+    g = part(side, stochastic(a.run, m, now, of(j)))
+    _, o = late()
+    made = summed(CLIENTS, m, summed(steps(tau), j, g * o) * weight(m))
+
+    def update(w: Vec) -> Theorem:
+        return rules.local_update(a.run, n, now, of(i), side, w)
+
+    return combine([
+        (update(away_), -1),
+        (update(made), eta),
+        (server_gradients(g), eta**2),
+    ])
+
+
+@cache
+def near(a: Weighted) -> Theorem:
+    """Return ``sum_n a_n sum_i ||p_i - x||^2 <= cd eta^2 tau^3 G2`` without draws.
+
+    SFL-V2: what the client block moves and what the server's moves are blocks of the
+    same gradients.
+    """
+    r, size = a.round, eta**2 * tau**2
+    if not a.kind.visits:
+        one = r.summed(own_drift(a), tau, weight(n))
+        target = constant(cd(a) * size * tau * G2) - r.drift(tau, weight(n))
+        return combine([(one, 1)], target=target)
+    client = part(Side.CLIENT, a.g(j))
+    mine = combine([
+        (moved(a, Side.CLIENT), 1),
+        (rules.longer(j, client, of(i), tau), eta**2 * of(i)),
+    ])
+    away_ = both_parts(r.away(of(i)))
+    one = combine([(away_, -1), (mine, 1), (visited(a), 1)])
+    own = combine(squares=[(part(Side.CLIENT, a.g(i)), 1)])
+    both = combine([(both_parts(a.g(i)), 1), (a.bounded(i), 1)])
+    return combine(
+        [
+            (r.summed(one, tau, weight(n)), 1),
+            (r.summed(own, tau, weight(n)), size - eta**2 * tau * (tau - 1) / 2),
+            (r.summed(both, tau, weight(n)), size),
+        ],
+        target=constant(size * tau * G2) - r.drift(tau, weight(n)),
+    )
+
+
+def cd(a: Weighted) -> Ratio:
+    """Return the constant of the drift: 1/3 for SFL-V1, 1 for SFL-V2."""
+    return ratio(1) if a.kind.visits else ratio(third)
 
 
 def cost(a: Weighted) -> Ratio:
     """Return ``c1 alpha^2 G2 + S cd alpha^3 G2``."""
     alpha = eta * tau
-    return a.c1 * alpha**2 * G2 + S * a.cd * alpha**3 * G2
+    return a.c1 * alpha**2 * G2 + S * cd(a) * alpha**3 * G2
 
 
 def away(a: Weighted, w: References, at: Ratio, upper: Ratio) -> Lin:
@@ -182,7 +254,7 @@ def one_round(a: Weighted, w: References, upper: Ratio) -> Theorem:
             (whole_update(r, step), -C),
             (whole_update(r, G), eta * C),
             (second_moment(a), eta**2 * C),
-            (own_drift_of(a), S * eta * C),
+            (near(a), S * eta * C),
         ],
         target=away(a, w, now, upper)
         - away(a, w, now + 1, upper)
@@ -243,6 +315,25 @@ def nothing(w: References, form: Lin) -> Theorem:
     return rules.split(s, form * w.c(STEP), ratio(0), ratio(0))
 
 
+def with_rate(
+    w: References, uses: Uses, squares: Squares, target: Lin, signs: Iterable[Theorem]
+) -> Theorem:
+    """Return a combination for the references' rate in place of eta(t)."""
+    if w.rate is None:
+        return combine(uses, squares, target=target, signs=signs)
+    by: dict[Replaceable, Rate] = {RATE: Rate(w.rate)}
+    values = tuple(by.items())
+    return combine(
+        [
+            (rules.instantiate(theorem, values, ()), number_at(ratio(c), by))
+            for theorem, c in uses
+        ],
+        [(vec_at(u, by), number_at(ratio(c), by)) for u, c in squares],
+        target=lin_at(target, by),
+        signs=signs,
+    )
+
+
 @cache
 def grown(a: Weighted, w: References) -> Theorem:
     """Return how P and A change in a round that is not the last one.
@@ -251,25 +342,23 @@ def grown(a: Weighted, w: References) -> Theorem:
     """
     up, c, b = now + 1, w.c(now), w.share(now + 1)
     rho, later = w.left(now), w.left(now + 1)
-    gaps = w.summed(lowest(a, STEP), up)
-    target = (
-        away(a, w, now, now)
-        - away(a, w, up, up)
-        - (before(a, w, up) * later - before(a, w, now) * rho) * (2 * tau)
-        + constant(b * cost(a))
-    )
-    return combine(
+    return with_rate(
+        w,
         [
             (one_round(a, w, up), 1),
             (w.telescoped(gap(a, now), up), 2 * eta * tau),
             (w.telescoped(constant(cost(a)), up), -1),
             (joined(w, now, square(a, now)), 1),
             (joined(w, now, lowest(a, STEP)), 2 * tau * rho),
-            (gaps, 2 * tau * (rho - later - eta)),
+            (w.summed(lowest(a, STEP), up), 2 * tau * (rho - later - eta)),
             (lowest(a, now), 2 * tau * (eta * b - rho * c)),
         ],
-        target=target,
-        signs=[w.sums, w.falls, w.positive],
+        [],
+        away(a, w, now, now)
+        - away(a, w, up, up)
+        - (before(a, w, up) * later - before(a, w, now) * rho) * (2 * tau)
+        + constant(b * cost(a)),
+        [w.sums, w.falls, w.positive],
     )
 
 
@@ -280,34 +369,116 @@ def last_gap(a: Weighted, w: References) -> Theorem:
     ``2 tau (f(x(T)) - f*) <= b(0) ||x(0) - x*||^2 + sum_{t<T} b(t+1) cost(t)
     + b(T) cost(T)``.
     """
-    zero = ratio(0)
-
-    def at_end(form: Lin) -> Lin:
-        return lin_at(form, {t: T})
-
-    last = rules.instantiate(one_round(a, w, now), ((t, T),), ())
-    b, rate = w.share(T), rules.number_of(at_end(constant(eta)))
-    end_cost = at_end(constant(cost(a)))
-    gaps = w.summed(lowest(a, STEP), T)
-    apart = w.summed(square(a, T + 1), T)
-    noise = summed(steps(T), t, constant(w.share(now + 1) * cost(a)))
-    first = norm2(model(a, zero) - BEST) * w.share(zero)
-    level, sums = w.ends
-    return combine(
+    zero, end = ratio(0), {t: T}
+    b, rate = w.share(T), number_at(eta, end)
+    last_cost = constant(number_at(cost(a), end))
+    rho = before(a, w, now) * w.left(now)
+    rounds = constant(w.share(now + 1) * cost(a))
+    return with_rate(
+        w,
         [
             (sum_over(grown(a, w), steps(T), t), 1),
             (rules.telescope(t, away(a, w, now, now), T), 1),
-            (rules.telescope(t, before(a, w, now) * w.left(now), T), 2 * tau),
+            (rules.telescope(t, rho, T), 2 * tau),
             (nothing(w, norm2(model(a, zero) - model(a, STEP))), 1),
             (nothing(w, gap(a, STEP)), 2 * tau * w.left(zero)),
-            (last, 1),
+            (rules.instantiate(one_round(a, w, now), ((t, T),), ()), 1),
             (w.telescoped(gap(a, T), T), 2 * rate * tau),
-            (w.telescoped(end_cost, T), -1),
-            (apart, 1),
-            (gaps, 2 * tau * (w.left(T) - rate)),
+            (w.telescoped(last_cost, T), -1),
+            (w.summed(square(a, T + 1), T), 1),
+            (w.summed(lowest(a, STEP), T), 2 * tau * (w.left(T) - rate)),
             (lowest(a, T), 2 * tau * (rate * b - 1)),
         ],
         [(model(a, T + 1) - BEST, w.share(zero))],
-        target=first + noise + end_cost * b - gap(a, T) * (2 * tau),
-        signs=[level, sums],
+        norm2(model(a, zero) - BEST) * w.share(zero)
+        + summed(steps(T), t, rounds)
+        + last_cost * b
+        - gap(a, T) * (2 * tau),
+        w.ends,
+    )
+
+
+# The mean of the gaps ----------------------------------------------------------------
+
+
+@cache
+def approach(a: Weighted) -> Theorem:
+    """Return ``||x' - x*||^2 <= ||x - x*||^2 - 2 alpha (f(x) - f*) + cost``."""
+    r, u, step = a.round, a.round.x - BEST, a.round.next - a.round.x
+    drawn = whole_mean(r, r.local_gradient(of(i)))
+    return combine(
+        [
+            (progress(a, BEST), 2 * eta),
+            (a.averaged(inner(drawn, u)), 2 * eta),
+            (centred(a, u, a.share), 2 * eta),
+            (whole_update(r, u), -2),
+            (whole_update(r, step), -1),
+            (whole_update(r, whole_mean(r, a.g())), eta),
+            (second_moment(a), eta**2),
+            (near(a), S * eta),
+        ],
+        target=norm2(u)
+        - norm2(r.next - BEST)
+        - gap(a, now) * (2 * eta * tau)
+        + constant(cost(a)),
+    )
+
+
+def mean_gap(a: Weighted) -> Theorem:
+    """Return the sum over rounds; the distances telescope.
+
+    ``1/T sum eta (f(x) - f*) <= I/(2 tau T) + c1 tau G2/(2T) sum eta^2
+    + S cd tau^2 G2/(2T) sum eta^3``.
+    """
+    c = 1 / (2 * tau * T)
+    fall = rules.telescope(t, norm2(a.round.x - BEST), T)
+    last = model(a, T) - BEST
+    return combine([(sum_over(approach(a), steps(T), t), c), (fall, c)], [(last, c)])
+
+
+# Constant rates ----------------------------------------------------------------------
+
+e = positive("eta")
+
+
+def inverse(at: Ratio) -> Ratio:
+    """Return ``k(t)``, for ``1/(T + 1 - t)``."""
+    return symbol(PerRound(RoundFamily("k", Sort.POSITIVE), natural(at)))
+
+
+@cache
+def constant_rate() -> References:
+    """Return the references for the rate e in every round: ``b(t) = k(t)/e``."""
+    made = rules.assume(constant(T - 1 - now))
+    share, later = (T + 1 - now) * inverse(now), (T - now) * inverse(now + 1)
+    none = combine(target=constant(0))
+    return References(
+        share=lambda at: inverse(at) / e,
+        left=lambda at: e * (T + 1 - at),
+        rises=lambda at: combine([
+            (rules.assume(constant(inverse(at + 1) - inverse(at))), 1 / e)
+        ]),
+        sums=none,
+        falls=rules.assume(constant(share - later)),
+        positive=combine([(made, e)], target=constant(e * (T + 1 - now))),
+        ends=(none, rules.assume(constant(inverse(T) - 1))),
+        rate=e,
+    )
+
+
+def last_gap_at_constant_rate(a: Weighted) -> Theorem:
+    """Return the gap of x(T) at the rate e in every round.
+
+    ``f(x(T)) - f* <= I/(2 e tau (T + 1)) + (c1 e tau G2/2 + S cd e^2 tau^2 G2/2)
+    (1 + sum_{t<T} k(t+1))``.
+    """
+    small = 1 - (T + 1) * inverse(ratio(0))
+    first, once = (rules.assume(constant(c)) for c in (small, 1 - inverse(T)))
+    by: dict[Replaceable, Rate] = {RATE: Rate(e)}
+    start = vec_at(model(a, ratio(0)) - BEST, by)
+    size = number_at(cost(a), by) / (2 * e * tau)
+    return combine(
+        [(last_gap(a, constant_rate()), 1 / (2 * tau)), (once, size)],
+        [(start, small / (2 * e * tau * (T + 1)))],
+        signs=[first],
     )
