@@ -1,7 +1,7 @@
 r"""How far local points go in a round, in terms of noise and gradients at its start.
 
-No gradient is bounded. SFL-V1, and SFL-V2 with server steps weighted by a_n in any order
-of the visits; both sides make tau steps at the rate eta(t), everyone takes part. With
+No gradient is bounded. SFL-V1, and SFL-V2 with server steps weighted by a_n in any
+order of the visits; both sides make tau steps, everyone takes part. With
 ``p - x = -eta (G + Z + Delta)``, G the gradients at x and Z the noise of the steps made
 before, Delta what the gradients have changed since: ``<G, Z> = 0``, so
 ``||p - x||^2 <= eta^2 ((1 + c) (||G||^2 + ||Z||^2) + (1 + 1/c) ||Delta||^2)``, and
@@ -53,7 +53,7 @@ def smallness(r: Round, k: Number) -> Lin:
 
 
 def own_noise(r: Round, each: Vec, w: Vec) -> Theorem:
-    """Return ``<sum_{j<i} xi_j, w> = 0`` for w fixed by x; `each` is xi_j or a block."""
+    """Return ``<sum_{j<i} each, w> = 0`` for w fixed by x; each is xi_j or a block."""
     zero = sum_over(rules.unbiased(r.run, n, now, of(j), w), steps(of(i)), j)
     return combine([(rules.linear(steps(of(i)), j, each, w), 1), (zero, 1)])
 
@@ -75,12 +75,12 @@ def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
     first = gx * of(i) + Z
     moved = first + Delta
 
-    def update(w: Vec) -> list[tuple[Theorem, Number]]:
+    def update(w: Vec) -> Theorem:
         sides = Side if side is None else (side,)
         parts = [(rules.local_update(r.run, n, now, of(i), b, w), 1) for b in sides]
-        if side is not None:
-            return parts
-        return [(rules.blocks(away + moved * r.eta, w), 1), *parts]
+        if side is None:
+            parts.append((rules.blocks(away + moved * r.eta, w), 1))
+        return combine(parts)
 
     grown, c = 1 + ratio(c), ratio(c)
     later = summed(steps(tau), j, norm2(apart))
@@ -88,8 +88,8 @@ def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
     bound = (norm2(gx) * of(i) ** 2 + noise) * grown + later * ((1 + 1 / c) * of(i))
     square = combine(
         [
-            *((one, -factor) for one, factor in update(away)),
-            *((one, factor * r.eta) for one, factor in update(moved)),
+            (update(away), -1),
+            (update(moved), r.eta),
         ],
         target=norm2(moved) * r.eta**2 - norm2(away),
     )
@@ -225,10 +225,9 @@ def drift(r: Round, by: Closed) -> Theorem:
     change, client = gp - gx, Side.CLIENT
     xi, early = r.noise(of(i)), r.noise(of(j))
     var, before = (rules.variance(r.run, sigma2(n), n, now, of(v)) for v in (i, j))
-    noise = combine([
-        (before, 1),
-        (both_parts(early), 1)
-    ], [(part(Side.SERVER, early), 1)])
+    noise = combine(
+        [(before, 1), (both_parts(early), 1)], [(part(Side.SERVER, early), 1)]
+    )
     late_noise = combine([(var, 1), (both_parts(xi), 1)], [(part(client, xi), 1)])
 
     def all_steps(theorem: Theorem, scale: Number = 1) -> Theorem:

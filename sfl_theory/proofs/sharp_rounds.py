@@ -23,9 +23,7 @@ from sfl_theory.kernel.terms import (
     Rate,
     RoundFamily,
     Split,
-    Vec,
     constant,
-    gradient,
     iterate,
     norm2,
     summed,
@@ -185,7 +183,7 @@ def at_rate(theorem: Theorem) -> Theorem:
 
 @dataclass(frozen=True)
 class Decay:
-    """The gap's recursion ``phi' <= (1 - p u) phi + A u^2 + B u^3``, u = 1/(gamma + t)."""
+    """The recursion ``phi' <= (1 - p u) phi + A u^2 + B u^3``, u = 1/(gamma + t)."""
 
     a: Sharp
 
@@ -255,7 +253,7 @@ def small_gradient(a: Sharp) -> Theorem:
 
 
 def second_moment(a: Sharp, c: Fraction) -> Theorem:
-    """Return ``||G||^2 <= (1 + c)(tau^2 ||grad f||^2 + tau s_a2) + (1 + 1/c) tau S^2 D``.
+    """Return ``||G||^2 <= (1+c)(tau^2 ||grad f||^2 + tau s_a2) + (1+1/c) tau S^2 D``.
 
     G = tau grad f + Z + what gradients change; the noise Z is orthogonal to grad f.
     """
@@ -296,7 +294,6 @@ def approach(a: Sharp) -> Theorem:
     lost = 2 * eta * tau - KEPT * eta * tau - 2 * S * of_g
     low = rules.lowest(MEAN, r.x)
     left_over = (1 + 1 / c) / LIMIT * S * eta * size * a.spread
-    left = [(small, eta * tau), (square, eta * tau)]
     return combine(
         [
             (progress(a.weighted), 2 * eta),
@@ -309,7 +306,9 @@ def approach(a: Sharp) -> Theorem:
             (low, lost),
             (small, left_over),
         ],
-        target=norm2(before) - norm2(after) + constant(noise)
+        target=norm2(before)
+        - norm2(after)
+        + constant(noise)
         - gap(a.weighted) * (KEPT * eta * tau),
         signs=[sign(lost, *convex_signs(a, small, square))],
     )

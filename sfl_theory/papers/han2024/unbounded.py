@@ -19,6 +19,7 @@ from functools import partial
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Part, Proof, Says, says
 from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN
 from sfl_theory.papers.han2024 import printed
@@ -65,9 +66,7 @@ class Constants:
 
 CONSTANTS = {
     "3.6": Constants(of("5/8") * sbar2 + of("5/12") * tau * eps2, of("81/40"), 16),
-    "3.7": Constants(
-        of("2/3") * (sbar2 + 2 * s_a2 + 2 * tau * eps2), of("49/24"), 17
-    ),
+    "3.7": Constants(of("2/3") * (sbar2 + 2 * s_a2 + 2 * tau * eps2), of("49/24"), 17),
 }
 
 
@@ -138,7 +137,7 @@ def non_convex(one: Algorithm) -> Says:
 def below(what: Says, r: Run, theorem: Theorem, spare: Number | int = 0) -> Theorem:
     """Return a statement whose terms are larger; `spare` is by how much the first."""
     lowest = rules.lowest(MEAN, r.x(0).value)
-    uses = [(theorem, 1), (lowest, w.number(spare).value)]
+    uses = [(theorem, ratio(1)), (lowest, w.number(spare).value)]
     return combine(uses, target=what.right.value - what.left.value)
 
 
@@ -166,8 +165,8 @@ def of_gradients(one: Algorithm, what: Says) -> Theorem:
 
 DRIFT = (
     r"$p_n^i-x=-\eta(G+Z+\Delta)$: gradients at x and noise of the steps made before, "
-    r"and what gradients have changed since. $\langle G,Z\rangle=0$, so Young is needed "
-    r"for $\Delta$ only, which is at most S times the drift and absorbed by it. "
+    r"and what gradients have changed since. $\langle G,Z\rangle=0$, so only $\Delta$ "
+    r"needs Young; it is at most S times the drift, which absorbs it. "
 )
 DESCENT = (
     r"A round lowers f by $\frac\alpha2(1-d)\|\nabla f\|^2$, d the small share that "
