@@ -164,12 +164,24 @@ class Closed:
     k: int
     c: Fraction
     visits: bool = False
+    again: Fraction = Fraction(1, 12)
+    """Young's c where a client's sum of gradients is compared with that at x."""
 
     @property
     def factor(self) -> Fraction:
         """``(1 + c)/(1 - (1 + 1/c) b/k^2)``, b = 1/2, for visits 1."""
         share = (1 + 1 / self.c) / self.k**2 * (1 if self.visits else Fraction(1, 2))
         return (1 + self.c) / (1 - share)
+
+    @property
+    def of_gradient(self) -> Fraction:
+        """What such a sum is, at most, in units of ``tau^2 ||gx||^2``."""
+        return 1 + self.again + (1 + 1 / self.again) * self.factor / (3 * self.k**2)
+
+    @property
+    def of_noise(self) -> Fraction:
+        """The same in units of ``tau sigma_n^2``."""
+        return 1 + self.again + (1 + 1 / self.again) * self.factor / (2 * self.k**2)
 
 
 def client_drift(r: Round, by: Closed) -> Theorem:
@@ -210,6 +222,41 @@ def closed(
     if by.visits:
         each = sum_over(each, CLIENTS, n, weight(n))
     return combine([(one, less), (each, left)], target=bound - drift, signs=[spare])
+
+
+def client_sum(r: Round, by: Closed) -> Theorem:
+    """Return ``||sum_i g||^2 <= tau (of_gradient tau ||gx||^2 + of_noise sigma_n^2)``.
+
+    For client n of SFL-V1: ``sum_i g = tau gx + Z + Delta``, as in the drift.
+    """
+    tau, c = r.steps(Side.CLIENT), by.again
+    gx, gp, xi = r.own_gradient(), r.local_gradient(of(i)), r.noise(of(i))
+    Z, Delta = (summed(steps(tau), i, each) for each in (xi, gp - gx))
+    whole, grown = gx * tau + Z + Delta, 1 + c
+    zero = sum_over(rules.unbiased(r.run, n, now, of(i), gx), steps(tau), i)
+    near = rules.lipschitz(Local(n), S, r.point(of(i)), r.x)
+    var = rules.variance(r.run, sigma2(n), n, now, of(i))
+    small = rules.assume(smallness(r, by.k))
+    square = combine([(small, 1 + by.k * S * r.eta * tau)])
+    size = norm2(gx) * tau * by.of_gradient + constant(by.of_noise * sigma2(n))
+    less = 1 / ratio(by.k) ** 2 - (S * r.eta * tau) ** 2
+    less = tau**2 * (1 + 1 / c) * by.factor / 3 * less
+    return combine(
+        [
+            (young(gx * tau + Z, Delta, c), 1),
+            (rules.linear(steps(tau), i, xi, gx), -2 * tau * grown),
+            (zero, -2 * tau * grown),
+            (rules.martingale(r.run, n, now, tau, None), -grown),
+            (sum_over(var, steps(tau), i), grown),
+            (rules.jensen(steps(tau), i, ratio(1), gp - gx), 1 + 1 / c),
+            (sum_over(near, steps(tau), i), tau * (1 + 1 / c)),
+            (client_drift(r, by), tau * (1 + 1 / c) * S**2),
+            (square, tau * (1 + 1 / c) * by.factor / 2 / by.k**2 * sigma2(n)),
+        ],
+        [(gx, less)],
+        target=size * tau - norm2(whole),
+        signs=[combine([(square, tau**2 * (1 + 1 / c) * by.factor / 3 / by.k**2)])],
+    )
 
 
 def drift(r: Round, by: Closed) -> Theorem:
