@@ -21,7 +21,13 @@ from sfl_theory.bound import (
     Source,
     StepSize,
 )
-from sfl_theory.papers.repaired import EQUAL, ONE_TAU, noise_mean
+from sfl_theory.papers.repaired import (
+    EQUAL,
+    ONE_TAU,
+    excess,
+    noise_inverse,
+    noise_mean,
+)
 from sfl_theory.symbols import (
     F_err,
     I_err,
@@ -47,10 +53,12 @@ HYPOTHESES = (
     "3.4 bounded heterogeneity",
     "a minimiser exists",
 )
-FULL = "everyone takes part"
+FULL, PARTIAL = "everyone takes part", "updates aggregated (App. C.2)"
 noise_square = over_clients(a[n] ** 2 * sigma[n] ** 2)
 heterogeneity = tau * epsilon**2
-Q = sp.Rational
+Q, one = sp.Rational, sp.Integer(1)
+OWN = Q(5, 8) * noise_mean + Q(5, 12) * heterogeneity
+VISITS = Q(2, 3) * (noise_mean + 2 * noise_square + 2 * heterogeneity)
 
 
 @dataclass(frozen=True)
@@ -60,75 +68,115 @@ class Setting:
     Attributes:
         number: of the theorem.
         server: the server's rate over the client's.
-        spread: what noise and heterogeneity of a round's drift cost.
-        first: of the first gap, non-convex.
-        late: of the drift, strongly convex.
         conditions: on the algorithm.
+        samples: what samples, and draws, cost at second order.
+        spread: what noise and heterogeneity of a round's drift cost.
+        step: c of the rates c/(mu tau (gamma + t)), strongly convex.
+        offset: gamma over S/mu.
+        strong: factors of samples and spread, strongly convex.
+        first: of the first gap, non-convex.
+        mean: factors of samples and spread, non-convex.
+        wide: the rates are at most 1/(8 S tau wide).
     """
 
     number: str
     server: Any
-    spread: Any
-    first: Any
-    late: int
     conditions: tuple[str, ...]
+    samples: Any
+    spread: Any
+    step: Any
+    offset: Any
+    strong: tuple[Any, Any]
+    first: Any
+    mean: tuple[Any, Any]
+    wide: Any = one
 
 
-SETTINGS = {
-    one.number: one
-    for one in (
-        Setting(
-            "3.6",
-            sp.Integer(1),
-            Q(5, 8) * noise_mean + Q(5, 12) * heterogeneity,
-            Q(81, 40),
-            16,
-            (FULL, ONE_TAU),
-        ),
-        Setting(
-            "3.7",
-            1 / N,
-            Q(2, 3) * (noise_mean + 2 * noise_square + 2 * heterogeneity),
-            Q(49, 24),
-            17,
-            (FULL, EQUAL),
-        ),
-    )
-}
-
-
-def _at_most(setting: Setting) -> StepSize:
-    largest = 1 / (8 * S * tau)
-    return StepSize(largest, largest * setting.server, "<=")
+SETTINGS = (
+    Setting(
+        "3.6",
+        one,
+        (FULL, ONE_TAU),
+        noise_square,
+        OWN,
+        Q(41, 10),
+        33,
+        (Q(16, 5), 16),
+        Q(81, 40),
+        (Q(7, 6), 1),
+    ),
+    Setting(
+        "3.7",
+        1 / N,
+        (FULL, EQUAL),
+        noise_square,
+        VISITS,
+        Q(41, 10),
+        33,
+        (Q(16, 5), 17),
+        Q(49, 24),
+        (Q(7, 6), 1),
+    ),
+    Setting(
+        "3.8",
+        one,
+        (PARTIAL, ONE_TAU),
+        noise_inverse + 2 * heterogeneity * excess,
+        OWN,
+        Q(47, 10),
+        38 * (1 + 2 * excess),
+        (Q(9, 2), 25),
+        Q(47, 20),
+        (Q(17, 12), Q(8, 7)),
+        1 + 2 * excess,
+    ),
+)
 
 
 def strongly_convex(setting: Setting) -> Bound:
-    r"""Return the gap of the last model at $\eta^t=\frac{4.1}{\mu\tau(\gamma+t)}$."""
-    offset = {gamma: 33 * S / mu}
-    rate, late = Q(41, 10) / (mu * tau * (gamma + t)), gamma + T
+    r"""Return the gap of the last model at $\eta^t=\frac c{\mu\tau(\gamma+t)}$."""
+    offset = {gamma: setting.offset * S / mu}
+    rate, late = setting.step / (mu * tau * (gamma + t)), gamma + T
+    samples, spread = setting.strong
+    noise = samples * S * setting.samples / (mu**2 * tau * late)
+    drift = spread * S**2 * setting.spread / (mu**3 * tau * late**2)
     return Bound(
         parts={
             "initial gap": (gamma / late) ** 4 * F_err,
-            "gradient noise": Q(16, 5) * S * noise_square / (mu**2 * tau * late),
-            "client drift": setting.late * S**2 * setting.spread
-            / (mu**3 * tau * late**2),
+            "gradient noise": noise,
+            "client drift": drift,
         },
         metric=OBJECTIVE_GAP,
         step_size=StepSize(rate, rate * setting.server, "=", offset),
         conditions=(*HYPOTHESES, "C.2 with mu > 0", *setting.conditions),
         source=Source("repaired", f"Theorem {setting.number}", "strongly convex"),
         definitions=offset,
-    )  # fmt: skip
+    )
+
+
+def _mean(
+    setting: Setting, first: tuple[str, Any], samples: Any, spread: Any
+) -> dict[str, Any]:
+    """Return the terms of a weighted mean over rounds."""
+    name, start = first
+    squares, cubes = (over_rounds(eta(t) ** power) for power in (2, 3))
+    return {
+        name: start / (tau * T),
+        "gradient noise": samples * setting.samples / T * squares,
+        "client drift": spread * tau * setting.spread / T * cubes,
+    }
+
+
+def _at_most(setting: Setting) -> StepSize:
+    largest = 1 / (8 * S * tau * setting.wide)
+    return StepSize(largest, largest * setting.server, "<=")
 
 
 def general_convex(setting: Setting) -> Bound:
-    r"""Return the weighted mean of the gaps, $\eta^t\le\frac1{8S\tau}$."""
+    """Return the weighted mean of the gaps, for small rates."""
+    first = ("initial distance", Q(5, 8) * I_err)
     return Bound(
-        parts={
-            "initial distance": Q(5, 8) * I_err / (tau * T),
-            "gradient noise": Q(25, 32) * noise_square / T * over_rounds(eta(t) ** 2),
-            "client drift": S * tau * setting.spread / T * over_rounds(eta(t) ** 3),
-        },
+        parts=_mean(setting, first, Q(25, 32), S),
         metric=WEIGHTED_GAP,
         step_size=_at_most(setting),
         conditions=(*HYPOTHESES, "C.2 with mu = 0", *setting.conditions),
@@ -137,14 +185,11 @@ def general_convex(setting: Setting) -> Bound:
 
 
 def non_convex(setting: Setting) -> Bound:
-    r"""Return the weighted mean squared gradient, $\eta^t\le\frac1{8S\tau}$."""
-    squares, cubes = (over_rounds(eta(t) ** power) for power in (2, 3))
+    """Return the weighted mean squared gradient, for small rates."""
+    samples, spread = setting.mean
+    first = ("initial gap", setting.first * F_err)
     return Bound(
-        parts={
-            "initial gap": setting.first * F_err / (tau * T),
-            "gradient noise": Q(7, 6) * S * noise_square / T * squares,
-            "client drift": S**2 * tau * setting.spread / T * cubes,
-        },
+        parts=_mean(setting, first, samples * S, spread * S**2),
         metric=WEIGHTED_GRADIENT,
         step_size=_at_most(setting),
         conditions=(*HYPOTHESES, *setting.conditions),
@@ -170,7 +215,5 @@ def variants(number: str, case: str) -> dict[str, Bound]:
     Returns:
         None or one of "no_bounded_gradients", "linear_speedup".
     """
-    if number not in SETTINGS:
-        return {}
-    name, make = CASES[case]
-    return {name: make(SETTINGS[number])}
+    found = [setting for setting in SETTINGS if setting.number == number]
+    return dict((CASES[case][0], CASES[case][1](setting)) for setting in found)

@@ -1,7 +1,7 @@
 r"""How far local points go in a round, in terms of noise and gradients at its start.
 
-No gradient is bounded. SFL-V1, and SFL-V2 with server steps weighted by a_n in any order
-of the visits; both sides make tau steps at the rate eta(t), everyone takes part. With
+No gradient is bounded. SFL-V1, and SFL-V2 with server steps weighted by a_n in any
+order of the visits; both sides make tau steps, everyone takes part. With
 ``p - x = -eta (G + Z + Delta)``, G the gradients at x and Z the noise of the steps made
 before, Delta what the gradients have changed since: ``<G, Z> = 0``, so
 ``||p - x||^2 <= eta^2 ((1 + c) (||G||^2 + ||Z||^2) + (1 + 1/c) ||Delta||^2)``, and
@@ -53,7 +53,7 @@ def smallness(r: Round, k: Number) -> Lin:
 
 
 def own_noise(r: Round, each: Vec, w: Vec) -> Theorem:
-    """Return ``<sum_{j<i} xi_j, w> = 0`` for w fixed by x; `each` is xi_j or a block."""
+    """Return ``<sum_{j<i} each, w> = 0`` for w fixed by x; each is xi_j or a block."""
     zero = sum_over(rules.unbiased(r.run, n, now, of(j), w), steps(of(i)), j)
     return combine([(rules.linear(steps(of(i)), j, each, w), 1), (zero, 1)])
 
@@ -75,12 +75,12 @@ def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
     first = gx * of(i) + Z
     moved = first + Delta
 
-    def update(w: Vec) -> list[tuple[Theorem, Number]]:
+    def update(w: Vec) -> Theorem:
         sides = Side if side is None else (side,)
         parts = [(rules.local_update(r.run, n, now, of(i), b, w), 1) for b in sides]
-        if side is not None:
-            return parts
-        return [(rules.blocks(away + moved * r.eta, w), 1), *parts]
+        if side is None:
+            parts.append((rules.blocks(away + moved * r.eta, w), 1))
+        return combine(parts)
 
     grown, c = 1 + ratio(c), ratio(c)
     later = summed(steps(tau), j, norm2(apart))
@@ -88,8 +88,8 @@ def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
     bound = (norm2(gx) * of(i) ** 2 + noise) * grown + later * ((1 + 1 / c) * of(i))
     square = combine(
         [
-            *((one, -factor) for one, factor in update(away)),
-            *((one, factor * r.eta) for one, factor in update(moved)),
+            (update(away), -1),
+            (update(moved), r.eta),
         ],
         target=norm2(moved) * r.eta**2 - norm2(away),
     )
@@ -164,12 +164,24 @@ class Closed:
     k: int
     c: Fraction
     visits: bool = False
+    again: Fraction = Fraction(1, 12)
+    """Young's c where a client's sum of gradients is compared with that at x."""
 
     @property
     def factor(self) -> Fraction:
         """``(1 + c)/(1 - (1 + 1/c) b/k^2)``, b = 1/2, for visits 1."""
         share = (1 + 1 / self.c) / self.k**2 * (1 if self.visits else Fraction(1, 2))
         return (1 + self.c) / (1 - share)
+
+    @property
+    def of_gradient(self) -> Fraction:
+        """What such a sum is, at most, in units of ``tau^2 ||gx||^2``."""
+        return 1 + self.again + (1 + 1 / self.again) * self.factor / (3 * self.k**2)
+
+    @property
+    def of_noise(self) -> Fraction:
+        """The same in units of ``tau sigma_n^2``."""
+        return 1 + self.again + (1 + 1 / self.again) * self.factor / (2 * self.k**2)
 
 
 def client_drift(r: Round, by: Closed) -> Theorem:
@@ -212,6 +224,41 @@ def closed(
     return combine([(one, less), (each, left)], target=bound - drift, signs=[spare])
 
 
+def client_sum(r: Round, by: Closed) -> Theorem:
+    """Return ``||sum_i g||^2 <= tau (of_gradient tau ||gx||^2 + of_noise sigma_n^2)``.
+
+    For client n of SFL-V1: ``sum_i g = tau gx + Z + Delta``, as in the drift.
+    """
+    tau, c = r.steps(Side.CLIENT), by.again
+    gx, gp, xi = r.own_gradient(), r.local_gradient(of(i)), r.noise(of(i))
+    Z, Delta = (summed(steps(tau), i, each) for each in (xi, gp - gx))
+    whole, grown = gx * tau + Z + Delta, 1 + c
+    zero = sum_over(rules.unbiased(r.run, n, now, of(i), gx), steps(tau), i)
+    near = rules.lipschitz(Local(n), S, r.point(of(i)), r.x)
+    var = rules.variance(r.run, sigma2(n), n, now, of(i))
+    small = rules.assume(smallness(r, by.k))
+    square = combine([(small, 1 + by.k * S * r.eta * tau)])
+    size = norm2(gx) * tau * by.of_gradient + constant(by.of_noise * sigma2(n))
+    less = 1 / ratio(by.k) ** 2 - (S * r.eta * tau) ** 2
+    less = tau**2 * (1 + 1 / c) * by.factor / 3 * less
+    return combine(
+        [
+            (young(gx * tau + Z, Delta, c), 1),
+            (rules.linear(steps(tau), i, xi, gx), -2 * tau * grown),
+            (zero, -2 * tau * grown),
+            (rules.martingale(r.run, n, now, tau, None), -grown),
+            (sum_over(var, steps(tau), i), grown),
+            (rules.jensen(steps(tau), i, ratio(1), gp - gx), 1 + 1 / c),
+            (sum_over(near, steps(tau), i), tau * (1 + 1 / c)),
+            (client_drift(r, by), tau * (1 + 1 / c) * S**2),
+            (square, tau * (1 + 1 / c) * by.factor / 2 / by.k**2 * sigma2(n)),
+        ],
+        [(gx, less)],
+        target=size * tau - norm2(whole),
+        signs=[combine([(square, tau**2 * (1 + 1 / c) * by.factor / 3 / by.k**2)])],
+    )
+
+
 def drift(r: Round, by: Closed) -> Theorem:
     """Return ``D <= factor eta^2 tau^2 (d tau sum a_n ||gx||^2 + noise)``.
 
@@ -225,10 +272,9 @@ def drift(r: Round, by: Closed) -> Theorem:
     change, client = gp - gx, Side.CLIENT
     xi, early = r.noise(of(i)), r.noise(of(j))
     var, before = (rules.variance(r.run, sigma2(n), n, now, of(v)) for v in (i, j))
-    noise = combine([
-        (before, 1),
-        (both_parts(early), 1)
-    ], [(part(Side.SERVER, early), 1)])
+    noise = combine(
+        [(before, 1), (both_parts(early), 1)], [(part(Side.SERVER, early), 1)]
+    )
     late_noise = combine([(var, 1), (both_parts(xi), 1)], [(part(client, xi), 1)])
 
     def all_steps(theorem: Theorem, scale: Number = 1) -> Theorem:

@@ -19,6 +19,7 @@ from functools import partial
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Part, Proof, Says, says
 from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN
 from sfl_theory.papers.han2024 import printed
@@ -29,9 +30,9 @@ from sfl_theory.papers.han2024.two_periods import named
 from sfl_theory.proofs import sharp_rounds
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.sharp_rounds import Decay, Sharp
-from sfl_theory.written import Assumed, Form, Number, Run, Written
+from sfl_theory.written import Assumed, Number, Run, Written
 
-NUMBERS = ("3.6", "3.7")
+NUMBERS = ("3.6", "3.7", "3.8")
 NAMES = {
     "strongly_convex": "no_bounded_gradients",
     "general_convex": "no_bounded_gradients",
@@ -39,8 +40,10 @@ NAMES = {
 }
 """Case -> the name of its bound."""
 S = named(mu + s.excess, "S")
-gamma = Written((33 * S / mu).value, r"\gamma")
 s_a2, sbar2 = (w.over_clients(n, a() ** power * sigma2()) for power in (2, 1))
+inverse = w.inverse_chance(n)
+rho = w.over_clients(n, a() ** 2 * (inverse - 1))
+drawn = w.over_clients(n, a() ** 2 * inverse * sigma2())
 
 
 def of(number: int | str) -> Number:
@@ -48,45 +51,95 @@ def of(number: int | str) -> Number:
     return w.number(Fraction(number))
 
 
+ONE = w.number(1)
+OWN = of("5/8") * sbar2 + of("5/12") * tau * eps2
+VISITS = of("2/3") * (sbar2 + 2 * s_a2 + 2 * tau * eps2)
+
+
 @dataclass(frozen=True)
 class Constants:
-    """What the bounds of SFL-V1 and of SFL-V2 differ in.
+    """What the bounds of a theorem differ in.
 
     Attributes:
+        samples: what samples, and draws, cost at second order.
         spread: what noise and heterogeneity of a round's drift cost.
+        step: c of the rates c/(mu tau (gamma + t)), strongly convex.
+        offset: gamma over S/mu.
+        strong: factors of samples and spread, strongly convex.
         first: of the first gap, non-convex.
-        late: of the drift, strongly convex.
+        mean: factors of samples and spread, non-convex.
+        wide: the rates are at most 1/(8 S tau wide).
     """
 
+    samples: Number
     spread: Number
+    step: Number
+    offset: Number
+    strong: tuple[Number, Number]
     first: Number
-    late: int
+    mean: tuple[Number, Number]
+    wide: Number = ONE
+
+    @property
+    def gamma(self) -> Number:
+        """The offset of the strongly convex rates."""
+        return Written((self.offset * S / mu).value, r"\gamma")
 
 
 CONSTANTS = {
-    "3.6": Constants(of("5/8") * sbar2 + of("5/12") * tau * eps2, of("81/40"), 16),
+    "3.6": Constants(
+        s_a2,
+        OWN,
+        of("41/10"),
+        of(33),
+        (of("16/5"), of(16)),
+        of("81/40"),
+        (of("7/6"), ONE),
+    ),
     "3.7": Constants(
-        of("2/3") * (sbar2 + 2 * s_a2 + 2 * tau * eps2), of("49/24"), 17
+        s_a2,
+        VISITS,
+        of("41/10"),
+        of(33),
+        (of("16/5"), of(17)),
+        of("49/24"),
+        (of("7/6"), ONE),
+    ),
+    "3.8": Constants(
+        drawn + 2 * tau * eps2 * rho,
+        OWN,
+        of("47/10"),
+        38 * (1 + 2 * rho),
+        (of("9/2"), of(25)),
+        of("47/20"),
+        (of("17/12"), of("8/7")),
+        1 + 2 * rho,
     ),
 }
 
 
 def assumed(one: Algorithm, r: Run, smooth: Number) -> tuple[Assumed, ...]:
-    """Return 3.1, 3.2, 3.4 and that a minimiser exists; samples independent, V1."""
+    """Return 3.1, 3.2, 3.4, that f has a minimiser, who takes part.
+
+    Samples are independent across clients for SFL-V1; SFL-V2 does not need it.
+    """
     *samples, independent = s.assumption_32(r)
-    apart = () if printed.shared(one.number) else (independent,)
+    more = [] if printed.shared(one.number) else [independent]
+    if printed.partial(one.number):
+        more.append(w.participation(r))
     return (
         s.assumption_31(smooth),
         *samples,
-        *apart,
+        *more,
         s.assumption_34(),
         s.minimum(),
     )
 
 
 def fast(one: Algorithm) -> Run:
-    """Return the run at the rates 4.1/(mu tau (gamma + t)), gamma = 33 S/mu."""
-    return one.run(lambda _: w.rate(lambda at: of("41/10") / (mu * tau * (gamma + at))))
+    """Return the run at the rates c/(mu tau (gamma + t))."""
+    c = CONSTANTS[one.number]
+    return one.run(lambda _: w.rate(lambda at: c.step / (mu * tau * (c.gamma + at))))
 
 
 def any_rate(one: Algorithm) -> Run:
@@ -94,9 +147,10 @@ def any_rate(one: Algorithm) -> Run:
     return one.run(lambda _: w.rate(eta))
 
 
-def small() -> Assumed:
-    """Return that the rates are at most 1/(8 S tau)."""
-    return w.every_round(t, T, w.at_most(8 * s.S * tau * eta(), 1))
+def small(one: Algorithm) -> Assumed:
+    """Return that the rates are at most 1/(8 S tau), with draws 1 + 2 rho below."""
+    wide = CONSTANTS[one.number].wide
+    return w.every_round(t, T, w.at_most(8 * s.S * tau * eta() * wide, 1))
 
 
 def powers(power: int) -> Number:
@@ -106,10 +160,11 @@ def powers(power: int) -> Number:
 
 def strongly_convex(one: Algorithm) -> Says:
     """Return the gap of the last model."""
-    r, c, late = fast(one), CONSTANTS[one.number], gamma + T
-    noise = of("16/5") * S * s_a2 / (mu**2 * tau * late)
-    drift = c.late * S**2 * c.spread / (mu**3 * tau * late**2)
-    right = (gamma / late) ** 4 * f.gap(r.x(0)) + w.as_form(noise) + w.as_form(drift)
+    r, c = fast(one), CONSTANTS[one.number]
+    late, (samples, spread) = c.gamma + T, c.strong
+    noise = samples * S * c.samples / (mu**2 * tau * late)
+    drift = spread * S**2 * c.spread / (mu**3 * tau * late**2)
+    right = (c.gamma / late) ** 4 * f.gap(r.x(0)) + w.as_form(noise) + w.as_form(drift)
     return says(f.gap(r.x(T)), right, *assumed(one, r, S), s.assumption_C2(mu))
 
 
@@ -117,47 +172,53 @@ def general_convex(one: Algorithm) -> Says:
     """Return the weighted mean of the gaps."""
     r, c = any_rate(one), CONSTANTS[one.number]
     first = of("5/8") / (tau * T) * w.norm2(r.x(0) - f.best)
-    noise = of("25/32") * s_a2 / T * powers(2)
+    noise = of("25/32") * c.samples / T * powers(2)
     drift = s.S * tau * c.spread / T * powers(3)
     left = w.below(t, T, eta() * f.gap(r.x(t))) / T
     right = first + w.as_form(noise) + w.as_form(drift)
-    return says(left, right, *assumed(one, r, s.S), s.assumption_C2(0), small())
+    return says(left, right, *assumed(one, r, s.S), s.assumption_C2(0), small(one))
 
 
 def non_convex(one: Algorithm) -> Says:
     """Return the weighted mean of the squared gradients."""
     r, c = any_rate(one), CONSTANTS[one.number]
+    samples, spread = c.mean
     first = c.first / (tau * T) * f.gap(r.x(0))
-    noise = of("7/6") * s.S * s_a2 / T * powers(2)
-    drift = s.S**2 * tau * c.spread / T * powers(3)
+    noise = samples * s.S * c.samples / T * powers(2)
+    drift = spread * s.S**2 * tau * c.spread / T * powers(3)
     left = w.below(t, T, eta() * w.norm2(f.gradient(r.x(t)))) / T
     right = first + w.as_form(noise) + w.as_form(drift)
-    return says(left, right, *assumed(one, r, s.S), small())
+    return says(left, right, *assumed(one, r, s.S), small(one))
 
 
 def below(what: Says, r: Run, theorem: Theorem, spare: Number | int = 0) -> Theorem:
     """Return a statement whose terms are larger; `spare` is by how much the first."""
     lowest = rules.lowest(MEAN, r.x(0).value)
-    uses = [(theorem, 1), (lowest, w.number(spare).value)]
+    uses = [(theorem, ratio(1)), (lowest, w.number(spare).value)]
     return combine(uses, target=what.right.value - what.left.value)
+
+
+def sharp(one: Algorithm) -> Sharp:
+    """Return the algorithm in the proofs' terms."""
+    return Sharp(one.weighted.kind, one.weighted.partial)
 
 
 def at_end(one: Algorithm, what: Says) -> Theorem:
     """Return the strongly convex rate after T rounds."""
-    rate = Decay(Sharp(one.weighted.kind)).rate()
+    rate = Decay(sharp(one)).rate()
     values = ((w.variable(t), T.value),)
     return below(what, fast(one), rules.instantiate(rate, values, ()))
 
 
 def of_gaps(one: Algorithm, what: Says) -> Theorem:
     """Return the mean of the gaps."""
-    theorem = sharp_rounds.mean_gap(Sharp(one.weighted.kind))
+    theorem = sharp_rounds.mean_gap(sharp(one))
     return below(what, any_rate(one), theorem)
 
 
 def of_gradients(one: Algorithm, what: Says) -> Theorem:
     """Return the mean of the squared gradients."""
-    algorithm = Sharp(one.weighted.kind)
+    algorithm = sharp(one)
     own = 2 / (1 - algorithm.lost)
     spare = (CONSTANTS[one.number].first - own) / (tau * T)
     theorem = sharp_rounds.non_convex(algorithm)
@@ -166,8 +227,8 @@ def of_gradients(one: Algorithm, what: Says) -> Theorem:
 
 DRIFT = (
     r"$p_n^i-x=-\eta(G+Z+\Delta)$: gradients at x and noise of the steps made before, "
-    r"and what gradients have changed since. $\langle G,Z\rangle=0$, so Young is needed "
-    r"for $\Delta$ only, which is at most S times the drift and absorbed by it. "
+    r"and what gradients have changed since. $\langle G,Z\rangle=0$, so only $\Delta$ "
+    r"needs Young; it is at most S times the drift, which absorbs it. "
 )
 DESCENT = (
     r"A round lowers f by $\frac\alpha2(1-d)\|\nabla f\|^2$, d the small share that "
@@ -175,18 +236,22 @@ DESCENT = (
     r"of order $\alpha^3$, $\alpha=\eta\tau$: polarisation leaves "
     r"$-\frac{\eta}{2\tau}\|M\|^2$, and Young with 7 pays the move by it. "
 )
+DRAWS = (
+    r"Draws add $\sum_na_n^2(\frac1{q_n}-1)\|\sum_ig_n^i\|^2$ to the squared move, a "
+    r"client's sum compared with $\tau\nabla F_n(x)$ likewise. "
+)
 WORDS = {
     "strongly_convex": DRIFT
     + DESCENT
     + r"$\|\nabla f\|^2\ge2\mu\phi$ and $8S\alpha\le1$ give "
     r"$\phi_{t+1}\le(1-pu)\phi_t+Au^2+Bu^3$, $p>4$, $u=\frac1{\gamma+t}$; by induction "
-    r"$\phi_T\le(\gamma u)^4\phi_0+\frac A{p-1}u+\frac B{p-2}u^2$.",
+    r"$\phi_T\le(\gamma u)^4\phi_0+\frac A{p-1}u+\frac B{p-2}u^2$. ",
     "general_convex": DRIFT
     + r"$\langle\nabla F_n(p),x-x^*\rangle\ge F_n(x)-F_n(x^*)-\frac S2\|p-x\|^2$, "
     r"$\|\nabla f\|^2\le2S(f-f^*)$, and the squared move is at most "
     r"$\frac54(\alpha^2\|\nabla f\|^2+\alpha^2\sum_na_n^2\sigma_n^2/\tau)$ and drift: "
-    r"of $2\alpha(f-f^*)$ a round keeps $\frac85$; summed over rounds.",
-    "non_convex": DRIFT + DESCENT + "Summed over rounds.",
+    r"of $2\alpha(f-f^*)$ a round keeps $\frac85$; summed over rounds. ",
+    "non_convex": DRIFT + DESCENT + "Summed over rounds. ",
 }
 CASES: dict[
     str,
@@ -201,7 +266,8 @@ CASES: dict[
         fast,
         strongly_convex,
         at_end,
-        r"rates $\frac{4.1}{\mu\tau(\gamma+t)}$, $\gamma=33S/\mu$",
+        r"rates $\frac c{\mu\tau(\gamma+t)}$: $c=4.1$, $\gamma=33S/\mu$; where clients "
+        r"are drawn $c=4.7$, $\gamma=38(1+2\rho)S/\mu$",
     ),
     "general_convex": (any_rate, general_convex, of_gaps, ""),
     "non_convex": (any_rate, non_convex, of_gradients, ""),
@@ -213,7 +279,8 @@ def line(number: str, case: str) -> Line:
     one = Algorithm(number)
     run, make, prove, rates = CASES[case]
     what = make(one)
-    proof = Proof(partial(prove, one, what), WORDS[case], partial(example, one, what))
+    words = WORDS[case] + (DRAWS if printed.partial(number) else "")
+    proof = Proof(partial(prove, one, what), words, partial(example, one, what))
     told = "; ".join(filter(None, (one.reading, rates)))
     return Line(one, run(one), Part(what, proof, told))
 
@@ -225,10 +292,18 @@ BOUNDS = {
 }
 """Theorem and case -> the name of a bound -> the line that proves it."""
 
-TITLES: dict[str, Form | str] = {
+TITLES = {
     "strongly_convex": "The gap of the last model, without bounded gradients.",
     "general_convex": "The mean gap, without bounded gradients.",
     "non_convex": "The mean squared gradient, noise with the linear speed-up.",
+}
+
+
+SCOPES = {
+    "3.6": "for rates up to 1/(8 S tau), equal numbers of steps",
+    "3.7": "for rates up to 1/(8 S tau), weighted server steps",
+    "3.8": "for rates up to 1/(8 S tau (1 + 2 rho)), rho = sum a_n^2 (1/q_n - 1), "
+    "equal numbers of steps, updates aggregated",
 }
 
 
@@ -239,11 +314,9 @@ def claim(number: str, case: str) -> Claim:
         f"han2024/thm-{number}/{case}/{name.replace('_', '-')}",
         "not in the paper",
         Kind.THEOREM,
-        str(TITLES[case]),
+        TITLES[case],
         tuple(one.part for one in lines),
-        scope="for rates up to 1/(8 S tau), weighted server steps"
-        if printed.shared(number)
-        else "for rates up to 1/(8 S tau), equal numbers of steps",
+        scope=SCOPES[number],
     )
 
 

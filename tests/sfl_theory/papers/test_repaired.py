@@ -82,7 +82,7 @@ class Reader:
             self.plain.setdefault(symbol, self.read(meaning))
 
     def term(self, e: Any) -> Form:
-        """Return a term of a bound; the distance or gap at first is a factor of some."""
+        """Return a term of a bound; the first distance or gap is a factor of some."""
         for symbol, form in self.first.items():
             if e.has(symbol):
                 factor = e.subs(symbol, 1)
