@@ -30,8 +30,10 @@ from sfl_theory.kernel.terms import (
     Local,
     PerRound,
     Rate,
+    Replacement,
     RoundFamily,
     Side,
+    Variable,
     Vec,
     constant,
     inner,
@@ -321,8 +323,9 @@ def with_rate(
     """Return a combination for the references' rate in place of eta(t)."""
     if w.rate is None:
         return combine(uses, squares, target=target, signs=signs)
-    by: dict[Replaceable, Rate] = {RATE: Rate(w.rate)}
-    values = tuple(by.items())
+    new = Rate(w.rate)
+    by: dict[Variable, Replacement] = {RATE: new}
+    values: tuple[tuple[Replaceable, Rate], ...] = ((RATE, new),)
     return combine(
         [
             (rules.instantiate(theorem, values, ()), number_at(ratio(c), by))
@@ -369,7 +372,8 @@ def last_gap(a: Weighted, w: References) -> Theorem:
     ``2 tau (f(x(T)) - f*) <= b(0) ||x(0) - x*||^2 + sum_{t<T} b(t+1) cost(t)
     + b(T) cost(T)``.
     """
-    zero, end = ratio(0), {t: T}
+    zero = ratio(0)
+    end: dict[Variable, Replacement] = {t: T}
     b, rate = w.share(T), number_at(eta, end)
     last_cost = constant(number_at(cost(a), end))
     rho = before(a, w, now) * w.left(now)
@@ -474,7 +478,7 @@ def last_gap_at_constant_rate(a: Weighted) -> Theorem:
     """
     small = 1 - (T + 1) * inverse(ratio(0))
     first, once = (rules.assume(constant(c)) for c in (small, 1 - inverse(T)))
-    by: dict[Replaceable, Rate] = {RATE: Rate(e)}
+    by: dict[Variable, Replacement] = {RATE: Rate(e)}
     start = vec_at(model(a, ratio(0)) - BEST, by)
     size = number_at(cost(a), by) / (2 * e * tau)
     return combine(

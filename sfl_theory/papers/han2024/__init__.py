@@ -19,6 +19,7 @@ SECTIONS = (
     "theorem_39",
     "theorems_convex",
     "unbounded",
+    "last_iterate",
     "conditions",
     "constant_rates",
     "appendix_c",
