@@ -1,7 +1,7 @@
 r"""General convex bounds of ``han2024``: the last model, and the mean once more.
 
-The statements are those of ``han2024/last_iterate.py``. (12), (15), (18) speak of the
-last model; at a constant learning rate it is worse than the mean by a factor of about
+The statements are those of ``han2024/last_iterate.py``. (12), (15), (18), (21) speak of
+the last model; at a constant learning rate it is worse than the mean by a factor of
 $1+\frac12+\dots+\frac1T$ in the terms with $G^2$.
 """
 
@@ -12,20 +12,23 @@ from dataclasses import replace
 import sympy as sp
 
 from sfl_theory.bound import OBJECTIVE_GAP, WEIGHTED_GAP, Bound, Source, StepSize
-from sfl_theory.papers.repaired import SETTINGS, Setting
+from sfl_theory.papers.repaired import SETTINGS, Setting, excess, inverse, third
 from sfl_theory.symbols import (
     G,
     I_err,
     S,
     T,
+    a,
     eta,
+    n,
+    over_clients,
     over_rounds,
+    q,
     reciprocals,
     t,
     tau,
 )
 
-NUMBERS = ("3.6", "3.7", "3.8")
 LAST_GAP = replace(OBJECTIVE_GAP, first_round=1)
 ANY_RATE = "holds for every learning rate; the printed condition is kept"
 TUNED = "at the best constant learning rate O((log(T)/T)^(1/2))"
@@ -39,38 +42,45 @@ HYPOTHESES = (
 half = sp.Rational(1, 2)
 
 
-def drift(setting: Setting) -> sp.Expr:
-    """Return c_d, of the drift over eta^2 tau^3 G^2: 1 for SFL-V2, 1/3 for SFL-V1."""
-    return sp.Integer(1) if setting.number == "3.7" else sp.Rational(1, 3)
+SECOND = {number: sp.Integer(1) for number in ("3.6", "3.7")}
+SECOND |= dict.fromkeys(("3.8", "3.9"), 1 + excess)
+"""c_1: of the second moment of a round's move over tau^2 G^2."""
+DRIFT = {
+    "3.6": third,
+    "3.7": sp.Integer(1),
+    "3.8": third,
+    "3.9": third + inverse + over_clients(a[n] ** 2 * (1 - q[n]) / q[n] ** 2),
+}
+"""c_d: of the drift over eta^2 tau^3 G^2."""
 
 
 def mean_gap(setting: Setting) -> Bound:
     """Return the weighted mean of the gaps."""
-    largest = 1 / (2 * S * tau)
+    largest, number = 1 / (2 * S * tau), setting.number
     squares, cubes = (over_rounds(eta(t) ** power) for power in (2, 3))
     return Bound(
         parts={
             "initial distance": I_err / (2 * tau * T),
-            "gradient noise": half * setting.c1 * tau * G**2 / T * squares,
-            "client drift": half * S * drift(setting) * tau**2 * G**2 / T * cubes,
+            "gradient noise": half * SECOND[number] * tau * G**2 / T * squares,
+            "client drift": half * S * DRIFT[number] * tau**2 * G**2 / T * cubes,
         },
         metric=WEIGHTED_GAP,
         step_size=StepSize(largest, largest * setting.server, "<="),
         conditions=(*HYPOTHESES, *setting.conditions),
-        source=Source("repaired", f"Theorem {setting.number}", "general convex"),
+        source=Source("repaired", f"Theorem {number}", "general convex"),
         notes=(ANY_RATE,),
     )
 
 
 def last_gap(setting: Setting) -> Bound:
     r"""Return the gap of the last model; $\eta$ is the mean of equal rates."""
-    largest = 1 / (2 * S * tau)
+    largest, number = 1 / (2 * S * tau), setting.number
     rate, sums = over_rounds(eta(t)) / T, 1 + reciprocals(1, 1, T)
     return Bound(
         parts={
             "initial distance": I_err / (2 * tau * (T + 1) * rate),
-            "gradient noise": half * setting.c1 * tau * G**2 * rate * sums,
-            "client drift": half * S * drift(setting) * (tau * G * rate) ** 2 * sums,
+            "gradient noise": half * SECOND[number] * tau * G**2 * rate * sums,
+            "client drift": half * S * DRIFT[number] * (tau * G * rate) ** 2 * sums,
         },
         metric=LAST_GAP,
         step_size=StepSize(largest, largest * setting.server, "<=", constant=True),
@@ -80,7 +90,7 @@ def last_gap(setting: Setting) -> Bound:
             "a constant learning rate",
             "3.3 also in a round that starts from the last model",
         ),
-        source=Source("repaired", f"Theorem {setting.number}", "general convex"),
+        source=Source("repaired", f"Theorem {number}", "general convex"),
         notes=(ANY_RATE, TUNED),
     )
 
@@ -95,7 +105,7 @@ def variants(number: str, case: str) -> dict[str, Bound]:
     Returns:
         None, or "sharper" and "last_iterate".
     """
-    if case != "general_convex" or number not in NUMBERS:
+    if case != "general_convex" or number not in DRIFT:
         return {}
     (setting,) = (one for one in SETTINGS if one.number == number)
     return {"sharper": mean_gap(setting), "last_iterate": last_gap(setting)}

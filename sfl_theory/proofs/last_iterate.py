@@ -16,255 +16,61 @@ weights :math:`c_s=b_{s+1}-b_s\ge0` the number
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
-from sfl_theory.kernel.rules import Replaceable, Theorem, stochastic
+from sfl_theory.kernel.rules import Replaceable, Theorem
 from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
     Lin,
-    Local,
     PerRound,
     Rate,
     Replacement,
     RoundFamily,
-    Side,
     Variable,
-    Vec,
     constant,
-    inner,
-    iterate,
     lin_at,
     natural,
     norm2,
     number_at,
-    part,
     summed,
     symbol,
-    value_of,
     vec_at,
-    weight,
 )
-from sfl_theory.proofs.joint import both_parts, own_mean, whole_mean, whole_update
-from sfl_theory.proofs.local_steps import G2, S, i, j, linear_both, m, n, now, t
+from sfl_theory.proofs.joint import whole_mean, whole_update
+from sfl_theory.proofs.local_steps import S, now, t
 from sfl_theory.proofs.notation import (
     Squares,
     Uses,
     combine,
-    nat,
-    of,
     positive,
     steps,
     sum_over,
 )
-from sfl_theory.proofs.visits import late, server_gradients
+from sfl_theory.proofs.reference_models import (
+    RATE,
+    STEP,
+    References,
+    away,
+    cost,
+    gap,
+    lowest,
+    model,
+    moment,
+    near,
+    one_round,
+    s,
+)
 from sfl_theory.proofs.weighted_rounds import (
     BEST,
     T,
     Weighted,
-    centred,
+    drift,
     eta,
-    moved,
-    own_drift,
-    second_moment,
     tau,
-    third,
 )
-
-s = nat("s")
-STEP = of(s)
-RATE = RoundFamily("eta", Sort.POSITIVE)
-"""The rates eta(t)."""
-
-
-@dataclass(frozen=True)
-class References:
-    """The weights of the models that a model is compared with.
-
-    Attributes:
-        share: t -> b(t) > 0.
-        left: t -> rho(t) >= 0, the sum of the rates from round t to round T.
-        rises: ``b(t) <= b(t + 1)``, for a round given as a number.
-        sums: ``eta(t) + rho(t + 1) <= rho(t)``.
-        falls: ``rho(t) (b(t + 1) - b(t)) <= eta(t) b(t + 1)``.
-        positive: ``rho(t) >= 0``.
-        ends: ``eta(T) <= rho(T)`` and ``1 <= eta(T) b(T)``.
-        rate: the rate of every round; None: eta(t).
-    """
-
-    share: Callable[[Ratio], Ratio]
-    left: Callable[[Ratio], Ratio]
-    rises: Callable[[Ratio], Theorem]
-    sums: Theorem
-    falls: Theorem
-    positive: Theorem
-    ends: tuple[Theorem, Theorem]
-    rate: Ratio | None = None
-
-    def c(self, at: Ratio) -> Ratio:
-        """Return the weight of the model of a round."""
-        return self.share(at + 1) - self.share(at)
-
-    def over(self, upper: Ratio, form: Lin) -> Lin:
-        """Return ``sum_{s<upper} c_s form``."""
-        return summed(steps(upper), s, form * self.c(STEP))
-
-    def summed(self, theorem: Theorem, upper: Ratio) -> Theorem:
-        """Return the theorem summed likewise."""
-        return sum_over(theorem, steps(upper), s, self.c(STEP), [self.rises(STEP)])
-
-    def weight(self, upper: Ratio) -> Ratio:
-        """Return ``b(0) + sum_{s<upper} c_s``, written as a sum."""
-        own = self.over(upper, constant(1)) + constant(self.share(ratio(0)))
-        return rules.number_of(own)
-
-    def telescoped(self, form: Lin, upper: Ratio) -> Theorem:
-        """Return that `weight` times a form is b(upper) times it."""
-        return rules.telescope(s, form * self.share(STEP), upper)
-
-
-def model(a: Weighted, at: Ratio) -> Vec:
-    """Return ``x(t)``."""
-    return iterate(a.run, at)
-
-
-def gap(a: Weighted, at: Ratio) -> Lin:
-    """Return ``f(x(t)) - f*``."""
-    return value_of(MEAN, model(a, at)) - value_of(MEAN, BEST)
-
-
-def lowest(a: Weighted, at: Ratio) -> Theorem:
-    """Return ``f(x(t)) - f* >= 0``."""
-    return rules.lowest(MEAN, model(a, at))
-
-
-# One round against all references ----------------------------------------------------
-
-
-def progress(a: Weighted, y: Vec) -> Theorem:
-    """Return ``<M, x - y> >= tau (f(x) - f(y)) - S/2 D`` without draws, for any y."""
-    r = a.round
-    p, gp = r.point(of(i)), r.local_gradient(of(i))
-    one = combine([
-        (rules.smooth(Local(n), S, p, r.x), 1),
-        (rules.convex(Local(n), ratio(0), p, y), 1),
-    ])
-    return combine([
-        (r.summed(one, tau, weight(n)), 1),
-        (linear_both(r, gp, r.x - y, tau, weight(n)), 1),
-        (rules.mean_value(r.x), -tau),
-        (rules.mean_value(y), tau),
-    ])
-
-
-def visited(a: Weighted) -> Theorem:
-    """Return ``||[p_i - x]_s||^2 <= eta^2 tau sum_m a_m sum_j ||[g_m^j]_s||^2``.
-
-    SFL-V2, everyone taking part: at most all visits of the round came before.
-    """
-    side, away_ = Side.SERVER, part(Side.SERVER, a.round.away(of(i)))
-    g = part(side, stochastic(a.run, m, now, of(j)))
-    _, o = late()
-    made = summed(CLIENTS, m, summed(steps(tau), j, g * o) * weight(m))
-
-    def update(w: Vec) -> Theorem:
-        return rules.local_update(a.run, n, now, of(i), side, w)
-
-    return combine([
-        (update(away_), -1),
-        (update(made), eta),
-        (server_gradients(g), eta**2),
-    ])
-
-
-@cache
-def near(a: Weighted) -> Theorem:
-    """Return ``sum_n a_n sum_i ||p_i - x||^2 <= cd eta^2 tau^3 G2`` without draws.
-
-    SFL-V2: what the client block moves and what the server's moves are blocks of the
-    same gradients.
-    """
-    r, size = a.round, eta**2 * tau**2
-    if not a.kind.visits:
-        one = r.summed(own_drift(a), tau, weight(n))
-        target = constant(cd(a) * size * tau * G2) - r.drift(tau, weight(n))
-        return combine([(one, 1)], target=target)
-    client = part(Side.CLIENT, a.g(j))
-    mine = combine([
-        (moved(a, Side.CLIENT), 1),
-        (rules.longer(j, client, of(i), tau), eta**2 * of(i)),
-    ])
-    away_ = both_parts(r.away(of(i)))
-    one = combine([(away_, -1), (mine, 1), (visited(a), 1)])
-    own = combine(squares=[(part(Side.CLIENT, a.g(i)), 1)])
-    both = combine([(both_parts(a.g(i)), 1), (a.bounded(i), 1)])
-    return combine(
-        [
-            (r.summed(one, tau, weight(n)), 1),
-            (r.summed(own, tau, weight(n)), size - eta**2 * tau * (tau - 1) / 2),
-            (r.summed(both, tau, weight(n)), size),
-        ],
-        target=constant(size * tau * G2) - r.drift(tau, weight(n)),
-    )
-
-
-def cd(a: Weighted) -> Ratio:
-    """Return the constant of the drift: 1/3 for SFL-V1, 1 for SFL-V2."""
-    return ratio(1) if a.kind.visits else ratio(third)
-
-
-def cost(a: Weighted) -> Ratio:
-    """Return ``c1 alpha^2 G2 + S cd alpha^3 G2``."""
-    alpha = eta * tau
-    return a.c1 * alpha**2 * G2 + S * cd(a) * alpha**3 * G2
-
-
-def away(a: Weighted, w: References, at: Ratio, upper: Ratio) -> Lin:
-    """Return ``P``, the weighted squared distances of x(at)."""
-    apart = norm2(model(a, at) - model(a, STEP))
-    return w.over(upper, apart) + norm2(model(a, at) - BEST) * w.share(ratio(0))
-
-
-@cache
-def one_round(a: Weighted, w: References, upper: Ratio) -> Theorem:
-    r"""Return what a round does to P, for the references of rounds below a limit."""
-    r, binder, first = a.round, steps(upper), w.share(ratio(0))
-    x, step = r.x, r.next - r.x
-    each = (x - model(a, STEP)) * w.c(STEP)
-    u = summed(binder, s, each) + (x - BEST) * first
-    C = w.weight(upper)
-    positive = w.summed(combine(target=constant(1)), upper)
-    positive = combine([(positive, 1)], target=constant(C))
-    M = own_mean(r, r.local_gradient(of(i)))
-    G = whole_mean(r, a.g())
-    drawn = whole_mean(r, r.local_gradient(of(i)))
-    fall = w.over(upper, value_of(MEAN, x) - value_of(MEAN, model(a, STEP)))
-    fall = fall + gap(a, now) * first
-    return combine(
-        [
-            (w.summed(progress(a, model(a, STEP)), upper), 2 * eta),
-            (progress(a, BEST), 2 * eta * first),
-            (rules.linear(binder, s, each, M), 2 * eta),
-            (a.averaged(inner(drawn, u)), 2 * eta),
-            (centred(a, u, a.share), 2 * eta),
-            (whole_update(r, u), -2),
-            (rules.linear(binder, s, each, step), 2),
-            (whole_update(r, step), -C),
-            (whole_update(r, G), eta * C),
-            (second_moment(a), eta**2 * C),
-            (near(a), S * eta * C),
-        ],
-        target=away(a, w, now, upper)
-        - away(a, w, now + 1, upper)
-        - fall * (2 * eta * tau)
-        + constant(C * cost(a)),
-        signs=[positive, combine([(positive, eta**2)]), combine([(positive, S * eta)])],
-    )
-
+from sfl_theory.proofs.weighted_rounds import progress as from_best
 
 # From the first round to the last one ------------------------------------------------
 
@@ -409,17 +215,14 @@ def last_gap(a: Weighted, w: References) -> Theorem:
 def approach(a: Weighted) -> Theorem:
     """Return ``||x' - x*||^2 <= ||x - x*||^2 - 2 alpha (f(x) - f*) + cost``."""
     r, u, step = a.round, a.round.x - BEST, a.round.next - a.round.x
-    drawn = whole_mean(r, r.local_gradient(of(i)))
     return combine(
         [
-            (progress(a, BEST), 2 * eta),
-            (a.averaged(inner(drawn, u)), 2 * eta),
-            (centred(a, u, a.share), 2 * eta),
+            (from_best(a), 2 * eta),
             (whole_update(r, u), -2),
             (whole_update(r, step), -1),
             (whole_update(r, whole_mean(r, a.g())), eta),
-            (second_moment(a), eta**2),
-            (near(a), S * eta),
+            (moment(a), eta**2),
+            (drift(a) if a.partial else near(a), S * eta),
         ],
         target=norm2(u)
         - norm2(r.next - BEST)

@@ -1,6 +1,6 @@
-r"""Theorems 3.6 to 3.8, general convex: the last model, and a mean's smaller constants.
+r"""Theorems 3.6 to 3.9, general convex: the last model, and a mean's smaller constants.
 
-(12), (15) and (18) speak of the last model. At a constant learning rate it loses a
+(12), (15), (18), (21) speak of the last model. At a constant learning rate it loses a
 factor of :math:`1+\frac12+\dots+\frac1T` against the mean. Equal numbers of steps;
 SFL-V2's server weights a visit of client n by :math:`a_n`. Each statement stands under
 the name of the library's bound.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
@@ -24,16 +23,18 @@ from sfl_theory.papers.han2024.repaired_algorithms import (
     Algorithm,
     Line,
     example,
+    inverse,
+    mean_inverse,
+    third,
     times,
 )
-from sfl_theory.papers.han2024.setting import G2, T, eta, f, t, tau
+from sfl_theory.papers.han2024.setting import G2, T, a, eta, f, n, t, tau
 from sfl_theory.proofs import last_iterate as proofs
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.weighted_rounds import Weighted
 from sfl_theory.written import Assumed, Number, Run
 
-NUMBERS = ("3.6", "3.7", "3.8")
 rate = w.positive("eta", r"\eta")
 """The learning rate of every round."""
 m = w.natural("m")
@@ -60,8 +61,13 @@ def reciprocals() -> tuple[Assumed, ...]:
 
 def constants(one: Algorithm) -> tuple[Number, Number]:
     """Return c_1 of a round's move and c_d of its drift."""
-    drift = 1 if printed.shared(one.number) else Fraction(1, 3)
-    return SECOND[one.number], w.number(drift)
+    partial_, shared = printed.partial(one.number), printed.shared(one.number)
+    second = SECOND["3.8"] if partial_ else w.number(1)
+    drift = w.number(1 if shared and not partial_ else third)
+    if shared and partial_:
+        again = w.over_clients(n, a() ** 2 * inverse * (inverse - 1))
+        drift = third + mean_inverse + again
+    return second, drift
 
 
 def any_rates(one: Algorithm) -> Run:
@@ -170,7 +176,7 @@ def line(number: str, name: str) -> Line:
 
 BOUNDS = {
     (number, "general_convex"): {name: (line(number, name),) for name in CASES}
-    for number in NUMBERS
+    for number in printed.NUMBERS
 }
 """Theorem and case -> the name of a bound -> the line that proves it."""
 TITLES = {
@@ -194,4 +200,4 @@ def claim(number: str, name: str) -> Claim:
     )
 
 
-CLAIMS = tuple(claim(number, name) for number in NUMBERS for name in CASES)
+CLAIMS = tuple(claim(number, name) for number in printed.NUMBERS for name in CASES)
