@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
@@ -29,6 +30,7 @@ from sfl_theory.papers.han2024.repaired_algorithms import (
     times,
 )
 from sfl_theory.papers.han2024.setting import G2, T, a, eta, f, n, t, tau
+from sfl_theory.proofs import decaying_rates
 from sfl_theory.proofs import last_iterate as proofs
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
@@ -41,7 +43,7 @@ m = w.natural("m")
 
 
 def reciprocal(at: Number | int) -> Number:
-    r"""Return :math:`k^t`, which stands for :math:`\frac1{T+1-t}`."""
+    r"""Return :math:`k^t`, which stands for :math:`\frac1{T+1-t}`, or T + 2 - t."""
     return w.of_round("k", w.number(at), "k^{{t}}")
 
 
@@ -102,6 +104,50 @@ def last_gap(one: Algorithm) -> Says:
     return says(f.gap(r.x(T)), right, *one.assumed(r, s.S, 0), *reciprocals())
 
 
+first_rate = w.positive("eta0", r"\eta_0")
+"""The learning rate of round 0 where rates fall."""
+
+
+def falling() -> tuple[Assumed, ...]:
+    r"""Return what is used of the rates and of :math:`k^t=\frac1{T+2-t}`."""
+    e, k_ = first_rate, reciprocal
+    rises = w.at_most(k_(m), k_(m + 2))
+    rates = (
+        *(
+            w.every_round(t, T, one)
+            for one in w.equals((T + 1) * eta(), e * (T + 1 - t))
+        ),
+        *w.equals((T + 1) * eta(T), e),
+    )
+    numbers = (
+        w.every_round(t, T, w.at_most((T + 1) * k_(t + 1) * eta(), e)),
+        w.every_round(t, T, w.at_most((T - t) * k_(t + 2), (T + 2 - t) * k_(t))),
+        w.every_round(t, T, w.at_most((T - t) * k_(t + 2), 1)),
+        w.every_round(m, T, rises),
+        w.every_round(t, T, w.every_round(m, t + 1, rises)),
+        w.at_most((T + 2) * k_(0), 1),
+        w.at_most((T + 1) * k_(1), 1),
+        *w.equals(2 * k_(T), 1),
+        *w.equals(k_(T + 1), 1),
+    )
+    return (
+        *(one.called("eta^t = eta_0 (T + 1 - t)/(T + 1)") for one in rates),
+        *(one.called("k^t = 1/(T + 2 - t)") for one in numbers),
+    )
+
+
+def last_gap_at_falling_rates(one: Algorithm) -> Says:
+    """Return the gap of the last model at rates that fall linearly to it."""
+    r, (c1, cd) = any_rates(one), constants(one)
+    e, sums = first_rate, w.below(t, T, reciprocal(t + 2))
+    first = w.norm2(r.x(0) - f.best) / (e * tau * (T + 2))
+    noise = times(e * tau, c1) * G2 * (T + Fraction(1, 2) + sums) / (T + 1)
+    drift = times(s.S, cd) * e**2 * tau**2 * G2 / 2
+    drift = drift * (T**2 + 5 * T + 1 + 2 * sums) / (T + 1) ** 2
+    right = first + w.as_form(noise) + w.as_form(drift)
+    return says(f.gap(r.x(T)), right, *one.assumed(r, s.S, 0), *falling())
+
+
 def proved(
     what: Says, theorem: Callable[[Weighted], Theorem], one: Algorithm
 ) -> Theorem:
@@ -116,6 +162,15 @@ def with_reciprocals(one: Algorithm, what: Says) -> ModelData:
     own = {each: r for each, r in model.rates.items() if each.name != "k"}
     (family,) = model.rates.keys() - own.keys()
     return replace(model, rates=own | {family: k.Rate((1 + k.symbol(k.ROUND)) / 2)})
+
+
+def with_falling_rates(one: Algorithm, what: Says) -> ModelData:
+    """Return `example` for T = 1: k(t) = 1/3, 1/2, 1 and rates 1/64, 1/128."""
+    model, at = example(one, what), k.symbol(k.ROUND)
+    bodies = {"k": (2 + at * at) / 6, "eta": 1 / (64 * (1 + at))}
+    rates = {each: k.Rate(bodies[each.name]) for each in model.rates}
+    numbers = model.numbers | {w.variable(first_rate): Fraction(1, 64)}
+    return replace(model, rates=rates, numbers=numbers)
 
 
 NEARER = (
@@ -134,6 +189,13 @@ BY_LAST = (
     r"from x^T, leaves $2\tau\phi_T$."
 )
 WORDS = "k^t stands for 1/(T + 1 - t), so the sum is 1 + 1/2 + ... + 1/T"
+BY_FALLING = (
+    f"{BY_LAST} The same with the inverse of "
+    r"$\rho_t=\eta^t+\dots+\eta^T=\frac{\eta_0(T+1-t)(T+2-t)}{2(T+1)}$ for $b_t$, and "
+    r"$b_{t+1}(\eta^t)^2=\frac{2\eta_0}{T+1}(1+\frac1{T-t})$: no logarithm is left."
+)
+HORIZON = "falling_rates"
+"""Rates that depend on the last round: no bound of the library."""
 CASES: dict[
     str,
     tuple[
@@ -152,6 +214,15 @@ CASES: dict[
         example,
         BY_MEAN,
         "for every learning rate",
+    ),
+    HORIZON: (
+        any_rates,
+        last_gap_at_falling_rates,
+        decaying_rates.last_gap_at_falling_rates,
+        with_falling_rates,
+        BY_FALLING,
+        "rates that fall linearly to the last round, T known; k^t stands for "
+        "1/(T + 2 - t); Assumption 3.3 also in a round that starts from x^T",
     ),
     "last_iterate": (
         one_rate,
@@ -175,28 +246,38 @@ def line(number: str, name: str) -> Line:
 
 
 BOUNDS = {
-    (number, "general_convex"): {name: (line(number, name),) for name in CASES}
+    (number, "general_convex"): {
+        name: (line(number, name),) for name in CASES if name != HORIZON
+    }
     for number in printed.NUMBERS
 }
 """Theorem and case -> the name of a bound -> the line that proves it."""
 TITLES = {
     "sharper": "The weighted mean of the gaps, with smaller constants.",
     "last_iterate": "The gap of the last model at a constant learning rate.",
+    HORIZON: "The gap of the last model at rates that fall linearly to it.",
+}
+SCOPES = {
+    "sharper": "for every learning rate",
+    "last_iterate": "for every constant learning rate",
+    HORIZON: "for rates eta_0 (T + 1 - t)/(T + 1), whatever eta_0 is",
 }
 
 
 def claim(number: str, name: str) -> Claim:
     """Return what is proved of a case beside the paper."""
+    if name == HORIZON:
+        lines = (line(number, name),)
+    else:
+        lines = BOUNDS[number, "general_convex"][name]
     weights = "weighted server steps" if printed.shared(number) else "equal periods"
     return Claim(
         f"han2024/thm-{number}/general_convex/{name.replace('_', '-')}",
         "not in the paper",
         Kind.THEOREM,
         TITLES[name],
-        tuple(one.part for one in BOUNDS[number, "general_convex"][name]),
-        scope=f"for every learning rate, {weights}"
-        if name == "sharper"
-        else f"for every constant learning rate, {weights}",
+        tuple(one.part for one in lines),
+        scope=f"{SCOPES[name]}, {weights}",
     )
 
 

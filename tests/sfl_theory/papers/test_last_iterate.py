@@ -92,7 +92,9 @@ class Member:
             seen[n] += 1
         return found
 
-    def round(self, x: Array, signs: Array, drawn: Array, order: list) -> Array:
+    def round(
+        self, eta: float, x: Array, signs: Array, drawn: Array, order: list
+    ) -> Array:
         """Return the next model for one outcome of noise and draws."""
         share = self.a * drawn / self.q
         points = np.tile(x, (self.N, 1))
@@ -101,15 +103,15 @@ class Member:
             if self.number in ("3.7", "3.9"):
                 points[n, 1] = server
             g = self.gradient(n, points[n]) + signs[n, i] * self.z[n]
-            points[n] = points[n] - self.eta * g
-            server = server - self.eta * share[n] * g[1]
+            points[n] = points[n] - eta * g
+            server = server - eta * share[n] * g[1]
         after = x + share @ (points - x)
         if self.number in ("3.7", "3.9"):
             after[1] = server
         return after
 
-    def last(self) -> float:
-        """Return the expected gap after T rounds."""
+    def last(self, falling: bool = False) -> float:
+        """Return the expected gap after T rounds, at one rate or at falling ones."""
         order = self.order()
         cloud = [(1.0, self.start)]
         signs = np.array([[[1.0] * self.tau] * self.N])
@@ -119,9 +121,13 @@ class Member:
         draws = [np.array(d) for d in product((0.0, 1.0), repeat=self.N)]
         odds = [float(np.prod(np.where(d > 0, self.q, 1 - self.q))) for d in draws]
         possible = [(p, d) for p, d in zip(odds, draws, strict=True) if p > 0]
-        for _ in range(self.T):
+        for t in range(self.T):
+            left = (self.T + 1 - t) / (self.T + 1) if falling else 1
             cloud = [
-                (p * chance / len(signs), self.round(x, sign, drawn, order))
+                (
+                    p * chance / len(signs),
+                    self.round(left * self.eta, x, sign, drawn, order),
+                )
                 for p, x in cloud
                 for chance, drawn in possible
                 for sign in signs
@@ -149,6 +155,33 @@ def test_the_search_finds_what_is_false(part: str) -> None:
     """A share of a term is too little for some member."""
     shrunk = {"client": 0.0, part: 0.2}
     assert any(ratio(seed, "3.6", **shrunk) > 1 for seed in range(150))
+
+
+def falling_bound(member: Member, share: float = 1) -> float:
+    """Return the bound at rates that fall linearly, its noise multiplied."""
+    a, q, T = member.a, member.q, member.T
+    c = member.constants()
+    c1 = 1 + float(a**2 @ (1 / q - 1))
+    drawn = 1 / 3 + float(a @ (1 / q)) + float(a**2 @ ((1 - q) / q**2))
+    cd = {"3.7": 1, "3.9": drawn}.get(member.number, 1 / 3)
+    alpha, sums = member.eta * member.tau, float((1 / np.arange(1, T + 1)).sum())
+    first = c.initial_distance2 / (alpha * (T + 2))
+    noise = c1 * alpha * c.G2 * (T + 0.5 + sums) / (T + 1)
+    size = (T**2 + 5 * T + 1 + 2 * sums) / (T + 1) ** 2
+    return first + share * (noise + c.S * cd * alpha**2 * c.G2 / 2 * size)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("seed", range(20))
+def test_no_violation_at_falling_rates(seed: int, number: str) -> None:
+    member = Member(np.random.default_rng(seed), number)
+    assert member.last(falling=True) <= falling_bound(member) * (1 + 1e-9)
+
+
+def test_the_search_finds_too_little_noise_at_falling_rates() -> None:
+    """A twentieth of the terms with G^2 is too little for some member."""
+    members = (Member(np.random.default_rng(seed), "3.6") for seed in range(150))
+    assert any(one.last(falling=True) > falling_bound(one, 0.05) for one in members)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
