@@ -12,18 +12,21 @@ from dataclasses import replace
 import sympy as sp
 
 from sfl_theory.bound import OBJECTIVE_GAP, WEIGHTED_GAP, Bound, Source, StepSize
-from sfl_theory.papers.repaired import SETTINGS, Setting, excess, inverse, third
+from sfl_theory.papers.repaired import (
+    SETTINGS,
+    Setting,
+    excess,
+    inverse,
+    inverse_square,
+    third,
+)
 from sfl_theory.symbols import (
     G,
     I_err,
     S,
     T,
-    a,
     eta,
-    n,
-    over_clients,
     over_rounds,
-    q,
     reciprocals,
     t,
     tau,
@@ -49,7 +52,7 @@ DRIFT = {
     "3.6": third,
     "3.7": sp.Integer(1),
     "3.8": third,
-    "3.9": third + inverse + over_clients(a[n] ** 2 * (1 - q[n]) / q[n] ** 2),
+    "3.9": third + inverse + inverse_square,
 }
 """c_d: of the drift over eta^2 tau^3 G^2."""
 

@@ -20,16 +20,14 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.repaired_algorithms import (
+    DRIFT,
     SECOND,
     Algorithm,
     Line,
     example,
-    inverse,
-    mean_inverse,
-    third,
     times,
 )
-from sfl_theory.papers.han2024.setting import G2, T, a, eta, f, n, t, tau
+from sfl_theory.papers.han2024.setting import G2, T, eta, f, t, tau
 from sfl_theory.proofs import decaying_rates
 from sfl_theory.proofs import last_iterate as proofs
 from sfl_theory.proofs.export import ModelData
@@ -65,10 +63,7 @@ def constants(one: Algorithm) -> tuple[Number, Number]:
     """Return c_1 of a round's move and c_d of its drift."""
     partial_, shared = printed.partial(one.number), printed.shared(one.number)
     second = SECOND["3.8"] if partial_ else w.number(1)
-    drift = w.number(1 if shared and not partial_ else third)
-    if shared and partial_:
-        again = w.over_clients(n, a() ** 2 * inverse * (inverse - 1))
-        drift = third + mean_inverse + again
+    drift = DRIFT[one.number] if partial_ or not shared else w.number(1)
     return second, drift
 
 

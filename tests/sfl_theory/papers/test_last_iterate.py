@@ -162,7 +162,7 @@ def falling_bound(member: Member, share: float = 1) -> float:
     a, q, T = member.a, member.q, member.T
     c = member.constants()
     c1 = 1 + float(a**2 @ (1 / q - 1))
-    drawn = 1 / 3 + float(a @ (1 / q)) + float(a**2 @ ((1 - q) / q**2))
+    drawn = 1 / 3 + float(a @ (1 / q)) + float(a**2 @ (1 / q**2))
     cd = {"3.7": 1, "3.9": drawn}.get(member.number, 1 / 3)
     alpha, sums = member.eta * member.tau, float((1 / np.arange(1, T + 1)).sum())
     first = c.initial_distance2 / (alpha * (T + 2))
@@ -204,7 +204,7 @@ def test_value_by_hand(number: str) -> None:
     )  # fmt: skip
     bound = theorem(number).case("general_convex").bound("last_iterate")
     c1 = 1 + 0.25**2 * (number in ("3.8", "3.9"))
-    drawn = 1 / 3 + 0.25 / 0.5 + 0.75 + 0.25**2 * 2
+    drawn = 1 / 3 + 0.25 / 0.5 + 0.75 + 0.25**2 * 4 + 0.75**2
     cd = {"3.7": 1, "3.9": drawn}.get(number, 1 / 3)
     sums, alpha = 17 / 6, 0.3
     value = 5 / (2 * alpha * 4) + (c1 * alpha + 2 * cd * alpha**2) * 4 / 2 * sums
