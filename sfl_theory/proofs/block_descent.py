@@ -5,18 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    Lin,
-    Side,
-    Vec,
-    constant,
-    inner,
-    norm2,
-    part,
-    weight,
-)
 from sfl_theory.proofs.block_steps import block_noise, moved, pull, small, total
 from sfl_theory.proofs.local_steps import (
     N,
@@ -40,12 +31,12 @@ from sfl_theory.proofs.non_convex import drift as weighted_drift
 from sfl_theory.proofs.notation import combine, mean, of, sign
 
 
-def both_blocks(r: Round) -> Lin:
+def both_blocks(r: Round) -> k.Lin:
     """Return ``sum_b <grad_b f, x' - x> + S/2 ||[x' - x]_b||^2``."""
-    step, out = r.next - r.x, Lin({})
-    for side in Side:
-        block = part(side, step)
-        out = out + inner(part(side, r.gradient), block) + norm2(block) * (S / 2)
+    step, out = r.next - r.x, k.Lin({})
+    for side in k.Side:
+        block = k.part(side, step)
+        out = out + k.inner(k.part(side, r.gradient), block) + k.norm2(block) * (S / 2)
     return out
 
 
@@ -68,9 +59,9 @@ def superposition(p: TwoPaces) -> Theorem:
         (own_gradients(r, b), of_F),
         (r.summed(combine(squares=[(r.away(of(i)), 1)]), H, b), D_left),
     ]
-    squares: list[tuple[Vec, Number]] = []
-    right, A, noise = Lin({}), mean(n, weight(n) ** 2), 2 * eps2 + sigma2(n)
-    for side in Side:
+    squares: list[tuple[k.Vec, Number]] = []
+    right, A, noise = k.Lin({}), mean(n, k.weight(n) ** 2), 2 * eps2 + sigma2(n)
+    for side in k.Side:
         tau = r.steps(side)
         M, Z = (total(r, side, e) for e in (r.local_gradient(of(i)), r.noise(of(i))))
         u, half = S * eta * tau, S * eta**2 / 2
@@ -84,15 +75,17 @@ def superposition(p: TwoPaces) -> Theorem:
             (young(M, Z, 1 / (2 * u)), half),
             (block_noise(r, side), half * (1 + 2 * u)),
         ]
-        squares += [(M, m_left), (part(side, g), eta * (tau - p.low) / 2)]
-        own = mean(n, weight(n) ** 2 * (sigma2(n) + eps2))
-        twice = mean(n, weight(n) ** 2 * noise) * (1 + 8 * u**2) * tau**2
-        right = right + constant(8 * N * eta**3 * S2 * tau**3 * own + N * half * twice)
+        squares += [(M, m_left), (k.part(side, g), eta * (tau - p.low) / 2)]
+        own = mean(n, k.weight(n) ** 2 * (sigma2(n) + eps2))
+        twice = mean(n, k.weight(n) ** 2 * noise) * (1 + 8 * u**2) * tau**2
+        right = right + k.constant(
+            8 * N * eta**3 * S2 * tau**3 * own + N * half * twice
+        )
     u = S * eta * H
     of_g = 8 * N * eta * H * A * u**2 + N * eta * u * H * A * (1 + 8 * u**2)
     squares.append((g, of_g - 2 * p.kappa * of_F))
     uses.append((rules.blocks(g, g), -eta * p.low / 2))
-    target = right + norm2(g) * (of_g - eta * p.low / 2) - both_blocks(r)
+    target = right + k.norm2(g) * (of_g - eta * p.low / 2) - both_blocks(r)
     return combine(uses, squares, target=target, signs=signs)
 
 

@@ -7,20 +7,9 @@ are of whole vectors. On top of `equal_steps`.
 from __future__ import annotations
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    Lin,
-    Local,
-    Side,
-    constant,
-    inner,
-    norm2,
-    part,
-    summed,
-    weight,
-)
 from sfl_theory.proofs.equal_steps import (
     drift,
     each_client,
@@ -52,85 +41,88 @@ from sfl_theory.proofs.local_steps import (
 from sfl_theory.proofs.notation import combine, count, mean, of, steps, sum_over
 
 T = count("T")
-own = N * weight(n) ** 2
+own = N * k.weight(n) ** 2
 kappa = mean(n, own)
 sigma_w = mean(n, own * sigma2(n))
 step = r.next - r.x
 
 
-def spread() -> Lin:
+def spread() -> k.Lin:
     """Return ``D = sum_n N a_n^2 sum_i ||p_i - x||^2``."""
     return r.drift(tau, own)
 
 
-def eq_18(side: Side) -> Theorem:
+def eq_18(side: k.Side) -> Theorem:
     """Return (18) with whole displacements: ``<grad_b f, x' - x> <= ...``."""
-    g, apart = part(side, gf), gx - r.local_gradient(of(i))
+    g, apart = k.part(side, gf), gx - r.local_gradient(of(i))
     M = r.whole(side, r.local_gradient(of(i)))
-    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     return combine(
         [
             (rules.update(run, side, now, g), -1),
-            (centred(r, side, gf, tau, weight(n)), eta),
+            (centred(r, side, gf, tau, k.weight(n)), eta),
             (mean_deviation(r, side), eta / (2 * tau)),
             (r.summed(smaller(side, apart), tau, own), eta / 2),
             (r.summed(near, tau, own), eta / 2),
         ],
         [(M, eta / (2 * tau))],
         target=spread() * (eta * S**2 / 2)
-        - norm2(g) * (eta * tau / 2)
-        - inner(g, step),
+        - k.norm2(g) * (eta * tau / 2)
+        - k.inner(g, step),
     )
 
 
-def eq_19(side: Side) -> Theorem:
+def eq_19(side: k.Side) -> Theorem:
     """Return (19) with the whole gradient, by Lemma 1; summed over clients."""
     inside = sum_over(smaller(side, r.away(of(i))), steps(tau), i)
     return combine([(each_client(inside), 1), (lemma_1(), 1)])
 
 
-def eq_20(side: Side) -> Theorem:
+def eq_20(side: k.Side) -> Theorem:
     """Return (20) with the whole gradient in its second term."""
     return combine([(eq_18(side), 1), (lemma_1(own), eta * S**2 / 2)])
 
 
-def moved(side: Side) -> Theorem:
+def moved(side: k.Side) -> Theorem:
     """Return ``||[x' - x]_b||^2 <= eta^2 tau N sum a^2 sum_i ||[g_i]_b||^2``."""
-    g = part(side, noisy(of(i)))
-    G, inside = r.whole(side, noisy(of(i))), summed(steps(tau), i, g)
+    g = k.part(side, noisy(of(i)))
+    G, inside = r.whole(side, noisy(of(i))), k.summed(steps(tau), i, g)
     return combine(
         [
-            (rules.update(run, side, now, part(side, step)), -1),
+            (rules.update(run, side, now, k.part(side, step)), -1),
             (rules.update(run, side, now, G), eta),
-            (rules.jensen(CLIENTS, n, ratio(1), inside * weight(n)), eta**2),
+            (rules.jensen(k.CLIENTS, n, ratio(1), inside * k.weight(n)), eta**2),
             (
                 each_client(rules.jensen(steps(tau), i, ratio(1), g), own),
                 eta**2,
             ),
         ],
-        target=r.over(norm2(g), tau, own) * (eta**2 * tau) - norm2(part(side, step)),
+        target=r.over(k.norm2(g), tau, own) * (eta**2 * tau)
+        - k.norm2(k.part(side, step)),
     )
 
 
-def eq_21(side: Side) -> Theorem:
+def eq_21(side: k.Side) -> Theorem:
     """Return (21) with the factor 2 of ``||u + v||^2 <= 2||u||^2 + 2||v||^2``."""
-    g, first = part(side, noisy(of(i))), part(side, noisy(0))
-    start = part(side, r.local_gradient(0))
+    g, first = k.part(side, noisy(of(i))), k.part(side, noisy(0))
+    start = k.part(side, r.local_gradient(0))
     return combine(
         [
             (moved(side), S / 2),
             (r.summed(young(first, g - first, 1), tau, own), S * eta**2 * tau / 2),
             (r.summed(centred_start(side), tau, own), S * eta**2 * tau),
         ],
-        target=r.over(norm2(g - first) + norm2(start) + constant(sigma2(n)), tau, own)
+        target=r.over(
+            k.norm2(g - first) + k.norm2(start) + k.constant(sigma2(n)), tau, own
+        )
         * (S * eta**2 * tau)
-        - norm2(part(side, step)) * (S / 2),
+        - k.norm2(k.part(side, step)) * (S / 2),
     )
 
 
-def centred_start(side: Side) -> Theorem:
+def centred_start(side: k.Side) -> Theorem:
     """Return ``||[g_0]_b||^2 <= ||[grad F_n(p_0)]_b||^2 + sigma_n^2``."""
-    start, xi = part(side, r.local_gradient(0)), r.noise(0)
+    start, xi = k.part(side, r.local_gradient(0)), r.noise(0)
     return combine([
         (rules.unbiased(run, n, now, ratio(0), start), -2),
         (smaller(side, xi), 1),
@@ -138,10 +130,10 @@ def centred_start(side: Side) -> Theorem:
     ])
 
 
-def eq_23(side: Side) -> Theorem:
+def eq_23(side: k.Side) -> Theorem:
     """Return (23) with 4 for 2 and the whole gradient; ``2 S eta tau <= 1``."""
     u2 = S**2 * eta**2 * tau**2
-    small = rules.assume(constant(1 - 2 * S * tau * eta))
+    small = rules.assume(k.constant(1 - 2 * S * tau * eta))
     square = combine([(small, 1 + 2 * S * tau * eta)])
     gp = r.local_gradient(of(i))
     half = S * eta**2 * tau / 2
@@ -164,8 +156,8 @@ def eq_23(side: Side) -> Theorem:
             (each_client(own_gradient(), own), half * (2 * tau + 16 * u2 * tau / 3)),
         ],
         [(gf, half * kappa * 16 * u2 * tau / 3 * 4)],
-        target=norm2(gf) * (half * kappa * size * 4)
-        + constant(half * size * (4 * kappa * eps2 + sigma_w))
-        - norm2(part(side, step)) * (S / 2),
+        target=k.norm2(gf) * (half * kappa * size * 4)
+        + k.constant(half * size * (4 * kappa * eps2 + sigma_w))
+        - k.norm2(k.part(side, step)) * (S / 2),
         signs=[square],
     )

@@ -7,20 +7,9 @@ for any factor that does not depend on the step.
 from __future__ import annotations
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Side,
-    Star,
-    Vec,
-    constant,
-    norm2,
-    part,
-    summed,
-    vec,
-)
 from sfl_theory.proofs import visits
 from sfl_theory.proofs.joint import both_parts
 from sfl_theory.proofs.local_steps import (
@@ -38,45 +27,45 @@ from sfl_theory.proofs.local_steps import (
 )
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
 
-SERVER = Side.SERVER
-BEST = vec(Star(MEAN))
+SERVER = k.Side.SERVER
+BEST = k.vec(k.Star(k.MEAN))
 
 
-def total(upper: Number, factor: Number, each: Vec) -> Vec:
+def total(upper: Number, factor: Number, each: k.Vec) -> k.Vec:
     """Return ``sum_n factor sum_{i<upper} each``."""
-    return summed(CLIENTS, n, summed(steps(upper), i, each) * factor)
+    return k.summed(k.CLIENTS, n, k.summed(steps(upper), i, each) * factor)
 
 
-def square_of_step(r: Round, side: Side, factor: Number) -> Theorem:
+def square_of_step(r: Round, side: k.Side, factor: Number) -> Theorem:
     """Return (55): the square multiplied out, Cauchy-Schwarz over clients and steps.
 
     ``||x - x* - eta M||^2 <= ||x - x*||^2 + eta^2 tau N sum w^2 sum_i ||gp||^2
     - 2 eta sum w sum_i <x - x*, gp>``.
     """
     upper, w, eta = r.steps(side), ratio(factor), r.eta
-    gp, away = part(side, r.local_gradient(of(i))), part(side, r.x - BEST)
-    inside = summed(steps(upper), i, gp)
+    gp, away = k.part(side, r.local_gradient(of(i))), k.part(side, r.x - BEST)
+    inside = k.summed(steps(upper), i, gp)
     each = rules.jensen(steps(upper), i, ratio(1), gp)
     return combine([
-        (rules.jensen(CLIENTS, n, ratio(1), inside * w), eta**2),
-        (sum_over(each, CLIENTS, n, w**2 * N), eta**2),
+        (rules.jensen(k.CLIENTS, n, ratio(1), inside * w), eta**2),
+        (sum_over(each, k.CLIENTS, n, w**2 * N), eta**2),
         (linear_both(r, gp, away, upper, w), 2 * eta),
     ])
 
 
-def gradient_by_noise(r: Round, side: Side) -> Theorem:
+def gradient_by_noise(r: Round, side: k.Side) -> Theorem:
     """Return ``||gp||^2 <= ||xi||^2 + ||g||^2`` for a block of one step."""
-    gp, xi = part(side, r.local_gradient(of(i))), part(side, r.noise(of(i)))
+    gp, xi = k.part(side, r.local_gradient(of(i))), k.part(side, r.noise(of(i)))
     return combine([(rules.unbiased(r.run, n, now, of(i), gp), 2)], [(xi, 2)])
 
 
-def block_at_most(side: Side, u: Vec) -> Theorem:
+def block_at_most(side: k.Side, u: k.Vec) -> Theorem:
     """Return ``||u_b||^2 <= ||u||^2``."""
-    other = Side.CLIENT if side is Side.SERVER else Side.SERVER
-    return combine([(both_parts(u), 1)], [(part(other, u), 1)])
+    other = k.Side.CLIENT if side is k.Side.SERVER else k.Side.SERVER
+    return combine([(both_parts(u), 1)], [(k.part(other, u), 1)])
 
 
-def moments(r: Round, side: Side) -> Theorem:
+def moments(r: Round, side: k.Side) -> Theorem:
     """Return ``||xi_b||^2 + ||g_b||^2 <= sigma_n^2 + G2`` for one step."""
     xi, g = r.noise(of(i)), stochastic(r.run, n, now, of(i))
     return combine([
@@ -87,9 +76,9 @@ def moments(r: Round, side: Side) -> Theorem:
     ])
 
 
-def own_drift(r: Round, side: Side) -> Theorem:
+def own_drift(r: Round, side: k.Side) -> Theorem:
     """Return ``||[p_i - x]_b||^2 <= eta^2 i^2 G2`` for a side that makes own steps."""
-    g = part(side, stochastic(r.run, n, now, of(j)))
+    g = k.part(side, stochastic(r.run, n, now, of(j)))
     bound = combine([
         (block_at_most(side, stochastic(r.run, n, now, of(j))), 1),
         (rules.bounded_gradient(r.run, G2, n, now, of(j)), 1),
@@ -108,12 +97,12 @@ def visited_drift(r: Round) -> Theorem:
     """
     eta, upper = r.eta, r.steps(SERVER)
     full = stochastic(r.run, m, now, of(j))
-    g, away = part(SERVER, full), part(SERVER, r.away(of(i)))
+    g, away = k.part(SERVER, full), k.part(SERVER, r.away(of(i)))
     not_yet, o = visits.late()
-    inside = summed(steps(upper), j, g * o)
-    total_moved = summed(CLIENTS, m, inside)
+    inside = k.summed(steps(upper), j, g * o)
+    total_moved = k.summed(k.CLIENTS, m, inside)
 
-    def update(w: Vec) -> Theorem:
+    def update(w: k.Vec) -> Theorem:
         return rules.local_update(r.run, n, now, of(i), SERVER, w)
 
     few = sum_over(not_yet, steps(upper), j)
@@ -129,22 +118,22 @@ def visited_drift(r: Round) -> Theorem:
             (kept, visited),
             (few, G2 * (upper + visited)),
         ],
-        target=constant(upper**2 * G2) - norm2(inside),
+        target=k.constant(upper**2 * G2) - k.norm2(inside),
         signs=[few],
     )
-    clients = rules.jensen(CLIENTS, m, ratio(1), inside)
+    clients = rules.jensen(k.CLIENTS, m, ratio(1), inside)
     return combine(
         [
             (update(away), -1),
             (update(total_moved), eta),
             (clients, eta**2),
-            (sum_over(each, CLIENTS, m), eta**2 * N),
+            (sum_over(each, k.CLIENTS, m), eta**2 * N),
         ],
-        target=constant(eta**2 * N**2 * upper**2 * G2) - norm2(away),
+        target=k.constant(eta**2 * N**2 * upper**2 * G2) - k.norm2(away),
     )
 
 
-def noise_of_sum(r: Round, side: Side, factor: Ratio) -> Theorem:
+def noise_of_sum(r: Round, side: k.Side, factor: Ratio) -> Theorem:
     """Return ``||sum_n w xi_b||^2 <= N sum_n w^2 sigma_n^2`` for one step."""
     xi = r.noise(of(i))
     bound = combine([
@@ -152,38 +141,38 @@ def noise_of_sum(r: Round, side: Side, factor: Ratio) -> Theorem:
         (rules.variance(r.run, sigma2(n), n, now, of(i)), 1),
     ])
     return combine([
-        (rules.jensen(CLIENTS, n, ratio(1), part(side, xi) * factor), 1),
-        (sum_over(bound, CLIENTS, n, factor**2 * N), 1),
+        (rules.jensen(k.CLIENTS, n, ratio(1), k.part(side, xi) * factor), 1),
+        (sum_over(bound, k.CLIENTS, n, factor**2 * N), 1),
     ])
 
 
-def noise_steps(r: Round, side: Side, factor: Ratio) -> Theorem:
+def noise_steps(r: Round, side: k.Side, factor: Ratio) -> Theorem:
     """Return ``||sum_i z_i||^2 <= tau sum_i ||z_i||^2``, ``z_i = sum_n w xi_i``."""
-    each = part(side, r.noise(of(i)))
-    z = summed(CLIENTS, n, each * factor)
+    each = k.part(side, r.noise(of(i)))
+    z = k.summed(k.CLIENTS, n, each * factor)
     return rules.jensen(steps(r.steps(side)), i, ratio(1), z)
 
 
-def kept_cross_term(r: Round, side: Side, factor: Ratio) -> Theorem:
+def kept_cross_term(r: Round, side: k.Side, factor: Ratio) -> Theorem:
     """Return (54) with its cross term: Z is centred at x, 2<M, Z> <= ||M||^2 + ||Z||^2.
 
     ``||x' - x*||^2 <= ||x - x* - eta M||^2 + eta^2 ||M||^2 + 2 eta^2 ||Z||^2``.
     """
     upper, eta = r.steps(side), r.eta
-    away = part(side, r.x - BEST)
-    after, step = part(side, r.next - BEST), part(side, r.next - r.x)
-    M = total(upper, factor, part(side, r.local_gradient(of(i))))
-    Z = total(upper, factor, part(side, r.noise(of(i))))
+    away = k.part(side, r.x - BEST)
+    after, step = k.part(side, r.next - BEST), k.part(side, r.next - r.x)
+    M = total(upper, factor, k.part(side, r.local_gradient(of(i))))
+    Z = total(upper, factor, k.part(side, r.noise(of(i))))
     each = rules.unbiased(r.run, n, now, of(i), away)
     centred = [
-        (linear_both(r, part(side, r.noise(of(i))), away, upper, factor), 1),
+        (linear_both(r, k.part(side, r.noise(of(i))), away, upper, factor), 1),
         (r.summed(each, upper, factor), 1),
     ]
     target = (
-        norm2(away - M * eta)
-        + norm2(M) * eta**2
-        + norm2(Z) * (2 * eta**2)
-        - norm2(after)
+        k.norm2(away - M * eta)
+        + k.norm2(M) * eta**2
+        + k.norm2(Z) * (2 * eta**2)
+        - k.norm2(after)
     )
     return combine(
         [

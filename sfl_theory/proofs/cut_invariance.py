@@ -9,21 +9,9 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Lin,
-    Local,
-    Side,
-    constant,
-    iterate,
-    norm2,
-    summed,
-    value_of,
-    weight,
-)
 from sfl_theory.proofs.blocks_of_a_round import kappa, own, sigma_w, spread
 from sfl_theory.proofs.equal_steps import (
     drift,
@@ -59,38 +47,38 @@ T = count("T")
 u = S * eta * tau
 M = Fraction(128, 127)
 """``1/(1 - 2 u^2)`` where u = S eta tau <= 1/16."""
-sigma_mean = mean(n, weight(n) * sigma2(n))
-sigma_squares = mean(n, weight(n) ** 2 * sigma2(n))
+sigma_mean = mean(n, k.weight(n) * sigma2(n))
+sigma_squares = mean(n, k.weight(n) ** 2 * sigma2(n))
 
 
 def small() -> Theorem:
     """Return ``1 - 16 u >= 0`` from ``eta <= 1/(16 S tau)``."""
-    return combine([(rules.assume(constant(1 / (16 * S * tau) - eta)), 16 * S * tau)])
+    return combine([(rules.assume(k.constant(1 / (16 * S * tau) - eta)), 16 * S * tau)])
 
 
 def smaller() -> Theorem:
     """Return the second condition, ``8 S K tau sum a^2 eta <= 1``."""
-    return rules.assume(constant(1 - 8 * S * kappa * tau * eta))
+    return rules.assume(k.constant(1 - 8 * S * kappa * tau * eta))
 
 
-def fall() -> Lin:
+def fall() -> k.Lin:
     """Return ``f(x) - f(x')``."""
-    return value_of(MEAN, r.x) - value_of(MEAN, r.next)
+    return k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
 
 
 def deviation() -> Theorem:
     """Return ``||tau grad f - M||^2 <= tau S^2 sum K a^2 sum_i ||p_i - x||^2``."""
     left = gf * tau - whole_mean(r, r.local_gradient(of(i)))
     apart = gx - r.local_gradient(of(i))
-    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     return combine(
         [
-            *((mean_deviation(r, side), 1) for side in Side),
+            *((mean_deviation(r, side), 1) for side in k.Side),
             (r.summed(rules.blocks(apart, apart), tau, own), tau),
             (r.summed(near, tau, own), tau),
             (rules.blocks(left, left), -1),
         ],
-        target=spread() * (tau * S**2) - norm2(left),
+        target=spread() * (tau * S**2) - k.norm2(left),
     )
 
 
@@ -108,10 +96,11 @@ def step(apart: Theorem, factor: Ratio) -> Theorem:
     rest = eta / (2 * tau) - S * eta**2
     target = (
         fall()
-        + constant(S * eta**2 * tau * sigma_squares)
-        + constant(half * M * eta**2 * tau**2 * mean(n, factor * sigma2(n)))
-        + summed(CLIENTS, n, norm2(gx) * factor) * (half * M * eta**2 * tau**3 * 4 / 3)
-        - norm2(gf) * (eta * tau / 2)
+        + k.constant(S * eta**2 * tau * sigma_squares)
+        + k.constant(half * M * eta**2 * tau**2 * mean(n, factor * sigma2(n)))
+        + k.summed(k.CLIENTS, n, k.norm2(gx) * factor)
+        * (half * M * eta**2 * tau**3 * 4 / 3)
+        - k.norm2(gf) * (eta * tau / 2)
     )
     return combine(
         [
@@ -148,8 +137,8 @@ def one_round() -> Theorem:
         ],
         [(gf, left)],
         target=fall()
-        + constant(2 * scale * tau * (sigma_w + kappa * eps2))
-        - norm2(gf) * (eta * tau / 4),
+        + k.constant(2 * scale * tau * (sigma_w + kappa * eps2))
+        - k.norm2(gf) * (eta * tau / 4),
         signs=signs,
     )
 
@@ -157,14 +146,14 @@ def one_round() -> Theorem:
 def eq_27() -> Theorem:
     """Return (27): four times (26), divided by tau, its last term doubled."""
     more = 16 * S * eta**2 * tau * (sigma_w + kappa * eps2)
-    target = fall() * (4 / tau) + constant(more) - norm2(gf) * eta
+    target = fall() * (4 / tau) + k.constant(more) - k.norm2(gf) * eta
     return combine([(one_round(), 4 / tau)], target=target)
 
 
 def averaged(one: Theorem, factor: Number) -> Theorem:
     """Return a bound on a round's gradient, summed over rounds, times factor/T."""
-    ends = rules.telescope(t, value_of(MEAN, r.x), T)
-    last = rules.lowest(MEAN, iterate(run, T))
+    ends = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
+    last = rules.lowest(k.MEAN, k.iterate(run, T))
     c = ratio(factor) / T
     return combine([(sum_over(one, steps(T), t), 1 / T), (ends, c), (last, c)])
 
@@ -178,8 +167,8 @@ def mean_own_gradient() -> Theorem:
     """Return ``sum_n a_n ||grad F_n||^2 <= ||grad f||^2 + eps2``."""
     near = rules.heterogeneity(eps2, n, r.x)
     return combine([
-        (each_client(near, weight(n)), 1),
-        (rules.linear(CLIENTS, n, gx * weight(n), gf), 2),
+        (each_client(near, k.weight(n)), 1),
+        (rules.linear(k.CLIENTS, n, gx * k.weight(n), gf), 2),
         (rules.mean_gradient(r.x, gf), 2),
     ])
 
@@ -191,14 +180,14 @@ def sharper_round() -> Theorem:
     rate, third = Fraction(379, 762), Fraction(256, 381)
     target = (
         fall()
-        + constant(S * eta**2 * tau * sigma_squares)
-        + constant(S**2 * eta**3 * tau**2 * sigma_mean * M / 2)
-        + constant(S**2 * eta**3 * tau**3 * eps2 * third)
-        - norm2(gf) * (eta * tau * rate)
+        + k.constant(S * eta**2 * tau * sigma_squares)
+        + k.constant(S**2 * eta**3 * tau**2 * sigma_mean * M / 2)
+        + k.constant(S**2 * eta**3 * tau**3 * eps2 * third)
+        - k.norm2(gf) * (eta * tau * rate)
     )
     return combine(
         [
-            (step(whole_deviation(r), weight(n)), 1),
+            (step(whole_deviation(r), k.weight(n)), 1),
             (mean_own_gradient(), size),
         ],
         [(gf, eta * tau * (Fraction(1, 2) - rate) - size)],
@@ -215,7 +204,7 @@ def sharper() -> Theorem:
         + het * S**2 * eta**3 * tau**2 * eps2
         + noise * S**2 * eta**3 * tau * sigma_mean
     )
-    target = fall() * (two / tau) + constant(bound) - norm2(gf) * eta
+    target = fall() * (two / tau) + k.constant(bound) - k.norm2(gf) * eta
     factor = two / tau
     one = combine(
         [(sharper_round(), factor)],
@@ -227,11 +216,11 @@ def sharper() -> Theorem:
 
 def half_rate() -> Theorem:
     """Return ``eta <= 1/(2 S tau)`` from the condition of Proposition 1."""
-    target = constant(1 / (2 * S * tau) - eta)
-    first = rules.assume(constant(1 / (16 * S * tau) - eta))
+    target = k.constant(1 / (2 * S * tau) - eta)
+    first = rules.assume(k.constant(1 / (16 * S * tau) - eta))
     return combine([(first, 1)], target=target)
 
 
 def eighth_rate() -> Theorem:
     """Return ``8 S^2 eta^2 tau^2 <= 1`` from it."""
-    return combine([(small(), (1 + 16 * u) / 32)], target=constant(1 - 8 * u**2))
+    return combine([(small(), (1 + 16 * u) / 32)], target=k.constant(1 - 8 * u**2))

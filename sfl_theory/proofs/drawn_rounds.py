@@ -6,21 +6,9 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Local,
-    Side,
-    Vec,
-    constant,
-    iterate,
-    norm2,
-    part,
-    value_of,
-    weight,
-)
 from sfl_theory.proofs.block_steps import decomposition, own_gradient
 from sfl_theory.proofs.block_visits import equal_weights
 from sfl_theory.proofs.drawn_visits import (
@@ -72,10 +60,10 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
     of_c, of_A, of_Z = eta**2 * tau**2, half * tau**2 * 5 / 4, half * 5 / 4
     square = combine([(rate, 1 + 8 * z)])
     D_left = lam * (1 - 5 * of_s * S**2) - of_C * S**2
-    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     var = rules.variance(d.run, sigma2(n), n, now, of(i))
     r_n, in_drift, apart = inverse_q(n) - 1, lam * tau * 5 / 2, gx - g
-    noise = constant(mean(n, share**2 * sigma2(n)))
+    noise = k.constant(mean(n, share**2 * sigma2(n)))
     left_over = mean(n, d.w**2 * inverse_q(n) * sigma2(n)) / 4
     left_over = left_over + mean(n, d.w * sigma2(n)) / 8
     left_over = left_over + Fraction(5, 8) * tau * d.most * d.W * eps2
@@ -86,56 +74,58 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
         (d.all(near, share), of_C + lam * 5 * of_s),
         (d.all(rules.blocks(far, far), share), of_C),
         (d.all(combine(squares=[(r.away(of(i)), 1)]), share), D_left),
-        (sum_over(rules.blocks(gx, gx), CLIENTS, n, d.w**2 * r_n), of_A),
-        (sum_over(own_gradient(r), CLIENTS, n, d.w**2 * r_n), of_A),
+        (sum_over(rules.blocks(gx, gx), k.CLIENTS, n, d.w**2 * r_n), of_A),
+        (sum_over(own_gradient(r), k.CLIENTS, n, d.w**2 * r_n), of_A),
         (d.all(rules.blocks(xi, xi), share**2), of_Z),
         (d.all(var, share**2), of_Z),
         (rules.expect(d.run, now, noise), -of_Z * tau),
         (rules.blocks(g, g), -eta * tau / 4 - 2 * d.odds * of_A),
-        (sum_over(rules.blocks(apart, apart), CLIENTS, n, d.w), in_drift * of_s),
+        (sum_over(rules.blocks(apart, apart), k.CLIENTS, n, d.w), in_drift * of_s),
         (
-            sum_over(rules.heterogeneity(eps2, n, r.x), CLIENTS, n, d.w),
+            sum_over(rules.heterogeneity(eps2, n, r.x), k.CLIENTS, n, d.w),
             in_drift * of_s,
         ),
         (rate, S * eta**2 * tau * left_over),
     ]
-    squares: list[tuple[Vec, Number]] = []
-    for side in Side:
-        W, size = mean(n, d.of(side)), of_s if side is Side.SERVER else of_c
+    squares: list[tuple[k.Vec, Number]] = []
+    for side in k.Side:
+        W, size = mean(n, d.of(side)), of_s if side is k.Side.SERVER else of_c
         g_left = eta * tau * (W / 2 - Fraction(1, 4)) - in_drift * size * d.W
         g_left = g_left - of_A * (W**2 + 2 * d.odds)
         first, second = eta * tau * W * 5 / 32, eta * tau * W * 5 / 64
         signs.append(sign(g_left, (rate, first), (square, second)))
-        squares.append((part(side, g), g_left))
-        own = young(part(side, g), part(side, apart), 1)
+        squares.append((k.part(side, g), g_left))
+        own = young(k.part(side, g), k.part(side, apart), 1)
         uses += [
             (first_order(d, side), 1),
             (second_order(d, side), S / 2),
-            (sum_over(own, CLIENTS, n, d.w), in_drift * size / 2),
+            (sum_over(own, k.CLIENTS, n, d.w), in_drift * size / 2),
         ]
-    uses += heavier(d, Side.CLIENT, of_C, of_A, of_Z)
-    spare = sum_over(combine(squares=[(part(Side.CLIENT, apart), 1)]), CLIENTS, n, d.w)
+    uses += heavier(d, k.Side.CLIENT, of_C, of_A, of_Z)
+    spare = sum_over(
+        combine(squares=[(k.part(k.Side.CLIENT, apart), 1)]), k.CLIENTS, n, d.w
+    )
     uses.append((spare, in_drift * (of_s - of_c)))
-    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
-    target = fall + constant(cost(d)) - norm2(g) * (eta * tau / 4)
+    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
+    target = fall + k.constant(cost(d)) - k.norm2(g) * (eta * tau / 4)
     return combine(uses, squares, target=target, signs=signs)
 
 
 def heavier(
-    d: Drawn, side: Side, of_C: Ratio, of_A: Ratio, of_Z: Ratio
+    d: Drawn, side: k.Side, of_C: Ratio, of_A: Ratio, of_Z: Ratio
 ) -> list[tuple[Theorem, Number]]:
     """Return what a side's terms lack if a_n stands in them for w_n >= a_n."""
-    r, a, r_n = d.round, weight(n), inverse_q(n) - 1
+    r, a, r_n = d.round, k.weight(n), inverse_q(n) - 1
     below = rules.weight_below_one(n)
     signs = [combine([(below, 1)]), combine([(below, 1 + a)])]
-    far, xi = part(side, d.change(of(i))), part(side, r.noise(of(i)))
-    gx = part(side, r.own_gradient())
+    far, xi = k.part(side, d.change(of(i))), k.part(side, r.noise(of(i)))
+    gx = k.part(side, r.own_gradient())
 
-    def spare(u: Vec, factor: Ratio) -> Theorem:
+    def spare(u: k.Vec, factor: Ratio) -> Theorem:
         inside = sum_over(combine(squares=[(u, 1)]), steps(tau), i)
-        return sum_over(inside, CLIENTS, n, factor, signs)
+        return sum_over(inside, k.CLIENTS, n, factor, signs)
 
-    own = sum_over(combine(squares=[(gx, 1)]), CLIENTS, n, (1 - a**2) * r_n, signs)
+    own = sum_over(combine(squares=[(gx, 1)]), k.CLIENTS, n, (1 - a**2) * r_n, signs)
     return [
         (spare(far, d.J * (1 - a)), of_C),
         (spare(xi, d.J**2 * (1 - a**2)), of_Z),
@@ -145,27 +135,27 @@ def heavier(
 
 def printed_rate(d: Drawn) -> Theorem:
     """Return ``8 z <= 1`` from Theorem 3.9's learning rate, for equal weights."""
-    r, a, (_, above) = d.round, weight(n), equal_weights()
+    r, a, (_, above) = d.round, k.weight(n), equal_weights()
     shares = mean(n, a**2 * inverse_q(n))
-    printed = rules.assume(constant(1 - 8 * S * N**2 * tau * r.eta * shares))
-    more = sum_over(above, CLIENTS, n, (N * a + 1) * inverse_q(n))
+    printed = rules.assume(k.constant(1 - 8 * S * N**2 * tau * r.eta * shares))
+    more = sum_over(above, k.CLIENTS, n, (N * a + 1) * inverse_q(n))
     return combine([(printed, 1), (more, 8 * S * r.eta * tau)], target=d.rate)
 
 
 def printed_round() -> Theorem:
     """Return one round of Theorem 3.9 as printed, for equal weights."""
     d = Drawn()
-    eta, a, g = d.round.eta, weight(n), d.round.gradient
+    eta, a, g = d.round.eta, k.weight(n), d.round.gradient
     spread = mean(n, (a**2 + 1) * inverse_q(n) * (sigma2(n) + eps2))
-    fall = value_of(MEAN, d.round.x) - value_of(MEAN, d.round.next)
-    target = fall + constant(2 * N * S * eta**2 * tau**2 * spread)
-    target = target - norm2(g) * (eta * tau / 4)
+    fall = k.value_of(k.MEAN, d.round.x) - k.value_of(k.MEAN, d.round.next)
+    target = fall + k.constant(2 * N * S * eta**2 * tau**2 * spread)
+    target = target - k.norm2(g) * (eta * tau / 4)
     return combine([(one_round(d, printed_rate(d)), 1)], target=target)
 
 
 def theorem() -> Theorem:
     """Return (22), for equal weights: a round summed."""
     d, c = Drawn(), 4 / (T * tau)
-    fall = rules.telescope(t, value_of(MEAN, d.round.x), T)
-    last = rules.lowest(MEAN, iterate(d.run, T))
+    fall = rules.telescope(t, k.value_of(k.MEAN, d.round.x), T)
+    last = rules.lowest(k.MEAN, k.iterate(d.run, T))
     return combine([(sum_over(printed_round(), steps(T), t), c), (fall, c), (last, c)])

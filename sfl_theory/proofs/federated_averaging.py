@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    Kind,
-    Side,
-    inner,
-    norm2,
-    part,
-    summed,
-    vec_at,
-    weight,
-)
 from sfl_theory.proofs.equal_steps import (
     each_client,
     eta,
@@ -39,38 +29,41 @@ def step() -> Theorem:
 
 def aggregation() -> Theorem:
     """Return ``x' = sum_n a_n p_n^tau``."""
-    ends = summed(CLIENTS, n, r.point(tau) * weight(n))
+    ends = k.summed(k.CLIENTS, n, r.point(tau) * k.weight(n))
     w = r.next - ends
     g, binder = noisy(of(j)), steps(tau)
-    moved = r.away(tau) + summed(binder, j, g) * eta
+    moved = r.away(tau) + k.summed(binder, j, g) * eta
     one = combine(
         [
             (rules.blocks(moved, w), 1),
-            *((rules.local_update(run, n, now, tau, side, w), 1) for side in Side),
+            *((rules.local_update(run, n, now, tau, side, w), 1) for side in k.Side),
         ],
-        target=inner(moved, w),
+        target=k.inner(moved, w),
     )
-    outer = rules.linear(CLIENTS, n, moved * weight(n), w)
+    outer = rules.linear(k.CLIENTS, n, moved * k.weight(n), w)
     return combine(
-        [(whole_update(r, w), -1), (each_client(one, weight(n)), 1), (outer, 1)],
-        target=-1 * norm2(w),
+        [(whole_update(r, w), -1), (each_client(one, k.weight(n)), 1), (outer, 1)],
+        target=-1 * k.norm2(w),
     )
 
 
-def single_step(side: Side) -> Theorem:
+def single_step(side: k.Side) -> Theorem:
     """Return ``[x' - x + eta sum_n a_n g_n^0]_b = 0`` for rounds of one step."""
-    only = Round(equal_paces(Kind.V1, 1, rates("eta")))
+    only = Round(equal_paces(k.Kind.V1, 1, rates("eta")))
     at, end = of(j), ratio(1)
-    g = part(side, only.local_gradient(at) + only.noise(at))
-    first = vec_at(g, {j: ratio(0)})
-    z = part(side, only.next - only.x) + summed(CLIENTS, n, first * weight(n)) * eta
-    made = summed(steps(end), j, g)
+    g = k.part(side, only.local_gradient(at) + only.noise(at))
+    first = k.vec_at(g, {j: ratio(0)})
+    z = (
+        k.part(side, only.next - only.x)
+        + k.summed(k.CLIENTS, n, first * k.weight(n)) * eta
+    )
+    made = k.summed(steps(end), j, g)
     one = combine([(only_one(j, g, z, -1), 1), (rules.linear(steps(end), j, g, z), 1)])
     return combine(
         [
             (rules.update(only.run, side, now, z), -1),
-            (rules.linear(CLIENTS, n, (first - made) * weight(n), z), -eta),
-            (each_client(one, weight(n)), eta),
+            (rules.linear(k.CLIENTS, n, (first - made) * k.weight(n), z), -eta),
+            (each_client(one, k.weight(n)), eta),
         ],
-        target=-1 * norm2(z),
+        target=-1 * k.norm2(z),
     )

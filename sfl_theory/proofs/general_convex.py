@@ -4,34 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
-from sfl_theory.kernel.hypotheses import (
-    BoundedGradients,
-    Convex,
-    Holds,
-    Minimiser,
-    Smooth,
-    Unbiased,
-    every,
-)
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Kind,
-    Lin,
-    Local,
-    Rate,
-    Star,
-    constant,
-    iterate,
-    norm2,
-    summed,
-    value_of,
-    vec,
-    weight,
-)
 from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.joint import (
     bounded_drift,
@@ -51,8 +28,8 @@ from sfl_theory.proofs.notation import (
 )
 
 tau, T, eta = count("tau"), count("T"), positive("eta")
-BEST = vec(Star(MEAN))
-r = Round(equal_paces(Kind.V1, tau, Rate(eta)))
+BEST = k.vec(k.Star(k.MEAN))
+r = Round(equal_paces(k.Kind.V1, tau, k.Rate(eta)))
 alpha = eta * tau
 
 
@@ -61,14 +38,14 @@ def second_moment() -> Theorem:
     g = stochastic(r.run, n, now, of(i))
     inside = rules.jensen(steps(tau), i, ratio(1), g)
     bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
-    clients = rules.jensen(CLIENTS, n, weight(n), summed(steps(tau), i, g))
+    clients = rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, g))
     return combine(
         [
             (clients, 1),
-            (sum_over(inside, CLIENTS, n, weight(n)), 1),
-            (r.summed(bound, tau, weight(n)), tau),
+            (sum_over(inside, k.CLIENTS, n, k.weight(n)), 1),
+            (r.summed(bound, tau, k.weight(n)), tau),
         ],
-        target=constant(tau**2 * G2) - norm2(whole_mean(r, g)),
+        target=k.constant(tau**2 * G2) - k.norm2(whole_mean(r, g)),
     )
 
 
@@ -79,29 +56,29 @@ def progress() -> Theorem:
     """
     p, away, gp = r.point(of(i)), r.x - BEST, r.local_gradient(of(i))
     one = combine([
-        (rules.smooth(Local(n), S, p, r.x), 1),
-        (rules.convex(Local(n), ratio(0), p, BEST), 1),
+        (rules.smooth(k.Local(n), S, p, r.x), 1),
+        (rules.convex(k.Local(n), ratio(0), p, BEST), 1),
     ])
     return combine([
-        (r.summed(one, tau, weight(n)), 1),
-        (linear_both(r, gp, away, tau, weight(n)), 1),
+        (r.summed(one, tau, k.weight(n)), 1),
+        (linear_both(r, gp, away, tau, k.weight(n)), 1),
         (whole_centred(r, away), 1),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
     ])
 
 
-def gap() -> Lin:
+def gap() -> k.Lin:
     """Return ``f(x) - f*``."""
-    return value_of(MEAN, r.x) - value_of(MEAN, BEST)
+    return k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, BEST)
 
 
 def one_round() -> Theorem:
     """Return ``2 alpha gap <= ||x - x*||^2 - ||x' - x*||^2 + 7/6 alpha^2 G2``."""
     before, after, step = r.x - BEST, r.next - BEST, r.next - r.x
-    small = rules.assume(constant(1 - 2 * S * alpha))
+    small = rules.assume(k.constant(1 - 2 * S * alpha))
     G = whole_mean(r, stochastic(r.run, n, now, of(i)))
-    cost = constant(Fraction(7, 6) * alpha**2 * G2)
+    cost = k.constant(Fraction(7, 6) * alpha**2 * G2)
     return combine(
         [
             (progress(), 2 * eta),
@@ -112,15 +89,15 @@ def one_round() -> Theorem:
             (bounded_drift(r, G2), eta * S),
             (small, alpha**2 * G2 / 6),
         ],
-        target=norm2(before) - norm2(after) + cost - gap() * (2 * alpha),
+        target=k.norm2(before) - k.norm2(after) + cost - gap() * (2 * alpha),
     )
 
 
 def theorem() -> Theorem:
     """Return the mean over T rounds; the distances telescope."""
     c = 1 / (2 * alpha * T)
-    fall = rules.telescope(t, norm2(r.x - BEST), T)
-    last = iterate(r.run, T) - BEST
+    fall = rules.telescope(t, k.norm2(r.x - BEST), T)
+    last = k.iterate(r.run, T) - BEST
     return combine([(sum_over(one_round(), steps(T), t), c), (fall, c)], [(last, c)])
 
 
@@ -130,16 +107,16 @@ def statement() -> Statement:
     alpha = eta tau is the step of a round; convexity bounds the averaged model by the
     left side. Candidate R2 (a); that x* minimises f is not used.
     """
-    first = norm2(iterate(r.run, 0) - BEST)
-    right = first * (1 / (2 * alpha * T)) + constant(Fraction(7, 12) * alpha * G2)
-    left = summed(steps(T), t, gap()) * (1 / T)
+    first = k.norm2(k.iterate(r.run, 0) - BEST)
+    right = first * (1 / (2 * alpha * T)) + k.constant(Fraction(7, 12) * alpha * G2)
+    left = k.summed(steps(T), t, gap()) * (1 / T)
     assumed = {
-        Minimiser(MEAN),
-        every(CLIENTS, n, Smooth(Local(n), S)),
-        every(CLIENTS, n, Convex(Local(n), ratio(0))),
-        Holds(constant(1 - 2 * S * alpha)),
-        BoundedGradients(r.run, G2),
-        Unbiased(r.run),
+        h.Minimiser(k.MEAN),
+        h.every(k.CLIENTS, n, h.Smooth(k.Local(n), S)),
+        h.every(k.CLIENTS, n, h.Convex(k.Local(n), ratio(0))),
+        h.Holds(k.constant(1 - 2 * S * alpha)),
+        h.BoundedGradients(r.run, G2),
+        h.Unbiased(r.run),
     }
     name = "han2024/thm-3.6/general_convex/mean-gap"
     return Statement(name, frozenset(assumed), left, right)

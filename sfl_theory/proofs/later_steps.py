@@ -7,19 +7,9 @@ number of steps between, L - i, is no upper limit of a sum, so sums are taken by
 from __future__ import annotations
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    Lin,
-    Side,
-    Vec,
-    constant,
-    inner,
-    norm2,
-    part,
-    summed,
-    vec_at,
-)
 from sfl_theory.proofs.convex_paces import (
     Paces,
     block_below,
@@ -40,58 +30,58 @@ from sfl_theory.proofs.notation import (
 )
 
 
-def block(p: Paces, side: Side, step: Number) -> Vec:
+def block(p: Paces, side: k.Side, step: Number) -> k.Vec:
     """Return a side's block of a stochastic gradient."""
-    return part(side, stochastic(p.run, n, now, ratio(step)))
+    return k.part(side, stochastic(p.run, n, now, ratio(step)))
 
 
-def bounded(p: Paces, side: Side, step: Number) -> Theorem:
+def bounded(p: Paces, side: k.Side, step: Number) -> Theorem:
     """Return that its second moment is at most G2."""
     g = stochastic(p.run, n, now, ratio(step))
     return block_below(side, g, rules.bounded_gradient(p.run, G2, n, now, ratio(step)))
 
 
-def path(p: Paces, side: Side, upper: Number) -> Vec:
+def path(p: Paces, side: k.Side, upper: Number) -> k.Vec:
     """Return ``A_u = sum_{j<u} [g_j]_b``."""
-    return summed(steps(upper), j, block(p, side, of(j)))
+    return k.summed(steps(upper), j, block(p, side, of(j)))
 
 
-def squares(p: Paces, side: Side, upper: Number) -> Lin:
+def squares(p: Paces, side: k.Side, upper: Number) -> k.Lin:
     """Return ``Q_u = sum_{j<u} ||[g_j]_b||^2``."""
-    return summed(steps(upper), j, norm2(block(p, side, of(j))))
+    return k.summed(steps(upper), j, k.norm2(block(p, side, of(j))))
 
 
 # The way from one step to a later one, summed over the earlier one -------------------
 
 
-def next_step(p: Paces, side: Side, w: Vec) -> Theorem:
+def next_step(p: Paces, side: k.Side, w: k.Vec) -> Theorem:
     """Return ``<A_i + g_i - A_{i+1}, w> >= 0`` (it vanishes)."""
     g, up = block(p, side, of(j)), of(i) + 1
-    one = only_one(j, vec_at(g, {j: of(i) + of(j)}), w, 1)
+    one = only_one(j, k.vec_at(g, {j: of(i) + of(j)}), w, 1)
     return combine(
         [
             (rules.linear(steps(up), j, g, w), -1),
             (rules.linear(steps(of(i)), j, g, w), 1),
-            (rules.split(j, inner(g, w), of(i), ratio(1)), -1),
+            (rules.split(j, k.inner(g, w), of(i), ratio(1)), -1),
             (one, 1),
         ],
-        target=inner(path(p, side, of(i)) + block(p, side, of(i)), w)
-        - inner(path(p, side, up), w),
+        target=k.inner(path(p, side, of(i)) + block(p, side, of(i)), w)
+        - k.inner(path(p, side, up), w),
     )
 
 
-def way_left(p: Paces, side: Side, end: Ratio, at: Ratio) -> Lin:
+def way_left(p: Paces, side: k.Side, end: Ratio, at: Ratio) -> k.Lin:
     """Return ``(L - i)^2 G2 - ||A_L - A_i||^2``."""
     way = path(p, side, end) - path(p, side, at)
-    return constant((end - at) ** 2 * G2) - norm2(way)
+    return k.constant((end - at) ** 2 * G2) - k.norm2(way)
 
 
-def noise_left(p: Paces, side: Side, end: Ratio, at: Ratio) -> Lin:
+def noise_left(p: Paces, side: k.Side, end: Ratio, at: Ratio) -> k.Lin:
     """Return ``(L - i) G2 - (Q_L - Q_i)``."""
-    return constant((end - at) * G2) - squares(p, side, end) + squares(p, side, at)
+    return k.constant((end - at) * G2) - squares(p, side, end) + squares(p, side, at)
 
 
-def way_falls(p: Paces, side: Side, end: Ratio) -> Theorem:
+def way_falls(p: Paces, side: k.Side, end: Ratio) -> Theorem:
     """Return ``way_left(i) - way_left(i+1) >= noise_left(i)`` for i < L.
 
     ``2 <A_L - A_i, g_i> <= Q_L - Q_i + (L - i) ||g_i||^2``, for the sum of
@@ -100,7 +90,7 @@ def way_falls(p: Paces, side: Side, end: Ratio) -> Theorem:
     g, here = block(p, side, of(j)), block(p, side, of(i))
     rest = path(p, side, end) - path(p, side, of(i))
     after = path(p, side, end) - path(p, side, of(i) + 1)
-    later = rules.assume(constant(end - of(i) - 1))
+    later = rules.assume(k.constant(end - of(i) - 1))
     target = (
         way_left(p, side, end, of(i))
         - way_left(p, side, end, of(i) + 1)
@@ -119,13 +109,13 @@ def way_falls(p: Paces, side: Side, end: Ratio) -> Theorem:
     )
 
 
-def noise_falls(p: Paces, side: Side, end: Ratio) -> Theorem:
+def noise_falls(p: Paces, side: k.Side, end: Ratio) -> Theorem:
     """Return ``noise_left(i) - noise_left(i+1) >= 0``."""
     g = block(p, side, of(j))
-    shifted = vec_at(g, {j: of(i) + of(j)})
+    shifted = k.vec_at(g, {j: of(i) + of(j)})
     return combine(
         [
-            (rules.split(j, norm2(g), of(i), ratio(1)), -1),
+            (rules.split(j, k.norm2(g), of(i), ratio(1)), -1),
             (first_square(j, shifted), 1),
             (bounded(p, side, of(i)), 1),
         ],
@@ -133,7 +123,7 @@ def noise_falls(p: Paces, side: Side, end: Ratio) -> Theorem:
     )
 
 
-def ends(p: Paces, side: Side, low: Ratio, more: Ratio) -> tuple[Theorem, Theorem]:
+def ends(p: Paces, side: k.Side, low: Ratio, more: Ratio) -> tuple[Theorem, Theorem]:
     """Return ``way_left(L, low) >= 0`` and ``noise_left(L, low) >= 0``, L = low + m."""
     end = low + more
     if not more:
@@ -141,17 +131,17 @@ def ends(p: Paces, side: Side, low: Ratio, more: Ratio) -> tuple[Theorem, Theore
         first, second = (combine(target=one) for one in nothing)
         return first, second
     g = block(p, side, of(j))
-    shifted = vec_at(g, {j: low + of(j)})
-    tail = summed(steps(more), j, shifted)
+    shifted = k.vec_at(g, {j: low + of(j)})
+    tail = k.summed(steps(more), j, shifted)
     way = path(p, side, end) - path(p, side, low)
     each = sum_over(bounded(p, side, low + of(j)), steps(more), j)
 
-    def same(w: Vec) -> list[tuple[Theorem, Number]]:
+    def same(w: k.Vec) -> list[tuple[Theorem, Number]]:
         return [
             (rules.linear(steps(end), j, g, w), 1),
             (rules.linear(steps(low), j, g, w), -1),
             (rules.linear(steps(more), j, shifted, w), -1),
-            (rules.split(j, inner(g, w), low, more), 1),
+            (rules.split(j, k.inner(g, w), low, more), 1),
         ]
 
     square = rules.jensen(steps(more), j, ratio(1), shifted)
@@ -164,13 +154,13 @@ def ends(p: Paces, side: Side, low: Ratio, more: Ratio) -> tuple[Theorem, Theore
         target=way_left(p, side, end, low),
     )
     second = combine(
-        [(rules.split(j, norm2(g), low, more), -1), (each, 1)],
+        [(rules.split(j, k.norm2(g), low, more), -1), (each, 1)],
         target=noise_left(p, side, end, low),
     )
     return first, second
 
 
-def ways(p: Paces, side: Side, low: Ratio, more: Ratio) -> Theorem:
+def ways(p: Paces, side: k.Side, low: Ratio, more: Ratio) -> Theorem:
     """Return ``sum_{i<low} ||A_L - A_i||^2 <= G2 sum_{i<low} (L - i)^2``, L = low + m.
 
     Summed by parts twice, with i and with i (i + 1)/2.
@@ -191,5 +181,5 @@ def ways(p: Paces, side: Side, low: Ratio, more: Ratio) -> Theorem:
             ),
             (second, low * (low + 1) / 2),
         ],
-        target=summed(steps(low), i, way),
+        target=k.summed(steps(low), i, way),
     )

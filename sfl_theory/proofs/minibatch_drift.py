@@ -5,24 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Lin,
-    Local,
-    Replacement,
-    Variable,
-    constant,
-    gradient,
-    lin_at,
-    norm2,
-    number_at,
-    part,
-    summed,
-    weight,
-)
 from sfl_theory.proofs.local_steps import n
 from sfl_theory.proofs.minibatch import R2, mu
 from sfl_theory.proofs.minibatch_steps import (
@@ -62,7 +47,7 @@ from sfl_theory.proofs.notation import (
 )
 
 
-def shrunk(step_: Ratio) -> Lin:
+def shrunk(step_: Ratio) -> k.Lin:
     """Return ``(x-1)^2 (1 - j/(2K)) D``."""
     x = clock(step_, any_gamma)
     return spread(step_) * ((x - 1) ** 2 * (1 - step_ / (2 * K)))
@@ -79,7 +64,7 @@ def spreading() -> Theorem:
             (drift(), factor),
             (over(combine(squares=[(apart(J), 1)])), spare),
         ],
-        target=shrunk(J) + constant(4 * B / mu**2) - shrunk(J + 1),
+        target=shrunk(J) + k.constant(4 * B / mu**2) - shrunk(J + 1),
         signs=[
             sign(factor, (LEFT, x**2 / (2 * K))),
             sign(spare, (LEFT, x / K + 1 / (2 * K))),
@@ -90,16 +75,16 @@ def spreading() -> Theorem:
 def by_gradients() -> Theorem:
     """Return ``D <= 2 (R2 + delta2)/mu^2``: bounded gradients, strong convexity."""
     d, wbar = apart(J), middle(J)
-    g, at_mean = gradient(Local(n), point(J)), gradient(Local(n), wbar)
-    total, own = gradient(MEAN, wbar), moved() * rate()
-    seen = part(CLIENT, d)
+    g, at_mean = k.gradient(k.Local(n), point(J)), k.gradient(k.Local(n), wbar)
+    total, own = k.gradient(k.MEAN, wbar), moved() * rate()
+    seen = k.part(CLIENT, d)
     one = combine(
         [
             (sampled(seen), 1),
             (rules.blocks(g, d), -1),
             (server_same(g), -1),
-            (rules.convex(Local(n), mu, point(J), wbar), 1),
-            (rules.convex(Local(n), mu, wbar, point(J)), 1),
+            (rules.convex(k.Local(n), mu, point(J), wbar), 1),
+            (rules.convex(k.Local(n), mu, wbar, point(J)), 1),
             (rules.heterogeneity(delta2, n, wbar), 1 / mu),
             (bounded(), rate() ** 2 / mu),
             (rules.blocks(d, d), mu / 4),
@@ -107,12 +92,12 @@ def by_gradients() -> Theorem:
         [
             (d * (mu / 2) + (at_mean - total), 1 / mu),
             (own - seen * (mu / 2), 1 / mu),
-            (part(SERVER, d), mu / 4),
+            (k.part(SERVER, d), mu / 4),
         ],
     )
     return combine([
         (over(one), 2 / mu),
-        (rules.linear(CLIENTS, n, d * weight(n), total), -2 / mu),
+        (rules.linear(k.CLIENTS, n, d * k.weight(n), total), -2 / mu),
     ])
 
 
@@ -129,24 +114,24 @@ def long(theorem: Theorem) -> Theorem:
 @cache
 def drift_of_round() -> Theorem:
     """Return ``sum a ||[p - wbar]_c||^2 <= 3 eta^2 K B``, K = j + 1 + r, j >= 1."""
-    by: dict[Variable, Replacement] = {variable(K): SIZE}
-    x = number_at(clock(STEP, any_gamma), by)
-    bound = number_at(3 * K * B * 4 / mu**2, by) / x**2
+    by: dict[k.Variable, k.Replacement] = {variable(K): SIZE}
+    x = k.number_at(clock(STEP, any_gamma), by)
+    bound = k.number_at(3 * K * B * 4 / mu**2, by) / x**2
     d = apart(STEP)
     client = combine(
         [(rules.blocks(d, d), 1)],
-        [(part(SERVER, d), 1)],
-        target=norm2(d) - norm2(part(CLIENT, d)),
+        [(k.part(SERVER, d), 1)],
+        target=k.norm2(d) - k.norm2(k.part(CLIENT, d)),
     )
     whole = combine(
         [
             (sum_over(long(spreading()), steps(STEP), j), 1),
-            (rules.telescope(j, lin_at(shrunk(J), by), STEP), 1),
-            (long(same_start()), number_at((clock(0, any_gamma) - 1) ** 2, by)),
+            (rules.telescope(j, k.lin_at(shrunk(J), by), STEP), 1),
+            (long(same_start()), k.number_at((clock(0, any_gamma) - 1) ** 2, by)),
         ],
-        signs=[rules.square(number_at(clock(0, any_gamma) - 1, by))],
+        signs=[rules.square(k.number_at(clock(0, any_gamma) - 1, by))],
     )
-    late, early = (rules.assume(constant(c)) for c in (x - 3, 3 - x))
+    late, early = (rules.assume(k.constant(c)) for c in (x - 3, 3 - x))
     share = 3 * SIZE / (STEP * x**2)
     enough = (x - 1) ** 2 * (STEP + 2 + 2 * REST) * 3 / 2 - STEP * x**2
     left_over = combine(
@@ -155,16 +140,16 @@ def drift_of_round() -> Theorem:
             (rules.square(x - 1), 3 * REST),
             (late, 3 * x),
         ],
-        target=constant(enough),
+        target=k.constant(enough),
     )
     spare = enough / (STEP * x**2)
-    target = constant(bound) - lin_at(spread(STEP), by)
+    target = k.constant(bound) - k.lin_at(spread(STEP), by)
     above = combine(
         [(whole, share), (long(over(combine(squares=[(d, 1)]))), spare)],
         target=target,
         signs=[sign(spare, (left_over, 1 / (STEP * x**2)))],
     )
-    level = number_at(R2 + delta2, by) * 2 / mu**2
+    level = k.number_at(R2 + delta2, by) * 2 / mu**2
     below = combine(
         [
             (long(rules.instantiate(by_gradients(), ((j, STEP),), ())), 1),
@@ -179,9 +164,9 @@ def drift_of_round() -> Theorem:
 def no_drift() -> Theorem:
     """Return the same for j = 0 and ``K = EM``, where D is 0."""
     d, h = apart(ratio(0)), mu * clock(0, any_gamma) / 2
-    client = combine([(rules.blocks(d, d), 1)], [(part(SERVER, d), 1)])
-    bound = constant(3 * K * B / h**2)
-    block = summed(CLIENTS, n, norm2(part(CLIENT, d)) * weight(n))
+    client = combine([(rules.blocks(d, d), 1)], [(k.part(SERVER, d), 1)])
+    bound = k.constant(3 * K * B / h**2)
+    block = k.summed(k.CLIENTS, n, k.norm2(k.part(CLIENT, d)) * k.weight(n))
     one = combine([(same_start(), 1), (over(client), 1)], target=bound - block)
     size = count("epochs") * count("batches")
     return rules.instantiate(one, ((variable(K), size),), ())

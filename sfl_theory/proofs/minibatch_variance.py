@@ -11,23 +11,9 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Lin,
-    Local,
-    Vec,
-    constant,
-    gradient,
-    inner,
-    iterate,
-    norm2,
-    part,
-    summed,
-    weight,
-)
 from sfl_theory.proofs.foundations import majorant_of_mean
 from sfl_theory.proofs.local_steps import S, m, n, now, sigma2, t
 from sfl_theory.proofs.minibatch import BEST, gamma, mu
@@ -63,38 +49,38 @@ from sfl_theory.proofs.notation import combine, count, mean, sign, steps, sum_ov
 x = clock(J)
 h = mu * x / 2
 EPS = 1 / (2 * K)
-SMOOTH = rules.assume(constant(gamma - 8 * S / mu + 1))
-g, wbar, d = gradient(Local(n), point(J)), middle(J), apart(J)
-there, total = gradient(Local(n), wbar), gradient(MEAN, wbar)
+SMOOTH = rules.assume(k.constant(gamma - 8 * S / mu + 1))
+g, wbar, d = k.gradient(k.Local(n), point(J)), middle(J), apart(J)
+there, total = k.gradient(k.Local(n), wbar), k.gradient(k.MEAN, wbar)
 z = moved() * h - g
 """The noise of a client's stochastic gradient."""
-SINGLE = mean(n, weight(n) ** 2 * sigma2(n))
-LEVEL = mean(n, weight(n) * sigma2(n)) + (2 * K + 1) * delta2
+SINGLE = mean(n, k.weight(n) ** 2 * sigma2(n))
+LEVEL = mean(n, k.weight(n) * sigma2(n)) + (2 * K + 1) * delta2
 H = SINGLE + Fraction(44, 49) * (K - 1) * LEVEL
 
 
-def averaged(u: Vec) -> Vec:
+def averaged(u: k.Vec) -> k.Vec:
     """Return the mean over clients."""
-    return summed(CLIENTS, n, u * weight(n))
+    return k.summed(k.CLIENTS, n, u * k.weight(n))
 
 
-def fresh(u: Vec) -> Theorem:
+def fresh(u: k.Vec) -> Theorem:
     """Return ``<z, u> >= 0``, assumed."""
-    return rules.assume(inner(z, u))
+    return rules.assume(k.inner(z, u))
 
 
 def steep() -> Theorem:
     """Return ``gamma/7 - S/mu >= 0``."""
     return combine(
-        [(SMOOTH, ratio(Fraction(1, 8)))], target=constant(gamma / 7 - S / mu)
+        [(SMOOTH, ratio(Fraction(1, 8)))], target=k.constant(gamma / 7 - S / mu)
     )
 
 
 def cocoercive() -> Theorem:
     """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S <difference, p - wbar>``."""
-    F, p, q, a = Local(n), point(J), wbar, g - there
+    F, p, q, a = k.Local(n), point(J), wbar, g - there
 
-    def half(low: Vec, high: Vec, change: Vec) -> Theorem:
+    def half(low: k.Vec, high: k.Vec, change: k.Vec) -> Theorem:
         below = high - change * (1 / S)
         return combine([
             (rules.convex(F, mu, low, below), 1),
@@ -107,7 +93,7 @@ def cocoercive() -> Theorem:
 
 def monotone() -> Theorem:
     """Return ``<grad F_n(p) - grad F_n(wbar), p - wbar> >= mu ||p - wbar||^2``."""
-    F = Local(n)
+    F = k.Local(n)
     return combine([
         (rules.convex(F, mu, point(J), wbar), 1),
         (rules.convex(F, mu, wbar, point(J)), 1),
@@ -126,15 +112,15 @@ def descent() -> Theorem:
     s2 is `SINGLE`, the variance of the mean gradient.
     """
     y, G, Gw = wbar - BEST, averaged(g), averaged(there)
-    all_ = summed(CLIENTS, m, moved(m) * weight(m))
+    all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
     new, after = y - all_, middle(J + 1) - BEST
     square = combine(
-        [(from_7(mean_step(after + new)), -1)], target=norm2(new) - norm2(after)
+        [(from_7(mean_step(after + new)), -1)], target=k.norm2(new) - k.norm2(after)
     )
     u = y * h - G
     toward = combine([
-        (rules.majorant(Local(n), S, point(J), wbar), 1),
-        (rules.convex(Local(n), mu, point(J), BEST), 1),
+        (rules.majorant(k.Local(n), S, point(J), wbar), 1),
+        (rules.convex(k.Local(n), mu, point(J), BEST), 1),
     ])
     below = wbar - total * (1 / S)
     gap = 2 / h - 4 * S / h**2
@@ -143,22 +129,22 @@ def descent() -> Theorem:
         [
             (square, 1),
             (over(fresh(u)), 2 / h**2),
-            (rules.linear(CLIENTS, n, z * weight(n), u), 2 / h**2),
-            (rules.assume(constant(SINGLE) - norm2(averaged(z))), 1 / h**2),
+            (rules.linear(k.CLIENTS, n, z * k.weight(n), u), 2 / h**2),
+            (rules.assume(k.constant(SINGLE) - k.norm2(averaged(z))), 1 / h**2),
             (over(toward), 2 / h),
-            (rules.linear(CLIENTS, n, g * weight(n), y), 2 / h),
+            (rules.linear(k.CLIENTS, n, g * k.weight(n), y), 2 / h),
             (rules.mean_value(wbar), -2 / h),
             (rules.mean_value(BEST), 2 / h),
-            (rules.jensen(CLIENTS, n, weight(n), point(J) - BEST), mu / h),
-            (rules.jensen(CLIENTS, n, weight(n), g - there), 2 / h**2),
+            (rules.jensen(k.CLIENTS, n, k.weight(n), point(J) - BEST), mu / h),
+            (rules.jensen(k.CLIENTS, n, k.weight(n), g - there), 2 / h**2),
             (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 / h**2),
             (over(lipschitz()), 2 / h**2),
             (majorant_of_mean(S, wbar, below), 4 * S / h**2),
-            (rules.lowest(MEAN, below), 4 * S / h**2),
-            (rules.lowest(MEAN, wbar), gap),
+            (rules.lowest(k.MEAN, below), 4 * S / h**2),
+            (rules.lowest(k.MEAN, wbar), gap),
         ],
         [(G - total * 2, 1 / h**2)],
-        target=right + constant(SINGLE / h**2) - distance(J + 1),
+        target=right + k.constant(SINGLE / h**2) - distance(J + 1),
         signs=[sign(gap, (SMOOTH, 2 / (mu * x**2)))],
     )
 
@@ -166,9 +152,9 @@ def descent() -> Theorem:
 @cache
 def drift() -> Theorem:
     """Return ``D' <= (1 + 1/(2K)) (1 - mu eta) D + eta^2 LEVEL``."""
-    u, after = part(CLIENT, moved()), apart(J + 1)
-    all_ = summed(CLIENTS, m, moved(m) * weight(m))
-    ubar, f = part(CLIENT, all_), part(CLIENT, total)
+    u, after = k.part(CLIENT, moved()), apart(J + 1)
+    all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
+    ubar, f = k.part(CLIENT, all_), k.part(CLIENT, total)
     new = d - u + ubar
     w = after + new
     square = combine(
@@ -177,16 +163,16 @@ def drift() -> Theorem:
             (from_7(mean_step(w)), 1),
             (rules.blocks(all_, w), -1),
         ],
-        target=norm2(new) - norm2(after),
+        target=k.norm2(new) - k.norm2(after),
     )
     a, e = g - there, there - total
-    a_c, e_c = part(CLIENT, a), part(CLIENT, e)
+    a_c, e_c = k.part(CLIENT, a), k.part(CLIENT, e)
     rest = 2 / h - S / h**2
     most = 1 + EPS
     one = combine(
         [
-            (fresh(part(CLIENT, d * h - g + total)), 2 / h**2),
-            (rules.assume(constant(sigma2(n)) - norm2(z)), 1 / h**2),
+            (fresh(k.part(CLIENT, d * h - g + total)), 2 / h**2),
+            (rules.assume(k.constant(sigma2(n)) - k.norm2(z)), 1 / h**2),
             (rules.blocks(z, z), 1 / h**2),
             (rules.heterogeneity(delta2, n, wbar), (1 + 1 / EPS) / h**2),
             (rules.blocks(e, e), (1 + 1 / EPS) / h**2),
@@ -197,9 +183,9 @@ def drift() -> Theorem:
             (monotone(), most * rest),
         ],
         [
-            (part(SERVER, z), 1 / h**2),
-            (part(SERVER, e), (1 + 1 / EPS) / h**2),
-            (part(SERVER, a), most / h**2),
+            (k.part(SERVER, z), 1 / h**2),
+            (k.part(SERVER, e), (1 + 1 / EPS) / h**2),
+            (k.part(SERVER, a), most / h**2),
             ((d - a_c * (1 / h)) * EPS + e_c * (1 / h), 1 / EPS),
             (d, most * mu * (rest - 1 / h)),
         ],
@@ -208,22 +194,22 @@ def drift() -> Theorem:
             sign(most * mu * (rest - 1 / h), (SMOOTH, most / (2 * x**2))),
         ],
     )
-    right = spread(J) * ((1 + EPS) * (1 - mu / h)) + constant(LEVEL / h**2)
+    right = spread(J) * ((1 + EPS) * (1 - mu / h)) + k.constant(LEVEL / h**2)
     return combine(
         [
             (over(square), 1),
             (over(one), 1),
-            (rules.linear(CLIENTS, n, d * weight(n), ubar), 2),
-            (rules.linear(CLIENTS, n, u * weight(n), ubar), -2),
-            (rules.linear(CLIENTS, n, d * weight(n), f), -2 / h),
-            (rules.linear(CLIENTS, n, u * weight(n), f), 2 / h),
+            (rules.linear(k.CLIENTS, n, d * k.weight(n), ubar), 2),
+            (rules.linear(k.CLIENTS, n, u * k.weight(n), ubar), -2),
+            (rules.linear(k.CLIENTS, n, d * k.weight(n), f), -2 / h),
+            (rules.linear(k.CLIENTS, n, u * k.weight(n), f), 2 / h),
         ],
         [(ubar - f * (1 / h), 1)],
         target=right - spread(J + 1),
     )
 
 
-def potential(step_: Ratio) -> Lin:
+def potential(step_: Ratio) -> k.Lin:
     """Return ``Phi``."""
     at = clock(step_)
     near = Fraction(44, 7) * S / mu * (K - step_) * (at - 1)
@@ -237,7 +223,9 @@ def small() -> Theorem:
             (steep(), r * Fraction(44, 7) / x),
             (LEFT, Fraction(44, 49) * (x - gamma) / x),
         ],
-        target=constant(Fraction(44, 49) * (K - 1) - Fraction(44, 7) * S / mu * r / x),
+        target=k.constant(
+            Fraction(44, 49) * (K - 1) - Fraction(44, 7) * S / mu * r / x
+        ),
         signs=[sign(r * Fraction(44, 7) / x, (LEFT, Fraction(44, 7) / x))],
     )
 
@@ -266,7 +254,7 @@ def grown() -> Theorem:
             (over(own), first),
             (over(own), second),
         ],
-        target=potential(J) + constant(level * H) - potential(J + 1),
+        target=potential(J) + k.constant(level * H) - potential(J + 1),
         signs=signs,
     )
 
@@ -274,7 +262,7 @@ def grown() -> Theorem:
 @cache
 def one_round() -> Theorem:
     """Return what ``(x-1)(x-2) ||x(t) - x*||^2`` grows by in a round."""
-    zero, now_, after = ratio(0), iterate(RUN, now), iterate(RUN, now + 1)
+    zero, now_, after = ratio(0), k.iterate(RUN, now), k.iterate(RUN, now + 1)
     whole = combine([
         (sum_over(grown(), steps(K), j), 1),
         (rules.telescope(j, potential(J), K), 1),
@@ -296,19 +284,19 @@ def rounds() -> Theorem:
     T = count("T")
     end = gamma + K * T
 
-    def level(at: Ratio) -> Lin:
+    def level(at: Ratio) -> k.Lin:
         low = gamma + K * at
-        return norm2(iterate(RUN, at) - BEST) * ((low - 1) * (low - 2))
+        return k.norm2(k.iterate(RUN, at) - BEST) * ((low - 1) * (low - 2))
 
     whole = combine([
         (sum_over(one_round(), steps(T), t), 1),
         (rules.telescope(t, level(now), T), 1),
     ])
-    start = iterate(RUN, 0) - BEST
+    start = k.iterate(RUN, 0) - BEST
     share = 1 / ((end - 1) * (end - 2))
-    target = (norm2(start) * gamma + constant(4 * H / mu**2)) * (1 / end)
+    target = (k.norm2(start) * gamma + k.constant(4 * H / mu**2)) * (1 / end)
     return combine(
         [(whole, share)],
         [(start, gamma / end - (gamma - 1) * (gamma - 2) * share)],
-        target=target - norm2(iterate(RUN, T) - BEST),
+        target=target - k.norm2(k.iterate(RUN, T) - BEST),
     )

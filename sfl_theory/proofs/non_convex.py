@@ -5,20 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
-from sfl_theory.kernel.hypotheses import (
-    Heterogeneity,
-    Holds,
-    Hypothesis,
-    Independent,
-    Minimiser,
-    Participation,
-    Smooth,
-    Unbiased,
-    Variance,
-    every,
-)
 from sfl_theory.kernel.rules import Theorem, direction
 from sfl_theory.kernel.terms import (
     CLIENTS,
@@ -408,21 +397,21 @@ def statement(p: TwoPaces, name: str) -> Statement:
     gap = value_of(MEAN, iterate(p.run, 0)) - value_of(MEAN, best)
     left = rounds(norm2(gradient(MEAN, r.x)) * r.eta) * (1 / T)
     right = gap * (4 / (T * p.low)) + rounds(constant(r.eta**2)) * bound
-    restrictions = {every(steps(T), t, Holds(one)) for one in conditions(p)}
+    restrictions = {h.every(steps(T), t, h.Holds(one)) for one in conditions(p)}
     return Statement(name, assumptions(p.run) | restrictions, left, right)
 
 
-def assumptions(run: Split) -> frozenset[Hypothesis]:
+def assumptions(run: Split) -> frozenset[h.Hypothesis]:
     """Return Assumptions 3.1, 3.2, 3.4, independent samples, and a minimiser of f."""
-    draws: set[Hypothesis] = {Participation(run)} if run.drawn else set()
+    draws: set[h.Hypothesis] = {h.Participation(run)} if run.drawn else set()
     return frozenset({
         *draws,
-        every(CLIENTS, n, Smooth(Local(n), S)),
-        every(CLIENTS, n, Variance(run, n, sigma2(n))),
-        Unbiased(run),
-        Independent(run),
-        Heterogeneity(eps2),
-        Minimiser(MEAN),
+        h.every(CLIENTS, n, h.Smooth(Local(n), S)),
+        h.every(CLIENTS, n, h.Variance(run, n, sigma2(n))),
+        h.Unbiased(run),
+        h.Independent(run),
+        h.Heterogeneity(eps2),
+        h.Minimiser(MEAN),
     })
 
 

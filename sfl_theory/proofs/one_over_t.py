@@ -10,22 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    MEAN,
-    Kind,
-    Lin,
-    Participants,
-    Rate,
-    RoundFamily,
-    Split,
-    Star,
-    constant,
-    iterate,
-    value_of,
-    vec,
-)
 from sfl_theory.proofs.local_steps import G2, now, t
 from sfl_theory.proofs.notation import (
     combine,
@@ -40,8 +27,8 @@ from sfl_theory.proofs.strongly_convex import S_VARIABLE, gradient_domination
 mu, excess, tau, T = positive("mu"), nonnegative("s"), count("tau"), count("T")
 S = mu + excess
 gamma = 8 * S / mu - 1
-RATE = Rate(4 / (mu * tau * (gamma + of_round())))
-BEST = vec(Star(MEAN))
+RATE = k.Rate(4 / (mu * tau * (gamma + of_round())))
+BEST = k.vec(k.Star(k.MEAN))
 
 
 @dataclass(frozen=True)
@@ -58,7 +45,7 @@ class OneOverT:
         share: G2 times it over mu (gamma + t) pays for ``gamma + t <= switch + 1``.
     """
 
-    who: Participants
+    who: k.Participants
     X: Ratio
     slope: Theorem
     descent: Theorem
@@ -67,31 +54,31 @@ class OneOverT:
     share: Number
 
     @property
-    def run(self) -> Split:
+    def run(self) -> k.Split:
         """The run at the printed rates."""
-        return equal_paces(Kind.V2, tau, RATE, self.who)
+        return equal_paces(k.Kind.V2, tau, RATE, self.who)
 
-    def gap(self, at: Ratio) -> Lin:
+    def gap(self, at: Ratio) -> k.Lin:
         """Return ``f(x(at)) - f*``."""
-        return value_of(MEAN, iterate(self.run, at)) - value_of(MEAN, BEST)
+        return k.value_of(k.MEAN, k.iterate(self.run, at)) - k.value_of(k.MEAN, BEST)
 
-    def claim(self, at: Ratio) -> Lin:
+    def claim(self, at: Ratio) -> k.Lin:
         """Return ``X/(gamma + t) - gap``."""
-        return constant(self.X / (gamma + at)) - self.gap(at)
+        return k.constant(self.X / (gamma + at)) - self.gap(at)
 
     def early(self, at: Ratio, *small: tuple[Theorem, Number]) -> Theorem:
         """Return the claim where gamma + t is small, or t = 0."""
         near = rules.instantiate(at_rate(self.slope), ((t, at),), ())
-        uses = [(gradient_domination(iterate(self.run, at)), 1 / (2 * mu))]
+        uses = [(gradient_domination(k.iterate(self.run, at)), 1 / (2 * mu))]
         return combine([*uses, (near, 1 / (2 * mu)), *small], target=self.claim(at))
 
     def late(self) -> Theorem:
         """Return the claim at t + 1 from that at t where gamma + t >= switch."""
-        u, slow = 1 / (gamma + now), rules.assume(constant(self.slowness))
+        u, slow = 1 / (gamma + now), rules.assume(k.constant(self.slowness))
         return combine(
             [
                 (at_rate(self.descent), 1),
-                (gradient_domination(iterate(self.run, now)), 2 * u / mu),
+                (gradient_domination(k.iterate(self.run, now)), 2 * u / mu),
                 (rules.assume(self.claim(now)), 1 - 4 * u),
                 (slow, self.spare * u**2),
             ],
@@ -105,8 +92,8 @@ class OneOverT:
 
     def rate(self) -> Theorem:
         """Return the claim for every t, by induction."""
-        fast, then = rules.assume(constant(-self.slowness)), gamma + now + 1
-        soon = combine([(fast, gamma + now)], target=constant(self.switch + 1 - then))
+        fast, then = rules.assume(k.constant(-self.slowness)), gamma + now + 1
+        soon = combine([(fast, gamma + now)], target=k.constant(self.switch + 1 - then))
         early = self.early(now + 1, (soon, self.share * G2 / (mu * then)))
         step = rules.cases(self.late(), early, self.slowness)
         return rules.induct(self.early(ratio(0)), step, t, self.claim(now))
@@ -115,10 +102,10 @@ class OneOverT:
         """Return the printed bound after T rounds; its last term is not needed."""
         last = rules.instantiate(self.rate(), ((t, T),), ())
         start = S * (gamma + 1) / (2 * (gamma + T))
-        return combine([(last, 1)], [(iterate(self.run, 0) - BEST, start)])
+        return combine([(last, 1)], [(k.iterate(self.run, 0) - BEST, start)])
 
 
 def at_rate(theorem: Theorem) -> Theorem:
     """Return a theorem at the printed rate, for S = mu + s."""
-    family = RoundFamily("eta", Sort.POSITIVE)
+    family = k.RoundFamily("eta", Sort.POSITIVE)
     return rules.instantiate(theorem, ((family, RATE), (S_VARIABLE, S)), ())

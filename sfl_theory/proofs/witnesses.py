@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.hypotheses import Minimiser
 from sfl_theory.kernel.models import subterms
-from sfl_theory.kernel.terms import (
-    MEAN,
-    ClientFamily,
-    NamedFunction,
-    Point,
-    Rate,
-    RoundFamily,
-    Split,
-    Star,
-    Var,
-)
 from sfl_theory.proofs.export import ModelData, Statement
 
 ONE, ZERO, HALF = Fraction(1), Fraction(0), Fraction(1, 2)
@@ -76,8 +66,8 @@ def witness(statement: Statement) -> ModelData:
     inside = subterms(statement.left, statement.right, *statement.hypotheses)
     free = {v for h in statement.hypotheses for v in h.free}
     free |= statement.left.free | statement.right.free
-    asked = {one.function for one in inside if isinstance(one, Star | Minimiser)}
-    visited = any(isinstance(one, Split) and one.kind.visits for one in inside)
+    asked = {one.function for one in inside if isinstance(one, k.Star | Minimiser)}
+    visited = any(isinstance(one, k.Split) and one.kind.visits for one in inside)
     up, down = (ZERO, HALF), (ZERO, -HALF)
     law = ((HALF, up, up), (HALF, down, down))
     shapes = tuple((IDENTITY, b, ()) for b in (down, up))
@@ -91,15 +81,17 @@ def witness(statement: Statement) -> ModelData:
         noise=(law, law),
         order=tuple((n, i) for i in range(steps * visited) for n in (1, 0)),
         rounds=2 if "t" in names else 1,
-        numbers={v: PARAMETERS[v.name] for v in free if isinstance(v, Var)},
+        numbers={v: PARAMETERS[v.name] for v in free if isinstance(v, k.Var)},
         families={
-            v: (Fraction(1, 4),) * 2 for v in free if isinstance(v, ClientFamily)
+            v: (Fraction(1, 4),) * 2 for v in free if isinstance(v, k.ClientFamily)
         },
         rates={
-            v: Rate(ratio(Fraction(1, 200))) for v in free if isinstance(v, RoundFamily)
+            v: k.Rate(ratio(Fraction(1, 200)))
+            for v in free
+            if isinstance(v, k.RoundFamily)
         },
-        named={v: shapes[0] for v in free if isinstance(v, NamedFunction)},
-        points={v: ((ONE, HALF),) for v in free if isinstance(v, Point)},
-        stars={f: (ZERO, ZERO) if f is MEAN else up for f in asked},
+        named={v: shapes[0] for v in free if isinstance(v, k.NamedFunction)},
+        points={v: ((ONE, HALF),) for v in free if isinstance(v, k.Point)},
+        stars={f: (ZERO, ZERO) if f is k.MEAN else up for f in asked},
         box=((-ONE, ONE), (-ONE, ONE)),
     )
