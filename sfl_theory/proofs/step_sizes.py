@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Client,
-    Local,
-    Split,
-    Star,
-    constant,
-    gradient,
-    inner,
-    iterate,
-    norm2,
-    summed,
-    value_of,
-    vec,
-    weight,
-)
 from sfl_theory.proofs.joint import whole_mean, whole_moved, whole_update
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.notation import combine, mean, nat, of, sign, steps, sum_over
 
-n, t, i, j = Client("n"), nat("t"), nat("i"), nat("j")
+n, t, i, j = k.Client("n"), nat("t"), nat("i"), nat("j")
 
 
 def at_most(left: Ratio, right: Number) -> Theorem:
     """Return ``left <= right`` by sorts."""
-    return combine(target=constant(ratio(right) - left))
+    return combine(target=k.constant(ratio(right) - left))
 
 
 def late(rate: Ratio, S: Ratio, tau: Ratio, far: Ratio, X: Ratio, mu: Ratio) -> Theorem:
@@ -39,7 +23,7 @@ def late(rate: Ratio, S: Ratio, tau: Ratio, far: Ratio, X: Ratio, mu: Ratio) -> 
 
     `far` = t - 1 - 2S/mu >= 0 is assumed and X - 10 S = mu far.
     """
-    uses = [(rules.assume(constant(far)), mu * (X + 10 * S) / X**2)]
+    uses = [(rules.assume(k.constant(far)), mu * (X + 10 * S) / X**2)]
     return sign(1 - 6 * S**2 * tau**2 * rate**2, *uses)
 
 
@@ -50,99 +34,99 @@ def smaller(
 
     The rate's condition and own <= largest are assumed.
     """
-    known = rules.assume(constant(1 / (c * S * largest) - rate))
+    known = rules.assume(k.constant(1 / (c * S * largest) - rate))
     u = S * own * rate
     uses: list[tuple[Theorem, Number]] = [(known, c * S * largest)]
     if own != largest:
-        uses.append((rules.assume(constant(largest - own)), c * S * rate))
+        uses.append((rules.assume(k.constant(largest - own)), c * S * rate))
     return sign(1 - c * u, *uses), u
 
 
 def linear_condition(found: tuple[Theorem, Ratio], c: int, right: Ratio) -> Theorem:
-    """Return ``c u <= right`` where ``k u <= 1``, k >= c/right."""
+    """Return ``c u <= right`` where ``times u <= 1``, times >= c/right."""
     known, u = found
     return sign(right - c * u, (known, right))
 
 
 def square_condition(
-    found: tuple[Theorem, Ratio], c: int, k: Number, right: Ratio
+    found: tuple[Theorem, Ratio], c: int, times: Number, right: Ratio
 ) -> Theorem:
-    """Return ``k u^2 <= right`` where ``c u <= 1`` and c^2 >= k/right."""
+    """Return ``times u^2 <= right`` where ``c u <= 1`` and c^2 >= times/right."""
     known, u = found
-    return sign(right - ratio(k) * u**2, (known, right * (1 + c * u)))
+    return sign(right - ratio(times) * u**2, (known, right * (1 + c * u)))
 
 
 def half_left(product: Ratio) -> Theorem:
     """Return ``1/2 <= 1 - product/2`` where product <= 1 is assumed."""
     half = ratio(1) / 2
-    return sign(half - product / 2, (rules.assume(constant(1 - product)), half))
+    return sign(half - product / 2, (rules.assume(k.constant(1 - product)), half))
 
 
-def growth(mu: Ratio, run: Split, at: Ratio) -> Theorem:
+def growth(mu: Ratio, run: k.Split, at: Ratio) -> Theorem:
     """Return ``f(x) - f* >= mu/2 ||x - x*||^2`` from the F_n."""
-    x, best = iterate(run, at), vec(Star(MEAN))
-    own = gradient(Local(n), best) * weight(n)
+    x, best = k.iterate(run, at), k.vec(k.Star(k.MEAN))
+    own = k.gradient(k.Local(n), best) * k.weight(n)
     return combine([
-        (sum_over(rules.convex(Local(n), mu, best, x), CLIENTS, n, weight(n)), 1),
+        (sum_over(rules.convex(k.Local(n), mu, best, x), k.CLIENTS, n, k.weight(n)), 1),
         (rules.mean_value(x), 1),
         (rules.mean_value(best), -1),
         (rules.mean_gradient(best, x - best), -1),
-        (rules.linear(CLIENTS, n, own, x - best), -1),
-        (rules.stationary(MEAN, x - best), 1),
+        (rules.linear(k.CLIENTS, n, own, x - best), -1),
+        (rules.stationary(k.MEAN, x - best), 1),
     ])
 
 
-def floor(run: Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
+def floor(run: k.Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
     """Return ``f(x(t+1)) - f* >= mu/4 eta^2 v sum_n a_n^2``, one local step a round.
 
     x(t+1) - x* = u - eta Z - eta D: u is fixed by x(t), Z the noise's mean and D the
     difference of gradients at p(n,t,0) and x(t), which is 0.
     """
     r, now = Round(run), of(t)
-    eta, best = r.eta, vec(Star(MEAN))
+    eta, best = r.eta, k.vec(k.Star(k.MEAN))
     gx, gp, xi = r.own_gradient(), r.local_gradient(of(i)), r.noise(of(i))
     u = r.x - best - whole_mean(r, gx) * eta
     Z, D = whole_mean(r, xi), whole_mean(r, gp - gx)
     after = r.next - best
     free = sum_over(
         sum_over(rules.unbiased(run, n, now, of(i), u), steps(1), i),
-        CLIENTS,
+        k.CLIENTS,
         n,
-        weight(n),
+        k.weight(n),
     )
-    inside = summed(steps(1), i, xi)
+    inside = k.summed(steps(1), i, xi)
     crossed: list[tuple[Theorem, Number]] = [
         (free, 1),
-        (rules.linear(CLIENTS, n, inside * weight(n), u), 1),
-        (sum_over(rules.linear(steps(1), i, xi, u), CLIENTS, n, weight(n)), 1),
+        (rules.linear(k.CLIENTS, n, inside * k.weight(n), u), 1),
+        (sum_over(rules.linear(steps(1), i, xi, u), k.CLIENTS, n, k.weight(n)), 1),
     ]
-    no_cross = combine(crossed, target=inner(Z, u))
+    no_cross = combine(crossed, target=k.inner(Z, u))
     shift = u - Z * eta
     moved: list[tuple[Theorem, Number]] = [
         (whole_update(r, after), 1),
         (whole_update(r, shift - D * eta), 1),
     ]
-    exact = combine(moved, target=norm2(after) - norm2(shift - D * eta))
+    exact = combine(moved, target=k.norm2(after) - k.norm2(shift - D * eta))
     near = combine([
-        (rules.jensen(CLIENTS, n, weight(n), summed(steps(1), i, gp - gx)), 1),
+        (rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(1), i, gp - gx)), 1),
         (
             sum_over(
                 combine([
                     (rules.jensen(steps(1), i, ratio(1), gp - gx), 1),
                     (sum_over(stays(run, S), steps(1), i), 1),
                 ]),
-                CLIENTS,
+                k.CLIENTS,
                 n,
-                weight(n),
+                k.weight(n),
             ),
             1,
         ),
     ])
-    loud = rules.assume(norm2(xi) - constant(v))
+    loud = rules.assume(k.norm2(xi) - k.constant(v))
     spread = combine([
-        (rules.independent(run, n, i, weight(n), now, ratio(1), None), 1),
+        (rules.independent(run, n, i, k.weight(n), now, ratio(1), None), 1),
         (
-            sum_over(sum_over(loud, steps(1), i), CLIENTS, n, weight(n) ** 2),
+            sum_over(sum_over(loud, steps(1), i), k.CLIENTS, n, k.weight(n) ** 2),
             1,
         ),
     ])
@@ -156,22 +140,22 @@ def floor(run: Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
         ],
         [(shift * half - D * eta, 2), (u, half)],
     )
-    bound = mu * eta**2 * v * mean(n, weight(n) ** 2) / 4
-    gap = value_of(MEAN, r.next) - value_of(MEAN, best)
+    bound = mu * eta**2 * v * mean(n, k.weight(n) ** 2) / 4
+    gap = k.value_of(k.MEAN, r.next) - k.value_of(k.MEAN, best)
     return combine(
-        [(growth(mu, run, now + 1), 1), (far, mu / 2)], target=gap - constant(bound)
+        [(growth(mu, run, now + 1), 1), (far, mu / 2)], target=gap - k.constant(bound)
     )
 
 
-def stays(run: Split, S: Ratio) -> Theorem:
+def stays(run: k.Split, S: Ratio) -> Theorem:
     """Return ``||grad F_n(p(n,t,i)) - grad F_n(x(t))||^2 <= 0`` for i <= 0."""
     r, at = Round(run), of(i)
     g = stochastic(run, n, of(t), of(j))
     sizes = sum_over(combine(squares=[(g, 1)]), steps(at), j)
-    nothing = combine([(sizes, -at)], signs=[rules.assume(constant(-at))])
+    nothing = combine([(sizes, -at)], signs=[rules.assume(k.constant(-at))])
     scale = S**2 * r.eta**2
     return combine([
-        (rules.lipschitz(Local(n), S, r.point(at), r.x), 1),
+        (rules.lipschitz(k.Local(n), S, r.point(at), r.x), 1),
         (whole_moved(r), -(S**2)),
         (rules.jensen(steps(at), j, ratio(1), g), scale),
         (nothing, scale),
