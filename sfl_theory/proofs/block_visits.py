@@ -29,12 +29,12 @@ from sfl_theory.proofs.block_steps import (
     total,
     total_size,
 )
-from sfl_theory.proofs.joint import both_parts
 from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
     block_drift,
+    both_parts,
     eps2,
     i,
     j,

@@ -16,11 +16,11 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.joint import both_parts
 from sfl_theory.proofs.local_steps import (
     G2,
     Round,
     S,
+    both_parts,
     centred,
     i,
     j,

@@ -14,8 +14,19 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import one_over_t
 from sfl_theory.proofs.block_steps import decomposition
 from sfl_theory.proofs.drawn_visits import Drawn, few, first_order
-from sfl_theory.proofs.joint import both_parts
-from sfl_theory.proofs.local_steps import G2, N, S, i, j, m, n, now, sigma2, young
+from sfl_theory.proofs.local_steps import (
+    G2,
+    N,
+    S,
+    both_parts,
+    i,
+    j,
+    m,
+    n,
+    now,
+    sigma2,
+    young,
+)
 from sfl_theory.proofs.notation import (
     combine,
     count,

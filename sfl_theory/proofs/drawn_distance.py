@@ -16,13 +16,6 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.block_steps import moved
-from sfl_theory.proofs.joint import (
-    both_parts,
-    bounded_drift,
-    own_mean,
-    whole_mean,
-    whole_update,
-)
 from sfl_theory.proofs.joint_distance import (
     BEST,
     fast_rate,
@@ -36,14 +29,19 @@ from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
+    both_parts,
+    bounded_drift,
     i,
     j,
     linear_both,
     m,
     n,
     now,
+    own_mean,
     sigma2,
     t,
+    whole_mean,
+    whole_update,
 )
 from sfl_theory.proofs.notation import (
     combine,

@@ -19,17 +19,7 @@ from sfl_theory.proofs.drawn_visits import (
     second_order,
     tau,
 )
-from sfl_theory.proofs.local_steps import (
-    N,
-    S,
-    eps2,
-    i,
-    n,
-    now,
-    sigma2,
-    t,
-    young,
-)
+from sfl_theory.proofs.local_steps import N, S, eps2, i, n, now, sigma2, t, young
 from sfl_theory.proofs.notation import (
     combine,
     inverse_q,

@@ -10,13 +10,20 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs.export import Statement
-from sfl_theory.proofs.joint import (
+from sfl_theory.proofs.local_steps import (
+    G2,
+    Round,
+    S,
     bounded_drift,
+    i,
+    linear_both,
+    n,
+    now,
+    t,
     whole_centred,
     whole_mean,
     whole_update,
 )
-from sfl_theory.proofs.local_steps import G2, Round, S, i, linear_both, n, now, t
 from sfl_theory.proofs.notation import (
     combine,
     count,

@@ -15,18 +15,12 @@ from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs import visits
-from sfl_theory.proofs.joint import (
-    both_parts,
-    bounded_drift,
-    whole_centred,
-    whole_drift,
-    whole_mean,
-    whole_update,
-)
 from sfl_theory.proofs.local_steps import (
     G2,
     Round,
     S,
+    both_parts,
+    bounded_drift,
     i,
     j,
     linear_both,
@@ -36,6 +30,10 @@ from sfl_theory.proofs.local_steps import (
     sigma2,
     size_of_sum,
     t,
+    whole_centred,
+    whole_drift,
+    whole_mean,
+    whole_update,
 )
 from sfl_theory.proofs.notation import (
     combine,

@@ -1,7 +1,10 @@
-"""How far a block moves from one local step to a later one, under bounded gradients.
+"""Steps of a block under bounded gradients, and of a convex client.
 
 ``||A_L - A_i||^2 <= (L - i)^2 G2`` for ``A_u = sum_{j<u} [g_j]_b``, summed over i. The
 number of steps between, L - i, is no upper limit of a sum, so sums are taken by parts.
+
+The block's sums have weights ``a_n`` or none (SFL-V2's server); each lemma is stated
+for any factor that does not depend on the step.
 """
 
 from __future__ import annotations
@@ -10,24 +13,24 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.convex_paces import (
-    Paces,
-    block_below,
-)
+from sfl_theory.proofs import visits
+from sfl_theory.proofs.convex_paces import Paces, block_below
 from sfl_theory.proofs.equal_steps import first_square, only_one
 from sfl_theory.proofs.local_steps import (
     G2,
+    N,
+    Round,
+    both_parts,
     i,
     j,
+    linear_both,
+    m,
+    moved,
     n,
     now,
+    sigma2,
 )
-from sfl_theory.proofs.notation import (
-    combine,
-    of,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, of, steps, sum_over
 
 
 def block(p: Paces, side: k.Side, step: Number) -> k.Vec:
@@ -182,4 +185,165 @@ def ways(p: Paces, side: k.Side, low: Ratio, more: Ratio) -> Theorem:
             (second, low * (low + 1) / 2),
         ],
         target=k.summed(steps(low), i, way),
+    )
+
+
+# Steps of one round for a block: squares, second moments, drift and noise ------------
+
+SERVER = k.Side.SERVER
+BEST = k.vec(k.Star(k.MEAN))
+
+
+def total(upper: Number, factor: Number, each: k.Vec) -> k.Vec:
+    """Return ``sum_n factor sum_{i<upper} each``."""
+    return k.summed(k.CLIENTS, n, k.summed(steps(upper), i, each) * factor)
+
+
+def square_of_step(r: Round, side: k.Side, factor: Number) -> Theorem:
+    """Return (55): the square multiplied out, Cauchy-Schwarz over clients and steps.
+
+    ``||x - x* - eta M||^2 <= ||x - x*||^2 + eta^2 tau N sum w^2 sum_i ||gp||^2
+    - 2 eta sum w sum_i <x - x*, gp>``.
+    """
+    upper, w, eta = r.steps(side), ratio(factor), r.eta
+    gp, away = k.part(side, r.local_gradient(of(i))), k.part(side, r.x - BEST)
+    inside = k.summed(steps(upper), i, gp)
+    each = rules.jensen(steps(upper), i, ratio(1), gp)
+    return combine([
+        (rules.jensen(k.CLIENTS, n, ratio(1), inside * w), eta**2),
+        (sum_over(each, k.CLIENTS, n, w**2 * N), eta**2),
+        (linear_both(r, gp, away, upper, w), 2 * eta),
+    ])
+
+
+def gradient_by_noise(r: Round, side: k.Side) -> Theorem:
+    """Return ``||gp||^2 <= ||xi||^2 + ||g||^2`` for a block of one step."""
+    gp, xi = k.part(side, r.local_gradient(of(i))), k.part(side, r.noise(of(i)))
+    return combine([(rules.unbiased(r.run, n, now, of(i), gp), 2)], [(xi, 2)])
+
+
+def block_at_most(side: k.Side, u: k.Vec) -> Theorem:
+    """Return ``||u_b||^2 <= ||u||^2``."""
+    other = k.Side.CLIENT if side is k.Side.SERVER else k.Side.SERVER
+    return combine([(both_parts(u), 1)], [(k.part(other, u), 1)])
+
+
+def moments(r: Round, side: k.Side) -> Theorem:
+    """Return ``||xi_b||^2 + ||g_b||^2 <= sigma_n^2 + G2`` for one step."""
+    xi, g = r.noise(of(i)), stochastic(r.run, n, now, of(i))
+    return combine([
+        (block_at_most(side, xi), 1),
+        (block_at_most(side, g), 1),
+        (rules.variance(r.run, sigma2(n), n, now, of(i)), 1),
+        (rules.bounded_gradient(r.run, G2, n, now, of(i)), 1),
+    ])
+
+
+def own_drift(r: Round, side: k.Side) -> Theorem:
+    """Return ``||[p_i - x]_b||^2 <= eta^2 i^2 G2`` for a side that makes own steps."""
+    g = k.part(side, stochastic(r.run, n, now, of(j)))
+    bound = combine([
+        (block_at_most(side, stochastic(r.run, n, now, of(j))), 1),
+        (rules.bounded_gradient(r.run, G2, n, now, of(j)), 1),
+    ])
+    return combine([
+        (moved(r, side, of(i), of(i), False), -1),
+        (rules.jensen(steps(of(i)), j, ratio(1), g), r.eta**2),
+        (sum_over(bound, steps(of(i)), j), r.eta**2 * of(i)),
+    ])
+
+
+def visited_drift(r: Round) -> Theorem:
+    """Return ``||[p_i - x]_s||^2 <= eta^2 N^2 tau^2 G2`` for SFL-V2's server.
+
+    It has moved by at most N tau stochastic gradients, in any order of the visits.
+    """
+    eta, upper = r.eta, r.steps(SERVER)
+    full = stochastic(r.run, m, now, of(j))
+    g, away = k.part(SERVER, full), k.part(SERVER, r.away(of(i)))
+    not_yet, o = visits.late()
+    inside = k.summed(steps(upper), j, g * o)
+    total_moved = k.summed(k.CLIENTS, m, inside)
+
+    def update(w: k.Vec) -> Theorem:
+        return rules.local_update(r.run, n, now, of(i), SERVER, w)
+
+    few = sum_over(not_yet, steps(upper), j)
+    bound = combine([
+        (block_at_most(SERVER, full), 1),
+        (rules.bounded_gradient(r.run, G2, m, now, of(j)), 1),
+    ])
+    kept = sum_over(bound, steps(upper), j, o)
+    visited = upper - rules.number_of(few.form)
+    each = combine(
+        [
+            (rules.jensen(steps(upper), j, o, g), 1),
+            (kept, visited),
+            (few, G2 * (upper + visited)),
+        ],
+        target=k.constant(upper**2 * G2) - k.norm2(inside),
+        signs=[few],
+    )
+    clients = rules.jensen(k.CLIENTS, m, ratio(1), inside)
+    return combine(
+        [
+            (update(away), -1),
+            (update(total_moved), eta),
+            (clients, eta**2),
+            (sum_over(each, k.CLIENTS, m), eta**2 * N),
+        ],
+        target=k.constant(eta**2 * N**2 * upper**2 * G2) - k.norm2(away),
+    )
+
+
+def noise_of_sum(r: Round, side: k.Side, factor: Ratio) -> Theorem:
+    """Return ``||sum_n w xi_b||^2 <= N sum_n w^2 sigma_n^2`` for one step."""
+    xi = r.noise(of(i))
+    bound = combine([
+        (block_at_most(side, xi), 1),
+        (rules.variance(r.run, sigma2(n), n, now, of(i)), 1),
+    ])
+    return combine([
+        (rules.jensen(k.CLIENTS, n, ratio(1), k.part(side, xi) * factor), 1),
+        (sum_over(bound, k.CLIENTS, n, factor**2 * N), 1),
+    ])
+
+
+def noise_steps(r: Round, side: k.Side, factor: Ratio) -> Theorem:
+    """Return ``||sum_i z_i||^2 <= tau sum_i ||z_i||^2``, ``z_i = sum_n w xi_i``."""
+    each = k.part(side, r.noise(of(i)))
+    z = k.summed(k.CLIENTS, n, each * factor)
+    return rules.jensen(steps(r.steps(side)), i, ratio(1), z)
+
+
+def kept_cross_term(r: Round, side: k.Side, factor: Ratio) -> Theorem:
+    """Return (54) with its cross term: Z is centred at x, 2<M, Z> <= ||M||^2 + ||Z||^2.
+
+    ``||x' - x*||^2 <= ||x - x* - eta M||^2 + eta^2 ||M||^2 + 2 eta^2 ||Z||^2``.
+    """
+    upper, eta = r.steps(side), r.eta
+    away = k.part(side, r.x - BEST)
+    after, step = k.part(side, r.next - BEST), k.part(side, r.next - r.x)
+    M = total(upper, factor, k.part(side, r.local_gradient(of(i))))
+    Z = total(upper, factor, k.part(side, r.noise(of(i))))
+    each = rules.unbiased(r.run, n, now, of(i), away)
+    centred = [
+        (linear_both(r, k.part(side, r.noise(of(i))), away, upper, factor), 1),
+        (r.summed(each, upper, factor), 1),
+    ]
+    target = (
+        k.norm2(away - M * eta)
+        + k.norm2(M) * eta**2
+        + k.norm2(Z) * (2 * eta**2)
+        - k.norm2(after)
+    )
+    return combine(
+        [
+            (rules.update(r.run, side, now, away), -2),
+            (rules.update(r.run, side, now, step), -1),
+            (rules.update(r.run, side, now, M + Z), eta),
+            *[(theorem, 2 * eta * c) for theorem, c in centred],
+        ],
+        [(M - Z, eta**2)],
+        target=target,
     )

@@ -13,7 +13,6 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.joint import whole_moved
 from sfl_theory.proofs.local_steps import (
     G2,
     Round,
@@ -21,6 +20,7 @@ from sfl_theory.proofs.local_steps import (
     eps2,
     now,
     sigma2,
+    whole_moved,
     young,
 )
 from sfl_theory.proofs.notation import (
@@ -35,7 +35,7 @@ from sfl_theory.proofs.notation import (
     steps,
     sum_over,
 )
-from sfl_theory.proofs.powers import at_least, power, sums, sums_at_least, tau
+from sfl_theory.proofs.numbers import power, power_at_least, sums, sums_at_least, tau
 
 R = Round(equal_paces(k.Kind.V1, tau, rates("eta")))
 eta, n = R.eta, k.Client("n")
@@ -338,7 +338,7 @@ def lemma_c5_by_powers() -> Theorem:
     right = B * tau**2 / 4 * (power(tau) - 3)
     uses: list[tuple[Theorem, Number]] = [
         (bounded(), 1),
-        (at_least(), B * tau**2 / 4),
+        (power_at_least(), B * tau**2 / 4),
     ]
     return combine(uses, target=k.constant(right) - drift())
 
@@ -378,7 +378,7 @@ def lemma_c6_by_sums() -> Theorem:
     pairs = sum_over(combine(target=k.constant(of(q))), steps(tau - 1), q)
     long: list[tuple[Theorem, Number]] = [
         (sums_at_least(), 8 * tau * eta**2),
-        (at_least(), 2 * tau**3 * eta**2),
+        (power_at_least(), 2 * tau**3 * eta**2),
     ]
     for_f = sign(factor - Fraction(16, 3) * Q * eta**2, *long)
     for_noise = sign(

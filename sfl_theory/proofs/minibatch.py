@@ -8,7 +8,6 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.joint import whole_centred, whole_mean, whole_update
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
@@ -19,6 +18,9 @@ from sfl_theory.proofs.local_steps import (
     now,
     sigma2,
     t,
+    whole_centred,
+    whole_mean,
+    whole_update,
 )
 from sfl_theory.proofs.notation import (
     combine,

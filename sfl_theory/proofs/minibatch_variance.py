@@ -1,8 +1,11 @@
-r"""The distance after T rounds of MiniBatch-SFL without bounded gradients.
+r"""The distance after T rounds of MiniBatch-SFL, with and without bounded gradients.
 
 :math:`(x-1)(x-2)\Delta+\frac{44S}{7\mu}(K-j)(x-1)D` grows by at most
 :math:`4H/\mu^2` in a step, where
 :math:`H=\sum a_n^2\sigma_n^2+\frac{44}{49}(K-1)(\sum a_n\sigma_n^2+(2K+1)\delta^2)`.
+
+With :math:`c(x)=(x-1)(x-2)(x-3)(x-4)` and :math:`P(x)=x^3-10x^2+35x-50`,
+:math:`c\Delta+\frac{4S}\mu(K-j)(x-1)(x-2)(x-3)D-P\frac{4V}{3\mu^2}` does not grow.
 """
 
 from __future__ import annotations
@@ -14,20 +17,24 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import Lin, constant, iterate, norm2
 from sfl_theory.proofs.foundations import majorant_of_mean
 from sfl_theory.proofs.local_steps import S, m, n, now, sigma2, t
-from sfl_theory.proofs.minibatch import BEST, gamma, mu
+from sfl_theory.proofs.minibatch import BEST, R2, gamma, mu
 from sfl_theory.proofs.minibatch_steps import (
     CLIENT,
     LEFT,
     RUN,
     SERVER,
+    B,
     J,
     K,
     apart,
     clock,
     delta2,
+    descent,
     distance,
+    drift,
     ends,
     from_7,
     j,
@@ -106,7 +113,7 @@ def lipschitz() -> Theorem:
 
 
 @cache
-def descent() -> Theorem:
+def noisy_descent() -> Theorem:
     """Return ``Delta' <= (1 - mu eta) Delta + (S eta + 2 S^2 eta^2) D + eta^2 s2``.
 
     s2 is `SINGLE`, the variance of the mean gradient.
@@ -150,7 +157,7 @@ def descent() -> Theorem:
 
 
 @cache
-def drift() -> Theorem:
+def noisy_drift() -> Theorem:
     """Return ``D' <= (1 + 1/(2K)) (1 - mu eta) D + eta^2 LEVEL``."""
     u, after = k.part(CLIENT, moved()), apart(J + 1)
     all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
@@ -209,14 +216,14 @@ def drift() -> Theorem:
     )
 
 
-def potential(step_: Ratio) -> k.Lin:
+def noisy_potential(step_: Ratio) -> k.Lin:
     """Return ``Phi``."""
     at = clock(step_)
     near = Fraction(44, 7) * S / mu * (K - step_) * (at - 1)
     return distance(step_) * ((at - 1) * (at - 2)) + spread(step_) * near
 
 
-def small() -> Theorem:
+def noisy_small() -> Theorem:
     """Return ``44/7 S/mu r/x <= 44/49 (K - 1)``."""
     return combine(
         [
@@ -231,7 +238,7 @@ def small() -> Theorem:
 
 
 @cache
-def grown() -> Theorem:
+def noisy_growth() -> Theorem:
     """Return ``Phi' <= Phi + 4H/mu^2``."""
     later = Fraction(44, 7) * S / mu * r * x
     level = 4 / mu**2
@@ -248,24 +255,24 @@ def grown() -> Theorem:
     own = combine(squares=[(d, 1)])
     return combine(
         [
-            (descent(), x * (x - 1)),
-            (drift(), later),
-            (small(), level * LEVEL),
+            (noisy_descent(), x * (x - 1)),
+            (noisy_drift(), later),
+            (noisy_small(), level * LEVEL),
             (over(own), first),
             (over(own), second),
         ],
-        target=potential(J) + k.constant(level * H) - potential(J + 1),
+        target=noisy_potential(J) + k.constant(level * H) - noisy_potential(J + 1),
         signs=signs,
     )
 
 
 @cache
-def one_round() -> Theorem:
+def noisy_round() -> Theorem:
     """Return what ``(x-1)(x-2) ||x(t) - x*||^2`` grows by in a round."""
     zero, now_, after = ratio(0), k.iterate(RUN, now), k.iterate(RUN, now + 1)
     whole = combine([
-        (sum_over(grown(), steps(K), j), 1),
-        (rules.telescope(j, potential(J), K), 1),
+        (sum_over(noisy_growth(), steps(K), j), 1),
+        (rules.telescope(j, noisy_potential(J), K), 1),
     ])
     seen = point(zero, m) - now_
     first, last = middle(zero) + now_ - BEST * 2, middle(K) + after - BEST * 2
@@ -279,7 +286,7 @@ def one_round() -> Theorem:
 
 
 @cache
-def rounds() -> Theorem:
+def noisy_rounds() -> Theorem:
     """Return ``||x(T) - x*||^2 <= (4H/mu^2 + gamma ||x(0) - x*||^2)/(gamma + KT)``."""
     T = count("T")
     end = gamma + K * T
@@ -289,7 +296,7 @@ def rounds() -> Theorem:
         return k.norm2(k.iterate(RUN, at) - BEST) * ((low - 1) * (low - 2))
 
     whole = combine([
-        (sum_over(one_round(), steps(T), t), 1),
+        (sum_over(noisy_round(), steps(T), t), 1),
         (rules.telescope(t, level(now), T), 1),
     ])
     start = k.iterate(RUN, 0) - BEST
@@ -299,4 +306,121 @@ def rounds() -> Theorem:
         [(whole, share)],
         [(start, gamma / end - (gamma - 1) * (gamma - 2) * share)],
         target=target - k.norm2(k.iterate(RUN, T) - BEST),
+    )
+
+
+# The distance to the optimum after T rounds of MiniBatch-SFL -------------------------
+
+V = R2 + (K - 1) * B
+
+
+def falling(x: Ratio) -> Ratio:
+    """Return ``c(x)``, for which ``c(x+1) (1 - 4/x) = c(x)``."""
+    return (x - 1) * (x - 2) * (x - 3) * (x - 4)
+
+
+def noisy(x: Ratio) -> Ratio:
+    """Return ``P(x) <= c(x)/x``, for which ``P(x+1) - P(x) >= 3 c(x+1)/x^2``."""
+    return x**3 - 10 * x**2 + 35 * x - 50
+
+
+def weighted(d: Lin, x: Ratio) -> Lin:
+    """Return ``c(x) Delta - P(x) 4V/(3 mu^2)``."""
+    return d * falling(x) - constant(noisy(x) * 4 * V / (3 * mu**2))
+
+
+def potential(step_: Ratio) -> Lin:
+    """Return ``Phi``."""
+    x = clock(step_)
+    near = 4 * S / mu * (K - step_) * (x - 1) * (x - 2) * (x - 3)
+    return weighted(distance(step_), x) + spread(step_) * near
+
+
+@cache
+def small() -> Theorem:
+    """Return ``4S/mu r <= (K - 1)(x - 3)``."""
+    x = clock(J)
+    smooth = rules.assume(constant(gamma - 8 * S / mu + 1))
+    ratio_ = combine([(smooth, ratio(1) / 8)], target=constant(gamma / 7 - S / mu))
+    return combine(
+        [
+            (ratio_, 4 * r),
+            (LEFT, 4 * (x - gamma) / 7 + 3 * (x - 7) / 7),
+        ],
+        target=constant((K - 1) * (x - 3) - 4 * S / mu * r),
+        signs=[sign(4 * r, (LEFT, 4))],
+    )
+
+
+def spare() -> Theorem:
+    """Return that what is left of D is not negative, times 2K."""
+    x = clock(J)
+    number = (x - 3) * (J + 1) + r * (2 * K - 3)
+    return combine(
+        [(rules.square(r - 1), 2), (LEFT, 3 + 2 * J)], target=constant(number)
+    )
+
+
+@cache
+def grown() -> Theorem:
+    """Return ``Phi' <= Phi``."""
+    x = clock(J)
+    low, rate_ = (x - 1) * (x - 2), 4 / (mu**2 * x**2)
+    later = 4 * S / mu * r * x * low
+    left = 2 * S / mu * low / K
+    kept = ((x - 3) * (J + 1) + r * (2 * K - 3)) * left
+    return combine(
+        [
+            (from_7(descent()), x * low * (x - 3)),
+            (from_7(drift()), later),
+            (small(), rate_ * B * x * low),
+            (over(combine(squares=[(apart(J), 1)])), kept),
+        ],
+        target=potential(J) - potential(J + 1),
+        signs=[
+            sign(later, (LEFT, 4 * S / mu * x * low)),
+            sign(kept, (spare(), left)),
+        ],
+    )
+
+
+@cache
+def one_round() -> Theorem:
+    """Return that ``c ||x(t) - x*||^2 - P 4V/(3 mu^2)`` does not grow in a round."""
+    zero, x, after = ratio(0), iterate(RUN, now), iterate(RUN, now + 1)
+    whole = combine([
+        (sum_over(grown(), steps(K), j), 1),
+        (rules.telescope(j, potential(J), K), 1),
+    ])
+    seen = point(zero, m) - x
+    first, last = middle(zero) + x - BEST * 2, middle(K) + after - BEST * 2
+    x0, x1 = clock(0), clock(K)
+    return combine([
+        (whole, 1),
+        (same_start(), 4 * S / mu * K * (x0 - 1) * (x0 - 2) * (x0 - 3)),
+        (of_all(starts(m, first), m, seen, first), -falling(x0)),
+        (ends(last), falling(x1)),
+    ])
+
+
+@cache
+def rounds() -> Theorem:
+    """Return ``||x(T) - x*||^2 <= (4V/(3mu^2) + gamma ||x(0) - x*||^2)/(gamma+KT)``."""
+    T = count("T")
+    end = gamma + K * T
+
+    def level(at: Ratio) -> Lin:
+        return weighted(norm2(iterate(RUN, at) - BEST), gamma + K * at)
+
+    whole = combine([
+        (sum_over(one_round(), steps(T), t), 1),
+        (rules.telescope(t, level(now), T), 1),
+    ])
+    start = iterate(RUN, 0) - BEST
+    share = 1 / falling(end)
+    target = (norm2(start) * gamma + constant(4 * V / (3 * mu**2))) * (1 / end)
+    return combine(
+        [(whole, share)],
+        [(start, gamma / end - falling(gamma) * share)],
+        target=target - norm2(iterate(RUN, T) - BEST),
     )

@@ -39,13 +39,13 @@ from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
+    beyond,
     block_drift,
     centred,
     descent,
     eps2,
     i,
     j,
-    k,
     local_gradients,
     mean_deviation,
     n,
@@ -178,9 +178,9 @@ def _side_drift(p: TwoPaces, side: Side, of_side: Side) -> Theorem:
     here = block_drift(r, side, of(i), of(i), H)
     if of_side is p.shorter or side is p.longer:
         return sum_over(here, steps(H), i)
-    there = block_drift(r, side, L + of(k), L, H, rests=True)
+    there = block_drift(r, side, L + of(beyond), L, H, rests=True)
     first = sum_over(here, steps(L), i)
-    second = sum_over(there, steps(p.extra), k)
+    second = sum_over(there, steps(p.extra), beyond)
     joined = rules.split(i, here.form, L, p.extra)
     return combine([(first, 1), (second, 1), (joined, 1)])
 

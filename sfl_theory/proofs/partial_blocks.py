@@ -19,12 +19,12 @@ from sfl_theory.proofs.block_steps import (
     moved,
     step_size,
 )
-from sfl_theory.proofs.joint import both_parts
 from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
     block_drift,
+    both_parts,
     eps2,
     i,
     j,

@@ -10,11 +10,11 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs.export import Statement
-from sfl_theory.proofs.joint import both_parts, whole_descent, whole_mean
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
     block_drift,
+    both_parts,
     eps2,
     i,
     j,
@@ -25,6 +25,8 @@ from sfl_theory.proofs.local_steps import (
     own_gradients,
     sigma2,
     t,
+    whole_descent,
+    whole_mean,
     young,
 )
 from sfl_theory.proofs.notation import (

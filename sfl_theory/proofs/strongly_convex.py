@@ -14,16 +14,22 @@ from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.joint import (
+from sfl_theory.proofs.local_steps import (
+    G2,
+    Round,
     bounded_drift,
+    i,
+    n,
+    now,
     own_mean,
+    sigma2,
+    t,
     whole_centred,
     whole_descent,
     whole_deviation,
     whole_mean,
     whole_noise,
 )
-from sfl_theory.proofs.local_steps import G2, Round, i, n, now, sigma2, t
 from sfl_theory.proofs.notation import (
     combine,
     count,

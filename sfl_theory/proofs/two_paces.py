@@ -14,11 +14,22 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction, stochastic
 from sfl_theory.proofs.block_steps import averaged
-from sfl_theory.proofs.convex_steps import block_at_most
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.joint import both_parts
 from sfl_theory.proofs.joint_distance import weights_spread
-from sfl_theory.proofs.local_steps import G2, N, Round, centred, i, j, n, now, sigma2, t
+from sfl_theory.proofs.later_steps import block_at_most
+from sfl_theory.proofs.local_steps import (
+    G2,
+    N,
+    Round,
+    both_parts,
+    centred,
+    i,
+    j,
+    n,
+    now,
+    sigma2,
+    t,
+)
 from sfl_theory.proofs.notation import (
     combine,
     inverse_q,

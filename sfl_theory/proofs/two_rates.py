@@ -41,18 +41,7 @@ from sfl_theory.proofs.block_steps import (
     pull,
     total,
 )
-from sfl_theory.proofs.local_steps import (
-    G2,
-    N,
-    i,
-    j,
-    k,
-    n,
-    now,
-    sigma2,
-    t,
-    young,
-)
+from sfl_theory.proofs.local_steps import G2, N, beyond, i, j, n, now, sigma2, t, young
 from sfl_theory.proofs.non_convex import TwoPaces
 from sfl_theory.proofs.notation import (
     combine,
@@ -133,11 +122,11 @@ def drift(p: OwnRates, of_side: Side) -> Theorem:
         if of_side is p.shorter or side is p.longer:
             each.append((sum_over(here, steps(H), i), 1))
             continue
-        there = block_move(p, side, p.low + of(k), p.low, True)
+        there = block_move(p, side, p.low + of(beyond), p.low, True)
         e = norm2(part(side, away))
         each += [
             (sum_over(here, steps(p.low), i), 1),
-            (sum_over(there, steps(p.extra), k), 1),
+            (sum_over(there, steps(p.extra), beyond), 1),
             (rules.split(i, e, p.low, p.extra), -1),
         ]
     c = Fraction(4, 3) if of_side is p.longer else Fraction(2, 3)

@@ -47,15 +47,15 @@ from sfl_theory.proofs.convex_paces import (
     total,
     whole_move,
 )
-from sfl_theory.proofs.joint import both_parts
 from sfl_theory.proofs.later_steps import bounded, path, ways
 from sfl_theory.proofs.local_steps import (
     G2,
     Round,
     S,
+    beyond,
+    both_parts,
     i,
     j,
-    k,
     linear_both,
     n,
     now,
@@ -122,10 +122,10 @@ def progress(p: Paces, at: Vec) -> Theorem:
 
 def stretch(p: Paces) -> Ratio:
     """Return ``(tau_min + k)/M``, M the mean of ``tau_min + k`` over k < d."""
-    return 2 * (p.low + of(k)) / (2 * p.low + p.extra - 1)
+    return 2 * (p.low + of(beyond)) / (2 * p.low + p.extra - 1)
 
 
-INVERSE = rates("r").at(of(k))
+INVERSE = rates("r").at(of(beyond))
 """``1/(tau_min + k)``: numbers under a sum have no denominators with its index."""
 
 
@@ -142,7 +142,7 @@ def shrink(p: Paces) -> Ratio:
 
 def late(p: Paces) -> Ratio:
     """Return ``tau_min + k``, a step of the longer side alone."""
-    return p.low + of(k)
+    return p.low + of(beyond)
 
 
 def mixed(p: Paces) -> Theorem:
@@ -238,7 +238,7 @@ def paired(p: Paces) -> Theorem:
         (sum_over(own_way(p, short, True), steps(low), i), far),
         (ways(p, short, low, ratio(0)), far * eta_s**2),
         (sum_over(own_way(p, long, False), steps(low), i), far * wide),
-        (ways(p, long, low, of(k)), far * wide * eta_l**2),
+        (ways(p, long, low, of(beyond)), far * wide * eta_l**2),
         (fitted(p), far * eta_l**2 * G2 * (2 * low + p.extra - 1) / 2),
     ])
     family = RoundFamily("r", Sort.POSITIVE)
@@ -265,12 +265,12 @@ def client_progress(p: Paces) -> Theorem:
         (sum_over(rules.blocks(gP, z), steps(low), i), -joint),
         (rules.split(i, inside, low, p.extra), joint),
         (sum_over(both_parts(P - r.x), steps(low), i), -joint * S / 2),
-        (sum_over(paired(p), steps(p.extra), k), each),
+        (sum_over(paired(p), steps(p.extra), beyond), each),
         # how far they are from x
         (sum_over(from_start(p, short, of(i)), steps(low), i), S / (2 * low)),
         (sum_over(from_start(p, long, of(i)), steps(low), i), joint * S / 2),
         (
-            sum_over(from_start(p, long, late(p)), steps(p.extra), k),
+            sum_over(from_start(p, long, late(p)), steps(p.extra), beyond),
             joint * S / 2,
         ),
         (rules.blocks(z, z), p.unequal * S**2 * alpha / 8),

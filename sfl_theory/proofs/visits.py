@@ -10,19 +10,11 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs.export import Statement
-from sfl_theory.proofs.joint import (
-    both_parts,
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_drift,
-    whole_mean,
-    whole_noise,
-)
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
     block_drift,
+    both_parts,
     eps2,
     i,
     j,
@@ -32,6 +24,12 @@ from sfl_theory.proofs.local_steps import (
     now,
     sigma2,
     t,
+    whole_centred,
+    whole_descent,
+    whole_deviation,
+    whole_drift,
+    whole_mean,
+    whole_noise,
     young,
 )
 from sfl_theory.proofs.notation import (

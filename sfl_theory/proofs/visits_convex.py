@@ -24,11 +24,11 @@ from sfl_theory.proofs.block_visits import (
     toward_mean,
     visited_gradients,
 )
-from sfl_theory.proofs.joint import both_parts
 from sfl_theory.proofs.local_steps import (
     G2,
     N,
     S,
+    both_parts,
     i,
     j,
     m,

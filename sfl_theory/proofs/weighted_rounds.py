@@ -18,15 +18,24 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import partial_visits
 from sfl_theory.proofs.convex_paces import block_below, excess
-from sfl_theory.proofs.joint import (
+from sfl_theory.proofs.local_steps import (
+    G2,
+    Round,
+    S,
     both_parts,
+    i,
+    j,
+    linear_both,
+    m,
+    n,
+    now,
+    t,
     whole_centred,
     whole_descent,
     whole_deviation,
     whole_mean,
     whole_update,
 )
-from sfl_theory.proofs.local_steps import G2, Round, S, i, j, linear_both, m, n, now, t
 from sfl_theory.proofs.notation import (
     combine,
     count,

@@ -44,7 +44,7 @@ from sfl_theory.papers.han2024.setting import (
 )
 from sfl_theory.papers.han2024.setting import i as any_step
 from sfl_theory.proofs import local_recursion as local
-from sfl_theory.proofs import powers
+from sfl_theory.proofs import numbers as powers
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Assumed, Form, Number, Vector

@@ -27,8 +27,8 @@ from sfl_theory.claims import (
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Participants, Side
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.papers.han2024 import blocks, theorem_39
-from sfl_theory.papers.han2024.appendix_e3 import AGAINST, EQUAL, pulled_apart
+from sfl_theory.papers.han2024 import blocks, theorems
+from sfl_theory.papers.han2024.appendix_e import AGAINST, EQUAL, pulled_apart
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
 from sfl_theory.papers.han2024.setting import (
     N,
@@ -74,7 +74,7 @@ PRINTED = Blocks(
     THIS,
     STEPS,
     {CLIENT: a() ** 2 * chance, SERVER: chance},
-    (*theorem_39.RATES, STRICTER.called("App. G.3, below (183)")),
+    (*theorems.RATES, STRICTER.called("App. G.3, below (183)")),
     DRAWS,
 )
 OTHER, OTHER_DRAWS = drawn(Version.V2_WEIGHTED)
@@ -341,7 +341,7 @@ EQ_182 = blocks.SECOND_ORDER_CLOSED.claim(
 
 # Both blocks -----------------------------------------------------------------------
 
-DESCENT = replace(theorem_39.PRINTED, rates=PRINTED.rates)
+DESCENT = replace(theorems.PRINTED, rates=PRINTED.rates)
 SCOPE = "for unequal weights (shown at q = 1/2); true as printed for equal ones"
 BROKEN = Model(
     lambda: pulled_apart(Fraction(1, 4096), HALF),
@@ -383,7 +383,7 @@ class Conclusion:
 
     def claim(self, change: str, *more: Part) -> Claim:
         """Return the refuted claim."""
-        equally = one(self.says(theorem_39.EQUALLY), self.theorem, theorem_39.IDEA)
+        equally = one(self.says(theorems.EQUALLY), self.theorem, theorems.IDEA)
         return Claim(
             f"han2024/eq-{self.number}",
             f"App. G.3.3, ({self.number})",
@@ -422,12 +422,12 @@ EQ_185 = Claim(
     "App. G.3.3, (185)",
     Kind.EQUATION,
     "The mean over rounds: the statement of Theorem 3.9.",
-    theorem_39.NON_CONVEX.parts,
+    theorems.THEOREM_39.parts,
     severity=Severity.THEOREM,
     cause=AGAINST,
-    scope=theorem_39.NON_CONVEX.scope,
+    scope=theorems.THEOREM_39.scope,
     uses="eq-184",
-    repair=theorem_39.NON_CONVEX.repair,
+    repair=theorems.THEOREM_39.repair,
 )
 
 CLAIMS = (

@@ -26,12 +26,12 @@ from sfl_theory.claims import (
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, federation, parabola
-from sfl_theory.papers.han2024 import appendix_e3, printed
+from sfl_theory.papers.han2024 import appendix_e, printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import one_period
 from sfl_theory.papers.han2024.comparing import entry
 from sfl_theory.papers.han2024.printed import Data, bound
-from sfl_theory.papers.han2024.section_3_rates import (
+from sfl_theory.papers.han2024.section_3_text import (
     GENERAL,
     HALF,
     NON,
@@ -381,7 +381,7 @@ def non_convex_v2() -> Claim:
 
 def equal_v2(r: Run) -> Part:
     """Return that the metric times T is at most the constant of (16), a_n = 1/N."""
-    same = appendix_e3.EQUAL
+    same = appendix_e.EQUAL
     return summable("3.7", r, block_visits.theorem, same, "equal weights")
 
 

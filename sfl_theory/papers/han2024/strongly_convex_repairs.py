@@ -14,7 +14,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.appendix_e3 import EQUAL
+from sfl_theory.papers.han2024.appendix_e import EQUAL
 from sfl_theory.papers.han2024.setting import G2, T, a, excess, f, mu, n, sigma2
 from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d, named
 from sfl_theory.proofs import drawn_convex, strongly_convex, two_rates, visits_convex

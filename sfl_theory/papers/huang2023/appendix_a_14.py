@@ -28,11 +28,7 @@ from sfl_theory.papers.huang2023.appendix_a_12 import (
     swapped,
 )
 from sfl_theory.papers.huang2023.appendix_a_13 import GAP, NOISY, spread_noise
-from sfl_theory.papers.huang2023.maxima import START, End
-from sfl_theory.papers.huang2023.recursions import (
-    induction,
-    v,
-)
+from sfl_theory.papers.huang2023.recursions import START, End, induction, v
 from sfl_theory.papers.huang2023.section_3_rates import (
     NOISY_HALF,
     SERVER,

@@ -17,10 +17,7 @@ from sfl_theory.claims import (
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import NamedFunction, Side
-from sfl_theory.models.federation import (
-    federation,
-    parabola,
-)
+from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.huang2023.setting import (
     R2,
     E,
@@ -40,7 +37,7 @@ from sfl_theory.papers.huang2023.setting import (
     printed_rate,
 )
 from sfl_theory.proofs.foundations import majorant_of_mean, value_gap
-from sfl_theory.proofs.joint import both_parts
+from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Number
 

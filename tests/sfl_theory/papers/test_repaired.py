@@ -12,7 +12,7 @@ from sfl_theory import written as w
 from sfl_theory.claims import decide
 from sfl_theory.kernel.terms import Lin, Side
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024 import theorems_convex_mean as mean
+from sfl_theory.papers.han2024 import theorems_convex_repaired as mean
 from sfl_theory.papers.han2024 import theorems_convex_repaired as repaired
 from sfl_theory.papers.han2024.printed import NUMBERS
 from sfl_theory.papers.han2024.repaired_algorithms import Line, S

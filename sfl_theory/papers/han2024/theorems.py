@@ -1,4 +1,4 @@
-r"""Theorem 3.9: SFL-V2, clients take part at random.
+r"""Theorems 3.6 to 3.9 and their convex cases.
 
 Updates are aggregated, as App. C.2 analyses; the order of the visits is arbitrary.
 """
@@ -12,8 +12,10 @@ from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Says, Severity
 from sfl_theory.claims import says as at_most
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.kernel.terms import Participants
-from sfl_theory.papers.han2024.appendix_e3 import EQUAL
+from sfl_theory.kernel.terms import Participants, Side
+from sfl_theory.models.federation import federation, parabola
+from sfl_theory.papers.han2024 import appendix_d, appendix_e
+from sfl_theory.papers.han2024.appendix_e import EQUAL
 from sfl_theory.papers.han2024.blocks import Descent
 from sfl_theory.papers.han2024.instances import stuck
 from sfl_theory.papers.han2024.setting import (
@@ -30,9 +32,116 @@ from sfl_theory.papers.han2024.setting import (
     sigma2,
     t,
     tau,
+    tau_server,
 )
-from sfl_theory.proofs import drawn_rounds, partial_visits
+from sfl_theory.papers.han2024.two_periods import LONGER, TwoPeriods, d
+from sfl_theory.proofs import drawn_rounds, non_convex, partial_visits
+from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form
+
+THEOREM_36 = Claim(
+    "han2024/thm-3.6/non_convex",
+    "Theorem 3.6, (13)",
+    Kind.THEOREM,
+    "The mean squared gradient, weighted with the learning rates.",
+    appendix_d.EQ_89.parts,
+    scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24); "
+    "the proof uses that clients' samples are independent, which 3.2 does not say",
+    words="A proof of its own: the paper's rests on (78), (79), (81) and (82), which "
+    "are false.",
+    uses="eq-78 lemma-C.6 lemma-C.7 prop-C.4 eq-89 cond-3.6/non_convex",
+    first_failure="han2024/eq-78",
+)
+
+# Theorem 3.7: SFL-V2, full participation ---------------------------------------------
+
+THEOREM_37 = Claim(
+    "han2024/thm-3.7/non_convex",
+    "Theorem 3.7, (16)",
+    Kind.THEOREM,
+    "The mean squared gradient, weighted with the learning rates.",
+    (appendix_e.ALL_ROUNDS,),
+    severity=Severity.THEOREM,
+    cause="SFL-V2's server steps carry no a_n: it follows sum_n grad F_n, not grad f.",
+    scope="refuted for unequal weights, shown for (3/4, 1/4); true as printed for "
+    "equal ones",
+    uses="lemma-C.6 lemma-C.7 prop-C.4 eq-125 cond-3.7/non_convex",
+    first_failure="han2024/eq-115",
+    repair=appendix_e.REPAIRED,
+)
+
+# Theorem 3.8: SFL-V1, clients take part at random ------------------------------------
+
+TWO_PERIODS = TwoPeriods("3.8", Participants.UPDATES)
+MODELS_AGGREGATED = TwoPeriods("3.8", Participants.MODELS)
+TITLE = "The mean squared gradient, weighted with the learning rates."
+DECIDED = TWO_PERIODS.concluded(
+    Descent.all_rounds,
+    non_convex.theorem,
+    r"As (13). Drawing clients adds "
+    r"$\sum_na_n^2(\frac1{q_n}-1)\mathbb E\|\sum_ig_n^{t,i}\|^2$ to the squared move: "
+    r"Young with 1/4 between gradients and noise, and as much again of the drift.",
+    "updates are aggregated, as App. C.2 analyses",
+)
+
+THEOREM_38 = Claim(
+    "han2024/thm-3.8/non_convex",
+    "Theorem 3.8, (19)",
+    Kind.THEOREM,
+    TITLE,
+    DECIDED,
+    scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24), "
+    "updates aggregated; the proof uses that clients' samples are independent, which "
+    "3.2 does not say; for models aggregated as in (3) refuted, see .../eq-3",
+    words="A proof of its own: the paper's rests on Lemmas C.6 and C.7 for blocks, "
+    "which are false.",
+    uses="lemma-C.6 lemma-C.7 prop-C.4 eq-155 cond-3.8/non_convex",
+    first_failure="han2024/eq-145",
+)
+
+
+def leaves_its_minimum() -> ModelData:
+    """Return two equal clients at their minimum (0, 1), one drawn half of the time."""
+    return federation(
+        [parabola(1, (0, 1))] * 2,
+        (0, 1),
+        participation=(1, "1/2"),
+        rounds=2,
+        numbers={T: 2, S: 1, eps2: 0, tau_server: 1, d: 0},
+        families={"sigma2": (0, 0)},
+        rates={"eta": Fraction(1, 16)},
+        best={f: (0, 1)},
+    )
+
+
+EQUATION_3 = Claim(
+    "han2024/thm-3.8/non_convex/eq-3",
+    "Theorem 3.8, (19), with Sec. 2.3 (3) and Algorithm 1",
+    Kind.THEOREM,
+    "The same for SFL-V1 whose servers aggregate models as in (3).",
+    (
+        Part(
+            MODELS_AGGREGATED.descent(Side.CLIENT).all_rounds(),
+            Model(
+                leaves_its_minimum,
+                r"$F_1=F_2=\frac12\|x-x^*\|^2$ from $x^0=x^*=(0,1)$, $q=(1,1/2)$, no "
+                r"noise: the right side is 0. (3) multiplies the model by "
+                r"$\frac12+\frac{I_2}{2q_2}$, which is 1/2 or 3/2, so $x^1\ne x^*$.",
+            ),
+            f"{LONGER[Side.CLIENT]}; the sum over an empty round would be 0, but "
+            "client 1 takes part in every round",
+        ),
+    ),
+    severity=Severity.THEOREM,
+    cause="(3) multiplies the model by a random factor of mean square 1 + "
+    "sum a_n^2 (1/q_n - 1); without noise and heterogeneity it leaves its minimum.",
+    scope="for q_n < 1; at q_n = 1 the two aggregations agree",
+    uses="eq-3",
+    first_failure="han2024/eq-145",
+    repair=Repair(DECIDED, "the aggregation of updates, as App. C.2 analyses"),
+)
+
+# Theorem 3.9: SFL-V2, clients take part at random ------------------------------------
 
 CHANCE = Fraction(3, 4)
 UPDATES, INVERSE = Participants.UPDATES, w.inverse_chance(n)
@@ -95,7 +204,7 @@ IDEA = (
     r"drift as in (116), repaired."
 )
 
-NON_CONVEX = Claim(
+THEOREM_39 = Claim(
     "han2024/thm-3.9/non_convex",
     "Theorem 3.9, (22)",
     Kind.THEOREM,
@@ -147,4 +256,10 @@ NON_CONVEX = Claim(
     ),
 )
 
-CLAIMS = (NON_CONVEX,)
+CLAIMS = (
+    THEOREM_36,
+    THEOREM_37,
+    THEOREM_38,
+    EQUATION_3,
+    THEOREM_39,
+)
