@@ -13,7 +13,6 @@ SECTIONS = (
     "section_3_text",
     "section_3_4_text",
     "theorems",
-    "theorems_convex",
     "conditions",
     "constant_rates",
     "appendix_c",

@@ -37,8 +37,8 @@ from sfl_theory.papers.han2024 import (
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
 from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.general_convex import Merged, claims
-from sfl_theory.papers.han2024.instances import stuck
 from sfl_theory.papers.han2024.one_round import Block
+from sfl_theory.papers.han2024.printed import stuck
 from sfl_theory.papers.han2024.setting import (
     N,
     S,

@@ -45,12 +45,7 @@ from sfl_theory.papers.han2024.setting import (
     tau,
 )
 from sfl_theory.papers.han2024.two_periods import named
-from sfl_theory.proofs import (
-    drawn_blocks,
-    drawn_rounds,
-    partial_blocks,
-    partial_visits,
-)
+from sfl_theory.proofs import drawn_rounds, partial_blocks, partial_visits
 from sfl_theory.proofs.block_steps import change_of_gradient, v_n
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.written import Assumed, Form, Number
@@ -233,7 +228,7 @@ EQ_175 = blocks.FIRST_ORDER.claim(
         (
             *one(
                 blocks.first_order(EQUALLY, SERVER, whole=True),
-                drawn_blocks.first_order_printed,
+                drawn_rounds.first_order_printed,
                 r"$\sum_n\nabla_sF_n=N\nabla_sf$, so $\mathbb E\langle\nabla_sf,"
                 r"\sum_nJ_n\nabla_sF_n(x^t)\rangle=N\|\nabla_sf\|^2$; Young for the "
                 r"rest, Lipschitz gradients, $J_n\le1/q_n$.",
@@ -267,7 +262,7 @@ EQ_177 = blocks.FIRST_ORDER_CLOSED.claim(
         (
             *one(
                 first_order_equally(),
-                drawn_blocks.first_order_closed,
+                drawn_rounds.first_order_closed,
                 "The repaired (175) before it was weakened; all visits before it move "
                 "a point, at most with weights that add up to sum 1/q_n.",
             ),

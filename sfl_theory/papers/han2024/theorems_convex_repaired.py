@@ -30,19 +30,19 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.repaired_algorithms import (
+from sfl_theory.papers.han2024.setting import G2, T, eta, f, mu, t, tau
+from sfl_theory.papers.han2024.strongly_convex_repairs import (
     DRIFT,
+    S_REPAIRED,
     SECOND,
     Algorithm,
     Line,
     Named,
-    S,
     example,
     gamma,
     orders,
     times,
 )
-from sfl_theory.papers.han2024.setting import G2, T, eta, f, mu, t, tau
 from sfl_theory.proofs import unequal_paces, weighted_rounds
 from sfl_theory.proofs import value_recursion as value
 from sfl_theory.proofs.export import ModelData
@@ -214,19 +214,19 @@ def printed_shape(one: Algorithm) -> Says:
     late, c1, cd = gamma + T, SECOND[one.number], DRIFT[one.number]
     first = w.norm2(r.x(0) - f.best)
     right = (
-        w.as_form(8 * times(S, c1) * G2 / (mu**2 * late))
-        + w.as_form(times(64, cd) * S**2 * G2 / (mu**3 * late * (gamma + 1)))
-        + S * (gamma + 1) * first / (2 * late)
+        w.as_form(8 * times(S_REPAIRED, c1) * G2 / (mu**2 * late))
+        + w.as_form(times(64, cd) * S_REPAIRED**2 * G2 / (mu**3 * late * (gamma + 1)))
+        + S_REPAIRED * (gamma + 1) * first / (2 * late)
     )
-    return says(f.gap(r.x(T)), right, *one.assumed(r, S, mu))
+    return says(f.gap(r.x(T)), right, *one.assumed(r, S_REPAIRED, mu))
 
 
 def as_printed(one: Algorithm) -> Says:
     """Return (11) or (17) as printed."""
     r = fast(one)
-    data = printed.Data(S=S, I_err=w.norm2(r.x(0) - f.best))
+    data = printed.Data(S=S_REPAIRED, I_err=w.norm2(r.x(0) - f.best))
     right = printed.bound(one.number, "strongly_convex", data).right
-    return says(f.gap(r.x(T)), right, *one.assumed(r, S, mu))
+    return says(f.gap(r.x(T)), right, *one.assumed(r, S_REPAIRED, mu))
 
 
 def without_distance(one: Algorithm) -> Says:
@@ -240,8 +240,8 @@ def without_distance(one: Algorithm) -> Says:
         extra = (bounded_at(r, 0),)
     if one.number == "3.9":
         extra = (*extra, bounded_at(r, T))
-    right = level * S * G2 / (mu**2 * (gamma + T))
-    return says(f.gap(r.x(T)), right, *one.assumed(r, S, mu), *extra)
+    right = level * S_REPAIRED * G2 / (mu**2 * (gamma + T))
+    return says(f.gap(r.x(T)), right, *one.assumed(r, S_REPAIRED, mu), *extra)
 
 
 def recursion(one: Algorithm) -> value.Recursion:

@@ -11,7 +11,6 @@ SECTIONS = (
     "section_2",
     "section_3",
     "section_3_rates",
-    "section_4",
     "appendix_a_12",
     "appendix_a_13",
     "appendix_a_14",

@@ -15,8 +15,8 @@ from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024 import theorems_convex_repaired as mean
 from sfl_theory.papers.han2024 import theorems_convex_repaired as repaired
 from sfl_theory.papers.han2024.printed import NUMBERS
-from sfl_theory.papers.han2024.repaired_algorithms import Line, S
-from sfl_theory.papers.han2024.theorems_convex import CLAIMS
+from sfl_theory.papers.han2024.strongly_convex_repairs import S_REPAIRED, Line
+from sfl_theory.papers.han2024.theorems import CLAIMS
 from sfl_theory.registry import theorem
 from sfl_theory.statement import Case
 from sfl_theory.written import Form, Number
@@ -44,7 +44,7 @@ class Reader:
 
     def __init__(self, line: Line, strong: bool) -> None:
         self.one = one = line.algorithm
-        smooth = S if strong else s.S
+        smooth = S_REPAIRED if strong else s.S
         periods = (symbols.tau, symbols.tau_server)
         client, server = (one.steps(side) for side in (Side.CLIENT, Side.SERVER))
         low, high = (client, server)
