@@ -49,13 +49,17 @@ QUARTER = Fraction(1, 4)
 
 @dataclass(frozen=True)
 class Drawn:
-    """The run and its quantities; w_n = 1 is by what the server weights its steps."""
+    """The run and its quantities; w_n = 1 is by what the server weights its steps.
+
+    Where everyone takes part, J_n = 1 and q_n = 1.
+    """
+
+    who: k.Participants = k.Participants.UPDATES
 
     @cached_property
     def round(self) -> Round:
         """Round t."""
-        who = k.Participants.UPDATES
-        return Round(equal_paces(k.Kind.V2, tau, rates("eta"), who))
+        return Round(equal_paces(k.Kind.V2, tau, rates("eta"), self.who))
 
     @property
     def run(self) -> k.Split:
@@ -65,7 +69,20 @@ class Drawn:
     @property
     def J(self) -> Ratio:
         """``I_n/q_n``."""
-        return k.draw(self.run, n, now)
+        return self.draw(n)
+
+    def draw(self, client: k.Client) -> Ratio:
+        """Return a client's ``I_n/q_n``."""
+        return k.draw(self.run, client, now) if self.run.drawn else ratio(1)
+
+    @property
+    def inverse(self) -> Ratio:
+        """``1/q_n``."""
+        return inverse_q(n) if self.run.drawn else ratio(1)
+
+    def expect(self, form: k.Lin) -> Theorem:
+        """Return that a form is what it is on average over the draws."""
+        return rules.expect(self.run, now, form) if self.run.drawn else combine()
 
     @property
     def w(self) -> Ratio:
@@ -84,7 +101,7 @@ class Drawn:
     @property
     def most(self) -> Ratio:
         """``sum w_n/q_n``, the most that the sum of w_n J_n is."""
-        return mean(n, self.w * inverse_q(n))
+        return mean(n, self.w * self.inverse)
 
     @property
     def odds(self) -> Ratio:
@@ -166,7 +183,7 @@ def first_order(d: Drawn, side: k.Side) -> Theorem:
             (linear_both(r, k.part(side, both), g, tau, share), eta),
             (d.all(rules.unbiased(d.run, n, now, of(i), g), share), eta),
             (d.all(near, share), eta),
-            (rules.expect(d.run, now, known), eta * tau),
+            (d.expect(known), eta * tau),
             (rules.linear(k.CLIENTS, n, gx * d.of(side), g), -eta * tau),
             (follows(d, side, g), eta * tau),
         ],
@@ -253,6 +270,8 @@ def few_clients(d: Drawn) -> Theorem:
 
 def _few(d: Drawn) -> Theorem:
     """Return ``J_n <= 1/q_n``: 1/q - J = q (1/q - J)^2, as J^2 = J/q."""
+    if not d.run.drawn:
+        return combine()
     gap, q = inverse_q(n) - d.J, 1 / inverse_q(n)
     uses = [(rules.drawn(d.run, n, now), q), (rules.square(gap), q)]
     return combine(uses, target=k.constant(gap))

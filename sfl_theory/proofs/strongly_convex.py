@@ -151,30 +151,45 @@ def drift(r: Round) -> Theorem:
     return visited_drift(r, G2) if r.run.kind.visits else bounded_drift(r, G2)
 
 
-def bound(r: Round, at: Ratio) -> k.Lin:
+def bound(r: Round, at: Ratio, first: Ratio, second: Ratio) -> k.Lin:
     """Return ``(gamma/(gamma+t))^4 phi_0 + A/(3(gamma+t)) + B/(2(gamma+t)^2)``."""
     u = 1 / (gamma + at)
-    return gap(r, ratio(0)) * (gamma * u) ** 4 + k.constant(
-        A(r) * u / 3 + B(r) * u**2 / 2
+    noise = k.constant(first * u / 3 + second * u**2 / 2)
+    return gap(r, ratio(0)) * (gamma * u) ** 4 + noise
+
+
+def by_recursion(r: Round, one: Theorem, first: Ratio, second: Ratio) -> Theorem:
+    """Return ``phi_t <= bound(t)`` by induction: (1 - 4u) shrinks every term enough.
+
+    Args:
+        r: round t.
+        one: ``phi' <= (1 - 4u) phi + A u^2 + B u^3``.
+        first: A.
+        second: B.
+
+    Returns:
+        The bound for every t.
+    """
+    zero, lowest = ratio(0), rules.lowest(k.MEAN, k.iterate(r.run, 0))
+    now_claim, next_claim = (
+        bound(r, at, first, second) - gap(r, at) for at in (now, now + 1)
     )
+    keep = 1 - 4 / (gamma + now)
+    spare = (gamma / (gamma + now + 1)) ** 4 - keep * (gamma / (gamma + now)) ** 4
+    step = combine(
+        [(one, 1), (rules.assume(now_claim), keep), (lowest, spare)],
+        target=next_claim,
+    )
+    base = combine(target=bound(r, zero, first, second) - gap(r, zero))
+    return rules.induct(base, step, t, now_claim)
 
 
 def rate(
     kind: k.Kind = k.Kind.V1, who: k.Participants = k.Participants.EVERYONE
 ) -> Theorem:
-    """Return ``phi_T <= bound(T)`` by induction: (1 - 4u) shrinks every term enough."""
+    """Return ``phi_t <= bound(t)`` for equal periods."""
     r = Round(run(kind, who))
-    zero, lowest = ratio(0), rules.lowest(k.MEAN, k.iterate(r.run, 0))
-    now_claim = bound(r, now) - gap(r, now)
-    next_claim = bound(r, now + 1) - gap(r, now + 1)
-    keep = 1 - 4 / (gamma + now)
-    spare = (gamma / (gamma + now + 1)) ** 4 - keep * (gamma / (gamma + now)) ** 4
-    step = combine(
-        [(one_round(r), 1), (rules.assume(now_claim), keep), (lowest, spare)],
-        target=next_claim,
-    )
-    base = combine(target=bound(r, zero) - gap(r, zero))
-    return rules.induct(base, step, t, now_claim)
+    return by_recursion(r, one_round(r), A(r), B(r))
 
 
 def statement() -> Statement:
@@ -205,12 +220,16 @@ def gap_by_distance(p: k.Vec) -> Theorem:
 
 
 def printed(who: k.Participants = k.Participants.EVERYONE) -> Theorem:
-    """Return (11) or (17) as printed, for equal periods: every term is larger."""
-    r = Round(run(k.Kind.V1, who))
+    """Return (11) or (17) as printed, for equal periods."""
+    return weaker(Round(run(k.Kind.V1, who)), rate(k.Kind.V1, who))
+
+
+def weaker(r: Round, sharper: Theorem) -> Theorem:
+    """Return the printed bound from that of `by_recursion`: every term is larger."""
     start = k.iterate(r.run, 0)
     keep = (gamma / (gamma + now)) ** 4
     spare = S / 2 * ((gamma + 1) / (gamma + now) - keep)
-    uses = [(rate(k.Kind.V1, who), ratio(1)), (gap_by_distance(start), keep)]
+    uses = [(sharper, ratio(1)), (gap_by_distance(start), keep)]
     target = printed_right(r) - gap(r, now)
     return combine(uses, [(start - BEST, spare)], target=target)
 

@@ -1,32 +1,28 @@
-"""Theorem 3.7, strongly convex, (14): SFL-V2 as printed, for equal weights."""
+"""Strongly convex, SFL-V2 as printed, for equal weights: (14) and (20).
+
+The server moves N times as fast as the clients, so in early rounds the rate is too
+large for a descent. There the gap is small by itself: gradients along the run are
+bounded, and so is that of f at x(t). Later a recursion keeps the claim.
+
+As for (14); the second moment of a round's move is bounded by that of the draws.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import one_over_t
-from sfl_theory.proofs.block_steps import (
-    block_noise,
-    decomposition,
-    moved,
-    total,
-)
-from sfl_theory.proofs.block_visits import (
-    ROUND_T,
-    all_steps,
-    first_order,
-    tau,
-    total_drift,
-    toward_mean,
-    visited_gradients,
-)
+from sfl_theory.proofs import strongly_convex as strong
+from sfl_theory.proofs.block_steps import decomposition
+from sfl_theory.proofs.drawn_visits import Drawn, few, first_order, tau
 from sfl_theory.proofs.local_steps import (
     G2,
     N,
+    Round,
     S,
     both_parts,
     i,
@@ -35,163 +31,283 @@ from sfl_theory.proofs.local_steps import (
     n,
     now,
     sigma2,
+    t,
     young,
 )
 from sfl_theory.proofs.notation import (
     combine,
+    count,
+    inverse_q,
     mean,
     of,
-    sign,
     steps,
     sum_over,
 )
-from sfl_theory.proofs.one_over_t import OneOverT
+from sfl_theory.proofs.strongly_convex import gamma, gradient_domination, mu
+from sfl_theory.proofs.visits import late
 
-v = S * ROUND_T.eta * N * tau
-
-
-def server_move(step: Ratio) -> Theorem:
-    """Return ``||[p - x]_s||^2 <= eta^2 N tau sum_m sum_j ||[g]_s||^2``."""
-    r, side = ROUND_T, k.Side.SERVER
-    gm = k.part(side, stochastic(r.run, m, now, of(j)))
-    o = k.before(m, of(j), n, step, now)
-    visits = k.summed(k.CLIENTS, m, k.summed(steps(tau), j, gm * o))
-    few = rules.instantiate(visited_gradients(gm), ((i, step),), ())
-
-    def update(u: k.Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, step, side, u)
-
-    away = k.part(side, r.away(step))
-    return combine([(update(away), -1), (update(visits), r.eta), (few, r.eta**2)])
+T = count("T")
 
 
-def client_move() -> Theorem:
-    """Return ``||[p_i - x]_c||^2 <= eta^2 i sum_{j<tau} ||[g_j]_c||^2``."""
-    r, side = ROUND_T, k.Side.CLIENT
-    block = k.part(side, stochastic(r.run, n, now, of(j)))
+@dataclass(frozen=True)
+class OneOverT:
+    """A claim ``gap <= X/(gamma + t)`` and what keeps it.
 
-    def update(u: k.Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, of(i), side, u)
+    Attributes:
+        who: who takes part.
+        X: the constant.
+        slope: bounds the squared gradient of f at x(t), for any rates.
+        descent: what f loses in a round.
+        switch: from this value of gamma + t on the recursion is used.
+        spare: what of X pays for the term of third order.
+        share: G2 times it over mu (gamma + t) pays for ``gamma + t <= switch + 1``.
+    """
 
-    made, away = k.summed(steps(of(i)), j, block), k.part(side, r.away(of(i)))
+    who: k.Participants
+    X: Ratio
+    slope: Theorem
+    descent: Theorem
+    switch: Ratio
+    spare: Ratio
+    share: Number
+
+    @property
+    def run(self) -> k.Split:
+        """The run at the printed rates."""
+        return strong.run(k.Kind.V2, self.who)
+
+    def gap(self, at: Ratio) -> k.Lin:
+        """Return ``f(x(at)) - f*``."""
+        return strong.gap(Round(self.run), at)
+
+    def claim(self, at: Ratio) -> k.Lin:
+        """Return ``X/(gamma + t) - gap``."""
+        return k.constant(self.X / (gamma + at)) - self.gap(at)
+
+    def early(self, at: Ratio, *small: tuple[Theorem, Number]) -> Theorem:
+        """Return the claim where gamma + t is small, or t = 0."""
+        near = rules.instantiate(at_rate(self.slope), ((t, at),), ())
+        uses = [(gradient_domination(k.iterate(self.run, at)), 1 / (2 * mu))]
+        return combine([*uses, (near, 1 / (2 * mu)), *small], target=self.claim(at))
+
+    def late(self) -> Theorem:
+        """Return the claim at t + 1 from that at t where gamma + t >= switch."""
+        u, slow = 1 / (gamma + now), rules.assume(k.constant(self.slowness))
+        return combine(
+            [
+                (at_rate(self.descent), 1),
+                (gradient_domination(k.iterate(self.run, now)), 2 * u / mu),
+                (rules.assume(self.claim(now)), 1 - 4 * u),
+                (slow, self.spare * u**2),
+            ],
+            target=self.claim(now + 1),
+        )
+
+    @property
+    def slowness(self) -> Ratio:
+        """``1 - switch/(gamma + t)``."""
+        return 1 - self.switch / (gamma + now)
+
+    def rate(self) -> Theorem:
+        """Return the claim for every t, by induction."""
+        fast, then = rules.assume(k.constant(-self.slowness)), gamma + now + 1
+        soon = combine([(fast, gamma + now)], target=k.constant(self.switch + 1 - then))
+        early = self.early(now + 1, (soon, self.share * G2 / (mu * then)))
+        step = rules.cases(self.late(), early, self.slowness)
+        return rules.induct(self.early(ratio(0)), step, t, self.claim(now))
+
+    def printed(self) -> Theorem:
+        """Return the printed bound after T rounds; its last term is not needed."""
+        last = rules.instantiate(self.rate(), ((t, T),), ())
+        start = strong.S * (gamma + 1) / (2 * (gamma + T))
+        return combine([(last, 1)], [(k.iterate(self.run, 0) - strong.BEST, start)])
+
+
+def at_rate(theorem: Theorem) -> Theorem:
+    """Return a theorem at the printed rate, for S = mu + s."""
+    rate = strong.run().client.rate
+    family = k.RoundFamily("eta", Sort.POSITIVE)
+    return strong.with_smoothness(rules.instantiate(theorem, ((family, rate),), ()))
+
+
+# Theorem 3.9, strongly convex, (20): SFL-V2 as printed, drawn clients, equal weights
+
+
+def other(side: k.Side) -> k.Side:
+    """Return the other side."""
+    return k.Side.CLIENT if side is k.Side.SERVER else k.Side.SERVER
+
+
+def block_bound(d: Drawn, side: k.Side, client: k.Client, v: k.Var) -> Theorem:
+    """Return ``||[g]_b||^2 <= G2`` for a step, given the draws."""
+    g = stochastic(d.run, client, now, of(v))
+    bound = rules.bounded_gradient(d.run, G2, client, now, of(v))
+    return combine([(rules.blocks(g, g), 1), (bound, 1)], [(k.part(other(side), g), 1)])
+
+
+def sum_bound(d: Drawn, side: k.Side) -> Theorem:
+    """Return ``||sum w_n J_n sum_i [g]_b||^2 <= tau^2 G2 E (sum w_n J_n)^2``."""
+    share, g = d.of(side) * d.J, k.part(side, stochastic(d.run, n, now, of(i)))
+    V = mean(n, share)
+    clients = rules.jensen(k.CLIENTS, n, share, k.summed(steps(tau), i, g))
+    inside = rules.jensen(steps(tau), i, ratio(1), g)
+    return combine([
+        (clients, 1),
+        (sum_over(inside, k.CLIENTS, n, share), V),
+        (d.all(block_bound(d, side, n, i), share), V * tau),
+        (d.expect(k.constant(V**2 * tau**2 * G2)), -1),
+    ])
+
+
+def move(d: Drawn, side: k.Side) -> Theorem:
+    """Return ``||[x' - x]_b||^2 <= eta^2`` times that bound."""
+    r = d.round
+    step = k.part(side, r.next - r.x)
+    G = d.total(side, stochastic(d.run, n, now, of(i)))
+    return combine([
+        (rules.update(d.run, side, now, step), -1),
+        (rules.update(d.run, side, now, G), r.eta),
+        (sum_bound(d, side), r.eta**2),
+    ])
+
+
+def server_move(d: Drawn, step: Ratio) -> Theorem:
+    """Return ``||[p - x]_s||^2 <= eta^2 tau^2 G2 V^2``, V = sum J_m."""
+    side, r = k.Side.SERVER, d.round
+    gm, J = k.part(side, stochastic(d.run, m, now, of(j))), d.draw(m)
+    o, V = k.before(m, of(j), n, step, now), mean(m, J)
+    not_yet, o_i = late()
+    once = combine([(not_yet, 1 + o_i)], target=k.constant(1 - o_i**2))
+    once = rules.instantiate(once, ((i, step),), ())
+    visits = k.summed(k.CLIENTS, m, k.summed(steps(tau), j, gm * o) * J)
+    fewer = sum_over(combine(squares=[(gm, 1)]), steps(tau), j, 1 - o**2, [once])
+    inside = rules.jensen(steps(tau), j, ratio(1), gm * o)
+    size = sum_over(block_bound(d, side, m, j), steps(tau), j)
+
+    def update(w: k.Vec) -> Theorem:
+        return rules.local_update(d.run, n, now, step, side, w)
+
+    away, e2 = k.part(side, r.away(step)), r.eta**2
     return combine([
         (update(away), -1),
-        (update(made), r.eta),
-        (rules.jensen(steps(of(i)), j, ratio(1), block), r.eta**2),
-        (rules.longer(j, block, of(i), tau), r.eta**2 * of(i)),
+        (update(visits), r.eta),
+        (rules.jensen(k.CLIENTS, m, J, k.summed(steps(tau), j, gm * o)), e2),
+        (sum_over(inside, k.CLIENTS, m, J), e2 * V),
+        (sum_over(fewer, k.CLIENTS, m, J), e2 * V * tau),
+        (sum_over(size, k.CLIENTS, m, J), e2 * V * tau),
     ])
 
 
-def drift() -> Theorem:
-    """Return ``D <= eta^2 N^3 tau^3 G2`` for bounded gradients."""
-    r, size = ROUND_T, ROUND_T.eta**2 * N**2 * tau**2
-    away, g = r.away(of(i)), stochastic(r.run, n, now, of(i))
-    bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
-    spare = all_steps(combine(squares=[(k.part(k.Side.CLIENT, g), 1)]))
-    return combine(
+def client_move(d: Drawn) -> Theorem:
+    """Return ``||[p_i - x]_c||^2 <= eta^2 i^2 G2``."""
+    side, r = k.Side.CLIENT, d.round
+    g = k.part(side, stochastic(d.run, n, now, of(j)))
+
+    def update(w: k.Vec) -> Theorem:
+        return rules.local_update(d.run, n, now, of(i), side, w)
+
+    return combine([
+        (update(k.part(side, r.away(of(i)))), -1),
+        (update(k.summed(steps(of(i)), j, g)), r.eta),
+        (rules.jensen(steps(of(i)), j, ratio(1), g), r.eta**2),
+        (sum_over(block_bound(d, side, n, j), steps(of(i)), j), r.eta**2 * of(i)),
+    ])
+
+
+def drift(d: Drawn) -> Theorem:
+    """Return ``D <= 4/3 eta^2 tau^3 (sum 1/q_n)^2 N G2``."""
+    r, V, c = d.round, mean(n, d.J), Fraction(4, 3)
+    most, size = d.most, r.eta**2 * tau**3 * G2
+    bounded = k.constant(size * V * most**2 * c)
+    given = combine(
         [
-            (all_steps(both_parts(away)), -1),
-            (all_steps(client_move()), 1),
-            (all_steps(server_move(of(i))), 1),
-            (spare, size - r.eta**2 * tau * (tau - 1) / 2),
-            (all_steps(both_parts(g)), size),
-            (all_steps(bound), size),
+            (d.all(both_parts(r.away(of(i))), d.J), -1),
+            (d.all(client_move(d), d.J), 1),
+            (d.all(server_move(d, of(i)), d.J), 1),
+            (few(d), size * V * (most + V)),
         ],
-        target=k.constant(size * N * tau * G2) - total_drift(),
+        target=bounded - d.D,
     )
+    return combine([(given, 1), (d.expect(bounded), -1)])
 
 
-def descent() -> Theorem:
-    """Return ``f(x') <= f(x) - eta tau/2 ||grad f||^2 + noise + drift``, 2 v <= 1.
-
-    For equal weights; v = S eta N tau.
-    """
-    r, eta, g, half = ROUND_T, ROUND_T.eta, ROUND_T.gradient, S * ROUND_T.eta**2 / 2
-    slow = rules.assume(k.constant(1 - 2 * v))
-    noise = mean(n, (k.weight(n) ** 2 + 1) * sigma2(n)) * (2 * half * tau)
-    far = eta**3 * S**2 * N**3 * tau**3 * G2
+def descent(d: Drawn) -> Theorem:
+    """Return ``f(x') <= f(x) - eta tau/2 ||grad f||^2 + ..``, for equal weights."""
+    r, g, share = d.round, d.round.gradient, d.J
+    far, half = d.change(of(i)), r.eta / 2
+    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    below = [combine([(rules.weight_below_one(n), 1)])]
+    client = combine(squares=[(k.part(k.Side.CLIENT, far), 1)])
+    more = sum_over(
+        sum_over(client, steps(tau), i), k.CLIENTS, n, d.J * (1 - k.weight(n)), below
+    )
     uses: list[tuple[Theorem, Number]] = [
         (decomposition(r), 1),
-        (drift(), eta * S**2),
-        (rules.blocks(g, g), -eta * tau / 2),
+        (more, half),
+        (d.all(both_parts(far), share), half),
+        (d.all(near, share), half),
+        (drift(d), half * S**2),
+        (rules.blocks(g, g), -half * tau),
     ]
-    squares: list[tuple[k.Vec, Number]] = []
-    signs = list[Theorem]()
     for side in k.Side:
-        W = toward_mean(side)[1]
-        M, Z = (total(r, side, e) for e in (r.local_gradient(of(i)), r.noise(of(i))))
-        m_left = eta / (2 * W * tau) - 2 * half
-        signs.append(sign(m_left, (slow, eta / (2 * W * tau))))
-        uses += [
-            (first_order(side), 1),
-            (moved(r, side), -S / 2),
-            (young(M, Z, 1), half),
-            (block_noise(r, side), 2 * half),
-        ]
-        squares += [(M, m_left), (k.part(side, g), eta * tau * (W - 1) / 2)]
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    target = fall - k.norm2(g) * (eta * tau / 2) + k.constant(noise + far)
-    return combine(uses, squares, target=target, signs=signs)
+        uses += [(first_order(d, side), 1), (move(d, side), S / 2)]
+    spare = (k.part(k.Side.SERVER, g), half * tau * (N - 1))
+    return combine(uses, [spare])
 
 
-def slope() -> Theorem:
-    """Return ``||grad f(x)||^2 <= (1 + v)^2 G2``: every client's first step is near."""
-    r, zero = ROUND_T, ratio(0)
+def slope(d: Drawn) -> Theorem:
+    """Return ``||grad f(x)||^2 <= 2 G2 (1 + (S eta tau)^2 E (sum J)^2)``."""
+    r, zero = d.round, ratio(0)
     gx, gp, away = r.own_gradient(), r.local_gradient(zero), r.away(zero)
-    xi, client = r.noise(zero), k.part(k.Side.CLIENT, away)
-
-    def update(u: k.Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, zero, k.Side.CLIENT, u)
-
-    own = stochastic(r.run, n, now, of(i))
-    none = k.part(k.Side.CLIENT, stochastic(r.run, n, now, of(j)))
+    client, V = k.part(k.Side.CLIENT, away), mean(n, d.J)
+    none = k.part(k.Side.CLIENT, stochastic(d.run, n, now, of(j)))
     made = k.summed(steps(0), j, none)
+
+    def update(w: k.Vec) -> Theorem:
+        return rules.local_update(d.run, n, now, zero, k.Side.CLIENT, w)
+
     size = combine(
         [
-            (rules.bounded_gradient(r.run, G2, n, now, zero), 1),
-            (rules.unbiased(r.run, n, now, zero, gp), 2),
+            (rules.bounded_gradient(d.run, G2, n, now, zero), 1),
+            (rules.unbiased(d.run, n, now, zero, gp), 2),
         ],
-        [(xi, 1)],
+        [(r.noise(zero), 1)],
         target=k.constant(G2) - k.norm2(gp),
     )
-    everyone = combine([
-        (all_steps(both_parts(own)), 1),
-        (all_steps(rules.bounded_gradient(r.run, G2, n, now, of(i))), 1),
-        (all_steps(combine(squares=[(k.part(k.Side.CLIENT, own), 1)])), 1),
-    ])
+    square = k.constant((S * r.eta * tau * V) ** 2 * G2)
     near = combine([
         (rules.lipschitz(k.Local(n), S, r.x, r.point(zero)), 1),
         (rules.blocks(away, away), -(S**2)),
         (update(client), -(S**2)),
         (update(made), r.eta * S**2),
         (rules.jensen(steps(0), j, ratio(1), none), (r.eta * S) ** 2),
-        (server_move(zero), S**2),
-        (everyone, S**2 * r.eta**2 * N * tau),
+        (server_move(d, zero), S**2),
+        (d.expect(square), -1),
     ])
-    one = combine([(young(gp, gx - gp, v), 1), (size, 1 + v), (near, 1 + 1 / v)])
-    clients = rules.jensen(k.CLIENTS, n, k.weight(n), gx)
+    one = combine([(young(gp, gx - gp, 1), 1), (size, 2), (near, 2)])
     mean_ = k.summed(k.CLIENTS, n, gx * k.weight(n))
-    g = r.gradient
     return combine([
-        (clients, 1),
+        (rules.jensen(k.CLIENTS, n, k.weight(n), gx), 1),
         (sum_over(one, k.CLIENTS, n, k.weight(n)), 1),
-        (rules.mean_gradient(r.x, g), -1),
+        (rules.mean_gradient(r.x, r.gradient), -1),
         (rules.mean_gradient(r.x, mean_), -1),
     ])
 
 
-def printed() -> Theorem:
-    """Return (14) as printed, for equal weights."""
-    second, kappa = 2 * sigma2(n) + G2, one_over_t.S / one_over_t.mu
-    A = mean(n, (k.weight(n) ** 2 + 1) * second)
+def printed(who: k.Participants) -> Theorem:
+    """Return (14), or (20) where clients are drawn, as printed, for equal weights."""
+    d, second = Drawn(who), 2 * sigma2(n) + G2
+    kappa = strong.S / mu
+    first = second + G2 * inverse_q(n) if d.run.drawn else second
+    A = mean(n, (k.weight(n) ** 2 + 1) * first)
     B = mean(n, (k.weight(n) + 1) * second)
-    X = 8 * kappa * N * A + 768 * kappa**2 * B / (one_over_t.gamma + 1)
+    X = 8 * kappa * N * A + 768 * kappa**2 * B / (gamma + 1)
     return OneOverT(
-        k.Participants.EVERYONE,
-        X / one_over_t.mu,
-        slope(),
-        descent(),
-        switch=8 * kappa * N,
-        spare=8 * kappa * N**2 * G2 / one_over_t.mu,
-        share=Fraction(1, 2),
+        who,
+        X / mu,
+        slope(d),
+        descent(d),
+        switch=4 * kappa * d.most,
+        spare=Fraction(32, 3) * kappa * N * d.most * G2 / mu,
+        share=1,
     ).printed()

@@ -33,7 +33,7 @@ from sfl_theory.papers.han2024.setting import (
     tau_server,
 )
 from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d, named
-from sfl_theory.proofs import drawn_convex, strongly_convex, two_rates, visits_convex
+from sfl_theory.proofs import strongly_convex, two_rates, visits_convex
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.export import ModelData, Vector
 from sfl_theory.proofs.local_steps import t
@@ -313,12 +313,12 @@ THEOREM_37 = Repair(
         Part(
             as_printed("3.7", run(k.Kind.V2, TAU, TAU), *EQUAL),
             Proof(
-                visits_convex.printed,
+                partial(visits_convex.printed, k.Participants.EVERYONE),
                 r"$\phi_t\le X/(\gamma+t)$ by induction, X the two first terms. While "
-                r"$\gamma+t\le8N\kappa+1$ the server's rate is too large for descent, "
-                r"but $2\mu\phi_t\le\|\nabla f(x^t)\|^2\le(1+S\eta N\tau)^2G^2$, for "
-                r"every client's first step is near $x^t$. From then on $\phi_{t+1}\le"
-                r"(1-4u)\phi_t+Au^2+Bu^3$ with the drift of all visits.",
+                r"$\gamma+t\le4N\kappa+1$ the server's rate is too large for descent, "
+                r"but $2\mu\phi_t\le\|\nabla f(x^t)\|^2\le2(1+(S\eta N\tau)^2)G^2$, "
+                r"for every client's first step is near $x^t$. From then on "
+                r"$\phi_{t+1}\le(1-4u)\phi_t+Au^2+Bu^3$ with the drift of all visits.",
             ),
         ),
         Part(
@@ -383,7 +383,7 @@ THEOREM_39 = Repair(
         Part(
             as_printed("3.9", run(k.Kind.V2, TAU, TAU, UPDATES), *EQUAL),
             Proof(
-                drawn_convex.printed,
+                partial(visits_convex.printed, UPDATES),
                 r"As for (14), given the draws. With $J_n=I_n/q_n$ a round moves $x_s$ "
                 r"by at most $(\eta\tau)^2G^2\,\mathbb E(\sum J_n)^2$ in mean square, "
                 r"so the recursion needs no small rate; it is used from "
