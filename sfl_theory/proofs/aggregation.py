@@ -8,6 +8,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction, share, stochastic
+from sfl_theory.proofs.local_steps import block_below
 from sfl_theory.proofs.notation import (
     combine,
     inverse_q,
@@ -216,15 +217,8 @@ class Drawn:
     def bounded(self, G2: Ratio) -> Theorem:
         """Return ``N tau sum_n eta^2 a_n^2/q_n sum_j (G2 - ||g||^2) >= 0``."""
         whole = stochastic(self.run, n, now, of(j))
-        other = k.Side.SERVER if self.side is k.Side.CLIENT else k.Side.CLIENT
-        short = combine(
-            [
-                (rules.bounded_gradient(self.run, G2, n, now, of(j)), 1),
-                (rules.blocks(whole, whole), 1),
-            ],
-            [(k.part(other, whole), 1)],
-            target=k.constant(G2) - k.inner(self.g, self.g),
-        )
+        bound = rules.bounded_gradient(self.run, G2, n, now, of(j))
+        short = block_below(self.side, whole, bound)
         factor = number_of_clients() * self.made * self.rate**2
         each = sum_over(short, steps(self.made), j)
         return sum_over(each, k.CLIENTS, n, factor * k.weight(n) ** 2 * inverse_q(n))

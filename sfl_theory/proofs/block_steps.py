@@ -20,12 +20,14 @@ from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
+    block_below,
     centred,
     eps2,
     i,
     mean_deviation,
     n,
     now,
+    other,
     sigma2,
     young,
 )
@@ -95,13 +97,7 @@ def apart(r: Round, side: k.Side, upper: Number) -> Theorem:
     """Return ``sum_i ||[grad F_n(x) - grad F_n(p)]_b||^2 <= S^2 sum_i ||p - x||^2``."""
     change = r.own_gradient() - r.local_gradient(of(i))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    other = (k.part(_other(side), change), 1)
-    one = combine([(rules.blocks(change, change), 1), (near, 1)], [other])
-    return sum_over(one, steps(upper), i)
-
-
-def _other(side: k.Side) -> k.Side:
-    return k.Side.CLIENT if side is k.Side.SERVER else k.Side.SERVER
+    return sum_over(block_below(side, change, near), steps(upper), i)
 
 
 def first_order(r: Round, side: k.Side) -> Theorem:
@@ -244,7 +240,7 @@ def step_size(r: Round, side: k.Side) -> Theorem:
             (rules.variance(r.run, sigma2(n), n, now, zero), 1),
             (rules.blocks(xi, xi), 1),
         ],
-        [(k.part(_other(side), xi), 1)],
+        [(k.part(other(side), xi), 1)],
         target=k.norm2(k.part(side, gx)) + k.constant(sigma2(n)) - k.norm2(b_0),
     )
     return combine([(young(b_i - b_0, b_0, 1), 1), (var, 2)])
@@ -299,14 +295,11 @@ def change_of_gradient(r: Round, side: k.Side) -> Theorem:
     def near(step: Ratio) -> Theorem:
         apart = r.local_gradient(step) - gx
         lipschitz = rules.lipschitz(k.Local(n), S, r.x, r.point(step))
-        other = (k.part(_other(side), apart), 1)
-        return combine([(rules.blocks(apart, apart), 1), (lipschitz, 1)], [other])
+        return block_below(side, apart, lipschitz)
 
     def noisy(step: Ratio) -> Theorem:
-        xi = r.noise(step)
         var = rules.variance(r.run, sigma2(n), n, now, step)
-        other = (k.part(_other(side), xi), 1)
-        return combine([(rules.blocks(xi, xi), 1), (var, 1)], [other])
+        return block_below(side, r.noise(step), var)
 
     old = k.part(side, r.noise(0))
     fixed = far(after) - old
@@ -363,8 +356,7 @@ def block_noise(r: Round, side: k.Side) -> Theorem:
     tau, w, xi = r.steps(side), rules.share(r.run, n, now, side), r.noise(of(i))
     apart = rules.independent(r.run, n, i, w, now, tau, side)
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
-    other = (k.part(_other(side), xi), 1)
-    one = combine([(var, 1), (rules.blocks(xi, xi), 1)], [other])
+    one = block_below(side, xi, var)
     means = averaged(r, k.constant(mean(n, w**2 * sigma2(n))), -tau)
     return combine([(apart, -1), (r.summed(one, tau, w**2), 1), *means])
 
@@ -373,14 +365,14 @@ def block_gradients(r: Round, side: k.Side) -> Theorem:
     """Return ``sum_i ||[gp]_b||^2 <= 3 tau_b (||grad_b f||^2 + eps2) + 3 S^2 D_n``."""
     tau, g, gx = r.steps(side), r.gradient, r.own_gradient()
     gp, far = r.local_gradient(of(i)), gx - g
-    half, other = Fraction(1, 2), k.part(_other(side), far)
+    half, rest = Fraction(1, 2), k.part(other(side), far)
     own = combine(
         [
             (young(k.part(side, g), k.part(side, far), 1), 1),
             (rules.heterogeneity(eps2, n, r.x), 2),
             (rules.blocks(far, far), 2),
         ],
-        [(other, 2)],
+        [(rest, 2)],
     )
     near = k.part(side, gp - gx)
     one = combine([(young(k.part(side, gx), near, half), 1), (own, 1 + half)])

@@ -20,12 +20,14 @@ from sfl_theory.proofs.local_steps import (
     G2,
     Round,
     S,
+    block_below,
     both_parts,
     centred,
     i,
     j,
     n,
     now,
+    other,
     young,
 )
 from sfl_theory.proofs.notation import (
@@ -43,16 +45,6 @@ ALPHA = rates("alpha")
 alpha = ALPHA.at(now)
 excess = mean(n, k.weight(n) ** 2 * k.symbol(k.Odds(n)))
 """``sum_n a_n^2 (1/q_n - 1)``."""
-
-
-def other(side: k.Side) -> k.Side:
-    """Return the other side."""
-    return k.Side.CLIENT if side is k.Side.SERVER else k.Side.SERVER
-
-
-def block_below(side: k.Side, u: k.Vec, bound: Theorem) -> Theorem:
-    """Return a bound of ``||u||^2`` for a block of u."""
-    return combine([(both_parts(u), 1), (bound, 1)], [(k.part(other(side), u), 1)])
 
 
 @dataclass(frozen=True)

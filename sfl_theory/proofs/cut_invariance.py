@@ -28,12 +28,12 @@ from sfl_theory.proofs.equal_steps import (
     own_gradient,
     r,
     run,
-    smaller,
     tau,
 )
 from sfl_theory.proofs.local_steps import (
     N,
     S,
+    block_at_most,
     centred,
     eps2,
     i,
@@ -73,7 +73,7 @@ def eq_18(side: k.Side) -> Theorem:
             (rules.update(run, side, now, g), -1),
             (centred(r, side, gf, tau, k.weight(n)), eta),
             (mean_deviation(r, side), eta / (2 * tau)),
-            (r.summed(smaller(side, apart), tau, own), eta / 2),
+            (r.summed(block_at_most(side, apart), tau, own), eta / 2),
             (r.summed(near, tau, own), eta / 2),
         ],
         [(M, eta / (2 * tau))],
@@ -85,7 +85,7 @@ def eq_18(side: k.Side) -> Theorem:
 
 def eq_19(side: k.Side) -> Theorem:
     """Return (19) with the whole gradient, by Lemma 1; summed over clients."""
-    inside = sum_over(smaller(side, r.away(of(i))), steps(tau), i)
+    inside = sum_over(block_at_most(side, r.away(of(i))), steps(tau), i)
     return combine([(each_client(inside), 1), (lemma_1(), 1)])
 
 
@@ -136,7 +136,7 @@ def centred_start(side: k.Side) -> Theorem:
     start, xi = k.part(side, r.local_gradient(0)), r.noise(0)
     return combine([
         (rules.unbiased(run, n, now, ratio(0), start), -2),
-        (smaller(side, xi), 1),
+        (block_at_most(side, xi), 1),
         (rules.variance(run, sigma2(n), n, now, ratio(0)), 1),
     ])
 
@@ -149,7 +149,7 @@ def eq_23(side: k.Side) -> Theorem:
     gp = r.local_gradient(of(i))
     half = S * eta**2 * tau / 2
     one = combine([
-        (smaller(side, noisy(of(i))), 1),
+        (block_at_most(side, noisy(of(i))), 1),
         (rules.unbiased(run, n, now, of(i), gp), -2),
         (gradient_there(of(i)), 1),
         (rules.variance(run, sigma2(n), n, now, of(i)), 1),

@@ -29,12 +29,12 @@ from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
+    block_below,
+    block_move,
     both_parts,
     bounded_drift,
     i,
-    j,
     linear_both,
-    m,
     n,
     now,
     own_mean,
@@ -56,7 +56,7 @@ from sfl_theory.proofs.notation import (
     steps,
     sum_over,
 )
-from sfl_theory.proofs.visits import late
+from sfl_theory.proofs.visits import server_move
 
 tau = count("tau")
 ETA = rates("eta")
@@ -201,15 +201,15 @@ def met_moment(r: Round) -> Theorem:
     ])
 
 
-def block_move(r: Round, side: k.Side) -> Theorem:
+def averaged_move(r: Round, side: k.Side) -> Theorem:
     """Return ``||[x' - x]_b||^2 <= N (eta tau)^2 sum_n w_n^2/q_n G2``.
 
     For the printed SFL-V2, too; w_n is a_n, or 1 for its server.
     """
     share = rules.share(r.run, n, now, side)
     total = k.summed(steps(tau), i, gradients(r))
-    inside, other = k.part(side, total), k.part(_other(side), total)
-    block = combine([(both_parts(total), 1), (own_sum(r), 1)], [(other, 1)])
+    inside = k.part(side, total)
+    block = block_below(side, total, own_sum(r))
     bound = k.constant(mean(n, share**2) * N * (r.eta * tau) ** 2 * G2)
     return combine([
         (moved(r, side), -1),
@@ -217,10 +217,6 @@ def block_move(r: Round, side: k.Side) -> Theorem:
         (sum_over(block, k.CLIENTS, n, share**2), r.eta**2 * N),
         (rules.expect(r.run, now, bound), -1),
     ])
-
-
-def _other(side: k.Side) -> k.Side:
-    return k.Side.CLIENT if side is k.Side.SERVER else k.Side.SERVER
 
 
 # SFL-V2 with weighted server steps ---------------------------------------------------
@@ -256,58 +252,6 @@ def visited_moment() -> Theorem:
     ])
 
 
-def block_bound(side: k.Side, v: k.Var, client_m: bool = False) -> Theorem:
-    """Return ``||[g]_b||^2 <= G2`` for a step, given the draws."""
-    client = m if client_m else n
-    g = stochastic(drawn.RUN, client, now, of(v))
-    bound = rules.bounded_gradient(drawn.RUN, G2, client, now, of(v))
-    return combine([(both_parts(g), 1), (bound, 1)], [(k.part(_other(side), g), 1)])
-
-
-def client_move() -> Theorem:
-    """Return ``||[p_i - x]_c||^2 <= eta^2 i^2 G2``."""
-    r, side = drawn.r, k.Side.CLIENT
-    g = k.part(side, stochastic(r.run, n, now, of(j)))
-
-    def update(w: k.Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, of(i), side, w)
-
-    return combine([
-        (update(k.part(side, r.away(of(i)))), -1),
-        (update(k.summed(steps(of(i)), j, g)), r.eta),
-        (rules.jensen(steps(of(i)), j, ratio(1), g), r.eta**2),
-        (sum_over(block_bound(side, j), steps(of(i)), j), r.eta**2 * of(i)),
-    ])
-
-
-def server_move() -> Theorem:
-    """Return ``||[p_i - x]_s||^2 <= eta^2 tau^2 G2 W^2``, W = sum a_m J_m."""
-    r, side, W, by = drawn.r, k.Side.SERVER, drawn.W, drawn.share(m)
-    gm = k.part(side, stochastic(r.run, m, now, of(j)))
-    not_yet, o = late()
-    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
-    visited = k.summed(steps(tau), j, gm * o)
-    fewer = sum_over(combine(squares=[(gm, 1)]), steps(tau), j, 1 - o**2, [once])
-    size = sum_over(block_bound(side, j, client_m=True), steps(tau), j)
-
-    def update(w: k.Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, of(i), side, w)
-
-    return combine([
-        (update(k.part(side, r.away(of(i)))), -1),
-        (update(k.summed(k.CLIENTS, m, visited * by)), r.eta),
-        (rules.jensen(k.CLIENTS, m, by, visited), r.eta**2),
-        *(
-            (sum_over(one, k.CLIENTS, m, by), r.eta**2 * W * times)
-            for one, times in (
-                (rules.jensen(steps(tau), j, ratio(1), gm * o), ratio(1)),
-                (fewer, tau),
-                (size, tau),
-            )
-        ),
-    ])
-
-
 def visited_drift() -> Theorem:
     """Return ``D <= c eta^2 tau^3 G2``; W^3 <= kappa W^2."""
     r, share, W = drawn.r, drawn.share(), drawn.W
@@ -316,8 +260,8 @@ def visited_drift() -> Theorem:
     given = combine(
         [
             (r.summed(both_parts(r.away(of(i))), tau, share), -1),
-            (r.summed(client_move(), tau, share), 1),
-            (r.summed(server_move(), tau, share), 1),
+            (r.summed(block_move(r, k.Side.CLIENT, of(i), of(i)), tau, share), 1),
+            (r.summed(server_move(r, of(i), drawn.share), tau, share), 1),
             (drawn.at_most_kappa(), size * W**2),
         ],
         target=bounded - drawn.drawn_sum(k.norm2(r.away(of(i)))),

@@ -20,6 +20,7 @@ from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
+    block_below,
     block_drift,
     i,
     j,
@@ -284,9 +285,8 @@ def client_drift(d: Drawn) -> Theorem:
     """
     r, side, share = d.round, k.Side.CLIENT, d.w * d.J
     xi, gp = r.noise(of(j)), k.part(side, r.local_gradient(of(i)))
-    other = (k.part(k.Side.SERVER, xi), 1)
     var = rules.variance(d.run, sigma2(n), n, now, of(j))
-    noisy = combine([(rules.blocks(xi, xi), 1), (var, 1)], [other])
+    noisy = block_below(side, xi, var)
     one = combine([
         (block_drift(r, side, of(i), of(i), tau), 1),
         (sum_over(noisy, steps(of(i)), j), 2 * r.eta**2),
@@ -360,8 +360,7 @@ def drift(d: Drawn) -> Theorem:
     r, share, eta2 = d.round, d.w * d.J, d.round.eta**2
     gx, xi, away = r.own_gradient(), r.noise(of(i)), r.away(of(i))
     var = rules.variance(d.run, sigma2(n), n, now, of(i))
-    other = (k.part(k.Side.CLIENT, xi), 1)
-    noisy = combine([(rules.blocks(xi, xi), 1), (var, 1)], [other])
+    noisy = block_below(k.Side.SERVER, xi, var)
     of_s, far = 2 * eta2 * d.most**2 * tau**2, d.change(of(i))
     uses: list[tuple[Theorem, Number]] = [
         (d.all(rules.blocks(away, away), share), -1),

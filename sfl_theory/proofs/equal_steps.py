@@ -16,6 +16,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
+    block_at_most,
     eps2,
     i,
     j,
@@ -275,16 +276,10 @@ def gradient_change(late: Number, early: Number, side: k.Side | None = None) -> 
         + k.constant(3 * sigma2(n))
         - k.norm2(one + rest),
     )
-    return whole if side is None else combine([(whole, 1), (smaller(side, change), 1)])
-
-
-def smaller(side: k.Side, u: k.Vec) -> Theorem:
-    """Return ``||[u]_b||^2 <= ||u||^2``."""
-    other = k.Side.CLIENT if side is k.Side.SERVER else k.Side.SERVER
-    return combine(
-        [(rules.blocks(u, u), 1)],
-        [(k.part(other, u), 1)],
-        target=k.norm2(u) - k.norm2(k.part(side, u)),
+    return (
+        whole
+        if side is None
+        else combine([(whole, 1), (block_at_most(side, change), 1)])
     )
 
 

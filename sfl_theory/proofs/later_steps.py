@@ -13,35 +13,29 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import visits
-from sfl_theory.proofs.convex_paces import Paces, block_below
+from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.equal_steps import first_square, only_one
 from sfl_theory.proofs.local_steps import (
     G2,
     N,
     Round,
-    both_parts,
+    block_at_most,
+    block_move,
+    bounded_block,
     i,
     j,
     linear_both,
-    m,
-    moved,
     n,
     now,
     sigma2,
 )
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
+from sfl_theory.proofs.visits import server_move
 
 
 def block(p: Paces, side: k.Side, step: Number) -> k.Vec:
     """Return a side's block of a stochastic gradient."""
     return k.part(side, stochastic(p.run, n, now, ratio(step)))
-
-
-def bounded(p: Paces, side: k.Side, step: Number) -> Theorem:
-    """Return that its second moment is at most G2."""
-    g = stochastic(p.run, n, now, ratio(step))
-    return block_below(side, g, rules.bounded_gradient(p.run, G2, n, now, ratio(step)))
 
 
 def path(p: Paces, side: k.Side, upper: Number) -> k.Vec:
@@ -105,7 +99,7 @@ def way_falls(p: Paces, side: k.Side, end: Ratio) -> Theorem:
             (rules.longer(j, g - here, of(i), end), 1),
             (rules.linear(steps(end), j, g, here), -2),
             (rules.linear(steps(of(i)), j, g, here), 2),
-            (bounded(p, side, of(i)), end - of(i) - 1),
+            (bounded_block(p.run, side, of(i)), end - of(i) - 1),
         ],
         target=target,
         signs=[later],
@@ -120,7 +114,7 @@ def noise_falls(p: Paces, side: k.Side, end: Ratio) -> Theorem:
         [
             (rules.split(j, k.norm2(g), of(i), ratio(1)), -1),
             (first_square(j, shifted), 1),
-            (bounded(p, side, of(i)), 1),
+            (bounded_block(p.run, side, of(i)), 1),
         ],
         target=noise_left(p, side, end, of(i)) - noise_left(p, side, end, of(i) + 1),
     )
@@ -137,7 +131,7 @@ def ends(p: Paces, side: k.Side, low: Ratio, more: Ratio) -> tuple[Theorem, Theo
     shifted = k.vec_at(g, {j: low + of(j)})
     tail = k.summed(steps(more), j, shifted)
     way = path(p, side, end) - path(p, side, low)
-    each = sum_over(bounded(p, side, low + of(j)), steps(more), j)
+    each = sum_over(bounded_block(p.run, side, low + of(j)), steps(more), j)
 
     def same(w: k.Vec) -> list[tuple[Theorem, Number]]:
         return [
@@ -222,12 +216,6 @@ def gradient_by_noise(r: Round, side: k.Side) -> Theorem:
     return combine([(rules.unbiased(r.run, n, now, of(i), gp), 2)], [(xi, 2)])
 
 
-def block_at_most(side: k.Side, u: k.Vec) -> Theorem:
-    """Return ``||u_b||^2 <= ||u||^2``."""
-    other = k.Side.CLIENT if side is k.Side.SERVER else k.Side.SERVER
-    return combine([(both_parts(u), 1)], [(k.part(other, u), 1)])
-
-
 def moments(r: Round, side: k.Side) -> Theorem:
     """Return ``||xi_b||^2 + ||g_b||^2 <= sigma_n^2 + G2`` for one step."""
     xi, g = r.noise(of(i)), stochastic(r.run, n, now, of(i))
@@ -241,59 +229,12 @@ def moments(r: Round, side: k.Side) -> Theorem:
 
 def own_drift(r: Round, side: k.Side) -> Theorem:
     """Return ``||[p_i - x]_b||^2 <= eta^2 i^2 G2`` for a side that makes own steps."""
-    g = k.part(side, stochastic(r.run, n, now, of(j)))
-    bound = combine([
-        (block_at_most(side, stochastic(r.run, n, now, of(j))), 1),
-        (rules.bounded_gradient(r.run, G2, n, now, of(j)), 1),
-    ])
-    return combine([
-        (moved(r, side, of(i), of(i), False), -1),
-        (rules.jensen(steps(of(i)), j, ratio(1), g), r.eta**2),
-        (sum_over(bound, steps(of(i)), j), r.eta**2 * of(i)),
-    ])
+    return block_move(r, side, of(i), of(i))
 
 
 def visited_drift(r: Round) -> Theorem:
-    """Return ``||[p_i - x]_s||^2 <= eta^2 N^2 tau^2 G2`` for SFL-V2's server.
-
-    It has moved by at most N tau stochastic gradients, in any order of the visits.
-    """
-    eta, upper = r.eta, r.steps(SERVER)
-    full = stochastic(r.run, m, now, of(j))
-    g, away = k.part(SERVER, full), k.part(SERVER, r.away(of(i)))
-    not_yet, o = visits.late()
-    inside = k.summed(steps(upper), j, g * o)
-    total_moved = k.summed(k.CLIENTS, m, inside)
-
-    def update(w: k.Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, of(i), SERVER, w)
-
-    few = sum_over(not_yet, steps(upper), j)
-    bound = combine([
-        (block_at_most(SERVER, full), 1),
-        (rules.bounded_gradient(r.run, G2, m, now, of(j)), 1),
-    ])
-    kept = sum_over(bound, steps(upper), j, o)
-    visited = upper - rules.number_of(few.form)
-    each = combine(
-        [
-            (rules.jensen(steps(upper), j, o, g), 1),
-            (kept, visited),
-            (few, G2 * (upper + visited)),
-        ],
-        target=k.constant(upper**2 * G2) - k.norm2(inside),
-        signs=[few],
-    )
-    clients = rules.jensen(k.CLIENTS, m, ratio(1), inside)
-    return combine(
-        [
-            (update(away), -1),
-            (update(total_moved), eta),
-            (clients, eta**2),
-            (sum_over(each, k.CLIENTS, m), eta**2 * N),
-        ],
-        target=k.constant(eta**2 * N**2 * upper**2 * G2) - k.norm2(away),
-    )
+    """Return ``||[p_i - x]_s||^2 <= eta^2 N^2 tau^2 G2`` for SFL-V2's server."""
+    return server_move(r, of(i), lambda _: ratio(1))
 
 
 def noise_of_sum(r: Round, side: k.Side, factor: Ratio) -> Theorem:

@@ -109,6 +109,55 @@ class Round:
         return sum_over(sum_over(theorem, steps(upper), i), k.CLIENTS, n, factor)
 
 
+def other(side: k.Side) -> k.Side:
+    """Return the other side."""
+    return k.Side.CLIENT if side is k.Side.SERVER else k.Side.SERVER
+
+
+def block_at_most(side: k.Side, u: k.Vec) -> Theorem:
+    """Return ``||u_b||^2 <= ||u||^2``."""
+    return combine([(rules.blocks(u, u), 1)], [(k.part(other(side), u), 1)])
+
+
+def block_below(side: k.Side, u: k.Vec, bound: Theorem) -> Theorem:
+    """Return a bound of ``||u||^2`` for a block of u."""
+    return combine([(block_at_most(side, u), 1), (bound, 1)])
+
+
+def bounded_block(
+    run: k.Split, side: k.Side, step: Number, client: k.Client = n
+) -> Theorem:
+    """Return ``||[g]_b||^2 <= G2`` for a step, given the draws."""
+    bound = rules.bounded_gradient(run, G2, client, now, ratio(step))
+    return block_below(side, stochastic(run, client, now, ratio(step)), bound)
+
+
+def block_sum(r: Round, side: k.Side, upper: Ratio) -> Theorem:
+    """Return ``||sum_{j<u} [g_j]_b||^2 <= u^2 G2``."""
+    g = k.part(side, stochastic(r.run, n, now, of(j)))
+    return combine([
+        (rules.jensen(steps(upper), j, ratio(1), g), 1),
+        (sum_over(bounded_block(r.run, side, of(j)), steps(upper), j), upper),
+    ])
+
+
+def block_move(
+    r: Round, side: k.Side, step: Ratio, made: Ratio, rests: bool = False
+) -> Theorem:
+    """Return ``||[p - x]_b||^2 <= eta_b^2 made^2 G2`` for a side's own steps."""
+    rule = rules.resting if rests else rules.local_update
+    total = k.summed(steps(made), j, k.part(side, stochastic(r.run, n, now, of(j))))
+
+    def update(w: k.Vec) -> Theorem:
+        return rule(r.run, n, now, step, side, w)
+
+    return combine([
+        (update(k.part(side, r.away(step))), -1),
+        (update(total), r.rate(side)),
+        (block_sum(r, side, made), r.rate(side) ** 2),
+    ])
+
+
 def young(v: k.Vec, w: k.Vec, c: Number) -> Theorem:
     """Return ``||v + w||^2 <= (1 + c) ||v||^2 + (1 + 1/c) ||w||^2``."""
     inverse = 1 / ratio(c)

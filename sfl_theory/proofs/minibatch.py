@@ -11,11 +11,13 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
+    block_below,
     i,
     j,
     linear_both,
     n,
     now,
+    other,
     sigma2,
     t,
     whole_centred,
@@ -70,19 +72,13 @@ def own_steps(r: Round) -> Theorem:
         moved = away + total * r.eta
         zero = rules.local_update(r.run, n, now, of(i), side, moved - total * 2 * r.eta)
         uses += [(zero, -1), (each, r.eta**2)]
-        other = sum_over(
-            combine(squares=[(k.part(_other(side), g), 1)]), steps(of(i)), j
-        )
-        fits = combine([(bound, 1), (other, 1), (_blocks(g), 1)])
+        rest = sum_over(combine(squares=[(k.part(other(side), g), 1)]), steps(of(i)), j)
+        fits = combine([(bound, 1), (rest, 1), (_blocks(g), 1)])
         if side is k.Side.SERVER:
             fits = sum_over(fits, k.CLIENTS, n, k.weight(n))
         uses.append((fits, r.eta**2 * of(i)))
     uses.append((rules.blocks(r.away(of(i)), r.away(of(i))), -1))
     return r.summed(combine(uses), 1, k.weight(n))
-
-
-def _other(side: k.Side) -> k.Side:
-    return k.Side.SERVER if side is k.Side.CLIENT else k.Side.CLIENT
 
 
 def _blocks(g: k.Vec) -> Theorem:
@@ -192,8 +188,7 @@ def fresh_noise(r: Round, side: k.Side | None) -> Theorem:
     bound = rules.variance(r.run, sigma2(n), n, now, of(i))
     if side is not None:
         xi = r.noise(of(i))
-        other = combine(squares=[(k.part(_other(side), xi), 1)])
-        bound = combine([(bound, 1), (rules.blocks(xi, xi), 1), (other, 1)])
+        bound = block_below(side, xi, bound)
     return combine([(apart, -1), (r.summed(bound, 1, k.weight(n) ** 2), 1)])
 
 

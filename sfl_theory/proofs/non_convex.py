@@ -26,6 +26,7 @@ from sfl_theory.proofs.local_steps import (
     mean_deviation,
     n,
     now,
+    other,
     own_gradients,
     sigma2,
     size_of_sum,
@@ -73,7 +74,7 @@ class TwoPaces:
     @property
     def shorter(self) -> k.Side:
         """The side that makes tau_min steps."""
-        return k.Side.CLIENT if self.longer is k.Side.SERVER else k.Side.SERVER
+        return other(self.longer)
 
     @property
     def low(self) -> Ratio:

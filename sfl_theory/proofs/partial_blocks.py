@@ -23,6 +23,8 @@ from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
+    block_at_most,
+    block_below,
     block_drift,
     both_parts,
     eps2,
@@ -31,6 +33,7 @@ from sfl_theory.proofs.local_steps import (
     local_gradients,
     n,
     now,
+    other,
     sigma2,
     young,
 )
@@ -196,7 +199,7 @@ def plain_drift() -> Theorem:
 
 def first_order(side: k.Side) -> Theorem:
     """Return ``<grad_b f, x' - x> <= -eta tau/2 ||grad_b f||^2 + eta S^2/2 D``."""
-    own, other = k.part(side, g), k.part(_other(side), B)
+    own, rest = k.part(side, g), k.part(other(side), B)
     return combine(
         [
             (rules.update(RUN, side, now, g), -1),
@@ -206,15 +209,11 @@ def first_order(side: k.Side) -> Theorem:
             (visits.mean_deviation(), eta / (2 * tau)),
             (rules.blocks(B, B), eta / (2 * tau)),
         ],
-        [(own * tau + k.part(side, B), eta / (2 * tau)), (other, eta / (2 * tau))],
+        [(own * tau + k.part(side, B), eta / (2 * tau)), (rest, eta / (2 * tau))],
         target=D * (eta * S**2 / 2)
         - k.norm2(own) * (eta * tau / 2)
         - k.inner(own, r.next - r.x),
     )
-
-
-def _other(side: k.Side) -> k.Side:
-    return k.Side.CLIENT if side is k.Side.SERVER else k.Side.SERVER
 
 
 def first_order_closed(side: k.Side) -> Theorem:
@@ -260,10 +259,7 @@ def own_size(side: k.Side) -> Theorem:
         (rules.linear(k.CLIENTS, n, k.part(side, gx) * k.weight(n), g), 1),
         (rules.mean_gradient(r.x, own), 1),
     ])
-    near = combine(
-        [(rules.heterogeneity(eps2, n, r.x), 1), (rules.blocks(far, far), 1)],
-        [(k.part(_other(side), far), 1)],
-    )
+    near = block_below(side, far, rules.heterogeneity(eps2, n, r.x))
     F = k.summed(k.CLIENTS, n, k.norm2(k.part(side, gx)) * share())
     return combine(
         [
@@ -278,10 +274,7 @@ def own_size(side: k.Side) -> Theorem:
 def gradients(side: k.Side) -> Theorem:
     """Return ``sum w sum_i ||[gp]_b||^2 <= 2 tau (||grad_b f||^2 + eps2) + 2S^2 D``."""
     here, far = k.part(side, gx), k.part(side, apart)
-    one = combine(
-        [(young(here, far, 1), 1), (rules.blocks(apart, apart), 2)],
-        [(k.part(_other(side), apart), 2)],
-    )
+    one = combine([(young(here, far, 1), 1), (block_at_most(side, apart), 2)])
     return combine([
         (r.summed(one, tau, share()), 1),
         (visits.near(), 2),
@@ -321,6 +314,6 @@ def second_order_closed(side: k.Side) -> Theorem:
             (visits.noise_size(), size),
             (both_parts(Z), size),
         ],
-        [(k.part(_other(side), Z), size)],
+        [(k.part(other(side), Z), size)],
         target=right + k.constant(size * tau * sigma_q) - move,
     )

@@ -21,23 +21,24 @@ from sfl_theory.proofs.convex_paces import (
     alpha,
     direction,
     moved,
-    other,
     share,
     total,
     whole_move,
 )
-from sfl_theory.proofs.later_steps import bounded, path, ways
+from sfl_theory.proofs.later_steps import path, ways
 from sfl_theory.proofs.local_steps import (
     G2,
     Round,
     S,
     beyond,
     both_parts,
+    bounded_block,
     i,
     j,
     linear_both,
     n,
     now,
+    other,
     t,
 )
 from sfl_theory.proofs.notation import (
@@ -180,7 +181,7 @@ def own_way(p: Paces, side: k.Side, rests: bool) -> Theorem:
 
 def from_start(p: Paces, side: k.Side, at: Ratio) -> Theorem:
     """Return ``||[p_i - x]_b||^2 <= eta_b^2 i^2 G2``."""
-    each = sum_over(bounded(p, side, of(j)), steps(at), j)
+    each = sum_over(bounded_block(p.run, side, of(j)), steps(at), j)
     return combine([
         (moved(p, side, at, at, False), 1),
         (each, p.eta(side) ** 2 * at),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from sfl_theory.kernel import hypotheses as h
@@ -15,6 +16,7 @@ from sfl_theory.proofs.local_steps import (
     S,
     block_drift,
     both_parts,
+    bounded_block,
     eps2,
     i,
     j,
@@ -64,6 +66,33 @@ def late() -> tuple[Theorem, Ratio]:
     o = k.before(m, of(j), n, of(i), now)
     exact = rules.before_or_not(m, of(j), n, of(i), now)
     return combine([(exact, 1), (rules.square(1 - o), 1)], target=k.constant(1 - o)), o
+
+
+def server_move(r: Round, step: Ratio, by: Callable[[k.Client], Ratio]) -> Theorem:
+    """Return ``||[p - x]_s||^2 <= eta^2 tau^2 G2 W^2``, W = sum of the visits' `by`."""
+    side, tau = k.Side.SERVER, r.steps(k.Side.SERVER)
+    w, W, e2 = by(m), mean(m, by(m)), r.eta**2
+    gm = k.part(side, stochastic(r.run, m, now, of(j)))
+    not_yet, o = late()
+    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
+    once = rules.instantiate(once, ((i, step),), ())
+    o = k.before(m, of(j), n, step, now)
+    visited = k.summed(steps(tau), j, gm * o)
+    fewer = sum_over(combine(squares=[(gm, 1)]), steps(tau), j, 1 - o**2, [once])
+    size = sum_over(bounded_block(r.run, side, of(j), m), steps(tau), j)
+    inside = rules.jensen(steps(tau), j, ratio(1), gm * o)
+
+    def update(u: k.Vec) -> Theorem:
+        return rules.local_update(r.run, n, now, step, side, u)
+
+    return combine([
+        (update(k.part(side, r.away(step))), -1),
+        (update(k.summed(k.CLIENTS, m, visited * w)), r.eta),
+        (rules.jensen(k.CLIENTS, m, w, visited), e2),
+        (sum_over(inside, k.CLIENTS, m, w), e2 * W),
+        (sum_over(fewer, k.CLIENTS, m, w), e2 * W * tau),
+        (sum_over(size, k.CLIENTS, m, w), e2 * W * tau),
+    ])
 
 
 def server_gradients(gm: k.Vec) -> Theorem:

@@ -24,10 +24,11 @@ from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
+    block_move,
     both_parts,
+    bounded_block,
     i,
     j,
-    m,
     n,
     now,
     sigma2,
@@ -44,7 +45,7 @@ from sfl_theory.proofs.notation import (
     sum_over,
 )
 from sfl_theory.proofs.strongly_convex import gamma, gradient_domination, mu
-from sfl_theory.proofs.visits import late
+from sfl_theory.proofs.visits import server_move
 
 T = count("T")
 
@@ -133,18 +134,6 @@ def at_rate(theorem: Theorem) -> Theorem:
 # Theorem 3.9, strongly convex, (20): SFL-V2 as printed, drawn clients, equal weights
 
 
-def other(side: k.Side) -> k.Side:
-    """Return the other side."""
-    return k.Side.CLIENT if side is k.Side.SERVER else k.Side.SERVER
-
-
-def block_bound(d: Drawn, side: k.Side, client: k.Client, v: k.Var) -> Theorem:
-    """Return ``||[g]_b||^2 <= G2`` for a step, given the draws."""
-    g = stochastic(d.run, client, now, of(v))
-    bound = rules.bounded_gradient(d.run, G2, client, now, of(v))
-    return combine([(rules.blocks(g, g), 1), (bound, 1)], [(k.part(other(side), g), 1)])
-
-
 def sum_bound(d: Drawn, side: k.Side) -> Theorem:
     """Return ``||sum w_n J_n sum_i [g]_b||^2 <= tau^2 G2 E (sum w_n J_n)^2``."""
     share, g = d.of(side) * d.J, k.part(side, stochastic(d.run, n, now, of(i)))
@@ -154,7 +143,7 @@ def sum_bound(d: Drawn, side: k.Side) -> Theorem:
     return combine([
         (clients, 1),
         (sum_over(inside, k.CLIENTS, n, share), V),
-        (d.all(block_bound(d, side, n, i), share), V * tau),
+        (d.all(bounded_block(d.run, side, of(i)), share), V * tau),
         (d.expect(k.constant(V**2 * tau**2 * G2)), -1),
     ])
 
@@ -171,49 +160,6 @@ def move(d: Drawn, side: k.Side) -> Theorem:
     ])
 
 
-def server_move(d: Drawn, step: Ratio) -> Theorem:
-    """Return ``||[p - x]_s||^2 <= eta^2 tau^2 G2 V^2``, V = sum J_m."""
-    side, r = k.Side.SERVER, d.round
-    gm, J = k.part(side, stochastic(d.run, m, now, of(j))), d.draw(m)
-    o, V = k.before(m, of(j), n, step, now), mean(m, J)
-    not_yet, o_i = late()
-    once = combine([(not_yet, 1 + o_i)], target=k.constant(1 - o_i**2))
-    once = rules.instantiate(once, ((i, step),), ())
-    visits = k.summed(k.CLIENTS, m, k.summed(steps(tau), j, gm * o) * J)
-    fewer = sum_over(combine(squares=[(gm, 1)]), steps(tau), j, 1 - o**2, [once])
-    inside = rules.jensen(steps(tau), j, ratio(1), gm * o)
-    size = sum_over(block_bound(d, side, m, j), steps(tau), j)
-
-    def update(w: k.Vec) -> Theorem:
-        return rules.local_update(d.run, n, now, step, side, w)
-
-    away, e2 = k.part(side, r.away(step)), r.eta**2
-    return combine([
-        (update(away), -1),
-        (update(visits), r.eta),
-        (rules.jensen(k.CLIENTS, m, J, k.summed(steps(tau), j, gm * o)), e2),
-        (sum_over(inside, k.CLIENTS, m, J), e2 * V),
-        (sum_over(fewer, k.CLIENTS, m, J), e2 * V * tau),
-        (sum_over(size, k.CLIENTS, m, J), e2 * V * tau),
-    ])
-
-
-def client_move(d: Drawn) -> Theorem:
-    """Return ``||[p_i - x]_c||^2 <= eta^2 i^2 G2``."""
-    side, r = k.Side.CLIENT, d.round
-    g = k.part(side, stochastic(d.run, n, now, of(j)))
-
-    def update(w: k.Vec) -> Theorem:
-        return rules.local_update(d.run, n, now, of(i), side, w)
-
-    return combine([
-        (update(k.part(side, r.away(of(i)))), -1),
-        (update(k.summed(steps(of(i)), j, g)), r.eta),
-        (rules.jensen(steps(of(i)), j, ratio(1), g), r.eta**2),
-        (sum_over(block_bound(d, side, n, j), steps(of(i)), j), r.eta**2 * of(i)),
-    ])
-
-
 def drift(d: Drawn) -> Theorem:
     """Return ``D <= 4/3 eta^2 tau^3 (sum 1/q_n)^2 N G2``."""
     r, V, c = d.round, mean(n, d.J), Fraction(4, 3)
@@ -222,8 +168,8 @@ def drift(d: Drawn) -> Theorem:
     given = combine(
         [
             (d.all(both_parts(r.away(of(i))), d.J), -1),
-            (d.all(client_move(d), d.J), 1),
-            (d.all(server_move(d, of(i)), d.J), 1),
+            (d.all(block_move(d.round, k.Side.CLIENT, of(i), of(i)), d.J), 1),
+            (d.all(server_move(d.round, of(i), d.draw), d.J), 1),
             (few(d), size * V * (most + V)),
         ],
         target=bounded - d.D,
@@ -281,7 +227,7 @@ def slope(d: Drawn) -> Theorem:
         (update(client), -(S**2)),
         (update(made), r.eta * S**2),
         (rules.jensen(steps(0), j, ratio(1), none), (r.eta * S) ** 2),
-        (server_move(d, zero), S**2),
+        (server_move(r, zero, d.draw), S**2),
         (d.expect(square), -1),
     ])
     one = combine([(young(gp, gx - gp, 1), 1), (size, 2), (near, 2)])

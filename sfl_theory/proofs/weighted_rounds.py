@@ -17,11 +17,12 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import partial_visits
-from sfl_theory.proofs.convex_paces import block_below, excess
+from sfl_theory.proofs.convex_paces import excess
 from sfl_theory.proofs.local_steps import (
     G2,
     Round,
     S,
+    block_below,
     both_parts,
     i,
     j,

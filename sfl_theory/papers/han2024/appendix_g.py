@@ -135,7 +135,7 @@ class Draws:
         return Part(
             what,
             Proof(
-                partial(drawn_distance.block_move, Round(run.split), self.side),
+                partial(drawn_distance.averaged_move, Round(run.split), self.side),
                 r"Given the draws $\mathbb E\|\sum_ig_n^{t,i}\|^2\le\tau^2G^2$; "
                 r"Cauchy-Schwarz over clients, $\mathbb EJ_n^2=1/q_n$.",
             ),

@@ -33,11 +33,11 @@ from sfl_theory.papers.han2024.setting import (
     tau_server,
 )
 from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d, named
-from sfl_theory.proofs import strongly_convex, two_rates, visits_convex
+from sfl_theory.proofs import strongly_convex, two_paces, visits_convex
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.export import ModelData, Vector
 from sfl_theory.proofs.local_steps import t
-from sfl_theory.proofs.two_rates import OwnRates
+from sfl_theory.proofs.two_paces import OwnRates
 from sfl_theory.proofs.weighted_rounds import Weighted
 from sfl_theory.proofs.witnesses import IDENTITY, witness
 from sfl_theory.written import Assumed, Number, Run
@@ -275,12 +275,12 @@ def own_rates(longer: k.Side) -> tuple[Part, Part]:
     return (
         Part(
             as_printed("3.6", r),
-            Proof(partial(two_rates.printed, p), IMPLIED),
+            Proof(partial(two_paces.printed, p), IMPLIED),
             LONGER[longer],
         ),
         Part(
             sharper(r, both, Fraction(32)),
-            Proof(partial(two_rates.last, p), RECURSION),
+            Proof(partial(two_paces.last, p), RECURSION),
             LONGER[longer],
         ),
     )
