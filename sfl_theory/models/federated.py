@@ -36,11 +36,7 @@ Box = tuple[tuple[Fraction, Fraction], ...]
 
 Order = Literal["interleaved", "client-sequential"]
 Aggregation = Literal["updates", "models"]
-ALGORITHMS = {
-    "sfl-v1": "SFL-V1",
-    "sfl-v2": "SFL-V2",
-    "minibatch-sfl": "MiniBatch-SFL",
-}
+ALGORITHMS = {"sfl-v1": "SFL-V1", "sfl-v2": "SFL-V2", "minibatch-sfl": "MiniBatch-SFL"}
 
 
 @dataclass(frozen=True)

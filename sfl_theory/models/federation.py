@@ -139,10 +139,7 @@ def federation(
             k.RoundFamily(name, sort): (
                 c if isinstance(c, k.Rate) else k.Rate(ratio(Fraction(c)))
             )
-            for sort, given in (
-                (Sort.POSITIVE, rates),
-                (Sort.NONNEGATIVE, sequences),
-            )
+            for sort, given in ((Sort.POSITIVE, rates), (Sort.NONNEGATIVE, sequences))
             for name, c in (given or {}).items()
         },
         named={

@@ -87,13 +87,7 @@ EQUAL = "equal weights a_n = 1/N, server rate divided by N"
 SETTINGS = (
     Setting("3.6", sp.Integer(1), third, sp.Integer(1), (ONE_TAU,)),
     Setting("3.7", sp.Integer(1), sp.Rational(4, 3), 1 / N, (EQUAL,)),
-    Setting(
-        "3.8",
-        1 + excess,
-        third,
-        sp.Integer(1),
-        (ONE_TAU,),
-    ),
+    Setting("3.8", 1 + excess, third, sp.Integer(1), (ONE_TAU,)),
     Setting(
         "3.9",
         inverse + inverse_square / 7,

@@ -142,19 +142,11 @@ def floor(run: k.Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
     loud = rules.assume(k.norm2(xi) - k.constant(v))
     spread = combine([
         (rules.independent(run, n, i, k.weight(n), now, ratio(1), None), 1),
-        (
-            sum_over(sum_over(loud, steps(1), i), k.CLIENTS, n, k.weight(n) ** 2),
-            1,
-        ),
+        (sum_over(sum_over(loud, steps(1), i), k.CLIENTS, n, k.weight(n) ** 2), 1),
     ])
     half = ratio(1) / 2
     far = combine(
-        [
-            (exact, 1),
-            (no_cross, -eta),
-            (near, eta**2),
-            (spread, eta**2 / 2),
-        ],
+        [(exact, 1), (no_cross, -eta), (near, eta**2), (spread, eta**2 / 2)],
         [(shift * half - D * eta, 2), (u, half)],
     )
     bound = mu * eta**2 * v * mean(n, k.weight(n) ** 2) / 4
@@ -291,10 +283,7 @@ def mean_distance(r: Round, T: Ratio) -> Theorem:
     )
     start = k.norm2(k.iterate(r.run, 0) - BEST)
     total = k.summed(steps(T), t, v)
-    plain = combine([
-        (sum_over(grows, steps(T), t), 1),
-        (rules.telescope(t, v, T), -1),
-    ])
+    plain = combine([(sum_over(grows, steps(T), t), 1), (rules.telescope(t, v, T), -1)])
     weighted = combine([
         (sum_over(falls, steps(T), t, of(t) + 1), 1),
         (rules.telescope(t, v * of(t), T), 1),

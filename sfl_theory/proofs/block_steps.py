@@ -31,10 +31,7 @@ from sfl_theory.proofs.local_steps import (
     sigma2,
     young,
 )
-from sfl_theory.proofs.non_convex import (
-    TwoPaces,
-    one_client_drift,
-)
+from sfl_theory.proofs.non_convex import TwoPaces, one_client_drift
 from sfl_theory.proofs.notation import (
     combine,
     inverse_q,

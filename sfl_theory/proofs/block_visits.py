@@ -177,11 +177,7 @@ def drift_closed(short: Theorem | None = None) -> Theorem:
     positive = all_steps(combine(squares=[(r.away(of(i)), 1)]))
     own = k.summed(k.CLIENTS, n, k.norm2(gx))
     return combine(
-        [
-            (drift(), 2),
-            (all_steps(one), 2 * theta),
-            (positive, spare),
-        ],
+        [(drift(), 2), (all_steps(one), 2 * theta), (positive, spare)],
         target=own * (4 * theta * tau)
         + k.constant(4 * r.eta**2 * N * tau**2 * sigmas)
         - total_drift(),

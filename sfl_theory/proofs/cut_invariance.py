@@ -103,10 +103,7 @@ def moved(side: k.Side) -> Theorem:
             (rules.update(run, side, now, k.part(side, step)), -1),
             (rules.update(run, side, now, G), eta),
             (rules.jensen(k.CLIENTS, n, ratio(1), inside * k.weight(n)), eta**2),
-            (
-                each_client(rules.jensen(steps(tau), i, ratio(1), g), own),
-                eta**2,
-            ),
+            (each_client(rules.jensen(steps(tau), i, ratio(1), g), own), eta**2),
         ],
         target=r.over(k.norm2(g), tau, own) * (eta**2 * tau)
         - k.norm2(k.part(side, step)),
@@ -256,10 +253,7 @@ def one_round() -> Theorem:
     left = eta * tau / 4 - 2 * kappa * four_thirds
     scale = S * eta**2 * tau
     signs = [
-        combine([
-            (small(), eta * tau / 4),
-            (small_by_weights(), eta * tau * u * M / 6),
-        ])
+        combine([(small(), eta * tau / 4), (small_by_weights(), eta * tau * u * M / 6)])
     ]
     return combine(
         [
@@ -318,10 +312,7 @@ def sharper_round() -> Theorem:
         - k.norm2(gf) * (eta * tau * rate)
     )
     return combine(
-        [
-            (descended(whole_deviation(r), k.weight(n)), 1),
-            (mean_own_gradient(), size),
-        ],
+        [(descended(whole_deviation(r), k.weight(n)), 1), (mean_own_gradient(), size)],
         [(gf, eta * tau * (Fraction(1, 2) - rate) - size)],
         target=target,
         signs=[square],

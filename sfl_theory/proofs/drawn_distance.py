@@ -333,10 +333,7 @@ def printed_rate() -> Theorem:
     """Return (130) and (135) for the whole vector, SFL-V1."""
     u, x = strong.gamma + now, k.iterate(fast(k.Kind.V1), now) - BEST
     return combine(
-        [
-            (rate(k.Kind.V1), 1),
-            (weights_spread(), 16 * G2 / (strong.mu**2 * u)),
-        ],
+        [(rate(k.Kind.V1), 1), (weights_spread(), 16 * G2 / (strong.mu**2 * u))],
         target=distance_bound(k.Kind.V1, now, printed_constants()) - k.norm2(x),
     )
 

@@ -245,15 +245,9 @@ def second_order(d: Drawn, side: k.Side) -> Theorem:
                 d.all(rules.unbiased(d.run, n, now, of(i), A), share),
                 -2 * (1 + c) * eta**2,
             ),
-            (
-                rules.independent(d.run, n, i, share, now, tau, side),
-                -(1 + c) * eta**2,
-            ),
+            (rules.independent(d.run, n, i, share, now, tau, side), -(1 + c) * eta**2),
             (clients, (1 + 1 / c) * eta**2),
-            (
-                sum_over(inside, k.CLIENTS, n, share),
-                (1 + 1 / c) * eta**2 * V,
-            ),
+            (sum_over(inside, k.CLIENTS, n, share), (1 + 1 / c) * eta**2 * V),
             (positive, (1 + 1 / c) * eta**2 * tau * (d.most - V)),
         ],
         target=(own * tau**2 + d.over(k.norm2(xi), share**2)) * ((1 + c) * eta**2)

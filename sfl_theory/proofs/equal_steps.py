@@ -154,10 +154,7 @@ def only_one(v: k.Var, u: k.Vec, w: k.Vec, sign: int) -> Theorem:
     zero = combine(
         squares=[(y - w * sign, -of(v)), (y, of(v)), (w, of(v))], signs=[none]
     )
-    return combine([
-        (whole, -sign),
-        (sum_over(zero, steps(1), v), Fraction(1, 2)),
-    ])
+    return combine([(whole, -sign), (sum_over(zero, steps(1), v), Fraction(1, 2))])
 
 
 def next_step(w: k.Vec, sign: int = 1) -> Theorem:
@@ -265,13 +262,7 @@ def gradient_change(late: Number, early: Number, side: k.Side | None = None) -> 
     centred = rules.unbiased(run, n, now, ratio(late), rest)
     change = noisy(late) - noisy(early)
     whole = combine(
-        [
-            (centred, -2),
-            (young(apart, -two, 1), 1),
-            (near, 2),
-            (moment, 1),
-            (other, 2),
-        ],
+        [(centred, -2), (young(apart, -two, 1), 1), (near, 2), (moment, 1), (other, 2)],
         target=k.norm2(r.point(late) - r.point(early)) * (2 * S**2)
         + k.constant(3 * sigma2(n))
         - k.norm2(one + rest),

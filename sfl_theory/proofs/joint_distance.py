@@ -131,10 +131,7 @@ def visited_drift(r: Round) -> Theorem:
     away = r.away(of(i))
     _, o = visits.late()
     visited = k.summed(k.CLIENTS, m, k.summed(steps(tau), j, gm * o) * k.weight(m))
-    each = [
-        (k.Side.CLIENT, k.summed(steps(of(i)), j, own)),
-        (k.Side.SERVER, visited),
-    ]
+    each = [(k.Side.CLIENT, k.summed(steps(of(i)), j, own)), (k.Side.SERVER, visited)]
     moved = [
         combine([
             (rules.local_update(r.run, n, now, of(i), side, k.part(side, away)), -1),

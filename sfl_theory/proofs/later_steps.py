@@ -143,11 +143,7 @@ def ends(p: Paces, side: k.Side, low: Ratio, more: Ratio) -> tuple[Theorem, Theo
 
     square = rules.jensen(steps(more), j, ratio(1), shifted)
     first = combine(
-        [
-            *((one, -c) for one, c in same(way + tail)),
-            (square, 1),
-            (each, more),
-        ],
+        [*((one, -c) for one, c in same(way + tail)), (square, 1), (each, more)],
         target=way_left(p, side, end, low),
     )
     second = combine(
@@ -172,10 +168,7 @@ def ways(p: Paces, side: k.Side, low: Ratio, more: Ratio) -> Theorem:
             (sum_over(way_falls(p, side, end), steps(low), i, of(i) + 1), 1),
             (first, low),
             (rules.telescope(i, noise * half, low), 1),
-            (
-                sum_over(noise_falls(p, side, end), steps(low), i, half + of(i) + 1),
-                1,
-            ),
+            (sum_over(noise_falls(p, side, end), steps(low), i, half + of(i) + 1), 1),
             (second, low * (low + 1) / 2),
         ],
         target=k.summed(steps(low), i, way),

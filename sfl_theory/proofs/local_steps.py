@@ -401,10 +401,7 @@ def bounded_drift(r: Round, G2: Ratio) -> Theorem:
     one = combine([
         (whole_moved(r), -1),
         (rules.jensen(steps(of(i)), j, ratio(1), _stochastic(r)), r.eta**2),
-        (
-            sum_over(bound(r.run, G2, n, now, of(j)), steps(of(i)), j),
-            r.eta**2 * of(i),
-        ),
+        (sum_over(bound(r.run, G2, n, now, of(j)), steps(of(i)), j), r.eta**2 * of(i)),
     ])
     target = k.constant(r.eta**2 * tau**3 * G2 / 3) - whole_drift(r)
     return combine([(r.summed(one, tau, k.weight(n)), 1)], target=target)

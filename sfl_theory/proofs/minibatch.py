@@ -254,10 +254,7 @@ def whole_step(p: k.Vec, low: Ratio) -> Theorem:
     d, u, own = w - BEST, w - p, k.gradient(k.Local(n), w)
     young = combine(squares=[(u + g * ETA, 1 / ETA)])
     back = combine(
-        [
-            (rules.convex(k.Local(n), mu, w, p), 1),
-            (self_bounding(w, low), ETA / 2),
-        ],
+        [(rules.convex(k.Local(n), mu, w, p), 1), (self_bounding(w, low), ETA / 2)],
         [(own * ETA - u, 1 / (2 * ETA)), (u, mu / 2)],
     )
     c = 2 * ETA * (1 - 2 * S * ETA)

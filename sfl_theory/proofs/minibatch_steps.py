@@ -299,10 +299,7 @@ def ends(w: k.Vec) -> Theorem:
         v = k.part(side, w)
         local = rules.local_update(RUN, n, now, K, side, v)
         seen = k.part(side, point(K) - x + made)
-        uses += [
-            (of_all(local, n, seen, v), 1),
-            (rules.update(RUN, side, now, v), -1),
-        ]
+        uses += [(of_all(local, n, seen, v), 1), (rules.update(RUN, side, now, v), -1)]
     return combine(uses)
 
 
@@ -329,10 +326,7 @@ def spreading() -> Theorem:
     a = (K + 1 + r) / (2 * K)
     spare = x * (K - 1 + r) / K + a + x**2 * (J + 1) / (4 * K**2)
     return combine(
-        [
-            (drift(), factor),
-            (over(combine(squares=[(apart(J), 1)])), spare),
-        ],
+        [(drift(), factor), (over(combine(squares=[(apart(J), 1)])), spare)],
         target=shrunk(J) + k.constant(4 * B / mu**2) - shrunk(J + 1),
         signs=[
             sign(factor, (LEFT, x**2 / (2 * K))),

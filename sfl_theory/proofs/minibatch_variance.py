@@ -247,10 +247,7 @@ def noisy_growth() -> Theorem:
     signs = [
         sign(later, (LEFT, Fraction(44, 7) * S / mu * x)),
         sign(first, (steep(), 8 * S / mu * (x - 1) / x)),
-        sign(
-            second,
-            (LEFT, Fraction(44, 7) * S / mu * (1 + EPS)),
-        ),
+        sign(second, (LEFT, Fraction(44, 7) * S / mu * (1 + EPS))),
     ]
     own = combine(squares=[(d, 1)])
     return combine(
@@ -343,10 +340,7 @@ def small() -> Theorem:
     smooth = rules.assume(constant(gamma - 8 * S / mu + 1))
     ratio_ = combine([(smooth, ratio(1) / 8)], target=constant(gamma / 7 - S / mu))
     return combine(
-        [
-            (ratio_, 4 * r),
-            (LEFT, 4 * (x - gamma) / 7 + 3 * (x - 7) / 7),
-        ],
+        [(ratio_, 4 * r), (LEFT, 4 * (x - gamma) / 7 + 3 * (x - 7) / 7)],
         target=constant((K - 1) * (x - 3) - 4 * S / mu * r),
         signs=[sign(4 * r, (LEFT, 4))],
     )
@@ -377,10 +371,7 @@ def grown() -> Theorem:
             (over(combine(squares=[(apart(J), 1)])), kept),
         ],
         target=potential(J) - potential(J + 1),
-        signs=[
-            sign(later, (LEFT, 4 * S / mu * x * low)),
-            sign(kept, (spare(), left)),
-        ],
+        signs=[sign(later, (LEFT, 4 * S / mu * x * low)), sign(kept, (spare(), left))],
     )
 
 

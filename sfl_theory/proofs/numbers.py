@@ -214,10 +214,7 @@ def power_at_least() -> Theorem:
 
     def gap(known: Theorem, r: Ratio) -> Theorem:
         c = power(of(j))
-        uses = [
-            (known, 2 * c * (tau - 1) / tau**3),
-            (rules.square(r), 2 * c / tau**3),
-        ]
+        uses = [(known, 2 * c * (tau - 1) / tau**3), (rules.square(r), 2 * c / tau**3)]
         return sign(c * (C * H(r) - H(r + 1)), *uses)
 
     return _compared(H, False, positive, gap)
@@ -239,8 +236,7 @@ def geometric(upper: Ratio, most: bool) -> Theorem:
     direction = 1 if most else -1
     target = (power(upper) - 1 - (C - 1) * total(upper)) * direction
     return combine(
-        [(every, 1), (fall, -direction), (starts(not most), 1)],
-        target=constant(target),
+        [(every, 1), (fall, -direction), (starts(not most), 1)], target=constant(target)
     )
 
 

@@ -13,12 +13,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import partial_visits as visits
-from sfl_theory.proofs.block_steps import (
-    drawn,
-    first,
-    moved,
-    step_size,
-)
+from sfl_theory.proofs.block_steps import drawn, first, moved, step_size
 from sfl_theory.proofs.local_steps import (
     N,
     Round,

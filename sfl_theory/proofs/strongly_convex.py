@@ -177,8 +177,7 @@ def by_recursion(r: Round, one: Theorem, first: Ratio, second: Ratio) -> Theorem
     keep = 1 - 4 / (gamma + now)
     spare = (gamma / (gamma + now + 1)) ** 4 - keep * (gamma / (gamma + now)) ** 4
     step = combine(
-        [(one, 1), (rules.assume(now_claim), keep), (lowest, spare)],
-        target=next_claim,
+        [(one, 1), (rules.assume(now_claim), keep), (lowest, spare)], target=next_claim
     )
     base = combine(target=bound(r, zero, first, second) - gap(r, zero))
     return rules.induct(base, step, t, now_claim)

@@ -81,11 +81,7 @@ def other_block(side: k.Side, p: k.Vec, q: k.Vec) -> Theorem:
     """Return ``||[D]_b||^2 <= S^2/4 ||q - p||^2`` for points with the same block b."""
     D, w = k.gradient(F, q) - k.gradient(F, p), k.part(other(side), q - p)
     return combine(
-        [
-            (cocoercive(p, q), S),
-            (rules.blocks(D, q - p), -S),
-            (rules.blocks(D, D), 1),
-        ],
+        [(cocoercive(p, q), S), (rules.blocks(D, q - p), -S), (rules.blocks(D, D), 1)],
         [(k.part(other(side), D) - w * (S / 2), 1)],
         target=k.norm2(w) * (S**2 / 4) - k.norm2(k.part(side, D)),
     )
@@ -168,10 +164,7 @@ def own_way(p: Paces, side: k.Side, rests: bool) -> Theorem:
 
     def same(w: k.Vec, factor: Number) -> list[tuple[Theorem, Number]]:
         early = rules.local_update(p.run, n, now, of(i), side, w)
-        return [
-            (rule(p.run, n, now, end, side, w), factor),
-            (early, -ratio(factor)),
-        ]
+        return [(rule(p.run, n, now, end, side, w), factor), (early, -ratio(factor))]
 
     return combine(
         [*same(way, -1), *same(paths, eta)],
@@ -182,10 +175,7 @@ def own_way(p: Paces, side: k.Side, rests: bool) -> Theorem:
 def from_start(p: Paces, side: k.Side, at: Ratio) -> Theorem:
     """Return ``||[p_i - x]_b||^2 <= eta_b^2 i^2 G2``."""
     each = sum_over(bounded_block(p.run, side, of(j)), steps(at), j)
-    return combine([
-        (moved(p, side, at, at, False), 1),
-        (each, p.eta(side) ** 2 * at),
-    ])
+    return combine([(moved(p, side, at, at, False), 1), (each, p.eta(side) ** 2 * at)])
 
 
 def fitted(p: Paces) -> Theorem:
@@ -249,10 +239,7 @@ def client_progress(p: Paces) -> Theorem:
         # how far they are from x
         (sum_over(from_start(p, short, of(i)), steps(low), i), S / (2 * low)),
         (sum_over(from_start(p, long, of(i)), steps(low), i), joint * S / 2),
-        (
-            sum_over(from_start(p, long, late(p)), steps(p.extra), beyond),
-            joint * S / 2,
-        ),
+        (sum_over(from_start(p, long, late(p)), steps(p.extra), beyond), joint * S / 2),
         (rules.blocks(z, z), p.unequal * S**2 * alpha / 8),
     ]
     left = k.Lin({})

@@ -219,11 +219,4 @@ SIMILAR = Claim(
     "methods.",
 )
 
-CLAIMS = (
-    V1_INVARIANT,
-    FOUR,
-    BEST_CUT,
-    EARLY_CUT,
-    BELOW,
-    SIMILAR,
-)
+CLAIMS = (V1_INVARIANT, FOUR, BEST_CUT, EARLY_CUT, BELOW, SIMILAR)

@@ -61,10 +61,7 @@ def off_the_box(r: Run, side: Side, length: Number) -> Form:
 def bowls() -> ModelData:
     """Return two round bowls, a round of two steps from (1, 1)."""
     return federation(
-        [parabola(1, [0, 0])] * 2,
-        [1, 1],
-        numbers={t: 0, tau: 2},
-        rates={"eta": "1/48"},
+        [parabola(1, [0, 0])] * 2, [1, 1], numbers={t: 0, tau: 2}, rates={"eta": "1/48"}
     )
 
 
@@ -200,8 +197,4 @@ V2_OBJECTIVE = Claim(
     ),
 )
 
-CLAIMS = (
-    ALG_1,
-    ALG_2,
-    V2_OBJECTIVE,
-)
+CLAIMS = (ALG_1, ALG_2, V2_OBJECTIVE)

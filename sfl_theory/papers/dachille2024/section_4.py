@@ -176,13 +176,7 @@ def average(name: str, where: str, kind: Kind, uses: str, first: str = "") -> Cl
     )
 
 
-PROP_1 = average(
-    "prop-1",
-    "Proposition 1, (6)",
-    Kind.PROPOSITION,
-    "eq-6",
-    "eq-12",
-)
+PROP_1 = average("prop-1", "Proposition 1, (6)", Kind.PROPOSITION, "eq-6", "eq-12")
 EQ_6 = average("eq-6", "(6)", Kind.EQUATION, "eq-28 cond-eta")
 
 

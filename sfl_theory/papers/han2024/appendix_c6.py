@@ -73,9 +73,7 @@ B_6 = (
 MEMBERS_43 = [
     A(i),
     w.norm2(MOVED),
-    w.norm2(
-        BEFORE - eta() * (g_last - F_last + F_last - F_x + F_x - f_x + f_x),
-    ),
+    w.norm2(BEFORE - eta() * (g_last - F_last + F_last - F_x + F_x - f_x + f_x)),
     ONCE * A(last)
     + eight * w.norm2(eta() * (g_last - F_last))
     + eight * w.norm2(eta() * (F_last - F_x))
@@ -102,12 +100,7 @@ EQ_43 = Claim(
             (combine, "The same vector."),
             (
                 lambda: local.spread(
-                    [
-                        local.xi,
-                        local.gp - local.gx,
-                        local.gx - local.gf,
-                        local.gf,
-                    ],
+                    [local.xi, local.gp - local.gx, local.gx - local.gf, local.gf],
                     eight.value,
                 ),
                 r"Young with $1/\tau$, four terms, $4(1 + \tau) \le 8\tau$.",
@@ -164,13 +157,7 @@ EQ_45 = Claim(
     repair=Repair(
         (
             Part(
-                says(
-                    each(DRIFT),
-                    each(SUMS * B_6),
-                    *BASE,
-                    slow(8),
-                    *ALL_POWERS,
-                ),
+                says(each(DRIFT), each(SUMS * B_6), *BASE, slow(8), *ALL_POWERS),
                 Proof(
                     lambda: local.each(local.lemma_c6_by_sums()),
                     r"$\sum_i A_i \le \frac{4}{3}\eta^2(2\sum_i i^2\|\nabla F_n\|^2 + "
@@ -327,12 +314,7 @@ END_52 = FACTOR * (w.norm2(F_x) + sigma2())
 WITH_VARIANCE = Repair(
     (
         Part(
-            says(
-                each(TOTAL),
-                each(END_52 + 4 * tau * sigma2()),
-                *BASE,
-                slow(4),
-            ),
+            says(each(TOTAL), each(END_52 + 4 * tau * sigma2()), *BASE, slow(4)),
             Proof(
                 lambda: local.each(local.lemma_c7()),
                 r"Each difference is that of the means and of two noises: "
@@ -405,13 +387,4 @@ LEMMA_C7 = Claim(
     repair=WITH_VARIANCE,
 )
 
-CLAIMS = (
-    EQ_43,
-    EQ_44,
-    EQ_45,
-    LEMMA_C6,
-    EQ_47,
-    EQ_51,
-    EQ_52,
-    LEMMA_C7,
-)
+CLAIMS = (EQ_43, EQ_44, EQ_45, LEMMA_C6, EQ_47, EQ_51, EQ_52, LEMMA_C7)

@@ -419,8 +419,7 @@ CLAIMS = (
     block_rates.E_SERVER.in_a_round(99, "lemma-E.1 app-E.1/first-rate eq-98"),
     *induction.E_SERVER.claims(),
     block_rates.E_SERVER.in_every_round(
-        106,
-        "eq-99 eq-100 eq-101 eq-102 eq-103 eq-104 eq-105 app-E.1/first-rate",
+        106, "eq-99 eq-100 eq-101 eq-102 eq-103 eq-104 eq-105 app-E.1/first-rate"
     ),
     CONVEX_CLIENT.quoted(107),
     CONVEX_CLIENT.without_gap(108, "eq-107"),

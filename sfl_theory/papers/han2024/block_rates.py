@@ -11,16 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Repair,
-    Says,
-    Severity,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Says, Severity, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Rate, Side

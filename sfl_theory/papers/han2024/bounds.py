@@ -284,10 +284,7 @@ THEOREM_3_8 = _theorem(
             TAUS,
         ),
     ),
-    findings={
-        "strongly_convex": (EXTRA_G2,),
-        "general_convex": (CUBE_ROOT, EXTRA_G2),
-    },
+    findings={"strongly_convex": (EXTRA_G2,), "general_convex": (CUBE_ROOT, EXTRA_G2)},
     notes={"strongly_convex": (SWAPPED,)},
 )
 
@@ -337,10 +334,4 @@ THEOREM_3_9 = _theorem(
     },
 )
 
-THEOREMS = (
-    PROPOSITION_3_5,
-    THEOREM_3_6,
-    THEOREM_3_7,
-    THEOREM_3_8,
-    THEOREM_3_9,
-)
+THEOREMS = (PROPOSITION_3_5, THEOREM_3_6, THEOREM_3_7, THEOREM_3_8, THEOREM_3_9)

@@ -235,10 +235,7 @@ def scaled(number: str, d: Data, square: Number, cube: Number) -> Bound:
     second, third = _radicands(number, d)
     return Bound(
         general_convex(number, d, square, cube).terms,
-        (
-            Root(square, 2, d.I_err * second),
-            Root(cube, 3, d.S * d.I_err * third),
-        ),
+        (Root(square, 2, d.I_err * second), Root(cube, 3, d.S * d.I_err * third)),
     )
 
 

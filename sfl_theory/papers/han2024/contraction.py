@@ -13,16 +13,7 @@ from fractions import Fraction
 from typing import Unpack
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Repair,
-    Says,
-    Severity,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Says, Severity, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import MEAN, Side
 from sfl_theory.models.federation import federation, parabola
@@ -43,17 +34,7 @@ from sfl_theory.papers.han2024.one_round import (
     sharp,
     shown,
 )
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    N,
-    S,
-    a,
-    best,
-    f,
-    n,
-    sigma2,
-    t,
-)
+from sfl_theory.papers.han2024.setting import G2, N, S, a, best, f, n, sigma2, t
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 

@@ -395,9 +395,4 @@ THEOREM_39 = Repair(
     ),
     "equal weights",
 )
-REPAIRS = {
-    "3.6": THEOREM_36,
-    "3.7": THEOREM_37,
-    "3.8": THEOREM_38,
-    "3.9": THEOREM_39,
-}
+REPAIRS = {"3.6": THEOREM_36, "3.7": THEOREM_37, "3.8": THEOREM_38, "3.9": THEOREM_39}

@@ -46,12 +46,7 @@ from sfl_theory.papers.han2024.block_rates import (
     sequential,
     without_excess,
 )
-from sfl_theory.papers.han2024.induction import (
-    GAMMA,
-    LARGE,
-    READ_S,
-    gamma_s,
-)
+from sfl_theory.papers.han2024.induction import GAMMA, LARGE, READ_S, gamma_s
 from sfl_theory.papers.han2024.one_round import (
     JOINT,
     JOINT_WEIGHTED,

@@ -256,10 +256,7 @@ THEOREM_39 = Claim(
     first_failure="han2024/eq-175",
     repair=Repair(
         (
-            Part(
-                EQUALLY.all_rounds(),
-                Proof(drawn_rounds.theorem, IDEA),
-            ),
+            Part(EQUALLY.all_rounds(), Proof(drawn_rounds.theorem, IDEA)),
             Part(
                 weighted(in_squares()),
                 Proof(

@@ -194,12 +194,7 @@ class Steps:
         return f"eq-{self.first + place}"
 
     def claim(
-        self,
-        step: Step,
-        place: int,
-        at: Coupled,
-        repair: Repair,
-        uses: str = "",
+        self, step: Step, place: int, at: Coupled, repair: Repair, uses: str = ""
     ) -> Claim:
         """Return the refuted claim on a step."""
         side = SERVER if place < 6 else CLIENT

@@ -5,16 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Severity,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Severity, says
 from sfl_theory.kernel import rules
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.huang2023.appendix_a_12 import (
@@ -145,10 +136,7 @@ EQ_15_SIGN = Claim(
                 says(-(eta() * (F(mixed(best, point)) - F(best))), 0, minimum()),
                 Proof(
                     lambda: combine([
-                        (
-                            rules.lowest(F.value, mixed(best, point).value),
-                            eta().value,
-                        )
+                        (rules.lowest(F.value, mixed(best, point).value), eta().value)
                     ]),
                     r"$w^*$ minimises F.",
                 ),
