@@ -18,7 +18,6 @@ sum_n a_n grad F_n.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import sympy as sp
 
@@ -76,9 +75,9 @@ class Setting:
     """
 
     number: str
-    c1: Any
-    cd: Any
-    server: Any
+    c1: sp.Expr
+    cd: sp.Expr
+    server: sp.Expr
     conditions: tuple[str, ...]
 
 
@@ -288,7 +287,7 @@ def non_convex_v2() -> Bound:
     )
 
 
-def _partial_v2(parts: dict[str, Any], notes: tuple[str, ...]) -> Bound:
+def _partial_v2(parts: dict[str, sp.Expr], notes: tuple[str, ...]) -> Bound:
     """Return a bound of the non-convex case of Theorem 3.9."""
     largest = 1 / (8 * S * tau * inverse)
     return Bound(
