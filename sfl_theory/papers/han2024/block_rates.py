@@ -35,7 +35,7 @@ from sfl_theory.papers.han2024.one_round import (
     ordered,
     shown,
 )
-from sfl_theory.papers.han2024.one_round_steps import d
+from sfl_theory.papers.han2024.one_round_lines import d
 from sfl_theory.papers.han2024.setting import (
     G2,
     N,

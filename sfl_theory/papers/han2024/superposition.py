@@ -56,8 +56,8 @@ from sfl_theory.papers.han2024.one_round import (
     ordered,
     shown,
 )
-from sfl_theory.papers.han2024.one_round_steps import CLOCKS as READ_CLOCKS
-from sfl_theory.papers.han2024.one_round_steps import LONG, LONG_SERVER
+from sfl_theory.papers.han2024.one_round_lines import CLOCKS as READ_CLOCKS
+from sfl_theory.papers.han2024.one_round_lines import LONG, LONG_SERVER
 from sfl_theory.papers.han2024.setting import (
     G2,
     N,
