@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.local_steps import (
     G2,
     Round,
@@ -106,24 +104,3 @@ def theorem() -> Theorem:
     fall = rules.telescope(t, k.norm2(r.x - BEST), T)
     last = k.iterate(r.run, T) - BEST
     return combine([(sum_over(one_round(), steps(T), t), c), (fall, c)], [(last, c)])
-
-
-def statement() -> Statement:
-    """Return ``1/T sum f(x^t) - f* <= I/(2 alpha T) + 7/12 alpha G2``, 2 S alpha <= 1.
-
-    alpha = eta tau is the step of a round; convexity bounds the averaged model by the
-    left side. Candidate R2 (a); that x* minimises f is not used.
-    """
-    first = k.norm2(k.iterate(r.run, 0) - BEST)
-    right = first * (1 / (2 * alpha * T)) + k.constant(Fraction(7, 12) * alpha * G2)
-    left = k.summed(steps(T), t, gap()) * (1 / T)
-    assumed = {
-        h.Minimiser(k.MEAN),
-        h.every(k.CLIENTS, n, h.Smooth(k.Local(n), S)),
-        h.every(k.CLIENTS, n, h.Convex(k.Local(n), ratio(0))),
-        h.Holds(k.constant(1 - 2 * S * alpha)),
-        h.BoundedGradients(r.run, G2),
-        h.Unbiased(r.run),
-    }
-    name = "han2024/thm-3.6/general_convex/mean-gap"
-    return Statement(name, frozenset(assumed), left, right)

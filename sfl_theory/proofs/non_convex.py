@@ -10,7 +10,6 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, direction
-from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.local_steps import (
     N,
     Round,
@@ -365,23 +364,6 @@ def theorem(p: TwoPaces) -> Theorem:
     fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
     last = rules.lowest(k.MEAN, k.iterate(p.run, T))
     return combine([(summed_up, c), (fall, c), (last, c)])
-
-
-def statement(p: TwoPaces, name: str) -> Statement:
-    """Return (13) or (19) as printed; smoothness is Lipschitz gradients, (24)."""
-    r, best = p.round, k.vec(k.Star(k.MEAN))
-
-    def rounds(form: k.Lin) -> k.Lin:
-        return k.summed(steps(T), t, form)
-
-    squares = p.low**2 + p.high**2
-    own = k.weight(n) ** 2 * (inverse_q(n) if p.partial else 1)
-    bound = 8 * N * S * squares / (T * p.low) * mean(n, own * (sigma2(n) + eps2))
-    gap = k.value_of(k.MEAN, k.iterate(p.run, 0)) - k.value_of(k.MEAN, best)
-    left = rounds(k.norm2(k.gradient(k.MEAN, r.x)) * r.eta) * (1 / T)
-    right = gap * (4 / (T * p.low)) + rounds(k.constant(r.eta**2)) * bound
-    restrictions = {h.every(steps(T), t, h.Holds(one)) for one in conditions(p)}
-    return Statement(name, assumptions(p.run) | restrictions, left, right)
 
 
 def assumptions(run: k.Split) -> frozenset[h.Hypothesis]:

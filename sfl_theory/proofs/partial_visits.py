@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
@@ -389,26 +387,3 @@ def quadratic() -> Theorem:
     target = fall + k.constant(S * eta**2 * tau * own) - k.norm2(g) * (eta * tau / 4)
     uses = [(one_round(), ratio(1)), (small, S * eta**2 * tau * spare)]
     return over_rounds(combine(uses, target=target))
-
-
-def statement() -> Statement:
-    """Return a repaired (22): server steps eta a_n J_n g, any order of the visits."""
-    best = k.vec(k.Star(k.MEAN))
-
-    def rounds(form: k.Lin) -> k.Lin:
-        return k.summed(steps(T), t, form)
-
-    gap = k.value_of(k.MEAN, k.iterate(RUN, 0)) - k.value_of(k.MEAN, best)
-    left = rounds(k.norm2(g) * eta) * (1 / T)
-    right = (gap + rounds(k.constant(cost()))) * (4 / (T * tau))
-    assumed = {
-        h.every(k.CLIENTS, n, h.Smooth(k.Local(n), S)),
-        h.every(k.CLIENTS, n, h.Variance(RUN, n, sigma2(n))),
-        h.every(steps(T), t, h.Holds(k.constant(1 - 8 * u))),
-        h.Participation(RUN),
-        h.Unbiased(RUN),
-        h.Heterogeneity(eps2),
-        h.Minimiser(k.MEAN),
-    }
-    name = "han2024/thm-3.9/non_convex/weighted-server"
-    return Statement(name, frozenset(assumed), left, right)

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import (
     G2,
@@ -191,27 +189,6 @@ def rate(
     return by_recursion(r, one_round(r), A(r), B(r))
 
 
-def statement() -> Statement:
-    """Return the rate, candidate R1; bounded gradients are those along the run."""
-    r, T = Round(run()), of(t)
-    u = 1 / (gamma + T)
-    right = gap(r, ratio(0)) * (gamma * u) ** 4 + k.constant(
-        Fraction(56, 9) * S * s_a2 / (tau * mu**2) * u
-        + Fraction(16, 3) * S**2 * G2 / mu**3 * u**2
-    )
-    assumed = {
-        h.every(k.CLIENTS, n, h.Smooth(k.Local(n), S)),
-        h.every(k.CLIENTS, n, h.Convex(k.Local(n), mu)),
-        h.every(k.CLIENTS, n, h.Variance(r.run, n, sigma2(n))),
-        h.Unbiased(r.run),
-        h.Independent(r.run),
-        h.BoundedGradients(r.run, G2),
-        h.Minimiser(k.MEAN),
-    }
-    name = "han2024/thm-3.6/strongly_convex/sharper"
-    return Statement(name, frozenset(assumed), gap(r, T), right)
-
-
 def gap_by_distance(p: k.Vec) -> Theorem:
     """Return ``f(p) - f* <= S/2 ||p - x*||^2`` from Lipschitz gradients."""
     flat = rules.stationary(k.MEAN, p - BEST)
@@ -242,11 +219,3 @@ def printed_right(r: Round) -> k.Lin:
         8 * S * N * mean(n, k.weight(n) ** 2 * first) / mu**2 * u
         + 768 * S**2 * mean(n, k.weight(n) * second) / (mu**3 * (gamma + 1)) * u
     ) + k.norm2(k.iterate(r.run, 0) - BEST) * (S * (gamma + 1) / 2 * u)
-
-
-def printed_statement() -> Statement:
-    """Return (11) of theorem 3.6 for tau = tau_server; the two printed rates agree."""
-    sharper = statement()
-    name = "han2024/thm-3.6/strongly_convex/equal-paces"
-    right = printed_right(Round(run()))
-    return Statement(name, sharper.hypotheses, sharper.left, right)

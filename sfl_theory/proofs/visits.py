@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
@@ -284,26 +282,3 @@ def theorem() -> Theorem:
     fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
     last = rules.lowest(k.MEAN, k.iterate(r.run, T))
     return combine([(sum_over(one_round(), steps(T), t), c), (fall, c), (last, c)])
-
-
-def statement() -> Statement:
-    """Return a repaired (16): server steps eta a_n g, any order of the visits."""
-    r, best = ROUND_T, k.vec(k.Star(k.MEAN))
-
-    def rounds(form: k.Lin) -> k.Lin:
-        return k.summed(steps(T), t, form)
-
-    gap = k.value_of(k.MEAN, k.iterate(r.run, 0)) - k.value_of(k.MEAN, best)
-    spread = 4 * s_a2 + sbar2 / 2 + tau * eps2 / 2
-    left = rounds(k.norm2(r.gradient) * r.eta) * (1 / T)
-    right = gap * (4 / (T * tau)) + rounds(k.constant(r.eta**2)) * (S / T * spread)
-    assumed = {
-        h.every(k.CLIENTS, n, h.Smooth(k.Local(n), S)),
-        h.every(k.CLIENTS, n, h.Variance(r.run, n, sigma2(n))),
-        h.every(steps(T), t, h.Holds(k.constant(1 - 16 * u))),
-        h.Unbiased(r.run),
-        h.Heterogeneity(eps2),
-        h.Minimiser(k.MEAN),
-    }
-    name = "han2024/thm-3.7/non_convex/weighted-server"
-    return Statement(name, frozenset(assumed), left, right)
