@@ -27,7 +27,7 @@ from sfl_theory.formulas import form as form
 from sfl_theory.formulas import number as number
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Poly, Ratio, Sort, ratio
+from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 
 # Numbers ---------------------------------------------------------------------------
 
@@ -427,6 +427,3 @@ def assumptions(*groups: Assumed | Iterable[Assumed]) -> tuple[Assumed, ...]:
     return tuple(out)
 
 
-def poly(value: Number) -> Poly:
-    """Return a natural number as an index of the kernel."""
-    return k.natural(value.value)

@@ -217,11 +217,6 @@ class FederatedRun:
         return tuple(x - y for x, y in zip(self.start, self.minimiser, strict=True))
 
     @property
-    def distance2(self) -> Fraction:
-        r"""$\|x^0-x^*\|^2$."""
-        return dot(self.offsets, self.offsets)
-
-    @property
     def separable(self) -> tuple[Separable, ...]:
         """The clients, if they are separable; else empty."""
         return tuple(c for c in self.clients if isinstance(c, Separable))

@@ -328,10 +328,3 @@ def _separable(client: Separable) -> Shape:
         -c * piece.centre for c, piece in zip(curved, client.pieces, strict=True)
     )
     return hessian, linear, bends
-
-
-def at(**values: tuple[Sort, Fraction | int]) -> dict[k.Var, Fraction]:
-    """Return parameters by name, with their sorts, for `as_model`."""
-    return {
-        k.Var(name, sort): Fraction(value) for name, (sort, value) in values.items()
-    }

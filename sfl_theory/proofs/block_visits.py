@@ -61,7 +61,6 @@ from sfl_theory.proofs.visits import late
 tau, T = count("tau"), count("T")
 ROUND_T = Round(equal_paces(k.Kind.V2, tau, rates("eta")))
 sigmas = mean(n, sigma2(n))
-u = S * ROUND_T.eta * tau
 
 
 def all_steps(theorem: Theorem, scale: Number = 1) -> Theorem:

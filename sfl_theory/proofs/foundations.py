@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio
@@ -17,7 +15,6 @@ from sfl_theory.proofs.notation import (
 )
 
 F = k.NamedFunction("phi")
-HALF = Fraction(1, 2)
 
 
 def lemma_c3(

@@ -185,11 +185,6 @@ def one_round(kind: k.Kind, mu: Ratio) -> Theorem:
     )
 
 
-def lowest_gap(kind: k.Kind) -> Theorem:
-    """Return ``f(x) - f* >= 0``."""
-    return rules.lowest(k.MEAN, Round(run(kind)).x)
-
-
 def weights_spread() -> Theorem:
     """Return ``N sum a_n^2 >= 1``, from ``sum (a_n - 1/N)^2 >= 0``."""
     one = rules.square(k.weight(n) - 1 / N)

@@ -177,7 +177,6 @@ def ways(p: Paces, side: k.Side, low: Ratio, more: Ratio) -> Theorem:
 
 # Steps of one round for a block: squares, second moments, drift and noise ------------
 
-SERVER = k.Side.SERVER
 BEST = k.vec(k.Star(k.MEAN))
 
 

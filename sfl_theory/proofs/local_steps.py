@@ -26,7 +26,7 @@ from sfl_theory.proofs.notation import (
 
 n, m = k.Client("n"), k.Client("m")
 t, i, j, beyond = nat("t"), nat("i"), nat("j"), nat("k")
-S, mu = positive("S"), nonnegative("mu")
+S = positive("S")
 eps2, G2 = nonnegative("eps2"), nonnegative("G2")
 N = mean(n, 1)
 now = of(t)

@@ -81,11 +81,6 @@ def steps(upper: Number) -> k.Steps:
     return k.Steps(k.natural(upper))
 
 
-def clients(n: k.Client, form: k.Lin) -> k.Lin:
-    """Return the sum over clients."""
-    return k.summed(k.CLIENTS, n, form)
-
-
 def mean(n: k.Client, number: Number) -> Ratio:
     """Return ``sum_n number`` as a number."""
     form = k.summed(k.CLIENTS, n, k.constant(number))
@@ -126,15 +121,3 @@ def sum_over(
 ) -> Theorem:
     """Return `rules.sum_over` with a plain number."""
     return rules.sum_over(theorem, binder, v, ratio(factor), tuple(signs))
-
-
-def both(
-    theorem: Theorem, tau: Number, i: k.Var, n: k.Client, factor: Number = 1
-) -> Theorem:
-    """Return the sum over local steps, then over clients."""
-    return sum_over(sum_over(theorem, steps(tau), i), k.CLIENTS, n, factor)
-
-
-def over(tau: Number, i: k.Var, n: k.Client, form: k.Lin, factor: Number = 1) -> k.Lin:
-    """Return the form summed over local steps, then over clients."""
-    return k.summed(k.CLIENTS, n, k.summed(steps(tau), i, form) * factor)

@@ -72,18 +72,6 @@ from sfl_theory.proofs.strongly_convex import (
     with_smoothness,
 )
 
-
-def run(
-    client: Ratio, server: Ratio, who: k.Participants = k.Participants.EVERYONE
-) -> k.Split:
-    """Return SFL-V1 with ``eta_b(t) = 4/(mu tau_b (gamma + t))``."""
-
-    def pace(made: Ratio) -> k.Pace:
-        return k.Pace(k.natural(made), k.Rate(4 / (mu * made * (gamma + of_round()))))
-
-    return k.Split(k.Kind.V1, who, pace(client), pace(server))
-
-
 alpha = 4 / (mu * (gamma + now))
 
 

@@ -8,7 +8,6 @@ the gap falls by ``phi' <= (1 - 4u) phi + 8 c1 K u^2 + 4 cd (gamma + 1) K u^3``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -34,7 +33,6 @@ from sfl_theory.proofs.strongly_convex import (
 )
 from sfl_theory.proofs.weighted_rounds import Weighted
 
-Uses = Iterable[tuple[Theorem, Number]]
 K = S * G2 / mu**2
 """The unit of the bounds, ``S G2/mu^2``."""
 

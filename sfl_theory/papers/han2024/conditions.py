@@ -41,7 +41,6 @@ rate = w.positive("rate", r"\eta^t")
 chances = w.over_clients(n, w.inverse_chance(n))
 squares = w.over_clients(n, a() ** 2)
 drawn_squares = w.over_clients(n, a() ** 2 * w.inverse_chance(n))
-LOCAL = "App. C's lemmas need it on this side"
 
 
 def numbers_only(

@@ -166,7 +166,6 @@ class TwoPeriods:
 # The steps that D.3 and F.3 print alike: SFL-V1, everyone or those who are drawn -----
 
 SERVER, CLIENT = SIDES
-THIRTY_SECOND = Fraction(1, 32)
 
 
 @dataclass(frozen=True)
