@@ -30,11 +30,10 @@ from sfl_theory.proofs.local_steps import (
     other,
     young,
 )
+from sfl_theory.proofs.non_convex import TwoPaces
 from sfl_theory.proofs.notation import (
     combine,
-    count,
     mean,
-    nat,
     of,
     rates,
     steps,
@@ -48,27 +47,8 @@ excess = mean(n, k.weight(n) ** 2 * k.symbol(k.Odds(n)))
 
 
 @dataclass(frozen=True)
-class Paces:
-    """One side makes tau (tau_server) steps, the longer one d >= 0 more."""
-
-    longer: k.Side
-    partial: bool = False
-    """Whether clients take part with probabilities q_n."""
-
-    @property
-    def low(self) -> Ratio:
-        """tau_min."""
-        return count("tau" if self.longer is k.Side.SERVER else "tau_server")
-
-    @property
-    def extra(self) -> Ratio:
-        """tau_max - tau_min."""
-        return of(nat("d"))
-
-    @property
-    def high(self) -> Ratio:
-        """tau_max."""
-        return self.low + self.extra
+class Paces(TwoPaces):
+    """SFL-V1 at the rates alpha(t)/tau_b."""
 
     @property
     def unequal(self) -> Ratio:
@@ -86,10 +66,6 @@ class Paces:
         """Of the local gradients' distance from those at x, over S^2 alpha^2 G2."""
         return Fraction(1, 3) + 2 * self.unequal
 
-    def made(self, side: k.Side) -> Ratio:
-        """Return a side's number of steps."""
-        return self.high if side is self.longer else self.low
-
     @property
     def run(self) -> k.Split:
         """SFL-V1 at the rates alpha(t)/tau_b."""
@@ -97,16 +73,7 @@ class Paces:
 
     def at(self, rate: k.Rate) -> k.Split:
         """Return SFL-V1 at a rate over tau_b."""
-        client, server = (
-            k.Pace(k.natural(self.made(side)), k.Rate(rate.body / self.made(side)))
-            for side in (k.Side.CLIENT, k.Side.SERVER)
-        )
-        return k.Split(k.Kind.V1, self.who, client, server)
-
-    @property
-    def who(self) -> k.Participants:
-        """Who takes part."""
-        return k.Participants.UPDATES if self.partial else k.Participants.EVERYONE
+        return self.paced(lambda made: k.Rate(rate.body / made))
 
     def eta(self, side: k.Side) -> Ratio:
         """Return a side's rate."""

@@ -8,6 +8,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs.joint_distance import BEST, gap, second_moment, tau
 from sfl_theory.proofs.local_steps import (
     G2,
     Round,
@@ -32,26 +33,9 @@ from sfl_theory.proofs.notation import (
     sum_over,
 )
 
-tau, T, eta = count("tau"), count("T"), positive("eta")
-BEST = k.vec(k.Star(k.MEAN))
+T, eta = count("T"), positive("eta")
 r = Round(equal_paces(k.Kind.V1, tau, k.Rate(eta)))
 alpha = eta * tau
-
-
-def second_moment() -> Theorem:
-    """Return ``||G||^2 <= tau^2 G2``, by Jensen over clients and steps."""
-    g = stochastic(r.run, n, now, of(i))
-    inside = rules.jensen(steps(tau), i, ratio(1), g)
-    bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
-    clients = rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, g))
-    return combine(
-        [
-            (clients, 1),
-            (sum_over(inside, k.CLIENTS, n, k.weight(n)), 1),
-            (r.summed(bound, tau, k.weight(n)), tau),
-        ],
-        target=k.constant(tau**2 * G2) - k.norm2(whole_mean(r, g)),
-    )
 
 
 def progress() -> Theorem:
@@ -73,11 +57,6 @@ def progress() -> Theorem:
     ])
 
 
-def gap() -> k.Lin:
-    """Return ``f(x) - f*``."""
-    return k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, BEST)
-
-
 def one_round() -> Theorem:
     """Return ``2 alpha gap <= ||x - x*||^2 - ||x' - x*||^2 + 7/6 alpha^2 G2``."""
     before, after, step = r.x - BEST, r.next - BEST, r.next - r.x
@@ -90,11 +69,11 @@ def one_round() -> Theorem:
             (whole_update(r, before), -2),
             (whole_update(r, step), -1),
             (whole_update(r, G), eta),
-            (second_moment(), eta**2),
+            (second_moment(r), eta**2),
             (bounded_drift(r, G2), eta * S),
             (small, alpha**2 * G2 / 6),
         ],
-        target=k.norm2(before) - k.norm2(after) + cost - gap() * (2 * alpha),
+        target=k.norm2(before) - k.norm2(after) + cost - gap(r) * (2 * alpha),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -90,16 +91,21 @@ class TwoPaces:
         """tau_max."""
         return self.low + self.extra
 
+    def made(self, side: k.Side) -> Ratio:
+        """Return a side's number of steps."""
+        return self.high if side is self.longer else self.low
+
+    def paced(self, rate: Callable[[Ratio], k.Rate]) -> k.Split:
+        """Return SFL-V1, each side at the rate for its number of steps."""
+        who = k.Participants.UPDATES if self.partial else k.Participants.EVERYONE
+        made = (self.made(side) for side in (k.Side.CLIENT, k.Side.SERVER))
+        client, server = (k.Pace(k.natural(own), rate(own)) for own in made)
+        return k.Split(k.Kind.V1, who, client, server)
+
     @property
     def run(self) -> k.Split:
         """SFL-V1 with rates eta(t) on both sides."""
-        eta = rates("eta")
-        paces = {
-            side: k.Pace(k.natural(self.high if side is self.longer else self.low), eta)
-            for side in k.Side
-        }
-        who = k.Participants.UPDATES if self.partial else k.Participants.EVERYONE
-        return k.Split(k.Kind.V1, who, paces[k.Side.CLIENT], paces[k.Side.SERVER])
+        return self.paced(lambda _: rates("eta"))
 
     @property
     def round(self) -> Round:

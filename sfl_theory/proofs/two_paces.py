@@ -237,13 +237,7 @@ class OwnRates(TwoPaces):
     @property
     def run(self) -> k.Split:
         """The run."""
-        paces = {}
-        for side in k.Side:
-            made = self.high if side is self.longer else self.low
-            rate = k.Rate(4 / (mu * made * (gamma + of_round())))
-            paces[side] = k.Pace(k.natural(made), rate)
-        everyone = k.Participants.EVERYONE
-        return k.Split(k.Kind.V1, everyone, paces[k.Side.CLIENT], paces[k.Side.SERVER])
+        return self.paced(lambda made: k.Rate(4 / (mu * made * (gamma + of_round()))))
 
 
 def drift_of_side(p: OwnRates, of_side: k.Side) -> Theorem:

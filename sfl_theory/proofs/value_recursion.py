@@ -191,7 +191,9 @@ def equal_steps(theorem: Theorem) -> Theorem:
 @cache
 def equal_paces(p: Paces) -> Recursion:
     """Return SFL-V1's for equal numbers of steps, d = 0."""
-    run = notation.equal_paces(k.Kind.V1, p.low, k.Rate(ALPHA.body / p.low), p.who)
+    run = notation.equal_paces(
+        k.Kind.V1, p.low, k.Rate(ALPHA.body / p.low), p.run.participants
+    )
     none: k.Substitution = {nat("d"): ratio(0)}
     down = equal_steps(two_paces(p).round)
     return Recursion(run, down, k.number_at(p.c1, none), k.number_at(p.cd, none))

@@ -19,10 +19,10 @@ from sfl_theory.kernel.hypotheses import (
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import foundations as basics
 from sfl_theory.proofs import general_convex as general
+from sfl_theory.proofs import joint_distance, visits
 from sfl_theory.proofs import non_convex as both
 from sfl_theory.proofs import partial_visits as partly
 from sfl_theory.proofs import strongly_convex as strong
-from sfl_theory.proofs import visits
 from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.local_steps import G2, N, Round, S, eps2, n, sigma2, t
 from sfl_theory.proofs.notation import (
@@ -160,11 +160,13 @@ def general_convex_statement() -> Statement:
     alpha = eta tau is the step of a round; convexity bounds the averaged model by the
     left side. Candidate R2 (a); that x* minimises f is not used.
     """
-    first = k.norm2(k.iterate(general.r.run, 0) - general.BEST)
+    first = k.norm2(k.iterate(general.r.run, 0) - joint_distance.BEST)
     right = first * (1 / (2 * general.alpha * general.T)) + k.constant(
         Fraction(7, 12) * general.alpha * G2
     )
-    left = k.summed(steps(general.T), t, general.gap()) * (1 / general.T)
+    left = k.summed(steps(general.T), t, joint_distance.gap(general.r)) * (
+        1 / general.T
+    )
     assumed = {
         h.Minimiser(k.MEAN),
         h.every(k.CLIENTS, n, h.Smooth(k.Local(n), S)),
