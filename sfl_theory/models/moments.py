@@ -1,14 +1,13 @@
-r"""Means and second moments of runs, and their expectation in float64.
+r"""Moments of a ``FederatedRun`` round by round, and its expected course.
 
 While separable clients stay where their pieces are parabolas, every coordinate of a
 round is affine in itself with random coefficients: client n's step with
 $\rho=\eta\kappa$ is $x\leftarrow(1-\rho)x+\rho c\mp\eta\zeta$. So mean m and mean
 square s of $x_j-x_j^*$ obey $m'=p_0+p_1m$, $s'=r_0+r_1m+r_2s$ with coefficients that
-are polynomials in the learning rate; ``expected_run`` follows them, all rounds at once.
+are polynomials in the learning rate; `course` follows them, all rounds at once.
 Float64, for pictures and texts: what decides a claim is the kernel's own evaluation.
-
-The left side follows the recursion of ``moments``; a single bowl without noise is
-followed as it is. The right side is the printed ``Bound`` with the run's constants.
+A single bowl without noise is followed as it is. The right side of a course is the
+printed ``Bound`` with the run's constants.
 """
 
 from __future__ import annotations

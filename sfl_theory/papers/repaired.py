@@ -1,4 +1,4 @@
-r"""The repaired bounds, and the nearest true one to each printed bound.
+r"""True statements nearest to the refuted theorems of ``han2024``.
 
 What had to change, and why, is said by the ledger (``python -m bounds.audit``):
 
@@ -10,9 +10,6 @@ What had to change, and why, is said by the ledger (``python -m bounds.audit``):
 
 Two constants depend on the algorithm: $c_1$ bounds the second moment of the update and
 $c_d$ the drift (``sfl_theory.proofs``).
-
-Equal weights and the server's rate divided by N: the server then steps along
-sum_n a_n grad F_n.
 """
 
 from __future__ import annotations

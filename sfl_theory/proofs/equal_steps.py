@@ -1,4 +1,4 @@
-"""Rounds in which every client's points agree, or all models are averaged.
+"""Rounds of SFL-V1 in which both sides make tau steps; its view as FedAvg.
 
 What speaks of one client is summed with arbitrary weights ``c_n >= 0``, so it holds for
 each of them.

@@ -1,4 +1,4 @@
-"""Steps of a block under bounded gradients, and of a convex client.
+"""How a block moves in a round: from a step to a later one, noise and second moments.
 
 ``||A_L - A_i||^2 <= (L - i)^2 G2`` for ``A_u = sum_{j<u} [g_j]_b``, summed over i. The
 number of steps between, L - i, is no upper limit of a sum, so sums are taken by parts.

@@ -1,4 +1,4 @@
-"""Local steps of a round: of blocks, and of both blocks together.
+"""Lemmas on the local steps of a round: of blocks, and of both blocks together.
 
 Every lemma is derived by the kernel's rules; constants come out, none goes in.
 """

@@ -1,4 +1,4 @@
-r"""Inequalities between numbers, powers and exponentials among them.
+r"""Inequalities between numbers: signs, roots, sums over weights; powers as a sequence.
 
 A kernel term has no power with a symbol for an exponent. The powers are a family c of
 positive numbers whose recursion is assumed for j < tau, in both directions.

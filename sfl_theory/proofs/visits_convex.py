@@ -3,8 +3,7 @@
 The server moves N times as fast as the clients, so in early rounds the rate is too
 large for a descent. There the gap is small by itself: gradients along the run are
 bounded, and so is that of f at x(t). Later a recursion keeps the claim.
-
-As for (14); the second moment of a round's move is bounded by that of the draws.
+The second moment of a round's move is bounded by that of the draws.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Section 1 and the tables.
+"""Section 1, and Tables 3 and 4 as printed with comparisons of their means.
 
 Both captions say "3 independent runs"; comparisons are of means, exact, and say nothing
 of significance. p-values in words are Welch's for n = 3, two-sided, uncorrected.

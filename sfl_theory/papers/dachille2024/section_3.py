@@ -1,4 +1,4 @@
-"""Section 3 and Appendix A."""
+"""Section 3, and the boxes of Appendix A against what Appendix B analyses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Appendices C.6 and C.7.
+"""App. C.4, Lemmas C.6 and C.7: local steps and gradients in a round, (46)-(52).
 
 Fresh samples keep two stochastic gradients apart by their variance, however small the
 learning rate is; the printed recursion loses it.

@@ -1,4 +1,4 @@
-r"""Appendices H.1 and H.3.
+r"""Appendix H.1, Table 1 and the builders of rows; H.3, overheads, Table 4.
 
 "Absolute constants omitted" is read as: up to a factor of K = 1000. There is one
 standard for all rows: each is tested as an upper bound of the theorem's right side (the

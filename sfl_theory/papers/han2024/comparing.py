@@ -1,4 +1,4 @@
-r"""Comparing rates: bounds against each other, and the rows of Appendix H.
+r"""Statements that compare printed bounds, and the rows of App. H as written numbers.
 
 A statement is a function of the `Data` of its bounds. Where it needs ``mu <= S`` it is
 proved for ``S = mu + s``, where signs show it.

@@ -1,4 +1,4 @@
-r"""Section 3 in words: rates, and what its text says of them.
+r"""Convergence rates of the printed bounds, and what Sec. 3.3 and 4.2 say of them.
 
 Of the right sides as numbers, whether or not they hold; `section_3_runs` has what the
 abstract says of the algorithms.

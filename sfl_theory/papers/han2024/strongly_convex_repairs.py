@@ -1,4 +1,4 @@
-"""Repairs of the strongly convex rates, and the repaired algorithms.
+"""The repaired convex cases: what their algorithms share, strongly convex repairs.
 
 The algorithms, their constants c_1 (of a move) and c_d (of the drift), and models.
 """

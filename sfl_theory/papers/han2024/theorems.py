@@ -1,8 +1,8 @@
-r"""Theorems 3.6 to 3.9.
+r"""Theorems 3.6 to 3.9: non-convex, strongly and general convex cases.
 
 Updates are aggregated, as App. C.2 analyses; the order of the visits is arbitrary.
 
-Both cases are false as printed, each for one reason in SFL-V1 and one in SFL-V2.
+Both convex cases are false as printed, each for one reason in SFL-V1 and one in SFL-V2.
 
 - Strongly convex, SFL-V1: the printed rates have :math:`\tau` and
   :math:`\tilde\tau` swapped, so with many client steps the server contracts slower than

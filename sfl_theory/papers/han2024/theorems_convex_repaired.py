@@ -1,4 +1,4 @@
-r"""The nearest true statements to the convex theorems: mean gap, last iterate.
+r"""Theorems 3.6 to 3.9, convex cases: the nearest true statements.
 
 The bound speaks of the weighted mean of the gaps and keeps the rate. For unequal
 numbers of steps the squared distance to a minimiser may grow from round to round; what

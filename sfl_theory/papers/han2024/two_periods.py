@@ -1,4 +1,4 @@
-r"""Steps and rounds for two numbers of local steps.
+r"""SFL-V1's sections D.3 and F.3: two numbers of local steps, min and max.
 
 Minima and maxima have no term. In hypotheses each of them stands for two inequalities;
 where one stands in a bound, the statement has two parts, by which side makes

@@ -1,4 +1,4 @@
-r"""Recursions of a round, and the maxima that solve them."""
+r"""The induction of both propositions, (16) and (23), and its ends: maximum and sum."""
 
 from __future__ import annotations
 

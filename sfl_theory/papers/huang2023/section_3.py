@@ -1,4 +1,4 @@
-r"""Sections 3 and 4: the statements."""
+r"""Sections 3 and 4: assumptions, Lemma 1, learning rates; what the text says."""
 
 from __future__ import annotations
 

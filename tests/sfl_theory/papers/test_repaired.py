@@ -12,7 +12,6 @@ from sfl_theory import written as w
 from sfl_theory.claims import decide
 from sfl_theory.kernel.terms import Lin, Side
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024 import theorems_convex_repaired as mean
 from sfl_theory.papers.han2024 import theorems_convex_repaired as repaired
 from sfl_theory.papers.han2024.printed import NUMBERS
 from sfl_theory.papers.han2024.strongly_convex_repairs import S_REPAIRED, Line
@@ -112,9 +111,9 @@ class Reader:
 
     def growth(self, exponent: Any) -> Number:
         """Return the parameter that stands for the exponential."""
-        grown = w.below(s.t, s.T, mean.growth(self.one))
+        grown = w.below(s.t, s.T, repaired.growth(self.one))
         assert not self.read(exponent).value - grown.value
-        return mean.LIMIT
+        return repaired.LIMIT
 
 
 @pytest.mark.parametrize(("number", "case", "name"), NAMES)
