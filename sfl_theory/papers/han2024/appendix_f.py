@@ -1,11 +1,7 @@
 r"""Appendix F: SFL-V1, clients take part at random.
 
-(127) and (132) are in `appendix_f_draws`.
-
 :math:`\bar x^{t+1}` is the model after the same round, the same samples, with every
 client taking part; x^{t+1} is made by the clients that are drawn, updates averaged.
-
-(138) and (141) are in `appendix_f_draws`.
 
 As D.3 with :math:`a_n^2/q_n` for :math:`a_n^2`: local points do not depend on who
 takes part. Updates are aggregated, as App. C.2 analyses.

@@ -3,9 +3,9 @@ r"""Appendix G.1 and G.2: SFL-V2, clients take part at random, convex.
 :math:`\bar x^{t+1}` is what a round of full participation makes of x^t: (156) and (161)
 are Lemmas E.1 and D.1 for everyone's run, whose x^t may be any model.
 
-In (157), (162), (168) and (171) that round has the same samples. The clients meet at the server, so its local points are other ones than
-those of the drawn round: a second run, coupled with the first. For one client and two
-steps its points can be written out.
+In (157), (162), (168) and (171) that round has the same samples. The clients meet at
+the server, so its local points are other ones than those of the drawn round: a second
+run, coupled with the first. For one client and two steps they can be written out.
 """
 
 from __future__ import annotations
