@@ -24,14 +24,23 @@ from sfl_theory.proofs.local_steps import (
     centred,
     eps2,
     i,
+    local_gradients,
     mean_deviation,
     n,
     now,
     other,
+    own_gradients,
     sigma2,
     young,
 )
-from sfl_theory.proofs.non_convex import TwoPaces, one_client_drift
+from sfl_theory.proofs.non_convex import (
+    TwoPaces,
+    deviation,
+    one_client_drift,
+    one_round,
+    one_round_partial,
+)
+from sfl_theory.proofs.non_convex import drift as weighted_drift
 from sfl_theory.proofs.notation import (
     combine,
     inverse_q,
@@ -391,11 +400,9 @@ def second_order_closed(p: TwoPaces, side: k.Side) -> Theorem:
     u2 = (S * r.eta * H) ** 2
     of_g = 40 * half * H**2 * u2 - 16 * S**2 * theta * H * all_of_them
 
-    def each(square: k.Lin, noise: Ratio) -> k.Lin:
-        return square * 2 + k.constant(2 * eps2 + noise)
-
-    bracket = each(k.norm2(k.part(side, g)), sigma2(n)) * H
-    bracket = bracket + each(k.norm2(g), sigma2(n)) * (8 * H * u2)
+    noise = k.constant(2 * eps2 + sigma2(n))
+    bracket = (k.norm2(k.part(side, g)) * 2 + noise) * H
+    bracket = bracket + (k.norm2(g) * 2 + noise) * (8 * H * u2)
     target = k.summed(k.CLIENTS, n, bracket * (b * half * H * Fraction(5, 2)))
     step = k.part(side, r.next - r.x)
     return combine(
@@ -419,3 +426,74 @@ def decomposition(r: Round) -> Theorem:
         (rules.blocks(g, step), -1),
         (rules.blocks(step, step), -S / 2),
     ])
+
+
+# One round of SFL-V1 from both blocks, as (86) to (88) and (153), (154) of han2024
+
+
+def both_blocks(r: Round) -> k.Lin:
+    """Return ``sum_b <grad_b f, x' - x> + S/2 ||[x' - x]_b||^2``."""
+    step, out = r.next - r.x, k.Lin({})
+    for side in k.Side:
+        block = k.part(side, step)
+        out = out + k.inner(k.part(side, r.gradient), block) + k.norm2(block) * (S / 2)
+    return out
+
+
+def superposition(p: TwoPaces) -> Theorem:
+    """Return (86) for the sum of the blocks' moves, ``8 (S eta tau_max)^2 <= 1``.
+
+    Not by adding its printed steps, which are false: ``-eta/(2 tau_b) ||M_b||^2`` from
+    the first order pays for the second.
+    """
+    r, H, b, eta = p.round, p.high, p.b, p.round.eta
+    theta, S2, g = eta**2 * H * (H - 1), S**2, r.gradient
+    lam, is_small = Fraction(2, 3) * eta * S2, small(p, p.longer, 8)
+    D_left = lam * (1 - 2 * theta * S2) - eta * S2 / 2
+    of_F = lam * theta * 2 * H
+    signs = [sign(D_left, (is_small, eta * S2 / 6))]
+    uses: list[tuple[Theorem, Number]] = [
+        (deviation(p), eta / 2),
+        (weighted_drift(p), lam),
+        (local_gradients(r, H, b, 1), lam * theta),
+        (own_gradients(r, b), of_F),
+        (r.summed(combine(squares=[(r.away(of(i)), 1)]), H, b), D_left),
+    ]
+    squares: list[tuple[k.Vec, Number]] = []
+    right, A, noise = k.Lin({}), mean(n, k.weight(n) ** 2), 2 * eps2 + sigma2(n)
+    for side in k.Side:
+        tau = r.steps(side)
+        M, Z = (total(r, side, e) for e in (r.local_gradient(of(i)), r.noise(of(i))))
+        u, half = S * eta * tau, S * eta**2 / 2
+        m_left = eta / (4 * tau) - half
+        square = rules.square(1 - 2 * u)
+        below = sign(1 - 2 * u, (square, Fraction(1, 2)), (is_small, Fraction(1, 2)))
+        signs.append(sign(m_left, (below, eta / (4 * tau))))
+        uses += [
+            (pull(r, side), -1),
+            (moved(r, side), -S / 2),
+            (young(M, Z, 1 / (2 * u)), half),
+            (block_noise(r, side), half * (1 + 2 * u)),
+        ]
+        squares += [(M, m_left), (k.part(side, g), eta * (tau - p.low) / 2)]
+        own = mean(n, k.weight(n) ** 2 * (sigma2(n) + eps2))
+        twice = mean(n, k.weight(n) ** 2 * noise) * (1 + 8 * u**2) * tau**2
+        right = right + k.constant(
+            8 * N * eta**3 * S2 * tau**3 * own + N * half * twice
+        )
+    u = S * eta * H
+    of_g = 8 * N * eta * H * A * u**2 + N * eta * u * H * A * (1 + 8 * u**2)
+    squares.append((g, of_g - 2 * p.kappa * of_F))
+    uses.append((rules.blocks(g, g), -eta * p.low / 2))
+    target = right + k.norm2(g) * (of_g - eta * p.low / 2) - both_blocks(r)
+    return combine(uses, squares, target=target, signs=signs)
+
+
+def descent(p: TwoPaces) -> Theorem:
+    """Return (87) or (153), end to end."""
+    return combine([(one_round_partial(p) if p.partial else one_round(p), 1)])
+
+
+def rearranged(p: TwoPaces) -> Theorem:
+    """Return (88) or (154)."""
+    return combine([(descent(p), 4 / p.low)])

@@ -39,7 +39,7 @@ from sfl_theory.papers.han2024.setting import (
     tau_server,
 )
 from sfl_theory.papers.han2024.two_periods import LONGER, Steps, TwoPeriods
-from sfl_theory.proofs import block_descent, block_steps
+from sfl_theory.proofs import block_steps
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.non_convex import TwoPaces
 from sfl_theory.written import Form, Number
@@ -123,7 +123,7 @@ EQ_86 = Claim(
             Part(
                 superposed(longer),
                 Proof(
-                    partial(block_descent.superposition, TwoPaces(longer)),
+                    partial(block_steps.superposition, TwoPaces(longer)),
                     r"Not by adding (80), (83), (84), (85), which are false. "
                     r"Polarisation leaves $-\frac{\eta}{2\tau_b}\|M_b\|^2$, which pays "
                     r"for $\frac S2\|x_b^{t+1}-x_b^t\|^2$ (Young with $c=1/(2S\eta"

@@ -45,7 +45,7 @@ from sfl_theory.papers.han2024.setting import (
     tau,
 )
 from sfl_theory.papers.han2024.two_periods import named
-from sfl_theory.proofs import drawn_rounds, partial_blocks, partial_visits
+from sfl_theory.proofs import partial_blocks, partial_visits, visits_convex
 from sfl_theory.proofs.block_steps import change_of_gradient, v_n
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.written import Assumed, Form, Number
@@ -228,7 +228,7 @@ EQ_175 = blocks.FIRST_ORDER.claim(
         (
             *one(
                 blocks.first_order(EQUALLY, SERVER, whole=True),
-                drawn_rounds.first_order_printed,
+                visits_convex.first_order_printed,
                 r"$\sum_n\nabla_sF_n=N\nabla_sf$, so $\mathbb E\langle\nabla_sf,"
                 r"\sum_nJ_n\nabla_sF_n(x^t)\rangle=N\|\nabla_sf\|^2$; Young for the "
                 r"rest, Lipschitz gradients, $J_n\le1/q_n$.",
@@ -262,7 +262,7 @@ EQ_177 = blocks.FIRST_ORDER_CLOSED.claim(
         (
             *one(
                 first_order_equally(),
-                drawn_rounds.first_order_closed,
+                visits_convex.first_order_closed,
                 "The repaired (175) before it was weakened; all visits before it move "
                 "a point, at most with weights that add up to sum 1/q_n.",
             ),
@@ -397,7 +397,7 @@ EQ_183 = Conclusion(
     183,
     "The change of f in a round, end to end.",
     Descent.one_round,
-    drawn_rounds.printed_round,
+    visits_convex.printed_round,
     "prop-C.4 eq-177 eq-180 eq-181 eq-182 cond-G.3",
 ).claim(
     "equal weights; or, for any weights and sharper, weighted server steps and rates "
@@ -408,7 +408,7 @@ EQ_184 = Conclusion(
     184,
     "The same, solved for the gradient.",
     Descent.rearranged,
-    lambda: combine([(drawn_rounds.printed_round(), 4 / tau.value)]),
+    lambda: combine([(visits_convex.printed_round(), 4 / tau.value)]),
     "eq-183",
     "f(x_s^{t+1}) is printed for f(x^{t+1})",
 ).claim("equal weights")

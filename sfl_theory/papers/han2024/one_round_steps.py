@@ -24,6 +24,7 @@ from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.papers.han2024.contraction import CLOCKS, D1, E1, SERVER, Lines
 from sfl_theory.papers.han2024.one_round import (
     AWAY,
     READ_33,
@@ -35,7 +36,6 @@ from sfl_theory.papers.han2024.one_round import (
     ordered,
     shown,
 )
-from sfl_theory.papers.han2024.one_round_lines import CLOCKS, D1, E1, SERVER, Lines
 from sfl_theory.papers.han2024.setting import (
     G2,
     N,

@@ -43,7 +43,7 @@ from sfl_theory.papers.han2024.section_3_text import (
 )
 from sfl_theory.proofs import (
     block_visits,
-    general_convex,
+    joint_distance,
     local_steps,
     non_convex,
     strongly_convex,
@@ -195,7 +195,7 @@ def general_convex_v1() -> Claim:
     def theorem() -> rules.Theorem:
         new = first.value / (s.tau.value * root.value)
         old = w.variable(w.positive("eta"))
-        known = rules.instantiate(general_convex.theorem(), ((old, new),), ())
+        known = rules.instantiate(joint_distance.theorem(), ((old, new),), ())
         late = rules.assume(k.constant(s.T.value - root.value**2))
         rest = (s.T.value - root.value**2) / (2 * first.value * s.T.value)
         target = (right - root * mean).value

@@ -35,11 +35,10 @@ from sfl_theory.papers.han2024.setting import (
 from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d, named
 from sfl_theory.proofs import strongly_convex, two_paces, visits_convex
 from sfl_theory.proofs.convex_paces import Paces
-from sfl_theory.proofs.export import ModelData, Vector
+from sfl_theory.proofs.export import IDENTITY, ModelData, Vector, witness
 from sfl_theory.proofs.local_steps import t
 from sfl_theory.proofs.two_paces import OwnRates
 from sfl_theory.proofs.weighted_rounds import Weighted
-from sfl_theory.proofs.witnesses import IDENTITY, witness
 from sfl_theory.written import Assumed, Number, Run
 
 S_REPAIRED = mu + excess

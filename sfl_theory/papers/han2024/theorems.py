@@ -61,7 +61,7 @@ from sfl_theory.papers.han2024.setting import (
 from sfl_theory.papers.han2024.strongly_convex_repairs import REPAIRS
 from sfl_theory.papers.han2024.theorems_convex_repaired import repair
 from sfl_theory.papers.han2024.two_periods import LONGER, TwoPeriods, d
-from sfl_theory.proofs import drawn_rounds, non_convex, partial_visits
+from sfl_theory.proofs import non_convex, partial_visits, visits_convex
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Form, Number, Run
 
@@ -256,7 +256,7 @@ THEOREM_39 = Claim(
     first_failure="han2024/eq-175",
     repair=Repair(
         (
-            Part(EQUALLY.all_rounds(), Proof(drawn_rounds.theorem, IDEA)),
+            Part(EQUALLY.all_rounds(), Proof(visits_convex.theorem, IDEA)),
             Part(
                 weighted(in_squares()),
                 Proof(

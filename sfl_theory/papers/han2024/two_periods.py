@@ -35,7 +35,7 @@ from sfl_theory.papers.han2024.setting import (
     tau,
     tau_server,
 )
-from sfl_theory.proofs import block_descent, block_steps, non_convex
+from sfl_theory.proofs import block_steps, non_convex
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.non_convex import TwoPaces
 from sfl_theory.written import Assumed, Number, Run
@@ -361,7 +361,7 @@ class Steps:
                 0,
                 "The change of f in a round, end to end.",
                 Descent.one_round,
-                block_descent.descent,
+                block_steps.descent,
                 r"Polarisation of $-\langle\nabla f,M\rangle$, Young with 1 between "
                 r"$M$ and noise, drift $D\le\eta^2\tau_{\max}(\tau_{\max}-1)(\Gamma+"
                 r"\sum b_n\sigma_n^2)$ with $b_n$ = N times the weight in the bound; "
@@ -375,7 +375,7 @@ class Steps:
                 1,
                 "The same, solved for the gradient.",
                 Descent.rearranged,
-                block_descent.rearranged,
+                block_steps.rearranged,
                 rf"({self.one_round}) times $4/\tau_{{\min}}$.",
                 one,
                 "f(x_s^{t+1}) is printed for f(x^{t+1})",

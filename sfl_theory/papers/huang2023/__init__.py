@@ -8,7 +8,6 @@ from sfl_theory.papers.huang2023.bounds import (
 )
 
 SECTIONS = (
-    "section_2",
     "section_3",
     "section_3_rates",
     "appendix_a_12",

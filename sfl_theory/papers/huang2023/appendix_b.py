@@ -18,9 +18,15 @@ from sfl_theory.claims import (
 )
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.huang2023.appendix_a_12 import COUPLED, STEP, after, at, one
-from sfl_theory.papers.huang2023.appendix_a_14 import SMALL, joint_recursion
+from sfl_theory.papers.huang2023.appendix_a_14 import (
+    SMALL,
+    START,
+    End,
+    induction,
+    joint_recursion,
+    v,
+)
 from sfl_theory.papers.huang2023.appendix_c import LEMMA_2_JOINT
-from sfl_theory.papers.huang2023.recursions import START, End, induction, v
 from sfl_theory.papers.huang2023.section_3_rates import (
     ANY_STEPS,
     CLIENT,

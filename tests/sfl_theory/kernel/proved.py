@@ -12,7 +12,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.proofs import (
     foundations,
-    general_convex,
+    joint_distance,
     non_convex,
     partial_visits,
     strongly_convex,
@@ -39,7 +39,7 @@ def proofs() -> Iterator[Proof]:
             )
     yield statements.strongly_convex_statement(), strongly_convex.rate
     yield statements.printed_statement(), strongly_convex.printed
-    yield statements.general_convex_statement(), general_convex.theorem
+    yield statements.general_convex_statement(), joint_distance.theorem
     yield statements.visits_statement(), visits.theorem
     yield statements.partial_visits_statement(), partial_visits.theorem
 

@@ -18,8 +18,8 @@ from sfl_theory.kernel.hypotheses import (
 )
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import foundations as basics
-from sfl_theory.proofs import general_convex as general
 from sfl_theory.proofs import joint_distance, visits
+from sfl_theory.proofs import joint_distance as general
 from sfl_theory.proofs import non_convex as both
 from sfl_theory.proofs import partial_visits as partly
 from sfl_theory.proofs import strongly_convex as strong
