@@ -15,26 +15,24 @@ $c_d$ the drift (``sfl_theory.proofs``).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import sympy as sp
 
 from sfl_theory.bound import (
     OBJECTIVE_GAP,
     WEIGHTED_GAP,
-    WEIGHTED_GRADIENT,
     Bound,
     Source,
     StepSize,
 )
 from sfl_theory.symbols import (
-    F_err,
     G,
     I_err,
     N,
     S,
     T,
     a,
-    epsilon,
     eta,
     gamma,
     mu,
@@ -72,9 +70,9 @@ class Setting:
     """
 
     number: str
-    c1: sp.Expr
-    cd: sp.Expr
-    server: sp.Expr
+    c1: Any
+    cd: Any
+    server: Any
     conditions: tuple[str, ...]
 
 
@@ -83,7 +81,13 @@ EQUAL = "equal weights a_n = 1/N, server rate divided by N"
 SETTINGS = (
     Setting("3.6", sp.Integer(1), third, sp.Integer(1), (ONE_TAU,)),
     Setting("3.7", sp.Integer(1), sp.Rational(4, 3), 1 / N, (EQUAL,)),
-    Setting("3.8", 1 + excess, third, sp.Integer(1), (ONE_TAU,)),
+    Setting(
+        "3.8",
+        1 + excess,
+        third,
+        sp.Integer(1),
+        (ONE_TAU,),
+    ),
     Setting(
         "3.9",
         inverse + inverse_square / 7,
@@ -253,134 +257,3 @@ def own_periods(printed: Bound) -> Bound:
         findings=(),
         notes=(),
     )
-
-
-# True statements nearest to the refuted non-convex cases of ``han2024``, SFL-V2 ------
-
-
-def non_convex_v2() -> Bound:
-    """Return the repaired non-convex case of Theorem 3.7."""
-    largest = 1 / (16 * S * tau)
-    noise = (
-        over_clients(a[n] ** 2 * sigma[n] ** 2)
-        + over_clients(a[n] * sigma[n] ** 2) / 8
-        + tau * epsilon**2 / 8
-    )
-    return Bound(
-        parts={
-            "initial gap": 4 * F_err / (T * tau),
-            "noise and heterogeneity": 4 * S / T * noise * over_rounds(eta(t) ** 2),
-        },
-        metric=WEIGHTED_GRADIENT,
-        step_size=StepSize(largest, largest / N, "<="),
-        conditions=(
-            "C.1 (24) Lipschitz gradients",
-            "3.2 unbiased, bounded variance",
-            "3.4 bounded heterogeneity",
-            EQUAL,
-        ),
-        source=Source("repaired", "Theorem 3.7", "non-convex"),
-        version="repaired",
-    )
-
-
-def _partial_v2(parts: dict[str, sp.Expr], notes: tuple[str, ...]) -> Bound:
-    """Return a bound of the non-convex case of Theorem 3.9."""
-    largest = 1 / (8 * S * tau * inverse)
-    return Bound(
-        parts={"initial gap": 4 * F_err / (T * tau), **parts},
-        metric=WEIGHTED_GRADIENT,
-        step_size=StepSize(largest, largest / N, "<="),
-        conditions=(
-            "C.1 (24) Lipschitz gradients",
-            "3.2 unbiased, bounded variance",
-            "3.4 bounded heterogeneity",
-            EQUAL,
-        ),
-        source=Source("repaired", "Theorem 3.9", "non-convex"),
-        version="repaired",
-        notes=notes,
-    )
-
-
-def non_convex_v2_partial() -> Bound:
-    """Return the repaired non-convex case of Theorem 3.9, in the shape of (22)."""
-    squares = over_rounds(eta(t) ** 2)
-    return _partial_v2(
-        {
-            "noise": S / (2 * T) * partial_noise * squares,
-            "participation and heterogeneity": 5 * S * tau * epsilon**2 / (4 * T)
-            * partial_spread * squares,
-        },
-        ("at most (22) as printed",),
-    )  # fmt: skip
-
-
-def non_convex_v2_sharp() -> Bound:
-    r"""Return the same with the drift at its own order, $(\eta^t)^3$."""
-    drift = tau * epsilon**2 * inverse**2 * sp.Rational(5, 2)
-    drift += noise_mean + 2 * inverse * noise_inverse
-    participation = noise_inverse + 2 * tau * epsilon**2 * excess
-    return _partial_v2(
-        {
-            "noise and participation": 5 * S / (2 * T) * participation
-            * over_rounds(eta(t) ** 2),
-            "client drift": 4 * S**2 * tau / T * drift * over_rounds(eta(t) ** 3),
-        },
-        ("sharper than the other repaired bound for small learning rates",),
-    )  # fmt: skip
-
-
-# Which proved bounds stand for which case of ``han2024`` -----------------------------
-
-
-def repaired(number: str, case: str, printed: Bound) -> Bound | None:
-    """Return the nearest proved bound.
-
-    Args:
-        number: of the theorem.
-        case: its case.
-        printed: the bound as printed.
-
-    Returns:
-        The bound, or None where the printed one is proved.
-    """
-    if case == "strongly_convex" and number in {"3.6", "3.8"}:
-        return own_periods(printed)
-    return REPAIRED.get((number, case))
-
-
-def variants(number: str, case: str) -> dict[str, Bound]:
-    """Return further proved bounds of a case by name.
-
-    Args:
-        number: of the theorem.
-        case: its case.
-
-    Returns:
-        "sharper": smaller right sides; "equal_periods": the strongly convex case under
-        ``ONE_TAU``, of the printed shape; "any_periods": without ``ONE_TAU``, sharper
-        than the repaired bound where that is of the printed shape.
-    """
-    found: dict[str, Bound] = {}
-    both = [setting for setting in TWO_PERIODS if setting.number == number]
-    if case == "strongly_convex":
-        found["sharper"] = distance_free(
-            next(s for s in SETTINGS if s.number == number)
-        )
-    if case == "strongly_convex" and both:
-        found["equal_periods"] = REPAIRED[number, case]
-        found["any_periods"] = distance_free(both[0])
-    if case == "general_convex" and both:
-        found["any_periods"] = general_convex_two_periods(both[0])
-    if (number, case) == ("3.9", "non_convex"):
-        found["sharper"] = non_convex_v2_sharp()
-    return found
-
-
-REPAIRED = {
-    **{(s.number, "strongly_convex"): strongly_convex(s) for s in SETTINGS},
-    **{(s.number, "general_convex"): general_convex(s) for s in SETTINGS},
-    ("3.7", "non_convex"): non_convex_v2(),
-    ("3.9", "non_convex"): non_convex_v2_partial(),
-}

@@ -22,7 +22,7 @@ from sfl_theory.bound import (
     Source,
     StepSize,
 )
-from sfl_theory.papers.repaired import repaired, variants
+from sfl_theory.papers.nearest import repaired, variants
 from sfl_theory.statement import Case, Theorem
 from sfl_theory.symbols import (
     D_c,
