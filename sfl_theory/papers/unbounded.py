@@ -25,6 +25,7 @@ from sfl_theory.papers.repaired import (
     EQUAL,
     ONE_TAU,
     excess,
+    inverse,
     noise_inverse,
     noise_mean,
 )
@@ -59,6 +60,10 @@ heterogeneity = tau * epsilon**2
 Q, one = sp.Rational, sp.Integer(1)
 OWN = Q(5, 8) * noise_mean + Q(5, 12) * heterogeneity
 VISITS = Q(2, 3) * (noise_mean + 2 * noise_square + 2 * heterogeneity)
+DRAWN = noise_inverse + 2 * heterogeneity * excess
+DRAWN_VISITS = Q(2, 3) * (
+    noise_mean + 2 * inverse * noise_inverse + 2 * inverse**2 * heterogeneity
+)
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,7 @@ SETTINGS = (
         "3.8",
         one,
         (PARTIAL, ONE_TAU),
-        noise_inverse + 2 * heterogeneity * excess,
+        DRAWN,
         OWN,
         Q(47, 10),
         38 * (1 + 2 * excess),
@@ -129,6 +134,19 @@ SETTINGS = (
         Q(47, 20),
         (Q(17, 12), Q(8, 7)),
         1 + 2 * excess,
+    ),
+    Setting(
+        "3.9",
+        1 / N,
+        (PARTIAL, EQUAL),
+        DRAWN,
+        DRAWN_VISITS,
+        Q(47, 10),
+        38 * (inverse + 2 * excess),
+        (Q(23, 5), 41),
+        Q(93, 40),
+        (Q(3, 2), Q(15, 8)),
+        inverse + 2 * excess,
     ),
 )
 

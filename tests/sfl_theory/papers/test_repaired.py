@@ -161,6 +161,17 @@ def test_proved_rates_are_the_librarys(number: str, name: str) -> None:
             assert not ours - reader.read(sp.sympify(rate)).value
 
 
+@pytest.mark.parametrize(("number", "case"), unbounded.BOUNDS)
+def test_largest_rates_are_the_librarys(number: str, case: str) -> None:
+    """What a statement assumes of the rates is what the library's rule admits."""
+    for name, (line,) in unbounded.BOUNDS[number, case].items():
+        library = offered(number, case)[name]
+        if library.step_size.relation == "<=":
+            most = Reader(line, False, library).read(1 / library.step_size.client)
+            rule = w.every_round(s.t, s.T, w.at_most(most * s.eta(), 1))
+            assert rule.value in {one.value for one in line.part.says.assumed}
+
+
 def test_every_line_is_a_claims_repair() -> None:
     """What the library's bounds rest on is entered."""
     repairs = [claim.repair for claim in CLAIMS if claim.repair is not None]
