@@ -81,7 +81,8 @@ class Setting:
         strong: factors of samples and spread, strongly convex.
         first: of the first gap, non-convex.
         mean: factors of samples and spread, non-convex.
-        wide: the rates are at most 1/(8 S tau wide).
+        wide: the rates are at most 1/(8 S tau wide), general convex.
+        most: the same, non-convex.
     """
 
     number: str
@@ -95,6 +96,7 @@ class Setting:
     first: Any
     mean: tuple[Any, Any]
     wide: Any = one
+    most: Any = one
 
 
 SETTINGS = (
@@ -128,12 +130,13 @@ SETTINGS = (
         (PARTIAL, ONE_TAU),
         DRAWN,
         OWN,
-        Q(47, 10),
+        Q(19, 4),
         38 * (1 + 2 * excess),
-        (Q(9, 2), 25),
-        Q(47, 20),
-        (Q(17, 12), Q(8, 7)),
+        (Q(9, 2), 26),
+        Q(12, 5),
+        (Q(10, 7), Q(8, 7)),
         1 + 2 * excess,
+        sp.Max(1, 2 * excess),
     ),
     Setting(
         "3.9",
@@ -141,11 +144,12 @@ SETTINGS = (
         (PARTIAL, EQUAL),
         DRAWN,
         DRAWN_VISITS,
-        Q(47, 10),
+        Q(19, 4),
         38 * (inverse + 2 * excess),
         (Q(23, 5), 41),
         Q(93, 40),
         (Q(3, 2), Q(15, 8)),
+        inverse + 2 * excess,
         inverse + 2 * excess,
     ),
 )
@@ -185,8 +189,8 @@ def _mean(
     }
 
 
-def _at_most(setting: Setting) -> StepSize:
-    largest = 1 / (8 * S * tau * setting.wide)
+def _at_most(setting: Setting, wide: Any) -> StepSize:
+    largest = 1 / (8 * S * tau * wide)
     return StepSize(largest, largest * setting.server, "<=")
 
 
@@ -196,7 +200,7 @@ def general_convex(setting: Setting) -> Bound:
     return Bound(
         parts=_mean(setting, first, Q(25, 32), S),
         metric=WEIGHTED_GAP,
-        step_size=_at_most(setting),
+        step_size=_at_most(setting, setting.wide),
         conditions=(*HYPOTHESES, "C.2 with mu = 0", *setting.conditions),
         source=Source("repaired", f"Theorem {setting.number}", "general convex"),
     )
@@ -209,7 +213,7 @@ def non_convex(setting: Setting) -> Bound:
     return Bound(
         parts=_mean(setting, first, samples * S, spread * S**2),
         metric=WEIGHTED_GRADIENT,
-        step_size=_at_most(setting),
+        step_size=_at_most(setting, setting.most),
         conditions=(*HYPOTHESES, *setting.conditions),
         source=Source("repaired", f"Theorem {setting.number}", "non-convex"),
     )

@@ -2,7 +2,7 @@ r"""Without bounded gradients, from one round to T rounds: three rates."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
@@ -31,9 +31,13 @@ from sfl_theory.proofs.weighted_rounds import BEST, T, tau
 
 
 def one_round(a: Sharp) -> Theorem:
-    """Return ``(1 - lost) alpha/2 ||grad f||^2 <= f(x) - f(x') + cost``."""
-    drawn = a.partial and a.kind.visits
-    return sharp_draws.one_round(a) if drawn else sharp_rounds.one_round(a)
+    """Return ``(1 - lost) alpha/2 ||grad f||^2 <= f(x) - f(x') + cost``.
+
+    For drawn clients of SFL-V1 under two limits of the rate, one for the draws.
+    """
+    if a.partial and a.kind.visits:
+        return sharp_draws.one_round(a)
+    return sharp_rounds.one_round(replace(a, apart=a.partial))
 
 
 def approach(a: Sharp) -> Theorem:
@@ -65,8 +69,8 @@ class Decay:
 
     @property
     def step(self) -> Fraction:
-        """The rate is ``step/(mu tau (gamma + t))``: 4.1, with draws 4.7."""
-        return Fraction(47 if self.a.partial else 41, 10)
+        """The rate is ``step/(mu tau (gamma + t))``: 4.1, with draws 4.75."""
+        return Fraction(19, 4) if self.a.partial else Fraction(41, 10)
 
     @property
     def gamma(self) -> Ratio:
@@ -83,10 +87,16 @@ class Decay:
         family = RoundFamily("eta", Sort.POSITIVE)
         values = ((family, self.rate_of), (strong.S_VARIABLE, SMOOTH))
         fast = rules.instantiate(theorem, values, ())
-        alpha = tau * self.rate_of.at(now)
-        small = constant(1 - LIMIT * self.a.wide * SMOOTH * alpha)
+        alpha, wide = tau * self.rate_of.at(now), self.a.wide
         wider = [(rules.assume(self.enough), LIMIT * SMOOTH * alpha)]
-        return rules.cut(fast, combine(wider if self.a.partial else (), target=small))
+        limits = [wide]
+        if self.a.partial and not self.a.kind.visits:
+            limits = [self.a.reach, 2 * self.a.rho]
+        for limit in limits:
+            small = constant(1 - LIMIT * limit * SMOOTH * alpha)
+            uses = wider if self.a.partial else ()
+            fast = rules.cut(fast, combine(uses, target=small))
+        return fast
 
     @property
     def enough(self) -> Lin:

@@ -74,10 +74,18 @@ LIMIT = 8
 
 @dataclass(frozen=True)
 class Sharp:
-    """An algorithm; `partial`: clients are drawn, updates aggregated."""
+    """An algorithm, and how its learning rate is limited.
+
+    Attributes:
+        kind: of the algorithm.
+        partial: clients are drawn, updates aggregated.
+        apart: ``LIMIT S eta tau`` is at most 1/reach and at most 1/(2 rho); else at
+            most 1/(reach + 2 rho).
+    """
 
     kind: Kind
     partial: bool = False
+    apart: bool = False
 
     @property
     def weighted(self) -> Weighted:
@@ -140,7 +148,7 @@ class Sharp:
         apart = self.near * self.closed.factor * self.share / LIMIT**2
         if not self.partial:
             return apart
-        return Fraction(5, 48) + apart if self.kind.visits else self.own / LIMIT
+        return apart + (Fraction(5, 48) if self.kind.visits else self.own / LIMIT)
 
     @property
     def own(self) -> Fraction:
@@ -152,11 +160,17 @@ class Sharp:
         """``LIMIT S eta tau wide <= 1``, an assumption."""
         return rules.assume(smallness(self.round, LIMIT * self.wide))
 
+    def limited(self, by: Ratio) -> Theorem:
+        """Return ``LIMIT S eta tau by <= 1``: an assumption, or it follows."""
+        target = smallness(self.round, LIMIT * by)
+        if self.apart:
+            return rules.assume(target)
+        return combine([(self.rate, 1)], target=target)
+
     @property
     def small(self) -> Theorem:
-        """``LIMIT S eta tau reach <= 1``, which follows."""
-        target = smallness(self.round, LIMIT * self.reach)
-        return combine([(self.rate, 1)], target=target)
+        """``LIMIT S eta tau reach <= 1``."""
+        return self.limited(self.reach)
 
     def under_rate(self, theorem: Theorem) -> Theorem:
         """Return a theorem on ``LIMIT S eta tau reach <= 1`` under `rate`."""
@@ -256,9 +270,9 @@ def one_round(a: Sharp) -> Theorem:
     share, own = by.factor * a.share, by.of_gradient
     g_left = alpha / 2 * (a.lost - u**2 * share - 2 * u * a.rho * own)
     square = combine([(a.small, 1 + LIMIT * u)])
-    spare = [(square, alpha / 2 * a.lost)]
+    spare = [(square, alpha / 2 * by.factor * a.share / LIMIT**2)]
     if a.partial:
-        spare = [(a.rate, alpha / 2 * a.lost), (a.small, alpha / 2 * u * own)]
+        spare.append((a.limited(2 * a.rho), alpha / 2 * own / LIMIT))
     return combine(
         [
             (descent(a), 1),
