@@ -28,9 +28,11 @@ from sfl_theory.papers.repaired import (
     inverse,
     noise_inverse,
     noise_mean,
+    third,
 )
 from sfl_theory.symbols import (
     F_err,
+    G,
     I_err,
     N,
     S,
@@ -43,6 +45,7 @@ from sfl_theory.symbols import (
     n,
     over_clients,
     over_rounds,
+    q,
     sigma,
     t,
     tau,
@@ -219,6 +222,31 @@ def non_convex(setting: Setting) -> Bound:
     )
 
 
+def at_every_rate(setting: Setting) -> Bound:
+    """Return the weighted mean squared gradient of 3.9 under bounded gradients."""
+    squares, cubes = (over_rounds(eta(t) ** power) for power in (2, 3))
+    late = third + inverse + over_clients(a[n] ** 2 * (1 - q[n]) / q[n] ** 2)
+    largest = 1 / (8 * S * tau)
+    return Bound(
+        parts={
+            "initial gap": 2 * F_err / (tau * T),
+            "gradient noise": (1 + excess) * S * tau * G**2 / T * squares,
+            "client drift": late * S**2 * tau**2 * G**2 / T * cubes,
+        },
+        metric=WEIGHTED_GRADIENT,
+        step_size=StepSize(largest, largest * setting.server, "<="),
+        conditions=(
+            HYPOTHESES[0],
+            "3.2 unbiased",
+            "3.3 bounded gradients",
+            HYPOTHESES[-1],
+            *setting.conditions,
+        ),
+        source=Source("repaired", f"Theorem {setting.number}", "non-convex"),
+        notes=("holds for every learning rate",),
+    )
+
+
 CASES = {
     "strongly_convex": ("no_bounded_gradients", strongly_convex),
     "general_convex": ("no_bounded_gradients", general_convex),
@@ -235,7 +263,11 @@ def variants(number: str, case: str) -> dict[str, Bound]:
         case: its case.
 
     Returns:
-        None or one of "no_bounded_gradients", "linear_speedup".
+        One of "no_bounded_gradients", "linear_speedup"; "bounded_gradients".
     """
-    found = [setting for setting in SETTINGS if setting.number == number]
-    return dict((CASES[case][0], CASES[case][1](setting)) for setting in found)
+    (setting,) = (one for one in SETTINGS if one.number == number)
+    name, make = CASES[case]
+    found = {name: make(setting)}
+    if (number, case) == ("3.9", "non_convex"):
+        found["bounded_gradients"] = at_every_rate(setting)
+    return found
