@@ -13,6 +13,7 @@ SECTIONS = (
     "section_3_text",
     "section_3_4_text",
     "theorems",
+    "unbounded",
     "conditions",
     "constant_rates",
     "appendix_c",
