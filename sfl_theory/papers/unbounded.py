@@ -25,11 +25,14 @@ from sfl_theory.papers.repaired import (
     EQUAL,
     ONE_TAU,
     excess,
+    inverse,
     noise_inverse,
     noise_mean,
+    third,
 )
 from sfl_theory.symbols import (
     F_err,
+    G,
     I_err,
     N,
     S,
@@ -42,6 +45,7 @@ from sfl_theory.symbols import (
     n,
     over_clients,
     over_rounds,
+    q,
     sigma,
     t,
     tau,
@@ -59,6 +63,10 @@ heterogeneity = tau * epsilon**2
 Q, one = sp.Rational, sp.Integer(1)
 OWN = Q(5, 8) * noise_mean + Q(5, 12) * heterogeneity
 VISITS = Q(2, 3) * (noise_mean + 2 * noise_square + 2 * heterogeneity)
+DRAWN = noise_inverse + 2 * heterogeneity * excess
+DRAWN_VISITS = Q(2, 3) * (
+    noise_mean + 2 * inverse * noise_inverse + 2 * inverse**2 * heterogeneity
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,8 @@ class Setting:
         strong: factors of samples and spread, strongly convex.
         first: of the first gap, non-convex.
         mean: factors of samples and spread, non-convex.
-        wide: the rates are at most 1/(8 S tau wide).
+        wide: the rates are at most 1/(8 S tau wide), general convex.
+        most: the same, non-convex.
     """
 
     number: str
@@ -90,6 +99,7 @@ class Setting:
     first: Any
     mean: tuple[Any, Any]
     wide: Any = one
+    most: Any = one
 
 
 SETTINGS = (
@@ -121,14 +131,29 @@ SETTINGS = (
         "3.8",
         one,
         (PARTIAL, ONE_TAU),
-        noise_inverse + 2 * heterogeneity * excess,
+        DRAWN,
         OWN,
-        Q(47, 10),
+        Q(19, 4),
         38 * (1 + 2 * excess),
-        (Q(9, 2), 25),
-        Q(47, 20),
-        (Q(17, 12), Q(8, 7)),
+        (Q(9, 2), 26),
+        Q(12, 5),
+        (Q(10, 7), Q(8, 7)),
         1 + 2 * excess,
+        sp.Max(1, 2 * excess),
+    ),
+    Setting(
+        "3.9",
+        1 / N,
+        (PARTIAL, EQUAL),
+        DRAWN,
+        DRAWN_VISITS,
+        Q(19, 4),
+        38 * (inverse + 2 * excess),
+        (Q(23, 5), 41),
+        Q(93, 40),
+        (Q(3, 2), Q(15, 8)),
+        inverse + 2 * excess,
+        inverse + 2 * excess,
     ),
 )
 
@@ -167,8 +192,8 @@ def _mean(
     }
 
 
-def _at_most(setting: Setting) -> StepSize:
-    largest = 1 / (8 * S * tau * setting.wide)
+def _at_most(setting: Setting, wide: Any) -> StepSize:
+    largest = 1 / (8 * S * tau * wide)
     return StepSize(largest, largest * setting.server, "<=")
 
 
@@ -178,7 +203,7 @@ def general_convex(setting: Setting) -> Bound:
     return Bound(
         parts=_mean(setting, first, Q(25, 32), S),
         metric=WEIGHTED_GAP,
-        step_size=_at_most(setting),
+        step_size=_at_most(setting, setting.wide),
         conditions=(*HYPOTHESES, "C.2 with mu = 0", *setting.conditions),
         source=Source("repaired", f"Theorem {setting.number}", "general convex"),
     )
@@ -191,9 +216,34 @@ def non_convex(setting: Setting) -> Bound:
     return Bound(
         parts=_mean(setting, first, samples * S, spread * S**2),
         metric=WEIGHTED_GRADIENT,
-        step_size=_at_most(setting),
+        step_size=_at_most(setting, setting.most),
         conditions=(*HYPOTHESES, *setting.conditions),
         source=Source("repaired", f"Theorem {setting.number}", "non-convex"),
+    )
+
+
+def at_every_rate(setting: Setting) -> Bound:
+    """Return the weighted mean squared gradient of 3.9 under bounded gradients."""
+    squares, cubes = (over_rounds(eta(t) ** power) for power in (2, 3))
+    late = third + inverse + over_clients(a[n] ** 2 * (1 - q[n]) / q[n] ** 2)
+    largest = 1 / (8 * S * tau)
+    return Bound(
+        parts={
+            "initial gap": 2 * F_err / (tau * T),
+            "gradient noise": (1 + excess) * S * tau * G**2 / T * squares,
+            "client drift": late * S**2 * tau**2 * G**2 / T * cubes,
+        },
+        metric=WEIGHTED_GRADIENT,
+        step_size=StepSize(largest, largest * setting.server, "<="),
+        conditions=(
+            HYPOTHESES[0],
+            "3.2 unbiased",
+            "3.3 bounded gradients",
+            HYPOTHESES[-1],
+            *setting.conditions,
+        ),
+        source=Source("repaired", f"Theorem {setting.number}", "non-convex"),
+        notes=("holds for every learning rate",),
     )
 
 
@@ -213,7 +263,11 @@ def variants(number: str, case: str) -> dict[str, Bound]:
         case: its case.
 
     Returns:
-        None or one of "no_bounded_gradients", "linear_speedup".
+        One of "no_bounded_gradients", "linear_speedup"; "bounded_gradients".
     """
-    found = [setting for setting in SETTINGS if setting.number == number]
-    return dict((CASES[case][0], CASES[case][1](setting)) for setting in found)
+    (setting,) = (one for one in SETTINGS if one.number == number)
+    name, make = CASES[case]
+    found = {name: make(setting)}
+    if (number, case) == ("3.9", "non_convex"):
+        found["bounded_gradients"] = at_every_rate(setting)
+    return found

@@ -38,8 +38,7 @@ from sfl_theory.kernel.terms import (
     symbol,
     vec_at,
 )
-from sfl_theory.proofs.joint import whole_mean, whole_update
-from sfl_theory.proofs.local_steps import S, now, t
+from sfl_theory.proofs.local_steps import S, now, t, whole_mean, whole_update
 from sfl_theory.proofs.notation import (
     Squares,
     Uses,

@@ -37,8 +37,20 @@ from sfl_theory.kernel.terms import (
     weight,
 )
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.joint import both_parts, own_mean, whole_mean, whole_update
-from sfl_theory.proofs.local_steps import G2, S, i, j, linear_both, m, n, now
+from sfl_theory.proofs.local_steps import (
+    G2,
+    S,
+    both_parts,
+    i,
+    j,
+    linear_both,
+    m,
+    n,
+    now,
+    own_mean,
+    whole_mean,
+    whole_update,
+)
 from sfl_theory.proofs.notation import (
     combine,
     mean,

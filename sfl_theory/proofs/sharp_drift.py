@@ -28,13 +28,11 @@ from sfl_theory.kernel.terms import (
     summed,
     weight,
 )
-from sfl_theory.proofs.joint import both_parts, whole_drift
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
     i,
     j,
-    m,
     n,
     now,
     sigma2,
@@ -42,7 +40,6 @@ from sfl_theory.proofs.local_steps import (
     young,
 )
 from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
-from sfl_theory.proofs.visits import late, server_gradients
 
 s_a2, sbar2 = (mean(n, weight(n) ** power * sigma2(n)) for power in (2, 1))
 
@@ -108,55 +105,6 @@ def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
     )
 
 
-def made(r: Round, side: Side, each: Vec) -> Vec:
-    """Return ``sum_m a_m sum_j o each``, the server's block: what moved it before."""
-    tau, (_, o) = r.steps(side), late()
-    return summed(CLIENTS, m, summed(steps(tau), j, part(side, each) * o) * weight(m))
-
-
-def server_noise(r: Round) -> Theorem:
-    """Return ``||sum_m a_m sum_j o xi||^2 <= sum_m a_m^2 sum_j ||xi||^2``."""
-    side, (not_yet, o) = Side.SERVER, late()
-    tau, xi = r.steps(side), part(side, r.noise(of(j), m))
-    once = combine([(not_yet, 1 + o)], target=constant(1 - o**2))
-    fewer = sum_over(combine(squares=[(xi, 1)]), steps(tau), j, 1 - o**2, [once])
-    apart = rules.independent(r.run, m, j, weight(m) * o, now, tau, side)
-    return combine([(apart, -1), (sum_over(fewer, CLIENTS, m, weight(m) ** 2), 1)])
-
-
-def server_way(r: Round, c: Number) -> Theorem:
-    """Return how far visits bring the server's block before step i of client n.
-
-    ``||[p_i - x]_s||^2 <= eta^2 ((1 + c)(tau^2 sum a ||gx||^2 + sum a^2 sum ||xi||^2)
-    + (1 + 1/c) tau sum a sum ||gp - gx||^2)``, sums over all clients, server blocks.
-    """
-    side, tau, c = Side.SERVER, r.steps(Side.SERVER), ratio(c)
-    gx, xi = r.own_gradient(m), r.noise(of(j), m)
-    change = r.local_gradient(of(j), m) - gx
-    G, Z, Delta = (made(r, side, each) for each in (gx, xi, change))
-    away, moved, (_, o) = part(side, r.away(of(i))), G + Z + Delta, late()
-    fixed = rules.unbiased(r.run, m, now, of(j), G)
-    zero = sum_over(sum_over(fixed, steps(tau), j, o), CLIENTS, m, weight(m))
-    inside = rules.linear(steps(tau), j, part(side, xi) * o, G)
-    visited = summed(steps(tau), j, part(side, xi) * o) * weight(m)
-    outer = rules.linear(CLIENTS, m, visited, G)
-    cross = [(zero, 1), (sum_over(inside, CLIENTS, m, weight(m)), 1), (outer, 1)]
-
-    def update(w: Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, of(i), side, w)
-
-    e2 = r.eta**2
-    return combine([
-        (update(away), -1),
-        (update(moved), r.eta),
-        (young(G + Z, Delta, c), e2),
-        (combine(cross), -2 * (1 + c) * e2),
-        (server_gradients(part(side, gx)), (1 + c) * e2),
-        (server_noise(r), (1 + c) * e2),
-        (server_gradients(part(side, change)), (1 + 1 / c) * e2),
-    ])
-
-
 @dataclass(frozen=True)
 class Closed:
     """What closes the drift where ``k S eta tau <= 1``: Young's c and the factor."""
@@ -209,10 +157,19 @@ def client_drift(r: Round, by: Closed) -> Theorem:
 
 
 def closed(
-    r: Round, by: Closed, one: Theorem, drift: Lin, inside: Ratio, bound: Lin
+    r: Round,
+    by: Closed,
+    one: Theorem,
+    drift: Lin,
+    inside: Ratio,
+    bound: Lin,
+    reach: Number = 1,
 ) -> Theorem:
-    """Return ``D <= bound`` from ``D <= inside D + (1 - b/k^2...) bound``."""
-    less, k = by.factor / (1 + by.c), by.k
+    """Return ``D <= bound`` from ``D <= inside D`` and a share of the bound.
+
+    Where visits are drawn `reach` is the most that weights add up to.
+    """
+    less, k = by.factor / (1 + by.c), by.k * reach
     small = rules.assume(smallness(r, k))
     square = combine([(small, 1 + k * S * r.eta * r.steps(Side.CLIENT))])
     left = less * (1 - inside) - 1
@@ -220,7 +177,7 @@ def closed(
     positive = combine(squares=[(r.away(of(i)), 1)])
     each = sum_over(positive, steps(r.steps(Side.CLIENT)), i)
     if by.visits:
-        each = sum_over(each, CLIENTS, n, weight(n))
+        each = sum_over(each, CLIENTS, n, rules.share(r.run, n, now, Side.SERVER))
     return combine([(one, less), (each, left)], target=bound - drift, signs=[spare])
 
 
@@ -257,56 +214,3 @@ def client_sum(r: Round, by: Closed) -> Theorem:
         target=size * tau - norm2(whole),
         signs=[combine([(square, tau**2 * (1 + 1 / c) * by.factor / 3 / by.k**2)])],
     )
-
-
-def drift(r: Round, by: Closed) -> Theorem:
-    """Return ``D <= factor eta^2 tau^2 (d tau sum a_n ||gx||^2 + noise)``.
-
-    D = sum_n a_n sum_i ||p_i - x||^2. SFL-V1: d = 1/3, noise = sbar2/2; where visits
-    follow each other d = 1, noise = sbar2/2 + s_a2.
-    """
-    if not by.visits:
-        return sum_over(client_drift(r, by), CLIENTS, n, weight(n))
-    tau, e2, c = r.steps(Side.CLIENT), r.eta**2, by.c
-    gx, gp, away = r.own_gradient(), r.local_gradient(of(i)), r.away(of(i))
-    change, client = gp - gx, Side.CLIENT
-    xi, early = r.noise(of(i)), r.noise(of(j))
-    var, before = (rules.variance(r.run, sigma2(n), n, now, of(v)) for v in (i, j))
-    noise = combine(
-        [(before, 1), (both_parts(early), 1)], [(part(Side.SERVER, early), 1)]
-    )
-    late_noise = combine([(var, 1), (both_parts(xi), 1)], [(part(client, xi), 1)])
-
-    def all_steps(theorem: Theorem, scale: Number = 1) -> Theorem:
-        return r.summed(theorem, tau, weight(n) * scale)
-
-    def square(u: Vec) -> Theorem:
-        return combine(squares=[(u, 1)])
-
-    def of_clients(theorem: Theorem) -> Theorem:
-        return sum_over(theorem, CLIENTS, n, weight(n))
-
-    grown, wide = (1 + c) * e2, (1 + 1 / c) * e2
-    few = tau**3 - tau * (tau - 1) * (2 * tau - 1) / 6
-    one = combine([
-        (all_steps(both_parts(away)), -1),
-        (all_steps(own_way(r, client, c)), 1),
-        (all_steps(server_way(r, c)), 1),
-        # noise
-        (all_steps(sum_over(noise, steps(of(i)), j)), grown),
-        (r.summed(late_noise, tau, weight(n) ** 2), grown * tau),
-        # gradients at x, and how they change
-        (of_clients(both_parts(gx)), grown * tau**3),
-        (of_clients(square(part(client, gx))), grown * few),
-        (all_steps(both_parts(change)), wide * tau**2),
-        (all_steps(square(part(client, change))), wide * tau * (tau + 1) / 2),
-        (
-            all_steps(rules.lipschitz(Local(n), S, r.point(of(i)), r.x)),
-            wide * tau**2,
-        ),
-    ])
-    F = summed(CLIENTS, n, norm2(gx) * weight(n))
-    bound = F * tau + constant(sbar2 / 2 + s_a2)
-    inside = S**2 * wide * tau**2
-    whole = bound * (e2 * tau**2 * by.factor)
-    return closed(r, by, one, whole_drift(r), inside, whole)

@@ -14,37 +14,23 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
     Kind,
     Lin,
-    Rate,
-    RoundFamily,
-    Split,
     Vec,
     constant,
     inner,
-    iterate,
     norm2,
     summed,
     value_of,
     weight,
 )
-from sfl_theory.proofs import sharp_drift
-from sfl_theory.proofs import strongly_convex as strong
+from sfl_theory.proofs import sharp_drift, sharp_visits
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.joint import (
-    own_mean,
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_mean,
-    whole_noise,
-    whole_update,
-)
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
@@ -53,24 +39,26 @@ from sfl_theory.proofs.local_steps import (
     n,
     now,
     own_gradients,
+    own_mean,
     sigma2,
-    t,
+    whole_centred,
+    whole_descent,
+    whole_deviation,
+    whole_mean,
+    whole_noise,
+    whole_update,
     young,
 )
 from sfl_theory.proofs.notation import (
     combine,
     mean,
     of,
-    of_round,
     sign,
-    steps,
     sum_over,
 )
 from sfl_theory.proofs.sharp_drift import Closed, s_a2, sbar2, smallness
-from sfl_theory.proofs.strongly_convex import mu
 from sfl_theory.proofs.weighted_rounds import (
     BEST,
-    T,
     Weighted,
     gap,
     odds,
@@ -84,10 +72,18 @@ LIMIT = 8
 
 @dataclass(frozen=True)
 class Sharp:
-    """An algorithm; `partial`: clients of SFL-V1 are drawn, updates aggregated."""
+    """An algorithm, and how its learning rate is limited.
+
+    Attributes:
+        kind: of the algorithm.
+        partial: clients are drawn, updates aggregated.
+        apart: ``LIMIT S eta tau`` is at most 1/reach and at most 1/(2 rho); else at
+            most 1/(reach + 2 rho).
+    """
 
     kind: Kind
     partial: bool = False
+    apart: bool = False
 
     @property
     def weighted(self) -> Weighted:
@@ -111,14 +107,23 @@ class Sharp:
         return Fraction(1) if self.kind.visits else Fraction(1, 3)
 
     @property
-    def noise(self) -> Ratio:
-        """Of the samples in the drift."""
-        return sbar2 / 2 + s_a2 if self.kind.visits else sbar2 / 2
+    def reach(self) -> Ratio:
+        """The most that visits weigh together: ``sum a_n/q_n`` where they are drawn."""
+        return sharp_visits.reach(self.round) if self.kind.visits else ratio(1)
 
     @property
     def spread(self) -> Ratio:
-        """``noise + share tau eps2``, what the drift is beside the gradient of f."""
-        return self.noise + self.share * tau * eps2
+        """What the drift is beside the gradient of f: noise and heterogeneity."""
+        apart = self.share * self.reach**2 * tau * eps2
+        if not self.kind.visits:
+            return sbar2 / 2 + apart
+        inverse = 1 + odds if self.partial else 1
+        return sbar2 / 2 + self.reach * mean(n, self.squares * inverse) + apart
+
+    @property
+    def squares(self) -> Ratio:
+        """``a_n^2 sigma_n^2``."""
+        return weight(n) ** 2 * sigma2(n)
 
     @property
     def rho(self) -> Ratio:
@@ -127,39 +132,56 @@ class Sharp:
 
     @property
     def wide(self) -> Ratio:
-        """``1 + 2 rho``, by which the step size is smaller."""
-        return 1 + 2 * self.rho
+        """``reach + 2 rho``, by which the step size is smaller."""
+        return self.reach + 2 * self.rho
+
+    @property
+    def near(self) -> Fraction:
+        """What the drift costs more where the draws decide on the points."""
+        return Fraction(13 if self.partial and self.kind.visits else 8, 8)
 
     @property
     def lost(self) -> Fraction:
         """The share of the gradient that drift and draws may cost."""
-        if self.partial:
-            return self.closed.of_gradient / LIMIT
-        return self.closed.factor * self.share / LIMIT**2
+        apart = self.near * self.closed.factor * self.share / LIMIT**2
+        if not self.partial:
+            return apart
+        return apart + (Fraction(5, 48) if self.kind.visits else self.own / LIMIT)
+
+    @property
+    def own(self) -> Fraction:
+        """Of the gradient in a client's sum."""
+        return self.closed.of_gradient
 
     @property
     def rate(self) -> Theorem:
         """``LIMIT S eta tau wide <= 1``, an assumption."""
         return rules.assume(smallness(self.round, LIMIT * self.wide))
 
+    def limited(self, by: Ratio) -> Theorem:
+        """Return ``LIMIT S eta tau by <= 1``: an assumption, or it follows."""
+        target = smallness(self.round, LIMIT * by)
+        if self.apart:
+            return rules.assume(target)
+        return combine([(self.rate, 1)], target=target)
+
     @property
     def small(self) -> Theorem:
-        """``LIMIT S eta tau <= 1``, which follows."""
-        return combine([(self.rate, 1)], target=smallness(self.round, LIMIT))
+        """``LIMIT S eta tau reach <= 1``."""
+        return self.limited(self.reach)
 
     def under_rate(self, theorem: Theorem) -> Theorem:
-        """Return a theorem on ``LIMIT S eta tau <= 1`` under `rate`."""
+        """Return a theorem on ``LIMIT S eta tau reach <= 1`` under `rate`."""
         return rules.cut(theorem, self.small)
 
     def samples(self, full: Fraction) -> Ratio:
         """Return what samples cost at second order, and draws: `full` of s_a2."""
-        by = self.closed
-        drawn = mean(n, weight(n) ** 2 * odds * sigma2(n)) if self.partial else ratio(0)
-        return (
-            full * s_a2
-            + by.of_noise * drawn
-            + 2 * by.of_gradient * tau * (eps2 * self.rho)
-        )
+        if not self.partial:
+            return full * s_a2
+        drawn, apart = mean(n, self.squares * odds), 2 * tau * eps2 * self.rho
+        if self.kind.visits:
+            return Fraction(5, 4) * (s_a2 + drawn + apart)
+        return full * s_a2 + self.closed.of_noise * drawn + self.own * apart
 
 
 def own_size(r: Round) -> Theorem:
@@ -178,8 +200,11 @@ def drift(a: Sharp) -> Theorem:
     """Return ``D <= factor eta^2 tau^2 (share tau ||grad f||^2 + spread)``."""
     r, by = a.round, a.closed
     size = r.eta**2 * tau**3 * by.factor * a.share
-    one = combine([(sharp_drift.drift(r, by), 1), (own_size(r), size)])
-    return a.under_rate(one)
+    if a.kind.visits:
+        one = sharp_visits.drift(r, by)
+    else:
+        one = sum_over(sharp_drift.client_drift(r, by), CLIENTS, n, weight(n))
+    return a.under_rate(combine([(one, 1), (own_size(r), size)]))
 
 
 def means(r: Round) -> tuple[Vec, Vec]:
@@ -227,7 +252,8 @@ def cost(a: Sharp) -> Ratio:
     """Return what samples and heterogeneity cost in a round."""
     eta, full = a.round.eta, Fraction(LIMIT, LIMIT - 1)
     second = S * eta**2 * tau * a.samples(full)
-    return (second + S**2 * eta**3 * tau**2 * a.closed.factor * a.spread) / 2
+    third = S**2 * eta**3 * tau**2 * a.near * a.closed.factor * a.spread
+    return (second + third) / 2
 
 
 @cache
@@ -242,9 +268,9 @@ def one_round(a: Sharp) -> Theorem:
     share, own = by.factor * a.share, by.of_gradient
     g_left = alpha / 2 * (a.lost - u**2 * share - 2 * u * a.rho * own)
     square = combine([(a.small, 1 + LIMIT * u)])
-    spare = [(square, alpha / 2 * a.lost)]
+    spare = [(square, alpha / 2 * by.factor * a.share / LIMIT**2)]
     if a.partial:
-        spare = [(a.rate, alpha / 2 * a.lost), (a.small, alpha / 2 * u * own)]
+        spare.append((a.limited(2 * a.rho), alpha / 2 * own / LIMIT))
     return combine(
         [
             (descent(a), 1),
@@ -257,107 +283,6 @@ def one_round(a: Sharp) -> Theorem:
         target=fall(r) + constant(cost(a)) - norm2(g) * (alpha / 2 * (1 - a.lost)),
         signs=[sign(m_left, (a.small, eta / (2 * tau))), sign(g_left, *spare)],
     )
-
-
-def non_convex(a: Sharp) -> Theorem:
-    """Return the sum over rounds; the values of f telescope."""
-    r, c = a.round, 2 / (T * tau * (1 - a.lost))
-    down = rules.telescope(t, value_of(MEAN, r.x), T)
-    last = rules.lowest(MEAN, iterate(r.run, T))
-    return combine([(sum_over(one_round(a), steps(T), t), c), (down, c), (last, c)])
-
-
-# Strongly convex ---------------------------------------------------------------------
-
-SMOOTH = strong.S
-
-
-@dataclass(frozen=True)
-class Decay:
-    """The recursion ``phi' <= (1 - p u) phi + A u^2 + B u^3``, u = 1/(gamma + t)."""
-
-    a: Sharp
-
-    @property
-    def step(self) -> Fraction:
-        """The rate is ``step/(mu tau (gamma + t))``: 4.1, with draws 4.7."""
-        return Fraction(47 if self.a.partial else 41, 10)
-
-    @property
-    def gamma(self) -> Ratio:
-        """``33 S/mu``, with draws ``38 (1 + 2 rho) S/mu``."""
-        return (38 if self.a.partial else 33) * self.a.wide * SMOOTH / mu
-
-    @property
-    def rate_of(self) -> Rate:
-        """The rate."""
-        return Rate(self.step / (mu * tau * (self.gamma + of_round())))
-
-    def at_rate(self, theorem: Theorem) -> Theorem:
-        """Return a theorem at this rate, for S = mu + s; it is small enough."""
-        family = RoundFamily("eta", Sort.POSITIVE)
-        values = ((family, self.rate_of), (strong.S_VARIABLE, SMOOTH))
-        fast = rules.instantiate(theorem, values, ())
-        small = 1 - LIMIT * self.a.wide * SMOOTH * tau * self.rate_of.at(now)
-        return rules.cut(fast, combine(target=constant(small)))
-
-    @property
-    def run(self) -> Split:
-        """The run at this rate."""
-        return self.a.weighted.at(self.rate_of)
-
-    @property
-    def power(self) -> Fraction:
-        """P, more than 4."""
-        return self.step * (1 - self.a.lost)
-
-    @property
-    def A(self) -> Ratio:
-        """Of samples and draws."""
-        full = self.a.samples(Fraction(LIMIT, LIMIT - 1))
-        return self.step**2 / 2 * SMOOTH * full / (tau * mu**2)
-
-    @property
-    def B(self) -> Ratio:
-        """Of the drift."""
-        size = self.a.closed.factor / 2 * self.step**3
-        return size * SMOOTH**2 * self.a.spread / (tau * mu**3)
-
-    def gap(self, at: Ratio) -> Lin:
-        """Return ``f(x(at)) - f*``."""
-        return strong.gap(Round(self.run), at)
-
-    def one_round(self) -> Theorem:
-        """Return the recursion."""
-        r, u = Round(self.run), 1 / (self.gamma + now)
-        right = self.gap(now) * (1 - self.power * u)
-        right = right + constant(self.A * u**2 + self.B * u**3)
-        down = strong.gradient_domination(r.x)
-        uses = [
-            (self.at_rate(one_round(self.a)), ratio(1)),
-            (down, self.power * u / 2 / mu),
-        ]
-        return combine(uses, target=right - self.gap(now + 1))
-
-    def bound(self, at: Ratio) -> Lin:
-        """Return ``(gamma u)^4 phi_0 + A u/(p - 1) + B u^2/(p - 2)``."""
-        u = 1 / (self.gamma + at)
-        left = self.A * u / (self.power - 1) + self.B * u**2 / (self.power - 2)
-        return self.gap(ratio(0)) * (self.gamma * u) ** 4 + constant(left)
-
-    def rate(self) -> Theorem:
-        """Return that the gap is at most `bound` after every round, by induction."""
-        zero, u = ratio(0), 1 / (self.gamma + now)
-        lowest = rules.lowest(MEAN, iterate(self.run, 0))
-        claim, keep = self.bound(now) - self.gap(now), 1 - self.power * u
-        spare = (self.gamma / (self.gamma + now + 1)) ** 4
-        spare = spare - keep * (self.gamma * u) ** 4
-        uses = [(self.one_round(), ratio(1)), (rules.assume(claim), keep)]
-        step = combine(
-            [*uses, (lowest, spare)], target=self.bound(now + 1) - self.gap(now + 1)
-        )
-        base = combine(target=self.bound(zero) - self.gap(zero))
-        return rules.induct(base, step, t, claim)
 
 
 # General convex ----------------------------------------------------------------------
@@ -438,11 +363,3 @@ def approach(a: Sharp) -> Theorem:
         target=norm2(before) - norm2(after) + constant(noise) - gain,
         signs=[sign(lost, *kept)],
     )
-
-
-def mean_gap(a: Sharp) -> Theorem:
-    """Return the sum over rounds; the distances telescope."""
-    c, r = 1 / (KEPT * tau * T), a.round
-    away = rules.telescope(t, norm2(r.x - BEST), T)
-    last = iterate(r.run, T) - BEST
-    return combine([(sum_over(approach(a), steps(T), t), c), (away, c)], [(last, c)])

@@ -19,7 +19,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.repaired_algorithms import (
+from sfl_theory.papers.han2024.setting import G2, T, eta, f, t, tau
+from sfl_theory.papers.han2024.strongly_convex_repairs import (
     DRIFT,
     SECOND,
     Algorithm,
@@ -27,7 +28,6 @@ from sfl_theory.papers.han2024.repaired_algorithms import (
     example,
     times,
 )
-from sfl_theory.papers.han2024.setting import G2, T, eta, f, t, tau
 from sfl_theory.proofs import decaying_rates
 from sfl_theory.proofs import last_iterate as proofs
 from sfl_theory.proofs.export import ModelData

@@ -7,6 +7,9 @@ enough. Noise is that of the mean of all samples of a round, :math:`\sum_na_n^2
 cube of the learning rate. Equal numbers of steps; SFL-V2's server weights a visit of
 client n by :math:`a_n`: for :math:`a_n=1/N` the printed server with its rate divided by
 N. Each statement stands under the name of the library's bound.
+
+Theorem 3.9, non-convex, has a second one, for every learning rate, which takes 3.3 in
+place of 3.4.
 """
 
 from __future__ import annotations
@@ -24,15 +27,15 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.repaired_algorithms import Algorithm, Line, example
 from sfl_theory.papers.han2024.setting import T, a, eps2, eta, f, mu, n, sigma2, t, tau
+from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line, example
 from sfl_theory.papers.han2024.two_periods import named
-from sfl_theory.proofs import sharp_rounds
+from sfl_theory.proofs import bounded_draws, sharp_rates
 from sfl_theory.proofs.notation import combine
-from sfl_theory.proofs.sharp_rounds import Decay, Sharp
+from sfl_theory.proofs.sharp_rates import Decay
+from sfl_theory.proofs.sharp_rounds import Sharp
 from sfl_theory.written import Assumed, Number, Run, Written
 
-NUMBERS = ("3.6", "3.7", "3.8")
 NAMES = {
     "strongly_convex": "no_bounded_gradients",
     "general_convex": "no_bounded_gradients",
@@ -44,6 +47,7 @@ s_a2, sbar2 = (w.over_clients(n, a() ** power * sigma2()) for power in (2, 1))
 inverse = w.inverse_chance(n)
 rho = w.over_clients(n, a() ** 2 * (inverse - 1))
 drawn = w.over_clients(n, a() ** 2 * inverse * sigma2())
+kappa = w.over_clients(n, a() * inverse)
 
 
 def of(number: int | str) -> Number:
@@ -54,6 +58,8 @@ def of(number: int | str) -> Number:
 ONE = w.number(1)
 OWN = of("5/8") * sbar2 + of("5/12") * tau * eps2
 VISITS = of("2/3") * (sbar2 + 2 * s_a2 + 2 * tau * eps2)
+DRAWN_VISITS = of("2/3") * (sbar2 + 2 * kappa * drawn + 2 * kappa**2 * tau * eps2)
+DRAWN = drawn + 2 * tau * eps2 * rho
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,8 @@ class Constants:
         strong: factors of samples and spread, strongly convex.
         first: of the first gap, non-convex.
         mean: factors of samples and spread, non-convex.
-        wide: the rates are at most 1/(8 S tau wide).
+        wide: the rates are at most 1/(8 S tau wide), general convex.
+        most: the same for each of these, non-convex.
     """
 
     samples: Number
@@ -79,6 +86,7 @@ class Constants:
     first: Number
     mean: tuple[Number, Number]
     wide: Number = ONE
+    most: tuple[Number, ...] = (ONE,)
 
     @property
     def gamma(self) -> Number:
@@ -106,14 +114,26 @@ CONSTANTS = {
         (of("7/6"), ONE),
     ),
     "3.8": Constants(
-        drawn + 2 * tau * eps2 * rho,
+        DRAWN,
         OWN,
-        of("47/10"),
+        of("19/4"),
         38 * (1 + 2 * rho),
-        (of("9/2"), of(25)),
-        of("47/20"),
-        (of("17/12"), of("8/7")),
+        (of("9/2"), of(26)),
+        of("12/5"),
+        (of("10/7"), of("8/7")),
         1 + 2 * rho,
+        (ONE, 2 * rho),
+    ),
+    "3.9": Constants(
+        DRAWN,
+        DRAWN_VISITS,
+        of("19/4"),
+        38 * (kappa + 2 * rho),
+        (of("23/5"), of(41)),
+        of("93/40"),
+        (of("3/2"), of("15/8")),
+        kappa + 2 * rho,
+        (kappa + 2 * rho,),
     ),
 }
 
@@ -147,10 +167,11 @@ def any_rate(one: Algorithm) -> Run:
     return one.run(lambda _: w.rate(eta))
 
 
-def small(one: Algorithm) -> Assumed:
-    """Return that the rates are at most 1/(8 S tau), with draws 1 + 2 rho below."""
-    wide = CONSTANTS[one.number].wide
-    return w.every_round(t, T, w.at_most(8 * s.S * tau * eta() * wide, 1))
+def small(*wide: Number) -> list[Assumed]:
+    """Return that the rates are at most 1/(8 S tau), divided by each of these."""
+    return [
+        w.every_round(t, T, w.at_most(8 * s.S * tau * eta() * one, 1)) for one in wide
+    ]
 
 
 def powers(power: int) -> Number:
@@ -176,7 +197,7 @@ def general_convex(one: Algorithm) -> Says:
     drift = s.S * tau * c.spread / T * powers(3)
     left = w.below(t, T, eta() * f.gap(r.x(t))) / T
     right = first + w.as_form(noise) + w.as_form(drift)
-    return says(left, right, *assumed(one, r, s.S), s.assumption_C2(0), small(one))
+    return says(left, right, *assumed(one, r, s.S), s.assumption_C2(0), *small(c.wide))
 
 
 def non_convex(one: Algorithm) -> Says:
@@ -188,7 +209,26 @@ def non_convex(one: Algorithm) -> Says:
     drift = spread * s.S**2 * tau * c.spread / T * powers(3)
     left = w.below(t, T, eta() * w.norm2(f.gradient(r.x(t)))) / T
     right = first + w.as_form(noise) + w.as_form(drift)
-    return says(left, right, *assumed(one, r, s.S), small(one))
+    return says(left, right, *assumed(one, r, s.S), *small(*c.most))
+
+
+def at_every_rate(one: Algorithm) -> Says:
+    """Return the weighted mean of the squared gradients under Assumption 3.3."""
+    r, G2 = any_rate(one), s.G2
+    late = of("1/3") + kappa + w.over_clients(n, a() ** 2 * inverse * (inverse - 1))
+    first = 2 / (tau * T) * f.gap(r.x(0))
+    noise = (1 + rho) * s.S * tau * G2 / T * powers(2)
+    drift = late * s.S**2 * tau**2 * G2 / T * powers(3)
+    left = w.below(t, T, eta() * w.norm2(f.gradient(r.x(t)))) / T
+    return says(
+        left,
+        first + w.as_form(noise) + w.as_form(drift),
+        s.assumption_31(),
+        w.unbiased(r).called("Assumption 3.2, (5)"),
+        s.assumption_33(r),
+        s.minimum(),
+        w.participation(r),
+    )
 
 
 def below(what: Says, r: Run, theorem: Theorem, spare: Number | int = 0) -> Theorem:
@@ -212,7 +252,7 @@ def at_end(one: Algorithm, what: Says) -> Theorem:
 
 def of_gaps(one: Algorithm, what: Says) -> Theorem:
     """Return the mean of the gaps."""
-    theorem = sharp_rounds.mean_gap(sharp(one))
+    theorem = sharp_rates.mean_gap(sharp(one))
     return below(what, any_rate(one), theorem)
 
 
@@ -221,8 +261,13 @@ def of_gradients(one: Algorithm, what: Says) -> Theorem:
     algorithm = sharp(one)
     own = 2 / (1 - algorithm.lost)
     spare = (CONSTANTS[one.number].first - own) / (tau * T)
-    theorem = sharp_rounds.non_convex(algorithm)
+    theorem = sharp_rates.non_convex(algorithm)
     return below(what, any_rate(one), theorem, spare)
+
+
+def of_bounded(one: Algorithm, what: Says) -> Theorem:
+    """Return the mean of the squared gradients under Assumption 3.3."""
+    return below(what, any_rate(one), bounded_draws.non_convex())
 
 
 DRIFT = (
@@ -236,10 +281,12 @@ DESCENT = (
     r"of order $\alpha^3$, $\alpha=\eta\tau$: polarisation leaves "
     r"$-\frac{\eta}{2\tau}\|M\|^2$, and Young with 7 pays the move by it. "
 )
-DRAWS = (
-    r"Draws add $\sum_na_n^2(\frac1{q_n}-1)\|\sum_ig_n^i\|^2$ to the squared move, a "
-    r"client's sum compared with $\tau\nabla F_n(x)$ likewise. "
-)
+DRAWS = {
+    "3.8": r"Draws add $\sum_na_n^2(\frac1{q_n}-1)\|\sum_ig_n^i\|^2$ to the squared "
+    r"move, a client's sum compared with $\tau\nabla F_n(x)$ likewise.",
+    "3.9": r"The draws decide on the points: their mean deviation given x turns the "
+    r"round, the rest is part of the squared move.",
+}
 WORDS = {
     "strongly_convex": DRIFT
     + DESCENT
@@ -253,71 +300,125 @@ WORDS = {
     r"of $2\alpha(f-f^*)$ a round keeps $\frac85$; summed over rounds. ",
     "non_convex": DRIFT + DESCENT + "Summed over rounds. ",
 }
-CASES: dict[
-    str,
-    tuple[
-        Callable[[Algorithm], Run],
-        Callable[[Algorithm], Says],
-        Callable[[Algorithm, Says], Theorem],
-        str,
-    ],
-] = {
-    "strongly_convex": (
+FAST = (
+    r"rates $\frac c{\mu\tau(\gamma+t)}$: $c=4.1$, $\gamma=33S/\mu$; where clients are "
+    r"drawn $c=4.75$, $\gamma=38wS/\mu$, w as in the scope"
+)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How a bound is stated and proved.
+
+    Attributes:
+        name: the library's.
+        title: what it says.
+        run: the algorithm.
+        says: the statement.
+        prove: its theorem.
+        words: the proof in words.
+        rates: which learning rates are meant.
+    """
+
+    name: str
+    title: str
+    run: Callable[[Algorithm], Run]
+    says: Callable[[Algorithm], Says]
+    prove: Callable[[Algorithm, Says], Theorem]
+    words: str
+    rates: str = ""
+
+
+CASES = {
+    "strongly_convex": Bound(
+        "no_bounded_gradients",
+        "The gap of the last model, without bounded gradients.",
         fast,
         strongly_convex,
         at_end,
-        r"rates $\frac c{\mu\tau(\gamma+t)}$: $c=4.1$, $\gamma=33S/\mu$; where clients "
-        r"are drawn $c=4.7$, $\gamma=38(1+2\rho)S/\mu$",
+        WORDS["strongly_convex"],
+        FAST,
     ),
-    "general_convex": (any_rate, general_convex, of_gaps, ""),
-    "non_convex": (any_rate, non_convex, of_gradients, ""),
+    "general_convex": Bound(
+        "no_bounded_gradients",
+        "The mean gap, without bounded gradients.",
+        any_rate,
+        general_convex,
+        of_gaps,
+        WORDS["general_convex"],
+    ),
+    "non_convex": Bound(
+        "linear_speedup",
+        "The mean squared gradient, noise with the linear speed-up.",
+        any_rate,
+        non_convex,
+        of_gradients,
+        WORDS["non_convex"],
+    ),
 }
+EVERY_RATE = Bound(
+    "bounded_gradients",
+    "The mean squared gradient under bounded gradients, for every learning rate.",
+    any_rate,
+    at_every_rate,
+    of_bounded,
+    r"$-\langle\nabla f,\cdot\rangle$ by polarisation with the mean of the deviation "
+    r"given x. Given the draws, Jensen with the weights $a_nJ_n$ bounds the squared "
+    r"move by $W^2\tau^2G^2$, $W=\sum_na_nJ_n$, "
+    r"$\mathbb EW^2=1+\sum_na_n^2(\frac1{q_n}-1)$.",
+)
 
 
-def line(number: str, case: str) -> Line:
-    """Return the proved statement of a theorem's case."""
+def stated(number: str, case: str) -> list[Bound]:
+    """Return the bounds of a case."""
+    more = [EVERY_RATE] if (number, case) == ("3.9", "non_convex") else []
+    return [CASES[case], *more]
+
+
+def line(number: str, bound: Bound) -> Line:
+    """Return the proved statement of a bound."""
     one = Algorithm(number)
-    run, make, prove, rates = CASES[case]
-    what = make(one)
-    words = WORDS[case] + (DRAWS if printed.partial(number) else "")
-    proof = Proof(partial(prove, one, what), words, partial(example, one, what))
-    told = "; ".join(filter(None, (one.reading, rates)))
-    return Line(one, run(one), Part(what, proof, told))
+    what = bound.says(one)
+    draws = "" if bound is EVERY_RATE else DRAWS.get(number, "")
+    theorem, model = partial(bound.prove, one, what), partial(example, one, what)
+    told = "; ".join(filter(None, (one.reading, bound.rates)))
+    return Line(
+        one,
+        bound.run(one),
+        Part(what, Proof(theorem, bound.words + draws, model), told),
+    )
 
 
 BOUNDS = {
-    (number, case): {NAMES[case]: (line(number, case),)}
-    for number in NUMBERS
+    (number, case): {one.name: (line(number, one),) for one in stated(number, case)}
+    for number in printed.NUMBERS
     for case in CASES
 }
 """Theorem and case -> the name of a bound -> the line that proves it."""
 
-TITLES = {
-    "strongly_convex": "The gap of the last model, without bounded gradients.",
-    "general_convex": "The mean gap, without bounded gradients.",
-    "non_convex": "The mean squared gradient, noise with the linear speed-up.",
-}
-
-
 SCOPES = {
     "3.6": "for rates up to 1/(8 S tau), equal numbers of steps",
     "3.7": "for rates up to 1/(8 S tau), weighted server steps",
-    "3.8": "for rates up to 1/(8 S tau (1 + 2 rho)), rho = sum a_n^2 (1/q_n - 1), "
-    "equal numbers of steps, updates aggregated",
+    "3.8": "for rates up to 1/(8 S tau w), w = 1 + 2 rho, rho = sum a_n^2 (1/q_n - 1), "
+    "non-convex w = max(1, 2 rho); equal numbers of steps, updates aggregated",
+    "3.9": "for rates up to 1/(8 S tau w), w = kappa + 2 rho, kappa = sum a_n/q_n, "
+    "rho = sum a_n^2 (1/q_n - 1), weighted server steps, updates aggregated",
 }
 
 
-def claim(number: str, case: str) -> Claim:
+def claim(number: str, case: str, bound: Bound) -> Claim:
     """Return what is proved of a case beside the paper."""
-    ((name, lines),) = BOUNDS[number, case].items()
+    scope = SCOPES[number]
+    if bound is EVERY_RATE:
+        scope = "for every learning rate; weighted server steps, updates aggregated"
     return Claim(
-        f"han2024/thm-{number}/{case}/{name.replace('_', '-')}",
+        f"han2024/thm-{number}/{case}/{bound.name.replace('_', '-')}",
         "not in the paper",
         Kind.THEOREM,
-        TITLES[case],
-        tuple(one.part for one in lines),
-        scope=SCOPES[number],
+        bound.title,
+        tuple(one.part for one in BOUNDS[number, case][bound.name]),
+        scope=scope,
     )
 
 
-CLAIMS = tuple(claim(number, case) for number in NUMBERS for case in CASES)
+CLAIMS = tuple(claim(*key, bound) for key in BOUNDS for bound in stated(*key))

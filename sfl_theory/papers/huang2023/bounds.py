@@ -9,8 +9,6 @@ are functions of the SGD step, $\gamma=\max\{8S/\mu-1,EM\}$.
 
 from __future__ import annotations
 
-from typing import Any
-
 import sympy as sp
 
 from sfl_theory.bound import (
@@ -85,7 +83,7 @@ r"""Terms of $\mathbb E\|x^T-x^*\|^2\le$, both blocks together: what is true in 
 Propositions 1 and 2, and sharper than Theorem 1 (ledger: repairs of these claims)."""
 
 
-def _joint(statement: str, metric: Metric, factor: Any = 1) -> Bound:
+def _joint(statement: str, metric: Metric, factor: sp.Expr | int = 1) -> Bound:
     """Return a bound that follows from the joint distance of both blocks."""
     return Bound(
         parts={name: factor * part for name, part in JOINT.items()},
@@ -135,7 +133,9 @@ steps but for a logarithm, or with the number of steps and a smaller constant.
 """
 
 
-def _without_4(statement: str, metric: Metric, factor: Any = 1) -> dict[str, Bound]:
+def _without_4(
+    statement: str, metric: Metric, factor: sp.Expr | int = 1
+) -> dict[str, Bound]:
     """Return the bounds that need no bounded gradients, by version."""
     return {
         name: Bound(

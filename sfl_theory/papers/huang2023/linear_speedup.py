@@ -47,7 +47,7 @@ from sfl_theory.papers.huang2023.setting import (
 from sfl_theory.proofs import minibatch_speedup as proofs
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import value_gap
-from sfl_theory.proofs.joint import both_parts
+from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Assumed, Form, Number, Run
 

@@ -14,11 +14,10 @@ from sfl_theory.claims import decide
 from sfl_theory.kernel.terms import Lin, Side
 from sfl_theory.papers.han2024 import last_iterate, unbounded
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024 import theorems_convex_mean as mean
 from sfl_theory.papers.han2024 import theorems_convex_repaired as repaired
 from sfl_theory.papers.han2024.printed import NUMBERS
-from sfl_theory.papers.han2024.repaired_algorithms import Line, S
-from sfl_theory.papers.han2024.theorems_convex import CLAIMS
+from sfl_theory.papers.han2024.strongly_convex_repairs import S_REPAIRED, Line
+from sfl_theory.papers.han2024.theorems import CLAIMS
 from sfl_theory.registry import theorem
 from sfl_theory.statement import Case
 from sfl_theory.written import Form, Number
@@ -60,7 +59,7 @@ class Reader:
 
     def __init__(self, line: Line, strong: bool, library: Bound) -> None:
         self.one = one = line.algorithm
-        smooth = S if strong else s.S
+        smooth = S_REPAIRED if strong else s.S
         periods = (symbols.tau, symbols.tau_server)
         client, server = (one.steps(side) for side in (Side.CLIENT, Side.SERVER))
         low, high = (client, server)
@@ -138,9 +137,9 @@ class Reader:
 
     def growth(self, exponent: Any) -> Number:
         """Return the parameter that stands for the exponential."""
-        grown = w.below(s.t, s.T, mean.growth(self.one))
+        grown = w.below(s.t, s.T, repaired.growth(self.one))
         assert not self.read(exponent).value - grown.value
-        return mean.LIMIT
+        return repaired.LIMIT
 
 
 @pytest.mark.parametrize(("number", "case", "name"), NAMES)
@@ -170,6 +169,20 @@ def test_proved_rates_are_the_librarys(number: str, name: str) -> None:
         for side, rate in sides.items():
             ours = line.run.split.pace(side).rate.at(s.t.value)
             assert not ours - reader.read(sp.sympify(rate)).value
+
+
+@pytest.mark.parametrize(("number", "case"), unbounded.BOUNDS)
+def test_largest_rates_are_the_librarys(number: str, case: str) -> None:
+    """What a statement assumes of the rates is what the library's rule admits."""
+    for name, (line,) in unbounded.BOUNDS[number, case].items():
+        library = offered(number, case)[name]
+        if name != "bounded_gradients" and library.step_size.relation == "<=":
+            most, reader = 1 / library.step_size.client, Reader(line, False, library)
+            (largest,) = most.atoms(sp.Max) or {sp.Max(1)}
+            for one in largest.args or (largest,):
+                limit = reader.read(most.subs(largest, one)) * s.eta()
+                rule = w.every_round(s.t, s.T, w.at_most(limit, 1))
+                assert rule.value in {each.value for each in line.part.says.assumed}
 
 
 def test_every_line_is_a_claims_repair() -> None:
