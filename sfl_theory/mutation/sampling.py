@@ -9,7 +9,7 @@ conditions.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -32,6 +32,20 @@ MAX_BITS = 5
 ZERO, ONE = Fraction(0), Fraction(1)
 FINE = (Fraction(2), Fraction(4, 3), Fraction(10, 9), Fraction(30, 29))
 """Factors by which a rate is pushed against the conditions."""
+TIED = ("k",)
+"""Families of rounds that statements tie to the number of rounds."""
+
+
+def through(values: Sequence[Fraction]) -> k.Rate:
+    """Return the polynomial of the round that has these values at 0, 1, .."""
+    at, body = k.symbol(k.ROUND), ratio(0)
+    for t, value in enumerate(values):
+        own = ratio(value)
+        for s in range(len(values)):
+            if s != t:
+                own = own * (at - s) / (t - s)
+        body = body + own
+    return k.Rate(body)
 
 
 class Sampler:
@@ -79,7 +93,7 @@ class Sampler:
                 if isinstance(v, k.ClientFamily)
             },
             rates={
-                v: k.Rate(ratio(Fraction(1, 64)))
+                v: self._rate(v, numbers)
                 for v in self.free
                 if isinstance(v, k.RoundFamily)
             },
@@ -138,6 +152,13 @@ class Sampler:
             return Fraction(self.rng.choice([1, 4, 12] if self.long else [1, 1, 2]))
         some = [Fraction(1, 64), Fraction(1, 4), ONE, Fraction(4), Fraction(64)]
         return self.rng.choice(some + [ZERO] * (v.sort is Sort.NONNEGATIVE))
+
+    def _rate(self, v: k.RoundFamily, numbers: Mapping[k.Var, Fraction]) -> k.Rate:
+        """Return a learning rate; what is tied to the rounds is 1/(T + 1 - t)."""
+        if v.name not in TIED:
+            return k.Rate(ratio(Fraction(1, 64)))
+        (rounds,) = (int(c) for one, c in numbers.items() if one.name == "T")
+        return through([Fraction(1, rounds + 1 - t) for t in range(rounds + 1)])
 
     def _family(self, clients: int) -> Vector:
         return tuple(Fraction(self.rng.choice([0, 1, 4])) for _ in range(clients))
@@ -211,12 +232,13 @@ class Sampler:
         if not self.conditions:
             return True
         loose = [v for v in data.numbers if v.name.startswith(("eta", "alpha"))]
-        if not data.rates and not loose:
+        own = [v for v in data.rates if v.name not in TIED]
+        if not own and not loose:
             return True
         target = 1 / (4096 * max(self.unit, 1 / self.unit))
 
         def met(rate: Fraction) -> bool:
-            rates = {v: k.Rate(ratio(rate)) for v in data.rates}
+            rates = data.rates | {v: k.Rate(ratio(rate)) for v in own}
             numbers = data.numbers | dict.fromkeys(loose, rate)
             now = replace(data, rates=rates, numbers=numbers)
             try:
@@ -232,7 +254,7 @@ class Sampler:
                 target *= factor
         if self.rng.random() < 0.25:
             target *= self.rng.choice([Fraction(1, 4), Fraction(3, 2), Fraction(2)])
-        data.rates.update(dict.fromkeys(data.rates, k.Rate(ratio(target))))
+        data.rates.update(dict.fromkeys(own, k.Rate(ratio(target))))
         data.numbers.update(dict.fromkeys(loose, target))
         return True
 

@@ -6,6 +6,7 @@ bounded everywhere. Expectations run through all outcomes of noise and draws.
 
 from __future__ import annotations
 
+import random
 from itertools import product
 
 import numpy as np
@@ -13,7 +14,13 @@ import pytest
 from numpy.typing import NDArray
 
 from sfl_theory import Constants, schedules
+from sfl_theory.kernel import replay
+from sfl_theory.kernel.algebra import Rejected
+from sfl_theory.mutation.changes import neighbours
+from sfl_theory.mutation.sampling import Sampler
+from sfl_theory.papers.han2024 import last_iterate as proved
 from sfl_theory.papers.last_iterate import DRIFT
+from sfl_theory.proofs.export import Statement
 from sfl_theory.registry import theorem
 
 NUMBERS = tuple(DRIFT)
@@ -193,6 +200,38 @@ def test_needs_a_constant_rate(number: str) -> None:
     with pytest.raises(ValueError, match="constant learning rate only"):
         bound.evaluate(constants, [3], falling)
     assert bound.evaluate(constants, [3], schedules.constant(0.1)) > 0
+
+
+def outcomes(statement: Statement, models: int) -> list[bool]:
+    """Return of sampled models that meet all hypotheses whether they break it."""
+    sampler, found = Sampler(statement, random.Random(statement.id)), []
+    for _ in range(models):
+        model = sampler.model()
+        if model is None:
+            continue
+        assumed, sides = statement.hypotheses, (statement.left, statement.right)
+        try:
+            replay.decide("", assumed, *sides, False, None, model)
+            found.append(True)
+        except Rejected as reason:
+            if "does not meet" not in str(reason):
+                found.append(False)
+    return found
+
+
+def test_the_kernels_search_reaches_the_statement() -> None:
+    """Models meet its hypotheses, none breaks it; without some hypothesis one does."""
+    (line,) = proved.BOUNDS["3.6", "general_convex"]["last_iterate"]
+    statement = line.part.says.statement("last")
+    found = outcomes(statement, 16)
+    assert found
+    assert not any(found)
+    dropped = (
+        one.statement
+        for one in neighbours(line.part.says, "last")
+        if one.operator == "hypothesis dropped"
+    )
+    assert any(any(outcomes(one, 8)) for one in dropped)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
