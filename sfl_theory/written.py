@@ -425,5 +425,3 @@ def assumptions(*groups: Assumed | Iterable[Assumed]) -> tuple[Assumed, ...]:
     for group in groups:
         out += [group] if isinstance(group, Assumed) else list(group)
     return tuple(out)
-
-
