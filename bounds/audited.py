@@ -64,7 +64,7 @@ class Audited:
         """
         if bound.version == "printed":
             return self.printed
-        beyond = [c for c in bound.conditions if c not in case.printed.conditions]
+        beyond = [str(c) for c in bound.conditions if c not in case.printed.conditions]
         scope = f"for {'; '.join(beyond)}" if beyond else ""
         return Standing(self.printed.claim, self.repair or "unproved", scope, "")
 

@@ -231,9 +231,9 @@ def _terms(
         Term name -> values at the measurement's rounds.
     """
     if "distance2_client" not in bound.needs or found.distances is None:
-        return bound.terms(constants, found.rounds, found.schedule)
+        return bound.formula(constants, found.rounds, found.schedule)
     rows = [
-        bound.terms(
+        bound.formula(
             constants.with_values(distance2_client=client, distance2_server=server),
             [T],
         )

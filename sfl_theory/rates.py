@@ -114,7 +114,7 @@ def _tuned(bound: Bound) -> _Tuned:
         ValueError: if it is no mean weighted by the learning rates or of another form.
     """
     step = bound.step_size
-    if not bound.metric.mean or step is None or step.relation != "<=":
+    if not bound.metric.mean or step is None or step.relation == "=":
         raise ValueError(f"{bound.source}: no mean at a constant learning rate")
     flat = _expanded(bound.expr, bound.definitions).replace(
         lambda node: isinstance(node, sp.Sum) and node.limits[0][0] == symbols.t,

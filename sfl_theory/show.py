@@ -87,7 +87,7 @@ def _show_bound(item: Theorem, case: Case, choice: Choice, latex: bool) -> None:
     print(f"{case.name} ({choice.version}; {bound.source})")
     if choice.why:
         _say("  shown:", choice.why, MARGIN)
-    _say("  assumptions:", "; ".join(bound.conditions), MARGIN)
+    _say("  assumptions:", "; ".join(map(str, bound.conditions)), MARGIN)
     if bound.step_size is not None:
         _say("  step size:", _step(bound.step_size, latex), MARGIN)
     if latex:
@@ -113,16 +113,7 @@ def _show_bound(item: Theorem, case: Case, choice: Choice, latex: bool) -> None:
 
 
 def _step(step: StepSize, latex: bool) -> str:
-    if latex:
-        return step.latex()
-    sign = step.relation
-    index = "i (local step)" if step.per_step else "t"
-    if step.same:
-        return f"eta^{index} {sign} {_line(step.client)}"
-    return (
-        f"eta^{index} {sign} {_line(step.client)} on the client side, "
-        f"{sign} {_line(step.server)} on the server side"
-    )
+    return step.latex() if latex else step.words
 
 
 def _order(bound: Bound) -> str:
@@ -194,7 +185,7 @@ def _show_rate(row: Rate, latex: bool) -> None:
         if bound.metric.mean:
             what = f"{bound.metric.mean} at the best constant learning rate"
         _say("", f"for {what}", MARGIN, 2)
-        _say("", f"if {'; '.join(bound.conditions)}", MARGIN, 2)
+        _say("", f"if {'; '.join(map(str, bound.conditions))}", MARGIN, 2)
 
 
 def nearest(case: Case, found: Standing | None) -> Iterable[tuple[str, Bound]]:

@@ -43,8 +43,8 @@ def variants(number: str, case: str) -> dict[str, Bound]:
         case: its case.
 
     Returns:
-        "sharper": smaller right sides; "equal_periods": the strongly convex case under
-        ``ONE_TAU``, of the printed shape; "any_periods": without ``ONE_TAU``, sharper
+        "sharper": smaller right sides; "equal_periods": the strongly convex case for
+        equal ones, of the printed shape; "any_periods": for any, sharper
         than the repaired bound where that is of the printed shape.
     """
     found: dict[str, Bound] = {}

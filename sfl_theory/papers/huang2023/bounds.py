@@ -22,6 +22,14 @@ from sfl_theory.bound import (
     Source,
     StepSize,
 )
+from sfl_theory.conditions import (
+    BoundedGradients,
+    BoundedVariance,
+    EveryoneTakesPart,
+    Heterogeneity,
+    Smooth,
+    StronglyConvex,
+)
 from sfl_theory.statement import Case, Theorem
 from sfl_theory.symbols import (
     Gamma,
@@ -54,11 +62,13 @@ STEP = StepSize(
     per_step=True,
 )
 ASSUMPTIONS = (
-    "1 smooth",
-    "2 strongly convex",
-    "3 bounded variance",
-    "4 bounded gradients",
+    Smooth("1 smooth"),
+    StronglyConvex("2 strongly convex"),
+    BoundedVariance("3 bounded variance"),
+    BoundedGradients("4 bounded gradients"),
+    EveryoneTakesPart(),
 )
+DIVERGENCE = Heterogeneity("5 bounded divergence")
 UNCLEAR_GAMMA = (
     "Gamma = F(w*) - sum_n p_n f_n(w*_{c,n}, w_s) does not say which w_s is meant; "
     "read as f* - sum_n a_n min F_n, as in the proof it follows (Li et al., ICLR 2020)"
@@ -90,7 +100,7 @@ def _joint(statement: str, metric: Metric, factor: Any = 1) -> Bound:
         parts={name: factor * part for name, part in JOINT.items()},
         metric=metric,
         step_size=STEP,
-        conditions=(*ASSUMPTIONS[:2], ASSUMPTIONS[3], "5 bounded divergence"),
+        conditions=(*ASSUMPTIONS[:2], *ASSUMPTIONS[3:], DIVERGENCE),
         source=Source("repaired", statement, "joint distance of both blocks"),
         definitions=GAMMA,
         version="repaired",
@@ -141,7 +151,7 @@ PROPOSITION_2 = Theorem(
                 },
                 metric=CLIENT_DISTANCE,
                 step_size=STEP,
-                conditions=(*ASSUMPTIONS, "5 bounded divergence"),
+                conditions=(*ASSUMPTIONS, DIVERGENCE),
                 source=Source(PAPER, "Proposition 2", "eq. (10)"),
                 definitions=GAMMA,
                 notes=(UNCLEAR_GAMMA,),
@@ -169,7 +179,7 @@ THEOREM_1 = Theorem(
                 },
                 metric=OBJECTIVE_GAP,
                 step_size=STEP,
-                conditions=(*ASSUMPTIONS, "5 bounded divergence"),
+                conditions=(*ASSUMPTIONS, DIVERGENCE),
                 source=Source(PAPER, "Theorem 1", "eq. (11)"),
                 definitions=GAMMA,
                 notes=(
