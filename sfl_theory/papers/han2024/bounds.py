@@ -182,7 +182,7 @@ def _theorem(
             notes=notes.get(name, ()),
         )
         nearest = repaired(number, name, bound)
-        cases[name] = Case(key, name, bound, nearest, variants(number, name))
+        cases[name] = Case(key, name, bound, nearest, variants(number, name, bound))
     return Theorem(key, number, title, algorithm, participation, cases)
 
 
