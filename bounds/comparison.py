@@ -57,6 +57,11 @@ class Comparison:
     standing: Standing | None = None
 
     @property
+    def name(self) -> str:
+        """The bound's version, as texts call it."""
+        return self.bound.version
+
+    @property
     def equation(self) -> str:
         """Where the paper prints the bound, whichever version this is."""
         return self.theorem.case(self.case).printed.source.equation

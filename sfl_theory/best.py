@@ -10,6 +10,7 @@ largest that each of them admits.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,8 +79,37 @@ def best(
     known = proved_versions(case)
     if not known:
         raise ValueError(f"{case.theorem} ({case.name}): no bound is proved")
-    if metric is None:
-        metric = _usual(case, known)
+    metric = metric or _usual(case, known)
+    try:
+        return smallest(known, constants, rounds, metric, schedule, algorithm)
+    except ValueError as error:
+        raise ValueError(f"{case.theorem} ({case.name}): {error}") from error
+
+
+def smallest(
+    known: Mapping[str, Bound],
+    constants: Constants,
+    rounds: ArrayLike,
+    metric: Metric,
+    schedule: Schedule | None = None,
+    algorithm: Algorithm = ANALYSED,
+) -> Best:
+    """Return the smallest of some bounds that applies, round by round.
+
+    Args:
+        known: the bounds, by name.
+        constants: of the problem and the setting.
+        rounds: integers T, shape (m,).
+        metric: what is to be bounded; bounds of other metrics are left out.
+        schedule: the learning rate of the run, or None.
+        algorithm: what is run.
+
+    Returns:
+        Values and versions.
+
+    Raises:
+        ValueError: if none applies.
+    """
     of_metric = {v: bound for v, bound in known.items() if bound.metric == metric}
     if schedule is None and metric.weighted:
         schedule = _common(of_metric, constants, algorithm)
@@ -92,14 +122,12 @@ def best(
             why.append(f"{version}: {error}")
     if not found:
         reasons = "; ".join(why) or f"none is on {metric.words}"
-        raise ValueError(
-            f"{case.theorem} ({case.name}): no proved bound applies ({reasons})"
-        )
+        raise ValueError(f"no proved bound applies ({reasons})")
     table, names = np.array([*found.values()]), [*found]
-    smallest = np.argmin(np.where(np.isnan(table), np.inf, table), axis=0)
+    least = np.argmin(np.where(np.isnan(table), np.inf, table), axis=0)
     return Best(
-        table[smallest, np.arange(table.shape[1])],
-        tuple(names[k] for k in smallest),
+        table[least, np.arange(table.shape[1])],
+        tuple(names[k] for k in least),
         metric,
         schedule,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
@@ -15,6 +15,9 @@ from sfl_theory import numeric, symbols
 from sfl_theory.conditions import ANALYSED, Algorithm, Condition
 from sfl_theory.constants import Constants
 from sfl_theory.schedules import Schedule
+
+if TYPE_CHECKING:
+    from sfl_theory.tuning import Tuned
 
 LARGEST_ROUND = 2**53
 """Up to here every integer is a float64."""
@@ -435,6 +438,23 @@ class Bound:
             float64 array of shape (m,).
         """
         return total(self.terms(constants, rounds, schedule, algorithm))
+
+    def tuned(
+        self, constants: Constants, T: int, algorithm: Algorithm = ANALYSED
+    ) -> Tuned:
+        """Return the bound at its best learning rate for T rounds, with its orders.
+
+        Args:
+            constants: must hold what bound and rule use, and meet the hypotheses.
+            T: number of rounds, at least 1.
+            algorithm: what is run.
+
+        Returns:
+            Rate, value and orders (`sfl_theory.tuning`).
+        """
+        from sfl_theory.tuning import tuned
+
+        return tuned(self, constants, T, algorithm)
 
     def exponent(self) -> Any:
         r"""Return $p$ such that the bound is of order $T^p$ (constant rate in sums).

@@ -15,6 +15,7 @@ from sfl_theory.ledger import Standing, entered, ledger, standing
 from sfl_theory.papers.baselines import TABLE_4, Rate, rate_table
 from sfl_theory.registry import theorem, theorems
 from sfl_theory.statement import VERSIONS, Case, Theorem
+from sfl_theory.tuning import orders
 from sfl_theory.versions import Choice, choose
 
 ALL = "all"
@@ -105,7 +106,7 @@ def _show_bound(item: Theorem, case: Case, choice: Choice, latex: bool) -> None:
     for symbol, meaning in definitions.items():
         write = symbols.latex if latex else _line
         print(f"  where {write(symbol)} = {write(meaning)}")
-    _say("  order in T:", _order(bound), MARGIN)
+    _say("  tuned order:", _order(bound), MARGIN)
     for finding in bound.findings:
         _say("", f"FAILS {finding.relation}: {finding.words}", 2, 2)
     for note in bound.notes:
@@ -117,13 +118,12 @@ def _step(step: StepSize, latex: bool) -> str:
 
 
 def _order(bound: Bound) -> str:
-    mean = bound.metric.mean
-    if not mean:
+    if bound.step_size is None:
         return f"T^({bound.exponent()})"
-    return (
-        f"the left side is weighted by eta^t; {mean} is "
-        f"O(T^({rates.mean_order(bound)})) at the best constant learning rate"
-    )
+    found = orders(bound)
+    if not bound.metric.mean:
+        return found.words
+    return f"{bound.metric.mean} at the best constant learning rate: {found.words}"
 
 
 def show_table(name: str, latex: bool) -> None:
