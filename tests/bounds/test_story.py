@@ -137,7 +137,7 @@ def test_no_run_is_trained_twice(problem: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_sharpest_line_is_the_smallest_proved_bound(problem: str) -> None:
-    """Of the repaired bound's run, round by round; terms add up; JSON names versions."""
+    """Round by round on the repaired bound's run; terms add up; JSON names versions."""
     item = theorem("3.7")
     case, audit = item.case("strongly_convex"), audited(item, "strongly_convex")
     assert audit is not None
