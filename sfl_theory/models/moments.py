@@ -21,7 +21,7 @@ from itertools import compress, permutations, product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfl_theory.bound import Bound
+from sfl_theory.bound import Bound, total
 from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.functions import Bowl
 from sfl_theory.registry import theorem
@@ -370,7 +370,7 @@ def _descent(run: FederatedRun, last: int) -> NDArray[np.float64]:
 
 def right_side(run: FederatedRun, rounds: ArrayLike) -> NDArray[np.float64]:
     """Return the printed bound with the run's constants and rates, shape (m,)."""
-    return printed(run).evaluate(run.constants, rounds, run.schedule)
+    return total(printed(run).formula(run.constants, rounds, run.schedule))
 
 
 def crossing(run: FederatedRun) -> int:

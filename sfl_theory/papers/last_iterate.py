@@ -12,6 +12,13 @@ from dataclasses import replace
 import sympy as sp
 
 from sfl_theory.bound import OBJECTIVE_GAP, WEIGHTED_GAP, Bound, Source, StepSize
+from sfl_theory.conditions import (
+    BoundedGradients,
+    Convex,
+    MinimiserExists,
+    Smooth,
+    Unbiased,
+)
 from sfl_theory.papers.repaired import (
     SETTINGS,
     Setting,
@@ -36,11 +43,11 @@ LAST_GAP = replace(OBJECTIVE_GAP, first_round=1)
 ANY_RATE = "holds for every learning rate; the printed condition is kept"
 TUNED = "at the best constant learning rate O((log(T)/T)^(1/2))"
 HYPOTHESES = (
-    "3.1 smooth",
-    "3.2 unbiased",
-    "3.3 bounded gradients",
-    "C.2 with mu = 0",
-    "a minimiser exists",
+    Smooth(),
+    Unbiased(),
+    BoundedGradients(),
+    Convex(),
+    MinimiserExists(),
 )
 half = sp.Rational(1, 2)
 
@@ -90,8 +97,7 @@ def last_gap(setting: Setting) -> Bound:
         conditions=(
             *HYPOTHESES,
             *setting.conditions,
-            "a constant learning rate",
-            "3.3 also in a round that starts from the last model",
+            BoundedGradients("3.3 also in a round that starts from the last model"),
         ),
         source=Source("repaired", f"Theorem {number}", "general convex"),
         notes=(ANY_RATE, TUNED),
