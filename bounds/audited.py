@@ -11,8 +11,7 @@ from bounds.informative import mean_rate
 from sfl_theory import Bound, Theorem
 from sfl_theory.backing import proved
 from sfl_theory.ledger import Finding, Standing, ledger
-from sfl_theory.models.expected_run import course, crossing
-from sfl_theory.models.moments import printed
+from sfl_theory.models.moments import course, crossing, printed
 from sfl_theory.statement import Case
 
 REPLAY = "python -m bounds.audit --claim"

@@ -299,8 +299,10 @@ def _compare(
     from bounds.report import progress
     from bounds.sharpest import sharpest
     from bounds.training import trainings
+    from sfl_theory.ledger import ledger
 
     torch.set_num_threads(1)
+    ledger()  # read once: the forked processes find it in memory
     if story:
         asked = {
             case: [bound for bound in bounds if bound.version != "sharper"]

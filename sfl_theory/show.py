@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterable
-from typing import Any
 
 import sympy as sp
 
 from sfl_theory import rates, symbols
 from sfl_theory.bound import Bound, StepSize
 from sfl_theory.ledger import Standing, entered, ledger, standing
+from sfl_theory.lower import still_open
 from sfl_theory.papers.baselines import TABLE_4, Rate, rate_table
 from sfl_theory.registry import theorem, theorems
 from sfl_theory.statement import VERSIONS, Case, Theorem
@@ -78,9 +78,20 @@ def _show_standing(item: Theorem, case: Case) -> None:
             _say("", found.cause, MARGIN)
         # not wrapped: to be pasted
         print(f"{'  replay:':{MARGIN}}python -m bounds.audit --claim {found.claim}")
+    if (left := _open(case)) is not None:
+        _say("  still open:", left, MARGIN)
     for position, name in enumerate(case.versions):
         label = "" if position else "  versions:"
         _say(label, f"{name}: {VERSIONS[name]}", MARGIN, 2)
+
+
+def _open(case: Case) -> str | None:
+    """Return what the best bound leaves open at usual constants, or None without."""
+    try:
+        found = still_open(case)
+    except ValueError:
+        return None
+    return f"the best bound is {found.words} (kappa = 10, N = 2, tau = 2)"
 
 
 def _show_bound(item: Theorem, case: Case, choice: Choice, latex: bool) -> None:
@@ -220,10 +231,10 @@ def _say(label: str, text: str, margin: int, hang: int = 0) -> None:
     print("\n".join(lines or [label]))
 
 
-def _line(expr: Any) -> str:
+def _line(expr: sp.Expr) -> str:
     return str(expr).replace("**", "^")
 
 
-def _pretty(expr: Any, indent: int) -> str:
+def _pretty(expr: sp.Expr, indent: int) -> str:
     block = sp.pretty(expr, use_unicode=True, wrap_line=False)
     return "\n".join(" " * indent + line for line in block.splitlines())

@@ -13,11 +13,10 @@ from sfl_theory.claims import decide
 from sfl_theory.conditions import EqualPeriods
 from sfl_theory.kernel.terms import Lin, Side
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024 import theorems_convex_mean as mean
 from sfl_theory.papers.han2024 import theorems_convex_repaired as repaired
 from sfl_theory.papers.han2024.printed import NUMBERS
-from sfl_theory.papers.han2024.repaired_algorithms import Line, S
-from sfl_theory.papers.han2024.theorems_convex import CLAIMS
+from sfl_theory.papers.han2024.strongly_convex_repairs import S_REPAIRED, Line
+from sfl_theory.papers.han2024.theorems import CLAIMS
 from sfl_theory.registry import theorem
 from sfl_theory.statement import Case
 from sfl_theory.written import Form, Number
@@ -37,7 +36,9 @@ NAMES = [
     for number in NUMBERS
     for case in ("strongly_convex", "general_convex")
     for name in offered(number, case)
+    if name in repaired.BOUNDS[number, case]
 ]
+"""The others' backing is that of every bound: ``tests/sfl_theory/test_best.py``."""
 
 
 class Reader:
@@ -45,7 +46,7 @@ class Reader:
 
     def __init__(self, line: Line, strong: bool) -> None:
         self.one = one = line.algorithm
-        smooth = S if strong else s.S
+        smooth = S_REPAIRED if strong else s.S
         periods = (symbols.tau, symbols.tau_server)
         client, server = (one.steps(side) for side in (Side.CLIENT, Side.SERVER))
         low, high = (client, server)
@@ -113,9 +114,9 @@ class Reader:
 
     def growth(self, exponent: Any) -> Number:
         """Return the parameter that stands for the exponential."""
-        grown = w.below(s.t, s.T, mean.growth(self.one))
+        grown = w.below(s.t, s.T, repaired.growth(self.one))
         assert not self.read(exponent).value - grown.value
-        return mean.LIMIT
+        return repaired.LIMIT
 
 
 @pytest.mark.parametrize(("number", "case", "name"), NAMES)
