@@ -11,6 +11,7 @@ import sympy as sp
 from sfl_theory import rates, symbols
 from sfl_theory.bound import Bound, StepSize
 from sfl_theory.ledger import Standing, entered, ledger, standing
+from sfl_theory.lower import still_open
 from sfl_theory.papers.baselines import TABLE_4, Rate, rate_table
 from sfl_theory.registry import theorem, theorems
 from sfl_theory.statement import VERSIONS, Case, Theorem
@@ -77,9 +78,20 @@ def _show_standing(item: Theorem, case: Case) -> None:
             _say("", found.cause, MARGIN)
         # not wrapped: to be pasted
         print(f"{'  replay:':{MARGIN}}python -m bounds.audit --claim {found.claim}")
+    if (left := _open(case)) is not None:
+        _say("  still open:", left, MARGIN)
     for position, name in enumerate(case.versions):
         label = "" if position else "  versions:"
         _say(label, f"{name}: {VERSIONS[name]}", MARGIN, 2)
+
+
+def _open(case: Case) -> str | None:
+    """Return what the best bound leaves open at usual constants, or None without."""
+    try:
+        found = still_open(case)
+    except ValueError:
+        return None
+    return f"the best bound is {found.words} (kappa = 10, N = 2, tau = 2)"
 
 
 def _show_bound(item: Theorem, case: Case, choice: Choice, latex: bool) -> None:

@@ -311,7 +311,7 @@ def expected(run: FederatedRun, rounds: ArrayLike) -> NDArray[np.float64]:
         values = np.zeros(last + 1)
         for j, weight in enumerate(measured(run)):
             if weight and not resting(run, j):
-                values += float(weight) * _squares(run, j, last)
+                values += float(weight) * squares(run, j, last)
     else:
         values = _descent(run, last)
     if printed(run).metric.key not in WEIGHTED:
@@ -320,7 +320,7 @@ def expected(run: FederatedRun, rounds: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(sums[wanted - 1] / wanted)
 
 
-def _squares(run: FederatedRun, j: int, last: int) -> NDArray[np.float64]:
+def squares(run: FederatedRun, j: int, last: int) -> NDArray[np.float64]:
     r"""Return $\mathbb E(x_j^t-x_j^*)^2$, t = 0..last."""
     (rate, steps), t = side_of(run, j), np.arange(last)
     if run.per_step:
