@@ -210,6 +210,8 @@ class StepSize:
             Half a sentence.
         """
         uses = numeric.needed([self.client, self.server], self.definitions)
+        if self.constant and schedule.value is None:
+            return "the given rates change; a constant learning rate is needed"
         if self.relation == "any" or any(getattr(constants, c) is None for c in uses):
             return ""
         rule = self.schedule(constants)
@@ -217,8 +219,6 @@ class StepSize:
             return "the given rates count " + (
                 "steps" if schedule.per_step else "rounds"
             )
-        if self.constant and schedule.value is None:
-            return "the given rates change; a constant learning rate is needed"
         if schedule.value is not None and self.relation != "=":
             last = 1 if rule.value is not None else last
         at = np.arange(min(last, EVERY_ROUND), dtype=np.float64)

@@ -246,7 +246,7 @@ def at_every_rate(setting: Setting) -> Bound:
             "client drift": late * S**2 * tau**2 * G**2 / T * cubes,
         },
         metric=WEIGHTED_GRADIENT,
-        step_size=StepSize(largest, largest * setting.server, "<="),
+        step_size=StepSize(largest, largest * setting.server, "any"),
         conditions=(
             HYPOTHESES[0],
             Unbiased(),
@@ -255,7 +255,6 @@ def at_every_rate(setting: Setting) -> Bound:
             *setting.conditions,
         ),
         source=Source("repaired", f"Theorem {setting.number}", "non-convex"),
-        notes=("holds for every learning rate",),
     )
 
 

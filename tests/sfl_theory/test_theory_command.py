@@ -111,7 +111,7 @@ def test_a_case_without_the_version_is_one_line_beside_the_others(
     said = " ".join(capsys.readouterr().out.split())
     assert "strongly_convex (sharper; " in said
     assert (
-        "(general_convex) has no version 'sharper'; there are strongly_convex: " in said
+        "(non_convex) has no version 'sharper'; there are strongly_convex: " in said
     )
 
 
