@@ -43,9 +43,24 @@ BY_PEOPLE: Mapping[tuple[str, str, str], tuple[str, ...]] = {
         ("huang2023/thm-1--repair--1",),
     ("li2020", "li2020, Theorem 1, Sec. 3.2", "printed"):
         ("li2020/thm-1--1",),
+    **{
+        ("han2024", f"repaired, Theorem {number}, general convex", "last_iterate"):
+            (f"han2024/thm-{number}/general_convex/last-iterate",)
+        for number in ("3.6", "3.7", "3.8", "3.9")
+    },
+    **{
+        ("huang2023", f"repaired, {place}, joint distance of both blocks", name):
+            (f"huang2023/{key}/{name.replace('_', '-')}",)
+        for place, key in (
+            ("Proposition 1", "prop-1"), ("Proposition 2", "prop-2"),
+            ("Theorem 1", "thm-1"),
+        )
+        for name in ("linear_speedup", "no_bounded_gradients")
+    },
 }  # fmt: skip
 """Bounds whose parts spell assumptions out, as inequalities step by step, in which no
-condition is recognised. That they say the same is tested in the papers' own tests."""
+condition is recognised, or sums of reciprocals by what they meet. That they say the
+same is tested in the papers' own tests."""
 
 
 def backing(item: Theorem, bound: Bound) -> tuple[tuple[str, Part], ...]:

@@ -195,7 +195,7 @@ class Reading:
         none, one, two = (at(w.number(value)) for value in (0, 1, 2))
         if two - one - one + none or not none.nonnegative():
             return False
-        for rate in largest.args if isinstance(largest, sp.Min) else (largest,):
+        for rate in _upper(largest):
             top, below = (self.read(e).value for e in sp.fraction(rate))
             if (none * below + (one - none) * top).nonnegative():
                 return True
@@ -399,6 +399,17 @@ class Reading:
                 if all(any(not x - one.value for x in least) for one in values):
                     return _number(k.symbol(v))
         raise Unread(f"{e} is not read")
+
+
+def _upper(rate: Any) -> Iterator[Any]:
+    """Yield upper bounds: each of a minimum, each over one of a maximum below."""
+    for one in rate.args if isinstance(rate, sp.Min) else (rate,):
+        top, below = sp.fraction(one)
+        largest = [e for e in sp.Mul.make_args(below) if isinstance(e, sp.Max)]
+        if largest:
+            yield from (top / below.xreplace({largest[0]: e}) for e in largest[0].args)
+        else:
+            yield one
 
 
 def _number(value: Ratio) -> Number:
