@@ -28,7 +28,6 @@ from sfl_theory.papers.repaired import (
     inverse,
     noise_inverse,
     noise_mean,
-    third,
 )
 from sfl_theory.symbols import (
     F_err,
@@ -45,7 +44,6 @@ from sfl_theory.symbols import (
     n,
     over_clients,
     over_rounds,
-    q,
     sigma,
     t,
     tau,
@@ -225,7 +223,7 @@ def non_convex(setting: Setting) -> Bound:
 def at_every_rate(setting: Setting) -> Bound:
     """Return the weighted mean squared gradient of 3.9 under bounded gradients."""
     squares, cubes = (over_rounds(eta(t) ** power) for power in (2, 3))
-    late = third + inverse + over_clients(a[n] ** 2 * (1 - q[n]) / q[n] ** 2)
+    late = 1 + 2 * excess + 2 * inverse * excess
     largest = 1 / (8 * S * tau)
     return Bound(
         parts={

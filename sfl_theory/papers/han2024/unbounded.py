@@ -215,10 +215,9 @@ def non_convex(one: Algorithm) -> Says:
 def at_every_rate(one: Algorithm) -> Says:
     """Return the weighted mean of the squared gradients under Assumption 3.3."""
     r, G2 = any_rate(one), s.G2
-    late = of("1/3") + kappa + w.over_clients(n, a() ** 2 * inverse * (inverse - 1))
     first = 2 / (tau * T) * f.gap(r.x(0))
     noise = (1 + rho) * s.S * tau * G2 / T * powers(2)
-    drift = late * s.S**2 * tau**2 * G2 / T * powers(3)
+    drift = (1 + 2 * rho + 2 * kappa * rho) * s.S**2 * tau**2 * G2 / T * powers(3)
     left = w.below(t, T, eta() * w.norm2(f.gradient(r.x(t)))) / T
     return says(
         left,
@@ -365,7 +364,8 @@ EVERY_RATE = Bound(
     r"$-\langle\nabla f,\cdot\rangle$ by polarisation with the mean of the deviation "
     r"given x. Given the draws, Jensen with the weights $a_nJ_n$ bounds the squared "
     r"move by $W^2\tau^2G^2$, $W=\sum_na_nJ_n$, "
-    r"$\mathbb EW^2=1+\sum_na_n^2(\frac1{q_n}-1)$.",
+    r"$\mathbb EW^2=1+\rho$. The drift is at most $W^3+W(1-W)^2$ times "
+    r"$\alpha^2\tau G^2$, bounded by $(\kappa-W)(W-1)^2\ge0$.",
 )
 
 
