@@ -29,8 +29,20 @@ from sfl_theory.kernel.terms import (
 from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import sharp_visits
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.joint import both_parts, whole_descent, whole_mean
-from sfl_theory.proofs.local_steps import G2, S, i, j, m, n, now, t
+from sfl_theory.proofs.local_steps import (
+    G2,
+    S,
+    both_parts,
+    i,
+    j,
+    m,
+    n,
+    now,
+    own_steps,
+    t,
+    whole_descent,
+    whole_mean,
+)
 from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
 from sfl_theory.proofs.weighted_rounds import (
     T,
@@ -38,7 +50,6 @@ from sfl_theory.proofs.weighted_rounds import (
     client_sum,
     eta,
     kappa,
-    moved,
     tau,
 )
 
@@ -67,7 +78,10 @@ def own_way() -> Theorem:
     """Return ``||[p_i - x]_c||^2 <= eta^2 i sum_{j<tau} ||g_c||^2``."""
     g = part(Side.CLIENT, VISITS.g(j))
     more = rules.longer(j, g, of(i), tau)
-    return combine([(moved(VISITS, Side.CLIENT), 1), (more, eta**2 * of(i))])
+    return combine([
+        (own_steps(VISITS.round, Side.CLIENT, of(i), of(i)), 1),
+        (more, eta**2 * of(i)),
+    ])
 
 
 def server_way() -> Theorem:

@@ -18,8 +18,16 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, MEAN, constant, norm2, weight
 from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import sharp_visits
-from sfl_theory.proofs.joint import whole_descent, whole_mean, whole_update
-from sfl_theory.proofs.local_steps import S, n, now, sigma2, young
+from sfl_theory.proofs.local_steps import (
+    S,
+    n,
+    now,
+    sigma2,
+    whole_descent,
+    whole_mean,
+    whole_update,
+    young,
+)
 from sfl_theory.proofs.notation import combine, mean, sign, sum_over
 from sfl_theory.proofs.partial_visits import B, Delta, L, Z, g
 from sfl_theory.proofs.sharp_rounds import (

@@ -31,15 +31,6 @@ from sfl_theory.kernel.terms import (
 )
 from sfl_theory.proofs import sharp_drift, sharp_visits
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.joint import (
-    own_mean,
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_mean,
-    whole_noise,
-    whole_update,
-)
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
@@ -48,7 +39,14 @@ from sfl_theory.proofs.local_steps import (
     n,
     now,
     own_gradients,
+    own_mean,
     sigma2,
+    whole_centred,
+    whole_descent,
+    whole_deviation,
+    whole_mean,
+    whole_noise,
+    whole_update,
     young,
 )
 from sfl_theory.proofs.notation import (

@@ -24,8 +24,18 @@ from sfl_theory.kernel.terms import (
     weight,
 )
 from sfl_theory.proofs import partial_visits
-from sfl_theory.proofs.joint import both_parts
-from sfl_theory.proofs.local_steps import Round, S, i, j, m, n, now, sigma2, young
+from sfl_theory.proofs.local_steps import (
+    Round,
+    S,
+    both_parts,
+    i,
+    j,
+    m,
+    n,
+    now,
+    sigma2,
+    young,
+)
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 from sfl_theory.proofs.sharp_drift import Closed, closed, own_way
 from sfl_theory.proofs.visits import late

@@ -27,8 +27,8 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.repaired_algorithms import Algorithm, Line, example
 from sfl_theory.papers.han2024.setting import T, a, eps2, eta, f, mu, n, sigma2, t, tau
+from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line, example
 from sfl_theory.papers.han2024.two_periods import named
 from sfl_theory.proofs import bounded_draws, sharp_rates
 from sfl_theory.proofs.notation import combine

@@ -12,19 +12,22 @@ from sfl_theory import written as w
 from sfl_theory.bound import Bound
 from sfl_theory.claims import decide
 from sfl_theory.kernel.terms import Lin, Side
+from sfl_theory.papers.han2024 import last_iterate, unbounded
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024 import theorems_convex_mean as mean
 from sfl_theory.papers.han2024 import theorems_convex_repaired as repaired
-from sfl_theory.papers.han2024 import unbounded
 from sfl_theory.papers.han2024.printed import NUMBERS
-from sfl_theory.papers.han2024.repaired_algorithms import Line, S
-from sfl_theory.papers.han2024.theorems_convex import CLAIMS
+from sfl_theory.papers.han2024.strongly_convex_repairs import S_REPAIRED, Line
+from sfl_theory.papers.han2024.theorems import CLAIMS
 from sfl_theory.registry import theorem
 from sfl_theory.statement import Case
 from sfl_theory.written import Form, Number
 
 INVERSE = sp.Symbol("1/q_n", positive=True)
 """The symbol of sums over clients that the kernel has instead of q_n."""
+
+
+BESIDE = (unbounded, last_iterate)
+"""Modules with claims of their own, beside the paper's."""
 
 
 def offered(number: str, case: str) -> dict[str, Bound]:
@@ -36,8 +39,10 @@ def offered(number: str, case: str) -> dict[str, Bound]:
 
 def lines_of(number: str, case: str, name: str) -> tuple[Line, ...]:
     """Return what proves one of them."""
-    found = repaired.BOUNDS.get((number, case), {})
-    return (found | unbounded.BOUNDS.get((number, case), {}))[name]
+    found: dict[str, tuple[Line, ...]] = {}
+    for bounds in (repaired.BOUNDS, *(one.BOUNDS for one in BESIDE)):
+        found |= bounds.get((number, case), {})
+    return found[name]
 
 
 NAMES = [
@@ -54,7 +59,7 @@ class Reader:
 
     def __init__(self, line: Line, strong: bool, library: Bound) -> None:
         self.one = one = line.algorithm
-        smooth = S if strong else s.S
+        smooth = S_REPAIRED if strong else s.S
         periods = (symbols.tau, symbols.tau_server)
         client, server = (one.steps(side) for side in (Side.CLIENT, Side.SERVER))
         low, high = (client, server)
@@ -78,6 +83,11 @@ class Reader:
             symbols.a[symbols.n]: s.a(),
             INVERSE: w.inverse_chance(s.n),
         }
+        if library.step_size is not None and library.step_size.constant:
+            sums = w.below(s.t, s.T, last_iterate.reciprocal(s.t + 1))
+            rate = symbols.over_rounds(symbols.eta(symbols.t))
+            self.plain[rate] = s.T * last_iterate.rate
+            self.plain[symbols.reciprocals(1, 1, symbols.T)] = sums
         for symbol, meaning in library.definitions.items():
             self.plain.setdefault(symbol, self.read(meaning))
 
@@ -127,9 +137,9 @@ class Reader:
 
     def growth(self, exponent: Any) -> Number:
         """Return the parameter that stands for the exponential."""
-        grown = w.below(s.t, s.T, mean.growth(self.one))
+        grown = w.below(s.t, s.T, repaired.growth(self.one))
         assert not self.read(exponent).value - grown.value
-        return mean.LIMIT
+        return repaired.LIMIT
 
 
 @pytest.mark.parametrize(("number", "case", "name"), NAMES)
@@ -181,9 +191,10 @@ def test_every_line_is_a_claims_repair() -> None:
     entered = {id(part) for one in repairs for part in one.parts}
     for named in repaired.BOUNDS.values():
         assert {id(line.part) for lines in named.values() for line in lines} <= entered
-    own = {id(part) for claim in unbounded.CLAIMS for part in claim.parts}
-    for named in unbounded.BOUNDS.values():
-        assert {id(line.part) for lines in named.values() for line in lines} <= own
+    for beside in BESIDE:
+        own = {id(part) for claim in beside.CLAIMS for part in claim.parts}
+        for named in beside.BOUNDS.values():
+            assert {id(line.part) for lines in named.values() for line in lines} <= own
 
 
 def test_the_reader_tells_bounds_apart() -> None:
