@@ -179,9 +179,12 @@ def test_no_violation_of_more(number: str, case: str, name: str) -> None:
 def test_the_search_finds_smaller_constants(
     number: str, case: str, name: str, term: int
 ) -> None:
-    """A sixth of what the first gap or the samples cost is too little."""
+    """A sixth of what the first gap or the samples cost is too little.
+
+    A twentieth at the printed rates, where the bound is looser.
+    """
     bound = theorem(number).case(case).bound(name)
     parts = dict(bound.parts)
-    key = list(parts)[term]
-    smaller = replace(bound, parts=parts | {key: parts[key] / 6})
+    key, less = list(parts)[term], 20 if name == "printed_rates" else 6
+    smaller = replace(bound, parts=parts | {key: parts[key] / less})
     assert any(violated(number, case, smaller, seed) for seed in range(60))
