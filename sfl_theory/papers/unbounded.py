@@ -21,9 +21,22 @@ from sfl_theory.bound import (
     Source,
     StepSize,
 )
+from sfl_theory.conditions import (
+    BoundedGradients,
+    BoundedVariance,
+    Condition,
+    Convex,
+    Heterogeneity,
+    MinimiserExists,
+    Smooth,
+    StronglyConvex,
+    Unbiased,
+)
 from sfl_theory.papers.repaired import (
     EQUAL,
+    FULL,
     ONE_TAU,
+    PARTIAL,
     excess,
     inverse,
     noise_inverse,
@@ -50,12 +63,11 @@ from sfl_theory.symbols import (
 )
 
 HYPOTHESES = (
-    "C.1 (24) Lipschitz gradients",
-    "3.2 unbiased, bounded variance",
-    "3.4 bounded heterogeneity",
-    "a minimiser exists",
+    Smooth("C.1 (24) Lipschitz gradients"),
+    BoundedVariance(),
+    Heterogeneity(),
+    MinimiserExists(),
 )
-FULL, PARTIAL = "everyone takes part", "updates aggregated (App. C.2)"
 noise_square = over_clients(a[n] ** 2 * sigma[n] ** 2)
 heterogeneity = tau * epsilon**2
 Q, one = sp.Rational, sp.Integer(1)
@@ -88,7 +100,7 @@ class Setting:
 
     number: str
     server: Any
-    conditions: tuple[str, ...]
+    conditions: tuple[Condition, ...]
     samples: Any
     spread: Any
     step: Any
@@ -171,7 +183,7 @@ def strongly_convex(setting: Setting) -> Bound:
         },
         metric=OBJECTIVE_GAP,
         step_size=StepSize(rate, rate * setting.server, "=", offset),
-        conditions=(*HYPOTHESES, "C.2 with mu > 0", *setting.conditions),
+        conditions=(*HYPOTHESES, StronglyConvex(), *setting.conditions),
         source=Source("repaired", f"Theorem {setting.number}", "strongly convex"),
         definitions=offset,
     )
@@ -218,7 +230,7 @@ def general_convex(setting: Setting) -> Bound:
         parts=_mean(setting, first, Q(25, 32), S),
         metric=WEIGHTED_GAP,
         step_size=_at_most(setting, setting.wide),
-        conditions=(*HYPOTHESES, "C.2 with mu = 0", *setting.conditions),
+        conditions=(*HYPOTHESES, Convex(), *setting.conditions),
         source=Source("repaired", f"Theorem {setting.number}", "general convex"),
     )
 
@@ -248,16 +260,15 @@ def at_every_rate(setting: Setting) -> Bound:
             "client drift": late * S**2 * tau**2 * G**2 / T * cubes,
         },
         metric=WEIGHTED_GRADIENT,
-        step_size=StepSize(largest, largest * setting.server, "<="),
+        step_size=StepSize(largest, largest * setting.server, "any"),
         conditions=(
             HYPOTHESES[0],
-            "3.2 unbiased",
-            "3.3 bounded gradients",
+            Unbiased(),
+            BoundedGradients(),
             HYPOTHESES[-1],
             *setting.conditions,
         ),
         source=Source("repaired", f"Theorem {setting.number}", "non-convex"),
-        notes=("holds for every learning rate",),
     )
 
 
