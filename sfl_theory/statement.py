@@ -26,6 +26,7 @@ VERSIONS = {
     "equal_periods": "printed shape, smaller constants, proved for tau_server = tau",
     "any_periods": "proved for any tau, tau_server: server rate times tau/tau_server",
     "no_bounded_gradients": "without Assumption 3.3; noise falls like 1/(N tau T)",
+    "printed_rates": "without Assumption 3.3 at the paper's rates, tau_server = tau",
     "bounded_gradients": "for every learning rate, under Assumption 3.3",
     "linear_speedup": "noise falls like 1/(N tau), drift with the cube of the rate",
     "last_iterate": "the gap of the last model at a constant learning rate",

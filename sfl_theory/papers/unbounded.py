@@ -8,7 +8,7 @@ order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy as sp
@@ -41,7 +41,6 @@ from sfl_theory.papers.repaired import (
     inverse,
     noise_inverse,
     noise_mean,
-    third,
 )
 from sfl_theory.symbols import (
     F_err,
@@ -58,7 +57,6 @@ from sfl_theory.symbols import (
     n,
     over_clients,
     over_rounds,
-    q,
     sigma,
     t,
     tau,
@@ -191,6 +189,22 @@ def strongly_convex(setting: Setting) -> Bound:
     )
 
 
+def at_printed_rates(setting: Setting) -> Bound:
+    """Return the gap of the last model of 3.6 at the rates printed for one period."""
+    offset = {gamma: 8 * S / mu - 1}
+    rate, late = 4 / (mu * tau * (gamma + t)), gamma + T
+    return replace(
+        strongly_convex(setting),
+        parts={
+            "initial gap": (gamma / late) ** 2 * F_err,
+            "gradient noise": Q(53, 5) * S * noise_square / (mu**2 * tau * late),
+            "client drift": 94 * S**2 * OWN / (mu**3 * tau * late**2),
+        },
+        step_size=StepSize(rate, rate, "=", offset),
+        definitions=offset,
+    )
+
+
 def _mean(
     setting: Setting, first: tuple[str, Any], samples: Any, spread: Any
 ) -> dict[str, Any]:
@@ -237,7 +251,7 @@ def non_convex(setting: Setting) -> Bound:
 def at_every_rate(setting: Setting) -> Bound:
     """Return the weighted mean squared gradient of 3.9 under bounded gradients."""
     squares, cubes = (over_rounds(eta(t) ** power) for power in (2, 3))
-    late = third + inverse + over_clients(a[n] ** 2 * (1 - q[n]) / q[n] ** 2)
+    late = 1 + 2 * excess + 2 * inverse * excess
     largest = 1 / (8 * S * tau)
     return Bound(
         parts={
@@ -274,11 +288,14 @@ def variants(number: str, case: str) -> dict[str, Bound]:
         case: its case.
 
     Returns:
-        One of "no_bounded_gradients", "linear_speedup"; "bounded_gradients".
+        One of "no_bounded_gradients", "linear_speedup"; "printed_rates" of Theorem
+        3.6, "bounded_gradients" of Theorem 3.9.
     """
     (setting,) = (one for one in SETTINGS if one.number == number)
     name, make = CASES[case]
     found = {name: make(setting)}
+    if (number, case) == ("3.6", "strongly_convex"):
+        found["printed_rates"] = at_printed_rates(setting)
     if (number, case) == ("3.9", "non_convex"):
         found["bounded_gradients"] = at_every_rate(setting)
     return found
