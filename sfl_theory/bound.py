@@ -120,6 +120,7 @@ class StepSize:
             where none is given.
         definitions: symbols used in it and what they stand for.
         per_step: t counts local steps, not rounds.
+        constant: one learning rate for all rounds is meant.
     """
 
     client: Any
@@ -127,6 +128,7 @@ class StepSize:
     relation: str
     definitions: Mapping[Any, Any] = field(default_factory=dict)
     per_step: bool = False
+    constant: bool = False
 
     @property
     def same(self) -> bool:
@@ -208,6 +210,8 @@ class StepSize:
             Half a sentence.
         """
         uses = numeric.needed([self.client, self.server], self.definitions)
+        if self.constant and schedule.value is None:
+            return "the given rates change; a constant learning rate is needed"
         if self.relation == "any" or any(getattr(constants, c) is None for c in uses):
             return ""
         rule = self.schedule(constants)

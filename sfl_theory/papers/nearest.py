@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sfl_theory.bound import Bound
+from sfl_theory.papers import last_iterate, unbounded
 from sfl_theory.papers.last_model import equal_weights, last_model
 from sfl_theory.papers.repaired import (
     SETTINGS,
@@ -47,7 +48,8 @@ def variants(number: str, case: str, printed: Bound) -> dict[str, Bound]:
     Returns:
         "sharper": smaller right sides; "equal_periods": the strongly convex case for
         equal ones, of the printed shape; "any_periods": for any, sharper
-        than the repaired bound where that is of the printed shape.
+        than the repaired bound where that is of the printed shape; those of
+        ``last_model``, ``unbounded`` and ``last_iterate``.
     """
     found: dict[str, Bound] = {}
     both = [setting for setting in TWO_PERIODS if setting.number == number]
@@ -66,7 +68,8 @@ def variants(number: str, case: str, printed: Bound) -> dict[str, Bound]:
         found["any_periods"] = general_convex_two_periods(both[0])
     if (number, case) == ("3.9", "non_convex"):
         found["sharper"] = non_convex_v2_sharp()
-    return found
+    found |= unbounded.variants(number, case)
+    return found | last_iterate.variants(number, case)
 
 
 REPAIRED = {

@@ -111,7 +111,7 @@ def test_a_case_without_the_version_is_one_line_beside_the_others(
     said = " ".join(capsys.readouterr().out.split())
     assert "strongly_convex (sharper; " in said
     assert (
-        "(general_convex) has no version 'sharper'; there are strongly_convex: " in said
+        "(non_convex) has no version 'sharper'; there are strongly_convex: " in said
     )
 
 
@@ -203,7 +203,7 @@ def test_evaluate_table_shows_terms(
         (["show", "3.7", "--case", "x"], "strongly_convex"),
         (["show", "3.6", "--version", "exact"], "general_convex: printed, repaired"),
         (["show", "3.7", "--case", "non_convex", "--version", "sharper"],
-         "strongly_convex: printed, repaired, sharper; general_convex: printed"),
+         "strongly_convex: printed, repaired, sharper"),
         (["show", "huang2023/prop-1", "--version", "sharper"],
          "strongly_convex: printed, repaired"),
         (["evaluate", "3.7", "--case", "non_convex", "--version", "all", "--rounds",

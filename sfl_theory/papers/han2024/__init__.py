@@ -13,6 +13,8 @@ SECTIONS = (
     "section_3_text",
     "section_3_4_text",
     "theorems",
+    "unbounded",
+    "last_iterate",
     "conditions",
     "constant_rates",
     "appendix_c",
