@@ -19,7 +19,7 @@ from bounds.comparison import Comparison
 from bounds.sharpest import BEST, Sharpest
 from bounds.side_by_side import by_case, by_curve, by_line, by_run, progress_words
 
-INK = "#000000"
+INK, LOWER = "#000000", "#7B3294"
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,7 @@ def _panel(panel: Axes, row: Sequence[Comparison], audit: Audited | None) -> Non
     first = row[0]
     labels = _curves(panel, row)
     labels += [_bound(panel, twins) for twins in by_line(row)]
+    labels += _instance(panel, row)
     if len(row) == 1:
         _terms(panel, first)
         panel.legend(fontsize=7.5, frameon=True, framealpha=0.8, edgecolor="none",
@@ -315,6 +316,23 @@ def _bound(panel: Axes, twins: Sequence[Comparison]) -> Label:
     if one.verdict.tightness is not None:
         words += f"\n{times(one.verdict.tightness)} × measured"
     return Label(float(values[-1]), words, style.colour)
+
+
+def _instance(panel: Axes, row: Sequence[Comparison]) -> list[Label]:
+    """Draw what the left side is on an instance: no bound can lie below.
+
+    Returns:
+        Its name, with how far the sharpest bound is from it at the last round.
+    """
+    found = []
+    for one in row:
+        if isinstance(one, Sharpest) and one.lower is not None:
+            line = one.lower / one.unit
+            panel.plot(one.band.rounds, line, color=LOWER, linewidth=1.1)
+            k = times(float(one.values[-1] / one.lower[-1]))
+            words = f"an instance:\nsharpest is {k} × it"
+            found.append(Label(float(line[-1]), words, LOWER))
+    return found
 
 
 def times(factor: float) -> str:

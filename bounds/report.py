@@ -16,6 +16,7 @@ from bounds.audited import REPLAY, Audited
 from bounds.comparison import Comparison
 from bounds.measurement import Measurement
 from bounds.run_options import INSTANCE
+from bounds.sharpest import Sharpest
 from bounds.side_by_side import by_case, by_curve, by_line, by_run, progress_words
 from bounds.training import Progress
 
@@ -136,6 +137,13 @@ def _case(
     page.line("")
     page.lines += _table(comparisons)
     page.line("")
+    for one in comparisons:
+        if isinstance(one, Sharpest) and one.lower is not None:
+            k = one.values[-1] / one.lower[-1]
+            page.entry(
+                "instance",
+                f"{one.name} is {k:.3g} times above what happens with {one.instance}",
+            )
     for twins in by_line(comparisons):
         if len(twins) > 1:
             page.entry("note", f"{_names(twins, ' and ')} coincide on this run")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bounds.audited import Audited
 from bounds.comparison import Comparison
@@ -15,6 +16,7 @@ from bounds.verdict import judge
 from sfl_theory import Bound
 from sfl_theory.best import Best, smallest
 from sfl_theory.conditions import Algorithm
+from sfl_theory.lower import lower_bound
 
 BEST = "best"
 """The version under which JSON and tables show it."""
@@ -26,9 +28,14 @@ class Sharpest(Comparison):
 
     Attributes:
         versions: which version it is, for every round of the band.
+        lower: what the left side is on an explicit instance within the constants, at
+            the bound's own learning rate, shape (m,); None where none is known.
+        instance: the last round's instance, in words.
     """
 
     versions: tuple[str, ...] = field(kw_only=True)
+    lower: NDArray[np.float64] | None = field(kw_only=True, default=None)
+    instance: str = field(kw_only=True, default="")
 
     @property
     def name(self) -> str:
@@ -36,8 +43,13 @@ class Sharpest(Comparison):
         return f"{BEST} ({self.versions[-1]})"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON keys of every comparison, and ``versions``."""
-        return {**super().as_dict(), "versions": list(self.versions)}
+        """Return the JSON keys of every comparison, and those of the attributes."""
+        return {
+            **super().as_dict(),
+            "versions": list(self.versions),
+            "lower": None if self.lower is None else self.lower.tolist(),
+            "instance": self.instance,
+        }
 
 
 def sharpest(beside: Comparison, audit: Audited | None) -> Sharpest | None:
@@ -80,7 +92,22 @@ def sharpest(beside: Comparison, audit: Audited | None) -> Sharpest | None:
             run, departures=run.setting.departures(bound, run.constants, run.schedule)
         ),
     }
-    return Sharpest(**own, versions=best.versions)
+    lower, instance = _lower(beside, bound)
+    return Sharpest(**own, versions=best.versions, lower=lower, instance=instance)
+
+
+def _lower(beside: Comparison, bound: Bound) -> tuple[NDArray[np.float64] | None, str]:
+    """Return how bad a run with these constants can be; none at another rate."""
+    run = beside.measurement
+    if run.setting.experiment.learning_rate is not None:
+        return None, ""
+    case = beside.theorem.case(beside.case)
+    try:
+        found = lower_bound(case, run.constants, run.rounds, bound)
+    except ValueError:
+        return None, ""
+    known = found.runs[-1] is not None
+    return (found.values, found.instances[-1]) if known else (None, "")
 
 
 def _informative(

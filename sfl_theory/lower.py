@@ -81,8 +81,21 @@ def lower_bound(
         here = left_side(run, bound.metric, wanted)
         for k in np.flatnonzero(here > values):
             values[k], runs[k] = here[k], run
-    words = tuple("none" if run is None else run.words for run in runs)
+    words = tuple("none" if run is None else described(run) for run in runs)
     return Lower(values, words, tuple(runs), bound.metric)
+
+
+def described(run: FederatedRun) -> str:
+    """Return an instance in a phrase, numbers rounded."""
+    curvatures = sorted({float(c.pieces[0].curvature) for c in run.separable})
+    if len(curvatures) > 1:
+        low, high = curvatures
+        return (
+            f"clients of curvatures {low:.3g} and {high:.3g} that pull apart, from x*"
+        )
+    noise = "its noise" if any(run.sigma2) else "no noise"
+    start = float(run.start[0])
+    return f"every client {curvatures[0]:.3g} x_c^2/2, x^0 = {start:.3g}, {noise}"
 
 
 @dataclass(frozen=True)
