@@ -94,7 +94,7 @@ def drawn_frame(
         drawn = [False] * clients
     law = "coin" if h.Unbiased not in gone or rng.random() < 0.2 else "biased"
     needed = bool(gone & {h.Variance, h.Unbiased})
-    noisy = bool(read.splits) and (needed or rng.random() < 0.6)
+    noisy = bool(read.splits) and (needed or rng.random() < 0.7)
     noise = [law if noisy and rng.random() < 0.8 else "still" for _ in range(clients)]
     bits = rounds * (made * noise.count("coin") + sum(drawn))
     far = {k.LocalPoint, k.Noise, k.Point, k.Expected, k.Draw}
@@ -176,6 +176,7 @@ def _wholes(
             for v in read.wholes
         }
         far = _far(read) if played else list(out)
+        out |= {v: rng.choice([1, 2, 2, 3, 4, 5]) for v in far if played}
         if long and far:
             steps = any(isinstance(one, k.Steps) for one in read.inside)
             more = [1000] if played else [300] if steps else [10**3, 10**6]

@@ -53,6 +53,20 @@ def test_figures_that_are_no_instances_are_counted_apart() -> None:
     assert found["operator"]["constant halved"]["refuted"] == len(SUBJECTS) - 1
 
 
+def test_no_mutant_is_wrongly_proved() -> None:
+    """A small sample; the whole ledger under `long`."""
+    some = bounds.mutate.mutate(ledger().claims()[7::150], 1)
+    assert bounds.mutate.exit_status(some) == 0
+    assert {"proved", "refuted"} <= {one.verdict for one in some}
+
+
+@pytest.mark.long
+def test_no_mutant_of_the_ledger_is_wrongly_proved() -> None:
+    found = bounds.mutate.mutate(ledger().claims())
+    assert bounds.mutate.exit_status(found) == 0
+    assert bounds.mutate.counted(found)["refuted"] > len(found) / 4
+
+
 def test_processes_do_not_change_the_verdicts() -> None:
     claims = [ledger().claim(CLAIM), ledger().claim("han2024/prop-3.5")]
     assert bounds.mutate.mutate(claims, 1) == bounds.mutate.mutate(claims, 2)
