@@ -1,0 +1,186 @@
+"""Single steps of SFL-V1 with numbers of steps: what follows what, tested with any w.
+
+A run's definition speaks of sums of steps; here they are unrolled. Every lemma is a
+theorem on the free point w, so that a dense vector is put in once, by `instantiate`.
+`side` is a block, or None for whole vectors where both sides step together.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    Client,
+    Function,
+    Lin,
+    Point,
+    Side,
+    Split,
+    Vec,
+    gradient,
+    inner,
+    iterate,
+    local_point,
+    part,
+    summed,
+    value_of,
+    vec,
+    vec_at,
+    weight,
+)
+from sfl_theory.proofs.equal_steps import only_one
+from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
+
+W = Point("w")
+w = vec(W)
+n, t, j = Client("n"), nat("t"), nat("j")
+now = of(t)
+
+
+def block(side: Side | None, u: Vec) -> Vec:
+    """Return a block of a vector, or all of it."""
+    return u if side is None else part(side, u)
+
+
+def tested(theorem: Theorem, round_: int, by: Vec) -> Theorem:
+    """Return a theorem on round t and w for a number and a vector."""
+    return rules.instantiate(theorem, ((t, ratio(round_)), (W, by)), ())
+
+
+def steps_of(run: Split, side: Side | None) -> int:
+    """Return how many steps a side makes in a round."""
+    return int(str(run.pace(side or Side.CLIENT).steps))
+
+
+def longest(run: Split) -> int:
+    """Return how many steps a round has."""
+    return max(steps_of(run, side) for side in Side)
+
+
+def rate_of(run: Split, side: Side | None) -> Ratio:
+    """Return the rate of a side in round t."""
+    return run.pace(side or Side.CLIENT).rate.at(now)
+
+
+def step(run: Split, i: int) -> Vec:
+    """Return ``g(n,t,i)``, the stochastic gradient."""
+    return stochastic(run, n, now, ratio(i))
+
+
+def _walked(run: Split, i: int, side: Side | None) -> Theorem:
+    """Return ``<[p_i - x]_b + eta sum_{j<min(i,steps_b)} [g_j]_b, w> = 0``."""
+    made = min(i, steps_of(run, side))
+    g = stochastic(run, n, now, of(j))
+    away = local_point(run, n, now, i) - iterate(run, now)
+    moved = away + summed(steps(made), j, g) * rate_of(run, side)
+    uses: list[tuple[Theorem, Number]] = []
+    for one in Side if side is None else (side,):
+        rule = rules.resting if i > steps_of(run, one) else rules.local_update
+        uses.append((rule(run, n, now, ratio(i), one, w), 1))
+    if side is None:
+        uses.append((rules.blocks(moved, w), 1))
+    return combine(uses, target=inner(block(side, moved), w))
+
+
+def _spread(run: Split, i: int, side: Side | None) -> tuple[Theorem, Number]:
+    made = min(i, steps_of(run, side))
+    g = block(side, stochastic(run, n, now, of(j)))
+    return rules.linear(steps(made), j, g, w), -rate_of(run, side)
+
+
+@cache
+def begins(run: Split, side: Side | None) -> Theorem:
+    """Return ``<[p(n,t,0) - x(t)]_b, w> = 0``: a sum of no steps."""
+    g = block(side, stochastic(run, n, now, of(j)))
+    none = rules.split(j, inner(g, w), ratio(0), ratio(0))
+    return combine(
+        [
+            (_walked(run, 0, side), 1),
+            _spread(run, 0, side),
+            (none, rate_of(run, side)),
+        ],
+        target=inner(block(side, local_point(run, n, now, 0) - iterate(run, now)), w),
+    )
+
+
+@cache
+def moves(run: Split, i: int, side: Side | None) -> Theorem:
+    """Return ``<[p_{i+1} - p_i + eta g_i]_b, w> >= 0``, as w is any vector ``= 0``.
+
+    A side that has made its steps keeps its value.
+    """
+    after, before = local_point(run, n, now, i + 1), local_point(run, n, now, i)
+    uses: list[tuple[Theorem, Number]] = []
+    for end, way in ((i + 1, 1), (i, -1)):
+        spread, c = _spread(run, end, side)
+        uses += [(_walked(run, end, side), way), (spread, c * way)]
+    if i >= steps_of(run, side):
+        return combine(uses, target=inner(block(side, after - before), w))
+    eta = rate_of(run, side)
+    g = block(side, stochastic(run, n, now, of(j)))
+    last = only_one(j, vec_at(g, {j: i + of(j)}), w, 1)
+    uses += [(rules.split(j, inner(g, w), ratio(i), ratio(1)), -eta), (last, eta)]
+    move = after - before + step(run, i) * eta
+    return combine(uses, target=inner(block(side, move), w))
+
+
+@cache
+def gathers(run: Split, side: Side | None) -> Theorem:
+    """Return ``<[x(t+1) - x(t)]_b + eta sum_i sum_n a_n [g(n,t,i)]_b, w> >= 0``.
+
+    In it the sums over clients are those of single steps.
+    """
+    end, made = longest(run), steps_of(run, side)
+    eta, whole = rate_of(run, side), steps(made)
+    g = block(side, summed(whole, j, stochastic(run, n, now, of(j))))
+    locals_ = [(_walked(run, end, side), -1), (begins(run, side), 1)]
+    locals_ += [(moves(run, i, side), 1) for i in range(end)]
+    own = sum_over(combine(locals_), CLIENTS, n, weight(n))
+    uses: list[tuple[Theorem, Number]] = [
+        (own, 1),
+        (rules.linear(CLIENTS, n, g * weight(n), w), -eta),
+    ]
+    x, after = iterate(run, now), iterate(run, now + 1)
+    moved = block(side, after - x)
+    both = [(rules.update(run, one, now, w), 1) for one in Side]
+    if side is None:
+        each = stochastic(run, n, now, of(j))
+        all_ = summed(CLIENTS, n, summed(whole, j, each) * weight(n)) * eta
+        uses += [*both, (rules.blocks(moved + all_, w), 1)]
+    else:
+        uses.append((rules.update(run, side, now, w), 1))
+    for i in range(made):
+        one = block(side, step(run, i))
+        moved = moved + mean(one) * eta
+        uses.append((rules.linear(CLIENTS, n, one * weight(n), w), eta))
+    return combine(uses, target=inner(moved, w))
+
+
+def mean(u: Vec) -> Vec:
+    """Return ``sum_n a_n u``."""
+    return summed(CLIENTS, n, u * weight(n))
+
+
+def interpolated(function: Function, S: Ratio, mu: Ratio, x: Vec, y: Vec) -> Theorem:
+    """Return what values and gradients of a function at x and y satisfy.
+
+    ``F(x) >= F(y) + <gy, x - y> + mu/2 ||x - y||^2 + ||d||^2/(2 (S - mu))`` with
+    ``d = gx - gy - mu (x - y)``, F mu-convex and S-smooth, S > mu. Proof: F is below
+    its quadratic at x and above its one at y, both at ``z = x - d/(S - mu)``.
+    """
+    gx, gy = gradient(function, x), gradient(function, y)
+    d = gx - gy - (x - y) * mu
+    z = x - d * (1 / (S - mu))
+    uses = [(rules.smooth(function, S, x, z), 1), (rules.convex(function, mu, y, z), 1)]
+    return combine(uses, target=_interpolation(function, S, mu, x, y))
+
+
+def _interpolation(function: Function, S: Ratio, mu: Ratio, x: Vec, y: Vec) -> Lin:
+    gx, gy = gradient(function, x), gradient(function, y)
+    d = gx - gy - (x - y) * mu
+    rest = value_of(function, x) - value_of(function, y) - inner(gy, x - y)
+    return rest - inner(x - y, x - y) * (mu / 2) - inner(d, d) * (1 / (2 * (S - mu)))
