@@ -1,0 +1,396 @@
+"""Adds up theorems on a run of SFL-V1: points become gradients, the rest squares.
+
+Local points and models are replaced by the gradients that made them, averages over the
+clients by averages of vectors, and what is left over is written as squares. Nothing of
+this is trusted: a theorem is what the kernel's rules make of it.
+
+The samples of a run have noise; without noise its variance is 0. Such a silent vector z
+is tested with another one, v, by ``M/2 ||z + c v/M||^2 >= 0``: with ``||z||^2 <= 0`` that is
+``c <z, v> + c^2/(2M) ||v||^2 >= 0``, and M is so large that the squares of the rest pay.
+The difference between the gradients at x(t) and at p(n,t,0), the same point, is another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Inner,
+    Lin,
+    LinSum,
+    Local,
+    Side,
+    Split,
+    Star,
+    Unit,
+    Vec,
+    VecAtom,
+    gradient,
+    iterate,
+    local_point,
+    noise,
+    norm2,
+    part,
+    vec,
+    weight,
+)
+from sfl_theory.proofs import unrolled
+from sfl_theory.proofs.notation import combine, sum_over
+from sfl_theory.proofs.unrolled import block, mean, n, tested
+from sfl_theory.worst_case.quadratic import Quadratic, sum_of_squares
+
+ZERO, ONE = Fraction(0), Fraction(1)
+LARGE = Fraction(2) ** 90
+HALF = LARGE / 2
+Name = VecAtom | str
+Row = dict[Name, Fraction]
+Squares = list[tuple[Vec, Fraction]]
+
+
+class Assembly:
+    """Theorems with multipliers, on client n (averaged) or on what clients share.
+
+    ``own`` and ``common`` are the quadratic part of ``sum - target``: in vectors of
+    client n, averaged over the clients, and in vectors that they share.
+    """
+
+    def __init__(self, run: Split, rounds: int, S: Fraction, target: Lin) -> None:
+        self.run, self.rounds, self.S, self.target = run, rounds, ratio(S), target
+        same = run.client == run.server
+        self.sides: tuple[Side | None, ...] = (None,) if same else tuple(Side)
+        self.own, self.common = Quadratic[Name](), Quadratic[Name]()
+        self.values: dict[tuple[k.Function, Vec], Fraction] = {}
+        self.each: list[tuple[Theorem, Fraction]] = []
+        self.uses: list[tuple[Theorem, Fraction]] = []
+        self.each_squares: Squares = []
+        self.squares: Squares = []
+        self.vectors: dict[Name, Vec] = {}
+        self._read(target, -ONE)
+
+    def use(self, theorem: Theorem, factor: Fraction) -> None:
+        """Add a multiple of a theorem; one that speaks of n is averaged."""
+        if factor:
+            about_n = n in theorem.form.free
+            (self.each if about_n else self.uses).append((theorem, factor))
+            self._read(theorem.form, factor)
+
+    def proved(self) -> Theorem:
+        """Return the theorem ``target >= 0``.
+
+        Returns:
+            The theorem.
+
+        Raises:
+            ValueError: the theorems do not add up to it.
+        """
+        if self.sides != (None,):
+            self._split()
+        for side in self.sides:
+            self._local_points(side)
+        self._average()
+        for side in self.sides:
+            self._models(side)
+        self._balance_values()
+        self._silence()
+        self._squares()
+        average = sum_over(combine(self.each, self.each_squares), CLIENTS, n, weight(n))
+        return combine([(average, 1), *self.uses], self.squares, target=self.target)
+
+    # What is added ---------------------------------------------------------------
+
+    def _read(self, form: Lin, factor: Fraction) -> None:
+        for atom, number in form.coefficients.items():
+            if isinstance(atom, LinSum):
+                if atom.binder is not CLIENTS:
+                    raise ValueError(f"{atom} is no average over clients")
+                v, inside = atom.opened()
+                inside = k.renamed(inside, v, n)
+                ((term, c),) = inside.coefficients.items()
+                own = factor * fraction(number) * _over_weight(c)
+                self._read(Lin({term: ratio(1)}), own)
+                continue
+            c = factor * fraction(number)
+            if isinstance(atom, Inner):
+                of_n = n in atom.free
+                form_ = self.own if of_n else self.common
+                form_.add(atom.left, atom.right, c)
+            elif isinstance(atom, k.Value):
+                key = (atom.function, atom.at)
+                self.values[key] = self.values.get(key, ZERO) + c
+            elif not isinstance(atom, Unit):
+                raise ValueError(f"{atom} is not expected here")
+
+    def _vector(self, row: Mapping[Name, Fraction], sign: int = 1) -> Vec:
+        terms: dict[VecAtom, Ratio] = {}
+        for name, c in row.items():
+            known = self.vectors.get(name)
+            pairs = [(name, ratio(1))] if known is None else known.coefficients.items()
+            for atom, x in pairs:
+                new = x * (c * sign)
+                terms[atom] = terms[atom] + new if atom in terms else new
+        return Vec(terms)
+
+    def _of_n(self, name: Name) -> bool:
+        return n in self._vector({name: ONE}).free
+
+    def _mean(self, name: Name) -> Name:
+        """Return the name of the average over the clients."""
+        if isinstance(name, VecAtom):
+            return _atom(mean(vec(name)))
+        found = f"mean of {name}"
+        self.vectors[found] = mean(self.vectors[name])
+        return found
+
+    # Replacing points --------------------------------------------------------------
+
+    def _split(self) -> None:
+        """Write inner products as sums over the two blocks."""
+        for form, uses in ((self.own, self.each), (self.common, self.uses)):
+            pairs = [*form.items()]
+            beside: dict[Name, Row] = {}
+            for a, b, c in pairs:
+                beside.setdefault(a, {})[b] = c
+            for a, row in beside.items():
+                split = rules.blocks(self._vector({a: ONE}), self._vector(row))
+                uses.append((split, -ONE))
+            form.rows.clear()
+            for a, b, c in pairs:
+                for side in Side:
+                    one, other = (_atom(part(side, vec(x))) for x in (a, b))
+                    form.add(one, other, c)
+
+    def _local_points(self, side: Side | None) -> None:
+        """Replace local points by x(t) and the samples of the steps before them."""
+        run, made = self.run, unrolled.steps_of(self.run, side)
+        for t in reversed(range(self.rounds)):
+            eta = self._rate(t, side)
+
+            def point(i: int, t: int = t) -> Name:
+                return _atom(block(side, local_point(run, n, t, i)))
+
+            for i in reversed(range(1, unrolled.longest(run))):
+                by: Row = {point(i - 1): ONE}
+                if i <= made:
+                    by |= dict.fromkeys(self._sample(t, i - 1, side), -eta)
+                if w := self.own.eliminate(point(i), by):
+                    lemma = unrolled.moves(run, i - 1, side)
+                    self.each.append((tested(lemma, t, self._vector(w, -1)), ONE))
+            if w := self.own.eliminate(point(0), {self._model(t, side): ONE}):
+                lemma = unrolled.begins(run, side)
+                self.each.append((tested(lemma, t, self._vector(w)), -ONE))
+            first, _ = self._sample(t, 0, side)
+            there = _atom(block(side, gradient(Local(n), iterate(run, t))))
+            self.own.eliminate(there, {first: ONE, self._change(t, side): ONE})
+
+    def _average(self) -> None:
+        """Average over the clients: ``<u_n, v>`` becomes ``<mean u, v>``."""
+        beside: dict[Name, Row] = {}
+        for a, b, c in [*self.own.items()]:
+            if self._of_n(a) and self._of_n(b):
+                continue
+            self.own.add(a, b, -c)
+            for u, v in ((a, b), (b, a)):
+                if self._of_n(u):
+                    beside.setdefault(u, {})[v] = c
+                    self.common.add(self._mean(u), v, c)
+        for u, row in beside.items():
+            self._linear(u, row, ONE)
+
+    def _linear(self, u: Name, row: Row, sign: Fraction) -> None:
+        each = self._vector({u: ONE}) * weight(n)
+        self.uses.append((rules.linear(CLIENTS, n, each, self._vector(row)), sign))
+
+    def _models(self, side: Side | None) -> None:
+        """Replace grad f(x(t)) by the clients' gradients, x(t) by those that made it."""
+        for t in range(self.rounds + 1):
+            x = iterate(self.run, t)
+            own: Row = {_atom(block(side, gradient(Local(n), x))): ONE}
+            if t < self.rounds:
+                own = {self._sample(t, 0, side)[0]: ONE, self._change(t, side): ONE}
+            mine = _atom(block(side, gradient(MEAN, x)))
+            by = {self._mean(one): c for one, c in own.items()}
+            if w := self.common.eliminate(mine, by):
+                self.uses.append((rules.mean_gradient(x, self._vector(w)), -ONE))
+        for t in reversed(range(self.rounds)):
+            eta, by = self._rate(t, side), {self._model(t, side): ONE}
+            for i in range(unrolled.steps_of(self.run, side)):
+                means = [self._mean(one) for one in self._sample(t, i, side)]
+                by |= dict.fromkeys(means, -eta)
+            if w := self.common.eliminate(self._model(t + 1, side), by):
+                lemma = unrolled.gathers(self.run, side)
+                self.uses.append((tested(lemma, t, self._vector(w, -1)), ONE))
+        star = _atom(block(side, vec(Star(MEAN))))
+        start = f"start {side}"
+        self.vectors[start] = self._vector({self._model(0, side): ONE, star: -ONE})
+        self.common.eliminate(self._model(0, side), {star: ONE, start: ONE})
+        if self.common.row(star):
+            raise ValueError("the sum depends on where x* is")
+
+    def _balance_values(self) -> None:
+        """Write averages of values at common points as values of f."""
+        for (function, at), c in self.values.items():
+            if c and n in at.free:
+                raise ValueError(f"the values of F_n at {at} do not cancel")
+            if c and function == Local(n):
+                self.uses.append((rules.mean_value(at), c))
+                if self.values.get((MEAN, at), ZERO) != -c:
+                    raise ValueError(f"the values at {at} do not cancel")
+
+    # What is left over --------------------------------------------------------------
+
+    def _silence(self) -> None:
+        """Remove silent vectors, and pay for the squares that this takes."""
+        steps = range(unrolled.longest(self.run))
+        places = [(t, i) for t in range(self.rounds) for i in (None, *steps)]
+        names = {
+            (t, i, side): self._change(t, side)
+            if i is None
+            else self._sample(t, i, side)[1]
+            for t, i in places
+            for side in self.sides
+        }
+        paid = dict.fromkeys(names.values(), ZERO)
+        means = {self._mean(name): name for name in paid}
+        for z in paid:
+            beside = self.common.take(self._mean(z))
+            if beside:
+                self._linear(z, beside, -ONE)
+            own = self.own.take(z)
+            paid[z] += own.pop(z, ZERO)
+            for v, c in [*beside.items(), *own.items()]:
+                self.each_squares.append((self._vector({z: ONE, v: -c / LARGE}), HALF))
+                paid[z] += HALF
+                price = c**2 / (2 * LARGE)
+                if v in paid:
+                    paid[v] += price
+                elif v in means:
+                    jensen = rules.jensen(
+                        CLIENTS, n, weight(n), self._vector({means[v]: ONE})
+                    )
+                    self.uses.append((jensen, price))
+                    paid[means[v]] += price
+                else:
+                    (self.own if self._of_n(v) else self.common).add(v, v, price)
+        for t, i in places:
+            costs = {names[t, i, side]: paid[names[t, i, side]] for side in self.sides}
+            most = max(ZERO, *costs.values())
+            if most:
+                self.each.append((self._silent(t, i), most))
+            for z, cost in costs.items():
+                if cost != most:
+                    self.each_squares.append((self._vector({z: ONE}), most - cost))
+
+    def _silent(self, t: int, i: int | None) -> Theorem:
+        """Return ``-||z||^2 >= 0`` for a silent vector z, by blocks if there are two."""
+        x, S = iterate(self.run, t), self.S
+        if i is None:
+            p = local_point(self.run, n, t, 0)
+            z = gradient(Local(n), x) - gradient(Local(n), p)
+            uses = [(rules.lipschitz(Local(n), S, x, p), ratio(1))]
+            uses += [
+                (tested(unrolled.begins(self.run, side), t, p - x), -(S**2))
+                for side in self.sides
+            ]
+            if self.sides != (None,):
+                uses.append((rules.blocks(p - x, p - x), -(S**2)))
+        else:
+            z = noise(self.run, n, t, i)
+            none = rules.variance(self.run, ratio(0), n, ratio(t), ratio(i))
+            uses = [(none, ratio(1))]
+        if self.sides != (None,):
+            uses.append((rules.blocks(z, z), ratio(1)))
+        blocks = (norm2(block(side, z)) for side in self.sides)
+        return combine(uses, target=-sum(blocks, Lin({})))
+
+    def _squares(self) -> None:
+        """Write what is left as squares: of deviations from means, then of means."""
+        names = [name for name, row in self.own.rows.items() if row]
+        means = [self._mean(name) for name in names]
+        need = [[-c for c in row] for row in self.own.matrix(names)]
+        dense, short = sum_of_squares(need)
+        for c, form in short:
+            row = {names[i]: x for i, x in form.items()}
+            self.each_squares.append((self._vector(row), c))
+            for i, x in form.items():
+                for j, y in form.items():
+                    need[i][j] -= c * x * y
+        for c, form in dense:
+            u = self._vector({names[i]: x for i, x in form.items()})
+            self.uses.append((rules.jensen(CLIENTS, n, weight(n), u), c))
+        for i, one in enumerate(means):
+            for j, other in enumerate(means):
+                if need[i][j]:
+                    self.common.add(one, other, -need[i][j])
+        best = vec(Star(MEAN))
+        for side in self.sides:
+            flat = self._mean(_atom(block(side, gradient(Local(n), best))))
+            if w := self.common.eliminate(flat, {}):
+                beside = self._vector(w)
+                self.uses.append((rules.mean_gradient(best, beside), ONE))
+                self.uses.append((rules.stationary(MEAN, beside), -ONE))
+        names = [name for name, row in self.common.rows.items() if row]
+        need = [[-c for c in row] for row in self.common.matrix(names)]
+        for squares in sum_of_squares(need):
+            for c, form in squares:
+                row = {names[i]: x for i, x in form.items()}
+                self.squares.append((self._vector(row), c))
+
+    # Names --------------------------------------------------------------------------
+
+    def _change(self, t: int, side: Side | None) -> Name:
+        """Return the name of ``grad F_n(x(t)) - grad F_n(p(n,t,0))``, which is 0."""
+        x, p = iterate(self.run, t), local_point(self.run, n, t, 0)
+        name = f"change {t} {side}"
+        change = gradient(Local(n), x) - gradient(Local(n), p)
+        self.vectors[name] = block(side, change)
+        return name
+
+    def _rate(self, t: int, side: Side | None) -> Fraction:
+        return fraction(self.run.pace(side or Side.CLIENT).rate.at(ratio(t)))
+
+    def _model(self, t: int, side: Side | None) -> Name:
+        return _atom(block(side, iterate(self.run, t)))
+
+    def _sample(self, t: int, i: int, side: Side | None) -> tuple[Name, Name]:
+        p = local_point(self.run, n, t, i)
+        both = (gradient(Local(n), p), noise(self.run, n, t, i))
+        one, other = (_atom(block(side, u)) for u in both)
+        return one, other
+
+
+def fraction(number: Ratio) -> Fraction:
+    """Return a number without symbols.
+
+    Args:
+        number: of the kernel.
+
+    Returns:
+        The fraction.
+
+    Raises:
+        ValueError: it has symbols.
+    """
+    found = number.numerator.coefficients
+    if number.denominator or found.keys() - {()}:
+        raise ValueError(f"{number} is not a plain number")
+    return found.get((), ZERO)
+
+
+def _over_weight(number: Ratio) -> Fraction:
+    """Return c of ``c a_n``."""
+    ((c, powers),) = number.poly().products()
+    if powers != {k.Weight(n): 1}:
+        raise ValueError(f"{number} does not average over clients")
+    return c
+
+
+def _atom(u: Vec) -> VecAtom:
+    ((atom, _),) = u.coefficients.items()
+    return atom
