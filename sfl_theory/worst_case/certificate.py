@@ -101,7 +101,7 @@ class Inequality:
     - "variance": E |noise|^2 <= sigma2; with all N at once and a space, sigma2 is that
       space's share of it;
     - "unbiased": <noise, vector> = 0 in a space, an equality;
-    - "lowest": f* <= f(at);
+    - "lowest": f* + |grad f(at)|^2 / (2 S) <= f(at);
     - "at-least": the least metric over rounds is at most that at ``at``.
 
     Attributes:

@@ -1,0 +1,190 @@
+r"""From a setting to its program: which inequalities the assumptions give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from sfl_theory.worst_case.certificate import STAR, Atom, Inequality, Point, Space
+from sfl_theory.worst_case.program import Constraint, Node, Program
+from sfl_theory.worst_case.runs import Evaluation, Run, gradient, play
+from sfl_theory.worst_case.setting import ONE, ZERO, Setting
+from sfl_theory.worst_case.vectors import Vector
+
+
+def formulated(setting: Setting) -> Program:
+    """Return the program of a setting.
+
+    Args:
+        setting: a run, a class, a start and a metric.
+
+    Returns:
+        The program; interpolation inequalities are made on demand.
+    """
+    return _Formulation(setting).program()
+
+
+class _Formulation:
+    """Collects vectors, nodes and constraints while a program is made."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.run: Run = play(setting)
+        self.place = self.run.coordinates
+        self.vectors: list[Vector] = []
+        self.nodes: list[Node] = []
+        self.given: list[Constraint] = []
+        self.values = 0
+        if setting.mu is not None:
+            for n in self.place.clients:
+                self.node(n, STAR, Vector(), gradient(self.place, n, STAR))
+        for step in self.run.steps:
+            self.node(step.client, step.point, step.x, step.gradient)
+
+    def program(self) -> Program:
+        """Return the finished program."""
+        objective = self.objective()
+        self.assume_start()
+        self.assume_bounds()
+        if self.setting.sigma2:
+            self.assume_noise()
+        return Program(
+            self.setting,
+            self.run,
+            tuple(self.vectors),
+            tuple(self.nodes),
+            self.values,
+            objective,
+            tuple(self.given),
+        )
+
+    def vector(self, vector: Vector) -> int:
+        """Enter a vector, and return its index."""
+        self.vectors.append(vector)
+        return len(self.vectors) - 1
+
+    def node(self, n: int | None, point: Point, x: Vector, slope: Vector) -> Node:
+        """Enter a function at a point."""
+        value = None
+        if point != STAR:
+            value, self.values = self.values, self.values + 1
+        self.nodes.append(Node(n, point, self.vector(x), self.vector(slope), value))
+        return self.nodes[-1]
+
+    def everywhere(self, point: Point, x: Vector) -> list[Node]:
+        """Return the clients' nodes at a common point, made where there is none."""
+        found = []
+        for n in self.place.clients:
+            mine = [node for node in self.nodes if node.client == n]
+            same = [node for node in mine if self.vectors[node.x] == x]
+            same = [node for node in same if node.point != STAR] or [
+                self.node(n, point, x, gradient(self.place, n, point))
+            ]
+            found.append(same[0])
+        return found
+
+    def model(self, t: int) -> list[Node]:
+        """Return the clients' nodes at x(t)."""
+        return self.everywhere(Point("round", t), self.run.models[t])
+
+    def f(self, nodes: list[Node], sign: Fraction = ONE) -> list[tuple[int, Fraction]]:
+        """Return f at a common point of all clients, in terms of values."""
+        return [
+            (node.value, sign * self.place.share(node.client))
+            for node in nodes
+            if node.value is not None
+        ]
+
+    def slope(self, nodes: list[Node]) -> Vector:
+        """Return grad f at a common point of all clients."""
+        return self.place.average(self.vectors[node.gradient] for node in nodes)
+
+    def square(self, vector: Vector, factor: Fraction = ONE) -> tuple[int, int, Fraction]:
+        """Return factor * |vector|^2 as a term."""
+        index = self.vector(vector)
+        return (index, index, factor)
+
+    def objective(self) -> Constraint:
+        """Return the metric."""
+        setting, T = self.setting, self.setting.rounds
+        metric = Inequality("at-least")
+        if setting.metric == "distance":
+            return Constraint(metric, (), (self.square(self.run.models[T]),))
+        if setting.metric == "gap":
+            if setting.reading == "last":
+                nodes = self.model(T)
+            else:
+                mean = Vector()
+                for x in self.run.models[:T]:
+                    mean = mean.plus(x, Fraction(1, T))
+                nodes = self.everywhere(Point("average"), mean)
+            return Constraint(metric, tuple(self.f(nodes)), ())
+        slopes = [self.slope(self.model(t)) for t in range(T)]
+        if setting.reading == "average":
+            total = sum(setting.client_steps)
+            shares = [eta / total for eta in setting.client_steps]
+            pairs = zip(slopes, shares, strict=True)
+            return Constraint(metric, (), tuple(self.square(v, a) for v, a in pairs))
+        least, self.values = self.values, self.values + 1
+        for t, slope in enumerate(slopes):
+            says = Inequality("at-least", at=Point("round", t))
+            self.given.append(
+                Constraint(says, ((least, ONE),), (self.square(slope, -ONE),))
+            )
+        return Constraint(metric, ((least, ONE),), ())
+
+    def assume_start(self) -> None:
+        """Enter what is known of x(0), and f* where there is no x*."""
+        setting = self.setting
+        if setting.start == "distance":
+            start = self.square(self.run.models[0])
+            says = Inequality("start-distance")
+            self.given.append(Constraint(says, (), (start,), setting.initial))
+        if setting.start == "gap":
+            says, values = Inequality("start-gap"), tuple(self.f(self.model(0)))
+            self.given.append(Constraint(says, values, (), setting.initial))
+        if setting.mu is None:
+            self.model(setting.rounds)
+            for t in range(setting.rounds + 1):
+                nodes = self.model(t)
+                says = Inequality("lowest", at=Point("round", t))
+                lower = self.square(self.slope(nodes), 1 / (2 * setting.S))
+                values = tuple(self.f(nodes, -ONE))
+                self.given.append(Constraint(says, values, (lower,)))
+
+    def assume_bounds(self) -> None:
+        """Enter heterogeneity, dissimilarity and bounded gradients."""
+        setting, place = self.setting, self.place
+        if setting.zeta2 is not None:
+            at = [node for node in self.nodes if node.point == STAR]
+            terms = tuple(
+                (node.gradient, node.gradient, place.share(node.client)) for node in at
+            )
+            says = Inequality("heterogeneity")
+            self.given.append(Constraint(says, (), terms, setting.zeta2))
+        if setting.eps2 is not None:
+            self.assume_dissimilarity(setting.eps2)
+        if setting.G2 is not None:
+            for step in self.run.steps:
+                says = Inequality("bounded-gradient", step.client, step.point)
+                term = [self.square(step.gradient)]
+                if step.noise:
+                    term.append(self.square(place.own(step.noise)))
+                self.given.append(Constraint(says, (), tuple(term), setting.G2))
+
+    def assume_dissimilarity(self, eps2: Fraction) -> None:
+        """Enter it at x* and at every model that is evaluated."""
+        common = [[node for node in self.nodes if node.point == STAR]]
+        common += [self.model(t) for t in range(self.setting.rounds)]
+        last = Point("round", self.setting.rounds)
+        common += [[node for node in self.nodes if node.point == last]]
+        for nodes in filter(None, common):
+            mean = self.slope(nodes)
+            for node in nodes:
+                away = self.vectors[node.gradient].plus(mean, -ONE)
+                says = Inequality("dissimilarity", node.client, node.point)
+                self.given.append(Constraint(says, (), (self.square(away),), eps2))
+
+    def assume_noise(self) -> None:
+        """Enter variances, and what noise is orthogonal to."""
+        raise NotImplementedError
