@@ -196,10 +196,11 @@ class Assembly:
             if self._of_n(a) and self._of_n(b):
                 continue
             self.own.add(a, b, -c)
-            for u, v in ((a, b), (b, a)):
-                if self._of_n(u):
-                    beside.setdefault(u, {})[v] = c
-                    self.common.add(self._mean(u), v, c)
+            u, v = (a, b) if self._of_n(a) else (b, a)
+            if self._of_n(u):
+                beside.setdefault(u, {})[v] = c
+                u = self._mean(u)
+            self.common.add(u, v, c)
         for u, row in beside.items():
             self._linear(u, row, ONE)
 
@@ -314,14 +315,7 @@ class Assembly:
         names = [name for name, row in self.own.rows.items() if row]
         means = [self._mean(name) for name in names]
         need = [[-c for c in row] for row in self.own.matrix(names)]
-        dense, short = sum_of_squares(need)
-        for c, form in short:
-            row = {names[i]: x for i, x in form.items()}
-            self.each_squares.append((self._vector(row), c))
-            for i, x in form.items():
-                for j, y in form.items():
-                    need[i][j] -= c * x * y
-        for c, form in dense:
+        for c, form in sum_of_squares(need):
             u = self._vector({names[i]: x for i, x in form.items()})
             self.uses.append((rules.jensen(CLIENTS, n, weight(n), u), c))
         for i, one in enumerate(means):
@@ -337,10 +331,9 @@ class Assembly:
                 self.uses.append((rules.stationary(MEAN, beside), -ONE))
         names = [name for name, row in self.common.rows.items() if row]
         need = [[-c for c in row] for row in self.common.matrix(names)]
-        for squares in sum_of_squares(need):
-            for c, form in squares:
-                row = {names[i]: x for i, x in form.items()}
-                self.squares.append((self._vector(row), c))
+        for c, form in sum_of_squares(need):
+            u = self._vector({names[i]: x for i, x in form.items()})
+            self.squares.append((u, c))
 
     # Names --------------------------------------------------------------------------
 

@@ -254,9 +254,12 @@ class _Derivation:
 
     def lowest(self, point: Point | None) -> Theorem:
         """Return ``f* <= sum_n a_n F_n(p) - ||g||^2/(2S)``, g the mean of gradients."""
-        p, S = self.at(point), ratio(self.setting.S)
+        if point is None:
+            raise ValueError("the inequality names no point")
+        S, x = ratio(self.setting.S), iterate(self.run, point.t)
+        p = x if point.t == self.setting.rounds else local_point(self.run, n, point.t, 0)
         g = mean(gradient(Local(n), p))
-        z = self.at(Point("round", point.t) if point else None) - g * (1 / S)
+        z = x - g * (1 / S)
         each = rules.smooth(Local(n), S, p, z)
         return combine([
             (sum_over(each, CLIENTS, n, weight(n)), 1),

@@ -87,7 +87,7 @@ class Quadratic(Generic[A]):
         ]
 
 
-def sum_of_squares(matrix: Matrix, bits: int = 50) -> tuple[list[Split], list[Split]]:
+def sum_of_squares(matrix: Matrix, bits: int = 50) -> list[Split]:
     """Return weights and linear forms whose squares add up to a matrix.
 
     A rounded Cholesky factor of the matrix less half its smallest eigenvalue, and what
@@ -99,25 +99,21 @@ def sum_of_squares(matrix: Matrix, bits: int = 50) -> tuple[list[Split], list[Sp
         bits: of the factor's entries, relative to the largest.
 
     Returns:
-        Dense squares, and short ones of at most two vectors.
+        Pairs (weight, coefficients by index).
 
     Raises:
         ValueError: the matrix is not positive semidefinite.
     """
     used = [i for i, row in enumerate(matrix) if any(row)]
     small = [[matrix[i][j] for j in used] for i in used]
-    found = _rounded(small, bits) or (_exact(small), [])
-
-    def named(squares: Iterable[Split]) -> list[Split]:
-        return [(w, {used[i]: c for i, c in v.items()}) for w, v in squares]
-
-    return named(found[0]), named(found[1])
+    found = _rounded(small, bits) or _exact(small)
+    return [(w, {used[i]: c for i, c in v.items()}) for w, v in found]
 
 
-def _rounded(matrix: Matrix, bits: int) -> tuple[list[Split], list[Split]] | None:
+def _rounded(matrix: Matrix, bits: int) -> list[Split] | None:
     size = len(matrix)
     if not size:
-        return [], []
+        return []
     floats = np.array([[float(c) for c in row] for row in matrix])
     scale = 1 / np.sqrt(np.maximum(np.diagonal(floats), 1e-300))
     scale = 2.0 ** np.round(np.log2(scale))
@@ -143,7 +139,7 @@ def _rounded(matrix: Matrix, bits: int) -> tuple[list[Split], list[Split]] | Non
             same = Fraction(dot, unit**2) / (grow[i] * grow[j])
             rest[i][j] = rest[j][i] = matrix[i][j] - same
     short = _dominant(rest, grow)
-    return None if short is None else (dense, short)
+    return None if short is None else dense + short
 
 
 def _dominant(rest: Matrix, grow: Sequence[Fraction]) -> list[Split] | None:
