@@ -122,8 +122,8 @@ def moves(run: Split, i: int, side: Side | None) -> Theorem:
         return combine(uses, target=inner(block(side, after - before), w))
     eta = rate_of(run, side)
     g = block(side, stochastic(run, n, now, of(j)))
-    last = only_one(j, vec_at(g, {j: i + of(j)}), w, 1)
-    uses += [(rules.split(j, inner(g, w), ratio(i), ratio(1)), -eta), (last, eta)]
+    last = only_one(j, vec_at(g, {j: i + of(j)}) * eta, w, 1)
+    uses += [(rules.split(j, inner(g, w), ratio(i), ratio(1)), -eta), (last, 1)]
     move = after - before + step(run, i) * eta
     return combine(uses, target=inner(block(side, move), w))
 

@@ -107,6 +107,8 @@ class Assembly:
 
     def _read(self, form: Lin, factor: Fraction) -> None:
         for atom, number in form.coefficients.items():
+            if isinstance(atom, Unit):
+                continue
             if isinstance(atom, LinSum):
                 if atom.binder is not CLIENTS:
                     raise ValueError(f"{atom} is no average over clients")
@@ -124,7 +126,7 @@ class Assembly:
             elif isinstance(atom, k.Value):
                 key = (atom.function, atom.at)
                 self.values[key] = self.values.get(key, ZERO) + c
-            elif not isinstance(atom, Unit):
+            else:
                 raise ValueError(f"{atom} is not expected here")
 
     def _vector(self, row: Mapping[Name, Fraction], sign: int = 1) -> Vec:
