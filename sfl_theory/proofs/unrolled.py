@@ -15,8 +15,7 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
     Client,
-    Function,
-    Lin,
+    Local,
     Point,
     Side,
     Split,
@@ -165,22 +164,27 @@ def mean(u: Vec) -> Vec:
     return summed(CLIENTS, n, u * weight(n))
 
 
-def interpolated(function: Function, S: Ratio, mu: Ratio, x: Vec, y: Vec) -> Theorem:
-    """Return what values and gradients of a function at x and y satisfy.
+X, Y = Point("x"), Point("y")
+
+
+@cache
+def _interpolation(S: Ratio, mu: Ratio) -> Theorem:
+    """Return what `interpolated` returns, for points x and y."""
+    x, y = vec(X), vec(Y)
+    gx, gy = gradient(Local(n), x), gradient(Local(n), y)
+    d = gx - gy - (x - y) * mu
+    z = x - d * (1 / (S - mu))
+    rest = value_of(Local(n), x) - value_of(Local(n), y) - inner(gy, x - y)
+    rest = rest - inner(x - y, x - y) * (mu / 2) - inner(d, d) * (1 / (2 * (S - mu)))
+    uses = [(rules.smooth(Local(n), S, x, z), 1), (rules.convex(Local(n), mu, y, z), 1)]
+    return combine(uses, target=rest)
+
+
+def interpolated(S: Ratio, mu: Ratio, x: Vec, y: Vec) -> Theorem:
+    """Return what values and gradients of F_n at x and y satisfy.
 
     ``F(x) >= F(y) + <gy, x - y> + mu/2 ||x - y||^2 + ||d||^2/(2 (S - mu))`` with
     ``d = gx - gy - mu (x - y)``, F mu-convex and S-smooth, S > mu. Proof: F is below
     its quadratic at x and above its one at y, both at ``z = x - d/(S - mu)``.
     """
-    gx, gy = gradient(function, x), gradient(function, y)
-    d = gx - gy - (x - y) * mu
-    z = x - d * (1 / (S - mu))
-    uses = [(rules.smooth(function, S, x, z), 1), (rules.convex(function, mu, y, z), 1)]
-    return combine(uses, target=_interpolation(function, S, mu, x, y))
-
-
-def _interpolation(function: Function, S: Ratio, mu: Ratio, x: Vec, y: Vec) -> Lin:
-    gx, gy = gradient(function, x), gradient(function, y)
-    d = gx - gy - (x - y) * mu
-    rest = value_of(function, x) - value_of(function, y) - inner(gy, x - y)
-    return rest - inner(x - y, x - y) * (mu / 2) - inner(d, d) * (1 / (2 * (S - mu)))
+    return rules.instantiate(_interpolation(S, mu), ((X, x), (Y, y)), ())

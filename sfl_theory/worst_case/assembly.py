@@ -49,8 +49,10 @@ from sfl_theory.worst_case.quadratic import Quadratic, sum_of_squares
 ZERO, ONE = Fraction(0), Fraction(1)
 LARGE = Fraction(2) ** 90
 HALF = LARGE / 2
+GROUP = 16
 Name = VecAtom | str
 Row = dict[Name, Fraction]
+Uses = list[tuple[Theorem, Fraction]]
 Squares = list[tuple[Vec, Fraction]]
 
 
@@ -67,8 +69,8 @@ class Assembly:
         self.sides: tuple[Side | None, ...] = (None,) if same else tuple(Side)
         self.own, self.common = Quadratic[Name](), Quadratic[Name]()
         self.values: dict[tuple[k.Function, Vec], Fraction] = {}
-        self.each: list[tuple[Theorem, Fraction]] = []
-        self.uses: list[tuple[Theorem, Fraction]] = []
+        self.each: Uses = []
+        self.uses: Uses = []
         self.each_squares: Squares = []
         self.squares: Squares = []
         self.vectors: dict[Name, Vec] = {}
@@ -100,8 +102,9 @@ class Assembly:
         self._balance_values()
         self._silence()
         self._squares()
-        average = sum_over(combine(self.each, self.each_squares), CLIENTS, n, weight(n))
-        return combine([(average, 1), *self.uses], self.squares, target=self.target)
+        average = sum_over(_total(self.each, self.each_squares), CLIENTS, n, weight(n))
+        rest = _total(self.uses, self.squares)
+        return combine([(average, 1), (rest, 1)], target=self.target)
 
     # What is added ---------------------------------------------------------------
 
@@ -376,6 +379,16 @@ def fraction(number: Ratio) -> Fraction:
     if number.denominator or found.keys() - {()}:
         raise ValueError(f"{number} is not a plain number")
     return found.get((), ZERO)
+
+
+def _total(uses: Uses, squares: Squares) -> Theorem:
+    """Return the sum, added up in groups: a long sum costs its length every time."""
+    while len(uses) > GROUP:
+        groups = (uses[i : i + GROUP] for i in range(0, len(uses), GROUP))
+        uses = [(combine(group), ONE) for group in groups]
+    parts = range(0, len(squares), GROUP)
+    more = [(combine([], squares[i : i + GROUP]), ONE) for i in parts]
+    return combine([*uses, *more])
 
 
 def _over_weight(number: Ratio) -> Fraction:

@@ -228,7 +228,7 @@ class _Derivation:
         one, S = Fraction(1), ratio(self.setting.S)
         if says.kind == "interpolation":
             x, y = self.at(says.at), self.at(says.other)
-            yield interpolated(Local(n), S, self.modulus, x, y), one
+            yield interpolated(S, self.modulus, x, y), one
         elif says.kind == "start-distance":
             yield rules.assume(self.start), one
         elif says.kind == "start-gap":
