@@ -12,7 +12,7 @@ The difference between the gradients at x(t) and at p(n,t,0), the same point, is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
@@ -44,7 +44,8 @@ from sfl_theory.kernel.terms import (
 from sfl_theory.proofs import unrolled
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import block, mean, n, tested
-from sfl_theory.worst_case.quadratic import Quadratic, sum_of_squares
+from sfl_theory.worst_case.certificate import Atom, Point, Space, Square
+from sfl_theory.worst_case.quadratic import Quadratic
 
 ZERO, ONE = Fraction(0), Fraction(1)
 LARGE = Fraction(2) ** 90
@@ -74,6 +75,7 @@ class Assembly:
         self.each_squares: Squares = []
         self.squares: Squares = []
         self.vectors: dict[Name, Vec] = {}
+        self.prices: dict[Name, Fraction] = {}
         self._read(target, -ONE)
 
     def use(self, theorem: Theorem, factor: Fraction) -> None:
@@ -83,8 +85,11 @@ class Assembly:
             (self.each if about_n else self.uses).append((theorem, factor))
             self._read(theorem.form, factor)
 
-    def proved(self) -> Theorem:
+    def proved(self, squares: Iterable[Square]) -> Theorem:
         """Return the theorem ``target >= 0``.
+
+        Args:
+            squares: what the theorems leave over.
 
         Returns:
             The theorem.
@@ -100,8 +105,10 @@ class Assembly:
         for side in self.sides:
             self._models(side)
         self._balance_values()
+        self._stationary()
         self._silence()
-        self._squares()
+        self._squares(squares)
+        self._stationary()
         average = sum_over(_total(self.each, self.each_squares), CLIENTS, n, weight(n))
         rest = _total(self.uses, self.squares)
         return combine([(average, 1), (rest, 1)], target=self.target)
@@ -236,7 +243,7 @@ class Assembly:
         start = f"start {side}"
         self.vectors[start] = self._vector({self._model(0, side): ONE, star: -ONE})
         self.common.eliminate(self._model(0, side), {star: ONE, start: ONE})
-        if self.common.row(star):
+        if self.common.rows.get(star):
             raise ValueError("the sum depends on where x* is")
 
     def _balance_values(self) -> None:
@@ -283,7 +290,7 @@ class Assembly:
                     self.uses.append((jensen, price))
                     paid[means[v]] += price
                 else:
-                    (self.own if self._of_n(v) else self.common).add(v, v, price)
+                    self._charge(v, price)
         for t, i in places:
             costs = {names[t, i, side]: paid[names[t, i, side]] for side in self.sides}
             most = max(ZERO, *costs.values())
@@ -292,6 +299,16 @@ class Assembly:
             for z, cost in costs.items():
                 if cost != most:
                     self.each_squares.append((self._vector({z: ONE}), most - cost))
+
+    def _charge(self, v: Name, price: Fraction) -> None:
+        """Enter a price of ``||v||^2`` that squares of v pay, and of its mean."""
+        of_n = self._of_n(v)
+        (self.own if of_n else self.common).add(v, v, price)
+        flat = gradient(Local(n), vec(Star(MEAN)))
+        flats = {_atom(block(side, flat)) for side in self.sides}
+        names = [v] if not of_n or v in flats else [v, self._mean(v)]
+        for name in names:
+            self.prices[name] = self.prices.get(name, ZERO) + price
 
     def _silent(self, t: int, i: int | None) -> Theorem:
         """Return ``-||z||^2 >= 0`` for a silent vector z, by blocks if there are two."""
@@ -315,32 +332,69 @@ class Assembly:
         blocks = (norm2(block(side, z)) for side in self.sides)
         return combine(uses, target=-sum(blocks, Lin({})))
 
-    def _squares(self) -> None:
-        """Write what is left as squares: of deviations from means, then of means."""
-        names = [name for name, row in self.own.rows.items() if row]
-        means = [self._mean(name) for name in names]
-        need = [[-c for c in row] for row in self.own.matrix(names)]
-        for c, form in sum_of_squares(need):
-            u = self._vector({names[i]: x for i, x in form.items()})
-            self.uses.append((rules.jensen(CLIENTS, n, weight(n), u), c))
-        for i, one in enumerate(means):
-            for j, other in enumerate(means):
-                if need[i][j]:
-                    self.common.add(one, other, -need[i][j])
+    def _stationary(self) -> None:
+        """Remove grad f(x*) = 0, also where it is the mean of the clients' gradients."""
         best = vec(Star(MEAN))
         for side in self.sides:
-            flat = self._mean(_atom(block(side, gradient(Local(n), best))))
-            if w := self.common.eliminate(flat, {}):
+            own, f = (block(side, gradient(one, best)) for one in (Local(n), MEAN))
+            if w := self.common.eliminate(self._mean(_atom(own)), {}):
                 beside = self._vector(w)
                 self.uses.append((rules.mean_gradient(best, beside), ONE))
                 self.uses.append((rules.stationary(MEAN, beside), -ONE))
-        names = [name for name, row in self.common.rows.items() if row]
-        need = [[-c for c in row] for row in self.common.matrix(names)]
-        for c, form in sum_of_squares(need):
-            u = self._vector({names[i]: x for i, x in form.items()})
-            self.squares.append((u, c))
+            if w := self.common.eliminate(_atom(f), {}):
+                self.uses.append((rules.stationary(MEAN, self._vector(w)), -ONE))
+
+    def _squares(self, squares: Iterable[Square]) -> None:
+        """Enter squares: of the clients' deviations from means, and of means.
+
+        Raises:
+            ValueError: silent vectors cost more than squares of single vectors pay.
+        """
+        for square in squares:
+            row: Row = {}
+            for atom, c in square.form:
+                name = self._named(atom, square.space)
+                row[name] = row.get(name, ZERO) + c
+            w, ((name, c), *others) = square.weight, row.items()
+            if not others and (price := self.prices.get(name, ZERO)):
+                paid = min(price, w * c**2)
+                self.prices[name], w = price - paid, w - paid / c**2
+            if not w:
+                continue
+            u = self._vector(row)
+            if square.space.part == "mean":
+                self.squares.append((u, w))
+            else:
+                self.uses.append((rules.jensen(CLIENTS, n, weight(n), u), w))
+                for a, x in row.items():
+                    for b, y in row.items():
+                        self.common.add(self._mean(a), self._mean(b), -w * x * y)
+        if any(self.prices.values()):
+            raise ValueError("the squares leave no room for vectors that vanish")
 
     # Names --------------------------------------------------------------------------
+
+    def _named(self, atom: Atom, space: Space) -> Name:
+        side = {"both": None, "client": Side.CLIENT, "server": Side.SERVER}[space.side]
+        if side not in self.sides:
+            raise ValueError(f"the run has no space {space}")
+        if atom.kind == "start":
+            return f"start {side}"
+        if atom.kind != "gradient" or atom.point is None:
+            raise ValueError(f"no vector {atom}")
+        name = _atom(block(side, gradient(Local(n), self.at(atom.point))))
+        return self._mean(name) if space.part == "mean" else name
+
+    def at(self, point: Point) -> Vec:
+        """Return a point of client n."""
+        if point.kind == "star":
+            return vec(Star(MEAN))
+        if point.kind == "round":
+            return iterate(self.run, point.t)
+        if point.kind == "average":
+            parts = (iterate(self.run, t) for t in range(self.rounds))
+            return sum(parts, Vec({})) * Fraction(1, self.rounds)
+        return local_point(self.run, n, point.t, point.i)
 
     def _change(self, t: int, side: Side | None) -> Name:
         """Return the name of ``grad F_n(x(t)) - grad F_n(p(n,t,0))``, which is 0."""

@@ -117,7 +117,7 @@ class _Derivation:
         for inequality, factor in certificate.uses:
             for theorem, share in self.derived(inequality):
                 parts.use(theorem, factor * share)
-        theorem = parts.proved()
+        theorem = parts.proved(certificate.squares)
         bound = constant(certificate.bound)
         statement = Statement(self.name, self.assumed, self.metric, bound)
         return Proved(statement, theorem)
