@@ -242,7 +242,9 @@ class _Derivation:
             if point.kind == "local":
                 point = Point("round", point.t)
             yield rules.heterogeneity(ratio(self.setting.eps2), n, self.at(point)), one
-        elif says.kind == "bounded-gradient" and self.setting.G2 is not None and says.at:
+        elif (
+            says.kind == "bounded-gradient" and self.setting.G2 is not None and says.at
+        ):
             t, i = ratio(says.at.t), ratio(says.at.i)
             yield rules.bounded_gradient(self.run, ratio(self.setting.G2), n, t, i), one
         elif says.kind == "lowest":
@@ -257,7 +259,11 @@ class _Derivation:
         if point is None:
             raise ValueError("the inequality names no point")
         S, x = ratio(self.setting.S), iterate(self.run, point.t)
-        p = x if point.t == self.setting.rounds else local_point(self.run, n, point.t, 0)
+        p = (
+            x
+            if point.t == self.setting.rounds
+            else local_point(self.run, n, point.t, 0)
+        )
         g = mean(gradient(Local(n), p))
         z = x - g * (1 / S)
         each = rules.smooth(Local(n), S, p, z)
