@@ -37,7 +37,7 @@ class _Formulation:
         self.values = 0
         if setting.mu is not None:
             for n in self.place.clients:
-                self.node(n, STAR, Vector(), gradient(self.place, n, STAR))
+                self.node(n, STAR, Vector(), gradient(setting, self.place, n, STAR))
         for step in self.run.steps:
             self.node(step.client, step.point, step.x, step.gradient)
 
@@ -78,7 +78,7 @@ class _Formulation:
             mine = [node for node in self.nodes if node.client == n]
             same = [node for node in mine if self.vectors[node.x] == x]
             same = [node for node in same if node.point != STAR] or [
-                self.node(n, point, x, gradient(self.place, n, point))
+                self.node(n, point, x, gradient(self.setting, self.place, n, point))
             ]
             found.append(same[0])
         return found
@@ -155,7 +155,7 @@ class _Formulation:
     def assume_bounds(self) -> None:
         """Enter heterogeneity, dissimilarity and bounded gradients."""
         setting, place = self.setting, self.place
-        if setting.zeta2 is not None:
+        if setting.zeta2:
             at = [node for node in self.nodes if node.point == STAR]
             terms = tuple(
                 (node.gradient, node.gradient, place.share(node.client)) for node in at

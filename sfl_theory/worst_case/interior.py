@@ -27,11 +27,14 @@ from sfl_theory.worst_case.certificate import Space
 from sfl_theory.worst_case.program import Constraint, Program
 
 Array = NDArray[np.float64]
+Grams = dict[Space, Array]
 Progress = Callable[[str], None]
 
 ITERATIONS = 80
 BOUNDARY = 0.95
 CHUNK = 1500
+REFINED = 2
+TRAIL = 12
 
 
 @dataclass(frozen=True)
@@ -46,15 +49,18 @@ class Solution:
         lower: the primal's value, for the constraints that were given.
         residual: the largest relative violation of the constraints and of the dual.
         status: "solved", or why the method stopped before.
+        trail: Gram matrices and values of earlier points, the latest first: they lie
+            deeper inside the constraints.
     """
 
     multipliers: Array
-    grams: dict[Space, Array]
+    grams: Grams
     values: Array
     upper: float
     lower: float
     residual: float
     status: str
+    trail: tuple[tuple[Grams, Array], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,7 @@ def solved(
     constraints: Sequence[Constraint],
     tolerance: float = 1e-8,
     progress: Progress | None = None,
+    margin: float = 0.0,
 ) -> Solution:
     """Solve the program for some of its constraints.
 
@@ -123,12 +130,16 @@ def solved(
         constraints: those that are imposed.
         tolerance: of the relative gap and of both residuals.
         progress: told after every step.
+        margin: by how much inequalities are tightened, relative to their bound, and
+            absolutely where it is 0.
 
     Returns:
         The last point.
     """
     blocks = [_block(program, constraints, space) for space in program.spaces]
-    return _Method(program, constraints, blocks).solve(tolerance, progress)
+    method = _Method(program, constraints, blocks)
+    method.b -= margin * np.where(method.b > 0, method.b, 1.0) * method.signed
+    return method.solve(tolerance, progress)
 
 
 class _Method:
@@ -188,17 +199,18 @@ class _Method:
     def solve(self, tolerance: float, progress: Progress | None) -> Solution:
         """Iterate until the tolerance is met or steps vanish."""
         status, best = "stopped after the last iteration", np.inf
-        kept = self._kept()
+        kept, trail = self._kept(), []
         for count in range(ITERATIONS):
             rp, Rd, rf = self.residuals()
             upper, lower = self.worth()
-            size = 1 + abs(upper) + abs(lower)
+            size = max(abs(upper), abs(lower), 1e-12)
             wrong = max(
                 float(np.abs(rp).max()) / (1 + float(np.abs(self.b).max())),
                 max(float(np.abs(R).max()) for R in Rd) / self._height,
                 float(np.abs(rf).max(initial=0.0)),
             )
             gap = self.mu * self.order / size
+            trail = [(self._grams(self.X), self.f.copy()), *trail[: TRAIL - 1]]
             if progress:
                 progress(f"step {count}: {upper:.6g} >= value, gap {gap:.1e}")
             if max(wrong, gap) < best:
@@ -213,7 +225,7 @@ class _Method:
             except linalg.LinAlgError:
                 status = "the equations are singular to float64"
                 break
-        return self._solution(kept, best, status)
+        return self._solution(kept, best, status, tuple(trail))
 
     @property
     def _height(self) -> float:
@@ -227,15 +239,18 @@ class _Method:
         kept: tuple[Array, list[Array], Array, tuple[float, float]],
         wrong: float,
         status: str,
+        trail: tuple[tuple[Grams, Array], ...],
     ) -> Solution:
         y, X, f, (upper, lower) = kept
-        grams = {
+        return Solution(y, self._grams(X), f, upper, lower, wrong, status, trail)
+
+    def _grams(self, X: list[Array]) -> Grams:
+        return {
             space: gram * np.outer(block.scale, block.scale)
             for space, gram, block in zip(
                 self.program.spaces, X, self.blocks, strict=True
             )
         }
-        return Solution(y, grams, f, upper, lower, wrong, status)
 
     def _step(self, rp: Array, Rd: list[Array], rf: Array) -> float:
         """Make a predictor and a corrector step, and return its length."""
@@ -280,12 +295,14 @@ class _Method:
                 now = target * Y - X - _even(X @ R @ Y) - _even(K @ Y)
                 fixed.append(now)
                 h = h + block.applied(now)
-            df = np.zeros(len(self.c))
-            dy = over(h)
-            if len(balance):
-                rest = (rf - self.F.T @ dy) / weight
-                df = linalg.cho_solve(small, rest, check_finite=False) / weight
-                dy = dy + tall @ df
+            df, dy = np.zeros(len(self.c)), np.zeros(len(h))
+            for _ in range(1 + REFINED):
+                more = over(h + self.F @ df - normal @ dy)
+                dy = dy + more
+                if len(balance):
+                    rest = (rf - self.F.T @ dy) / weight
+                    extra = linalg.cho_solve(small, rest, check_finite=False) / weight
+                    df, dy = df + extra, dy + tall @ extra
             dX, dZ = [], []
             for block, X, Y, R, now in zip(
                 self.blocks, self.X, inverse, Rd, fixed, strict=True

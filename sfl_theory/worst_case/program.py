@@ -149,11 +149,11 @@ class Program:
             if node.value is not None
         )
         ids = (p.x, q.x, p.gradient, q.gradient)
-        terms = tuple((ids[a], ids[b], c) for a, b, c in self._interpolating)
+        terms = tuple((ids[a], ids[b], c) for a, b, c in self.interpolating)
         return Constraint(inequality, values, terms)
 
     @cached_property
-    def _interpolating(self) -> tuple[Term, ...]:
+    def interpolating(self) -> tuple[Term, ...]:
         """Quadratic terms in (x, y, grad F(x), grad F(y))."""
         S = self.setting.S
         mu = -S if self.setting.mu is None else self.setting.mu

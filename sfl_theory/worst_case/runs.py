@@ -58,14 +58,18 @@ def coordinates(setting: Setting) -> Coordinates:
     return Coordinates(sides, setting.shares, setting.clients is None)
 
 
-def gradient(place: Coordinates, client: int | None, point: Point) -> Vector:
+def gradient(
+    setting: Setting, place: Coordinates, client: int | None, point: Point
+) -> Vector:
     r"""Return a client's gradient as a vector.
 
     At x* it is an atom too, but $\sum_na_n\nabla F_n(x^*)=0$ leaves the last client's to
-    be written by the others', and no mean.
+    be written by the others', and no mean; without heterogeneity it is 0.
     """
     if point != STAR:
         return place.own(Atom("gradient", client, point))
+    if setting.zeta2 == 0:
+        return Vector()
     if place.everyone:
         whole = place.own(Atom("gradient", None, STAR))
         return whole.within(lambda space: space.part == "deviation")
@@ -152,7 +156,7 @@ def _evaluated(
     setting: Setting, place: Coordinates, n: int | None, point: Point, x: Vector
 ) -> Evaluation:
     noise = Atom("noise", n, point) if setting.sigma2 else None
-    return Evaluation(n, point, x, gradient(place, n, point), noise)
+    return Evaluation(n, point, x, gradient(setting, place, n, point), noise)
 
 
 def _moved(place: Coordinates, at: Evaluation) -> Vector:

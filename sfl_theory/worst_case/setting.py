@@ -111,6 +111,12 @@ class Setting:
                 any(bound is not None and bound < 0 for bound in bounds),
                 "bounds of assumptions must not be negative",
             ),
+            (
+                0 in {self.eps2, self.G2},
+                "dissimilarity and gradients that are bounded by 0 leave one function "
+                "or none: use one client",
+            ),
+            (self.initial == 0, "the initial distance or gap must be positive"),
             (N is not None and N < 1, "clients must be a positive integer or 'all'"),
             (
                 bool(self.weights)

@@ -1,0 +1,144 @@
+"""Which interpolation inequalities matter: those nearby first, then what is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfl_theory.worst_case import interior
+from sfl_theory.worst_case.certificate import STAR
+from sfl_theory.worst_case.interior import Progress, Solution
+from sfl_theory.worst_case.program import Constraint, Node, Program
+
+Pair = tuple[int, int]
+
+ALL_AT_ONCE = 400
+LOOSE = 1e-4
+TURNS = 12
+
+
+@dataclass(frozen=True)
+class Found:
+    """A float solution with the constraints that it was found for.
+
+    Attributes:
+        constraints: those that have multipliers.
+        solution: of the solver.
+        broken: the largest violation of any inequality, relative to the value.
+    """
+
+    constraints: tuple[Constraint, ...]
+    solution: Solution
+    broken: float
+
+
+def searched(
+    program: Program,
+    tolerance: float,
+    progress: Progress | None = None,
+    solve: Callable[..., Solution] = interior.solved,
+) -> Found:
+    """Solve a program by column generation.
+
+    Args:
+        program: the program.
+        tolerance: relative, of the gap and of what is left out.
+        progress: told what happens.
+        solve: the float solver.
+
+    Returns:
+        The solution for the last set of inequalities.
+    """
+    chosen = _first(program)
+    every = np.array(program.pairs, dtype=int).reshape(-1, 2)
+    known = set(chosen)
+    loose = len(chosen) < len(every)
+    for turn in range(TURNS):
+        constraints = [*program.given, *(program.interpolation(*p) for p in chosen)]
+        told = progress and _prefixed(progress, f"{len(constraints)} inequalities, ")
+        solution = solve(
+            program, constraints, max(tolerance, LOOSE if loose else 0), told
+        )
+        broken = violations(program, solution, every)
+        size = max(abs(solution.upper), 1e-300)
+        worst = float(broken.max(initial=0.0)) / size
+        limit = tolerance if not loose else 0.01 * LOOSE
+        candidates = [
+            (int(i), int(j))
+            for i, j in every[np.argsort(-broken)[: 2 * len(program.nodes)]]
+        ]
+        new = [
+            pair
+            for pair, amount in zip(candidates, -np.sort(-broken), strict=False)
+            if amount > limit * size and pair not in known
+        ]
+        if not new and not loose:
+            break
+        loose = bool(new) and turn < TURNS // 2
+        chosen += new
+        known.update(new)
+    return Found(tuple(constraints), solution, worst)
+
+
+def violations(
+    program: Program, solution: Solution, pairs: NDArray[np.int_]
+) -> NDArray[np.float64]:
+    """Return by how much a float solution breaks interpolation inequalities.
+
+    Args:
+        program: the program.
+        solution: Gram matrices and values.
+        pairs: of nodes, shape (m, 2).
+
+    Returns:
+        Left sides, shape (m,); positive where broken.
+    """
+    if not len(pairs):
+        return np.zeros(0)
+    gram = sum(
+        program.tables[space] @ solution.grams[space] @ program.tables[space].T
+        for space in program.spaces
+    )
+    assert not isinstance(gram, int)
+    x = np.array([node.x for node in program.nodes])
+    g = np.array([node.gradient for node in program.nodes])
+    f = np.array(
+        [
+            0.0 if node.value is None else solution.values[node.value]
+            for node in program.nodes
+        ]
+    )
+    p, q = pairs[:, 0], pairs[:, 1]
+    ids = (x[p], x[q], g[p], g[q])
+    total = f[q] - f[p]
+    for a, b, amount in program.interpolating:
+        total = total + float(amount) * gram[ids[a], ids[b]]
+    return np.asarray(total)
+
+
+def _first(program: Program) -> list[Pair]:
+    """Return all pairs of a small program, else those of neighbouring rounds."""
+    if len(program.pairs) <= ALL_AT_ONCE:
+        return list(program.pairs)
+    return [
+        (i, j)
+        for i, j in program.pairs
+        if _near(program, program.nodes[i], program.nodes[j])
+    ]
+
+
+def _near(program: Program, p: Node, q: Node) -> bool:
+    if STAR in {p.point, q.point} or program.setting.mu is None and _start(p, q):
+        return True
+    return abs(p.point.t - q.point.t) <= 1
+
+
+def _start(p: Node, q: Node) -> bool:
+    return any(node.point.t == node.point.i == 0 for node in (p, q))
+
+
+def _prefixed(progress: Progress, words: str) -> Progress:
+    return lambda text: progress(words + text)

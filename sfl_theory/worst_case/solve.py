@@ -1,0 +1,154 @@
+"""The worst case of a setting: bounded from above and reached from below."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sfl_theory.worst_case.assumptions import formulated
+from sfl_theory.worst_case.certificate import Certificate
+from sfl_theory.worst_case.columns import Found, searched
+from sfl_theory.worst_case.exact import check
+from sfl_theory.worst_case.instance import Instance, parabola, rounded
+from sfl_theory.worst_case.interior import Progress
+from sfl_theory.worst_case.program import Program
+from sfl_theory.worst_case.rounding import NotRoundedError, certified
+from sfl_theory.worst_case.setting import Setting
+
+TOLERANCE = 1e-7
+MOST_ATOMS = 320
+MOST_NODES = 420
+NEAR = 1e-6
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """What was found.
+
+    Attributes:
+        setting: of what.
+        program: the semidefinite program.
+        found: the float solution.
+        certificate: an exact bound from above, if rounding succeeded.
+        instance: an exact problem from below, if one was found.
+        failed: what did not succeed, in words; empty if all did.
+        seconds: it took.
+    """
+
+    setting: Setting
+    program: Program
+    found: Found
+    certificate: Certificate | None
+    instance: Instance | None
+    failed: tuple[str, ...]
+    seconds: float
+
+    @property
+    def upper(self) -> Fraction | None:
+        """The certified bound."""
+        return self.certificate.bound if self.certificate else None
+
+    @property
+    def lower(self) -> Fraction | None:
+        """The metric of the instance."""
+        return self.instance.value if self.instance else None
+
+    @property
+    def value(self) -> float:
+        """The worst case in float64."""
+        return self.found.solution.upper
+
+
+def worst_case(
+    setting: Setting,
+    tolerance: float = TOLERANCE,
+    below: bool = True,
+    progress: Progress | None = None,
+) -> WorstCase:
+    """Compute a worst case, certify it and reach it.
+
+    Args:
+        setting: of what.
+        tolerance: relative, of the float solver.
+        below: whether an instance is looked for.
+        progress: told what happens.
+
+    Returns:
+        The worst case, with what could be shown exactly.
+
+    Raises:
+        ValueError: if the program is too large.
+    """
+    started = time.perf_counter()
+    refuse_large(setting)
+    program = formulated(setting)
+    atoms = max(len(program.basis[space]) for space in program.spaces)
+    if atoms > MOST_ATOMS:
+        raise ValueError(_large("Gram matrix", atoms, MOST_ATOMS))
+    found = searched(program, tolerance, progress)
+    failed, certificate, instance = [], None, None
+    try:
+        multipliers = [float(y) for y in found.solution.multipliers]
+        certificate = certified(program, found.constraints, multipliers)
+        wrong = check(certificate)
+        if wrong:
+            certificate = None
+            failed.append(f"from above: {wrong}")
+    except NotRoundedError as error:
+        failed.append(f"from above: {error}")
+    if below and not setting.sigma2:
+        tried = reaching(program, found)
+        if isinstance(tried, Instance):
+            instance = tried
+        else:
+            failed.append(f"from below: {tried}")
+    return WorstCase(
+        setting,
+        program,
+        found,
+        certificate,
+        instance,
+        tuple(failed),
+        time.perf_counter() - started,
+    )
+
+
+def reaching(program: Program, found: Found) -> Instance | str:
+    """Return an explicit function that reaches the value, else a rounded instance.
+
+    Args:
+        program: the program.
+        found: its float solution.
+
+    Returns:
+        The instance, or why there is none.
+    """
+    setting = program.setting
+    for curvature in (setting.mu, setting.S) if setting.mu else ():
+        tried = parabola(program, curvature)
+        if isinstance(tried, Instance):
+            if tried.value >= Fraction(found.solution.upper) * (1 - Fraction(NEAR)):
+                return tried
+    return rounded(program, found)
+
+
+def refuse_large(setting: Setting) -> None:
+    """Refuse a run with too many points before it is written out.
+
+    Args:
+        setting: the run.
+
+    Raises:
+        ValueError: with its size and the limit.
+    """
+    points = len(setting.shares) * max(setting.tau, setting.late) * setting.rounds
+    if points > MOST_NODES:
+        raise ValueError(_large("number of evaluations", points, MOST_NODES))
+
+
+def _large(what: str, size: int, limit: int) -> str:
+    return (
+        f"too large: the {what} is {size}, the limit is {limit}; "
+        "use fewer rounds, local steps or clients"
+    )
