@@ -110,6 +110,15 @@ class _Formulation:
         metric = Inequality("at-least")
         if setting.metric == "distance":
             return Constraint(metric, (), (self.square(self.run.models[T]),))
+        total = sum(setting.client_steps)
+        shares = [eta / total for eta in setting.client_steps]
+        if setting.metric == "gap" and setting.reading == "mean":
+            values = [
+                term
+                for t, share in enumerate(shares)
+                for term in self.f(self.model(t), share)
+            ]
+            return Constraint(metric, tuple(values), ())
         if setting.metric == "gap":
             if setting.reading == "last":
                 nodes = self.model(T)
@@ -121,8 +130,6 @@ class _Formulation:
             return Constraint(metric, tuple(self.f(nodes)), ())
         slopes = [self.slope(self.model(t)) for t in range(T)]
         if setting.reading == "average":
-            total = sum(setting.client_steps)
-            shares = [eta / total for eta in setting.client_steps]
             pairs = zip(slopes, shares, strict=True)
             return Constraint(metric, (), tuple(self.square(v, a) for v, a in pairs))
         least, self.values = self.values, self.values + 1

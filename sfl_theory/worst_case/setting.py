@@ -10,7 +10,7 @@ Algorithm = Literal["fedavg", "sfl-v1", "sfl-v2", "minibatch-sfl"]
 Order = Literal["client-sequential", "interleaved"]
 ServerSteps = Literal["printed", "weighted"]
 Metric = Literal["distance", "gap", "gradient"]
-Reading = Literal["last", "average", "minimum"]
+Reading = Literal["last", "average", "mean", "minimum"]
 Start = Literal["distance", "gap", "gradients"]
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -41,7 +41,7 @@ class Setting:
             $\|\nabla f(x^t)\|^2$.
         reading: "last" iterate; "average": of the iterate $\frac1T\sum_{t<T}x^t$ for a
             gap, the mean over rounds with weights $\propto\eta_c^t$ for gradients;
-            "minimum" over rounds, gradients only.
+            "mean" of gaps with these weights; "minimum" over rounds, gradients only.
         order: of SFL-V2's visits.
         server_moves: SFL-V2's server moves by $\eta_s$ a visit ("printed") or by
             $a_n\eta_s$ ("weighted").
@@ -169,7 +169,7 @@ class Setting:
                 "the minimum over rounds is of the metric gradient",
             ),
             (
-                self.metric == "gradient" and self.reading == "last",
+                self.metric == "gradient" and self.reading in {"last", "mean"},
                 "the metric gradient is read as an average or a minimum",
             ),
             (
