@@ -116,15 +116,12 @@ def worst(
     Returns:
         The worst case.
     """
-    from threadpoolctl import threadpool_limits
-
     from sfl_theory.worst_case.solve import worst_case
 
     settings = [asked]
     if options.order == "worst" and asked.algorithm == "sfl-v2":
         settings.append(replace(asked, order="interleaved"))
-    with threadpool_limits(1):
-        found = [worst_case(one, options.tolerance, progress=show) for one in settings]
+    found = [worst_case(one, options.tolerance, progress=show) for one in settings]
     return max(found, key=lambda one: one.value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,6 +14,8 @@ from sfl_theory.worst_case.setting import Setting
 
 LONGEST = 10_000
 """Rounds for which step sizes are written out; no program is that large."""
+WRITTEN_OUT = 4
+"""Up to here clients of equal weight have atoms of their own, without noise."""
 OPTIONS = {
     "rounds": "--rounds",
     "both sides": "--eta-server",
@@ -133,7 +136,14 @@ def setting(options: argparse.Namespace) -> Setting:
             options.server_moves,
         )
         client, server = _steps(options, made)
-        return replace(made, client_steps=client, server_steps=server)
+        N = made.clients or 1
+        alike = not weights and made.algorithm != "sfl-v2" and N > 1
+        return replace(
+            made,
+            client_steps=client,
+            server_steps=server,
+            symmetric=alike and (N > WRITTEN_OUT or made.sigma2 > 0),
+        )
     except ValueError as error:
         raise CommandError(named(str(error))) from error
 
@@ -166,12 +176,11 @@ def number(option: str, text: str) -> Fraction:
     Raises:
         CommandError: if it is none.
     """
-    try:
-        if len(text) > 40 or re.search(r"[eE][+-]?\d{3}", text):
-            raise ValueError
-        return Fraction(text.strip())
-    except (ValueError, ZeroDivisionError):
-        raise CommandError(f"{option}: a number is needed, got '{text}'") from None
+    short = len(text) <= 40 and not re.search(r"[eE][+-]?\d{3}", text)
+    with suppress(ValueError, ZeroDivisionError):
+        if short:
+            return Fraction(text.strip())
+    raise CommandError(f"{option}: a number is needed, got '{text}'")
 
 
 def _clients(options: argparse.Namespace) -> tuple[int | None, tuple[Fraction, ...]]:
@@ -195,7 +204,11 @@ def _clients(options: argparse.Namespace) -> tuple[int | None, tuple[Fraction, .
 def _steps(
     options: argparse.Namespace, made: Setting
 ) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
-    """Return the step sizes of both sides."""
+    """Return the step sizes of both sides.
+
+    Raises:
+        CommandError: if they are given twice, or are none.
+    """
     given = (options.eta, options.eta_client, options.eta_server)
     if options.theorem is not None:
         if any(text is not None for text in given):
@@ -239,7 +252,11 @@ def rates(option: str, text: str, rounds: int) -> tuple[Fraction, ...]:
 def _printed(
     options: argparse.Namespace, made: Setting
 ) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
-    """Return the printed step sizes of a theorem, as the floats that they are."""
+    """Return the printed step sizes of a theorem, as the floats that they are.
+
+    Raises:
+        CommandError: if the theorem has none for this setting.
+    """
     import numpy as np
 
     from sfl_theory import Constants, theorem
@@ -274,9 +291,9 @@ def _printed(
         schedule = rule.schedule(known)
         at = np.arange(made.rounds, dtype=np.float64)
         sides = (schedule.client(at), schedule.server(at))
+    except CommandError:
+        raise
     except ValueError as error:
-        if isinstance(error, CommandError):
-            raise
         raise CommandError(f"--theorem: {error}") from error
     client, server = (
         tuple(Fraction(repr(float(x))) for x in np.broadcast_to(side, at.shape))

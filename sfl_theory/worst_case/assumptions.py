@@ -2,12 +2,11 @@ r"""From a setting to its program: which inequalities the assumptions give."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 from sfl_theory.worst_case.certificate import STAR, Atom, Inequality, Point, Space
 from sfl_theory.worst_case.program import Constraint, Node, Program
-from sfl_theory.worst_case.runs import Evaluation, Run, gradient, play
+from sfl_theory.worst_case.runs import Run, gradient, play
 from sfl_theory.worst_case.setting import ONE, ZERO, Setting
 from sfl_theory.worst_case.vectors import Vector
 
@@ -59,12 +58,12 @@ class _Formulation:
         )
 
     def vector(self, vector: Vector) -> int:
-        """Enter a vector, and return its index."""
+        """Return the index of a vector that is entered."""
         self.vectors.append(vector)
         return len(self.vectors) - 1
 
     def node(self, n: int | None, point: Point, x: Vector, slope: Vector) -> Node:
-        """Enter a function at a point."""
+        """Return the node of a function at a point, entered now."""
         value = None
         if point != STAR:
             value, self.values = self.values, self.values + 1
@@ -99,7 +98,9 @@ class _Formulation:
         """Return grad f at a common point of all clients."""
         return self.place.average(self.vectors[node.gradient] for node in nodes)
 
-    def square(self, vector: Vector, factor: Fraction = ONE) -> tuple[int, int, Fraction]:
+    def square(
+        self, vector: Vector, factor: Fraction = ONE
+    ) -> tuple[int, int, Fraction]:
         """Return factor * |vector|^2 as a term."""
         index = self.vector(vector)
         return (index, index, factor)
@@ -194,4 +195,91 @@ class _Formulation:
 
     def assume_noise(self) -> None:
         """Enter variances, and what noise is orthogonal to."""
-        raise NotImplementedError
+        sigma2, N = self.setting.sigma2, self.setting.clients
+        shares: dict[str, Fraction] = {"each": ONE}
+        if self.place.everyone and N is not None:
+            shares = {"mean": Fraction(1, N), "deviation": 1 - Fraction(1, N)}
+        for step in self.run.steps:
+            if step.noise is None:
+                continue
+            own = self.place.own(step.noise)
+            if N is None or not self.place.everyone:
+                says = Inequality("variance", step.client, step.point)
+                term = self.square(own)
+                self.given.append(Constraint(says, (), (term,), sigma2))
+                continue
+            for part, share in shares.items():
+                here = tuple(one for one in self.place.spaces if one.part == part)
+                says = Inequality("variance", step.client, step.point, space=here[0])
+                term = self.square(own)
+                bound = share * sigma2
+                self.given.append(Constraint(says, (), (term,), bound, spaces=here))
+        self.assume_unbiased()
+
+    def assume_unbiased(self) -> None:
+        """Enter that noise is orthogonal to what does not depend on it."""
+        atoms: dict[Space, dict[Atom, None]] = {one: {} for one in self.place.spaces}
+        for vector in self.vectors:
+            for space, form in vector.forms.items():
+                atoms[space].update(dict.fromkeys(form))
+        when = {step.noise: k for k, step in enumerate(self.run.steps)}
+        for space, present in atoms.items():
+            index = {
+                atom: self.vector(Vector({space: {atom: ONE}})) for atom in present
+            }
+            for noise in [atom for atom in present if atom.kind == "noise"]:
+                for atom in present:
+                    later = atom.kind == "noise" and when[atom] >= when[noise]
+                    if later or not self.fixed_before(noise, atom):
+                        continue
+                    says = Inequality(
+                        "unbiased", noise.client, noise.point, vector=atom, space=space
+                    )
+                    term = (index[noise], index[atom], ONE)
+                    self.given.append(
+                        Constraint(says, (), (term,), ZERO, True, (space,))
+                    )
+        if self.setting.symmetric and self.setting.algorithm != "minibatch-sfl":
+            self.assume_apart(self.setting.clients or 1)
+
+    def assume_apart(self, N: int) -> None:
+        """Enter that noise is orthogonal to the other clients' steps of its round."""
+        for noise in self.run.steps:
+            for step in self.run.steps:
+                if step.point.t != noise.point.t or step.point.i <= noise.point.i:
+                    continue
+                atom = Atom("gradient", step.client, step.point)
+                for side in self.place.sides:
+                    mean, apart = Space(side, "mean"), Space(side, "deviation")
+                    assert noise.noise is not None
+                    left = Vector({
+                        mean: {noise.noise: Fraction(N - 1)},
+                        apart: {noise.noise: -ONE},
+                    })
+                    term = (self.vector(left), self.vector(step.gradient), ONE)
+                    says = Inequality(
+                        "across", None, noise.point, vector=atom, space=mean
+                    )
+                    self.given.append(
+                        Constraint(says, (), (term,), ZERO, True, (mean, apart))
+                    )
+
+    def fixed_before(self, noise: Atom, atom: Atom) -> bool:
+        """Return whether an atom does not depend on a noise, and has no part of it."""
+        drawn, point = noise.point, atom.point
+        assert drawn is not None
+        if point is None or point == STAR:
+            return True
+        if point.kind == "average":
+            return drawn.t >= self.setting.rounds - 1
+        if point.t != drawn.t or point.kind == "round":
+            return point.t < drawn.t + (point.kind == "round")
+        own = atom.client == noise.client
+        before = point.i < drawn.i + (atom.kind == "gradient")
+        if self.setting.algorithm == "sfl-v2":
+            place = {(s.client, s.point): k for k, s in enumerate(self.run.steps)}
+            at, now = place[atom.client, point], place[noise.client, drawn]
+            return at < now + (atom.kind == "gradient")
+        if self.setting.algorithm == "minibatch-sfl":
+            return before or (point.i == drawn.i and not own)
+        return before or not own

@@ -79,6 +79,7 @@ Kind = Literal[
     "bounded-gradient",
     "variance",
     "unbiased",
+    "across",
     "lowest",
     "at-least",
 ]
@@ -101,6 +102,9 @@ class Inequality:
     - "variance": E |noise|^2 <= sigma2; with all N at once and a space, sigma2 is that
       space's share of it;
     - "unbiased": <noise, vector> = 0 in a space, an equality;
+    - "across", N clients that are alike: a client's noise is orthogonal to another's
+      later gradient in the round, (N-1) <noise, vector> of the means = that of the
+      deviations, on the side of the space, an equality;
     - "lowest": f* + |grad f(at)|^2 / (2 S) <= f(at);
     - "at-least": the least metric over rounds is at most that at ``at``.
 
@@ -109,8 +113,8 @@ class Inequality:
         client: n from 0; None: f, or the mean over clients.
         at: the first point.
         other: the second.
-        vector: of "unbiased".
-        space: of "unbiased".
+        vector: of "unbiased" and "across".
+        space: of these, and of "variance" for N clients that are alike.
     """
 
     kind: Kind

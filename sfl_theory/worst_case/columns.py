@@ -53,11 +53,12 @@ def searched(
         The solution for the last set of inequalities.
     """
     chosen = _first(program)
+    given, spare = _split(program)
     every = np.array(program.pairs, dtype=int).reshape(-1, 2)
     known = set(chosen)
     loose = len(chosen) < len(every)
     for turn in range(TURNS):
-        constraints = [*program.given, *(program.interpolation(*p) for p in chosen)]
+        constraints = [*given, *(program.interpolation(*p) for p in chosen)]
         told = progress and _prefixed(progress, f"{len(constraints)} inequalities, ")
         solution = solve(
             program, constraints, max(tolerance, LOOSE if loose else 0), told
@@ -75,9 +76,12 @@ def searched(
             for pair, amount in zip(candidates, -np.sort(-broken), strict=False)
             if amount > limit * size and pair not in known
         ]
-        if not new and not loose:
+        missed = _missed(program, solution, spare, limit * 100)
+        if not new and not missed and not loose:
             break
-        loose = bool(new) and turn < TURNS // 2
+        loose = bool(new or missed) and turn < TURNS // 2
+        given += [spare[k] for k in missed]
+        spare = [one for k, one in enumerate(spare) if k not in missed]
         chosen += new
         known.update(new)
     return Found(tuple(constraints), solution, worst)
@@ -105,12 +109,10 @@ def violations(
     assert not isinstance(gram, int)
     x = np.array([node.x for node in program.nodes])
     g = np.array([node.gradient for node in program.nodes])
-    f = np.array(
-        [
-            0.0 if node.value is None else solution.values[node.value]
-            for node in program.nodes
-        ]
-    )
+    f = np.array([
+        0.0 if node.value is None else solution.values[node.value]
+        for node in program.nodes
+    ])
     p, q = pairs[:, 0], pairs[:, 1]
     ids = (x[p], x[q], g[p], g[q])
     total = f[q] - f[p]
@@ -130,8 +132,38 @@ def _first(program: Program) -> list[Pair]:
     ]
 
 
+def _split(program: Program) -> tuple[list[Constraint], list[Constraint]]:
+    """Return the constraints to start with, and orthogonalities between far rounds."""
+    given, spare = [], []
+    for one in program.given:
+        says = one.inequality
+        at, other = says.at, says.vector.point if says.vector else None
+        if says.kind != "unbiased" or at is None or other in {None, STAR}:
+            given.append(one)
+        elif len(program.given) > ALL_AT_ONCE and other and abs(at.t - other.t) > 1:
+            spare.append(one)
+        else:
+            given.append(one)
+    return given, spare
+
+
+def _missed(
+    program: Program, solution: Solution, spare: list[Constraint], limit: float
+) -> set[int]:
+    """Return the orthogonalities that fail most, as correlations above a limit."""
+    found = []
+    for k, one in enumerate(spare):
+        (space,), ((a, b, _),) = one.spaces, one.terms
+        gram, table = solution.grams[space], program.tables[space]
+        u, v = table[a] @ gram, table[b]
+        size = np.sqrt((u @ table[a]) * (v @ gram @ v))
+        found.append((abs(float(u @ v)) / max(float(size), 1e-300), k))
+    found.sort(reverse=True)
+    return {k for amount, k in found[: 4 * len(program.nodes)] if amount > limit}
+
+
 def _near(program: Program, p: Node, q: Node) -> bool:
-    if STAR in {p.point, q.point} or program.setting.mu is None and _start(p, q):
+    if STAR in {p.point, q.point} or (program.setting.mu is None and _start(p, q)):
         return True
     return abs(p.point.t - q.point.t) <= 1
 

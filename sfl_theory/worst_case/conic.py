@@ -9,37 +9,16 @@ one multiplier per constraint, one linear matrix inequality per space.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from sfl_theory.worst_case.certificate import Space
+from sfl_theory.worst_case.interior import Progress, Solution
 from sfl_theory.worst_case.program import Constraint, Program
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Solution:
-    """A float solution of the program and its dual.
-
-    Attributes:
-        multipliers: of the constraints, in their order.
-        grams: Gram matrix of every space's atoms.
-        values: function values.
-        upper: the dual's value.
-        lower: the primal's value, for the constraints that were given.
-        status: the solver's word.
-    """
-
-    multipliers: Array
-    grams: dict[Space, Array]
-    values: Array
-    upper: float
-    lower: float
-    status: str
 
 
 def matrix(program: Program, constraint: Constraint, space: Space) -> Array | None:
@@ -53,20 +32,24 @@ def matrix(program: Program, constraint: Constraint, space: Space) -> Array | No
     right = table[[b for _, b, _ in constraint.terms]]
     factors = np.array([float(c) for _, _, c in constraint.terms])
     product = (left * factors[:, None]).T @ right
-    return (product + product.T) / 2
+    return np.asarray((product + product.T) / 2)
 
 
 def solved(
     program: Program,
     constraints: Sequence[Constraint],
+    tolerance: float = 1e-8,
+    progress: Progress | None = None,
     slack: float = 0.0,
 ) -> Solution:
-    """Solve the dual for some of the constraints.
+    r"""Solve the dual for some of the constraints.
 
     Args:
         program: the program.
         constraints: those that get a multiplier.
-        slack: $\\varepsilon$.
+        tolerance: of the solver.
+        progress: told once.
+        slack: $\varepsilon$.
 
     Returns:
         What Clarabel found.
@@ -112,6 +95,9 @@ def solved(
         cones.append(clarabel.PSDTriangleConeT(size))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+    if progress:
+        progress("solving with Clarabel")
     cost = np.array([float(one.bound) for one in constraints])
     found = clarabel.DefaultSolver(
         sparse.csc_matrix((m, m)),
@@ -135,7 +121,8 @@ def solved(
         -dual[: program.values],
         found.obj_val,
         found.obj_val_dual,
-        str(found.status),
+        float(max(found.r_prim, found.r_dual)),
+        str(found.status).lower(),
     )
 
 

@@ -78,7 +78,15 @@ def leftover(
 def imbalance(
     program: Program, uses: Iterable[tuple[Constraint, Fraction]]
 ) -> list[Fraction]:
-    """Return, per value, what the multipliers leave of the objective's coefficient."""
+    """Return what the multipliers leave of the objective's coefficients.
+
+    Args:
+        program: the program.
+        uses: constraints with their multipliers.
+
+    Returns:
+        A number per value; all are 0 if function values cancel.
+    """
     left = [ZERO] * program.values
     for constraint, by in [(program.objective, -ONE), *uses]:
         for index, amount in constraint.values:
@@ -144,7 +152,7 @@ def _squares_fail(
         total = np.zeros(wanted.numerators.shape, dtype=object)
         for square in mine:
             by = square.weight.numerator * (weight // square.weight.denominator)
-            amounts = defaultdict(int)
+            amounts: dict[int, int] = defaultdict(int)
             for atom, c in square.form:
                 amounts[column[atom]] += c.numerator * (root // c.denominator)
             places = list(amounts)

@@ -1,7 +1,7 @@
 r"""An interior-point method for the programs of this package, in float64, untrusted.
 
 Primal: maximise $\langle C,X\rangle+c^\top f$ subject to
-$\langle A_k,X\rangle+F_k^\top f+s_k=b_k$, $X\succeq0$, $s\ge0$ ($s_k=0$ for an equality).
+$\langle A_k,X\rangle+F_k^\top f+s_k=b_k$, $X\succeq0$, $s\ge0$ (an equality: $s_k=0$).
 Dual: minimise $b^\top y$ subject to $Z=\sum_ky_kA_k-C\succeq0$, $F^\top y=c$, $y\ge0$.
 
 Infeasible primal-dual steps in the direction of Helmberg, Rendl, Vanderbei, Wolkowicz;
@@ -34,6 +34,7 @@ ITERATIONS = 80
 BOUNDARY = 0.95
 CHUNK = 1500
 REFINED = 2
+REGULAR = (1e-16, 1e-14, 1e-12, 1e-10)
 TRAIL = 12
 
 
@@ -197,9 +198,10 @@ class _Method:
         return float(self.b @ self.y), lower + float(self.c @ self.f)
 
     def solve(self, tolerance: float, progress: Progress | None) -> Solution:
-        """Iterate until the tolerance is met or steps vanish."""
+        """Return the last point: the tolerance is met or steps vanish."""
         status, best = "stopped after the last iteration", np.inf
-        kept, trail = self._kept(), []
+        kept = self._kept()
+        trail: list[tuple[Grams, Array]] = []
         for count in range(ITERATIONS):
             rp, Rd, rf = self.residuals()
             upper, lower = self.worth()
@@ -253,40 +255,37 @@ class _Method:
         }
 
     def _step(self, rp: Array, Rd: list[Array], rf: Array) -> float:
-        """Make a predictor and a corrector step, and return its length."""
+        """Return the length of a predictor and corrector step, made now."""
         inverse = [_inverse(Z) for Z in self.Z]
-        normal = sum(
+        normal = np.zeros((len(self.y), len(self.y)))
+        normal = normal + sum(
             block.normal(X, Y)
             for block, X, Y in zip(self.blocks, self.X, inverse, strict=True)
         )
-        ratio = np.divide(
-            self.s, self.y, out=np.zeros_like(self.s), where=self.signed
-        )
+        ratio = np.divide(self.s, self.y, out=np.zeros_like(self.s), where=self.signed)
         normal = (normal + normal.T) / 2 + np.diag(ratio)
         even = 1 / np.sqrt(normal.diagonal())
-        scaled = normal * np.outer(even, even)
-        scaled[np.diag_indices_from(scaled)] += 1e-15 * len(even)
-        factor = linalg.cho_factor(scaled, lower=True, check_finite=False)
+        factor = _factor(normal * np.outer(even, even))
 
         def over(right: Array) -> Array:
-            found = linalg.cho_solve(
-                factor, (right.T * even).T, check_finite=False
-            )
+            found = linalg.cho_solve(factor, (right.T * even).T, check_finite=False)
             return np.asarray((found.T * even).T)
 
         tall = over(self.F)
         balance = self.F.T @ tall
         if len(balance):
             weight = np.sqrt(np.maximum(balance.diagonal(), 1e-300))
-            inner = balance / np.outer(weight, weight)
-            inner[np.diag_indices_from(inner)] += 1e-15 * len(inner)
-            small = linalg.cho_factor(inner, lower=True, check_finite=False)
+            small = _factor(balance / np.outer(weight, weight))
 
         def direction(
             target: float, curved: list[Array], bent: Array
         ) -> tuple[Array, Array, Array, list[Array], list[Array]]:
-            h = -rp - self.s + np.where(
-                self.signed, (target - bent) / np.where(self.signed, self.y, 1), 0
+            h = (
+                -rp
+                - self.s
+                + np.where(
+                    self.signed, (target - bent) / np.where(self.signed, self.y, 1), 0
+                )
             )
             fixed = []
             for block, X, Y, R, K in zip(
@@ -349,6 +348,23 @@ class _Method:
         return min(1.0, BOUNDARY * primal), min(1.0, BOUNDARY * dual)
 
 
+def _factor(matrix: Array) -> tuple[Array, bool]:
+    """Return a Cholesky factor of a matrix with unit diagonal, moved if it must be.
+
+    Raises:
+        LinAlgError: if it is indefinite beyond rounding.
+    """
+    for moved in REGULAR:
+        shifted = matrix.copy()
+        shifted[np.diag_indices_from(shifted)] += moved * len(matrix)
+        try:
+            factor, lower = linalg.cho_factor(shifted, lower=True, check_finite=False)
+        except linalg.LinAlgError:
+            continue
+        return np.asarray(factor), bool(lower)
+    raise linalg.LinAlgError("indefinite")
+
+
 def _room(now: Array, move: Array, signed: NDArray[np.bool_]) -> float:
     falling = signed & (move < 0)
     return float(np.min(-now[falling] / move[falling], initial=np.inf))
@@ -371,10 +387,8 @@ def _even(matrix: Array) -> Array:
     return (matrix + matrix.T) / 2
 
 
-def _block(
-    program: Program, constraints: Sequence[Constraint], space: Space
-) -> _Block:
-    """Split every constraint's matrix in a space into signed squares."""
+def _block(program: Program, constraints: Sequence[Constraint], space: Space) -> _Block:
+    """Return the constraints of a space, split into signed squares."""
     table = program.tables[space]
     size = table.shape[1]
     scale = np.ones(size)

@@ -9,8 +9,8 @@ Glineur 2017) for all pairs of its points x, y: with $u=\nabla F(x)-\nabla F(y)$
    \frac{\|u\|^2}{S}+\mu\|x-y\|^2-\frac{2\mu}{S}\langle u,x-y\rangle\Big),
 
 where $-S$ stands for $\mu$ without convexity. Assumptions on all x are imposed at the
-points visited, so the value is an upper bound of the worst case of such problems. Values
-are relative to $F_n(x^*)$, without convexity to $f^*$.
+points visited, so the value is an upper bound of such problems' worst case. Values are
+relative to $F_n(x^*)$, without convexity to $f^*$.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ class Program:
     @property
     def spaces(self) -> tuple[Space, ...]:
         """The spaces that have atoms."""
-        return tuple(space for space in self.run.coordinates.spaces if self.basis[space])
+        return tuple(
+            space for space in self.run.coordinates.spaces if self.basis[space]
+        )
 
     @cached_property
     def basis(self) -> dict[Space, tuple[Atom, ...]]:

@@ -1,10 +1,11 @@
 r"""From a float solution to a certificate: rounding, balancing, squares.
 
-Multipliers become dyadic rationals. What rounding leaves of the function values' balance
-is sent back through x* (through x(0) without convexity), where both directions of an
+Multipliers become dyadic rationals. What rounding leaves of the values' balance is sent
+back through x* (through x(0) without convexity), where both directions of an
 interpolation inequality exist, so a nonnegative amount is added to one of them. The
-leftover matrix is $LL^\top+R$ with a rounded Cholesky factor L and a remainder R that is
-diagonally dominant, hence a sum of squares $|R_{ij}|\,\|v_i\pm v_j\|^2$ and a diagonal.
+leftover matrix is $LL^\top+R$ with a rounded Cholesky factor L and a remainder R, which
+is diagonally dominant, hence a sum of squares $|R_{ij}|\,\|v_i\pm v_j\|^2$ and a
+diagonal.
 """
 
 from __future__ import annotations
@@ -97,7 +98,11 @@ def certified(
 
 
 def _balance(program: Program, mine: _Multipliers) -> None:
-    """Make the function values cancel, with multipliers that stay nonnegative."""
+    """Make the function values cancel, with multipliers that stay nonnegative.
+
+    Raises:
+        NotRoundedError: if they do not.
+    """
     by_kind = {one.inequality.kind: one for one in program.given}
     if program.setting.reading == "minimum":
         spare = ONE - mine.total("at-least")
@@ -128,15 +133,15 @@ def _balance(program: Program, mine: _Multipliers) -> None:
 
 
 def _squares(program: Program, space: Space, left: Scaled) -> list[Square]:
-    """Write a positive definite matrix as a sum of squares.
+    """Return a positive definite matrix as a sum of squares.
 
     Raises:
         NotRoundedError: if it is not seen to be one.
     """
     size = len(left.numerators)
-    floats = np.array(
-        [[float(left[i, j]) for j in range(size)] for i in range(size)]
-    ).reshape(size, size)
+    floats = np.array([
+        [float(left[i, j]) for j in range(size)] for i in range(size)
+    ]).reshape(size, size)
     scale = np.sqrt(np.maximum(floats.diagonal(), 0.0))
     if not scale.all():
         raise NotRoundedError("a diagonal element is not positive")

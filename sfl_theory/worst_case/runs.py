@@ -55,7 +55,7 @@ def coordinates(setting: Setting) -> Coordinates:
     )
     sides: tuple[Literal["both", "client", "server"], ...]
     sides = ("both",) if alike else ("client", "server")
-    return Coordinates(sides, setting.shares, setting.clients is None)
+    return Coordinates(sides, setting.shares, setting.interchangeable)
 
 
 def gradient(
@@ -63,8 +63,8 @@ def gradient(
 ) -> Vector:
     r"""Return a client's gradient as a vector.
 
-    At x* it is an atom too, but $\sum_na_n\nabla F_n(x^*)=0$ leaves the last client's to
-    be written by the others', and no mean; without heterogeneity it is 0.
+    At x* it is an atom too, but $\sum_na_n\nabla F_n(x^*)=0$ leaves one to be
+    written by the others', and no mean; without heterogeneity it is 0.
     """
     if point != STAR:
         return place.own(Atom("gradient", client, point))
@@ -105,7 +105,7 @@ def play(setting: Setting) -> Run:
 def _round(
     setting: Setting, place: Coordinates, t: int, x: Vector, steps: list[Evaluation]
 ) -> Vector:
-    """Play round t from x, and return the next model."""
+    """Return the model after round t, played from x."""
     rates = {
         "both": (setting.tau, setting.client_steps[t]),
         "client": (setting.tau, setting.client_steps[t]),

@@ -1,4 +1,4 @@
-r"""What is asked: an algorithm, its steps, a class of problems, a start and a metric."""
+r"""What is asked: an algorithm, its steps, a class of problems, a start, a metric."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ class Setting:
         order: of SFL-V2's visits.
         server_moves: SFL-V2's server moves by $\eta_s$ a visit ("printed") or by
             $a_n\eta_s$ ("weighted").
+        symmetric: write N given clients of equal weight as means and deviations.
 
     Raises:
         ValueError: for what no run or no problem can have, or is not formulated.
@@ -69,6 +70,7 @@ class Setting:
     reading: Reading = "last"
     order: Order = "client-sequential"
     server_moves: ServerSteps = "printed"
+    symmetric: bool = False
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -121,7 +123,7 @@ class Setting:
             (
                 bool(self.weights)
                 and (
-                    N != len(self.weights)
+                    len(self.weights) != N
                     or sum(self.weights) != 1
                     or min(self.weights) <= 0
                 ),
@@ -132,11 +134,19 @@ class Setting:
     def _unformulated(self) -> tuple[tuple[bool, str], ...]:
         shared = self.algorithm in {"sfl-v2", "minibatch-sfl"}
         same = self.client_steps == self.server_steps and self.tau == self.late
+        N = self.clients
         assumed = (self.zeta2, self.eps2, self.G2)
         return (
             (
                 self.algorithm == "sfl-v2" and self.clients is None,
                 "sfl-v2 needs a number of clients: its visits are one after another",
+            ),
+            (
+                self.symmetric
+                and (
+                    self.algorithm == "sfl-v2" or bool(self.weights) or N in {None, 1}
+                ),
+                "clients are interchangeable with equal weights, and not in sfl-v2",
             ),
             (
                 self.algorithm == "fedavg" and not same,
@@ -151,8 +161,7 @@ class Setting:
                 "a start by bounded gradients needs G and mu > 0",
             ),
             (
-                self.mu is None
-                and (self.metric != "gradient" or self.start != "gap"),
+                self.mu is None and (self.metric != "gradient" or self.start != "gap"),
                 "without convexity: metric gradient and a start by gap",
             ),
             (
@@ -160,7 +169,9 @@ class Setting:
                 "zeta speaks of x*, which problems without convexity need not have",
             ),
             (
-                self.clients != 1 and all(bound is None for bound in assumed),
+                N != 1
+                and all(bound is None for bound in assumed)
+                and (max(self.tau, self.late) > 1 or self.algorithm == "sfl-v2"),
                 "several clients need a bound: heterogeneity, dissimilarity or "
                 "bounded gradients; without one the worst case is infinite",
             ),
@@ -189,8 +200,13 @@ class Setting:
         return self.tau if self.tau_server is None else self.tau_server
 
     @property
+    def interchangeable(self) -> bool:
+        """Whether clients are written as means and deviations."""
+        return self.clients is None or self.symmetric
+
+    @property
     def shares(self) -> tuple[Fraction, ...]:
-        """$a_n$ of every client; one share of 1 stands for all N."""
-        if self.clients is None:
+        """$a_n$ of every client; one share of 1 stands for all that are alike."""
+        if self.clients is None or self.symmetric:
             return (ONE,)
         return self.weights or (Fraction(1, self.clients),) * self.clients

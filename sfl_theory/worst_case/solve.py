@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass
 from fractions import Fraction
 
+from threadpoolctl import threadpool_limits
+
 from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.certificate import Certificate
 from sfl_theory.worst_case.columns import Found, searched
@@ -68,6 +70,8 @@ def worst_case(
 ) -> WorstCase:
     """Compute a worst case, certify it and reach it.
 
+    The matrices are small: one thread is faster than several that wait.
+
     Args:
         setting: of what.
         tolerance: relative, of the float solver.
@@ -80,6 +84,13 @@ def worst_case(
     Raises:
         ValueError: if the program is too large.
     """
+    with threadpool_limits(1):
+        return _worst_case(setting, tolerance, below, progress)
+
+
+def _worst_case(
+    setting: Setting, tolerance: float, below: bool, progress: Progress | None
+) -> WorstCase:
     started = time.perf_counter()
     refuse_large(setting)
     program = formulated(setting)
@@ -97,7 +108,7 @@ def worst_case(
             failed.append(f"from above: {wrong}")
     except NotRoundedError as error:
         failed.append(f"from above: {error}")
-    if below and not setting.sigma2:
+    if below:
         tried = reaching(program, found)
         if isinstance(tried, Instance):
             instance = tried
@@ -117,6 +128,8 @@ def worst_case(
 def reaching(program: Program, found: Found) -> Instance | str:
     """Return an explicit function that reaches the value, else a rounded instance.
 
+    With noise Gram matrices are those of a relaxation, so explicit ones alone are left.
+
     Args:
         program: the program.
         found: its float solution.
@@ -124,12 +137,16 @@ def reaching(program: Program, found: Found) -> Instance | str:
     Returns:
         The instance, or why there is none.
     """
-    setting = program.setting
+    setting, best = program.setting, None
     for curvature in (setting.mu, setting.S) if setting.mu else ():
         tried = parabola(program, curvature)
-        if isinstance(tried, Instance):
-            if tried.value >= Fraction(found.solution.upper) * (1 - Fraction(NEAR)):
-                return tried
+        if isinstance(tried, Instance) and (best is None or tried.value > best.value):
+            best = tried
+    near = Fraction(found.solution.upper) * (1 - Fraction(NEAR))
+    if best is not None and (best.value >= near or setting.sigma2):
+        return best
+    if setting.sigma2:
+        return "a relaxation of noise gives no problem"
     return rounded(program, found)
 
 

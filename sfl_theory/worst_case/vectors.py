@@ -91,9 +91,9 @@ class Coordinates:
 
     def common(self, atom: Atom) -> Vector:
         """Return an atom that is the same for every client."""
-        return Vector(
-            {space: {atom: ONE} for space in self.spaces if space.part != "deviation"}
-        )
+        return Vector({
+            space: {atom: ONE} for space in self.spaces if space.part != "deviation"
+        })
 
     def own(self, atom: Atom) -> Vector:
         """Return a client's atom."""
