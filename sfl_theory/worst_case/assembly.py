@@ -1,13 +1,14 @@
 """Adds up theorems on a run of SFL-V1: points become gradients, the rest squares.
 
 Local points and models are replaced by the gradients that made them, averages over the
-clients by averages of vectors, and what is left over is written as squares. Nothing of
-this is trusted: a theorem is what the kernel's rules make of it.
+clients by averages of vectors, and squares are entered for what is left over. Nothing
+of this is trusted: a theorem is what the kernel's rules make of it.
 
-The samples of a run have noise; without noise its variance is 0. Such a silent vector z
-is tested with another one, v, by ``M/2 ||z + c v/M||^2 >= 0``: with ``||z||^2 <= 0`` that is
-``c <z, v> + c^2/(2M) ||v||^2 >= 0``, and M is so large that the squares of the rest pay.
-The difference between the gradients at x(t) and at p(n,t,0), the same point, is another.
+A run has noise; where there is none its variance is 0. Such a silent vector z is tested
+with another one, v, by ``M/2 ||z + c v/M||^2 >= 0``: with ``||z||^2 <= 0`` that is
+``c <z, v> + c^2/(2M) ||v||^2 >= 0``, and M is so large that squares of v, which leave
+some room, pay for it. The change of a gradient from p(n,t,0) to x(t), the same point,
+is another silent vector.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ ZERO, ONE = Fraction(0), Fraction(1)
 LARGE = Fraction(2) ** 90
 HALF = LARGE / 2
 GROUP = 16
+SIDES = {"both": None, "client": Side.CLIENT, "server": Side.SERVER}
 Name = VecAtom | str
 Row = dict[Name, Fraction]
 Uses = list[tuple[Theorem, Fraction]]
@@ -64,8 +66,11 @@ class Assembly:
     client n, averaged over the clients, and in vectors that they share.
     """
 
-    def __init__(self, run: Split, rounds: int, S: Fraction, target: Lin) -> None:
+    def __init__(
+        self, run: Split, rounds: int, S: Fraction, noisy: bool, target: Lin
+    ) -> None:
         self.run, self.rounds, self.S, self.target = run, rounds, ratio(S), target
+        self.noisy = noisy
         same = run.client == run.server
         self.sides: tuple[Side | None, ...] = (None,) if same else tuple(Side)
         self.own, self.common = Quadratic[Name](), Quadratic[Name]()
@@ -97,6 +102,7 @@ class Assembly:
         Raises:
             ValueError: the theorems do not add up to it.
         """
+        self._first_points()
         if self.sides != (None,):
             self._split()
         for side in self.sides:
@@ -162,18 +168,26 @@ class Assembly:
 
     # Replacing points --------------------------------------------------------------
 
+    def _first_points(self) -> None:
+        """Replace F_n(x(t)) in f(x(t)) by F_n(p(n,t,0)), in the direction needed."""
+        for t in range(self.rounds):
+            x, p = iterate(self.run, t), local_point(self.run, n, t, 0)
+            c = self.values.get((MEAN, x), ZERO)
+            ends = (p, x) if c > 0 else (x, p)
+            self.use(rules.smooth(Local(n), self.S, *ends), abs(c))
+
     def _split(self) -> None:
         """Write inner products as sums over the two blocks."""
         for form, uses in ((self.own, self.each), (self.common, self.uses)):
-            pairs = [*form.items()]
+            whole = [pair for pair in form.items() if _whole(pair[0])]
             beside: dict[Name, Row] = {}
-            for a, b, c in pairs:
+            for a, b, c in whole:
                 beside.setdefault(a, {})[b] = c
             for a, row in beside.items():
                 split = rules.blocks(self._vector({a: ONE}), self._vector(row))
                 uses.append((split, -ONE))
-            form.rows.clear()
-            for a, b, c in pairs:
+            for a, b, c in whole:
+                form.add(a, b, -c)
                 for side in Side:
                     one, other = (_atom(part(side, vec(x))) for x in (a, b))
                     form.add(one, other, c)
@@ -260,7 +274,7 @@ class Assembly:
 
     def _silence(self) -> None:
         """Remove silent vectors, and pay for the squares that this takes."""
-        steps = range(unrolled.longest(self.run))
+        steps = range(0 if self.noisy else unrolled.longest(self.run))
         places = [(t, i) for t in range(self.rounds) for i in (None, *steps)]
         names = {
             (t, i, side): self._change(t, side)
@@ -375,15 +389,23 @@ class Assembly:
     # Names --------------------------------------------------------------------------
 
     def _named(self, atom: Atom, space: Space) -> Name:
-        side = {"both": None, "client": Side.CLIENT, "server": Side.SERVER}[space.side]
+        side = SIDES[space.side]
         if side not in self.sides:
             raise ValueError(f"the run has no space {space}")
         if atom.kind == "start":
             return f"start {side}"
-        if atom.kind != "gradient" or atom.point is None:
-            raise ValueError(f"no vector {atom}")
-        name = _atom(block(side, gradient(Local(n), self.at(atom.point))))
+        name = _atom(block(side, self.drawn(atom)))
         return self._mean(name) if space.part == "mean" else name
+
+    def drawn(self, atom: Atom) -> Vec:
+        """Return a gradient or a noise of client n, or x(0) - x*."""
+        if atom.kind == "start":
+            return iterate(self.run, 0) - vec(Star(MEAN))
+        if atom.point is None:
+            raise ValueError(f"{atom} has no point")
+        if atom.kind == "noise":
+            return noise(self.run, n, atom.point.t, atom.point.i)
+        return gradient(Local(n), self.at(atom.point))
 
     def at(self, point: Point) -> Vec:
         """Return a point of client n."""
@@ -433,6 +455,10 @@ def fraction(number: Ratio) -> Fraction:
     if number.denominator or found.keys() - {()}:
         raise ValueError(f"{number} is not a plain number")
     return found.get((), ZERO)
+
+
+def _whole(name: Name) -> bool:
+    return isinstance(name, VecAtom) and k.side_of(name) is None
 
 
 def _total(uses: Uses, squares: Squares) -> Theorem:

@@ -1,16 +1,17 @@
-"""From a certificate to a theorem of the kernel, for SFL-V1 and FedAvg and all N.
+"""From a certificate to a theorem of the kernel, for SFL-V1 and FedAvg.
 
-The certificate says how much of which inequality to take. Here each inequality is
-derived from the assumptions by the kernel's rules; `assembly` adds them up. Without
-noise the theorem is for arbitrary weights, not only for equal ones.
+A certificate says how much of which inequality to take. Here each one is derived from
+the assumptions by the kernel's rules; `assembly` adds them up. Where N is not given the
+theorem is for all N and for arbitrary weights, not only for equal ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import isqrt
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
@@ -41,15 +42,17 @@ from sfl_theory.kernel.terms import (
     vec,
     weight,
 )
-from sfl_theory.proofs.export import Statement, document
+from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import clients, combine, sum_over
-from sfl_theory.proofs.unrolled import interpolated, mean, n
-from sfl_theory.worst_case.assembly import Assembly
-from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
-from sfl_theory.worst_case.setting import Setting
+from sfl_theory.proofs.single_noise import small_deviation, small_mean
+from sfl_theory.proofs.unrolled import block, interpolated, mean, n, t
+from sfl_theory.worst_case.assembly import SIDES, Assembly
+from sfl_theory.worst_case.certificate import Atom, Certificate, Inequality, Point
+from sfl_theory.worst_case.setting import ONE, ZERO, Setting
 
 STAR = vec(Star(MEAN))
-LEAST = symbol(Var("m", Sort.NONNEGATIVE))
+LEAST = Var("m", Sort.NONNEGATIVE)
+Where = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,12 @@ class Proved:
     Attributes:
         statement: hypotheses, metric and bound in the kernel's terms.
         theorem: ``bound - metric >= 0`` from no more than these hypotheses.
+        model: a run that meets the hypotheses, or None.
     """
 
     statement: Statement
     theorem: Theorem
+    model: ModelData | None
 
     def document(self) -> str:
         """Return the file for the standalone checker.
@@ -70,63 +75,57 @@ class Proved:
         Returns:
             JSON, see ``docs/trusted-base.md``.
         """
-        return document([(self.statement, self.theorem)])
+        models = {self.statement.id: self.model} if self.model else {}
+        return document([(self.statement, self.theorem)], witnesses=models)
 
 
 def prove(certificate: Certificate) -> Proved:
     """Return the theorem that a certificate proves.
 
     Args:
-        certificate: of SFL-V1 or FedAvg for all N, without noise.
+        certificate: of SFL-V1 or FedAvg, in means and deviations.
 
     Returns:
         Statement and theorem.
 
     Raises:
-        ValueError: there is no such derivation, or the certificate proves no such bound.
+        ValueError: no derivation is known, or the certificate proves no such bound.
     """
-    return _Derivation(certificate.setting).proved(certificate)
+    setting = certificate.setting
+    refused = (
+        (
+            setting.algorithm not in {"fedavg", "sfl-v1"},
+            f"{setting.algorithm}: the kernel's proofs are of fedavg and sfl-v1",
+        ),
+        (
+            setting.clients is not None and not setting.symmetric,
+            "the kernel names no single client: give --clients all",
+        ),
+    )
+    for wrong, words in refused:
+        if wrong:
+            raise ValueError(words)
+    derivation = _Derivation(setting)
+    statement = derivation.stated(certificate.bound)
+    target = statement.right - statement.left
+    noisy = setting.sigma2 > 0
+    parts = Assembly(derivation.run, setting.rounds, setting.S, noisy, target)
+    derivation.add(certificate, parts)
+    theorem = parts.proved(certificate.squares)
+    return Proved(statement, theorem, derivation.model)
 
 
 @dataclass(frozen=True)
 class _Derivation:
     setting: Setting
 
-    def __post_init__(self) -> None:
+    def stated(self, bound: Fraction) -> Statement:
+        """Return what is claimed."""
         setting = self.setting
-        refused = (
-            (
-                setting.algorithm not in {"fedavg", "sfl-v1"},
-                f"{setting.algorithm}: proofs are made of fedavg and sfl-v1 only",
-            ),
-            (
-                setting.clients is not None,
-                "proofs are made for all N (--clients all): the kernel names no client",
-            ),
-            (setting.sigma2 > 0, "proofs are made without noise only"),
-        )
-        for wrong, words in refused:
-            if wrong:
-                raise ValueError(words)
+        name = f"worst-case/{setting.algorithm}/{setting.metric}"
+        return Statement(name, self.assumed, self.metric, constant(bound))
 
-    def proved(self, certificate: Certificate) -> Proved:
-        """Return the theorem."""
-        setting = self.setting
-        target = constant(certificate.bound) - self.metric
-        parts = Assembly(self.run, setting.rounds, setting.S, target)
-        for inequality, factor in certificate.uses:
-            for theorem, share in self.derived(inequality):
-                parts.use(theorem, factor * share)
-        theorem = parts.proved(certificate.squares)
-        bound = constant(certificate.bound)
-        statement = Statement(self.name, self.assumed, self.metric, bound)
-        return Proved(statement, theorem)
-
-    @property
-    def name(self) -> str:
-        """What the claim is called."""
-        setting = self.setting
-        return f"worst-case/{setting.algorithm}/{setting.metric}"
+    # The statement -----------------------------------------------------------------
 
     @cached_property
     def run(self) -> Split:
@@ -147,52 +146,45 @@ class _Derivation:
         mu = self.setting.mu
         return ratio(-self.setting.S if mu is None else mu)
 
-    def at(self, point: Point | None) -> Vec:
-        """Return a point of client n."""
-        if point is None:
-            raise ValueError("the inequality names no point")
-        T = self.setting.rounds
-        if point.kind == "star":
-            return STAR
-        if point.kind == "round":
-            return iterate(self.run, point.t)
-        if point.kind == "average":
-            parts = (iterate(self.run, t) for t in range(T))
-            return sum(parts, Vec({})) * Fraction(1, T)
-        return local_point(self.run, n, point.t, point.i)
-
     @cached_property
     def metric(self) -> Lin:
         """What is bounded."""
         setting, T = self.setting, self.setting.rounds
-        x = iterate(self.run, T)
+        x, models = iterate(self.run, T), [iterate(self.run, s) for s in range(T)]
         if setting.metric == "distance":
             return norm2(x - STAR)
-        if setting.metric == "gap":
-            there = self.at(Point("average")) if setting.reading == "average" else x
-            return value_of(MEAN, there) - value_of(MEAN, STAR)
         if setting.reading == "minimum":
-            return constant(LEAST)
+            return constant(symbol(LEAST))
         total = sum(setting.client_steps)
-        parts = (
-            self.slope2(t) * (eta / total) for t, eta in enumerate(setting.client_steps)
-        )
-        return sum(parts, Lin({}))
+        shares = [eta / total for eta in setting.client_steps]
+        if setting.metric == "gap":
+            there = {
+                "last": [(x, ONE)],
+                "average": [(sum(models, Vec({})) * Fraction(1, T), ONE)],
+                "mean": [*zip(models, shares, strict=True)],
+            }[setting.reading]
+            values = (value_of(MEAN, one) * share for one, share in there)
+            return sum(values, Lin({})) - value_of(MEAN, STAR)
+        slopes = (self.slope2(s) * share for s, share in enumerate(shares))
+        return sum(slopes, Lin({}))
 
-    def slope2(self, t: int) -> Lin:
-        """Return ``||grad f(x(t))||^2``."""
-        return norm2(gradient(MEAN, iterate(self.run, t)))
+    def slope2(self, s: int) -> Lin:
+        """Return ``||grad f(x(s))||^2``."""
+        return norm2(gradient(MEAN, iterate(self.run, s)))
 
     @property
     def assumed(self) -> frozenset[h.Hypothesis]:
         """What the statement assumes."""
-        setting = self.setting
+        setting, run = self.setting, self.run
         found = {
             h.every(CLIENTS, n, h.Smooth(Local(n), ratio(setting.S))),
             h.every(CLIENTS, n, h.Convex(Local(n), self.modulus)),
-            h.every(CLIENTS, n, h.Variance(self.run, n, ratio(0))),
+            h.every(CLIENTS, n, h.Variance(run, n, ratio(setting.sigma2))),
             h.Minimiser(MEAN),
         }
+        if setting.sigma2:
+            found |= {h.Unbiased(run), h.Independent(run)}
+            found |= {h.every(CLIENTS, n, h.Holds(one)) for one in self.equal}
         if setting.start != "gradients":
             found.add(h.Holds(self.start))
         if setting.zeta2 is not None:
@@ -200,10 +192,17 @@ class _Derivation:
         if setting.eps2 is not None:
             found.add(h.Heterogeneity(ratio(setting.eps2)))
         if setting.G2 is not None:
-            found.add(h.BoundedGradients(self.run, ratio(setting.G2)))
+            found.add(h.BoundedGradients(run, ratio(setting.G2)))
         if setting.reading == "minimum":
-            found |= {h.Holds(self.least(t)) for t in range(setting.rounds)}
+            found |= {h.Holds(self.least(s)) for s in range(setting.rounds)}
         return frozenset(found)
+
+    @property
+    def equal(self) -> tuple[Lin, ...]:
+        """``a_n = 1/N`` where N is given, as two forms >= 0."""
+        N = self.setting.clients
+        away = constant(weight(n) - Fraction(1, N or 1))
+        return () if N is None else (away, -away)
 
     @cached_property
     def start(self) -> Lin:
@@ -219,53 +218,110 @@ class _Derivation:
         each = norm2(gradient(Local(n), STAR)) * weight(n)
         return constant(self.setting.zeta2 or 0) - clients(n, each)
 
-    def least(self, t: int) -> Lin:
-        """Return ``||grad f(x(t))||^2 - m``, for m that is at most the least of them."""
-        return self.slope2(t) - constant(LEAST)
+    def least(self, s: int) -> Lin:
+        """Return ``||grad f(x(s))||^2 - m``: m is at most the least of them."""
+        return self.slope2(s) - constant(symbol(LEAST))
 
-    def derived(self, says: Inequality) -> Iterable[tuple[Theorem, Fraction]]:
-        """Yield the theorems whose sum is an inequality, on client n or averaged."""
-        one, S = Fraction(1), ratio(self.setting.S)
-        if says.kind == "interpolation":
-            x, y = self.at(says.at), self.at(says.other)
-            yield interpolated(S, self.modulus, x, y), one
-        elif says.kind == "start-distance":
-            yield rules.assume(self.start), one
-        elif says.kind == "start-gap":
-            yield rules.assume(self.start), one
-            x, p = iterate(self.run, 0), local_point(self.run, n, 0, 0)
-            yield rules.smooth(Local(n), S, x, p), one
-        elif says.kind == "heterogeneity":
-            yield rules.assume(self.heterogeneity), one
-        elif says.kind == "dissimilarity" and self.setting.eps2 is not None:
-            point = says.at or Point("star")
-            if point.kind == "local":
-                point = Point("round", point.t)
-            yield rules.heterogeneity(ratio(self.setting.eps2), n, self.at(point)), one
-        elif (
-            says.kind == "bounded-gradient" and self.setting.G2 is not None and says.at
-        ):
-            t, i = ratio(says.at.t), ratio(says.at.i)
-            yield rules.bounded_gradient(self.run, ratio(self.setting.G2), n, t, i), one
-        elif says.kind == "lowest":
-            yield self.lowest(says.at), one
-        elif says.kind == "at-least" and says.at:
-            yield rules.assume(self.least(says.at.t)), one
-        else:
-            raise ValueError(f"no derivation of {says}")
-
-    def lowest(self, point: Point | None) -> Theorem:
-        """Return ``f* <= sum_n a_n F_n(p) - ||g||^2/(2S)``, g the mean of gradients."""
-        if point is None:
-            raise ValueError("the inequality names no point")
-        S, x = ratio(self.setting.S), iterate(self.run, point.t)
-        p = (
-            x
-            if point.t == self.setting.rounds
-            else local_point(self.run, n, point.t, 0)
+    @property
+    def model(self) -> ModelData | None:
+        """A client with ``q/2 x^2``, q = mu or S, started as far away as is allowed."""
+        setting = self.setting
+        rates, G2 = setting.client_steps, setting.G2
+        q, falling = setting.mu or setting.S, sorted(rates, reverse=True) == [*rates]
+        if q * rates[0] > 2 or not falling or setting.clients not in {None, 1}:
+            return None
+        known = {"distance": ONE, "gap": 2 / q, "gradients": None}[setting.start]
+        far = [] if known is None else [known * setting.initial]
+        far += [] if G2 is None else [max(ZERO, G2 - setting.sigma2) / q**2]
+        x = Fraction(isqrt(int(min(far) * 4**20)), 2**20)
+        return ModelData(
+            (x,),
+            {LEAST: ZERO} if setting.reading == "minimum" else {},
+            functions=((((q,),), (ZERO,), ()),),
+            rounds=setting.rounds,
+            stars={MEAN: (ZERO,)},
+            box=() if G2 is None else ((-x, x),),
         )
-        g = mean(gradient(Local(n), p))
-        z = x - g * (1 / S)
+
+    # The inequalities ----------------------------------------------------------------
+
+    def add(self, certificate: Certificate, parts: Assembly) -> None:
+        """Add the certificate's inequalities."""
+        own: dict[Where, Vec] = defaultdict(lambda: Vec({}))
+        common: dict[Where, Vec] = defaultdict(lambda: Vec({}))
+        for says, factor in certificate.uses:
+            if says.kind != "unbiased":
+                parts.use(self.derived(says, parts), factor)
+                continue
+            if says.at is None or says.space is None or says.vector is None:
+                raise ValueError(f"no derivation of {says}")
+            where, apart = (says.at.t, says.at.i), says.space.part == "deviation"
+            u = block(SIDES[says.space.side], parts.drawn(says.vector)) * factor
+            shared = says.vector.kind == "start"
+            if apart and not shared:
+                own[where] = own[where] + u
+            if not (apart and shared):
+                one = u if shared else mean(u)
+                common[where] = common[where] + (-one if apart else one)
+        for (s, i), u in own.items():
+            parts.use(rules.unbiased(self.run, n, ratio(s), ratio(i), u), ONE)
+        for (s, i), u in common.items():
+            each = rules.unbiased_across(self.run, n, ratio(s), ratio(i), u)
+            parts.use(each, ONE)
+
+    def derived(self, says: Inequality, parts: Assembly) -> Theorem:
+        """Return an inequality as a theorem, on client n or averaged.
+
+        Raises:
+            ValueError: no derivation is known.
+        """
+        setting, run, at, S = self.setting, self.run, says.at, ratio(self.setting.S)
+        if says.kind in {"start-distance", "start-gap"}:
+            return rules.assume(self.start)
+        if says.kind == "heterogeneity":
+            return rules.assume(self.heterogeneity)
+        if at is None:
+            raise ValueError(f"no derivation of {says}")
+        s, i = ratio(at.t), ratio(at.i)
+        if says.kind == "interpolation" and says.other is not None:
+            return interpolated(S, self.modulus, parts.at(at), parts.at(says.other))
+        if says.kind == "dissimilarity" and setting.eps2 is not None:
+            x = parts.at(Point("round", at.t) if at.kind == "local" else at)
+            return rules.heterogeneity(ratio(setting.eps2), n, x)
+        if says.kind == "bounded-gradient" and setting.G2 is not None:
+            known = rules.bounded_gradient(run, ratio(setting.G2), n, s, i)
+            if not setting.sigma2:
+                return known
+            g = parts.drawn(Atom("gradient", None, at))
+            return combine([(known, 1), (rules.unbiased(run, n, s, i, g), 2)])
+        if says.kind == "variance":
+            return self.variance(says)
+        if says.kind == "lowest":
+            return self.lowest(at.t)
+        if says.kind == "at-least":
+            return rules.assume(self.least(at.t))
+        raise ValueError(f"no derivation of {says}")
+
+    def variance(self, says: Inequality) -> Theorem:
+        """Return the bound of a noise, or of its mean or deviations for N given."""
+        at, sigma2 = says.at or Point("star"), ratio(self.setting.sigma2)
+        if says.space is None:
+            return rules.variance(self.run, sigma2, n, ratio(at.t), ratio(at.i))
+        apart = says.space.part == "deviation"
+        small = (small_deviation if apart else small_mean)(self.run, sigma2, at.i)
+        there = rules.instantiate(small, ((t, ratio(at.t)),), ())
+        above, below = (rules.assume(one) for one in self.equal)
+        side = above if apart else below
+        return combine([
+            (there, 1),
+            (sum_over(side, CLIENTS, n, weight(n)), sigma2),
+        ])
+
+    def lowest(self, s: int) -> Theorem:
+        """Return ``f* <= sum_n a_n F_n(p) - ||g||^2/(2S)``, g the mean of gradients."""
+        S, x = ratio(self.setting.S), iterate(self.run, s)
+        p = x if s == self.setting.rounds else local_point(self.run, n, s, 0)
+        z = x - mean(gradient(Local(n), p)) * (1 / S)
         each = rules.smooth(Local(n), S, p, z)
         return combine([
             (sum_over(each, CLIENTS, n, weight(n)), 1),
@@ -283,19 +339,17 @@ def through(rates: tuple[Fraction, ...]) -> Ratio:
     Returns:
         A number of `ROUND` with these values.
     """
-    t = symbol(ROUND)
+    round_ = symbol(ROUND)
     if len(set(rates)) == 1:
         return ratio(rates[0])
     if min(rates) > 0:
-        first, second = 1 / rates[0], 1 / rates[1]
-        slope = second - first
-        if slope > 0 and all(1 / c == first + slope * r for r, c in enumerate(rates)):
-            return 1 / (first + slope * t)
+        first, slope = 1 / rates[0], 1 / rates[1] - 1 / rates[0]
+        if slope > 0 and all(1 / c == first + slope * s for s, c in enumerate(rates)):
+            return 1 / (first + slope * round_)
     out = ratio(0)
-    for r, c in enumerate(rates):
+    for s, c in enumerate(rates):
         term = ratio(c)
-        for other in range(len(rates)):
-            if other != r:
-                term = term * ((t - other) * Fraction(1, r - other))
+        for other in {*range(len(rates))} - {s}:
+            term = term * ((round_ - other) * Fraction(1, s - other))
         out = out + term
     return out
