@@ -256,7 +256,7 @@ class _Derivation:
             if says.at is None or says.space is None or says.vector is None:
                 raise ValueError(f"no derivation of {says}")
             where, apart = (says.at.t, says.at.i), says.space.part == "deviation"
-            u = block(SIDES[says.space.side], parts.drawn(says.vector)) * factor
+            u = block(SIDES[says.space.side], parts.drawn(says.vector)) * -factor
             shared = says.vector.kind == "start"
             if apart and not shared:
                 own[where] = own[where] + u
