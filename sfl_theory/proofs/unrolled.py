@@ -20,6 +20,7 @@ from sfl_theory.kernel.terms import (
     Side,
     Split,
     Vec,
+    VecAtom,
     gradient,
     inner,
     iterate,
@@ -43,6 +44,12 @@ now = of(t)
 def block(side: Side | None, u: Vec) -> Vec:
     """Return a block of a vector, or all of it."""
     return u if side is None else part(side, u)
+
+
+def atom_of(u: Vec) -> VecAtom:
+    """Return the one vector of a combination."""
+    ((atom, _),) = u.coefficients.items()
+    return atom
 
 
 def tested(theorem: Theorem, round_: int, by: Vec) -> Theorem:

@@ -3,12 +3,6 @@
 Local points and models are replaced by the gradients that made them, averages over the
 clients by averages of vectors, and squares are entered for what is left over. Nothing
 of this is trusted: a theorem is what the kernel's rules make of it.
-
-A run has noise; where there is none its variance is 0. Such a silent vector z is tested
-with another one, v, by ``M/2 ||z + c v/M||^2 >= 0``: with ``||z||^2 <= 0`` that is
-``c <z, v> + c^2/(2M) ||v||^2 >= 0``, and M is so large that squares of v, which leave
-some room, pay for it. The change of a gradient from p(n,t,0) to x(t), the same point,
-is another silent vector.
 """
 
 from __future__ import annotations
@@ -37,22 +31,24 @@ from sfl_theory.kernel.terms import (
     iterate,
     local_point,
     noise,
-    norm2,
     part,
     vec,
     weight,
 )
 from sfl_theory.proofs import unrolled
 from sfl_theory.proofs.notation import combine, sum_over
-from sfl_theory.proofs.unrolled import block, mean, n, tested
+from sfl_theory.proofs.unrolled import atom_of, block, mean, n, tested
 from sfl_theory.worst_case.certificate import Atom, Point, Space, Square
 from sfl_theory.worst_case.quadratic import Quadratic
+from sfl_theory.worst_case.silent import silence
 
 ZERO, ONE = Fraction(0), Fraction(1)
-LARGE = Fraction(2) ** 90
-HALF = LARGE / 2
 GROUP = 16
-SIDES = {"both": None, "client": Side.CLIENT, "server": Side.SERVER}
+SIDES: dict[str, Side | None] = {
+    "both": None,
+    "client": Side.CLIENT,
+    "server": Side.SERVER,
+}
 Name = VecAtom | str
 Row = dict[Name, Fraction]
 Uses = list[tuple[Theorem, Fraction]]
@@ -112,7 +108,7 @@ class Assembly:
             self._models(side)
         self._balance_values()
         self._stationary()
-        self._silence()
+        silence(self)
         self._squares(squares)
         self._stationary()
         average = sum_over(_total(self.each, self.each_squares), CLIENTS, n, weight(n))
@@ -136,32 +132,32 @@ class Assembly:
                 continue
             c = factor * fraction(number)
             if isinstance(atom, Inner):
-                of_n = n in atom.free
-                form_ = self.own if of_n else self.common
-                form_.add(atom.left, atom.right, c)
+                pairs = self.own if n in atom.free else self.common
+                pairs.add(atom.left, atom.right, c)
             elif isinstance(atom, k.Value):
                 key = (atom.function, atom.at)
                 self.values[key] = self.values.get(key, ZERO) + c
             else:
                 raise ValueError(f"{atom} is not expected here")
 
-    def _vector(self, row: Mapping[Name, Fraction], sign: int = 1) -> Vec:
+    def vector(self, row: Mapping[Name, Fraction], sign: int = 1) -> Vec:
+        """Return a combination of named vectors."""
         terms: dict[VecAtom, Ratio] = {}
         for name, c in row.items():
-            known = self.vectors.get(name)
-            pairs = [(name, ratio(1))] if known is None else known.coefficients.items()
-            for atom, x in pairs:
+            u = vec(name) if isinstance(name, VecAtom) else self.vectors[name]
+            for atom, x in u.coefficients.items():
                 new = x * (c * sign)
                 terms[atom] = terms[atom] + new if atom in terms else new
         return Vec(terms)
 
-    def _of_n(self, name: Name) -> bool:
-        return n in self._vector({name: ONE}).free
+    def of_n(self, name: Name) -> bool:
+        """Return whether a vector is client n's."""
+        return n in self.vector({name: ONE}).free
 
-    def _mean(self, name: Name) -> Name:
+    def mean(self, name: Name) -> Name:
         """Return the name of the average over the clients."""
         if isinstance(name, VecAtom):
-            return _atom(mean(vec(name)))
+            return atom_of(mean(vec(name)))
         found = f"mean of {name}"
         self.vectors[found] = mean(self.vectors[name])
         return found
@@ -184,12 +180,14 @@ class Assembly:
             for a, b, c in whole:
                 beside.setdefault(a, {})[b] = c
             for a, row in beside.items():
-                split = rules.blocks(self._vector({a: ONE}), self._vector(row))
+                split = rules.blocks(self.vector({a: ONE}), self.vector(row))
                 uses.append((split, -ONE))
             for a, b, c in whole:
                 form.add(a, b, -c)
                 for side in Side:
-                    one, other = (_atom(part(side, vec(x))) for x in (a, b))
+                    one, other = (
+                        atom_of(part(side, self.vector({x: ONE}))) for x in (a, b)
+                    )
                     form.add(one, other, c)
 
     def _local_points(self, side: Side | None) -> None:
@@ -199,69 +197,78 @@ class Assembly:
             eta = self._rate(t, side)
 
             def point(i: int, t: int = t) -> Name:
-                return _atom(block(side, local_point(run, n, t, i)))
+                return atom_of(block(side, local_point(run, n, t, i)))
 
             for i in reversed(range(1, unrolled.longest(run))):
                 by: Row = {point(i - 1): ONE}
                 if i <= made:
-                    by |= dict.fromkeys(self._sample(t, i - 1, side), -eta)
+                    by |= dict.fromkeys(self.sample(t, i - 1, side), -eta)
                 if w := self.own.eliminate(point(i), by):
                     lemma = unrolled.moves(run, i - 1, side)
-                    self.each.append((tested(lemma, t, self._vector(w, -1)), ONE))
+                    self.each.append((tested(lemma, t, self.vector(w, -1)), ONE))
             if w := self.own.eliminate(point(0), {self._model(t, side): ONE}):
                 lemma = unrolled.begins(run, side)
-                self.each.append((tested(lemma, t, self._vector(w)), -ONE))
-            first, _ = self._sample(t, 0, side)
-            there = _atom(block(side, gradient(Local(n), iterate(run, t))))
-            self.own.eliminate(there, {first: ONE, self._change(t, side): ONE})
+                self.each.append((tested(lemma, t, self.vector(w)), -ONE))
+            first, _ = self.sample(t, 0, side)
+            there = atom_of(block(side, gradient(Local(n), iterate(run, t))))
+            self.own.eliminate(there, {first: ONE, self.change(t, side): ONE})
 
     def _average(self) -> None:
         """Average over the clients: ``<u_n, v>`` becomes ``<mean u, v>``."""
         beside: dict[Name, Row] = {}
         for a, b, c in [*self.own.items()]:
-            if self._of_n(a) and self._of_n(b):
+            if self.of_n(a) and self.of_n(b):
                 continue
             self.own.add(a, b, -c)
-            u, v = (a, b) if self._of_n(a) else (b, a)
-            if self._of_n(u):
+            u, v = (a, b) if self.of_n(a) else (b, a)
+            if self.of_n(u):
                 beside.setdefault(u, {})[v] = c
-                u = self._mean(u)
+                u = self.mean(u)
             self.common.add(u, v, c)
         for u, row in beside.items():
-            self._linear(u, row, ONE)
+            self.linear(u, row, ONE)
 
-    def _linear(self, u: Name, row: Row, sign: Fraction) -> None:
-        each = self._vector({u: ONE}) * weight(n)
-        self.uses.append((rules.linear(CLIENTS, n, each, self._vector(row)), sign))
+    def linear(self, u: Name, row: Row, sign: Fraction) -> None:
+        """Use ``<mean u, v> = mean <u, v>`` for a common v."""
+        each = self.vector({u: ONE}) * weight(n)
+        self.uses.append((rules.linear(CLIENTS, n, each, self.vector(row)), sign))
 
     def _models(self, side: Side | None) -> None:
-        """Replace grad f(x(t)) by the clients' gradients, x(t) by those that made it."""
+        """Replace grad f(x(t)) by the clients' gradients, x(t) by what made it.
+
+        Raises:
+            ValueError: something depends on x* itself, not on x(0) - x*.
+        """
         for t in range(self.rounds + 1):
             x = iterate(self.run, t)
-            own: Row = {_atom(block(side, gradient(Local(n), x))): ONE}
+            own: Row = {atom_of(block(side, gradient(Local(n), x))): ONE}
             if t < self.rounds:
-                own = {self._sample(t, 0, side)[0]: ONE, self._change(t, side): ONE}
-            mine = _atom(block(side, gradient(MEAN, x)))
-            by = {self._mean(one): c for one, c in own.items()}
+                own = {self.sample(t, 0, side)[0]: ONE, self.change(t, side): ONE}
+            mine = atom_of(block(side, gradient(MEAN, x)))
+            by = {self.mean(one): c for one, c in own.items()}
             if w := self.common.eliminate(mine, by):
-                self.uses.append((rules.mean_gradient(x, self._vector(w)), -ONE))
+                self.uses.append((rules.mean_gradient(x, self.vector(w)), -ONE))
         for t in reversed(range(self.rounds)):
             eta, by = self._rate(t, side), {self._model(t, side): ONE}
             for i in range(unrolled.steps_of(self.run, side)):
-                means = [self._mean(one) for one in self._sample(t, i, side)]
+                means = [self.mean(one) for one in self.sample(t, i, side)]
                 by |= dict.fromkeys(means, -eta)
             if w := self.common.eliminate(self._model(t + 1, side), by):
                 lemma = unrolled.gathers(self.run, side)
-                self.uses.append((tested(lemma, t, self._vector(w, -1)), ONE))
-        star = _atom(block(side, vec(Star(MEAN))))
+                self.uses.append((tested(lemma, t, self.vector(w, -1)), ONE))
+        star = atom_of(block(side, vec(Star(MEAN))))
         start = f"start {side}"
-        self.vectors[start] = self._vector({self._model(0, side): ONE, star: -ONE})
+        self.vectors[start] = self.vector({self._model(0, side): ONE, star: -ONE})
         self.common.eliminate(self._model(0, side), {star: ONE, start: ONE})
         if self.common.rows.get(star):
             raise ValueError("the sum depends on where x* is")
 
     def _balance_values(self) -> None:
-        """Write averages of values at common points as values of f."""
+        """Write averages of values at common points as values of f.
+
+        Raises:
+            ValueError: they do not cancel.
+        """
         for (function, at), c in self.values.items():
             if c and n in at.free:
                 raise ValueError(f"the values of F_n at {at} do not cancel")
@@ -272,91 +279,17 @@ class Assembly:
 
     # What is left over --------------------------------------------------------------
 
-    def _silence(self) -> None:
-        """Remove silent vectors, and pay for the squares that this takes."""
-        steps = range(0 if self.noisy else unrolled.longest(self.run))
-        places = [(t, i) for t in range(self.rounds) for i in (None, *steps)]
-        names = {
-            (t, i, side): self._change(t, side)
-            if i is None
-            else self._sample(t, i, side)[1]
-            for t, i in places
-            for side in self.sides
-        }
-        paid = dict.fromkeys(names.values(), ZERO)
-        means = {self._mean(name): name for name in paid}
-        for z in paid:
-            beside = self.common.take(self._mean(z))
-            if beside:
-                self._linear(z, beside, -ONE)
-            own = self.own.take(z)
-            paid[z] += own.pop(z, ZERO)
-            for v, c in [*beside.items(), *own.items()]:
-                self.each_squares.append((self._vector({z: ONE, v: -c / LARGE}), HALF))
-                paid[z] += HALF
-                price = c**2 / (2 * LARGE)
-                if v in paid:
-                    paid[v] += price
-                elif v in means:
-                    jensen = rules.jensen(
-                        CLIENTS, n, weight(n), self._vector({means[v]: ONE})
-                    )
-                    self.uses.append((jensen, price))
-                    paid[means[v]] += price
-                else:
-                    self._charge(v, price)
-        for t, i in places:
-            costs = {names[t, i, side]: paid[names[t, i, side]] for side in self.sides}
-            most = max(ZERO, *costs.values())
-            if most:
-                self.each.append((self._silent(t, i), most))
-            for z, cost in costs.items():
-                if cost != most:
-                    self.each_squares.append((self._vector({z: ONE}), most - cost))
-
-    def _charge(self, v: Name, price: Fraction) -> None:
-        """Enter a price of ``||v||^2`` that squares of v pay, and of its mean."""
-        of_n = self._of_n(v)
-        (self.own if of_n else self.common).add(v, v, price)
-        flat = gradient(Local(n), vec(Star(MEAN)))
-        flats = {_atom(block(side, flat)) for side in self.sides}
-        names = [v] if not of_n or v in flats else [v, self._mean(v)]
-        for name in names:
-            self.prices[name] = self.prices.get(name, ZERO) + price
-
-    def _silent(self, t: int, i: int | None) -> Theorem:
-        """Return ``-||z||^2 >= 0`` for a silent vector z, by blocks if there are two."""
-        x, S = iterate(self.run, t), self.S
-        if i is None:
-            p = local_point(self.run, n, t, 0)
-            z = gradient(Local(n), x) - gradient(Local(n), p)
-            uses = [(rules.lipschitz(Local(n), S, x, p), ratio(1))]
-            uses += [
-                (tested(unrolled.begins(self.run, side), t, p - x), -(S**2))
-                for side in self.sides
-            ]
-            if self.sides != (None,):
-                uses.append((rules.blocks(p - x, p - x), -(S**2)))
-        else:
-            z = noise(self.run, n, t, i)
-            none = rules.variance(self.run, ratio(0), n, ratio(t), ratio(i))
-            uses = [(none, ratio(1))]
-        if self.sides != (None,):
-            uses.append((rules.blocks(z, z), ratio(1)))
-        blocks = (norm2(block(side, z)) for side in self.sides)
-        return combine(uses, target=-sum(blocks, Lin({})))
-
     def _stationary(self) -> None:
-        """Remove grad f(x*) = 0, also where it is the mean of the clients' gradients."""
+        """Remove grad f(x*) = 0, also as the mean of the clients' gradients."""
         best = vec(Star(MEAN))
         for side in self.sides:
             own, f = (block(side, gradient(one, best)) for one in (Local(n), MEAN))
-            if w := self.common.eliminate(self._mean(_atom(own)), {}):
-                beside = self._vector(w)
+            if w := self.common.eliminate(self.mean(atom_of(own)), {}):
+                beside = self.vector(w)
                 self.uses.append((rules.mean_gradient(best, beside), ONE))
                 self.uses.append((rules.stationary(MEAN, beside), -ONE))
-            if w := self.common.eliminate(_atom(f), {}):
-                self.uses.append((rules.stationary(MEAN, self._vector(w)), -ONE))
+            if w := self.common.eliminate(atom_of(f), {}):
+                self.uses.append((rules.stationary(MEAN, self.vector(w)), -ONE))
 
     def _squares(self, squares: Iterable[Square]) -> None:
         """Enter squares: of the clients' deviations from means, and of means.
@@ -369,20 +302,20 @@ class Assembly:
             for atom, c in square.form:
                 name = self._named(atom, square.space)
                 row[name] = row.get(name, ZERO) + c
-            w, ((name, c), *others) = square.weight, row.items()
-            if not others and (price := self.prices.get(name, ZERO)):
-                paid = min(price, w * c**2)
-                self.prices[name], w = price - paid, w - paid / c**2
+            w, u = square.weight, self.vector(row)
+            for name, c in row.items() if len(row) == 1 and any(row.values()) else ():
+                paid = min(self.prices.get(name, ZERO), w * c**2)
+                self.prices[name] = self.prices.get(name, ZERO) - paid
+                w -= paid / c**2
             if not w:
                 continue
-            u = self._vector(row)
             if square.space.part == "mean":
                 self.squares.append((u, w))
             else:
                 self.uses.append((rules.jensen(CLIENTS, n, weight(n), u), w))
                 for a, x in row.items():
                     for b, y in row.items():
-                        self.common.add(self._mean(a), self._mean(b), -w * x * y)
+                        self.common.add(self.mean(a), self.mean(b), -w * x * y)
         if any(self.prices.values()):
             raise ValueError("the squares leave no room for vectors that vanish")
 
@@ -394,11 +327,15 @@ class Assembly:
             raise ValueError(f"the run has no space {space}")
         if atom.kind == "start":
             return f"start {side}"
-        name = _atom(block(side, self.drawn(atom)))
-        return self._mean(name) if space.part == "mean" else name
+        name = atom_of(block(side, self.drawn(atom)))
+        return self.mean(name) if space.part == "mean" else name
 
     def drawn(self, atom: Atom) -> Vec:
-        """Return a gradient or a noise of client n, or x(0) - x*."""
+        """Return a gradient or a noise of client n, or x(0) - x*.
+
+        Raises:
+            ValueError: the atom has no point.
+        """
         if atom.kind == "start":
             return iterate(self.run, 0) - vec(Star(MEAN))
         if atom.point is None:
@@ -418,7 +355,7 @@ class Assembly:
             return sum(parts, Vec({})) * Fraction(1, self.rounds)
         return local_point(self.run, n, point.t, point.i)
 
-    def _change(self, t: int, side: Side | None) -> Name:
+    def change(self, t: int, side: Side | None) -> Name:
         """Return the name of ``grad F_n(x(t)) - grad F_n(p(n,t,0))``, which is 0."""
         x, p = iterate(self.run, t), local_point(self.run, n, t, 0)
         name = f"change {t} {side}"
@@ -430,12 +367,13 @@ class Assembly:
         return fraction(self.run.pace(side or Side.CLIENT).rate.at(ratio(t)))
 
     def _model(self, t: int, side: Side | None) -> Name:
-        return _atom(block(side, iterate(self.run, t)))
+        return atom_of(block(side, iterate(self.run, t)))
 
-    def _sample(self, t: int, i: int, side: Side | None) -> tuple[Name, Name]:
+    def sample(self, t: int, i: int, side: Side | None) -> tuple[Name, Name]:
+        """Return the names of a step's gradient and noise."""
         p = local_point(self.run, n, t, i)
         both = (gradient(Local(n), p), noise(self.run, n, t, i))
-        one, other = (_atom(block(side, u)) for u in both)
+        one, other = (atom_of(block(side, u)) for u in both)
         return one, other
 
 
@@ -472,13 +410,12 @@ def _total(uses: Uses, squares: Squares) -> Theorem:
 
 
 def _over_weight(number: Ratio) -> Fraction:
-    """Return c of ``c a_n``."""
+    """Return c of ``c a_n``.
+
+    Raises:
+        ValueError: it is something else.
+    """
     ((c, powers),) = number.poly().products()
     if powers != {k.Weight(n): 1}:
         raise ValueError(f"{number} does not average over clients")
     return c
-
-
-def _atom(u: Vec) -> VecAtom:
-    ((atom, _),) = u.coefficients.items()
-    return atom

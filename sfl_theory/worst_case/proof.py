@@ -246,7 +246,11 @@ class _Derivation:
     # The inequalities ----------------------------------------------------------------
 
     def add(self, certificate: Certificate, parts: Assembly) -> None:
-        """Add the certificate's inequalities."""
+        """Add the certificate's inequalities.
+
+        Raises:
+            ValueError: no derivation of one is known.
+        """
         own: dict[Where, Vec] = defaultdict(lambda: Vec({}))
         common: dict[Where, Vec] = defaultdict(lambda: Vec({}))
         for says, factor in certificate.uses:
@@ -303,7 +307,7 @@ class _Derivation:
         raise ValueError(f"no derivation of {says}")
 
     def variance(self, says: Inequality) -> Theorem:
-        """Return the bound of a noise, or of its mean or deviations for N given."""
+        """Return the bound of a noise; for N given of its mean or its deviations."""
         at, sigma2 = says.at or Point("star"), ratio(self.setting.sigma2)
         if says.space is None:
             return rules.variance(self.run, sigma2, n, ratio(at.t), ratio(at.i))
@@ -318,7 +322,7 @@ class _Derivation:
         ])
 
     def lowest(self, s: int) -> Theorem:
-        """Return ``f* <= sum_n a_n F_n(p) - ||g||^2/(2S)``, g the mean of gradients."""
+        """Return ``f* <= sum_n a_n F_n(p) - ||g||^2/(2S)``, g the mean gradient."""
         S, x = ratio(self.setting.S), iterate(self.run, s)
         p = x if s == self.setting.rounds else local_point(self.run, n, s, 0)
         z = x - mean(gradient(Local(n), p)) * (1 / S)

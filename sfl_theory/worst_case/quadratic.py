@@ -69,8 +69,8 @@ class Quadratic(Generic[A]):
             w[a] = own
             for b, x in by.items():
                 w[b] = w.get(b, ZERO) + own * x
-                for c, y in by.items():
-                    self.add(b, c, own * x * y)
+                for other, y in by.items():
+                    self.add(b, other, own * x * y)
         for b, c in row.items():
             for other, x in by.items():
                 self.add(b, other, c * x)

@@ -1,0 +1,118 @@
+"""Vectors of a run that vanish, removed from a sum of inequalities.
+
+A run has noise; where there is none its variance is 0. Such a silent vector z is tested
+with another one, v, by ``M/2 ||z + c v/M||^2 >= 0``: with ``||z||^2 <= 0`` that is
+``c <z, v> + c^2/(2M) ||v||^2 >= 0``, and M is so large that squares of v, which leave
+some room, pay for it. The change of a gradient from p(n,t,0) to x(t), the same point,
+is another silent vector.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import ratio
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Lin,
+    Local,
+    Star,
+    gradient,
+    iterate,
+    local_point,
+    noise,
+    norm2,
+    vec,
+    weight,
+)
+from sfl_theory.proofs import unrolled
+from sfl_theory.proofs.notation import combine
+from sfl_theory.proofs.unrolled import atom_of, block, n, tested
+
+if TYPE_CHECKING:
+    from sfl_theory.worst_case.assembly import Assembly, Name
+
+ZERO, ONE = Fraction(0), Fraction(1)
+LARGE = Fraction(2) ** 90
+HALF = LARGE / 2
+
+
+def silence(parts: Assembly) -> None:
+    """Remove silent vectors, and pay for the squares that this takes."""
+    steps = range(0 if parts.noisy else unrolled.longest(parts.run))
+    places = [(t, i) for t in range(parts.rounds) for i in (None, *steps)]
+    names = {
+        (t, i, side): parts.change(t, side)
+        if i is None
+        else parts.sample(t, i, side)[1]
+        for t, i in places
+        for side in parts.sides
+    }
+    paid = dict.fromkeys(names.values(), ZERO)
+    means = {parts.mean(name): name for name in paid}
+    for z in paid:
+        beside = parts.common.take(parts.mean(z))
+        if beside:
+            parts.linear(z, beside, -ONE)
+        own = parts.own.take(z)
+        paid[z] += own.pop(z, ZERO)
+        for v, c in [*beside.items(), *own.items()]:
+            parts.each_squares.append((parts.vector({z: ONE, v: -c / LARGE}), HALF))
+            paid[z] += HALF
+            price = c**2 / (2 * LARGE)
+            if v in paid:
+                paid[v] += price
+            elif v in means:
+                jensen = rules.jensen(
+                    CLIENTS, n, weight(n), parts.vector({means[v]: ONE})
+                )
+                parts.uses.append((jensen, price))
+                paid[means[v]] += price
+            else:
+                _charge(parts, v, price)
+    for t, i in places:
+        costs = {names[t, i, side]: paid[names[t, i, side]] for side in parts.sides}
+        most = max(ZERO, *costs.values())
+        if most:
+            parts.each.append((_silent(parts, t, i), most))
+        for z, cost in costs.items():
+            if cost != most:
+                parts.each_squares.append((parts.vector({z: ONE}), most - cost))
+
+
+def _charge(parts: Assembly, v: Name, price: Fraction) -> None:
+    """Enter a price of ``||v||^2`` that squares of v pay, and of its mean."""
+    of_n = parts.of_n(v)
+    (parts.own if of_n else parts.common).add(v, v, price)
+    flat = gradient(Local(n), vec(Star(MEAN)))
+    flats = {atom_of(block(side, flat)) for side in parts.sides}
+    names = [v] if not of_n or v in flats else [v, parts.mean(v)]
+    for name in names:
+        parts.prices[name] = parts.prices.get(name, ZERO) + price
+
+
+def _silent(parts: Assembly, t: int, i: int | None) -> Theorem:
+    """Return ``-||z||^2 >= 0`` for a silent vector z, by blocks."""
+    x, S = iterate(parts.run, t), parts.S
+    if i is None:
+        p = local_point(parts.run, n, t, 0)
+        z = gradient(Local(n), x) - gradient(Local(n), p)
+        uses = [(rules.lipschitz(Local(n), S, x, p), ratio(1))]
+        uses += [
+            (tested(unrolled.begins(parts.run, side), t, p - x), -(S**2))
+            for side in parts.sides
+        ]
+        if parts.sides != (None,):
+            uses.append((rules.blocks(p - x, p - x), -(S**2)))
+    else:
+        z = noise(parts.run, n, t, i)
+        none = rules.variance(parts.run, ratio(0), n, ratio(t), ratio(i))
+        uses = [(none, ratio(1))]
+    if parts.sides != (None,):
+        uses.append((rules.blocks(z, z), ratio(1)))
+    blocks = (norm2(block(side, z)) for side in parts.sides)
+    return combine(uses, target=-sum(blocks, Lin({})))
