@@ -52,6 +52,20 @@ from sfl_theory.worst_case.setting import ONE, ZERO, Setting
 
 STAR = vec(Star(MEAN))
 LEAST = Var("m", Sort.NONNEGATIVE)
+MOST_RATES = 60
+FIELDS = {
+    "start-distance": "",
+    "start-gap": "",
+    "heterogeneity": "",
+    "interpolation": "at other",
+    "dissimilarity": "at",
+    "bounded-gradient": "at",
+    "variance": "at space",
+    "unbiased": "at vector space",
+    "lowest": "at",
+    "at-least": "at",
+}
+"""What the inequalities of each kind name; anything else has to be left out."""
 Where = tuple[int, int]
 
 
@@ -92,19 +106,7 @@ def prove(certificate: Certificate) -> Proved:
         ValueError: no derivation is known, or the certificate proves no such bound.
     """
     setting = certificate.setting
-    refused = (
-        (
-            setting.algorithm not in {"fedavg", "sfl-v1"},
-            f"{setting.algorithm}: the kernel's proofs are of fedavg and sfl-v1",
-        ),
-        (
-            setting.clients is not None and not setting.symmetric,
-            "the kernel names no single client: give --clients all",
-        ),
-    )
-    for wrong, words in refused:
-        if wrong:
-            raise ValueError(words)
+    refuse(setting)
     derivation = _Derivation(setting)
     statement = derivation.stated(certificate.bound)
     target = statement.right - statement.left
@@ -113,6 +115,40 @@ def prove(certificate: Certificate) -> Proved:
     derivation.add(certificate, parts)
     theorem = parts.proved(certificate.squares)
     return Proved(statement, theorem, derivation.model)
+
+
+def refuse(setting: Setting) -> None:
+    """Refuse what no derivation is known for.
+
+    Args:
+        setting: a run and a class of problems.
+
+    Raises:
+        ValueError: says why.
+    """
+    several = max(setting.tau, setting.late) > 1
+    refused = (
+        (
+            setting.algorithm not in {"fedavg", "sfl-v1"},
+            f"{setting.algorithm}: the kernel's proofs are of fedavg and sfl-v1",
+        ),
+        (
+            setting.clients is not None and not setting.symmetric,
+            "the kernel names no single client: its proofs are for all N",
+        ),
+        (
+            setting.symmetric and setting.sigma2 > 0 and several,
+            "no proof of several noisy local steps for N given: it needs that a "
+            "client's noise is orthogonal to the others' later steps",
+        ),
+        (
+            setting.rounds > MOST_RATES and len(set(setting.client_steps)) > 1,
+            f"no proof of more than {MOST_RATES} rounds with steps of their own",
+        ),
+    )
+    for wrong, words in refused:
+        if wrong:
+            raise ValueError(words)
 
 
 @dataclass(frozen=True)
@@ -254,12 +290,18 @@ class _Derivation:
         own: dict[Where, Vec] = defaultdict(lambda: Vec({}))
         common: dict[Where, Vec] = defaultdict(lambda: Vec({}))
         for says, factor in certificate.uses:
+            named = FIELDS.get(says.kind, "").split()
+            others = {"client", "at", "other", "vector", "space"} - {*named}
+            if any(getattr(says, name) is not None for name in others):
+                raise ValueError(f"no derivation of {says}")
             if says.kind != "unbiased":
                 parts.use(self.derived(says, parts), factor)
                 continue
             if says.at is None or says.space is None or says.vector is None:
                 raise ValueError(f"no derivation of {says}")
             where, apart = (says.at.t, says.at.i), says.space.part == "deviation"
+            if says.at.kind != "local":
+                raise ValueError(f"no derivation of {says}")
             u = block(SIDES[says.space.side], parts.drawn(says.vector)) * -factor
             shared = says.vector.kind == "start"
             if apart and not shared:
@@ -289,10 +331,11 @@ class _Derivation:
         s, i = ratio(at.t), ratio(at.i)
         if says.kind == "interpolation" and says.other is not None:
             return interpolated(S, self.modulus, parts.at(at), parts.at(says.other))
-        if says.kind == "dissimilarity" and setting.eps2 is not None:
+        if says.kind == "dissimilarity" and setting.eps2 is not None and not at.i:
             x = parts.at(Point("round", at.t) if at.kind == "local" else at)
             return rules.heterogeneity(ratio(setting.eps2), n, x)
-        if says.kind == "bounded-gradient" and setting.G2 is not None:
+        local = at.kind == "local"
+        if says.kind == "bounded-gradient" and setting.G2 is not None and local:
             known = rules.bounded_gradient(run, ratio(setting.G2), n, s, i)
             if not setting.sigma2:
                 return known
@@ -300,15 +343,21 @@ class _Derivation:
             return combine([(known, 1), (rules.unbiased(run, n, s, i, g), 2)])
         if says.kind == "variance":
             return self.variance(says)
-        if says.kind == "lowest":
+        if says.kind == "lowest" and at == Point("round", at.t):
             return self.lowest(at.t)
-        if says.kind == "at-least":
+        if says.kind == "at-least" and at == Point("round", at.t):
             return rules.assume(self.least(at.t))
         raise ValueError(f"no derivation of {says}")
 
     def variance(self, says: Inequality) -> Theorem:
-        """Return the bound of a noise; for N given of its mean or its deviations."""
-        at, sigma2 = says.at or Point("star"), ratio(self.setting.sigma2)
+        """Return the bound of a noise; for N given of its mean or its deviations.
+
+        Raises:
+            ValueError: it is of no local step.
+        """
+        at, sigma2 = says.at, ratio(self.setting.sigma2)
+        if at is None or at.kind != "local":
+            raise ValueError(f"no derivation of {says}")
         if says.space is None:
             return rules.variance(self.run, sigma2, n, ratio(at.t), ratio(at.i))
         apart = says.space.part == "deviation"
