@@ -1,4 +1,4 @@
-"""The noise of one local step of SFL-V1, averaged over the clients.
+"""The noise of one local step of SFL-V1 or MiniBatch-SFL, averaged over the clients.
 
 ``||sum_n a_n xi(n,t,i)||^2 = sum_n a_n^2 ||xi(n,t,i)||^2``: the rule speaks of the sums
 of a round's first steps, and a step is the difference of two of them.
@@ -13,6 +13,7 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
     CLIENTS,
+    Kind,
     Lin,
     Split,
     Vec,
@@ -66,11 +67,18 @@ def _only_square(u: Vec, sign: int) -> Theorem:
     return combine([(only_one(j, u, first, -1), 2), (near, 1)])
 
 
+def centred(run: Split, t: Ratio, i: Ratio, u: Vec) -> Theorem:
+    """Return ``<xi(n,t,i), u> = 0`` for u fixed before step i of every client."""
+    alone = run.kind is Kind.V1
+    rule = rules.unbiased_across if alone else rules.unbiased
+    return rule(run, n, t, i, u)
+
+
 @cache
 def centred_mean(run: Split, i: int, u: Vec) -> Theorem:
     """Return ``<sum_n a_n xi(n,t,i), u> = 0`` for u fixed before this step."""
     xi = noise(run, n, now, i)
-    each = rules.unbiased_across(run, n, now, ratio(i), u)
+    each = centred(run, now, ratio(i), u)
     linear = rules.linear(CLIENTS, n, xi * weight(n), u)
     return combine([(sum_over(each, CLIENTS, n, weight(n)), 1), (linear, 1)])
 

@@ -77,25 +77,46 @@ def step(run: Split, i: int) -> Vec:
     return stochastic(run, n, now, ratio(i))
 
 
+def one_server(run: Split, side: Side | None) -> bool:
+    """Return whether all clients' steps move this block together (MiniBatch-SFL)."""
+    return run.kind.shared and side is Side.SERVER
+
+
+def moving(run: Split, side: Side | None, u: Vec) -> Vec:
+    """Return what moves a block of client n's point: u, or its average."""
+    return mean(block(side, u)) if one_server(run, side) else block(side, u)
+
+
+def _moved(run: Split, side: Side | None, theorem: Theorem) -> Theorem:
+    """Return a theorem on client n's steps, averaged where `moving` is."""
+    shared = one_server(run, side)
+    return sum_over(theorem, CLIENTS, n, weight(n)) if shared else theorem
+
+
 def _walked(run: Split, i: int, side: Side | None) -> Theorem:
     """Return ``<[p_i - x]_b + eta sum_{j<min(i,steps_b)} [g_j]_b, w> = 0``."""
     made = min(i, steps_of(run, side))
-    g = stochastic(run, n, now, of(j))
-    away = local_point(run, n, now, i) - iterate(run, now)
-    moved = away + summed(steps(made), j, g) * rate_of(run, side)
+    g = summed(steps(made), j, stochastic(run, n, now, of(j)))
+    away = block(side, local_point(run, n, now, i) - iterate(run, now))
+    moved = away + moving(run, side, g) * rate_of(run, side)
     uses: list[tuple[Theorem, Number]] = []
     for one in Side if side is None else (side,):
         rule = rules.resting if i > steps_of(run, one) else rules.local_update
         uses.append((rule(run, n, now, ratio(i), one, w), 1))
     if side is None:
         uses.append((rules.blocks(moved, w), 1))
-    return combine(uses, target=inner(block(side, moved), w))
+    return combine(uses, target=inner(moved, w))
 
 
 def _spread(run: Split, i: int, side: Side | None) -> tuple[Theorem, Number]:
+    """Return ``<sum_j [g_j]_b, w> = sum_j <[g_j]_b, w>``, and -eta."""
     made = min(i, steps_of(run, side))
     g = block(side, stochastic(run, n, now, of(j)))
-    return rules.linear(steps(made), j, g, w), -rate_of(run, side)
+    found = _moved(run, side, rules.linear(steps(made), j, g, w))
+    if one_server(run, side):
+        outer = rules.linear(CLIENTS, n, summed(steps(made), j, g) * weight(n), w)
+        found = combine([(found, 1), (outer, 1)])
+    return found, -rate_of(run, side)
 
 
 @cache
@@ -107,7 +128,7 @@ def begins(run: Split, side: Side | None) -> Theorem:
         [
             (_walked(run, 0, side), 1),
             _spread(run, 0, side),
-            (none, rate_of(run, side)),
+            (_moved(run, side, none), rate_of(run, side)),
         ],
         target=inner(block(side, local_point(run, n, now, 0) - iterate(run, now)), w),
     )
@@ -117,7 +138,8 @@ def begins(run: Split, side: Side | None) -> Theorem:
 def moves(run: Split, i: int, side: Side | None) -> Theorem:
     """Return ``<[p_{i+1} - p_i + eta g_i]_b, w> >= 0``, as w is any vector ``= 0``.
 
-    A side that has made its steps keeps its value.
+    Where all clients move the block their average stands for g_i. A side that has made
+    its steps keeps its value.
     """
     after, before = local_point(run, n, now, i + 1), local_point(run, n, now, i)
     uses: list[tuple[Theorem, Number]] = []
@@ -129,9 +151,13 @@ def moves(run: Split, i: int, side: Side | None) -> Theorem:
     eta = rate_of(run, side)
     g = block(side, stochastic(run, n, now, of(j)))
     last = only_one(j, vec_at(g, {j: i + of(j)}) * eta, w, 1)
-    uses += [(rules.split(j, inner(g, w), ratio(i), ratio(1)), -eta), (last, 1)]
-    move = after - before + step(run, i) * eta
-    return combine(uses, target=inner(block(side, move), w))
+    joined = rules.split(j, inner(g, w), ratio(i), ratio(1))
+    uses += [(_moved(run, side, joined), -eta), (_moved(run, side, last), 1)]
+    if one_server(run, side):
+        one = block(side, step(run, i)) * weight(n)
+        uses.append((rules.linear(CLIENTS, n, one, w), eta))
+    move = block(side, after - before) + moving(run, side, step(run, i)) * eta
+    return combine(uses, target=inner(move, w))
 
 
 @cache
@@ -140,29 +166,28 @@ def gathers(run: Split, side: Side | None) -> Theorem:
 
     In it the sums over clients are those of single steps.
     """
-    end, made = longest(run), steps_of(run, side)
-    eta, whole = rate_of(run, side), steps(made)
-    g = block(side, summed(whole, j, stochastic(run, n, now, of(j))))
-    locals_ = [(_walked(run, end, side), -1), (begins(run, side), 1)]
-    locals_ += [(moves(run, i, side), 1) for i in range(end)]
-    own = sum_over(combine(locals_), CLIENTS, n, weight(n))
+    end, made, eta = longest(run), steps_of(run, side), rate_of(run, side)
+    g = summed(steps(made), j, stochastic(run, n, now, of(j)))
+    path = [(_walked(run, end, side), -1), (begins(run, side), 1)]
+    path += [(moves(run, i, side), 1) for i in range(end)]
     uses: list[tuple[Theorem, Number]] = [
-        (own, 1),
-        (rules.linear(CLIENTS, n, g * weight(n), w), -eta),
+        (rules.update(run, one, now, w), 1)
+        for one in (Side if side is None else (side,))
     ]
-    x, after = iterate(run, now), iterate(run, now + 1)
-    moved = block(side, after - x)
-    both = [(rules.update(run, one, now, w), 1) for one in Side]
+    moved = block(side, iterate(run, now + 1) - iterate(run, now))
     if side is None:
-        each = stochastic(run, n, now, of(j))
-        all_ = summed(CLIENTS, n, summed(whole, j, each) * weight(n)) * eta
-        uses += [*both, (rules.blocks(moved + all_, w), 1)]
+        uses.append((rules.blocks(moved + mean(g) * eta, w), 1))
+    if one_server(run, side):
+        uses.append((combine(path), 1))
     else:
-        uses.append((rules.update(run, side, now, w), 1))
+        own = sum_over(combine(path), CLIENTS, n, weight(n))
+        linear = rules.linear(CLIENTS, n, block(side, g) * weight(n), w)
+        uses += [(own, 1), (linear, -eta)]
     for i in range(made):
         one = block(side, step(run, i))
         moved = moved + mean(one) * eta
-        uses.append((rules.linear(CLIENTS, n, one * weight(n), w), eta))
+        if not one_server(run, side):
+            uses.append((rules.linear(CLIENTS, n, one * weight(n), w), eta))
     return combine(uses, target=inner(moved, w))
 
 

@@ -67,7 +67,7 @@ class Assembly:
     ) -> None:
         self.run, self.rounds, self.S, self.target = run, rounds, ratio(S), target
         self.noisy = noisy
-        same = run.client == run.server
+        same = run.client == run.server and not run.kind.shared
         self.sides: tuple[Side | None, ...] = (None,) if same else tuple(Side)
         self.own, self.common = Quadratic[Name](), Quadratic[Name]()
         self.values: dict[tuple[k.Function, Vec], Fraction] = {}
@@ -202,7 +202,10 @@ class Assembly:
             for i in reversed(range(1, unrolled.longest(run))):
                 by: Row = {point(i - 1): ONE}
                 if i <= made:
-                    by |= dict.fromkeys(self.sample(t, i - 1, side), -eta)
+                    moving = self.sample(t, i - 1, side)
+                    if unrolled.one_server(run, side):
+                        moving = tuple(map(self.mean, moving))
+                    by |= dict.fromkeys(moving, -eta)
                 if w := self.own.eliminate(point(i), by):
                     lemma = unrolled.moves(run, i - 1, side)
                     self.each.append((tested(lemma, t, self.vector(w, -1)), ONE))

@@ -1,4 +1,4 @@
-"""From a certificate to a theorem of the kernel, for SFL-V1 and FedAvg.
+"""From a certificate to a theorem of the kernel: FedAvg, SFL-V1, MiniBatch-SFL.
 
 A certificate says how much of which inequality to take. Here each one is derived from
 the assumptions by the kernel's rules; `assembly` adds them up. Where N is not given the
@@ -44,7 +44,7 @@ from sfl_theory.kernel.terms import (
 )
 from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import clients, combine, sum_over
-from sfl_theory.proofs.single_noise import small_deviation, small_mean
+from sfl_theory.proofs.single_noise import centred, small_deviation, small_mean
 from sfl_theory.proofs.unrolled import block, interpolated, mean, n, t
 from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.certificate import Atom, Certificate, Inequality, Point
@@ -97,7 +97,7 @@ def prove(certificate: Certificate) -> Proved:
     """Return the theorem that a certificate proves.
 
     Args:
-        certificate: of SFL-V1 or FedAvg, in means and deviations.
+        certificate: in means and deviations, not of SFL-V2.
 
     Returns:
         Statement and theorem.
@@ -126,11 +126,14 @@ def refuse(setting: Setting) -> None:
     Raises:
         ValueError: says why.
     """
-    several = max(setting.tau, setting.late) > 1
+    several = (
+        max(setting.tau, setting.late) > 1 and setting.algorithm != "minibatch-sfl"
+    )
     refused = (
         (
-            setting.algorithm not in {"fedavg", "sfl-v1"},
-            f"{setting.algorithm}: the kernel's proofs are of fedavg and sfl-v1",
+            setting.algorithm == "sfl-v2",
+            "sfl-v2: the kernel names no single client, and its proofs are of runs in "
+            "which the clients are alike",
         ),
         (
             setting.clients is not None and not setting.symmetric,
@@ -174,7 +177,9 @@ class _Derivation:
                 (setting.late, setting.server_steps),
             )
         )
-        return Split(Kind.V1, Participants.EVERYONE, client, server)
+        shared = setting.algorithm == "minibatch-sfl"
+        kind = Kind.MINIBATCH if shared else Kind.V1
+        return Split(kind, Participants.EVERYONE, client, server)
 
     @property
     def modulus(self) -> Ratio:
@@ -312,8 +317,7 @@ class _Derivation:
         for (s, i), u in own.items():
             parts.use(rules.unbiased(self.run, n, ratio(s), ratio(i), u), ONE)
         for (s, i), u in common.items():
-            each = rules.unbiased_across(self.run, n, ratio(s), ratio(i), u)
-            parts.use(each, ONE)
+            parts.use(centred(self.run, ratio(s), ratio(i), u), ONE)
 
     def derived(self, says: Inequality, parts: Assembly) -> Theorem:
         """Return an inequality as a theorem, on client n or averaged.
