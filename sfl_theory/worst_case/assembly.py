@@ -67,6 +67,7 @@ class Assembly:
     ) -> None:
         self.run, self.rounds, self.S, self.target = run, rounds, ratio(S), target
         self.noisy = noisy
+        self.flat: Theorem | None = None
         same = run.client == run.server and not run.kind.shared
         self.sides: tuple[Side | None, ...] = (None,) if same else tuple(Side)
         self.own, self.common = Quadratic[Name](), Quadratic[Name]()
@@ -79,12 +80,20 @@ class Assembly:
         self.prices: dict[Name, Fraction] = {}
         self._read(target, -ONE)
 
+    def vanish(self, flat: Theorem) -> None:
+        """Enter ``-sum_n a_n ||grad F_n(x*)||^2 >= 0``: these gradients are 0."""
+        self.flat = flat
+
     def use(self, theorem: Theorem, factor: Fraction) -> None:
         """Add a multiple of a theorem; one that speaks of n is averaged."""
         if factor:
-            about_n = n in theorem.form.free
-            (self.each if about_n else self.uses).append((theorem, factor))
+            self.add(theorem, factor)
             self._read(theorem.form, factor)
+
+    def add(self, theorem: Theorem, factor: Fraction) -> None:
+        """Add a multiple of a theorem whose form is accounted for."""
+        about_n = n in theorem.form.free
+        (self.each if about_n else self.uses).append((theorem, factor))
 
     def proved(self, squares: Iterable[Square]) -> Theorem:
         """Return the theorem ``target >= 0``.
@@ -202,9 +211,9 @@ class Assembly:
             for i in reversed(range(1, unrolled.longest(run))):
                 by: Row = {point(i - 1): ONE}
                 if i <= made:
-                    moving = self.sample(t, i - 1, side)
+                    moving = [*self.sample(t, i - 1, side)]
                     if unrolled.one_server(run, side):
-                        moving = tuple(map(self.mean, moving))
+                        moving = [*map(self.mean, moving)]
                     by |= dict.fromkeys(moving, -eta)
                 if w := self.own.eliminate(point(i), by):
                     lemma = unrolled.moves(run, i - 1, side)

@@ -112,6 +112,8 @@ def prove(certificate: Certificate) -> Proved:
     target = statement.right - statement.left
     noisy = setting.sigma2 > 0
     parts = Assembly(derivation.run, setting.rounds, setting.S, noisy, target)
+    if setting.zeta2 == 0:
+        parts.vanish(rules.assume(derivation.heterogeneity))
     derivation.add(certificate, parts)
     theorem = parts.proved(certificate.squares)
     return Proved(statement, theorem, derivation.model)

@@ -4,7 +4,7 @@ A run has noise; where there is none its variance is 0. Such a silent vector z i
 with another one, v, by ``M/2 ||z + c v/M||^2 >= 0``: with ``||z||^2 <= 0`` that is
 ``c <z, v> + c^2/(2M) ||v||^2 >= 0``, and M is so large that squares of v, which leave
 some room, pay for it. The change of a gradient from p(n,t,0) to x(t), the same point,
-is another silent vector.
+is another silent vector; with zeta = 0 the gradients at x* are, too.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import ratio
+from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
     Lin,
     Local,
+    Side,
     Star,
     gradient,
     iterate,
@@ -30,7 +31,7 @@ from sfl_theory.kernel.terms import (
     weight,
 )
 from sfl_theory.proofs import unrolled
-from sfl_theory.proofs.notation import combine
+from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import atom_of, block, n, tested
 
 if TYPE_CHECKING:
@@ -39,18 +40,17 @@ if TYPE_CHECKING:
 ZERO, ONE = Fraction(0), Fraction(1)
 LARGE = Fraction(2) ** 90
 HALF = LARGE / 2
+Place = tuple[int, int | None] | None
+"""A noise, the change of a gradient at x(t) (t, None), or the gradients at x*."""
 
 
 def silence(parts: Assembly) -> None:
     """Remove silent vectors, and pay for the squares that this takes."""
     steps = range(0 if parts.noisy else unrolled.longest(parts.run))
-    places = [(t, i) for t in range(parts.rounds) for i in (None, *steps)]
+    places: list[Place] = [] if parts.flat is None else [None]
+    places += [(t, i) for t in range(parts.rounds) for i in (None, *steps)]
     names = {
-        (t, i, side): parts.change(t, side)
-        if i is None
-        else parts.sample(t, i, side)[1]
-        for t, i in places
-        for side in parts.sides
+        (at, side): _name(parts, at, side) for at in places for side in parts.sides
     }
     paid = dict.fromkeys(names.values(), ZERO)
     means = {parts.mean(name): name for name in paid}
@@ -74,14 +74,21 @@ def silence(parts: Assembly) -> None:
                 paid[means[v]] += price
             else:
                 _charge(parts, v, price)
-    for t, i in places:
-        costs = {names[t, i, side]: paid[names[t, i, side]] for side in parts.sides}
+    for at in places:
+        costs = {names[at, side]: paid[names[at, side]] for side in parts.sides}
         most = max(ZERO, *costs.values())
         if most:
-            parts.each.append((_silent(parts, t, i), most))
+            parts.add(_silent(parts, at), most)
         for z, cost in costs.items():
             if cost != most:
                 parts.each_squares.append((parts.vector({z: ONE}), most - cost))
+
+
+def _name(parts: Assembly, at: Place, side: Side | None) -> Name:
+    if at is None:
+        return atom_of(block(side, gradient(Local(n), vec(Star(MEAN)))))
+    t, i = at
+    return parts.change(t, side) if i is None else parts.sample(t, i, side)[1]
 
 
 def _charge(parts: Assembly, v: Name, price: Fraction) -> None:
@@ -95,13 +102,18 @@ def _charge(parts: Assembly, v: Name, price: Fraction) -> None:
         parts.prices[name] = parts.prices.get(name, ZERO) + price
 
 
-def _silent(parts: Assembly, t: int, i: int | None) -> Theorem:
-    """Return ``-||z||^2 >= 0`` for a silent vector z, by blocks."""
-    x, S = iterate(parts.run, t), parts.S
+def _silent(parts: Assembly, at: Place) -> Theorem:
+    """Return ``-||z||^2 >= 0`` for a silent vector z, by blocks; averaged at x*."""
+    S, uses = parts.S, list[tuple[Theorem, Number]]()
+    if at is None and parts.flat is not None:
+        z = gradient(Local(n), vec(Star(MEAN)))
+        split = sum_over(rules.blocks(z, z), CLIENTS, n, weight(n))
+        return combine([(parts.flat, 1)] + [(split, 1)] * (len(parts.sides) - 1))
+    t, i = at or (0, None)
+    x, p = iterate(parts.run, t), local_point(parts.run, n, t, 0)
     if i is None:
-        p = local_point(parts.run, n, t, 0)
         z = gradient(Local(n), x) - gradient(Local(n), p)
-        uses = [(rules.lipschitz(Local(n), S, x, p), ratio(1))]
+        uses = [(rules.lipschitz(Local(n), S, x, p), 1)]
         uses += [
             (tested(unrolled.begins(parts.run, side), t, p - x), -(S**2))
             for side in parts.sides
@@ -110,9 +122,8 @@ def _silent(parts: Assembly, t: int, i: int | None) -> Theorem:
             uses.append((rules.blocks(p - x, p - x), -(S**2)))
     else:
         z = noise(parts.run, n, t, i)
-        none = rules.variance(parts.run, ratio(0), n, ratio(t), ratio(i))
-        uses = [(none, ratio(1))]
+        uses = [(rules.variance(parts.run, ratio(0), n, ratio(t), ratio(i)), 1)]
     if parts.sides != (None,):
-        uses.append((rules.blocks(z, z), ratio(1)))
+        uses.append((rules.blocks(z, z), 1))
     blocks = (norm2(block(side, z)) for side in parts.sides)
     return combine(uses, target=-sum(blocks, Lin({})))

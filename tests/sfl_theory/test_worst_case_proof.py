@@ -78,7 +78,15 @@ SETTINGS = {
     "noise, bounded": asked(**BOUNDED, sigma2=Q(1)),
     "noise, N given": asked(tau=1, sigma2=Q(1), clients=4, symmetric=True),
 }
-FEW = ["one step", "bounded gradients", "two paces", "least", "noise, N given"]
+MINIBATCH: dict[str, object] = {"algorithm": "minibatch-sfl", "sigma2": Q(1)}
+SETTINGS |= {
+    "minibatch": asked((HALF,), (Q(1, 3),), **{**MINIBATCH, "sigma2": Q(0)}),
+    "minibatch, noise": asked((HALF,), (Q(1, 3),), **MINIBATCH),
+    "minibatch, N given": asked((HALF,), **MINIBATCH, clients=4, symmetric=True),
+    "the same minimiser": asked(zeta2=Q(0)),
+    "the same minimiser, two rates": asked((HALF,), (Q(1, 3),), zeta2=Q(0)),
+}
+FEW = ["one step", "bounded gradients", "two paces", "noise, N given", "minibatch"]
 
 
 @cache
@@ -257,7 +265,7 @@ def test_a_file_with_a_smaller_bound_is_rejected() -> None:
 @pytest.mark.parametrize(
     ("known", "words"),
     [
-        ({"algorithm": "sfl-v2", "clients": 2}, "fedavg and sfl-v1"),
+        ({"algorithm": "sfl-v2", "clients": 2}, "the clients are alike"),
         ({"clients": 2}, "for all N"),
         ({"clients": 2, "symmetric": True, "sigma2": Q(1)}, "noisy local steps"),
     ],
