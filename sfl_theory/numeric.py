@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -23,9 +22,11 @@ _ROWS = {row.symbol: row for row in symbols.NOTATION}
 _RATE = sp.Dummy("rate", positive=True)
 
 
-def needed(formulas: Iterable[Any], definitions: Mapping[Any, Any]) -> tuple[str, ...]:
+def needed(
+    formulas: Iterable[sp.Expr], definitions: Mapping[sp.Symbol, sp.Expr]
+) -> tuple[str, ...]:
     """Return the names of the constants that the formulas use, in table order."""
-    found: set[Any] = set()
+    found: set[sp.Symbol] = set()
     for formula in formulas:
         full = _expanded(formula, definitions)
         found |= full.free_symbols | full.atoms(sp.IndexedBase)
@@ -35,8 +36,8 @@ def needed(formulas: Iterable[Any], definitions: Mapping[Any, Any]) -> tuple[str
 
 
 def evaluate(
-    formula: Any,
-    definitions: Mapping[Any, Any],
+    formula: sp.Expr,
+    definitions: Mapping[sp.Symbol, sp.Expr],
     constants: Constants,
     rounds: NDArray[np.int64],
     schedule: Schedule | None,
@@ -58,21 +59,21 @@ def evaluate(
 
 
 def compiled(
-    formula: Any,
-    variables: tuple[Any, ...],
-    definitions: Mapping[Any, Any],
+    formula: sp.Expr,
+    variables: tuple[sp.Symbol, ...],
+    definitions: Mapping[sp.Symbol, sp.Expr],
     constants: Constants,
-) -> Callable[..., Any]:
+) -> Callable[..., NDArray[np.float64]]:
     """Return the formula as a vectorised function of ``variables`` alone."""
     plan = _plan(_expanded(formula, definitions))
     fixed = {
-        symbol: _argument(symbol, constants, None)
+        symbol: _argument(symbol, constants, np.empty(0, np.int64))
         for symbol in plan.scalars
         if symbol not in variables
     }
     sums = [_client_sum(*item, constants) for item in plan.client_sums]
 
-    def function(*values: Any) -> Any:
+    def function(*values: NDArray[np.float64]) -> NDArray[np.float64]:
         given = dict(zip(variables, values, strict=True))
         scalars = [given.get(s, fixed.get(s)) for s in plan.scalars]
         result = plan.function(*scalars, *sums)
@@ -81,7 +82,7 @@ def compiled(
     return function
 
 
-def growth(formula: Any, definitions: Mapping[Any, Any]) -> Any:
+def growth(formula: sp.Expr, definitions: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
     r"""Return p with formula $=\Theta(T^p)$, the learning rate being constant."""
     flat = _expanded(formula, definitions).replace(
         lambda node: isinstance(node, sp.Sum) and node.limits[0][0] == symbols.t,
@@ -98,10 +99,12 @@ def growth(formula: Any, definitions: Mapping[Any, Any]) -> Any:
 class _Plan:
     """A formula taken apart: scalars, sums, and the function that joins them."""
 
-    def __init__(self, formula: Any) -> None:
-        self.client_sums: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
-        self.round_sums: list[Callable[..., Any]] = []
-        replacements: dict[Any, Any] = {}
+    def __init__(self, formula: sp.Expr) -> None:
+        self.client_sums: list[
+            tuple[Callable[..., NDArray[np.float64]], tuple[sp.Symbol, ...]]
+        ] = []
+        self.round_sums: list[Callable[..., NDArray[np.float64]]] = []
+        replacements: dict[sp.Expr, sp.Expr] = {}
         client_dummies, round_dummies = [], []
         for node in sorted(formula.atoms(sp.Sum), key=sp.default_sort_key):
             dummy = sp.Dummy(positive=True)
@@ -122,13 +125,13 @@ class _Plan:
 
 
 @lru_cache(maxsize=512)
-def _plan(formula: Any) -> _Plan:
+def _plan(formula: sp.Expr) -> _Plan:
     return _Plan(formula)
 
 
 def _in_constants(
-    formula: Any, last: tuple[Any, ...] = ()
-) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    formula: sp.Expr, last: tuple[sp.Symbol, ...] = ()
+) -> tuple[Callable[..., NDArray[np.float64]], tuple[sp.Symbol, ...]]:
     r"""Return the formula as a function of the *constants*, and its symbols in order.
 
     $\sigma_n$ enters as the square root of the constant ``sigma2``, which sympy cancels
@@ -140,29 +143,33 @@ def _in_constants(
     ignored = {*last, *names, symbols.n}
     scalars = sorted(formula.free_symbols - ignored - set(bases), key=str)
     scalars = [s for s in scalars if not isinstance(s, sp.Indexed)]
-    replacements: dict[Any, Any] = {}
-    arguments: list[Any] = []
+    replacements: dict[sp.Expr, sp.Expr] = {}
+    arguments: list[sp.Symbol] = []
     for symbol in (*bases, *scalars):
         row = _ROWS.get(symbol)
         constant = sp.Dummy(str(symbol), positive=True)
         arguments.append(constant)
         left = symbol[symbols.n] if isinstance(symbol, sp.IndexedBase) else symbol
         replacements[left] = constant ** sp.Rational(1, row.power if row else 1)
-    function: Callable[..., Any] = sp.lambdify(
+    function: Callable[..., NDArray[np.float64]] = sp.lambdify(
         [*arguments, *last], formula.xreplace(replacements), "numpy"
     )
     return function, (*bases, *scalars)
 
 
 def _client_sum(
-    summand: Callable[..., Any], summed: tuple[Any, ...], constants: Constants
+    summand: Callable[..., NDArray[np.float64]],
+    summed: tuple[sp.Symbol, ...],
+    constants: Constants,
 ) -> float:
     weights = constants.per_client("weights")
-    values = [_argument(symbol, constants, None) for symbol in summed]
+    values = [_argument(symbol, constants, np.empty(0, np.int64)) for symbol in summed]
     return float(np.sum(np.broadcast_to(summand(*values), weights.shape)))
 
 
-def _argument(symbol: Any, constants: Constants, rounds: Any) -> Any:
+def _argument(
+    symbol: sp.Symbol, constants: Constants, rounds: NDArray[np.int64]
+) -> float | NDArray[np.float64]:
     """Return what a symbol of a taken-apart formula stands for.
 
     Raises:
@@ -186,11 +193,13 @@ def _argument(symbol: Any, constants: Constants, rounds: Any) -> Any:
 
 
 @lru_cache(maxsize=512)
-def _substituted(formula: Any, definitions: tuple[tuple[Any, Any], ...]) -> Any:
+def _substituted(
+    formula: sp.Expr, definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+) -> sp.Expr:
     for symbol, meaning in definitions:
         formula = formula.xreplace({symbol: meaning})
     return formula
 
 
-def _expanded(formula: Any, definitions: Mapping[Any, Any]) -> Any:
+def _expanded(formula: sp.Expr, definitions: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
     return _substituted(formula, tuple(definitions.items()))

@@ -39,6 +39,7 @@ def searched(
     program: Program,
     tolerance: float,
     progress: Progress | None = None,
+    floor: float = -np.inf,
     solve: Callable[..., Solution] = interior.solved,
 ) -> Found:
     """Solve a program by column generation.
@@ -47,6 +48,7 @@ def searched(
         program: the program.
         tolerance: relative, of the gap and of what is left out.
         progress: told what happens.
+        floor: a value that is known to be reached.
         solve: the float solver.
 
     Returns:
@@ -56,34 +58,35 @@ def searched(
     given, spare = _split(program)
     every = np.array(program.pairs, dtype=int).reshape(-1, 2)
     known = set(chosen)
-    loose = len(chosen) < len(every)
+    loose = len(chosen) < len(every) or bool(spare)
     for turn in range(TURNS):
         constraints = [*given, *(program.interpolation(*p) for p in chosen)]
         told = progress and _prefixed(progress, f"{len(constraints)} inequalities, ")
-        solution = solve(
-            program, constraints, max(tolerance, LOOSE if loose else 0), told
-        )
-        broken = violations(program, solution, every)
+        accuracy = max(tolerance, LOOSE) if loose else tolerance
+        solution = solve(program, constraints, accuracy, told, floor)
         size = max(abs(solution.upper), 1e-300)
-        worst = float(broken.max(initial=0.0)) / size
-        limit = tolerance if not loose else 0.01 * LOOSE
-        candidates = [
-            (int(i), int(j))
-            for i, j in every[np.argsort(-broken)[: 2 * len(program.nodes)]]
-        ]
+        broken = violations(program, solution, every) / size
+        worst = float(broken.max(initial=0.0))
+        if solution.upper <= floor * (1 + 10 * accuracy):
+            if not loose:
+                break
+            loose = False
+            continue
+        limit = max(tolerance, 0.01 * LOOSE) if loose else tolerance
+        order = np.argsort(-broken)[: 2 * len(program.nodes)]
         new = [
-            pair
-            for pair, amount in zip(candidates, -np.sort(-broken), strict=False)
-            if amount > limit * size and pair not in known
+            (int(every[k][0]), int(every[k][1]))
+            for k in order
+            if broken[k] > limit and tuple(every[k]) not in known
         ]
         missed = _missed(program, solution, spare, limit * 100)
         if not new and not missed and not loose:
             break
         loose = bool(new or missed) and turn < TURNS // 2
-        given += [spare[k] for k in missed]
-        spare = [one for k, one in enumerate(spare) if k not in missed]
         chosen += new
         known.update(new)
+        given += [spare[k] for k in missed]
+        spare = [one for k, one in enumerate(spare) if k not in missed]
     return Found(tuple(constraints), solution, worst)
 
 
@@ -163,9 +166,10 @@ def _missed(
 
 
 def _near(program: Program, p: Node, q: Node) -> bool:
-    if STAR in {p.point, q.point} or (program.setting.mu is None and _start(p, q)):
+    if STAR in {p.point, q.point} or _start(p, q):
         return True
-    return abs(p.point.t - q.point.t) <= 1
+    apart = abs(p.point.t - q.point.t)
+    return apart <= 1 or (p.point.i == q.point.i and apart & (apart - 1) == 0)
 
 
 def _start(p: Node, q: Node) -> bool:

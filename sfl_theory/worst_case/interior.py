@@ -17,11 +17,11 @@ is positive definite, so its multipliers can be rounded to a proof.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from sfl_theory.worst_case.certificate import Space
 from sfl_theory.worst_case.program import Constraint, Program
@@ -36,6 +36,7 @@ CHUNK = 1500
 REFINED = 2
 REGULAR = (1e-16, 1e-14, 1e-12, 1e-10)
 TRAIL = 12
+NEARER = 0.7
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def solved(
     constraints: Sequence[Constraint],
     tolerance: float = 1e-8,
     progress: Progress | None = None,
-    margin: float = 0.0,
+    floor: float = -np.inf,
 ) -> Solution:
     """Solve the program for some of its constraints.
 
@@ -131,16 +132,13 @@ def solved(
         constraints: those that are imposed.
         tolerance: of the relative gap and of both residuals.
         progress: told after every step.
-        margin: by how much inequalities are tightened, relative to their bound, and
-            absolutely where it is 0.
+        floor: a value that is known to be reached; near it nothing is left to gain.
 
     Returns:
         The last point.
     """
     blocks = [_block(program, constraints, space) for space in program.spaces]
-    method = _Method(program, constraints, blocks)
-    method.b -= margin * np.where(method.b > 0, method.b, 1.0) * method.signed
-    return method.solve(tolerance, progress)
+    return _Method(program, constraints, blocks).solve(tolerance, floor, progress)
 
 
 class _Method:
@@ -197,10 +195,12 @@ class _Method:
         lower = sum(float(np.vdot(block.goal, X)) for block, X in pairs)
         return float(self.b @ self.y), lower + float(self.c @ self.f)
 
-    def solve(self, tolerance: float, progress: Progress | None) -> Solution:
+    def solve(
+        self, tolerance: float, floor: float, progress: Progress | None
+    ) -> Solution:
         """Return the last point: the tolerance is met or steps vanish."""
         status, best = "stopped after the last iteration", np.inf
-        kept = self._kept()
+        kept, last = self._kept(), np.inf
         trail: list[tuple[Grams, Array]] = []
         for count in range(ITERATIONS):
             rp, Rd, rf = self.residuals()
@@ -212,19 +212,22 @@ class _Method:
                 float(np.abs(rf).max(initial=0.0)),
             )
             gap = self.mu * self.order / size
-            trail = [(self._grams(self.X), self.f.copy()), *trail[: TRAIL - 1]]
+            if gap < NEARER * last:
+                trail = [(self._grams(self.X), self.f.copy()), *trail[: TRAIL - 1]]
+                last = gap
             if progress:
                 progress(f"step {count}: {upper:.6g} >= value, gap {gap:.1e}")
             if max(wrong, gap) < best:
                 best, kept = max(wrong, gap), self._kept()
-            if best < tolerance:
+            reached = wrong < tolerance and upper <= floor * (1 + 5 * tolerance)
+            if best < tolerance or reached:
                 status = "solved"
                 break
             try:
                 if self._step(rp, Rd, rf) < 1e-8:
                     status = "steps vanish"
                     break
-            except linalg.LinAlgError:
+            except np.linalg.LinAlgError:
                 status = "the equations are singular to float64"
                 break
         return self._solution(kept, best, status, tuple(trail))
@@ -265,17 +268,17 @@ class _Method:
         ratio = np.divide(self.s, self.y, out=np.zeros_like(self.s), where=self.signed)
         normal = (normal + normal.T) / 2 + np.diag(ratio)
         even = 1 / np.sqrt(normal.diagonal())
-        factor = _factor(normal * np.outer(even, even))
+        white = _whitener(normal * np.outer(even, even))
 
         def over(right: Array) -> Array:
-            found = linalg.cho_solve(factor, (right.T * even).T, check_finite=False)
+            found = white.T @ (white @ (right.T * even).T)
             return np.asarray((found.T * even).T)
 
         tall = over(self.F)
         balance = self.F.T @ tall
         if len(balance):
             weight = np.sqrt(np.maximum(balance.diagonal(), 1e-300))
-            small = _factor(balance / np.outer(weight, weight))
+            small = _whitener(balance / np.outer(weight, weight))
 
         def direction(
             target: float, curved: list[Array], bent: Array
@@ -300,7 +303,7 @@ class _Method:
                 dy = dy + more
                 if len(balance):
                     rest = (rf - self.F.T @ dy) / weight
-                    extra = linalg.cho_solve(small, rest, check_finite=False) / weight
+                    extra = small.T @ (small @ rest) / weight
                     df, dy = df + extra, dy + tall @ extra
             dX, dZ = [], []
             for block, X, Y, R, now in zip(
@@ -348,8 +351,8 @@ class _Method:
         return min(1.0, BOUNDARY * primal), min(1.0, BOUNDARY * dual)
 
 
-def _factor(matrix: Array) -> tuple[Array, bool]:
-    """Return a Cholesky factor of a matrix with unit diagonal, moved if it must be.
+def _whitener(matrix: Array) -> Array:
+    """Return W with W' W the inverse of a matrix of unit diagonal, moved if need be.
 
     Raises:
         LinAlgError: if it is indefinite beyond rounding.
@@ -357,12 +360,9 @@ def _factor(matrix: Array) -> tuple[Array, bool]:
     for moved in REGULAR:
         shifted = matrix.copy()
         shifted[np.diag_indices_from(shifted)] += moved * len(matrix)
-        try:
-            factor, lower = linalg.cho_factor(shifted, lower=True, check_finite=False)
-        except linalg.LinAlgError:
-            continue
-        return np.asarray(factor), bool(lower)
-    raise linalg.LinAlgError("indefinite")
+        with suppress(np.linalg.LinAlgError):
+            return np.asarray(np.linalg.inv(np.linalg.cholesky(shifted)))
+    raise np.linalg.LinAlgError("indefinite")
 
 
 def _room(now: Array, move: Array, signed: NDArray[np.bool_]) -> float:
@@ -371,16 +371,14 @@ def _room(now: Array, move: Array, signed: NDArray[np.bool_]) -> float:
 
 
 def _reach(now: Array, move: Array) -> float:
-    factor = linalg.cholesky(now, lower=True, check_finite=False)
-    half = linalg.solve_triangular(factor, move, lower=True, check_finite=False)
-    whole = linalg.solve_triangular(factor, half.T, lower=True, check_finite=False)
-    least = float(np.linalg.eigvalsh(_even(whole))[0])
+    white = np.linalg.inv(np.linalg.cholesky(now))
+    least = float(np.linalg.eigvalsh(_even(white @ move @ white.T))[0])
     return -1 / least if least < 0 else np.inf
 
 
 def _inverse(Z: Array) -> Array:
-    factor = linalg.cho_factor(Z, lower=True, check_finite=False)
-    return _even(linalg.cho_solve(factor, np.eye(len(Z)), check_finite=False))
+    white = np.linalg.inv(np.linalg.cholesky(Z))
+    return white.T @ white
 
 
 def _even(matrix: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +22,7 @@ from sfl_theory.worst_case.setting import Setting
 TOLERANCE = 1e-7
 MOST_ATOMS = 320
 MOST_NODES = 420
-NEAR = 1e-6
+NEAR = 2e-6
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,11 @@ def _worst_case(
     atoms = max(len(program.basis[space]) for space in program.spaces)
     if atoms > MOST_ATOMS:
         raise ValueError(_large("Gram matrix", atoms, MOST_ATOMS))
-    found = searched(program, tolerance, progress)
-    failed, certificate, instance = [], None, None
+    explicit = _explicit(program)
+    floor = float(explicit.value) if explicit else -math.inf
+    found = searched(program, tolerance, progress, floor)
+    failed: list[str] = []
+    certificate, instance = None, None
     try:
         multipliers = [float(y) for y in found.solution.multipliers]
         certificate = certified(program, found.constraints, multipliers)
@@ -109,7 +113,7 @@ def _worst_case(
     except NotRoundedError as error:
         failed.append(f"from above: {error}")
     if below:
-        tried = reaching(program, found)
+        tried = reaching(program, found, explicit)
         if isinstance(tried, Instance):
             instance = tried
         else:
@@ -125,7 +129,9 @@ def _worst_case(
     )
 
 
-def reaching(program: Program, found: Found) -> Instance | str:
+def reaching(
+    program: Program, found: Found, explicit: Instance | None
+) -> Instance | str:
     """Return an explicit function that reaches the value, else a rounded instance.
 
     With noise Gram matrices are those of a relaxation, so explicit ones alone are left.
@@ -133,21 +139,29 @@ def reaching(program: Program, found: Found) -> Instance | str:
     Args:
         program: the program.
         found: its float solution.
+        explicit: the best explicit function.
 
     Returns:
         The instance, or why there is none.
     """
-    setting, best = program.setting, None
-    for curvature in (setting.mu, setting.S) if setting.mu else ():
-        tried = parabola(program, curvature)
-        if isinstance(tried, Instance) and (best is None or tried.value > best.value):
-            best = tried
     near = Fraction(found.solution.upper) * (1 - Fraction(NEAR))
-    if best is not None and (best.value >= near or setting.sigma2):
-        return best
-    if setting.sigma2:
+    noisy = bool(program.setting.sigma2)
+    if explicit is not None and (explicit.value >= near or noisy):
+        return explicit
+    if noisy:
         return "a relaxation of noise gives no problem"
     return rounded(program, found)
+
+
+def _explicit(program: Program) -> Instance | None:
+    """Return the best of the explicit functions that are admissible."""
+    setting = program.setting
+    tried = [
+        parabola(program, curvature)
+        for curvature in ((setting.mu, setting.S) if setting.mu else ())
+    ]
+    fits = [one for one in tried if isinstance(one, Instance)]
+    return max(fits, key=lambda one: one.value, default=None)
 
 
 def refuse_large(setting: Setting) -> None:

@@ -9,8 +9,6 @@ are functions of the SGD step, $\gamma=\max\{8S/\mu-1,EM\}$.
 
 from __future__ import annotations
 
-from typing import Any
-
 import sympy as sp
 
 from sfl_theory.bound import (
@@ -84,7 +82,7 @@ r"""Terms of $\mathbb E\|x^T-x^*\|^2\le$, both blocks together: what is true in 
 Propositions 1 and 2, and sharper than Theorem 1 (ledger: repairs of these claims)."""
 
 
-def _joint(statement: str, metric: Metric, factor: Any = 1) -> Bound:
+def _joint(statement: str, metric: Metric, factor: sp.Expr | int = 1) -> Bound:
     """Return a bound that follows from the joint distance of both blocks."""
     return Bound(
         parts={name: factor * part for name, part in JOINT.items()},

@@ -1,4 +1,4 @@
-r"""Appendix E.3: the non-convex case of Theorem 3.7, SFL-V2 with full participation.
+r"""Appendix E: SFL-V2, full participation.
 
 The order of the visits is arbitrary. Repairs are for the printed algorithm, whose
 server steps have no weight: where the gradient of f occurs, for equal weights; (123)
@@ -27,9 +27,18 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
-from sfl_theory.papers.han2024 import blocks
+from sfl_theory.papers.han2024 import (
+    block_rates,
+    blocks,
+    induction,
+    one_round_steps,
+    superposition,
+)
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
-from sfl_theory.papers.han2024.instances import stuck
+from sfl_theory.papers.han2024.contraction import Contraction
+from sfl_theory.papers.han2024.general_convex import Merged, claims
+from sfl_theory.papers.han2024.one_round import Block
+from sfl_theory.papers.han2024.printed import stuck
 from sfl_theory.papers.han2024.setting import (
     N,
     S,
@@ -49,6 +58,15 @@ from sfl_theory.papers.han2024.setting import (
 from sfl_theory.proofs import block_steps, block_visits, visits
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
+
+CONVEX_SERVER = Contraction(Block(Version.V2, Side.SERVER), "E.1.1", "lemma-E.1")
+CONVEX_CLIENT = Contraction(Block(Version.V2, Side.CLIENT), "E.1.2", "lemma-D.1")
+
+# Appendix E.2: SFL-V2, full participation, general convex ----------------------------
+
+SEQUENTIAL = Merged(Block(Version.V2, Side.SERVER), "E.2.3", 113, (111, 112))
+
+# Appendix E.3: the non-convex case of Theorem 3.7, SFL-V2 with full participation ----
 
 THEOREM_RATE = "the learning rate of Theorem 3.7"
 SERVER, CLIENT = SIDES
@@ -393,6 +411,25 @@ EQ_125 = Claim(
 )
 
 CLAIMS = (
+    CONVEX_SERVER.the_lemma(90, "lemma-C.3 lemma-C.5 eq-97", "eq-91"),
+    *one_round_steps.E.claims(),
+    CONVEX_SERVER.joined(97, "eq-91 eq-92 eq-93 eq-94 eq-95 eq-96"),
+    CONVEX_SERVER.without_gap(98, "eq-97"),
+    induction.E_SERVER.first_rate("app-E.1"),
+    block_rates.E_SERVER.in_a_round(99, "lemma-E.1 app-E.1/first-rate eq-98"),
+    *induction.E_SERVER.claims(),
+    block_rates.E_SERVER.in_every_round(
+        106, "eq-99 eq-100 eq-101 eq-102 eq-103 eq-104 eq-105 app-E.1/first-rate"
+    ),
+    CONVEX_CLIENT.quoted(107),
+    CONVEX_CLIENT.without_gap(108, "eq-107"),
+    induction.E_CLIENT.first_rate("app-E.1.2"),
+    block_rates.E_CLIENT.in_every_round(
+        109, "lemma-D.1 eq-67 app-E.1.2/first-rate eq-108"
+    ),
+    superposition.E.merge(),
+    superposition.sequential_bound(),
+    *claims(SEQUENTIAL, "3.7", "lemma-E.1", ""),
     *(EQ_115, EQ_116, EQ_117, EQ_118, EQ_119, EQ_120),
     *(EQ_121, EQ_122),
     *(EQ_123, EQ_124, EQ_125),

@@ -1,9 +1,11 @@
-r"""App. G, (157), (162), (168), (171): partial against full participation in SFL-V2.
+r"""Appendix G.1 and G.2: SFL-V2, clients take part at random, convex.
 
-:math:`\bar x^{t+1}` is what a round of full participation would make of x^t with the
-same samples. The clients meet at the server, so its local points are other ones than
-those of the drawn round: a second run, coupled with the first. For one client and two
-steps its points can be written out.
+:math:`\bar x^{t+1}` is what a round of full participation makes of x^t: (156) and (161)
+are Lemmas E.1 and D.1 for everyone's run, whose x^t may be any model.
+
+In (157), (162), (168) and (171) that round has the same samples. The clients meet at
+the server, so its local points are other ones than those of the drawn round: a second
+run, coupled with the first. For one client and two steps they can be written out.
 """
 
 from __future__ import annotations
@@ -17,21 +19,37 @@ from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Severity,
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import federation, huber
+from sfl_theory.papers.han2024 import block_rates, induction, superposition
+from sfl_theory.papers.han2024.contraction import Contraction
+from sfl_theory.papers.han2024.general_convex import Merged, drawn_claims
 from sfl_theory.papers.han2024.one_round import Block
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    N,
-    S,
-    assumption_33,
-    eta,
-    n,
-    t,
-    tau,
-)
+from sfl_theory.papers.han2024.setting import G2, N, S, assumption_33, eta, n, t, tau
 from sfl_theory.proofs import drawn_distance
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.written import Form, Vector, Written
+
+UPDATES = Participants.UPDATES
+EVERYONE = (
+    "the round of full participation from x^t: the lemma's statement, for everyone's "
+    "run, whose x^t may be any model"
+)
+
+
+def round_of(side: Side, who: Participants) -> Contraction:
+    """Return a block's round."""
+    place, lemma = (
+        ("G.1.1", "lemma-E.1") if side is Side.SERVER else ("G.1.2", "lemma-D.1")
+    )
+    return Contraction(Block(Version.V2, side, who=who), place, lemma)
+
+
+SERVER, CLIENT = (round_of(side, UPDATES) for side in (Side.SERVER, Side.CLIENT))
+FULL_SERVER, FULL_CLIENT = (
+    round_of(side, Participants.EVERYONE) for side in (Side.SERVER, Side.CLIENT)
+)
+
+# App. G, (157), (162), (168), (171): partial against full participation in SFL-V2 ----
 
 TWO = w.called(w.number(2), r"\tau")
 ZERO = w.number(0)
@@ -113,7 +131,7 @@ class Draws:
         return Part(
             what,
             Proof(
-                partial(drawn_distance.block_move, Round(run.split), self.side),
+                partial(drawn_distance.averaged_move, Round(run.split), self.side),
                 r"Given the draws $\mathbb E\|\sum_ig_n^{t,i}\|^2\le\tau^2G^2$; "
                 r"Cauchy-Schwarz over clients, $\mathbb EJ_n^2=1/q_n$.",
             ),
@@ -164,11 +182,32 @@ def open_bound(
     )
 
 
-SERVER, CLIENT = Draws(Side.SERVER), Draws(Side.CLIENT)
+DRAWN_SERVER, DRAWN_CLIENT = Draws(Side.SERVER), Draws(Side.CLIENT)
+
+# Appendix G.2: SFL-V2, clients are drawn, general convex -----------------------------
+
+GENERAL_SERVER = Block(Version.V2, Side.SERVER, who=Participants.UPDATES)
+SEQUENTIAL = Merged(GENERAL_SERVER, "G.2.3", 173, (169, 172))
 
 CLAIMS = (
-    SERVER.chain(157, 168),
-    CLIENT.chain(162, 171),
+    FULL_SERVER.quoted(156, EVERYONE),
+    SERVER.drawn(158, "eq-156 eq-157"),
+    SERVER.without_gap(159, "eq-158"),
+    induction.G_SERVER.first_rate("app-G.1"),
+    block_rates.G_SERVER.in_every_round(
+        160, "lemma-E.1 eq-104 app-G.1/first-rate eq-159"
+    ),
+    FULL_CLIENT.quoted(161, EVERYONE),
+    CLIENT.drawn(163, "eq-161 eq-162"),
+    CLIENT.without_gap(164, "eq-163"),
+    induction.G_CLIENT.first_rate("app-G.1.2"),
+    block_rates.G_CLIENT.in_every_round(
+        165, "lemma-D.1 eq-67 app-G.1.2/first-rate eq-164"
+    ),
+    superposition.G.merge(),
+    superposition.sequential_bound(superposition.G),
+    DRAWN_SERVER.chain(157, 168),
+    DRAWN_CLIENT.chain(162, 171),
     open_bound(
         168,
         "G.2.1",
@@ -186,5 +225,8 @@ CLAIMS = (
         "others move when they take part, and their q_n is not on the right. In "
         "floating point: 90 clients of q = 1/10000 that move the server, 90 of q = 1 "
         "whose client gradients change with it.",
+    ),
+    *drawn_claims(
+        SEQUENTIAL, Block(Version.V2, Side.SERVER), "3.9", "lemma-E.1", EVERYONE
     ),
 )

@@ -1,4 +1,4 @@
-r"""Appendix D.3: the non-convex case of Theorem 3.6, SFL-V1 with full participation.
+r"""Appendix D: SFL-V1, full participation.
 
 Where a statement has two parts, the client's side makes more steps in the first one,
 the server's side in the second.
@@ -10,19 +10,20 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Says,
-    Severity,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Says, Severity, says
+from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola
+from sfl_theory.papers.han2024 import (
+    block_rates,
+    induction,
+    one_round_steps,
+    superposition,
+)
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks
+from sfl_theory.papers.han2024.contraction import Contraction
+from sfl_theory.papers.han2024.general_convex import Merged, claims
+from sfl_theory.papers.han2024.one_round import Block
 from sfl_theory.papers.han2024.setting import (
     N,
     S,
@@ -37,12 +38,26 @@ from sfl_theory.papers.han2024.setting import (
     tau,
     tau_server,
 )
-from sfl_theory.papers.han2024.two_periods import LONGER, TwoPeriods
-from sfl_theory.papers.han2024.two_periods_steps import Steps
-from sfl_theory.proofs import block_descent, block_steps
+from sfl_theory.papers.han2024.two_periods import LONGER, Steps, TwoPeriods
+from sfl_theory.proofs import block_steps
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.non_convex import TwoPaces
 from sfl_theory.written import Form, Number
+
+SERVER = Contraction(
+    Block(Version.V1, Side.SERVER, tau_server, tau), "D.1.1", "lemma-D.1"
+)
+CLIENT = Contraction(
+    Block(Version.V1, Side.CLIENT, tau_server, tau), "D.1.2", "lemma-D.1"
+)
+
+# Appendix D.2: SFL-V1, full participation, general convex ----------------------------
+
+PARALLEL = Merged(
+    Block(Version.V1, Side.SERVER, tau_server, tau), "D.2.3", 76, (74, 75)
+)
+
+# Appendix D.3: the non-convex case of Theorem 3.6, SFL-V1 with full participation ----
 
 SECTION = TwoPeriods("3.6")
 PRINTED = SECTION.printed()
@@ -51,7 +66,7 @@ tau_min, tau_max = (w.count(f"tau_{m}", rf"\tau_{{\{m}}}") for m in ("min", "max
 
 
 STEPS = Steps(SECTION, "App. D.3", 78, 87)
-SERVER, CLIENT = SIDES
+D_SERVER, D_CLIENT = SIDES
 
 
 # Both blocks, one round ------------------------------------------------------------
@@ -60,15 +75,15 @@ SERVER, CLIENT = SIDES
 def both_blocks(b: Blocks) -> Form:
     """Return the right side of Proposition C.4."""
     client, server = (
-        b.pull(side) + S / 2 * w.norm2(b.move(side)) for side in (CLIENT, SERVER)
+        b.pull(side) + S / 2 * w.norm2(b.move(side)) for side in (D_CLIENT, D_SERVER)
     )
     return client + server
 
 
-def superposition(longer: Side) -> Says:
+def superposed(longer: Side) -> Says:
     """Return the second inequality of (86)."""
     b, low = SECTION.ordered(longer), SECTION.descent(longer).period
-    client, server, high = b.steps[CLIENT], b.steps[SERVER], SECTION.most(longer)
+    client, server, high = b.steps[D_CLIENT], b.steps[D_SERVER], SECTION.most(longer)
     cubes, e, S2 = client**3 + server**3, eta(), S**2
     late = w.over_clients(n, a() ** 2 * (high + 8 * high**3 * e**2 * S2))
 
@@ -106,9 +121,9 @@ EQ_86 = Claim(
         DECOMPOSED,
         *(
             Part(
-                superposition(longer),
+                superposed(longer),
                 Proof(
-                    partial(block_descent.superposition, TwoPaces(longer)),
+                    partial(block_steps.superposition, TwoPaces(longer)),
                     r"Not by adding (80), (83), (84), (85), which are false. "
                     r"Polarisation leaves $-\frac{\eta}{2\tau_b}\|M_b\|^2$, which pays "
                     r"for $\frac S2\|x_b^{t+1}-x_b^t\|^2$ (Young with $c=1/(2S\eta"
@@ -209,6 +224,27 @@ EQ_87_LINES = Claim(
 EQ_87, EQ_88, EQ_89 = STEPS.of_rounds("eq-86 cond-D.3")
 
 CLAIMS = (
+    SERVER.the_lemma(53, "lemma-C.3 lemma-C.5 eq-60", "eq-54"),
+    *one_round_steps.D.claims(),
+    SERVER.joined(60, "eq-54 eq-55 eq-56 eq-57 eq-58 eq-59"),
+    SERVER.without_gap(61, "eq-60"),
+    induction.D_SERVER.first_rate("app-D.1"),
+    block_rates.D_SERVER.in_a_round(62, "lemma-D.1 app-D.1/first-rate eq-61"),
+    *induction.D_SERVER.claims(),
+    block_rates.D_SERVER.in_every_round(
+        69, "eq-62 eq-63 eq-64 eq-65 eq-66 eq-67 eq-68 app-D.1/first-rate"
+    ),
+    CLIENT.quoted(70),
+    CLIENT.without_gap(71, "eq-70"),
+    induction.D_CLIENT.first_rate("app-D.1.2"),
+    block_rates.D_CLIENT.in_every_round(
+        72, "lemma-D.1 eq-67 app-D.1.2/first-rate eq-71"
+    ),
+    block_rates.merged_rate(),
+    superposition.D.merge(),
+    superposition.parallel_bound(),
+    superposition.middle(),
+    *claims(PARALLEL, "3.6", "lemma-D.1", "eq-60"),
     *STEPS.of_blocks(),
     *(EQ_86, EQ_87_LINES, EQ_87, EQ_88, EQ_89),
 )
