@@ -25,7 +25,7 @@ from sfl_theory.kernel.terms import (
     weight,
 )
 from sfl_theory.proofs.equal_steps import first_square, only_one
-from sfl_theory.proofs.notation import clients, combine, of, steps, sum_over
+from sfl_theory.proofs.notation import combine, of, steps, sum_over
 from sfl_theory.proofs.unrolled import j, mean, n, now
 
 
@@ -109,7 +109,7 @@ def of_mean(run: Split, i: int, sign: int) -> Theorem:
 
 
 def _squares(run: Split, i: int, factor: Ratio) -> Lin:
-    return clients(n, norm2(noise(run, n, now, i)) * factor)
+    return summed(CLIENTS, n, norm2(noise(run, n, now, i)) * factor)
 
 
 @cache

@@ -37,13 +37,14 @@ from sfl_theory.kernel.terms import (
     local_point,
     natural,
     norm2,
+    summed,
     symbol,
     value_of,
     vec,
     weight,
 )
 from sfl_theory.proofs.export import ModelData, Statement, document
-from sfl_theory.proofs.notation import clients, combine, sum_over
+from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.single_noise import centred, small_deviation, small_mean
 from sfl_theory.proofs.unrolled import block, interpolated, mean, n, t
 from sfl_theory.worst_case.assembly import SIDES, Assembly
@@ -259,7 +260,7 @@ class _Derivation:
     def heterogeneity(self) -> Lin:
         """``zeta^2 - sum_n a_n ||grad F_n(x*)||^2``."""
         each = norm2(gradient(Local(n), STAR)) * weight(n)
-        return constant(self.setting.zeta2 or 0) - clients(n, each)
+        return constant(self.setting.zeta2 or 0) - summed(CLIENTS, n, each)
 
     def least(self, s: int) -> Lin:
         """Return ``||grad f(x(s))||^2 - m``: m is at most the least of them."""
