@@ -10,209 +10,197 @@ from __future__ import annotations
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    Client,
-    Local,
-    Point,
-    Side,
-    Split,
-    Vec,
-    VecAtom,
-    gradient,
-    inner,
-    iterate,
-    local_point,
-    part,
-    summed,
-    value_of,
-    vec,
-    vec_at,
-    weight,
-)
 from sfl_theory.proofs.equal_steps import only_one
 from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 
-W = Point("w")
-w = vec(W)
-n, t, j = Client("n"), nat("t"), nat("j")
+W = k.Point("w")
+w = k.vec(W)
+n, t, j = k.Client("n"), nat("t"), nat("j")
 now = of(t)
 
 
-def block(side: Side | None, u: Vec) -> Vec:
+def block(side: k.Side | None, u: k.Vec) -> k.Vec:
     """Return a block of a vector, or all of it."""
-    return u if side is None else part(side, u)
+    return u if side is None else k.part(side, u)
 
 
-def atom_of(u: Vec) -> VecAtom:
+def atom_of(u: k.Vec) -> k.VecAtom:
     """Return the one vector of a combination."""
     ((atom, _),) = u.coefficients.items()
     return atom
 
 
-def tested(theorem: Theorem, round_: int, by: Vec) -> Theorem:
+def tested(theorem: Theorem, round_: int, by: k.Vec) -> Theorem:
     """Return a theorem on round t and w for a number and a vector."""
     return rules.instantiate(theorem, ((t, ratio(round_)), (W, by)), ())
 
 
-def steps_of(run: Split, side: Side | None) -> int:
+def steps_of(run: k.Split, side: k.Side | None) -> int:
     """Return how many steps a side makes in a round."""
-    return int(str(run.pace(side or Side.CLIENT).steps))
+    return int(str(run.pace(side or k.Side.CLIENT).steps))
 
 
-def longest(run: Split) -> int:
+def longest(run: k.Split) -> int:
     """Return how many steps a round has."""
-    return max(steps_of(run, side) for side in Side)
+    return max(steps_of(run, side) for side in k.Side)
 
 
-def rate_of(run: Split, side: Side | None) -> Ratio:
+def rate_of(run: k.Split, side: k.Side | None) -> Ratio:
     """Return the rate of a side in round t."""
-    return run.pace(side or Side.CLIENT).rate.at(now)
+    return run.pace(side or k.Side.CLIENT).rate.at(now)
 
 
-def step(run: Split, i: int) -> Vec:
+def step(run: k.Split, i: int) -> k.Vec:
     """Return ``g(n,t,i)``, the stochastic gradient."""
     return stochastic(run, n, now, ratio(i))
 
 
-def one_server(run: Split, side: Side | None) -> bool:
+def one_server(run: k.Split, side: k.Side | None) -> bool:
     """Return whether all clients' steps move this block together (MiniBatch-SFL)."""
-    return run.kind.shared and side is Side.SERVER
+    return run.kind.shared and side is k.Side.SERVER
 
 
-def moving(run: Split, side: Side | None, u: Vec) -> Vec:
+def moving(run: k.Split, side: k.Side | None, u: k.Vec) -> k.Vec:
     """Return what moves a block of client n's point: u, or its average."""
     return mean(block(side, u)) if one_server(run, side) else block(side, u)
 
 
-def _moved(run: Split, side: Side | None, theorem: Theorem) -> Theorem:
+def _moved(run: k.Split, side: k.Side | None, theorem: Theorem) -> Theorem:
     """Return a theorem on client n's steps, averaged where `moving` is."""
     shared = one_server(run, side)
-    return sum_over(theorem, CLIENTS, n, weight(n)) if shared else theorem
+    return sum_over(theorem, k.CLIENTS, n, k.weight(n)) if shared else theorem
 
 
-def _walked(run: Split, i: int, side: Side | None) -> Theorem:
+def _walked(run: k.Split, i: int, side: k.Side | None) -> Theorem:
     """Return ``<[p_i - x]_b + eta sum_{j<min(i,steps_b)} [g_j]_b, w> = 0``."""
     made = min(i, steps_of(run, side))
-    g = summed(steps(made), j, stochastic(run, n, now, of(j)))
-    away = block(side, local_point(run, n, now, i) - iterate(run, now))
+    g = k.summed(steps(made), j, stochastic(run, n, now, of(j)))
+    away = block(side, k.local_point(run, n, now, i) - k.iterate(run, now))
     moved = away + moving(run, side, g) * rate_of(run, side)
     uses: list[tuple[Theorem, Number]] = []
-    for one in Side if side is None else (side,):
+    for one in k.Side if side is None else (side,):
         rule = rules.resting if i > steps_of(run, one) else rules.local_update
         uses.append((rule(run, n, now, ratio(i), one, w), 1))
     if side is None:
         uses.append((rules.blocks(moved, w), 1))
-    return combine(uses, target=inner(moved, w))
+    return combine(uses, target=k.inner(moved, w))
 
 
-def _spread(run: Split, i: int, side: Side | None) -> tuple[Theorem, Number]:
+def _spread(run: k.Split, i: int, side: k.Side | None) -> tuple[Theorem, Number]:
     """Return ``<sum_j [g_j]_b, w> = sum_j <[g_j]_b, w>``, and -eta."""
     made = min(i, steps_of(run, side))
     g = block(side, stochastic(run, n, now, of(j)))
     found = _moved(run, side, rules.linear(steps(made), j, g, w))
     if one_server(run, side):
-        outer = rules.linear(CLIENTS, n, summed(steps(made), j, g) * weight(n), w)
+        outer = rules.linear(k.CLIENTS, n, k.summed(steps(made), j, g) * k.weight(n), w)
         found = combine([(found, 1), (outer, 1)])
     return found, -rate_of(run, side)
 
 
 @cache
-def begins(run: Split, side: Side | None) -> Theorem:
+def begins(run: k.Split, side: k.Side | None) -> Theorem:
     """Return ``<[p(n,t,0) - x(t)]_b, w> = 0``: a sum of no steps."""
     g = block(side, stochastic(run, n, now, of(j)))
-    none = rules.split(j, inner(g, w), ratio(0), ratio(0))
+    none = rules.split(j, k.inner(g, w), ratio(0), ratio(0))
     return combine(
         [
             (_walked(run, 0, side), 1),
             _spread(run, 0, side),
             (_moved(run, side, none), rate_of(run, side)),
         ],
-        target=inner(block(side, local_point(run, n, now, 0) - iterate(run, now)), w),
+        target=k.inner(
+            block(side, k.local_point(run, n, now, 0) - k.iterate(run, now)), w
+        ),
     )
 
 
 @cache
-def moves(run: Split, i: int, side: Side | None) -> Theorem:
+def moves(run: k.Split, i: int, side: k.Side | None) -> Theorem:
     """Return ``<[p_{i+1} - p_i + eta g_i]_b, w> >= 0``, as w is any vector ``= 0``.
 
     Where all clients move the block their average stands for g_i. A side that has made
     its steps keeps its value.
     """
-    after, before = local_point(run, n, now, i + 1), local_point(run, n, now, i)
+    after, before = k.local_point(run, n, now, i + 1), k.local_point(run, n, now, i)
     uses: list[tuple[Theorem, Number]] = []
     for end, way in ((i + 1, 1), (i, -1)):
         spread, c = _spread(run, end, side)
         uses += [(_walked(run, end, side), way), (spread, c * way)]
     if i >= steps_of(run, side):
-        return combine(uses, target=inner(block(side, after - before), w))
+        return combine(uses, target=k.inner(block(side, after - before), w))
     eta = rate_of(run, side)
     g = block(side, stochastic(run, n, now, of(j)))
-    last = only_one(j, vec_at(g, {j: i + of(j)}) * eta, w, 1)
-    joined = rules.split(j, inner(g, w), ratio(i), ratio(1))
+    last = only_one(j, k.vec_at(g, {j: i + of(j)}) * eta, w, 1)
+    joined = rules.split(j, k.inner(g, w), ratio(i), ratio(1))
     uses += [(_moved(run, side, joined), -eta), (_moved(run, side, last), 1)]
     if one_server(run, side):
-        one = block(side, step(run, i)) * weight(n)
-        uses.append((rules.linear(CLIENTS, n, one, w), eta))
+        one = block(side, step(run, i)) * k.weight(n)
+        uses.append((rules.linear(k.CLIENTS, n, one, w), eta))
     move = block(side, after - before) + moving(run, side, step(run, i)) * eta
-    return combine(uses, target=inner(move, w))
+    return combine(uses, target=k.inner(move, w))
 
 
 @cache
-def gathers(run: Split, side: Side | None) -> Theorem:
+def gathers(run: k.Split, side: k.Side | None) -> Theorem:
     """Return ``<[x(t+1) - x(t)]_b + eta sum_i sum_n a_n [g(n,t,i)]_b, w> >= 0``.
 
     In it the sums over clients are those of single steps.
     """
     end, made, eta = longest(run), steps_of(run, side), rate_of(run, side)
-    g = summed(steps(made), j, stochastic(run, n, now, of(j)))
+    g = k.summed(steps(made), j, stochastic(run, n, now, of(j)))
     path = [(_walked(run, end, side), -1), (begins(run, side), 1)]
     path += [(moves(run, i, side), 1) for i in range(end)]
     uses: list[tuple[Theorem, Number]] = [
         (rules.update(run, one, now, w), 1)
-        for one in (Side if side is None else (side,))
+        for one in (k.Side if side is None else (side,))
     ]
-    moved = block(side, iterate(run, now + 1) - iterate(run, now))
+    moved = block(side, k.iterate(run, now + 1) - k.iterate(run, now))
     if side is None:
         uses.append((rules.blocks(moved + mean(g) * eta, w), 1))
     if one_server(run, side):
         uses.append((combine(path), 1))
     else:
-        own = sum_over(combine(path), CLIENTS, n, weight(n))
-        linear = rules.linear(CLIENTS, n, block(side, g) * weight(n), w)
+        own = sum_over(combine(path), k.CLIENTS, n, k.weight(n))
+        linear = rules.linear(k.CLIENTS, n, block(side, g) * k.weight(n), w)
         uses += [(own, 1), (linear, -eta)]
     for i in range(made):
         one = block(side, step(run, i))
         moved = moved + mean(one) * eta
         if not one_server(run, side):
-            uses.append((rules.linear(CLIENTS, n, one * weight(n), w), eta))
-    return combine(uses, target=inner(moved, w))
+            uses.append((rules.linear(k.CLIENTS, n, one * k.weight(n), w), eta))
+    return combine(uses, target=k.inner(moved, w))
 
 
-def mean(u: Vec) -> Vec:
+def mean(u: k.Vec) -> k.Vec:
     """Return ``sum_n a_n u``."""
-    return summed(CLIENTS, n, u * weight(n))
+    return k.summed(k.CLIENTS, n, u * k.weight(n))
 
 
-X, Y = Point("x"), Point("y")
+X, Y = k.Point("x"), k.Point("y")
 
 
 @cache
 def _interpolation(S: Ratio, mu: Ratio) -> Theorem:
     """Return what `interpolated` returns, for points x and y."""
-    x, y = vec(X), vec(Y)
-    gx, gy = gradient(Local(n), x), gradient(Local(n), y)
+    x, y = k.vec(X), k.vec(Y)
+    gx, gy = k.gradient(k.Local(n), x), k.gradient(k.Local(n), y)
     d = gx - gy - (x - y) * mu
     z = x - d * (1 / (S - mu))
-    rest = value_of(Local(n), x) - value_of(Local(n), y) - inner(gy, x - y)
-    rest = rest - inner(x - y, x - y) * (mu / 2) - inner(d, d) * (1 / (2 * (S - mu)))
-    uses = [(rules.smooth(Local(n), S, x, z), 1), (rules.convex(Local(n), mu, y, z), 1)]
+    rest = k.value_of(k.Local(n), x) - k.value_of(k.Local(n), y) - k.inner(gy, x - y)
+    rest = (
+        rest - k.inner(x - y, x - y) * (mu / 2) - k.inner(d, d) * (1 / (2 * (S - mu)))
+    )
+    uses = [
+        (rules.smooth(k.Local(n), S, x, z), 1),
+        (rules.convex(k.Local(n), mu, y, z), 1),
+    ]
     return combine(uses, target=rest)
 
 
-def interpolated(S: Ratio, mu: Ratio, x: Vec, y: Vec) -> Theorem:
+def interpolated(S: Ratio, mu: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
     """Return what values and gradients of F_n at x and y satisfy.
 
     ``F(x) >= F(y) + <gy, x - y> + mu/2 ||x - y||^2 + ||d||^2/(2 (S - mu))`` with

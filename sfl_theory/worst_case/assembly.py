@@ -14,27 +14,6 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Inner,
-    Lin,
-    LinSum,
-    Local,
-    Side,
-    Split,
-    Star,
-    Unit,
-    Vec,
-    VecAtom,
-    gradient,
-    iterate,
-    local_point,
-    noise,
-    part,
-    vec,
-    weight,
-)
 from sfl_theory.proofs import unrolled
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import atom_of, block, mean, n, tested
@@ -44,15 +23,15 @@ from sfl_theory.worst_case.silent import silence
 
 ZERO, ONE = Fraction(0), Fraction(1)
 GROUP = 16
-SIDES: dict[str, Side | None] = {
+SIDES: dict[str, k.Side | None] = {
     "both": None,
-    "client": Side.CLIENT,
-    "server": Side.SERVER,
+    "client": k.Side.CLIENT,
+    "server": k.Side.SERVER,
 }
-Name = VecAtom | str
+Name = k.VecAtom | str
 Row = dict[Name, Fraction]
 Uses = list[tuple[Theorem, Fraction]]
-Squares = list[tuple[Vec, Fraction]]
+Squares = list[tuple[k.Vec, Fraction]]
 
 
 class Assembly:
@@ -63,20 +42,20 @@ class Assembly:
     """
 
     def __init__(
-        self, run: Split, rounds: int, S: Fraction, noisy: bool, target: Lin
+        self, run: k.Split, rounds: int, S: Fraction, noisy: bool, target: k.Lin
     ) -> None:
         self.run, self.rounds, self.S, self.target = run, rounds, ratio(S), target
         self.noisy = noisy
         self.flat: Theorem | None = None
         same = run.client == run.server and not run.kind.shared
-        self.sides: tuple[Side | None, ...] = (None,) if same else tuple(Side)
+        self.sides: tuple[k.Side | None, ...] = (None,) if same else tuple(k.Side)
         self.own, self.common = Quadratic[Name](), Quadratic[Name]()
-        self.values: dict[tuple[k.Function, Vec], Fraction] = {}
+        self.values: dict[tuple[k.Function, k.Vec], Fraction] = {}
         self.each: Uses = []
         self.uses: Uses = []
         self.each_squares: Squares = []
         self.squares: Squares = []
-        self.vectors: dict[Name, Vec] = {}
+        self.vectors: dict[Name, k.Vec] = {}
         self.prices: dict[Name, Fraction] = {}
         self._read(target, -ONE)
 
@@ -120,27 +99,29 @@ class Assembly:
         silence(self)
         self._squares(squares)
         self._stationary()
-        average = sum_over(_total(self.each, self.each_squares), CLIENTS, n, weight(n))
+        average = sum_over(
+            _total(self.each, self.each_squares), k.CLIENTS, n, k.weight(n)
+        )
         rest = _total(self.uses, self.squares)
         return combine([(average, 1), (rest, 1)], target=self.target)
 
     # What is added ---------------------------------------------------------------
 
-    def _read(self, form: Lin, factor: Fraction) -> None:
+    def _read(self, form: k.Lin, factor: Fraction) -> None:
         for atom, number in form.coefficients.items():
-            if isinstance(atom, Unit):
+            if isinstance(atom, k.Unit):
                 continue
-            if isinstance(atom, LinSum):
-                if atom.binder is not CLIENTS:
+            if isinstance(atom, k.LinSum):
+                if atom.binder is not k.CLIENTS:
                     raise ValueError(f"{atom} is no average over clients")
                 v, inside = atom.opened()
                 inside = k.renamed(inside, v, n)
                 ((term, c),) = inside.coefficients.items()
                 own = factor * fraction(number) * _over_weight(c)
-                self._read(Lin({term: ratio(1)}), own)
+                self._read(k.Lin({term: ratio(1)}), own)
                 continue
             c = factor * fraction(number)
-            if isinstance(atom, Inner):
+            if isinstance(atom, k.Inner):
                 pairs = self.own if n in atom.free else self.common
                 pairs.add(atom.left, atom.right, c)
             elif isinstance(atom, k.Value):
@@ -149,15 +130,15 @@ class Assembly:
             else:
                 raise ValueError(f"{atom} is not expected here")
 
-    def vector(self, row: Mapping[Name, Fraction], sign: int = 1) -> Vec:
+    def vector(self, row: Mapping[Name, Fraction], sign: int = 1) -> k.Vec:
         """Return a combination of named vectors."""
-        terms: dict[VecAtom, Ratio] = {}
+        terms: dict[k.VecAtom, Ratio] = {}
         for name, c in row.items():
-            u = vec(name) if isinstance(name, VecAtom) else self.vectors[name]
+            u = k.vec(name) if isinstance(name, k.VecAtom) else self.vectors[name]
             for atom, x in u.coefficients.items():
                 new = x * (c * sign)
                 terms[atom] = terms[atom] + new if atom in terms else new
-        return Vec(terms)
+        return k.Vec(terms)
 
     def of_n(self, name: Name) -> bool:
         """Return whether a vector is client n's."""
@@ -165,8 +146,8 @@ class Assembly:
 
     def mean(self, name: Name) -> Name:
         """Return the name of the average over the clients."""
-        if isinstance(name, VecAtom):
-            return atom_of(mean(vec(name)))
+        if isinstance(name, k.VecAtom):
+            return atom_of(mean(k.vec(name)))
         found = f"mean of {name}"
         self.vectors[found] = mean(self.vectors[name])
         return found
@@ -176,10 +157,10 @@ class Assembly:
     def _first_points(self) -> None:
         """Replace F_n(x(t)) in f(x(t)) by F_n(p(n,t,0)), in the direction needed."""
         for t in range(self.rounds):
-            x, p = iterate(self.run, t), local_point(self.run, n, t, 0)
-            c = self.values.get((MEAN, x), ZERO)
+            x, p = k.iterate(self.run, t), k.local_point(self.run, n, t, 0)
+            c = self.values.get((k.MEAN, x), ZERO)
             ends = (p, x) if c > 0 else (x, p)
-            self.use(rules.smooth(Local(n), self.S, *ends), abs(c))
+            self.use(rules.smooth(k.Local(n), self.S, *ends), abs(c))
 
     def _split(self) -> None:
         """Write inner products as sums over the two blocks."""
@@ -193,20 +174,20 @@ class Assembly:
                 uses.append((split, -ONE))
             for a, b, c in whole:
                 form.add(a, b, -c)
-                for side in Side:
+                for side in k.Side:
                     one, other = (
-                        atom_of(part(side, self.vector({x: ONE}))) for x in (a, b)
+                        atom_of(k.part(side, self.vector({x: ONE}))) for x in (a, b)
                     )
                     form.add(one, other, c)
 
-    def _local_points(self, side: Side | None) -> None:
+    def _local_points(self, side: k.Side | None) -> None:
         """Replace local points by x(t) and the samples of the steps before them."""
         run, made = self.run, unrolled.steps_of(self.run, side)
         for t in reversed(range(self.rounds)):
             eta = self._rate(t, side)
 
             def point(i: int, t: int = t) -> Name:
-                return atom_of(block(side, local_point(run, n, t, i)))
+                return atom_of(block(side, k.local_point(run, n, t, i)))
 
             for i in reversed(range(1, unrolled.longest(run))):
                 by: Row = {point(i - 1): ONE}
@@ -222,7 +203,7 @@ class Assembly:
                 lemma = unrolled.begins(run, side)
                 self.each.append((tested(lemma, t, self.vector(w)), -ONE))
             first, _ = self.sample(t, 0, side)
-            there = atom_of(block(side, gradient(Local(n), iterate(run, t))))
+            there = atom_of(block(side, k.gradient(k.Local(n), k.iterate(run, t))))
             self.own.eliminate(there, {first: ONE, self.change(t, side): ONE})
 
     def _average(self) -> None:
@@ -242,21 +223,21 @@ class Assembly:
 
     def linear(self, u: Name, row: Row, sign: Fraction) -> None:
         """Use ``<mean u, v> = mean <u, v>`` for a common v."""
-        each = self.vector({u: ONE}) * weight(n)
-        self.uses.append((rules.linear(CLIENTS, n, each, self.vector(row)), sign))
+        each = self.vector({u: ONE}) * k.weight(n)
+        self.uses.append((rules.linear(k.CLIENTS, n, each, self.vector(row)), sign))
 
-    def _models(self, side: Side | None) -> None:
+    def _models(self, side: k.Side | None) -> None:
         """Replace grad f(x(t)) by the clients' gradients, x(t) by what made it.
 
         Raises:
             ValueError: something depends on x* itself, not on x(0) - x*.
         """
         for t in range(self.rounds + 1):
-            x = iterate(self.run, t)
-            own: Row = {atom_of(block(side, gradient(Local(n), x))): ONE}
+            x = k.iterate(self.run, t)
+            own: Row = {atom_of(block(side, k.gradient(k.Local(n), x))): ONE}
             if t < self.rounds:
                 own = {self.sample(t, 0, side)[0]: ONE, self.change(t, side): ONE}
-            mine = atom_of(block(side, gradient(MEAN, x)))
+            mine = atom_of(block(side, k.gradient(k.MEAN, x)))
             by = {self.mean(one): c for one, c in own.items()}
             if w := self.common.eliminate(mine, by):
                 self.uses.append((rules.mean_gradient(x, self.vector(w)), -ONE))
@@ -268,7 +249,7 @@ class Assembly:
             if w := self.common.eliminate(self._model(t + 1, side), by):
                 lemma = unrolled.gathers(self.run, side)
                 self.uses.append((tested(lemma, t, self.vector(w, -1)), ONE))
-        star = atom_of(block(side, vec(Star(MEAN))))
+        star = atom_of(block(side, k.vec(k.Star(k.MEAN))))
         start = f"start {side}"
         self.vectors[start] = self.vector({self._model(0, side): ONE, star: -ONE})
         self.common.eliminate(self._model(0, side), {star: ONE, start: ONE})
@@ -284,24 +265,26 @@ class Assembly:
         for (function, at), c in self.values.items():
             if c and n in at.free:
                 raise ValueError(f"the values of F_n at {at} do not cancel")
-            if c and function == Local(n):
+            if c and function == k.Local(n):
                 self.uses.append((rules.mean_value(at), c))
-                if self.values.get((MEAN, at), ZERO) != -c:
+                if self.values.get((k.MEAN, at), ZERO) != -c:
                     raise ValueError(f"the values at {at} do not cancel")
 
     # What is left over --------------------------------------------------------------
 
     def _stationary(self) -> None:
         """Remove grad f(x*) = 0, also as the mean of the clients' gradients."""
-        best = vec(Star(MEAN))
+        best = k.vec(k.Star(k.MEAN))
         for side in self.sides:
-            own, f = (block(side, gradient(one, best)) for one in (Local(n), MEAN))
+            own, f = (
+                block(side, k.gradient(one, best)) for one in (k.Local(n), k.MEAN)
+            )
             if w := self.common.eliminate(self.mean(atom_of(own)), {}):
                 beside = self.vector(w)
                 self.uses.append((rules.mean_gradient(best, beside), ONE))
-                self.uses.append((rules.stationary(MEAN, beside), -ONE))
+                self.uses.append((rules.stationary(k.MEAN, beside), -ONE))
             if w := self.common.eliminate(atom_of(f), {}):
-                self.uses.append((rules.stationary(MEAN, self.vector(w)), -ONE))
+                self.uses.append((rules.stationary(k.MEAN, self.vector(w)), -ONE))
 
     def _squares(self, squares: Iterable[Square]) -> None:
         """Enter squares: of the clients' deviations from means, and of means.
@@ -324,7 +307,7 @@ class Assembly:
             if square.space.part == "mean":
                 self.squares.append((u, w))
             else:
-                self.uses.append((rules.jensen(CLIENTS, n, weight(n), u), w))
+                self.uses.append((rules.jensen(k.CLIENTS, n, k.weight(n), u), w))
                 for a, x in row.items():
                     for b, y in row.items():
                         self.common.add(self.mean(a), self.mean(b), -w * x * y)
@@ -342,49 +325,49 @@ class Assembly:
         name = atom_of(block(side, self.drawn(atom)))
         return self.mean(name) if space.part == "mean" else name
 
-    def drawn(self, atom: Atom) -> Vec:
+    def drawn(self, atom: Atom) -> k.Vec:
         """Return a gradient or a noise of client n, or x(0) - x*.
 
         Raises:
             ValueError: the atom has no point.
         """
         if atom.kind == "start":
-            return iterate(self.run, 0) - vec(Star(MEAN))
+            return k.iterate(self.run, 0) - k.vec(k.Star(k.MEAN))
         if atom.point is None:
             raise ValueError(f"{atom} has no point")
         if atom.kind == "noise":
-            return noise(self.run, n, atom.point.t, atom.point.i)
-        return gradient(Local(n), self.at(atom.point))
+            return k.noise(self.run, n, atom.point.t, atom.point.i)
+        return k.gradient(k.Local(n), self.at(atom.point))
 
-    def at(self, point: Point) -> Vec:
+    def at(self, point: Point) -> k.Vec:
         """Return a point of client n."""
         if point.kind == "star":
-            return vec(Star(MEAN))
+            return k.vec(k.Star(k.MEAN))
         if point.kind == "round":
-            return iterate(self.run, point.t)
+            return k.iterate(self.run, point.t)
         if point.kind == "average":
-            parts = (iterate(self.run, t) for t in range(self.rounds))
-            return sum(parts, Vec({})) * Fraction(1, self.rounds)
-        return local_point(self.run, n, point.t, point.i)
+            parts = (k.iterate(self.run, t) for t in range(self.rounds))
+            return sum(parts, k.Vec({})) * Fraction(1, self.rounds)
+        return k.local_point(self.run, n, point.t, point.i)
 
-    def change(self, t: int, side: Side | None) -> Name:
+    def change(self, t: int, side: k.Side | None) -> Name:
         """Return the name of ``grad F_n(x(t)) - grad F_n(p(n,t,0))``, which is 0."""
-        x, p = iterate(self.run, t), local_point(self.run, n, t, 0)
+        x, p = k.iterate(self.run, t), k.local_point(self.run, n, t, 0)
         name = f"change {t} {side}"
-        change = gradient(Local(n), x) - gradient(Local(n), p)
+        change = k.gradient(k.Local(n), x) - k.gradient(k.Local(n), p)
         self.vectors[name] = block(side, change)
         return name
 
-    def _rate(self, t: int, side: Side | None) -> Fraction:
-        return fraction(self.run.pace(side or Side.CLIENT).rate.at(ratio(t)))
+    def _rate(self, t: int, side: k.Side | None) -> Fraction:
+        return fraction(self.run.pace(side or k.Side.CLIENT).rate.at(ratio(t)))
 
-    def _model(self, t: int, side: Side | None) -> Name:
-        return atom_of(block(side, iterate(self.run, t)))
+    def _model(self, t: int, side: k.Side | None) -> Name:
+        return atom_of(block(side, k.iterate(self.run, t)))
 
-    def sample(self, t: int, i: int, side: Side | None) -> tuple[Name, Name]:
+    def sample(self, t: int, i: int, side: k.Side | None) -> tuple[Name, Name]:
         """Return the names of a step's gradient and noise."""
-        p = local_point(self.run, n, t, i)
-        both = (gradient(Local(n), p), noise(self.run, n, t, i))
+        p = k.local_point(self.run, n, t, i)
+        both = (k.gradient(k.Local(n), p), k.noise(self.run, n, t, i))
         one, other = (atom_of(block(side, u)) for u in both)
         return one, other
 
@@ -408,7 +391,7 @@ def fraction(number: Ratio) -> Fraction:
 
 
 def _whole(name: Name) -> bool:
-    return isinstance(name, VecAtom) and k.side_of(name) is None
+    return isinstance(name, k.VecAtom) and k.side_of(name) is None
 
 
 def _total(uses: Uses, squares: Squares) -> Theorem:

@@ -15,34 +15,9 @@ from math import isqrt
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    ROUND,
-    Kind,
-    Lin,
-    Local,
-    Pace,
-    Participants,
-    Rate,
-    Split,
-    Star,
-    Var,
-    Vec,
-    constant,
-    gradient,
-    iterate,
-    local_point,
-    natural,
-    norm2,
-    summed,
-    symbol,
-    value_of,
-    vec,
-    weight,
-)
 from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.single_noise import centred, small_deviation, small_mean
@@ -51,8 +26,8 @@ from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.certificate import Atom, Certificate, Inequality, Point
 from sfl_theory.worst_case.setting import ONE, ZERO, Setting
 
-STAR = vec(Star(MEAN))
-LEAST = Var("m", Sort.NONNEGATIVE)
+STAR = k.vec(k.Star(k.MEAN))
+LEAST = k.Var("m", Sort.NONNEGATIVE)
 MOST_RATES = 60
 FIELDS = {
     "start-distance": "",
@@ -165,24 +140,24 @@ class _Derivation:
         """Return what is claimed."""
         setting = self.setting
         name = f"worst-case/{setting.algorithm}/{setting.metric}"
-        return Statement(name, self.assumed, self.metric, constant(bound))
+        return Statement(name, self.assumed, self.metric, k.constant(bound))
 
     # The statement -----------------------------------------------------------------
 
     @cached_property
-    def run(self) -> Split:
+    def run(self) -> k.Split:
         """The run, its steps as functions of the round."""
         setting = self.setting
         client, server = (
-            Pace(natural(tau), Rate(through(rates)))
+            k.Pace(k.natural(tau), k.Rate(through(rates)))
             for tau, rates in (
                 (setting.tau, setting.client_steps),
                 (setting.late, setting.server_steps),
             )
         )
         shared = setting.algorithm == "minibatch-sfl"
-        kind = Kind.MINIBATCH if shared else Kind.V1
-        return Split(kind, Participants.EVERYONE, client, server)
+        kind = k.Kind.MINIBATCH if shared else k.Kind.V1
+        return k.Split(kind, k.Participants.EVERYONE, client, server)
 
     @property
     def modulus(self) -> Ratio:
@@ -191,44 +166,44 @@ class _Derivation:
         return ratio(-self.setting.S if mu is None else mu)
 
     @cached_property
-    def metric(self) -> Lin:
+    def metric(self) -> k.Lin:
         """What is bounded."""
         setting, T = self.setting, self.setting.rounds
-        x, models = iterate(self.run, T), [iterate(self.run, s) for s in range(T)]
+        x, models = k.iterate(self.run, T), [k.iterate(self.run, s) for s in range(T)]
         if setting.metric == "distance":
-            return norm2(x - STAR)
+            return k.norm2(x - STAR)
         if setting.reading == "minimum":
-            return constant(symbol(LEAST))
+            return k.constant(k.symbol(LEAST))
         total = sum(setting.client_steps)
         shares = [eta / total for eta in setting.client_steps]
         if setting.metric == "gap":
             there = {
                 "last": [(x, ONE)],
-                "average": [(sum(models, Vec({})) * Fraction(1, T), ONE)],
+                "average": [(sum(models, k.Vec({})) * Fraction(1, T), ONE)],
                 "mean": [*zip(models, shares, strict=True)],
             }[setting.reading]
-            values = (value_of(MEAN, one) * share for one, share in there)
-            return sum(values, Lin({})) - value_of(MEAN, STAR)
+            values = (k.value_of(k.MEAN, one) * share for one, share in there)
+            return sum(values, k.Lin({})) - k.value_of(k.MEAN, STAR)
         slopes = (self.slope2(s) * share for s, share in enumerate(shares))
-        return sum(slopes, Lin({}))
+        return sum(slopes, k.Lin({}))
 
-    def slope2(self, s: int) -> Lin:
+    def slope2(self, s: int) -> k.Lin:
         """Return ``||grad f(x(s))||^2``."""
-        return norm2(gradient(MEAN, iterate(self.run, s)))
+        return k.norm2(k.gradient(k.MEAN, k.iterate(self.run, s)))
 
     @property
     def assumed(self) -> frozenset[h.Hypothesis]:
         """What the statement assumes."""
         setting, run = self.setting, self.run
         found = {
-            h.every(CLIENTS, n, h.Smooth(Local(n), ratio(setting.S))),
-            h.every(CLIENTS, n, h.Convex(Local(n), self.modulus)),
-            h.every(CLIENTS, n, h.Variance(run, n, ratio(setting.sigma2))),
-            h.Minimiser(MEAN),
+            h.every(k.CLIENTS, n, h.Smooth(k.Local(n), ratio(setting.S))),
+            h.every(k.CLIENTS, n, h.Convex(k.Local(n), self.modulus)),
+            h.every(k.CLIENTS, n, h.Variance(run, n, ratio(setting.sigma2))),
+            h.Minimiser(k.MEAN),
         }
         if setting.sigma2:
             found |= {h.Unbiased(run), h.Independent(run)}
-            found |= {h.every(CLIENTS, n, h.Holds(one)) for one in self.equal}
+            found |= {h.every(k.CLIENTS, n, h.Holds(one)) for one in self.equal}
         if setting.start != "gradients":
             found.add(h.Holds(self.start))
         if setting.zeta2 is not None:
@@ -242,29 +217,29 @@ class _Derivation:
         return frozenset(found)
 
     @property
-    def equal(self) -> tuple[Lin, ...]:
+    def equal(self) -> tuple[k.Lin, ...]:
         """``a_n = 1/N`` where N is given, as two forms >= 0."""
         N = self.setting.clients
-        away = constant(weight(n) - Fraction(1, N or 1))
+        away = k.constant(k.weight(n) - Fraction(1, N or 1))
         return () if N is None else (away, -away)
 
     @cached_property
-    def start(self) -> Lin:
+    def start(self) -> k.Lin:
         """What is known of x(0), as a form >= 0."""
-        x = iterate(self.run, 0)
-        gap = value_of(MEAN, x) - value_of(MEAN, STAR)
-        known = norm2(x - STAR) if self.setting.start == "distance" else gap
-        return constant(self.setting.initial) - known
+        x = k.iterate(self.run, 0)
+        gap = k.value_of(k.MEAN, x) - k.value_of(k.MEAN, STAR)
+        known = k.norm2(x - STAR) if self.setting.start == "distance" else gap
+        return k.constant(self.setting.initial) - known
 
     @cached_property
-    def heterogeneity(self) -> Lin:
+    def heterogeneity(self) -> k.Lin:
         """``zeta^2 - sum_n a_n ||grad F_n(x*)||^2``."""
-        each = norm2(gradient(Local(n), STAR)) * weight(n)
-        return constant(self.setting.zeta2 or 0) - summed(CLIENTS, n, each)
+        each = k.norm2(k.gradient(k.Local(n), STAR)) * k.weight(n)
+        return k.constant(self.setting.zeta2 or 0) - k.summed(k.CLIENTS, n, each)
 
-    def least(self, s: int) -> Lin:
+    def least(self, s: int) -> k.Lin:
         """Return ``||grad f(x(s))||^2 - m``: m is at most the least of them."""
-        return self.slope2(s) - constant(symbol(LEAST))
+        return self.slope2(s) - k.constant(k.symbol(LEAST))
 
     @property
     def model(self) -> ModelData | None:
@@ -283,7 +258,7 @@ class _Derivation:
             {LEAST: ZERO} if setting.reading == "minimum" else {},
             functions=((((q,),), (ZERO,), ()),),
             rounds=setting.rounds,
-            stars={MEAN: (ZERO,)},
+            stars={k.MEAN: (ZERO,)},
             box=() if G2 is None else ((-x, x),),
         )
 
@@ -295,8 +270,8 @@ class _Derivation:
         Raises:
             ValueError: no derivation of one is known.
         """
-        own: dict[Where, Vec] = defaultdict(lambda: Vec({}))
-        common: dict[Where, Vec] = defaultdict(lambda: Vec({}))
+        own: dict[Where, k.Vec] = defaultdict(lambda: k.Vec({}))
+        common: dict[Where, k.Vec] = defaultdict(lambda: k.Vec({}))
         for says, factor in certificate.uses:
             named = FIELDS.get(says.kind, "").split()
             others = {"client", "at", "other", "vector", "space"} - {*named}
@@ -374,19 +349,19 @@ class _Derivation:
         side = above if apart else below
         return combine([
             (there, 1),
-            (sum_over(side, CLIENTS, n, weight(n)), sigma2),
+            (sum_over(side, k.CLIENTS, n, k.weight(n)), sigma2),
         ])
 
     def lowest(self, s: int) -> Theorem:
         """Return ``f* <= sum_n a_n F_n(p) - ||g||^2/(2S)``, g the mean gradient."""
-        S, x = ratio(self.setting.S), iterate(self.run, s)
-        p = x if s == self.setting.rounds else local_point(self.run, n, s, 0)
-        z = x - mean(gradient(Local(n), p)) * (1 / S)
-        each = rules.smooth(Local(n), S, p, z)
+        S, x = ratio(self.setting.S), k.iterate(self.run, s)
+        p = x if s == self.setting.rounds else k.local_point(self.run, n, s, 0)
+        z = x - mean(k.gradient(k.Local(n), p)) * (1 / S)
+        each = rules.smooth(k.Local(n), S, p, z)
         return combine([
-            (sum_over(each, CLIENTS, n, weight(n)), 1),
+            (sum_over(each, k.CLIENTS, n, k.weight(n)), 1),
             (rules.mean_value(z), 1),
-            (rules.lowest(MEAN, z), 1),
+            (rules.lowest(k.MEAN, z), 1),
         ])
 
 
@@ -399,7 +374,7 @@ def through(rates: tuple[Fraction, ...]) -> Ratio:
     Returns:
         A number of `ROUND` with these values.
     """
-    round_ = symbol(ROUND)
+    round_ = k.symbol(k.ROUND)
     if len(set(rates)) == 1:
         return ratio(rates[0])
     if min(rates) > 0:

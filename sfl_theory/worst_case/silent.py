@@ -13,23 +13,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Lin,
-    Local,
-    Side,
-    Star,
-    gradient,
-    iterate,
-    local_point,
-    noise,
-    norm2,
-    vec,
-    weight,
-)
 from sfl_theory.proofs import unrolled
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import atom_of, block, n, tested
@@ -68,7 +54,7 @@ def silence(parts: Assembly) -> None:
                 paid[v] += price
             elif v in means:
                 jensen = rules.jensen(
-                    CLIENTS, n, weight(n), parts.vector({means[v]: ONE})
+                    k.CLIENTS, n, k.weight(n), parts.vector({means[v]: ONE})
                 )
                 parts.uses.append((jensen, price))
                 paid[means[v]] += price
@@ -84,9 +70,9 @@ def silence(parts: Assembly) -> None:
                 parts.each_squares.append((parts.vector({z: ONE}), most - cost))
 
 
-def _name(parts: Assembly, at: Place, side: Side | None) -> Name:
+def _name(parts: Assembly, at: Place, side: k.Side | None) -> Name:
     if at is None:
-        return atom_of(block(side, gradient(Local(n), vec(Star(MEAN)))))
+        return atom_of(block(side, k.gradient(k.Local(n), k.vec(k.Star(k.MEAN)))))
     t, i = at
     return parts.change(t, side) if i is None else parts.sample(t, i, side)[1]
 
@@ -95,7 +81,7 @@ def _charge(parts: Assembly, v: Name, price: Fraction) -> None:
     """Enter a price of ``||v||^2`` that squares of v pay, and of its mean."""
     of_n = parts.of_n(v)
     (parts.own if of_n else parts.common).add(v, v, price)
-    flat = gradient(Local(n), vec(Star(MEAN)))
+    flat = k.gradient(k.Local(n), k.vec(k.Star(k.MEAN)))
     flats = {atom_of(block(side, flat)) for side in parts.sides}
     names = [v] if not of_n or v in flats else [v, parts.mean(v)]
     for name in names:
@@ -106,14 +92,14 @@ def _silent(parts: Assembly, at: Place) -> Theorem:
     """Return ``-||z||^2 >= 0`` for a silent vector z, by blocks; averaged at x*."""
     S, uses = parts.S, list[tuple[Theorem, Number]]()
     if at is None and parts.flat is not None:
-        z = gradient(Local(n), vec(Star(MEAN)))
-        split = sum_over(rules.blocks(z, z), CLIENTS, n, weight(n))
+        z = k.gradient(k.Local(n), k.vec(k.Star(k.MEAN)))
+        split = sum_over(rules.blocks(z, z), k.CLIENTS, n, k.weight(n))
         return combine([(parts.flat, 1)] + [(split, 1)] * (len(parts.sides) - 1))
     t, i = at or (0, None)
-    x, p = iterate(parts.run, t), local_point(parts.run, n, t, 0)
+    x, p = k.iterate(parts.run, t), k.local_point(parts.run, n, t, 0)
     if i is None:
-        z = gradient(Local(n), x) - gradient(Local(n), p)
-        uses = [(rules.lipschitz(Local(n), S, x, p), 1)]
+        z = k.gradient(k.Local(n), x) - k.gradient(k.Local(n), p)
+        uses = [(rules.lipschitz(k.Local(n), S, x, p), 1)]
         uses += [
             (tested(unrolled.begins(parts.run, side), t, p - x), -(S**2))
             for side in parts.sides
@@ -121,9 +107,9 @@ def _silent(parts: Assembly, at: Place) -> Theorem:
         if parts.sides != (None,):
             uses.append((rules.blocks(p - x, p - x), -(S**2)))
     else:
-        z = noise(parts.run, n, t, i)
+        z = k.noise(parts.run, n, t, i)
         uses = [(rules.variance(parts.run, ratio(0), n, ratio(t), ratio(i)), 1)]
     if parts.sides != (None,):
         uses.append((rules.blocks(z, z), 1))
-    blocks = (norm2(block(side, z)) for side in parts.sides)
-    return combine(uses, target=-sum(blocks, Lin({})))
+    blocks = (k.norm2(block(side, z)) for side in parts.sides)
+    return combine(uses, target=-sum(blocks, k.Lin({})))
