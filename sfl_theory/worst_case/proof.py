@@ -16,9 +16,10 @@ from math import isqrt
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, Sort, ratio
+from sfl_theory.kernel.algebra import Ratio, Rejected, Sort, ratio
+from sfl_theory.kernel.moments import evaluated
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.export import ModelData, Statement, document
+from sfl_theory.proofs.export import ModelData, Statement, document, model_of
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.single_noise import centred, small_deviation, small_mean
 from sfl_theory.proofs.unrolled import block, interpolated, mean, n, t
@@ -92,7 +93,19 @@ def prove(certificate: Certificate) -> Proved:
         parts.vanish(rules.assume(derivation.heterogeneity))
     derivation.add(certificate, parts)
     theorem = parts.proved(certificate.squares)
-    return Proved(statement, theorem, derivation.model)
+    model = derivation.model
+    return Proved(
+        statement, theorem, model if model and _meets(model, statement) else None
+    )
+
+
+def _meets(model: ModelData, one: Statement) -> bool:
+    """Return whether a model meets a statement's hypotheses, as far as can be seen."""
+    try:
+        evaluated(model_of(model), one.hypotheses, one.left, one.right)
+    except Rejected:
+        return False
+    return True
 
 
 def refuse(setting: Setting) -> None:
@@ -202,7 +215,8 @@ class _Derivation:
             h.Minimiser(k.MEAN),
         }
         if setting.sigma2:
-            found |= {h.Unbiased(run), h.Independent(run)}
+            apart = setting.algorithm != "minibatch-sfl" or setting.clients is not None
+            found |= {h.Unbiased(run), *([h.Independent(run)] if apart else [])}
             found |= {h.every(k.CLIENTS, n, h.Holds(one)) for one in self.equal}
         if setting.start != "gradients":
             found.add(h.Holds(self.start))
@@ -243,12 +257,13 @@ class _Derivation:
 
     @property
     def model(self) -> ModelData | None:
-        """A client with ``q/2 x^2``, q = mu or S, started as far away as is allowed."""
+        """Clients with ``q/2 x^2``, q = mu or S, started as far away as is allowed."""
         setting = self.setting
         rates, G2 = setting.client_steps, setting.G2
         q, falling = setting.mu or setting.S, sorted(rates, reverse=True) == [*rates]
-        if q * rates[0] > 2 or not falling or setting.clients not in {None, 1}:
+        if q * rates[0] > 2 or not falling:
             return None
+        count = setting.clients or 1
         known = {"distance": ONE, "gap": 2 / q, "gradients": None}[setting.start]
         far = [] if known is None else [known * setting.initial]
         far += [] if G2 is None else [max(ZERO, G2 - setting.sigma2) / q**2]
@@ -256,7 +271,8 @@ class _Derivation:
         return ModelData(
             (x,),
             {LEAST: ZERO} if setting.reading == "minimum" else {},
-            functions=((((q,),), (ZERO,), ()),),
+            functions=((((q,),), (ZERO,), ()),) * count,
+            weights=(Fraction(1, count),) * count,
             rounds=setting.rounds,
             stars={k.MEAN: (ZERO,)},
             box=() if G2 is None else ((-x, x),),
