@@ -110,9 +110,9 @@ def variants(number: str, case: str) -> dict[str, Bound]:
         case: its case.
 
     Returns:
-        None, or "sharper" and "last_iterate".
+        None, or "average_iterate" and "last_iterate".
     """
     if case != "general_convex" or number not in DRIFT:
         return {}
     (setting,) = (one for one in SETTINGS if one.number == number)
-    return {"sharper": mean_gap(setting), "last_iterate": last_gap(setting)}
+    return {"average_iterate": mean_gap(setting), "last_iterate": last_gap(setting)}

@@ -82,9 +82,7 @@ MINIBATCH: dict[str, object] = {"algorithm": "minibatch-sfl", "sigma2": Q(1)}
 SETTINGS |= {
     "minibatch": asked((HALF,), (Q(1, 3),), **{**MINIBATCH, "sigma2": Q(0)}),
     "minibatch, noise": asked((HALF,), (Q(1, 3),), **MINIBATCH),
-    "minibatch, N given": asked(
-        (HALF, HALF), **MINIBATCH, clients=4, symmetric=True
-    ),
+    "minibatch, N given": asked((HALF, HALF), **MINIBATCH, clients=4, symmetric=True),
     "the same minimiser": asked(zeta2=Q(0)),
     "the same minimiser, two rates": asked((HALF,), (Q(1, 3),), zeta2=Q(0)),
 }
