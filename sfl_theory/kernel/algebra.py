@@ -49,6 +49,11 @@ class Sort(Enum):
         """Whether the values are natural numbers (a count is at least 1)."""
         return self in (Sort.NATURAL, Sort.COUNT)
 
+    @property
+    def positive(self) -> bool:
+        """Whether no value is 0."""
+        return self in (Sort.COUNT, Sort.POSITIVE)
+
 
 class Built:
     """What has parts: its free variables and binders are those of the parts."""
@@ -204,6 +209,15 @@ class Poly(Sum[Monomial, Fraction]):
     def symbols(self) -> set[Symbol]:
         """Return the symbols that occur."""
         return set(self.parts)
+
+    def exchanged(self, by: Mapping[Symbol, Symbol]) -> Poly:
+        """Return this polynomial with all its symbols exchanged for different ones."""
+        to = {old.serial: new.serial for old, new in by.items()}
+        require(len(set(to.values())) == len(self.parts), "two symbols become one")
+        return Poly({
+            tuple(sorted(((to[s], power) for s, power in key), reverse=True)): c
+            for key, c in self.coefficients.items()
+        })
 
     def divided(self, divisor: Poly) -> Poly | None:
         """Return the quotient if the division is exact, else None."""

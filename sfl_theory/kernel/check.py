@@ -11,6 +11,7 @@ from pathlib import Path
 
 SOURCES = (
     "algebra",
+    "binders",
     "terms",
     "hypotheses",
     "models",

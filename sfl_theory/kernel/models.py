@@ -216,9 +216,9 @@ class Model:
         fits &= all(steps == list(range(len(steps))) for steps in own.values())
         require(fits, "an order in which visits are foreign, repeated or exchanged")
 
-    def values(self) -> dict[k.Variable, k.Replacement]:
+    def values(self) -> dict[k.Variable, Any]:
         """Return what a substitution replaces: parameters and families over rounds."""
-        out: dict[k.Variable, k.Replacement] = dict(self.rates.items())
+        out: dict[k.Variable, Any] = dict(self.rates.items())
         return out | {v: ratio(value) for v, value in self.numbers.items()}
 
     def whole(self) -> Shape:
@@ -391,7 +391,7 @@ class Evaluation:
             return self.model.functions[self.client(function.client)]
         if isinstance(function, k.Mean):
             return self._f
-        return known(self.model.named, function)
+        return known(self.model.named, cast(k.NamedFunction, function))
 
     def _atom(self, atom: k.Term) -> Random:
         size = len(self._outcomes)

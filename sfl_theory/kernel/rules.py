@@ -29,10 +29,15 @@ from .terms import Client, Lin, Side, Split, Var, Vec
 
 Hypotheses = frozenset[h.Hypothesis]
 Replaceable = Var | Client | k.NamedFunction | k.Point | k.RoundFamily
-Replacement = Ratio | Client | k.NamedFunction | k.Local | k.Mean | Vec | k.Rate
+Replacement = Ratio | k.ClientIndex | k.Function | Vec | k.Rate
 _NONE: Hypotheses = frozenset()
 _TOKEN = object()
-_OPEN: Any = (Symbol, h.Hypothesis)  # what stands for all its classes
+_OPEN: Any = (
+    Symbol,
+    h.Hypothesis,
+    k.ClientIndex,
+    k.Function,
+)  # what stands for all its classes
 
 
 class Theorem:
@@ -118,9 +123,7 @@ def closed(value: object) -> bool:
     if type(value) is Theorem:
         return True
     free: frozenset[object] = getattr(value, "free", frozenset())
-    return not any(
-        isinstance(v, k.BoundClient | k.BoundNat | k.RoundArgument) for v in free
-    )
+    return not any(isinstance(v, k.BoundClient | k.BoundNat | k.Argument) for v in free)
 
 
 def _theorem(hypotheses: Iterable[h.Hypothesis], form: Lin, equal: bool) -> Theorem:
@@ -269,13 +272,12 @@ def instantiate(
     no value has a draw. Clients or rounds may be made equal: every rule's conclusion
     holds for equal ones too, `expect` refuses what would not.
     """
-    by: dict[k.Variable, k.Replacement] = {}
+    by: dict[k.Variable, Replacement] = {}
     hypotheses = set[h.Hypothesis]()
     for old, new in values:
         require(old not in by, "%s has two values", old)
         require(k.CHANCE not in new.free, "%s is random", new)
-        fits = isinstance(new, k.BECOMES[type(old)])
-        require(fits, "%s cannot become %s", old, new)
+        old.replaced({old: new})
         if isinstance(old, Var) and isinstance(new, Ratio):
             hypotheses |= _of_sort(new, old.sort, signs)
         elif isinstance(old, k.RoundFamily) and isinstance(new, k.Rate):
