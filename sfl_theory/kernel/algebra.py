@@ -253,7 +253,9 @@ class Poly(Sum[Monomial, Fraction]):
 
     def nonnegative(self) -> bool:
         """Return whether the sorts alone show that the value is >= 0."""
-        return all(value > 0 for value in self.shifted().coefficients.values())
+        return all(c > 0 for c in self.coefficients.values()) or all(
+            c > 0 for c in self.shifted().coefficients.values()
+        )
 
     def positive(self) -> bool:
         """Return whether the sorts alone show that the value is > 0."""

@@ -254,6 +254,7 @@ class Evaluation:
         self._iterates: dict[k.Run, list[Random]] = {}
         self._draws: dict[tuple[int, int, int], int] = {}
         self._totals: dict[k.Total, Fraction] = {}
+        self._rates: dict[tuple[k.Rate, int], Fraction] = {}
         self._chances: list[Fraction] = [ONE]
         self._outcomes: list[tuple[int, ...]] = [()]
 
@@ -483,10 +484,11 @@ class Evaluation:
 
     def rate(self, rate: k.Rate, t: int) -> Fraction:
         """Return the rate of a round."""
-        outer, self.at = self.at, {**self.at, k.ROUND: t}
-        value = self.number(rate.body)
-        self.at = outer
-        return value
+        if (rate, t) not in self._rates:
+            outer, self.at = self.at, {**self.at, k.ROUND: t}
+            self._rates[rate, t] = self.number(rate.body)
+            self.at = outer
+        return self._rates[rate, t]
 
     def ordered(self, run: k.Split) -> None:
         """Check that the model orders the visits of this run of SFL-V2, no more."""
