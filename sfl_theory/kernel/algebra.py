@@ -18,6 +18,7 @@ MAX_EXPONENT = 64
 MAX_BITS = 4_096
 
 Monomial = tuple[tuple[int, int], ...]
+Exact = int | Fraction
 K = TypeVar("K")
 V = TypeVar("V", bound=Any)
 
@@ -156,10 +157,10 @@ def signed(parts: Iterable[tuple[bool, str]]) -> str:
     return (text[3:] if text[:3] == " + " else text.replace(" - ", "-", 1)) or "0"
 
 
-class Poly(Sum[Monomial, Fraction]):
-    """A polynomial with rational coefficients."""
+class Poly(Sum[Monomial, Exact]):
+    """A polynomial with rational coefficients, whole ones mostly as integers."""
 
-    def __init__(self, coefficients: Mapping[Monomial, Fraction]) -> None:
+    def __init__(self, coefficients: Mapping[Monomial, Exact]) -> None:
         self.coefficients = {key: c for key, c in coefficients.items() if c}
         require(len(self.coefficients) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
         for c in self.coefficients.values():
@@ -167,23 +168,25 @@ class Poly(Sum[Monomial, Fraction]):
                 require(False, "a coefficient exceeds %s bits", MAX_BITS)
 
     @staticmethod
-    def constant(value: int | Fraction) -> Poly:
+    def constant(value: Exact) -> Poly:
         """Return the constant polynomial."""
         require(type(value) in (int, Fraction), "%r is not an exact number", value)
-        return Poly({(): Fraction(value)})
+        return Poly({(): value.numerator if value.denominator == 1 else value})
 
     @staticmethod
-    def product(coefficient: Fraction, powers: Mapping[Symbol, int]) -> Poly:
+    def product(coefficient: Exact, powers: Mapping[Symbol, int]) -> Poly:
         """Return ``coefficient`` times a product of powers of symbols."""
         monomial = [(symbol.serial, power) for symbol, power in powers.items() if power]
         fits = all(0 < power <= MAX_EXPONENT for _, power in monomial)
         require(fits, "an exponent is out of range")
-        return Poly({tuple(sorted(monomial, reverse=True)): coefficient})
+        whole = coefficient.denominator == 1
+        c = coefficient.numerator if whole else coefficient
+        return Poly({tuple(sorted(monomial, reverse=True)): c})
 
     def __mul__(self, other: Poly) -> Poly:
         pairs = len(self.coefficients) * len(other.coefficients)
         require(pairs <= MAX_TERMS * 50, "a product of polynomials is too long")
-        out: dict[Monomial, Fraction] = {}
+        out: dict[Monomial, Exact] = {}
         for a, value in self.coefficients.items():
             for b, factor in other.coefficients.items():
                 key, c = _times(a, b), value * factor
@@ -191,13 +194,13 @@ class Poly(Sum[Monomial, Fraction]):
         return Poly(out)
 
     @cached_property
-    def _products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
+    def _products(self) -> list[tuple[Exact, Mapping[Symbol, int]]]:
         return [
-            (value, {_SYMBOLS[-serial - 1]: power for serial, power in monomial})
-            for monomial, value in self.coefficients.items()
+            (c, {_SYMBOLS[-serial - 1]: power for serial, power in monomial})
+            for monomial, c in self.coefficients.items()
         ]
 
-    def products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
+    def products(self) -> list[tuple[Exact, Mapping[Symbol, int]]]:
         """Return coefficient and powers of each term."""
         return self._products
 
@@ -222,17 +225,18 @@ class Poly(Sum[Monomial, Fraction]):
     def divided(self, divisor: Poly) -> Poly | None:
         """Return the quotient if the division is exact, else None."""
         lead = max(divisor.coefficients)
-        rest, quotient = dict(self.coefficients), {}
+        rest, quotient = dict(self.coefficients), dict[Monomial, Exact]()
         while rest:
             top = max(rest)
             monomial = _over(top, lead)
             if monomial is None:
                 return None
-            value = quotient[monomial] = rest[top] / divisor.coefficients[lead]
+            value = Fraction(rest[top]) / divisor.coefficients[lead]
+            quotient[monomial] = value.numerator if value.denominator == 1 else value
             require(len(quotient) <= MAX_TERMS, "a division is too long")
             for other, factor in divisor.coefficients.items():
                 key = _times(other, monomial)
-                rest[key] = rest.get(key, Fraction(0)) - value * factor
+                rest[key] = rest.get(key, 0) - quotient[monomial] * factor
                 if not rest[key]:
                     del rest[key]
         return Poly(quotient)
@@ -245,7 +249,7 @@ class Poly(Sum[Monomial, Fraction]):
         for value, powers in self.products():
             term = Poly.constant(value)
             for symbol, power in powers.items():
-                v = Poly.product(Fraction(1), {symbol: 1})
+                v = Poly.product(1, {symbol: 1})
                 v = v + ONE if symbol.sort is Sort.COUNT else v
                 term = _lifted(term, {v: power})
             out = out + term
@@ -285,7 +289,7 @@ class Poly(Sum[Monomial, Fraction]):
 
 
 ZERO = Poly({})
-ONE = Poly({(): Fraction(1)})
+ONE = Poly({(): 1})
 
 
 def _lifted(top: Poly, factors: Mapping[Poly, int]) -> Poly:
@@ -376,23 +380,22 @@ class Ratio(Built):
         The numerator is split into a monomial in symbols that cannot vanish and the
         rest, so that powers of one symbol cancel later.
         """
-        sign = Fraction(-1 if (-self.numerator).nonnegative() else 1)
+        sign = -1 if (-self.numerator).nonnegative() else 1
         divisor = self.numerator.scaled(sign)
         require(divisor.positive(), "division by %s, which may vanish", self)
         content: dict[Symbol, int] = {}
         for symbol in divisor.parts:
-            if symbol.sort in (Sort.POSITIVE, Sort.COUNT):
+            if symbol.sort.positive:
                 powers = (one.get(symbol, 0) for _, one in divisor.products())
                 content[symbol] = min(powers)
-        rest = divisor.divided(Poly.product(Fraction(1), content)) or divisor
+        rest = divisor.divided(Poly.product(1, content)) or divisor
         lead = rest.coefficients[max(rest.coefficients)]
-        rest = rest.scaled(1 / lead)
+        rest = rest.scaled(1 / Fraction(lead))
         require(rest.positive(), "division by %s, which may vanish", rest)
         factors = {
-            Poly.product(Fraction(1), {symbol: 1}): power
-            for symbol, power in content.items()
+            Poly.product(1, {symbol: 1}): power for symbol, power in content.items()
         }
-        top = _lifted(ONE.scaled(sign / lead), dict(self.denominator))
+        top = _lifted(ONE.scaled(Fraction(sign) / lead), dict(self.denominator))
         return _reduced(top, {**factors, rest: 1})
 
     @cached_property

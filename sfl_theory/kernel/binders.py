@@ -11,7 +11,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from functools import cached_property
 from itertools import count
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
@@ -353,7 +352,7 @@ def natural(value: Number | Poly) -> Poly:
 
 def symbol(value: Symbol) -> Ratio:
     """Return a symbol as a number."""
-    return Ratio(Poly.product(Fraction(1), {value: 1}))
+    return Ratio(Poly.product(1, {value: 1}))
 
 
 def vec(atom: VecAtom) -> Vec:
@@ -406,7 +405,7 @@ def summed(binder: Binder, v: Bindable, form: C) -> C:
         for value, powers in c.numerator.products():
             own = {s: power for s, power in powers.items() if v in s.free}
             other = {s: power for s, power in powers.items() if s not in own}
-            inside = Poly.product(Fraction(1), own)
+            inside = Poly.product(1, own)
             outside = ratio(Poly.product(value, other)) * below
             if v in atom.free:
                 closed = make(*bind(binder, v, inside, atom))

@@ -4,8 +4,8 @@ Where every Hessian is diagonal and nothing bends, a round moves each coordinate
 ``x -> a x + b`` with random a, b that do not depend on x and are drawn anew in every
 round, so that ``E x' = E[a] E x + E[b]`` and
 ``E x'^2 = E[a^2] E x^2 + 2 E[ab] E x + E[b^2]``. These five means are polynomials in
-the rate of the coordinate's side: the round of `models` is played once, with symbols for
-coordinates and rate. The recursion is followed with integers, rounded outwards.
+the rate of the coordinate's side: a round is played once, with symbols for coordinates
+and rate. The recursion is followed with integers, rounded outwards.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from math import lcm
 from typing import Any, cast
 
 from . import terms as k
-from .algebra import Poly, Ratio, Sort, ratio, require
+from .algebra import Exact, Poly, Ratio, Sort, ratio, require
+from .conditions import meeting
 from .hypotheses import Hypothesis
-from .models import ZERO, Evaluation, Model, Random, Shape, meeting, runs_of
+from .models import ZERO, Evaluation, Model, Random, Shape
 
 MAX_ROUNDS = 1_000_000
 UNIT = 1 << 128
@@ -40,7 +41,7 @@ def scaled(c: tuple[int, int], of: Interval) -> Interval:
     return min(one, two) // c[1], -(-max(one, two) // c[1])
 
 
-def times(c: Fraction, of: Interval) -> Interval:
+def times(c: Exact, of: Interval) -> Interval:
     """Return an interval times a number, rounded outwards."""
     return scaled((c.numerator, c.denominator), of)
 
@@ -208,7 +209,7 @@ def evaluated(
     e = meeting(model, hypotheses, left, right)
     if not model.long:
         return e.form(left), e.form(right)
-    runs = runs_of(left, right, *hypotheses)
+    runs = k.runs_of(left, right, *hypotheses)
     (run,) = (one for one in runs if isinstance(one, k.Split))
     both = Enclosure(e, run)
     (low, high), (least, most) = both.enclosed(left), both.enclosed(right)

@@ -16,7 +16,7 @@ from enum import Enum
 from functools import partial
 from typing import Any, cast
 
-from .algebra import Number, Ratio, Sort, Symbol, ratio, require
+from .algebra import Built, Number, Ratio, Sort, Symbol, ratio, require
 from .binders import *
 
 
@@ -282,6 +282,7 @@ class Split(
 
 
 Run = Descent | Split
+Replacement = Ratio | ClientIndex | Function | Vec | Rate
 
 
 class Star(VecAtom, shown="{function}*"):
@@ -420,3 +421,20 @@ local_point: Callable[[Split, ClientIndex, Number, Number], Vec]
 local_point = partial(made, LocalPoint)
 noise: Callable[[Split, ClientIndex, Number, Number], Vec] = partial(made, Noise)
 expected: Callable[[Split, Number, Vec], Vec] = partial(made, Expected)
+
+
+def subterms(*parts: object) -> set[Term]:
+    """Return all terms that occur in some, coefficients and exponents' bases too."""
+    seen: set[Built] = set()
+    left: list[object] = list(parts)
+    while left:
+        one = left.pop()
+        if isinstance(one, Built) and one not in seen:
+            seen.add(one)
+            left += one.parts
+    return {one for one in seen if isinstance(one, Term)}
+
+
+def runs_of(*parts: object) -> set[Run]:
+    """Return the runs of algorithms in some terms."""
+    return {one for one in subterms(*parts) if isinstance(one, Descent | Split)}

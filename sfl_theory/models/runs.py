@@ -8,7 +8,7 @@ from fractions import Fraction
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, ratio
 from sfl_theory.kernel.hypotheses import Minimiser
-from sfl_theory.kernel.models import subterms
+from sfl_theory.kernel.terms import subterms
 from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.federation import Law, coin, still
 from sfl_theory.models.functions import ONE, ZERO, Bowl, Client, Separable

@@ -11,9 +11,11 @@ from sfl_theory.claims import Part, Proof
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected
+from sfl_theory.kernel.conditions import holds, prepared
 from sfl_theory.kernel.hypotheses import Hypothesis
-from sfl_theory.kernel.models import Evaluation, Model, holds, prepared, subterms
+from sfl_theory.kernel.models import Evaluation, Model
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.sampling import Sampler
 from sfl_theory.proofs.export import Statement

@@ -16,14 +16,9 @@ from fractions import Fraction
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Rejected, Sort, ratio
-from sfl_theory.kernel.models import (
-    Evaluation,
-    Model,
-    NoiseLaw,
-    holds,
-    spread,
-    subterms,
-)
+from sfl_theory.kernel.conditions import holds, spread
+from sfl_theory.kernel.models import Evaluation, Model, NoiseLaw
+from sfl_theory.kernel.terms import subterms
 from sfl_theory.models.federation import coin, huber, parabola, still
 from sfl_theory.proofs.export import ModelData, Shape, Statement, Vector, model_of
 

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.hypotheses import Minimiser
-from sfl_theory.kernel.models import subterms
 from sfl_theory.kernel.terms import (
     MEAN,
     ClientFamily,
@@ -17,6 +16,7 @@ from sfl_theory.kernel.terms import (
     Split,
     Star,
     Var,
+    subterms,
 )
 from sfl_theory.proofs.export import ModelData, Statement
 
