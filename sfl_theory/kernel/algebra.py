@@ -92,23 +92,13 @@ def register(symbol: Symbol) -> int:
 
 
 @lru_cache(maxsize=400_000)
-def _times(a: Monomial, b: Monomial) -> Monomial:
-    if not a or not b:
-        return a or b
+def _times(a: Monomial, b: Monomial, sign: int = 1) -> Monomial:
+    """Return a product of monomials, or a quotient, whose exponents may be < 0."""
     powers = dict(a)
     for serial, power in b:
-        powers[serial] = powers.get(serial, 0) + power
-    fits = max(powers.values()) <= MAX_EXPONENT
+        powers[serial] = powers.get(serial, 0) + sign * power
+    fits = max(powers.values(), default=0) <= MAX_EXPONENT
     require(fits, "an exponent exceeds %s", MAX_EXPONENT)
-    return tuple(sorted(powers.items(), reverse=True))
-
-
-def _over(a: Monomial, b: Monomial) -> Monomial | None:
-    powers = dict(a)
-    for serial, power in b:
-        powers[serial] = powers.get(serial, 0) - power
-    if min(powers.values(), default=0) < 0:
-        return None
     return tuple(sorted((item for item in powers.items() if item[1]), reverse=True))
 
 
@@ -228,8 +218,8 @@ class Poly(Sum[Monomial, Exact]):
         rest, quotient = dict(self.coefficients), dict[Monomial, Exact]()
         while rest:
             top = max(rest)
-            monomial = _over(top, lead)
-            if monomial is None:
+            monomial = _times(top, lead, -1)
+            if any(power < 0 for _, power in monomial):
                 return None
             value = Fraction(rest[top]) / divisor.coefficients[lead]
             quotient[monomial] = value.numerator if value.denominator == 1 else value
@@ -245,15 +235,13 @@ class Poly(Sum[Monomial, Exact]):
         """Return 1 + v for every count v: the result's v is a natural number."""
         if not any(symbol.sort is Sort.COUNT for symbol in self.parts):
             return self
-        out = ZERO
-        for value, powers in self.products():
-            term = Poly.constant(value)
-            for symbol, power in powers.items():
-                v = Poly.product(1, {symbol: 1})
-                v = v + ONE if symbol.sort is Sort.COUNT else v
-                term = _lifted(term, {v: power})
-            out = out + term
-        return out
+        new = {s: Poly.product(1, {s: 1}) for s in self.parts}
+        new |= {s: v + ONE for s, v in new.items() if s.sort is Sort.COUNT}
+        terms = (
+            _lifted(Poly.constant(c), {new[s]: power for s, power in powers.items()})
+            for c, powers in self.products()
+        )
+        return sum(terms, ZERO)
 
     def nonnegative(self) -> bool:
         """Return whether the sorts alone show that the value is >= 0."""
@@ -263,10 +251,9 @@ class Poly(Sum[Monomial, Exact]):
 
     def positive(self) -> bool:
         """Return whether the sorts alone show that the value is > 0."""
-        shifted = self.shifted()
-        return all(value > 0 for value in shifted.coefficients.values()) and any(
+        return self.nonnegative() and any(
             all(symbol.sort is Sort.POSITIVE for symbol in powers)
-            for _, powers in shifted.products()
+            for _, powers in self.shifted().products()
         )
 
     def natural(self) -> bool:

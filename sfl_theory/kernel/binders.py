@@ -350,16 +350,6 @@ def natural(value: Number | Poly) -> Poly:
     return poly
 
 
-def symbol(value: Symbol) -> Ratio:
-    """Return a symbol as a number."""
-    return Ratio(Poly.product(1, {value: 1}))
-
-
-def vec(atom: VecAtom) -> Vec:
-    """Return an atom as a vector."""
-    return Vec({atom: ratio(1)})
-
-
 def constant(value: Number) -> Lin:
     """Return a number as a form."""
     return Lin({UNIT: ratio(value)})
@@ -374,10 +364,14 @@ def number_of(form: Lin) -> Ratio:
 def lifted(term: Any) -> Any:
     """Return a symbol as a number, a vector or an expected number as a combination."""
     if isinstance(term, Symbol):
-        return symbol(term)
+        return Ratio(Poly.product(1, {term: 1}))
     if isinstance(term, VecAtom):
-        return vec(term)
+        return Vec({term: ratio(1)})
     return Lin({term: ratio(1)}) if isinstance(term, LinAtom) else term
+
+
+symbol: Callable[[Symbol], Ratio] = lifted
+vec: Callable[[VecAtom], Vec] = lifted
 
 
 def made(kind: Callable[..., Any], *parts: Any) -> Any:
@@ -416,10 +410,10 @@ def summed(binder: Binder, v: Bindable, form: C) -> C:
 
 
 def total(binder: Binder, v: Bindable, product: Poly) -> Ratio:
-    """Return ``sum_v product``: 1 for weights, Faulhaber for steps, or a `Total`.
+    """Return ``sum_v product``: 1 for weights, a `Total`, or Faulhaber for 0 <= i < u.
 
     ``sum 1 = u``, ``sum i = u(u-1)/2``, ``sum i^2 = u(u-1)(2u-1)/6``,
-    ``sum i^3 = u^2(u-1)^2/4`` for 0 <= i < u.
+    ``sum i^3 = u^2(u-1)^2/4``.
     """
     ((_, powers),) = product.products()
     if isinstance(binder, Clients):

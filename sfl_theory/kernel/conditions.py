@@ -39,22 +39,23 @@ def holds(e: Evaluation, assumed: h.Hypothesis) -> bool:
     return CONDITIONS[type(assumed)](e, assumed)
 
 
+def _curved(
+    e: Evaluation, function: k.Function, low: Fraction | None, high: Fraction | None
+) -> bool:
+    """Return whether low <= H <= high everywhere for the Hessian H of a function."""
+    F = e.function(function)
+    above = low is None or _below(F, -1, -low, bent=False)
+    return above and (high is None or _below(F, 1, high, bent=True))
+
+
 def _smooth(e: Evaluation, one: h.Smooth) -> bool:
-    F, S = e.function(one.function), e.number(one.constant)
-    return S >= 0 and _below(F, 1, S, bent=True) and _below(F, -1, S, bent=False)
-
-
-def _majorised(e: Evaluation, one: h.Majorised) -> bool:
-    return _below(e.function(one.function), 1, e.number(one.constant), bent=True)
-
-
-def _convex(e: Evaluation, one: h.Convex) -> bool:
-    return _below(e.function(one.function), -1, -e.number(one.modulus), bent=False)
+    S = e.number(one.constant)
+    return S >= 0 and _curved(e, one.function, -S, S)
 
 
 def _lowest(e: Evaluation, one: h.Minimiser) -> bool:
-    F, star = e.function(one.function), known(e.model.stars, one.function)
-    return _below(F, -1, ZERO, bent=False) and not any(F.gradient(star))
+    at_star = e.function(one.function).gradient(known(e.model.stars, one.function))
+    return _curved(e, one.function, ZERO, None) and not any(at_star)
 
 
 def _below(F: Shape, scale: int, bound: Fraction, bent: bool) -> bool:
@@ -77,16 +78,6 @@ def _below(F: Shape, scale: int, bound: Fraction, bent: bool) -> bool:
             factor = lower[p] / top[p] if top[p] else ZERO
             lower[:] = [z - factor * y for z, y in zip(lower, top, strict=True)]
     return True
-
-
-def _heterogeneous(e: Evaluation, one: h.Heterogeneity) -> bool:
-    largest = spread(e)
-    return largest is not None and largest <= e.number(one.bound)
-
-
-def _quiet(e: Evaluation, one: h.Variance) -> bool:
-    moment = e.model.noise[e.client(one.client)].second_moment()
-    return moment <= e.number(one.bound)
 
 
 def _bounded(e: Evaluation, one: h.BoundedGradients) -> bool:
@@ -114,11 +105,15 @@ def _bounded(e: Evaluation, one: h.BoundedGradients) -> bool:
 CONDITIONS: dict[type[h.Hypothesis], Callable[[Evaluation, Any], bool]] = {
     h.Holds: lambda e, one: e.form(one.form) >= 0,
     h.Smooth: _smooth,
-    h.Majorised: _majorised,
-    h.Convex: _convex,
+    h.Majorised: lambda e, one: _curved(e, one.function, None, e.number(one.constant)),
+    h.Convex: lambda e, one: _curved(e, one.function, e.number(one.modulus), None),
     h.Minimiser: _lowest,
-    h.Heterogeneity: _heterogeneous,
-    h.Variance: _quiet,
+    h.Heterogeneity: lambda e, one: (
+        (largest := spread(e)) is not None and largest <= e.number(one.bound)
+    ),
+    h.Variance: lambda e, one: (
+        e.model.noise[e.client(one.client)].second_moment() <= e.number(one.bound)
+    ),
     h.BoundedGradients: _bounded,
     h.Unbiased: lambda e, one: all(law.fair() for law in e.model.noise),
     # noises and draws are enumerated as independent, draws with their chances
