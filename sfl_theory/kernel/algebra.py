@@ -174,6 +174,8 @@ class Poly(Sum[Monomial, Exact]):
         return Poly({tuple(sorted(monomial, reverse=True)): c})
 
     def __mul__(self, other: Poly) -> Poly:
+        if ONE in (self, other):
+            return other if self == ONE else self
         pairs = len(self.coefficients) * len(other.coefficients)
         require(pairs <= MAX_TERMS * 50, "a product of polynomials is too long")
         out: dict[Monomial, Exact] = {}

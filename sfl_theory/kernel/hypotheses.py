@@ -132,6 +132,7 @@ class Every(k.Closed, Hypothesis):
     body: Hypothesis
 
     def _check(self) -> None:
+        super()._check()
         vars(self)["averaged"] = self.body.averaged
 
     def inside(self) -> Hypothesis:

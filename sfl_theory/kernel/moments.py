@@ -16,7 +16,7 @@ from math import lcm
 from typing import Any, cast
 
 from . import terms as k
-from .algebra import Exact, Poly, Ratio, Sort, ratio, require
+from .algebra import Exact, Ratio, Sort, ratio, require
 from .conditions import meeting
 from .hypotheses import Hypothesis
 from .models import ZERO, Evaluation, Model, Random, Shape
@@ -162,7 +162,7 @@ class Enclosure(Evaluation):
         return self._moments[t]
 
     def _of_a_round(self, steps: int) -> list[list[Powers]]:
-        """Return E a, E b, E a^2, E ab, E b^2 of every coordinate."""
+        """Return E a, E b, E a^2, E ab, E b^2 of every coordinate, x -> a x + b."""
         start: Any = self._symbols
         e = AnyRate(replace(self.model, start=start, rounds=1), self.at)
         e.prepare(steps, self.run.drawn)
@@ -171,7 +171,10 @@ class Enclosure(Evaluation):
         for p, x in enumerate(self._x):
             means = [ratio(0)] * 5
             for chance, y in zip(e._chances, after, strict=True):
-                b, a = _affine(ratio(y[p]).poly(), x)
+                b = k.number_at(ratio(y[p]), {x: ratio(0)})
+                a = k.number_at(ratio(y[p]), {x: ratio(1)}) - b
+                affine = not a * self._symbols[p] + b - y[p]
+                require(affine, "a round is not affine")
                 terms = (a, b, a * a, a * b, b * b)
                 means = [m + z * chance for m, z in zip(means, terms, strict=True)]
             out.append(list(map(Powers.of, means)))
@@ -183,17 +186,6 @@ def _separable(F: Shape) -> Shape:
     mixed = any(z for p, row in enumerate(F.hessian) for z in row[:p])
     require(not F.bends and not mixed, "not a separable quadratic")
     return F
-
-
-def _affine(y: Poly, x: k.Var) -> list[Ratio]:
-    """Return b and a of y = a x + b; `Powers` refuses what else depends on x."""
-    out = [ratio(0), ratio(0)]
-    for c, powers in y.products():
-        others = {s: power for s, power in powers.items() if s is not x}
-        power = powers.get(x, 0)
-        require(power <= 1, "a round is not affine")
-        out[power] = out[power] + Ratio(Poly.product(c, others))
-    return out
 
 
 def evaluated(

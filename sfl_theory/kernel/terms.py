@@ -207,11 +207,12 @@ class Pace(Term, shown="{steps} steps at {rate}"):
 
     def outside(self, t: Ratio) -> Ratio:
         """Return what multiplies all steps of round t."""
-        return self.rate.at(t)
+        return ratio(1) if isinstance(self, Stepwise) else self.rate.at(t)
 
     def inside(self, t: Ratio, i: Ratio) -> Ratio:
         """Return what else multiplies step i of round t."""
-        return ratio(1)
+        stepwise = isinstance(self, Stepwise)
+        return self.rate.at(ratio(self.steps) * t + i) if stepwise else ratio(1)
 
 
 class Stepwise(
@@ -224,14 +225,6 @@ class Stepwise(
 
     def _check(self) -> None:
         vars(self)["counted"] = renamed(self.rate.body, ROUND, STEP)
-
-    def outside(self, t: Ratio) -> Ratio:
-        """Return 1: every step has its own rate."""
-        return ratio(1)
-
-    def inside(self, t: Ratio, i: Ratio) -> Ratio:
-        """Return the rate of step i of round t."""
-        return self.rate.at(ratio(self.steps) * t + i)
 
 
 AnyPace = Pace | Stepwise
