@@ -450,9 +450,9 @@ def _renamed(term: Any, old: Variable, new: Variable) -> Any:
         return type(term)({
             _renamed(a, old, new): _renamed(c, old, new) for a, c in items
         })
-    return (
-        new if term is old else type(term)(*(_renamed(p, old, new) for p in term.parts))
-    )
+    if term is old:
+        return new
+    return type(term)(*(_renamed(part, old, new) for part in term.parts))
 
 
 def at(term: Any, by: Substitution) -> Any:

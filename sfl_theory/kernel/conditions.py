@@ -14,18 +14,7 @@ from typing import Any
 from . import hypotheses as h
 from . import terms as k
 from .algebra import ratio, require
-from .models import (
-    ONE,
-    ZERO,
-    Bend,
-    Evaluation,
-    Model,
-    Shape,
-    Vector,
-    dot,
-    known,
-    plus,
-)
+from .models import ONE, ZERO, Bend, Evaluation, Model, Shape, Vector, dot, known, plus
 
 MAX_CORNERS = 4_096
 

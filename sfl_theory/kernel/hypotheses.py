@@ -64,8 +64,7 @@ class Minimiser(OfFunction, shown="{function}* minimises {function}"):
 
 
 class Heterogeneity(
-    Hypothesis,
-    shown="at every client n and point: ||grad F[n] - grad f||^2 <= {bound}",
+    Hypothesis, shown="at every client n and point: ||grad F[n] - grad f||^2 <= {bound}"
 ):
     """``||grad F_n(x) - grad f(x)||^2 <= eps2`` for every client n and all x."""
 

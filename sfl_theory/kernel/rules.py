@@ -175,7 +175,6 @@ def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
 
     Where rates count steps, each stands in the sum instead (`Pace.inside`). k = 1, or
     `kept` where the models of those who take part are averaged.
-
     Proof: the definition of the run, in which every local point starts from x(t).
     """
     moved = k.iterate(run, t + 1) - k.iterate(run, t) * kept(run, t, side)
@@ -192,7 +191,6 @@ def local_update(
     moved = sum_{j<i} g_b(n,t,j) for i <= steps_b; for a shared server instead the sum
     of all clients' steps before it, weighted and drawn as the run says: of the visits
     (m, j) before (n, i) for i < steps, for MINIBATCH of the steps j < i <= steps.
-
     Proof: the definition of the run.
     """
     steps = ratio(run.pace(side).steps)

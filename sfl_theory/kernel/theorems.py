@@ -58,6 +58,9 @@ class Theorem:
         return f"{assumed} |- {self.form} {'=' if self.equal else '>='} 0"
 
 
+Signs = tuple[Theorem, ...]
+
+
 @dataclass(frozen=True)
 class Rule:
     """A rule, its proof and the types of its arguments."""
@@ -161,7 +164,7 @@ def _scales(theorem: Theorem, factor: Ratio) -> None:
     require(fits, "an average over draws is multiplied by %s", factor)
 
 
-def _nonnegative(c: Ratio, signs: tuple[Theorem, ...]) -> Hypotheses:
+def _nonnegative(c: Ratio, signs: Signs) -> Hypotheses:
     """Return hypotheses under which c >= 0: sorts, or a sign theorem g >= 0.
 
     g helps if c - g >= 0 by sorts, or c = k g with k >= 0 by sorts (denominators are
@@ -221,7 +224,7 @@ def combine(
     uses: tuple[tuple[Theorem, Ratio], ...],
     squares: tuple[tuple[Vec, Ratio], ...],
     target: Lin | None,
-    signs: tuple[Theorem, ...],
+    signs: Signs,
 ) -> Theorem:
     """Return sum m_k T_k + sum w_k E||v_k||^2 >= 0, or a target that is larger.
 
@@ -254,7 +257,7 @@ def combine(
 def instantiate(
     theorem: Theorem,
     values: tuple[tuple[Replaceable, Replacement], ...],
-    signs: tuple[Theorem, ...],
+    signs: Signs,
 ) -> Theorem:
     """Return the theorem with free variables replaced, its hypotheses too.
 
@@ -282,7 +285,7 @@ def instantiate(
     return theorem_of(replaced | hypotheses, form, theorem.equal)
 
 
-def _of_sort(c: Ratio, sort: Sort, signs: tuple[Theorem, ...]) -> Hypotheses:
+def _of_sort(c: Ratio, sort: Sort, signs: Signs) -> Hypotheses:
     if sort is Sort.NONNEGATIVE:
         return _nonnegative(c, signs)
     if sort is Sort.NATURAL:
@@ -296,11 +299,7 @@ def _of_sort(c: Ratio, sort: Sort, signs: tuple[Theorem, ...]) -> Hypotheses:
 
 @rule
 def sum_over(
-    theorem: Theorem,
-    binder: k.Binder,
-    v: Client | Var,
-    factor: Ratio,
-    signs: tuple[Theorem, ...],
+    theorem: Theorem, binder: k.Binder, v: k.Bindable, factor: Ratio, signs: Signs
 ) -> Theorem:
     """Return from T(v) for every v of the binder: sum_v factor(v) T(v), factor >= 0.
 
@@ -373,7 +372,7 @@ def cases(above: Theorem, below: Theorem, c: Ratio) -> Theorem:
 
 
 @rule
-def jensen(binder: k.Binder, v: Client | Var, factor: Ratio, u: Vec) -> Theorem:
+def jensen(binder: k.Binder, v: k.Bindable, factor: Ratio, u: Vec) -> Theorem:
     """Return W sum w E||u||^2 - E||sum w u||^2 >= 0 for w >= 0, W = sum w.
 
     Proof: Cauchy-Schwarz for the weights w.
@@ -385,7 +384,7 @@ def jensen(binder: k.Binder, v: Client | Var, factor: Ratio, u: Vec) -> Theorem:
 
 
 @rule
-def linear(binder: k.Binder, v: Client | Var, u: Vec, w: Vec) -> Theorem:
+def linear(binder: k.Binder, v: k.Bindable, u: Vec, w: Vec) -> Theorem:
     """Return <sum_v u(v), w> = sum_v <u(v), w> for w without v. Proof: linearity."""
     require(v not in w.free, "%s is bound", v)
     split_up = k.summed(binder, v, k.inner(u, w))
