@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from bounds.informative import mean_rate
 from sfl_theory import Bound, Theorem
 from sfl_theory.ledger import Finding, Standing, ledger
-from sfl_theory.models.expected_run import course, crossing
-from sfl_theory.models.moments import printed
+from sfl_theory.models.moments import course, crossing, printed
 from sfl_theory.statement import Case
 
 REPLAY = "python -m bounds.audit --claim"

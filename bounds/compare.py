@@ -291,8 +291,10 @@ def _compare(
     from bounds.parallel import run_all
     from bounds.report import progress
     from bounds.training import trainings
+    from sfl_theory.ledger import ledger
 
     torch.set_num_threads(1)
+    ledger()  # read once: the forked processes find it in memory
     runs: dict[str, Training] = {}
     for case, bounds in asked.items():
         for one in trainings(item, case, bounds, experiment):

@@ -18,9 +18,8 @@ from bounds.verdict import Band, Verdict, judge
 from sfl_theory import Bound, Constants
 from sfl_theory.claims import Claim, Model
 from sfl_theory.ledger import entered, ledger
-from sfl_theory.models.expected_run import crossing, right_side, spread
 from sfl_theory.models.federated import FederatedRun
-from sfl_theory.models.moments import WEIGHTED, printed
+from sfl_theory.models.moments import WEIGHTED, crossing, printed, right_side, spread
 from sfl_theory.schedules import Schedule
 from sfl_train.algorithms import SFLV1, SFLV2, Algorithm, MiniBatchSFL
 from sfl_train.engine import Trainer

@@ -11,7 +11,7 @@ from bounds.graph import MARKS, graph
 from bounds.mathml import mathml, with_formulas
 from sfl_theory.claims import Claim, Kind, Part
 from sfl_theory.ledger import COVERAGE, STATUSES, Entry, Finding, Outcome
-from sfl_theory.models.expected_run import course
+from sfl_theory.models.moments import course
 
 STYLE = """
 :root { --proved: #00694b; --refuted: #b5460f; --unproved: #6b6b6b; }

@@ -109,6 +109,7 @@ class StepSize:
         relation: "=" or "<=".
         definitions: symbols used in it and what they stand for.
         per_step: t counts local steps, not rounds.
+        constant: one learning rate for all rounds is meant.
     """
 
     client: Any
@@ -116,6 +117,7 @@ class StepSize:
     relation: str
     definitions: Mapping[Any, Any] = field(default_factory=dict)
     per_step: bool = False
+    constant: bool = False
 
     @property
     def same(self) -> bool:
@@ -257,14 +259,17 @@ class Bound:
             ``evaluate`` (bit for bit, added in this order).
 
         Raises:
-            ValueError: if a constant is missing (it is named) or a round is not an
-                admissible integer.
+            ValueError: if a constant is missing (it is named), a round is not an
+                admissible integer, or the bound needs a constant learning rate.
         """
         wanted = self._rounds(rounds)
         if schedule is None and self.sums_learning_rates:
             if self.step_size is None:
                 raise ValueError(f"{self.source}: a learning-rate schedule is needed")
             schedule = self.step_size.schedule(constants)
+        one_rate = self.step_size is not None and self.step_size.constant
+        if one_rate and schedule is not None and schedule.value is None:
+            raise ValueError(f"{self.source}: proved for a constant learning rate only")
         return {
             name: numeric.evaluate(part, self.definitions, constants, wanted, schedule)
             for name, part in self.parts.items()

@@ -22,10 +22,9 @@ from sfl_theory.kernel.hypotheses import Minimiser
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Star, Var, subterms
 from sfl_theory.models.federated import FederatedRun
-from sfl_theory.models.runs import as_model
+from sfl_theory.models.federation import as_model
 from sfl_theory.papers import PAPERS
-from sfl_theory.proofs.export import ModelData, Statement, model_of
-from sfl_theory.proofs.witnesses import witness
+from sfl_theory.proofs.export import ModelData, Statement, model_of, witness
 from sfl_theory.written import Assumed, Form, Side, as_form, f, form, minimiser
 
 REJECTED = "evidence rejected"

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import sympy as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sfl_theory import symbols
 from sfl_theory.constants import Constants
@@ -21,11 +20,14 @@ from sfl_theory.schedules import Schedule
 
 _ROWS = {row.symbol: row for row in symbols.NOTATION}
 _RATE = sp.Dummy("rate", positive=True)
+_ADDED = 4096
 
 
-def needed(formulas: Iterable[Any], definitions: Mapping[Any, Any]) -> tuple[str, ...]:
+def needed(
+    formulas: Iterable[sp.Expr], definitions: Mapping[sp.Symbol, sp.Expr]
+) -> tuple[str, ...]:
     """Return the names of the constants that the formulas use, in table order."""
-    found: set[Any] = set()
+    found: set[sp.Symbol] = set()
     for formula in formulas:
         full = _expanded(formula, definitions)
         found |= full.free_symbols | full.atoms(sp.IndexedBase)
@@ -35,8 +37,8 @@ def needed(formulas: Iterable[Any], definitions: Mapping[Any, Any]) -> tuple[str
 
 
 def evaluate(
-    formula: Any,
-    definitions: Mapping[Any, Any],
+    formula: sp.Expr,
+    definitions: Mapping[sp.Symbol, sp.Expr],
     constants: Constants,
     rounds: NDArray[np.int64],
     schedule: Schedule | None,
@@ -58,21 +60,21 @@ def evaluate(
 
 
 def compiled(
-    formula: Any,
-    variables: tuple[Any, ...],
-    definitions: Mapping[Any, Any],
+    formula: sp.Expr,
+    variables: tuple[sp.Symbol, ...],
+    definitions: Mapping[sp.Symbol, sp.Expr],
     constants: Constants,
-) -> Callable[..., Any]:
+) -> Callable[..., NDArray[np.float64]]:
     """Return the formula as a vectorised function of ``variables`` alone."""
     plan = _plan(_expanded(formula, definitions))
     fixed = {
-        symbol: _argument(symbol, constants, None)
+        symbol: _argument(symbol, constants, np.empty(0, np.int64))
         for symbol in plan.scalars
         if symbol not in variables
     }
     sums = [_client_sum(*item, constants) for item in plan.client_sums]
 
-    def function(*values: Any) -> Any:
+    def function(*values: NDArray[np.float64]) -> NDArray[np.float64]:
         given = dict(zip(variables, values, strict=True))
         scalars = [given.get(s, fixed.get(s)) for s in plan.scalars]
         result = plan.function(*scalars, *sums)
@@ -81,7 +83,7 @@ def compiled(
     return function
 
 
-def growth(formula: Any, definitions: Mapping[Any, Any]) -> Any:
+def growth(formula: sp.Expr, definitions: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
     r"""Return p with formula $=\Theta(T^p)$, the learning rate being constant."""
     flat = _expanded(formula, definitions).replace(
         lambda node: isinstance(node, sp.Sum) and node.limits[0][0] == symbols.t,
@@ -91,6 +93,10 @@ def growth(formula: Any, definitions: Mapping[Any, Any]) -> Any:
         lambda node: isinstance(node, symbols.eta | sp.Sum),
         lambda node: sp.Dummy(positive=True),
     )
+    flat = flat.replace(  # a logarithm
+        lambda node: isinstance(node, symbols.reciprocals),
+        lambda node: sp.Dummy(positive=True),
+    )
     T = symbols.T
     return sp.limit(sp.simplify(T * sp.diff(flat, T) / flat), T, sp.oo)
 
@@ -98,10 +104,12 @@ def growth(formula: Any, definitions: Mapping[Any, Any]) -> Any:
 class _Plan:
     """A formula taken apart: scalars, sums, and the function that joins them."""
 
-    def __init__(self, formula: Any) -> None:
-        self.client_sums: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
-        self.round_sums: list[Callable[..., Any]] = []
-        replacements: dict[Any, Any] = {}
+    def __init__(self, formula: sp.Expr) -> None:
+        self.client_sums: list[
+            tuple[Callable[..., NDArray[np.float64]], tuple[sp.Symbol, ...]]
+        ] = []
+        self.round_sums: list[Callable[..., NDArray[np.float64]]] = []
+        replacements: dict[sp.Expr, sp.Expr] = {}
         client_dummies, round_dummies = [], []
         for node in sorted(formula.atoms(sp.Sum), key=sp.default_sort_key):
             dummy = sp.Dummy(positive=True)
@@ -122,13 +130,13 @@ class _Plan:
 
 
 @lru_cache(maxsize=512)
-def _plan(formula: Any) -> _Plan:
+def _plan(formula: sp.Expr) -> _Plan:
     return _Plan(formula)
 
 
 def _in_constants(
-    formula: Any, last: tuple[Any, ...] = ()
-) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    formula: sp.Expr, last: tuple[sp.Symbol, ...] = ()
+) -> tuple[Callable[..., NDArray[np.float64]], tuple[sp.Symbol, ...]]:
     r"""Return the formula as a function of the *constants*, and its symbols in order.
 
     $\sigma_n$ enters as the square root of the constant ``sigma2``, which sympy cancels
@@ -140,29 +148,59 @@ def _in_constants(
     ignored = {*last, *names, symbols.n}
     scalars = sorted(formula.free_symbols - ignored - set(bases), key=str)
     scalars = [s for s in scalars if not isinstance(s, sp.Indexed)]
-    replacements: dict[Any, Any] = {}
-    arguments: list[Any] = []
+    replacements: dict[sp.Expr, sp.Expr] = {}
+    arguments: list[sp.Symbol] = []
     for symbol in (*bases, *scalars):
         row = _ROWS.get(symbol)
         constant = sp.Dummy(str(symbol), positive=True)
         arguments.append(constant)
         left = symbol[symbols.n] if isinstance(symbol, sp.IndexedBase) else symbol
         replacements[left] = constant ** sp.Rational(1, row.power if row else 1)
-    function: Callable[..., Any] = sp.lambdify(
-        [*arguments, *last], formula.xreplace(replacements), "numpy"
+    function: Callable[..., NDArray[np.float64]] = sp.lambdify(
+        [*arguments, *last],
+        formula.xreplace(replacements),
+        [{"reciprocals": reciprocals}, "numpy"],
     )
     return function, (*bases, *scalars)
 
 
+def reciprocals(first: float, step: float, upper: ArrayLike) -> NDArray[np.float64]:
+    r"""Return $\sum_{t=0}^{m-1}\frac1{c+dt}$ for every m.
+
+    Term by term up to `_ADDED` terms; from z on the others are, by Euler and Maclaurin,
+    $\ln(1+\frac nz)+\frac12(\frac1z-\frac1{z+n})+\frac1{12}(\frac1{z^2}-
+    \frac1{(z+n)^2})$ but for $\frac1{120z^4}$, which float64 does not see.
+
+    Args:
+        first: c > 0.
+        step: d > 0.
+        upper: m >= 0, of any shape.
+
+    Returns:
+        float64, of the shape of ``upper``.
+    """
+    count = np.asarray(upper, dtype=np.float64)
+    sums = np.concatenate([[0.0], np.cumsum(1 / (first + step * np.arange(_ADDED)))])
+    own = sums[np.minimum(count, _ADDED).astype(np.int64)]
+    more = np.maximum(count - _ADDED, 0)
+    z, end = first / step + _ADDED, first / step + _ADDED + more
+    rest = np.log1p(more / z) + (1 / z - 1 / end) / 2 + (1 / z**2 - 1 / end**2) / 12
+    return np.asarray(own + rest / step)
+
+
 def _client_sum(
-    summand: Callable[..., Any], summed: tuple[Any, ...], constants: Constants
+    summand: Callable[..., NDArray[np.float64]],
+    summed: tuple[sp.Symbol, ...],
+    constants: Constants,
 ) -> float:
     weights = constants.per_client("weights")
-    values = [_argument(symbol, constants, None) for symbol in summed]
+    values = [_argument(symbol, constants, np.empty(0, np.int64)) for symbol in summed]
     return float(np.sum(np.broadcast_to(summand(*values), weights.shape)))
 
 
-def _argument(symbol: Any, constants: Constants, rounds: Any) -> Any:
+def _argument(
+    symbol: sp.Symbol, constants: Constants, rounds: NDArray[np.int64]
+) -> float | NDArray[np.float64]:
     """Return what a symbol of a taken-apart formula stands for.
 
     Raises:
@@ -186,11 +224,13 @@ def _argument(symbol: Any, constants: Constants, rounds: Any) -> Any:
 
 
 @lru_cache(maxsize=512)
-def _substituted(formula: Any, definitions: tuple[tuple[Any, Any], ...]) -> Any:
+def _substituted(
+    formula: sp.Expr, definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+) -> sp.Expr:
     for symbol, meaning in definitions:
         formula = formula.xreplace({symbol: meaning})
     return formula
 
 
-def _expanded(formula: Any, definitions: Mapping[Any, Any]) -> Any:
+def _expanded(formula: sp.Expr, definitions: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
     return _substituted(formula, tuple(definitions.items()))

@@ -14,9 +14,8 @@ $\frac{AL}T+\sum_k((A/T)^kC_k)^{1/(k+1)}$ is the order, up to a constant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import sympy as sp
 
@@ -35,12 +34,12 @@ _RATE = sp.Dummy("eta", positive=True)
 class _Tuned:
     r"""$A/(\eta T)+\sum_kC_k\eta^k$ for $\eta\le1/L$, L a sum of the limits."""
 
-    first: Any
-    powers: Mapping[int, Any]
-    limits: tuple[Any, ...]
+    first: sp.Expr
+    powers: Mapping[int, sp.Expr]
+    limits: tuple[sp.Expr, ...]
 
 
-def mean_order(bound: Bound) -> Any:
+def mean_order(bound: Bound) -> sp.Expr:
     r"""Return p: at the best constant learning rate the bounded mean is $O(T^p)$.
 
     Args:
@@ -58,7 +57,7 @@ def mean_order(bound: Bound) -> Any:
     return max(numeric.growth(term, {}) for term in terms)
 
 
-def rate(bound: Bound) -> tuple[Any, ...]:
+def rate(bound: Bound) -> tuple[sp.Expr, ...]:
     r"""Return the rate of a bound of ``han2024`` as its Tables 1-3 write rates.
 
     $a_n=1/N$, $\sigma_n=\sigma$, $\tilde\tau=\tau$, absolute constants omitted. Bound
@@ -88,7 +87,7 @@ def rate(bound: Bound) -> tuple[Any, ...]:
     )
 
 
-def _inverse_time(bound: Bound) -> Any:
+def _inverse_time(bound: Bound) -> sp.Expr:
     r"""Return the rate of a bound $c/(\gamma+T)$, $\gamma=8S/\mu-1\ge7S/\mu$.
 
     Raises:
@@ -127,7 +126,7 @@ def _tuned(bound: Bound) -> _Tuned:
     for node in flat.atoms(sp.exp):
         limits.append(sp.sqrt(node.args[0]) / _RATE)
         flat = flat.xreplace({node: sp.Integer(1)})
-    found: dict[int, Any] = {}
+    found: dict[int, sp.Expr] = {}
     for term in sp.Add.make_args(sp.expand(flat / _RATE)):
         coefficient, power = term.as_coeff_exponent(_RATE)
         found[power] = found.get(power, 0) + coefficient
@@ -137,18 +136,23 @@ def _tuned(bound: Bound) -> _Tuned:
     return _Tuned(first, found, tuple(limits))
 
 
-def _root(tuned: _Tuned, power: int, c: Any, spell: Any = sp.expand) -> Any:
+def _root(
+    tuned: _Tuned,
+    power: int,
+    c: sp.Expr,
+    spell: Callable[[sp.Expr], sp.Expr] = sp.expand,
+) -> sp.Expr:
     r"""Return $((A/T)^kC_k)^{1/(k+1)}$ in one piece, as the tables write roots."""
     radicand = spell(tuned.first**power * c) / T**power
     return sp.Pow(radicand, sp.Rational(1, power + 1), evaluate=False)
 
 
-def _for_equal_clients(expr: Any) -> Any:
+def _for_equal_clients(expr: sp.Expr) -> sp.Expr:
     r"""Return the expression for $a_n=1/N$, $\sigma_n=\sigma$, $\tilde\tau=\tau$."""
     inverse = sp.Dummy(positive=True)
     sums = {0: N, 1: Q, 2: Q_2}
 
-    def total(node: Any) -> Any:
+    def total(node: sp.Expr) -> sp.Expr:
         summand = node.function.xreplace({
             symbols.a[symbols.n]: 1 / N,
             symbols.sigma[symbols.n]: SIGMA,
@@ -164,13 +168,13 @@ def _for_equal_clients(expr: Any) -> Any:
     return written.xreplace({node: total(node) for node in written.atoms(sp.Sum)})
 
 
-def _simplest(expr: Any) -> Any:
+def _simplest(expr: sp.Expr) -> sp.Expr:
     r"""Return a sum of positive terms without constants and without small terms.
 
     Raises:
         ValueError: if a negative term is left: it could cancel others.
     """
-    factors: dict[Any, Any] = {}
+    factors: dict[sp.Expr, sp.Expr] = {}
     for term in sp.Add.make_args(sp.expand(expr)):
         constants, factor = term.as_independent(N, Q, Q_2, tau)
         coefficient, others = constants.as_coeff_Mul()
@@ -180,7 +184,7 @@ def _simplest(expr: Any) -> Any:
     )
 
 
-def _largest_terms(factor: Any) -> Any:
+def _largest_terms(factor: sp.Expr) -> sp.Expr:
     r"""Return a factor in N, Q, tau without its constants and smaller terms.
 
     Where a term is negative it is written in $Q-N\ge0$.
@@ -202,7 +206,7 @@ def _largest_terms(factor: Any) -> Any:
     raise ValueError(f"a negative term in {factor}")
 
 
-def _below(quotient: Any) -> bool:
+def _below(quotient: sp.Expr) -> bool:
     """Return whether a monomial is at most 1: N, tau >= 1, Q >= N and Q_2 >= Q."""
     one, two = sp.symbols("Q/N Q_2/Q", positive=True)
     powers = quotient.xreplace({Q: N * one, Q_2: N * one * two}).as_powers_dict()
@@ -210,5 +214,5 @@ def _below(quotient: Any) -> bool:
     return all(base in known and power <= 0 for base, power in powers.items())
 
 
-def _expanded(expr: Any, definitions: Mapping[Any, Any]) -> Any:
+def _expanded(expr: sp.Expr, definitions: Mapping[sp.Expr, sp.Expr]) -> sp.Expr:
     return sp.sympify(expr).xreplace(dict(definitions))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterable
-from typing import Any
 
 import sympy as sp
 
@@ -229,10 +228,10 @@ def _say(label: str, text: str, margin: int, hang: int = 0) -> None:
     print("\n".join(lines or [label]))
 
 
-def _line(expr: Any) -> str:
+def _line(expr: sp.Expr) -> str:
     return str(expr).replace("**", "^")
 
 
-def _pretty(expr: Any, indent: int) -> str:
+def _pretty(expr: sp.Expr, indent: int) -> str:
     block = sp.pretty(expr, use_unicode=True, wrap_line=False)
     return "\n".join(" " * indent + line for line in block.splitlines())

@@ -16,6 +16,10 @@ VERSIONS = {
     "sharper": "a smaller right side, proved under the assumptions it lists",
     "equal_periods": "printed shape, smaller constants, proved for tau_server = tau",
     "any_periods": "proved for any tau, tau_server: server rate times tau/tau_server",
+    "no_bounded_gradients": "without Assumption 3.3; noise falls like 1/(N tau T)",
+    "bounded_gradients": "for every learning rate, under Assumption 3.3",
+    "linear_speedup": "noise falls like 1/(N tau), drift with the cube of the rate",
+    "last_iterate": "the gap of the last model at a constant learning rate",
 }
 """What the versions of a bound are; which of them a case has: ``Case.versions``."""
 

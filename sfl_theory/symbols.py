@@ -6,7 +6,7 @@ thing is called in the other two papers and under which name a program finds it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import sympy as sp
 
@@ -44,12 +44,36 @@ class eta(sp.Function):  # type: ignore[misc]  # noqa: N801
 
     is_positive = True
 
-    def _latex(self, printer: Any, exp: Any = None) -> str:
+    def _latex(
+        self, printer: sp.printing.printer.Printer, exp: str | None = None
+    ) -> str:
         power = rf"\eta^{{{printer._print(self.args[0])}}}"
         return power if exp is None else rf"\left({power}\right)^{{{exp}}}"
 
-    def _pretty(self, printer: Any) -> Any:
+    def _pretty(
+        self, printer: sp.printing.printer.Printer
+    ) -> sp.printing.pretty.stringpict.prettyForm:
         return printer._print(sp.Symbol(f"eta_{self.args[0]}"))
+
+
+class reciprocals(sp.Function):  # type: ignore[misc]  # noqa: N801
+    r"""$\sum_{t=0}^{m-1}\frac1{c+dt}$ of c > 0, d > 0 and m, about a logarithm of m."""
+
+    is_nonnegative = True
+
+    def _latex(
+        self, printer: sp.printing.printer.Printer, exp: str | None = None
+    ) -> str:
+        first, step, upper = self.args
+        last, below_ = (printer._print(e) for e in (upper - 1, first + step * t))
+        total = rf"\sum_{{t=0}}^{{{last}}} \frac{{1}}{{{below_}}}"
+        return total if exp is None else rf"\left({total}\right)^{{{exp}}}"
+
+    def _pretty(
+        self, printer: sp.printing.printer.Printer
+    ) -> sp.printing.pretty.stringpict.prettyForm:
+        first, step, upper = self.args
+        return printer._print(sp.Sum(1 / (first + step * t), (t, 0, upper - 1)))
 
 
 _LATEX = {
@@ -61,17 +85,17 @@ _LATEX = {
 }
 
 
-def latex(expr: Any) -> str:
+def latex(expr: sp.Expr) -> str:
     """Return LaTeX in the papers' spelling of the symbols."""
     return str(sp.latex(expr, symbol_names=_LATEX))
 
 
-def over_clients(summand: Any) -> sp.Expr:
+def over_clients(summand: sp.Expr) -> sp.Expr:
     r"""Return $\sum_{n=1}^N$ of the summand."""
     return sp.Sum(summand, (n, 1, N))
 
 
-def over_rounds(summand: Any) -> sp.Expr:
+def over_rounds(summand: sp.Expr) -> sp.Expr:
     r"""Return $\sum_{t=0}^{T-1}$ of the summand."""
     return sp.Sum(summand, (t, 0, T - 1))
 
@@ -87,7 +111,7 @@ class Notation(NamedTuple):
         power: the constant is this power of the symbol (sigma2 is sigma squared).
     """
 
-    symbol: Any
+    symbol: sp.Symbol
     huang2023: str
     dachille2024: str
     name: str

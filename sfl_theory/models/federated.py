@@ -36,11 +36,7 @@ Box = tuple[tuple[Fraction, Fraction], ...]
 
 Order = Literal["interleaved", "client-sequential"]
 Aggregation = Literal["updates", "models"]
-ALGORITHMS = {
-    "sfl-v1": "SFL-V1",
-    "sfl-v2": "SFL-V2",
-    "minibatch-sfl": "MiniBatch-SFL",
-}
+ALGORITHMS = {"sfl-v1": "SFL-V1", "sfl-v2": "SFL-V2", "minibatch-sfl": "MiniBatch-SFL"}
 
 
 @dataclass(frozen=True)
@@ -219,11 +215,6 @@ class FederatedRun:
     def offsets(self) -> Point:
         """$x^0-x^*$."""
         return tuple(x - y for x, y in zip(self.start, self.minimiser, strict=True))
-
-    @property
-    def distance2(self) -> Fraction:
-        r"""$\|x^0-x^*\|^2$."""
-        return dot(self.offsets, self.offsets)
 
     @property
     def separable(self) -> tuple[Separable, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -62,17 +61,17 @@ class Rate:
     method: str
     case: str
     participation: str
-    expr: Any
+    expr: sp.Expr
     claim: str
     theorem: str = ""
     findings: tuple[Finding, ...] = ()
 
     @property
-    def written(self) -> Any:
+    def written(self) -> sp.Expr:
         r"""The rate as the table writes it, with $\sigma$ and Q."""
         return self.expr.subs(SHORT)
 
-    def evaluate(self, constants: Constants, rounds: ArrayLike) -> NDArray[Any]:
+    def evaluate(self, constants: Constants, rounds: ArrayLike) -> NDArray[np.float64]:
         """Return the rate (constants dropped, as printed) at every round.
 
         Args:
@@ -102,12 +101,12 @@ DROPPED_ETA_X = _no_parameter_scale("the learning rate of (13) is dropped")
 half, third = sp.Rational(1, 2), sp.Rational(1, 3)
 
 
-def _strongly_convex(clients: Any, participation: Any) -> Any:
+def _strongly_convex(clients: sp.Expr, participation: sp.Expr) -> sp.Expr:
     noise = clients * (SIGMA2 + G**2 * participation)
     return S / (mu * (S + mu * T)) * (noise + mu * S * I_err)
 
 
-def _general_convex(clients: Any, participation: Any) -> Any:
+def _general_convex(clients: sp.Expr, participation: sp.Expr) -> sp.Expr:
     return (
         (clients * (SIGMA2 + G**2 * participation) / T) ** half
         + (clients * (SIGMA2 + G**2) / T) ** third
@@ -115,7 +114,7 @@ def _general_convex(clients: Any, participation: Any) -> Any:
     )
 
 
-def _non_convex(clients: Any, participation: Any) -> Any:
+def _non_convex(clients: sp.Expr, participation: sp.Expr) -> sp.Expr:
     return clients * S * (SIGMA2 + epsilon**2) * participation / T + F_err / T
 
 
@@ -279,9 +278,9 @@ class Overhead:
     """
 
     method: str
-    per_client: Any
-    total: Any
-    time: Any
+    per_client: sp.Expr
+    total: sp.Expr
+    time: sp.Expr
 
     def evaluate(self, values: Mapping[str, float]) -> dict[str, float]:
         """Return the three entries as numbers.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sfl_theory.bound import Bound
+from sfl_theory.papers import last_iterate, unbounded
 from sfl_theory.papers.repaired import (
     SETTINGS,
     TWO_PERIODS,
@@ -45,7 +46,8 @@ def variants(number: str, case: str) -> dict[str, Bound]:
     Returns:
         "sharper": smaller right sides; "equal_periods": the strongly convex case under
         ``ONE_TAU``, of the printed shape; "any_periods": without ``ONE_TAU``, sharper
-        than the repaired bound where that is of the printed shape.
+        than the repaired bound where that is of the printed shape; those of
+        ``unbounded`` and ``last_iterate``.
     """
     found: dict[str, Bound] = {}
     both = [setting for setting in TWO_PERIODS if setting.number == number]
@@ -60,7 +62,8 @@ def variants(number: str, case: str) -> dict[str, Bound]:
         found["any_periods"] = general_convex_two_periods(both[0])
     if (number, case) == ("3.9", "non_convex"):
         found["sharper"] = non_convex_v2_sharp()
-    return found
+    found |= unbounded.variants(number, case)
+    return found | last_iterate.variants(number, case)
 
 
 REPAIRED = {

@@ -1,4 +1,4 @@
-r"""Lower bounds for every constant step: what no choice of the step avoids.
+r"""Step sizes: what conditions imply, and what no constant step avoids.
 
 Stochastic gradient descent is SFL-V1 with one local step. For functions with Hessian 1
 its distance obeys :math:`v_{t+1}=(1-\eta)^2v_t+\eta^2\zeta`, noise of variance
@@ -9,31 +9,10 @@ from below whatever :math:`\eta` is.
 from __future__ import annotations
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Descent,
-    Lin,
-    Local,
-    NamedFunction,
-    Rate,
-    Side,
-    Star,
-    Vec,
-    constant,
-    gradient,
-    inner,
-    iterate,
-    norm2,
-    summed,
-    value_of,
-    vec,
-    weight,
-)
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.joint import whole_centred, whole_mean, whole_update
 from sfl_theory.proofs.local_steps import (
     Round,
     i,
@@ -42,23 +21,171 @@ from sfl_theory.proofs.local_steps import (
     n,
     now,
     t,
+    whole_centred,
+    whole_mean,
+    whole_moved,
+    whole_update,
 )
-from sfl_theory.proofs.notation import combine, of, steps, sum_over
+from sfl_theory.proofs.notation import combine, mean, of, sign, steps, sum_over
 from sfl_theory.proofs.strongly_convex import BEST
+
+
+def at_most(left: Ratio, right: Number) -> Theorem:
+    """Return ``left <= right`` by sorts."""
+    return combine(target=k.constant(ratio(right) - left))
+
+
+def late(rate: Ratio, S: Ratio, tau: Ratio, far: Ratio, X: Ratio, mu: Ratio) -> Theorem:
+    """Return ``6 S^2 tau^2 rate^2 <= 1`` for rate = 4/(tau X), X >= 10 S.
+
+    `far` = t - 1 - 2S/mu >= 0 is assumed and X - 10 S = mu far.
+    """
+    uses = [(rules.assume(k.constant(far)), mu * (X + 10 * S) / X**2)]
+    return sign(1 - 6 * S**2 * tau**2 * rate**2, *uses)
+
+
+def smaller(
+    rate: Ratio, S: Ratio, own: Ratio, largest: Ratio, c: int
+) -> tuple[Theorem, Ratio]:
+    """Return ``1 - c u >= 0`` and u = S own rate, own <= largest, rate <= 1/(c S ..).
+
+    The rate's condition and own <= largest are assumed.
+    """
+    known = rules.assume(k.constant(1 / (c * S * largest) - rate))
+    u = S * own * rate
+    uses: list[tuple[Theorem, Number]] = [(known, c * S * largest)]
+    if own != largest:
+        uses.append((rules.assume(k.constant(largest - own)), c * S * rate))
+    return sign(1 - c * u, *uses), u
+
+
+def linear_condition(found: tuple[Theorem, Ratio], c: int, right: Ratio) -> Theorem:
+    """Return ``c u <= right`` where ``times u <= 1``, times >= c/right."""
+    known, u = found
+    return sign(right - c * u, (known, right))
+
+
+def square_condition(
+    found: tuple[Theorem, Ratio], c: int, times: Number, right: Ratio
+) -> Theorem:
+    """Return ``times u^2 <= right`` where ``c u <= 1`` and c^2 >= times/right."""
+    known, u = found
+    return sign(right - ratio(times) * u**2, (known, right * (1 + c * u)))
+
+
+def half_left(product: Ratio) -> Theorem:
+    """Return ``1/2 <= 1 - product/2`` where product <= 1 is assumed."""
+    half = ratio(1) / 2
+    return sign(half - product / 2, (rules.assume(k.constant(1 - product)), half))
+
+
+def growth(mu: Ratio, run: k.Split, at: Ratio) -> Theorem:
+    """Return ``f(x) - f* >= mu/2 ||x - x*||^2`` from the F_n."""
+    x, best = k.iterate(run, at), k.vec(k.Star(k.MEAN))
+    own = k.gradient(k.Local(n), best) * k.weight(n)
+    return combine([
+        (sum_over(rules.convex(k.Local(n), mu, best, x), k.CLIENTS, n, k.weight(n)), 1),
+        (rules.mean_value(x), 1),
+        (rules.mean_value(best), -1),
+        (rules.mean_gradient(best, x - best), -1),
+        (rules.linear(k.CLIENTS, n, own, x - best), -1),
+        (rules.stationary(k.MEAN, x - best), 1),
+    ])
+
+
+def floor(run: k.Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
+    """Return ``f(x(t+1)) - f* >= mu/4 eta^2 v sum_n a_n^2``, one local step a round.
+
+    x(t+1) - x* = u - eta Z - eta D: u is fixed by x(t), Z the noise's mean and D the
+    difference of gradients at p(n,t,0) and x(t), which is 0.
+    """
+    r, now = Round(run), of(t)
+    eta, best = r.eta, k.vec(k.Star(k.MEAN))
+    gx, gp, xi = r.own_gradient(), r.local_gradient(of(i)), r.noise(of(i))
+    u = r.x - best - whole_mean(r, gx) * eta
+    Z, D = whole_mean(r, xi), whole_mean(r, gp - gx)
+    after = r.next - best
+    free = sum_over(
+        sum_over(rules.unbiased(run, n, now, of(i), u), steps(1), i),
+        k.CLIENTS,
+        n,
+        k.weight(n),
+    )
+    inside = k.summed(steps(1), i, xi)
+    crossed: list[tuple[Theorem, Number]] = [
+        (free, 1),
+        (rules.linear(k.CLIENTS, n, inside * k.weight(n), u), 1),
+        (sum_over(rules.linear(steps(1), i, xi, u), k.CLIENTS, n, k.weight(n)), 1),
+    ]
+    no_cross = combine(crossed, target=k.inner(Z, u))
+    shift = u - Z * eta
+    moved: list[tuple[Theorem, Number]] = [
+        (whole_update(r, after), 1),
+        (whole_update(r, shift - D * eta), 1),
+    ]
+    exact = combine(moved, target=k.norm2(after) - k.norm2(shift - D * eta))
+    near = combine([
+        (rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(1), i, gp - gx)), 1),
+        (
+            sum_over(
+                combine([
+                    (rules.jensen(steps(1), i, ratio(1), gp - gx), 1),
+                    (sum_over(first_gradient_stays(run, S), steps(1), i), 1),
+                ]),
+                k.CLIENTS,
+                n,
+                k.weight(n),
+            ),
+            1,
+        ),
+    ])
+    loud = rules.assume(k.norm2(xi) - k.constant(v))
+    spread = combine([
+        (rules.independent(run, n, i, k.weight(n), now, ratio(1), None), 1),
+        (sum_over(sum_over(loud, steps(1), i), k.CLIENTS, n, k.weight(n) ** 2), 1),
+    ])
+    half = ratio(1) / 2
+    far = combine(
+        [(exact, 1), (no_cross, -eta), (near, eta**2), (spread, eta**2 / 2)],
+        [(shift * half - D * eta, 2), (u, half)],
+    )
+    bound = mu * eta**2 * v * mean(n, k.weight(n) ** 2) / 4
+    gap = k.value_of(k.MEAN, r.next) - k.value_of(k.MEAN, best)
+    return combine(
+        [(growth(mu, run, now + 1), 1), (far, mu / 2)], target=gap - k.constant(bound)
+    )
+
+
+def first_gradient_stays(run: k.Split, S: Ratio) -> Theorem:
+    """Return ``||grad F_n(p(n,t,i)) - grad F_n(x(t))||^2 <= 0`` for i <= 0."""
+    r, at = Round(run), of(i)
+    g = stochastic(run, n, of(t), of(j))
+    sizes = sum_over(combine(squares=[(g, 1)]), steps(at), j)
+    nothing = combine([(sizes, -at)], signs=[rules.assume(k.constant(-at))])
+    scale = S**2 * r.eta**2
+    return combine([
+        (rules.lipschitz(k.Local(n), S, r.point(at), r.x), 1),
+        (whole_moved(r), -(S**2)),
+        (rules.jensen(steps(at), j, ratio(1), g), scale),
+        (nothing, scale),
+    ])
+
+
+# Lower bounds for every constant step: what no choice of the step avoids -------------
 
 Signed = int
 """1 or -1: an equality is proved as two inequalities."""
 
 
-def move(r: Round, w: Vec) -> Theorem:
+def move(r: Round, w: k.Vec) -> Theorem:
     """Return ``<p_i - x + eta sum_{j<i} g_j, w> = 0``."""
     g = stochastic(r.run, n, now, of(j))
-    away = r.away(of(i)) + summed(steps(of(i)), j, g) * r.eta
-    sides = [(rules.local_update(r.run, n, now, of(i), s, w), 1) for s in Side]
-    return combine([(rules.blocks(away, w), 1), *sides], target=inner(away, w))
+    away = r.away(of(i)) + k.summed(steps(of(i)), j, g) * r.eta
+    sides = [(rules.local_update(r.run, n, now, of(i), s, w), 1) for s in k.Side]
+    return combine([(rules.blocks(away, w), 1), *sides], target=k.inner(away, w))
 
 
-def nothing_before(r: Round, w: Vec, s: Signed) -> Theorem:
+def nothing_before(r: Round, w: k.Vec, s: Signed) -> Theorem:
     """Return ``s sum_{j<i} <g_j, w> >= 0`` for i <= 0: the sum is empty.
 
     A sum below 0 is twice itself, so it vanishes; products are bounded by squares.
@@ -68,17 +195,17 @@ def nothing_before(r: Round, w: Vec, s: Signed) -> Theorem:
     uses: list[tuple[Theorem, Number]] = [
         (each, 1),
         (rules.longer(j, g, of(i), zero), ratio(1) / 2),
-        (rules.split(j, norm2(g), zero, zero), ratio(1) / 2),
+        (rules.split(j, k.norm2(g), zero, zero), ratio(1) / 2),
     ]
-    sign = rules.assume(constant(-of(i)))
-    target = summed(steps(of(i)), j, inner(g, w)) * s
+    sign = rules.assume(k.constant(-of(i)))
+    target = k.summed(steps(of(i)), j, k.inner(g, w)) * s
     return combine(uses, [(w, -of(i) / 2)], target, [sign])
 
 
-def stays(r: Round, w: Vec, s: Signed) -> Theorem:
+def stays(r: Round, w: k.Vec, s: Signed) -> Theorem:
     """Return ``s <p_i - x, w> >= 0`` for i <= 0: the first local point is x."""
     g = stochastic(r.run, n, now, of(j))
-    target = inner(r.away(of(i)), w) * s
+    target = k.inner(r.away(of(i)), w) * s
     uses: list[tuple[Theorem, Number]] = [
         (move(r, w), s),
         (rules.linear(steps(of(i)), j, g, w), -s * r.eta),
@@ -87,39 +214,39 @@ def stays(r: Round, w: Vec, s: Signed) -> Theorem:
     return combine(uses, target=target)
 
 
-def hessian_one(p: Vec, w: Vec, s: Signed) -> Theorem:
+def hessian_one(p: k.Vec, w: k.Vec, s: Signed) -> Theorem:
     """Return ``s (<grad F_n(p) - grad F_n(x*), w> - <p - x*, w>) >= 0``.
 
     F_n is 1-smooth and 1-convex, so its second-order expansions are exact.
     """
-    F, one = Local(n), ratio(1)
+    F, one = k.Local(n), ratio(1)
     low, high = (rules.smooth, rules.convex) if s > 0 else (rules.convex, rules.smooth)
     uses: list[tuple[Theorem, Number]] = [
         (low(F, one, p, p + w), 1),
         (high(F, one, BEST, p + w), 1),
         (low(F, one, BEST, p), 1),
     ]
-    apart = gradient(F, p) - gradient(F, BEST) - (p - BEST)
-    return combine(uses, target=inner(apart, w) * s)
+    apart = k.gradient(F, p) - k.gradient(F, BEST) - (p - BEST)
+    return combine(uses, target=k.inner(apart, w) * s)
 
 
-def direction(r: Round, w: Vec, s: Signed) -> Theorem:
+def direction(r: Round, w: k.Vec, s: Signed) -> Theorem:
     """Return ``s (<D, w> - <x - x*, w>) >= 0``, D the mean local gradient."""
     p = r.point(of(i))
     each = combine([(hessian_one(p, w, s), 1), (stays(r, w, s), 1)])
-    own = gradient(Local(n), BEST) * weight(n)
+    own = k.gradient(k.Local(n), BEST) * k.weight(n)
     D = whole_mean(r, r.local_gradient(of(i)))
     uses: list[tuple[Theorem, Number]] = [
-        (r.summed(each, 1, weight(n)), 1),
-        (linear_both(r, r.local_gradient(of(i)), w, 1, weight(n)), s),
-        (rules.linear(CLIENTS, n, own, w), -s),
+        (r.summed(each, 1, k.weight(n)), 1),
+        (linear_both(r, r.local_gradient(of(i)), w, 1, k.weight(n)), s),
+        (rules.linear(k.CLIENTS, n, own, w), -s),
         (rules.mean_gradient(BEST, w), -s),
-        (rules.stationary(MEAN, w), s),
+        (rules.stationary(k.MEAN, w), s),
     ]
-    return combine(uses, target=inner(D - (r.x - BEST), w) * s)
+    return combine(uses, target=k.inner(D - (r.x - BEST), w) * s)
 
 
-def noise(r: Round) -> Vec:
+def noise(r: Round) -> k.Vec:
     """Return ``sum_n a_n xi_n`` of the round."""
     return whole_mean(r, r.noise(of(i)))
 
@@ -128,7 +255,7 @@ def one_round(r: Round, s: Signed) -> Theorem:
     """Return ``s (v' - (1 - eta)^2 v - eta^2 ||Z||^2) >= 0``."""
     eta, Z, u, after = r.eta, noise(r), r.x - BEST, r.next - BEST
     w = after + u * (1 - eta) - Z * eta
-    target = norm2(after) - norm2(u) * (1 - eta) ** 2 - norm2(Z) * eta**2
+    target = k.norm2(after) - k.norm2(u) * (1 - eta) ** 2 - k.norm2(Z) * eta**2
     uses: list[tuple[Theorem, Number]] = [
         (whole_update(r, w), s),
         (direction(r, w, -s), eta),
@@ -141,25 +268,22 @@ def mean_distance(r: Round, T: Ratio) -> Theorem:
     """Return ``sum_{t<T} v_t >= 2T/5``: v_0 >= 1, ||Z_t||^2 = 4T, eta <= 2, T >= 2."""
     eta, variance = r.eta, 4 * T
     u = r.x - BEST
-    v, after, Z = norm2(u), norm2(r.next - BEST), norm2(noise(r))
-    exactly = {s: rules.assume((constant(variance) - Z) * -s) for s in (1, -1)}
+    v, after, Z = k.norm2(u), k.norm2(r.next - BEST), k.norm2(noise(r))
+    exactly = {s: rules.assume((k.constant(variance) - Z) * -s) for s in (1, -1)}
     grows = combine(
         [(one_round(r, 1), 1), (exactly[1], eta**2)],
         [(u, eta**2)],
-        after - v + v * (2 * eta) - constant(eta**2 * variance),
+        after - v + v * (2 * eta) - k.constant(eta**2 * variance),
     )
     falls = combine(
         [(one_round(r, -1), 1), (exactly[-1], eta**2)],
         [(u, eta * (2 - eta))],
-        v - after + constant(eta**2 * variance),
-        [rules.assume(constant(2 - eta))],
+        v - after + k.constant(eta**2 * variance),
+        [rules.assume(k.constant(2 - eta))],
     )
-    start = norm2(iterate(r.run, 0) - BEST)
-    total = summed(steps(T), t, v)
-    plain = combine([
-        (sum_over(grows, steps(T), t), 1),
-        (rules.telescope(t, v, T), -1),
-    ])
+    start = k.norm2(k.iterate(r.run, 0) - BEST)
+    total = k.summed(steps(T), t, v)
+    plain = combine([(sum_over(grows, steps(T), t), 1), (rules.telescope(t, v, T), -1)])
     weighted = combine([
         (sum_over(falls, steps(T), t, of(t) + 1), 1),
         (rules.telescope(t, v * of(t), T), 1),
@@ -168,72 +292,76 @@ def mean_distance(r: Round, T: Ratio) -> Theorem:
     uses: list[tuple[Theorem, Number]] = [
         (plain, T * factor),
         (weighted, factor),
-        (rules.assume(start - constant(1)), T * factor),
-        (rules.assume(constant(T - 2)), T**2 * eta**2 * factor),
+        (rules.assume(start - k.constant(1)), T * factor),
+        (rules.assume(k.constant(T - 2)), T**2 * eta**2 * factor),
         (rules.square(eta * T - ratio(2) / 5), T * factor),
     ]
-    return combine(uses, target=total - constant(2 * T / 5))
+    return combine(uses, target=total - k.constant(2 * T / 5))
 
 
-def gap_by_curvature(p: Vec) -> Theorem:
+def gap_by_curvature(p: k.Vec) -> Theorem:
     """Return ``f(p) - f* >= ||p - x*||^2/2`` from 1-convex F_n."""
-    u, own = p - BEST, gradient(Local(n), BEST) * weight(n)
-    each = sum_over(rules.convex(Local(n), ratio(1), BEST, p), CLIENTS, n, weight(n))
+    u, own = p - BEST, k.gradient(k.Local(n), BEST) * k.weight(n)
+    each = sum_over(
+        rules.convex(k.Local(n), ratio(1), BEST, p), k.CLIENTS, n, k.weight(n)
+    )
     uses: list[tuple[Theorem, Number]] = [
         (each, 1),
         (rules.mean_value(p), 1),
         (rules.mean_value(BEST), -1),
-        (rules.linear(CLIENTS, n, own, u), -1),
+        (rules.linear(k.CLIENTS, n, own, u), -1),
         (rules.mean_gradient(BEST, u), -1),
-        (rules.stationary(MEAN, u), 1),
+        (rules.stationary(k.MEAN, u), 1),
     ]
-    gap = value_of(MEAN, p) - value_of(MEAN, BEST)
-    return combine(uses, target=gap - norm2(u) * (ratio(1) / 2))
+    gap = k.value_of(k.MEAN, p) - k.value_of(k.MEAN, BEST)
+    return combine(uses, target=gap - k.norm2(u) * (ratio(1) / 2))
 
 
-def gradient_by_curvature(p: Vec) -> Theorem:
+def gradient_by_curvature(p: k.Vec) -> Theorem:
     """Return ``||grad f(p)||^2 >= ||p - x*||^2`` from 1-convex F_n."""
-    g, u, own = gradient(MEAN, p), p - BEST, gradient(Local(n), p) * weight(n)
-    each = sum_over(rules.convex(Local(n), ratio(1), p, BEST), CLIENTS, n, weight(n))
+    g, u, own = k.gradient(k.MEAN, p), p - BEST, k.gradient(k.Local(n), p) * k.weight(n)
+    each = sum_over(
+        rules.convex(k.Local(n), ratio(1), p, BEST), k.CLIENTS, n, k.weight(n)
+    )
     uses: list[tuple[Theorem, Number]] = [
         (each, 2),
         (rules.mean_value(p), -2),
         (rules.mean_value(BEST), 2),
-        (rules.linear(CLIENTS, n, own, u), 2),
+        (rules.linear(k.CLIENTS, n, own, u), 2),
         (rules.mean_gradient(p, u), 2),
         (gap_by_curvature(p), 2),
     ]
-    return combine(uses, [(g - u, 1)], target=norm2(g) - norm2(u))
+    return combine(uses, [(g - u, 1)], target=k.norm2(g) - k.norm2(u))
 
 
-def mean_metric(r: Round, T: Ratio, row: Lin, squared: bool) -> Theorem:
+def mean_metric(r: Round, T: Ratio, row: k.Lin, squared: bool) -> Theorem:
     """Return ``row <= 25/T sum_t metric``, row at most 5 v_0 or 5 (f(x0) - f*).
 
     The metric is the gap, or `squared` the squared gradient; v_0 = 1.
     """
-    metric = norm2(r.gradient) if squared else value_of(MEAN, r.x)
-    metric = metric if squared else metric - value_of(MEAN, BEST)
-    start = iterate(r.run, 0)
+    metric = k.norm2(r.gradient) if squared else k.value_of(k.MEAN, r.x)
+    metric = metric if squared else metric - k.value_of(k.MEAN, BEST)
+    start = k.iterate(r.run, 0)
     each = (gradient_by_curvature if squared else gap_by_curvature)(r.x)
-    small = rules.assume(constant(1) - norm2(start - BEST))
+    small = rules.assume(k.constant(1) - k.norm2(start - BEST))
     uses: list[tuple[Theorem, Number]] = [
         (sum_over(each, steps(T), t), 25 / T),
         (mean_distance(r, T), (25 if squared else ratio(25) / 2) / T),
         (small, ratio(5) / 2 if squared else 5),
     ]
     if squared:
-        flat = rules.stationary(MEAN, start - BEST)
+        flat = rules.stationary(k.MEAN, start - BEST)
         rise = smooth_mean(ratio(1), BEST, start)
         uses += [(combine([(rise, 1), (flat, -1)]), 5)]
-    return combine(uses, target=summed(steps(T), t, metric) * (25 / T) - row)
+    return combine(uses, target=k.summed(steps(T), t, metric) * (25 / T) - row)
 
 
-def short_step(F: NamedFunction, mu: Ratio, eta: Ratio) -> Theorem:
+def short_step(F: k.NamedFunction, mu: Ratio, eta: Ratio) -> Theorem:
     """Return ``F(x1) - F* >= mu/4 ||x0 - x*||^2`` for eta <= 1/(4 mu), Hessian mu."""
-    run, best = Descent(F, Rate(eta)), vec(Star(F))
-    x, y = iterate(run, 0), iterate(run, 1)
-    g, u, v = gradient(F, x), x - best, y - best
-    flat, half = gradient(F, best), ratio(1) / 2
+    run, best = k.Descent(F, k.Rate(eta)), k.vec(k.Star(F))
+    x, y = k.iterate(run, 0), k.iterate(run, 1)
+    g, u, v = k.gradient(F, x), x - best, y - best
+    flat, half = k.gradient(F, best), ratio(1) / 2
     uses: list[tuple[Theorem, Number]] = [
         (rules.convex(F, mu, best, y), 1),
         (rules.stationary(F, v), 1),
@@ -242,10 +370,10 @@ def short_step(F: NamedFunction, mu: Ratio, eta: Ratio) -> Theorem:
         (rules.stationary(F, g), -eta),
         (rules.stationary(F, flat), eta * half),
     ]
-    squares: list[tuple[Vec, Number]] = [
+    squares: list[tuple[k.Vec, Number]] = [
         (g - u * mu, eta * half),
         (g, mu * eta**2 / 2),
         (u, mu * (1 - 4 * mu * eta) / 4),
     ]
-    target = value_of(F, y) - value_of(F, best) - norm2(u) * (mu / 4)
-    return combine(uses, squares, target, [rules.assume(constant(1 - 4 * mu * eta))])
+    target = k.value_of(F, y) - k.value_of(F, best) - k.norm2(u) * (mu / 4)
+    return combine(uses, squares, target, [rules.assume(k.constant(1 - 4 * mu * eta))])

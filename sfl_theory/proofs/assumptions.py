@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Client,
-    Function,
-    Local,
-    Vec,
-    constant,
-    gradient,
-    norm2,
-    summed,
-    weight,
-)
 from sfl_theory.proofs.local_steps import Round, now
 from sfl_theory.proofs.notation import combine, nat, of, per_client, point, sum_over
 
-n, m = Client("n"), Client("m")
+n, m = k.Client("n"), k.Client("m")
 
 
-def monotone(function: Function, mu: Ratio, x: Vec, y: Vec) -> Theorem:
+def monotone(function: k.Function, mu: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
     """Return ``<grad F(x) - grad F(y), x - y> >= mu ||x - y||^2``."""
     return combine([
         (rules.convex(function, mu, x, y), 1),
@@ -32,11 +20,11 @@ def monotone(function: Function, mu: Ratio, x: Vec, y: Vec) -> Theorem:
     ])
 
 
-def bounded_and_convex(function: Function, mu: Ratio, G2: Ratio) -> Theorem:
+def bounded_and_convex(function: k.Function, mu: Ratio, G2: Ratio) -> Theorem:
     """Return ``||x - y||^2 <= 4 G2/mu^2`` where ||grad F||^2 <= G2 at both points."""
     x, y = point("x"), point("y")
-    at_x, at_y = gradient(function, x), gradient(function, y)
-    short = [rules.assume(constant(G2) - norm2(g)) for g in (at_x, at_y)]
+    at_x, at_y = k.gradient(function, x), k.gradient(function, y)
+    short = [rules.assume(k.constant(G2) - k.norm2(g)) for g in (at_x, at_y)]
     return combine(
         [
             (monotone(function, mu, x, y), 2 / mu),
@@ -44,16 +32,16 @@ def bounded_and_convex(function: Function, mu: Ratio, G2: Ratio) -> Theorem:
             (short[1], 2 / mu**2),
         ],
         [((at_x - at_y) * (1 / mu) - (x - y), 1), (at_x + at_y, 1 / mu**2)],
-        target=constant(4 * G2 / mu**2) - norm2(x - y),
+        target=k.constant(4 * G2 / mu**2) - k.norm2(x - y),
     )
 
 
-def nowhere_far(function: Function, mu: Ratio, G2: Ratio) -> Theorem:
+def nowhere_far(function: k.Function, mu: Ratio, G2: Ratio) -> Theorem:
     """Return that two points with ||x - y||^2 >= 4 G2/mu^2 + 1 are a contradiction."""
     x, y = point("x"), point("y")
-    far = rules.assume(norm2(x - y) - constant(4 * G2 / mu**2 + 1))
+    far = rules.assume(k.norm2(x - y) - k.constant(4 * G2 / mu**2 + 1))
     near = bounded_and_convex(function, mu, G2)
-    return combine([(near, 1), (far, 1)], target=constant(-1))
+    return combine([(near, 1), (far, 1)], target=k.constant(-1))
 
 
 def variance_of_bounded(r: Round, G2: Ratio) -> Theorem:
@@ -62,45 +50,45 @@ def variance_of_bounded(r: Round, G2: Ratio) -> Theorem:
     gp, xi = r.local_gradient(j), r.noise(j)
     fair = rules.unbiased(r.run, n, now, j, gp)
     bound = rules.bounded_gradient(r.run, G2, n, now, j)
-    target = constant(G2) - norm2(xi)
+    target = k.constant(G2) - k.norm2(xi)
     one = combine([(bound, 1), (fair, 2)], [(gp, 1)], target=target)
-    return sum_over(one, CLIENTS, n, per_client("b", n))
+    return sum_over(one, k.CLIENTS, n, per_client("b", n))
 
 
-def divergence_of_bounded(x: Vec, G2: Ratio) -> Theorem:
+def divergence_of_bounded(x: k.Vec, G2: Ratio) -> Theorem:
     """Return ``||grad F_n(x) - grad f(x)||^2 <= 4 G2`` if all gradients are so short.
 
     Summed with weights b_n.
     """
-    each = rules.assume(constant(G2) - norm2(gradient(Local(n), x)))
-    own, whole = gradient(Local(n), x), gradient(MEAN, x)
-    mean = summed(CLIENTS, m, gradient(Local(m), x) * weight(m))
-    jensen = rules.jensen(CLIENTS, m, weight(m), gradient(Local(m), x))
+    each = rules.assume(k.constant(G2) - k.norm2(k.gradient(k.Local(n), x)))
+    own, whole = k.gradient(k.Local(n), x), k.gradient(k.MEAN, x)
+    mean = k.summed(k.CLIENTS, m, k.gradient(k.Local(m), x) * k.weight(m))
+    jensen = rules.jensen(k.CLIENTS, m, k.weight(m), k.gradient(k.Local(m), x))
     b = per_client("b", n)
     several = rules.instantiate(each, ((n, m),), ())
     size = combine([
         (jensen, 1),
-        (sum_over(several, CLIENTS, m, weight(m)), 1),
+        (sum_over(several, k.CLIENTS, m, k.weight(m)), 1),
         (rules.mean_gradient(x, whole), -1),
         (rules.mean_gradient(x, mean), -1),
     ])
     one = combine(
         [(each, 2), (size, 2)],
         [(own + whole, 1)],
-        target=constant(4 * G2) - norm2(own - whole),
+        target=k.constant(4 * G2) - k.norm2(own - whole),
     )
-    return sum_over(one, CLIENTS, n, b)
+    return sum_over(one, k.CLIENTS, n, b)
 
 
-def cocoercive(function: Function, S: Ratio, x: Vec, y: Vec) -> Theorem:
+def cocoercive(function: k.Function, S: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
     """Return ``||grad F(x) - grad F(y)||^2 <= S^2 ||x - y||^2``, F convex, majorised.
 
     The majorant from y at z = y - (grad F(y) - grad F(x))/S lies above the tangent at
     x; the same with x and y exchanged; then ``<d, x - y> >= ||d||^2/S``.
     """
-    d = gradient(function, x) - gradient(function, y)
+    d = k.gradient(function, x) - k.gradient(function, y)
 
-    def one(p: Vec, q: Vec, apart: Vec) -> Theorem:
+    def one(p: k.Vec, q: k.Vec, apart: k.Vec) -> Theorem:
         z = q + apart * (1 / S)
         above = rules.majorant(function, S, q, z)
         return combine([(above, 1), (rules.convex(function, ratio(0), p, z), 1)])
@@ -108,16 +96,16 @@ def cocoercive(function: Function, S: Ratio, x: Vec, y: Vec) -> Theorem:
     return combine(
         [(one(x, y, d), 2 * S), (one(y, x, -d), 2 * S)],
         [((x - y) * S - d, 1)],
-        target=norm2(x - y) * S**2 - norm2(d),
+        target=k.norm2(x - y) * S**2 - k.norm2(d),
     )
 
 
-def lipschitz_mean(S: Ratio, x: Vec, y: Vec) -> Theorem:
+def lipschitz_mean(S: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
     """Return that grad f is S-Lipschitz if the gradients of the F_n are."""
-    own = gradient(Local(n), x) - gradient(Local(n), y)
-    d = gradient(MEAN, x) - gradient(MEAN, y)
-    mean = summed(CLIENTS, n, own * weight(n))
-    near = rules.lipschitz(Local(n), S, x, y)
+    own = k.gradient(k.Local(n), x) - k.gradient(k.Local(n), y)
+    d = k.gradient(k.MEAN, x) - k.gradient(k.MEAN, y)
+    mean = k.summed(k.CLIENTS, n, own * k.weight(n))
+    near = rules.lipschitz(k.Local(n), S, x, y)
     exact = [
         (rules.mean_gradient(p, w), sign)
         for w in (d, mean)
@@ -125,9 +113,9 @@ def lipschitz_mean(S: Ratio, x: Vec, y: Vec) -> Theorem:
     ]
     return combine(
         [
-            (rules.jensen(CLIENTS, n, weight(n), own), 1),
-            (sum_over(near, CLIENTS, n, weight(n)), 1),
+            (rules.jensen(k.CLIENTS, n, k.weight(n), own), 1),
+            (sum_over(near, k.CLIENTS, n, k.weight(n)), 1),
             *exact,
         ],
-        target=norm2(x - y) * S**2 - norm2(d),
+        target=k.norm2(x - y) * S**2 - k.norm2(d),
     )

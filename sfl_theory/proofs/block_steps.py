@@ -12,40 +12,35 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    Kind,
-    Lin,
-    Local,
-    Side,
-    Vec,
-    constant,
-    inner,
-    norm2,
-    part,
-    summed,
-    weight,
-)
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
+    block_below,
     centred,
     eps2,
     i,
+    local_gradients,
     mean_deviation,
     n,
     now,
+    other,
+    own_gradients,
     sigma2,
     young,
 )
 from sfl_theory.proofs.non_convex import (
     TwoPaces,
+    deviation,
     one_client_drift,
+    one_round,
+    one_round_partial,
 )
+from sfl_theory.proofs.non_convex import drift as weighted_drift
 from sfl_theory.proofs.notation import (
     combine,
     inverse_q,
@@ -61,68 +56,62 @@ v_n = per_client("v", n)
 """Any weights >= 0: a sum with them is an inequality for each client."""
 
 
-def factor(r: Round, side: Side) -> Ratio:
+def factor(r: Round, side: k.Side) -> Ratio:
     """Return by what a side's steps are weighted: a_n, or 1 on the server of SFL-V2."""
-    unweighted = r.run.kind is Kind.V2 and side is Side.SERVER
-    return ratio(1) if unweighted else weight(n)
+    unweighted = r.run.kind is k.Kind.V2 and side is k.Side.SERVER
+    return ratio(1) if unweighted else k.weight(n)
 
 
-def spread(r: Round, side: Side) -> Ratio:
+def spread(r: Round, side: k.Side) -> Ratio:
     """Return the mean square of what a side's steps are weighted by, w_n^2 E J_n^2."""
     own = factor(r, side) ** 2
     return own * inverse_q(n) if r.run.drawn else own
 
 
-def total(r: Round, side: Side, each: Vec, w: Ratio | None = None) -> Vec:
+def total(r: Round, side: k.Side, each: k.Vec, w: Ratio | None = None) -> k.Vec:
     """Return ``sum_n w_n sum_{i<tau_b} each``, the side's block."""
-    inside = part(side, summed(steps(r.steps(side)), i, each))
-    return summed(CLIENTS, n, inside * (factor(r, side) if w is None else w))
+    inside = k.part(side, k.summed(steps(r.steps(side)), i, each))
+    return k.summed(k.CLIENTS, n, inside * (factor(r, side) if w is None else w))
 
 
-def drawn(r: Round, side: Side, each: Vec) -> Vec:
+def drawn(r: Round, side: k.Side, each: k.Vec) -> k.Vec:
     """Return the same with the draws, ``w_n J_n`` for ``w_n``."""
     return total(r, side, each, rules.share(r.run, n, now, side))
 
 
-def averaged(r: Round, form: Lin, c: Number) -> list[tuple[Theorem, Number]]:
+def averaged(r: Round, form: k.Lin, c: Number) -> list[tuple[Theorem, Number]]:
     """Return c times: a form is its mean over who takes part; none without draws."""
     return [(rules.expect(r.run, now, form), c)] if r.run.drawn else []
 
 
-def pull(r: Round, side: Side) -> Theorem:
+def pull(r: Round, side: k.Side) -> Theorem:
     """Return ``<grad_b f, x' - x> = -eta <grad_b f, M>``, M without draws and noise."""
     g, tau = r.gradient, r.steps(side)
     M = total(r, side, r.local_gradient(of(i)))
-    means = averaged(r, inner(direction(r.run, now, side), g), -r.rate(side))
+    means = averaged(r, k.inner(direction(r.run, now, side), g), -r.rate(side))
     return combine(
         [
             (rules.update(r.run, side, now, g), 1),
             *means,
             (centred(r, side, g, tau, factor(r, side)), -r.rate(side)),
         ],
-        target=inner(part(side, g), r.next - r.x) + inner(M, g) * r.rate(side),
+        target=k.inner(k.part(side, g), r.next - r.x) + k.inner(M, g) * r.rate(side),
     )
 
 
-def apart(r: Round, side: Side, upper: Number) -> Theorem:
+def apart(r: Round, side: k.Side, upper: Number) -> Theorem:
     """Return ``sum_i ||[grad F_n(x) - grad F_n(p)]_b||^2 <= S^2 sum_i ||p - x||^2``."""
     change = r.own_gradient() - r.local_gradient(of(i))
-    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
-    other = (part(_other(side), change), 1)
-    one = combine([(rules.blocks(change, change), 1), (near, 1)], [other])
-    return sum_over(one, steps(upper), i)
+    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    return sum_over(block_below(side, change, near), steps(upper), i)
 
 
-def _other(side: Side) -> Side:
-    return Side.CLIENT if side is Side.SERVER else Side.SERVER
-
-
-def first_order(r: Round, side: Side) -> Theorem:
+def first_order(r: Round, side: k.Side) -> Theorem:
     """Return (78) with the whole vector's move on the right."""
     tau, eta = r.steps(side), r.eta
     M = r.whole(side, r.local_gradient(of(i)))
-    own, b = N * weight(n) ** 2, N * spread(r, side)
-    near = sum_over(apart(r, side, tau), CLIENTS, n, own)
+    own, b = N * k.weight(n) ** 2, N * spread(r, side)
+    near = sum_over(apart(r, side, tau), k.CLIENTS, n, own)
     more = r.summed(combine(squares=[(r.away(of(i)), 1)]), tau, b - own)
     return combine(
         [
@@ -133,8 +122,8 @@ def first_order(r: Round, side: Side) -> Theorem:
         ],
         [(M, eta / (2 * tau))],
         target=r.drift(tau, b) * (eta * S**2 / 2)
-        - norm2(part(side, r.gradient)) * (eta * tau / 2)
-        - inner(part(side, r.gradient), r.next - r.x),
+        - k.norm2(k.part(side, r.gradient)) * (eta * tau / 2)
+        - k.inner(k.part(side, r.gradient), r.next - r.x),
     )
 
 
@@ -145,18 +134,18 @@ def own_gradient(r: Round) -> Theorem:
     return combine([(young(g, gx - g, 1), 1), (near, 2)])
 
 
-def drift_of(p: TwoPaces, side: Side, small: Theorem, c: Number) -> Theorem:
+def drift_of(p: TwoPaces, side: k.Side, small: Theorem, c: Number) -> Theorem:
     """Return ``D_n <= c (2 theta H ||grad F_n(x)||^2 + theta sigma_n^2)``.
 
     D_n = sum_{i<H} ||p_i - x||^2, H the side's steps, theta = eta^2 H (H - 1); `small`
-    is ``1 - k (S eta H)^2 >= 0``, for which c (1 - 4/k) = 1.
+    is ``1 - times (S eta H)^2 >= 0``, for which c (1 - 4/times) = 1.
     """
     r, H = p.round, p.round.steps(side)
     theta, gx = r.eta**2 * H * (H - 1), r.own_gradient()
     one = _near_gradients(r, H)
-    D = summed(steps(H), i, norm2(r.away(of(i))))
+    D = k.summed(steps(H), i, k.norm2(r.away(of(i))))
     spare = c * (1 - 2 * theta * S**2) - 1
-    bound = norm2(gx) * (2 * H) + constant(sigma2(n))
+    bound = k.norm2(gx) * (2 * H) + k.constant(sigma2(n))
     return combine(
         [
             (one_client_drift(p, side), c),
@@ -171,22 +160,22 @@ def drift_of(p: TwoPaces, side: Side, small: Theorem, c: Number) -> Theorem:
 def _near_gradients(r: Round, upper: Ratio) -> Theorem:
     """Return ``sum_i ||gp||^2 <= 2 upper ||gx||^2 + 2 S^2 D_n``."""
     gx, gp = r.own_gradient(), r.local_gradient(of(i))
-    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     one = combine([(young(gx, gp - gx, 1), 1), (near, 2)])
     return sum_over(one, steps(upper), i)
 
 
-def small(p: TwoPaces, side: Side, k: int) -> Theorem:
-    """Return ``k (S eta tau_b)^2 <= 1``, an assumption."""
-    return rules.assume(_small(p.round, side, k))
+def small(p: TwoPaces, side: k.Side, times: int) -> Theorem:
+    """Return ``times (S eta tau_b)^2 <= 1``, an assumption."""
+    return rules.assume(_small(p.round, side, times))
 
 
-def _small(r: Round, side: Side, k: int) -> Lin:
-    return constant(1 - k * (S * r.eta * r.steps(side)) ** 2)
+def _small(r: Round, side: k.Side, times: int) -> k.Lin:
+    return k.constant(1 - times * (S * r.eta * r.steps(side)) ** 2)
 
 
 @cache
-def drift_by_mean(p: TwoPaces, side: Side) -> Theorem:
+def drift_by_mean(p: TwoPaces, side: k.Side) -> Theorem:
     """Return ``D_n <= 16 tau_b^3 eta^2 (sigma_n^2 + eps2 + ||grad f||^2)``, for each n.
 
     The step size is that of Lemma C.6, ``8 (S eta tau_b)^2 <= 1``.
@@ -194,76 +183,76 @@ def drift_by_mean(p: TwoPaces, side: Side) -> Theorem:
     r, H, c = p.round, p.round.steps(side), Fraction(4, 3)
     theta, most, g = r.eta**2 * H * (H - 1), 16 * H**3 * r.eta**2, r.gradient
     spare = 4 * H * c * theta
-    D = summed(steps(H), i, norm2(r.away(of(i))))
+    D = k.summed(steps(H), i, k.norm2(r.away(of(i))))
     return combine(
         [
             (drift_of(p, side, small(p, side, 8), c), 1),
             (own_gradient(r), 2 * H * c * theta),
         ],
         [(g, most - spare)],
-        target=(norm2(g) + constant(sigma2(n) + eps2)) * most - D,
+        target=(k.norm2(g) + k.constant(sigma2(n) + eps2)) * most - D,
     )
 
 
-def drift(p: TwoPaces, side: Side) -> Theorem:
+def drift(p: TwoPaces, side: k.Side) -> Theorem:
     """Return (79) with the whole vector's move and gradient, for each client."""
-    return sum_over(drift_by_mean(p, side), CLIENTS, n, v_n)
+    return sum_over(drift_by_mean(p, side), k.CLIENTS, n, v_n)
 
 
-def first_order_closed(p: TwoPaces, side: Side) -> Theorem:
+def first_order_closed(p: TwoPaces, side: k.Side) -> Theorem:
     """Return (80) or (84) with the whole gradient behind eta^3."""
     r = p.round
-    moved = sum_over(drift_by_mean(p, side), CLIENTS, n, N * spread(r, side))
+    moved = sum_over(drift_by_mean(p, side), k.CLIENTS, n, N * spread(r, side))
     return combine([(first_order(r, side), 1), (moved, r.eta * S**2 / 2)])
 
 
-def first(r: Round) -> Vec:
+def first(r: Round) -> k.Vec:
     """Return ``g_n^t``: the gradient at x(t) with the noise of the first step."""
     return r.own_gradient() + r.noise(0)
 
 
-def total_size(r: Round, side: Side, each: Vec) -> Theorem:
+def total_size(r: Round, side: k.Side, each: k.Vec) -> Theorem:
     """Return ``||sum w_n J_n sum_i u||^2 <= N tau_b sum w_n^2/q_n sum_i ||u||^2``."""
-    tau, w, block = r.steps(side), rules.share(r.run, n, now, side), part(side, each)
-    own = summed(steps(tau), i, block)
-    clients = rules.jensen(CLIENTS, n, ratio(1), own * w)
-    means = averaged(r, summed(CLIENTS, n, norm2(own) * w**2), -N)
+    tau, w, block = r.steps(side), rules.share(r.run, n, now, side), k.part(side, each)
+    own = k.summed(steps(tau), i, block)
+    clients = rules.jensen(k.CLIENTS, n, ratio(1), own * w)
+    means = averaged(r, k.summed(k.CLIENTS, n, k.norm2(own) * w**2), -N)
     inside = rules.jensen(steps(tau), i, ratio(1), block)
-    more = sum_over(inside, CLIENTS, n, N * spread(r, side))
+    more = sum_over(inside, k.CLIENTS, n, N * spread(r, side))
     return combine([(clients, 1), *means, (more, 1)])
 
 
-def moved(r: Round, side: Side) -> Theorem:
+def moved(r: Round, side: k.Side) -> Theorem:
     """Return ``||[x' - x]_b||^2 = eta_b^2 ||sum_n w_n J_n sum_i g||^2``."""
-    step = part(side, r.next - r.x)
+    step = k.part(side, r.next - r.x)
     G = drawn(r, side, r.local_gradient(of(i)) + r.noise(of(i)))
     return combine(
         [
             (rules.update(r.run, side, now, step), 1),
             (rules.update(r.run, side, now, G), -r.rate(side)),
         ],
-        target=norm2(step) - norm2(G) * r.rate(side) ** 2,
+        target=k.norm2(step) - k.norm2(G) * r.rate(side) ** 2,
     )
 
 
-def step_size(r: Round, side: Side) -> Theorem:
+def step_size(r: Round, side: k.Side) -> Theorem:
     """Return ``||g_i||^2 <= 2 ||g_i - g||^2 + 2 ||grad F_n(x)||^2 + 2 sigma_n^2``."""
     g_0, gx, xi = first(r), r.own_gradient(), r.noise(0)
-    b_i, b_0 = part(side, r.local_gradient(of(i)) + r.noise(of(i))), part(side, g_0)
+    b_i, b_0 = k.part(side, r.local_gradient(of(i)) + r.noise(of(i))), k.part(side, g_0)
     zero = ratio(0)
     var = combine(
         [
-            (rules.unbiased(r.run, n, now, zero, part(side, gx)), -2),
+            (rules.unbiased(r.run, n, now, zero, k.part(side, gx)), -2),
             (rules.variance(r.run, sigma2(n), n, now, zero), 1),
             (rules.blocks(xi, xi), 1),
         ],
-        [(part(_other(side), xi), 1)],
-        target=norm2(part(side, gx)) + constant(sigma2(n)) - norm2(b_0),
+        [(k.part(other(side), xi), 1)],
+        target=k.norm2(k.part(side, gx)) + k.constant(sigma2(n)) - k.norm2(b_0),
     )
     return combine([(young(b_i - b_0, b_0, 1), 1), (var, 2)])
 
 
-def second_order(r: Round, side: Side) -> Theorem:
+def second_order(r: Round, side: k.Side) -> Theorem:
     """Return twice (81), from Young's inequality with factor 2."""
     tau, g_i = r.steps(side), r.local_gradient(of(i)) + r.noise(of(i))
     each = r.summed(step_size(r, side), tau, N * tau * spread(r, side))
@@ -275,16 +264,16 @@ def second_order(r: Round, side: Side) -> Theorem:
     ])
 
 
-def one_step(square: Vec) -> tuple[Theorem, Theorem]:
+def one_step(square: k.Vec) -> tuple[Theorem, Theorem]:
     """Return ``e(0) - sum_{i<1} e(i) >= 0`` and its contrary for ``e = ||u||^2``.
 
     What telescopes is (1 - i) e(i); sums with the factor i vanish below 1.
     """
-    e, binder = norm2(square), steps(1)
+    e, binder = k.norm2(square), steps(1)
     ends = rules.telescope(i, e * (1 - of(i)), ratio(1))
     positive = combine(squares=[(square, 1)])
     later = rules.instantiate(positive, ((i, of(i) + 1),), ())
-    none = [rules.assume(constant(-of(i)))]
+    none = [rules.assume(k.constant(-of(i)))]
 
     def both(theorem: Theorem) -> tuple[Theorem, Theorem]:
         up = sum_over(theorem, binder, i, of(i))
@@ -297,31 +286,28 @@ def one_step(square: Vec) -> tuple[Theorem, Theorem]:
     )
 
 
-def change_of_gradient(r: Round, side: Side) -> Theorem:
+def change_of_gradient(r: Round, side: k.Side) -> Theorem:
     """Return ``sum_i ||[g_i - g]_b||^2 <= 2 S^2 D_n + 3 tau_b sigma_n^2``, i < tau_b.
 
     Noises of different steps are orthogonal; step 0 has that of g.
     """
     H, gx = r.steps(side), r.own_gradient()
-    change = part(side, r.local_gradient(of(i)) + r.noise(of(i)) - first(r))
+    change = k.part(side, r.local_gradient(of(i)) + r.noise(of(i)) - first(r))
     away, after = r.away(of(i)), of(i) + 1
 
-    def far(step: Ratio) -> Vec:
-        return part(side, r.local_gradient(step) - gx)
+    def far(step: Ratio) -> k.Vec:
+        return k.part(side, r.local_gradient(step) - gx)
 
     def near(step: Ratio) -> Theorem:
         apart = r.local_gradient(step) - gx
-        lipschitz = rules.lipschitz(Local(n), S, r.x, r.point(step))
-        other = (part(_other(side), apart), 1)
-        return combine([(rules.blocks(apart, apart), 1), (lipschitz, 1)], [other])
+        lipschitz = rules.lipschitz(k.Local(n), S, r.x, r.point(step))
+        return block_below(side, apart, lipschitz)
 
     def noisy(step: Ratio) -> Theorem:
-        xi = r.noise(step)
         var = rules.variance(r.run, sigma2(n), n, now, step)
-        other = (part(_other(side), xi), 1)
-        return combine([(rules.blocks(xi, xi), 1), (var, 1)], [other])
+        return block_below(side, r.noise(step), var)
 
-    old = part(side, r.noise(0))
+    old = k.part(side, r.noise(0))
     fixed = far(after) - old
     later = combine([
         (rules.unbiased(r.run, n, now, after, fixed), -2),
@@ -337,70 +323,69 @@ def change_of_gradient(r: Round, side: Side) -> Theorem:
     at_first = sum_over(positive, steps(1), i)
     return combine(
         [
-            (rules.split(i, norm2(change), ratio(1), H - 1), -1),
-            (rules.split(i, norm2(away), ratio(1), H - 1), 2 * S2),
+            (rules.split(i, k.norm2(change), ratio(1), H - 1), -1),
+            (rules.split(i, k.norm2(away), ratio(1), H - 1), 2 * S2),
             (sum_over(later, steps(H - 1), i), 1),
             (below, 1),
             (near(ratio(0)), 1),
             (above, S2),
             (at_first, S2),
         ],
-        target=summed(steps(H), i, norm2(away)) * (2 * S2)
-        + constant(3 * H * sigma2(n))
-        - summed(steps(H), i, norm2(change)),
+        target=k.summed(steps(H), i, k.norm2(away)) * (2 * S2)
+        + k.constant(3 * H * sigma2(n))
+        - k.summed(steps(H), i, k.norm2(change)),
     )
 
 
-def change_closed(p: TwoPaces, side: Side) -> Theorem:
+def change_closed(p: TwoPaces, side: k.Side) -> Theorem:
     """Return (82) with ``3 tau_b sigma_n^2`` and the whole gradient, for each client.
 
     The step size is that of Lemma C.7, ``4 (S eta tau_b)^2 <= 1``.
     """
     r, H, gx = p.round, p.round.steps(side), p.round.own_gradient()
-    change = part(side, r.local_gradient(of(i)) + r.noise(of(i)) - first(r))
+    change = k.part(side, r.local_gradient(of(i)) + r.noise(of(i)) - first(r))
     theta, most = r.eta**2 * H * (H - 1), 8 * H**3 * r.eta**2 * S**2
-    bound = (norm2(gx) + constant(sigma2(n))) * most + constant(3 * H * sigma2(n))
+    bound = (k.norm2(gx) + k.constant(sigma2(n))) * most + k.constant(3 * H * sigma2(n))
     one = combine(
         [
             (change_of_gradient(r, side), 1),
             (drift_of(p, side, small(p, side, 4), 2), 2 * S**2),
         ],
         [(gx, most - 8 * S**2 * theta * H)],
-        target=bound - summed(steps(H), i, norm2(change)),
+        target=bound - k.summed(steps(H), i, k.norm2(change)),
     )
-    return sum_over(one, CLIENTS, n, v_n)
+    return sum_over(one, k.CLIENTS, n, v_n)
 
 
-def block_noise(r: Round, side: Side) -> Theorem:
+def block_noise(r: Round, side: k.Side) -> Theorem:
     """Return ``||sum_n w_n J_n sum_i xi||^2 <= tau_b sum_n w_n^2/q_n sigma_n^2``."""
     tau, w, xi = r.steps(side), rules.share(r.run, n, now, side), r.noise(of(i))
     apart = rules.independent(r.run, n, i, w, now, tau, side)
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
-    other = (part(_other(side), xi), 1)
-    one = combine([(var, 1), (rules.blocks(xi, xi), 1)], [other])
-    means = averaged(r, constant(mean(n, w**2 * sigma2(n))), -tau)
+    one = block_below(side, xi, var)
+    means = averaged(r, k.constant(mean(n, w**2 * sigma2(n))), -tau)
     return combine([(apart, -1), (r.summed(one, tau, w**2), 1), *means])
 
 
-def block_gradients(r: Round, side: Side) -> Theorem:
+def block_gradients(r: Round, side: k.Side) -> Theorem:
     """Return ``sum_i ||[gp]_b||^2 <= 3 tau_b (||grad_b f||^2 + eps2) + 3 S^2 D_n``."""
     tau, g, gx = r.steps(side), r.gradient, r.own_gradient()
     gp, far = r.local_gradient(of(i)), gx - g
-    half, other = Fraction(1, 2), part(_other(side), far)
+    half, rest = Fraction(1, 2), k.part(other(side), far)
     own = combine(
         [
-            (young(part(side, g), part(side, far), 1), 1),
+            (young(k.part(side, g), k.part(side, far), 1), 1),
             (rules.heterogeneity(eps2, n, r.x), 2),
             (rules.blocks(far, far), 2),
         ],
-        [(other, 2)],
+        [(rest, 2)],
     )
-    near = part(side, gp - gx)
-    one = combine([(young(part(side, gx), near, half), 1), (own, 1 + half)])
+    near = k.part(side, gp - gx)
+    one = combine([(young(k.part(side, gx), near, half), 1), (own, 1 + half)])
     return combine([(sum_over(one, steps(tau), i), 1), (apart(r, side, tau), 3)])
 
 
-def second_order_closed(p: TwoPaces, side: Side) -> Theorem:
+def second_order_closed(p: TwoPaces, side: k.Side) -> Theorem:
     """Return 5/2 times (83) or (85), with the whole gradient behind eta^4."""
     r, H, g = p.round, p.round.steps(side), p.round.gradient
     half, b = S * r.eta**2 / 2, N * spread(r, side)
@@ -415,23 +400,21 @@ def second_order_closed(p: TwoPaces, side: Side) -> Theorem:
     u2 = (S * r.eta * H) ** 2
     of_g = 40 * half * H**2 * u2 - 16 * S**2 * theta * H * all_of_them
 
-    def each(square: Lin, noise: Ratio) -> Lin:
-        return square * 2 + constant(2 * eps2 + noise)
-
-    bracket = each(norm2(part(side, g)), sigma2(n)) * H
-    bracket = bracket + each(norm2(g), sigma2(n)) * (8 * H * u2)
-    target = summed(CLIENTS, n, bracket * (b * half * H * Fraction(5, 2)))
-    step = part(side, r.next - r.x)
+    noise = k.constant(2 * eps2 + sigma2(n))
+    bracket = (k.norm2(k.part(side, g)) * 2 + noise) * H
+    bracket = bracket + (k.norm2(g) * 2 + noise) * (8 * H * u2)
+    target = k.summed(k.CLIENTS, n, bracket * (b * half * H * Fraction(5, 2)))
+    step = k.part(side, r.next - r.x)
     return combine(
         [
             (moved(r, side), -S / 2),
             (young(M, Z, c), half),
             (block_noise(r, side), half * (1 + 1 / c)),
             (total_size(r, side, r.local_gradient(of(i))), half * (1 + c)),
-            (sum_over(one, CLIENTS, n, b), all_of_them),
+            (sum_over(one, k.CLIENTS, n, b), all_of_them),
         ],
         [(g, of_g * mean(n, b))],
-        target=target - norm2(step) * (S / 2),
+        target=target - k.norm2(step) * (S / 2),
     )
 
 
@@ -443,3 +426,74 @@ def decomposition(r: Round) -> Theorem:
         (rules.blocks(g, step), -1),
         (rules.blocks(step, step), -S / 2),
     ])
+
+
+# One round of SFL-V1 from both blocks, as (86) to (88) and (153), (154) of han2024
+
+
+def both_blocks(r: Round) -> k.Lin:
+    """Return ``sum_b <grad_b f, x' - x> + S/2 ||[x' - x]_b||^2``."""
+    step, out = r.next - r.x, k.Lin({})
+    for side in k.Side:
+        block = k.part(side, step)
+        out = out + k.inner(k.part(side, r.gradient), block) + k.norm2(block) * (S / 2)
+    return out
+
+
+def superposition(p: TwoPaces) -> Theorem:
+    """Return (86) for the sum of the blocks' moves, ``8 (S eta tau_max)^2 <= 1``.
+
+    Not by adding its printed steps, which are false: ``-eta/(2 tau_b) ||M_b||^2`` from
+    the first order pays for the second.
+    """
+    r, H, b, eta = p.round, p.high, p.b, p.round.eta
+    theta, S2, g = eta**2 * H * (H - 1), S**2, r.gradient
+    lam, is_small = Fraction(2, 3) * eta * S2, small(p, p.longer, 8)
+    D_left = lam * (1 - 2 * theta * S2) - eta * S2 / 2
+    of_F = lam * theta * 2 * H
+    signs = [sign(D_left, (is_small, eta * S2 / 6))]
+    uses: list[tuple[Theorem, Number]] = [
+        (deviation(p), eta / 2),
+        (weighted_drift(p), lam),
+        (local_gradients(r, H, b, 1), lam * theta),
+        (own_gradients(r, b), of_F),
+        (r.summed(combine(squares=[(r.away(of(i)), 1)]), H, b), D_left),
+    ]
+    squares: list[tuple[k.Vec, Number]] = []
+    right, A, noise = k.Lin({}), mean(n, k.weight(n) ** 2), 2 * eps2 + sigma2(n)
+    for side in k.Side:
+        tau = r.steps(side)
+        M, Z = (total(r, side, e) for e in (r.local_gradient(of(i)), r.noise(of(i))))
+        u, half = S * eta * tau, S * eta**2 / 2
+        m_left = eta / (4 * tau) - half
+        square = rules.square(1 - 2 * u)
+        below = sign(1 - 2 * u, (square, Fraction(1, 2)), (is_small, Fraction(1, 2)))
+        signs.append(sign(m_left, (below, eta / (4 * tau))))
+        uses += [
+            (pull(r, side), -1),
+            (moved(r, side), -S / 2),
+            (young(M, Z, 1 / (2 * u)), half),
+            (block_noise(r, side), half * (1 + 2 * u)),
+        ]
+        squares += [(M, m_left), (k.part(side, g), eta * (tau - p.low) / 2)]
+        own = mean(n, k.weight(n) ** 2 * (sigma2(n) + eps2))
+        twice = mean(n, k.weight(n) ** 2 * noise) * (1 + 8 * u**2) * tau**2
+        right = right + k.constant(
+            8 * N * eta**3 * S2 * tau**3 * own + N * half * twice
+        )
+    u = S * eta * H
+    of_g = 8 * N * eta * H * A * u**2 + N * eta * u * H * A * (1 + 8 * u**2)
+    squares.append((g, of_g - 2 * p.kappa * of_F))
+    uses.append((rules.blocks(g, g), -eta * p.low / 2))
+    target = right + k.norm2(g) * (of_g - eta * p.low / 2) - both_blocks(r)
+    return combine(uses, squares, target=target, signs=signs)
+
+
+def descent(p: TwoPaces) -> Theorem:
+    """Return (87) or (153), end to end."""
+    return combine([(one_round_partial(p) if p.partial else one_round(p), 1)])
+
+
+def rearranged(p: TwoPaces) -> Theorem:
+    """Return (88) or (154)."""
+    return combine([(descent(p), 4 / p.low)])

@@ -12,25 +12,9 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Kind,
-    Lin,
-    Local,
-    Side,
-    Vec,
-    constant,
-    inner,
-    iterate,
-    norm2,
-    part,
-    summed,
-    value_of,
-    weight,
-)
 from sfl_theory.proofs.block_steps import (
     apart,
     block_gradients,
@@ -45,12 +29,12 @@ from sfl_theory.proofs.block_steps import (
     total,
     total_size,
 )
-from sfl_theory.proofs.joint import both_parts
 from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
     block_drift,
+    both_parts,
     eps2,
     i,
     j,
@@ -75,9 +59,8 @@ from sfl_theory.proofs.notation import (
 from sfl_theory.proofs.visits import late
 
 tau, T = count("tau"), count("T")
-ROUND_T = Round(equal_paces(Kind.V2, tau, rates("eta")))
+ROUND_T = Round(equal_paces(k.Kind.V2, tau, rates("eta")))
 sigmas = mean(n, sigma2(n))
-u = S * ROUND_T.eta * tau
 
 
 def all_steps(theorem: Theorem, scale: Number = 1) -> Theorem:
@@ -85,7 +68,7 @@ def all_steps(theorem: Theorem, scale: Number = 1) -> Theorem:
     return ROUND_T.summed(theorem, tau, scale)
 
 
-def total_drift() -> Lin:
+def total_drift() -> k.Lin:
     """Return ``D = sum_n sum_i ||p_i - x||^2``."""
     return ROUND_T.drift(tau, 1)
 
@@ -93,44 +76,44 @@ def total_drift() -> Lin:
 def client_drift() -> Theorem:
     """Return the drift of the client blocks, ``2 eta^2 tau (tau Gamma_c + Xi_c)``."""
     r = ROUND_T
-    xi = part(Side.CLIENT, r.noise(of(j)))
+    xi = k.part(k.Side.CLIENT, r.noise(of(j)))
     more = rules.longer(j, xi, of(i), tau)
-    one = block_drift(r, Side.CLIENT, of(i), of(i), tau)
+    one = block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
     return all_steps(combine([(one, 1), (more, 2 * r.eta**2)]))
 
 
-def visited_gradients(gm: Vec) -> Theorem:
+def visited_gradients(gm: k.Vec) -> Theorem:
     """Return ``||sum_m sum_j o gm||^2 <= N tau sum_m sum_j ||gm||^2``."""
     not_yet, o = late()
-    once = combine([(not_yet, 1 + o)], target=constant(1 - o**2))
+    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
     fewer = sum_over(combine(squares=[(gm, 1)]), steps(tau), j, 1 - o**2, [once])
     inside = rules.jensen(steps(tau), j, ratio(1), gm * o)
     each = combine([(inside, 1), (fewer, tau)])
-    clients = rules.jensen(CLIENTS, m, ratio(1), summed(steps(tau), j, gm * o))
-    return combine([(clients, 1), (sum_over(each, CLIENTS, m, N), 1)])
+    clients = rules.jensen(k.CLIENTS, m, ratio(1), k.summed(steps(tau), j, gm * o))
+    return combine([(clients, 1), (sum_over(each, k.CLIENTS, m, N), 1)])
 
 
-def visited_noise(xm: Vec) -> Theorem:
+def visited_noise(xm: k.Vec) -> Theorem:
     """Return ``||sum_m sum_j o xm||^2 <= sum_m sum_j ||xm||^2``."""
     not_yet, o = late()
-    once = combine([(not_yet, 1 + o)], target=constant(1 - o**2))
-    apart = rules.independent(ROUND_T.run, m, j, o, now, ratio(tau), Side.SERVER)
+    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
+    apart = rules.independent(ROUND_T.run, m, j, o, now, ratio(tau), k.Side.SERVER)
     fewer = sum_over(combine(squares=[(xm, 1)]), steps(tau), j, 1 - o**2, [once])
-    return combine([(apart, -1), (sum_over(fewer, CLIENTS, m, 1), 1)])
+    return combine([(apart, -1), (sum_over(fewer, k.CLIENTS, m, 1), 1)])
 
 
 def server_drift() -> Theorem:
     """Return the drift of the server block: the visits before (n, i) moved it."""
-    r, side = ROUND_T, Side.SERVER
-    gm, xm = part(side, r.local_gradient(of(j), m)), part(side, r.noise(of(j), m))
+    r, side = ROUND_T, k.Side.SERVER
+    gm, xm = k.part(side, r.local_gradient(of(j), m)), k.part(side, r.noise(of(j), m))
     _, o = late()
 
-    def visits(e: Vec) -> Vec:
-        return summed(CLIENTS, m, summed(steps(tau), j, e * o))
+    def visits(e: k.Vec) -> k.Vec:
+        return k.summed(k.CLIENTS, m, k.summed(steps(tau), j, e * o))
 
-    A, B, away = visits(gm), visits(xm), part(side, r.away(of(i)))
+    A, B, away = visits(gm), visits(xm), k.part(side, r.away(of(i)))
 
-    def update(w: Vec) -> Theorem:
+    def update(w: k.Vec) -> Theorem:
         return rules.local_update(r.run, n, now, of(i), side, w)
 
     one = combine([
@@ -151,11 +134,11 @@ def drift() -> Theorem:
     """
     r = ROUND_T
     gp, xi, away = r.local_gradient(of(i)), r.noise(of(i)), r.away(of(i))
-    size, client = 2 * r.eta**2, Side.CLIENT
+    size, client = 2 * r.eta**2, k.Side.CLIENT
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
-    Gamma = r.over(norm2(gp), tau, 1)
-    spare = all_steps(combine(squares=[(part(client, gp), 1)]))
-    noise = all_steps(combine(squares=[(part(client, xi), 1)]))
+    Gamma = r.over(k.norm2(gp), tau, 1)
+    spare = all_steps(combine(squares=[(k.part(client, gp), 1)]))
+    noise = all_steps(combine(squares=[(k.part(client, xi), 1)]))
     return combine(
         [
             (all_steps(both_parts(away)), -1),
@@ -168,14 +151,14 @@ def drift() -> Theorem:
             (all_steps(var), size * N * tau),
         ],
         target=Gamma * (size * N**2 * tau**2)
-        + constant(size * N * tau**2 * sigmas)
+        + k.constant(size * N * tau**2 * sigmas)
         - total_drift(),
     )
 
 
-def small(k: int) -> Theorem:
-    """Return ``k (S eta N tau)^2 <= 1``, an assumption."""
-    return rules.assume(constant(1 - k * (S * ROUND_T.eta * N * tau) ** 2))
+def small(times: int) -> Theorem:
+    """Return ``times (S eta N tau)^2 <= 1``, an assumption."""
+    return rules.assume(k.constant(1 - times * (S * ROUND_T.eta * N * tau) ** 2))
 
 
 @cache
@@ -186,20 +169,16 @@ def drift_closed(short: Theorem | None = None) -> Theorem:
     """
     r = ROUND_T
     gx, gp = r.own_gradient(), r.local_gradient(of(i))
-    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     one = combine([(young(gx, gp - gx, 1), 1), (near, 2)])
     theta = 2 * r.eta**2 * N**2 * tau**2
     spare = 1 - 4 * theta * S**2
     positive = all_steps(combine(squares=[(r.away(of(i)), 1)]))
-    own = summed(CLIENTS, n, norm2(gx))
+    own = k.summed(k.CLIENTS, n, k.norm2(gx))
     return combine(
-        [
-            (drift(), 2),
-            (all_steps(one), 2 * theta),
-            (positive, spare),
-        ],
+        [(drift(), 2), (all_steps(one), 2 * theta), (positive, spare)],
         target=own * (4 * theta * tau)
-        + constant(4 * r.eta**2 * N * tau**2 * sigmas)
+        + k.constant(4 * r.eta**2 * N * tau**2 * sigmas)
         - total_drift(),
         signs=[sign(spare, (short or small(8), 1))],
     )
@@ -209,8 +188,8 @@ def drift_closed(short: Theorem | None = None) -> Theorem:
 def drift_by_mean() -> Theorem:
     """Return ``D <= 16 N^2 tau^3 eta^2 sum_n (sigma_n^2 + eps2 + ||grad f||^2)``."""
     r = ROUND_T
-    own, most = sum_over(own_gradient(r), CLIENTS, n), 16 * N**2 * tau**3 * r.eta**2
-    bound = norm2(r.gradient) * N + constant(sigmas + N * eps2)
+    own, most = sum_over(own_gradient(r), k.CLIENTS, n), 16 * N**2 * tau**3 * r.eta**2
+    bound = k.norm2(r.gradient) * N + k.constant(sigmas + N * eps2)
     return combine(
         [(drift_closed(), 1), (own, most / 2)], target=bound * most - total_drift()
     )
@@ -218,66 +197,66 @@ def drift_by_mean() -> Theorem:
 
 def equal_weights() -> tuple[Theorem, Theorem]:
     """Return ``N a_n <= 1`` and ``N a_n >= 1``, assumptions for every client."""
-    excess = N * weight(n) - 1
-    return rules.assume(constant(-excess)), rules.assume(constant(excess))
+    excess = N * k.weight(n) - 1
+    return rules.assume(k.constant(-excess)), rules.assume(k.constant(excess))
 
 
-def follows_mean(w: Vec) -> Theorem:
+def follows_mean(w: k.Vec) -> Theorem:
     """Return ``<sum_n [grad F_n(x)]_s - N grad_s f, w> >= 0`` for equal weights."""
-    r, side = ROUND_T, Side.SERVER
-    gx, excess = part(side, r.own_gradient()), N * weight(n) - 1
+    r, side = ROUND_T, k.Side.SERVER
+    gx, excess = k.part(side, r.own_gradient()), N * k.weight(n) - 1
     below, above = equal_weights()
     quarter = Fraction(1, 4)
     one = combine(
         squares=[(gx + w, -excess * quarter), (gx - w, excess * quarter)],
         signs=[below, above],
     )
-    own = part(side, w)
+    own = k.part(side, w)
     return combine([
-        (sum_over(one, CLIENTS, n), 1),
-        (rules.linear(CLIENTS, n, gx * excess, w), -1),
+        (sum_over(one, k.CLIENTS, n), 1),
+        (rules.linear(k.CLIENTS, n, gx * excess, w), -1),
         (rules.mean_gradient(r.x, own), -N),
     ])
 
 
-def toward_mean(side: Side) -> tuple[Theorem, Ratio]:
+def toward_mean(side: k.Side) -> tuple[Theorem, Ratio]:
     """Return ``||W tau grad_b f - M_b||^2 <= W tau sum_n w_n sum_i ||[gx - gp]_b||^2``.
 
     And W, the sum of the side's weights w_n: 1 for the clients, N for the server.
     """
     r, w = ROUND_T, factor(ROUND_T, side)
-    block, W = part(side, r.own_gradient() - r.local_gradient(of(i))), mean(n, w)
-    clients = rules.jensen(CLIENTS, n, w, summed(steps(tau), i, block))
+    block, W = k.part(side, r.own_gradient() - r.local_gradient(of(i))), mean(n, w)
+    clients = rules.jensen(k.CLIENTS, n, w, k.summed(steps(tau), i, block))
     inside = rules.jensen(steps(tau), i, ratio(1), block)
     M = total(r, side, r.local_gradient(of(i)))
-    own = part(side, summed(CLIENTS, n, r.own_gradient() * w)) * tau
-    mean_ = part(side, r.gradient) * (W * tau)
+    own = k.part(side, k.summed(k.CLIENTS, n, r.own_gradient() * w)) * tau
+    mean_ = k.part(side, r.gradient) * (W * tau)
     uses: list[tuple[Theorem, Number]] = [
         (clients, 1),
-        (sum_over(inside, CLIENTS, n, W * w), 1),
+        (sum_over(inside, k.CLIENTS, n, W * w), 1),
     ]
     for direction in (mean_ - M, own - M):
-        if side is Side.CLIENT:
-            uses.append((rules.mean_gradient(r.x, part(side, direction)), -tau))
+        if side is k.Side.CLIENT:
+            uses.append((rules.mean_gradient(r.x, k.part(side, direction)), -tau))
         else:
             uses.append((follows_mean(direction), tau))
-    right = r.over(norm2(block), tau, w) * (W * tau)
-    return combine(uses, target=right - norm2(mean_ - M)), W
+    right = r.over(k.norm2(block), tau, w) * (W * tau)
+    return combine(uses, target=right - k.norm2(mean_ - M)), W
 
 
-def first_order(side: Side) -> Theorem:
+def first_order(side: k.Side) -> Theorem:
     """Return ``<grad_b f, x' - x> <= -W eta tau/2 ||grad_b f||^2 - .. + eta S^2/2 D``.
 
     Of ||M_b||^2 what is left out is eta/(2 W tau); for equal weights on the server.
     """
     r, (deviation, W) = ROUND_T, toward_mean(side)
     M = total(r, side, r.local_gradient(of(i)))
-    g = part(side, r.gradient)
+    g = k.part(side, r.gradient)
     w = factor(r, side)
-    near = sum_over(apart(r, side, tau), CLIENTS, n, w)
+    near = sum_over(apart(r, side, tau), k.CLIENTS, n, w)
     small = combine([(rules.weight_below_one(n), 1)])
     positive = combine(squares=[(r.away(of(i)), 1)])
-    more = sum_over(sum_over(positive, steps(tau), i), CLIENTS, n, 1 - w, [small])
+    more = sum_over(sum_over(positive, steps(tau), i), k.CLIENTS, n, 1 - w, [small])
     half = r.eta / 2
     return combine(
         [
@@ -287,39 +266,39 @@ def first_order(side: Side) -> Theorem:
             (more, half * S**2),
         ],
         target=total_drift() * (half * S**2)
-        - norm2(g) * (half * W * tau)
-        - norm2(M) * (half / (W * tau))
-        - inner(g, r.next - r.x),
+        - k.norm2(g) * (half * W * tau)
+        - k.norm2(M) * (half / (W * tau))
+        - k.inner(g, r.next - r.x),
     )
 
 
 def first_order_printed() -> Theorem:
     """Return (115) with the whole vector's move, for equal weights."""
-    r, g = ROUND_T, part(Side.SERVER, ROUND_T.gradient)
+    r, g = ROUND_T, k.part(k.Side.SERVER, ROUND_T.gradient)
     half = r.eta / 2
-    M = total(r, Side.SERVER, r.local_gradient(of(i)))
+    M = total(r, k.Side.SERVER, r.local_gradient(of(i)))
     positive = all_steps(combine(squares=[(r.away(of(i)), 1)]), N - 1)
     return combine(
-        [(first_order(Side.SERVER), 1), (positive, half * S**2)],
+        [(first_order(k.Side.SERVER), 1), (positive, half * S**2)],
         [(M, half / (N * tau)), (g, half * tau * (N - 1))],
         target=total_drift() * (N * half * S**2)
-        - norm2(g) * (half * tau)
-        - inner(g, r.next - r.x),
+        - k.norm2(g) * (half * tau)
+        - k.inner(g, r.next - r.x),
     )
 
 
-def first_order_closed(side: Side) -> Theorem:
+def first_order_closed(side: k.Side) -> Theorem:
     """Return N times (117), for either side; on the server for equal weights."""
-    r, g = ROUND_T, part(side, ROUND_T.gradient)
+    r, g = ROUND_T, k.part(side, ROUND_T.gradient)
     half, W = r.eta / 2, toward_mean(side)[1]
     M = total(r, side, r.local_gradient(of(i)))
-    bound = norm2(r.gradient) * N + constant(sigmas + N * eps2)
+    bound = k.norm2(r.gradient) * N + k.constant(sigmas + N * eps2)
     return combine(
         [(first_order(side), 1), (drift_by_mean(), half * S**2)],
         [(M, half / (W * tau)), (g, half * tau * (W - 1))],
         target=bound * (8 * N**2 * r.eta**3 * S**2 * tau**3)
-        - norm2(g) * (half * tau)
-        - inner(g, r.next - r.x),
+        - k.norm2(g) * (half * tau)
+        - k.inner(g, r.next - r.x),
     )
 
 
@@ -330,29 +309,33 @@ def change() -> Theorem:
     """
     r, gx = ROUND_T, ROUND_T.own_gradient()
     far = r.local_gradient(of(i)) + r.noise(of(i)) - first(r)
-    one = sum_over(change_of_gradient(r, Side.SERVER), CLIENTS, n)
+    one = sum_over(change_of_gradient(r, k.Side.SERVER), k.CLIENTS, n)
     most = 16 * N**2 * tau**3 * r.eta**2 * S**2
-    right = summed(CLIENTS, n, norm2(gx)) * most
-    right = right + constant((most + 3 * tau) * sigmas)
-    left = summed(CLIENTS, n, summed(steps(tau), i, norm2(part(Side.SERVER, far))))
+    right = k.summed(k.CLIENTS, n, k.norm2(gx)) * most
+    right = right + k.constant((most + 3 * tau) * sigmas)
+    left = k.summed(
+        k.CLIENTS, n, k.summed(steps(tau), i, k.norm2(k.part(k.Side.SERVER, far)))
+    )
     return combine([(one, 1), (drift_closed(), 2 * S**2)], target=right - left)
 
 
-def second_order_closed(side: Side) -> Theorem:
+def second_order_closed(side: k.Side) -> Theorem:
     """Return 5/2 times (120) or (122); the late term has N^2, the whole gradient."""
     r, g, w = ROUND_T, ROUND_T.gradient, factor(ROUND_T, side)
     half, c = S * r.eta**2 / 2, Fraction(2, 3)
     M, Z = total(r, side, r.local_gradient(of(i))), total(r, side, r.noise(of(i)))
-    gradients = sum_over(block_gradients(r, side), CLIENTS, n, N * w**2)
-    below = combine([(rules.weight_below_one(n), 1 + weight(n))])
+    gradients = sum_over(block_gradients(r, side), k.CLIENTS, n, N * w**2)
+    below = combine([(rules.weight_below_one(n), 1 + k.weight(n))])
     positive = sum_over(combine(squares=[(r.away(of(i)), 1)]), steps(tau), i)
-    more = sum_over(positive, CLIENTS, n, 1 - w**2, [below])
-    own = sum_over(own_gradient(r), CLIENTS, n)
+    more = sum_over(positive, k.CLIENTS, n, 1 - w**2, [below])
+    own = sum_over(own_gradient(r), k.CLIENTS, n)
     share = half * (1 + c) * tau * 3 * N * S**2
-    noise = constant(2 * eps2 + sigma2(n))
-    bracket = (norm2(part(side, g)) * 2 + noise) * (tau * w**2)
-    bracket = bracket + (norm2(g) * 2 + noise) * (16 * N**2 * tau**3 * (S * r.eta) ** 2)
-    target = summed(CLIENTS, n, bracket) * (N * half * tau * Fraction(5, 2))
+    noise = k.constant(2 * eps2 + sigma2(n))
+    bracket = (k.norm2(k.part(side, g)) * 2 + noise) * (tau * w**2)
+    bracket = bracket + (k.norm2(g) * 2 + noise) * (
+        16 * N**2 * tau**3 * (S * r.eta) ** 2
+    )
+    target = k.summed(k.CLIENTS, n, bracket) * (N * half * tau * Fraction(5, 2))
     return combine(
         [
             (moved(r, side), -S / 2),
@@ -364,7 +347,7 @@ def second_order_closed(side: Side) -> Theorem:
             (drift_closed(), share),
             (own, share * 8 * r.eta**2 * N**2 * tau**3),
         ],
-        target=target - norm2(part(side, r.next - r.x)) * (S / 2),
+        target=target - k.norm2(k.part(side, r.next - r.x)) * (S / 2),
     )
 
 
@@ -372,10 +355,10 @@ def second_order_closed(side: Side) -> Theorem:
 def one_round() -> Theorem:
     """Return (123), end to end, for equal weights."""
     r, eta, g = ROUND_T, ROUND_T.eta, ROUND_T.gradient
-    rate = rules.assume(constant(1 - 8 * S * N**2 * tau * eta))
-    v, spread = S * eta * N * tau, weight(n) ** 2 + 1
-    short = combine([(rate, 1 + 8 * N * v)], target=constant(1 - 8 * v**2))
-    own = sum_over(own_gradient(r), CLIENTS, n)
+    rate = rules.assume(k.constant(1 - 8 * S * N**2 * tau * eta))
+    v, spread = S * eta * N * tau, k.weight(n) ** 2 + 1
+    short = combine([(rate, 1 + 8 * N * v)], target=k.constant(1 - 8 * v**2))
+    own = sum_over(own_gradient(r), k.CLIENTS, n)
     share, half = 8 * eta**2 * N**2 * tau**3 * eta * S**2, S * eta**2
     uses: list[tuple[Theorem, Number]] = [
         (decomposition(r), 1),
@@ -384,8 +367,8 @@ def one_round() -> Theorem:
     ]
     g_left = eta * tau / 4 - 2 * N * share
     signs = [sign(g_left, (rate, (1 + 8 * N * v) * eta * tau / 4))]
-    squares: list[tuple[Vec, Number]] = []
-    for side in Side:
+    squares: list[tuple[k.Vec, Number]] = []
+    for side in k.Side:
         W = toward_mean(side)[1]
         M, Z = (total(r, side, e) for e in (r.local_gradient(of(i)), r.noise(of(i))))
         m_left = eta / (2 * W * tau) - half
@@ -396,13 +379,13 @@ def one_round() -> Theorem:
             (young(M, Z, 1), half / 2),
             (block_noise(r, side), half),
         ]
-        squares += [(M, m_left), (part(side, g), g_left + eta * tau * (W - 1) / 2)]
+        squares += [(M, m_left), (k.part(side, g), g_left + eta * tau * (W - 1) / 2)]
     uses.append((rules.blocks(g, g), g_left - eta * tau / 2))
     noise = 2 * N * half * tau**2 * mean(n, spread * (sigma2(n) + eps2))
-    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
+    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     left_over = (4 * sigmas + 16 * N**2 * tau * eps2) * half * tau / 8
     uses.append((rate, left_over))
-    target = fall + constant(noise) - norm2(g) * (eta * tau / 4)
+    target = fall + k.constant(noise) - k.norm2(g) * (eta * tau / 4)
     return combine(uses, squares, target=target, signs=signs)
 
 
@@ -414,6 +397,6 @@ def rearranged() -> Theorem:
 def theorem() -> Theorem:
     """Return (125) and (16), for equal weights."""
     r, c = ROUND_T, 4 / (T * tau)
-    fall = rules.telescope(t, value_of(MEAN, r.x), T)
-    last = rules.lowest(MEAN, iterate(r.run, T))
+    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
+    last = rules.lowest(k.MEAN, k.iterate(r.run, T))
     return combine([(sum_over(one_round(), steps(T), t), c), (fall, c), (last, c)])

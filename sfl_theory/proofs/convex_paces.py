@@ -12,49 +12,30 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Kind,
-    Lin,
-    Local,
-    Odds,
-    Pace,
-    Participants,
-    Rate,
-    Side,
-    Split,
-    Vec,
-    constant,
-    inner,
-    natural,
-    norm2,
-    part,
-    summed,
-    symbol,
-    value_of,
-    weight,
-)
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.joint import both_parts
 from sfl_theory.proofs.local_steps import (
     G2,
     Round,
     S,
+    block_below,
+    block_move,
+    both_parts,
     centred,
     i,
     j,
     n,
     now,
+    other,
+    own_steps,
     young,
 )
+from sfl_theory.proofs.non_convex import TwoPaces
 from sfl_theory.proofs.notation import (
     combine,
-    count,
     mean,
-    nat,
     of,
     rates,
     steps,
@@ -63,42 +44,13 @@ from sfl_theory.proofs.notation import (
 
 ALPHA = rates("alpha")
 alpha = ALPHA.at(now)
-excess = mean(n, weight(n) ** 2 * symbol(Odds(n)))
+excess = mean(n, k.weight(n) ** 2 * k.symbol(k.Odds(n)))
 """``sum_n a_n^2 (1/q_n - 1)``."""
 
 
-def other(side: Side) -> Side:
-    """Return the other side."""
-    return Side.CLIENT if side is Side.SERVER else Side.SERVER
-
-
-def block_below(side: Side, u: Vec, bound: Theorem) -> Theorem:
-    """Return a bound of ``||u||^2`` for a block of u."""
-    return combine([(both_parts(u), 1), (bound, 1)], [(part(other(side), u), 1)])
-
-
 @dataclass(frozen=True)
-class Paces:
-    """One side makes tau (tau_server) steps, the longer one d >= 0 more."""
-
-    longer: Side
-    partial: bool = False
-    """Whether clients take part with probabilities q_n."""
-
-    @property
-    def low(self) -> Ratio:
-        """tau_min."""
-        return count("tau" if self.longer is Side.SERVER else "tau_server")
-
-    @property
-    def extra(self) -> Ratio:
-        """tau_max - tau_min."""
-        return of(nat("d"))
-
-    @property
-    def high(self) -> Ratio:
-        """tau_max."""
-        return self.low + self.extra
+class Paces(TwoPaces):
+    """SFL-V1 at the rates alpha(t)/tau_b."""
 
     @property
     def unequal(self) -> Ratio:
@@ -116,34 +68,21 @@ class Paces:
         """Of the local gradients' distance from those at x, over S^2 alpha^2 G2."""
         return Fraction(1, 3) + 2 * self.unequal
 
-    def made(self, side: Side) -> Ratio:
-        """Return a side's number of steps."""
-        return self.high if side is self.longer else self.low
-
     @property
-    def run(self) -> Split:
+    def run(self) -> k.Split:
         """SFL-V1 at the rates alpha(t)/tau_b."""
         return self.at(ALPHA)
 
-    def at(self, rate: Rate) -> Split:
+    def at(self, rate: k.Rate) -> k.Split:
         """Return SFL-V1 at a rate over tau_b."""
-        client, server = (
-            Pace(natural(self.made(side)), Rate(rate.body / self.made(side)))
-            for side in (Side.CLIENT, Side.SERVER)
-        )
-        return Split(Kind.V1, self.who, client, server)
+        return self.paced(lambda made: k.Rate(rate.body / made))
 
-    @property
-    def who(self) -> Participants:
-        """Who takes part."""
-        return Participants.UPDATES if self.partial else Participants.EVERYONE
-
-    def eta(self, side: Side) -> Ratio:
+    def eta(self, side: k.Side) -> Ratio:
         """Return a side's rate."""
         return alpha / self.made(side)
 
 
-def _g(p: Paces, step: Number) -> Vec:
+def _g(p: Paces, step: Number) -> k.Vec:
     return stochastic(p.run, n, now, ratio(step))
 
 
@@ -151,31 +90,14 @@ def _bounded(p: Paces, step: Number) -> Theorem:
     return rules.bounded_gradient(p.run, G2, n, now, ratio(step))
 
 
-def moved(p: Paces, side: Side, step: Ratio, made: Ratio, rests: bool) -> Theorem:
-    """Return ``||[p - x]_b||^2 <= eta_b^2 made sum_{j<made} ||[g_j]_b||^2``."""
-    rule = rules.resting if rests else rules.local_update
-    away, g = part(side, Round(p.run).away(step)), part(side, _g(p, of(j)))
-    total = summed(steps(made), j, g)
-    eta = p.eta(side)
-
-    def update(w: Vec) -> Theorem:
-        return rule(p.run, n, now, step, side, w)
-
-    return combine([
-        (update(away), -1),
-        (update(total), eta),
-        (rules.jensen(steps(made), j, ratio(1), g), eta**2),
-    ])
-
-
 def early(p: Paces) -> Theorem:
     """Return ``||p_i - x||^2 <= (alpha i/tau_min)^2 G2`` while both sides step."""
     short, step = p.eta(other(p.longer)), of(i)
     g = _g(p, of(j))
-    slower = combine(squares=[(part(p.longer, g), 1)])
+    slower = combine(squares=[(k.part(p.longer, g), 1)])
     uses: list[tuple[Theorem, Number]] = [
         (both_parts(Round(p.run).away(step)), -1),
-        *((moved(p, side, step, step, False), 1) for side in Side),
+        *((own_steps(Round(p.run), side, step, step), 1) for side in k.Side),
         (sum_over(both_parts(g), steps(step), j), short**2 * step),
         (sum_over(slower, steps(step), j), step * (short**2 - p.eta(p.longer) ** 2)),
         (sum_over(_bounded(p, of(j)), steps(step), j), short**2 * step),
@@ -187,14 +109,10 @@ def late(p: Paces) -> Theorem:
     """Return ``||p - x||^2 <= alpha^2 G2 (1 + (i/tau_max)^2)`` for i = tau_min + i'."""
     step = p.low + of(i)
     uses: list[tuple[Theorem, Number]] = [(both_parts(Round(p.run).away(step)), -1)]
-    for side in Side:
+    for side in k.Side:
         rests = side is not p.longer
         made = p.low if rests else step
-        g = block_below(side, _g(p, of(j)), _bounded(p, of(j)))
-        uses += [
-            (moved(p, side, step, made, rests), 1),
-            (sum_over(g, steps(made), j), p.eta(side) ** 2 * made),
-        ]
+        uses.append((block_move(Round(p.run), side, step, made, rests), 1))
     return combine(uses)
 
 
@@ -205,20 +123,20 @@ def near(p: Paces) -> Theorem:
     """
     r, low, high = Round(p.run), p.low, p.high
 
-    def apart(step: Number) -> Vec:
+    def apart(step: Number) -> k.Vec:
         return r.own_gradient() - r.local_gradient(step)
 
     def close(step: Number) -> Theorem:
-        return rules.lipschitz(Local(n), S, r.x, r.point(step))
+        return rules.lipschitz(k.Local(n), S, r.x, r.point(step))
 
     short = other(p.longer)
     own = block_below(short, apart(of(i)), close(of(i)))
     rest = block_below(p.longer, apart(low + of(i)), close(low + of(i)))
     whole = combine([(both_parts(apart(of(i))), 1), (close(of(i)), 1)])
     more = 1 / low - 1 / high
-    long_block = norm2(part(p.longer, apart(of(i))))
+    long_block = k.norm2(k.part(p.longer, apart(of(i))))
     cost = S**2 * alpha**2 * G2
-    left = local(low, norm2(part(short, apart(of(i))))) * (1 / low)
+    left = local(low, k.norm2(k.part(short, apart(of(i))))) * (1 / low)
     left = left + local(high, long_block) * (1 / high)
     return combine(
         [
@@ -229,28 +147,28 @@ def near(p: Paces) -> Theorem:
             (sum_over(early(p), steps(low), i), S**2 / low),
             (sum_over(late(p), steps(p.extra), i), S**2 / high),
         ],
-        target=constant(cost * p.cd) - left,
+        target=k.constant(cost * p.cd) - left,
     )
 
 
-def local(upper: Number, form: Lin) -> Lin:
+def local(upper: Number, form: k.Lin) -> k.Lin:
     """Return the sum over local steps."""
-    return summed(steps(upper), i, form)
+    return k.summed(steps(upper), i, form)
 
 
 def client_move(p: Paces) -> Theorem:
     """Return ``sum_b eta_b^2 ||sum_i [g_i]_b||^2 <= (1 + delta) alpha^2 G2``."""
     low, high, short = p.low, p.high, other(p.longer)
     g = _g(p, of(i))
-    long_block = norm2(part(p.longer, g))
+    long_block = k.norm2(k.part(p.longer, g))
     rest = block_below(p.longer, _g(p, low + of(i)), _bounded(p, low + of(i)))
     whole = combine([(both_parts(g), 1), (_bounded(p, of(i)), 1)])
     uses: list[tuple[Theorem, Number]] = [
         (
-            rules.jensen(steps(p.made(side)), i, ratio(1), part(side, g)),
+            rules.jensen(steps(p.made(side)), i, ratio(1), k.part(side, g)),
             p.eta(side) ** 2,
         )
-        for side in Side
+        for side in k.Side
     ]
     alpha2 = alpha**2
     uses += [
@@ -267,13 +185,13 @@ def client_move(p: Paces) -> Theorem:
 
 def share(p: Paces) -> Ratio:
     """Return ``a_n``, or ``a_n J_n``."""
-    return rules.share(p.run, n, now, Side.CLIENT)
+    return rules.share(p.run, n, now, k.Side.CLIENT)
 
 
-def total(p: Paces, side: Side, each: Vec, factor: Ratio) -> Vec:
+def total(p: Paces, side: k.Side, each: k.Vec, factor: Ratio) -> k.Vec:
     """Return ``sum_n factor sum_{i<tau_b} [each]_b``."""
-    inside = part(side, summed(steps(p.made(side)), i, each))
-    return summed(CLIENTS, n, inside * factor)
+    inside = k.part(side, k.summed(steps(p.made(side)), i, each))
+    return k.summed(k.CLIENTS, n, inside * factor)
 
 
 def whole_move(p: Paces) -> Theorem:
@@ -282,63 +200,68 @@ def whole_move(p: Paces) -> Theorem:
     Draws have mean 1 and add ``a_n^2 (1/q_n - 1)`` times each client's own move.
     """
     uses: list[tuple[Theorem, Number]] = []
-    odds = weight(n) ** 2 * symbol(Odds(n))
-    for side in Side:
-        inside = part(side, summed(steps(p.made(side)), i, _g(p, of(i))))
+    odds = k.weight(n) ** 2 * k.symbol(k.Odds(n))
+    for side in k.Side:
+        inside = k.part(side, k.summed(steps(p.made(side)), i, _g(p, of(i))))
         drawn = total(p, side, _g(p, of(i)), share(p))
-        uses.append((rules.jensen(CLIENTS, n, weight(n), inside), p.eta(side) ** 2))
+        uses.append((rules.jensen(k.CLIENTS, n, k.weight(n), inside), p.eta(side) ** 2))
         if p.partial:
-            uses.append((rules.expect(p.run, now, norm2(drawn)), -(p.eta(side) ** 2)))
+            uses.append((rules.expect(p.run, now, k.norm2(drawn)), -(p.eta(side) ** 2)))
     each = client_move(p)
-    uses.append((sum_over(each, CLIENTS, n, weight(n)), 1))
+    uses.append((sum_over(each, k.CLIENTS, n, k.weight(n)), 1))
     if p.partial:
-        uses.append((sum_over(each, CLIENTS, n, odds), 1))
+        uses.append((sum_over(each, k.CLIENTS, n, odds), 1))
     left = sum(
         (
-            norm2(total(p, side, _g(p, of(i)), share(p))) * p.eta(side) ** 2
-            for side in Side
+            k.norm2(total(p, side, _g(p, of(i)), share(p))) * p.eta(side) ** 2
+            for side in k.Side
         ),
-        Lin({}),
+        k.Lin({}),
     )
-    return combine(uses, target=constant(p.c1 * alpha**2 * G2) - left)
+    return combine(uses, target=k.constant(p.c1 * alpha**2 * G2) - left)
 
 
 def deviation(p: Paces) -> Theorem:
     """Return ``sum_b ||grad_b f - M_b/tau_b||^2 <= S^2 alpha^2 cd G2``."""
     r = Round(p.run)
-    uses: list[tuple[Theorem, Number]] = [(sum_over(near(p), CLIENTS, n, weight(n)), 1)]
-    left = Lin({})
-    for side in Side:
+    uses: list[tuple[Theorem, Number]] = [
+        (sum_over(near(p), k.CLIENTS, n, k.weight(n)), 1)
+    ]
+    left = k.Lin({})
+    for side in k.Side:
         made = p.made(side)
-        block = part(side, r.own_gradient() - r.local_gradient(of(i)))
-        M = total(p, side, r.local_gradient(of(i)), weight(n))
-        own = part(side, summed(CLIENTS, n, r.own_gradient() * weight(n))) * made - M
-        whole = part(side, r.gradient) * made - M
+        block = k.part(side, r.own_gradient() - r.local_gradient(of(i)))
+        M = total(p, side, r.local_gradient(of(i)), k.weight(n))
+        own = (
+            k.part(side, k.summed(k.CLIENTS, n, r.own_gradient() * k.weight(n))) * made
+            - M
+        )
+        whole = k.part(side, r.gradient) * made - M
         inside = rules.jensen(steps(made), i, ratio(1), block)
         c = 1 / made**2
         uses += [
-            (rules.jensen(CLIENTS, n, weight(n), local_sum(made, block)), c),
-            (sum_over(inside, CLIENTS, n, weight(n)), c),
+            (rules.jensen(k.CLIENTS, n, k.weight(n), local_sum(made, block)), c),
+            (sum_over(inside, k.CLIENTS, n, k.weight(n)), c),
             (rules.mean_gradient(r.x, whole), -made * c),
             (rules.mean_gradient(r.x, own), -made * c),
         ]
-        left = left + norm2(whole) * c
-    return combine(uses, target=constant(S**2 * alpha**2 * p.cd * G2) - left)
+        left = left + k.norm2(whole) * c
+    return combine(uses, target=k.constant(S**2 * alpha**2 * p.cd * G2) - left)
 
 
-def local_sum(upper: Number, each: Vec) -> Vec:
+def local_sum(upper: Number, each: k.Vec) -> k.Vec:
     """Return the sum over local steps."""
-    return summed(steps(upper), i, each)
+    return k.summed(steps(upper), i, each)
 
 
-def direction(p: Paces, side: Side, w: Vec) -> list[tuple[Theorem, Number]]:
+def direction(p: Paces, side: k.Side, w: k.Vec) -> list[tuple[Theorem, Number]]:
     """Return that ``<G_b, w> = <M_b, w>`` for w fixed at x."""
     r, made = Round(p.run), p.made(side)
     uses: list[tuple[Theorem, Number]] = []
     if p.partial:
         drawn = total(p, side, _g(p, of(i)), share(p))
-        uses.append((rules.expect(p.run, now, inner(drawn, w)), 1))
-    return [*uses, (centred(r, side, w, made, weight(n)), 1)]
+        uses.append((rules.expect(p.run, now, k.inner(drawn, w)), 1))
+    return [*uses, (centred(r, side, w, made, k.weight(n)), 1)]
 
 
 @cache
@@ -357,21 +280,21 @@ def descent(p: Paces) -> Theorem:
         (whole_move(p), S / 2),
         (deviation(p), alpha / 2),
     ]
-    squares: list[tuple[Vec, Number]] = []
-    for side in Side:
+    squares: list[tuple[k.Vec, Number]] = []
+    for side in k.Side:
         eta, made = p.eta(side), p.made(side)
         G = total(p, side, _g(p, of(i)), share(p))
         uses += [
             (rules.update(p.run, side, now, g), -1),
-            (rules.update(p.run, side, now, part(side, step)), -S / 2),
+            (rules.update(p.run, side, now, k.part(side, step)), -S / 2),
             (rules.update(p.run, side, now, G), S * eta / 2),
         ]
         uses += [(one, eta * c) for one, c in direction(p, side, g)]
-        M = total(p, side, r.local_gradient(of(i)), weight(n))
+        M = total(p, side, r.local_gradient(of(i)), k.weight(n))
         squares.append((M, eta / (2 * made)))
     noise = S / 2 * p.c1 * alpha**2 * G2 + S**2 / 2 * p.cd * alpha**3 * G2
-    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
-    target = fall + constant(noise) - norm2(g) * (alpha / 2)
+    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
+    target = fall + k.constant(noise) - k.norm2(g) * (alpha / 2)
     return combine(uses, squares, target=target)
 
 
@@ -387,14 +310,14 @@ def first_gradient(p: Paces, c: Ratio) -> Theorem:
     here = combine([
         (young(gp, gx - gp, c), 1),
         (there, 1 + c),
-        (rules.lipschitz(Local(n), S, r.x, r.point(0)), 1 + 1 / c),
+        (rules.lipschitz(k.Local(n), S, r.x, r.point(0)), 1 + 1 / c),
         (both_parts(r.away(0)), -(1 + 1 / c) * S**2),
-        *((moved(p, side, zero, zero, False), (1 + 1 / c) * S**2) for side in Side),
+        *((own_steps(r, side, zero, zero), (1 + 1 / c) * S**2) for side in k.Side),
     ])
-    own = summed(CLIENTS, n, gx * weight(n))
+    own = k.summed(k.CLIENTS, n, gx * k.weight(n))
     return combine([
-        (rules.jensen(CLIENTS, n, weight(n), gx), 1),
-        (sum_over(here, CLIENTS, n, weight(n)), 1),
+        (rules.jensen(k.CLIENTS, n, k.weight(n), gx), 1),
+        (sum_over(here, k.CLIENTS, n, k.weight(n)), 1),
         (rules.mean_gradient(r.x, gf), -1),
         (rules.mean_gradient(r.x, own), -1),
     ])

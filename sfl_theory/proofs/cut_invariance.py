@@ -1,4 +1,7 @@
-"""Proposition 1 of dachille2024, printed and sharper: one round of SFL-V1, summed.
+"""Proposition 1 of dachille2024: one round of SFL-V1 by blocks, and summed.
+
+The other block moves too and changes this block's gradient, so distances on the right
+are of whole vectors. On top of `equal_steps`.
 
 The proof does not use the paper's Lemma 2: drift, Jensen, one step for both blocks.
 """
@@ -9,92 +12,206 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Lin,
-    Local,
-    Side,
-    constant,
-    iterate,
-    norm2,
-    summed,
-    value_of,
-    weight,
-)
-from sfl_theory.proofs.blocks_of_a_round import kappa, own, sigma_w, spread
 from sfl_theory.proofs.equal_steps import (
     drift,
     each_client,
     eta,
     gf,
+    gradient_there,
     gx,
+    lemma_1,
+    noisy,
     not_negative,
     own_gradient,
     r,
     run,
     tau,
 )
-from sfl_theory.proofs.joint import (
+from sfl_theory.proofs.local_steps import (
+    N,
+    S,
+    block_at_most,
+    centred,
+    eps2,
+    i,
+    mean_deviation,
+    n,
+    now,
+    sigma2,
+    t,
     whole_centred,
     whole_descent,
     whole_deviation,
     whole_mean,
     whole_noise,
-)
-from sfl_theory.proofs.local_steps import (
-    S,
-    eps2,
-    i,
-    mean_deviation,
-    n,
-    sigma2,
-    t,
+    young,
 )
 from sfl_theory.proofs.notation import combine, count, mean, of, steps, sum_over
 
 T = count("T")
+own = N * k.weight(n) ** 2
+kappa = mean(n, own)
+sigma_w = mean(n, own * sigma2(n))
+step = r.next - r.x
+
+
+def spread() -> k.Lin:
+    """Return ``D = sum_n N a_n^2 sum_i ||p_i - x||^2``."""
+    return r.drift(tau, own)
+
+
+def eq_18(side: k.Side) -> Theorem:
+    """Return (18) with whole displacements: ``<grad_b f, x' - x> <= ...``."""
+    g, apart = k.part(side, gf), gx - r.local_gradient(of(i))
+    M = r.whole(side, r.local_gradient(of(i)))
+    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    return combine(
+        [
+            (rules.update(run, side, now, g), -1),
+            (centred(r, side, gf, tau, k.weight(n)), eta),
+            (mean_deviation(r, side), eta / (2 * tau)),
+            (r.summed(block_at_most(side, apart), tau, own), eta / 2),
+            (r.summed(near, tau, own), eta / 2),
+        ],
+        [(M, eta / (2 * tau))],
+        target=spread() * (eta * S**2 / 2)
+        - k.norm2(g) * (eta * tau / 2)
+        - k.inner(g, step),
+    )
+
+
+def eq_19(side: k.Side) -> Theorem:
+    """Return (19) with the whole gradient, by Lemma 1; summed over clients."""
+    inside = sum_over(block_at_most(side, r.away(of(i))), steps(tau), i)
+    return combine([(each_client(inside), 1), (lemma_1(), 1)])
+
+
+def eq_20(side: k.Side) -> Theorem:
+    """Return (20) with the whole gradient in its second term."""
+    return combine([(eq_18(side), 1), (lemma_1(own), eta * S**2 / 2)])
+
+
+def moved(side: k.Side) -> Theorem:
+    """Return ``||[x' - x]_b||^2 <= eta^2 tau N sum a^2 sum_i ||[g_i]_b||^2``."""
+    g = k.part(side, noisy(of(i)))
+    G, inside = r.whole(side, noisy(of(i))), k.summed(steps(tau), i, g)
+    return combine(
+        [
+            (rules.update(run, side, now, k.part(side, step)), -1),
+            (rules.update(run, side, now, G), eta),
+            (rules.jensen(k.CLIENTS, n, ratio(1), inside * k.weight(n)), eta**2),
+            (each_client(rules.jensen(steps(tau), i, ratio(1), g), own), eta**2),
+        ],
+        target=r.over(k.norm2(g), tau, own) * (eta**2 * tau)
+        - k.norm2(k.part(side, step)),
+    )
+
+
+def eq_21(side: k.Side) -> Theorem:
+    """Return (21) with the factor 2 of ``||u + v||^2 <= 2||u||^2 + 2||v||^2``."""
+    g, first = k.part(side, noisy(of(i))), k.part(side, noisy(0))
+    start = k.part(side, r.local_gradient(0))
+    return combine(
+        [
+            (moved(side), S / 2),
+            (r.summed(young(first, g - first, 1), tau, own), S * eta**2 * tau / 2),
+            (r.summed(centred_start(side), tau, own), S * eta**2 * tau),
+        ],
+        target=r.over(
+            k.norm2(g - first) + k.norm2(start) + k.constant(sigma2(n)), tau, own
+        )
+        * (S * eta**2 * tau)
+        - k.norm2(k.part(side, step)) * (S / 2),
+    )
+
+
+def centred_start(side: k.Side) -> Theorem:
+    """Return ``||[g_0]_b||^2 <= ||[grad F_n(p_0)]_b||^2 + sigma_n^2``."""
+    start, xi = k.part(side, r.local_gradient(0)), r.noise(0)
+    return combine([
+        (rules.unbiased(run, n, now, ratio(0), start), -2),
+        (block_at_most(side, xi), 1),
+        (rules.variance(run, sigma2(n), n, now, ratio(0)), 1),
+    ])
+
+
+def eq_23(side: k.Side) -> Theorem:
+    """Return (23) with 4 for 2 and the whole gradient; ``2 S eta tau <= 1``."""
+    u2 = S**2 * eta**2 * tau**2
+    small = rules.assume(k.constant(1 - 2 * S * tau * eta))
+    square = combine([(small, 1 + 2 * S * tau * eta)])
+    gp = r.local_gradient(of(i))
+    half = S * eta**2 * tau / 2
+    one = combine([
+        (block_at_most(side, noisy(of(i))), 1),
+        (rules.unbiased(run, n, now, of(i), gp), -2),
+        (gradient_there(of(i)), 1),
+        (rules.variance(run, sigma2(n), n, now, of(i)), 1),
+    ])
+    size = tau * (1 + 8 * u2)
+    return combine(
+        [
+            (moved(side), S / 2),
+            (r.summed(one, tau, own), half),
+            (each_client(drift(), own), 4 * S**2 * half),
+            (
+                r.summed(not_negative(r.away(of(i))), tau, own),
+                2 * S**2 * half * (1 - 4 * u2),
+            ),
+            (each_client(own_gradient(), own), half * (2 * tau + 16 * u2 * tau / 3)),
+        ],
+        [(gf, half * kappa * 16 * u2 * tau / 3 * 4)],
+        target=k.norm2(gf) * (half * kappa * size * 4)
+        + k.constant(half * size * (4 * kappa * eps2 + sigma_w))
+        - k.norm2(k.part(side, step)) * (S / 2),
+        signs=[square],
+    )
+
+
+# Proposition 1 of dachille2024, printed and sharper: one round of SFL-V1, summed -----
+
 u = S * eta * tau
 M = Fraction(128, 127)
 """``1/(1 - 2 u^2)`` where u = S eta tau <= 1/16."""
-sigma_mean = mean(n, weight(n) * sigma2(n))
-sigma_squares = mean(n, weight(n) ** 2 * sigma2(n))
+sigma_mean = mean(n, k.weight(n) * sigma2(n))
+sigma_squares = mean(n, k.weight(n) ** 2 * sigma2(n))
 
 
 def small() -> Theorem:
     """Return ``1 - 16 u >= 0`` from ``eta <= 1/(16 S tau)``."""
-    return combine([(rules.assume(constant(1 / (16 * S * tau) - eta)), 16 * S * tau)])
+    return combine([(rules.assume(k.constant(1 / (16 * S * tau) - eta)), 16 * S * tau)])
 
 
-def smaller() -> Theorem:
+def small_by_weights() -> Theorem:
     """Return the second condition, ``8 S K tau sum a^2 eta <= 1``."""
-    return rules.assume(constant(1 - 8 * S * kappa * tau * eta))
+    return rules.assume(k.constant(1 - 8 * S * kappa * tau * eta))
 
 
-def fall() -> Lin:
+def fall() -> k.Lin:
     """Return ``f(x) - f(x')``."""
-    return value_of(MEAN, r.x) - value_of(MEAN, r.next)
+    return k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
 
 
 def deviation() -> Theorem:
     """Return ``||tau grad f - M||^2 <= tau S^2 sum K a^2 sum_i ||p_i - x||^2``."""
     left = gf * tau - whole_mean(r, r.local_gradient(of(i)))
     apart = gx - r.local_gradient(of(i))
-    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     return combine(
         [
-            *((mean_deviation(r, side), 1) for side in Side),
+            *((mean_deviation(r, side), 1) for side in k.Side),
             (r.summed(rules.blocks(apart, apart), tau, own), tau),
             (r.summed(near, tau, own), tau),
             (rules.blocks(left, left), -1),
         ],
-        target=spread() * (tau * S**2) - norm2(left),
+        target=spread() * (tau * S**2) - k.norm2(left),
     )
 
 
-def step(apart: Theorem, factor: Ratio) -> Theorem:
+def descended(apart: Theorem, factor: Ratio) -> Theorem:
     """Return ``eta tau/2 ||grad f||^2 <= f - f' + s + 2m/3 u^2 eta tau G``.
 
     ``s = S eta^2 tau sum a^2 sigma^2 + m/2 S^2 eta^3 tau^2 sum factor sigma^2`` and
@@ -108,10 +225,11 @@ def step(apart: Theorem, factor: Ratio) -> Theorem:
     rest = eta / (2 * tau) - S * eta**2
     target = (
         fall()
-        + constant(S * eta**2 * tau * sigma_squares)
-        + constant(half * M * eta**2 * tau**2 * mean(n, factor * sigma2(n)))
-        + summed(CLIENTS, n, norm2(gx) * factor) * (half * M * eta**2 * tau**3 * 4 / 3)
-        - norm2(gf) * (eta * tau / 2)
+        + k.constant(S * eta**2 * tau * sigma_squares)
+        + k.constant(half * M * eta**2 * tau**2 * mean(n, factor * sigma2(n)))
+        + k.summed(k.CLIENTS, n, k.norm2(gx) * factor)
+        * (half * M * eta**2 * tau**3 * 4 / 3)
+        - k.norm2(gf) * (eta * tau / 2)
     )
     return combine(
         [
@@ -135,21 +253,18 @@ def one_round() -> Theorem:
     left = eta * tau / 4 - 2 * kappa * four_thirds
     scale = S * eta**2 * tau
     signs = [
-        combine([
-            (small(), eta * tau / 4),
-            (smaller(), eta * tau * u * M / 6),
-        ])
+        combine([(small(), eta * tau / 4), (small_by_weights(), eta * tau * u * M / 6)])
     ]
     return combine(
         [
-            (step(deviation(), own), 1),
+            (descended(deviation(), own), 1),
             (each_client(own_gradient(), own), four_thirds),
             (small(), M / 12 * scale * tau * kappa * eps2 + M / 32 * scale * sigma_w),
         ],
         [(gf, left)],
         target=fall()
-        + constant(2 * scale * tau * (sigma_w + kappa * eps2))
-        - norm2(gf) * (eta * tau / 4),
+        + k.constant(2 * scale * tau * (sigma_w + kappa * eps2))
+        - k.norm2(gf) * (eta * tau / 4),
         signs=signs,
     )
 
@@ -157,14 +272,14 @@ def one_round() -> Theorem:
 def eq_27() -> Theorem:
     """Return (27): four times (26), divided by tau, its last term doubled."""
     more = 16 * S * eta**2 * tau * (sigma_w + kappa * eps2)
-    target = fall() * (4 / tau) + constant(more) - norm2(gf) * eta
+    target = fall() * (4 / tau) + k.constant(more) - k.norm2(gf) * eta
     return combine([(one_round(), 4 / tau)], target=target)
 
 
 def averaged(one: Theorem, factor: Number) -> Theorem:
     """Return a bound on a round's gradient, summed over rounds, times factor/T."""
-    ends = rules.telescope(t, value_of(MEAN, r.x), T)
-    last = rules.lowest(MEAN, iterate(run, T))
+    ends = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
+    last = rules.lowest(k.MEAN, k.iterate(run, T))
     c = ratio(factor) / T
     return combine([(sum_over(one, steps(T), t), 1 / T), (ends, c), (last, c)])
 
@@ -178,8 +293,8 @@ def mean_own_gradient() -> Theorem:
     """Return ``sum_n a_n ||grad F_n||^2 <= ||grad f||^2 + eps2``."""
     near = rules.heterogeneity(eps2, n, r.x)
     return combine([
-        (each_client(near, weight(n)), 1),
-        (rules.linear(CLIENTS, n, gx * weight(n), gf), 2),
+        (each_client(near, k.weight(n)), 1),
+        (rules.linear(k.CLIENTS, n, gx * k.weight(n), gf), 2),
         (rules.mean_gradient(r.x, gf), 2),
     ])
 
@@ -191,16 +306,13 @@ def sharper_round() -> Theorem:
     rate, third = Fraction(379, 762), Fraction(256, 381)
     target = (
         fall()
-        + constant(S * eta**2 * tau * sigma_squares)
-        + constant(S**2 * eta**3 * tau**2 * sigma_mean * M / 2)
-        + constant(S**2 * eta**3 * tau**3 * eps2 * third)
-        - norm2(gf) * (eta * tau * rate)
+        + k.constant(S * eta**2 * tau * sigma_squares)
+        + k.constant(S**2 * eta**3 * tau**2 * sigma_mean * M / 2)
+        + k.constant(S**2 * eta**3 * tau**3 * eps2 * third)
+        - k.norm2(gf) * (eta * tau * rate)
     )
     return combine(
-        [
-            (step(whole_deviation(r), weight(n)), 1),
-            (mean_own_gradient(), size),
-        ],
+        [(descended(whole_deviation(r), k.weight(n)), 1), (mean_own_gradient(), size)],
         [(gf, eta * tau * (Fraction(1, 2) - rate) - size)],
         target=target,
         signs=[square],
@@ -215,7 +327,7 @@ def sharper() -> Theorem:
         + het * S**2 * eta**3 * tau**2 * eps2
         + noise * S**2 * eta**3 * tau * sigma_mean
     )
-    target = fall() * (two / tau) + constant(bound) - norm2(gf) * eta
+    target = fall() * (two / tau) + k.constant(bound) - k.norm2(gf) * eta
     factor = two / tau
     one = combine(
         [(sharper_round(), factor)],
@@ -227,11 +339,11 @@ def sharper() -> Theorem:
 
 def half_rate() -> Theorem:
     """Return ``eta <= 1/(2 S tau)`` from the condition of Proposition 1."""
-    target = constant(1 / (2 * S * tau) - eta)
-    first = rules.assume(constant(1 / (16 * S * tau) - eta))
+    target = k.constant(1 / (2 * S * tau) - eta)
+    first = rules.assume(k.constant(1 / (16 * S * tau) - eta))
     return combine([(first, 1)], target=target)
 
 
 def eighth_rate() -> Theorem:
     """Return ``8 S^2 eta^2 tau^2 <= 1`` from it."""
-    return combine([(small(), (1 + 16 * u) / 32)], target=constant(1 - 8 * u**2))
+    return combine([(small(), (1 + 16 * u) / 32)], target=k.constant(1 - 8 * u**2))

@@ -10,41 +10,12 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Kind,
-    Lin,
-    Local,
-    Participants,
-    Rate,
-    RoundFamily,
-    Side,
-    Split,
-    Var,
-    Vec,
-    constant,
-    inner,
-    iterate,
-    local_point,
-    norm2,
-    part,
-    summed,
-    value_of,
-    weight,
-)
 from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.block_steps import moved
-from sfl_theory.proofs.joint import (
-    both_parts,
-    bounded_drift,
-    own_mean,
-    whole_mean,
-    whole_update,
-)
 from sfl_theory.proofs.joint_distance import (
     BEST,
     fast_rate,
@@ -58,14 +29,19 @@ from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
+    block_below,
+    block_move,
+    both_parts,
+    bounded_drift,
     i,
-    j,
     linear_both,
-    m,
     n,
     now,
+    own_mean,
     sigma2,
     t,
+    whole_mean,
+    whole_update,
 )
 from sfl_theory.proofs.notation import (
     combine,
@@ -80,27 +56,27 @@ from sfl_theory.proofs.notation import (
     steps,
     sum_over,
 )
-from sfl_theory.proofs.visits import late
+from sfl_theory.proofs.visits import server_move
 
 tau = count("tau")
 ETA = rates("eta")
-UPDATES = Participants.UPDATES
-rho = mean(n, weight(n) ** 2 * (inverse_q(n) - 1))
-kappa = mean(n, weight(n) * inverse_q(n))
+UPDATES = k.Participants.UPDATES
+rho = mean(n, k.weight(n) ** 2 * (inverse_q(n) - 1))
+kappa = mean(n, k.weight(n) * inverse_q(n))
 
 
-def run(kind: Kind) -> Split:
+def run(kind: k.Kind) -> k.Split:
     """Return the run in which both sides make tau steps at rates ``eta(t)``."""
     return equal_paces(kind, tau, ETA, UPDATES)
 
 
-def late_share(kind: Kind) -> Ratio:
+def late_share(kind: k.Kind) -> Ratio:
     """Return c of the drift, 1/3 for SFL-V1, ``1/3 + kappa (1 + rho)`` for SFL-V2."""
     own = ratio(Fraction(1, 3))
     return own + kappa * (1 + rho) if kind.visits else own
 
 
-def gradients(r: Round) -> Vec:
+def gradients(r: Round) -> k.Vec:
     """Return the stochastic gradient of client n's step i."""
     return stochastic(r.run, n, now, of(i))
 
@@ -116,50 +92,50 @@ def own_sum(r: Round) -> Theorem:
 
 def full_moment(r: Round) -> Theorem:
     """Return ``||G||^2 <= tau^2 G2``, all clients."""
-    inside = summed(steps(tau), i, gradients(r))
+    inside = k.summed(steps(tau), i, gradients(r))
     return combine(
         [
-            (rules.jensen(CLIENTS, n, weight(n), inside), 1),
-            (sum_over(own_sum(r), CLIENTS, n, weight(n)), 1),
+            (rules.jensen(k.CLIENTS, n, k.weight(n), inside), 1),
+            (sum_over(own_sum(r), k.CLIENTS, n, k.weight(n)), 1),
         ],
-        target=constant(tau**2 * G2) - norm2(own_mean(r, gradients(r))),
+        target=k.constant(tau**2 * G2) - k.norm2(own_mean(r, gradients(r))),
     )
 
 
 # What full participation would make of the same round, SFL-V1 ------------------------
 
 
-def full(r: Round) -> Vec:
+def full(r: Round) -> k.Vec:
     """Return ``sum_n a_n p(n,t,tau)``, the next model if everyone took part."""
-    return summed(CLIENTS, n, local_point(r.run, n, now, tau) * weight(n))
+    return k.summed(k.CLIENTS, n, k.local_point(r.run, n, now, tau) * k.weight(n))
 
 
-def full_update(r: Round, w: Vec) -> Theorem:
+def full_update(r: Round, w: k.Vec) -> Theorem:
     """Return ``<full - x + eta G, w> = 0``."""
-    each = local_point(r.run, n, now, tau) - r.x
-    each = each + summed(steps(tau), i, gradients(r)) * r.eta
+    each = k.local_point(r.run, n, now, tau) - r.x
+    each = each + k.summed(steps(tau), i, gradients(r)) * r.eta
     sides = [
-        (rules.local_update(r.run, n, now, tau, side, w), ratio(1)) for side in Side
+        (rules.local_update(r.run, n, now, tau, side, w), ratio(1)) for side in k.Side
     ]
-    one = combine([(rules.blocks(each, w), 1), *sides], target=inner(each, w))
+    one = combine([(rules.blocks(each, w), 1), *sides], target=k.inner(each, w))
     whole = full(r) - r.x + own_mean(r, gradients(r)) * r.eta
     return combine(
         [
-            (sum_over(one, CLIENTS, n, weight(n)), 1),
-            (rules.linear(CLIENTS, n, each * weight(n), w), 1),
+            (sum_over(one, k.CLIENTS, n, k.weight(n)), 1),
+            (rules.linear(k.CLIENTS, n, each * k.weight(n), w), 1),
         ],
-        target=inner(whole, w),
+        target=k.inner(whole, w),
     )
 
 
 @cache
 def full_round(mu: Ratio) -> Theorem:
     """Return the recursion of full participation in the drawn run, SFL-V1."""
-    r = Round(run(Kind.V1))
+    r = Round(run(k.Kind.V1))
     eta, before, after = r.eta, r.x - BEST, full(r) - BEST
     G = own_mean(r, gradients(r))
     noise = eta**2 * tau**2 * G2 + Fraction(2, 3) * S * eta**3 * tau**3 * G2
-    keep = norm2(before) * (1 - eta * tau * mu / 2)
+    keep = k.norm2(before) * (1 - eta * tau * mu / 2)
     return combine(
         [
             (own_progress(r, mu), 2 * eta),
@@ -169,7 +145,7 @@ def full_round(mu: Ratio) -> Theorem:
             (full_moment(r), eta**2),
             (bounded_drift(r, G2), 2 * S * eta),
         ],
-        target=keep + constant(noise) - gap(r) * (2 * eta * tau) - norm2(after),
+        target=keep + k.constant(noise) - gap(r) * (2 * eta * tau) - k.norm2(after),
     )
 
 
@@ -177,7 +153,7 @@ def full_round(mu: Ratio) -> Theorem:
 
 
 @cache
-def one_round(kind: Kind, mu: Ratio) -> Theorem:
+def one_round(kind: k.Kind, mu: Ratio) -> Theorem:
     """Return the recursion of one round, c as in `late_share`.
 
     ``D' <= (1 - eta tau mu/2) D - 2 eta tau (f(x) - f*) + (1 + rho) eta^2 tau^2 G2
@@ -193,7 +169,7 @@ def one_round(kind: Kind, mu: Ratio) -> Theorem:
     )
     second = (1 + rho) * eta**2 * tau**2 * G2
     noise = second + 2 * late_share(kind) * S * eta**3 * tau**3 * G2
-    keep = norm2(before) * (1 - eta * tau * mu / 2)
+    keep = k.norm2(before) * (1 - eta * tau * mu / 2)
     return combine(
         [
             (progress, 2 * eta),
@@ -203,48 +179,44 @@ def one_round(kind: Kind, mu: Ratio) -> Theorem:
             (moment, eta**2),
             (drift, 2 * S * eta),
         ],
-        target=keep + constant(noise) - gap(r) * (2 * eta * tau) - norm2(after),
+        target=keep + k.constant(noise) - gap(r) * (2 * eta * tau) - k.norm2(after),
     )
 
 
 def met_progress(r: Round, mu: Ratio) -> Theorem:
     """Return ``<G_J, x - x*> >= tau (f(x) - f* + mu/4 ||x - x*||^2) - S D``, SFL-V1."""
     G = whole_mean(r, gradients(r))
-    means = rules.expect(r.run, now, inner(G, r.x - BEST))
+    means = rules.expect(r.run, now, k.inner(G, r.x - BEST))
     return combine([(own_progress(r, mu), 1), (means, 1)])
 
 
 def met_moment(r: Round) -> Theorem:
     """Return ``||G_J||^2 <= (1 + rho) tau^2 G2``, SFL-V1."""
-    spread = weight(n) ** 2 * (inverse_q(n) - 1)
-    means = rules.expect(r.run, now, norm2(whole_mean(r, gradients(r))))
+    spread = k.weight(n) ** 2 * (inverse_q(n) - 1)
+    means = rules.expect(r.run, now, k.norm2(whole_mean(r, gradients(r))))
     return combine([
         (means, -1),
         (full_moment(r), 1),
-        (sum_over(own_sum(r), CLIENTS, n, spread), 1),
+        (sum_over(own_sum(r), k.CLIENTS, n, spread), 1),
     ])
 
 
-def block_move(r: Round, side: Side) -> Theorem:
+def averaged_move(r: Round, side: k.Side) -> Theorem:
     """Return ``||[x' - x]_b||^2 <= N (eta tau)^2 sum_n w_n^2/q_n G2``.
 
     For the printed SFL-V2, too; w_n is a_n, or 1 for its server.
     """
     share = rules.share(r.run, n, now, side)
-    total = summed(steps(tau), i, gradients(r))
-    inside, other = part(side, total), part(_other(side), total)
-    block = combine([(both_parts(total), 1), (own_sum(r), 1)], [(other, 1)])
-    bound = constant(mean(n, share**2) * N * (r.eta * tau) ** 2 * G2)
+    total = k.summed(steps(tau), i, gradients(r))
+    inside = k.part(side, total)
+    block = block_below(side, total, own_sum(r))
+    bound = k.constant(mean(n, share**2) * N * (r.eta * tau) ** 2 * G2)
     return combine([
         (moved(r, side), -1),
-        (rules.jensen(CLIENTS, n, ratio(1), inside * share), r.eta**2),
-        (sum_over(block, CLIENTS, n, share**2), r.eta**2 * N),
+        (rules.jensen(k.CLIENTS, n, ratio(1), inside * share), r.eta**2),
+        (sum_over(block, k.CLIENTS, n, share**2), r.eta**2 * N),
         (rules.expect(r.run, now, bound), -1),
     ])
-
-
-def _other(side: Side) -> Side:
-    return Side.CLIENT if side is Side.SERVER else Side.SERVER
 
 
 # SFL-V2 with weighted server steps ---------------------------------------------------
@@ -254,12 +226,16 @@ def visited_progress(mu: Ratio) -> Theorem:
     """Return the same for SFL-V2, D with draws as weights."""
     r, share = drawn.r, drawn.share()
     away, gp = r.x - BEST, r.local_gradient(of(i))
-    F = value_of(Local(n), r.x) - value_of(Local(n), BEST) + norm2(away) * (mu / 4)
+    F = (
+        k.value_of(k.Local(n), r.x)
+        - k.value_of(k.Local(n), BEST)
+        + k.norm2(away) * (mu / 4)
+    )
     return combine([
         (r.summed(local_progress(r, mu, of(i)), tau, share), 1),
         (linear_both(r, gp, away, tau, share), 1),
         (drawn.centred(away), 1),
-        (rules.expect(r.run, now, summed(CLIENTS, n, F * share)), tau),
+        (rules.expect(r.run, now, k.summed(k.CLIENTS, n, F * share)), tau),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
     ])
@@ -268,63 +244,11 @@ def visited_progress(mu: Ratio) -> Theorem:
 def visited_moment() -> Theorem:
     """Return ``||G_J||^2 <= (1 + rho) tau^2 G2``, SFL-V2."""
     r, share, W = drawn.r, drawn.share(), drawn.W
-    inside = summed(steps(tau), i, gradients(r))
+    inside = k.summed(steps(tau), i, gradients(r))
     return combine([
-        (rules.jensen(CLIENTS, n, share, inside), 1),
-        (sum_over(own_sum(r), CLIENTS, n, share), W),
-        (rules.expect(r.run, now, constant(W**2 * tau**2 * G2)), -1),
-    ])
-
-
-def block_bound(side: Side, v: Var, client_m: bool = False) -> Theorem:
-    """Return ``||[g]_b||^2 <= G2`` for a step, given the draws."""
-    client = m if client_m else n
-    g = stochastic(drawn.RUN, client, now, of(v))
-    bound = rules.bounded_gradient(drawn.RUN, G2, client, now, of(v))
-    return combine([(both_parts(g), 1), (bound, 1)], [(part(_other(side), g), 1)])
-
-
-def client_move() -> Theorem:
-    """Return ``||[p_i - x]_c||^2 <= eta^2 i^2 G2``."""
-    r, side = drawn.r, Side.CLIENT
-    g = part(side, stochastic(r.run, n, now, of(j)))
-
-    def update(w: Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, of(i), side, w)
-
-    return combine([
-        (update(part(side, r.away(of(i)))), -1),
-        (update(summed(steps(of(i)), j, g)), r.eta),
-        (rules.jensen(steps(of(i)), j, ratio(1), g), r.eta**2),
-        (sum_over(block_bound(side, j), steps(of(i)), j), r.eta**2 * of(i)),
-    ])
-
-
-def server_move() -> Theorem:
-    """Return ``||[p_i - x]_s||^2 <= eta^2 tau^2 G2 W^2``, W = sum a_m J_m."""
-    r, side, W, by = drawn.r, Side.SERVER, drawn.W, drawn.share(m)
-    gm = part(side, stochastic(r.run, m, now, of(j)))
-    not_yet, o = late()
-    once = combine([(not_yet, 1 + o)], target=constant(1 - o**2))
-    visited = summed(steps(tau), j, gm * o)
-    fewer = sum_over(combine(squares=[(gm, 1)]), steps(tau), j, 1 - o**2, [once])
-    size = sum_over(block_bound(side, j, client_m=True), steps(tau), j)
-
-    def update(w: Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, of(i), side, w)
-
-    return combine([
-        (update(part(side, r.away(of(i)))), -1),
-        (update(summed(CLIENTS, m, visited * by)), r.eta),
-        (rules.jensen(CLIENTS, m, by, visited), r.eta**2),
-        *(
-            (sum_over(one, CLIENTS, m, by), r.eta**2 * W * times)
-            for one, times in (
-                (rules.jensen(steps(tau), j, ratio(1), gm * o), ratio(1)),
-                (fewer, tau),
-                (size, tau),
-            )
-        ),
+        (rules.jensen(k.CLIENTS, n, share, inside), 1),
+        (sum_over(own_sum(r), k.CLIENTS, n, share), W),
+        (rules.expect(r.run, now, k.constant(W**2 * tau**2 * G2)), -1),
     ])
 
 
@@ -332,15 +256,15 @@ def visited_drift() -> Theorem:
     """Return ``D <= c eta^2 tau^3 G2``; W^3 <= kappa W^2."""
     r, share, W = drawn.r, drawn.share(), drawn.W
     size = r.eta**2 * tau**3 * G2
-    bounded = constant(size * (W / 3 + kappa * W**2))
+    bounded = k.constant(size * (W / 3 + kappa * W**2))
     given = combine(
         [
             (r.summed(both_parts(r.away(of(i))), tau, share), -1),
-            (r.summed(client_move(), tau, share), 1),
-            (r.summed(server_move(), tau, share), 1),
+            (r.summed(block_move(r, k.Side.CLIENT, of(i), of(i)), tau, share), 1),
+            (r.summed(server_move(r, of(i), drawn.share), tau, share), 1),
             (drawn.at_most_kappa(), size * W**2),
         ],
-        target=bounded - drawn.drawn_sum(norm2(r.away(of(i)))),
+        target=bounded - drawn.drawn_sum(k.norm2(r.away(of(i)))),
     )
     return combine([(given, 1), (rules.expect(r.run, now, bounded), -1)])
 
@@ -348,12 +272,12 @@ def visited_drift() -> Theorem:
 # The rate of the whole vector, for eta(t) = 4/(mu tau (gamma + t)) -------------------
 
 
-def fast(kind: Kind) -> Split:
+def fast(kind: k.Kind) -> k.Split:
     """Return the run at these rates."""
     return equal_paces(kind, tau, fast_rate(), UPDATES)
 
 
-def constants(kind: Kind) -> Ratio:
+def constants(kind: k.Kind) -> Ratio:
     """Return ``16 (1 + rho) G2/mu^2 + 132 c S G2/(mu^3 (gamma + 1))``."""
     mu, gamma = strong.mu, strong.gamma
     noise = 16 * (1 + rho) * G2 / mu**2
@@ -362,37 +286,37 @@ def constants(kind: Kind) -> Ratio:
 
 def printed_constants() -> Ratio:
     """Return those of (130) and (135)."""
-    mu, gamma, a = strong.mu, strong.gamma, weight(n)
+    mu, gamma, a = strong.mu, strong.gamma, k.weight(n)
     second = 2 * sigma2(n) + G2
     noise = 16 * N * mean(n, a**2 * (second + G2 * inverse_q(n))) / mu**2
     late_ = 1536 * strong.S * mean(n, a * second)
     return noise + late_ / (mu**3 * (gamma + 1))
 
 
-def distance_bound(kind: Kind, at: Ratio, noise: Ratio) -> Lin:
+def distance_bound(kind: k.Kind, at: Ratio, noise: Ratio) -> k.Lin:
     """Return ``(noise + (gamma + 1) ||x(0) - x*||^2)/(gamma + at)``."""
-    start = norm2(iterate(fast(kind), 0) - BEST) * (strong.gamma + 1)
-    return (constant(noise) + start) * (1 / (strong.gamma + at))
+    start = k.norm2(k.iterate(fast(kind), 0) - BEST) * (strong.gamma + 1)
+    return (k.constant(noise) + start) * (1 / (strong.gamma + at))
 
 
 @cache
-def rate(kind: Kind) -> Theorem:
+def rate(kind: k.Kind) -> Theorem:
     """Return the bound for every round, by induction, its noise as in `constants`."""
     split, mu = fast(kind), nonnegative("mu")
     (variable,) = mu.free
     values: list[tuple[rules.Replaceable, rules.Replacement]] = [
         (strong.S_VARIABLE, strong.S),
-        (RoundFamily("eta", Sort.POSITIVE), fast_rate()),
+        (k.RoundFamily("eta", Sort.POSITIVE), fast_rate()),
     ]
-    if isinstance(variable, Var):
+    if isinstance(variable, k.Var):
         values.append((variable, strong.mu))
     one = rules.instantiate(one_round(kind, mu), tuple(values), ())
-    u, x0 = strong.gamma + now, iterate(split, 0) - BEST
-    lowest = rules.lowest(MEAN, iterate(split, now))
+    u, x0 = strong.gamma + now, k.iterate(split, 0) - BEST
+    lowest = rules.lowest(k.MEAN, k.iterate(split, now))
 
-    def claim(at: Ratio) -> Lin:
+    def claim(at: Ratio) -> k.Lin:
         bound = distance_bound(kind, at, constants(kind))
-        return bound - norm2(iterate(split, at) - BEST)
+        return bound - k.norm2(k.iterate(split, at) - BEST)
 
     keep = 1 - 2 / u
     spare = 1 / (u + 1) - keep / u
@@ -407,29 +331,26 @@ def rate(kind: Kind) -> Theorem:
 
 def printed_rate() -> Theorem:
     """Return (130) and (135) for the whole vector, SFL-V1."""
-    u, x = strong.gamma + now, iterate(fast(Kind.V1), now) - BEST
+    u, x = strong.gamma + now, k.iterate(fast(k.Kind.V1), now) - BEST
     return combine(
-        [
-            (rate(Kind.V1), 1),
-            (weights_spread(), 16 * G2 / (strong.mu**2 * u)),
-        ],
-        target=distance_bound(Kind.V1, now, printed_constants()) - norm2(x),
+        [(rate(k.Kind.V1), 1), (weights_spread(), 16 * G2 / (strong.mu**2 * u))],
+        target=distance_bound(k.Kind.V1, now, printed_constants()) - k.norm2(x),
     )
 
 
 @cache
-def mean_gap(kind: Kind) -> Theorem:
+def mean_gap(kind: k.Kind) -> Theorem:
     """Return the mean of the rounds' gaps at a constant rate, any one.
 
     ``1/T sum (f(x) - f*) <= ||x0 - x*||^2/(2 eta tau T) + (1 + rho) eta tau G2/2
     + c S eta^2 tau^2 G2``.
     """
     eta, T = positive("eta"), count("T")
-    family = RoundFamily("eta", Sort.POSITIVE)
-    one = rules.instantiate(one_round(kind, ratio(0)), ((family, Rate(eta)),), ())
-    split = equal_paces(kind, tau, Rate(eta), UPDATES)
-    fall = rules.telescope(t, norm2(iterate(split, now) - BEST), T)
+    family = k.RoundFamily("eta", Sort.POSITIVE)
+    one = rules.instantiate(one_round(kind, ratio(0)), ((family, k.Rate(eta)),), ())
+    split = equal_paces(kind, tau, k.Rate(eta), UPDATES)
+    fall = rules.telescope(t, k.norm2(k.iterate(split, now) - BEST), T)
     scale: Number = 1 / (2 * eta * tau * T)
-    last = iterate(split, T) - BEST
+    last = k.iterate(split, T) - BEST
     rounds = sum_over(one, steps(T), t)
     return combine([(rounds, scale), (fall, scale)], [(last, scale)])

@@ -12,29 +12,15 @@ from fractions import Fraction
 from functools import cache, cached_property
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    Kind,
-    Lin,
-    Participants,
-    Side,
-    Split,
-    Vec,
-    constant,
-    draw,
-    inner,
-    norm2,
-    part,
-    summed,
-    weight,
-)
 from sfl_theory.proofs.block_visits import equal_weights
 from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
+    block_below,
     block_drift,
     i,
     j,
@@ -64,32 +50,49 @@ QUARTER = Fraction(1, 4)
 
 @dataclass(frozen=True)
 class Drawn:
-    """The run and its quantities; w_n = 1 is by what the server weights its steps."""
+    """The run and its quantities; w_n = 1 is by what the server weights its steps.
+
+    Where everyone takes part, J_n = 1 and q_n = 1.
+    """
+
+    who: k.Participants = k.Participants.UPDATES
 
     @cached_property
     def round(self) -> Round:
         """Round t."""
-        who = Participants.UPDATES
-        return Round(equal_paces(Kind.V2, tau, rates("eta"), who))
+        return Round(equal_paces(k.Kind.V2, tau, rates("eta"), self.who))
 
     @property
-    def run(self) -> Split:
+    def run(self) -> k.Split:
         """The run."""
         return self.round.run
 
     @property
     def J(self) -> Ratio:
         """``I_n/q_n``."""
-        return draw(self.run, n, now)
+        return self.draw(n)
+
+    def draw(self, client: k.Client) -> Ratio:
+        """Return a client's ``I_n/q_n``."""
+        return k.draw(self.run, client, now) if self.run.drawn else ratio(1)
+
+    @property
+    def inverse(self) -> Ratio:
+        """``1/q_n``."""
+        return inverse_q(n) if self.run.drawn else ratio(1)
+
+    def expect(self, form: k.Lin) -> Theorem:
+        """Return that a form is what it is on average over the draws."""
+        return rules.expect(self.run, now, form) if self.run.drawn else combine()
 
     @property
     def w(self) -> Ratio:
         """By what the server weights steps."""
         return ratio(1)
 
-    def of(self, side: Side) -> Ratio:
+    def of(self, side: k.Side) -> Ratio:
         """Return by what a side weights steps."""
-        return self.w if side is Side.SERVER else weight(n)
+        return self.w if side is k.Side.SERVER else k.weight(n)
 
     @property
     def W(self) -> Ratio:
@@ -99,7 +102,7 @@ class Drawn:
     @property
     def most(self) -> Ratio:
         """``sum w_n/q_n``, the most that the sum of w_n J_n is."""
-        return mean(n, self.w * inverse_q(n))
+        return mean(n, self.w * self.inverse)
 
     @property
     def odds(self) -> Ratio:
@@ -112,11 +115,11 @@ class Drawn:
         return S * self.round.eta * tau * self.most
 
     @property
-    def rate(self) -> Lin:
+    def rate(self) -> k.Lin:
         """``1 - 8 z``."""
-        return constant(1 - 8 * self.z)
+        return k.constant(1 - 8 * self.z)
 
-    def over(self, form: Lin, scale: Number = 1) -> Lin:
+    def over(self, form: k.Lin, scale: Number = 1) -> k.Lin:
         """Return ``sum_n scale sum_i form``."""
         return self.round.over(form, tau, scale)
 
@@ -125,91 +128,93 @@ class Drawn:
         return self.round.summed(theorem, tau, scale)
 
     @property
-    def D(self) -> Lin:
+    def D(self) -> k.Lin:
         """``sum_n w_n J_n sum_i ||p_i - x||^2``."""
-        return self.over(norm2(self.round.away(of(i))), self.w * self.J)
+        return self.over(k.norm2(self.round.away(of(i))), self.w * self.J)
 
-    def change(self, step: Number) -> Vec:
+    def change(self, step: Number) -> k.Vec:
         """Return ``grad F_n(p_i) - grad F_n(x)``."""
         return self.round.local_gradient(step) - self.round.own_gradient()
 
-    def total(self, side: Side, each: Vec) -> Vec:
+    def total(self, side: k.Side, each: k.Vec) -> k.Vec:
         """Return ``sum_n w_n J_n sum_i each``, blocks and weights of a side."""
-        inside = part(side, summed(steps(tau), i, each))
-        return summed(CLIENTS, n, inside * self.of(side) * self.J)
+        inside = k.part(side, k.summed(steps(tau), i, each))
+        return k.summed(k.CLIENTS, n, inside * self.of(side) * self.J)
 
 
 def few(d: Drawn) -> Theorem:
     """Return ``sum_n w_n J_n <= sum_n w_n/q_n``."""
-    return sum_over(_few(d), CLIENTS, n, d.w)
+    return sum_over(_few(d), k.CLIENTS, n, d.w)
 
 
-def follows(d: Drawn, side: Side, w: Vec) -> Theorem:
+def follows(d: Drawn, side: k.Side, w: k.Vec) -> Theorem:
     """Return ``<sum_n w_n [grad F_n(x)]_b - W grad_b f, w> >= 0`` for any w."""
     r = d.round
-    own, w = r.own_gradient(), part(side, w)
-    if side is Side.CLIENT:
+    own, w = r.own_gradient(), k.part(side, w)
+    if side is k.Side.CLIENT:
         return combine([(rules.mean_gradient(r.x, w), -1)])
-    excess, (below, above) = N * weight(n) - 1, equal_weights()
+    excess, (below, above) = N * k.weight(n) - 1, equal_weights()
     one = combine(
         squares=[(own + w, -excess * QUARTER), (own - w, excess * QUARTER)],
         signs=[below, above],
     )
     return combine([
-        (sum_over(one, CLIENTS, n), 1),
-        (rules.linear(CLIENTS, n, own * excess, w), -1),
+        (sum_over(one, k.CLIENTS, n), 1),
+        (rules.linear(k.CLIENTS, n, own * excess, w), -1),
         (rules.mean_gradient(r.x, w), -N),
     ])
 
 
-def first_order(d: Drawn, side: Side) -> Theorem:
+def first_order(d: Drawn, side: k.Side) -> Theorem:
     """Return ``<grad_b f, x' - x> <= -W eta tau/2 ||grad_b f||^2 + eta/2 C_b``.
 
     C_b = sum_n w_n J_n sum_i ||[grad F_n(p_i) - grad F_n(x)]_b||^2; W is 1 for clients.
     """
     r, eta = d.round, d.round.eta
-    g, far = part(side, r.gradient), part(side, d.change(of(i)))
+    g, far = k.part(side, r.gradient), k.part(side, d.change(of(i)))
     both, gx = r.local_gradient(of(i)) + r.noise(of(i)), r.own_gradient()
     share, W = d.of(side) * d.J, mean(n, d.of(side))
     near = combine(squares=[(g + far, Fraction(1, 2))])
-    known = summed(CLIENTS, n, (inner(gx, g) - norm2(g) * Fraction(1, 2)) * share)
+    known = k.summed(
+        k.CLIENTS, n, (k.inner(gx, g) - k.norm2(g) * Fraction(1, 2)) * share
+    )
     return combine(
         [
             (rules.update(d.run, side, now, g), -1),
-            (linear_both(r, part(side, both), g, tau, share), eta),
+            (linear_both(r, k.part(side, both), g, tau, share), eta),
             (d.all(rules.unbiased(d.run, n, now, of(i), g), share), eta),
             (d.all(near, share), eta),
-            (rules.expect(d.run, now, known), eta * tau),
-            (rules.linear(CLIENTS, n, gx * d.of(side), g), -eta * tau),
+            (d.expect(known), eta * tau),
+            (rules.linear(k.CLIENTS, n, gx * d.of(side), g), -eta * tau),
             (follows(d, side, g), eta * tau),
         ],
-        target=d.over(norm2(far), share) * (eta / 2)
-        - norm2(g) * (W * eta * tau / 2)
-        - inner(g, r.next - r.x),
+        target=d.over(k.norm2(far), share) * (eta / 2)
+        - k.norm2(g) * (W * eta * tau / 2)
+        - k.inner(g, r.next - r.x),
     )
 
 
-def known_size(d: Drawn, side: Side) -> Theorem:
+def known_size(d: Drawn, side: k.Side) -> Theorem:
     """Return ``||sum w_n J_n gx||^2 <= W^2 ||grad f||^2 + sum w_n^2 r_n ||gx||^2``.
 
     Blocks of gx = grad F_n(x) and of grad f; r_n = 1/q_n - 1.
     """
     r, w = d.round, d.of(side)
-    gx, g = part(side, r.own_gradient()), part(side, r.gradient)
-    with_draws, own = (summed(CLIENTS, n, gx * c) for c in (w * d.J, w))
-    spread = summed(CLIENTS, n, norm2(gx) * (w**2 * (inverse_q(n) - 1)))
+    gx, g = k.part(side, r.own_gradient()), k.part(side, r.gradient)
+    with_draws, own = (k.summed(k.CLIENTS, n, gx * c) for c in (w * d.J, w))
+    spread = k.summed(k.CLIENTS, n, k.norm2(gx) * (w**2 * (inverse_q(n) - 1)))
     W = mean(n, w)
     return combine(
         [
-            (rules.expect(d.run, now, norm2(with_draws)), -1),
+            (rules.expect(d.run, now, k.norm2(with_draws)), -1),
             (follows(d, side, -own), 1),
             (follows(d, side, -g), W),
         ],
-        target=norm2(g) * W**2 + spread - norm2(with_draws),
+        target=k.norm2(g) * W**2 + spread - k.norm2(with_draws),
     )
 
 
-def second_order(d: Drawn, side: Side) -> Theorem:
+def second_order(d: Drawn, side: k.Side) -> Theorem:
     """Return ``||[x' - x]_b||^2 <= eta^2 (5/4 (tau^2 A + Z) + 5 tau most C_b)``.
 
     A is `known_size`'s right side, Z = sum w_n^2 J_n^2 sum_i ||[xi]_b||^2, C_b of
@@ -217,15 +222,17 @@ def second_order(d: Drawn, side: Side) -> Theorem:
     """
     r, eta, c = d.round, d.round.eta, QUARTER
     w, share, gx = d.of(side), d.of(side) * d.J, r.own_gradient()
-    far, xi = part(side, d.change(of(i))), part(side, r.noise(of(i)))
-    A = summed(CLIENTS, n, part(side, gx) * share) * tau
+    far, xi = k.part(side, d.change(of(i))), k.part(side, r.noise(of(i)))
+    A = k.summed(k.CLIENTS, n, k.part(side, gx) * share) * tau
     C, Z = d.total(side, d.change(of(i))), d.total(side, r.noise(of(i)))
-    step, V = part(side, r.next - r.x), mean(n, share)
-    own = norm2(part(side, r.gradient)) * mean(n, w) ** 2
-    own = own + summed(CLIENTS, n, norm2(part(side, gx)) * (w**2 * (inverse_q(n) - 1)))
-    clients = rules.jensen(CLIENTS, n, share, summed(steps(tau), i, far))
+    step, V = k.part(side, r.next - r.x), mean(n, share)
+    own = k.norm2(k.part(side, r.gradient)) * mean(n, w) ** 2
+    own = own + k.summed(
+        k.CLIENTS, n, k.norm2(k.part(side, gx)) * (w**2 * (inverse_q(n) - 1))
+    )
+    clients = rules.jensen(k.CLIENTS, n, share, k.summed(steps(tau), i, far))
     inside = rules.jensen(steps(tau), i, ratio(1), far)
-    fewer = few(d) if side is Side.SERVER else few_clients(d)
+    fewer = few(d) if side is k.Side.SERVER else few_clients(d)
     positive = d.all(combine(squares=[(far, 1)]), share)
     return combine(
         [
@@ -238,35 +245,31 @@ def second_order(d: Drawn, side: Side) -> Theorem:
                 d.all(rules.unbiased(d.run, n, now, of(i), A), share),
                 -2 * (1 + c) * eta**2,
             ),
-            (
-                rules.independent(d.run, n, i, share, now, tau, side),
-                -(1 + c) * eta**2,
-            ),
+            (rules.independent(d.run, n, i, share, now, tau, side), -(1 + c) * eta**2),
             (clients, (1 + 1 / c) * eta**2),
-            (
-                sum_over(inside, CLIENTS, n, share),
-                (1 + 1 / c) * eta**2 * V,
-            ),
+            (sum_over(inside, k.CLIENTS, n, share), (1 + 1 / c) * eta**2 * V),
             (positive, (1 + 1 / c) * eta**2 * tau * (d.most - V)),
         ],
-        target=(own * tau**2 + d.over(norm2(xi), share**2)) * ((1 + c) * eta**2)
-        + d.over(norm2(far), share) * ((1 + 1 / c) * eta**2 * tau * d.most)
-        - norm2(step),
+        target=(own * tau**2 + d.over(k.norm2(xi), share**2)) * ((1 + c) * eta**2)
+        + d.over(k.norm2(far), share) * ((1 + 1 / c) * eta**2 * tau * d.most)
+        - k.norm2(step),
         signs=[fewer],
     )
 
 
 def few_clients(d: Drawn) -> Theorem:
     """Return ``sum_n a_n J_n <= sum_n w_n/q_n``."""
-    one = combine([(_few(d), weight(n)), (rules.weight_below_one(n), inverse_q(n))])
-    return sum_over(one, CLIENTS, n)
+    one = combine([(_few(d), k.weight(n)), (rules.weight_below_one(n), inverse_q(n))])
+    return sum_over(one, k.CLIENTS, n)
 
 
 def _few(d: Drawn) -> Theorem:
     """Return ``J_n <= 1/q_n``: 1/q - J = q (1/q - J)^2, as J^2 = J/q."""
+    if not d.run.drawn:
+        return combine()
     gap, q = inverse_q(n) - d.J, 1 / inverse_q(n)
     uses = [(rules.drawn(d.run, n, now), q), (rules.square(gap), q)]
-    return combine(uses, target=constant(gap))
+    return combine(uses, target=k.constant(gap))
 
 
 def client_drift(d: Drawn) -> Theorem:
@@ -274,18 +277,17 @@ def client_drift(d: Drawn) -> Theorem:
 
     s_n = sigma_n^2; D_c is D for the client blocks.
     """
-    r, side, share = d.round, Side.CLIENT, d.w * d.J
-    xi, gp = r.noise(of(j)), part(side, r.local_gradient(of(i)))
-    other = (part(Side.SERVER, xi), 1)
+    r, side, share = d.round, k.Side.CLIENT, d.w * d.J
+    xi, gp = r.noise(of(j)), k.part(side, r.local_gradient(of(i)))
     var = rules.variance(d.run, sigma2(n), n, now, of(j))
-    noisy = combine([(rules.blocks(xi, xi), 1), (var, 1)], [other])
+    noisy = block_below(side, xi, var)
     one = combine([
         (block_drift(r, side, of(i), of(i), tau), 1),
         (sum_over(noisy, steps(of(i)), j), 2 * r.eta**2),
     ])
     spare = d.all(combine(squares=[(gp, 1)]), share)
-    bound = d.over(norm2(gp), share) + constant(mean(n, share * sigma2(n)))
-    away = d.over(norm2(part(side, r.away(of(i)))), share)
+    bound = d.over(k.norm2(gp), share) + k.constant(mean(n, share * sigma2(n)))
+    away = d.over(k.norm2(k.part(side, r.away(of(i)))), share)
     return combine(
         [(d.all(one, share), 1), (spare, r.eta**2 * tau)],
         target=bound * (r.eta**2 * tau**2) - away,
@@ -297,21 +299,21 @@ def server_drift(d: Drawn) -> Theorem:
 
     Gamma_s = sum w_n J_n sum_i ||[gp]_s||^2, Z_s = sum w_n^2 J_n^2 sum_i ||[xi]_s||^2.
     """
-    r, side = d.round, Side.SERVER
-    gm, xm = part(side, r.local_gradient(of(j), m)), part(side, r.noise(of(j), m))
-    share, (not_yet, o) = draw(d.run, m, now), late()
-    once = combine([(not_yet, 1 + o)], target=constant(1 - o**2))
-    away = part(side, r.away(of(i)))
+    r, side = d.round, k.Side.SERVER
+    gm, xm = k.part(side, r.local_gradient(of(j), m)), k.part(side, r.noise(of(j), m))
+    share, (not_yet, o) = k.draw(d.run, m, now), late()
+    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
+    away = k.part(side, r.away(of(i)))
     V, square = mean(m, share), combine(squares=[(gm, 1)])
 
-    def visits(e: Vec) -> Vec:
-        return summed(CLIENTS, m, summed(steps(tau), j, e * o) * share)
+    def visits(e: k.Vec) -> k.Vec:
+        return k.summed(k.CLIENTS, m, k.summed(steps(tau), j, e * o) * share)
 
-    def update(u: Vec) -> Theorem:
+    def update(u: k.Vec) -> Theorem:
         return rules.local_update(d.run, n, now, of(i), side, u)
 
     A, B, size = visits(gm), visits(xm), 2 * r.eta**2
-    clients = rules.jensen(CLIENTS, m, share, summed(steps(tau), j, gm * o))
+    clients = rules.jensen(k.CLIENTS, m, share, k.summed(steps(tau), j, gm * o))
     inside = rules.jensen(steps(tau), j, ratio(1), gm * o)
     fewer = sum_over(square, steps(tau), j, 1 - o**2, [once])
     apart = rules.independent(d.run, m, j, share * o, now, ratio(tau), side)
@@ -321,23 +323,23 @@ def server_drift(d: Drawn) -> Theorem:
         (update(A + B), r.eta),
         (young(A, B, 1), r.eta**2),
         (clients, size),
-        (sum_over(inside, CLIENTS, m, share), size * V),
-        (sum_over(fewer, CLIENTS, m, share), size * V * tau),
+        (sum_over(inside, k.CLIENTS, m, share), size * V),
+        (sum_over(fewer, k.CLIENTS, m, share), size * V * tau),
         (apart, -size),
-        (sum_over(less, CLIENTS, m, share**2), size),
+        (sum_over(less, k.CLIENTS, m, share**2), size),
     ])
     own, gp, xi = d.w * d.J, r.local_gradient(of(i)), r.noise(of(i))
-    gp, xi = part(side, gp), part(side, xi)
+    gp, xi = k.part(side, gp), k.part(side, xi)
     gamma = d.all(combine(squares=[(gp, 1)]), own)
     noise = d.all(combine(squares=[(xi, 1)]), own**2)
-    bound = d.over(norm2(gp), own) * (d.most * tau) + d.over(norm2(xi), own**2)
+    bound = d.over(k.norm2(gp), own) * (d.most * tau) + d.over(k.norm2(xi), own**2)
     return combine(
         [
             (d.all(one, own), 1),
             (gamma, size * tau**2 * (d.most - V) * (d.most + V)),
             (noise, size * tau * (d.most - V)),
         ],
-        target=bound * (size * d.most * tau) - d.over(norm2(away), own),
+        target=bound * (size * d.most * tau) - d.over(k.norm2(away), own),
         signs=[few(d)],
     )
 
@@ -352,8 +354,7 @@ def drift(d: Drawn) -> Theorem:
     r, share, eta2 = d.round, d.w * d.J, d.round.eta**2
     gx, xi, away = r.own_gradient(), r.noise(of(i)), r.away(of(i))
     var = rules.variance(d.run, sigma2(n), n, now, of(i))
-    other = (part(Side.CLIENT, xi), 1)
-    noisy = combine([(rules.blocks(xi, xi), 1), (var, 1)], [other])
+    noisy = block_below(k.Side.SERVER, xi, var)
     of_s, far = 2 * eta2 * d.most**2 * tau**2, d.change(of(i))
     uses: list[tuple[Theorem, Number]] = [
         (d.all(rules.blocks(away, away), share), -1),
@@ -362,25 +363,25 @@ def drift(d: Drawn) -> Theorem:
         (d.all(noisy, share**2), 2 * eta2 * d.most * tau),
         (d.all(rules.blocks(far, far), share), 5 * of_s),
     ]
-    right = Lin({})
-    for side in Side:
-        size = of_s if side is Side.SERVER else eta2 * tau**2
-        block, moved = part(side, gx), part(side, far)
-        known = summed(CLIENTS, n, norm2(block) * share)
+    right = k.Lin({})
+    for side in k.Side:
+        size = of_s if side is k.Side.SERVER else eta2 * tau**2
+        block, moved = k.part(side, gx), k.part(side, far)
+        known = k.summed(k.CLIENTS, n, k.norm2(block) * share)
         more = d.all(combine(squares=[(moved, 1)]), share)
         uses += [
             (d.all(young(block, moved, QUARTER), share), size),
             (more, 5 * (of_s - size)),
             (rules.expect(d.run, now, known), -size * tau * Fraction(5, 4)),
         ]
-        own = summed(CLIENTS, n, norm2(block) * d.w)
+        own = k.summed(k.CLIENTS, n, k.norm2(block) * d.w)
         right = right + own * (size * tau * Fraction(5, 4))
     sigma_q = mean(n, d.w**2 * inverse_q(n) * sigma2(n))
     sigma_w = mean(n, d.w * sigma2(n))
-    drawn = constant(
+    drawn = k.constant(
         mean(n, share**2 * sigma2(n)) * (2 * d.most) + mean(n, share * sigma2(n))
     )
     uses.append((rules.expect(d.run, now, drawn), -eta2 * tau**2))
-    noise = constant(2 * d.most * sigma_q + sigma_w) * (eta2 * tau**2)
-    right = right + noise + d.over(norm2(far), share) * (5 * of_s)
+    noise = k.constant(2 * d.most * sigma_q + sigma_w) * (eta2 * tau**2)
+    right = right + noise + d.over(k.norm2(far), share) * (5 * of_s)
     return combine(uses, target=right - d.D)

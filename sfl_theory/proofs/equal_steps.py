@@ -1,4 +1,4 @@
-"""Rounds of SFL-V1 in which both sides make tau steps: drift, gradients, one step.
+"""Rounds of SFL-V1 in which both sides make tau steps; its view as FedAvg.
 
 What speaks of one client is summed with arbitrary weights ``c_n >= 0``, so it holds for
 each of them.
@@ -10,33 +10,21 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    Kind,
-    Lin,
-    Local,
-    Side,
-    Var,
-    Vec,
-    constant,
-    inner,
-    norm2,
-    part,
-    summed,
-    vec_at,
-)
-from sfl_theory.proofs.joint import whole_moved
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
+    block_at_most,
     eps2,
     i,
     j,
     n,
     now,
     sigma2,
+    whole_moved,
+    whole_update,
     young,
 )
 from sfl_theory.proofs.notation import (
@@ -51,30 +39,30 @@ from sfl_theory.proofs.notation import (
 )
 
 tau = count("tau")
-r = Round(equal_paces(Kind.V1, tau, rates("eta")))
+r = Round(equal_paces(k.Kind.V1, tau, rates("eta")))
 eta, run = r.eta, r.run
 gx, gf = r.own_gradient(), r.gradient
 c = per_client("c", n)
 
 
-def noisy(step: Number) -> Vec:
+def noisy(step: Number) -> k.Vec:
     """Return ``g_n^step``."""
     return r.local_gradient(step) + r.noise(step)
 
 
-def not_negative(u: Vec) -> Theorem:
+def not_negative(u: k.Vec) -> Theorem:
     """Return ``||u||^2 >= 0``."""
     return combine(squares=[(u, 1)])
 
 
 def each_client(theorem: Theorem, factor: Number = c) -> Theorem:
     """Return the sum over clients."""
-    return sum_over(theorem, CLIENTS, n, factor)
+    return sum_over(theorem, k.CLIENTS, n, factor)
 
 
-def local_steps(form: Lin) -> Lin:
+def local_steps(form: k.Lin) -> k.Lin:
     """Return the sum over a round's steps."""
-    return summed(steps(tau), i, form)
+    return k.summed(steps(tau), i, form)
 
 
 def own_gradient() -> Theorem:
@@ -85,7 +73,7 @@ def own_gradient() -> Theorem:
 
 def gradient_there(step: Number) -> Theorem:
     """Return ``||grad F_n(p_i)||^2 <= 2 ||grad F_n(x)||^2 + 2 S^2 ||p_i - x||^2``."""
-    near = rules.lipschitz(Local(n), S, r.x, r.point(step))
+    near = rules.lipschitz(k.Local(n), S, r.x, r.point(step))
     apart = r.local_gradient(step) - gx
     return combine([(young(gx, apart, 1), 1), (near, 2)])
 
@@ -98,8 +86,8 @@ def drift() -> Theorem:
     times a sum of i gradients and a martingale; sum i and i^2.
     """
     gp, xi = r.local_gradient(of(j)), r.noise(of(j))
-    A, B = summed(steps(of(i)), j, gp), summed(steps(of(i)), j, xi)
-    D = local_steps(norm2(r.away(of(i))))
+    A, B = k.summed(steps(of(i)), j, gp), k.summed(steps(of(i)), j, xi)
+    D = local_steps(k.norm2(r.away(of(i))))
     eta2 = eta**2
     var = rules.variance(run, sigma2(n), n, now, of(j))
     one = combine(
@@ -113,15 +101,15 @@ def drift() -> Theorem:
             (sum_over(var, steps(of(i)), j), 2 * eta2),
         ],
         target=D * (4 * eta2 * S**2 * of(i))
-        + norm2(gx) * (4 * eta2 * of(i) ** 2)
-        + constant(2 * eta2 * of(i) * sigma2(n))
-        - norm2(r.away(of(i))),
+        + k.norm2(gx) * (4 * eta2 * of(i) ** 2)
+        + k.constant(2 * eta2 * of(i) * sigma2(n))
+        - k.norm2(r.away(of(i))),
     )
     positive = sum_over(not_negative(r.away(of(i))), steps(tau), i)
     target = (
         D * (2 * eta2 * S**2 * tau**2 - 1)
-        + norm2(gx) * (4 * eta2 * tau**3 / 3)
-        + constant(eta2 * tau**2 * sigma2(n))
+        + k.norm2(gx) * (4 * eta2 * tau**3 / 3)
+        + k.constant(eta2 * tau**2 * sigma2(n))
     )
     return combine(
         [(sum_over(one, steps(tau), i), 1), (positive, 2 * eta2 * S**2 * tau)],
@@ -135,9 +123,9 @@ def lemma_1(factor: Number = c) -> Theorem:
 
     For ``8 S^2 eta^2 tau^2 <= 1``, so that at most a quarter of D is on the right.
     """
-    small = rules.assume(constant(1 - 8 * S**2 * tau**2 * eta**2))
+    small = rules.assume(k.constant(1 - 8 * S**2 * tau**2 * eta**2))
     size = eta**2 * tau**3
-    left, third = local_steps(norm2(r.away(of(i)))), ratio(4) / 3
+    left, third = local_steps(k.norm2(r.away(of(i)))), ratio(4) / 3
     positive = sum_over(not_negative(r.away(of(i))), steps(tau), i)
     one = combine(
         [
@@ -146,51 +134,48 @@ def lemma_1(factor: Number = c) -> Theorem:
             (own_gradient(), third**2 * size),
         ],
         [(gf, size * (16 - 2 * third**2))],
-        target=constant(16 * size * (sigma2(n) + eps2))
-        + norm2(gf) * (16 * size)
+        target=k.constant(16 * size * (sigma2(n) + eps2))
+        + k.norm2(gf) * (16 * size)
         - left,
         signs=[small],
     )
     return each_client(one, factor)
 
 
-def only_one(v: Var, u: Vec, w: Vec, sign: int) -> Theorem:
+def only_one(v: k.Var, u: k.Vec, w: k.Vec, sign: int) -> Theorem:
     """Return ``sign (<u(0), w> - sum_{v<1} <u(v), w>) >= 0``.
 
     The difference is ``sum_{v<1} v <y, w>``, ``y = u(v+1) - u(v)``, by a telescope; v
     is 0 there, so v times any square vanishes.
     """
-    whole = rules.telescope(v, inner(u, w) * (of(v) - 1), ratio(1))
-    y = vec_at(u, {v: of(v) + 1}) - u
-    none = rules.assume(constant(-of(v)))
+    whole = rules.telescope(v, k.inner(u, w) * (of(v) - 1), ratio(1))
+    y = k.vec_at(u, {v: of(v) + 1}) - u
+    none = rules.assume(k.constant(-of(v)))
     zero = combine(
         squares=[(y - w * sign, -of(v)), (y, of(v)), (w, of(v))], signs=[none]
     )
-    return combine([
-        (whole, -sign),
-        (sum_over(zero, steps(1), v), Fraction(1, 2)),
-    ])
+    return combine([(whole, -sign), (sum_over(zero, steps(1), v), Fraction(1, 2))])
 
 
-def next_step(w: Vec, sign: int = 1) -> Theorem:
+def next_step(w: k.Vec, sign: int = 1) -> Theorem:
     """Return ``sign <p_{i+1} - p_i + eta g_i, w> >= 0`` (both: it vanishes)."""
     up = of(i) + 1
     g, ends = noisy(of(j)), {up: 1, of(i): -1}
-    form = inner(g, w)
+    form = k.inner(g, w)
     joined = rules.split(j, form, of(i), ratio(1))
     uses: list[tuple[Theorem, Number]] = [(joined, -sign * eta)]
     for end, way in ends.items():
-        moved = r.away(end) + summed(steps(end), j, g) * eta
+        moved = r.away(end) + k.summed(steps(end), j, g) * eta
         uses += [
             (rules.linear(steps(end), j, g, w), -way * sign * eta),
             (rules.blocks(moved, w), way * sign),
             *(
                 (rules.local_update(run, n, now, end, side, w), way * sign)
-                for side in Side
+                for side in k.Side
             ),
         ]
-    last = only_one(j, vec_at(g, {j: of(i) + of(j)}), w, sign)
-    target = inner(r.point(up) - r.point(of(i)) + noisy(of(i)) * eta, w) * sign
+    last = only_one(j, k.vec_at(g, {j: of(i) + of(j)}), w, sign)
+    target = k.inner(r.point(up) - r.point(of(i)) + noisy(of(i)) * eta, w) * sign
     return combine([*uses, (last, eta)], target=target)
 
 
@@ -198,13 +183,13 @@ def step_size() -> Theorem:
     """Return ``||p_{i+1} - x||^2 <= ||p_i - x - eta g_i||^2``."""
     after, before = r.away(of(i) + 1), r.away(of(i)) - noisy(of(i)) * eta
     return combine(
-        [(next_step(after + before, -1), 1)], target=norm2(before) - norm2(after)
+        [(next_step(after + before, -1), 1)], target=k.norm2(before) - k.norm2(after)
     )
 
 
 def eq_8() -> Theorem:
     """Return (8): Young with 1/tau, then four squares; summed over clients."""
-    small = rules.assume(constant(1 - 8 * S**2 * tau**2 * eta**2))
+    small = rules.assume(k.constant(1 - 8 * S**2 * tau**2 * eta**2))
     a, xi = r.away(of(i)), r.noise(of(i))
     apart, foreign = r.local_gradient(of(i)) - gx, gx - gf
     eta2 = eta**2
@@ -215,7 +200,7 @@ def eq_8() -> Theorem:
         [
             (step_size(), 1),
             (rules.variance(run, sigma2(n), n, now, of(i)), size),
-            (rules.lipschitz(Local(n), S, r.x, r.point(of(i))), size),
+            (rules.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
             (rules.heterogeneity(eps2, n, r.x), size),
         ],
         [
@@ -224,10 +209,10 @@ def eq_8() -> Theorem:
             *pairs,
             (a, 1 / tau - size * S**2),
         ],
-        target=norm2(a) * (1 + 2 / tau)
-        + constant(size * (sigma2(n) + eps2))
-        + norm2(gf) * size
-        - norm2(r.away(of(i) + 1)),
+        target=k.norm2(a) * (1 + 2 / tau)
+        + k.constant(size * (sigma2(n) + eps2))
+        + k.norm2(gf) * size
+        - k.norm2(r.away(of(i) + 1)),
         signs=[small],
     )
     return each_client(one)
@@ -235,7 +220,7 @@ def eq_8() -> Theorem:
 
 def sharper_step() -> Theorem:
     """Return more than (8): the noise is orthogonal to what came before its step."""
-    small = rules.assume(constant(1 - 8 * S**2 * tau**2 * eta**2))
+    small = rules.assume(k.constant(1 - 8 * S**2 * tau**2 * eta**2))
     a = r.away(of(i))
     apart, foreign, eta2 = r.local_gradient(of(i)) - gx, gx - gf, eta**2
     before = a - r.local_gradient(of(i)) * eta
@@ -246,7 +231,7 @@ def sharper_step() -> Theorem:
             (step_size(), 1),
             (rules.unbiased(run, n, now, of(i), before), 2 * eta),
             (rules.variance(run, sigma2(n), n, now, of(i)), eta2),
-            (rules.lipschitz(Local(n), S, r.x, r.point(of(i))), size),
+            (rules.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
             (rules.heterogeneity(eps2, n, r.x), size),
         ],
         [
@@ -255,16 +240,16 @@ def sharper_step() -> Theorem:
             *((u - v, 2 * tau * eta2) for u, v in pairs),
             (a, 1 / tau - size * S**2),
         ],
-        target=norm2(a) * (1 + 2 / tau)
-        + constant(eta2 * sigma2(n) + size * eps2)
-        + norm2(gf) * size
-        - norm2(r.away(of(i) + 1)),
+        target=k.norm2(a) * (1 + 2 / tau)
+        + k.constant(eta2 * sigma2(n) + size * eps2)
+        + k.norm2(gf) * size
+        - k.norm2(r.away(of(i) + 1)),
         signs=[combine([(small, 1 / tau)])],
     )
     return each_client(one)
 
 
-def gradient_change(late: Number, early: Number, side: Side | None = None) -> Theorem:
+def gradient_change(late: Number, early: Number, side: k.Side | None = None) -> Theorem:
     """Return ``||g_l - g_e||^2 <= 2 S^2 ||p_l - p_e||^2 + 3 sigma^2``, or its block.
 
     The later noise is orthogonal to the rest; the earlier one is not: it moved p_l.
@@ -273,77 +258,65 @@ def gradient_change(late: Number, early: Number, side: Side | None = None) -> Th
     one, two, rest = r.noise(late), r.noise(early), apart - r.noise(early)
     moment = rules.variance(run, sigma2(n), n, now, ratio(late))
     other = rules.variance(run, sigma2(n), n, now, ratio(early))
-    near = rules.lipschitz(Local(n), S, r.point(late), r.point(early))
+    near = rules.lipschitz(k.Local(n), S, r.point(late), r.point(early))
     centred = rules.unbiased(run, n, now, ratio(late), rest)
     change = noisy(late) - noisy(early)
     whole = combine(
-        [
-            (centred, -2),
-            (young(apart, -two, 1), 1),
-            (near, 2),
-            (moment, 1),
-            (other, 2),
-        ],
-        target=norm2(r.point(late) - r.point(early)) * (2 * S**2)
-        + constant(3 * sigma2(n))
-        - norm2(one + rest),
+        [(centred, -2), (young(apart, -two, 1), 1), (near, 2), (moment, 1), (other, 2)],
+        target=k.norm2(r.point(late) - r.point(early)) * (2 * S**2)
+        + k.constant(3 * sigma2(n))
+        - k.norm2(one + rest),
     )
-    return whole if side is None else combine([(whole, 1), (smaller(side, change), 1)])
-
-
-def smaller(side: Side, u: Vec) -> Theorem:
-    """Return ``||[u]_b||^2 <= ||u||^2``."""
-    other = Side.CLIENT if side is Side.SERVER else Side.SERVER
-    return combine(
-        [(rules.blocks(u, u), 1)],
-        [(part(other, u), 1)],
-        target=norm2(u) - norm2(part(side, u)),
+    return (
+        whole
+        if side is None
+        else combine([(whole, 1), (block_at_most(side, change), 1)])
     )
 
 
-def block(side: Side | None, u: Vec) -> Vec:
+def block(side: k.Side | None, u: k.Vec) -> k.Vec:
     """Return a block of a vector, or all of it."""
-    return u if side is None else part(side, u)
+    return u if side is None else k.part(side, u)
 
 
-def at_start(w: Vec) -> Theorem:
+def at_start(w: k.Vec) -> Theorem:
     """Return ``<p_0 - x, w> = 0``: a sum of no steps."""
     g, none = noisy(of(j)), steps(0)
-    moved = r.away(0) + summed(none, j, g) * eta
+    moved = r.away(0) + k.summed(none, j, g) * eta
     uses: list[tuple[Theorem, Number]] = [
         (rules.blocks(moved, w), 1),
-        *((rules.local_update(run, n, now, ratio(0), side, w), 1) for side in Side),
+        *((rules.local_update(run, n, now, ratio(0), side, w), 1) for side in k.Side),
         (rules.linear(none, j, g, w), -eta),
-        (rules.split(j, inner(g, w), ratio(0), ratio(0)), eta),
+        (rules.split(j, k.inner(g, w), ratio(0), ratio(0)), eta),
     ]
-    return combine(uses, target=inner(r.away(0), w))
+    return combine(uses, target=k.inner(r.away(0), w))
 
 
-def first_square(v: Var, u: Vec) -> Theorem:
+def first_square(v: k.Var, u: k.Vec) -> Theorem:
     """Return ``sum_{v<1} ||u(v)||^2 <= ||u(0)||^2``, as `only_one`."""
-    whole = rules.telescope(v, norm2(u) * of(v), ratio(1))
-    ends = rules.telescope(v, norm2(u), ratio(1))
-    none = rules.assume(constant(-of(v)))
-    later = vec_at(u, {v: of(v) + 1})
+    whole = rules.telescope(v, k.norm2(u) * of(v), ratio(1))
+    ends = rules.telescope(v, k.norm2(u), ratio(1))
+    none = rules.assume(k.constant(-of(v)))
+    later = k.vec_at(u, {v: of(v) + 1})
     zero = combine(squares=[(later, of(v)), (u, -of(v))], signs=[none])
     return combine([(ends, 1), (whole, -1), (sum_over(zero, steps(1), v), 1)])
 
 
-def after_first(u: Vec, own: Theorem) -> Theorem:
+def after_first(u: k.Vec, own: Theorem) -> Theorem:
     """Return a bound on ``sum_{i<tau} ||u(i)||^2``, u(0) = 0, from one on u(1+i)."""
-    parts = rules.split(i, norm2(u), ratio(1), tau - 1)
+    parts = rules.split(i, k.norm2(u), ratio(1), tau - 1)
     later = sum_over(own, steps(tau - 1), i)
     return combine([(parts, -1), (first_square(i, u), 1), (later, 1)])
 
 
-def change_of_gradients(side: Side | None = None) -> Theorem:
+def change_of_gradients(side: k.Side | None = None) -> Theorem:
     """Return Lemma 2 with the noise that it forgets, for a client.
 
     ``sum_i ||g_i - g_0||^2 <= 8 u^2 tau (||gx||^2 + sigma^2) + 3 tau sigma^2`` where
     ``2 u <= 1``, ``u = S eta tau``; on the left a block if one is named.
     """
     u2 = S**2 * eta**2 * tau**2
-    small = rules.assume(constant(1 - 2 * S * tau * eta))
+    small = rules.assume(k.constant(1 - 2 * S * tau * eta))
     square = combine([(small, 1 + 2 * S * tau * eta)])
     change, away = block(side, noisy(of(i)) - noisy(0)), r.away(of(i))
     up = 1 + of(i)
@@ -351,14 +324,14 @@ def change_of_gradients(side: Side | None = None) -> Theorem:
     own = combine([(gradient_change(up, 0, side), 1), (at_start(seen), 2 * S**2)])
     each = combine(squares=[(away, 1)])
     rest = combine([
-        (rules.split(i, norm2(away), ratio(1), tau - 1), 1),
+        (rules.split(i, k.norm2(away), ratio(1), tau - 1), 1),
         (sum_over(each, steps(1), i), 1),
     ])
     size = 8 * u2 * tau
     target = (
-        norm2(gx) * size
-        + constant((size + 3 * tau) * sigma2(n))
-        - local_steps(norm2(change))
+        k.norm2(gx) * size
+        + k.constant((size + 3 * tau) * sigma2(n))
+        - local_steps(k.norm2(change))
     )
     return combine(
         [
@@ -370,4 +343,55 @@ def change_of_gradients(side: Side | None = None) -> Theorem:
         [(gx, size / 3)],
         target=target,
         signs=[square],
+    )
+
+
+# SFL-V1 as FedAvg: whole vectors make local steps, their mean is the next model ------
+
+
+def step() -> Theorem:
+    """Return ``p_{i+1} = p_i - eta g_i``, summed over clients."""
+    apart = r.point(of(i) + 1) - r.point(of(i)) + noisy(of(i)) * eta
+    return each_client(combine([(next_step(apart, -1), 1)]))
+
+
+def aggregation() -> Theorem:
+    """Return ``x' = sum_n a_n p_n^tau``."""
+    ends = k.summed(k.CLIENTS, n, r.point(tau) * k.weight(n))
+    w = r.next - ends
+    g, binder = noisy(of(j)), steps(tau)
+    moved = r.away(tau) + k.summed(binder, j, g) * eta
+    one = combine(
+        [
+            (rules.blocks(moved, w), 1),
+            *((rules.local_update(run, n, now, tau, side, w), 1) for side in k.Side),
+        ],
+        target=k.inner(moved, w),
+    )
+    outer = rules.linear(k.CLIENTS, n, moved * k.weight(n), w)
+    return combine(
+        [(whole_update(r, w), -1), (each_client(one, k.weight(n)), 1), (outer, 1)],
+        target=-1 * k.norm2(w),
+    )
+
+
+def single_step(side: k.Side) -> Theorem:
+    """Return ``[x' - x + eta sum_n a_n g_n^0]_b = 0`` for rounds of one step."""
+    only = Round(equal_paces(k.Kind.V1, 1, rates("eta")))
+    at, end = of(j), ratio(1)
+    g = k.part(side, only.local_gradient(at) + only.noise(at))
+    first = k.vec_at(g, {j: ratio(0)})
+    z = (
+        k.part(side, only.next - only.x)
+        + k.summed(k.CLIENTS, n, first * k.weight(n)) * eta
+    )
+    made = k.summed(steps(end), j, g)
+    one = combine([(only_one(j, g, z, -1), 1), (rules.linear(steps(end), j, g, z), 1)])
+    return combine(
+        [
+            (rules.update(only.run, side, now, z), -1),
+            (rules.linear(k.CLIENTS, n, (first - made) * k.weight(n), z), -eta),
+            (each_client(one, k.weight(n)), eta),
+        ],
+        target=-1 * k.norm2(z),
     )

@@ -2,114 +2,34 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Ratio, ratio
-from sfl_theory.kernel.hypotheses import (
-    Convex,
-    Holds,
-    Majorised,
-    Minimiser,
-    Smooth,
-    every,
-)
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Client,
-    Descent,
-    Function,
-    Lin,
-    Local,
-    NamedFunction,
-    Rate,
-    Side,
-    Star,
-    Vec,
-    constant,
-    gradient,
-    inner,
-    iterate,
-    norm2,
-    part,
-    value_of,
-    vec,
-    weight,
-)
-from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.notation import (
     combine,
-    count,
-    nat,
     nonnegative,
-    of,
     point,
     positive,
     sum_over,
 )
 
-F = NamedFunction("phi")
-HALF = Fraction(1, 2)
-
-
-def gradient_descent_statement() -> Statement:
-    """Return ``F(x^T) - F* <= S ||x^0 - x*||^2 / (2T)`` for steps 1/S, T >= 1."""
-    S, T = positive("S"), count("T")
-    run, best = Descent(F, Rate(1 / S)), vec(Star(F))
-    left = value_of(F, iterate(run, T)) - value_of(F, best)
-    right = norm2(iterate(run, 0) - best) * (S / (2 * T))
-    assumed = frozenset({Smooth(F, S), Convex(F, ratio(0)), Minimiser(F)})
-    return Statement("readme/gradient-descent", assumed, left, right)
-
-
-def gradient_descent() -> Theorem:
-    """Return its proof: ``t (F(x^t) - F*) + S/2 ||x^t - x*||^2`` does not grow."""
-    S, t = positive("S"), nat("t")
-    run, best = Descent(F, Rate(1 / S)), vec(Star(F))
-
-    def energy(r: Ratio) -> Lin:
-        gap = value_of(F, iterate(run, r)) - value_of(F, best)
-        first, now = iterate(run, 0) - best, iterate(run, r) - best
-        return (norm2(first) - norm2(now)) * (S / 2) - gap * r
-
-    x, y, now = iterate(run, of(t)), iterate(run, of(t) + 1), of(t)
-    zero = ratio(0)
-    step = combine(
-        [
-            (rules.assume(energy(now)), 1),
-            (rules.smooth(F, S, x, y), now + 1),
-            (rules.convex(F, zero, x, best), 1),
-            (rules.descend(run, now, y - x), -S * (now + 1)),
-            (rules.descend(run, now, x - best), -S),
-        ],
-        [(y - x, now * S / 2)],
-        target=energy(now + 1),
-    )
-    always = rules.induct(combine(target=energy(zero)), step, t, energy(now))
-    T = count("T")
-    last = rules.instantiate(always, ((t, T),), ())
-    return combine([(last, 1 / T)], [(iterate(run, T) - best, S / (2 * T))])
-
-
-def lemma_c3_statement() -> Statement:
-    """Return Lemma C.3 for S >= mu; smoothness is the one-sided Assumption 3.1."""
-    S, mu, h = nonnegative("S"), nonnegative("mu"), NamedFunction("h")
-    x, y, z = point("x"), point("y"), point("z")
-    left = value_of(h, z) - value_of(h, y) + norm2(y - z) * (mu / 4) - norm2(z - x) * S
-    right = inner(gradient(h, x), z - y)
-    assumed = {Majorised(h, S), Convex(h, mu), Holds(constant(S - mu))}
-    return Statement("han2024/lemma-C.3", frozenset(assumed), left, right)
+F = k.NamedFunction("phi")
 
 
 def lemma_c3(
-    function: Function, S: Ratio, mu: Ratio, x: Vec, y: Vec, z: Vec, order: Theorem
+    function: k.Function,
+    S: Ratio,
+    mu: Ratio,
+    x: k.Vec,
+    y: k.Vec,
+    z: k.Vec,
+    order: Theorem,
 ) -> Theorem:
     """Return a proof of Lemma C.3 from S >= mu, smoothness, convexity, Young."""
     young = combine(
         squares=[((y - x) - (x - z), 1)],
-        target=norm2(y - x) * 2 + norm2(x - z) * 2 - norm2(y - z),
+        target=k.norm2(y - x) * 2 + k.norm2(x - z) * 2 - k.norm2(y - z),
     )
     uses: list[tuple[Theorem, Ratio | int]] = [
         (rules.majorant(function, S, x, z), 1),
@@ -121,52 +41,43 @@ def lemma_c3(
 
 def lemma_c3_proof() -> Theorem:
     """Return the lemma as stated."""
-    S, mu, h = nonnegative("S"), nonnegative("mu"), NamedFunction("h")
-    order = rules.assume(constant(S - mu))
+    S, mu, h = nonnegative("S"), nonnegative("mu"), k.NamedFunction("h")
+    order = rules.assume(k.constant(S - mu))
     return lemma_c3(h, S, mu, point("x"), point("y"), point("z"), order)
 
 
-def prop_35_statement() -> Statement:
-    """Return ``f(x) - f* <= S/2 (||x_s - x_s*||^2 + ||x_c - x_c*||^2)``, (9)."""
-    S, n, away = positive("S"), Client("n"), point("x") - vec(Star(MEAN))
-    left = value_of(MEAN, point("x")) - value_of(MEAN, vec(Star(MEAN)))
-    both = norm2(part(Side.SERVER, away)) + norm2(part(Side.CLIENT, away))
-    assumed = {every(CLIENTS, n, Majorised(Local(n), S)), Minimiser(MEAN)}
-    return Statement("han2024/prop-3.5", frozenset(assumed), left, both * (S / 2))
-
-
-def majorant_of_mean(S: Ratio, p: Vec, q: Vec) -> Theorem:
+def majorant_of_mean(S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
     """Return ``f(q) <= f(p) + <grad f(p), q - p> + S/2 ||q - p||^2`` from the F_n."""
-    n = Client("n")
-    return of_mean(rules.majorant(Local(n), S, p, q), n, p, q)
+    n = k.Client("n")
+    return of_mean(rules.majorant(k.Local(n), S, p, q), n, p, q)
 
 
-def smooth_mean(S: Ratio, p: Vec, q: Vec) -> Theorem:
+def smooth_mean(S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
     """Return the same where the gradients of the F_n are S-Lipschitz."""
-    n = Client("n")
-    return of_mean(rules.smooth(Local(n), S, p, q), n, p, q)
+    n = k.Client("n")
+    return of_mean(rules.smooth(k.Local(n), S, p, q), n, p, q)
 
 
-def of_mean(theorem: Theorem, n: Client, p: Vec, q: Vec) -> Theorem:
+def of_mean(theorem: Theorem, n: k.Client, p: k.Vec, q: k.Vec) -> Theorem:
     """Return an average of an upper bound on F_n(q), linear at p, to one on f."""
-    own = gradient(Local(n), p) * weight(n)
+    own = k.gradient(k.Local(n), p) * k.weight(n)
     return combine([
-        (sum_over(theorem, CLIENTS, n, weight(n)), 1),
+        (sum_over(theorem, k.CLIENTS, n, k.weight(n)), 1),
         (rules.mean_value(p), 1),
         (rules.mean_value(q), -1),
         (rules.mean_gradient(p, q - p), 1),
-        (rules.linear(CLIENTS, n, own, q - p), 1),
+        (rules.linear(k.CLIENTS, n, own, q - p), 1),
     ])
 
 
-def value_gap(S: Ratio, p: Vec) -> Theorem:
+def value_gap(S: Ratio, p: k.Vec) -> Theorem:
     """Return ``f(p) - f* <= S/2 ||p - x*||^2``."""
-    best = vec(Star(MEAN))
-    flat = rules.stationary(MEAN, p - best)
+    best = k.vec(k.Star(k.MEAN))
+    flat = rules.stationary(k.MEAN, p - best)
     return combine([(majorant_of_mean(S, best, p), 1), (flat, -1)])
 
 
 def prop_35() -> Theorem:
     """Return its proof: smoothness from x*, where the gradient vanishes, by blocks."""
-    S, away = positive("S"), point("x") - vec(Star(MEAN))
+    S, away = positive("S"), point("x") - k.vec(k.Star(k.MEAN))
     return combine([(value_gap(S, point("x")), 1), (rules.blocks(away, away), -S / 2)])

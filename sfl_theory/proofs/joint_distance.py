@@ -10,43 +10,17 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Kind,
-    Lin,
-    Local,
-    Rate,
-    RoundFamily,
-    Side,
-    Split,
-    Star,
-    Var,
-    constant,
-    iterate,
-    norm2,
-    part,
-    summed,
-    value_of,
-    vec,
-    weight,
-)
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs import visits
-from sfl_theory.proofs.joint import (
-    both_parts,
-    bounded_drift,
-    whole_centred,
-    whole_drift,
-    whole_mean,
-    whole_update,
-)
 from sfl_theory.proofs.local_steps import (
     G2,
     Round,
     S,
+    both_parts,
+    bounded_drift,
     i,
     j,
     linear_both,
@@ -56,6 +30,10 @@ from sfl_theory.proofs.local_steps import (
     sigma2,
     size_of_sum,
     t,
+    whole_centred,
+    whole_drift,
+    whole_mean,
+    whole_update,
 )
 from sfl_theory.proofs.notation import (
     combine,
@@ -72,19 +50,19 @@ from sfl_theory.proofs.notation import (
 )
 
 tau = count("tau")
-BEST = vec(Star(MEAN))
+BEST = k.vec(k.Star(k.MEAN))
 ETA = rates("eta")
 N = mean(n, 1)
 
 
-def run(kind: Kind) -> Split:
+def run(kind: k.Kind) -> k.Split:
     """Return the run in which both sides make tau steps at rates ``eta(t)``."""
     return equal_paces(kind, tau, ETA)
 
 
-def gap(r: Round) -> Lin:
+def gap(r: Round) -> k.Lin:
     """Return ``f(x) - f(x*)``."""
-    return value_of(MEAN, r.x) - value_of(MEAN, BEST)
+    return k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, BEST)
 
 
 def local_progress(r: Round, mu: Ratio, step: Ratio) -> Theorem:
@@ -92,7 +70,7 @@ def local_progress(r: Round, mu: Ratio, step: Ratio) -> Theorem:
 
     ``<grad F_n(p), x - x*> >= F_n(x) - F_n(x*) + mu/4 ||x - x*||^2 - S ||p - x||^2``.
     """
-    p, F = r.point(step), Local(n)
+    p, F = r.point(step), k.Local(n)
     return combine(
         [
             (rules.smooth(F, S, p, r.x), 1),
@@ -109,8 +87,8 @@ def progress(r: Round, mu: Ratio) -> Theorem:
     """Return ``<G, x - x*> >= tau (f(x) - f* + mu/4 ||x - x*||^2) - S D``."""
     away, gp = r.x - BEST, r.local_gradient(of(i))
     return combine([
-        (r.summed(local_progress(r, mu, of(i)), tau, weight(n)), 1),
-        (linear_both(r, gp, away, tau, weight(n)), 1),
+        (r.summed(local_progress(r, mu, of(i)), tau, k.weight(n)), 1),
+        (linear_both(r, gp, away, tau, k.weight(n)), 1),
         (whole_centred(r, away), 1),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
@@ -122,14 +100,14 @@ def second_moment(r: Round) -> Theorem:
     g = stochastic(r.run, n, now, of(i))
     inside = rules.jensen(steps(tau), i, ratio(1), g)
     bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
-    clients = rules.jensen(CLIENTS, n, weight(n), summed(steps(tau), i, g))
+    clients = rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, g))
     return combine(
         [
             (clients, 1),
-            (sum_over(inside, CLIENTS, n, weight(n)), 1),
-            (r.summed(bound, tau, weight(n)), tau),
+            (sum_over(inside, k.CLIENTS, n, k.weight(n)), 1),
+            (r.summed(bound, tau, k.weight(n)), tau),
         ],
-        target=constant(tau**2 * G2) - norm2(whole_mean(r, g)),
+        target=k.constant(tau**2 * G2) - k.norm2(whole_mean(r, g)),
     )
 
 
@@ -146,20 +124,17 @@ def visited_drift(r: Round) -> Theorem:
     A client's block has moved by its i earlier steps, the server's by the visits before
     (n, i), among them at most tau of each client.
     """
-    eta, a = r.eta, weight(n)
+    eta, a = r.eta, k.weight(n)
     g, gc = stochastic(r.run, n, now, of(i)), stochastic(r.run, n, now, of(j))
-    gm = part(Side.SERVER, stochastic(r.run, m, now, of(j)))
-    own = part(Side.CLIENT, gc)
+    gm = k.part(k.Side.SERVER, stochastic(r.run, m, now, of(j)))
+    own = k.part(k.Side.CLIENT, gc)
     away = r.away(of(i))
     _, o = visits.late()
-    visited = summed(CLIENTS, m, summed(steps(tau), j, gm * o) * weight(m))
-    each = [
-        (Side.CLIENT, summed(steps(of(i)), j, own)),
-        (Side.SERVER, visited),
-    ]
+    visited = k.summed(k.CLIENTS, m, k.summed(steps(tau), j, gm * o) * k.weight(m))
+    each = [(k.Side.CLIENT, k.summed(steps(of(i)), j, own)), (k.Side.SERVER, visited)]
     moved = [
         combine([
-            (rules.local_update(r.run, n, now, of(i), side, part(side, away)), -1),
+            (rules.local_update(r.run, n, now, of(i), side, k.part(side, away)), -1),
             (rules.local_update(r.run, n, now, of(i), side, total), eta),
         ])
         for side, total in each
@@ -169,7 +144,7 @@ def visited_drift(r: Round) -> Theorem:
         (size_of_sum(steps(of(i)), j, own, of(i), tau), eta**2),
     ])
     server = combine([(moved[1], 1), (visits.server_gradients(gm), eta**2)])
-    spare = combine(squares=[(part(Side.CLIENT, g), 1)])
+    spare = combine(squares=[(k.part(k.Side.CLIENT, g), 1)])
     bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
     return combine(
         [
@@ -180,12 +155,12 @@ def visited_drift(r: Round) -> Theorem:
             (r.summed(spare, tau, a), eta**2 * tau * (tau + 1) / 2),
             (r.summed(bound, tau, a), eta**2 * tau**2),
         ],
-        target=constant(eta**2 * tau**3 * G2) - whole_drift(r),
+        target=k.constant(eta**2 * tau**3 * G2) - whole_drift(r),
     )
 
 
 @cache
-def one_round(kind: Kind, mu: Ratio) -> Theorem:
+def one_round(kind: k.Kind, mu: Ratio) -> Theorem:
     """Return the recursion of one round, c = 1/3 or 1.
 
     ``D' <= (1 - eta tau mu/2) D - 2 eta tau (f(x) - f*) + eta^2 tau^2 G2
@@ -196,7 +171,7 @@ def one_round(kind: Kind, mu: Ratio) -> Theorem:
     G = whole_mean(r, stochastic(r.run, n, now, of(i)))
     bounded, c = drift(r)
     noise = eta**2 * tau**2 * G2 + 2 * c * S * eta**3 * tau**3 * G2
-    keep = norm2(before) * (1 - eta * tau * mu / 2)
+    keep = k.norm2(before) * (1 - eta * tau * mu / 2)
     return combine(
         [
             (progress(r, mu), 2 * eta),
@@ -206,74 +181,69 @@ def one_round(kind: Kind, mu: Ratio) -> Theorem:
             (second_moment(r), eta**2),
             (bounded, 2 * S * eta),
         ],
-        target=keep + constant(noise) - gap(r) * (2 * eta * tau) - norm2(after),
+        target=keep + k.constant(noise) - gap(r) * (2 * eta * tau) - k.norm2(after),
     )
-
-
-def lowest_gap(kind: Kind) -> Theorem:
-    """Return ``f(x) - f* >= 0``."""
-    return rules.lowest(MEAN, Round(run(kind)).x)
 
 
 def weights_spread() -> Theorem:
     """Return ``N sum a_n^2 >= 1``, from ``sum (a_n - 1/N)^2 >= 0``."""
-    one = rules.square(weight(n) - 1 / N)
-    return combine([(sum_over(one, CLIENTS, n), N)])
+    one = rules.square(k.weight(n) - 1 / N)
+    return combine([(sum_over(one, k.CLIENTS, n), N)])
 
 
 # The rate of the whole vector, for eta(t) = 4/(mu tau (gamma + t)) ------------------
 
 
-def fast(kind: Kind) -> Split:
+def fast(kind: k.Kind) -> k.Split:
     """Return the run at these rates."""
     return equal_paces(kind, tau, fast_rate())
 
 
-def fast_rate() -> Rate:
+def fast_rate() -> k.Rate:
     """Return ``4/(mu tau (gamma + t))``."""
-    return Rate(4 / (strong.mu * tau * (strong.gamma + of_round())))
+    return k.Rate(4 / (strong.mu * tau * (strong.gamma + of_round())))
 
 
-def distance_bound(split: Split, at: Ratio) -> Lin:
+def distance_bound(split: k.Split, at: Ratio) -> k.Lin:
     """Return (69) for the whole vector, its constants as printed."""
     mu, gamma = strong.mu, strong.gamma
     noise = 16 * N * second(2) / mu**2
     noise = noise + 1536 * strong.S * second(1) / (mu**3 * (gamma + 1))
-    start = norm2(iterate(split, 0) - BEST) * (gamma + 1)
-    return (constant(noise) + start) * (1 / (gamma + at))
+    start = k.norm2(k.iterate(split, 0) - BEST) * (gamma + 1)
+    return (k.constant(noise) + start) * (1 / (gamma + at))
 
 
 def second(power: int) -> Ratio:
     """Return ``sum_n a_n^power (2 sigma_n^2 + G2)``."""
-    return mean(n, weight(n) ** power * (2 * sigma2(n) + G2))
+    return mean(n, k.weight(n) ** power * (2 * sigma2(n) + G2))
 
 
 @cache
-def fast_round(kind: Kind) -> Theorem:
+def fast_round(kind: k.Kind) -> Theorem:
     """Return the recursion of one round at these rates, its gap left out."""
     mu = nonnegative("mu")
     (variable,) = mu.free
     values: list[tuple[rules.Replaceable, rules.Replacement]] = [
         (strong.S_VARIABLE, strong.S),
-        (RoundFamily("eta", Sort.POSITIVE), fast_rate()),
+        (k.RoundFamily("eta", Sort.POSITIVE), fast_rate()),
     ]
-    if isinstance(variable, Var):
+    if isinstance(variable, k.Var):
         values.append((variable, strong.mu))
     one = rules.instantiate(one_round(kind, mu), tuple(values), ())
-    x = iterate(fast(kind), now)
-    lowest = rules.lowest(MEAN, x)
+    x = k.iterate(fast(kind), now)
+    lowest = rules.lowest(k.MEAN, x)
     return combine([(one, 1), (lowest, 8 / (strong.mu * (strong.gamma + now)))])
 
 
 @cache
-def rate(kind: Kind) -> Theorem:
+def rate(kind: k.Kind) -> Theorem:
     """Return the bound for every round, by induction."""
     split, zero = fast(kind), ratio(0)
 
-    def claim(at: Ratio) -> Lin:
-        return distance_bound(split, at) - norm2(iterate(split, at) - BEST)
+    def claim(at: Ratio) -> k.Lin:
+        return distance_bound(split, at) - k.norm2(k.iterate(split, at) - BEST)
 
-    u, start = strong.gamma + now, iterate(split, 0) - BEST
+    u, start = strong.gamma + now, k.iterate(split, 0) - BEST
     keep = 1 - 2 / u
     spare = 1 / (u + 1) - keep / u
     step = combine(
@@ -293,18 +263,72 @@ def rate(kind: Kind) -> Theorem:
 
 
 @cache
-def mean_gap(kind: Kind) -> Theorem:
+def mean_gap(kind: k.Kind) -> Theorem:
     """Return the mean of the rounds' gaps at a constant rate, any one.
 
     ``1/T sum (f(x) - f*) <= ||x0 - x*||^2/(2 eta tau T) + eta tau G2/2
     + c S eta^2 tau^2 G2``.
     """
     eta, T = positive("eta"), count("T")
-    family = RoundFamily("eta", Sort.POSITIVE)
-    one = rules.instantiate(one_round(kind, ratio(0)), ((family, Rate(eta)),), ())
-    split = equal_paces(kind, tau, Rate(eta))
-    fall = rules.telescope(t, norm2(iterate(split, now) - BEST), T)
+    family = k.RoundFamily("eta", Sort.POSITIVE)
+    one = rules.instantiate(one_round(kind, ratio(0)), ((family, k.Rate(eta)),), ())
+    split = equal_paces(kind, tau, k.Rate(eta))
+    fall = rules.telescope(t, k.norm2(k.iterate(split, now) - BEST), T)
     scale = 1 / (2 * eta * tau * T)
-    last = iterate(split, T) - BEST
+    last = k.iterate(split, T) - BEST
     rounds = sum_over(one, steps(T), t)
     return combine([(rounds, scale), (fall, scale)], [(last, scale)])
+
+
+# General convex: the mean gap of the iterates of SFL-V1, a repair of (12) ------------
+
+T, eta = count("T"), positive("eta")
+r = Round(equal_paces(k.Kind.V1, tau, k.Rate(eta)))
+alpha = eta * tau
+
+
+def gap_progress() -> Theorem:
+    """Return ``<G, x - x*> >= tau (f(x) - f*) - S/2 D``.
+
+    Smoothness from the local point to x, convexity from it to x*.
+    """
+    p, away, gp = r.point(of(i)), r.x - BEST, r.local_gradient(of(i))
+    one = combine([
+        (rules.smooth(k.Local(n), S, p, r.x), 1),
+        (rules.convex(k.Local(n), ratio(0), p, BEST), 1),
+    ])
+    return combine([
+        (r.summed(one, tau, k.weight(n)), 1),
+        (linear_both(r, gp, away, tau, k.weight(n)), 1),
+        (whole_centred(r, away), 1),
+        (rules.mean_value(r.x), -tau),
+        (rules.mean_value(BEST), tau),
+    ])
+
+
+def gap_round() -> Theorem:
+    """Return ``2 alpha gap <= ||x - x*||^2 - ||x' - x*||^2 + 7/6 alpha^2 G2``."""
+    before, after, step = r.x - BEST, r.next - BEST, r.next - r.x
+    small = rules.assume(k.constant(1 - 2 * S * alpha))
+    G = whole_mean(r, stochastic(r.run, n, now, of(i)))
+    cost = k.constant(Fraction(7, 6) * alpha**2 * G2)
+    return combine(
+        [
+            (gap_progress(), 2 * eta),
+            (whole_update(r, before), -2),
+            (whole_update(r, step), -1),
+            (whole_update(r, G), eta),
+            (second_moment(r), eta**2),
+            (bounded_drift(r, G2), eta * S),
+            (small, alpha**2 * G2 / 6),
+        ],
+        target=k.norm2(before) - k.norm2(after) + cost - gap(r) * (2 * alpha),
+    )
+
+
+def theorem() -> Theorem:
+    """Return the mean over T rounds; the distances telescope."""
+    c = 1 / (2 * alpha * T)
+    fall = rules.telescope(t, k.norm2(r.x - BEST), T)
+    last = k.iterate(r.run, T) - BEST
+    return combine([(sum_over(gap_round(), steps(T), t), c), (fall, c)], [(last, c)])

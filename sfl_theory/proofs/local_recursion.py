@@ -10,22 +10,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    Client,
-    Kind,
-    Lin,
-    Local,
-    Side,
-    Vec,
-    constant,
-    inner,
-    norm2,
-    summed,
-)
-from sfl_theory.proofs.joint import whole_moved
 from sfl_theory.proofs.local_steps import (
     G2,
     Round,
@@ -33,6 +20,7 @@ from sfl_theory.proofs.local_steps import (
     eps2,
     now,
     sigma2,
+    whole_moved,
     young,
 )
 from sfl_theory.proofs.notation import (
@@ -47,10 +35,10 @@ from sfl_theory.proofs.notation import (
     steps,
     sum_over,
 )
-from sfl_theory.proofs.powers import at_least, power, sums, sums_at_least, tau
+from sfl_theory.proofs.numbers import power, power_at_least, sums, sums_at_least, tau
 
-R = Round(equal_paces(Kind.V1, tau, rates("eta")))
-eta, n = R.eta, Client("n")
+R = Round(equal_paces(k.Kind.V1, tau, rates("eta")))
+eta, n = R.eta, k.Client("n")
 i, last = count("i"), count("i") - 1
 any_step, j = nat("i"), nat("j")
 QUARTER = Fraction(1, 4)
@@ -65,60 +53,60 @@ STEP = before - (gp + xi) * eta
 
 def each(theorem: Theorem) -> Theorem:
     """Return the theorem of client n summed with weights b_n >= 0."""
-    return sum_over(theorem, CLIENTS, n, per_client("b", n))
+    return sum_over(theorem, k.CLIENTS, n, per_client("b", n))
 
 
-def only_one(u: Callable[[Ratio], Vec], w: Vec) -> Theorem:
+def only_one(u: Callable[[Ratio], k.Vec], w: k.Vec) -> Theorem:
     """Return ``sum_{v<1} <u(v), w> >= <u(0), w>``.
 
     Terms v <u(v), w> vanish, for v <= 0; the rest is a telescoping sum.
     """
     v = nat("v")
 
-    def nothing(y: Vec, most: bool) -> Theorem:
+    def nothing(y: k.Vec, most: bool) -> Theorem:
         square = combine(squares=[(y, 1)])
         if not most:
             return sum_over(square, steps(1), v, of(v))
-        zero = rules.assume(constant(-of(v)))
+        zero = rules.assume(k.constant(-of(v)))
         return sum_over(combine([(square, -of(v))], signs=[zero]), steps(1), v)
 
-    def none(y: Vec, z: Vec) -> Theorem:
+    def none(y: k.Vec, z: k.Vec) -> Theorem:
         uses = [(nothing(y + z, False), QUARTER), (nothing(y - z, True), QUARTER)]
-        return combine(uses, target=summed(steps(1), v, inner(y, z) * of(v)))
+        return combine(uses, target=k.summed(steps(1), v, k.inner(y, z) * of(v)))
 
-    ends = rules.telescope(v, inner(u(of(v)), w) * (1 - of(v)), ratio(1))
+    ends = rules.telescope(v, k.inner(u(of(v)), w) * (1 - of(v)), ratio(1))
     later = none(u(of(v) + 1), -w)
-    target = summed(steps(1), v, inner(u(of(v)), w)) - inner(u(ratio(0)), w)
+    target = k.summed(steps(1), v, k.inner(u(of(v)), w)) - k.inner(u(ratio(0)), w)
     return combine([(ends, -1), (none(u(of(v)), w), 1), (later, 1)], target=target)
 
 
-def moved(step: Ratio, w: Vec) -> Theorem:
+def moved(step: Ratio, w: k.Vec) -> Theorem:
     """Return ``<p(step) - x + eta sum_{j<step} g(j), w> >= 0``."""
     total = R.away(step) + _until(step) * eta
-    sides = [(rules.local_update(R.run, n, now, step, side, w), 1) for side in Side]
-    target = inner(total, w)
+    sides = [(rules.local_update(R.run, n, now, step, side, w), 1) for side in k.Side]
+    target = k.inner(total, w)
     theorem = combine([(rules.blocks(total, w), 1), *sides], target=target)
-    before_i = rules.assume(constant(tau - step))
+    before_i = rules.assume(k.constant(tau - step))
     if before_i.hypotheses.isdisjoint(theorem.hypotheses) or step == i:
         return theorem
-    late, made = rules.assume(constant(step - tau)), rules.assume(constant(tau - i))
-    never = combine([(late, 1), (made, 1)], target=constant(-1))
+    late, made = rules.assume(k.constant(step - tau)), rules.assume(k.constant(tau - i))
+    never = combine([(late, 1), (made, 1)], target=k.constant(-1))
     squares = [(total + w, QUARTER), (total - w, -QUARTER)]
     other = combine([], squares, target=target, signs=[never])
     return rules.cases(theorem, other, tau - step)
 
 
-def _until(step: Ratio) -> Vec:
-    return summed(steps(step), j, stochastic(R.run, n, now, of(j)))
+def _until(step: Ratio) -> k.Vec:
+    return k.summed(steps(step), j, stochastic(R.run, n, now, of(j)))
 
 
-def step_back(w: Vec) -> Theorem:
+def step_back(w: k.Vec) -> Theorem:
     """Return ``<p_i - p_{i-1} + eta g_{i-1}, w> >= 0``."""
 
-    def g(at: Ratio) -> Vec:
+    def g(at: Ratio) -> k.Vec:
         return stochastic(R.run, n, now, at)
 
-    terms = inner(g(of(j)), w)
+    terms = k.inner(g(of(j)), w)
     one = only_one(lambda v: g(last + v), -w)
     uses: list[tuple[Theorem, Number]] = [
         (moved(i, w), 1),
@@ -128,29 +116,31 @@ def step_back(w: Vec) -> Theorem:
         (rules.split(j, terms, last, ratio(1)), -eta),
         (one, eta),
     ]
-    return combine(uses, target=inner(away - STEP, w))
+    return combine(uses, target=k.inner(away - STEP, w))
 
 
 def one_step() -> Theorem:
     """Return ``A_i <= E||p_{i-1} - eta g_{i-1} - x||^2``."""
-    target = norm2(STEP) - norm2(away)
+    target = k.norm2(STEP) - k.norm2(away)
     return combine([(step_back(-(away + STEP)), 1)], target=target)
 
 
-def spread(pieces: list[Vec], factor: Ratio) -> Theorem:
+def spread(pieces: list[k.Vec], factor: Ratio) -> Theorem:
     """Return ``E||STEP||^2 <= (1 + 1/tau) A_{i-1} + factor eta^2 sum ||piece||^2``.
 
-    The pieces add up to g_{i-1}; factor >= k (1 + tau) for k pieces.
+    The pieces add up to g_{i-1}; factor >= times (1 + tau) for times pieces.
     """
-    whole = sum(pieces, Vec({}))
+    whole = sum(pieces, k.Vec({}))
     pairs = [(u - v, 1) for p, u in enumerate(pieces) for v in pieces[:p]]
-    sizes = sum((norm2(piece) for piece in pieces), Lin({}))
-    few = combine(squares=pairs, target=sizes * len(pieces) - norm2(whole))
+    sizes = sum((k.norm2(piece) for piece in pieces), k.Lin({}))
+    few = combine(squares=pairs, target=sizes * len(pieces) - k.norm2(whole))
     extra = factor - len(pieces) * (1 + tau)
     return combine(
         [(young(before, whole * -eta, 1 / tau), 1), (few, (1 + tau) * eta**2)],
         [(piece, extra * eta**2) for piece in pieces],
-        target=norm2(before) * (1 + 1 / tau) + sizes * (factor * eta**2) - norm2(STEP),
+        target=k.norm2(before) * (1 + 1 / tau)
+        + sizes * (factor * eta**2)
+        - k.norm2(STEP),
     )
 
 
@@ -161,24 +151,24 @@ def noise_bound(step: Ratio) -> Theorem:
 
 def near() -> Theorem:
     """Return ``||grad F_n(p_{i-1}) - grad F_n(x)||^2 <= S^2 A_{i-1}``."""
-    return rules.lipschitz(Local(n), S, R.point(last), R.x)
+    return rules.lipschitz(k.Local(n), S, R.point(last), R.x)
 
 
-def small_rate(k: int) -> Theorem:
-    """Return ``k S^2 tau^2 eta^2 <= 1``, as assumed."""
-    return rules.assume(constant(1 - k * S**2 * tau**2 * eta**2))
+def small_rate(times: int) -> Theorem:
+    """Return ``times S^2 tau^2 eta^2 <= 1``, as assumed."""
+    return rules.assume(k.constant(1 - times * S**2 * tau**2 * eta**2))
 
 
-def absorb(k: int) -> Theorem:
-    """Return ``k tau eta^2 S^2 A_{i-1} <= A_{i-1}/tau`` for such a rate."""
-    rest = 1 / tau - k * tau * eta**2 * S**2
-    return combine(squares=[(before, rest)], signs=[small_rate(k)])
+def absorb(times: int) -> Theorem:
+    """Return ``times tau eta^2 S^2 A_{i-1} <= A_{i-1}/tau`` for such a rate."""
+    rest = 1 / tau - times * tau * eta**2 * S**2
+    return combine(squares=[(before, rest)], signs=[small_rate(times)])
 
 
 def first_gradient() -> Theorem:
     """Return ``||grad F_n(x)||^2 <= ||grad F_n(x) - g_n||^2 + ||g_n||^2``."""
     fair = rules.unbiased(R.run, n, now, ratio(0), gx)
-    target = norm2(gx - start) + norm2(start) - norm2(gx)
+    target = k.norm2(gx - start) + k.norm2(start) - k.norm2(gx)
     return combine([(fair, 2)], [(xi0, 2)], target=target)
 
 
@@ -186,7 +176,7 @@ def bounded_recursion() -> Theorem:
     """Return ``A_i <= (1 + 2/tau) A_{i-1} + 6 tau eta^2 (2 sigma_n^2 + G^2)``."""
     g = gp + xi
     bound = rules.bounded_gradient(R.run, G2, n, now, last)
-    target = norm2(before) * (1 + 2 / tau) - norm2(away)
+    target = k.norm2(before) * (1 + 2 / tau) - k.norm2(away)
     return combine(
         [
             (one_step(), 1),
@@ -194,7 +184,7 @@ def bounded_recursion() -> Theorem:
             (bound, (1 + tau) * eta**2),
         ],
         [(before, 1 / tau)],
-        target=target + constant(6 * tau * eta**2 * (2 * sigma2(n) + G2)),
+        target=target + k.constant(6 * tau * eta**2 * (2 * sigma2(n) + G2)),
     )
 
 
@@ -219,7 +209,7 @@ def heterogeneous_recursion() -> Theorem:
 def deviation(step: Ratio) -> Theorem:
     """Return ``E||g_i - g_n||^2 <= 2 S^2 A_i + 3 sigma_n^2`` for i >= 1."""
     here, noise = R.local_gradient(step), R.noise(step)
-    close = rules.lipschitz(Local(n), S, R.point(step), R.x)
+    close = rules.lipschitz(k.Local(n), S, R.point(step), R.x)
     u = here - gx
     return combine(
         [
@@ -229,9 +219,9 @@ def deviation(step: Ratio) -> Theorem:
             (noise_bound(step), 1),
             (noise_bound(ratio(0)), 2),
         ],
-        target=norm2(R.away(step)) * (2 * S**2)
-        + constant(3 * sigma2(n))
-        - norm2(here + noise - start),
+        target=k.norm2(R.away(step)) * (2 * S**2)
+        + k.constant(3 * sigma2(n))
+        - k.norm2(here + noise - start),
     )
 
 
@@ -244,7 +234,7 @@ def changed() -> Theorem:
 def moved_by() -> Theorem:
     """Return ``||p_i - p_{i-1}||^2 <= eta^2 ||g_{i-1}||^2``, times (1 + tau) S^2."""
     step, g = R.point(i) - R.point(last), (gp + xi) * eta
-    one = combine([(step_back(g - step), 1)], target=norm2(g) - norm2(step))
+    one = combine([(step_back(g - step), 1)], target=k.norm2(g) - k.norm2(step))
     return combine([(one, (1 + tau) * S**2)])
 
 
@@ -273,9 +263,9 @@ def first_moment() -> Theorem:
     return combine([(fair, -2 * factor), (noise_bound(ratio(0)), factor)])
 
 
-def drift() -> Lin:
+def drift() -> k.Lin:
     """Return ``D = sum_{i<tau} A_i``."""
-    return summed(steps(tau), any_step, norm2(R.away(of(any_step))))
+    return k.summed(steps(tau), any_step, k.norm2(R.away(of(any_step))))
 
 
 def first_steps(a: Number, b: Number) -> Theorem:
@@ -286,8 +276,8 @@ def first_steps(a: Number, b: Number) -> Theorem:
     """
     a, b, at = ratio(a), ratio(b), of(any_step)
     g, noise = R.local_gradient(of(j)), R.noise(of(j))
-    A, B = summed(steps(at), j, g), summed(steps(at), j, noise)
-    close = rules.lipschitz(Local(n), S, R.x, R.point(of(j)))
+    A, B = k.summed(steps(at), j, g), k.summed(steps(at), j, noise)
+    close = rules.lipschitz(k.Local(n), S, R.x, R.point(of(j)))
     split_up = combine([(young(gx, g - gx, 1 / b), 1), (close, 1 + b)])
     size = combine([
         (rules.jensen(steps(at), j, ratio(1), g), 1),
@@ -307,19 +297,19 @@ def first_steps(a: Number, b: Number) -> Theorem:
     return sum_over(one, steps(tau), any_step)
 
 
-def absorbed(k: int, theta: Ratio, keep: Fraction) -> Theorem:
-    """Return ``theta D <= (1 - keep) D`` where k S^2 tau^2 eta^2 <= 1."""
+def absorbed(times: int, theta: Ratio, keep: Fraction) -> Theorem:
+    """Return ``theta D <= (1 - keep) D`` where times S^2 tau^2 eta^2 <= 1."""
     rest = 1 - keep - theta
-    known = small_rate(k)
+    known = small_rate(times)
     shown = sign(rest, (known, (1 - ratio(keep))))
     square = combine(squares=[(R.away(of(any_step)), rest)], signs=[shown])
     return sum_over(square, steps(tau), any_step)
 
 
-def drift_bound(k: int, a: Number, b: Number, keep: Fraction) -> Theorem:
+def drift_bound(times: int, a: Number, b: Number, keep: Fraction) -> Theorem:
     """Return ``D <= ((1+a)(1+1/b) Q ||gx||^2 + (1+1/a) T sigma^2) eta^2/keep``."""
     theta = (1 + ratio(a)) * (1 + ratio(b)) * S**2 * eta**2 * tau * (tau - 1) / 2
-    uses = [(first_steps(a, b), 1), (absorbed(k, theta, keep), 1)]
+    uses = [(first_steps(a, b), 1), (absorbed(times, theta, keep), 1)]
     return combine([(combine(uses), 1 / ratio(keep))])
 
 
@@ -338,7 +328,7 @@ def bounded() -> Theorem:
 
 def lemma_c5() -> Theorem:
     """Return ``D <= 12 tau^3 eta^2 (2 sigma_n^2 + G^2)``."""
-    right = constant(12 * tau**3 * eta**2 * (2 * sigma2(n) + G2))
+    right = k.constant(12 * tau**3 * eta**2 * (2 * sigma2(n) + G2))
     return combine([(bounded(), 1)], target=right - drift())
 
 
@@ -348,9 +338,9 @@ def lemma_c5_by_powers() -> Theorem:
     right = B * tau**2 / 4 * (power(tau) - 3)
     uses: list[tuple[Theorem, Number]] = [
         (bounded(), 1),
-        (at_least(), B * tau**2 / 4),
+        (power_at_least(), B * tau**2 / 4),
     ]
-    return combine(uses, target=constant(right) - drift())
+    return combine(uses, target=k.constant(right) - drift())
 
 
 def own_by_mean() -> Theorem:
@@ -365,9 +355,9 @@ def heterogeneous() -> Theorem:
     return combine([(found, 1), (own_by_mean(), Fraction(8, 3) * Q * eta**2)])
 
 
-def three() -> Lin:
+def three() -> k.Lin:
     """Return ``sigma_n^2 + eps^2 + ||grad f(x)||^2``."""
-    return norm2(gf) + constant(sigma2(n) + eps2)
+    return k.norm2(gf) + k.constant(sigma2(n) + eps2)
 
 
 def lemma_c6() -> Theorem:
@@ -384,11 +374,11 @@ def lemma_c6_by_sums() -> Theorem:
     """Return ``D <= B sum_{i<tau} sum_{j<i} c(j)``, B as in (44)."""
     Q = tau * (tau - 1) * (2 * tau - 1) / 6
     factor = 8 * tau * eta**2 * sums()
-    k = nat("k")
-    pairs = sum_over(combine(target=constant(of(k))), steps(tau - 1), k)
+    q = nat("k")
+    pairs = sum_over(combine(target=k.constant(of(q))), steps(tau - 1), q)
     long: list[tuple[Theorem, Number]] = [
         (sums_at_least(), 8 * tau * eta**2),
-        (at_least(), 2 * tau**3 * eta**2),
+        (power_at_least(), 2 * tau**3 * eta**2),
     ]
     for_f = sign(factor - Fraction(16, 3) * Q * eta**2, *long)
     for_noise = sign(
@@ -407,7 +397,7 @@ def lemma_c6_by_sums() -> Theorem:
 def first_noise() -> Theorem:
     """Return ``sum_{i<tau} <xi_i, xi_0> >= 0``."""
     at = of(any_step)
-    form = inner(R.noise(at), xi0)
+    form = k.inner(R.noise(at), xi0)
     later = rules.unbiased(R.run, n, now, at + 1, xi0)
     one = only_one(R.noise, xi0)
     return combine(
@@ -417,7 +407,7 @@ def first_noise() -> Theorem:
             (sum_over(later, steps(tau - 1), any_step), 1),
         ],
         [(xi0, 1)],
-        target=summed(steps(tau), any_step, form),
+        target=k.summed(steps(tau), any_step, form),
     )
 
 
@@ -425,7 +415,7 @@ def lemma_c7() -> Theorem:
     """Return ``sum_i E||g_i - g_n||^2 <= 8 tau^3 eta^2 S^2 (..) + 4 tau sigma_n^2``."""
     at = of(any_step)
     g, noise = R.local_gradient(at), R.noise(at)
-    close = rules.lipschitz(Local(n), S, R.point(at), R.x)
+    close = rules.lipschitz(k.Local(n), S, R.point(at), R.x)
     one = combine([
         (young(g - gx, noise - xi0, 1), 1),
         (close, 2),
@@ -435,8 +425,8 @@ def lemma_c7() -> Theorem:
     Q = tau * (tau - 1) * (2 * tau - 1) / 6
     found = drift_bound(4, 1, 1, Fraction(1, 2))
     room = 8 * tau**3 * eta**2 * S**2 - 16 * S**2 * Q * eta**2
-    right = norm2(gx) + constant(sigma2(n))
-    left = summed(steps(tau), any_step, norm2(g + noise - start))
+    right = k.norm2(gx) + k.constant(sigma2(n))
+    left = k.summed(steps(tau), any_step, k.norm2(g + noise - start))
     return combine(
         [
             (sum_over(one, steps(tau), any_step), 1),
@@ -445,6 +435,6 @@ def lemma_c7() -> Theorem:
         ],
         [(gx, room)],
         target=right * (8 * tau**3 * eta**2 * S**2)
-        + constant(4 * tau * sigma2(n))
+        + k.constant(4 * tau * sigma2(n))
         - left,
     )

@@ -1,4 +1,4 @@
-"""Lemmas on the local steps of a round: moves, noise, drift and deviation.
+"""Lemmas on the local steps of a round: of blocks, and of both blocks together.
 
 Every lemma is derived by the kernel's rules; constants come out, none goes in.
 """
@@ -8,30 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
-from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Binder,
-    Client,
-    Lin,
-    Local,
-    Side,
-    Split,
-    Var,
-    Vec,
-    gradient,
-    inner,
-    iterate,
-    local_point,
-    noise,
-    norm2,
-    part,
-    summed,
-    value_of,
-    weight,
-)
+from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.notation import (
     combine,
@@ -45,15 +24,15 @@ from sfl_theory.proofs.notation import (
     sum_over,
 )
 
-n, m = Client("n"), Client("m")
-t, i, j, k = nat("t"), nat("i"), nat("j"), nat("k")
-S, mu = positive("S"), nonnegative("mu")
+n, m = k.Client("n"), k.Client("m")
+t, i, j, beyond = nat("t"), nat("i"), nat("j"), nat("k")
+S = positive("S")
 eps2, G2 = nonnegative("eps2"), nonnegative("G2")
 N = mean(n, 1)
 now = of(t)
 
 
-def sigma2(client: Client) -> Ratio:
+def sigma2(client: k.Client) -> Ratio:
     """Return ``sigma_n^2``."""
     return per_client("sigma2", client)
 
@@ -62,91 +41,123 @@ def sigma2(client: Client) -> Ratio:
 class Round:
     """Round t of a run; `eta` is the rate of both sides where they have one."""
 
-    run: Split
+    run: k.Split
 
     @property
     def eta(self) -> Ratio:
         """The rate of the round."""
         return self.run.client.rate.at(now)
 
-    def rate(self, side: Side) -> Ratio:
+    def rate(self, side: k.Side) -> Ratio:
         """Return a side's rate of the round."""
         return self.run.pace(side).rate.at(now)
 
     @property
-    def x(self) -> Vec:
+    def x(self) -> k.Vec:
         """The model before the round."""
-        return iterate(self.run, now)
+        return k.iterate(self.run, now)
 
     @property
-    def next(self) -> Vec:
+    def next(self) -> k.Vec:
         """The model after the round."""
-        return iterate(self.run, now + 1)
+        return k.iterate(self.run, now + 1)
 
     @property
-    def gradient(self) -> Vec:
+    def gradient(self) -> k.Vec:
         """``grad f(x)``."""
-        return gradient(MEAN, self.x)
+        return k.gradient(k.MEAN, self.x)
 
-    def point(self, step: Number, client: Client = n) -> Vec:
+    def point(self, step: Number, client: k.Client = n) -> k.Vec:
         """Return the local point."""
-        return local_point(self.run, client, now, step)
+        return k.local_point(self.run, client, now, step)
 
-    def away(self, step: Number) -> Vec:
+    def away(self, step: Number) -> k.Vec:
         """Return the local point seen from the model before the round."""
         return self.point(step) - self.x
 
-    def noise(self, step: Number, client: Client = n) -> Vec:
+    def noise(self, step: Number, client: k.Client = n) -> k.Vec:
         """Return the noise."""
-        return noise(self.run, client, now, step)
+        return k.noise(self.run, client, now, step)
 
-    def local_gradient(self, step: Number, client: Client = n) -> Vec:
+    def local_gradient(self, step: Number, client: k.Client = n) -> k.Vec:
         """Return ``grad F_n`` at the local point."""
-        return gradient(Local(client), self.point(step, client))
+        return k.gradient(k.Local(client), self.point(step, client))
 
-    def own_gradient(self, client: Client = n) -> Vec:
+    def own_gradient(self, client: k.Client = n) -> k.Vec:
         """Return ``grad F_n(x)``."""
-        return gradient(Local(client), self.x)
+        return k.gradient(k.Local(client), self.x)
 
-    def steps(self, side: Side) -> Ratio:
+    def steps(self, side: k.Side) -> Ratio:
         """Return how many steps a side makes."""
         return ratio(self.run.pace(side).steps)
 
-    def whole(self, side: Side, each: Vec, factor: Number = 1) -> Vec:
+    def whole(self, side: k.Side, each: k.Vec, factor: Number = 1) -> k.Vec:
         """Return ``sum_n a_n factor sum_{i<steps} each``, the side's block."""
-        inside = part(side, summed(steps(self.steps(side)), i, each))
-        return summed(CLIENTS, n, inside * weight(n) * factor)
+        inside = k.part(side, k.summed(steps(self.steps(side)), i, each))
+        return k.summed(k.CLIENTS, n, inside * k.weight(n) * factor)
 
-    def drift(self, upper: Number, factor: Number) -> Lin:
+    def drift(self, upper: Number, factor: Number) -> k.Lin:
         """Return ``sum_n factor sum_{i<upper} ||p_i - x||^2``."""
-        return self.over(norm2(self.away(of(i))), upper, factor)
+        return self.over(k.norm2(self.away(of(i))), upper, factor)
 
-    def over(self, form: Lin, upper: Number, factor: Number) -> Lin:
+    def over(self, form: k.Lin, upper: Number, factor: Number) -> k.Lin:
         """Return ``sum_n factor sum_{i<upper} form``."""
-        return summed(CLIENTS, n, summed(steps(upper), i, form) * factor)
+        return k.summed(k.CLIENTS, n, k.summed(steps(upper), i, form) * factor)
 
     def summed(self, theorem: Theorem, upper: Number, factor: Number) -> Theorem:
         """Return the theorem summed likewise."""
-        return sum_over(sum_over(theorem, steps(upper), i), CLIENTS, n, factor)
+        return sum_over(sum_over(theorem, steps(upper), i), k.CLIENTS, n, factor)
 
 
-def young(v: Vec, w: Vec, c: Number) -> Theorem:
+def other(side: k.Side) -> k.Side:
+    """Return the other side."""
+    return k.Side.CLIENT if side is k.Side.SERVER else k.Side.SERVER
+
+
+def block_at_most(side: k.Side, u: k.Vec) -> Theorem:
+    """Return ``||u_b||^2 <= ||u||^2``."""
+    return combine([(rules.blocks(u, u), 1)], [(k.part(other(side), u), 1)])
+
+
+def block_below(side: k.Side, u: k.Vec, bound: Theorem) -> Theorem:
+    """Return a bound of ``||u||^2`` for a block of u."""
+    return combine([(block_at_most(side, u), 1), (bound, 1)])
+
+
+def bounded_block(
+    run: k.Split, side: k.Side, step: Number, client: k.Client = n
+) -> Theorem:
+    """Return ``||[g]_b||^2 <= G2`` for a step, given the draws."""
+    bound = rules.bounded_gradient(run, G2, client, now, ratio(step))
+    return block_below(side, stochastic(run, client, now, ratio(step)), bound)
+
+
+def block_sum(r: Round, side: k.Side, upper: Ratio) -> Theorem:
+    """Return ``||sum_{j<u} [g_j]_b||^2 <= u^2 G2``."""
+    g = k.part(side, stochastic(r.run, n, now, of(j)))
+    return combine([
+        (rules.jensen(steps(upper), j, ratio(1), g), 1),
+        (sum_over(bounded_block(r.run, side, of(j)), steps(upper), j), upper),
+    ])
+
+
+def young(v: k.Vec, w: k.Vec, c: Number) -> Theorem:
     """Return ``||v + w||^2 <= (1 + c) ||v||^2 + (1 + 1/c) ||w||^2``."""
     inverse = 1 / ratio(c)
-    target = norm2(v) * (1 + ratio(c)) + norm2(w) * (1 + inverse) - norm2(v + w)
+    target = k.norm2(v) * (1 + ratio(c)) + k.norm2(w) * (1 + inverse) - k.norm2(v + w)
     return combine(squares=[(v * c - w, inverse)], target=target)
 
 
-def linear_both(r: Round, u: Vec, w: Vec, upper: Number, factor: Number) -> Theorem:
+def linear_both(r: Round, u: k.Vec, w: k.Vec, upper: Number, factor: Number) -> Theorem:
     """Return ``<sum_n factor sum_i u, w> = sum_n factor sum_i <u, w>``."""
     binder = steps(upper)
-    inside = summed(binder, i, u)
-    each = sum_over(rules.linear(binder, i, u, w), CLIENTS, n, factor)
-    outer = rules.linear(CLIENTS, n, inside * factor, w)
+    inside = k.summed(binder, i, u)
+    each = sum_over(rules.linear(binder, i, u, w), k.CLIENTS, n, factor)
+    outer = rules.linear(k.CLIENTS, n, inside * factor, w)
     return combine([(outer, 1), (each, 1)])
 
 
-def descent(r: Round, moves: dict[Side, Vec]) -> Theorem:
+def descent(r: Round, moves: dict[k.Side, k.Vec]) -> Theorem:
     """Return ``f(x') <= f(x) + sum_b (S eta^2/2 ||G_b||^2 - eta <grad_b f, G_b>)``."""
     step, g, eta = r.next - r.x, r.gradient, r.eta
     uses: list[tuple[Theorem, Number]] = [
@@ -154,81 +165,104 @@ def descent(r: Round, moves: dict[Side, Vec]) -> Theorem:
         (rules.blocks(g, step), -1),
         (rules.blocks(step, step), -S / 2),
     ]
-    target = value_of(MEAN, r.x) - value_of(MEAN, r.next)
+    target = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     for side, G in moves.items():
         uses += [
             (rules.update(r.run, side, now, g), -1),
-            (rules.update(r.run, side, now, part(side, step)), -S / 2),
+            (rules.update(r.run, side, now, k.part(side, step)), -S / 2),
             (rules.update(r.run, side, now, G), S * eta / 2),
         ]
-        target = target - inner(g, G) * eta + norm2(G) * (S * eta**2 / 2)
+        target = target - k.inner(g, G) * eta + k.norm2(G) * (S * eta**2 / 2)
     return combine(uses, target=target)
 
 
-def centred(r: Round, side: Side, w: Vec, upper: Number, factor: Number) -> Theorem:
+def centred(r: Round, side: k.Side, w: k.Vec, upper: Number, factor: Number) -> Theorem:
     """Return ``<sum_n factor sum_i [xi]_b, w> = 0`` for w fixed at x(t)."""
-    xi = part(side, r.noise(of(i)))
-    each = rules.unbiased(r.run, n, now, of(i), part(side, w))
+    xi = k.part(side, r.noise(of(i)))
+    each = rules.unbiased(r.run, n, now, of(i), k.part(side, w))
     zero = r.summed(each, upper, factor)
     return combine([(linear_both(r, xi, w, upper, factor), 1), (zero, 1)])
 
 
-def mean_deviation(r: Round, side: Side) -> Theorem:
+def mean_deviation(r: Round, side: k.Side) -> Theorem:
     """Return ``||tau grad_b f - M_b||^2 <= tau N sum a^2 sum_i ||[gx - gp]_b||^2``."""
     tau, apart = r.steps(side), r.own_gradient() - r.local_gradient(of(i))
-    apart = part(side, apart)
-    clients = rules.jensen(CLIENTS, n, ratio(1), _sum(tau, apart) * weight(n))
+    apart = k.part(side, apart)
+    clients = rules.jensen(k.CLIENTS, n, ratio(1), _sum(tau, apart) * k.weight(n))
     inside = rules.jensen(steps(tau), i, ratio(1), apart)
     M = r.whole(side, r.local_gradient(of(i)))
-    own = part(side, summed(CLIENTS, n, r.own_gradient() * weight(n)))
-    left, same = part(side, r.gradient) * tau - M, own * tau - M
+    own = k.part(side, k.summed(k.CLIENTS, n, r.own_gradient() * k.weight(n)))
+    left, same = k.part(side, r.gradient) * tau - M, own * tau - M
     return combine(
         [
             (clients, 1),
-            (sum_over(inside, CLIENTS, n, N * weight(n) ** 2), 1),
+            (sum_over(inside, k.CLIENTS, n, N * k.weight(n) ** 2), 1),
             (rules.mean_gradient(r.x, left), -tau),
             (rules.mean_gradient(r.x, same), -tau),
         ],
-        target=r.over(norm2(apart), tau, N * weight(n) ** 2) * tau - norm2(left),
+        target=r.over(k.norm2(apart), tau, N * k.weight(n) ** 2) * tau - k.norm2(left),
     )
 
 
-def _sum(upper: Number, u: Vec, v: Var = i) -> Vec:
-    return summed(steps(upper), v, u)
+def _sum(upper: Number, u: k.Vec, v: k.Var = i) -> k.Vec:
+    return k.summed(steps(upper), v, u)
 
 
-def size_of_sum(binder: Binder, v: Var, u: Vec, upper: Number, long: Number) -> Theorem:
+def size_of_sum(
+    binder: k.Binder, v: k.Var, u: k.Vec, upper: Number, long: Number
+) -> Theorem:
     """Return ``||sum_{v<upper} u||^2 <= upper sum_{v<long} ||u||^2``."""
     more = rules.longer(v, u, ratio(upper), ratio(long))
     return combine([(rules.jensen(binder, v, ratio(1), u), 1), (more, upper)])
 
 
-def moved(r: Round, side: Side, step: Ratio, made: Ratio, rests: bool) -> Theorem:
-    """Return ``||[p - x]_b||^2 = eta^2 ||sum_{j<made} [g_j]_b||^2``."""
+def moved(r: Round, side: k.Side, step: Ratio, made: Ratio, rests: bool) -> Theorem:
+    """Return ``||[p - x]_b||^2 = eta_b^2 ||sum_{j<made} [g_j]_b||^2``."""
     rule = rules.resting if rests else rules.local_update
-    away = part(side, r.away(step))
-    total = part(side, _sum(made, r.local_gradient(of(j)) + r.noise(of(j)), j))
+    away = k.part(side, r.away(step))
+    total = k.part(side, _sum(made, r.local_gradient(of(j)) + r.noise(of(j)), j))
 
-    def update(w: Vec) -> Theorem:
+    def update(w: k.Vec) -> Theorem:
         return rule(r.run, n, now, step, side, w)
 
     return combine(
-        [(update(away), 1), (update(total), -r.eta)],
-        target=norm2(away) - norm2(total) * r.eta**2,
+        [(update(away), 1), (update(total), -r.rate(side))],
+        target=k.norm2(away) - k.norm2(total) * r.rate(side) ** 2,
     )
 
 
+def own_steps(
+    r: Round, side: k.Side, step: Ratio, made: Ratio, rests: bool = False
+) -> Theorem:
+    """Return ``||[p - x]_b||^2 <= eta_b^2 made sum_{j<made} ||[g_j]_b||^2``."""
+    g = k.part(side, stochastic(r.run, n, now, of(j)))
+    inside = rules.jensen(steps(made), j, ratio(1), g)
+    return combine([
+        (moved(r, side, step, made, rests), -1),
+        (inside, r.rate(side) ** 2),
+    ])
+
+
+def block_move(
+    r: Round, side: k.Side, step: Ratio, made: Ratio, rests: bool = False
+) -> Theorem:
+    """Return ``||[p - x]_b||^2 <= eta_b^2 made^2 G2`` for a side's own steps."""
+    each = sum_over(bounded_block(r.run, side, of(j)), steps(made), j)
+    own = own_steps(r, side, step, made, rests)
+    return combine([(own, 1), (each, r.rate(side) ** 2 * made)])
+
+
 def block_drift(
-    r: Round, side: Side, step: Ratio, made: Ratio, long: Ratio, rests: bool = False
+    r: Round, side: k.Side, step: Ratio, made: Ratio, long: Ratio, rests: bool = False
 ) -> Theorem:
     """Return ``||p_i - x||^2 <= 2 eta^2 (i sum_{j<l} ||gp||^2 + sum_{j<i} ||xi||^2)``.
 
     All blocks of side b; the side has made `made` <= i steps.
     """
-    gp, xi = part(side, r.local_gradient(of(j))), part(side, r.noise(of(j)))
+    gp, xi = k.part(side, r.local_gradient(of(j))), k.part(side, r.noise(of(j)))
     A, B = _sum(made, gp, j), _sum(made, xi, j)
     size = size_of_sum(steps(made), j, gp, made, long)
-    later = summed(steps(long), j, norm2(gp))
+    later = k.summed(steps(long), j, k.norm2(gp))
     rest = combine(squares=[]) if not rests else _positive_sum(gp, long)
     noisy = rules.martingale(r.run, n, now, made, side)
     uses: list[tuple[Theorem, Number]] = [
@@ -239,19 +273,19 @@ def block_drift(
         (rules.longer(j, xi, made, step), 2 * r.eta**2),
         (rest, 2 * r.eta**2 * (step - made)),
     ]
-    bound = later * step + summed(steps(step), j, norm2(xi))
-    target = bound * (2 * r.eta**2) - norm2(part(side, r.away(step)))
+    bound = later * step + k.summed(steps(step), j, k.norm2(xi))
+    target = bound * (2 * r.eta**2) - k.norm2(k.part(side, r.away(step)))
     return combine(uses, target=target)
 
 
-def _positive_sum(u: Vec, upper: Ratio) -> Theorem:
+def _positive_sum(u: k.Vec, upper: Ratio) -> Theorem:
     return sum_over(combine(squares=[(u, 1)]), steps(upper), j)
 
 
 def local_gradients(r: Round, upper: Number, factor: Number, c: Number) -> Theorem:
     """Return ``sum ||gp||^2 <= (1+c) sum ||gx||^2 + (1+1/c) S^2 sum ||p - x||^2``."""
     gx, gp = r.own_gradient(), r.local_gradient(of(i))
-    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     one = combine([(young(gx, gp - gx, c), 1), (near, 1 + 1 / ratio(c))])
     return r.summed(one, upper, factor)
 
@@ -261,4 +295,123 @@ def own_gradients(r: Round, factor: Ratio) -> Theorem:
     gx, gf = r.own_gradient(), r.gradient
     near = rules.heterogeneity(eps2, n, r.x)
     one = combine([(young(gf, gx - gf, 1), 1), (near, 2)])
-    return sum_over(one, CLIENTS, n, factor)
+    return sum_over(one, k.CLIENTS, n, factor)
+
+
+# Lemmas on whole vectors, for runs in which both sides step together -----------------
+
+
+def whole_mean(r: Round, each: k.Vec) -> k.Vec:
+    """Return ``sum_n a_n sum_{i<tau} each``; with draws ``a_n J_n`` for ``a_n``."""
+    inside = k.summed(steps(r.steps(k.Side.CLIENT)), i, each)
+    return k.summed(k.CLIENTS, n, inside * rules.share(r.run, n, now, k.Side.CLIENT))
+
+
+def own_mean(r: Round, each: k.Vec) -> k.Vec:
+    """Return ``sum_n a_n sum_{i<tau} each``, without draws."""
+    inside = k.summed(steps(r.steps(k.Side.CLIENT)), i, each)
+    return k.summed(k.CLIENTS, n, inside * k.weight(n))
+
+
+def whole_update(r: Round, w: k.Vec) -> Theorem:
+    """Return ``<x' - x + eta G, w> = 0`` from the updates of the two sides."""
+    moved = r.next - r.x + whole_mean(r, stochastic(r.run, n, now, of(i))) * r.eta
+    uses: list[tuple[Theorem, Number]] = [(rules.blocks(moved, w), 1)]
+    uses += [(rules.update(r.run, side, now, w), 1) for side in k.Side]
+    return combine(uses, target=k.inner(moved, w))
+
+
+def whole_descent(r: Round) -> Theorem:
+    """Return ``f(x') <= f(x) - eta <grad f, G> + S eta^2/2 ||G||^2``."""
+    step, g, eta = r.next - r.x, r.gradient, r.eta
+    G = whole_mean(r, stochastic(r.run, n, now, of(i)))
+    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
+    return combine(
+        [
+            (smooth_mean(S, r.x, r.next), 1),
+            (whole_update(r, g), -1),
+            (whole_update(r, step), -S / 2),
+            (whole_update(r, G), S * eta / 2),
+        ],
+        target=fall - k.inner(g, G) * eta + k.norm2(G) * (S * eta**2 / 2),
+    )
+
+
+def whole_centred(r: Round, w: k.Vec) -> Theorem:
+    """Return ``<sum_n a_n sum_i xi, w> = 0`` for w fixed at x(t)."""
+    tau, xi = r.steps(k.Side.CLIENT), r.noise(of(i))
+    zero = r.summed(rules.unbiased(r.run, n, now, of(i), w), tau, k.weight(n))
+    return combine([(linear_both(r, xi, w, tau, k.weight(n)), 1), (zero, 1)])
+
+
+def whole_noise(r: Round) -> Theorem:
+    """Return ``||sum_n a_n sum_i xi||^2 <= tau sum a_n^2 sigma_n^2``."""
+    tau = r.steps(k.Side.CLIENT)
+    apart = rules.independent(r.run, n, i, k.weight(n), now, tau, None)
+    bound = rules.variance(r.run, sigma2(n), n, now, of(i))
+    return combine([(apart, -1), (r.summed(bound, tau, k.weight(n) ** 2), 1)])
+
+
+def whole_drift(r: Round) -> k.Lin:
+    """Return ``D = sum_n a_n sum_i ||p_i - x||^2``."""
+    return r.drift(r.steps(k.Side.CLIENT), k.weight(n))
+
+
+def whole_deviation(r: Round) -> Theorem:
+    """Return ``||tau grad f - M||^2 <= tau S^2 D``, by Jensen with weights a_n."""
+    tau, apart = r.steps(k.Side.CLIENT), r.own_gradient() - r.local_gradient(of(i))
+    clients = rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, apart))
+    inside = rules.jensen(steps(tau), i, ratio(1), apart)
+    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    M = own_mean(r, r.local_gradient(of(i)))
+    own = k.summed(k.CLIENTS, n, r.own_gradient() * k.weight(n)) * tau - M
+    left = r.gradient * tau - M
+    return combine(
+        [
+            (clients, 1),
+            (sum_over(inside, k.CLIENTS, n, k.weight(n)), 1),
+            (r.summed(near, tau, k.weight(n)), tau),
+            (rules.mean_gradient(r.x, left), -tau),
+            (rules.mean_gradient(r.x, own), -tau),
+        ],
+        target=whole_drift(r) * (tau * S**2) - k.norm2(left),
+    )
+
+
+def whole_moved(r: Round) -> Theorem:
+    """Return ``||p_i - x||^2 = eta^2 ||sum_{j<i} g_j||^2`` for SFL-V1."""
+    away, total = r.away(of(i)), k.summed(steps(of(i)), j, _stochastic(r))
+
+    def update(w: k.Vec) -> Theorem:
+        moved = away + total * r.eta
+        sides = [
+            (rules.local_update(r.run, n, now, of(i), side, w), 1) for side in k.Side
+        ]
+        return combine([(rules.blocks(moved, w), 1), *sides], target=k.inner(moved, w))
+
+    return combine(
+        [(update(away), 1), (update(total), -r.eta)],
+        target=k.norm2(away) - k.norm2(total) * r.eta**2,
+    )
+
+
+def _stochastic(r: Round) -> k.Vec:
+    return stochastic(r.run, n, now, of(j))
+
+
+def bounded_drift(r: Round, G2: Ratio) -> Theorem:
+    """Return ``D <= eta^2 tau^3 G2/3`` for second moments <= G2 along the run."""
+    tau, bound = r.steps(k.Side.CLIENT), rules.bounded_gradient
+    one = combine([
+        (whole_moved(r), -1),
+        (rules.jensen(steps(of(i)), j, ratio(1), _stochastic(r)), r.eta**2),
+        (sum_over(bound(r.run, G2, n, now, of(j)), steps(of(i)), j), r.eta**2 * of(i)),
+    ])
+    target = k.constant(r.eta**2 * tau**3 * G2 / 3) - whole_drift(r)
+    return combine([(r.summed(one, tau, k.weight(n)), 1)], target=target)
+
+
+def both_parts(u: k.Vec) -> Theorem:
+    """Return ``||u||^2 = ||u_c||^2 + ||u_s||^2``."""
+    parts = sum((k.norm2(k.part(side, u)) for side in k.Side), k.Lin({}))
+    return combine([(rules.blocks(u, u), 1)], target=k.norm2(u) - parts)

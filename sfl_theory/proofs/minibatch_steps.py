@@ -1,4 +1,4 @@
-r"""MiniBatch-SFL with a rate that falls at every step: what one local step does.
+r"""One local step of MiniBatch-SFL, and the drift of its client blocks.
 
 The run steps at rate 1; its stochastic gradients are those of the statement times
 :math:`\eta=2/(\mu x)`, :math:`x=\gamma+Kt+j`. :math:`\Delta` is the mean model's
@@ -10,29 +10,9 @@ from __future__ import annotations
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Client,
-    Kind,
-    Lin,
-    Local,
-    Rate,
-    Side,
-    Var,
-    Vec,
-    constant,
-    gradient,
-    inner,
-    iterate,
-    local_point,
-    norm2,
-    part,
-    summed,
-    weight,
-)
 from sfl_theory.proofs.local_steps import S, m, n, now
 from sfl_theory.proofs.minibatch import BEST, R2, gamma, growth, mu
 from sfl_theory.proofs.notation import (
@@ -43,30 +23,31 @@ from sfl_theory.proofs.notation import (
     nonnegative,
     of,
     positive,
+    sign,
     steps,
     sum_over,
 )
 
 K, delta2, any_gamma = count("K"), nonnegative("delta2"), positive("gamma")
-RUN = equal_paces(Kind.MINIBATCH, K, Rate(ratio(1)))
+RUN = equal_paces(k.Kind.MINIBATCH, K, k.Rate(ratio(1)))
 j, i = nat("j"), nat("i")
-other = Client("k")
+other = k.Client("k")
 J, ONE = of(j), ratio(1)
-CLIENT, SERVER = Side.CLIENT, Side.SERVER
+CLIENT, SERVER = k.Side.CLIENT, k.Side.SERVER
 r = K - 1 - J
 """How many steps of the round are left after this one."""
-LEFT = rules.assume(constant(r))
+LEFT = rules.assume(k.constant(r))
 B = R2 + 2 * K * delta2
 
 
-def point(step: Number, client: Client = n) -> Vec:
+def point(step: Number, client: k.Client = n) -> k.Vec:
     """Return the local point."""
-    return local_point(RUN, client, now, step)
+    return k.local_point(RUN, client, now, step)
 
 
-def middle(step: Number) -> Vec:
+def middle(step: Number) -> k.Vec:
     """Return the mean of the local points."""
-    return summed(CLIENTS, m, point(step, m) * weight(m))
+    return k.summed(k.CLIENTS, m, point(step, m) * k.weight(m))
 
 
 def clock(step: Number, low: Ratio = gamma) -> Ratio:
@@ -74,48 +55,48 @@ def clock(step: Number, low: Ratio = gamma) -> Ratio:
     return low + K * now + step
 
 
-def moved(client: Client = n, step: Ratio = J) -> Vec:
+def moved(client: k.Client = n, step: Ratio = J) -> k.Vec:
     """Return by how much step j moves against client n's gradient."""
     g = stochastic(RUN, client, now, step + of(i))
-    return summed(steps(1), i, g)
+    return k.summed(steps(1), i, g)
 
 
-def gradients(client: Client, upper: Ratio) -> Vec:
+def gradients(client: k.Client, upper: Ratio) -> k.Vec:
     """Return the sum of the stochastic gradients before a step."""
-    return summed(steps(upper), i, stochastic(RUN, client, now, of(i)))
+    return k.summed(steps(upper), i, stochastic(RUN, client, now, of(i)))
 
 
-def one_more(client: Client, w: Vec) -> Theorem:
+def one_more(client: k.Client, w: k.Vec) -> Theorem:
     """Return ``<sum_{i<j+1} g - sum_{i<j} g - moved, w> = 0``."""
     g, later = (stochastic(RUN, client, now, at) for at in (of(i), J + of(i)))
     return combine([
         (rules.linear(steps(J + 1), i, g, w), 1),
         (rules.linear(steps(J), i, g, w), -1),
         (rules.linear(steps(1), i, later, w), -1),
-        (rules.split(i, inner(g, w), J, ONE), 1),
+        (rules.split(i, k.inner(g, w), J, ONE), 1),
     ])
 
 
-def none(client: Client, w: Vec) -> Theorem:
+def none(client: k.Client, w: k.Vec) -> Theorem:
     """Return ``<sum_{i<0} g, w> = 0``."""
     g, zero = stochastic(RUN, client, now, of(i)), ratio(0)
     return combine([
         (rules.linear(steps(0), i, g, w), 1),
-        (rules.split(i, inner(g, w), zero, zero), -1),
+        (rules.split(i, k.inner(g, w), zero, zero), -1),
     ])
 
 
-def of_all(theorem: Theorem, client: Client, u: Vec, w: Vec) -> Theorem:
+def of_all(theorem: Theorem, client: k.Client, u: k.Vec, w: k.Vec) -> Theorem:
     """Return ``<sum a u, w>`` zero from ``<u, w> = 0`` for each client."""
     return combine([
-        (rules.linear(CLIENTS, client, u * weight(client), w), 1),
-        (sum_over(theorem, CLIENTS, client, weight(client)), 1),
+        (rules.linear(k.CLIENTS, client, u * k.weight(client), w), 1),
+        (sum_over(theorem, k.CLIENTS, client, k.weight(client)), 1),
     ])
 
 
-def step(client: Client, w: Vec) -> Theorem:
+def step(client: k.Client, w: k.Vec) -> Theorem:
     """Return ``<p' - p + [moved_n]_c + [sum a moved]_s, w> = 0``."""
-    c, s = part(CLIENT, w), part(SERVER, w)
+    c, s = k.part(CLIENT, w), k.part(SERVER, w)
     change = gradients(m, J + 1) - gradients(m, J) - moved(m)
     uses: list[tuple[Theorem, Number]] = [
         (one_more(client, c), -1),
@@ -130,16 +111,16 @@ def step(client: Client, w: Vec) -> Theorem:
     return combine(uses)
 
 
-def by(client: Client = n) -> Vec:
+def by(client: k.Client = n) -> k.Vec:
     """Return by how much the local point moves."""
-    all_ = summed(CLIENTS, m, moved(m) * weight(m))
-    return part(CLIENT, moved(client)) + part(SERVER, all_)
+    all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
+    return k.part(CLIENT, moved(client)) + k.part(SERVER, all_)
 
 
-def mean_step(w: Vec) -> Theorem:
+def mean_step(w: k.Vec) -> Theorem:
     """Return ``<wbar' - wbar + sum a moved, w> = 0``."""
     change = point(J + 1, other) - point(J, other) + by(other)
-    all_ = summed(CLIENTS, m, moved(m) * weight(m))
+    all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
     return combine([
         (of_all(step(other, w), other, change, w), 1),
         (rules.blocks(all_, w), 1),
@@ -154,47 +135,47 @@ def rate() -> Ratio:
     return mu * clock(J, any_gamma) / 2
 
 
-def sampled(w: Vec) -> Theorem:
+def sampled(w: k.Vec) -> Theorem:
     """Return ``<moved/eta - grad F_n(p), w> >= 0``, assumed."""
-    own = gradient(Local(n), point(J))
-    return rules.assume(inner(moved() * rate() - own, w))
+    own = k.gradient(k.Local(n), point(J))
+    return rules.assume(k.inner(moved() * rate() - own, w))
 
 
 def bounded() -> Theorem:
     """Return ``||moved||^2 <= eta^2 R2``, assumed times 1/eta^2."""
-    one = rules.assume(constant(R2) - norm2(moved()) * rate() ** 2)
+    one = rules.assume(k.constant(R2) - k.norm2(moved()) * rate() ** 2)
     return combine([(one, 1 / rate() ** 2)])
 
 
 def over(theorem: Theorem) -> Theorem:
     """Return the mean over clients."""
-    return sum_over(theorem, CLIENTS, n, weight(n))
+    return sum_over(theorem, k.CLIENTS, n, k.weight(n))
 
 
-def apart(step_: Ratio) -> Vec:
+def apart(step_: Ratio) -> k.Vec:
     """Return the local point seen from their mean."""
     return point(step_) - middle(step_)
 
 
-def spread(step_: Ratio) -> Lin:
+def spread(step_: Ratio) -> k.Lin:
     """Return ``D = sum a ||p - wbar||^2``."""
-    return summed(CLIENTS, n, norm2(apart(step_)) * weight(n))
+    return k.summed(k.CLIENTS, n, k.norm2(apart(step_)) * k.weight(n))
 
 
-def distance(step_: Ratio) -> Lin:
+def distance(step_: Ratio) -> k.Lin:
     """Return ``||wbar - x*||^2``."""
-    return norm2(middle(step_) - BEST)
+    return k.norm2(middle(step_) - BEST)
 
 
-def server_same(w: Vec) -> Theorem:
+def server_same(w: k.Vec) -> Theorem:
     """Return ``<[p - wbar]_s, w> = 0``: the server's block is one for all."""
-    x = iterate(RUN, now)
-    past = summed(CLIENTS, m, part(SERVER, gradients(m, J)) * weight(m))
+    x = k.iterate(RUN, now)
+    past = k.summed(k.CLIENTS, m, k.part(SERVER, gradients(m, J)) * k.weight(m))
 
-    def own(client: Client) -> Theorem:
+    def own(client: k.Client) -> Theorem:
         return rules.local_update(RUN, client, now, J, SERVER, w)
 
-    seen = part(SERVER, point(J, m) - x) + past
+    seen = k.part(SERVER, point(J, m) - x) + past
     return combine([(own(n), 1), (of_all(own(m), m, seen, w), -1)])
 
 
@@ -202,41 +183,41 @@ def server_same(w: Vec) -> Theorem:
 def drift() -> Theorem:
     """Return ``D' <= (1 + 1/(2K) - 2 mu eta) D + eta^2 B``."""
     d, after, h = apart(J), apart(J + 1), rate()
-    u = part(CLIENT, moved())
-    all_ = summed(CLIENTS, m, moved(m) * weight(m))
-    mean = part(CLIENT, all_)
+    u = k.part(CLIENT, moved())
+    all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
+    mean = k.part(CLIENT, all_)
     there = d - u + mean
     w = after + there
     square = combine(
         [(step(n, w), -1), (mean_step(w), 1), (rules.blocks(all_, w), -1)],
-        target=norm2(there) - norm2(after),
+        target=k.norm2(there) - k.norm2(after),
     )
-    g, at_mean = gradient(Local(n), point(J)), gradient(Local(n), middle(J))
-    total = gradient(MEAN, middle(J))
+    g, at_mean = k.gradient(k.Local(n), point(J)), k.gradient(k.Local(n), middle(J))
+    total = k.gradient(k.MEAN, middle(J))
     near = combine(
         [
-            (sampled(part(CLIENT, d)), 2 / h),
+            (sampled(k.part(CLIENT, d)), 2 / h),
             (rules.blocks(g, d), -2 / h),
             (server_same(g), -2 / h),
-            (rules.convex(Local(n), mu, point(J), middle(J)), 2 / h),
-            (rules.convex(Local(n), mu, middle(J), point(J)), 2 / h),
+            (rules.convex(k.Local(n), mu, point(J), middle(J)), 2 / h),
+            (rules.convex(k.Local(n), mu, middle(J), point(J)), 2 / h),
             (rules.heterogeneity(delta2, n, middle(J)), 2 * K / h**2),
             (bounded(), 1),
             (rules.blocks(moved(), moved()), 1),
         ],
         [
             (d + (at_mean - total) * (2 * K / h), 1 / (2 * K)),
-            (part(SERVER, moved()), 1),
+            (k.part(SERVER, moved()), 1),
         ],
     )
-    right = spread(J) * (1 + 1 / (2 * K) - 2 * mu / h) + constant(B / h**2)
+    right = spread(J) * (1 + 1 / (2 * K) - 2 * mu / h) + k.constant(B / h**2)
     return combine(
         [
             (over(square), 1),
             (over(near), 1),
-            (rules.linear(CLIENTS, n, d * weight(n), mean), 2),
-            (rules.linear(CLIENTS, n, d * weight(n), total), -2 / h),
-            (rules.linear(CLIENTS, n, u * weight(n), mean), -2),
+            (rules.linear(k.CLIENTS, n, d * k.weight(n), mean), 2),
+            (rules.linear(k.CLIENTS, n, d * k.weight(n), total), -2 / h),
+            (rules.linear(k.CLIENTS, n, u * k.weight(n), mean), -2),
         ],
         [(mean, 1)],
         target=right - spread(J + 1),
@@ -247,28 +228,28 @@ def drift() -> Theorem:
 def descent() -> Theorem:
     """Return ``Delta' <= (1 - 2 mu eta) Delta + S eta D + eta^2 R2``."""
     y, h, wbar = middle(J) - BEST, rate(), middle(J)
-    all_ = summed(CLIENTS, m, moved(m) * weight(m))
+    all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
     there = y - all_
     after = middle(J + 1) - BEST
     square = combine(
-        [(mean_step(after + there), -1)], target=norm2(there) - norm2(after)
+        [(mean_step(after + there), -1)], target=k.norm2(there) - k.norm2(after)
     )
     toward = combine([
         (sampled(y), 1),
-        (rules.majorant(Local(n), S, point(J), wbar), 1),
-        (rules.convex(Local(n), mu, point(J), BEST), 1),
+        (rules.majorant(k.Local(n), S, point(J), wbar), 1),
+        (rules.convex(k.Local(n), mu, point(J), BEST), 1),
     ])
-    right = distance(J) * (1 - 2 * mu / h) + spread(J) * (S / h) + constant(R2 / h**2)
+    right = distance(J) * (1 - 2 * mu / h) + spread(J) * (S / h) + k.constant(R2 / h**2)
     return combine(
         [
             (square, 1),
             (over(toward), 2 / h),
-            (rules.linear(CLIENTS, n, moved() * weight(n), y), 2),
+            (rules.linear(k.CLIENTS, n, moved() * k.weight(n), y), 2),
             (rules.mean_value(wbar), -2 / h),
             (rules.mean_value(BEST), 2 / h),
             (growth(wbar), 2 / h),
-            (rules.jensen(CLIENTS, n, weight(n), point(J) - BEST), mu / h),
-            (rules.jensen(CLIENTS, n, weight(n), moved()), 1),
+            (rules.jensen(k.CLIENTS, n, k.weight(n), point(J) - BEST), mu / h),
+            (rules.jensen(k.CLIENTS, n, k.weight(n), moved()), 1),
             (over(bounded()), 1),
         ],
         target=right - distance(J + 1),
@@ -280,14 +261,14 @@ def from_7(theorem: Theorem) -> Theorem:
     return rules.instantiate(theorem, ((variable(any_gamma), gamma),), ())
 
 
-def variable(number: Ratio) -> Var:
+def variable(number: Ratio) -> k.Var:
     """Return the parameter that a number is.
 
     Raises:
         TypeError: it is none.
     """
     (one,) = number.free
-    if not isinstance(one, Var):
+    if not isinstance(one, k.Var):
         raise TypeError(f"{number} is no parameter")
     return one
 
@@ -295,11 +276,11 @@ def variable(number: Ratio) -> Var:
 # Start and end of a round -----------------------------------------------------------
 
 
-def starts(client: Client, w: Vec) -> Theorem:
+def starts(client: k.Client, w: k.Vec) -> Theorem:
     """Return ``<p(n,t,0) - x, w> = 0``."""
-    zero, x = ratio(0), iterate(RUN, now)
+    zero, x = ratio(0), k.iterate(RUN, now)
     all_ = gradients(m, zero)
-    c, s = part(CLIENT, w), part(SERVER, w)
+    c, s = k.part(CLIENT, w), k.part(SERVER, w)
     return combine([
         (rules.blocks(point(zero, client) - x, w), 1),
         (rules.local_update(RUN, client, now, zero, CLIENT, c), 1),
@@ -309,24 +290,146 @@ def starts(client: Client, w: Vec) -> Theorem:
     ])
 
 
-def ends(w: Vec) -> Theorem:
+def ends(w: k.Vec) -> Theorem:
     """Return ``<wbar - x(t+1), w> = 0`` after the last step."""
-    x, after = iterate(RUN, now), iterate(RUN, now + 1)
-    own, all_ = gradients(n, K), summed(CLIENTS, m, gradients(m, K) * weight(m))
+    x, after = k.iterate(RUN, now), k.iterate(RUN, now + 1)
+    own, all_ = gradients(n, K), k.summed(k.CLIENTS, m, gradients(m, K) * k.weight(m))
     uses: list[tuple[Theorem, Number]] = [(rules.blocks(middle(K) - after, w), 1)]
     for side, made in ((CLIENT, own), (SERVER, all_)):
-        v = part(side, w)
+        v = k.part(side, w)
         local = rules.local_update(RUN, n, now, K, side, v)
-        seen = part(side, point(K) - x + made)
-        uses += [
-            (of_all(local, n, seen, v), 1),
-            (rules.update(RUN, side, now, v), -1),
-        ]
+        seen = k.part(side, point(K) - x + made)
+        uses += [(of_all(local, n, seen, v), 1), (rules.update(RUN, side, now, v), -1)]
     return combine(uses)
 
 
 def same_start() -> Theorem:
     """Return ``D <= 0`` at the start of a round."""
-    zero, x = ratio(0), iterate(RUN, now)
+    zero, x = ratio(0), k.iterate(RUN, now)
     d, seen = apart(zero), point(zero, m) - x
     return over(combine([(starts(n, d), -1), (of_all(starts(m, d), m, seen, d), 1)]))
+
+
+# How far the local models of MiniBatch-SFL drift apart in a round, any gamma > 0 -----
+
+
+def shrunk(step_: Ratio) -> k.Lin:
+    """Return ``(x-1)^2 (1 - j/(2K)) D``."""
+    x = clock(step_, any_gamma)
+    return spread(step_) * ((x - 1) ** 2 * (1 - step_ / (2 * K)))
+
+
+def spreading() -> Theorem:
+    """Return that `shrunk` grows by at most ``4B/mu^2`` in a step."""
+    x = clock(J, any_gamma)
+    factor = x**2 * (1 - (J + 1) / (2 * K))
+    a = (K + 1 + r) / (2 * K)
+    spare = x * (K - 1 + r) / K + a + x**2 * (J + 1) / (4 * K**2)
+    return combine(
+        [(drift(), factor), (over(combine(squares=[(apart(J), 1)])), spare)],
+        target=shrunk(J) + k.constant(4 * B / mu**2) - shrunk(J + 1),
+        signs=[
+            sign(factor, (LEFT, x**2 / (2 * K))),
+            sign(spare, (LEFT, x / K + 1 / (2 * K))),
+        ],
+    )
+
+
+def by_gradients() -> Theorem:
+    """Return ``D <= 2 (R2 + delta2)/mu^2``: bounded gradients, strong convexity."""
+    d, wbar = apart(J), middle(J)
+    g, at_mean = k.gradient(k.Local(n), point(J)), k.gradient(k.Local(n), wbar)
+    total, own = k.gradient(k.MEAN, wbar), moved() * rate()
+    seen = k.part(CLIENT, d)
+    one = combine(
+        [
+            (sampled(seen), 1),
+            (rules.blocks(g, d), -1),
+            (server_same(g), -1),
+            (rules.convex(k.Local(n), mu, point(J), wbar), 1),
+            (rules.convex(k.Local(n), mu, wbar, point(J)), 1),
+            (rules.heterogeneity(delta2, n, wbar), 1 / mu),
+            (bounded(), rate() ** 2 / mu),
+            (rules.blocks(d, d), mu / 4),
+        ],
+        [
+            (d * (mu / 2) + (at_mean - total), 1 / mu),
+            (own - seen * (mu / 2), 1 / mu),
+            (k.part(SERVER, d), mu / 4),
+        ],
+    )
+    return combine([
+        (over(one), 2 / mu),
+        (rules.linear(k.CLIENTS, n, d * k.weight(n), total), -2 / mu),
+    ])
+
+
+STEP, REST = count("j"), of(nat("r"))
+SIZE = STEP + 1 + REST
+"""K where r steps are left after step j >= 1."""
+
+
+def long(theorem: Theorem) -> Theorem:
+    """Return the theorem for ``K = j + 1 + r``."""
+    return rules.instantiate(theorem, ((variable(K), SIZE),), ())
+
+
+@cache
+def drift_of_round() -> Theorem:
+    """Return ``sum a ||[p - wbar]_c||^2 <= 3 eta^2 K B``, K = j + 1 + r, j >= 1."""
+    by: dict[k.Variable, k.Replacement] = {variable(K): SIZE}
+    x = k.number_at(clock(STEP, any_gamma), by)
+    bound = k.number_at(3 * K * B * 4 / mu**2, by) / x**2
+    d = apart(STEP)
+    client = combine(
+        [(rules.blocks(d, d), 1)],
+        [(k.part(SERVER, d), 1)],
+        target=k.norm2(d) - k.norm2(k.part(CLIENT, d)),
+    )
+    whole = combine(
+        [
+            (sum_over(long(spreading()), steps(STEP), j), 1),
+            (rules.telescope(j, k.lin_at(shrunk(J), by), STEP), 1),
+            (long(same_start()), k.number_at((clock(0, any_gamma) - 1) ** 2, by)),
+        ],
+        signs=[rules.square(k.number_at(clock(0, any_gamma) - 1, by))],
+    )
+    late, early = (rules.assume(k.constant(c)) for c in (x - 3, 3 - x))
+    share = 3 * SIZE / (STEP * x**2)
+    enough = (x - 1) ** 2 * (STEP + 2 + 2 * REST) * 3 / 2 - STEP * x**2
+    left_over = combine(
+        [
+            (rules.square(x - 3), STEP / 2),
+            (rules.square(x - 1), 3 * REST),
+            (late, 3 * x),
+        ],
+        target=k.constant(enough),
+    )
+    spare = enough / (STEP * x**2)
+    target = k.constant(bound) - k.lin_at(spread(STEP), by)
+    above = combine(
+        [(whole, share), (long(over(combine(squares=[(d, 1)]))), spare)],
+        target=target,
+        signs=[sign(spare, (left_over, 1 / (STEP * x**2)))],
+    )
+    level = k.number_at(R2 + delta2, by) * 2 / mu**2
+    below = combine(
+        [
+            (long(rules.instantiate(by_gradients(), ((j, STEP),), ())), 1),
+            (early, level * (3 + x) / x**2),
+        ],
+        target=target,
+    )
+    both = rules.cases(above, below, x - 3)
+    return combine([(both, 1), (long(over(client)), 1)])
+
+
+def no_drift() -> Theorem:
+    """Return the same for j = 0 and ``K = EM``, where D is 0."""
+    d, h = apart(ratio(0)), mu * clock(0, any_gamma) / 2
+    client = combine([(rules.blocks(d, d), 1)], [(k.part(SERVER, d), 1)])
+    bound = k.constant(3 * K * B / h**2)
+    block = k.summed(k.CLIENTS, n, k.norm2(k.part(CLIENT, d)) * k.weight(n))
+    one = combine([(same_start(), 1), (over(client), 1)], target=bound - block)
+    size = count("epochs") * count("batches")
+    return rules.instantiate(one, ((variable(K), size),), ())

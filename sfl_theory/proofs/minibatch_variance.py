@@ -1,8 +1,11 @@
-r"""The distance after T rounds of MiniBatch-SFL without bounded gradients.
+r"""The distance after T rounds of MiniBatch-SFL, with and without bounded gradients.
 
 :math:`(x-1)(x-2)\Delta+\frac{44S}{7\mu}(K-j)(x-1)D` grows by at most
 :math:`4H/\mu^2` in a step, where
 :math:`H=\sum a_n^2\sigma_n^2+\frac{44}{49}(K-1)(\sum a_n\sigma_n^2+(2K+1)\delta^2)`.
+
+With :math:`c(x)=(x-1)(x-2)(x-3)(x-4)` and :math:`P(x)=x^3-10x^2+35x-50`,
+:math:`c\Delta+\frac{4S}\mu(K-j)(x-1)(x-2)(x-3)D-P\frac{4V}{3\mu^2}` does not grow.
 """
 
 from __future__ import annotations
@@ -11,37 +14,27 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Lin,
-    Local,
-    Vec,
-    constant,
-    gradient,
-    inner,
-    iterate,
-    norm2,
-    part,
-    summed,
-    weight,
-)
+from sfl_theory.kernel.terms import Lin, constant, iterate, norm2
 from sfl_theory.proofs.foundations import majorant_of_mean
 from sfl_theory.proofs.local_steps import S, m, n, now, sigma2, t
-from sfl_theory.proofs.minibatch import BEST, gamma, mu
+from sfl_theory.proofs.minibatch import BEST, R2, gamma, mu
 from sfl_theory.proofs.minibatch_steps import (
     CLIENT,
     LEFT,
     RUN,
     SERVER,
+    B,
     J,
     K,
     apart,
     clock,
     delta2,
+    descent,
     distance,
+    drift,
     ends,
     from_7,
     j,
@@ -63,38 +56,38 @@ from sfl_theory.proofs.notation import combine, count, mean, sign, steps, sum_ov
 x = clock(J)
 h = mu * x / 2
 EPS = 1 / (2 * K)
-SMOOTH = rules.assume(constant(gamma - 8 * S / mu + 1))
-g, wbar, d = gradient(Local(n), point(J)), middle(J), apart(J)
-there, total = gradient(Local(n), wbar), gradient(MEAN, wbar)
+SMOOTH = rules.assume(k.constant(gamma - 8 * S / mu + 1))
+g, wbar, d = k.gradient(k.Local(n), point(J)), middle(J), apart(J)
+there, total = k.gradient(k.Local(n), wbar), k.gradient(k.MEAN, wbar)
 z = moved() * h - g
 """The noise of a client's stochastic gradient."""
-SINGLE = mean(n, weight(n) ** 2 * sigma2(n))
-LEVEL = mean(n, weight(n) * sigma2(n)) + (2 * K + 1) * delta2
+SINGLE = mean(n, k.weight(n) ** 2 * sigma2(n))
+LEVEL = mean(n, k.weight(n) * sigma2(n)) + (2 * K + 1) * delta2
 H = SINGLE + Fraction(44, 49) * (K - 1) * LEVEL
 
 
-def averaged(u: Vec) -> Vec:
+def averaged(u: k.Vec) -> k.Vec:
     """Return the mean over clients."""
-    return summed(CLIENTS, n, u * weight(n))
+    return k.summed(k.CLIENTS, n, u * k.weight(n))
 
 
-def fresh(u: Vec) -> Theorem:
+def fresh(u: k.Vec) -> Theorem:
     """Return ``<z, u> >= 0``, assumed."""
-    return rules.assume(inner(z, u))
+    return rules.assume(k.inner(z, u))
 
 
 def steep() -> Theorem:
     """Return ``gamma/7 - S/mu >= 0``."""
     return combine(
-        [(SMOOTH, ratio(Fraction(1, 8)))], target=constant(gamma / 7 - S / mu)
+        [(SMOOTH, ratio(Fraction(1, 8)))], target=k.constant(gamma / 7 - S / mu)
     )
 
 
 def cocoercive() -> Theorem:
     """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S <difference, p - wbar>``."""
-    F, p, q, a = Local(n), point(J), wbar, g - there
+    F, p, q, a = k.Local(n), point(J), wbar, g - there
 
-    def half(low: Vec, high: Vec, change: Vec) -> Theorem:
+    def half(low: k.Vec, high: k.Vec, change: k.Vec) -> Theorem:
         below = high - change * (1 / S)
         return combine([
             (rules.convex(F, mu, low, below), 1),
@@ -107,7 +100,7 @@ def cocoercive() -> Theorem:
 
 def monotone() -> Theorem:
     """Return ``<grad F_n(p) - grad F_n(wbar), p - wbar> >= mu ||p - wbar||^2``."""
-    F = Local(n)
+    F = k.Local(n)
     return combine([
         (rules.convex(F, mu, point(J), wbar), 1),
         (rules.convex(F, mu, wbar, point(J)), 1),
@@ -120,21 +113,21 @@ def lipschitz() -> Theorem:
 
 
 @cache
-def descent() -> Theorem:
+def noisy_descent() -> Theorem:
     """Return ``Delta' <= (1 - mu eta) Delta + (S eta + 2 S^2 eta^2) D + eta^2 s2``.
 
     s2 is `SINGLE`, the variance of the mean gradient.
     """
     y, G, Gw = wbar - BEST, averaged(g), averaged(there)
-    all_ = summed(CLIENTS, m, moved(m) * weight(m))
+    all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
     new, after = y - all_, middle(J + 1) - BEST
     square = combine(
-        [(from_7(mean_step(after + new)), -1)], target=norm2(new) - norm2(after)
+        [(from_7(mean_step(after + new)), -1)], target=k.norm2(new) - k.norm2(after)
     )
     u = y * h - G
     toward = combine([
-        (rules.majorant(Local(n), S, point(J), wbar), 1),
-        (rules.convex(Local(n), mu, point(J), BEST), 1),
+        (rules.majorant(k.Local(n), S, point(J), wbar), 1),
+        (rules.convex(k.Local(n), mu, point(J), BEST), 1),
     ])
     below = wbar - total * (1 / S)
     gap = 2 / h - 4 * S / h**2
@@ -143,32 +136,32 @@ def descent() -> Theorem:
         [
             (square, 1),
             (over(fresh(u)), 2 / h**2),
-            (rules.linear(CLIENTS, n, z * weight(n), u), 2 / h**2),
-            (rules.assume(constant(SINGLE) - norm2(averaged(z))), 1 / h**2),
+            (rules.linear(k.CLIENTS, n, z * k.weight(n), u), 2 / h**2),
+            (rules.assume(k.constant(SINGLE) - k.norm2(averaged(z))), 1 / h**2),
             (over(toward), 2 / h),
-            (rules.linear(CLIENTS, n, g * weight(n), y), 2 / h),
+            (rules.linear(k.CLIENTS, n, g * k.weight(n), y), 2 / h),
             (rules.mean_value(wbar), -2 / h),
             (rules.mean_value(BEST), 2 / h),
-            (rules.jensen(CLIENTS, n, weight(n), point(J) - BEST), mu / h),
-            (rules.jensen(CLIENTS, n, weight(n), g - there), 2 / h**2),
+            (rules.jensen(k.CLIENTS, n, k.weight(n), point(J) - BEST), mu / h),
+            (rules.jensen(k.CLIENTS, n, k.weight(n), g - there), 2 / h**2),
             (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 / h**2),
             (over(lipschitz()), 2 / h**2),
             (majorant_of_mean(S, wbar, below), 4 * S / h**2),
-            (rules.lowest(MEAN, below), 4 * S / h**2),
-            (rules.lowest(MEAN, wbar), gap),
+            (rules.lowest(k.MEAN, below), 4 * S / h**2),
+            (rules.lowest(k.MEAN, wbar), gap),
         ],
         [(G - total * 2, 1 / h**2)],
-        target=right + constant(SINGLE / h**2) - distance(J + 1),
+        target=right + k.constant(SINGLE / h**2) - distance(J + 1),
         signs=[sign(gap, (SMOOTH, 2 / (mu * x**2)))],
     )
 
 
 @cache
-def drift() -> Theorem:
+def noisy_drift() -> Theorem:
     """Return ``D' <= (1 + 1/(2K)) (1 - mu eta) D + eta^2 LEVEL``."""
-    u, after = part(CLIENT, moved()), apart(J + 1)
-    all_ = summed(CLIENTS, m, moved(m) * weight(m))
-    ubar, f = part(CLIENT, all_), part(CLIENT, total)
+    u, after = k.part(CLIENT, moved()), apart(J + 1)
+    all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
+    ubar, f = k.part(CLIENT, all_), k.part(CLIENT, total)
     new = d - u + ubar
     w = after + new
     square = combine(
@@ -177,16 +170,16 @@ def drift() -> Theorem:
             (from_7(mean_step(w)), 1),
             (rules.blocks(all_, w), -1),
         ],
-        target=norm2(new) - norm2(after),
+        target=k.norm2(new) - k.norm2(after),
     )
     a, e = g - there, there - total
-    a_c, e_c = part(CLIENT, a), part(CLIENT, e)
+    a_c, e_c = k.part(CLIENT, a), k.part(CLIENT, e)
     rest = 2 / h - S / h**2
     most = 1 + EPS
     one = combine(
         [
-            (fresh(part(CLIENT, d * h - g + total)), 2 / h**2),
-            (rules.assume(constant(sigma2(n)) - norm2(z)), 1 / h**2),
+            (fresh(k.part(CLIENT, d * h - g + total)), 2 / h**2),
+            (rules.assume(k.constant(sigma2(n)) - k.norm2(z)), 1 / h**2),
             (rules.blocks(z, z), 1 / h**2),
             (rules.heterogeneity(delta2, n, wbar), (1 + 1 / EPS) / h**2),
             (rules.blocks(e, e), (1 + 1 / EPS) / h**2),
@@ -197,9 +190,9 @@ def drift() -> Theorem:
             (monotone(), most * rest),
         ],
         [
-            (part(SERVER, z), 1 / h**2),
-            (part(SERVER, e), (1 + 1 / EPS) / h**2),
-            (part(SERVER, a), most / h**2),
+            (k.part(SERVER, z), 1 / h**2),
+            (k.part(SERVER, e), (1 + 1 / EPS) / h**2),
+            (k.part(SERVER, a), most / h**2),
             ((d - a_c * (1 / h)) * EPS + e_c * (1 / h), 1 / EPS),
             (d, most * mu * (rest - 1 / h)),
         ],
@@ -208,42 +201,44 @@ def drift() -> Theorem:
             sign(most * mu * (rest - 1 / h), (SMOOTH, most / (2 * x**2))),
         ],
     )
-    right = spread(J) * ((1 + EPS) * (1 - mu / h)) + constant(LEVEL / h**2)
+    right = spread(J) * ((1 + EPS) * (1 - mu / h)) + k.constant(LEVEL / h**2)
     return combine(
         [
             (over(square), 1),
             (over(one), 1),
-            (rules.linear(CLIENTS, n, d * weight(n), ubar), 2),
-            (rules.linear(CLIENTS, n, u * weight(n), ubar), -2),
-            (rules.linear(CLIENTS, n, d * weight(n), f), -2 / h),
-            (rules.linear(CLIENTS, n, u * weight(n), f), 2 / h),
+            (rules.linear(k.CLIENTS, n, d * k.weight(n), ubar), 2),
+            (rules.linear(k.CLIENTS, n, u * k.weight(n), ubar), -2),
+            (rules.linear(k.CLIENTS, n, d * k.weight(n), f), -2 / h),
+            (rules.linear(k.CLIENTS, n, u * k.weight(n), f), 2 / h),
         ],
         [(ubar - f * (1 / h), 1)],
         target=right - spread(J + 1),
     )
 
 
-def potential(step_: Ratio) -> Lin:
+def noisy_potential(step_: Ratio) -> k.Lin:
     """Return ``Phi``."""
     at = clock(step_)
     near = Fraction(44, 7) * S / mu * (K - step_) * (at - 1)
     return distance(step_) * ((at - 1) * (at - 2)) + spread(step_) * near
 
 
-def small() -> Theorem:
+def noisy_small() -> Theorem:
     """Return ``44/7 S/mu r/x <= 44/49 (K - 1)``."""
     return combine(
         [
             (steep(), r * Fraction(44, 7) / x),
             (LEFT, Fraction(44, 49) * (x - gamma) / x),
         ],
-        target=constant(Fraction(44, 49) * (K - 1) - Fraction(44, 7) * S / mu * r / x),
+        target=k.constant(
+            Fraction(44, 49) * (K - 1) - Fraction(44, 7) * S / mu * r / x
+        ),
         signs=[sign(r * Fraction(44, 7) / x, (LEFT, Fraction(44, 7) / x))],
     )
 
 
 @cache
-def grown() -> Theorem:
+def noisy_growth() -> Theorem:
     """Return ``Phi' <= Phi + 4H/mu^2``."""
     later = Fraction(44, 7) * S / mu * r * x
     level = 4 / mu**2
@@ -252,32 +247,29 @@ def grown() -> Theorem:
     signs = [
         sign(later, (LEFT, Fraction(44, 7) * S / mu * x)),
         sign(first, (steep(), 8 * S / mu * (x - 1) / x)),
-        sign(
-            second,
-            (LEFT, Fraction(44, 7) * S / mu * (1 + EPS)),
-        ),
+        sign(second, (LEFT, Fraction(44, 7) * S / mu * (1 + EPS))),
     ]
     own = combine(squares=[(d, 1)])
     return combine(
         [
-            (descent(), x * (x - 1)),
-            (drift(), later),
-            (small(), level * LEVEL),
+            (noisy_descent(), x * (x - 1)),
+            (noisy_drift(), later),
+            (noisy_small(), level * LEVEL),
             (over(own), first),
             (over(own), second),
         ],
-        target=potential(J) + constant(level * H) - potential(J + 1),
+        target=noisy_potential(J) + k.constant(level * H) - noisy_potential(J + 1),
         signs=signs,
     )
 
 
 @cache
-def one_round() -> Theorem:
+def noisy_round() -> Theorem:
     """Return what ``(x-1)(x-2) ||x(t) - x*||^2`` grows by in a round."""
-    zero, now_, after = ratio(0), iterate(RUN, now), iterate(RUN, now + 1)
+    zero, now_, after = ratio(0), k.iterate(RUN, now), k.iterate(RUN, now + 1)
     whole = combine([
-        (sum_over(grown(), steps(K), j), 1),
-        (rules.telescope(j, potential(J), K), 1),
+        (sum_over(noisy_growth(), steps(K), j), 1),
+        (rules.telescope(j, noisy_potential(J), K), 1),
     ])
     seen = point(zero, m) - now_
     first, last = middle(zero) + now_ - BEST * 2, middle(K) + after - BEST * 2
@@ -291,24 +283,135 @@ def one_round() -> Theorem:
 
 
 @cache
-def rounds() -> Theorem:
+def noisy_rounds() -> Theorem:
     """Return ``||x(T) - x*||^2 <= (4H/mu^2 + gamma ||x(0) - x*||^2)/(gamma + KT)``."""
     T = count("T")
     end = gamma + K * T
 
-    def level(at: Ratio) -> Lin:
+    def level(at: Ratio) -> k.Lin:
         low = gamma + K * at
-        return norm2(iterate(RUN, at) - BEST) * ((low - 1) * (low - 2))
+        return k.norm2(k.iterate(RUN, at) - BEST) * ((low - 1) * (low - 2))
+
+    whole = combine([
+        (sum_over(noisy_round(), steps(T), t), 1),
+        (rules.telescope(t, level(now), T), 1),
+    ])
+    start = k.iterate(RUN, 0) - BEST
+    share = 1 / ((end - 1) * (end - 2))
+    target = (k.norm2(start) * gamma + k.constant(4 * H / mu**2)) * (1 / end)
+    return combine(
+        [(whole, share)],
+        [(start, gamma / end - (gamma - 1) * (gamma - 2) * share)],
+        target=target - k.norm2(k.iterate(RUN, T) - BEST),
+    )
+
+
+# The distance to the optimum after T rounds of MiniBatch-SFL -------------------------
+
+V = R2 + (K - 1) * B
+
+
+def falling(x: Ratio) -> Ratio:
+    """Return ``c(x)``, for which ``c(x+1) (1 - 4/x) = c(x)``."""
+    return (x - 1) * (x - 2) * (x - 3) * (x - 4)
+
+
+def noisy(x: Ratio) -> Ratio:
+    """Return ``P(x) <= c(x)/x``, for which ``P(x+1) - P(x) >= 3 c(x+1)/x^2``."""
+    return x**3 - 10 * x**2 + 35 * x - 50
+
+
+def weighted(d: Lin, x: Ratio) -> Lin:
+    """Return ``c(x) Delta - P(x) 4V/(3 mu^2)``."""
+    return d * falling(x) - constant(noisy(x) * 4 * V / (3 * mu**2))
+
+
+def potential(step_: Ratio) -> Lin:
+    """Return ``Phi``."""
+    x = clock(step_)
+    near = 4 * S / mu * (K - step_) * (x - 1) * (x - 2) * (x - 3)
+    return weighted(distance(step_), x) + spread(step_) * near
+
+
+@cache
+def small() -> Theorem:
+    """Return ``4S/mu r <= (K - 1)(x - 3)``."""
+    x = clock(J)
+    smooth = rules.assume(constant(gamma - 8 * S / mu + 1))
+    ratio_ = combine([(smooth, ratio(1) / 8)], target=constant(gamma / 7 - S / mu))
+    return combine(
+        [(ratio_, 4 * r), (LEFT, 4 * (x - gamma) / 7 + 3 * (x - 7) / 7)],
+        target=constant((K - 1) * (x - 3) - 4 * S / mu * r),
+        signs=[sign(4 * r, (LEFT, 4))],
+    )
+
+
+def spare() -> Theorem:
+    """Return that what is left of D is not negative, times 2K."""
+    x = clock(J)
+    number = (x - 3) * (J + 1) + r * (2 * K - 3)
+    return combine(
+        [(rules.square(r - 1), 2), (LEFT, 3 + 2 * J)], target=constant(number)
+    )
+
+
+@cache
+def grown() -> Theorem:
+    """Return ``Phi' <= Phi``."""
+    x = clock(J)
+    low, rate_ = (x - 1) * (x - 2), 4 / (mu**2 * x**2)
+    later = 4 * S / mu * r * x * low
+    left = 2 * S / mu * low / K
+    kept = ((x - 3) * (J + 1) + r * (2 * K - 3)) * left
+    return combine(
+        [
+            (from_7(descent()), x * low * (x - 3)),
+            (from_7(drift()), later),
+            (small(), rate_ * B * x * low),
+            (over(combine(squares=[(apart(J), 1)])), kept),
+        ],
+        target=potential(J) - potential(J + 1),
+        signs=[sign(later, (LEFT, 4 * S / mu * x * low)), sign(kept, (spare(), left))],
+    )
+
+
+@cache
+def one_round() -> Theorem:
+    """Return that ``c ||x(t) - x*||^2 - P 4V/(3 mu^2)`` does not grow in a round."""
+    zero, x, after = ratio(0), iterate(RUN, now), iterate(RUN, now + 1)
+    whole = combine([
+        (sum_over(grown(), steps(K), j), 1),
+        (rules.telescope(j, potential(J), K), 1),
+    ])
+    seen = point(zero, m) - x
+    first, last = middle(zero) + x - BEST * 2, middle(K) + after - BEST * 2
+    x0, x1 = clock(0), clock(K)
+    return combine([
+        (whole, 1),
+        (same_start(), 4 * S / mu * K * (x0 - 1) * (x0 - 2) * (x0 - 3)),
+        (of_all(starts(m, first), m, seen, first), -falling(x0)),
+        (ends(last), falling(x1)),
+    ])
+
+
+@cache
+def rounds() -> Theorem:
+    """Return ``||x(T) - x*||^2 <= (4V/(3mu^2) + gamma ||x(0) - x*||^2)/(gamma+KT)``."""
+    T = count("T")
+    end = gamma + K * T
+
+    def level(at: Ratio) -> Lin:
+        return weighted(norm2(iterate(RUN, at) - BEST), gamma + K * at)
 
     whole = combine([
         (sum_over(one_round(), steps(T), t), 1),
         (rules.telescope(t, level(now), T), 1),
     ])
     start = iterate(RUN, 0) - BEST
-    share = 1 / ((end - 1) * (end - 2))
-    target = (norm2(start) * gamma + constant(4 * H / mu**2)) * (1 / end)
+    share = 1 / falling(end)
+    target = (norm2(start) * gamma + constant(4 * V / (3 * mu**2))) * (1 / end)
     return combine(
         [(whole, share)],
-        [(start, gamma / end - (gamma - 1) * (gamma - 2) * share)],
+        [(start, gamma / end - falling(gamma) * share)],
         target=target - norm2(iterate(RUN, T) - BEST),
     )

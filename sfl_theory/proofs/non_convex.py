@@ -2,65 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
-from sfl_theory.kernel.hypotheses import (
-    Heterogeneity,
-    Holds,
-    Hypothesis,
-    Independent,
-    Minimiser,
-    Participation,
-    Smooth,
-    Unbiased,
-    Variance,
-    every,
-)
 from sfl_theory.kernel.rules import Theorem, direction
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Kind,
-    Lin,
-    Local,
-    Pace,
-    Participants,
-    Side,
-    Split,
-    Star,
-    Var,
-    Vec,
-    constant,
-    gradient,
-    inner,
-    iterate,
-    natural,
-    norm2,
-    part,
-    summed,
-    value_of,
-    vec,
-    weight,
-)
-from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
+    beyond,
     block_drift,
     centred,
     descent,
     eps2,
     i,
     j,
-    k,
     local_gradients,
     mean_deviation,
     n,
     now,
+    other,
     own_gradients,
     sigma2,
     size_of_sum,
@@ -85,14 +51,14 @@ from sfl_theory.proofs.notation import (
 class TwoPaces:
     """One side makes tau (tau_server) steps, the longer one d >= 0 more."""
 
-    longer: Side
+    longer: k.Side
     partial: bool = False
     """Whether clients take part with probabilities q_n."""
 
     @property
     def b(self) -> Ratio:
         """``N a_n^2``, or ``N a_n^2/q_n``: the weights of local quantities."""
-        own = N * weight(n) ** 2
+        own = N * k.weight(n) ** 2
         return own * inverse_q(n) if self.partial else own
 
     @property
@@ -106,14 +72,14 @@ class TwoPaces:
         return mean(n, self.b * sigma2(n))
 
     @property
-    def shorter(self) -> Side:
+    def shorter(self) -> k.Side:
         """The side that makes tau_min steps."""
-        return Side.CLIENT if self.longer is Side.SERVER else Side.SERVER
+        return other(self.longer)
 
     @property
     def low(self) -> Ratio:
         """tau_min."""
-        return count("tau" if self.longer is Side.SERVER else "tau_server")
+        return count("tau" if self.longer is k.Side.SERVER else "tau_server")
 
     @property
     def extra(self) -> Ratio:
@@ -125,16 +91,21 @@ class TwoPaces:
         """tau_max."""
         return self.low + self.extra
 
+    def made(self, side: k.Side) -> Ratio:
+        """Return a side's number of steps."""
+        return self.high if side is self.longer else self.low
+
+    def paced(self, rate: Callable[[Ratio], k.Rate]) -> k.Split:
+        """Return SFL-V1, each side at the rate for its number of steps."""
+        who = k.Participants.UPDATES if self.partial else k.Participants.EVERYONE
+        made = (self.made(side) for side in (k.Side.CLIENT, k.Side.SERVER))
+        client, server = (k.Pace(k.natural(own), rate(own)) for own in made)
+        return k.Split(k.Kind.V1, who, client, server)
+
     @property
-    def run(self) -> Split:
+    def run(self) -> k.Split:
         """SFL-V1 with rates eta(t) on both sides."""
-        eta = rates("eta")
-        paces = {
-            side: Pace(natural(self.high if side is self.longer else self.low), eta)
-            for side in Side
-        }
-        who = Participants.UPDATES if self.partial else Participants.EVERYONE
-        return Split(Kind.V1, who, paces[Side.CLIENT], paces[Side.SERVER])
+        return self.paced(lambda _: rates("eta"))
 
     @property
     def round(self) -> Round:
@@ -142,35 +113,35 @@ class TwoPaces:
         return Round(self.run)
 
 
-def conditions(p: TwoPaces) -> tuple[Lin, Lin]:
+def conditions(p: TwoPaces) -> tuple[k.Lin, k.Lin]:
     """Return ``eta <= 1/(16 S tau_max)``, ``eta <= tau_min/(8 S kappa tau_max^2)``."""
     u = S * p.round.eta * p.high
-    return constant(1 - 16 * u), constant(p.low - 8 * p.kappa * u * p.high)
+    return k.constant(1 - 16 * u), k.constant(p.low - 8 * p.kappa * u * p.high)
 
 
 def drift(p: TwoPaces) -> Theorem:
     """Return ``D <= eta^2 tau_max (tau_max - 1) (Gamma + sigma_w)``."""
     r, H, b = p.round, p.high, p.b
-    Gamma = r.over(norm2(r.local_gradient(of(i))), H, b)
-    bound = (Gamma + constant(p.sigma_w)) * (r.eta**2 * H * (H - 1))
+    Gamma = r.over(k.norm2(r.local_gradient(of(i))), H, b)
+    bound = (Gamma + k.constant(p.sigma_w)) * (r.eta**2 * H * (H - 1))
     one = one_client_drift(p, p.longer)
-    return combine([(sum_over(one, CLIENTS, n, b), 1)], target=bound - r.drift(H, b))
+    return combine([(sum_over(one, k.CLIENTS, n, b), 1)], target=bound - r.drift(H, b))
 
 
-def one_client_drift(p: TwoPaces, of_side: Side) -> Theorem:
+def one_client_drift(p: TwoPaces, of_side: k.Side) -> Theorem:
     """Return ``D_n <= eta^2 H (H - 1) (Gamma_n + sigma_n^2)``, H the side's steps.
 
     D_n and Gamma_n are the sums over i < H of ||p_i - x||^2 and ||gp_i||^2.
     """
     r, H = p.round, p.round.steps(of_side)
-    each = [_side_drift(p, side, of_side) for side in Side]
+    each = [_side_drift(p, side, of_side) for side in k.Side]
     var = rules.variance(r.run, sigma2(n), n, now, of(j))
     noisy = sum_over(sum_over(var, steps(of(i)), j), steps(H), i)
     away, gp, xi = r.away(of(i)), r.local_gradient(of(i)), r.noise(of(j))
     steps_i = sum_over(rules.blocks(xi, xi), steps(of(i)), j)
     eta2 = r.eta**2
     size = eta2 * H * (H - 1)
-    bound = summed(steps(H), i, norm2(gp)) + constant(sigma2(n))
+    bound = k.summed(steps(H), i, k.norm2(gp)) + k.constant(sigma2(n))
     return combine(
         [
             *((theorem, 1) for theorem in each),
@@ -179,33 +150,33 @@ def one_client_drift(p: TwoPaces, of_side: Side) -> Theorem:
             (sum_over(steps_i, steps(H), i), 2 * eta2),
             (noisy, 2 * eta2),
         ],
-        target=bound * size - summed(steps(H), i, norm2(away)),
+        target=bound * size - k.summed(steps(H), i, k.norm2(away)),
     )
 
 
-def _side_drift(p: TwoPaces, side: Side, of_side: Side) -> Theorem:
+def _side_drift(p: TwoPaces, side: k.Side, of_side: k.Side) -> Theorem:
     """Return the drift of one block, summed over the steps of a side."""
     r, H, L = p.round, p.round.steps(of_side), p.low
     here = block_drift(r, side, of(i), of(i), H)
     if of_side is p.shorter or side is p.longer:
         return sum_over(here, steps(H), i)
-    there = block_drift(r, side, L + of(k), L, H, rests=True)
+    there = block_drift(r, side, L + of(beyond), L, H, rests=True)
     first = sum_over(here, steps(L), i)
-    second = sum_over(there, steps(p.extra), k)
+    second = sum_over(there, steps(p.extra), beyond)
     joined = rules.split(i, here.form, L, p.extra)
     return combine([(first, 1), (second, 1), (joined, 1)])
 
 
 def deviation(p: TwoPaces) -> Theorem:
     """Return ``sum_b ||tau_b grad_b f - M_b||^2/tau_b <= S^2 D``."""
-    r, H, own = p.round, p.high, N * weight(n) ** 2
+    r, H, own = p.round, p.high, N * k.weight(n) ** 2
     apart = r.own_gradient() - r.local_gradient(of(i))
-    rest = rules.longer(i, part(p.shorter, apart), p.low, H)
-    near = rules.lipschitz(Local(n), S, r.x, r.point(of(i)))
+    rest = rules.longer(i, k.part(p.shorter, apart), p.low, H)
+    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     more = r.summed(combine(squares=[(r.away(of(i)), 1)]), H, p.b - own)
     return combine([
-        *((mean_deviation(r, side), 1 / r.steps(side)) for side in Side),
-        (sum_over(rest, CLIENTS, n, own), 1),
+        *((mean_deviation(r, side), 1 / r.steps(side)) for side in k.Side),
+        (sum_over(rest, k.CLIENTS, n, own), 1),
         (r.summed(rules.blocks(apart, apart), H, own), 1),
         (r.summed(near, H, own), 1),
         (more, S**2),
@@ -214,36 +185,36 @@ def deviation(p: TwoPaces) -> Theorem:
 
 def noise_size(p: TwoPaces) -> Theorem:
     """Return ``sum_b ||Z_b||^2 <= tau_max sum a_n^2 sigma_n^2``."""
-    r, H, a2 = p.round, p.high, weight(n) ** 2
+    r, H, a2 = p.round, p.high, k.weight(n) ** 2
     xi = r.noise(of(i))
     orthogonal = [
-        rules.independent(r.run, n, i, weight(n), now, r.steps(side), side)
-        for side in Side
+        rules.independent(r.run, n, i, k.weight(n), now, r.steps(side), side)
+        for side in k.Side
     ]
-    rest = rules.longer(i, part(p.shorter, xi), p.low, H)
+    rest = rules.longer(i, k.part(p.shorter, xi), p.low, H)
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
     return combine([
         *((theorem, -1) for theorem in orthogonal),
-        (sum_over(rest, CLIENTS, n, a2), 1),
+        (sum_over(rest, k.CLIENTS, n, a2), 1),
         (r.summed(rules.blocks(xi, xi), H, a2), 1),
         (r.summed(var, H, a2), 1),
     ])
 
 
-def means(p: TwoPaces, each: Vec) -> dict[Side, Vec]:
+def means(p: TwoPaces, each: k.Vec) -> dict[k.Side, k.Vec]:
     """Return ``sum_n a_n sum_{i<tau_b} [each]_b`` for both sides."""
-    return {side: p.round.whole(side, each) for side in Side}
+    return {side: p.round.whole(side, each) for side in k.Side}
 
 
-def room(p: TwoPaces) -> Lin:
+def room(p: TwoPaces) -> k.Lin:
     """Return ``f(x) - f(x') + 2 S (tau^2 + tau_server^2) eta^2 (sigma_w + ..eps2)``.
 
     That is what one round may cost: ``eta tau_min/4 ||grad f||^2`` stays below it.
     """
     r = p.round
-    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
+    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     noise = 2 * S * (p.low**2 + p.high**2) * r.eta**2
-    return fall + constant(noise * (p.sigma_w + p.kappa * eps2))
+    return fall + k.constant(noise * (p.sigma_w + p.kappa * eps2))
 
 
 def one_round(p: TwoPaces) -> Theorem:
@@ -261,7 +232,7 @@ def one_round(p: TwoPaces) -> Theorem:
     ]
     left_over = p.sigma_w + 4 * p.kappa * eps2 * H
     uses: list[tuple[Theorem, Number]] = [
-        (descent(r, {side: M[side] + Z[side] for side in Side}), 1),
+        (descent(r, {side: M[side] + Z[side] for side in k.Side}), 1),
         (deviation(p), eta / 2),
         (noise_size(p), S * eta**2),
         (drift(p), lam),
@@ -270,45 +241,47 @@ def one_round(p: TwoPaces) -> Theorem:
         (r.summed(combine(squares=[(r.away(of(i)), 1)]), H, p.b), D_left),
         (small, S * eta**2 * (H - 1) * left_over / 16),
         (rules.blocks(g, g), g_left - eta * L / 2),
-        *((centred(r, side, g, r.steps(side), weight(n)), eta) for side in Side),
+        *((centred(r, side, g, r.steps(side), k.weight(n)), eta) for side in k.Side),
     ]
-    squares: list[tuple[Vec, Number]] = []
-    for side in Side:
+    squares: list[tuple[k.Vec, Number]] = []
+    for side in k.Side:
         tau = r.steps(side)
         m_left = eta / (2 * tau) - S * eta**2
         signs.append(sign(m_left, (small, eta / (2 * tau))))
         squares += [
             (M[side] - Z[side], S * eta**2 / 2),
             (M[side], m_left),
-            (part(side, g), g_left + eta * (tau - L) / 2),
+            (k.part(side, g), g_left + eta * (tau - L) / 2),
         ]
-    target = room(p) - norm2(g) * (eta * L / 4)
+    target = room(p) - k.norm2(g) * (eta * L / 4)
     return combine(uses, squares, target=target, signs=signs)
 
 
-def drawn(p: TwoPaces, side: Side) -> Vec:
+def drawn(p: TwoPaces, side: k.Side) -> k.Vec:
     """Return ``sum_n a_n J_n V_n``, by which a round moves a side."""
     return direction(p.run, now, side)
 
 
-def mean_move(p: TwoPaces, side: Side) -> Theorem:
+def mean_move(p: TwoPaces, side: k.Side) -> Theorem:
     """Return ``<sum_n a_n J_n V_n, grad f> = <M, grad f>``, blocks of a side."""
     r, w = p.round, p.round.gradient
-    averaged = rules.expect(r.run, now, inner(drawn(p, side), w))
-    target = inner(drawn(p, side), w) - inner(r.whole(side, r.local_gradient(of(i))), w)
-    noiseless = centred(r, side, w, r.steps(side), weight(n))
+    averaged = rules.expect(r.run, now, k.inner(drawn(p, side), w))
+    target = k.inner(drawn(p, side), w) - k.inner(
+        r.whole(side, r.local_gradient(of(i))), w
+    )
+    noiseless = centred(r, side, w, r.steps(side), k.weight(n))
     return combine([(averaged, 1), (noiseless, 1)], target=target)
 
 
-def participation(p: TwoPaces, side: Side, c: Number) -> Theorem:
+def participation(p: TwoPaces, side: k.Side, c: Number) -> Theorem:
     """Return ``||drawn||^2 - ||G||^2 <= ((1+c) H Gamma_b + (1+1/c) Xi_b)/N``.
 
     Gamma_b and Xi_b are the sums of ||gp||^2 and ||xi||^2 with weights b, blocks of the
     side, over its own steps.
     """
     r, tau, H = p.round, p.round.steps(side), p.high
-    gp, xi = part(side, r.local_gradient(of(i))), part(side, r.noise(of(i)))
-    A, B = summed(steps(tau), i, gp), summed(steps(tau), i, xi)
+    gp, xi = k.part(side, r.local_gradient(of(i))), k.part(side, r.noise(of(i)))
+    A, B = k.summed(steps(tau), i, gp), k.summed(steps(tau), i, xi)
     V = A + B
     size = size_of_sum(steps(tau), i, gp, tau, H)
     noisy = rules.martingale(r.run, n, now, tau, side)
@@ -319,9 +292,13 @@ def participation(p: TwoPaces, side: Side, c: Number) -> Theorem:
         (noisy, -(1 + 1 / ratio(c))),
         (rules.longer(i, xi, tau, H), 1 + 1 / ratio(c)),
     ])
-    lost = sum_over(combine(squares=[(V, 1)]), CLIENTS, n, weight(n) ** 2)
-    drawing = rules.expect(r.run, now, norm2(drawn(p, side)))
-    return combine([(drawing, -1), (sum_over(one, CLIENTS, n, p.b / N), 1), (lost, 1)])
+    lost = sum_over(combine(squares=[(V, 1)]), k.CLIENTS, n, k.weight(n) ** 2)
+    drawing = rules.expect(r.run, now, k.norm2(drawn(p, side)))
+    return combine([
+        (drawing, -1),
+        (sum_over(one, k.CLIENTS, n, p.b / N), 1),
+        (lost, 1),
+    ])
 
 
 def one_round_partial(p: TwoPaces) -> Theorem:
@@ -352,9 +329,9 @@ def one_round_partial(p: TwoPaces) -> Theorem:
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
     left_over = p.sigma_w + Fraction(5, 2) * kappa * eps2 * H
     uses: list[tuple[Theorem, Number]] = [
-        (descent(r, {side: drawn(p, side) for side in Side}), 1),
-        *((mean_move(p, side), eta) for side in Side),
-        *((participation(p, side, c), half) for side in Side),
+        (descent(r, {side: drawn(p, side) for side in k.Side}), 1),
+        *((mean_move(p, side), eta) for side in k.Side),
+        *((participation(p, side, c), half) for side in k.Side),
         (deviation(p), eta / 2),
         (noise_size(p), S * eta**2),
         (drift(p), lam),
@@ -367,17 +344,17 @@ def one_round_partial(p: TwoPaces) -> Theorem:
         (small, S * eta**2 * (H - 1) * left_over / 16),
         (rules.blocks(g, g), g_left - eta * L / 2),
     ]
-    squares: list[tuple[Vec, Number]] = []
-    for side in Side:
+    squares: list[tuple[k.Vec, Number]] = []
+    for side in k.Side:
         tau = r.steps(side)
         m_left = eta / (2 * tau) - S * eta**2
         signs.append(sign(m_left, (small, eta / (2 * tau))))
         squares += [
             (M[side] - Z[side], half),
             (M[side], m_left),
-            (part(side, g), g_left + eta * (tau - L) / 2),
+            (k.part(side, g), g_left + eta * (tau - L) / 2),
         ]
-    target = room(p) - norm2(g) * (eta * L / 4)
+    target = room(p) - k.norm2(g) * (eta * L / 4)
     return combine(uses, squares, target=target, signs=signs)
 
 
@@ -390,44 +367,27 @@ def theorem(p: TwoPaces) -> Theorem:
     c = 4 / (T * p.low)
     one = one_round_partial(p) if p.partial else one_round(p)
     summed_up = sum_over(one, steps(T), t)
-    fall = rules.telescope(t, value_of(MEAN, r.x), T)
-    last = rules.lowest(MEAN, iterate(p.run, T))
+    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
+    last = rules.lowest(k.MEAN, k.iterate(p.run, T))
     return combine([(summed_up, c), (fall, c), (last, c)])
 
 
-def statement(p: TwoPaces, name: str) -> Statement:
-    """Return (13) or (19) as printed; smoothness is Lipschitz gradients, (24)."""
-    r, best = p.round, vec(Star(MEAN))
-
-    def rounds(form: Lin) -> Lin:
-        return summed(steps(T), t, form)
-
-    squares = p.low**2 + p.high**2
-    own = weight(n) ** 2 * (inverse_q(n) if p.partial else 1)
-    bound = 8 * N * S * squares / (T * p.low) * mean(n, own * (sigma2(n) + eps2))
-    gap = value_of(MEAN, iterate(p.run, 0)) - value_of(MEAN, best)
-    left = rounds(norm2(gradient(MEAN, r.x)) * r.eta) * (1 / T)
-    right = gap * (4 / (T * p.low)) + rounds(constant(r.eta**2)) * bound
-    restrictions = {every(steps(T), t, Holds(one)) for one in conditions(p)}
-    return Statement(name, assumptions(p.run) | restrictions, left, right)
-
-
-def assumptions(run: Split) -> frozenset[Hypothesis]:
+def assumptions(run: k.Split) -> frozenset[h.Hypothesis]:
     """Return Assumptions 3.1, 3.2, 3.4, independent samples, and a minimiser of f."""
-    draws: set[Hypothesis] = {Participation(run)} if run.drawn else set()
+    draws: set[h.Hypothesis] = {h.Participation(run)} if run.drawn else set()
     return frozenset({
         *draws,
-        every(CLIENTS, n, Smooth(Local(n), S)),
-        every(CLIENTS, n, Variance(run, n, sigma2(n))),
-        Unbiased(run),
-        Independent(run),
-        Heterogeneity(eps2),
-        Minimiser(MEAN),
+        h.every(k.CLIENTS, n, h.Smooth(k.Local(n), S)),
+        h.every(k.CLIENTS, n, h.Variance(run, n, sigma2(n))),
+        h.Unbiased(run),
+        h.Independent(run),
+        h.Heterogeneity(eps2),
+        h.Minimiser(k.MEAN),
     })
 
 
 def equal_paces(theorem_d: Theorem) -> Theorem:
     """Return the theorem for equal numbers of steps: d = 0, tau_server = tau."""
-    tau_server = Var("tau_server", Sort.COUNT)
+    tau_server = k.Var("tau_server", Sort.COUNT)
     same = ((nat("d"), ratio(0)), (tau_server, count("tau")))
     return rules.instantiate(theorem_d, same, ())

@@ -9,41 +9,26 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    Kind,
-    Lin,
-    Participants,
-    Side,
-    constant,
-    draw,
-    inner,
-    norm2,
-    part,
-    summed,
-    weight,
-)
 from sfl_theory.proofs import partial_visits as visits
-from sfl_theory.proofs.block_steps import (
-    drawn,
-    first,
-    moved,
-    step_size,
-)
-from sfl_theory.proofs.joint import both_parts
+from sfl_theory.proofs.block_steps import drawn, first, moved, step_size
 from sfl_theory.proofs.local_steps import (
     N,
     Round,
     S,
+    block_at_most,
+    block_below,
     block_drift,
+    both_parts,
     eps2,
     i,
     j,
     local_gradients,
     n,
     now,
+    other,
     sigma2,
     young,
 )
@@ -80,20 +65,20 @@ from sfl_theory.proofs.partial_visits import (
     xi,
 )
 
-PRINTED = Round(equal_paces(Kind.V2, tau, rates("eta"), Participants.UPDATES))
+PRINTED = Round(equal_paces(k.Kind.V2, tau, rates("eta"), k.Participants.UPDATES))
 sigmas = sigma_a + 2 * kappa * sigma_q
-D = drawn_sum(norm2(away))
+D = drawn_sum(k.norm2(away))
 v = S * eta * tau * kappa
 
 
 def small() -> Theorem:
     """Return ``16 (S eta tau kappa)^2 <= 1``, an assumption."""
-    return rules.assume(constant(1 - 16 * v**2))
+    return rules.assume(k.constant(1 - 16 * v**2))
 
 
-def most(F: Lin) -> Lin:
+def most(F: k.Lin) -> k.Lin:
     """Return ``16 tau^3 (eta kappa)^2 F + 2 (eta tau)^2 sigmas``."""
-    noise = constant(2 * (eta * tau) ** 2 * sigmas)
+    noise = k.constant(2 * (eta * tau) ** 2 * sigmas)
     return F * (16 * (eta * kappa) ** 2 * tau**3) + noise
 
 
@@ -111,27 +96,27 @@ def drift() -> Theorem:
             (positive, spare),
         ],
         [(g, (8 - 2 * c) * size * tau)],
-        target=most(norm2(g) + constant(eps2)) - D,
+        target=most(k.norm2(g) + k.constant(eps2)) - D,
         signs=[sign(spare, (small(), Fraction(1, 3)))],
     )
 
 
-def first_order_printed(side: Side) -> Theorem:
+def first_order_printed(side: k.Side) -> Theorem:
     """Return (175) with weights a_n/q_n and the whole vector's move."""
     few, positive = at_most_inverse(), combine(squares=[(away, 1)])
-    spare = weight(n) * inverse_q(n) - share()
-    each = combine([(few, weight(n))], target=constant(spare))
-    more = sum_over(sum_over(positive, steps(tau), i), CLIENTS, n, spare, [each])
+    spare = k.weight(n) * inverse_q(n) - share()
+    each = combine([(few, k.weight(n))], target=k.constant(spare))
+    more = sum_over(sum_over(positive, steps(tau), i), k.CLIENTS, n, spare, [each])
     return combine([(first_order(side), 1), (more, eta * S**2 / 2)])
 
 
 def at_most_inverse(r: Round = r) -> Theorem:
     """Return ``1/q_n - J_n >= 0``."""
-    inverse, J = inverse_q(n), draw(r.run, n, now)
+    inverse, J = inverse_q(n), k.draw(r.run, n, now)
     exact = rules.drawn(r.run, n, now)
     return combine(
         [(exact, 1 / inverse), (rules.square(inverse - J), 1 / inverse)],
-        target=constant(inverse - J),
+        target=k.constant(inverse - J),
     )
 
 
@@ -141,28 +126,28 @@ def plain_drift() -> Theorem:
 
     A client that is not drawn is there, too, at the points where it would be.
     """
-    a, c, size = weight(n), Fraction(8, 7), eta**2 * tau**2
-    plain = summed(CLIENTS, n, summed(steps(tau), i, norm2(away)) * a)
-    clients = block_drift(r, Side.CLIENT, of(i), of(i), tau)
-    xc = part(Side.CLIENT, xi)
-    gc, gs = (part(side, gp) for side in Side)
+    a, c, size = k.weight(n), Fraction(8, 7), eta**2 * tau**2
+    plain = k.summed(k.CLIENTS, n, k.summed(steps(tau), i, k.norm2(away)) * a)
+    clients = block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
+    xc = k.part(k.Side.CLIENT, xi)
+    gc, gs = (k.part(side, gp) for side in k.Side)
     early = r.noise(of(j))
     earlier = [
         sum_over(one, steps(of(i)), j)
         for one in (
             rules.variance(RUN, sigma2(n), n, now, of(j)),
             both_parts(early),
-            combine(squares=[(part(Side.SERVER, early), 1)]),
+            combine(squares=[(k.part(k.Side.SERVER, early), 1)]),
         )
     ]
-    noisy = constant(mean(n, share() ** 2 * sigma2(n)))
+    noisy = k.constant(mean(n, share() ** 2 * sigma2(n)))
     at_visits = (
         both_parts(xi),
         combine(squares=[(xc, 1)]),
         rules.variance(RUN, sigma2(n), n, now, of(i)),
     )
     few, positive = visits.at_most_kappa(), combine(squares=[(gs, 1)])
-    own = summed(CLIENTS, n, norm2(gx) * share())
+    own = k.summed(k.CLIENTS, n, k.norm2(gx) * share())
     one = combine(
         [
             (r.summed(both_parts(away), tau, a), -1),
@@ -189,7 +174,7 @@ def plain_drift() -> Theorem:
         signs=[few],
     )
     spare = c * (1 - 2 * S**2 * size) - 1
-    F = norm2(g) + constant(eps2)
+    F = k.norm2(g) + k.constant(eps2)
     of_g = size * tau * (16 * kappa**2 - c * (2 + 4 * kappa + 64 * v**2 * kappa))
     left_over = c * size * (4 * kappa * tau * eps2 + sigmas / 2)
     return combine(
@@ -207,9 +192,9 @@ def plain_drift() -> Theorem:
     )
 
 
-def first_order(side: Side) -> Theorem:
+def first_order(side: k.Side) -> Theorem:
     """Return ``<grad_b f, x' - x> <= -eta tau/2 ||grad_b f||^2 + eta S^2/2 D``."""
-    own, other = part(side, g), part(_other(side), B)
+    own, rest = k.part(side, g), k.part(other(side), B)
     return combine(
         [
             (rules.update(RUN, side, now, g), -1),
@@ -219,82 +204,72 @@ def first_order(side: Side) -> Theorem:
             (visits.mean_deviation(), eta / (2 * tau)),
             (rules.blocks(B, B), eta / (2 * tau)),
         ],
-        [(own * tau + part(side, B), eta / (2 * tau)), (other, eta / (2 * tau))],
+        [(own * tau + k.part(side, B), eta / (2 * tau)), (rest, eta / (2 * tau))],
         target=D * (eta * S**2 / 2)
-        - norm2(own) * (eta * tau / 2)
-        - inner(own, r.next - r.x),
+        - k.norm2(own) * (eta * tau / 2)
+        - k.inner(own, r.next - r.x),
     )
 
 
-def _other(side: Side) -> Side:
-    return Side.CLIENT if side is Side.SERVER else Side.SERVER
-
-
-def first_order_closed(side: Side) -> Theorem:
+def first_order_closed(side: k.Side) -> Theorem:
     """Return the same with the bound on the drift."""
     return combine([(first_order(side), 1), (drift(), eta * S**2 / 2)])
 
 
 def second_order() -> Theorem:
     """Return twice (178), the change of the gradients with 1/q_n^2; as printed."""
-    side, p = Side.SERVER, PRINTED
-    inverse, J = inverse_q(n), draw(p.run, n, now)
+    side, p = k.Side.SERVER, PRINTED
+    inverse, J = inverse_q(n), k.draw(p.run, n, now)
     g_i = p.local_gradient(of(i)) + p.noise(of(i))
-    change, block = part(side, g_i - first(p)), part(side, g_i)
+    change, block = k.part(side, g_i - first(p)), k.part(side, g_i)
     few = combine(
-        [(at_most_inverse(p), inverse + J)], target=constant(inverse**2 - J**2)
+        [(at_most_inverse(p), inverse + J)], target=k.constant(inverse**2 - J**2)
     )
     fewer = sum_over(
         sum_over(combine(squares=[(change, 1)]), steps(tau), i),
-        CLIENTS,
+        k.CLIENTS,
         n,
         inverse**2 - J**2,
         [few],
     )
     inside = rules.jensen(steps(tau), i, ratio(1), block)
-    gx = part(side, p.own_gradient())
-    present = summed(CLIENTS, n, (norm2(gx) + constant(sigma2(n))) * J**2)
+    gx = k.part(side, p.own_gradient())
+    present = k.summed(k.CLIENTS, n, (k.norm2(gx) + k.constant(sigma2(n))) * J**2)
     half = S * p.eta**2 / 2
-    own = summed(steps(tau), i, block) * J
+    own = k.summed(steps(tau), i, block) * J
     return combine([
         (moved(p, side), -S / 2),
-        (rules.jensen(CLIENTS, n, ratio(1), own), half),
-        (sum_over(inside, CLIENTS, n, J**2), half * N),
+        (rules.jensen(k.CLIENTS, n, ratio(1), own), half),
+        (sum_over(inside, k.CLIENTS, n, J**2), half * N),
         (p.summed(step_size(p, side), tau, J**2), half * N * tau),
         (fewer, 2 * half * N * tau),
         (rules.expect(p.run, now, present), -2 * half * N * tau**2),
     ])
 
 
-def own_size(side: Side) -> Theorem:
+def own_size(side: k.Side) -> Theorem:
     """Return ``sum w_n ||[gx]_b||^2 <= ||grad_b f||^2 + eps2``."""
-    own, far = part(side, g), gx - g
+    own, far = k.part(side, g), gx - g
     same = combine([
-        (rules.linear(CLIENTS, n, part(side, gx) * weight(n), g), 1),
+        (rules.linear(k.CLIENTS, n, k.part(side, gx) * k.weight(n), g), 1),
         (rules.mean_gradient(r.x, own), 1),
     ])
-    near = combine(
-        [(rules.heterogeneity(eps2, n, r.x), 1), (rules.blocks(far, far), 1)],
-        [(part(_other(side), far), 1)],
-    )
-    F = summed(CLIENTS, n, norm2(part(side, gx)) * share())
+    near = block_below(side, far, rules.heterogeneity(eps2, n, r.x))
+    F = k.summed(k.CLIENTS, n, k.norm2(k.part(side, gx)) * share())
     return combine(
         [
-            (sum_over(near, CLIENTS, n, weight(n)), 1),
+            (sum_over(near, k.CLIENTS, n, k.weight(n)), 1),
             (same, 2),
             (rules.expect(RUN, now, F), -1),
         ],
-        target=norm2(own) + constant(eps2) - F,
+        target=k.norm2(own) + k.constant(eps2) - F,
     )
 
 
-def gradients(side: Side) -> Theorem:
+def gradients(side: k.Side) -> Theorem:
     """Return ``sum w sum_i ||[gp]_b||^2 <= 2 tau (||grad_b f||^2 + eps2) + 2S^2 D``."""
-    here, far = part(side, gx), part(side, apart)
-    one = combine(
-        [(young(here, far, 1), 1), (rules.blocks(apart, apart), 2)],
-        [(part(_other(side), apart), 2)],
-    )
+    here, far = k.part(side, gx), k.part(side, apart)
+    one = combine([(young(here, far, 1), 1), (block_at_most(side, apart), 2)])
     return combine([
         (r.summed(one, tau, share()), 1),
         (visits.near(), 2),
@@ -302,27 +277,27 @@ def gradients(side: Side) -> Theorem:
     ])
 
 
-def sum_of_gradients(side: Side) -> Theorem:
+def sum_of_gradients(side: k.Side) -> Theorem:
     """Return ``||sum w_n sum_i [gp]_b||^2 <= kappa tau sum w_n sum_i ||[gp]_b||^2``."""
-    few, block = visits.at_most_kappa(), part(side, gp)
+    few, block = visits.at_most_kappa(), k.part(side, gp)
     inside = rules.jensen(steps(tau), i, ratio(1), block)
     rest = r.summed(combine(squares=[(block, 1)]), tau, share())
     return combine(
         [
-            (rules.jensen(CLIENTS, n, share(), summed(steps(tau), i, block)), 1),
-            (sum_over(inside, CLIENTS, n, share()), W),
+            (rules.jensen(k.CLIENTS, n, share(), k.summed(steps(tau), i, block)), 1),
+            (sum_over(inside, k.CLIENTS, n, share()), W),
             (rest, (kappa - W) * tau),
         ],
         signs=[few],
     )
 
 
-def second_order_closed(side: Side) -> Theorem:
+def second_order_closed(side: k.Side) -> Theorem:
     """Return the squared move of a block, the drift bounded."""
-    M, block = drawn(r, side, gp), part(side, Z)
+    M, block = drawn(r, side, gp), k.part(side, Z)
     size = S * eta**2
-    move = norm2(part(side, r.next - r.x)) * (S / 2)
-    F, F_b = (norm2(one) + constant(eps2) for one in (g, part(side, g)))
+    move = k.norm2(k.part(side, r.next - r.x)) * (S / 2)
+    F, F_b = (k.norm2(one) + k.constant(eps2) for one in (g, k.part(side, g)))
     right = (F_b * tau + most(F) * S**2) * (2 * size * kappa * tau)
     return combine(
         [
@@ -334,6 +309,6 @@ def second_order_closed(side: Side) -> Theorem:
             (visits.noise_size(), size),
             (both_parts(Z), size),
         ],
-        [(part(_other(side), Z), size)],
-        target=right + constant(size * tau * sigma_q) - move,
+        [(k.part(other(side), Z), size)],
+        target=right + k.constant(size * tau * sigma_q) - move,
     )

@@ -5,50 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
-from sfl_theory.kernel.hypotheses import (
-    Heterogeneity,
-    Holds,
-    Minimiser,
-    Participation,
-    Smooth,
-    Unbiased,
-    Variance,
-    every,
-)
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Client,
-    Kind,
-    Lin,
-    Local,
-    Odds,
-    Participants,
-    Point,
-    Side,
-    Star,
-    Vec,
-    constant,
-    draw,
-    expected,
-    inner,
-    iterate,
-    norm2,
-    part,
-    summed,
-    symbol,
-    value_of,
-    vec,
-    weight,
-)
-from sfl_theory.proofs.export import Statement
-from sfl_theory.proofs.joint import both_parts, whole_descent, whole_mean
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
     block_drift,
+    both_parts,
     eps2,
     i,
     j,
@@ -59,6 +23,8 @@ from sfl_theory.proofs.local_steps import (
     own_gradients,
     sigma2,
     t,
+    whole_descent,
+    whole_mean,
     young,
 )
 from sfl_theory.proofs.notation import (
@@ -76,97 +42,97 @@ from sfl_theory.proofs.notation import (
 from sfl_theory.proofs.visits import late
 
 tau, T = count("tau"), count("T")
-RUN = equal_paces(Kind.V2_WEIGHTED, tau, rates("eta"), Participants.UPDATES)
+RUN = equal_paces(k.Kind.V2_WEIGHTED, tau, rates("eta"), k.Participants.UPDATES)
 r = Round(RUN)
 eta, g = r.eta, r.gradient
-kappa = mean(n, weight(n) * inverse_q(n))
-odds = symbol(Odds(n))
-rho = mean(n, weight(n) ** 2 * odds)
-sigma_q = mean(n, weight(n) ** 2 * inverse_q(n) * sigma2(n))
-sigma_a = mean(n, weight(n) * sigma2(n))
+kappa = mean(n, k.weight(n) * inverse_q(n))
+odds = k.symbol(k.Odds(n))
+rho = mean(n, k.weight(n) ** 2 * odds)
+sigma_q = mean(n, k.weight(n) ** 2 * inverse_q(n) * sigma2(n))
+sigma_a = mean(n, k.weight(n) * sigma2(n))
 u = S * eta * tau * kappa
-ANY = vec(Point("b"))
+ANY = k.vec(k.Point("b"))
 """Any vector: what is multiplied by draws is proved for it, then instantiated."""
 
 
-def share(client: Client = n) -> Ratio:
+def share(client: k.Client = n) -> Ratio:
     """Return ``w_n = a_n J_n``."""
-    return rules.share(RUN, client, now, Side.SERVER)
+    return rules.share(RUN, client, now, k.Side.SERVER)
 
 
 W = mean(n, share())
 gx, gp, xi = r.own_gradient(), r.local_gradient(of(i)), r.noise(of(i))
 apart, away = gp - gx, r.away(of(i))
-H = summed(CLIENTS, n, gx * share())
+H = k.summed(k.CLIENTS, n, gx * share())
 Delta, Z = whole_mean(r, apart), whole_mean(r, xi)
 L = (H - g) * tau
-B = expected(RUN, now, Delta)
+B = k.expected(RUN, now, Delta)
 
 
-def drawn_sum(form: Lin, factor: Number = 1) -> Lin:
+def drawn_sum(form: k.Lin, factor: Number = 1) -> k.Lin:
     """Return ``sum_n w_n factor sum_{i<tau} form``."""
     return r.over(form, tau, share() * factor)
 
 
 def at_most_kappa() -> Theorem:
     """Return ``kappa - W >= 0``: no draw exceeds 1/q_n."""
-    inverse, J = inverse_q(n), draw(RUN, n, now)
+    inverse, J = inverse_q(n), k.draw(RUN, n, now)
     exact = rules.drawn(RUN, n, now)
     one = combine(
         [(exact, 1 / inverse), (rules.square(inverse - J), 1 / inverse)],
-        target=constant(inverse - J),
+        target=k.constant(inverse - J),
     )
-    return sum_over(one, CLIENTS, n, weight(n))
+    return sum_over(one, k.CLIENTS, n, k.weight(n))
 
 
-def centred(w: Vec) -> Theorem:
+def centred(w: k.Vec) -> Theorem:
     """Return ``<Z, w> = 0`` for w fixed by x(t) and the draws."""
     each = sum_over(rules.unbiased(RUN, n, now, of(i), w * share()), steps(tau), i)
     inside = rules.linear(steps(tau), i, xi * share(), w)
-    outer = rules.linear(CLIENTS, n, summed(steps(tau), i, xi) * share(), w)
-    zero = [(sum_over(one, CLIENTS, n), 1) for one in (each, inside)]
-    return combine([(outer, 1), *zero], target=inner(Z, w))
+    outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share(), w)
+    zero = [(sum_over(one, k.CLIENTS, n), 1) for one in (each, inside)]
+    return combine([(outer, 1), *zero], target=k.inner(Z, w))
 
 
-def mean_of_gradients(w: Vec) -> Theorem:
+def mean_of_gradients(w: k.Vec) -> Theorem:
     """Return ``<L, w> = 0`` for w fixed by x(t): the draws have mean 1."""
-    averaged = rules.expect(RUN, now, inner(H, w))
+    averaged = rules.expect(RUN, now, k.inner(H, w))
     return combine(
-        [(averaged, tau), (rules.mean_gradient(r.x, w), -tau)], target=inner(L, w)
+        [(averaged, tau), (rules.mean_gradient(r.x, w), -tau)], target=k.inner(L, w)
     )
 
 
 def spread_of_gradients() -> Theorem:
     """Return ``||L||^2 <= 2 rho tau^2 (||grad f||^2 + eps2)``."""
-    plain = summed(CLIENTS, n, gx * weight(n))
+    plain = k.summed(k.CLIENTS, n, gx * k.weight(n))
     uses: list[tuple[Theorem, Number]] = [
-        (rules.expect(RUN, now, norm2(H)), -(tau**2)),
-        (rules.expect(RUN, now, inner(H, g)), 2 * tau**2),
+        (rules.expect(RUN, now, k.norm2(H)), -(tau**2)),
+        (rules.expect(RUN, now, k.inner(H, g)), 2 * tau**2),
         (rules.mean_gradient(r.x, plain), tau**2),
         (rules.mean_gradient(r.x, g), -(tau**2)),
-        (own_gradients(r, weight(n) ** 2 * odds), tau**2),
+        (own_gradients(r, k.weight(n) ** 2 * odds), tau**2),
     ]
-    target = (norm2(g) + constant(eps2)) * (2 * rho * tau**2) - norm2(L)
+    target = (k.norm2(g) + k.constant(eps2)) * (2 * rho * tau**2) - k.norm2(L)
     return combine(uses, target=target)
 
 
 def noise_size() -> Theorem:
     """Return ``||Z||^2 <= tau sigma_q``."""
     bound = rules.variance(RUN, sigma2(n), n, now, of(i))
-    drawn = constant(mean(n, share() ** 2 * sigma2(n)))
+    drawn = k.constant(mean(n, share() ** 2 * sigma2(n)))
     return combine(
         [
             (rules.independent(RUN, n, i, share(), now, tau, None), -1),
             (r.summed(bound, tau, share() ** 2), 1),
             (rules.expect(RUN, now, drawn), -tau),
         ],
-        target=constant(tau * sigma_q) - norm2(Z),
+        target=k.constant(tau * sigma_q) - k.norm2(Z),
     )
 
 
 def near() -> Theorem:
     """Return ``sum w_n sum_i ||gp - gx||^2 <= S^2 D``."""
-    return r.summed(rules.lipschitz(Local(n), S, r.point(of(i)), r.x), tau, share())
+    return r.summed(rules.lipschitz(k.Local(n), S, r.point(of(i)), r.x), tau, share())
 
 
 def mean_deviation() -> Theorem:
@@ -175,38 +141,40 @@ def mean_deviation() -> Theorem:
     ``||B||^2 = <B, Delta>``, and ``2 <B, Delta> <= W ||B||^2 + tau sum w ||apart||^2``.
     """
     square = r.summed(combine(squares=[(ANY - apart * tau, 1)]), tau, share() / tau)
-    inside = sum_over(rules.linear(steps(tau), i, apart, ANY), CLIENTS, n, share())
-    outer = rules.linear(CLIENTS, n, summed(steps(tau), i, apart) * share(), ANY)
+    inside = sum_over(rules.linear(steps(tau), i, apart, ANY), k.CLIENTS, n, share())
+    outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, apart) * share(), ANY)
     any_point = combine(
         [(square, 1), (inside, -2), (outer, -2)],
-        target=norm2(ANY) * W + drawn_sum(norm2(apart), tau) - inner(ANY, Delta) * 2,
+        target=k.norm2(ANY) * W
+        + drawn_sum(k.norm2(apart), tau)
+        - k.inner(ANY, Delta) * 2,
     )
-    of_b = rules.instantiate(any_point, ((Point("b"), B),), ())
+    of_b = rules.instantiate(any_point, ((k.Point("b"), B),), ())
     return combine(
         [
             (of_b, 1),
             (rules.tower(RUN, now, Delta, B), -2),
-            (rules.expect(RUN, now, norm2(B) * W), -1),
+            (rules.expect(RUN, now, k.norm2(B) * W), -1),
             (near(), tau),
         ],
-        target=drawn_sum(norm2(away), tau * S**2) - norm2(B),
+        target=drawn_sum(k.norm2(away), tau * S**2) - k.norm2(B),
     )
 
 
 def deviation() -> Theorem:
     """Return ``||Delta||^2 <= kappa tau S^2 D``."""
     few = at_most_kappa()
-    inside = summed(steps(tau), i, apart)
+    inside = k.summed(steps(tau), i, apart)
     each = rules.jensen(steps(tau), i, ratio(1), apart)
     rest = r.summed(combine(squares=[(apart, 1)]), tau, share())
     return combine(
         [
-            (rules.jensen(CLIENTS, n, share(), inside), 1),
-            (sum_over(each, CLIENTS, n, share()), W),
+            (rules.jensen(k.CLIENTS, n, share(), inside), 1),
+            (sum_over(each, k.CLIENTS, n, share()), W),
             (rest, (kappa - W) * tau),
             (near(), kappa * tau),
         ],
-        target=drawn_sum(norm2(away), kappa * tau * S**2) - norm2(Delta),
+        target=drawn_sum(k.norm2(away), kappa * tau * S**2) - k.norm2(Delta),
         signs=[few],
     )
 
@@ -216,7 +184,7 @@ def client_drift() -> Theorem:
 
     And noise: ``2 eta^2 sum_{j<i} ||xi_c||^2`` in each step.
     """
-    return r.summed(block_drift(r, Side.CLIENT, of(i), of(i), tau), tau, share())
+    return r.summed(block_drift(r, k.Side.CLIENT, of(i), of(i), tau), tau, share())
 
 
 def server_move() -> Theorem:
@@ -224,16 +192,16 @@ def server_move() -> Theorem:
 
     At any point of any client: visits before it moved the server's block.
     """
-    side = Side.SERVER
-    gm, xm = part(side, r.local_gradient(of(j), m)), part(side, r.noise(of(j), m))
+    side = k.Side.SERVER
+    gm, xm = k.part(side, r.local_gradient(of(j), m)), k.part(side, r.noise(of(j), m))
     not_yet, o = late()
 
-    def visits(e: Vec) -> Vec:
-        return summed(CLIENTS, m, summed(steps(tau), j, e * o) * share(m))
+    def visits(e: k.Vec) -> k.Vec:
+        return k.summed(k.CLIENTS, m, k.summed(steps(tau), j, e * o) * share(m))
 
-    A, C, here = visits(gm), visits(xm), part(side, away)
+    A, C, here = visits(gm), visits(xm), k.part(side, away)
 
-    def update(w: Vec) -> Theorem:
+    def update(w: k.Vec) -> Theorem:
         return rules.local_update(RUN, n, now, of(i), side, w)
 
     few = sum_over(not_yet, steps(tau), j)
@@ -246,17 +214,20 @@ def server_move() -> Theorem:
         ],
         signs=[few],
     )
-    once = combine([(not_yet, 1 + o)], target=constant(1 - o**2))
+    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
     fewer = sum_over(noise_square, steps(tau), j, 1 - o**2, [once])
     by = share(m) * o
     return combine([
         (update(here), -1),
         (update(A + C), eta),
         (young(A, C, 1), eta**2),
-        (rules.jensen(CLIENTS, m, share(m), summed(steps(tau), j, gm * o)), 2 * eta**2),
-        (sum_over(inside, CLIENTS, m, share(m)), 2 * eta**2 * W),
+        (
+            rules.jensen(k.CLIENTS, m, share(m), k.summed(steps(tau), j, gm * o)),
+            2 * eta**2,
+        ),
+        (sum_over(inside, k.CLIENTS, m, share(m)), 2 * eta**2 * W),
         (rules.independent(RUN, m, j, by, now, tau, side), -2 * eta**2),
-        (sum_over(fewer, CLIENTS, m, share(m) ** 2), 2 * eta**2),
+        (sum_over(fewer, k.CLIENTS, m, share(m) ** 2), 2 * eta**2),
     ])
 
 
@@ -268,24 +239,24 @@ def server_drift() -> Theorem:
 def drift() -> Theorem:
     """Return ``D <= eta^2 tau^2 (2 kappa^2 Gamma + sigma_a + 2 kappa sigma_q)``."""
     few, e2 = at_most_kappa(), eta**2
-    fewer = combine([(few, kappa + W)], target=constant(kappa**2 - W**2))
+    fewer = combine([(few, kappa + W)], target=k.constant(kappa**2 - W**2))
     var = rules.variance(RUN, sigma2(n), n, now, of(i))
     early = rules.variance(RUN, sigma2(n), n, now, of(j))
-    gc, gs = (part(side, gp) for side in Side)
-    xc = part(Side.CLIENT, xi)
+    gc, gs = (k.part(side, gp) for side in k.Side)
+    xc = k.part(k.Side.CLIENT, xi)
     earlier = [
         sum_over(one, steps(of(i)), j)
         for one in (
             early,
             both_parts(r.noise(of(j))),
-            combine(squares=[(part(Side.SERVER, r.noise(of(j))), 1)]),
+            combine(squares=[(k.part(k.Side.SERVER, r.noise(of(j))), 1)]),
         )
     ]
     noisy = share() ** 2
-    drawn_a = constant(mean(n, share() * sigma2(n)))
-    drawn_q = constant(mean(n, noisy * sigma2(n)))
+    drawn_a = k.constant(mean(n, share() * sigma2(n)))
+    drawn_q = k.constant(mean(n, noisy * sigma2(n)))
     few_noise = combine([(few, mean(n, noisy * sigma2(n)))])
-    per_client = sum_over(combine(target=constant(sigma2(n))), CLIENTS, n, share())
+    per_client = sum_over(combine(target=k.constant(sigma2(n))), k.CLIENTS, n, share())
     uses: list[tuple[Theorem, Number]] = [
         (r.summed(both_parts(away), tau, share()), -1),
         (client_drift(), 1),
@@ -311,24 +282,26 @@ def drift() -> Theorem:
         (few_noise, 2 * e2 * tau**2),
         (rules.expect(RUN, now, drawn_q), -2 * e2 * tau**2 * kappa),
     ]
-    Gamma = drawn_sum(norm2(gp))
-    bound = Gamma * (2 * kappa**2) + constant(sigma_a + 2 * kappa * sigma_q)
+    Gamma = drawn_sum(k.norm2(gp))
+    bound = Gamma * (2 * kappa**2) + k.constant(sigma_a + 2 * kappa * sigma_q)
     return combine(
-        uses, target=bound * (e2 * tau**2) - drawn_sum(norm2(away)), signs=[fewer, few]
+        uses,
+        target=bound * (e2 * tau**2) - drawn_sum(k.norm2(away)),
+        signs=[fewer, few],
     )
 
 
 def own_size() -> Theorem:
     """Return ``sum w_n ||gx||^2 <= ||grad f||^2 + eps2``: draws and gx have means."""
     same = combine([
-        (rules.linear(CLIENTS, n, gx * weight(n), g), 1),
+        (rules.linear(k.CLIENTS, n, gx * k.weight(n), g), 1),
         (rules.mean_gradient(r.x, g), 1),
     ])
-    near_f = sum_over(rules.heterogeneity(eps2, n, r.x), CLIENTS, n, weight(n))
-    F = summed(CLIENTS, n, norm2(gx) * share())
+    near_f = sum_over(rules.heterogeneity(eps2, n, r.x), k.CLIENTS, n, k.weight(n))
+    F = k.summed(k.CLIENTS, n, k.norm2(gx) * share())
     return combine(
         [(near_f, 1), (same, 2), (rules.expect(RUN, now, F), -1)],
-        target=norm2(g) + constant(eps2) - F,
+        target=k.norm2(g) + k.constant(eps2) - F,
     )
 
 
@@ -341,7 +314,7 @@ def cost() -> Ratio:
 
 def one_round() -> Theorem:
     """Return ``eta tau/4 ||grad f||^2 <= f(x) - f(x') + cost``, 8 u <= 1."""
-    small, c = rules.assume(constant(1 - 8 * u)), Fraction(1, 4)
+    small, c = rules.assume(k.constant(1 - 8 * u)), Fraction(1, 4)
     half, lam = S * eta**2 / 2, S**2 * eta
     lam_v, lam_g = 5 * half, 2 * kappa**2 * eta**2 * tau**2 * lam
     lam_f, lam_l = lam_g * (1 + c) * tau, half * (1 + c)
@@ -370,13 +343,13 @@ def one_round() -> Theorem:
         (rules.tower(RUN, now, Delta, g), -(eta - 2 * half * tau)),
         (rules.tower(RUN, now, Delta, B), 2 * half - 2 * lam_v),
     ]
-    squares: list[tuple[Vec, Number]] = [
+    squares: list[tuple[k.Vec, Number]] = [
         (g * tau + B, m_left),
         (L + Z - V * (1 / c), half * c),
         (B, lam_v),
         (g, g_left),
     ]
-    low = sum_over(rules.weight_below_one(n), CLIENTS, n, weight(n) * odds)
+    low = sum_over(rules.weight_below_one(n), k.CLIENTS, n, k.weight(n) * odds)
     signs = [
         sign(m_left, (small, eta / (2 * tau))),
         sign(D_left, (small, lam * (Fraction(15, 32) + Fraction(5, 4) * u))),
@@ -386,8 +359,8 @@ def one_round() -> Theorem:
             (small, eta * tau * (Fraction(25, 128) + Fraction(5, 16) * u)),
         ),
     ]
-    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
-    target = fall + constant(cost()) - norm2(g) * (eta * tau / 4)
+    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
+    target = fall + k.constant(cost()) - k.norm2(g) * (eta * tau / 4)
     return combine(uses, squares, target=target, signs=signs)
 
 
@@ -399,8 +372,8 @@ def theorem() -> Theorem:
 def over_rounds(one: Theorem) -> Theorem:
     """Return a round summed; the values of f telescope."""
     c = 4 / (T * tau)
-    fall = rules.telescope(t, value_of(MEAN, r.x), T)
-    last = rules.lowest(MEAN, iterate(RUN, T))
+    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
+    last = rules.lowest(k.MEAN, k.iterate(RUN, T))
     return combine([(sum_over(one, steps(T), t), c), (fall, c), (last, c)])
 
 
@@ -409,31 +382,8 @@ def quadratic() -> Theorem:
     spare = sigma_a / 8 + sigma_q / 4 + Fraction(5, 16) * tau * kappa * eps2
     own = (7 * sigma_q + sigma_a) / 8
     own = own + tau * eps2 * Fraction(5, 16) * (4 * rho + kappa)
-    small = rules.assume(constant(1 - 8 * u))
-    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
-    target = fall + constant(S * eta**2 * tau * own) - norm2(g) * (eta * tau / 4)
+    small = rules.assume(k.constant(1 - 8 * u))
+    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
+    target = fall + k.constant(S * eta**2 * tau * own) - k.norm2(g) * (eta * tau / 4)
     uses = [(one_round(), ratio(1)), (small, S * eta**2 * tau * spare)]
     return over_rounds(combine(uses, target=target))
-
-
-def statement() -> Statement:
-    """Return a repaired (22): server steps eta a_n J_n g, any order of the visits."""
-    best = vec(Star(MEAN))
-
-    def rounds(form: Lin) -> Lin:
-        return summed(steps(T), t, form)
-
-    gap = value_of(MEAN, iterate(RUN, 0)) - value_of(MEAN, best)
-    left = rounds(norm2(g) * eta) * (1 / T)
-    right = (gap + rounds(constant(cost()))) * (4 / (T * tau))
-    assumed = {
-        every(CLIENTS, n, Smooth(Local(n), S)),
-        every(CLIENTS, n, Variance(RUN, n, sigma2(n))),
-        every(steps(T), t, Holds(constant(1 - 8 * u))),
-        Participation(RUN),
-        Unbiased(RUN),
-        Heterogeneity(eps2),
-        Minimiser(MEAN),
-    }
-    name = "han2024/thm-3.9/non_convex/weighted-server"
-    return Statement(name, frozenset(assumed), left, right)

@@ -8,51 +8,26 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
-from sfl_theory.kernel.hypotheses import (
-    BoundedGradients,
-    Convex,
-    Independent,
-    Minimiser,
-    Smooth,
-    Unbiased,
-    Variance,
-    every,
-)
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Kind,
-    Lin,
-    Local,
-    Participants,
-    Rate,
-    Split,
-    Star,
-    Var,
-    Vec,
-    constant,
-    gradient,
-    inner,
-    iterate,
-    norm2,
-    value_of,
-    vec,
-    weight,
-)
-from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.joint import (
+from sfl_theory.proofs.local_steps import (
+    G2,
+    Round,
     bounded_drift,
+    i,
+    n,
+    now,
     own_mean,
+    sigma2,
+    t,
     whole_centred,
     whole_descent,
     whole_deviation,
     whole_mean,
     whole_noise,
 )
-from sfl_theory.proofs.local_steps import G2, Round, i, n, now, sigma2, t
 from sfl_theory.proofs.notation import (
     combine,
     count,
@@ -69,39 +44,41 @@ from sfl_theory.proofs.notation import (
 )
 from sfl_theory.proofs.visits import bounded_drift as visited_drift
 
-S_VARIABLE = Var("S", Sort.POSITIVE)
+S_VARIABLE = k.Var("S", Sort.POSITIVE)
 mu, excess, tau = positive("mu"), nonnegative("s"), count("tau")
 S = mu + excess
 gamma = 8 * S / mu - 1
-s_a2 = mean(n, weight(n) ** 2 * sigma2(n))
-BEST = vec(Star(MEAN))
+s_a2 = mean(n, k.weight(n) ** 2 * sigma2(n))
+BEST = k.vec(k.Star(k.MEAN))
 
 
-def run(kind: Kind = Kind.V1, who: Participants = Participants.EVERYONE) -> Split:
+def run(
+    kind: k.Kind = k.Kind.V1, who: k.Participants = k.Participants.EVERYONE
+) -> k.Split:
     """Return a run with ``eta(t) = 4/(mu tau (gamma + t))`` on both sides."""
-    return equal_paces(kind, tau, Rate(4 / (mu * tau * (gamma + of_round()))), who)
+    return equal_paces(kind, tau, k.Rate(4 / (mu * tau * (gamma + of_round()))), who)
 
 
-def gap(r: Round, at: Ratio) -> Lin:
+def gap(r: Round, at: Ratio) -> k.Lin:
     """Return ``f(x(at)) - f*``."""
-    return value_of(MEAN, iterate(r.run, at)) - value_of(MEAN, BEST)
+    return k.value_of(k.MEAN, k.iterate(r.run, at)) - k.value_of(k.MEAN, BEST)
 
 
-def gradient_domination(p: Vec) -> Theorem:
+def gradient_domination(p: k.Vec) -> Theorem:
     """Return ``2 mu (f(p) - f*) <= ||grad f(p)||^2`` from mu-convex F_n."""
-    g = gradient(MEAN, p)
-    own = gradient(Local(n), p) * weight(n)
+    g = k.gradient(k.MEAN, p)
+    own = k.gradient(k.Local(n), p) * k.weight(n)
     away = BEST - p
     below = combine([
-        (sum_over(rules.convex(Local(n), mu, p, BEST), CLIENTS, n, weight(n)), 1),
+        (sum_over(rules.convex(k.Local(n), mu, p, BEST), k.CLIENTS, n, k.weight(n)), 1),
         (rules.mean_value(p), -1),
         (rules.mean_value(BEST), 1),
         (rules.mean_gradient(p, away), -1),
-        (rules.linear(CLIENTS, n, own, away), -1),
+        (rules.linear(k.CLIENTS, n, own, away), -1),
     ])
-    drop = value_of(MEAN, p) - value_of(MEAN, BEST)
+    drop = k.value_of(k.MEAN, p) - k.value_of(k.MEAN, BEST)
     return combine(
-        [(below, 2 * mu)], [(g + away * mu, 1)], target=norm2(g) - drop * (2 * mu)
+        [(below, 2 * mu)], [(g + away * mu, 1)], target=k.norm2(g) - drop * (2 * mu)
     )
 
 
@@ -120,8 +97,8 @@ def one_round(r: Round) -> Theorem:
         (gradient_domination(r.x), alpha / 2),
     ]
     u = 1 / (gamma + now)
-    right = gap(r, now) * (1 - 4 * u) + constant(A(r) * u**2 + B(r) * u**3)
-    squares: list[tuple[Vec, Number]] = [(M * c - Z, noise / c), (M, M_left)]
+    right = gap(r, now) * (1 - 4 * u) + k.constant(A(r) * u**2 + B(r) * u**3)
+    squares: list[tuple[k.Vec, Number]] = [(M * c - Z, noise / c), (M, M_left)]
     return combine(uses, squares, target=right - gap(r, now + 1), signs=[sign(M_left)])
 
 
@@ -140,13 +117,16 @@ def descent(r: Round) -> Theorem:
         return whole
     g, each = r.gradient, stochastic(r.run, n, now, of(i))
     G, half = whole_mean(r, each), S * r.eta**2 / 2
-    odds = weight(n) ** 2 * (inverse_q(n) - 1)
+    odds = k.weight(n) ** 2 * (inverse_q(n) - 1)
     bounded = rules.bounded_gradient(r.run, G2, n, now, of(i))
     return combine([
         (whole, 1),
-        (rules.expect(r.run, now, inner(g, G)), r.eta),
-        (rules.expect(r.run, now, norm2(G)), -half),
-        (sum_over(rules.jensen(steps(tau), i, ratio(1), each), CLIENTS, n, odds), half),
+        (rules.expect(r.run, now, k.inner(g, G)), r.eta),
+        (rules.expect(r.run, now, k.norm2(G)), -half),
+        (
+            sum_over(rules.jensen(steps(tau), i, ratio(1), each), k.CLIENTS, n, odds),
+            half,
+        ),
         (r.summed(bounded, tau, odds), half * tau),
     ])
 
@@ -156,7 +136,7 @@ def A(r: Round) -> Ratio:
     noise = Fraction(56, 3) * S * s_a2 / (tau * mu**2)
     if not r.run.drawn:
         return noise
-    return noise + 8 * S * G2 * mean(n, weight(n) ** 2 * (inverse_q(n) - 1)) / mu**2
+    return noise + 8 * S * G2 * mean(n, k.weight(n) ** 2 * (inverse_q(n) - 1)) / mu**2
 
 
 def B(r: Round) -> Ratio:
@@ -169,82 +149,73 @@ def drift(r: Round) -> Theorem:
     return visited_drift(r, G2) if r.run.kind.visits else bounded_drift(r, G2)
 
 
-def bound(r: Round, at: Ratio) -> Lin:
+def bound(r: Round, at: Ratio, first: Ratio, second: Ratio) -> k.Lin:
     """Return ``(gamma/(gamma+t))^4 phi_0 + A/(3(gamma+t)) + B/(2(gamma+t)^2)``."""
     u = 1 / (gamma + at)
-    return gap(r, ratio(0)) * (gamma * u) ** 4 + constant(
-        A(r) * u / 3 + B(r) * u**2 / 2
+    noise = k.constant(first * u / 3 + second * u**2 / 2)
+    return gap(r, ratio(0)) * (gamma * u) ** 4 + noise
+
+
+def by_recursion(r: Round, one: Theorem, first: Ratio, second: Ratio) -> Theorem:
+    """Return ``phi_t <= bound(t)`` by induction: (1 - 4u) shrinks every term enough.
+
+    Args:
+        r: round t.
+        one: ``phi' <= (1 - 4u) phi + A u^2 + B u^3``.
+        first: A.
+        second: B.
+
+    Returns:
+        The bound for every t.
+    """
+    zero, lowest = ratio(0), rules.lowest(k.MEAN, k.iterate(r.run, 0))
+    now_claim, next_claim = (
+        bound(r, at, first, second) - gap(r, at) for at in (now, now + 1)
     )
-
-
-def rate(kind: Kind = Kind.V1, who: Participants = Participants.EVERYONE) -> Theorem:
-    """Return ``phi_T <= bound(T)`` by induction: (1 - 4u) shrinks every term enough."""
-    r = Round(run(kind, who))
-    zero, lowest = ratio(0), rules.lowest(MEAN, iterate(r.run, 0))
-    now_claim = bound(r, now) - gap(r, now)
-    next_claim = bound(r, now + 1) - gap(r, now + 1)
     keep = 1 - 4 / (gamma + now)
     spare = (gamma / (gamma + now + 1)) ** 4 - keep * (gamma / (gamma + now)) ** 4
     step = combine(
-        [(one_round(r), 1), (rules.assume(now_claim), keep), (lowest, spare)],
-        target=next_claim,
+        [(one, 1), (rules.assume(now_claim), keep), (lowest, spare)], target=next_claim
     )
-    base = combine(target=bound(r, zero) - gap(r, zero))
+    base = combine(target=bound(r, zero, first, second) - gap(r, zero))
     return rules.induct(base, step, t, now_claim)
 
 
-def statement() -> Statement:
-    """Return the rate, candidate R1; bounded gradients are those along the run."""
-    r, T = Round(run()), of(t)
-    u = 1 / (gamma + T)
-    right = gap(r, ratio(0)) * (gamma * u) ** 4 + constant(
-        Fraction(56, 9) * S * s_a2 / (tau * mu**2) * u
-        + Fraction(16, 3) * S**2 * G2 / mu**3 * u**2
-    )
-    assumed = {
-        every(CLIENTS, n, Smooth(Local(n), S)),
-        every(CLIENTS, n, Convex(Local(n), mu)),
-        every(CLIENTS, n, Variance(r.run, n, sigma2(n))),
-        Unbiased(r.run),
-        Independent(r.run),
-        BoundedGradients(r.run, G2),
-        Minimiser(MEAN),
-    }
-    name = "han2024/thm-3.6/strongly_convex/sharper"
-    return Statement(name, frozenset(assumed), gap(r, T), right)
+def rate(
+    kind: k.Kind = k.Kind.V1, who: k.Participants = k.Participants.EVERYONE
+) -> Theorem:
+    """Return ``phi_t <= bound(t)`` for equal periods."""
+    r = Round(run(kind, who))
+    return by_recursion(r, one_round(r), A(r), B(r))
 
 
-def gap_by_distance(p: Vec) -> Theorem:
+def gap_by_distance(p: k.Vec) -> Theorem:
     """Return ``f(p) - f* <= S/2 ||p - x*||^2`` from Lipschitz gradients."""
-    flat = rules.stationary(MEAN, p - BEST)
+    flat = rules.stationary(k.MEAN, p - BEST)
     return combine([(smooth_mean(S, BEST, p), 1), (flat, -1)])
 
 
-def printed(who: Participants = Participants.EVERYONE) -> Theorem:
-    """Return (11) or (17) as printed, for equal periods: every term is larger."""
-    r = Round(run(Kind.V1, who))
-    start = iterate(r.run, 0)
+def printed(who: k.Participants = k.Participants.EVERYONE) -> Theorem:
+    """Return (11) or (17) as printed, for equal periods."""
+    return weaker(Round(run(k.Kind.V1, who)), rate(k.Kind.V1, who))
+
+
+def weaker(r: Round, sharper: Theorem) -> Theorem:
+    """Return the printed bound from that of `by_recursion`: every term is larger."""
+    start = k.iterate(r.run, 0)
     keep = (gamma / (gamma + now)) ** 4
     spare = S / 2 * ((gamma + 1) / (gamma + now) - keep)
-    uses = [(rate(Kind.V1, who), ratio(1)), (gap_by_distance(start), keep)]
+    uses = [(sharper, ratio(1)), (gap_by_distance(start), keep)]
     target = printed_right(r) - gap(r, now)
     return combine(uses, [(start - BEST, spare)], target=target)
 
 
-def printed_right(r: Round) -> Lin:
+def printed_right(r: Round) -> k.Lin:
     """Return the right side of (11), or of (17) where clients are drawn."""
     u, second = 1 / (gamma + now), 2 * sigma2(n) + G2
     first = second + (G2 * inverse_q(n) if r.run.drawn else 0)
     N = mean(n, 1)
-    return constant(
-        8 * S * N * mean(n, weight(n) ** 2 * first) / mu**2 * u
-        + 768 * S**2 * mean(n, weight(n) * second) / (mu**3 * (gamma + 1)) * u
-    ) + norm2(iterate(r.run, 0) - BEST) * (S * (gamma + 1) / 2 * u)
-
-
-def printed_statement() -> Statement:
-    """Return (11) of theorem 3.6 for tau = tau_server; the two printed rates agree."""
-    sharper = statement()
-    name = "han2024/thm-3.6/strongly_convex/equal-paces"
-    right = printed_right(Round(run()))
-    return Statement(name, sharper.hypotheses, sharper.left, right)
+    return k.constant(
+        8 * S * N * mean(n, k.weight(n) ** 2 * first) / mu**2 * u
+        + 768 * S**2 * mean(n, k.weight(n) * second) / (mu**3 * (gamma + 1)) * u
+    ) + k.norm2(k.iterate(r.run, 0) - BEST) * (S * (gamma + 1) / 2 * u)

@@ -13,52 +13,30 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Lin,
-    Local,
-    Rate,
-    RoundFamily,
-    Side,
-    Star,
-    Vec,
-    constant,
-    gradient,
-    inner,
-    iterate,
-    norm2,
-    number_at,
-    part,
-    summed,
-    value_of,
-    vec,
-    weight,
-)
 from sfl_theory.proofs.convex_paces import (
     Paces,
     alpha,
     direction,
-    moved,
-    other,
     share,
     total,
     whole_move,
 )
-from sfl_theory.proofs.joint import both_parts
-from sfl_theory.proofs.later_steps import bounded, path, ways
+from sfl_theory.proofs.later_steps import path, ways
 from sfl_theory.proofs.local_steps import (
     G2,
     Round,
     S,
+    beyond,
+    block_move,
+    both_parts,
     i,
-    j,
-    k,
     linear_both,
     n,
     now,
+    other,
     t,
 )
 from sfl_theory.proofs.notation import (
@@ -72,19 +50,19 @@ from sfl_theory.proofs.notation import (
     sum_over,
 )
 
-F = Local(n)
-BEST = vec(Star(MEAN))
+F = k.Local(n)
+BEST = k.vec(k.Star(k.MEAN))
 
 
 # Gradients at two points that differ in one block ------------------------------------
 
 
-def cocoercive(p: Vec, q: Vec) -> Theorem:
+def cocoercive(p: k.Vec, q: k.Vec) -> Theorem:
     """Return ``<D, q - p> >= ||D||^2/S`` for ``D = grad F_n(q) - grad F_n(p)``.
 
     Convexity from p to ``y = q - D/S``, smoothness from q to y; and the other way.
     """
-    D = gradient(F, q) - gradient(F, p)
+    D = k.gradient(F, q) - k.gradient(F, p)
     y, z = q - D * (1 / S), p + D * (1 / S)
     return combine(
         [
@@ -93,25 +71,21 @@ def cocoercive(p: Vec, q: Vec) -> Theorem:
             (rules.smooth(F, S, p, z), 1),
             (rules.convex(F, ratio(0), q, z), 1),
         ],
-        target=inner(D, q - p) - norm2(D) * (1 / S),
+        target=k.inner(D, q - p) - k.norm2(D) * (1 / S),
     )
 
 
-def other_block(side: Side, p: Vec, q: Vec) -> Theorem:
+def other_block(side: k.Side, p: k.Vec, q: k.Vec) -> Theorem:
     """Return ``||[D]_b||^2 <= S^2/4 ||q - p||^2`` for points with the same block b."""
-    D, w = gradient(F, q) - gradient(F, p), part(other(side), q - p)
+    D, w = k.gradient(F, q) - k.gradient(F, p), k.part(other(side), q - p)
     return combine(
-        [
-            (cocoercive(p, q), S),
-            (rules.blocks(D, q - p), -S),
-            (rules.blocks(D, D), 1),
-        ],
-        [(part(other(side), D) - w * (S / 2), 1)],
-        target=norm2(w) * (S**2 / 4) - norm2(part(side, D)),
+        [(cocoercive(p, q), S), (rules.blocks(D, q - p), -S), (rules.blocks(D, D), 1)],
+        [(k.part(other(side), D) - w * (S / 2), 1)],
+        target=k.norm2(w) * (S**2 / 4) - k.norm2(k.part(side, D)),
     )
 
 
-def progress(p: Paces, at: Vec) -> Theorem:
+def progress(p: Paces, at: k.Vec) -> Theorem:
     """Return ``<grad F_n(p), x - x*> >= F_n(x) - F_n(x*) - S/2 ||p - x||^2``."""
     x = Round(p.run).x
     return combine([
@@ -122,17 +96,17 @@ def progress(p: Paces, at: Vec) -> Theorem:
 
 def stretch(p: Paces) -> Ratio:
     """Return ``(tau_min + k)/M``, M the mean of ``tau_min + k`` over k < d."""
-    return 2 * (p.low + of(k)) / (2 * p.low + p.extra - 1)
+    return 2 * (p.low + of(beyond)) / (2 * p.low + p.extra - 1)
 
 
-INVERSE = rates("r").at(of(k))
+INVERSE = rates("r").at(of(beyond))
 """``1/(tau_min + k)``: numbers under a sum have no denominators with its index."""
 
 
 def inverse(p: Paces) -> tuple[Theorem, Theorem]:
     """Return both halves of ``r(k) (tau_min + k) = 1``."""
     one = INVERSE * late(p)
-    return rules.assume(constant(1 - one)), rules.assume(constant(one - 1))
+    return rules.assume(k.constant(1 - one)), rules.assume(k.constant(one - 1))
 
 
 def shrink(p: Paces) -> Ratio:
@@ -142,7 +116,7 @@ def shrink(p: Paces) -> Ratio:
 
 def late(p: Paces) -> Ratio:
     """Return ``tau_min + k``, a step of the longer side alone."""
-    return p.low + of(k)
+    return p.low + of(beyond)
 
 
 def mixed(p: Paces) -> Theorem:
@@ -154,8 +128,8 @@ def mixed(p: Paces) -> Theorem:
     """
     r, long, short = Round(p.run), p.longer, other(p.longer)
     P, Q, z = r.point(of(i)), r.point(late(p)), r.x - BEST
-    R = part(short, P) + part(long, Q)
-    gP, gQ, gR = (gradient(F, at) for at in (P, Q, R))
+    R = k.part(short, P) + k.part(long, Q)
+    gP, gQ, gR = (k.gradient(F, at) for at in (P, Q, R))
     c, wide = S**2 * alpha / 8, stretch(p)
     exact = inverse(p)
     left = rules.number_of(exact[0].form)
@@ -164,10 +138,10 @@ def mixed(p: Paces) -> Theorem:
         (rules.blocks(gR, z), -1),
         (both_parts(R - r.x), -S / 2),
     ]
-    signs, squares_ = exact, list[tuple[Vec, Number]]()
+    signs, squares_ = exact, list[tuple[k.Vec, Number]]()
     sides = ((short, P, gP, wide, shrink(p)), (long, Q, gQ, ratio(1), ratio(1)))
     for side, at, g, weight_, over in sides:
-        u, e = part(side, z), part(side, g - gR)
+        u, e = k.part(side, z), k.part(side, g - gR)
         uses.append((other_block(side, R, at), over / (4 * c)))
         squares_.append((u + e * (over / (2 * c)), c * weight_))
         if side is short:
@@ -177,35 +151,23 @@ def mixed(p: Paces) -> Theorem:
     return combine(uses, squares_, signs=signs)
 
 
-def own_way(p: Paces, side: Side, rests: bool) -> Theorem:
+def own_way(p: Paces, side: k.Side, rests: bool) -> Theorem:
     """Return ``||[p_l - p_i]_b||^2 = eta_b^2 ||A_l - A_i||^2``, l = tau_min + k."""
     r, end = Round(p.run), late(p)
     made = p.low if rests else end
     rule = rules.resting if rests else rules.local_update
-    way = part(side, r.point(end) - r.point(of(i)))
+    way = k.part(side, r.point(end) - r.point(of(i)))
     paths = path(p, side, made) - path(p, side, of(i))
     eta = p.eta(side)
 
-    def same(w: Vec, factor: Number) -> list[tuple[Theorem, Number]]:
+    def same(w: k.Vec, factor: Number) -> list[tuple[Theorem, Number]]:
         early = rules.local_update(p.run, n, now, of(i), side, w)
-        return [
-            (rule(p.run, n, now, end, side, w), factor),
-            (early, -ratio(factor)),
-        ]
+        return [(rule(p.run, n, now, end, side, w), factor), (early, -ratio(factor))]
 
     return combine(
         [*same(way, -1), *same(paths, eta)],
-        target=norm2(paths) * eta**2 - norm2(way),
+        target=k.norm2(paths) * eta**2 - k.norm2(way),
     )
-
-
-def from_start(p: Paces, side: Side, at: Ratio) -> Theorem:
-    """Return ``||[p_i - x]_b||^2 <= eta_b^2 i^2 G2``."""
-    each = sum_over(bounded(p, side, of(j)), steps(at), j)
-    return combine([
-        (moved(p, side, at, at, False), 1),
-        (each, p.eta(side) ** 2 * at),
-    ])
 
 
 def fitted(p: Paces) -> Theorem:
@@ -215,11 +177,11 @@ def fitted(p: Paces) -> Theorem:
     """
     low, end = p.low, late(p)
     below, above = inverse(p)
-    ways_ = rules.number_of(summed(steps(low), i, constant((end - of(i)) ** 2)))
+    ways_ = rules.number_of(k.summed(steps(low), i, k.constant((end - of(i)) ** 2)))
     rest = (low - 1) * (2 * low - 1) / 6
     return combine(
         [(below, low * end + rest), (above, low * (low - 1))],
-        target=constant(low * end - low * (low - 1) + rest - INVERSE * ways_),
+        target=k.constant(low * end - low * (low - 1) + rest - INVERSE * ways_),
     )
 
 
@@ -238,11 +200,11 @@ def paired(p: Paces) -> Theorem:
         (sum_over(own_way(p, short, True), steps(low), i), far),
         (ways(p, short, low, ratio(0)), far * eta_s**2),
         (sum_over(own_way(p, long, False), steps(low), i), far * wide),
-        (ways(p, long, low, of(k)), far * wide * eta_l**2),
+        (ways(p, long, low, of(beyond)), far * wide * eta_l**2),
         (fitted(p), far * eta_l**2 * G2 * (2 * low + p.extra - 1) / 2),
     ])
-    family = RoundFamily("r", Sort.POSITIVE)
-    exact = rules.instantiate(found, ((family, Rate(1 / (low + of_round()))),), ())
+    family = k.RoundFamily("r", Sort.POSITIVE)
+    exact = rules.instantiate(found, ((family, k.Rate(1 / (low + of_round()))),), ())
     return rules.cases(exact, exact, ratio(0))
 
 
@@ -255,33 +217,41 @@ def client_progress(p: Paces) -> Theorem:
     """
     r, low, high = Round(p.run), p.low, p.high
     long, short, z = p.longer, other(p.longer), r.x - BEST
-    gap = value_of(F, r.x) - value_of(F, BEST)
+    gap = k.value_of(F, r.x) - k.value_of(F, BEST)
     joint, each = 1 / high, 1 / (low * high)
     P, gP = r.point(of(i)), r.local_gradient(of(i))
-    inside = inner(part(long, gP), z)
+    inside = k.inner(k.part(long, gP), z)
     uses: list[tuple[Theorem, Number]] = [
         # steps of both sides, and pairs of a step of each
         (sum_over(progress(p, P), steps(low), i), joint),
         (sum_over(rules.blocks(gP, z), steps(low), i), -joint),
         (rules.split(i, inside, low, p.extra), joint),
         (sum_over(both_parts(P - r.x), steps(low), i), -joint * S / 2),
-        (sum_over(paired(p), steps(p.extra), k), each),
+        (sum_over(paired(p), steps(p.extra), beyond), each),
         # how far they are from x
-        (sum_over(from_start(p, short, of(i)), steps(low), i), S / (2 * low)),
-        (sum_over(from_start(p, long, of(i)), steps(low), i), joint * S / 2),
         (
-            sum_over(from_start(p, long, late(p)), steps(p.extra), k),
+            sum_over(block_move(Round(p.run), short, of(i), of(i)), steps(low), i),
+            S / (2 * low),
+        ),
+        (
+            sum_over(block_move(Round(p.run), long, of(i), of(i)), steps(low), i),
+            joint * S / 2,
+        ),
+        (
+            sum_over(
+                block_move(Round(p.run), long, late(p), late(p)), steps(p.extra), beyond
+            ),
             joint * S / 2,
         ),
         (rules.blocks(z, z), p.unequal * S**2 * alpha / 8),
     ]
-    left = Lin({})
-    for side in Side:
-        own = inner(part(side, gP), z)
-        left = left + summed(steps(p.made(side)), i, own) * (1 / p.made(side))
+    left = k.Lin({})
+    for side in k.Side:
+        own = k.inner(k.part(side, gP), z)
+        left = left + k.summed(steps(p.made(side)), i, own) * (1 / p.made(side))
     cost = S * alpha**2 * G2 / 3 + p.unequal * Fraction(5, 8) * alpha * G2
-    grown = norm2(z) * (p.unequal * S**2 * alpha / 8)
-    return combine(uses, target=left - gap + grown + constant(cost))
+    grown = k.norm2(z) * (p.unequal * S**2 * alpha / 8)
+    return combine(uses, target=left - gap + grown + k.constant(cost))
 
 
 def growth(p: Paces) -> Ratio:
@@ -300,27 +270,27 @@ def approach(p: Paces) -> Theorem:
     """Return ``||x' - x*||^2 <= (1 + growth) ||x - x*||^2 - 2 alpha gap + cost``."""
     r = Round(p.run)
     z, after, step = r.x - BEST, r.next - BEST, r.next - r.x
-    gap = value_of(MEAN, r.x) - value_of(MEAN, BEST)
+    gap = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, BEST)
     uses: list[tuple[Theorem, Number]] = [
         (rules.blocks(z, step), -2),
         (rules.blocks(step, step), -1),
         (whole_move(p), 1),
-        (sum_over(client_progress(p), CLIENTS, n, weight(n)), 2 * alpha),
+        (sum_over(client_progress(p), k.CLIENTS, n, k.weight(n)), 2 * alpha),
         (rules.mean_value(r.x), -2 * alpha),
         (rules.mean_value(BEST), 2 * alpha),
     ]
-    for side in Side:
+    for side in k.Side:
         eta, made = p.eta(side), p.made(side)
         G = total(p, side, stochastic(p.run, n, now, of(i)), share(p))
-        gp = part(side, r.local_gradient(of(i)))
+        gp = k.part(side, r.local_gradient(of(i)))
         uses += [
             (rules.update(p.run, side, now, z), -2),
-            (rules.update(p.run, side, now, part(side, step)), -1),
+            (rules.update(p.run, side, now, k.part(side, step)), -1),
             (rules.update(p.run, side, now, G), eta),
-            (linear_both(r, gp, z, made, weight(n)), 2 * eta),
+            (linear_both(r, gp, z, made, k.weight(n)), 2 * eta),
         ]
         uses += [(one, 2 * eta * c) for one, c in direction(p, side, z)]
-    target = norm2(z) * (1 + growth(p)) - norm2(after) + constant(cost(p))
+    target = k.norm2(z) * (1 + growth(p)) - k.norm2(after) + k.constant(cost(p))
     return combine(uses, target=target - gap * (2 * alpha))
 
 
@@ -334,9 +304,9 @@ DECAY = rates("h")
 """``h(t)``: at most one over the product of the growths before round t."""
 
 
-def moves(p: Paces) -> Rate:
+def moves(p: Paces) -> k.Rate:
     """Return the moves ``alpha(t) = eta(t) tau``."""
-    return Rate(ETA.body * p.made(Side.CLIENT))
+    return k.Rate(ETA.body * p.made(k.Side.CLIENT))
 
 
 def grown(p: Paces) -> Ratio:
@@ -352,9 +322,9 @@ def decay(p: Paces) -> tuple[Theorem, Theorem, Theorem]:
     """
     h, after = DECAY.at(now), DECAY.at(now + 1)
     return (
-        rules.assume(constant(h - (1 + grown(p)) * after)),
-        rules.assume(constant(1 - after)),
-        rules.assume(constant(LIMIT * after - 1)),
+        rules.assume(k.constant(h - (1 + grown(p)) * after)),
+        rules.assume(k.constant(1 - after)),
+        rules.assume(k.constant(LIMIT * after - 1)),
     )
 
 
@@ -364,26 +334,26 @@ def mean_gap(p: Paces) -> Theorem:
 
     ``1/T sum eta (f(x) - f*) <= L/(2 tau T) (I + sum cost)``.
     """
-    family = RoundFamily("alpha", Sort.POSITIVE)
+    family = k.RoundFamily("alpha", Sort.POSITIVE)
     one = rules.instantiate(approach(p), ((family, moves(p)),), ())
     run = p.at(moves(p))
     r, alpha_ = Round(run), moves(p).at(now)
-    z, first, last = (iterate(run, at) - BEST for at in (now, ratio(0), T))
+    z, first, last = (k.iterate(run, at) - BEST for at in (now, ratio(0), T))
     falls, below, limit = decay(p)
     h, after = DECAY.at(now), DECAY.at(now + 1)
     spent = number_at_moves(cost(p), moves(p))
     each = combine(
         [
             (one, LIMIT * after),
-            (rules.lowest(MEAN, r.x), 2 * alpha_ * (LIMIT * after - 1)),
+            (rules.lowest(k.MEAN, r.x), 2 * alpha_ * (LIMIT * after - 1)),
             (below, LIMIT * spent),
         ],
         [(z, LIMIT * (h - (1 + grown(p)) * after))],
         signs=[falls, limit],
     )
-    start = rules.assume(constant(1 - DECAY.at(ratio(0))))
-    c = 1 / (2 * p.made(Side.CLIENT) * T)
-    fall = rules.telescope(t, norm2(z) * (LIMIT * h), T)
+    start = rules.assume(k.constant(1 - DECAY.at(ratio(0))))
+    c = 1 / (2 * p.made(k.Side.CLIENT) * T)
+    fall = rules.telescope(t, k.norm2(z) * (LIMIT * h), T)
     return combine(
         [(sum_over(each, steps(T), t), c), (fall, c)],
         [
@@ -394,6 +364,6 @@ def mean_gap(p: Paces) -> Theorem:
     )
 
 
-def number_at_moves(number: Ratio, rate: Rate) -> Ratio:
+def number_at_moves(number: Ratio, rate: k.Rate) -> Ratio:
     """Return a number for these moves alpha(t)."""
-    return number_at(number, {RoundFamily("alpha", Sort.POSITIVE): rate})
+    return k.number_at(number, {k.RoundFamily("alpha", Sort.POSITIVE): rate})

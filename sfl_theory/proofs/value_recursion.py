@@ -8,29 +8,15 @@ the gap falls by ``phi' <= (1 - 4u) phi + 8 c1 K u^2 + 4 cd (gamma + 1) K u^3``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.hypotheses import Holds, Hypothesis
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    MEAN,
-    Kind,
-    Lin,
-    Rate,
-    RoundFamily,
-    Split,
-    Substitution,
-    constant,
-    gradient,
-    iterate,
-    norm2,
-    number_at,
-)
 from sfl_theory.proofs import convex_paces, notation, weighted_rounds
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.local_steps import G2, Round, now, t
@@ -47,7 +33,6 @@ from sfl_theory.proofs.strongly_convex import (
 )
 from sfl_theory.proofs.weighted_rounds import Weighted
 
-Uses = Iterable[tuple[Theorem, Number]]
 K = S * G2 / mu**2
 """The unit of the bounds, ``S G2/mu^2``."""
 
@@ -68,12 +53,12 @@ class Recursion:
         cd: of the drift.
     """
 
-    run: Split
+    run: k.Split
     round: Theorem
     c1: Ratio
     cd: Ratio
 
-    def gap(self, at: Ratio) -> Lin:
+    def gap(self, at: Ratio) -> k.Lin:
         """Return ``f(x(at)) - f*``."""
         return gap(Round(self.run), at)
 
@@ -82,23 +67,23 @@ class Recursion:
         u, alpha = late(now), 4 / mu * late(now)
         noise = 8 * self.c1 * K * u**2
         drift = 4 * self.cd * (gamma + 1) * K * u**3
-        right = self.gap(now) * (1 - 4 * u) + constant(noise + drift)
+        right = self.gap(now) * (1 - 4 * u) + k.constant(noise + drift)
         down = gradient_domination(Round(self.run).x)
         return combine(
             [(self.round, 1), (down, alpha / 2)], target=right - self.gap(now + 1)
         )
 
-    def bound(self, at: Ratio) -> Lin:
+    def bound(self, at: Ratio) -> k.Lin:
         """Return what is left of the first gap, of the noise and of the drift."""
         u = late(at)
         noise = Fraction(8, 3) * self.c1 * K * u
         drift = 2 * self.cd * (gamma + 1) * K * u**2
-        return self.gap(ratio(0)) * (gamma * u) ** 4 + constant(noise + drift)
+        return self.gap(ratio(0)) * (gamma * u) ** 4 + k.constant(noise + drift)
 
     def rate(self) -> Theorem:
         """Return that the gap is at most `bound` after every round, by induction."""
         zero, u = ratio(0), late(now)
-        lowest = rules.lowest(MEAN, iterate(self.run, 0))
+        lowest = rules.lowest(k.MEAN, k.iterate(self.run, 0))
         claim = self.bound(now) - self.gap(now)
         keep = 1 - 4 * u
         spare = (gamma * late(now + 1)) ** 4 - keep * (gamma * u) ** 4
@@ -109,7 +94,7 @@ class Recursion:
         base = combine(target=self.bound(zero) - self.gap(zero))
         return rules.induct(base, step, t, claim)
 
-    def by_distance(self, right: Lin, at: Ratio) -> Theorem:
+    def by_distance(self, right: k.Lin, at: Ratio) -> Theorem:
         """Return that the gap after `at` rounds is below a right side.
 
         Args:
@@ -117,7 +102,7 @@ class Recursion:
                 larger than its counterpart in `bound`.
             at: the round.
         """
-        start, keep = iterate(self.run, 0), (gamma * late(at)) ** 4
+        start, keep = k.iterate(self.run, 0), (gamma * late(at)) ** 4
         spare = S / 2 * ((gamma + 1) * late(at) - keep)
         rate = rules.instantiate(self.rate(), ((t, at),), ())
         return combine(
@@ -138,14 +123,14 @@ class Recursion:
         """
         zero, u = ratio(0), late(now)
 
-        def claim(at: Ratio) -> Lin:
-            return constant(level * K * late(at)) - self.gap(at)
+        def claim(at: Ratio) -> k.Lin:
+            return k.constant(level * K * late(at)) - self.gap(at)
 
         step = combine(
             [(self.one_round(), 1), (rules.assume(claim(now)), 1 - 4 * u)],
             target=claim(now + 1),
         )
-        down = gradient_domination(iterate(self.run, 0))
+        down = gradient_domination(k.iterate(self.run, 0))
         base = combine(
             [(down, 1 / (2 * mu)), (first, 1 / (2 * mu))], target=claim(zero)
         )
@@ -158,15 +143,15 @@ class Recursion:
         ``gamma + 1`` is small beside ``gamma + at``, and so is the drift in `bound`.
         """
         u, edge = late(at), gamma + at - level * (gamma + 1) / 4
-        target = constant(level * K * u) - self.gap(at)
+        target = k.constant(level * K * u) - self.gap(at)
 
         def first(here: Ratio, factor: Ratio) -> list[tuple[Theorem, Number]]:
-            x = iterate(self.run, here)
-            bounded = rules.assume(constant(G2) - norm2(gradient(MEAN, x)))
+            x = k.iterate(self.run, here)
+            bounded = rules.assume(k.constant(G2) - k.norm2(k.gradient(k.MEAN, x)))
             each = factor / (2 * mu)
             return [(gradient_domination(x), each), (bounded, each)]
 
-        near, far = (rules.assume(constant(sign * edge)) for sign in (-1, 1))
+        near, far = (rules.assume(k.constant(sign * edge)) for sign in (-1, 1))
         below = combine(
             [*first(at, ratio(1)), (near, 4 * K * u / (gamma + 1))], target=target
         )
@@ -181,13 +166,13 @@ class Recursion:
         return rules.cases(above, below, edge)
 
 
-ALPHA = Rate(4 / (mu * (gamma + of_round())))
+ALPHA = k.Rate(4 / (mu * (gamma + of_round())))
 """The move of a round, ``4/(mu (gamma + t))``."""
 
 
 def fast(one: Theorem, family: str, over: Number = 1) -> Theorem:
     """Return a theorem for S = mu + s and the rates `ALPHA` over a number of steps."""
-    values = ((RoundFamily(family, Sort.POSITIVE), Rate(ALPHA.body / ratio(over))),)
+    values = ((k.RoundFamily(family, Sort.POSITIVE), k.Rate(ALPHA.body / ratio(over))),)
     return rules.instantiate(with_smoothness(one), values, ())
 
 
@@ -206,10 +191,12 @@ def equal_steps(theorem: Theorem) -> Theorem:
 @cache
 def equal_paces(p: Paces) -> Recursion:
     """Return SFL-V1's for equal numbers of steps, d = 0."""
-    run = notation.equal_paces(Kind.V1, p.low, Rate(ALPHA.body / p.low), p.who)
-    none: Substitution = {nat("d"): ratio(0)}
+    run = notation.equal_paces(
+        k.Kind.V1, p.low, k.Rate(ALPHA.body / p.low), p.run.participants
+    )
+    none: k.Substitution = {nat("d"): ratio(0)}
     down = equal_steps(two_paces(p).round)
-    return Recursion(run, down, number_at(p.c1, none), number_at(p.cd, none))
+    return Recursion(run, down, k.number_at(p.c1, none), k.number_at(p.cd, none))
 
 
 def first_gradient(p: Paces) -> Theorem:
@@ -223,7 +210,7 @@ def visits(a: Weighted) -> Recursion:
     """Return SFL-V2's with weighted server steps."""
     tau = weighted_rounds.tau
     down = fast(weighted_rounds.descent(a), "eta", tau)
-    return Recursion(a.at(Rate(ALPHA.body / tau)), down, a.c1, a.cd)
+    return Recursion(a.at(k.Rate(ALPHA.body / tau)), down, a.c1, a.cd)
 
 
 def assumed(h: Hypothesis) -> Theorem:

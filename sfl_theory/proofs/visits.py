@@ -2,53 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
-from sfl_theory.kernel.hypotheses import (
-    Heterogeneity,
-    Holds,
-    Minimiser,
-    Smooth,
-    Unbiased,
-    Variance,
-    every,
-)
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Kind,
-    Lin,
-    Local,
-    Side,
-    Star,
-    Vec,
-    before,
-    constant,
-    iterate,
-    norm2,
-    part,
-    summed,
-    value_of,
-    vec,
-    weight,
-)
-from sfl_theory.proofs.export import Statement
-from sfl_theory.proofs.joint import (
-    both_parts,
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_drift,
-    whole_mean,
-    whole_noise,
-)
 from sfl_theory.proofs.local_steps import (
     Round,
     S,
     block_drift,
+    both_parts,
+    bounded_block,
     eps2,
     i,
     j,
@@ -58,6 +24,12 @@ from sfl_theory.proofs.local_steps import (
     now,
     sigma2,
     t,
+    whole_centred,
+    whole_descent,
+    whole_deviation,
+    whole_drift,
+    whole_mean,
+    whole_noise,
     young,
 )
 from sfl_theory.proofs.notation import (
@@ -73,35 +45,62 @@ from sfl_theory.proofs.notation import (
 )
 
 tau, T = count("tau"), count("T")
-ROUND_T = Round(equal_paces(Kind.V2_WEIGHTED, tau, rates("eta")))
-sbar2, s_a2 = (mean(n, weight(n) ** power * sigma2(n)) for power in (1, 2))
+ROUND_T = Round(equal_paces(k.Kind.V2_WEIGHTED, tau, rates("eta")))
+sbar2, s_a2 = (mean(n, k.weight(n) ** power * sigma2(n)) for power in (1, 2))
 u = S * ROUND_T.eta * tau
 
 
 def client_drift() -> Theorem:
     """Return the drift of the client blocks, as in SFL-V1."""
     r = ROUND_T
-    xi = part(Side.CLIENT, r.noise(of(j)))
+    xi = k.part(k.Side.CLIENT, r.noise(of(j)))
     more = rules.longer(j, xi, of(i), tau)
-    one = block_drift(r, Side.CLIENT, of(i), of(i), tau)
-    return r.summed(combine([(one, 1), (more, 2 * r.eta**2)]), tau, weight(n))
+    one = block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
+    return r.summed(combine([(one, 1), (more, 2 * r.eta**2)]), tau, k.weight(n))
 
 
 def late() -> tuple[Theorem, Ratio]:
     """Return ``1 - o >= 0`` for o = before(m, j; n, i), and o."""
-    o = before(m, of(j), n, of(i), now)
+    o = k.before(m, of(j), n, of(i), now)
     exact = rules.before_or_not(m, of(j), n, of(i), now)
-    return combine([(exact, 1), (rules.square(1 - o), 1)], target=constant(1 - o)), o
+    return combine([(exact, 1), (rules.square(1 - o), 1)], target=k.constant(1 - o)), o
 
 
-def server_gradients(gm: Vec) -> Theorem:
+def server_move(r: Round, step: Ratio, by: Callable[[k.Client], Ratio]) -> Theorem:
+    """Return ``||[p - x]_s||^2 <= eta^2 tau^2 G2 W^2``, W = sum of the visits' `by`."""
+    side, tau = k.Side.SERVER, r.steps(k.Side.SERVER)
+    w, W, e2 = by(m), mean(m, by(m)), r.eta**2
+    gm = k.part(side, stochastic(r.run, m, now, of(j)))
+    not_yet, o = late()
+    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
+    once = rules.instantiate(once, ((i, step),), ())
+    o = k.before(m, of(j), n, step, now)
+    visited = k.summed(steps(tau), j, gm * o)
+    fewer = sum_over(combine(squares=[(gm, 1)]), steps(tau), j, 1 - o**2, [once])
+    size = sum_over(bounded_block(r.run, side, of(j), m), steps(tau), j)
+    inside = rules.jensen(steps(tau), j, ratio(1), gm * o)
+
+    def update(u: k.Vec) -> Theorem:
+        return rules.local_update(r.run, n, now, step, side, u)
+
+    return combine([
+        (update(k.part(side, r.away(step))), -1),
+        (update(k.summed(k.CLIENTS, m, visited * w)), r.eta),
+        (rules.jensen(k.CLIENTS, m, w, visited), e2),
+        (sum_over(inside, k.CLIENTS, m, w), e2 * W),
+        (sum_over(fewer, k.CLIENTS, m, w), e2 * W * tau),
+        (sum_over(size, k.CLIENTS, m, w), e2 * W * tau),
+    ])
+
+
+def server_gradients(gm: k.Vec) -> Theorem:
     """Return ``||sum_m a_m sum_j o gm||^2 <= tau sum_m a_m sum_j ||gm||^2``.
 
     Jensen over clients, then over the P = sum_j o <= tau visits before (n, i).
     """
     not_yet, o = late()
     few = sum_over(not_yet, steps(tau), j)
-    visited = summed(steps(tau), j, gm * o)
+    visited = k.summed(steps(tau), j, gm * o)
     kept = sum_over(combine(squares=[(gm, 1)]), steps(tau), j, o)
     other = sum_over(combine(squares=[(gm, 1)]), steps(tau), j, 1 - o, [not_yet])
     inside = combine(
@@ -112,38 +111,41 @@ def server_gradients(gm: Vec) -> Theorem:
         ],
         signs=[few],
     )
-    clients = rules.jensen(CLIENTS, m, weight(m), visited)
-    return combine([(clients, 1), (sum_over(inside, CLIENTS, m, weight(m)), 1)])
+    clients = rules.jensen(k.CLIENTS, m, k.weight(m), visited)
+    return combine([(clients, 1), (sum_over(inside, k.CLIENTS, m, k.weight(m)), 1)])
 
 
-def server_noise(xm: Vec) -> Theorem:
+def server_noise(xm: k.Vec) -> Theorem:
     """Return ``||sum_m a_m sum_j o xm||^2 <= sum_m a_m sum_j ||xm||^2``."""
     not_yet, o = late()
-    once = combine([(not_yet, 1 + o)], target=constant(1 - o**2))
-    factor, positive_squares = weight(m) * o, combine(squares=[(xm, 1)])
-    apart = rules.independent(ROUND_T.run, m, j, factor, now, ratio(tau), Side.SERVER)
+    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
+    factor, positive_squares = k.weight(m) * o, combine(squares=[(xm, 1)])
+    apart = rules.independent(ROUND_T.run, m, j, factor, now, ratio(tau), k.Side.SERVER)
     fewer = sum_over(positive_squares, steps(tau), j, 1 - o**2, [once])
     all_steps = sum_over(positive_squares, steps(tau), j)
-    small = combine([(rules.weight_below_one(m), weight(m))])
+    small = combine([(rules.weight_below_one(m), k.weight(m))])
     return combine([
         (apart, -1),
-        (sum_over(fewer, CLIENTS, m, weight(m) ** 2), 1),
-        (sum_over(all_steps, CLIENTS, m, weight(m) * (1 - weight(m)), [small]), 1),
+        (sum_over(fewer, k.CLIENTS, m, k.weight(m) ** 2), 1),
+        (
+            sum_over(all_steps, k.CLIENTS, m, k.weight(m) * (1 - k.weight(m)), [small]),
+            1,
+        ),
     ])
 
 
 def server_drift() -> Theorem:
     """Return the drift of the server block: the visits before (n, i) moved it."""
-    r, side = ROUND_T, Side.SERVER
-    gm, xm = part(side, r.local_gradient(of(j), m)), part(side, r.noise(of(j), m))
+    r, side = ROUND_T, k.Side.SERVER
+    gm, xm = k.part(side, r.local_gradient(of(j), m)), k.part(side, r.noise(of(j), m))
     _, o = late()
 
-    def visits(e: Vec) -> Vec:
-        return summed(CLIENTS, m, summed(steps(tau), j, e * o) * weight(m))
+    def visits(e: k.Vec) -> k.Vec:
+        return k.summed(k.CLIENTS, m, k.summed(steps(tau), j, e * o) * k.weight(m))
 
-    A, B, away = visits(gm), visits(xm), part(side, r.away(of(i)))
+    A, B, away = visits(gm), visits(xm), k.part(side, r.away(of(i)))
 
-    def update(w: Vec) -> Theorem:
+    def update(w: k.Vec) -> Theorem:
         return rules.local_update(r.run, n, now, of(i), side, w)
 
     one = combine([
@@ -153,17 +155,17 @@ def server_drift() -> Theorem:
         (server_gradients(gm), 2 * r.eta**2),
         (server_noise(xm), 2 * r.eta**2),
     ])
-    return r.summed(one, tau, weight(n))
+    return r.summed(one, tau, k.weight(n))
 
 
 def drift() -> Theorem:
     """Return ``D <= 2 eta^2 tau^2 (Gamma + sum a_n sigma_n^2)``."""
     r = ROUND_T
     gp, xi, away = r.local_gradient(of(i)), r.noise(of(i)), r.away(of(i))
-    eta2, a = r.eta**2, weight(n)
+    eta2, a = r.eta**2, k.weight(n)
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
-    spare = combine(squares=[(part(Side.CLIENT, gp), 1)])
-    Gamma = r.over(norm2(gp), tau, a)
+    spare = combine(squares=[(k.part(k.Side.CLIENT, gp), 1)])
+    Gamma = r.over(k.norm2(gp), tau, a)
     return combine(
         [
             (r.summed(both_parts(away), tau, a), -1),
@@ -174,48 +176,48 @@ def drift() -> Theorem:
             (r.summed(var, tau, a), 2 * eta2 * tau),
             (r.summed(spare, tau, a), eta2 * tau * (tau + 1)),
         ],
-        target=(Gamma + constant(sbar2)) * (2 * eta2 * tau**2) - whole_drift(r),
+        target=(Gamma + k.constant(sbar2)) * (2 * eta2 * tau**2) - whole_drift(r),
     )
 
 
 def bounded_drift(r: Round, G2: Ratio) -> Theorem:
     """Return ``D <= eta^2 tau^3 G2`` for second moments <= G2 along the run."""
-    tau, now_ = r.steps(Side.CLIENT), rules.bounded_gradient(r.run, G2, n, now, of(i))
-    sides = {side: _bounded_move(r, side) for side in Side}
+    tau, now_ = r.steps(k.Side.CLIENT), rules.bounded_gradient(r.run, G2, n, now, of(i))
+    sides = {side: _bounded_move(r, side) for side in k.Side}
     away, g = r.away(of(i)), stochastic(r.run, n, now, of(i))
-    size, client = r.eta**2 * tau**2, part(Side.CLIENT, g)
-    spare = r.summed(combine(squares=[(client, 1)]), tau, weight(n))
+    size, client = r.eta**2 * tau**2, k.part(k.Side.CLIENT, g)
+    spare = r.summed(combine(squares=[(client, 1)]), tau, k.weight(n))
     return combine(
         [
-            (r.summed(both_parts(away), tau, weight(n)), -1),
-            *((r.summed(one, tau, weight(n)), 1) for one in sides.values()),
+            (r.summed(both_parts(away), tau, k.weight(n)), -1),
+            *((r.summed(one, tau, k.weight(n)), 1) for one in sides.values()),
             (spare, size - r.eta**2 * tau * (tau - 1) / 2),
-            (r.summed(both_parts(g), tau, weight(n)), size),
-            (r.summed(now_, tau, weight(n)), size),
+            (r.summed(both_parts(g), tau, k.weight(n)), size),
+            (r.summed(now_, tau, k.weight(n)), size),
         ],
-        target=constant(size * tau * G2) - whole_drift(r),
+        target=k.constant(size * tau * G2) - whole_drift(r),
     )
 
 
-def _bounded_move(r: Round, side: Side) -> Theorem:
+def _bounded_move(r: Round, side: k.Side) -> Theorem:
     """Return a block's squared move by sums of stochastic gradients."""
-    away, tau = part(side, r.away(of(i))), r.steps(side)
+    away, tau = k.part(side, r.away(of(i))), r.steps(side)
 
-    def update(u: Vec) -> Theorem:
+    def update(u: k.Vec) -> Theorem:
         return rules.local_update(r.run, n, now, of(i), side, u)
 
-    if side is Side.CLIENT:
-        block = part(side, stochastic(r.run, n, now, of(j)))
-        made = summed(steps(of(i)), j, block)
+    if side is k.Side.CLIENT:
+        block = k.part(side, stochastic(r.run, n, now, of(j)))
+        made = k.summed(steps(of(i)), j, block)
         size = [
             (rules.jensen(steps(of(i)), j, ratio(1), block), r.eta**2),
             (rules.longer(j, block, of(i), tau), r.eta**2 * of(i)),
         ]
     else:
-        block = part(side, stochastic(r.run, m, now, of(j)))
+        block = k.part(side, stochastic(r.run, m, now, of(j)))
         _, o = late()
-        inside = summed(steps(tau), j, block * o)
-        made = summed(CLIENTS, m, inside * weight(m))
+        inside = k.summed(steps(tau), j, block * o)
+        made = k.summed(k.CLIENTS, m, inside * k.weight(m))
         size = [(server_gradients(block), r.eta**2)]
     return combine([(update(away), -1), (update(made), r.eta), *size])
 
@@ -225,12 +227,12 @@ def own_gradients() -> Theorem:
     r = ROUND_T
     gx, gf = r.own_gradient(), r.gradient
     same = combine([
-        (rules.linear(CLIENTS, n, gx * weight(n), gf), 1),
+        (rules.linear(k.CLIENTS, n, gx * k.weight(n), gf), 1),
         (rules.mean_gradient(r.x, gf), 1),
     ])
-    apart = sum_over(rules.heterogeneity(eps2, n, r.x), CLIENTS, n, weight(n))
-    F = summed(CLIENTS, n, norm2(gx) * weight(n))
-    return combine([(apart, 1), (same, 2)], target=norm2(gf) + constant(eps2) - F)
+    apart = sum_over(rules.heterogeneity(eps2, n, r.x), k.CLIENTS, n, k.weight(n))
+    F = k.summed(k.CLIENTS, n, k.norm2(gx) * k.weight(n))
+    return combine([(apart, 1), (same, 2)], target=k.norm2(gf) + k.constant(eps2) - F)
 
 
 def cost(r: Round) -> Ratio:
@@ -241,7 +243,7 @@ def cost(r: Round) -> Ratio:
 
 def one_round() -> Theorem:
     """Return ``eta tau/4 ||grad f||^2 <= f(x) - f(x') + cost``, 16 S eta tau <= 1."""
-    r, small, c = ROUND_T, rules.assume(constant(1 - 16 * u)), Fraction(1, 4)
+    r, small, c = ROUND_T, rules.assume(k.constant(1 - 16 * u)), Fraction(1, 4)
     eta, g = r.eta, r.gradient
     half, theta = S * eta**2 / 2, 2 * eta**2 * tau**2
     lam = Fraction(9, 16) * eta * S**2
@@ -262,13 +264,13 @@ def one_round() -> Theorem:
         (whole_deviation(r), eta / (2 * tau)),
         (whole_noise(r), S * eta**2),
         (drift(), lam),
-        (local_gradients(r, tau, weight(n), c), lam * theta),
+        (local_gradients(r, tau, k.weight(n), c), lam * theta),
         (own_gradients(), of_F),
-        (r.summed(combine(squares=[(r.away(of(i)), 1)]), tau, weight(n)), D_left),
+        (r.summed(combine(squares=[(r.away(of(i)), 1)]), tau, k.weight(n)), D_left),
         (small, S * eta**2 * tau * left_over / 16),
     ]
-    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
-    target = fall + constant(cost(r)) - norm2(g) * (eta * tau / 4)
+    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
+    target = fall + k.constant(cost(r)) - k.norm2(g) * (eta * tau / 4)
     return combine(
         uses, [(M - Z, half), (M, m_left), (g, g_left)], target=target, signs=signs
     )
@@ -277,29 +279,6 @@ def one_round() -> Theorem:
 def theorem() -> Theorem:
     """Return the sum over rounds."""
     r, c = ROUND_T, 4 / (T * tau)
-    fall = rules.telescope(t, value_of(MEAN, r.x), T)
-    last = rules.lowest(MEAN, iterate(r.run, T))
+    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
+    last = rules.lowest(k.MEAN, k.iterate(r.run, T))
     return combine([(sum_over(one_round(), steps(T), t), c), (fall, c), (last, c)])
-
-
-def statement() -> Statement:
-    """Return a repaired (16): server steps eta a_n g, any order of the visits."""
-    r, best = ROUND_T, vec(Star(MEAN))
-
-    def rounds(form: Lin) -> Lin:
-        return summed(steps(T), t, form)
-
-    gap = value_of(MEAN, iterate(r.run, 0)) - value_of(MEAN, best)
-    spread = 4 * s_a2 + sbar2 / 2 + tau * eps2 / 2
-    left = rounds(norm2(r.gradient) * r.eta) * (1 / T)
-    right = gap * (4 / (T * tau)) + rounds(constant(r.eta**2)) * (S / T * spread)
-    assumed = {
-        every(CLIENTS, n, Smooth(Local(n), S)),
-        every(CLIENTS, n, Variance(r.run, n, sigma2(n))),
-        every(steps(T), t, Holds(constant(1 - 16 * u))),
-        Unbiased(r.run),
-        Heterogeneity(eps2),
-        Minimiser(MEAN),
-    }
-    name = "han2024/thm-3.7/non_convex/weighted-server"
-    return Statement(name, frozenset(assumed), left, right)

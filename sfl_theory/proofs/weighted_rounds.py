@@ -13,44 +13,32 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Kind,
-    Lin,
-    Local,
-    Odds,
-    Participants,
-    Rate,
-    Side,
-    Split,
-    Star,
-    Var,
-    Vec,
-    constant,
-    draw,
-    iterate,
-    norm2,
-    part,
-    summed,
-    symbol,
-    value_of,
-    vec,
-    weight,
-)
 from sfl_theory.proofs import partial_visits
-from sfl_theory.proofs.convex_paces import block_below, excess
-from sfl_theory.proofs.joint import (
+from sfl_theory.proofs.convex_paces import excess
+from sfl_theory.proofs.local_steps import (
+    G2,
+    Round,
+    S,
+    block_below,
+    block_move,
     both_parts,
+    i,
+    j,
+    linear_both,
+    m,
+    n,
+    now,
+    own_steps,
+    t,
     whole_centred,
     whole_descent,
     whole_deviation,
     whole_mean,
     whole_update,
 )
-from sfl_theory.proofs.local_steps import G2, Round, S, i, j, linear_both, m, n, now, t
 from sfl_theory.proofs.notation import (
     combine,
     count,
@@ -67,9 +55,9 @@ from sfl_theory.proofs.visits import late
 tau, T = count("tau"), count("T")
 ETA = rates("eta")
 eta = ETA.at(now)
-BEST = vec(Star(MEAN))
-kappa = mean(n, weight(n) * inverse_q(n))
-odds = symbol(Odds(n))
+BEST = k.vec(k.Star(k.MEAN))
+kappa = mean(n, k.weight(n) * inverse_q(n))
+odds = k.symbol(k.Odds(n))
 third = Fraction(1, 3)
 
 
@@ -77,18 +65,18 @@ third = Fraction(1, 3)
 class Weighted:
     """An algorithm: SFL-V1 or SFL-V2 with weighted server steps."""
 
-    kind: Kind
+    kind: k.Kind
     partial: bool = False
     """Whether clients take part with probabilities q_n."""
 
     @property
-    def run(self) -> Split:
+    def run(self) -> k.Split:
         """The run at the rates eta(t)."""
         return self.at(ETA)
 
-    def at(self, rate: Rate) -> Split:
+    def at(self, rate: k.Rate) -> k.Split:
         """Return the run at a rate."""
-        who = Participants.UPDATES if self.partial else Participants.EVERYONE
+        who = k.Participants.UPDATES if self.partial else k.Participants.EVERYONE
         return equal_paces(self.kind, tau, rate, who)
 
     @property
@@ -99,7 +87,7 @@ class Weighted:
     @property
     def share(self) -> Ratio:
         """``w_n``."""
-        return rules.share(self.run, n, now, Side.CLIENT)
+        return rules.share(self.run, n, now, k.Side.CLIENT)
 
     @property
     def c1(self) -> Ratio:
@@ -113,27 +101,27 @@ class Weighted:
         """Of the drift, over eta^2 tau^3 G2."""
         if not self.kind.visits:
             return ratio(third)
-        more = kappa + mean(n, weight(n) ** 2 * odds * inverse_q(n))
+        more = kappa + mean(n, k.weight(n) ** 2 * odds * inverse_q(n))
         return ratio(third) + (more if self.partial else 1)
 
-    def g(self, step: Var = i) -> Vec:
+    def g(self, step: k.Var = i) -> k.Vec:
         """Return a stochastic gradient."""
         return stochastic(self.run, n, now, of(step))
 
-    def bounded(self, step: Var = i) -> Theorem:
+    def bounded(self, step: k.Var = i) -> Theorem:
         """Return that its second moment is at most G2."""
         return rules.bounded_gradient(self.run, G2, n, now, of(step))
 
     @property
     def jumps(self) -> Ratio:
         """``J_n^2``, 1 where everyone takes part."""
-        return draw(self.run, n, now) ** 2 if self.partial else ratio(1)
+        return k.draw(self.run, n, now) ** 2 if self.partial else ratio(1)
 
-    def averaged(self, form: Lin) -> Theorem:
+    def averaged(self, form: k.Lin) -> Theorem:
         """Return the form minus its average over the draws, 0."""
         if self.partial:
             return rules.expect(self.run, now, form)
-        return combine(target=Lin({}))
+        return combine(target=k.Lin({}))
 
 
 def client_sum(a: Weighted) -> Theorem:
@@ -151,51 +139,35 @@ def second_moment(a: Weighted) -> Theorem:
     SFL-V1: draws add ``a_n^2 (1/q_n - 1)`` times each client's own sum. SFL-V2: Jensen
     with the weights a_n, and ``J_n^2`` has the mean ``1/q_n``.
     """
-    inside = summed(steps(tau), i, a.g())
+    inside = k.summed(steps(tau), i, a.g())
     G = whole_mean(a.round, a.g())
     own = client_sum(a)
-    target = constant(a.c1 * tau**2 * G2) - norm2(G)
+    target = k.constant(a.c1 * tau**2 * G2) - k.norm2(G)
     if a.partial and a.kind.visits:
-        jump = draw(a.run, n, now)
-        number = constant(mean(n, weight(n) * a.jumps) * tau**2 * G2)
+        jump = k.draw(a.run, n, now)
+        number = k.constant(mean(n, k.weight(n) * a.jumps) * tau**2 * G2)
         uses = [
-            (rules.jensen(CLIENTS, n, weight(n), inside * jump), 1),
-            (sum_over(own, CLIENTS, n, weight(n) * a.jumps), 1),
+            (rules.jensen(k.CLIENTS, n, k.weight(n), inside * jump), 1),
+            (sum_over(own, k.CLIENTS, n, k.weight(n) * a.jumps), 1),
             (a.averaged(number), -1),
         ]
         return combine(uses, target=target)
     uses = [
-        (rules.jensen(CLIENTS, n, weight(n), inside), 1),
-        (sum_over(own, CLIENTS, n, weight(n)), 1),
+        (rules.jensen(k.CLIENTS, n, k.weight(n), inside), 1),
+        (sum_over(own, k.CLIENTS, n, k.weight(n)), 1),
     ]
     if a.partial:
         uses += [
-            (a.averaged(norm2(G)), -1),
-            (sum_over(own, CLIENTS, n, weight(n) ** 2 * odds), 1),
+            (a.averaged(k.norm2(G)), -1),
+            (sum_over(own, k.CLIENTS, n, k.weight(n) ** 2 * odds), 1),
         ]
     return combine(uses, target=target)
-
-
-def moved(a: Weighted, side: Side) -> Theorem:
-    """Return ``||[p_i - x]_b||^2 <= eta^2 i^2 G2`` for a block of the client's own."""
-    away = part(side, a.round.away(of(i)))
-    g = part(side, a.g(j))
-    total = summed(steps(of(i)), j, g)
-
-    def update(w: Vec) -> Theorem:
-        return rules.local_update(a.run, n, now, of(i), side, w)
-
-    return combine([
-        (update(away), -1),
-        (update(total), eta),
-        (rules.jensen(steps(of(i)), j, ratio(1), g), eta**2),
-    ])
 
 
 def own_drift(a: Weighted) -> Theorem:
     """Return ``||p_i - x||^2 <= eta^2 i^2 G2`` for SFL-V1."""
     uses: list[tuple[Theorem, Number]] = [(both_parts(a.round.away(of(i))), -1)]
-    uses += [(moved(a, side), 1) for side in Side]
+    uses += [(own_steps(a.round, side, of(i), of(i)), 1) for side in k.Side]
     both = combine([(both_parts(a.g(j)), 1), (a.bounded(j), 1)])
     return combine([*uses, (sum_over(both, steps(of(i)), j), eta**2 * of(i))])
 
@@ -205,15 +177,15 @@ def visited(a: Weighted) -> Theorem:
 
     The visits before (n, i) are at most tau of each client; Jensen with weights a_m.
     """
-    side = Side.SERVER
+    side = k.Side.SERVER
     full = stochastic(a.run, m, now, of(j))
-    g, away = part(side, full), part(side, a.round.away(of(i)))
-    jump = draw(a.run, m, now) if a.partial else ratio(1)
+    g, away = k.part(side, full), k.part(side, a.round.away(of(i)))
+    jump = k.draw(a.run, m, now) if a.partial else ratio(1)
     not_yet, o = late()
-    inside = summed(steps(tau), j, g * o)
-    total = summed(CLIENTS, m, inside * weight(m) * jump)
+    inside = k.summed(steps(tau), j, g * o)
+    total = k.summed(k.CLIENTS, m, inside * k.weight(m) * jump)
 
-    def update(w: Vec) -> Theorem:
+    def update(w: k.Vec) -> Theorem:
         return rules.local_update(a.run, n, now, of(i), side, w)
 
     few = sum_over(not_yet, steps(tau), j)
@@ -226,14 +198,14 @@ def visited(a: Weighted) -> Theorem:
             (sum_over(bound, steps(tau), j, o), made),
             (few, G2 * (tau + made)),
         ],
-        target=constant(tau**2 * G2) - norm2(inside),
+        target=k.constant(tau**2 * G2) - k.norm2(inside),
         signs=[few],
     )
     return combine([
         (update(away), -1),
         (update(total), eta),
-        (rules.jensen(CLIENTS, m, weight(m), inside * jump), eta**2),
-        (sum_over(each, CLIENTS, m, weight(m) * jump**2), eta**2),
+        (rules.jensen(k.CLIENTS, m, k.weight(m), inside * jump), eta**2),
+        (sum_over(each, k.CLIENTS, m, k.weight(m) * jump**2), eta**2),
     ])
 
 
@@ -242,19 +214,15 @@ def drift(a: Weighted) -> Theorem:
     """Return ``D <= cd eta^2 tau^3 G2``."""
     r = a.round
     if a.kind.visits:
-        own = block_below(Side.CLIENT, a.g(j), a.bounded(j))
-        client = combine([
-            (moved(a, Side.CLIENT), 1),
-            (sum_over(own, steps(of(i)), j), eta**2 * of(i)),
-        ])
+        client = block_move(r, k.Side.CLIENT, of(i), of(i))
         away = both_parts(r.away(of(i)))
         one = combine([(away, -1), (client, 1), (visited(a), 1)])
     else:
         one = own_drift(a)
     drawn = r.summed(one, tau, a.share)
     size = rules.number_of(drawn.form + r.drift(tau, a.share))
-    target = constant(a.cd * eta**2 * tau**3 * G2) - r.drift(tau, a.share)
-    return combine([(drawn, 1), (a.averaged(constant(size)), -1)], target=target)
+    target = k.constant(a.cd * eta**2 * tau**3 * G2) - r.drift(tau, a.share)
+    return combine([(drawn, 1), (a.averaged(k.constant(size)), -1)], target=target)
 
 
 # Values ------------------------------------------------------------------------------
@@ -269,8 +237,8 @@ def descent(a: Weighted) -> Theorem:
     r, alpha = a.round, eta * tau
     g = r.gradient
     noise = S / 2 * a.c1 * alpha**2 * G2 + S**2 / 2 * a.cd * alpha**3 * G2
-    fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
-    target = fall + constant(noise) - norm2(g) * (alpha / 2)
+    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
+    target = fall + k.constant(noise) - k.norm2(g) * (alpha / 2)
     uses: list[tuple[Theorem, Number]] = [
         (whole_descent(r), 1),
         (second_moment(a), S * eta**2 / 2),
@@ -291,23 +259,23 @@ def descent(a: Weighted) -> Theorem:
     return combine(uses, [(left, eta / (2 * tau))], target=target)
 
 
-def centred(a: Weighted, w: Vec, share: Ratio) -> Theorem:
+def centred(a: Weighted, w: k.Vec, share: Ratio) -> Theorem:
     """Return ``<sum_n share sum_i xi, w> = 0`` for w fixed by x(t), share by draws."""
     r = a.round
     xi = r.noise(of(i))
     each = sum_over(rules.unbiased(a.run, n, now, of(i), w * share), steps(tau), i)
     inside = rules.linear(steps(tau), i, xi * share, w)
-    outer = rules.linear(CLIENTS, n, summed(steps(tau), i, xi) * share, w)
-    zero = [(sum_over(one, CLIENTS, n), 1) for one in (each, inside)]
+    outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share, w)
+    zero = [(sum_over(one, k.CLIENTS, n), 1) for one in (each, inside)]
     return combine([(outer, 1), *zero])
 
 
 # Distances ---------------------------------------------------------------------------
 
 
-def gap(a: Weighted) -> Lin:
+def gap(a: Weighted) -> k.Lin:
     """Return ``f(x) - f*``."""
-    return value_of(MEAN, a.round.x) - value_of(MEAN, BEST)
+    return k.value_of(k.MEAN, a.round.x) - k.value_of(k.MEAN, BEST)
 
 
 def progress(a: Weighted) -> Theorem:
@@ -318,11 +286,11 @@ def progress(a: Weighted) -> Theorem:
     r, w = a.round, a.share
     p, away, gp = r.point(of(i)), r.x - BEST, r.local_gradient(of(i))
     one = combine([
-        (rules.smooth(Local(n), S, p, r.x), 1),
-        (rules.convex(Local(n), ratio(0), p, BEST), 1),
+        (rules.smooth(k.Local(n), S, p, r.x), 1),
+        (rules.convex(k.Local(n), ratio(0), p, BEST), 1),
     ])
-    own = value_of(Local(n), r.x) - value_of(Local(n), BEST)
-    drawn = summed(CLIENTS, n, own * w)
+    own = k.value_of(k.Local(n), r.x) - k.value_of(k.Local(n), BEST)
+    drawn = k.summed(k.CLIENTS, n, own * w)
     return combine([
         (r.summed(one, tau, w), 1),
         (linear_both(r, gp, away, tau, w), 1),
@@ -344,7 +312,7 @@ def approach(a: Weighted) -> Theorem:
     before, after = r.x - BEST, r.next - BEST
     G = whole_mean(r, a.g())
     noise = a.c1 * alpha**2 * G2 + S * a.cd * alpha**3 * G2
-    target = norm2(before) - norm2(after) + constant(noise) - gap(a) * (2 * alpha)
+    target = k.norm2(before) - k.norm2(after) + k.constant(noise) - gap(a) * (2 * alpha)
     return combine(
         [
             (progress(a), 2 * eta),
@@ -365,6 +333,6 @@ def mean_gap(a: Weighted) -> Theorem:
     + S cd tau^2 G2/(2T) sum eta^3``.
     """
     c = 1 / (2 * tau * T)
-    fall = rules.telescope(t, norm2(a.round.x - BEST), T)
-    last = iterate(a.run, T) - BEST
+    fall = rules.telescope(t, k.norm2(a.round.x - BEST), T)
+    last = k.iterate(a.run, T) - BEST
     return combine([(sum_over(approach(a), steps(T), t), c), (fall, c)], [(last, c)])

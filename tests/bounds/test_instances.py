@@ -7,7 +7,7 @@ import pytest
 
 from bounds.instances import prepared, runnable, runs, trained
 from sfl_theory.ledger import ledger
-from sfl_theory.models.expected_run import expected
+from sfl_theory.models.moments import expected
 
 FIRST = {
     next(runs(claim)): claim.id

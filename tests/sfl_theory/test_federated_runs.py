@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sfl_theory.claims import Model, decide, parts_of
 from sfl_theory.kernel.models import Evaluation
 from sfl_theory.ledger import Finding, ledger
-from sfl_theory.models.expected_run import course, crossing, expected, right_side
 from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.functions import (
     Bowl,
@@ -24,7 +23,7 @@ from sfl_theory.models.functions import (
     shifted,
     solved,
 )
-from sfl_theory.models.moments import one_round
+from sfl_theory.models.moments import course, crossing, expected, one_round, right_side
 from sfl_theory.proofs.export import model_of
 
 F = Fraction

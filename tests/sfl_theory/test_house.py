@@ -15,7 +15,8 @@ ROOT = Path(str(sfl_theory.__file__)).parent
 LIBRARY = {"bound", "constants", "registry", "schedules", "statement", "symbols"}
 MAY = {
     "kernel": set(),
-    "written": {"kernel"},
+    "formulas": {"kernel"},
+    "written": {"kernel", "formulas"},
     "proofs": {"kernel", "proofs"},
     "models": {"kernel", "written", "models", "proofs.export", *LIBRARY},
     "claims": {"kernel", "written", "models", "proofs", "papers.PAPERS"},

@@ -203,7 +203,7 @@ def test_evaluate_table_shows_terms(
         (["show", "3.7", "--case", "x"], "strongly_convex"),
         (["show", "3.6", "--version", "exact"], "general_convex: printed, repaired"),
         (["show", "3.7", "--case", "non_convex", "--version", "sharper"],
-         "strongly_convex: printed, repaired, sharper; general_convex: printed"),
+         "strongly_convex: printed, repaired, sharper"),
         (["show", "huang2023/prop-1", "--version", "sharper"],
          "strongly_convex: printed, repaired"),
         (["evaluate", "3.7", "--case", "non_convex", "--version", "all", "--rounds",

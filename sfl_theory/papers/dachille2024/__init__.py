@@ -10,7 +10,6 @@ SECTIONS = (
     "section_3",
     "section_4",
     "section_5",
-    "appendix_a",
     "appendix_b",
     "appendix_b_round",
 )

@@ -7,15 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Repair,
-    Severity,
-    equal,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Severity, equal
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Local, Side
@@ -253,8 +245,7 @@ EQ_10 = Claim(
                     k, CHOSEN * w.below(i, 2, w.norm2(two.p(k, t, i) - two.x(t)))
                 ),
                 w.over_clients(
-                    k,
-                    CHOSEN * three(16 * eta() ** 2, w.norm2(f.gradient(two.x(t)))),
+                    k, CHOSEN * three(16 * eta() ** 2, w.norm2(f.gradient(two.x(t))))
                 ),
                 *assumptions(two),
                 w.at_most(32 * S**2 * eta() ** 2, 1),

@@ -48,8 +48,8 @@ from sfl_theory.papers.dachille2024.setting import (
     tau,
     theta,
 )
-from sfl_theory.proofs import blocks_of_a_round as blocks
 from sfl_theory.proofs import cut_invariance
+from sfl_theory.proofs import cut_invariance as blocks
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Form
 

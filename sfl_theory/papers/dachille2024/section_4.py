@@ -52,7 +52,7 @@ from sfl_theory.papers.dachille2024.setting import (
     tau,
     v1,
 )
-from sfl_theory.proofs import cut_invariance, federated_averaging
+from sfl_theory.proofs import cut_invariance, equal_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Assumed, Form, Number, Run
@@ -176,13 +176,7 @@ def average(name: str, where: str, kind: Kind, uses: str, first: str = "") -> Cl
     )
 
 
-PROP_1 = average(
-    "prop-1",
-    "Proposition 1, (6)",
-    Kind.PROPOSITION,
-    "eq-6",
-    "eq-12",
-)
+PROP_1 = average("prop-1", "Proposition 1, (6)", Kind.PROPOSITION, "eq-6", "eq-12")
 EQ_6 = average("eq-6", "(6)", Kind.EQUATION, "eq-28 cond-eta")
 
 
@@ -377,14 +371,14 @@ FEDAVG = Claim(
     (
         proved(
             fedavg_step(v1),
-            federated_averaging.step,
+            equal_steps.step,
             "Split back-propagation gives the blocks of the same gradient; blocks are "
             "put together.",
             f"every local step, {CLIENT_BY_CLIENT}; i <= tau is implied",
         ),
         proved(
             equal(w.norm2(following - ends), 0),
-            federated_averaging.aggregation,
+            equal_steps.aggregation,
             "Both blocks are averaged with the same weights.",
             "and their mean is the next model",
         ),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sfl_theory.claims import Claim, Kind, Part, Repair, Severity
-from sfl_theory.papers.dachille2024.section_1 import MEANS
-from sfl_theory.papers.dachille2024.tables import (
+from sfl_theory.papers.dachille2024.section_1 import (
     C10,
     C100,
     HAM,
     IID,
+    MEANS,
     NON_IID,
     SHARED,
     STEP,

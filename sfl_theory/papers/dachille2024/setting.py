@@ -19,8 +19,7 @@ from sfl_theory import written as w
 from sfl_theory.claims import Part, Proof, Says, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Client, Kind, Participants, Side, Split
-from sfl_theory.proofs.export import ModelData
-from sfl_theory.proofs.witnesses import witness
+from sfl_theory.proofs.export import ModelData, witness
 from sfl_theory.written import Assumed, Form, Number, Run, Vector
 
 k = Client("k")

@@ -44,7 +44,7 @@ from sfl_theory.papers.han2024.setting import (
 )
 from sfl_theory.papers.han2024.setting import i as any_step
 from sfl_theory.proofs import local_recursion as local
-from sfl_theory.proofs import powers
+from sfl_theory.proofs import numbers as powers
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Assumed, Form, Number, Vector
@@ -244,8 +244,7 @@ EQ_38 = Claim(
                 (combine, "The same vector."),
                 (
                     lambda: local.spread(
-                        [local.xi, local.gp - local.gx, local.gx],
-                        three.value,
+                        [local.xi, local.gp - local.gx, local.gx], three.value
                     ),
                     r"$\|u + v\|^2 \le (1 + 1/\tau)\|u\|^2 + (1 + \tau)\|v\|^2$ and "
                     r"$\|v_1 + v_2 + v_3\|^2 \le 3\sum\|v_k\|^2$.",
@@ -429,12 +428,7 @@ EQ_41 = Claim(
             says(WITH_E, 2 * tau**2 * B, E_BELOW_3),
             Proof(
                 lambda: combine(
-                    [
-                        (
-                            rules.assume(w.as_form(9 - e2).value),
-                            (B * tau**2 / 4).value,
-                        )
-                    ],
+                    [(rules.assume(w.as_form(9 - e2).value), (B * tau**2 / 4).value)],
                     target=w.as_form(2 * tau**2 * B - WITH_E).value,
                 ),
                 r"$e^2 \le 9$.",

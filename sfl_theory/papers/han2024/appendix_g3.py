@@ -27,8 +27,8 @@ from sfl_theory.claims import (
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Participants, Side
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.papers.han2024 import blocks, theorem_39
-from sfl_theory.papers.han2024.appendix_e3 import AGAINST, EQUAL, pulled_apart
+from sfl_theory.papers.han2024 import blocks, theorems
+from sfl_theory.papers.han2024.appendix_e import AGAINST, EQUAL, pulled_apart
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
 from sfl_theory.papers.han2024.setting import (
     N,
@@ -45,12 +45,7 @@ from sfl_theory.papers.han2024.setting import (
     tau,
 )
 from sfl_theory.papers.han2024.two_periods import named
-from sfl_theory.proofs import (
-    drawn_blocks,
-    drawn_rounds,
-    partial_blocks,
-    partial_visits,
-)
+from sfl_theory.proofs import partial_blocks, partial_visits, visits_convex
 from sfl_theory.proofs.block_steps import change_of_gradient, v_n
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.written import Assumed, Form, Number
@@ -74,7 +69,7 @@ PRINTED = Blocks(
     THIS,
     STEPS,
     {CLIENT: a() ** 2 * chance, SERVER: chance},
-    (*theorem_39.RATES, STRICTER.called("App. G.3, below (183)")),
+    (*theorems.RATES, STRICTER.called("App. G.3, below (183)")),
     DRAWS,
 )
 OTHER, OTHER_DRAWS = drawn(Version.V2_WEIGHTED)
@@ -233,7 +228,7 @@ EQ_175 = blocks.FIRST_ORDER.claim(
         (
             *one(
                 blocks.first_order(EQUALLY, SERVER, whole=True),
-                drawn_blocks.first_order_printed,
+                visits_convex.first_order_printed,
                 r"$\sum_n\nabla_sF_n=N\nabla_sf$, so $\mathbb E\langle\nabla_sf,"
                 r"\sum_nJ_n\nabla_sF_n(x^t)\rangle=N\|\nabla_sf\|^2$; Young for the "
                 r"rest, Lipschitz gradients, $J_n\le1/q_n$.",
@@ -267,7 +262,7 @@ EQ_177 = blocks.FIRST_ORDER_CLOSED.claim(
         (
             *one(
                 first_order_equally(),
-                drawn_blocks.first_order_closed,
+                visits_convex.first_order_closed,
                 "The repaired (175) before it was weakened; all visits before it move "
                 "a point, at most with weights that add up to sum 1/q_n.",
             ),
@@ -341,7 +336,7 @@ EQ_182 = blocks.SECOND_ORDER_CLOSED.claim(
 
 # Both blocks -----------------------------------------------------------------------
 
-DESCENT = replace(theorem_39.PRINTED, rates=PRINTED.rates)
+DESCENT = replace(theorems.PRINTED, rates=PRINTED.rates)
 SCOPE = "for unequal weights (shown at q = 1/2); true as printed for equal ones"
 BROKEN = Model(
     lambda: pulled_apart(Fraction(1, 4096), HALF),
@@ -383,7 +378,7 @@ class Conclusion:
 
     def claim(self, change: str, *more: Part) -> Claim:
         """Return the refuted claim."""
-        equally = one(self.says(theorem_39.EQUALLY), self.theorem, theorem_39.IDEA)
+        equally = one(self.says(theorems.EQUALLY), self.theorem, theorems.IDEA)
         return Claim(
             f"han2024/eq-{self.number}",
             f"App. G.3.3, ({self.number})",
@@ -402,7 +397,7 @@ EQ_183 = Conclusion(
     183,
     "The change of f in a round, end to end.",
     Descent.one_round,
-    drawn_rounds.printed_round,
+    visits_convex.printed_round,
     "prop-C.4 eq-177 eq-180 eq-181 eq-182 cond-G.3",
 ).claim(
     "equal weights; or, for any weights and sharper, weighted server steps and rates "
@@ -413,7 +408,7 @@ EQ_184 = Conclusion(
     184,
     "The same, solved for the gradient.",
     Descent.rearranged,
-    lambda: combine([(drawn_rounds.printed_round(), 4 / tau.value)]),
+    lambda: combine([(visits_convex.printed_round(), 4 / tau.value)]),
     "eq-183",
     "f(x_s^{t+1}) is printed for f(x^{t+1})",
 ).claim("equal weights")
@@ -422,12 +417,12 @@ EQ_185 = Claim(
     "App. G.3.3, (185)",
     Kind.EQUATION,
     "The mean over rounds: the statement of Theorem 3.9.",
-    theorem_39.NON_CONVEX.parts,
+    theorems.THEOREM_39.parts,
     severity=Severity.THEOREM,
     cause=AGAINST,
-    scope=theorem_39.NON_CONVEX.scope,
+    scope=theorems.THEOREM_39.scope,
     uses="eq-184",
-    repair=theorem_39.NON_CONVEX.repair,
+    repair=theorems.THEOREM_39.repair,
 )
 
 CLAIMS = (

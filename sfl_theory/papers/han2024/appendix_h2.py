@@ -16,7 +16,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import Numbers, bare, coin, federation, parabola
-from sfl_theory.papers.han2024 import appendix_h_rows as rows
+from sfl_theory.papers.han2024 import comparing as rows
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import theorems
 from sfl_theory.papers.han2024.comparing import (

@@ -11,20 +11,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Repair,
-    Says,
-    Severity,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Says, Severity, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Rate, Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.papers.han2024.contraction import d
 from sfl_theory.papers.han2024.induction import (
     FEW,
     FIRST,
@@ -44,7 +36,6 @@ from sfl_theory.papers.han2024.one_round import (
     ordered,
     shown,
 )
-from sfl_theory.papers.han2024.one_round_lines import d
 from sfl_theory.papers.han2024.setting import (
     G2,
     N,

@@ -10,7 +10,7 @@ $\tau_{min}=\min\{\tau,\tilde\tau\}$, $\tau_{max}=\max\{\tau,\tilde\tau\}$.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import sympy as sp
 
@@ -89,7 +89,7 @@ SERVER_STEP = (
 )
 
 
-def strongly_convex(A: Any, B: Any) -> dict[str, Any]:
+def strongly_convex(A: sp.Expr, B: sp.Expr) -> dict[str, sp.Expr]:
     """Return the terms of (11), (14), (17), (20), which share one shape."""
     return {
         "gradient noise": 8 * S * N * A / (mu**2 * (gamma + T)),
@@ -98,7 +98,9 @@ def strongly_convex(A: Any, B: Any) -> dict[str, Any]:
     }
 
 
-def general_convex(A: Any, B: Any, scale: Any = 1) -> dict[str, Any]:
+def general_convex(
+    A: sp.Expr, B: sp.Expr, scale: sp.Expr | int = 1
+) -> dict[str, sp.Expr]:
     """Return the terms of (12), (15), (18), (21); ``scale`` is 1 for SFL-V2."""
     return {
         "initial distance": S * I_err / (2 * (T + 1)),
@@ -107,13 +109,13 @@ def general_convex(A: Any, B: Any, scale: Any = 1) -> dict[str, Any]:
     }
 
 
-def _half_root(radicand: Any, degree: int) -> Any:
+def _half_root(radicand: sp.Expr, degree: int) -> sp.Expr:
     """Return half the root in one piece, as printed, where sympy would split it."""
     root = sp.Pow(radicand, sp.Rational(1, degree), evaluate=False)
     return sp.Mul(sp.Rational(1, 2), root, evaluate=False)
 
 
-def non_convex(period: Any, heterogeneity: Any) -> dict[str, Any]:
+def non_convex(period: sp.Expr, heterogeneity: sp.Expr) -> dict[str, sp.Expr]:
     """Return the terms of (13), (16), (19), (22); ``period`` is tau_min or tau."""
     return {
         "initial gap": 4 * F_err / (T * period),
@@ -132,7 +134,7 @@ STRONG_STEP_ONE_TAU = StepSize(
 )
 
 
-def _at_most(largest: Any, definitions: Any) -> StepSize:
+def _at_most(largest: sp.Expr, definitions: Mapping[sp.Symbol, sp.Expr]) -> StepSize:
     return StepSize(largest, largest, "<=", definitions)
 
 
@@ -142,7 +144,7 @@ def _theorem(
     algorithm: str,
     participation: str,
     equations: tuple[int, int, int],
-    parts: tuple[dict[str, Any], dict[str, Any], dict[str, Any]],
+    parts: tuple[dict[str, sp.Expr], dict[str, sp.Expr], dict[str, sp.Expr]],
     steps: tuple[StepSize, StepSize, StepSize],
     findings: dict[str, tuple[Finding, ...]],
     notes: dict[str, tuple[str, ...]],
@@ -284,10 +286,7 @@ THEOREM_3_8 = _theorem(
             TAUS,
         ),
     ),
-    findings={
-        "strongly_convex": (EXTRA_G2,),
-        "general_convex": (CUBE_ROOT, EXTRA_G2),
-    },
+    findings={"strongly_convex": (EXTRA_G2,), "general_convex": (CUBE_ROOT, EXTRA_G2)},
     notes={"strongly_convex": (SWAPPED,)},
 )
 
@@ -337,10 +336,4 @@ THEOREM_3_9 = _theorem(
     },
 )
 
-THEOREMS = (
-    PROPOSITION_3_5,
-    THEOREM_3_6,
-    THEOREM_3_7,
-    THEOREM_3_8,
-    THEOREM_3_9,
-)
+THEOREMS = (PROPOSITION_3_5, THEOREM_3_6, THEOREM_3_7, THEOREM_3_8, THEOREM_3_9)

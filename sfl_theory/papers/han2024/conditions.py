@@ -28,7 +28,7 @@ from sfl_theory.papers.han2024.setting import (
     tau,
     tau_server,
 )
-from sfl_theory.proofs import local_recursion, step_sizes
+from sfl_theory.proofs import any_step, local_recursion
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Number
 
@@ -41,7 +41,6 @@ rate = w.positive("rate", r"\eta^t")
 chances = w.over_clients(n, w.inverse_chance(n))
 squares = w.over_clients(n, a() ** 2)
 drawn_squares = w.over_clients(n, a() ** 2 * w.inverse_chance(n))
-LOCAL = "App. C's lemmas need it on this side"
 
 
 def numbers_only(
@@ -82,7 +81,7 @@ def squared(rates: Number, period: Number, S_: Number, k: int) -> Number:
 
 def by_sorts(left: Number, right: Number) -> Callable[[], Theorem]:
     """Return a proof that needs nothing but signs."""
-    return lambda: step_sizes.at_most(left.value, right.value)
+    return lambda: any_step.at_most(left.value, right.value)
 
 
 FAR = w.at_most(1 + 2 * steep / mu, later)
@@ -146,7 +145,7 @@ def strongly_convex(theorem: str, lemma: str) -> Claim:
                 Part(
                     says(squared(LATE, tau, steep, 6), 1, FAR),
                     Proof(
-                        lambda: step_sizes.late(
+                        lambda: any_step.late(
                             LATE.value,
                             steep.value,
                             tau.value,
@@ -225,8 +224,8 @@ def implied(
     values = (rate.value, S.value, own.value, largest.value, c)
 
     def theorem() -> Theorem:
-        found = step_sizes.smaller(*values)
-        return step_sizes.square_condition(found, c, k, w.number(1).value)
+        found = any_step.smaller(*values)
+        return any_step.square_condition(found, c, k, w.number(1).value)
 
     numbers: dict[Number, int | str] = {rate: "1/64", S: 1, own: 2, largest: 2}
     return Part(
@@ -338,8 +337,8 @@ def proof_condition(
             Part(
                 says(8 * u, half, known),
                 Proof(
-                    lambda: step_sizes.linear_condition(
-                        step_sizes.smaller(*values), 8, half.value
+                    lambda: any_step.linear_condition(
+                        any_step.smaller(*values), 8, half.value
                     ),
                     r"$16u \le 1$ for $u = S\eta\tau_{max}$.",
                     numbers_only(numbers),
@@ -348,8 +347,8 @@ def proof_condition(
             Part(
                 says(8 * u**2, small, known),
                 Proof(
-                    lambda: step_sizes.square_condition(
-                        step_sizes.smaller(*values), 16, 8, small.value
+                    lambda: any_step.square_condition(
+                        any_step.smaller(*values), 16, 8, small.value
                     ),
                     r"$(16u)^2 \le 1$.",
                     numbers_only(numbers),
@@ -358,7 +357,7 @@ def proof_condition(
             Part(
                 says(half, 1 - product, second),
                 Proof(
-                    lambda: step_sizes.half_left((2 * product).value),
+                    lambda: any_step.half_left((2 * product).value),
                     words,
                     numbers_only(inside, ("3/4", "1/4"), ("1", "1/2")),
                 ),
@@ -413,7 +412,7 @@ STEP_39 = Claim(
                     w.at_most(2 * PER_CLIENT * chances, 1),
                 ),
                 Proof(
-                    lambda: step_sizes.half_left((2 * PER_CLIENT * chances).value),
+                    lambda: any_step.half_left((2 * PER_CLIENT * chances).value),
                     "Half of the condition.",
                     numbers_only(
                         {rate: "1/96", S: 1, tau: 1}, ("1/2", "1/2"), ("1", "1/2")

@@ -37,7 +37,7 @@ from sfl_theory.papers.han2024.setting import (
     tau,
     tau_server,
 )
-from sfl_theory.proofs import step_sizes
+from sfl_theory.proofs import any_step
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Number, Run
 
@@ -187,7 +187,7 @@ CONSTANT_RATE = Claim(
             Part(
                 says(FLOOR, f.gap(NOISY.x(t + 1)), *RUN),
                 Proof(
-                    lambda: step_sizes.floor(NOISY.split, S.value, mu.value, v.value),
+                    lambda: any_step.floor(NOISY.split, S.value, mu.value, v.value),
                     r"$f(x) - f^* \ge \frac{\mu}{2}\|x - x^*\|^2$, and the round's "
                     "noise "
                     r"$\eta\sum_n a_n\xi_n$ is orthogonal to what $x^t$ determines.",

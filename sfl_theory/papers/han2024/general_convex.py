@@ -11,16 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Repair,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Severity, equal, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
@@ -195,11 +186,7 @@ class Merged:
                 whole_and_blocks(one),
                 Part(says(new, self.added(), *hypotheses), twice),
                 link,
-                Part(
-                    ends,
-                    Model(self.outside(), twice.words),
-                    "from end to end",
-                ),
+                Part(ends, Model(self.outside(), twice.words), "from end to end"),
             ),
             severity=Severity.PROOF,
             scope="refuted for one client and equal numbers of steps"

@@ -34,16 +34,7 @@ from sfl_theory.kernel.terms import Kind as V
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.han2024.one_round import Block, Told, asked, shown
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    N,
-    S,
-    excess,
-    mu,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024.setting import G2, N, S, excess, mu, t, tau, tau_server
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Assumed, Number
@@ -342,9 +333,7 @@ class Induction:
         """Return (68), (105)."""
         what = says(self.line_67(), v / (self.at(t) + 1), *self.defined(t))
         return self.equation(
-            6,
-            "The end of the induction.",
-            self.proved(what, r"$(u-1)(u+1)\le u^2$."),
+            6, "The end of the induction.", self.proved(what, r"$(u-1)(u+1)\le u^2$.")
         )
 
     def first_rate(self, key: str) -> Claim:

@@ -23,9 +23,8 @@ from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, N, S, a, best, eta, f, n, t, tau
 from sfl_theory.proofs import drawn_distance
 from sfl_theory.proofs import joint_distance as joint
-from sfl_theory.proofs.export import ModelData, Shape
+from sfl_theory.proofs.export import ModelData, Shape, witness
 from sfl_theory.proofs.notation import combine
-from sfl_theory.proofs.witnesses import witness
 from sfl_theory.written import Assumed, Form, Number, Run, Vector, Written
 
 mu = w.nonnegative("mu", r"\mu")

@@ -24,6 +24,7 @@ from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.papers.han2024.contraction import CLOCKS, D1, E1, SERVER, Lines
 from sfl_theory.papers.han2024.one_round import (
     AWAY,
     READ_33,
@@ -35,7 +36,6 @@ from sfl_theory.papers.han2024.one_round import (
     ordered,
     shown,
 )
-from sfl_theory.papers.han2024.one_round_lines import CLOCKS, D1, E1, SERVER, Lines
 from sfl_theory.papers.han2024.setting import (
     G2,
     N,
@@ -49,13 +49,15 @@ from sfl_theory.papers.han2024.setting import (
     t,
     tau,
 )
-from sfl_theory.proofs import convex_steps as lemmas
 from sfl_theory.proofs import joint_distance as joint
+from sfl_theory.proofs import later_steps as lemmas
 from sfl_theory.proofs import local_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
 from sfl_theory.written import Form
+
+# The lines (54)-(59) and (91)-(96): what decides each of them ------------------------
 
 
 def dependent_noise(block: Block) -> Model:

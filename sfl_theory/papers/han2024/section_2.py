@@ -165,11 +165,7 @@ def clients_apart(**more: int) -> ModelData:
         (one, plus(one, tilt("1/4", "1/4"))),
         (1, 1),
         weights=("3/4", "1/4"),
-        numbers={
-            **sizes(11, "9/128"),
-            tau: 2,
-            **({t: more["t"]} if more else {}),
-        },
+        numbers={**sizes(11, "9/128"), tau: 2, **({t: more["t"]} if more else {})},
         families={"sigma2": (0, 0)},
         rates={"eta": "1/32"},
     )

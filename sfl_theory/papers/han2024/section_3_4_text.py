@@ -40,9 +40,8 @@ from sfl_theory.papers.han2024.comparing import (
 )
 from sfl_theory.papers.han2024.printed import CASES, Data, I_err, bound
 from sfl_theory.papers.han2024.setting import N, n
-from sfl_theory.proofs.export import ModelData, Statement
+from sfl_theory.proofs.export import ModelData, Statement, witness
 from sfl_theory.proofs.notation import Uses, combine, sum_over
-from sfl_theory.proofs.witnesses import witness
 from sfl_theory.written import Number
 
 STRONG, GENERAL, NON = CASES

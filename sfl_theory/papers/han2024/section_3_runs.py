@@ -26,12 +26,12 @@ from sfl_theory.claims import (
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, federation, parabola
-from sfl_theory.papers.han2024 import appendix_e3, printed
+from sfl_theory.papers.han2024 import appendix_e, printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import one_period
 from sfl_theory.papers.han2024.comparing import entry
 from sfl_theory.papers.han2024.printed import Data, bound
-from sfl_theory.papers.han2024.section_3_rates import (
+from sfl_theory.papers.han2024.section_3_text import (
     GENERAL,
     HALF,
     NON,
@@ -43,7 +43,7 @@ from sfl_theory.papers.han2024.section_3_rates import (
 )
 from sfl_theory.proofs import (
     block_visits,
-    general_convex,
+    joint_distance,
     local_steps,
     non_convex,
     strongly_convex,
@@ -195,7 +195,7 @@ def general_convex_v1() -> Claim:
     def theorem() -> rules.Theorem:
         new = first.value / (s.tau.value * root.value)
         old = w.variable(w.positive("eta"))
-        known = rules.instantiate(general_convex.theorem(), ((old, new),), ())
+        known = rules.instantiate(joint_distance.theorem(), ((old, new),), ())
         late = rules.assume(k.constant(s.T.value - root.value**2))
         rest = (s.T.value - root.value**2) / (2 * first.value * s.T.value)
         target = (right - root * mean).value
@@ -381,7 +381,7 @@ def non_convex_v2() -> Claim:
 
 def equal_v2(r: Run) -> Part:
     """Return that the metric times T is at most the constant of (16), a_n = 1/N."""
-    same = appendix_e3.EQUAL
+    same = appendix_e.EQUAL
     return summable("3.7", r, block_visits.theorem, same, "equal weights")
 
 

@@ -1,8 +1,12 @@
-"""What is true of the strongly convex cases of Theorems 3.6 and 3.7, (11) and (14)."""
+"""The repaired convex cases: what their algorithms share, strongly convex repairs.
+
+The algorithms, their constants c_1 (of a move) and c_d (of the drift), and models.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
@@ -11,17 +15,186 @@ from sfl_theory.claims import Part, Proof, Repair, Says, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.appendix_e3 import EQUAL
-from sfl_theory.papers.han2024.setting import G2, T, a, excess, f, mu, n, sigma2
+from sfl_theory.papers.han2024.appendix_e import EQUAL
+from sfl_theory.papers.han2024.setting import (
+    G2,
+    T,
+    a,
+    excess,
+    f,
+    mu,
+    n,
+    sigma2,
+    tau,
+    tau_server,
+)
 from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d, named
-from sfl_theory.proofs import drawn_convex, strongly_convex, two_rates, visits_convex
-from sfl_theory.proofs.export import ModelData
+from sfl_theory.proofs import strongly_convex, two_paces, visits_convex
+from sfl_theory.proofs.convex_paces import Paces
+from sfl_theory.proofs.export import IDENTITY, ModelData, Vector, witness
 from sfl_theory.proofs.local_steps import t
-from sfl_theory.proofs.two_rates import OwnRates
+from sfl_theory.proofs.two_paces import OwnRates
+from sfl_theory.proofs.weighted_rounds import Weighted
 from sfl_theory.written import Assumed, Number, Run
+
+S_REPAIRED = mu + excess
+"""S = mu + s, so that S >= mu."""
+gamma = printed.Data(S=S_REPAIRED).gamma
+third = Fraction(1, 3)
+inverse = w.inverse_chance(n)
+more = w.over_clients(n, a() ** 2 * (inverse - 1))
+mean_inverse = w.over_clients(n, a() * inverse)
+mean_square = w.over_clients(n, a() ** 2 * inverse**2)
+SECOND = {
+    "3.6": w.number(1),
+    "3.7": w.number(1),
+    "3.8": 1 + more,
+    "3.9": mean_inverse + mean_square / 7,
+}
+"""c_1: of the second moment of a round's move."""
+DRIFT = {
+    "3.6": w.number(third),
+    "3.7": w.number(Fraction(4, 3)),
+    "3.8": w.number(third),
+    "3.9": third + mean_inverse + mean_square,
+}
+"""c_d: of the drift."""
+WEIGHTED_RUNS = (
+    "server steps weighted by a_n: for a_n = 1/N the printed algorithm with the "
+    "server's rate divided by N"
+)
+EQUAL_STEPS = "equal numbers of steps"
+
+
+def times(number: Number | int, constant: Number) -> Number:
+    """Return a product; a constant that is 1 is not written."""
+    one = w.number(number)
+    return one if not constant.value - 1 else one * constant
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """What a repair is about.
+
+    Attributes:
+        number: of the theorem.
+        longer: the side of SFL-V1 that makes d steps more; None: equal numbers.
+    """
+
+    number: str
+    longer: Side | None = None
+
+    @property
+    def paces(self) -> Paces:
+        """SFL-V1 in the proofs' terms."""
+        return Paces(self.longer or Side.SERVER, printed.partial(self.number))
+
+    @property
+    def weighted(self) -> Weighted:
+        """Equal numbers of steps in the proofs' terms."""
+        kind = k.Kind.V2_WEIGHTED if printed.shared(self.number) else k.Kind.V1
+        return Weighted(kind, printed.partial(self.number))
+
+    def steps(self, side: Side) -> Number:
+        """Return a side's number of steps."""
+        if self.longer is None:
+            return tau
+        low, tex = (
+            (tau, r"\tilde{\tau}")
+            if self.longer is Side.SERVER
+            else (tau_server, r"\tau")
+        )
+        return named(low + d, tex) if side is self.longer else low
+
+    @property
+    def unequal(self) -> Number:
+        """1 - tau_min/tau_max."""
+        if self.longer is None:
+            return w.number(0)
+        short = Side.CLIENT if self.longer is Side.SERVER else Side.SERVER
+        return 1 - self.steps(short) / self.steps(self.longer)
+
+    def run(self, rate: Callable[[Side], k.Rate]) -> Run:
+        """Return the run at these rates."""
+        partial_ = printed.partial(self.number)
+        who = k.Participants.UPDATES if partial_ else k.Participants.EVERYONE
+        client, server = (
+            w.pace(self.steps(side), rate(side)) for side in (Side.CLIENT, Side.SERVER)
+        )
+        kind = self.weighted.kind
+        return Run(k.Split(kind, who, client, server), f"SFL-{kind}")
+
+    def assumed(
+        self, r: Run, smooth: Number, modulus: Number | int
+    ) -> tuple[Assumed, ...]:
+        """Return what is assumed."""
+        drawn = [w.participation(r)] if printed.partial(self.number) else []
+        return (
+            s.assumption_31(smooth),
+            w.unbiased(r).called("Assumption 3.2, (5)"),
+            s.assumption_33(r),
+            s.assumption_C2(modulus),
+            s.minimum(),
+            *drawn,
+        )
+
+    @property
+    def reading(self) -> str:
+        """How the algorithm is read."""
+        if printed.shared(self.number):
+            return WEIGHTED_RUNS
+        return EQUAL_STEPS if self.longer is None else LONGER[self.longer]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A proved line: the algorithm, its run, and the part of the repair."""
+
+    algorithm: Algorithm
+    run: Run
+    part: Part
+
+
+Named = dict[str, tuple[Line, ...]]
+
+
+def orders(number: str) -> tuple[Algorithm, ...]:
+    """Return SFL-V1 by which side makes more steps."""
+    return tuple(Algorithm(number, side) for side in Side)
+
+
+def example(one: Algorithm, what: Says) -> ModelData:
+    """Return the standard witness; with S = 4 mu where S = mu + s: rates are smaller.
+
+    Drawn clients stay in its box; with a side that makes more steps than one, that
+    side's block rests and the other one moves.
+    """
+    model = witness(what.statement("witness"))
+    if (s_ := w.variable(excess)) in model.numbers:
+        model = replace(model, numbers=model.numbers | {s_: Fraction(3)})
+    if one.longer is None or not printed.partial(one.number):
+        return model
+
+    def along(moves: Fraction, rests: Fraction = Fraction(0)) -> Vector:
+        return (moves, rests) if one.longer is Side.SERVER else (rests, moves)
+
+    half, wide = Fraction(1, 2), (-Fraction(1), Fraction(1))
+    still = (Fraction(0), Fraction(0))
+    law = tuple((half, along(z), along(z)) for z in (half, -half))
+    return replace(
+        model,
+        start=along(half),
+        functions=tuple((IDENTITY, along(z), ()) for z in (-half, half)),
+        noise=(law, law),
+        box=(wide, still) if one.longer is Side.SERVER else (still, wide),
+    )
+
+
+# What is true of the strongly convex cases of Theorems 3.6 and 3.7, (11) and (14) ----
 
 DATA = printed.Data(S=mu + excess)
 S, GAMMA = named(DATA.S, "S"), DATA.gamma
@@ -101,12 +274,12 @@ def own_rates(longer: k.Side) -> tuple[Part, Part]:
     return (
         Part(
             as_printed("3.6", r),
-            Proof(partial(two_rates.printed, p), IMPLIED),
+            Proof(partial(two_paces.printed, p), IMPLIED),
             LONGER[longer],
         ),
         Part(
             sharper(r, both, Fraction(32)),
-            Proof(partial(two_rates.last, p), RECURSION),
+            Proof(partial(two_paces.last, p), RECURSION),
             LONGER[longer],
         ),
     )
@@ -139,12 +312,12 @@ THEOREM_37 = Repair(
         Part(
             as_printed("3.7", run(k.Kind.V2, TAU, TAU), *EQUAL),
             Proof(
-                visits_convex.printed,
+                partial(visits_convex.printed, k.Participants.EVERYONE),
                 r"$\phi_t\le X/(\gamma+t)$ by induction, X the two first terms. While "
-                r"$\gamma+t\le8N\kappa+1$ the server's rate is too large for descent, "
-                r"but $2\mu\phi_t\le\|\nabla f(x^t)\|^2\le(1+S\eta N\tau)^2G^2$, for "
-                r"every client's first step is near $x^t$. From then on $\phi_{t+1}\le"
-                r"(1-4u)\phi_t+Au^2+Bu^3$ with the drift of all visits.",
+                r"$\gamma+t\le4N\kappa+1$ the server's rate is too large for descent, "
+                r"but $2\mu\phi_t\le\|\nabla f(x^t)\|^2\le2(1+(S\eta N\tau)^2)G^2$, "
+                r"for every client's first step is near $x^t$. From then on "
+                r"$\phi_{t+1}\le(1-4u)\phi_t+Au^2+Bu^3$ with the drift of all visits.",
             ),
         ),
         Part(
@@ -209,7 +382,7 @@ THEOREM_39 = Repair(
         Part(
             as_printed("3.9", run(k.Kind.V2, TAU, TAU, UPDATES), *EQUAL),
             Proof(
-                drawn_convex.printed,
+                partial(visits_convex.printed, UPDATES),
                 r"As for (14), given the draws. With $J_n=I_n/q_n$ a round moves $x_s$ "
                 r"by at most $(\eta\tau)^2G^2\,\mathbb E(\sum J_n)^2$ in mean square, "
                 r"so the recursion needs no small rate; it is used from "
@@ -221,9 +394,4 @@ THEOREM_39 = Repair(
     ),
     "equal weights",
 )
-REPAIRS = {
-    "3.6": THEOREM_36,
-    "3.7": THEOREM_37,
-    "3.8": THEOREM_38,
-    "3.9": THEOREM_39,
-}
+REPAIRS = {"3.6": THEOREM_36, "3.7": THEOREM_37, "3.8": THEOREM_38, "3.9": THEOREM_39}

@@ -46,12 +46,9 @@ from sfl_theory.papers.han2024.block_rates import (
     sequential,
     without_excess,
 )
-from sfl_theory.papers.han2024.induction import (
-    GAMMA,
-    LARGE,
-    READ_S,
-    gamma_s,
-)
+from sfl_theory.papers.han2024.contraction import CLOCKS as READ_CLOCKS
+from sfl_theory.papers.han2024.contraction import LONG, LONG_SERVER
+from sfl_theory.papers.han2024.induction import GAMMA, LARGE, READ_S, gamma_s
 from sfl_theory.papers.han2024.one_round import (
     JOINT,
     JOINT_WEIGHTED,
@@ -61,8 +58,6 @@ from sfl_theory.papers.han2024.one_round import (
     ordered,
     shown,
 )
-from sfl_theory.papers.han2024.one_round_lines import CLOCKS as READ_CLOCKS
-from sfl_theory.papers.han2024.one_round_lines import LONG, LONG_SERVER
 from sfl_theory.papers.han2024.setting import (
     G2,
     N,

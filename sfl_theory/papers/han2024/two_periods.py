@@ -1,21 +1,27 @@
-r"""SFL-V1's sections, D.3 and F.3: two numbers of local steps, min and max.
+r"""SFL-V1's sections D.3 and F.3: two numbers of local steps, min and max.
 
 Minima and maxima have no term. In hypotheses each of them stands for two inequalities;
 where one stands in a bound, the statement has two parts, by which side makes
 :math:`d\ge0` steps more.
+
+Where a statement has two parts, the client's side makes more steps in the first one,
+the server's side in the second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Part, Proof, Says
+from sfl_theory.claims import Claim, Kind, Part, Proof, Repair, Says
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import Kind, Participants, Side
-from sfl_theory.papers.han2024.blocks import Blocks, Descent
+from sfl_theory.kernel.terms import Kind as Version
+from sfl_theory.kernel.terms import Participants, Side
+from sfl_theory.papers.han2024 import blocks
+from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent, Step
 from sfl_theory.papers.han2024.one_round import at_start
 from sfl_theory.papers.han2024.setting import (
     N,
@@ -29,6 +35,8 @@ from sfl_theory.papers.han2024.setting import (
     tau,
     tau_server,
 )
+from sfl_theory.proofs import block_steps, non_convex
+from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.non_convex import TwoPaces
 from sfl_theory.written import Assumed, Number, Run
 
@@ -81,7 +89,7 @@ class TwoPeriods:
             for one in both
             for other in both
         ]
-        this, spread = run(Kind.V1, tau_server, who=self.who), self._spread()
+        this, spread = run(Version.V1, tau_server, who=self.who), self._spread()
         rates = self._called(*first, *second)
         return Blocks(this, PRINTED_STEPS, spread, rates, self._draws(this))
 
@@ -94,7 +102,7 @@ class TwoPeriods:
         (low,) = (number for side, number in steps.items() if side is not longer)
         steps[longer] = named(low + d, steps[longer].tex)
         client, server = steps[Side.CLIENT], steps[Side.SERVER]
-        this = run(Kind.V1, server, who=self.who, client_steps=client)
+        this = run(Version.V1, server, who=self.who, client_steps=client)
         return Blocks(this, steps, self._spread(), (), self._draws(this))
 
     def _draws(self, this: Run) -> tuple[Assumed, ...]:
@@ -153,3 +161,232 @@ class TwoPeriods:
     ) -> tuple[Part, ...]:
         """Return two parts on what the section concludes."""
         return self._parts(lambda s: says(self.descent(s)), theorem, words, reading)
+
+
+# The steps that D.3 and F.3 print alike: SFL-V1, everyone or those who are drawn -----
+
+SERVER, CLIENT = SIDES
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of a section.
+
+    Attributes:
+        section: who takes part.
+        place: of the section.
+        first: the number of its first equation.
+        one_round: of what it concludes of a round.
+        chance: q_n in the models.
+        draws: what is said of who takes part, in words.
+    """
+
+    section: TwoPeriods
+    place: str
+    first: int
+    one_round: int
+    chance: Fraction = Fraction(1)
+    draws: str = ""
+
+    def eq(self, place: int) -> str:
+        """Return the id of a step, counted from 0."""
+        return f"eq-{self.first + place}"
+
+    def claim(
+        self, step: Step, place: int, at: Coupled, repair: Repair, uses: str = ""
+    ) -> Claim:
+        """Return the refuted claim on a step."""
+        side = SERVER if place < 6 else CLIENT
+        where = f"{self.place}.{1 if side is SERVER else 2}, ({self.first + place})"
+        return step.claim(
+            self.section.printed(), side, (self.eq(place), where), at, repair, uses
+        )
+
+    def coupled(self, ahead: tuple[int, int], steps: int = 2) -> Coupled:
+        """Return the model at the largest rate."""
+        return Coupled(ahead, steps, Fraction(1, 16 * steps), self.chance)
+
+    def two_orders(
+        self,
+        side: Side,
+        statement: Callable[..., Says],
+        theorem: Callable[[TwoPaces, Side], Theorem],
+        words: str,
+        change: str,
+        reading: str = "",
+    ) -> Repair:
+        """Return a repair for either order of the numbers of steps."""
+        return Repair(
+            self.section.by_order(
+                lambda b: statement(b, side, whole=True),
+                lambda p: theorem(p, side),
+                words,
+                reading,
+            ),
+            change,
+        )
+
+    def first_order(self) -> Claim:
+        """Return (78) or (145)."""
+        repair = self.two_orders(
+            SERVER,
+            blocks.first_order,
+            lambda p, side: block_steps.first_order(p.round, side),
+            r"$-\langle\nabla_bf,M\rangle$ by polarisation, $M=\sum_na_n\sum_i\nabla_b"
+            r"F_n(x_n^{t,i})$; Cauchy-Schwarz over clients and steps; Lipschitz "
+            rf"gradients.{self.draws}",
+            "the move of the whole vector on the right",
+        )
+        return self.claim(blocks.FIRST_ORDER, 0, self.coupled((-254, 511)), repair)
+
+    def drift(self) -> Claim:
+        """Return (79) or (146)."""
+        repair = self.two_orders(
+            SERVER,
+            blocks.drift,
+            block_steps.drift,
+            r"$\mathbb E\|x_n^{t,i}-x^t\|^2\le2\eta^2i(\sum_{j<i}\|\nabla F_n("
+            r"x_n^{t,j})\|^2+\sigma_n^2)$ (noises of different steps are orthogonal), "
+            r"summed over i; $\|\nabla F_n(x_n^{t,j})\|^2\le2\|\nabla F_n(x^t)\|^2"
+            r"+2S^2\|x_n^{t,j}-x^t\|^2$; the drift on the right has a factor at most "
+            "1/4.",
+            "the move and the gradient of the whole vector",
+            blocks.EACH,
+        )
+        at = self.coupled((-1, 2), 3)
+        return self.claim(blocks.DRIFT, 1, at, repair, "lemma-C.6")
+
+    def first_order_closed(self, place: int, uses: str) -> Claim:
+        """Return (80), (84), (147) or (151)."""
+        repair = self.two_orders(
+            SERVER if place < 6 else CLIENT,
+            blocks.first_order_closed,
+            block_steps.first_order_closed,
+            f"The repaired ({self.first}), the repaired ({self.first + 1}).",
+            "the gradient of the whole vector behind eta^3",
+        )
+        at = self.coupled((-254, 511))
+        return self.claim(blocks.FIRST_ORDER_CLOSED, place, at, repair, uses)
+
+    def second_order(self) -> Claim:
+        """Return (81) or (148)."""
+        b = self.section.printed()
+        twice = Part(
+            blocks.second_order(b, SERVER, times=2),
+            Proof(
+                lambda: block_steps.second_order(Round(b.run.split), SERVER),
+                "Cauchy-Schwarz over clients and steps, Young with factor 2, "
+                f"variance.{self.draws}",
+            ),
+            blocks.SECOND_ORDER.reading,
+        )
+        at = self.coupled((98, -193))
+        repair = Repair((twice,), "twice the right side")
+        return self.claim(blocks.SECOND_ORDER, 3, at, repair)
+
+    def change(self) -> Claim:
+        """Return (82) or (149)."""
+        repair = self.two_orders(
+            SERVER,
+            blocks.change,
+            block_steps.change_closed,
+            r"For $i\ge1$ the noise of step i is orthogonal to what came before, so "
+            r"$\mathbb E\|g_n^{t,i}-g_n^t\|^2\le2S^2\mathbb E\|x_n^{t,i}-x^t\|^2"
+            r"+3\sigma_n^2$; then the drift.",
+            "the whole gradient of F_n, and the variance of the samples without eta^2",
+            blocks.CHANGE.reading,
+        )
+        at = self.coupled((-1, 2))
+        return self.claim(blocks.CHANGE, 4, at, repair, "lemma-C.7")
+
+    def second_order_closed(self, place: int, uses: str) -> Claim:
+        """Return (83), (85), (150) or (152)."""
+        repair = self.two_orders(
+            SERVER if place < 6 else CLIENT,
+            blocks.second_order_closed,
+            block_steps.second_order_closed,
+            r"Young with 2/3 between gradients and noise, with 1/2 between gradients "
+            r"at $x_n^{t,i}$ and at $x^t$; the drift as in the repaired "
+            f"({self.first + 1}).{self.draws}",
+            "5/2 times the right side, the whole gradient in its second-order term",
+        )
+        at = self.coupled((-1, 2))
+        return self.claim(blocks.SECOND_ORDER_CLOSED, place, at, repair, uses)
+
+    def of_blocks(self) -> tuple[Claim, ...]:
+        """Return the steps on one block."""
+        return (
+            self.first_order(),
+            self.drift(),
+            self.first_order_closed(2, f"{self.eq(0)} {self.eq(1)}"),
+            self.second_order(),
+            self.change(),
+            self.second_order_closed(5, f"{self.eq(3)} {self.eq(4)}"),
+            self.first_order_closed(6, f"{self.eq(0)} lemma-C.6"),
+            self.second_order_closed(7, f"{self.eq(3)} lemma-C.7"),
+        )
+
+    def concluded(
+        self,
+        place: int,
+        title: str,
+        statement: Callable[[Descent], Says],
+        theorem: Callable[[TwoPaces], Theorem],
+        words: str,
+        uses: str,
+        reading: str = "",
+    ) -> Claim:
+        """Return a proved conclusion; `place` counts from that of one round."""
+        where = self.one_round + place
+        return Claim(
+            f"han2024/eq-{where}",
+            f"{self.place}.3, ({where})",
+            Kind.EQUATION,
+            title,
+            self.section.concluded(statement, theorem, words, reading),
+            uses=uses,
+        )
+
+    def of_rounds(self, uses: str) -> tuple[Claim, Claim, Claim]:
+        """Return one round, end to end, and the mean over rounds."""
+        drawing = self.section.who is not Participants.EVERYONE
+        drawn = (
+            r" Drawing clients adds $\sum_na_n^2(\frac1{q_n}-1)\mathbb E\|\sum_ig_n"
+            r"^{t,i}\|^2$ to the squared move: Young with 1/4 there, and as much again "
+            "of the drift."
+        )
+        one = f"eq-{self.one_round}"
+        return (
+            self.concluded(
+                0,
+                "The change of f in a round, end to end.",
+                Descent.one_round,
+                block_steps.descent,
+                r"Polarisation of $-\langle\nabla f,M\rangle$, Young with 1 between "
+                r"$M$ and noise, drift $D\le\eta^2\tau_{\max}(\tau_{\max}-1)(\Gamma+"
+                r"\sum b_n\sigma_n^2)$ with $b_n$ = N times the weight in the bound; "
+                r"gradients at local points by those at $x^t$. The first rate makes "
+                r"the drift's share of $D$ small, the second that of $\|\nabla f\|^2$."
+                + drawn
+                * drawing,
+                uses,
+            ),
+            self.concluded(
+                1,
+                "The same, solved for the gradient.",
+                Descent.rearranged,
+                block_steps.rearranged,
+                rf"({self.one_round}) times $4/\tau_{{\min}}$.",
+                one,
+                "f(x_s^{t+1}) is printed for f(x^{t+1})",
+            ),
+            self.concluded(
+                2,
+                "The mean over rounds.",
+                Descent.all_rounds,
+                non_convex.theorem,
+                f"({self.one_round + 1}) summed; the values of f telescope, "
+                r"$f(x^T)\ge f^*$.",
+                f"eq-{self.one_round + 1}",
+            ),
+        )

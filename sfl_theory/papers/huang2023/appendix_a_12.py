@@ -20,9 +20,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import Exact, federation, parabola, quadratic
-from sfl_theory.papers.huang2023.section_3_rates import (
-    SERVER,
-)
+from sfl_theory.papers.huang2023.section_3_rates import SERVER
 from sfl_theory.papers.huang2023.setting import (
     F,
     N,

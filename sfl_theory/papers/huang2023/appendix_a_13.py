@@ -28,9 +28,7 @@ from sfl_theory.papers.huang2023.appendix_a_12 import (
     point,
     swapped,
 )
-from sfl_theory.papers.huang2023.section_3_rates import (
-    SERVER,
-)
+from sfl_theory.papers.huang2023.section_3_rates import SERVER
 from sfl_theory.papers.huang2023.setting import (
     R2,
     F,
@@ -70,10 +68,7 @@ EQ_13_1 = Claim(
     (
         Part(
             says(w.norm2(a + b), 2 * w.norm2(a) + 2 * w.norm2(b)),
-            Proof(
-                lambda: combine(squares=[((a - b).value, 1)]),
-                r"$\|a-b\|^2\ge0$.",
-            ),
+            Proof(lambda: combine(squares=[((a - b).value, 1)]), r"$\|a-b\|^2\ge0$."),
             reading="a is the mean of the differences of gradients at w and at w*, "
             "b the mean of those at w*",
         ),
@@ -89,15 +84,11 @@ EQ_13_2 = Claim(
     (
         Part(
             says(
-                2 * w.norm2(plain_mean(EACH)),
-                2 / N * w.over_clients(n, w.norm2(EACH)),
+                2 * w.norm2(plain_mean(EACH)), 2 / N * w.over_clients(n, w.norm2(EACH))
             ),
             Proof(
                 lambda: combine([
-                    (
-                        rules.jensen(CLIENTS, n, ONE, EACH.value),
-                        2 / N.value**2,
-                    )
+                    (rules.jensen(CLIENTS, n, ONE, EACH.value), 2 / N.value**2)
                 ]),
                 "Cauchy-Schwarz.",
             ),
@@ -114,14 +105,8 @@ def jensen_bound() -> Theorem:
     each = rules.assume((w.form(R2) - w.norm2(AT_BEST)).value)
     size = N.value
     return combine([
-        (
-            rules.jensen(CLIENTS, n, ONE, AT_BEST.value),
-            1 / size**2,
-        ),
-        (
-            rules.sum_over(each, CLIENTS, n, ONE, ()),
-            1 / size,
-        ),
+        (rules.jensen(CLIENTS, n, ONE, AT_BEST.value), 1 / size**2),
+        (rules.sum_over(each, CLIENTS, n, ONE, ()), 1 / size),
     ])
 
 
@@ -171,10 +156,7 @@ EQ_13_3 = Claim(
                 *assumptions(one),
                 w.at_most(away(at), 0).called("w^i = w*"),
             ),
-            Model(
-                lambda: spread_noise(3),
-                f"{NOISY}, N = 3: 2/3 > 4/9.",
-            ),
+            Model(lambda: spread_noise(3), f"{NOISY}, N = 3: 2/3 > 4/9."),
             reading="where w^i = w*, so that the gradients at w* are those of the run",
         ),
     ),
@@ -315,11 +297,7 @@ EQ_13_5 = Claim(
     repair=Repair(
         (
             Part(
-                equal(
-                    4 * S * mean(BREGMAN),
-                    4 * S * (F(point) - F(best)),
-                    minimum(),
-                ),
+                equal(4 * S * mean(BREGMAN), 4 * S * (F(point) - F(best)), minimum()),
                 Proof(bregman_mean, r"$\nabla F(w^*)=0$."),
             ),
         ),
@@ -390,11 +368,4 @@ EQ_13 = Claim(
 )
 
 
-CLAIMS = (
-    EQ_13_1,
-    EQ_13_2,
-    EQ_13_3,
-    EQ_13_4,
-    EQ_13_5,
-    EQ_13,
-)
+CLAIMS = (EQ_13_1, EQ_13_2, EQ_13_3, EQ_13_4, EQ_13_5, EQ_13)

@@ -1,7 +1,9 @@
-r"""Proof of Proposition 1, (14)-(18): the server block."""
+r"""The induction of both propositions, (16) and (23), its ends, and (14)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfl_theory import written as w
@@ -13,9 +15,13 @@ from sfl_theory.claims import (
     Proof,
     Repair,
     Severity,
+    equal,
     says,
 )
 from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Sort
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.huang2023.appendix_a_12 import (
     COUPLED,
@@ -28,14 +34,11 @@ from sfl_theory.papers.huang2023.appendix_a_12 import (
     swapped,
 )
 from sfl_theory.papers.huang2023.appendix_a_13 import GAP, NOISY, spread_noise
-from sfl_theory.papers.huang2023.maxima import START, End
-from sfl_theory.papers.huang2023.recursions import (
-    induction,
-    v,
-)
 from sfl_theory.papers.huang2023.section_3_rates import (
     NOISY_HALF,
+    ONE_STEP,
     SERVER,
+    joint_repair,
     r,
     server_bound,
 )
@@ -52,15 +55,240 @@ from sfl_theory.papers.huang2023.setting import (
     away,
     best,
     eta,
+    gamma,
     gamma_printed,
     i,
+    maximum,
     minimum,
     mixed,
     mu,
+    printed_rate,
 )
 from sfl_theory.proofs import minibatch
+from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
-from sfl_theory.proofs.notation import combine
+from sfl_theory.proofs.notation import combine, steps, sum_over
+from sfl_theory.written import Assumed, Form, Number
+
+v, level = w.positive("v"), w.nonnegative("B")
+
+
+def delta(at: Number) -> Number:
+    r"""Return :math:`\Delta^i`, any sequence of numbers >= 0."""
+    return w.of_round("Delta", at, r"\Delta^{{t}}", Sort.NONNEGATIVE)
+
+
+def recursion(noise: Number) -> Assumed:
+    """Return (15), (22) as hypotheses on a sequence."""
+    right = (1 - mu * printed_rate()) * delta(i) + printed_rate() ** 2 * noise
+    return w.every_round(i, T, w.at_most(delta(i + 1), right))
+
+
+def unrolled() -> Theorem:
+    r"""Return :math:`\Delta^T\le v/(\gamma+T)`.
+
+    :math:`y^i=(x-1)(x-2)\Delta^i` with :math:`x=\gamma+i` grows by at most
+    :math:`4B/\mu^2` in a step.
+    """
+    x, most = (gamma + i).value, 4 * level.value / mu.value**2
+
+    def grown(at: Number) -> Form:
+        return (gamma + at - 1) * (gamma + at - 2) * w.form(delta(at))
+
+    right = (1 - mu * printed_rate()) * delta(i) + printed_rate() ** 2 * level
+    step = rules.assume(w.form(right - delta(i + 1)).value)
+    growth = w.form(w.Written(most, "")) + grown(i) - grown(i + 1)
+    one = combine([(step, x * (x - 1))], target=growth.value)
+    whole = combine([
+        (sum_over(one, steps(T.value), w.variable(i)), 1),
+        (rules.telescope(w.variable(i), grown(i).value, T.value), 1),
+    ])
+    low, end = gamma.value, (gamma + T).value
+    share = 1 / ((end - 1) * (end - 2))
+    start = w.form(v - (gamma + 1) * delta(w.number(0))).value
+    large = w.form(v).value - w.form(w.Written(most, "")).value
+    return combine(
+        [
+            (whole, share),
+            (rules.assume(large), T.value * share),
+            (rules.assume(start), (low - 1) * (low - 2) / (low + 1) * share),
+        ],
+        target=w.form(v / (gamma + T) - delta(T)).value,
+    )
+
+
+def induction(number: int, source: str, letter: str, premise: int) -> Claim:
+    """Return (16) or (23): what follows if a recursion holds for all i.
+
+    Args:
+        number: of the equation.
+        source: the proof in which it stands.
+        letter: of the constant, B or H.
+        premise: the number of the recursion.
+
+    Returns:
+        The claim.
+    """
+    noise = w.Written(level.value, letter)
+    return Claim(
+        f"huang2023/eq-{number}",
+        f"{source}, ({number})",
+        Kind.EQUATION,
+        f"If ({premise}) holds for all i, the sequence falls like 1/(gamma + i).",
+        (
+            Part(
+                says(
+                    delta(T),
+                    v / (gamma + T),
+                    recursion(noise).called(f"({premise}) for the steps before"),
+                    w.at_most(4 * noise / mu**2, v),
+                    w.at_most((gamma + 1) * delta(w.number(0)), v),
+                ),
+                Proof(
+                    unrolled,
+                    r"With $x=\gamma+i$ the recursion is $x(x-1)"
+                    r"\Delta^{i+1}\le(x-1)(x-2)\Delta^i+\frac{4(x-1)}{\mu^2x}B$; "
+                    r"summed over i, and $v\ge4B/\mu^2$, $v\ge(\gamma+1)\Delta^0$. "
+                    r"(The printed induction is right as well.)",
+                    model=lambda: federation(
+                        [parabola(1, (0, 0))],
+                        (0, 0),
+                        numbers={mu: 1, above_7: 0, T: 1, v: 16, level: 4},
+                        sequences={"Delta": 1},
+                    ),
+                ),
+                reading="T = i + 1 >= 1; v any number that is at least both terms of "
+                "the maximum; at i = -1 the claim is Delta^0 <= v/gamma, which holds",
+            ),
+        ),
+        words="The induction itself is right; its hypothesis is not.",
+    )
+
+
+# The ends of both proofs, (17)-(18) and (24)-(25): the maximum v and the sum ---------
+
+START = w.nonnegative("Delta0", r"\Delta^0")
+
+
+@dataclass(frozen=True)
+class End:
+    """The end of the proof of a proposition.
+
+    Attributes:
+        proposition: its number.
+        first: the number of its first equation.
+        uses: what that rests on.
+        side: whose block it is about.
+        noise: the first term of the maximum.
+        right: the right side of the proposition.
+        assumed: its assumptions.
+        model: breaks it.
+        largest: v in that model.
+        example: meets the definition of v.
+    """
+
+    proposition: int
+    first: int
+    uses: str
+    side: Side
+    noise: Number
+    right: Form
+    assumed: tuple[Assumed, ...]
+    model: Model
+    largest: Fraction
+    example: Callable[[], ModelData]
+
+    @property
+    def start(self) -> Form:
+        """The squared distance of the block at the start."""
+        return away(r.x(0), self.side)
+
+    @property
+    def definition(self) -> tuple[Assumed, ...]:
+        """That v is the maximum."""
+        return (
+            *maximum(v, self.noise, (gamma + 1) * START),
+            *w.equals(START, self.start),
+        )
+
+    @property
+    def total(self) -> Form:
+        """The sum of the two terms over gamma + T."""
+        end = gamma + T
+        return w.form(self.noise / end) + (gamma + 1) * self.start / end
+
+    def at_most_v(self) -> Part:
+        """Return the first equation at T."""
+        left, right = away(r.x(T), self.side), v / (gamma + T)
+        words = f"The instance of prop-{self.proposition}."
+        more = {w.variable(START): Fraction(0), w.variable(v): self.largest}
+        numbers = {**self.model.numbers, **more}
+        return Part(
+            says(left, right, *self.assumed, *self.definition),
+            replace(self.model, words=words, numbers=numbers),
+            reading=ONE_STEP,
+        )
+
+    def below_total(self) -> Theorem:
+        """Return that the maximum is at most the sum: (a + b - v) v >= 0."""
+        other = (gamma + 1) * START
+        product = w.form(-(v - self.noise) * (v - other)).value
+        larger = combine(
+            [(rules.assume(product), 1 / v.value)],
+            target=w.form(self.noise + other - v).value,
+        )
+        start = rules.assume((self.start - w.form(START)).value)
+        end = gamma + T
+        return combine([(larger, 1 / end.value), (start, ((gamma + 1) / end).value)])
+
+    def claims(self) -> tuple[Claim, Claim]:
+        """Return the two equations."""
+        name, source = "huang2023/eq-{}", f"Proof of Proposition {self.proposition}"
+        repair = joint_repair(self.side, f"as for prop-{self.proposition}")
+        scope = f"as prop-{self.proposition}"
+        return (
+            Claim(
+                name.format(self.first),
+                f"{source}, ({self.first})",
+                Kind.EQUATION,
+                f"The {self.side} block's distance at every step.",
+                (self.at_most_v(),),
+                severity=Severity.PROOF,
+                scope=scope,
+                cause=f"At most the right side of Proposition {self.proposition}, "
+                "which fails.",
+                uses=self.uses,
+                repair=repair,
+            ),
+            Claim(
+                name.format(self.first + 1),
+                f"{source}, ({self.first + 1})",
+                Kind.EQUATION,
+                "The same at the last step, and the maximum at most the sum.",
+                (
+                    self.at_most_v(),
+                    Part(
+                        says(v / (gamma + T), self.total, *self.definition),
+                        Proof(
+                            self.below_total,
+                            r"$(a+b-v)v=ab-(v-a)(v-b)\ge0$.",
+                            self.example,
+                        ),
+                    ),
+                    Part(
+                        equal(self.total, self.right), Proof(combine, "One fraction.")
+                    ),
+                ),
+                severity=Severity.PROOF,
+                scope=scope,
+                cause=f"The same right side as in Proposition {self.proposition}.",
+                uses=f"eq-{self.first}",
+                repair=repair,
+            ),
+        )
+
+
+# Proof of Proposition 1, (14)-(18): the server block ---------------------------------
 
 SMALL = w.at_most(eta(), 1 / (4 * S))
 SHRUNK = (1 - mu * eta()) * away(at, SERVER)
@@ -149,10 +377,7 @@ EQ_15_SIGN = Claim(
                 says(-(eta() * (F(mixed(best, point)) - F(best))), 0, minimum()),
                 Proof(
                     lambda: combine([
-                        (
-                            rules.lowest(F.value, mixed(best, point).value),
-                            eta().value,
-                        )
+                        (rules.lowest(F.value, mixed(best, point).value), eta().value)
                     ]),
                     r"$w^*$ minimises F.",
                 ),
@@ -199,4 +424,11 @@ END = End(
         best={F: (0, 0)},
     ),
 )
-CLAIMS = (EQ_14, EQ_15_SIGN, EQ_15, induction(16, PROOF, "B", 15), *END.claims())
+
+CLAIMS = (
+    EQ_14,
+    EQ_15_SIGN,
+    EQ_15,
+    induction(16, PROOF, "B", 15),
+    *END.claims(),
+)

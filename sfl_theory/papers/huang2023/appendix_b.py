@@ -18,10 +18,15 @@ from sfl_theory.claims import (
 )
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.huang2023.appendix_a_12 import COUPLED, STEP, after, at, one
-from sfl_theory.papers.huang2023.appendix_a_14 import SMALL, joint_recursion
+from sfl_theory.papers.huang2023.appendix_a_14 import (
+    SMALL,
+    START,
+    End,
+    induction,
+    joint_recursion,
+    v,
+)
 from sfl_theory.papers.huang2023.appendix_c import LEMMA_2_JOINT
-from sfl_theory.papers.huang2023.maxima import START, End
-from sfl_theory.papers.huang2023.recursions import induction, v
 from sfl_theory.papers.huang2023.section_3_rates import (
     ANY_STEPS,
     CLIENT,
@@ -70,7 +75,7 @@ from sfl_theory.papers.huang2023.setting import (
     sigma2,
     t,
 )
-from sfl_theory.proofs import minibatch, minibatch_drift
+from sfl_theory.proofs import minibatch, minibatch_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.written import PRODUCT, Assumed, Form, Number, Run, Vector, Written
@@ -277,7 +282,7 @@ LEMMA_4 = Claim(
                 assumption_5(),
             ),
             Proof(
-                minibatch_drift.drift_of_round,
+                minibatch_steps.drift_of_round,
                 r"With K = EM, $x=\gamma+i$, $B=R^2+2K\delta^2$: "
                 r"$D_{j+1}\le(1-\frac4x+\frac1{2K})D_j+\eta^2B$ by strong convexity "
                 r"between $w_n$ and $\bar w$ and Young, so "
@@ -307,7 +312,7 @@ LEMMA_4 = Claim(
                 mean(w.norm2(drifted(every_round, w.number(0)))), early(K, w.number(0))
             ),
             Proof(
-                minibatch_drift.no_drift,
+                minibatch_steps.no_drift,
                 "At the start of a round all clients have the same model.",
             ),
             reading="for j = 0",

@@ -396,9 +396,7 @@ EQ_33 = Claim(
     (
         Part(
             says(
-                C,
-                w.form(6 * S * rate**2 * Gamma) + mean(w.norm2(LOCAL_OFF)),
-                *OPTIMA,
+                C, w.form(6 * S * rate**2 * Gamma) + mean(w.norm2(LOCAL_OFF)), *OPTIMA
             ),
             Model(
                 lambda: at_start((0, 1), True),
@@ -486,15 +484,4 @@ EQ_34 = Claim(
     uses="eq-32 eq-33",
     repair=Repair((EQ_34_JOINT,), "whole vectors for the client's blocks"),
 )
-CLAIMS = (
-    EQ_26,
-    EQ_27,
-    EQ_28,
-    EQ_29,
-    EQ_30,
-    EQ_31,
-    EQ_32,
-    EQ_33_1,
-    EQ_33,
-    EQ_34,
-)
+CLAIMS = (EQ_26, EQ_27, EQ_28, EQ_29, EQ_30, EQ_31, EQ_32, EQ_33_1, EQ_33, EQ_34)

@@ -1,4 +1,4 @@
-r"""Convergence analysis: assumptions, Lemma 1 and the learning rates."""
+r"""Sections 1 to 4: Algorithm 1, assumptions, Lemma 1, learning rates, observations."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from sfl_theory.claims import (
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import NamedFunction, Side
-from sfl_theory.models.federation import (
-    federation,
-    parabola,
-)
+from sfl_theory.models.federation import federation, parabola
+from sfl_theory.papers.huang2023.appendix_a_12 import inconsistent, two
+from sfl_theory.papers.huang2023.section_3_rates import SERVER
 from sfl_theory.papers.huang2023.setting import (
     R2,
     E,
@@ -29,23 +28,81 @@ from sfl_theory.papers.huang2023.setting import (
     S,
     above_7,
     assumption_1,
+    assumption_2,
     away,
     best,
+    eta,
     gamma,
     gamma_printed,
     i,
     maximum,
     minimum,
     mu,
+    n,
     printed_rate,
+    t,
 )
 from sfl_theory.proofs.foundations import majorant_of_mean, value_gap
-from sfl_theory.proofs.joint import both_parts
+from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Number
+from sfl_theory.written import ATOM, Name, Number, Vector, Written
+
+ALG_1 = Claim(
+    "huang2023/alg-1",
+    "Algorithm 1",
+    Kind.ALGORITHM,
+    "The box is (3)-(5) with mini-batches of a random partition.",
+    words="The box samples a mini-batch for each step, the text deals out each epoch; "
+    "the analysis needs fresh ones. Box and (3)-(5) agree otherwise by reading; no "
+    "term says what a box is.",
+)
+
+
+def descended(at: Vector, name: str) -> Vector:
+    """Return a step of gradient descent on F, what equal clients do without noise."""
+    value = at.value - F.gradient(at).value * eta(t).value
+    return Written(value, name, ATOM, Name(name))
+
+
+ALONE = descended(descended(two.x(t), r"\hat{w}"), r"\hat{w}^{+}")
+NON_IID = Claim(
+    "huang2023/text/server-non-iid",
+    "Introduction, Sec. Convergence analysis",
+    Kind.TEXT,
+    "The server's updates do not depend on the non-IID degree of the clients' data.",
+    (
+        Part(
+            equal(
+                away(two.x(t + 1), SERVER),
+                away(ALONE, SERVER),
+                assumption_1(),
+                assumption_2(),
+                w.every_client(n, w.variance(two, n, w.number(0))).called("no noise"),
+                minimum(),
+            ),
+            Model(
+                lambda: inconsistent((0, 0), {mu: "1/2", S: "3/2"}),
+                r"$f_n=\frac12\|w\|^2\pm(\frac12w_cw_s-w_c)$, whose mean is "
+                r"$\frac12\|w\|^2$, from $w^*=0$, $\eta=\frac14$: after the first "
+                r"local step $w_{c,n}=\pm\frac14$, and at the second one the server "
+                r"moves by $\frac1{32}$; equal clients never move.",
+            ),
+            reading="a round of two local steps without noise, against two steps of "
+            "gradient descent on F (w-hat), which equal clients make",
+        ),
+    ),
+    severity=Severity.THEOREM,
+    scope="from two local steps in a round on; with one the server's step is along the "
+    "gradient of F",
+    cause="Server gradients are taken at local client models, which drift apart: the "
+    "same F spread differently over clients moves the server elsewhere.",
+    uses="eq-12/local",
+)
+
+# Sections 3 and 4: assumptions, Lemma 1, learning rates; what the text says ----------
 
 SECTION = "Sec. Convergence analysis"
-CLIENT, SERVER = Side.CLIENT, Side.SERVER
+CLIENT, SERVER_BLOCK = Side.CLIENT, Side.SERVER
 end = w.point("w")
 IN_WORDS = (
     "An assumption: nothing to decide by itself. It is met by the models of the claims "
@@ -135,7 +192,7 @@ LEMMA_1 = Claim(
         Part(
             says(
                 GAP,
-                S / 2 * (away(end, SERVER) + away(end, CLIENT)),
+                S / 2 * (away(end, SERVER_BLOCK) + away(end, CLIENT)),
                 assumption_1(),
                 minimum(),
             ),
@@ -183,7 +240,7 @@ EQ_8 = Claim(
     "The squared distance is the sum of those of the blocks.",
     (
         Part(
-            equal(w.norm2(end - best), away(end, CLIENT) + away(end, SERVER)),
+            equal(w.norm2(end - best), away(end, CLIENT) + away(end, SERVER_BLOCK)),
             Proof(
                 lambda: combine([(both_parts((end - best).value), -1)]),
                 "The blocks are orthogonal.",
@@ -270,7 +327,25 @@ COND_ETA = Claim(
     ),
 )
 
+# Performance evaluation: Observations 1-5, which rest on figures ---------------------
+
+FIGURES = "Rests on figures without printed numbers; nothing to compute."
+
+
+def observation(number: int, title: str, words: str = "") -> Claim:
+    """Return the entry of an observation."""
+    return Claim(
+        f"huang2023/observation-{number}",
+        f"Observation {number}",
+        Kind.TEXT,
+        title,
+        words=f"{FIGURES} {words}".strip(),
+    )
+
+
 CLAIMS = (
+    ALG_1,
+    NON_IID,
     assumption(1, "Every f_n is S-smooth: an upper bound (one-sided)."),
     assumption(2, "Every f_n is mu-strongly convex."),
     assumption(3, "The variance of client n's stochastic gradient is <= sigma_n^2."),
@@ -281,4 +356,31 @@ CLAIMS = (
     EQ_7,
     EQ_8,
     COND_ETA,
+    observation(
+        1,
+        "Accuracy under MiniBatch-SFL generally increases in L_c.",
+        "No quantity of Theorem 1 depends on L_c.",
+    ),
+    observation(
+        2,
+        "The average gradient variances, at a client and across clients, generally "
+        "decrease in L_c.",
+        "They are divided by L_c, so they fall for many profiles.",
+    ),
+    observation(
+        3,
+        "The accuracies under FL, SFL-V2 and MiniBatch-SFL decrease in the non-IID "
+        "ratio.",
+    ),
+    observation(
+        4,
+        "The accuracies under FL, SFL-V2 and MiniBatch-SFL decrease in the number of "
+        "clients.",
+        "Compared are N = 10 with L_c = 2 and N = 100 with L_c = 4.",
+    ),
+    observation(
+        5,
+        "MiniBatch-SFL outperforms FL and SFL-V2, by up to 17.1 % and 24.1 %.",
+        "Sec. 4.3 of the supplement reports FL ahead on FMNIST with N = 10.",
+    ),
 )

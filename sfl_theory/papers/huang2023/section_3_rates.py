@@ -6,27 +6,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Severity,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Severity, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
-from sfl_theory.models.federation import (
-    coin,
-    federation,
-    parabola,
-    quadratic,
-)
+from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.huang2023 import instances
 from sfl_theory.papers.huang2023.setting import (
     R2,
@@ -59,10 +45,10 @@ from sfl_theory.papers.huang2023.setting import (
     run,
     sigma2,
 )
-from sfl_theory.proofs import minibatch, minibatch_rounds, minibatch_variance
+from sfl_theory.proofs import minibatch, minibatch_variance
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import value_gap
-from sfl_theory.proofs.joint import both_parts
+from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Form, Number, Run
 
@@ -114,7 +100,7 @@ def joint_bound() -> Form:
 def joint_distance() -> Theorem:
     """Return the distance of both blocks after T rounds of E M steps."""
     K = k.Var("K", Sort.COUNT)
-    return rules.instantiate(minibatch_rounds.rounds(), ((K, (E * M).value),), ())
+    return rules.instantiate(minibatch_variance.rounds(), ((K, (E * M).value),), ())
 
 
 def one_round() -> ModelData:
@@ -372,7 +358,7 @@ THM_1 = Claim(
                     S / 2 * joint_bound(),
                     *falling_assumptions(all_steps),
                 ),
-                Proof(lambda: gap_from(minibatch_rounds.rounds()), JOINT, one_round),
+                Proof(lambda: gap_from(minibatch_variance.rounds()), JOINT, one_round),
                 reading=ANY_STEPS,
             ),
             Part(
@@ -382,7 +368,7 @@ THM_1 = Claim(
                     *falling_variances(all_steps),
                 ),
                 Proof(
-                    lambda: gap_from(minibatch_variance.rounds()),
+                    lambda: gap_from(minibatch_variance.noisy_rounds()),
                     r"As before, with $E\|\nabla f_n(w;\zeta_n)\|^2$ split into noise "
                     r"and gradients: the mean gradient by $2S^2D+4S(F-F^*)$, those "
                     r"within a round by co-coercivity.",

@@ -249,12 +249,10 @@ def distance() -> Theorem:
     later = iterate(RUN, now + 1)
     at = E * (now + 1)
     last = model(E)
-    one = combine(
-        [
-            (within(E), 1),
-            (ends(later + last - 2 * BEST), -(gamma + at) * (gamma + at - 1)),
-        ],
-    )
+    one = combine([
+        (within(E), 1),
+        (ends(later + last - 2 * BEST), -(gamma + at) * (gamma + at - 1)),
+    ])
     rounds = sum_over(one, steps(of(r)), t)
     ways = rules.telescope(t, scaled(E * now, iterate(RUN, now)), of(r))
     return combine(

@@ -212,11 +212,7 @@ THEOREM_1 = Claim(
         ),
         proved(
             says(
-                F.gap(run.x(R)),
-                bound(after_rounds(E * R)),
-                *EVERYWHERE,
-                *RULE,
-                *ROUNDS,
+                F.gap(run.x(R)), bound(after_rounds(E * R)), *EVERYWHERE, *RULE, *ROUNDS
             ),
             lambda: rounds.theorem_1(count("R"), sharp=False),
             "The bound of the first part is smaller.",

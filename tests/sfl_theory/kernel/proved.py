@@ -6,11 +6,13 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial
 
+import statements
+
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.proofs import (
     foundations,
-    general_convex,
+    joint_distance,
     non_convex,
     partial_visits,
     strongly_convex,
@@ -24,19 +26,22 @@ Proof = tuple[Statement, Callable[[], Theorem]]
 
 def proofs() -> Iterator[Proof]:
     """Yield every statement with its proof."""
-    yield foundations.gradient_descent_statement(), foundations.gradient_descent
-    yield foundations.lemma_c3_statement(), foundations.lemma_c3_proof
-    yield foundations.prop_35_statement(), foundations.prop_35
+    yield statements.gradient_descent_statement(), statements.gradient_descent
+    yield statements.lemma_c3_statement(), foundations.lemma_c3_proof
+    yield statements.prop_35_statement(), foundations.prop_35
     for partially, number in ((False, "3.6"), (True, "3.8")):
         for side in Side:
             p = TwoPaces(side, partially)
             name = f"han2024/thm-{number}/non_convex/longer-{side}"
-            yield non_convex.statement(p, name), partial(non_convex.theorem, p)
-    yield strongly_convex.statement(), strongly_convex.rate
-    yield strongly_convex.printed_statement(), strongly_convex.printed
-    yield general_convex.statement(), general_convex.theorem
-    yield visits.statement(), visits.theorem
-    yield partial_visits.statement(), partial_visits.theorem
+            yield (
+                statements.non_convex_statement(p, name),
+                partial(non_convex.theorem, p),
+            )
+    yield statements.strongly_convex_statement(), strongly_convex.rate
+    yield statements.printed_statement(), strongly_convex.printed
+    yield statements.general_convex_statement(), joint_distance.theorem
+    yield statements.visits_statement(), visits.theorem
+    yield statements.partial_visits_statement(), partial_visits.theorem
 
 
 PROOFS: dict[str, tuple[Statement, Theorem]] = {

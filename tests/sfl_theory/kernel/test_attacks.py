@@ -13,6 +13,7 @@ from fractions import Fraction as Q
 
 import pytest
 import refutations
+import statements
 from calls import (
     AVERAGED,
     DRAWN,
@@ -74,9 +75,8 @@ from sfl_theory.kernel.terms import (
     weight,
 )
 from sfl_theory.proofs import foundations, non_convex
-from sfl_theory.proofs.export import ModelData, Statement, document
+from sfl_theory.proofs.export import ModelData, Statement, document, witness
 from sfl_theory.proofs.notation import combine, number_of_clients, of, positive, steps
-from sfl_theory.proofs.witnesses import witness
 
 ATTACKS: list[tuple[str, Callable[[], object]]] = []
 
@@ -332,9 +332,9 @@ def _() -> None:
 
 @attack("P12 README's example with 8T for 2T")
 def _() -> None:
-    honest = foundations.gradient_descent_statement()
+    honest = statements.gradient_descent_statement()
     wrong = Statement("w", honest.hypotheses, honest.left, honest.right * Q(1, 4))
-    replay(document([(wrong, foundations.gradient_descent())]))
+    replay(document([(wrong, statements.gradient_descent())]))
 
 
 @attack("P12 S <= mu assumed, S >= mu claimed")
@@ -986,8 +986,8 @@ def _() -> None:
 @attack("own: a model that does not meet a proved claim's hypotheses")
 def _() -> None:
     statement, theorem = (
-        foundations.gradient_descent_statement(),
-        foundations.gradient_descent(),
+        statements.gradient_descent_statement(),
+        statements.gradient_descent(),
     )
     model = witness(statement)
     flat = {v: Q(1, 2) if str(v) == "S" else Q(1) for v in model.numbers}
@@ -1122,7 +1122,7 @@ def _() -> None:
 
 # Surgery on a file -----------------------------------------------------------------
 
-HONEST = document([(foundations.prop_35_statement(), foundations.prop_35())])
+HONEST = document([(statements.prop_35_statement(), foundations.prop_35())])
 
 
 def edited(change: Callable[[dict[str, object]], object]) -> Callable[[], object]:

@@ -13,6 +13,7 @@ from fractions import Fraction as Q
 from pathlib import Path
 
 import pytest
+import statements
 from calls import GD, ONE, ZERO, F, i, n, of
 from test_attacks import NOTHING, ONE_FORM, TWO, claimed, modelled, small_model
 
@@ -26,7 +27,7 @@ from sfl_theory.proofs.export import document
 from sfl_theory.proofs.notation import combine, steps
 
 KERNEL = Path(__file__).parents[3] / "sfl_theory" / "kernel"
-HONEST = document([(foundations.prop_35_statement(), foundations.prop_35())])
+HONEST = document([(statements.prop_35_statement(), foundations.prop_35())])
 ONE_BELOW_ZERO = {
     "terms": [
         ["number", [["-1", []]], []],

@@ -20,8 +20,7 @@ from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.hypotheses import Minimiser
 from sfl_theory.kernel.replay import replay
 from sfl_theory.proofs import non_convex
-from sfl_theory.proofs.export import document
-from sfl_theory.proofs.witnesses import witness
+from sfl_theory.proofs.export import document, witness
 
 ROOT = Path(__file__).parents[3]
 EXPECTED = {

@@ -10,15 +10,9 @@ from sfl_theory import written as w
 from sfl_theory.claims import Part, Says, decide, says
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import bare, with_roots
-from sfl_theory.papers.han2024 import appendix_h_rows as rows
+from sfl_theory.papers.han2024 import comparing as rows
 from sfl_theory.papers.han2024 import printed
-from sfl_theory.papers.han2024.comparing import (
-    EQUAL,
-    SMOOTHER,
-    K,
-    below,
-    compared,
-)
+from sfl_theory.papers.han2024.comparing import EQUAL, SMOOTHER, K, below, compared
 from sfl_theory.papers.han2024.printed import Data
 from sfl_theory.proofs import any_step
 from sfl_theory.proofs.local_steps import Round

@@ -9,14 +9,15 @@ import sympy as sp
 
 from sfl_theory import symbols
 from sfl_theory import written as w
+from sfl_theory.bound import Bound
 from sfl_theory.claims import decide
 from sfl_theory.kernel.terms import Lin, Side
+from sfl_theory.papers.han2024 import last_iterate, unbounded
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024 import theorems_convex_mean as mean
 from sfl_theory.papers.han2024 import theorems_convex_repaired as repaired
 from sfl_theory.papers.han2024.printed import NUMBERS
-from sfl_theory.papers.han2024.repaired_algorithms import Line, S
-from sfl_theory.papers.han2024.theorems_convex import CLAIMS
+from sfl_theory.papers.han2024.strongly_convex_repairs import S_REPAIRED, Line
+from sfl_theory.papers.han2024.theorems import CLAIMS
 from sfl_theory.registry import theorem
 from sfl_theory.statement import Case
 from sfl_theory.written import Form, Number
@@ -25,10 +26,23 @@ INVERSE = sp.Symbol("1/q_n", positive=True)
 """The symbol of sums over clients that the kernel has instead of q_n."""
 
 
-def offered(number: str, case: str) -> dict[str, Any]:
+BESIDE = (unbounded, last_iterate)
+"""Modules with claims of their own, beside the paper's."""
+
+
+def offered(number: str, case: str) -> dict[str, Bound]:
     """Return the library's bounds of a case, all but the printed one."""
     found: Case = theorem(number).case(case)
-    return {"repaired": found.bound("repaired")} | dict(found.variants)
+    own = {} if found.repaired is None else {"repaired": found.repaired}
+    return own | dict(found.variants)
+
+
+def lines_of(number: str, case: str, name: str) -> tuple[Line, ...]:
+    """Return what proves one of them."""
+    found: dict[str, tuple[Line, ...]] = {}
+    for bounds in (repaired.BOUNDS, *(one.BOUNDS for one in BESIDE)):
+        found |= bounds.get((number, case), {})
+    return found[name]
 
 
 NAMES = [
@@ -36,25 +50,28 @@ NAMES = [
     for number in NUMBERS
     for case in ("strongly_convex", "general_convex")
     for name in offered(number, case)
-]
+] + [(*key, name) for key, named in unbounded.BOUNDS.items() for name in named]
+NAMES = list(dict.fromkeys(NAMES))
 
 
 class Reader:
     """Reads sympy's bounds as the kernel's, for numbers of steps in a known order."""
 
-    def __init__(self, line: Line, strong: bool) -> None:
+    def __init__(self, line: Line, strong: bool, library: Bound) -> None:
         self.one = one = line.algorithm
-        smooth = S if strong else s.S
+        smooth = S_REPAIRED if strong else s.S
         periods = (symbols.tau, symbols.tau_server)
         client, server = (one.steps(side) for side in (Side.CLIENT, Side.SERVER))
         low, high = (client, server)
         if one.longer is Side.CLIENT:
             low, high = high, low
-        self.first = w.norm2(line.run.x(0) - s.f.best)
+        self.first = {
+            symbols.I_err: w.norm2(line.run.x(0) - s.f.best),
+            symbols.F_err: s.f.gap(line.run.x(0)),
+        }
         self.plain: dict[Any, Number] = {
             symbols.S: smooth,
             symbols.mu: s.mu,
-            symbols.gamma: 8 * smooth / s.mu - 1,
             symbols.N: s.N,
             symbols.T: s.T,
             symbols.t: s.t,
@@ -66,14 +83,22 @@ class Reader:
             symbols.a[symbols.n]: s.a(),
             INVERSE: w.inverse_chance(s.n),
         }
+        if library.step_size is not None and library.step_size.constant:
+            sums = w.below(s.t, s.T, last_iterate.reciprocal(s.t + 1))
+            rate = symbols.over_rounds(symbols.eta(symbols.t))
+            self.plain[rate] = s.T * last_iterate.rate
+            self.plain[symbols.reciprocals(1, 1, symbols.T)] = sums
+        for symbol, meaning in library.definitions.items():
+            self.plain.setdefault(symbol, self.read(meaning))
 
     def term(self, e: Any) -> Form:
-        """Return a term of a bound; the initial distance is a factor of some."""
-        if not e.has(symbols.I_err):
-            return w.as_form(self.read(e))
-        factor = e.subs(symbols.I_err, 1)
-        assert sp.expand(e - factor * symbols.I_err) == 0
-        return self.read(factor) * self.first
+        """Return a term of a bound; the first distance or gap is a factor of some."""
+        for symbol, form in self.first.items():
+            if e.has(symbol):
+                factor = e.subs(symbol, 1)
+                assert sp.expand(e - factor * symbol) == 0
+                return self.read(factor) * form
+        return w.as_form(self.read(e))
 
     def read(self, e: Any) -> Number:
         """Return a number."""
@@ -100,7 +125,7 @@ class Reader:
 
     def power(self, base: Any, power: int) -> Number:
         """Return a power; squares of symbols that the kernel has squared only."""
-        squared = {symbols.G: s.G2}
+        squared = {symbols.G: s.G2, symbols.epsilon: s.eps2}
         if base in squared:
             assert power == 2
             return squared[base]
@@ -112,18 +137,18 @@ class Reader:
 
     def growth(self, exponent: Any) -> Number:
         """Return the parameter that stands for the exponential."""
-        grown = w.below(s.t, s.T, mean.growth(self.one))
+        grown = w.below(s.t, s.T, repaired.growth(self.one))
         assert not self.read(exponent).value - grown.value
-        return mean.LIMIT
+        return repaired.LIMIT
 
 
 @pytest.mark.parametrize(("number", "case", "name"), NAMES)
 def test_proved_bound_is_the_librarys(number: str, case: str, name: str) -> None:
     """Term by term the same number, for each order of the numbers of steps."""
     library = offered(number, case)[name]
-    lines = repaired.BOUNDS[number, case][name]
+    lines = lines_of(number, case, name)
     for line in lines:
-        reader = Reader(line, case == "strongly_convex")
+        reader = Reader(line, case == "strongly_convex", library)
         theirs = [reader.term(sp.sympify(e)).value for e in library.parts.values()]
         assert sum(theirs, Lin({})) - line.part.says.right.value == Lin({})
         assert decide(line.part, name).status == "proved"
@@ -135,15 +160,29 @@ def test_proved_bound_is_the_librarys(number: str, case: str, name: str) -> None
 @pytest.mark.parametrize(("number", "name"), [k[::2] for k in NAMES if "s" in k[1][:1]])
 def test_proved_rates_are_the_librarys(number: str, name: str) -> None:
     """Each side's, for SFL-V1; for SFL-V2 the client's, its server being weighted."""
-    library = offered(number, "strongly_convex")[name].step_size
-    for line in repaired.BOUNDS[number, "strongly_convex"][name]:
-        reader = Reader(line, True)
-        sides = {Side.CLIENT: library.client}
+    library = offered(number, "strongly_convex")[name]
+    for line in lines_of(number, "strongly_convex", name):
+        reader = Reader(line, True, library)
+        sides = {Side.CLIENT: library.step_size.client}
         if number in ("3.6", "3.8"):
-            sides[Side.SERVER] = library.server
+            sides[Side.SERVER] = library.step_size.server
         for side, rate in sides.items():
             ours = line.run.split.pace(side).rate.at(s.t.value)
             assert not ours - reader.read(sp.sympify(rate)).value
+
+
+@pytest.mark.parametrize(("number", "case"), unbounded.BOUNDS)
+def test_largest_rates_are_the_librarys(number: str, case: str) -> None:
+    """What a statement assumes of the rates is what the library's rule admits."""
+    for name, (line,) in unbounded.BOUNDS[number, case].items():
+        library = offered(number, case)[name]
+        if name != "bounded_gradients" and library.step_size.relation == "<=":
+            most, reader = 1 / library.step_size.client, Reader(line, False, library)
+            (largest,) = most.atoms(sp.Max) or {sp.Max(1)}
+            for one in largest.args or (largest,):
+                limit = reader.read(most.subs(largest, one)) * s.eta()
+                rule = w.every_round(s.t, s.T, w.at_most(limit, 1))
+                assert rule.value in {each.value for each in line.part.says.assumed}
 
 
 def test_every_line_is_a_claims_repair() -> None:
@@ -152,12 +191,16 @@ def test_every_line_is_a_claims_repair() -> None:
     entered = {id(part) for one in repairs for part in one.parts}
     for named in repaired.BOUNDS.values():
         assert {id(line.part) for lines in named.values() for line in lines} <= entered
+    for beside in BESIDE:
+        own = {id(part) for claim in beside.CLAIMS for part in claim.parts}
+        for named in beside.BOUNDS.values():
+            assert {id(line.part) for lines in named.values() for line in lines} <= own
 
 
 def test_the_reader_tells_bounds_apart() -> None:
     """(20)'s repair is not (14)'s: the comparison can fail."""
     (line,) = repaired.BOUNDS["3.7", "strongly_convex"]["sharper"]
     library = offered("3.9", "strongly_convex")["sharper"]
-    reader = Reader(line, True)
+    reader = Reader(line, True, library)
     theirs = [reader.term(sp.sympify(e)).value for e in library.parts.values()]
     assert sum(theirs, Lin({})) - line.part.says.right.value

@@ -1,0 +1,169 @@
+r"""One round of SFL-V2 without bounded gradients where clients are drawn.
+
+Server steps weighted by a_n, updates aggregated. The draws decide on the local points,
+so the deviation from the gradients at x is split into its mean B given x, which turns
+the round, and the rest, which only adds to the squared move:
+``G = tau grad f + B + L + Z + (Delta - B)``, L what the draws make of the gradients at
+x, Z the noise; the first two are orthogonal to the others.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import CLIENTS, MEAN, constant, norm2, weight
+from sfl_theory.proofs import partial_visits as drawn
+from sfl_theory.proofs import sharp_visits
+from sfl_theory.proofs.local_steps import (
+    S,
+    n,
+    now,
+    sigma2,
+    whole_descent,
+    whole_mean,
+    whole_update,
+    young,
+)
+from sfl_theory.proofs.notation import combine, mean, sign, sum_over
+from sfl_theory.proofs.partial_visits import B, Delta, L, Z, g
+from sfl_theory.proofs.sharp_rounds import (
+    KEPT,
+    LIMIT,
+    Sharp,
+    cost,
+    fall,
+    small_gradient,
+)
+from sfl_theory.proofs.weighted_rounds import BEST, gap, odds, progress, tau
+
+C = Fraction(1, 4)
+"""Young's c between ``L + Z`` and ``Delta - B``."""
+WIDE = 1 + 1 / C
+
+
+@cache
+def drift(a: Sharp) -> Theorem:
+    """Return ``D <= factor eta^2 tau^2 (reach^2 tau ||grad f||^2 + spread)``.
+
+    D = sum_n a_n J_n sum_i ||p_i - x||^2, averaged over the draws.
+    """
+    r, by = a.round, a.closed
+    size, w = r.eta**2 * tau**2 * by.factor, sharp_visits.share(r)
+    noise = constant(mean(n, w * sigma2(n)))
+    squares = constant(mean(n, w**2 * sigma2(n)))
+    one = combine([
+        (sharp_visits.drift(r, by), 1),
+        (drawn.own_size(), size * tau * a.reach**2),
+        (rules.expect(r.run, now, noise), -size / 2),
+        (rules.expect(r.run, now, squares), -size * a.reach),
+    ])
+    return a.under_rate(one)
+
+
+def second_moment(a: Sharp) -> Theorem:
+    """Return what ``||G||^2`` is at most.
+
+    ``||tau grad f + B||^2 + (1 + c)(2 rho tau^2 (||grad f||^2 + eps2) + tau sum
+    a_n^2/q_n sigma_n^2) + (1 + 1/c)(reach tau S^2 D - ||B||^2)``.
+    """
+    r, V, turned = a.round, Delta - B, g * tau + B
+    return combine([
+        (young(L + Z, V, C), 1),
+        (drawn.mean_of_gradients(turned), -2),
+        (drawn.centred(turned), -2),
+        (rules.tower(r.run, now, Delta, turned), 2),
+        (drawn.centred(L), -2 * (1 + C)),
+        (drawn.spread_of_gradients(), 1 + C),
+        (drawn.noise_size(), 1 + C),
+        (rules.tower(r.run, now, Delta, B), -2 * WIDE),
+        (drawn.deviation(), WIDE),
+    ])
+
+
+def fewer_draws() -> Theorem:
+    """Return ``sum a_n^2 (1/q_n - 1) <= sum a_n (1/q_n - 1)``."""
+    return sum_over(rules.weight_below_one(n), CLIENTS, n, weight(n) * odds)
+
+
+@cache
+def one_round(a: Sharp) -> Theorem:
+    """Return ``(1 - lost) alpha/2 ||grad f||^2 <= f(x) - f(x') + cost``."""
+    r, by = a.round, a.closed
+    eta, alpha, half = r.eta, r.eta * tau, S * r.eta**2 / 2
+    u, k = S * alpha, a.reach
+    of_D = eta * S**2 / 2 * (1 + WIDE * k * u)
+    m_left = eta / (2 * tau) - half
+    share = by.factor * (k * u) ** 2
+    g_left = a.lost - 2 * (1 + C) * u * a.rho - (1 + WIDE * k * u) * share
+    g_left = alpha / 2 * g_left
+    square = combine([(a.small, 1 + LIMIT * k * u)])
+    draws = Fraction(5, 48)
+    spare: list[tuple[Theorem, Number]] = [
+        (a.rate, alpha / 2 * draws),
+        (fewer_draws(), alpha / 2 * draws * LIMIT * u),
+        (square, alpha / 2 * (a.lost - draws)),
+        (a.small, alpha / 2 * share * WIDE / LIMIT),
+    ]
+    third = eta**2 * tau**2 * by.factor * a.spread
+    return combine(
+        [
+            (whole_descent(r), 1),
+            (drawn.mean_of_gradients(g), eta),
+            (drawn.centred(g), eta),
+            (rules.tower(r.run, now, Delta, g), -eta),
+            (second_moment(a), half),
+            (drawn.mean_deviation(), eta / (2 * tau)),
+            (drift(a), of_D),
+            (a.small, eta * S**2 / 2 * WIDE / LIMIT * third),
+        ],
+        [(g * tau + B, m_left), (B, half * WIDE), (g, g_left)],
+        target=fall(r) + constant(cost(a)) - norm2(g) * (alpha / 2 * (1 - a.lost)),
+        signs=[sign(m_left, (a.small, eta / (2 * tau))), sign(g_left, *spare)],
+    )
+
+
+@cache
+def approach(a: Sharp) -> Theorem:
+    """Return how much nearer a round brings the model.
+
+    ``||x' - x*||^2 <= ||x - x*||^2 - KEPT alpha (f(x) - f*) + 5/4 alpha^2 samples/tau
+    + 13/8 S alpha^3 factor spread/tau``.
+    """
+    r, by = a.round, a.closed
+    before, after, alpha = r.x - BEST, r.next - BEST, r.eta * tau
+    u, k = S * alpha, a.reach
+    G = whole_mean(r, a.weighted.g())
+    of_D = S * r.eta * (1 + WIDE * k * u)
+    size = r.eta**2 * tau**2 * by.factor
+    of_g = alpha**2 * (1 + C) * (1 + 2 * a.rho) + of_D * size * tau * k**2
+    noise = r.eta * alpha * a.samples(1 + C)
+    noise = noise + S * r.eta * (1 + WIDE / LIMIT) * size * a.spread
+    lost = (2 - KEPT) * alpha - 2 * S * of_g
+    square = combine([(a.small, 1 + LIMIT * k * u)])
+    kept: list[tuple[Theorem, Number]] = [
+        (a.rate, alpha * 2 * (1 + C) / LIMIT),
+        (square, alpha * 2 * by.factor / LIMIT**2),
+        (a.small, alpha * 2 * by.factor * WIDE * (k * u) ** 2 / LIMIT),
+        (square, alpha * 2 * by.factor * WIDE / LIMIT**3),
+    ]
+    gained = norm2(before) - norm2(after) + constant(noise)
+    return combine(
+        [
+            (progress(a.weighted), 2 * r.eta),
+            (whole_update(r, before), -2),
+            (whole_update(r, r.next - r.x), -1),
+            (whole_update(r, G), r.eta),
+            (second_moment(a), r.eta**2),
+            (young(g * tau, B, C), r.eta**2),
+            (drift(a), of_D),
+            (small_gradient(a), of_g),
+            (rules.lowest(MEAN, r.x), lost),
+            (a.small, WIDE / LIMIT * S * r.eta * size * a.spread),
+        ],
+        target=gained - gap(a.weighted) * (KEPT * alpha),
+        signs=[sign(lost, *kept)],
+    )
