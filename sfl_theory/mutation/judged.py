@@ -10,8 +10,9 @@ from sfl_theory.claims import Part, Proof
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Symbol, ratio
-from sfl_theory.kernel.models import Model, subterms
+from sfl_theory.kernel.models import Model
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
 from sfl_theory.mutation.search import FRAMES, PATIENCE, broken
