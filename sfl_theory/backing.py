@@ -22,7 +22,7 @@ from sfl_theory.bound import Bound
 from sfl_theory.claims import Part, Proof, decide, parts_of
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, ratio
-from sfl_theory.kernel.models import subterms
+from sfl_theory.kernel.terms import subterms
 from sfl_theory.ledger import ledger
 from sfl_theory.reading import Reading, Unread
 from sfl_theory.statement import Theorem

@@ -19,9 +19,8 @@ from importlib import import_module
 
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel.hypotheses import Hypothesis, Minimiser
-from sfl_theory.kernel.models import subterms
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import MEAN, Star, Var
+from sfl_theory.kernel.terms import MEAN, Star, Var, subterms
 from sfl_theory.models.federated import FederatedRun
 from sfl_theory.models.federation import as_model
 from sfl_theory.papers import PAPERS

@@ -22,7 +22,7 @@ from sfl_theory.claims import Part
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
-from sfl_theory.kernel.models import subterms
+from sfl_theory.kernel.terms import subterms
 from sfl_theory.written import Form, Number, Run
 
 STATED: Mapping[type[h.Hypothesis], tuple[type[c.Condition], ...]] = {

@@ -19,7 +19,7 @@ import numpy as np
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
-from sfl_theory.kernel.models import subterms
+from sfl_theory.kernel.terms import subterms
 from sfl_theory.models.federation import coin, still
 from sfl_theory.mutation.crowd import Array, Crowd, Shape
 from sfl_theory.mutation.holding import HUGE, needed

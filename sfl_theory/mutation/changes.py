@@ -25,7 +25,7 @@ from sfl_theory.kernel.algebra import (
     Symbol,
     ratio,
 )
-from sfl_theory.kernel.models import subterms
+from sfl_theory.kernel.terms import subterms
 from sfl_theory.proofs.export import Statement
 
 HALF = Fraction(1, 2)

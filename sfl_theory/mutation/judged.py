@@ -10,8 +10,9 @@ from sfl_theory.claims import Part, Proof
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Symbol, ratio
-from sfl_theory.kernel.models import Model, subterms
+from sfl_theory.kernel.models import Model
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
 from sfl_theory.mutation.search import FRAMES, PATIENCE, broken
@@ -20,6 +21,8 @@ from sfl_theory.proofs.export import Statement
 VERDICTS = ("proved", "refuted", "undecided", "no model", "wrongly proved")
 SUBJECTS = ("T rounds", "one round", "functions and vectors", "numbers")
 
+OTHERS = 3
+"""From how many other theorems a neighbour may follow."""
 Named = tuple[str, Part]
 
 
@@ -124,9 +127,17 @@ def judge(
     out: list[Judged] = []
     for name, part in together:
         if name in own and (wanted is None or name in wanted):
-            known = [own[name], *(own[other] for other in own if other != name)]
+            known = _nearest(name, own)
             out += _judged(name, part, known, effort or Effort())
     return out
+
+
+def _nearest(name: str, own: dict[str, Theorem]) -> list[Theorem]:
+    """Return a statement's theorem, then those that stand next to it in the ledger."""
+    names = list(own)
+    place = names.index(name)
+    near = sorted(range(len(names)), key=lambda other: abs(other - place))
+    return [own[names[other]] for other in near[: 1 + OTHERS]]
 
 
 def _judged(

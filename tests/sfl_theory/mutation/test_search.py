@@ -10,7 +10,8 @@ import pytest
 import sfl_theory.mutation.judged as judged
 from sfl_theory.claims import Model, Proof, parts_of
 from sfl_theory.kernel.algebra import Rejected
-from sfl_theory.kernel.models import prepared, subterms
+from sfl_theory.kernel.conditions import prepared
+from sfl_theory.kernel.terms import subterms
 from sfl_theory.ledger import ledger
 from sfl_theory.mutation import Effort, groups, judge
 from sfl_theory.mutation.building import Read, Subject, build, exact_model
