@@ -195,7 +195,8 @@ class Reading:
         none, one, two = (at(w.number(value)) for value in (0, 1, 2))
         if two - one - one + none or not none.nonnegative():
             return False
-        for rate in largest.args if isinstance(largest, sp.Min) else (largest,):
+        each = largest.args if isinstance(largest, sp.Min) else (largest,)
+        for rate in (one for e in each for one in _at_most(e)):
             top, below = (self.read(e).value for e in sp.fraction(rate))
             if (none * below + (one - none) * top).nonnegative():
                 return True
@@ -399,6 +400,15 @@ class Reading:
                 if all(any(not x - one.value for x in least) for one in values):
                     return _number(k.symbol(v))
         raise Unread(f"{e} is not read")
+
+
+def _at_most(rate: sp.Expr) -> Iterator[sp.Expr]:
+    """Yield numbers that a rate is at most: with each argument for a maximum below."""
+    largest = next(iter(rate.atoms(sp.Max)), None)
+    for one in () if largest is None else largest.args:
+        yield from _at_most(rate.xreplace({largest: one}))
+    if largest is None:
+        yield rate
 
 
 def _number(value: Ratio) -> Number:
