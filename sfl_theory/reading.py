@@ -195,7 +195,8 @@ class Reading:
         none, one, two = (at(w.number(value)) for value in (0, 1, 2))
         if two - one - one + none or not none.nonnegative():
             return False
-        for rate in largest.args if isinstance(largest, sp.Min) else (largest,):
+        rates = largest.args if isinstance(largest, sp.Min) else (largest,)
+        for rate in (one for each in rates for one in _without_max(each)):
             top, below = (self.read(e).value for e in sp.fraction(rate))
             if (none * below + (one - none) * top).nonnegative():
                 return True
@@ -409,3 +410,12 @@ def _body(given: h.Hypothesis) -> h.Hypothesis:
     while isinstance(given, h.Every):
         given = given.inside()
     return given
+
+
+def _without_max(rate: Any) -> list[Any]:
+    """Return rates whose smallest is this one: c/max(u, v) is that of c/u and c/v."""
+    below = sp.fraction(rate)[1]
+    for largest in sp.Mul.make_args(below):
+        if isinstance(largest, sp.Max) and not (below / largest).has(sp.Max):
+            return [rate * largest / one for one in largest.args]
+    return [rate]
