@@ -16,6 +16,7 @@ from sfl_theory.command import CommandError, Parser, run
 from sfl_theory.worst_case.setting import Setting
 
 if TYPE_CHECKING:
+    from sfl_theory.kernel.replay import Claim
     from sfl_theory.worst_case.solve import WorstCase
 
 ALGORITHMS = {
@@ -69,6 +70,13 @@ def _parser() -> Parser:
         help="exit with status 1 unless the value is certified from above",
     )
     add("--sweep", metavar="eta-server=0.01:1:30", help="best step size of a range")
+    add(
+        "--proof",
+        type=Path,
+        metavar="FILE",
+        help="prove it by the kernel's rules and write the proof, which "
+        "python -I -S sfl_theory/kernel/check.py FILE replays",
+    )
     add("--json", type=Path, metavar="FILE", help="also write the result as JSON")
     add("--out", type=Path, metavar="FILE", help="draw the curve of --sweep (png, svg)")
     add("--quiet", action="store_true", help="no progress on standard error")
@@ -82,25 +90,34 @@ def _work(options: argparse.Namespace) -> int:
     if options.tolerance is not None and not 1e-10 <= options.tolerance <= 1e-2:
         raise CommandError("--tolerance: between 1e-10 and 0.01")
     try:
-        for name in ("json", "out"):
+        for name in ("json", "out", "proof"):
             path = getattr(options, name)
             if path is not None:
                 check_writable(f"--{name}", path, folder=False)
+        if options.proof:
+            from sfl_theory.worst_case.proof import refuse
+
+            refuse(asked)
         with _progress(options.quiet) as show:
             if options.sweep:
                 from bounds.worst_case_sweep import sweep
 
                 return sweep(options, asked, *swept(options.sweep), show)
             found = worst(options, asked, show)
+            claim = _proved(found, options.proof) if options.proof else None
     except MemoryError:
         raise CommandError("not enough memory: use fewer rounds or clients") from None
     except ValueError as error:
         raise CommandError(named(str(error))) from error
     record = as_dict(found)
+    if claim is not None:
+        record["status"] = "proved"
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(record, indent=2) + "\n")
     print("\n".join(lines(found, record)))
+    if claim is not None:
+        print(f"{claim}\nproof: {options.proof}")
     return 1 if options.certify and found.certificate is None else 0
 
 
@@ -124,6 +141,30 @@ def worst(
         settings.append(replace(asked, order="interleaved"))
     found = [worst_case(one, options.tolerance, progress=show) for one in settings]
     return max(found, key=lambda one: one.value)
+
+
+def _proved(found: WorstCase, path: Path) -> Claim:
+    """Write the kernel's proof of a certificate.
+
+    Args:
+        found: with a certificate.
+        path: of the file.
+
+    Returns:
+        The claim that the file replays to.
+
+    Raises:
+        CommandError: if there is no certificate.
+    """
+    from sfl_theory.kernel.replay import replay
+    from sfl_theory.worst_case.proof import prove
+
+    if found.certificate is None:
+        raise CommandError(f"--proof: no certificate: {'; '.join(found.failed)}")
+    text = prove(found.certificate).document()
+    (claim,) = replay(text)
+    path.write_text(text, encoding="utf-8")
+    return claim
 
 
 @contextmanager

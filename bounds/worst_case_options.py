@@ -258,7 +258,7 @@ def rates(option: str, text: str, rounds: int) -> tuple[Fraction, ...]:
 def _printed(
     options: argparse.Namespace, made: Setting
 ) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
-    """Return the printed step sizes of a theorem, as the floats that they are.
+    """Return the printed step sizes of a theorem, rational up to rounding.
 
     Raises:
         CommandError: if the theorem has none for this setting.
@@ -302,10 +302,25 @@ def _printed(
     except ValueError as error:
         raise CommandError(f"--theorem: {error}") from error
     client, server = (
-        tuple(Fraction(repr(float(x))) for x in np.broadcast_to(side, at.shape))
+        tuple(simplest(float(x)) for x in np.broadcast_to(side, at.shape))
         for side in sides
     )
     return client, server
+
+
+def simplest(value: float) -> Fraction:
+    """Return a fraction of small denominator that a value is up to rounding.
+
+    Args:
+        value: a float.
+
+    Returns:
+        The fraction.
+    """
+    exact = Fraction(value)
+    tried = (exact.limit_denominator(10**digits) for digits in range(1, 17))
+    near = abs(exact) / 2**50
+    return next((one for one in tried if abs(one - exact) <= near), exact)
 
 
 def swept(text: str) -> tuple[str, Sequence[Fraction]]:
