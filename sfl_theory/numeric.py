@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 import sympy as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sfl_theory import symbols
 from sfl_theory.constants import Constants
@@ -20,6 +20,7 @@ from sfl_theory.schedules import Schedule
 
 _ROWS = {row.symbol: row for row in symbols.NOTATION}
 _RATE = sp.Dummy("rate", positive=True)
+_ADDED = 4096
 
 
 def needed(
@@ -92,6 +93,10 @@ def growth(formula: sp.Expr, definitions: Mapping[sp.Symbol, sp.Expr]) -> sp.Exp
         lambda node: isinstance(node, symbols.eta | sp.Sum),
         lambda node: sp.Dummy(positive=True),
     )
+    flat = flat.replace(  # a logarithm
+        lambda node: isinstance(node, symbols.reciprocals),
+        lambda node: sp.Dummy(positive=True),
+    )
     T = symbols.T
     return sp.limit(sp.simplify(T * sp.diff(flat, T) / flat), T, sp.oo)
 
@@ -152,9 +157,35 @@ def _in_constants(
         left = symbol[symbols.n] if isinstance(symbol, sp.IndexedBase) else symbol
         replacements[left] = constant ** sp.Rational(1, row.power if row else 1)
     function: Callable[..., NDArray[np.float64]] = sp.lambdify(
-        [*arguments, *last], formula.xreplace(replacements), "numpy"
+        [*arguments, *last],
+        formula.xreplace(replacements),
+        [{"reciprocals": reciprocals}, "numpy"],
     )
     return function, (*bases, *scalars)
+
+
+def reciprocals(first: float, step: float, upper: ArrayLike) -> NDArray[np.float64]:
+    r"""Return $\sum_{t=0}^{m-1}\frac1{c+dt}$ for every m.
+
+    Term by term up to `_ADDED` terms; from z on the others are, by Euler and Maclaurin,
+    $\ln(1+\frac nz)+\frac12(\frac1z-\frac1{z+n})+\frac1{12}(\frac1{z^2}-
+    \frac1{(z+n)^2})$ but for $\frac1{120z^4}$, which float64 does not see.
+
+    Args:
+        first: c > 0.
+        step: d > 0.
+        upper: m >= 0, of any shape.
+
+    Returns:
+        float64, of the shape of ``upper``.
+    """
+    count = np.asarray(upper, dtype=np.float64)
+    sums = np.concatenate([[0.0], np.cumsum(1 / (first + step * np.arange(_ADDED)))])
+    own = sums[np.minimum(count, _ADDED).astype(np.int64)]
+    more = np.maximum(count - _ADDED, 0)
+    z, end = first / step + _ADDED, first / step + _ADDED + more
+    rest = np.log1p(more / z) + (1 / z - 1 / end) / 2 + (1 / z**2 - 1 / end**2) / 12
+    return np.asarray(own + rest / step)
 
 
 def _client_sum(

@@ -56,6 +56,26 @@ class eta(sp.Function):  # type: ignore[misc]  # noqa: N801
         return printer._print(sp.Symbol(f"eta_{self.args[0]}"))
 
 
+class reciprocals(sp.Function):  # type: ignore[misc]  # noqa: N801
+    r"""$\sum_{t=0}^{m-1}\frac1{c+dt}$ of c > 0, d > 0 and m, about a logarithm of m."""
+
+    is_nonnegative = True
+
+    def _latex(
+        self, printer: sp.printing.printer.Printer, exp: str | None = None
+    ) -> str:
+        first, step, upper = self.args
+        last, below_ = (printer._print(e) for e in (upper - 1, first + step * t))
+        total = rf"\sum_{{t=0}}^{{{last}}} \frac{{1}}{{{below_}}}"
+        return total if exp is None else rf"\left({total}\right)^{{{exp}}}"
+
+    def _pretty(
+        self, printer: sp.printing.printer.Printer
+    ) -> sp.printing.pretty.stringpict.prettyForm:
+        first, step, upper = self.args
+        return printer._print(sp.Sum(1 / (first + step * t), (t, 0, upper - 1)))
+
+
 _LATEX = {
     tau_server: r"\tilde{\tau}",
     tau_min: r"\tau_{\min}",

@@ -18,6 +18,7 @@ MAX_EXPONENT = 64
 MAX_BITS = 4_096
 
 Monomial = tuple[tuple[int, int], ...]
+Exact = int | Fraction
 K = TypeVar("K")
 V = TypeVar("V", bound=Any)
 
@@ -48,6 +49,11 @@ class Sort(Enum):
     def whole(self) -> bool:
         """Whether the values are natural numbers (a count is at least 1)."""
         return self in (Sort.NATURAL, Sort.COUNT)
+
+    @property
+    def positive(self) -> bool:
+        """Whether no value is 0."""
+        return self in (Sort.COUNT, Sort.POSITIVE)
 
 
 class Built:
@@ -86,23 +92,13 @@ def register(symbol: Symbol) -> int:
 
 
 @lru_cache(maxsize=400_000)
-def _times(a: Monomial, b: Monomial) -> Monomial:
-    if not a or not b:
-        return a or b
+def _times(a: Monomial, b: Monomial, sign: int = 1) -> Monomial:
+    """Return a product of monomials, or a quotient, whose exponents may be < 0."""
     powers = dict(a)
     for serial, power in b:
-        powers[serial] = powers.get(serial, 0) + power
-    fits = max(powers.values()) <= MAX_EXPONENT
+        powers[serial] = powers.get(serial, 0) + sign * power
+    fits = max(powers.values(), default=0) <= MAX_EXPONENT
     require(fits, "an exponent exceeds %s", MAX_EXPONENT)
-    return tuple(sorted(powers.items(), reverse=True))
-
-
-def _over(a: Monomial, b: Monomial) -> Monomial | None:
-    powers = dict(a)
-    for serial, power in b:
-        powers[serial] = powers.get(serial, 0) - power
-    if min(powers.values(), default=0) < 0:
-        return None
     return tuple(sorted((item for item in powers.items() if item[1]), reverse=True))
 
 
@@ -151,10 +147,10 @@ def signed(parts: Iterable[tuple[bool, str]]) -> str:
     return (text[3:] if text[:3] == " + " else text.replace(" - ", "-", 1)) or "0"
 
 
-class Poly(Sum[Monomial, Fraction]):
-    """A polynomial with rational coefficients."""
+class Poly(Sum[Monomial, Exact]):
+    """A polynomial with rational coefficients, whole ones mostly as integers."""
 
-    def __init__(self, coefficients: Mapping[Monomial, Fraction]) -> None:
+    def __init__(self, coefficients: Mapping[Monomial, Exact]) -> None:
         self.coefficients = {key: c for key, c in coefficients.items() if c}
         require(len(self.coefficients) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
         for c in self.coefficients.values():
@@ -162,23 +158,27 @@ class Poly(Sum[Monomial, Fraction]):
                 require(False, "a coefficient exceeds %s bits", MAX_BITS)
 
     @staticmethod
-    def constant(value: int | Fraction) -> Poly:
+    def constant(value: Exact) -> Poly:
         """Return the constant polynomial."""
         require(type(value) in (int, Fraction), "%r is not an exact number", value)
-        return Poly({(): Fraction(value)})
+        return Poly({(): value.numerator if value.denominator == 1 else value})
 
     @staticmethod
-    def product(coefficient: Fraction, powers: Mapping[Symbol, int]) -> Poly:
+    def product(coefficient: Exact, powers: Mapping[Symbol, int]) -> Poly:
         """Return ``coefficient`` times a product of powers of symbols."""
         monomial = [(symbol.serial, power) for symbol, power in powers.items() if power]
         fits = all(0 < power <= MAX_EXPONENT for _, power in monomial)
         require(fits, "an exponent is out of range")
-        return Poly({tuple(sorted(monomial, reverse=True)): coefficient})
+        whole = coefficient.denominator == 1
+        c = coefficient.numerator if whole else coefficient
+        return Poly({tuple(sorted(monomial, reverse=True)): c})
 
     def __mul__(self, other: Poly) -> Poly:
+        if ONE in (self, other):
+            return other if self == ONE else self
         pairs = len(self.coefficients) * len(other.coefficients)
         require(pairs <= MAX_TERMS * 50, "a product of polynomials is too long")
-        out: dict[Monomial, Fraction] = {}
+        out: dict[Monomial, Exact] = {}
         for a, value in self.coefficients.items():
             for b, factor in other.coefficients.items():
                 key, c = _times(a, b), value * factor
@@ -186,13 +186,13 @@ class Poly(Sum[Monomial, Fraction]):
         return Poly(out)
 
     @cached_property
-    def _products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
+    def _products(self) -> list[tuple[Exact, Mapping[Symbol, int]]]:
         return [
-            (value, {_SYMBOLS[-serial - 1]: power for serial, power in monomial})
-            for monomial, value in self.coefficients.items()
+            (c, {_SYMBOLS[-serial - 1]: power for serial, power in monomial})
+            for monomial, c in self.coefficients.items()
         ]
 
-    def products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
+    def products(self) -> list[tuple[Exact, Mapping[Symbol, int]]]:
         """Return coefficient and powers of each term."""
         return self._products
 
@@ -205,20 +205,30 @@ class Poly(Sum[Monomial, Fraction]):
         """Return the symbols that occur."""
         return set(self.parts)
 
+    def exchanged(self, by: Mapping[Symbol, Symbol]) -> Poly:
+        """Return this polynomial with all its symbols exchanged for different ones."""
+        to = {old.serial: new.serial for old, new in by.items()}
+        require(len(set(to.values())) == len(self.parts), "two symbols become one")
+        return Poly({
+            tuple(sorted(((to[s], power) for s, power in key), reverse=True)): c
+            for key, c in self.coefficients.items()
+        })
+
     def divided(self, divisor: Poly) -> Poly | None:
         """Return the quotient if the division is exact, else None."""
         lead = max(divisor.coefficients)
-        rest, quotient = dict(self.coefficients), {}
+        rest, quotient = dict(self.coefficients), dict[Monomial, Exact]()
         while rest:
             top = max(rest)
-            monomial = _over(top, lead)
-            if monomial is None:
+            monomial = _times(top, lead, -1)
+            if any(power < 0 for _, power in monomial):
                 return None
-            value = quotient[monomial] = rest[top] / divisor.coefficients[lead]
+            value = Fraction(rest[top]) / divisor.coefficients[lead]
+            quotient[monomial] = value.numerator if value.denominator == 1 else value
             require(len(quotient) <= MAX_TERMS, "a division is too long")
             for other, factor in divisor.coefficients.items():
                 key = _times(other, monomial)
-                rest[key] = rest.get(key, Fraction(0)) - value * factor
+                rest[key] = rest.get(key, 0) - quotient[monomial] * factor
                 if not rest[key]:
                     del rest[key]
         return Poly(quotient)
@@ -227,26 +237,25 @@ class Poly(Sum[Monomial, Fraction]):
         """Return 1 + v for every count v: the result's v is a natural number."""
         if not any(symbol.sort is Sort.COUNT for symbol in self.parts):
             return self
-        out = ZERO
-        for value, powers in self.products():
-            term = Poly.constant(value)
-            for symbol, power in powers.items():
-                v = Poly.product(Fraction(1), {symbol: 1})
-                v = v + ONE if symbol.sort is Sort.COUNT else v
-                term = _lifted(term, {v: power})
-            out = out + term
-        return out
+        new = {s: Poly.product(1, {s: 1}) for s in self.parts}
+        new |= {s: v + ONE for s, v in new.items() if s.sort is Sort.COUNT}
+        terms = (
+            _lifted(Poly.constant(c), {new[s]: power for s, power in powers.items()})
+            for c, powers in self.products()
+        )
+        return sum(terms, ZERO)
 
     def nonnegative(self) -> bool:
         """Return whether the sorts alone show that the value is >= 0."""
-        return all(value > 0 for value in self.shifted().coefficients.values())
+        return all(c > 0 for c in self.coefficients.values()) or all(
+            c > 0 for c in self.shifted().coefficients.values()
+        )
 
     def positive(self) -> bool:
         """Return whether the sorts alone show that the value is > 0."""
-        shifted = self.shifted()
-        return all(value > 0 for value in shifted.coefficients.values()) and any(
+        return self.nonnegative() and any(
             all(symbol.sort is Sort.POSITIVE for symbol in powers)
-            for _, powers in shifted.products()
+            for _, powers in self.shifted().products()
         )
 
     def natural(self) -> bool:
@@ -269,7 +278,7 @@ class Poly(Sum[Monomial, Fraction]):
 
 
 ZERO = Poly({})
-ONE = Poly({(): Fraction(1)})
+ONE = Poly({(): 1})
 
 
 def _lifted(top: Poly, factors: Mapping[Poly, int]) -> Poly:
@@ -360,23 +369,22 @@ class Ratio(Built):
         The numerator is split into a monomial in symbols that cannot vanish and the
         rest, so that powers of one symbol cancel later.
         """
-        sign = Fraction(-1 if (-self.numerator).nonnegative() else 1)
+        sign = -1 if (-self.numerator).nonnegative() else 1
         divisor = self.numerator.scaled(sign)
         require(divisor.positive(), "division by %s, which may vanish", self)
         content: dict[Symbol, int] = {}
         for symbol in divisor.parts:
-            if symbol.sort in (Sort.POSITIVE, Sort.COUNT):
+            if symbol.sort.positive:
                 powers = (one.get(symbol, 0) for _, one in divisor.products())
                 content[symbol] = min(powers)
-        rest = divisor.divided(Poly.product(Fraction(1), content)) or divisor
+        rest = divisor.divided(Poly.product(1, content)) or divisor
         lead = rest.coefficients[max(rest.coefficients)]
-        rest = rest.scaled(1 / lead)
+        rest = rest.scaled(1 / Fraction(lead))
         require(rest.positive(), "division by %s, which may vanish", rest)
         factors = {
-            Poly.product(Fraction(1), {symbol: 1}): power
-            for symbol, power in content.items()
+            Poly.product(1, {symbol: 1}): power for symbol, power in content.items()
         }
-        top = _lifted(ONE.scaled(sign / lead), dict(self.denominator))
+        top = _lifted(ONE.scaled(Fraction(sign) / lead), dict(self.denominator))
         return _reduced(top, {**factors, rest: 1})
 
     @cached_property

@@ -11,10 +11,13 @@ from pathlib import Path
 
 SOURCES = (
     "algebra",
+    "binders",
     "terms",
     "hypotheses",
     "models",
+    "conditions",
     "moments",
+    "theorems",
     "rules",
     "reader",
     "replay",

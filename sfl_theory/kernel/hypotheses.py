@@ -5,7 +5,7 @@ Substitution acts on hypotheses as on conclusions, so no hypothesis loses its ob
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from . import terms as k
 from .algebra import Ratio, require
@@ -14,17 +14,15 @@ from .algebra import Ratio, require
 class Hypothesis(k.Term):
     """A condition on the model in which a theorem is read.
 
-    All but the averaged ones hold given the draws too: if a model meets them, so does
-    its law given the values of all draws of all runs, again a model.
+    All but the `averaged` ones hold given the draws too: if a model meets them, so does
+    its law given the values of all draws of all runs, again a model. Averaged are those
+    on means over the draws, or on their law.
     """
+
+    averaged: ClassVar[bool] = False
 
     def _check(self) -> None:
         require(k.CHANCE not in self.free, "a hypothesis speaks of no draw's value")
-
-    @property
-    def averaged(self) -> bool:
-        """Whether the condition is on means over the draws, or on their law."""
-        return False
 
 
 class Holds(Hypothesis, shown="{form} >= 0"):
@@ -32,92 +30,91 @@ class Holds(Hypothesis, shown="{form} >= 0"):
 
     form: k.Lin
 
-    @property
-    def averaged(self) -> bool:
-        """Whether the form has expected values: they are means over draws too."""
-        return self.form.expects
+    def _check(self) -> None:
+        super()._check()
+        vars(self)["averaged"] = self.form.expects
 
 
-class Smooth(Hypothesis, shown="grad {function} is ({constant})-Lipschitz"):
+class OfFunction(Hypothesis):
+    """A condition on a function."""
+
+    function: k.Function
+
+
+class Smooth(OfFunction, shown="grad {function} is ({constant})-Lipschitz"):
     """``||grad F(x) - grad F(y)|| <= S ||x - y||`` for all x, y, and S >= 0."""
 
-    function: k.Function
     constant: Ratio
 
 
-class Majorised(Hypothesis, shown="{function} is ({constant})-smooth from above"):
+class Majorised(OfFunction, shown="{function} is ({constant})-smooth from above"):
     """``F(y) <= F(x) + <grad F(x), y - x> + S/2 ||y - x||^2`` for all x, y."""
 
-    function: k.Function
     constant: Ratio
 
 
-class Convex(Hypothesis, shown="{function} is ({modulus})-strongly convex"):
+class Convex(OfFunction, shown="{function} is ({modulus})-strongly convex"):
     """``F(y) >= F(x) + <grad F(x), y - x> + mu/2 ||y - x||^2`` for all x, y."""
 
-    function: k.Function
     modulus: Ratio
 
 
-class Minimiser(Hypothesis, shown="{function}* minimises {function}"):
+class Minimiser(OfFunction, shown="{function}* minimises {function}"):
     """``F(F*) <= F(x)`` for all x: the `Star` of the function minimises it."""
-
-    function: k.Function
 
 
 class Heterogeneity(
-    Hypothesis,
-    shown="at every client n and point: ||grad F[n] - grad f||^2 <= {bound}",
+    Hypothesis, shown="at every client n and point: ||grad F[n] - grad f||^2 <= {bound}"
 ):
     """``||grad F_n(x) - grad f(x)||^2 <= eps2`` for every client n and all x."""
 
     bound: Ratio
 
 
-class Unbiased(Hypothesis, shown="stochastic gradients are unbiased"):
+class OfRun(Hypothesis):
+    """A condition on a run."""
+
+    run: k.Split
+
+
+class Unbiased(OfRun, shown="stochastic gradients are unbiased"):
     """Noise has conditional mean 0 given all draws and what came before it.
 
     Before xi(n,t,i) come the rounds before t and of round t the client's own steps
     j < i; for SFL-V2 all visits before (n, i); for MINIBATCH all clients' steps j < i.
     """
 
-    run: k.Split
 
-
-class Independent(Hypothesis, shown="samples are independent across clients"):
+class Independent(OfRun, shown="samples are independent across clients"):
     """Given all draws and the past, the clients' noises are independent.
 
     The past: the rounds before t for the noises of round t; for MINIBATCH, where they
     meet at every step, also the steps before i for the noises of step i.
     """
 
-    run: k.Split
-
 
 class Variance(
-    Hypothesis,
+    OfRun,
     shown="||xi({client}, round, step)||^2 <= {bound} in every round and step made",
 ):
     """``E||xi(n,t,i)||^2 <= bound`` given the draws: this client, every round, step."""
 
-    run: k.Split
     client: k.ClientIndex
     bound: Ratio
 
 
 class BoundedGradients(
-    Hypothesis,
+    OfRun,
     shown="stochastic gradients have second moment <= {bound} at the local points of "
     "every client, round and step made",
 ):
     """``E||g(n,t,i)||^2 <= bound`` given the draws: every client, round, step made."""
 
-    run: k.Split
     bound: Ratio
 
 
 class Participation(
-    Hypothesis, shown="clients take part independently, n with probability q[n]"
+    OfRun, shown="clients take part independently, n with probability q[n]"
 ):
     """The draws of the run are honest.
 
@@ -125,12 +122,7 @@ class Participation(
     and of all samples; the order of visits does not depend on them.
     """
 
-    run: k.Split
-
-    @property
-    def averaged(self) -> bool:
-        """It says how the draws are distributed."""
-        return True
+    averaged: ClassVar[bool] = True
 
 
 class Every(k.Closed, Hypothesis):
@@ -138,16 +130,15 @@ class Every(k.Closed, Hypothesis):
 
     body: Hypothesis
 
-    @property
-    def averaged(self) -> bool:
-        """As the body."""
-        return self.body.averaged
+    def _check(self) -> None:
+        super()._check()
+        vars(self)["averaged"] = self.body.averaged
 
     def inside(self) -> Hypothesis:
         """Return the body."""
         return self.body
 
-    def again(self, binder: Any, v: Any, inside: Any) -> Hypothesis:
+    def again(self, binder: Any, v: k.Bindable, inside: Any) -> Hypothesis:
         """Return `every`."""
         return every(binder, v, inside)
 
@@ -155,8 +146,7 @@ class Every(k.Closed, Hypothesis):
         return f"for all {self.index()}: {self.body}"
 
 
-def every(binder: k.Quantifier, v: k.Client | k.Var, body: Hypothesis) -> Hypothesis:
+def every(binder: k.Quantifier, v: k.Bindable, body: Hypothesis) -> Hypothesis:
     """Return the hypothesis that the body holds for every v."""
     k.bindable(binder, v)
-    level = body.depth + 1
-    return Every(binder, level, k.renamed(body, v, k.bound(binder, level)))
+    return Every(*k.bind(binder, v, body))

@@ -3,53 +3,31 @@
 Where every Hessian is diagonal and nothing bends, a round moves each coordinate by
 ``x -> a x + b`` with random a, b that do not depend on x and are drawn anew in every
 round, so that ``E x' = E[a] E x + E[b]`` and
-``E x'^2 = E[a^2] E x^2 + 2 E[ab] E x + E[b^2]``. In the rate of the coordinate's side
-these five means are polynomials, of twice the degree of the number of steps: they are
-interpolated from rounds that the model plays at a few rates, so a round is what
-`models` plays. The recursion is followed with integers that are rounded outwards.
+``E x'^2 = E[a^2] E x^2 + 2 E[ab] E x + E[b^2]``. These five means are polynomials in
+the rate of the coordinate's side: a round is played once, with symbols for coordinates
+and rate. The recursion is followed with integers, rounded outwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
 from math import lcm
+from typing import Any, cast
 
 from . import terms as k
-from .algebra import Poly, Rejected, ratio, require
+from .algebra import Exact, Ratio, Sort, ratio, require
+from .conditions import meeting
 from .hypotheses import Hypothesis
-from .models import (
-    ONE,
-    ZERO,
-    Evaluation,
-    Model,
-    Shape,
-    Vector,
-    known,
-    meeting,
-    runs_of,
-)
+from .models import ZERO, Evaluation, Model, Random, Shape
 
 MAX_ROUNDS = 1_000_000
-MAX_DEGREE = 200
 UNIT = 1 << 128
 """Ends of intervals are multiples of 1/UNIT."""
 Interval = tuple[int, int]
 WHOLE: Interval = (UNIT, UNIT)
-Means = tuple[Fraction, Fraction, Fraction, Fraction, Fraction]
-
-
-def outwards(low: Fraction, high: Fraction) -> Interval:
-    """Return an interval of multiples of 1/UNIT around an interval."""
-    top, below = low.numerator * UNIT, high.numerator * UNIT
-    return top // low.denominator, -(-below // high.denominator)
-
-
-def times(c: Fraction, of: Interval) -> Interval:
-    """Return an interval times a number, rounded outwards."""
-    return scaled((c.numerator, c.denominator), of)
+RATE = k.Var("$rate", Sort.NONNEGATIVE)
+_AFFINE = k.WeightedSum | k.Inner | k.Value | k.Gradient | k.Star | k.Part | k.Iterate
 
 
 def plus(*parts: Interval) -> Interval:
@@ -63,47 +41,29 @@ def scaled(c: tuple[int, int], of: Interval) -> Interval:
     return min(one, two) // c[1], -(-max(one, two) // c[1])
 
 
+def times(c: Exact, of: Interval) -> Interval:
+    """Return an interval times a number, rounded outwards."""
+    return scaled((c.numerator, c.denominator), of)
+
+
 @dataclass(frozen=True)
 class Powers:
-    """A polynomial in one number: integers over a common denominator."""
+    """A polynomial in the rate: integers over a common denominator."""
 
     tops: tuple[int, ...]
     below: int
 
     @staticmethod
-    def over(coefficients: Sequence[Fraction]) -> Powers:
-        """Return the polynomial with these coefficients, the constant first."""
-        below = lcm(*(c.denominator for c in coefficients))
-        return Powers(tuple(int(c * below) for c in coefficients), below)
-
-    @staticmethod
-    def of(poly: Poly) -> Powers:
-        """Return a polynomial in the round alone.
-
-        Raises:
-            Rejected: another symbol occurs.
-        """
-        require(poly.symbols() <= {k.ROUND}, "%s has other parameters", poly)
-        found = {powers.get(k.ROUND, 0): c for c, powers in poly.products()}
-        return Powers.over([
-            found.get(q, ZERO) for q in range(max(found, default=0) + 1)
-        ])
-
-    @staticmethod
-    def through(nodes: list[Fraction], values: Sequence[Fraction]) -> Powers:
-        """Return the polynomial through these points, by Newton's differences."""
-        table = list(values)
-        for order in range(1, len(nodes)):
-            for q in range(len(nodes) - 1, order - 1, -1):
-                table[q] = (table[q] - table[q - 1]) / (nodes[q] - nodes[q - order])
-        out = [ZERO] * len(nodes)
-        for value, node in zip(reversed(table), reversed(nodes), strict=True):
-            shifted = [ZERO, *out[:-1]]
-            out = [b - node * a for a, b in zip(out, shifted, strict=True)]
-            out[0] += value
-        while len(out) > 1 and not out[-1]:
-            out.pop()
-        return Powers.over(out)
+    def of(number: Ratio) -> Powers:
+        """Return a polynomial in `RATE` alone."""
+        poly = number.poly()
+        require(set(poly.parts) <= {RATE}, "%s has other symbols", poly)
+        found = {powers.get(RATE, 0): c for c, powers in poly.products()}
+        below = lcm(*(c.denominator for c in found.values()))
+        size = max(found, default=0) + 1
+        return Powers(
+            tuple(int(found.get(q, ZERO) * below) for q in range(size)), below
+        )
 
     def at(self, r: Fraction) -> tuple[int, int]:
         """Return numerator and denominator of the value at r."""
@@ -114,131 +74,86 @@ class Powers:
         return out, self.below * (power // r.denominator)
 
 
-@dataclass(frozen=True)
-class Affine:
-    """A vector ``scale * x(t) + shift``, coordinate by coordinate."""
+class AnyRate(Evaluation):
+    """A round in which the learning rate is a symbol."""
 
-    scale: Vector
-    shift: Vector
-    round: int | None
-
-    def mapped(self, diagonal: Sequence[Fraction], linear: Vector) -> Affine:
-        """Return the vector times a diagonal matrix, plus a vector."""
-        scale = tuple(h * a for h, a in zip(diagonal, self.scale, strict=True))
-        moved = (h * b for h, b in zip(diagonal, self.shift, strict=True))
-        shift = tuple(b + c for b, c in zip(moved, linear, strict=True))
-        return Affine(scale, shift, self.round)
+    def rate(self, rate: k.Rate, t: int) -> Any:
+        """Return the symbol."""
+        return k.symbol(RATE)
 
 
-class Enclosure:
-    """Encloses forms that speak of one run's iterates in a model."""
+class Enclosure(Evaluation):
+    """Encloses forms that speak of one run's iterates in a model.
+
+    Values are polynomials in the coordinates of one iterate, whose round is noted.
+    """
 
     def __init__(self, e: Evaluation, run: k.Split) -> None:
-        """Refuse a model whose coordinates are not independent recursions.
-
-        Raises:
-            Rejected: a function bends or mixes coordinates.
-        """
-        self.e, self.run, self.size = e, run, len(e.model.start)
-        for F in e.model.functions:
-            self._separable(F)
-        self._means = cache(self._interpolated)
-        self._rates = cache(self._closed_rate)
-        first = [outwards(x, x) for x in e.model.start]
-        squares = [outwards(x * x, x * x) for x in e.model.start]
+        """Refuse a model whose coordinates are not independent recursions."""
+        super().__init__(e.model, e.at)
+        for F in self.model.functions:
+            _separable(F)
+        paces = run.client, run.server
+        require(all(type(p) is k.Pace for p in paces), "rates of rounds are needed")
+        self.run, self._rounds = run, set[int]()
+        names = (f"${p}" for p in range(len(self.model.start)))
+        self._x = [k.Var(name, Sort.NONNEGATIVE) for name in names]
+        self._symbols = tuple(map(k.symbol, self._x))
+        self._means = self._of_a_round(max(self.whole_number(p.steps) for p in paces))
+        start = self.model.start
+        first, squares = ([times(x**d, WHOLE) for x in start] for d in (1, 2))
         self._moments = [(first, squares)]
 
-    def form(self, lin: k.Lin) -> Interval:
+    def function(self, function: k.Function) -> Shape:
+        """Return a function of the statement; a named one is none of the clients'."""
+        return _separable(super().function(function))
+
+    def iterate(self, run: k.Run, t: int) -> Any:
+        """Return the symbols of the coordinates."""
+        require(run is self.run, "another run")
+        self._rounds.add(t)
+        return [self._symbols]
+
+    def _atom(self, atom: k.Term) -> Random:
+        fits = isinstance(atom, _AFFINE)
+        require(fits or atom is k.UNIT, "%s is not affine in an iterate", atom)
+        return super()._atom(atom)
+
+    def enclosed(self, lin: k.Lin) -> Interval:
         """Return an interval that holds the value of a form."""
-        parts = (
-            times(self.e.number(c), self._atom(atom))
+        parts = [
+            times(self.number(c), self._enclosed(atom))
             for atom, c in lin.coefficients.items()
-        )
+        ]
         return plus((0, 0), *parts)
 
-    def _separable(self, F: Shape) -> Shape:
-        """Return a function of which all is in the Hessian's diagonal and the slope."""
-        mixed = any(F.hessian[p][q] for p in range(self.size) for q in range(p))
-        require(not F.bends and not mixed, "not a separable quadratic")
-        return F
-
-    def _function(self, function: k.Function) -> Shape:
-        """Return a function of the statement; a named one is none of the clients'."""
-        return self._separable(self.e.function(function))
-
-    def _atom(self, atom: k.LinAtom) -> Interval:
-        if isinstance(atom, k.Inner):
-            u, v = self._vector(k.vec(atom.left)), self._vector(k.vec(atom.right))
-            return self._product(u, v)
-        if isinstance(atom, k.Value):
-            F, u = self._function(atom.function), self._vector(atom.at)
-            halves = [F.hessian[p][p] / 2 for p in range(self.size)]
-            return self._product(u, u.mapped(halves, F.linear))
+    def _enclosed(self, atom: k.LinAtom) -> Interval:
         if isinstance(atom, k.LinSum):
-            out = (0, 0)
-            for _ in self.e.range(atom):
-                of = self.e.number(atom.weight)
-                out = plus(out, times(of, self._atom(atom.body)))
-            return out
-        return WHOLE
-
-    def _vector(self, vector: k.Vec) -> Affine:
-        scale = shift = (ZERO,) * self.size
-        rounds: set[int | None] = set()
-        for atom, c in vector.coefficients.items():
-            one, factor = self._affine(atom), self.e.number(c)
-            scale = _added(scale, one.scale, factor)
-            shift = _added(shift, one.shift, factor)
-            rounds |= {one.round} - {None}
-        require(len(rounds) <= 1, "iterates of two rounds in one product")
-        return Affine(scale, shift, next(iter(rounds), None))
-
-    def _affine(self, atom: k.VecAtom) -> Affine:
-        zero = (ZERO,) * self.size
-        if isinstance(atom, k.Star):
-            return Affine(zero, known(self.e.model.stars, atom.function), None)
-        if isinstance(atom, k.Iterate):
-            require(atom.run is self.run, "another run")
-            return Affine((ONE,) * self.size, zero, self.e.whole_number(atom.round))
-        if isinstance(atom, k.Part):
-            own = [ONE * (self._side(p) is atom.side) for p in range(self.size)]
-            return self._affine(atom.vector).mapped(own, zero)
-        if not isinstance(atom, k.Gradient):
-            raise Rejected(f"{atom} is not affine in an iterate")
-        F, u = self._function(atom.function), self._vector(atom.at)
-        return u.mapped([F.hessian[p][p] for p in range(self.size)], F.linear)
-
-    def _side(self, p: int) -> k.Side:
-        return k.Side.CLIENT if p < self.e.model.client_size else k.Side.SERVER
-
-    def _product(self, u: Affine, v: Affine) -> Interval:
-        """Return E<u, v>."""
-        rounds = {u.round, v.round} - {None}
-        require(len(rounds) <= 1, "iterates of two rounds in one product")
-        out, t = (0, 0), next(iter(rounds), None)
-        first, squares = self._at(t) if t is not None else self._at(0)
-        for p in range(self.size):
-            a, b, c, d = u.scale[p], u.shift[p], v.scale[p], v.shift[p]
-            out = plus(
-                out,
-                times(a * c, squares[p]),
-                times(a * d + b * c, first[p]),
-                outwards(b * d, b * d),
-            )
+            inside = atom.inside()
+            each = [self.enclosed(inside) for _ in self.range(atom)]
+            return plus((0, 0), *each)
+        self._rounds.clear()
+        ((value,),) = self._atom(atom)
+        require(len(self._rounds) <= 1, "iterates of two rounds in one product")
+        moments, out = self._at(max(self._rounds, default=0)), (0, 0)
+        for c, powers in ratio(value).poly().products():
+            power = sum(powers.values())
+            require(len(powers) < 2 and power <= 2, "%s is no second moment", atom)
+            of = [moments[power - 1][self._x.index(cast(k.Var, x))] for x in powers]
+            out = plus(out, times(c, of[0] if of else WHOLE))
         return out
-
-    # the recursion
 
     def _at(self, t: int) -> tuple[list[Interval], list[Interval]]:
         """Return first and second moments of x(t)."""
         require(t <= MAX_ROUNDS, "a run of more than %s rounds", MAX_ROUNDS)
+        client, size = self.model.client_size, len(self._x)
         while len(self._moments) <= t:
-            first, squares = self._moments[-1]
-            rates = {side: self._rate(side, len(self._moments) - 1) for side in k.Side}
+            s, (first, squares) = len(self._moments) - 1, self._moments[-1]
+            rates = [self.rate(self.run.pace(side).rate, s) for side in k.Side]
             now, then = list[Interval](), list[Interval]()
-            for p in range(self.size):
-                r = rates[self._side(p)]
-                a, b, aa, ab, bb = (mean.at(r) for mean in self._means(p))
+            for p in range(size):
+                means = (mean.at(rates[p >= client]) for mean in self._means[p])
+                a, b, aa, ab, bb = means
                 now.append(plus(scaled(a, first[p]), scaled(b, WHOLE)))
                 mixed = scaled((2 * ab[0], ab[1]), first[p])
                 low, high = plus(scaled(aa, squares[p]), mixed, scaled(bb, WHOLE))
@@ -246,56 +161,31 @@ class Enclosure:
             self._moments.append((now, then))
         return self._moments[t]
 
-    def _closed_rate(self, side: k.Side) -> tuple[Powers, Powers]:
-        """Return the rate of a side as a ratio of two polynomials of the round."""
-        values = self.e.model.values()
-        body = k.number_at(self.run.pace(side).rate.body, values)
-        below = ratio(1)
-        for factor, power in body.denominator:
-            below = below * ratio(factor) ** power
-        return Powers.of(body.numerator), Powers.of(below.poly())
+    def _of_a_round(self, steps: int) -> list[list[Powers]]:
+        """Return E a, E b, E a^2, E ab, E b^2 of every coordinate, x -> a x + b."""
+        start: Any = self._symbols
+        e = AnyRate(replace(self.model, start=start, rounds=1), self.at)
+        e.prepare(steps, self.run.drawn)
+        after: Any = e.iterate(self.run, 1)
+        out = []
+        for p, x in enumerate(self._x):
+            means = [ratio(0)] * 5
+            for chance, y in zip(e._chances, after, strict=True):
+                b = k.number_at(ratio(y[p]), {x: ratio(0)})
+                a = k.number_at(ratio(y[p]), {x: ratio(1)}) - b
+                affine = not a * self._symbols[p] + b - y[p]
+                require(affine, "a round is not affine")
+                terms = (a, b, a * a, a * b, b * b)
+                means = [m + z * chance for m, z in zip(means, terms, strict=True)]
+            out.append(list(map(Powers.of, means)))
+        return out
 
-    def _rate(self, side: k.Side, t: int) -> Fraction:
-        top, below = self._rates(side)
-        (a, b), (c, d) = top.at(Fraction(t)), below.at(Fraction(t))
-        return Fraction(a * d, b * c)
 
-    def _interpolated(self, p: int) -> list[Powers]:
-        """Return E a, E b, E a^2, E ab, E b^2 of coordinate p as polynomials."""
-        pace = self.run.pace(self._side(p))
-        require(type(pace) is k.Pace, "rates of rounds are needed")
-        steps = self.e.whole_number(pace.steps)
-        clients = len(self.e.model.weights) if self.run.kind.visits else 1
-        degree = 2 * steps * clients
-        require(degree <= MAX_DEGREE, "a round's polynomial of degree %s", degree)
-        nodes = [Fraction(q) for q in range(degree + 1)]
-        means = [self._one_round(p, r) for r in nodes]
-        columns = zip(*means, strict=True)
-        return [Powers.through(nodes, column) for column in columns]
-
-    def _one_round(self, p: int, r: Fraction) -> Means:
-        """Return the five means of a round at rate r, played from 0 and from 1."""
-        paces = [self.run.pace(side).steps for side in k.Side]
-        steps = max(map(self.e.whole_number, paces))
-        rate = k.Rate(ratio(r))
-        pace = [k.Pace(each, rate) for each in paces]
-        run = k.Split(self.run.kind, self.run.participants, *pace)
-        ends = list[Vector]()
-        for x in (ZERO, ONE):
-            model = replace(self.e.model, start=(x,) * self.size, rounds=1)
-            e = Evaluation(model, self.e.at)
-            e.prepare(steps, run.drawn)
-            ends.append(tuple(y[p] for y in e.iterate(run, 1)))
-        shifts = ends[0]
-        scales = [y - b for y, b in zip(ends[1], shifts, strict=True)]
-        pairs = list(zip(e._chances, scales, shifts, strict=True))
-        return (
-            sum((c * a for c, a, _ in pairs), ZERO),
-            sum((c * b for c, _, b in pairs), ZERO),
-            sum((c * a * a for c, a, _ in pairs), ZERO),
-            sum((c * a * b for c, a, b in pairs), ZERO),
-            sum((c * b * b for c, _, b in pairs), ZERO),
-        )
+def _separable(F: Shape) -> Shape:
+    """Return a function of which all is in the Hessian's diagonal and the slope."""
+    mixed = any(z for p, row in enumerate(F.hessian) for z in row[:p])
+    require(not F.bends and not mixed, "not a separable quadratic")
+    return F
 
 
 def evaluated(
@@ -311,14 +201,10 @@ def evaluated(
     e = meeting(model, hypotheses, left, right)
     if not model.long:
         return e.form(left), e.form(right)
-    runs = runs_of(left, right, *hypotheses)
+    runs = k.runs_of(left, right, *hypotheses)
     (run,) = (one for one in runs if isinstance(one, k.Split))
     both = Enclosure(e, run)
-    (low, high), (least, most) = both.form(left), both.form(right)
+    (low, high), (least, most) = both.enclosed(left), both.enclosed(right)
     require(low > most or high <= least, "the enclosures of the sides overlap")
     ends = (low, most) if low > most else (high, least)
     return Fraction(ends[0], UNIT), Fraction(ends[1], UNIT)
-
-
-def _added(u: Vector, v: Vector, c: Fraction) -> Vector:
-    return tuple(a + c * b for a, b in zip(u, v, strict=True))

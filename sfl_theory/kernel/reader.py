@@ -15,15 +15,15 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from types import NoneType
-from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, cast, get_type_hints
 
 from . import hypotheses as h
 from . import terms as k
 from .algebra import MAX_EXPONENT, Poly, Ratio, Rejected, Sort, Symbol, ratio, require
 from .models import Bend, Model, NoiseLaw, Outcome, Shape
-from .rules import Theorem, conforms
+from .rules import Theorem, conforms, taken_apart
 
 MAX_CHARACTERS = 64_000_000
 MAX_ENTRIES = 400_000
@@ -31,6 +31,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}", re.ASCII)
 _FRACTION = re.compile(r"-?[0-9]{1,400}(/[0-9]{1,400})?", re.ASCII)
 
 Exponent = Literal["exponent"]
+hints = cache(get_type_hints)
 Index = k.Client | k.Var
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
@@ -106,7 +107,7 @@ class Table:
 
     def read(self, value: Json, kind: Any) -> Any:
         """Return a value as one type, or refuse it."""
-        origin, args = get_origin(kind), get_args(kind)
+        origin, args = taken_apart(kind)
         if kind is str:
             named = type(value) is str and _NAME.fullmatch(value)
             require(named, "%r is no name", value)
@@ -134,7 +135,7 @@ class Table:
         if kind is NoiseLaw:
             return NoiseLaw(self.read(value, tuple[Outcome, ...]))
         if kind in (Shape, Bend):
-            return kind(*self.arguments(items(value), get_type_hints(kind).values()))
+            return kind(*self.arguments(items(value), hints(kind).values()))
         if value is None:
             require(NoneType in args, "an argument is missing")
             return None
@@ -201,7 +202,7 @@ def _total(binder: k.Binder, v: Index, number: Ratio) -> Ratio:
 
 def model_of(value: Json, table: Table) -> Model:
     """Return the model that a JSON object describes."""
-    kinds = get_type_hints(Model)
+    kinds = hints(Model)
     return Model(*table.arguments(record(value, tuple(kinds)), kinds.values()))
 
 
@@ -212,9 +213,9 @@ _POWERS = tuple[tuple[Symbol | Ratio, Exponent], ...]
 
 def _constructor(kind: Any) -> Constructor:
     """Return what makes a term of its fields, vectors and forms as combinations."""
-    hints = get_type_hints(kind)
+    types = hints(kind)
     made = issubclass(kind, k.VecAtom | k.LinAtom) and not issubclass(kind, k.Variable)
-    kinds = tuple(_READ_AS.get(hints[name], hints[name]) for name in kind.fields)
+    kinds = tuple(_READ_AS.get(types[name], types[name]) for name in kind.fields)
     return partial(k.made, kind) if made else kind, kinds
 
 

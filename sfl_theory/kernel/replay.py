@@ -21,7 +21,7 @@ from typing import cast
 from . import hypotheses as h
 from . import terms as k
 from .algebra import Rejected, require
-from .models import Model, runs_of, subterms
+from .models import Model
 from .moments import evaluated
 from .reader import Json, Table, distinct, items, load, model_of, record
 from .rules import RULES, Theorem
@@ -86,7 +86,7 @@ class Claim:
                 f" (apart {by} {_exactly(abs(high - low))})"
             )
         parts = (self.left, self.right, *self.hypotheses)
-        runs = runs_of(*parts)
+        runs = k.runs_of(*parts)
         lines += sorted(f"  where x, p, xi are of {run}" for run in runs)
         free = frozenset().union(*(part.free for part in parts))
         sorts = sorted(f"{v} {v.sort.value}" for v in free if hasattr(v, "sort"))
@@ -192,7 +192,7 @@ def _one_meaning(parts: list[k.Lin | h.Hypothesis]) -> None:
     free = {v for part in parts for v in part.free}
     require(not free & {k.CHANCE, k.CONDITIONAL}, "a statement speaks of no draw")
     distinct(getattr(v, "name", None) for v in free)
-    runs, inside = runs_of(*parts), subterms(*parts)
+    runs, inside = k.runs_of(*parts), k.subterms(*parts)
     for v in free:
         taken = _RESERVED.fullmatch(str(v)) and (runs or not isinstance(v, k.Point))
         require(not taken, "the name %s has a meaning of its own", v)

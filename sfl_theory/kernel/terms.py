@@ -1,35 +1,23 @@
-"""The terms of a statement: parameters, clients, functions, runs, vectors and forms.
+"""What statements speak of: clients, functions, runs, vectors and expected numbers.
 
 A model interprets a term (`docs/trusted-base.md`): there are N >= 1 clients with
 weights ``a_n >= 0, sum a_n = 1``; parameters are numbers; every function is
 differentiable with a Lipschitz gradient; every vector is a square-integrable random
-vector of two blocks, the client's and the server's. A `Vec` is a linear combination of
-vectors, a `Lin` one of the numbers ``<u, v>``, ``F(u)`` and 1 whose value is its
-expectation; a coefficient may be random by `Draw` and is inside that expectation. No
-free name has a meaning: what is special (weights, draws, minimisers) is a class.
-
-Binders are closed canonically: the level of a sum exceeds the levels inside, so closed
-terms that differ in the names of bound variables are the same object.
+vector of two blocks, the client's and the server's. No free name has a meaning: what is
+special (weights, draws, minimisers) is a class.
 """
+
+# ruff: noqa: F403, F405 - the terms and what they share are one module for others
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable
 from enum import Enum
-from fractions import Fraction
-from functools import cached_property, partial
-from itertools import count
-from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
-from weakref import WeakValueDictionary
+from functools import partial
+from typing import Any, cast
 
-from . import algebra
-from .algebra import Built, Number, Poly, Ratio, Sort, Symbol, ratio, require
-
-_TERMS: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
-_ages, _names = count(), count()
-Index = Poly
-"""The type of a field that is a natural number by its sorts."""
+from .algebra import Built, Number, Ratio, Sort, Symbol, ratio, require
+from .binders import *
 
 
 class Named(Enum):
@@ -73,177 +61,69 @@ class Participants(Named):
     MODELS = "models"
 
 
-class Mark(Named):
-    """No variable: in `free` it says that a `Draw` or an `Expected` occurs."""
-
-    DRAW = "draw"
-    EXPECTED = "expected"
+class Function(Term):
+    """A function from R^d to R."""
 
 
-CHANCE, CONDITIONAL = Mark
-
-
-class Interned(type):
-    """Hash-consing: equal arguments give the same object, so equality is identity."""
-
-    def __call__(cls, *args: Any) -> Any:
-        """Return the one object with these arguments."""
-        args = cast(type[Term], cls).normal(args)
-        found = _TERMS.get((cls, *args))
-        if found is None:
-            found = _TERMS[cls, *args] = type.__call__(cls, *args)
-        return found
-
-
-@dataclass_transform(eq_default=False, frozen_default=True)
-class Term(Built, metaclass=Interned):
-    """A frozen, interned record of the fields that its class declares.
-
-    For a field of type `Index` any number may be given that is one.
-    """
-
-    fields: ClassVar[tuple[str, ...]]
-    indices: ClassVar[tuple[int, ...]]
-    shown: ClassVar[str] = ""
-
-    def __init_subclass__(cls, **constants: object) -> None:
-        for name, value in constants.items():
-            setattr(cls, name, value)
-        kinds = fields(cast(Any, dataclass(frozen=True, eq=False)(cls)))
-        cls.fields = tuple(field.name for field in kinds)
-        cls.indices = tuple(i for i, f in enumerate(kinds) if f.type == "Index")
-
-    @classmethod
-    def normal(cls, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the arguments that stand for these."""
-        if any(type(args[i]) is not Poly for i in cls.indices):
-            new = {i: ratio(args[i]).poly() for i in cls.indices}
-            args = tuple(new.get(i, arg) for i, arg in enumerate(args))
-        return args
-
-    def __post_init__(self) -> None:
-        own = vars(self)
-        own["parts"] = tuple(own[name] for name in self.fields)
-        for i in self.indices:
-            natural(cast(Poly, self.parts[i]))
-        built = [part for part in self.parts if isinstance(part, Built)]
-        own["free"] = self._free(frozenset().union(*(part.free for part in built)))
-        own["depth"] = self._depth(max((part.depth for part in built), default=0))
-        self._check()
-        own["age"] = next(_ages)
-        if isinstance(self, Symbol):
-            own["serial"] = algebra.register(self)
-
-    def _free(self, inner: frozenset[object]) -> frozenset[object]:
-        return inner
-
-    def _depth(self, inner: int) -> int:
-        return inner
-
-    def _check(self) -> None:
-        """Refuse what is no term of this class; set what its fields decide."""
-
-    def __str__(self) -> str:
-        return self.shown.format_map(vars(self))
-
-
-class Variable(Term, shown="{name}"):
-    """What a theorem speaks of in general, or a binder ranges over."""
-
-    def _free(self, inner: frozenset[object]) -> frozenset[object]:
-        return inner | {self}
-
-
-class VecAtom(Term):
-    """A vector that is no combination of others."""
-
-
-class LinAtom(Term):
-    """A number of which the expectation is meant."""
-
-
-# Variables -------------------------------------------------------------------------
-
-
-class Client(Variable):
-    """A client, any of the N."""
+class NamedFunction(Variable, Function, becomes=Function):
+    """Any function."""
 
     name: str
 
 
-class BoundClient(Variable, shown="n{level}"):
-    """The client that the sum of this level ranges over."""
+class Local(Function, shown="F[{client}]"):
+    """``F_n``, the function of a client."""
 
-    level: int
-
-
-ClientIndex = Client | BoundClient
+    client: ClientIndex
 
 
-class Var(Variable, Symbol):
-    """A parameter: a number of its sort."""
+class Mean(Function, shown="f"):
+    """``f = sum_n a_n F_n``."""
+
+
+class Argument(Variable, Symbol, sort=Sort.NATURAL, becomes=Ratio):
+    """The argument of a `Rate`; it occurs nowhere else, and no file can name it."""
+
+    name: str
+
+
+MEAN, ROUND, STEP = Mean(), Argument("round"), Argument("step")
+
+
+class Rate(Term, shown="{body}"):
+    """A number for each round: a closed function of its argument, `ROUND`."""
+
+    body: Ratio
+
+    def _free(self, inner: frozenset[object]) -> frozenset[object]:
+        require(CHANCE not in inner, "a rate is not random")
+        return inner - {ROUND}
+
+    def at(self, t: Ratio) -> Ratio:
+        """Return the rate of round t."""
+        return number_at(self.body, {ROUND: t})
+
+
+class Family(Variable):
+    """A parameter for each client or round."""
 
     name: str
     sort: Sort
 
 
-class BoundNat(Variable, Symbol, shown="i{level}", sort=Sort.NATURAL):
-    """The step or round that the binder of this level ranges over."""
-
-    level: int
-
-
-class RoundArgument(Variable, Symbol, shown="round", sort=Sort.NATURAL):
-    """The argument of a `Rate`; it occurs nowhere else."""
-
-
-class StepArgument(Variable, Symbol, shown="step", sort=Sort.NATURAL):
-    """What the argument of a rate that counts steps prints as; it occurs nowhere."""
-
-
-class ClientFamily(Variable):
+class ClientFamily(Family):
     """A parameter for each client."""
 
-    name: str
-    sort: Sort
 
-
-class RoundFamily(Variable):
+class RoundFamily(Family, becomes=Rate):
     """A real parameter for each round; a `Rate` may replace it.
 
     Never a whole one: so no round or step is a family's value, and in an index a bound
     step occurs as a variable of the polynomial only, in which it grows.
     """
 
-    name: str
-    sort: Sort
-
     def _check(self) -> None:
         require(not self.sort.whole, "a family over rounds has no whole sort")
-
-
-class NamedFunction(Variable):
-    """A function from R^d to R."""
-
-    name: str
-
-
-class Point(Variable, VecAtom):
-    """Any square-integrable random vector."""
-
-    name: str
-
-
-ROUND, STEP = RoundArgument(), StepArgument()
-
-
-# Symbols that are made of variables ------------------------------------------------
-
-
-class Weight(Term, Symbol, shown="a[{client}]", sort=Sort.NONNEGATIVE):
-    """``a_n``: at least 0, their sum is 1."""
-
-    client: ClientIndex
 
 
 class Odds(Term, Symbol, shown="(1/q[{client}]-1)", sort=Sort.NONNEGATIVE):
@@ -263,10 +143,8 @@ class Draw(Term, Symbol, shown="J({client},{round})", sort=Sort.NONNEGATIVE):
     round: Index
 
     def _free(self, inner: frozenset[object]) -> frozenset[object]:
-        return inner | {CHANCE}
-
-    def _check(self) -> None:
         require(self.run.drawn, "only a run with partial participation has draws")
+        return inner | {CHANCE}
 
 
 class Before(
@@ -284,178 +162,34 @@ class Before(
     round: Index
 
 
-class PerClient(Term, Symbol, shown="{family}[{client}]"):
+class Member(Term, Symbol):
+    """A member of a family."""
+
+    family: Family
+
+    def _check(self) -> None:
+        vars(self)["sort"] = self.family.sort
+
+
+class PerClient(Member, shown="{family}[{client}]"):
     """The member of a client family."""
 
     family: ClientFamily
     client: ClientIndex
 
-    def _check(self) -> None:
-        vars(self)["sort"] = self.family.sort
 
-
-class PerRound(Term, Symbol, shown="{family}({round})"):
+class PerRound(Member, shown="{family}({round})"):
     """The member of a round family."""
 
     family: RoundFamily
     round: Index
 
-    def _check(self) -> None:
-        vars(self)["sort"] = self.family.sort
-
-
-# Binders ---------------------------------------------------------------------------
-
-
-class Clients(Term, shown="clients"):
-    """Ranges over all clients."""
-
-
-class Steps(Term, shown=" < {upper}"):
-    """Ranges over the naturals below ``upper``."""
-
-    upper: Index
-
-
-class Naturals(Term, shown="naturals"):
-    """Ranges over all naturals; binds hypotheses only, there is no such sum."""
-
-
-CLIENTS, NATURALS = Clients(), Naturals()
-Binder = Clients | Steps
-Quantifier = Clients | Steps | Naturals
-
-
-def bound(binder: Quantifier, level: int) -> BoundClient | BoundNat:
-    """Return the variable that a binder of this level binds."""
-    return BoundClient(level) if isinstance(binder, Clients) else BoundNat(level)
-
-
-class Closed(Term):
-    """A term in which the variable of its binder and level is bound."""
-
-    binder: Quantifier
-    level: int
-
-    @property
-    def variable(self) -> BoundClient | BoundNat:
-        """The variable that is bound."""
-        return bound(self.binder, self.level)
-
-    def _free(self, inner: frozenset[object]) -> frozenset[object]:
-        return inner - {self.variable}
-
-    def _depth(self, inner: int) -> int:
-        return max(inner, self.level)
-
-    def index(self) -> str:
-        """Return the bound variable and its range, for people."""
-        if isinstance(self.binder, Naturals):
-            return f"natural {self.variable}"
-        upper = self.binder if isinstance(self.binder, Steps) else ""
-        return f"{self.variable}{upper}"
-
-    def inside(self) -> Any:
-        """Return what stands after the binder, with the bound variable."""
-        raise NotImplementedError
-
-    def again(self, binder: Any, v: Any, inside: Any) -> Any:
-        """Return the like of this term, in normal form."""
-        return summed(binder, v, inside)
-
-    def opened(self) -> tuple[Any, Any]:
-        """Return a fresh variable, and the inside with it."""
-        v = fresh(self.binder)
-        return v, renamed(self.inside(), self.variable, v)
-
-
-class WeightedSum(Closed):
-    """``sum weight * body``; the weight is a product of powers of symbols."""
-
-    binder: Binder
-    weight: Poly
-    body: ClassVar[Any]
-
-    def inside(self) -> Any:
-        """Return the summand, a combination."""
-        return lifted(self.body) * ratio(self.weight)
-
-    def __str__(self) -> str:
-        weight = "" if self.weight == algebra.ONE else f"{self.weight}*"
-        return f"sum_{{{self.index()}}}[{weight}{self.body}]"
-
-
-class VecSum(WeightedSum, VecAtom):
-    """A sum of vectors that depend on the bound variable."""
-
-    body: VecAtom  # type: ignore[misc]
-
-
-class LinSum(WeightedSum, LinAtom):
-    """A sum of expected numbers that depend on the bound variable."""
-
-    body: LinAtom  # type: ignore[misc]
-
-
-class Unit(LinAtom, shown="1"):
-    """The number 1."""
-
-
-UNIT = Unit()
-
-
-class Total(WeightedSum, Symbol, body=UNIT):
-    """A sum of weights, as a number."""
-
-    def _check(self) -> None:
-        """N >= 1; positive terms over clients have a positive sum; else >= 0."""
-        sort, over_clients = Sort.NONNEGATIVE, self.binder is CLIENTS
-        if over_clients and self.weight == algebra.ONE:
-            sort = Sort.COUNT
-        elif over_clients and all(
-            s.sort in (Sort.POSITIVE, Sort.COUNT) for s in self.weight.symbols()
-        ):
-            sort = Sort.POSITIVE
-        vars(self)["sort"] = sort
-
-    def again(self, binder: Any, v: Any, inside: Any) -> Any:
-        """Return the sum as a number."""
-        return number_of(summed(binder, v, inside))
-
-    def __str__(self) -> str:
-        text = f"sum_{{{self.index()}}}[{self.weight}]"
-        return "N" if self.sort is Sort.COUNT else text
-
-
-# Functions and runs of algorithms --------------------------------------------------
-
-
-class Local(Term, shown="F[{client}]"):
-    """``F_n``, the function of a client."""
-
-    client: ClientIndex
-
-
-class Mean(Term, shown="f"):
-    """``f = sum_n a_n F_n``."""
-
-
-MEAN = Mean()
-Function = NamedFunction | Local | Mean
-
-
-class Rate(Term, shown="{body}"):
-    """A number for each round: a closed function of its argument, `ROUND`."""
-
-    body: Ratio
-
-    def _free(self, inner: frozenset[object]) -> frozenset[object]:
-        require(CHANCE not in inner, "a rate is not random")
-        return inner - {ROUND}
-
-    def at(self, t: Ratio) -> Ratio:
-        """Return the rate of round t."""
-        return number_at(self.body, {ROUND: t})
+    def replaced(self, by: Substitution) -> Any:
+        """Return the rate of the round where a rate replaces the family."""
+        round, family = natural(at(self.round, by)), at(self.family, by)
+        if isinstance(family, Rate):
+            return family.at(ratio(round))
+        return made(PerRound, family, round)
 
 
 class Descent(Term, shown="GD({function}; rate {rate})"):
@@ -473,30 +207,24 @@ class Pace(Term, shown="{steps} steps at {rate}"):
 
     def outside(self, t: Ratio) -> Ratio:
         """Return what multiplies all steps of round t."""
-        return self.rate.at(t)
+        return ratio(1) if isinstance(self, Stepwise) else self.rate.at(t)
 
     def inside(self, t: Ratio, i: Ratio) -> Ratio:
         """Return what else multiplies step i of round t."""
-        return ratio(1)
+        stepwise = isinstance(self, Stepwise)
+        return self.rate.at(ratio(self.steps) * t + i) if stepwise else ratio(1)
 
 
-class Stepwise(Pace):
+class Stepwise(
+    Pace, shown="{steps} steps, each at {counted}, step counted over the whole run"
+):
     """A pace whose rate counts steps, not rounds: step i of round t is step t*steps+i.
 
     The argument of the rate is `ROUND` there too, but prints as a step.
     """
 
-    def __str__(self) -> str:
-        rate = renamed(self.rate.body, ROUND, STEP)
-        return f"{self.steps} steps, each at {rate}, step counted over the whole run"
-
-    def outside(self, t: Ratio) -> Ratio:
-        """Return 1: every step has its own rate."""
-        return ratio(1)
-
-    def inside(self, t: Ratio, i: Ratio) -> Ratio:
-        """Return the rate of step i of round t."""
-        return self.rate.at(ratio(self.steps) * t + i)
+    def _check(self) -> None:
+        vars(self)["counted"] = renamed(self.rate.body, ROUND, STEP)
 
 
 AnyPace = Pace | Stepwise
@@ -547,9 +275,7 @@ class Split(
 
 
 Run = Descent | Split
-
-
-# Vectors and expected numbers ------------------------------------------------------
+Replacement = Ratio | ClientIndex | Function | Vec | Rate
 
 
 class Star(VecAtom, shown="{function}*"):
@@ -565,6 +291,13 @@ class Gradient(VecAtom, shown="grad {function}({at})"):
     at: Vec
 
 
+class Value(LinAtom, shown="{function}({at})"):
+    """``E F(p)``."""
+
+    function: Function
+    at: Vec
+
+
 class Iterate(VecAtom, shown="x({round})"):
     """``x(t)`` of a run."""
 
@@ -572,29 +305,21 @@ class Iterate(VecAtom, shown="x({round})"):
     round: Index
 
 
-class LocalPoint(VecAtom, shown="p({client},{round},{step})"):
+class OfStep(VecAtom):
+    """What a client has at a step of a round."""
+
+    run: Split
+    client: ClientIndex
+    round: Index
+    step: Index
+
+
+class LocalPoint(OfStep, shown="p({client},{round},{step})"):
     """``p(n, t, i)`` of a run."""
 
-    run: Split
-    client: ClientIndex
-    round: Index
-    step: Index
 
-
-class Noise(VecAtom, shown="xi({client},{round},{step})"):
+class Noise(OfStep, shown="xi({client},{round},{step})"):
     """``xi(n, t, i)`` of a run."""
-
-    run: Split
-    client: ClientIndex
-    round: Index
-    step: Index
-
-
-class Part(VecAtom, shown="[{vector}]_{side.value[0]}"):
-    """The block of a vector, the other block set to 0."""
-
-    side: Side
-    vector: VecAtom
 
 
 class Expected(VecAtom, shown="E[{vector} | {round}]"):
@@ -610,133 +335,6 @@ class Expected(VecAtom, shown="E[{vector} | {round}]"):
 
     def _free(self, inner: frozenset[object]) -> frozenset[object]:
         return inner - {CHANCE} | {CONDITIONAL}
-
-
-class Inner(LinAtom):
-    """``E<u, v>``; the pair has an order, so that ``<v, u>`` is the same."""
-
-    left: VecAtom
-    right: VecAtom
-
-    @classmethod
-    def normal(cls, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the pair in order."""
-        return tuple(sorted(args, key=lambda vector: vector.age))
-
-    def __str__(self) -> str:
-        if self.left is self.right:
-            return f"||{self.left}||^2"
-        return "<{}, {}>".format(*sorted(map(str, self.parts)))
-
-
-class Value(LinAtom, shown="{function}({at})"):
-    """``E F(p)``."""
-
-    function: Function
-    at: Vec
-
-
-# Linear combinations ---------------------------------------------------------------
-
-A = TypeVar("A", bound=Term)
-
-
-class Combination(algebra.Sum[A, Ratio]):
-    """A linear combination of atoms with ratios as coefficients."""
-
-    def __mul__(self, factor: Number) -> Self:
-        return self.scaled(ratio(factor))
-
-    __rmul__ = __mul__
-
-    @cached_property
-    def parts(self) -> tuple[object, ...]:
-        """The atoms and their coefficients."""
-        return (*self.coefficients, *self.coefficients.values())
-
-    def __str__(self) -> str:
-        shown = []
-        for atom, c in self.coefficients.items():
-            text, several = str(c), len(c.numerator.coefficients) > 1
-            minus = not several and text[0] == "-"
-            text = f"({text})" if several and not c.denominator else text[minus:]
-            name = "" if atom is UNIT else str(atom)
-            factor = "" if name and text == "1" else f"{text}*" if name else text
-            shown.append((minus, factor + name))
-        return algebra.signed(shown)
-
-
-class Vec(Combination[VecAtom]):
-    """A linear combination of vectors."""
-
-
-class Lin(Combination[LinAtom]):
-    """A linear combination of expected numbers."""
-
-    @property
-    def expects(self) -> bool:
-        """Whether it is more than a number: expected values occur."""
-        return bool(self.coefficients.keys() - {UNIT})
-
-
-# Constructors that keep the normal form --------------------------------------------
-
-
-def natural(value: Number | Poly) -> Poly:
-    """Return a number as an index."""
-    poly = ratio(value).poly()
-    require(poly.natural(), "%s is not a natural number by its sorts", poly)
-    return poly
-
-
-def symbol(value: Symbol) -> Ratio:
-    """Return a symbol as a number."""
-    return Ratio(Poly.product(Fraction(1), {value: 1}))
-
-
-def vec(atom: VecAtom) -> Vec:
-    """Return an atom as a vector."""
-    return Vec({atom: ratio(1)})
-
-
-def constant(value: Number) -> Lin:
-    """Return a number as a form."""
-    return Lin({UNIT: ratio(value)})
-
-
-def number_of(form: Lin) -> Ratio:
-    """Return the number that a form without expected values is."""
-    require(not form.expects, "%s is no number: it has expected values", form)
-    return form.coefficients.get(UNIT, ratio(0))
-
-
-def lifted(term: Any) -> Any:
-    """Return a symbol as a number, a vector or an expected number as a combination."""
-    if isinstance(term, Symbol):
-        return symbol(term)
-    if isinstance(term, VecAtom):
-        return vec(term)
-    return Lin({term: ratio(1)}) if isinstance(term, LinAtom) else term
-
-
-def made(kind: type[Term], *parts: Any) -> Any:
-    """Return the term of a kind with these parts in normal form, lifted."""
-    if kind is Part:
-        return part(*parts)
-    return inner(*parts) if kind is Inner else lifted(kind(*parts))
-
-
-weight: Callable[[ClientIndex], Ratio] = partial(made, Weight)
-draw: Callable[[Split, ClientIndex, Number], Ratio] = partial(made, Draw)
-before: Callable[[ClientIndex, Number, ClientIndex, Number, Number], Ratio]
-before = partial(made, Before)
-value_of: Callable[[Function, Vec], Lin] = partial(made, Value)
-gradient: Callable[[Function, Vec], Vec] = partial(made, Gradient)
-iterate: Callable[[Run, Number], Vec] = partial(made, Iterate)
-local_point: Callable[[Split, ClientIndex, Number, Number], Vec]
-local_point = partial(made, LocalPoint)
-noise: Callable[[Split, ClientIndex, Number, Number], Vec] = partial(made, Noise)
-expected: Callable[[Split, Number, Vec], Vec] = partial(made, Expected)
 
 
 def side_of(atom: VecAtom) -> Side | None:
@@ -760,6 +358,13 @@ def part(side: Side, u: Vec) -> Vec:
     return out
 
 
+class Part(VecAtom, shown="[{vector}]_{side.value[0]}", made=staticmethod(part)):
+    """The block of a vector, the other block set to 0."""
+
+    side: Side
+    vector: VecAtom
+
+
 def inner(u: Vec, v: Vec) -> Lin:
     """Return ``E<u, v>``, bilinear; different blocks are orthogonal."""
     out: dict[LinAtom, Ratio] = {}
@@ -776,158 +381,53 @@ def inner(u: Vec, v: Vec) -> Lin:
     return Lin(out) + rest
 
 
+class Inner(LinAtom, made=staticmethod(inner)):
+    """``E<u, v>``; the pair has an order, so that ``<v, u>`` is the same."""
+
+    left: VecAtom
+    right: VecAtom
+
+    @classmethod
+    def normal(cls, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the pair in order."""
+        return tuple(sorted(args, key=lambda vector: vector.age))
+
+    def __str__(self) -> str:
+        if self.left is self.right:
+            return f"||{self.left}||^2"
+        return "<{}, {}>".format(*sorted(map(str, self.parts)))
+
+
 def norm2(u: Vec) -> Lin:
     """Return ``E||u||^2``."""
     return inner(u, u)
 
 
-# Sums ------------------------------------------------------------------------------
+weight: Callable[[ClientIndex], Ratio] = partial(made, Weight)
+draw: Callable[[Split, ClientIndex, Number], Ratio] = partial(made, Draw)
+before: Callable[[ClientIndex, Number, ClientIndex, Number, Number], Ratio]
+before = partial(made, Before)
+value_of: Callable[[Function, Vec], Lin] = partial(made, Value)
+gradient: Callable[[Function, Vec], Vec] = partial(made, Gradient)
+iterate: Callable[[Run, Number], Vec] = partial(made, Iterate)
+local_point: Callable[[Split, ClientIndex, Number, Number], Vec]
+local_point = partial(made, LocalPoint)
+noise: Callable[[Split, ClientIndex, Number, Number], Vec] = partial(made, Noise)
+expected: Callable[[Split, Number, Vec], Vec] = partial(made, Expected)
 
 
-def fresh(binder: Quantifier) -> Any:
-    """Return a variable of the binder's kind that no one else can name."""
-    name = f"${next(_names)}"
-    return Client(name) if isinstance(binder, Clients) else Var(name, Sort.NATURAL)
+def subterms(*parts: object) -> set[Term]:
+    """Return all terms that occur in some, coefficients and exponents' bases too."""
+    seen: set[Built] = set()
+    left: list[object] = list(parts)
+    while left:
+        one = left.pop()
+        if isinstance(one, Built) and one not in seen:
+            seen.add(one)
+            left += one.parts
+    return {one for one in seen if isinstance(one, Term)}
 
 
-def bindable(binder: Quantifier, v: Client | Var) -> None:
-    """Check that a variable is of the binder's kind and not in its upper limit."""
-    if isinstance(binder, Clients):
-        fits = isinstance(v, Client)
-    else:
-        fits = isinstance(v, Var) and v.sort is Sort.NATURAL
-    require(fits and v not in binder.free, "%s cannot range over %s", v, binder)
-
-
-C = TypeVar("C", Vec, Lin)
-
-
-def summed(binder: Binder, v: Client | Var, form: C) -> C:
-    """Return ``sum_v form(v)``, in normal form.
-
-    What a coefficient has that does not depend on v goes before the sum; an atom
-    without v is multiplied by the total of its weight, which `total` computes. No
-    denominator may depend on v.
-    """
-    bindable(binder, v)
-    out = type(form)({})
-    make: Any = VecSum if isinstance(form, Vec) else LinSum
-    for atom, c in form.coefficients.items():
-        fits = all(v not in factor.free for factor, _ in c.denominator)
-        require(fits, "a denominator depends on %s", v)
-        below = Ratio(algebra.ONE, c.denominator)
-        for value, powers in c.numerator.products():
-            own = {s: power for s, power in powers.items() if v in s.free}
-            other = {s: power for s, power in powers.items() if v not in s.free}
-            inside = Poly.product(Fraction(1), own)
-            outside = ratio(Poly.product(value, other)) * below
-            if v not in atom.free:
-                out = out + type(form)({atom: outside * total(binder, v, inside)})
-                continue
-            level = max(inside.depth, atom.depth) + 1
-            to = bound(binder, level)
-            closed = make(binder, level, renamed(inside, v, to), renamed(atom, v, to))
-            out = out + type(form)({closed: outside})
-    return out
-
-
-def total(binder: Binder, v: Client | Var, product: Poly) -> Ratio:
-    """Return ``sum_v product``: 1 for weights, Faulhaber for steps, or a `Total`.
-
-    ``sum 1 = u``, ``sum i = u(u-1)/2``, ``sum i^2 = u(u-1)(2u-1)/6``,
-    ``sum i^3 = u^2(u-1)^2/4`` for 0 <= i < u.
-    """
-    ((_, powers),) = product.products()
-    if isinstance(binder, Clients):
-        if powers == {Weight(cast(Client, v)): 1}:
-            return ratio(1)
-    elif not powers or powers.keys() == {v}:
-        u, power = ratio(binder.upper), powers.get(cast(Var, v), 0)
-        if power < 4:
-            return (
-                u,
-                u * (u - 1) / 2,
-                u * (u - 1) * (2 * u - 1) / 6,
-                u**2 * (u - 1) ** 2 / 4,
-            )[power]
-    level = product.depth + 1
-    return symbol(Total(binder, level, renamed(product, v, bound(binder, level))))
-
-
-# Renaming and substitution ---------------------------------------------------------
-
-T = TypeVar("T")
-Replacement = Ratio | ClientIndex | Function | Vec | Rate
-Substitution = Mapping[Variable, Replacement]
-BECOMES: dict[type[Variable], Any] = {
-    Var: Ratio,
-    BoundNat: Ratio,
-    RoundArgument: Ratio,
-    Client: ClientIndex,
-    BoundClient: ClientIndex,
-    NamedFunction: Function,
-    Point: Vec,
-    RoundFamily: Rate,
-}
-
-
-def renamed(term: T, old: Variable, new: Variable) -> T:
-    """Return the term with a variable renamed to one that does not occur."""
-    return cast(T, _renamed(term, old, new))
-
-
-def _renamed(term: object, old: Variable, new: Variable) -> object:
-    if term is old or not isinstance(term, Built) or old not in term.free:
-        return new if term is old else term
-    if isinstance(term, Poly):
-        out = algebra.ZERO
-        for value, powers in term.products():
-            changed = {renamed(s, old, new): power for s, power in powers.items()}
-            out = out + Poly.product(value, changed)
-        return out
-    if isinstance(term, Ratio):
-        below = [(renamed(f, old, new), power) for f, power in term.denominator]
-        return Ratio(renamed(term.numerator, old, new), below)
-    if isinstance(term, Combination):
-        pairs = term.coefficients.items()
-        return type(term)({
-            renamed(a, old, new): renamed(c, old, new) for a, c in pairs
-        })
-    return type(term)(*(_renamed(p, old, new) for p in term.parts))
-
-
-def at(term: Any, by: Substitution) -> Any:
-    """Return anything with variables replaced, without capture, in normal form."""
-    if not isinstance(term, Built) or term.free.isdisjoint(by):
-        return ratio(term) if isinstance(term, Poly) else lifted(term)
-    if isinstance(term, Poly):
-        out = ratio(0)
-        for value, powers in term.products():
-            piece = ratio(value)
-            for s, power in powers.items():
-                piece = piece * at(s, by) ** power
-            out = out + piece
-        return out
-    if isinstance(term, Ratio):
-        out = at(term.numerator, by)
-        for factor, power in term.denominator:
-            out = out / at(factor, by) ** power
-        return out
-    if isinstance(term, Combination):
-        new = (at(atom, by) * at(c, by) for atom, c in term.coefficients.items())
-        return sum(new, type(term)({}))
-    if isinstance(term, Variable):
-        fits = isinstance(by[term], BECOMES.get(type(term), ()))
-        require(fits, "%s cannot become %s", term, by[term])
-        return by[term]
-    if isinstance(term, PerRound) and term.family in by:
-        return at(term.family, by).at(ratio(natural(at(term.round, by))))
-    if isinstance(term, Closed):
-        v, inside = term.opened()
-        return term.again(at(term.binder, by), v, at(inside, by))
-    return made(cast(Any, type(term)), *(at(p, by) for p in term.parts))
-
-
-number_at: Callable[[Ratio, Substitution], Ratio] = at
-vec_at: Callable[[Vec, Substitution], Vec] = at
-lin_at: Callable[[Lin, Substitution], Lin] = at
+def runs_of(*parts: object) -> set[Run]:
+    """Return the runs of algorithms in some terms."""
+    return {one for one in subterms(*parts) if isinstance(one, Descent | Split)}

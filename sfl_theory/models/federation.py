@@ -9,7 +9,7 @@ from fractions import Fraction
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, ratio
 from sfl_theory.kernel.hypotheses import Minimiser
-from sfl_theory.kernel.models import Evaluation, subterms
+from sfl_theory.kernel.models import Evaluation
 from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.functions import ONE, ZERO, Bowl, Client, Separable
 from sfl_theory.proofs.export import ModelData, Shape, Statement, Vector, model_of
@@ -245,7 +245,7 @@ def as_model(
     """
     sides = (statement.left, statement.right)
     parts = (*sides, *statement.hypotheses)
-    inside = subterms(*parts)
+    inside = k.subterms(*parts)
     free = {v for side in sides for v in side.free}
     free |= {v for one in statement.hypotheses for v in one.free}
     asked = {one.function for one in inside if isinstance(one, k.Star | Minimiser)}

@@ -21,6 +21,7 @@ from sfl_theory.proofs.local_steps import (
     Round,
     S,
     block_below,
+    block_move,
     both_parts,
     centred,
     i,
@@ -28,6 +29,7 @@ from sfl_theory.proofs.local_steps import (
     n,
     now,
     other,
+    own_steps,
     young,
 )
 from sfl_theory.proofs.non_convex import TwoPaces
@@ -88,23 +90,6 @@ def _bounded(p: Paces, step: Number) -> Theorem:
     return rules.bounded_gradient(p.run, G2, n, now, ratio(step))
 
 
-def moved(p: Paces, side: k.Side, step: Ratio, made: Ratio, rests: bool) -> Theorem:
-    """Return ``||[p - x]_b||^2 <= eta_b^2 made sum_{j<made} ||[g_j]_b||^2``."""
-    rule = rules.resting if rests else rules.local_update
-    away, g = k.part(side, Round(p.run).away(step)), k.part(side, _g(p, of(j)))
-    total = k.summed(steps(made), j, g)
-    eta = p.eta(side)
-
-    def update(w: k.Vec) -> Theorem:
-        return rule(p.run, n, now, step, side, w)
-
-    return combine([
-        (update(away), -1),
-        (update(total), eta),
-        (rules.jensen(steps(made), j, ratio(1), g), eta**2),
-    ])
-
-
 def early(p: Paces) -> Theorem:
     """Return ``||p_i - x||^2 <= (alpha i/tau_min)^2 G2`` while both sides step."""
     short, step = p.eta(other(p.longer)), of(i)
@@ -112,7 +97,7 @@ def early(p: Paces) -> Theorem:
     slower = combine(squares=[(k.part(p.longer, g), 1)])
     uses: list[tuple[Theorem, Number]] = [
         (both_parts(Round(p.run).away(step)), -1),
-        *((moved(p, side, step, step, False), 1) for side in k.Side),
+        *((own_steps(Round(p.run), side, step, step), 1) for side in k.Side),
         (sum_over(both_parts(g), steps(step), j), short**2 * step),
         (sum_over(slower, steps(step), j), step * (short**2 - p.eta(p.longer) ** 2)),
         (sum_over(_bounded(p, of(j)), steps(step), j), short**2 * step),
@@ -127,11 +112,7 @@ def late(p: Paces) -> Theorem:
     for side in k.Side:
         rests = side is not p.longer
         made = p.low if rests else step
-        g = block_below(side, _g(p, of(j)), _bounded(p, of(j)))
-        uses += [
-            (moved(p, side, step, made, rests), 1),
-            (sum_over(g, steps(made), j), p.eta(side) ** 2 * made),
-        ]
+        uses.append((block_move(Round(p.run), side, step, made, rests), 1))
     return combine(uses)
 
 
@@ -331,7 +312,7 @@ def first_gradient(p: Paces, c: Ratio) -> Theorem:
         (there, 1 + c),
         (rules.lipschitz(k.Local(n), S, r.x, r.point(0)), 1 + 1 / c),
         (both_parts(r.away(0)), -(1 + 1 / c) * S**2),
-        *((moved(p, side, zero, zero, False), (1 + 1 / c) * S**2) for side in k.Side),
+        *((own_steps(r, side, zero, zero), (1 + 1 / c) * S**2) for side in k.Side),
     ])
     own = k.summed(k.CLIENTS, n, gx * k.weight(n))
     return combine([

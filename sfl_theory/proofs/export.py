@@ -14,7 +14,7 @@ from sfl_theory.kernel import models
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Sort, ratio
 from sfl_theory.kernel.hypotheses import Minimiser
-from sfl_theory.kernel.models import Model, NoiseLaw, subterms
+from sfl_theory.kernel.models import Model, NoiseLaw
 from sfl_theory.kernel.reader import TAGS
 from sfl_theory.kernel.rules import Theorem
 
@@ -351,7 +351,7 @@ def witness(statement: Statement) -> ModelData:
     where clients are drawn. The box contains every model, for gradients and noise pull
     to points inside.
     """
-    inside = subterms(statement.left, statement.right, *statement.hypotheses)
+    inside = k.subterms(statement.left, statement.right, *statement.hypotheses)
     free = {v for h in statement.hypotheses for v in h.free}
     free |= statement.left.free | statement.right.free
     asked = {one.function for one in inside if isinstance(one, k.Star | Minimiser)}

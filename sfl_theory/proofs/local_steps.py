@@ -141,23 +141,6 @@ def block_sum(r: Round, side: k.Side, upper: Ratio) -> Theorem:
     ])
 
 
-def block_move(
-    r: Round, side: k.Side, step: Ratio, made: Ratio, rests: bool = False
-) -> Theorem:
-    """Return ``||[p - x]_b||^2 <= eta_b^2 made^2 G2`` for a side's own steps."""
-    rule = rules.resting if rests else rules.local_update
-    total = k.summed(steps(made), j, k.part(side, stochastic(r.run, n, now, of(j))))
-
-    def update(w: k.Vec) -> Theorem:
-        return rule(r.run, n, now, step, side, w)
-
-    return combine([
-        (update(k.part(side, r.away(step))), -1),
-        (update(total), r.rate(side)),
-        (block_sum(r, side, made), r.rate(side) ** 2),
-    ])
-
-
 def young(v: k.Vec, w: k.Vec, c: Number) -> Theorem:
     """Return ``||v + w||^2 <= (1 + c) ||v||^2 + (1 + 1/c) ||w||^2``."""
     inverse = 1 / ratio(c)
@@ -234,7 +217,7 @@ def size_of_sum(
 
 
 def moved(r: Round, side: k.Side, step: Ratio, made: Ratio, rests: bool) -> Theorem:
-    """Return ``||[p - x]_b||^2 = eta^2 ||sum_{j<made} [g_j]_b||^2``."""
+    """Return ``||[p - x]_b||^2 = eta_b^2 ||sum_{j<made} [g_j]_b||^2``."""
     rule = rules.resting if rests else rules.local_update
     away = k.part(side, r.away(step))
     total = k.part(side, _sum(made, r.local_gradient(of(j)) + r.noise(of(j)), j))
@@ -243,9 +226,30 @@ def moved(r: Round, side: k.Side, step: Ratio, made: Ratio, rests: bool) -> Theo
         return rule(r.run, n, now, step, side, w)
 
     return combine(
-        [(update(away), 1), (update(total), -r.eta)],
-        target=k.norm2(away) - k.norm2(total) * r.eta**2,
+        [(update(away), 1), (update(total), -r.rate(side))],
+        target=k.norm2(away) - k.norm2(total) * r.rate(side) ** 2,
     )
+
+
+def own_steps(
+    r: Round, side: k.Side, step: Ratio, made: Ratio, rests: bool = False
+) -> Theorem:
+    """Return ``||[p - x]_b||^2 <= eta_b^2 made sum_{j<made} ||[g_j]_b||^2``."""
+    g = k.part(side, stochastic(r.run, n, now, of(j)))
+    inside = rules.jensen(steps(made), j, ratio(1), g)
+    return combine([
+        (moved(r, side, step, made, rests), -1),
+        (inside, r.rate(side) ** 2),
+    ])
+
+
+def block_move(
+    r: Round, side: k.Side, step: Ratio, made: Ratio, rests: bool = False
+) -> Theorem:
+    """Return ``||[p - x]_b||^2 <= eta_b^2 made^2 G2`` for a side's own steps."""
+    each = sum_over(bounded_block(r.run, side, of(j)), steps(made), j)
+    own = own_steps(r, side, step, made, rests)
+    return combine([(own, 1), (each, r.rate(side) ** 2 * made)])
 
 
 def block_drift(

@@ -20,7 +20,6 @@ from sfl_theory.proofs.convex_paces import (
     Paces,
     alpha,
     direction,
-    moved,
     share,
     total,
     whole_move,
@@ -31,10 +30,9 @@ from sfl_theory.proofs.local_steps import (
     Round,
     S,
     beyond,
+    block_move,
     both_parts,
-    bounded_block,
     i,
-    j,
     linear_both,
     n,
     now,
@@ -172,12 +170,6 @@ def own_way(p: Paces, side: k.Side, rests: bool) -> Theorem:
     )
 
 
-def from_start(p: Paces, side: k.Side, at: Ratio) -> Theorem:
-    """Return ``||[p_i - x]_b||^2 <= eta_b^2 i^2 G2``."""
-    each = sum_over(bounded_block(p.run, side, of(j)), steps(at), j)
-    return combine([(moved(p, side, at, at, False), 1), (each, p.eta(side) ** 2 * at)])
-
-
 def fitted(p: Paces) -> Theorem:
     """Return ``r(k) sum_{i<low} (l - i)^2`` below a polynomial, for r(k) l = 1.
 
@@ -237,9 +229,20 @@ def client_progress(p: Paces) -> Theorem:
         (sum_over(both_parts(P - r.x), steps(low), i), -joint * S / 2),
         (sum_over(paired(p), steps(p.extra), beyond), each),
         # how far they are from x
-        (sum_over(from_start(p, short, of(i)), steps(low), i), S / (2 * low)),
-        (sum_over(from_start(p, long, of(i)), steps(low), i), joint * S / 2),
-        (sum_over(from_start(p, long, late(p)), steps(p.extra), beyond), joint * S / 2),
+        (
+            sum_over(block_move(Round(p.run), short, of(i), of(i)), steps(low), i),
+            S / (2 * low),
+        ),
+        (
+            sum_over(block_move(Round(p.run), long, of(i), of(i)), steps(low), i),
+            joint * S / 2,
+        ),
+        (
+            sum_over(
+                block_move(Round(p.run), long, late(p), late(p)), steps(p.extra), beyond
+            ),
+            joint * S / 2,
+        ),
         (rules.blocks(z, z), p.unequal * S**2 * alpha / 8),
     ]
     left = k.Lin({})

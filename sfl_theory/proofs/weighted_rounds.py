@@ -23,6 +23,7 @@ from sfl_theory.proofs.local_steps import (
     Round,
     S,
     block_below,
+    block_move,
     both_parts,
     i,
     j,
@@ -30,6 +31,7 @@ from sfl_theory.proofs.local_steps import (
     m,
     n,
     now,
+    own_steps,
     t,
     whole_centred,
     whole_descent,
@@ -162,26 +164,10 @@ def second_moment(a: Weighted) -> Theorem:
     return combine(uses, target=target)
 
 
-def moved(a: Weighted, side: k.Side) -> Theorem:
-    """Return ``||[p_i - x]_b||^2 <= eta^2 i^2 G2`` for a block of the client's own."""
-    away = k.part(side, a.round.away(of(i)))
-    g = k.part(side, a.g(j))
-    total = k.summed(steps(of(i)), j, g)
-
-    def update(w: k.Vec) -> Theorem:
-        return rules.local_update(a.run, n, now, of(i), side, w)
-
-    return combine([
-        (update(away), -1),
-        (update(total), eta),
-        (rules.jensen(steps(of(i)), j, ratio(1), g), eta**2),
-    ])
-
-
 def own_drift(a: Weighted) -> Theorem:
     """Return ``||p_i - x||^2 <= eta^2 i^2 G2`` for SFL-V1."""
     uses: list[tuple[Theorem, Number]] = [(both_parts(a.round.away(of(i))), -1)]
-    uses += [(moved(a, side), 1) for side in k.Side]
+    uses += [(own_steps(a.round, side, of(i), of(i)), 1) for side in k.Side]
     both = combine([(both_parts(a.g(j)), 1), (a.bounded(j), 1)])
     return combine([*uses, (sum_over(both, steps(of(i)), j), eta**2 * of(i))])
 
@@ -228,11 +214,7 @@ def drift(a: Weighted) -> Theorem:
     """Return ``D <= cd eta^2 tau^3 G2``."""
     r = a.round
     if a.kind.visits:
-        own = block_below(k.Side.CLIENT, a.g(j), a.bounded(j))
-        client = combine([
-            (moved(a, k.Side.CLIENT), 1),
-            (sum_over(own, steps(of(i)), j), eta**2 * of(i)),
-        ])
+        client = block_move(r, k.Side.CLIENT, of(i), of(i))
         away = both_parts(r.away(of(i)))
         one = combine([(away, -1), (client, 1), (visited(a), 1)])
     else:

@@ -14,6 +14,7 @@ SECTIONS = (
     "section_3_4_text",
     "theorems",
     "unbounded",
+    "last_iterate",
     "conditions",
     "constant_rates",
     "appendix_c",

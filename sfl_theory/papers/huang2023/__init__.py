@@ -10,6 +10,7 @@ from sfl_theory.papers.huang2023.bounds import (
 SECTIONS = (
     "section_3",
     "section_3_rates",
+    "linear_speedup",
     "appendix_a_12",
     "appendix_a_13",
     "appendix_a_14",

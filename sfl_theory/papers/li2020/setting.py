@@ -14,9 +14,8 @@ from sfl_theory import written as w
 from sfl_theory.claims import Part, Proof, Says
 from sfl_theory.kernel import terms
 from sfl_theory.kernel.hypotheses import Minimiser
-from sfl_theory.kernel.models import subterms
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import Client, Kind, Participants
+from sfl_theory.kernel.terms import Client, Kind, Participants, subterms
 from sfl_theory.models.federation import coin, federation, plus, quadratic, tilt
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.written import ATOM, Assumed, Form, Number, Vector, Written

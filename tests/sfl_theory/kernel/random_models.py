@@ -9,7 +9,8 @@ from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import models
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Rejected, Sort, ratio
-from sfl_theory.kernel.models import Bend, Evaluation, Model, NoiseLaw, Shape, holds
+from sfl_theory.kernel.conditions import holds
+from sfl_theory.kernel.models import Bend, Evaluation, Model, NoiseLaw, Shape
 from sfl_theory.kernel.rules import Theorem, _given_the_draws
 
 TURNS = [(Q(3, 5), Q(4, 5)), (Q(1), Q(0)), (Q(-5, 13), Q(12, 13))]
@@ -100,7 +101,7 @@ class Sample:
         self.free = sorted(free, key=lambda v: (str(v), type(v).__name__))
         self.clients = rng.choice([1, 2, 2, 3])
         self.numbers = {v: self._number(v) for v in self.free if isinstance(v, k.Var)}
-        runs = {run for part in parts for run in models.runs_of(part)}
+        runs = {run for part in parts for run in k.runs_of(part)}
         self.splits = [run for run in runs if isinstance(run, k.Split)]
         self.shapes = Shapes(rng)
         self.functions = tuple(self.shapes.next() for _ in range(self.clients))

@@ -8,7 +8,8 @@ import pytest
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel.algebra import ratio
-from sfl_theory.kernel.models import Evaluation, holds
+from sfl_theory.kernel.conditions import holds
+from sfl_theory.kernel.models import Evaluation
 from sfl_theory.kernel.rules import stochastic
 from sfl_theory.kernel.terms import (
     Client,

@@ -121,17 +121,17 @@ def with_pyc(folder: Path, source: str) -> Path:
     copy = folder / source / "kernel"
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(KERNEL, copy, ignore=ignored)
-    rules = copy / "rules.py"
+    rules = copy / "theorems.py"
     text = rules.read_text(encoding="utf-8")
     evil = text.replace("(k.constant(c * c))", "(k.constant(c))")
     assert evil != text
-    code = compile(evil, "rules.py", "exec")
+    code = compile(evil, "theorems.py", "exec")
     seen = importlib.util.source_hash(text.encode())
     data = bootstrap._code_to_hash_pyc(code, seen, False)
     beside = Path(importlib.util.cache_from_source(str(rules)))
     if source == "package":
-        (copy / "rules").mkdir()
-        (copy / "rules" / "__init__.py").write_text(evil, encoding="utf-8")
+        (copy / "theorems").mkdir()
+        (copy / "theorems" / "__init__.py").write_text(evil, encoding="utf-8")
     else:
         beside.parent.mkdir()
         beside.write_bytes(data)

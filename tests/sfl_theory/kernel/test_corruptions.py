@@ -17,7 +17,7 @@ from random_models import Sample
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Rejected
-from sfl_theory.kernel.models import holds
+from sfl_theory.kernel.conditions import holds
 from sfl_theory.kernel.replay import Claim, replay
 from sfl_theory.proofs.export import document
 

@@ -85,7 +85,7 @@ def test_enclosures_hold_what_is_enumerated(kind, who, tau) -> None:
     exact.prepare(tau, one.drawn)
     enclosure = Enclosure(long, one)
     for form in forms(one):
-        low, high = enclosure.form(form)
+        low, high = enclosure.enclosed(form)
         value = exact.form(form)
         assert Q(low, UNIT) <= value <= Q(high, UNIT)
         assert Q(high - low, UNIT) < Q(1, 10**30)

@@ -17,7 +17,7 @@ PAGE = (ROOT / "docs" / "trusted-base.md").read_text(encoding="utf-8")
 
 
 def formula(proof: str) -> str:
-    first = proof.strip().splitlines()[0]
+    first = proof.strip().splitlines()[0].partition(" Proof:")[0]
     return first.removeprefix("Return ").rstrip(".")
 
 

@@ -11,10 +11,11 @@ from sfl_theory import symbols
 from sfl_theory import written as w
 from sfl_theory.bound import Bound
 from sfl_theory.claims import decide
+from sfl_theory.conditions import EqualPeriods
 from sfl_theory.kernel.terms import Lin, Side
+from sfl_theory.papers.han2024 import last_iterate, unbounded
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024 import theorems_convex_repaired as repaired
-from sfl_theory.papers.han2024 import unbounded
 from sfl_theory.papers.han2024.printed import NUMBERS
 from sfl_theory.papers.han2024.strongly_convex_repairs import S_REPAIRED, Line
 from sfl_theory.papers.han2024.theorems import CLAIMS
@@ -26,6 +27,10 @@ INVERSE = sp.Symbol("1/q_n", positive=True)
 """The symbol of sums over clients that the kernel has instead of q_n."""
 
 
+BESIDE = (unbounded, last_iterate)
+"""Modules with claims of their own, beside the paper's."""
+
+
 def offered(number: str, case: str) -> dict[str, Bound]:
     """Return the library's bounds of a case, all but the printed one."""
     found: Case = theorem(number).case(case)
@@ -35,8 +40,10 @@ def offered(number: str, case: str) -> dict[str, Bound]:
 
 def lines_of(number: str, case: str, name: str) -> tuple[Line, ...]:
     """Return what proves one of them."""
-    found = repaired.BOUNDS.get((number, case), {})
-    return (found | unbounded.BOUNDS.get((number, case), {}))[name]
+    found: dict[str, tuple[Line, ...]] = {}
+    for bounds in (repaired.BOUNDS, *(one.BOUNDS for one in BESIDE)):
+        found |= bounds.get((number, case), {})
+    return found.get(name, ())
 
 
 NAMES = [
@@ -45,7 +52,8 @@ NAMES = [
     for case in ("strongly_convex", "general_convex")
     for name in offered(number, case)
 ] + [(*key, name) for key, named in unbounded.BOUNDS.items() for name in named]
-NAMES = list(dict.fromkeys(NAMES))
+NAMES = [one for one in dict.fromkeys(NAMES) if lines_of(*one)]
+"""What backs the others by construction: ``test_best.py``."""
 
 
 class Reader:
@@ -77,6 +85,11 @@ class Reader:
             symbols.a[symbols.n]: s.a(),
             INVERSE: w.inverse_chance(s.n),
         }
+        if library.step_size is not None and library.step_size.constant:
+            sums = w.below(s.t, s.T, last_iterate.reciprocal(s.t + 1))
+            rate = symbols.over_rounds(symbols.eta(symbols.t))
+            self.plain[rate] = s.T * last_iterate.rate
+            self.plain[symbols.reciprocals(1, 1, symbols.T)] = sums
         for symbol, meaning in library.definitions.items():
             self.plain.setdefault(symbol, self.read(meaning))
 
@@ -142,7 +155,7 @@ def test_proved_bound_is_the_librarys(number: str, case: str, name: str) -> None
         assert sum(theirs, Lin({})) - line.part.says.right.value == Lin({})
         assert decide(line.part, name).status == "proved"
     covered = {line.algorithm.longer for line in lines}
-    equal = any("tau_server = tau" in one for one in library.conditions)
+    equal = library.assumes(EqualPeriods)
     assert covered == ({None} if equal or number in ("3.7", "3.9") else set(Side))
 
 
@@ -180,9 +193,10 @@ def test_every_line_is_a_claims_repair() -> None:
     entered = {id(part) for one in repairs for part in one.parts}
     for named in repaired.BOUNDS.values():
         assert {id(line.part) for lines in named.values() for line in lines} <= entered
-    own = {id(part) for claim in unbounded.CLAIMS for part in claim.parts}
-    for named in unbounded.BOUNDS.values():
-        assert {id(line.part) for lines in named.values() for line in lines} <= own
+    for beside in BESIDE:
+        own = {id(part) for claim in beside.CLAIMS for part in claim.parts}
+        for named in beside.BOUNDS.values():
+            assert {id(line.part) for lines in named.values() for line in lines} <= own
 
 
 def test_the_reader_tells_bounds_apart() -> None:

@@ -1,0 +1,483 @@
+"""Terms, binders, linear combinations, sums and substitution: what all terms share.
+
+A `Vec` is a linear combination of vectors, a `Lin` one of the numbers ``<u, v>``,
+``F(u)`` and 1 whose value is its expectation; a coefficient may be random by a draw and
+is inside that expectation. Binders are closed canonically: the level of a sum exceeds
+the levels inside, so closed terms that differ in bound names are the same object.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import count
+from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
+from weakref import WeakValueDictionary
+
+from . import algebra
+from .algebra import Built, Number, Poly, Ratio, Sort, Symbol, ratio, require
+
+CHANCE, CONDITIONAL = "a draw occurs", "a conditional expectation occurs"
+"""Marks: what `free` has besides variables."""
+_TERMS: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
+_ages, _names = count(), count()
+Index = Poly
+"""The type of a field that is a natural number by its sorts."""
+
+
+class Interned(type):
+    """Hash-consing: equal arguments give the same object, so equality is identity."""
+
+    def __call__(cls, *args: Any) -> Any:
+        """Return the one object with these arguments."""
+        args = cast(type[Term], cls).normal(args)
+        found = _TERMS.get((cls, *args))
+        if found is None:
+            found = _TERMS[cls, *args] = type.__call__(cls, *args)
+        return found
+
+
+@dataclass_transform(eq_default=False, frozen_default=True)
+class Term(Built, metaclass=Interned):
+    """A frozen, interned record of the fields that its class declares.
+
+    For a field of type `Index` any number may be given that is one.
+    """
+
+    fields: ClassVar[tuple[str, ...]]
+    indices: ClassVar[tuple[int, ...]]
+    shown: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **constants: object) -> None:
+        for name, value in constants.items():
+            setattr(cls, name, value)
+        kinds = fields(cast(Any, dataclass(frozen=True, eq=False)(cls)))
+        cls.fields = tuple(field.name for field in kinds)
+        cls.indices = tuple(i for i, f in enumerate(kinds) if f.type == "Index")
+
+    @classmethod
+    def normal(cls, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the arguments that stand for these."""
+        if any(type(args[i]) is not Poly for i in cls.indices):
+            new = {i: ratio(args[i]).poly() for i in cls.indices}
+            args = tuple(new.get(i, arg) for i, arg in enumerate(args))
+        return args
+
+    def __post_init__(self) -> None:
+        own = vars(self)
+        own["parts"] = tuple(own[name] for name in self.fields)
+        for i in self.indices:
+            natural(cast(Poly, self.parts[i]))
+        built = [part for part in self.parts if isinstance(part, Built)]
+        own["free"] = self._free(frozenset().union(*(part.free for part in built)))
+        own["depth"] = max([own.get("level", 0), *(part.depth for part in built)])
+        self._check()
+        own["age"] = next(_ages)
+        if isinstance(self, Symbol):
+            own["serial"] = algebra.register(self)
+
+    def _free(self, inner: frozenset[object]) -> frozenset[object]:
+        return inner
+
+    def _check(self) -> None:
+        """Refuse what is no term of this class; set what its fields decide."""
+
+    def replaced(self, by: Substitution) -> Any:
+        """Return this term, in which variables occur, with them replaced."""
+        return made(type(self), *(at(part, by) for part in self.parts))
+
+    def __str__(self) -> str:
+        return self.shown.format_map(vars(self))
+
+
+class VecAtom(Term):
+    """A vector that is no combination of others."""
+
+
+class LinAtom(Term):
+    """A number of which the expectation is meant."""
+
+
+class Variable(Term, shown="{name}", becomes=()):
+    """What a theorem speaks of in general, or a binder ranges over."""
+
+    becomes: ClassVar[Any]
+
+    def _free(self, inner: frozenset[object]) -> frozenset[object]:
+        return inner | {self}
+
+    def replaced(self, by: Substitution) -> Any:
+        """Return what replaces this variable, if it is what it may become."""
+        new, fits = by[self], isinstance(by[self], self.becomes)
+        require(fits, "%s cannot become %s", self, new)
+        return new
+
+
+class ClientIndex(Term):
+    """A client, free or bound."""
+
+
+class Client(Variable, ClientIndex, becomes=ClientIndex):
+    """Any of the N clients."""
+
+    name: str
+
+
+class BoundClient(Variable, ClientIndex, shown="n{level}", becomes=ClientIndex):
+    """The client that the sum of this level ranges over."""
+
+    level: int
+
+
+class Var(Variable, Symbol, becomes=Ratio):
+    """A parameter: a number of its sort."""
+
+    name: str
+    sort: Sort
+
+
+class BoundNat(Variable, Symbol, shown="i{level}", sort=Sort.NATURAL, becomes=Ratio):
+    """The step or round that the binder of this level ranges over."""
+
+    level: int
+
+
+class Weight(Term, Symbol, shown="a[{client}]", sort=Sort.NONNEGATIVE):
+    """``a_n``: at least 0, their sum is 1."""
+
+    client: ClientIndex
+
+
+class Clients(Term, shown="clients"):
+    """Ranges over all clients."""
+
+
+class Steps(Term, shown=" < {upper}"):
+    """Ranges over the naturals below ``upper``."""
+
+    upper: Index
+
+
+class Naturals(Term, shown="naturals"):
+    """Ranges over all naturals; binds hypotheses only, there is no such sum."""
+
+
+CLIENTS, NATURALS = Clients(), Naturals()
+Binder = Clients | Steps
+Quantifier = Clients | Steps | Naturals
+Bindable = Client | Var
+
+
+def bound(binder: Quantifier, level: int) -> BoundClient | BoundNat:
+    """Return the variable that a binder of this level binds."""
+    return BoundClient(level) if isinstance(binder, Clients) else BoundNat(level)
+
+
+def fresh(binder: Quantifier) -> Any:
+    """Return a variable of the binder's kind that no one else can name."""
+    name = f"${next(_names)}"
+    return Client(name) if isinstance(binder, Clients) else Var(name, Sort.NATURAL)
+
+
+def bindable(binder: Quantifier, v: Bindable) -> None:
+    """Check that a variable is of the binder's kind and not in its upper limit."""
+    if isinstance(binder, Clients):
+        fits = isinstance(v, Client)
+    else:
+        fits = isinstance(v, Var) and v.sort is Sort.NATURAL
+    require(fits and v not in binder.free, "%s cannot range over %s", v, binder)
+
+
+def bind(binder: Quantifier, v: Bindable, *parts: Any) -> tuple[Any, ...]:
+    """Return binder, level and the parts with v bound: a closed term's fields."""
+    level = max(part.depth for part in parts) + 1
+    to = bound(binder, level)
+    return binder, level, *(renamed(part, v, to) for part in parts)
+
+
+class Closed(Term):
+    """A term in which the variable of its binder and level is bound."""
+
+    binder: Quantifier
+    level: int
+
+    @property
+    def variable(self) -> BoundClient | BoundNat:
+        """The variable that is bound."""
+        return bound(self.binder, self.level)
+
+    def _free(self, inner: frozenset[object]) -> frozenset[object]:
+        return inner - {self.variable}
+
+    def index(self) -> str:
+        """Return the bound variable and its range, for people."""
+        if isinstance(self.binder, Naturals):
+            return f"natural {self.variable}"
+        return f"{self.variable}{self.binder if self.binder is not CLIENTS else ''}"
+
+    @abstractmethod
+    def inside(self) -> Any:
+        """Return what stands after the binder, with the bound variable."""
+
+    @abstractmethod
+    def again(self, binder: Any, v: Bindable, inside: Any) -> Any:
+        """Return the like of this term, in normal form."""
+
+    def opened(self) -> tuple[Any, Any]:
+        """Return a fresh variable, and the inside with it."""
+        v = fresh(self.binder)
+        return v, renamed(self.inside(), self.variable, v)
+
+    def replaced(self, by: Substitution) -> Any:
+        """Return this term with variables replaced; a fresh one is bound meanwhile."""
+        v, inside = self.opened()
+        return self.again(at(self.binder, by), v, at(inside, by))
+
+
+class WeightedSum(Closed):
+    """``sum weight * body``; the weight is a product of powers of symbols."""
+
+    binder: Binder
+    weight: Poly
+    body: ClassVar[Any]
+
+    def inside(self) -> Any:
+        """Return the summand, a combination."""
+        return lifted(self.body) * ratio(self.weight)
+
+    def again(self, binder: Any, v: Bindable, inside: Any) -> Any:
+        """Return the sum."""
+        return summed(binder, v, inside)
+
+    def __str__(self) -> str:
+        weight = "" if self.weight == algebra.ONE else f"{self.weight}*"
+        return f"sum_{{{self.index()}}}[{weight}{self.body}]"
+
+
+class VecSum(WeightedSum, VecAtom):
+    """A sum of vectors that depend on the bound variable."""
+
+    body: VecAtom  # type: ignore[misc]
+
+
+class LinSum(WeightedSum, LinAtom):
+    """A sum of expected numbers that depend on the bound variable."""
+
+    body: LinAtom  # type: ignore[misc]
+
+
+class Unit(LinAtom, shown="1"):
+    """The number 1."""
+
+
+UNIT = Unit()
+
+
+class Total(WeightedSum, Symbol, body=UNIT):
+    """A sum of weights, as a number."""
+
+    def _check(self) -> None:
+        """N >= 1; positive terms over clients have a positive sum; else >= 0."""
+        sort, over_clients = Sort.NONNEGATIVE, self.binder is CLIENTS
+        if over_clients and self.weight == algebra.ONE:
+            sort = Sort.COUNT
+        elif over_clients and all(s.sort.positive for s in self.weight.parts):
+            sort = Sort.POSITIVE
+        vars(self)["sort"] = sort
+
+    def again(self, binder: Any, v: Bindable, inside: Any) -> Any:
+        """Return the sum as a number."""
+        return number_of(summed(binder, v, inside))
+
+    def __str__(self) -> str:
+        text = f"sum_{{{self.index()}}}[{self.weight}]"
+        return "N" if self.sort is Sort.COUNT else text
+
+
+A = TypeVar("A", bound=Term)
+
+
+class Combination(algebra.Sum[A, Ratio]):
+    """A linear combination of atoms with ratios as coefficients."""
+
+    def __mul__(self, factor: Number) -> Self:
+        return self.scaled(ratio(factor))
+
+    __rmul__ = __mul__
+
+    @cached_property
+    def parts(self) -> tuple[object, ...]:
+        """The atoms and their coefficients."""
+        return (*self.coefficients, *self.coefficients.values())
+
+    def __str__(self) -> str:
+        shown = []
+        for atom, c in self.coefficients.items():
+            text, several = str(c), len(c.numerator.coefficients) > 1
+            minus = not several and text[0] == "-"
+            text = f"({text})" if several and not c.denominator else text[minus:]
+            name = "" if atom is UNIT else str(atom)
+            factor = "" if name and text == "1" else f"{text}*" if name else text
+            shown.append((minus, factor + name))
+        return algebra.signed(shown)
+
+
+class Vec(Combination[VecAtom]):
+    """A linear combination of vectors."""
+
+
+class Lin(Combination[LinAtom]):
+    """A linear combination of expected numbers."""
+
+    @property
+    def expects(self) -> bool:
+        """Whether it is more than a number: expected values occur."""
+        return bool(self.coefficients.keys() - {UNIT})
+
+
+class Point(Variable, VecAtom, becomes=Vec):
+    """Any square-integrable random vector."""
+
+    name: str
+
+
+def natural(value: Number | Poly) -> Poly:
+    """Return a number as an index."""
+    poly = ratio(value).poly()
+    require(poly.natural(), "%s is not a natural number by its sorts", poly)
+    return poly
+
+
+def constant(value: Number) -> Lin:
+    """Return a number as a form."""
+    return Lin({UNIT: ratio(value)})
+
+
+def number_of(form: Lin) -> Ratio:
+    """Return the number that a form without expected values is."""
+    require(not form.expects, "%s is no number: it has expected values", form)
+    return form.coefficients.get(UNIT, ratio(0))
+
+
+def lifted(term: Any) -> Any:
+    """Return a symbol as a number, a vector or an expected number as a combination."""
+    if isinstance(term, Symbol):
+        return Ratio(Poly.product(1, {term: 1}))
+    if isinstance(term, VecAtom):
+        return Vec({term: ratio(1)})
+    return Lin({term: ratio(1)}) if isinstance(term, LinAtom) else term
+
+
+symbol: Callable[[Symbol], Ratio] = lifted
+vec: Callable[[VecAtom], Vec] = lifted
+
+
+def made(kind: Callable[..., Any], *parts: Any) -> Any:
+    """Return the term of a kind with these parts in normal form, lifted."""
+    return lifted(getattr(kind, "made", kind)(*parts))
+
+
+C = TypeVar("C", Vec, Lin)
+
+
+def summed(binder: Binder, v: Bindable, form: C) -> C:
+    """Return ``sum_v form(v)``, in normal form.
+
+    What a coefficient has that does not depend on v goes before the sum; an atom
+    without v is multiplied by the total of its weight, which `total` computes. No
+    denominator may depend on v.
+    """
+    bindable(binder, v)
+    out = type(form)({})
+    make: Any = VecSum if isinstance(form, Vec) else LinSum
+    for atom, c in form.coefficients.items():
+        fits = all(v not in factor.free for factor, _ in c.denominator)
+        require(fits, "a denominator depends on %s", v)
+        below = Ratio(algebra.ONE, c.denominator)
+        for value, powers in c.numerator.products():
+            own = {s: power for s, power in powers.items() if v in s.free}
+            other = {s: power for s, power in powers.items() if s not in own}
+            inside = Poly.product(1, own)
+            outside = ratio(Poly.product(value, other)) * below
+            if v in atom.free:
+                closed = make(*bind(binder, v, inside, atom))
+                out = out + type(form)({closed: outside})
+            else:
+                out = out + type(form)({atom: outside * total(binder, v, inside)})
+    return out
+
+
+def total(binder: Binder, v: Bindable, product: Poly) -> Ratio:
+    """Return ``sum_v product``: 1 for weights, a `Total`, or Faulhaber for 0 <= i < u.
+
+    ``sum 1 = u``, ``sum i = u(u-1)/2``, ``sum i^2 = u(u-1)(2u-1)/6``,
+    ``sum i^3 = u^2(u-1)^2/4``.
+    """
+    ((_, powers),) = product.products()
+    if isinstance(binder, Clients):
+        if powers == {Weight(cast(Client, v)): 1}:
+            return ratio(1)
+    elif powers.keys() <= {v} and (power := sum(powers.values())) < 4:
+        u = ratio(binder.upper)
+        if not power:
+            return u
+        half = u * (u - 1) / 2
+        return (half, half * (2 * u - 1) / 3, half**2)[power - 1]
+    return symbol(Total(*bind(binder, v, product)))
+
+
+T = TypeVar("T")
+Substitution = Mapping[Variable, Any]
+
+
+def renamed(term: T, old: Variable, new: Variable) -> T:
+    """Return the term with a variable renamed to one that does not occur."""
+    return cast(T, _renamed(term, old, new))
+
+
+def _renamed(term: Any, old: Variable, new: Variable) -> Any:
+    if not isinstance(term, Built) or old not in term.free:
+        return term
+    if isinstance(term, Poly):
+        return term.exchanged({s: _renamed(s, old, new) for s in term.parts})
+    if isinstance(term, Ratio):
+        below = [(_renamed(f, old, new), power) for f, power in term.denominator]
+        return Ratio(_renamed(term.numerator, old, new), below)
+    if isinstance(term, Combination):
+        items = term.coefficients.items()
+        return type(term)({
+            _renamed(a, old, new): _renamed(c, old, new) for a, c in items
+        })
+    if term is old:
+        return new
+    return type(term)(*(_renamed(part, old, new) for part in term.parts))
+
+
+def at(term: Any, by: Substitution) -> Any:
+    """Return anything with variables replaced, without capture, in normal form."""
+    if not isinstance(term, Built) or term.free.isdisjoint(by):
+        return ratio(term) if isinstance(term, Poly) else lifted(term)
+    if isinstance(term, Poly):
+        out = ratio(0)
+        for value, powers in term.products():
+            piece = ratio(value)
+            for s, power in powers.items():
+                piece = piece * at(s, by) ** power
+            out = out + piece
+        return out
+    if isinstance(term, Ratio):
+        out = at(term.numerator, by)
+        for factor, power in term.denominator:
+            out = out / at(factor, by) ** power
+        return out
+    if isinstance(term, Combination):
+        new = (at(atom, by) * at(c, by) for atom, c in term.coefficients.items())
+        return sum(new, type(term)({}))
+    return cast(Term, term).replaced(by)
+
+
+number_at: Callable[[Ratio, Substitution], Ratio] = at
+vec_at: Callable[[Vec, Substitution], Vec] = at
+lin_at: Callable[[Lin, Substitution], Lin] = at

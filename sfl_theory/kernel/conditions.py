@@ -1,0 +1,228 @@
+"""When a hypothesis holds in a model, and which models a statement may be read in.
+
+Each hypothesis is decided by a condition that implies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from . import hypotheses as h
+from . import terms as k
+from .algebra import ratio, require
+from .models import ONE, ZERO, Bend, Evaluation, Model, Shape, Vector, dot, known, plus
+
+MAX_CORNERS = 4_096
+
+
+def holds(e: Evaluation, assumed: h.Hypothesis) -> bool:
+    """Return True only if the hypothesis is true in the model."""
+    if isinstance(assumed, h.Every):
+        if assumed.binder is k.NATURALS:
+            return _always(e, assumed.body)
+        return all([holds(e, assumed.body) for _ in e.range(assumed)])
+    return CONDITIONS[type(assumed)](e, assumed)
+
+
+def _curved(
+    e: Evaluation, function: k.Function, low: Fraction | None, high: Fraction | None
+) -> bool:
+    """Return whether low <= H <= high everywhere for the Hessian H of a function."""
+    F = e.function(function)
+    above = low is None or _below(F, -1, -low, bent=False)
+    return above and (high is None or _below(F, 1, high, bent=True))
+
+
+def _smooth(e: Evaluation, one: h.Smooth) -> bool:
+    S = e.number(one.constant)
+    return S >= 0 and _curved(e, one.function, -S, S)
+
+
+def _lowest(e: Evaluation, one: h.Minimiser) -> bool:
+    at_star = e.function(one.function).gradient(known(e.model.stars, one.function))
+    return _curved(e, one.function, ZERO, None) and not any(at_star)
+
+
+def _below(F: Shape, scale: int, bound: Fraction, bent: bool) -> bool:
+    """Return whether ``scale H <= bound`` where all bends are active, or none.
+
+    The Hessian H is largest where all are, and least where none is.
+    """
+    rows = []
+    for p, row in enumerate(F.hessian):
+        new = [-scale * z for z in row]
+        new[p] += bound
+        for bend in F.bends if bent else ():
+            c = scale * bend.weight * bend.slope[p]
+            new = [z - c * slope for z, slope in zip(new, bend.slope, strict=True)]
+        rows.append(new)
+    for p, top in enumerate(rows):  # elimination: is the difference semidefinite?
+        if top[p] < 0 or (top[p] == 0 and any(top[p:])):
+            return False
+        for lower in rows[p + 1 :]:
+            factor = lower[p] / top[p] if top[p] else ZERO
+            lower[:] = [z - factor * y for z, y in zip(lower, top, strict=True)]
+    return True
+
+
+def _bounded(e: Evaluation, one: h.BoundedGradients) -> bool:
+    """Return whether ``E||g||^2 <= bound`` wherever a client may be.
+
+    Without a quadratic part the gradient is bounded everywhere. Otherwise every local
+    point has to lie in the model's box, which `_invariant` verifies; there the gradient
+    is largest in a corner, and noise adds at most its second moment.
+    """
+    bound, box = e.number(one.bound), e.model.box
+    for F, law in zip(e.model.functions, e.model.noise, strict=True):
+        if not any(map(any, F.hessian)):
+            arms = [tuple(b.weight * b.width * z for z in b.slope) for b in F.bends]
+            largest = _largest(F.linear, arms)
+        elif box and not F.bends and _invariant(e, one.run):
+            gradients = map(F.gradient, product(*box))
+            largest = max(dot(g, g) for g in gradients)
+        else:
+            return False
+        if not law.fair() or largest + law.second_moment() > bound:
+            return False
+    return True
+
+
+CONDITIONS: dict[type[h.Hypothesis], Callable[[Evaluation, Any], bool]] = {
+    h.Holds: lambda e, one: e.form(one.form) >= 0,
+    h.Smooth: _smooth,
+    h.Majorised: lambda e, one: _curved(e, one.function, None, e.number(one.constant)),
+    h.Convex: lambda e, one: _curved(e, one.function, e.number(one.modulus), None),
+    h.Minimiser: _lowest,
+    h.Heterogeneity: lambda e, one: (
+        (largest := spread(e)) is not None and largest <= e.number(one.bound)
+    ),
+    h.Variance: lambda e, one: (
+        e.model.noise[e.client(one.client)].second_moment() <= e.number(one.bound)
+    ),
+    h.BoundedGradients: _bounded,
+    h.Unbiased: lambda e, one: all(law.fair() for law in e.model.noise),
+    # noises and draws are enumerated as independent, draws with their chances
+    h.Independent: lambda e, one: True,
+    h.Participation: lambda e, one: True,
+}
+
+
+def _always(e: Evaluation, body: h.Hypothesis) -> bool:
+    """Return whether a restriction holds for all naturals, by the sorts alone."""
+    if not isinstance(body, h.Holds) or body.form.expects:
+        return False
+    return k.number_of(k.lin_at(body.form, e.model.values())).nonnegative()
+
+
+def spread(e: Evaluation) -> Fraction | None:
+    """Return a bound on ||grad F_n - grad f||^2, or None if the Hessians differ.
+
+    The difference is constant plus slopes times numbers in [-width, width]; a convex
+    function of these numbers is largest in a corner.
+    """
+    f, largest = e._f, ZERO
+    for F in e.model.functions:
+        if F.hessian != f.hessian:
+            return None
+        sizes: dict[Bend, Fraction] = {}
+        for sign, shape in ((ONE, F), (-ONE, f)):
+            for bend in shape.bends:
+                key = replace(bend, weight=ONE)
+                sizes[key] = sizes.get(key, ZERO) + sign * bend.weight
+        arms = [tuple(c * b.width * z for z in b.slope) for b, c in sizes.items() if c]
+        largest = max(largest, _largest(plus(F.linear, f.linear, -ONE), arms))
+    return largest
+
+
+def _largest(base: Vector, arms: list[Vector]) -> Fraction:
+    require(2 ** len(arms) <= MAX_CORNERS, "too many corners")
+    out = ZERO
+    for signs in product((-ONE, ONE), repeat=len(arms)):
+        corner = base
+        for sign, arm in zip(signs, arms, strict=True):
+            corner = plus(corner, arm, sign)
+        out = max(out, dot(corner, corner))
+    return out
+
+
+def _invariant(e: Evaluation, run: k.Split) -> bool:
+    """Return whether no step of any client leaves the box.
+
+    For a quadratic, x - rate g(x) is affine in x and, between x and the point with the
+    largest rate, convex in the rate: corners, largest rates and all noise values
+    suffice. A mean of points of a box lies in it. Rates have to be largest in round 0.
+
+    Draws multiply a move by J_n <= 1/q_n, so with rate/q_n every step of a shared
+    server, and the one step of a block that clients average, stays inside:
+    x + sum a_n J_n (p_n - x) is the mean of the points x - J_n rate g_n. Several steps
+    that are averaged may overshoot, which is refused unless the block rests.
+    """
+    box, clients = e.model.box, range(len(e.model.weights))
+    drawn = run.drawn and min(e.model.participation) < 1
+    models = run.participants is k.Participants.MODELS
+    if (
+        2 ** len(box) > MAX_CORNERS
+        or (drawn and models)
+        or any(F.bends for F in e.model.functions)
+    ):
+        return False
+    reached = [e.model.start]
+    for side in k.Side:
+        pace = run.pace(side)
+        rate = _largest_rate(e, pace.rate)
+        alone = run.kind.shared and side is k.Side.SERVER
+        (block,) = e.block(side, [(ONE,) * len(box)])
+        rests = all(low == high for (low, high), z in zip(box, block, strict=True) if z)
+        once = e.whole_number(pace.steps) <= 1
+        if rate is None or (drawn and not (alone or rests or once)):
+            return False
+        for n, corner in product(clients, product(*box)):
+            largest = rate / e.model.participation[n] if drawn else rate
+            for value in {v for o in e.model.noise[n].outcomes for v in o[1:]}:
+                g = plus(e.model.functions[n].gradient(corner), value, ONE)
+                reached.append(plus(corner, e.block(side, [g])[0], -largest))
+    pairs = (zip(box, point, strict=True) for point in reached)
+    return all(low <= z <= high for pair in pairs for (low, high), z in pair)
+
+
+def _largest_rate(e: Evaluation, rate: k.Rate) -> Fraction | None:
+    """Return the rate of round 0 if 0 <= rate(t) <= rate(0) for all t by the sorts."""
+    values, t = e.model.values(), k.symbol(k.fresh(k.NATURALS))
+    body, first = (k.number_at(rate.at(s), values) for s in (t, ratio(0)))
+    falls = body.nonnegative() and (first - body).nonnegative()
+    return e.number(first) if falls else None
+
+
+def meeting(
+    model: Model, hypotheses: frozenset[h.Hypothesis], left: k.Lin, right: k.Lin
+) -> Evaluation:
+    """Return the model ready to evaluate both sides; it meets every hypothesis."""
+    e = prepared(model, k.subterms(left, right, *hypotheses))
+    for assumed in hypotheses:
+        require(holds(e, assumed), "the model does not meet: %s", assumed)
+    return e
+
+
+def prepared(model: Model, inside: set[k.Term]) -> Evaluation:
+    """Return the model ready to evaluate a statement with these terms, and no others.
+
+    It says only what the statement mentions, and orders the visits of its run.
+    """
+    asked = {one.function for one in inside if isinstance(one, k.Star | h.Minimiser)}
+    tables = (model.numbers, model.families, model.rates, model.named, model.points)
+    for name in (name for table in tables for name in table):
+        require(name in inside, "the statement does not mention %s", name)
+    for function in model.stars:
+        require(function in asked, "the statement does not mention %s*", function)
+    e, splits = Evaluation(model), [one for one in inside if isinstance(one, k.Split)]
+    visited = [run for run in splits if run.kind.visits]
+    require(visited or not model.order, "an order of visits, and nobody visits")
+    for run in visited:
+        e.ordered(run)
+    made = [e.whole_number(run.pace(side).steps) for run in splits for side in k.Side]
+    e.prepare(max(made, default=0), any(run.drawn for run in splits))
+    return e

@@ -1,0 +1,440 @@
+"""Theorems, and the rules of logic, numbers and sums; each docstring proves its rule.
+
+A theorem ``hypotheses |- form >= 0`` (or ``= 0``) says: in every model in which the
+hypotheses hold, for all values of the free variables, the expectation of the form over
+noise and draws has that sign. A rule checks its own preconditions, computes its own
+constants, and names the hypotheses that it uses; `Rule.kinds` are its arguments' types.
+
+Only `Participation` says how draws are distributed. So the law of a model given the
+values of all draws is itself a model, in which the draws are constants, and every
+hypothesis that is not `averaged` holds in it. A theorem without averaged hypotheses
+and without `Expected` in its form (there it means another vector) therefore also holds
+*given the draws*, for almost all of their values. Only such a theorem may be multiplied
+by a factor with a `Draw`, or be the sign of a number with one; see `_given_the_draws`.
+An averaged theorem says nothing about single values of draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache, wraps
+from types import UnionType
+from typing import Any, ParamSpec, Union, get_args, get_origin, get_type_hints
+
+from . import hypotheses as h
+from . import terms as k
+from .algebra import Ratio, Sort, Symbol, ratio, require
+from .terms import Client, Lin, Side, Var, Vec
+
+Hypotheses = frozenset[h.Hypothesis]
+Replaceable = Var | Client | k.NamedFunction | k.Point | k.RoundFamily
+Replacement = k.Replacement
+number_of = k.number_of
+_NONE: Hypotheses = frozenset()
+_TOKEN = object()
+_OPEN: Any = (Symbol, h.Hypothesis, k.ClientIndex, k.Function)  # for all their classes
+
+
+class Theorem:
+    """``hypotheses |- form >= 0``, or ``= 0`` where `equal`; `call` made it."""
+
+    __slots__ = ("call", "equal", "form", "hypotheses")
+    hypotheses: Hypotheses
+    form: Lin
+    equal: bool
+    call: tuple[str, tuple[object, ...]] | None
+
+    def __init__(self, token: object, *parts: object) -> None:
+        require(token is _TOKEN, "only a rule makes a theorem")
+        for name, value in zip(Theorem.__annotations__, (*parts, None), strict=True):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        require(False, "a theorem does not change")
+
+    def __str__(self) -> str:
+        assumed = "; ".join(sorted(map(str, self.hypotheses)))
+        return f"{assumed} |- {self.form} {'=' if self.equal else '>='} 0"
+
+
+Signs = tuple[Theorem, ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule, its proof and the types of its arguments."""
+
+    name: str
+    apply: Callable[..., Theorem]
+    kinds: tuple[object, ...]
+    proof: str
+
+
+RULES: dict[str, Rule] = {}
+P = ParamSpec("P")
+
+
+def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
+    """Return the function as a rule that refuses arguments of other types."""
+    name = function.__name__
+    hints = get_type_hints(function)
+    kinds = tuple(kind for key, kind in hints.items() if key != "return")
+
+    @wraps(function)
+    def apply(*args: P.args, **kwargs: P.kwargs) -> Theorem:
+        fits = not kwargs and len(args) == len(kinds)
+        require(fits, "%s takes %s arguments by position", name, len(kinds))
+        for value, kind in zip(args, kinds, strict=True):
+            fits = conforms(value, kind)
+            require(fits, "%s: %s is not of type %s", name, value, kind)
+            require(closed(value), "%s: %s has an index of a binder", name, value)
+        theorem = function(*args, **kwargs)
+        object.__setattr__(theorem, "call", (name, args))
+        return theorem
+
+    RULES[name] = Rule(name, apply, kinds, function.__doc__ or "")
+    return apply
+
+
+@cache
+def taken_apart(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return what a generic type is made of."""
+    return get_origin(kind), get_args(kind)
+
+
+def conforms(value: object, kind: Any) -> bool:
+    """Return whether a value is exactly of a type, down to the items of tuples."""
+    if type(value) is kind:
+        return True
+    origin, args = taken_apart(kind)
+    if origin in (Union, UnionType):
+        return any(conforms(value, one) for one in args)
+    if origin is tuple:
+        if type(value) is not tuple:
+            return False
+        if len(args) == 2 and args[1] is Ellipsis:
+            return all(conforms(item, args[0]) for item in value)
+        return len(value) == len(args) and all(map(conforms, value, args))
+    return kind in _OPEN and isinstance(value, kind)
+
+
+def closed(value: object) -> bool:
+    """Return whether no index occurs without its binder or its rate.
+
+    What a rule concludes from closed terms is closed, so a theorem is not asked again.
+    """
+    if type(value) is tuple:
+        return all(map(closed, value))
+    free: frozenset[object] = getattr(value, "free", _NONE)
+    return not any(isinstance(v, k.BoundClient | k.BoundNat | k.Argument) for v in free)
+
+
+def theorem_of(hypotheses: Iterable[h.Hypothesis], form: Lin, equal: bool) -> Theorem:
+    """Return a theorem; for rules."""
+    return Theorem(_TOKEN, frozenset(hypotheses), form, equal)
+
+
+def at_least(form: Lin, *hypotheses: h.Hypothesis) -> Theorem:
+    """Return ``hypotheses |- form >= 0``; for rules."""
+    return theorem_of(hypotheses, form, False)
+
+
+def zero(form: Lin, *hypotheses: h.Hypothesis) -> Theorem:
+    """Return ``hypotheses |- form = 0``; for rules."""
+    return theorem_of(hypotheses, form, True)
+
+
+def _given_the_draws(theorem: Theorem) -> bool:
+    """Return whether the theorem holds for almost all values of all draws.
+
+    It does if no hypothesis is averaged and no `Expected` occurs (module docstring).
+    """
+    averaged = any(one.averaged for one in theorem.hypotheses)
+    return not averaged and k.CONDITIONAL not in theorem.form.free
+
+
+def _scales(theorem: Theorem, factor: Ratio) -> None:
+    """Check that a theorem may be multiplied by a factor, as far as draws matter.
+
+    A number without draws may leave the expectation. One with draws is a number given
+    the draws, so the theorem has to hold given them: E[J] = 1, but E[J J] is not E[J].
+    """
+    fits = k.CHANCE not in factor.free or _given_the_draws(theorem)
+    require(fits, "an average over draws is multiplied by %s", factor)
+
+
+def _nonnegative(c: Ratio, signs: Signs) -> Hypotheses:
+    """Return hypotheses under which c >= 0: sorts, or a sign theorem g >= 0.
+
+    g helps if c - g >= 0 by sorts, or c = k g with k >= 0 by sorts (denominators are
+    positive). An equality g = 0 helps as g >= 0. Where draws occur, g has to be >= 0
+    given them.
+    """
+    if c.nonnegative():
+        return _NONE
+    for sign in signs:
+        g = number_of(sign.form)
+        if k.CHANCE in c.free | g.free and not _given_the_draws(sign):
+            continue
+        if (c - g).nonnegative():
+            return sign.hypotheses
+        quotient = c.numerator.divided(g.numerator) if g else None
+        if quotient is not None and quotient.nonnegative():
+            return sign.hypotheses
+    require(False, "%s is not shown to be >= 0", c)
+    return _NONE
+
+
+def required(c: Ratio) -> Hypotheses:
+    """Return the hypothesis c >= 0, or none where the sorts show it."""
+    return _NONE if c.nonnegative() else frozenset({h.Holds(k.constant(c))})
+
+
+@rule
+def assume(form: Lin) -> Theorem:
+    """Return form >= 0 |- form >= 0.
+
+    Proof: the conclusion is the hypothesis. With expected values both are averages over
+    the draws; a form with a draw itself is no hypothesis.
+    """
+    return at_least(form, h.Holds(form))
+
+
+@rule
+def cut(theorem: Theorem, lemma: Theorem) -> Theorem:
+    """Return the theorem without the hypothesis that the lemma proves.
+
+    Proof: where the lemma's hypotheses hold, its form is >= 0, which is the hypothesis.
+    """
+    known = h.Holds(lemma.form)
+    require(known in theorem.hypotheses, "%s is no hypothesis", known)
+    others = theorem.hypotheses - {known}
+    return theorem_of(others | lemma.hypotheses, theorem.form, theorem.equal)
+
+
+@rule
+def square(c: Ratio) -> Theorem:
+    """Return |- c^2 >= 0 for a number c. Proof: its denominator cannot vanish."""
+    return at_least(k.constant(c * c))
+
+
+@rule
+def combine(
+    uses: tuple[tuple[Theorem, Ratio], ...],
+    squares: tuple[tuple[Vec, Ratio], ...],
+    target: Lin | None,
+    signs: Signs,
+) -> Theorem:
+    """Return sum m_k T_k + sum w_k E||v_k||^2 >= 0, or a target that is larger.
+
+    Proof: m_k >= 0 (any sign where T_k is an equality) and w_k >= 0 keep the sign, and
+    a number that is >= 0 may be added. The result is an equality if only equalities
+    were used and the target differs by nothing. Factors with draws: see `_scales`;
+    squares and what the target adds are not negative given the draws.
+    """
+    form, hypotheses = Lin({}), set[h.Hypothesis]()
+    for theorem, factor in uses:
+        hypotheses |= theorem.hypotheses
+        _scales(theorem, factor)
+        if not theorem.equal:
+            hypotheses |= _nonnegative(factor, signs)
+        form = form + theorem.form * factor
+    for vector, factor in squares:
+        hypotheses |= _nonnegative(factor, signs)
+        form = form + k.norm2(vector) * factor
+    equal = not squares and all(theorem.equal for theorem, _ in uses)
+    if target is None:
+        return theorem_of(hypotheses, form, equal)
+    rest = target - form
+    wrong = rest - k.constant(rest.coefficients.get(k.UNIT, 0))
+    require(not wrong, "the combination is not the target, which is more by %s", wrong)
+    hypotheses |= _nonnegative(number_of(rest), signs)
+    return theorem_of(hypotheses, target, equal and not rest)
+
+
+@rule
+def instantiate(
+    theorem: Theorem,
+    values: tuple[tuple[Replaceable, Replacement], ...],
+    signs: Signs,
+) -> Theorem:
+    """Return the theorem with free variables replaced, its hypotheses too.
+
+    Proof: a theorem holds for all values of its free variables. A parameter's new value
+    has to have its sort: natural and count by the sorts of what occurs in it, positive
+    too, non-negative also by a sign theorem, whose hypotheses are added as they are,
+    for they speak of the new value. A family over rounds becomes a closed function of
+    the round, of the family's sort at every round. A parameter is no random number, so
+    no value has a draw. Clients or rounds may be made equal: every rule's conclusion
+    holds for equal ones too, `expect` refuses what would not.
+    """
+    by: dict[k.Variable, Replacement] = {}
+    hypotheses = set[h.Hypothesis]()
+    for old, new in values:
+        require(old not in by, "%s has two values", old)
+        require(k.CHANCE not in new.free, "%s is random", new)
+        by[old] = new
+        old.replaced(by)
+        if isinstance(old, Var) and isinstance(new, Ratio):
+            hypotheses |= _of_sort(new, old.sort, signs)
+        elif isinstance(old, k.RoundFamily) and isinstance(new, k.Rate):
+            _of_sort(new.body, old.sort, ())
+    replaced = {k.at(one, by) for one in theorem.hypotheses}
+    form = k.lin_at(theorem.form, by)
+    return theorem_of(replaced | hypotheses, form, theorem.equal)
+
+
+def _of_sort(c: Ratio, sort: Sort, signs: Signs) -> Hypotheses:
+    if sort is Sort.NONNEGATIVE:
+        return _nonnegative(c, signs)
+    if sort is Sort.NATURAL:
+        k.natural(c)
+    elif sort is Sort.COUNT:
+        k.natural(c - 1)
+    else:
+        require(c.positive(), "%s is not shown to be > 0", c)
+    return _NONE
+
+
+@rule
+def sum_over(
+    theorem: Theorem, binder: k.Binder, v: k.Bindable, factor: Ratio, signs: Signs
+) -> Theorem:
+    """Return from T(v) for every v of the binder: sum_v factor(v) T(v), factor >= 0.
+
+    Proof: a sum of true inequalities. A hypothesis on v has to hold for every v of the
+    range; see `_bound_hypotheses` for those that the range implies. A factor with draws
+    needs a theorem that holds given them, see `_scales`.
+    """
+    _scales(theorem, factor)
+    extra = _NONE if theorem.equal else _nonnegative(factor, signs)
+    hypotheses = _bound_hypotheses(theorem.hypotheses | extra, binder, v)
+    form = k.summed(binder, v, theorem.form * factor)
+    return theorem_of(hypotheses, form, theorem.equal)
+
+
+def _bound_hypotheses(
+    hypotheses: Hypotheses, binder: k.Quantifier, v: k.Bindable
+) -> Hypotheses:
+    """Return what implies the hypotheses for every v in the range.
+
+    A restriction ``r - c v >= 0`` with c >= 0, r and c without v, holds for all v < u
+    if it holds for v = u - 1; if u = 0 nothing was needed.
+    """
+    out = set[h.Hypothesis]()
+    for one in hypotheses:
+        last = None
+        if isinstance(v, Var) and isinstance(binder, k.Steps) and v in one.free:
+            last = _at_last(one, v, ratio(binder.upper) - 1)
+        if v not in one.free:
+            out.add(one)
+        else:
+            out |= {h.every(binder, v, one)} if last is None else required(last)
+    return frozenset(out)
+
+
+def _at_last(one: h.Hypothesis, v: Var, last: Ratio) -> Ratio | None:
+    """Return r - c last if it says r - c v >= 0 with c >= 0 by sorts, else None."""
+    if not isinstance(one, h.Holds) or one.form.expects:
+        return None
+    number = number_of(one.form)
+    slope = number - k.number_at(number, {v: k.symbol(v) + 1})
+    if v in slope.free or not slope.nonnegative():
+        return None
+    return k.number_at(number, {v: last})
+
+
+@rule
+def induct(base: Theorem, step: Theorem, v: Var, claim: Lin) -> Theorem:
+    """Return P(v) for every natural v from P(0) and P(v) |- P(v + 1); P is the claim.
+
+    Proof: induction over the naturals. What the step assumes besides P(v) has to hold
+    at every v. P(v) is an average over draws in the base, in the step's hypothesis and
+    in its conclusion; a claim with a draw is no hypothesis.
+    """
+    k.bindable(k.NATURALS, v)
+    first, later = (k.lin_at(claim, {v: at}) for at in (ratio(0), k.symbol(v) + 1))
+    require(not base.form - first, "the base is not the claim at 0")
+    require(not step.form - later, "the step does not end in the claim after v")
+    others = step.hypotheses - {h.Holds(claim)}
+    always = _bound_hypotheses(others, k.NATURALS, v)
+    return theorem_of(base.hypotheses | always, claim, False)
+
+
+@rule
+def cases(above: Theorem, below: Theorem, c: Ratio) -> Theorem:
+    """Return the same conclusion where c >= 0 and where -c >= 0. Proof: one holds."""
+    require(not (above.form - below.form), "the cases prove different things")
+    one, other = h.Holds(k.constant(c)), h.Holds(k.constant(-c))
+    hypotheses = (above.hypotheses - {one}) | (below.hypotheses - {other})
+    return theorem_of(hypotheses, above.form, above.equal and below.equal)
+
+
+@rule
+def jensen(binder: k.Binder, v: k.Bindable, factor: Ratio, u: Vec) -> Theorem:
+    """Return W sum w E||u||^2 - E||sum w u||^2 >= 0 for w >= 0, W = sum w.
+
+    Proof: Cauchy-Schwarz for the weights w.
+    """
+    _nonnegative(factor, ())
+    total = number_of(k.summed(binder, v, k.constant(factor)))
+    mean = k.summed(binder, v, u * factor)
+    return at_least(k.summed(binder, v, k.norm2(u) * factor) * total - k.norm2(mean))
+
+
+@rule
+def linear(binder: k.Binder, v: k.Bindable, u: Vec, w: Vec) -> Theorem:
+    """Return <sum_v u(v), w> = sum_v <u(v), w> for w without v. Proof: linearity."""
+    require(v not in w.free, "%s is bound", v)
+    split_up = k.summed(binder, v, k.inner(u, w))
+    return zero(k.inner(k.summed(binder, v, u), w) - split_up)
+
+
+@rule
+def longer(v: Var, u: Vec, short: Ratio, long: Ratio) -> Theorem:
+    """Return sum_{v<long} E||u||^2 - sum_{v<short} E||u||^2 >= 0 for short <= long.
+
+    Proof: squares are not negative. short <= long is a hypothesis unless sorts show it.
+    """
+    more, less = (k.Steps(k.natural(upper)) for upper in (long, short))
+    form = k.norm2(u)
+    form = k.summed(more, v, form) - k.summed(less, v, form)
+    return at_least(form, *required(long - short))
+
+
+@rule
+def split(v: Var, form: Lin, first: Ratio, second: Ratio) -> Theorem:
+    """Return sum_{v<p+q} e(v) = sum_{v<p} e(v) + sum_{v<q} e(p + v).
+
+    Proof: the second sum is the first one's continuation.
+    """
+    low, high = k.Steps(k.natural(first)), k.Steps(k.natural(second))
+    both = k.summed(k.Steps(k.natural(first + second)), v, form)
+    shifted = k.lin_at(form, {v: first + k.symbol(v)})
+    return zero(both - k.summed(low, v, form) - k.summed(high, v, shifted))
+
+
+@rule
+def telescope(v: Var, form: Lin, upper: Ratio) -> Theorem:
+    """Return sum_{v<u} (e(v + 1) - e(v)) = e(u) - e(0).
+
+    Proof: every other term occurs once with each sign.
+    """
+    binder = k.Steps(k.natural(upper))
+    later = k.summed(binder, v, k.lin_at(form, {v: k.symbol(v) + 1}))
+    ends = k.lin_at(form, {v: upper}) - k.lin_at(form, {v: ratio(0)})
+    return zero(later - k.summed(binder, v, form) - ends)
+
+
+@rule
+def blocks(u: Vec, v: Vec) -> Theorem:
+    """Return <u, v> = <u_c, v_c> + <u_s, v_s>. Proof: the blocks are orthogonal."""
+    parts = (k.inner(k.part(side, u), k.part(side, v)) for side in Side)
+    return zero(k.inner(u, v) - sum(parts, Lin({})))
+
+
+@rule
+def weight_below_one(n: Client) -> Theorem:
+    """Return 1 - a_n >= 0. Proof: the weights are not negative and add up to 1."""
+    return at_least(k.constant(1 - k.weight(n)))

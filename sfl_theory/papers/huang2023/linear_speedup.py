@@ -1,0 +1,213 @@
+r"""What is true without Assumption 4: noise divided by N, drift by steps squared.
+
+The run has the printed rates of its steps. Sums over rounds have no denominators that
+depend on the round, so :math:`u^i` stands for :math:`1/(\gamma+i)` and is assumed to be
+it; the learning rate of step i is :math:`\eta^i=\frac2\mu u^i`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from sfl_theory import written as w
+from sfl_theory.claims import Claim, Kind, Part, Proof, says
+from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Sort
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import Side
+from sfl_theory.models.federation import coin, federation, parabola
+from sfl_theory.papers.huang2023.setting import (
+    E,
+    F,
+    M,
+    S,
+    T,
+    above_7,
+    assumption_1,
+    assumption_2,
+    assumption_3,
+    assumption_5,
+    away,
+    best,
+    delta2,
+    gamma,
+    gamma_printed,
+    j,
+    minimum,
+    mu,
+    n,
+    noise,
+    p,
+    samples,
+    sigma2,
+    t,
+)
+from sfl_theory.proofs import minibatch_speedup as proofs
+from sfl_theory.proofs.export import ModelData
+from sfl_theory.proofs.foundations import value_gap
+from sfl_theory.proofs.local_steps import both_parts
+from sfl_theory.proofs.notation import combine
+from sfl_theory.written import Assumed, Form, Number, Run
+
+K = E * M
+GAP = "gap"
+Measured = Side | str
+"""A block's squared distance, or the gap."""
+
+
+def inverse(step: Number) -> Number:
+    r"""Return :math:`u^i`, which stands for :math:`1/(\gamma+i)`."""
+    return w.of_round("u", step, "u^{{t}}")
+
+
+_PACE = w.pace(K, w.rate(lambda step: 2 / mu * inverse(step)), stepwise=True)
+run = Run(
+    k.Split(k.Kind.MINIBATCH, k.Participants.EVERYONE, _PACE, _PACE),
+    "MiniBatch-SFL",
+    "w",
+)
+
+
+def rate_rule() -> tuple[Assumed, ...]:
+    r"""Return :math:`u^i=1/(\gamma+i)` for the steps of the run, as a product."""
+    step = K * t + j
+    both = w.equals((gamma + step) * inverse(step), 1)
+    starts = w.equals((gamma + K * t) * inverse(K * t), 1)
+    every = [w.every_round(t, T, w.every_round(j, K, one)) for one in both]
+    every += [w.every_round(t, T, one) for one in starts]
+    return tuple(one.called("u^i = 1/(gamma + i)") for one in every)
+
+
+ASSUMED = (
+    assumption_1(),
+    assumption_2(),
+    *samples(run),
+    assumption_3(run),
+    assumption_5(),
+    minimum(),
+    *gamma_printed(K),
+    *rate_rule(),
+)
+end = gamma + T * K
+
+
+def level() -> Number:
+    """Return what drives the local models of a round apart."""
+    own = w.over_clients(n, p() * (1 - p()) * sigma2())
+    return own + (4 * K + 1) / 3 * delta2
+
+
+def start() -> Form:
+    """Return the initial distance with its factor."""
+    return (gamma - 1) * (gamma - 2) * away(run.x(0))
+
+
+def linear_speedup() -> Form:
+    """Return the right side for the distance of both blocks."""
+    drift = Fraction(88, 7) * S * K * (K - 1) / mu**3 * level()
+    drift = drift * w.below(t, T, inverse(K * t))
+    noise_ = 4 * K * T / mu**2 * noise()
+    return (start() + w.as_form(noise_) + w.as_form(drift)) / ((end - 1) * (end - 2))
+
+
+def closed_form() -> Form:
+    """Return a larger right side without a sum over rounds."""
+    H = noise() + Fraction(22, 49) * (K - 1) * level()
+    first = start() + w.as_form(4 * K * T / mu**2 * H)
+    return first / ((end - 1) * (end - 2))
+
+
+def _with_steps(theorem: Theorem) -> Theorem:
+    return rules.instantiate(theorem, ((k.Var("K", Sort.COUNT), K.value),), ())
+
+
+def _measured(what: Measured) -> tuple[Form, Number | int, Callable[[], Theorem]]:
+    """Return a left side, its factor of the joint distance and why that bounds it."""
+    x = run.x(T) - best
+    if not isinstance(what, Side):
+        last = run.x(T)
+        return F(last) - F(best), S / 2, lambda: value_gap(S.value, last.value)
+    other = Side.SERVER if what is Side.CLIENT else Side.CLIENT
+    block = w.part(other, x).value
+    return (
+        away(run.x(T), what),
+        1,
+        lambda: combine([(both_parts(x.value), 1)], [(block, 1)]),
+    )
+
+
+def two_clients() -> ModelData:
+    """Return two clients that differ, noise in the client block, one step."""
+    return federation(
+        [parabola("1", (0, "1/2")), parabola("1", (0, "-1/2"))],
+        ("1/2", "1/2"),
+        noise=[coin("1/2", 0)] * 2,
+        rounds=1,
+        numbers={mu: 1, S: 1, delta2: "1/4", above_7: 0, E: 1, M: 2, T: 1},
+        families={"sigma2": ("1/4", "1/4")},
+        rates={"u": k.Rate(1 / (7 + k.symbol(k.ROUND)))},
+        best={F: (0, 0)},
+    )
+
+
+BY_POTENTIAL = (
+    r"With $\Delta=E\|\bar w^i-w^*\|^2$, $D=\sum_np_nE\|w_n^i-\bar w^i\|^2$, K = EM, "
+    r"$x=\gamma+i$ and r steps of the round left: "
+    r"$\Delta^{i+1}\le(1-\mu\eta)\Delta^i+(S\eta+2S^2\eta^2)D^i"
+    r"+\eta^2\sum_np_n^2\sigma_n^2$ and $rD^{i+1}\le(r+\frac12)(1-\mu\eta)D^i"
+    r"+\eta^2(r\sum_np_n(1-p_n)\sigma_n^2+(r+2r^2)\delta^2)$ by co-coercivity between "
+    r"$w_n$ and $\bar w$ and Young with $\frac1{2r}$; D = 0 where a round starts. So "
+    r"$(x-1)(x-2)\Delta+\frac{44S}{7\mu}(r+1)(x-1)D$ grows in a step by at most "
+    r"$\frac4{\mu^2}$ times the noise of the mean and $\frac{44S}{7\mu x}$ times that "
+    r"bracket, whose sum over a round is $\frac{K(K-1)}2$ times "
+    r"$\sum_np_n(1-p_n)\sigma_n^2+\frac{4K+1}3\delta^2$."
+)
+CLOSED = rf"{BY_POTENTIAL} Last, $\frac S{{\mu x}}\le\frac17$."
+WITHOUT_4 = (
+    "without Assumption 4, which excludes Assumption 2 on R^d; the rates are the "
+    "printed ones of steps, eta^i = 2 u^i/mu"
+)
+
+
+def _part(what: Measured, right: Form, proof: Callable[[], Theorem], why: str) -> Part:
+    left, factor, near = _measured(what)
+    right = right if isinstance(what, Side) else S / 2 * right
+    said = says(left, right, *ASSUMED)
+
+    def theorem() -> Theorem:
+        share = w.number(factor).value
+        return combine([(near(), 1), (_with_steps(proof()), share)])
+
+    return Part(said, Proof(theorem, why, two_clients), reading=WITHOUT_4)
+
+
+VERSIONS: dict[str, tuple[Callable[[], Form], Callable[[], Theorem], str]] = {
+    "linear_speedup": (linear_speedup, proofs.distance, BY_POTENTIAL),
+    "no_bounded_gradients": (closed_form, proofs.closed_form, CLOSED),
+}
+BOUNDS: dict[tuple[Measured, str], Part] = {
+    (what, name): _part(what, right(), proof, why)
+    for what in (*Side, GAP)
+    for name, (right, proof, why) in VERSIONS.items()
+}
+"""What is bounded and the library's name of the bound -> the part that proves it."""
+STATEMENTS: dict[Measured, tuple[str, str]] = {
+    Side.SERVER: ("prop-1", "The distance of the server block"),
+    Side.CLIENT: ("prop-2", "The distance of the client block"),
+    GAP: ("thm-1", "The gap"),
+}
+SCOPE = "for the printed rates of steps, any number of local steps, everyone takes part"
+CLAIMS = tuple(
+    Claim(
+        f"huang2023/{key}/{name.replace('_', '-')}",
+        "not in the paper",
+        Kind.PROPOSITION if isinstance(what, Side) else Kind.THEOREM,
+        f"{title}, without Assumption 4: the noise is divided by N.",
+        (BOUNDS[what, name],),
+        scope=SCOPE,
+    )
+    for what, (key, title) in STATEMENTS.items()
+    for name in VERSIONS
+)

@@ -1,0 +1,290 @@
+r"""General convex: the gap of the last model, after one round more in the analysis.
+
+A round brings the model nearer to every y that is known before it,
+
+.. math:: E\|x^{t+1}-y\|^2\le E\|x^t-y\|^2-2\theta(f(x^t)-f(y))+\epsilon_t,
+
+:math:`\theta=\eta^t\tau`, :math:`\epsilon_t=c_1\theta^2G^2+Sc_d\theta^3G^2`. So with
+weights :math:`c_s=b_{s+1}-b_s\ge0` the number
+:math:`P_t=b_0\|x^t-x^*\|^2+\sum_{s<t}c_s\|x^t-x^s\|^2` changes by at most
+:math:`-2\theta(b_{t+1}\phi_t-A_t)+b_{t+1}\epsilon_t`, :math:`\phi_t=f(x^t)-f^*`,
+:math:`A_t=\sum_{s\le t}c_s\phi_s`. If :math:`b_t\rho_t=1`,
+:math:`\rho_t=\eta^t+\dots+\eta^T`, the middle term is
+:math:`2\tau(\rho_{t+1}A_t-\rho_tA_{t-1})` and telescopes; round T leaves
+:math:`2\tau\phi_T`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Ratio, Sort, ratio
+from sfl_theory.kernel.rules import Replaceable, Theorem
+from sfl_theory.kernel.terms import (
+    Lin,
+    PerRound,
+    Rate,
+    Replacement,
+    RoundFamily,
+    Variable,
+    constant,
+    lin_at,
+    natural,
+    norm2,
+    number_at,
+    summed,
+    symbol,
+    vec_at,
+)
+from sfl_theory.proofs.local_steps import S, now, t, whole_mean, whole_update
+from sfl_theory.proofs.notation import (
+    Squares,
+    Uses,
+    combine,
+    positive,
+    steps,
+    sum_over,
+)
+from sfl_theory.proofs.reference_models import (
+    RATE,
+    STEP,
+    References,
+    away,
+    cost,
+    gap,
+    lowest,
+    model,
+    moment,
+    near,
+    one_round,
+    s,
+)
+from sfl_theory.proofs.weighted_rounds import (
+    BEST,
+    T,
+    Weighted,
+    drift,
+    eta,
+    tau,
+)
+from sfl_theory.proofs.weighted_rounds import progress as from_best
+
+# From the first round to the last one ------------------------------------------------
+
+
+def before(a: Weighted, w: References, upper: Ratio) -> Lin:
+    """Return ``A = sum_{s<upper} c_s (f(x_s) - f*)``."""
+    return w.over(upper, gap(a, STEP))
+
+
+def last_term(w: References, at: Ratio, size: Theorem) -> Theorem:
+    """Return ``sum_{s<at+1} c_s y(s) <= sum_{s<at} c_s y(s) + c_at y(at)``, y >= 0.
+
+    The one term more is ``sum_{s<1} c y(at + s)``, which is its value at 0 minus
+    ``sum_{s<1} s (..)``, and s vanishes there.
+    """
+    size = rules.instantiate(size, ((s, at + STEP),), ())
+    later = rules.instantiate(size, ((s, STEP + 1),), ())
+    none = rules.assume(constant(-STEP))
+    b0, b1, b2 = (w.share(at + STEP + up) for up in range(3))
+    form = size.form * (b1 - b0)
+    zero = combine(
+        [
+            (later, STEP * b2),
+            (later, -STEP * b1),
+            (size, -STEP * b1),
+            (size, STEP * b0),
+        ],
+        signs=[none],
+    )
+    return combine([
+        (rules.telescope(s, form, ratio(1)), 1),
+        (rules.telescope(s, form * STEP, ratio(1)), -1),
+        (sum_over(zero, steps(1), s), 1),
+    ])
+
+
+def joined(w: References, at: Ratio, size: Theorem) -> Theorem:
+    """Return ``sum_{s<at} c_s y + c_at y(at) - sum_{s<at+1} c_s y >= 0``."""
+    split = rules.split(s, size.form * w.c(STEP), at, ratio(1))
+    return combine([(split, -1), (last_term(w, at, size), 1)])
+
+
+def square(a: Weighted, at: Ratio) -> Theorem:
+    """Return ``||x(at) - x(s)||^2 >= 0``."""
+    return combine(squares=[(model(a, at) - model(a, STEP), 1)])
+
+
+def nothing(w: References, form: Lin) -> Theorem:
+    """Return ``sum_{s<0} c_s form = 0``."""
+    return rules.split(s, form * w.c(STEP), ratio(0), ratio(0))
+
+
+def with_rate(
+    w: References, uses: Uses, squares: Squares, target: Lin, signs: Iterable[Theorem]
+) -> Theorem:
+    """Return a combination for the references' rate in place of eta(t)."""
+    if w.rate is None:
+        return combine(uses, squares, target=target, signs=signs)
+    new = Rate(w.rate)
+    by: dict[Variable, Replacement] = {RATE: new}
+    values: tuple[tuple[Replaceable, Rate], ...] = ((RATE, new),)
+    return combine(
+        [
+            (rules.instantiate(theorem, values, ()), number_at(ratio(c), by))
+            for theorem, c in uses
+        ],
+        [(vec_at(u, by), number_at(ratio(c), by)) for u, c in squares],
+        target=lin_at(target, by),
+        signs=signs,
+    )
+
+
+@cache
+def grown(a: Weighted, w: References) -> Theorem:
+    """Return how P and A change in a round that is not the last one.
+
+    ``P(t+1) + 2 tau (rho(t+1) A(t+1) - rho(t) A(t)) <= P(t) + b(t+1) cost``.
+    """
+    up, c, b = now + 1, w.c(now), w.share(now + 1)
+    rho, later = w.left(now), w.left(now + 1)
+    return with_rate(
+        w,
+        [
+            (one_round(a, w, up), 1),
+            (w.telescoped(gap(a, now), up), 2 * eta * tau),
+            (w.telescoped(constant(cost(a)), up), -1),
+            (joined(w, now, square(a, now)), 1),
+            (joined(w, now, lowest(a, STEP)), 2 * tau * rho),
+            (w.summed(lowest(a, STEP), up), 2 * tau * (rho - later - eta)),
+            (lowest(a, now), 2 * tau * (eta * b - rho * c)),
+        ],
+        [],
+        away(a, w, now, now)
+        - away(a, w, up, up)
+        - (before(a, w, up) * later - before(a, w, now) * rho) * (2 * tau)
+        + constant(b * cost(a)),
+        [w.sums, w.falls, w.positive],
+    )
+
+
+@cache
+def last_gap(a: Weighted, w: References) -> Theorem:
+    """Return the gap of x(T).
+
+    ``2 tau (f(x(T)) - f*) <= b(0) ||x(0) - x*||^2 + sum_{t<T} b(t+1) cost(t)
+    + b(T) cost(T)``.
+    """
+    zero = ratio(0)
+    end: dict[Variable, Replacement] = {t: T}
+    b, rate = w.share(T), number_at(eta, end)
+    last_cost = constant(number_at(cost(a), end))
+    rho = before(a, w, now) * w.left(now)
+    rounds = constant(w.share(now + 1) * cost(a))
+    return with_rate(
+        w,
+        [
+            (sum_over(grown(a, w), steps(T), t), 1),
+            (rules.telescope(t, away(a, w, now, now), T), 1),
+            (rules.telescope(t, rho, T), 2 * tau),
+            (nothing(w, norm2(model(a, zero) - model(a, STEP))), 1),
+            (nothing(w, gap(a, STEP)), 2 * tau * w.left(zero)),
+            (rules.instantiate(one_round(a, w, now), ((t, T),), ()), 1),
+            (w.telescoped(gap(a, T), T), 2 * rate * tau),
+            (w.telescoped(last_cost, T), -1),
+            (w.summed(square(a, T + 1), T), 1),
+            (w.summed(lowest(a, STEP), T), 2 * tau * (w.left(T) - rate)),
+            (lowest(a, T), 2 * tau * (rate * b - 1)),
+        ],
+        [(model(a, T + 1) - BEST, w.share(zero))],
+        norm2(model(a, zero) - BEST) * w.share(zero)
+        + summed(steps(T), t, rounds)
+        + last_cost * b
+        - gap(a, T) * (2 * tau),
+        w.ends,
+    )
+
+
+# The mean of the gaps ----------------------------------------------------------------
+
+
+@cache
+def approach(a: Weighted) -> Theorem:
+    """Return ``||x' - x*||^2 <= ||x - x*||^2 - 2 alpha (f(x) - f*) + cost``."""
+    r, u, step = a.round, a.round.x - BEST, a.round.next - a.round.x
+    return combine(
+        [
+            (from_best(a), 2 * eta),
+            (whole_update(r, u), -2),
+            (whole_update(r, step), -1),
+            (whole_update(r, whole_mean(r, a.g())), eta),
+            (moment(a), eta**2),
+            (drift(a) if a.partial else near(a), S * eta),
+        ],
+        target=norm2(u)
+        - norm2(r.next - BEST)
+        - gap(a, now) * (2 * eta * tau)
+        + constant(cost(a)),
+    )
+
+
+def mean_gap(a: Weighted) -> Theorem:
+    """Return the sum over rounds; the distances telescope.
+
+    ``1/T sum eta (f(x) - f*) <= I/(2 tau T) + c1 tau G2/(2T) sum eta^2
+    + S cd tau^2 G2/(2T) sum eta^3``.
+    """
+    c = 1 / (2 * tau * T)
+    fall = rules.telescope(t, norm2(a.round.x - BEST), T)
+    last = model(a, T) - BEST
+    return combine([(sum_over(approach(a), steps(T), t), c), (fall, c)], [(last, c)])
+
+
+# Constant rates ----------------------------------------------------------------------
+
+e = positive("eta")
+
+
+def inverse(at: Ratio) -> Ratio:
+    """Return ``k(t)``, for ``1/(T + 1 - t)``."""
+    return symbol(PerRound(RoundFamily("k", Sort.POSITIVE), natural(at)))
+
+
+@cache
+def constant_rate() -> References:
+    """Return the references for the rate e in every round: ``b(t) = k(t)/e``."""
+    made = rules.assume(constant(T - 1 - now))
+    share, later = (T + 1 - now) * inverse(now), (T - now) * inverse(now + 1)
+    none = combine(target=constant(0))
+    return References(
+        share=lambda at: inverse(at) / e,
+        left=lambda at: e * (T + 1 - at),
+        rises=lambda at: combine([
+            (rules.assume(constant(inverse(at + 1) - inverse(at))), 1 / e)
+        ]),
+        sums=none,
+        falls=rules.assume(constant(share - later)),
+        positive=combine([(made, e)], target=constant(e * (T + 1 - now))),
+        ends=(none, rules.assume(constant(inverse(T) - 1))),
+        rate=e,
+    )
+
+
+def last_gap_at_constant_rate(a: Weighted) -> Theorem:
+    """Return the gap of x(T) at the rate e in every round.
+
+    ``f(x(T)) - f* <= I/(2 e tau (T + 1)) + (c1 e tau G2/2 + S cd e^2 tau^2 G2/2)
+    (1 + sum_{t<T} k(t+1))``.
+    """
+    small = 1 - (T + 1) * inverse(ratio(0))
+    first, once = (rules.assume(constant(c)) for c in (small, 1 - inverse(T)))
+    by: dict[Variable, Replacement] = {RATE: Rate(e)}
+    start = vec_at(model(a, ratio(0)) - BEST, by)
+    size = number_at(cost(a), by) / (2 * e * tau)
+    return combine(
+        [(last_gap(a, constant_rate()), 1 / (2 * tau)), (once, size)],
+        [(start, small / (2 * e * tau * (T + 1)))],
+        signs=[first],
+    )

@@ -1,0 +1,311 @@
+r"""MiniBatch-SFL with the printed rates of its steps: what a step does, and its noise.
+
+The learning rate of step i = Kt + j is :math:`\eta=\frac2\mu u_i`, where
+:math:`u_i(\gamma+i)=1` is assumed: sums over steps have no denominators that depend on
+the step. The mean of the clients' local models is :math:`\bar w`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
+from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Client,
+    Kind,
+    Lin,
+    Participants,
+    PerRound,
+    Rate,
+    RoundFamily,
+    Side,
+    Split,
+    Star,
+    Stepwise,
+    Vec,
+    constant,
+    inner,
+    iterate,
+    local_point,
+    natural,
+    noise,
+    norm2,
+    part,
+    summed,
+    symbol,
+    vec,
+    vec_at,
+    weight,
+)
+from sfl_theory.proofs.equal_steps import only_one
+from sfl_theory.proofs.notation import (
+    combine,
+    count,
+    nat,
+    nonnegative,
+    of,
+    of_round,
+    per_client,
+    positive,
+    steps,
+    sum_over,
+)
+
+n, m, other = Client("n"), Client("m"), Client("k")
+t, j, i = nat("t"), nat("j"), nat("i")
+now, J, ONE = of(t), of(j), ratio(1)
+K, T = count("K"), count("T")
+S, mu, delta2 = positive("S"), positive("mu"), nonnegative("delta2")
+gamma = 7 + nonnegative("g")
+sigma2 = per_client("sigma2", n)
+CLIENT, SERVER = Side.CLIENT, Side.SERVER
+BEST = vec(Star(MEAN))
+
+
+def inverse(step: Ratio) -> Ratio:
+    """Return ``1/(gamma + step)``, a number of the step."""
+    return symbol(PerRound(RoundFamily("u", Sort.POSITIVE), natural(step)))
+
+
+def eta(step: Ratio) -> Ratio:
+    """Return the learning rate of a step of the run."""
+    return 2 / mu * inverse(step)
+
+
+_PACE = Stepwise(natural(K), Rate(eta(of_round())))
+RUN = Split(Kind.MINIBATCH, Participants.EVERYONE, _PACE, _PACE)
+MADE = rules.assume(constant(K - 1 - J))
+STARTED = combine([(MADE, 1)], target=constant(K - J))
+r = K - 1 - J
+"""How many steps of the round are left after this one."""
+h, x = eta(K * now + J), gamma + K * now + J
+SMOOTH = rules.assume(constant(gamma - 8 * S / mu + 1))
+
+
+# The rate ----------------------------------------------------------------------------
+
+
+def exact(way: int) -> Theorem:
+    """Return ``way (x u - 1) >= 0``, assumed at the step."""
+    return rules.assume(constant(way * (x * inverse(K * now + J) - 1)))
+
+
+def small() -> Theorem:
+    """Return ``S h <= 2/7``."""
+    u = inverse(K * now + J)
+    return combine(
+        [(exact(-1), Fraction(2, 7)), (SMOOTH, u / 4)],
+        target=constant(Fraction(2, 7) - S * h),
+    )
+
+
+# A step, from the definition of the run ----------------------------------------------
+
+
+def point(step: Ratio, client: Client = n) -> Vec:
+    """Return the local point."""
+    return local_point(RUN, client, now, step)
+
+
+def move(step: Ratio, client: Client = n) -> Vec:
+    """Return the rate of a step times the stochastic gradient."""
+    return stochastic(RUN, client, now, step) * eta(K * now + step)
+
+
+def over(theorem: Theorem, client: Client = n) -> Theorem:
+    """Return the mean over clients."""
+    return sum_over(theorem, CLIENTS, client, weight(client))
+
+
+def averaged(u: Vec, client: Client = n) -> Vec:
+    """Return the mean over clients."""
+    return summed(CLIENTS, client, u * weight(client))
+
+
+def of_mean(u: Vec, w: Vec, client: Client = n) -> Theorem:
+    """Return ``<sum a u, w> = sum a <u, w>``."""
+    return rules.linear(CLIENTS, client, u * weight(client), w)
+
+
+def moves(upper: Ratio, client: Client) -> Vec:
+    """Return the sum of a client's moves before a step."""
+    return summed(steps(upper), i, move(of(i), client))
+
+
+def one_more(client: Client, w: Vec, way: int) -> Theorem:
+    """Return ``way <sum_{i<j+1} e - sum_{i<j} e - e_j, w> >= 0``."""
+    e = move(of(i), client)
+    return combine([
+        (rules.linear(steps(J + 1), i, e, w), way),
+        (rules.linear(steps(J), i, e, w), -way),
+        (rules.split(i, inner(e, w), J, ONE), way),
+        (only_one(i, move(J + of(i), client), w, -way), 1),
+    ])
+
+
+def step(client: Client, w: Vec, way: int) -> Theorem:
+    """Return ``way <p' - p + [e_n]_c + [sum a e]_s, w> >= 0``."""
+    c, s = part(CLIENT, w), part(SERVER, w)
+    change = moves(J + 1, m) - moves(J, m) - move(J, m)
+    uses: list[tuple[Theorem, Number]] = [
+        (one_more(client, c, -way), 1),
+        (over(one_more(m, s, -way), m), 1),
+        (of_mean(change, s, m), -way),
+        (rules.blocks(point(J + 1, client) - point(J, client), w), way),
+    ]
+    for side, seen in ((CLIENT, c), (SERVER, s)):
+        uses += [
+            (rules.local_update(RUN, client, now, J + 1, side, seen), way),
+            (rules.local_update(RUN, client, now, J, side, seen), -way),
+        ]
+    return rules.cut(combine(uses), STARTED)
+
+
+def mean_step(w: Vec, way: int) -> Theorem:
+    """Return ``way <wbar' - wbar + sum a e, w> >= 0``."""
+    k, all_ = other, averaged(move(J, m), m)
+    change = point(J + 1, k) - point(J, k)
+    change = change + part(CLIENT, move(J, k)) + part(SERVER, all_)
+    return combine([
+        (over(step(k, w, way), k), 1),
+        (of_mean(change, w, k), way),
+        (rules.blocks(all_, w), way),
+    ])
+
+
+def middle(step_: Ratio) -> Vec:
+    """Return the mean of the local points."""
+    return averaged(point(step_, m), m)
+
+
+def apart(step_: Ratio) -> Vec:
+    """Return the local point seen from their mean."""
+    return point(step_) - middle(step_)
+
+
+def spread(step_: Ratio) -> Lin:
+    """Return ``D``."""
+    return summed(CLIENTS, n, norm2(apart(step_)) * weight(n))
+
+
+def from_best(step_: Ratio) -> Lin:
+    """Return ``Delta``."""
+    return norm2(middle(step_) - BEST)
+
+
+def none(client: Client, w: Vec) -> Theorem:
+    """Return ``<sum_{i<0} e, w> = 0``."""
+    e, zero = move(of(i), client), ratio(0)
+    return combine([
+        (rules.linear(steps(0), i, e, w), 1),
+        (rules.split(i, inner(e, w), zero, zero), -1),
+    ])
+
+
+def starts(client: Client, w: Vec) -> Theorem:
+    """Return ``<p(n,t,0) - x, w> = 0``."""
+    zero = ratio(0)
+    c, s = part(CLIENT, w), part(SERVER, w)
+    return combine([
+        (rules.blocks(point(zero, client) - iterate(RUN, now), w), 1),
+        (rules.local_update(RUN, client, now, zero, CLIENT, c), 1),
+        (rules.local_update(RUN, client, now, zero, SERVER, s), 1),
+        (none(client, c), -1),
+        (of_mean(moves(zero, m), s, m), -1),
+        (over(none(m, s), m), -1),
+    ])
+
+
+def start_of_mean(w: Vec) -> Theorem:
+    """Return ``<wbar - x, w> = 0`` at the start of a round."""
+    zero = ratio(0)
+    seen = point(zero, m) - iterate(RUN, now)
+    return combine([(of_mean(seen, w, m), 1), (over(starts(m, w), m), 1)])
+
+
+def same_start() -> Theorem:
+    """Return ``D <= 0`` at the start of a round."""
+    d = apart(ratio(0))
+    return over(combine([(starts(n, d), -1), (start_of_mean(d), 1)]))
+
+
+def ends(w: Vec) -> Theorem:
+    """Return ``<wbar - x(t+1), w> = 0`` after the last step."""
+    before, after = iterate(RUN, now), iterate(RUN, now + 1)
+    own = moves(K, n)
+    uses: list[tuple[Theorem, Number]] = [(rules.blocks(middle(K) - after, w), 1)]
+    for side, made in ((CLIENT, own), (SERVER, averaged(moves(K, m), m))):
+        seen = part(side, w)
+        local = rules.local_update(RUN, n, now, K, side, seen)
+        uses += [
+            (over(local), 1),
+            (of_mean(part(side, point(K) - before + made), seen), 1),
+            (rules.update(RUN, side, now, seen), -1),
+        ]
+    return combine(uses)
+
+
+# Noise -------------------------------------------------------------------------------
+
+xi = noise(RUN, n, now, J)
+zbar = averaged(xi)
+
+
+def fresh(known: Vec) -> Theorem:
+    """Return ``<sum a xi, known> = 0``."""
+    each = rules.unbiased(RUN, n, now, J, known)
+    return combine([(over(each), 1), (of_mean(xi, known), 1)])
+
+
+def at_first(u: Vec, way: int) -> Theorem:
+    """Return ``way (||u(0)||^2 - sum_{i<1} ||u(i)||^2) >= 0``: i vanishes there."""
+    e = norm2(u)
+    late, ends_ = (rules.telescope(i, form, ONE) for form in (e * of(i), e))
+    zero = combine(
+        squares=[(vec_at(u, {i: of(i) + 1}), way * of(i)), (u, -way * of(i))],
+        signs=[rules.assume(constant(-of(i)))],
+    )
+    return combine([(ends_, way), (late, -way), (sum_over(zero, steps(1), i), 1)])
+
+
+def uncorrelated(side: Side | None, way: int) -> Theorem:
+    """Return ``way (sum a^2 ||xi||^2 - ||sum a xi||^2) >= 0``, of a block if named.
+
+    By what step j adds to the squared sum of the noises, and to the sum of squares.
+    """
+
+    def block(u: Vec) -> Vec:
+        return u if side is None else part(side, u)
+
+    each, last = noise(RUN, n, now, of(i)), noise(RUN, n, now, J + of(i))
+    each, last, own, z = block(each), block(last), block(xi), block(zbar)
+    until, before = (summed(steps(end), i, each) for end in (J + 1, J))
+    both = averaged(until) + averaged(before) + z
+    grows = combine([
+        (rules.split(i, inner(each, both), J, ONE), way),
+        (rules.linear(steps(J + 1), i, each, both), way),
+        (rules.linear(steps(J), i, each, both), -way),
+        (only_one(i, last, both, -way), 1),
+    ])
+    squares = combine([
+        (rules.split(i, norm2(each), J, ONE), -way),
+        (at_first(last, way), 1),
+    ])
+    whole = combine(
+        [
+            (over(grows), 1),
+            (of_mean(until, both), way),
+            (of_mean(before, both), -way),
+            (of_mean(own, both), -way),
+            (fresh(block(averaged(before))), 2 * way),
+            (rules.independent(RUN, n, i, weight(n), now, J + 1, side), -way),
+            (rules.independent(RUN, n, i, weight(n), now, J, side), way),
+            (sum_over(squares, CLIENTS, n, weight(n) ** 2), 1),
+        ],
+        target=(summed(CLIENTS, n, norm2(own) * weight(n) ** 2) - norm2(z)) * way,
+    )
+    return rules.cut(whole, STARTED)

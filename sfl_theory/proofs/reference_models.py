@@ -1,0 +1,441 @@
+r"""A round of the general convex case, seen from many models at once.
+
+A round brings the model nearer to every y that is known before it,
+
+.. math:: E\|x^{t+1}-y\|^2\le E\|x^t-y\|^2-2\theta(f(x^t)-f(y))+\epsilon_t,
+
+:math:`\theta=\eta^t\tau`, :math:`\epsilon_t=c_1\theta^2G^2+Sc_d\theta^3G^2`: with
+weights :math:`c_s=b_{s+1}-b_s\ge0` to the models of earlier rounds s, and
+:math:`b_0` to :math:`x^*`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel.algebra import Ratio, Sort, ratio
+from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    Lin,
+    Local,
+    RoundFamily,
+    Side,
+    Vec,
+    constant,
+    gradient,
+    inner,
+    iterate,
+    norm2,
+    part,
+    summed,
+    value_of,
+    weight,
+)
+from sfl_theory.proofs.convex_paces import excess
+from sfl_theory.proofs.local_steps import (
+    G2,
+    S,
+    both_parts,
+    i,
+    j,
+    linear_both,
+    m,
+    n,
+    now,
+    own_mean,
+    own_steps,
+    whole_mean,
+    whole_update,
+)
+from sfl_theory.proofs.notation import (
+    combine,
+    mean,
+    nat,
+    of,
+    steps,
+    sum_over,
+)
+from sfl_theory.proofs.visits import late, server_gradients
+from sfl_theory.proofs.weighted_rounds import (
+    BEST,
+    Weighted,
+    centred,
+    client_sum,
+    drift,
+    eta,
+    own_drift,
+    second_moment,
+    tau,
+    third,
+)
+
+s = nat("s")
+STEP = of(s)
+RATE = RoundFamily("eta", Sort.POSITIVE)
+"""The rates eta(t)."""
+
+
+@dataclass(frozen=True)
+class References:
+    """The weights of the models that a model is compared with.
+
+    Attributes:
+        share: t -> b(t) > 0.
+        left: t -> rho(t) >= 0, the sum of the rates from round t to round T.
+        rises: ``b(t) <= b(t + 1)``, for a round given as a number.
+        sums: ``eta(t) + rho(t + 1) <= rho(t)``.
+        falls: ``rho(t) (b(t + 1) - b(t)) <= eta(t) b(t + 1)``.
+        positive: ``rho(t) >= 0``.
+        ends: ``eta(T) <= rho(T)`` and ``1 <= eta(T) b(T)``.
+        rate: the rate of every round; None: eta(t).
+    """
+
+    share: Callable[[Ratio], Ratio]
+    left: Callable[[Ratio], Ratio]
+    rises: Callable[[Ratio], Theorem]
+    sums: Theorem
+    falls: Theorem
+    positive: Theorem
+    ends: tuple[Theorem, Theorem]
+    rate: Ratio | None = None
+
+    def c(self, at: Ratio) -> Ratio:
+        """Return the weight of the model of a round."""
+        return self.share(at + 1) - self.share(at)
+
+    def over(self, upper: Ratio, form: Lin) -> Lin:
+        """Return ``sum_{s<upper} c_s form``."""
+        return summed(steps(upper), s, form * self.c(STEP))
+
+    def summed(self, theorem: Theorem, upper: Ratio) -> Theorem:
+        """Return the theorem summed likewise."""
+        return sum_over(theorem, steps(upper), s, self.c(STEP), [self.rises(STEP)])
+
+    def weight(self, upper: Ratio) -> Ratio:
+        """Return ``b(0) + sum_{s<upper} c_s``, written as a sum."""
+        own = self.over(upper, constant(1)) + constant(self.share(ratio(0)))
+        return rules.number_of(own)
+
+    def telescoped(self, form: Lin, upper: Ratio) -> Theorem:
+        """Return that `weight` times a form is b(upper) times it."""
+        return rules.telescope(s, form * self.share(STEP), upper)
+
+
+def model(a: Weighted, at: Ratio) -> Vec:
+    """Return ``x(t)``."""
+    return iterate(a.run, at)
+
+
+def gap(a: Weighted, at: Ratio) -> Lin:
+    """Return ``f(x(t)) - f*``."""
+    return value_of(MEAN, model(a, at)) - value_of(MEAN, BEST)
+
+
+def lowest(a: Weighted, at: Ratio) -> Theorem:
+    """Return ``f(x(t)) - f* >= 0``."""
+    return rules.lowest(MEAN, model(a, at))
+
+
+# One round against all references ----------------------------------------------------
+
+
+def progress(a: Weighted, y: Vec) -> Theorem:
+    """Return ``<M, x - y> >= tau (f(x) - f(y)) - S/2 D`` without draws, for any y."""
+    r = a.round
+    p, gp = r.point(of(i)), r.local_gradient(of(i))
+    one = combine([
+        (rules.smooth(Local(n), S, p, r.x), 1),
+        (rules.convex(Local(n), ratio(0), p, y), 1),
+    ])
+    return combine([
+        (r.summed(one, tau, weight(n)), 1),
+        (linear_both(r, gp, r.x - y, tau, weight(n)), 1),
+        (rules.mean_value(r.x), -tau),
+        (rules.mean_value(y), tau),
+    ])
+
+
+def visited(a: Weighted) -> Theorem:
+    """Return ``||[p_i - x]_s||^2 <= eta^2 tau sum_m a_m sum_j ||[g_m^j]_s||^2``.
+
+    SFL-V2, everyone taking part: at most all visits of the round came before.
+    """
+    side, away_ = Side.SERVER, part(Side.SERVER, a.round.away(of(i)))
+    g = part(side, stochastic(a.run, m, now, of(j)))
+    _, o = late()
+    made = summed(CLIENTS, m, summed(steps(tau), j, g * o) * weight(m))
+
+    def update(w: Vec) -> Theorem:
+        return rules.local_update(a.run, n, now, of(i), side, w)
+
+    return combine([
+        (update(away_), -1),
+        (update(made), eta),
+        (server_gradients(g), eta**2),
+    ])
+
+
+@cache
+def near(a: Weighted) -> Theorem:
+    """Return ``sum_n a_n sum_i ||p_i - x||^2 <= cd eta^2 tau^3 G2`` without draws.
+
+    SFL-V2 with everyone: the client block's moves and the server's are blocks of the
+    same gradients. With draws, their own weights: see `weighted_rounds.drift`.
+    """
+    r, size = a.round, eta**2 * tau**2
+    if a.partial and a.kind.visits:
+        return drift(a)
+    if not a.kind.visits:
+        one = r.summed(own_drift(a), tau, weight(n))
+        target = constant(cd(a) * size * tau * G2) - r.drift(tau, weight(n))
+        return combine([(one, 1)], target=target)
+    client = part(Side.CLIENT, a.g(j))
+    mine = combine([
+        (own_steps(r, Side.CLIENT, of(i), of(i)), 1),
+        (rules.longer(j, client, of(i), tau), eta**2 * of(i)),
+    ])
+    away_ = both_parts(r.away(of(i)))
+    one = combine([(away_, -1), (mine, 1), (visited(a), 1)])
+    own = combine(squares=[(part(Side.CLIENT, a.g(i)), 1)])
+    both = combine([(both_parts(a.g(i)), 1), (a.bounded(i), 1)])
+    return combine(
+        [
+            (r.summed(one, tau, weight(n)), 1),
+            (r.summed(own, tau, weight(n)), size - eta**2 * tau * (tau - 1) / 2),
+            (r.summed(both, tau, weight(n)), size),
+        ],
+        target=constant(size * tau * G2) - r.drift(tau, weight(n)),
+    )
+
+
+def cd(a: Weighted) -> Ratio:
+    """Return the constant of the drift: 1/3 for SFL-V1, 1 for SFL-V2 with everyone."""
+    if not a.kind.visits:
+        return ratio(third)
+    return a.cd if a.partial else ratio(1)
+
+
+def c1(a: Weighted) -> Ratio:
+    """Return the constant of the second moment."""
+    return 1 + excess if a.partial else ratio(1)
+
+
+@cache
+def moment(a: Weighted) -> Theorem:
+    """Return ``||G||^2 <= c1 tau^2 G2``; SFL-V2: Jensen with the drawn weights."""
+    if not (a.partial and a.kind.visits):
+        return second_moment(a)
+    total = summed(steps(tau), i, a.g())
+    V, bound = mean(n, a.share), tau**2 * G2
+    return combine(
+        [
+            (rules.jensen(CLIENTS, n, a.share, total), 1),
+            (sum_over(client_sum(a), CLIENTS, n, a.share), V),
+            (a.averaged(constant(V**2 * bound)), -1),
+        ],
+        target=constant(c1(a) * bound) - norm2(whole_mean(a.round, a.g())),
+    )
+
+
+def cost(a: Weighted) -> Ratio:
+    """Return ``c1 alpha^2 G2 + S cd alpha^3 G2``."""
+    alpha = eta * tau
+    return c1(a) * alpha**2 * G2 + S * cd(a) * alpha**3 * G2
+
+
+def away(a: Weighted, w: References, at: Ratio, upper: Ratio) -> Lin:
+    """Return ``P``, the weighted squared distances of x(at)."""
+    apart = norm2(model(a, at) - model(a, STEP))
+    return w.over(upper, apart) + norm2(model(a, at) - BEST) * w.share(ratio(0))
+
+
+# A sum over clients of sums over references is one over references of f ---------------
+
+
+def vanishing(size: Theorem, weight_: Ratio, way: int) -> Theorem:
+    """Return ``way s weight y >= 0`` where s is below 1, from ``y >= 0``."""
+    none = rules.assume(constant(-STEP))
+    return combine([(size, way * STEP * weight_)], signs=[none])
+
+
+def own_gap(a: Weighted, at: Ratio) -> Lin:
+    """Return ``F_n(x(at)) - F_n(x*)``."""
+    F = Local(n)
+    return value_of(F, model(a, at)) - value_of(F, BEST)
+
+
+def own_vanishing(a: Weighted, at: Ratio, weight_: Ratio, way: int) -> Theorem:
+    """Return ``way s weight (F_n(x(at)) - F_n(x*)) >= 0`` where s is below 1.
+
+    The gap is what convexity says is >= 0 and an inner product, three squares.
+    """
+    g, d = gradient(Local(n), BEST), model(a, at) - BEST
+    above = rules.convex(Local(n), ratio(0), BEST, model(a, at))
+    size = way * STEP * weight_
+    half = size / 2
+    return combine(
+        [(vanishing(above, weight_, way), 1)],
+        [(g + d, half), (g, -half), (d, -half)],
+        target=own_gap(a, at) * size,
+        signs=[rules.assume(constant(-STEP))],
+    )
+
+
+def at_first(form: Lin, now_: Theorem, later: Theorem, way: int) -> Theorem:
+    """Return ``way (e(0) - sum_{s<1} e(s)) >= 0``.
+
+    From ``-way s e(s) >= 0`` and ``way s e(s + 1) >= 0``, as s is below 1.
+    """
+    zero = combine([(now_, 1), (later, 1)])
+    return combine([
+        (rules.telescope(s, form, ratio(1)), way),
+        (rules.telescope(s, form * STEP, ratio(1)), -way),
+        (sum_over(zero, steps(1), s), 1),
+    ])
+
+
+@cache
+def exchanged(a: Weighted, w: References, up: int, way: int) -> Theorem:
+    """Return ``way (sum_{s<v} b gap(s) - sum_n a_n sum_{s<v} b gap_n(s)) >= 0``.
+
+    For every v, by induction; b is b(s + up), gap_n that of F_n.
+    """
+    v = nat("v")
+    here, zero = of(v), ratio(0)
+
+    def b(at: Ratio) -> Ratio:
+        return w.share(at + up)
+
+    def claim(upper: Ratio) -> Lin:
+        own = summed(steps(upper), s, own_gap(a, STEP) * b(STEP))
+        whole = summed(steps(upper), s, gap(a, STEP) * b(STEP))
+        return (whole - summed(CLIENTS, n, own * weight(n))) * way
+
+    def split(first: Ratio, second: Ratio) -> Theorem:
+        each = rules.split(s, own_gap(a, STEP) * b(STEP), first, second)
+        return combine([
+            (rules.split(s, gap(a, STEP) * b(STEP), first, second), way),
+            (sum_over(each, CLIENTS, n, weight(n)), -way),
+        ])
+
+    at, next_ = here + STEP, here + STEP + 1
+    whole = at_first(
+        gap(a, at) * b(at),
+        vanishing(lowest(a, at), b(at), way),
+        vanishing(lowest(a, next_), b(next_), -way),
+        -way,
+    )
+    each = at_first(
+        own_gap(a, at) * b(at),
+        own_vanishing(a, at, b(at), -way),
+        own_vanishing(a, next_, b(next_), way),
+        way,
+    )
+    last = b(here) * way
+    step = combine(
+        [
+            (rules.assume(claim(here)), 1),
+            (split(here, ratio(1)), 1),
+            (whole, 1),
+            (sum_over(each, CLIENTS, n, weight(n)), 1),
+            (rules.mean_value(model(a, here)), last),
+            (rules.mean_value(BEST), -last),
+        ],
+        target=claim(here + 1),
+    )
+    base = combine([(split(zero, zero), -1)], target=claim(zero))
+    return rules.induct(base, step, v, claim(here))
+
+
+def through_clients(a: Weighted, w: References, upper: Ratio) -> Theorem:
+    """Return ``sum_n a_n sum_s c_s gap_n(s) <= sum_s c_s gap(s)``."""
+    values = ((nat("v"), upper),)
+    more, less = (exchanged(a, w, up, 1 if up else -1) for up in (1, 0))
+    return combine([
+        (rules.instantiate(more, values, ()), 1),
+        (rules.instantiate(less, values, ()), 1),
+    ])
+
+
+def toward_drawn(a: Weighted, w: References, upper: Ratio) -> Theorem:
+    """Return `toward` for SFL-V2, where the draws decide on the local points."""
+    r, x, first = a.round, a.round.x, w.share(ratio(0))
+    p, gp, binder = r.point(of(i)), r.local_gradient(of(i)), steps(upper)
+    each = (x - model(a, STEP)) * w.c(STEP)
+    u, C = summed(binder, s, each) + (x - BEST) * first, w.weight(upper)
+    smooth = rules.smooth(Local(n), S, p, x)
+
+    def from_point(y: Vec) -> Theorem:
+        return combine([(smooth, 1), (rules.convex(Local(n), ratio(0), p, y), 1)])
+
+    one = combine([
+        (w.summed(from_point(model(a, STEP)), upper), 1),
+        (from_point(BEST), first),
+        (rules.linear(binder, s, each, gp), 1),
+    ])
+    own = w.over(upper, own_gap(a, now) - own_gap(a, STEP)) + own_gap(a, now) * first
+    return combine([
+        (r.summed(one, tau, a.share), 1),
+        (linear_both(r, gp, u, tau, a.share), 1),
+        (a.averaged(summed(CLIENTS, n, own * a.share)), tau),
+        (rules.mean_value(x), -tau * C),
+        (rules.mean_value(BEST), tau * C),
+        (through_clients(a, w, upper), tau),
+    ])
+
+
+def toward(a: Weighted, w: References, upper: Ratio) -> Theorem:
+    """Return ``<H, u> >= tau (sum_s c_s (f(x) - f(x_s)) + b(0) gap) - S/2 C D``.
+
+    H is the weighted sum of the round's gradients without their noise, u that of what
+    the model is away from its references.
+    """
+    if a.partial and a.kind.visits:
+        return toward_drawn(a, w, upper)
+    r, first = a.round, w.share(ratio(0))
+    each = (r.x - model(a, STEP)) * w.c(STEP)
+    u = summed(steps(upper), s, each) + (r.x - BEST) * first
+    gp = r.local_gradient(of(i))
+    return combine([
+        (w.summed(progress(a, model(a, STEP)), upper), 1),
+        (progress(a, BEST), first),
+        (rules.linear(steps(upper), s, each, own_mean(r, gp)), 1),
+        (a.averaged(inner(whole_mean(r, gp), u)), 1),
+    ])
+
+
+@cache
+def one_round(a: Weighted, w: References, upper: Ratio) -> Theorem:
+    r"""Return what a round does to P, for the references of rounds below a limit."""
+    r, binder, first = a.round, steps(upper), w.share(ratio(0))
+    x, step = r.x, r.next - r.x
+    each = (x - model(a, STEP)) * w.c(STEP)
+    u = summed(binder, s, each) + (x - BEST) * first
+    C = w.weight(upper)
+    positive = w.summed(combine(target=constant(1)), upper)
+    positive = combine([(positive, 1)], target=constant(C))
+    G = whole_mean(r, a.g())
+    fall = w.over(upper, value_of(MEAN, x) - value_of(MEAN, model(a, STEP)))
+    fall = fall + gap(a, now) * first
+    return combine(
+        [
+            (toward(a, w, upper), 2 * eta),
+            (centred(a, u, a.share), 2 * eta),
+            (whole_update(r, u), -2),
+            (rules.linear(binder, s, each, step), 2),
+            (whole_update(r, step), -C),
+            (whole_update(r, G), eta * C),
+            (moment(a), eta**2 * C),
+            (near(a), S * eta * C),
+        ],
+        target=away(a, w, now, upper)
+        - away(a, w, now + 1, upper)
+        - fall * (2 * eta * tau)
+        + constant(C * cost(a)),
+        signs=[positive, combine([(positive, eta**2)]), combine([(positive, S * eta)])],
+    )

@@ -1,0 +1,271 @@
+"""Bounds of huang2023 that are proved: the library's are the kernel's, and they hold.
+
+The search is coded from the algorithm alone: MiniBatch-SFL on random members of the
+class, expectations exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from numpy.typing import NDArray
+
+from sfl_theory import Constants, symbols
+from sfl_theory import written as w
+from sfl_theory.bound import Bound
+from sfl_theory.claims import decide
+from sfl_theory.kernel.terms import Lin, Side
+from sfl_theory.numeric import reciprocals
+from sfl_theory.papers.huang2023 import linear_speedup as own
+from sfl_theory.papers.huang2023 import section_3_rates as joint
+from sfl_theory.papers.huang2023 import setting as s
+from sfl_theory.registry import theorem
+from sfl_theory.written import Form, Number, Vector
+
+Array = NDArray[np.float64]
+KEYS = {Side.SERVER: "prop-1", Side.CLIENT: "prop-2", own.GAP: "thm-1"}
+NAMES = tuple(own.VERSIONS)
+tau = own.K
+
+
+def bound(what: own.Measured, name: str) -> Bound:
+    """Return the library's bound."""
+    return theorem(f"huang2023/{KEYS[what]}").case().bound(name)
+
+
+class Reader:
+    """Reads sympy's bounds as the kernel's."""
+
+    def __init__(self, start: Vector) -> None:
+        self.first = w.norm2(start - s.best)
+        self.plain: dict[Any, Number] = {
+            symbols.S: s.S,
+            symbols.mu: s.mu,
+            symbols.gamma: s.gamma,
+            symbols.tau: tau,
+            symbols.T: s.T,
+            symbols.R**2: s.R2,
+            symbols.epsilon**2: s.delta2,
+            symbols.sigma[symbols.n] ** 2: s.sigma2(),
+            symbols.a[symbols.n]: s.p(),
+        }
+
+    def form(self, bound_: Bound) -> Lin:
+        """Return all terms; the initial distance is a factor of some."""
+        total = Lin({})
+        for part in bound_.parts.values():
+            first = part.has(symbols.I_err)
+            number = self.read(sp.sympify(part / symbols.I_err if first else part))
+            one: Form = number * self.first if first else w.as_form(number)
+            total = total + one.value
+        return total
+
+    def read(self, e: Any) -> Number:
+        """Return a number."""
+        if isinstance(e, sp.Rational):
+            return w.number(int(e.p)) / int(e.q)
+        if e in self.plain:
+            return self.plain[e]
+        if isinstance(e, sp.Sum):
+            assert tuple(e.limits[0]) == (symbols.n, 1, symbols.N)
+            return w.over_clients(s.n, self.read(sp.expand(e.function)))
+        if isinstance(e, symbols.reciprocals):
+            assert e.args == (symbols.gamma, symbols.tau, symbols.T)
+            return w.below(s.t, s.T, own.inverse(tau * s.t))
+        if isinstance(e, sp.Pow):
+            power = self.read(e.base) ** abs(int(e.exp))
+            return power if e.exp > 0 else 1 / power
+        assert isinstance(e, sp.Add | sp.Mul), e
+        first, *others = map(self.read, e.args)
+        for other in others:
+            first = first + other if isinstance(e, sp.Add) else first * other
+        return first
+
+
+@pytest.mark.parametrize(("what", "name"), own.BOUNDS)
+def test_proved_bound_is_the_librarys(what: own.Measured, name: str) -> None:
+    """Symbol by symbol, and the kernel says that it is proved."""
+    part = own.BOUNDS[what, name]
+    theirs = Reader(own.run.x(0)).form(bound(what, name))
+    assert theirs - part.says.right.value == Lin({})
+    assert decide(part, name).status == "proved"
+
+
+@pytest.mark.parametrize("what", KEYS)
+def test_bound_with_assumption_4_is_the_librarys(what: own.Measured) -> None:
+    """The joint distance of both blocks; the gap is at most S/2 times it."""
+    name = "repaired" if isinstance(what, Side) else "sharper"
+    factor = 1 if isinstance(what, Side) else s.S / 2
+    ours = (factor * joint.joint_bound()).value
+    assert Reader(joint.all_steps.x(0)).form(bound(what, name)) - ours == Lin({})
+
+
+def test_the_reader_tells_bounds_apart() -> None:
+    """The comparison can fail."""
+    one, other = (own.BOUNDS[Side.CLIENT, name] for name in NAMES)
+    theirs = Reader(own.run.x(0)).form(bound(Side.CLIENT, NAMES[0]))
+    assert theirs - one.says.right.value == Lin({})
+    assert theirs - other.says.right.value != Lin({})
+
+
+def test_rates_are_the_librarys() -> None:
+    """2/(mu (gamma + i)) of step i, as 2 u/mu with u = 1/(gamma + i)."""
+    step = bound(own.GAP, NAMES[0]).step_size
+    assert step is not None
+    assert step.per_step
+    assert step.same
+    rate = own.run.split.client.rate.at(s.j.value)
+    assert not rate - (2 / s.mu * own.inverse(s.j)).value
+    assert step.client == 2 / (symbols.mu * (symbols.gamma + symbols.t))
+
+
+def test_reciprocals() -> None:
+    """Term by term, also where a series takes over."""
+    for first, step, count in ((7.0, 1.0, 10**6), (8e6, 3.0, 9000), (7.0, 50.0, 4096)):
+        terms = 1 / (first + step * np.arange(count))
+        assert reciprocals(first, step, count) == pytest.approx(terms.sum(), rel=1e-13)
+    assert reciprocals(2.0, 1.0, np.arange(3)) == pytest.approx([0, 1 / 2, 5 / 6])
+
+
+# Searched for violations ------------------------------------------------------------
+
+
+class Member:
+    """Quadratics with one Hessian, so that gradients differ by constants; noise."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        N, self.cut = int(rng.integers(1, 5)), int(rng.integers(1, 3))
+        d = self.cut + int(rng.integers(1, 3))
+        basis = np.linalg.qr(rng.normal(size=(d, d)))[0]
+        spectrum = 10 ** rng.uniform(-1, 1, size=d)
+        self.H = basis @ np.diag(spectrum) @ basis.T
+        self.a = rng.dirichlet(np.full(N, rng.choice([0.3, 3])))
+        self.b = rng.normal(size=(N, d)) * rng.choice([0, 1, 30])
+        self.b -= self.a @ self.b
+        self.noise = rng.normal(size=(N, d)) * rng.choice([0, 1, 30])
+        self.start = rng.normal(size=d) * rng.choice([0, 1, 10])
+        self.K = int(rng.integers(1, 8))
+        self.mu, self.S = float(spectrum.min()), float(spectrum.max())
+
+    def constants(self) -> Constants:
+        """Return them, as small as they are."""
+        return Constants(
+            S=self.S,
+            mu=self.mu,
+            weights=tuple(self.a),
+            sigma2=tuple((self.noise**2).sum(1)),
+            eps2=float((self.b**2).sum(1).max()),
+            tau=self.K,
+            initial_distance2=float(self.start @ self.start),
+        )
+
+    def run(self, rounds: int) -> Array:
+        """Return client's and server's squared distance and gap after every round.
+
+        The minimiser is 0. A state is every client's model; its mean and covariance
+        follow the steps exactly, noise is plus or minus a vector.
+        """
+        N, d = self.b.shape
+        client = np.arange(d) < self.cut
+        gamma = max(8 * self.S / self.mu - 1, self.K)
+        average = np.kron(np.ones((N, 1)) * self.a, np.eye(d))
+        mask = np.diag(np.tile(client, N).astype(float))
+        keep = mask + (np.eye(N * d) - mask) @ average
+        slope, tilt = np.kron(np.eye(N), self.H), self.b.ravel()
+        mean = np.tile(self.start, N)
+        spread = np.zeros((N * d, N * d))
+        law = np.zeros_like(spread)
+        for n, z in enumerate(self.noise):
+            own_ = slice(n * d, (n + 1) * d)
+            law[own_, own_] = np.outer(z, z)
+        found = []
+        for i in range(rounds * self.K):
+            rate = 2 / (self.mu * (gamma + i))
+            move = np.eye(N * d) - rate * keep @ slope
+            mean = move @ mean - rate * keep @ tilt
+            spread = move @ spread @ move.T + rate**2 * keep @ law @ keep.T
+            if (i + 1) % self.K == 0:
+                mean, spread = average @ mean, average @ spread @ average.T
+                second = np.outer(mean[:d], mean[:d]) + spread[:d, :d]
+                own_ = np.diag(second)
+                gap = np.trace(self.H @ second) / 2
+                found.append((own_[client].sum(), own_[~client].sum(), gap))
+        return np.array(found)
+
+
+class Kinked:
+    """Clients with slopes mu w + (S - mu) max(w, 0) + b_n and no server block."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.mu, self.S = 1.0, float(10 ** rng.uniform(0, 3))
+        self.a = rng.dirichlet(np.full(int(rng.integers(2, 5)), 3))
+        b = rng.normal(size=self.a.size)
+        self.b, self.K = b - self.a @ b, int(rng.choice([2, 5, 40]))
+        self.start = float(rng.choice([0, 0, 0.01]) * rng.normal())
+
+    def constants(self) -> Constants:
+        """Return them, as small as they are."""
+        return Constants(
+            S=self.S,
+            mu=self.mu,
+            weights=tuple(self.a),
+            sigma2=(0.0,) * self.a.size,
+            eps2=float((self.b**2).max()),
+            tau=self.K,
+            initial_distance2=self.start**2,
+        )
+
+    def run(self, rounds: int) -> Array:
+        """Return client's and server's squared distance and gap after every round."""
+        gamma, point = max(8 * self.S - 1, self.K), np.full(self.a.size, self.start)
+        found = []
+        for i in range(rounds * self.K):
+            up = np.maximum(point, 0)
+            slope = self.mu * point + (self.S - self.mu) * up + self.b
+            point = point - 2 / (gamma + i) * slope
+            if (i + 1) % self.K == 0:
+                point = np.full(self.a.size, self.a @ point)
+                square = point[0] ** 2
+                modulus = self.S if point[0] > 0 else self.mu
+                found.append((square, 0.0, modulus * square / 2))
+        return np.array(found)
+
+
+def worst(seed: int, name: str, **shrunk: float) -> float:
+    """Return the largest ratio of what happens to a bound, parts of it multiplied."""
+    kind = Kinked if seed % 4 == 0 else Member
+    member = kind(np.random.default_rng(seed))
+    rounds = np.arange(1, 26)
+    values = member.run(25).T
+    worst_ = 0.0
+    for what, column in zip((Side.CLIENT, Side.SERVER, own.GAP), values, strict=True):
+        terms = bound(what, name).terms(member.constants(), rounds)
+        total = sum(shrunk.get(key.split()[0], 1) * v for key, v in terms.items())
+        worst_ = max(worst_, float((column / np.maximum(total, 1e-300)).max()))
+    return worst_
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(24))
+def test_no_violation(seed: int, name: str) -> None:
+    assert worst(seed, name) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("part", ["initial", "gradient", "client"])
+def test_the_search_finds_what_is_false(part: str) -> None:
+    """A hundredth of any term is too little for some member."""
+    assert any(worst(seed, NAMES[0], **{part: 0.01}) > 1 for seed in range(40))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_sum_is_the_smaller_bound(seed: int) -> None:
+    """The closed form is nowhere below the one with a sum over rounds."""
+    constants = Member(np.random.default_rng(seed)).constants()
+    for what in KEYS:
+        one, other = (
+            bound(what, name).evaluate(constants, [1, 10, 10**6]) for name in NAMES
+        )
+        assert (one <= other * (1 + 1e-12)).all()
