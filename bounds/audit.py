@@ -66,10 +66,11 @@ def _parser() -> Parser:
     parser.add_argument(
         "--mutate",
         action="store_true",
-        help="change the proved statements (constant halved, exponent changed, factor "
-        "dropped, step size doubled, hypothesis removed) and count how many of these "
-        "mutants are proved, refuted or neither; exit status 1 if one is both. "
-        "--claim and --paper choose the claims, --json holds the mutants. Minutes.",
+        help="change the proved statements (constant halved, exponent or binder "
+        "changed, term or hypothesis dropped, condition doubled) and count how many of "
+        "these mutants are proved, refuted or neither; exit status 1 if one is both. "
+        "--claim and --paper choose the claims, --json holds the mutants. Minutes; "
+        "Ctrl-C shows what is judged until then.",
     )
     return parser
 

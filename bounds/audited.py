@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bounds.informative import mean_rate
 from sfl_theory import Bound, Theorem
+from sfl_theory.backing import proved
 from sfl_theory.ledger import Finding, Standing, ledger
 from sfl_theory.models.moments import course, crossing, printed
 from sfl_theory.statement import Case
@@ -40,13 +41,13 @@ class Audited:
 
     Attributes:
         printed: standing of the printed statement.
-        repair: status of what is proved in its place, or None where there is nothing.
+        proved: versions whose own statement the kernel proves.
         instance: both sides on the mildest instance that refutes it, or None.
         course: the instance round by round, or None where it has no rounds.
     """
 
     printed: Standing
-    repair: str | None
+    proved: frozenset[str]
     instance: Finding | None
     course: Course | None
 
@@ -58,14 +59,18 @@ class Audited:
             bound: one of its versions.
 
         Returns:
-            The printed statement's, or that of what is proved in its place; the scope
-            is then what the paper does not assume.
+            The printed statement's; of another version whether its own statement is
+            proved, the scope being what the paper does not assume.
         """
         if bound.version == "printed":
             return self.printed
-        beyond = [c for c in bound.conditions if c not in case.printed.conditions]
+        beyond = [str(c) for c in bound.conditions if c not in case.printed.conditions]
         scope = f"for {'; '.join(beyond)}" if beyond else ""
-        return Standing(self.printed.claim, self.repair or "unproved", scope, "")
+        name = bound.version
+        known = name in self.proved and case.bound(name) == bound
+        return Standing(
+            self.printed.claim, "proved" if known else "unproved", scope, ""
+        )
 
 
 def audited(item: Theorem, case: str) -> Audited | None:
@@ -83,9 +88,10 @@ def audited(item: Theorem, case: str) -> Audited | None:
         return None
     entry = ledger().entry(claim.id)
     shown = next(iter(entry.outcome.findings), None)
+    versions = item.case(case).versions
     return Audited(
         entry.standing,
-        None if entry.repair is None else entry.repair.status,
+        frozenset(v for v in versions if proved(item, item.case(case).bound(v))),
         shown,
         None if shown is None else followed(shown),
     )

@@ -48,8 +48,9 @@ def _parser() -> Parser:
     add(
         "--version",
         default="story",
-        help="story (default: printed, repaired and sharper, as far as a case has "
-        "them), both (printed and repaired), or one by its name; "
+        help="story (default: printed, repaired as far as a case has it, and best: "
+        "round by round the smallest that is proved), both (printed and repaired), or "
+        "one by its name; "
         "'python -m sfl_theory show THEOREM' lists a case's versions",
     )
     add(
@@ -146,7 +147,10 @@ def _work(options: argparse.Namespace) -> int:
             experiment = _experiment(options)
             if options.case is None:
                 asked = {name: asked[name] for name in cases_for(item, experiment)}
-            comparisons, audits = _compare(item, asked, experiment, options.quiet)
+            story = options.version == "story"
+            comparisons, audits = _compare(
+                item, asked, experiment, story, options.quiet
+            )
         else:
             from bounds.audited import audited
             from bounds.run_comparison import compare_runs
@@ -268,6 +272,7 @@ def _compare(
     item: Theorem,
     asked: Mapping[str, Sequence[Bound]],
     experiment: Experiment,
+    story: bool,
     quiet: bool,
 ) -> tuple[list[Comparison], dict[str, Audited]]:
     """Train every distinct run, replay the audit, and compare case by case.
@@ -279,6 +284,8 @@ def _compare(
         item: the theorem.
         asked: case -> versions of its bound.
         experiment: the choices.
+        story: beside the last version of a case, in place of the sharper one, the
+            smallest proved bound.
         quiet: no progress.
 
     Returns:
@@ -290,11 +297,17 @@ def _compare(
     from bounds.measurement import measured
     from bounds.parallel import run_all
     from bounds.report import progress
+    from bounds.sharpest import sharpest
     from bounds.training import trainings
     from sfl_theory.ledger import ledger
 
     torch.set_num_threads(1)
     ledger()  # read once: the forked processes find it in memory
+    if story:
+        asked = {
+            case: [bound for bound in bounds if bound.version != "sharper"]
+            for case, bounds in asked.items()
+        }
     runs: dict[str, Training] = {}
     for case, bounds in asked.items():
         for one in trainings(item, case, bounds, experiment):
@@ -318,11 +331,11 @@ def _compare(
             comparisons[case, bound.version] = against(
                 item, case, bound, measurement, standing
             )
-    ordered = [
-        comparisons[case, bound.version]
-        for case, bounds in asked.items()
-        for bound in bounds
-    ]
+    ordered = []
+    for case, bounds in asked.items():
+        ordered += [comparisons[case, bound.version] for bound in bounds]
+        if story and (best := sharpest(ordered[-1], audits[case])) is not None:
+            ordered.append(best)
     return ordered, {case: audit for case, audit in audits.items() if audit}
 
 

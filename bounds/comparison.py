@@ -57,6 +57,11 @@ class Comparison:
     standing: Standing | None = None
 
     @property
+    def name(self) -> str:
+        """The bound's version, as texts call it."""
+        return self.bound.version
+
+    @property
     def equation(self) -> str:
         """Where the paper prints the bound, whichever version this is."""
         return self.theorem.case(self.case).printed.source.equation
@@ -231,9 +236,9 @@ def _terms(
         Term name -> values at the measurement's rounds.
     """
     if "distance2_client" not in bound.needs or found.distances is None:
-        return bound.terms(constants, found.rounds, found.schedule)
+        return bound.formula(constants, found.rounds, found.schedule)
     rows = [
-        bound.terms(
+        bound.formula(
             constants.with_values(distance2_client=client, distance2_server=server),
             [T],
         )

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfl_theory import Bound, Constants, Theorem, schedules, theorem
-from sfl_theory.papers.repaired import EQUAL, ONE_TAU
+from sfl_theory.conditions import Algorithm as Chosen
+from sfl_theory.conditions import (
+    Clock,
+    EqualWeights,
+    OwnSteps,
+    UpdatesAggregated,
+    WeightedServer,
+)
 from sfl_theory.schedules import Schedule
 from sfl_train.algorithms import SFLV1, SFLV2, Algorithm, FedAvg, MiniBatchSFL
 from sfl_train.federation import Federation
@@ -168,38 +175,20 @@ class Setting:
         Returns:
             One phrase per departure; empty if the run is the theorem's.
         """
-        found, experiment = [], self.experiment
-        weights = np.array(self.federation.weights)
-        if EQUAL in bound.conditions and not np.allclose(weights, 1 / weights.size):
-            found.append("unequal weights; the bound is on a_n = 1/N")
-        if ONE_TAU in bound.conditions and experiment.tau_server not in {
-            None,
-            experiment.tau,
-        }:
-            found.append("tau_server differs from tau; the bound is on equal periods")
-        if experiment.learning_rate is not None and bound.step_size is not None:
-            rule = bound.step_size.schedule(known)
-            at = np.arange(experiment.rounds, dtype=np.float64)
-            for side in ("client", "server"):
-                given, wanted = (getattr(rate, side)(at) for rate in (schedule, rule))
-                fits = (
-                    np.all(given <= wanted * (1 + 1e-12))
-                    if bound.step_size.relation == "<="
-                    else np.allclose(given, wanted, rtol=1e-12, atol=0)
-                )
-                if not fits or schedule.per_step != rule.per_step:
-                    found.append(
-                        f"the {side} side's learning rate ({schedule.words}) is not "
-                        "the theorem's"
-                    )
+        experiment = self.experiment
+        chosen = Chosen(aggregation=experiment.aggregation, clock=experiment.clock)
+        given = None if experiment.learning_rate is None else schedule
+        found = [*bound.unmet(known, experiment.rounds, given, chosen)]
         kind = self.theorem.algorithm
         if kind == "sfl-v2" and experiment.order != "interleaved":
             found.append("client-sequential order; the theorem analyses Algorithm 2")
-        if kind == "sfl-v1" and experiment.clock != "analysis":
+        told = bound.assumes(Clock) or bound.assumes(OwnSteps)
+        if kind == "sfl-v1" and experiment.clock != "analysis" and not told:
             found.append("Algorithm 1's clock; the proof analyses App. C.2's")
         if (
             self.theorem.participation == "partial"
             and experiment.aggregation != "updates"
+            and not bound.assumes(UpdatesAggregated)
         ):
             found.append("eq. (3)'s aggregation; the proof analyses App. C.2's")
         return tuple(found)
@@ -325,7 +314,8 @@ def resolve(item: Theorem, case: str, bound: Bound, experiment: Experiment) -> S
     """
     name = experiment.problem or DEFAULT_PROBLEMS[case]
     if experiment.weights is None:
-        default = "uniform" if EQUAL in bound.conditions else "size"
+        equal = bound.assumes(EqualWeights) or bound.assumes(WeightedServer)
+        default = "uniform" if equal else "size"
         experiment = replace(experiment, weights=default)
     instance = _build(name, experiment)
     problem = instance.problem

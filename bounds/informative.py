@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfl_theory import Bound, Constants, Metric, numeric
-from sfl_theory.bound import LARGEST_ROUND
+from sfl_theory.bound import LARGEST_ROUND, total
 from sfl_theory.schedules import Schedule
 
 LAST = 10**12
@@ -162,7 +162,7 @@ def informative(
 
     def below(rounds: NDArray[np.int64]) -> NDArray[np.bool_]:
         with np.errstate(over="ignore"):
-            values = [bound.evaluate(one, rounds, schedule) for one in constants]
+            values = [total(bound.formula(one, rounds, schedule)) for one in constants]
             unit = mean_rate(bound.metric, rounds, schedule)
             return np.mean(values, axis=0) < known.value * unit
 
@@ -192,13 +192,13 @@ def _limit(bound: Bound, constants: Constants, schedule: Schedule) -> float:
     """
     last = np.array([LARGEST_ROUND])
     unit = mean_rate(bound.metric, last, schedule)[0]
-    total = 0.0
-    for name, term in bound.terms(constants, last, schedule).items():
+    limit = 0.0
+    for name, term in bound.formula(constants, last, schedule).items():
         order = numeric.growth(bound.parts[name], bound.definitions)
         if order > 0:
             return np.inf
-        total += float(term[0]) / unit if order == 0 else 0.0
-    return total
+        limit += float(term[0]) / unit if order == 0 else 0.0
+    return limit
 
 
 def _doubled(last: int) -> Iterator[int]:

@@ -6,26 +6,32 @@ Exit status 1 if the kernel accepts a statement that a model breaks.
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import cache
+from multiprocessing import get_context
 
-from sfl_theory.claims import Claim, Proof, parts_of
+from sfl_theory.claims import Claim, Part, parts_of
 from sfl_theory.ledger import ledger
-from sfl_theory.mutation import SUBJECTS, VERDICTS, Judged, judge
+from sfl_theory.mutation import SUBJECTS, VERDICTS, Judged, groups, judge
 
 JOBS = 2
 """Processes; the verdicts do not depend on it."""
 
 Counts = Mapping[str, int]
-Task = tuple[str, int]
+Task = tuple[Sequence[str], Sequence[str]]
+"""Statements with one left side, and those of them that are judged."""
 
 NOTES = (
-    "proved: the original's theorem proves it, so the original was not sharp. refuted: "
-    "a model, in which the kernel finds every hypothesis true, breaks it. undecided: "
-    "neither; it may be true. wrongly proved: both, a defect.",
+    "proved: the kernel derives it from the original's theorem, or from another one"
+    " with the same left side, so the original was not sharp. refuted: a model, in"
+    " which the kernel finds every hypothesis true, breaks it. undecided: neither; it"
+    " may be true. no model: it drops what every model of the kernel has (independent"
+    " samples or draws; fair noise where gradients are bounded), and follows from"
+    " nothing. wrongly proved: proved and refuted, a defect.",
     "Which mutants are false is not known otherwise, so refuted / (refuted + undecided)"
     " is a lower bound of the share of false mutants that are refuted.",
     "Statements about numbers only are counted apart: their models have no function.",
@@ -35,40 +41,55 @@ NOTES = (
 def mutate(claims: Sequence[Claim], jobs: int = JOBS) -> list[Judged]:
     """Judge all mutants of the proved statements of some claims, with a progress bar.
 
+    Interrupted, it returns what is judged until then, and says so.
+
     Args:
         claims: of the papers' ledger; their repairs are mutated, too.
         jobs: processes; 1 judges in this one.
 
     Returns:
-        The verdicts, in the order of the claims.
+        The verdicts, by statement in the order of the claims.
     """
+    names = [name for claim in claims for name, _ in parts_of(claim)]
+    chosen = set(names)
     tasks = [
-        (claim.id, place)
-        for claim in claims
-        for place, (_, part) in enumerate(parts_of(claim))
-        if isinstance(part.by, Proof)
+        (together, tuple(name for name in together if name in chosen))
+        for together in groups(_parts().items())
     ]
-    found: list[Judged] = []
-    with _bar(len(tasks)) as advance:
-        for number, part in enumerate(_verdicts(tasks, jobs), 1):
-            found += part
-            advance(number)
-    return found
+    tasks = [task for task in tasks if task[1]]
+    tasks.sort(key=lambda task: -len(task[1]))
+    total = sum(len(wanted) for _, wanted in tasks)
+    found: dict[str, list[Judged]] = {}
+    with _bar(total) as advance:
+        try:
+            for part in _verdicts(tasks, jobs):
+                found |= part
+                advance(len(found))
+        except KeyboardInterrupt:
+            left = total - len(found)
+            print(f"interrupted: {left} statements are not judged", file=sys.stderr)
+    return [one for name in names for one in found.get(name, [])]
 
 
-def _verdicts(tasks: Sequence[Task], jobs: int) -> Iterator[list[Judged]]:
+def _verdicts(tasks: Sequence[Task], jobs: int) -> Iterator[dict[str, list[Judged]]]:
     if jobs == 1 or len(tasks) < 2:
         yield from map(_judged, tasks)
         return
-    with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(_judged, tasks)
+    with get_context("fork").Pool(jobs) as pool:
+        yield from pool.imap_unordered(_judged, tasks)
 
 
-def _judged(task: Task) -> list[Judged]:
-    """Return the verdicts on one statement, in a process of its own."""
-    identifier, place = task
-    name, part = [*parts_of(ledger().claim(identifier))][place]
-    return judge(part, name)
+def _judged(task: Task) -> dict[str, list[Judged]]:
+    """Return the verdicts on some statements, in a process of its own."""
+    together, wanted = task
+    found = judge([(name, _parts()[name]) for name in together], wanted=wanted)
+    return {name: [one for one in found if one.claim == name] for name in wanted}
+
+
+@cache
+def _parts() -> dict[str, Part]:
+    """Return the statements of the papers' ledger by name."""
+    return {name: p for claim in ledger().claims() for name, p in parts_of(claim)}
 
 
 @contextmanager
@@ -159,7 +180,7 @@ def print_figures(verdicts: Sequence[Judged]) -> None:
     found = tables(verdicts)
     for name, (title, among) in titles.items():
         table = Table(title=title, title_justify="left")
-        table.add_column(name)
+        table.add_column(name, no_wrap=True)
         for head in ("mutants", *VERDICTS, "refuted of not proved"):
             table.add_column(head, justify="right")
         for row, counts in (*found[name].items(), ("all", counted(among))):
@@ -172,7 +193,7 @@ def print_figures(verdicts: Sequence[Judged]) -> None:
         if one.verdict == "wrongly proved":
             console.print(f"WRONGLY PROVED {one.claim}: {one.change}", markup=False)
     apart = [one for one in verdicts if one.subject == "numbers"]
-    for name, part in (("numbers", apart), (", ".join(SUBJECTS[:2]), main)):
+    for name, part in (("numbers", apart), (", ".join(SUBJECTS[:3]), main)):
         if part:
             console.print(f"{name}: {_sentence(counted(part))}")
 

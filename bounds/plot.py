@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from bounds.audited import REPLAY, Audited
 from bounds.comparison import Comparison
+from bounds.sharpest import BEST, Sharpest
 from bounds.side_by_side import by_case, by_curve, by_line, by_run, progress_words
 
-INK = "#000000"
+INK, LOWER = "#000000", "#7B3294"
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Style:
 STYLES = {
     "printed": Style("#0072B2", "solid", "o", "printed"),
     "repaired": Style("#009E73", (0, (7, 2)), "s", "nearest true"),
-    "sharper": Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "sharpest"),
+    "sharper": Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "sharper"),
+    BEST: Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "sharpest"),
 }
 OTHER = Style("#8C6D00", (0, (1, 1.2)), "D", "")
 TERM_DASHES: tuple[Any, ...] = (
@@ -57,7 +59,7 @@ QUANTITIES = {
     "client": r"$\mathbb{E}\,\|x_c^T-x_c^*\|^2$",
     "server": r"$\mathbb{E}\,\|x_s^T-x_s^*\|^2$",
 }
-WIDTH, PANEL, LEFT, GAP = 11.4, 4.05, 0.85, 2.05
+WIDTH, PANEL, LEFT, GAP = 11.6, 4.05, 0.85, 2.25
 """Inches: of the figure, a panel, the margin before the first, the space between."""
 
 HEIGHT, HEAD, AXIS, LINE = 2.9, 0.8, 0.45, 0.148
@@ -146,6 +148,7 @@ def _panel(panel: Axes, row: Sequence[Comparison], audit: Audited | None) -> Non
     first = row[0]
     labels = _curves(panel, row)
     labels += [_bound(panel, twins) for twins in by_line(row)]
+    labels += _instance(panel, row)
     if len(row) == 1:
         _terms(panel, first)
         panel.legend(fontsize=7.5, frameon=True, framealpha=0.8, edgecolor="none",
@@ -274,7 +277,10 @@ def _positive(line: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _called(one: Comparison) -> str:
     style = STYLES.get(one.bound.version)
-    return style.name if style else one.bound.version
+    name = style.name if style else one.bound.version
+    if isinstance(one, Sharpest):
+        return f"{name}:\n{one.versions[-1].replace('_', ' ')}"
+    return name
 
 
 def _bound(panel: Axes, twins: Sequence[Comparison]) -> Label:
@@ -295,7 +301,7 @@ def _bound(panel: Axes, twins: Sequence[Comparison]) -> Label:
     if crossing is not None:
         panel.axvline(crossing, color=style.colour, linewidth=1.0, linestyle=":")
         panel.annotate(
-            f"curve above {one.bound.version} from T = {crossing}",
+            f"curve above {one.name} from T = {crossing}",
             (crossing, 1.0),
             xycoords=panel.get_xaxis_transform(),
             xytext=(-3, -4),
@@ -308,8 +314,32 @@ def _bound(panel: Axes, twins: Sequence[Comparison]) -> Label:
         )
     words = " =\n".join(_called(twin) for twin in twins)
     if one.verdict.tightness is not None:
-        words += f"\n{one.verdict.tightness:.2g} × measured"
+        words += f"\n{times(one.verdict.tightness)} × measured"
     return Label(float(values[-1]), words, style.colour)
+
+
+def _instance(panel: Axes, row: Sequence[Comparison]) -> list[Label]:
+    """Draw what the left side is on an instance: no bound can lie below.
+
+    Returns:
+        Its name, with how far the sharpest bound is from it at the last round.
+    """
+    found = []
+    for one in row:
+        if isinstance(one, Sharpest) and one.lower is not None:
+            line = one.lower / one.unit
+            panel.plot(one.band.rounds, line, color=LOWER, linewidth=1.1)
+            k = times(float(one.values[-1] / one.lower[-1]))
+            words = f"an instance:\nsharpest is {k} × it"
+            found.append(Label(float(line[-1]), words, LOWER))
+    return found
+
+
+def times(factor: float) -> str:
+    """Return a factor with two digits, short enough for the margin: 310, 1.1e6."""
+    if 1 <= factor < 1e4:
+        return f"{float(f'{factor:.2g}'):,.0f}" if factor >= 10 else f"{factor:.2g}"
+    return f"{factor:.2g}".replace("e+0", "e").replace("e+", "e")
 
 
 def _terms(panel: Axes, one: Comparison) -> None:
@@ -375,11 +405,11 @@ def _caption(row: Sequence[Comparison]) -> list[str]:
         if one.informative.words == "-":
             continue
         start = "from " * (one.informative.first is not None)
-        parts.append(f"{one.bound.version}: informative {start}{one.informative.words}")
+        parts.append(f"{one.name}: informative {start}{one.informative.words}")
     found = [f"{source}. {'; '.join(parts)}".rstrip(". ") + "."]
     for sharing in by_run(row):
         one = sharing[0]
-        who = ", ".join(dict.fromkeys(o.bound.version for o in sharing))
+        who = ", ".join(dict.fromkeys(o.name for o in sharing))
         words = one.measurement.setting.words(one.measurement.schedule)
         closed = "" if one.progress is None else f"; {progress_words(one.progress)}"
         found.append(f"Run of {who}: {words}{closed}.")

@@ -16,6 +16,7 @@ from bounds.audited import REPLAY, Audited
 from bounds.comparison import Comparison
 from bounds.measurement import Measurement
 from bounds.run_options import INSTANCE
+from bounds.sharpest import Sharpest
 from bounds.side_by_side import by_case, by_curve, by_line, by_run, progress_words
 from bounds.training import Progress
 
@@ -136,6 +137,13 @@ def _case(
     page.line("")
     page.lines += _table(comparisons)
     page.line("")
+    for one in comparisons:
+        if isinstance(one, Sharpest) and one.lower is not None:
+            k = one.values[-1] / one.lower[-1]
+            page.entry(
+                "instance",
+                f"{one.name} is {k:.3g} times above what happens with {one.instance}",
+            )
     for twins in by_line(comparisons):
         if len(twins) > 1:
             page.entry("note", f"{_names(twins, ' and ')} coincide on this run")
@@ -150,7 +158,7 @@ def _case(
 
 
 def _names(comparisons: Sequence[Comparison], between: str = ", ") -> str:
-    return between.join(one.bound.version for one in comparisons)
+    return between.join(one.name for one in comparisons)
 
 
 def _instance(page: _Page, first: Comparison, audit: Audited) -> None:
@@ -173,7 +181,7 @@ def _instance(page: _Page, first: Comparison, audit: Audited) -> None:
 def _informative(page: _Page, comparisons: Sequence[Comparison]) -> None:
     """Say from which round on each bound says more than is known without it."""
     said = [
-        f"{one.bound.version} {'from ' * (one.informative.first is not None)}"
+        f"{one.name} {'from ' * (one.informative.first is not None)}"
         f"{one.informative.words}"
         for one in comparisons
         if one.informative.words != "-"
@@ -203,7 +211,7 @@ def _table(comparisons: Sequence[Comparison]) -> list[str]:
         first = one.verdict.first_violation
         curve = CURVE.get(one.verdict.word, f"curve: VIOLATED from T = {first}")
         rows.append((
-            one.bound.version,
+            one.name,
             f"{one.values[-1] / one.unit[-1]:.3g}",
             _number(one.verdict.tightness),
             _order(one),
@@ -227,7 +235,7 @@ def _notes(comparisons: Sequence[Comparison]) -> dict[str, str]:
             *(f"departs: {words}" for words in one.measurement.departures),
             *one.measurement.remarks,
         ):
-            found.setdefault(words, []).append(one.bound.version)
+            found.setdefault(words, []).append(one.name)
     return {
         words: "" if len(who) == len(comparisons) else f"[{', '.join(who)}] "
         for words, who in found.items()

@@ -162,7 +162,7 @@ def _against(
     curve, least = (np.array(rows).T for rows in zip(*sides, strict=True))
     setting = RunSetting(tuple(runs))
     schedule = _schedule(first)
-    each = [bound.terms(run.constants, shown, schedule) for run in runs]
+    each = [bound.formula(run.constants, shown, schedule) for run in runs]
     terms = {name: np.mean([one[name] for one in each], axis=0) for name in bound.parts}
     values = np.sum(list(terms.values()), axis=0)
     band = Band.of(shown, curve, setting.deterministic)

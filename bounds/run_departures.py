@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bounds.finished_run import FinishedRun
 from sfl_theory import Bound, Theorem
-from sfl_theory.papers.repaired import EQUAL, ONE_TAU
+from sfl_theory.conditions import EqualPeriods, EqualWeights, WeightedServer
 
 SAME_ITERATES = {"sfl-v1": ("sfl-v1", "fedavg")}
 """With one period FedAvg is SFL-V1, to the last bit."""
@@ -38,7 +38,7 @@ def departures(
     return (
         *_algorithm(item, runs[0]),
         *_participation(item, runs),
-        *_periods(item, bound, runs),
+        *_periods(bound, runs),
         *_weights(bound, runs),
         *_optimizers(runs[0]),
         *_rates(bound, runs),
@@ -76,7 +76,7 @@ def _participation(item: Theorem, runs: Sequence[FinishedRun]) -> Iterator[str]:
         )
 
 
-def _periods(item: Theorem, bound: Bound, runs: Sequence[FinishedRun]) -> Iterator[str]:
+def _periods(bound: Bound, runs: Sequence[FinishedRun]) -> Iterator[str]:
     steps = [n for run in runs for n in run.steps]
     if min(steps) < max(steps):
         yield (
@@ -84,8 +84,7 @@ def _periods(item: Theorem, bound: Bound, runs: Sequence[FinishedRun]) -> Iterat
             "the theorem has one tau for all (the bound is drawn with the largest)"
         )
     constants = runs[0].constants
-    one = ONE_TAU in bound.conditions or item.paper == "dachille2024"
-    if one and constants.tau != constants.tau_server:
+    if bound.assumes(EqualPeriods) and constants.tau != constants.tau_server:
         yield (
             f"periods: tau_server {constants.tau_server} differs from tau "
             f"{constants.tau}; the bound is on equal periods"
@@ -94,7 +93,8 @@ def _periods(item: Theorem, bound: Bound, runs: Sequence[FinishedRun]) -> Iterat
 
 def _weights(bound: Bound, runs: Sequence[FinishedRun]) -> Iterator[str]:
     every = [run.constants.per_client("weights") for run in runs]
-    if EQUAL in bound.conditions and not all(np.allclose(a, 1 / a.size) for a in every):
+    assumed = bound.assumes(EqualWeights) or bound.assumes(WeightedServer)
+    if assumed and not all(np.allclose(a, 1 / a.size) for a in every):
         yield "weights: unequal; the bound is on a_n = 1/N"
 
 

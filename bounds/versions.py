@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfl_theory import Bound, Case, Theorem
-from sfl_theory.papers.repaired import ONE_TAU
+from sfl_theory.conditions import EqualPeriods
 from sfl_theory.versions import choose
 
 ANY_PERIODS = "any_periods"
@@ -42,7 +42,7 @@ def versions(
             bounds = [case.bound(name) for name in names]
             if not one_period and ANY_PERIODS in case.versions:
                 bounds = [
-                    case.bound(ANY_PERIODS) if ONE_TAU in bound.conditions else bound
+                    case.bound(ANY_PERIODS) if bound.assumes(EqualPeriods) else bound
                     for bound in bounds
                 ]
             found[case.name] = bounds

@@ -18,7 +18,7 @@ from functools import cache
 from importlib import import_module
 
 from sfl_theory.kernel import replay as kernel
-from sfl_theory.kernel.hypotheses import Minimiser
+from sfl_theory.kernel.hypotheses import Hypothesis, Minimiser
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Star, Var, subterms
 from sfl_theory.models.federated import FederatedRun
@@ -71,9 +71,14 @@ class Says:
     equal: bool = False
     denied: bool = False
 
+    @property
+    def hypotheses(self) -> frozenset[Hypothesis]:
+        """What is assumed, as the kernel's terms."""
+        return frozenset(one.value for one in self.assumed)
+
     def statement(self, name: str) -> Statement:
         """Return the statement for the kernel."""
-        assumed = frozenset(one.value for one in self.assumed)
+        assumed = self.hypotheses
         return Statement(name, assumed, self.left.value, self.right.value, self.equal)
 
     @property

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import sympy as sp
 
@@ -31,12 +32,21 @@ _RATE = sp.Dummy("eta", positive=True)
 
 
 @dataclass(frozen=True)
-class _Tuned:
-    r"""$A/(\eta T)+\sum_kC_k\eta^k$ for $\eta\le1/L$, L a sum of the limits."""
+class AtConstantRate:
+    r"""$A/(\eta T)+\sum_kC_k\eta^k$ for $\eta\le1/L$.
+
+    Attributes:
+        first: A.
+        powers: k -> $C_k$.
+        limits: what L is the largest of.
+        growths: $\sqrt{\kappa T}$ for every factor $\exp(\kappa T\eta^2)$, left out:
+            it is at most e for $\eta\le1/\sqrt{\kappa T}$.
+    """
 
     first: sp.Expr
     powers: Mapping[int, sp.Expr]
     limits: tuple[sp.Expr, ...]
+    growths: tuple[sp.Expr, ...] = ()
 
 
 def mean_order(bound: Bound) -> sp.Expr:
@@ -51,8 +61,10 @@ def mean_order(bound: Bound) -> sp.Expr:
     Raises:
         ValueError: if the bound is of another kind.
     """
-    tuned = _tuned(bound)
-    terms = [tuned.first * limit / T for limit in tuned.limits]
+    if not bound.metric.mean:
+        raise ValueError(f"{bound.source}: no mean over rounds")
+    tuned = at_constant_rate(bound)
+    terms = [tuned.first * limit / T for limit in (*tuned.limits, *tuned.growths)]
     terms += [_root(tuned, power, c) for power, c in tuned.powers.items()]
     return max(numeric.growth(term, {}) for term in terms)
 
@@ -75,11 +87,11 @@ def rate(bound: Bound) -> tuple[sp.Expr, ...]:
     """
     if not bound.metric.mean:
         return (_inverse_time(bound),)
-    found = _tuned(bound)
-    tuned = _Tuned(
-        _for_equal_clients(found.first),
-        {power: _for_equal_clients(c) for power, c in found.powers.items()},
-        tuple(_for_equal_clients(limit) for limit in found.limits),
+    found = at_constant_rate(bound)
+    tuned = AtConstantRate(
+        for_equal_clients(found.first),
+        {power: for_equal_clients(c) for power, c in found.powers.items()},
+        tuple(for_equal_clients(e) for e in (*found.limits, *found.growths)),
     )
     return (
         _simplest(tuned.first * sum(tuned.limits)) / T,
@@ -97,47 +109,53 @@ def _inverse_time(bound: Bound) -> sp.Expr:
         sp.cancel(part * (gamma + T)).xreplace(dict(bound.definitions))
         for part in bound.parts.values()
     )
-    above = _for_equal_clients(above)
+    above = for_equal_clients(above)
     if gamma not in bound.definitions or above.has(T, gamma):
         raise ValueError(f"{bound.source}: not of the form c/(gamma + T)")
     return S / (mu * (S + mu * T)) * _simplest(sp.cancel(above * mu**2 / S))
 
 
-def _tuned(bound: Bound) -> _Tuned:
-    r"""Return the parts of the bound, divided by a constant learning rate.
+@cache
+def at_constant_rate(bound: Bound) -> AtConstantRate:
+    r"""Return the parts of a bound at a constant rate, divided by it if weighted.
 
     A factor $\exp(\kappa\sum_t(\eta^t)^2)$ is at most e, a constant, for
     $\eta\le1/\sqrt{\kappa T}$, which is one more limit.
 
     Raises:
-        ValueError: if it is no mean weighted by the learning rates or of another form.
+        ValueError: if it sums over no learning rates or is of another form.
     """
     step = bound.step_size
-    if not bound.metric.mean or step is None or step.relation != "<=":
-        raise ValueError(f"{bound.source}: no mean at a constant learning rate")
+    if not bound.sums_learning_rates or step is None or step.relation == "=":
+        raise ValueError(
+            f"{bound.source}: no mean, no sum over a constant learning rate"
+        )
     flat = _expanded(bound.expr, bound.definitions).replace(
         lambda node: isinstance(node, sp.Sum) and node.limits[0][0] == symbols.t,
         lambda node: T * node.function,
     )
-    flat = flat.xreplace({symbols.eta(symbols.t): _RATE})
+    flat = flat.replace(lambda node: isinstance(node, symbols.eta), lambda node: _RATE)
     largest = _expanded(step.client, step.definitions)
     arguments = largest.args if isinstance(largest, sp.Min) else (largest,)
-    limits = [1 / argument for argument in arguments]
+    limits = tuple(1 / argument for argument in arguments)
+    growths: list[sp.Expr] = []
     for node in flat.atoms(sp.exp):
-        limits.append(sp.sqrt(node.args[0]) / _RATE)
+        growths.append(sp.sqrt(node.args[0]) / _RATE)
         flat = flat.xreplace({node: sp.Integer(1)})
+    unit = _RATE if bound.metric.mean else sp.Integer(1)
     found: dict[int, sp.Expr] = {}
-    for term in sp.Add.make_args(sp.expand(flat / _RATE)):
+    for term in sp.Add.make_args(sp.expand(flat / unit)):
         coefficient, power = term.as_coeff_exponent(_RATE)
         found[power] = found.get(power, 0) + coefficient
     first = T * found.pop(-1, sp.Integer(0))
-    if any(k < 1 or c.has(T, _RATE) for k, c in found.items()) or first.has(T, _RATE):
+    at = (T, _RATE) if bound.metric.mean else (_RATE,)
+    if any(k < 1 or c.has(*at) for k, c in found.items()) or first.has(*at):
         raise ValueError(f"{bound.source}: not of the form A/(eta T) + sum C eta^k")
-    return _Tuned(first, found, tuple(limits))
+    return AtConstantRate(first, found, limits, tuple(growths))
 
 
 def _root(
-    tuned: _Tuned,
+    tuned: AtConstantRate,
     power: int,
     c: sp.Expr,
     spell: Callable[[sp.Expr], sp.Expr] = sp.expand,
@@ -147,7 +165,7 @@ def _root(
     return sp.Pow(radicand, sp.Rational(1, power + 1), evaluate=False)
 
 
-def _for_equal_clients(expr: sp.Expr) -> sp.Expr:
+def for_equal_clients(expr: sp.Expr) -> sp.Expr:
     r"""Return the expression for $a_n=1/N$, $\sigma_n=\sigma$, $\tilde\tau=\tau$."""
     inverse = sp.Dummy(positive=True)
     sums = {0: N, 1: Q, 2: Q_2}

@@ -11,9 +11,11 @@ import sympy as sp
 from sfl_theory import rates, symbols
 from sfl_theory.bound import Bound, StepSize
 from sfl_theory.ledger import Standing, entered, ledger, standing
+from sfl_theory.lower import still_open
 from sfl_theory.papers.baselines import TABLE_4, Rate, rate_table
 from sfl_theory.registry import theorem, theorems
 from sfl_theory.statement import VERSIONS, Case, Theorem
+from sfl_theory.tuning import orders
 from sfl_theory.versions import Choice, choose
 
 ALL = "all"
@@ -76,9 +78,20 @@ def _show_standing(item: Theorem, case: Case) -> None:
             _say("", found.cause, MARGIN)
         # not wrapped: to be pasted
         print(f"{'  replay:':{MARGIN}}python -m bounds.audit --claim {found.claim}")
+    if (left := _open(case)) is not None:
+        _say("  still open:", left, MARGIN)
     for position, name in enumerate(case.versions):
         label = "" if position else "  versions:"
         _say(label, f"{name}: {VERSIONS[name]}", MARGIN, 2)
+
+
+def _open(case: Case) -> str | None:
+    """Return what the best bound leaves open at usual constants, or None without."""
+    try:
+        found = still_open(case)
+    except ValueError:
+        return None
+    return f"the best bound is {found.words} (kappa = 10, N = 2, tau = 2)"
 
 
 def _show_bound(item: Theorem, case: Case, choice: Choice, latex: bool) -> None:
@@ -86,7 +99,7 @@ def _show_bound(item: Theorem, case: Case, choice: Choice, latex: bool) -> None:
     print(f"{case.name} ({choice.version}; {bound.source})")
     if choice.why:
         _say("  shown:", choice.why, MARGIN)
-    _say("  assumptions:", "; ".join(bound.conditions), MARGIN)
+    _say("  assumptions:", "; ".join(map(str, bound.conditions)), MARGIN)
     if bound.step_size is not None:
         _say("  step size:", _step(bound.step_size, latex), MARGIN)
     if latex:
@@ -104,7 +117,7 @@ def _show_bound(item: Theorem, case: Case, choice: Choice, latex: bool) -> None:
     for symbol, meaning in definitions.items():
         write = symbols.latex if latex else _line
         print(f"  where {write(symbol)} = {write(meaning)}")
-    _say("  order in T:", _order(bound), MARGIN)
+    _say("  tuned order:", _order(bound), MARGIN)
     for finding in bound.findings:
         _say("", f"FAILS {finding.relation}: {finding.words}", 2, 2)
     for note in bound.notes:
@@ -112,26 +125,16 @@ def _show_bound(item: Theorem, case: Case, choice: Choice, latex: bool) -> None:
 
 
 def _step(step: StepSize, latex: bool) -> str:
-    if latex:
-        return step.latex()
-    sign = step.relation
-    index = "i (local step)" if step.per_step else "t"
-    if step.same:
-        return f"eta^{index} {sign} {_line(step.client)}"
-    return (
-        f"eta^{index} {sign} {_line(step.client)} on the client side, "
-        f"{sign} {_line(step.server)} on the server side"
-    )
+    return step.latex() if latex else step.words
 
 
 def _order(bound: Bound) -> str:
-    mean = bound.metric.mean
-    if not mean:
+    if bound.step_size is None:
         return f"T^({bound.exponent()})"
-    return (
-        f"the left side is weighted by eta^t; {mean} is "
-        f"O(T^({rates.mean_order(bound)})) at the best constant learning rate"
-    )
+    found = orders(bound)
+    if not bound.metric.mean:
+        return found.words
+    return f"{bound.metric.mean} at the best constant learning rate: {found.words}"
 
 
 def show_table(name: str, latex: bool) -> None:
@@ -193,7 +196,7 @@ def _show_rate(row: Rate, latex: bool) -> None:
         if bound.metric.mean:
             what = f"{bound.metric.mean} at the best constant learning rate"
         _say("", f"for {what}", MARGIN, 2)
-        _say("", f"if {'; '.join(bound.conditions)}", MARGIN, 2)
+        _say("", f"if {'; '.join(map(str, bound.conditions))}", MARGIN, 2)
 
 
 def nearest(case: Case, found: Standing | None) -> Iterable[tuple[str, Bound]]:

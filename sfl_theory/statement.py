@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from sfl_theory.bound import Bound
+from numpy.typing import ArrayLike
+
+from sfl_theory.bound import Bound, Metric
+from sfl_theory.conditions import ANALYSED, Algorithm
+from sfl_theory.constants import Constants
+from sfl_theory.schedules import Schedule
+
+if TYPE_CHECKING:
+    from sfl_theory.best import Best
 
 CASES = ("strongly_convex", "general_convex", "non_convex")
 
@@ -17,9 +26,14 @@ VERSIONS = {
     "equal_periods": "printed shape, smaller constants, proved for tau_server = tau",
     "any_periods": "proved for any tau, tau_server: server rate times tau/tau_server",
     "no_bounded_gradients": "without Assumption 3.3; noise falls like 1/(N tau T)",
+    "printed_rates": "without Assumption 3.3 at the paper's rates, tau_server = tau",
     "bounded_gradients": "for every learning rate, under Assumption 3.3",
     "linear_speedup": "noise falls like 1/(N tau), drift with the cube of the rate",
+    "average_iterate": "the weighted mean of the gaps with a smaller drift",
     "last_iterate": "the gap of the last model at a constant learning rate",
+    "equal_weights": "as printed, algorithm and all, proved for equal weights",
+    "last_model": "noise falls like 1/(N tau T), drift like 1/T^2, first gap 1/T^4",
+    "last_model_any_periods": "the same for any periods, each side at its own rate",
 }
 """What the versions of a bound are; which of them a case has: ``Case.versions``."""
 
@@ -88,6 +102,32 @@ class Case:
                 "'python -m bounds.audit' for what is known of it; use the printed one"
             )
         return self.repaired
+
+    def best(
+        self,
+        constants: Constants,
+        rounds: ArrayLike,
+        schedule: Schedule | None = None,
+        algorithm: Algorithm = ANALYSED,
+        metric: Metric | None = None,
+    ) -> Best:
+        """Return, round by round, the smallest proved bound that applies.
+
+        Args:
+            constants: of the problem and the setting.
+            rounds: integers T, shape (m,).
+            schedule: the learning rate of the run; None: each bound's own, or one
+                constant rate for all where the left side is weighted by it.
+            algorithm: what is run.
+            metric: what is to be bounded; None: what the printed bound bounds, or,
+                where nothing is proved on that, what the repaired one does.
+
+        Returns:
+            ``values`` and ``versions``, one per round (`sfl_theory.best`).
+        """
+        from sfl_theory.best import best
+
+        return best(self, constants, rounds, schedule, algorithm, metric)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from itertools import compress, permutations, product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfl_theory.bound import Bound
+from sfl_theory.bound import Bound, total
 from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.functions import Bowl
 from sfl_theory.registry import theorem
@@ -311,7 +311,7 @@ def expected(run: FederatedRun, rounds: ArrayLike) -> NDArray[np.float64]:
         values = np.zeros(last + 1)
         for j, weight in enumerate(measured(run)):
             if weight and not resting(run, j):
-                values += float(weight) * _squares(run, j, last)
+                values += float(weight) * squares(run, j, last)
     else:
         values = _descent(run, last)
     if printed(run).metric.key not in WEIGHTED:
@@ -320,7 +320,7 @@ def expected(run: FederatedRun, rounds: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(sums[wanted - 1] / wanted)
 
 
-def _squares(run: FederatedRun, j: int, last: int) -> NDArray[np.float64]:
+def squares(run: FederatedRun, j: int, last: int) -> NDArray[np.float64]:
     r"""Return $\mathbb E(x_j^t-x_j^*)^2$, t = 0..last."""
     (rate, steps), t = side_of(run, j), np.arange(last)
     if run.per_step:
@@ -370,7 +370,7 @@ def _descent(run: FederatedRun, last: int) -> NDArray[np.float64]:
 
 def right_side(run: FederatedRun, rounds: ArrayLike) -> NDArray[np.float64]:
     """Return the printed bound with the run's constants and rates, shape (m,)."""
-    return printed(run).evaluate(run.constants, rounds, run.schedule)
+    return total(printed(run).formula(run.constants, rounds, run.schedule))
 
 
 def crossing(run: FederatedRun) -> int:

@@ -1,9 +1,20 @@
 """False neighbours of proved statements: a checker that accepts one is broken.
 
-`changes` makes neighbours on the terms, `sampling` models in which they may fail, and
-`judged` says which of them are proved, refuted, neither, or (a defect) both.
+`changes` makes neighbours on the terms and `proving` derives those that follow from
+what is proved. `search` looks for models that break the others: `frames` draws their
+kinds and numbers, `building` makes a `crowd` of them and ties its constants, `many`
+evaluates terms in all its models at once, `holding` hypotheses. `judged` says what
+became of each neighbour.
 """
 
-from sfl_theory.mutation.judged import SUBJECTS, VERDICTS, Judged, judge, subject
+from sfl_theory.mutation.judged import (
+    SUBJECTS,
+    VERDICTS,
+    Effort,
+    Judged,
+    groups,
+    judge,
+    subject,
+)
 
-__all__ = ["SUBJECTS", "VERDICTS", "Judged", "judge", "subject"]
+__all__ = ["SUBJECTS", "VERDICTS", "Effort", "Judged", "groups", "judge", "subject"]

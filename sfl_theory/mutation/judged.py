@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from sfl_theory.claims import Part, Proof
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Rejected
-from sfl_theory.kernel.conditions import holds, prepared
-from sfl_theory.kernel.hypotheses import Hypothesis
-from sfl_theory.kernel.models import Evaluation, Model
+from sfl_theory.kernel.algebra import Rejected, Symbol, ratio
+from sfl_theory.kernel.models import Model
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.changes import Neighbour, neighbours
-from sfl_theory.mutation.sampling import Sampler
+from sfl_theory.mutation.proving import derived
+from sfl_theory.mutation.search import FRAMES, PATIENCE, broken
 from sfl_theory.proofs.export import Statement
 
-VERDICTS = ("proved", "refuted", "undecided", "wrongly proved")
-SUBJECTS = ("rounds and runs", "functions and vectors", "numbers")
-MODELS = 150
-"""Models for a statement; the search ends early when nothing is left to refute."""
+VERDICTS = ("proved", "refuted", "undecided", "no model", "wrongly proved")
+SUBJECTS = ("T rounds", "one round", "functions and vectors", "numbers")
+
+Named = tuple[str, Part]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long models are searched, and from which seed.
+
+    Attributes:
+        frames: kinds of models for a statement at most.
+        patience: after so many of them in vain the search ends.
+        seed: of the search.
+    """
+
+    frames: int = FRAMES
+    patience: int = PATIENCE
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -46,109 +59,120 @@ class Judged:
 
 
 def subject(statement: Statement) -> str:
-    """Return what a statement speaks of."""
+    """Return what a statement speaks of; T rounds: it bounds what many rounds reach.
+
+    There an iterate's round is an index of a sum, or differs from another iterate's by
+    a parameter, or stands in a coefficient: ``E||x(t) - x*||^2 <= c/(g + t)``.
+    """
     inside = subterms(statement.left, statement.right, *statement.hypotheses)
     if any(isinstance(one, k.Split | k.Descent) for one in inside):
-        return "rounds and runs"
+        rounds = [ratio(one.round) for one in inside if isinstance(one, k.Iterate)]
+        sides = (statement.left, statement.right)
+        numbers = {s for side in sides for c in _coefficients(side) for s in c}
+        many = any(
+            isinstance(s, k.BoundNat) or s in numbers
+            for one in rounds
+            for s in one.numerator.symbols()
+        )
+        apart = any((one - rounds[0]).numerator.symbols() for one in rounds)
+        return "T rounds" if many or apart else "one round"
     vectors = any(isinstance(one, k.Inner | k.Value | k.LinSum) for one in inside)
     return "functions and vectors" if vectors else "numbers"
 
 
-def judge(part: Part, name: str, models: int = MODELS, seed: int = 0) -> list[Judged]:
-    """Judge the neighbours of one proved statement.
+def _coefficients(side: k.Lin) -> Iterator[set[Symbol]]:
+    for c in side.coefficients.values():
+        yield c.numerator.symbols().union(*(p.symbols() for p, _ in c.denominator))
 
-    A neighbour is proved if the original theorem is one of it, too: a hypothesis that
-    no rule used, say. It is refuted by a sampled model, in which the kernel finds every
-    hypothesis of the neighbour true and its left side larger.
+
+def groups(parts: Iterable[Named]) -> list[list[str]]:
+    """Return the names of the proved statements, those with one left side together.
+
+    What is proved of a left side may prove a neighbour of another statement on it, so
+    they are judged by one process.
+    """
+    found: dict[k.Lin, list[str]] = defaultdict(list)
+    for name, part in parts:
+        if isinstance(part.by, Proof) and not part.by.vacuous:
+            found[part.says.left.value].append(name)
+    return list(found.values())
+
+
+def judge(
+    together: Sequence[Named],
+    effort: Effort | None = None,
+    wanted: Collection[str] | None = None,
+) -> list[Judged]:
+    """Judge the neighbours of proved statements with one left side.
+
+    A neighbour is proved if the kernel derives it from one of their theorems. It is
+    refuted by a model that the search found: the kernel finds every hypothesis of the
+    neighbour true in it, and its left side larger.
 
     Args:
-        part: a statement with its proof.
-        name: of the statement.
-        models: how many models are sampled at most.
-        seed: of the sampling.
+        together: the statements and their names.
+        effort: of the search.
+        wanted: names of those that are judged; None: all. The others only help.
 
     Returns:
         A verdict on every neighbour.
     """
-    if not isinstance(part.by, Proof) or part.by.vacuous:
-        return []
-    theorem, whole = part.by.theorem(), part.says.statement(name)
-    found = [
-        (one, _proved(one.statement, theorem)) for one in neighbours(part.says, name)
-    ]
-    about = subject(whole)
-    broken = _broken(whole, [one for one, _ in found], models, seed)
-    words = {
-        (True, False): "proved",
-        (False, True): "refuted",
-        (False, False): "undecided",
-        (True, True): "wrongly proved",
+    own = {
+        name: part.by.theorem()
+        for name, part in together
+        if isinstance(part.by, Proof) and not part.by.vacuous
     }
-    return [
-        Judged(name, one.operator, one.change, words[proved, place in broken], about)
-        for place, (one, proved) in enumerate(found)
-    ]
+    out: list[Judged] = []
+    for name, part in together:
+        if name in own and (wanted is None or name in wanted):
+            known = [own[name], *(own[other] for other in own if other != name)]
+            out += _judged(name, part, known, effort or Effort())
+    return out
 
 
-def _decided(one: Statement, theorem: Theorem | None, model: Model | None) -> bool:
+def _judged(
+    name: str, part: Part, known: Sequence[Theorem], effort: Effort
+) -> Iterator[Judged]:
+    around = list(neighbours(part.says, name))
+    about = subject(part.says.statement(name))
+    proved = {place for place, one in enumerate(around) if _proved(one, known)}
+    silent = {p for p, one in enumerate(around) if one.silent} - proved
+    searched = set(range(len(around))) - silent
+    refuted = broken(
+        around,
+        searched - proved,
+        proved,
+        refutes,
+        f"{effort.seed} {name}",
+        effort.frames,
+        effort.patience,
+    )
+    for place, one in enumerate(around):
+        verdict = "no model" if place in silent else "undecided"
+        if place in refuted:
+            verdict = "wrongly proved" if place in proved else "refuted"
+        elif place in proved:
+            verdict = "proved"
+        yield Judged(name, one.operator, one.change, verdict, about)
+
+
+def _proved(one: Neighbour, known: Sequence[Theorem]) -> bool:
+    """Return whether the kernel derives the neighbour from a known theorem."""
+    theorem = derived(one, known)
+    return theorem is not None and _decided(one, theorem, None)
+
+
+def refutes(one: Neighbour, model: Model) -> bool:
+    """Return whether the kernel finds a neighbour broken in a model."""
+    return _decided(one, None, model)
+
+
+def _decided(one: Neighbour, theorem: Theorem | None, model: Model | None) -> bool:
+    said = one.statement
     try:
         kernel.decide(
-            one.id, one.hypotheses, one.left, one.right, one.equal, theorem, model
+            said.id, said.hypotheses, said.left, said.right, said.equal, theorem, model
         )
     except Rejected:
         return False
     return True
-
-
-def _proved(one: Statement, theorem: Theorem) -> bool:
-    """Return whether a theorem is this statement, too."""
-    return _decided(one, theorem, None)
-
-
-def _broken(
-    whole: Statement, around: list[Neighbour], models: int, seed: int
-) -> set[int]:
-    """Return the places of the neighbours that a sampled model breaks."""
-    broken: set[int] = set()
-    every = whole.hypotheses.union(*(one.statement.hypotheses for one in around))
-    inside = subterms(whole.left, whole.right, *whole.hypotheses)
-    for model in _sampled(whole, models, seed):
-        left = [p for p in range(len(around)) if p not in broken]
-        if not left:
-            break
-        try:
-            e = prepared(model, inside)
-            true = {assumed for assumed in every if _holds(e, assumed)}
-            gap = e.form(whole.left) - e.form(whole.right)
-        except Rejected:
-            continue
-        for place in left:
-            one = around[place]
-            if not one.statement.hypotheses <= true or not _violated(e, gap, one):
-                continue
-            if _decided(one.statement, None, model):
-                broken.add(place)
-    return broken
-
-
-def _violated(e: Evaluation, gap: Fraction, one: Neighbour) -> bool:
-    try:
-        now = gap - e.form(one.more)
-    except Rejected:
-        return False
-    return bool(now) if one.statement.equal else now > 0
-
-
-def _holds(e: Evaluation, assumed: Hypothesis) -> bool:
-    try:
-        return holds(e, assumed)
-    except Rejected:
-        return False
-
-
-def _sampled(whole: Statement, models: int, seed: int) -> Iterator[Model]:
-    sampler = Sampler(whole, random.Random(f"{seed} {whole.id}"))
-    for _ in range(models):
-        model = sampler.model()
-        if model is not None:
-            yield model

@@ -12,6 +12,13 @@ from dataclasses import replace
 import sympy as sp
 
 from sfl_theory.bound import OBJECTIVE_GAP, WEIGHTED_GAP, Bound, Source, StepSize
+from sfl_theory.conditions import (
+    BoundedGradients,
+    Convex,
+    MinimiserExists,
+    Smooth,
+    Unbiased,
+)
 from sfl_theory.papers.repaired import (
     SETTINGS,
     Setting,
@@ -33,14 +40,13 @@ from sfl_theory.symbols import (
 )
 
 LAST_GAP = replace(OBJECTIVE_GAP, first_round=1)
-ANY_RATE = "holds for every learning rate; the printed condition is kept"
 TUNED = "at the best constant learning rate O((log(T)/T)^(1/2))"
 HYPOTHESES = (
-    "3.1 smooth",
-    "3.2 unbiased",
-    "3.3 bounded gradients",
-    "C.2 with mu = 0",
-    "a minimiser exists",
+    Smooth(),
+    Unbiased(),
+    BoundedGradients(),
+    Convex(),
+    MinimiserExists(),
 )
 half = sp.Rational(1, 2)
 
@@ -68,10 +74,9 @@ def mean_gap(setting: Setting) -> Bound:
             "client drift": half * S * DRIFT[number] * tau**2 * G**2 / T * cubes,
         },
         metric=WEIGHTED_GAP,
-        step_size=StepSize(largest, largest * setting.server, "<="),
+        step_size=StepSize(largest, largest * setting.server, "any"),
         conditions=(*HYPOTHESES, *setting.conditions),
         source=Source("repaired", f"Theorem {number}", "general convex"),
-        notes=(ANY_RATE,),
     )
 
 
@@ -86,15 +91,14 @@ def last_gap(setting: Setting) -> Bound:
             "client drift": half * S * DRIFT[number] * (tau * G * rate) ** 2 * sums,
         },
         metric=LAST_GAP,
-        step_size=StepSize(largest, largest * setting.server, "<=", constant=True),
+        step_size=StepSize(largest, largest * setting.server, "any", constant=True),
         conditions=(
             *HYPOTHESES,
             *setting.conditions,
-            "a constant learning rate",
-            "3.3 also in a round that starts from the last model",
+            BoundedGradients("3.3 also in a round that starts from the last model"),
         ),
         source=Source("repaired", f"Theorem {number}", "general convex"),
-        notes=(ANY_RATE, TUNED),
+        notes=(TUNED,),
     )
 
 
@@ -106,9 +110,9 @@ def variants(number: str, case: str) -> dict[str, Bound]:
         case: its case.
 
     Returns:
-        None, or "sharper" and "last_iterate".
+        None, or "average_iterate" and "last_iterate".
     """
     if case != "general_convex" or number not in DRIFT:
         return {}
     (setting,) = (one for one in SETTINGS if one.number == number)
-    return {"sharper": mean_gap(setting), "last_iterate": last_gap(setting)}
+    return {"average_iterate": mean_gap(setting), "last_iterate": last_gap(setting)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfl_theory.bound import Bound
 from sfl_theory.papers import last_iterate, unbounded
+from sfl_theory.papers.last_model import equal_weights, last_model
 from sfl_theory.papers.repaired import (
     SETTINGS,
     TWO_PERIODS,
@@ -36,18 +37,19 @@ def repaired(number: str, case: str, printed: Bound) -> Bound | None:
     return REPAIRED.get((number, case))
 
 
-def variants(number: str, case: str) -> dict[str, Bound]:
+def variants(number: str, case: str, printed: Bound) -> dict[str, Bound]:
     """Return further proved bounds of a case by name.
 
     Args:
         number: of the theorem.
         case: its case.
+        printed: the bound as printed.
 
     Returns:
-        "sharper": smaller right sides; "equal_periods": the strongly convex case under
-        ``ONE_TAU``, of the printed shape; "any_periods": without ``ONE_TAU``, sharper
+        "sharper": smaller right sides; "equal_periods": the strongly convex case for
+        equal ones, of the printed shape; "any_periods": for any, sharper
         than the repaired bound where that is of the printed shape; those of
-        ``unbounded`` and ``last_iterate``.
+        ``last_model``, ``unbounded`` and ``last_iterate``.
     """
     found: dict[str, Bound] = {}
     both = [setting for setting in TWO_PERIODS if setting.number == number]
@@ -55,6 +57,10 @@ def variants(number: str, case: str) -> dict[str, Bound]:
         found["sharper"] = distance_free(
             next(s for s in SETTINGS if s.number == number)
         )
+    if case == "strongly_convex":
+        found |= last_model(number, printed)
+    if case != "general_convex" and number in {"3.7", "3.9"}:
+        found["equal_weights"] = equal_weights(printed)
     if case == "strongly_convex" and both:
         found["equal_periods"] = REPAIRED[number, case]
         found["any_periods"] = distance_free(both[0])

@@ -26,6 +26,20 @@ from sfl_theory.bound import (
     Source,
     StepSize,
 )
+from sfl_theory.conditions import (
+    BoundedGradients,
+    Condition,
+    Convex,
+    EqualPeriods,
+    EveryoneTakesPart,
+    MinimiserExists,
+    OwnSteps,
+    Smooth,
+    StronglyConvex,
+    Unbiased,
+    UpdatesAggregated,
+    WeightedServer,
+)
 from sfl_theory.symbols import (
     G,
     I_err,
@@ -73,31 +87,32 @@ class Setting:
     c1: Any
     cd: Any
     server: Any
-    conditions: tuple[str, ...]
+    conditions: tuple[Condition, ...]
 
 
-ONE_TAU = "tau_server = tau"
-EQUAL = "equal weights a_n = 1/N, server rate divided by N"
+BOUNDED = (Smooth(), Unbiased(), BoundedGradients())
+FULL, PARTIAL = EveryoneTakesPart(), UpdatesAggregated()
+ONE_TAU, UNSWAPPED = EqualPeriods(), OwnSteps()
+EQUAL = WeightedServer()
 SETTINGS = (
-    Setting("3.6", sp.Integer(1), third, sp.Integer(1), (ONE_TAU,)),
-    Setting("3.7", sp.Integer(1), sp.Rational(4, 3), 1 / N, (EQUAL,)),
+    Setting("3.6", sp.Integer(1), third, sp.Integer(1), (FULL, ONE_TAU)),
+    Setting("3.7", sp.Integer(1), sp.Rational(4, 3), 1 / N, (FULL, EQUAL)),
     Setting(
         "3.8",
         1 + excess,
         third,
         sp.Integer(1),
-        (ONE_TAU,),
+        (PARTIAL, ONE_TAU),
     ),
     Setting(
         "3.9",
         inverse + inverse_square / 7,
         third + inverse + inverse_square,
         1 / N,
-        (EQUAL,),
+        (PARTIAL, EQUAL),
     ),
 )
 
-UNSWAPPED = "any periods, each side's step size divided by its own number of steps"
 unequal = 1 - sp.Min(tau, tau_server) / sp.Max(tau, tau_server)
 two_period_drift = sp.Rational(4, 3) + sp.Rational(5, 8) * unequal**2 * S / mu
 TWO_PERIODS = tuple(
@@ -106,9 +121,12 @@ TWO_PERIODS = tuple(
         (1 + unequal) * c1,
         two_period_drift * (gamma + 1) / gamma,
         tau / tau_server,
-        (UNSWAPPED,),
+        (who, UNSWAPPED),
     )
-    for number, c1 in (("3.6", sp.Integer(1)), ("3.8", 1 + excess))
+    for number, c1, who in (
+        ("3.6", sp.Integer(1), FULL),
+        ("3.8", 1 + excess, PARTIAL),
+    )
 )
 """For any periods; the convex repairs in ``SETTINGS`` hold for equal ones only."""
 
@@ -126,10 +144,8 @@ def strongly_convex(setting: Setting) -> Bound:
         metric=OBJECTIVE_GAP,
         step_size=StepSize(rate, rate * setting.server, "=", GAMMA),
         conditions=(
-            "3.1 smooth",
-            "3.2 unbiased",
-            "3.3 bounded gradients",
-            "C.2 with mu > 0",
+            *BOUNDED,
+            StronglyConvex(),
             *setting.conditions,
         ),
         source=Source("repaired", f"Theorem {setting.number}", "strongly convex"),
@@ -176,18 +192,16 @@ def general_convex(setting: Setting) -> Bound:
             "client drift": S * cd * tau**2 * G**2 / T * over_rounds(eta(t) ** 3),
         },
         metric=WEIGHTED_GAP,
-        step_size=StepSize(largest, largest * setting.server, "<="),
+        step_size=StepSize(largest, largest * setting.server, "any"),
         conditions=(
-            "3.1 smooth",
-            "3.2 unbiased",
-            "3.3 bounded gradients",
-            "C.2 with mu = 0",
-            "a minimiser exists",
+            *BOUNDED,
+            Convex(),
+            MinimiserExists(),
             *setting.conditions,
         ),
         source=Source("repaired", f"Theorem {setting.number}", "general convex"),
         version="repaired",
-        notes=("holds for every learning rate; the printed condition is kept",),
+        notes=("the learning rate shown is the largest that the paper admits",),
     )
 
 
@@ -215,13 +229,11 @@ def general_convex_two_periods(setting: Setting) -> Bound:
             * over_rounds(eta(t) ** 3),
         },
         metric=WEIGHTED_GAP,
-        step_size=StepSize(largest, largest * setting.server, "<="),
+        step_size=StepSize(largest, largest * setting.server, "any"),
         conditions=(
-            "3.1 smooth",
-            "3.2 unbiased",
-            "3.3 bounded gradients",
-            "C.2 with mu = 0",
-            "a minimiser exists",
+            *BOUNDED,
+            Convex(),
+            MinimiserExists(),
             *setting.conditions,
         ),
         source=Source("repaired", f"Theorem {setting.number}", "general convex"),

@@ -11,8 +11,15 @@ from typing import Any
 import sympy as sp
 
 from sfl_theory.bound import WEIGHTED_GRADIENT, Bound, Source, StepSize
+from sfl_theory.conditions import (
+    BoundedVariance,
+    Heterogeneity,
+    Smooth,
+)
 from sfl_theory.papers.repaired import (
     EQUAL,
+    FULL,
+    PARTIAL,
     excess,
     inverse,
     noise_inverse,
@@ -36,6 +43,12 @@ from sfl_theory.symbols import (
     tau,
 )
 
+NON_CONVEX = (
+    Smooth("C.1 (24) Lipschitz gradients"),
+    BoundedVariance(),
+    Heterogeneity(),
+)
+
 
 def non_convex_v2() -> Bound:
     """Return the repaired non-convex case of Theorem 3.7."""
@@ -53,9 +66,8 @@ def non_convex_v2() -> Bound:
         metric=WEIGHTED_GRADIENT,
         step_size=StepSize(largest, largest / N, "<="),
         conditions=(
-            "C.1 (24) Lipschitz gradients",
-            "3.2 unbiased, bounded variance",
-            "3.4 bounded heterogeneity",
+            *NON_CONVEX,
+            FULL,
             EQUAL,
         ),
         source=Source("repaired", "Theorem 3.7", "non-convex"),
@@ -71,9 +83,8 @@ def _partial_v2(parts: dict[str, Any], notes: tuple[str, ...]) -> Bound:
         metric=WEIGHTED_GRADIENT,
         step_size=StepSize(largest, largest / N, "<="),
         conditions=(
-            "C.1 (24) Lipschitz gradients",
-            "3.2 unbiased, bounded variance",
-            "3.4 bounded heterogeneity",
+            *NON_CONVEX,
+            PARTIAL,
             EQUAL,
         ),
         source=Source("repaired", "Theorem 3.9", "non-convex"),

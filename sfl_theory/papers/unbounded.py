@@ -8,7 +8,7 @@ order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy as sp
@@ -21,14 +21,26 @@ from sfl_theory.bound import (
     Source,
     StepSize,
 )
+from sfl_theory.conditions import (
+    BoundedGradients,
+    BoundedVariance,
+    Condition,
+    Convex,
+    Heterogeneity,
+    MinimiserExists,
+    Smooth,
+    StronglyConvex,
+    Unbiased,
+)
 from sfl_theory.papers.repaired import (
     EQUAL,
+    FULL,
     ONE_TAU,
+    PARTIAL,
     excess,
     inverse,
     noise_inverse,
     noise_mean,
-    third,
 )
 from sfl_theory.symbols import (
     F_err,
@@ -45,19 +57,17 @@ from sfl_theory.symbols import (
     n,
     over_clients,
     over_rounds,
-    q,
     sigma,
     t,
     tau,
 )
 
 HYPOTHESES = (
-    "C.1 (24) Lipschitz gradients",
-    "3.2 unbiased, bounded variance",
-    "3.4 bounded heterogeneity",
-    "a minimiser exists",
+    Smooth("C.1 (24) Lipschitz gradients"),
+    BoundedVariance(),
+    Heterogeneity(),
+    MinimiserExists(),
 )
-FULL, PARTIAL = "everyone takes part", "updates aggregated (App. C.2)"
 noise_square = over_clients(a[n] ** 2 * sigma[n] ** 2)
 heterogeneity = tau * epsilon**2
 Q, one = sp.Rational, sp.Integer(1)
@@ -90,7 +100,7 @@ class Setting:
 
     number: str
     server: Any
-    conditions: tuple[str, ...]
+    conditions: tuple[Condition, ...]
     samples: Any
     spread: Any
     step: Any
@@ -173,8 +183,24 @@ def strongly_convex(setting: Setting) -> Bound:
         },
         metric=OBJECTIVE_GAP,
         step_size=StepSize(rate, rate * setting.server, "=", offset),
-        conditions=(*HYPOTHESES, "C.2 with mu > 0", *setting.conditions),
+        conditions=(*HYPOTHESES, StronglyConvex(), *setting.conditions),
         source=Source("repaired", f"Theorem {setting.number}", "strongly convex"),
+        definitions=offset,
+    )
+
+
+def at_printed_rates(setting: Setting) -> Bound:
+    """Return the gap of the last model of 3.6 at the rates printed for one period."""
+    offset = {gamma: 8 * S / mu - 1}
+    rate, late = 4 / (mu * tau * (gamma + t)), gamma + T
+    return replace(
+        strongly_convex(setting),
+        parts={
+            "initial gap": (gamma / late) ** 2 * F_err,
+            "gradient noise": Q(53, 5) * S * noise_square / (mu**2 * tau * late),
+            "client drift": 94 * S**2 * OWN / (mu**3 * tau * late**2),
+        },
+        step_size=StepSize(rate, rate, "=", offset),
         definitions=offset,
     )
 
@@ -204,7 +230,7 @@ def general_convex(setting: Setting) -> Bound:
         parts=_mean(setting, first, Q(25, 32), S),
         metric=WEIGHTED_GAP,
         step_size=_at_most(setting, setting.wide),
-        conditions=(*HYPOTHESES, "C.2 with mu = 0", *setting.conditions),
+        conditions=(*HYPOTHESES, Convex(), *setting.conditions),
         source=Source("repaired", f"Theorem {setting.number}", "general convex"),
     )
 
@@ -225,7 +251,7 @@ def non_convex(setting: Setting) -> Bound:
 def at_every_rate(setting: Setting) -> Bound:
     """Return the weighted mean squared gradient of 3.9 under bounded gradients."""
     squares, cubes = (over_rounds(eta(t) ** power) for power in (2, 3))
-    late = third + inverse + over_clients(a[n] ** 2 * (1 - q[n]) / q[n] ** 2)
+    late = 1 + 2 * excess + 2 * inverse * excess
     largest = 1 / (8 * S * tau)
     return Bound(
         parts={
@@ -234,16 +260,15 @@ def at_every_rate(setting: Setting) -> Bound:
             "client drift": late * S**2 * tau**2 * G**2 / T * cubes,
         },
         metric=WEIGHTED_GRADIENT,
-        step_size=StepSize(largest, largest * setting.server, "<="),
+        step_size=StepSize(largest, largest * setting.server, "any"),
         conditions=(
             HYPOTHESES[0],
-            "3.2 unbiased",
-            "3.3 bounded gradients",
+            Unbiased(),
+            BoundedGradients(),
             HYPOTHESES[-1],
             *setting.conditions,
         ),
         source=Source("repaired", f"Theorem {setting.number}", "non-convex"),
-        notes=("holds for every learning rate",),
     )
 
 
@@ -263,11 +288,14 @@ def variants(number: str, case: str) -> dict[str, Bound]:
         case: its case.
 
     Returns:
-        One of "no_bounded_gradients", "linear_speedup"; "bounded_gradients".
+        One of "no_bounded_gradients", "linear_speedup"; "printed_rates" of Theorem
+        3.6, "bounded_gradients" of Theorem 3.9.
     """
     (setting,) = (one for one in SETTINGS if one.number == number)
     name, make = CASES[case]
     found = {name: make(setting)}
+    if (number, case) == ("3.6", "strongly_convex"):
+        found["printed_rates"] = at_printed_rates(setting)
     if (number, case) == ("3.9", "non_convex"):
         found["bounded_gradients"] = at_every_rate(setting)
     return found

@@ -2,46 +2,66 @@ r"""SFL-V2 with drawn clients under bounded gradients, non-convex, for every rat
 
 Server steps weighted by a_n, updates aggregated. Given the draws Jensen with the
 weights ``w_n = a_n J_n`` bounds the squared move by ``W^2 tau^2 G2``, ``W = sum w_n``,
-and ``E W^2 = 1 + sum a_n^2 (1/q_n - 1)``.
+and ``E W^2 = 1 + rho``, ``rho = sum a_n^2 (1/q_n - 1)``. The drift has W^3, of which
+no mean is taken: ``(kappa - W)(W - 1)^2 >= 0``, ``kappa = sum a_n/q_n``, bounds it.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Ratio, ratio
-from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import (
     CLIENTS,
     MEAN,
     Kind,
+    Side,
+    Vec,
     constant,
     iterate,
     norm2,
+    part,
     summed,
     value_of,
 )
 from sfl_theory.proofs import partial_visits as drawn
+from sfl_theory.proofs import sharp_visits
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.local_steps import G2, S, i, n, now, t, whole_descent, whole_mean
-from sfl_theory.proofs.notation import combine, mean, steps, sum_over
+from sfl_theory.proofs.local_steps import (
+    G2,
+    S,
+    both_parts,
+    i,
+    j,
+    m,
+    n,
+    now,
+    own_steps,
+    t,
+    whole_descent,
+    whole_mean,
+)
+from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
 from sfl_theory.proofs.weighted_rounds import (
     T,
     Weighted,
     client_sum,
-    drift,
     eta,
+    kappa,
     tau,
 )
 
 VISITS = Weighted(Kind.V2_WEIGHTED, partial=True)
+W, rho = mean(n, VISITS.share), excess
+LATE = 1 + 2 * rho + 2 * kappa * rho
+"""Of the drift."""
 
 
 def second_moment() -> Theorem:
-    """Return ``||G||^2 <= (1 + sum a_n^2 (1/q_n - 1)) tau^2 G2``."""
-    a = VISITS
-    w, W = a.share, mean(n, a.share)
+    """Return ``||G||^2 <= (1 + rho) tau^2 G2``."""
+    a, w = VISITS, VISITS.share
     bound = constant(W**2 * tau**2 * G2)
     inside = summed(steps(tau), i, a.g())
     return combine(
@@ -50,13 +70,68 @@ def second_moment() -> Theorem:
             (sum_over(client_sum(a), CLIENTS, n, w), W),
             (a.averaged(bound), -1),
         ],
-        target=constant(second() * tau**2 * G2) - norm2(whole_mean(a.round, a.g())),
+        target=constant((1 + rho) * tau**2 * G2) - norm2(whole_mean(a.round, a.g())),
     )
 
 
-def second() -> Ratio:
-    """Return what the squared move is at most, over tau^2 G2."""
-    return 1 + ratio(excess)
+def own_way() -> Theorem:
+    """Return ``||[p_i - x]_c||^2 <= eta^2 i sum_{j<tau} ||g_c||^2``."""
+    g = part(Side.CLIENT, VISITS.g(j))
+    more = rules.longer(j, g, of(i), tau)
+    return combine([
+        (own_steps(VISITS.round, Side.CLIENT, of(i), of(i)), 1),
+        (more, eta**2 * of(i)),
+    ])
+
+
+def server_way() -> Theorem:
+    """Return ``||[p_i - x]_s||^2 <= eta^2 W tau sum w_n sum_j ||g_s||^2``."""
+    r, side = VISITS.round, Side.SERVER
+    g = part(side, stochastic(r.run, m, now, of(j)))
+    away, made = part(side, r.away(of(i))), sharp_visits.visited(r, g)
+
+    def update(u: Vec) -> Theorem:
+        return rules.local_update(r.run, n, now, of(i), side, u)
+
+    steps_ = sharp_visits.gradients(r, g)
+    return combine([(update(away), -1), (update(made), eta), (steps_, eta**2)])
+
+
+def drift() -> Theorem:
+    """Return ``D <= (1 + 2 rho + 2 kappa rho) eta^2 tau^3 G2``.
+
+    Given the draws ``D <= eta^2 tau^2 (X_c/2 + W^2 X_s)``, ``X_c + X_s <= W tau G2``,
+    and ``1/2 - W^2 <= (1 - W)^2``, so ``D <= (W^3 + W (1 - W)^2) eta^2 tau^3 G2``.
+    """
+    a, r, w, size = VISITS, VISITS.round, VISITS.share, eta**2 * tau**2
+    client, server = (part(side, a.g()) for side in Side)
+
+    def all_steps(theorem: Theorem) -> Theorem:
+        return r.summed(theorem, tau, w)
+
+    apart, few = (1 - W) ** 2, drawn.at_most_kappa()
+    half = rules.square(W - Fraction(1, 2))
+    D = r.drift(tau, w)
+    given = combine(
+        [
+            (all_steps(both_parts(r.away(of(i)))), -1),
+            (all_steps(own_way()), 1),
+            (all_steps(server_way()), 1),
+            (all_steps(both_parts(a.g())), size * (W**2 + apart)),
+            (all_steps(combine(squares=[(client, 1)])), eta**2 * tau / 2),
+            (
+                all_steps(combine(squares=[(client, 1)])),
+                size * (W**2 + apart - Fraction(1, 2)),
+            ),
+            (all_steps(combine(squares=[(server, 1)])), size * apart),
+            (all_steps(a.bounded()), size * (W**2 + apart)),
+            (few, size * tau * G2 * 2 * apart),
+        ],
+        signs=[half, rules.square(1 - W), combine([(half, 2 * size)])],
+    )
+    number = rules.number_of(given.form + D)
+    bound = constant(LATE * size * tau * G2) - D
+    return combine([(given, 1), (a.averaged(constant(number)), -1)], target=bound)
 
 
 @cache
@@ -64,13 +139,13 @@ def one_round() -> Theorem:
     """Return ``alpha/2 ||grad f||^2 <= f(x) - f(x') + cost`` at every rate."""
     a, r, alpha = VISITS, VISITS.round, eta * tau
     g = r.gradient
-    cost = S / 2 * second() * alpha**2 * G2 + S**2 / 2 * a.cd * alpha**3 * G2
+    cost = S / 2 * (1 + rho) * alpha**2 * G2 + S**2 / 2 * LATE * alpha**3 * G2
     fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
     return combine(
         [
             (whole_descent(r), 1),
             (second_moment(), S * eta**2 / 2),
-            (drift(a), S**2 * eta / 2),
+            (drift(), S**2 * eta / 2),
             (drawn.centred(g), eta),
             (drawn.mean_of_gradients(g), eta),
             (rules.tower(a.run, now, drawn.Delta, g), -eta),

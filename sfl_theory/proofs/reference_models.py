@@ -48,6 +48,7 @@ from sfl_theory.proofs.local_steps import (
     n,
     now,
     own_mean,
+    own_steps,
     whole_mean,
     whole_update,
 )
@@ -67,7 +68,6 @@ from sfl_theory.proofs.weighted_rounds import (
     client_sum,
     drift,
     eta,
-    moved,
     own_drift,
     second_moment,
     tau,
@@ -196,7 +196,7 @@ def near(a: Weighted) -> Theorem:
         return combine([(one, 1)], target=target)
     client = part(Side.CLIENT, a.g(j))
     mine = combine([
-        (moved(a, Side.CLIENT), 1),
+        (own_steps(r, Side.CLIENT, of(i), of(i)), 1),
         (rules.longer(j, client, of(i), tau), eta**2 * of(i)),
     ])
     away_ = both_parts(r.away(of(i)))

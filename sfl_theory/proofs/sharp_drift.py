@@ -109,7 +109,7 @@ def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
 class Closed:
     """What closes the drift where ``k S eta tau <= 1``: Young's c and the factor."""
 
-    k: int
+    k: Fraction
     c: Fraction
     visits: bool = False
     again: Fraction = Fraction(1, 12)

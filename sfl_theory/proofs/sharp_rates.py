@@ -68,13 +68,27 @@ class Decay:
     a: Sharp
 
     @property
+    def printed(self) -> bool:
+        """Whether the rate is that of the paper, ``4/(mu tau (8 S/mu - 1 + t))``."""
+        return self.a.limit != LIMIT
+
+    @property
     def step(self) -> Fraction:
         """The rate is ``step/(mu tau (gamma + t))``: 4.1, with draws 4.75."""
+        if self.printed:
+            return Fraction(4)
         return Fraction(19, 4) if self.a.partial else Fraction(41, 10)
+
+    @property
+    def decay(self) -> int:
+        """By which power the first gap falls."""
+        return 2 if self.printed else 4
 
     @property
     def gamma(self) -> Ratio:
         """``33 S/mu``, with draws ``38 w S/mu``, w >= reach + 2 rho any number."""
+        if self.printed:
+            return strong.gamma
         return 38 * WIDE * SMOOTH / mu if self.a.partial else 33 * SMOOTH / mu
 
     @property
@@ -88,12 +102,12 @@ class Decay:
         values = ((family, self.rate_of), (strong.S_VARIABLE, SMOOTH))
         fast = rules.instantiate(theorem, values, ())
         alpha, wide = tau * self.rate_of.at(now), self.a.wide
-        wider = [(rules.assume(self.enough), LIMIT * SMOOTH * alpha)]
+        wider = [(rules.assume(self.enough), self.a.limit * SMOOTH * alpha)]
         limits = [wide]
         if self.a.partial and not self.a.kind.visits:
             limits = [self.a.reach, 2 * self.a.rho]
         for limit in limits:
-            small = constant(1 - LIMIT * limit * SMOOTH * alpha)
+            small = constant(1 - self.a.limit * limit * SMOOTH * alpha)
             uses = wider if self.a.partial else ()
             fast = rules.cut(fast, combine(uses, target=small))
         return fast
@@ -110,14 +124,14 @@ class Decay:
 
     @property
     def power(self) -> Fraction:
-        """P, more than 4."""
+        """P, more than `decay`."""
         return self.step * (1 - self.a.lost)
 
     @property
     def A(self) -> Ratio:
         """Of samples and draws."""
-        full = self.a.samples(Fraction(LIMIT, LIMIT - 1))
-        return self.step**2 / 2 * SMOOTH * full / (tau * mu**2)
+        samples = self.a.samples(self.a.full)
+        return self.step**2 / 2 * SMOOTH * samples / (tau * mu**2)
 
     @property
     def B(self) -> Ratio:
@@ -142,18 +156,18 @@ class Decay:
         return combine(uses, target=right - self.gap(now + 1))
 
     def bound(self, at: Ratio) -> Lin:
-        """Return ``(gamma u)^4 phi_0 + A u/(p - 1) + B u^2/(p - 2)``."""
+        """Return ``(gamma u)^decay phi_0 + A u/(p - 1) + B u^2/(p - 2)``."""
         u = 1 / (self.gamma + at)
         left = self.A * u / (self.power - 1) + self.B * u**2 / (self.power - 2)
-        return self.gap(ratio(0)) * (self.gamma * u) ** 4 + constant(left)
+        return self.gap(ratio(0)) * (self.gamma * u) ** self.decay + constant(left)
 
     def rate(self) -> Theorem:
         """Return that the gap is at most `bound` after every round, by induction."""
         zero, u = ratio(0), 1 / (self.gamma + now)
         lowest = rules.lowest(MEAN, iterate(self.run, 0))
         claim, keep = self.bound(now) - self.gap(now), 1 - self.power * u
-        spare = (self.gamma / (self.gamma + now + 1)) ** 4
-        spare = spare - keep * (self.gamma * u) ** 4
+        spare = (self.gamma / (self.gamma + now + 1)) ** self.decay
+        spare = spare - keep * (self.gamma * u) ** self.decay
         uses = [(self.one_round(), ratio(1)), (rules.assume(claim), keep)]
         step = combine(
             [*uses, (lowest, spare)], target=self.bound(now + 1) - self.gap(now + 1)

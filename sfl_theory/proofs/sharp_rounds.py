@@ -68,6 +68,8 @@ from sfl_theory.proofs.weighted_rounds import (
 
 LIMIT = 8
 """The step size is at most 1/(LIMIT S tau), where clients are drawn less."""
+HALF_WAY = Fraction(2, 3)
+"""Young's c in the drift at the larger rates of the paper."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +81,13 @@ class Sharp:
         partial: clients are drawn, updates aggregated.
         apart: ``LIMIT S eta tau`` is at most 1/reach and at most 1/(2 rho); else at
             most 1/(reach + 2 rho).
+        limit: ``limit S eta tau <= 1`` where everyone takes part.
     """
 
     kind: Kind
     partial: bool = False
     apart: bool = False
+    limit: Fraction = Fraction(LIMIT)
 
     @property
     def weighted(self) -> Weighted:
@@ -99,7 +103,8 @@ class Sharp:
     def closed(self) -> Closed:
         """What closes the drift."""
         visits = self.kind.visits
-        return Closed(LIMIT, Fraction(1, 7 if visits else 10), visits)
+        c = Fraction(1, 7 if visits else 10)
+        return Closed(self.limit, c if self.limit == LIMIT else HALF_WAY, visits)
 
     @property
     def share(self) -> Fraction:
@@ -143,10 +148,15 @@ class Sharp:
     @property
     def lost(self) -> Fraction:
         """The share of the gradient that drift and draws may cost."""
-        apart = self.near * self.closed.factor * self.share / LIMIT**2
+        apart = self.near * self.closed.factor * self.share / self.limit**2
         if not self.partial:
             return apart
         return apart + (Fraction(5, 48) if self.kind.visits else self.own / LIMIT)
+
+    @property
+    def full(self) -> Fraction:
+        """What samples cost at second order, over ``S eta^2 tau s_a2/2``."""
+        return self.limit / (self.limit - 1)
 
     @property
     def own(self) -> Fraction:
@@ -155,23 +165,23 @@ class Sharp:
 
     @property
     def rate(self) -> Theorem:
-        """``LIMIT S eta tau wide <= 1``, an assumption."""
-        return rules.assume(smallness(self.round, LIMIT * self.wide))
+        """``limit S eta tau wide <= 1``, an assumption."""
+        return rules.assume(smallness(self.round, self.limit * self.wide))
 
     def limited(self, by: Ratio) -> Theorem:
-        """Return ``LIMIT S eta tau by <= 1``: an assumption, or it follows."""
-        target = smallness(self.round, LIMIT * by)
+        """Return ``limit S eta tau by <= 1``: an assumption, or it follows."""
+        target = smallness(self.round, self.limit * by)
         if self.apart:
             return rules.assume(target)
         return combine([(self.rate, 1)], target=target)
 
     @property
     def small(self) -> Theorem:
-        """``LIMIT S eta tau reach <= 1``."""
+        """``limit S eta tau reach <= 1``."""
         return self.limited(self.reach)
 
     def under_rate(self, theorem: Theorem) -> Theorem:
-        """Return a theorem on ``LIMIT S eta tau reach <= 1`` under `rate`."""
+        """Return a theorem on ``limit S eta tau reach <= 1`` under `rate`."""
         return rules.cut(theorem, self.small)
 
     def samples(self, full: Fraction) -> Ratio:
@@ -250,7 +260,7 @@ def fall(r: Round) -> Lin:
 
 def cost(a: Sharp) -> Ratio:
     """Return what samples and heterogeneity cost in a round."""
-    eta, full = a.round.eta, Fraction(LIMIT, LIMIT - 1)
+    eta, full = a.round.eta, a.full
     second = S * eta**2 * tau * a.samples(full)
     third = S**2 * eta**3 * tau**2 * a.near * a.closed.factor * a.spread
     return (second + third) / 2
@@ -260,15 +270,15 @@ def cost(a: Sharp) -> Ratio:
 def one_round(a: Sharp) -> Theorem:
     """Return ``(1 - lost) alpha/2 ||grad f||^2 <= f(x) - f(x') + cost``."""
     r, by = a.round, a.closed
-    eta, g, theta = r.eta, r.gradient, LIMIT - 1
+    eta, g, theta = r.eta, r.gradient, a.limit - 1
     M, Z = means(r)
     alpha, half = eta * tau, S * eta**2 / 2
     u = S * alpha
     m_left = eta / (2 * tau) - (1 + theta) * half
     share, own = by.factor * a.share, by.of_gradient
     g_left = alpha / 2 * (a.lost - u**2 * share - 2 * u * a.rho * own)
-    square = combine([(a.small, 1 + LIMIT * u)])
-    spare = [(square, alpha / 2 * by.factor * a.share / LIMIT**2)]
+    square = combine([(a.small, 1 + a.limit * u)])
+    spare = [(square, alpha / 2 * by.factor * a.share / a.limit**2)]
     if a.partial:
         spare.append((a.limited(2 * a.rho), alpha / 2 * own / LIMIT))
     return combine(
@@ -276,7 +286,7 @@ def one_round(a: Sharp) -> Theorem:
             (descent(a), 1),
             (whole_deviation(r), eta / (2 * tau)),
             (young(M, Z, theta), half),
-            (whole_noise(r), half * (1 + Fraction(1, theta))),
+            (whole_noise(r), half * (1 + 1 / theta)),
             (drift(a), eta * S**2 / 2),
         ],
         [(M, m_left), (g, g_left)],

@@ -23,6 +23,7 @@ from bounds.run_comparison import (
 from bounds.run_departures import departures, largest_rates
 from bounds.verdict import Band
 from sfl_theory import Constants, schedules, theorem
+from sfl_theory.bound import total
 from sfl_train.deep.assembly import assemble
 from sfl_train.deep.config import Config
 from sfl_train.deep.schedule import LearningRates
@@ -108,10 +109,12 @@ def test_one_run_beside_the_bound(
     stored = json.loads((runs["a"] / "constants.json").read_text())
     assert record["constants"]["provenance"] == stored["provenance"]
     bound = theorem("3.7").case("non_convex").bound()
-    value = bound.evaluate(
-        Constants.from_dict(stored["constants"]),
-        [1, 2, 3, 4],
-        schedules.table(COSINE),
+    value = total(
+        bound.formula(
+            Constants.from_dict(stored["constants"]),
+            [1, 2, 3, 4],
+            schedules.table(COSINE),
+        )
     )
     assert record["bound"] == pytest.approx(value.tolist())
     assert record["verdict"] == "inconclusive"

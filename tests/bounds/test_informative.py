@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bounds.informative import EXHAUSTIVE, LAST, floor, informative, mean_rate
 from sfl_theory import Bound, Constants, schedules, theorem, theorems
-from sfl_theory.bound import CLIENT_DISTANCE, OBJECTIVE_GAP, WEIGHTED_GRADIENT
+from sfl_theory.bound import CLIENT_DISTANCE, OBJECTIVE_GAP, WEIGHTED_GRADIENT, total
 from sfl_theory.symbols import G
 from sfl_theory.symbols import T as ROUND
 
@@ -41,7 +41,7 @@ def below(bound: Bound, T: int, schedule: schedules.Schedule) -> bool:
     known = floor(bound, CONSTANTS)
     rounds = np.array([T])
     unit = mean_rate(bound.metric, rounds, schedule)
-    return bool(bound.evaluate(CONSTANTS, rounds, schedule) < known.value * unit)
+    return bool(total(bound.formula(CONSTANTS, rounds, schedule)) < known.value * unit)
 
 
 @pytest.mark.parametrize(("key", "case", "version"), EVERYTHING)

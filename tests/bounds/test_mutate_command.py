@@ -47,15 +47,40 @@ def test_figures_that_are_no_instances_are_counted_apart() -> None:
         return Judged("", "constant halved", "", "refuted", subject)
 
     found = json.loads(bounds.mutate.as_json([of(one) for one in SUBJECTS]))
-    assert found["headline"]["refuted"] == 2
-    assert found["total"]["refuted"] == 3
+    assert found["headline"]["refuted"] == len(SUBJECTS) - 1
+    assert found["total"]["refuted"] == len(SUBJECTS)
     assert found["kind"]["numbers"]["refuted"] == 1
-    assert found["operator"]["constant halved"]["refuted"] == 2
+    assert found["operator"]["constant halved"]["refuted"] == len(SUBJECTS) - 1
+
+
+def test_no_mutant_is_wrongly_proved() -> None:
+    """A small sample; the whole ledger under `long`."""
+    some = bounds.mutate.mutate(ledger().claims()[7::150], 1)
+    assert bounds.mutate.exit_status(some) == 0
+    assert {"proved", "refuted"} <= {one.verdict for one in some}
+
+
+@pytest.mark.long
+def test_no_mutant_of_the_ledger_is_wrongly_proved() -> None:
+    found = bounds.mutate.mutate(ledger().claims())
+    assert bounds.mutate.exit_status(found) == 0
+    assert bounds.mutate.counted(found)["refuted"] > len(found) / 4
 
 
 def test_processes_do_not_change_the_verdicts() -> None:
     claims = [ledger().claim(CLAIM), ledger().claim("han2024/prop-3.5")]
     assert bounds.mutate.mutate(claims, 1) == bounds.mutate.mutate(claims, 2)
+
+
+def test_what_is_judged_before_an_interruption_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(*given: object, **wanted: object) -> list[Judged]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bounds.mutate.judge", stopped)
+    assert bounds.mutate.mutate([ledger().claim(CLAIM)], 1) == []
+    assert "interrupted: 1 statements are not judged" in capsys.readouterr().err
 
 
 def test_a_page_and_mutants_exclude_each_other(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from bounds.audited import Audited, audited
 from bounds.compare import main
 from bounds.comparison import Comparison, against
 from bounds.measurement import measured
+from bounds.sharpest import sharpest
 from bounds.training import train, trainings
 from bounds.versions import versions
 from sfl_theory import theorem, theorems
@@ -58,14 +60,17 @@ def _recorder(lines: list[str]):
 
 
 def test_every_version_that_a_case_has_is_shown(told: dict) -> None:
-    """Printed, repaired, sharper in this order, case by case, and no others."""
+    """Printed, repaired, and the smallest that is proved, case by case.
+
+    For unequal weights nothing proved speaks of SFL-V2 with unweighted server steps.
+    """
     for key, (_, records, _) in told.items():
         item = theorem(key)
         expected = [
             (case.name, name)
             for case in item.cases.values()
-            for name in ("printed", "repaired", "sharper")
-            if name in case.versions
+            for name in ("printed", "repaired", "best")
+            if name in case.versions or (name == "best" and key == "huang2023/thm-1")
         ]
         assert [(r["case"], r["version"]) for r in records] == expected
 
@@ -129,6 +134,29 @@ def test_no_run_is_trained_twice(problem: str, monkeypatch: pytest.MonkeyPatch) 
     runs = trainings(item, "strongly_convex", asked["strongly_convex"], weights)
     served = [tuple(bound.version for bound in run.bounds) for run in runs]
     assert served == [("printed",), ("repaired", "sharper")]
+
+
+def test_the_sharpest_line_is_the_smallest_proved_bound(problem: str) -> None:
+    """Round by round on the repaired bound's run; terms add up; JSON names versions."""
+    item = theorem("3.7")
+    case, audit = item.case("strongly_convex"), audited(item, "strongly_convex")
+    assert audit is not None
+    experiment = Experiment(problem=problem, rounds=6, seeds=2, tau=2)
+    (run,) = trainings(item, case.name, [case.bound("repaired")], experiment)
+    (found,) = measured(run, train(run))
+    beside = against(item, case.name, case.bound("repaired"), found)
+    best = sharpest(beside, audit)
+    assert best is not None
+    proved = case.best(found.constants, found.rounds, found.schedule)
+    assert best.values.tolist() == proved.values.tolist()
+    assert (best.values < beside.values).all()
+    assert sum(best.terms.values()).tolist() == best.values.tolist()
+    record = best.as_dict()
+    assert (record["version"], record["versions"]) == ("best", [*proved.versions])
+    assert record["audit"]["status"] == "proved"
+    assert record["departures"] == []
+    unproved = replace(audit, proved=frozenset())
+    assert sharpest(beside, unproved) is None
 
 
 def test_progress_is_the_share_of_the_gap_that_the_run_closed(problem: str) -> None:
@@ -223,7 +251,7 @@ def test_the_picture_says_what_decides(picture: tuple) -> None:
     assert len(figure.axes) == 2 * len(audits)
     words = texts(figure)
     for one in comparisons:
-        assert f"{one.verdict.tightness:.2g} × measured" in words
+        assert f"{plot.times(one.verdict.tightness)} × measured" in words
         assert one.informative.words in words
     for audit in audits.values():
         stamp = f"{audit.printed.status.upper()} {audit.printed.scope}"

@@ -20,6 +20,7 @@ MAY = {
     "proofs": {"kernel", "proofs"},
     "models": {"kernel", "written", "models", "proofs.export", *LIBRARY},
     "claims": {"kernel", "written", "models", "proofs", "papers.PAPERS"},
+    "worst_case": {"kernel", "proofs", "worst_case"},
     "mutation": {"kernel", "claims", "models", "mutation", "proofs.export"},
     "ledger": {"claims", "models", "papers.PAPERS"},
 }

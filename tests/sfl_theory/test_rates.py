@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 from sfl_theory import Constants, rate_table, schedules, theorem, theorems
-from sfl_theory.bound import OBJECTIVE_GAP, Bound
+from sfl_theory.bound import OBJECTIVE_GAP, Bound, total
 from sfl_theory.claims import Kind
 from sfl_theory.ledger import ledger, standing
 from sfl_theory.rates import Q_2, SIGMA, Q, mean_order, rate
@@ -86,7 +86,7 @@ def best_mean(bound: Bound, c: Constants, rounds: int) -> float:
     etas = largest * np.geomspace(1e-9, 1, 120)
     with np.errstate(over="ignore"):  # exp of a sum of squares, at large rates
         values = [
-            bound.evaluate(c, [rounds], schedules.constant(float(h)))[0] / h
+            total(bound.formula(c, [rounds], schedules.constant(float(h))))[0] / h
             for h in etas
         ]
     return float(min(values))
@@ -101,7 +101,7 @@ def test_rate_and_bound_are_constants_apart(bound: Bound) -> None:
         value = (
             best_mean(bound, constants, rounds)
             if bound.metric.mean
-            else bound.evaluate(constants, [rounds])[0]
+            else total(bound.formula(constants, [rounds]))[0]
         )
         assert 1 / K <= rate_value(rate(bound), constants, rounds) / value <= K
 

@@ -13,6 +13,7 @@ from test_bound_relations import ALL, constants
 
 from sfl_theory import Bound, Constants, schedules, symbols, theorem
 from sfl_theory import schedules as schedules_module
+from sfl_theory.bound import total
 
 
 def by_substitution(
@@ -42,7 +43,7 @@ def test_symbolic_and_numeric_agree(
     bound: Bound, values: Constants, T: int, data: st.DataObject
 ) -> None:
     rates = data.draw(st.lists(st.floats(0.01, 1), min_size=T, max_size=T))
-    numeric = bound.evaluate(values, [T], schedules.table(rates))
+    numeric = total(bound.formula(values, [T], schedules.table(rates)))
     expected = by_substitution(bound, values, T, rates)
     assert numeric == pytest.approx([expected], rel=1e-12)
 
@@ -107,9 +108,10 @@ def test_missing_constants_are_named(bound: Bound) -> None:
     for name in bound.needs:
         lacking = {key: value for key, value in full.items() if key != name}
         with pytest.raises(ValueError, match=f"'{name}'"):
-            bound.evaluate(Constants.from_dict(lacking), [3], rate)
+            bound.formula(Constants.from_dict(lacking), [3], rate)
     needed = {name: full[name] for name in bound.needs} | {"weights": [0.5, 0.5]}
-    assert bound.evaluate(Constants.from_dict(needed), [3], rate).shape == (1,)
+    found = total(bound.formula(Constants.from_dict(needed), [3], rate))
+    assert found.shape == (1,)
 
 
 def test_strongly_convex_bound_refuses_mu_zero() -> None:

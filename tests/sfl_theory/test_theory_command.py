@@ -110,9 +110,7 @@ def test_a_case_without_the_version_is_one_line_beside_the_others(
     assert main(["show", "3.7", "--version", "sharper"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "strongly_convex (sharper; " in said
-    assert (
-        "(general_convex) has no version 'sharper'; there are strongly_convex: " in said
-    )
+    assert "(non_convex) has no version 'sharper'; there are strongly_convex: " in said
 
 
 def test_versions_exist_in_order_and_are_explained() -> None:
@@ -224,7 +222,10 @@ def test_evaluate_table_shows_terms(
         (["evaluate", "3.7", "--case", "non_convex", "--rounds", str(10**19),
           "--constants", "F"], "at most"),
         (["evaluate", "3.7", "--case", "non_convex", "--rounds", "5", "--constants",
-          "F", "--learning-rate", "1e300"], "range of numbers"),
+          "F", "--learning-rate", "1e300"], "outside its hypothesis learning rate"),
+        (["evaluate", "3.7", "--case", "general_convex", "--version", "repaired",
+          "--rounds", "5", "--constants", "F", "--learning-rate", "1e300"],
+         "range of numbers"),
         (["evaluate", "3.7", "--case", "non_convex", "--rounds", "1", "--constants",
           "F", "--learning-rate", "-1"], "positive"),
     ],

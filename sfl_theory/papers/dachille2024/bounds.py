@@ -11,6 +11,13 @@ from __future__ import annotations
 import sympy as sp
 
 from sfl_theory.bound import WEIGHTED_GRADIENT, Bound, Source, StepSize
+from sfl_theory.conditions import (
+    BoundedVariance,
+    EqualPeriods,
+    EveryoneTakesPart,
+    Heterogeneity,
+    Smooth,
+)
 from sfl_theory.statement import Case, Theorem
 from sfl_theory.symbols import (
     F_err,
@@ -60,9 +67,11 @@ PROPOSITION_1 = Theorem(
                 metric=WEIGHTED_GRADIENT,
                 step_size=StepSize(LARGEST_STEP, LARGEST_STEP, "<="),
                 conditions=(
-                    "2 smooth",
-                    "3 unbiased, bounded variance",
-                    "4 bounded heterogeneity",
+                    Smooth("2 smooth"),
+                    BoundedVariance("3 unbiased, bounded variance"),
+                    Heterogeneity("4 bounded heterogeneity"),
+                    EveryoneTakesPart(),
+                    EqualPeriods("one tau on both sides"),
                 ),
                 source=Source(PAPER, "Proposition 1", "eq. (6)"),
                 notes=(

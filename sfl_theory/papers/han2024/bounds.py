@@ -22,6 +22,18 @@ from sfl_theory.bound import (
     Source,
     StepSize,
 )
+from sfl_theory.conditions import (
+    BoundedGradients,
+    BoundedVariance,
+    Condition,
+    Convex,
+    EveryoneTakesPart,
+    Heterogeneity,
+    MinimiserExists,
+    Smooth,
+    StronglyConvex,
+    UpdatesAggregated,
+)
 from sfl_theory.papers.nearest import repaired, variants
 from sfl_theory.statement import Case, Theorem
 from sfl_theory.symbols import (
@@ -60,11 +72,11 @@ noise = 2 * sigma[n] ** 2 + G**2
 noise_partial = noise + G**2 / q[n]
 drift = sigma[n] ** 2 + epsilon**2
 
-CONVEX = ("3.1 smooth", "3.2 unbiased, bounded variance", "3.3 bounded gradients")
-HYPOTHESES = {
-    "strongly_convex": (*CONVEX, "C.2 with mu > 0"),
-    "general_convex": (*CONVEX, "C.2 with mu = 0", "a minimiser exists"),
-    "non_convex": (*CONVEX[:2], "3.4 bounded heterogeneity"),
+CONVEX = (Smooth(), BoundedVariance(), BoundedGradients())
+HYPOTHESES: dict[str, tuple[Condition, ...]] = {
+    "strongly_convex": (*CONVEX, StronglyConvex()),
+    "general_convex": (*CONVEX, Convex(), MinimiserExists()),
+    "non_convex": (*CONVEX[:2], Heterogeneity()),
 }
 
 CUBE_ROOT = Finding(
@@ -156,6 +168,7 @@ def _theorem(
     """
     key = f"{PAPER}/thm-{number}"
     periods = TAUS if algorithm == "sfl-v1" else ONE_TAU
+    who = EveryoneTakesPart() if participation == "full" else UpdatesAggregated()
     cases = {}
     for name, equation, terms, step in zip(
         HYPOTHESES, equations, parts, steps, strict=True
@@ -164,14 +177,14 @@ def _theorem(
             parts=terms,
             metric=WEIGHTED_GRADIENT if name == "non_convex" else OBJECTIVE_GAP,
             step_size=step,
-            conditions=HYPOTHESES[name],
+            conditions=(*HYPOTHESES[name], who),
             source=Source(PAPER, f"Theorem {number}", f"eq. ({equation})"),
             definitions=GAMMA if name == "strongly_convex" else periods,
             findings=findings.get(name, ()),
             notes=notes.get(name, ()),
         )
         nearest = repaired(number, name, bound)
-        cases[name] = Case(key, name, bound, nearest, variants(number, name))
+        cases[name] = Case(key, name, bound, nearest, variants(number, name, bound))
     return Theorem(key, number, title, algorithm, participation, cases)
 
 
@@ -189,7 +202,7 @@ PROPOSITION_3_5 = Theorem(
                 parts={"server side": S * D_s / 2, "client side": S * D_c / 2},
                 metric=OBJECTIVE_GAP,
                 step_size=None,
-                conditions=("3.1 smooth", "x* minimises f"),
+                conditions=(Smooth(), MinimiserExists("x* minimises f")),
                 source=Source(PAPER, "Proposition 3.5", "eq. (9)"),
                 notes=("the distances are those of the same round T",),
             ),

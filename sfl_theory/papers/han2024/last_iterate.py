@@ -202,7 +202,7 @@ CASES: dict[
         str,
     ],
 ] = {
-    "sharper": (
+    "average_iterate": (
         any_rates,
         mean_gap,
         proofs.mean_gap,
@@ -248,12 +248,12 @@ BOUNDS = {
 }
 """Theorem and case -> the name of a bound -> the line that proves it."""
 TITLES = {
-    "sharper": "The weighted mean of the gaps, with smaller constants.",
+    "average_iterate": "The weighted mean of the gaps, with smaller constants.",
     "last_iterate": "The gap of the last model at a constant learning rate.",
     HORIZON: "The gap of the last model at rates that fall linearly to it.",
 }
 SCOPES = {
-    "sharper": "for every learning rate",
+    "average_iterate": "for every learning rate",
     "last_iterate": "for every constant learning rate",
     HORIZON: "for rates eta_0 (T + 1 - t)/(T + 1), whatever eta_0 is",
 }

@@ -20,6 +20,15 @@ from sfl_theory.bound import (
     Source,
     StepSize,
 )
+from sfl_theory.conditions import (
+    BoundedGradients,
+    BoundedVariance,
+    EveryoneTakesPart,
+    Heterogeneity,
+    MinimiserExists,
+    Smooth,
+    StronglyConvex,
+)
 from sfl_theory.statement import Case, Theorem
 from sfl_theory.symbols import (
     Gamma,
@@ -53,11 +62,13 @@ STEP = StepSize(
     per_step=True,
 )
 ASSUMPTIONS = (
-    "1 smooth",
-    "2 strongly convex",
-    "3 bounded variance",
-    "4 bounded gradients",
+    Smooth("1 smooth"),
+    StronglyConvex("2 strongly convex"),
+    BoundedVariance("3 bounded variance"),
+    BoundedGradients("4 bounded gradients"),
+    EveryoneTakesPart(),
 )
+DIVERGENCE = Heterogeneity("5 bounded divergence")
 UNCLEAR_GAMMA = (
     "Gamma = F(w*) - sum_n p_n f_n(w*_{c,n}, w_s) does not say which w_s is meant; "
     "read as f* - sum_n a_n min F_n, as in the proof it follows (Li et al., ICLR 2020)"
@@ -89,7 +100,7 @@ def _joint(statement: str, metric: Metric, factor: sp.Expr | int = 1) -> Bound:
         parts={name: factor * part for name, part in JOINT.items()},
         metric=metric,
         step_size=STEP,
-        conditions=(*ASSUMPTIONS[:2], ASSUMPTIONS[3], "5 bounded divergence"),
+        conditions=(*ASSUMPTIONS[:2], *ASSUMPTIONS[3:], DIVERGENCE),
         source=Source("repaired", statement, "joint distance of both blocks"),
         definitions=GAMMA,
         version="repaired",
@@ -97,13 +108,12 @@ def _joint(statement: str, metric: Metric, factor: sp.Expr | int = 1) -> Bound:
 
 
 HYPOTHESES = (
-    "1 smooth, an upper bound",
-    "2 strongly convex",
-    "fresh mini-batches, clients independent",
-    "3 bounded variance",
-    "5 bounded divergence",
-    "a minimiser exists",
-    "everyone takes part",
+    Smooth("1 smooth, an upper bound"),
+    StronglyConvex("2 strongly convex"),
+    BoundedVariance("3 bounded variance, fresh mini-batches, clients independent"),
+    DIVERGENCE,
+    MinimiserExists(),
+    EveryoneTakesPart(),
 )
 """Without Assumption 4, which excludes Assumption 2 on R^d."""
 _FAR = (denominator - 1) * (denominator - 2)
@@ -195,7 +205,7 @@ PROPOSITION_2 = Theorem(
                 },
                 metric=CLIENT_DISTANCE,
                 step_size=STEP,
-                conditions=(*ASSUMPTIONS, "5 bounded divergence"),
+                conditions=(*ASSUMPTIONS, DIVERGENCE),
                 source=Source(PAPER, "Proposition 2", "eq. (10)"),
                 definitions=GAMMA,
                 notes=(UNCLEAR_GAMMA,),
@@ -224,7 +234,7 @@ THEOREM_1 = Theorem(
                 },
                 metric=OBJECTIVE_GAP,
                 step_size=STEP,
-                conditions=(*ASSUMPTIONS, "5 bounded divergence"),
+                conditions=(*ASSUMPTIONS, DIVERGENCE),
                 source=Source(PAPER, "Theorem 1", "eq. (11)"),
                 definitions=GAMMA,
                 notes=(

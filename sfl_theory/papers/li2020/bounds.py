@@ -10,6 +10,13 @@ from __future__ import annotations
 import sympy as sp
 
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, Source, StepSize
+from sfl_theory.conditions import (
+    BoundedGradients,
+    BoundedVariance,
+    EveryoneTakesPart,
+    Smooth,
+    StronglyConvex,
+)
 from sfl_theory.statement import Case, Theorem
 from sfl_theory.symbols import (
     G,
@@ -53,10 +60,11 @@ THEOREM_1 = Theorem(
                 metric=OBJECTIVE_GAP,
                 step_size=StepSize(RATE, RATE, "=", GAMMA, per_step=True),
                 conditions=(
-                    "1 smooth",
-                    "2 strongly convex",
-                    "3 bounded variance",
-                    "4 bounded gradients",
+                    Smooth("1 smooth"),
+                    StronglyConvex("2 strongly convex"),
+                    BoundedVariance("3 bounded variance"),
+                    BoundedGradients("4 bounded gradients"),
+                    EveryoneTakesPart(),
                 ),
                 source=Source(PAPER, "Theorem 1", "Sec. 3.2"),
                 definitions=GAMMA,

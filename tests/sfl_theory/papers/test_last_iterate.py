@@ -13,10 +13,12 @@ import pytest
 from numpy.typing import NDArray
 
 from sfl_theory import Constants, schedules
+from sfl_theory.conditions import Algorithm
 from sfl_theory.papers.last_iterate import DRIFT
 from sfl_theory.registry import theorem
 
 NUMBERS = tuple(DRIFT)
+WEIGHTED = Algorithm(weighted_server=True)
 
 Array = NDArray[np.float64]
 
@@ -139,7 +141,8 @@ def ratio(seed: int, number: str, **shrunk: float) -> float:
     """Return the last gap over its bound, parts of which are multiplied."""
     member = Member(np.random.default_rng(seed), number)
     bound = theorem(number).case("general_convex").bound("last_iterate")
-    terms = bound.terms(member.constants(), [member.T], schedules.constant(member.eta))
+    rate = schedules.constant(member.eta)
+    terms = bound.terms(member.constants(), [member.T], rate, WEIGHTED)
     total = sum(shrunk.get(key.split()[0], 1) * v[0] for key, v in terms.items())
     return member.last() / total
 
@@ -190,9 +193,9 @@ def test_needs_a_constant_rate(number: str) -> None:
     bound = theorem(number).case("general_convex").bound("last_iterate")
     constants = Member(np.random.default_rng(0), number).constants()
     falling = schedules.inverse_time(1, 5)
-    with pytest.raises(ValueError, match="constant learning rate only"):
-        bound.evaluate(constants, [3], falling)
-    assert bound.evaluate(constants, [3], schedules.constant(0.1)) > 0
+    with pytest.raises(ValueError, match="a constant learning rate is needed"):
+        bound.evaluate(constants, [3], falling, WEIGHTED)
+    assert bound.evaluate(constants, [3], schedules.constant(0.1), WEIGHTED) > 0
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -208,6 +211,5 @@ def test_value_by_hand(number: str) -> None:
     cd = {"3.7": 1, "3.9": drawn}.get(number, 1 / 3)
     sums, alpha = 17 / 6, 0.3
     value = 5 / (2 * alpha * 4) + (c1 * alpha + 2 * cd * alpha**2) * 4 / 2 * sums
-    assert bound.evaluate(constants, [3], schedules.constant(0.1)) == pytest.approx([
-        value
-    ])
+    found = bound.evaluate(constants, [3], schedules.constant(0.1), WEIGHTED)
+    assert found == pytest.approx([value])

@@ -1,0 +1,308 @@
+"""``python -m bounds.worst_case``: the exact worst case of a run, certified."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bounds.worst_case_options import add_setting, named, setting, swept
+from sfl_theory.command import CommandError, Parser, run
+from sfl_theory.worst_case.setting import Setting
+
+if TYPE_CHECKING:
+    from sfl_theory.kernel.replay import Claim
+    from sfl_theory.worst_case.solve import WorstCase
+
+ALGORITHMS = {
+    "fedavg": "FedAvg",
+    "sfl-v1": "SFL-V1",
+    "sfl-v2": "SFL-V2",
+    "minibatch-sfl": "MiniBatch-SFL",
+}
+METRICS = {
+    ("distance", "last"): "E|x(T) - x*|^2",
+    ("gap", "last"): "E f(x(T)) - f*",
+    ("gap", "average"): "E f(mean of x(0..T-1)) - f*",
+    ("gap", "mean"): "mean over t < T of E f(x(t)) - f*",
+    ("gradient", "average"): "mean over t < T of E|grad f(x(t))|^2",
+    ("gradient", "minimum"): "least E|grad f(x(t))|^2 over t < T",
+}
+VISITED = (
+    "assumptions on all points are imposed at the visited points, so the value is an "
+    "upper bound of the worst case of problems that meet them everywhere"
+)
+BOUNDED = (
+    "gradients of strongly convex functions are not bounded: the statement is on runs "
+    "whose visited points have gradients of at most G"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: command line without the program's name; None: the real one.
+
+    Returns:
+        The exit status.
+    """
+    return run(_parser(), _work, arguments)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="python -m bounds.worst_case",
+        description="The worst value that a run reaches over all admissible problems, "
+        "certified in exact arithmetic from above and reached by a problem from below.",
+    )
+    add_setting(parser)
+    add = parser.add_argument
+    add("--tolerance", type=float, default=1e-7, help="of the solver (default 1e-7)")
+    add(
+        "--certify",
+        action="store_true",
+        help="exit with status 1 unless the value is certified from above",
+    )
+    add("--sweep", metavar="eta-server=0.01:1:30", help="best step size of a range")
+    add(
+        "--proof",
+        type=Path,
+        metavar="FILE",
+        help="prove it by the kernel's rules and write the proof, which "
+        "python -I -S sfl_theory/kernel/check.py FILE replays",
+    )
+    add("--json", type=Path, metavar="FILE", help="also write the result as JSON")
+    add("--out", type=Path, metavar="FILE", help="draw the curve of --sweep (png, svg)")
+    add("--quiet", action="store_true", help="no progress on standard error")
+    return parser
+
+
+def _work(options: argparse.Namespace) -> int:
+    from sfl_train.files import check_writable
+
+    asked = setting(options)
+    if not 1e-10 <= options.tolerance <= 1e-2:
+        raise CommandError("--tolerance: between 1e-10 and 0.01")
+    try:
+        for name in ("json", "out", "proof"):
+            path = getattr(options, name)
+            if path is not None:
+                check_writable(f"--{name}", path, folder=False)
+        if options.proof:
+            from sfl_theory.worst_case.proof import refuse
+
+            refuse(asked)
+        with _progress(options.quiet) as show:
+            if options.sweep:
+                from bounds.worst_case_sweep import sweep
+
+                return sweep(options, asked, *swept(options.sweep), show)
+            found = worst(options, asked, show)
+            claim = _proved(found, options.proof) if options.proof else None
+    except MemoryError:
+        raise CommandError("not enough memory: use fewer rounds or clients") from None
+    except ValueError as error:
+        raise CommandError(named(str(error))) from error
+    record = as_dict(found)
+    if claim is not None:
+        record["status"] = "proved"
+    if options.json:
+        options.json.write_text(json.dumps(record, indent=2) + "\n")
+    print("\n".join(lines(found, record)))
+    if claim is not None:
+        print(f"{claim}\nproof: {options.proof}")
+    return 1 if options.certify and found.certificate is None else 0
+
+
+def worst(
+    options: argparse.Namespace, asked: Setting, show: Callable[[str], None]
+) -> WorstCase:
+    """Solve, for the worst of both orders if that is asked.
+
+    Args:
+        options: of the command.
+        asked: the setting.
+        show: shows progress.
+
+    Returns:
+        The worst case.
+    """
+    from sfl_theory.worst_case.solve import worst_case
+
+    settings = [asked]
+    if options.order == "worst" and asked.algorithm == "sfl-v2":
+        settings.append(replace(asked, order="interleaved"))
+    found = [worst_case(one, options.tolerance, progress=show) for one in settings]
+    return max(found, key=lambda one: one.value)
+
+
+def _proved(found: WorstCase, path: Path) -> Claim:
+    """Write the kernel's proof of a certificate.
+
+    Args:
+        found: with a certificate.
+        path: of the file.
+
+    Returns:
+        The claim that the file replays to.
+
+    Raises:
+        CommandError: if there is no certificate.
+    """
+    from sfl_theory.kernel.replay import replay
+    from sfl_theory.worst_case.proof import prove
+
+    if found.certificate is None:
+        raise CommandError(f"--proof: no certificate: {'; '.join(found.failed)}")
+    text = prove(found.certificate).document()
+    (claim,) = replay(text)
+    path.write_text(text, encoding="utf-8")
+    return claim
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[str], None]]:
+    if quiet:
+        yield lambda text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("writing the program") as status:
+        yield lambda text: status.update(text)
+
+
+def as_dict(found: WorstCase) -> dict[str, object]:
+    """Return a worst case as JSON.
+
+    Args:
+        found: what was computed.
+
+    Returns:
+        A record; "upper" and "lower" are exact, rounded outwards to float64.
+    """
+    upper, lower = found.upper, found.lower
+    return {
+        "value": found.value,
+        "upper": None if upper is None else float(upper),
+        "lower": None if lower is None else float(lower),
+        "gap": None if None in {upper, lower} else float(upper - lower),
+        "status": "computed",
+        "instance": _instance(found),
+        "residuals": {
+            "solver": found.found.solution.residual,
+            "left_out": found.found.broken,
+            "status": found.found.solution.status,
+            "failed": list(found.failed),
+        },
+        "size": {
+            "grams": [
+                len(found.program.basis[space]) for space in found.program.spaces
+            ],
+            "inequalities": len(found.found.constraints),
+            "pairs": len(found.program.pairs),
+        },
+        "seconds": round(found.seconds, 3),
+    }
+
+
+def _instance(found: WorstCase) -> dict[str, object] | None:
+    one = found.instance
+    if one is None:
+        return None
+    return {
+        "words": one.words,
+        "clients": one.clients,
+        "dimension": one.dimension,
+        "value": str(one.value) if one.dimension < 2 else float(one.value),
+    }
+
+
+def described(asked: Setting) -> str:
+    """Return a setting in a line.
+
+    Args:
+        asked: the setting.
+
+    Returns:
+        Words.
+    """
+    N = "all N" if asked.clients is None else f"N = {asked.clients}"
+    tau = f"tau = {asked.tau}"
+    if asked.late != asked.tau:
+        tau += f", tau_server = {asked.late}"
+    kind = {None: "non-convex", 0: "convex"}.get(asked.mu, f"mu = {asked.mu}")
+    parts = [ALGORITHMS[asked.algorithm], N, tau, f"T = {asked.rounds}"]
+    steps = (asked.client_steps, asked.server_steps)
+    for side, rates in zip(("client", "server"), steps, strict=True):
+        first = f"{float(rates[0]):.4g}"
+        same = len(set(rates)) == 1
+        parts.append(f"eta_{side} = {first}{'' if same else ' ...'}")
+    if asked.algorithm == "sfl-v2":
+        parts.append(f"{asked.order}, {asked.server_moves} server steps")
+    known = [f"S = {asked.S}", kind]
+    for name, bound in (
+        ("zeta^2", asked.zeta2),
+        ("eps^2", asked.eps2),
+        ("G^2", asked.G2),
+        ("sigma^2", asked.sigma2 or None),
+    ):
+        if bound is not None:
+            known.append(f"{name} = {bound}")
+    start = {
+        "distance": f"|x(0) - x*|^2 <= {asked.initial}",
+        "gap": f"f(x(0)) - f* <= {asked.initial}",
+        "gradients": "start by bounded gradients",
+    }[asked.start]
+    return f"{', '.join(parts)}; {', '.join([*known, start])}"
+
+
+def lines(found: WorstCase, record: dict[str, object]) -> list[str]:
+    """Return what the command prints.
+
+    Args:
+        found: what was computed.
+        record: its JSON.
+
+    Returns:
+        Lines.
+    """
+    asked = found.setting
+    metric = METRICS[asked.metric, asked.reading]
+    told = [described(asked), f"{metric}: {found.value:.8g} (computed in float64)"]
+    if found.upper is not None:
+        told.append(
+            f"at most  {float(found.upper):.10g}: certificate of "
+            f"{len(found.certificate.uses)} inequalities and "  # type: ignore[union-attr]
+            f"{len(found.certificate.squares)} squares, decided in integers"  # type: ignore[union-attr]
+        )
+    if found.instance is not None:
+        one = found.instance
+        told.append(
+            f"at least {float(one.value):.10g}: {one.words}, {one.clients} client(s), "
+            f"dimension {one.dimension}, admissible in exact arithmetic"
+        )
+    told += [f"not shown {failed}" for failed in found.failed]
+    if found.found.solution.status != "solved":
+        told.append(
+            f"inaccurate: {found.found.solution.status}, at a relative residual of "
+            f"{found.found.solution.residual:.1e}"
+        )
+    told.append(f"note: {VISITED}")
+    if asked.G2 is not None and asked.mu:
+        told.append(f"note: {BOUNDED}")
+    grams = " and ".join(map(str, record["size"]["grams"]))  # type: ignore[index]
+    told.append(
+        f"Gram matrices of {grams} vectors, {len(found.found.constraints)} "
+        f"inequalities, {found.seconds:.1f} s"
+    )
+    return told
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+r"""The best bound known for a case: round by round the smallest that is proved.
+
+Only versions whose statement the ledger proves count (`sfl_theory.backing`), and only
+where the constants and the algorithm meet their hypotheses. Bounds of different left
+sides are never compared. What a version is proved for includes its learning-rate rule:
+without a schedule every version stands for the algorithm under its own rule, and where
+the left side is weighted by the learning rates all stand at one constant rate, the
+largest that each of them admits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfl_theory import schedules
+from sfl_theory.backing import backing
+from sfl_theory.bound import Bound, Metric
+from sfl_theory.conditions import ANALYSED, Algorithm
+from sfl_theory.constants import Constants
+from sfl_theory.registry import theorem
+from sfl_theory.schedules import Schedule
+from sfl_theory.statement import Case
+
+
+@dataclass(frozen=True)
+class Best:
+    """The smallest proved bound at every round.
+
+    Attributes:
+        values: shape (m,).
+        versions: the case's name of the bound that is smallest, for every round.
+        metric: what is bounded.
+        schedule: at which all stand, or None where each has its own rule.
+    """
+
+    values: NDArray[np.float64]
+    versions: tuple[str, ...]
+    metric: Metric
+    schedule: Schedule | None = None
+
+
+def proved_versions(case: Case) -> dict[str, Bound]:
+    """Return the versions of a case that the ledger proves, by name."""
+    item = theorem(case.theorem)
+    named = {name: case.bound(name) for name in case.versions}
+    return {name: bound for name, bound in named.items() if backing(item, bound)}
+
+
+def best(
+    case: Case,
+    constants: Constants,
+    rounds: ArrayLike,
+    schedule: Schedule | None = None,
+    algorithm: Algorithm = ANALYSED,
+    metric: Metric | None = None,
+) -> Best:
+    """Return the smallest proved bound that applies, round by round.
+
+    Args:
+        case: of a theorem.
+        constants: of the problem and the setting.
+        rounds: integers T, shape (m,).
+        schedule: the learning rate of the run; None: see the module.
+        algorithm: what is run.
+        metric: what is to be bounded; None: what the printed bound bounds, or, where
+            nothing is proved on that, what the repaired one does.
+
+    Returns:
+        Values and versions.
+
+    Raises:
+        ValueError: if no proved bound applies; one line says why not, version by
+            version.
+    """
+    known = proved_versions(case)
+    if not known:
+        raise ValueError(f"{case.theorem} ({case.name}): no bound is proved")
+    metric = metric or _usual(case, known)
+    try:
+        return smallest(known, constants, rounds, metric, schedule, algorithm)
+    except ValueError as error:
+        raise ValueError(f"{case.theorem} ({case.name}): {error}") from error
+
+
+def smallest(
+    known: Mapping[str, Bound],
+    constants: Constants,
+    rounds: ArrayLike,
+    metric: Metric,
+    schedule: Schedule | None = None,
+    algorithm: Algorithm = ANALYSED,
+) -> Best:
+    """Return the smallest of some bounds that applies, round by round.
+
+    Args:
+        known: the bounds, by name.
+        constants: of the problem and the setting.
+        rounds: integers T, shape (m,).
+        metric: what is to be bounded; bounds of other metrics are left out.
+        schedule: the learning rate of the run, or None.
+        algorithm: what is run.
+
+    Returns:
+        Values and versions.
+
+    Raises:
+        ValueError: if none applies.
+    """
+    of_metric = {v: bound for v, bound in known.items() if bound.metric == metric}
+    if schedule is None and metric.weighted:
+        schedule = _common(of_metric, constants, algorithm)
+    found: dict[str, NDArray[np.float64]] = {}
+    why = []
+    for version, bound in of_metric.items():
+        try:
+            found[version] = bound.evaluate(constants, rounds, schedule, algorithm)
+        except ValueError as error:
+            why.append(f"{version}: {error}")
+    if not found:
+        reasons = "; ".join(why) or f"none is on {metric.words}"
+        raise ValueError(f"no proved bound applies ({reasons})")
+    table, names = np.array([*found.values()]), [*found]
+    least = np.argmin(np.where(np.isnan(table), np.inf, table), axis=0)
+    return Best(
+        table[least, np.arange(table.shape[1])],
+        tuple(names[k] for k in least),
+        metric,
+        schedule,
+    )
+
+
+def _usual(case: Case, known: dict[str, Bound]) -> Metric:
+    if any(bound.metric == case.printed.metric for bound in known.values()):
+        return case.printed.metric
+    first = known.get("repaired", next(iter(known.values())))
+    return first.metric
+
+
+def _common(
+    bounds: dict[str, Bound], constants: Constants, algorithm: Algorithm
+) -> Schedule | None:
+    """Return the largest constant rate that all bounds that apply admit."""
+    largest = []
+    for bound in bounds.values():
+        if bound.step_size is None or bound.unmet(constants, algorithm=algorithm):
+            continue
+        try:
+            rule = bound.step_size.schedule(constants)
+        except ValueError:
+            continue
+        if rule.value is not None:
+            largest.append(rule.value)
+        else:
+            largest.append(float(rule.client(np.zeros(1))[0]))
+    return schedules.constant(min(largest)) if largest else None

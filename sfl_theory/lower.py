@@ -1,0 +1,344 @@
+r"""How bad a run can be: explicit instances within the hypotheses, evaluated exactly.
+
+An upper bound is worth what it leaves open. `lower_bound` looks for the worst among
+small federations whose constants are at most the given ones: every client has the
+parabola $\frac\lambda2x^2$ on the client block, $\mu\le\lambda\le S$, started as far
+out as initial gap, distance and $G^2$ allow, with and without noise on two points; and
+clients of two curvatures that pull apart, started at the minimum. Their expectations
+follow exactly from moment recursions (`sfl_theory.models.moments`). No bound can lie
+below such a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfl_theory.best import Best, best
+from sfl_theory.bound import Bound, Metric, total
+from sfl_theory.constants import Constants
+from sfl_theory.models.federated import Box, FederatedRun, Rate
+from sfl_theory.models.functions import ONE, ZERO, Piece, Separable
+from sfl_theory.models.moments import curved, pull, squares
+from sfl_theory.registry import theorem
+from sfl_theory.statement import Case
+
+CURVATURES = 9
+"""How many curvatures between mu and S are tried."""
+LONGEST = 20_000
+"""Rounds up to which a moment recursion is followed."""
+
+
+@dataclass(frozen=True)
+class Lower:
+    """The worst instances found, round by round.
+
+    Attributes:
+        values: what the bounded quantity is there, shape (m,).
+        instances: in words, one per round.
+        runs: the runs, one per round; None where nothing bad was found.
+        metric: what is bounded.
+    """
+
+    values: NDArray[np.float64]
+    instances: tuple[str, ...]
+    runs: tuple[FederatedRun | None, ...]
+    metric: Metric
+
+
+def lower_bound(
+    case: Case, constants: Constants, rounds: ArrayLike, bound: Bound | None = None
+) -> Lower:
+    """Return how large the left side of a bound of a case can be.
+
+    Args:
+        case: of a theorem.
+        constants: that no instance exceeds; equal weights.
+        rounds: integers T from 1 to ``LONGEST``, shape (m,).
+        bound: whose metric and learning rate are meant; None: the best one's at the
+            last round.
+
+    Returns:
+        Values and instances.
+
+    Raises:
+        ValueError: if no bound applies or a round is too late to be followed.
+    """
+    wanted = np.atleast_1d(np.asarray(rounds, dtype=np.int64))
+    if wanted.max() > LONGEST:
+        raise ValueError(f"instances are followed up to T = {LONGEST}")
+    if bound is None:
+        bound = case.bound(best(case, constants, wanted).versions[-1])
+    values, found = np.zeros(wanted.shape), [None] * wanted.size
+    runs: list[FederatedRun | None] = [*found]
+    for run in _instances(case, constants, bound):
+        if not _within(run, constants) or not curved(run) or pull(run, 0) > 1:
+            continue
+        here = left_side(run, bound.metric, wanted)
+        for k in np.flatnonzero(here > values):
+            values[k], runs[k] = here[k], run
+    words = tuple("none" if run is None else described(run) for run in runs)
+    return Lower(values, words, tuple(runs), bound.metric)
+
+
+def described(run: FederatedRun) -> str:
+    """Return an instance in a phrase, numbers rounded."""
+    curvatures = sorted({float(c.pieces[0].curvature) for c in run.separable})
+    if len(curvatures) > 1:
+        low, high = curvatures
+        return (
+            f"clients of curvatures {low:.3g} and {high:.3g} that pull apart, from x*"
+        )
+    noise = "its noise" if any(run.sigma2) else "no noise"
+    start = float(run.start[0])
+    return f"every client {curvatures[0]:.3g} x_c^2/2, x^0 = {start:.3g}, {noise}"
+
+
+@dataclass(frozen=True)
+class Open:
+    """What the best bound of a case leaves open.
+
+    Attributes:
+        factor: k: the best bound is at most k times above what can happen.
+        round: T where it is.
+        version: the best bound there.
+        term: its largest term there; "" where the assumptions alone say less.
+        instance: what happens there, in words.
+    """
+
+    factor: float
+    round: int
+    version: str
+    term: str
+    instance: str
+
+    @property
+    def words(self) -> str:
+        """The whole in a line."""
+        where = f" at T = {self.round} ({self.version}"
+        where += f"; largest term: {self.term})" if self.term else ")"
+        return f"at most {self.factor:.2g} times above an instance,{where}"
+
+
+USUAL = Constants(
+    S=1, mu=0.1, sigma2=0.5, G2=1, R2=1, eps2=1, Gamma=5, weights=(0.5, 0.5), tau=2,
+    tau_server=2, participation=1, initial_distance2=100, initial_gap=5,
+    initial_distance2_client=100, initial_distance2_server=100,
+)  # fmt: skip
+"""Two clients, kappa = 10, noise of half the squared gradient."""
+AT = (1, 10, 100, 1000, 10_000)
+
+
+def still_open(
+    case: Case, constants: Constants = USUAL, rounds: Sequence[int] = AT
+) -> Open:
+    """Return how far, over the rounds, the best bound is from an instance.
+
+    Both are meant at the best bound's learning rate; the bound is clipped at what the
+    assumptions give without it (`trivial`).
+
+    Args:
+        case: of a theorem.
+        constants: of the setting; equal weights.
+        rounds: integers T.
+
+    Returns:
+        The largest factor and where it is.
+    """
+    found: Best = best(case, constants, rounds)
+    worst: Open | None = None
+    for k, T in enumerate(rounds):
+        version = found.versions[k]
+        bound = case.bound(version)
+        at = np.array([T])
+        least = lower_bound(case, constants, at, bound)
+        terms = bound.terms(constants, at)
+        value, known = float(total(terms)[0]), trivial(bound, constants, T)
+        term = max(terms, key=lambda name: float(terms[name][0]))
+        factor = min(value, known) / least.values[0] if least.values[0] else np.inf
+        if worst is None or factor > worst.factor:
+            term = term if value <= known else ""
+            worst = Open(float(factor), int(T), version, term, least.instances[0])
+    assert worst is not None
+    return worst
+
+
+def trivial(bound: Bound, constants: Constants, T: int) -> float:
+    r"""Return what the assumptions alone give for a bound's left side.
+
+    $f-f^*\le\frac{G^2}{2\mu}$ and $\|\nabla f\|^2\le G^2$ at every point where
+    gradients are bounded; the values of the start are not, for they hold at x^0 only.
+
+    Args:
+        bound: whose metric is meant.
+        constants: what is absent gives nothing.
+        T: number of rounds.
+
+    Returns:
+        The value, in the metric's own unit; infinity where nothing is known.
+    """
+    G2 = constants.G2 if constants.G2 is not None else constants.R2
+    if G2 is None:
+        return float(np.inf)
+    known = {"gradient": G2}
+    if constants.mu:
+        known |= {"gap": G2 / (2 * constants.mu)}
+        known |= dict.fromkeys(("client", "server"), G2 / constants.mu**2)
+    value = known.get(bound.metric.quantity, float(np.inf))
+    if not bound.metric.weighted or bound.step_size is None:
+        return value
+    rates = bound.step_size.schedule(constants)
+    return float(value * rates.accumulate(lambda eta: eta, [T])[0] / T)
+
+
+def left_side(
+    run: FederatedRun, metric: Metric, rounds: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the expectation that a metric is along a run, shape (m,).
+
+    Args:
+        run: parabolas on the client block, the server's rests.
+        metric: of gaps, gradients or distances.
+        rounds: T, shape (m,).
+
+    Returns:
+        Exact up to rounding.
+    """
+    last = int(rounds.max())
+    curvature = sum(
+        float(a * client.pieces[0].curvature)
+        for a, client in zip(run.weights, run.separable, strict=True)
+    )
+    weight = {"gap": curvature / 2, "gradient": curvature**2, "client": 1.0}
+    values = weight.get(metric.quantity, 0.0) * squares(run, 0, last)
+    if not metric.weighted:
+        return np.asarray(values[rounds])
+    sums = np.cumsum(run.client_rate.at(np.arange(last)) * values[:last])
+    return np.asarray(sums[rounds - 1] / rounds)
+
+
+def _within(run: FederatedRun, constants: Constants) -> bool:
+    """Return whether a run's own constants are at most the given ones."""
+    own = run.constants
+    pairs = [
+        (getattr(own, name), getattr(constants, name))
+        for name in ("S", "eps2", "initial_distance2", "initial_gap", "G2", "R2")
+    ]
+    pairs.append((constants.mu, float(run.mu) * (1 + 1e-9)))
+    if constants.sigma2 is not None:
+        noises = own.per_client("sigma2"), constants.per_client("sigma2")
+        pairs += zip(*noises, strict=True)
+    if constants.Gamma is not None:
+        pairs.append((own.Gamma, constants.Gamma))
+    return all(
+        low is None or high is None or low <= high * (1 + 1e-9) for low, high in pairs
+    )
+
+
+def _instances(
+    case: Case, constants: Constants, bound: Bound
+) -> Iterator[FederatedRun]:
+    weights = constants.weights or (1.0,)
+    size, tau = len(weights), constants.tau or 1
+    if not np.allclose(weights, 1 / size):
+        return
+    S, mu = constants.S or 1.0, constants.mu or 0.0
+    item = theorem(case.theorem)
+    q = constants.per_client("participation") if constants.participation else [1.0]
+    client, server = _rates(bound, constants)
+
+    def run(
+        clients: tuple[Separable, ...], start: Fraction, box: Box = ()
+    ) -> FederatedRun:
+        return FederatedRun(
+            theorem=case.theorem,
+            case=case.name,
+            algorithm="sfl-v1" if item.algorithm == "fedavg" else item.algorithm,
+            clients=clients,
+            weights=(Fraction(1, size),) * size,
+            start=(start, ZERO),
+            rounds=LONGEST,
+            client_rate=client,
+            server_rate=server,
+            participation=() if min(q) == 1 else tuple(map(_exact, q)),
+            tau=tau,
+            tau_server=constants.tau_server or tau,
+            per_step=bool(bound.step_size and bound.step_size.per_step),
+            rule="the bound's",
+            box=box,
+        )
+
+    noise = [0.0] * size
+    if constants.sigma2 is not None:
+        noise = np.sqrt(constants.per_client("sigma2")).tolist()
+    low = mu if mu > 0 else S * 1e-6
+    for curvature in map(_exact, np.geomspace(low, S, CURVATURES)):
+        piece = Piece(curvature=curvature)
+        for zeta in ([0.0] * size, noise):
+            start = _start(constants, float(curvature), max(zeta))
+            clients = (Separable((piece, piece), (_exact(z), ZERO)) for z in zeta)
+            yield run(tuple(clients), start)
+        if size > 1 and low < curvature:
+            clients_, box = _pulled(constants, size, curvature, _exact(low))
+            yield run(clients_, ZERO, box)
+
+
+def _pulled(
+    constants: Constants, size: int, steep: Fraction, flat: Fraction
+) -> tuple[tuple[Separable, ...], Box]:
+    r"""Return clients of two curvatures that pull apart with force g, and their box.
+
+    The steep ones have their centre at $g/\text{steep}$, the edge of the box: with
+    rates at most $1/\text{steep}$ no step passes it. The box is as far on the other
+    side, where the flat ones go by steps of at most half its width.
+    """
+    largest = constants.G2 if constants.G2 is not None else constants.eps2 or 0.0
+    half = size // 2
+    force = _exact(np.sqrt(largest) / 2)
+    share = Fraction(half, size - half)
+    left = Piece(force / steep, steep), Piece(ZERO, steep)
+    right = Piece(-share * force / flat, flat), Piece(ZERO, flat)
+    clients = (Separable(left),) * half + (Separable(right),) * (size - half)
+    return clients, ((-force / steep, force / steep), (ZERO, ZERO))
+
+
+def _start(constants: Constants, curvature: float, zeta: float) -> Fraction:
+    """Return how far out a parabola may start."""
+    second = [G2 for G2 in (constants.G2, constants.R2) if G2 is not None]
+    limits = [np.sqrt(max(G2 - zeta**2, 0)) / curvature for G2 in second]
+    limits.append(np.inf)
+    if constants.initial_gap is not None:
+        limits.append(np.sqrt(2 * constants.initial_gap / curvature))
+    if constants.initial_distance2 is not None:
+        limits.append(np.sqrt(constants.initial_distance2))
+    return _exact(min(limits)) if np.isfinite(min(limits)) else ONE
+
+
+def _rates(bound: Bound, constants: Constants) -> tuple[Rate, Rate]:
+    """Return the bound's rule as exact rates c/(o + t) of floats.
+
+    Raises:
+        ValueError: if it is of another form.
+    """
+    if bound.step_size is None:
+        raise ValueError(f"{bound.source}: has no learning rate")
+    schedule = bound.step_size.schedule(constants)
+    found = []
+    for side in (schedule.client, schedule.server):
+        first, second, late = side(np.array([0.0, 1.0, 1000.0]))
+        if first == second:
+            found.append(Rate(_exact(first)))
+            continue
+        offset = second / (first - second)
+        if not np.isclose(late, first * offset / (offset + 1000), rtol=1e-6):
+            raise ValueError(f"{bound.source}: a rate that is not c/(o + t)")
+        found.append(Rate(_exact(first * offset), _exact(offset), ONE))
+    return found[0], found[1]
+
+
+def _exact(value: float) -> Fraction:
+    return Fraction(float(value)).limit_denominator(10**12)

@@ -1,0 +1,447 @@
+"""From a frame and genes, the structure and the numbers of models, to a crowd.
+
+A `Frame` fixes what makes two models different in kind: clients, steps, rounds, who has
+noise, whether functions are parabolas or bend, which hypothesis may fail. Genes are the
+numbers: curvatures, centres, weights, rates. What a statement calls S, mu, sigma2,
+eps2, G2 or bounds by a hypothesis is *tied*: it gets the value that the functions need,
+so that a bound is met with equality.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfl_theory.kernel import hypotheses as h
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Ratio, Sort, ratio
+from sfl_theory.kernel.terms import subterms
+from sfl_theory.models.federation import coin, still
+from sfl_theory.mutation.crowd import Array, Crowd, Shape
+from sfl_theory.mutation.holding import HUGE, needed
+from sfl_theory.mutation.many import Many
+from sfl_theory.proofs import export
+from sfl_theory.proofs.export import ModelData, Statement
+
+Tie = tuple[h.Hypothesis, k.Var | k.ClientFamily, bool]
+"""A hypothesis, what it decides, and whether it may fail."""
+SIGNED, POSITIVE, RAISED = "signed", "positive", "raised"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a statement speaks of, read off its terms once."""
+
+    statement: Statement
+    extra: tuple[h.Hypothesis, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Sides and hypotheses."""
+        one = self.statement
+        return (one.left, one.right, *sorted(one.hypotheses, key=str), *self.extra)
+
+
+@dataclass(frozen=True)
+class Read:
+    """The variables of a statement by kind."""
+
+    inside: frozenset[k.Term]
+    wholes: tuple[k.Var, ...]
+    reals: tuple[k.Var, ...]
+    families: tuple[k.ClientFamily, ...]
+    rounds: tuple[k.RoundFamily, ...]
+    named: tuple[k.NamedFunction, ...]
+    points: tuple[k.Point, ...]
+    splits: tuple[k.Split, ...]
+    stars: tuple[k.Function, ...]
+    kinds: frozenset[type]
+
+    @staticmethod
+    def of(one: Subject) -> Read:
+        """Return the variables of a statement.
+
+        Returns:
+            Them, by kind.
+        """
+        free: list[Any] = sorted({v for p in one.parts for v in p.free}, key=str)
+        inside = subterms(*one.parts)
+
+        def kind(cls: type, whole: bool | None = None) -> tuple[Any, ...]:
+            own: list[Any] = [v for v in free if isinstance(v, cls)]
+            return tuple(v for v in own if whole is None or v.sort.whole is whole)
+
+        stars = {s.function for s in inside if isinstance(s, k.Star | h.Minimiser)}
+        return Read(
+            frozenset(inside),
+            kind(k.Var, True),
+            kind(k.Var, False),
+            kind(k.ClientFamily),
+            kind(k.RoundFamily),
+            kind(k.NamedFunction),
+            kind(k.Point),
+            tuple(s for s in inside if isinstance(s, k.Split)),
+            tuple(sorted(stars, key=str)),
+            frozenset(type(opened(one)) for one in one.statement.hypotheses),
+        )
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The structure of a crowd.
+
+    Attributes:
+        shape: "bowl" (parabolas), "box" (parabolas with bounded gradients on a box) or
+            "bent" (linear functions and Huber functions).
+        noise: of each client: "still", "coin" or "biased".
+        drawn: whether a client is drawn with a probability below 1.
+        same: whether all clients have the same Hessian.
+        level: the block in which the mean's gradient vanishes where the run starts.
+        turned: whether the Hessians mix both blocks.
+        signed: whether curvatures may be negative.
+        power: rates are ``a (1 + g t)^power``.
+        ties: in their order.
+        spread: noise is followed by its moments, not outcome by outcome.
+        long: the kernel follows the moments of the run, too.
+    """
+
+    clients: int
+    wholes: tuple[tuple[k.Var, int], ...]
+    order: tuple[tuple[int, int], ...]
+    rounds: int
+    shape: str
+    noise: tuple[str, ...]
+    drawn: tuple[bool, ...]
+    same: bool
+    level: int | None
+    turned: bool
+    signed: bool
+    power: int
+    ties: tuple[Tie, ...]
+    pushed: tuple[h.Hypothesis, ...]
+    loose: tuple[k.Var | k.RoundFamily, ...]
+    steps: int
+    spread: bool = False
+    long: bool = False
+    genes: dict[str, str] = field(default_factory=dict)
+
+
+def opened(one: h.Hypothesis) -> h.Hypothesis:
+    """Return a hypothesis without its quantifiers."""
+    while isinstance(one, h.Every):
+        one = one.body
+    return one
+
+
+def genes_of(frame: Frame, read: Read) -> dict[str, str]:
+    """Return the names of the genes and their kinds."""
+    out: dict[str, str] = {}
+    for n in range(frame.clients):
+        out[f"w{n}"] = POSITIVE
+        if frame.drawn[n]:
+            out[f"q{n}"] = POSITIVE
+        for p in (0, 1):
+            if n == 0 or not frame.same:
+                out[f"h{n}{p}"] = RAISED if not frame.signed else SIGNED
+            out[f"c{n}{p}"] = SIGNED
+        if frame.turned and (n == 0 or not frame.same):
+            out[f"m{n}"] = SIGNED
+        for p in (0, 1):
+            out[f"l{n}{p}"] = SIGNED
+            if frame.noise[n] != "still":
+                out[f"z{n}{p}"] = SIGNED
+    for p in (0, 1):
+        out[f"x{p}"] = out[f"e{p}"] = SIGNED
+        out[f"r{p}"] = POSITIVE
+        out |= {f"{v}.h{p}": RAISED for v in read.named}
+        out |= {f"{v}.c{p}": SIGNED for v in read.named}
+        out |= {f"{v}.{p}": SIGNED for v in read.points}
+    for v in read.reals:
+        out[f"v.{v}"] = POSITIVE if v.sort is Sort.POSITIVE else RAISED
+    for f in read.families:
+        kind = POSITIVE if f.sort is Sort.POSITIVE else RAISED
+        out |= {f"f.{f}.{n}": kind for n in range(frame.clients)}
+    for r in read.rounds:
+        out[f"a.{r}"] = POSITIVE
+        out[f"g.{r}"] = RAISED
+    out |= {f"k{i}": RAISED for i in range(len(frame.ties))}
+    out |= {f"u{i}": POSITIVE for i, (_, _, fails) in enumerate(frame.ties) if fails}
+    return out
+
+
+def build(
+    frame: Frame, read: Read, genes: dict[str, Array], exact: bool
+) -> tuple[Crowd, Many]:
+    """Return a crowd with its tied constants, ready to be evaluated.
+
+    Raises:
+        NotEvaluatedError: no crowd has what ties a constant, or outcomes are too many.
+    """
+    one: Any = Fraction(1) if exact else 1.0
+    zero = 0 * genes["w0"]
+    clients = range(frame.clients)
+
+    def pair(name: str) -> Array:
+        return np.concatenate([genes[f"{name}0"], genes[f"{name}1"]], axis=1)
+
+    total = sum((genes[f"w{n}"] for n in clients), zero)
+    weights = [genes[f"w{n}"] / total for n in clients]
+    bent = frame.shape == "bent"
+    curves = [pair(f"h{0 if frame.same else n}") for n in clients]
+    centres = [pair(f"c{n}") for n in clients]
+    flat, still_ = 0 * curves[0], [zero for _ in clients]
+    mixed = still_
+    if frame.turned:
+        curves = [np.repeat(c[:, :1], 2, axis=1) for c in curves]
+        mixed = [
+            c[:, :1] * k_ / (1 + np.abs(k_))
+            for n, c in enumerate(curves)
+            for k_ in [genes[f"m{0 if frame.same else n}"]]
+        ]
+    middle, width = pair("e"), pair("r")
+    star = k.MEAN in read.stars
+    if bent:
+        tilts = [pair(f"l{n}") for n in clients]
+        if star:
+            others = zip(weights[:-1], tilts[:-1], strict=True)
+            tilts[-1] = -sum((a * b for a, b in others), flat) / weights[-1]
+        shapes = [
+            Shape(flat, b, np.abs(c), middle, width, zero)
+            for b, c in zip(tilts, curves, strict=True)
+        ]
+        best = middle
+    else:
+        tilt = 0 if star or frame.shape == "box" else one
+        if frame.shape == "box" and frame.turned:
+            centres = [middle for _ in clients]
+        pulls = [
+            c * z + m * z[:, ::-1]
+            for c, m, z in zip(curves, mixed, centres, strict=True)
+        ]
+        shapes = [
+            Shape(c, tilt * pair(f"l{n}") - pulls[n], flat, flat, flat + one, mixed[n])
+            for n, c in enumerate(curves)
+        ]
+        whole = sum((a * c for a, c in zip(weights, curves, strict=True)), flat)
+        cross = sum((a * m for a, m in zip(weights, mixed, strict=True)), zero)
+        pull = sum((a * z for a, z in zip(weights, pulls, strict=True)), flat)
+        lean = [tilt * a * pair(f"l{n}") for n, a in enumerate(weights)]
+        pull = pull - sum(lean, flat)
+        det = whole * whole[:, ::-1] - cross**2
+        top = whole[:, ::-1] * pull - cross * pull[:, ::-1]
+        best = np.where(det > 0, top / np.where(det > 0, det, one), 0 * pull)
+        if not frame.turned:
+            alone = pull / np.where(whole > 0, whole, one)
+            best = np.where(whole > 0, alone, 0 * pull)
+    noise = [
+        None if frame.noise[n] == "still" else (pair(f"z{n}"), frame.noise[n] == "coin")
+        for n in clients
+    ]
+    start, box = pair("x"), None
+    if frame.level is not None and not bent:
+        p, q = frame.level, 1 - frame.level
+        rest = whole[:, p : p + 1]
+        slope = cross / np.where(rest > 0, rest, one)
+        here = best[:, p : p + 1] - slope * (start - best)[:, q : q + 1]
+        start = np.concatenate(
+            [here, start[:, 1:]] if p == 0 else [start[:, :1], here], axis=1
+        )
+    if frame.shape == "box":
+        reach = [
+            np.abs(law[0]) / np.where(c > 0, c, one) if law is not None else flat
+            for law, c in zip(noise, curves, strict=True)
+        ]
+        low, high = start, start
+        if frame.turned:
+            far = np.max(np.abs(start - middle), axis=-1, keepdims=True)
+            for law, F in zip(noise, shapes, strict=True):
+                if law is not None:
+                    z = np.max(np.abs(law[0]), axis=-1, keepdims=True)
+                    room = F.lowest
+                    far = np.maximum(far, z / np.where(room > 0, room, one))
+            low, high = middle - far, middle + far
+            reach = []
+        for z, r in zip(centres, reach, strict=False):
+            low, high = np.minimum(low, z - r), np.maximum(high, z + r)
+        box = (low, high)
+    crowd = Crowd(
+        functions=shapes,
+        weights=weights,
+        participation=[
+            1 / (1 + genes[f"q{n}"]) if frame.drawn[n] else None for n in clients
+        ],
+        noise=noise,
+        start=start,
+        order=frame.order,
+        rounds=frame.rounds,
+        wholes=dict(frame.wholes),
+        numbers={v: genes[f"v.{v}"] for v in read.reals},
+        families={f: [genes[f"f.{f}.{n}"] for n in clients] for f in read.families},
+        rates={r: _rate(genes[f"a.{r}"], genes[f"g.{r}"], frame) for r in read.rounds},
+        named={
+            v: Shape(
+                pair(f"{v}.h"),
+                -pair(f"{v}.h") * pair(f"{v}.c"),
+                flat,
+                flat,
+                flat + one,
+                zero,
+            )
+            for v in read.named
+        },
+        points={v: pair(f"{v}.")[:, None] for v in read.points},
+        stars={
+            f: (best if f is k.MEAN else pair(f"{f}.c"))[:, None]
+            for f in read.stars
+            if f is k.MEAN or isinstance(f, k.NamedFunction)
+        },
+        box=box,
+        exact=exact,
+        spread=frame.spread,
+    )
+    many = Many(crowd)
+    many.prepare(frame.steps, any(frame.drawn))
+    for place, (assumed, v, fails) in enumerate(frame.ties):
+        off = 1 + genes[f"k{place}"]
+        _tie(many, assumed, v, off * genes[f"u{place}"] if fails else off)
+    return crowd, many
+
+
+def _rate(a: Array, g: Array, frame: Frame) -> Callable[[int], Array]:
+    power = frame.power
+    if power < 0:
+        return lambda t: a / (1 + g * t) ** -power
+    return lambda t: a * (1 + g * t) ** power
+
+
+# ties
+
+
+def _residuals(
+    e: Many, one: h.Hypothesis, n: int | None
+) -> list[tuple[int | None, Array]]:
+    """Return what has to be >= 0 for a hypothesis, and for which client."""
+    if isinstance(one, h.Every):
+        out = []
+        for value in e.range(one):
+            out += _residuals(e, one.body, value if one.binder is k.CLIENTS else n)
+        return out
+    if isinstance(one, h.Holds):
+        return [(n, e.form(one.form)[0])]
+    least, bound = needed(e, one)
+    if least is None or bound is None:
+        return []
+    return [(n, least - bound if isinstance(one, h.Convex) else bound - least)]
+
+
+def _tie(e: Many, one: h.Hypothesis, v: k.Var | k.ClientFamily, factor: Array) -> None:
+    """Give a parameter the value with which a hypothesis holds with equality.
+
+    A factor above 1 leaves room, one below 1 breaks the hypothesis.
+    """
+    family = isinstance(v, k.ClientFamily)
+    old: Any = e.crowd.families[v] if family else e.crowd.numbers[v]  # type: ignore[index]
+    size = len(e.crowd.weights)
+    found = []
+    for value in (0, 1, 2):
+        constant = e.ones * value
+        e.put(v, [constant] * size if family else constant)
+        found.append(_residuals(e, one, None))
+    new = list(old) if family else [old]
+    for place in range(len(new)):
+        low = high = None
+        for (n, r0), (_, r1), (_, r2) in zip(*found, strict=True):
+            if family and n != place:
+                continue
+            slope = r1 - r0
+            odd = np.abs(r2 - r1 - slope) > 1e-6 * (
+                np.abs(r2) + np.abs(r0) + np.abs(r1)
+            )
+            ok = ~odd.astype(bool) & (slope != 0)
+            edge = -r0 / np.where(ok, slope, e.ones)
+            rising, falling = ok & (slope > 0), ok & (slope < 0)
+            if rising.any():
+                edge_ = np.where(rising, edge, 0 * edge)
+                low = edge_ if low is None else np.maximum(low, edge_)
+            if falling.any():
+                edge_ = np.where(falling, edge, e.ones * HUGE)
+                high = edge_ if high is None else np.minimum(high, edge_)
+        if low is not None:
+            keep = (low <= 0) & (v.sort is Sort.POSITIVE)
+            new[place] = np.where(keep, new[place], np.maximum(low, 0 * low) * factor)
+        elif high is not None:
+            fits = (high > 0) & (high < HUGE / 10)
+            new[place] = np.where(fits, high / factor, new[place])
+    e.put(v, new if family else new[0])
+
+
+# one model of a crowd, for the kernel
+
+
+def exact_model(frame: Frame, read: Read, row: dict[str, float]) -> ModelData:
+    """Return one model of a crowd, in fractions."""
+    genes = {
+        name: np.array([[Fraction(value)]], dtype=object) for name, value in row.items()
+    }
+    crowd, _ = build(frame, read, genes, exact=True)
+
+    def one(x: Array) -> Fraction:
+        return Fraction(x.reshape(-1)[0])
+
+    def two(x: Array) -> export.Vector:
+        a, b = x.reshape(-1)
+        return Fraction(a), Fraction(b)
+
+    drawn = any(law is not None and law[1] for law in crowd.noise)
+    drawn = drawn or any(q is not None for q in crowd.participation)
+    return ModelData(
+        start=two(crowd.start),
+        numbers={v: one(a) for v, a in crowd.numbers.items()}
+        | {v: Fraction(a) for v, a in frame.wholes},
+        functions=tuple(_shape(F, two) for F in crowd.functions),
+        weights=tuple(map(one, crowd.weights)),
+        participation=tuple(
+            Fraction(1) if q is None else one(q) for q in crowd.participation
+        ),
+        noise=tuple(
+            still(2)
+            if law is None
+            else coin(*two(law[0]))
+            if law[1]
+            else ((Fraction(1), two(law[0]), two(law[0])),)
+            for law in crowd.noise
+        ),
+        order=frame.order,
+        rounds=frame.rounds if drawn and not frame.long else 0,
+        families={f: tuple(map(one, a)) for f, a in crowd.families.items()},
+        rates={r: k.Rate(_term(row, r, frame)) for r in read.rounds},
+        named={v: _shape(F, two) for v, F in crowd.named.items()},
+        points={v: (two(x),) for v, x in crowd.points.items()},
+        stars={f: two(x) for f, x in crowd.stars.items()},
+        box=()
+        if crowd.box is None
+        else tuple(zip(two(crowd.box[0]), two(crowd.box[1]), strict=True)),
+        long=frame.long,
+    )
+
+
+def _shape(F: Shape, two: Callable[[Array], export.Vector]) -> export.Shape:
+    (a, b), zero = two(F.curvature), Fraction(0)
+    sides = ((Fraction(1), zero), (zero, Fraction(1)))
+    bends = tuple(
+        (w, sides[p], two(F.centre)[p], two(F.width)[p])
+        for p, w in enumerate(two(F.bend))
+        if w
+    )
+    m = Fraction(F.mixed.reshape(-1)[0])
+    return ((a, m), (m, b)), two(F.linear), bends
+
+
+def _term(row: dict[str, float], r: k.RoundFamily, frame: Frame) -> Ratio:
+    base = 1 + ratio(Fraction(row[f"g.{r}"])) * k.symbol(k.ROUND)
+    a = ratio(Fraction(row[f"a.{r}"]))
+    return a / base**-frame.power if frame.power < 0 else a * base**frame.power

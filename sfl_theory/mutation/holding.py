@@ -1,0 +1,144 @@
+"""Hypotheses in many models at once: the kernel's conditions, up to rounding."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from sfl_theory.kernel import hypotheses as h
+from sfl_theory.kernel import terms as k
+from sfl_theory.mutation.crowd import Array
+from sfl_theory.mutation.many import Many
+
+CLOSE = 1e-9
+"""Relative rounding error that is forgiven."""
+HUGE = 10**30
+"""What is no bound."""
+
+
+def holds(e: Many, one: h.Hypothesis) -> Array:
+    """Return where a hypothesis is true (up to rounding), (models, 1) of bool."""
+    if isinstance(one, h.Every):
+        out = np.ones(e.ones.shape, dtype=bool)
+        for _ in e.range(one):
+            out = out & holds(e, one.body)
+        return out
+    if isinstance(one, h.Holds):
+        value, size = e.form(one.form)
+        return value >= -size * e.constant(Fraction(CLOSE))
+    least, bound = needed(e, one)
+    if least is None or bound is None:
+        return fair(e, one)
+    less = least - bound if isinstance(one, h.Convex) else bound - least
+    size = np.abs(bound) + np.abs(least)
+    if isinstance(one, h.BoundedGradients) and e.crowd.box is not None:
+        less = np.where(_invariant(e, one.run), less, -size - 1)
+    return less >= -size * e.constant(Fraction(CLOSE))
+
+
+def _invariant(e: Many, run: k.Split) -> Array:
+    """Return where no step leaves the box; the kernel's condition."""
+    own = e.crowd
+    low, high = own.box or (own.start, own.start)
+    true = np.ones(e.ones.shape, dtype=bool)
+    drawn = run.drawn and any(q is not None for q in own.participation)
+    if drawn and run.participants is k.Participants.MODELS:
+        return true & False
+    slack = (high - low) * 1e-9
+    for p, side in enumerate(k.Side):
+        pace = run.pace(side)
+        first, *later = (e.rate(pace.rate, t) for t in (0, 1, 7))
+        for rate in later:
+            true &= rate <= first * (1 + 1e-9)
+        alone = run.kind.shared and side is k.Side.SERVER
+        if drawn and not alone and e.whole(pace.steps) > 1:
+            return true & False
+        for n, F in enumerate(own.functions):
+            q, law = own.participation[n], own.noise[n]
+            rate = first if q is None or not drawn else first / q
+            reach = 0 * low if law is None else np.abs(law[0])
+            for corner in e.crowd.corners():
+                end, g = corner[:, 0], F.gradient(corner)[:, 0]
+                for sign in (-1, 1):
+                    new = (end - rate * (g + sign * reach))[:, p : p + 1]
+                    ok = new <= (high + slack)[:, p : p + 1]
+                    true &= ok & (new >= (low - slack)[:, p : p + 1])
+    return true
+
+
+def fair(e: Many, one: h.Hypothesis) -> Array:
+    """Return where a hypothesis without a constant is true."""
+    true = np.ones(e.ones.shape, dtype=bool)
+    if isinstance(one, h.Unbiased):
+        biased = any(law is not None and not law[1] for law in e.crowd.noise)
+        return true & (not biased)
+    if isinstance(one, h.Minimiser):
+        shape = e.function(one.function)
+        at = e.crowd.stars.get(one.function)
+        if at is None:
+            return true & False
+        flat = np.abs(shape.gradient(at)).sum((1, 2))[:, None]
+        size = np.abs(shape.linear).sum(-1, keepdims=True)
+        found: Array = (shape.lowest >= 0) & (
+            flat <= size * e.constant(Fraction(CLOSE))
+        )
+        return found
+    return true
+
+
+def needed(e: Many, one: h.Hypothesis) -> tuple[Array | None, Array | None]:
+    """Return the constant that a hypothesis needs, and the one that it names."""
+    if isinstance(one, h.Smooth | h.Majorised):
+        F = e.function(one.function)
+        top = F.highest
+        if isinstance(one, h.Smooth):
+            top = np.maximum(top, -F.lowest)
+        return top, e.number(one.constant)
+    if isinstance(one, h.Convex):
+        return e.function(one.function).lowest, e.number(one.modulus)
+    if isinstance(one, h.Heterogeneity):
+        return _spread(e), e.number(one.bound)
+    if isinstance(one, h.Variance):
+        return _second(e, e.at[one.client]), e.number(one.bound)
+    if isinstance(one, h.BoundedGradients):
+        return _steepest(e), e.number(one.bound)
+    return None, None
+
+
+def _second(e: Many, n: int) -> Array:
+    law = e.crowd.noise[n]
+    return 0 * e.ones if law is None else (law[0] ** 2).sum(-1, keepdims=True)
+
+
+def _spread(e: Many) -> Array:
+    """Return the largest ``||grad F_n - grad f||^2``; huge if Hessians differ."""
+    out = 0 * e.ones
+    for F in e.crowd.functions:
+        other = np.abs(F.curvature - e.mean.curvature).sum(-1, keepdims=True)
+        other = other + np.abs(F.mixed - e.mean.mixed)
+        reach = np.abs(F.bend - e.mean.bend) * F.width
+        far = np.abs(F.linear - e.mean.linear) + reach
+        size = np.abs(F.curvature).sum(-1, keepdims=True)
+        same = other <= size * e.constant(Fraction(CLOSE))
+        far = (far**2).sum(-1, keepdims=True)
+        out = np.maximum(out, np.where(same, far, e.ones * HUGE))
+    return out
+
+
+def _steepest(e: Many) -> Array:
+    """Return a bound of E||g||^2: everywhere for bends, else on the box."""
+    out = 0 * e.ones
+    for n, F in enumerate(e.crowd.functions):
+        largest = [np.abs(F.linear) + F.bend * F.width]
+        if e.crowd.box is not None:
+            largest = [F.gradient(corner)[:, 0] for corner in e.crowd.corners()]
+        for g in largest:
+            out = np.maximum(out, (g**2).sum(-1, keepdims=True) + _second(e, n))
+    if e.crowd.box is None:
+        quadratic = [
+            np.abs(F.curvature).sum(-1, keepdims=True) for F in e.crowd.functions
+        ]
+        curved = sum(quadratic, 0 * e.ones) > 0
+        out = np.where(curved, e.ones * HUGE, out)
+    return out

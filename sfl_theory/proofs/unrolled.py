@@ -1,0 +1,210 @@
+"""Single steps of SFL-V1 with numbers of steps: what follows what, tested with any w.
+
+A run's definition speaks of sums of steps; here they are unrolled. Every lemma is a
+theorem on the free point w, so that a dense vector is put in once, by `instantiate`.
+`side` is a block, or None for whole vectors where both sides step together.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs.equal_steps import only_one
+from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
+
+W = k.Point("w")
+w = k.vec(W)
+n, t, j = k.Client("n"), nat("t"), nat("j")
+now = of(t)
+
+
+def block(side: k.Side | None, u: k.Vec) -> k.Vec:
+    """Return a block of a vector, or all of it."""
+    return u if side is None else k.part(side, u)
+
+
+def atom_of(u: k.Vec) -> k.VecAtom:
+    """Return the one vector of a combination."""
+    ((atom, _),) = u.coefficients.items()
+    return atom
+
+
+def tested(theorem: Theorem, round_: int, by: k.Vec) -> Theorem:
+    """Return a theorem on round t and w for a number and a vector."""
+    return rules.instantiate(theorem, ((t, ratio(round_)), (W, by)), ())
+
+
+def steps_of(run: k.Split, side: k.Side | None) -> int:
+    """Return how many steps a side makes in a round."""
+    return int(str(run.pace(side or k.Side.CLIENT).steps))
+
+
+def longest(run: k.Split) -> int:
+    """Return how many steps a round has."""
+    return max(steps_of(run, side) for side in k.Side)
+
+
+def rate_of(run: k.Split, side: k.Side | None) -> Ratio:
+    """Return the rate of a side in round t."""
+    return run.pace(side or k.Side.CLIENT).rate.at(now)
+
+
+def step(run: k.Split, i: int) -> k.Vec:
+    """Return ``g(n,t,i)``, the stochastic gradient."""
+    return stochastic(run, n, now, ratio(i))
+
+
+def one_server(run: k.Split, side: k.Side | None) -> bool:
+    """Return whether all clients' steps move this block together (MiniBatch-SFL)."""
+    return run.kind.shared and side is k.Side.SERVER
+
+
+def moving(run: k.Split, side: k.Side | None, u: k.Vec) -> k.Vec:
+    """Return what moves a block of client n's point: u, or its average."""
+    return mean(block(side, u)) if one_server(run, side) else block(side, u)
+
+
+def _moved(run: k.Split, side: k.Side | None, theorem: Theorem) -> Theorem:
+    """Return a theorem on client n's steps, averaged where `moving` is."""
+    shared = one_server(run, side)
+    return sum_over(theorem, k.CLIENTS, n, k.weight(n)) if shared else theorem
+
+
+def _walked(run: k.Split, i: int, side: k.Side | None) -> Theorem:
+    """Return ``<[p_i - x]_b + eta sum_{j<min(i,steps_b)} [g_j]_b, w> = 0``."""
+    made = min(i, steps_of(run, side))
+    g = k.summed(steps(made), j, stochastic(run, n, now, of(j)))
+    away = block(side, k.local_point(run, n, now, i) - k.iterate(run, now))
+    moved = away + moving(run, side, g) * rate_of(run, side)
+    uses: list[tuple[Theorem, Number]] = []
+    for one in k.Side if side is None else (side,):
+        rule = rules.resting if i > steps_of(run, one) else rules.local_update
+        uses.append((rule(run, n, now, ratio(i), one, w), 1))
+    if side is None:
+        uses.append((rules.blocks(moved, w), 1))
+    return combine(uses, target=k.inner(moved, w))
+
+
+def _spread(run: k.Split, i: int, side: k.Side | None) -> tuple[Theorem, Number]:
+    """Return ``<sum_j [g_j]_b, w> = sum_j <[g_j]_b, w>``, and -eta."""
+    made = min(i, steps_of(run, side))
+    g = block(side, stochastic(run, n, now, of(j)))
+    found = _moved(run, side, rules.linear(steps(made), j, g, w))
+    if one_server(run, side):
+        outer = rules.linear(k.CLIENTS, n, k.summed(steps(made), j, g) * k.weight(n), w)
+        found = combine([(found, 1), (outer, 1)])
+    return found, -rate_of(run, side)
+
+
+@cache
+def begins(run: k.Split, side: k.Side | None) -> Theorem:
+    """Return ``<[p(n,t,0) - x(t)]_b, w> = 0``: a sum of no steps."""
+    g = block(side, stochastic(run, n, now, of(j)))
+    none = rules.split(j, k.inner(g, w), ratio(0), ratio(0))
+    return combine(
+        [
+            (_walked(run, 0, side), 1),
+            _spread(run, 0, side),
+            (_moved(run, side, none), rate_of(run, side)),
+        ],
+        target=k.inner(
+            block(side, k.local_point(run, n, now, 0) - k.iterate(run, now)), w
+        ),
+    )
+
+
+@cache
+def moves(run: k.Split, i: int, side: k.Side | None) -> Theorem:
+    """Return ``<[p_{i+1} - p_i + eta g_i]_b, w> >= 0``, as w is any vector ``= 0``.
+
+    Where all clients move the block their average stands for g_i. A side that has made
+    its steps keeps its value.
+    """
+    after, before = k.local_point(run, n, now, i + 1), k.local_point(run, n, now, i)
+    uses: list[tuple[Theorem, Number]] = []
+    for end, way in ((i + 1, 1), (i, -1)):
+        spread, c = _spread(run, end, side)
+        uses += [(_walked(run, end, side), way), (spread, c * way)]
+    if i >= steps_of(run, side):
+        return combine(uses, target=k.inner(block(side, after - before), w))
+    eta = rate_of(run, side)
+    g = block(side, stochastic(run, n, now, of(j)))
+    last = only_one(j, k.vec_at(g, {j: i + of(j)}) * eta, w, 1)
+    joined = rules.split(j, k.inner(g, w), ratio(i), ratio(1))
+    uses += [(_moved(run, side, joined), -eta), (_moved(run, side, last), 1)]
+    if one_server(run, side):
+        one = block(side, step(run, i)) * k.weight(n)
+        uses.append((rules.linear(k.CLIENTS, n, one, w), eta))
+    move = block(side, after - before) + moving(run, side, step(run, i)) * eta
+    return combine(uses, target=k.inner(move, w))
+
+
+@cache
+def gathers(run: k.Split, side: k.Side | None) -> Theorem:
+    """Return ``<[x(t+1) - x(t)]_b + eta sum_i sum_n a_n [g(n,t,i)]_b, w> >= 0``.
+
+    In it the sums over clients are those of single steps.
+    """
+    end, made, eta = longest(run), steps_of(run, side), rate_of(run, side)
+    g = k.summed(steps(made), j, stochastic(run, n, now, of(j)))
+    path = [(_walked(run, end, side), -1), (begins(run, side), 1)]
+    path += [(moves(run, i, side), 1) for i in range(end)]
+    uses: list[tuple[Theorem, Number]] = [
+        (rules.update(run, one, now, w), 1)
+        for one in (k.Side if side is None else (side,))
+    ]
+    moved = block(side, k.iterate(run, now + 1) - k.iterate(run, now))
+    if side is None:
+        uses.append((rules.blocks(moved + mean(g) * eta, w), 1))
+    if one_server(run, side):
+        uses.append((combine(path), 1))
+    else:
+        own = sum_over(combine(path), k.CLIENTS, n, k.weight(n))
+        linear = rules.linear(k.CLIENTS, n, block(side, g) * k.weight(n), w)
+        uses += [(own, 1), (linear, -eta)]
+    for i in range(made):
+        one = block(side, step(run, i))
+        moved = moved + mean(one) * eta
+        if not one_server(run, side):
+            uses.append((rules.linear(k.CLIENTS, n, one * k.weight(n), w), eta))
+    return combine(uses, target=k.inner(moved, w))
+
+
+def mean(u: k.Vec) -> k.Vec:
+    """Return ``sum_n a_n u``."""
+    return k.summed(k.CLIENTS, n, u * k.weight(n))
+
+
+X, Y = k.Point("x"), k.Point("y")
+
+
+@cache
+def _interpolation(S: Ratio, mu: Ratio) -> Theorem:
+    """Return what `interpolated` returns, for points x and y."""
+    x, y = k.vec(X), k.vec(Y)
+    gx, gy = k.gradient(k.Local(n), x), k.gradient(k.Local(n), y)
+    d = gx - gy - (x - y) * mu
+    z = x - d * (1 / (S - mu))
+    rest = k.value_of(k.Local(n), x) - k.value_of(k.Local(n), y) - k.inner(gy, x - y)
+    rest = (
+        rest - k.inner(x - y, x - y) * (mu / 2) - k.inner(d, d) * (1 / (2 * (S - mu)))
+    )
+    uses = [
+        (rules.smooth(k.Local(n), S, x, z), 1),
+        (rules.convex(k.Local(n), mu, y, z), 1),
+    ]
+    return combine(uses, target=rest)
+
+
+def interpolated(S: Ratio, mu: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
+    """Return what values and gradients of F_n at x and y satisfy.
+
+    ``F(x) >= F(y) + <gy, x - y> + mu/2 ||x - y||^2 + ||d||^2/(2 (S - mu))`` with
+    ``d = gx - gy - mu (x - y)``, F mu-convex and S-smooth, S > mu. Proof: F is below
+    its quadratic at x and above its one at y, both at ``z = x - d/(S - mu)``.
+    """
+    return rules.instantiate(_interpolation(S, mu), ((X, x), (Y, y)), ())

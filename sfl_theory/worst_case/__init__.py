@@ -1,0 +1,1 @@
+"""Exact worst cases of federated runs, by performance estimation."""

@@ -1,0 +1,416 @@
+"""Adds up theorems on a run of SFL-V1: points become gradients, the rest squares.
+
+Local points and models are replaced by the gradients that made them, averages over the
+clients by averages of vectors, and squares are entered for what is left over. Nothing
+of this is trusted: a theorem is what the kernel's rules make of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import unrolled
+from sfl_theory.proofs.notation import combine, sum_over
+from sfl_theory.proofs.unrolled import atom_of, block, mean, n, tested
+from sfl_theory.worst_case.certificate import Atom, Point, Space, Square
+from sfl_theory.worst_case.quadratic import Quadratic
+from sfl_theory.worst_case.silent import silence
+
+ZERO, ONE = Fraction(0), Fraction(1)
+GROUP = 16
+SIDES: dict[str, k.Side | None] = {
+    "both": None,
+    "client": k.Side.CLIENT,
+    "server": k.Side.SERVER,
+}
+Name = k.VecAtom | str
+Row = dict[Name, Fraction]
+Uses = list[tuple[Theorem, Fraction]]
+Squares = list[tuple[k.Vec, Fraction]]
+
+
+class Assembly:
+    """Theorems with multipliers, on client n (averaged) or on what clients share.
+
+    ``own`` and ``common`` are the quadratic part of ``sum - target``: in vectors of
+    client n, averaged over the clients, and in vectors that they share.
+    """
+
+    def __init__(
+        self, run: k.Split, rounds: int, S: Fraction, noisy: bool, target: k.Lin
+    ) -> None:
+        self.run, self.rounds, self.S, self.target = run, rounds, ratio(S), target
+        self.noisy = noisy
+        self.flat: Theorem | None = None
+        same = run.client == run.server and not run.kind.shared
+        self.sides: tuple[k.Side | None, ...] = (None,) if same else tuple(k.Side)
+        self.own, self.common = Quadratic[Name](), Quadratic[Name]()
+        self.values: dict[tuple[k.Function, k.Vec], Fraction] = {}
+        self.each: Uses = []
+        self.uses: Uses = []
+        self.each_squares: Squares = []
+        self.squares: Squares = []
+        self.vectors: dict[Name, k.Vec] = {}
+        self.prices: dict[Name, Fraction] = {}
+        self._read(target, -ONE)
+
+    def vanish(self, flat: Theorem) -> None:
+        """Enter ``-sum_n a_n ||grad F_n(x*)||^2 >= 0``: these gradients are 0."""
+        self.flat = flat
+
+    def use(self, theorem: Theorem, factor: Fraction) -> None:
+        """Add a multiple of a theorem; one that speaks of n is averaged."""
+        if factor:
+            self.add(theorem, factor)
+            self._read(theorem.form, factor)
+
+    def add(self, theorem: Theorem, factor: Fraction) -> None:
+        """Add a multiple of a theorem whose form is accounted for."""
+        about_n = n in theorem.form.free
+        (self.each if about_n else self.uses).append((theorem, factor))
+
+    def proved(self, squares: Iterable[Square]) -> Theorem:
+        """Return the theorem ``target >= 0``.
+
+        Args:
+            squares: what the theorems leave over.
+
+        Returns:
+            The theorem.
+
+        Raises:
+            ValueError: the theorems do not add up to it.
+        """
+        self._first_points()
+        if self.sides != (None,):
+            self._split()
+        for side in self.sides:
+            self._local_points(side)
+        self._average()
+        for side in self.sides:
+            self._models(side)
+        self._balance_values()
+        self._stationary()
+        silence(self)
+        self._squares(squares)
+        self._stationary()
+        average = sum_over(
+            _total(self.each, self.each_squares), k.CLIENTS, n, k.weight(n)
+        )
+        rest = _total(self.uses, self.squares)
+        return combine([(average, 1), (rest, 1)], target=self.target)
+
+    # What is added ---------------------------------------------------------------
+
+    def _read(self, form: k.Lin, factor: Fraction) -> None:
+        for atom, number in form.coefficients.items():
+            if isinstance(atom, k.Unit):
+                continue
+            if isinstance(atom, k.LinSum):
+                if atom.binder is not k.CLIENTS:
+                    raise ValueError(f"{atom} is no average over clients")
+                v, inside = atom.opened()
+                inside = k.renamed(inside, v, n)
+                ((term, c),) = inside.coefficients.items()
+                own = factor * fraction(number) * _over_weight(c)
+                self._read(k.Lin({term: ratio(1)}), own)
+                continue
+            c = factor * fraction(number)
+            if isinstance(atom, k.Inner):
+                pairs = self.own if n in atom.free else self.common
+                pairs.add(atom.left, atom.right, c)
+            elif isinstance(atom, k.Value):
+                key = (atom.function, atom.at)
+                self.values[key] = self.values.get(key, ZERO) + c
+            else:
+                raise ValueError(f"{atom} is not expected here")
+
+    def vector(self, row: Mapping[Name, Fraction], sign: int = 1) -> k.Vec:
+        """Return a combination of named vectors."""
+        terms: dict[k.VecAtom, Ratio] = {}
+        for name, c in row.items():
+            u = k.vec(name) if isinstance(name, k.VecAtom) else self.vectors[name]
+            for atom, x in u.coefficients.items():
+                new = x * (c * sign)
+                terms[atom] = terms[atom] + new if atom in terms else new
+        return k.Vec(terms)
+
+    def of_n(self, name: Name) -> bool:
+        """Return whether a vector is client n's."""
+        return n in self.vector({name: ONE}).free
+
+    def mean(self, name: Name) -> Name:
+        """Return the name of the average over the clients."""
+        if isinstance(name, k.VecAtom):
+            return atom_of(mean(k.vec(name)))
+        found = f"mean of {name}"
+        self.vectors[found] = mean(self.vectors[name])
+        return found
+
+    # Replacing points --------------------------------------------------------------
+
+    def _first_points(self) -> None:
+        """Replace F_n(x(t)) in f(x(t)) by F_n(p(n,t,0)), in the direction needed."""
+        for t in range(self.rounds):
+            x, p = k.iterate(self.run, t), k.local_point(self.run, n, t, 0)
+            c = self.values.get((k.MEAN, x), ZERO)
+            ends = (p, x) if c > 0 else (x, p)
+            self.use(rules.smooth(k.Local(n), self.S, *ends), abs(c))
+
+    def _split(self) -> None:
+        """Write inner products as sums over the two blocks."""
+        for form, uses in ((self.own, self.each), (self.common, self.uses)):
+            whole = [pair for pair in form.items() if _whole(pair[0])]
+            beside: dict[Name, Row] = {}
+            for a, b, c in whole:
+                beside.setdefault(a, {})[b] = c
+            for a, row in beside.items():
+                split = rules.blocks(self.vector({a: ONE}), self.vector(row))
+                uses.append((split, -ONE))
+            for a, b, c in whole:
+                form.add(a, b, -c)
+                for side in k.Side:
+                    one, other = (
+                        atom_of(k.part(side, self.vector({x: ONE}))) for x in (a, b)
+                    )
+                    form.add(one, other, c)
+
+    def _local_points(self, side: k.Side | None) -> None:
+        """Replace local points by x(t) and the samples of the steps before them."""
+        run, made = self.run, unrolled.steps_of(self.run, side)
+        for t in reversed(range(self.rounds)):
+            eta = self._rate(t, side)
+
+            def point(i: int, t: int = t) -> Name:
+                return atom_of(block(side, k.local_point(run, n, t, i)))
+
+            for i in reversed(range(1, unrolled.longest(run))):
+                by: Row = {point(i - 1): ONE}
+                if i <= made:
+                    moving = [*self.sample(t, i - 1, side)]
+                    if unrolled.one_server(run, side):
+                        moving = [*map(self.mean, moving)]
+                    by |= dict.fromkeys(moving, -eta)
+                if w := self.own.eliminate(point(i), by):
+                    lemma = unrolled.moves(run, i - 1, side)
+                    self.each.append((tested(lemma, t, self.vector(w, -1)), ONE))
+            if w := self.own.eliminate(point(0), {self._model(t, side): ONE}):
+                lemma = unrolled.begins(run, side)
+                self.each.append((tested(lemma, t, self.vector(w)), -ONE))
+            first, _ = self.sample(t, 0, side)
+            there = atom_of(block(side, k.gradient(k.Local(n), k.iterate(run, t))))
+            self.own.eliminate(there, {first: ONE, self.change(t, side): ONE})
+
+    def _average(self) -> None:
+        """Average over the clients: ``<u_n, v>`` becomes ``<mean u, v>``."""
+        beside: dict[Name, Row] = {}
+        for a, b, c in [*self.own.items()]:
+            if self.of_n(a) and self.of_n(b):
+                continue
+            self.own.add(a, b, -c)
+            u, v = (a, b) if self.of_n(a) else (b, a)
+            if self.of_n(u):
+                beside.setdefault(u, {})[v] = c
+                u = self.mean(u)
+            self.common.add(u, v, c)
+        for u, row in beside.items():
+            self.linear(u, row, ONE)
+
+    def linear(self, u: Name, row: Row, sign: Fraction) -> None:
+        """Use ``<mean u, v> = mean <u, v>`` for a common v."""
+        each = self.vector({u: ONE}) * k.weight(n)
+        self.uses.append((rules.linear(k.CLIENTS, n, each, self.vector(row)), sign))
+
+    def _models(self, side: k.Side | None) -> None:
+        """Replace grad f(x(t)) by the clients' gradients, x(t) by what made it.
+
+        Raises:
+            ValueError: something depends on x* itself, not on x(0) - x*.
+        """
+        for t in range(self.rounds + 1):
+            x = k.iterate(self.run, t)
+            own: Row = {atom_of(block(side, k.gradient(k.Local(n), x))): ONE}
+            if t < self.rounds:
+                own = {self.sample(t, 0, side)[0]: ONE, self.change(t, side): ONE}
+            mine = atom_of(block(side, k.gradient(k.MEAN, x)))
+            by = {self.mean(one): c for one, c in own.items()}
+            if w := self.common.eliminate(mine, by):
+                self.uses.append((rules.mean_gradient(x, self.vector(w)), -ONE))
+        for t in reversed(range(self.rounds)):
+            eta, by = self._rate(t, side), {self._model(t, side): ONE}
+            for i in range(unrolled.steps_of(self.run, side)):
+                means = [self.mean(one) for one in self.sample(t, i, side)]
+                by |= dict.fromkeys(means, -eta)
+            if w := self.common.eliminate(self._model(t + 1, side), by):
+                lemma = unrolled.gathers(self.run, side)
+                self.uses.append((tested(lemma, t, self.vector(w, -1)), ONE))
+        star = atom_of(block(side, k.vec(k.Star(k.MEAN))))
+        start = f"start {side}"
+        self.vectors[start] = self.vector({self._model(0, side): ONE, star: -ONE})
+        self.common.eliminate(self._model(0, side), {star: ONE, start: ONE})
+        if self.common.rows.get(star):
+            raise ValueError("the sum depends on where x* is")
+
+    def _balance_values(self) -> None:
+        """Write averages of values at common points as values of f.
+
+        Raises:
+            ValueError: they do not cancel.
+        """
+        for (function, at), c in self.values.items():
+            if c and n in at.free:
+                raise ValueError(f"the values of F_n at {at} do not cancel")
+            if c and function == k.Local(n):
+                self.uses.append((rules.mean_value(at), c))
+                if self.values.get((k.MEAN, at), ZERO) != -c:
+                    raise ValueError(f"the values at {at} do not cancel")
+
+    # What is left over --------------------------------------------------------------
+
+    def _stationary(self) -> None:
+        """Remove grad f(x*) = 0, also as the mean of the clients' gradients."""
+        best = k.vec(k.Star(k.MEAN))
+        for side in self.sides:
+            own, f = (
+                block(side, k.gradient(one, best)) for one in (k.Local(n), k.MEAN)
+            )
+            if w := self.common.eliminate(self.mean(atom_of(own)), {}):
+                beside = self.vector(w)
+                self.uses.append((rules.mean_gradient(best, beside), ONE))
+                self.uses.append((rules.stationary(k.MEAN, beside), -ONE))
+            if w := self.common.eliminate(atom_of(f), {}):
+                self.uses.append((rules.stationary(k.MEAN, self.vector(w)), -ONE))
+
+    def _squares(self, squares: Iterable[Square]) -> None:
+        """Enter squares: of the clients' deviations from means, and of means.
+
+        Raises:
+            ValueError: silent vectors cost more than squares of single vectors pay.
+        """
+        for square in squares:
+            row: Row = {}
+            for atom, c in square.form:
+                name = self._named(atom, square.space)
+                row[name] = row.get(name, ZERO) + c
+            w, u = square.weight, self.vector(row)
+            for name, c in row.items() if len(row) == 1 and any(row.values()) else ():
+                paid = min(self.prices.get(name, ZERO), w * c**2)
+                self.prices[name] = self.prices.get(name, ZERO) - paid
+                w -= paid / c**2
+            if not w:
+                continue
+            if square.space.part == "mean":
+                self.squares.append((u, w))
+            else:
+                self.uses.append((rules.jensen(k.CLIENTS, n, k.weight(n), u), w))
+                for a, x in row.items():
+                    for b, y in row.items():
+                        self.common.add(self.mean(a), self.mean(b), -w * x * y)
+        if any(self.prices.values()):
+            raise ValueError("the squares leave no room for vectors that vanish")
+
+    # Names --------------------------------------------------------------------------
+
+    def _named(self, atom: Atom, space: Space) -> Name:
+        side = SIDES[space.side]
+        if side not in self.sides:
+            raise ValueError(f"the run has no space {space}")
+        if atom.kind == "start":
+            return f"start {side}"
+        name = atom_of(block(side, self.drawn(atom)))
+        return self.mean(name) if space.part == "mean" else name
+
+    def drawn(self, atom: Atom) -> k.Vec:
+        """Return a gradient or a noise of client n, or x(0) - x*.
+
+        Raises:
+            ValueError: the atom has no point.
+        """
+        if atom.kind == "start":
+            return k.iterate(self.run, 0) - k.vec(k.Star(k.MEAN))
+        if atom.point is None:
+            raise ValueError(f"{atom} has no point")
+        if atom.kind == "noise":
+            return k.noise(self.run, n, atom.point.t, atom.point.i)
+        return k.gradient(k.Local(n), self.at(atom.point))
+
+    def at(self, point: Point) -> k.Vec:
+        """Return a point of client n."""
+        if point.kind == "star":
+            return k.vec(k.Star(k.MEAN))
+        if point.kind == "round":
+            return k.iterate(self.run, point.t)
+        if point.kind == "average":
+            parts = (k.iterate(self.run, t) for t in range(self.rounds))
+            return sum(parts, k.Vec({})) * Fraction(1, self.rounds)
+        return k.local_point(self.run, n, point.t, point.i)
+
+    def change(self, t: int, side: k.Side | None) -> Name:
+        """Return the name of ``grad F_n(x(t)) - grad F_n(p(n,t,0))``, which is 0."""
+        x, p = k.iterate(self.run, t), k.local_point(self.run, n, t, 0)
+        name = f"change {t} {side}"
+        change = k.gradient(k.Local(n), x) - k.gradient(k.Local(n), p)
+        self.vectors[name] = block(side, change)
+        return name
+
+    def _rate(self, t: int, side: k.Side | None) -> Fraction:
+        return fraction(self.run.pace(side or k.Side.CLIENT).rate.at(ratio(t)))
+
+    def _model(self, t: int, side: k.Side | None) -> Name:
+        return atom_of(block(side, k.iterate(self.run, t)))
+
+    def sample(self, t: int, i: int, side: k.Side | None) -> tuple[Name, Name]:
+        """Return the names of a step's gradient and noise."""
+        p = k.local_point(self.run, n, t, i)
+        both = (k.gradient(k.Local(n), p), k.noise(self.run, n, t, i))
+        one, other = (atom_of(block(side, u)) for u in both)
+        return one, other
+
+
+def fraction(number: Ratio) -> Fraction:
+    """Return a number without symbols.
+
+    Args:
+        number: of the kernel.
+
+    Returns:
+        The fraction.
+
+    Raises:
+        ValueError: it has symbols.
+    """
+    found = number.numerator.coefficients
+    if number.denominator or found.keys() - {()}:
+        raise ValueError(f"{number} is not a plain number")
+    return found.get((), ZERO)
+
+
+def _whole(name: Name) -> bool:
+    return isinstance(name, k.VecAtom) and k.side_of(name) is None
+
+
+def _total(uses: Uses, squares: Squares) -> Theorem:
+    """Return the sum, added up in groups: a long sum costs its length every time."""
+    while len(uses) > GROUP:
+        groups = (uses[i : i + GROUP] for i in range(0, len(uses), GROUP))
+        uses = [(combine(group), ONE) for group in groups]
+    parts = range(0, len(squares), GROUP)
+    more = [(combine([], squares[i : i + GROUP]), ONE) for i in parts]
+    return combine([*uses, *more])
+
+
+def _over_weight(number: Ratio) -> Fraction:
+    """Return c of ``c a_n``.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    ((c, powers),) = number.poly().products()
+    if powers != {k.Weight(n): 1}:
+        raise ValueError(f"{number} does not average over clients")
+    return c

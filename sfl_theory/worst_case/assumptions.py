@@ -1,0 +1,285 @@
+r"""From a setting to its program: which inequalities the assumptions give."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sfl_theory.worst_case.certificate import STAR, Atom, Inequality, Point, Space
+from sfl_theory.worst_case.program import Constraint, Node, Program
+from sfl_theory.worst_case.runs import Run, gradient, play
+from sfl_theory.worst_case.setting import ONE, ZERO, Setting
+from sfl_theory.worst_case.vectors import Vector
+
+
+def formulated(setting: Setting) -> Program:
+    """Return the program of a setting.
+
+    Args:
+        setting: a run, a class, a start and a metric.
+
+    Returns:
+        The program; interpolation inequalities are made on demand.
+    """
+    return _Formulation(setting).program()
+
+
+class _Formulation:
+    """Collects vectors, nodes and constraints while a program is made."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.run: Run = play(setting)
+        self.place = self.run.coordinates
+        self.vectors: list[Vector] = []
+        self.nodes: list[Node] = []
+        self.given: list[Constraint] = []
+        self.values = 0
+        if setting.mu is not None:
+            for n in self.place.clients:
+                self.node(n, STAR, Vector(), gradient(setting, self.place, n, STAR))
+        for step in self.run.steps:
+            self.node(step.client, step.point, step.x, step.gradient)
+
+    def program(self) -> Program:
+        """Return the finished program."""
+        objective = self.objective()
+        self.assume_start()
+        self.assume_bounds()
+        if self.setting.sigma2:
+            self.assume_noise()
+        return Program(
+            self.setting,
+            self.run,
+            tuple(self.vectors),
+            tuple(self.nodes),
+            self.values,
+            objective,
+            tuple(self.given),
+        )
+
+    def vector(self, vector: Vector) -> int:
+        """Return the index of a vector that is entered."""
+        self.vectors.append(vector)
+        return len(self.vectors) - 1
+
+    def node(self, n: int | None, point: Point, x: Vector, slope: Vector) -> Node:
+        """Return the node of a function at a point, entered now."""
+        value = None
+        if point != STAR:
+            value, self.values = self.values, self.values + 1
+        self.nodes.append(Node(n, point, self.vector(x), self.vector(slope), value))
+        return self.nodes[-1]
+
+    def everywhere(self, point: Point, x: Vector) -> list[Node]:
+        """Return the clients' nodes at a common point, made where there is none."""
+        found = []
+        for n in self.place.clients:
+            mine = [node for node in self.nodes if node.client == n]
+            same = [node for node in mine if self.vectors[node.x] == x]
+            same = [node for node in same if node.point != STAR] or [
+                self.node(n, point, x, gradient(self.setting, self.place, n, point))
+            ]
+            found.append(same[0])
+        return found
+
+    def model(self, t: int) -> list[Node]:
+        """Return the clients' nodes at x(t)."""
+        return self.everywhere(Point("round", t), self.run.models[t])
+
+    def f(self, nodes: list[Node], sign: Fraction = ONE) -> list[tuple[int, Fraction]]:
+        """Return f at a common point of all clients, in terms of values."""
+        return [
+            (node.value, sign * self.place.share(node.client))
+            for node in nodes
+            if node.value is not None
+        ]
+
+    def slope(self, nodes: list[Node]) -> Vector:
+        """Return grad f at a common point of all clients."""
+        return self.place.average(self.vectors[node.gradient] for node in nodes)
+
+    def square(
+        self, vector: Vector, factor: Fraction = ONE
+    ) -> tuple[int, int, Fraction]:
+        """Return factor * |vector|^2 as a term."""
+        index = self.vector(vector)
+        return (index, index, factor)
+
+    def objective(self) -> Constraint:
+        """Return the metric."""
+        setting, T = self.setting, self.setting.rounds
+        metric = Inequality("at-least")
+        if setting.metric == "distance":
+            return Constraint(metric, (), (self.square(self.run.models[T]),))
+        total = sum(setting.client_steps)
+        shares = [eta / total for eta in setting.client_steps]
+        if setting.metric == "gap" and setting.reading == "mean":
+            values = [
+                term
+                for t, share in enumerate(shares)
+                for term in self.f(self.model(t), share)
+            ]
+            return Constraint(metric, tuple(values), ())
+        if setting.metric == "gap":
+            if setting.reading == "last":
+                nodes = self.model(T)
+            else:
+                mean = Vector()
+                for x in self.run.models[:T]:
+                    mean = mean.plus(x, Fraction(1, T))
+                nodes = self.everywhere(Point("average"), mean)
+            return Constraint(metric, tuple(self.f(nodes)), ())
+        slopes = [self.slope(self.model(t)) for t in range(T)]
+        if setting.reading == "average":
+            pairs = zip(slopes, shares, strict=True)
+            return Constraint(metric, (), tuple(self.square(v, a) for v, a in pairs))
+        least, self.values = self.values, self.values + 1
+        for t, slope in enumerate(slopes):
+            says = Inequality("at-least", at=Point("round", t))
+            self.given.append(
+                Constraint(says, ((least, ONE),), (self.square(slope, -ONE),))
+            )
+        return Constraint(metric, ((least, ONE),), ())
+
+    def assume_start(self) -> None:
+        """Enter what is known of x(0), and f* where there is no x*."""
+        setting = self.setting
+        if setting.start == "distance":
+            start = self.square(self.run.models[0])
+            says = Inequality("start-distance")
+            self.given.append(Constraint(says, (), (start,), setting.initial))
+        if setting.start == "gap":
+            says, values = Inequality("start-gap"), tuple(self.f(self.model(0)))
+            self.given.append(Constraint(says, values, (), setting.initial))
+        if setting.mu is None:
+            self.model(setting.rounds)
+            for t in range(setting.rounds + 1):
+                nodes = self.model(t)
+                says = Inequality("lowest", at=Point("round", t))
+                lower = self.square(self.slope(nodes), 1 / (2 * setting.S))
+                values = tuple(self.f(nodes, -ONE))
+                self.given.append(Constraint(says, values, (lower,)))
+
+    def assume_bounds(self) -> None:
+        """Enter heterogeneity, dissimilarity and bounded gradients."""
+        setting, place = self.setting, self.place
+        if setting.zeta2:
+            at = [node for node in self.nodes if node.point == STAR]
+            terms = tuple(
+                (node.gradient, node.gradient, place.share(node.client)) for node in at
+            )
+            says = Inequality("heterogeneity")
+            self.given.append(Constraint(says, (), terms, setting.zeta2))
+        if setting.eps2 is not None:
+            self.assume_dissimilarity(setting.eps2)
+        if setting.G2 is not None:
+            for step in self.run.steps:
+                says = Inequality("bounded-gradient", step.client, step.point)
+                term = [self.square(step.gradient)]
+                if step.noise:
+                    term.append(self.square(place.own(step.noise)))
+                self.given.append(Constraint(says, (), tuple(term), setting.G2))
+
+    def assume_dissimilarity(self, eps2: Fraction) -> None:
+        """Enter it at x* and at every model that is evaluated."""
+        common = [[node for node in self.nodes if node.point == STAR]]
+        common += [self.model(t) for t in range(self.setting.rounds)]
+        last = Point("round", self.setting.rounds)
+        common += [[node for node in self.nodes if node.point == last]]
+        for nodes in filter(None, common):
+            mean = self.slope(nodes)
+            for node in nodes:
+                away = self.vectors[node.gradient].plus(mean, -ONE)
+                says = Inequality("dissimilarity", node.client, node.point)
+                self.given.append(Constraint(says, (), (self.square(away),), eps2))
+
+    def assume_noise(self) -> None:
+        """Enter variances, and what noise is orthogonal to."""
+        sigma2, N = self.setting.sigma2, self.setting.clients
+        shares: dict[str, Fraction] = {"each": ONE}
+        if self.place.everyone and N is not None:
+            shares = {"mean": Fraction(1, N), "deviation": 1 - Fraction(1, N)}
+        for step in self.run.steps:
+            if step.noise is None:
+                continue
+            own = self.place.own(step.noise)
+            if N is None or not self.place.everyone:
+                says = Inequality("variance", step.client, step.point)
+                term = self.square(own)
+                self.given.append(Constraint(says, (), (term,), sigma2))
+                continue
+            for part, share in shares.items():
+                here = tuple(one for one in self.place.spaces if one.part == part)
+                says = Inequality("variance", step.client, step.point, space=here[0])
+                term = self.square(own)
+                bound = share * sigma2
+                self.given.append(Constraint(says, (), (term,), bound, spaces=here))
+        self.assume_unbiased()
+
+    def assume_unbiased(self) -> None:
+        """Enter that noise is orthogonal to what does not depend on it."""
+        atoms: dict[Space, dict[Atom, None]] = {one: {} for one in self.place.spaces}
+        for vector in self.vectors:
+            for space, form in vector.forms.items():
+                atoms[space].update(dict.fromkeys(form))
+        when = {step.noise: k for k, step in enumerate(self.run.steps)}
+        for space, present in atoms.items():
+            index = {
+                atom: self.vector(Vector({space: {atom: ONE}})) for atom in present
+            }
+            for noise in [atom for atom in present if atom.kind == "noise"]:
+                for atom in present:
+                    later = atom.kind == "noise" and when[atom] >= when[noise]
+                    if later or not self.fixed_before(noise, atom):
+                        continue
+                    says = Inequality(
+                        "unbiased", noise.client, noise.point, vector=atom, space=space
+                    )
+                    term = (index[noise], index[atom], ONE)
+                    self.given.append(
+                        Constraint(says, (), (term,), ZERO, True, (space,))
+                    )
+        if self.setting.symmetric and self.setting.algorithm != "minibatch-sfl":
+            self.assume_apart(self.setting.clients or 1)
+
+    def assume_apart(self, N: int) -> None:
+        """Enter that noise is orthogonal to the other clients' steps of its round."""
+        for noise in self.run.steps:
+            for step in self.run.steps:
+                if step.point.t != noise.point.t or step.point.i <= noise.point.i:
+                    continue
+                atom = Atom("gradient", step.client, step.point)
+                for side in self.place.sides:
+                    mean, apart = Space(side, "mean"), Space(side, "deviation")
+                    assert noise.noise is not None
+                    left = Vector({
+                        mean: {noise.noise: Fraction(N - 1)},
+                        apart: {noise.noise: -ONE},
+                    })
+                    term = (self.vector(left), self.vector(step.gradient), ONE)
+                    says = Inequality(
+                        "across", None, noise.point, vector=atom, space=mean
+                    )
+                    self.given.append(
+                        Constraint(says, (), (term,), ZERO, True, (mean, apart))
+                    )
+
+    def fixed_before(self, noise: Atom, atom: Atom) -> bool:
+        """Return whether an atom does not depend on a noise, and has no part of it."""
+        drawn, point = noise.point, atom.point
+        assert drawn is not None
+        if point is None or point == STAR:
+            return True
+        if point.kind == "average":
+            return drawn.t >= self.setting.rounds - 1
+        if point.t != drawn.t or point.kind == "round":
+            return point.t < drawn.t + (point.kind == "round")
+        own = atom.client == noise.client
+        before = point.i < drawn.i + (atom.kind == "gradient")
+        if self.setting.algorithm == "sfl-v2":
+            place = {(s.client, s.point): k for k, s in enumerate(self.run.steps)}
+            at, now = place[atom.client, point], place[noise.client, drawn]
+            return at < now + (atom.kind == "gradient")
+        if self.setting.algorithm == "minibatch-sfl":
+            return before or (point.i == drawn.i and not own)
+        return before or not own

@@ -1,0 +1,180 @@
+"""Which interpolation inequalities matter: those nearby first, then what is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfl_theory.worst_case import interior
+from sfl_theory.worst_case.certificate import STAR
+from sfl_theory.worst_case.interior import Progress, Solution
+from sfl_theory.worst_case.program import Constraint, Node, Program
+
+Pair = tuple[int, int]
+
+ALL_AT_ONCE = 400
+LOOSE = 1e-4
+TURNS = 12
+
+
+@dataclass(frozen=True)
+class Found:
+    """A float solution with the constraints that it was found for.
+
+    Attributes:
+        constraints: those that have multipliers.
+        solution: of the solver.
+        broken: the largest violation of any inequality, relative to the value.
+    """
+
+    constraints: tuple[Constraint, ...]
+    solution: Solution
+    broken: float
+
+
+def searched(
+    program: Program,
+    tolerance: float,
+    progress: Progress | None = None,
+    floor: float = -np.inf,
+    solve: Callable[..., Solution] = interior.solved,
+) -> Found:
+    """Solve a program by column generation.
+
+    Args:
+        program: the program.
+        tolerance: relative, of the gap and of what is left out.
+        progress: told what happens.
+        floor: a value that is known to be reached.
+        solve: the float solver.
+
+    Returns:
+        The solution for the last set of inequalities.
+    """
+    chosen = _first(program)
+    given, spare = _split(program)
+    every = np.array(program.pairs, dtype=int).reshape(-1, 2)
+    known = set(chosen)
+    loose = len(chosen) < len(every) or bool(spare)
+    for turn in range(TURNS):
+        constraints = [*given, *(program.interpolation(*p) for p in chosen)]
+        told = progress and _prefixed(progress, f"{len(constraints)} inequalities, ")
+        accuracy = max(tolerance, LOOSE) if loose else tolerance
+        solution = solve(program, constraints, accuracy, told, floor)
+        size = max(abs(solution.upper), 1e-300)
+        broken = violations(program, solution, every) / size
+        worst = float(broken.max(initial=0.0))
+        if solution.upper <= floor * (1 + 10 * accuracy):
+            if not loose:
+                break
+            loose = False
+            continue
+        limit = max(tolerance, 0.01 * LOOSE) if loose else tolerance
+        order = np.argsort(-broken)[: 2 * len(program.nodes)]
+        new = [
+            (int(every[k][0]), int(every[k][1]))
+            for k in order
+            if broken[k] > limit and tuple(every[k]) not in known
+        ]
+        missed = _missed(program, solution, spare, limit * 100)
+        if not new and not missed and not loose:
+            break
+        loose = bool(new or missed) and turn < TURNS // 2
+        chosen += new
+        known.update(new)
+        given += [spare[k] for k in missed]
+        spare = [one for k, one in enumerate(spare) if k not in missed]
+    return Found(tuple(constraints), solution, worst)
+
+
+def violations(
+    program: Program, solution: Solution, pairs: NDArray[np.int_]
+) -> NDArray[np.float64]:
+    """Return by how much a float solution breaks interpolation inequalities.
+
+    Args:
+        program: the program.
+        solution: Gram matrices and values.
+        pairs: of nodes, shape (m, 2).
+
+    Returns:
+        Left sides, shape (m,); positive where broken.
+    """
+    if not len(pairs):
+        return np.zeros(0)
+    gram = sum(
+        program.tables[space] @ solution.grams[space] @ program.tables[space].T
+        for space in program.spaces
+    )
+    assert not isinstance(gram, int)
+    x = np.array([node.x for node in program.nodes])
+    g = np.array([node.gradient for node in program.nodes])
+    f = np.array([
+        0.0 if node.value is None else solution.values[node.value]
+        for node in program.nodes
+    ])
+    p, q = pairs[:, 0], pairs[:, 1]
+    ids = (x[p], x[q], g[p], g[q])
+    total = f[q] - f[p]
+    for a, b, amount in program.interpolating:
+        total = total + float(amount) * gram[ids[a], ids[b]]
+    return np.asarray(total)
+
+
+def _first(program: Program) -> list[Pair]:
+    """Return all pairs of a small program, else those of neighbouring rounds."""
+    if len(program.pairs) <= ALL_AT_ONCE:
+        return list(program.pairs)
+    return [
+        (i, j)
+        for i, j in program.pairs
+        if _near(program, program.nodes[i], program.nodes[j])
+    ]
+
+
+def _split(program: Program) -> tuple[list[Constraint], list[Constraint]]:
+    """Return the constraints to start with, and orthogonalities between far rounds."""
+    given, spare = [], []
+    for one in program.given:
+        says = one.inequality
+        at, other = says.at, says.vector.point if says.vector else None
+        if says.kind != "unbiased" or at is None or other in {None, STAR}:
+            given.append(one)
+        elif len(program.given) > ALL_AT_ONCE and other and abs(at.t - other.t) > 1:
+            spare.append(one)
+        else:
+            given.append(one)
+    return given, spare
+
+
+def _missed(
+    program: Program, solution: Solution, spare: list[Constraint], limit: float
+) -> set[int]:
+    """Return the orthogonalities that fail most, as correlations above a limit."""
+    found = []
+    for k, one in enumerate(spare):
+        (space,), ((a, b, _),) = one.spaces, one.terms
+        gram, table = solution.grams[space], program.tables[space]
+        u, v = table[a] @ gram, table[b]
+        size = np.sqrt((u @ table[a]) * (v @ gram @ v))
+        found.append((abs(float(u @ v)) / max(float(size), 1e-300), k))
+    found.sort(reverse=True)
+    return {k for amount, k in found[: 4 * len(program.nodes)] if amount > limit}
+
+
+def _near(program: Program, p: Node, q: Node) -> bool:
+    if STAR in {p.point, q.point} or _start(p, q):
+        return True
+    apart = abs(p.point.t - q.point.t)
+    return apart <= 1 or (p.point.i == q.point.i and apart & (apart - 1) == 0)
+
+
+def _start(p: Node, q: Node) -> bool:
+    return any(node.point.t == node.point.i == 0 for node in (p, q))
+
+
+def _prefixed(progress: Progress, words: str) -> Progress:
+    return lambda text: progress(words + text)

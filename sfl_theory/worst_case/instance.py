@@ -1,0 +1,241 @@
+r"""From below: an admissible problem whose run reaches a value, in exact numbers.
+
+An instance gives the atoms of every space as rational vectors, whose axes have rational
+squared lengths, and a rational value per node; the points of the run follow. If all
+interpolation inequalities and all assumptions hold exactly, there are functions with
+these values and gradients, so the metric's value on the instance is at most the worst
+case. With all N at once two clients reach it: vectors $(\bar u,\tilde u)$ and
+$(\bar u,-\tilde u)$, with equal function values.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfl_theory.worst_case.certificate import STAR, Atom, Space
+from sfl_theory.worst_case.columns import Found
+from sfl_theory.worst_case.exact import Scaled, table
+from sfl_theory.worst_case.interior import Grams
+from sfl_theory.worst_case.program import Constraint, Program
+from sfl_theory.worst_case.setting import ONE, ZERO
+
+BITS = 60
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A problem and its run.
+
+    Attributes:
+        words: what it is.
+        clients: how many it has.
+        dimension: of its space.
+        factors: coordinates of every space's atoms, a row each.
+        weights: squared lengths of the coordinates' axes, per space; the Gram matrix is
+            ``rows @ diag(weights) @ rows.T``.
+        values: the clients' function values at the nodes.
+        value: of the metric, exactly.
+    """
+
+    words: str
+    clients: int
+    dimension: int
+    factors: dict[Space, Scaled]
+    weights: dict[Space, tuple[Fraction, ...]]
+    values: tuple[Fraction, ...]
+    value: Fraction
+
+
+def reached(
+    program: Program,
+    words: str,
+    factors: dict[Space, Scaled],
+    weights: dict[Space, tuple[Fraction, ...]],
+    values: tuple[Fraction, ...],
+) -> Instance | str:
+    """Decide exactly whether data are an admissible problem.
+
+    Args:
+        program: whose run and class they belong to.
+        words: what they are.
+        factors: see ``Instance``.
+        weights: see ``Instance``.
+        values: see ``Instance``.
+
+    Returns:
+        The instance with its metric, or what it breaks.
+    """
+    grams = {
+        space: _gram(program, space, factors[space], weights[space])
+        for space in program.spaces
+    }
+    below = lcm(*(gram.denominator for gram in grams.values()))
+    scaled = {
+        space: gram.numerators * (below // gram.denominator)
+        for space, gram in grams.items()
+    }
+    whole = sum(scaled.values())
+
+    def left(one: Constraint) -> Fraction:
+        total = sum((c * values[index] for index, c in one.values), ZERO)
+        gram = sum(scaled[space] for space in one.spaces) if one.spaces else whole
+        parts: dict[int, int] = defaultdict(int)
+        for a, b, c in one.terms:
+            parts[c.denominator] += c.numerator * int(gram[a, b])
+        inner = sum((Fraction(part, d) for d, part in parts.items()), ZERO)
+        return total + inner / below
+
+    for one in program.given:
+        amount = left(one)
+        if amount > one.bound or (one.equality and amount != one.bound):
+            return f"{one.inequality.kind} fails by {float(amount - one.bound):.1e}"
+    for pair in program.pairs:
+        one = program.interpolation(*pair)
+        amount = left(one)
+        if amount > 0:
+            return f"an interpolation inequality fails by {float(amount):.1e}"
+    place = program.run.coordinates
+    dimension = sum(
+        int(factors[space].numerators.any(axis=0).sum()) for space in program.spaces
+    )
+    clients = 2 if place.everyone else len(place.shares)
+    value = left(program.objective)
+    return Instance(words, clients, dimension, factors, weights, values, value)
+
+
+def rounded(program: Program, found: Found) -> Instance | str:
+    """Round the latest point of the solver that lies inside all constraints.
+
+    Args:
+        program: the program.
+        found: the solver's last points; each is strictly inside its constraints, but
+            for residuals, which grow towards the end.
+
+    Returns:
+        The instance, or what rounding breaks.
+    """
+    instance: Instance | str = "no point of the solver is inside"
+    for grams, values in found.solution.trail:
+        instance = _rounded(program, grams, values)
+        if isinstance(instance, Instance):
+            return instance
+    return instance
+
+
+def _rounded(
+    program: Program, grams: Grams, values: NDArray[np.float64]
+) -> Instance | str:
+    factors = {}
+    for space, gram in grams.items():
+        levels, directions = np.linalg.eigh(gram)
+        root = directions * np.sqrt(np.maximum(levels, 0.0))
+        factors[space] = _dyadic(root)
+    exact = tuple(Fraction(float(value)) for value in values)
+    even = {space: (ONE,) * len(gram) for space, gram in grams.items()}
+    return reached(program, "by rounding", factors, even, exact)
+
+
+def parabola(program: Program, c: Fraction) -> Instance | str:
+    r"""Return the run on $\frac c2x^2$, every client's function, started far off.
+
+    Noise takes two values of equal probability at every step, so that squares are
+    $\sigma^2$: an axis of its own.
+
+    Args:
+        program: of strongly convex or convex functions.
+        c: between mu and S.
+
+    Returns:
+        The instance that starts as far off as the assumptions allow, or what it breaks.
+    """
+    setting = program.setting
+    starts = {
+        "distance": setting.initial,
+        "gap": 2 * setting.initial / c,
+        "gradients": ((setting.G2 or ZERO) - setting.sigma2) / c**2,
+    }
+    start = starts[setting.start]
+    if setting.mu is None or start <= 0:
+        return "x* and a start are needed"
+    factors, axes = {}, {}
+    for space in program.spaces:
+        factors[space], axes[space] = _followed(program, c, start, space)
+    values = [ZERO] * program.values
+    for node in program.nodes:
+        if node.value is not None:
+            for space in program.spaces:
+                rows, below = factors[space].numerators, factors[space].denominator
+                at = table(program, space)
+                x = at.numerators[node.x] @ rows
+                pairs = zip(x, axes[space], strict=True)
+                total = sum((int(e) ** 2 * w for e, w in pairs), ZERO)
+                values[node.value] += c / 2 * total / (below * at.denominator) ** 2
+    words = f"{c}/2 x^2 on every client"
+    return reached(program, words, factors, axes, tuple(values))
+
+
+def _followed(
+    program: Program, c: Fraction, start: Fraction, space: Space
+) -> tuple[Scaled, tuple[Fraction, ...]]:
+    """Return the atoms of a run on parabolas in a space, and the axes' squares.
+
+    The start lies in the first space; noise of clients that are alike is split into its
+    mean and deviations as that of N clients, one client for all N at once.
+    """
+    basis = program.basis[space]
+    N = program.setting.clients or 1
+    shares = {"each": ONE, "mean": Fraction(1, N), "deviation": 1 - Fraction(1, N)}
+    axes: list[Fraction] = []
+    row: dict[Atom, int] = {}
+    for atom in basis:
+        begins = atom.kind == "start" and space == program.spaces[0]
+        if atom.kind == "noise" or begins:
+            row[atom] = len(axes)
+            first = space.side in {"both", "client"}
+            noise = shares[space.part] * program.setting.sigma2 if first else ZERO
+            axes.append(start if atom.kind == "start" else noise)
+    known: dict[Atom, list[Fraction]] = {
+        atom: [ONE if row.get(atom) == k else ZERO for k in range(len(axes))]
+        for atom in basis
+    }
+    for node in program.nodes:
+        form = program.vectors[node.x].forms.get(space, {})
+        x = [
+            sum((amount * known[atom][k] for atom, amount in form.items()), ZERO)
+            for k in range(len(axes))
+        ]
+        for atom, amount in program.vectors[node.gradient].forms.get(space, {}).items():
+            if amount == 1 and atom.point != STAR:
+                known[atom] = [c * entry for entry in x]
+    return _over_one([known[atom] for atom in basis]), tuple(axes)
+
+
+def _gram(
+    program: Program, space: Space, rows: Scaled, weights: tuple[Fraction, ...]
+) -> Scaled:
+    """Return the Gram matrix of the program's vectors in a space."""
+    vectors = table(program, space)
+    at = vectors.numerators @ rows.numerators
+    below = lcm(*(weight.denominator for weight in weights))
+    axes = np.array([int(weight * below) for weight in weights], dtype=object)
+    whole = (vectors.denominator * rows.denominator) ** 2 * below
+    return Scaled((at * axes) @ at.T, whole)
+
+
+def _dyadic(matrix: NDArray[np.float64]) -> Scaled:
+    largest = float(np.abs(matrix).max(initial=1e-300))
+    bits = 2 ** max(0, BITS - int(np.floor(np.log2(largest))))
+    rows = [[round(Fraction(float(entry)) * bits) for entry in row] for row in matrix]
+    return Scaled(np.array(rows, dtype=object).reshape(matrix.shape), bits)
+
+
+def _over_one(rows: list[list[Fraction]]) -> Scaled:
+    below = lcm(*(entry.denominator for row in rows for entry in row))
+    found = [[int(entry * below) for entry in row] for row in rows]
+    return Scaled(np.array(found, dtype=object).reshape(len(rows), -1), below)

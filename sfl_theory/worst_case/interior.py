@@ -1,0 +1,429 @@
+r"""An interior-point method for the programs of this package, in float64, untrusted.
+
+Primal: maximise $\langle C,X\rangle+c^\top f$ subject to
+$\langle A_k,X\rangle+F_k^\top f+s_k=b_k$, $X\succeq0$, $s\ge0$ (an equality: $s_k=0$).
+Dual: minimise $b^\top y$ subject to $Z=\sum_ky_kA_k-C\succeq0$, $F^\top y=c$, $y\ge0$.
+
+Infeasible primal-dual steps in the direction of Helmberg, Rendl, Vanderbei, Wolkowicz;
+Kojima, Shindoh, Hara; Monteiro, with Mehrotra's correction. Every $A_k$ is a signed sum
+of at most a few squares of vectors, $A_k=\sum_r\sigma_{kr}u_{kr}u_{kr}^\top$, so the
+matrix of the normal equations
+$M_{kl}=\langle A_k,XA_lZ^{-1}\rangle=\sum_{rs}\sigma_{kr}\sigma_{ls}
+(u_{kr}^\top Xu_{ls})(u_{kr}^\top Z^{-1}u_{ls})$ takes two products of small matrices: a
+general conic solver factors systems of the size of all entries of X instead. The last Z
+is positive definite, so its multipliers can be rounded to a proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfl_theory.worst_case.certificate import Space
+from sfl_theory.worst_case.program import Constraint, Program
+
+Array = NDArray[np.float64]
+Grams = dict[Space, Array]
+Progress = Callable[[str], None]
+
+ITERATIONS = 80
+BOUNDARY = 0.95
+CHUNK = 1500
+REFINED = 2
+REGULAR = (1e-16, 1e-14, 1e-12, 1e-10)
+TRAIL = 12
+NEARER = 0.7
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A float solution of the program and its dual.
+
+    Attributes:
+        multipliers: of the constraints, in their order.
+        grams: Gram matrix of every space's atoms.
+        values: function values.
+        upper: the dual's value.
+        lower: the primal's value, for the constraints that were given.
+        residual: the largest relative violation of the constraints and of the dual.
+        status: "solved", or why the method stopped before.
+        trail: Gram matrices and values of earlier points, the latest first: they lie
+            deeper inside the constraints.
+    """
+
+    multipliers: Array
+    grams: Grams
+    values: Array
+    upper: float
+    lower: float
+    residual: float
+    status: str
+    trail: tuple[tuple[Grams, Array], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Block:
+    """The linear matrix inequality of a space.
+
+    Attributes:
+        rows: the vectors u, shape (m, rank, n).
+        signs: sigma, shape (m, rank).
+        goal: C.
+        scale: of the atoms.
+    """
+
+    rows: Array
+    signs: Array
+    goal: Array
+    scale: Array
+
+    @property
+    def size(self) -> int:
+        """How many atoms."""
+        return len(self.goal)
+
+    def applied(self, X: Array) -> Array:
+        """Return <A_k, X> for every k."""
+        m, rank, n = self.rows.shape
+        flat = self.rows.reshape(m * rank, n)
+        products = np.einsum("ij,ij->i", flat @ X, flat).reshape(m, rank)
+        return np.asarray((products * self.signs).sum(axis=1))
+
+    def combined(self, y: Array) -> Array:
+        """Return sum_k y_k A_k."""
+        m, rank, n = self.rows.shape
+        flat = self.rows.reshape(m * rank, n)
+        weights = (self.signs * y[:, None]).reshape(m * rank)
+        return flat.T @ (flat * weights[:, None])
+
+    def normal(self, X: Array, Y: Array) -> Array:
+        """Return the matrix <A_k, X A_l Y>."""
+        m, rank, n = self.rows.shape
+        flat = self.rows.reshape(m * rank, n)
+        signed = flat * self.signs.reshape(-1, 1)
+        left, right = flat @ X, signed @ Y
+        found = np.empty((m, m))
+        step = max(1, CHUNK // rank)
+        for start in range(0, m, step):
+            stop = min(m, start + step)
+            part = slice(start * rank, stop * rank)
+            product = (left[part] @ flat.T) * (right[part] @ signed.T)
+            found[start:stop] = product.reshape(stop - start, rank, m, rank).sum(
+                axis=(1, 3)
+            )
+        return found
+
+
+def solved(
+    program: Program,
+    constraints: Sequence[Constraint],
+    tolerance: float = 1e-8,
+    progress: Progress | None = None,
+    floor: float = -np.inf,
+) -> Solution:
+    """Solve the program for some of its constraints.
+
+    Args:
+        program: the program.
+        constraints: those that are imposed.
+        tolerance: of the relative gap and of both residuals.
+        progress: told after every step.
+        floor: a value that is known to be reached; near it nothing is left to gain.
+
+    Returns:
+        The last point.
+    """
+    blocks = [_block(program, constraints, space) for space in program.spaces]
+    return _Method(program, constraints, blocks).solve(tolerance, floor, progress)
+
+
+class _Method:
+    """The state of the iteration."""
+
+    def __init__(
+        self,
+        program: Program,
+        constraints: Sequence[Constraint],
+        blocks: list[_Block],
+    ) -> None:
+        self.program, self.blocks = program, blocks
+        m = len(constraints)
+        self.signed = np.array([not one.equality for one in constraints], dtype=bool)
+        self.b = np.array([float(one.bound) for one in constraints])
+        self.F = np.zeros((m, program.values))
+        for k, one in enumerate(constraints):
+            for index, amount in one.values:
+                self.F[k, index] += float(amount)
+        self.c = np.zeros(program.values)
+        for index, amount in program.objective.values:
+            self.c[index] += float(amount)
+        self.y = np.where(self.signed, 1.0, 0.0)
+        self.s = np.where(self.signed, 1.0, 0.0)
+        self.f = np.zeros(program.values)
+        self.X = [np.eye(block.size) for block in blocks]
+        self.Z = [
+            np.eye(block.size) * max(1.0, 2 * float(np.linalg.norm(block.goal, 2)))
+            for block in blocks
+        ]
+        self.order = sum(block.size for block in blocks) + int(self.signed.sum())
+
+    @property
+    def mu(self) -> float:
+        """The mean complementarity."""
+        total = float(self.s @ self.y)
+        pairs = zip(self.X, self.Z, strict=True)
+        return (total + sum(float(np.vdot(X, Z)) for X, Z in pairs)) / self.order
+
+    def residuals(self) -> tuple[Array, list[Array], Array]:
+        """Return what is missing from primal, matrix and balance equations."""
+        rp = self.b - self.F @ self.f - self.s
+        for block, X in zip(self.blocks, self.X, strict=True):
+            rp = rp - block.applied(X)
+        Rd = [
+            block.combined(self.y) - block.goal - Z
+            for block, Z in zip(self.blocks, self.Z, strict=True)
+        ]
+        return rp, Rd, self.c - self.F.T @ self.y
+
+    def worth(self) -> tuple[float, float]:
+        """Return the dual's and the primal's value."""
+        pairs = zip(self.blocks, self.X, strict=True)
+        lower = sum(float(np.vdot(block.goal, X)) for block, X in pairs)
+        return float(self.b @ self.y), lower + float(self.c @ self.f)
+
+    def solve(
+        self, tolerance: float, floor: float, progress: Progress | None
+    ) -> Solution:
+        """Return the last point: the tolerance is met or steps vanish."""
+        status, best = "stopped after the last iteration", np.inf
+        kept, last = self._kept(), np.inf
+        trail: list[tuple[Grams, Array]] = []
+        for count in range(ITERATIONS):
+            rp, Rd, rf = self.residuals()
+            upper, lower = self.worth()
+            size = max(abs(upper), abs(lower), 1e-12)
+            wrong = max(
+                float(np.abs(rp).max()) / (1 + float(np.abs(self.b).max())),
+                max(float(np.abs(R).max()) for R in Rd) / self._height,
+                float(np.abs(rf).max(initial=0.0)),
+            )
+            gap = self.mu * self.order / size
+            if gap < NEARER * last:
+                trail = [(self._grams(self.X), self.f.copy()), *trail[: TRAIL - 1]]
+                last = gap
+            if progress:
+                progress(f"step {count}: {upper:.6g} >= value, gap {gap:.1e}")
+            if max(wrong, gap) < best:
+                best, kept = max(wrong, gap), self._kept()
+            reached = wrong < tolerance and upper <= floor * (1 + 5 * tolerance)
+            if best < tolerance or reached:
+                status = "solved"
+                break
+            try:
+                if self._step(rp, Rd, rf) < 1e-8:
+                    status = "steps vanish"
+                    break
+            except np.linalg.LinAlgError:
+                status = "the equations are singular to float64"
+                break
+        return self._solution(kept, best, status, tuple(trail))
+
+    @property
+    def _height(self) -> float:
+        return 1 + max(float(np.abs(block.goal).max()) for block in self.blocks)
+
+    def _kept(self) -> tuple[Array, list[Array], Array, tuple[float, float]]:
+        return self.y.copy(), [X.copy() for X in self.X], self.f.copy(), self.worth()
+
+    def _solution(
+        self,
+        kept: tuple[Array, list[Array], Array, tuple[float, float]],
+        wrong: float,
+        status: str,
+        trail: tuple[tuple[Grams, Array], ...],
+    ) -> Solution:
+        y, X, f, (upper, lower) = kept
+        return Solution(y, self._grams(X), f, upper, lower, wrong, status, trail)
+
+    def _grams(self, X: list[Array]) -> Grams:
+        return {
+            space: gram * np.outer(block.scale, block.scale)
+            for space, gram, block in zip(
+                self.program.spaces, X, self.blocks, strict=True
+            )
+        }
+
+    def _step(self, rp: Array, Rd: list[Array], rf: Array) -> float:
+        """Return the length of a predictor and corrector step, made now."""
+        inverse = [_inverse(Z) for Z in self.Z]
+        normal = np.zeros((len(self.y), len(self.y)))
+        normal = normal + sum(
+            block.normal(X, Y)
+            for block, X, Y in zip(self.blocks, self.X, inverse, strict=True)
+        )
+        ratio = np.divide(self.s, self.y, out=np.zeros_like(self.s), where=self.signed)
+        normal = (normal + normal.T) / 2 + np.diag(ratio)
+        even = 1 / np.sqrt(normal.diagonal())
+        white = _whitener(normal * np.outer(even, even))
+
+        def over(right: Array) -> Array:
+            found = white.T @ (white @ (right.T * even).T)
+            return np.asarray((found.T * even).T)
+
+        tall = over(self.F)
+        balance = self.F.T @ tall
+        if len(balance):
+            weight = np.sqrt(np.maximum(balance.diagonal(), 1e-300))
+            small = _whitener(balance / np.outer(weight, weight))
+
+        def direction(
+            target: float, curved: list[Array], bent: Array
+        ) -> tuple[Array, Array, Array, list[Array], list[Array]]:
+            h = (
+                -rp
+                - self.s
+                + np.where(
+                    self.signed, (target - bent) / np.where(self.signed, self.y, 1), 0
+                )
+            )
+            fixed = []
+            for block, X, Y, R, K in zip(
+                self.blocks, self.X, inverse, Rd, curved, strict=True
+            ):
+                now = target * Y - X - _even(X @ R @ Y) - _even(K @ Y)
+                fixed.append(now)
+                h = h + block.applied(now)
+            df, dy = np.zeros(len(self.c)), np.zeros(len(h))
+            for _ in range(1 + REFINED):
+                more = over(h + self.F @ df - normal @ dy)
+                dy = dy + more
+                if len(balance):
+                    rest = (rf - self.F.T @ dy) / weight
+                    extra = small.T @ (small @ rest) / weight
+                    df, dy = df + extra, dy + tall @ extra
+            dX, dZ = [], []
+            for block, X, Y, R, now in zip(
+                self.blocks, self.X, inverse, Rd, fixed, strict=True
+            ):
+                move = block.combined(dy)
+                dZ.append(move + R)
+                dX.append(now - _even(X @ move @ Y))
+            ds = np.where(
+                self.signed,
+                (target - bent) / np.where(self.signed, self.y, 1)
+                - self.s
+                - ratio * dy,
+                0,
+            )
+            return dy, df, ds, dX, dZ
+
+        mu = self.mu
+        none = [np.zeros_like(X) for X in self.X]
+        dy, _, ds, dX, dZ = direction(0.0, none, np.zeros_like(self.s))
+        a, b = self._lengths(dy, ds, dX, dZ)
+        after = float((self.s + a * ds) @ (self.y + b * dy)) + sum(
+            float(np.vdot(X + a * P, Z + b * Q))
+            for X, Z, P, Q in zip(self.X, self.Z, dX, dZ, strict=True)
+        )
+        sigma = min(1.0, max(1e-6, (after / self.order / mu) ** 3))
+        if min(a, b) < 0.1:
+            sigma = max(sigma, 0.3)
+        curved = [P @ Q for P, Q in zip(dX, dZ, strict=True)]
+        dy, df, ds, dX, dZ = direction(sigma * mu, curved, ds * dy * self.signed)
+        a, b = self._lengths(dy, ds, dX, dZ)
+        self.y, self.s = self.y + b * dy, self.s + a * ds
+        self.f = self.f + a * df
+        self.X = [X + a * P for X, P in zip(self.X, dX, strict=True)]
+        self.Z = [Z + b * Q for Z, Q in zip(self.Z, dZ, strict=True)]
+        return max(a, b)
+
+    def _lengths(
+        self, dy: Array, ds: Array, dX: list[Array], dZ: list[Array]
+    ) -> tuple[float, float]:
+        """Return how far the primal and the dual step stay inside."""
+        primal, dual = _room(self.s, ds, self.signed), _room(self.y, dy, self.signed)
+        for X, P, Z, Q in zip(self.X, dX, self.Z, dZ, strict=True):
+            primal, dual = min(primal, _reach(X, P)), min(dual, _reach(Z, Q))
+        return min(1.0, BOUNDARY * primal), min(1.0, BOUNDARY * dual)
+
+
+def _whitener(matrix: Array) -> Array:
+    """Return W with W' W the inverse of a matrix of unit diagonal, moved if need be.
+
+    Raises:
+        LinAlgError: if it is indefinite beyond rounding.
+    """
+    for moved in REGULAR:
+        shifted = matrix.copy()
+        shifted[np.diag_indices_from(shifted)] += moved * len(matrix)
+        with suppress(np.linalg.LinAlgError):
+            return np.asarray(np.linalg.inv(np.linalg.cholesky(shifted)))
+    raise np.linalg.LinAlgError("indefinite")
+
+
+def _room(now: Array, move: Array, signed: NDArray[np.bool_]) -> float:
+    falling = signed & (move < 0)
+    return float(np.min(-now[falling] / move[falling], initial=np.inf))
+
+
+def _reach(now: Array, move: Array) -> float:
+    white = np.linalg.inv(np.linalg.cholesky(now))
+    least = float(np.linalg.eigvalsh(_even(white @ move @ white.T))[0])
+    return -1 / least if least < 0 else np.inf
+
+
+def _inverse(Z: Array) -> Array:
+    white = np.linalg.inv(np.linalg.cholesky(Z))
+    return white.T @ white
+
+
+def _even(matrix: Array) -> Array:
+    return (matrix + matrix.T) / 2
+
+
+def _block(program: Program, constraints: Sequence[Constraint], space: Space) -> _Block:
+    """Return the constraints of a space, split into signed squares."""
+    table = program.tables[space]
+    size = table.shape[1]
+    scale = np.ones(size)
+    found: list[list[tuple[float, Array]]] = []
+    known: dict[tuple[object, ...], list[tuple[float, Array]]] = {}
+    for one in constraints:
+        if one.spaces and space not in one.spaces:
+            found.append([])
+            continue
+        ids = list(dict.fromkeys(k for a, b, _ in one.terms for k in (a, b)))
+        where = {k: j for j, k in enumerate(ids)}
+        shape = tuple((where[a], where[b], c) for a, b, c in one.terms)
+        if shape not in known:
+            known[shape] = _signed_squares(shape, len(ids))
+        squares = [(sign, row @ table[ids]) for sign, row in known[shape]]
+        found.append([(sign, row) for sign, row in squares if row.any()])
+    rank = max(map(len, found), default=0) or 1
+    rows, signs = np.zeros((len(found), rank, size)), np.zeros((len(found), rank))
+    for k, squares in enumerate(found):
+        for r, (sign, row) in enumerate(squares):
+            rows[k, r], signs[k, r] = row, sign
+    goal = np.zeros((size, size))
+    for a, b, c in program.objective.terms:
+        goal += float(c) * np.outer(table[a], table[b])
+    return _Block(rows, signs, _even(goal), scale)
+
+
+def _signed_squares(
+    shape: Sequence[tuple[int, int, object]], size: int
+) -> list[tuple[float, Array]]:
+    form = np.zeros((size, size))
+    for a, b, c in shape:
+        form[a, b] += float(c) / 2  # type: ignore[arg-type]
+        form[b, a] += float(c) / 2  # type: ignore[arg-type]
+    levels, directions = np.linalg.eigh(form)
+    return [
+        (float(np.sign(level)), np.sqrt(abs(level)) * directions[:, k])
+        for k, level in enumerate(levels)
+        if abs(level) > 1e-12 * np.abs(levels).max()
+    ]

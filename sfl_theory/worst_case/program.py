@@ -1,0 +1,176 @@
+r"""The semidefinite program of a setting, in exact numbers.
+
+Unknown are the Gram matrices of the atoms, one per space, and the clients' function
+values at the points where they are evaluated. A run is admissible if and only if values
+and gradients of every client satisfy the interpolation inequality (Taylor, Hendrickx,
+Glineur 2017) for all pairs of its points x, y: with $u=\nabla F(x)-\nabla F(y)$,
+
+.. math:: F(x)\ge F(y)+\langle\nabla F(y),x-y\rangle+\frac{1}{2(1-\mu/S)}\Big(
+   \frac{\|u\|^2}{S}+\mu\|x-y\|^2-\frac{2\mu}{S}\langle u,x-y\rangle\Big),
+
+where $-S$ stands for $\mu$ without convexity. Assumptions on all x are imposed at the
+points visited, so the value is an upper bound of such problems' worst case. Values are
+relative to $F_n(x^*)$, without convexity to $f^*$.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfl_theory.worst_case.certificate import Atom, Inequality, Point, Space
+from sfl_theory.worst_case.runs import Run
+from sfl_theory.worst_case.setting import ONE, Setting
+from sfl_theory.worst_case.vectors import Vector
+
+Term = tuple[int, int, Fraction]
+
+
+@dataclass(frozen=True)
+class Constraint:
+    r"""$\sum_jc_jf_j+\sum_kq_k\langle v_{a_k},v_{b_k}\rangle\le$ bound, or equal to it.
+
+    Attributes:
+        inequality: what it says.
+        values: (index of a value, c).
+        terms: (index of a vector, index of a vector, q).
+        bound: the right side.
+        equality: whether it is an equality.
+        spaces: in which inner products are meant; empty: in all.
+    """
+
+    inequality: Inequality
+    values: tuple[tuple[int, Fraction], ...]
+    terms: tuple[Term, ...]
+    bound: Fraction = Fraction(0)
+    equality: bool = False
+    spaces: tuple[Space, ...] = ()
+
+
+@dataclass(frozen=True)
+class Node:
+    """A client's function at a point: indices of its vectors and its value.
+
+    Attributes:
+        client: n, or None.
+        point: where.
+        x: index of the point's vector.
+        gradient: index of the gradient's vector.
+        value: index of F(x), None for F(x*), which is 0.
+    """
+
+    client: int | None
+    point: Point
+    x: int
+    gradient: int
+    value: int | None
+
+
+@dataclass(frozen=True)
+class Program:
+    """Maximise the objective over Gram matrices and values.
+
+    Attributes:
+        setting: what it is the program of.
+        run: the points.
+        vectors: what constraints speak of.
+        nodes: where functions are evaluated.
+        values: how many values there are.
+        objective: the metric, as the left side of a constraint.
+        given: all constraints but the interpolation inequalities.
+    """
+
+    setting: Setting
+    run: Run
+    vectors: tuple[Vector, ...]
+    nodes: tuple[Node, ...]
+    values: int
+    objective: Constraint
+    given: tuple[Constraint, ...]
+
+    @property
+    def spaces(self) -> tuple[Space, ...]:
+        """The spaces that have atoms."""
+        return tuple(
+            space for space in self.run.coordinates.spaces if self.basis[space]
+        )
+
+    @cached_property
+    def basis(self) -> dict[Space, tuple[Atom, ...]]:
+        """The atoms of every space, in the order in which they appear."""
+        found: dict[Space, dict[Atom, None]] = {
+            space: {} for space in self.run.coordinates.spaces
+        }
+        for vector in self.vectors:
+            for space, form in vector.forms.items():
+                found[space].update(dict.fromkeys(form))
+        return {space: tuple(atoms) for space, atoms in found.items()}
+
+    @cached_property
+    def tables(self) -> dict[Space, NDArray[np.float64]]:
+        """The vectors in float64: a row per vector, a column per atom of the space."""
+        found = {}
+        for space in self.spaces:
+            column = {atom: j for j, atom in enumerate(self.basis[space])}
+            table = np.zeros((len(self.vectors), len(column)))
+            for row, vector in enumerate(self.vectors):
+                for atom, amount in vector.forms.get(space, {}).items():
+                    table[row, column[atom]] = float(amount)
+            found[space] = table
+        return found
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """All pairs of different nodes of one client: an interpolation inequality."""
+        by_client: dict[int | None, list[int]] = {}
+        for index, node in enumerate(self.nodes):
+            by_client.setdefault(node.client, []).append(index)
+        return tuple(
+            (i, j) for mine in by_client.values() for i in mine for j in mine if i != j
+        )
+
+    def interpolation(self, at: int, other: int) -> Constraint:
+        """Return the interpolation inequality for F(at) from F(other).
+
+        Args:
+            at: index of a node.
+            other: index of another one, of the same client.
+
+        Returns:
+            ``F(other) + ... - F(at) <= 0``.
+        """
+        p, q = self.nodes[at], self.nodes[other]
+        inequality = Inequality("interpolation", p.client, p.point, q.point)
+        values = tuple(
+            (node.value, sign)
+            for node, sign in ((q, ONE), (p, -ONE))
+            if node.value is not None
+        )
+        ids = (p.x, q.x, p.gradient, q.gradient)
+        terms = tuple((ids[a], ids[b], c) for a, b, c in self.interpolating)
+        return Constraint(inequality, values, terms)
+
+    @cached_property
+    def interpolating(self) -> tuple[Term, ...]:
+        """Quadratic terms in (x, y, grad F(x), grad F(y))."""
+        S = self.setting.S
+        mu = -S if self.setting.mu is None else self.setting.mu
+        half = 1 / (2 * (1 - mu / S))
+        u, v = ((2, ONE), (3, -ONE)), ((0, ONE), (1, -ONE))
+        products = (
+            (((3, ONE),), v, ONE),
+            (u, u, half / S),
+            (v, v, half * mu),
+            (u, v, -2 * half * mu / S),
+        )
+        found: dict[tuple[int, int], Fraction] = {}
+        for left, right, factor in products:
+            for a, c in left:
+                for b, d in right:
+                    key = (min(a, b), max(a, b))
+                    found[key] = found.get(key, Fraction(0)) + factor * c * d
+        return tuple((a, b, c) for (a, b), c in found.items() if c)

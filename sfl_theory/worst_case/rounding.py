@@ -1,0 +1,191 @@
+r"""From a float solution to a certificate: rounding, balancing, squares.
+
+Multipliers become dyadic rationals. What rounding leaves of the values' balance is sent
+back through x* (through x(0) without convexity), where both directions of an
+interpolation inequality exist, so a nonnegative amount is added to one of them. The
+leftover matrix is $LL^\top+R$ with a rounded Cholesky factor L and a remainder R, which
+is diagonally dominant, hence a sum of squares $|R_{ij}|\,\|v_i\pm v_j\|^2$ and a
+diagonal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfl_theory.worst_case.certificate import STAR, Certificate, Space, Square
+from sfl_theory.worst_case.exact import Scaled, imbalance, leftover
+from sfl_theory.worst_case.program import Constraint, Program
+from sfl_theory.worst_case.setting import ONE, ZERO
+
+BITS = 52
+
+
+class NotRoundedError(ArithmeticError):
+    """A float solution is too inaccurate to become a certificate."""
+
+
+@dataclass
+class _Multipliers:
+    """Multipliers under repair, by the constraint's place in a list that grows."""
+
+    program: Program
+    constraints: list[Constraint]
+    amounts: list[Fraction]
+    places: dict[object, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.places = {one.inequality: k for k, one in enumerate(self.constraints)}
+
+    def add(self, constraint: Constraint, amount: Fraction) -> None:
+        """Add to a constraint's multiplier; it may be new."""
+        k = self.places.setdefault(constraint.inequality, len(self.constraints))
+        if k == len(self.constraints):
+            self.constraints.append(constraint)
+            self.amounts.append(ZERO)
+        self.amounts[k] += amount
+
+    @property
+    def uses(self) -> list[tuple[Constraint, Fraction]]:
+        """Constraints with nonzero multipliers."""
+        pairs = zip(self.constraints, self.amounts, strict=True)
+        return [(one, by) for one, by in pairs if by]
+
+    def total(self, kind: str) -> Fraction:
+        """Return the sum of the multipliers of a kind."""
+        return sum((by for one, by in self.uses if one.inequality.kind == kind), ZERO)
+
+
+def certified(
+    program: Program, constraints: Sequence[Constraint], multipliers: Sequence[float]
+) -> Certificate:
+    """Return the certificate that a float dual solution rounds to.
+
+    Args:
+        program: the program.
+        constraints: those with multipliers.
+        multipliers: in float64, with a positive definite slack.
+
+    Returns:
+        An exact certificate.
+
+    Raises:
+        NotRoundedError: if the slack is not positive definite enough.
+    """
+    largest = max(map(abs, multipliers))
+    unit = Fraction(2) ** (int(np.ceil(np.log2(largest))) - BITS)
+    pairs = zip(constraints, multipliers, strict=True)
+    amounts = [
+        round(Fraction(by) / unit) * unit if one.equality or by > 0 else ZERO
+        for one, by in pairs
+    ]
+    mine = _Multipliers(program, list(constraints), amounts)
+    _balance(program, mine)
+    uses = mine.uses
+    squares: list[Square] = []
+    for space, left in leftover(program, uses).items():
+        squares += _squares(program, space, left)
+    return Certificate(
+        program.setting,
+        sum((by * one.bound for one, by in uses), ZERO),
+        tuple((one.inequality, by) for one, by in uses),
+        tuple(squares),
+    )
+
+
+def _balance(program: Program, mine: _Multipliers) -> None:
+    """Make the function values cancel, with multipliers that stay nonnegative.
+
+    Raises:
+        NotRoundedError: if they do not.
+    """
+    by_kind = {one.inequality.kind: one for one in program.given}
+    if program.setting.reading == "minimum":
+        spare = ONE - mine.total("at-least")
+        weights = [
+            (amount, k)
+            for k, amount in enumerate(mine.amounts)
+            if mine.constraints[k].inequality.kind == "at-least"
+        ]
+        mine.amounts[max(weights)[1]] += spare
+    if program.setting.mu is None:
+        spare = mine.total("lowest") - mine.total("start-gap")
+        mine.add(by_kind["start-gap" if spare > 0 else "lowest"], abs(spare))
+    homes = {
+        node.client: k
+        for k, node in reversed([*enumerate(program.nodes)])
+        if (node.point == STAR) == (program.setting.mu is not None)
+    }
+    left = imbalance(program, mine.uses)
+    for k, node in enumerate(program.nodes):
+        home = homes[node.client]
+        if k == home or node.value is None or not left[node.value]:
+            continue
+        rest = left[node.value]
+        edge = (home, k) if rest > 0 else (k, home)
+        mine.add(program.interpolation(*edge), abs(rest))
+    if any(imbalance(program, mine.uses)):
+        raise NotRoundedError("the function values cannot be balanced")
+
+
+def _squares(program: Program, space: Space, left: Scaled) -> list[Square]:
+    """Return a positive definite matrix as a sum of squares.
+
+    Raises:
+        NotRoundedError: if it is not seen to be one.
+    """
+    size = len(left.numerators)
+    floats = np.array([
+        [float(left[i, j]) for j in range(size)] for i in range(size)
+    ]).reshape(size, size)
+    scale = np.sqrt(np.maximum(floats.diagonal(), 0.0))
+    if not scale.all():
+        raise NotRoundedError("a diagonal element is not positive")
+    even = floats / np.outer(scale, scale)
+    smallest = float(np.linalg.eigvalsh(even)[0])
+    if smallest < 1e-14:
+        raise NotRoundedError(f"the slack has the eigenvalue {smallest:.1e}")
+    factor = np.linalg.cholesky(even - smallest / 2 * np.eye(size))
+    root, bits = _dyadic(factor * scale[:, None])
+    rest = left.numerators * bits**2 - root @ root.T * left.denominator
+    off = np.abs(rest).sum(axis=1) - np.abs(rest.diagonal())
+    spare = rest.diagonal() - off
+    if min(spare) < 0:
+        raise NotRoundedError("the remainder is not diagonally dominant")
+    below, atoms = left.denominator * bits**2, program.basis[space]
+    found = [
+        Square(
+            space,
+            ONE,
+            tuple((atoms[i], Fraction(root[i, k], bits)) for i in range(k, size)),
+        )
+        for k in range(size)
+    ]
+    found += [
+        Square(space, Fraction(spare[i], below), ((atoms[i], ONE),))
+        for i in range(size)
+        if spare[i]
+    ]
+    found += [
+        Square(
+            space,
+            Fraction(abs(rest[i, j]), below),
+            ((atoms[i], ONE), (atoms[j], ONE if rest[i, j] > 0 else -ONE)),
+        )
+        for i in range(size)
+        for j in range(i)
+        if rest[i, j]
+    ]
+    return found
+
+
+def _dyadic(matrix: NDArray[np.float64]) -> tuple[NDArray[np.object_], int]:
+    """Return integers and a power of two: the matrix is about their quotient."""
+    smallest = float(np.abs(matrix.diagonal()).min())
+    bits = 2 ** max(0, BITS - int(np.floor(np.log2(smallest))))
+    scaled = [[round(Fraction(entry) * bits) for entry in row] for row in matrix]
+    return np.array(scaled, dtype=object), bits

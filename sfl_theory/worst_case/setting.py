@@ -1,0 +1,212 @@
+r"""What is asked: an algorithm, its steps, a class of problems, a start, a metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, get_args
+
+Algorithm = Literal["fedavg", "sfl-v1", "sfl-v2", "minibatch-sfl"]
+Order = Literal["client-sequential", "interleaved"]
+ServerSteps = Literal["printed", "weighted"]
+Metric = Literal["distance", "gap", "gradient"]
+Reading = Literal["last", "average", "mean", "minimum"]
+Start = Literal["distance", "gap", "gradients"]
+
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+@dataclass(frozen=True)
+class Setting:
+    r"""A run of an algorithm over a class of problems, in exact numbers.
+
+    Attributes:
+        algorithm: which one; "fedavg" is SFL-V1 with equal periods and steps.
+        tau: $\tau$, local steps of the client side in a round.
+        client_steps: $\eta_c^t$ of rounds 0..T-1; its length is T.
+        server_steps: $\eta_s^t$.
+        S: every $F_n$ is $S$-smooth.
+        mu: every $F_n$ is $\mu$-strongly convex, 0: convex; None: not convex.
+        clients: N; None: all N at once, with equal weights.
+        weights: $a_n$; empty: $1/N$.
+        tau_server: $\tilde\tau$; None: $\tau$.
+        zeta2: $\sum_na_n\|\nabla F_n(x^*)\|^2\le\zeta^2$.
+        eps2: $\|\nabla F_n-\nabla f\|^2\le\epsilon^2$ at every $x^t$ and $x^*$.
+        G2: $E\|g_n\|^2\le G^2$ at every local step that is made.
+        sigma2: $\sigma^2$, variance of unbiased, independent noise at every step.
+        start: what is known of $x^0$: $\|x^0-x^*\|^2$ or $f(x^0)-f^*$ at most
+            ``initial``, or nothing but what bounded gradients give.
+        initial: see ``start``.
+        metric: "distance" $\|x^T-x^*\|^2$, "gap" $f(x^T)-f^*$, "gradient"
+            $\|\nabla f(x^t)\|^2$.
+        reading: "last" iterate; "average": of the iterate $\frac1T\sum_{t<T}x^t$ for a
+            gap, the mean over rounds with weights $\propto\eta_c^t$ for gradients;
+            "mean" of gaps with these weights; "minimum" over rounds, gradients only.
+        order: of SFL-V2's visits.
+        server_moves: SFL-V2's server moves by $\eta_s$ a visit ("printed") or by
+            $a_n\eta_s$ ("weighted").
+        symmetric: write N given clients of equal weight as means and deviations.
+
+    Raises:
+        ValueError: for what no run or no problem can have, or is not formulated.
+    """
+
+    algorithm: Algorithm
+    tau: int
+    client_steps: tuple[Fraction, ...]
+    server_steps: tuple[Fraction, ...]
+    S: Fraction
+    mu: Fraction | None
+    clients: int | None = None
+    weights: tuple[Fraction, ...] = ()
+    tau_server: int | None = None
+    zeta2: Fraction | None = None
+    eps2: Fraction | None = None
+    G2: Fraction | None = None
+    sigma2: Fraction = ZERO
+    start: Start = "distance"
+    initial: Fraction = ONE
+    metric: Metric = "gap"
+    reading: Reading = "last"
+    order: Order = "client-sequential"
+    server_moves: ServerSteps = "printed"
+    symmetric: bool = False
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("algorithm", get_args(Algorithm)),
+            ("start", get_args(Start)),
+            ("metric", get_args(Metric)),
+            ("reading", get_args(Reading)),
+            ("order", get_args(Order)),
+            ("server_moves", get_args(ServerSteps)),
+        ):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)}")
+        for wrong, words in (*self._impossible(), *self._unformulated()):
+            if wrong:
+                raise ValueError(words)
+
+    def _impossible(self) -> tuple[tuple[bool, str], ...]:
+        mu, N = self.mu, self.clients
+        bounds = (self.zeta2, self.eps2, self.G2, self.sigma2, self.initial)
+        return (
+            (not self.client_steps, "rounds must be a positive integer"),
+            (
+                len(self.client_steps) != len(self.server_steps),
+                "both sides need a step size for every round",
+            ),
+            (
+                any(eta < 0 for eta in (*self.client_steps, *self.server_steps)),
+                "step sizes must not be negative",
+            ),
+            (
+                self.tau < 1 or (self.tau_server or 1) < 1,
+                "tau and tau_server must be positive integers",
+            ),
+            (self.S <= 0, f"S must be positive, got {self.S}"),
+            (
+                mu is not None and not 0 <= mu < self.S,
+                f"mu must be in [0, S), got {mu}: mu = S leaves parabolas only",
+            ),
+            (
+                any(bound is not None and bound < 0 for bound in bounds),
+                "bounds of assumptions must not be negative",
+            ),
+            (
+                0 in {self.eps2, self.G2},
+                "dissimilarity and gradients that are bounded by 0 leave one function "
+                "or none: use one client",
+            ),
+            (self.initial == 0, "the initial distance or gap must be positive"),
+            (N is not None and N < 1, "clients must be a positive integer or 'all'"),
+            (
+                bool(self.weights)
+                and (
+                    len(self.weights) != N
+                    or sum(self.weights) != 1
+                    or min(self.weights) <= 0
+                ),
+                "weights must be positive, one per client, and sum to 1",
+            ),
+        )
+
+    def _unformulated(self) -> tuple[tuple[bool, str], ...]:
+        shared = self.algorithm in {"sfl-v2", "minibatch-sfl"}
+        same = self.client_steps == self.server_steps and self.tau == self.late
+        N = self.clients
+        assumed = (self.zeta2, self.eps2, self.G2)
+        return (
+            (
+                self.algorithm == "sfl-v2" and self.clients is None,
+                "sfl-v2 needs a number of clients: its visits are one after another",
+            ),
+            (
+                self.symmetric
+                and (
+                    self.algorithm == "sfl-v2" or bool(self.weights) or N in {None, 1}
+                ),
+                "clients are interchangeable with equal weights, and not in sfl-v2",
+            ),
+            (
+                self.algorithm == "fedavg" and not same,
+                "fedavg has one period and one step size; sfl-v1 has two",
+            ),
+            (
+                shared and self.tau != self.late,
+                f"{self.algorithm} has one server model: tau_server must be tau",
+            ),
+            (
+                self.start == "gradients" and (self.G2 is None or not self.mu),
+                "a start by bounded gradients needs G and mu > 0",
+            ),
+            (
+                self.mu is None and (self.metric != "gradient" or self.start != "gap"),
+                "without convexity: metric gradient and a start by gap",
+            ),
+            (
+                self.mu is None and self.zeta2 is not None,
+                "zeta speaks of x*, which problems without convexity need not have",
+            ),
+            (
+                N != 1
+                and all(bound is None for bound in assumed)
+                and (max(self.tau, self.late) > 1 or self.algorithm == "sfl-v2"),
+                "several clients need a bound: heterogeneity, dissimilarity or "
+                "bounded gradients; without one the worst case is infinite",
+            ),
+            (
+                self.reading == "minimum" and self.metric != "gradient",
+                "the minimum over rounds is of the metric gradient",
+            ),
+            (
+                self.metric == "gradient" and self.reading in {"last", "mean"},
+                "the metric gradient is read as an average or a minimum",
+            ),
+            (
+                self.metric == "distance" and self.reading != "last",
+                "the metric distance is read at the last iterate",
+            ),
+        )
+
+    @property
+    def rounds(self) -> int:
+        """T."""
+        return len(self.client_steps)
+
+    @property
+    def late(self) -> int:
+        r"""$\tilde\tau$."""
+        return self.tau if self.tau_server is None else self.tau_server
+
+    @property
+    def interchangeable(self) -> bool:
+        """Whether clients are written as means and deviations."""
+        return self.clients is None or self.symmetric
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """$a_n$ of every client; one share of 1 stands for all that are alike."""
+        if self.clients is None or self.symmetric:
+            return (ONE,)
+        return self.weights or (Fraction(1, self.clients),) * self.clients

@@ -1,0 +1,185 @@
+"""The worst case of a setting: bounded from above and reached from below."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+
+from threadpoolctl import threadpool_limits
+
+from sfl_theory.worst_case.assumptions import formulated
+from sfl_theory.worst_case.certificate import Certificate
+from sfl_theory.worst_case.columns import Found, searched
+from sfl_theory.worst_case.exact import check
+from sfl_theory.worst_case.instance import Instance, parabola, rounded
+from sfl_theory.worst_case.interior import Progress
+from sfl_theory.worst_case.program import Program
+from sfl_theory.worst_case.rounding import NotRoundedError, certified
+from sfl_theory.worst_case.setting import Setting
+
+TOLERANCE = 1e-7
+MOST_ATOMS = 320
+MOST_NODES = 420
+NEAR = 2e-6
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """What was found.
+
+    Attributes:
+        setting: of what.
+        program: the semidefinite program.
+        found: the float solution.
+        certificate: an exact bound from above, if rounding succeeded.
+        instance: an exact problem from below, if one was found.
+        failed: what did not succeed, in words; empty if all did.
+        seconds: it took.
+    """
+
+    setting: Setting
+    program: Program
+    found: Found
+    certificate: Certificate | None
+    instance: Instance | None
+    failed: tuple[str, ...]
+    seconds: float
+
+    @property
+    def upper(self) -> Fraction | None:
+        """The certified bound."""
+        return self.certificate.bound if self.certificate else None
+
+    @property
+    def lower(self) -> Fraction | None:
+        """The metric of the instance."""
+        return self.instance.value if self.instance else None
+
+    @property
+    def value(self) -> float:
+        """The worst case in float64."""
+        return self.found.solution.upper
+
+
+def worst_case(
+    setting: Setting,
+    tolerance: float = TOLERANCE,
+    below: bool = True,
+    progress: Progress | None = None,
+) -> WorstCase:
+    """Compute a worst case, certify it and reach it.
+
+    The matrices are small: one thread is faster than several that wait.
+
+    Args:
+        setting: of what.
+        tolerance: relative, of the float solver.
+        below: whether an instance is looked for.
+        progress: told what happens.
+
+    Returns:
+        The worst case, with what could be shown exactly.
+
+    Raises:
+        ValueError: if the program is too large.
+    """
+    with threadpool_limits(1):
+        return _worst_case(setting, tolerance, below, progress)
+
+
+def _worst_case(
+    setting: Setting, tolerance: float, below: bool, progress: Progress | None
+) -> WorstCase:
+    started = time.perf_counter()
+    refuse_large(setting)
+    program = formulated(setting)
+    atoms = max(len(program.basis[space]) for space in program.spaces)
+    if atoms > MOST_ATOMS:
+        raise ValueError(_large("Gram matrix", atoms, MOST_ATOMS))
+    explicit = _explicit(program)
+    floor = float(explicit.value) if explicit else -math.inf
+    found = searched(program, tolerance, progress, floor)
+    failed: list[str] = []
+    certificate, instance = None, None
+    try:
+        multipliers = [float(y) for y in found.solution.multipliers]
+        certificate = certified(program, found.constraints, multipliers)
+        wrong = check(certificate)
+        if wrong:
+            certificate = None
+            failed.append(f"from above: {wrong}")
+    except NotRoundedError as error:
+        failed.append(f"from above: {error}")
+    if below:
+        tried = reaching(program, found, explicit)
+        if isinstance(tried, Instance):
+            instance = tried
+        else:
+            failed.append(f"from below: {tried}")
+    return WorstCase(
+        setting,
+        program,
+        found,
+        certificate,
+        instance,
+        tuple(failed),
+        time.perf_counter() - started,
+    )
+
+
+def reaching(
+    program: Program, found: Found, explicit: Instance | None
+) -> Instance | str:
+    """Return an explicit function that reaches the value, else a rounded instance.
+
+    With noise Gram matrices are those of a relaxation, so explicit ones alone are left.
+
+    Args:
+        program: the program.
+        found: its float solution.
+        explicit: the best explicit function.
+
+    Returns:
+        The instance, or why there is none.
+    """
+    near = Fraction(found.solution.upper) * (1 - Fraction(NEAR))
+    noisy = bool(program.setting.sigma2)
+    if explicit is not None and (explicit.value >= near or noisy):
+        return explicit
+    if noisy:
+        return "a relaxation of noise gives no problem"
+    return rounded(program, found)
+
+
+def _explicit(program: Program) -> Instance | None:
+    """Return the best of the explicit functions that are admissible."""
+    setting = program.setting
+    tried = [
+        parabola(program, curvature)
+        for curvature in ((setting.mu, setting.S) if setting.mu else ())
+    ]
+    fits = [one for one in tried if isinstance(one, Instance)]
+    return max(fits, key=lambda one: one.value, default=None)
+
+
+def refuse_large(setting: Setting) -> None:
+    """Refuse a run with too many points before it is written out.
+
+    Args:
+        setting: the run.
+
+    Raises:
+        ValueError: with its size and the limit.
+    """
+    points = len(setting.shares) * max(setting.tau, setting.late) * setting.rounds
+    if points > MOST_NODES:
+        raise ValueError(_large("number of evaluations", points, MOST_NODES))
+
+
+def _large(what: str, size: int, limit: int) -> str:
+    return (
+        f"too large: the {what} is {size}, the limit is {limit}; "
+        "use fewer rounds, local steps or clients"
+    )

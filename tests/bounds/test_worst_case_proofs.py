@@ -1,0 +1,45 @@
+"""``bounds.worst_case --proof FILE``: a file that replays, or a line that says why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bounds.worst_case import main
+from sfl_theory.kernel.replay import replay
+
+PROBLEM = ["--S", "1", "--mu", "0.1", "--heterogeneity", "1", "--quiet"]
+STEP = ["--tau", "1", "--rounds", "1", "--eta-client", "0.5", "--metric", "distance"]
+
+
+def test_a_proof_is_written_and_read_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proof, record = tmp_path / "proof.json", tmp_path / "record.json"
+    files = ["--proof", str(proof), "--json", str(record)]
+    assert main(["--algorithm", "fedavg", *STEP, *PROBLEM, *files]) == 0
+    (claim,) = replay(proof.read_text(encoding="utf-8"))
+    assert claim.proved
+    assert str(claim) in capsys.readouterr().out
+    found = json.loads(record.read_text(encoding="utf-8"))
+    assert found["status"] == "proved"
+    assert found["upper"] == pytest.approx(0.9025, rel=1e-6)
+
+
+def test_without_a_proof_nothing_reads_as_proved(tmp_path: Path) -> None:
+    record = tmp_path / "record.json"
+    main(["--algorithm", "fedavg", *STEP, *PROBLEM, "--json", str(record)])
+    assert json.loads(record.read_text(encoding="utf-8"))["status"] == "computed"
+
+
+def test_what_has_no_proof_is_refused_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proof = tmp_path / "proof.json"
+    asked = ["--algorithm", "sfl-v2", "--clients", "2", "--eta-server", "0.5"]
+    with pytest.raises(SystemExit, match="2"):
+        main([*asked, *STEP, *PROBLEM, "--proof", str(proof)])
+    assert "the kernel names no single client" in capsys.readouterr().err
+    assert not proof.exists()

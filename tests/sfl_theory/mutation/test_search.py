@@ -1,0 +1,124 @@
+"""The search sees what the kernel sees, and finds models that break what is false."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import sfl_theory.mutation.judged as judged
+from sfl_theory.claims import Model, Proof, parts_of
+from sfl_theory.kernel.algebra import Rejected
+from sfl_theory.kernel.conditions import prepared
+from sfl_theory.kernel.terms import subterms
+from sfl_theory.ledger import ledger
+from sfl_theory.mutation import Effort, groups, judge
+from sfl_theory.mutation.building import Read, Subject, build, exact_model
+from sfl_theory.mutation.changes import Neighbour
+from sfl_theory.mutation.crowd import NotEvaluatedError
+from sfl_theory.mutation.frames import drawn_frame, first_genes
+from sfl_theory.mutation.search import broken
+from sfl_theory.proofs.export import model_of
+
+PARTS = {name: p for claim in ledger().claims() for name, p in parts_of(claim)}
+FALSE = sorted(
+    name
+    for name, part in PARTS.items()
+    if isinstance(part.by, Model) and not part.says.denied
+)
+EVALUATED = (
+    "han2024/prop-3.5",
+    "han2024/lemma-C.3",
+    "han2024/eq-44",
+    "han2024/eq-56--1",
+    "han2024/eq-138--2",
+    "han2024/eq-152--repair--1",
+    "huang2023/eq-34--repair",
+)
+
+
+@pytest.mark.parametrize("name", EVALUATED)
+def test_crowds_agree_with_the_kernel(name: str) -> None:
+    """Both sides of a statement in a crowd are the kernel's in each of its models."""
+    one = PARTS[name].says.statement(name)
+    read = Read.of(Subject(one))
+    inside = subterms(one.left, one.right, *one.hypotheses)
+    rng, dice, compared = random.Random(3), np.random.default_rng(3), 0
+    for _ in range(12):
+        frame = drawn_frame(read, one.hypotheses, frozenset(), rng)
+        if frame is None or frame.long or compared >= 6:
+            continue
+        genes = first_genes(frame, 3, dice)
+        try:
+            _, e = build(frame, read, genes, exact=False)
+            sides = [e.form(side) for side in (one.left, one.right)]
+            row = {key: float(a[1, 0]) for key, a in genes.items()}
+            kernel = prepared(model_of(exact_model(frame, read, row)), inside)
+        except (Rejected, NotEvaluatedError):
+            continue
+        for (value, size), side in zip(sides, (one.left, one.right), strict=True):
+            exact = float(kernel.form(side))
+            assert abs(exact - value[1, 0]) <= 1e-9 * max(size[1, 0], 1e-300)
+        compared += 1
+    assert compared >= 3
+
+
+def refound(name: str, frames: int = 40) -> bool:
+    """Return whether a false claim is broken without the ledger's model."""
+    one = PARTS[name].says.statement(name)
+    same = Neighbour("none", "nothing", one, one.hypotheses, one.left)
+    found = broken([same], {0}, set(), judged.refutes, name, frames, frames)
+    return bool(found)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dachille2024/alg-1--1",
+        "han2024/alg-2",
+        "han2024/cond-3.6/strongly_convex--2",
+        "han2024/eq-139",
+        "han2024/eq-150",
+    ],
+)
+def test_a_false_claim_is_found_false_without_its_model(name: str) -> None:
+    assert refound(name, 15)
+
+
+@pytest.mark.long
+def test_most_false_claims_are_found_false_without_their_models() -> None:
+    some = FALSE[::12]
+    assert 2 * sum(map(refound, some)) >= len(some)
+
+
+def one_group(name: str) -> list[tuple[str, judged.Part]]:
+    (own,) = (g for g in groups(PARTS.items()) if name in g)
+    return [(other, PARTS[other]) for other in own]
+
+
+def test_verdicts_depend_on_the_seed_alone() -> None:
+    group = one_group("han2024/prop-3.5")
+    assert judge(group, Effort(frames=3)) == judge(group, Effort(frames=3))
+
+
+def test_a_broken_rule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a kernel that takes every number for >= 0, false neighbours are proved."""
+    name = "han2024/cond-3.6/non_convex--1"
+    group = one_group(name)
+    assert not any(one.verdict == "wrongly proved" for one in judge(group))
+    monkeypatch.setattr(
+        "sfl_theory.kernel.rules._nonnegative", lambda *given: frozenset()
+    )
+    found = judge(group, wanted=[name])
+    assert any(one.verdict == "wrongly proved" for one in found)
+
+
+def test_every_proved_statement_is_judged_once() -> None:
+    grouped = [name for group in groups(PARTS.items()) for name in group]
+    proved = {
+        name
+        for name, part in PARTS.items()
+        if isinstance(part.by, Proof) and not part.by.vacuous
+    }
+    assert sorted(grouped) == sorted(proved)

@@ -1,0 +1,180 @@
+"""``best``: only what is proved, only where it applies, and the smallest of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfl_theory import Bound, Case, Constants, Theorem, schedules, symbols, theorem
+from sfl_theory import theorems as all_theorems
+from sfl_theory.backing import backing, proved
+from sfl_theory.best import proved_versions
+from sfl_theory.bound import StepSize
+from sfl_theory.conditions import (
+    Algorithm,
+    BoundedGradients,
+    EqualPeriods,
+    EqualWeights,
+    EveryoneTakesPart,
+    StronglyConvex,
+    WeightedServer,
+)
+
+KNOWN = Constants(
+    S=2, mu=0.1, sigma2=1, G2=1, eps2=1, R2=1, Gamma=1, weights=(0.5, 0.5), tau=2,
+    tau_server=2, participation=1, initial_distance2=1, initial_gap=1,
+    initial_distance2_client=0.5, initial_distance2_server=0.5,
+)  # fmt: skip
+VERSIONS = [
+    pytest.param(item, case.bound(name), id=f"{item.key}-{case.name}-{name}")
+    for item in all_theorems()
+    for case in item.cases.values()
+    for name in case.versions
+]
+PROVED = [one for one in VERSIONS if backing(*one.values)]
+
+
+def strong(number: str) -> Case:
+    return theorem(number).case("strongly_convex")
+
+
+@pytest.mark.parametrize(("item", "bound"), VERSIONS)
+def test_every_version_but_a_printed_one_is_backed(item: Theorem, bound: Bound) -> None:
+    """A version that no proof says exactly is none that a reader should see."""
+    assert bound.version == "printed" or backing(item, bound)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("item", "bound"), PROVED)
+def test_what_backs_a_bound_is_proved(item: Theorem, bound: Bound) -> None:
+    assert proved(item, bound)
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [("3.6", "sharper"), ("3.7", "last_model"), ("3.8", "repaired")]
+)
+def test_another_formula_rate_metric_or_hypothesis_is_not_backed(
+    number: str, name: str
+) -> None:
+    """One thing changed at a time, each in the direction that says more."""
+    item, bound = theorem(number), strong(number).bound(name)
+    rule = bound.step_size
+    assert rule is not None
+    assert backing(item, bound)
+    parts = dict(bound.parts)
+    for key, part in parts.items():
+        smaller = {**parts, key: sp.Rational(999, 1000) * part}
+        assert not backing(item, replace(bound, parts=smaller))
+    faster = StepSize(2 * rule.client, 2 * rule.server, "=", rule.definitions)
+    assert not backing(item, replace(bound, step_size=faster))
+    metric = theorem(number).case("non_convex").printed.metric
+    assert not backing(item, replace(bound, metric=metric))
+    for kind in (
+        StronglyConvex, BoundedGradients, EveryoneTakesPart, WeightedServer,
+        EqualPeriods,
+    ):  # fmt: skip
+        if bound.assumes(kind):
+            fewer = tuple(c for c in bound.conditions if not isinstance(c, kind))
+            assert not backing(item, replace(bound, conditions=fewer)), kind
+    other = {"3.6": "3.7", "3.7": "3.6", "3.8": "3.9"}[number]
+    assert not backing(theorem(other), bound)
+
+
+def test_a_larger_step_condition_is_not_backed() -> None:
+    """(13) at twice the printed rates, and at half of them."""
+    item = theorem("3.6")
+    bound = item.case("non_convex").printed
+    rule = bound.step_size
+    assert rule is not None
+    assert backing(item, bound)
+    for factor, known in ((2, False), (sp.Rational(1, 2), True)):
+        largest = rule.client.func(*(factor * one for one in rule.client.args))
+        step = StepSize(largest, largest, "<=", rule.definitions)
+        assert bool(backing(item, replace(bound, step_size=step))) == known
+
+
+def test_printed_sfl_v2_is_backed_for_equal_weights_only() -> None:
+    item = theorem("3.7")
+    printed = item.case("strongly_convex").printed
+    assert not backing(item, printed)
+    equal = replace(printed, conditions=(*printed.conditions, EqualWeights()))
+    assert backing(item, equal)
+
+
+constants = st.builds(
+    lambda S, share, G2, sigma2, tau, n, gap: Constants(
+        S=S, mu=S * share, G2=G2, sigma2=sigma2, weights=(1 / n,) * n, tau=tau,
+        tau_server=tau, participation=1, initial_gap=gap, eps2=sigma2,
+        initial_distance2=2 * gap / (S * share),
+    ),
+    st.floats(0.1, 10), st.floats(1e-3, 1), st.floats(0.1, 10), st.floats(0, 10),
+    st.integers(1, 50), st.integers(1, 8), st.floats(0.1, 10),
+)  # fmt: skip
+
+
+@given(known=constants, number=st.sampled_from(["3.6", "3.7", "3.8", "3.9"]))
+@settings(max_examples=30, deadline=None)
+def test_best_is_the_smallest_that_applies(known: Constants, number: str) -> None:
+    """Round by round the named version's own value, and no other is smaller."""
+    case, rounds = strong(number), np.array([1, 3, 10, 10**3, 10**6])
+    found = case.best(known, rounds)
+    assert found.values.dtype == np.float64
+    assert found.values.shape == (len(found.versions),) == (5,)
+    values = {
+        name: bound.evaluate(known, rounds)
+        for name, bound in proved_versions(case).items()
+        if not bound.unmet(known)
+    }
+    for k, name in enumerate(found.versions):
+        assert found.values[k] == values[name][k]
+        assert found.values[k] == min(each[k] for each in values.values())
+
+
+def test_versions_change_with_the_rounds() -> None:
+    """Without the distance first, at its own orders in the end."""
+    found = strong("3.6").best(KNOWN.with_values(sigma2=0, initial_gap=1e3), [1, 10**6])
+    assert found.versions == ("sharper", "last_model")
+
+
+def test_a_weighted_mean_is_compared_at_one_rate() -> None:
+    case = theorem("3.7").case("non_convex")
+    found = case.best(KNOWN, [10, 100])
+    assert found.schedule is not None
+    for name in found.versions:
+        at_it = case.bound(name).evaluate(KNOWN, [10, 100], found.schedule)
+        assert np.all(found.values <= at_it)
+
+
+@pytest.mark.parametrize(
+    ("number", "case", "change", "word"),
+    [
+        ("3.7", "strongly_convex", {"weights": (0.8, 0.2)}, "weighted by a_n"),
+        ("3.6", "strongly_convex", {"participation": 0.5}, "everyone takes part"),
+        ("3.6", "strongly_convex", {"mu": 0}, "mu"),
+    ],
+)
+def test_nothing_that_applies_is_one_line_with_the_reasons(
+    number: str, case: str, change: dict, word: str
+) -> None:
+    with pytest.raises(ValueError, match=f"no proved bound applies.*{word}") as error:
+        theorem(number).case(case).best(KNOWN.with_values(**change), [1])
+    assert "\n" not in str(error.value)
+    with pytest.raises(ValueError, match="no bound is proved"):
+        theorem("3.5").case().best(KNOWN, [1])
+
+
+def test_algorithm_and_schedule_restrict_what_applies() -> None:
+    unequal = KNOWN.with_values(weights=(0.8, 0.2))
+    weighted = Algorithm(weighted_server=True)
+    assert strong("3.7").best(unequal, [5], algorithm=weighted).values[0] > 0
+    with pytest.raises(ValueError, match="learning rate"):
+        strong("3.6").best(KNOWN, [5], schedules.constant(1.0))
+    usual = strong("3.6").best(KNOWN, [5])
+    printed = strong("3.6").printed.metric
+    assert usual.metric == strong("3.6").best(KNOWN, [5], metric=printed).metric
+    assert symbols.G in strong("3.6").bound("sharper").expr.free_symbols

@@ -1,0 +1,107 @@
+"""Lower bounds: the kernel agrees with them, and no proved bound lies below one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfl_theory import Case, Constants, theorem, theorems
+from sfl_theory import written as w
+from sfl_theory.backing import backing
+from sfl_theory.best import proved_versions
+from sfl_theory.bound import total
+from sfl_theory.claims import Model, Part, decide, says
+from sfl_theory.lower import USUAL, lower_bound, still_open
+from sfl_theory.models.functions import Piece, Separable
+
+CASES = [
+    pytest.param(case, id=f"{item.key}-{case.name}")
+    for item in theorems()
+    for case in item.cases.values()
+    if item.number != "3.5" and item.paper == "han2024"
+]
+F = Fraction
+
+
+@pytest.mark.parametrize("case", CASES)
+@given(
+    kappa=st.floats(1, 100), noise=st.sampled_from([0.0, 0.3]), tau=st.integers(1, 5),
+    size=st.integers(1, 3), gap=st.floats(0.1, 100), q=st.sampled_from([1.0, 0.75]),
+)  # fmt: skip
+@settings(max_examples=5, deadline=None)
+def test_no_proved_bound_lies_below_an_instance(
+    case: Case, kappa: float, noise: float, tau: int, size: int, gap: float, q: float
+) -> None:
+    """Every version that the ledger proves, at its own learning rate."""
+    rounds = [1, 7, 60]
+    known = Constants(
+        S=1, mu=1 / kappa, sigma2=noise, G2=1, eps2=4, weights=(1 / size,) * size,
+        tau=tau, tau_server=tau, initial_gap=gap, initial_distance2=2 * kappa * gap,
+        participation=q if theorem(case.theorem).participation == "partial" else 1,
+    )  # fmt: skip
+    for version, bound in proved_versions(case).items():
+        if bound.unmet(known):
+            continue
+        found = lower_bound(case, known, rounds, bound)
+        assert np.all(found.values <= bound.evaluate(known, rounds) * (1 + 1e-9)), (
+            version,
+            found.instances,
+        )
+
+
+@pytest.mark.parametrize("version", ["sharper", "last_model"])
+def test_the_kernel_evaluates_the_instance_alike(version: str) -> None:
+    """The bound over k+ is refuted by it: hypotheses met, left side the value."""
+    item = theorem("3.6")
+    case = item.case("strongly_convex")
+    known = USUAL.with_values(
+        mu=0.5, sigma2=0, initial_gap=1, initial_distance2=4, tau=1, tau_server=1
+    )
+    bound = case.bound(version)
+    found = lower_bound(case, known, [2], bound)
+    run = found.runs[0]
+    assert run is not None
+    # the same instance with the constants that the statement means by S and mu
+    bowl, steep = Piece(curvature=F(1, 2)), Piece(curvature=F(1))
+    clients = (Separable((bowl, steep)),) * 2
+    run = replace(run, clients=clients, rounds=2)
+    assert float(run.mu) == known.mu
+    assert float(run.S) == known.S
+    own = run.constants.with_values(tau_server=1)
+    right = float(total(bound.formula(own, [2]))[0])
+    value = found.values[0]
+    ((name, part),) = backing(item, bound)
+    for share, status in ((0.999, "refuted"), (1.001, "unproved")):
+        less = F(share * value / right).limit_denominator(10**9)
+        statement = says(
+            part.says.left, w.number(less) * part.says.right, *part.says.assumed
+        )
+        by = Model(run=lambda: run)
+        assert decide(Part(statement, by), name).status == status
+
+
+def test_known_values() -> None:
+    """Without noise the bowl mu x^2/2 with slope G: G^2/(2 mu) prod (1-mu eta)^2tau."""
+    case = theorem("3.6").case("strongly_convex")
+    quiet = USUAL.with_values(sigma2=0)
+    bound = case.bound("last_model")
+    assert bound.step_size is not None
+    found = lower_bound(case, quiet, [5], bound)
+    rate = bound.step_size.schedule(quiet).client(np.arange(5.0))
+    by_hand = 1 / (2 * 0.1) * np.prod((1 - 0.1 * rate) ** 4)
+    assert found.values[0] == pytest.approx(by_hand, rel=1e-6)
+
+
+def test_what_is_still_open_is_a_factor_of_at_least_one() -> None:
+    for number in ("3.6", "3.7", "3.8", "3.9"):
+        for case in theorem(number).cases.values():
+            found = still_open(case, rounds=(1, 100))
+            assert found.factor >= 1 - 1e-9
+            assert f"{found.factor:.2g} times" in found.words
+    with pytest.raises(ValueError, match="followed up to"):
+        lower_bound(theorem("3.6").case("strongly_convex"), USUAL, [10**6])

@@ -1,0 +1,153 @@
+"""Worst cases that are known in closed form, or by another encoding."""
+
+from __future__ import annotations
+
+from fractions import Fraction as Q
+
+import pytest
+
+from sfl_theory.worst_case.exact import check
+from sfl_theory.worst_case.setting import Setting
+from sfl_theory.worst_case.solve import WorstCase, worst_case
+
+TIGHT = Q(1, 10**5)
+
+
+def made(
+    algorithm: str = "fedavg",
+    tau: int = 1,
+    rounds: int = 1,
+    eta: Q = Q(1, 2),
+    mu: Q | None = Q(1, 10),
+    server: Q | None = None,
+    **more: object,
+) -> Setting:
+    steps = ((eta,) * rounds, (server or eta,) * rounds)
+    return Setting(algorithm, tau, *steps, Q(1), mu, **more)
+
+
+def closed(setting: Setting) -> WorstCase:
+    """Bounded and reached exactly, within the tolerance; checked once more."""
+    found = worst_case(setting)
+    assert found.certificate is not None, found.failed
+    assert found.instance is not None, found.failed
+    assert check(found.certificate) is None
+    assert 0 <= found.upper - found.lower <= TIGHT * found.upper
+    return found
+
+
+def test_a_gradient_step_contracts() -> None:
+    found = closed(made(clients=2, zeta2=Q(1), metric="distance"))
+    assert found.lower == Q("0.9025")
+    assert float(found.upper) == pytest.approx(0.9025, rel=1e-6)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+@pytest.mark.parametrize("alpha", [Q(1, 2), Q(1)])
+def test_gradient_descent_on_convex_functions(rounds: int, alpha: Q) -> None:
+    """Last iterate: ``S |x0 - x*|^2 / (4 alpha T + 2)`` (Drori, Teboulle 2014)."""
+    found = closed(made(rounds=rounds, eta=alpha, mu=Q(0), clients=1))
+    assert found.value == pytest.approx(float(1 / (4 * alpha * rounds + 2)), rel=1e-5)
+
+
+def test_one_client_steps_on_as_often_as_it_likes() -> None:
+    """Local steps of one client are rounds of one step."""
+    local = closed(made(tau=3, rounds=1, mu=Q(0), clients=1))
+    rounds = closed(made(tau=1, rounds=3, mu=Q(0), clients=1))
+    assert local.value == pytest.approx(rounds.value, rel=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ["fedavg", "sfl-v1", "minibatch-sfl"])
+def test_one_local_step_is_gradient_descent(algorithm: str) -> None:
+    found = closed(made(algorithm, rounds=2, mu=Q(0), zeta2=Q(1), clients=2))
+    assert found.value == pytest.approx(1 / 6, rel=1e-5)
+
+
+def test_bounded_gradients_are_worst_on_a_parabola() -> None:
+    r"""$\frac{G^2}{2\mu}\prod_t(1-\mu\eta_t)^{2\tau}$, reached on every client."""
+    etas = tuple(Q(4) / (40 + 2 * t) for t in range(5))
+    setting = Setting(
+        "sfl-v1", 2, etas, etas, Q(1), Q(1, 10), G2=Q(1), start="gradients"
+    )
+    expected = Q(5)
+    for eta in etas:
+        expected *= (1 - eta / 10) ** 4
+    found = closed(setting)
+    assert found.lower == expected
+    assert float(found.upper) == pytest.approx(float(expected), rel=1e-6)
+
+
+def test_drift_enters_where_steps_are_long_for_the_condition() -> None:
+    """At kappa = 2 the parabola is not the worst: the closed form stops there."""
+    setting = made(tau=2, rounds=6, mu=Q(1, 2), G2=Q(1), start="gradients")
+    found = closed(setting)
+    assert found.lower > (1 - Q(1, 4)) ** 24
+
+
+@pytest.mark.parametrize("clients", [2, 3])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"zeta2": Q(1)},
+        {"G2": Q(1), "start": "gradients"},
+        {"eps2": Q(1), "start": "gap"},
+        {"eps2": Q(1), "start": "gap", "mu": None, "metric": "gradient",
+         "reading": "average"},
+        {"zeta2": Q(1), "mu": Q(0), "reading": "average"},
+        {"eps2": Q(1), "mu": Q(0), "metric": "gradient", "reading": "minimum"},
+    ],
+)  # fmt: skip
+def test_all_n_at_once_is_every_n(clients: int, more: dict[str, object]) -> None:
+    one = closed(made(tau=2, rounds=2, clients=clients, **more))
+    every = closed(made(tau=2, rounds=2, clients=None, **more))
+    assert one.value == pytest.approx(every.value, rel=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ["sfl-v1", "minibatch-sfl"])
+def test_all_n_at_once_with_two_sides(algorithm: str) -> None:
+    late = 1 if algorithm == "sfl-v1" else 2
+    more = {"tau": 2, "rounds": 2, "server": Q(1, 4), "tau_server": late}
+    one = closed(made(algorithm, clients=3, zeta2=Q(1), **more))
+    every = closed(made(algorithm, clients=None, zeta2=Q(1), **more))
+    assert one.value == pytest.approx(every.value, rel=1e-5)
+
+
+def test_two_sides_that_move_alike_are_one() -> None:
+    """The blocks of SFL-V1 with equal periods and steps: FedAvg's single one."""
+    steps = {"tau": 2, "rounds": 2, "zeta2": Q(1), "clients": 2}
+    alike = closed(made("fedavg", **steps))
+    near = closed(made("sfl-v1", server=Q(1, 2) + Q(1, 10**9), **steps))
+    assert len(alike.program.spaces) == 1
+    assert len(near.program.spaces) == 2
+    assert near.value == pytest.approx(alike.value, rel=1e-5)
+
+
+def test_two_equal_weights_are_no_weights() -> None:
+    same = made(tau=2, rounds=2, clients=2, weights=(Q(1, 2),) * 2, zeta2=Q(1))
+    other = made(tau=2, rounds=2, clients=2, zeta2=Q(1))
+    assert closed(same).value == pytest.approx(closed(other).value, rel=1e-6)
+
+
+@pytest.mark.parametrize("algorithm", ["fedavg", "minibatch-sfl"])
+def test_noise_of_clients_that_are_alike(algorithm: str) -> None:
+    """Means and deviations of N clients say what N clients say."""
+    more = {"tau": 2, "rounds": 2, "clients": 3, "zeta2": Q(1), "sigma2": Q(1)}
+    apart = worst_case(made(algorithm, **more), below=False)
+    alike = worst_case(made(algorithm, symmetric=True, **more), below=False)
+    assert alike.certificate is not None
+    assert apart.value == pytest.approx(alike.value, rel=1e-5)
+
+
+def test_noise_of_one_client_is_additive_on_a_parabola() -> None:
+    r"""$\|x^T-x^*\|^2$: $(1-\mu\eta)^{2T}+\eta^2\sigma^2\sum_{t<T}(1-\mu\eta)^{2t}$."""
+    found = closed(made(rounds=3, clients=1, sigma2=Q(1), metric="distance"))
+    rho = Q(19, 20) ** 2
+    assert found.lower == rho**3 + Q(1, 4) * (1 + rho + rho**2)
+
+
+def test_all_n_at_once_bound_every_n_with_noise() -> None:
+    more = {"tau": 2, "rounds": 2, "zeta2": Q(1), "sigma2": Q(1)}
+    bound = worst_case(made(clients=None, **more), below=False).value
+    for clients in (2, 5, 50):
+        one = worst_case(made(clients=clients, symmetric=True, **more), below=False)
+        assert one.value <= bound * (1 + 1e-6)

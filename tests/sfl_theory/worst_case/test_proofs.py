@@ -1,0 +1,317 @@
+"""Certificates become proofs of the kernel, and corrupted ones do not."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction as Q
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfl_theory
+from sfl_theory.kernel.algebra import Rejected, ratio
+from sfl_theory.kernel.replay import replay
+from sfl_theory.kernel.terms import ROUND, constant, number_at
+from sfl_theory.worst_case.certificate import STAR, Certificate, Inequality, Point
+from sfl_theory.worst_case.proof import prove, refuse, through
+from sfl_theory.worst_case.quadratic import Quadratic
+from sfl_theory.worst_case.setting import Setting
+from sfl_theory.worst_case.solve import worst_case
+
+CHECK = Path(str(sfl_theory.__file__)).parent / "kernel" / "check.py"
+HALF = Q(1, 2)
+
+
+def asked(
+    steps: tuple[Q, ...] = (HALF, HALF),
+    server: tuple[Q, ...] | None = None,
+    **known: object,
+) -> Setting:
+    given: dict[str, object] = {
+        "algorithm": "sfl-v1",
+        "tau": 2,
+        "S": Q(1),
+        "mu": Q(1, 10),
+        "zeta2": Q(1),
+        **known,
+    }
+    return Setting(client_steps=steps, server_steps=server or steps, **given)  # type: ignore[arg-type]
+
+
+BOUNDED: dict[str, object] = {
+    "zeta2": None,
+    "G2": Q(2),
+    "start": "gradients",
+    "metric": "distance",
+}
+NON_CONVEX: dict[str, object] = {
+    "zeta2": None,
+    "mu": None,
+    "start": "gap",
+    "metric": "gradient",
+}
+SMALL = asked((HALF,), algorithm="fedavg", tau=1, metric="distance")
+SETTINGS = {
+    "one step": SMALL,
+    "gap": asked(),
+    "gap of the average": asked(mu=Q(0), reading="average"),
+    "mean of gaps": asked(mu=Q(0), reading="mean"),
+    "start by gap": asked(start="gap"),
+    "bounded gradients": asked(**BOUNDED),
+    "dissimilarity": asked(zeta2=None, eps2=Q(1)),
+    "two rates": asked(server=(Q(1, 3), Q(1, 3))),
+    "two paces": asked((HALF,), (Q(1, 3),), tau_server=3, metric="distance"),
+    "decaying": asked((HALF, Q(1, 3)), metric="distance"),
+    "rates of their own": asked((HALF, Q(2, 3)), metric="distance"),
+    "non-convex": asked((Q(1, 4),) * 2, **NON_CONVEX, G2=Q(1), reading="average"),
+    "least": asked((Q(1, 4),) * 2, **NON_CONVEX, eps2=Q(1), reading="minimum"),
+    "noise": asked(sigma2=Q(1)),
+    "noise, two rates": asked((HALF,), (Q(1, 3),), sigma2=Q(1)),
+    "noise, bounded": asked(**BOUNDED, sigma2=Q(1)),
+    "noise, N given": asked(tau=1, sigma2=Q(1), clients=4, symmetric=True),
+}
+MINIBATCH: dict[str, object] = {"algorithm": "minibatch-sfl", "sigma2": Q(1)}
+SETTINGS |= {
+    "minibatch": asked((HALF,), (Q(1, 3),), **{**MINIBATCH, "sigma2": Q(0)}),
+    "minibatch, noise": asked((HALF,), (Q(1, 3),), **MINIBATCH),
+    "minibatch, N given": asked((HALF, HALF), **MINIBATCH, clients=4, symmetric=True),
+    "the same minimiser": asked(zeta2=Q(0)),
+    "the same minimiser, two rates": asked((HALF,), (Q(1, 3),), zeta2=Q(0)),
+}
+FEW = ["one step", "bounded gradients", "two paces", "noise, N given", "minibatch"]
+
+
+@cache
+def certificate(name: str) -> Certificate:
+    found = worst_case(SETTINGS[name], below=False).certificate
+    assert found is not None
+    return found
+
+
+def cases() -> list[object]:
+    long = pytest.mark.long
+    return [pytest.param(name, marks=() if name in FEW else long) for name in SETTINGS]
+
+
+@pytest.mark.parametrize("name", cases())
+def test_a_certificate_is_a_proof(name: str) -> None:
+    found = certificate(name)
+    proved = prove(found)
+    (claim,) = replay(proved.document())
+    assert claim.proved
+    assert claim.left == proved.statement.left
+    assert claim.right == constant(found.bound)
+    assert claim.used <= claim.hypotheses == proved.statement.hypotheses
+
+
+def test_the_standalone_checker_replays_it(tmp_path: Path) -> None:
+    path = tmp_path / "proof.json"
+    path.write_text(prove(certificate("one step")).document(), encoding="utf-8")
+    command = [sys.executable, "-I", "-S", str(CHECK), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "worst-case/fedavg/distance: proved" in done.stdout
+    assert f"<= {certificate('one step').bound}" in done.stdout
+    assert (
+        "where x, p, xi are of SFL-v1(everyone; client: 1 steps at 1/2" in done.stdout
+    )
+    for assumed in (
+        "f* minimises f",
+        "for all n1: F[n1] is (1/10)-strongly convex",
+        "for all n1: grad F[n1] is (1)-Lipschitz",
+        "1 - sum_{n1}[a[n1]*||grad F[n1](f*)||^2] >= 0",
+        "1 + 2*<f*, x(0)> - ||f*||^2 - ||x(0)||^2 >= 0",
+    ):
+        assert f"assumes {assumed}\n" in done.stdout
+
+
+def test_the_file_shows_that_the_bound_is_reached() -> None:
+    (claim,) = replay(prove(certificate("bounded gradients")).document())
+    assert claim.sides is not None
+    low, high = claim.sides
+    assert low <= high <= low * (1 + Q(1, 10**6))
+
+
+def test_noise_adds_its_variance() -> None:
+    """One step: ``(1 - mu eta)^2 + eta^2 sigma^2`` for N = 1, so for all N at once."""
+    setting = replace(SMALL, sigma2=Q(1))
+    found = worst_case(setting, below=False).certificate
+    assert found is not None
+    (claim,) = replay(prove(found).document())
+    assert float(found.bound) == pytest.approx(0.95**2 + 0.25, rel=1e-6)
+    assert claim.proved
+
+
+# What has to be rejected ------------------------------------------------------------
+
+POINTS = [STAR, Point("round", 1), Point("local", 0, 0), Point("local", 0, 1)]
+Change = Callable[[random.Random, Certificate], Certificate]
+
+
+def amount(rng: random.Random, value: Q) -> Q:
+    small = value + Q(rng.choice([-1, 1]), 2 ** rng.randrange(60))
+    return rng.choice([Q(0), -value, 2 * value, value / 3, small])
+
+
+def one_of(rng: random.Random, entries: tuple, change: Callable) -> tuple:  # type: ignore[type-arg]
+    k = rng.randrange(len(entries))
+    return (*entries[:k], *change(entries[k]), *entries[k + 1 :])
+
+
+def multiplier(rng: random.Random, found: Certificate) -> Certificate:
+    def change(use: tuple[Inequality, Q]) -> list[tuple[Inequality, Q]]:
+        says, by = use
+        return rng.choice([[], [use, use], [(says, amount(rng, by))]])
+
+    return replace(found, uses=one_of(rng, found.uses, change))
+
+
+def inequality(rng: random.Random, found: Certificate) -> Certificate:
+    def change(use: tuple[Inequality, Q]) -> list[tuple[Inequality, Q]]:
+        says, by = use
+        field = rng.choice(["at", "other", "kind"])
+        kinds = ["interpolation", "heterogeneity", "start-distance", "variance"]
+        new = rng.choice(kinds) if field == "kind" else rng.choice(POINTS)
+        return [(replace(says, **{field: new}), by)]  # type: ignore[arg-type]
+
+    return replace(found, uses=one_of(rng, found.uses, change))
+
+
+def square(rng: random.Random, found: Certificate) -> Certificate:
+    def change(one: object) -> list[object]:
+        form = one.form  # type: ignore[attr-defined]
+        entry = rng.randrange(len(form))
+        atom, c = form[entry]
+        other = rng.choice([a for s in found.squares for a, _ in s.form])
+        new = rng.choice([(atom, amount(rng, c)), (other, c)])
+        forms = (*form[:entry], new, *form[entry + 1 :])
+        weight = amount(rng, one.weight)  # type: ignore[attr-defined]
+        spaces = [s.space for s in found.squares]
+        return rng.choice([
+            [],
+            [one, one],
+            [replace(one, weight=weight)],  # type: ignore[type-var]
+            [replace(one, form=forms)],  # type: ignore[type-var]
+            [replace(one, space=rng.choice(spaces))],  # type: ignore[type-var]
+        ])
+
+    return replace(found, squares=one_of(rng, found.squares, change))
+
+
+def bound(rng: random.Random, found: Certificate) -> Certificate:
+    less = found.bound - Q(1, 2 ** rng.randrange(1, 80))
+    return replace(found, bound=rng.choice([less, found.bound / 2, -found.bound]))
+
+
+def ordinary(found: Certificate) -> object:
+    """Return the certificate up to the order of its parts and zero entries."""
+    uses: dict[Inequality, Q] = {}
+    for says, by in found.uses:
+        uses[says] = uses.get(says, Q(0)) + by
+    squares = {
+        (s.space, s.weight, frozenset(s.form)) for s in found.squares if s.weight
+    }
+    return found.bound, {k: v for k, v in uses.items() if v}, squares
+
+
+def rejected(seed: int, name: str) -> bool | None:
+    """Return whether a corruption is rejected, None if nothing was changed."""
+    rng, found = random.Random(seed), certificate(name)
+    change: Change = rng.choice([multiplier, inequality, square, bound])
+    corrupted = change(rng, found)
+    if ordinary(corrupted) == ordinary(found):
+        return None
+    try:
+        prove(corrupted)
+    except ValueError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_corrupted_certificate_is_rejected(seed: int) -> None:
+    assert rejected(seed, "one step") is not False
+
+
+@pytest.mark.long
+def test_a_thousand_corrupted_certificates_are_rejected() -> None:
+    names = ["gap", "two rates", "noise"] + 7 * ["one step"]
+    tried = [rejected(seed, names[seed % 10]) for seed in range(1100)]
+    assert tried.count(True) >= 1000
+    assert tried.count(False) == 0
+
+
+def test_a_file_with_a_smaller_bound_is_rejected() -> None:
+    found = certificate("one step")
+    text = prove(found).document()
+    assert replay(text)
+    terms = json.loads(text)["terms"]
+    smaller = str(found.bound - Q(1, 10**12))
+    changed = [json.dumps(one).replace(str(found.bound), smaller) for one in terms]
+    assert changed != [json.dumps(one) for one in terms]
+    document = json.loads(text) | {"terms": [json.loads(one) for one in changed]}
+    with pytest.raises(Rejected):
+        replay(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ({"algorithm": "sfl-v2", "clients": 2}, "the clients are alike"),
+        ({"clients": 2}, "for all N"),
+        ({"clients": 2, "symmetric": True, "sigma2": Q(1)}, "noisy local steps"),
+    ],
+)
+def test_what_is_not_derived_is_refused(known: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        refuse(asked(**known))
+
+
+# The parts --------------------------------------------------------------------------
+
+FRACTIONS = st.fractions(0, 3, max_denominator=20)
+
+
+@given(st.lists(FRACTIONS, min_size=1, max_size=6))
+def test_step_sizes_are_those_given(rates: list[Q]) -> None:
+    rate = through(tuple(rates))
+    for t, eta in enumerate(rates):
+        assert number_at(rate, {ROUND: ratio(t)}) == ratio(eta)
+
+
+def value(form: Quadratic[str], vectors: dict[str, list[Q]]) -> Q:
+    return sum((c * dot(vectors[a], vectors[b]) for a, b, c in form.items()), Q(0))
+
+
+def dot(u: list[Q], v: list[Q]) -> Q:
+    return sum((x * y for x, y in zip(u, v, strict=True)), Q(0))
+
+
+def mixed(row: dict[str, Q], vectors: dict[str, list[Q]]) -> list[Q]:
+    return [sum((c * vectors[a][i] for a, c in row.items()), Q(0)) for i in (0, 1)]
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_elimination_is_what_its_test_vector_says(data: st.DataObject) -> None:
+    names = "abcd"
+    numbers = st.fractions(-2, 2, max_denominator=4)
+    form = Quadratic[str]()
+    for one in names:
+        for other in names[names.index(one) :]:
+            form.add(one, other, data.draw(numbers))
+    vectors = {name: [data.draw(numbers), data.draw(numbers)] for name in names}
+    by = {name: data.draw(numbers) for name in "bc"}
+    before = value(form, vectors)
+    w = form.eliminate("a", by)
+    away = [x - y for x, y in zip(vectors["a"], mixed(by, vectors), strict=True)]
+    assert "a" not in {name for pair in form.items() for name in pair[:2]}
+    assert value(form, vectors) == before - dot(away, mixed(w, vectors))
