@@ -139,7 +139,7 @@ class Many:
             return out
         out = 0 * self.ones
         for c, powers in value.products():
-            term: Any = self.constant(c)
+            term: Any = self.constant(Fraction(c))
             for s, power in powers.items():
                 one = self._kept(s, self._symbol)
                 term = term * (one if power == 1 else one**power)

@@ -69,8 +69,9 @@ def _lemma(form: k.Lin, signs: tuple[Theorem, ...]) -> Theorem | None:
         below = dict(had.numerator.coefficients)
         if wanted.denominator == had.denominator:
             for monomial, value in wanted.numerator.coefficients.items():
-                if monomial in below and value / below[monomial] > 0:
-                    factors.add(value / below[monomial])
+                had_value = Fraction(below.get(monomial, 0))
+                if had_value and value / had_value > 0:
+                    factors.add(value / had_value)
         tries += [((sign, ratio(factor)),) for factor in sorted(factors)]
     for uses in tries:
         try:

@@ -387,7 +387,7 @@ def fraction(number: Ratio) -> Fraction:
     found = number.numerator.coefficients
     if number.denominator or found.keys() - {()}:
         raise ValueError(f"{number} is not a plain number")
-    return found.get((), ZERO)
+    return Fraction(found.get((), 0))
 
 
 def _whole(name: Name) -> bool:
@@ -413,4 +413,4 @@ def _over_weight(number: Ratio) -> Fraction:
     ((c, powers),) = number.poly().products()
     if powers != {k.Weight(n): 1}:
         raise ValueError(f"{number} does not average over clients")
-    return c
+    return Fraction(c)
