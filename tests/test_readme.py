@@ -33,12 +33,13 @@ def test_python_blocks_run_in_order(tmp_path: Path) -> None:
     """Each Python block stands alone and prints what the text says."""
     blocks = [code for language, code in BLOCKS if language == "python"]
     outputs = [run([sys.executable, "-c", code], tmp_path) for code in blocks]
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     assert "noise and heterogeneity" in outputs[0]
     assert (tmp_path / "mine.npz").exists()
     assert "word='violated'" in outputs[2]
-    assert blocks[3].count("\n") < 60
-    assert outputs[3] == ""
+    assert "no_bounded_gradients" in outputs[3]
+    assert blocks[4].count("\n") < 60
+    assert outputs[4] == ""
 
 
 def test_own_theorem_is_audited_by_the_commands_shown(tmp_path: Path) -> None:
