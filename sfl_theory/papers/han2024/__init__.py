@@ -11,6 +11,7 @@ SECTIONS = (
     "section_3",
     "section_3_runs",
     "section_3_text",
+    "section_3_artefacts",
     "section_3_4_text",
     "theorems",
     "unbounded",
