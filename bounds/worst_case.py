@@ -63,7 +63,7 @@ def _parser() -> Parser:
     )
     add_setting(parser)
     add = parser.add_argument
-    add("--tolerance", type=float, default=1e-7, help="of the solver (default 1e-7)")
+    add("--tolerance", type=float, help="of the solver (default 1e-7, 2e-5 if large)")
     add(
         "--certify",
         action="store_true",
@@ -87,7 +87,7 @@ def _work(options: argparse.Namespace) -> int:
     from sfl_train.files import check_writable
 
     asked = setting(options)
-    if not 1e-10 <= options.tolerance <= 1e-2:
+    if options.tolerance is not None and not 1e-10 <= options.tolerance <= 1e-2:
         raise CommandError("--tolerance: between 1e-10 and 0.01")
     try:
         for name in ("json", "out", "proof"):
@@ -113,6 +113,7 @@ def _work(options: argparse.Namespace) -> int:
     if claim is not None:
         record["status"] = "proved"
     if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(record, indent=2) + "\n")
     print("\n".join(lines(found, record)))
     if claim is not None:

@@ -14,8 +14,6 @@ from sfl_theory.worst_case.setting import Setting
 
 LONGEST = 10_000
 """Rounds for which step sizes are written out; no program is that large."""
-WRITTEN_OUT = 4
-"""Up to here clients of equal weight have atoms of their own, without noise."""
 OPTIONS = {
     "rounds": "--rounds",
     "both sides": "--eta-server",
@@ -33,6 +31,12 @@ OPTIONS = {
     "the initial": "--initial",
     "without convexity": "--non-convex",
     "zeta": "--heterogeneity",
+    "algorithm must": "--algorithm",
+    "metric must": "--metric",
+    "reading must": "--reading",
+    "start must": "--start",
+    "order must": "--order",
+    "server_moves must": "--server-moves",
     "the minimum": "--reading",
     "the metric": "--reading",
     "several clients need": "--heterogeneity",
@@ -142,7 +146,7 @@ def setting(options: argparse.Namespace) -> Setting:
             made,
             client_steps=client,
             server_steps=server,
-            symmetric=alike and (N > WRITTEN_OUT or made.sigma2 > 0),
+            symmetric=alike,
         )
     except ValueError as error:
         raise CommandError(named(str(error))) from error

@@ -25,6 +25,7 @@ from sfl_theory.kernel.algebra import Rejected, ratio
 from sfl_theory.kernel.terms import subterms
 from sfl_theory.ledger import ledger
 from sfl_theory.reading import Reading, Unread
+from sfl_theory.registry import theorem
 from sfl_theory.statement import Theorem
 
 KINDS = {
@@ -34,33 +35,26 @@ KINDS = {
     "minibatch-sfl": (k.Kind.MINIBATCH,),
 }
 """Algorithm of a theorem -> what runs it."""
-BY_PEOPLE: Mapping[tuple[str, str, str], tuple[str, ...]] = {
-    ("huang2023", "repaired, Proposition 1, joint distance of both blocks", "repaired"):
-        ("huang2023/prop-1--repair",),
-    ("huang2023", "repaired, Proposition 2, joint distance of both blocks", "repaired"):
-        ("huang2023/prop-2--repair",),
-    ("huang2023", "repaired, Theorem 1, joint distance of both blocks", "sharper"):
-        ("huang2023/thm-1--repair--1",),
-    ("li2020", "li2020, Theorem 1, Sec. 3.2", "printed"):
-        ("li2020/thm-1--1",),
+BY_PEOPLE: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("huang2023/prop-1", "repaired"): ("huang2023/prop-1--repair",),
+    ("huang2023/prop-2", "repaired"): ("huang2023/prop-2--repair",),
+    ("huang2023/thm-1", "sharper"): ("huang2023/thm-1--repair--1",),
+    ("li2020/thm-1", "printed"): ("li2020/thm-1--1",),
     **{
-        ("han2024", f"repaired, Theorem {number}, general convex", "last_iterate"):
-            (f"han2024/thm-{number}/general_convex/last-iterate",)
+        (f"huang2023/{key}", name): (f"huang2023/{key}/{name.replace('_', '-')}",)
+        for key in ("prop-1", "prop-2", "thm-1")
+        for name in ("no_bounded_gradients", "linear_speedup")
+    },
+    **{
+        (f"han2024/thm-{number}", "last_iterate"): (
+            f"han2024/thm-{number}/general_convex/last-iterate",
+        )
         for number in ("3.6", "3.7", "3.8", "3.9")
     },
-    **{
-        ("huang2023", f"repaired, {place}, joint distance of both blocks", name):
-            (f"huang2023/{key}/{name.replace('_', '-')}",)
-        for place, key in (
-            ("Proposition 1", "prop-1"), ("Proposition 2", "prop-2"),
-            ("Theorem 1", "thm-1"),
-        )
-        for name in ("linear_speedup", "no_bounded_gradients")
-    },
-}  # fmt: skip
+}
 """Bounds whose parts spell assumptions out, as inequalities step by step, in which no
-condition is recognised, or sums of reciprocals by what they meet. That they say the
-same is tested in the papers' own tests."""
+condition is recognised, or have a parameter for a sum of reciprocals. That they say the
+same is tested in the papers' own tests; another formula is not backed by them."""
 
 
 def backing(item: Theorem, bound: Bound) -> tuple[tuple[str, Part], ...]:
@@ -79,8 +73,12 @@ def backing(item: Theorem, bound: Bound) -> tuple[tuple[str, Part], ...]:
 @cache
 def _backing(key: str, algorithm: str, bound: Bound) -> tuple[tuple[str, Part], ...]:
     paper = key.split("/")[0]
-    by_people = BY_PEOPLE.get((paper, str(bound.source), bound.version))
-    if by_people is not None:
+    by_people = BY_PEOPLE.get((key, bound.version), ())
+    own = (case for case in theorem(key).cases.values() if by_people)
+    versions = (
+        one.bound(bound.version) for one in own if bound.version in one.versions
+    )
+    if bound in [*versions]:
         return tuple(one for one in _proofs(paper) if one[0] in by_people)
     found: dict[str, tuple[str, Part]] = {}
     one = algorithm != "sfl-v1" or bound.assumes(c.EqualPeriods)

@@ -186,13 +186,13 @@ class Poly(Sum[Monomial, Exact]):
         return Poly(out)
 
     @cached_property
-    def _products(self) -> list[tuple[Exact, Mapping[Symbol, int]]]:
+    def _products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
         return [
-            (c, {_SYMBOLS[-serial - 1]: power for serial, power in monomial})
+            (Fraction(c), {_SYMBOLS[-serial - 1]: power for serial, power in monomial})
             for monomial, c in self.coefficients.items()
         ]
 
-    def products(self) -> list[tuple[Exact, Mapping[Symbol, int]]]:
+    def products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
         """Return coefficient and powers of each term."""
         return self._products
 

@@ -16,8 +16,8 @@ from sfl_theory.worst_case.program import Constraint, Node, Program
 Pair = tuple[int, int]
 
 ALL_AT_ONCE = 400
-LOOSE = 1e-4
-TURNS = 12
+TURNS = 14
+MOST_NEW = 6
 
 
 @dataclass(frozen=True)
@@ -58,31 +58,29 @@ def searched(
     given, spare = _split(program)
     every = np.array(program.pairs, dtype=int).reshape(-1, 2)
     known = set(chosen)
-    loose = len(chosen) < len(every) or bool(spare)
-    for turn in range(TURNS):
-        constraints = [*given, *(program.interpolation(*p) for p in chosen)]
-        told = progress and _prefixed(progress, f"{len(constraints)} inequalities, ")
-        accuracy = max(tolerance, LOOSE) if loose else tolerance
-        solution = solve(program, constraints, accuracy, told, floor)
-        size = max(abs(solution.upper), 1e-300)
-        broken = violations(program, solution, every) / size
-        worst = float(broken.max(initial=0.0))
-        if solution.upper <= floor * (1 + 10 * accuracy):
-            if not loose:
-                break
-            loose = False
-            continue
-        limit = max(tolerance, 0.01 * LOOSE) if loose else tolerance
-        order = np.argsort(-broken)[: 2 * len(program.nodes)]
+
+    def missing(found: Solution, accuracy: float) -> tuple[list[Pair], set[int], float]:
+        broken = violations(program, found, every) / max(abs(found.upper), 1e-300)
         new = [
             (int(every[k][0]), int(every[k][1]))
-            for k in order
-            if broken[k] > limit and tuple(every[k]) not in known
+            for k in np.argsort(-broken)[: MOST_NEW * len(program.nodes)]
+            if broken[k] > accuracy and tuple(every[k]) not in known
         ]
-        missed = _missed(program, solution, spare, limit * 100)
-        if not new and not missed and not loose:
+        missed = _missed(program, found, spare, 100 * accuracy)
+        return new, missed, float(broken.max(initial=0.0))
+
+    def pause(found: Solution) -> bool:
+        new, missed, _ = missing(found, 0.1 * found.residual)
+        return bool(new or missed)
+
+    for _ in range(TURNS):
+        constraints = [*given, *(program.interpolation(*p) for p in chosen)]
+        told = progress and _prefixed(progress, f"{len(constraints)} inequalities, ")
+        solution = solve(program, constraints, tolerance, told, floor, pause)
+        accuracy = max(tolerance, 0.1 * solution.residual)
+        new, missed, worst = missing(solution, accuracy)
+        if not (new or missed) or solution.upper <= floor * (1 + 10 * tolerance):
             break
-        loose = bool(new or missed) and turn < TURNS // 2
         chosen += new
         known.update(new)
         given += [spare[k] for k in missed]

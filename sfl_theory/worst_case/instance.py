@@ -5,7 +5,8 @@ squared lengths, and a rational value per node; the points of the run follow. If
 interpolation inequalities and all assumptions hold exactly, there are functions with
 these values and gradients, so the metric's value on the instance is at most the worst
 case. With all N at once two clients reach it: vectors $(\bar u,\tilde u)$ and
-$(\bar u,-\tilde u)$, with equal function values.
+$(\bar u,-\tilde u)$, with equal function values; for N given the deviations are
+$\tilde u$ along the N corners of a simplex.
 """
 
 from __future__ import annotations
@@ -101,10 +102,12 @@ def reached(
         if amount > 0:
             return f"an interpolation inequality fails by {float(amount):.1e}"
     place = program.run.coordinates
+    clients = (program.setting.clients or 2) if place.everyone else len(place.shares)
     dimension = sum(
-        int(factors[space].numerators.any(axis=0).sum()) for space in program.spaces
+        int(factors[space].numerators.any(axis=0).sum())
+        * (clients - 1 if space.part == "deviation" else 1)
+        for space in program.spaces
     )
-    clients = 2 if place.everyone else len(place.shares)
     value = left(program.objective)
     return Instance(words, clients, dimension, factors, weights, values, value)
 

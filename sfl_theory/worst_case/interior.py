@@ -37,6 +37,9 @@ REFINED = 2
 REGULAR = (1e-16, 1e-14, 1e-12, 1e-10)
 TRAIL = 12
 NEARER = 0.7
+EXACT = 1e4
+"""How much smaller the dual residual has to be: rounding leaves it no room."""
+PAUSES = (1e-2, 1e-3, 1e-4)
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,9 @@ class Solution:
     residual: float
     status: str
     trail: tuple[tuple[Grams, Array], ...] = ()
+
+
+Pause = Callable[[Solution], bool]
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,8 @@ def solved(
     tolerance: float = 1e-8,
     progress: Progress | None = None,
     floor: float = -np.inf,
+    pause: Pause | None = None,
+    slack: float = 0.0,
 ) -> Solution:
     """Solve the program for some of its constraints.
 
@@ -133,12 +141,18 @@ def solved(
         tolerance: of the relative gap and of both residuals.
         progress: told after every step.
         floor: a value that is known to be reached; near it nothing is left to gain.
+        pause: asked at some accuracies whether to stop; None: never.
+        slack: at least this multiple of the identity is left of every matrix.
 
     Returns:
         The last point.
     """
     blocks = [_block(program, constraints, space) for space in program.spaces]
-    return _Method(program, constraints, blocks).solve(tolerance, floor, progress)
+    for block in blocks:
+        block.goal[np.diag_indices(block.size)] += slack
+    return _Method(program, constraints, blocks).solve(
+        tolerance, floor, progress, pause
+    )
 
 
 class _Method:
@@ -196,11 +210,16 @@ class _Method:
         return float(self.b @ self.y), lower + float(self.c @ self.f)
 
     def solve(
-        self, tolerance: float, floor: float, progress: Progress | None
+        self,
+        tolerance: float,
+        floor: float,
+        progress: Progress | None,
+        pause: Pause | None,
     ) -> Solution:
         """Return the last point: the tolerance is met or steps vanish."""
         status, best = "stopped after the last iteration", np.inf
         kept, last = self._kept(), np.inf
+        levels = [level for level in PAUSES if level > tolerance]
         trail: list[tuple[Grams, Array]] = []
         for count in range(ITERATIONS):
             rp, Rd, rf = self.residuals()
@@ -208,7 +227,7 @@ class _Method:
             size = max(abs(upper), abs(lower), 1e-12)
             wrong = max(
                 float(np.abs(rp).max()) / (1 + float(np.abs(self.b).max())),
-                max(float(np.abs(R).max()) for R in Rd) / self._height,
+                EXACT * max(float(np.abs(R).max()) for R in Rd) / self._height,
                 float(np.abs(rf).max(initial=0.0)),
             )
             gap = self.mu * self.order / size
@@ -219,6 +238,11 @@ class _Method:
                 progress(f"step {count}: {upper:.6g} >= value, gap {gap:.1e}")
             if max(wrong, gap) < best:
                 best, kept = max(wrong, gap), self._kept()
+            if pause and levels and best < levels[0]:
+                levels = [level for level in levels if level < best]
+                if pause(self._solution(kept, best, "paused", tuple(trail))):
+                    status = "paused"
+                    break
             reached = wrong < tolerance and upper <= floor * (1 + 5 * tolerance)
             if best < tolerance or reached:
                 status = "solved"

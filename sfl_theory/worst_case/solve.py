@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from threadpoolctl import threadpool_limits
 
+from sfl_theory.worst_case import interior
 from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.certificate import Certificate
 from sfl_theory.worst_case.columns import Found, searched
@@ -19,10 +20,10 @@ from sfl_theory.worst_case.program import Program
 from sfl_theory.worst_case.rounding import NotRoundedError, certified
 from sfl_theory.worst_case.setting import Setting
 
-TOLERANCE = 1e-7
+TOLERANCE, COARSE, LARGE = 1e-7, 2e-5, 2000
+SLACKS = (0, 1, 10)
 MOST_ATOMS = 320
 MOST_NODES = 420
-NEAR = 2e-6
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class WorstCase:
 
 def worst_case(
     setting: Setting,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     below: bool = True,
     progress: Progress | None = None,
 ) -> WorstCase:
@@ -75,7 +76,7 @@ def worst_case(
 
     Args:
         setting: of what.
-        tolerance: relative, of the float solver.
+        tolerance: relative, of the float solver; None: by size.
         below: whether an instance is looked for.
         progress: told what happens.
 
@@ -90,7 +91,7 @@ def worst_case(
 
 
 def _worst_case(
-    setting: Setting, tolerance: float, below: bool, progress: Progress | None
+    setting: Setting, tolerance: float | None, below: bool, progress: Progress | None
 ) -> WorstCase:
     started = time.perf_counter()
     refuse_large(setting)
@@ -98,22 +99,19 @@ def _worst_case(
     atoms = max(len(program.basis[space]) for space in program.spaces)
     if atoms > MOST_ATOMS:
         raise ValueError(_large("Gram matrix", atoms, MOST_ATOMS))
+    if tolerance is None:
+        tolerance = TOLERANCE if len(program.pairs) <= LARGE else COARSE
     explicit = _explicit(program)
     floor = float(explicit.value) if explicit else -math.inf
     found = searched(program, tolerance, progress, floor)
     failed: list[str] = []
     certificate, instance = None, None
     try:
-        multipliers = [float(y) for y in found.solution.multipliers]
-        certificate = certified(program, found.constraints, multipliers)
-        wrong = check(certificate)
-        if wrong:
-            certificate = None
-            failed.append(f"from above: {wrong}")
+        certificate = _certified(program, found, tolerance)
     except NotRoundedError as error:
         failed.append(f"from above: {error}")
     if below:
-        tried = reaching(program, found, explicit)
+        tried = reaching(program, found, explicit, tolerance)
         if isinstance(tried, Instance):
             instance = tried
         else:
@@ -129,8 +127,36 @@ def _worst_case(
     )
 
 
+def _certified(program: Program, found: Found, tolerance: float) -> Certificate:
+    """Return a checked certificate; where the slack is too thin, solve for more.
+
+    Raises:
+        NotRoundedError: if no slack that was tried is enough.
+    """
+    solution = found.solution
+    size = sum(float(gram.trace()) for gram in solution.grams.values())
+    for share in SLACKS:
+        if share:
+            slack = share * tolerance * abs(found.solution.upper) / size
+            solution = interior.solved(
+                program, found.constraints, tolerance, slack=slack
+            )
+        try:
+            multipliers = [float(y) for y in solution.multipliers]
+            certificate = certified(program, found.constraints, multipliers)
+        except NotRoundedError:
+            if share == SLACKS[-1]:
+                raise
+            continue
+        wrong = check(certificate)
+        if wrong is None:
+            return certificate
+        raise NotRoundedError(wrong)
+    raise NotRoundedError("nothing was tried")
+
+
 def reaching(
-    program: Program, found: Found, explicit: Instance | None
+    program: Program, found: Found, explicit: Instance | None, tolerance: float
 ) -> Instance | str:
     """Return an explicit function that reaches the value, else a rounded instance.
 
@@ -140,11 +166,12 @@ def reaching(
         program: the program.
         found: its float solution.
         explicit: the best explicit function.
+        tolerance: of the solver.
 
     Returns:
         The instance, or why there is none.
     """
-    near = Fraction(found.solution.upper) * (1 - Fraction(NEAR))
+    near = Fraction(found.solution.upper) * (1 - Fraction(20 * tolerance))
     noisy = bool(program.setting.sigma2)
     if explicit is not None and (explicit.value >= near or noisy):
         return explicit

@@ -1,0 +1,131 @@
+"""``python -m bounds.worst_case``: values, JSON, sweeps, and refusals in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bounds.worst_case import main
+
+KEYS = {
+    "value", "upper", "lower", "gap", "status", "instance", "residuals", "size",
+    "seconds",
+}  # fmt: skip
+CHECK = "--heterogeneity 1 --metric distance --rounds 1 --S 1 --mu 0.1 --quiet"
+
+
+def test_the_value_that_is_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "value.json"
+    told = f"--algorithm fedavg --clients 2 --tau 1 --eta-client 0.5 {CHECK}".split()
+    assert main([*told, "--certify", "--json", str(path)]) == 0
+    record = json.loads(path.read_text())
+    assert set(record) >= KEYS
+    assert record["value"] == pytest.approx(0.9025, rel=1e-6)
+    assert record["lower"] == 0.9025 <= record["upper"]
+    assert record["gap"] == pytest.approx(0, abs=1e-6)
+    out = capsys.readouterr().out
+    assert "decided in integers" in out
+    assert "admissible in exact arithmetic" in out
+
+
+def test_a_float_never_reads_as_proved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "value.json"
+    told = f"--clients 2 --eta 0.5 --tolerance 1e-2 {CHECK}".split()
+    main([*told, "--json", str(path)])
+    assert json.loads(path.read_text())["status"] == "computed"
+    assert "proved" not in capsys.readouterr().out
+
+
+def test_bounded_gradients_say_what_they_mean(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = "--algorithm sfl-v1 --tau 2 --rounds 2 --bounded-gradients 1 --quiet"
+    assert main([*told.split(), "--theorem", "3.6"]) == 0
+    assert "not bounded: the statement is on runs" in capsys.readouterr().out
+
+
+def test_the_worst_order_is_the_worse_one(tmp_path: Path) -> None:
+    values = {}
+    for order in ("client-sequential", "interleaved", "worst"):
+        path = tmp_path / f"{order}.json"
+        told = "--algorithm sfl-v2 --tau 2 --heterogeneity 1 --eta 0.25 --quiet"
+        assert main([*told.split(), "--order", order, "--json", str(path)]) == 0
+        values[order] = json.loads(path.read_text())["value"]
+    worst = values.pop("worst")
+    assert worst == pytest.approx(max(values.values()), rel=1e-6)
+    assert min(values.values()) < worst * (1 - 1e-3)
+
+
+def test_a_sweep_finds_the_best_step_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Gradient descent, one step: ``max(1 - mu eta, S eta - 1)^2`` is least between."""
+    path, picture = tmp_path / "sweep.json", tmp_path / "sweep.svg"
+    told = f"--clients 1 --sweep eta=1:2.5:4 {CHECK}".split()
+    assert main([*told, "--json", str(path), "--out", str(picture)]) == 0
+    record = json.loads(path.read_text())
+    for point in record["points"]:
+        eta = point["eta"]
+        exact = max(1 - 0.1 * eta, eta - 1) ** 2
+        assert point["value"] == pytest.approx(exact, rel=1e-5)
+        assert point["contracts"] is (exact < 1)
+    assert record["best"] == pytest.approx(1.842, abs=1e-3)
+    assert picture.stat().st_size > 1000
+    assert "<- best" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ("--mu 2", "--mu: mu must be in [0, S)"),
+        ("--mu 1", "--mu: mu must be in [0, S)"),
+        ("--S 0", "--S: S must be positive"),
+        ("--S nan", "--S: a number is needed"),
+        ("--mu 1e999", "--mu: a number is needed"),
+        ("--rounds 0", "--rounds: between 1"),
+        ("--rounds 9 --tau 100 --heterogeneity 1", "too large: the number of"),
+        ("--tau 2", "--heterogeneity: several clients need a bound"),
+        ("--tau 0 --heterogeneity 1", "--tau: tau and tau_server"),
+        ("--weights 1/2,1/3 --heterogeneity 1", "--weights: weights must be positive"),
+        ("--clients all --weights 1/2,1/2", "--clients: all needs equal weights"),
+        ("--algorithm sfl-v2 --clients all", "--clients: sfl-v2 needs a number"),
+        ("--algorithm sgd", "--algorithm: algorithm must be one of fedavg"),
+        ("--eta 1,2,3 --rounds 2", "--eta-client: one step size or 2, got 3"),
+        ("--theorem 3.6 --eta 1", "--theorem: it fixes the step sizes"),
+        ("--theorem 9.9 --heterogeneity 1", "--theorem:"),
+        ("--heterogeneity -1", "--heterogeneity: must not be negative"),
+        ("--metric area", "--metric: metric must be one of"),
+        ("--non-convex --mu 0", "--mu: problems of --non-convex have none"),
+        ("--non-convex --heterogeneity 1", "--heterogeneity: zeta speaks of x*"),
+        ("--start gradients", "--start: a start by bounded gradients"),
+        ("--sweep eta=1:0:5", "--sweep: needs 0 < FROM < TO"),
+        ("--json pyproject.toml/all.json", "--json:"),
+    ],
+)
+def test_refusals_in_one_line(
+    told: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([*told.split(), "--quiet"])
+    assert stopped.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
+
+
+def test_an_interruption_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sfl_theory.worst_case import solve
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solve, "searched", stop)
+    assert main(CHECK.split()) == 130
+    assert "interrupted" in capsys.readouterr().err
