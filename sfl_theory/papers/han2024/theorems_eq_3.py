@@ -130,13 +130,14 @@ def open_strongly(number: str, equation: int) -> Claim:
                 reading="Assumption 3.3 along the run, in every outcome",
             ),
         ),
-        words="Open. From x^0 = x* the right side is not 0, for G^2 > 0 as soon as "
-        "the model leaves x*. A client that misses a round with a small probability "
-        "1 - q keeps the run bounded for T rounds, but not for all: the factor is "
-        "above 1 in rounds that nobody misses, so no box is invariant, as a model "
-        "needs to meet Assumption 3.3. Wanted: a bound along T rounds only. "
-        "The rate's contraction 4/(gamma + t) falls below the factor's growth, so "
-        "the mean square grows in the end for fixed q < 1.",
+        words="Open here, and most likely false. In floats (17) breaks for SFL-V1: two "
+        "clients, a_n = 1/2, q = (1, 1 - 5/2000), F_n = (x - 1)^2/2, x^0 = x* = 1, one "
+        "local step, T = 2000: the gap is 0.0798, and the right side 0.0558 with "
+        "G^2 = 1, which bounds the gradients in every outcome of these T rounds. The "
+        "kernel has no model of it: the factor of (3) is above 1 where nobody misses, "
+        "so no box is invariant for all rounds, which is how a model meets Assumption "
+        "3.3, and 2^2000 outcomes are not replayed. Wanted: that condition for T "
+        "rounds only. In (20) the client side alone is multiplied, by the same factor.",
         uses="eq-3",
     )
 
