@@ -192,6 +192,21 @@ class Drawn:
         mean_square = rules.expect(self.run, now, k.inner(self.noise, self.noise))
         return combine([*same(self.gap), *same(self.noise), (mean_square, -1)])
 
+    def sharp(self, G2: Ratio) -> Theorem:
+        """Return ``||gap||^2 <= tau^2 eta^2 G2 sum_n a_n^2 (1/q_n - 1)``."""
+        whole = stochastic(self.run, n, now, of(j))
+        bound = rules.bounded_gradient(self.run, G2, n, now, of(j))
+        short = sum_over(
+            block_below(self.side, whole, bound), steps(self.made), j, self.made
+        )
+        inside = rules.jensen(steps(self.made), j, ratio(1), self.g)
+        each = combine([(inside, 1), (short, 1)])
+        factor = k.weight(n) ** 2 * self.rate**2 * (inverse_q(n) - 1)
+        return combine([
+            (self.spread(), 1),
+            (sum_over(each, k.CLIENTS, n, factor), 1),
+        ])
+
     def less_than_move(self) -> Theorem:
         """Return ``||gap||^2 <= ||x(t+1) - x(t)||^2``."""
         whole = k.summed(k.CLIENTS, n, self.h * k.weight(n))

@@ -242,6 +242,42 @@ def equation(number: int, where: str, side: Side, uses: str = "") -> Claim:
     )
 
 
+def sharp(number: int, where: str, side: Side) -> Claim:
+    """Return (127) or (132) with what drawing adds, which vanishes at q = 1."""
+    period = tau if side is Side.CLIENT else tau_server
+    block = w.client if side is Side.CLIENT else w.server
+    everyone = w.over_clients(n, a() * V1.p(n, t, period))
+    odds = w.over_clients(n, a() ** 2 * (w.inverse_chance(n) - 1))
+    longer = (w.at_most(tau_server, tau),) if side is Side.SERVER else ()
+    proof = Proof(
+        partial(aggregation.Drawn(V1.split, side).sharp, G2.value),
+        r"$\mathbb E\|X-\mathbb EX\|^2=\eta^2\sum_na_n^2(\frac1{q_n}-1)\mathbb E"
+        r"\|\sum_ig_n\|^2$ for independent draws; Cauchy-Schwarz over steps.",
+        partial(drawn, tau=2, tau_server=1),
+    )
+    return Claim(
+        f"han2024/eq-{number}/sharp",
+        f"App. {where}, ({number})",
+        Kind.EQUATION,
+        "(entry of the audit) The same with (1 - q_n)/q_n for 1/q_n and without the "
+        "factor N: at q_n = 1 nothing changes.",
+        (
+            Part(
+                says(
+                    w.norm2(block(everyone - V1.x(t + 1))),
+                    period**2 * eta() ** 2 * G2 * odds,
+                    w.participation(V1),
+                    assumption_33(V1),
+                    *longer,
+                ),
+                proof,
+                "tau_server <= tau" if longer else "",
+            ),
+        ),
+        uses=f"eq-{number}",
+    )
+
+
 # Appendix F.2: SFL-V1, clients are drawn, general convex -----------------------------
 
 GENERAL_SERVER = Block(
@@ -281,7 +317,9 @@ CLAIMS = (
     superposition.parallel_bound(superposition.F),
     superposition.middle(superposition.F),
     equation(127, "F.1.1", Side.SERVER),
+    sharp(127, "F.1.1", Side.SERVER),
     equation(132, "F.1.2", Side.CLIENT),
+    sharp(132, "F.1.2", Side.CLIENT),
     equation(138, "F.2.1", Side.SERVER, "eq-127"),
     equation(141, "F.2.2", Side.CLIENT, "eq-132"),
     *drawn_claims(

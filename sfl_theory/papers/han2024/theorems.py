@@ -33,8 +33,7 @@ from sfl_theory.claims import says as at_most
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.kernel.terms import Participants, Side
-from sfl_theory.models.federation import federation, parabola
+from sfl_theory.kernel.terms import Participants
 from sfl_theory.papers.han2024 import appendix_d, appendix_e, printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import EQUAL
@@ -60,9 +59,8 @@ from sfl_theory.papers.han2024.setting import (
 )
 from sfl_theory.papers.han2024.strongly_convex_repairs import REPAIRS
 from sfl_theory.papers.han2024.theorems_convex_repaired import repair
-from sfl_theory.papers.han2024.two_periods import LONGER, TwoPeriods, d
+from sfl_theory.papers.han2024.two_periods import TwoPeriods
 from sfl_theory.proofs import non_convex, partial_visits, visits_convex
-from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Form, Number, Run
 
 THEOREM_36 = Claim(
@@ -99,7 +97,6 @@ THEOREM_37 = Claim(
 # Theorem 3.8: SFL-V1, clients take part at random ------------------------------------
 
 TWO_PERIODS = TwoPeriods("3.8", Participants.UPDATES)
-MODELS_AGGREGATED = TwoPeriods("3.8", Participants.MODELS)
 TITLE = "The mean squared gradient, weighted with the learning rates."
 DECIDED = TWO_PERIODS.concluded(
     Descent.all_rounds,
@@ -125,48 +122,6 @@ THEOREM_38 = Claim(
     first_failure="han2024/eq-145",
 )
 
-
-def leaves_its_minimum() -> ModelData:
-    """Return two equal clients at their minimum (0, 1), one drawn half of the time."""
-    return federation(
-        [parabola(1, (0, 1))] * 2,
-        (0, 1),
-        participation=(1, "1/2"),
-        rounds=2,
-        numbers={T: 2, S: 1, eps2: 0, tau_server: 1, d: 0},
-        families={"sigma2": (0, 0)},
-        rates={"eta": Fraction(1, 16)},
-        best={f: (0, 1)},
-    )
-
-
-EQUATION_3 = Claim(
-    "han2024/thm-3.8/non_convex/eq-3",
-    "Theorem 3.8, (19), with Sec. 2.3 (3) and Algorithm 1",
-    Kind.THEOREM,
-    "The same for SFL-V1 whose servers aggregate models as in (3).",
-    (
-        Part(
-            MODELS_AGGREGATED.descent(Side.CLIENT).all_rounds(),
-            Model(
-                leaves_its_minimum,
-                r"$F_1=F_2=\frac12\|x-x^*\|^2$ from $x^0=x^*=(0,1)$, $q=(1,1/2)$, no "
-                r"noise: the right side is 0. (3) multiplies the model by "
-                r"$\frac12+\frac{I_2}{2q_2}$, which is 1/2 or 3/2, so $x^1\ne x^*$.",
-            ),
-            f"{LONGER[Side.CLIENT]}; the sum over an empty round would be 0, but "
-            "client 1 takes part in every round",
-        ),
-    ),
-    severity=Severity.THEOREM,
-    cause="(3) multiplies the model by a random factor of mean square 1 + "
-    "sum a_n^2 (1/q_n - 1); without noise and heterogeneity it leaves its minimum.",
-    scope="for q_n < 1; at q_n = 1 the two aggregations agree",
-    uses="eq-3",
-    first_failure="han2024/eq-145",
-    repair=Repair(DECIDED, "the aggregation of updates, as App. C.2 analyses"),
-)
-
 # Theorem 3.9: SFL-V2, clients take part at random ------------------------------------
 
 CHANCE = Fraction(3, 4)
@@ -181,9 +136,9 @@ RATES = tuple(
 NOISE = w.over_clients(n, (a() ** 2 + 1) * INVERSE * (sigma2() + eps2))
 
 
-def descent(version: Version) -> Descent:
+def descent(version: Version, who: Participants = UPDATES) -> Descent:
     """Return what the section concludes for a version of the server's steps."""
-    this = run(version, who=UPDATES)
+    this = run(version, who=who)
     draws = (w.participation(this).called("App. C.2"),)
     return Descent(this, tau, tau**2, tau, NOISE, RATES, draws)
 
@@ -230,6 +185,8 @@ IDEA = (
     r"drift as in (116), repaired."
 )
 
+EQUAL_WEIGHTS = Part(EQUALLY.all_rounds(), Proof(visits_convex.theorem, IDEA))
+
 THEOREM_39 = Claim(
     "han2024/thm-3.9/non_convex",
     "Theorem 3.9, (22)",
@@ -256,7 +213,7 @@ THEOREM_39 = Claim(
     first_failure="han2024/eq-175",
     repair=Repair(
         (
-            Part(EQUALLY.all_rounds(), Proof(visits_convex.theorem, IDEA)),
+            EQUAL_WEIGHTS,
             Part(
                 weighted(in_squares()),
                 Proof(
@@ -296,11 +253,13 @@ CONSTANTS = printed.Data(S=mu + excess)
 """S = mu + s, so that S >= mu and gamma = 8 S/mu - 1 >= 7."""
 
 
-def convex_run(number: str, client: k.Rate, server: k.Rate) -> Run:
+def convex_run(
+    number: str, client: k.Rate, server: k.Rate, drawn_as: Participants = UPDATES
+) -> Run:
     """Return the theorem's algorithm at two rates; SFL-V2 has one number of steps."""
     kind = k.Kind.V2 if printed.shared(number) else k.Kind.V1
     drawn = printed.partial(number)
-    who = k.Participants.UPDATES if drawn else k.Participants.EVERYONE
+    who = drawn_as if drawn else k.Participants.EVERYONE
     steps = tau if printed.shared(number) else tau_server
     split = k.Split(kind, who, w.pace(tau, client), w.pace(steps, server))
     return Run(split, f"SFL-{kind}")
@@ -319,14 +278,14 @@ def assumed(r: Run, number: str, S: Number, modulus: Number | int) -> list[Assum
     ]
 
 
-def strongly_convex(number: str) -> Says:
+def strongly_convex(number: str, drawn_as: Participants = UPDATES) -> Says:
     """Return (11), (14), (17) or (20) as printed, with the printed rates."""
     own = tau if printed.shared(number) else tau_server
 
     def rate(steps: Number) -> k.Rate:
         return w.rate(lambda t: 4 / (mu * steps * (CONSTANTS.gamma + t)))
 
-    r = convex_run(number, rate(own), rate(tau))
+    r = convex_run(number, rate(own), rate(tau), drawn_as)
     data = replace(CONSTANTS, I_err=w.norm2(r.x(0) - f.best))
     right = printed.bound(number, "strongly_convex", data).right
     return says(f.gap(r.x(T)), right, *assumed(r, number, data.S, mu))
@@ -440,8 +399,10 @@ def general(number: str) -> Claim:
         r"At $x^0=x^*$ every term of the bound is 0, and noise moves the model.",
     )
     reading = (
-        "for every constant rate that the condition admits, last iterate; c_2 and c_3 "
-        "are any numbers that are at least the square root and the cube root"
+        "for every constant rate that the condition admits, last iterate ('for some "
+        "schedule' is decided for Theorem 3.7 only, against it: "
+        "text/rate/general_convex/no-schedule); c_2 and c_3 are any numbers that are "
+        "at least the square root and the cube root"
     )
     return Claim(
         f"han2024/thm-{number}/general_convex",
@@ -482,7 +443,6 @@ CLAIMS = (
     THEOREM_36,
     THEOREM_37,
     THEOREM_38,
-    EQUATION_3,
     THEOREM_39,
     *tuple(
         claim

@@ -10,6 +10,7 @@ from sfl_theory.papers.huang2023.bounds import (
 SECTIONS = (
     "section_3",
     "section_3_rates",
+    "section_4",
     "linear_speedup",
     "appendix_a_12",
     "appendix_a_13",

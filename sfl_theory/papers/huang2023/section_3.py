@@ -53,8 +53,9 @@ ALG_1 = Claim(
     Kind.ALGORITHM,
     "The box is (3)-(5) with mini-batches of a random partition.",
     words="The box samples a mini-batch for each step, the text deals out each epoch; "
-    "the analysis needs fresh ones. Box and (3)-(5) agree otherwise by reading; no "
-    "term says what a box is.",
+    "the analysis needs fresh ones. Box and (3)-(5) agree otherwise by reading, where "
+    "alg-1/smashed-gradient and alg-1/order are read as (4) has them; no term says "
+    "what a box is.",
 )
 
 

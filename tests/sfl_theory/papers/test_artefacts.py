@@ -1,0 +1,68 @@
+"""What the audit's entries on the general convex bounds speak of is what is printed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfl_theory import written as w
+from sfl_theory.papers.han2024 import (
+    appendix_d,
+    appendix_e,
+    appendix_f,
+    appendix_g,
+    printed,
+)
+from sfl_theory.papers.han2024 import section_3_artefacts as artefacts
+from sfl_theory.papers.han2024 import section_3_schedules as schedules
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.printed import NUMBERS, Data, shared
+
+SECTIONS = dict(
+    zip(
+        NUMBERS,
+        (
+            appendix_d.PARALLEL,
+            appendix_e.SEQUENTIAL,
+            appendix_f.PARALLEL,
+            appendix_g.SEQUENTIAL,
+        ),
+        strict=True,
+    )
+)
+
+
+def same(one: w.Written, two: w.Written) -> bool:
+    """Return whether two written numbers are one."""
+    return not (w.as_form(one) - w.as_form(two)).value
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_cube_root_is_that_of_the_theorem(number: str) -> None:
+    cube = printed.bound(number, "general_convex", Data()).roots[1].radicand
+    assert same(artefacts.under_cube_root(number, 1, w.number(1)), cube)
+    assert not same(artefacts.under_cube_root(number, 2, w.number(1)), cube)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_summed_recursion_is_the_merged_one(number: str) -> None:
+    """Noise and drift of (76), ... over 4 min(tau), which earns the gap."""
+    merged, (_, noise, drift) = SECTIONS[number], artefacts.pieces(number, Data())
+    low = s.tau if shared(number) else printed.tau_min
+    square, cube = (s.tau**2, s.tau**3) if shared(number) else (w.number(1),) * 2
+    assert merged.number == artefacts.RECURSIONS[number]
+    assert same(4 * low * noise, square * s.N * merged.noise(2))
+    assert same(4 * low * drift, 24 * s.S * cube * merged.noise(1))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_schedule_takes_the_run_above_a_third(seed: int) -> None:
+    """The two visits themselves, client 2 first, at any admitted rates."""
+    rng, x = np.random.default_rng(seed), 0.0
+    for eta in rng.uniform(0, 0.5, 300):
+        moved = x - eta * (x + 1)
+        moved = moved - eta * (moved - 1)
+        assert moved == pytest.approx((1 - eta) ** 2 * x + eta**2)
+        x = moved
+        assert x <= 1 / 3 + 1e-12
+        assert 0.5 * (0.8 - x) ** 2 >= float(schedules.LEFT) - 1e-12
