@@ -71,6 +71,15 @@ def _parser() -> Parser:
     )
     add("--sweep", metavar="eta-server=0.01:1:30", help="best step size of a range")
     add(
+        "--table",
+        nargs="?",
+        type=int,
+        const=20,
+        metavar="STEPS",
+        help="bounds of Theorems 3.6 and 3.7 (--theorem, --case: of one) over their "
+        "certified worst cases, up to so many local steps (default 20)",
+    )
+    add(
         "--proof",
         type=Path,
         metavar="FILE",
@@ -86,7 +95,7 @@ def _parser() -> Parser:
 def _work(options: argparse.Namespace) -> int:
     from sfl_train.files import check_writable
 
-    asked = setting(options)
+    asked = None if options.table is not None else setting(options)
     if options.tolerance is not None and not 1e-10 <= options.tolerance <= 1e-2:
         raise CommandError("--tolerance: between 1e-10 and 0.01")
     try:
@@ -94,6 +103,11 @@ def _work(options: argparse.Namespace) -> int:
             path = getattr(options, name)
             if path is not None:
                 check_writable(f"--{name}", path, folder=False)
+        if asked is None:
+            from bounds.worst_case_table import table
+
+            with _progress(options.quiet) as show:
+                return table(options, _parser().parse_args([]), show)
         if options.proof:
             from sfl_theory.worst_case.proof import refuse
 

@@ -8,9 +8,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from sfl_theory.command import CommandError, Parser
 from sfl_theory.worst_case.setting import Setting
+
+if TYPE_CHECKING:
+    from sfl_theory.schedules import Schedule
 
 LONGEST = 10_000
 """Rounds for which step sizes are written out; no program is that large."""
@@ -261,8 +265,6 @@ def _printed(
     Raises:
         CommandError: if the theorem has none for this setting.
     """
-    import numpy as np
-
     from sfl_theory import Constants, theorem
 
     try:
@@ -292,16 +294,31 @@ def _printed(
         )
         if made.clients is None and count == 1 and "N" in str(rule.client):
             raise CommandError("--theorem: its step sizes depend on N: give --clients")
-        schedule = rule.schedule(known)
-        at = np.arange(made.rounds, dtype=np.float64)
-        sides = (schedule.client(at), schedule.server(at))
+        return exact_sides(rule.schedule(known), made.rounds)
     except CommandError:
         raise
     except ValueError as error:
         raise CommandError(f"--theorem: {error}") from error
+
+
+def exact_sides(
+    schedule: Schedule, rounds: int
+) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """Return both sides' learning rates, rational up to rounding.
+
+    Args:
+        schedule: of rounds.
+        rounds: how many are needed.
+
+    Returns:
+        A step size per round, for the client and for the server.
+    """
+    import numpy as np
+
+    at = np.arange(rounds, dtype=np.float64)
     client, server = (
-        tuple(simplest(float(x)) for x in np.broadcast_to(side, at.shape))
-        for side in sides
+        tuple(simplest(float(x)) for x in np.broadcast_to(side(at), at.shape))
+        for side in (schedule.client, schedule.server)
     )
     return client, server
 
