@@ -27,6 +27,9 @@ from sfl_theory.worst_case.program import Constraint, Program
 from sfl_theory.worst_case.setting import ONE, ZERO
 
 BITS = 60
+SHARES = (Fraction(1, 10**6), Fraction(1, 10**4), Fraction(1, 100))
+NEAREST = 4
+"""So many of the solver's last points are mixed with one inside, by ``SHARES``."""
 
 
 @dataclass(frozen=True)
@@ -128,20 +131,56 @@ def rounded(program: Program, found: Found) -> Instance | str:
         instance = _rounded(program, grams, values)
         if isinstance(instance, Instance):
             return instance
+    mu = program.setting.mu
+    inside = parabola(program, (mu + program.setting.S) / 2) if mu is not None else ""
+    if isinstance(inside, Instance):
+        for share in SHARES:
+            for grams, values in found.solution.trail[:NEAREST]:
+                mixed = _rounded(program, grams, values, inside, share)
+                if isinstance(mixed, Instance):
+                    return mixed
     return instance
 
 
 def _rounded(
-    program: Program, grams: Grams, values: NDArray[np.float64]
+    program: Program,
+    grams: Grams,
+    values: NDArray[np.float64],
+    inside: Instance | None = None,
+    share: Fraction = ZERO,
 ) -> Instance | str:
+    r"""Round a point, moved a share of the way towards half an instance.
+
+    All constraints are affine in Gram matrices and values, so a point that breaks some
+    by little is mixed with one that is inside them.
+
+    Args:
+        program: the program.
+        grams: of the point.
+        values: of the point.
+        inside: an instance, or None.
+        share: how far the point is moved.
+
+    Returns:
+        The instance, or what the point breaks.
+    """
     factors = {}
     for space, gram in grams.items():
         levels, directions = np.linalg.eigh(gram)
         root = directions * np.sqrt(np.maximum(levels, 0.0))
         factors[space] = _dyadic(root)
     exact = tuple(Fraction(float(value)) for value in values)
-    even = {space: (ONE,) * len(gram) for space, gram in grams.items()}
-    return reached(program, "by rounding", factors, even, exact)
+    axes = {space: (ONE - share,) * len(gram) for space, gram in grams.items()}
+    if inside is not None:
+        for space, near in factors.items():
+            far = inside.factors[space]
+            below = lcm(near.denominator, far.denominator)
+            parts = [one.numerators * (below // one.denominator) for one in (near, far)]
+            factors[space] = Scaled(np.hstack(parts), below)
+            axes[space] += tuple(share / 2 * axis for axis in inside.weights[space])
+        pairs = zip(exact, inside.values, strict=True)
+        exact = tuple((1 - share) * a + share / 2 * b for a, b in pairs)
+    return reached(program, "by rounding", factors, axes, exact)
 
 
 def parabola(program: Program, c: Fraction) -> Instance | str:

@@ -80,6 +80,17 @@ def test_a_sweep_finds_the_best_step_size(
     assert "<- best" in capsys.readouterr().out
 
 
+def test_a_sweep_decides_whether_steps_contract(tmp_path: Path) -> None:
+    """Points of the solver that lie outside by rounding are moved inside."""
+    path = tmp_path / "sweep.json"
+    told = "--algorithm sfl-v2 --tau 2 --mu 0.1 --metric distance --quiet --json"
+    steps = "--heterogeneity 0.01 --eta-client 0.1 --sweep eta-server=0.1:1.6:5"
+    assert main([*told.split(), str(path), *steps.split()]) == 0
+    points = json.loads(path.read_text())["points"]
+    assert [p["contracts"] for p in points] == [p["value"] < 1 for p in points]
+    assert {p["contracts"] for p in points} == {True, False}
+
+
 @pytest.mark.parametrize(
     ("told", "words"),
     [
