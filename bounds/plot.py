@@ -240,7 +240,7 @@ def _name(panel: Axes, labels: Sequence[Label]) -> None:
             verticalalignment="center",
             linespacing=1.05,
             arrowprops={"arrowstyle": "-", "color": visible[k].colour, "lw": 0.6,
-                        "shrinkA": 0, "shrinkB": 0},
+                        "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5)},
         )  # fmt: skip
 
 

@@ -285,7 +285,8 @@ class Bound:
         parts: name of the term -> formula; the terms add up to the bound.
         metric: what is bounded.
         step_size: the learning-rate rule under which it is claimed, or None.
-        conditions: the hypotheses; the learning-rate rule is one more.
+        conditions: the hypotheses; the learning-rate rule is one more. Plain words
+            become one that no constant can break.
         source: where it stands.
         definitions: symbols used in the formulas and what they stand for.
         version: "printed" or "repaired" (or a name of the user's).
@@ -307,6 +308,11 @@ class Bound:
         for name in ("parts", "definitions"):
             frozen = MappingProxyType(dict(getattr(self, name)))
             object.__setattr__(self, name, frozen)
+        stated = (
+            one if isinstance(one, Condition) else Condition(str(one))
+            for one in self.conditions
+        )
+        object.__setattr__(self, "conditions", tuple(stated))
 
     def __hash__(self) -> int:
         return hash((self.source, self.version, self.expr))

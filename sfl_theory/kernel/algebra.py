@@ -372,28 +372,8 @@ class Ratio(Built):
         return ratio(other) * self.inverse()
 
     def inverse(self) -> Ratio:
-        """Return 1 / self; refused unless the sorts alone show one sign.
-
-        The numerator is split into a monomial in symbols that cannot vanish and the
-        rest, so that powers of one symbol cancel later.
-        """
-        sign = -1 if (-self.numerator).nonnegative() else 1
-        divisor = self.numerator.scaled(sign)
-        require(divisor.positive(), "division by %s, which may vanish", self)
-        content: dict[Symbol, int] = {}
-        for symbol in divisor.parts:
-            if symbol.sort.positive:
-                powers = (one.get(symbol, 0) for _, one in divisor.products())
-                content[symbol] = min(powers)
-        rest = divisor.divided(Poly.product(1, content)) or divisor
-        lead = rest.coefficients[max(rest.coefficients)]
-        rest = rest.scaled(1 / Fraction(lead))
-        require(rest.positive(), "division by %s, which may vanish", rest)
-        factors = {
-            Poly.product(1, {symbol: 1}): power for symbol, power in content.items()
-        }
-        top = _lifted(ONE.scaled(Fraction(sign) / lead), dict(self.denominator))
-        return _reduced(top, {**factors, rest: 1})
+        """Return 1 / self; refused unless the sorts alone show one sign."""
+        return _inverse(self)
 
     @cached_property
     def parts(self) -> tuple[object, ...]:
@@ -440,6 +420,30 @@ def ratio(value: Number | Poly) -> Ratio:
     if type(value) is Ratio:
         return value
     return Ratio(value if type(value) is Poly else Poly.constant(cast(Any, value)))
+
+
+@lru_cache(maxsize=4096)
+def _inverse(of: Ratio) -> Ratio:
+    """Return 1 / of; refused unless the sorts alone show one sign.
+
+    The numerator is split into a monomial in symbols that cannot vanish and the
+    rest, so that powers of one symbol cancel later.
+    """
+    sign = -1 if (-of.numerator).nonnegative() else 1
+    divisor = of.numerator.scaled(sign)
+    require(divisor.positive(), "division by %s, which may vanish", of)
+    content: dict[Symbol, int] = {}
+    for symbol in divisor.parts:
+        if symbol.sort.positive:
+            powers = (one.get(symbol, 0) for _, one in divisor.products())
+            content[symbol] = min(powers)
+    rest = divisor.divided(Poly.product(1, content)) or divisor
+    lead = rest.coefficients[max(rest.coefficients)]
+    rest = rest.scaled(1 / Fraction(lead))
+    require(rest.positive(), "division by %s, which may vanish", rest)
+    factors = {Poly.product(1, {symbol: 1}): power for symbol, power in content.items()}
+    top = _lifted(ONE.scaled(Fraction(sign) / lead), dict(of.denominator))
+    return _reduced(top, {**factors, rest: 1})
 
 
 def _reduced(top: Poly, factors: Mapping[Poly, int]) -> Ratio:

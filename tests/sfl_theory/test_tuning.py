@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sfl_theory import Bound, Constants, schedules, theorem, theorems
 from sfl_theory.bound import total
 from sfl_theory.conditions import EveryoneTakesPart
+from sfl_theory.symbols import reciprocals
 from sfl_theory.tuning import orders
 
 EVERY = [
@@ -70,10 +71,15 @@ def test_no_admitted_constant_rate_is_better(
 
 @pytest.mark.parametrize("bound", EVERY)
 def test_orders_are_the_slopes(bound: Bound) -> None:
-    """With noise and without, late enough that the leading term is alone."""
+    """With noise and without, late enough that the leading term is alone.
+
+    A sum of reciprocals is a logarithm, which an order in T leaves out: it adds at most
+    1/ln T to the slope, with ln(10^9) = 21.
+    """
+    more = 0.05 if any(part.has(reciprocals) for part in bound.parts.values()) else 0.02
     for noise in (1.0, 0.0):
         slope, expected = both(bound, noise)
-        assert slope == pytest.approx(float(expected), abs=0.02)
+        assert slope == pytest.approx(float(expected), abs=more)
 
 
 def both(bound: Bound, noise: float) -> tuple[float, object]:

@@ -108,7 +108,7 @@ def test_a_broken_rule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     group = one_group(name)
     assert not any(one.verdict == "wrongly proved" for one in judge(group))
     monkeypatch.setattr(
-        "sfl_theory.kernel.rules._nonnegative", lambda *given: frozenset()
+        "sfl_theory.kernel.theorems._nonnegative", lambda *given: frozenset()
     )
     found = judge(group, wanted=[name])
     assert any(one.verdict == "wrongly proved" for one in found)
