@@ -26,7 +26,6 @@ from sfl_theory.kernel.terms import (
     NATURALS,
     UNIT,
     constant,
-    inner,
     iterate,
     local_point,
     noise,
@@ -121,17 +120,6 @@ def test_nobody_names_a_fresh_variable(binder: k.Quantifier) -> None:
     kind, *others = type(v), *([v.sort] if isinstance(v, k.Var) else [])
     assert kind(str(v.name), *others) is not v
     assert not isinstance(v.name, str)
-
-
-def test_no_counted_name_is_captured() -> None:
-    """Every instance of a theorem speaks of d where the theorem does."""
-    T = nat("T")
-    for number in range(100):
-        free = nat(f"${number}")
-        form = inner(iterate(RUN, of(i)), iterate(RUN, of(free)))
-        theorem = R.split(i, form, of(T), ONE)
-        later = R.instantiate(theorem, ((T, ratio(2)),), ())
-        assert later.form == R.split(i, form, ratio(2), ONE).form
 
 
 # 3. Models with floats ------------------------------------------------------------
