@@ -34,7 +34,7 @@ from sfl_theory.kernel.terms import (
     symbol,
 )
 from sfl_theory.proofs.export import Statement, document, model_of
-from sfl_theory.proofs.notation import nat, of, steps
+from sfl_theory.proofs.notation import of, steps
 
 PLAIN = k.Pace(k.natural(1), k.Rate(ratio(Q(1, 2))))
 RUN = k.Split(k.Kind.V1, EVERYONE, PLAIN, PLAIN)
