@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfl_theory import Bound, Constants, Metric, numeric
+from sfl_theory import Bound, Constants, Metric, numeric, symbols
 from sfl_theory.bound import LARGEST_ROUND, total
 from sfl_theory.schedules import Schedule
 
@@ -193,8 +193,10 @@ def _limit(bound: Bound, constants: Constants, schedule: Schedule) -> float:
     last = np.array([LARGEST_ROUND])
     unit = mean_rate(bound.metric, last, schedule)[0]
     limit = 0.0
+    steps = {symbols.tau: constants.tau, symbols.tau_server: constants.tau_server}
+    periods = {symbol: value for symbol, value in steps.items() if value}
     for name, term in bound.formula(constants, last, schedule).items():
-        order = numeric.growth(bound.parts[name], bound.definitions)
+        order = numeric.growth(bound.parts[name].subs(periods), bound.definitions)
         if order > 0:
             return np.inf
         limit += float(term[0]) / unit if order == 0 else 0.0

@@ -66,7 +66,11 @@ class Built:
 
     @cached_property
     def free(self) -> frozenset[object]:
-        """The free variables."""
+        """The free variables; every rule asks for them.
+
+        So what a rule reads is what its class says, however it was made: `parts`
+        refuses numbers and combinations that no operation returns.
+        """
         return frozenset().union(*(p.free for p in self.parts if isinstance(p, Built)))
 
     @cached_property
@@ -187,6 +191,10 @@ class Poly(Sum[Monomial, Exact]):
 
     @cached_property
     def _products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
+        for monomial, c in self.coefficients.items():
+            fits = monomial == tuple(sorted(dict(monomial).items(), reverse=True))
+            fits &= all(s < 0 < p and type(p) is int for s, p in monomial)
+            require(fits and type(c) in (int, Fraction), "that is no polynomial")
         return [
             (Fraction(c), {_SYMBOLS[-serial - 1]: power for serial, power in monomial})
             for monomial, c in self.coefficients.items()
@@ -370,6 +378,10 @@ class Ratio(Built):
     @cached_property
     def parts(self) -> tuple[object, ...]:
         """The numerator and the factors of the denominator."""
+        fits = all(
+            f.positive() and type(p) is int and p > 0 for f, p in self.denominator
+        )
+        require(fits, "a denominator that may vanish, or to no power")
         return (self.numerator, *(factor for factor, _ in self.denominator))
 
     def poly(self) -> Poly:

@@ -22,7 +22,7 @@ from .algebra import Built, Number, Poly, Ratio, Sort, Symbol, ratio, require
 CHANCE, CONDITIONAL = "a draw occurs", "a conditional expectation occurs"
 """Marks: what `free` has besides variables."""
 _TERMS: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
-_ages, _names = count(), count()
+_ages = count()
 Index = Poly
 """The type of a field that is a natural number by its sorts."""
 
@@ -177,7 +177,7 @@ def bound(binder: Quantifier, level: int) -> BoundClient | BoundNat:
 
 def fresh(binder: Quantifier) -> Any:
     """Return a variable of the binder's kind that no one else can name."""
-    name = f"${next(_names)}"
+    name: Any = object()
     return Client(name) if isinstance(binder, Clients) else Var(name, Sort.NATURAL)
 
 
@@ -209,6 +209,8 @@ class Closed(Term):
         return bound(self.binder, self.level)
 
     def _free(self, inner: frozenset[object]) -> frozenset[object]:
+        fits = self.variable not in self.binder.free
+        require(fits, "a range depends on its own variable")
         return inner - {self.variable}
 
     def index(self) -> str:
@@ -242,6 +244,10 @@ class WeightedSum(Closed):
     binder: Binder
     weight: Poly
     body: ClassVar[Any]
+
+    def _check(self) -> None:
+        fits = list(self.weight.coefficients.values()) == [1]
+        require(fits and isinstance(self.binder, Binder), "a sum not in normal form")
 
     def inside(self) -> Any:
         """Return the summand, a combination."""
@@ -280,6 +286,7 @@ class Total(WeightedSum, Symbol, body=UNIT):
 
     def _check(self) -> None:
         """N >= 1; positive terms over clients have a positive sum; else >= 0."""
+        super()._check()
         sort, over_clients = Sort.NONNEGATIVE, self.binder is CLIENTS
         if over_clients and self.weight == algebra.ONE:
             sort = Sort.COUNT
@@ -302,6 +309,8 @@ A = TypeVar("A", bound=Term)
 class Combination(algebra.Sum[A, Ratio]):
     """A linear combination of atoms with ratios as coefficients."""
 
+    of: ClassVar[type[Term]]
+
     def __mul__(self, factor: Number) -> Self:
         return self.scaled(ratio(factor))
 
@@ -310,6 +319,9 @@ class Combination(algebra.Sum[A, Ratio]):
     @cached_property
     def parts(self) -> tuple[object, ...]:
         """The atoms and their coefficients."""
+        items = self.coefficients.items()
+        fits = all(isinstance(a, self.of) and type(c) is Ratio for a, c in items)
+        require(fits, "that is no combination of %s", self.of)
         return (*self.coefficients, *self.coefficients.values())
 
     def __str__(self) -> str:
@@ -327,9 +339,13 @@ class Combination(algebra.Sum[A, Ratio]):
 class Vec(Combination[VecAtom]):
     """A linear combination of vectors."""
 
+    of = VecAtom
+
 
 class Lin(Combination[LinAtom]):
     """A linear combination of expected numbers."""
+
+    of = LinAtom
 
     @property
     def expects(self) -> bool:

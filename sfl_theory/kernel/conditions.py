@@ -5,16 +5,28 @@ Each hypothesis is decided by a condition that implies it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 from . import hypotheses as h
 from . import terms as k
 from .algebra import ratio, require
-from .models import ONE, ZERO, Bend, Evaluation, Model, Shape, Vector, dot, known, plus
+from .models import (
+    ONE,
+    ZERO,
+    Bend,
+    Evaluation,
+    Model,
+    NoiseLaw,
+    Shape,
+    Vector,
+    dot,
+    known,
+    plus,
+)
 
 MAX_CORNERS = 4_096
 
@@ -197,10 +209,24 @@ def _largest_rate(e: Evaluation, rate: k.Rate) -> Fraction | None:
     return e.number(first) if falls else None
 
 
+def _exact(value: object) -> bool:
+    """Return whether all numbers of a part of a model are fractions, none a float."""
+    if isinstance(value, Shape | Bend | NoiseLaw):
+        return all(map(_exact, vars(value).values()))
+    if isinstance(value, Mapping):
+        return all(map(_exact, value.values()))
+    return type(value) is Fraction or (
+        type(value) is tuple and all(map(_exact, cast(tuple[object, ...], value)))
+    )
+
+
 def meeting(
     model: Model, hypotheses: frozenset[h.Hypothesis], left: k.Lin, right: k.Lin
 ) -> Evaluation:
     """Return the model ready to evaluate both sides; it meets every hypothesis."""
+    kept = ("client_size", "order", "rounds", "rates", "long")
+    numbers = (one for name, one in vars(model).items() if name not in kept)
+    require(all(map(_exact, numbers)), "a number of the model is no fraction")
     e = prepared(model, k.subterms(left, right, *hypotheses))
     for assumed in hypotheses:
         require(holds(e, assumed), "the model does not meet: %s", assumed)

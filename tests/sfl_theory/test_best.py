@@ -36,7 +36,6 @@ VERSIONS = [
     for case in item.cases.values()
     for name in case.versions
 ]
-PROVED = [one for one in VERSIONS if backing(*one.values)]
 
 
 def strong(number: str) -> Case:
@@ -50,9 +49,9 @@ def test_every_version_but_a_printed_one_is_backed(item: Theorem, bound: Bound) 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("item", "bound"), PROVED)
+@pytest.mark.parametrize(("item", "bound"), VERSIONS)
 def test_what_backs_a_bound_is_proved(item: Theorem, bound: Bound) -> None:
-    assert proved(item, bound)
+    assert proved(item, bound) == bool(backing(item, bound))
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_a_wrong_theorem_and_a_wrong_model_decide_nothing() -> None:
 
 @pytest.mark.long
 def test_no_theorem_decides_its_neighbour() -> None:
-    nothing_is_decided_by_neighbours(every=1)
+    nothing_is_decided_by_neighbours(every=2)
 
 
 def nothing_is_decided_by_neighbours(every: int) -> None:
