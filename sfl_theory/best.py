@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfl_theory import schedules
 from sfl_theory.backing import backing
 from sfl_theory.bound import Bound, Metric
-from sfl_theory.conditions import ANALYSED, Algorithm
+from sfl_theory.conditions import ANALYSED, Algorithm, WeightedServer
 from sfl_theory.constants import Constants
 from sfl_theory.registry import theorem
 from sfl_theory.schedules import Schedule
@@ -101,7 +101,7 @@ def smallest(
         constants: of the problem and the setting.
         rounds: integers T, shape (m,).
         metric: what is to be bounded; bounds of other metrics are left out.
-        schedule: the learning rate of the run, or None.
+        schedule: the learning rates of the run, both sides'; or None.
         algorithm: what is run.
 
     Returns:
@@ -111,11 +111,15 @@ def smallest(
         ValueError: if none applies.
     """
     of_metric = {v: bound for v, bound in known.items() if bound.metric == metric}
+    given = schedule
     if schedule is None and metric.weighted:
         schedule = _common(of_metric, constants, algorithm)
     found: dict[str, NDArray[np.float64]] = {}
     why = []
     for version, bound in of_metric.items():
+        if given is not None and not _server_of(bound, constants, given, algorithm):
+            why.append(f"{version}: it is on another rate of the server's side")
+            continue
         try:
             found[version] = bound.evaluate(constants, rounds, schedule, algorithm)
         except ValueError as error:
@@ -131,6 +135,25 @@ def smallest(
         metric,
         schedule,
     )
+
+
+def _server_of(
+    bound: Bound, constants: Constants, schedule: Schedule, algorithm: Algorithm
+) -> bool:
+    """Return whether the server's rate over the client's is the bound's.
+
+    Server steps that carry a_n are, for equal weights, printed ones at the rate over N.
+    """
+    own = None if bound.step_size is None else bound.step_size.ratio(constants)
+    if own is None:
+        return True
+    if algorithm.weighted_server and bound.assumes(WeightedServer):
+        own *= len(constants.per_client("weights"))
+    at = np.arange(8.0)
+    server, client = (np.broadcast_to(f(at), at.shape) for f in (
+        schedule.server, schedule.client
+    ))  # fmt: skip
+    return bool(np.allclose(server, own * client, rtol=1e-9, atol=0))
 
 
 def _usual(case: Case, known: dict[str, Bound]) -> Metric:

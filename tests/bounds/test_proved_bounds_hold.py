@@ -11,7 +11,7 @@ from bounds.comparison import Comparison, compare
 from bounds.experiment import Experiment
 from sfl_theory import theorem, theorems
 
-CONFIGURATIONS = int(os.environ.get("SFL_CONFIGURATIONS", "40"))
+CONFIGURATIONS = int(os.environ.get("SFL_CONFIGURATIONS", "200"))
 """Of the long test; 500 were run once, see ``docs/sharp-bounds.md``."""
 PROVED = [
     (item.key, case.name, name)

@@ -177,3 +177,12 @@ def test_algorithm_and_schedule_restrict_what_applies() -> None:
     printed = strong("3.6").printed.metric
     assert usual.metric == strong("3.6").best(KNOWN, [5], metric=printed).metric
     assert symbols.G in strong("3.6").bound("sharper").expr.free_symbols
+
+
+def test_a_run_at_another_rate_of_the_server_is_not_spoken_of() -> None:
+    """SFL-V2 as printed, one rate for both sides: bounds for the rate over N are out."""
+    case, rate = theorem("3.7").case("general_convex"), schedules.constant(0.01)
+    with pytest.raises(ValueError, match="another rate of the server's side"):
+        case.best(KNOWN, [5], rate)
+    weighted = case.best(KNOWN, [5], rate, Algorithm(weighted_server=True))
+    assert weighted.values[0] > 0
