@@ -180,7 +180,7 @@ def test_algorithm_and_schedule_restrict_what_applies() -> None:
 
 
 def test_a_run_at_another_rate_of_the_server_is_not_spoken_of() -> None:
-    """SFL-V2 as printed, one rate for both sides: bounds for the rate over N are out."""
+    """SFL-V2 with one rate for both sides: bounds for the rate over N are out."""
     case, rate = theorem("3.7").case("general_convex"), schedules.constant(0.01)
     with pytest.raises(ValueError, match="another rate of the server's side"):
         case.best(KNOWN, [5], rate)
