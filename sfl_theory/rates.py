@@ -182,7 +182,7 @@ def for_equal_clients(expr: sp.Expr) -> sp.Expr:
         )
         return sum(coefficient * sums[int(power)] for coefficient, power in parts)
 
-    written = sp.sympify(expr).xreplace({tau_server: tau})
+    written = sp.sympify(expr, strict=True).xreplace({tau_server: tau})
     return written.xreplace({node: total(node) for node in written.atoms(sp.Sum)})
 
 
@@ -219,7 +219,7 @@ def _largest_terms(factor: sp.Expr) -> sp.Expr:
                 for term in terms
                 if not any(_below(term / other) for other in terms - {term})
             )
-            short = sp.sympify(kept).xreplace({_ABSENT: Q - N})
+            short = sp.sympify(kept, strict=True).xreplace({_ABSENT: Q - N})
             return min((short, sp.expand(short)), key=sp.count_ops)
     raise ValueError(f"a negative term in {factor}")
 
@@ -233,4 +233,4 @@ def _below(quotient: sp.Expr) -> bool:
 
 
 def _expanded(expr: sp.Expr, definitions: Mapping[sp.Expr, sp.Expr]) -> sp.Expr:
-    return sp.sympify(expr).xreplace(dict(definitions))
+    return sp.sympify(expr, strict=True).xreplace(dict(definitions))

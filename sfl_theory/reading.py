@@ -138,7 +138,7 @@ class Reading:
         """Return whether the right side is the formula."""
         theirs = k.Lin({})
         for one in self.bound.parts.values():
-            theirs = theirs + self.form(sp.sympify(one)).value
+            theirs = theirs + self.form(sp.sympify(one, strict=True)).value
         return not theirs - self.part.says.right.value
 
     # The learning rates -----------------------------------------------------------
@@ -298,7 +298,7 @@ class Reading:
         Raises:
             Unread: if there is none.
         """
-        e = sp.sympify(e)
+        e = sp.sympify(e, strict=True)
         if isinstance(e, sp.Rational):
             return w.number(int(e.p)) / int(e.q)
         if e in self.plain:

@@ -127,7 +127,8 @@ def _best_rate(bound: Bound, constants: Constants, T: int) -> float:
     at = np.array([T])
 
     def number(e: Any) -> float:
-        return float(numeric.evaluate(sp.sympify(e), {}, constants, at, None)[0])
+        formula = sp.sympify(e, strict=True)
+        return float(numeric.evaluate(formula, {}, constants, at, None)[0])
 
     c = {power: number(e) for power, e in form.powers.items()}
     first = number(form.first) / T
@@ -213,7 +214,7 @@ def _without_noise(bound: Bound) -> Bound:
     """Return the bound for exact gradients."""
     quiet = {symbols.sigma[symbols.n]: sp.Integer(0)}
     parts = {
-        name: _split(sp.sympify(part).xreplace(quiet))
+        name: _split(sp.sympify(part, strict=True).xreplace(quiet))
         for name, part in bound.parts.items()
     }
     return replace(bound, parts={k: v for k, v in parts.items() if v != 0})
@@ -230,7 +231,7 @@ def _meant(part: Any, bound: Bound) -> Any:
 def _split(e: Any) -> Any:
     """Return a sum over clients of a sum as a sum of sums."""
     return sp.expand_mul(
-        sp.sympify(e).replace(
+        sp.sympify(e, strict=True).replace(
             lambda node: isinstance(node, sp.Sum),
             lambda node: sp.Add(
                 *(
