@@ -148,11 +148,13 @@ def still_open(
 
     Returns:
         The largest factor and where it is.
+
+    Raises:
+        ValueError: if there are no rounds.
     """
     found: Best = best(case, constants, rounds)
-    worst: Open | None = None
-    for k, T in enumerate(rounds):
-        version = found.versions[k]
+    factors: list[Open] = []
+    for T, version in zip(rounds, found.versions, strict=True):
         bound = case.bound(version)
         at = np.array([T])
         least = lower_bound(case, constants, at, bound)
@@ -160,11 +162,9 @@ def still_open(
         value, known = float(total(terms)[0]), trivial(bound, constants, T)
         term = max(terms, key=lambda name: float(terms[name][0]))
         factor = min(value, known) / least.values[0] if least.values[0] else np.inf
-        if worst is None or factor > worst.factor:
-            term = term if value <= known else ""
-            worst = Open(float(factor), int(T), version, term, least.instances[0])
-    assert worst is not None
-    return worst
+        term = term if value <= known else ""
+        factors.append(Open(float(factor), int(T), version, term, least.instances[0]))
+    return max(factors, key=lambda one: one.factor)
 
 
 def trivial(bound: Bound, constants: Constants, T: int) -> float:

@@ -3,6 +3,7 @@ r"""From a setting to its program: which inequalities the assumptions give."""
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
 from sfl_theory.worst_case.certificate import STAR, Atom, Inequality, Point, Space
 from sfl_theory.worst_case.program import Constraint, Node, Program
@@ -244,30 +245,29 @@ class _Formulation:
 
     def assume_apart(self, N: int) -> None:
         """Enter that noise is orthogonal to the other clients' steps of its round."""
-        for noise in self.run.steps:
-            for step in self.run.steps:
-                if step.point.t != noise.point.t or step.point.i <= noise.point.i:
-                    continue
-                atom = Atom("gradient", step.client, step.point)
-                for side in self.place.sides:
-                    mean, apart = Space(side, "mean"), Space(side, "deviation")
-                    assert noise.noise is not None
-                    left = Vector({
-                        mean: {noise.noise: Fraction(N - 1)},
-                        apart: {noise.noise: -ONE},
-                    })
-                    term = (self.vector(left), self.vector(step.gradient), ONE)
-                    says = Inequality(
-                        "across", None, noise.point, vector=atom, space=mean
-                    )
-                    self.given.append(
-                        Constraint(says, (), (term,), ZERO, True, (mean, apart))
-                    )
+        for drawn, step in product(self.run.steps, self.run.steps):
+            noise, at = drawn.noise, drawn.point
+            if noise is None or step.point.t != at.t or step.point.i <= at.i:
+                continue
+            atom = Atom("gradient", step.client, step.point)
+            for side in self.place.sides:
+                mean, apart = Space(side, "mean"), Space(side, "deviation")
+                left = Vector({mean: {noise: Fraction(N - 1)}, apart: {noise: -ONE}})
+                term = (self.vector(left), self.vector(step.gradient), ONE)
+                says = Inequality("across", None, at, vector=atom, space=mean)
+                self.given.append(
+                    Constraint(says, (), (term,), ZERO, True, (mean, apart))
+                )
 
     def fixed_before(self, noise: Atom, atom: Atom) -> bool:
-        """Return whether an atom does not depend on a noise, and has no part of it."""
+        """Return whether an atom does not depend on a noise, and has no part of it.
+
+        Raises:
+            ValueError: if the noise is drawn at no step.
+        """
         drawn, point = noise.point, atom.point
-        assert drawn is not None
+        if drawn is None:
+            raise ValueError(f"{noise} is drawn at no step")
         if point is None or point == STAR:
             return True
         if point.kind == "average":

@@ -103,11 +103,8 @@ def violations(
     """
     if not len(pairs):
         return np.zeros(0)
-    gram = sum(
-        program.tables[space] @ solution.grams[space] @ program.tables[space].T
-        for space in program.spaces
-    )
-    assert not isinstance(gram, int)
+    tables, grams = program.tables, solution.grams
+    gram = np.sum([tables[s] @ grams[s] @ tables[s].T for s in program.spaces], axis=0)
     x = np.array([node.x for node in program.nodes])
     g = np.array([node.gradient for node in program.nodes])
     f = np.array([

@@ -110,7 +110,9 @@ def test_a_case_without_the_version_is_one_line_beside_the_others(
     assert main(["show", "3.7", "--version", "sharper"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "strongly_convex (sharper; " in said
-    assert "(non_convex) has no version 'sharper'; there are strongly_convex: " in said
+    assert (
+        "(general_convex) has no version 'sharper'; there are strongly_convex: " in said
+    )
 
 
 def test_versions_exist_in_order_and_are_explained() -> None:
