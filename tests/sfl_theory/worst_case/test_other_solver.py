@@ -10,6 +10,7 @@ from sfl_theory.worst_case import interior
 from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.setting import Setting
 
+pytestmark = pytest.mark.long
 pytest.importorskip("clarabel")
 import clarabel_reference
 
