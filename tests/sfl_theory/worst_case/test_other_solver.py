@@ -10,9 +10,10 @@ from sfl_theory.worst_case import interior
 from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.setting import Setting
 
-pytestmark = pytest.mark.long
 pytest.importorskip("clarabel")
 import clarabel_reference
+
+pytestmark = pytest.mark.long
 
 STEPS = ((Q(1, 3), Q(1, 4)),) * 2
 
