@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from bounds.audited import REPLAY, Audited
+from bounds.certified import CERTIFIED
 from bounds.comparison import Comparison
 from bounds.sharpest import BEST, Sharpest
 from bounds.side_by_side import by_case, by_curve, by_line, by_run, progress_words
@@ -44,6 +45,7 @@ STYLES = {
     "repaired": Style("#009E73", (0, (7, 2)), "s", "nearest true"),
     "sharper": Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "sharper"),
     BEST: Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "sharpest"),
+    CERTIFIED: Style("#CC3D8F", (0, (5, 1, 1, 1, 1, 1)), "v", "round by round"),
 }
 OTHER = Style("#8C6D00", (0, (1, 1.2)), "D", "")
 TERM_DASHES: tuple[Any, ...] = (

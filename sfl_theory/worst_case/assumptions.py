@@ -8,7 +8,7 @@ from itertools import product
 from sfl_theory.worst_case.certificate import STAR, Atom, Inequality, Point, Space
 from sfl_theory.worst_case.program import Constraint, Node, Program
 from sfl_theory.worst_case.runs import Run, gradient, play
-from sfl_theory.worst_case.setting import ONE, ZERO, Setting
+from sfl_theory.worst_case.setting import ONE, ZERO, Setting, Visits
 from sfl_theory.worst_case.vectors import Vector
 
 
@@ -46,6 +46,8 @@ class _Formulation:
         objective = self.objective()
         self.assume_start()
         self.assume_bounds()
+        if self.setting.visits:
+            self.assume_visits(self.setting.visits)
         if self.setting.sigma2:
             self.assume_noise()
         return Program(
@@ -149,9 +151,10 @@ class _Formulation:
             start = self.square(self.run.models[0])
             says = Inequality("start-distance")
             self.given.append(Constraint(says, (), (start,), setting.initial))
-        if setting.start == "gap":
+        gap = setting.initial if setting.start == "gap" else setting.initial_gap
+        if gap is not None:
             says, values = Inequality("start-gap"), tuple(self.f(self.model(0)))
-            self.given.append(Constraint(says, values, (), setting.initial))
+            self.given.append(Constraint(says, values, (), gap))
         if setting.mu is None:
             self.model(setting.rounds)
             for t in range(setting.rounds + 1):
@@ -194,27 +197,46 @@ class _Formulation:
                 says = Inequality("dissimilarity", node.client, node.point)
                 self.given.append(Constraint(says, (), (self.square(away),), eps2))
 
+    def assume_visits(self, visits: Visits) -> None:
+        """Enter what SFL-V2's lags are at most, and how far plain means are off."""
+        whole = Vector()
+        for step in self.run.steps:
+            point = step.point
+            last = point.i == self.setting.tau - 1
+            apart = self.setting.order == "interleaved"
+            move = step.gradient
+            if step.noise:
+                move = move.plus(self.place.own(step.noise))
+            whole = whole.plus(move.within(lambda space: space.side == "server"))
+            if not apart and not last:
+                continue
+            first = point if apart else Point("local", point.t, 0)
+            pairs = [("lag", first, visits.lag, whole)]
+            away = whole.within(lambda space: space.part == "deviation")
+            pairs += [("uneven", point, visits.uneven, away)] if visits.uneven else []
+            for kind, at, factor, moved in pairs:
+                atom = Atom(kind, None, at)
+                mine = self.place.own(atom).within(
+                    lambda space, kind=kind: space.side == "server"
+                    and (kind == "lag" or space.part == "mean")
+                )
+                terms = (self.square(mine), self.square(moved, -factor))
+                self.given.append(Constraint(Inequality(kind, None, at), (), terms))
+            whole = Vector()
+
     def assume_noise(self) -> None:
         """Enter variances, and what noise is orthogonal to."""
-        sigma2, N = self.setting.sigma2, self.setting.clients
-        shares: dict[str, Fraction] = {"each": ONE}
-        if self.place.everyone and N is not None:
-            shares = {"mean": Fraction(1, N), "deviation": 1 - Fraction(1, N)}
         for step in self.run.steps:
             if step.noise is None:
                 continue
             own = self.place.own(step.noise)
-            if N is None or not self.place.everyone:
-                says = Inequality("variance", step.client, step.point)
-                term = self.square(own)
-                self.given.append(Constraint(says, (), (term,), sigma2))
-                continue
-            for part, share in shares.items():
+            for part, bound in self.setting.noises.items():
                 here = tuple(one for one in self.place.spaces if one.part == part)
-                says = Inequality("variance", step.client, step.point, space=here[0])
+                space = None if part == "each" else here[0]
+                says = Inequality("variance", step.client, step.point, space=space)
+                spaces = () if part == "each" else here
                 term = self.square(own)
-                bound = share * sigma2
-                self.given.append(Constraint(says, (), (term,), bound, spaces=here))
+                self.given.append(Constraint(says, (), (term,), bound, spaces=spaces))
         self.assume_unbiased()
 
     def assume_unbiased(self) -> None:
@@ -240,8 +262,40 @@ class _Formulation:
                     self.given.append(
                         Constraint(says, (), (term,), ZERO, True, (space,))
                     )
+        if self.setting.visits:
+            self.assume_visited()
         if self.setting.symmetric and self.setting.algorithm != "minibatch-sfl":
             self.assume_apart(self.setting.clients or 1)
+
+    def assume_visited(self) -> None:
+        """Enter that a visit's noise is orthogonal to what this client has seen."""
+        atoms = {
+            atom
+            for vector in self.vectors
+            for form in vector.forms.values()
+            for atom in form
+            if atom.point is not None and atom.point.kind == "local"
+        }
+        for step, side in product(self.run.steps, self.place.sides):
+            if step.noise is None:
+                continue
+            at, spaces = step.point, (Space(side, "mean"), Space(side, "deviation"))
+            for atom in sorted(atoms):
+                point = atom.point or STAR
+                here = point.t == at.t and point.i <= at.i
+                same = point.i == at.i
+                if self.setting.order == "interleaved":
+                    here = here and same
+                seen = atom.kind in {"gradient", "lag"} or (
+                    atom.kind == "noise" and not same
+                )
+                if not (here and seen) or (atom.kind == "lag" and side != "server"):
+                    continue
+                says = Inequality("visited", None, at, vector=atom, space=spaces[0])
+                right = self.place.own(atom).within(lambda one, s=side: one.side == s)
+                left = self.vector(self.place.own(step.noise))
+                term = (left, self.vector(right), ONE)
+                self.given.append(Constraint(says, (), (term,), ZERO, True, spaces))
 
     def assume_apart(self, N: int) -> None:
         """Enter that noise is orthogonal to the other clients' steps of its round."""
@@ -274,6 +328,8 @@ class _Formulation:
             return drawn.t >= self.setting.rounds - 1
         if point.t != drawn.t or point.kind == "round":
             return point.t < drawn.t + (point.kind == "round")
+        if self.setting.visits:
+            return self.setting.order == "interleaved" and point.i < drawn.i
         own = atom.client == noise.client
         before = point.i < drawn.i + (atom.kind == "gradient")
         if self.setting.algorithm == "sfl-v2":

@@ -50,7 +50,7 @@ class Atom:
         point: of the gradient; of a noise the point where it is drawn.
     """
 
-    kind: Literal["start", "gradient", "noise"]
+    kind: Literal["start", "gradient", "noise", "lag", "uneven"]
     client: int | None = None
     point: Point | None = None
 
@@ -80,6 +80,9 @@ Kind = Literal[
     "variance",
     "unbiased",
     "across",
+    "visited",
+    "lag",
+    "uneven",
     "lowest",
     "at-least",
 ]
@@ -105,6 +108,9 @@ class Inequality:
     - "across", N clients that are alike: a client's noise is orthogonal to another's
       later gradient in the round, (N-1) <noise, vector> of the means = that of the
       deviations, on the side of the space, an equality;
+    - "visited", SFL-V2 for all N at once: sum_n a_n <noise_n, vector_n> = 0 on the side
+      of the space, as each client's noise is drawn after its vector, an equality;
+    - "lag", "uneven": see ``Visits``;
     - "lowest": f* + |grad f(at)|^2 / (2 S) <= f(at);
     - "at-least": the least metric over rounds is at most that at ``at``.
 

@@ -183,6 +183,8 @@ def reaching(
 def _explicit(program: Program) -> Instance | None:
     """Return the best of the explicit functions that are admissible."""
     setting = program.setting
+    if setting.visits:
+        return None
     tried = [
         parabola(program, curvature)
         for curvature in ((setting.mu, setting.S) if setting.mu else ())
