@@ -13,8 +13,14 @@ from numpy.typing import NDArray
 from bounds.comparison import Comparison
 from bounds.informative import Informative
 from bounds.verdict import judge
-from sfl_theory.bound import OBJECTIVE_GAP
-from sfl_theory.worst_case.round_by_round import Followed, NotCertifiedError, follow
+from sfl_theory.bound import OBJECTIVE_GAP, WEIGHTED_GAP, WEIGHTED_GRADIENT
+from sfl_theory.worst_case.round_by_round import (
+    Followed,
+    NotCertifiedError,
+    averaged,
+    descended,
+    follow,
+)
 from sfl_theory.worst_case.setting import Algorithm, Setting, Visits
 from sfl_train.algorithms import SFLV1, SFLV2, FedAvg, MiniBatchSFL
 
@@ -75,16 +81,23 @@ def chained(beside: Comparison) -> Followed | str | None:
     """Return the certificates of single rounds that bound a run.
 
     Args:
-        beside: another bound on the same run, on the gap of the last iterate.
+        beside: another bound on the same run.
 
     Returns:
         The certificates; or why there are none; None for other left sides.
     """
     run = beside.measurement
-    if run.metric != OBJECTIVE_GAP or not run.constants.mu:
-        return None
+    known, T = run.constants, int(run.rounds[-1])
     try:
-        return follow(*_round(beside))
+        if run.metric == OBJECTIVE_GAP:
+            return follow(*_round(beside))
+        if run.metric not in {WEIGHTED_GAP, WEIGHTED_GRADIENT}:
+            return None
+        one = _mean_round(beside)
+        gap = _rounded(known.initial_gap)
+        if run.metric == WEIGHTED_GRADIENT:
+            return descended(one, T, gap)
+        return averaged(one, T, _rounded(known.initial_distance2), gap)
     except (ValueError, NotCertifiedError) as error:
         return str(error)
 
@@ -101,6 +114,7 @@ def certified(beside: Comparison, followed: Followed) -> Certified:
     """
     run = beside.measurement
     values = np.nextafter([float(followed.values[T]) for T in run.rounds], np.inf)
+    values = values * beside.unit
     own = {one.name: getattr(beside, one.name) for one in fields(Comparison)}
     own |= {
         "bound": replace(beside.bound, version=CERTIFIED, findings=()),
@@ -115,8 +129,8 @@ def certified(beside: Comparison, followed: Followed) -> Certified:
     return Certified(**own, followed=followed)
 
 
-def _round(beside: Comparison) -> tuple[Setting, list[Fraction], Fraction]:
-    """Return a run's first round, its step sizes, and the server's over the client's.
+def _round(beside: Comparison) -> tuple[Setting, list[Fraction]]:
+    """Return a run's first round, and the client side's step sizes.
 
     Raises:
         ValueError: if rounds of this run are not formulated.
@@ -155,7 +169,7 @@ def _round(beside: Comparison) -> tuple[Setting, list[Fraction], Fraction]:
         (steps[0],),
         (steps[0] * ratio,),
         _rounded(known.S),
-        _rounded(known.mu, up=False),
+        _rounded(known.mu or 0.0, up=False),
         tau_server=late,
         eps2=_rounded(known.eps2) if known.eps2 else None,
         G2=_rounded(G2) if G2 else None,
@@ -166,7 +180,26 @@ def _round(beside: Comparison) -> tuple[Setting, list[Fraction], Fraction]:
         order=getattr(made, "order", "client-sequential"),
         visits=_visits(weights) if isinstance(made, SFLV2) else None,
     )
-    return one, steps, ratio
+    return one, steps
+
+
+def _mean_round(beside: Comparison) -> Setting:
+    """Return a run's round for a mean over rounds.
+
+    Raises:
+        ValueError: if the steps are not constant, or rounds are not formulated.
+    """
+    run = beside.measurement
+    if run.schedule.value is None:
+        raise ValueError("a mean over rounds whose step sizes differ")
+    one, *_ = _round(beside)
+    if run.metric == WEIGHTED_GRADIENT:
+        return replace(
+            one, mu=None, metric="gradient", reading="average", start="decrease"
+        )
+    return replace(
+        one, reading="mean", start="decrease", initial_distance=one.initial
+    )
 
 
 def _visits(weights: tuple[Fraction, ...]) -> Visits:

@@ -68,10 +68,15 @@ class _Formulation:
     def node(self, n: int | None, point: Point, x: Vector, slope: Vector) -> Node:
         """Return the node of a function at a point, entered now."""
         value = None
-        if point != STAR:
+        if point != STAR and not self.pinned(x):
             value, self.values = self.values, self.values + 1
         self.nodes.append(Node(n, point, self.vector(x), self.vector(slope), value))
         return self.nodes[-1]
+
+    def pinned(self, x: Vector) -> bool:
+        """Whether values are relative to those at a point: nothing is known of f*."""
+        free = self.setting.mu is None and self.setting.start == "decrease"
+        return free and not x.forms
 
     def everywhere(self, point: Point, x: Vector) -> list[Node]:
         """Return the clients' nodes at a common point, made where there is none."""
@@ -147,15 +152,18 @@ class _Formulation:
     def assume_start(self) -> None:
         """Enter what is known of x(0), and f* where there is no x*."""
         setting = self.setting
-        if setting.start == "distance":
+        far = setting.initial if setting.start == "distance" else setting.initial_distance
+        if far is not None:
             start = self.square(self.run.models[0])
             says = Inequality("start-distance")
-            self.given.append(Constraint(says, (), (start,), setting.initial))
+            self.given.append(Constraint(says, (), (start,), far))
+        if setting.start == "decrease":
+            self.assume_decrease()
         gap = setting.initial if setting.start == "gap" else setting.initial_gap
         if gap is not None:
             says, values = Inequality("start-gap"), tuple(self.f(self.model(0)))
             self.given.append(Constraint(says, values, (), gap))
-        if setting.mu is None:
+        if setting.mu is None and setting.start == "gap":
             self.model(setting.rounds)
             for t in range(setting.rounds + 1):
                 nodes = self.model(t)
@@ -163,6 +171,16 @@ class _Formulation:
                 lower = self.square(self.slope(nodes), 1 / (2 * setting.S))
                 values = tuple(self.f(nodes, -ONE))
                 self.given.append(Constraint(says, values, (lower,)))
+
+    def assume_decrease(self) -> None:
+        """Enter by how much the run decreases what it is measured by."""
+        says, most, run = Inequality("decrease"), self.setting.initial, self.run
+        if self.setting.mu is not None:
+            terms = (self.square(run.models[0]), self.square(run.models[-1], -ONE))
+            self.given.append(Constraint(says, (), terms, most))
+            return
+        values = self.f(self.model(0)) + self.f(self.model(self.setting.rounds), -ONE)
+        self.given.append(Constraint(says, tuple(values), (), most))
 
     def assume_bounds(self) -> None:
         """Enter heterogeneity, dissimilarity and bounded gradients."""

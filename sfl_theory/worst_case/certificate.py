@@ -74,6 +74,7 @@ Kind = Literal[
     "interpolation",
     "start-distance",
     "start-gap",
+    "decrease",
     "heterogeneity",
     "dissimilarity",
     "bounded-gradient",
@@ -98,7 +99,7 @@ class Inequality:
       u = grad F(x) - grad F(y), v = x - y:
       F(y) + <grad F(y), v> + (|u|^2/L + m |v|^2 - 2 (m/L) <u, v>) / (2 (1 - m/L))
       <= F(x);
-    - "start-distance", "start-gap": the start;
+    - "start-distance", "start-gap", "decrease": the start;
     - "heterogeneity": sum_n a_n |grad F_n(x*)|^2 <= zeta2;
     - "dissimilarity": |grad F_client(at) - grad f(at)|^2 <= eps2;
     - "bounded-gradient": E |grad F_client(at) + noise|^2 <= G2 at a local point;

@@ -22,15 +22,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import accumulate
 
-from sfl_theory.worst_case.certificate import Certificate
-from sfl_theory.worst_case.interior import Progress
-from sfl_theory.worst_case.setting import ONE, ZERO, Setting
+from sfl_theory.worst_case.certificate import Certificate, Kind
+from sfl_theory.worst_case.setting import ZERO, Setting
 from sfl_theory.worst_case.solve import worst_case
 
 TOLERANCE = 1e-5
 SPANS, SMALLEST, MOST = 3, 0.8, 16
 """At least so many spans of rounds; the least theta in one; at most so many."""
+POWERS = (2 / 3, 1)
+"""Means over rounds are bounded best near T to these powers."""
 BITS = 2**64
 
 
@@ -43,26 +45,48 @@ class Round:
     r"""What one certificate says on every round of a span.
 
     Attributes:
-        certificate: of a round with the span's largest step.
+        certificate: of a round with the span's largest step, in units of its own:
+            points are divided by a number whose square is ``unit``, functions by
+            ``unit``, so that smoothness and step sizes stay.
+        unit: a power of two.
         first: the span's first round.
         last: the round after it.
-        slope: $\lambda$.
-        rise: c.
     """
 
     certificate: Certificate
+    unit: Fraction
     first: int
     last: int
-    slope: Fraction
-    rise: Fraction
+
+    @property
+    def slope(self) -> Fraction:
+        """The multiplier of the start or of the decrease."""
+        decrease = self.certificate.setting.start == "decrease"
+        return self._multiplier("decrease" if decrease else "start-gap")
+
+    @property
+    def far(self) -> Fraction:
+        """The multiplier of the squared distance at the start."""
+        return self._multiplier("start-distance")
+
+    @property
+    def rise(self) -> Fraction:
+        """What the bound is for a start, a decrease and a distance of 0."""
+        one = self.certificate.setting
+        known = self.slope * one.initial + self.far * (one.initial_distance or ZERO)
+        return (self.certificate.bound - known) * self.unit
+
+    def _multiplier(self, kind: Kind) -> Fraction:
+        uses = self.certificate.uses
+        return sum((by for one, by in uses if one.kind == kind), ZERO)
 
 
 @dataclass(frozen=True)
 class Followed:
-    r"""A bound on $E f(x^t)-f^*$, t = 0..T.
+    r"""A bound after t = 0..T rounds.
 
     Attributes:
-        values: the bound, exact.
+        values: the bound, exact; the first is what is known at the start.
         rounds: the certificates that it is made of.
     """
 
@@ -71,20 +95,15 @@ class Followed:
 
 
 def follow(
-    one: Setting,
-    steps: Sequence[Fraction],
-    ratio: Fraction = ONE,
-    tolerance: float = TOLERANCE,
-    progress: Progress | None = None,
+    one: Setting, steps: Sequence[Fraction], tolerance: float = TOLERANCE
 ) -> Followed:
-    """Bound a run's last iterate by chaining certificates of single rounds.
+    r"""Bound $E f(x^T)-f^*$ by chaining certificates of single rounds.
 
     Args:
-        one: a round of strongly convex or convex functions, by the gap, started by it.
+        one: a round of strongly convex functions, by the gap, started by it; with a
+            step of the server that is to the client's as in all rounds.
         steps: the client side's step sizes of rounds 0..T-1, positive.
-        ratio: the server side's over the client's.
         tolerance: relative, of the float solver.
-        progress: told what happens.
 
     Returns:
         The bound after 0..T rounds.
@@ -93,10 +112,9 @@ def follow(
         ValueError: if the steps spread too far, or the setting is of another kind.
         NotCertifiedError: if a round's program could not be certified.
     """
-    if (one.metric, one.reading, one.start, one.rounds) != ("gap", "last", "gap", 1):
-        raise ValueError("a round that starts by the gap and is read at its end")
-    if one.mu is None:
-        raise ValueError("without convexity no such round contracts")
+    if not one.mu or (one.metric, one.reading, one.start) != ("gap", "last", "gap"):
+        raise ValueError("a round of strongly convex functions, by the gap")
+    ratio = one.server_steps[0] / one.client_steps[0]
     values, rounds = [one.initial], []
     for first, last in spans(steps):
         largest, least = max(steps[first:last]), min(steps[first:last])
@@ -107,31 +125,140 @@ def follow(
             mu=one.mu * least / largest,
             initial=values[-1],
         )
-        if progress:
-            progress(f"rounds {first} to {last - 1}")
-        found = worst_case(here, tolerance, below=False)
-        if found.certificate is None:
-            raise NotCertifiedError("; ".join(found.failed))
-        known = Round(found.certificate, first, last, *affine(found.certificate))
+        known = _certified(here, one.G2 or values[-1], first, last, tolerance)
         rounds.append(known)
-        for step in steps[first:last]:
-            after = known.slope * values[-1] + known.rise * largest / step
-            values.append(Fraction(math.ceil(after * BITS), BITS))
+        slope, rise = known.slope, known.rise
+        values += accumulate(
+            (rise * largest / step for step in steps[first:last]),
+            lambda V, more, slope=slope: _short(slope * V + more),
+            initial=values.pop(),
+        )
     return Followed(tuple(values), tuple(rounds))
 
 
-def affine(certificate: Certificate) -> tuple[Fraction, Fraction]:
-    """Return slope and rise of a certificate as a function of its start.
+def descended(
+    one: Setting, rounds: int, gap: Fraction, tolerance: float = TOLERANCE
+) -> Followed:
+    r"""Bound the mean over t < T of $E\|\nabla f(x^t)\|^2$, constant steps.
+
+    A certificate of a round that decreases f by at most $\delta$ says, for every
+    round, $E\|\nabla f(x^t)\|^2\le s\,E(f(x^t)-f(x^{t+1}))+c$, so
+
+    .. math:: \frac1T\sum_{t<T}E\|\nabla f(x^t)\|^2
+              \le\frac sT\,(f(x^0)-f^*)+c.
 
     Args:
-        certificate: of a round that starts by the gap.
+        one: a round of smooth functions, by the gradient, with a decrease.
+        rounds: T.
+        gap: $f(x^0)-f^*$, or what it is at most.
+        tolerance: relative, of the float solver.
 
     Returns:
-        The multiplier of the start, and what the bound is for a start of 0.
+        The least bound that the certificates give, for 1..T rounds, after the gap.
+
+    Raises:
+        NotCertifiedError: if a round's program could not be certified.
     """
-    says = "start-gap"
-    slope = sum((by for one, by in certificate.uses if one.kind == says), ZERO)
-    return slope, certificate.bound - slope * certificate.setting.initial
+    known = [
+        _certified(replace(one, initial=gap / T), one.G2 or gap, 0, rounds, tolerance)
+        for T in _targets(rounds)
+    ]
+    values = [
+        min(r.slope * gap / T + r.rise for r in known) for T in range(1, rounds + 1)
+    ]
+    return Followed((gap, *values), tuple(known))
+
+
+def averaged(
+    one: Setting,
+    rounds: int,
+    distance: Fraction,
+    gap: Fraction,
+    tolerance: float = TOLERANCE,
+) -> Followed:
+    r"""Bound the mean over t < T of $E f(x^t)-f^*$, constant steps.
+
+    A certificate of a round that decreases $P=\|x-x^*\|^2$ by at most $\delta$ says
+    $E f(x^t)-f^*\le s\,(P_t-P_{t+1})+r\,P_t+c$; r keeps the start from being
+    arbitrarily far. Also f rises by at most c'/s' a round, by the certificate of
+    ``descended``. So the mean is at most the smaller of
+
+    .. math:: \frac{s\,P_0+\sum_{t<T}rP_t}T+c,\quad P_{t+1}\le P_t+\frac{rP_t+c}s,
+              \qquad f(x^0)-f^*+\frac{T-1}2\,\frac{c'}{s'}.
+
+    Args:
+        one: a round of convex functions, by the mean gap, with a decrease.
+        rounds: T.
+        distance: $P_0$, or what it is at most.
+        gap: $f(x^0)-f^*$, or what it is at most.
+        tolerance: relative, of the float solver.
+
+    Returns:
+        The bound for 1..T rounds, after the gap.
+
+    Raises:
+        NotCertifiedError: if a round's program could not be certified.
+    """
+    smooth = replace(
+        one, mu=None, metric="gradient", reading="average", initial_distance=None
+    )
+    rising = descended(smooth, rounds, gap, tolerance).rounds[-1]
+    rise = max(ZERO, rising.rise / rising.slope)
+    bounds = [[gap + rise * (T - 1) / 2 for T in range(1, rounds + 1)]]
+    known = [rising]
+    for T in _targets(rounds):
+        here = replace(one, initial=distance / T, initial_distance=distance)
+        known.append(_certified(here, distance, 0, rounds, tolerance))
+        bounds.append(_means(known[-1], rounds, distance))
+    values = [min(each) for each in zip(*bounds, strict=True)]
+    return Followed((gap, *values), tuple(known))
+
+
+def _means(one: Round, rounds: int, distance: Fraction) -> list[Fraction]:
+    slope, far, rise = one.slope, one.far, one.rise
+    found, drift, P = [], ZERO, distance
+    for T in range(1, rounds + 1):
+        drift += far * P
+        P = _short(P + max(ZERO, far * P + rise) / slope)
+        found.append((slope * distance + drift) / T + rise)
+    return found
+
+
+def _targets(rounds: int) -> list[int]:
+    return sorted({max(1, round(rounds**power)) for power in POWERS})
+
+
+def _certified(
+    one: Setting, size: Fraction, first: int, last: int, tolerance: float
+) -> Round:
+    """Return a certificate in units in which ``size`` is about 1, for the solver's sake.
+
+    Raises:
+        NotCertifiedError: if there is none.
+    """
+    unit = Fraction(2) ** round(math.log2(size))
+
+    def short(value: Fraction | None) -> Fraction | None:
+        return None if value is None else value / unit
+
+    here = replace(
+        one,
+        eps2=short(one.eps2),
+        G2=short(one.G2),
+        sigma2=one.sigma2 / unit,
+        mean_noise=short(one.mean_noise),
+        initial=one.initial / unit,
+        initial_distance=short(one.initial_distance),
+    )
+    found = worst_case(here, tolerance, below=False)
+    if found.certificate is None:
+        raise NotCertifiedError("; ".join(found.failed))
+    return Round(found.certificate, unit, first, last)
+
+
+def _short(value: Fraction) -> Fraction:
+    """Return a number with few digits that is not below."""
+    return Fraction(math.ceil(value * BITS), BITS)
 
 
 def spans(steps: Sequence[Fraction]) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ Order = Literal["client-sequential", "interleaved"]
 ServerSteps = Literal["printed", "weighted"]
 Metric = Literal["distance", "gap", "gradient"]
 Reading = Literal["last", "average", "mean", "minimum"]
-Start = Literal["distance", "gap", "gradients"]
+Start = Literal["distance", "gap", "gradients", "decrease"]
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
@@ -87,7 +87,9 @@ class Setting:
         sigma2: $\sigma^2$, variance of unbiased, independent noise at every step; for
             all N at once of its mean over clients, $\sum_na_n\sigma_n^2$.
         start: what is known of $x^0$: $\|x^0-x^*\|^2$ or $f(x^0)-f^*$ at most
-            ``initial``, or nothing but what bounded gradients give.
+            ``initial``, or nothing but what bounded gradients give; or, of a mean over
+            rounds, that the run decreases the squared distance (without convexity f)
+            by at most ``initial``.
         initial: see ``start``.
         metric: "distance" $\|x^T-x^*\|^2$, "gap" $f(x^T)-f^*$, "gradient"
             $\|\nabla f(x^t)\|^2$.
@@ -102,6 +104,7 @@ class Setting:
             averaged noise; None: as if one client had it all.
         visits: of SFL-V2, for all N at once.
         initial_gap: $f(x^0)-f^*$ is also at most this, for a start by distance.
+        initial_distance: $\|x^0-x^*\|^2$ is also at most this, for a decrease.
 
     Raises:
         ValueError: for what no run or no problem can have, or is not formulated.
@@ -129,6 +132,7 @@ class Setting:
     symmetric: bool = False
     mean_noise: Fraction | None = None
     initial_gap: Fraction | None = None
+    initial_distance: Fraction | None = None
     visits: Visits | None = None
 
     def __post_init__(self) -> None:
@@ -229,8 +233,18 @@ class Setting:
                 "a start by bounded gradients needs G and mu > 0",
             ),
             (
-                self.mu is None and (self.metric != "gradient" or self.start != "gap"),
+                self.mu is None
+                and (self.metric != "gradient" or self.start not in {"gap", "decrease"}),
                 "without convexity: metric gradient and a start by gap",
+            ),
+            (
+                (self.initial_distance is not None)
+                != (self.start == "decrease" and self.mu is not None),
+                "the initial distance is known beside a decrease of it",
+            ),
+            (
+                self.start == "decrease" and self.reading not in {"average", "mean"},
+                "a decrease is known of means over rounds",
             ),
             (
                 self.mu is None and self.zeta2 is not None,

@@ -183,7 +183,7 @@ def reaching(
 def _explicit(program: Program) -> Instance | None:
     """Return the best of the explicit functions that are admissible."""
     setting = program.setting
-    if setting.visits:
+    if setting.visits or setting.start == "decrease":
         return None
     tried = [
         parabola(program, curvature)
