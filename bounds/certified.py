@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bounds.comparison import Comparison
 from bounds.informative import Informative
@@ -149,7 +148,10 @@ def _round(beside: Comparison) -> tuple[Setting, list[Fraction]]:
         (np.min(known.participation or 1) < 1, "rounds without some of the clients"),
         (run.schedule.per_step, "step sizes that change within a round"),
         (not np.allclose(server, ratio * client, rtol=1e-12), "two schedules"),
-        (getattr(made, "clock", "") == "algorithm" and tau != late, "Algorithm 1's clock"),
+        (
+            getattr(made, "clock", "") == "algorithm" and tau != late,
+            "Algorithm 1's clock",
+        ),
         (not known.initial_gap, "f(x^0) - f* is not known, or 0"),
         (not min(known.weights or (0,)), "a client of weight 0"),
     ):
@@ -157,12 +159,16 @@ def _round(beside: Comparison) -> tuple[Setting, list[Fraction]]:
             raise ValueError(words)
     weights = tuple(map(Fraction, known.weights or ()))
     weights = tuple(a / sum(weights) for a in weights)
-    sigma2 = [_rounded(one) for one in np.broadcast_to(known.sigma2 or 0.0, len(weights))]
+    sigma2 = [
+        _rounded(one) for one in np.broadcast_to(known.sigma2 or 0.0, len(weights))
+    ]
     noise = sum(a * s for a, s in zip(weights, sigma2, strict=True))
     mean = sum(a * a * s for a, s in zip(weights, sigma2, strict=True))
     steps = [Fraction(eta) for eta in client.tolist()]
     ratio = Fraction(1) if ratio == 1 else _rounded(ratio)
-    G2 = known.G2 and np.average(np.broadcast_to(known.G2, len(sigma2)), weights=weights)
+    G2 = known.G2 and np.average(
+        np.broadcast_to(known.G2, len(sigma2)), weights=weights
+    )
     one = Setting(
         ALGORITHMS[type(made)],
         tau,
@@ -197,9 +203,7 @@ def _mean_round(beside: Comparison) -> Setting:
         return replace(
             one, mu=None, metric="gradient", reading="average", start="decrease"
         )
-    return replace(
-        one, reading="mean", start="decrease", initial_distance=one.initial
-    )
+    return replace(one, reading="mean", start="decrease", initial_distance=one.initial)
 
 
 def _visits(weights: tuple[Fraction, ...]) -> Visits:
@@ -225,4 +229,3 @@ def _informative(beside: Comparison, followed: Followed) -> Informative:
     if not below:
         return Informative(None, f"not until T = {len(followed.values) - 1}")
     return Informative(below[0], f"T = {below[0]}")
-

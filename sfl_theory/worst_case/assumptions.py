@@ -3,6 +3,7 @@ r"""From a setting to its program: which inequalities the assumptions give."""
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 from sfl_theory.worst_case.certificate import STAR, Atom, Inequality, Point, Space
@@ -74,7 +75,7 @@ class _Formulation:
         return self.nodes[-1]
 
     def pinned(self, x: Vector) -> bool:
-        """Whether values are relative to those at a point: nothing is known of f*."""
+        """Return whether values are relative to the one at x; f* is not known."""
         free = self.setting.mu is None and self.setting.start == "decrease"
         return free and not x.forms
 
@@ -152,7 +153,9 @@ class _Formulation:
     def assume_start(self) -> None:
         """Enter what is known of x(0), and f* where there is no x*."""
         setting = self.setting
-        far = setting.initial if setting.start == "distance" else setting.initial_distance
+        far = setting.initial_distance
+        if setting.start == "distance":
+            far = setting.initial
         if far is not None:
             start = self.square(self.run.models[0])
             says = Inequality("start-distance")
@@ -217,30 +220,29 @@ class _Formulation:
 
     def assume_visits(self, visits: Visits) -> None:
         """Enter what SFL-V2's lags are at most, and how far plain means are off."""
-        whole = Vector()
+        apart = self.setting.order == "interleaved"
+        moved = Vector()
         for step in self.run.steps:
-            point = step.point
-            last = point.i == self.setting.tau - 1
-            apart = self.setting.order == "interleaved"
-            move = step.gradient
+            at = step.point
+            moved = moved.plus(self.server(step.gradient))
             if step.noise:
-                move = move.plus(self.place.own(step.noise))
-            whole = whole.plus(move.within(lambda space: space.side == "server"))
-            if not apart and not last:
+                moved = moved.plus(self.server(self.place.own(step.noise)))
+            if not apart and at.i < self.setting.tau - 1:
                 continue
-            first = point if apart else Point("local", point.t, 0)
-            pairs = [("lag", first, visits.lag, whole)]
-            away = whole.within(lambda space: space.part == "deviation")
-            pairs += [("uneven", point, visits.uneven, away)] if visits.uneven else []
-            for kind, at, factor, moved in pairs:
-                atom = Atom(kind, None, at)
-                mine = self.place.own(atom).within(
-                    lambda space, kind=kind: space.side == "server"
-                    and (kind == "lag" or space.part == "mean")
-                )
-                terms = (self.square(mine), self.square(moved, -factor))
-                self.given.append(Constraint(Inequality(kind, None, at), (), terms))
-            whole = Vector()
+            first = at if apart else Point("local", at.t)
+            lag = self.server(self.place.own(Atom("lag", None, first)))
+            terms = (self.square(lag), self.square(moved, -visits.lag))
+            self.given.append(Constraint(Inequality("lag", at=first), (), terms))
+            if visits.uneven:
+                off = self.server(self.place.common(Atom("uneven", None, at)))
+                away = moved.plus(self.place.mean_part(moved), -ONE)
+                terms = (self.square(off), self.square(away, -visits.uneven))
+                self.given.append(Constraint(Inequality("uneven", at=at), (), terms))
+            moved = Vector()
+
+    def server(self, vector: Vector) -> Vector:
+        """Return a vector's part on the server side."""
+        return vector.within(lambda space: space.side == "server")
 
     def assume_noise(self) -> None:
         """Enter variances, and what noise is orthogonal to."""
@@ -292,28 +294,31 @@ class _Formulation:
             for vector in self.vectors
             for form in vector.forms.values()
             for atom in form
-            if atom.point is not None and atom.point.kind == "local"
         }
-        for step, side in product(self.run.steps, self.place.sides):
+        for step in self.run.steps:
             if step.noise is None:
                 continue
-            at, spaces = step.point, (Space(side, "mean"), Space(side, "deviation"))
-            for atom in sorted(atoms):
-                point = atom.point or STAR
-                here = point.t == at.t and point.i <= at.i
-                same = point.i == at.i
-                if self.setting.order == "interleaved":
-                    here = here and same
-                seen = atom.kind in {"gradient", "lag"} or (
-                    atom.kind == "noise" and not same
-                )
-                if not (here and seen) or (atom.kind == "lag" and side != "server"):
-                    continue
-                says = Inequality("visited", None, at, vector=atom, space=spaces[0])
-                right = self.place.own(atom).within(lambda one, s=side: one.side == s)
-                left = self.vector(self.place.own(step.noise))
-                term = (left, self.vector(right), ONE)
-                self.given.append(Constraint(says, (), (term,), ZERO, True, spaces))
+            noise = self.vector(self.place.own(step.noise))
+            for atom in sorted(filter(partial(self.seen, step.point), atoms), key=str):
+                lag, own = atom.kind == "lag", self.place.own(atom)
+                seen = self.vector(self.server(own) if lag else own)
+                for side in self.place.sides[lag:]:
+                    spaces = (Space(side, "mean"), Space(side, "deviation"))
+                    says = Inequality(
+                        "visited", None, step.point, vector=atom, space=spaces[0]
+                    )
+                    term = (noise, seen, ONE)
+                    self.given.append(Constraint(says, (), (term,), ZERO, True, spaces))
+
+    def seen(self, drawn: Point, atom: Atom) -> bool:
+        """Return whether a client has an atom of this round when noise is drawn."""
+        at = atom.point
+        if at is None or at.kind != "local" or at.t != drawn.t or at.i > drawn.i:
+            return False
+        if at.i < drawn.i and self.setting.order == "interleaved":
+            return False
+        kinds = {"gradient", "lag"} | ({"noise"} if at.i < drawn.i else set())
+        return atom.kind in kinds
 
     def assume_apart(self, N: int) -> None:
         """Enter that noise is orthogonal to the other clients' steps of its round."""

@@ -22,14 +22,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import accumulate
 
 from sfl_theory.worst_case.certificate import Certificate, Kind
 from sfl_theory.worst_case.setting import ZERO, Setting
 from sfl_theory.worst_case.solve import worst_case
 
 TOLERANCE = 1e-5
-SPANS, SMALLEST, MOST = 3, 0.8, 16
+SPANS, SMALLEST, MOST = 3, Fraction(4, 5), 16
 """At least so many spans of rounds; the least theta in one; at most so many."""
 POWERS = (2 / 3, 1)
 """Means over rounds are bounded best near T to these powers."""
@@ -127,12 +126,9 @@ def follow(
         )
         known = _certified(here, one.G2 or values[-1], first, last, tolerance)
         rounds.append(known)
-        slope, rise = known.slope, known.rise
-        values += accumulate(
-            (rise * largest / step for step in steps[first:last]),
-            lambda V, more, slope=slope: _short(slope * V + more),
-            initial=values.pop(),
-        )
+        slope, rise = known.slope, known.rise * largest
+        for step in steps[first:last]:
+            values.append(_short(slope * values[-1] + rise / step))
     return Followed(tuple(values), tuple(rounds))
 
 
@@ -231,7 +227,7 @@ def _targets(rounds: int) -> list[int]:
 def _certified(
     one: Setting, size: Fraction, first: int, last: int, tolerance: float
 ) -> Round:
-    """Return a certificate in units in which ``size`` is about 1, for the solver's sake.
+    """Return a certificate in units in which ``size`` is about 1, for the solver.
 
     Raises:
         NotCertifiedError: if there is none.
@@ -276,13 +272,14 @@ def spans(steps: Sequence[Fraction]) -> list[tuple[int, int]]:
     share = sum(steps) / SPANS
     found: list[tuple[int, int]] = []
     first, done = 0, ZERO
-    for t in range(1, len(steps) + 1):
-        done += steps[t - 1]
-        here = steps[first : t + 1]
-        similar = min(here) >= Fraction(SMALLEST) * max(here)
-        if t == len(steps) or not similar or done >= share:
+    least = largest = steps[0]
+    for t, step in enumerate(steps):
+        below, above = min(least, step), max(largest, step)
+        if t > first and (below < SMALLEST * above or done >= share):
             found.append((first, t))
-            first, done = t, ZERO
+            first, done, below, above = t, ZERO, step, step
+        least, largest, done = below, above, done + step
+    found.append((first, len(steps)))
     if len(found) > MOST:
         raise ValueError(
             f"the step sizes spread too far: {len(found)} certificates, the limit is "

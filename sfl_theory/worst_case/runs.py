@@ -170,7 +170,8 @@ def _visited(
         if interleaved or i == setting.tau - 1:
             mean = place.mean_part(whole)
             if visits.uneven:
-                mean = mean.plus(_side(place.common(Atom("uneven", None, point)), "server"))
+                off = place.common(Atom("uneven", None, point))
+                mean = mean.plus(_side(off, "server"))
             server = server.plus(mean, -eta * visits.count)
             whole = Vector()
     return _side(place.mean_part(local), "client").plus(server)

@@ -58,12 +58,11 @@ class Visits:
         """
         N = len(weights)
         if moves == "weighted":
-            return cls(1, (1 - sum(a * a for a in weights)) / 2)
-        ratios = sum(
-            max(a / b, b / a) for k, a in enumerate(weights) for b in weights[:k]
-        )
-        uneven = sum(1 / a for a in weights) / N**2 - 1
-        return cls(N, Fraction(ratios) / N**2, uneven)
+            return cls(1, (1 - sum((a * a for a in weights), ZERO)) / 2)
+        pairs = ((a, b) for k, a in enumerate(weights) for b in weights[:k])
+        ratios = sum((max(a / b, b / a) for a, b in pairs), ZERO)
+        uneven = sum((1 / a for a in weights), ZERO) / N**2 - 1
+        return cls(N, ratios / N**2, uneven)
 
 
 @dataclass(frozen=True)
@@ -234,7 +233,9 @@ class Setting:
             ),
             (
                 self.mu is None
-                and (self.metric != "gradient" or self.start not in {"gap", "decrease"}),
+                and (
+                    self.metric != "gradient" or self.start not in {"gap", "decrease"}
+                ),
                 "without convexity: metric gradient and a start by gap",
             ),
             (
