@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sfl_theory.command import CommandError, Parser, run
+from sfl_theory.user_files import FileError, read_text
 from sfl_train.deep.config import PRESETS, Config, flag, kind, resolve
 from sfl_train.deep.idle_options import refuse_idle
 
@@ -103,7 +104,8 @@ def _work(options: argparse.Namespace) -> int:
     # Not before: these take seconds, and a mistake should be told at once.
     from sfl_train.deep.cluster import joined
     from sfl_train.deep.training import train
-    from sfl_train.runs.folder import RunError
+    from sfl_train.runs.done import read_done
+    from sfl_train.runs.files import RunError
 
     dataset = config.dataset.replace(":", "-").replace("/", "-")
     out = out or Path("runs") / f"{config.algorithm}-{dataset}-{config.hash[:12]}"
@@ -126,6 +128,9 @@ def _work(options: argparse.Namespace) -> int:
         return 130
     if not first:
         return int(summary["diverged"])
+    done = read_done(out, config.hash)
+    if done is not None and done.note:
+        print(done.note, file=sys.stderr)
     if summary["diverged"]:
         print(f"diverged in round {summary['rounds']}; {out}", file=sys.stderr)
         return 1
@@ -185,12 +190,12 @@ def _memory(error: Exception) -> bool:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as stream:
-            content = tomllib.load(stream)
-    except OSError as error:
-        raise CommandError(f"--config: {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CommandError(f"--config: {path}: {error}") from error
+        content = tomllib.loads(read_text(path))
+    except FileError as error:
+        raise CommandError(f"--config: {error}") from error
+    except (ValueError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise CommandError(f"--config: {path}: {why}") from error
     return {name.replace("-", "_"): value for name, value in content.items()}
 
 

@@ -17,9 +17,26 @@ FORMAT = 1
 
 
 def _option(
-    default: Any, words: str, choices: tuple[str, ...] = (), matters: bool = True
+    default: Any,
+    words: str,
+    choices: tuple[str, ...] = (),
+    matters: bool = True,
+    late: bool = False,
 ) -> Any:
-    meta = {"help": words, "choices": choices, "matters": matters}
+    """Describe an option.
+
+    Args:
+        default: its value where nothing is given.
+        words: its help.
+        choices: the values that it may take; empty: any of its type.
+        matters: whether results depend on it.
+        late: it joined the hash after runs were made: at its default it is left out,
+            so that theirs stays what it was.
+
+    Returns:
+        The field.
+    """
+    meta = {"help": words, "choices": choices, "matters": matters, "late": late}
     return field(default=default, metadata=meta)
 
 
@@ -37,6 +54,23 @@ SPLIT = ("sfl-v1", "sfl-v2", "minibatch-sfl", "sl")
 """Algorithms that cut the model."""
 LARGEST = 1e30
 """Of rates and coefficients, which multiply float32 numbers; float32 ends at 3e38."""
+LIMITS = {
+    "rounds": 10_000_000,
+    "tau": 1_000_000,
+    "tau_server": 1_000_000,
+    "epochs": 1_000_000,
+    "depth": 1_000,
+    "classes": 1_000_000,
+    "clients": 1_000_000,
+    "cut": 1_000_000,
+    "batch_size": 1_000_000_000,
+    "evaluate_every": 1_000_000_000,
+    "checkpoint_every": 1_000_000_000,
+    "threads": 1024,
+}
+"""Largest values of options that count: far beyond any use, and none runs for ever."""
+LEAST_SHARE = 1e-6
+"""Of participation: with less hardly anyone would ever train."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,9 +178,11 @@ class Config:
     seed: int = _option(0, "of everything drawn")
 
     device: str = _option("cpu", "cpu | cuda | cuda:0 ...", matters=False)
-    threads: int = _option(1, "of PyTorch on the CPU", matters=False)
+    threads: int = _option(1, "of PyTorch on the CPU; they change roundings", late=True)
     channels_last: bool = _option(False, "memory format of images", matters=False)
-    compile: bool = _option(False, "through torch.compile", matters=False)
+    compile: bool = _option(
+        False, "through torch.compile, which changes roundings", late=True
+    )
     deterministic: bool = _option(
         False, "the same bits in every run on a GPU, slower there", matters=False
     )
@@ -165,29 +201,18 @@ class Config:
         """
         for item in fields(self):
             value, choices = getattr(self, item.name), item.metadata["choices"]
+            _typed(item.name, str(item.type), value)
             if choices and value is not None and value not in choices:
                 raise ValueError(
                     f"--{flag(item.name)}: expected one of {', '.join(choices)}, got "
                     f"{value!r}"
                 )
-        for name in (
-            "clients",
-            "cut",
-            "rounds",
-            "tau",
-            "epochs",
-            "tau_server",
-            "batch_size",
-            "evaluate_every",
-            "checkpoint_every",
-            "classes",
-            "depth",
-            "threads",
-        ):
+        for name, most in LIMITS.items():
             value = getattr(self, name)
-            if value is not None and value < 1:
+            if value is not None and not 1 <= value <= most:
                 raise ValueError(
-                    f"--{flag(name)}: expected a positive integer, got {value}"
+                    f"--{flag(name)}: expected an integer from 1 to {most}, got "
+                    f"{value!s:.40}"
                 )
         if self.tau is not None and self.epochs is not None:
             raise ValueError("--tau: excludes --epochs")
@@ -197,6 +222,16 @@ class Config:
             self.tau is None or self.algorithm != "sfl-v1" or self.server_waits
         ):
             raise ValueError("--tau-server: needs --algorithm sfl-v1 and --tau")
+        if self.compile and self.algorithm == "minibatch-sfl":
+            raise ValueError(
+                "--compile: goes with one network at a time; minibatch-sfl has those of "
+                "all clients at once"
+            )
+        if not LEAST_SHARE <= self.participation <= 1:
+            raise ValueError(
+                f"--participation: expected a rate from {LEAST_SHARE:g} to 1, got "
+                f"{self.participation}"
+            )
         for name in ("lr", "lr_server", "width", "fedopt_lr"):
             value = getattr(self, name)
             if value is not None and not 0 < value <= LARGEST:
@@ -207,7 +242,6 @@ class Config:
         for name, most in (
             ("proximal", LARGEST),
             ("weight_decay", LARGEST),
-            ("threads", 1024),
             ("seed", 2**63 - 1),
         ):
             value = getattr(self, name)
@@ -222,12 +256,23 @@ class Config:
         """Return all options by name."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
+    def decisive(self) -> dict[str, Any]:
+        """Return the options that decide the result."""
+        return {
+            item.name: getattr(self, item.name)
+            for item in fields(self)
+            if item.metadata["matters"]
+        }
+
     def identity(self) -> dict[str, Any]:
-        """Return the options that decide the result, and the format's version."""
+        """Return what the hash is made of: decisive options, the format's version."""
         kept = {
             item.name: getattr(self, item.name)
             for item in fields(self)
             if item.metadata["matters"]
+            and not (
+                item.metadata["late"] and getattr(self, item.name) == item.default
+            )
         }
         return {"format": FORMAT, **kept}
 

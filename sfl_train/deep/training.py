@@ -26,7 +26,8 @@ from sfl_train.deep.partition_record import keep_partition
 from sfl_train.runs import checkpoint
 from sfl_train.runs.checkpoint import Checkpoint
 from sfl_train.runs.environment import environment
-from sfl_train.runs.folder import RunError, RunFolder, write_whole
+from sfl_train.runs.files import RunError, write_whole
+from sfl_train.runs.folder import RunFolder
 from sfl_train.runs.log import Log, read_log, without_torn_line
 
 SECONDS = 5.0
@@ -108,7 +109,9 @@ def _opened(
         if cluster.rank == 0:
             try:
                 folder = stack.enter_context(RunFolder(out, config))
-                found = folder.done
+                done = folder.done
+                if done is not None:
+                    found = dict(done.summary)
             except RunError as error:
                 found = error
         found = cluster.from_first(found)
@@ -331,9 +334,8 @@ class _Training:
         if self._measurement is not None:
             found = constants(self._a, read_log(self._folder.path / "metrics.jsonl"))
             self._folder.write_json("constants.json", found)
-        summary = {"hash": self._config.hash, **summary}
-        self._folder.write_json("done", summary)
-        return summary
+        self._log.flush()
+        return self._folder.finish(summary)
 
 
 def _costs(assembly: Assembly) -> Costs:

@@ -19,7 +19,8 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from sfl_train.runs.folder import RunError, write_whole
+from sfl_theory.user_files import FileError, ordinary_size
+from sfl_train.runs.files import RunError, write_whole
 
 KEPT = 2
 
@@ -93,10 +94,11 @@ def latest(folder: Path, run_hash: str) -> Checkpoint | None:
         else "remove it to start over"
     )
     try:
+        ordinary_size(path)
         with safetensors.safe_open(str(path), framework="pt") as opened:
             header = opened.metadata() or {}
         tensors = load_file(str(path))
-    except (OSError, safetensors.SafetensorError) as error:
+    except (OSError, FileError, safetensors.SafetensorError) as error:
         raise RunError(f"{path}: damaged ({error}); {hint}") from error
     if header.get("run") != run_hash:
         raise RunError(f"{path}: belongs to another run; {hint}")

@@ -14,7 +14,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sfl_train.runs.folder import RunError
+from sfl_theory.user_files import (
+    ARRAYS,
+    FileError,
+    ordinary_size,
+    read_bytes,
+    read_text,
+)
+from sfl_train.runs.files import RunError
 
 
 class Log:
@@ -32,10 +39,13 @@ class Log:
         """
         self._path = path
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._file = os.open(path, flags, 0o666)
+            size = ordinary_size(path)
+        except FileError as error:
+            raise RunError(str(error)) from error
         except OSError as error:
             raise RunError(f"{path}: {error.strerror}") from error
-        size = os.fstat(self._file).st_size
         if size < position:
             raise RunError(
                 f"{path}: {size} bytes, but the checkpoint was made at {position}; "
@@ -105,11 +115,13 @@ def without_torn_line(path: Path) -> int:
     try:
         if not path.exists():
             return 0
-        whole = path.read_bytes().rpartition(b"\n")
+        whole = read_bytes(path, ARRAYS).rpartition(b"\n")
         length = len(whole[0]) + len(whole[1])
         if whole[2]:
             os.truncate(path, length)
         return length
+    except FileError as error:
+        raise RunError(str(error)) from error
     except OSError as error:
         raise RunError(f"{path}: {error.strerror}") from error
 
@@ -127,12 +139,11 @@ def read_log(path: Path) -> list[dict[str, Any]]:
         RunError: if a line cannot be read.
     """
     try:
-        text = path.read_text()
-        lines = text.splitlines()
-        if lines and not text.endswith("\n"):
-            lines.pop()
+        lines = read_text(path, ARRAYS).split("\n")[:-1]
         return [json.loads(line) for line in lines]
     except RecursionError as error:
         raise RunError(f"{path}: cannot be read (JSON nested too deeply)") from error
-    except (OSError, ValueError) as error:
+    except FileError as error:
+        raise RunError(str(error)) from error
+    except ValueError as error:
         raise RunError(f"{path}: cannot be read ({error})") from error
