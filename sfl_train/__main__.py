@@ -16,6 +16,7 @@ from sfl_theory.command import CommandError, Parser, run
 from sfl_theory.user_files import FileError, read_text
 from sfl_train.deep.config import PRESETS, Config, flag, kind, resolve
 from sfl_train.deep.idle_options import refuse_idle
+from sfl_train.deep.own_files import own_dataset
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,6 +48,8 @@ def _parser() -> Parser:
         "departure of the released code",
     )
     for item in fields(Config):
+        if not item.metadata["given"]:
+            continue
         annotation = kind(str(item.type))
         shown = "" if item.default is None else f" (default: {item.default})"
         words = item.metadata["help"].replace("%", "%%") + shown
@@ -107,7 +110,9 @@ def _work(options: argparse.Namespace) -> int:
     from sfl_train.runs.done import read_done
     from sfl_train.runs.files import RunError
 
-    dataset = config.dataset.replace(":", "-").replace("/", "-")
+    own = own_dataset(config.dataset)
+    dataset = config.dataset if own is None else f"npz-{own.stem}"
+    dataset = dataset.replace(":", "-").replace("/", "-")
     out = out or Path("runs") / f"{config.algorithm}-{dataset}-{config.hash[:12]}"
     try:
         with joined(config.device) as (cluster, device):

@@ -30,6 +30,8 @@ from sfl_train.deep.federation import DeepFederation, LocalWork, Participation
 from sfl_train.deep.flat import FlatModel
 from sfl_train.deep.models.named import build
 from sfl_train.deep.models.network import Network
+from sfl_train.deep.models.own import own_network
+from sfl_train.deep.own_files import digests, own_model
 from sfl_train.deep.schedule import LearningRates
 from sfl_train.deep.worker import Worker
 from sfl_train.optimizer import SGD, Adam, Lifetime, Optimizer
@@ -87,16 +89,9 @@ def assemble(config: Config, cluster: Cluster | None = None) -> Assembly:
         raise ValueError(
             f"--classes: the data have {images.classes} classes, got {config.classes}"
         )
-    network = build(
-        config.model,
-        images.channels,
-        config.classes or images.classes,
-        images.pixels,
-        norm=config.norm,  # type: ignore[arg-type]
-        width=config.width,
-        blocks=config.depth,
-        seed=config.seed,
-    )
+    network = _network(config, images)
+    if config.digests != digests(config.model, config.dataset):
+        raise ValueError("--model: its file or that of --dataset changed just now")
     cut = network.cut(config.cut)
     model = FlatModel(network.blocks, config.device, config.channels_last)
     worker = Worker(model, config.precision, config.compile)  # type: ignore[arg-type]
@@ -112,6 +107,23 @@ def assemble(config: Config, cluster: Cluster | None = None) -> Assembly:
     _check_single_samples(run, alone)
     rates = LearningRates(config, run.federation.weights.tolist(), run.federation.q)
     return Assembly(config, images, parts, network, cut, run, rates)
+
+
+def _network(config: Config, images: Images) -> Network:
+    classes = config.classes or images.classes
+    own = own_model(config.model)
+    if own is not None:
+        return own_network(*own, images, classes, config.seed)
+    return build(
+        config.model,
+        images.channels,
+        classes,
+        images.pixels,
+        norm=config.norm,  # type: ignore[arg-type]
+        width=config.width,
+        blocks=config.depth,
+        seed=config.seed,
+    )
 
 
 def _check_single_samples(run: DeepRun, blocks: int) -> None:
