@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +29,16 @@ from sfl_train.deep.data.store import Store
 from sfl_train.deep.device import prepare
 from sfl_train.deep.federation import DeepFederation, LocalWork, Participation
 from sfl_train.deep.flat import FlatModel
+from sfl_train.deep.footprint import footprint, outline, refuse_too_large
 from sfl_train.deep.models.named import build
 from sfl_train.deep.models.network import Network
 from sfl_train.deep.schedule import LearningRates
 from sfl_train.deep.worker import Worker
 from sfl_train.optimizer import SGD, Adam, Lifetime, Optimizer
 from sfl_train.partition import partition
+
+NOBODY = 0.99
+"""A run in which nobody takes part with at least this probability is refused."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,8 @@ def assemble(config: Config, cluster: Cluster | None = None) -> Assembly:
         raise ValueError(
             f"--classes: the data have {images.classes} classes, got {config.classes}"
         )
-    network = build(
+    made = partial(
+        build,
         config.model,
         images.channels,
         config.classes or images.classes,
@@ -97,6 +103,15 @@ def assemble(config: Config, cluster: Cluster | None = None) -> Assembly:
         blocks=config.depth,
         seed=config.seed,
     )
+    need = footprint(
+        config,
+        outline(made),
+        images.train_x.shape[1:],
+        (len(images.train_y), len(images.test_y)),
+        [len(part) for part in parts],
+    )
+    refuse_too_large(need, config)
+    network = made()
     cut = network.cut(config.cut)
     model = FlatModel(network.blocks, config.device, config.channels_last)
     worker = Worker(model, config.precision, config.compile)  # type: ignore[arg-type]
@@ -151,6 +166,12 @@ def _federation(
         tau = max(tau, config.tau_server)
     work = LocalWork(tau, config.epochs, config.batch_size, config.sampling)  # type: ignore[arg-type]
     fixed = config.participation_draw == "fixed"
+    nobody = (1 - config.participation) ** (config.rounds * len(parts))
+    if not fixed and nobody > NOBODY:
+        raise ValueError(
+            f"participation: at {config.participation:g} nobody would take part in any "
+            f"of {config.rounds} rounds, with probability {nobody:.4f}"
+        )
     count = max(1, round(config.participation * len(parts))) if fixed else None
     return DeepFederation(
         store,
