@@ -189,8 +189,8 @@ class Constants:
             The checked constants.
 
         Raises:
-            ValueError: if the file cannot be read, is not JSON, or holds impossible
-                values; the message starts with the path.
+            FileError: if the file cannot be read; the message starts with the path.
+            ValueError: if it is not JSON, or holds impossible values; likewise.
         """
         try:
             record = json.loads(read_text(path))

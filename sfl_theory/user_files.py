@@ -46,7 +46,7 @@ def read_bytes(path: str | os.PathLike[str], most: int = TEXT) -> bytes:
         handle = os.open(where, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         ordinary_size(where)  # a socket cannot be opened at all
-        raise _refused(where, error) from error
+        raise FileError(f"{where}: {_reason(error)}") from error
     except ValueError as error:
         raise FileError(f"{where!a}: not a path ({error})") from error
     try:
@@ -56,7 +56,7 @@ def read_bytes(path: str | os.PathLike[str], most: int = TEXT) -> bytes:
             parts.append(part)
             left -= len(part)
     except OSError as error:
-        raise _refused(where, error) from error
+        raise FileError(f"{where}: {_reason(error)}") from error
     finally:
         os.close(handle)
     content = b"".join(parts)
@@ -97,13 +97,12 @@ def ordinary_size(path: str | os.PathLike[str]) -> int:
     """
     where = os.fspath(path)
     try:
-        return _checked(where, os.stat(where))
+        found = os.stat(where)
     except OSError as error:
-        raise _refused(where, error) from error
+        raise FileError(f"{where}: {_reason(error)}") from error
     except ValueError as error:
-        if isinstance(error, FileError):
-            raise
         raise FileError(f"{where!a}: not a path ({error})") from error
+    return _checked(where, found)
 
 
 def exists(path: Path) -> bool:
@@ -128,5 +127,5 @@ def _limit(where: str, size: int, most: int) -> None:
         )
 
 
-def _refused(where: str, error: OSError) -> FileError:
-    return FileError(f"{where}: {error.strerror or 'cannot be read'}")
+def _reason(error: OSError) -> str:
+    return error.strerror or "cannot be read"

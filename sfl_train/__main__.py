@@ -107,7 +107,7 @@ def _work(options: argparse.Namespace) -> int:
     # Not before: these take seconds, and a mistake should be told at once.
     from sfl_train.deep.cluster import joined
     from sfl_train.deep.training import train
-    from sfl_train.runs.done import read_done
+    from sfl_train.runs.done import nobody, read_done
     from sfl_train.runs.files import RunError
 
     own = own_dataset(config.dataset)
@@ -136,6 +136,8 @@ def _work(options: argparse.Namespace) -> int:
     done = read_done(out, config.hash)
     if done is not None and done.note:
         print(done.note, file=sys.stderr)
+    if nobody(out):
+        print("nobody took part in any round: nothing was trained", file=sys.stderr)
     if summary["diverged"]:
         print(f"diverged in round {summary['rounds']}; {out}", file=sys.stderr)
         return 1

@@ -15,7 +15,6 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import Any
 
-import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ from sfl_train.deep.data.store import Store
 from sfl_train.deep.device import prepare
 from sfl_train.deep.federation import DeepFederation, LocalWork, Participation
 from sfl_train.deep.flat import FlatModel
+from sfl_train.deep.footprint import footprint, outline, refuse_too_large
 from sfl_train.deep.models.named import build
 from sfl_train.deep.models.network import Network
 from sfl_train.deep.models.own import own_network
@@ -36,6 +38,9 @@ from sfl_train.deep.schedule import LearningRates
 from sfl_train.deep.worker import Worker
 from sfl_train.optimizer import SGD, Adam, Lifetime, Optimizer
 from sfl_train.partition import partition
+
+NOBODY = 0.99
+"""A run in which nobody takes part with at least this probability is refused."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,18 @@ def assemble(config: Config, cluster: Cluster | None = None) -> Assembly:
         raise ValueError(
             f"--classes: the data have {images.classes} classes, got {config.classes}"
         )
-    network = _network(config, images)
+    made = partial(_network, config, images)
+    own = own_model(config.model) is not None
+    network = made() if own else outline(made)
+    need = footprint(
+        config,
+        network,
+        images.train_x.shape[1:],
+        (len(images.train_y), len(images.test_y)),
+        [len(part) for part in parts],
+    )
+    refuse_too_large(need, config)
+    network = network if own else made()
     if config.digests != digests(config.model, config.dataset):
         raise ValueError("--model: its file or that of --dataset changed just now")
     cut = network.cut(config.cut)
@@ -163,6 +179,12 @@ def _federation(
         tau = max(tau, config.tau_server)
     work = LocalWork(tau, config.epochs, config.batch_size, config.sampling)  # type: ignore[arg-type]
     fixed = config.participation_draw == "fixed"
+    nobody = (1 - config.participation) ** (config.rounds * len(parts))
+    if not fixed and nobody > NOBODY:
+        raise ValueError(
+            f"participation: at {config.participation:g} nobody would take part in any "
+            f"of {config.rounds} rounds, with probability {nobody:.4f}"
+        )
     count = max(1, round(config.participation * len(parts))) if fixed else None
     return DeepFederation(
         store,

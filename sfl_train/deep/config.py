@@ -66,7 +66,7 @@ LIMITS = {
     "tau": 1_000_000,
     "tau_server": 1_000_000,
     "epochs": 1_000_000,
-    "depth": 1_000,
+    "depth": 200,
     "classes": 1_000_000,
     "clients": 1_000_000,
     "cut": 1_000_000,
@@ -242,8 +242,8 @@ class Config:
             raise ValueError("--tau-server: needs --algorithm sfl-v1 and --tau")
         if self.compile and self.algorithm == "minibatch-sfl":
             raise ValueError(
-                "--compile: goes with one network at a time; minibatch-sfl has those of "
-                "all clients at once"
+                "--compile: goes with one network at a time; minibatch-sfl has the "
+                "networks of all clients at once"
             )
         if not LEAST_SHARE <= self.participation <= 1:
             raise ValueError(

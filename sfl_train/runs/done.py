@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ RESULTS = (LOG, "partition.json", "bytes.json", "model.safetensors")
 """What every run leaves behind."""
 MEASURED = "constants.json"
 """What a measured run leaves behind as well."""
+LARGEST = 1e300
+"""Of a score."""
 RECENT = 2.0
 """Seconds in which two changes of a file may bear the same time."""
 
@@ -96,6 +97,17 @@ def read_done(folder: Path, run_hash: str) -> Done | None:
     return Done(summary)
 
 
+def nobody(folder: Path) -> bool:
+    """Return whether no client took part in any round of an ended run.
+
+    Args:
+        folder: of the run.
+    """
+    content = read_json(folder / "bytes.json")
+    total = content.get("total") if isinstance(content, dict) else None
+    return isinstance(total, dict) and total.get("rounds") == 0
+
+
 def _fits(summary: Mapping[str, Any], run_hash: str) -> bool:
     """Return whether a summary is one of this run; a diverged one has no scores."""
     rounds, diverged = summary.get("rounds"), summary.get("diverged", False)
@@ -110,8 +122,8 @@ def _fits(summary: Mapping[str, Any], run_hash: str) -> bool:
     )
 
 
-def _finite(value: object) -> bool:
-    return isinstance(value, int | float) and type(value) is not bool and isfinite(value)
+def _finite(value: Any) -> bool:
+    return type(value) in {int, float} and -LARGEST < value < LARGEST
 
 
 def _is_digests(files: object) -> bool:
