@@ -17,6 +17,7 @@ EXTRAS = {
     "scipy": "train",
     "matplotlib": "train",
     "safetensors": "train",
+    "tensorboard": "log",
     "PIL": "images",
     "ray": "cluster",
     "clarabel": "worst-case",
