@@ -124,16 +124,21 @@ def _work(options: argparse.Namespace) -> int:
     from sfl_train.deep.cluster import joined
     from sfl_train.deep.training import train
     from sfl_train.follow import Follower
+    from sfl_train.runs.begun import copy_shorter
     from sfl_train.runs.done import nobody, read_done
     from sfl_train.runs.files import RunError
 
     own = own_dataset(config.dataset)
     dataset = config.dataset if own is None else f"npz-{own.stem}"
     dataset = dataset.replace(":", "-").replace("/", "-")
+    given_out = out is not None
     out = out or Path("runs") / f"{config.algorithm}-{dataset}-{config.hash[:12]}"
     try:
         with joined(config.device) as (cluster, device):
             config, first = replace(config, device=device), cluster.rank == 0
+            begun = None if given_out or not first else copy_shorter(out, config)
+            if begun is not None:
+                print(f"going on from {begun}, which stays", file=sys.stderr)
             follower = Follower(log, out) if log is not None and first else None
             with _display(quiet or not first) as show:
                 watch = show if follower is None else _watched(follower, show)

@@ -170,6 +170,26 @@ def test_fewer_rounds_or_another_run_are_refused(other, tmp_path) -> None:
     assert results(tmp_path / "run") == before
 
 
+def test_without_a_folder_a_copy_goes_on(tmp_path, monkeypatch, capsys) -> None:
+    """The longest finished one of the same run; it stays, and no other is taken."""
+    monkeypatch.chdir(tmp_path)
+    line = "--model mlp --width 0.05 --clients 4 --batch-size 50 --quiet"
+    for more in ("--rounds 2", "--rounds 3", "--rounds 5 --seed 1", "--rounds 9"):
+        main([*line.split(), *more.split()])
+    main([*line.split(), "--rounds", "6", "--out", "whole"])
+    folders = {path: results(path) for path in Path("runs").iterdir()}
+    assert len(folders) == 4
+    (three,) = (path for path in folders if b'"rounds": 3' in folders[path]["done"])
+    capsys.readouterr()
+    main([*line.split(), "--rounds", "6"])
+    assert capsys.readouterr().err == f"going on from {three}, which stays\n"
+    (new,) = set(Path("runs").iterdir()) - set(folders)
+    assert results(new) == results(Path("whole"))
+    assert {path: results(path) for path in folders} == folders
+    main([*line.split(), "--rounds", "6"])
+    assert not capsys.readouterr().err
+
+
 @pytest.mark.parametrize("lost", ["model.safetensors", "metrics.jsonl"])
 def test_a_damaged_run_does_not_go_on(lost, tmp_path) -> None:
     train(config(2), tmp_path / "run")
