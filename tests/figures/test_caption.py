@@ -30,7 +30,8 @@ OTHER = {
     "schedule": "cosine", "aggregation": "models", "counters": "average",
     "order": "client-sequential", "server_weights": "size", "server_waits": True,
     "evaluation": "in-loop", "evaluate_every": 7, "proximal": 0.7, "fedopt": "yogi",
-    "fedopt_lr": 0.7, "measure": "every=7", "precision": "bf16", "threads": 7, "compile": True,
+    "fedopt_lr": 0.7, "measure": "every=7", "precision": "bf16", "threads": 7,
+    "compile": True,
 }  # fmt: skip
 """A value that no declared run has in all its curves."""
 NAMED = (
