@@ -1,4 +1,4 @@
-"""Protects every option of every command: no file that is none, no value that is none."""
+"""Protects every option of every command from files and values that are none."""
 
 from __future__ import annotations
 

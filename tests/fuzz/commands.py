@@ -65,7 +65,9 @@ class Command:
     @property
     def name(self) -> str:
         """What the table of counts calls it."""
-        return " ".join(filter(None, (self.module.removesuffix(".__main__"), self.verb)))
+        return " ".join(
+            filter(None, (self.module.removesuffix(".__main__"), self.verb))
+        )
 
     @property
     def main(self) -> Callable[[Sequence[str]], int]:
@@ -124,7 +126,8 @@ COMMANDS = (
         ("--theorem", "3.7", "--run", "user/run", "--quiet", "--out", "out/c"),
     ], COMPARE, 24),
     Command("bounds.audit", [("--claim", "han2024/eq-2"),
-        ("--file", "user/mine.py", "--claim", "mine/square"), ("--file", "user/mine.py"),
+        ("--file", "user/mine.py", "--claim", "mine/square"),
+        ("--file", "user/mine.py"),
     ], {"--file": ("user/mine.py",), "--claim": ("mine/square", "han2024/eq-2"),
         "--json": FRESH, "--html": FRESH, "--proofs": FRESH}, 10),
     Command("bounds.worst_case", [("--quiet",),

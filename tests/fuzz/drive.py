@@ -3,7 +3,7 @@
 Whatever a user gives, a command ends with a status that its help knows, says a mistake
 in exactly one line on standard error, shows neither traceback nor warning, leaves the
 user's files as they were, and needs neither much time nor much memory. A line that it
-does understand begins work; that is stopped, as by Ctrl-C, after a fraction of a second.
+does understand begins work, which is stopped, as by Ctrl-C, after a moment.
 
 Input k of a seed is always the same: ``--only K`` shows it.
 """
@@ -25,6 +25,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from random import Random
 
@@ -47,6 +48,15 @@ MEMORY = 3 << 30
 """Bytes of addresses that a process may take beyond what it has when it begins."""
 BATCH = 40
 """Inputs that one process is given."""
+LOADED = (
+    "fontTools.subset", "matplotlib.backends.backend_pdf",
+    "matplotlib.backends.backend_svg", "bounds.compare", "bounds.experiment",
+    "bounds.page", "bounds.record", "bounds.run_comparison", "bounds.run_record",
+    "figures.checking", "figures.drawing", "figures.judging", "figures.papers.claims",
+    "figures.report_page", "sfl_theory.worst_case.solve", "sfl_train.deep.training",
+    "sfl_train.problems.named",
+)  # fmt: skip
+"""What commands load when they need it; a stop in the middle of that would be rare."""
 CHANGES: dict[str, Callable[[bytes, Random], bytes]] = {
     ".json": changed_json, ".jsonl": changed_lines, ".npz": changed_npz,
     ".toml": changed_toml, "": changed_json,
@@ -88,6 +98,16 @@ def drawn(seed: int, number: int, user: Path) -> Input:
         path = _of_folder(draw.choice(known), user, draw)
         content = (user.parent / path).read_bytes()
         files[path] = _changed(path, content, draw)
+        end = Path(path).with_name("done")
+        if (
+            (user.parent / end).exists()
+            and end.name not in path
+            and draw.random() < 0.7
+        ):
+            # An earlier version's end, without digests: what is behind them is read.
+            summary = json.loads((user.parent / end).read_bytes())
+            summary.pop("files")
+            files[str(end)] = json.dumps(summary).encode()
     if not options:
         return Input(command, tuple(line), files)
     for _ in range(0 if files else draw.choice((1, 1, 1, 2, 3))):
@@ -174,7 +194,9 @@ class Place:
         folder.mkdir()
         os.chdir(folder)
         self._fresh()
-        self._said = [(folder.parent / f"{folder.name}.{k}").open("w+b") for k in (1, 2)]
+        self._said = [
+            (folder.parent / f"{folder.name}.{k}").open("w+b") for k in (1, 2)
+        ]
         for k, stream in enumerate(self._said, 1):
             os.dup2(stream.fileno(), k)
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
@@ -351,7 +373,11 @@ def results(
                     number, *left = chosen
                     waiting.insert(0, left) if left else None
                     words = f"its process died or hung (state {state})"
-                    yield number, [_command(seed, number, original), False, "died"], words
+                    yield (
+                        number,
+                        [_command(seed, number, original), False, "died"],
+                        words,
+                    )
 
 
 def _command(seed: int, number: int, original: Path) -> str:
@@ -364,9 +390,6 @@ def _warm() -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    import fontTools.subset
-    import matplotlib.backends.backend_pdf
-    import matplotlib.backends.backend_svg
     import pytest
     import torch
     from planted_runs import shrink
@@ -379,22 +402,8 @@ def _warm() -> None:
         raise KeyboardInterrupt  # no processes of processes
 
     local.LocalEngine.run = stopped  # type: ignore[assignment, method-assign]
-    for command in COMMANDS:
-        assert command.main
-    import bounds.compare
-    import bounds.experiment
-    import bounds.page
-    import bounds.record
-    import bounds.run_comparison
-    import bounds.run_record
-    import figures.checking
-    import figures.drawing
-    import figures.judging
-    import figures.papers.claims
-    import figures.report_page
-    import sfl_theory.worst_case.solve
-    import sfl_train.deep.training
-    import sfl_train.problems.named  # noqa: F401
+    for name in (*LOADED, *(command.module for command in COMMANDS)):
+        import_module(name)
     from sfl_theory.ledger import ledger
 
     ledger()
@@ -441,7 +450,10 @@ def main() -> int:
 def table(ends: Counter[tuple[object, ...]]) -> str:
     """Return the counts by command and end as a table of Markdown."""
     kinds = sorted({str(end) for _, end in ends})
-    lines = [f"| command | inputs | {' | '.join(kinds)} |", "|---" * (len(kinds) + 2) + "|"]
+    lines = [
+        f"| command | inputs | {' | '.join(kinds)} |",
+        "|---" * (len(kinds) + 2) + "|",
+    ]
     for command in dict.fromkeys(one.name for one in COMMANDS):
         counts = [ends[command, kind] for kind in kinds]
         cells = " | ".join(map(str, [sum(counts), *counts]))
