@@ -4,7 +4,7 @@ What is counted is certainly held at one time, so a run that is refused could no
 been made: the worker's model and gradient, the aggregated model, the sums of an
 aggregation in float64, what optimizers remember, the models of clients where an
 algorithm holds them all, and the largest of what comes and goes: the features of a
-mini-batch that its backward pass needs, an evaluation, and a checkpoint's copy.
+mini-batch that its backward pass needs, an evaluation, and a checkpoint's two copies.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def footprint(
         channels, height, width = image
         draws += 3 * INDEX * drawn + counts[0] * channels * (height + 8) * (width + 8)
     return Footprint(
-        weights, clients, max(batch * kept, evaluated, NUMBER * whole), draws
+        weights, clients, max(batch * kept, evaluated, 2 * NUMBER * whole), draws
     )
 
 

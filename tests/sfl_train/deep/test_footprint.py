@@ -15,6 +15,7 @@ from sfl_train.deep.config import resolve
 from sfl_train.deep.evaluation import evaluate
 from sfl_train.deep.footprint import footprint, outline
 from sfl_train.deep.models.named import build
+from sfl_train.deep.training import _costs as counted
 
 BASE = {"clients": 6, "partition": "iid", "tau": 2, "batch_size": 40, "rounds": 1}
 RUNS = [
@@ -73,6 +74,7 @@ def test_the_estimate_is_below_what_is_held_and_not_far(more, monkeypatch) -> No
 
     def whole():
         made = assemble(config)
+        counted(made)
         made.run.round(0, made.rates(0))
         evaluate(made.run.worker, made.run.state, made.federation.store)
         held = [tensor.numpy().tobytes() for tensor in made.run.tensors().values()]
