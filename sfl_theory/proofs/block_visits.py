@@ -79,27 +79,27 @@ def client_drift() -> Theorem:
     xi = k.part(k.Side.CLIENT, r.noise(of(j)))
     more = rules.longer(j, xi, of(i), tau)
     one = block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
-    return all_steps(combine([(one, 1), (more, 2 * r.eta**2)]))
+    return all_steps(combine(one, (more, 2 * r.eta**2)))
 
 
 def visited_gradients(gm: k.Vec) -> Theorem:
     """Return ``||sum_m sum_j o gm||^2 <= N tau sum_m sum_j ||gm||^2``."""
     not_yet, o = late()
-    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
-    fewer = sum_over(combine(squares=[(gm, 1)]), steps(tau), j, 1 - o**2, [once])
+    once = combine((not_yet, 1 + o), target=k.constant(1 - o**2))
+    fewer = sum_over(combine((gm, 1)), steps(tau), j, 1 - o**2, [once])
     inside = rules.jensen(steps(tau), j, ratio(1), gm * o)
-    each = combine([(inside, 1), (fewer, tau)])
+    each = combine(inside, (fewer, tau))
     clients = rules.jensen(k.CLIENTS, m, ratio(1), k.summed(steps(tau), j, gm * o))
-    return combine([(clients, 1), (sum_over(each, k.CLIENTS, m, N), 1)])
+    return combine(clients, sum_over(each, k.CLIENTS, m, N))
 
 
 def visited_noise(xm: k.Vec) -> Theorem:
     """Return ``||sum_m sum_j o xm||^2 <= sum_m sum_j ||xm||^2``."""
     not_yet, o = late()
-    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
+    once = combine((not_yet, 1 + o), target=k.constant(1 - o**2))
     apart = rules.independent(ROUND_T.run, m, j, o, now, ratio(tau), k.Side.SERVER)
-    fewer = sum_over(combine(squares=[(xm, 1)]), steps(tau), j, 1 - o**2, [once])
-    return combine([(apart, -1), (sum_over(fewer, k.CLIENTS, m, 1), 1)])
+    fewer = sum_over(combine((xm, 1)), steps(tau), j, 1 - o**2, [once])
+    return combine((apart, -1), sum_over(fewer, k.CLIENTS, m, 1))
 
 
 def server_drift() -> Theorem:
@@ -116,13 +116,13 @@ def server_drift() -> Theorem:
     def update(w: k.Vec) -> Theorem:
         return rules.local_update(r.run, n, now, of(i), side, w)
 
-    one = combine([
+    one = combine(
         (update(away), -1),
         (update(A + B), r.eta),
         (young(A, B, 1), r.eta**2),
         (visited_gradients(gm), 2 * r.eta**2),
         (visited_noise(xm), 2 * r.eta**2),
-    ])
+    )
     return all_steps(one)
 
 
@@ -137,19 +137,17 @@ def drift() -> Theorem:
     size, client = 2 * r.eta**2, k.Side.CLIENT
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
     Gamma = r.over(k.norm2(gp), tau, 1)
-    spare = all_steps(combine(squares=[(k.part(client, gp), 1)]))
-    noise = all_steps(combine(squares=[(k.part(client, xi), 1)]))
+    spare = all_steps(combine((k.part(client, gp), 1)))
+    noise = all_steps(combine((k.part(client, xi), 1)))
     return combine(
-        [
-            (all_steps(both_parts(away)), -1),
-            (client_drift(), 1),
-            (server_drift(), 1),
-            (all_steps(both_parts(gp)), size * N**2 * tau**2),
-            (spare, size * N**2 * tau**2 - r.eta**2 * tau * (tau - 1)),
-            (all_steps(both_parts(xi)), size * N * tau),
-            (noise, size * (N * tau - tau)),
-            (all_steps(var), size * N * tau),
-        ],
+        (all_steps(both_parts(away)), -1),
+        client_drift(),
+        server_drift(),
+        (all_steps(both_parts(gp)), size * N**2 * tau**2),
+        (spare, size * N**2 * tau**2 - r.eta**2 * tau * (tau - 1)),
+        (all_steps(both_parts(xi)), size * N * tau),
+        (noise, size * (N * tau - tau)),
+        (all_steps(var), size * N * tau),
         target=Gamma * (size * N**2 * tau**2)
         + k.constant(size * N * tau**2 * sigmas)
         - total_drift(),
@@ -170,13 +168,15 @@ def drift_closed(short: Theorem | None = None) -> Theorem:
     r = ROUND_T
     gx, gp = r.own_gradient(), r.local_gradient(of(i))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    one = combine([(young(gx, gp - gx, 1), 1), (near, 2)])
+    one = combine(young(gx, gp - gx, 1), (near, 2))
     theta = 2 * r.eta**2 * N**2 * tau**2
     spare = 1 - 4 * theta * S**2
-    positive = all_steps(combine(squares=[(r.away(of(i)), 1)]))
+    positive = all_steps(combine((r.away(of(i)), 1)))
     own = k.summed(k.CLIENTS, n, k.norm2(gx))
     return combine(
-        [(drift(), 2), (all_steps(one), 2 * theta), (positive, spare)],
+        (drift(), 2),
+        (all_steps(one), 2 * theta),
+        (positive, spare),
         target=own * (4 * theta * tau)
         + k.constant(4 * r.eta**2 * N * tau**2 * sigmas)
         - total_drift(),
@@ -190,9 +190,7 @@ def drift_by_mean() -> Theorem:
     r = ROUND_T
     own, most = sum_over(own_gradient(r), k.CLIENTS, n), 16 * N**2 * tau**3 * r.eta**2
     bound = k.norm2(r.gradient) * N + k.constant(sigmas + N * eps2)
-    return combine(
-        [(drift_closed(), 1), (own, most / 2)], target=bound * most - total_drift()
-    )
+    return combine(drift_closed(), (own, most / 2), target=bound * most - total_drift())
 
 
 def equal_weights() -> tuple[Theorem, Theorem]:
@@ -208,15 +206,14 @@ def follows_mean(w: k.Vec) -> Theorem:
     below, above = equal_weights()
     quarter = Fraction(1, 4)
     one = combine(
-        squares=[(gx + w, -excess * quarter), (gx - w, excess * quarter)],
-        signs=[below, above],
+        (gx + w, -excess * quarter), (gx - w, excess * quarter), signs=[below, above]
     )
     own = k.part(side, w)
-    return combine([
-        (sum_over(one, k.CLIENTS, n), 1),
+    return combine(
+        sum_over(one, k.CLIENTS, n),
         (rules.linear(k.CLIENTS, n, gx * excess, w), -1),
         (rules.mean_gradient(r.x, own), -N),
-    ])
+    )
 
 
 def toward_mean(side: k.Side) -> tuple[Theorem, Ratio]:
@@ -241,7 +238,7 @@ def toward_mean(side: k.Side) -> tuple[Theorem, Ratio]:
         else:
             uses.append((follows_mean(direction), tau))
     right = r.over(k.norm2(block), tau, w) * (W * tau)
-    return combine(uses, target=right - k.norm2(mean_ - M)), W
+    return combine(*uses, target=right - k.norm2(mean_ - M)), W
 
 
 def first_order(side: k.Side) -> Theorem:
@@ -254,17 +251,15 @@ def first_order(side: k.Side) -> Theorem:
     g = k.part(side, r.gradient)
     w = factor(r, side)
     near = sum_over(apart(r, side, tau), k.CLIENTS, n, w)
-    small = combine([(rules.weight_below_one(n), 1)])
-    positive = combine(squares=[(r.away(of(i)), 1)])
+    small = combine(rules.weight_below_one(n))
+    positive = combine((r.away(of(i)), 1))
     more = sum_over(sum_over(positive, steps(tau), i), k.CLIENTS, n, 1 - w, [small])
     half = r.eta / 2
     return combine(
-        [
-            (pull(r, side), -1),
-            (deviation, r.eta / (2 * W * tau)),
-            (near, half),
-            (more, half * S**2),
-        ],
+        (pull(r, side), -1),
+        (deviation, r.eta / (2 * W * tau)),
+        (near, half),
+        (more, half * S**2),
         target=total_drift() * (half * S**2)
         - k.norm2(g) * (half * W * tau)
         - k.norm2(M) * (half / (W * tau))
@@ -277,10 +272,12 @@ def first_order_printed() -> Theorem:
     r, g = ROUND_T, k.part(k.Side.SERVER, ROUND_T.gradient)
     half = r.eta / 2
     M = total(r, k.Side.SERVER, r.local_gradient(of(i)))
-    positive = all_steps(combine(squares=[(r.away(of(i)), 1)]), N - 1)
+    positive = all_steps(combine((r.away(of(i)), 1)), N - 1)
     return combine(
-        [(first_order(k.Side.SERVER), 1), (positive, half * S**2)],
-        [(M, half / (N * tau)), (g, half * tau * (N - 1))],
+        first_order(k.Side.SERVER),
+        (positive, half * S**2),
+        (M, half / (N * tau)),
+        (g, half * tau * (N - 1)),
         target=total_drift() * (N * half * S**2)
         - k.norm2(g) * (half * tau)
         - k.inner(g, r.next - r.x),
@@ -294,8 +291,10 @@ def first_order_closed(side: k.Side) -> Theorem:
     M = total(r, side, r.local_gradient(of(i)))
     bound = k.norm2(r.gradient) * N + k.constant(sigmas + N * eps2)
     return combine(
-        [(first_order(side), 1), (drift_by_mean(), half * S**2)],
-        [(M, half / (W * tau)), (g, half * tau * (W - 1))],
+        first_order(side),
+        (drift_by_mean(), half * S**2),
+        (M, half / (W * tau)),
+        (g, half * tau * (W - 1)),
         target=bound * (8 * N**2 * r.eta**3 * S**2 * tau**3)
         - k.norm2(g) * (half * tau)
         - k.inner(g, r.next - r.x),
@@ -316,7 +315,7 @@ def change() -> Theorem:
     left = k.summed(
         k.CLIENTS, n, k.summed(steps(tau), i, k.norm2(k.part(k.Side.SERVER, far)))
     )
-    return combine([(one, 1), (drift_closed(), 2 * S**2)], target=right - left)
+    return combine(one, (drift_closed(), 2 * S**2), target=right - left)
 
 
 def second_order_closed(side: k.Side) -> Theorem:
@@ -325,8 +324,8 @@ def second_order_closed(side: k.Side) -> Theorem:
     half, c = S * r.eta**2 / 2, Fraction(2, 3)
     M, Z = total(r, side, r.local_gradient(of(i))), total(r, side, r.noise(of(i)))
     gradients = sum_over(block_gradients(r, side), k.CLIENTS, n, N * w**2)
-    below = combine([(rules.weight_below_one(n), 1 + k.weight(n))])
-    positive = sum_over(combine(squares=[(r.away(of(i)), 1)]), steps(tau), i)
+    below = combine((rules.weight_below_one(n), 1 + k.weight(n)))
+    positive = sum_over(combine((r.away(of(i)), 1)), steps(tau), i)
     more = sum_over(positive, k.CLIENTS, n, 1 - w**2, [below])
     own = sum_over(own_gradient(r), k.CLIENTS, n)
     share = half * (1 + c) * tau * 3 * N * S**2
@@ -337,16 +336,14 @@ def second_order_closed(side: k.Side) -> Theorem:
     )
     target = k.summed(k.CLIENTS, n, bracket) * (N * half * tau * Fraction(5, 2))
     return combine(
-        [
-            (moved(r, side), -S / 2),
-            (young(M, Z, c), half),
-            (block_noise(r, side), half * (1 + 1 / c)),
-            (total_size(r, side, r.local_gradient(of(i))), half * (1 + c)),
-            (gradients, half * (1 + c) * tau),
-            (more, share),
-            (drift_closed(), share),
-            (own, share * 8 * r.eta**2 * N**2 * tau**3),
-        ],
+        (moved(r, side), -S / 2),
+        (young(M, Z, c), half),
+        (block_noise(r, side), half * (1 + 1 / c)),
+        (total_size(r, side, r.local_gradient(of(i))), half * (1 + c)),
+        (gradients, half * (1 + c) * tau),
+        (more, share),
+        (drift_closed(), share),
+        (own, share * 8 * r.eta**2 * N**2 * tau**3),
         target=target - k.norm2(k.part(side, r.next - r.x)) * (S / 2),
     )
 
@@ -357,7 +354,7 @@ def one_round() -> Theorem:
     r, eta, g = ROUND_T, ROUND_T.eta, ROUND_T.gradient
     rate = rules.assume(k.constant(1 - 8 * S * N**2 * tau * eta))
     v, spread = S * eta * N * tau, k.weight(n) ** 2 + 1
-    short = combine([(rate, 1 + 8 * N * v)], target=k.constant(1 - 8 * v**2))
+    short = combine((rate, 1 + 8 * N * v), target=k.constant(1 - 8 * v**2))
     own = sum_over(own_gradient(r), k.CLIENTS, n)
     share, half = 8 * eta**2 * N**2 * tau**3 * eta * S**2, S * eta**2
     uses: list[tuple[Theorem, Number]] = [
@@ -386,12 +383,12 @@ def one_round() -> Theorem:
     left_over = (4 * sigmas + 16 * N**2 * tau * eps2) * half * tau / 8
     uses.append((rate, left_over))
     target = fall + k.constant(noise) - k.norm2(g) * (eta * tau / 4)
-    return combine(uses, squares, target=target, signs=signs)
+    return combine(*uses, *squares, target=target, signs=signs)
 
 
 def rearranged() -> Theorem:
     """Return (124), for equal weights."""
-    return combine([(one_round(), 4 / tau)])
+    return combine((one_round(), 4 / tau))
 
 
 def theorem() -> Theorem:
@@ -399,4 +396,4 @@ def theorem() -> Theorem:
     r, c = ROUND_T, 4 / (T * tau)
     fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
     last = rules.lowest(k.MEAN, k.iterate(r.run, T))
-    return combine([(sum_over(one_round(), steps(T), t), c), (fall, c), (last, c)])
+    return combine((sum_over(one_round(), steps(T), t), c), (fall, c), (last, c))

@@ -65,11 +65,9 @@ def second_moment() -> Theorem:
     bound = constant(W**2 * tau**2 * G2)
     inside = summed(steps(tau), i, a.g())
     return combine(
-        [
-            (rules.jensen(CLIENTS, n, w, inside), 1),
-            (sum_over(client_sum(a), CLIENTS, n, w), W),
-            (a.averaged(bound), -1),
-        ],
+        rules.jensen(CLIENTS, n, w, inside),
+        (sum_over(client_sum(a), CLIENTS, n, w), W),
+        (a.averaged(bound), -1),
         target=constant((1 + rho) * tau**2 * G2) - norm2(whole_mean(a.round, a.g())),
     )
 
@@ -78,10 +76,9 @@ def own_way() -> Theorem:
     """Return ``||[p_i - x]_c||^2 <= eta^2 i sum_{j<tau} ||g_c||^2``."""
     g = part(Side.CLIENT, VISITS.g(j))
     more = rules.longer(j, g, of(i), tau)
-    return combine([
-        (own_steps(VISITS.round, Side.CLIENT, of(i), of(i)), 1),
-        (more, eta**2 * of(i)),
-    ])
+    return combine(
+        own_steps(VISITS.round, Side.CLIENT, of(i), of(i)), (more, eta**2 * of(i))
+    )
 
 
 def server_way() -> Theorem:
@@ -94,7 +91,7 @@ def server_way() -> Theorem:
         return rules.local_update(r.run, n, now, of(i), side, u)
 
     steps_ = sharp_visits.gradients(r, g)
-    return combine([(update(away), -1), (update(made), eta), (steps_, eta**2)])
+    return combine((update(away), -1), (update(made), eta), (steps_, eta**2))
 
 
 def drift() -> Theorem:
@@ -113,25 +110,23 @@ def drift() -> Theorem:
     half = rules.square(W - Fraction(1, 2))
     D = r.drift(tau, w)
     given = combine(
-        [
-            (all_steps(both_parts(r.away(of(i)))), -1),
-            (all_steps(own_way()), 1),
-            (all_steps(server_way()), 1),
-            (all_steps(both_parts(a.g())), size * (W**2 + apart)),
-            (all_steps(combine(squares=[(client, 1)])), eta**2 * tau / 2),
-            (
-                all_steps(combine(squares=[(client, 1)])),
-                size * (W**2 + apart - Fraction(1, 2)),
-            ),
-            (all_steps(combine(squares=[(server, 1)])), size * apart),
-            (all_steps(a.bounded()), size * (W**2 + apart)),
-            (few, size * tau * G2 * 2 * apart),
-        ],
-        signs=[half, rules.square(1 - W), combine([(half, 2 * size)])],
+        (all_steps(both_parts(r.away(of(i)))), -1),
+        all_steps(own_way()),
+        all_steps(server_way()),
+        (all_steps(both_parts(a.g())), size * (W**2 + apart)),
+        (all_steps(combine((client, 1))), eta**2 * tau / 2),
+        (
+            all_steps(combine((client, 1))),
+            size * (W**2 + apart - Fraction(1, 2)),
+        ),
+        (all_steps(combine((server, 1))), size * apart),
+        (all_steps(a.bounded()), size * (W**2 + apart)),
+        (few, size * tau * G2 * 2 * apart),
+        signs=[half, rules.square(1 - W), combine((half, 2 * size))],
     )
     number = rules.number_of(given.form + D)
     bound = constant(LATE * size * tau * G2) - D
-    return combine([(given, 1), (a.averaged(constant(number)), -1)], target=bound)
+    return combine(given, (a.averaged(constant(number)), -1), target=bound)
 
 
 @cache
@@ -142,16 +137,14 @@ def one_round() -> Theorem:
     cost = S / 2 * (1 + rho) * alpha**2 * G2 + S**2 / 2 * LATE * alpha**3 * G2
     fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
     return combine(
-        [
-            (whole_descent(r), 1),
-            (second_moment(), S * eta**2 / 2),
-            (drift(), S**2 * eta / 2),
-            (drawn.centred(g), eta),
-            (drawn.mean_of_gradients(g), eta),
-            (rules.tower(a.run, now, drawn.Delta, g), -eta),
-            (drawn.mean_deviation(), eta / (2 * tau)),
-        ],
-        [(g * tau + drawn.B, eta / (2 * tau))],
+        whole_descent(r),
+        (second_moment(), S * eta**2 / 2),
+        (drift(), S**2 * eta / 2),
+        (drawn.centred(g), eta),
+        (drawn.mean_of_gradients(g), eta),
+        (rules.tower(a.run, now, drawn.Delta, g), -eta),
+        (drawn.mean_deviation(), eta / (2 * tau)),
+        (g * tau + drawn.B, eta / (2 * tau)),
         target=fall + constant(cost) - norm2(g) * (alpha / 2),
     )
 
@@ -161,4 +154,4 @@ def non_convex() -> Theorem:
     r, c = VISITS.round, 2 / (T * tau)
     down = rules.telescope(t, value_of(MEAN, r.x), T)
     last = rules.lowest(MEAN, iterate(r.run, T))
-    return combine([(sum_over(one_round(), steps(T), t), c), (down, c), (last, c)])
+    return combine((sum_over(one_round(), steps(T), t), c), (down, c), (last, c))

@@ -84,20 +84,18 @@ def gradients(r: Round) -> k.Vec:
 def own_sum(r: Round) -> Theorem:
     """Return ``||sum_i g||^2 <= tau^2 G2`` for client n."""
     bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
-    return combine([
-        (rules.jensen(steps(tau), i, ratio(1), gradients(r)), 1),
+    return combine(
+        rules.jensen(steps(tau), i, ratio(1), gradients(r)),
         (sum_over(bound, steps(tau), i), tau),
-    ])
+    )
 
 
 def full_moment(r: Round) -> Theorem:
     """Return ``||G||^2 <= tau^2 G2``, all clients."""
     inside = k.summed(steps(tau), i, gradients(r))
     return combine(
-        [
-            (rules.jensen(k.CLIENTS, n, k.weight(n), inside), 1),
-            (sum_over(own_sum(r), k.CLIENTS, n, k.weight(n)), 1),
-        ],
+        rules.jensen(k.CLIENTS, n, k.weight(n), inside),
+        sum_over(own_sum(r), k.CLIENTS, n, k.weight(n)),
         target=k.constant(tau**2 * G2) - k.norm2(own_mean(r, gradients(r))),
     )
 
@@ -117,13 +115,11 @@ def full_update(r: Round, w: k.Vec) -> Theorem:
     sides = [
         (rules.local_update(r.run, n, now, tau, side, w), ratio(1)) for side in k.Side
     ]
-    one = combine([(rules.blocks(each, w), 1), *sides], target=k.inner(each, w))
+    one = combine(rules.blocks(each, w), *sides, target=k.inner(each, w))
     whole = full(r) - r.x + own_mean(r, gradients(r)) * r.eta
     return combine(
-        [
-            (sum_over(one, k.CLIENTS, n, k.weight(n)), 1),
-            (rules.linear(k.CLIENTS, n, each * k.weight(n), w), 1),
-        ],
+        sum_over(one, k.CLIENTS, n, k.weight(n)),
+        rules.linear(k.CLIENTS, n, each * k.weight(n), w),
         target=k.inner(whole, w),
     )
 
@@ -137,14 +133,12 @@ def full_round(mu: Ratio) -> Theorem:
     noise = eta**2 * tau**2 * G2 + Fraction(2, 3) * S * eta**3 * tau**3 * G2
     keep = k.norm2(before) * (1 - eta * tau * mu / 2)
     return combine(
-        [
-            (own_progress(r, mu), 2 * eta),
-            (full_update(r, before), -2),
-            (full_update(r, full(r) - r.x), -1),
-            (full_update(r, G), eta),
-            (full_moment(r), eta**2),
-            (bounded_drift(r, G2), 2 * S * eta),
-        ],
+        (own_progress(r, mu), 2 * eta),
+        (full_update(r, before), -2),
+        (full_update(r, full(r) - r.x), -1),
+        (full_update(r, G), eta),
+        (full_moment(r), eta**2),
+        (bounded_drift(r, G2), 2 * S * eta),
         target=keep + k.constant(noise) - gap(r) * (2 * eta * tau) - k.norm2(after),
     )
 
@@ -171,14 +165,12 @@ def one_round(kind: k.Kind, mu: Ratio) -> Theorem:
     noise = second + 2 * late_share(kind) * S * eta**3 * tau**3 * G2
     keep = k.norm2(before) * (1 - eta * tau * mu / 2)
     return combine(
-        [
-            (progress, 2 * eta),
-            (whole_update(r, before), -2),
-            (whole_update(r, r.next - r.x), -1),
-            (whole_update(r, G), eta),
-            (moment, eta**2),
-            (drift, 2 * S * eta),
-        ],
+        (progress, 2 * eta),
+        (whole_update(r, before), -2),
+        (whole_update(r, r.next - r.x), -1),
+        (whole_update(r, G), eta),
+        (moment, eta**2),
+        (drift, 2 * S * eta),
         target=keep + k.constant(noise) - gap(r) * (2 * eta * tau) - k.norm2(after),
     )
 
@@ -187,18 +179,16 @@ def met_progress(r: Round, mu: Ratio) -> Theorem:
     """Return ``<G_J, x - x*> >= tau (f(x) - f* + mu/4 ||x - x*||^2) - S D``, SFL-V1."""
     G = whole_mean(r, gradients(r))
     means = rules.expect(r.run, now, k.inner(G, r.x - BEST))
-    return combine([(own_progress(r, mu), 1), (means, 1)])
+    return combine(own_progress(r, mu), means)
 
 
 def met_moment(r: Round) -> Theorem:
     """Return ``||G_J||^2 <= (1 + rho) tau^2 G2``, SFL-V1."""
     spread = k.weight(n) ** 2 * (inverse_q(n) - 1)
     means = rules.expect(r.run, now, k.norm2(whole_mean(r, gradients(r))))
-    return combine([
-        (means, -1),
-        (full_moment(r), 1),
-        (sum_over(own_sum(r), k.CLIENTS, n, spread), 1),
-    ])
+    return combine(
+        (means, -1), full_moment(r), sum_over(own_sum(r), k.CLIENTS, n, spread)
+    )
 
 
 def averaged_move(r: Round, side: k.Side) -> Theorem:
@@ -211,12 +201,12 @@ def averaged_move(r: Round, side: k.Side) -> Theorem:
     inside = k.part(side, total)
     block = block_below(side, total, own_sum(r))
     bound = k.constant(mean(n, share**2) * N * (r.eta * tau) ** 2 * G2)
-    return combine([
+    return combine(
         (moved(r, side), -1),
         (rules.jensen(k.CLIENTS, n, ratio(1), inside * share), r.eta**2),
         (sum_over(block, k.CLIENTS, n, share**2), r.eta**2 * N),
         (rules.expect(r.run, now, bound), -1),
-    ])
+    )
 
 
 # SFL-V2 with weighted server steps ---------------------------------------------------
@@ -231,25 +221,25 @@ def visited_progress(mu: Ratio) -> Theorem:
         - k.value_of(k.Local(n), BEST)
         + k.norm2(away) * (mu / 4)
     )
-    return combine([
-        (r.summed(local_progress(r, mu, of(i)), tau, share), 1),
-        (linear_both(r, gp, away, tau, share), 1),
-        (drawn.centred(away), 1),
+    return combine(
+        r.summed(local_progress(r, mu, of(i)), tau, share),
+        linear_both(r, gp, away, tau, share),
+        drawn.centred(away),
         (rules.expect(r.run, now, k.summed(k.CLIENTS, n, F * share)), tau),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
-    ])
+    )
 
 
 def visited_moment() -> Theorem:
     """Return ``||G_J||^2 <= (1 + rho) tau^2 G2``, SFL-V2."""
     r, share, W = drawn.r, drawn.share(), drawn.W
     inside = k.summed(steps(tau), i, gradients(r))
-    return combine([
-        (rules.jensen(k.CLIENTS, n, share, inside), 1),
+    return combine(
+        rules.jensen(k.CLIENTS, n, share, inside),
         (sum_over(own_sum(r), k.CLIENTS, n, share), W),
         (rules.expect(r.run, now, k.constant(W**2 * tau**2 * G2)), -1),
-    ])
+    )
 
 
 def visited_drift() -> Theorem:
@@ -258,15 +248,13 @@ def visited_drift() -> Theorem:
     size = r.eta**2 * tau**3 * G2
     bounded = k.constant(size * (W / 3 + kappa * W**2))
     given = combine(
-        [
-            (r.summed(both_parts(r.away(of(i))), tau, share), -1),
-            (r.summed(block_move(r, k.Side.CLIENT, of(i), of(i)), tau, share), 1),
-            (r.summed(server_move(r, of(i), drawn.share), tau, share), 1),
-            (drawn.at_most_kappa(), size * W**2),
-        ],
+        (r.summed(both_parts(r.away(of(i))), tau, share), -1),
+        r.summed(block_move(r, k.Side.CLIENT, of(i), of(i)), tau, share),
+        r.summed(server_move(r, of(i), drawn.share), tau, share),
+        (drawn.at_most_kappa(), size * W**2),
         target=bounded - drawn.drawn_sum(k.norm2(r.away(of(i)))),
     )
-    return combine([(given, 1), (rules.expect(r.run, now, bounded), -1)])
+    return combine(given, (rules.expect(r.run, now, bounded), -1))
 
 
 # The rate of the whole vector, for eta(t) = 4/(mu tau (gamma + t)) -------------------
@@ -321,11 +309,13 @@ def rate(kind: k.Kind) -> Theorem:
     keep = 1 - 2 / u
     spare = 1 / (u + 1) - keep / u
     step = combine(
-        [(one, 1), (lowest, 8 / (strong.mu * u)), (rules.assume(claim(now)), keep)],
-        [(x0, (strong.gamma + 1) * spare)],
+        one,
+        (lowest, 8 / (strong.mu * u)),
+        (rules.assume(claim(now)), keep),
+        (x0, (strong.gamma + 1) * spare),
         target=claim(now + 1),
     )
-    base = combine(squares=[(x0, 1 / strong.gamma)], target=claim(ratio(0)))
+    base = combine((x0, 1 / strong.gamma), target=claim(ratio(0)))
     return rules.induct(base, step, t, claim(now))
 
 
@@ -333,7 +323,8 @@ def printed_rate() -> Theorem:
     """Return (130) and (135) for the whole vector, SFL-V1."""
     u, x = strong.gamma + now, k.iterate(fast(k.Kind.V1), now) - BEST
     return combine(
-        [(rate(k.Kind.V1), 1), (weights_spread(), 16 * G2 / (strong.mu**2 * u))],
+        rate(k.Kind.V1),
+        (weights_spread(), 16 * G2 / (strong.mu**2 * u)),
         target=distance_bound(k.Kind.V1, now, printed_constants()) - k.norm2(x),
     )
 
@@ -353,4 +344,4 @@ def mean_gap(kind: k.Kind) -> Theorem:
     scale: Number = 1 / (2 * eta * tau * T)
     last = k.iterate(split, T) - BEST
     rounds = sum_over(one, steps(T), t)
-    return combine([(rounds, scale), (fall, scale)], [(last, scale)])
+    return combine((rounds, scale), (fall, scale), (last, scale))

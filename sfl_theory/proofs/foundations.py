@@ -28,7 +28,7 @@ def lemma_c3(
 ) -> Theorem:
     """Return a proof of Lemma C.3 from S >= mu, smoothness, convexity, Young."""
     young = combine(
-        squares=[((y - x) - (x - z), 1)],
+        ((y - x) - (x - z), 1),
         target=k.norm2(y - x) * 2 + k.norm2(x - z) * 2 - k.norm2(y - z),
     )
     uses: list[tuple[Theorem, Ratio | int]] = [
@@ -36,7 +36,7 @@ def lemma_c3(
         (rules.convex(function, mu, x, y), 1),
         (young, mu / 4),
     ]
-    return combine(uses, [(z - x, (S - mu) / 2)], signs=[order])
+    return combine(*uses, (z - x, (S - mu) / 2), signs=[order])
 
 
 def lemma_c3_proof() -> Theorem:
@@ -61,23 +61,23 @@ def smooth_mean(S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
 def of_mean(theorem: Theorem, n: k.Client, p: k.Vec, q: k.Vec) -> Theorem:
     """Return an average of an upper bound on F_n(q), linear at p, to one on f."""
     own = k.gradient(k.Local(n), p) * k.weight(n)
-    return combine([
-        (sum_over(theorem, k.CLIENTS, n, k.weight(n)), 1),
-        (rules.mean_value(p), 1),
+    return combine(
+        sum_over(theorem, k.CLIENTS, n, k.weight(n)),
+        rules.mean_value(p),
         (rules.mean_value(q), -1),
-        (rules.mean_gradient(p, q - p), 1),
-        (rules.linear(k.CLIENTS, n, own, q - p), 1),
-    ])
+        rules.mean_gradient(p, q - p),
+        rules.linear(k.CLIENTS, n, own, q - p),
+    )
 
 
 def value_gap(S: Ratio, p: k.Vec) -> Theorem:
     """Return ``f(p) - f* <= S/2 ||p - x*||^2``."""
     best = k.vec(k.Star(k.MEAN))
     flat = rules.stationary(k.MEAN, p - best)
-    return combine([(majorant_of_mean(S, best, p), 1), (flat, -1)])
+    return combine(majorant_of_mean(S, best, p), (flat, -1))
 
 
 def prop_35() -> Theorem:
     """Return its proof: smoothness from x*, where the gradient vanishes, by blocks."""
     S, away = positive("S"), point("x") - k.vec(k.Star(k.MEAN))
-    return combine([(value_gap(S, point("x")), 1), (rules.blocks(away, away), -S / 2)])
+    return combine(value_gap(S, point("x")), (rules.blocks(away, away), -S / 2))

@@ -72,27 +72,25 @@ def local_progress(r: Round, mu: Ratio, step: Ratio) -> Theorem:
     """
     p, F = r.point(step), k.Local(n)
     return combine(
-        [
-            (rules.smooth(F, S, p, r.x), 1),
-            (rules.convex(F, mu, p, BEST), 1),
-            # smooth and convex from x to p: (S - mu) ||p - x||^2 >= 0
-            (rules.smooth(F, S, r.x, p), 1),
-            (rules.convex(F, mu, r.x, p), 1),
-        ],
-        [((BEST - p) - (p - r.x), mu / 4)],
+        rules.smooth(F, S, p, r.x),
+        rules.convex(F, mu, p, BEST),
+        # smooth and convex from x to p: (S - mu) ||p - x||^2 >= 0
+        rules.smooth(F, S, r.x, p),
+        rules.convex(F, mu, r.x, p),
+        ((BEST - p) - (p - r.x), mu / 4),
     )
 
 
 def progress(r: Round, mu: Ratio) -> Theorem:
     """Return ``<G, x - x*> >= tau (f(x) - f* + mu/4 ||x - x*||^2) - S D``."""
     away, gp = r.x - BEST, r.local_gradient(of(i))
-    return combine([
-        (r.summed(local_progress(r, mu, of(i)), tau, k.weight(n)), 1),
-        (linear_both(r, gp, away, tau, k.weight(n)), 1),
-        (whole_centred(r, away), 1),
+    return combine(
+        r.summed(local_progress(r, mu, of(i)), tau, k.weight(n)),
+        linear_both(r, gp, away, tau, k.weight(n)),
+        whole_centred(r, away),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
-    ])
+    )
 
 
 def second_moment(r: Round) -> Theorem:
@@ -102,11 +100,9 @@ def second_moment(r: Round) -> Theorem:
     bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
     clients = rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, g))
     return combine(
-        [
-            (clients, 1),
-            (sum_over(inside, k.CLIENTS, n, k.weight(n)), 1),
-            (r.summed(bound, tau, k.weight(n)), tau),
-        ],
+        clients,
+        sum_over(inside, k.CLIENTS, n, k.weight(n)),
+        (r.summed(bound, tau, k.weight(n)), tau),
         target=k.constant(tau**2 * G2) - k.norm2(whole_mean(r, g)),
     )
 
@@ -133,28 +129,23 @@ def visited_drift(r: Round) -> Theorem:
     visited = k.summed(k.CLIENTS, m, k.summed(steps(tau), j, gm * o) * k.weight(m))
     each = [(k.Side.CLIENT, k.summed(steps(of(i)), j, own)), (k.Side.SERVER, visited)]
     moved = [
-        combine([
+        combine(
             (rules.local_update(r.run, n, now, of(i), side, k.part(side, away)), -1),
             (rules.local_update(r.run, n, now, of(i), side, total), eta),
-        ])
+        )
         for side, total in each
     ]
-    client = combine([
-        (moved[0], 1),
-        (size_of_sum(steps(of(i)), j, own, of(i), tau), eta**2),
-    ])
-    server = combine([(moved[1], 1), (visits.server_gradients(gm), eta**2)])
-    spare = combine(squares=[(k.part(k.Side.CLIENT, g), 1)])
+    client = combine(moved[0], (size_of_sum(steps(of(i)), j, own, of(i), tau), eta**2))
+    server = combine(moved[1], (visits.server_gradients(gm), eta**2))
+    spare = combine((k.part(k.Side.CLIENT, g), 1))
     bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
     return combine(
-        [
-            (r.summed(both_parts(away), tau, a), -1),
-            (r.summed(client, tau, a), 1),
-            (r.summed(server, tau, a), 1),
-            (r.summed(both_parts(g), tau, a), eta**2 * tau**2),
-            (r.summed(spare, tau, a), eta**2 * tau * (tau + 1) / 2),
-            (r.summed(bound, tau, a), eta**2 * tau**2),
-        ],
+        (r.summed(both_parts(away), tau, a), -1),
+        r.summed(client, tau, a),
+        r.summed(server, tau, a),
+        (r.summed(both_parts(g), tau, a), eta**2 * tau**2),
+        (r.summed(spare, tau, a), eta**2 * tau * (tau + 1) / 2),
+        (r.summed(bound, tau, a), eta**2 * tau**2),
         target=k.constant(eta**2 * tau**3 * G2) - whole_drift(r),
     )
 
@@ -173,14 +164,12 @@ def one_round(kind: k.Kind, mu: Ratio) -> Theorem:
     noise = eta**2 * tau**2 * G2 + 2 * c * S * eta**3 * tau**3 * G2
     keep = k.norm2(before) * (1 - eta * tau * mu / 2)
     return combine(
-        [
-            (progress(r, mu), 2 * eta),
-            (whole_update(r, before), -2),
-            (whole_update(r, r.next - r.x), -1),
-            (whole_update(r, G), eta),
-            (second_moment(r), eta**2),
-            (bounded, 2 * S * eta),
-        ],
+        (progress(r, mu), 2 * eta),
+        (whole_update(r, before), -2),
+        (whole_update(r, r.next - r.x), -1),
+        (whole_update(r, G), eta),
+        (second_moment(r), eta**2),
+        (bounded, 2 * S * eta),
         target=keep + k.constant(noise) - gap(r) * (2 * eta * tau) - k.norm2(after),
     )
 
@@ -188,7 +177,7 @@ def one_round(kind: k.Kind, mu: Ratio) -> Theorem:
 def weights_spread() -> Theorem:
     """Return ``N sum a_n^2 >= 1``, from ``sum (a_n - 1/N)^2 >= 0``."""
     one = rules.square(k.weight(n) - 1 / N)
-    return combine([(sum_over(one, k.CLIENTS, n), N)])
+    return combine((sum_over(one, k.CLIENTS, n), N))
 
 
 # The rate of the whole vector, for eta(t) = 4/(mu tau (gamma + t)) ------------------
@@ -232,7 +221,7 @@ def fast_round(kind: k.Kind) -> Theorem:
     one = rules.instantiate(one_round(kind, mu), tuple(values), ())
     x = k.iterate(fast(kind), now)
     lowest = rules.lowest(k.MEAN, x)
-    return combine([(one, 1), (lowest, 8 / (strong.mu * (strong.gamma + now)))])
+    return combine(one, (lowest, 8 / (strong.mu * (strong.gamma + now))))
 
 
 @cache
@@ -247,15 +236,13 @@ def rate(kind: k.Kind) -> Theorem:
     keep = 1 - 2 / u
     spare = 1 / (u + 1) - keep / u
     step = combine(
-        [
-            (fast_round(kind), 1),
-            (rules.assume(claim(now)), keep),
-            (weights_spread(), 16 * G2 / strong.mu**2 * spare),
-        ],
-        [(start, (strong.gamma + 1) * spare)],
+        fast_round(kind),
+        (rules.assume(claim(now)), keep),
+        (weights_spread(), 16 * G2 / strong.mu**2 * spare),
+        (start, (strong.gamma + 1) * spare),
         target=claim(now + 1),
     )
-    base = combine(squares=[(start, 1 / strong.gamma)], target=claim(zero))
+    base = combine((start, 1 / strong.gamma), target=claim(zero))
     return rules.induct(base, step, t, claim(now))
 
 
@@ -277,7 +264,7 @@ def mean_gap(kind: k.Kind) -> Theorem:
     scale = 1 / (2 * eta * tau * T)
     last = k.iterate(split, T) - BEST
     rounds = sum_over(one, steps(T), t)
-    return combine([(rounds, scale), (fall, scale)], [(last, scale)])
+    return combine((rounds, scale), (fall, scale), (last, scale))
 
 
 # General convex: the mean gap of the iterates of SFL-V1, a repair of (12) ------------
@@ -293,17 +280,16 @@ def gap_progress() -> Theorem:
     Smoothness from the local point to x, convexity from it to x*.
     """
     p, away, gp = r.point(of(i)), r.x - BEST, r.local_gradient(of(i))
-    one = combine([
-        (rules.smooth(k.Local(n), S, p, r.x), 1),
-        (rules.convex(k.Local(n), ratio(0), p, BEST), 1),
-    ])
-    return combine([
-        (r.summed(one, tau, k.weight(n)), 1),
-        (linear_both(r, gp, away, tau, k.weight(n)), 1),
-        (whole_centred(r, away), 1),
+    one = combine(
+        rules.smooth(k.Local(n), S, p, r.x), rules.convex(k.Local(n), ratio(0), p, BEST)
+    )
+    return combine(
+        r.summed(one, tau, k.weight(n)),
+        linear_both(r, gp, away, tau, k.weight(n)),
+        whole_centred(r, away),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
-    ])
+    )
 
 
 def gap_round() -> Theorem:
@@ -313,15 +299,13 @@ def gap_round() -> Theorem:
     G = whole_mean(r, stochastic(r.run, n, now, of(i)))
     cost = k.constant(Fraction(7, 6) * alpha**2 * G2)
     return combine(
-        [
-            (gap_progress(), 2 * eta),
-            (whole_update(r, before), -2),
-            (whole_update(r, step), -1),
-            (whole_update(r, G), eta),
-            (second_moment(r), eta**2),
-            (bounded_drift(r, G2), eta * S),
-            (small, alpha**2 * G2 / 6),
-        ],
+        (gap_progress(), 2 * eta),
+        (whole_update(r, before), -2),
+        (whole_update(r, step), -1),
+        (whole_update(r, G), eta),
+        (second_moment(r), eta**2),
+        (bounded_drift(r, G2), eta * S),
+        (small, alpha**2 * G2 / 6),
         target=k.norm2(before) - k.norm2(after) + cost - gap(r) * (2 * alpha),
     )
 
@@ -331,4 +315,4 @@ def theorem() -> Theorem:
     c = 1 / (2 * alpha * T)
     fall = rules.telescope(t, k.norm2(r.x - BEST), T)
     last = k.iterate(r.run, T) - BEST
-    return combine([(sum_over(gap_round(), steps(T), t), c), (fall, c)], [(last, c)])
+    return combine((sum_over(gap_round(), steps(T), t), c), (fall, c), (last, c))

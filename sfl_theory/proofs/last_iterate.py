@@ -91,30 +91,28 @@ def last_term(w: References, at: Ratio, size: Theorem) -> Theorem:
     b0, b1, b2 = (w.share(at + STEP + up) for up in range(3))
     form = size.form * (b1 - b0)
     zero = combine(
-        [
-            (later, STEP * b2),
-            (later, -STEP * b1),
-            (size, -STEP * b1),
-            (size, STEP * b0),
-        ],
+        (later, STEP * b2),
+        (later, -STEP * b1),
+        (size, -STEP * b1),
+        (size, STEP * b0),
         signs=[none],
     )
-    return combine([
-        (rules.telescope(s, form, ratio(1)), 1),
+    return combine(
+        rules.telescope(s, form, ratio(1)),
         (rules.telescope(s, form * STEP, ratio(1)), -1),
-        (sum_over(zero, steps(1), s), 1),
-    ])
+        sum_over(zero, steps(1), s),
+    )
 
 
 def joined(w: References, at: Ratio, size: Theorem) -> Theorem:
     """Return ``sum_{s<at} c_s y + c_at y(at) - sum_{s<at+1} c_s y >= 0``."""
     split = rules.split(s, size.form * w.c(STEP), at, ratio(1))
-    return combine([(split, -1), (last_term(w, at, size), 1)])
+    return combine((split, -1), last_term(w, at, size))
 
 
 def square(a: Weighted, at: Ratio) -> Theorem:
     """Return ``||x(at) - x(s)||^2 >= 0``."""
-    return combine(squares=[(model(a, at) - model(a, STEP), 1)])
+    return combine((model(a, at) - model(a, STEP), 1))
 
 
 def nothing(w: References, form: Lin) -> Theorem:
@@ -127,16 +125,16 @@ def with_rate(
 ) -> Theorem:
     """Return a combination for the references' rate in place of eta(t)."""
     if w.rate is None:
-        return combine(uses, squares, target=target, signs=signs)
+        return combine(*uses, *squares, target=target, signs=signs)
     new = Rate(w.rate)
     by: dict[Variable, Replacement] = {RATE: new}
     values: tuple[tuple[Replaceable, Rate], ...] = ((RATE, new),)
     return combine(
-        [
+        *[
             (rules.instantiate(theorem, values, ()), number_at(ratio(c), by))
             for theorem, c in uses
         ],
-        [(vec_at(u, by), number_at(ratio(c), by)) for u, c in squares],
+        *[(vec_at(u, by), number_at(ratio(c), by)) for u, c in squares],
         target=lin_at(target, by),
         signs=signs,
     )
@@ -215,14 +213,12 @@ def approach(a: Weighted) -> Theorem:
     """Return ``||x' - x*||^2 <= ||x - x*||^2 - 2 alpha (f(x) - f*) + cost``."""
     r, u, step = a.round, a.round.x - BEST, a.round.next - a.round.x
     return combine(
-        [
-            (from_best(a), 2 * eta),
-            (whole_update(r, u), -2),
-            (whole_update(r, step), -1),
-            (whole_update(r, whole_mean(r, a.g())), eta),
-            (moment(a), eta**2),
-            (drift(a) if a.partial else near(a), S * eta),
-        ],
+        (from_best(a), 2 * eta),
+        (whole_update(r, u), -2),
+        (whole_update(r, step), -1),
+        (whole_update(r, whole_mean(r, a.g())), eta),
+        (moment(a), eta**2),
+        (drift(a) if a.partial else near(a), S * eta),
         target=norm2(u)
         - norm2(r.next - BEST)
         - gap(a, now) * (2 * eta * tau)
@@ -239,7 +235,7 @@ def mean_gap(a: Weighted) -> Theorem:
     c = 1 / (2 * tau * T)
     fall = rules.telescope(t, norm2(a.round.x - BEST), T)
     last = model(a, T) - BEST
-    return combine([(sum_over(approach(a), steps(T), t), c), (fall, c)], [(last, c)])
+    return combine((sum_over(approach(a), steps(T), t), c), (fall, c), (last, c))
 
 
 # Constant rates ----------------------------------------------------------------------
@@ -261,12 +257,13 @@ def constant_rate() -> References:
     return References(
         share=lambda at: inverse(at) / e,
         left=lambda at: e * (T + 1 - at),
-        rises=lambda at: combine([
-            (rules.assume(constant(inverse(at + 1) - inverse(at))), 1 / e)
-        ]),
+        rises=lambda at: combine((
+            rules.assume(constant(inverse(at + 1) - inverse(at))),
+            1 / e,
+        )),
         sums=none,
         falls=rules.assume(constant(share - later)),
-        positive=combine([(made, e)], target=constant(e * (T + 1 - now))),
+        positive=combine((made, e), target=constant(e * (T + 1 - now))),
         ends=(none, rules.assume(constant(inverse(T) - 1))),
         rate=e,
     )
@@ -284,7 +281,8 @@ def last_gap_at_constant_rate(a: Weighted) -> Theorem:
     start = vec_at(model(a, ratio(0)) - BEST, by)
     size = number_at(cost(a), by) / (2 * e * tau)
     return combine(
-        [(last_gap(a, constant_rate()), 1 / (2 * tau)), (once, size)],
-        [(start, small / (2 * e * tau * (T + 1)))],
+        (last_gap(a, constant_rate()), 1 / (2 * tau)),
+        (once, size),
+        (start, small / (2 * e * tau * (T + 1))),
         signs=[first],
     )

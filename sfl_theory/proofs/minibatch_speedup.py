@@ -93,7 +93,7 @@ SINGLE = mean(n, weight(n) ** 2 * sigma2)
 APART = mean(n, weight(n) * (1 - weight(n)) * sigma2)
 LEVEL = APART + (4 * K + 1) / 3 * delta2
 """Noise and heterogeneity that drive the local models of a round apart."""
-TWICE = combine([(MADE, 1), (rules.square(r), 2)])
+TWICE = combine(MADE, (rules.square(r), 2))
 
 
 # One step of the mean model, and of the local models ----------------------------------
@@ -108,27 +108,26 @@ def cocoercive() -> Theorem:
 
     def half(low: Vec, high: Vec, change: Vec) -> Theorem:
         below = high - change * (1 / S)
-        return combine([
-            (rules.convex(F, mu, low, below), 1),
-            (rules.majorant(F, S, high, below), 1),
-            (combine(squares=[(below - low, 1)]), mu / 2),
-        ])
+        return combine(
+            rules.convex(F, mu, low, below),
+            rules.majorant(F, S, high, below),
+            (combine((below - low, 1)), mu / 2),
+        )
 
-    return combine([(half(q, p, a), S), (half(p, q, -a), S)])
+    return combine((half(q, p, a), S), (half(p, q, -a), S))
 
 
 def monotone() -> Theorem:
     """Return ``<grad F_n(p) - grad F_n(wbar), p - wbar> >= mu ||p - wbar||^2``."""
     F = Local(n)
-    return combine([
-        (rules.convex(F, mu, point(J), wbar), 1),
-        (rules.convex(F, mu, wbar, point(J)), 1),
-    ])
+    return combine(
+        rules.convex(F, mu, point(J), wbar), rules.convex(F, mu, wbar, point(J))
+    )
 
 
 def lipschitz() -> Theorem:
     """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S^2 ||p - wbar||^2``."""
-    return combine([(cocoercive(), 2)], [(d * S - (g - there), 1)])
+    return combine((cocoercive(), 2), (d * S - (g - there), 1))
 
 
 @cache
@@ -136,38 +135,34 @@ def descent() -> Theorem:
     """Return ``Delta' <= (1 - mu h) Delta + (S h + 2 S^2 h^2) D + h^2 SINGLE``."""
     y, G, Gw = wbar - BEST, averaged(g), averaged(there)
     new, after = y - averaged(move(J)), middle(J + 1) - BEST
-    square = combine(
-        [(mean_step(after + new, -1), 1)], target=norm2(new) - norm2(after)
-    )
+    square = combine(mean_step(after + new, -1), target=norm2(new) - norm2(after))
     variance = sum_over(
         rules.variance(RUN, sigma2, n, now, J), CLIENTS, n, weight(n) ** 2
     )
-    toward = combine([
-        (rules.majorant(Local(n), S, point(J), wbar), 1),
-        (rules.convex(Local(n), mu, point(J), BEST), 1),
-    ])
+    toward = combine(
+        rules.majorant(Local(n), S, point(J), wbar),
+        rules.convex(Local(n), mu, point(J), BEST),
+    )
     below = wbar - total * (1 / S)
     gap = 2 * h - 4 * S * h**2
     right = from_best(J) * (1 - mu * h) + spread(J) * (S * h + 2 * S**2 * h**2)
     return combine(
-        [
-            (square, 1),
-            (fresh(y - G * h), 2 * h),
-            (uncorrelated(None, 1), h**2),
-            (variance, h**2),
-            (over(toward), 2 * h),
-            (of_mean(g, y), 2 * h),
-            (rules.mean_value(wbar), -2 * h),
-            (rules.mean_value(BEST), 2 * h),
-            (rules.jensen(CLIENTS, n, weight(n), point(J) - BEST), mu * h),
-            (rules.jensen(CLIENTS, n, weight(n), g - there), 2 * h**2),
-            (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 * h**2),
-            (over(lipschitz()), 2 * h**2),
-            (majorant_of_mean(S, wbar, below), 4 * S * h**2),
-            (rules.lowest(MEAN, below), 4 * S * h**2),
-            (rules.lowest(MEAN, wbar), gap),
-        ],
-        [(G - total * 2, h**2)],
+        square,
+        (fresh(y - G * h), 2 * h),
+        (uncorrelated(None, 1), h**2),
+        (variance, h**2),
+        (over(toward), 2 * h),
+        (of_mean(g, y), 2 * h),
+        (rules.mean_value(wbar), -2 * h),
+        (rules.mean_value(BEST), 2 * h),
+        (rules.jensen(CLIENTS, n, weight(n), point(J) - BEST), mu * h),
+        (rules.jensen(CLIENTS, n, weight(n), g - there), 2 * h**2),
+        (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 * h**2),
+        (over(lipschitz()), 2 * h**2),
+        (majorant_of_mean(S, wbar, below), 4 * S * h**2),
+        (rules.lowest(MEAN, below), 4 * S * h**2),
+        (rules.lowest(MEAN, wbar), gap),
+        (G - total * 2, h**2),
         target=right + constant(SINGLE * h**2) - from_best(J + 1),
         signs=[sign(gap, (small(), 4 * h))],
     )
@@ -181,11 +176,9 @@ def server_same(w: Vec) -> Theorem:
     def own(client: Client) -> Theorem:
         return rules.local_update(RUN, client, now, J, SERVER, w)
 
-    whole = combine([
-        (own(n), 1),
-        (over(own(m), m), -1),
-        (of_mean(seen, part(SERVER, w), m), -1),
-    ])
+    whole = combine(
+        own(n), (over(own(m), m), -1), (of_mean(seen, part(SERVER, w), m), -1)
+    )
     return rules.cut(whole, STARTED)
 
 
@@ -194,14 +187,13 @@ def contraction() -> Theorem:
     a = g - there
     rest, near = 2 * h - S * h**2, part(CLIENT, a)
     return combine(
-        [
-            (rules.blocks(a, a), h**2),
-            (rules.blocks(a, d), -2 * h),
-            (server_same(a), -2 * h),
-            (cocoercive(), h**2),
-            (monotone(), rest),
-        ],
-        [(part(SERVER, a), h**2), (d, mu * (rest - h))],
+        (rules.blocks(a, a), h**2),
+        (rules.blocks(a, d), -2 * h),
+        (server_same(a), -2 * h),
+        (cocoercive(), h**2),
+        (monotone(), rest),
+        (part(SERVER, a), h**2),
+        (d, mu * (rest - h)),
         target=norm2(d) * (1 - mu * h) - norm2(d - near * h),
         signs=[
             sign(rest, (small(), h)),
@@ -221,11 +213,9 @@ def drift() -> Theorem:
     new = d - own + all_
     both = after + new
     square = combine(
-        [
-            (step(n, both, -1), 1),
-            (mean_step(both, 1), 1),
-            (rules.blocks(averaged(move(J)), both), -1),
-        ],
+        step(n, both, -1),
+        mean_step(both, 1),
+        (rules.blocks(averaged(move(J)), both), -1),
         target=norm2(new) - norm2(after),
     )
     e, z = part(CLIENT, there - total), part(CLIENT, xi)
@@ -234,15 +224,11 @@ def drift() -> Theorem:
     mean_g = part(CLIENT, averaged(g) - total)
     differs = there - total
     one = combine(
-        [
-            (contraction(), r + HALF),
-            (rules.heterogeneity(delta2, n, wbar), (r + 2 * r**2) * h**2),
-            (rules.blocks(differs, differs), (r + 2 * r**2) * h**2),
-        ],
-        [
-            (d - part(CLIENT, g - there) * h + e * (2 * r * h), HALF),
-            (part(SERVER, differs), (r + 2 * r**2) * h**2),
-        ],
+        (contraction(), r + HALF),
+        (rules.heterogeneity(delta2, n, wbar), (r + 2 * r**2) * h**2),
+        (rules.blocks(differs, differs), (r + 2 * r**2) * h**2),
+        (d - part(CLIENT, g - there) * h + e * (2 * r * h), HALF),
+        (part(SERVER, differs), (r + 2 * r**2) * h**2),
         target=norm2(d) * ((r + HALF) * (1 - mu * h))
         + constant((r + 2 * r**2) * h**2 * delta2)
         - norm2(seen) * r,
@@ -251,22 +237,21 @@ def drift() -> Theorem:
     weights = weight(n) * (1 - weight(n))
     below = rules.weight_below_one(n)
     single = combine(
-        [(rules.variance(RUN, sigma2, n, now, J), 1), (rules.blocks(xi, xi), 1)],
-        [(part(SERVER, xi), 1)],
+        rules.variance(RUN, sigma2, n, now, J),
+        rules.blocks(xi, xi),
+        (part(SERVER, xi), 1),
     )
     right = spread(J) * ((r + HALF) * (1 - mu * h))
     cost = (r * APART + (r + 2 * r**2) * delta2) * h**2
     return combine(
-        [
-            (over(square), r),
-            (over(one), 1),
-            (over(rules.unbiased(RUN, n, now, J, part(CLIENT, seen))), 2 * r * h),
-            (fresh(mean_g), 2 * r * h**2),
-            (uncorrelated(CLIENT, -1), r * h**2),
-            (sum_over(single, CLIENTS, n, weights, [below]), r * h**2),
-            (of_mean(noisy, all_ - f * h), 2 * r),
-        ],
-        [(mean_g, r * h**2)],
+        (over(square), r),
+        over(one),
+        (over(rules.unbiased(RUN, n, now, J, part(CLIENT, seen))), 2 * r * h),
+        (fresh(mean_g), 2 * r * h**2),
+        (uncorrelated(CLIENT, -1), r * h**2),
+        (sum_over(single, CLIENTS, n, weights, [below]), r * h**2),
+        (of_mean(noisy, all_ - f * h), 2 * r),
+        (mean_g, r * h**2),
         target=right + constant(cost) - spread(J + 1) * r,
         signs=[sign(r * h**2, (MADE, h**2)), MADE],
     )
@@ -292,14 +277,14 @@ def no_later() -> Theorem:
     """Return ``1/x <= u(Kt)``."""
     first = inverse(K * now)
     start = rules.assume(constant((gamma + K * now) * first - 1))
-    return combine([(start, 1 / x)], target=constant(first - 1 / x))
+    return combine((start, 1 / x), target=constant(first - 1 / x))
 
 
 def positive_apart() -> Theorem:
     """Return ``r APART >= 0``."""
     one = rules.weight_below_one(n)
     total_ = sum_over(one, CLIENTS, n, weight(n) * sigma2)
-    return combine([(total_, r)], signs=[MADE])
+    return combine((total_, r), signs=[MADE])
 
 
 @cache
@@ -307,29 +292,25 @@ def grown() -> Theorem:
     """Return ``Phi' <= Phi + level``: descent times x (x - 1), drift, and u = 1/x."""
     c, u, cost = Fraction(44, 7) * S / mu, inverse(K * now + J), 4 / mu**2
     low, high = exact(-1), exact(1)
-    half = combine([(MADE, c), (combine(target=constant(c / 2)), 1)])
+    half = combine((MADE, c), combine(target=constant(c / 2)))
     spare = combine(
-        [
-            (low, 2 * S / mu * (x - 1) * (1 + 4 * S / mu * u)),
-            (small(), 4 * S / mu * (x - 1)),
-            (high, 2 * c * (r + HALF)),
-            (half, 1),
-        ],
+        (low, 2 * S / mu * (x - 1) * (1 + 4 * S / mu * u)),
+        (small(), 4 * S / mu * (x - 1)),
+        (high, 2 * c * (r + HALF)),
+        half,
         signs=[half],
     )
-    single = combine([(low, 1 + x * u)], target=constant(1 - x * (x - 1) * u**2))
-    twice = combine([(low, (1 + x * u) / x), (no_later(), 1)])
+    single = combine((low, 1 + x * u), target=constant(1 - x * (x - 1) * u**2))
+    twice = combine((low, (1 + x * u) / x), no_later())
     later = sign(c * x, (combine(target=constant(c * x)), 1))
     return combine(
-        [
-            (descent(), x * (x - 1)),
-            (drift(), c * x),
-            (single, cost * SINGLE),
-            (twice, c * cost * r * APART),
-            (twice, c * cost * (r + 2 * r**2) * delta2),
-            (over(combine(squares=[(d, 1)])), rules.number_of(spare.form)),
-        ],
-        [(wbar - BEST, 2 * (x - 1) * (x * u - 1))],
+        (descent(), x * (x - 1)),
+        (drift(), c * x),
+        (single, cost * SINGLE),
+        (twice, c * cost * r * APART),
+        (twice, c * cost * (r + 2 * r**2) * delta2),
+        (over(combine((d, 1))), rules.number_of(spare.form)),
+        (wbar - BEST, 2 * (x - 1) * (x * u - 1)),
         target=potential(J) + constant(level(SINGLE)) - potential(J + 1),
         signs=[spare, high, positive_apart(), TWICE, later],
     )
@@ -341,13 +322,13 @@ def one_round() -> Theorem:
     zero, before, after = ratio(0), iterate(RUN, now), iterate(RUN, now + 1)
     first, last = middle(zero) + before - BEST * 2, middle(K) + after - BEST * 2
     low, high = gamma + K * now, gamma + K * (now + 1)
-    return combine([
-        (sum_over(grown(), steps(K), j), 1),
-        (rules.telescope(j, potential(J), K), 1),
+    return combine(
+        sum_over(grown(), steps(K), j),
+        rules.telescope(j, potential(J), K),
         (same_start(), Fraction(44, 7) * S / mu * K * (low - 1)),
         (start_of_mean(first), -(low - 1) * (low - 2)),
         (ends(last), (high - 1) * (high - 2)),
-    ])
+    )
 
 
 END = gamma + K * T
@@ -366,19 +347,18 @@ def rounds() -> Theorem:
         low = gamma + K * at
         return norm2(iterate(RUN, at) - BEST) * ((low - 1) * (low - 2))
 
-    whole = combine([
-        (sum_over(one_round(), steps(T), t), 1),
-        (rules.telescope(t, scaled(now), T), 1),
-    ])
+    whole = combine(
+        sum_over(one_round(), steps(T), t), rules.telescope(t, scaled(now), T)
+    )
     harmonic = rules.number_of(summed(steps(T), t, constant(inverse(K * now))))
     far = Fraction(88, 7) * S / mu**3 * K * (K - 1) * LEVEL * harmonic
     right = scaled(ratio(0)) + constant(4 * K * T / mu**2 * SINGLE + far)
-    return combine([(whole, 1)], target=right - scaled(T))
+    return combine(whole, target=right - scaled(T))
 
 
 def distance() -> Theorem:
     """Return `rounds` divided by ``(E - 1)(E - 2)``."""
-    return combine([(rounds(), 1 / ((END - 1) * (END - 2)))])
+    return combine((rounds(), 1 / ((END - 1) * (END - 2))))
 
 
 def closed_form() -> Theorem:
@@ -387,23 +367,18 @@ def closed_form() -> Theorem:
     The drift is then ``4KT/mu^2 22/49 (K - 1) LEVEL``.
     """
     u, share = inverse(K * now), 1 / ((END - 1) * (END - 2))
-    more = combine(
-        [(SMOOTH, ratio(Fraction(1, 8)))], target=constant(gamma / 7 - S / mu)
-    )
+    more = combine((SMOOTH, ratio(Fraction(1, 8))), target=constant(gamma / 7 - S / mu))
     once = rules.assume(constant(1 - (gamma + K * now) * u))
     one = combine(
-        [(once, Fraction(1, 7)), (more, u)],
-        target=constant(Fraction(1, 7) - S / mu * u),
+        (once, Fraction(1, 7)), (more, u), target=constant(Fraction(1, 7) - S / mu * u)
     )
     all_ = sum_over(one, steps(T), t)
     apart_ = sum_over(rules.weight_below_one(n), CLIENTS, n, weight(n) * sigma2)
     size = Fraction(88, 7) / mu**2 * K * (K - 1)
-    positive = combine([(apart_, size * share)])
+    positive = combine((apart_, size * share))
     return combine(
-        [
-            (distance(), 1),
-            (all_, size * share * APART),
-            (all_, size * share * (4 * K + 1) / 3 * delta2),
-        ],
+        distance(),
+        (all_, size * share * APART),
+        (all_, size * share * (4 * K + 1) / 3 * delta2),
         signs=[positive],
     )

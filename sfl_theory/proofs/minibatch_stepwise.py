@@ -79,7 +79,7 @@ def eta(step: Ratio) -> Ratio:
 _PACE = Stepwise(natural(K), Rate(eta(of_round())))
 RUN = Split(Kind.MINIBATCH, Participants.EVERYONE, _PACE, _PACE)
 MADE = rules.assume(constant(K - 1 - J))
-STARTED = combine([(MADE, 1)], target=constant(K - J))
+STARTED = combine(MADE, target=constant(K - J))
 r = K - 1 - J
 """How many steps of the round are left after this one."""
 h, x = eta(K * now + J), gamma + K * now + J
@@ -98,7 +98,8 @@ def small() -> Theorem:
     """Return ``S h <= 2/7``."""
     u = inverse(K * now + J)
     return combine(
-        [(exact(-1), Fraction(2, 7)), (SMOOTH, u / 4)],
+        (exact(-1), Fraction(2, 7)),
+        (SMOOTH, u / 4),
         target=constant(Fraction(2, 7) - S * h),
     )
 
@@ -139,12 +140,12 @@ def moves(upper: Ratio, client: Client) -> Vec:
 def one_more(client: Client, w: Vec, way: int) -> Theorem:
     """Return ``way <sum_{i<j+1} e - sum_{i<j} e - e_j, w> >= 0``."""
     e = move(of(i), client)
-    return combine([
+    return combine(
         (rules.linear(steps(J + 1), i, e, w), way),
         (rules.linear(steps(J), i, e, w), -way),
         (rules.split(i, inner(e, w), J, ONE), way),
-        (only_one(i, move(J + of(i), client), w, -way), 1),
-    ])
+        only_one(i, move(J + of(i), client), w, -way),
+    )
 
 
 def step(client: Client, w: Vec, way: int) -> Theorem:
@@ -162,7 +163,7 @@ def step(client: Client, w: Vec, way: int) -> Theorem:
             (rules.local_update(RUN, client, now, J + 1, side, seen), way),
             (rules.local_update(RUN, client, now, J, side, seen), -way),
         ]
-    return rules.cut(combine(uses), STARTED)
+    return rules.cut(combine(*uses), STARTED)
 
 
 def mean_step(w: Vec, way: int) -> Theorem:
@@ -170,11 +171,11 @@ def mean_step(w: Vec, way: int) -> Theorem:
     k, all_ = other, averaged(move(J, m), m)
     change = point(J + 1, k) - point(J, k)
     change = change + part(CLIENT, move(J, k)) + part(SERVER, all_)
-    return combine([
-        (over(step(k, w, way), k), 1),
+    return combine(
+        over(step(k, w, way), k),
         (of_mean(change, w, k), way),
         (rules.blocks(all_, w), way),
-    ])
+    )
 
 
 def middle(step_: Ratio) -> Vec:
@@ -200,37 +201,36 @@ def from_best(step_: Ratio) -> Lin:
 def none(client: Client, w: Vec) -> Theorem:
     """Return ``<sum_{i<0} e, w> = 0``."""
     e, zero = move(of(i), client), ratio(0)
-    return combine([
-        (rules.linear(steps(0), i, e, w), 1),
-        (rules.split(i, inner(e, w), zero, zero), -1),
-    ])
+    return combine(
+        rules.linear(steps(0), i, e, w), (rules.split(i, inner(e, w), zero, zero), -1)
+    )
 
 
 def starts(client: Client, w: Vec) -> Theorem:
     """Return ``<p(n,t,0) - x, w> = 0``."""
     zero = ratio(0)
     c, s = part(CLIENT, w), part(SERVER, w)
-    return combine([
-        (rules.blocks(point(zero, client) - iterate(RUN, now), w), 1),
-        (rules.local_update(RUN, client, now, zero, CLIENT, c), 1),
-        (rules.local_update(RUN, client, now, zero, SERVER, s), 1),
+    return combine(
+        rules.blocks(point(zero, client) - iterate(RUN, now), w),
+        rules.local_update(RUN, client, now, zero, CLIENT, c),
+        rules.local_update(RUN, client, now, zero, SERVER, s),
         (none(client, c), -1),
         (of_mean(moves(zero, m), s, m), -1),
         (over(none(m, s), m), -1),
-    ])
+    )
 
 
 def start_of_mean(w: Vec) -> Theorem:
     """Return ``<wbar - x, w> = 0`` at the start of a round."""
     zero = ratio(0)
     seen = point(zero, m) - iterate(RUN, now)
-    return combine([(of_mean(seen, w, m), 1), (over(starts(m, w), m), 1)])
+    return combine(of_mean(seen, w, m), over(starts(m, w), m))
 
 
 def same_start() -> Theorem:
     """Return ``D <= 0`` at the start of a round."""
     d = apart(ratio(0))
-    return over(combine([(starts(n, d), -1), (start_of_mean(d), 1)]))
+    return over(combine((starts(n, d), -1), start_of_mean(d)))
 
 
 def ends(w: Vec) -> Theorem:
@@ -246,7 +246,7 @@ def ends(w: Vec) -> Theorem:
             (of_mean(part(side, point(K) - before + made), seen), 1),
             (rules.update(RUN, side, now, seen), -1),
         ]
-    return combine(uses)
+    return combine(*uses)
 
 
 # Noise -------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ zbar = averaged(xi)
 def fresh(known: Vec) -> Theorem:
     """Return ``<sum a xi, known> = 0``."""
     each = rules.unbiased(RUN, n, now, J, known)
-    return combine([(over(each), 1), (of_mean(xi, known), 1)])
+    return combine(over(each), of_mean(xi, known))
 
 
 def at_first(u: Vec, way: int) -> Theorem:
@@ -266,10 +266,11 @@ def at_first(u: Vec, way: int) -> Theorem:
     e = norm2(u)
     late, ends_ = (rules.telescope(i, form, ONE) for form in (e * of(i), e))
     zero = combine(
-        squares=[(vec_at(u, {i: of(i) + 1}), way * of(i)), (u, -way * of(i))],
+        (vec_at(u, {i: of(i) + 1}), way * of(i)),
+        (u, -way * of(i)),
         signs=[rules.assume(constant(-of(i)))],
     )
-    return combine([(ends_, way), (late, -way), (sum_over(zero, steps(1), i), 1)])
+    return combine((ends_, way), (late, -way), sum_over(zero, steps(1), i))
 
 
 def uncorrelated(side: Side | None, way: int) -> Theorem:
@@ -285,27 +286,22 @@ def uncorrelated(side: Side | None, way: int) -> Theorem:
     each, last, own, z = block(each), block(last), block(xi), block(zbar)
     until, before = (summed(steps(end), i, each) for end in (J + 1, J))
     both = averaged(until) + averaged(before) + z
-    grows = combine([
+    grows = combine(
         (rules.split(i, inner(each, both), J, ONE), way),
         (rules.linear(steps(J + 1), i, each, both), way),
         (rules.linear(steps(J), i, each, both), -way),
-        (only_one(i, last, both, -way), 1),
-    ])
-    squares = combine([
-        (rules.split(i, norm2(each), J, ONE), -way),
-        (at_first(last, way), 1),
-    ])
+        only_one(i, last, both, -way),
+    )
+    squares = combine((rules.split(i, norm2(each), J, ONE), -way), at_first(last, way))
     whole = combine(
-        [
-            (over(grows), 1),
-            (of_mean(until, both), way),
-            (of_mean(before, both), -way),
-            (of_mean(own, both), -way),
-            (fresh(block(averaged(before))), 2 * way),
-            (rules.independent(RUN, n, i, weight(n), now, J + 1, side), -way),
-            (rules.independent(RUN, n, i, weight(n), now, J, side), way),
-            (sum_over(squares, CLIENTS, n, weight(n) ** 2), 1),
-        ],
+        over(grows),
+        (of_mean(until, both), way),
+        (of_mean(before, both), -way),
+        (of_mean(own, both), -way),
+        (fresh(block(averaged(before))), 2 * way),
+        (rules.independent(RUN, n, i, weight(n), now, J + 1, side), -way),
+        (rules.independent(RUN, n, i, weight(n), now, J, side), way),
+        sum_over(squares, CLIENTS, n, weight(n) ** 2),
         target=(summed(CLIENTS, n, norm2(own) * weight(n) ** 2) - norm2(z)) * way,
     )
     return rules.cut(whole, STARTED)

@@ -79,7 +79,7 @@ def fresh(u: k.Vec) -> Theorem:
 def steep() -> Theorem:
     """Return ``gamma/7 - S/mu >= 0``."""
     return combine(
-        [(SMOOTH, ratio(Fraction(1, 8)))], target=k.constant(gamma / 7 - S / mu)
+        (SMOOTH, ratio(Fraction(1, 8))), target=k.constant(gamma / 7 - S / mu)
     )
 
 
@@ -89,27 +89,26 @@ def cocoercive() -> Theorem:
 
     def half(low: k.Vec, high: k.Vec, change: k.Vec) -> Theorem:
         below = high - change * (1 / S)
-        return combine([
-            (rules.convex(F, mu, low, below), 1),
-            (rules.majorant(F, S, high, below), 1),
-            (combine(squares=[(below - low, 1)]), mu / 2),
-        ])
+        return combine(
+            rules.convex(F, mu, low, below),
+            rules.majorant(F, S, high, below),
+            (combine((below - low, 1)), mu / 2),
+        )
 
-    return combine([(half(q, p, a), S), (half(p, q, -a), S)])
+    return combine((half(q, p, a), S), (half(p, q, -a), S))
 
 
 def monotone() -> Theorem:
     """Return ``<grad F_n(p) - grad F_n(wbar), p - wbar> >= mu ||p - wbar||^2``."""
     F = k.Local(n)
-    return combine([
-        (rules.convex(F, mu, point(J), wbar), 1),
-        (rules.convex(F, mu, wbar, point(J)), 1),
-    ])
+    return combine(
+        rules.convex(F, mu, point(J), wbar), rules.convex(F, mu, wbar, point(J))
+    )
 
 
 def lipschitz() -> Theorem:
     """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S^2 ||p - wbar||^2``."""
-    return combine([(cocoercive(), 2)], [(d * S - (g - there), 1)])
+    return combine((cocoercive(), 2), (d * S - (g - there), 1))
 
 
 @cache
@@ -122,35 +121,33 @@ def noisy_descent() -> Theorem:
     all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
     new, after = y - all_, middle(J + 1) - BEST
     square = combine(
-        [(from_7(mean_step(after + new)), -1)], target=k.norm2(new) - k.norm2(after)
+        (from_7(mean_step(after + new)), -1), target=k.norm2(new) - k.norm2(after)
     )
     u = y * h - G
-    toward = combine([
-        (rules.majorant(k.Local(n), S, point(J), wbar), 1),
-        (rules.convex(k.Local(n), mu, point(J), BEST), 1),
-    ])
+    toward = combine(
+        rules.majorant(k.Local(n), S, point(J), wbar),
+        rules.convex(k.Local(n), mu, point(J), BEST),
+    )
     below = wbar - total * (1 / S)
     gap = 2 / h - 4 * S / h**2
     right = distance(J) * (1 - mu / h) + spread(J) * (S / h + 2 * S**2 / h**2)
     return combine(
-        [
-            (square, 1),
-            (over(fresh(u)), 2 / h**2),
-            (rules.linear(k.CLIENTS, n, z * k.weight(n), u), 2 / h**2),
-            (rules.assume(k.constant(SINGLE) - k.norm2(averaged(z))), 1 / h**2),
-            (over(toward), 2 / h),
-            (rules.linear(k.CLIENTS, n, g * k.weight(n), y), 2 / h),
-            (rules.mean_value(wbar), -2 / h),
-            (rules.mean_value(BEST), 2 / h),
-            (rules.jensen(k.CLIENTS, n, k.weight(n), point(J) - BEST), mu / h),
-            (rules.jensen(k.CLIENTS, n, k.weight(n), g - there), 2 / h**2),
-            (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 / h**2),
-            (over(lipschitz()), 2 / h**2),
-            (majorant_of_mean(S, wbar, below), 4 * S / h**2),
-            (rules.lowest(k.MEAN, below), 4 * S / h**2),
-            (rules.lowest(k.MEAN, wbar), gap),
-        ],
-        [(G - total * 2, 1 / h**2)],
+        square,
+        (over(fresh(u)), 2 / h**2),
+        (rules.linear(k.CLIENTS, n, z * k.weight(n), u), 2 / h**2),
+        (rules.assume(k.constant(SINGLE) - k.norm2(averaged(z))), 1 / h**2),
+        (over(toward), 2 / h),
+        (rules.linear(k.CLIENTS, n, g * k.weight(n), y), 2 / h),
+        (rules.mean_value(wbar), -2 / h),
+        (rules.mean_value(BEST), 2 / h),
+        (rules.jensen(k.CLIENTS, n, k.weight(n), point(J) - BEST), mu / h),
+        (rules.jensen(k.CLIENTS, n, k.weight(n), g - there), 2 / h**2),
+        (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 / h**2),
+        (over(lipschitz()), 2 / h**2),
+        (majorant_of_mean(S, wbar, below), 4 * S / h**2),
+        (rules.lowest(k.MEAN, below), 4 * S / h**2),
+        (rules.lowest(k.MEAN, wbar), gap),
+        (G - total * 2, 1 / h**2),
         target=right + k.constant(SINGLE / h**2) - distance(J + 1),
         signs=[sign(gap, (SMOOTH, 2 / (mu * x**2)))],
     )
@@ -165,11 +162,9 @@ def noisy_drift() -> Theorem:
     new = d - u + ubar
     w = after + new
     square = combine(
-        [
-            (from_7(step(n, w)), -1),
-            (from_7(mean_step(w)), 1),
-            (rules.blocks(all_, w), -1),
-        ],
+        (from_7(step(n, w)), -1),
+        from_7(mean_step(w)),
+        (rules.blocks(all_, w), -1),
         target=k.norm2(new) - k.norm2(after),
     )
     a, e = g - there, there - total
@@ -177,25 +172,21 @@ def noisy_drift() -> Theorem:
     rest = 2 / h - S / h**2
     most = 1 + EPS
     one = combine(
-        [
-            (fresh(k.part(CLIENT, d * h - g + total)), 2 / h**2),
-            (rules.assume(k.constant(sigma2(n)) - k.norm2(z)), 1 / h**2),
-            (rules.blocks(z, z), 1 / h**2),
-            (rules.heterogeneity(delta2, n, wbar), (1 + 1 / EPS) / h**2),
-            (rules.blocks(e, e), (1 + 1 / EPS) / h**2),
-            (rules.blocks(a, a), most / h**2),
-            (rules.blocks(a, d), -2 * most / h),
-            (from_7(server_same(a)), -2 * most / h),
-            (cocoercive(), most / h**2),
-            (monotone(), most * rest),
-        ],
-        [
-            (k.part(SERVER, z), 1 / h**2),
-            (k.part(SERVER, e), (1 + 1 / EPS) / h**2),
-            (k.part(SERVER, a), most / h**2),
-            ((d - a_c * (1 / h)) * EPS + e_c * (1 / h), 1 / EPS),
-            (d, most * mu * (rest - 1 / h)),
-        ],
+        (fresh(k.part(CLIENT, d * h - g + total)), 2 / h**2),
+        (rules.assume(k.constant(sigma2(n)) - k.norm2(z)), 1 / h**2),
+        (rules.blocks(z, z), 1 / h**2),
+        (rules.heterogeneity(delta2, n, wbar), (1 + 1 / EPS) / h**2),
+        (rules.blocks(e, e), (1 + 1 / EPS) / h**2),
+        (rules.blocks(a, a), most / h**2),
+        (rules.blocks(a, d), -2 * most / h),
+        (from_7(server_same(a)), -2 * most / h),
+        (cocoercive(), most / h**2),
+        (monotone(), most * rest),
+        (k.part(SERVER, z), 1 / h**2),
+        (k.part(SERVER, e), (1 + 1 / EPS) / h**2),
+        (k.part(SERVER, a), most / h**2),
+        ((d - a_c * (1 / h)) * EPS + e_c * (1 / h), 1 / EPS),
+        (d, most * mu * (rest - 1 / h)),
         signs=[
             sign(most * rest, (SMOOTH, most / (2 * mu * x**2))),
             sign(most * mu * (rest - 1 / h), (SMOOTH, most / (2 * x**2))),
@@ -203,15 +194,13 @@ def noisy_drift() -> Theorem:
     )
     right = spread(J) * ((1 + EPS) * (1 - mu / h)) + k.constant(LEVEL / h**2)
     return combine(
-        [
-            (over(square), 1),
-            (over(one), 1),
-            (rules.linear(k.CLIENTS, n, d * k.weight(n), ubar), 2),
-            (rules.linear(k.CLIENTS, n, u * k.weight(n), ubar), -2),
-            (rules.linear(k.CLIENTS, n, d * k.weight(n), f), -2 / h),
-            (rules.linear(k.CLIENTS, n, u * k.weight(n), f), 2 / h),
-        ],
-        [(ubar - f * (1 / h), 1)],
+        over(square),
+        over(one),
+        (rules.linear(k.CLIENTS, n, d * k.weight(n), ubar), 2),
+        (rules.linear(k.CLIENTS, n, u * k.weight(n), ubar), -2),
+        (rules.linear(k.CLIENTS, n, d * k.weight(n), f), -2 / h),
+        (rules.linear(k.CLIENTS, n, u * k.weight(n), f), 2 / h),
+        (ubar - f * (1 / h), 1),
         target=right - spread(J + 1),
     )
 
@@ -226,10 +215,8 @@ def noisy_potential(step_: Ratio) -> k.Lin:
 def noisy_small() -> Theorem:
     """Return ``44/7 S/mu r/x <= 44/49 (K - 1)``."""
     return combine(
-        [
-            (steep(), r * Fraction(44, 7) / x),
-            (LEFT, Fraction(44, 49) * (x - gamma) / x),
-        ],
+        (steep(), r * Fraction(44, 7) / x),
+        (LEFT, Fraction(44, 49) * (x - gamma) / x),
         target=k.constant(
             Fraction(44, 49) * (K - 1) - Fraction(44, 7) * S / mu * r / x
         ),
@@ -249,15 +236,13 @@ def noisy_growth() -> Theorem:
         sign(first, (steep(), 8 * S / mu * (x - 1) / x)),
         sign(second, (LEFT, Fraction(44, 7) * S / mu * (1 + EPS))),
     ]
-    own = combine(squares=[(d, 1)])
+    own = combine((d, 1))
     return combine(
-        [
-            (noisy_descent(), x * (x - 1)),
-            (noisy_drift(), later),
-            (noisy_small(), level * LEVEL),
-            (over(own), first),
-            (over(own), second),
-        ],
+        (noisy_descent(), x * (x - 1)),
+        (noisy_drift(), later),
+        (noisy_small(), level * LEVEL),
+        (over(own), first),
+        (over(own), second),
         target=noisy_potential(J) + k.constant(level * H) - noisy_potential(J + 1),
         signs=signs,
     )
@@ -267,19 +252,18 @@ def noisy_growth() -> Theorem:
 def noisy_round() -> Theorem:
     """Return what ``(x-1)(x-2) ||x(t) - x*||^2`` grows by in a round."""
     zero, now_, after = ratio(0), k.iterate(RUN, now), k.iterate(RUN, now + 1)
-    whole = combine([
-        (sum_over(noisy_growth(), steps(K), j), 1),
-        (rules.telescope(j, noisy_potential(J), K), 1),
-    ])
+    whole = combine(
+        sum_over(noisy_growth(), steps(K), j), rules.telescope(j, noisy_potential(J), K)
+    )
     seen = point(zero, m) - now_
     first, last = middle(zero) + now_ - BEST * 2, middle(K) + after - BEST * 2
     low, high = clock(0), clock(K)
-    return combine([
-        (whole, 1),
+    return combine(
+        whole,
         (same_start(), Fraction(44, 7) * S / mu * K * (low - 1)),
         (of_all(starts(m, first), m, seen, first), -(low - 1) * (low - 2)),
         (ends(last), (high - 1) * (high - 2)),
-    ])
+    )
 
 
 @cache
@@ -292,16 +276,15 @@ def noisy_rounds() -> Theorem:
         low = gamma + K * at
         return k.norm2(k.iterate(RUN, at) - BEST) * ((low - 1) * (low - 2))
 
-    whole = combine([
-        (sum_over(noisy_round(), steps(T), t), 1),
-        (rules.telescope(t, level(now), T), 1),
-    ])
+    whole = combine(
+        sum_over(noisy_round(), steps(T), t), rules.telescope(t, level(now), T)
+    )
     start = k.iterate(RUN, 0) - BEST
     share = 1 / ((end - 1) * (end - 2))
     target = (k.norm2(start) * gamma + k.constant(4 * H / mu**2)) * (1 / end)
     return combine(
-        [(whole, share)],
-        [(start, gamma / end - (gamma - 1) * (gamma - 2) * share)],
+        (whole, share),
+        (start, gamma / end - (gamma - 1) * (gamma - 2) * share),
         target=target - k.norm2(k.iterate(RUN, T) - BEST),
     )
 
@@ -338,9 +321,10 @@ def small() -> Theorem:
     """Return ``4S/mu r <= (K - 1)(x - 3)``."""
     x = clock(J)
     smooth = rules.assume(constant(gamma - 8 * S / mu + 1))
-    ratio_ = combine([(smooth, ratio(1) / 8)], target=constant(gamma / 7 - S / mu))
+    ratio_ = combine((smooth, ratio(1) / 8), target=constant(gamma / 7 - S / mu))
     return combine(
-        [(ratio_, 4 * r), (LEFT, 4 * (x - gamma) / 7 + 3 * (x - 7) / 7)],
+        (ratio_, 4 * r),
+        (LEFT, 4 * (x - gamma) / 7 + 3 * (x - 7) / 7),
         target=constant((K - 1) * (x - 3) - 4 * S / mu * r),
         signs=[sign(4 * r, (LEFT, 4))],
     )
@@ -350,9 +334,7 @@ def spare() -> Theorem:
     """Return that what is left of D is not negative, times 2K."""
     x = clock(J)
     number = (x - 3) * (J + 1) + r * (2 * K - 3)
-    return combine(
-        [(rules.square(r - 1), 2), (LEFT, 3 + 2 * J)], target=constant(number)
-    )
+    return combine((rules.square(r - 1), 2), (LEFT, 3 + 2 * J), target=constant(number))
 
 
 @cache
@@ -364,12 +346,10 @@ def grown() -> Theorem:
     left = 2 * S / mu * low / K
     kept = ((x - 3) * (J + 1) + r * (2 * K - 3)) * left
     return combine(
-        [
-            (from_7(descent()), x * low * (x - 3)),
-            (from_7(drift()), later),
-            (small(), rate_ * B * x * low),
-            (over(combine(squares=[(apart(J), 1)])), kept),
-        ],
+        (from_7(descent()), x * low * (x - 3)),
+        (from_7(drift()), later),
+        (small(), rate_ * B * x * low),
+        (over(combine((apart(J), 1))), kept),
         target=potential(J) - potential(J + 1),
         signs=[sign(later, (LEFT, 4 * S / mu * x * low)), sign(kept, (spare(), left))],
     )
@@ -379,19 +359,16 @@ def grown() -> Theorem:
 def one_round() -> Theorem:
     """Return that ``c ||x(t) - x*||^2 - P 4V/(3 mu^2)`` does not grow in a round."""
     zero, x, after = ratio(0), iterate(RUN, now), iterate(RUN, now + 1)
-    whole = combine([
-        (sum_over(grown(), steps(K), j), 1),
-        (rules.telescope(j, potential(J), K), 1),
-    ])
+    whole = combine(sum_over(grown(), steps(K), j), rules.telescope(j, potential(J), K))
     seen = point(zero, m) - x
     first, last = middle(zero) + x - BEST * 2, middle(K) + after - BEST * 2
     x0, x1 = clock(0), clock(K)
-    return combine([
-        (whole, 1),
+    return combine(
+        whole,
         (same_start(), 4 * S / mu * K * (x0 - 1) * (x0 - 2) * (x0 - 3)),
         (of_all(starts(m, first), m, seen, first), -falling(x0)),
         (ends(last), falling(x1)),
-    ])
+    )
 
 
 @cache
@@ -403,15 +380,14 @@ def rounds() -> Theorem:
     def level(at: Ratio) -> Lin:
         return weighted(norm2(iterate(RUN, at) - BEST), gamma + K * at)
 
-    whole = combine([
-        (sum_over(one_round(), steps(T), t), 1),
-        (rules.telescope(t, level(now), T), 1),
-    ])
+    whole = combine(
+        sum_over(one_round(), steps(T), t), rules.telescope(t, level(now), T)
+    )
     start = iterate(RUN, 0) - BEST
     share = 1 / falling(end)
     target = (norm2(start) * gamma + constant(4 * V / (3 * mu**2))) * (1 / end)
     return combine(
-        [(whole, share)],
-        [(start, gamma / end - falling(gamma) * share)],
+        (whole, share),
+        (start, gamma / end - falling(gamma) * share),
         target=target - norm2(iterate(RUN, T) - BEST),
     )

@@ -125,7 +125,7 @@ def drift(p: TwoPaces) -> Theorem:
     Gamma = r.over(k.norm2(r.local_gradient(of(i))), H, b)
     bound = (Gamma + k.constant(p.sigma_w)) * (r.eta**2 * H * (H - 1))
     one = one_client_drift(p, p.longer)
-    return combine([(sum_over(one, k.CLIENTS, n, b), 1)], target=bound - r.drift(H, b))
+    return combine(sum_over(one, k.CLIENTS, n, b), target=bound - r.drift(H, b))
 
 
 def one_client_drift(p: TwoPaces, of_side: k.Side) -> Theorem:
@@ -143,13 +143,11 @@ def one_client_drift(p: TwoPaces, of_side: k.Side) -> Theorem:
     size = eta2 * H * (H - 1)
     bound = k.summed(steps(H), i, k.norm2(gp)) + k.constant(sigma2(n))
     return combine(
-        [
-            *((theorem, 1) for theorem in each),
-            (sum_over(rules.blocks(away, away), steps(H), i), -1),
-            (sum_over(rules.blocks(gp, gp), steps(H), i), size),
-            (sum_over(steps_i, steps(H), i), 2 * eta2),
-            (noisy, 2 * eta2),
-        ],
+        *((theorem, 1) for theorem in each),
+        (sum_over(rules.blocks(away, away), steps(H), i), -1),
+        (sum_over(rules.blocks(gp, gp), steps(H), i), size),
+        (sum_over(steps_i, steps(H), i), 2 * eta2),
+        (noisy, 2 * eta2),
         target=bound * size - k.summed(steps(H), i, k.norm2(away)),
     )
 
@@ -164,7 +162,7 @@ def _side_drift(p: TwoPaces, side: k.Side, of_side: k.Side) -> Theorem:
     first = sum_over(here, steps(L), i)
     second = sum_over(there, steps(p.extra), beyond)
     joined = rules.split(i, here.form, L, p.extra)
-    return combine([(first, 1), (second, 1), (joined, 1)])
+    return combine(first, second, joined)
 
 
 def deviation(p: TwoPaces) -> Theorem:
@@ -173,14 +171,14 @@ def deviation(p: TwoPaces) -> Theorem:
     apart = r.own_gradient() - r.local_gradient(of(i))
     rest = rules.longer(i, k.part(p.shorter, apart), p.low, H)
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    more = r.summed(combine(squares=[(r.away(of(i)), 1)]), H, p.b - own)
-    return combine([
+    more = r.summed(combine((r.away(of(i)), 1)), H, p.b - own)
+    return combine(
         *((mean_deviation(r, side), 1 / r.steps(side)) for side in k.Side),
-        (sum_over(rest, k.CLIENTS, n, own), 1),
-        (r.summed(rules.blocks(apart, apart), H, own), 1),
-        (r.summed(near, H, own), 1),
+        sum_over(rest, k.CLIENTS, n, own),
+        r.summed(rules.blocks(apart, apart), H, own),
+        r.summed(near, H, own),
         (more, S**2),
-    ])
+    )
 
 
 def noise_size(p: TwoPaces) -> Theorem:
@@ -193,12 +191,12 @@ def noise_size(p: TwoPaces) -> Theorem:
     ]
     rest = rules.longer(i, k.part(p.shorter, xi), p.low, H)
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
-    return combine([
+    return combine(
         *((theorem, -1) for theorem in orthogonal),
-        (sum_over(rest, k.CLIENTS, n, a2), 1),
-        (r.summed(rules.blocks(xi, xi), H, a2), 1),
-        (r.summed(var, H, a2), 1),
-    ])
+        sum_over(rest, k.CLIENTS, n, a2),
+        r.summed(rules.blocks(xi, xi), H, a2),
+        r.summed(var, H, a2),
+    )
 
 
 def means(p: TwoPaces, each: k.Vec) -> dict[k.Side, k.Vec]:
@@ -238,7 +236,7 @@ def one_round(p: TwoPaces) -> Theorem:
         (drift(p), lam),
         (local_gradients(r, H, p.b, 1), lam * theta),
         (own_gradients(r, p.b), 2 * lam * theta * H),
-        (r.summed(combine(squares=[(r.away(of(i)), 1)]), H, p.b), D_left),
+        (r.summed(combine((r.away(of(i)), 1)), H, p.b), D_left),
         (small, S * eta**2 * (H - 1) * left_over / 16),
         (rules.blocks(g, g), g_left - eta * L / 2),
         *((centred(r, side, g, r.steps(side), k.weight(n)), eta) for side in k.Side),
@@ -254,7 +252,7 @@ def one_round(p: TwoPaces) -> Theorem:
             (k.part(side, g), g_left + eta * (tau - L) / 2),
         ]
     target = room(p) - k.norm2(g) * (eta * L / 4)
-    return combine(uses, squares, target=target, signs=signs)
+    return combine(*uses, *squares, target=target, signs=signs)
 
 
 def drawn(p: TwoPaces, side: k.Side) -> k.Vec:
@@ -270,7 +268,7 @@ def mean_move(p: TwoPaces, side: k.Side) -> Theorem:
         r.whole(side, r.local_gradient(of(i))), w
     )
     noiseless = centred(r, side, w, r.steps(side), k.weight(n))
-    return combine([(averaged, 1), (noiseless, 1)], target=target)
+    return combine(averaged, noiseless, target=target)
 
 
 def participation(p: TwoPaces, side: k.Side, c: Number) -> Theorem:
@@ -285,20 +283,16 @@ def participation(p: TwoPaces, side: k.Side, c: Number) -> Theorem:
     V = A + B
     size = size_of_sum(steps(tau), i, gp, tau, H)
     noisy = rules.martingale(r.run, n, now, tau, side)
-    one = combine([
-        (young(A, B, c), 1),
+    one = combine(
+        young(A, B, c),
         (size, 1 + ratio(c)),
-        (sum_over(combine(squares=[(gp, 1)]), steps(H), i), (1 + ratio(c)) * (H - tau)),
+        (sum_over(combine((gp, 1)), steps(H), i), (1 + ratio(c)) * (H - tau)),
         (noisy, -(1 + 1 / ratio(c))),
         (rules.longer(i, xi, tau, H), 1 + 1 / ratio(c)),
-    ])
-    lost = sum_over(combine(squares=[(V, 1)]), k.CLIENTS, n, k.weight(n) ** 2)
+    )
+    lost = sum_over(combine((V, 1)), k.CLIENTS, n, k.weight(n) ** 2)
     drawing = rules.expect(r.run, now, k.norm2(drawn(p, side)))
-    return combine([
-        (drawing, -1),
-        (sum_over(one, k.CLIENTS, n, p.b / N), 1),
-        (lost, 1),
-    ])
+    return combine((drawing, -1), sum_over(one, k.CLIENTS, n, p.b / N), lost)
 
 
 def one_round_partial(p: TwoPaces) -> Theorem:
@@ -314,7 +308,7 @@ def one_round_partial(p: TwoPaces) -> Theorem:
     of_F = of_gamma * (1 + c) * H
     D_left = lam / 2 - 5 * of_gamma * S**2
     g_left = eta * L / 4 - 2 * kappa * of_F
-    square = combine([(small, 1 + 16 * u)])
+    square = combine((small, 1 + 16 * u))
     signs = [
         sign(
             D_left, (small, lam * Fraction(25, 128)), (square, lam * Fraction(5, 256))
@@ -340,7 +334,7 @@ def one_round_partial(p: TwoPaces) -> Theorem:
         (r.summed(rules.blocks(gp, gp), H, b), half * (1 + c) * H / N),
         (r.summed(rules.blocks(xi, xi), H, b), half * 5 / N),
         (r.summed(var, H, b), half * 5 / N),
-        (r.summed(combine(squares=[(r.away(of(i)), 1)]), H, b), D_left),
+        (r.summed(combine((r.away(of(i)), 1)), H, b), D_left),
         (small, S * eta**2 * (H - 1) * left_over / 16),
         (rules.blocks(g, g), g_left - eta * L / 2),
     ]
@@ -355,7 +349,7 @@ def one_round_partial(p: TwoPaces) -> Theorem:
             (k.part(side, g), g_left + eta * (tau - L) / 2),
         ]
     target = room(p) - k.norm2(g) * (eta * L / 4)
-    return combine(uses, squares, target=target, signs=signs)
+    return combine(*uses, *squares, target=target, signs=signs)
 
 
 T = count("T")
@@ -369,7 +363,7 @@ def theorem(p: TwoPaces) -> Theorem:
     summed_up = sum_over(one, steps(T), t)
     fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
     last = rules.lowest(k.MEAN, k.iterate(p.run, T))
-    return combine([(summed_up, c), (fall, c), (last, c)])
+    return combine((summed_up, c), (fall, c), (last, c))
 
 
 def assumptions(run: k.Split) -> frozenset[h.Hypothesis]:

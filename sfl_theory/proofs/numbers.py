@@ -44,7 +44,7 @@ EXCESS = Var("s", Sort.NONNEGATIVE)
 
 def shown(statement: Statement, uses: Uses = ()) -> Theorem:
     """Return ``left <= right``: what the uses leave over is >= 0 by its sorts."""
-    return combine(uses, target=statement.right - statement.left)
+    return combine(*uses, target=statement.right - statement.left)
 
 
 def on(statement: Statement, parameter: Ratio) -> tuple[Theorem, ...]:
@@ -82,7 +82,7 @@ def root(powers: Theorem, small: Ratio, large: Ratio, degree: int) -> Theorem:
     cofactor = ratio(0)
     for i in range(degree):
         cofactor = cofactor + large ** (degree - 1 - i) * small**i
-    return combine([(powers, 1 / cofactor)], target=constant(large - small))
+    return combine((powers, 1 / cofactor), target=constant(large - small))
 
 
 def roots(
@@ -110,7 +110,7 @@ def roots(
     one, two = ratio(grown[0]) * small, ratio(grown[1]) * large
     pairs = [(below, ratio(grown[0]) ** degree), (above, ratio(grown[1]) ** degree)]
     target = constant(two**degree - one**degree)
-    powers = combine([*pairs, *uses], target=target)
+    powers = combine(*pairs, *uses, target=target)
     return root(powers, one, two, degree)
 
 
@@ -161,14 +161,15 @@ def _compared(
     left = tau - 1 - of(j)
     known = rules.assume(constant(left))
     one = combine(
-        [(grows(of(j), most), H(left)), (gap(known, left), 1)],
-        signs=[positive(known, left)],
+        (grows(of(j), most), H(left)), gap(known, left), signs=[positive(known, left)]
     )
     whole = sum_over(one, steps(tau), j)
     fall = rules.telescope(j, constant(power(of(j)) * H(tau - of(j))), tau)
     direction = 1 if most else -1
     return combine(
-        [(whole, 1), (fall, direction), (starts(most), H(tau))],
+        whole,
+        (fall, direction),
+        (starts(most), H(tau)),
         target=constant((H(tau) - power(tau) * H(ratio(0))) * direction),
     )
 
@@ -181,7 +182,7 @@ def at_most_9() -> Theorem:
         return 1 + 2 * s + 2 * s**2 + 4 * s**3
 
     def cube(known: Theorem, r: Ratio) -> Theorem:
-        return combine([(known, r**2)], signs=[rules.square(r)])
+        return combine((known, r**2), signs=[rules.square(r)])
 
     def positive(known: Theorem, r: Ratio) -> Theorem:
         uses = [
@@ -235,9 +236,7 @@ def geometric(upper: Ratio, most: bool) -> Theorem:
     fall = rules.telescope(j, constant(power(of(j))), upper)
     direction = 1 if most else -1
     target = (power(upper) - 1 - (C - 1) * total(upper)) * direction
-    return combine(
-        [(every, 1), (fall, -direction), (starts(not most), 1)], target=constant(target)
-    )
+    return combine(every, (fall, -direction), starts(not most), target=constant(target))
 
 
 def partial_sums(B: Ratio, most: bool) -> Theorem:
@@ -253,13 +252,13 @@ def closed(B: Ratio) -> Ratio:
 
 def sum_of_closed(B: Ratio, most: bool) -> Theorem:
     """Return ``B/(C - 1) sum_{i<tau} (c(i) - 1) <= closed`` (or >=)."""
-    return combine([(geometric(tau, most), B * tau**2 / 4)])
+    return combine((geometric(tau, most), B * tau**2 / 4))
 
 
 def closed_at_most(B: Ratio) -> Theorem:
     """Return ``closed <= 2 tau^2 B``, as c(tau) <= 9."""
     target = constant(2 * tau**2 * B - closed(B))
-    return combine([(at_most_9(), B * tau**2 / 4)], target=target)
+    return combine((at_most_9(), B * tau**2 / 4), target=target)
 
 
 def sums() -> Ratio:
@@ -271,4 +270,4 @@ def sums() -> Ratio:
 def sums_at_least() -> Theorem:
     """Return ``(tau/2) ((c(tau) - 1) tau/2 - tau) <= sum_{i<tau} sum_{j<i} c(j)``."""
     one = ratio(1)
-    return combine([(partial_sums(one, False), 1), (sum_of_closed(one, False), 1)])
+    return combine(partial_sums(one, False), sum_of_closed(one, False))

@@ -79,7 +79,8 @@ def at_most_kappa() -> Theorem:
     inverse, J = inverse_q(n), k.draw(RUN, n, now)
     exact = rules.drawn(RUN, n, now)
     one = combine(
-        [(exact, 1 / inverse), (rules.square(inverse - J), 1 / inverse)],
+        (exact, 1 / inverse),
+        (rules.square(inverse - J), 1 / inverse),
         target=k.constant(inverse - J),
     )
     return sum_over(one, k.CLIENTS, n, k.weight(n))
@@ -91,14 +92,14 @@ def centred(w: k.Vec) -> Theorem:
     inside = rules.linear(steps(tau), i, xi * share(), w)
     outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share(), w)
     zero = [(sum_over(one, k.CLIENTS, n), 1) for one in (each, inside)]
-    return combine([(outer, 1), *zero], target=k.inner(Z, w))
+    return combine(outer, *zero, target=k.inner(Z, w))
 
 
 def mean_of_gradients(w: k.Vec) -> Theorem:
     """Return ``<L, w> = 0`` for w fixed by x(t): the draws have mean 1."""
     averaged = rules.expect(RUN, now, k.inner(H, w))
     return combine(
-        [(averaged, tau), (rules.mean_gradient(r.x, w), -tau)], target=k.inner(L, w)
+        (averaged, tau), (rules.mean_gradient(r.x, w), -tau), target=k.inner(L, w)
     )
 
 
@@ -113,7 +114,7 @@ def spread_of_gradients() -> Theorem:
         (own_gradients(r, k.weight(n) ** 2 * odds), tau**2),
     ]
     target = (k.norm2(g) + k.constant(eps2)) * (2 * rho * tau**2) - k.norm2(L)
-    return combine(uses, target=target)
+    return combine(*uses, target=target)
 
 
 def noise_size() -> Theorem:
@@ -121,11 +122,9 @@ def noise_size() -> Theorem:
     bound = rules.variance(RUN, sigma2(n), n, now, of(i))
     drawn = k.constant(mean(n, share() ** 2 * sigma2(n)))
     return combine(
-        [
-            (rules.independent(RUN, n, i, share(), now, tau, None), -1),
-            (r.summed(bound, tau, share() ** 2), 1),
-            (rules.expect(RUN, now, drawn), -tau),
-        ],
+        (rules.independent(RUN, n, i, share(), now, tau, None), -1),
+        r.summed(bound, tau, share() ** 2),
+        (rules.expect(RUN, now, drawn), -tau),
         target=k.constant(tau * sigma_q) - k.norm2(Z),
     )
 
@@ -140,23 +139,23 @@ def mean_deviation() -> Theorem:
 
     ``||B||^2 = <B, Delta>``, and ``2 <B, Delta> <= W ||B||^2 + tau sum w ||apart||^2``.
     """
-    square = r.summed(combine(squares=[(ANY - apart * tau, 1)]), tau, share() / tau)
+    square = r.summed(combine((ANY - apart * tau, 1)), tau, share() / tau)
     inside = sum_over(rules.linear(steps(tau), i, apart, ANY), k.CLIENTS, n, share())
     outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, apart) * share(), ANY)
     any_point = combine(
-        [(square, 1), (inside, -2), (outer, -2)],
+        square,
+        (inside, -2),
+        (outer, -2),
         target=k.norm2(ANY) * W
         + drawn_sum(k.norm2(apart), tau)
         - k.inner(ANY, Delta) * 2,
     )
     of_b = rules.instantiate(any_point, ((k.Point("b"), B),), ())
     return combine(
-        [
-            (of_b, 1),
-            (rules.tower(RUN, now, Delta, B), -2),
-            (rules.expect(RUN, now, k.norm2(B) * W), -1),
-            (near(), tau),
-        ],
+        of_b,
+        (rules.tower(RUN, now, Delta, B), -2),
+        (rules.expect(RUN, now, k.norm2(B) * W), -1),
+        (near(), tau),
         target=drawn_sum(k.norm2(away), tau * S**2) - k.norm2(B),
     )
 
@@ -166,14 +165,12 @@ def deviation() -> Theorem:
     few = at_most_kappa()
     inside = k.summed(steps(tau), i, apart)
     each = rules.jensen(steps(tau), i, ratio(1), apart)
-    rest = r.summed(combine(squares=[(apart, 1)]), tau, share())
+    rest = r.summed(combine((apart, 1)), tau, share())
     return combine(
-        [
-            (rules.jensen(k.CLIENTS, n, share(), inside), 1),
-            (sum_over(each, k.CLIENTS, n, share()), W),
-            (rest, (kappa - W) * tau),
-            (near(), kappa * tau),
-        ],
+        rules.jensen(k.CLIENTS, n, share(), inside),
+        (sum_over(each, k.CLIENTS, n, share()), W),
+        (rest, (kappa - W) * tau),
+        (near(), kappa * tau),
         target=drawn_sum(k.norm2(away), kappa * tau * S**2) - k.norm2(Delta),
         signs=[few],
     )
@@ -205,19 +202,17 @@ def server_move() -> Theorem:
         return rules.local_update(RUN, n, now, of(i), side, w)
 
     few = sum_over(not_yet, steps(tau), j)
-    gradient_square, noise_square = (combine(squares=[(e, 1)]) for e in (gm, xm))
+    gradient_square, noise_square = (combine((e, 1)) for e in (gm, xm))
     inside = combine(
-        [
-            (rules.jensen(steps(tau), j, o, gm), 1),
-            (sum_over(gradient_square, steps(tau), j, o), rules.number_of(few.form)),
-            (sum_over(gradient_square, steps(tau), j, 1 - o, [not_yet]), tau),
-        ],
+        rules.jensen(steps(tau), j, o, gm),
+        (sum_over(gradient_square, steps(tau), j, o), rules.number_of(few.form)),
+        (sum_over(gradient_square, steps(tau), j, 1 - o, [not_yet]), tau),
         signs=[few],
     )
-    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
+    once = combine((not_yet, 1 + o), target=k.constant(1 - o**2))
     fewer = sum_over(noise_square, steps(tau), j, 1 - o**2, [once])
     by = share(m) * o
-    return combine([
+    return combine(
         (update(here), -1),
         (update(A + C), eta),
         (young(A, C, 1), eta**2),
@@ -228,7 +223,7 @@ def server_move() -> Theorem:
         (sum_over(inside, k.CLIENTS, m, share(m)), 2 * eta**2 * W),
         (rules.independent(RUN, m, j, by, now, tau, side), -2 * eta**2),
         (sum_over(fewer, k.CLIENTS, m, share(m) ** 2), 2 * eta**2),
-    ])
+    )
 
 
 def server_drift() -> Theorem:
@@ -239,7 +234,7 @@ def server_drift() -> Theorem:
 def drift() -> Theorem:
     """Return ``D <= eta^2 tau^2 (2 kappa^2 Gamma + sigma_a + 2 kappa sigma_q)``."""
     few, e2 = at_most_kappa(), eta**2
-    fewer = combine([(few, kappa + W)], target=k.constant(kappa**2 - W**2))
+    fewer = combine((few, kappa + W), target=k.constant(kappa**2 - W**2))
     var = rules.variance(RUN, sigma2(n), n, now, of(i))
     early = rules.variance(RUN, sigma2(n), n, now, of(j))
     gc, gs = (k.part(side, gp) for side in k.Side)
@@ -249,13 +244,13 @@ def drift() -> Theorem:
         for one in (
             early,
             both_parts(r.noise(of(j))),
-            combine(squares=[(k.part(k.Side.SERVER, r.noise(of(j))), 1)]),
+            combine((k.part(k.Side.SERVER, r.noise(of(j))), 1)),
         )
     ]
     noisy = share() ** 2
     drawn_a = k.constant(mean(n, share() * sigma2(n)))
     drawn_q = k.constant(mean(n, noisy * sigma2(n)))
-    few_noise = combine([(few, mean(n, noisy * sigma2(n)))])
+    few_noise = combine((few, mean(n, noisy * sigma2(n))))
     per_client = sum_over(combine(target=k.constant(sigma2(n))), k.CLIENTS, n, share())
     uses: list[tuple[Theorem, Number]] = [
         (r.summed(both_parts(away), tau, share()), -1),
@@ -264,11 +259,11 @@ def drift() -> Theorem:
         # gradients
         (r.summed(both_parts(gp), tau, share()), 2 * kappa**2 * e2 * tau**2),
         (
-            r.summed(combine(squares=[(gc, 1)]), tau, share()),
+            r.summed(combine((gc, 1)), tau, share()),
             2 * kappa**2 * e2 * tau**2 - e2 * tau * (tau - 1),
         ),
         (
-            r.summed(combine(squares=[(gs, 1)]), tau, share()),
+            r.summed(combine((gs, 1)), tau, share()),
             2 * e2 * tau**2 * (kappa**2 - W**2),
         ),
         # noise of the client blocks, then of the server's
@@ -277,7 +272,7 @@ def drift() -> Theorem:
         (rules.expect(RUN, now, drawn_a), -e2 * tau**2),
         *(
             (r.summed(one, tau, noisy), 2 * e2 * tau * W)
-            for one in (both_parts(xi), combine(squares=[(xc, 1)]), var)
+            for one in (both_parts(xi), combine((xc, 1)), var)
         ),
         (few_noise, 2 * e2 * tau**2),
         (rules.expect(RUN, now, drawn_q), -2 * e2 * tau**2 * kappa),
@@ -285,7 +280,7 @@ def drift() -> Theorem:
     Gamma = drawn_sum(k.norm2(gp))
     bound = Gamma * (2 * kappa**2) + k.constant(sigma_a + 2 * kappa * sigma_q)
     return combine(
-        uses,
+        *uses,
         target=bound * (e2 * tau**2) - drawn_sum(k.norm2(away)),
         signs=[fewer, few],
     )
@@ -293,14 +288,15 @@ def drift() -> Theorem:
 
 def own_size() -> Theorem:
     """Return ``sum w_n ||gx||^2 <= ||grad f||^2 + eps2``: draws and gx have means."""
-    same = combine([
-        (rules.linear(k.CLIENTS, n, gx * k.weight(n), g), 1),
-        (rules.mean_gradient(r.x, g), 1),
-    ])
+    same = combine(
+        rules.linear(k.CLIENTS, n, gx * k.weight(n), g), rules.mean_gradient(r.x, g)
+    )
     near_f = sum_over(rules.heterogeneity(eps2, n, r.x), k.CLIENTS, n, k.weight(n))
     F = k.summed(k.CLIENTS, n, k.norm2(gx) * share())
     return combine(
-        [(near_f, 1), (same, 2), (rules.expect(RUN, now, F), -1)],
+        near_f,
+        (same, 2),
+        (rules.expect(RUN, now, F), -1),
         target=k.norm2(g) + k.constant(eps2) - F,
     )
 
@@ -331,7 +327,7 @@ def one_round() -> Theorem:
         (noise_size(), lam_l),
         (mean_deviation(), eta / (2 * tau)),
         (deviation(), lam_v),
-        (r.summed(combine(squares=[(away, 1)]), tau, share()), D_left),
+        (r.summed(combine((away, 1)), tau, share()), D_left),
         *(
             (mean_of_gradients(w), f)
             for w, f in ((g, eta - 2 * half * tau), (B, -2 * half))
@@ -361,7 +357,7 @@ def one_round() -> Theorem:
     ]
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     target = fall + k.constant(cost()) - k.norm2(g) * (eta * tau / 4)
-    return combine(uses, squares, target=target, signs=signs)
+    return combine(*uses, *squares, target=target, signs=signs)
 
 
 def theorem() -> Theorem:
@@ -374,7 +370,7 @@ def over_rounds(one: Theorem) -> Theorem:
     c = 4 / (T * tau)
     fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
     last = rules.lowest(k.MEAN, k.iterate(RUN, T))
-    return combine([(sum_over(one, steps(T), t), c), (fall, c), (last, c)])
+    return combine((sum_over(one, steps(T), t), c), (fall, c), (last, c))
 
 
 def quadratic() -> Theorem:
@@ -386,4 +382,4 @@ def quadratic() -> Theorem:
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     target = fall + k.constant(S * eta**2 * tau * own) - k.norm2(g) * (eta * tau / 4)
     uses = [(one_round(), ratio(1)), (small, S * eta**2 * tau * spare)]
-    return over_rounds(combine(uses, target=target))
+    return over_rounds(combine(*uses, target=target))

@@ -148,16 +148,15 @@ def progress(a: Weighted, y: Vec) -> Theorem:
     """Return ``<M, x - y> >= tau (f(x) - f(y)) - S/2 D`` without draws, for any y."""
     r = a.round
     p, gp = r.point(of(i)), r.local_gradient(of(i))
-    one = combine([
-        (rules.smooth(Local(n), S, p, r.x), 1),
-        (rules.convex(Local(n), ratio(0), p, y), 1),
-    ])
-    return combine([
-        (r.summed(one, tau, weight(n)), 1),
-        (linear_both(r, gp, r.x - y, tau, weight(n)), 1),
+    one = combine(
+        rules.smooth(Local(n), S, p, r.x), rules.convex(Local(n), ratio(0), p, y)
+    )
+    return combine(
+        r.summed(one, tau, weight(n)),
+        linear_both(r, gp, r.x - y, tau, weight(n)),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(y), tau),
-    ])
+    )
 
 
 def visited(a: Weighted) -> Theorem:
@@ -173,11 +172,9 @@ def visited(a: Weighted) -> Theorem:
     def update(w: Vec) -> Theorem:
         return rules.local_update(a.run, n, now, of(i), side, w)
 
-    return combine([
-        (update(away_), -1),
-        (update(made), eta),
-        (server_gradients(g), eta**2),
-    ])
+    return combine(
+        (update(away_), -1), (update(made), eta), (server_gradients(g), eta**2)
+    )
 
 
 @cache
@@ -193,22 +190,20 @@ def near(a: Weighted) -> Theorem:
     if not a.kind.visits:
         one = r.summed(own_drift(a), tau, weight(n))
         target = constant(cd(a) * size * tau * G2) - r.drift(tau, weight(n))
-        return combine([(one, 1)], target=target)
+        return combine(one, target=target)
     client = part(Side.CLIENT, a.g(j))
-    mine = combine([
-        (own_steps(r, Side.CLIENT, of(i), of(i)), 1),
+    mine = combine(
+        own_steps(r, Side.CLIENT, of(i), of(i)),
         (rules.longer(j, client, of(i), tau), eta**2 * of(i)),
-    ])
+    )
     away_ = both_parts(r.away(of(i)))
-    one = combine([(away_, -1), (mine, 1), (visited(a), 1)])
-    own = combine(squares=[(part(Side.CLIENT, a.g(i)), 1)])
-    both = combine([(both_parts(a.g(i)), 1), (a.bounded(i), 1)])
+    one = combine((away_, -1), mine, visited(a))
+    own = combine((part(Side.CLIENT, a.g(i)), 1))
+    both = combine(both_parts(a.g(i)), a.bounded(i))
     return combine(
-        [
-            (r.summed(one, tau, weight(n)), 1),
-            (r.summed(own, tau, weight(n)), size - eta**2 * tau * (tau - 1) / 2),
-            (r.summed(both, tau, weight(n)), size),
-        ],
+        r.summed(one, tau, weight(n)),
+        (r.summed(own, tau, weight(n)), size - eta**2 * tau * (tau - 1) / 2),
+        (r.summed(both, tau, weight(n)), size),
         target=constant(size * tau * G2) - r.drift(tau, weight(n)),
     )
 
@@ -233,11 +228,9 @@ def moment(a: Weighted) -> Theorem:
     total = summed(steps(tau), i, a.g())
     V, bound = mean(n, a.share), tau**2 * G2
     return combine(
-        [
-            (rules.jensen(CLIENTS, n, a.share, total), 1),
-            (sum_over(client_sum(a), CLIENTS, n, a.share), V),
-            (a.averaged(constant(V**2 * bound)), -1),
-        ],
+        rules.jensen(CLIENTS, n, a.share, total),
+        (sum_over(client_sum(a), CLIENTS, n, a.share), V),
+        (a.averaged(constant(V**2 * bound)), -1),
         target=constant(c1(a) * bound) - norm2(whole_mean(a.round, a.g())),
     )
 
@@ -260,7 +253,7 @@ def away(a: Weighted, w: References, at: Ratio, upper: Ratio) -> Lin:
 def vanishing(size: Theorem, weight_: Ratio, way: int) -> Theorem:
     """Return ``way s weight y >= 0`` where s is below 1, from ``y >= 0``."""
     none = rules.assume(constant(-STEP))
-    return combine([(size, way * STEP * weight_)], signs=[none])
+    return combine((size, way * STEP * weight_), signs=[none])
 
 
 def own_gap(a: Weighted, at: Ratio) -> Lin:
@@ -279,8 +272,10 @@ def own_vanishing(a: Weighted, at: Ratio, weight_: Ratio, way: int) -> Theorem:
     size = way * STEP * weight_
     half = size / 2
     return combine(
-        [(vanishing(above, weight_, way), 1)],
-        [(g + d, half), (g, -half), (d, -half)],
+        vanishing(above, weight_, way),
+        (g + d, half),
+        (g, -half),
+        (d, -half),
         target=own_gap(a, at) * size,
         signs=[rules.assume(constant(-STEP))],
     )
@@ -291,12 +286,12 @@ def at_first(form: Lin, now_: Theorem, later: Theorem, way: int) -> Theorem:
 
     From ``-way s e(s) >= 0`` and ``way s e(s + 1) >= 0``, as s is below 1.
     """
-    zero = combine([(now_, 1), (later, 1)])
-    return combine([
+    zero = combine(now_, later)
+    return combine(
         (rules.telescope(s, form, ratio(1)), way),
         (rules.telescope(s, form * STEP, ratio(1)), -way),
-        (sum_over(zero, steps(1), s), 1),
-    ])
+        sum_over(zero, steps(1), s),
+    )
 
 
 @cache
@@ -318,10 +313,10 @@ def exchanged(a: Weighted, w: References, up: int, way: int) -> Theorem:
 
     def split(first: Ratio, second: Ratio) -> Theorem:
         each = rules.split(s, own_gap(a, STEP) * b(STEP), first, second)
-        return combine([
+        return combine(
             (rules.split(s, gap(a, STEP) * b(STEP), first, second), way),
             (sum_over(each, CLIENTS, n, weight(n)), -way),
-        ])
+        )
 
     at, next_ = here + STEP, here + STEP + 1
     whole = at_first(
@@ -338,17 +333,15 @@ def exchanged(a: Weighted, w: References, up: int, way: int) -> Theorem:
     )
     last = b(here) * way
     step = combine(
-        [
-            (rules.assume(claim(here)), 1),
-            (split(here, ratio(1)), 1),
-            (whole, 1),
-            (sum_over(each, CLIENTS, n, weight(n)), 1),
-            (rules.mean_value(model(a, here)), last),
-            (rules.mean_value(BEST), -last),
-        ],
+        rules.assume(claim(here)),
+        split(here, ratio(1)),
+        whole,
+        sum_over(each, CLIENTS, n, weight(n)),
+        (rules.mean_value(model(a, here)), last),
+        (rules.mean_value(BEST), -last),
         target=claim(here + 1),
     )
-    base = combine([(split(zero, zero), -1)], target=claim(zero))
+    base = combine((split(zero, zero), -1), target=claim(zero))
     return rules.induct(base, step, v, claim(here))
 
 
@@ -356,10 +349,9 @@ def through_clients(a: Weighted, w: References, upper: Ratio) -> Theorem:
     """Return ``sum_n a_n sum_s c_s gap_n(s) <= sum_s c_s gap(s)``."""
     values = ((nat("v"), upper),)
     more, less = (exchanged(a, w, up, 1 if up else -1) for up in (1, 0))
-    return combine([
-        (rules.instantiate(more, values, ()), 1),
-        (rules.instantiate(less, values, ()), 1),
-    ])
+    return combine(
+        rules.instantiate(more, values, ()), rules.instantiate(less, values, ())
+    )
 
 
 def toward_drawn(a: Weighted, w: References, upper: Ratio) -> Theorem:
@@ -371,22 +363,22 @@ def toward_drawn(a: Weighted, w: References, upper: Ratio) -> Theorem:
     smooth = rules.smooth(Local(n), S, p, x)
 
     def from_point(y: Vec) -> Theorem:
-        return combine([(smooth, 1), (rules.convex(Local(n), ratio(0), p, y), 1)])
+        return combine(smooth, rules.convex(Local(n), ratio(0), p, y))
 
-    one = combine([
-        (w.summed(from_point(model(a, STEP)), upper), 1),
+    one = combine(
+        w.summed(from_point(model(a, STEP)), upper),
         (from_point(BEST), first),
-        (rules.linear(binder, s, each, gp), 1),
-    ])
+        rules.linear(binder, s, each, gp),
+    )
     own = w.over(upper, own_gap(a, now) - own_gap(a, STEP)) + own_gap(a, now) * first
-    return combine([
-        (r.summed(one, tau, a.share), 1),
-        (linear_both(r, gp, u, tau, a.share), 1),
+    return combine(
+        r.summed(one, tau, a.share),
+        linear_both(r, gp, u, tau, a.share),
         (a.averaged(summed(CLIENTS, n, own * a.share)), tau),
         (rules.mean_value(x), -tau * C),
         (rules.mean_value(BEST), tau * C),
         (through_clients(a, w, upper), tau),
-    ])
+    )
 
 
 def toward(a: Weighted, w: References, upper: Ratio) -> Theorem:
@@ -401,12 +393,12 @@ def toward(a: Weighted, w: References, upper: Ratio) -> Theorem:
     each = (r.x - model(a, STEP)) * w.c(STEP)
     u = summed(steps(upper), s, each) + (r.x - BEST) * first
     gp = r.local_gradient(of(i))
-    return combine([
-        (w.summed(progress(a, model(a, STEP)), upper), 1),
+    return combine(
+        w.summed(progress(a, model(a, STEP)), upper),
         (progress(a, BEST), first),
-        (rules.linear(steps(upper), s, each, own_mean(r, gp)), 1),
-        (a.averaged(inner(whole_mean(r, gp), u)), 1),
-    ])
+        rules.linear(steps(upper), s, each, own_mean(r, gp)),
+        a.averaged(inner(whole_mean(r, gp), u)),
+    )
 
 
 @cache
@@ -418,24 +410,22 @@ def one_round(a: Weighted, w: References, upper: Ratio) -> Theorem:
     u = summed(binder, s, each) + (x - BEST) * first
     C = w.weight(upper)
     positive = w.summed(combine(target=constant(1)), upper)
-    positive = combine([(positive, 1)], target=constant(C))
+    positive = combine(positive, target=constant(C))
     G = whole_mean(r, a.g())
     fall = w.over(upper, value_of(MEAN, x) - value_of(MEAN, model(a, STEP)))
     fall = fall + gap(a, now) * first
     return combine(
-        [
-            (toward(a, w, upper), 2 * eta),
-            (centred(a, u, a.share), 2 * eta),
-            (whole_update(r, u), -2),
-            (rules.linear(binder, s, each, step), 2),
-            (whole_update(r, step), -C),
-            (whole_update(r, G), eta * C),
-            (moment(a), eta**2 * C),
-            (near(a), S * eta * C),
-        ],
+        (toward(a, w, upper), 2 * eta),
+        (centred(a, u, a.share), 2 * eta),
+        (whole_update(r, u), -2),
+        (rules.linear(binder, s, each, step), 2),
+        (whole_update(r, step), -C),
+        (whole_update(r, G), eta * C),
+        (moment(a), eta**2 * C),
+        (near(a), S * eta * C),
         target=away(a, w, now, upper)
         - away(a, w, now + 1, upper)
         - fall * (2 * eta * tau)
         + constant(C * cost(a)),
-        signs=[positive, combine([(positive, eta**2)]), combine([(positive, S * eta)])],
+        signs=[positive, combine((positive, eta**2)), combine((positive, S * eta))],
     )

@@ -55,12 +55,12 @@ def drift(a: Sharp) -> Theorem:
     size, w = r.eta**2 * tau**2 * by.factor, sharp_visits.share(r)
     noise = constant(mean(n, w * sigma2(n)))
     squares = constant(mean(n, w**2 * sigma2(n)))
-    one = combine([
-        (sharp_visits.drift(r, by), 1),
+    one = combine(
+        sharp_visits.drift(r, by),
         (drawn.own_size(), size * tau * a.reach**2),
         (rules.expect(r.run, now, noise), -size / 2),
         (rules.expect(r.run, now, squares), -size * a.reach),
-    ])
+    )
     return a.under_rate(one)
 
 
@@ -71,8 +71,8 @@ def second_moment(a: Sharp) -> Theorem:
     a_n^2/q_n sigma_n^2) + (1 + 1/c)(reach tau S^2 D - ||B||^2)``.
     """
     r, V, turned = a.round, Delta - B, g * tau + B
-    return combine([
-        (young(L + Z, V, C), 1),
+    return combine(
+        young(L + Z, V, C),
         (drawn.mean_of_gradients(turned), -2),
         (drawn.centred(turned), -2),
         (rules.tower(r.run, now, Delta, turned), 2),
@@ -81,7 +81,7 @@ def second_moment(a: Sharp) -> Theorem:
         (drawn.noise_size(), 1 + C),
         (rules.tower(r.run, now, Delta, B), -2 * WIDE),
         (drawn.deviation(), WIDE),
-    ])
+    )
 
 
 def fewer_draws() -> Theorem:
@@ -100,7 +100,7 @@ def one_round(a: Sharp) -> Theorem:
     share = by.factor * (k * u) ** 2
     g_left = a.lost - 2 * (1 + C) * u * a.rho - (1 + WIDE * k * u) * share
     g_left = alpha / 2 * g_left
-    square = combine([(a.small, 1 + LIMIT * k * u)])
+    square = combine((a.small, 1 + LIMIT * k * u))
     draws = Fraction(5, 48)
     spare: list[tuple[Theorem, Number]] = [
         (a.rate, alpha / 2 * draws),
@@ -110,17 +110,17 @@ def one_round(a: Sharp) -> Theorem:
     ]
     third = eta**2 * tau**2 * by.factor * a.spread
     return combine(
-        [
-            (whole_descent(r), 1),
-            (drawn.mean_of_gradients(g), eta),
-            (drawn.centred(g), eta),
-            (rules.tower(r.run, now, Delta, g), -eta),
-            (second_moment(a), half),
-            (drawn.mean_deviation(), eta / (2 * tau)),
-            (drift(a), of_D),
-            (a.small, eta * S**2 / 2 * WIDE / LIMIT * third),
-        ],
-        [(g * tau + B, m_left), (B, half * WIDE), (g, g_left)],
+        whole_descent(r),
+        (drawn.mean_of_gradients(g), eta),
+        (drawn.centred(g), eta),
+        (rules.tower(r.run, now, Delta, g), -eta),
+        (second_moment(a), half),
+        (drawn.mean_deviation(), eta / (2 * tau)),
+        (drift(a), of_D),
+        (a.small, eta * S**2 / 2 * WIDE / LIMIT * third),
+        (g * tau + B, m_left),
+        (B, half * WIDE),
+        (g, g_left),
         target=fall(r) + constant(cost(a)) - norm2(g) * (alpha / 2 * (1 - a.lost)),
         signs=[sign(m_left, (a.small, eta / (2 * tau))), sign(g_left, *spare)],
     )
@@ -143,7 +143,7 @@ def approach(a: Sharp) -> Theorem:
     noise = r.eta * alpha * a.samples(1 + C)
     noise = noise + S * r.eta * (1 + WIDE / LIMIT) * size * a.spread
     lost = (2 - KEPT) * alpha - 2 * S * of_g
-    square = combine([(a.small, 1 + LIMIT * k * u)])
+    square = combine((a.small, 1 + LIMIT * k * u))
     kept: list[tuple[Theorem, Number]] = [
         (a.rate, alpha * 2 * (1 + C) / LIMIT),
         (square, alpha * 2 * by.factor / LIMIT**2),
@@ -152,18 +152,16 @@ def approach(a: Sharp) -> Theorem:
     ]
     gained = norm2(before) - norm2(after) + constant(noise)
     return combine(
-        [
-            (progress(a.weighted), 2 * r.eta),
-            (whole_update(r, before), -2),
-            (whole_update(r, r.next - r.x), -1),
-            (whole_update(r, G), r.eta),
-            (second_moment(a), r.eta**2),
-            (young(g * tau, B, C), r.eta**2),
-            (drift(a), of_D),
-            (small_gradient(a), of_g),
-            (rules.lowest(MEAN, r.x), lost),
-            (a.small, WIDE / LIMIT * S * r.eta * size * a.spread),
-        ],
+        (progress(a.weighted), 2 * r.eta),
+        (whole_update(r, before), -2),
+        (whole_update(r, r.next - r.x), -1),
+        (whole_update(r, G), r.eta),
+        (second_moment(a), r.eta**2),
+        (young(g * tau, B, C), r.eta**2),
+        (drift(a), of_D),
+        (small_gradient(a), of_g),
+        (rules.lowest(MEAN, r.x), lost),
+        (a.small, WIDE / LIMIT * S * r.eta * size * a.spread),
         target=gained - gap(a.weighted) * (KEPT * alpha),
         signs=[sign(lost, *kept)],
     )

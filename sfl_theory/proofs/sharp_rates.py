@@ -51,7 +51,7 @@ def non_convex(a: Sharp) -> Theorem:
     r, c = a.round, 2 / (T * tau * (1 - a.lost))
     down = rules.telescope(t, value_of(MEAN, r.x), T)
     last = rules.lowest(MEAN, iterate(r.run, T))
-    return combine([(sum_over(one_round(a), steps(T), t), c), (down, c), (last, c)])
+    return combine((sum_over(one_round(a), steps(T), t), c), (down, c), (last, c))
 
 
 # Strongly convex ---------------------------------------------------------------------
@@ -109,7 +109,7 @@ class Decay:
         for limit in limits:
             small = constant(1 - self.a.limit * limit * SMOOTH * alpha)
             uses = wider if self.a.partial else ()
-            fast = rules.cut(fast, combine(uses, target=small))
+            fast = rules.cut(fast, combine(*uses, target=small))
         return fast
 
     @property
@@ -153,7 +153,7 @@ class Decay:
             (self.at_rate(one_round(self.a)), ratio(1)),
             (down, self.power * u / 2 / mu),
         ]
-        return combine(uses, target=right - self.gap(now + 1))
+        return combine(*uses, target=right - self.gap(now + 1))
 
     def bound(self, at: Ratio) -> Lin:
         """Return ``(gamma u)^decay phi_0 + A u/(p - 1) + B u^2/(p - 2)``."""
@@ -170,7 +170,7 @@ class Decay:
         spare = spare - keep * (self.gamma * u) ** self.decay
         uses = [(self.one_round(), ratio(1)), (rules.assume(claim), keep)]
         step = combine(
-            [*uses, (lowest, spare)], target=self.bound(now + 1) - self.gap(now + 1)
+            *uses, (lowest, spare), target=self.bound(now + 1) - self.gap(now + 1)
         )
         base = combine(target=self.bound(zero) - self.gap(zero))
         always = rules.induct(base, step, t, claim)
@@ -185,4 +185,4 @@ def mean_gap(a: Sharp) -> Theorem:
     c, r = 1 / (KEPT * tau * T), a.round
     away = rules.telescope(t, norm2(r.x - BEST), T)
     last = iterate(r.run, T) - BEST
-    return combine([(sum_over(approach(a), steps(T), t), c), (away, c)], [(last, c)])
+    return combine((sum_over(approach(a), steps(T), t), c), (away, c), (last, c))

@@ -173,7 +173,7 @@ class Sharp:
         target = smallness(self.round, self.limit * by)
         if self.apart:
             return rules.assume(target)
-        return combine([(self.rate, 1)], target=target)
+        return combine(self.rate, target=target)
 
     @property
     def small(self) -> Theorem:
@@ -197,13 +197,12 @@ class Sharp:
 def own_size(r: Round) -> Theorem:
     """Return ``sum a_n ||gx||^2 <= ||grad f||^2 + eps2``: the mean of gx is grad f."""
     gx, gf = r.own_gradient(), r.gradient
-    same = combine([
-        (rules.linear(CLIENTS, n, gx * weight(n), gf), 1),
-        (rules.mean_gradient(r.x, gf), 1),
-    ])
+    same = combine(
+        rules.linear(CLIENTS, n, gx * weight(n), gf), rules.mean_gradient(r.x, gf)
+    )
     apart = sum_over(rules.heterogeneity(eps2, n, r.x), CLIENTS, n, weight(n))
     F = summed(CLIENTS, n, norm2(gx) * weight(n))
-    return combine([(apart, 1), (same, 2)], target=norm2(gf) + constant(eps2) - F)
+    return combine(apart, (same, 2), target=norm2(gf) + constant(eps2) - F)
 
 
 def drift(a: Sharp) -> Theorem:
@@ -214,7 +213,7 @@ def drift(a: Sharp) -> Theorem:
         one = sharp_visits.drift(r, by)
     else:
         one = sum_over(sharp_drift.client_drift(r, by), CLIENTS, n, weight(n))
-    return a.under_rate(combine([(one, 1), (own_size(r), size)]))
+    return a.under_rate(combine(one, (own_size(r), size)))
 
 
 def means(r: Round) -> tuple[Vec, Vec]:
@@ -238,7 +237,7 @@ def descent(a: Sharp) -> Theorem:
         G = whole_mean(r, a.weighted.g())
         averaged = rules.expect(r.run, now, inner(g, G))
         uses += [(averaged, r.eta), (second_by_draws(a), half)]
-    return combine(uses)
+    return combine(*uses)
 
 
 def second_by_draws(a: Sharp) -> Theorem:
@@ -246,11 +245,11 @@ def second_by_draws(a: Sharp) -> Theorem:
     r, by = a.round, a.closed
     G, w = whole_mean(r, a.weighted.g()), weight(n) ** 2 * odds
     own = a.under_rate(sharp_drift.client_sum(r, by))
-    return combine([
+    return combine(
         (rules.expect(r.run, now, norm2(G)), -1),
-        (sum_over(own, CLIENTS, n, w), 1),
+        sum_over(own, CLIENTS, n, w),
         (own_gradients(r, w), tau**2 * by.of_gradient),
-    ])
+    )
 
 
 def fall(r: Round) -> Lin:
@@ -277,19 +276,18 @@ def one_round(a: Sharp) -> Theorem:
     m_left = eta / (2 * tau) - (1 + theta) * half
     share, own = by.factor * a.share, by.of_gradient
     g_left = alpha / 2 * (a.lost - u**2 * share - 2 * u * a.rho * own)
-    square = combine([(a.small, 1 + a.limit * u)])
+    square = combine((a.small, 1 + a.limit * u))
     spare = [(square, alpha / 2 * by.factor * a.share / a.limit**2)]
     if a.partial:
         spare.append((a.limited(2 * a.rho), alpha / 2 * own / LIMIT))
     return combine(
-        [
-            (descent(a), 1),
-            (whole_deviation(r), eta / (2 * tau)),
-            (young(M, Z, theta), half),
-            (whole_noise(r), half * (1 + 1 / theta)),
-            (drift(a), eta * S**2 / 2),
-        ],
-        [(M, m_left), (g, g_left)],
+        descent(a),
+        (whole_deviation(r), eta / (2 * tau)),
+        (young(M, Z, theta), half),
+        (whole_noise(r), half * (1 + 1 / theta)),
+        (drift(a), eta * S**2 / 2),
+        (M, m_left),
+        (g, g_left),
         target=fall(r) + constant(cost(a)) - norm2(g) * (alpha / 2 * (1 - a.lost)),
         signs=[sign(m_left, (a.small, eta / (2 * tau))), sign(g_left, *spare)],
     )
@@ -303,7 +301,7 @@ def small_gradient(a: Sharp) -> Theorem:
     r, g = a.round, a.round.gradient
     lower = r.x - g * (1 / S)
     uses = [(smooth_mean(S, r.x, lower), 2 * S), (rules.lowest(MEAN, lower), 2 * S)]
-    return combine(uses, target=gap(a.weighted) * (2 * S) - norm2(g))
+    return combine(*uses, target=gap(a.weighted) * (2 * S) - norm2(g))
 
 
 def second_moment(a: Sharp, c: Fraction) -> Theorem:
@@ -316,13 +314,13 @@ def second_moment(a: Sharp, c: Fraction) -> Theorem:
     M, Z = means(r)
     grown = 1 + c
     drawn = [(second_by_draws(a), 1)] if a.partial else []
-    return combine([
-        (young(g * tau + Z, M - g * tau, c), 1),
+    return combine(
+        young(g * tau + Z, M - g * tau, c),
         (whole_centred(r, g), -2 * tau * grown),
         (whole_noise(r), grown),
         (whole_deviation(r), 1 + 1 / c),
         *drawn,
-    ])
+    )
 
 
 KEPT = Fraction(8, 5)
@@ -348,7 +346,7 @@ def approach(a: Sharp) -> Theorem:
     noise = noise + S * r.eta * (1 + wide / LIMIT) * size * a.spread
     lost = (2 - KEPT) * alpha - 2 * S * of_g
     d = by.factor * a.share
-    square = combine([(a.small, 1 + LIMIT * u)])
+    square = combine((a.small, 1 + LIMIT * u))
     kept: list[tuple[Theorem, Number]] = [
         (a.rate, alpha * 2 * (1 + c) / LIMIT),
         (square, alpha * 2 * d / LIMIT**2),
@@ -358,18 +356,16 @@ def approach(a: Sharp) -> Theorem:
     drawn = r.drift(tau, a.weighted.share)
     gain = gap(a.weighted) * (KEPT * alpha)
     return combine(
-        [
-            (progress(a.weighted), 2 * r.eta),
-            (a.weighted.averaged(drawn), -S * r.eta),
-            (whole_update(r, before), -2),
-            (whole_update(r, r.next - r.x), -1),
-            (whole_update(r, G), r.eta),
-            (second_moment(a, c), r.eta**2),
-            (drift(a), of_D),
-            (small_gradient(a), of_g),
-            (rules.lowest(MEAN, r.x), lost),
-            (a.small, wide / LIMIT * S * r.eta * size * a.spread),
-        ],
+        (progress(a.weighted), 2 * r.eta),
+        (a.weighted.averaged(drawn), -S * r.eta),
+        (whole_update(r, before), -2),
+        (whole_update(r, r.next - r.x), -1),
+        (whole_update(r, G), r.eta),
+        (second_moment(a, c), r.eta**2),
+        (drift(a), of_D),
+        (small_gradient(a), of_g),
+        (rules.lowest(MEAN, r.x), lost),
+        (a.small, wide / LIMIT * S * r.eta * size * a.spread),
         target=norm2(before) - norm2(after) + constant(noise) - gain,
         signs=[sign(lost, *kept)],
     )

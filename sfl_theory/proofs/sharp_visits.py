@@ -61,27 +61,25 @@ def gradients(r: Round, gm: Vec) -> Theorem:
     """Return ``||sum_m w_m sum_j o gm||^2 <= W tau sum_m w_m sum_j ||gm||^2``."""
     tau, (not_yet, o) = r.steps(Side.SERVER), late()
     w, few = share(r, m), sum_over(not_yet, steps(tau), j)
-    each = combine(squares=[(gm, 1)])
+    each = combine((gm, 1))
     inside = combine(
-        [
-            (rules.jensen(steps(tau), j, o, gm), 1),
-            (sum_over(each, steps(tau), j, o), rules.number_of(few.form)),
-            (sum_over(each, steps(tau), j, 1 - o, [not_yet]), tau),
-        ],
+        rules.jensen(steps(tau), j, o, gm),
+        (sum_over(each, steps(tau), j, o), rules.number_of(few.form)),
+        (sum_over(each, steps(tau), j, 1 - o, [not_yet]), tau),
         signs=[few],
     )
     clients = rules.jensen(CLIENTS, m, w, summed(steps(tau), j, gm * o))
-    return combine([(clients, 1), (sum_over(inside, CLIENTS, m, w), mean(m, w))])
+    return combine(clients, (sum_over(inside, CLIENTS, m, w), mean(m, w)))
 
 
 def noise(r: Round) -> Theorem:
     """Return ``||sum_m w_m sum_j o xi||^2 <= sum_m w_m^2 sum_j ||xi||^2``."""
     side, (not_yet, o) = Side.SERVER, late()
     tau, xi, w = r.steps(side), part(side, r.noise(of(j), m)), share(r, m)
-    once = combine([(not_yet, 1 + o)], target=constant(1 - o**2))
-    fewer = sum_over(combine(squares=[(xi, 1)]), steps(tau), j, 1 - o**2, [once])
+    once = combine((not_yet, 1 + o), target=constant(1 - o**2))
+    fewer = sum_over(combine((xi, 1)), steps(tau), j, 1 - o**2, [once])
     apart = rules.independent(r.run, m, j, w * o, now, tau, side)
-    return combine([(apart, -1), (sum_over(fewer, CLIENTS, m, w**2), 1)])
+    return combine((apart, -1), sum_over(fewer, CLIENTS, m, w**2))
 
 
 def orthogonal(r: Round, xi: Vec, G: Vec) -> Theorem:
@@ -91,7 +89,7 @@ def orthogonal(r: Round, xi: Vec, G: Vec) -> Theorem:
     zero = sum_over(sum_over(fixed, steps(tau), j, o), CLIENTS, m)
     inside = rules.linear(steps(tau), j, xi * o * w, G)
     outer = rules.linear(CLIENTS, m, summed(steps(tau), j, xi * o) * w, G)
-    return combine([(zero, 1), (sum_over(inside, CLIENTS, m), 1), (outer, 1)])
+    return combine(zero, sum_over(inside, CLIENTS, m), outer)
 
 
 def server_way(r: Round, c: Number) -> Theorem:
@@ -109,7 +107,7 @@ def server_way(r: Round, c: Number) -> Theorem:
     def update(w: Vec) -> Theorem:
         return rules.local_update(r.run, n, now, of(i), side, w)
 
-    return combine([
+    return combine(
         (update(away), -1),
         (update(moved), r.eta),
         (young(G + Z, Delta, c), e2),
@@ -117,7 +115,7 @@ def server_way(r: Round, c: Number) -> Theorem:
         (gradients(r, gx), (1 + c) * e2),
         (noise(r), (1 + c) * e2),
         (gradients(r, change), (1 + 1 / c) * e2),
-    ])
+    )
 
 
 def drift(r: Round, by: Closed) -> Theorem:
@@ -132,20 +130,18 @@ def drift(r: Round, by: Closed) -> Theorem:
     change, w = gp - gx, share(r)
     W = mean(n, w)
     few = partial_visits.at_most_kappa() if r.run.drawn else combine(target=constant(0))
-    fewer = combine([(few, k + W)], target=constant(k**2 - W**2))
+    fewer = combine((few, k + W), target=constant(k**2 - W**2))
     xi, early = r.noise(of(i)), r.noise(of(j))
     var, before = (rules.variance(r.run, sigma2(n), n, now, of(v)) for v in (i, j))
-    own_noise = combine(
-        [(before, 1), (both_parts(early), 1)], [(part(server, early), 1)]
-    )
-    of_visits = combine([(var, 1), (both_parts(xi), 1)], [(part(client, xi), 1)])
+    own_noise = combine(before, both_parts(early), (part(server, early), 1))
+    of_visits = combine(var, both_parts(xi), (part(client, xi), 1))
     squared = mean(n, w**2 * sigma2(n))
 
     def all_steps(theorem: Theorem) -> Theorem:
         return r.summed(theorem, tau, w)
 
     def square(u: Vec) -> Theorem:
-        return combine(squares=[(u, 1)])
+        return combine((u, 1))
 
     def of_clients(theorem: Theorem) -> Theorem:
         return sum_over(theorem, CLIENTS, n, w)
@@ -153,30 +149,28 @@ def drift(r: Round, by: Closed) -> Theorem:
     grown, wide = (1 + c) * e2, (1 + 1 / c) * e2
     pairs = tau * (tau - 1) / 2
     one = combine(
-        [
-            (all_steps(both_parts(away)), -1),
-            (all_steps(own_way(r, client, c)), 1),
-            (all_steps(server_way(r, c)), 1),
-            # noise
-            (all_steps(sum_over(own_noise, steps(of(i)), j)), grown),
-            (r.summed(of_visits, tau, w**2), grown * tau * W),
-            (combine([(few, squared)]), grown * tau**2),
-            # gradients at x
-            (of_clients(both_parts(gx)), grown * k**2 * tau**3),
-            (
-                of_clients(square(part(client, gx))),
-                grown * (k**2 * tau**3 - pairs * (2 * tau - 1) / 3),
-            ),
-            (of_clients(square(part(server, gx))), grown * tau**3 * (k**2 - W**2)),
-            # how they change
-            (all_steps(both_parts(change)), wide * k**2 * tau**2),
-            (all_steps(square(part(client, change))), wide * (k**2 * tau**2 - pairs)),
-            (all_steps(square(part(server, change))), wide * tau**2 * (k**2 - W**2)),
-            (
-                all_steps(rules.lipschitz(Local(n), S, r.point(of(i)), r.x)),
-                wide * k**2 * tau**2,
-            ),
-        ],
+        (all_steps(both_parts(away)), -1),
+        all_steps(own_way(r, client, c)),
+        all_steps(server_way(r, c)),
+        # noise
+        (all_steps(sum_over(own_noise, steps(of(i)), j)), grown),
+        (r.summed(of_visits, tau, w**2), grown * tau * W),
+        (combine((few, squared)), grown * tau**2),
+        # gradients at x
+        (of_clients(both_parts(gx)), grown * k**2 * tau**3),
+        (
+            of_clients(square(part(client, gx))),
+            grown * (k**2 * tau**3 - pairs * (2 * tau - 1) / 3),
+        ),
+        (of_clients(square(part(server, gx))), grown * tau**3 * (k**2 - W**2)),
+        # how they change
+        (all_steps(both_parts(change)), wide * k**2 * tau**2),
+        (all_steps(square(part(client, change))), wide * (k**2 * tau**2 - pairs)),
+        (all_steps(square(part(server, change))), wide * tau**2 * (k**2 - W**2)),
+        (
+            all_steps(rules.lipschitz(Local(n), S, r.point(of(i)), r.x)),
+            wide * k**2 * tau**2,
+        ),
         signs=[fewer, few],
     )
     F = summed(CLIENTS, n, norm2(gx) * w)

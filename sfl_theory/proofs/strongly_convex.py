@@ -69,16 +69,16 @@ def gradient_domination(p: k.Vec) -> Theorem:
     g = k.gradient(k.MEAN, p)
     own = k.gradient(k.Local(n), p) * k.weight(n)
     away = BEST - p
-    below = combine([
-        (sum_over(rules.convex(k.Local(n), mu, p, BEST), k.CLIENTS, n, k.weight(n)), 1),
+    below = combine(
+        sum_over(rules.convex(k.Local(n), mu, p, BEST), k.CLIENTS, n, k.weight(n)),
         (rules.mean_value(p), -1),
-        (rules.mean_value(BEST), 1),
+        rules.mean_value(BEST),
         (rules.mean_gradient(p, away), -1),
         (rules.linear(k.CLIENTS, n, own, away), -1),
-    ])
+    )
     drop = k.value_of(k.MEAN, p) - k.value_of(k.MEAN, BEST)
     return combine(
-        [(below, 2 * mu)], [(g + away * mu, 1)], target=k.norm2(g) - drop * (2 * mu)
+        (below, 2 * mu), (g + away * mu, 1), target=k.norm2(g) - drop * (2 * mu)
     )
 
 
@@ -99,7 +99,9 @@ def one_round(r: Round) -> Theorem:
     u = 1 / (gamma + now)
     right = gap(r, now) * (1 - 4 * u) + k.constant(A(r) * u**2 + B(r) * u**3)
     squares: list[tuple[k.Vec, Number]] = [(M * c - Z, noise / c), (M, M_left)]
-    return combine(uses, squares, target=right - gap(r, now + 1), signs=[sign(M_left)])
+    return combine(
+        *uses, *squares, target=right - gap(r, now + 1), signs=[sign(M_left)]
+    )
 
 
 def with_smoothness(theorem: Theorem) -> Theorem:
@@ -119,8 +121,8 @@ def descent(r: Round) -> Theorem:
     G, half = whole_mean(r, each), S * r.eta**2 / 2
     odds = k.weight(n) ** 2 * (inverse_q(n) - 1)
     bounded = rules.bounded_gradient(r.run, G2, n, now, of(i))
-    return combine([
-        (whole, 1),
+    return combine(
+        whole,
         (rules.expect(r.run, now, k.inner(g, G)), r.eta),
         (rules.expect(r.run, now, k.norm2(G)), -half),
         (
@@ -128,7 +130,7 @@ def descent(r: Round) -> Theorem:
             half,
         ),
         (r.summed(bounded, tau, odds), half * tau),
-    ])
+    )
 
 
 def A(r: Round) -> Ratio:
@@ -175,7 +177,7 @@ def by_recursion(r: Round, one: Theorem, first: Ratio, second: Ratio) -> Theorem
     keep = 1 - 4 / (gamma + now)
     spare = (gamma / (gamma + now + 1)) ** 4 - keep * (gamma / (gamma + now)) ** 4
     step = combine(
-        [(one, 1), (rules.assume(now_claim), keep), (lowest, spare)], target=next_claim
+        one, (rules.assume(now_claim), keep), (lowest, spare), target=next_claim
     )
     base = combine(target=bound(r, zero, first, second) - gap(r, zero))
     return rules.induct(base, step, t, now_claim)
@@ -192,7 +194,7 @@ def rate(
 def gap_by_distance(p: k.Vec) -> Theorem:
     """Return ``f(p) - f* <= S/2 ||p - x*||^2`` from Lipschitz gradients."""
     flat = rules.stationary(k.MEAN, p - BEST)
-    return combine([(smooth_mean(S, BEST, p), 1), (flat, -1)])
+    return combine(smooth_mean(S, BEST, p), (flat, -1))
 
 
 def printed(who: k.Participants = k.Participants.EVERYONE) -> Theorem:
@@ -207,7 +209,7 @@ def weaker(r: Round, sharper: Theorem) -> Theorem:
     spare = S / 2 * ((gamma + 1) / (gamma + now) - keep)
     uses = [(sharper, ratio(1)), (gap_by_distance(start), keep)]
     target = printed_right(r) - gap(r, now)
-    return combine(uses, [(start - BEST, spare)], target=target)
+    return combine(*uses, (start - BEST, spare), target=target)
 
 
 def printed_right(r: Round) -> k.Lin:

@@ -97,9 +97,9 @@ def drift(r: Round, side: k.Side) -> Theorem:
     uses: list[tuple[Theorem, Number]] = [(blocks, -1)]
     for each in k.Side:
         uses += block_away(r, each, upper)
-    one = combine(uses)
+    one = combine(*uses)
     target = k.constant(2 * alpha**2 * upper * G2) - r.drift(upper, k.weight(n))
-    return combine([(sum_over(one, k.CLIENTS, n, k.weight(n)), 1)], target=target)
+    return combine(sum_over(one, k.CLIENTS, n, k.weight(n)), target=target)
 
 
 def deviation(r: Round, side: k.Side) -> Theorem:
@@ -117,13 +117,11 @@ def deviation(r: Round, side: k.Side) -> Theorem:
     inside = rules.jensen(steps(made), i, ratio(1), block)
     clients = rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(made), i, block))
     return combine(
-        [
-            (clients, 1),
-            (sum_over(inside, k.CLIENTS, n, k.weight(n)), 1),
-            (r.summed(small, made, k.weight(n)), made),
-            (rules.mean_gradient(r.x, left), -made),
-            (rules.mean_gradient(r.x, own), -made),
-        ],
+        clients,
+        sum_over(inside, k.CLIENTS, n, k.weight(n)),
+        (r.summed(small, made, k.weight(n)), made),
+        (rules.mean_gradient(r.x, left), -made),
+        (rules.mean_gradient(r.x, own), -made),
         target=r.drift(made, k.weight(n)) * (made * S**2) - k.norm2(left),
     )
 
@@ -145,7 +143,7 @@ def second_moment(r: Round, side: k.Side) -> Theorem:
     clients = rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(made), j, g))
     each = sum_over(block_sum(r, side, made), k.CLIENTS, n, k.weight(n) + odds(r.run))
     drawing = averaged(r, k.norm2(direction(r.run, now, side)), -1)
-    return combine([(clients, 1), (each, 1), *drawing])
+    return combine(clients, each, *drawing)
 
 
 @cache
@@ -179,7 +177,7 @@ def one_round(split: k.Split) -> Theorem:
     noise = S * alpha**2 * G2 * (1 + rho(split)) + 2 * S**2 * alpha**3 * G2
     now_gap, next_gap = gap(r, now), gap(r, now + 1)
     target = now_gap * (1 - alpha * mu) + k.constant(noise) - next_gap
-    return combine(uses, squares, target=target)
+    return combine(*uses, *squares, target=target)
 
 
 def second(power: int) -> Ratio:
@@ -209,17 +207,15 @@ def rate(split: k.Split) -> Theorem:
     keep = 1 - 4 / u
     spare = 1 / (u + 1) - keep / u
     step = combine(
-        [
-            (one_round(split), 1),
-            (rules.assume(now_claim), keep),
-            (weights_spread(), 8 * S * G2 / mu**2 * spare),
-        ],
-        [(start - BEST, S * (gamma + 1) / 2 * spare)],
+        one_round(split),
+        (rules.assume(now_claim), keep),
+        (weights_spread(), 8 * S * G2 / mu**2 * spare),
+        (start - BEST, S * (gamma + 1) / 2 * spare),
         target=next_claim,
     )
     base = combine(
-        [(gap_by_distance(start), 1)],
-        [(start - BEST, S / (2 * gamma))],
+        gap_by_distance(start),
+        (start - BEST, S / (2 * gamma)),
         target=bound(r, zero) - gap(r, zero),
     )
     return rules.induct(base, step, t, now_claim)
@@ -258,7 +254,8 @@ def drift_of_side(p: OwnRates, of_side: k.Side) -> Theorem:
         ]
     c = Fraction(4, 3) if of_side is p.longer else Fraction(2, 3)
     return combine(
-        [*each, (sum_over(rules.blocks(away, away), steps(H), i), -1)],
+        *each,
+        (sum_over(rules.blocks(away, away), steps(H), i), -1),
         target=k.constant(c * alpha**2 * H * G2) - k.summed(steps(H), i, k.norm2(away)),
     )
 
@@ -281,15 +278,13 @@ def first_order(p: OwnRates, side: k.Side) -> Theorem:
     c = Fraction(4, 3) if side is p.longer else Fraction(2, 3)
     near = with_smoothness(sum_over(apart(r, side, tau), k.CLIENTS, n, k.weight(n)))
     return combine(
-        [
-            (pull(r, side), -1),
-            (clients, half / tau),
-            (sum_over(inside, k.CLIENTS, n, k.weight(n)), half / tau),
-            (rules.mean_gradient(r.x, left), -half),
-            (rules.mean_gradient(r.x, own - M), -half),
-            (near, half),
-            (sum_over(drift_of_side(p, side), k.CLIENTS, n, k.weight(n)), half * S**2),
-        ],
+        (pull(r, side), -1),
+        (clients, half / tau),
+        (sum_over(inside, k.CLIENTS, n, k.weight(n)), half / tau),
+        (rules.mean_gradient(r.x, left), -half),
+        (rules.mean_gradient(r.x, own - M), -half),
+        (near, half),
+        (sum_over(drift_of_side(p, side), k.CLIENTS, n, k.weight(n)), half * S**2),
         target=k.constant(c / 2 * alpha**3 * S**2 * G2)
         - k.norm2(g) * (alpha / 2)
         - k.norm2(M) * (half / tau)
@@ -328,7 +323,7 @@ def sharper_round(p: OwnRates) -> Theorem:
         squares.append((M, m_left))
     u = 1 / (gamma + now)
     right = gap(r, now) * (1 - 4 * u) + k.constant(noise(p) * u**2 + FAR * u**3)
-    return combine(uses, squares, target=right - gap(r, now + 1))
+    return combine(*uses, *squares, target=right - gap(r, now + 1))
 
 
 def sharper_rate(p: OwnRates) -> Theorem:

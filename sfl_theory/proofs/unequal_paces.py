@@ -65,12 +65,10 @@ def cocoercive(p: k.Vec, q: k.Vec) -> Theorem:
     D = k.gradient(F, q) - k.gradient(F, p)
     y, z = q - D * (1 / S), p + D * (1 / S)
     return combine(
-        [
-            (rules.smooth(F, S, q, y), 1),
-            (rules.convex(F, ratio(0), p, y), 1),
-            (rules.smooth(F, S, p, z), 1),
-            (rules.convex(F, ratio(0), q, z), 1),
-        ],
+        rules.smooth(F, S, q, y),
+        rules.convex(F, ratio(0), p, y),
+        rules.smooth(F, S, p, z),
+        rules.convex(F, ratio(0), q, z),
         target=k.inner(D, q - p) - k.norm2(D) * (1 / S),
     )
 
@@ -79,8 +77,10 @@ def other_block(side: k.Side, p: k.Vec, q: k.Vec) -> Theorem:
     """Return ``||[D]_b||^2 <= S^2/4 ||q - p||^2`` for points with the same block b."""
     D, w = k.gradient(F, q) - k.gradient(F, p), k.part(other(side), q - p)
     return combine(
-        [(cocoercive(p, q), S), (rules.blocks(D, q - p), -S), (rules.blocks(D, D), 1)],
-        [(k.part(other(side), D) - w * (S / 2), 1)],
+        (cocoercive(p, q), S),
+        (rules.blocks(D, q - p), -S),
+        rules.blocks(D, D),
+        (k.part(other(side), D) - w * (S / 2), 1),
         target=k.norm2(w) * (S**2 / 4) - k.norm2(k.part(side, D)),
     )
 
@@ -88,10 +88,7 @@ def other_block(side: k.Side, p: k.Vec, q: k.Vec) -> Theorem:
 def progress(p: Paces, at: k.Vec) -> Theorem:
     """Return ``<grad F_n(p), x - x*> >= F_n(x) - F_n(x*) - S/2 ||p - x||^2``."""
     x = Round(p.run).x
-    return combine([
-        (rules.smooth(F, S, at, x), 1),
-        (rules.convex(F, ratio(0), at, BEST), 1),
-    ])
+    return combine(rules.smooth(F, S, at, x), rules.convex(F, ratio(0), at, BEST))
 
 
 def stretch(p: Paces) -> Ratio:
@@ -148,7 +145,7 @@ def mixed(p: Paces) -> Theorem:
             # <z, e> is multiplied by stretch times shrink, which is 1
             squares_ += [(u + e, left / 4), (u - e, -left / 4)]
             squares_.append((e, over * left / (4 * c)))
-    return combine(uses, squares_, signs=signs)
+    return combine(*uses, *squares_, signs=signs)
 
 
 def own_way(p: Paces, side: k.Side, rests: bool) -> Theorem:
@@ -165,8 +162,7 @@ def own_way(p: Paces, side: k.Side, rests: bool) -> Theorem:
         return [(rule(p.run, n, now, end, side, w), factor), (early, -ratio(factor))]
 
     return combine(
-        [*same(way, -1), *same(paths, eta)],
-        target=k.norm2(paths) * eta**2 - k.norm2(way),
+        *same(way, -1), *same(paths, eta), target=k.norm2(paths) * eta**2 - k.norm2(way)
     )
 
 
@@ -180,7 +176,8 @@ def fitted(p: Paces) -> Theorem:
     ways_ = rules.number_of(k.summed(steps(low), i, k.constant((end - of(i)) ** 2)))
     rest = (low - 1) * (2 * low - 1) / 6
     return combine(
-        [(below, low * end + rest), (above, low * (low - 1))],
+        (below, low * end + rest),
+        (above, low * (low - 1)),
         target=k.constant(low * end - low * (low - 1) + rest - INVERSE * ways_),
     )
 
@@ -195,14 +192,14 @@ def paired(p: Paces) -> Theorem:
     low, long, short = p.low, p.longer, other(p.longer)
     far, wide = 1 / (2 * alpha), shrink(p)
     eta_s, eta_l = p.eta(short), p.eta(long)
-    found = combine([
-        (sum_over(mixed(p), steps(low), i), 1),
+    found = combine(
+        sum_over(mixed(p), steps(low), i),
         (sum_over(own_way(p, short, True), steps(low), i), far),
         (ways(p, short, low, ratio(0)), far * eta_s**2),
         (sum_over(own_way(p, long, False), steps(low), i), far * wide),
         (ways(p, long, low, of(beyond)), far * wide * eta_l**2),
         (fitted(p), far * eta_l**2 * G2 * (2 * low + p.extra - 1) / 2),
-    ])
+    )
     family = k.RoundFamily("r", Sort.POSITIVE)
     exact = rules.instantiate(found, ((family, k.Rate(1 / (low + of_round()))),), ())
     return rules.cases(exact, exact, ratio(0))
@@ -251,7 +248,7 @@ def client_progress(p: Paces) -> Theorem:
         left = left + k.summed(steps(p.made(side)), i, own) * (1 / p.made(side))
     cost = S * alpha**2 * G2 / 3 + p.unequal * Fraction(5, 8) * alpha * G2
     grown = k.norm2(z) * (p.unequal * S**2 * alpha / 8)
-    return combine(uses, target=left - gap + grown + k.constant(cost))
+    return combine(*uses, target=left - gap + grown + k.constant(cost))
 
 
 def growth(p: Paces) -> Ratio:
@@ -291,7 +288,7 @@ def approach(p: Paces) -> Theorem:
         ]
         uses += [(one, 2 * eta * c) for one, c in direction(p, side, z)]
     target = k.norm2(z) * (1 + growth(p)) - k.norm2(after) + k.constant(cost(p))
-    return combine(uses, target=target - gap * (2 * alpha))
+    return combine(*uses, target=target - gap * (2 * alpha))
 
 
 # Rounds, at the client's rates eta(t) ------------------------------------------------
@@ -343,23 +340,20 @@ def mean_gap(p: Paces) -> Theorem:
     h, after = DECAY.at(now), DECAY.at(now + 1)
     spent = number_at_moves(cost(p), moves(p))
     each = combine(
-        [
-            (one, LIMIT * after),
-            (rules.lowest(k.MEAN, r.x), 2 * alpha_ * (LIMIT * after - 1)),
-            (below, LIMIT * spent),
-        ],
-        [(z, LIMIT * (h - (1 + grown(p)) * after))],
+        (one, LIMIT * after),
+        (rules.lowest(k.MEAN, r.x), 2 * alpha_ * (LIMIT * after - 1)),
+        (below, LIMIT * spent),
+        (z, LIMIT * (h - (1 + grown(p)) * after)),
         signs=[falls, limit],
     )
     start = rules.assume(k.constant(1 - DECAY.at(ratio(0))))
     c = 1 / (2 * p.made(k.Side.CLIENT) * T)
     fall = rules.telescope(t, k.norm2(z) * (LIMIT * h), T)
     return combine(
-        [(sum_over(each, steps(T), t), c), (fall, c)],
-        [
-            (last, c * LIMIT * DECAY.at(T)),
-            (first, c * LIMIT * (1 - DECAY.at(ratio(0)))),
-        ],
+        (sum_over(each, steps(T), t), c),
+        (fall, c),
+        (last, c * LIMIT * DECAY.at(T)),
+        (first, c * LIMIT * (1 - DECAY.at(ratio(0)))),
         signs=[start],
     )
 

@@ -69,9 +69,7 @@ class Recursion:
         drift = 4 * self.cd * (gamma + 1) * K * u**3
         right = self.gap(now) * (1 - 4 * u) + k.constant(noise + drift)
         down = gradient_domination(Round(self.run).x)
-        return combine(
-            [(self.round, 1), (down, alpha / 2)], target=right - self.gap(now + 1)
-        )
+        return combine(self.round, (down, alpha / 2), target=right - self.gap(now + 1))
 
     def bound(self, at: Ratio) -> k.Lin:
         """Return what is left of the first gap, of the noise and of the drift."""
@@ -88,7 +86,9 @@ class Recursion:
         keep = 1 - 4 * u
         spare = (gamma * late(now + 1)) ** 4 - keep * (gamma * u) ** 4
         step = combine(
-            [(self.one_round(), 1), (rules.assume(claim), keep), (lowest, spare)],
+            self.one_round(),
+            (rules.assume(claim), keep),
+            (lowest, spare),
             target=self.bound(now + 1) - self.gap(now + 1),
         )
         base = combine(target=self.bound(zero) - self.gap(zero))
@@ -106,8 +106,9 @@ class Recursion:
         spare = S / 2 * ((gamma + 1) * late(at) - keep)
         rate = rules.instantiate(self.rate(), ((t, at),), ())
         return combine(
-            [(rate, 1), (gap_by_distance(start), keep)],
-            [(start - BEST, spare)],
+            rate,
+            (gap_by_distance(start), keep),
+            (start - BEST, spare),
             target=right - self.gap(at),
         )
 
@@ -127,13 +128,12 @@ class Recursion:
             return k.constant(level * K * late(at)) - self.gap(at)
 
         step = combine(
-            [(self.one_round(), 1), (rules.assume(claim(now)), 1 - 4 * u)],
+            self.one_round(),
+            (rules.assume(claim(now)), 1 - 4 * u),
             target=claim(now + 1),
         )
         down = gradient_domination(k.iterate(self.run, 0))
-        base = combine(
-            [(down, 1 / (2 * mu)), (first, 1 / (2 * mu))], target=claim(zero)
-        )
+        base = combine((down, 1 / (2 * mu)), (first, 1 / (2 * mu)), target=claim(zero))
         return rules.induct(base, step, t, claim(now))
 
     def level_at_end(self, level: Ratio, at: Ratio) -> Theorem:
@@ -153,14 +153,12 @@ class Recursion:
 
         near, far = (rules.assume(k.constant(sign * edge)) for sign in (-1, 1))
         below = combine(
-            [*first(at, ratio(1)), (near, 4 * K * u / (gamma + 1))], target=target
+            *first(at, ratio(1)), (near, 4 * K * u / (gamma + 1)), target=target
         )
         above = combine(
-            [
-                (rules.instantiate(self.rate(), ((t, at),), ()), 1),
-                *first(ratio(0), (gamma * u) ** 4),
-                (far, 8 * self.cd / level * K * u**2),
-            ],
+            rules.instantiate(self.rate(), ((t, at),), ()),
+            *first(ratio(0), (gamma * u) ** 4),
+            (far, 8 * self.cd / level * K * u**2),
             target=target,
         )
         return rules.cases(above, below, edge)

@@ -77,7 +77,7 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
     rate = given or rules.assume(d.rate)
     of_C, of_s = eta / 2 + 5 * half * tau * d.most, 2 * eta**2 * d.most**2 * tau**2
     of_c, of_A, of_Z = eta**2 * tau**2, half * tau**2 * 5 / 4, half * 5 / 4
-    square = combine([(rate, 1 + 8 * z)])
+    square = combine((rate, 1 + 8 * z))
     D_left = lam * (1 - 5 * of_s * S**2) - of_C * S**2
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     var = rules.variance(d.run, sigma2(n), n, now, of(i))
@@ -92,7 +92,7 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
         (drift(d), lam),
         (d.all(near, share), of_C + lam * 5 * of_s),
         (d.all(rules.blocks(far, far), share), of_C),
-        (d.all(combine(squares=[(r.away(of(i)), 1)]), share), D_left),
+        (d.all(combine((r.away(of(i)), 1)), share), D_left),
         (sum_over(rules.blocks(gx, gx), k.CLIENTS, n, d.w**2 * r_n), of_A),
         (sum_over(own_gradient(r), k.CLIENTS, n, d.w**2 * r_n), of_A),
         (d.all(rules.blocks(xi, xi), share**2), of_Z),
@@ -121,13 +121,11 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
             (sum_over(own, k.CLIENTS, n, d.w), in_drift * size / 2),
         ]
     uses += heavier(d, k.Side.CLIENT, of_C, of_A, of_Z)
-    spare = sum_over(
-        combine(squares=[(k.part(k.Side.CLIENT, apart), 1)]), k.CLIENTS, n, d.w
-    )
+    spare = sum_over(combine((k.part(k.Side.CLIENT, apart), 1)), k.CLIENTS, n, d.w)
     uses.append((spare, in_drift * (of_s - of_c)))
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     target = fall + k.constant(cost(d)) - k.norm2(g) * (eta * tau / 4)
-    return combine(uses, squares, target=target, signs=signs)
+    return combine(*uses, *squares, target=target, signs=signs)
 
 
 def heavier(
@@ -136,15 +134,15 @@ def heavier(
     """Return what a side's terms lack if a_n stands in them for w_n >= a_n."""
     r, a, r_n = d.round, k.weight(n), inverse_q(n) - 1
     below = rules.weight_below_one(n)
-    signs = [combine([(below, 1)]), combine([(below, 1 + a)])]
+    signs = [combine(below), combine((below, 1 + a))]
     far, xi = k.part(side, d.change(of(i))), k.part(side, r.noise(of(i)))
     gx = k.part(side, r.own_gradient())
 
     def spare(u: k.Vec, factor: Ratio) -> Theorem:
-        inside = sum_over(combine(squares=[(u, 1)]), steps(tau), i)
+        inside = sum_over(combine((u, 1)), steps(tau), i)
         return sum_over(inside, k.CLIENTS, n, factor, signs)
 
-    own = sum_over(combine(squares=[(gx, 1)]), k.CLIENTS, n, (1 - a**2) * r_n, signs)
+    own = sum_over(combine((gx, 1)), k.CLIENTS, n, (1 - a**2) * r_n, signs)
     return [
         (spare(far, d.J * (1 - a)), of_C),
         (spare(xi, d.J**2 * (1 - a**2)), of_Z),
@@ -158,7 +156,7 @@ def printed_rate(d: Drawn) -> Theorem:
     shares = mean(n, a**2 * inverse_q(n))
     printed = rules.assume(k.constant(1 - 8 * S * N**2 * tau * r.eta * shares))
     more = sum_over(above, k.CLIENTS, n, (N * a + 1) * inverse_q(n))
-    return combine([(printed, 1), (more, 8 * S * r.eta * tau)], target=d.rate)
+    return combine(printed, (more, 8 * S * r.eta * tau), target=d.rate)
 
 
 def printed_round() -> Theorem:
@@ -169,7 +167,7 @@ def printed_round() -> Theorem:
     fall = k.value_of(k.MEAN, d.round.x) - k.value_of(k.MEAN, d.round.next)
     target = fall + k.constant(2 * N * S * eta**2 * tau**2 * spread)
     target = target - k.norm2(g) * (eta * tau / 4)
-    return combine([(one_round(d, printed_rate(d)), 1)], target=target)
+    return combine(one_round(d, printed_rate(d)), target=target)
 
 
 def theorem() -> Theorem:
@@ -177,7 +175,7 @@ def theorem() -> Theorem:
     d, c = Drawn(), 4 / (T * tau)
     fall = rules.telescope(t, k.value_of(k.MEAN, d.round.x), T)
     last = rules.lowest(k.MEAN, k.iterate(d.run, T))
-    return combine([(sum_over(printed_round(), steps(T), t), c), (fall, c), (last, c)])
+    return combine((sum_over(printed_round(), steps(T), t), c), (fall, c), (last, c))
 
 
 # SFL-V2 as printed where clients are drawn, equal weights: (175) and (177) of G.3 ----
@@ -197,13 +195,11 @@ def first_order_equally() -> Theorem:
     far, client = d.change(of(i)), k.part(k.Side.CLIENT, d.change(of(i)))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     return combine(
-        [
-            (visits.first_order(d, k.Side.SERVER), 1),
-            (d.all(rules.blocks(far, far), d.J), eta / 2),
-            (d.all(combine(squares=[(client, 1)]), d.J), eta / 2),
-            (d.all(near, d.J), eta / 2),
-        ],
-        [(g, eta * tau * (N - 1) / 2)],
+        visits.first_order(d, k.Side.SERVER),
+        (d.all(rules.blocks(far, far), d.J), eta / 2),
+        (d.all(combine((client, 1)), d.J), eta / 2),
+        (d.all(near, d.J), eta / 2),
+        (g, eta * tau * (N - 1) / 2),
         target=d.over(k.norm2(r.away(of(i))), d.J) * (eta * S**2 / 2)
         - k.norm2(g) * (eta * tau / 2)
         - k.inner(g, r.next - r.x),
@@ -213,10 +209,10 @@ def first_order_equally() -> Theorem:
 def first_order_printed() -> Theorem:
     """Return (175) with the whole vector's move: J_n <= 1/q_n <= N/q_n."""
     spare = N * inverse_q(n) - d.J
-    few = combine([(at_most_inverse(r), 1)], target=k.constant(spare))
-    away = sum_over(combine(squares=[(r.away(of(i)), 1)]), steps(tau), i)
+    few = combine(at_most_inverse(r), target=k.constant(spare))
+    away = sum_over(combine((r.away(of(i)), 1)), steps(tau), i)
     more = sum_over(away, k.CLIENTS, n, spare, [few])
-    return combine([(first_order_equally(), 1), (more, eta * S**2 / 2)])
+    return combine(first_order_equally(), (more, eta * S**2 / 2))
 
 
 def drift_by_mean() -> Theorem:
@@ -227,21 +223,19 @@ def drift_by_mean() -> Theorem:
     c, size, gx = Fraction(6, 5), 2 * (eta * tau * most) ** 2, r.own_gradient()
     small, spare = rules.assume(d.rate), c * (1 - 5 * S**2 * size) - 1
     own = c * size * tau * Fraction(5, 4)
-    client = combine(squares=[(k.part(k.Side.CLIENT, gx), 1)])
+    client = combine((k.part(k.Side.CLIENT, gx), 1))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     F = k.norm2(r.gradient) + k.constant(eps2)
     return combine(
-        [
-            (visits.drift(d), c),
-            (d.all(near, d.J), 5 * c * size),
-            (d.all(combine(squares=[(r.away(of(i)), 1)]), d.J), spare),
-            (sum_over(rules.blocks(gx, gx), k.CLIENTS, n), own),
-            (
-                sum_over(client, k.CLIENTS, n),
-                own - c * (eta * tau) ** 2 * tau * Fraction(5, 4),
-            ),
-            (sum_over(own_gradient(r), k.CLIENTS, n), own),
-        ],
+        (visits.drift(d), c),
+        (d.all(near, d.J), 5 * c * size),
+        (d.all(combine((r.away(of(i)), 1)), d.J), spare),
+        (sum_over(rules.blocks(gx, gx), k.CLIENTS, n), own),
+        (
+            sum_over(client, k.CLIENTS, n),
+            own - c * (eta * tau) ** 2 * tau * Fraction(5, 4),
+        ),
+        (sum_over(own_gradient(r), k.CLIENTS, n), own),
         target=F * (2 * N * own) + k.constant(c * (eta * tau) ** 2 * sigmas) - d.D,
         signs=[sign(spare, (small, (1 + 8 * v) * Fraction(3, 16)))],
     )
@@ -249,7 +243,7 @@ def drift_by_mean() -> Theorem:
 
 def first_order_closed() -> Theorem:
     """Return (177) with the whole gradient and (sum 1/q_n)^2 behind eta^3."""
-    return combine([(first_order_equally(), 1), (drift_by_mean(), eta * S**2 / 2)])
+    return combine(first_order_equally(), (drift_by_mean(), eta * S**2 / 2))
 
 
 # Strongly convex, SFL-V2 as printed, for equal weights: (14) and (20) ----------------
@@ -294,18 +288,16 @@ class OneOverT:
         """Return the claim where gamma + t is small, or t = 0."""
         near = rules.instantiate(at_rate(self.slope), ((t, at),), ())
         uses = [(gradient_domination(k.iterate(self.run, at)), 1 / (2 * mu))]
-        return combine([*uses, (near, 1 / (2 * mu)), *small], target=self.claim(at))
+        return combine(*uses, (near, 1 / (2 * mu)), *small, target=self.claim(at))
 
     def late(self) -> Theorem:
         """Return the claim at t + 1 from that at t where gamma + t >= switch."""
         u, slow = 1 / (gamma + now), rules.assume(k.constant(self.slowness))
         return combine(
-            [
-                (at_rate(self.descent), 1),
-                (gradient_domination(k.iterate(self.run, now)), 2 * u / mu),
-                (rules.assume(self.claim(now)), 1 - 4 * u),
-                (slow, self.spare * u**2),
-            ],
+            at_rate(self.descent),
+            (gradient_domination(k.iterate(self.run, now)), 2 * u / mu),
+            (rules.assume(self.claim(now)), 1 - 4 * u),
+            (slow, self.spare * u**2),
             target=self.claim(now + 1),
         )
 
@@ -317,7 +309,7 @@ class OneOverT:
     def rate(self) -> Theorem:
         """Return the claim for every t, by induction."""
         fast, then = rules.assume(k.constant(-self.slowness)), gamma + now + 1
-        soon = combine([(fast, gamma + now)], target=k.constant(self.switch + 1 - then))
+        soon = combine((fast, gamma + now), target=k.constant(self.switch + 1 - then))
         early = self.early(now + 1, (soon, self.share * G2 / (mu * then)))
         step = rules.cases(self.late(), early, self.slowness)
         return rules.induct(self.early(ratio(0)), step, t, self.claim(now))
@@ -326,7 +318,7 @@ class OneOverT:
         """Return the printed bound after T rounds; its last term is not needed."""
         last = rules.instantiate(self.rate(), ((t, T),), ())
         start = strong.S * (gamma + 1) / (2 * (gamma + T))
-        return combine([(last, 1)], [(k.iterate(self.run, 0) - strong.BEST, start)])
+        return combine(last, (k.iterate(self.run, 0) - strong.BEST, start))
 
 
 def at_rate(theorem: Theorem) -> Theorem:
@@ -345,12 +337,12 @@ def sum_bound(d: Drawn, side: k.Side) -> Theorem:
     V = mean(n, share)
     clients = rules.jensen(k.CLIENTS, n, share, k.summed(steps(tau), i, g))
     inside = rules.jensen(steps(tau), i, ratio(1), g)
-    return combine([
-        (clients, 1),
+    return combine(
+        clients,
         (sum_over(inside, k.CLIENTS, n, share), V),
         (d.all(bounded_block(d.run, side, of(i)), share), V * tau),
         (d.expect(k.constant(V**2 * tau**2 * G2)), -1),
-    ])
+    )
 
 
 def move(d: Drawn, side: k.Side) -> Theorem:
@@ -358,11 +350,11 @@ def move(d: Drawn, side: k.Side) -> Theorem:
     r = d.round
     step = k.part(side, r.next - r.x)
     G = d.total(side, stochastic(d.run, n, now, of(i)))
-    return combine([
+    return combine(
         (rules.update(d.run, side, now, step), -1),
         (rules.update(d.run, side, now, G), r.eta),
         (sum_bound(d, side), r.eta**2),
-    ])
+    )
 
 
 def convex_drift(d: Drawn) -> Theorem:
@@ -371,15 +363,13 @@ def convex_drift(d: Drawn) -> Theorem:
     most, size = d.most, r.eta**2 * tau**3 * G2
     bounded = k.constant(size * V * most**2 * c)
     given = combine(
-        [
-            (d.all(both_parts(r.away(of(i))), d.J), -1),
-            (d.all(block_move(d.round, k.Side.CLIENT, of(i), of(i)), d.J), 1),
-            (d.all(server_move(d.round, of(i), d.draw), d.J), 1),
-            (few(d), size * V * (most + V)),
-        ],
+        (d.all(both_parts(r.away(of(i))), d.J), -1),
+        d.all(block_move(d.round, k.Side.CLIENT, of(i), of(i)), d.J),
+        d.all(server_move(d.round, of(i), d.draw), d.J),
+        (few(d), size * V * (most + V)),
         target=bounded - d.D,
     )
-    return combine([(given, 1), (d.expect(bounded), -1)])
+    return combine(given, (d.expect(bounded), -1))
 
 
 def descent(d: Drawn) -> Theorem:
@@ -387,8 +377,8 @@ def descent(d: Drawn) -> Theorem:
     r, g, share = d.round, d.round.gradient, d.J
     far, half = d.change(of(i)), r.eta / 2
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    below = [combine([(rules.weight_below_one(n), 1)])]
-    client = combine(squares=[(k.part(k.Side.CLIENT, far), 1)])
+    below = [combine(rules.weight_below_one(n))]
+    client = combine((k.part(k.Side.CLIENT, far), 1))
     more = sum_over(
         sum_over(client, steps(tau), i), k.CLIENTS, n, d.J * (1 - k.weight(n)), below
     )
@@ -403,7 +393,7 @@ def descent(d: Drawn) -> Theorem:
     for side in k.Side:
         uses += [(first_order(d, side), 1), (move(d, side), S / 2)]
     spare = (k.part(k.Side.SERVER, g), half * tau * (N - 1))
-    return combine(uses, [spare])
+    return combine(*uses, spare)
 
 
 def slope(d: Drawn) -> Theorem:
@@ -418,31 +408,29 @@ def slope(d: Drawn) -> Theorem:
         return rules.local_update(d.run, n, now, zero, k.Side.CLIENT, w)
 
     size = combine(
-        [
-            (rules.bounded_gradient(d.run, G2, n, now, zero), 1),
-            (rules.unbiased(d.run, n, now, zero, gp), 2),
-        ],
-        [(r.noise(zero), 1)],
+        rules.bounded_gradient(d.run, G2, n, now, zero),
+        (rules.unbiased(d.run, n, now, zero, gp), 2),
+        (r.noise(zero), 1),
         target=k.constant(G2) - k.norm2(gp),
     )
     square = k.constant((S * r.eta * tau * V) ** 2 * G2)
-    near = combine([
-        (rules.lipschitz(k.Local(n), S, r.x, r.point(zero)), 1),
+    near = combine(
+        rules.lipschitz(k.Local(n), S, r.x, r.point(zero)),
         (rules.blocks(away, away), -(S**2)),
         (update(client), -(S**2)),
         (update(made), r.eta * S**2),
         (rules.jensen(steps(0), j, ratio(1), none), (r.eta * S) ** 2),
         (server_move(r, zero, d.draw), S**2),
         (d.expect(square), -1),
-    ])
-    one = combine([(young(gp, gx - gp, 1), 1), (size, 2), (near, 2)])
+    )
+    one = combine(young(gp, gx - gp, 1), (size, 2), (near, 2))
     mean_ = k.summed(k.CLIENTS, n, gx * k.weight(n))
-    return combine([
-        (rules.jensen(k.CLIENTS, n, k.weight(n), gx), 1),
-        (sum_over(one, k.CLIENTS, n, k.weight(n)), 1),
+    return combine(
+        rules.jensen(k.CLIENTS, n, k.weight(n), gx),
+        sum_over(one, k.CLIENTS, n, k.weight(n)),
         (rules.mean_gradient(r.x, r.gradient), -1),
         (rules.mean_gradient(r.x, mean_), -1),
-    ])
+    )
 
 
 def printed(who: k.Participants) -> Theorem:

@@ -126,10 +126,10 @@ class Weighted:
 
 def client_sum(a: Weighted) -> Theorem:
     """Return ``||sum_i g_i||^2 <= tau^2 G2`` for a client."""
-    return combine([
-        (rules.jensen(steps(tau), i, ratio(1), a.g()), 1),
+    return combine(
+        rules.jensen(steps(tau), i, ratio(1), a.g()),
         (sum_over(a.bounded(), steps(tau), i), tau),
-    ])
+    )
 
 
 @cache
@@ -151,7 +151,7 @@ def second_moment(a: Weighted) -> Theorem:
             (sum_over(own, k.CLIENTS, n, k.weight(n) * a.jumps), 1),
             (a.averaged(number), -1),
         ]
-        return combine(uses, target=target)
+        return combine(*uses, target=target)
     uses = [
         (rules.jensen(k.CLIENTS, n, k.weight(n), inside), 1),
         (sum_over(own, k.CLIENTS, n, k.weight(n)), 1),
@@ -161,15 +161,15 @@ def second_moment(a: Weighted) -> Theorem:
             (a.averaged(k.norm2(G)), -1),
             (sum_over(own, k.CLIENTS, n, k.weight(n) ** 2 * odds), 1),
         ]
-    return combine(uses, target=target)
+    return combine(*uses, target=target)
 
 
 def own_drift(a: Weighted) -> Theorem:
     """Return ``||p_i - x||^2 <= eta^2 i^2 G2`` for SFL-V1."""
     uses: list[tuple[Theorem, Number]] = [(both_parts(a.round.away(of(i))), -1)]
     uses += [(own_steps(a.round, side, of(i), of(i)), 1) for side in k.Side]
-    both = combine([(both_parts(a.g(j)), 1), (a.bounded(j), 1)])
-    return combine([*uses, (sum_over(both, steps(of(i)), j), eta**2 * of(i))])
+    both = combine(both_parts(a.g(j)), a.bounded(j))
+    return combine(*uses, (sum_over(both, steps(of(i)), j), eta**2 * of(i)))
 
 
 def visited(a: Weighted) -> Theorem:
@@ -193,20 +193,18 @@ def visited(a: Weighted) -> Theorem:
     bound = block_below(side, full, bounded)
     made = tau - rules.number_of(few.form)
     each = combine(
-        [
-            (rules.jensen(steps(tau), j, o, g), 1),
-            (sum_over(bound, steps(tau), j, o), made),
-            (few, G2 * (tau + made)),
-        ],
+        rules.jensen(steps(tau), j, o, g),
+        (sum_over(bound, steps(tau), j, o), made),
+        (few, G2 * (tau + made)),
         target=k.constant(tau**2 * G2) - k.norm2(inside),
         signs=[few],
     )
-    return combine([
+    return combine(
         (update(away), -1),
         (update(total), eta),
         (rules.jensen(k.CLIENTS, m, k.weight(m), inside * jump), eta**2),
         (sum_over(each, k.CLIENTS, m, k.weight(m) * jump**2), eta**2),
-    ])
+    )
 
 
 @cache
@@ -216,13 +214,13 @@ def drift(a: Weighted) -> Theorem:
     if a.kind.visits:
         client = block_move(r, k.Side.CLIENT, of(i), of(i))
         away = both_parts(r.away(of(i)))
-        one = combine([(away, -1), (client, 1), (visited(a), 1)])
+        one = combine((away, -1), client, visited(a))
     else:
         one = own_drift(a)
     drawn = r.summed(one, tau, a.share)
     size = rules.number_of(drawn.form + r.drift(tau, a.share))
     target = k.constant(a.cd * eta**2 * tau**3 * G2) - r.drift(tau, a.share)
-    return combine([(drawn, 1), (a.averaged(k.constant(size)), -1)], target=target)
+    return combine(drawn, (a.averaged(k.constant(size)), -1), target=target)
 
 
 # Values ------------------------------------------------------------------------------
@@ -256,7 +254,7 @@ def descent(a: Weighted) -> Theorem:
     else:
         left = whole_mean(r, r.local_gradient(of(i)))
         uses += [(whole_centred(r, g), eta), (whole_deviation(r), eta / (2 * tau))]
-    return combine(uses, [(left, eta / (2 * tau))], target=target)
+    return combine(*uses, (left, eta / (2 * tau)), target=target)
 
 
 def centred(a: Weighted, w: k.Vec, share: Ratio) -> Theorem:
@@ -267,7 +265,7 @@ def centred(a: Weighted, w: k.Vec, share: Ratio) -> Theorem:
     inside = rules.linear(steps(tau), i, xi * share, w)
     outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share, w)
     zero = [(sum_over(one, k.CLIENTS, n), 1) for one in (each, inside)]
-    return combine([(outer, 1), *zero])
+    return combine(outer, *zero)
 
 
 # Distances ---------------------------------------------------------------------------
@@ -285,20 +283,19 @@ def progress(a: Weighted) -> Theorem:
     """
     r, w = a.round, a.share
     p, away, gp = r.point(of(i)), r.x - BEST, r.local_gradient(of(i))
-    one = combine([
-        (rules.smooth(k.Local(n), S, p, r.x), 1),
-        (rules.convex(k.Local(n), ratio(0), p, BEST), 1),
-    ])
+    one = combine(
+        rules.smooth(k.Local(n), S, p, r.x), rules.convex(k.Local(n), ratio(0), p, BEST)
+    )
     own = k.value_of(k.Local(n), r.x) - k.value_of(k.Local(n), BEST)
     drawn = k.summed(k.CLIENTS, n, own * w)
-    return combine([
-        (r.summed(one, tau, w), 1),
-        (linear_both(r, gp, away, tau, w), 1),
-        (centred(a, away, w), 1),
+    return combine(
+        r.summed(one, tau, w),
+        linear_both(r, gp, away, tau, w),
+        centred(a, away, w),
         (a.averaged(drawn), tau),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
-    ])
+    )
 
 
 @cache
@@ -314,14 +311,12 @@ def approach(a: Weighted) -> Theorem:
     noise = a.c1 * alpha**2 * G2 + S * a.cd * alpha**3 * G2
     target = k.norm2(before) - k.norm2(after) + k.constant(noise) - gap(a) * (2 * alpha)
     return combine(
-        [
-            (progress(a), 2 * eta),
-            (whole_update(r, before), -2),
-            (whole_update(r, r.next - r.x), -1),
-            (whole_update(r, G), eta),
-            (second_moment(a), eta**2),
-            (drift(a), S * eta),
-        ],
+        (progress(a), 2 * eta),
+        (whole_update(r, before), -2),
+        (whole_update(r, r.next - r.x), -1),
+        (whole_update(r, G), eta),
+        (second_moment(a), eta**2),
+        (drift(a), S * eta),
         target=target,
     )
 
@@ -335,4 +330,4 @@ def mean_gap(a: Weighted) -> Theorem:
     c = 1 / (2 * tau * T)
     fall = rules.telescope(t, k.norm2(a.round.x - BEST), T)
     last = k.iterate(a.run, T) - BEST
-    return combine([(sum_over(approach(a), steps(T), t), c), (fall, c)], [(last, c)])
+    return combine((sum_over(approach(a), steps(T), t), c), (fall, c), (last, c))

@@ -96,9 +96,7 @@ EQ_33 = Claim(
         Part(
             equal(TANGENT, DISTANCE, PRINTED_31, minimum()),
             Proof(
-                lambda: combine([
-                    (rules.stationary(f.value, x.value - best.value), -1)
-                ]),
+                lambda: combine((rules.stationary(f.value, x.value - best.value), -1)),
                 r"$\nabla f(x^*) = 0$.",
             ),
         ),
@@ -120,7 +118,7 @@ EQ_34 = Claim(
                 minimum(),
             ),
             Proof(
-                lambda: combine([(rules.blocks(away, away), -1)]),
+                lambda: combine((rules.blocks(away, away), -1)),
                 "Blocks are orthogonal.",
             ),
         ),
@@ -142,11 +140,11 @@ PROP_C4 = Claim(
                 assumption_31(),
             ),
             Proof(
-                lambda: combine([
-                    (smooth_mean(S.value, x.value, y.value), 1),
+                lambda: combine(
+                    smooth_mean(S.value, x.value, y.value),
                     (rules.blocks(f.gradient(x).value, step), -1),
                     (rules.blocks(step, step), -S.value * HALF),
-                ]),
+                ),
                 r"Smoothness of $f$ from $x$ to $y$; blocks are orthogonal.",
             ),
             reading="for any two random models, x = x^t and y = x^{t+1} among them",

@@ -207,18 +207,18 @@ FIRST_BOUNDED = w.every_client(n, w.at_most(w.norm2(g_first), G2)).called(
 
 def noisy(factor: Number, *others: Callable[[], Theorem]) -> Callable[[], Theorem]:
     """Return noise and other squares replaced by their bounds, times a number."""
-    return lambda: combine([
+    return lambda: combine(
         (local.noise_bound(last.value), factor.value),
         *((one(), factor.value) for one in others),
-    ])
+    )
 
 
 def widened() -> Theorem:
     """Return ``3 (1 + tau) <= 6 tau`` used three times."""
     room = (6 * tau - three).value * rate2.value
     found = combine(
-        [],
-        [(local.before, room * S.value**2), (local.gx, room)],
+        (local.before, room * S.value**2),
+        (local.gx, room),
         target=(MEMBERS_38[5].value - MEMBERS_38[4].value),
     )
     return found
@@ -228,7 +228,7 @@ def first_bounded() -> Theorem:
     """Return what (28) and the variance say of the first stochastic gradient."""
     short = rules.assume((w.as_form(G2) - w.norm2(g_first)).value)
     factor = (6 * tau * rate2).value
-    return combine([(local.noise_bound(ratio(0)), factor), (short, factor)])
+    return combine((local.noise_bound(ratio(0)), factor), (short, factor))
 
 
 EQ_38 = Claim(
@@ -253,9 +253,7 @@ EQ_38 = Claim(
                 (widened, r"$3(1 + \tau) \le 6\tau$."),
                 (lambda: local.absorb(6), r"$6\tau^2\eta^2S^2 \le 1$."),
                 (
-                    lambda: combine([
-                        (local.first_gradient(), (6 * tau * rate2).value)
-                    ]),
+                    lambda: combine((local.first_gradient(), (6 * tau * rate2).value)),
                     r"$g_n^t$ is unbiased; printed as $\nabla_x g_n^t$.",
                 ),
             ],
@@ -365,10 +363,10 @@ EQ_40 = Claim(
                 ),
                 Proof(
                     lambda: local.each(
-                        combine([
-                            (local.lemma_c5_by_powers(), 1),
+                        combine(
+                            local.lemma_c5_by_powers(),
                             (powers.sums_at_least(), B_5.value),
-                        ])
+                        )
                     ),
                     r"$\sum_i A_i \le \eta^2G^2\sum_i i^2$ by (28), and "
                     r"$C^\tau \ge 3 + (\tau - 1)/\tau$ makes the right side larger.",
@@ -413,12 +411,10 @@ EQ_41 = Claim(
         Part(
             says(B * CLOSED, WITH_E, BELOW_E),
             Proof(
-                lambda: combine([
-                    (
-                        rules.assume((w.as_form(e2 - power(tau))).value),
-                        (B * tau**2 / 4).value,
-                    )
-                ]),
+                lambda: combine((
+                    rules.assume((w.as_form(e2 - power(tau))).value),
+                    (B * tau**2 / 4).value,
+                )),
                 r"$(1 + 2/\tau)^\tau \le e^2$.",
                 powers_only(B=1, e2=8),
             ),
@@ -428,7 +424,7 @@ EQ_41 = Claim(
             says(WITH_E, 2 * tau**2 * B, E_BELOW_3),
             Proof(
                 lambda: combine(
-                    [(rules.assume(w.as_form(9 - e2).value), (B * tau**2 / 4).value)],
+                    (rules.assume(w.as_form(9 - e2).value), (B * tau**2 / 4).value),
                     target=w.as_form(2 * tau**2 * B - WITH_E).value,
                 ),
                 r"$e^2 \le 9$.",

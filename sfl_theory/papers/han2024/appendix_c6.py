@@ -141,11 +141,11 @@ EQ_45 = Claim(
         Part(
             says(B * SUMS, 2 * tau**2 * B, *ALL_POWERS),
             Proof(
-                lambda: combine([
-                    (numbers.partial_sums(B.value, True), 1),
-                    (numbers.sum_of_closed(B.value, True), 1),
-                    (numbers.closed_at_most(B.value), 1),
-                ]),
+                lambda: combine(
+                    numbers.partial_sums(B.value, True),
+                    numbers.sum_of_closed(B.value, True),
+                    numbers.closed_at_most(B.value),
+                ),
                 "As (40) and (41).",
                 powers_only(B=1),
             ),

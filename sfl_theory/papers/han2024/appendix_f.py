@@ -147,7 +147,7 @@ def server_mean() -> Theorem:
     moves = rules.direction(run, now, side)
     averaged = rules.expect(run, now, k.inner(moves, slope))
     rate = eta().value
-    return combine([(rules.update(run, side, now, slope), 1), (averaged, -rate)])
+    return combine(rules.update(run, side, now, slope), (averaged, -rate))
 
 
 # App. F, (127), (132), (138), (141): partial against full participation in SFL-V1 ----

@@ -408,7 +408,7 @@ EQ_184 = Conclusion(
     184,
     "The same, solved for the gradient.",
     Descent.rearranged,
-    lambda: combine([(visits_convex.printed_round(), 4 / tau.value)]),
+    lambda: combine((visits_convex.printed_round(), 4 / tau.value)),
     "eq-183",
     "f(x_s^{t+1}) is printed for f(x^{t+1})",
 ).claim("equal weights")

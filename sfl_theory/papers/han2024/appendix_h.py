@@ -400,7 +400,7 @@ def proved(one: Says, reading: str = "", factor: Number | Exact = 0) -> Part:
     def theorem() -> Theorem:
         forms = [h.value.form for h in one.assumed if isinstance(h.value, Holds)]
         uses = [(rules.assume(form), w.number(factor).value) for form in forms[:1]]
-        return combine(uses, target=room)
+        return combine(*uses, target=room)
 
     def model() -> ModelData:
         free = one.left.value.free | one.right.value.free

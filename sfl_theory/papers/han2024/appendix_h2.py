@@ -181,8 +181,8 @@ def fl_16_every_step() -> Claim:
         sign = rules.assume(k.constant(1 - 80 * K * m))
         rest = m / 4 - grown * 5 * m
         target = (F.gap(r.x(1)) - left).value
-        least = combine([(sign, m / (4 * (1 + m)))], target=k.constant(rest))
-        return combine(uses, [(u, rest)], target, [least])
+        least = combine((sign, m / (4 * (1 + m))), target=k.constant(rest))
+        return combine(*uses, (u, rest), target=target, signs=[least])
 
     return Claim(
         "han2024/table-2/fl-16/every-step",

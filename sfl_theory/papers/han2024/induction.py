@@ -211,7 +211,7 @@ class Induction:
             lambda: [(assumed, keep)],
             r"$1-2/u\ge0$.",
             READ_U,
-            signs=lambda: [combine([(wide_sign, 1 / x.value)])],
+            signs=lambda: [combine((wide_sign, 1 / x.value))],
             model=self.model(repaired),
         )
         return self.equation(

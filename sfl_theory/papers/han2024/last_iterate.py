@@ -148,7 +148,7 @@ def proved(
 ) -> Theorem:
     """Return the statement."""
     found = theorem(one.weighted)
-    return combine([(found, 1)], target=what.right.value - what.left.value)
+    return combine(found, target=what.right.value - what.left.value)
 
 
 def with_reciprocals(one: Algorithm, what: Says) -> ModelData:

@@ -282,7 +282,7 @@ def shown(
 
     def theorem() -> Theorem:
         target = what.right.value - what.left.value
-        return combine(uses(), squares(), target, signs())
+        return combine(*uses(), *squares(), target=target, signs=signs())
 
     return Part(what, Proof(theorem, words, model or at_start(what)), reading)
 

@@ -207,7 +207,7 @@ class Section:
     def sized(self, r: Round, each: Theorem) -> Theorem:
         """Return it summed with the factors of (56)."""
         scale = r.eta**2 * r.steps(SERVER) * N.value
-        return combine([(self.over_steps(r, each, self.weight**2), scale)])
+        return combine((self.over_steps(r, each, self.weight**2), scale))
 
     def claims(self) -> tuple[Claim, ...]:
         """Return all of them in the paper's order."""
@@ -387,7 +387,7 @@ class Section:
 
         def clients(r: Round) -> Theorem:
             one, tau_b = lemmas.noise_of_sum(r, SERVER, self.weight), r.steps(SERVER)
-            return combine([(sum_over(one, steps(tau_b), local_steps.i), tau_b)])
+            return combine((sum_over(one, steps(tau_b), local_steps.i), tau_b))
 
         return self.claim(
             5,

@@ -207,7 +207,7 @@ def positive(sign: int, left: Number, right: Number) -> Part:
     return Part(
         says(left, right, w.at_most(likely, 1), *inverse(likely)),
         Proof(
-            lambda: combine([(rules.assume(rest), (1 / likely).value)]),
+            lambda: combine((rules.assume(rest), (1 / likely).value)),
             r"Divided by $q_n > 0$.",
             lambda: federation((tilt(0),), (0,), numbers={likely: "1/2", factor: 2}),
         ),

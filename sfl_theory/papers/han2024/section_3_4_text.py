@@ -233,7 +233,7 @@ def of_blocks() -> Part:
     right = w.over_clients(n, s.a() * parts)
 
     def theorem() -> rules.Theorem:
-        one = combine([(rules.blocks(APART.value, APART.value), -1)])
+        one = combine((rules.blocks(APART.value, APART.value), -1))
         return sum_over(one, k.CLIENTS, n, s.a().value)
 
     return Part(

@@ -120,7 +120,7 @@ def between() -> Part:
         (known,) = numbers.on(statement.statement("numbers"), c)
         apart = (rules.square(p - r), p + 8 * r)
         large = p + 2 * r
-        powers = combine([(known, 27), apart], target=k.constant(large**3 - 27 * c**3))
+        powers = combine((known, 27), apart, target=k.constant(large**3 - 27 * c**3))
         return numbers.root(powers, 3 * c, large, 3)
 
     return Part(
@@ -312,7 +312,7 @@ def drawn(at_one: bool) -> Says:
 def in_all_steps() -> rules.Theorem:
     """Return q_n <= q_n^2 where q_n >= 1."""
     known = rules.assume(k.constant(chance.value - 1))
-    return combine([(known, chance.value)])
+    return combine((known, chance.value))
 
 
 DRAWS = Claim(

@@ -87,7 +87,7 @@ def strongly_convex_v1() -> Claim:
         away = (r.x(0) - s.best).value
         rest = S * (gamma + 1) * gamma / (2 * (gamma + T))
         target = (statement.right - statement.left).value
-        return combine([(known, T)], [(away, rest)], target)
+        return combine((known, T), (away, rest), target=target)
 
     one = entry(
         "rate/strongly_convex/sfl-v1",
@@ -199,7 +199,9 @@ def general_convex_v1() -> Claim:
         late = rules.assume(k.constant(s.T.value - root.value**2))
         rest = (s.T.value - root.value**2) / (2 * first.value * s.T.value)
         target = (right - root * mean).value
-        return combine([(known, root.value)], [(away.value, rest)], target, [late])
+        return combine(
+            (known, root.value), (away.value, rest), target=target, signs=[late]
+        )
 
     words = (
         r"The mean's bound $\frac I{2\alpha T}+\frac7{12}\alpha G^2$ at a tuned step."
@@ -343,7 +345,7 @@ def summable(
         one = printed.non_convex(number, replace(d, squares=w.number(1))).terms[1]
         few = rules.assume(k.constant(total.value - printed.SQUARES.value))
         uses: Uses = [(known(), s.T.value), (few, rules.number_of(one.value))]
-        return combine(uses, target=(right - metric(r)).value)
+        return combine(*uses, target=(right - metric(r)).value)
 
     words = r"The theorem, for $\tilde\tau=\tau$, times T."
     return Part(statement, Proof(theorem, words), reading)

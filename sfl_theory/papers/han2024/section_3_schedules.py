@@ -79,12 +79,14 @@ def stays() -> rules.Theorem:
     small = rules.assume(k.constant(HALF - rate))
     before = rules.assume(k.constant(claim(t)))
     step = combine(
-        [(moved, 1), (before, (1 - rate) ** 2), (small, Fraction(4, 3) * rate)],
+        moved,
+        (before, (1 - rate) ** 2),
+        (small, Fraction(4, 3) * rate),
         target=k.constant(claim(t + 1)),
         signs=[rules.square(1 - rate)],
     )
     base = combine(
-        [(rules.assume(k.constant(-y(w.number(0)).value)), 1)],
+        rules.assume(k.constant(-y(w.number(0)).value)),
         target=k.constant(claim(w.number(0))),
     )
     every = rules.induct(base, step, v, k.constant(claim(t)))
@@ -102,9 +104,7 @@ def apart() -> rules.Theorem:
     away = THIRD - x.value
     known = rules.assume(k.constant(away))
     target = k.constant((BEST - x.value) ** 2 / 2 - LEFT)
-    return combine(
-        [(known, Fraction(7, 15)), (rules.square(away), HALF)], target=target
-    )
+    return combine((known, Fraction(7, 15)), (rules.square(away), HALF), target=target)
 
 
 def under_root(index: int) -> Part:
@@ -120,13 +120,13 @@ def under_root(index: int) -> Part:
         target = (statement.right - statement.left).value
         factor = 4 * Fraction(16, 25) / 27_001
         if index:
-            return combine([(few, 24 * factor)], target=target)
+            return combine((few, 24 * factor), target=target)
         shares = w.over_clients(n, s.a() ** 2).value
         uses = [
             (few, (N.value + 2 + shares) * factor),
             (flat, w.number(2 * factor).value),
         ]
-        return combine(uses, target=target)
+        return combine(*uses, target=target)
 
     reading = f"what the root of degree {root.degree} in (15) is of, T = 27000, G^2 = 4"
     return Part(statement, Proof(theorem, model=weighted), reading)

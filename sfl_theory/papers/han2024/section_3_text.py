@@ -97,7 +97,7 @@ def cube_root(power: int) -> rules.Theorem:
     known = rules.assume(k.constant(s.T.value - x**3))
     squares = [(rules.square(x - 1), x), (rules.square(x - HALF), 3 - power)]
     uses = [(known, 1), *(squares if power < 3 else ())]
-    return combine(uses, target=k.constant(s.T.value + 1 - x**power))
+    return combine(*uses, target=k.constant(s.T.value + 1 - x**power))
 
 
 def general_convex_rate(number: str) -> Part:
@@ -196,7 +196,7 @@ def extracted(number: str) -> Part:
         apart = rules.square(A.value - C.value * q)
         uses: Uses = [(apart, s.T.value), (jensen, 4 * A.value * C.value * s.T.value)]
         target = statement.right.value - statement.left.value
-        return combine(uses, target=target)
+        return combine(*uses, target=target)
 
     words = (
         r"$(A+CQ)^2\ge4ACQ$ and $TQ\ge H^2$ for $Q=\sum(\eta^t)^2$, $H=\sum\eta^t$; so "

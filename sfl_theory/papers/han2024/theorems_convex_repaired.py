@@ -154,7 +154,7 @@ def unequal_example(one: Algorithm, what: Says) -> ModelData:
 
 def given(what: Says, theorem: Callable[[], Theorem]) -> Theorem:
     """Return a statement whose right side is larger than a theorem's by its sorts."""
-    return combine([(theorem(), 1)], target=what.right.value - what.left.value)
+    return combine(theorem(), target=what.right.value - what.left.value)
 
 
 def general_convex(number: str) -> Named:

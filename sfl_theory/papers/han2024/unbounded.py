@@ -243,7 +243,7 @@ def below(what: Says, r: Run, theorem: Theorem, spare: Number | int = 0) -> Theo
     """Return a statement whose terms are larger; `spare` is by how much the first."""
     lowest = rules.lowest(MEAN, r.x(0).value)
     uses = [(theorem, ratio(1)), (lowest, w.number(spare).value)]
-    return combine(uses, target=what.right.value - what.left.value)
+    return combine(*uses, target=what.right.value - what.left.value)
 
 
 def sharp(one: Algorithm) -> Sharp:

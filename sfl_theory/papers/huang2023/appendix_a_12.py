@@ -80,7 +80,7 @@ def update_of_server() -> Theorem:
     there = (w.server(after) - w.server(best)).value
     zero = rules.update(one.split, SERVER, i.value, here + there)
     target = (stepped(weighted) - away(after, SERVER)).value
-    return combine([(zero, -1)], target=target)
+    return combine((zero, -1), target=target)
 
 
 weighted = w.over_clients(n, p() * once(w.server(one.g(n, i, j))))
@@ -184,7 +184,7 @@ def block_convexity() -> Theorem:
     by = (w.server(best) - w.server(point)).value
     convex = minibatch.convex_mean(p_, q)
     block = minibatch.along_block(convex, F.value, mu.value, p_, q, by)
-    return combine([(block, 2 * eta().value)])
+    return combine((block, 2 * eta().value))
 
 
 EQ_12 = Claim(

@@ -68,7 +68,7 @@ EQ_13_1 = Claim(
     (
         Part(
             says(w.norm2(a + b), 2 * w.norm2(a) + 2 * w.norm2(b)),
-            Proof(lambda: combine(squares=[((a - b).value, 1)]), r"$\|a-b\|^2\ge0$."),
+            Proof(lambda: combine(((a - b).value, 1)), r"$\|a-b\|^2\ge0$."),
             reading="a is the mean of the differences of gradients at w and at w*, "
             "b the mean of those at w*",
         ),
@@ -87,9 +87,10 @@ EQ_13_2 = Claim(
                 2 * w.norm2(plain_mean(EACH)), 2 / N * w.over_clients(n, w.norm2(EACH))
             ),
             Proof(
-                lambda: combine([
-                    (rules.jensen(CLIENTS, n, ONE, EACH.value), 2 / N.value**2)
-                ]),
+                lambda: combine((
+                    rules.jensen(CLIENTS, n, ONE, EACH.value),
+                    2 / N.value**2,
+                )),
                 "Cauchy-Schwarz.",
             ),
             reading="for any vectors a_n, one for each client (the kernel's noises, of "
@@ -104,21 +105,21 @@ def jensen_bound() -> Theorem:
     """Return the plain mean's second moment from those of the clients."""
     each = rules.assume((w.form(R2) - w.norm2(AT_BEST)).value)
     size = N.value
-    return combine([
+    return combine(
         (rules.jensen(CLIENTS, n, ONE, AT_BEST.value), 1 / size**2),
         (rules.sum_over(each, CLIENTS, n, ONE, ()), 1 / size),
-    ])
+    )
 
 
 def weighted_bound() -> Theorem:
     r"""Return :math:`\sum_np_n^2\sigma_n^2`: at w* the mean gradient is 0."""
     xi = w.over_clients(n, p() * once(w.server(one.xi(n, i, j)))).value
     own = w.server(mean(f().gradient(best))).value
-    return combine([
-        (minibatch.fresh_noise(Round(one.split), SERVER), 1),
-        (rules.mean_gradient(best.value, own + xi * 2), 1),
+    return combine(
+        minibatch.fresh_noise(Round(one.split), SERVER),
+        rules.mean_gradient(best.value, own + xi * 2),
         (rules.stationary(F.value, own + xi * 2), -1),
-    ])
+    )
 
 
 FRESH_AT_BEST = f().gradient(best, SERVER) + once(w.server(one.xi(n, i, j)))
@@ -262,7 +263,7 @@ def bregman_mean() -> Theorem:
         (rules.linear(CLIENTS, n, own, x - low), -1),
         (rules.stationary(F.value, x - low), 1),
     ]
-    return combine([(theorem, c * 4 * S.value) for theorem, c in uses])
+    return combine(*[(theorem, c * 4 * S.value) for theorem, c in uses])
 
 
 EQ_13_5 = Claim(
@@ -315,15 +316,13 @@ def second_moment() -> Theorem:
     below = x - g * (1 / S.value)
     from_mean = majorant_of_mean(S.value, x, below)
     return combine(
-        [
-            (from_mean, 2 * S.value),
-            (rules.lowest(F.value, below), 2 * S.value),
-            (rules.blocks(g, g), 1),
-            (minibatch.fresh_noise(r_, SERVER), 1),
-            (centred(r_, SERVER, own, 1, p().value), -2),
-            (rules.mean_gradient(x, own + w.part(SERVER, F.gradient(at)).value), 1),
-        ],
-        [(w.client(F.gradient(at)).value, 1)],
+        (from_mean, 2 * S.value),
+        (rules.lowest(F.value, below), 2 * S.value),
+        rules.blocks(g, g),
+        minibatch.fresh_noise(r_, SERVER),
+        (centred(r_, SERVER, own, 1, p().value), -2),
+        rules.mean_gradient(x, own + w.part(SERVER, F.gradient(at)).value),
+        (w.client(F.gradient(at)).value, 1),
     )
 
 

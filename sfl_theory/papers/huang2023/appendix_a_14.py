@@ -98,21 +98,19 @@ def unrolled() -> Theorem:
     right = (1 - mu * printed_rate()) * delta(i) + printed_rate() ** 2 * level
     step = rules.assume(w.form(right - delta(i + 1)).value)
     growth = w.form(w.Written(most, "")) + grown(i) - grown(i + 1)
-    one = combine([(step, x * (x - 1))], target=growth.value)
-    whole = combine([
-        (sum_over(one, steps(T.value), w.variable(i)), 1),
-        (rules.telescope(w.variable(i), grown(i).value, T.value), 1),
-    ])
+    one = combine((step, x * (x - 1)), target=growth.value)
+    whole = combine(
+        sum_over(one, steps(T.value), w.variable(i)),
+        rules.telescope(w.variable(i), grown(i).value, T.value),
+    )
     low, end = gamma.value, (gamma + T).value
     share = 1 / ((end - 1) * (end - 2))
     start = w.form(v - (gamma + 1) * delta(w.number(0))).value
     large = w.form(v).value - w.form(w.Written(most, "")).value
     return combine(
-        [
-            (whole, share),
-            (rules.assume(large), T.value * share),
-            (rules.assume(start), (low - 1) * (low - 2) / (low + 1) * share),
-        ],
+        (whole, share),
+        (rules.assume(large), T.value * share),
+        (rules.assume(start), (low - 1) * (low - 2) / (low + 1) * share),
         target=w.form(v / (gamma + T) - delta(T)).value,
     )
 
@@ -234,12 +232,12 @@ class End:
         other = (gamma + 1) * START
         product = w.form(-(v - self.noise) * (v - other)).value
         larger = combine(
-            [(rules.assume(product), 1 / v.value)],
+            (rules.assume(product), 1 / v.value),
             target=w.form(self.noise + other - v).value,
         )
         start = rules.assume((self.start - w.form(START)).value)
         end = gamma + T
-        return combine([(larger, 1 / end.value), (start, ((gamma + 1) / end).value)])
+        return combine((larger, 1 / end.value), (start, ((gamma + 1) / end).value))
 
     def claims(self) -> tuple[Claim, Claim]:
         """Return the two equations."""
@@ -376,9 +374,10 @@ EQ_15_SIGN = Claim(
             Part(
                 says(-(eta() * (F(mixed(best, point)) - F(best))), 0, minimum()),
                 Proof(
-                    lambda: combine([
-                        (rules.lowest(F.value, mixed(best, point).value), eta().value)
-                    ]),
+                    lambda: combine((
+                        rules.lowest(F.value, mixed(best, point).value),
+                        eta().value,
+                    )),
                     r"$w^*$ minimises F.",
                 ),
             ),

@@ -87,7 +87,7 @@ MADE = (
 
 def times(theorem: Theorem, factor: Number) -> Theorem:
     """Return a multiple of a theorem."""
-    return combine([(theorem, factor.value)])
+    return combine((theorem, factor.value))
 
 
 def cross(direction: Vector, noise: Vector) -> Theorem:
@@ -95,10 +95,9 @@ def cross(direction: Vector, noise: Vector) -> Theorem:
     u = direction.value
     each = rules.unbiased(many.split, n, t.value, j.value, u)
     own = noise.value * p().value
-    return combine([
-        (rules.linear(CLIENTS, n, own, u), 1),
-        (sum_over(each, CLIENTS, n, p().value), 1),
-    ])
+    return combine(
+        rules.linear(CLIENTS, n, own, u), sum_over(each, CLIENTS, n, p().value)
+    )
 
 
 EQ_26 = Claim(
@@ -246,7 +245,7 @@ EQ_30 = Claim(
                 + rate * w.norm2(loss.gradient(local, CLIENT)),
             ),
             Proof(
-                lambda: combine(squares=[(STEP_APART.value, 1 / rate.value)]),
+                lambda: combine((STEP_APART.value, 1 / rate.value)),
                 "One square.",
             ),
             reading=ONE_CLIENT,
@@ -442,10 +441,10 @@ EQ_34_JOINT = Part(
 def sampled_step() -> Theorem:
     """Return (19) for whole vectors."""
     ahead = WBAR - best - rate * GBAR
-    return combine([
-        (minibatch.whole_step(HERE.value, low().value), 1),
+    return combine(
+        minibatch.whole_step(HERE.value, low().value),
         (cross(ahead, many.xi(n, t, j)), 2 * rate.value),
-    ])
+    )
 
 
 LEMMA_2_JOINT = Part(

@@ -134,7 +134,7 @@ def _measured(what: Measured) -> tuple[Form, Number | int, Callable[[], Theorem]
     return (
         away(run.x(T), what),
         1,
-        lambda: combine([(both_parts(x.value), 1)], [(block, 1)]),
+        lambda: combine(both_parts(x.value), (block, 1)),
     )
 
 
@@ -178,7 +178,7 @@ def _part(what: Measured, right: Form, proof: Callable[[], Theorem], why: str) -
 
     def theorem() -> Theorem:
         share = w.number(factor).value
-        return combine([(near(), 1), (_with_steps(proof()), share)])
+        return combine(near(), (_with_steps(proof()), share))
 
     return Part(said, Proof(theorem, why, two_clients), reading=WITHOUT_4)
 

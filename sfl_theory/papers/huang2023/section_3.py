@@ -131,14 +131,13 @@ def confined() -> Theorem:
     gap, noise_ = at - low, xi.value
     orthogonal = rules.assume(w.inner(loss.gradient(here), xi).value)
     return combine(
-        [
-            (rules.assume((w.form(R2) - w.norm2(stochastic)).value), 1),
-            (orthogonal, 2),
-            (rules.convex(loss.value, mu.value, at, low), 2 * mu.value),
-            (rules.convex(loss.value, mu.value, low, at), 2 * mu.value),
-            (rules.stationary(loss.value, gap), 2 * mu.value),
-        ],
-        [(noise_, 1), (g - gap * mu.value, 1)],
+        rules.assume((w.form(R2) - w.norm2(stochastic)).value),
+        (orthogonal, 2),
+        (rules.convex(loss.value, mu.value, at, low), 2 * mu.value),
+        (rules.convex(loss.value, mu.value, low, at), 2 * mu.value),
+        (rules.stationary(loss.value, gap), 2 * mu.value),
+        (noise_, 1),
+        (g - gap * mu.value, 1),
     )
 
 
@@ -198,10 +197,10 @@ LEMMA_1 = Claim(
                 minimum(),
             ),
             Proof(
-                lambda: combine([
-                    (value_gap(S.value, end.value), 1),
+                lambda: combine(
+                    value_gap(S.value, end.value),
                     (both_parts((end - best).value), -S.value / 2),
-                ]),
+                ),
                 r"(7) and (8).",
             ),
             reading="for every random w, w^{TEM} among them",
@@ -227,7 +226,7 @@ EQ_7 = Claim(
         Part(
             equal(LINEAR + CURVED, CURVED, minimum()),
             Proof(
-                lambda: combine([(rules.stationary(F.value, (end - best).value), -1)]),
+                lambda: combine((rules.stationary(F.value, (end - best).value), -1)),
                 r"$\nabla F(w^*)=0$.",
             ),
         ),
@@ -243,7 +242,7 @@ EQ_8 = Claim(
         Part(
             equal(w.norm2(end - best), away(end, CLIENT) + away(end, SERVER_BLOCK)),
             Proof(
-                lambda: combine([(both_parts((end - best).value), -1)]),
+                lambda: combine((both_parts((end - best).value), -1)),
                 "The blocks are orthogonal.",
             ),
         ),
@@ -270,7 +269,7 @@ def larger_gamma() -> Theorem:
 
 def _rate_from(low: Theorem, at: Number) -> Theorem:
     factor = 1 / (4 * S.value * (gamma + at).value)
-    return combine([(low, factor)], target=w.as_form(RIGHT - printed_rate(at)).value)
+    return combine((low, factor), target=w.as_form(RIGHT - printed_rate(at)).value)
 
 
 COND_ETA = Claim(

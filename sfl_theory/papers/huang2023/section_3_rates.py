@@ -131,8 +131,7 @@ def joint_repair(side: Side, change: str) -> Repair:
 
     def proof() -> Theorem:
         return combine(
-            [(joint_distance(), 1), (both_parts(x.value), 1)],
-            [(w.part(other, x).value, 1)],
+            joint_distance(), both_parts(x.value), (w.part(other, x).value, 1)
         )
 
     return Repair(
@@ -283,10 +282,7 @@ def variance_bound() -> Form:
 def gap_from(distance: Theorem) -> Theorem:
     """Return S/2 times a bound on the distance of both blocks, K = EM."""
     rounds = rules.instantiate(distance, ((k.Var("K", Sort.COUNT), (E * M).value),), ())
-    return combine([
-        (value_gap(S.value, all_steps.x(T).value), 1),
-        (rounds, S.value / 2),
-    ])
+    return combine(value_gap(S.value, all_steps.x(T).value), (rounds, S.value / 2))
 
 
 def with_variance(data: ModelData) -> ModelData:
@@ -301,12 +297,10 @@ def from_distance(of: Run, local: Number | int, rounds: Theorem) -> Theorem:
     end = (gamma + T * local).value
     share = S.value / (2 * end)
     return combine(
-        [
-            (value_gap(S.value, last.value), 1),
-            (rounds, S.value / 2),
-            (both_parts(start), -share * (gamma + 1).value),
-        ],
-        [(start, share)],
+        value_gap(S.value, last.value),
+        (rounds, S.value / 2),
+        (both_parts(start), -share * (gamma + 1).value),
+        (start, share),
         target=(theorem_1(of, local) - (F(last) - F(best))).value,
     )
 

@@ -48,16 +48,13 @@ APART = f().gradient(here) - F.gradient(here)
 
 def of_blocks() -> rules.Theorem:
     """Return that the divergence is the sum of those of the blocks."""
-    one = combine([(rules.blocks(APART.value, APART.value), -1)])
+    one = combine((rules.blocks(APART.value, APART.value), -1))
     return sum_over(one, k.CLIENTS, n, p().value)
 
 
 def of_client() -> rules.Theorem:
     """Return that the client's divergence is at most that of the whole."""
-    one = combine(
-        [(rules.blocks(APART.value, APART.value), 1)],
-        [(w.server(APART).value, 1)],
-    )
+    one = combine(rules.blocks(APART.value, APART.value), (w.server(APART).value, 1))
     return sum_over(one, k.CLIENTS, n, p().value)
 
 
@@ -101,7 +98,7 @@ def averages() -> rules.Theorem:
     known = rules.assume((w.form(total - layers * next_layer)).value)
     factor = 1 / (layers * (layers + 1)).value
     target = w.as_form(AVERAGE - AFTER).value
-    return combine([(known, factor)], target=target)
+    return combine((known, factor), target=target)
 
 
 DIVIDED = Claim(

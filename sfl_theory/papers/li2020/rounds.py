@@ -70,10 +70,10 @@ def at_step(condition: Callable[[Ratio], Ratio], s: Ratio) -> Theorem:
     def claim(at: Ratio) -> Lin:
         return constant(at * condition(at))
 
-    after = combine([(rules.assume(constant(condition(of(o) + 1))), of(o) + 1)])
+    after = combine((rules.assume(constant(condition(of(o) + 1))), of(o) + 1))
     always = rules.induct(combine(target=claim(ratio(0))), after, o, claim(of(o)))
     there = rules.instantiate(always, ((o, s),), ())
-    return combine([(there, 1 / s)], target=constant(condition(s)))
+    return combine((there, 1 / s), target=constant(condition(s)))
 
 
 def falls(s: Ratio) -> Ratio:
@@ -87,7 +87,7 @@ def rates_fall(s: Ratio, later: Ratio) -> Theorem:
     def claim(at: Ratio) -> Lin:
         return constant(eta(s) - eta(s + at))
 
-    one = combine([(rules.assume(claim(of(o))), 1), (at_step(falls, s + of(o)), 1)])
+    one = combine(rules.assume(claim(of(o))), at_step(falls, s + of(o)))
     always = rules.induct(combine(target=claim(ratio(0))), one, o, claim(of(o)))
     return rules.instantiate(always, ((o, later),), ())
 
@@ -95,7 +95,7 @@ def rates_fall(s: Ratio, later: Ratio) -> Theorem:
 def twice(s: Ratio, later: Ratio, rest: Ratio) -> Theorem:
     """Return ``eta_s <= 2 eta_{s + later}``, for E = later + rest."""
     slow = at_step(lambda at: 2 * eta(at + later + rest) - eta(at), s)
-    return combine([(slow, 1), (rates_fall(s + later, rest), 2)])
+    return combine(slow, (rates_fall(s + later, rest), 2))
 
 
 def slow_enough() -> Theorem:
@@ -120,7 +120,8 @@ LONG = rules.assume(constant(gamma - E))
 def small(s: Ratio) -> Theorem:
     """Return ``eta_s <= 1/(4 L)``."""
     return combine(
-        [(at_step(below, s), 1 / (8 * L)), (SMOOTH, mu * eta(s) / (8 * L))],
+        (at_step(below, s), 1 / (8 * L)),
+        (SMOOTH, mu * eta(s) / (8 * L)),
         target=constant(1 / (4 * L) - eta(s)),
     )
 
@@ -130,12 +131,10 @@ def doubled() -> Theorem:
     s, early = number(step), number(of(j))
     u = mu * (gamma + early)
     return combine(
-        [
-            (at_step(above, s), 1 / u),
-            (at_step(below, early), 1 / u),
-            (LONG, mu * eta(s) / u),
-            (MADE, mu * eta(s) / u),
-        ],
+        (at_step(above, s), 1 / u),
+        (at_step(below, early), 1 / u),
+        (LONG, mu * eta(s) / u),
+        (MADE, mu * eta(s) / u),
         target=constant(2 * eta(s) - eta(early)),
     )
 
@@ -143,7 +142,7 @@ def doubled() -> Theorem:
 def short_enough() -> Theorem:
     """Return ``1 - 4 L eta >= 0`` as Lemma 1 assumes it, ``eta <= 1/(4 L)``."""
     rate = eta(number(step))
-    return combine([(rules.assume(constant(1 / (4 * L) - rate)), 4 * L)])
+    return combine((rules.assume(constant(1 / (4 * L) - rate)), 4 * L))
 
 
 def since() -> Theorem:
@@ -161,7 +160,8 @@ def rate_falls() -> Theorem:
     s = of(v) + 1
     u = mu * (gamma + s)
     return combine(
-        [(at_step(above, s), 1 / u), (at_step(below, s + 1), 1 / u)],
+        (at_step(above, s), 1 / u),
+        (at_step(below, s + 1), 1 / u),
         target=constant(eta(s) - eta(s + 1)),
     )
 
@@ -171,11 +171,9 @@ def rate_falls_slowly() -> Theorem:
     s = of(v) + 1
     u = mu * (gamma + s)
     return combine(
-        [
-            (at_step(above, s + E), 1 / u),
-            (at_step(below, s), 1 / u),
-            (LONG, mu * eta(s + E) / u),
-        ],
+        (at_step(above, s + E), 1 / u),
+        (at_step(below, s), 1 / u),
+        (LONG, mu * eta(s + E) / u),
         target=constant(2 * eta(s + E) - eta(s)),
     )
 
@@ -200,20 +198,17 @@ def one_step() -> Theorem:
     low, high = at_step(above, s), at_step(below, s)
     size = u * (u - 1)
     less = combine(
-        [(high, (mu * u * rate + 2) / mu**2)],
-        target=constant(4 / mu**2 - size * rate**2),
+        (high, (mu * u * rate + 2) / mu**2), target=constant(4 / mu**2 - size * rate**2)
     )
     now_, after = model(step) - BEST, model(step + 1) - BEST
     own = mean(k, weight(k) ** 2 * sigma2) + 8 * (E - 1) ** 2 * G2
     return combine(
-        [
-            (lemma_1(combine([(small(s), 4 * L)])), size),
-            (lemma_2(), size * rate**2),
-            (lemma_3(doubled()), 2 * size),
-            (less, own),
-            (heterogeneous(), 6 * L * (4 / mu**2 - size * rate**2)),
-        ],
-        [(now_, (u - 1) * (mu * u * rate - 2))],
+        (lemma_1(combine((small(s), 4 * L))), size),
+        (lemma_2(), size * rate**2),
+        (lemma_3(doubled()), 2 * size),
+        (less, own),
+        (heterogeneous(), 6 * L * (4 / mu**2 - size * rate**2)),
+        (now_, (u - 1) * (mu * u * rate - 2)),
         target=norm2(now_) * ((u - 1) * (u - 2))
         + noises() * (4 / mu**2)
         - norm2(after) * size,
@@ -235,7 +230,9 @@ def within(upper: Ratio) -> Theorem:
     size = (gamma + at) * (gamma + at - 1)
     both = model(0) + x - 2 * BEST
     return combine(
-        [(made, 1), (ways, 1), (starts(both), -size)],
+        made,
+        ways,
+        (starts(both), -size),
         target=scaled(at, x)
         + noises() * (4 * upper / mu**2)
         - scaled(at + upper, model(upper)),
@@ -249,14 +246,14 @@ def distance() -> Theorem:
     later = iterate(RUN, now + 1)
     at = E * (now + 1)
     last = model(E)
-    one = combine([
-        (within(E), 1),
-        (ends(later + last - 2 * BEST), -(gamma + at) * (gamma + at - 1)),
-    ])
+    one = combine(
+        within(E), (ends(later + last - 2 * BEST), -(gamma + at) * (gamma + at - 1))
+    )
     rounds = sum_over(one, steps(of(r)), t)
     ways = rules.telescope(t, scaled(E * now, iterate(RUN, now)), of(r))
     return combine(
-        [(rounds, 1), (ways, 1)],
+        rounds,
+        ways,
         target=scaled(ratio(0), first)
         + noises() * (4 * E * of(r) / mu**2)
         - scaled(E * of(r), x),
@@ -266,7 +263,7 @@ def distance() -> Theorem:
 def gap_by_distance(p: Vec) -> Theorem:
     """Return ``F(p) - F* <= L/2 ||p - w*||^2``."""
     flat = rules.stationary(MEAN, p - BEST)
-    return combine([(smooth_mean(L, BEST, p), 1), (flat, -1)])
+    return combine(smooth_mean(L, BEST, p), (flat, -1))
 
 
 def bound(made: Ratio) -> Lin:
@@ -279,19 +276,17 @@ def _bounded(near: Theorem, p: Vec, made: Ratio, by: Ratio | None = None) -> The
     """Return ``F(p) - F* <= bound(by)`` from a bound on ``scaled(made, p)``."""
     by = made if by is None else by
     low, high = gamma + made - 1, gamma + made
-    more = combine([(LONG, 1)], target=constant(gamma - 1))
+    more = combine(LONG, target=constant(gamma - 1))
     c = L / (2 * low * high)
     rest = 4 / mu**2 * (low * high / (gamma + by) - made) * c
     own = mean(k, weight(k) ** 2 * sigma2) + 8 * (E - 1) ** 2 * G2
-    spare = combine([(more, 4 / mu**2 * c)], target=constant(rest))
+    spare = combine((more, 4 / mu**2 * c), target=constant(rest))
     return combine(
-        [
-            (near, c),
-            (gap_by_distance(p), 1),
-            (spare, own),
-            (heterogeneous(), 6 * L * rest),
-        ],
-        [(iterate(RUN, 0) - BEST, gamma * c * (low * high / (gamma + by) - gamma + 1))],
+        (near, c),
+        gap_by_distance(p),
+        (spare, own),
+        (heterogeneous(), 6 * L * rest),
+        (iterate(RUN, 0) - BEST, gamma * c * (low * high / (gamma + by) - gamma + 1)),
         target=bound(by) - value_of(MEAN, p) + value_of(MEAN, BEST),
         signs=[spare],
     )
@@ -312,4 +307,4 @@ def theorem_1_within(rounds: Ratio, steps_: Ratio) -> Theorem:
     before = rules.instantiate(distance(), ((r, rounds),), ())
     last = rules.instantiate(within(steps_), ((t, rounds),), ())
     mean_ = vec_at(model(steps_), {t: rounds})
-    return _bounded(combine([(before, 1), (last, 1)]), mean_, E * rounds + steps_)
+    return _bounded(combine(before, last), mean_, E * rounds + steps_)
