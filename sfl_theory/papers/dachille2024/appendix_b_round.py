@@ -11,7 +11,14 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Severity, says
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Severity,
+    broken,
+    repaired,
+    says,
+)
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, quadratic
@@ -103,37 +110,29 @@ def of_block(
     each, reading = (of_clients, CLIENT_BY_CLIENT) if one_by_one else (says, "")
     of_each = {"c": [1, 1]} if one_by_one else {}
     along, across, made = start
-    return Claim(
+    return Kind.EQUATION(
         f"dachille2024/eq-{name}",
         f"App. B, ({name})",
-        Kind.EQUATION,
         title,
-        (
-            Part(
-                each(*printed, *assumptions(), *rates()),
-                Model(
-                    partial(coupled, along, across, made, side, **of_each),
-                    f"Gradient {along} of this block, {across} of the other; "
-                    "coupled by c s/2.",
-                ),
-                reading,
-            ),
+        broken(
+            each(*printed, *assumptions(), *rates()),
+            partial(coupled, along, across, made, side, **of_each),
+            f"Gradient {along} of this block, {across} of the other; coupled by c s/2.",
+            reading,
         ),
         severity=Severity.PROOF,
         scope="refuted under the rates of Proposition 1; true where the blocks do not "
         "interact",
         cause=cause,
         uses=uses,
-        repair=Repair(
-            (
-                proved(
-                    each(*true, *assumptions(), *conditions),
-                    partial(theorem, side),
-                    words,
-                    reading,
-                ),
-            ),
+        repair=repaired(
             change,
+            proved(
+                each(*true, *assumptions(), *conditions),
+                partial(theorem, side),
+                words,
+                reading,
+            ),
         ),
     )
 
@@ -277,45 +276,39 @@ def eq_23(side: Side, name: str) -> Claim:
 # Both blocks -------------------------------------------------------------------------
 
 noise = 2 * K * S * eta() ** 2 * tau**2 * own(w.form(sigma2 + eps2))
-EQ_26 = Claim(
+EQ_26 = Kind.EQUATION(
     "dachille2024/eq-26",
     "App. B, (26)",
-    Kind.EQUATION,
     "What one round does to f.",
-    (
-        proved(
-            says(
-                f(following) - f(theta),
-                -(eta() * tau / 4 * slope()) + noise,
-                *assumptions(),
-                *rates(),
-            ),
-            cut_invariance.one_round,
-            OWN,
-            "end to end, its last line",
+    proved(
+        says(
+            f(following) - f(theta),
+            -(eta() * tau / 4 * slope()) + noise,
+            *assumptions(),
+            *rates(),
         ),
+        cut_invariance.one_round,
+        OWN,
+        "end to end, its last line",
     ),
     scope="true although (20) and (23)-(25), from which it is taken, are not",
     uses="eq-20 eq-23 eq-24 eq-25 cond-eta",
 )
 doubled = 8 * K * S * eta() ** 2 * (2 * tau**2 / tau) * own(w.form(sigma2 + eps2))
-EQ_27 = Claim(
+EQ_27 = Kind.EQUATION(
     "dachille2024/eq-27",
     "App. B, (27)",
-    Kind.EQUATION,
     "The gradient of f in one round.",
-    (
-        proved(
-            says(
-                eta() * slope(),
-                4 / tau * (f(theta) - f(following)) + doubled,
-                *assumptions(),
-                *rates(),
-            ),
-            cut_invariance.eq_27,
-            r"(26) times $4/\tau$.",
-            r"$\theta_s^{t+1}$ there means $\theta^{t+1}$",
+    proved(
+        says(
+            eta() * slope(),
+            4 / tau * (f(theta) - f(following)) + doubled,
+            *assumptions(),
+            *rates(),
         ),
+        cut_invariance.eq_27,
+        r"(26) times $4/\tau$.",
+        r"$\theta_s^{t+1}$ there means $\theta^{t+1}$",
     ),
     scope="the last term of (26) is doubled here, which Proposition 1 keeps",
     uses="eq-26",

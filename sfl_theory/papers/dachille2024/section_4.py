@@ -13,11 +13,12 @@ from sfl_theory.claims import (
     Model,
     Part,
     Proof,
-    Repair,
     Says,
     Severity,
+    broken,
     consistent,
     equal,
+    repaired,
     says,
 )
 from sfl_theory.kernel.terms import Kind as Version
@@ -80,17 +81,14 @@ def saddles() -> ModelData:
 
 def assumption(number: int, where: str, title: str, words: str) -> Claim:
     """Return that an assumption does not exclude the other three."""
-    return Claim(
+    return Kind.ASSUMPTION(
         f"dachille2024/assumption-{number}",
         where,
-        Kind.ASSUMPTION,
         title,
-        (
-            Part(
-                consistent(below_tangent, *assumptions()),
-                Model(saddles, "Two saddles, each of one slope; coin noise."),
-                reading="does not exclude the others: all four hold in one federation",
-            ),
+        Part(
+            consistent(below_tangent, *assumptions()),
+            Model(saddles, "Two saddles, each of one slope; coin noise."),
+            reading="does not exclude the others: all four hold in one federation",
         ),
         words=words,
     )
@@ -157,18 +155,15 @@ ONE_TAU = (
 
 def average(name: str, where: str, kind: Kind, uses: str, first: str = "") -> Claim:
     """Return an entry for (6), which is (28) too."""
-    return Claim(
+    return kind(
         f"dachille2024/{name}",
         where,
-        kind,
         "The weighted mean of squared gradients of f, for any cut layer.",
-        (
-            proved(
-                PRINTED,
-                cut_invariance.proposition_1,
-                OWN,
-                "one tau for all clients; the split into blocks is arbitrary",
-            ),
+        proved(
+            PRINTED,
+            cut_invariance.proposition_1,
+            OWN,
+            "one tau for all clients; the split into blocks is arbitrary",
         ),
         scope=ONE_TAU,
         uses=uses,
@@ -193,36 +188,30 @@ def sharper() -> Says:
     return says(mean_gradient(), right, *assumptions(), *first, minimum())
 
 
-SHARPER = Claim(
+SHARPER = Kind.PROPOSITION(
     "dachille2024/prop-1/sharper",
     "not in the paper",
-    Kind.PROPOSITION,
     "More than Proposition 1 says: noise falls with the clients, heterogeneity and "
     "drift enter with the cube of the rate.",
-    (
-        proved(
-            sharper(),
-            cut_invariance.sharper,
-            "As Proposition 1, but Jensen with the weights themselves, and the mean of "
-            r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations.",
-        ),
+    proved(
+        sharper(),
+        cut_invariance.sharper,
+        "As Proposition 1, but Jensen with the weights themselves, and the mean of "
+        r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations.",
     ),
     scope="one tau for all clients; the second condition on the rate is not needed",
     uses="assumption-2 assumption-3 assumption-4",
 )
 
-COND_ETA = Claim(
+COND_ETA = Kind.CONDITION(
     "dachille2024/cond-eta",
     "Proposition 1, Lemmas 1 and 2",
-    Kind.CONDITION,
     "The rate of Proposition 1 is small enough for Lemmas 1 and 2.",
-    (
-        proved(says(eta(), 1 / (2 * S * tau), rates()[0]), cut_invariance.half_rate),
-        proved(
-            says(8 * S**2 * tau**2 * eta() ** 2, 1, rates()[0]),
-            cut_invariance.eighth_rate,
-            reading=r"eta <= 1/(sqrt(8) S tau), squared",
-        ),
+    proved(says(eta(), 1 / (2 * S * tau), rates()[0]), cut_invariance.half_rate),
+    proved(
+        says(8 * S**2 * tau**2 * eta() ** 2, 1, rates()[0]),
+        cut_invariance.eighth_rate,
+        reading=r"eta <= 1/(sqrt(8) S tau), squared",
     ),
     scope="for all S, tau and rates",
 )
@@ -263,34 +252,29 @@ def unequal_steps() -> ModelData:
     )
 
 
-PROP_1_UNEQUAL = Claim(
+PROP_1_UNEQUAL = Kind.PROPOSITION(
     "dachille2024/prop-1/unequal-steps",
     "Proposition 1, definition of tau",
-    Kind.PROPOSITION,
     r"(6) with $\tau=\lceil ED_k/B_k\rceil$, which depends on the client.",
-    (
-        Part(
-            UNEQUAL,
-            Model(
-                unequal_steps,
-                "Two bowls with minima 0 and 1, D = (B, 2B), E = 1: weights 1/3, 2/3 "
-                "and 1, 2 steps. FedAvg rests near 4/5, where the weights would be "
-                r"$\alpha_k\tau_k$; f is least at 2/3.",
-            ),
-            reading="clients with one or two steps, without noise, from a model that a "
-            "round does not move, so all T summands are equal; the bound has tau = 1 "
-            "where tau divides and tau = 2 where it multiplies, so it is above (6) for "
-            "every tau in between",
-        ),
+    broken(
+        UNEQUAL,
+        unequal_steps,
+        "Two bowls with minima 0 and 1, D = (B, 2B), E = 1: weights 1/3, 2/3 "
+        "and 1, 2 steps. FedAvg rests near 4/5, where the weights would be "
+        r"$\alpha_k\tau_k$; f is least at 2/3.",
+        "clients with one or two steps, without noise, from a model that a "
+        "round does not move, so all T summands are equal; the bound has tau = 1 "
+        "where tau divides and tau = 2 where it multiplies, so it is above (6) for "
+        "every tau in between",
     ),
     severity=Severity.THEOREM,
     scope="true for tau_k = tau; the bias stays however small the rate is",
     cause="a client's pull is proportional to alpha_k tau_k, so another function than "
     "f is minimised",
     uses="prop-1",
-    repair=Repair(
-        (proved(PRINTED, cut_invariance.proposition_1),),
+    repair=repaired(
         "the same number of updates for all clients, as in the proof",
+        proved(PRINTED, cut_invariance.proposition_1),
     ),
 )
 
@@ -312,42 +296,35 @@ def whole_batches() -> ModelData:
     return federation([parabola(1, [0])], [0], numbers=numbers)
 
 
-STEPS = Claim(
+STEPS = Kind.TEXT(
     "dachille2024/text/updates-of-a-round",
     "Proposition 1",
-    Kind.TEXT,
     r"$\tau=\lceil ED/B\rceil$ is the number of updates of E epochs of "
     r"$m=\lceil D/B\rceil$ mini-batches.",
-    (
-        Part(
-            equal(
-                updates,
-                E * batches,
-                *ceiling(batches, D, B),
-                *ceiling(updates, E * D, B),
-            ),
-            Model(
-                lambda: federation(
-                    [parabola(1, [0])],
-                    [0],
-                    numbers={D: 65, B: 64, E: 5, batches: 2, updates: 6},
-                ),
-                "65 samples in batches of 64, five epochs: 6 against 10.",
-            ),
-            reading="an epoch ends with a smaller batch",
+    broken(
+        equal(
+            updates,
+            E * batches,
+            *ceiling(batches, D, B),
+            *ceiling(updates, E * D, B),
         ),
+        lambda: federation(
+            [parabola(1, [0])],
+            [0],
+            numbers={D: 65, B: 64, E: 5, batches: 2, updates: 6},
+        ),
+        "65 samples in batches of 64, five epochs: 6 against 10.",
+        "an epoch ends with a smaller batch",
     ),
     severity=Severity.SLIP,
     scope="true where the batch size divides the number of samples",
     cause="the last batch of each epoch is smaller",
-    repair=Repair(
-        (
-            Part(
-                equal(E * (batches * B) / B, E * batches),
-                Proof(combine, "D = m B.", whole_batches),
-            ),
-        ),
+    repair=repaired(
         "B divides D: D = m B",
+        Part(
+            equal(E * (batches * B) / B, E * batches),
+            Proof(combine, "D = m B.", whole_batches),
+        ),
     ),
 )
 
@@ -363,25 +340,22 @@ def fedavg_step(r: Run) -> Says:
     return says(w.over_clients(k, CHOSEN * w.norm2(apart)), 0, *made)
 
 
-FEDAVG = Claim(
+FEDAVG = Kind.TEXT(
     "dachille2024/text/fedavg",
     "Sec. 4",
-    Kind.TEXT,
     "SFL-V1 with any cut layer makes the updates of FedAvg.",
-    (
-        proved(
-            fedavg_step(v1),
-            equal_steps.step,
-            "Split back-propagation gives the blocks of the same gradient; blocks are "
-            "put together.",
-            f"every local step, {CLIENT_BY_CLIENT}; i <= tau is implied",
-        ),
-        proved(
-            equal(w.norm2(following - ends), 0),
-            equal_steps.aggregation,
-            "Both blocks are averaged with the same weights.",
-            "and their mean is the next model",
-        ),
+    proved(
+        fedavg_step(v1),
+        equal_steps.step,
+        "Split back-propagation gives the blocks of the same gradient; blocks are "
+        "put together.",
+        f"every local step, {CLIENT_BY_CLIENT}; i <= tau is implied",
+    ),
+    proved(
+        equal(w.norm2(following - ends), 0),
+        equal_steps.aggregation,
+        "Both blocks are averaged with the same weights.",
+        "and their mean is the next model",
     ),
     scope="as analysed in App. B: tau steps of both halves at one rate, plain gradient "
     "steps (or any optimiser that acts coordinate by coordinate); other rates or "
@@ -419,34 +393,31 @@ def refuted_halves(
     paces: tuple[Pace, Pace], data: Callable[[], ModelData], words: str, reading: str
 ) -> Part:
     """Return that such halves do not make FedAvg's steps."""
-    return Part(fedavg_step(halves(paces)), Model(data, words), reading)
+    return broken(fedavg_step(halves(paces)), data, words, reading)
 
 
-CONDITIONS = Claim(
+CONDITIONS = Kind.TEXT(
     "dachille2024/text/fedavg/conditions",
     "Sec. 4",
-    Kind.TEXT,
     "The same whatever rates and numbers of steps the two halves have.",
-    (
-        refuted_halves(
-            TWO_RATES,
-            partial(bowls, 0),
-            "The server's half moves twice as far.",
-            "the server steps at twice the rate, FedAvg at the client's",
-        ),
-        refuted_halves(
-            TWO_NUMBERS,
-            partial(bowls, 1, other_server=True),
-            "In the second step the server's half rests.",
-            "the server makes another number of steps",
-        ),
+    refuted_halves(
+        TWO_RATES,
+        partial(bowls, 0),
+        "The server's half moves twice as far.",
+        "the server steps at twice the rate, FedAvg at the client's",
+    ),
+    refuted_halves(
+        TWO_NUMBERS,
+        partial(bowls, 1, other_server=True),
+        "In the second step the server's half rests.",
+        "the server makes another number of steps",
     ),
     severity=Severity.SLIP,
     scope="the sentence names no optimiser; per-part clipping breaks it too, which has "
     "no term here",
     cause="the two halves have to take the same steps",
     uses="text/fedavg",
-    repair=Repair(FEDAVG.parts, "one rate and one number of steps for both halves"),
+    repair=repaired("one rate and one number of steps for both halves", *FEDAVG.parts),
 )
 
 CLAIMS = (

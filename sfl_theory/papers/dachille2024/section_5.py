@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfl_theory.claims import Claim, Kind, Part, Repair, Severity
+from sfl_theory.claims import Claim, Kind, Part, Repair, Severity, repaired
 from sfl_theory.papers.dachille2024.section_1 import (
     C10,
     C100,
@@ -33,7 +33,7 @@ TABLES = tuple(
 
 def figure(name: str, where: str, title: str, *parts: Part, scope: str = "") -> Claim:
     """Return a sentence with figures, which are those of the tables."""
-    return Claim(f"dachille2024/{name}", where, Kind.TEXT, title, parts, scope=scope)
+    return Kind.TEXT(f"dachille2024/{name}", where, title, *parts, scope=scope)
 
 
 def false(
@@ -46,12 +46,11 @@ def false(
     repair: Repair,
 ) -> Claim:
     """Return a sentence on the tables that they do not bear out."""
-    return Claim(
+    return Kind.TEXT(
         f"dachille2024/{name}",
         where,
-        Kind.TEXT,
         title,
-        parts,
+        *parts,
         severity=Severity.SLIP,
         scope=scope,
         cause=cause,
@@ -123,7 +122,7 @@ PRONOUNCED = false(
     "the range over L_c shrinks on two of the three common datasets, among them the "
     "one that the text gives as an example",
     f"ranges of means on the datasets that both tables have; {MEANS}",
-    Repair(wider(("CIFAR10",)), "on CIFAR10"),
+    repaired("on CIFAR10", *wider(("CIFAR10",))),
 )
 RANGE = figure(
     "table-4/v2-range-cifar100",
@@ -143,20 +142,18 @@ EXCEPTION = figure(
     same(C10.v2[0], "67.58", "L_c = 1"),
     scope="order of means only; Welch t = 0.51, p = 0.66 for n = 3",
 )
-MORE_DATA = Claim(
+MORE_DATA = Kind.TEXT(
     "dachille2024/text/more-data",
     "Sec. 5.2",
-    Kind.TEXT,
     "Lower cut layers allow more data to pass through the training server.",
     words="Open: no quantity is named. Every sample's activations pass the server at "
     "every cut, so the number of samples is the same; what grows is the server's share "
     "of the parameters, and in a ResNet the size of an activation. Nothing in the "
     "paper links either to accuracy.",
 )
-EXTREMES = Claim(
+EXTREMES = Kind.TEXT(
     "dachille2024/tables/l-c-extremes",
     "Sec. 5.2",
-    Kind.TEXT,
     "L_c = 0 would be centralised learning and L_c = L FedAvg.",
     words="Open: not in the tables. L_c = L: the whole model is the client's, which is "
     "FedAvg (text/fedavg). L_c = 0: one model makes all steps, as in centralised "
@@ -201,7 +198,7 @@ GAP = false(
     widens(ALL),
     "it shrinks on CIFAR10 (7.05 to -0.01) and TinyImageNet (7.28 to 1.81)",
     "true on CIFAR100 only (7.52 to 9.78), which is the example of the text",
-    Repair(widens(("CIFAR100",)), "on CIFAR100"),
+    repaired("on CIFAR100", *widens(("CIFAR100",))),
 )
 GAIN_100 = figure(
     "table-4/v2-gain-cifar100",
@@ -236,13 +233,13 @@ LOWER = false(
     "accuracy falls with L_c in 3 of 7 columns only",
     "read: from each L_c to the next, in every column; 'generally' would need 4 of 7. "
     " L_c = 1 is best in 6 of 7",
-    Repair(
-        tuple(
+    repaired(
+        "on IID CIFAR10, IID TinyImageNet and HAM10000",
+        *tuple(
             part
             for part, (_, one) in zip(FALLING, TABLES, strict=True)
             if one in (IID[0], IID[2], HAM)
         ),
-        "on IID CIFAR10, IID TinyImageNet and HAM10000",
     ),
 )
 BOTH = false(
@@ -255,9 +252,9 @@ BOTH = false(
     "at some cut layers it is behind: it leads in 7 of 12 IID and 9 of 16 non-IID "
     "cells",
     "read at every cut layer; true of the best one in every column",
-    Repair(
-        tuple(less(one.fedavg, best(one.v2), name) for name, one in TABLES),
+    repaired(
         "with the best cut layer of each column (chosen on the test data)",
+        *tuple(less(one.fedavg, best(one.v2), name) for name, one in TABLES),
     ),
 )
 
@@ -278,7 +275,7 @@ CONTRADICTION = false(
     "SFL-V1 does not depend on it",
     "same datasets and cut points, ResNet-18; han2024 uses SGD with one learning rate, "
     "this paper Adam (ResNet-50 for CIFAR100); neither paper mentions it",
-    Repair((V2_RISES[2],), "on non-IID CIFAR10"),
+    repaired("on non-IID CIFAR10", V2_RISES[2]),
 )
 
 CLAIMS = (

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Severity, says
+from sfl_theory.claims import (
+    Kind,
+    Model,
+    Part,
+    Severity,
+    proved,
+    repaired,
+    says,
+)
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.papers.han2024.appendix_c5 import (
     ALL_POWERS,
@@ -88,12 +96,11 @@ MEMBERS_43 = [
     GROWN * A(last) + B_6,
 ]
 
-EQ_43 = Claim(
+EQ_43 = Kind.EQUATION(
     "han2024/eq-43",
     "App. C.4, (43)",
-    Kind.EQUATION,
     "From one local step to the next with heterogeneity, inequality by inequality.",
-    chain(
+    *chain(
         MEMBERS_43,
         [
             (local.one_step, "One step."),
@@ -113,81 +120,66 @@ EQ_43 = Claim(
     ),
 )
 
-EQ_44 = Claim(
+EQ_44 = Kind.EQUATION(
     "han2024/eq-44",
     "App. C.4, (44)",
-    Kind.EQUATION,
     "The recursion of the squared distances with heterogeneity, from end to end.",
-    (
-        link(
-            A(i),
-            GROWN * A(last) + B_6,
-            local.heterogeneous_recursion,
-            "The chain of (43).",
-            *STEP,
-            slow(8),
-        ),
+    link(
+        A(i),
+        GROWN * A(last) + B_6,
+        local.heterogeneous_recursion,
+        "The chain of (43).",
+        *STEP,
+        slow(8),
     ),
     uses="eq-43",
 )
 
-EQ_45 = Claim(
+EQ_45 = Kind.EQUATION(
     "han2024/eq-45",
     "App. C.4, (45)",
-    Kind.EQUATION,
     "The distances summed over the local steps, the recursion (44) unrolled.",
-    (
-        not_equal(DRIFT, B_6, slow(8)),
-        Part(
-            says(B * SUMS, 2 * tau**2 * B, *ALL_POWERS),
-            Proof(
-                lambda: combine(
-                    numbers.partial_sums(B.value, True),
-                    numbers.sum_of_closed(B.value, True),
-                    numbers.closed_at_most(B.value),
-                ),
-                "As (40) and (41).",
-                powers_only(B=1),
-            ),
+    not_equal(DRIFT, B_6, slow(8)),
+    proved(
+        says(B * SUMS, 2 * tau**2 * B, *ALL_POWERS),
+        lambda: combine(
+            numbers.partial_sums(B.value, True),
+            numbers.sum_of_closed(B.value, True),
+            numbers.closed_at_most(B.value),
         ),
+        "As (40) and (41).",
+        model=powers_only(B=1),
     ),
     severity=Severity.SLIP,
     cause="The first '=' is wrong: (44) is an inequality, so its unrolled form is one.",
     uses="eq-44",
-    repair=Repair(
-        (
-            Part(
-                says(each(DRIFT), each(SUMS * B_6), *BASE, slow(8), *ALL_POWERS),
-                Proof(
-                    lambda: local.each(local.lemma_c6_by_sums()),
-                    r"$\sum_i A_i \le \frac{4}{3}\eta^2(2\sum_i i^2\|\nabla F_n\|^2 + "
-                    r"4\sum_i i\sigma_n^2)$, by Young with $1/3$ and 2, and "
-                    r"$C^\tau \ge 3 + (\tau - 1)/\tau$.",
-                    two_clients("c"),
-                ),
-                reading=EACH,
-            ),
-        ),
+    repair=repaired(
         UNROLLED,
+        proved(
+            says(each(DRIFT), each(SUMS * B_6), *BASE, slow(8), *ALL_POWERS),
+            lambda: local.each(local.lemma_c6_by_sums()),
+            r"$\sum_i A_i \le \frac{4}{3}\eta^2(2\sum_i i^2\|\nabla F_n\|^2 + "
+            r"4\sum_i i\sigma_n^2)$, by Young with $1/3$ and 2, and "
+            r"$C^\tau \ge 3 + (\tau - 1)/\tau$.",
+            EACH,
+            model=two_clients("c"),
+        ),
     ),
 )
 
-LEMMA_C6 = Claim(
+LEMMA_C6 = Kind.LEMMA(
     "han2024/lemma-C.6",
     "Lemma C.6, (42)",
-    Kind.LEMMA,
     "The local models' squared distances from x^t in a round, heterogeneity bounded.",
-    (
-        link(
-            DRIFT,
-            2 * tau**2 * B_6,
-            local.lemma_c6,
-            r"$\sum_i A_i$ bounded by itself, $\sigma_n^2$ and "
-            r"$\|\nabla F_n(x^t)\|^2 \le 2\epsilon^2 + 2\|\nabla f(x^t)\|^2$.",
-            *BASE,
-            slow(8),
-            reading="for the whole vector, tau_server = tau; " + EACH,
-        ),
+    link(
+        DRIFT,
+        2 * tau**2 * B_6,
+        local.lemma_c6,
+        r"$\sum_i A_i$ bounded by itself, $\sigma_n^2$ and "
+        r"$\|\nabla F_n(x^t)\|^2 \le 2\epsilon^2 + 2\|\nabla f(x^t)\|^2$.",
+        *BASE,
+        slow(8),
+        reading="for the whole vector, tau_server = tau; " + EACH,
     ),
     words="The gradient at x^t is averaged here; (42)-(45) print it without E, given "
     "x^t, which is the same at t = 0, where x^0 is fixed.",
@@ -250,56 +242,48 @@ LINKS: tuple[Callable[[], Theorem] | None, ...] = (
     local.absorbed_change,
 )
 
-DIRECT = Repair(
-    (
-        Part(
-            says(
-                each(D(i)),
-                each(2 * S**2 * A(i) + 3 * sigma2()),
-                *BASE,
-                w.at_most(i + 1, tau),
-            ),
-            Proof(
-                lambda: local.each(local.deviation(i.value)),
-                r"$\xi_n^{t,i}$ is independent of what came before: "
-                r"$\|\nabla F_n^{t,i} - \nabla F_n - \xi_n^{t,0}\|^2$ + noise, "
-                "then Young and (24).",
-                two_clients("i"),
-            ),
-            reading=OVER,
-        ),
-    ),
+DIRECT = repaired(
     r"bounded directly, without a recursion; the variance enters without $\eta^2$",
+    proved(
+        says(
+            each(D(i)),
+            each(2 * S**2 * A(i) + 3 * sigma2()),
+            *BASE,
+            w.at_most(i + 1, tau),
+        ),
+        lambda: local.each(local.deviation(i.value)),
+        r"$\xi_n^{t,i}$ is independent of what came before: "
+        r"$\|\nabla F_n^{t,i} - \nabla F_n - \xi_n^{t,0}\|^2$ + noise, "
+        "then Young and (24).",
+        OVER,
+        model=two_clients("i"),
+    ),
 )
 
-EQ_47 = Claim(
+EQ_47 = Kind.EQUATION(
     "han2024/eq-47",
     "App. C.4, (47)",
-    Kind.EQUATION,
     "From one stochastic gradient to the next, inequality by inequality.",
-    (
-        *(
-            broken(left, right)
-            if theorem is None
-            else link(left, right, theorem, words, *HYPOTHESES)
-            for left, right, theorem, words in zip(
-                MEMBERS_47[:-1], MEMBERS_47[1:], LINKS, WORDS_47, strict=True
-            )
-        ),
-        END_TO_END,
+    *(
+        broken(left, right)
+        if theorem is None
+        else link(left, right, theorem, words, *HYPOTHESES)
+        for left, right, theorem, words in zip(
+            MEMBERS_47[:-1], MEMBERS_47[1:], LINKS, WORDS_47, strict=True
+        )
     ),
+    END_TO_END,
     severity=Severity.PROOF,
     cause=CAUSE,
     scope="The second link fails; the others hold, noise or not.",
     repair=DIRECT,
 )
 
-EQ_51 = Claim(
+EQ_51 = Kind.EQUATION(
     "han2024/eq-51",
     "App. C.4, (51)",
-    Kind.EQUATION,
     "The recursion of the stochastic gradients' distances, from end to end.",
-    (END_TO_END,),
+    END_TO_END,
     severity=Severity.PROOF,
     cause=CAUSE,
     uses="eq-47",
@@ -311,53 +295,46 @@ B_7 = LARGE * rate2 * S**2 * w.norm2(g_first)
 FACTOR = 8 * tau**3 * rate2 * S**2
 END_52 = FACTOR * (w.norm2(F_x) + sigma2())
 
-WITH_VARIANCE = Repair(
-    (
-        Part(
-            says(each(TOTAL), each(END_52 + 4 * tau * sigma2()), *BASE, slow(4)),
-            Proof(
-                lambda: local.each(local.lemma_c7()),
-                r"Each difference is that of the means and of two noises: "
-                r"$2S^2\sum_i A_i + 4\tau\sigma_n^2$; and $\sum_i A_i \le "
-                r"4\tau^3\eta^2(\|\nabla F_n\|^2 + \sigma_n^2)$.",
-                two_clients(),
-            ),
-            reading=EACH,
-        ),
-    ),
+WITH_VARIANCE = repaired(
     r"$4\tau\sigma_n^2$ more: the variance of fresh samples, without $\eta^2$",
+    proved(
+        says(each(TOTAL), each(END_52 + 4 * tau * sigma2()), *BASE, slow(4)),
+        lambda: local.each(local.lemma_c7()),
+        r"Each difference is that of the means and of two noises: "
+        r"$2S^2\sum_i A_i + 4\tau\sigma_n^2$; and $\sum_i A_i \le "
+        r"4\tau^3\eta^2(\|\nabla F_n\|^2 + \sigma_n^2)$.",
+        EACH,
+        model=two_clients(),
+    ),
 )
 
-EQ_52 = Claim(
+EQ_52 = Kind.EQUATION(
     "han2024/eq-52",
     "App. C.4, (52)",
-    Kind.EQUATION,
     "The stochastic gradients' distances summed over the local steps, unrolled.",
-    (
-        not_equal(TOTAL, B_7, slow(4)),
-        *GEOMETRIC,
-        TWO_TAU2,
-        link(
-            4 * tau**2 * (1 + tau) * rate2 * S**2 * w.norm2(g_first),
-            FACTOR * w.norm2(g_first),
-            local.wider,
-            r"$1 + \tau \le 2\tau$.",
-            *BASE,
-            reading=EACH,
-        ),
-        link(
-            FACTOR * w.norm2(g_first),
-            END_52,
-            local.first_moment,
-            "Unbiased, with variance (27).",
-            *BASE,
-            reading=EACH,
-        ),
-        Part(
-            says(each(TOTAL), each(END_52), *BASE, slow(4)),
-            Model(two_clients(), FRESH),
-            reading="end to end; " + EACH,
-        ),
+    not_equal(TOTAL, B_7, slow(4)),
+    *GEOMETRIC,
+    TWO_TAU2,
+    link(
+        4 * tau**2 * (1 + tau) * rate2 * S**2 * w.norm2(g_first),
+        FACTOR * w.norm2(g_first),
+        local.wider,
+        r"$1 + \tau \le 2\tau$.",
+        *BASE,
+        reading=EACH,
+    ),
+    link(
+        FACTOR * w.norm2(g_first),
+        END_52,
+        local.first_moment,
+        "Unbiased, with variance (27).",
+        *BASE,
+        reading=EACH,
+    ),
+    Part(
+        says(each(TOTAL), each(END_52), *BASE, slow(4)),
+        Model(two_clients(), FRESH),
+        reading="end to end; " + EACH,
     ),
     severity=Severity.PROOF,
     cause=CAUSE,
@@ -365,17 +342,14 @@ EQ_52 = Claim(
     repair=WITH_VARIANCE,
 )
 
-LEMMA_C7 = Claim(
+LEMMA_C7 = Kind.LEMMA(
     "han2024/lemma-C.7",
     "Lemma C.7, (46)",
-    Kind.LEMMA,
     "The stochastic gradients of a round against its first one.",
-    (
-        Part(
-            says(each(TOTAL), each(END_52), *BASE, slow(4)),
-            Model(two_clients(), FRESH),
-            reading="g_n^t is the gradient of step 0 at x^t; " + EACH,
-        ),
+    Part(
+        says(each(TOTAL), each(END_52), *BASE, slow(4)),
+        Model(two_clients(), FRESH),
+        reading="g_n^t is the gradient of step 0 at x^t; " + EACH,
     ),
     severity=Severity.THEOREM,
     cause=CAUSE,

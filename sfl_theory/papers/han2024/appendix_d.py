@@ -10,7 +10,14 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Says, Severity, says
+from sfl_theory.claims import (
+    Kind,
+    Says,
+    Severity,
+    broken,
+    proved,
+    says,
+)
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola
@@ -101,39 +108,32 @@ def superposed(longer: Side) -> Says:
     return says(both_blocks(b), right, *b.assumed, rate)
 
 
-DECOMPOSED = Part(
+DECOMPOSED = proved(
     says(
         f(PRINTED.run.x(t + 1)) - f(PRINTED.run.x(t)),
         both_blocks(PRINTED),
         assumption_31(),
     ),
-    Proof(
-        lambda: block_steps.decomposition(Round(PRINTED.run.split)),
-        "Smoothness from x^t to x^{t+1}, block by block (Proposition C.4).",
-    ),
+    lambda: block_steps.decomposition(Round(PRINTED.run.split)),
+    "Smoothness from x^t to x^{t+1}, block by block (Proposition C.4).",
 )
-EQ_86 = Claim(
+EQ_86 = Kind.EQUATION(
     "han2024/eq-86",
     "App. D.3.3, (86)",
-    Kind.EQUATION,
     "The change of f in a round, by both blocks.",
-    (
-        DECOMPOSED,
-        *(
-            Part(
-                superposed(longer),
-                Proof(
-                    partial(block_steps.superposition, TwoPaces(longer)),
-                    r"Not by adding (80), (83), (84), (85), which are false. "
-                    r"Polarisation leaves $-\frac{\eta}{2\tau_b}\|M_b\|^2$, which pays "
-                    r"for $\frac S2\|x_b^{t+1}-x_b^t\|^2$ (Young with $c=1/(2S\eta"
-                    r"\tau_b)$, so the noise keeps its constant); one drift serves "
-                    r"both blocks.",
-                ),
-                LONGER[longer],
-            )
-            for longer in Side
-        ),
+    DECOMPOSED,
+    *(
+        proved(
+            superposed(longer),
+            partial(block_steps.superposition, TwoPaces(longer)),
+            r"Not by adding (80), (83), (84), (85), which are false. "
+            r"Polarisation leaves $-\frac{\eta}{2\tau_b}\|M_b\|^2$, which pays "
+            r"for $\frac S2\|x_b^{t+1}-x_b^t\|^2$ (Young with $c=1/(2S\eta"
+            r"\tau_b)$, so the noise keeps its constant); one drift serves "
+            r"both blocks.",
+            LONGER[longer],
+        )
+        for longer in Side
     ),
     scope="for 8 (S eta tau_max)^2 <= 1, which implies both lemmas' learning rates",
     uses="prop-C.4 eq-80 eq-83 eq-84 eq-85",
@@ -181,36 +181,31 @@ def _lines() -> Says:
     )
 
 
-EQ_87_LINES = Claim(
+EQ_87_LINES = Kind.EQUATION(
     "han2024/eq-87/lines",
     "App. D.3.3, second and third line of (87)",
-    Kind.EQUATION,
     "The second line of (87) is at most the third.",
-    (
-        Part(
-            _lines(),
-            Model(
-                lambda: federation(
-                    [parabola(1, (0, 0))] * 2,
-                    (0, 0),
-                    noise=[coin(0, 1)] * 2,
-                    numbers={
-                        t: 0,
-                        S: 1,
-                        eps2: 0,
-                        tau: 2,
-                        tau_server: 1,
-                        tau_min: 1,
-                        tau_max: 2,
-                    },
-                    families={"sigma2": (1, 1)},
-                    rates={"eta": Fraction(1, 64)},
-                ),
-                r"$\nabla f(x^t)=0$, $\epsilon=0$, $\sigma_n=1$: only noise is left, "
-                r"and $\tau=2$ has become $\tilde\tau=1$.",
-            ),
-            "the v in the third line is a misprint and left out",
+    broken(
+        _lines(),
+        lambda: federation(
+            [parabola(1, (0, 0))] * 2,
+            (0, 0),
+            noise=[coin(0, 1)] * 2,
+            numbers={
+                t: 0,
+                S: 1,
+                eps2: 0,
+                tau: 2,
+                tau_server: 1,
+                tau_min: 1,
+                tau_max: 2,
+            },
+            families={"sigma2": (1, 1)},
+            rates={"eta": Fraction(1, 64)},
         ),
+        r"$\nabla f(x^t)=0$, $\epsilon=0$, $\sigma_n=1$: only noise is left, "
+        r"and $\tau=2$ has become $\tilde\tau=1$.",
+        "the v in the third line is a misprint and left out",
     ),
     severity=Severity.SLIP,
     cause="tau_server^2 is printed for tau^2 in the first group; the next lines have "

@@ -13,14 +13,13 @@ from fractions import Fraction
 
 from sfl_theory import written as w
 from sfl_theory.claims import (
-    Claim,
     Kind,
     Model,
     Part,
-    Proof,
-    Repair,
     Says,
     Severity,
+    proved,
+    repaired,
     says,
 )
 from sfl_theory.kernel.rules import Theorem
@@ -97,7 +96,7 @@ VISITS = (
 
 def one(statement: Says, theorem: Callable[[], Theorem], words: str) -> tuple[Part]:
     """Return one part."""
-    return (Part(statement, Proof(theorem, words)),)
+    return (proved(statement, theorem, words),)
 
 
 # Steps of one block ----------------------------------------------------------------
@@ -149,14 +148,14 @@ EQ_115 = blocks.FIRST_ORDER.claim(
     SERVER,
     ("eq-115", "App. E.3.1, (115)"),
     Coupled((-1022, 2047), 2, Fraction(1, 64)),
-    Repair(
-        one(
+    repaired(
+        "equal weights, and the move of the whole vector",
+        *one(
             blocks.first_order(EQUALLY, SERVER, whole=True),
             block_visits.first_order_printed,
             r"$-\langle\nabla_sf,M\rangle$ by polarisation against $N\tau\nabla_sf$; "
             r"Jensen, Lipschitz gradients.",
         ),
-        "equal weights, and the move of the whole vector",
     ),
 )
 EQ_116 = blocks.DRIFT.claim(
@@ -164,9 +163,9 @@ EQ_116 = blocks.DRIFT.claim(
     SERVER,
     ("eq-116", "App. E.3.1, (116)"),
     Coupled((-1, 2), 3, Fraction(1, 96)),
-    Repair(
-        one(drift(), block_visits.drift_by_mean, VISITS),
+    repaired(
         "the sum over clients, N^2 times as much, and the whole vectors",
+        *one(drift(), block_visits.drift_by_mean, VISITS),
     ),
     uses="lemma-C.6",
 )
@@ -175,13 +174,13 @@ EQ_117 = blocks.FIRST_ORDER_CLOSED.claim(
     SERVER,
     ("eq-117", "App. E.3.1, (117)"),
     Coupled((-1022, 2047), 2, Fraction(1, 64)),
-    Repair(
-        one(
+    repaired(
+        "equal weights, N times as much behind eta^3, and the whole gradient there",
+        *one(
             first_order_closed(SERVER),
             lambda: block_visits.first_order_closed(SERVER),
             "The repaired (115) before it was weakened, the repaired (116).",
         ),
-        "equal weights, N times as much behind eta^3, and the whole gradient there",
     ),
     uses="eq-115 eq-116",
 )
@@ -190,18 +189,14 @@ EQ_118 = blocks.SECOND_ORDER.claim(
     SERVER,
     ("eq-118", "App. E.3.1, (118)"),
     Coupled((98, -193), 2, Fraction(1, 64)),
-    Repair(
-        (
-            Part(
-                blocks.second_order(PRINTED, SERVER, times=2),
-                Proof(
-                    lambda: block_steps.second_order(block_visits.ROUND_T, SERVER),
-                    "Cauchy-Schwarz over visits, Young with factor 2, variance.",
-                ),
-                blocks.SECOND_ORDER.reading,
-            ),
-        ),
+    repaired(
         "twice the right side",
+        proved(
+            blocks.second_order(PRINTED, SERVER, times=2),
+            lambda: block_steps.second_order(block_visits.ROUND_T, SERVER),
+            "Cauchy-Schwarz over visits, Young with factor 2, variance.",
+            blocks.SECOND_ORDER.reading,
+        ),
     ),
 )
 EQ_119 = blocks.CHANGE.claim(
@@ -209,15 +204,15 @@ EQ_119 = blocks.CHANGE.claim(
     SERVER,
     ("eq-119", "App. E.3.1, (119)"),
     Coupled((-1, 2), 2, Fraction(1, 64)),
-    Repair(
-        one(
+    repaired(
+        "the sum over clients, 2 N^2 times as much, the whole gradient of F_n, and the "
+        "variance of the samples without eta^2",
+        *one(
             change(),
             block_visits.change,
             "The noise of a later step is orthogonal to what came before it; then the "
             "drift of all clients.",
         ),
-        "the sum over clients, 2 N^2 times as much, the whole gradient of F_n, and the "
-        "variance of the samples without eta^2",
     ),
     uses="lemma-C.7",
 )
@@ -226,13 +221,13 @@ EQ_120 = blocks.SECOND_ORDER_CLOSED.claim(
     SERVER,
     ("eq-120", "App. E.3.1, (120)"),
     Coupled((-1, 2), 2, Fraction(1, 64)),
-    Repair(
-        one(
+    repaired(
+        "5/2 times the right side; its late term 2 N^2 times, with the whole gradient",
+        *one(
             second_order_closed(SERVER),
             lambda: block_visits.second_order_closed(SERVER),
             "Young twice: gradients and noise, local points and x^t. " + VISITS,
         ),
-        "5/2 times the right side; its late term 2 N^2 times, with the whole gradient",
     ),
     uses="eq-118 eq-119",
 )
@@ -241,14 +236,14 @@ EQ_121 = blocks.FIRST_ORDER_CLOSED.claim(
     CLIENT,
     ("eq-121", "App. E.3.2, (121)"),
     Coupled((-254, 511), 2, Fraction(1, 64)),
-    Repair(
-        one(
+    repaired(
+        "behind eta^3: N^2 for N a_n^2, and the whole gradient",
+        *one(
             first_order_closed(CLIENT),
             lambda: block_visits.first_order_closed(CLIENT),
             "Jensen with the weights a_n; the server's block at a client's points has "
             "moved by all visits before, so the drift is that of (116), repaired.",
         ),
-        "behind eta^3: N^2 for N a_n^2, and the whole gradient",
     ),
     uses="eq-84",
 )
@@ -257,14 +252,14 @@ EQ_122 = blocks.SECOND_ORDER_CLOSED.claim(
     CLIENT,
     ("eq-122", "App. E.3.2, (122)"),
     Coupled((-1, 2), 2, Fraction(1, 64)),
-    Repair(
-        one(
+    repaired(
+        "5/2 times the right side; its late term with 2 N^2 for a_n^2, and with the "
+        "whole gradient",
+        *one(
             second_order_closed(CLIENT),
             lambda: block_visits.second_order_closed(CLIENT),
             "As (120), with the weights a_n; in the late term a_n <= 1.",
         ),
-        "5/2 times the right side; its late term with 2 N^2 for a_n^2, and with the "
-        "whole gradient",
     ),
     uses="eq-85",
 )
@@ -343,43 +338,37 @@ BROKEN = Model(
     r"$a=(3/4,1/4)$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, $b=(0,1)$, $x_s^t=3/8$ between "
     r"the minimisers 1/4 of f and 1/2 of $\sum_nF_n$: the server moves to the latter.",
 )
-EQ_123 = Claim(
+EQ_123 = Kind.EQUATION(
     "han2024/eq-123",
     "App. E.3.3, (123)",
-    Kind.EQUATION,
     "The change of f in a round, end to end.",
-    (Part(DESCENT.one_round(), BROKEN),),
+    Part(DESCENT.one_round(), BROKEN),
     severity=Severity.PROOF,
     cause=AGAINST,
     scope=SCOPE,
     uses="prop-C.4 eq-117 eq-120 eq-121 eq-122 cond-E.3",
-    repair=Repair(
-        (
-            *one(DESCENT_EQUAL.one_round(), block_visits.one_round, BY_VISITS),
-            *one(weighted_round(), visits.one_round, BY_WEIGHTS),
-        ),
+    repair=repaired(
         "equal weights; or, for any weights and sharper, weighted server steps",
+        *one(DESCENT_EQUAL.one_round(), block_visits.one_round, BY_VISITS),
+        *one(weighted_round(), visits.one_round, BY_WEIGHTS),
     ),
 )
-EQ_124 = Claim(
+EQ_124 = Kind.EQUATION(
     "han2024/eq-124",
     "App. E.3.3, (124)",
-    Kind.EQUATION,
     "The same, solved for the gradient.",
-    (
-        Part(
-            DESCENT.rearranged(),
-            BROKEN,
-            "f(x_s^{t+1}) is printed for f(x^{t+1}), and (a_n^2+1)/tau for a_n^2+1",
-        ),
+    Part(
+        DESCENT.rearranged(),
+        BROKEN,
+        "f(x_s^{t+1}) is printed for f(x^{t+1}), and (a_n^2+1)/tau for a_n^2+1",
     ),
     severity=Severity.PROOF,
     cause=AGAINST,
     scope=SCOPE,
     uses="eq-123",
-    repair=Repair(
-        one(DESCENT_EQUAL.rearranged(), block_visits.rearranged, BY_VISITS),
+    repair=repaired(
         "equal weights",
+        *one(DESCENT_EQUAL.rearranged(), block_visits.rearranged, BY_VISITS),
     ),
 )
 STUCK = Model(
@@ -389,20 +378,17 @@ STUCK = Model(
     r"order $\eta^2$.",
 )
 ALL_ROUNDS = Part(DESCENT.all_rounds(), STUCK)
-REPAIRED = Repair(
-    (
-        *one(DESCENT_EQUAL.all_rounds(), block_visits.theorem, BY_VISITS),
-        *one(weighted_rounds(), visits.theorem, BY_WEIGHTS),
-    ),
+REPAIRED = repaired(
     "equal weights; or, for any weights and sharper, weighted server steps and rates "
     "up to 1/(16 S tau)",
+    *one(DESCENT_EQUAL.all_rounds(), block_visits.theorem, BY_VISITS),
+    *one(weighted_rounds(), visits.theorem, BY_WEIGHTS),
 )
-EQ_125 = Claim(
+EQ_125 = Kind.EQUATION(
     "han2024/eq-125",
     "App. E.3.3, (125)",
-    Kind.EQUATION,
     "The mean over rounds: the statement of Theorem 3.7.",
-    (ALL_ROUNDS,),
+    ALL_ROUNDS,
     severity=Severity.THEOREM,
     cause=AGAINST,
     scope=SCOPE,

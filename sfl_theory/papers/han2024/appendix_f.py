@@ -19,13 +19,14 @@ from sfl_theory import written as w
 from sfl_theory.claims import (
     Claim,
     Kind,
-    Model,
     Part,
     Proof,
-    Repair,
     Says,
     Severity,
+    broken,
     equal,
+    proved,
+    repaired,
     says,
 )
 from sfl_theory.claims import Kind as ClaimKind
@@ -105,37 +106,30 @@ def two_clients() -> ModelData:
     )
 
 
-SERVER_UPDATE = Claim(
+SERVER_UPDATE = ClaimKind.EQUATION(
     "han2024/app-F.1/server-update",
     "App. F.1.1, below (127), against App. C.2",
-    ClaimKind.EQUATION,
     r"$x_s^{t+1}=x_s^t-\eta^t\sum_{n\in P}\sum_i\frac{a_n^2}{q_n}g_{s,n}^{t,i}$ is the "
     "update of App. C.2.",
-    (
-        Part(
-            mean_update(2),
-            Model(
-                two_clients,
-                r"Two clients, $F_n=\frac12\|x\|^2$, $a_n=q_n=\frac12$, from $x_s=1$: "
-                r"the server moves by $-\eta$ on average, the printed sum by "
-                r"$-\eta/2$.",
-            ),
-            r"its mean over who takes part ($\mathbb E[I_n/q_n]=1$), as a product with "
-            "the gradient at x^t",
-        ),
+    broken(
+        mean_update(2),
+        two_clients,
+        r"Two clients, $F_n=\frac12\|x\|^2$, $a_n=q_n=\frac12$, from $x_s=1$: "
+        r"the server moves by $-\eta$ on average, the printed sum by "
+        r"$-\eta/2$.",
+        r"its mean over who takes part ($\mathbb E[I_n/q_n]=1$), as a product with "
+        "the gradient at x^t",
     ),
     severity=Severity.SLIP,
     scope="for N >= 2",
     cause="a_n^2 is printed for a_n, which App. C.2, (127) and (132) have.",
-    repair=Repair(
-        (
-            shown(
-                mean_update(1),
-                lambda: [(server_mean(), -1)],
-                "The update of App. C.2, its draws averaged.",
-            ),
-        ),
+    repair=repaired(
         "a_n for a_n^2",
+        shown(
+            mean_update(1),
+            lambda: [(server_mean(), -1)],
+            "The update of App. C.2, its draws averaged.",
+        ),
     ),
 )
 
@@ -211,7 +205,7 @@ def chain(
     ends = (*pairwise(members), (members[0], members[-1]))
     model = partial(drawn, **periods)
     parts = tuple(
-        Part(says(left, right, *assumed), Proof(theorem, words, model), reading)
+        proved(says(left, right, *assumed), theorem, words, reading, model=model)
         for (left, right), (theorem, words) in zip(ends, links, strict=True)
     )
     return parts if printed else parts[-1:]
@@ -228,12 +222,11 @@ def equation(number: int, where: str, side: Side, uses: str = "") -> Claim:
             *chain(LONGER, side, tau + more, printed, tau=1, d=1),
         )
     )
-    return Claim(
+    return Kind.EQUATION(
         f"han2024/eq-{number}",
         f"App. {where}, ({number})",
-        Kind.EQUATION,
         f"SFL-V1: what partial participation changes in the {side} block in a round.",
-        parts,
+        *parts,
         uses=uses,
         scope="Participation as App. C.2 analyses it: updates are averaged, clients "
         "take "
@@ -255,24 +248,21 @@ def sharp(number: int, where: str, side: Side) -> Claim:
         r"\|\sum_ig_n\|^2$ for independent draws; Cauchy-Schwarz over steps.",
         partial(drawn, tau=2, tau_server=1),
     )
-    return Claim(
+    return Kind.EQUATION(
         f"han2024/eq-{number}/sharp",
         f"App. {where}, ({number})",
-        Kind.EQUATION,
         "(entry of the audit) The same with (1 - q_n)/q_n for 1/q_n and without the "
         "factor N: at q_n = 1 nothing changes.",
-        (
-            Part(
-                says(
-                    w.norm2(block(everyone - V1.x(t + 1))),
-                    period**2 * eta() ** 2 * G2 * odds,
-                    w.participation(V1),
-                    assumption_33(V1),
-                    *longer,
-                ),
-                proof,
-                "tau_server <= tau" if longer else "",
+        Part(
+            says(
+                w.norm2(block(everyone - V1.x(t + 1))),
+                period**2 * eta() ** 2 * G2 * odds,
+                w.participation(V1),
+                assumption_33(V1),
+                *longer,
             ),
+            proof,
+            "tau_server <= tau" if longer else "",
         ),
         uses=f"eq-{number}",
     )

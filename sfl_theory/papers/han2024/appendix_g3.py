@@ -18,10 +18,11 @@ from sfl_theory.claims import (
     Kind,
     Model,
     Part,
-    Proof,
     Repair,
     Says,
     Severity,
+    proved,
+    repaired,
     says,
 )
 from sfl_theory.kernel.rules import Theorem
@@ -86,7 +87,7 @@ def one(
     statement: Says, theorem: Callable[[], Theorem], words: str, reading: str = ""
 ) -> tuple[Part]:
     """Return one part."""
-    return (Part(statement, Proof(theorem, words), reading),)
+    return (proved(statement, theorem, words, reading),)
 
 
 # Steps of one block ----------------------------------------------------------------
@@ -196,17 +197,18 @@ DRIFT_WORDS = (
 
 def of_block(side: Side) -> tuple[Repair, Repair]:
     """Return the repairs of (177), (180) or (181), (182)."""
-    closed = Repair(
-        one(
+    closed = repaired(
+        f"{WEIGHTS}, kappa^2 for N sum c_n, and the whole gradient behind eta^3",
+        *one(
             first_order_closed(side),
             lambda: partial_blocks.first_order_closed(side),
             "The repaired (175), the repaired (176).",
             WHERE,
         ),
-        f"{WEIGHTS}, kappa^2 for N sum c_n, and the whole gradient behind eta^3",
     )
-    second = Repair(
-        one(
+    second = repaired(
+        f"{WEIGHTS}, four times the constants, and the whole gradient in the late term",
+        *one(
             second_order_closed(side),
             lambda: partial_blocks.second_order_closed(side),
             r"Young with 1 between gradients and noise; Jensen with weights $a_nJ_n$, "
@@ -214,7 +216,6 @@ def of_block(side: Side) -> tuple[Repair, Repair]:
             "x^t; the repaired (176).",
             WHERE,
         ),
-        f"{WEIGHTS}, four times the constants, and the whole gradient in the late term",
     )
     return closed, second
 
@@ -224,22 +225,20 @@ EQ_175 = blocks.FIRST_ORDER.claim(
     SERVER,
     ("eq-175", "App. G.3.1, (175)"),
     coupled((-4094, 8191)),
-    Repair(
-        (
-            *one(
-                blocks.first_order(EQUALLY, SERVER, whole=True),
-                visits_convex.first_order_printed,
-                r"$\sum_n\nabla_sF_n=N\nabla_sf$, so $\mathbb E\langle\nabla_sf,"
-                r"\sum_nJ_n\nabla_sF_n(x^t)\rangle=N\|\nabla_sf\|^2$; Young for the "
-                r"rest, Lipschitz gradients, $J_n\le1/q_n$.",
-            ),
-            *one(
-                first_order(SERVER),
-                lambda: partial_blocks.first_order_printed(SERVER),
-                FIRST_ORDER_WORDS,
-            ),
-        ),
+    repaired(
         "equal weights, or weighted server steps, and the move of the whole vector",
+        *one(
+            blocks.first_order(EQUALLY, SERVER, whole=True),
+            visits_convex.first_order_printed,
+            r"$\sum_n\nabla_sF_n=N\nabla_sf$, so $\mathbb E\langle\nabla_sf,"
+            r"\sum_nJ_n\nabla_sF_n(x^t)\rangle=N\|\nabla_sf\|^2$; Young for the "
+            r"rest, Lipschitz gradients, $J_n\le1/q_n$.",
+        ),
+        *one(
+            first_order(SERVER),
+            lambda: partial_blocks.first_order_printed(SERVER),
+            FIRST_ORDER_WORDS,
+        ),
     ),
 )
 EQ_176 = blocks.DRIFT.claim(
@@ -247,9 +246,9 @@ EQ_176 = blocks.DRIFT.claim(
     SERVER,
     ("eq-176", "App. G.3.1, (176)"),
     coupled((-1, 2), 3),
-    Repair(
-        one(drift(), partial_blocks.plain_drift, DRIFT_WORDS, WHERE),
+    repaired(
         f"{WEIGHTS}, the sum over clients, and the whole vectors",
+        *one(drift(), partial_blocks.plain_drift, DRIFT_WORDS, WHERE),
     ),
     uses="lemma-C.6",
 )
@@ -258,18 +257,16 @@ EQ_177 = blocks.FIRST_ORDER_CLOSED.claim(
     SERVER,
     ("eq-177", "App. G.3.1, (177)"),
     coupled((-4094, 8191)),
-    Repair(
-        (
-            *one(
-                first_order_equally(),
-                visits_convex.first_order_closed,
-                "The repaired (175) before it was weakened; all visits before it move "
-                "a point, at most with weights that add up to sum 1/q_n.",
-            ),
-            *of_block(SERVER)[0].parts,
-        ),
+    repaired(
         "equal weights, or weighted server steps; (sum 1/q_n)^2, or kappa^2, for the "
         "sum, and the whole gradient behind eta^3",
+        *one(
+            first_order_equally(),
+            visits_convex.first_order_closed,
+            "The repaired (175) before it was weakened; all visits before it move "
+            "a point, at most with weights that add up to sum 1/q_n.",
+        ),
+        *of_block(SERVER)[0].parts,
     ),
     uses="eq-175 eq-176",
 )
@@ -278,16 +275,16 @@ EQ_178 = blocks.SECOND_ORDER.claim(
     SERVER,
     ("eq-178", "App. G.3.1, (178)"),
     coupled((770, -1537)),
-    Repair(
-        one(
+    repaired(
+        "twice the right side, and 1/q_n^2 before the change of the gradients, for own "
+        "server steps are at its points only where a client takes part",
+        *one(
             second_order(),
             partial_blocks.second_order,
             r"Cauchy-Schwarz over visits, Young with factor 2, variance; $J_n^2\le "
             r"1/q_n^2$ beside local points, mean $1/q_n$ beside x^t.",
             blocks.SECOND_ORDER.reading,
         ),
-        "twice the right side, and 1/q_n^2 before the change of the gradients, for own "
-        "server steps are at its points only where a client takes part",
     ),
 )
 EQ_179 = blocks.CHANGE.claim(
@@ -295,8 +292,10 @@ EQ_179 = blocks.CHANGE.claim(
     SERVER,
     ("eq-179", "App. G.3.1, (179)"),
     coupled((-1, 2)),
-    Repair(
-        one(
+    repaired(
+        "by the move of the whole vector, and the variance of the samples without "
+        "eta^2",
+        *one(
             change(),
             lambda: sum_over(
                 change_of_gradient(partial_blocks.PRINTED, SERVER), CLIENTS, n, v_n
@@ -304,8 +303,6 @@ EQ_179 = blocks.CHANGE.claim(
             "The noise of a later step is orthogonal to what came before it.",
             blocks.CHANGE.reading,
         ),
-        "by the move of the whole vector, and the variance of the samples without "
-        "eta^2",
     ),
     uses="lemma-C.7",
 )
@@ -379,17 +376,16 @@ class Conclusion:
     def claim(self, change: str, *more: Part) -> Claim:
         """Return the refuted claim."""
         equally = one(self.says(theorems.EQUALLY), self.theorem, theorems.IDEA)
-        return Claim(
+        return Kind.EQUATION(
             f"han2024/eq-{self.number}",
             f"App. G.3.3, ({self.number})",
-            Kind.EQUATION,
             self.title,
-            (Part(self.says(DESCENT), BROKEN, self.reading),),
+            Part(self.says(DESCENT), BROKEN, self.reading),
             severity=Severity.PROOF,
             cause=AGAINST,
             scope=SCOPE,
             uses=self.uses,
-            repair=Repair((*equally, *more), change),
+            repair=repaired(change, *equally, *more),
         )
 
 
@@ -412,12 +408,11 @@ EQ_184 = Conclusion(
     "eq-183",
     "f(x_s^{t+1}) is printed for f(x^{t+1})",
 ).claim("equal weights")
-EQ_185 = Claim(
+EQ_185 = Kind.EQUATION(
     "han2024/eq-185",
     "App. G.3.3, (185)",
-    Kind.EQUATION,
     "The mean over rounds: the statement of Theorem 3.9.",
-    theorems.THEOREM_39.parts,
+    *theorems.THEOREM_39.parts,
     severity=Severity.THEOREM,
     cause=AGAINST,
     scope=theorems.THEOREM_39.scope,

@@ -20,6 +20,7 @@ from sfl_theory.claims import (
     Says,
     Severity,
     equal,
+    repaired,
     says,
 )
 from sfl_theory.kernel import rules
@@ -102,12 +103,11 @@ def claim(
     repair: Repair | None = None,
 ) -> Claim:
     """Return the claim that a row is an upper bound; refuted if there is a cause."""
-    return Claim(
+    return Kind.TABLE(
         f"han2024/table-{table}/{number}/{case}",
         f"App. H, Table {table}",
-        Kind.TABLE,
         f"The row of Theorem {number} bounds its right side up to a constant.",
-        (part,),
+        part,
         severity=Severity.THEOREM if cause else None,
         cause=cause,
         words=words,
@@ -176,17 +176,16 @@ def tight(number: str) -> Claim:
         if given
         else compared(build, EQUAL, reading=reading)
     )
-    return Claim(
+    return Kind.TABLE(
         f"han2024/table-1/{number}/strongly_convex/tight",
         "App. H, Tables 1-3" if not partial(number) else "App. H, Table 1",
-        Kind.TABLE,
         "The row is the theorem's rate for equal weights, not only larger than it.",
-        (part,),
+        part,
         severity=Severity.CONSTANT if given else None,
         cause=f"The row gives away {given}." if given else "",
         scope="a_n = 1/N" if given else "",
         uses=f"thm-{number}/strongly_convex",
-        repair=Repair(_rate(number), "without the factors of N") if given else None,
+        repair=repaired("without the factors of N", *_rate(number)) if given else None,
     )
 
 
@@ -234,9 +233,9 @@ def general_convex(table: int, number: str) -> Claim:
     return claim(
         table, number, "general_convex", part,
         "The row drops I_err from the roots (and S from the cube root).",
-        repair=Repair((_scaled(number, d),), "I_err and S stay under the roots, for "
+        repair=repaired("I_err and S stay under the roots, for "
         "tau_server = tau where there are two (else (tau^2 + tau_server^2)/tau_min^2 "
-        "is no constant)"),
+        "is no constant)", _scaled(number, d)),
     )  # fmt: skip
 
 
@@ -298,8 +297,8 @@ def non_convex(table: int, number: str) -> Claim:
         table, number, "non_convex", part,
         "The row drops the learning rate: the theorem's second term does not fall with "
         "T.",
-        repair=Repair((_with_rates(number, d),), "sum_t (eta^t)^2 and tau stay, for "
-        "tau_server = tau where there are two"),
+        repair=repaired("sum_t (eta^t)^2 and tau stay, for "
+        "tau_server = tau where there are two", _with_rates(number, d)),
     )  # fmt: skip
 
 
@@ -415,12 +414,11 @@ def proved(one: Says, reading: str = "", factor: Number | Exact = 0) -> Part:
     return Part(one, Proof(theorem, "", model), reading)
 
 
-TOTAL = Claim(
+TOTAL = Kind.TABLE(
     "han2024/table-4/total",
     "App. H.3, Table 4",
-    Kind.TABLE,
     "Total communication is K times that of a client.",
-    tuple(
+    *tuple(
         proved(equal(row.total, K_TWO * row.per_client), row.method) for row in TABLE
     ),
     scope="every row",
@@ -433,52 +431,44 @@ def expected(row: Row) -> Number:
     return T_fb + sent / R + row.aggregation
 
 
-TIME = Claim(
+TIME = Kind.TABLE(
     "han2024/table-4/time",
     "App. H.3, Table 4",
-    Kind.TABLE,
     "Times are computation, communication at rate R and aggregation.",
-    tuple(proved(equal(row.time, expected(row)), row.method) for row in TABLE),
+    *tuple(proved(equal(row.time, expected(row)), row.method) for row in TABLE),
     scope="clients in parallel; in SL one after another and without aggregation",
     uses="table-4/total",
 )
 
-ORDER = Claim(
+ORDER = Kind.TEXT(
     "han2024/table-4/order",
     "App. H.3",
-    Kind.TEXT,
     "SFL-V2's time is less than SFL-V1's.",
-    (proved(says(V2.time + T_fedavg / 2, V1.time), "less by half an aggregation"),),
+    proved(says(V2.time + T_fedavg / 2, V1.time), "less by half an aggregation"),
     scope="for every K; 'as K escalates, the cost tends to rise' ranks methods: the "
     "SFL rows themselves do not rise with K at fixed D",
 )
 
 exchanged = 2 * tau * b * v + 2 * r * W
 one_pass = w.equals(D, K_TWO * tau * b)
-COMMUNICATION = Claim(
+COMMUNICATION = Kind.TABLE(
     "han2024/table-4/communication",
     "App. H.3, Table 4, against Algorithms 1 and 2",
-    Kind.TABLE,
     "Communication per client is what a client exchanges in a round that makes one "
     "pass over its data.",
-    (
-        proved(
-            says(exchanged, V1.per_client, *reversed(one_pass)),
-            "tau iterations of b samples, activations and their gradients, the "
-            "client's model down and up",
-            2 * v / K_TWO,
-        ),
-        proved(
-            says(V1.per_client, exchanged, *one_pass), "and not less", 2 * v / K_TWO
-        ),
+    proved(
+        says(exchanged, V1.per_client, *reversed(one_pass)),
+        "tau iterations of b samples, activations and their gradients, the "
+        "client's model down and up",
+        2 * v / K_TWO,
     ),
+    proved(says(V1.per_client, exchanged, *one_pass), "and not less", 2 * v / K_TWO),
     scope="with the E = 5 passes of Sec. 4.1 the first term is E times as large",
 )
 
-AGGREGATION = Claim(
+AGGREGATION = Kind.TABLE(
     "han2024/table-4/aggregation",
     "App. H.3, Table 4",
-    Kind.TABLE,
     "SFL-V2's aggregation, of the client's share r |W| only, takes T_fedavg/2.",
     words="Open: it depends on the cost model, which the paper does not state: with "
     "time proportional to the size it takes r T_fedavg, at most the entry if and only "

@@ -11,7 +11,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Says, Severity, says
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Model,
+    Part,
+    Says,
+    Severity,
+    broken,
+    repaired,
+    says,
+)
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Rate, Side
@@ -236,12 +246,11 @@ class Rated:
             r"1 at first order in $\eta$; the right side allows second order."
         )
         model = self.coupled(what, 1000, Fraction(-1, 4), 1, words)
-        return Claim(
+        return Kind.EQUATION(
             f"han2024/eq-{number}",
             f"App. {self.section}, ({number})",
-            Kind.EQUATION,
             r"The recursion at the chosen rates, $\Delta_t\le v/(\gamma+t)$ assumed.",
-            (Part(what, model, self.reading),),
+            Part(what, model, self.reading),
             severity=Severity.PROOF,
             scope="refuted in round 1, where the rate is admitted",
             words=READ_33,
@@ -266,32 +275,29 @@ class Rated:
         model = self.coupled(what, large, Fraction(0), rounds, words)
         whole = both(Version.V2_WEIGHTED if self.shared else Version.V1, block.who)
         right = proved_bound(whole, t)
-        repaired = says(whole.distance(t), right, *whole.assumed(mu, small=False))
-        return Claim(
+        mended = says(whole.distance(t), right, *whole.assumed(mu, small=False))
+        return Kind.EQUATION(
             f"han2024/eq-{number}",
             f"App. {self.section}, ({number})",
-            Kind.EQUATION,
             "The distance of the block falls like 1/t.",
-            (Part(what, model, f"end to end; {self.reading}"),),
+            Part(what, model, f"end to end; {self.reading}"),
             severity=Severity.PROOF,
             scope=f"refuted for S = {large} mu{' and q = 1' * block.drawn}; whether "
             "also for small S/mu is not known",
             words=READ_33,
             cause=CAUSE,
             uses=uses,
-            repair=Repair(
-                (
-                    shown(
-                        repaired,
-                        lambda: [(rate(whole), 1)],
-                        r"The whole vector's recursion, $\Delta_{t+1}\le(1-\frac2u)"
-                        r"\Delta_t+\frac{16G^2}{\mu^2u^2}+\frac{128cSG^2}{\mu^3u^3}$ "
-                        r"with $u=\gamma+t$, $c\le1$, and an induction like (62)-(68).",
-                        READ_S,
-                        model=drawn_clients(whole, repaired),
-                    ),
-                ),
+            repair=repaired(
                 JOINT_WEIGHTED if self.shared else JOINT,
+                shown(
+                    mended,
+                    lambda: [(rate(whole), 1)],
+                    r"The whole vector's recursion, $\Delta_{t+1}\le(1-\frac2u)"
+                    r"\Delta_t+\frac{16G^2}{\mu^2u^2}+\frac{128cSG^2}{\mu^3u^3}$ "
+                    r"with $u=\gamma+t$, $c\le1$, and an induction like (62)-(68).",
+                    READ_S,
+                    model=drawn_clients(whole, mended),
+                ),
             ),
         )
 
@@ -322,13 +328,12 @@ def merged_rate(section: str = "D.1", bounds: str = "(69) and (72)") -> Claim:
             return federation([parabola(1, (0, 0))], (0, 0), numbers=numbers)
 
         words = f"One step of the {name}'s side against four: 1/2 against 1/8 at t = 1."
-        parts.append(Part(what, Model(data, words), f"{name}'s side, t >= 1"))
-    return Claim(
+        parts.append(broken(what, data, words, f"{name}'s side, t >= 1"))
+    return Kind.CONDITION(
         f"han2024/app-{section}.3/merged-rate",
         f"App. {section}.3",
-        Kind.CONDITION,
         f"The rates of {bounds} meet the condition of the merged bound.",
-        tuple(parts),
+        *tuple(parts),
         severity=Severity.PROOF,
         scope="refuted where one side makes four times the other's steps; true from "
         "t = 1 on for equal numbers of steps",

@@ -341,12 +341,11 @@ class Step:
             The claim.
         """
         model = Model(partial(at.model, b, side, self.each), self.where)
-        return Claim(
+        return claims.Kind.EQUATION(
             f"han2024/{place[0]}",
             place[1],
-            claims.Kind.EQUATION,
             self.title,
-            (claims.Part(self.says(b, side), model, self.reading),),
+            claims.Part(self.says(b, side), model, self.reading),
             severity=Severity.PROOF,
             cause=self.cause,
             scope="within the theorem's learning rates, weights 1/2, no noise"

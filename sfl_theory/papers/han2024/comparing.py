@@ -100,7 +100,7 @@ def entry(
     name: str, location: str, title: str, parts: tuple[Part, ...], uses: str
 ) -> Claim:
     """Return a claim on a sentence that nothing refutes."""
-    return Claim(f"han2024/text/{name}", location, Kind.TEXT, title, parts, uses=uses)
+    return Kind.TEXT(f"han2024/text/{name}", location, title, *parts, uses=uses)
 
 
 def theorems(case: str, of: tuple[str, ...] = NUMBERS) -> str:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Severity, says
+from sfl_theory.claims import (
+    Kind,
+    Part,
+    Severity,
+    broken,
+    proved,
+    repaired,
+    says,
+)
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Split
 from sfl_theory.models.federation import coin, federation, parabola, plus, tilt
@@ -95,28 +103,25 @@ def not_fast(
     numbers |= {flat: "1/64"}
     if period is tau_min:
         numbers |= {tau_server: 1, tau_min: 1, tau_max: 1}
-    return Part(
+    return broken(
         says(
             bound_at(T, period, shape),
             w.number(THOUSAND) / T * bound_at(w.number(1), period, shape),
             *assumed,
         ),
-        Model(
-            numbers_only(numbers, ("3/4", "1/4"), ("1", "1/2"), {"sigma2": (1, 1)}),
-            r"$\eta = 1/64$, $T = 10^6$: the second term does not fall with T.",
-        ),
-        reading=f"{name}: at most 1000/T times its value for T = 1",
+        numbers_only(numbers, ("3/4", "1/4"), ("1", "1/2"), {"sigma2": (1, 1)}),
+        r"$\eta = 1/64$, $T = 10^6$: the second term does not fall with T.",
+        f"{name}: at most 1000/T times its value for T = 1",
     )
 
 
-ANY_RATE = Claim(
+ANY_RATE = Kind.CONDITION(
     "han2024/cond/non_convex/any-rate",
     "Sec. 3.3, with the conditions of (13), (16), (19), (22)",
-    Kind.CONDITION,
     "The non-convex bounds (13), (16), (19), (22) are O(1/T) at every admitted "
     "learning "
     "rate, constant ones included.",
-    tuple(not_fast(*one) for one in shapes()),
+    *tuple(not_fast(*one) for one in shapes()),
     severity=Severity.SLIP,
     cause="At a constant rate the second term does not fall with T.",
     scope="'O' is read up to a factor 1000; the ratio grows like T, so no factor "
@@ -157,47 +162,38 @@ def restless(rounds: int) -> Callable[[], ModelData]:
     )
 
 
-CONSTANT_RATE = Claim(
+CONSTANT_RATE = Kind.CONDITION(
     "han2024/cond/general_convex/constant-rate",
     "Sec. 3.3, with the conditions of (12) and (13)",
-    Kind.CONDITION,
     "At an admitted constant learning rate, the same for all T, the gap tends to 0 for "
     "SFL-V1 itself.",
-    (
-        Part(
-            says(f.gap(NOISY.x(t + 1)), FLOOR / 2, *RUN),
-            Model(
-                restless(2),
-                r"Quadratics with fair coins, $\eta = 1/2$, $t = 2$: the run starts "
-                "in the "
-                "minimum and leaves it.",
-            ),
-            reading="a gap that tends to 0 is below any level from some t on; this "
-            "level "
-            "is half of what the repair shows to be a lower bound at every t",
-        ),
+    broken(
+        says(f.gap(NOISY.x(t + 1)), FLOOR / 2, *RUN),
+        restless(2),
+        r"Quadratics with fair coins, $\eta = 1/2$, $t = 2$: the run starts "
+        "in the "
+        "minimum and leaves it.",
+        "a gap that tends to 0 is below any level from some t on; this "
+        "level "
+        "is half of what the repair shows to be a lower bound at every t",
     ),
     severity=Severity.THEOREM,
     cause="Noise keeps the gap above a multiple of eta^2, for every eta.",
     scope="A statement about the run, where the paper speaks of its bounds; one local "
     "step, strongly convex F_n.",
     uses="text/learning-rate/constant",
-    repair=Repair(
-        (
-            Part(
-                says(FLOOR, f.gap(NOISY.x(t + 1)), *RUN),
-                Proof(
-                    lambda: any_step.floor(NOISY.split, S.value, mu.value, v.value),
-                    r"$f(x) - f^* \ge \frac{\mu}{2}\|x - x^*\|^2$, and the round's "
-                    "noise "
-                    r"$\eta\sum_n a_n\xi_n$ is orthogonal to what $x^t$ determines.",
-                    restless(1),
-                ),
-                reading="at every t",
-            ),
-        ),
+    repair=repaired(
         r"a constant rate leaves the gap at $\frac{\mu}{4}\eta^2v\sum_n a_n^2$ or "
         "above",
+        proved(
+            says(FLOOR, f.gap(NOISY.x(t + 1)), *RUN),
+            lambda: any_step.floor(NOISY.split, S.value, mu.value, v.value),
+            r"$f(x) - f^* \ge \frac{\mu}{2}\|x - x^*\|^2$, and the round's "
+            "noise "
+            r"$\eta\sum_n a_n\xi_n$ is orthogonal to what $x^t$ determines.",
+            "at every t",
+            model=restless(1),
+        ),
     ),
 )
 

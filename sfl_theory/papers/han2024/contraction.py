@@ -17,7 +17,17 @@ from fractions import Fraction
 from typing import Unpack
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Says, Severity, says
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Model,
+    Part,
+    Says,
+    Severity,
+    Told,
+    repaired,
+    says,
+)
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import MEAN, Side
 from sfl_theory.kernel.terms import Kind as Version
@@ -28,7 +38,6 @@ from sfl_theory.papers.han2024.one_round import (
     JOINT_WEIGHTED,
     READ_33,
     Block,
-    Told,
     at_minimiser,
     driven,
     merged,
@@ -240,21 +249,20 @@ class Contraction:
     def the_lemma(self, number: int, uses: str, failure: str) -> Claim:
         """Return Lemma D.1 or E.1."""
         name = self.lemma.removeprefix("lemma-")
-        return Claim(
+        return Kind.LEMMA(
             f"han2024/{self.lemma}",
             f"Lemma {name}, ({number})",
-            Kind.LEMMA,
             "The distance of the server block alone contracts and earns the gap.",
-            (Part(self.block.one_round(), at_minimiser(self.block)),),
+            Part(self.block.one_round(), at_minimiser(self.block)),
             severity=Severity.THEOREM,
             scope=f"refuted for mu = 1, for mu = 0 in the lines of {name[0]}.2. {AWAY}",
             cause=CAUSE,
             uses=uses,
             words=READ_33,
             first_failure=failure,
-            repair=Repair(
-                (sharp(self.block),),
+            repair=repaired(
                 f"{self.change}; then with smaller constants and at any rate",
+                sharp(self.block),
             ),
         )
 
@@ -285,7 +293,7 @@ class Contraction:
             uses,
             scope=f"the first relation is refuted for mu = 1. {AWAY}",
             cause=CAUSE,
-            repair=Repair((merged(block),), self.change),
+            repair=repaired(self.change, merged(block)),
         )
 
     @property
@@ -303,7 +311,7 @@ class Contraction:
             self.lemma,
             scope=f"refuted for mu = 1. {AWAY}",
             cause=CAUSE,
-            repair=Repair((merged(self.block),), self.change),
+            repair=repaired(self.change, merged(self.block)),
         )
 
     def drawn(self, number: int, uses: str) -> Claim:
@@ -316,7 +324,7 @@ class Contraction:
             uses,
             scope="refuted for mu = 1 and q = 1/2",
             cause=CAUSE_DRIVEN,
-            repair=Repair((merged(self.block, mu, earned=False),), self.change),
+            repair=repaired(self.change, merged(self.block, mu, earned=False)),
         )
 
     def flat(self, number: int, uses: str, reading: str = "") -> Claim:
@@ -331,7 +339,7 @@ class Contraction:
             scope=f"refuted for two Huber functions. {AWAY}",
             words="The Huber functions meet Assumption 3.3 on the whole space.",
             cause=CAUSE,
-            repair=Repair((merged(self.block, ZERO),), self.change),
+            repair=repaired(self.change, merged(self.block, ZERO)),
         )
 
     def without_gap(self, number: int, uses: str) -> Claim:
@@ -367,7 +375,7 @@ class Contraction:
             uses,
             scope=scope,
             cause=cause,
-            repair=Repair((self.recursion_of_both(),), self.change),
+            repair=repaired(self.change, self.recursion_of_both()),
         )
 
     def unweighted(self) -> Form:

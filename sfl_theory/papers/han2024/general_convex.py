@@ -11,7 +11,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Severity, equal, says
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Model,
+    Part,
+    Severity,
+    broken,
+    equal,
+    repaired,
+    says,
+)
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
@@ -169,36 +179,29 @@ class Merged:
         if self.shared:
             link = shown(same, lambda: blocks(one), "The blocks are orthogonal.")
         else:
-            link = Part(
+            link = broken(
                 same,
-                Model(
-                    self.outside((2, 1)),
-                    r"$\tau=2$, $\tilde\tau=1$: $2\tau+2\tilde\tau=6$ against "
-                    r"$4\tau_{\min}=4$.",
-                ),
+                self.outside((2, 1)),
+                r"$\tau=2$, $\tilde\tau=1$: $2\tau+2\tilde\tau=6$ against "
+                r"$4\tau_{\min}=4$.",
             )
-        return Claim(
+        return Kind.EQUATION(
             f"han2024/eq-{number}",
             f"App. {self.section}, ({number})",
-            Kind.EQUATION,
             "Both blocks merged.",
-            (
-                whole_and_blocks(one),
-                Part(says(new, self.added(), *hypotheses), twice),
-                link,
-                Part(ends, Model(self.outside(), twice.words), "from end to end"),
-            ),
+            whole_and_blocks(one),
+            Part(says(new, self.added(), *hypotheses), twice),
+            link,
+            broken(ends, self.outside(), twice.words, "from end to end"),
             severity=Severity.PROOF,
             scope="refuted for one client and equal numbers of steps"
             + ("" if self.shared else '; the last "=" is "<=" for unequal numbers'),
             cause="The gap is earned once, by both blocks together, not once by each.",
             uses=f"eq-{self.blocks[0]} eq-{self.blocks[1]}",
-            repair=Repair(
-                (
-                    sharp(one, ZERO),
-                    *(() if one.drawn and self.shared else (merged(one, ZERO),)),
-                ),
+            repair=repaired(
                 f"the gap once, {self.change}",
+                sharp(one, ZERO),
+                *(() if one.drawn and self.shared else (merged(one, ZERO),)),
             ),
         )
 
@@ -249,24 +252,19 @@ class Merged:
             )
 
         gap = r"\frac14" if block.drawn else r"\frac18"
-        return Claim(
+        return Kind.EQUATION(
             f"han2024/eq-{number}",
             f"App. {self.section}, ({number})",
-            Kind.EQUATION,
             f"The last iterate meets the bound of Theorem {theorem}, general convex.",
-            (
-                Part(
-                    what,
-                    Model(
-                        data,
-                        r"One client, $F=h(x_c)+h(x_s)$, noise $\pm1$ in $x_s$, one "
-                        r"step at $\eta=\frac12$ from a point $10^{-3}$ beside $x^*$: "
-                        rf"the noise makes the gap ${gap}$, every term of the bound "
-                        r"falls with $\|x^0-x^*\|$." + " $q=1/2$." * block.drawn,
-                    ),
-                    "for every admitted rate; r_2 and r_3 are any numbers that are at "
-                    "least the square and the cube root, which the bound grows with",
-                ),
+            broken(
+                what,
+                data,
+                r"One client, $F=h(x_c)+h(x_s)$, noise $\pm1$ in $x_s$, one "
+                r"step at $\eta=\frac12$ from a point $10^{-3}$ beside $x^*$: "
+                rf"the noise makes the gap ${gap}$, every term of the bound "
+                r"falls with $\|x^0-x^*\|$." + " $q=1/2$." * block.drawn,
+                "for every admitted rate; r_2 and r_3 are any numbers that are at "
+                "least the square and the cube root, which the bound grows with",
             ),
             severity=Severity.THEOREM,
             scope="refuted for the largest admitted rate; a bound without the rate "
@@ -274,9 +272,9 @@ class Merged:
             cause="The bound contains no learning rate and speaks of the last iterate; "
             "near x* noise makes the gap positive for every rate, the bound is near 0.",
             uses=f"eq-{number - 1}",
-            repair=Repair(
-                (self.mean_gap(),),
+            repair=repaired(
                 f"the mean gap of the rounds at a constant rate, {self.change}",
+                self.mean_gap(),
             ),
         )
 

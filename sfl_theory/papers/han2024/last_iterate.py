@@ -266,12 +266,11 @@ def claim(number: str, name: str) -> Claim:
     else:
         lines = BOUNDS[number, "general_convex"][name]
     weights = "weighted server steps" if printed.shared(number) else "equal periods"
-    return Claim(
+    return Kind.THEOREM(
         f"han2024/thm-{number}/general_convex/{name.replace('_', '-')}",
         "not in the paper",
-        Kind.THEOREM,
         TITLES[name],
-        tuple(one.part for one in lines),
+        *tuple(one.part for one in lines),
         scope=f"{SCOPES[name]}, {weights}",
     )
 

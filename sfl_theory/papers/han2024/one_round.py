@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TypedDict
 
 from sfl_theory import written as w
-from sfl_theory.claims import Model, Part, Proof, Repair, Says, Severity, says
+from sfl_theory.claims import Model, Part, Says, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
@@ -244,18 +244,6 @@ def noise_and_drift(noise: Number, drift: Number) -> Form:
     return w.as_form(noise + drift)
 
 
-class Told(TypedDict, total=False):
-    """What a claim may tell besides its statements."""
-
-    severity: Severity
-    scope: str
-    cause: str
-    words: str
-    uses: str
-    first_failure: str
-    repair: Repair
-
-
 def shown(
     what: Says,
     uses: Callable[[], Iterable[tuple[Theorem, Exact]]],
@@ -284,7 +272,7 @@ def shown(
         target = what.right.value - what.left.value
         return combine(*uses(), *squares(), target=target, signs=signs())
 
-    return Part(what, Proof(theorem, words, model or at_start(what)), reading)
+    return proved(what, theorem, words, reading, model=model or at_start(what))
 
 
 def asked(what: Says, data: ModelData) -> ModelData:

@@ -13,10 +13,12 @@ from sfl_theory.claims import (
     Kind,
     Model,
     Part,
-    Repair,
     Says,
     Severity,
+    Told,
+    broken,
     equal,
+    repaired,
     says,
 )
 from sfl_theory.kernel.algebra import Number as Exact
@@ -29,7 +31,6 @@ from sfl_theory.papers.han2024.one_round import (
     AWAY,
     READ_33,
     Block,
-    Told,
     at_minimiser,
     at_start,
     mu,
@@ -123,30 +124,25 @@ def two_clients() -> ModelData:
 
 
 X = w.point("x")
-SUM_OF_GRADIENTS = Claim(
+SUM_OF_GRADIENTS = Kind.EQUATION(
     "han2024/app-E.1/sum-of-gradients",
     "App. E.1.1, below (92)",
-    Kind.EQUATION,
     "The gradient of f is the sum of the clients' gradients.",
-    (
-        Part(
-            says(
-                w.norm2(
-                    f.gradient(X, Side.SERVER)
-                    - w.over_clients(n, w.local(n).gradient(X, Side.SERVER))
-                ),
-                0,
-                assumption_31(),
-                assumption_C2(mu),
+    broken(
+        says(
+            w.norm2(
+                f.gradient(X, Side.SERVER)
+                - w.over_clients(n, w.local(n).gradient(X, Side.SERVER))
             ),
-            Model(
-                two_clients,
-                r"Two clients with $F_n=\frac12\|x\|^2$ at $x_s=1$: $\nabla_sf=1$, the "
-                "sum is 2.",
-            ),
-            r"$\nabla_sf(x)=\sum_n\nabla_sF_n(x)$: the squared distance is at most 0; "
-            "f is that of (23), at every x",
+            0,
+            assumption_31(),
+            assumption_C2(mu),
         ),
+        two_clients,
+        r"Two clients with $F_n=\frac12\|x\|^2$ at $x_s=1$: $\nabla_sf=1$, the "
+        "sum is 2.",
+        r"$\nabla_sf(x)=\sum_n\nabla_sF_n(x)$: the squared distance is at most 0; "
+        "f is that of (23), at every x",
     ),
     severity=Severity.PROOF,
     scope="refuted for two clients with weights 1/2; f of (23) has the weights a_n",
@@ -243,7 +239,7 @@ class Section:
                 else "; for one step M is fixed before the noise"
             ),
             cause="M holds gradients after the first draws of Z, so E<M, Z> is not 0.",
-            repair=Repair(kept, "the cross term kept"),
+            repair=repaired("the cross term kept", *kept),
             words=r"M, the sum of the clients' local gradients, is what $\sum_i\nabla_s"
             r"f(x_c^{t,i},x_s^{t,i})$ stands for; the noise is the rest of the update. "
             + READ_33,
@@ -292,14 +288,12 @@ class Section:
         claim = self.claim(
             2,
             "Local gradients are noise and second moments.",
-            Part(
+            broken(
                 what,
-                Model(
-                    at_start(what),
-                    "Two clients with noise, one step: the right side is larger by "
-                    r"twice the variance, for $\mathbb E\|\nabla F\|^2=\mathbb E\|g\|^2"
-                    r"-\mathbb E\|\nabla F-g\|^2$.",
-                ),
+                at_start(what),
+                "Two clients with noise, one step: the right side is larger by "
+                r"twice the variance, for $\mathbb E\|\nabla F\|^2=\mathbb E\|g\|^2"
+                r"-\mathbb E\|\nabla F-g\|^2$.",
             ),
             severity=Severity.SLIP,
             scope="refuted wherever the block has noise",
@@ -327,15 +321,13 @@ class Section:
             "the left side is 0, but the gap of both blocks stands on the right.",
             words=READ_33,
             uses="lemma-C.3",
-            repair=Repair(
-                (
-                    shown(
-                        lines.progress(block, whole=True),
-                        lemma,
-                        "Lemma C.3 at every local gradient, summed with the weights.",
-                    ),
-                ),
+            repair=repaired(
                 "both blocks together",
+                shown(
+                    lines.progress(block, whole=True),
+                    lemma,
+                    "Lemma C.3 at every local gradient, summed with the weights.",
+                ),
             ),
         )
 
@@ -369,8 +361,9 @@ class Section:
             "also moves at the visits of the others: N tau steps, not tau.",
             words=READ_33,
             uses="lemma-C.5",
-            repair=Repair(
-                self.proved(
+            repair=repaired(
+                "a factor of at most N^2/12",
+                *self.proved(
                     lambda one: says(
                         self.lines.drift(one), right, *one.assumed(small=False)
                     ),
@@ -378,7 +371,6 @@ class Section:
                     r"Before a visit the server has moved by at most $N\tau$ "
                     "stochastic gradients, whatever the order: Cauchy-Schwarz.",
                 ),
-                "a factor of at most N^2/12",
             ),
         )
 

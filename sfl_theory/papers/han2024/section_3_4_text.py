@@ -10,14 +10,13 @@ from fractions import Fraction
 
 from sfl_theory import written as w
 from sfl_theory.claims import (
-    Claim,
     Kind,
     Part,
-    Proof,
-    Repair,
     Says,
     Severity,
     equal,
+    proved,
+    repaired,
     says,
 )
 from sfl_theory.kernel import rules
@@ -183,31 +182,28 @@ def sharper_reduces(partly: str, full: str, case: str) -> Part:
 
 
 AT_ONE = (
-    Claim(
+    Kind.TEXT(
         "han2024/text/participation/convex-at-one",
         "Sec. 3.4 and (127), (157)",
-        Kind.TEXT,
         "Where everybody takes part, q_n = 1, the convex bounds (17), (18), (20), "
         "(21), and (127) on the way to them, are those for full participation.",
-        (
-            extra_127(),
-            *(
-                stays_larger(partly, full, case)
-                for case in (STRONG, GENERAL)
-                for partly, full in PAIRS
-            ),
+        extra_127(),
+        *(
+            stays_larger(partly, full, case)
+            for case in (STRONG, GENERAL)
+            for partly, full in PAIRS
         ),
         severity=Severity.CONSTANT,
         cause="(127) bounds a variance by the second moment: G^2/q_n for "
         "G^2 (1 - q_n)/q_n, which is what the draws add.",
         uses=f"eq-127 {theorems(STRONG)} {theorems(GENERAL)}",
-        repair=Repair(
-            tuple(
+        repair=repaired(
+            "(1 - q_n)/q_n for 1/q_n",
+            *tuple(
                 sharper_reduces(partly, full, case)
                 for case in (STRONG, GENERAL)
                 for partly, full in PAIRS
             ),
-            "(1 - q_n)/q_n for 1/q_n",
         ),
     ),
     entry(
@@ -236,9 +232,10 @@ def of_blocks() -> Part:
         one = combine((rules.blocks(APART.value, APART.value), -1))
         return sum_over(one, k.CLIENTS, n, s.a().value)
 
-    return Part(
+    return proved(
         equal(left, right),
-        Proof(theorem, "A vector is the sum of its two orthogonal blocks."),
+        theorem,
+        "A vector is the sum of its two orthogonal blocks.",
         "for every cut: the left side, which eps^2 bounds, does not know the cut",
     )
 

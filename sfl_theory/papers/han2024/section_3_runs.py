@@ -15,12 +15,13 @@ from sfl_theory import written as w
 from sfl_theory.claims import (
     Claim,
     Kind,
-    Model,
     Part,
-    Proof,
     Repair,
     Says,
     Severity,
+    broken,
+    proved,
+    repaired,
     says,
 )
 from sfl_theory.kernel import rules
@@ -94,9 +95,10 @@ def strongly_convex_v1() -> Claim:
         ABSTRACT,
         "SFL-V1 converges at O(1/T) on strongly convex objectives.",
         (
-            Part(
+            proved(
                 statement,
-                Proof(theorem, r"(11) for $\tilde\tau=\tau$, times T."),
+                theorem,
+                r"(11) for $\tilde\tau=\tau$, times T.",
                 "at the printed rates, tau_server = tau; C is the constant of (11); S "
                 "is written as mu + s",
             ),
@@ -141,12 +143,11 @@ def second(
     repair: Repair | None = None,
 ) -> Claim:
     """Return a claim on SFL-V2 that unequal weights refute."""
-    return Claim(
+    return Kind.TEXT(
         f"han2024/text/rate/{name}/sfl-v2",
         place,
-        Kind.TEXT,
         title,
-        (part,),
+        part,
         severity=Severity.THEOREM,
         scope=scope,
         cause=UNWEIGHTED,
@@ -163,11 +164,10 @@ def strongly_convex_v2() -> Claim:
         values: Numbers = {s.mu: 1, s.excess: 0, s.tau: 1, s.G2: 1, s.T: 3500}
         return unequal(HALF, values, families={"sigma2": (0, 0)}, box=[(0, 0), (0, 1)])
 
-    part = Part(
+    part = broken(
         gap_rate("3.7", r, d),
-        Model(
-            data, "x_s tends to the mean of the two minimisers, 1/2; f has it at 1/20."
-        ),
+        data,
+        "x_s tends to the mean of the two minimisers, 1/2; f has it at 1/20.",
         "at the printed rates; C is the constant of (14); S is written as mu + s",
     )
     return second(
@@ -220,11 +220,10 @@ def general_convex_v1() -> Claim:
     reading = (
         "rate alpha/(tau sqrt(T)) for T rounds; sqrt(T): any number below the root"
     )
-    part = Part(statement, Proof(theorem, words, data), reading)
-    return Claim(
+    part = proved(statement, theorem, words, reading, model=data)
+    return Kind.TEXT(
         "han2024/text/rate/general_convex/sfl-v1",
         ABSTRACT,
-        Kind.TEXT,
         "SFL-V1 converges at O(T^(-1/3)) on general convex objectives.",
         words="Of some schedule, which the paper does not name: 'for some' has no "
         "term. At a constant rate, the same for all T, it is false "
@@ -232,7 +231,7 @@ def general_convex_v1() -> Claim:
         "the rounds is even O(T^(-1/2)), which is the repair; the last iterate, which "
         "the paper speaks of, is open.",
         uses="thm-3.6/general_convex",
-        repair=Repair((part,), "the mean over the rounds for the last iterate"),
+        repair=repaired("the mean over the rounds for the last iterate", part),
     )
 
 
@@ -255,12 +254,12 @@ def general_convex_v2() -> Claim:
             Fraction(2, 3), values, families={"sigma2": (0, 0)}, box=[(0, 0), (0, 1)]
         )
 
-    part = Part(
+    part = broken(
         says(third * s.f.gap(r.x(s.T)), large.right, *assumed),
-        Model(data, "At rate 1/2 a round maps x_s = 2/3 to itself; f is least at "
-        "1/20."),
+        data,
+        "At rate 1/2 a round maps x_s = 2/3 to itself; f is least at 1/20.",
         "at the largest rate of (15); C is what (15) gives, its right side at T = 0",
-    )  # fmt: skip
+    )
     return second(
         "general_convex",
         "SFL-V2 converges at O(T^(-1/3)) on general convex objectives.",
@@ -348,7 +347,7 @@ def summable(
         return combine(*uses, target=(right - metric(r)).value)
 
     words = r"The theorem, for $\tilde\tau=\tau$, times T."
-    return Part(statement, Proof(theorem, words), reading)
+    return proved(statement, theorem, words, reading)
 
 
 def non_convex_v2() -> Claim:
@@ -365,9 +364,10 @@ def non_convex_v2() -> Claim:
         fixed = 1 / (2 - step)
         return unequal(fixed, values, families={"sigma2": (0, 0)}, rates=rates)
 
-    part = Part(
+    part = broken(
         says(metric(r), right, *non_convex_assumed("3.7", r)),
-        Model(data, "At a constant rate 1/400 a round maps x_s = 400/799 to itself."),
+        data,
+        "At a constant rate 1/400 a round maps x_s = 400/799 to itself.",
         "where sum_t (eta^t)^2 is at most E; C is the constant of (16)",
     )
     return second(
@@ -377,7 +377,7 @@ def non_convex_v2() -> Claim:
         "Refuted for unequal weights; true for equal ones (see the repair).",
         "thm-3.7/non_convex alg-2",
         "Sec. 3.3",
-        Repair((equal_v2(r),), "equal weights"),
+        repaired("equal weights", equal_v2(r)),
     )
 
 

@@ -13,7 +13,16 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, Says, Severity, equal, says
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Part,
+    Says,
+    Severity,
+    equal,
+    proved,
+    says,
+)
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, bare
@@ -206,7 +215,7 @@ def extracted(number: str) -> Part:
         "A: T times the first term; C: T times the second without its sum Q of "
         "squares; the claim is the square of bound/(H/T) >= 2 sqrt(A C/T)"
     )
-    return Part(statement, Proof(theorem, words), reading)
+    return proved(statement, theorem, words, reading)
 
 
 EXTRACTED = entry(
@@ -313,7 +322,7 @@ def from_horizon() -> Part:
     reading = (
         "T is written as the square of sqrt(T); eta0 is admitted, so eta0/sqrt(T) is"
     )
-    return Part(equal(left, right), Proof(theorem, words), reading)
+    return proved(equal(left, right), theorem, words, reading)
 
 
 RATES_OF_TAU = replace(
@@ -384,7 +393,7 @@ def replaced_strong() -> Part:
         return combine(target=right.value - other.value)
 
     reading = f"{PRINTED}: the added terms are those of the 1 in a_n^2 + 1 and a_n + 1"
-    return Part(equal(other, right), Proof(theorem, "Sums are linear."), reading)
+    return proved(equal(other, right), theorem, "Sums are linear.", reading)
 
 
 def replaced_non_convex() -> tuple[Part, Part]:
@@ -420,12 +429,11 @@ def similar(case: str) -> Claim:
         r"150 equal clients: $N\sum a_n^2=1$, $N\sum(a_n^2+1)=N^2+1$.",
         "a_n = 1/N, sigma_n = sigma; very similar: equal up to a factor of K",
     )
-    return Claim(
+    return Kind.TEXT(
         f"han2024/text/v1-v2/{case}/similar",
         "Sec. 3.3",
-        Kind.TEXT,
         "The results for SFL-V1 and SFL-V2 are very similar.",
-        (part,),
+        part,
         severity=Severity.CONSTANT,
         cause="At a_n = 1/N the weights N sum a_n^2 = 1 become N sum (a_n^2 + 1) = "
         "N^2 + 1: the noise of SFL-V2's bound is of order N^2 times that of SFL-V1.",

@@ -10,12 +10,12 @@ from sfl_theory import written as w
 from sfl_theory.claims import (
     Claim,
     Kind,
-    Model,
     Part,
-    Repair,
     Says,
     Severity,
+    broken,
     equal,
+    repaired,
     says,
 )
 from sfl_theory.kernel import rules
@@ -216,41 +216,33 @@ class Merged:
                 ),
             ]
 
-        return Claim(
+        return Kind.EQUATION(
             f"han2024/app-{self.section}/merge",
             f"App. {self.section}, ({self.number})",
-            Kind.EQUATION,
             f"Half S times the bounds ({self.first}) and "
             f"({self.number - 1}) is at most ({self.number}).",
-            (
-                Part(
-                    what,
-                    Model(self.witness(what), "Two equal clients, $S=\\mu$, $T=1$."),
-                    one.reading,
-                ),
+            broken(
+                what,
+                self.witness(what),
+                "Two equal clients, $S=\\mu$, $T=1$.",
+                one.reading,
             ),
             severity=Severity.PROOF,
             scope="refuted for two clients and S = mu; "
             + ("its noise terms are too small for every N" + " >= 2" * self.shared),
             cause=wrong,
             words=READ_33,
-            repair=Repair(
-                (
-                    shown(
-                        mended,
-                        uses,
-                        "The blocks are orthogonal; "
-                        + (
-                            r"$\gamma_s\le\gamma$."
-                            if self.shared
-                            else "both are equal."
-                        ),
-                        one.reading,
-                        squares=squares,
-                        model=self.witness(mended),
-                    ),
-                ),
+            repair=repaired(
                 change,
+                shown(
+                    mended,
+                    uses,
+                    "The blocks are orthogonal; "
+                    + (r"$\gamma_s\le\gamma$." if self.shared else "both are equal."),
+                    one.reading,
+                    squares=squares,
+                    model=self.witness(mended),
+                ),
             ),
         )
 
@@ -329,12 +321,11 @@ def parallel_bound(one: Merged = D) -> Claim:
                 model=drawn_clients(block, what),
             )
         )
-    return Claim(
+    return Kind.EQUATION(
         f"han2024/eq-{one.number}",
         f"App. {one.section}, ({one.number})",
-        Kind.EQUATION,
         "The gap of SFL-V1 falls like 1/T, for any two numbers of local steps.",
-        tuple(parts),
+        *tuple(parts),
         words="The outer inequality, by a proof of its own; the term between is "
         f"eq-{one.number}/middle. Theorem {'3.8' if one.drawn else '3.6'} prints the "
         "two rates the other way round, which is false.",
@@ -349,36 +340,31 @@ def middle(one: Merged = D) -> Claim:
     assumed = block.assumed(mu, small=False)
     same = both(Version.V1, one.who)
     same_assumed = same.assumed(mu, small=False)
-    repaired = says(one.sides(same), one.last(same, GAMMA), *same_assumed)
+    mended = says(one.sides(same), one.last(same, GAMMA), *same_assumed)
     away = (same.run.x(T) - best).value
     blocks = rules.blocks(away, away), LARGE.value / 2
 
-    return Claim(
+    return Kind.EQUATION(
         f"han2024/eq-{one.number}/middle",
         f"App. {one.section}, ({one.number})",
-        Kind.EQUATION,
         f"The second relation of ({one.number}): the distances of both blocks, for any "
         "two numbers of local steps.",
-        (
-            Part(
-                says(one.sides(block), one.last(block, GAMMA), *assumed),
-                None,
-                f"{READ_S}; {READ_RATES}",
-            ),
+        Part(
+            says(one.sides(block), one.last(block, GAMMA), *assumed),
+            None,
+            f"{READ_S}; {READ_RATES}",
         ),
         words=MIDDLE + MIDDLE_DRAWN * one.drawn,
         uses=rests(one),
-        repair=Repair(
-            (
-                shown(
-                    repaired,
-                    lambda: [*whole_rate(same), blocks],
-                    f"({one.first}) for the whole vector, times S/2.",
-                    READ_S,
-                    model=drawn_clients(same, repaired),
-                ),
-            ),
+        repair=repaired(
             JOINT,
+            shown(
+                mended,
+                lambda: [*whole_rate(same), blocks],
+                f"({one.first}) for the whole vector, times S/2.",
+                READ_S,
+                model=drawn_clients(same, mended),
+            ),
         ),
     )
 
@@ -415,7 +401,7 @@ def sequential_bound(one: Merged = E) -> Claim:
         right = half_S * w.bracket(proved_bound(weighted, T))
     rounds, chance = (24000, Fraction(15, 16)) if one.drawn else (12000, Fraction(1))
     weighted_assumed = weighted.assumed(mu, small=False)
-    repaired = says(one.gap(weighted), right, *weighted_assumed)
+    mended = says(one.gap(weighted), right, *weighted_assumed)
 
     def data() -> ModelData:
         heavy = Fraction(3, 4)
@@ -432,26 +418,19 @@ def sequential_bound(one: Merged = E) -> Claim:
         )
         return replace(short, long=True)
 
-    return Claim(
+    return Kind.EQUATION(
         f"han2024/eq-{one.number}",
         f"App. {one.section}, ({one.number})",
-        Kind.EQUATION,
         "The gap of SFL-V2 falls like 1/T.",
-        (
-            one.decomposed(block, READ_FEW),
-            Part(
-                what,
-                Model(
-                    data,
-                    r"Two clients, $a=(.75,.25)$, $F_n=\frac12\|x-(0,b_n)\|^2$, "
-                    r"$b=(0,1)$: $x_s$ tends to $\frac12$, the minimiser of $F_1+F_2$, "
-                    r"not to $x_s^*=.25$; the gap tends to $\frac1{32}$, and the bound "
-                    f"is below it after {rounds} rounds."
-                    + f" $q={chance}$."
-                    * one.drawn,
-                ),
-                f"end to end; {READ_FEW}",
-            ),
+        one.decomposed(block, READ_FEW),
+        broken(
+            what,
+            data,
+            r"Two clients, $a=(.75,.25)$, $F_n=\frac12\|x-(0,b_n)\|^2$, "
+            r"$b=(0,1)$: $x_s$ tends to $\frac12$, the minimiser of $F_1+F_2$, "
+            r"not to $x_s^*=.25$; the gap tends to $\frac1{32}$, and the bound "
+            f"is below it after {rounds} rounds." + f" $q={chance}$." * one.drawn,
+            f"end to end; {READ_FEW}",
         ),
         severity=Severity.THEOREM,
         scope="refuted for the weights .75 and .25" + f", q = {chance}" * one.drawn,
@@ -459,16 +438,14 @@ def sequential_bound(one: Merged = E) -> Claim:
         "the minimiser of sum_n F_n, the gap to a constant, the bound to 0.",
         words=READ_33,
         uses=f"eq-{one.first} eq-{one.number - 1} prop-3.5 app-{one.section}/merge",
-        repair=Repair(
-            (
-                shown(
-                    repaired,
-                    lambda: [*by_distance(weighted), *whole_rate(weighted)],
-                    "The whole vector's bound and Proposition 3.5.",
-                    READ_S,
-                    model=drawn_clients(weighted, repaired),
-                ),
-            ),
+        repair=repaired(
             JOINT_WEIGHTED + ("" if one.drawn else "; then with (73)'s right side"),
+            shown(
+                mended,
+                lambda: [*by_distance(weighted), *whole_rate(weighted)],
+                "The whole vector's bound and Proposition 3.5.",
+                READ_S,
+                model=drawn_clients(weighted, mended),
+            ),
         ),
     )

@@ -23,10 +23,11 @@ from sfl_theory.claims import (
     Kind,
     Model,
     Part,
-    Proof,
-    Repair,
     Says,
     Severity,
+    broken,
+    proved,
+    repaired,
     says,
 )
 from sfl_theory.claims import says as at_most
@@ -63,12 +64,11 @@ from sfl_theory.papers.han2024.two_periods import TwoPeriods
 from sfl_theory.proofs import non_convex, partial_visits, visits_convex
 from sfl_theory.written import Assumed, Form, Number, Run
 
-THEOREM_36 = Claim(
+THEOREM_36 = Kind.THEOREM(
     "han2024/thm-3.6/non_convex",
     "Theorem 3.6, (13)",
-    Kind.THEOREM,
     "The mean squared gradient, weighted with the learning rates.",
-    appendix_d.EQ_89.parts,
+    *appendix_d.EQ_89.parts,
     scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24); "
     "the proof uses that clients' samples are independent, which 3.2 does not say",
     words="A proof of its own: the paper's rests on (78), (79), (81) and (82), which "
@@ -79,12 +79,11 @@ THEOREM_36 = Claim(
 
 # Theorem 3.7: SFL-V2, full participation ---------------------------------------------
 
-THEOREM_37 = Claim(
+THEOREM_37 = Kind.THEOREM(
     "han2024/thm-3.7/non_convex",
     "Theorem 3.7, (16)",
-    Kind.THEOREM,
     "The mean squared gradient, weighted with the learning rates.",
-    (appendix_e.ALL_ROUNDS,),
+    appendix_e.ALL_ROUNDS,
     severity=Severity.THEOREM,
     cause="SFL-V2's server steps carry no a_n: it follows sum_n grad F_n, not grad f.",
     scope="refuted for unequal weights, shown for (3/4, 1/4); true as printed for "
@@ -107,12 +106,11 @@ DECIDED = TWO_PERIODS.concluded(
     "updates are aggregated, as App. C.2 analyses",
 )
 
-THEOREM_38 = Claim(
+THEOREM_38 = Kind.THEOREM(
     "han2024/thm-3.8/non_convex",
     "Theorem 3.8, (19)",
-    Kind.THEOREM,
     TITLE,
-    DECIDED,
+    *DECIDED,
     scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24), "
     "updates aggregated; the proof uses that clients' samples are independent, which "
     "3.2 does not say; for models aggregated as in (3) refuted, see .../eq-3",
@@ -185,25 +183,20 @@ IDEA = (
     r"drift as in (116), repaired."
 )
 
-EQUAL_WEIGHTS = Part(EQUALLY.all_rounds(), Proof(visits_convex.theorem, IDEA))
+EQUAL_WEIGHTS = proved(EQUALLY.all_rounds(), visits_convex.theorem, IDEA)
 
-THEOREM_39 = Claim(
+THEOREM_39 = Kind.THEOREM(
     "han2024/thm-3.9/non_convex",
     "Theorem 3.9, (22)",
-    Kind.THEOREM,
     "The mean squared gradient, weighted with the learning rates.",
-    (
-        Part(
-            PRINTED.all_rounds(),
-            Model(
-                run=lambda: stuck("3.9", Fraction(1, 1100), 1400, CHANCE),
-                words=r"$a=(3/4,1/4)$, $q_n=3/4$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, "
-                r"$b=(0,1)$, from $x^0=x^*=(0,1/4)$: $x_s$ drifts to 1/2, where "
-                r"$\nabla f\ne0$; the left side is of order $\eta$, the right one of "
-                r"order $\eta^2$. $\eta=1/1100$, T = 1400.",
-            ),
-            "updates are aggregated",
-        ),
+    broken(
+        PRINTED.all_rounds(),
+        words=r"$a=(3/4,1/4)$, $q_n=3/4$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, "
+        r"$b=(0,1)$, from $x^0=x^*=(0,1/4)$: $x_s$ drifts to 1/2, where "
+        r"$\nabla f\ne0$; the left side is of order $\eta$, the right one of "
+        r"order $\eta^2$. $\eta=1/1100$, T = 1400.",
+        reading="updates are aggregated",
+        run=lambda: stuck("3.9", Fraction(1, 1100), 1400, CHANCE),
     ),
     severity=Severity.THEOREM,
     cause="SFL-V2's server steps carry no a_n: it follows sum_n grad F_n, not grad f.",
@@ -211,28 +204,22 @@ THEOREM_39 = Claim(
     "equal ones",
     uses="lemma-C.6 lemma-C.7 prop-C.4 step-3.9/non_convex eq-185 cond-3.9/non_convex",
     first_failure="han2024/eq-175",
-    repair=Repair(
-        (
-            EQUAL_WEIGHTS,
-            Part(
-                weighted(in_squares()),
-                Proof(
-                    partial_visits.quadratic,
-                    "The next part, with the learning rate put into its cubes.",
-                ),
-            ),
-            Part(
-                weighted(in_cubes()),
-                Proof(
-                    partial_visits.theorem,
-                    r"Polarisation with the conditional mean of "
-                    r"$\sum a_nJ_n\sum_i(\nabla F_n(x_n^{t,i})-\nabla F_n(x^t))$ given "
-                    r"$x^t$; its deviation and the noise by Young with 1/4.",
-                ),
-            ),
-        ),
+    repair=repaired(
         "equal weights; or, for any weights and sharper, weighted server steps and "
         "rates up to 1/(8 S tau sum a_n/q_n)",
+        EQUAL_WEIGHTS,
+        proved(
+            weighted(in_squares()),
+            partial_visits.quadratic,
+            "The next part, with the learning rate put into its cubes.",
+        ),
+        proved(
+            weighted(in_cubes()),
+            partial_visits.theorem,
+            r"Polarisation with the conditional mean of "
+            r"$\sum a_nJ_n\sum_i(\nabla F_n(x_n^{t,i})-\nabla F_n(x^t))$ given "
+            r"$x^t$; its deviation and the noise by Young with 1/4.",
+        ),
     ),
 )
 
@@ -373,12 +360,11 @@ EQUATIONS = {"3.6": (11, 12), "3.7": (14, 15), "3.8": (17, 18), "3.9": (20, 21)}
 def strong(number: str) -> Claim:
     """Return the strongly convex case of a theorem."""
     v2 = printed.shared(number)
-    return Claim(
+    return Kind.THEOREM(
         f"han2024/thm-{number}/strongly_convex",
         f"Theorem {number}, ({EQUATIONS[number][0]})",
-        Kind.THEOREM,
         f"{TITLES[number]}: the gap of the last model falls like 1/T.",
-        (Part(strongly_convex(number), STRONG_MODELS[number], BALL),),
+        Part(strongly_convex(number), STRONG_MODELS[number], BALL),
         severity=Severity.THEOREM,
         scope=SCOPES[number],
         cause=UNWEIGHTED if v2 else SWAPPED,
@@ -404,30 +390,23 @@ def general(number: str) -> Claim:
         "text/rate/general_convex/no-schedule); c_2 and c_3 are any numbers that are "
         "at least the square root and the cube root"
     )
-    return Claim(
+    return Kind.THEOREM(
         f"han2024/thm-{number}/general_convex",
         f"Theorem {number}, ({EQUATIONS[number][1]})",
-        Kind.THEOREM,
         f"{TITLES[number]}: the gap of the last model falls like the cube root of 1/T.",
-        (
-            Part(
-                what,
-                Model(
-                    words=words[0],
-                    run=lambda: printed.slow(number),
-                    numbers=roots(square, Fraction(363, 500), small),
-                ),
-                reading,
-            ),
-            Part(
-                what,
-                Model(
-                    words=words[1],
-                    run=lambda: printed.at_best(number),
-                    numbers=roots(tiny, tiny, start),
-                ),
-                reading,
-            ),
+        broken(
+            what,
+            words=words[0],
+            reading=reading,
+            run=lambda: printed.slow(number),
+            numbers=roots(square, Fraction(363, 500), small),
+        ),
+        broken(
+            what,
+            words=words[1],
+            reading=reading,
+            run=lambda: printed.at_best(number),
+            numbers=roots(tiny, tiny, start),
         ),
         severity=Severity.THEOREM,
         scope="already for one client with one local step (at x^0 = x* for every "

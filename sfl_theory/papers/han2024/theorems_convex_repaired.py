@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Part, Proof, Repair, Says, says
+from sfl_theory.claims import Part, Proof, Repair, Says, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
@@ -368,5 +368,5 @@ def repair(number: str, case: str, others: tuple[Part, ...] = ()) -> Repair:
         line.part for lines in BOUNDS[number, case].values() for line in lines
     )
     if case == "strongly_convex":
-        return Repair((*others, *parts), CHANGES[number])
-    return Repair((*others, *parts), f"{MEAN}; {CHANGES[number]}")
+        return repaired(CHANGES[number], *others, *parts)
+    return repaired(f"{MEAN}; {CHANGES[number]}", *others, *parts)

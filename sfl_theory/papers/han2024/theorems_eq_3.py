@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Severity
+from sfl_theory.claims import (
+    Claim,
+    Kind,
+    Part,
+    Severity,
+    broken,
+    repaired,
+)
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import federation, parabola
@@ -44,30 +51,25 @@ def leaves_its_minimum() -> ModelData:
     )
 
 
-EQUATION_3 = Claim(
+EQUATION_3 = Kind.THEOREM(
     "han2024/thm-3.8/non_convex/eq-3",
     "Theorem 3.8, (19), with Sec. 2.3 (3) and Algorithm 1",
-    Kind.THEOREM,
     "The same for SFL-V1 whose servers aggregate models as in (3).",
-    (
-        Part(
-            MODELS_AGGREGATED.descent(Side.CLIENT).all_rounds(),
-            Model(
-                leaves_its_minimum,
-                r"$F_1=F_2=\frac12\|x-x^*\|^2$ from $x^0=x^*=(0,1)$, $q=(1,1/2)$, no "
-                r"noise: the right side is 0. (3) multiplies the model by "
-                r"$\frac12+\frac{I_2}{2q_2}$, which is 1/2 or 3/2, so $x^1\ne x^*$.",
-            ),
-            f"{LONGER[Side.CLIENT]}; the sum over an empty round would be 0, but "
-            "client 1 takes part in every round",
-        ),
+    broken(
+        MODELS_AGGREGATED.descent(Side.CLIENT).all_rounds(),
+        leaves_its_minimum,
+        r"$F_1=F_2=\frac12\|x-x^*\|^2$ from $x^0=x^*=(0,1)$, $q=(1,1/2)$, no "
+        r"noise: the right side is 0. (3) multiplies the model by "
+        r"$\frac12+\frac{I_2}{2q_2}$, which is 1/2 or 3/2, so $x^1\ne x^*$.",
+        f"{LONGER[Side.CLIENT]}; the sum over an empty round would be 0, but "
+        "client 1 takes part in every round",
     ),
     severity=Severity.THEOREM,
     cause=CAUSE,
     scope=SCOPE,
     uses="eq-3",
     first_failure="han2024/eq-145",
-    repair=Repair(DECIDED, "the aggregation of updates, as App. C.2 analyses"),
+    repair=repaired("the aggregation of updates, as App. C.2 analyses", *DECIDED),
 )
 
 
@@ -86,22 +88,17 @@ def leaves_its_minimum_v2() -> ModelData:
     )
 
 
-EQUATION_3_V2 = Claim(
+EQUATION_3_V2 = Kind.THEOREM(
     "han2024/thm-3.9/non_convex/eq-3",
     "Theorem 3.9, (22), with Sec. 2.3 (3) and Algorithm 2",
-    Kind.THEOREM,
     "The same for SFL-V2 whose fed server aggregates models as in (3).",
-    (
-        Part(
-            descent(Version.V2, Participants.MODELS).all_rounds(),
-            Model(
-                leaves_its_minimum_v2,
-                r"$F_1=F_2=\frac12\|x-x^*\|^2$ from $x^0=x^*=(1,0)$, $q=(1,1/2)$, no "
-                r"noise, equal weights: the right side is 0, and $x_c^1$ is 1/2 or "
-                r"3/2.",
-            ),
-            "client 1 takes part in every round, so no round is empty",
-        ),
+    broken(
+        descent(Version.V2, Participants.MODELS).all_rounds(),
+        leaves_its_minimum_v2,
+        r"$F_1=F_2=\frac12\|x-x^*\|^2$ from $x^0=x^*=(1,0)$, $q=(1,1/2)$, no "
+        r"noise, equal weights: the right side is 0, and $x_c^1$ is 1/2 or "
+        r"3/2.",
+        "client 1 takes part in every round, so no round is empty",
     ),
     severity=Severity.THEOREM,
     cause=CAUSE,
@@ -109,26 +106,23 @@ EQUATION_3_V2 = Claim(
     "aggregates",
     uses="eq-3",
     first_failure="han2024/eq-175",
-    repair=Repair(
-        (EQUAL_WEIGHTS,),
+    repair=repaired(
         "equal weights, and the aggregation of updates, as App. C.2 analyses",
+        EQUAL_WEIGHTS,
     ),
 )
 
 
 def open_strongly(number: str, equation: int) -> Claim:
     """Return (17) or (20) for (3), which nothing here decides."""
-    return Claim(
+    return Kind.THEOREM(
         f"han2024/thm-{number}/strongly_convex/eq-3",
         f"Theorem {number}, ({equation}), with Sec. 2.3 (3)",
-        Kind.THEOREM,
         "The strongly convex case for servers that aggregate models as in (3).",
-        (
-            Part(
-                strongly_convex(number, Participants.MODELS),
-                None,
-                reading="Assumption 3.3 along the run, in every outcome",
-            ),
+        Part(
+            strongly_convex(number, Participants.MODELS),
+            None,
+            reading="Assumption 3.3 along the run, in every outcome",
         ),
         words="Open here, and most likely false. In floats (17) breaks for SFL-V1: two "
         "clients, a_n = 1/2, q = (1, 1 - 5/2000), F_n = (x - 1)^2/2, x^0 = x* = 1, one "

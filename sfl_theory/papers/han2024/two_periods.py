@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, Repair, Says
+from sfl_theory.claims import Claim, Kind, Part, Proof, Repair, Says, proved, repaired
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
@@ -216,14 +216,14 @@ class Steps:
         reading: str = "",
     ) -> Repair:
         """Return a repair for either order of the numbers of steps."""
-        return Repair(
-            self.section.by_order(
+        return repaired(
+            change,
+            *self.section.by_order(
                 lambda b: statement(b, side, whole=True),
                 lambda p: theorem(p, side),
                 words,
                 reading,
             ),
-            change,
         )
 
     def first_order(self) -> Claim:
@@ -271,17 +271,15 @@ class Steps:
     def second_order(self) -> Claim:
         """Return (81) or (148)."""
         b = self.section.printed()
-        twice = Part(
+        twice = proved(
             blocks.second_order(b, SERVER, times=2),
-            Proof(
-                lambda: block_steps.second_order(Round(b.run.split), SERVER),
-                "Cauchy-Schwarz over clients and steps, Young with factor 2, "
-                f"variance.{self.draws}",
-            ),
+            lambda: block_steps.second_order(Round(b.run.split), SERVER),
+            "Cauchy-Schwarz over clients and steps, Young with factor 2, "
+            f"variance.{self.draws}",
             blocks.SECOND_ORDER.reading,
         )
         at = self.coupled((98, -193))
-        repair = Repair((twice,), "twice the right side")
+        repair = repaired("twice the right side", twice)
         return self.claim(blocks.SECOND_ORDER, 3, at, repair)
 
     def change(self) -> Claim:
@@ -338,12 +336,11 @@ class Steps:
     ) -> Claim:
         """Return a proved conclusion; `place` counts from that of one round."""
         where = self.one_round + place
-        return Claim(
+        return Kind.EQUATION(
             f"han2024/eq-{where}",
             f"{self.place}.3, ({where})",
-            Kind.EQUATION,
             title,
-            self.section.concluded(statement, theorem, words, reading),
+            *self.section.concluded(statement, theorem, words, reading),
             uses=uses,
         )
 

@@ -12,10 +12,11 @@ from sfl_theory.claims import (
     Kind,
     Model,
     Part,
-    Proof,
-    Repair,
     Severity,
+    broken,
     equal,
+    proved,
+    repaired,
     says,
 )
 from sfl_theory.kernel import rules
@@ -128,35 +129,30 @@ def induction(number: int, source: str, letter: str, premise: int) -> Claim:
         The claim.
     """
     noise = w.Written(level.value, letter)
-    return Claim(
+    return Kind.EQUATION(
         f"huang2023/eq-{number}",
         f"{source}, ({number})",
-        Kind.EQUATION,
         f"If ({premise}) holds for all i, the sequence falls like 1/(gamma + i).",
-        (
-            Part(
-                says(
-                    delta(T),
-                    v / (gamma + T),
-                    recursion(noise).called(f"({premise}) for the steps before"),
-                    w.at_most(4 * noise / mu**2, v),
-                    w.at_most((gamma + 1) * delta(w.number(0)), v),
-                ),
-                Proof(
-                    unrolled,
-                    r"With $x=\gamma+i$ the recursion is $x(x-1)"
-                    r"\Delta^{i+1}\le(x-1)(x-2)\Delta^i+\frac{4(x-1)}{\mu^2x}B$; "
-                    r"summed over i, and $v\ge4B/\mu^2$, $v\ge(\gamma+1)\Delta^0$. "
-                    r"(The printed induction is right as well.)",
-                    model=lambda: federation(
-                        [parabola(1, (0, 0))],
-                        (0, 0),
-                        numbers={mu: 1, above_7: 0, T: 1, v: 16, level: 4},
-                        sequences={"Delta": 1},
-                    ),
-                ),
-                reading="T = i + 1 >= 1; v any number that is at least both terms of "
-                "the maximum; at i = -1 the claim is Delta^0 <= v/gamma, which holds",
+        proved(
+            says(
+                delta(T),
+                v / (gamma + T),
+                recursion(noise).called(f"({premise}) for the steps before"),
+                w.at_most(4 * noise / mu**2, v),
+                w.at_most((gamma + 1) * delta(w.number(0)), v),
+            ),
+            unrolled,
+            r"With $x=\gamma+i$ the recursion is $x(x-1)"
+            r"\Delta^{i+1}\le(x-1)(x-2)\Delta^i+\frac{4(x-1)}{\mu^2x}B$; "
+            r"summed over i, and $v\ge4B/\mu^2$, $v\ge(\gamma+1)\Delta^0$. "
+            r"(The printed induction is right as well.)",
+            "T = i + 1 >= 1; v any number that is at least both terms of "
+            "the maximum; at i = -1 the claim is Delta^0 <= v/gamma, which holds",
+            model=lambda: federation(
+                [parabola(1, (0, 0))],
+                (0, 0),
+                numbers={mu: 1, above_7: 0, T: 1, v: 16, level: 4},
+                sequences={"Delta": 1},
             ),
         ),
         words="The induction itself is right; its hypothesis is not.",
@@ -245,12 +241,11 @@ class End:
         repair = joint_repair(self.side, f"as for prop-{self.proposition}")
         scope = f"as prop-{self.proposition}"
         return (
-            Claim(
+            Kind.EQUATION(
                 name.format(self.first),
                 f"{source}, ({self.first})",
-                Kind.EQUATION,
                 f"The {self.side} block's distance at every step.",
-                (self.at_most_v(),),
+                self.at_most_v(),
                 severity=Severity.PROOF,
                 scope=scope,
                 cause=f"At most the right side of Proposition {self.proposition}, "
@@ -258,25 +253,18 @@ class End:
                 uses=self.uses,
                 repair=repair,
             ),
-            Claim(
+            Kind.EQUATION(
                 name.format(self.first + 1),
                 f"{source}, ({self.first + 1})",
-                Kind.EQUATION,
                 "The same at the last step, and the maximum at most the sum.",
-                (
-                    self.at_most_v(),
-                    Part(
-                        says(v / (gamma + T), self.total, *self.definition),
-                        Proof(
-                            self.below_total,
-                            r"$(a+b-v)v=ab-(v-a)(v-b)\ge0$.",
-                            self.example,
-                        ),
-                    ),
-                    Part(
-                        equal(self.total, self.right), Proof(combine, "One fraction.")
-                    ),
+                self.at_most_v(),
+                proved(
+                    says(v / (gamma + T), self.total, *self.definition),
+                    self.below_total,
+                    r"$(a+b-v)v=ab-(v-a)(v-b)\ge0$.",
+                    model=self.example,
                 ),
+                proved(equal(self.total, self.right), combine, "One fraction."),
                 severity=Severity.PROOF,
                 scope=scope,
                 cause=f"The same right side as in Proposition {self.proposition}.",
@@ -295,116 +283,95 @@ SQUARED = w.form(2 * eta() ** 2 * R2 / N**2)
 
 def joint_recursion() -> Part:
     """Return the recursion of both blocks together."""
-    return Part(
+    return proved(
         says(
             away(after),
             (1 - mu * eta()) * away(at) + w.form(eta() ** 2 * R2),
             *assumptions(one),
         ),
-        Proof(
-            lambda: minibatch.iteration(Round(one.split)),
-            r"$E\|G\|^2\le R^2$ and $E\langle G,w^i-w^*\rangle\ge F(w^i)-F^*\ge"
-            r"\frac\mu2\|w^i-w^*\|^2$.",
-        ),
-        reading=STEP,
+        lambda: minibatch.iteration(Round(one.split)),
+        r"$E\|G\|^2\le R^2$ and $E\langle G,w^i-w^*\rangle\ge F(w^i)-F^*\ge"
+        r"\frac\mu2\|w^i-w^*\|^2$.",
+        STEP,
     )
 
 
-EQ_14 = Claim(
+EQ_14 = Kind.EQUATION(
     "huang2023/eq-14",
     f"{PROOF}, (14)",
-    Kind.EQUATION,
     "One step of the server block.",
-    (
-        Part(
-            says(
-                away(after, SERVER),
-                SHRUNK - eta() * GAP + SQUARED,
-                *assumptions(one),
-                SMALL,
-            ),
-            Model(
-                lambda: spread_noise(5),
-                f"{NOISY}, N = 5, one step from w*: "
-                r"$\frac{\eta^2}5>\frac{4\eta^2}{25}$.",
-            ),
-            reading=f"{STEP}; L is S",
+    broken(
+        says(
+            away(after, SERVER),
+            SHRUNK - eta() * GAP + SQUARED,
+            *assumptions(one),
+            SMALL,
         ),
+        lambda: spread_noise(5),
+        f"{NOISY}, N = 5, one step from w*: "
+        r"$\frac{\eta^2}5>\frac{4\eta^2}{25}$.",
+        f"{STEP}; L is S",
     ),
     severity=Severity.PROOF,
     cause="One step from w*: the variance is of order 1/N, not 1/N^2.",
     uses="eq-12 eq-13",
-    repair=Repair(
-        (joint_recursion(),), "both blocks together, R^2 for 2R^2/N^2, no gap"
+    repair=repaired(
+        "both blocks together, R^2 for 2R^2/N^2, no gap", joint_recursion()
     ),
 )
-EQ_15_SIGN = Claim(
+EQ_15_SIGN = Kind.EQUATION(
     "huang2023/eq-15/sign",
     f"{PROOF}, (15) 2nd inequality",
-    Kind.EQUATION,
     "The server block's optimum is lowest for every client block.",
-    (
-        Part(
-            says(
-                -(eta() * (F(point) - F(swapped))),
-                0,
-                assumption_1(),
-                assumption_2(),
-                minimum(),
-                SMALL,
-            ),
-            Model(
-                lambda: federation(
-                    [COUPLED],
-                    (0, 0),
-                    numbers={mu: "1/2", S: "3/2", i: 0},
-                    rates={"eta": "1/6"},
-                    points={point: [(1, "-1/4")]},
-                    best={F: (0, 0)},
-                ),
-                r"$F=\frac12(w_c^2+w_s^2+w_cw_s)$, w = (1, -1/4): "
-                r"$F(w)<F(w_c,0)$.",
-            ),
+    broken(
+        says(
+            -(eta() * (F(point) - F(swapped))),
+            0,
+            assumption_1(),
+            assumption_2(),
+            minimum(),
+            SMALL,
         ),
+        lambda: federation(
+            [COUPLED],
+            (0, 0),
+            numbers={mu: "1/2", S: "3/2", i: 0},
+            rates={"eta": "1/6"},
+            points={point: [(1, "-1/4")]},
+            best={F: (0, 0)},
+        ),
+        r"$F=\frac12(w_c^2+w_s^2+w_cw_s)$, w = (1, -1/4): "
+        r"$F(w)<F(w_c,0)$.",
     ),
     severity=Severity.PROOF,
     cause="w_s* minimises F(w_c*, .), not F(w_c, .).",
-    repair=Repair(
-        (
-            Part(
-                says(-(eta() * (F(mixed(best, point)) - F(best))), 0, minimum()),
-                Proof(
-                    lambda: combine((
-                        rules.lowest(F.value, mixed(best, point).value),
-                        eta().value,
-                    )),
-                    r"$w^*$ minimises F.",
-                ),
-            ),
-        ),
+    repair=repaired(
         "w_c* for w_c",
+        proved(
+            says(-(eta() * (F(mixed(best, point)) - F(best))), 0, minimum()),
+            lambda: combine((
+                rules.lowest(F.value, mixed(best, point).value),
+                eta().value,
+            )),
+            r"$w^*$ minimises F.",
+        ),
     ),
 )
-EQ_15 = Claim(
+EQ_15 = Kind.EQUATION(
     "huang2023/eq-15",
     f"{PROOF}, (15); '(26)' there means (14)",
-    Kind.EQUATION,
     "The recursion of the server block.",
-    (
-        Part(
-            says(away(after, SERVER), SHRUNK + SQUARED, *assumptions(one), SMALL),
-            Model(
-                lambda: spread_noise(5),
-                f"{NOISY}, N = 5, one step from w*: "
-                r"$\frac{\eta^2}5>\frac{4\eta^2}{25}$.",
-            ),
-            reading=STEP,
-        ),
+    broken(
+        says(away(after, SERVER), SHRUNK + SQUARED, *assumptions(one), SMALL),
+        lambda: spread_noise(5),
+        f"{NOISY}, N = 5, one step from w*: "
+        r"$\frac{\eta^2}5>\frac{4\eta^2}{25}$.",
+        STEP,
     ),
     severity=Severity.PROOF,
     cause="One step from w*: the variance is of order 1/N, not 1/N^2.",
     uses="eq-14 eq-15/sign",
-    repair=Repair((joint_recursion(),), "both blocks together, R^2 for 2R^2/N^2"),
+    repair=repaired("both blocks together, R^2 for 2R^2/N^2", joint_recursion()),
 )
 END = End(
     1,

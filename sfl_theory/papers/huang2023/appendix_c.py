@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from sfl_theory import written as w
 from sfl_theory.claims import (
-    Claim,
     Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
     Severity,
+    broken,
     equal,
+    proved,
+    repaired,
     says,
 )
 from sfl_theory.kernel import rules
@@ -100,47 +98,36 @@ def cross(direction: Vector, noise: Vector) -> Theorem:
     )
 
 
-EQ_26 = Claim(
+EQ_26 = Kind.EQUATION(
     "huang2023/eq-26",
     f"{PROOF}, (26)",
-    Kind.EQUATION,
     "The squared distance after a step, and the mixed term has mean 0.",
-    (
-        Part(
-            equal(
-                w.norm2(block(WBAR) - rate * block(G_SAMPLED) - block(best)),
-                A_1 + A_2 + rate**2 * w.norm2(ERROR),
-            ),
-            Proof(combine, "The square of a sum."),
-            reading=f"{ANY}; v^{{i+1}} is wbar - eta g, as defined there",
+    proved(
+        equal(
+            w.norm2(block(WBAR) - rate * block(G_SAMPLED) - block(best)),
+            A_1 + A_2 + rate**2 * w.norm2(ERROR),
         ),
-        Part(
-            equal(A_2, 0, *MADE),
-            Proof(
-                lambda: times(cross(STEPPED, block(many.xi(n, t, j))), 2 * rate),
-                r"The local models of step j are fixed before its noises are drawn, "
-                r"which have mean 0 given them.",
-            ),
-            reading=ANY,
-        ),
+        combine,
+        "The square of a sum.",
+        f"{ANY}; v^{{i+1}} is wbar - eta g, as defined there",
+    ),
+    proved(
+        equal(A_2, 0, *MADE),
+        lambda: times(cross(STEPPED, block(many.xi(n, t, j))), 2 * rate),
+        r"The local models of step j are fixed before its noises are drawn, "
+        r"which have mean 0 given them.",
+        ANY,
     ),
     scope="E[A_2] = 0 needs fresh mini-batches; where an epoch deals out the data "
     "(Algorithm 1 as described in words), a later one depends on those before",
 )
 B_1 = -(2 * rate * w.inner(OFF, block(GBAR)))
 B_2 = rate**2 * w.norm2(block(GBAR))
-EQ_27 = Claim(
+EQ_27 = Kind.EQUATION(
     "huang2023/eq-27",
     f"{PROOF}, (27)",
-    Kind.EQUATION,
     "The square A_1.",
-    (
-        Part(
-            equal(A_1, w.norm2(OFF) + B_1 + B_2),
-            Proof(combine, "The square of a sum."),
-            reading=ANY,
-        ),
-    ),
+    proved(equal(A_1, w.norm2(OFF) + B_1 + B_2), combine, "The square of a sum.", ANY),
 )
 
 
@@ -163,67 +150,52 @@ BELOW = HERE - 1 / S * G_CLIENT
 ABOVE = f()(HERE) - w.form(low())
 SQUARES = mean(w.norm2(G_CLIENT))
 BOUNDED = 2 * S * rate**2 * mean(ABOVE)
-EQ_28 = Claim(
+EQ_28 = Kind.EQUATION(
     "huang2023/eq-28",
     f"{PROOF}, (28)",
-    Kind.EQUATION,
     "The square B_2: Jensen, then the gradients' sizes by the gaps.",
-    (
-        Part(
-            says(B_2, rate**2 * SQUARES),
-            Proof(
-                lambda: times(
-                    rules.jensen(CLIENTS, n, p().value, G_CLIENT.value), rate**2
-                ),
-                "Jensen.",
-            ),
-            reading=ANY,
+    proved(
+        says(B_2, rate**2 * SQUARES),
+        lambda: times(rules.jensen(CLIENTS, n, p().value, G_CLIENT.value), rate**2),
+        "Jensen.",
+        ANY,
+    ),
+    proved(
+        says(rate**2 * SQUARES, BOUNDED, assumption_1(), *lowest(BELOW)),
+        lambda: times(
+            minibatch.over(minibatch.self_bounding(HERE.value, low().value, CLIENT)),
+            rate**2,
         ),
-        Part(
-            says(rate**2 * SQUARES, BOUNDED, assumption_1(), *lowest(BELOW)),
-            Proof(
-                lambda: times(
-                    minibatch.over(
-                        minibatch.self_bounding(HERE.value, low().value, CLIENT)
-                    ),
-                    rate**2,
-                ),
-                r"A step of $1/S$ along $-\nabla_cf_n$ lowers $f_n$ by "
-                r"$\|\nabla_cf_n\|^2/(2S)$.",
-            ),
-            reading=LESS,
-        ),
+        r"A step of $1/S$ along $-\nabla_cf_n$ lowers $f_n$ by "
+        r"$\|\nabla_cf_n\|^2/(2S)$.",
+        LESS,
     ),
     uses="assumption-1",
 )
 TOWARD = w.inner(OFF, G_CLIENT)
 APART = block(WBAR) - block(HERE)
 LOCAL_OFF = block(HERE) - block(best)
-EQ_29 = Claim(
+EQ_29 = Kind.EQUATION(
     "huang2023/eq-29",
     f"{PROOF}, (29)",
-    Kind.EQUATION,
     "The product B_1, split at the local models.",
-    (
-        Part(
-            equal(B_1, -(2 * rate * mean(TOWARD))),
-            Proof(
-                lambda: times(
-                    rules.linear(CLIENTS, n, (p() * G_CLIENT).value, OFF.value),
-                    2 * rate,
-                ),
-                "The product is linear.",
-            ),
-            reading=ANY,
+    proved(
+        equal(B_1, -(2 * rate * mean(TOWARD))),
+        lambda: times(
+            rules.linear(CLIENTS, n, (p() * G_CLIENT).value, OFF.value),
+            2 * rate,
         ),
-        Part(
-            equal(
-                -(2 * rate * mean(TOWARD)),
-                -(2 * rate * mean(w.inner(APART, G_CLIENT)))
-                - 2 * rate * mean(w.inner(LOCAL_OFF, G_CLIENT)),
-            ),
-            Proof(combine, "The product is linear."),
+        "The product is linear.",
+        ANY,
+    ),
+    proved(
+        equal(
+            -(2 * rate * mean(TOWARD)),
+            -(2 * rate * mean(w.inner(APART, G_CLIENT)))
+            - 2 * rate * mean(w.inner(LOCAL_OFF, G_CLIENT)),
         ),
+        combine,
+        "The product is linear.",
     ),
 )
 loss = w.Function(NamedFunction("loss"), "f_{n}")
@@ -232,24 +204,19 @@ middle = Written(vec(Point("middle")), r"\bar{w}", ATOM, Name(r"\bar{w}"))
 ONE_CLIENT = "one client: w_n and wbar any vectors, f_n any function"
 DIFFERENCE = block(middle) - block(local)
 STEP_APART = DIFFERENCE + rate * loss.gradient(local, CLIENT)
-EQ_30 = Claim(
+EQ_30 = Kind.EQUATION(
     "huang2023/eq-30",
     f"{PROOF}, (30)",
-    Kind.EQUATION,
     "Young's inequality.",
-    (
-        Part(
-            says(
-                -(2 * w.inner(DIFFERENCE, loss.gradient(local, CLIENT))),
-                1 / rate * w.norm2(DIFFERENCE)
-                + rate * w.norm2(loss.gradient(local, CLIENT)),
-            ),
-            Proof(
-                lambda: combine((STEP_APART.value, 1 / rate.value)),
-                "One square.",
-            ),
-            reading=ONE_CLIENT,
+    proved(
+        says(
+            -(2 * w.inner(DIFFERENCE, loss.gradient(local, CLIENT))),
+            1 / rate * w.norm2(DIFFERENCE)
+            + rate * w.norm2(loss.gradient(local, CLIENT)),
         ),
+        lambda: combine((STEP_APART.value, 1 / rate.value)),
+        "One square.",
+        ONE_CLIENT,
     ),
 )
 AT_BEST = mixed(best, local)
@@ -264,25 +231,20 @@ def convex_block() -> Theorem:
     return minibatch.along_block(convex, loss.value, mu.value, x, y, by)
 
 
-EQ_31 = Claim(
+EQ_31 = Kind.EQUATION(
     "huang2023/eq-31",
     f"{PROOF}, (31)",
-    Kind.EQUATION,
     "Strong convexity along the client block.",
-    (
-        Part(
-            says(
-                -w.inner(BLOCK_OFF, loss.gradient(local, CLIENT)),
-                -(loss(local) - loss(AT_BEST)) - mu / 2 * w.norm2(BLOCK_OFF),
-                w.convex(loss, mu).called("Assumption 2"),
-            ),
-            Proof(
-                convex_block,
-                r"Strong convexity from $w_n$ to $(w_c^*,w_s)$, which differ in the "
-                r"client block only.",
-            ),
-            reading=ONE_CLIENT,
+    proved(
+        says(
+            -w.inner(BLOCK_OFF, loss.gradient(local, CLIENT)),
+            -(loss(local) - loss(AT_BEST)) - mu / 2 * w.norm2(BLOCK_OFF),
+            w.convex(loss, mu).called("Assumption 2"),
         ),
+        convex_block,
+        r"Strong convexity from $w_n$ to $(w_c^*,w_s)$, which differ in the "
+        r"client block only.",
+        ONE_CLIENT,
     ),
     uses="assumption-2 gradient-point",
 )
@@ -297,31 +259,22 @@ BETWEEN = (
     - 2 * rate * mean(f()(HERE) - f()(CLOSE) + mu / 2 * w.norm2(LOCAL_OFF))
 )
 ASSUMED = (assumption_1(), assumption_2(), *lowest(BELOW))
-EQ_32 = Claim(
+EQ_32 = Kind.EQUATION(
     "huang2023/eq-32",
     f"{PROOF}, (32)",
-    Kind.EQUATION,
     "The bound of A_1 with a remainder C.",
-    (
-        Part(
-            says(A_1, BETWEEN, *ASSUMED),
-            Proof(
-                lambda: minibatch.first_bound(
-                    HERE.value, low().value, CLIENT, CLOSE.value
-                ),
-                "(27)-(31).",
-            ),
-            reading=f"{ANY}; {LESS}",
-        ),
-        Part(
-            says(BETWEEN, (1 - mu * rate) * w.norm2(OFF) + SPREAD + C, *ASSUMED),
-            Proof(
-                lambda: minibatch.second_bound(HERE.value, low().value, CLIENT),
-                r"(28) again and $\sum_np_n\|w_{c,n}-w_c^*\|^2\ge"
-                r"\|\bar w_c-w_c^*\|^2$.",
-            ),
-            reading=f"{ANY}; {LESS}",
-        ),
+    proved(
+        says(A_1, BETWEEN, *ASSUMED),
+        lambda: minibatch.first_bound(HERE.value, low().value, CLIENT, CLOSE.value),
+        "(27)-(31).",
+        f"{ANY}; {LESS}",
+    ),
+    proved(
+        says(BETWEEN, (1 - mu * rate) * w.norm2(OFF) + SPREAD + C, *ASSUMED),
+        lambda: minibatch.second_bound(HERE.value, low().value, CLIENT),
+        r"(28) again and $\sum_np_n\|w_{c,n}-w_c^*\|^2\ge"
+        r"\|\bar w_c-w_c^*\|^2$.",
+        f"{ANY}; {LESS}",
     ),
     uses="eq-27 eq-28 eq-29 eq-30 eq-31",
 )
@@ -362,48 +315,36 @@ OFF_SERVER = (
     r"$f_n=\frac12(w_c^2+w_s^2+w_cw_s)$, two clients, w = (0, 1), w* = 0, "
     r"$\eta=\frac16=\frac1{4S}$: "
 )
-EQ_33_1 = Claim(
+EQ_33_1 = Kind.EQUATION(
     "huang2023/eq-33/1",
     f"{PROOF}, (33) 1st inequality",
-    Kind.EQUATION,
     "The first bound of C.",
-    (
-        Part(
-            says(
-                C,
-                -(GAMMA_C * mean(f()(HERE) - F(best)))
-                + w.form((2 * rate - GAMMA_C) * Gamma),
-                *OPTIMA,
-            ),
-            Model(
-                lambda: at_start((1, 1), False),
-                r"$f_n=\frac12\|w\|^2$, w = (1, 1), $\eta=\frac16$: "
-                r"$C=-\gamma_c+\eta$, the right side is $-\gamma_c$.",
-            ),
-            reading=ZERO,
+    broken(
+        says(
+            C,
+            -(GAMMA_C * mean(f()(HERE) - F(best)))
+            + w.form((2 * rate - GAMMA_C) * Gamma),
+            *OPTIMA,
         ),
+        lambda: at_start((1, 1), False),
+        r"$f_n=\frac12\|w\|^2$, w = (1, 1), $\eta=\frac16$: "
+        r"$C=-\gamma_c+\eta$, the right side is $-\gamma_c$.",
+        ZERO,
     ),
     severity=Severity.PROOF,
     scope="already for equal clients and separate blocks",
     cause="Uses F(w_c*, w_s) <= F*.",
 )
-EQ_33 = Claim(
+EQ_33 = Kind.EQUATION(
     "huang2023/eq-33",
     f"{PROOF}, (33)",
-    Kind.EQUATION,
     "The bound of C.",
-    (
-        Part(
-            says(
-                C, w.form(6 * S * rate**2 * Gamma) + mean(w.norm2(LOCAL_OFF)), *OPTIMA
-            ),
-            Model(
-                lambda: at_start((0, 1), True),
-                f"{OFF_SERVER}the right side is 0, C is $\\frac1{{12}}$.",
-            ),
-            reading=f"{ZERO}. (34) has ||wbar_c - w_{{c,n}}||^2 for the last term: a "
-            "misprint in one of them, which does not matter here",
-        ),
+    broken(
+        says(C, w.form(6 * S * rate**2 * Gamma) + mean(w.norm2(LOCAL_OFF)), *OPTIMA),
+        lambda: at_start((0, 1), True),
+        f"{OFF_SERVER}the right side is 0, C is $\\frac1{{12}}$.",
+        f"{ZERO}. (34) has ||wbar_c - w_{{c,n}}||^2 for the last term: a "
+        "misprint in one of them, which does not matter here",
     ),
     severity=Severity.PROOF,
     cause="At w_c = w_c*, Gamma = 0 the right side is 0, C is not.",
@@ -431,10 +372,11 @@ LI = (
     r"f_n(\bar w)\|^2-\frac1{2\eta}\|w_n-\bar w\|^2$ and $F(\bar w)\ge F^*$."
 )
 WHOLE = f"{ANY}; Gamma = F* - sum p_n f_n*"
-EQ_34_JOINT = Part(
+EQ_34_JOINT = proved(
     says(w.norm2(WBAR - best - rate * GBAR), joint_right(), *JOINT),
-    Proof(lambda: minibatch.whole_step(HERE.value, low().value), LI),
-    reading=WHOLE,
+    lambda: minibatch.whole_step(HERE.value, low().value),
+    LI,
+    WHOLE,
 )
 
 
@@ -447,40 +389,36 @@ def sampled_step() -> Theorem:
     )
 
 
-LEMMA_2_JOINT = Part(
+LEMMA_2_JOINT = proved(
     says(
         w.norm2(WBAR - rate * G_SAMPLED - best),
         joint_right() + rate**2 * w.norm2(GBAR - G_SAMPLED),
         *JOINT,
         *MADE,
     ),
-    Proof(sampled_step, f"{LI} The mean noise is orthogonal to what came before."),
-    reading=WHOLE,
+    sampled_step,
+    f"{LI} The mean noise is orthogonal to what came before.",
+    WHOLE,
 )
-EQ_34 = Claim(
+EQ_34 = Kind.EQUATION(
     "huang2023/eq-34",
     f"{PROOF}, (34)",
-    Kind.EQUATION,
     "The bound of A_1.",
-    (
-        Part(
-            says(
-                A_1,
-                (1 - mu * rate) * w.norm2(OFF)
-                + 2 * SPREAD
-                + w.form(6 * S * rate**2 * Gamma),
-                *OPTIMA,
-            ),
-            Model(
-                lambda: at_start((0, 1), True),
-                f"{OFF_SERVER}the right side is 0, the mean gradient is not.",
-            ),
-            reading=ZERO,
+    broken(
+        says(
+            A_1,
+            (1 - mu * rate) * w.norm2(OFF)
+            + 2 * SPREAD
+            + w.form(6 * S * rate**2 * Gamma),
+            *OPTIMA,
         ),
+        lambda: at_start((0, 1), True),
+        f"{OFF_SERVER}the right side is 0, the mean gradient is not.",
+        ZERO,
     ),
     severity=Severity.PROOF,
     cause="At w_c = w_c* the client block moves if w_s != w_s*.",
     uses="eq-32 eq-33",
-    repair=Repair((EQ_34_JOINT,), "whole vectors for the client's blocks"),
+    repair=repaired("whole vectors for the client's blocks", EQ_34_JOINT),
 )
 CLAIMS = (EQ_26, EQ_27, EQ_28, EQ_29, EQ_30, EQ_31, EQ_32, EQ_33_1, EQ_33, EQ_34)

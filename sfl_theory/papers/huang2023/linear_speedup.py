@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, says
+from sfl_theory.claims import Claim, Kind, Part, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
@@ -180,7 +180,7 @@ def _part(what: Measured, right: Form, proof: Callable[[], Theorem], why: str) -
         share = w.number(factor).value
         return combine(near(), (_with_steps(proof()), share))
 
-    return Part(said, Proof(theorem, why, two_clients), reading=WITHOUT_4)
+    return proved(said, theorem, why, WITHOUT_4, model=two_clients)
 
 
 VERSIONS: dict[str, tuple[Callable[[], Form], Callable[[], Theorem], str]] = {

@@ -6,7 +6,17 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Severity, says
+from sfl_theory.claims import (
+    Kind,
+    Model,
+    Part,
+    Repair,
+    Severity,
+    broken,
+    proved,
+    repaired,
+    says,
+)
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
@@ -134,19 +144,19 @@ def joint_repair(side: Side, change: str) -> Repair:
             joint_distance(), both_parts(x.value), (w.part(other, x).value, 1)
         )
 
-    return Repair(
-        (
-            Part(
-                says(
-                    away(all_steps.x(T), side),
-                    joint_bound(),
-                    *falling_assumptions(all_steps),
-                ),
-                Proof(proof, JOINT, one_round),
-                reading=ANY_STEPS,
-            ),
-        ),
+    return repaired(
         change,
+        proved(
+            says(
+                away(all_steps.x(T), side),
+                joint_bound(),
+                *falling_assumptions(all_steps),
+            ),
+            proof,
+            JOINT,
+            ANY_STEPS,
+            model=one_round,
+        ),
     )
 
 
@@ -175,22 +185,19 @@ PULLED_CLIENT = Model(
     r"client block starts at its optimum and is pulled away by the server "
     r"block; after 1264 steps it is farther away than the bound says.",
 )
-PROP_1 = Claim(
+PROP_1 = Kind.PROPOSITION(
     "huang2023/prop-1",
     "Proposition 1, (9)",
-    Kind.PROPOSITION,
     "The distance of the server block.",
-    (
-        Part(
-            says(
-                away(r.x(T), SERVER),
-                server_bound(r, T),
-                *assumptions(r),
-                *gamma_printed(),
-            ),
-            NOISY_HALF,
-            reading=ONE_STEP,
+    Part(
+        says(
+            away(r.x(T), SERVER),
+            server_bound(r, T),
+            *assumptions(r),
+            *gamma_printed(),
         ),
+        NOISY_HALF,
+        reading=ONE_STEP,
     ),
     severity=Severity.THEOREM,
     scope="with noise, here for unequal weights; for equal ones a model with N = 13 "
@@ -202,30 +209,25 @@ PROP_1 = Claim(
     first_failure="eq-12/weights",
     repair=joint_repair(SERVER, "initial distance of both blocks, R^2 without 1/N^2"),
 )
-PROP_1_COUPLING = Claim(
+PROP_1_COUPLING = Kind.PROPOSITION(
     "huang2023/prop-1/coupling",
     "Proposition 1, (9)",
-    Kind.PROPOSITION,
     "Proposition 1 for one client without noise.",
-    (
-        Part(
-            says(
-                away(r.x(T), SERVER),
-                server_bound(r, T),
-                *assumptions(r),
-                *gamma_printed(),
-            ),
-            Model(
-                run=lambda: instances.pulled(1, 200, 505),
-                numbers=values(200, 5),
-                words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 200, from $(1,0,0)$: "
-                r"the server block starts at its optimum and is pulled away by the "
-                r"client block, whose initial distance the bound does not contain; "
-                r"after 505 steps it is farther away than the bound says. z only makes "
-                r"S large.",
-            ),
-            reading=ONE_STEP,
+    broken(
+        says(
+            away(r.x(T), SERVER),
+            server_bound(r, T),
+            *assumptions(r),
+            *gamma_printed(),
         ),
+        words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 200, from $(1,0,0)$: "
+        r"the server block starts at its optimum and is pulled away by the "
+        r"client block, whose initial distance the bound does not contain; "
+        r"after 505 steps it is farther away than the bound says. z only makes "
+        r"S large.",
+        reading=ONE_STEP,
+        run=lambda: instances.pulled(1, 200, 505),
+        numbers=values(200, 5),
     ),
     severity=Severity.THEOREM,
     scope="already for one client without noise, S/mu = 200",
@@ -234,24 +236,21 @@ PROP_1_COUPLING = Claim(
     first_failure="eq-15/sign",
     repair=joint_repair(SERVER, "initial distance of both blocks, R^2 without 1/N^2"),
 )
-PROP_2 = Claim(
+PROP_2 = Kind.PROPOSITION(
     "huang2023/prop-2",
     "Proposition 2, (10)",
-    Kind.PROPOSITION,
     "The distance of the client block.",
-    (
-        Part(
-            says(
-                away(r.x(T), CLIENT),
-                client_bound(r, T),
-                *assumptions(r),
-                assumption_5(),
-                *gamma_printed(),
-                *one_optimum(),
-            ),
-            PULLED_CLIENT,
-            reading=f"{ONE_STEP}; Gamma = 0 in all readings: w* minimises every f_n",
+    Part(
+        says(
+            away(r.x(T), CLIENT),
+            client_bound(r, T),
+            *assumptions(r),
+            assumption_5(),
+            *gamma_printed(),
+            *one_optimum(),
         ),
+        PULLED_CLIENT,
+        reading=f"{ONE_STEP}; Gamma = 0 in all readings: w* minimises every f_n",
     ),
     severity=Severity.THEOREM,
     scope="already for one client without noise, S/mu = 500",
@@ -305,75 +304,65 @@ def from_distance(of: Run, local: Number | int, rounds: Theorem) -> Theorem:
     )
 
 
-THM_1 = Claim(
+THM_1 = Kind.THEOREM(
     "huang2023/thm-1",
     "Theorem 1, (11)",
-    Kind.THEOREM,
     "The gap is at most S (L_s + L_c)/2, the right sides of (9) and (10).",
-    (
-        Part(
-            says(
-                F(all_steps.x(T)) - F(best),
-                theorem_1(all_steps, E * M),
-                *falling_assumptions(all_steps),
-            ),
-            Proof(
-                lambda: from_distance(all_steps, E * M, joint_distance()),
-                f"{JOINT} Lemma 1 makes a gap of it; $L_s+L_c$ contains both initial "
-                r"distances and $24KR^2+48K^2\delta^2$ over $\mu^2$, which is more.",
-                lambda: with_gamma(one_round()),
-            ),
-            reading=f"{ANY_STEPS}; Gamma any number >= 0",
+    proved(
+        says(
+            F(all_steps.x(T)) - F(best),
+            theorem_1(all_steps, E * M),
+            *falling_assumptions(all_steps),
         ),
-        Part(
-            says(
-                F(r.x(T)) - F(best),
-                theorem_1(r, 1),
-                *assumptions(r),
-                assumption_5(),
-                *gamma_printed(),
-            ),
-            Proof(
-                lambda: from_distance(r, 1, minibatch.last(minibatch.rate())),
-                "The same for one local step, where D = 0.",
-            ),
-            reading=f"{ONE_STEP}, with the run's own rates; Gamma any number >= 0",
+        lambda: from_distance(all_steps, E * M, joint_distance()),
+        f"{JOINT} Lemma 1 makes a gap of it; $L_s+L_c$ contains both initial "
+        r"distances and $24KR^2+48K^2\delta^2$ over $\mu^2$, which is more.",
+        f"{ANY_STEPS}; Gamma any number >= 0",
+        model=lambda: with_gamma(one_round()),
+    ),
+    proved(
+        says(
+            F(r.x(T)) - F(best),
+            theorem_1(r, 1),
+            *assumptions(r),
+            assumption_5(),
+            *gamma_printed(),
         ),
+        lambda: from_distance(r, 1, minibatch.last(minibatch.rate())),
+        "The same for one local step, where D = 0.",
+        f"{ONE_STEP}, with the run's own rates; Gamma any number >= 0",
     ),
     scope="for Gamma >= 0, as it is for f_n* = min f_n; where Gamma is read with the "
     "initial w_s it can be negative, even make the right side negative",
     uses="lemma-1 prop-1 prop-2",
     first_failure="eq-12/weights",
-    repair=Repair(
-        (
-            Part(
-                says(
-                    F(all_steps.x(T)) - F(best),
-                    S / 2 * joint_bound(),
-                    *falling_assumptions(all_steps),
-                ),
-                Proof(lambda: gap_from(minibatch_variance.rounds()), JOINT, one_round),
-                reading=ANY_STEPS,
-            ),
-            Part(
-                says(
-                    F(all_steps.x(T)) - F(best),
-                    S / 2 * variance_bound(),
-                    *falling_variances(all_steps),
-                ),
-                Proof(
-                    lambda: gap_from(minibatch_variance.noisy_rounds()),
-                    r"As before, with $E\|\nabla f_n(w;\zeta_n)\|^2$ split into noise "
-                    r"and gradients: the mean gradient by $2S^2D+4S(F-F^*)$, those "
-                    r"within a round by co-coercivity.",
-                    lambda: with_variance(one_round()),
-                ),
-                reading=f"without Assumption 4, which excludes Assumption 2 on R^d; "
-                f"{ANY_STEPS}",
-            ),
-        ),
+    repair=repaired(
         "sharper: no Gamma, no sigma_n, smaller constants; or without Assumption 4 and "
         "with the noise divided by N",
+        proved(
+            says(
+                F(all_steps.x(T)) - F(best),
+                S / 2 * joint_bound(),
+                *falling_assumptions(all_steps),
+            ),
+            lambda: gap_from(minibatch_variance.rounds()),
+            JOINT,
+            ANY_STEPS,
+            model=one_round,
+        ),
+        proved(
+            says(
+                F(all_steps.x(T)) - F(best),
+                S / 2 * variance_bound(),
+                *falling_variances(all_steps),
+            ),
+            lambda: gap_from(minibatch_variance.noisy_rounds()),
+            r"As before, with $E\|\nabla f_n(w;\zeta_n)\|^2$ split into noise "
+            r"and gradients: the mean gradient by $2S^2D+4S(F-F^*)$, those "
+            r"within a round by co-coercivity.",
+            f"without Assumption 4, which excludes Assumption 2 on R^d; {ANY_STEPS}",
+            model=lambda: with_variance(one_round()),
+        ),
     ),
 )
 
@@ -387,35 +376,30 @@ def initial_gamma() -> Form:
     return S * (server_bound(r, T) + first / (mu**2 * (gamma + T))) / 2
 
 
-THM_1_GAMMA = Claim(
+THM_1_GAMMA = Kind.THEOREM(
     "huang2023/thm-1/initial-server",
     "Theorem 1, (11)",
-    Kind.THEOREM,
     "(entry of the audit) Theorem 1 with Gamma read at the initial server block.",
-    (
-        Part(
-            says(
-                F(r.x(T)) - F(best),
-                initial_gamma(),
-                *assumptions(r),
-                assumption_5(),
-                *gamma_printed(),
-            ),
-            Model(
-                lambda: federation(
-                    [quadratic(((1, 0, 0), (0, 1, 0), (0, 0, 10)), (0, 0, 0))],
-                    (0, 1, 0),
-                    numbers={mu: 1, S: 10, above_7: 72, R2: 1, delta2: 0, T: 1},
-                    families={"sigma2": (0,)},
-                    best={F: (0, 0, 0)},
-                    box=((0, 0), (0, 1), (0, 0)),
-                ),
-                r"$F=\frac12(w_c^2+w_s^2+10z^2)$ from (0, 1, 0): $\Gamma=-\frac12$ and "
-                r"the right side is negative.",
-            ),
-            reading=f"{ONE_STEP}; w_s in Gamma is w_s^0, w_{{c,n}}* is w_c*, which "
-            "minimises f_n for it in the model",
+    broken(
+        says(
+            F(r.x(T)) - F(best),
+            initial_gamma(),
+            *assumptions(r),
+            assumption_5(),
+            *gamma_printed(),
         ),
+        lambda: federation(
+            [quadratic(((1, 0, 0), (0, 1, 0), (0, 0, 10)), (0, 0, 0))],
+            (0, 1, 0),
+            numbers={mu: 1, S: 10, above_7: 72, R2: 1, delta2: 0, T: 1},
+            families={"sigma2": (0,)},
+            best={F: (0, 0, 0)},
+            box=((0, 0), (0, 1), (0, 0)),
+        ),
+        r"$F=\frac12(w_c^2+w_s^2+10z^2)$ from (0, 1, 0): $\Gamma=-\frac12$ and "
+        r"the right side is negative.",
+        f"{ONE_STEP}; w_s in Gamma is w_s^0, w_{{c,n}}* is w_c*, which "
+        "minimises f_n for it in the model",
     ),
     severity=Severity.SLIP,
     scope="N = 1, no noise, S/mu = 10; true for Gamma >= 0 (thm-1)",
