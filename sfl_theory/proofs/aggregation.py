@@ -8,17 +8,9 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction, share, stochastic
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.local_steps import block_below
-from sfl_theory.proofs.notation import (
-    combine,
-    inverse_q,
-    nat,
-    number_of_clients,
-    of,
-    per_client,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, inverse_q, nat, of, steps, sum_over
 
 n, t, i, j = k.Client("n"), nat("t"), nat("i"), nat("j")
 now = of(t)
@@ -55,7 +47,7 @@ def local_whole(run: k.Split) -> Theorem:
     gap = k.local_point(run, n, now, at) - k.iterate(run, now) + total * eta
     sides = [(rules.local_update(run, n, now, at, side, gap), -1) for side in k.Side]
     one = combine((rules.blocks(gap, gap), -1), *sides)
-    return sum_over(one, k.CLIENTS, n, per_client("b", n))
+    return sum_over(one, k.CLIENTS, n, notation.per_client("b", n))
 
 
 def round_whole(run: k.Split) -> Theorem:
@@ -69,7 +61,7 @@ def round_whole(run: k.Split) -> Theorem:
 
 def equal_weights(x: k.Vec) -> Theorem:
     """Return ``||[sum_n grad F_n(x) - N grad f(x)]_s||^2 <= 0`` where N a_n = 1."""
-    N, side = number_of_clients(), k.Side.SERVER
+    N, side = notation.number_of_clients(), k.Side.SERVER
     off = 1 - N * k.weight(n)
     low, high = rules.assume(k.constant(off)), rules.assume(k.constant(-off))
     zero = combine((high, off), signs=[low])
@@ -214,7 +206,7 @@ class Drawn:
 
     def move(self) -> Theorem:
         """Return ``||away||^2 <= N tau sum_n eta^2 a_n^2/q_n sum_j ||g||^2``."""
-        N, odds = number_of_clients(), inverse_q(n) - 1
+        N, odds = notation.number_of_clients(), inverse_q(n) - 1
         factor = k.weight(n) ** 2 * self.rate**2
         inside = rules.jensen(steps(self.made), j, ratio(1), self.g)
         square = sum_over(combine((self.g, 1)), steps(self.made), j)
@@ -230,7 +222,7 @@ class Drawn:
         whole = stochastic(self.run, n, now, of(j))
         bound = rules.bounded_gradient(self.run, G2, n, now, of(j))
         short = block_below(self.side, whole, bound)
-        factor = number_of_clients() * self.made * self.rate**2
+        factor = notation.number_of_clients() * self.made * self.rate**2
         each = sum_over(short, steps(self.made), j)
         return sum_over(each, k.CLIENTS, n, factor * k.weight(n) ** 2 * inverse_q(n))
 

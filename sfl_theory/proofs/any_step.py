@@ -12,20 +12,9 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.local_steps import (
-    Round,
-    i,
-    j,
-    linear_both,
-    n,
-    now,
-    t,
-    whole_centred,
-    whole_mean,
-    whole_moved,
-    whole_update,
-)
+from sfl_theory.proofs.local_steps import Round, i, j, n, now, t, whole_mean
 from sfl_theory.proofs.notation import combine, mean, of, sign, steps, sum_over
 from sfl_theory.proofs.strongly_convex import BEST
 
@@ -120,8 +109,8 @@ def floor(run: k.Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
     no_cross = combine(*crossed, target=k.inner(Z, u))
     shift = u - Z * eta
     moved: list[tuple[Theorem, Number]] = [
-        (whole_update(r, after), 1),
-        (whole_update(r, shift - D * eta), 1),
+        (local.whole_update(r, after), 1),
+        (local.whole_update(r, shift - D * eta), 1),
     ]
     exact = combine(*moved, target=k.norm2(after) - k.norm2(shift - D * eta))
     near = combine(
@@ -166,7 +155,7 @@ def first_gradient_stays(run: k.Split, S: Ratio) -> Theorem:
     scale = S**2 * r.eta**2
     return combine(
         rules.lipschitz(k.Local(n), S, r.point(at), r.x),
-        (whole_moved(r), -(S**2)),
+        (local.whole_moved(r), -(S**2)),
         (rules.jensen(steps(at), j, ratio(1), g), scale),
         (nothing, scale),
     )
@@ -239,7 +228,7 @@ def direction(r: Round, w: k.Vec, s: Signed) -> Theorem:
     D = whole_mean(r, r.local_gradient(of(i)))
     uses: list[tuple[Theorem, Number]] = [
         (r.summed(each, 1, k.weight(n)), 1),
-        (linear_both(r, r.local_gradient(of(i)), w, 1, k.weight(n)), s),
+        (local.linear_both(r, r.local_gradient(of(i)), w, 1, k.weight(n)), s),
         (rules.linear(k.CLIENTS, n, own, w), -s),
         (rules.mean_gradient(BEST, w), -s),
         (rules.stationary(k.MEAN, w), s),
@@ -258,9 +247,9 @@ def one_round(r: Round, s: Signed) -> Theorem:
     w = after + u * (1 - eta) - Z * eta
     target = k.norm2(after) - k.norm2(u) * (1 - eta) ** 2 - k.norm2(Z) * eta**2
     uses: list[tuple[Theorem, Number]] = [
-        (whole_update(r, w), s),
+        (local.whole_update(r, w), s),
         (direction(r, w, -s), eta),
-        (whole_centred(r, u), -2 * s * eta * (1 - eta)),
+        (local.whole_centred(r, u), -2 * s * eta * (1 - eta)),
     ]
     return combine(*uses, target=target * s)
 

@@ -15,44 +15,15 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import non_convex, notation
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.local_steps import (
-    N,
-    Round,
-    S,
-    block_below,
-    centred,
-    eps2,
-    i,
-    local_gradients,
-    mean_deviation,
-    n,
-    now,
-    other,
-    own_gradients,
-    sigma2,
-    young,
-)
-from sfl_theory.proofs.non_convex import (
-    TwoPaces,
-    deviation,
-    one_client_drift,
-    one_round,
-    one_round_partial,
-)
+from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, n, now, sigma2, young
+from sfl_theory.proofs.non_convex import TwoPaces, deviation, one_round
 from sfl_theory.proofs.non_convex import drift as weighted_drift
-from sfl_theory.proofs.notation import (
-    combine,
-    inverse_q,
-    mean,
-    of,
-    per_client,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, mean, of, sign, steps, sum_over
 
-v_n = per_client("v", n)
+v_n = notation.per_client("v", n)
 """Any weights >= 0: a sum with them is an inequality for each client."""
 
 
@@ -65,7 +36,7 @@ def factor(r: Round, side: k.Side) -> Ratio:
 def spread(r: Round, side: k.Side) -> Ratio:
     """Return the mean square of what a side's steps are weighted by, w_n^2 E J_n^2."""
     own = factor(r, side) ** 2
-    return own * inverse_q(n) if r.run.drawn else own
+    return own * notation.inverse_q(n) if r.run.drawn else own
 
 
 def total(r: Round, side: k.Side, each: k.Vec, w: Ratio | None = None) -> k.Vec:
@@ -92,7 +63,7 @@ def pull(r: Round, side: k.Side) -> Theorem:
     return combine(
         rules.update(r.run, side, now, g),
         *means,
-        (centred(r, side, g, tau, factor(r, side)), -r.rate(side)),
+        (local.centred(r, side, g, tau, factor(r, side)), -r.rate(side)),
         target=k.inner(k.part(side, g), r.next - r.x) + k.inner(M, g) * r.rate(side),
     )
 
@@ -101,7 +72,7 @@ def apart(r: Round, side: k.Side, upper: Number) -> Theorem:
     """Return ``sum_i ||[grad F_n(x) - grad F_n(p)]_b||^2 <= S^2 sum_i ||p - x||^2``."""
     change = r.own_gradient() - r.local_gradient(of(i))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    return sum_over(block_below(side, change, near), steps(upper), i)
+    return sum_over(local.block_below(side, change, near), steps(upper), i)
 
 
 def first_order(r: Round, side: k.Side) -> Theorem:
@@ -113,7 +84,7 @@ def first_order(r: Round, side: k.Side) -> Theorem:
     more = r.summed(combine((r.away(of(i)), 1)), tau, b - own)
     return combine(
         (pull(r, side), -1),
-        (mean_deviation(r, side), eta / (2 * tau)),
+        (local.mean_deviation(r, side), eta / (2 * tau)),
         (near, eta / 2),
         (more, eta * S**2 / 2),
         (M, eta / (2 * tau)),
@@ -143,7 +114,7 @@ def drift_of(p: TwoPaces, side: k.Side, small: Theorem, c: Number) -> Theorem:
     spare = c * (1 - 2 * theta * S**2) - 1
     bound = k.norm2(gx) * (2 * H) + k.constant(sigma2(n))
     return combine(
-        (one_client_drift(p, side), c),
+        (non_convex.one_client_drift(p, side), c),
         (one, c * theta),
         (sum_over(combine((r.away(of(i)), 1)), steps(H), i), spare),
         target=bound * (c * theta) - D,
@@ -234,7 +205,7 @@ def step_size(r: Round, side: k.Side) -> Theorem:
         (rules.unbiased(r.run, n, now, zero, k.part(side, gx)), -2),
         rules.variance(r.run, sigma2(n), n, now, zero),
         rules.blocks(xi, xi),
-        (k.part(other(side), xi), 1),
+        (k.part(local.other(side), xi), 1),
         target=k.norm2(k.part(side, gx)) + k.constant(sigma2(n)) - k.norm2(b_0),
     )
     return combine(young(b_i - b_0, b_0, 1), (var, 2))
@@ -287,11 +258,11 @@ def change_of_gradient(r: Round, side: k.Side) -> Theorem:
     def near(step: Ratio) -> Theorem:
         apart = r.local_gradient(step) - gx
         lipschitz = rules.lipschitz(k.Local(n), S, r.x, r.point(step))
-        return block_below(side, apart, lipschitz)
+        return local.block_below(side, apart, lipschitz)
 
     def noisy(step: Ratio) -> Theorem:
         var = rules.variance(r.run, sigma2(n), n, now, step)
-        return block_below(side, r.noise(step), var)
+        return local.block_below(side, r.noise(step), var)
 
     old = k.part(side, r.noise(0))
     fixed = far(after) - old
@@ -344,7 +315,7 @@ def block_noise(r: Round, side: k.Side) -> Theorem:
     tau, w, xi = r.steps(side), rules.share(r.run, n, now, side), r.noise(of(i))
     apart = rules.independent(r.run, n, i, w, now, tau, side)
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
-    one = block_below(side, xi, var)
+    one = local.block_below(side, xi, var)
     means = averaged(r, k.constant(mean(n, w**2 * sigma2(n))), -tau)
     return combine((apart, -1), r.summed(one, tau, w**2), *means)
 
@@ -353,7 +324,7 @@ def block_gradients(r: Round, side: k.Side) -> Theorem:
     """Return ``sum_i ||[gp]_b||^2 <= 3 tau_b (||grad_b f||^2 + eps2) + 3 S^2 D_n``."""
     tau, g, gx = r.steps(side), r.gradient, r.own_gradient()
     gp, far = r.local_gradient(of(i)), gx - g
-    half, rest = Fraction(1, 2), k.part(other(side), far)
+    half, rest = Fraction(1, 2), k.part(local.other(side), far)
     own = combine(
         young(k.part(side, g), k.part(side, far), 1),
         (rules.heterogeneity(eps2, n, r.x), 2),
@@ -433,8 +404,8 @@ def superposition(p: TwoPaces) -> Theorem:
     uses: list[tuple[Theorem, Number]] = [
         (deviation(p), eta / 2),
         (weighted_drift(p), lam),
-        (local_gradients(r, H, b, 1), lam * theta),
-        (own_gradients(r, b), of_F),
+        (local.local_gradients(r, H, b, 1), lam * theta),
+        (local.own_gradients(r, b), of_F),
         (r.summed(combine((r.away(of(i)), 1)), H, b), D_left),
     ]
     squares: list[tuple[k.Vec, Number]] = []
@@ -469,7 +440,7 @@ def superposition(p: TwoPaces) -> Theorem:
 
 def descent(p: TwoPaces) -> Theorem:
     """Return (87) or (153), end to end."""
-    return combine(one_round_partial(p) if p.partial else one_round(p))
+    return combine(non_convex.one_round_partial(p) if p.partial else one_round(p))
 
 
 def rearranged(p: TwoPaces) -> Theorem:

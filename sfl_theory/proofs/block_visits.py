@@ -15,51 +15,15 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.block_steps import (
-    apart,
-    block_gradients,
-    block_noise,
-    change_of_gradient,
-    decomposition,
-    factor,
-    first,
-    moved,
-    own_gradient,
-    pull,
-    total,
-    total_size,
-)
-from sfl_theory.proofs.local_steps import (
-    N,
-    Round,
-    S,
-    block_drift,
-    both_parts,
-    eps2,
-    i,
-    j,
-    m,
-    n,
-    now,
-    sigma2,
-    t,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    mean,
-    of,
-    rates,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs import block_steps, notation
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs.block_steps import factor, moved, own_gradient, pull, total
+from sfl_theory.proofs.local_steps import N, S, eps2, i, j, m, n, now, sigma2, t, young
+from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
 from sfl_theory.proofs.visits import late
 
 tau, T = count("tau"), count("T")
-ROUND_T = Round(equal_paces(k.Kind.V2, tau, rates("eta")))
+ROUND_T = local.Round(notation.equal_paces(k.Kind.V2, tau, notation.rates("eta")))
 sigmas = mean(n, sigma2(n))
 
 
@@ -78,7 +42,7 @@ def client_drift() -> Theorem:
     r = ROUND_T
     xi = k.part(k.Side.CLIENT, r.noise(of(j)))
     more = rules.longer(j, xi, of(i), tau)
-    one = block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
+    one = local.block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
     return all_steps(combine(one, (more, 2 * r.eta**2)))
 
 
@@ -140,12 +104,12 @@ def drift() -> Theorem:
     spare = all_steps(combine((k.part(client, gp), 1)))
     noise = all_steps(combine((k.part(client, xi), 1)))
     return combine(
-        (all_steps(both_parts(away)), -1),
+        (all_steps(local.both_parts(away)), -1),
         client_drift(),
         server_drift(),
-        (all_steps(both_parts(gp)), size * N**2 * tau**2),
+        (all_steps(local.both_parts(gp)), size * N**2 * tau**2),
         (spare, size * N**2 * tau**2 - r.eta**2 * tau * (tau - 1)),
-        (all_steps(both_parts(xi)), size * N * tau),
+        (all_steps(local.both_parts(xi)), size * N * tau),
         (noise, size * (N * tau - tau)),
         (all_steps(var), size * N * tau),
         target=Gamma * (size * N**2 * tau**2)
@@ -250,7 +214,7 @@ def first_order(side: k.Side) -> Theorem:
     M = total(r, side, r.local_gradient(of(i)))
     g = k.part(side, r.gradient)
     w = factor(r, side)
-    near = sum_over(apart(r, side, tau), k.CLIENTS, n, w)
+    near = sum_over(block_steps.apart(r, side, tau), k.CLIENTS, n, w)
     small = combine(rules.weight_below_one(n))
     positive = combine((r.away(of(i)), 1))
     more = sum_over(sum_over(positive, steps(tau), i), k.CLIENTS, n, 1 - w, [small])
@@ -307,8 +271,8 @@ def change() -> Theorem:
     For ``8 (S eta N tau)^2 <= 1``.
     """
     r, gx = ROUND_T, ROUND_T.own_gradient()
-    far = r.local_gradient(of(i)) + r.noise(of(i)) - first(r)
-    one = sum_over(change_of_gradient(r, k.Side.SERVER), k.CLIENTS, n)
+    far = r.local_gradient(of(i)) + r.noise(of(i)) - block_steps.first(r)
+    one = sum_over(block_steps.change_of_gradient(r, k.Side.SERVER), k.CLIENTS, n)
     most = 16 * N**2 * tau**3 * r.eta**2 * S**2
     right = k.summed(k.CLIENTS, n, k.norm2(gx)) * most
     right = right + k.constant((most + 3 * tau) * sigmas)
@@ -323,7 +287,7 @@ def second_order_closed(side: k.Side) -> Theorem:
     r, g, w = ROUND_T, ROUND_T.gradient, factor(ROUND_T, side)
     half, c = S * r.eta**2 / 2, Fraction(2, 3)
     M, Z = total(r, side, r.local_gradient(of(i))), total(r, side, r.noise(of(i)))
-    gradients = sum_over(block_gradients(r, side), k.CLIENTS, n, N * w**2)
+    gradients = sum_over(block_steps.block_gradients(r, side), k.CLIENTS, n, N * w**2)
     below = combine((rules.weight_below_one(n), 1 + k.weight(n)))
     positive = sum_over(combine((r.away(of(i)), 1)), steps(tau), i)
     more = sum_over(positive, k.CLIENTS, n, 1 - w**2, [below])
@@ -338,8 +302,8 @@ def second_order_closed(side: k.Side) -> Theorem:
     return combine(
         (moved(r, side), -S / 2),
         (young(M, Z, c), half),
-        (block_noise(r, side), half * (1 + 1 / c)),
-        (total_size(r, side, r.local_gradient(of(i))), half * (1 + c)),
+        (block_steps.block_noise(r, side), half * (1 + 1 / c)),
+        (block_steps.total_size(r, side, r.local_gradient(of(i))), half * (1 + c)),
         (gradients, half * (1 + c) * tau),
         (more, share),
         (drift_closed(), share),
@@ -358,7 +322,7 @@ def one_round() -> Theorem:
     own = sum_over(own_gradient(r), k.CLIENTS, n)
     share, half = 8 * eta**2 * N**2 * tau**3 * eta * S**2, S * eta**2
     uses: list[tuple[Theorem, Number]] = [
-        (decomposition(r), 1),
+        (block_steps.decomposition(r), 1),
         (drift_closed(short), eta * S**2),
         (own, share),
     ]
@@ -374,7 +338,7 @@ def one_round() -> Theorem:
             (first_order(side), 1),
             (moved(r, side), -S / 2),
             (young(M, Z, 1), half / 2),
-            (block_noise(r, side), half),
+            (block_steps.block_noise(r, side), half),
         ]
         squares += [(M, m_left), (k.part(side, g), g_left + eta * tau * (W - 1) / 2)]
     uses.append((rules.blocks(g, g), g_left - eta * tau / 2))

@@ -12,48 +12,18 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Kind,
-    Side,
-    Vec,
-    constant,
-    iterate,
-    norm2,
-    part,
-    summed,
-    value_of,
-)
+from sfl_theory.kernel.terms import CLIENTS, MEAN, Side, constant, norm2, part, value_of
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import sharp_visits
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.local_steps import (
-    G2,
-    S,
-    both_parts,
-    i,
-    j,
-    m,
-    n,
-    now,
-    own_steps,
-    t,
-    whole_descent,
-    whole_mean,
-)
+from sfl_theory.proofs.local_steps import G2, S, both_parts, i, j, m, n, now, t
 from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
-from sfl_theory.proofs.weighted_rounds import (
-    T,
-    Weighted,
-    client_sum,
-    eta,
-    kappa,
-    tau,
-)
+from sfl_theory.proofs.weighted_rounds import T, Weighted, client_sum, eta, kappa, tau
 
-VISITS = Weighted(Kind.V2_WEIGHTED, partial=True)
+VISITS = Weighted(k.Kind.V2_WEIGHTED, partial=True)
 W, rho = mean(n, VISITS.share), excess
 LATE = 1 + 2 * rho + 2 * kappa * rho
 """Of the drift."""
@@ -63,12 +33,13 @@ def second_moment() -> Theorem:
     """Return ``||G||^2 <= (1 + rho) tau^2 G2``."""
     a, w = VISITS, VISITS.share
     bound = constant(W**2 * tau**2 * G2)
-    inside = summed(steps(tau), i, a.g())
+    inside = k.summed(steps(tau), i, a.g())
     return combine(
         rules.jensen(CLIENTS, n, w, inside),
         (sum_over(client_sum(a), CLIENTS, n, w), W),
         (a.averaged(bound), -1),
-        target=constant((1 + rho) * tau**2 * G2) - norm2(whole_mean(a.round, a.g())),
+        target=constant((1 + rho) * tau**2 * G2)
+        - norm2(local.whole_mean(a.round, a.g())),
     )
 
 
@@ -77,7 +48,7 @@ def own_way() -> Theorem:
     g = part(Side.CLIENT, VISITS.g(j))
     more = rules.longer(j, g, of(i), tau)
     return combine(
-        own_steps(VISITS.round, Side.CLIENT, of(i), of(i)), (more, eta**2 * of(i))
+        local.own_steps(VISITS.round, Side.CLIENT, of(i), of(i)), (more, eta**2 * of(i))
     )
 
 
@@ -87,7 +58,7 @@ def server_way() -> Theorem:
     g = part(side, stochastic(r.run, m, now, of(j)))
     away, made = part(side, r.away(of(i))), sharp_visits.visited(r, g)
 
-    def update(u: Vec) -> Theorem:
+    def update(u: k.Vec) -> Theorem:
         return rules.local_update(r.run, n, now, of(i), side, u)
 
     steps_ = sharp_visits.gradients(r, g)
@@ -137,7 +108,7 @@ def one_round() -> Theorem:
     cost = S / 2 * (1 + rho) * alpha**2 * G2 + S**2 / 2 * LATE * alpha**3 * G2
     fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
     return combine(
-        whole_descent(r),
+        local.whole_descent(r),
         (second_moment(), S * eta**2 / 2),
         (drift(), S**2 * eta / 2),
         (drawn.centred(g), eta),
@@ -153,5 +124,5 @@ def non_convex() -> Theorem:
     """Return the sum over rounds; the values of f telescope."""
     r, c = VISITS.round, 2 / (T * tau)
     down = rules.telescope(t, value_of(MEAN, r.x), T)
-    last = rules.lowest(MEAN, iterate(r.run, T))
+    last = rules.lowest(MEAN, k.iterate(r.run, T))
     return combine((sum_over(one_round(), steps(T), t), c), (down, c), (last, c))

@@ -15,32 +15,11 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import local_steps
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.local_steps import (
-    G2,
-    Round,
-    S,
-    block_below,
-    block_move,
-    both_parts,
-    centred,
-    i,
-    j,
-    n,
-    now,
-    other,
-    own_steps,
-    young,
-)
+from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, n, now, other
 from sfl_theory.proofs.non_convex import TwoPaces
-from sfl_theory.proofs.notation import (
-    combine,
-    mean,
-    of,
-    rates,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, mean, of, rates, steps, sum_over
 
 ALPHA = rates("alpha")
 alpha = ALPHA.at(now)
@@ -97,7 +76,10 @@ def early(p: Paces) -> Theorem:
     slower = combine((k.part(p.longer, g), 1))
     uses: list[tuple[Theorem, Number]] = [
         (both_parts(Round(p.run).away(step)), -1),
-        *((own_steps(Round(p.run), side, step, step), 1) for side in k.Side),
+        *(
+            (local_steps.own_steps(Round(p.run), side, step, step), 1)
+            for side in k.Side
+        ),
         (sum_over(both_parts(g), steps(step), j), short**2 * step),
         (sum_over(slower, steps(step), j), step * (short**2 - p.eta(p.longer) ** 2)),
         (sum_over(_bounded(p, of(j)), steps(step), j), short**2 * step),
@@ -112,7 +94,7 @@ def late(p: Paces) -> Theorem:
     for side in k.Side:
         rests = side is not p.longer
         made = p.low if rests else step
-        uses.append((block_move(Round(p.run), side, step, made, rests), 1))
+        uses.append((local_steps.block_move(Round(p.run), side, step, made, rests), 1))
     return combine(*uses)
 
 
@@ -130,8 +112,8 @@ def near(p: Paces) -> Theorem:
         return rules.lipschitz(k.Local(n), S, r.x, r.point(step))
 
     short = other(p.longer)
-    own = block_below(short, apart(of(i)), close(of(i)))
-    rest = block_below(p.longer, apart(low + of(i)), close(low + of(i)))
+    own = local_steps.block_below(short, apart(of(i)), close(of(i)))
+    rest = local_steps.block_below(p.longer, apart(low + of(i)), close(low + of(i)))
     whole = combine(both_parts(apart(of(i))), close(of(i)))
     more = 1 / low - 1 / high
     long_block = k.norm2(k.part(p.longer, apart(of(i))))
@@ -159,7 +141,9 @@ def client_move(p: Paces) -> Theorem:
     low, high, short = p.low, p.high, other(p.longer)
     g = _g(p, of(i))
     long_block = k.norm2(k.part(p.longer, g))
-    rest = block_below(p.longer, _g(p, low + of(i)), _bounded(p, low + of(i)))
+    rest = local_steps.block_below(
+        p.longer, _g(p, low + of(i)), _bounded(p, low + of(i))
+    )
     whole = combine(both_parts(g), _bounded(p, of(i)))
     uses: list[tuple[Theorem, Number]] = [
         (
@@ -173,7 +157,9 @@ def client_move(p: Paces) -> Theorem:
         (rules.split(i, long_block, low, p.extra), -alpha2 / high),
         (sum_over(whole, steps(low), i), alpha2 / high),
         (
-            sum_over(block_below(short, g, _bounded(p, of(i))), steps(low), i),
+            sum_over(
+                local_steps.block_below(short, g, _bounded(p, of(i))), steps(low), i
+            ),
             alpha2 * (1 / low - 1 / high),
         ),
         (sum_over(rest, steps(p.extra), i), alpha2 / high),
@@ -259,7 +245,7 @@ def direction(p: Paces, side: k.Side, w: k.Vec) -> list[tuple[Theorem, Number]]:
     if p.partial:
         drawn = total(p, side, _g(p, of(i)), share(p))
         uses.append((rules.expect(p.run, now, k.inner(drawn, w)), 1))
-    return [*uses, (centred(r, side, w, made, k.weight(n)), 1)]
+    return [*uses, (local_steps.centred(r, side, w, made, k.weight(n)), 1)]
 
 
 @cache
@@ -306,11 +292,14 @@ def first_gradient(p: Paces, c: Ratio) -> Theorem:
     unbiased = rules.unbiased(p.run, n, now, zero, gp)
     there = combine((unbiased, 2), _bounded(p, zero), (r.noise(0), 1))
     here = combine(
-        young(gp, gx - gp, c),
+        local_steps.young(gp, gx - gp, c),
         (there, 1 + c),
         (rules.lipschitz(k.Local(n), S, r.x, r.point(0)), 1 + 1 / c),
         (both_parts(r.away(0)), -(1 + 1 / c) * S**2),
-        *((own_steps(r, side, zero, zero), (1 + 1 / c) * S**2) for side in k.Side),
+        *(
+            (local_steps.own_steps(r, side, zero, zero), (1 + 1 / c) * S**2)
+            for side in k.Side
+        ),
     )
     own = k.summed(k.CLIENTS, n, gx * k.weight(n))
     return combine(

@@ -15,40 +15,10 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.equal_steps import (
-    drift,
-    each_client,
-    eta,
-    gf,
-    gradient_there,
-    gx,
-    lemma_1,
-    noisy,
-    not_negative,
-    own_gradient,
-    r,
-    run,
-    tau,
-)
-from sfl_theory.proofs.local_steps import (
-    N,
-    S,
-    block_at_most,
-    centred,
-    eps2,
-    i,
-    mean_deviation,
-    n,
-    now,
-    sigma2,
-    t,
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_mean,
-    whole_noise,
-    young,
-)
+from sfl_theory.proofs import equal_steps
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs.equal_steps import each_client, eta, gf, gx, noisy, r, run, tau
+from sfl_theory.proofs.local_steps import N, S, eps2, i, n, now, sigma2, t, whole_mean
 from sfl_theory.proofs.notation import combine, count, mean, of, steps, sum_over
 
 T = count("T")
@@ -70,9 +40,9 @@ def eq_18(side: k.Side) -> Theorem:
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     return combine(
         (rules.update(run, side, now, g), -1),
-        (centred(r, side, gf, tau, k.weight(n)), eta),
-        (mean_deviation(r, side), eta / (2 * tau)),
-        (r.summed(block_at_most(side, apart), tau, own), eta / 2),
+        (local.centred(r, side, gf, tau, k.weight(n)), eta),
+        (local.mean_deviation(r, side), eta / (2 * tau)),
+        (r.summed(local.block_at_most(side, apart), tau, own), eta / 2),
         (r.summed(near, tau, own), eta / 2),
         (M, eta / (2 * tau)),
         target=spread() * (eta * S**2 / 2)
@@ -83,13 +53,13 @@ def eq_18(side: k.Side) -> Theorem:
 
 def eq_19(side: k.Side) -> Theorem:
     """Return (19) with the whole gradient, by Lemma 1; summed over clients."""
-    inside = sum_over(block_at_most(side, r.away(of(i))), steps(tau), i)
-    return combine(each_client(inside), lemma_1())
+    inside = sum_over(local.block_at_most(side, r.away(of(i))), steps(tau), i)
+    return combine(each_client(inside), equal_steps.lemma_1())
 
 
 def eq_20(side: k.Side) -> Theorem:
     """Return (20) with the whole gradient in its second term."""
-    return combine(eq_18(side), (lemma_1(own), eta * S**2 / 2))
+    return combine(eq_18(side), (equal_steps.lemma_1(own), eta * S**2 / 2))
 
 
 def moved(side: k.Side) -> Theorem:
@@ -112,7 +82,7 @@ def eq_21(side: k.Side) -> Theorem:
     start = k.part(side, r.local_gradient(0))
     return combine(
         (moved(side), S / 2),
-        (r.summed(young(first, g - first, 1), tau, own), S * eta**2 * tau / 2),
+        (r.summed(local.young(first, g - first, 1), tau, own), S * eta**2 * tau / 2),
         (r.summed(centred_start(side), tau, own), S * eta**2 * tau),
         target=r.over(
             k.norm2(g - first) + k.norm2(start) + k.constant(sigma2(n)), tau, own
@@ -127,7 +97,7 @@ def centred_start(side: k.Side) -> Theorem:
     start, xi = k.part(side, r.local_gradient(0)), r.noise(0)
     return combine(
         (rules.unbiased(run, n, now, ratio(0), start), -2),
-        block_at_most(side, xi),
+        local.block_at_most(side, xi),
         rules.variance(run, sigma2(n), n, now, ratio(0)),
     )
 
@@ -140,21 +110,24 @@ def eq_23(side: k.Side) -> Theorem:
     gp = r.local_gradient(of(i))
     half = S * eta**2 * tau / 2
     one = combine(
-        block_at_most(side, noisy(of(i))),
+        local.block_at_most(side, noisy(of(i))),
         (rules.unbiased(run, n, now, of(i), gp), -2),
-        gradient_there(of(i)),
+        equal_steps.gradient_there(of(i)),
         rules.variance(run, sigma2(n), n, now, of(i)),
     )
     size = tau * (1 + 8 * u2)
     return combine(
         (moved(side), S / 2),
         (r.summed(one, tau, own), half),
-        (each_client(drift(), own), 4 * S**2 * half),
+        (each_client(equal_steps.drift(), own), 4 * S**2 * half),
         (
-            r.summed(not_negative(r.away(of(i))), tau, own),
+            r.summed(equal_steps.not_negative(r.away(of(i))), tau, own),
             2 * S**2 * half * (1 - 4 * u2),
         ),
-        (each_client(own_gradient(), own), half * (2 * tau + 16 * u2 * tau / 3)),
+        (
+            each_client(equal_steps.own_gradient(), own),
+            half * (2 * tau + 16 * u2 * tau / 3),
+        ),
         (gf, half * kappa * 16 * u2 * tau / 3 * 4),
         target=k.norm2(gf) * (half * kappa * size * 4)
         + k.constant(half * size * (4 * kappa * eps2 + sigma_w))
@@ -193,7 +166,7 @@ def deviation() -> Theorem:
     apart = gx - r.local_gradient(of(i))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     return combine(
-        *((mean_deviation(r, side), 1) for side in k.Side),
+        *((local.mean_deviation(r, side), 1) for side in k.Side),
         (r.summed(rules.blocks(apart, apart), tau, own), tau),
         (r.summed(near, tau, own), tau),
         (rules.blocks(left, left), -1),
@@ -211,7 +184,7 @@ def descended(apart: Theorem, factor: Ratio) -> Theorem:
     mean_gradient = whole_mean(r, r.local_gradient(of(i)))
     noise = whole_mean(r, r.noise(of(i)))
     half = eta * S**2 / 2
-    positive = r.summed(not_negative(r.away(of(i))), tau, factor)
+    positive = r.summed(equal_steps.not_negative(r.away(of(i))), tau, factor)
     rest = eta / (2 * tau) - S * eta**2
     target = (
         fall()
@@ -222,11 +195,11 @@ def descended(apart: Theorem, factor: Ratio) -> Theorem:
         - k.norm2(gf) * (eta * tau / 2)
     )
     return combine(
-        whole_descent(r),
-        (whole_centred(r, gf), eta),
-        (whole_noise(r), S * eta**2),
+        local.whole_descent(r),
+        (local.whole_centred(r, gf), eta),
+        (local.whole_noise(r), S * eta**2),
         (apart, eta / (2 * tau)),
-        (each_client(drift(), factor), half * M),
+        (each_client(equal_steps.drift(), factor), half * M),
         (positive, half * (M - 1 - 2 * M * u**2)),
         (mean_gradient - noise, S * eta**2 / 2),
         (mean_gradient, rest),
@@ -246,7 +219,7 @@ def one_round() -> Theorem:
     ]
     return combine(
         descended(deviation(), own),
-        (each_client(own_gradient(), own), four_thirds),
+        (each_client(equal_steps.own_gradient(), own), four_thirds),
         (small(), M / 12 * scale * tau * kappa * eps2 + M / 32 * scale * sigma_w),
         (gf, left),
         target=fall()
@@ -299,7 +272,7 @@ def sharper_round() -> Theorem:
         - k.norm2(gf) * (eta * tau * rate)
     )
     return combine(
-        descended(whole_deviation(r), k.weight(n)),
+        descended(local.whole_deviation(r), k.weight(n)),
         (mean_own_gradient(), size),
         (gf, eta * tau * (Fraction(1, 2) - rate) - size),
         target=target,

@@ -16,12 +16,7 @@ from sfl_theory.kernel.terms import constant, number_at
 from sfl_theory.proofs.last_iterate import inverse, last_gap
 from sfl_theory.proofs.local_steps import G2, S, now, t
 from sfl_theory.proofs.notation import combine, positive, steps, sum_over
-from sfl_theory.proofs.reference_models import (
-    References,
-    c1,
-    cd,
-    model,
-)
+from sfl_theory.proofs.reference_models import References, c1, cd, model
 from sfl_theory.proofs.weighted_rounds import BEST, T, Weighted, eta, tau
 
 e = positive("eta0")

@@ -13,53 +13,19 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import joint_distance, notation
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.block_steps import moved
-from sfl_theory.proofs.joint_distance import (
-    BEST,
-    fast_rate,
-    gap,
-    local_progress,
-    weights_spread,
-)
+from sfl_theory.proofs.joint_distance import BEST, fast_rate, gap, local_progress
 from sfl_theory.proofs.joint_distance import progress as own_progress
-from sfl_theory.proofs.local_steps import (
-    G2,
-    N,
-    Round,
-    S,
-    block_below,
-    block_move,
-    both_parts,
-    bounded_drift,
-    i,
-    linear_both,
-    n,
-    now,
-    own_mean,
-    sigma2,
-    t,
-    whole_mean,
-    whole_update,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    inverse_q,
-    mean,
-    nonnegative,
-    of,
-    positive,
-    rates,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.local_steps import G2, N, Round, S, i, n, now, own_mean, t
+from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 from sfl_theory.proofs.visits import server_move
 
-tau = count("tau")
-ETA = rates("eta")
+tau = notation.count("tau")
+ETA = notation.rates("eta")
 UPDATES = k.Participants.UPDATES
 rho = mean(n, k.weight(n) ** 2 * (inverse_q(n) - 1))
 kappa = mean(n, k.weight(n) * inverse_q(n))
@@ -67,7 +33,7 @@ kappa = mean(n, k.weight(n) * inverse_q(n))
 
 def run(kind: k.Kind) -> k.Split:
     """Return the run in which both sides make tau steps at rates ``eta(t)``."""
-    return equal_paces(kind, tau, ETA, UPDATES)
+    return notation.equal_paces(kind, tau, ETA, UPDATES)
 
 
 def late_share(kind: k.Kind) -> Ratio:
@@ -138,7 +104,7 @@ def full_round(mu: Ratio) -> Theorem:
         (full_update(r, full(r) - r.x), -1),
         (full_update(r, G), eta),
         (full_moment(r), eta**2),
-        (bounded_drift(r, G2), 2 * S * eta),
+        (local.bounded_drift(r, G2), 2 * S * eta),
         target=keep + k.constant(noise) - gap(r) * (2 * eta * tau) - k.norm2(after),
     )
 
@@ -155,20 +121,20 @@ def one_round(kind: k.Kind, mu: Ratio) -> Theorem:
     """
     r = Round(run(kind))
     eta, before, after = r.eta, r.x - BEST, r.next - BEST
-    G = whole_mean(r, gradients(r))
+    G = local.whole_mean(r, gradients(r))
     progress, moment, drift = (
         (visited_progress(mu), visited_moment(), visited_drift())
         if kind.visits
-        else (met_progress(r, mu), met_moment(r), bounded_drift(r, G2))
+        else (met_progress(r, mu), met_moment(r), local.bounded_drift(r, G2))
     )
     second = (1 + rho) * eta**2 * tau**2 * G2
     noise = second + 2 * late_share(kind) * S * eta**3 * tau**3 * G2
     keep = k.norm2(before) * (1 - eta * tau * mu / 2)
     return combine(
         (progress, 2 * eta),
-        (whole_update(r, before), -2),
-        (whole_update(r, r.next - r.x), -1),
-        (whole_update(r, G), eta),
+        (local.whole_update(r, before), -2),
+        (local.whole_update(r, r.next - r.x), -1),
+        (local.whole_update(r, G), eta),
         (moment, eta**2),
         (drift, 2 * S * eta),
         target=keep + k.constant(noise) - gap(r) * (2 * eta * tau) - k.norm2(after),
@@ -177,7 +143,7 @@ def one_round(kind: k.Kind, mu: Ratio) -> Theorem:
 
 def met_progress(r: Round, mu: Ratio) -> Theorem:
     """Return ``<G_J, x - x*> >= tau (f(x) - f* + mu/4 ||x - x*||^2) - S D``, SFL-V1."""
-    G = whole_mean(r, gradients(r))
+    G = local.whole_mean(r, gradients(r))
     means = rules.expect(r.run, now, k.inner(G, r.x - BEST))
     return combine(own_progress(r, mu), means)
 
@@ -185,7 +151,7 @@ def met_progress(r: Round, mu: Ratio) -> Theorem:
 def met_moment(r: Round) -> Theorem:
     """Return ``||G_J||^2 <= (1 + rho) tau^2 G2``, SFL-V1."""
     spread = k.weight(n) ** 2 * (inverse_q(n) - 1)
-    means = rules.expect(r.run, now, k.norm2(whole_mean(r, gradients(r))))
+    means = rules.expect(r.run, now, k.norm2(local.whole_mean(r, gradients(r))))
     return combine(
         (means, -1), full_moment(r), sum_over(own_sum(r), k.CLIENTS, n, spread)
     )
@@ -199,7 +165,7 @@ def averaged_move(r: Round, side: k.Side) -> Theorem:
     share = rules.share(r.run, n, now, side)
     total = k.summed(steps(tau), i, gradients(r))
     inside = k.part(side, total)
-    block = block_below(side, total, own_sum(r))
+    block = local.block_below(side, total, own_sum(r))
     bound = k.constant(mean(n, share**2) * N * (r.eta * tau) ** 2 * G2)
     return combine(
         (moved(r, side), -1),
@@ -223,7 +189,7 @@ def visited_progress(mu: Ratio) -> Theorem:
     )
     return combine(
         r.summed(local_progress(r, mu, of(i)), tau, share),
-        linear_both(r, gp, away, tau, share),
+        local.linear_both(r, gp, away, tau, share),
         drawn.centred(away),
         (rules.expect(r.run, now, k.summed(k.CLIENTS, n, F * share)), tau),
         (rules.mean_value(r.x), -tau),
@@ -248,8 +214,8 @@ def visited_drift() -> Theorem:
     size = r.eta**2 * tau**3 * G2
     bounded = k.constant(size * (W / 3 + kappa * W**2))
     given = combine(
-        (r.summed(both_parts(r.away(of(i))), tau, share), -1),
-        r.summed(block_move(r, k.Side.CLIENT, of(i), of(i)), tau, share),
+        (r.summed(local.both_parts(r.away(of(i))), tau, share), -1),
+        r.summed(local.block_move(r, k.Side.CLIENT, of(i), of(i)), tau, share),
         r.summed(server_move(r, of(i), drawn.share), tau, share),
         (drawn.at_most_kappa(), size * W**2),
         target=bounded - drawn.drawn_sum(k.norm2(r.away(of(i)))),
@@ -262,7 +228,7 @@ def visited_drift() -> Theorem:
 
 def fast(kind: k.Kind) -> k.Split:
     """Return the run at these rates."""
-    return equal_paces(kind, tau, fast_rate(), UPDATES)
+    return notation.equal_paces(kind, tau, fast_rate(), UPDATES)
 
 
 def constants(kind: k.Kind) -> Ratio:
@@ -275,7 +241,7 @@ def constants(kind: k.Kind) -> Ratio:
 def printed_constants() -> Ratio:
     """Return those of (130) and (135)."""
     mu, gamma, a = strong.mu, strong.gamma, k.weight(n)
-    second = 2 * sigma2(n) + G2
+    second = 2 * local.sigma2(n) + G2
     noise = 16 * N * mean(n, a**2 * (second + G2 * inverse_q(n))) / mu**2
     late_ = 1536 * strong.S * mean(n, a * second)
     return noise + late_ / (mu**3 * (gamma + 1))
@@ -290,7 +256,7 @@ def distance_bound(kind: k.Kind, at: Ratio, noise: Ratio) -> k.Lin:
 @cache
 def rate(kind: k.Kind) -> Theorem:
     """Return the bound for every round, by induction, its noise as in `constants`."""
-    split, mu = fast(kind), nonnegative("mu")
+    split, mu = fast(kind), notation.nonnegative("mu")
     (variable,) = mu.free
     values: list[tuple[rules.Replaceable, rules.Replacement]] = [
         (strong.S_VARIABLE, strong.S),
@@ -324,7 +290,7 @@ def printed_rate() -> Theorem:
     u, x = strong.gamma + now, k.iterate(fast(k.Kind.V1), now) - BEST
     return combine(
         rate(k.Kind.V1),
-        (weights_spread(), 16 * G2 / (strong.mu**2 * u)),
+        (joint_distance.weights_spread(), 16 * G2 / (strong.mu**2 * u)),
         target=distance_bound(k.Kind.V1, now, printed_constants()) - k.norm2(x),
     )
 
@@ -336,10 +302,10 @@ def mean_gap(kind: k.Kind) -> Theorem:
     ``1/T sum (f(x) - f*) <= ||x0 - x*||^2/(2 eta tau T) + (1 + rho) eta tau G2/2
     + c S eta^2 tau^2 G2``.
     """
-    eta, T = positive("eta"), count("T")
+    eta, T = notation.positive("eta"), notation.count("T")
     family = k.RoundFamily("eta", Sort.POSITIVE)
     one = rules.instantiate(one_round(kind, ratio(0)), ((family, k.Rate(eta)),), ())
-    split = equal_paces(kind, tau, k.Rate(eta), UPDATES)
+    split = notation.equal_paces(kind, tau, k.Rate(eta), UPDATES)
     fall = rules.telescope(t, k.norm2(k.iterate(split, now) - BEST), T)
     scale: Number = 1 / (2 * eta * tau * T)
     last = k.iterate(split, T) - BEST

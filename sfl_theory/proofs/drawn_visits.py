@@ -15,36 +15,14 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.block_visits import equal_weights
-from sfl_theory.proofs.local_steps import (
-    N,
-    Round,
-    S,
-    block_below,
-    block_drift,
-    i,
-    j,
-    linear_both,
-    m,
-    n,
-    now,
-    sigma2,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    inverse_q,
-    mean,
-    of,
-    rates,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.local_steps import N, Round, S, i, j, m, n, now, sigma2, young
+from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 from sfl_theory.proofs.visits import late
 
-tau, T = count("tau"), count("T")
+tau, T = notation.count("tau"), notation.count("T")
 QUARTER = Fraction(1, 4)
 
 
@@ -60,7 +38,9 @@ class Drawn:
     @cached_property
     def round(self) -> Round:
         """Round t."""
-        return Round(equal_paces(k.Kind.V2, tau, rates("eta"), self.who))
+        return Round(
+            notation.equal_paces(k.Kind.V2, tau, notation.rates("eta"), self.who)
+        )
 
     @property
     def run(self) -> k.Split:
@@ -179,7 +159,7 @@ def first_order(d: Drawn, side: k.Side) -> Theorem:
     )
     return combine(
         (rules.update(d.run, side, now, g), -1),
-        (linear_both(r, k.part(side, both), g, tau, share), eta),
+        (local.linear_both(r, k.part(side, both), g, tau, share), eta),
         (d.all(rules.unbiased(d.run, n, now, of(i), g), share), eta),
         (d.all(near, share), eta),
         (d.expect(known), eta * tau),
@@ -234,7 +214,7 @@ def second_order(d: Drawn, side: k.Side) -> Theorem:
         (rules.update(d.run, side, now, A + C + Z), eta),
         (young(A + Z, C, c), eta**2),
         (known_size(d, side), (1 + c) * eta**2 * tau**2),
-        (linear_both(r, xi, A, tau, share), -2 * (1 + c) * eta**2),
+        (local.linear_both(r, xi, A, tau, share), -2 * (1 + c) * eta**2),
         (
             d.all(rules.unbiased(d.run, n, now, of(i), A), share),
             -2 * (1 + c) * eta**2,
@@ -273,9 +253,9 @@ def client_drift(d: Drawn) -> Theorem:
     r, side, share = d.round, k.Side.CLIENT, d.w * d.J
     xi, gp = r.noise(of(j)), k.part(side, r.local_gradient(of(i)))
     var = rules.variance(d.run, sigma2(n), n, now, of(j))
-    noisy = block_below(side, xi, var)
+    noisy = local.block_below(side, xi, var)
     one = combine(
-        block_drift(r, side, of(i), of(i), tau),
+        local.block_drift(r, side, of(i), of(i), tau),
         (sum_over(noisy, steps(of(i)), j), 2 * r.eta**2),
     )
     spare = d.all(combine((gp, 1)), share)
@@ -346,7 +326,7 @@ def drift(d: Drawn) -> Theorem:
     r, share, eta2 = d.round, d.w * d.J, d.round.eta**2
     gx, xi, away = r.own_gradient(), r.noise(of(i)), r.away(of(i))
     var = rules.variance(d.run, sigma2(n), n, now, of(i))
-    noisy = block_below(k.Side.SERVER, xi, var)
+    noisy = local.block_below(k.Side.SERVER, xi, var)
     of_s, far = 2 * eta2 * d.most**2 * tau**2, d.change(of(i))
     uses: list[tuple[Theorem, Number]] = [
         (d.all(rules.blocks(away, away), share), -1),

@@ -13,36 +13,16 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.local_steps import (
-    Round,
-    S,
-    block_at_most,
-    eps2,
-    i,
-    j,
-    n,
-    now,
-    sigma2,
-    whole_moved,
-    whole_update,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    of,
-    per_client,
-    rates,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
+from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2, young
+from sfl_theory.proofs.notation import combine, equal_paces, of, rates, steps, sum_over
 
-tau = count("tau")
+tau = notation.count("tau")
 r = Round(equal_paces(k.Kind.V1, tau, rates("eta")))
 eta, run = r.eta, r.run
 gx, gf = r.own_gradient(), r.gradient
-c = per_client("c", n)
+c = notation.per_client("c", n)
 
 
 def noisy(step: Number) -> k.Vec:
@@ -91,7 +71,7 @@ def drift() -> Theorem:
     eta2 = eta**2
     var = rules.variance(run, sigma2(n), n, now, of(j))
     one = combine(
-        (whole_moved(r), -1),
+        (local.whole_moved(r), -1),
         (young(A, B, 1), eta2),
         (rules.jensen(steps(of(i)), j, ratio(1), gp), 2 * eta2),
         (sum_over(gradient_there(of(j)), steps(of(i)), j), 2 * eta2 * of(i)),
@@ -258,7 +238,7 @@ def gradient_change(late: Number, early: Number, side: k.Side | None = None) -> 
         + k.constant(3 * sigma2(n))
         - k.norm2(one + rest),
     )
-    return whole if side is None else combine(whole, block_at_most(side, change))
+    return whole if side is None else combine(whole, local.block_at_most(side, change))
 
 
 def block(side: k.Side | None, u: k.Vec) -> k.Vec:
@@ -352,7 +332,7 @@ def aggregation() -> Theorem:
     )
     outer = rules.linear(k.CLIENTS, n, moved * k.weight(n), w)
     return combine(
-        (whole_update(r, w), -1),
+        (local.whole_update(r, w), -1),
         each_client(one, k.weight(n)),
         outer,
         target=-1 * k.norm2(w),

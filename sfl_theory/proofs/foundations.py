@@ -6,13 +6,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.notation import (
-    combine,
-    nonnegative,
-    point,
-    positive,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, nonnegative, point, positive, sum_over
 
 F = k.NamedFunction("phi")
 

@@ -13,41 +13,11 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation, visits
 from sfl_theory.proofs import strongly_convex as strong
-from sfl_theory.proofs import visits
-from sfl_theory.proofs.local_steps import (
-    G2,
-    Round,
-    S,
-    both_parts,
-    bounded_drift,
-    i,
-    j,
-    linear_both,
-    m,
-    n,
-    now,
-    sigma2,
-    size_of_sum,
-    t,
-    whole_centred,
-    whole_drift,
-    whole_mean,
-    whole_update,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    mean,
-    nonnegative,
-    of,
-    of_round,
-    positive,
-    rates,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.local_steps import G2, Round, S, i, j, m, n, now, t, whole_update
+from sfl_theory.proofs.notation import combine, count, mean, of, rates, steps, sum_over
 
 tau = count("tau")
 BEST = k.vec(k.Star(k.MEAN))
@@ -57,7 +27,7 @@ N = mean(n, 1)
 
 def run(kind: k.Kind) -> k.Split:
     """Return the run in which both sides make tau steps at rates ``eta(t)``."""
-    return equal_paces(kind, tau, ETA)
+    return notation.equal_paces(kind, tau, ETA)
 
 
 def gap(r: Round) -> k.Lin:
@@ -86,8 +56,8 @@ def progress(r: Round, mu: Ratio) -> Theorem:
     away, gp = r.x - BEST, r.local_gradient(of(i))
     return combine(
         r.summed(local_progress(r, mu, of(i)), tau, k.weight(n)),
-        linear_both(r, gp, away, tau, k.weight(n)),
-        whole_centred(r, away),
+        local.linear_both(r, gp, away, tau, k.weight(n)),
+        local.whole_centred(r, away),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
     )
@@ -103,14 +73,14 @@ def second_moment(r: Round) -> Theorem:
         clients,
         sum_over(inside, k.CLIENTS, n, k.weight(n)),
         (r.summed(bound, tau, k.weight(n)), tau),
-        target=k.constant(tau**2 * G2) - k.norm2(whole_mean(r, g)),
+        target=k.constant(tau**2 * G2) - k.norm2(local.whole_mean(r, g)),
     )
 
 
 def drift(r: Round) -> tuple[Theorem, Fraction]:
     """Return ``D <= c eta^2 tau^3 G2`` and c: 1/3 for SFL-V1, 1 for SFL-V2."""
     if not r.run.kind.visits:
-        return bounded_drift(r, G2), Fraction(1, 3)
+        return local.bounded_drift(r, G2), Fraction(1, 3)
     return visited_drift(r), Fraction(1)
 
 
@@ -135,18 +105,20 @@ def visited_drift(r: Round) -> Theorem:
         )
         for side, total in each
     ]
-    client = combine(moved[0], (size_of_sum(steps(of(i)), j, own, of(i), tau), eta**2))
+    client = combine(
+        moved[0], (local.size_of_sum(steps(of(i)), j, own, of(i), tau), eta**2)
+    )
     server = combine(moved[1], (visits.server_gradients(gm), eta**2))
     spare = combine((k.part(k.Side.CLIENT, g), 1))
     bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
     return combine(
-        (r.summed(both_parts(away), tau, a), -1),
+        (r.summed(local.both_parts(away), tau, a), -1),
         r.summed(client, tau, a),
         r.summed(server, tau, a),
-        (r.summed(both_parts(g), tau, a), eta**2 * tau**2),
+        (r.summed(local.both_parts(g), tau, a), eta**2 * tau**2),
         (r.summed(spare, tau, a), eta**2 * tau * (tau + 1) / 2),
         (r.summed(bound, tau, a), eta**2 * tau**2),
-        target=k.constant(eta**2 * tau**3 * G2) - whole_drift(r),
+        target=k.constant(eta**2 * tau**3 * G2) - local.whole_drift(r),
     )
 
 
@@ -159,7 +131,7 @@ def one_round(kind: k.Kind, mu: Ratio) -> Theorem:
     """
     r = Round(run(kind))
     eta, before, after = r.eta, r.x - BEST, r.next - BEST
-    G = whole_mean(r, stochastic(r.run, n, now, of(i)))
+    G = local.whole_mean(r, stochastic(r.run, n, now, of(i)))
     bounded, c = drift(r)
     noise = eta**2 * tau**2 * G2 + 2 * c * S * eta**3 * tau**3 * G2
     keep = k.norm2(before) * (1 - eta * tau * mu / 2)
@@ -185,12 +157,12 @@ def weights_spread() -> Theorem:
 
 def fast(kind: k.Kind) -> k.Split:
     """Return the run at these rates."""
-    return equal_paces(kind, tau, fast_rate())
+    return notation.equal_paces(kind, tau, fast_rate())
 
 
 def fast_rate() -> k.Rate:
     """Return ``4/(mu tau (gamma + t))``."""
-    return k.Rate(4 / (strong.mu * tau * (strong.gamma + of_round())))
+    return k.Rate(4 / (strong.mu * tau * (strong.gamma + notation.of_round())))
 
 
 def distance_bound(split: k.Split, at: Ratio) -> k.Lin:
@@ -204,13 +176,13 @@ def distance_bound(split: k.Split, at: Ratio) -> k.Lin:
 
 def second(power: int) -> Ratio:
     """Return ``sum_n a_n^power (2 sigma_n^2 + G2)``."""
-    return mean(n, k.weight(n) ** power * (2 * sigma2(n) + G2))
+    return mean(n, k.weight(n) ** power * (2 * local.sigma2(n) + G2))
 
 
 @cache
 def fast_round(kind: k.Kind) -> Theorem:
     """Return the recursion of one round at these rates, its gap left out."""
-    mu = nonnegative("mu")
+    mu = notation.nonnegative("mu")
     (variable,) = mu.free
     values: list[tuple[rules.Replaceable, rules.Replacement]] = [
         (strong.S_VARIABLE, strong.S),
@@ -256,10 +228,10 @@ def mean_gap(kind: k.Kind) -> Theorem:
     ``1/T sum (f(x) - f*) <= ||x0 - x*||^2/(2 eta tau T) + eta tau G2/2
     + c S eta^2 tau^2 G2``.
     """
-    eta, T = positive("eta"), count("T")
+    eta, T = notation.positive("eta"), count("T")
     family = k.RoundFamily("eta", Sort.POSITIVE)
     one = rules.instantiate(one_round(kind, ratio(0)), ((family, k.Rate(eta)),), ())
-    split = equal_paces(kind, tau, k.Rate(eta))
+    split = notation.equal_paces(kind, tau, k.Rate(eta))
     fall = rules.telescope(t, k.norm2(k.iterate(split, now) - BEST), T)
     scale = 1 / (2 * eta * tau * T)
     last = k.iterate(split, T) - BEST
@@ -269,8 +241,8 @@ def mean_gap(kind: k.Kind) -> Theorem:
 
 # General convex: the mean gap of the iterates of SFL-V1, a repair of (12) ------------
 
-T, eta = count("T"), positive("eta")
-r = Round(equal_paces(k.Kind.V1, tau, k.Rate(eta)))
+T, eta = count("T"), notation.positive("eta")
+r = Round(notation.equal_paces(k.Kind.V1, tau, k.Rate(eta)))
 alpha = eta * tau
 
 
@@ -285,8 +257,8 @@ def gap_progress() -> Theorem:
     )
     return combine(
         r.summed(one, tau, k.weight(n)),
-        linear_both(r, gp, away, tau, k.weight(n)),
-        whole_centred(r, away),
+        local.linear_both(r, gp, away, tau, k.weight(n)),
+        local.whole_centred(r, away),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
     )
@@ -296,7 +268,7 @@ def gap_round() -> Theorem:
     """Return ``2 alpha gap <= ||x - x*||^2 - ||x' - x*||^2 + 7/6 alpha^2 G2``."""
     before, after, step = r.x - BEST, r.next - BEST, r.next - r.x
     small = rules.assume(k.constant(1 - 2 * S * alpha))
-    G = whole_mean(r, stochastic(r.run, n, now, of(i)))
+    G = local.whole_mean(r, stochastic(r.run, n, now, of(i)))
     cost = k.constant(Fraction(7, 6) * alpha**2 * G2)
     return combine(
         (gap_progress(), 2 * eta),
@@ -304,7 +276,7 @@ def gap_round() -> Theorem:
         (whole_update(r, step), -1),
         (whole_update(r, G), eta),
         (second_moment(r), eta**2),
-        (bounded_drift(r, G2), eta * S),
+        (local.bounded_drift(r, G2), eta * S),
         (small, alpha**2 * G2 / 6),
         target=k.norm2(before) - k.norm2(after) + cost - gap(r) * (2 * alpha),
     )

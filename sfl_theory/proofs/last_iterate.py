@@ -20,55 +20,15 @@ from collections.abc import Iterable
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Replaceable, Theorem
-from sfl_theory.kernel.terms import (
-    Lin,
-    PerRound,
-    Rate,
-    Replacement,
-    RoundFamily,
-    Variable,
-    constant,
-    lin_at,
-    natural,
-    norm2,
-    number_at,
-    summed,
-    symbol,
-    vec_at,
-)
+from sfl_theory.kernel.terms import Lin, Rate, Variable, constant, norm2, number_at
+from sfl_theory.proofs import reference_models
 from sfl_theory.proofs.local_steps import S, now, t, whole_mean, whole_update
-from sfl_theory.proofs.notation import (
-    Squares,
-    Uses,
-    combine,
-    positive,
-    steps,
-    sum_over,
-)
-from sfl_theory.proofs.reference_models import (
-    RATE,
-    STEP,
-    References,
-    away,
-    cost,
-    gap,
-    lowest,
-    model,
-    moment,
-    near,
-    one_round,
-    s,
-)
-from sfl_theory.proofs.weighted_rounds import (
-    BEST,
-    T,
-    Weighted,
-    drift,
-    eta,
-    tau,
-)
+from sfl_theory.proofs.notation import Squares, Uses, combine, positive, steps, sum_over
+from sfl_theory.proofs.reference_models import STEP, References, cost, gap, model, s
+from sfl_theory.proofs.weighted_rounds import BEST, T, Weighted, drift, eta, tau
 from sfl_theory.proofs.weighted_rounds import progress as from_best
 
 # From the first round to the last one ------------------------------------------------
@@ -127,15 +87,15 @@ def with_rate(
     if w.rate is None:
         return combine(*uses, *squares, target=target, signs=signs)
     new = Rate(w.rate)
-    by: dict[Variable, Replacement] = {RATE: new}
-    values: tuple[tuple[Replaceable, Rate], ...] = ((RATE, new),)
+    by: dict[Variable, k.Replacement] = {reference_models.RATE: new}
+    values: tuple[tuple[Replaceable, Rate], ...] = ((reference_models.RATE, new),)
     return combine(
         *[
             (rules.instantiate(theorem, values, ()), number_at(ratio(c), by))
             for theorem, c in uses
         ],
-        *[(vec_at(u, by), number_at(ratio(c), by)) for u, c in squares],
-        target=lin_at(target, by),
+        *[(k.vec_at(u, by), number_at(ratio(c), by)) for u, c in squares],
+        target=k.lin_at(target, by),
         signs=signs,
     )
 
@@ -151,17 +111,20 @@ def grown(a: Weighted, w: References) -> Theorem:
     return with_rate(
         w,
         [
-            (one_round(a, w, up), 1),
+            (reference_models.one_round(a, w, up), 1),
             (w.telescoped(gap(a, now), up), 2 * eta * tau),
             (w.telescoped(constant(cost(a)), up), -1),
             (joined(w, now, square(a, now)), 1),
-            (joined(w, now, lowest(a, STEP)), 2 * tau * rho),
-            (w.summed(lowest(a, STEP), up), 2 * tau * (rho - later - eta)),
-            (lowest(a, now), 2 * tau * (eta * b - rho * c)),
+            (joined(w, now, reference_models.lowest(a, STEP)), 2 * tau * rho),
+            (
+                w.summed(reference_models.lowest(a, STEP), up),
+                2 * tau * (rho - later - eta),
+            ),
+            (reference_models.lowest(a, now), 2 * tau * (eta * b - rho * c)),
         ],
         [],
-        away(a, w, now, now)
-        - away(a, w, up, up)
+        reference_models.away(a, w, now, now)
+        - reference_models.away(a, w, up, up)
         - (before(a, w, up) * later - before(a, w, now) * rho) * (2 * tau)
         + constant(b * cost(a)),
         [w.sums, w.falls, w.positive],
@@ -176,7 +139,7 @@ def last_gap(a: Weighted, w: References) -> Theorem:
     + b(T) cost(T)``.
     """
     zero = ratio(0)
-    end: dict[Variable, Replacement] = {t: T}
+    end: dict[Variable, k.Replacement] = {t: T}
     b, rate = w.share(T), number_at(eta, end)
     last_cost = constant(number_at(cost(a), end))
     rho = before(a, w, now) * w.left(now)
@@ -185,20 +148,26 @@ def last_gap(a: Weighted, w: References) -> Theorem:
         w,
         [
             (sum_over(grown(a, w), steps(T), t), 1),
-            (rules.telescope(t, away(a, w, now, now), T), 1),
+            (rules.telescope(t, reference_models.away(a, w, now, now), T), 1),
             (rules.telescope(t, rho, T), 2 * tau),
             (nothing(w, norm2(model(a, zero) - model(a, STEP))), 1),
             (nothing(w, gap(a, STEP)), 2 * tau * w.left(zero)),
-            (rules.instantiate(one_round(a, w, now), ((t, T),), ()), 1),
+            (
+                rules.instantiate(reference_models.one_round(a, w, now), ((t, T),), ()),
+                1,
+            ),
             (w.telescoped(gap(a, T), T), 2 * rate * tau),
             (w.telescoped(last_cost, T), -1),
             (w.summed(square(a, T + 1), T), 1),
-            (w.summed(lowest(a, STEP), T), 2 * tau * (w.left(T) - rate)),
-            (lowest(a, T), 2 * tau * (rate * b - 1)),
+            (
+                w.summed(reference_models.lowest(a, STEP), T),
+                2 * tau * (w.left(T) - rate),
+            ),
+            (reference_models.lowest(a, T), 2 * tau * (rate * b - 1)),
         ],
         [(model(a, T + 1) - BEST, w.share(zero))],
         norm2(model(a, zero) - BEST) * w.share(zero)
-        + summed(steps(T), t, rounds)
+        + k.summed(steps(T), t, rounds)
         + last_cost * b
         - gap(a, T) * (2 * tau),
         w.ends,
@@ -217,8 +186,8 @@ def approach(a: Weighted) -> Theorem:
         (whole_update(r, u), -2),
         (whole_update(r, step), -1),
         (whole_update(r, whole_mean(r, a.g())), eta),
-        (moment(a), eta**2),
-        (drift(a) if a.partial else near(a), S * eta),
+        (reference_models.moment(a), eta**2),
+        (drift(a) if a.partial else reference_models.near(a), S * eta),
         target=norm2(u)
         - norm2(r.next - BEST)
         - gap(a, now) * (2 * eta * tau)
@@ -245,7 +214,7 @@ e = positive("eta")
 
 def inverse(at: Ratio) -> Ratio:
     """Return ``k(t)``, for ``1/(T + 1 - t)``."""
-    return symbol(PerRound(RoundFamily("k", Sort.POSITIVE), natural(at)))
+    return k.symbol(k.PerRound(k.RoundFamily("k", Sort.POSITIVE), k.natural(at)))
 
 
 @cache
@@ -277,8 +246,8 @@ def last_gap_at_constant_rate(a: Weighted) -> Theorem:
     """
     small = 1 - (T + 1) * inverse(ratio(0))
     first, once = (rules.assume(constant(c)) for c in (small, 1 - inverse(T)))
-    by: dict[Variable, Replacement] = {RATE: Rate(e)}
-    start = vec_at(model(a, ratio(0)) - BEST, by)
+    by: dict[Variable, k.Replacement] = {reference_models.RATE: Rate(e)}
+    start = k.vec_at(model(a, ratio(0)) - BEST, by)
     size = number_at(cost(a), by) / (2 * e * tau)
     return combine(
         (last_gap(a, constant_rate()), 1 / (2 * tau)),

@@ -13,22 +13,10 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.equal_steps import first_square, only_one
-from sfl_theory.proofs.local_steps import (
-    G2,
-    N,
-    Round,
-    block_at_most,
-    block_move,
-    bounded_block,
-    i,
-    j,
-    linear_both,
-    n,
-    now,
-    sigma2,
-)
+from sfl_theory.proofs.local_steps import G2, N, Round, block_move, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
 from sfl_theory.proofs.visits import server_move
 
@@ -96,7 +84,7 @@ def way_falls(p: Paces, side: k.Side, end: Ratio) -> Theorem:
         rules.longer(j, g - here, of(i), end),
         (rules.linear(steps(end), j, g, here), -2),
         (rules.linear(steps(of(i)), j, g, here), 2),
-        (bounded_block(p.run, side, of(i)), end - of(i) - 1),
+        (local.bounded_block(p.run, side, of(i)), end - of(i) - 1),
         target=target,
         signs=[later],
     )
@@ -109,7 +97,7 @@ def noise_falls(p: Paces, side: k.Side, end: Ratio) -> Theorem:
     return combine(
         (rules.split(j, k.norm2(g), of(i), ratio(1)), -1),
         first_square(j, shifted),
-        bounded_block(p.run, side, of(i)),
+        local.bounded_block(p.run, side, of(i)),
         target=noise_left(p, side, end, of(i)) - noise_left(p, side, end, of(i) + 1),
     )
 
@@ -125,7 +113,7 @@ def ends(p: Paces, side: k.Side, low: Ratio, more: Ratio) -> tuple[Theorem, Theo
     shifted = k.vec_at(g, {j: low + of(j)})
     tail = k.summed(steps(more), j, shifted)
     way = path(p, side, end) - path(p, side, low)
-    each = sum_over(bounded_block(p.run, side, low + of(j)), steps(more), j)
+    each = sum_over(local.bounded_block(p.run, side, low + of(j)), steps(more), j)
 
     def same(w: k.Vec) -> list[tuple[Theorem, Number]]:
         return [
@@ -193,7 +181,7 @@ def square_of_step(r: Round, side: k.Side, factor: Number) -> Theorem:
     return combine(
         (rules.jensen(k.CLIENTS, n, ratio(1), inside * w), eta**2),
         (sum_over(each, k.CLIENTS, n, w**2 * N), eta**2),
-        (linear_both(r, gp, away, upper, w), 2 * eta),
+        (local.linear_both(r, gp, away, upper, w), 2 * eta),
     )
 
 
@@ -207,8 +195,8 @@ def moments(r: Round, side: k.Side) -> Theorem:
     """Return ``||xi_b||^2 + ||g_b||^2 <= sigma_n^2 + G2`` for one step."""
     xi, g = r.noise(of(i)), stochastic(r.run, n, now, of(i))
     return combine(
-        block_at_most(side, xi),
-        block_at_most(side, g),
+        local.block_at_most(side, xi),
+        local.block_at_most(side, g),
         rules.variance(r.run, sigma2(n), n, now, of(i)),
         rules.bounded_gradient(r.run, G2, n, now, of(i)),
     )
@@ -228,7 +216,7 @@ def noise_of_sum(r: Round, side: k.Side, factor: Ratio) -> Theorem:
     """Return ``||sum_n w xi_b||^2 <= N sum_n w^2 sigma_n^2`` for one step."""
     xi = r.noise(of(i))
     bound = combine(
-        block_at_most(side, xi), rules.variance(r.run, sigma2(n), n, now, of(i))
+        local.block_at_most(side, xi), rules.variance(r.run, sigma2(n), n, now, of(i))
     )
     return combine(
         rules.jensen(k.CLIENTS, n, ratio(1), k.part(side, xi) * factor),
@@ -255,7 +243,7 @@ def kept_cross_term(r: Round, side: k.Side, factor: Ratio) -> Theorem:
     Z = total(upper, factor, k.part(side, r.noise(of(i))))
     each = rules.unbiased(r.run, n, now, of(i), away)
     centred = [
-        (linear_both(r, k.part(side, r.noise(of(i))), away, upper, factor), 1),
+        (local.linear_both(r, k.part(side, r.noise(of(i))), away, upper, factor), 1),
         (r.summed(each, upper, factor), 1),
     ]
     target = (

@@ -13,31 +13,13 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.local_steps import (
-    G2,
-    Round,
-    S,
-    eps2,
-    now,
-    sigma2,
-    whole_moved,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    nat,
-    of,
-    per_client,
-    rates,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
+from sfl_theory.proofs.local_steps import G2, S, eps2, now, sigma2, whole_moved, young
+from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 from sfl_theory.proofs.numbers import power, power_at_least, sums, sums_at_least, tau
 
-R = Round(equal_paces(k.Kind.V1, tau, rates("eta")))
+R = local.Round(notation.equal_paces(k.Kind.V1, tau, notation.rates("eta")))
 eta, n = R.eta, k.Client("n")
 i, last = count("i"), count("i") - 1
 any_step, j = nat("i"), nat("j")
@@ -53,7 +35,7 @@ STEP = before - (gp + xi) * eta
 
 def each(theorem: Theorem) -> Theorem:
     """Return the theorem of client n summed with weights b_n >= 0."""
-    return sum_over(theorem, k.CLIENTS, n, per_client("b", n))
+    return sum_over(theorem, k.CLIENTS, n, notation.per_client("b", n))
 
 
 def only_one(u: Callable[[Ratio], k.Vec], w: k.Vec) -> Theorem:

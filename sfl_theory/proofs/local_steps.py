@@ -11,30 +11,21 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.notation import (
-    combine,
-    mean,
-    nat,
-    nonnegative,
-    of,
-    per_client,
-    positive,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, mean, nat, of, positive, steps, sum_over
 
 n, m = k.Client("n"), k.Client("m")
 t, i, j, beyond = nat("t"), nat("i"), nat("j"), nat("k")
 S = positive("S")
-eps2, G2 = nonnegative("eps2"), nonnegative("G2")
+eps2, G2 = notation.nonnegative("eps2"), notation.nonnegative("G2")
 N = mean(n, 1)
 now = of(t)
 
 
 def sigma2(client: k.Client) -> Ratio:
     """Return ``sigma_n^2``."""
-    return per_client("sigma2", client)
+    return notation.per_client("sigma2", client)
 
 
 @dataclass(frozen=True)

@@ -8,45 +8,20 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.local_steps import (
-    Round,
-    S,
-    block_below,
-    i,
-    j,
-    linear_both,
-    n,
-    now,
-    other,
-    sigma2,
-    t,
-    whole_centred,
-    whole_mean,
-    whole_update,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    nonnegative,
-    of,
-    of_round,
-    positive,
-    rates,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
+from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, other, sigma2, t
+from sfl_theory.proofs.notation import combine, nonnegative, of, sign, steps, sum_over
 
-mu, R2, gamma = positive("mu"), nonnegative("R2"), 7 + nonnegative("g")
+mu, R2, gamma = notation.positive("mu"), nonnegative("R2"), 7 + nonnegative("g")
 BEST = k.vec(k.Star(k.MEAN))
 ONE = ratio(1)
 
 
 def rated() -> Round:
     """Return a round with one local step and the rate ``2/(mu (gamma + t))``."""
-    rate = k.Rate(2 / (mu * (gamma + of_round())))
-    return Round(equal_paces(k.Kind.MINIBATCH, 1, rate))
+    rate = k.Rate(2 / (mu * (gamma + notation.of_round())))
+    return Round(notation.equal_paces(k.Kind.MINIBATCH, 1, rate))
 
 
 def distance(r: Round, at: Number) -> k.Lin:
@@ -89,9 +64,9 @@ def _blocks(g: k.Vec) -> Theorem:
 def moved(r: Round) -> Theorem:
     """Return ``||x' - x*||^2 = ||x - x* - eta G||^2``."""
     here, after = r.x - BEST, r.next - BEST
-    there = here - whole_mean(r, stochastic(r.run, n, now, of(i))) * r.eta
+    there = here - local.whole_mean(r, stochastic(r.run, n, now, of(i))) * r.eta
     target = k.norm2(there) - k.norm2(after)
-    return combine((whole_update(r, after + there), -1), target=target)
+    return combine((local.whole_update(r, after + there), -1), target=target)
 
 
 def second_moment(r: Round) -> Theorem:
@@ -144,8 +119,8 @@ def toward(r: Round) -> Theorem:
     )
     return combine(
         r.summed(one, 1, k.weight(n)),
-        linear_both(r, own, here, ONE, k.weight(n)),
-        whole_centred(r, here),
+        local.linear_both(r, own, here, ONE, k.weight(n)),
+        local.whole_centred(r, here),
         (own_steps(r), S / 2),
         (rules.mean_value(r.x), -1),
         rules.mean_value(BEST),
@@ -189,13 +164,13 @@ def fresh_noise(r: Round, side: k.Side | None) -> Theorem:
     bound = rules.variance(r.run, sigma2(n), n, now, of(i))
     if side is not None:
         xi = r.noise(of(i))
-        bound = block_below(side, xi, bound)
+        bound = local.block_below(side, xi, bound)
     return combine((apart, -1), r.summed(bound, 1, k.weight(n) ** 2))
 
 
 # One step of the whole model, from any local models ----------------------------------
 
-ETA = rates("eta").at(now)
+ETA = notation.rates("eta").at(now)
 ETA_SMALL = rules.assume(k.constant(1 / (4 * S) - ETA))
 
 
@@ -288,4 +263,4 @@ def whole_step(p: k.Vec, low: Ratio) -> Theorem:
 
 def last(theorem: Theorem) -> Theorem:
     """Return a theorem on round t for the count T of rounds."""
-    return rules.instantiate(theorem, ((t, count("T")),), ())
+    return rules.instantiate(theorem, ((t, notation.count("T")),), ())

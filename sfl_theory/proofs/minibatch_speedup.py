@@ -16,95 +16,36 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Client,
-    Lin,
-    Local,
-    Vec,
-    constant,
-    gradient,
-    iterate,
-    norm2,
-    part,
-    summed,
-    weight,
-)
+from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, part, weight
+from sfl_theory.proofs import minibatch_stepwise
 from sfl_theory.proofs.foundations import majorant_of_mean
-from sfl_theory.proofs.minibatch_stepwise import (
-    BEST,
-    CLIENT,
-    MADE,
-    RUN,
-    SERVER,
-    SMOOTH,
-    STARTED,
-    J,
-    K,
-    S,
-    T,
-    apart,
-    averaged,
-    delta2,
-    ends,
-    exact,
-    fresh,
-    from_best,
-    gamma,
-    h,
-    inverse,
-    j,
-    m,
-    mean_step,
-    middle,
-    move,
-    moves,
-    mu,
-    n,
-    now,
-    of_mean,
-    over,
-    point,
-    r,
-    same_start,
-    sigma2,
-    small,
-    spread,
-    start_of_mean,
-    step,
-    t,
-    uncorrelated,
-    x,
-    xi,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    mean,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.minibatch_stepwise import RUN, J, K, S, T, h, m, mu, n, now, r, x
+from sfl_theory.proofs.notation import combine, mean, sign, steps, sum_over
 
 HALF = ratio(Fraction(1, 2))
-SINGLE = mean(n, weight(n) ** 2 * sigma2)
-APART = mean(n, weight(n) * (1 - weight(n)) * sigma2)
-LEVEL = APART + (4 * K + 1) / 3 * delta2
+SINGLE = mean(n, weight(n) ** 2 * minibatch_stepwise.sigma2)
+APART = mean(n, weight(n) * (1 - weight(n)) * minibatch_stepwise.sigma2)
+LEVEL = APART + (4 * K + 1) / 3 * minibatch_stepwise.delta2
 """Noise and heterogeneity that drive the local models of a round apart."""
-TWICE = combine(MADE, (rules.square(r), 2))
+TWICE = combine(minibatch_stepwise.MADE, (rules.square(r), 2))
 
 
 # One step of the mean model, and of the local models ----------------------------------
 
-g, wbar, d = gradient(Local(n), point(J)), middle(J), apart(J)
-there, total = gradient(Local(n), wbar), gradient(MEAN, wbar)
+g, wbar, d = (
+    k.gradient(Local(n), minibatch_stepwise.point(J)),
+    minibatch_stepwise.middle(J),
+    minibatch_stepwise.apart(J),
+)
+there, total = k.gradient(Local(n), wbar), k.gradient(k.MEAN, wbar)
 
 
 def cocoercive() -> Theorem:
     """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S <difference, p - wbar>``."""
-    F, p, q, a = Local(n), point(J), wbar, g - there
+    F, p, q, a = Local(n), minibatch_stepwise.point(J), wbar, g - there
 
     def half(low: Vec, high: Vec, change: Vec) -> Theorem:
         below = high - change * (1 / S)
@@ -121,7 +62,8 @@ def monotone() -> Theorem:
     """Return ``<grad F_n(p) - grad F_n(wbar), p - wbar> >= mu ||p - wbar||^2``."""
     F = Local(n)
     return combine(
-        rules.convex(F, mu, point(J), wbar), rules.convex(F, mu, wbar, point(J))
+        rules.convex(F, mu, minibatch_stepwise.point(J), wbar),
+        rules.convex(F, mu, wbar, minibatch_stepwise.point(J)),
     )
 
 
@@ -133,71 +75,100 @@ def lipschitz() -> Theorem:
 @cache
 def descent() -> Theorem:
     """Return ``Delta' <= (1 - mu h) Delta + (S h + 2 S^2 h^2) D + h^2 SINGLE``."""
-    y, G, Gw = wbar - BEST, averaged(g), averaged(there)
-    new, after = y - averaged(move(J)), middle(J + 1) - BEST
-    square = combine(mean_step(after + new, -1), target=norm2(new) - norm2(after))
+    y, G, Gw = (
+        wbar - minibatch_stepwise.BEST,
+        minibatch_stepwise.averaged(g),
+        minibatch_stepwise.averaged(there),
+    )
+    new, after = (
+        y - minibatch_stepwise.averaged(minibatch_stepwise.move(J)),
+        minibatch_stepwise.middle(J + 1) - minibatch_stepwise.BEST,
+    )
+    square = combine(
+        minibatch_stepwise.mean_step(after + new, -1), target=norm2(new) - norm2(after)
+    )
     variance = sum_over(
-        rules.variance(RUN, sigma2, n, now, J), CLIENTS, n, weight(n) ** 2
+        rules.variance(RUN, minibatch_stepwise.sigma2, n, now, J),
+        CLIENTS,
+        n,
+        weight(n) ** 2,
     )
     toward = combine(
-        rules.majorant(Local(n), S, point(J), wbar),
-        rules.convex(Local(n), mu, point(J), BEST),
+        rules.majorant(Local(n), S, minibatch_stepwise.point(J), wbar),
+        rules.convex(
+            Local(n), mu, minibatch_stepwise.point(J), minibatch_stepwise.BEST
+        ),
     )
     below = wbar - total * (1 / S)
     gap = 2 * h - 4 * S * h**2
-    right = from_best(J) * (1 - mu * h) + spread(J) * (S * h + 2 * S**2 * h**2)
+    right = minibatch_stepwise.from_best(J) * (1 - mu * h) + minibatch_stepwise.spread(
+        J
+    ) * (S * h + 2 * S**2 * h**2)
     return combine(
         square,
-        (fresh(y - G * h), 2 * h),
-        (uncorrelated(None, 1), h**2),
+        (minibatch_stepwise.fresh(y - G * h), 2 * h),
+        (minibatch_stepwise.uncorrelated(None, 1), h**2),
         (variance, h**2),
-        (over(toward), 2 * h),
-        (of_mean(g, y), 2 * h),
+        (minibatch_stepwise.over(toward), 2 * h),
+        (minibatch_stepwise.of_mean(g, y), 2 * h),
         (rules.mean_value(wbar), -2 * h),
-        (rules.mean_value(BEST), 2 * h),
-        (rules.jensen(CLIENTS, n, weight(n), point(J) - BEST), mu * h),
+        (rules.mean_value(minibatch_stepwise.BEST), 2 * h),
+        (
+            rules.jensen(
+                CLIENTS,
+                n,
+                weight(n),
+                minibatch_stepwise.point(J) - minibatch_stepwise.BEST,
+            ),
+            mu * h,
+        ),
         (rules.jensen(CLIENTS, n, weight(n), g - there), 2 * h**2),
         (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 * h**2),
-        (over(lipschitz()), 2 * h**2),
+        (minibatch_stepwise.over(lipschitz()), 2 * h**2),
         (majorant_of_mean(S, wbar, below), 4 * S * h**2),
-        (rules.lowest(MEAN, below), 4 * S * h**2),
-        (rules.lowest(MEAN, wbar), gap),
+        (rules.lowest(k.MEAN, below), 4 * S * h**2),
+        (rules.lowest(k.MEAN, wbar), gap),
         (G - total * 2, h**2),
-        target=right + constant(SINGLE * h**2) - from_best(J + 1),
-        signs=[sign(gap, (small(), 4 * h))],
+        target=right + constant(SINGLE * h**2) - minibatch_stepwise.from_best(J + 1),
+        signs=[sign(gap, (minibatch_stepwise.small(), 4 * h))],
     )
 
 
 def server_same(w: Vec) -> Theorem:
     """Return ``<[p - wbar]_s, w> = 0``: the server's block is one for all."""
-    past = averaged(moves(J, m), m)
-    seen = part(SERVER, point(J, m) - iterate(RUN, now) + past)
+    past = minibatch_stepwise.averaged(minibatch_stepwise.moves(J, m), m)
+    seen = part(
+        minibatch_stepwise.SERVER,
+        minibatch_stepwise.point(J, m) - k.iterate(RUN, now) + past,
+    )
 
-    def own(client: Client) -> Theorem:
-        return rules.local_update(RUN, client, now, J, SERVER, w)
+    def own(client: k.Client) -> Theorem:
+        return rules.local_update(RUN, client, now, J, minibatch_stepwise.SERVER, w)
 
     whole = combine(
-        own(n), (over(own(m), m), -1), (of_mean(seen, part(SERVER, w), m), -1)
+        own(n),
+        (minibatch_stepwise.over(own(m), m), -1),
+        (minibatch_stepwise.of_mean(seen, part(minibatch_stepwise.SERVER, w), m), -1),
     )
-    return rules.cut(whole, STARTED)
+    return rules.cut(whole, minibatch_stepwise.STARTED)
 
 
 def contraction() -> Theorem:
     """Return ``||d - h a_c||^2 <= (1 - mu h) ||d||^2``, a how gradients differ."""
     a = g - there
-    rest, near = 2 * h - S * h**2, part(CLIENT, a)
+    rest, near = 2 * h - S * h**2, part(minibatch_stepwise.CLIENT, a)
     return combine(
         (rules.blocks(a, a), h**2),
         (rules.blocks(a, d), -2 * h),
         (server_same(a), -2 * h),
         (cocoercive(), h**2),
         (monotone(), rest),
-        (part(SERVER, a), h**2),
+        (part(minibatch_stepwise.SERVER, a), h**2),
         (d, mu * (rest - h)),
         target=norm2(d) * (1 - mu * h) - norm2(d - near * h),
         signs=[
-            sign(rest, (small(), h)),
-            sign(mu * (rest - h), (small(), mu * h)),
+            sign(rest, (minibatch_stepwise.small(), h)),
+            sign(mu * (rest - h), (minibatch_stepwise.small(), mu * h)),
         ],
     )
 
@@ -208,94 +179,134 @@ def drift() -> Theorem:
 
     The mean of the clients' moves is subtracted, and with it the mean of their noises.
     """
-    f, after = part(CLIENT, total), apart(J + 1)
-    own, all_ = part(CLIENT, move(J)), part(CLIENT, averaged(move(J)))
+    f, after = part(minibatch_stepwise.CLIENT, total), minibatch_stepwise.apart(J + 1)
+    own, all_ = (
+        part(minibatch_stepwise.CLIENT, minibatch_stepwise.move(J)),
+        part(
+            minibatch_stepwise.CLIENT,
+            minibatch_stepwise.averaged(minibatch_stepwise.move(J)),
+        ),
+    )
     new = d - own + all_
     both = after + new
     square = combine(
-        step(n, both, -1),
-        mean_step(both, 1),
-        (rules.blocks(averaged(move(J)), both), -1),
+        minibatch_stepwise.step(n, both, -1),
+        minibatch_stepwise.mean_step(both, 1),
+        (
+            rules.blocks(minibatch_stepwise.averaged(minibatch_stepwise.move(J)), both),
+            -1,
+        ),
         target=norm2(new) - norm2(after),
     )
-    e, z = part(CLIENT, there - total), part(CLIENT, xi)
-    seen = d - part(CLIENT, g) * h + f * h
+    e, z = (
+        part(minibatch_stepwise.CLIENT, there - total),
+        part(minibatch_stepwise.CLIENT, minibatch_stepwise.xi),
+    )
+    seen = d - part(minibatch_stepwise.CLIENT, g) * h + f * h
     noisy = seen - z * h
-    mean_g = part(CLIENT, averaged(g) - total)
+    mean_g = part(minibatch_stepwise.CLIENT, minibatch_stepwise.averaged(g) - total)
     differs = there - total
     one = combine(
         (contraction(), r + HALF),
-        (rules.heterogeneity(delta2, n, wbar), (r + 2 * r**2) * h**2),
+        (
+            rules.heterogeneity(minibatch_stepwise.delta2, n, wbar),
+            (r + 2 * r**2) * h**2,
+        ),
         (rules.blocks(differs, differs), (r + 2 * r**2) * h**2),
-        (d - part(CLIENT, g - there) * h + e * (2 * r * h), HALF),
-        (part(SERVER, differs), (r + 2 * r**2) * h**2),
+        (d - part(minibatch_stepwise.CLIENT, g - there) * h + e * (2 * r * h), HALF),
+        (part(minibatch_stepwise.SERVER, differs), (r + 2 * r**2) * h**2),
         target=norm2(d) * ((r + HALF) * (1 - mu * h))
-        + constant((r + 2 * r**2) * h**2 * delta2)
+        + constant((r + 2 * r**2) * h**2 * minibatch_stepwise.delta2)
         - norm2(seen) * r,
-        signs=[sign(r + HALF, (MADE, 1)), sign((r + 2 * r**2) * h**2, (TWICE, h**2))],
+        signs=[
+            sign(r + HALF, (minibatch_stepwise.MADE, 1)),
+            sign((r + 2 * r**2) * h**2, (TWICE, h**2)),
+        ],
     )
     weights = weight(n) * (1 - weight(n))
     below = rules.weight_below_one(n)
     single = combine(
-        rules.variance(RUN, sigma2, n, now, J),
-        rules.blocks(xi, xi),
-        (part(SERVER, xi), 1),
+        rules.variance(RUN, minibatch_stepwise.sigma2, n, now, J),
+        rules.blocks(minibatch_stepwise.xi, minibatch_stepwise.xi),
+        (part(minibatch_stepwise.SERVER, minibatch_stepwise.xi), 1),
     )
-    right = spread(J) * ((r + HALF) * (1 - mu * h))
-    cost = (r * APART + (r + 2 * r**2) * delta2) * h**2
+    right = minibatch_stepwise.spread(J) * ((r + HALF) * (1 - mu * h))
+    cost = (r * APART + (r + 2 * r**2) * minibatch_stepwise.delta2) * h**2
     return combine(
-        (over(square), r),
-        over(one),
-        (over(rules.unbiased(RUN, n, now, J, part(CLIENT, seen))), 2 * r * h),
-        (fresh(mean_g), 2 * r * h**2),
-        (uncorrelated(CLIENT, -1), r * h**2),
+        (minibatch_stepwise.over(square), r),
+        minibatch_stepwise.over(one),
+        (
+            minibatch_stepwise.over(
+                rules.unbiased(RUN, n, now, J, part(minibatch_stepwise.CLIENT, seen))
+            ),
+            2 * r * h,
+        ),
+        (minibatch_stepwise.fresh(mean_g), 2 * r * h**2),
+        (minibatch_stepwise.uncorrelated(minibatch_stepwise.CLIENT, -1), r * h**2),
         (sum_over(single, CLIENTS, n, weights, [below]), r * h**2),
-        (of_mean(noisy, all_ - f * h), 2 * r),
+        (minibatch_stepwise.of_mean(noisy, all_ - f * h), 2 * r),
         (mean_g, r * h**2),
-        target=right + constant(cost) - spread(J + 1) * r,
-        signs=[sign(r * h**2, (MADE, h**2)), MADE],
+        target=right + constant(cost) - minibatch_stepwise.spread(J + 1) * r,
+        signs=[
+            sign(r * h**2, (minibatch_stepwise.MADE, h**2)),
+            minibatch_stepwise.MADE,
+        ],
     )
 
 
 # Rounds -------------------------------------------------------------------------------
 
 
-def potential(step_: Ratio) -> Lin:
+def potential(step_: Ratio) -> k.Lin:
     """Return ``(x - 1)(x - 2) Delta + 44 S/(7 mu) (K - j)(x - 1) D``."""
-    at = gamma + K * now + step_
+    at = minibatch_stepwise.gamma + K * now + step_
     near = Fraction(44, 7) * S / mu * (K - step_) * (at - 1)
-    return from_best(step_) * ((at - 1) * (at - 2)) + spread(step_) * near
+    return (
+        minibatch_stepwise.from_best(step_) * ((at - 1) * (at - 2))
+        + minibatch_stepwise.spread(step_) * near
+    )
 
 
 def level(single: Ratio) -> Ratio:
     """Return ``4/mu^2`` times noise and ``44 S/(7 mu) u(Kt)`` times the drift's."""
-    more = r * APART + (r + 2 * r**2) * delta2
-    return 4 / mu**2 * (single + Fraction(44, 7) * S / mu * more * inverse(K * now))
+    more = r * APART + (r + 2 * r**2) * minibatch_stepwise.delta2
+    return (
+        4
+        / mu**2
+        * (
+            single
+            + Fraction(44, 7) * S / mu * more * minibatch_stepwise.inverse(K * now)
+        )
+    )
 
 
 def no_later() -> Theorem:
     """Return ``1/x <= u(Kt)``."""
-    first = inverse(K * now)
-    start = rules.assume(constant((gamma + K * now) * first - 1))
+    first = minibatch_stepwise.inverse(K * now)
+    start = rules.assume(constant((minibatch_stepwise.gamma + K * now) * first - 1))
     return combine((start, 1 / x), target=constant(first - 1 / x))
 
 
 def positive_apart() -> Theorem:
     """Return ``r APART >= 0``."""
     one = rules.weight_below_one(n)
-    total_ = sum_over(one, CLIENTS, n, weight(n) * sigma2)
-    return combine((total_, r), signs=[MADE])
+    total_ = sum_over(one, CLIENTS, n, weight(n) * minibatch_stepwise.sigma2)
+    return combine((total_, r), signs=[minibatch_stepwise.MADE])
 
 
 @cache
 def grown() -> Theorem:
     """Return ``Phi' <= Phi + level``: descent times x (x - 1), drift, and u = 1/x."""
-    c, u, cost = Fraction(44, 7) * S / mu, inverse(K * now + J), 4 / mu**2
-    low, high = exact(-1), exact(1)
-    half = combine((MADE, c), combine(target=constant(c / 2)))
+    c, u, cost = (
+        Fraction(44, 7) * S / mu,
+        minibatch_stepwise.inverse(K * now + J),
+        4 / mu**2,
+    )
+    low, high = minibatch_stepwise.exact(-1), minibatch_stepwise.exact(1)
+    half = combine((minibatch_stepwise.MADE, c), combine(target=constant(c / 2)))
     spare = combine(
         (low, 2 * S / mu * (x - 1) * (1 + 4 * S / mu * u)),
-        (small(), 4 * S / mu * (x - 1)),
+        (minibatch_stepwise.small(), 4 * S / mu * (x - 1)),
         (high, 2 * c * (r + HALF)),
         half,
         signs=[half],
@@ -308,9 +319,9 @@ def grown() -> Theorem:
         (drift(), c * x),
         (single, cost * SINGLE),
         (twice, c * cost * r * APART),
-        (twice, c * cost * (r + 2 * r**2) * delta2),
-        (over(combine((d, 1))), rules.number_of(spare.form)),
-        (wbar - BEST, 2 * (x - 1) * (x * u - 1)),
+        (twice, c * cost * (r + 2 * r**2) * minibatch_stepwise.delta2),
+        (minibatch_stepwise.over(combine((d, 1))), rules.number_of(spare.form)),
+        (wbar - minibatch_stepwise.BEST, 2 * (x - 1) * (x * u - 1)),
         target=potential(J) + constant(level(SINGLE)) - potential(J + 1),
         signs=[spare, high, positive_apart(), TWICE, later],
     )
@@ -319,19 +330,25 @@ def grown() -> Theorem:
 @cache
 def one_round() -> Theorem:
     """Return what ``(x - 1)(x - 2) ||x(t) - x*||^2`` grows by in a round."""
-    zero, before, after = ratio(0), iterate(RUN, now), iterate(RUN, now + 1)
-    first, last = middle(zero) + before - BEST * 2, middle(K) + after - BEST * 2
-    low, high = gamma + K * now, gamma + K * (now + 1)
+    zero, before, after = ratio(0), k.iterate(RUN, now), k.iterate(RUN, now + 1)
+    first, last = (
+        minibatch_stepwise.middle(zero) + before - minibatch_stepwise.BEST * 2,
+        minibatch_stepwise.middle(K) + after - minibatch_stepwise.BEST * 2,
+    )
+    low, high = (
+        minibatch_stepwise.gamma + K * now,
+        minibatch_stepwise.gamma + K * (now + 1),
+    )
     return combine(
-        sum_over(grown(), steps(K), j),
-        rules.telescope(j, potential(J), K),
-        (same_start(), Fraction(44, 7) * S / mu * K * (low - 1)),
-        (start_of_mean(first), -(low - 1) * (low - 2)),
-        (ends(last), (high - 1) * (high - 2)),
+        sum_over(grown(), steps(K), minibatch_stepwise.j),
+        rules.telescope(minibatch_stepwise.j, potential(J), K),
+        (minibatch_stepwise.same_start(), Fraction(44, 7) * S / mu * K * (low - 1)),
+        (minibatch_stepwise.start_of_mean(first), -(low - 1) * (low - 2)),
+        (minibatch_stepwise.ends(last), (high - 1) * (high - 2)),
     )
 
 
-END = gamma + K * T
+END = minibatch_stepwise.gamma + K * T
 
 
 @cache
@@ -343,14 +360,23 @@ def rounds() -> Theorem:
     E = gamma + KT.
     """
 
-    def scaled(at: Ratio) -> Lin:
-        low = gamma + K * at
-        return norm2(iterate(RUN, at) - BEST) * ((low - 1) * (low - 2))
+    def scaled(at: Ratio) -> k.Lin:
+        low = minibatch_stepwise.gamma + K * at
+        return norm2(k.iterate(RUN, at) - minibatch_stepwise.BEST) * (
+            (low - 1) * (low - 2)
+        )
 
     whole = combine(
-        sum_over(one_round(), steps(T), t), rules.telescope(t, scaled(now), T)
+        sum_over(one_round(), steps(T), minibatch_stepwise.t),
+        rules.telescope(minibatch_stepwise.t, scaled(now), T),
     )
-    harmonic = rules.number_of(summed(steps(T), t, constant(inverse(K * now))))
+    harmonic = rules.number_of(
+        k.summed(
+            steps(T),
+            minibatch_stepwise.t,
+            constant(minibatch_stepwise.inverse(K * now)),
+        )
+    )
     far = Fraction(88, 7) * S / mu**3 * K * (K - 1) * LEVEL * harmonic
     right = scaled(ratio(0)) + constant(4 * K * T / mu**2 * SINGLE + far)
     return combine(whole, target=right - scaled(T))
@@ -366,19 +392,24 @@ def closed_form() -> Theorem:
 
     The drift is then ``4KT/mu^2 22/49 (K - 1) LEVEL``.
     """
-    u, share = inverse(K * now), 1 / ((END - 1) * (END - 2))
-    more = combine((SMOOTH, ratio(Fraction(1, 8))), target=constant(gamma / 7 - S / mu))
-    once = rules.assume(constant(1 - (gamma + K * now) * u))
+    u, share = minibatch_stepwise.inverse(K * now), 1 / ((END - 1) * (END - 2))
+    more = combine(
+        (minibatch_stepwise.SMOOTH, ratio(Fraction(1, 8))),
+        target=constant(minibatch_stepwise.gamma / 7 - S / mu),
+    )
+    once = rules.assume(constant(1 - (minibatch_stepwise.gamma + K * now) * u))
     one = combine(
         (once, Fraction(1, 7)), (more, u), target=constant(Fraction(1, 7) - S / mu * u)
     )
-    all_ = sum_over(one, steps(T), t)
-    apart_ = sum_over(rules.weight_below_one(n), CLIENTS, n, weight(n) * sigma2)
+    all_ = sum_over(one, steps(T), minibatch_stepwise.t)
+    apart_ = sum_over(
+        rules.weight_below_one(n), CLIENTS, n, weight(n) * minibatch_stepwise.sigma2
+    )
     size = Fraction(88, 7) / mu**2 * K * (K - 1)
     positive = combine((apart_, size * share))
     return combine(
         distance(),
         (all_, size * share * APART),
-        (all_, size * share * (4 * K + 1) / 3 * delta2),
+        (all_, size * share * (4 * K + 1) / 3 * minibatch_stepwise.delta2),
         signs=[positive],
     )

@@ -13,23 +13,17 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.local_steps import S, m, n, now
 from sfl_theory.proofs.minibatch import BEST, R2, gamma, growth, mu
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    nat,
-    nonnegative,
-    of,
-    positive,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 
-K, delta2, any_gamma = count("K"), nonnegative("delta2"), positive("gamma")
-RUN = equal_paces(k.Kind.MINIBATCH, K, k.Rate(ratio(1)))
+K, delta2, any_gamma = (
+    count("K"),
+    notation.nonnegative("delta2"),
+    notation.positive("gamma"),
+)
+RUN = notation.equal_paces(k.Kind.MINIBATCH, K, k.Rate(ratio(1)))
 j, i = nat("j"), nat("i")
 other = k.Client("k")
 J, ONE = of(j), ratio(1)

@@ -11,40 +11,10 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, direction
-from sfl_theory.proofs.local_steps import (
-    N,
-    Round,
-    S,
-    beyond,
-    block_drift,
-    centred,
-    descent,
-    eps2,
-    i,
-    j,
-    local_gradients,
-    mean_deviation,
-    n,
-    now,
-    other,
-    own_gradients,
-    sigma2,
-    size_of_sum,
-    t,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    inverse_q,
-    mean,
-    nat,
-    of,
-    rates,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
+from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, j, n, now, sigma2, t
+from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 
 
 @dataclass(frozen=True)
@@ -59,22 +29,22 @@ class TwoPaces:
     def b(self) -> Ratio:
         """``N a_n^2``, or ``N a_n^2/q_n``: the weights of local quantities."""
         own = N * k.weight(n) ** 2
-        return own * inverse_q(n) if self.partial else own
+        return own * notation.inverse_q(n) if self.partial else own
 
     @property
     def kappa(self) -> Ratio:
         """``sum_n b_n``."""
-        return mean(n, self.b)
+        return notation.mean(n, self.b)
 
     @property
     def sigma_w(self) -> Ratio:
         """``sum_n b_n sigma_n^2``."""
-        return mean(n, self.b * sigma2(n))
+        return notation.mean(n, self.b * sigma2(n))
 
     @property
     def shorter(self) -> k.Side:
         """The side that makes tau_min steps."""
-        return other(self.longer)
+        return local.other(self.longer)
 
     @property
     def low(self) -> Ratio:
@@ -105,7 +75,7 @@ class TwoPaces:
     @property
     def run(self) -> k.Split:
         """SFL-V1 with rates eta(t) on both sides."""
-        return self.paced(lambda _: rates("eta"))
+        return self.paced(lambda _: notation.rates("eta"))
 
     @property
     def round(self) -> Round:
@@ -155,12 +125,12 @@ def one_client_drift(p: TwoPaces, of_side: k.Side) -> Theorem:
 def _side_drift(p: TwoPaces, side: k.Side, of_side: k.Side) -> Theorem:
     """Return the drift of one block, summed over the steps of a side."""
     r, H, L = p.round, p.round.steps(of_side), p.low
-    here = block_drift(r, side, of(i), of(i), H)
+    here = local.block_drift(r, side, of(i), of(i), H)
     if of_side is p.shorter or side is p.longer:
         return sum_over(here, steps(H), i)
-    there = block_drift(r, side, L + of(beyond), L, H, rests=True)
+    there = local.block_drift(r, side, L + of(local.beyond), L, H, rests=True)
     first = sum_over(here, steps(L), i)
-    second = sum_over(there, steps(p.extra), beyond)
+    second = sum_over(there, steps(p.extra), local.beyond)
     joined = rules.split(i, here.form, L, p.extra)
     return combine(first, second, joined)
 
@@ -173,7 +143,7 @@ def deviation(p: TwoPaces) -> Theorem:
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     more = r.summed(combine((r.away(of(i)), 1)), H, p.b - own)
     return combine(
-        *((mean_deviation(r, side), 1 / r.steps(side)) for side in k.Side),
+        *((local.mean_deviation(r, side), 1 / r.steps(side)) for side in k.Side),
         sum_over(rest, k.CLIENTS, n, own),
         r.summed(rules.blocks(apart, apart), H, own),
         r.summed(near, H, own),
@@ -230,16 +200,19 @@ def one_round(p: TwoPaces) -> Theorem:
     ]
     left_over = p.sigma_w + 4 * p.kappa * eps2 * H
     uses: list[tuple[Theorem, Number]] = [
-        (descent(r, {side: M[side] + Z[side] for side in k.Side}), 1),
+        (local.descent(r, {side: M[side] + Z[side] for side in k.Side}), 1),
         (deviation(p), eta / 2),
         (noise_size(p), S * eta**2),
         (drift(p), lam),
-        (local_gradients(r, H, p.b, 1), lam * theta),
-        (own_gradients(r, p.b), 2 * lam * theta * H),
+        (local.local_gradients(r, H, p.b, 1), lam * theta),
+        (local.own_gradients(r, p.b), 2 * lam * theta * H),
         (r.summed(combine((r.away(of(i)), 1)), H, p.b), D_left),
         (small, S * eta**2 * (H - 1) * left_over / 16),
         (rules.blocks(g, g), g_left - eta * L / 2),
-        *((centred(r, side, g, r.steps(side), k.weight(n)), eta) for side in k.Side),
+        *(
+            (local.centred(r, side, g, r.steps(side), k.weight(n)), eta)
+            for side in k.Side
+        ),
     ]
     squares: list[tuple[k.Vec, Number]] = []
     for side in k.Side:
@@ -267,7 +240,7 @@ def mean_move(p: TwoPaces, side: k.Side) -> Theorem:
     target = k.inner(drawn(p, side), w) - k.inner(
         r.whole(side, r.local_gradient(of(i))), w
     )
-    noiseless = centred(r, side, w, r.steps(side), k.weight(n))
+    noiseless = local.centred(r, side, w, r.steps(side), k.weight(n))
     return combine(averaged, noiseless, target=target)
 
 
@@ -281,10 +254,10 @@ def participation(p: TwoPaces, side: k.Side, c: Number) -> Theorem:
     gp, xi = k.part(side, r.local_gradient(of(i))), k.part(side, r.noise(of(i)))
     A, B = k.summed(steps(tau), i, gp), k.summed(steps(tau), i, xi)
     V = A + B
-    size = size_of_sum(steps(tau), i, gp, tau, H)
+    size = local.size_of_sum(steps(tau), i, gp, tau, H)
     noisy = rules.martingale(r.run, n, now, tau, side)
     one = combine(
-        young(A, B, c),
+        local.young(A, B, c),
         (size, 1 + ratio(c)),
         (sum_over(combine((gp, 1)), steps(H), i), (1 + ratio(c)) * (H - tau)),
         (noisy, -(1 + 1 / ratio(c))),
@@ -323,14 +296,14 @@ def one_round_partial(p: TwoPaces) -> Theorem:
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
     left_over = p.sigma_w + Fraction(5, 2) * kappa * eps2 * H
     uses: list[tuple[Theorem, Number]] = [
-        (descent(r, {side: drawn(p, side) for side in k.Side}), 1),
+        (local.descent(r, {side: drawn(p, side) for side in k.Side}), 1),
         *((mean_move(p, side), eta) for side in k.Side),
         *((participation(p, side, c), half) for side in k.Side),
         (deviation(p), eta / 2),
         (noise_size(p), S * eta**2),
         (drift(p), lam),
-        (local_gradients(r, H, b, c), of_gamma),
-        (own_gradients(r, b), of_F),
+        (local.local_gradients(r, H, b, c), of_gamma),
+        (local.own_gradients(r, b), of_F),
         (r.summed(rules.blocks(gp, gp), H, b), half * (1 + c) * H / N),
         (r.summed(rules.blocks(xi, xi), H, b), half * 5 / N),
         (r.summed(var, H, b), half * 5 / N),

@@ -8,35 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sfl_theory.kernel import rules
+from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.hypotheses import Holds
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    UNIT,
-    Client,
-    PerRound,
-    RoundFamily,
-    Var,
-    constant,
-    natural,
-    summed,
-    symbol,
-    weight,
-)
+from sfl_theory.kernel.terms import CLIENTS, UNIT, Client, Var, constant, summed, weight
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.export import Statement
-from sfl_theory.proofs.notation import (
-    Uses,
-    combine,
-    count,
-    inverse_q,
-    nat,
-    of,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import Uses, combine, nat, of, sign, steps, sum_over
 
 n = Client("n")
 EXCESS = Var("s", Sort.NONNEGATIVE)
@@ -69,7 +48,7 @@ def squared_weights() -> Theorem:
 
 def inverse_chances() -> Theorem:
     """Return ``sum_n a_n^2/q_n <= sum_n 1/q_n``."""
-    factor = (1 + weight(n)) * inverse_q(n)
+    factor = (1 + weight(n)) * notation.inverse_q(n)
     return sum_over(rules.weight_below_one(n), CLIENTS, n, factor)
 
 
@@ -125,14 +104,16 @@ def mean_of_squares(family: Ratio, t: Var, T: Ratio) -> Theorem:
 
 # Powers of :math:`C = 1 + 2/\tau` as a sequence: c(0) = 1 and c(j + 1) = C c(j) ------
 
-tau = count("tau")
+tau = notation.count("tau")
 C = 1 + 2 / tau
 i, j, k = nat("i"), nat("j"), nat("k")
 
 
 def power(at: Number) -> Ratio:
     """Return ``c(at)``."""
-    return symbol(PerRound(RoundFamily("c", Sort.POSITIVE), natural(at)))
+    return terms.symbol(
+        terms.PerRound(terms.RoundFamily("c", Sort.POSITIVE), terms.natural(at))
+    )
 
 
 def grows(at: Number, most: bool) -> Theorem:

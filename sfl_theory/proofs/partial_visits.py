@@ -8,47 +8,22 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.local_steps import (
-    Round,
-    S,
-    block_drift,
-    both_parts,
-    eps2,
-    i,
-    j,
-    local_gradients,
-    m,
-    n,
-    now,
-    own_gradients,
-    sigma2,
-    t,
-    whole_descent,
-    whole_mean,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    inverse_q,
-    mean,
-    of,
-    rates,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
+from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, m, n, now, sigma2, t
+from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
 from sfl_theory.proofs.visits import late
 
 tau, T = count("tau"), count("T")
-RUN = equal_paces(k.Kind.V2_WEIGHTED, tau, rates("eta"), k.Participants.UPDATES)
+RUN = notation.equal_paces(
+    k.Kind.V2_WEIGHTED, tau, notation.rates("eta"), k.Participants.UPDATES
+)
 r = Round(RUN)
 eta, g = r.eta, r.gradient
-kappa = mean(n, k.weight(n) * inverse_q(n))
+kappa = mean(n, k.weight(n) * notation.inverse_q(n))
 odds = k.symbol(k.Odds(n))
 rho = mean(n, k.weight(n) ** 2 * odds)
-sigma_q = mean(n, k.weight(n) ** 2 * inverse_q(n) * sigma2(n))
+sigma_q = mean(n, k.weight(n) ** 2 * notation.inverse_q(n) * sigma2(n))
 sigma_a = mean(n, k.weight(n) * sigma2(n))
 u = S * eta * tau * kappa
 ANY = k.vec(k.Point("b"))
@@ -64,7 +39,7 @@ W = mean(n, share())
 gx, gp, xi = r.own_gradient(), r.local_gradient(of(i)), r.noise(of(i))
 apart, away = gp - gx, r.away(of(i))
 H = k.summed(k.CLIENTS, n, gx * share())
-Delta, Z = whole_mean(r, apart), whole_mean(r, xi)
+Delta, Z = local.whole_mean(r, apart), local.whole_mean(r, xi)
 L = (H - g) * tau
 B = k.expected(RUN, now, Delta)
 
@@ -76,7 +51,7 @@ def drawn_sum(form: k.Lin, factor: Number = 1) -> k.Lin:
 
 def at_most_kappa() -> Theorem:
     """Return ``kappa - W >= 0``: no draw exceeds 1/q_n."""
-    inverse, J = inverse_q(n), k.draw(RUN, n, now)
+    inverse, J = notation.inverse_q(n), k.draw(RUN, n, now)
     exact = rules.drawn(RUN, n, now)
     one = combine(
         (exact, 1 / inverse),
@@ -111,7 +86,7 @@ def spread_of_gradients() -> Theorem:
         (rules.expect(RUN, now, k.inner(H, g)), 2 * tau**2),
         (rules.mean_gradient(r.x, plain), tau**2),
         (rules.mean_gradient(r.x, g), -(tau**2)),
-        (own_gradients(r, k.weight(n) ** 2 * odds), tau**2),
+        (local.own_gradients(r, k.weight(n) ** 2 * odds), tau**2),
     ]
     target = (k.norm2(g) + k.constant(eps2)) * (2 * rho * tau**2) - k.norm2(L)
     return combine(*uses, target=target)
@@ -181,7 +156,9 @@ def client_drift() -> Theorem:
 
     And noise: ``2 eta^2 sum_{j<i} ||xi_c||^2`` in each step.
     """
-    return r.summed(block_drift(r, k.Side.CLIENT, of(i), of(i), tau), tau, share())
+    return r.summed(
+        local.block_drift(r, k.Side.CLIENT, of(i), of(i), tau), tau, share()
+    )
 
 
 def server_move() -> Theorem:
@@ -215,7 +192,7 @@ def server_move() -> Theorem:
     return combine(
         (update(here), -1),
         (update(A + C), eta),
-        (young(A, C, 1), eta**2),
+        (local.young(A, C, 1), eta**2),
         (
             rules.jensen(k.CLIENTS, m, share(m), k.summed(steps(tau), j, gm * o)),
             2 * eta**2,
@@ -243,7 +220,7 @@ def drift() -> Theorem:
         sum_over(one, steps(of(i)), j)
         for one in (
             early,
-            both_parts(r.noise(of(j))),
+            local.both_parts(r.noise(of(j))),
             combine((k.part(k.Side.SERVER, r.noise(of(j))), 1)),
         )
     ]
@@ -253,11 +230,11 @@ def drift() -> Theorem:
     few_noise = combine((few, mean(n, noisy * sigma2(n))))
     per_client = sum_over(combine(target=k.constant(sigma2(n))), k.CLIENTS, n, share())
     uses: list[tuple[Theorem, Number]] = [
-        (r.summed(both_parts(away), tau, share()), -1),
+        (r.summed(local.both_parts(away), tau, share()), -1),
         (client_drift(), 1),
         (server_drift(), 1),
         # gradients
-        (r.summed(both_parts(gp), tau, share()), 2 * kappa**2 * e2 * tau**2),
+        (r.summed(local.both_parts(gp), tau, share()), 2 * kappa**2 * e2 * tau**2),
         (
             r.summed(combine((gc, 1)), tau, share()),
             2 * kappa**2 * e2 * tau**2 - e2 * tau * (tau - 1),
@@ -272,7 +249,7 @@ def drift() -> Theorem:
         (rules.expect(RUN, now, drawn_a), -e2 * tau**2),
         *(
             (r.summed(one, tau, noisy), 2 * e2 * tau * W)
-            for one in (both_parts(xi), combine((xc, 1)), var)
+            for one in (local.both_parts(xi), combine((xc, 1)), var)
         ),
         (few_noise, 2 * e2 * tau**2),
         (rules.expect(RUN, now, drawn_q), -2 * e2 * tau**2 * kappa),
@@ -319,9 +296,9 @@ def one_round() -> Theorem:
     D_left = lam * (Fraction(1, 2) - Fraction(5, 2) * u - 10 * u**2)
     V = Delta - B
     uses: list[tuple[Theorem, Number]] = [
-        (whole_descent(r), 1),
+        (local.whole_descent(r), 1),
         (drift(), lam),
-        (local_gradients(r, tau, share(), c), lam_g),
+        (local.local_gradients(r, tau, share(), c), lam_g),
         (own_size(), lam_f),
         (spread_of_gradients(), lam_l),
         (noise_size(), lam_l),

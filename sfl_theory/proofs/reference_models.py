@@ -16,67 +16,21 @@ from dataclasses import dataclass
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Lin,
-    Local,
-    RoundFamily,
-    Side,
-    Vec,
-    constant,
-    gradient,
-    inner,
-    iterate,
-    norm2,
-    part,
-    summed,
-    value_of,
-    weight,
-)
+from sfl_theory.kernel.terms import MEAN, Lin, Local, Side, constant, summed, weight
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import weighted_rounds
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.local_steps import (
-    G2,
-    S,
-    both_parts,
-    i,
-    j,
-    linear_both,
-    m,
-    n,
-    now,
-    own_mean,
-    own_steps,
-    whole_mean,
-    whole_update,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    mean,
-    nat,
-    of,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.local_steps import G2, S, both_parts, i, j, m, n, now, whole_mean
+from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
 from sfl_theory.proofs.visits import late, server_gradients
-from sfl_theory.proofs.weighted_rounds import (
-    BEST,
-    Weighted,
-    centred,
-    client_sum,
-    drift,
-    eta,
-    own_drift,
-    second_moment,
-    tau,
-    third,
-)
+from sfl_theory.proofs.weighted_rounds import BEST, Weighted, drift, eta, tau, third
 
 s = nat("s")
 STEP = of(s)
-RATE = RoundFamily("eta", Sort.POSITIVE)
+RATE = k.RoundFamily("eta", Sort.POSITIVE)
 """The rates eta(t)."""
 
 
@@ -126,14 +80,14 @@ class References:
         return rules.telescope(s, form * self.share(STEP), upper)
 
 
-def model(a: Weighted, at: Ratio) -> Vec:
+def model(a: Weighted, at: Ratio) -> k.Vec:
     """Return ``x(t)``."""
-    return iterate(a.run, at)
+    return k.iterate(a.run, at)
 
 
 def gap(a: Weighted, at: Ratio) -> Lin:
     """Return ``f(x(t)) - f*``."""
-    return value_of(MEAN, model(a, at)) - value_of(MEAN, BEST)
+    return k.value_of(MEAN, model(a, at)) - k.value_of(MEAN, BEST)
 
 
 def lowest(a: Weighted, at: Ratio) -> Theorem:
@@ -144,7 +98,7 @@ def lowest(a: Weighted, at: Ratio) -> Theorem:
 # One round against all references ----------------------------------------------------
 
 
-def progress(a: Weighted, y: Vec) -> Theorem:
+def progress(a: Weighted, y: k.Vec) -> Theorem:
     """Return ``<M, x - y> >= tau (f(x) - f(y)) - S/2 D`` without draws, for any y."""
     r = a.round
     p, gp = r.point(of(i)), r.local_gradient(of(i))
@@ -153,7 +107,7 @@ def progress(a: Weighted, y: Vec) -> Theorem:
     )
     return combine(
         r.summed(one, tau, weight(n)),
-        linear_both(r, gp, r.x - y, tau, weight(n)),
+        local.linear_both(r, gp, r.x - y, tau, weight(n)),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(y), tau),
     )
@@ -164,12 +118,12 @@ def visited(a: Weighted) -> Theorem:
 
     SFL-V2, everyone taking part: at most all visits of the round came before.
     """
-    side, away_ = Side.SERVER, part(Side.SERVER, a.round.away(of(i)))
-    g = part(side, stochastic(a.run, m, now, of(j)))
+    side, away_ = Side.SERVER, k.part(Side.SERVER, a.round.away(of(i)))
+    g = k.part(side, stochastic(a.run, m, now, of(j)))
     _, o = late()
-    made = summed(CLIENTS, m, summed(steps(tau), j, g * o) * weight(m))
+    made = summed(k.CLIENTS, m, summed(steps(tau), j, g * o) * weight(m))
 
-    def update(w: Vec) -> Theorem:
+    def update(w: k.Vec) -> Theorem:
         return rules.local_update(a.run, n, now, of(i), side, w)
 
     return combine(
@@ -188,17 +142,17 @@ def near(a: Weighted) -> Theorem:
     if a.partial and a.kind.visits:
         return drift(a)
     if not a.kind.visits:
-        one = r.summed(own_drift(a), tau, weight(n))
+        one = r.summed(weighted_rounds.own_drift(a), tau, weight(n))
         target = constant(cd(a) * size * tau * G2) - r.drift(tau, weight(n))
         return combine(one, target=target)
-    client = part(Side.CLIENT, a.g(j))
+    client = k.part(Side.CLIENT, a.g(j))
     mine = combine(
-        own_steps(r, Side.CLIENT, of(i), of(i)),
+        local.own_steps(r, Side.CLIENT, of(i), of(i)),
         (rules.longer(j, client, of(i), tau), eta**2 * of(i)),
     )
     away_ = both_parts(r.away(of(i)))
     one = combine((away_, -1), mine, visited(a))
-    own = combine((part(Side.CLIENT, a.g(i)), 1))
+    own = combine((k.part(Side.CLIENT, a.g(i)), 1))
     both = combine(both_parts(a.g(i)), a.bounded(i))
     return combine(
         r.summed(one, tau, weight(n)),
@@ -224,14 +178,14 @@ def c1(a: Weighted) -> Ratio:
 def moment(a: Weighted) -> Theorem:
     """Return ``||G||^2 <= c1 tau^2 G2``; SFL-V2: Jensen with the drawn weights."""
     if not (a.partial and a.kind.visits):
-        return second_moment(a)
+        return weighted_rounds.second_moment(a)
     total = summed(steps(tau), i, a.g())
     V, bound = mean(n, a.share), tau**2 * G2
     return combine(
-        rules.jensen(CLIENTS, n, a.share, total),
-        (sum_over(client_sum(a), CLIENTS, n, a.share), V),
+        rules.jensen(k.CLIENTS, n, a.share, total),
+        (sum_over(weighted_rounds.client_sum(a), k.CLIENTS, n, a.share), V),
         (a.averaged(constant(V**2 * bound)), -1),
-        target=constant(c1(a) * bound) - norm2(whole_mean(a.round, a.g())),
+        target=constant(c1(a) * bound) - k.norm2(whole_mean(a.round, a.g())),
     )
 
 
@@ -243,8 +197,8 @@ def cost(a: Weighted) -> Ratio:
 
 def away(a: Weighted, w: References, at: Ratio, upper: Ratio) -> Lin:
     """Return ``P``, the weighted squared distances of x(at)."""
-    apart = norm2(model(a, at) - model(a, STEP))
-    return w.over(upper, apart) + norm2(model(a, at) - BEST) * w.share(ratio(0))
+    apart = k.norm2(model(a, at) - model(a, STEP))
+    return w.over(upper, apart) + k.norm2(model(a, at) - BEST) * w.share(ratio(0))
 
 
 # A sum over clients of sums over references is one over references of f ---------------
@@ -259,7 +213,7 @@ def vanishing(size: Theorem, weight_: Ratio, way: int) -> Theorem:
 def own_gap(a: Weighted, at: Ratio) -> Lin:
     """Return ``F_n(x(at)) - F_n(x*)``."""
     F = Local(n)
-    return value_of(F, model(a, at)) - value_of(F, BEST)
+    return k.value_of(F, model(a, at)) - k.value_of(F, BEST)
 
 
 def own_vanishing(a: Weighted, at: Ratio, weight_: Ratio, way: int) -> Theorem:
@@ -267,7 +221,7 @@ def own_vanishing(a: Weighted, at: Ratio, weight_: Ratio, way: int) -> Theorem:
 
     The gap is what convexity says is >= 0 and an inner product, three squares.
     """
-    g, d = gradient(Local(n), BEST), model(a, at) - BEST
+    g, d = k.gradient(Local(n), BEST), model(a, at) - BEST
     above = rules.convex(Local(n), ratio(0), BEST, model(a, at))
     size = way * STEP * weight_
     half = size / 2
@@ -309,13 +263,13 @@ def exchanged(a: Weighted, w: References, up: int, way: int) -> Theorem:
     def claim(upper: Ratio) -> Lin:
         own = summed(steps(upper), s, own_gap(a, STEP) * b(STEP))
         whole = summed(steps(upper), s, gap(a, STEP) * b(STEP))
-        return (whole - summed(CLIENTS, n, own * weight(n))) * way
+        return (whole - summed(k.CLIENTS, n, own * weight(n))) * way
 
     def split(first: Ratio, second: Ratio) -> Theorem:
         each = rules.split(s, own_gap(a, STEP) * b(STEP), first, second)
         return combine(
             (rules.split(s, gap(a, STEP) * b(STEP), first, second), way),
-            (sum_over(each, CLIENTS, n, weight(n)), -way),
+            (sum_over(each, k.CLIENTS, n, weight(n)), -way),
         )
 
     at, next_ = here + STEP, here + STEP + 1
@@ -336,7 +290,7 @@ def exchanged(a: Weighted, w: References, up: int, way: int) -> Theorem:
         rules.assume(claim(here)),
         split(here, ratio(1)),
         whole,
-        sum_over(each, CLIENTS, n, weight(n)),
+        sum_over(each, k.CLIENTS, n, weight(n)),
         (rules.mean_value(model(a, here)), last),
         (rules.mean_value(BEST), -last),
         target=claim(here + 1),
@@ -362,7 +316,7 @@ def toward_drawn(a: Weighted, w: References, upper: Ratio) -> Theorem:
     u, C = summed(binder, s, each) + (x - BEST) * first, w.weight(upper)
     smooth = rules.smooth(Local(n), S, p, x)
 
-    def from_point(y: Vec) -> Theorem:
+    def from_point(y: k.Vec) -> Theorem:
         return combine(smooth, rules.convex(Local(n), ratio(0), p, y))
 
     one = combine(
@@ -373,8 +327,8 @@ def toward_drawn(a: Weighted, w: References, upper: Ratio) -> Theorem:
     own = w.over(upper, own_gap(a, now) - own_gap(a, STEP)) + own_gap(a, now) * first
     return combine(
         r.summed(one, tau, a.share),
-        linear_both(r, gp, u, tau, a.share),
-        (a.averaged(summed(CLIENTS, n, own * a.share)), tau),
+        local.linear_both(r, gp, u, tau, a.share),
+        (a.averaged(summed(k.CLIENTS, n, own * a.share)), tau),
         (rules.mean_value(x), -tau * C),
         (rules.mean_value(BEST), tau * C),
         (through_clients(a, w, upper), tau),
@@ -396,8 +350,8 @@ def toward(a: Weighted, w: References, upper: Ratio) -> Theorem:
     return combine(
         w.summed(progress(a, model(a, STEP)), upper),
         (progress(a, BEST), first),
-        rules.linear(steps(upper), s, each, own_mean(r, gp)),
-        a.averaged(inner(whole_mean(r, gp), u)),
+        rules.linear(steps(upper), s, each, local.own_mean(r, gp)),
+        a.averaged(k.inner(whole_mean(r, gp), u)),
     )
 
 
@@ -412,15 +366,15 @@ def one_round(a: Weighted, w: References, upper: Ratio) -> Theorem:
     positive = w.summed(combine(target=constant(1)), upper)
     positive = combine(positive, target=constant(C))
     G = whole_mean(r, a.g())
-    fall = w.over(upper, value_of(MEAN, x) - value_of(MEAN, model(a, STEP)))
+    fall = w.over(upper, k.value_of(MEAN, x) - k.value_of(MEAN, model(a, STEP)))
     fall = fall + gap(a, now) * first
     return combine(
         (toward(a, w, upper), 2 * eta),
-        (centred(a, u, a.share), 2 * eta),
-        (whole_update(r, u), -2),
+        (weighted_rounds.centred(a, u, a.share), 2 * eta),
+        (local.whole_update(r, u), -2),
         (rules.linear(binder, s, each, step), 2),
-        (whole_update(r, step), -C),
-        (whole_update(r, G), eta * C),
+        (local.whole_update(r, step), -C),
+        (local.whole_update(r, G), eta * C),
         (moment(a), eta**2 * C),
         (near(a), S * eta * C),
         target=away(a, w, now, upper)

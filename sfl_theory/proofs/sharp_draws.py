@@ -16,28 +16,13 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, MEAN, constant, norm2, weight
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
-from sfl_theory.proofs import sharp_visits
-from sfl_theory.proofs.local_steps import (
-    S,
-    n,
-    now,
-    sigma2,
-    whole_descent,
-    whole_mean,
-    whole_update,
-    young,
-)
+from sfl_theory.proofs import sharp_rounds, sharp_visits
+from sfl_theory.proofs.local_steps import S, n, now, sigma2, whole_update, young
 from sfl_theory.proofs.notation import combine, mean, sign, sum_over
 from sfl_theory.proofs.partial_visits import B, Delta, L, Z, g
-from sfl_theory.proofs.sharp_rounds import (
-    KEPT,
-    LIMIT,
-    Sharp,
-    cost,
-    fall,
-    small_gradient,
-)
+from sfl_theory.proofs.sharp_rounds import KEPT, LIMIT, Sharp, cost, fall
 from sfl_theory.proofs.weighted_rounds import BEST, gap, odds, progress, tau
 
 C = Fraction(1, 4)
@@ -110,7 +95,7 @@ def one_round(a: Sharp) -> Theorem:
     ]
     third = eta**2 * tau**2 * by.factor * a.spread
     return combine(
-        whole_descent(r),
+        local.whole_descent(r),
         (drawn.mean_of_gradients(g), eta),
         (drawn.centred(g), eta),
         (rules.tower(r.run, now, Delta, g), -eta),
@@ -136,7 +121,7 @@ def approach(a: Sharp) -> Theorem:
     r, by = a.round, a.closed
     before, after, alpha = r.x - BEST, r.next - BEST, r.eta * tau
     u, k = S * alpha, a.reach
-    G = whole_mean(r, a.weighted.g())
+    G = local.whole_mean(r, a.weighted.g())
     of_D = S * r.eta * (1 + WIDE * k * u)
     size = r.eta**2 * tau**2 * by.factor
     of_g = alpha**2 * (1 + C) * (1 + 2 * a.rho) + of_D * size * tau * k**2
@@ -159,7 +144,7 @@ def approach(a: Sharp) -> Theorem:
         (second_moment(a), r.eta**2),
         (young(g * tau, B, C), r.eta**2),
         (drift(a), of_D),
-        (small_gradient(a), of_g),
+        (sharp_rounds.small_gradient(a), of_g),
         (rules.lowest(MEAN, r.x), lost),
         (a.small, WIDE / LIMIT * S * r.eta * size * a.spread),
         target=gained - gap(a.weighted) * (KEPT * alpha),

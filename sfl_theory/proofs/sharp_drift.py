@@ -13,35 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sfl_theory.kernel import rules
+from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    Lin,
-    Local,
-    Side,
-    Vec,
-    constant,
-    norm2,
-    part,
-    summed,
-    weight,
-)
-from sfl_theory.proofs.local_steps import (
-    Round,
-    S,
-    i,
-    j,
-    n,
-    now,
-    sigma2,
-    size_of_sum,
-    young,
-)
+from sfl_theory.kernel.terms import Lin, Local, Side, Vec, constant, norm2, part, summed
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, sigma2, young
 from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
 
-s_a2, sbar2 = (mean(n, weight(n) ** power * sigma2(n)) for power in (2, 1))
+s_a2, sbar2 = (mean(n, terms.weight(n) ** power * sigma2(n)) for power in (2, 1))
 
 
 def smallness(r: Round, k: Number) -> Lin:
@@ -94,7 +74,7 @@ def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
         (own_noise(r, xi, gx), -2 * of(i) * grown * r.eta**2),
         (rules.martingale(r.run, n, now, of(i), side), -grown * r.eta**2),
         (
-            size_of_sum(steps(of(i)), j, apart, of(i), tau),
+            local.size_of_sum(steps(of(i)), j, apart, of(i), tau),
             (1 + 1 / c) * r.eta**2,
         ),
         target=bound * r.eta**2 - norm2(away),
@@ -171,7 +151,7 @@ def closed(
     positive = combine((r.away(of(i)), 1))
     each = sum_over(positive, steps(r.steps(Side.CLIENT)), i)
     if by.visits:
-        each = sum_over(each, CLIENTS, n, rules.share(r.run, n, now, Side.SERVER))
+        each = sum_over(each, terms.CLIENTS, n, rules.share(r.run, n, now, Side.SERVER))
     return combine((one, less), (each, left), target=bound - drift, signs=[spare])
 
 

@@ -6,21 +6,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    MEAN,
-    Lin,
-    Rate,
-    RoundFamily,
-    Split,
-    Var,
-    constant,
-    iterate,
-    norm2,
-    symbol,
-    value_of,
-)
+from sfl_theory.kernel.terms import MEAN, Lin, Rate, Split, Var, constant, iterate
 from sfl_theory.proofs import sharp_draws, sharp_rounds
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.local_steps import Round, now, t
@@ -49,7 +38,7 @@ def approach(a: Sharp) -> Theorem:
 def non_convex(a: Sharp) -> Theorem:
     """Return the sum over rounds; the values of f telescope."""
     r, c = a.round, 2 / (T * tau * (1 - a.lost))
-    down = rules.telescope(t, value_of(MEAN, r.x), T)
+    down = rules.telescope(t, k.value_of(MEAN, r.x), T)
     last = rules.lowest(MEAN, iterate(r.run, T))
     return combine((sum_over(one_round(a), steps(T), t), c), (down, c), (last, c))
 
@@ -58,7 +47,7 @@ def non_convex(a: Sharp) -> Theorem:
 
 SMOOTH = strong.S
 BEYOND = Var("beyond", Sort.NONNEGATIVE)
-WIDE = 1 + symbol(BEYOND)
+WIDE = 1 + k.symbol(BEYOND)
 
 
 @dataclass(frozen=True)
@@ -98,7 +87,7 @@ class Decay:
 
     def at_rate(self, theorem: Theorem) -> Theorem:
         """Return a theorem at this rate, for S = mu + s and w as large; it is small."""
-        family = RoundFamily("eta", Sort.POSITIVE)
+        family = k.RoundFamily("eta", Sort.POSITIVE)
         values = ((family, self.rate_of), (strong.S_VARIABLE, SMOOTH))
         fast = rules.instantiate(theorem, values, ())
         alpha, wide = tau * self.rate_of.at(now), self.a.wide
@@ -183,6 +172,6 @@ class Decay:
 def mean_gap(a: Sharp) -> Theorem:
     """Return the sum over rounds; the distances telescope."""
     c, r = 1 / (KEPT * tau * T), a.round
-    away = rules.telescope(t, norm2(r.x - BEST), T)
+    away = rules.telescope(t, k.norm2(r.x - BEST), T)
     last = iterate(r.run, T) - BEST
     return combine((sum_over(approach(a), steps(T), t), c), (away, c), (last, c))

@@ -14,57 +14,17 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Kind,
-    Lin,
-    Vec,
-    constant,
-    inner,
-    norm2,
-    summed,
-    value_of,
-    weight,
-)
+from sfl_theory.kernel.terms import CLIENTS, MEAN, Lin, Vec, constant, norm2, weight
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import sharp_drift, sharp_visits
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.local_steps import (
-    Round,
-    S,
-    eps2,
-    i,
-    n,
-    now,
-    own_gradients,
-    own_mean,
-    sigma2,
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_mean,
-    whole_noise,
-    whole_update,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    mean,
-    of,
-    sign,
-    sum_over,
-)
+from sfl_theory.proofs.local_steps import Round, S, eps2, i, n, now, whole_mean, young
+from sfl_theory.proofs.notation import combine, mean, of, sign, sum_over
 from sfl_theory.proofs.sharp_drift import Closed, s_a2, sbar2, smallness
-from sfl_theory.proofs.weighted_rounds import (
-    BEST,
-    Weighted,
-    gap,
-    odds,
-    progress,
-    tau,
-)
+from sfl_theory.proofs.weighted_rounds import BEST, Weighted, gap, odds, progress, tau
 
 LIMIT = 8
 """The step size is at most 1/(LIMIT S tau), where clients are drawn less."""
@@ -84,7 +44,7 @@ class Sharp:
         limit: ``limit S eta tau <= 1`` where everyone takes part.
     """
 
-    kind: Kind
+    kind: k.Kind
     partial: bool = False
     apart: bool = False
     limit: Fraction = Fraction(LIMIT)
@@ -128,7 +88,7 @@ class Sharp:
     @property
     def squares(self) -> Ratio:
         """``a_n^2 sigma_n^2``."""
-        return weight(n) ** 2 * sigma2(n)
+        return weight(n) ** 2 * local.sigma2(n)
 
     @property
     def rho(self) -> Ratio:
@@ -201,7 +161,7 @@ def own_size(r: Round) -> Theorem:
         rules.linear(CLIENTS, n, gx * weight(n), gf), rules.mean_gradient(r.x, gf)
     )
     apart = sum_over(rules.heterogeneity(eps2, n, r.x), CLIENTS, n, weight(n))
-    F = summed(CLIENTS, n, norm2(gx) * weight(n))
+    F = k.summed(CLIENTS, n, norm2(gx) * weight(n))
     return combine(apart, (same, 2), target=norm2(gf) + constant(eps2) - F)
 
 
@@ -218,7 +178,7 @@ def drift(a: Sharp) -> Theorem:
 
 def means(r: Round) -> tuple[Vec, Vec]:
     """Return the sums of gradients and of noise over steps, averaged over clients."""
-    return own_mean(r, r.local_gradient(of(i))), own_mean(r, r.noise(of(i)))
+    return local.own_mean(r, r.local_gradient(of(i))), local.own_mean(r, r.noise(of(i)))
 
 
 def descent(a: Sharp) -> Theorem:
@@ -230,12 +190,12 @@ def descent(a: Sharp) -> Theorem:
     r = a.round
     g, half = r.gradient, S * r.eta**2 / 2
     uses: list[tuple[Theorem, Number]] = [
-        (whole_descent(r), 1),
-        (whole_centred(r, g), r.eta),
+        (local.whole_descent(r), 1),
+        (local.whole_centred(r, g), r.eta),
     ]
     if a.partial:
         G = whole_mean(r, a.weighted.g())
-        averaged = rules.expect(r.run, now, inner(g, G))
+        averaged = rules.expect(r.run, now, k.inner(g, G))
         uses += [(averaged, r.eta), (second_by_draws(a), half)]
     return combine(*uses)
 
@@ -248,13 +208,13 @@ def second_by_draws(a: Sharp) -> Theorem:
     return combine(
         (rules.expect(r.run, now, norm2(G)), -1),
         sum_over(own, CLIENTS, n, w),
-        (own_gradients(r, w), tau**2 * by.of_gradient),
+        (local.own_gradients(r, w), tau**2 * by.of_gradient),
     )
 
 
 def fall(r: Round) -> Lin:
     """Return ``f(x) - f(x')``."""
-    return value_of(MEAN, r.x) - value_of(MEAN, r.next)
+    return k.value_of(MEAN, r.x) - k.value_of(MEAN, r.next)
 
 
 def cost(a: Sharp) -> Ratio:
@@ -282,9 +242,9 @@ def one_round(a: Sharp) -> Theorem:
         spare.append((a.limited(2 * a.rho), alpha / 2 * own / LIMIT))
     return combine(
         descent(a),
-        (whole_deviation(r), eta / (2 * tau)),
+        (local.whole_deviation(r), eta / (2 * tau)),
         (young(M, Z, theta), half),
-        (whole_noise(r), half * (1 + 1 / theta)),
+        (local.whole_noise(r), half * (1 + 1 / theta)),
         (drift(a), eta * S**2 / 2),
         (M, m_left),
         (g, g_left),
@@ -316,9 +276,9 @@ def second_moment(a: Sharp, c: Fraction) -> Theorem:
     drawn = [(second_by_draws(a), 1)] if a.partial else []
     return combine(
         young(g * tau + Z, M - g * tau, c),
-        (whole_centred(r, g), -2 * tau * grown),
-        (whole_noise(r), grown),
-        (whole_deviation(r), 1 + 1 / c),
+        (local.whole_centred(r, g), -2 * tau * grown),
+        (local.whole_noise(r), grown),
+        (local.whole_deviation(r), 1 + 1 / c),
         *drawn,
     )
 
@@ -358,9 +318,9 @@ def approach(a: Sharp) -> Theorem:
     return combine(
         (progress(a.weighted), 2 * r.eta),
         (a.weighted.averaged(drawn), -S * r.eta),
-        (whole_update(r, before), -2),
-        (whole_update(r, r.next - r.x), -1),
-        (whole_update(r, G), r.eta),
+        (local.whole_update(r, before), -2),
+        (local.whole_update(r, r.next - r.x), -1),
+        (local.whole_update(r, G), r.eta),
         (second_moment(a, c), r.eta**2),
         (drift(a), of_D),
         (small_gradient(a), of_g),

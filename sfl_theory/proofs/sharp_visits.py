@@ -8,47 +8,26 @@ noise of the visits made before is orthogonal to their gradients at x.
 
 from __future__ import annotations
 
-from sfl_theory.kernel import rules
+from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    Client,
-    Local,
-    Side,
-    Vec,
-    constant,
-    norm2,
-    part,
-    summed,
-    weight,
-)
+from sfl_theory.kernel.terms import CLIENTS, Local, Side, Vec, constant, part, summed
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits
-from sfl_theory.proofs.local_steps import (
-    Round,
-    S,
-    both_parts,
-    i,
-    j,
-    m,
-    n,
-    now,
-    sigma2,
-    young,
-)
+from sfl_theory.proofs.local_steps import Round, S, both_parts, i, j, m, n, now, sigma2
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 from sfl_theory.proofs.sharp_drift import Closed, closed, own_way
 from sfl_theory.proofs.visits import late
 
 
-def share(r: Round, client: Client = n) -> Ratio:
+def share(r: Round, client: terms.Client = n) -> Ratio:
     """Return ``w_n``."""
     return rules.share(r.run, client, now, Side.SERVER)
 
 
 def reach(r: Round) -> Ratio:
     """Return the most that the weights w_n add up to."""
-    return mean(n, weight(n) * inverse_q(n)) if r.run.drawn else ratio(1)
+    return mean(n, terms.weight(n) * inverse_q(n)) if r.run.drawn else ratio(1)
 
 
 def visited(r: Round, each: Vec, factor: Number = 1) -> Vec:
@@ -110,7 +89,7 @@ def server_way(r: Round, c: Number) -> Theorem:
     return combine(
         (update(away), -1),
         (update(moved), r.eta),
-        (young(G + Z, Delta, c), e2),
+        (local.young(G + Z, Delta, c), e2),
         (orthogonal(r, xi, G), -2 * (1 + c) * e2),
         (gradients(r, gx), (1 + c) * e2),
         (noise(r), (1 + c) * e2),
@@ -173,7 +152,7 @@ def drift(r: Round, by: Closed) -> Theorem:
         ),
         signs=[fewer, few],
     )
-    F = summed(CLIENTS, n, norm2(gx) * w)
+    F = summed(CLIENTS, n, terms.norm2(gx) * w)
     bound = F * (k**2 * tau) + constant(mean(n, w * sigma2(n)) / 2 + k * squared)
     inside = S**2 * wide * k**2 * tau**2
     whole = bound * (e2 * tau**2 * by.factor)

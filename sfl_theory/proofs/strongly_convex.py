@@ -11,41 +11,19 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.local_steps import (
-    G2,
-    Round,
-    bounded_drift,
-    i,
-    n,
-    now,
-    own_mean,
-    sigma2,
-    t,
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_mean,
-    whole_noise,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    inverse_q,
-    mean,
-    nonnegative,
-    of,
-    of_round,
-    positive,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.local_steps import G2, Round, i, n, now, own_mean, sigma2, t
+from sfl_theory.proofs.notation import combine, inverse_q, mean, of, sign, sum_over
 from sfl_theory.proofs.visits import bounded_drift as visited_drift
 
 S_VARIABLE = k.Var("S", Sort.POSITIVE)
-mu, excess, tau = positive("mu"), nonnegative("s"), count("tau")
+mu, excess, tau = (
+    notation.positive("mu"),
+    notation.nonnegative("s"),
+    notation.count("tau"),
+)
 S = mu + excess
 gamma = 8 * S / mu - 1
 s_a2 = mean(n, k.weight(n) ** 2 * sigma2(n))
@@ -56,7 +34,9 @@ def run(
     kind: k.Kind = k.Kind.V1, who: k.Participants = k.Participants.EVERYONE
 ) -> k.Split:
     """Return a run with ``eta(t) = 4/(mu tau (gamma + t))`` on both sides."""
-    return equal_paces(kind, tau, k.Rate(4 / (mu * tau * (gamma + of_round()))), who)
+    return notation.equal_paces(
+        kind, tau, k.Rate(4 / (mu * tau * (gamma + notation.of_round()))), who
+    )
 
 
 def gap(r: Round, at: Ratio) -> k.Lin:
@@ -90,9 +70,9 @@ def one_round(r: Round) -> Theorem:
     M_left = r.eta / (2 * tau) - noise * (1 + c)
     uses: list[tuple[Theorem, Number]] = [
         (descent(r), 1),
-        (whole_centred(r, g), r.eta),
-        (with_smoothness(whole_deviation(r)), r.eta / (2 * tau)),
-        (whole_noise(r), noise * (1 + 1 / c)),
+        (local.whole_centred(r, g), r.eta),
+        (with_smoothness(local.whole_deviation(r)), r.eta / (2 * tau)),
+        (local.whole_noise(r), noise * (1 + 1 / c)),
         (drift(r), r.eta * S**2 / 2),
         (gradient_domination(r.x), alpha / 2),
     ]
@@ -114,11 +94,11 @@ def descent(r: Round) -> Theorem:
 
     G without draws; R = sum a_n^2 (1/q_n - 1), 0 where everyone takes part.
     """
-    whole = with_smoothness(whole_descent(r))
+    whole = with_smoothness(local.whole_descent(r))
     if not r.run.drawn:
         return whole
     g, each = r.gradient, stochastic(r.run, n, now, of(i))
-    G, half = whole_mean(r, each), S * r.eta**2 / 2
+    G, half = local.whole_mean(r, each), S * r.eta**2 / 2
     odds = k.weight(n) ** 2 * (inverse_q(n) - 1)
     bounded = rules.bounded_gradient(r.run, G2, n, now, of(i))
     return combine(
@@ -126,7 +106,9 @@ def descent(r: Round) -> Theorem:
         (rules.expect(r.run, now, k.inner(g, G)), r.eta),
         (rules.expect(r.run, now, k.norm2(G)), -half),
         (
-            sum_over(rules.jensen(steps(tau), i, ratio(1), each), k.CLIENTS, n, odds),
+            sum_over(
+                rules.jensen(notation.steps(tau), i, ratio(1), each), k.CLIENTS, n, odds
+            ),
             half,
         ),
         (r.summed(bounded, tau, odds), half * tau),
@@ -148,7 +130,7 @@ def B(r: Round) -> Ratio:
 
 def drift(r: Round) -> Theorem:
     """Return ``D <= eta^2 tau^3 G2``, or a third of it for SFL-V1."""
-    return visited_drift(r, G2) if r.run.kind.visits else bounded_drift(r, G2)
+    return visited_drift(r, G2) if r.run.kind.visits else local.bounded_drift(r, G2)
 
 
 def bound(r: Round, at: Ratio, first: Ratio, second: Ratio) -> k.Lin:

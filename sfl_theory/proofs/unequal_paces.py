@@ -16,39 +16,12 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.convex_paces import (
-    Paces,
-    alpha,
-    direction,
-    share,
-    total,
-    whole_move,
-)
+from sfl_theory.proofs import convex_paces, notation
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs.convex_paces import Paces, alpha, direction, share, total
 from sfl_theory.proofs.later_steps import path, ways
-from sfl_theory.proofs.local_steps import (
-    G2,
-    Round,
-    S,
-    beyond,
-    block_move,
-    both_parts,
-    i,
-    linear_both,
-    n,
-    now,
-    other,
-    t,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    of,
-    of_round,
-    positive,
-    rates,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.local_steps import G2, Round, S, beyond, i, n, now, other, t
+from sfl_theory.proofs.notation import combine, count, of, rates, steps, sum_over
 
 F = k.Local(n)
 BEST = k.vec(k.Star(k.MEAN))
@@ -133,7 +106,7 @@ def mixed(p: Paces) -> Theorem:
     uses: list[tuple[Theorem, Number]] = [
         (progress(p, R), 1),
         (rules.blocks(gR, z), -1),
-        (both_parts(R - r.x), -S / 2),
+        (local.both_parts(R - r.x), -S / 2),
     ]
     signs, squares_ = exact, list[tuple[k.Vec, Number]]()
     sides = ((short, P, gP, wide, shrink(p)), (long, Q, gQ, ratio(1), ratio(1)))
@@ -201,7 +174,9 @@ def paired(p: Paces) -> Theorem:
         (fitted(p), far * eta_l**2 * G2 * (2 * low + p.extra - 1) / 2),
     )
     family = k.RoundFamily("r", Sort.POSITIVE)
-    exact = rules.instantiate(found, ((family, k.Rate(1 / (low + of_round()))),), ())
+    exact = rules.instantiate(
+        found, ((family, k.Rate(1 / (low + notation.of_round()))),), ()
+    )
     return rules.cases(exact, exact, ratio(0))
 
 
@@ -223,20 +198,24 @@ def client_progress(p: Paces) -> Theorem:
         (sum_over(progress(p, P), steps(low), i), joint),
         (sum_over(rules.blocks(gP, z), steps(low), i), -joint),
         (rules.split(i, inside, low, p.extra), joint),
-        (sum_over(both_parts(P - r.x), steps(low), i), -joint * S / 2),
+        (sum_over(local.both_parts(P - r.x), steps(low), i), -joint * S / 2),
         (sum_over(paired(p), steps(p.extra), beyond), each),
         # how far they are from x
         (
-            sum_over(block_move(Round(p.run), short, of(i), of(i)), steps(low), i),
+            sum_over(
+                local.block_move(Round(p.run), short, of(i), of(i)), steps(low), i
+            ),
             S / (2 * low),
         ),
         (
-            sum_over(block_move(Round(p.run), long, of(i), of(i)), steps(low), i),
+            sum_over(local.block_move(Round(p.run), long, of(i), of(i)), steps(low), i),
             joint * S / 2,
         ),
         (
             sum_over(
-                block_move(Round(p.run), long, late(p), late(p)), steps(p.extra), beyond
+                local.block_move(Round(p.run), long, late(p), late(p)),
+                steps(p.extra),
+                beyond,
             ),
             joint * S / 2,
         ),
@@ -271,7 +250,7 @@ def approach(p: Paces) -> Theorem:
     uses: list[tuple[Theorem, Number]] = [
         (rules.blocks(z, step), -2),
         (rules.blocks(step, step), -1),
-        (whole_move(p), 1),
+        (convex_paces.whole_move(p), 1),
         (sum_over(client_progress(p), k.CLIENTS, n, k.weight(n)), 2 * alpha),
         (rules.mean_value(r.x), -2 * alpha),
         (rules.mean_value(BEST), 2 * alpha),
@@ -284,7 +263,7 @@ def approach(p: Paces) -> Theorem:
             (rules.update(p.run, side, now, z), -2),
             (rules.update(p.run, side, now, k.part(side, step)), -1),
             (rules.update(p.run, side, now, G), eta),
-            (linear_both(r, gp, z, made, k.weight(n)), 2 * eta),
+            (local.linear_both(r, gp, z, made, k.weight(n)), 2 * eta),
         ]
         uses += [(one, 2 * eta * c) for one, c in direction(p, side, z)]
     target = k.norm2(z) * (1 + growth(p)) - k.norm2(after) + k.constant(cost(p))
@@ -295,7 +274,7 @@ def approach(p: Paces) -> Theorem:
 
 T = count("T")
 ETA = rates("eta")
-LIMIT = positive("grown")
+LIMIT = notation.positive("grown")
 """What the products of all ``1 + growth`` are at most."""
 DECAY = rates("h")
 """``h(t)``: at most one over the product of the growths before round t."""

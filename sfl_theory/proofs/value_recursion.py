@@ -17,20 +17,11 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.hypotheses import Holds, Hypothesis
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import convex_paces, notation, weighted_rounds
+from sfl_theory.proofs import convex_paces, notation, strongly_convex, weighted_rounds
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.local_steps import G2, Round, now, t
 from sfl_theory.proofs.notation import combine, nat, of_round
-from sfl_theory.proofs.strongly_convex import (
-    BEST,
-    S,
-    gamma,
-    gap,
-    gap_by_distance,
-    gradient_domination,
-    mu,
-    with_smoothness,
-)
+from sfl_theory.proofs.strongly_convex import BEST, S, gamma, gap, gap_by_distance, mu
 from sfl_theory.proofs.weighted_rounds import Weighted
 
 K = S * G2 / mu**2
@@ -68,7 +59,7 @@ class Recursion:
         noise = 8 * self.c1 * K * u**2
         drift = 4 * self.cd * (gamma + 1) * K * u**3
         right = self.gap(now) * (1 - 4 * u) + k.constant(noise + drift)
-        down = gradient_domination(Round(self.run).x)
+        down = strongly_convex.gradient_domination(Round(self.run).x)
         return combine(self.round, (down, alpha / 2), target=right - self.gap(now + 1))
 
     def bound(self, at: Ratio) -> k.Lin:
@@ -132,7 +123,7 @@ class Recursion:
             (rules.assume(claim(now)), 1 - 4 * u),
             target=claim(now + 1),
         )
-        down = gradient_domination(k.iterate(self.run, 0))
+        down = strongly_convex.gradient_domination(k.iterate(self.run, 0))
         base = combine((down, 1 / (2 * mu)), (first, 1 / (2 * mu)), target=claim(zero))
         return rules.induct(base, step, t, claim(now))
 
@@ -149,7 +140,7 @@ class Recursion:
             x = k.iterate(self.run, here)
             bounded = rules.assume(k.constant(G2) - k.norm2(k.gradient(k.MEAN, x)))
             each = factor / (2 * mu)
-            return [(gradient_domination(x), each), (bounded, each)]
+            return [(strongly_convex.gradient_domination(x), each), (bounded, each)]
 
         near, far = (rules.assume(k.constant(sign * edge)) for sign in (-1, 1))
         below = combine(
@@ -171,7 +162,7 @@ ALPHA = k.Rate(4 / (mu * (gamma + of_round())))
 def fast(one: Theorem, family: str, over: Number = 1) -> Theorem:
     """Return a theorem for S = mu + s and the rates `ALPHA` over a number of steps."""
     values = ((k.RoundFamily(family, Sort.POSITIVE), k.Rate(ALPHA.body / ratio(over))),)
-    return rules.instantiate(with_smoothness(one), values, ())
+    return rules.instantiate(strongly_convex.with_smoothness(one), values, ())
 
 
 @cache

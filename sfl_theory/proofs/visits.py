@@ -9,44 +9,14 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.local_steps import (
-    Round,
-    S,
-    block_drift,
-    both_parts,
-    bounded_block,
-    eps2,
-    i,
-    j,
-    local_gradients,
-    m,
-    n,
-    now,
-    sigma2,
-    t,
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_drift,
-    whole_mean,
-    whole_noise,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    mean,
-    of,
-    rates,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
+from sfl_theory.proofs.local_steps import Round, S, both_parts, eps2, i, j, m, n, now, t
+from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
 
 tau, T = count("tau"), count("T")
-ROUND_T = Round(equal_paces(k.Kind.V2_WEIGHTED, tau, rates("eta")))
-sbar2, s_a2 = (mean(n, k.weight(n) ** power * sigma2(n)) for power in (1, 2))
+ROUND_T = Round(notation.equal_paces(k.Kind.V2_WEIGHTED, tau, notation.rates("eta")))
+sbar2, s_a2 = (mean(n, k.weight(n) ** power * local.sigma2(n)) for power in (1, 2))
 u = S * ROUND_T.eta * tau
 
 
@@ -55,7 +25,7 @@ def client_drift() -> Theorem:
     r = ROUND_T
     xi = k.part(k.Side.CLIENT, r.noise(of(j)))
     more = rules.longer(j, xi, of(i), tau)
-    one = block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
+    one = local.block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
     return r.summed(combine(one, (more, 2 * r.eta**2)), tau, k.weight(n))
 
 
@@ -77,7 +47,7 @@ def server_move(r: Round, step: Ratio, by: Callable[[k.Client], Ratio]) -> Theor
     o = k.before(m, of(j), n, step, now)
     visited = k.summed(steps(tau), j, gm * o)
     fewer = sum_over(combine((gm, 1)), steps(tau), j, 1 - o**2, [once])
-    size = sum_over(bounded_block(r.run, side, of(j), m), steps(tau), j)
+    size = sum_over(local.bounded_block(r.run, side, of(j), m), steps(tau), j)
     inside = rules.jensen(steps(tau), j, ratio(1), gm * o)
 
     def update(u: k.Vec) -> Theorem:
@@ -146,7 +116,7 @@ def server_drift() -> Theorem:
     one = combine(
         (update(away), -1),
         (update(A + B), r.eta),
-        (young(A, B, 1), r.eta**2),
+        (local.young(A, B, 1), r.eta**2),
         (server_gradients(gm), 2 * r.eta**2),
         (server_noise(xm), 2 * r.eta**2),
     )
@@ -158,7 +128,7 @@ def drift() -> Theorem:
     r = ROUND_T
     gp, xi, away = r.local_gradient(of(i)), r.noise(of(i)), r.away(of(i))
     eta2, a = r.eta**2, k.weight(n)
-    var = rules.variance(r.run, sigma2(n), n, now, of(i))
+    var = rules.variance(r.run, local.sigma2(n), n, now, of(i))
     spare = combine((k.part(k.Side.CLIENT, gp), 1))
     Gamma = r.over(k.norm2(gp), tau, a)
     return combine(
@@ -169,7 +139,7 @@ def drift() -> Theorem:
         (r.summed(both_parts(xi), tau, a), 2 * eta2 * tau),
         (r.summed(var, tau, a), 2 * eta2 * tau),
         (r.summed(spare, tau, a), eta2 * tau * (tau + 1)),
-        target=(Gamma + k.constant(sbar2)) * (2 * eta2 * tau**2) - whole_drift(r),
+        target=(Gamma + k.constant(sbar2)) * (2 * eta2 * tau**2) - local.whole_drift(r),
     )
 
 
@@ -186,7 +156,7 @@ def bounded_drift(r: Round, G2: Ratio) -> Theorem:
         (spare, size - r.eta**2 * tau * (tau - 1) / 2),
         (r.summed(both_parts(g), tau, k.weight(n)), size),
         (r.summed(now_, tau, k.weight(n)), size),
-        target=k.constant(size * tau * G2) - whole_drift(r),
+        target=k.constant(size * tau * G2) - local.whole_drift(r),
     )
 
 
@@ -247,14 +217,17 @@ def one_round() -> Theorem:
         sign(g_left, (square, eta * tau * Fraction(45, 32 * 256))),
     ]
     left_over = Fraction(9, 8) * sbar2 + Fraction(45, 32) * tau * eps2
-    M, Z = whole_mean(r, r.local_gradient(of(i))), whole_mean(r, r.noise(of(i)))
+    M, Z = (
+        local.whole_mean(r, r.local_gradient(of(i))),
+        local.whole_mean(r, r.noise(of(i))),
+    )
     uses: list[tuple[Theorem, Number]] = [
-        (whole_descent(r), 1),
-        (whole_centred(r, g), eta),
-        (whole_deviation(r), eta / (2 * tau)),
-        (whole_noise(r), S * eta**2),
+        (local.whole_descent(r), 1),
+        (local.whole_centred(r, g), eta),
+        (local.whole_deviation(r), eta / (2 * tau)),
+        (local.whole_noise(r), S * eta**2),
         (drift(), lam),
-        (local_gradients(r, tau, k.weight(n), c), lam * theta),
+        (local.local_gradients(r, tau, k.weight(n), c), lam * theta),
         (own_gradients(), of_F),
         (r.summed(combine((r.away(of(i)), 1)), tau, k.weight(n)), D_left),
         (small, S * eta**2 * tau * left_over / 16),

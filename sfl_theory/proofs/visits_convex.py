@@ -17,44 +17,14 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import drawn_visits as visits
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.block_steps import decomposition, own_gradient
 from sfl_theory.proofs.block_visits import equal_weights
-from sfl_theory.proofs.drawn_visits import (
-    Drawn,
-    T,
-    drift,
-    few,
-    first_order,
-    second_order,
-    tau,
-)
-from sfl_theory.proofs.local_steps import (
-    G2,
-    N,
-    Round,
-    S,
-    block_move,
-    both_parts,
-    bounded_block,
-    eps2,
-    i,
-    j,
-    n,
-    now,
-    sigma2,
-    t,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    inverse_q,
-    mean,
-    of,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.drawn_visits import Drawn, T, drift, few, first_order, tau
+from sfl_theory.proofs.local_steps import G2, N, S, eps2, i, j, n, now, sigma2, t, young
+from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 from sfl_theory.proofs.partial_blocks import at_most_inverse
 from sfl_theory.proofs.strongly_convex import gamma, gradient_domination, mu
 from sfl_theory.proofs.visits import server_move
@@ -86,7 +56,7 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
     left_over = mean(n, d.w**2 * inverse_q(n) * sigma2(n)) / 4
     left_over = left_over + mean(n, d.w * sigma2(n)) / 8
     left_over = left_over + Fraction(5, 8) * tau * d.most * d.W * eps2
-    signs = [sign(D_left, (rate, lam * 5 / 16), (square, lam * 5 / 32))]
+    signs = [notation.sign(D_left, (rate, lam * 5 / 16), (square, lam * 5 / 32))]
     uses: list[tuple[Theorem, Number]] = [
         (decomposition(r), 1),
         (drift(d), lam),
@@ -112,12 +82,12 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
         g_left = eta * tau * (W / 2 - Fraction(1, 4)) - in_drift * size * d.W
         g_left = g_left - of_A * (W**2 + 2 * d.odds)
         first, second = eta * tau * W * 5 / 32, eta * tau * W * 5 / 64
-        signs.append(sign(g_left, (rate, first), (square, second)))
+        signs.append(notation.sign(g_left, (rate, first), (square, second)))
         squares.append((k.part(side, g), g_left))
         own = young(k.part(side, g), k.part(side, apart), 1)
         uses += [
             (first_order(d, side), 1),
-            (second_order(d, side), S / 2),
+            (visits.second_order(d, side), S / 2),
             (sum_over(own, k.CLIENTS, n, d.w), in_drift * size / 2),
         ]
     uses += heavier(d, k.Side.CLIENT, of_C, of_A, of_Z)
@@ -237,7 +207,7 @@ def drift_by_mean() -> Theorem:
         ),
         (sum_over(own_gradient(r), k.CLIENTS, n), own),
         target=F * (2 * N * own) + k.constant(c * (eta * tau) ** 2 * sigmas) - d.D,
-        signs=[sign(spare, (small, (1 + 8 * v) * Fraction(3, 16)))],
+        signs=[notation.sign(spare, (small, (1 + 8 * v) * Fraction(3, 16)))],
     )
 
 
@@ -278,7 +248,7 @@ class OneOverT:
 
     def gap(self, at: Ratio) -> k.Lin:
         """Return ``f(x(at)) - f*``."""
-        return strong.gap(Round(self.run), at)
+        return strong.gap(local.Round(self.run), at)
 
     def claim(self, at: Ratio) -> k.Lin:
         """Return ``X/(gamma + t) - gap``."""
@@ -340,7 +310,7 @@ def sum_bound(d: Drawn, side: k.Side) -> Theorem:
     return combine(
         clients,
         (sum_over(inside, k.CLIENTS, n, share), V),
-        (d.all(bounded_block(d.run, side, of(i)), share), V * tau),
+        (d.all(local.bounded_block(d.run, side, of(i)), share), V * tau),
         (d.expect(k.constant(V**2 * tau**2 * G2)), -1),
     )
 
@@ -363,8 +333,8 @@ def convex_drift(d: Drawn) -> Theorem:
     most, size = d.most, r.eta**2 * tau**3 * G2
     bounded = k.constant(size * V * most**2 * c)
     given = combine(
-        (d.all(both_parts(r.away(of(i))), d.J), -1),
-        d.all(block_move(d.round, k.Side.CLIENT, of(i), of(i)), d.J),
+        (d.all(local.both_parts(r.away(of(i))), d.J), -1),
+        d.all(local.block_move(d.round, k.Side.CLIENT, of(i), of(i)), d.J),
         d.all(server_move(d.round, of(i), d.draw), d.J),
         (few(d), size * V * (most + V)),
         target=bounded - d.D,
@@ -385,7 +355,7 @@ def descent(d: Drawn) -> Theorem:
     uses: list[tuple[Theorem, Number]] = [
         (decomposition(r), 1),
         (more, half),
-        (d.all(both_parts(far), share), half),
+        (d.all(local.both_parts(far), share), half),
         (d.all(near, share), half),
         (convex_drift(d), half * S**2),
         (rules.blocks(g, g), -half * tau),

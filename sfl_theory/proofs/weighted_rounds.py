@@ -16,47 +16,18 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import partial_visits
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation, partial_visits
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.local_steps import (
-    G2,
-    Round,
-    S,
-    block_below,
-    block_move,
-    both_parts,
-    i,
-    j,
-    linear_both,
-    m,
-    n,
-    now,
-    own_steps,
-    t,
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_mean,
-    whole_update,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    inverse_q,
-    mean,
-    of,
-    rates,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, m, n, now, t
+from sfl_theory.proofs.notation import combine, count, mean, of, rates, steps, sum_over
 from sfl_theory.proofs.visits import late
 
 tau, T = count("tau"), count("T")
 ETA = rates("eta")
 eta = ETA.at(now)
 BEST = k.vec(k.Star(k.MEAN))
-kappa = mean(n, k.weight(n) * inverse_q(n))
+kappa = mean(n, k.weight(n) * notation.inverse_q(n))
 odds = k.symbol(k.Odds(n))
 third = Fraction(1, 3)
 
@@ -77,7 +48,7 @@ class Weighted:
     def at(self, rate: k.Rate) -> k.Split:
         """Return the run at a rate."""
         who = k.Participants.UPDATES if self.partial else k.Participants.EVERYONE
-        return equal_paces(self.kind, tau, rate, who)
+        return notation.equal_paces(self.kind, tau, rate, who)
 
     @property
     def round(self) -> Round:
@@ -101,7 +72,7 @@ class Weighted:
         """Of the drift, over eta^2 tau^3 G2."""
         if not self.kind.visits:
             return ratio(third)
-        more = kappa + mean(n, k.weight(n) ** 2 * odds * inverse_q(n))
+        more = kappa + mean(n, k.weight(n) ** 2 * odds * notation.inverse_q(n))
         return ratio(third) + (more if self.partial else 1)
 
     def g(self, step: k.Var = i) -> k.Vec:
@@ -140,7 +111,7 @@ def second_moment(a: Weighted) -> Theorem:
     with the weights a_n, and ``J_n^2`` has the mean ``1/q_n``.
     """
     inside = k.summed(steps(tau), i, a.g())
-    G = whole_mean(a.round, a.g())
+    G = local.whole_mean(a.round, a.g())
     own = client_sum(a)
     target = k.constant(a.c1 * tau**2 * G2) - k.norm2(G)
     if a.partial and a.kind.visits:
@@ -167,7 +138,7 @@ def second_moment(a: Weighted) -> Theorem:
 def own_drift(a: Weighted) -> Theorem:
     """Return ``||p_i - x||^2 <= eta^2 i^2 G2`` for SFL-V1."""
     uses: list[tuple[Theorem, Number]] = [(both_parts(a.round.away(of(i))), -1)]
-    uses += [(own_steps(a.round, side, of(i), of(i)), 1) for side in k.Side]
+    uses += [(local.own_steps(a.round, side, of(i), of(i)), 1) for side in k.Side]
     both = combine(both_parts(a.g(j)), a.bounded(j))
     return combine(*uses, (sum_over(both, steps(of(i)), j), eta**2 * of(i)))
 
@@ -190,7 +161,7 @@ def visited(a: Weighted) -> Theorem:
 
     few = sum_over(not_yet, steps(tau), j)
     bounded = rules.bounded_gradient(a.run, G2, m, now, of(j))
-    bound = block_below(side, full, bounded)
+    bound = local.block_below(side, full, bounded)
     made = tau - rules.number_of(few.form)
     each = combine(
         rules.jensen(steps(tau), j, o, g),
@@ -212,7 +183,7 @@ def drift(a: Weighted) -> Theorem:
     """Return ``D <= cd eta^2 tau^3 G2``."""
     r = a.round
     if a.kind.visits:
-        client = block_move(r, k.Side.CLIENT, of(i), of(i))
+        client = local.block_move(r, k.Side.CLIENT, of(i), of(i))
         away = both_parts(r.away(of(i)))
         one = combine((away, -1), client, visited(a))
     else:
@@ -238,7 +209,7 @@ def descent(a: Weighted) -> Theorem:
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     target = fall + k.constant(noise) - k.norm2(g) * (alpha / 2)
     uses: list[tuple[Theorem, Number]] = [
-        (whole_descent(r), 1),
+        (local.whole_descent(r), 1),
         (second_moment(a), S * eta**2 / 2),
         (drift(a), S**2 * eta / 2),
     ]
@@ -252,8 +223,11 @@ def descent(a: Weighted) -> Theorem:
             (partial_visits.mean_deviation(), eta / (2 * tau)),
         ]
     else:
-        left = whole_mean(r, r.local_gradient(of(i)))
-        uses += [(whole_centred(r, g), eta), (whole_deviation(r), eta / (2 * tau))]
+        left = local.whole_mean(r, r.local_gradient(of(i)))
+        uses += [
+            (local.whole_centred(r, g), eta),
+            (local.whole_deviation(r), eta / (2 * tau)),
+        ]
     return combine(*uses, (left, eta / (2 * tau)), target=target)
 
 
@@ -290,7 +264,7 @@ def progress(a: Weighted) -> Theorem:
     drawn = k.summed(k.CLIENTS, n, own * w)
     return combine(
         r.summed(one, tau, w),
-        linear_both(r, gp, away, tau, w),
+        local.linear_both(r, gp, away, tau, w),
         centred(a, away, w),
         (a.averaged(drawn), tau),
         (rules.mean_value(r.x), -tau),
@@ -307,14 +281,14 @@ def approach(a: Weighted) -> Theorem:
     """
     r, alpha = a.round, eta * tau
     before, after = r.x - BEST, r.next - BEST
-    G = whole_mean(r, a.g())
+    G = local.whole_mean(r, a.g())
     noise = a.c1 * alpha**2 * G2 + S * a.cd * alpha**3 * G2
     target = k.norm2(before) - k.norm2(after) + k.constant(noise) - gap(a) * (2 * alpha)
     return combine(
         (progress(a), 2 * eta),
-        (whole_update(r, before), -2),
-        (whole_update(r, r.next - r.x), -1),
-        (whole_update(r, G), eta),
+        (local.whole_update(r, before), -2),
+        (local.whole_update(r, r.next - r.x), -1),
+        (local.whole_update(r, G), eta),
         (second_moment(a), eta**2),
         (drift(a), S * eta),
         target=target,

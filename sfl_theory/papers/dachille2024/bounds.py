@@ -10,30 +10,11 @@ from __future__ import annotations
 
 import sympy as sp
 
+from sfl_theory import conditions, symbols
 from sfl_theory.bound import WEIGHTED_GRADIENT, Bound, Source, StepSize
-from sfl_theory.conditions import (
-    BoundedVariance,
-    EqualPeriods,
-    EveryoneTakesPart,
-    Heterogeneity,
-    Smooth,
-)
+from sfl_theory.conditions import BoundedVariance, EqualPeriods, Heterogeneity, Smooth
 from sfl_theory.statement import Case, Theorem
-from sfl_theory.symbols import (
-    F_err,
-    N,
-    S,
-    T,
-    a,
-    epsilon,
-    eta,
-    n,
-    over_clients,
-    over_rounds,
-    sigma,
-    t,
-    tau,
-)
+from sfl_theory.symbols import F_err, N, S, T, a, eta, n, over_clients, sigma, t, tau
 
 PAPER = "dachille2024"
 
@@ -60,8 +41,8 @@ PROPOSITION_1 = Theorem(
                         * S
                         * tau
                         / T
-                        * over_clients(a[n] ** 2 * (sigma[n] ** 2 + epsilon**2))
-                        * over_rounds(eta(t) ** 2)
+                        * over_clients(a[n] ** 2 * (sigma[n] ** 2 + symbols.epsilon**2))
+                        * symbols.over_rounds(eta(t) ** 2)
                     ),
                 },
                 metric=WEIGHTED_GRADIENT,
@@ -70,7 +51,7 @@ PROPOSITION_1 = Theorem(
                     Smooth("2 smooth"),
                     BoundedVariance("3 unbiased, bounded variance"),
                     Heterogeneity("4 bounded heterogeneity"),
-                    EveryoneTakesPart(),
+                    conditions.EveryoneTakesPart(),
                     EqualPeriods("one tau on both sides"),
                 ),
                 source=Source(PAPER, "Proposition 1", "eq. (6)"),

@@ -12,16 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Severity,
-    equal,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Model, Part, Proof, Severity, equal, repaired, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.dachille2024.setting import decimal

@@ -6,42 +6,13 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Part,
-    Says,
-    Severity,
-    broken,
-    equal,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Says, Severity, broken, equal, repaired, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.papers.dachille2024 import setting as s
 from sfl_theory.papers.dachille2024.section_4 import bound, mean_gradient
-from sfl_theory.papers.dachille2024.setting import (
-    S,
-    T,
-    all_rounds,
-    alpha,
-    assumption_2,
-    assumption_3,
-    assumption_4,
-    assumptions,
-    eps2,
-    eta,
-    f,
-    k,
-    minimum,
-    proved,
-    rates,
-    run,
-    sigma2,
-    t,
-    tau,
-    v1,
-)
+from sfl_theory.papers.dachille2024.setting import S, T, alpha, eta, f, k, run, t, tau
 from sfl_theory.proofs import equal_steps, visits
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number, Run
@@ -66,7 +37,7 @@ def bowls() -> ModelData:
 
 def box(side: Side, length: Number, words: str, reading: str) -> Part:
     """Return that a block of the box is what is analysed."""
-    return broken(equal(off_the_box(v1, side, length), 0), bowls, words, reading)
+    return broken(equal(off_the_box(s.v1, side, length), 0), bowls, words, reading)
 
 
 single = run(steps=w.number(1))
@@ -96,7 +67,7 @@ ALG_1 = Kind.ALGORITHM(
         "one update in a round, E = 1 and B = D (or the loop over epochs and batches "
         "around the whole exchange)",
         *tuple(
-            proved(
+            s.proved(
                 says(off_the_box(single, side, eta()), 0),
                 partial(equal_steps.single_step, side),
                 "A round of one step, by definition.",
@@ -126,12 +97,12 @@ v2, v2_weighted = run(Version.V2), run(Version.V2_WEIGHTED)
 def weighted() -> Says:
     """Return the bound for SFL-V2 whose server's steps are weighted."""
     r, rate_squares = v2_weighted, w.below(t, T, eta() ** 2)
-    noise = 4 * w.over_clients(k, alpha**2 * sigma2)
-    noise = noise + w.over_clients(k, alpha * sigma2) / 2 + tau * eps2 / 2
+    noise = 4 * w.over_clients(k, alpha**2 * s.sigma2)
+    noise = noise + w.over_clients(k, alpha * s.sigma2) / 2 + tau * s.eps2 / 2
     right = 4 / (T * tau) * f.gap(r.x(0)) + S / T * rate_squares * noise
     first = w.every_round(t, T, w.at_most(16 * S * eta() * tau, 1))
-    unbiased, moments, _ = assumption_3(r)
-    assumed = assumption_2(), unbiased, moments, assumption_4(), first, minimum()
+    unbiased, moments, _ = s.assumption_3(r)
+    assumed = s.assumption_2(), unbiased, moments, s.assumption_4(), first, s.minimum()
     return says(mean_gradient(r), right, *assumed)
 
 
@@ -144,7 +115,7 @@ def resting_server() -> ModelData:
         weights=["7/8", "1/8"],
         client_size=0,
         order=[(0, 0), (1, 0)],
-        numbers={S: 1, T: 1152, eps2: "49/64", tau: 1},
+        numbers={S: 1, T: 1152, s.eps2: "49/64", tau: 1},
         families={"sigma2": [0, 0]},
         rates={"eta": step},
         best={f: ["1/8"]},
@@ -153,8 +124,8 @@ def resting_server() -> ModelData:
 
 def v2_objective(r: Run) -> Says:
     """Return (6) for SFL-V2."""
-    conditions = all_rounds(rates())
-    return says(mean_gradient(r), bound(r), *assumptions(r), *conditions, minimum())
+    conditions = s.all_rounds(s.rates())
+    return says(mean_gradient(r), bound(r), *s.assumptions(r), *conditions, s.minimum())
 
 
 V2_OBJECTIVE = Kind.TEXT(
@@ -175,7 +146,7 @@ V2_OBJECTIVE = Kind.TEXT(
     cause="Sec. 3 and Algorithm 2 add every client's server step without alpha_k",
     repair=repaired(
         r"server steps $\eta\alpha_kg_k$, in any order of the clients",
-        proved(
+        s.proved(
             weighted(),
             visits.theorem,
             "As Proposition 1; the drift of the server's half is bounded over the "

@@ -6,53 +6,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Says,
-    Severity,
-    broken,
-    consistent,
-    equal,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Says, Severity, broken, equal, repaired, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Pace, Participants, Split
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
-from sfl_theory.papers.dachille2024.setting import (
-    CHOSEN,
-    CLIENT_BY_CLIENT,
-    F,
-    K,
-    S,
-    T,
-    all_rounds,
-    alpha,
-    assumption_2,
-    assumption_4,
-    assumptions,
-    decimal,
-    eps2,
-    eta,
-    f,
-    following,
-    i,
-    k,
-    local,
-    minimum,
-    proved,
-    rates,
-    sigma2,
-    squares,
-    t,
-    tau,
-    v1,
-)
+from sfl_theory.papers.dachille2024 import setting
+from sfl_theory.papers.dachille2024.setting import F, K, S, T, eta, f, i, k, t, tau, v1
 from sfl_theory.proofs import cut_invariance, equal_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
@@ -72,22 +33,22 @@ def saddles() -> ModelData:
         [quadratic([[1, 0], [0, -1]], [0, b]) for b in ("-1/2", "1/2")],
         [1, 1],
         noise=[coin(0, "1/2")] * 2,
-        numbers={S: 1, eps2: "1/4", tau: 2},
+        numbers={S: 1, setting.eps2: "1/4", tau: 2},
         families={"sigma2": ["1/4", "1/4"]},
         rates={"eta": "1/32"},
         points={y: [[0, 0]], z: [[0, 1]]},
     )
 
 
-def assumption(number: int, where: str, title: str, words: str) -> Claim:
+def assumption(number: int, where: str, title: str, words: str) -> claims.Claim:
     """Return that an assumption does not exclude the other three."""
     return Kind.ASSUMPTION(
         f"dachille2024/assumption-{number}",
         where,
         title,
         Part(
-            consistent(below_tangent, *assumptions()),
-            Model(saddles, "Two saddles, each of one slope; coin noise."),
+            claims.consistent(below_tangent, *setting.assumptions()),
+            claims.Model(saddles, "Two saddles, each of one slope; coin noise."),
             reading="does not exclude the others: all four hold in one federation",
         ),
         words=words,
@@ -132,12 +93,18 @@ def mean_gradient(r: Run = v1) -> Form:
 
 def bound(r: Run = v1, steps: Number = tau) -> Form:
     """Return the right side of (6)."""
-    noise = w.over_clients(k, alpha**2 * (sigma2 + eps2)) * w.below(t, T, eta() ** 2)
+    noise = w.over_clients(
+        k, setting.alpha**2 * (setting.sigma2 + setting.eps2)
+    ) * w.below(t, T, eta() ** 2)
     return 4 / (T * steps) * f.gap(r.x(0)) + 16 * K * S * steps / T * noise
 
 
 PRINTED = says(
-    mean_gradient(), bound(), *assumptions(), *all_rounds(rates()), minimum()
+    mean_gradient(),
+    bound(),
+    *setting.assumptions(),
+    *setting.all_rounds(setting.rates()),
+    setting.minimum(),
 )
 OWN = (
     r"One round: smoothness of f along the whole vector, "
@@ -153,13 +120,15 @@ ONE_TAU = (
 )
 
 
-def average(name: str, where: str, kind: Kind, uses: str, first: str = "") -> Claim:
+def average(
+    name: str, where: str, kind: Kind, uses: str, first: str = ""
+) -> claims.Claim:
     """Return an entry for (6), which is (28) too."""
     return kind(
         f"dachille2024/{name}",
         where,
         "The weighted mean of squared gradients of f, for any cut layer.",
-        proved(
+        setting.proved(
             PRINTED,
             cut_invariance.proposition_1,
             OWN,
@@ -177,15 +146,17 @@ EQ_6 = average("eq-6", "(6)", Kind.EQUATION, "eq-28 cond-eta")
 
 def sharper() -> Says:
     """Return less than (6), under its first condition on the rate alone."""
-    two, het, noise = (decimal(one) for one in ("2.02", "1.36", "1.02"))
-    own = w.over_clients(k, alpha**2 * sigma2)
-    mean = w.over_clients(k, alpha * sigma2)
+    two, het, noise = (setting.decimal(one) for one in ("2.02", "1.36", "1.02"))
+    own = w.over_clients(k, setting.alpha**2 * setting.sigma2)
+    mean = w.over_clients(k, setting.alpha * setting.sigma2)
     cost = two * S * own * w.below(t, T, eta() ** 2) + (
-        het * tau**2 * eps2 + noise * tau * mean
+        het * tau**2 * setting.eps2 + noise * tau * mean
     ) * S**2 * w.below(t, T, eta() ** 3)
     right = two / (T * tau) * f.gap(v1.x(0)) + 1 / T * cost
-    first = all_rounds(rates()[:1])
-    return says(mean_gradient(), right, *assumptions(), *first, minimum())
+    first = setting.all_rounds(setting.rates()[:1])
+    return says(
+        mean_gradient(), right, *setting.assumptions(), *first, setting.minimum()
+    )
 
 
 SHARPER = Kind.PROPOSITION(
@@ -193,7 +164,7 @@ SHARPER = Kind.PROPOSITION(
     "not in the paper",
     "More than Proposition 1 says: noise falls with the clients, heterogeneity and "
     "drift enter with the cube of the rate.",
-    proved(
+    setting.proved(
         sharper(),
         cut_invariance.sharper,
         "As Proposition 1, but Jensen with the weights themselves, and the mean of "
@@ -207,9 +178,11 @@ COND_ETA = Kind.CONDITION(
     "dachille2024/cond-eta",
     "Proposition 1, Lemmas 1 and 2",
     "The rate of Proposition 1 is small enough for Lemmas 1 and 2.",
-    proved(says(eta(), 1 / (2 * S * tau), rates()[0]), cut_invariance.half_rate),
-    proved(
-        says(8 * S**2 * tau**2 * eta() ** 2, 1, rates()[0]),
+    setting.proved(
+        says(eta(), 1 / (2 * S * tau), setting.rates()[0]), cut_invariance.half_rate
+    ),
+    setting.proved(
+        says(8 * S**2 * tau**2 * eta() ** 2, 1, setting.rates()[0]),
         cut_invariance.eighth_rate,
         reading=r"eta <= 1/(sqrt(8) S tau), squared",
     ),
@@ -224,17 +197,19 @@ rest = w.Written(w.point("theta").value, r"\theta")
 pushed = F.gradient(rest) + more * F.gradient(rest - rate * F.gradient(rest))
 UNEQUAL = says(
     rate * w.norm2(f.gradient(rest)),
-    4 / T * f.gap(rest) + 32 * K * S * rate**2 * squares() * eps2,
-    assumption_2(),
-    assumption_4(),
-    minimum(),
+    4 / T * f.gap(rest) + 32 * K * S * rate**2 * setting.squares() * setting.eps2,
+    setting.assumption_2(),
+    setting.assumption_4(),
+    setting.minimum(),
     w.every_client(k, w.at_most(more, more**2)),
     w.every_client(k, w.at_most(more**2, more)).called("tau_k = 1 + b_k is 1 or 2"),
-    w.at_most(w.norm2(w.over_clients(k, alpha * pushed)), 0).called(
+    w.at_most(w.norm2(w.over_clients(k, setting.alpha * pushed)), 0).called(
         "a round of 1 + b_k steps without noise does not move the model"
     ),
     w.at_most(rate, 1 / (32 * S)).called("Proposition 1, tau = 2"),
-    w.at_most(16 * S * K * squares() * rate, 1).called("Proposition 1, tau = 2"),
+    w.at_most(16 * S * K * setting.squares() * rate, 1).called(
+        "Proposition 1, tau = 2"
+    ),
 )
 
 
@@ -245,7 +220,7 @@ def unequal_steps() -> ModelData:
         [parabola(1, [0]), parabola(1, [1])],
         [0],
         weights=["1/3", "2/3"],
-        numbers={S: 1, T: 8000, rate: eta_, eps2: "4/9"},
+        numbers={S: 1, T: 8000, rate: eta_, setting.eps2: "4/9"},
         families={"more": [0, 1]},
         points={rest: [[(4 - 2 * eta_) / (5 - 2 * eta_)]]},
         best={f: ["2/3"]},
@@ -274,7 +249,7 @@ PROP_1_UNEQUAL = Kind.PROPOSITION(
     uses="prop-1",
     repair=repaired(
         "the same number of updates for all clients, as in the proof",
-        proved(PRINTED, cut_invariance.proposition_1),
+        setting.proved(PRINTED, cut_invariance.proposition_1),
     ),
 )
 
@@ -323,7 +298,7 @@ STEPS = Kind.TEXT(
         "B divides D: D = m B",
         Part(
             equal(E * (batches * B) / B, E * batches),
-            Proof(combine, "D = m B.", whole_batches),
+            claims.Proof(combine, "D = m B.", whole_batches),
         ),
     ),
 )
@@ -331,28 +306,28 @@ STEPS = Kind.TEXT(
 # SFL-V1 as FedAvg --------------------------------------------------------------------
 
 made = w.at_most(i + 1, tau), w.at_most(i, tau)
-ends = w.over_clients(k, alpha * local(tau))
+ends = w.over_clients(k, setting.alpha * setting.local(tau))
 
 
 def fedavg_step(r: Run) -> Says:
     """Return that every local step is one of FedAvg at the client's rate."""
     apart = r.p(k, t, i + 1) - (r.p(k, t, i) - eta() * r.g(k, t, i))
-    return says(w.over_clients(k, CHOSEN * w.norm2(apart)), 0, *made)
+    return says(w.over_clients(k, setting.CHOSEN * w.norm2(apart)), 0, *made)
 
 
 FEDAVG = Kind.TEXT(
     "dachille2024/text/fedavg",
     "Sec. 4",
     "SFL-V1 with any cut layer makes the updates of FedAvg.",
-    proved(
+    setting.proved(
         fedavg_step(v1),
         equal_steps.step,
         "Split back-propagation gives the blocks of the same gradient; blocks are "
         "put together.",
-        f"every local step, {CLIENT_BY_CLIENT}; i <= tau is implied",
+        f"every local step, {setting.CLIENT_BY_CLIENT}; i <= tau is implied",
     ),
-    proved(
-        equal(w.norm2(following - ends), 0),
+    setting.proved(
+        equal(w.norm2(setting.following - ends), 0),
         equal_steps.aggregation,
         "Both blocks are averaged with the same weights.",
         "and their mean is the next model",

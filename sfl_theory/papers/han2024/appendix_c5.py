@@ -10,37 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Part,
-    Severity,
-    broken,
-    equal,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Severity, broken, equal, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import coin, federation, huber, plus, tilt
-from sfl_theory.papers.han2024.setting import (
-    EACH,
-    G2,
-    S,
-    assumption_C1,
-    each,
-    eps2,
-    eta,
-    j,
-    n,
-    run,
-    sigma2,
-    t,
-    tau,
-)
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.setting import EACH, G2, S, each, eta, j, n, run, t, tau
 from sfl_theory.papers.han2024.setting import i as any_step
 from sfl_theory.proofs import local_recursion as local
 from sfl_theory.proofs import numbers as powers
@@ -54,7 +33,7 @@ i = w.count("i")
 last = i - 1
 C = w.Written((1 + 2 / tau).value, "C")
 """1 + 2/tau."""
-BASE = assumption_C1(V1)
+BASE = s.assumption_C1(V1)
 STEP = (*BASE, w.at_most(i, tau))
 B = w.nonnegative("B")
 e2 = w.positive("e2", "e^2")
@@ -122,7 +101,7 @@ def two_clients(*extra: str) -> Callable[[], ModelData]:
         numbers={
             S: 1,
             G2: 4,
-            eps2: "1/16",
+            s.eps2: "1/16",
             tau: 2,
             t: 0,
             **({i: 1} if "i" in extra else {}),
@@ -170,7 +149,7 @@ def chain(
     )
 
 
-TWO = 2 * sigma2() + G2
+TWO = 2 * s.sigma2() + G2
 B_5 = 6 * tau * eta() ** 2 * TWO
 BEFORE = V1.p(n, t, last) - x
 MOVED = V1.p(n, t, last) - eta() * g_last - x
@@ -187,15 +166,15 @@ MEMBERS_38 = [
     + three * w.norm2(eta() * (F_last - F_x))
     + three * w.norm2(eta() * F_x),
     ONCE * A(last)
-    + three * rate2 * sigma2()
+    + three * rate2 * s.sigma2()
     + three * rate2 * S**2 * A(last)
     + three * rate2 * w.norm2(F_x),
     (1 + 1 / tau + 6 * tau * rate2 * S**2) * A(last)
-    + 6 * tau * rate2 * sigma2()
+    + 6 * tau * rate2 * s.sigma2()
     + 6 * tau * rate2 * w.norm2(F_x),
-    GROWN * A(last) + 6 * tau * rate2 * sigma2() + 6 * tau * rate2 * w.norm2(F_x),
+    GROWN * A(last) + 6 * tau * rate2 * s.sigma2() + 6 * tau * rate2 * w.norm2(F_x),
     GROWN * A(last)
-    + 6 * tau * rate2 * sigma2()
+    + 6 * tau * rate2 * s.sigma2()
     + 6 * tau * rate2 * (w.norm2(F_x - g_first) + w.norm2(g_first)),
 ]
 END_38 = GROWN * A(last) + 6 * tau * rate2 * TWO
@@ -344,7 +323,7 @@ EQ_40 = Kind.EQUATION(
     severity=Severity.SLIP,
     cause="The first '=' is wrong: (39) is an inequality, so its unrolled form is one.",
     uses="eq-39",
-    repair=repaired(
+    repair=claims.repaired(
         UNROLLED,
         proved(
             says(

@@ -12,16 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Model,
-    Part,
-    Says,
-    Severity,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Model, Part, Says, Severity, proved, repaired, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
@@ -33,27 +24,13 @@ from sfl_theory.papers.han2024 import (
     one_round_steps,
     superposition,
 )
+from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
 from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.general_convex import Merged, claims
 from sfl_theory.papers.han2024.one_round import Block
 from sfl_theory.papers.han2024.printed import stuck
-from sfl_theory.papers.han2024.setting import (
-    N,
-    S,
-    T,
-    a,
-    eps2,
-    eta,
-    f,
-    i,
-    minimum,
-    n,
-    run,
-    sigma2,
-    t,
-    tau,
-)
+from sfl_theory.papers.han2024.setting import N, S, T, a, eps2, eta, f, i, n, t, tau
 from sfl_theory.proofs import block_steps, block_visits, visits
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
@@ -74,7 +51,7 @@ RATES = tuple(
     for one in (16 * S * eta() * tau, 8 * S * N**2 * tau * eta())
 )
 PRINTED = Blocks(
-    run(Version.V2),
+    s.run(Version.V2),
     {Side.CLIENT: tau, Side.SERVER: tau},
     {Side.CLIENT: a() ** 2, Side.SERVER: None},
     RATES,
@@ -105,7 +82,7 @@ def one(statement: Says, theorem: Callable[[], Theorem], words: str) -> tuple[Pa
 def drift() -> Says:
     """Return (116) for all clients together, with the whole vectors."""
     each = 8 * tau * eta() ** 2
-    bracket = w.form(each * sigma2()) + each * eps2 + each * PRINTED.slope()
+    bracket = w.form(each * s.sigma2()) + each * eps2 + each * PRINTED.slope()
     left = w.over_clients(n, w.below(i, tau, PRINTED.away()))
     right = N**2 * w.over_clients(n, 2 * tau**2 * bracket)
     return says(left, right, *PRINTED.assumed, WHOLE)
@@ -114,7 +91,7 @@ def drift() -> Says:
 def first_order_closed(side: Side) -> Says:
     """Return N times (117), with the whole gradient behind eta^3."""
     b = EQUALLY if side is SERVER else PRINTED
-    each = w.over_clients(n, w.form(sigma2() + eps2) + b.slope())
+    each = w.over_clients(n, w.form(s.sigma2() + eps2) + b.slope())
     right = -(eta() * tau / 2) * b.slope(side)
     right = right + 8 * N**2 * eta() ** 3 * S**2 * tau**3 * each
     return says(b.pull(side), right, *b.assumed, WHOLE)
@@ -124,7 +101,7 @@ def change() -> Says:
     """Return (119) for all clients together."""
     local = w.local(n).gradient(PRINTED.run.x(t))
     far = w.norm2(PRINTED.gradient(SERVER) - PRINTED.first_gradient(SERVER))
-    each = LATE * S**2 * (w.norm2(local) + sigma2()) + 3 * tau * sigma2()
+    each = LATE * S**2 * (w.norm2(local) + s.sigma2()) + 3 * tau * s.sigma2()
     left = w.over_clients(n, w.below(i, tau, far))
     return says(left, w.over_clients(n, each), *PRINTED.assumed, WHOLE)
 
@@ -133,7 +110,7 @@ def second_order_closed(side: Side) -> Says:
     """Return 5/2 times (120) or (122)."""
 
     def bracket(of_block: Side | None) -> Form:
-        return 2 * PRINTED.slope(of_block) + 2 * eps2 + sigma2()
+        return 2 * PRINTED.slope(of_block) + 2 * eps2 + s.sigma2()
 
     first = PRINTED.over(side, tau * bracket(side))
     both = first + w.over_clients(n, LATE * S**2 * bracket(None))
@@ -266,10 +243,10 @@ EQ_122 = blocks.SECOND_ORDER_CLOSED.claim(
 
 # Both blocks -----------------------------------------------------------------------
 
-NOISE = w.over_clients(n, (a() ** 2 + 1) * (sigma2() + eps2))
+NOISE = w.over_clients(n, (a() ** 2 + 1) * (s.sigma2() + eps2))
 DESCENT = Descent(PRINTED.run, tau, tau**2, tau, NOISE, RATES)
 DESCENT_EQUAL = replace(DESCENT, more=EQUAL)
-WEIGHTED = Descent(run(Version.V2_WEIGHTED), tau, tau**2, tau, NOISE, RATES[:1])
+WEIGHTED = Descent(s.run(Version.V2_WEIGHTED), tau, tau**2, tau, NOISE, RATES[:1])
 AGAINST = (
     "SFL-V2's server steps carry no a_n: it follows sum_n grad F_n, not grad f. With "
     "unequal weights it may climb f by O(eta), the bound admits O(eta^2)."
@@ -319,8 +296,8 @@ def weighted_round() -> Says:
 
 def weighted_noise() -> Number:
     """Return what its noise and heterogeneity cost."""
-    own = w.over_clients(n, a() ** 2 * sigma2())
-    return own + w.over_clients(n, a() * sigma2()) / 8 + tau * eps2 / 8
+    own = w.over_clients(n, a() ** 2 * s.sigma2())
+    return own + w.over_clients(n, a() * s.sigma2()) / 8 + tau * eps2 / 8
 
 
 def weighted_rounds() -> Says:
@@ -330,7 +307,7 @@ def weighted_rounds() -> Says:
     right = w.number(4) / (T * tau) * f.gap(b.run.x(0))
     right = right + 4 * S * weighted_noise() / T * w.below(t, T, eta() ** 2)
     rates = [w.every_round(t, T, one) for one in b.rates]
-    return says(left, right, *b.assumed, minimum(), *rates)
+    return says(left, right, *b.assumed, s.minimum(), *rates)
 
 
 BROKEN = Model(

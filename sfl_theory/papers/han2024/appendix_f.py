@@ -15,20 +15,9 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Part,
-    Proof,
-    Says,
-    Severity,
-    broken,
-    equal,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Part, Proof, Says, broken, equal, says
 from sfl_theory.claims import Kind as ClaimKind
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
@@ -37,24 +26,11 @@ from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import coin, federation, huber, parabola, plus, tilt
 from sfl_theory.papers.han2024 import block_rates, induction, superposition
+from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.general_convex import Merged, drawn_claims
 from sfl_theory.papers.han2024.one_round import Block, mu, shown
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    N,
-    S,
-    a,
-    assumption_33,
-    eta,
-    f,
-    i,
-    n,
-    run,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024.setting import G2, N, a, eta, f, i, n, t, tau, tau_server
 from sfl_theory.papers.han2024.theorems import TWO_PERIODS
 from sfl_theory.papers.han2024.two_periods import Steps
 from sfl_theory.proofs import aggregation
@@ -98,7 +74,7 @@ def two_clients() -> ModelData:
         (0, 1),
         participation=(half, half),
         rounds=1,
-        numbers={S: 1, mu: 1, G2: 1, tau: 1, tau_server: 1, t: 0},
+        numbers={s.S: 1, mu: 1, G2: 1, tau: 1, tau_server: 1, t: 0},
         families={"sigma2": (0, 0)},
         rates={"eta": Fraction(1, 4)},
         best={f: (0, 0)},
@@ -120,10 +96,10 @@ SERVER_UPDATE = ClaimKind.EQUATION(
         r"its mean over who takes part ($\mathbb E[I_n/q_n]=1$), as a product with "
         "the gradient at x^t",
     ),
-    severity=Severity.SLIP,
+    severity=claims.Severity.SLIP,
     scope="for N >= 2",
     cause="a_n^2 is printed for a_n, which App. C.2, (127) and (132) have.",
-    repair=repaired(
+    repair=claims.repaired(
         "a_n for a_n^2",
         shown(
             mean_update(1),
@@ -146,9 +122,9 @@ def server_mean() -> Theorem:
 
 # App. F, (127), (132), (138), (141): partial against full participation in SFL-V1 ----
 
-V1 = run(Version.V1, tau_server, who=Participants.UPDATES)
+V1 = s.run(Version.V1, tau_server, who=Participants.UPDATES)
 more = w.natural("d")
-LONGER = run(Version.V1, tau + more, who=Participants.UPDATES)
+LONGER = s.run(Version.V1, tau + more, who=Participants.UPDATES)
 
 
 def drawn(**periods: int) -> ModelData:
@@ -187,7 +163,7 @@ def chain(
         w.as_form(N * period**2 * eta() ** 2 * G2 * bound),
     )
     longer = (w.at_most(period, tau),) if r is V1 and side is Side.SERVER else ()
-    assumed = (w.participation(r), assumption_33(r), *longer)
+    assumed = (w.participation(r), s.assumption_33(r), *longer)
     if r is LONGER:
         reading = "tau_server = tau + d"
     else:
@@ -205,7 +181,7 @@ def chain(
     ends = (*pairwise(members), (members[0], members[-1]))
     model = partial(drawn, **periods)
     parts = tuple(
-        proved(says(left, right, *assumed), theorem, words, reading, model=model)
+        claims.proved(says(left, right, *assumed), theorem, words, reading, model=model)
         for (left, right), (theorem, words) in zip(ends, links, strict=True)
     )
     return parts if printed else parts[-1:]
@@ -258,7 +234,7 @@ def sharp(number: int, where: str, side: Side) -> Claim:
                 w.norm2(block(everyone - V1.x(t + 1))),
                 period**2 * eta() ** 2 * G2 * odds,
                 w.participation(V1),
-                assumption_33(V1),
+                s.assumption_33(V1),
                 *longer,
             ),
             proof,

@@ -14,17 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Part,
-    Severity,
-    broken,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Part, Severity, broken, proved, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import federation, huber
@@ -164,7 +156,7 @@ class Draws:
             f"eq-{ends}. Twice as large in each of the two moves, the bound "
             r"$2N\tau^2\eta^2G^2\sum_nc_n(1+\frac1{q_n})$ follows from the second part "
             "for both runs by Young.",
-            repair=repaired(
+            repair=claims.repaired(
                 "without the first relation, on the move itself; with it the line is "
                 "true in SFL-V1, (127), whose local points do not depend on who takes "
                 "part",

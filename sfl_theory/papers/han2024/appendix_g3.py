@@ -12,39 +12,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Repair,
-    Says,
-    Severity,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Part, Repair, Says, Severity, repaired, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Participants, Side
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.papers.han2024 import blocks, theorems
+from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import AGAINST, EQUAL, pulled_apart
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
-from sfl_theory.papers.han2024.setting import (
-    N,
-    S,
-    a,
-    eps2,
-    eta,
-    f,
-    i,
-    n,
-    run,
-    sigma2,
-    t,
-    tau,
-)
+from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, i, n, sigma2, t, tau
 from sfl_theory.papers.han2024.two_periods import named
 from sfl_theory.proofs import partial_blocks, partial_visits, visits_convex
 from sfl_theory.proofs.block_steps import change_of_gradient, v_n
@@ -61,7 +39,7 @@ STEPS = dict.fromkeys(Side, tau)
 
 def drawn(kind: Version) -> tuple[w.Run, tuple[Assumed, ...]]:
     """Return the algorithm and that clients are drawn."""
-    this = run(kind, who=UPDATES)
+    this = s.run(kind, who=UPDATES)
     return this, (w.participation(this).called("App. C.2"),)
 
 
@@ -87,7 +65,7 @@ def one(
     statement: Says, theorem: Callable[[], Theorem], words: str, reading: str = ""
 ) -> tuple[Part]:
     """Return one part."""
-    return (proved(statement, theorem, words, reading),)
+    return (claims.proved(statement, theorem, words, reading),)
 
 
 # Steps of one block ----------------------------------------------------------------
@@ -335,7 +313,7 @@ EQ_182 = blocks.SECOND_ORDER_CLOSED.claim(
 
 DESCENT = replace(theorems.PRINTED, rates=PRINTED.rates)
 SCOPE = "for unequal weights (shown at q = 1/2); true as printed for equal ones"
-BROKEN = Model(
+BROKEN = claims.Model(
     lambda: pulled_apart(Fraction(1, 4096), HALF),
     r"$a=(3/4,1/4)$, $q=(1/2,1/2)$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, $b=(0,1)$, "
     r"$x_s^t=3/8$ between the minimisers 1/4 of f and 1/2 of $\sum_nF_n$: on average "
@@ -359,7 +337,7 @@ def weighted_round() -> Says:
     drifting = w.number(Fraction(5, 2)) * KAPPA**2 * tau * eps2 + SIGMAS
     right = -(e * tau / 4) * b.slope() + drawing + S**2 * e**3 * tau**2 * drifting
     rate = w.at_most(8 * S * e * tau * KAPPA, 1)
-    return says(f(after) - f(x), right, *b.assumed, rate)
+    return says(s.f(after) - s.f(x), right, *b.assumed, rate)
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Part,
-    Proof,
-    Repair,
-    Says,
-    Severity,
-    equal,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Part, Says, Severity, equal, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.hypotheses import Holds
@@ -31,26 +21,8 @@ from sfl_theory.models.federation import Numbers, bare, federation, parabola
 from sfl_theory.papers.han2024 import comparing as rows
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.comparing import (
-    EQUAL,
-    ONE_SIGMA,
-    SIGMA2,
-    SMOOTHER,
-    K,
-    broken,
-    compared,
-    roots_of,
-    smaller,
-)
-from sfl_theory.papers.han2024.printed import (
-    CASES,
-    NUMBERS,
-    Data,
-    F_err,
-    I_err,
-    partial,
-    shared,
-)
+from sfl_theory.papers.han2024.comparing import EQUAL, SIGMA2, SMOOTHER, K, compared
+from sfl_theory.papers.han2024.printed import CASES, Data, F_err, I_err, partial, shared
 from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import numbers
 from sfl_theory.proofs.export import ModelData, Statement
@@ -73,7 +45,7 @@ def one_period(d: Data) -> Data:
 
 def of_table(table: int) -> Data:
     """Return what a table supposes of clients."""
-    return ONE_SIGMA if table == 1 else EQUAL
+    return rows.ONE_SIGMA if table == 1 else EQUAL
 
 
 def weighed(
@@ -100,7 +72,7 @@ def claim(
     part: Part,
     cause: str = "",
     words: str = "",
-    repair: Repair | None = None,
+    repair: claims.Repair | None = None,
 ) -> Claim:
     """Return the claim that a row is an upper bound; refuted if there is a cause."""
     return Kind.TABLE(
@@ -172,7 +144,9 @@ def tight(number: str) -> Claim:
     reading = "a_n = 1/N, sigma_n = sigma; the row is at most K times the right side"
     given = GIVEN_AWAY.get(number, "")
     part = (
-        broken(build(EQUAL), data, "Many clients: the ratio grows with N.", reading)
+        rows.broken(
+            build(EQUAL), data, "Many clients: the ratio grows with N.", reading
+        )
         if given
         else compared(build, EQUAL, reading=reading)
     )
@@ -209,7 +183,10 @@ FAR = 10**12
 def general_convex(table: int, number: str) -> Claim:
     """Return that the row bounds (12), (15), (18) or (21): I_err is missing."""
     d = of_table(table)
-    bound, row = smaller(number, "general_convex", d), rows.row(number, CASES[1], d)
+    bound, row = (
+        rows.smaller(number, "general_convex", d),
+        rows.row(number, CASES[1], d),
+    )
     paces = () if shared(number) else printed.least_pace(d)
 
     def data() -> ModelData:
@@ -220,7 +197,7 @@ def general_convex(table: int, number: str) -> Claim:
             values.update(dict.fromkeys(PACES, 1))
         return bare(2, values)
 
-    part = broken(
+    part = rows.broken(
         says(bound.right, K * row.right, *bound.below, *row.above, *paces),
         data,
         r"$I_{err}=10^{12}$, $T=10^{18}$, two equal clients: the cube root of (12) has "
@@ -243,16 +220,16 @@ def _scaled(number: str, d: Data) -> Part:
     c2, c3 = (w.positive(f"c{k}", f"c_{k}") for k in (2, 3))
 
     def build(d: Data) -> Says:
-        bound = smaller(number, "general_convex", d)
+        bound = rows.smaller(number, "general_convex", d)
         row = rows.scaled(number, d, c2, c3)
         return says(bound.right, K * row.right, *bound.below, *row.above)
 
     def uses(d: Data, statement: Statement) -> Uses:
         factor = (1 if shared(number) else 2) * N * I_err / (d.T + 1)
         second = weighed(number, d, factor * noise(d), factor * d.G2)
-        bound = smaller(number, "general_convex", d)
+        bound = rows.smaller(number, "general_convex", d)
         row = rows.scaled(number, d, c2, c3)
-        found = roots_of(statement, bound, row, (2, 5), (second, ()))
+        found = rows.roots_of(statement, bound, row, (2, 5), (second, ()))
         return [(one, HALF) for one in found]
 
     words = (
@@ -286,7 +263,7 @@ def non_convex(table: int, number: str) -> Claim:
         step = Fraction(25, 8) if shared(number) else Fraction(25, 4)
         return bare(2, values, participation=some, rates={"eta": step})
 
-    part = broken(
+    part = rows.broken(
         says(printed.non_convex(number, d).right, K * row, *conditions),
         data,
         "Two equal clients, a constant rate: the second term of the theorem does not "
@@ -327,7 +304,7 @@ def theorems(table: int, case: str, of: tuple[str, ...]) -> tuple[Claim, ...]:
 
 TABLE_1 = tuple(
     one
-    for of in (NUMBERS[:2], NUMBERS[2:])
+    for of in (printed.NUMBERS[:2], printed.NUMBERS[2:])
     for case in CASES
     for one in theorems(1, case, of)
 )
@@ -411,7 +388,7 @@ def proved(one: Says, reading: str = "", factor: Number | Exact = 0) -> Part:
         }
         return federation([parabola(1, [0, 0])], [0, 0], numbers=numbers)
 
-    return Part(one, Proof(theorem, "", model), reading)
+    return Part(one, claims.Proof(theorem, "", model), reading)
 
 
 TOTAL = Kind.TABLE(
@@ -477,7 +454,7 @@ AGGREGATION = Kind.TABLE(
 
 CLAIMS = (
     *TABLE_1,
-    *map(tight, NUMBERS),
+    *map(tight, printed.NUMBERS),
     TOTAL,
     TIME,
     ORDER,

@@ -11,16 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Says,
-    Severity,
-    proved,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
@@ -28,14 +19,7 @@ from sfl_theory.models.federation import Numbers, bare, coin, federation, parabo
 from sfl_theory.papers.han2024 import comparing as rows
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import theorems
-from sfl_theory.papers.han2024.comparing import (
-    EQUAL,
-    SIGMA2,
-    SMOOTHER,
-    K,
-    broken,
-    compared,
-)
+from sfl_theory.papers.han2024.comparing import EQUAL, SIGMA2, SMOOTHER, K, compared
 from sfl_theory.papers.han2024.printed import Data, F_err, I_err
 from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import any_step, numbers
@@ -432,7 +416,7 @@ def same_rate() -> Claim:
         words = r"$T^{-1/3}$ against $T^{-1}$: the ratio grows like $T^{2/3}$."
         reading = "r_2, r_3: any numbers below the roots of the row of SFL"
         claim = says(row.right, right, *row.below)
-        parts.append(broken(claim, data, words, reading, row))
+        parts.append(rows.broken(claim, data, words, reading, row))
     return Kind.TEXT(
         "han2024/text/app-H.2/same-rate",
         "App. H.2, below Table 3",

@@ -17,22 +17,8 @@ from sfl_theory import written as w
 from sfl_theory.claims import Claim, Model, Repair, Says, Severity, says
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation
-from sfl_theory.papers.han2024.setting import (
-    N,
-    S,
-    T,
-    assumption_31,
-    assumption_32,
-    assumption_34,
-    eps2,
-    eta,
-    f,
-    i,
-    minimum,
-    n,
-    sigma2,
-    t,
-)
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.setting import N, S, T, eps2, eta, f, i, n, sigma2, t
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Form, Number, Run, Vector
 
@@ -43,7 +29,7 @@ weighting = w.of_client("v", n, "v_{{n}}")
 
 def assumed(run: Run, more: tuple[Assumed, ...] = ()) -> tuple[Assumed, ...]:
     """Return Assumptions 3.1, 3.2, 3.4, and more."""
-    return (assumption_31(), *assumption_32(run), assumption_34(), *more)
+    return (s.assumption_31(), *s.assumption_32(run), s.assumption_34(), *more)
 
 
 @dataclass(frozen=True)
@@ -250,7 +236,7 @@ class Descent:
         right = w.number(4) / (T * self.period) * gap
         right = right + noise * w.below(t, T, eta() ** 2)
         rates = [w.every_round(t, T, one) for one in self.rates]
-        return says(left, right, *self.assumed, minimum(), *rates)
+        return says(left, right, *self.assumed, s.minimum(), *rates)
 
 
 # Models ----------------------------------------------------------------------------

@@ -10,33 +10,12 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Severity,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Severity, proved, repaired, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import federation, tilt
+from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_c5 import DRIFT, TWO, V1, link
-from sfl_theory.papers.han2024.setting import (
-    EACH,
-    N,
-    S,
-    a,
-    assumption_C1,
-    eta,
-    excess,
-    mu,
-    n,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024.setting import N, S, a, excess, mu, n, t, tau, tau_server
 from sfl_theory.proofs import any_step, local_recursion
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Number
@@ -269,11 +248,11 @@ def general_convex(theorem: str, version: str, lemma: str) -> Claim:
             *holds,
             link(
                 DRIFT,
-                w.as_form(12 * tau**3 * eta() ** 2 * TWO),
+                w.as_form(12 * tau**3 * s.eta() ** 2 * TWO),
                 local_recursion.lemma_c5,
                 "Lemma C.5, whose proof does not use its condition.",
-                *assumption_C1(V1),
-                reading="Lemma C.5 at every rate; " + EACH,
+                *s.assumption_C1(V1),
+                reading="Lemma C.5 at every rate; " + s.EACH,
             ),
         ),
     )

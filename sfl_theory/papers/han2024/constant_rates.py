@@ -5,46 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Part,
-    Severity,
-    broken,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Severity, broken, proved, repaired, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Split
 from sfl_theory.models.federation import coin, federation, parabola, plus, tilt
-from sfl_theory.papers.han2024.conditions import (
-    drawn_squares,
-    numbers_only,
-    squares,
-    tau_max,
-    tau_min,
-)
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    N,
-    S,
-    T,
-    a,
-    assumption_31,
-    assumption_32,
-    assumption_33,
-    assumption_C2,
-    eps2,
-    f,
-    i,
-    minimum,
-    mu,
-    n,
-    sigma2,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024 import conditions
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.conditions import numbers_only, squares, tau_max, tau_min
+from sfl_theory.papers.han2024.setting import G2, N, S, T, a, eps2, f, i, mu, n, t, tau
 from sfl_theory.proofs import any_step
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Number, Run
@@ -62,13 +30,13 @@ def bound_at(rounds: Number, period: Number, shape: Number) -> Number:
 
 def shapes() -> tuple[tuple[str, Number, Number, tuple[Assumed, ...]], ...]:
     """Return name, period, factor of sum eta^2 and conditions of the four bounds."""
-    noise = sigma2() + eps2
-    two = 8 * N * S * (tau**2 + tau_server**2) / tau_min
+    noise = s.sigma2() + eps2
+    two = 8 * N * S * (tau**2 + s.tau_server**2) / tau_min
     one = 8 * N * S * tau
     paces = (
         w.at_most(16 * S * tau_max * flat, 1),
-        *(w.at_most(tau_min, side) for side in (tau, tau_server)),
-        *(w.at_most(side, tau_max) for side in (tau, tau_server)),
+        *(w.at_most(tau_min, side) for side in (tau, s.tau_server)),
+        *(w.at_most(side, tau_max) for side in (tau, s.tau_server)),
     )
     single = (w.at_most(16 * S * tau * flat, 1),)
     v1, v2 = 8 * S * N * tau_max**2 / tau_min * flat, 8 * S * N**2 * tau * flat
@@ -84,13 +52,13 @@ def shapes() -> tuple[tuple[str, Number, Number, tuple[Assumed, ...]], ...]:
             "(19)",
             tau_min,
             two * over(a() ** 2 * inverse),
-            (*paces, w.at_most(v1 * drawn_squares, 1)),
+            (*paces, w.at_most(v1 * conditions.drawn_squares, 1)),
         ),
         (
             "(22)",
             tau,
             one * over((a() ** 2 + 1) * inverse),
-            (*single, w.at_most(v2 * drawn_squares, 1)),
+            (*single, w.at_most(v2 * conditions.drawn_squares, 1)),
         ),
     )
 
@@ -102,7 +70,7 @@ def not_fast(
     numbers: dict[Number, int | str] = {F_err: 1, S: 1, eps2: 1, tau: 1, T: 10**6}
     numbers |= {flat: "1/64"}
     if period is tau_min:
-        numbers |= {tau_server: 1, tau_min: 1, tau_max: 1}
+        numbers |= {s.tau_server: 1, tau_min: 1, tau_max: 1}
     return broken(
         says(
             bound_at(T, period, shape),
@@ -137,11 +105,11 @@ LOUD = w.every_client(
     n, w.every_round(i, w.number(1), w.at_most(v, w.norm2(NOISY.xi(n, t, i))))
 ).called("noise that does not vanish")
 RUN = (
-    assumption_31(),
-    *assumption_32(NOISY),
-    assumption_33(NOISY),
-    assumption_C2(),
-    minimum(),
+    s.assumption_31(),
+    *s.assumption_32(NOISY),
+    s.assumption_33(NOISY),
+    s.assumption_C2(),
+    s.minimum(),
     LOUD,
     w.at_most(2 * S * flat, 1),
 )

@@ -13,19 +13,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Unpack
 
+from sfl_theory import claims as entered
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Part,
-    Says,
-    Severity,
-    Told,
-    broken,
-    equal,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Says, Severity, broken, equal, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number as Exact
@@ -136,7 +126,7 @@ class Induction:
         return (self.at(time) - 1) / self.at(time) ** 2 * v
 
     def equation(
-        self, place: int, title: str, *parts: Part, **told: Unpack[Told]
+        self, place: int, title: str, *parts: entered.Part, **told: Unpack[entered.Told]
     ) -> Claim:
         """Return the claim (first + place)."""
         number = self.first + place
@@ -175,7 +165,7 @@ class Induction:
         words: str,
         uses: Callable[[], list[tuple[Theorem, Exact]]] = list,
         clients: int = 2,
-    ) -> Part:
+    ) -> entered.Part:
         """Return a line that holds."""
         reading = READ_U if self.many else READ_S
         model = self.model(what, clients)

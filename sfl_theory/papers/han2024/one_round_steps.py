@@ -7,49 +7,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Unpack
 
+from sfl_theory import claims as entered
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Says,
-    Severity,
-    Told,
-    broken,
-    equal,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, repaired, says
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.papers.han2024 import one_round
+from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import CLOCKS, D1, E1, SERVER, Lines
-from sfl_theory.papers.han2024.one_round import (
-    AWAY,
-    READ_33,
-    Block,
-    at_minimiser,
-    at_start,
-    mu,
-    ordered,
-    shown,
-)
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    N,
-    S,
-    a,
-    assumption_31,
-    assumption_C2,
-    eta,
-    f,
-    n,
-    t,
-    tau,
-)
+from sfl_theory.papers.han2024.one_round import AWAY, READ_33, Block, mu, ordered, shown
+from sfl_theory.papers.han2024.setting import G2, N, S, a, eta, f, n, t, tau
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs import later_steps as lemmas
 from sfl_theory.proofs import local_steps
@@ -128,15 +98,15 @@ SUM_OF_GRADIENTS = Kind.EQUATION(
     "han2024/app-E.1/sum-of-gradients",
     "App. E.1.1, below (92)",
     "The gradient of f is the sum of the clients' gradients.",
-    broken(
+    entered.broken(
         says(
             w.norm2(
                 f.gradient(X, Side.SERVER)
                 - w.over_clients(n, w.local(n).gradient(X, Side.SERVER))
             ),
             0,
-            assumption_31(),
-            assumption_C2(mu),
+            s.assumption_31(),
+            s.assumption_C2(mu),
         ),
         two_clients,
         r"Two clients with $F_n=\frac12\|x\|^2$ at $x_s=1$: $\nabla_sf=1$, the "
@@ -164,7 +134,7 @@ class Section:
     lines: Lines
 
     def claim(
-        self, place: int, title: str, *parts: Part, **told: Unpack[Told]
+        self, place: int, title: str, *parts: Part, **told: Unpack[entered.Told]
     ) -> Claim:
         """Return the claim of a line without what a refutation adds."""
         number = self.first + place
@@ -284,13 +254,13 @@ class Section:
         """Return the first relation of (56), (93) as printed."""
         block = self.lines.free
         left, right, _ = self.lines.moments(block)
-        what = equal(left, right, *block.assumed())
+        what = entered.equal(left, right, *block.assumed())
         claim = self.claim(
             2,
             "Local gradients are noise and second moments.",
-            broken(
+            entered.broken(
                 what,
-                at_start(what),
+                one_round.at_start(what),
                 "Two clients with noise, one step: the right side is larger by "
                 r"twice the variance, for $\mathbb E\|\nabla F\|^2=\mathbb E\|g\|^2"
                 r"-\mathbb E\|\nabla F-g\|^2$.",
@@ -314,7 +284,7 @@ class Section:
         return self.claim(
             3,
             "Lemma C.3 at the local points, for a block.",
-            Part(lines.progress(block), at_minimiser(block)),
+            Part(lines.progress(block), one_round.at_minimiser(block)),
             severity=Severity.PROOF,
             scope=f"refuted for mu = 1. {AWAY}",
             cause="Lemma C.3 for the whole vector applied to a block: where x_s = x_s* "

@@ -8,48 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Part,
-    Says,
-    Severity,
-    broken,
-    equal,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Severity, broken, equal, proved, repaired
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side, Split
 from sfl_theory.models.federation import Exact, federation, huber, plus, tilt
-from sfl_theory.papers.han2024.setting import (
-    EACH,
-    G2,
-    N,
-    S,
-    T,
-    a,
-    assumption_31,
-    assumption_C1,
-    each,
-    eps2,
-    eta,
-    f,
-    i,
-    j,
-    n,
-    run,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.setting import N, S, T, a, eta, f, i, j, n, run, t, tau
 from sfl_theory.proofs import aggregation
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Number, Run, Vector
 
-V1 = run(Version.V1, tau_server)
+V1 = run(Version.V1, s.tau_server)
 FEDAVG = run(Version.V1)
 V2 = run(Version.V2)
 ONE_STEP = w.pace(1, w.rate(eta))
@@ -59,11 +31,11 @@ BLOCK: dict[Side, Callable[[Vector], Vector]] = {
     Side.CLIENT: w.client,
     Side.SERVER: w.server,
 }
-STEPS: dict[Side, Number] = {Side.CLIENT: tau, Side.SERVER: tau_server}
+STEPS: dict[Side, Number] = {Side.CLIENT: tau, Side.SERVER: s.tau_server}
 SUM_FROM_0 = r"$\tau$ local steps: the client's sums end at $i = \tau - 1$"
 
 
-def vanishes(u: Vector, *assumed: Assumed) -> Says:
+def vanishes(u: Vector, *assumed: Assumed) -> claims.Says:
     """Return that a vector is zero."""
     return equal(w.norm2(u), 0, *assumed)
 
@@ -120,7 +92,7 @@ SEC_2_2_FL = Kind.TEXT(
     "model, then a weighted mean.",
     proved(
         equal(
-            each(
+            s.each(
                 w.norm2(
                     FEDAVG.p(n, t, i)
                     - FEDAVG.x(t)
@@ -132,7 +104,7 @@ SEC_2_2_FL = Kind.TEXT(
         ),
         lambda: aggregation.local_whole(FEDAVG.split),
         "Both blocks make the same steps, at the same rate.",
-        EACH,
+        s.EACH,
     ),
     proved(
         vanishes(models(FEDAVG, tau) - FEDAVG.x(t + 1)),
@@ -146,7 +118,7 @@ SEC_2_2_FL = Kind.TEXT(
 
 def sizes(steep: Exact, apart: Exact) -> dict[str | Number, Exact]:
     """Return the constants of the assumptions, S = 1."""
-    return {S: 1, G2: steep, eps2: apart}
+    return {S: 1, s.G2: steep, s.eps2: apart}
 
 
 def clients_apart(**more: int) -> ModelData:
@@ -171,7 +143,7 @@ CLIENT_SUM = Kind.ALGORITHM(
             w.client(
                 FEDAVG.x(t + 1) - FEDAVG.x(t) + eta() * gradients(FEDAVG, tau + 1)
             ),
-            *assumption_C1(FEDAVG),
+            *s.assumption_C1(FEDAVG),
             w.at_most(2 * S * tau * eta(), 1),
         ),
         lambda: clients_apart(t=0),
@@ -189,7 +161,7 @@ CLIENT_SUM = Kind.ALGORITHM(
 ONE_ROUND = broken(
     vanishes(
         w.client(models(FEDAVG, 1, 0) - FEDAVG.x(1)),
-        *assumption_C1(FEDAVG),
+        *s.assumption_C1(FEDAVG),
         w.at_most(16 * S * tau * eta(w.number(0)), 1),
     ),
     lambda: clients_apart(),
@@ -231,16 +203,16 @@ CLOCK = Kind.ALGORITHM(
     "side and tau_server on the server side per round.",
     broken(
         vanishes(
-            w.server(models(FEDAVG, tau_server, 0) - FEDAVG.x(1)),
-            *assumption_C1(FEDAVG),
+            w.server(models(FEDAVG, s.tau_server, 0) - FEDAVG.x(1)),
+            *s.assumption_C1(FEDAVG),
             w.at_most(N, 1),
-            w.at_most(tau_server, tau),
+            w.at_most(s.tau_server, tau),
             w.at_most(16 * S * tau * eta(w.number(0)), 1),
         ),
         lambda: federation(
             (plus(huber((1, 0), 0, 2), huber((0, 1), 0, 2)),),
             (1, 1),
-            numbers={**sizes(8, 0), tau: 2, tau_server: 1},
+            numbers={**sizes(8, 0), tau: 2, s.tau_server: 1},
             families={"sigma2": (0,)},
             rates={"eta": "1/32"},
         ),
@@ -259,7 +231,7 @@ CLOCK = Kind.ALGORITHM(
     repair=repaired(
         "a counter for each side; a side that has made its steps waits",
         mean_of_models(V1, Side.CLIENT, tau),
-        mean_of_models(V1, Side.SERVER, tau_server),
+        mean_of_models(V1, Side.SERVER, s.tau_server),
     ),
 )
 
@@ -272,7 +244,7 @@ ALG_2 = Kind.ALGORITHM(
     "every participant, is the server's update of App. C.2.",
     broken(
         equal(
-            each(
+            s.each(
                 w.norm2(
                     w.server(
                         V2_ONE.x(t + 1)
@@ -283,7 +255,7 @@ ALG_2 = Kind.ALGORITHM(
                 )
             ),
             0,
-            *assumption_C1(V2_ONE),
+            *s.assumption_C1(V2_ONE),
             w.at_most(8 * S * N**2 * eta(), 1),
         ),
         lambda: federation(
@@ -323,7 +295,7 @@ ALG_2_OBJECTIVE = Kind.ALGORITHM(
     "To first order in eta the server of Algorithm 2 steps along the gradient of (1), "
     "N grad_s f.",
     broken(
-        vanishes(OBJECTIVE_GAP, assumption_31()),
+        vanishes(OBJECTIVE_GAP, s.assumption_31()),
         lambda: federation(
             (huber((0, 1), 0, 1), huber((0, 1), "1/2", 1)),
             (0, 0),
@@ -342,7 +314,7 @@ ALG_2_OBJECTIVE = Kind.ALGORITHM(
     repair=repaired(
         r"for equal weights $a_n = 1/N$; for others server steps weighted with $a_n$",
         proved(
-            says(
+            claims.says(
                 w.norm2(OBJECTIVE_GAP),
                 0,
                 *(w.every_client(n, one) for one in w.equals(N * a(), w.number(1))),

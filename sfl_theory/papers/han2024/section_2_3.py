@@ -9,38 +9,15 @@ from __future__ import annotations
 
 from functools import partial
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Part,
-    Says,
-    Severity,
-    broken,
-    equal,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Severity, broken, equal, proved, repaired
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side, Split
 from sfl_theory.models.federation import federation, huber, plus, quadratic, tilt
-from sfl_theory.papers.han2024.setting import (
-    N,
-    S,
-    a,
-    assumption_31,
-    assumption_32,
-    assumption_34,
-    assumption_C1,
-    eps2,
-    eta,
-    i,
-    n,
-    run,
-    t,
-    tau,
-)
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, i, n, run, t, tau
 from sfl_theory.proofs import aggregation
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
@@ -56,7 +33,7 @@ def fixed(r: Run) -> Vector:
     return h.gradient(r.x(t))
 
 
-def displaced(r: Run, *assumed: Assumed) -> Says:
+def displaced(r: Run, *assumed: Assumed) -> claims.Says:
     """Return the mean square by which App. C.2's update moves the clients' block."""
     steps = w.below(i, tau, r.g(n, t, i))
     whole = w.norm2(w.client(w.over_clients(n, a() * steps)))
@@ -64,7 +41,7 @@ def displaced(r: Run, *assumed: Assumed) -> Says:
     return equal(
         w.norm2(w.client(r.x(t + 1) - r.x(t))),
         eta() ** 2 * (whole + w.over_clients(n, each)),
-        *assumption_C1(r),
+        *s.assumption_C1(r),
         w.participation(r),
         w.at_most(16 * S * tau * eta(), 1),
         *assumed,
@@ -187,7 +164,7 @@ def positive(sign: int, left: Number, right: Number) -> Part:
     """Return one of the inequalities that the equality for q_n > 0 is."""
     rest = w.form(sign * likely * (1 - likely * factor)).value
     return proved(
-        says(left, right, w.at_most(likely, 1), *inverse(likely)),
+        claims.says(left, right, w.at_most(likely, 1), *inverse(likely)),
         lambda: combine((rules.assume(rest), (1 / likely).value)),
         r"Divided by $q_n > 0$.",
         "one of the two inequalities that the equality is",
@@ -231,9 +208,9 @@ SFL_V2 = Kind.EQUATION(
         equal(
             w.inner(w.client(V2.x(t + 1)), fixed(V2)),
             w.inner(w.client(w.over_clients(n, a() * FULL)), fixed(V2)),
-            assumption_31(),
-            *assumption_32(V2),
-            assumption_34(),
+            s.assumption_31(),
+            *s.assumption_32(V2),
+            s.assumption_34(),
             w.participation(V2),
             w.every_client(n, w.variance(V2, n, w.number(0))),
             w.at_most(N, 1),

@@ -5,55 +5,15 @@ App. C.3 states the assumptions again, as C.1, and adds C.2; its entries are her
 
 from __future__ import annotations
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Severity,
-    broken,
-    clash,
-    consistent,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, clash, consistent, proved, says
 from sfl_theory.kernel.terms import Client
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.models.federation import (
-    Exact,
-    Law,
-    coin,
-    federation,
-    huber,
-    parabola,
-    plus,
-    quadratic,
-    tilt,
-)
-from sfl_theory.papers.han2024.setting import (
-    EACH,
-    G2,
-    S,
-    assumption_31,
-    assumption_32,
-    assumption_33,
-    assumption_34,
-    assumption_C2,
-    best,
-    each,
-    eps2,
-    excess,
-    f,
-    j,
-    minimum,
-    mu,
-    n,
-    run,
-    t,
-    tau,
-)
+from sfl_theory.models import federation as fed
+from sfl_theory.models.federation import Exact, Law, coin, federation, huber, plus, tilt
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.setting import G2, S, each, f, j, minimum, mu, n, t, tau
 from sfl_theory.proofs import assumptions, foundations
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
@@ -61,17 +21,17 @@ from sfl_theory.written import Assumed, Number
 
 x, y = w.point("x"), w.point("y")
 h = w.named("h")
-V1 = run(Version.V1)
+V1 = s.run(Version.V1)
 m = Client("m")
 
 PRINTED_31 = w.every_client(n, w.majorised(w.local(n), S)).called("Assumption 3.1")
 SO_FAR: tuple[tuple[str, str, str, tuple[Assumed, ...]], ...] = (
     ("3.1", "Sec. 3.1", "(4)", (PRINTED_31,)),
-    ("3.2", "Sec. 3.1", "(5)-(6)", assumption_32(V1)),
-    ("3.3", "Sec. 3.1", "(7)", (assumption_33(V1),)),
-    ("3.4", "Sec. 3.1", "(8)", (assumption_34(),)),
-    ("C.1", "App. C.3", "(24)-(29)", (assumption_31(),)),
-    ("C.2", "App. C.3", "(30) with mu = 0", (assumption_C2(0), minimum())),
+    ("3.2", "Sec. 3.1", "(5)-(6)", s.assumption_32(V1)),
+    ("3.3", "Sec. 3.1", "(7)", (s.assumption_33(V1),)),
+    ("3.4", "Sec. 3.1", "(8)", (s.assumption_34(),)),
+    ("C.1", "App. C.3", "(24)-(29)", (s.assumption_31(),)),
+    ("C.2", "App. C.3", "(30) with mu = 0", (s.assumption_C2(0), minimum())),
 )
 """Every assumption and what it adds to those before it."""
 
@@ -86,11 +46,11 @@ def everywhere(used: tuple[Assumed, ...]) -> ModelData:
     round_ = plus(huber((1, 0), 0, 1), huber((0, 1), 0, 1))
     hypotheses = {one.value for one in used}
     numbers: dict[str | Number, Exact] = {S: 1}
-    if assumption_33(V1).value in hypotheses:
+    if s.assumption_33(V1).value in hypotheses:
         numbers[G2] = 5
-    if assumption_34().value in hypotheses:
-        numbers[eps2] = "9/16"
-    runs = not hypotheses.isdisjoint(one.value for one in assumption_32(V1))
+    if s.assumption_34().value in hypotheses:
+        numbers[s.eps2] = "9/16"
+    runs = not hypotheses.isdisjoint(one.value for one in s.assumption_32(V1))
     return federation(
         (plus(round_, tilt(0, "1/4")), plus(round_, tilt(0, "-3/4"))),
         ("1/2", 1),
@@ -128,17 +88,17 @@ def meets(place: int) -> Claim:
 
 
 ALL = (
-    assumption_31(mu + excess),
-    *assumption_32(V1),
-    assumption_34(),
-    assumption_C2(),
+    s.assumption_31(mu + s.excess),
+    *s.assumption_32(V1),
+    s.assumption_34(),
+    s.assumption_C2(),
     minimum(),
 )
 
 
 def quadratics(bounded: bool = False) -> ModelData:
     """Return two clients with ``||x||^2 + b_n.x``; bounded: no run leaves the box."""
-    one = parabola(2, (0, 0))
+    one = fed.parabola(2, (0, 0))
     law: Law = coin(0, "1/2")
     return federation(
         (plus(one, tilt(0, "1/4")), plus(one, tilt(0, "-3/4"))),
@@ -147,8 +107,8 @@ def quadratics(bounded: bool = False) -> ModelData:
         noise=(law, law),
         numbers={
             mu: 2,
-            excess: 0,
-            eps2: "9/16",
+            s.excess: 0,
+            s.eps2: "9/16",
             tau: 2,
             **({G2: 12} if bounded else {}),
         },
@@ -212,7 +172,7 @@ BALL = Kind.ASSUMPTION(
     "The reading of 3.3 along the run is not vacuous in the strongly convex case of "
     "SFL-V1 under full participation.",
     Part(
-        consistent(*ALL, assumption_33(V1)),
+        consistent(*ALL, s.assumption_33(V1)),
         Model(
             lambda: quadratics(bounded=True),
             r"$F_n(x) = \|x\|^2 + \langle b_n, x\rangle$, noise $\pm 1/2$: no step "
@@ -234,12 +194,12 @@ VARIANCE = Kind.ASSUMPTION(
             each(w.norm2(V1.xi(n, t, j))),
             each(w.form(G2)),
             w.unbiased(V1).called("Assumption 3.2, (5)"),
-            assumption_33(V1),
+            s.assumption_33(V1),
             w.at_most(j + 1, tau),
         ),
         lambda: assumptions.variance_of_bounded(Round(V1.split), G2.value),
         r"$\mathbb{E}\|g\|^2 = \|\nabla F\|^2 + \mathbb{E}\|g - \nabla F\|^2$.",
-        EACH,
+        s.EACH,
     ),
 )
 
@@ -258,7 +218,7 @@ DIVERGENCE = Kind.ASSUMPTION(
         lambda: assumptions.divergence_of_bounded(x.value, G2.value),
         r"$\|\nabla f\|^2 \le \sum_m a_m\|\nabla F_m\|^2 \le G^2$, and "
         r"$\|u - v\|^2 \le 2\|u\|^2 + 2\|v\|^2$.",
-        "at every point x; " + EACH,
+        "at every point x; " + s.EACH,
     ),
 )
 
@@ -266,7 +226,7 @@ SMOOTHNESS = Kind.ASSUMPTION(
     "han2024/app-C.3/smoothness",
     "Sec. 3.1 (4), App. C.3 (24)-(25)",
     "(4) for all x, y implies (24): gradients are S-Lipschitz.",
-    broken(
+    claims.broken(
         says(
             w.norm2(h.gradient(x) - h.gradient(y)),
             S**2 * w.norm2(x - y),
@@ -276,17 +236,17 @@ SMOOTHNESS = Kind.ASSUMPTION(
             (tilt(0),),
             (0,),
             numbers={S: 1},
-            named={h: quadratic([[-2]], [0])},
+            named={h: fed.quadratic([[-2]], [0])},
             points={x: ((1,),), y: ((0,),)},
         ),
         r"$h(x) = -x^2$: (4) bounds curvature from above only.",
     ),
-    severity=Severity.SLIP,
+    severity=claims.Severity.SLIP,
     cause="(4) bounds curvature from above only; a concave function meets it with any "
     "S.",
     scope="Sec. 3.1 states (4), App. C.3 states (24) as well; the non-convex proofs "
     "use (24).",
-    repair=repaired(
+    repair=claims.repaired(
         "for convex functions",
         proved(
             says(
@@ -313,8 +273,8 @@ PROP_35 = Kind.PROPOSITION(
             S
             / 2
             * (
-                w.norm2(w.server(x) - w.server(best))
-                + w.norm2(w.client(x) - w.client(best))
+                w.norm2(w.server(x) - w.server(s.best))
+                + w.norm2(w.client(x) - w.client(s.best))
             ),
             PRINTED_31,
             minimum(),

@@ -9,34 +9,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Part,
-    Says,
-    Severity,
-    equal,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Says, Severity, equal, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, bare
-from sfl_theory.papers.han2024 import printed
+from sfl_theory.papers.han2024 import comparing, printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.comparing import (
-    PRINTED,
-    Build,
-    Built,
-    below,
-    broken,
-    compared,
-    entry,
-    grows,
-    roots_of,
-    smaller,
-    theorems,
-)
+from sfl_theory.papers.han2024.comparing import PRINTED, below, entry, smaller, theorems
 from sfl_theory.papers.han2024.printed import CASES, Data, I_err, bound
 from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs.export import ModelData, Statement, witness
@@ -76,7 +55,7 @@ PARTICIPATION = (
         "participation/decreases",
         "Sec. 4.2",
         "(20), and every bound of Theorems 3.8 and 3.9, does not increase in q_n.",
-        grows(PARTLY, CASES, LESS_PARTICIPATION),
+        comparing.grows(PARTLY, CASES, LESS_PARTICIPATION),
         " ".join(theorems(case, PARTLY) for case in CASES),
     ),
 )
@@ -98,7 +77,9 @@ def stays_larger(partly: str, full: str, case: str) -> Part:
         return bare(2, values, families={"sigma2": (1, 1)})
 
     statement = says(small.right, large.right, EVERYBODY, *small.below, *large.above)
-    return broken(statement, data, "G^2/q_n stays as G^2.", PRINTED, small, large)
+    return comparing.broken(
+        statement, data, "G^2/q_n stays as G^2.", PRINTED, small, large
+    )
 
 
 def extra_127() -> Part:
@@ -111,14 +92,14 @@ def extra_127() -> Part:
         return bare(2, values, rates={"eta": Fraction(1, 4)})
 
     left = N * s.tau_server**2 * rate_**2 * s.G2 * each
-    return broken(
+    return comparing.broken(
         says(left, 0, EVERYBODY), data, "It is positive.",
         "right side of (127), which bounds how far a drawn round is from one in which "
         "all take part; for q = 1 there is no such distance",
     )  # fmt: skip
 
 
-def together(build: Build) -> Built:
+def together(build: comparing.Build) -> comparing.Built:
     """Return the standard model of a statement, with q_n = 1."""
 
     def data() -> ModelData:
@@ -145,7 +126,7 @@ def reduces(partly: str, full: str) -> tuple[Part, Part]:
 
     words = "1/q_n <= 1 in every client's term."
     return (
-        compared(build, Data(), uses, words, PRINTED, together(build)),
+        comparing.compared(build, Data(), uses, words, PRINTED, together(build)),
         below(full, partly, NON, Data(), PRINTED),
     )
 
@@ -174,11 +155,13 @@ def sharper_reduces(partly: str, full: str, case: str) -> Part:
         if not printed.shared(partly):
             late = late * (d.tau_server**2 + d.tau**2) / d.tau_min**2
         more_uses = ([(each, late.value)], ())
-        found = roots_of(statement, small, large, uses=more_uses)
+        found = comparing.roots_of(statement, small, large, uses=more_uses)
         return [(one, HALF) for one in found]
 
     reading = "the bound with (1 - q_n)/q_n"
-    return compared(build, Data(), uses, reading=reading, model=together(build))
+    return comparing.compared(
+        build, Data(), uses, reading=reading, model=together(build)
+    )
 
 
 AT_ONE = (

@@ -11,31 +11,15 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Says,
-    Severity,
-    equal,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Model, Part, Says, Severity, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, bare, federation, parabola
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.comparing import (
-    EQUAL,
-    SIGMA2,
-    broken,
-    compared,
-    entry,
-)
+from sfl_theory.papers.han2024.comparing import EQUAL, SIGMA2, broken, compared, entry
 from sfl_theory.papers.han2024.printed import CASES, NUMBERS, Data, I_err, shared
 from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import numbers
@@ -170,7 +154,7 @@ def under_cube_root(number: str, power: int, unit: Number) -> Number:
 def in_units(number: str, power: int) -> Says:
     """Return that a cube root is the same in every unit of x."""
     left, right = (under_cube_root(number, power, u) for u in (w.number(1), scale))
-    return equal(left, right)
+    return claims.equal(left, right)
 
 
 def depends(number: str) -> Part:
@@ -195,7 +179,7 @@ def free(number: str) -> Part:
     """Return that with the square of the start it is the same in every unit."""
     statement = in_units(number, 2)
     target = statement.right.value - statement.left.value
-    proof = Proof(partial(combine, target=target), r"$\lambda^{-2-2+4}=1$.")
+    proof = claims.Proof(partial(combine, target=target), r"$\lambda^{-2-2+4}=1$.")
     return Part(statement, proof, f"Theorem {number}, I_err/(T + 1) squared")
 
 

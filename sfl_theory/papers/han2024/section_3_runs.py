@@ -11,37 +11,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Part,
-    Repair,
-    Says,
-    Severity,
-    broken,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Part, Says, broken, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, federation, parabola
-from sfl_theory.papers.han2024 import appendix_e, printed
+from sfl_theory.papers.han2024 import appendix_e, printed, section_3_text
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import one_period
 from sfl_theory.papers.han2024.comparing import entry
 from sfl_theory.papers.han2024.printed import Data, bound
-from sfl_theory.papers.han2024.section_3_text import (
-    GENERAL,
-    HALF,
-    NON,
-    SUMMABLE,
-    UP_TO_T,
-    late_rate,
-    third,
-    total,
-)
+from sfl_theory.papers.han2024.section_3_text import GENERAL, HALF, NON, third, total
 from sfl_theory.proofs import (
     block_visits,
     joint_distance,
@@ -65,7 +46,7 @@ def gap_rate(number: str, r: Run, d: Data) -> Says:
         s.assumption_C2(),
         s.minimum(),
     )
-    right = late_rate(number, d)
+    right = section_3_text.late_rate(number, d)
     return says(s.T * s.f.gap(r.x(s.T)), right, *assumed)
 
 
@@ -140,7 +121,7 @@ def second(
     scope: str,
     uses: str,
     place: str = ABSTRACT,
-    repair: Repair | None = None,
+    repair: claims.Repair | None = None,
 ) -> Claim:
     """Return a claim on SFL-V2 that unequal weights refute."""
     return Kind.TEXT(
@@ -148,7 +129,7 @@ def second(
         place,
         title,
         part,
-        severity=Severity.THEOREM,
+        severity=claims.Severity.THEOREM,
         scope=scope,
         cause=UNWEIGHTED,
         uses=uses,
@@ -242,7 +223,7 @@ def general_convex_v2() -> Claim:
     large = bound("3.7", GENERAL, replace(Data(), T=w.number(0), I_err=start))
     assumed = w.assumptions(
         s.assumption_31(), s.assumption_32(r), s.assumption_33(r), s.assumption_C2(0),
-        s.minimum(), large.above, UP_TO_T,
+        s.minimum(), large.above, section_3_text.UP_TO_T,
     )  # fmt: skip
 
     def data() -> ModelData:
@@ -290,7 +271,7 @@ def non_convex_assumed(number: str, r: Run) -> tuple[w.Assumed, ...]:
     rates = printed.admitted(number, NON, d, s.eta())
     each = (w.every_round(s.t, s.T, one) for one in rates)
     own = s.assumption_31(), *s.assumption_32(r), s.assumption_34(), s.minimum()
-    return w.assumptions(own, each, SUMMABLE)
+    return w.assumptions(own, each, section_3_text.SUMMABLE)
 
 
 def non_convex_v1() -> Claim:

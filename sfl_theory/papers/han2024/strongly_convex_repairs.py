@@ -20,18 +20,7 @@ from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import EQUAL
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    T,
-    a,
-    excess,
-    f,
-    mu,
-    n,
-    sigma2,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024.setting import G2, T, a, excess, f, mu, n, sigma2, tau
 from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d, named
 from sfl_theory.proofs import strongly_convex, two_paces, visits_convex
 from sfl_theory.proofs.convex_paces import Paces
@@ -106,7 +95,7 @@ class Algorithm:
         low, tex = (
             (tau, r"\tilde{\tau}")
             if self.longer is Side.SERVER
-            else (tau_server, r"\tau")
+            else (s.tau_server, r"\tau")
         )
         return named(low + d, tex) if side is self.longer else low
 

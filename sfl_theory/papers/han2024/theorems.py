@@ -17,19 +17,9 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Says,
-    Severity,
-    broken,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Says, Severity, broken, proved, says
 from sfl_theory.claims import says as at_most
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
@@ -40,24 +30,7 @@ from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import EQUAL
 from sfl_theory.papers.han2024.blocks import Descent
 from sfl_theory.papers.han2024.printed import stuck
-from sfl_theory.papers.han2024.setting import (
-    N,
-    S,
-    T,
-    a,
-    eps2,
-    eta,
-    excess,
-    f,
-    minimum,
-    mu,
-    n,
-    run,
-    sigma2,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024.setting import N, S, T, a, eps2, eta, f, mu, n, t, tau
 from sfl_theory.papers.han2024.strongly_convex_repairs import REPAIRS
 from sfl_theory.papers.han2024.theorems_convex_repaired import repair
 from sfl_theory.papers.han2024.two_periods import TwoPeriods
@@ -131,12 +104,12 @@ RATES = tuple(
         8 * S * N**2 * tau * eta() * w.over_clients(n, a() ** 2 * INVERSE),
     )
 )
-NOISE = w.over_clients(n, (a() ** 2 + 1) * INVERSE * (sigma2() + eps2))
+NOISE = w.over_clients(n, (a() ** 2 + 1) * INVERSE * (s.sigma2() + eps2))
 
 
 def descent(version: Version, who: Participants = UPDATES) -> Descent:
     """Return what the section concludes for a version of the server's steps."""
-    this = run(version, who=who)
+    this = s.run(version, who=who)
     draws = (w.participation(this).called("App. C.2"),)
     return Descent(this, tau, tau**2, tau, NOISE, RATES, draws)
 
@@ -151,14 +124,14 @@ def weighted(noise: Form) -> Says:
     rate = w.at_most(8 * S * eta() * tau * KAPPA, 1)
     left = w.number(1) / T * w.below(t, T, eta() * b.slope)
     right = w.number(4) / (T * tau) * f.gap(b.run.x(0)) + noise
-    return at_most(left, right, *b.assumed, minimum(), w.every_round(t, T, rate))
+    return at_most(left, right, *b.assumed, s.minimum(), w.every_round(t, T, rate))
 
 
 KAPPA = w.over_clients(n, a() * INVERSE)
 KAPPA = replace(KAPPA, tex=rf"\left({KAPPA.tex}\right)", binding=w.ATOM)
 RHO = w.over_clients(n, a() ** 2 * (INVERSE - 1))
-OWN = w.over_clients(n, a() * sigma2())
-DRAWN = w.over_clients(n, a() ** 2 * INVERSE * sigma2())
+OWN = w.over_clients(n, a() * s.sigma2())
+DRAWN = w.over_clients(n, a() ** 2 * INVERSE * s.sigma2())
 SECOND, THIRD = (w.below(t, T, eta() ** power) for power in (2, 3))
 
 
@@ -204,7 +177,7 @@ THEOREM_39 = Kind.THEOREM(
     "equal ones",
     uses="lemma-C.6 lemma-C.7 prop-C.4 step-3.9/non_convex eq-185 cond-3.9/non_convex",
     first_failure="han2024/eq-175",
-    repair=repaired(
+    repair=claims.repaired(
         "equal weights; or, for any weights and sharper, weighted server steps and "
         "rates up to 1/(8 S tau sum a_n/q_n)",
         EQUAL_WEIGHTS,
@@ -236,7 +209,7 @@ BALL = (
     "Assumption 3.3 along the run: together with strong convexity it cannot hold on "
     "the whole space"
 )
-CONSTANTS = printed.Data(S=mu + excess)
+CONSTANTS = printed.Data(S=mu + s.excess)
 """S = mu + s, so that S >= mu and gamma = 8 S/mu - 1 >= 7."""
 
 
@@ -247,7 +220,7 @@ def convex_run(
     kind = k.Kind.V2 if printed.shared(number) else k.Kind.V1
     drawn = printed.partial(number)
     who = drawn_as if drawn else k.Participants.EVERYONE
-    steps = tau if printed.shared(number) else tau_server
+    steps = tau if printed.shared(number) else s.tau_server
     split = k.Split(kind, who, w.pace(tau, client), w.pace(steps, server))
     return Run(split, f"SFL-{kind}")
 
@@ -267,7 +240,7 @@ def assumed(r: Run, number: str, S: Number, modulus: Number | int) -> list[Assum
 
 def strongly_convex(number: str, drawn_as: Participants = UPDATES) -> Says:
     """Return (11), (14), (17) or (20) as printed, with the printed rates."""
-    own = tau if printed.shared(number) else tau_server
+    own = tau if printed.shared(number) else s.tau_server
 
     def rate(steps: Number) -> k.Rate:
         return w.rate(lambda t: 4 / (mu * steps * (CONSTANTS.gamma + t)))
@@ -364,7 +337,7 @@ def strong(number: str) -> Claim:
         f"han2024/thm-{number}/strongly_convex",
         f"Theorem {number}, ({EQUATIONS[number][0]})",
         f"{TITLES[number]}: the gap of the last model falls like 1/T.",
-        Part(strongly_convex(number), STRONG_MODELS[number], BALL),
+        claims.Part(strongly_convex(number), STRONG_MODELS[number], BALL),
         severity=Severity.THEOREM,
         scope=SCOPES[number],
         cause=UNWEIGHTED if v2 else SWAPPED,

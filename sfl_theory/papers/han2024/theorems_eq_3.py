@@ -8,24 +8,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Part,
-    Severity,
-    broken,
-    repaired,
-)
+from sfl_theory.claims import Claim, Kind, Part, Severity, broken, repaired
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.papers.han2024 import theorems
 from sfl_theory.papers.han2024.setting import S, T, eps2, f, tau, tau_server
-from sfl_theory.papers.han2024.theorems import (
-    DECIDED,
-    EQUAL_WEIGHTS,
-    descent,
-    strongly_convex,
-)
+from sfl_theory.papers.han2024.theorems import DECIDED, EQUAL_WEIGHTS, descent
 from sfl_theory.papers.han2024.two_periods import LONGER, TwoPeriods, d
 from sfl_theory.proofs.export import ModelData
 
@@ -120,7 +109,7 @@ def open_strongly(number: str, equation: int) -> Claim:
         f"Theorem {number}, ({equation}), with Sec. 2.3 (3)",
         "The strongly convex case for servers that aggregate models as in (3).",
         Part(
-            strongly_convex(number, Participants.MODELS),
+            theorems.strongly_convex(number, Participants.MODELS),
             None,
             reading="Assumption 3.3 along the run, in every outcome",
         ),

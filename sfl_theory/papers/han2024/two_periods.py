@@ -20,21 +20,10 @@ from sfl_theory.claims import Claim, Kind, Part, Proof, Repair, Says, proved, re
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
-from sfl_theory.papers.han2024 import blocks
+from sfl_theory.papers.han2024 import blocks, setting
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent, Step
 from sfl_theory.papers.han2024.one_round import at_start
-from sfl_theory.papers.han2024.setting import (
-    N,
-    S,
-    a,
-    eps2,
-    eta,
-    n,
-    run,
-    sigma2,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, n, run, sigma2, tau
 from sfl_theory.proofs import block_steps, non_convex
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.non_convex import TwoPaces
@@ -45,7 +34,7 @@ LONGER = {
     Side.CLIENT: r"$\tau=\tilde\tau+d$ with $d\ge0$",
     Side.SERVER: r"$\tilde\tau=\tau+d$ with $d\ge0$",
 }
-PRINTED_STEPS = {Side.CLIENT: tau, Side.SERVER: tau_server}
+PRINTED_STEPS = {Side.CLIENT: tau, Side.SERVER: setting.tau_server}
 
 
 def named(number: Number, tex: str) -> Number:
@@ -89,7 +78,7 @@ class TwoPeriods:
             for one in both
             for other in both
         ]
-        this, spread = run(Version.V1, tau_server, who=self.who), self._spread()
+        this, spread = run(Version.V1, setting.tau_server, who=self.who), self._spread()
         rates = self._called(*first, *second)
         return Blocks(this, PRINTED_STEPS, spread, rates, self._draws(this))
 

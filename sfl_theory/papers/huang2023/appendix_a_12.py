@@ -5,44 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Severity,
-    broken,
-    equal,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Severity, broken, equal, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import Exact, federation, parabola, quadratic
+from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.section_3_rates import SERVER
-from sfl_theory.papers.huang2023.setting import (
-    F,
-    N,
-    S,
-    assumption_1,
-    assumption_2,
-    away,
-    best,
-    eta,
-    f,
-    i,
-    j,
-    mean,
-    middle,
-    minimum,
-    mixed,
-    mu,
-    n,
-    once,
-    p,
-    run,
-    samples,
-    t,
-)
+from sfl_theory.papers.huang2023.setting import F, S, away, best, eta, i, mu, n, run, t
 from sfl_theory.proofs import minibatch
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
@@ -53,7 +23,7 @@ ONE = ratio(1)
 one, two = run(), run(steps=2)
 """MiniBatch-SFL with one and with two local steps in a round, at any rates."""
 at, after = one.x(i), one.x(i + 1)
-ASSUMED = assumption_1(), assumption_2(), minimum()
+ASSUMED = s.assumption_1(), s.assumption_2(), s.minimum()
 STEP = "one local step in a round, so that iteration i is round i"
 COUPLED = quadratic(((1, "1/2"), ("1/2", 1)), (0, 0))
 r""":math:`(w_c^2+w_s^2+w_cw_s)/2`, eigenvalues 1/2 and 3/2."""
@@ -61,7 +31,7 @@ r""":math:`(w_c^2+w_s^2+w_cw_s)/2`, eigenvalues 1/2 and 3/2."""
 
 def plain_mean(body: Vector) -> Vector:
     r"""Return :math:`\frac1N\sum_n` of vectors."""
-    return 1 / N * w.over_clients(n, body)
+    return 1 / s.N * w.over_clients(n, body)
 
 
 # (12) ------------------------------------------------------------------------------
@@ -81,7 +51,7 @@ def update_of_server() -> Theorem:
     return combine((zero, -1), target=target)
 
 
-weighted = w.over_clients(n, p() * once(w.server(one.g(n, i, j))))
+weighted = w.over_clients(n, s.p() * s.once(w.server(one.g(n, i, s.j))))
 EQ_12_WEIGHTS = Kind.EQUATION(
     "huang2023/eq-12/weights",
     f"{PROOF}, (12) line 1",
@@ -91,7 +61,7 @@ EQ_12_WEIGHTS = Kind.EQUATION(
             away(after, SERVER),
             stepped(plain_mean(w.server(one.g(n, i, 0)))),
             *ASSUMED,
-            *samples(one),
+            *s.samples(one),
         ),
         lambda: federation(
             [parabola(1, (0, 1)), parabola(1, (0, -1))],
@@ -137,7 +107,7 @@ def inconsistent(
 
 
 LOCAL = two.p(n, t, 1)
-MIDDLE = middle(two, w.number(1))
+MIDDLE = s.middle(two, w.number(1))
 OFFSET = w.server(MIDDLE) - w.server(best)
 EQ_12_LOCAL = Kind.EQUATION(
     "huang2023/eq-12/local",
@@ -145,7 +115,7 @@ EQ_12_LOCAL = Kind.EQUATION(
     "The mean of the server's gradients is that of F at the mean model.",
     broken(
         equal(
-            -(2 * eta(t) * w.inner(mean(f().gradient(LOCAL, SERVER)), OFFSET)),
+            -(2 * eta(t) * w.inner(s.mean(s.f().gradient(LOCAL, SERVER)), OFFSET)),
             -(2 * eta(t) * w.inner(F.gradient(MIDDLE, SERVER), OFFSET)),
             *ASSUMED,
         ),
@@ -162,7 +132,7 @@ EQ_12_LOCAL = Kind.EQUATION(
     "differ from w_c.",
 )
 point = w.point("w")
-swapped = mixed(point, best)
+swapped = s.mixed(point, best)
 
 
 def block_convexity() -> Theorem:
@@ -186,7 +156,7 @@ EQ_12 = Kind.EQUATION(
                 * w.inner(F.gradient(point, SERVER), w.server(point) - w.server(best))
             ),
             -(mu * eta() * away(point, SERVER)) - 2 * eta() * (F(point) - F(swapped)),
-            assumption_2(),
+            s.assumption_2(),
         ),
         block_convexity,
         r"Strong convexity of the mean F from $w$ to $(w_c,w_s^*)$, which "

@@ -3,53 +3,16 @@ r"""Proof of Proposition 1, (13): the second moment."""
 from __future__ import annotations
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Severity,
-    broken,
-    equal,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Severity, broken, equal, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Client
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
-from sfl_theory.papers.huang2023.appendix_a_12 import (
-    ONE,
-    PROOF,
-    STEP,
-    at,
-    one,
-    plain_mean,
-    point,
-    swapped,
-)
+from sfl_theory.papers.huang2023 import appendix_a_12
+from sfl_theory.papers.huang2023 import setting as s
+from sfl_theory.papers.huang2023.appendix_a_12 import ONE, PROOF, STEP, at, one, point
 from sfl_theory.papers.huang2023.section_3_rates import SERVER
-from sfl_theory.papers.huang2023.setting import (
-    R2,
-    F,
-    N,
-    S,
-    assumption_1,
-    assumption_2,
-    assumptions,
-    away,
-    best,
-    f,
-    fresh,
-    i,
-    j,
-    mean,
-    minimum,
-    mixed,
-    mu,
-    n,
-    noise,
-    once,
-    p,
-)
+from sfl_theory.papers.huang2023.setting import R2, F, N, S, best, f, i, j, mu, n, p
 from sfl_theory.proofs import minibatch
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import majorant_of_mean
@@ -77,7 +40,10 @@ EQ_13_2 = Kind.EQUATION(
     f"{PROOF}, (13) 2nd inequality",
     "The square of a mean.",
     proved(
-        says(2 * w.norm2(plain_mean(EACH)), 2 / N * w.over_clients(n, w.norm2(EACH))),
+        says(
+            2 * w.norm2(appendix_a_12.plain_mean(EACH)),
+            2 / N * w.over_clients(n, w.norm2(EACH)),
+        ),
         lambda: combine((
             rules.jensen(CLIENTS, n, ONE, EACH.value),
             2 / N.value**2,
@@ -102,8 +68,8 @@ def jensen_bound() -> Theorem:
 
 def weighted_bound() -> Theorem:
     r"""Return :math:`\sum_np_n^2\sigma_n^2`: at w* the mean gradient is 0."""
-    xi = w.over_clients(n, p() * once(w.server(one.xi(n, i, j)))).value
-    own = w.server(mean(f().gradient(best))).value
+    xi = w.over_clients(n, p() * s.once(w.server(one.xi(n, i, j)))).value
+    own = w.server(s.mean(f().gradient(best))).value
     return combine(
         minibatch.fresh_noise(Round(one.split), SERVER),
         rules.mean_gradient(best.value, own + xi * 2),
@@ -111,7 +77,7 @@ def weighted_bound() -> Theorem:
     )
 
 
-FRESH_AT_BEST = f().gradient(best, SERVER) + once(w.server(one.xi(n, i, j)))
+FRESH_AT_BEST = f().gradient(best, SERVER) + s.once(w.server(one.xi(n, i, j)))
 
 
 def spread_noise(clients: int) -> ModelData:
@@ -139,10 +105,10 @@ EQ_13_3 = Kind.EQUATION(
     "The mean of the stochastic gradients at w*.",
     broken(
         says(
-            2 * w.norm2(plain_mean(AT_BEST)),
+            2 * w.norm2(appendix_a_12.plain_mean(AT_BEST)),
             2 * R2 / N**2,
-            *assumptions(one),
-            w.at_most(away(at), 0).called("w^i = w*"),
+            *s.assumptions(one),
+            w.at_most(s.away(at), 0).called("w^i = w*"),
         ),
         lambda: spread_noise(3),
         f"{NOISY}, N = 3: 2/3 > 4/9.",
@@ -157,8 +123,8 @@ EQ_13_3 = Kind.EQUATION(
         proved(
             says(
                 w.norm2(w.over_clients(n, p() * FRESH_AT_BEST)),
-                noise(),
-                *assumptions(one),
+                s.noise(),
+                *s.assumptions(one),
             ),
             weighted_bound,
             r"The mean gradient at $w^*$ is 0; independent noises.",
@@ -166,7 +132,7 @@ EQ_13_3 = Kind.EQUATION(
         ),
         proved(
             says(
-                w.norm2(plain_mean(AT_BEST)),
+                w.norm2(appendix_a_12.plain_mean(AT_BEST)),
                 R2,
                 w.every_client(n, w.at_most(w.norm2(AT_BEST), R2)).called(
                     "Assumption 4 at w*"
@@ -206,7 +172,7 @@ EQ_13_4 = Kind.EQUATION(
             w.at_most(over_samples(w.norm2(f(z).gradient(point))), R2).called(
                 "Assumption 4 at w"
             ),
-            minimum(),
+            s.minimum(),
         ),
         lambda: federation(
             [
@@ -252,10 +218,10 @@ EQ_13_5 = Kind.EQUATION(
     broken(
         equal(
             4 * S / N * w.over_clients(n, BREGMAN),
-            4 * S * (F(point) - F(swapped)),
-            assumption_1(),
-            assumption_2(),
-            minimum(),
+            4 * S * (F(point) - F(appendix_a_12.swapped)),
+            s.assumption_1(),
+            s.assumption_2(),
+            s.minimum(),
         ),
         lambda: federation(
             [parabola(1, (0, "1/2")), parabola(1, (0, "-1/2"))],
@@ -272,19 +238,19 @@ EQ_13_5 = Kind.EQUATION(
     repair=repaired(
         "F(w) - F(w*) for F(w) - F(w_c, w_s*), p_n for 1/N",
         proved(
-            equal(4 * S * mean(BREGMAN), 4 * S * (F(point) - F(best)), minimum()),
+            equal(4 * S * s.mean(BREGMAN), 4 * S * (F(point) - F(best)), s.minimum()),
             bregman_mean,
             r"$\nabla F(w^*)=0$.",
         ),
     ),
 )
-GAP = F(at) - F(mixed(at, best))
+GAP = F(at) - F(s.mixed(at, best))
 
 
 def second_moment() -> Theorem:
     r"""Return :math:`\|\nabla_sF\|^2\le2S(F-F^*)` and the noise."""
     g, x = F.gradient(at).value, at.value
-    own = w.server(mean(f().gradient(at))).value
+    own = w.server(s.mean(f().gradient(at))).value
     r_ = Round(one.split)
     below = x - g * (1 / S.value)
     from_mean = majorant_of_mean(S.value, x, below)
@@ -305,9 +271,9 @@ EQ_13 = Kind.EQUATION(
     "The second moment of the server's mean gradient.",
     broken(
         says(
-            w.norm2(plain_mean(w.server(one.g(n, i, 0)))),
+            w.norm2(appendix_a_12.plain_mean(w.server(one.g(n, i, 0)))),
             4 * S * GAP + w.form(2 * R2 / N**2),
-            *assumptions(one),
+            *s.assumptions(one),
         ),
         lambda: spread_noise(5),
         f"{NOISY}, N = 5: 1/5 > 4/25.",
@@ -320,9 +286,9 @@ EQ_13 = Kind.EQUATION(
         "F(w) - F(w*) for F(w) - F(w_c, w_s*), sum p_n^2 sigma_n^2 for 2R^2/N^2",
         proved(
             says(
-                w.norm2(w.over_clients(n, p() * w.server(fresh(one)))),
-                2 * S * (F(at) - F(best)) + w.form(noise()),
-                *assumptions(one),
+                w.norm2(w.over_clients(n, p() * w.server(s.fresh(one)))),
+                2 * S * (F(at) - F(best)) + w.form(s.noise()),
+                *s.assumptions(one),
             ),
             second_moment,
             r"Independent noise of mean 0, and "

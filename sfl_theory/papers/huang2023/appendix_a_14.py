@@ -6,65 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from sfl_theory import claims as entered
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Severity,
-    broken,
-    equal,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Severity, broken, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
-from sfl_theory.papers.huang2023.appendix_a_12 import (
-    COUPLED,
-    PROOF,
-    STEP,
-    after,
-    at,
-    one,
-    point,
-    swapped,
-)
+from sfl_theory.papers.huang2023 import appendix_a_12, section_3_rates
+from sfl_theory.papers.huang2023 import setting as s
+from sfl_theory.papers.huang2023.appendix_a_12 import PROOF, STEP, after, at, one, point
 from sfl_theory.papers.huang2023.appendix_a_13 import GAP, NOISY, spread_noise
-from sfl_theory.papers.huang2023.section_3_rates import (
-    NOISY_HALF,
-    ONE_STEP,
-    SERVER,
-    joint_repair,
-    r,
-    server_bound,
-)
-from sfl_theory.papers.huang2023.setting import (
-    R2,
-    F,
-    N,
-    S,
-    T,
-    above_7,
-    assumption_1,
-    assumption_2,
-    assumptions,
-    away,
-    best,
-    eta,
-    gamma,
-    gamma_printed,
-    i,
-    maximum,
-    minimum,
-    mixed,
-    mu,
-    printed_rate,
-)
+from sfl_theory.papers.huang2023.section_3_rates import NOISY_HALF, ONE_STEP, SERVER, r
+from sfl_theory.papers.huang2023.setting import R2, F, N, S, T, away, eta, gamma, i, mu
 from sfl_theory.proofs import minibatch
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
@@ -81,7 +36,7 @@ def delta(at: Number) -> Number:
 
 def recursion(noise: Number) -> Assumed:
     """Return (15), (22) as hypotheses on a sequence."""
-    right = (1 - mu * printed_rate()) * delta(i) + printed_rate() ** 2 * noise
+    right = (1 - mu * s.printed_rate()) * delta(i) + s.printed_rate() ** 2 * noise
     return w.every_round(i, T, w.at_most(delta(i + 1), right))
 
 
@@ -96,7 +51,7 @@ def unrolled() -> Theorem:
     def grown(at: Number) -> Form:
         return (gamma + at - 1) * (gamma + at - 2) * w.form(delta(at))
 
-    right = (1 - mu * printed_rate()) * delta(i) + printed_rate() ** 2 * level
+    right = (1 - mu * s.printed_rate()) * delta(i) + s.printed_rate() ** 2 * level
     step = rules.assume(w.form(right - delta(i + 1)).value)
     growth = w.form(w.Written(most, "")) + grown(i) - grown(i + 1)
     one = combine((step, x * (x - 1)), target=growth.value)
@@ -151,7 +106,7 @@ def induction(number: int, source: str, letter: str, premise: int) -> Claim:
             model=lambda: federation(
                 [parabola(1, (0, 0))],
                 (0, 0),
-                numbers={mu: 1, above_7: 0, T: 1, v: 16, level: 4},
+                numbers={mu: 1, s.above_7: 0, T: 1, v: 16, level: 4},
                 sequences={"Delta": 1},
             ),
         ),
@@ -201,7 +156,7 @@ class End:
     def definition(self) -> tuple[Assumed, ...]:
         """That v is the maximum."""
         return (
-            *maximum(v, self.noise, (gamma + 1) * START),
+            *s.maximum(v, self.noise, (gamma + 1) * START),
             *w.equals(START, self.start),
         )
 
@@ -238,7 +193,9 @@ class End:
     def claims(self) -> tuple[Claim, Claim]:
         """Return the two equations."""
         name, source = "huang2023/eq-{}", f"Proof of Proposition {self.proposition}"
-        repair = joint_repair(self.side, f"as for prop-{self.proposition}")
+        repair = section_3_rates.joint_repair(
+            self.side, f"as for prop-{self.proposition}"
+        )
         scope = f"as prop-{self.proposition}"
         return (
             Kind.EQUATION(
@@ -264,7 +221,7 @@ class End:
                     r"$(a+b-v)v=ab-(v-a)(v-b)\ge0$.",
                     model=self.example,
                 ),
-                proved(equal(self.total, self.right), combine, "One fraction."),
+                proved(entered.equal(self.total, self.right), combine, "One fraction."),
                 severity=Severity.PROOF,
                 scope=scope,
                 cause=f"The same right side as in Proposition {self.proposition}.",
@@ -287,7 +244,7 @@ def joint_recursion() -> Part:
         says(
             away(after),
             (1 - mu * eta()) * away(at) + w.form(eta() ** 2 * R2),
-            *assumptions(one),
+            *s.assumptions(one),
         ),
         lambda: minibatch.iteration(Round(one.split)),
         r"$E\|G\|^2\le R^2$ and $E\langle G,w^i-w^*\rangle\ge F(w^i)-F^*\ge"
@@ -304,7 +261,7 @@ EQ_14 = Kind.EQUATION(
         says(
             away(after, SERVER),
             SHRUNK - eta() * GAP + SQUARED,
-            *assumptions(one),
+            *s.assumptions(one),
             SMALL,
         ),
         lambda: spread_noise(5),
@@ -315,7 +272,7 @@ EQ_14 = Kind.EQUATION(
     severity=Severity.PROOF,
     cause="One step from w*: the variance is of order 1/N, not 1/N^2.",
     uses="eq-12 eq-13",
-    repair=repaired(
+    repair=entered.repaired(
         "both blocks together, R^2 for 2R^2/N^2, no gap", joint_recursion()
     ),
 )
@@ -325,15 +282,15 @@ EQ_15_SIGN = Kind.EQUATION(
     "The server block's optimum is lowest for every client block.",
     broken(
         says(
-            -(eta() * (F(point) - F(swapped))),
+            -(eta() * (F(point) - F(appendix_a_12.swapped))),
             0,
-            assumption_1(),
-            assumption_2(),
-            minimum(),
+            s.assumption_1(),
+            s.assumption_2(),
+            s.minimum(),
             SMALL,
         ),
         lambda: federation(
-            [COUPLED],
+            [appendix_a_12.COUPLED],
             (0, 0),
             numbers={mu: "1/2", S: "3/2", i: 0},
             rates={"eta": "1/6"},
@@ -345,12 +302,12 @@ EQ_15_SIGN = Kind.EQUATION(
     ),
     severity=Severity.PROOF,
     cause="w_s* minimises F(w_c*, .), not F(w_c, .).",
-    repair=repaired(
+    repair=entered.repaired(
         "w_c* for w_c",
         proved(
-            says(-(eta() * (F(mixed(best, point)) - F(best))), 0, minimum()),
+            says(-(eta() * (F(s.mixed(s.best, point)) - F(s.best))), 0, s.minimum()),
             lambda: combine((
-                rules.lowest(F.value, mixed(best, point).value),
+                rules.lowest(F.value, s.mixed(s.best, point).value),
                 eta().value,
             )),
             r"$w^*$ minimises F.",
@@ -362,7 +319,7 @@ EQ_15 = Kind.EQUATION(
     f"{PROOF}, (15); '(26)' there means (14)",
     "The recursion of the server block.",
     broken(
-        says(away(after, SERVER), SHRUNK + SQUARED, *assumptions(one), SMALL),
+        says(away(after, SERVER), SHRUNK + SQUARED, *s.assumptions(one), SMALL),
         lambda: spread_noise(5),
         f"{NOISY}, N = 5, one step from w*: "
         r"$\frac{\eta^2}5>\frac{4\eta^2}{25}$.",
@@ -371,7 +328,9 @@ EQ_15 = Kind.EQUATION(
     severity=Severity.PROOF,
     cause="One step from w*: the variance is of order 1/N, not 1/N^2.",
     uses="eq-14 eq-15/sign",
-    repair=repaired("both blocks together, R^2 for 2R^2/N^2", joint_recursion()),
+    repair=entered.repaired(
+        "both blocks together, R^2 for 2R^2/N^2", joint_recursion()
+    ),
 )
 END = End(
     1,
@@ -379,14 +338,14 @@ END = End(
     "eq-15 eq-16",
     SERVER,
     8 * R2 / (mu**2 * N**2),
-    server_bound(r, T),
-    (*assumptions(r), *gamma_printed()),
+    section_3_rates.server_bound(r, T),
+    (*s.assumptions(r), *s.gamma_printed()),
     NOISY_HALF,
     Fraction(1, 9),
     lambda: federation(
         [parabola(1, (0, 0))],
         (0, 1),
-        numbers={mu: 1, above_7: 0, R2: 1, T: 1, START: 1, v: 8},
+        numbers={mu: 1, s.above_7: 0, R2: 1, T: 1, START: 1, v: 8},
         best={F: (0, 0)},
     ),
 )

@@ -5,74 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Severity,
-    broken,
-    equal,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Severity, broken, equal, proved, repaired, says
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.papers.huang2023 import appendix_a_14, section_3_rates
+from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.appendix_a_12 import COUPLED, STEP, after, at, one
-from sfl_theory.papers.huang2023.appendix_a_14 import (
-    SMALL,
-    START,
-    End,
-    induction,
-    joint_recursion,
-    v,
-)
+from sfl_theory.papers.huang2023.appendix_a_14 import SMALL, START, End, induction, v
 from sfl_theory.papers.huang2023.appendix_c import LEMMA_2_JOINT
-from sfl_theory.papers.huang2023.section_3_rates import (
-    ANY_STEPS,
-    CLIENT,
-    ONE_STEP,
-    PULLED_CLIENT,
-    client_bound,
-    constant_h,
-    r,
-)
-from sfl_theory.papers.huang2023.setting import (
-    R2,
-    F,
-    Gamma,
-    K,
-    S,
-    T,
-    above_7,
-    assumption_1,
-    assumption_2,
-    assumption_3,
-    assumption_5,
-    assumptions,
-    away,
-    bounded,
-    delta2,
-    drifted,
-    eta,
-    f,
-    falling,
-    fresh_batches,
-    gamma,
-    gamma_printed,
-    i,
-    j,
-    m,
-    mean,
-    minimum,
-    mu,
-    n,
-    noise,
-    once,
-    one_optimum,
-    p,
-    sampled,
-    samples,
-    sigma2,
-    t,
-)
+from sfl_theory.papers.huang2023.section_3_rates import ANY_STEPS, CLIENT, ONE_STEP, r
+from sfl_theory.papers.huang2023.setting import R2, F, S, T, away, i, m, mean, mu, n, t
 from sfl_theory.proofs import minibatch, minibatch_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
@@ -83,7 +24,7 @@ PROOF = "Proof of Proposition 2"
 
 def client_gradient(point: Vector) -> Vector:
     """Return the mean of the clients' gradients at points, the client block."""
-    return mean(f().gradient(point, CLIENT))
+    return mean(s.f().gradient(point, CLIENT))
 
 
 GRADIENT_POINT = Kind.EQUATION(
@@ -94,8 +35,8 @@ GRADIENT_POINT = Kind.EQUATION(
         equal(
             w.norm2(client_gradient(one.p(n, i, 1)) - client_gradient(after)),
             0,
-            assumption_1(),
-            assumption_2(),
+            s.assumption_1(),
+            s.assumption_2(),
         ),
         lambda: federation(
             [parabola(1, (0, 0)), parabola(2, (0, 0))],
@@ -117,10 +58,10 @@ GRADIENT_POINT = Kind.EQUATION(
 
 # Lemmas 2-4 ------------------------------------------------------------------------
 
-SHRUNK = (1 - mu * eta()) * away(at, CLIENT)
+SHRUNK = (1 - mu * s.eta()) * away(at, CLIENT)
 LOCAL = one.p(n, i, 0)
 SPREAD = mean(w.norm2(w.client(at) - w.client(LOCAL)))
-HETEROGENEOUS = w.form(6 * S * eta() ** 2 * Gamma)
+HETEROGENEOUS = w.form(6 * S * s.eta() ** 2 * s.Gamma)
 NOISE = mean(w.client(one.xi(n, i, 0)))
 
 
@@ -131,7 +72,7 @@ def off_server(rounds: int = 0) -> ModelData:
         (0, 1),
         noise=[coin("1/8", 0)] * 2,
         rounds=1,
-        numbers={mu: "1/2", S: "3/2", Gamma: 0, i: 0},
+        numbers={mu: "1/2", S: "3/2", s.Gamma: 0, i: 0},
         rates={"eta": "1/6"},
         best={F: (0, 0)},
     )
@@ -148,13 +89,13 @@ LEMMA_2 = Kind.LEMMA(
     broken(
         says(
             away(after, CLIENT),
-            SHRUNK + 2 * SPREAD + HETEROGENEOUS + eta() ** 2 * w.norm2(NOISE),
-            assumption_1(),
-            assumption_2(),
-            *samples(one),
-            minimum(),
+            SHRUNK + 2 * SPREAD + HETEROGENEOUS + s.eta() ** 2 * w.norm2(NOISE),
+            s.assumption_1(),
+            s.assumption_2(),
+            *s.samples(one),
+            s.minimum(),
             SMALL,
-            *one_optimum(),
+            *s.one_optimum(),
         ),
         off_server,
         f"{OFF}, noise $\\pm\\frac18$ in $w_c$: the mean gradient has client "
@@ -176,10 +117,10 @@ LEMMA_3 = Kind.LEMMA(
     "The variance of the mean stochastic gradient.",
     proved(
         says(
-            w.norm2(w.over_clients(n, p() * once(w.client(one.xi(n, i, j))))),
-            noise(),
-            assumption_3(one),
-            *samples(one),
+            w.norm2(w.over_clients(n, s.p() * s.once(w.client(one.xi(n, i, s.j))))),
+            s.noise(),
+            s.assumption_3(one),
+            *s.samples(one),
         ),
         lambda: minibatch.fresh_noise(Round(one.split), CLIENT),
         r"Cross terms vanish, as the clients' noises are independent with mean "
@@ -198,9 +139,9 @@ LEMMA_3_ALONE = Kind.LEMMA(
     broken(
         says(
             w.norm2(w.client(mean(COMMON))),
-            noise(),
+            s.noise(),
             w.unbiased(one),
-            w.every_client(n, w.at_most(w.norm2(COMMON), sigma2())).called(
+            w.every_client(n, w.at_most(w.norm2(COMMON), s.sigma2())).called(
                 "Assumption 3"
             ),
         ),
@@ -232,30 +173,30 @@ def early(steps: Number, at: Number) -> Form:
     """Return the right side of (21)."""
     inverse = mu * (low + steps * t + at) / 2
     rate = Written((1 / inverse).value, r"\eta_c")
-    return w.form(3 * steps * R2 * rate**2 + 6 * steps**2 * rate**2 * delta2)
+    return w.form(3 * steps * R2 * rate**2 + 6 * steps**2 * rate**2 * s.delta2)
 
 
 def ahead(of: Run, at: Number) -> list[Assumed]:
     """Return what is assumed of the stochastic gradients of a step."""
-    g = sampled(of, at, STEPS, low)
-    return [*fresh_batches(of, drifted(of, at), g, at), bounded(g)]
+    g = s.sampled(of, at, STEPS, low)
+    return [*s.fresh_batches(of, s.drifted(of, at), g, at), s.bounded(g)]
 
 
-round_, every_round = falling(STEPS), falling()
+round_, every_round = s.falling(STEPS), s.falling()
 LEMMA_4 = Kind.LEMMA(
     "huang2023/lemma-4",
     "Lemma 4, (21)",
     "How far the client blocks drift apart within a round; eta_c = 2/(mu (gamma + i)).",
     proved(
         says(
-            mean(w.norm2(drifted(round_, step))),
+            mean(w.norm2(s.drifted(round_, step))),
             early(STEPS, step),
-            assumption_1(),
-            assumption_2(),
+            s.assumption_1(),
+            s.assumption_2(),
             *(w.every_round(before, step, a) for a in ahead(round_, before)),
             *ahead(round_, step),
             w.at_most(step, STEPS).called("the step is made"),
-            assumption_5(),
+            s.assumption_5(),
         ),
         minibatch_steps.drift_of_round,
         r"With K = EM, $x=\gamma+i$, $B=R^2+2K\delta^2$: "
@@ -273,7 +214,7 @@ LEMMA_4 = Kind.LEMMA(
                 mu: 1,
                 S: 1,
                 R2: 1,
-                delta2: "1/4",
+                s.delta2: "1/4",
                 low: 1,
                 t: 0,
                 step: 1,
@@ -282,7 +223,9 @@ LEMMA_4 = Kind.LEMMA(
         ),
     ),
     proved(
-        says(mean(w.norm2(drifted(every_round, w.number(0)))), early(K, w.number(0))),
+        says(
+            mean(w.norm2(s.drifted(every_round, w.number(0)))), early(s.K, w.number(0))
+        ),
         minibatch_steps.no_drift,
         "At the start of a round all clients have the same model.",
         "for j = 0",
@@ -293,7 +236,7 @@ LEMMA_4 = Kind.LEMMA(
 
 # (22)-(25) -------------------------------------------------------------------------
 
-H = constant_h()
+H = section_3_rates.constant_h()
 
 
 def from_four() -> ModelData:
@@ -301,14 +244,14 @@ def from_four() -> ModelData:
     return federation(
         [quadratic(((2, -1, 0), (-1, 2, 0), (0, 0, 100)), (0, 0, 0))],
         (1, 4, 0),
-        numbers={mu: 1, S: 100, above_7: 792, R2: 80, delta2: 0, Gamma: 0, i: 0},
+        numbers={mu: 1, S: 100, s.above_7: 792, R2: 80, s.delta2: 0, s.Gamma: 0, i: 0},
         families={"sigma2": (0,)},
         best={F: (0, 0, 0)},
         box=((0, 4), (0, 4), (0, 0)),
     )
 
 
-ETA = Written((2 / (mu * (gamma + i))).value, r"\eta_c")
+ETA = Written((2 / (mu * (s.gamma + i))).value, r"\eta_c")
 EQ_22 = Kind.EQUATION(
     "huang2023/eq-22",
     f"{PROOF}, (22); 'Lemmas 1-3' there means 2-4",
@@ -317,10 +260,10 @@ EQ_22 = Kind.EQUATION(
         says(
             away(r.x(i + 1), CLIENT),
             (1 - mu * ETA) * away(r.x(i), CLIENT) + w.form(ETA**2 * H),
-            *assumptions(r),
-            assumption_5(),
-            *gamma_printed(),
-            *one_optimum(),
+            *s.assumptions(r),
+            s.assumption_5(),
+            *s.gamma_printed(),
+            *s.one_optimum(),
         ),
         from_four,
         r"$F=w_c^2-w_cw_s+w_s^2+50z^2$ from (1, 4, 0): the client gradient "
@@ -333,7 +276,7 @@ EQ_22 = Kind.EQUATION(
     cause="With w_s off its optimum the client gradient can lead away from w_c*, to "
     "first order in eta.",
     uses="lemma-2 lemma-3 lemma-4",
-    repair=repaired("both blocks together, R^2 for H", joint_recursion()),
+    repair=repaired("both blocks together, R^2 for H", appendix_a_14.joint_recursion()),
 )
 END = End(
     2,
@@ -341,9 +284,9 @@ END = End(
     "eq-22 eq-23",
     CLIENT,
     4 * H / mu**2,
-    client_bound(r, T),
-    (*assumptions(r), assumption_5(), *gamma_printed(), *one_optimum()),
-    PULLED_CLIENT,
+    section_3_rates.client_bound(r, T),
+    (*s.assumptions(r), s.assumption_5(), *s.gamma_printed(), *s.one_optimum()),
+    section_3_rates.PULLED_CLIENT,
     Fraction(120),
     lambda: federation(
         [parabola(1, (0, 0))],
@@ -351,10 +294,10 @@ END = End(
         numbers={
             mu: 1,
             S: 1,
-            above_7: 0,
+            s.above_7: 0,
             R2: 0,
-            delta2: 0,
-            Gamma: 0,
+            s.delta2: 0,
+            s.Gamma: 0,
             T: 1,
             START: 1,
             v: 8,

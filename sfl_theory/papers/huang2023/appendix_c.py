@@ -3,43 +3,15 @@ r"""Deferred proof of Lemma 2, (26)-(34): one step of the client block."""
 from __future__ import annotations
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Severity,
-    broken,
-    equal,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Severity, broken, equal, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, NamedFunction, Point, vec
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.appendix_a_12 import COUPLED
 from sfl_theory.papers.huang2023.section_3_rates import CLIENT
-from sfl_theory.papers.huang2023.setting import (
-    E,
-    F,
-    Gamma,
-    M,
-    S,
-    assumption_1,
-    assumption_2,
-    best,
-    eta,
-    f,
-    j,
-    mean,
-    minimum,
-    mixed,
-    mu,
-    n,
-    one_optimum,
-    p,
-    run,
-    t,
-)
+from sfl_theory.papers.huang2023.setting import E, F, S, best, f, j, mean, mu, n, p, t
 from sfl_theory.proofs import minibatch
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine, sum_over
@@ -50,8 +22,8 @@ ANY = (
     "w_{c,n} and w_s are the local models of any round t before its local step j; "
     "v_{c,n} in gradients is w_{c,n} (gradient-point)"
 )
-many = run(steps=E * M)
-rate = eta(t)
+many = s.run(steps=E * s.M)
+rate = s.eta(t)
 HERE = many.p(n, t, j)
 G = f().gradient(HERE)
 G_CLIENT = f().gradient(HERE, CLIENT)
@@ -79,7 +51,7 @@ ERROR = block(GBAR) - block(G_SAMPLED)
 A_1, A_2 = w.norm2(STEPPED), 2 * rate * w.inner(STEPPED, ERROR)
 MADE = (
     w.unbiased(many).called("fresh mini-batches"),
-    w.at_most(j + 1, E * M).called("the step is made"),
+    w.at_most(j + 1, E * s.M).called("the step is made"),
 )
 
 
@@ -161,7 +133,7 @@ EQ_28 = Kind.EQUATION(
         ANY,
     ),
     proved(
-        says(rate**2 * SQUARES, BOUNDED, assumption_1(), *lowest(BELOW)),
+        says(rate**2 * SQUARES, BOUNDED, s.assumption_1(), *lowest(BELOW)),
         lambda: times(
             minibatch.over(minibatch.self_bounding(HERE.value, low().value, CLIENT)),
             rate**2,
@@ -219,7 +191,7 @@ EQ_30 = Kind.EQUATION(
         ONE_CLIENT,
     ),
 )
-AT_BEST = mixed(best, local)
+AT_BEST = s.mixed(best, local)
 BLOCK_OFF = block(local) - block(best)
 
 
@@ -248,7 +220,7 @@ EQ_31 = Kind.EQUATION(
     ),
     uses="assumption-2 gradient-point",
 )
-CLOSE = mixed(best, HERE)
+CLOSE = s.mixed(best, HERE)
 SPREAD = mean(w.norm2(APART))
 GAPS = mean(f()(HERE) - f()(CLOSE))
 C = 4 * S * rate**2 * mean(ABOVE) - 2 * rate * GAPS
@@ -258,7 +230,7 @@ BETWEEN = (
     + rate * mean(1 / rate * w.norm2(APART) + rate * w.norm2(G_CLIENT))
     - 2 * rate * mean(f()(HERE) - f()(CLOSE) + mu / 2 * w.norm2(LOCAL_OFF))
 )
-ASSUMED = (assumption_1(), assumption_2(), *lowest(BELOW))
+ASSUMED = (s.assumption_1(), s.assumption_2(), *lowest(BELOW))
 EQ_32 = Kind.EQUATION(
     "huang2023/eq-32",
     f"{PROOF}, (32)",
@@ -281,14 +253,14 @@ EQ_32 = Kind.EQUATION(
 
 # (33), (34) ------------------------------------------------------------------------
 
-CONVEX = assumption_1(), assumption_2()
+CONVEX = s.assumption_1(), s.assumption_2()
 GAMMA_C = Written((2 * rate * (1 - 2 * S * rate)).value, r"\gamma_c")
 SMALL_RATE = w.at_most(rate, 1 / (4 * S))
 OPTIMA = (
     *CONVEX,
-    minimum(),
+    s.minimum(),
     SMALL_RATE,
-    *one_optimum(),
+    *s.one_optimum(),
     *(
         w.every_client(n, one).called("so f_n* = f_n(w*)")
         for one in w.equals(low(), f()(best))
@@ -304,7 +276,7 @@ def at_start(start: tuple[int, int], coupled: bool) -> ModelData:
     return federation(
         [shape] * 2,
         start,
-        numbers={mu: least, S: most, Gamma: 0, t: 0, j: 0, E: 1, M: 1},
+        numbers={mu: least, S: most, s.Gamma: 0, t: 0, j: 0, E: 1, s.M: 1},
         families={"depth": (0, 0)},
         rates={"eta": "1/6"},
         best={F: (0, 0)},
@@ -323,7 +295,7 @@ EQ_33_1 = Kind.EQUATION(
         says(
             C,
             -(GAMMA_C * mean(f()(HERE) - F(best)))
-            + w.form((2 * rate - GAMMA_C) * Gamma),
+            + w.form((2 * rate - GAMMA_C) * s.Gamma),
             *OPTIMA,
         ),
         lambda: at_start((1, 1), False),
@@ -340,7 +312,7 @@ EQ_33 = Kind.EQUATION(
     f"{PROOF}, (33)",
     "The bound of C.",
     broken(
-        says(C, w.form(6 * S * rate**2 * Gamma) + mean(w.norm2(LOCAL_OFF)), *OPTIMA),
+        says(C, w.form(6 * S * rate**2 * s.Gamma) + mean(w.norm2(LOCAL_OFF)), *OPTIMA),
         lambda: at_start((0, 1), True),
         f"{OFF_SERVER}the right side is 0, C is $\\frac1{{12}}$.",
         f"{ZERO}. (34) has ||wbar_c - w_{{c,n}}||^2 for the last term: a "
@@ -362,7 +334,7 @@ def joint_right() -> Form:
 
 JOINT = (
     *CONVEX,
-    minimum(),
+    s.minimum(),
     SMALL_RATE,
     *lowest(HERE - 1 / S * G, WBAR - 1 / S * f().gradient(WBAR), best),
 )
@@ -409,7 +381,7 @@ EQ_34 = Kind.EQUATION(
             A_1,
             (1 - mu * rate) * w.norm2(OFF)
             + 2 * SPREAD
-            + w.form(6 * S * rate**2 * Gamma),
+            + w.form(6 * S * rate**2 * s.Gamma),
             *OPTIMA,
         ),
         lambda: at_start((0, 1), True),

@@ -2,45 +2,17 @@ r"""Sections 1 to 4: Algorithm 1, assumptions, Lemma 1, learning rates, observat
 
 from __future__ import annotations
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Severity,
-    broken,
-    equal,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Severity, broken, equal, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import NamedFunction, Side
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.appendix_a_12 import inconsistent, two
 from sfl_theory.papers.huang2023.section_3_rates import SERVER
-from sfl_theory.papers.huang2023.setting import (
-    R2,
-    E,
-    F,
-    M,
-    S,
-    above_7,
-    assumption_1,
-    assumption_2,
-    away,
-    best,
-    eta,
-    gamma,
-    gamma_printed,
-    i,
-    maximum,
-    minimum,
-    mu,
-    n,
-    printed_rate,
-    t,
-)
+from sfl_theory.papers.huang2023.setting import R2, E, F, M, S, away, best, i, mu, n, t
 from sfl_theory.proofs.foundations import majorant_of_mean, value_gap
 from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
@@ -59,7 +31,7 @@ ALG_1 = Kind.ALGORITHM(
 
 def descended(at: Vector, name: str) -> Vector:
     """Return a step of gradient descent on F, what equal clients do without noise."""
-    value = at.value - F.gradient(at).value * eta(t).value
+    value = at.value - F.gradient(at).value * s.eta(t).value
     return Written(value, name, ATOM, Name(name))
 
 
@@ -72,10 +44,10 @@ NON_IID = Kind.TEXT(
         equal(
             away(two.x(t + 1), SERVER),
             away(ALONE, SERVER),
-            assumption_1(),
-            assumption_2(),
+            s.assumption_1(),
+            s.assumption_2(),
             w.every_client(n, w.variance(two, n, w.number(0))).called("no noise"),
-            minimum(),
+            s.minimum(),
         ),
         lambda: inconsistent((0, 0), {mu: "1/2", S: "3/2"}),
         r"$f_n=\frac12\|w\|^2\pm(\frac12w_cw_s-w_c)$, whose mean is "
@@ -179,8 +151,8 @@ LEMMA_1 = Kind.LEMMA(
         says(
             GAP,
             S / 2 * (away(end, SERVER_BLOCK) + away(end, CLIENT)),
-            assumption_1(),
-            minimum(),
+            s.assumption_1(),
+            s.minimum(),
         ),
         lambda: combine(
             value_gap(S.value, end.value),
@@ -198,12 +170,12 @@ EQ_7 = Kind.EQUATION(
     "Proof of Lemma 1, (7)",
     "Smoothness of F at its minimiser.",
     proved(
-        says(GAP, LINEAR + CURVED, assumption_1()),
+        says(GAP, LINEAR + CURVED, s.assumption_1()),
         lambda: majorant_of_mean(S.value, best.value, end.value),
         "The mean of the upper bounds of Assumption 1 at $w^*$.",
     ),
     proved(
-        equal(LINEAR + CURVED, CURVED, minimum()),
+        equal(LINEAR + CURVED, CURVED, s.minimum()),
         lambda: combine((rules.stationary(F.value, (end - best).value), -1)),
         r"$\nabla F(w^*)=0$.",
     ),
@@ -229,18 +201,18 @@ RIGHT = 1 / (4 * S)
 
 def later_rate() -> Theorem:
     r"""Return the condition for :math:`i\ge1`."""
-    low = rules.assume(w.form(gamma - (8 * S / mu - 1)).value)
+    low = rules.assume(w.form(s.gamma - (8 * S / mu - 1)).value)
     return _rate_from(low, later)
 
 
 def larger_gamma() -> Theorem:
     r"""Return the condition for every i where :math:`\gamma\ge8S/\mu`."""
-    return _rate_from(rules.assume(w.form(gamma - 8 * S / mu).value), i)
+    return _rate_from(rules.assume(w.form(s.gamma - 8 * S / mu).value), i)
 
 
 def _rate_from(low: Theorem, at: Number) -> Theorem:
-    factor = 1 / (4 * S.value * (gamma + at).value)
-    return combine((low, factor), target=w.as_form(RIGHT - printed_rate(at)).value)
+    factor = 1 / (4 * S.value * (s.gamma + at).value)
+    return combine((low, factor), target=w.as_form(RIGHT - s.printed_rate(at)).value)
 
 
 COND_ETA = Kind.CONDITION(
@@ -248,11 +220,11 @@ COND_ETA = Kind.CONDITION(
     "Proofs of Propositions 1 and 2",
     "The learning rates are at most 1/(4S) for all i.",
     broken(
-        says(printed_rate(), RIGHT, *gamma_printed(E * M)),
+        says(s.printed_rate(), RIGHT, *s.gamma_printed(E * M)),
         lambda: federation(
             [parabola(1, (0, 0))],
             (0, 0),
-            numbers={mu: 1, S: 1, above_7: 0, E: 1, M: 1, i: 0},
+            numbers={mu: 1, S: 1, s.above_7: 0, E: 1, M: 1, i: 0},
         ),
         r"$S=\mu=1$, $\gamma=7$, $i=0$: $\frac27>\frac14$.",
         "i counts from 0, as the rate of the first step is eta^0 in (3)",
@@ -260,28 +232,28 @@ COND_ETA = Kind.CONDITION(
     severity=Severity.CONSTANT,
     scope=r"refuted for i = 0 and gamma = 8S/mu - 1 only, whatever S >= mu is",
     cause="At i = 0 and gamma = 8S/mu - 1 the rate is 2/(8S - mu) > 1/(4S).",
-    repair=repaired(
+    repair=claims.repaired(
         "i >= 1, or gamma = max(8S/mu, EM) for max(8S/mu - 1, EM)",
         proved(
-            says(printed_rate(later), RIGHT, *gamma_printed(E * M)),
+            says(s.printed_rate(later), RIGHT, *s.gamma_printed(E * M)),
             later_rate,
             r"$\gamma+i\ge8S/\mu$.",
             "for i >= 1",
             model=lambda: federation(
                 [parabola(1, (0, 0))],
                 (0, 0),
-                numbers={mu: 1, S: 1, above_7: 0, E: 1, M: 1, later: 1},
+                numbers={mu: 1, S: 1, s.above_7: 0, E: 1, M: 1, later: 1},
             ),
         ),
         proved(
-            says(printed_rate(), RIGHT, *maximum(gamma, 8 * S / mu, E * M)),
+            says(s.printed_rate(), RIGHT, *s.maximum(s.gamma, 8 * S / mu, E * M)),
             larger_gamma,
             r"$\gamma+i\ge8S/\mu$.",
             "for every i, with gamma = max(8S/mu, EM)",
             model=lambda: federation(
                 [parabola(1, (0, 0))],
                 (0, 0),
-                numbers={mu: 1, S: 1, above_7: 1, E: 1, M: 1, i: 0},
+                numbers={mu: 1, S: 1, s.above_7: 1, E: 1, M: 1, i: 0},
             ),
         ),
     ),

@@ -5,18 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Model,
-    Part,
-    Repair,
-    Severity,
-    broken,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Model, Part, Repair, Severity, broken, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
@@ -24,37 +15,8 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.huang2023 import instances
-from sfl_theory.papers.huang2023.setting import (
-    R2,
-    E,
-    F,
-    Gamma,
-    M,
-    N,
-    S,
-    T,
-    above_7,
-    assumption_5,
-    assumptions,
-    away,
-    best,
-    delta2,
-    f,
-    falling,
-    falling_assumptions,
-    falling_variances,
-    gamma,
-    gamma_printed,
-    mixed,
-    mu,
-    n,
-    noise,
-    one_optimum,
-    p,
-    printed_rate,
-    run,
-    sigma2,
-)
+from sfl_theory.papers.huang2023 import setting as s
+from sfl_theory.papers.huang2023.setting import R2, E, F, M, S, T, away, best, gamma, mu
 from sfl_theory.proofs import minibatch, minibatch_variance
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import value_gap
@@ -63,15 +25,15 @@ from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Form, Number, Run
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
-r = run(printed_rate)
+r = s.run(s.printed_rate)
 ONE_STEP = "E = M = 1, so that iterations are rounds and TEM = T"
 # Propositions 1 and 2 --------------------------------------------------------------
 
 
 def server_bound(of: Run, steps: Number) -> Form:
     """Return the right side of (9)."""
-    first = w.form(8 * R2) + mu**2 * N**2 * (gamma + 1) * away(of.x(0), SERVER)
-    return first / (mu**2 * N**2 * (gamma + steps))
+    first = w.form(8 * R2) + mu**2 * s.N**2 * (gamma + 1) * away(of.x(0), SERVER)
+    return first / (mu**2 * s.N**2 * (gamma + steps))
 
 
 def client_bound(of: Run, steps: Number, local: Number | int = 1) -> Form:
@@ -83,22 +45,22 @@ def client_bound(of: Run, steps: Number, local: Number | int = 1) -> Form:
 def constant_h(local: Number | int = 1) -> Number:
     """Return H for a number EM of local steps."""
     if local == 1:
-        return 6 * R2 + 12 * delta2 + 6 * S * Gamma + noise()
-    return 6 * E * M * R2 + 12 * E**2 * M**2 * delta2 + 6 * S * Gamma + noise()
+        return 6 * R2 + 12 * s.delta2 + 6 * S * s.Gamma + s.noise()
+    return 6 * E * M * R2 + 12 * E**2 * M**2 * s.delta2 + 6 * S * s.Gamma + s.noise()
 
 
 def values(kappa: int, squares: int) -> dict[k.Var, Fraction]:
     """Return the paper's constants for S/mu and R^2 and functions that agree."""
-    found = {above_7: 8 * kappa - 8, R2: squares, delta2: 0, Gamma: 0}
+    found = {s.above_7: 8 * kappa - 8, R2: squares, s.delta2: 0, s.Gamma: 0}
     return {w.variable(name): Fraction(value) for name, value in found.items()}
 
 
-all_steps = falling()
+all_steps = s.falling()
 ANY_STEPS = (
     "the rate falls at every step, i = EM t + j: the run's local steps have rate 1, "
     "its stochastic gradients are eta^i times those of the paper"
 )
-JOINT_LEVEL = R2 + (E * M - 1) * (R2 + 2 * E * M * delta2)
+JOINT_LEVEL = R2 + (E * M - 1) * (R2 + 2 * E * M * s.delta2)
 
 
 def joint_bound() -> Form:
@@ -124,8 +86,8 @@ def one_round() -> ModelData:
             mu: "2/7",
             S: "2/7",
             R2: 1,
-            delta2: "1/49",
-            above_7: 0,
+            s.delta2: "1/49",
+            s.above_7: 0,
             E: 1,
             M: 1,
             T: 1,
@@ -144,13 +106,13 @@ def joint_repair(side: Side, change: str) -> Repair:
             joint_distance(), both_parts(x.value), (w.part(other, x).value, 1)
         )
 
-    return repaired(
+    return claims.repaired(
         change,
         proved(
             says(
                 away(all_steps.x(T), side),
                 joint_bound(),
-                *falling_assumptions(all_steps),
+                *s.falling_assumptions(all_steps),
             ),
             proof,
             JOINT,
@@ -193,8 +155,8 @@ PROP_1 = Kind.PROPOSITION(
         says(
             away(r.x(T), SERVER),
             server_bound(r, T),
-            *assumptions(r),
-            *gamma_printed(),
+            *s.assumptions(r),
+            *s.gamma_printed(),
         ),
         NOISY_HALF,
         reading=ONE_STEP,
@@ -217,8 +179,8 @@ PROP_1_COUPLING = Kind.PROPOSITION(
         says(
             away(r.x(T), SERVER),
             server_bound(r, T),
-            *assumptions(r),
-            *gamma_printed(),
+            *s.assumptions(r),
+            *s.gamma_printed(),
         ),
         words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 200, from $(1,0,0)$: "
         r"the server block starts at its optimum and is pulled away by the "
@@ -244,10 +206,10 @@ PROP_2 = Kind.PROPOSITION(
         says(
             away(r.x(T), CLIENT),
             client_bound(r, T),
-            *assumptions(r),
-            assumption_5(),
-            *gamma_printed(),
-            *one_optimum(),
+            *s.assumptions(r),
+            s.assumption_5(),
+            *s.gamma_printed(),
+            *s.one_optimum(),
         ),
         PULLED_CLIENT,
         reading=f"{ONE_STEP}; Gamma = 0 in all readings: w* minimises every f_n",
@@ -272,8 +234,8 @@ def theorem_1(of: Run, local: Number | int) -> Form:
 
 def variance_bound() -> Form:
     """Return the right side of the distance without Assumption 4."""
-    spread = w.over_clients(n, p() * sigma2()) + (2 * E * M + 1) * delta2
-    H = noise() + Fraction(44, 49) * (E * M - 1) * spread
+    spread = w.over_clients(s.n, s.p() * s.sigma2()) + (2 * E * M + 1) * s.delta2
+    H = s.noise() + Fraction(44, 49) * (E * M - 1) * spread
     first = w.form(4 * H / mu**2) + gamma * away(all_steps.x(0))
     return first / (gamma + T * E * M)
 
@@ -312,7 +274,7 @@ THM_1 = Kind.THEOREM(
         says(
             F(all_steps.x(T)) - F(best),
             theorem_1(all_steps, E * M),
-            *falling_assumptions(all_steps),
+            *s.falling_assumptions(all_steps),
         ),
         lambda: from_distance(all_steps, E * M, joint_distance()),
         f"{JOINT} Lemma 1 makes a gap of it; $L_s+L_c$ contains both initial "
@@ -324,9 +286,9 @@ THM_1 = Kind.THEOREM(
         says(
             F(r.x(T)) - F(best),
             theorem_1(r, 1),
-            *assumptions(r),
-            assumption_5(),
-            *gamma_printed(),
+            *s.assumptions(r),
+            s.assumption_5(),
+            *s.gamma_printed(),
         ),
         lambda: from_distance(r, 1, minibatch.last(minibatch.rate())),
         "The same for one local step, where D = 0.",
@@ -336,14 +298,14 @@ THM_1 = Kind.THEOREM(
     "initial w_s it can be negative, even make the right side negative",
     uses="lemma-1 prop-1 prop-2",
     first_failure="eq-12/weights",
-    repair=repaired(
+    repair=claims.repaired(
         "sharper: no Gamma, no sigma_n, smaller constants; or without Assumption 4 and "
         "with the noise divided by N",
         proved(
             says(
                 F(all_steps.x(T)) - F(best),
                 S / 2 * joint_bound(),
-                *falling_assumptions(all_steps),
+                *s.falling_assumptions(all_steps),
             ),
             lambda: gap_from(minibatch_variance.rounds()),
             JOINT,
@@ -354,7 +316,7 @@ THM_1 = Kind.THEOREM(
             says(
                 F(all_steps.x(T)) - F(best),
                 S / 2 * variance_bound(),
-                *falling_variances(all_steps),
+                *s.falling_variances(all_steps),
             ),
             lambda: gap_from(minibatch_variance.noisy_rounds()),
             r"As before, with $E\|\nabla f_n(w;\zeta_n)\|^2$ split into noise "
@@ -369,9 +331,9 @@ THM_1 = Kind.THEOREM(
 
 def initial_gamma() -> Form:
     """Return the right side of (11) with Gamma read at the initial server block."""
-    start = mixed(best, r.x(0))
-    known = F(best) - w.over_clients(n, p() * f()(start))
-    H = w.form(6 * R2 + 12 * delta2) + 6 * S * known + w.form(noise())
+    start = s.mixed(best, r.x(0))
+    known = F(best) - w.over_clients(s.n, s.p() * s.f()(start))
+    H = w.form(6 * R2 + 12 * s.delta2) + 6 * S * known + w.form(s.noise())
     first = 4 * H + mu**2 * (gamma + 1) * away(r.x(0), CLIENT)
     return S * (server_bound(r, T) + first / (mu**2 * (gamma + T))) / 2
 
@@ -384,14 +346,14 @@ THM_1_GAMMA = Kind.THEOREM(
         says(
             F(r.x(T)) - F(best),
             initial_gamma(),
-            *assumptions(r),
-            assumption_5(),
-            *gamma_printed(),
+            *s.assumptions(r),
+            s.assumption_5(),
+            *s.gamma_printed(),
         ),
         lambda: federation(
             [quadratic(((1, 0, 0), (0, 1, 0), (0, 0, 10)), (0, 0, 0))],
             (0, 1, 0),
-            numbers={mu: 1, S: 10, above_7: 72, R2: 1, delta2: 0, T: 1},
+            numbers={mu: 1, S: 10, s.above_7: 72, R2: 1, s.delta2: 0, T: 1},
             families={"sigma2": (0,)},
             best={F: (0, 0, 0)},
             box=((0, 0), (0, 1), (0, 0)),
@@ -411,7 +373,7 @@ THM_1_GAMMA = Kind.THEOREM(
 
 def with_gamma(data: ModelData) -> ModelData:
     """Return the model with Gamma = 1 and sigma_n^2 = 1/4."""
-    more = {w.variable(Gamma): Fraction(1)}
+    more = {w.variable(s.Gamma): Fraction(1)}
     quarter = Fraction(1, 4)
     families = {k.ClientFamily("sigma2", Sort.NONNEGATIVE): (quarter, quarter)}
     return replace(data, numbers={**data.numbers, **more}, families={**families})

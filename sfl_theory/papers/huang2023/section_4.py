@@ -8,31 +8,12 @@ from __future__ import annotations
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Kind,
-    Severity,
-    broken,
-    equal,
-    proved,
-    repaired,
-    says,
-)
+from sfl_theory.claims import Kind, Severity, broken, equal, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import bare, federation, parabola, quadratic
-from sfl_theory.papers.huang2023.setting import (
-    F,
-    S,
-    assumption_1,
-    eta,
-    f,
-    mean,
-    mixed,
-    n,
-    p,
-    run,
-    t,
-)
+from sfl_theory.papers.huang2023 import setting as s
+from sfl_theory.papers.huang2023.setting import F, S, eta, f, mean, mixed, n, p, run, t
 from sfl_theory.proofs.notation import combine, equal_paces, sum_over
 from sfl_theory.written import Form, Run
 
@@ -142,7 +123,7 @@ def moved(of: Run) -> Form:
 def quiet(of: Run) -> tuple[w.Assumed, ...]:
     """Return smoothness, and no noise."""
     silent = w.every_client(n, w.variance(of, n, w.number(0))).called("no noise")
-    return assumption_1(), silent
+    return s.assumption_1(), silent
 
 
 STEPS = Kind.TEXT(
@@ -210,7 +191,7 @@ SMASHED = Kind.ALGORITHM(
     "(entry of the audit) Backpropagation through the averaged loss of (3) sends the "
     "clients the gradients that (4) asks for.",
     broken(
-        says(each(w.norm2(w.client(p() * OWN - OWN))), 0, assumption_1()),
+        says(each(w.norm2(w.client(p() * OWN - OWN))), 0, s.assumption_1()),
         lambda: federation(
             [parabola(1, (0, 0))] * 2,
             (0, 0),

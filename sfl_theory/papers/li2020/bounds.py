@@ -9,30 +9,11 @@ from __future__ import annotations
 
 import sympy as sp
 
+from sfl_theory import conditions, symbols
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, Source, StepSize
-from sfl_theory.conditions import (
-    BoundedGradients,
-    BoundedVariance,
-    EveryoneTakesPart,
-    Smooth,
-    StronglyConvex,
-)
+from sfl_theory.conditions import BoundedVariance, Smooth, StronglyConvex
 from sfl_theory.statement import Case, Theorem
-from sfl_theory.symbols import (
-    G,
-    Gamma,
-    I_err,
-    S,
-    T,
-    a,
-    gamma,
-    mu,
-    n,
-    over_clients,
-    sigma,
-    t,
-    tau,
-)
+from sfl_theory.symbols import G, Gamma, I_err, S, T, a, gamma, mu, n, sigma, t, tau
 
 PAPER = "li2020"
 
@@ -52,7 +33,10 @@ THEOREM_1 = Theorem(
             "strongly_convex",
             Bound(
                 parts={
-                    "noise": factor * 2 / mu * over_clients(a[n] ** 2 * sigma[n] ** 2),
+                    "noise": factor
+                    * 2
+                    / mu
+                    * symbols.over_clients(a[n] ** 2 * sigma[n] ** 2),
                     "heterogeneity": factor * 2 / mu * 6 * S * Gamma,
                     "local steps": factor * 2 / mu * 8 * (tau - 1) ** 2 * G**2,
                     "initial distance": factor * mu * gamma / 2 * I_err,
@@ -63,8 +47,8 @@ THEOREM_1 = Theorem(
                     Smooth("1 smooth"),
                     StronglyConvex("2 strongly convex"),
                     BoundedVariance("3 bounded variance"),
-                    BoundedGradients("4 bounded gradients"),
-                    EveryoneTakesPart(),
+                    conditions.BoundedGradients("4 bounded gradients"),
+                    conditions.EveryoneTakesPart(),
                 ),
                 source=Source(PAPER, "Theorem 1", "Sec. 3.2"),
                 definitions=GAMMA,

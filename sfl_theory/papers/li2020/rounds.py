@@ -10,47 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from sfl_theory.kernel import rules
+from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    MEAN,
-    Lin,
-    Vec,
-    constant,
-    iterate,
-    norm2,
-    value_of,
-    vec_at,
-    weight,
-)
-from sfl_theory.papers.li2020.one_step import (
-    BEST,
-    G2,
-    MADE,
-    RUN,
-    E,
-    L,
-    ends,
-    eta,
-    gamma,
-    heterogeneity,
-    heterogeneous,
-    i,
-    j,
-    k,
-    lemma_1,
-    lemma_2,
-    lemma_3,
-    model,
-    mu,
-    now,
-    number,
-    sigma2,
-    starts,
-    step,
-    t,
-)
+from sfl_theory.kernel.terms import MEAN, Lin, Vec, constant, iterate, norm2, weight
+from sfl_theory.papers.li2020 import one_step as of_one_step
+from sfl_theory.papers.li2020.one_step import BEST, RUN, E, L, eta, gamma, k, mu, step
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
 
@@ -128,26 +93,31 @@ def small(s: Ratio) -> Theorem:
 
 def doubled() -> Theorem:
     """Return ``eta_j <= 2 eta_i`` for steps i, j < E of a round."""
-    s, early = number(step), number(of(j))
+    s, early = of_one_step.number(step), of_one_step.number(of(of_one_step.j))
     u = mu * (gamma + early)
     return combine(
         (at_step(above, s), 1 / u),
         (at_step(below, early), 1 / u),
         (LONG, mu * eta(s) / u),
-        (MADE, mu * eta(s) / u),
+        (of_one_step.MADE, mu * eta(s) / u),
         target=constant(2 * eta(s) - eta(early)),
     )
 
 
 def short_enough() -> Theorem:
     """Return ``1 - 4 L eta >= 0`` as Lemma 1 assumes it, ``eta <= 1/(4 L)``."""
-    rate = eta(number(step))
+    rate = eta(of_one_step.number(step))
     return combine((rules.assume(constant(1 / (4 * L) - rate)), 4 * L))
 
 
 def since() -> Theorem:
     """Return ``2 eta_i - eta_j >= 0`` as Lemma 3 assumes it."""
-    return rules.assume(constant(2 * eta(number(step)) - eta(number(of(j)))))
+    return rules.assume(
+        constant(
+            2 * eta(of_one_step.number(step))
+            - eta(of_one_step.number(of(of_one_step.j)))
+        )
+    )
 
 
 def rate_is_small() -> Theorem:
@@ -183,8 +153,10 @@ def rate_falls_slowly() -> Theorem:
 
 def noises() -> Lin:
     """Return ``B = sum_k p_k^2 sigma_k^2 + 6 L Gamma + 8 (E - 1)^2 G^2``."""
-    own = mean(k, weight(k) ** 2 * sigma2) + 8 * (E - 1) ** 2 * G2
-    return constant(own) + heterogeneity() * (6 * L)
+    own = (
+        mean(k, weight(k) ** 2 * of_one_step.sigma2) + 8 * (E - 1) ** 2 * of_one_step.G2
+    )
+    return constant(own) + of_one_step.heterogeneity() * (6 * L)
 
 
 @cache
@@ -193,21 +165,23 @@ def one_step() -> Theorem:
 
     Lemmas 1-3 times u (u - 1), where mu u eta = 2; ``D = ||wbar - w*||^2``.
     """
-    s = number(step)
+    s = of_one_step.number(step)
     u, rate = gamma + s, eta(s)
     low, high = at_step(above, s), at_step(below, s)
     size = u * (u - 1)
     less = combine(
         (high, (mu * u * rate + 2) / mu**2), target=constant(4 / mu**2 - size * rate**2)
     )
-    now_, after = model(step) - BEST, model(step + 1) - BEST
-    own = mean(k, weight(k) ** 2 * sigma2) + 8 * (E - 1) ** 2 * G2
+    now_, after = of_one_step.model(step) - BEST, of_one_step.model(step + 1) - BEST
+    own = (
+        mean(k, weight(k) ** 2 * of_one_step.sigma2) + 8 * (E - 1) ** 2 * of_one_step.G2
+    )
     return combine(
-        (lemma_1(combine((small(s), 4 * L))), size),
-        (lemma_2(), size * rate**2),
-        (lemma_3(doubled()), 2 * size),
+        (of_one_step.lemma_1(combine((small(s), 4 * L))), size),
+        (of_one_step.lemma_2(), size * rate**2),
+        (of_one_step.lemma_3(doubled()), 2 * size),
         (less, own),
-        (heterogeneous(), 6 * L * (4 / mu**2 - size * rate**2)),
+        (of_one_step.heterogeneous(), 6 * L * (4 / mu**2 - size * rate**2)),
         (now_, (u - 1) * (mu * u * rate - 2)),
         target=norm2(now_) * ((u - 1) * (u - 2))
         + noises() * (4 / mu**2)
@@ -224,18 +198,20 @@ def scaled(at: Ratio, u: Vec) -> Lin:
 @cache
 def within(upper: Ratio) -> Theorem:
     """Return what `upper` steps of a round do: `scaled` grows by 4 B/mu^2 a step."""
-    x, at = iterate(RUN, now), E * now
-    made = sum_over(one_step(), steps(upper), i)
-    ways = rules.telescope(i, scaled(at + step, model(step)), upper)
+    x, at = iterate(RUN, of_one_step.now), E * of_one_step.now
+    made = sum_over(one_step(), steps(upper), of_one_step.i)
+    ways = rules.telescope(
+        of_one_step.i, scaled(at + step, of_one_step.model(step)), upper
+    )
     size = (gamma + at) * (gamma + at - 1)
-    both = model(0) + x - 2 * BEST
+    both = of_one_step.model(0) + x - 2 * BEST
     return combine(
         made,
         ways,
-        (starts(both), -size),
+        (of_one_step.starts(both), -size),
         target=scaled(at, x)
         + noises() * (4 * upper / mu**2)
-        - scaled(at + upper, model(upper)),
+        - scaled(at + upper, of_one_step.model(upper)),
     )
 
 
@@ -243,14 +219,17 @@ def within(upper: Ratio) -> Theorem:
 def distance() -> Theorem:
     """Return the same after r whole rounds."""
     first, x = iterate(RUN, 0), iterate(RUN, of(r))
-    later = iterate(RUN, now + 1)
-    at = E * (now + 1)
-    last = model(E)
+    later = iterate(RUN, of_one_step.now + 1)
+    at = E * (of_one_step.now + 1)
+    last = of_one_step.model(E)
     one = combine(
-        within(E), (ends(later + last - 2 * BEST), -(gamma + at) * (gamma + at - 1))
+        within(E),
+        (of_one_step.ends(later + last - 2 * BEST), -(gamma + at) * (gamma + at - 1)),
     )
-    rounds = sum_over(one, steps(of(r)), t)
-    ways = rules.telescope(t, scaled(E * now, iterate(RUN, now)), of(r))
+    rounds = sum_over(one, steps(of(r)), of_one_step.t)
+    ways = rules.telescope(
+        of_one_step.t, scaled(E * of_one_step.now, iterate(RUN, of_one_step.now)), of(r)
+    )
     return combine(
         rounds,
         ways,
@@ -279,15 +258,17 @@ def _bounded(near: Theorem, p: Vec, made: Ratio, by: Ratio | None = None) -> The
     more = combine(LONG, target=constant(gamma - 1))
     c = L / (2 * low * high)
     rest = 4 / mu**2 * (low * high / (gamma + by) - made) * c
-    own = mean(k, weight(k) ** 2 * sigma2) + 8 * (E - 1) ** 2 * G2
+    own = (
+        mean(k, weight(k) ** 2 * of_one_step.sigma2) + 8 * (E - 1) ** 2 * of_one_step.G2
+    )
     spare = combine((more, 4 / mu**2 * c), target=constant(rest))
     return combine(
         (near, c),
         gap_by_distance(p),
         (spare, own),
-        (heterogeneous(), 6 * L * rest),
+        (of_one_step.heterogeneous(), 6 * L * rest),
         (iterate(RUN, 0) - BEST, gamma * c * (low * high / (gamma + by) - gamma + 1)),
-        target=bound(by) - value_of(MEAN, p) + value_of(MEAN, BEST),
+        target=bound(by) - terms.value_of(MEAN, p) + terms.value_of(MEAN, BEST),
         signs=[spare],
     )
 
@@ -305,6 +286,6 @@ def theorem_1(rounds: Ratio, sharp: bool = True) -> Theorem:
 def theorem_1_within(rounds: Ratio, steps_: Ratio) -> Theorem:
     """Return Theorem 1 after whole rounds and steps of the next one, at least one."""
     before = rules.instantiate(distance(), ((r, rounds),), ())
-    last = rules.instantiate(within(steps_), ((t, rounds),), ())
-    mean_ = vec_at(model(steps_), {t: rounds})
+    last = rules.instantiate(within(steps_), ((of_one_step.t, rounds),), ())
+    mean_ = terms.vec_at(of_one_step.model(steps_), {of_one_step.t: rounds})
     return _bounded(combine(before, last), mean_, E * rounds + steps_)

@@ -5,47 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Part,
-    Proof,
-    broken,
-    clash,
-    consistent,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Part, Proof, broken, clash, consistent, says
 from sfl_theory.papers.li2020 import one_step, rounds
-from sfl_theory.papers.li2020.setting import (
-    BOUNDED,
-    CONVEX,
-    FAIR,
-    G2,
-    GAMMA,
-    LEAST,
-    MINIMUM,
-    SMOOTH,
-    VARIANCE,
-    B,
-    E,
-    F,
-    Gamma,
-    R,
-    above_least,
-    best,
-    every_step,
-    gamma,
-    i,
-    kappa,
-    m,
-    model,
-    mu,
-    proved,
-    quadratics,
-    r,
-    rate_rule,
-    run,
-)
+from sfl_theory.papers.li2020 import setting as s
+from sfl_theory.papers.li2020.setting import FAIR, G2, E, F, R, i, m, mu, proved, r, run
 from sfl_theory.proofs import assumptions
 from sfl_theory.proofs.notation import count, of
 from sfl_theory.written import Assumed, Form, Number
@@ -62,13 +25,13 @@ QUADRATICS = (
 def together(*used: Assumed, words: str = QUADRATICS, reading: str = "") -> Part:
     """Return that assumptions can hold together."""
     one = consistent(*used)
-    return broken(one, partial(quadratics, one.statement("")), words, reading)
+    return broken(one, partial(s.quadratics, one.statement("")), words, reading)
 
 
 ASSUMED = (
-    ("1", "F_k is L-smooth", (SMOOTH,)),
-    ("2", "F_k is mu-strongly convex", (CONVEX, MINIMUM)),
-    ("3", "variances of stochastic gradients are bounded", (*FAIR, VARIANCE)),
+    ("1", "F_k is L-smooth", (s.SMOOTH,)),
+    ("2", "F_k is mu-strongly convex", (s.CONVEX, s.MINIMUM)),
+    ("3", "variances of stochastic gradients are bounded", (*FAIR, s.VARIANCE)),
 )
 
 
@@ -127,17 +90,17 @@ CLASH = Kind.ASSUMPTION(
 
 def steps_of(rounds_: Number, steps: Number) -> tuple[Assumed, ...]:
     """Return what is assumed of each step of the first rounds."""
-    return tuple(every_step(rounds_, steps, one) for one in above_least())
+    return tuple(s.every_step(rounds_, steps, one) for one in s.above_least())
 
 
 def last_steps(steps: Number, round_: Number) -> tuple[Assumed, ...]:
     """Return what is assumed of the first steps of one more round."""
-    own = above_least(i, round_)
+    own = s.above_least(i, round_)
     return tuple(w.every_round(i, steps, one) for one in own)
 
 
-EVERYWHERE = (SMOOTH, CONVEX, *FAIR, VARIANCE, BOUNDED, MINIMUM, LEAST)
-RULE = (*rate_rule(), *GAMMA)
+EVERYWHERE = (s.SMOOTH, s.CONVEX, *FAIR, s.VARIANCE, s.BOUNDED, s.MINIMUM, s.LEAST)
+RULE = (*s.rate_rule(), *s.GAMMA)
 ROUNDS = steps_of(R, E)
 
 BALL = Kind.ASSUMPTION(
@@ -161,7 +124,7 @@ GAMMA_SIGN = Kind.TEXT(
     "Sec. 3.1",
     "Gamma = F* - sum_k p_k F_k* is not negative.",
     proved(
-        says(0, Gamma, LEAST, MINIMUM),
+        says(0, s.Gamma, s.LEAST, s.MINIMUM),
         one_step.heterogeneous,
         r"$F(w^*) = \sum_k p_k F_k(w^*) \ge \sum_k p_k F_k^*$.",
     ),
@@ -170,8 +133,10 @@ GAMMA_SIGN = Kind.TEXT(
 
 def bound(T: Number) -> Form:
     """Return the right side of Theorem 1."""
-    start = w.norm2(run.x(0) - best)
-    return kappa / (gamma + T - 1) * w.bracket(2 * B / mu + mu * gamma / 2 * start)
+    start = w.norm2(run.x(0) - s.best)
+    return (
+        s.kappa / (s.gamma + T - 1) * w.bracket(2 * s.B / mu + mu * s.gamma / 2 * start)
+    )
 
 
 SHARPER = (
@@ -215,7 +180,7 @@ THEOREM_1 = Kind.THEOREM(
     ),
     proved(
         says(
-            F.gap(model(m, r)),
+            F.gap(s.model(m, r)),
             bound(after_rounds(E * r + m + 1)),
             *EVERYWHERE,
             *RULE,
