@@ -154,8 +154,7 @@ EQ_8 = Kind.EQUATION(
             w.at_most(i, tau),
         ),
         equal_steps.eq_8,
-        r"Young with $1/\tau$, then $\|a+b+c+d\|^2\le4(\dots)$, "
-        r"$1+\tau\le2\tau$.",
+        r"Young with $1/\tau$, then $\|a+b+c+d\|^2\le4(\dots)$, $1+\tau\le2\tau$.",
         f"with i for i - 1; {s.CLIENT_BY_CLIENT}; i <= tau is implied",
     ),
     scope="end to end and its last line; the noise would need no factor tau",

@@ -107,11 +107,10 @@ EQ_86 = Kind.EQUATION(
         proved(
             superposed(longer),
             partial(block_steps.superposition, TwoPaces(longer)),
-            r"Not by adding (80), (83), (84), (85), which are false. "
-            r"Polarisation leaves $-\frac{\eta}{2\tau_b}\|M_b\|^2$, which pays "
-            r"for $\frac S2\|x_b^{t+1}-x_b^t\|^2$ (Young with $c=1/(2S\eta"
-            r"\tau_b)$, so the noise keeps its constant); one drift serves "
-            r"both blocks.",
+            r"Not by adding (80), (83), (84), (85), which are false. Polarisation "
+            r"leaves $-\frac{\eta}{2\tau_b}\|M_b\|^2$, which pays for $\frac "
+            r"S2\|x_b^{t+1}-x_b^t\|^2$ (Young with $c=1/(2S\eta\tau_b)$, so the noise "
+            r"keeps its constant); one drift serves both blocks.",
             LONGER[longer],
         )
         for longer in Side

@@ -90,9 +90,8 @@ SERVER_UPDATE = ClaimKind.EQUATION(
     broken(
         mean_update(2),
         two_clients,
-        r"Two clients, $F_n=\frac12\|x\|^2$, $a_n=q_n=\frac12$, from $x_s=1$: "
-        r"the server moves by $-\eta$ on average, the printed sum by "
-        r"$-\eta/2$.",
+        r"Two clients, $F_n=\frac12\|x\|^2$, $a_n=q_n=\frac12$, from $x_s=1$: the "
+        r"server moves by $-\eta$ on average, the printed sum by $-\eta/2$.",
         r"its mean over who takes part ($\mathbb E[I_n/q_n]=1$), as a product with "
         "the gradient at x^t",
     ),
@@ -205,9 +204,8 @@ def equation(number: int, where: str, side: Side, uses: str = "") -> Claim:
         *parts,
         uses=uses,
         scope="Participation as App. C.2 analyses it: updates are averaged, clients "
-        "take "
-        "part independently, q_n > 0. At q = 1 the left side is 0, the right one is "
-        "not.",
+        "take part independently, q_n > 0. At q = 1 the left side is 0, the right one "
+        "is not.",
     )
 
 

@@ -385,9 +385,8 @@ def sgd_every_step(case: str) -> Claim:
             statement,
             theorem,
             words,
-            "S = mu = 1, I_err = 1, sigma^2 = 4 T N: the mean of independent "
-            "noises has second moment 4 T. Beyond 2/S one step alone leaves eta^2 "
-            "4 T.",
+            "S = mu = 1, I_err = 1, sigma^2 = 4 T N: the mean of independent noises "
+            "has second moment 4 T. Beyond 2/S one step alone leaves eta^2 4 T.",
             model=data,
         ),
     )

@@ -298,8 +298,7 @@ def proof_condition(
         f"han2024/cond-{section}",
         f"App. {section}.3, below ({equation})",
         "The two conditions imply those of Lemmas C.6 and C.7 on each side and the "
-        "three "
-        "inequalities that the last step uses.",
+        "three inequalities that the last step uses.",
         *lemmas_of_C(version),
         proved(
             says(8 * u, half, known),

@@ -87,8 +87,7 @@ ANY_RATE = Kind.CONDITION(
     "han2024/cond/non_convex/any-rate",
     "Sec. 3.3, with the conditions of (13), (16), (19), (22)",
     "The non-convex bounds (13), (16), (19), (22) are O(1/T) at every admitted "
-    "learning "
-    "rate, constant ones included.",
+    "learning rate, constant ones included.",
     *tuple(not_fast(*one) for one in shapes()),
     severity=Severity.SLIP,
     cause="At a constant rate the second term does not fall with T.",
@@ -141,9 +140,8 @@ CONSTANT_RATE = Kind.CONDITION(
         r"Quadratics with fair coins, $\eta = 1/2$, $t = 2$: the run starts "
         "in the "
         "minimum and leaves it.",
-        "a gap that tends to 0 is below any level from some t on; this "
-        "level "
-        "is half of what the repair shows to be a lower bound at every t",
+        "a gap that tends to 0 is below any level from some t on; this level is half "
+        "of what the repair shows to be a lower bound at every t",
     ),
     severity=Severity.THEOREM,
     cause="Noise keeps the gap above a multiple of eta^2, for every eta.",

@@ -336,8 +336,7 @@ SEC_41_TAU = Kind.TEXT(
     "D_n it depends on n, which the theorems do not cover. Which holds rests on the "
     "partition: a Dirichlet draw of every client's class shares, as in the work cited, "
     "keeps the sizes equal, the equally common draw of every class's shares over "
-    "clients "
-    "does not; Sec. 4.1 does not say.",
+    "clients does not; Sec. 4.1 does not say.",
 )
 
 CLAIMS = (

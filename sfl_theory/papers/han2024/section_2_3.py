@@ -79,8 +79,7 @@ EQ_3 = Kind.ALGORITHM(
     ),
     severity=Severity.THEOREM,
     cause="The sum of a_n/q_n over the participants is not 1: (3) scales the model "
-    "even "
-    "where gradients vanish.",
+    "even where gradients vanish.",
     scope="With q_n < 1 for some n; for q_n = 1 it is (2).",
     uses="eq-2",
     repair=repaired(
@@ -113,9 +112,8 @@ UNBIASED = Kind.EQUATION(
             V1_MODELS.split, Side.CLIENT, fixed(V1_MODELS).value
         ),
         r"$\mathbb{E}I_n^t/q_n = 1$, independent of the local models.",
-        "for every h, a linear one among them, which gives the mean in "
-        "every "
-        "fixed direction; the right side is (2) of the same round",
+        "for every h, a linear one among them, which gives the mean in every fixed "
+        "direction; the right side is (2) of the same round",
     ),
     scope="q_n > 0. The mean is right, the variance is not that of App. C.2: see eq-3.",
 )
@@ -234,8 +232,7 @@ SFL_V2 = Kind.EQUATION(
     ),
     severity=Severity.PROOF,
     cause="A client's gradients pass through the server's model, which moves by "
-    "eta/q_n "
-    "when the client takes part.",
+    "eta/q_n when the client takes part.",
     scope="'Offsets the bias' read as a statement on the next model's mean; as one on "
     "the weights it is eq-3/unbiased/weights, proved.",
     uses="alg-2 eq-3/unbiased/weights",

@@ -84,9 +84,8 @@ EQUATION_3_V2 = Kind.THEOREM(
     broken(
         descent(Version.V2, Participants.MODELS).all_rounds(),
         leaves_its_minimum_v2,
-        r"$F_1=F_2=\frac12\|x-x^*\|^2$ from $x^0=x^*=(1,0)$, $q=(1,1/2)$, no "
-        r"noise, equal weights: the right side is 0, and $x_c^1$ is 1/2 or "
-        r"3/2.",
+        r"$F_1=F_2=\frac12\|x-x^*\|^2$ from $x^0=x^*=(1,0)$, $q=(1,1/2)$, no noise, "
+        r"equal weights: the right side is 0, and $x_c^1$ is 1/2 or 3/2.",
         "client 1 takes part in every round, so no round is empty",
     ),
     severity=Severity.THEOREM,

@@ -120,10 +120,9 @@ EQ_12_LOCAL = Kind.EQUATION(
             *ASSUMED,
         ),
         lambda: inconsistent((0, 1), {mu: "1/2", S: "3/2"}),
-        r"$f_n=\frac12\|w\|^2\pm(\frac12w_cw_s-w_c)$, so "
-        r"$F=\frac12\|w\|^2$; from (0, 1) one local step makes the local "
-        r"models differ, and at the second one the mean server gradient is "
-        r"$\frac34+\frac1{16}$, that of F is $\frac34$.",
+        r"$f_n=\frac12\|w\|^2\pm(\frac12w_cw_s-w_c)$, so $F=\frac12\|w\|^2$; from (0, "
+        r"1) one local step makes the local models differ, and at the second one the "
+        r"mean server gradient is $\frac34+\frac1{16}$, that of F is $\frac34$.",
         "at the second of two local steps",
     ),
     severity=Severity.PROOF,

@@ -291,9 +291,8 @@ EQ_13 = Kind.EQUATION(
                 *s.assumptions(one),
             ),
             second_moment,
-            r"Independent noise of mean 0, and "
-            r"$\|\nabla_sF(w)\|^2\le\|\nabla F(w)\|^2\le2S(F(w)-F^*)$ by a "
-            r"step of $1/S$.",
+            r"Independent noise of mean 0, and $\|\nabla_sF(w)\|^2\le\|\nabla "
+            r"F(w)\|^2\le2S(F(w)-F^*)$ by a step of $1/S$.",
             STEP,
         ),
     ),

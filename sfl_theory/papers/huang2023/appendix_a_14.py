@@ -297,8 +297,7 @@ EQ_15_SIGN = Kind.EQUATION(
             points={point: [(1, "-1/4")]},
             best={F: (0, 0)},
         ),
-        r"$F=\frac12(w_c^2+w_s^2+w_cw_s)$, w = (1, -1/4): "
-        r"$F(w)<F(w_c,0)$.",
+        r"$F=\frac12(w_c^2+w_s^2+w_cw_s)$, w = (1, -1/4): $F(w)<F(w_c,0)$.",
     ),
     severity=Severity.PROOF,
     cause="w_s* minimises F(w_c*, .), not F(w_c, .).",

@@ -200,12 +200,11 @@ LEMMA_4 = Kind.LEMMA(
         ),
         minibatch_steps.drift_of_round,
         r"With K = EM, $x=\gamma+i$, $B=R^2+2K\delta^2$: "
-        r"$D_{j+1}\le(1-\frac4x+\frac1{2K})D_j+\eta^2B$ by strong convexity "
-        r"between $w_n$ and $\bar w$ and Young, so "
-        r"$(x-1)^2(1-\frac j{2K})D_j$ grows by at most $4B/\mu^2$ in a step, "
-        r"from 0; that is enough for $x\ge3$. For $x\le3$ bounded gradients "
-        r"and strong convexity give $D\le2(R^2+\delta^2)/\mu^2$. (The proof "
-        r"that is cited is for another step size.)",
+        r"$D_{j+1}\le(1-\frac4x+\frac1{2K})D_j+\eta^2B$ by strong convexity between "
+        r"$w_n$ and $\bar w$ and Young, so $(x-1)^2(1-\frac j{2K})D_j$ grows by at "
+        r"most $4B/\mu^2$ in a step, from 0; that is enough for $x\ge3$. For $x\le3$ "
+        r"bounded gradients and strong convexity give $D\le2(R^2+\delta^2)/\mu^2$. "
+        r"(The proof that is cited is for another step size.)",
         f"after j >= 1 local steps of a round; {ANY_STEPS}; EM = j + 1 + r",
         model=lambda: federation(
             [parabola(1, ("1/2", 0)), parabola(1, ("-1/2", 0))],

@@ -244,8 +244,7 @@ EQ_32 = Kind.EQUATION(
     proved(
         says(BETWEEN, (1 - mu * rate) * w.norm2(OFF) + SPREAD + C, *ASSUMED),
         lambda: minibatch.second_bound(HERE.value, low().value, CLIENT),
-        r"(28) again and $\sum_np_n\|w_{c,n}-w_c^*\|^2\ge"
-        r"\|\bar w_c-w_c^*\|^2$.",
+        r"(28) again and $\sum_np_n\|w_{c,n}-w_c^*\|^2\ge\|\bar w_c-w_c^*\|^2$.",
         f"{ANY}; {LESS}",
     ),
     uses="eq-27 eq-28 eq-29 eq-30 eq-31",

@@ -135,10 +135,9 @@ JOINT = (
 NOISY_HALF = Model(
     run=instances.half_of_the_data,
     numbers=values(1, 2),
-    words=r"$f_n=\frac12\|w\|^2$, 12 clients; client 1 has half of the data and "
-    r"noise $\zeta=\pm1$ in $w_s$. One step of $\eta=\frac27$ from $w^*=0$ "
-    r"gives $\frac{\eta^2}4=\frac1{49}$, the bound is "
-    r"$\frac{16}{8N^2}=\frac1{72}$.",
+    words=r"$f_n=\frac12\|w\|^2$, 12 clients; client 1 has half of the data and noise "
+    r"$\zeta=\pm1$ in $w_s$. One step of $\eta=\frac27$ from $w^*=0$ gives "
+    r"$\frac{\eta^2}4=\frac1{49}$, the bound is $\frac{16}{8N^2}=\frac1{72}$.",
 )
 PULLED_CLIENT = Model(
     run=lambda: instances.pulled(2, 500, 1264),
@@ -182,11 +181,10 @@ PROP_1_COUPLING = Kind.PROPOSITION(
             *s.assumptions(r),
             *s.gamma_printed(),
         ),
-        words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 200, from $(1,0,0)$: "
-        r"the server block starts at its optimum and is pulled away by the "
-        r"client block, whose initial distance the bound does not contain; "
-        r"after 505 steps it is farther away than the bound says. z only makes "
-        r"S large.",
+        words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 200, from $(1,0,0)$: the "
+        r"server block starts at its optimum and is pulled away by the client block, "
+        r"whose initial distance the bound does not contain; after 505 steps it is "
+        r"farther away than the bound says. z only makes S large.",
         reading=ONE_STEP,
         run=lambda: instances.pulled(1, 200, 505),
         numbers=values(200, 5),
