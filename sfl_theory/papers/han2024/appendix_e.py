@@ -7,13 +7,11 @@ and (125) also for the algorithm with weighted server steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory import written as w
 from sfl_theory.claims import Kind, Model, Part, Says, Severity, proved, repaired, says
-from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
@@ -25,7 +23,7 @@ from sfl_theory.papers.han2024 import (
     superposition,
 )
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
+from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Descent, Section
 from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.general_convex import Merged, claims
 from sfl_theory.papers.han2024.one_round import Block
@@ -56,6 +54,7 @@ PRINTED = Blocks(
     {Side.CLIENT: a() ** 2, Side.SERVER: None},
     RATES,
 )
+BLOCKS = Section("App. E.3", 115, PRINTED, 32)
 EQUAL = tuple(
     w.every_client(n, one).called("equal weights")
     for one in (w.at_most(N * a(), 1), w.at_most(1, N * a()))
@@ -69,11 +68,6 @@ VISITS = (
     "All visits before it move a point, at most N tau: Cauchy-Schwarz over them, "
     "noises of different visits are orthogonal. The drift of all clients together."
 )
-
-
-def one(statement: Says, theorem: Callable[[], Theorem], words: str) -> tuple[Part]:
-    """Return one part."""
-    return (proved(statement, theorem, words),)
 
 
 # Steps of one block ----------------------------------------------------------------
@@ -120,14 +114,12 @@ def second_order_closed(side: Side) -> Says:
     return says(left, right, *PRINTED.assumed, WHOLE)
 
 
-EQ_115 = blocks.FIRST_ORDER.claim(
-    PRINTED,
-    SERVER,
-    ("eq-115", "App. E.3.1, (115)"),
-    Coupled((-1022, 2047), 2, Fraction(1, 64)),
+EQ_115 = BLOCKS.claim(
+    115,
+    (-1022, 2047),
     repaired(
         "equal weights, and the move of the whole vector",
-        *one(
+        proved(
             blocks.first_order(EQUALLY, SERVER, whole=True),
             block_visits.first_order_printed,
             r"$-\langle\nabla_sf,M\rangle$ by polarisation against $N\tau\nabla_sf$; "
@@ -135,25 +127,22 @@ EQ_115 = blocks.FIRST_ORDER.claim(
         ),
     ),
 )
-EQ_116 = blocks.DRIFT.claim(
-    PRINTED,
-    SERVER,
-    ("eq-116", "App. E.3.1, (116)"),
-    Coupled((-1, 2), 3, Fraction(1, 96)),
+EQ_116 = BLOCKS.claim(
+    116,
+    (-1, 2),
     repaired(
         "the sum over clients, N^2 times as much, and the whole vectors",
-        *one(drift(), block_visits.drift_by_mean, VISITS),
+        proved(drift(), block_visits.drift_by_mean, VISITS),
     ),
     uses="lemma-C.6",
+    made=3,
 )
-EQ_117 = blocks.FIRST_ORDER_CLOSED.claim(
-    PRINTED,
-    SERVER,
-    ("eq-117", "App. E.3.1, (117)"),
-    Coupled((-1022, 2047), 2, Fraction(1, 64)),
+EQ_117 = BLOCKS.claim(
+    117,
+    (-1022, 2047),
     repaired(
         "equal weights, N times as much behind eta^3, and the whole gradient there",
-        *one(
+        proved(
             first_order_closed(SERVER),
             lambda: block_visits.first_order_closed(SERVER),
             "The repaired (115) before it was weakened, the repaired (116).",
@@ -161,11 +150,9 @@ EQ_117 = blocks.FIRST_ORDER_CLOSED.claim(
     ),
     uses="eq-115 eq-116",
 )
-EQ_118 = blocks.SECOND_ORDER.claim(
-    PRINTED,
-    SERVER,
-    ("eq-118", "App. E.3.1, (118)"),
-    Coupled((98, -193), 2, Fraction(1, 64)),
+EQ_118 = BLOCKS.claim(
+    118,
+    (98, -193),
     repaired(
         "twice the right side",
         proved(
@@ -176,15 +163,13 @@ EQ_118 = blocks.SECOND_ORDER.claim(
         ),
     ),
 )
-EQ_119 = blocks.CHANGE.claim(
-    PRINTED,
-    SERVER,
-    ("eq-119", "App. E.3.1, (119)"),
-    Coupled((-1, 2), 2, Fraction(1, 64)),
+EQ_119 = BLOCKS.claim(
+    119,
+    (-1, 2),
     repaired(
         "the sum over clients, 2 N^2 times as much, the whole gradient of F_n, and the "
         "variance of the samples without eta^2",
-        *one(
+        proved(
             change(),
             block_visits.change,
             "The noise of a later step is orthogonal to what came before it; then the "
@@ -193,14 +178,12 @@ EQ_119 = blocks.CHANGE.claim(
     ),
     uses="lemma-C.7",
 )
-EQ_120 = blocks.SECOND_ORDER_CLOSED.claim(
-    PRINTED,
-    SERVER,
-    ("eq-120", "App. E.3.1, (120)"),
-    Coupled((-1, 2), 2, Fraction(1, 64)),
+EQ_120 = BLOCKS.claim(
+    120,
+    (-1, 2),
     repaired(
         "5/2 times the right side; its late term 2 N^2 times, with the whole gradient",
-        *one(
+        proved(
             second_order_closed(SERVER),
             lambda: block_visits.second_order_closed(SERVER),
             "Young twice: gradients and noise, local points and x^t. " + VISITS,
@@ -208,14 +191,12 @@ EQ_120 = blocks.SECOND_ORDER_CLOSED.claim(
     ),
     uses="eq-118 eq-119",
 )
-EQ_121 = blocks.FIRST_ORDER_CLOSED.claim(
-    PRINTED,
-    CLIENT,
-    ("eq-121", "App. E.3.2, (121)"),
-    Coupled((-254, 511), 2, Fraction(1, 64)),
+EQ_121 = BLOCKS.claim(
+    121,
+    (-254, 511),
     repaired(
         "behind eta^3: N^2 for N a_n^2, and the whole gradient",
-        *one(
+        proved(
             first_order_closed(CLIENT),
             lambda: block_visits.first_order_closed(CLIENT),
             "Jensen with the weights a_n; the server's block at a client's points has "
@@ -224,15 +205,13 @@ EQ_121 = blocks.FIRST_ORDER_CLOSED.claim(
     ),
     uses="eq-84",
 )
-EQ_122 = blocks.SECOND_ORDER_CLOSED.claim(
-    PRINTED,
-    CLIENT,
-    ("eq-122", "App. E.3.2, (122)"),
-    Coupled((-1, 2), 2, Fraction(1, 64)),
+EQ_122 = BLOCKS.claim(
+    122,
+    (-1, 2),
     repaired(
         "5/2 times the right side; its late term with 2 N^2 for a_n^2, and with the "
         "whole gradient",
-        *one(
+        proved(
             second_order_closed(CLIENT),
             lambda: block_visits.second_order_closed(CLIENT),
             "As (120), with the weights a_n; in the late term a_n <= 1.",
@@ -326,8 +305,8 @@ EQ_123 = Kind.EQUATION(
     uses="prop-C.4 eq-117 eq-120 eq-121 eq-122 cond-E.3",
     repair=repaired(
         "equal weights; or, for any weights and sharper, weighted server steps",
-        *one(DESCENT_EQUAL.one_round(), block_visits.one_round, BY_VISITS),
-        *one(weighted_round(), visits.one_round, BY_WEIGHTS),
+        proved(DESCENT_EQUAL.one_round(), block_visits.one_round, BY_VISITS),
+        proved(weighted_round(), visits.one_round, BY_WEIGHTS),
     ),
 )
 EQ_124 = Kind.EQUATION(
@@ -345,7 +324,7 @@ EQ_124 = Kind.EQUATION(
     uses="eq-123",
     repair=repaired(
         "equal weights",
-        *one(DESCENT_EQUAL.rearranged(), block_visits.rearranged, BY_VISITS),
+        proved(DESCENT_EQUAL.rearranged(), block_visits.rearranged, BY_VISITS),
     ),
 )
 STUCK = Model(
@@ -358,8 +337,8 @@ ALL_ROUNDS = Part(DESCENT.all_rounds(), STUCK)
 REPAIRED = repaired(
     "equal weights; or, for any weights and sharper, weighted server steps and rates "
     "up to 1/(16 S tau)",
-    *one(DESCENT_EQUAL.all_rounds(), block_visits.theorem, BY_VISITS),
-    *one(weighted_rounds(), visits.theorem, BY_WEIGHTS),
+    proved(DESCENT_EQUAL.all_rounds(), block_visits.theorem, BY_VISITS),
+    proved(weighted_rounds(), visits.theorem, BY_WEIGHTS),
 )
 EQ_125 = Kind.EQUATION(
     "han2024/eq-125",

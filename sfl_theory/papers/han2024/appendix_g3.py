@@ -14,14 +14,14 @@ from fractions import Fraction
 
 from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Repair, Says, Severity, repaired, says
+from sfl_theory.claims import Kind, Part, Says, Severity, proved, repaired, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Participants, Side
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.papers.han2024 import blocks, theorems
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import AGAINST, EQUAL, pulled_apart
-from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
+from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Descent, Section
 from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, i, n, sigma2, t, tau
 from sfl_theory.papers.han2024.two_periods import named
 from sfl_theory.proofs import partial_blocks, partial_visits, visits_convex
@@ -51,6 +51,7 @@ PRINTED = Blocks(
     (*theorems.RATES, STRICTER.called("App. G.3, below (183)")),
     DRAWS,
 )
+BLOCKS = Section("App. G.3", 175, PRINTED, 128, HALF)
 OTHER, OTHER_DRAWS = drawn(Version.V2_WEIGHTED)
 WEIGHTED = Blocks(OTHER, STEPS, dict.fromkeys(Side, a()), (), OTHER_DRAWS)
 KAPPA = named(w.over_clients(n, a() * chance), r"\kappa")
@@ -59,13 +60,6 @@ SIGMAS = w.over_clients(n, a() * sigma2()) + 2 * KAPPA * SIGMA_Q
 WHERE = r"with $\kappa=\sum_na_n/q_n$"
 SMALL = w.at_most(16 * (S * eta() * tau * KAPPA) ** 2, 1)
 WEIGHTS = "weighted server steps"
-
-
-def one(
-    statement: Says, theorem: Callable[[], Theorem], words: str, reading: str = ""
-) -> tuple[Part]:
-    """Return one part."""
-    return (claims.proved(statement, theorem, words, reading),)
 
 
 # Steps of one block ----------------------------------------------------------------
@@ -155,11 +149,6 @@ def second_order_closed(side: Side) -> Says:
     return says(left, right, *WEIGHTED.assumed, SMALL)
 
 
-def coupled(ahead: tuple[int, int], steps: int = 2) -> Coupled:
-    """Return the model at the largest rate of App. G.3, each client drawn or not."""
-    return Coupled(ahead, steps, Fraction(1, 128 * steps), HALF)
-
-
 FIRST_ORDER_WORDS = (
     r"$\mathbb E[J_n]=1$ beside gradients at $x^t$; what local points add is $\Delta$, "
     r"$B=\mathbb E[\Delta\mid x^t]$, $\|B\|^2\le\tau S^2\sum_na_n\mathbb E[\sum_i"
@@ -173,11 +162,11 @@ DRIFT_WORDS = (
 )
 
 
-def of_block(side: Side) -> tuple[Repair, Repair]:
+def of_block(side: Side) -> tuple[claims.Repair, claims.Repair]:
     """Return the repairs of (177), (180) or (181), (182)."""
     closed = repaired(
         f"{WEIGHTS}, kappa^2 for N sum c_n, and the whole gradient behind eta^3",
-        *one(
+        proved(
             first_order_closed(side),
             lambda: partial_blocks.first_order_closed(side),
             "The repaired (175), the repaired (176).",
@@ -186,7 +175,7 @@ def of_block(side: Side) -> tuple[Repair, Repair]:
     )
     second = repaired(
         f"{WEIGHTS}, four times the constants, and the whole gradient in the late term",
-        *one(
+        proved(
             second_order_closed(side),
             lambda: partial_blocks.second_order_closed(side),
             r"Young with 1 between gradients and noise; Jensen with weights $a_nJ_n$, "
@@ -198,47 +187,42 @@ def of_block(side: Side) -> tuple[Repair, Repair]:
     return closed, second
 
 
-EQ_175 = blocks.FIRST_ORDER.claim(
-    PRINTED,
-    SERVER,
-    ("eq-175", "App. G.3.1, (175)"),
-    coupled((-4094, 8191)),
+EQ_175 = BLOCKS.claim(
+    175,
+    (-4094, 8191),
     repaired(
         "equal weights, or weighted server steps, and the move of the whole vector",
-        *one(
+        proved(
             blocks.first_order(EQUALLY, SERVER, whole=True),
             visits_convex.first_order_printed,
             r"$\sum_n\nabla_sF_n=N\nabla_sf$, so $\mathbb E\langle\nabla_sf,"
             r"\sum_nJ_n\nabla_sF_n(x^t)\rangle=N\|\nabla_sf\|^2$; Young for the "
             r"rest, Lipschitz gradients, $J_n\le1/q_n$.",
         ),
-        *one(
+        proved(
             first_order(SERVER),
             lambda: partial_blocks.first_order_printed(SERVER),
             FIRST_ORDER_WORDS,
         ),
     ),
 )
-EQ_176 = blocks.DRIFT.claim(
-    PRINTED,
-    SERVER,
-    ("eq-176", "App. G.3.1, (176)"),
-    coupled((-1, 2), 3),
+EQ_176 = BLOCKS.claim(
+    176,
+    (-1, 2),
     repaired(
         f"{WEIGHTS}, the sum over clients, and the whole vectors",
-        *one(drift(), partial_blocks.plain_drift, DRIFT_WORDS, WHERE),
+        proved(drift(), partial_blocks.plain_drift, DRIFT_WORDS, WHERE),
     ),
     uses="lemma-C.6",
+    made=3,
 )
-EQ_177 = blocks.FIRST_ORDER_CLOSED.claim(
-    PRINTED,
-    SERVER,
-    ("eq-177", "App. G.3.1, (177)"),
-    coupled((-4094, 8191)),
+EQ_177 = BLOCKS.claim(
+    177,
+    (-4094, 8191),
     repaired(
         "equal weights, or weighted server steps; (sum 1/q_n)^2, or kappa^2, for the "
         "sum, and the whole gradient behind eta^3",
-        *one(
+        proved(
             first_order_equally(),
             visits_convex.first_order_closed,
             "The repaired (175) before it was weakened; all visits before it move "
@@ -248,15 +232,13 @@ EQ_177 = blocks.FIRST_ORDER_CLOSED.claim(
     ),
     uses="eq-175 eq-176",
 )
-EQ_178 = blocks.SECOND_ORDER.claim(
-    PRINTED,
-    SERVER,
-    ("eq-178", "App. G.3.1, (178)"),
-    coupled((770, -1537)),
+EQ_178 = BLOCKS.claim(
+    178,
+    (770, -1537),
     repaired(
         "twice the right side, and 1/q_n^2 before the change of the gradients, for own "
         "server steps are at its points only where a client takes part",
-        *one(
+        proved(
             second_order(),
             partial_blocks.second_order,
             r"Cauchy-Schwarz over visits, Young with factor 2, variance; $J_n^2\le "
@@ -265,15 +247,13 @@ EQ_178 = blocks.SECOND_ORDER.claim(
         ),
     ),
 )
-EQ_179 = blocks.CHANGE.claim(
-    PRINTED,
-    SERVER,
-    ("eq-179", "App. G.3.1, (179)"),
-    coupled((-1, 2)),
+EQ_179 = BLOCKS.claim(
+    179,
+    (-1, 2),
     repaired(
         "by the move of the whole vector, and the variance of the samples without "
         "eta^2",
-        *one(
+        proved(
             change(),
             lambda: sum_over(
                 change_of_gradient(partial_blocks.PRINTED, SERVER), CLIENTS, n, v_n
@@ -284,27 +264,21 @@ EQ_179 = blocks.CHANGE.claim(
     ),
     uses="lemma-C.7",
 )
-EQ_180 = blocks.SECOND_ORDER_CLOSED.claim(
-    PRINTED,
-    SERVER,
-    ("eq-180", "App. G.3.1, (180)"),
-    coupled((-1, 2)),
+EQ_180 = BLOCKS.claim(
+    180,
+    (-1, 2),
     of_block(SERVER)[1],
     uses="eq-178 eq-179",
 )
-EQ_181 = blocks.FIRST_ORDER_CLOSED.claim(
-    PRINTED,
-    CLIENT,
-    ("eq-181", "App. G.3.2, (181)"),
-    coupled((-4094, 8191)),
+EQ_181 = BLOCKS.claim(
+    181,
+    (-4094, 8191),
     of_block(CLIENT)[0],
     uses="eq-151",
 )
-EQ_182 = blocks.SECOND_ORDER_CLOSED.claim(
-    PRINTED,
-    CLIENT,
-    ("eq-182", "App. G.3.2, (182)"),
-    coupled((-1, 2)),
+EQ_182 = BLOCKS.claim(
+    182,
+    (-1, 2),
     of_block(CLIENT)[1],
     uses="eq-152",
 )
@@ -351,9 +325,9 @@ class Conclusion:
     uses: str
     reading: str = ""
 
-    def claim(self, change: str, *more: Part) -> Claim:
+    def claim(self, change: str, *more: Part) -> claims.Claim:
         """Return the refuted claim."""
-        equally = one(self.says(theorems.EQUALLY), self.theorem, theorems.IDEA)
+        equally = proved(self.says(theorems.EQUALLY), self.theorem, theorems.IDEA)
         return Kind.EQUATION(
             f"han2024/eq-{self.number}",
             f"App. G.3.3, ({self.number})",
@@ -363,7 +337,7 @@ class Conclusion:
             cause=AGAINST,
             scope=SCOPE,
             uses=self.uses,
-            repair=repaired(change, *equally, *more),
+            repair=repaired(change, equally, *more),
         )
 
 
@@ -376,7 +350,7 @@ EQ_183 = Conclusion(
 ).claim(
     "equal weights; or, for any weights and sharper, weighted server steps and rates "
     "up to 1/(8 S tau kappa)",
-    *one(weighted_round(), partial_visits.one_round, BY_WEIGHTS, WHERE),
+    proved(weighted_round(), partial_visits.one_round, BY_WEIGHTS, WHERE),
 )
 EQ_184 = Conclusion(
     184,
