@@ -24,7 +24,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Replaceable, Theorem
 from sfl_theory.kernel.terms import Lin, Rate, Variable, constant, norm2, number_at
-from sfl_theory.proofs import reference_models
+from sfl_theory.proofs import reference_models as ref
 from sfl_theory.proofs.local_steps import S, now, t, whole_mean, whole_update
 from sfl_theory.proofs.notation import Squares, Uses, combine, positive, steps, sum_over
 from sfl_theory.proofs.reference_models import STEP, References, cost, gap, model, s
@@ -87,8 +87,8 @@ def with_rate(
     if w.rate is None:
         return combine(*uses, *squares, target=target, signs=signs)
     new = Rate(w.rate)
-    by: dict[Variable, k.Replacement] = {reference_models.RATE: new}
-    values: tuple[tuple[Replaceable, Rate], ...] = ((reference_models.RATE, new),)
+    by: dict[Variable, k.Replacement] = {ref.RATE: new}
+    values: tuple[tuple[Replaceable, Rate], ...] = ((ref.RATE, new),)
     return combine(
         *[
             (rules.instantiate(theorem, values, ()), number_at(ratio(c), by))
@@ -111,20 +111,20 @@ def grown(a: Weighted, w: References) -> Theorem:
     return with_rate(
         w,
         [
-            (reference_models.one_round(a, w, up), 1),
+            (ref.one_round(a, w, up), 1),
             (w.telescoped(gap(a, now), up), 2 * eta * tau),
             (w.telescoped(constant(cost(a)), up), -1),
             (joined(w, now, square(a, now)), 1),
-            (joined(w, now, reference_models.lowest(a, STEP)), 2 * tau * rho),
+            (joined(w, now, ref.lowest(a, STEP)), 2 * tau * rho),
             (
-                w.summed(reference_models.lowest(a, STEP), up),
+                w.summed(ref.lowest(a, STEP), up),
                 2 * tau * (rho - later - eta),
             ),
-            (reference_models.lowest(a, now), 2 * tau * (eta * b - rho * c)),
+            (ref.lowest(a, now), 2 * tau * (eta * b - rho * c)),
         ],
         [],
-        reference_models.away(a, w, now, now)
-        - reference_models.away(a, w, up, up)
+        ref.away(a, w, now, now)
+        - ref.away(a, w, up, up)
         - (before(a, w, up) * later - before(a, w, now) * rho) * (2 * tau)
         + constant(b * cost(a)),
         [w.sums, w.falls, w.positive],
@@ -148,22 +148,22 @@ def last_gap(a: Weighted, w: References) -> Theorem:
         w,
         [
             (sum_over(grown(a, w), steps(T), t), 1),
-            (rules.telescope(t, reference_models.away(a, w, now, now), T), 1),
+            (rules.telescope(t, ref.away(a, w, now, now), T), 1),
             (rules.telescope(t, rho, T), 2 * tau),
             (nothing(w, norm2(model(a, zero) - model(a, STEP))), 1),
             (nothing(w, gap(a, STEP)), 2 * tau * w.left(zero)),
             (
-                rules.instantiate(reference_models.one_round(a, w, now), ((t, T),), ()),
+                rules.instantiate(ref.one_round(a, w, now), ((t, T),), ()),
                 1,
             ),
             (w.telescoped(gap(a, T), T), 2 * rate * tau),
             (w.telescoped(last_cost, T), -1),
             (w.summed(square(a, T + 1), T), 1),
             (
-                w.summed(reference_models.lowest(a, STEP), T),
+                w.summed(ref.lowest(a, STEP), T),
                 2 * tau * (w.left(T) - rate),
             ),
-            (reference_models.lowest(a, T), 2 * tau * (rate * b - 1)),
+            (ref.lowest(a, T), 2 * tau * (rate * b - 1)),
         ],
         [(model(a, T + 1) - BEST, w.share(zero))],
         norm2(model(a, zero) - BEST) * w.share(zero)
@@ -186,8 +186,8 @@ def approach(a: Weighted) -> Theorem:
         (whole_update(r, u), -2),
         (whole_update(r, step), -1),
         (whole_update(r, whole_mean(r, a.g())), eta),
-        (reference_models.moment(a), eta**2),
-        (drift(a) if a.partial else reference_models.near(a), S * eta),
+        (ref.moment(a), eta**2),
+        (drift(a) if a.partial else ref.near(a), S * eta),
         target=norm2(u)
         - norm2(r.next - BEST)
         - gap(a, now) * (2 * eta * tau)
@@ -246,7 +246,7 @@ def last_gap_at_constant_rate(a: Weighted) -> Theorem:
     """
     small = 1 - (T + 1) * inverse(ratio(0))
     first, once = (rules.assume(constant(c)) for c in (small, 1 - inverse(T)))
-    by: dict[Variable, k.Replacement] = {reference_models.RATE: Rate(e)}
+    by: dict[Variable, k.Replacement] = {ref.RATE: Rate(e)}
     start = k.vec_at(model(a, ratio(0)) - BEST, by)
     size = number_at(cost(a), by) / (2 * e * tau)
     return combine(

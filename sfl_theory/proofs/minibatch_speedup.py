@@ -20,32 +20,32 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, part, weight
-from sfl_theory.proofs import minibatch_stepwise
+from sfl_theory.proofs import minibatch_stepwise as st
 from sfl_theory.proofs.foundations import majorant_of_mean
 from sfl_theory.proofs.minibatch_stepwise import RUN, J, K, S, T, h, m, mu, n, now, r, x
 from sfl_theory.proofs.notation import combine, mean, sign, steps, sum_over
 
 HALF = ratio(Fraction(1, 2))
-SINGLE = mean(n, weight(n) ** 2 * minibatch_stepwise.sigma2)
-APART = mean(n, weight(n) * (1 - weight(n)) * minibatch_stepwise.sigma2)
-LEVEL = APART + (4 * K + 1) / 3 * minibatch_stepwise.delta2
+SINGLE = mean(n, weight(n) ** 2 * st.sigma2)
+APART = mean(n, weight(n) * (1 - weight(n)) * st.sigma2)
+LEVEL = APART + (4 * K + 1) / 3 * st.delta2
 """Noise and heterogeneity that drive the local models of a round apart."""
-TWICE = combine(minibatch_stepwise.MADE, (rules.square(r), 2))
+TWICE = combine(st.MADE, (rules.square(r), 2))
 
 
 # One step of the mean model, and of the local models ----------------------------------
 
 g, wbar, d = (
-    k.gradient(Local(n), minibatch_stepwise.point(J)),
-    minibatch_stepwise.middle(J),
-    minibatch_stepwise.apart(J),
+    k.gradient(Local(n), st.point(J)),
+    st.middle(J),
+    st.apart(J),
 )
 there, total = k.gradient(Local(n), wbar), k.gradient(k.MEAN, wbar)
 
 
 def cocoercive() -> Theorem:
     """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S <difference, p - wbar>``."""
-    F, p, q, a = Local(n), minibatch_stepwise.point(J), wbar, g - there
+    F, p, q, a = Local(n), st.point(J), wbar, g - there
 
     def half(low: Vec, high: Vec, change: Vec) -> Theorem:
         below = high - change * (1 / S)
@@ -62,8 +62,8 @@ def monotone() -> Theorem:
     """Return ``<grad F_n(p) - grad F_n(wbar), p - wbar> >= mu ||p - wbar||^2``."""
     F = Local(n)
     return combine(
-        rules.convex(F, mu, minibatch_stepwise.point(J), wbar),
-        rules.convex(F, mu, wbar, minibatch_stepwise.point(J)),
+        rules.convex(F, mu, st.point(J), wbar),
+        rules.convex(F, mu, wbar, st.point(J)),
     )
 
 
@@ -76,99 +76,93 @@ def lipschitz() -> Theorem:
 def descent() -> Theorem:
     """Return ``Delta' <= (1 - mu h) Delta + (S h + 2 S^2 h^2) D + h^2 SINGLE``."""
     y, G, Gw = (
-        wbar - minibatch_stepwise.BEST,
-        minibatch_stepwise.averaged(g),
-        minibatch_stepwise.averaged(there),
+        wbar - st.BEST,
+        st.averaged(g),
+        st.averaged(there),
     )
     new, after = (
-        y - minibatch_stepwise.averaged(minibatch_stepwise.move(J)),
-        minibatch_stepwise.middle(J + 1) - minibatch_stepwise.BEST,
+        y - st.averaged(st.move(J)),
+        st.middle(J + 1) - st.BEST,
     )
-    square = combine(
-        minibatch_stepwise.mean_step(after + new, -1), target=norm2(new) - norm2(after)
-    )
+    square = combine(st.mean_step(after + new, -1), target=norm2(new) - norm2(after))
     variance = sum_over(
-        rules.variance(RUN, minibatch_stepwise.sigma2, n, now, J),
+        rules.variance(RUN, st.sigma2, n, now, J),
         CLIENTS,
         n,
         weight(n) ** 2,
     )
     toward = combine(
-        rules.majorant(Local(n), S, minibatch_stepwise.point(J), wbar),
-        rules.convex(
-            Local(n), mu, minibatch_stepwise.point(J), minibatch_stepwise.BEST
-        ),
+        rules.majorant(Local(n), S, st.point(J), wbar),
+        rules.convex(Local(n), mu, st.point(J), st.BEST),
     )
     below = wbar - total * (1 / S)
     gap = 2 * h - 4 * S * h**2
-    right = minibatch_stepwise.from_best(J) * (1 - mu * h) + minibatch_stepwise.spread(
-        J
-    ) * (S * h + 2 * S**2 * h**2)
+    right = st.from_best(J) * (1 - mu * h) + st.spread(J) * (S * h + 2 * S**2 * h**2)
     return combine(
         square,
-        (minibatch_stepwise.fresh(y - G * h), 2 * h),
-        (minibatch_stepwise.uncorrelated(None, 1), h**2),
+        (st.fresh(y - G * h), 2 * h),
+        (st.uncorrelated(None, 1), h**2),
         (variance, h**2),
-        (minibatch_stepwise.over(toward), 2 * h),
-        (minibatch_stepwise.of_mean(g, y), 2 * h),
+        (st.over(toward), 2 * h),
+        (st.of_mean(g, y), 2 * h),
         (rules.mean_value(wbar), -2 * h),
-        (rules.mean_value(minibatch_stepwise.BEST), 2 * h),
+        (rules.mean_value(st.BEST), 2 * h),
         (
             rules.jensen(
                 CLIENTS,
                 n,
                 weight(n),
-                minibatch_stepwise.point(J) - minibatch_stepwise.BEST,
+                st.point(J) - st.BEST,
             ),
             mu * h,
         ),
         (rules.jensen(CLIENTS, n, weight(n), g - there), 2 * h**2),
         (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 * h**2),
-        (minibatch_stepwise.over(lipschitz()), 2 * h**2),
+        (st.over(lipschitz()), 2 * h**2),
         (majorant_of_mean(S, wbar, below), 4 * S * h**2),
         (rules.lowest(k.MEAN, below), 4 * S * h**2),
         (rules.lowest(k.MEAN, wbar), gap),
         (G - total * 2, h**2),
-        target=right + constant(SINGLE * h**2) - minibatch_stepwise.from_best(J + 1),
-        signs=[sign(gap, (minibatch_stepwise.small(), 4 * h))],
+        target=right + constant(SINGLE * h**2) - st.from_best(J + 1),
+        signs=[sign(gap, (st.small(), 4 * h))],
     )
 
 
 def server_same(w: Vec) -> Theorem:
     """Return ``<[p - wbar]_s, w> = 0``: the server's block is one for all."""
-    past = minibatch_stepwise.averaged(minibatch_stepwise.moves(J, m), m)
+    past = st.averaged(st.moves(J, m), m)
     seen = part(
-        minibatch_stepwise.SERVER,
-        minibatch_stepwise.point(J, m) - k.iterate(RUN, now) + past,
+        st.SERVER,
+        st.point(J, m) - k.iterate(RUN, now) + past,
     )
 
     def own(client: k.Client) -> Theorem:
-        return rules.local_update(RUN, client, now, J, minibatch_stepwise.SERVER, w)
+        return rules.local_update(RUN, client, now, J, st.SERVER, w)
 
     whole = combine(
         own(n),
-        (minibatch_stepwise.over(own(m), m), -1),
-        (minibatch_stepwise.of_mean(seen, part(minibatch_stepwise.SERVER, w), m), -1),
+        (st.over(own(m), m), -1),
+        (st.of_mean(seen, part(st.SERVER, w), m), -1),
     )
-    return rules.cut(whole, minibatch_stepwise.STARTED)
+    return rules.cut(whole, st.STARTED)
 
 
 def contraction() -> Theorem:
     """Return ``||d - h a_c||^2 <= (1 - mu h) ||d||^2``, a how gradients differ."""
     a = g - there
-    rest, near = 2 * h - S * h**2, part(minibatch_stepwise.CLIENT, a)
+    rest, near = 2 * h - S * h**2, part(st.CLIENT, a)
     return combine(
         (rules.blocks(a, a), h**2),
         (rules.blocks(a, d), -2 * h),
         (server_same(a), -2 * h),
         (cocoercive(), h**2),
         (monotone(), rest),
-        (part(minibatch_stepwise.SERVER, a), h**2),
+        (part(st.SERVER, a), h**2),
         (d, mu * (rest - h)),
         target=norm2(d) * (1 - mu * h) - norm2(d - near * h),
         signs=[
-            sign(rest, (minibatch_stepwise.small(), h)),
-            sign(mu * (rest - h), (minibatch_stepwise.small(), mu * h)),
+            sign(rest, (st.small(), h)),
+            sign(mu * (rest - h), (st.small(), mu * h)),
         ],
     )
 
@@ -179,77 +173,75 @@ def drift() -> Theorem:
 
     The mean of the clients' moves is subtracted, and with it the mean of their noises.
     """
-    f, after = part(minibatch_stepwise.CLIENT, total), minibatch_stepwise.apart(J + 1)
+    f, after = part(st.CLIENT, total), st.apart(J + 1)
     own, all_ = (
-        part(minibatch_stepwise.CLIENT, minibatch_stepwise.move(J)),
+        part(st.CLIENT, st.move(J)),
         part(
-            minibatch_stepwise.CLIENT,
-            minibatch_stepwise.averaged(minibatch_stepwise.move(J)),
+            st.CLIENT,
+            st.averaged(st.move(J)),
         ),
     )
     new = d - own + all_
     both = after + new
     square = combine(
-        minibatch_stepwise.step(n, both, -1),
-        minibatch_stepwise.mean_step(both, 1),
+        st.step(n, both, -1),
+        st.mean_step(both, 1),
         (
-            rules.blocks(minibatch_stepwise.averaged(minibatch_stepwise.move(J)), both),
+            rules.blocks(st.averaged(st.move(J)), both),
             -1,
         ),
         target=norm2(new) - norm2(after),
     )
     e, z = (
-        part(minibatch_stepwise.CLIENT, there - total),
-        part(minibatch_stepwise.CLIENT, minibatch_stepwise.xi),
+        part(st.CLIENT, there - total),
+        part(st.CLIENT, st.xi),
     )
-    seen = d - part(minibatch_stepwise.CLIENT, g) * h + f * h
+    seen = d - part(st.CLIENT, g) * h + f * h
     noisy = seen - z * h
-    mean_g = part(minibatch_stepwise.CLIENT, minibatch_stepwise.averaged(g) - total)
+    mean_g = part(st.CLIENT, st.averaged(g) - total)
     differs = there - total
     one = combine(
         (contraction(), r + HALF),
         (
-            rules.heterogeneity(minibatch_stepwise.delta2, n, wbar),
+            rules.heterogeneity(st.delta2, n, wbar),
             (r + 2 * r**2) * h**2,
         ),
         (rules.blocks(differs, differs), (r + 2 * r**2) * h**2),
-        (d - part(minibatch_stepwise.CLIENT, g - there) * h + e * (2 * r * h), HALF),
-        (part(minibatch_stepwise.SERVER, differs), (r + 2 * r**2) * h**2),
+        (d - part(st.CLIENT, g - there) * h + e * (2 * r * h), HALF),
+        (part(st.SERVER, differs), (r + 2 * r**2) * h**2),
         target=norm2(d) * ((r + HALF) * (1 - mu * h))
-        + constant((r + 2 * r**2) * h**2 * minibatch_stepwise.delta2)
+        + constant((r + 2 * r**2) * h**2 * st.delta2)
         - norm2(seen) * r,
         signs=[
-            sign(r + HALF, (minibatch_stepwise.MADE, 1)),
+            sign(r + HALF, (st.MADE, 1)),
             sign((r + 2 * r**2) * h**2, (TWICE, h**2)),
         ],
     )
     weights = weight(n) * (1 - weight(n))
     below = rules.weight_below_one(n)
     single = combine(
-        rules.variance(RUN, minibatch_stepwise.sigma2, n, now, J),
-        rules.blocks(minibatch_stepwise.xi, minibatch_stepwise.xi),
-        (part(minibatch_stepwise.SERVER, minibatch_stepwise.xi), 1),
+        rules.variance(RUN, st.sigma2, n, now, J),
+        rules.blocks(st.xi, st.xi),
+        (part(st.SERVER, st.xi), 1),
     )
-    right = minibatch_stepwise.spread(J) * ((r + HALF) * (1 - mu * h))
-    cost = (r * APART + (r + 2 * r**2) * minibatch_stepwise.delta2) * h**2
+    right = st.spread(J) * ((r + HALF) * (1 - mu * h))
+    cost = (r * APART + (r + 2 * r**2) * st.delta2) * h**2
     return combine(
-        (minibatch_stepwise.over(square), r),
-        minibatch_stepwise.over(one),
+        (st.over(square), r),
+        st.over(one),
         (
-            minibatch_stepwise.over(
-                rules.unbiased(RUN, n, now, J, part(minibatch_stepwise.CLIENT, seen))
-            ),
+            st.over(rules.unbiased(RUN, n, now, J, part(st.CLIENT, seen))),
             2 * r * h,
         ),
-        (minibatch_stepwise.fresh(mean_g), 2 * r * h**2),
-        (minibatch_stepwise.uncorrelated(minibatch_stepwise.CLIENT, -1), r * h**2),
+        (st.fresh(mean_g), 2 * r * h**2),
+        (st.uncorrelated(st.CLIENT, -1), r * h**2),
         (sum_over(single, CLIENTS, n, weights, [below]), r * h**2),
-        (minibatch_stepwise.of_mean(noisy, all_ - f * h), 2 * r),
+        (st.of_mean(noisy, all_ - f * h), 2 * r),
         (mean_g, r * h**2),
-        target=right + constant(cost) - minibatch_stepwise.spread(J + 1) * r,
+        target=right + constant(cost) - st.spread(J + 1) * r,
         signs=[
-            sign(r * h**2, (minibatch_stepwise.MADE, h**2)),
-            minibatch_stepwise.MADE,
+            sign(r * h**2, (st.MADE, h**2)),
+            st.MADE,
         ],
     )
 
@@ -259,39 +251,29 @@ def drift() -> Theorem:
 
 def potential(step_: Ratio) -> k.Lin:
     """Return ``(x - 1)(x - 2) Delta + 44 S/(7 mu) (K - j)(x - 1) D``."""
-    at = minibatch_stepwise.gamma + K * now + step_
+    at = st.gamma + K * now + step_
     near = Fraction(44, 7) * S / mu * (K - step_) * (at - 1)
-    return (
-        minibatch_stepwise.from_best(step_) * ((at - 1) * (at - 2))
-        + minibatch_stepwise.spread(step_) * near
-    )
+    return st.from_best(step_) * ((at - 1) * (at - 2)) + st.spread(step_) * near
 
 
 def level(single: Ratio) -> Ratio:
     """Return ``4/mu^2`` times noise and ``44 S/(7 mu) u(Kt)`` times the drift's."""
-    more = r * APART + (r + 2 * r**2) * minibatch_stepwise.delta2
-    return (
-        4
-        / mu**2
-        * (
-            single
-            + Fraction(44, 7) * S / mu * more * minibatch_stepwise.inverse(K * now)
-        )
-    )
+    more = r * APART + (r + 2 * r**2) * st.delta2
+    return 4 / mu**2 * (single + Fraction(44, 7) * S / mu * more * st.inverse(K * now))
 
 
 def no_later() -> Theorem:
     """Return ``1/x <= u(Kt)``."""
-    first = minibatch_stepwise.inverse(K * now)
-    start = rules.assume(constant((minibatch_stepwise.gamma + K * now) * first - 1))
+    first = st.inverse(K * now)
+    start = rules.assume(constant((st.gamma + K * now) * first - 1))
     return combine((start, 1 / x), target=constant(first - 1 / x))
 
 
 def positive_apart() -> Theorem:
     """Return ``r APART >= 0``."""
     one = rules.weight_below_one(n)
-    total_ = sum_over(one, CLIENTS, n, weight(n) * minibatch_stepwise.sigma2)
-    return combine((total_, r), signs=[minibatch_stepwise.MADE])
+    total_ = sum_over(one, CLIENTS, n, weight(n) * st.sigma2)
+    return combine((total_, r), signs=[st.MADE])
 
 
 @cache
@@ -299,14 +281,14 @@ def grown() -> Theorem:
     """Return ``Phi' <= Phi + level``: descent times x (x - 1), drift, and u = 1/x."""
     c, u, cost = (
         Fraction(44, 7) * S / mu,
-        minibatch_stepwise.inverse(K * now + J),
+        st.inverse(K * now + J),
         4 / mu**2,
     )
-    low, high = minibatch_stepwise.exact(-1), minibatch_stepwise.exact(1)
-    half = combine((minibatch_stepwise.MADE, c), combine(target=constant(c / 2)))
+    low, high = st.exact(-1), st.exact(1)
+    half = combine((st.MADE, c), combine(target=constant(c / 2)))
     spare = combine(
         (low, 2 * S / mu * (x - 1) * (1 + 4 * S / mu * u)),
-        (minibatch_stepwise.small(), 4 * S / mu * (x - 1)),
+        (st.small(), 4 * S / mu * (x - 1)),
         (high, 2 * c * (r + HALF)),
         half,
         signs=[half],
@@ -319,9 +301,9 @@ def grown() -> Theorem:
         (drift(), c * x),
         (single, cost * SINGLE),
         (twice, c * cost * r * APART),
-        (twice, c * cost * (r + 2 * r**2) * minibatch_stepwise.delta2),
-        (minibatch_stepwise.over(combine((d, 1))), rules.number_of(spare.form)),
-        (wbar - minibatch_stepwise.BEST, 2 * (x - 1) * (x * u - 1)),
+        (twice, c * cost * (r + 2 * r**2) * st.delta2),
+        (st.over(combine((d, 1))), rules.number_of(spare.form)),
+        (wbar - st.BEST, 2 * (x - 1) * (x * u - 1)),
         target=potential(J) + constant(level(SINGLE)) - potential(J + 1),
         signs=[spare, high, positive_apart(), TWICE, later],
     )
@@ -332,23 +314,23 @@ def one_round() -> Theorem:
     """Return what ``(x - 1)(x - 2) ||x(t) - x*||^2`` grows by in a round."""
     zero, before, after = ratio(0), k.iterate(RUN, now), k.iterate(RUN, now + 1)
     first, last = (
-        minibatch_stepwise.middle(zero) + before - minibatch_stepwise.BEST * 2,
-        minibatch_stepwise.middle(K) + after - minibatch_stepwise.BEST * 2,
+        st.middle(zero) + before - st.BEST * 2,
+        st.middle(K) + after - st.BEST * 2,
     )
     low, high = (
-        minibatch_stepwise.gamma + K * now,
-        minibatch_stepwise.gamma + K * (now + 1),
+        st.gamma + K * now,
+        st.gamma + K * (now + 1),
     )
     return combine(
-        sum_over(grown(), steps(K), minibatch_stepwise.j),
-        rules.telescope(minibatch_stepwise.j, potential(J), K),
-        (minibatch_stepwise.same_start(), Fraction(44, 7) * S / mu * K * (low - 1)),
-        (minibatch_stepwise.start_of_mean(first), -(low - 1) * (low - 2)),
-        (minibatch_stepwise.ends(last), (high - 1) * (high - 2)),
+        sum_over(grown(), steps(K), st.j),
+        rules.telescope(st.j, potential(J), K),
+        (st.same_start(), Fraction(44, 7) * S / mu * K * (low - 1)),
+        (st.start_of_mean(first), -(low - 1) * (low - 2)),
+        (st.ends(last), (high - 1) * (high - 2)),
     )
 
 
-END = minibatch_stepwise.gamma + K * T
+END = st.gamma + K * T
 
 
 @cache
@@ -361,20 +343,18 @@ def rounds() -> Theorem:
     """
 
     def scaled(at: Ratio) -> k.Lin:
-        low = minibatch_stepwise.gamma + K * at
-        return norm2(k.iterate(RUN, at) - minibatch_stepwise.BEST) * (
-            (low - 1) * (low - 2)
-        )
+        low = st.gamma + K * at
+        return norm2(k.iterate(RUN, at) - st.BEST) * ((low - 1) * (low - 2))
 
     whole = combine(
-        sum_over(one_round(), steps(T), minibatch_stepwise.t),
-        rules.telescope(minibatch_stepwise.t, scaled(now), T),
+        sum_over(one_round(), steps(T), st.t),
+        rules.telescope(st.t, scaled(now), T),
     )
     harmonic = rules.number_of(
         k.summed(
             steps(T),
-            minibatch_stepwise.t,
-            constant(minibatch_stepwise.inverse(K * now)),
+            st.t,
+            constant(st.inverse(K * now)),
         )
     )
     far = Fraction(88, 7) * S / mu**3 * K * (K - 1) * LEVEL * harmonic
@@ -392,24 +372,22 @@ def closed_form() -> Theorem:
 
     The drift is then ``4KT/mu^2 22/49 (K - 1) LEVEL``.
     """
-    u, share = minibatch_stepwise.inverse(K * now), 1 / ((END - 1) * (END - 2))
+    u, share = st.inverse(K * now), 1 / ((END - 1) * (END - 2))
     more = combine(
-        (minibatch_stepwise.SMOOTH, ratio(Fraction(1, 8))),
-        target=constant(minibatch_stepwise.gamma / 7 - S / mu),
+        (st.SMOOTH, ratio(Fraction(1, 8))),
+        target=constant(st.gamma / 7 - S / mu),
     )
-    once = rules.assume(constant(1 - (minibatch_stepwise.gamma + K * now) * u))
+    once = rules.assume(constant(1 - (st.gamma + K * now) * u))
     one = combine(
         (once, Fraction(1, 7)), (more, u), target=constant(Fraction(1, 7) - S / mu * u)
     )
-    all_ = sum_over(one, steps(T), minibatch_stepwise.t)
-    apart_ = sum_over(
-        rules.weight_below_one(n), CLIENTS, n, weight(n) * minibatch_stepwise.sigma2
-    )
+    all_ = sum_over(one, steps(T), st.t)
+    apart_ = sum_over(rules.weight_below_one(n), CLIENTS, n, weight(n) * st.sigma2)
     size = Fraction(88, 7) / mu**2 * K * (K - 1)
     positive = combine((apart_, size * share))
     return combine(
         distance(),
         (all_, size * share * APART),
-        (all_, size * share * (4 * K + 1) / 3 * minibatch_stepwise.delta2),
+        (all_, size * share * (4 * K + 1) / 3 * st.delta2),
         signs=[positive],
     )

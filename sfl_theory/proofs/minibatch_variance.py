@@ -18,7 +18,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Lin, constant, iterate, norm2
-from sfl_theory.proofs import minibatch_steps
+from sfl_theory.proofs import minibatch_steps as st
 from sfl_theory.proofs.foundations import majorant_of_mean
 from sfl_theory.proofs.local_steps import S, m, n, now, sigma2, t
 from sfl_theory.proofs.minibatch import BEST, R2, gamma, mu
@@ -31,14 +31,14 @@ EPS = 1 / (2 * K)
 SMOOTH = rules.assume(k.constant(gamma - 8 * S / mu + 1))
 g, wbar, d = (
     k.gradient(k.Local(n), point(J)),
-    minibatch_steps.middle(J),
-    minibatch_steps.apart(J),
+    st.middle(J),
+    st.apart(J),
 )
 there, total = k.gradient(k.Local(n), wbar), k.gradient(k.MEAN, wbar)
-z = minibatch_steps.moved() * h - g
+z = st.moved() * h - g
 """The noise of a client's stochastic gradient."""
 SINGLE = mean(n, k.weight(n) ** 2 * sigma2(n))
-LEVEL = mean(n, k.weight(n) * sigma2(n)) + (2 * K + 1) * minibatch_steps.delta2
+LEVEL = mean(n, k.weight(n) * sigma2(n)) + (2 * K + 1) * st.delta2
 H = SINGLE + Fraction(44, 49) * (K - 1) * LEVEL
 
 
@@ -94,10 +94,10 @@ def noisy_descent() -> Theorem:
     s2 is `SINGLE`, the variance of the mean gradient.
     """
     y, G, Gw = wbar - BEST, averaged(g), averaged(there)
-    all_ = k.summed(k.CLIENTS, m, minibatch_steps.moved(m) * k.weight(m))
-    new, after = y - all_, minibatch_steps.middle(J + 1) - BEST
+    all_ = k.summed(k.CLIENTS, m, st.moved(m) * k.weight(m))
+    new, after = y - all_, st.middle(J + 1) - BEST
     square = combine(
-        (minibatch_steps.from_7(minibatch_steps.mean_step(after + new)), -1),
+        (st.from_7(st.mean_step(after + new)), -1),
         target=k.norm2(new) - k.norm2(after),
     )
     u = y * h - G
@@ -107,9 +107,7 @@ def noisy_descent() -> Theorem:
     )
     below = wbar - total * (1 / S)
     gap = 2 / h - 4 * S / h**2
-    right = minibatch_steps.distance(J) * (1 - mu / h) + minibatch_steps.spread(J) * (
-        S / h + 2 * S**2 / h**2
-    )
+    right = st.distance(J) * (1 - mu / h) + st.spread(J) * (S / h + 2 * S**2 / h**2)
     return combine(
         square,
         (over(fresh(u)), 2 / h**2),
@@ -127,7 +125,7 @@ def noisy_descent() -> Theorem:
         (rules.lowest(k.MEAN, below), 4 * S / h**2),
         (rules.lowest(k.MEAN, wbar), gap),
         (G - total * 2, 1 / h**2),
-        target=right + k.constant(SINGLE / h**2) - minibatch_steps.distance(J + 1),
+        target=right + k.constant(SINGLE / h**2) - st.distance(J + 1),
         signs=[sign(gap, (SMOOTH, 2 / (mu * x**2)))],
     )
 
@@ -136,40 +134,40 @@ def noisy_descent() -> Theorem:
 def noisy_drift() -> Theorem:
     """Return ``D' <= (1 + 1/(2K)) (1 - mu eta) D + eta^2 LEVEL``."""
     u, after = (
-        k.part(minibatch_steps.CLIENT, minibatch_steps.moved()),
-        minibatch_steps.apart(J + 1),
+        k.part(st.CLIENT, st.moved()),
+        st.apart(J + 1),
     )
-    all_ = k.summed(k.CLIENTS, m, minibatch_steps.moved(m) * k.weight(m))
+    all_ = k.summed(k.CLIENTS, m, st.moved(m) * k.weight(m))
     ubar, f = (
-        k.part(minibatch_steps.CLIENT, all_),
-        k.part(minibatch_steps.CLIENT, total),
+        k.part(st.CLIENT, all_),
+        k.part(st.CLIENT, total),
     )
     new = d - u + ubar
     w = after + new
     square = combine(
-        (minibatch_steps.from_7(minibatch_steps.step(n, w)), -1),
-        minibatch_steps.from_7(minibatch_steps.mean_step(w)),
+        (st.from_7(st.step(n, w)), -1),
+        st.from_7(st.mean_step(w)),
         (rules.blocks(all_, w), -1),
         target=k.norm2(new) - k.norm2(after),
     )
     a, e = g - there, there - total
-    a_c, e_c = k.part(minibatch_steps.CLIENT, a), k.part(minibatch_steps.CLIENT, e)
+    a_c, e_c = k.part(st.CLIENT, a), k.part(st.CLIENT, e)
     rest = 2 / h - S / h**2
     most = 1 + EPS
     one = combine(
-        (fresh(k.part(minibatch_steps.CLIENT, d * h - g + total)), 2 / h**2),
+        (fresh(k.part(st.CLIENT, d * h - g + total)), 2 / h**2),
         (rules.assume(k.constant(sigma2(n)) - k.norm2(z)), 1 / h**2),
         (rules.blocks(z, z), 1 / h**2),
-        (rules.heterogeneity(minibatch_steps.delta2, n, wbar), (1 + 1 / EPS) / h**2),
+        (rules.heterogeneity(st.delta2, n, wbar), (1 + 1 / EPS) / h**2),
         (rules.blocks(e, e), (1 + 1 / EPS) / h**2),
         (rules.blocks(a, a), most / h**2),
         (rules.blocks(a, d), -2 * most / h),
-        (minibatch_steps.from_7(minibatch_steps.server_same(a)), -2 * most / h),
+        (st.from_7(st.server_same(a)), -2 * most / h),
         (cocoercive(), most / h**2),
         (monotone(), most * rest),
-        (k.part(minibatch_steps.SERVER, z), 1 / h**2),
-        (k.part(minibatch_steps.SERVER, e), (1 + 1 / EPS) / h**2),
-        (k.part(minibatch_steps.SERVER, a), most / h**2),
+        (k.part(st.SERVER, z), 1 / h**2),
+        (k.part(st.SERVER, e), (1 + 1 / EPS) / h**2),
+        (k.part(st.SERVER, a), most / h**2),
         ((d - a_c * (1 / h)) * EPS + e_c * (1 / h), 1 / EPS),
         (d, most * mu * (rest - 1 / h)),
         signs=[
@@ -177,9 +175,7 @@ def noisy_drift() -> Theorem:
             sign(most * mu * (rest - 1 / h), (SMOOTH, most / (2 * x**2))),
         ],
     )
-    right = minibatch_steps.spread(J) * ((1 + EPS) * (1 - mu / h)) + k.constant(
-        LEVEL / h**2
-    )
+    right = st.spread(J) * ((1 + EPS) * (1 - mu / h)) + k.constant(LEVEL / h**2)
     return combine(
         over(square),
         over(one),
@@ -188,7 +184,7 @@ def noisy_drift() -> Theorem:
         (rules.linear(k.CLIENTS, n, d * k.weight(n), f), -2 / h),
         (rules.linear(k.CLIENTS, n, u * k.weight(n), f), 2 / h),
         (ubar - f * (1 / h), 1),
-        target=right - minibatch_steps.spread(J + 1),
+        target=right - st.spread(J + 1),
     )
 
 
@@ -196,10 +192,7 @@ def noisy_potential(step_: Ratio) -> k.Lin:
     """Return ``Phi``."""
     at = clock(step_)
     near = Fraction(44, 7) * S / mu * (K - step_) * (at - 1)
-    return (
-        minibatch_steps.distance(step_) * ((at - 1) * (at - 2))
-        + minibatch_steps.spread(step_) * near
-    )
+    return st.distance(step_) * ((at - 1) * (at - 2)) + st.spread(step_) * near
 
 
 def noisy_small() -> Theorem:
@@ -247,18 +240,18 @@ def noisy_round() -> Theorem:
     )
     seen = point(zero, m) - now_
     first, last = (
-        minibatch_steps.middle(zero) + now_ - BEST * 2,
-        minibatch_steps.middle(K) + after - BEST * 2,
+        st.middle(zero) + now_ - BEST * 2,
+        st.middle(K) + after - BEST * 2,
     )
     low, high = clock(0), clock(K)
     return combine(
         whole,
-        (minibatch_steps.same_start(), Fraction(44, 7) * S / mu * K * (low - 1)),
+        (st.same_start(), Fraction(44, 7) * S / mu * K * (low - 1)),
         (
-            minibatch_steps.of_all(minibatch_steps.starts(m, first), m, seen, first),
+            st.of_all(st.starts(m, first), m, seen, first),
             -(low - 1) * (low - 2),
         ),
-        (minibatch_steps.ends(last), (high - 1) * (high - 2)),
+        (st.ends(last), (high - 1) * (high - 2)),
     )
 
 
@@ -287,7 +280,7 @@ def noisy_rounds() -> Theorem:
 
 # The distance to the optimum after T rounds of MiniBatch-SFL -------------------------
 
-V = R2 + (K - 1) * minibatch_steps.B
+V = R2 + (K - 1) * st.B
 
 
 def falling(x: Ratio) -> Ratio:
@@ -309,10 +302,7 @@ def potential(step_: Ratio) -> Lin:
     """Return ``Phi``."""
     x = clock(step_)
     near = 4 * S / mu * (K - step_) * (x - 1) * (x - 2) * (x - 3)
-    return (
-        weighted(minibatch_steps.distance(step_), x)
-        + minibatch_steps.spread(step_) * near
-    )
+    return weighted(st.distance(step_), x) + st.spread(step_) * near
 
 
 @cache
@@ -345,10 +335,10 @@ def grown() -> Theorem:
     left = 2 * S / mu * low / K
     kept = ((x - 3) * (J + 1) + r * (2 * K - 3)) * left
     return combine(
-        (minibatch_steps.from_7(minibatch_steps.descent()), x * low * (x - 3)),
-        (minibatch_steps.from_7(minibatch_steps.drift()), later),
-        (small(), rate_ * minibatch_steps.B * x * low),
-        (over(combine((minibatch_steps.apart(J), 1))), kept),
+        (st.from_7(st.descent()), x * low * (x - 3)),
+        (st.from_7(st.drift()), later),
+        (small(), rate_ * st.B * x * low),
+        (over(combine((st.apart(J), 1))), kept),
         target=potential(J) - potential(J + 1),
         signs=[sign(later, (LEFT, 4 * S / mu * x * low)), sign(kept, (spare(), left))],
     )
@@ -361,18 +351,18 @@ def one_round() -> Theorem:
     whole = combine(sum_over(grown(), steps(K), j), rules.telescope(j, potential(J), K))
     seen = point(zero, m) - x
     first, last = (
-        minibatch_steps.middle(zero) + x - BEST * 2,
-        minibatch_steps.middle(K) + after - BEST * 2,
+        st.middle(zero) + x - BEST * 2,
+        st.middle(K) + after - BEST * 2,
     )
     x0, x1 = clock(0), clock(K)
     return combine(
         whole,
-        (minibatch_steps.same_start(), 4 * S / mu * K * (x0 - 1) * (x0 - 2) * (x0 - 3)),
+        (st.same_start(), 4 * S / mu * K * (x0 - 1) * (x0 - 2) * (x0 - 3)),
         (
-            minibatch_steps.of_all(minibatch_steps.starts(m, first), m, seen, first),
+            st.of_all(st.starts(m, first), m, seen, first),
             -falling(x0),
         ),
-        (minibatch_steps.ends(last), falling(x1)),
+        (st.ends(last), falling(x1)),
     )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sfl_theory.claims import Claim, Kind, Part, Repair, Severity, repaired
-from sfl_theory.papers.dachille2024 import section_1
+from sfl_theory.papers.dachille2024 import section_1 as s1
 from sfl_theory.papers.dachille2024.section_1 import C10, C100, IID, less, same, spread
 
 _52, _53, _7 = "Sec. 5.2, Tables 3-4", "Sec. 5.3, Tables 3-4", "Sec. 7"
 TABLES = tuple(
     (f"{setting} {one.name}", one)
-    for setting, table in (("IID", IID), ("non-IID", section_1.NON_IID))
+    for setting, table in (("IID", IID), ("non-IID", s1.NON_IID))
     for one in table
 )
 """All seven columns."""
@@ -63,16 +63,16 @@ ROBUST = figure(
     _52,
     "SFL-V1 varies less with the cut layer than SFL-V2.",
     *(
-        section_1.at_most(spread(one.v1) + section_1.STEP, spread(one.v2), name)
+        s1.at_most(spread(one.v1) + s1.STEP, spread(one.v2), name)
         for name, one in TABLES
     ),
-    scope=f"in every column; {section_1.MEANS}",
+    scope=f"in every column; {s1.MEANS}",
 )
 
 # SFL-V2 ----------------------------------------------------------------------------
 
 
-def first_is_best(one: section_1.Column) -> tuple[Part, ...]:
+def first_is_best(one: s1.Column) -> tuple[Part, ...]:
     """Return that SFL-V2 is best at L_c = 1."""
     return tuple(
         less(mean, one.v2[0], f"{one.name}, L_c = {cut}")
@@ -84,11 +84,7 @@ PEAK = figure(
     "table-4/v2-peak",
     _52,
     "In three of four datasets SFL-V2 is best at L_c = 1.",
-    *(
-        part
-        for one in (section_1.HAM, C100, section_1.TINY)
-        for part in first_is_best(one)
-    ),
+    *(part for one in (s1.HAM, C100, s1.TINY) for part in first_is_best(one)),
     less(C10.v2[0], C10.v2[3], "CIFAR10 is the exception"),
     scope="Table 4",
 )
@@ -97,13 +93,13 @@ PEAK = figure(
 def wider(datasets: tuple[str, ...]) -> tuple[Part, ...]:
     """Return that SFL-V2's range over L_c is larger in the non-IID setting."""
     return tuple(
-        section_1.at_most(spread(one.v2) + section_1.STEP, spread(two.v2), one.name)
-        for one, two in section_1.SHARED
+        s1.at_most(spread(one.v2) + s1.STEP, spread(two.v2), one.name)
+        for one, two in s1.SHARED
         if one.name in datasets
     )
 
 
-ALL = tuple(one.name for one, _ in section_1.SHARED)
+ALL = tuple(one.name for one, _ in s1.SHARED)
 PRONOUNCED = false(
     "tables/v2-more-pronounced",
     _52,
@@ -112,7 +108,7 @@ PRONOUNCED = false(
     wider(ALL),
     "the range over L_c shrinks on two of the three common datasets, among them the "
     "one that the text gives as an example",
-    f"ranges of means on the datasets that both tables have; {section_1.MEANS}",
+    f"ranges of means on the datasets that both tables have; {s1.MEANS}",
     repaired("on CIFAR10", *wider(("CIFAR10",))),
 )
 RANGE = figure(
@@ -120,15 +116,15 @@ RANGE = figure(
     _52,
     "Non-IID CIFAR100: SFL-V2 from 42.42 % (L_c = 3) to 52.38 % (L_c = 1).",
     same(C100.v2[2], "42.42", "L_c = 3"),
-    same(section_1.worst(C100.v2), "42.42", "the smallest"),
+    same(s1.worst(C100.v2), "42.42", "the smallest"),
     same(C100.v2[0], "52.38", "L_c = 1"),
-    same(section_1.best(C100.v2), "52.38", "the largest"),
+    same(s1.best(C100.v2), "52.38", "the largest"),
 )
 EXCEPTION = figure(
     "table-4/v2-exception",
     _52,
     "Non-IID CIFAR10: L_c = 4 is best, 69.45 % against 67.58 % at L_c = 1.",
-    same(section_1.best(C10.v2), "69.45", "the largest"),
+    same(s1.best(C10.v2), "69.45", "the largest"),
     same(C10.v2[3], "69.45", "L_c = 4"),
     same(C10.v2[0], "67.58", "L_c = 1"),
     scope="order of means only; Welch t = 0.51, p = 0.66 for n = 3",
@@ -176,8 +172,8 @@ GAIN_10 = figure(
 def widens(datasets: tuple[str, ...]) -> tuple[Part, ...]:
     """Return that SFL-V2's lead over FedAvg is larger in the non-IID setting."""
     return tuple(
-        section_1.at_most(one.first_gap() + section_1.STEP, two.first_gap(), one.name)
-        for one, two in section_1.SHARED
+        s1.at_most(one.first_gap() + s1.STEP, two.first_gap(), one.name)
+        for one, two in s1.SHARED
         if one.name in datasets
     )
 
@@ -204,8 +200,8 @@ GAIN_TINY = figure(
     "table-4/v2-tiny",
     _53,
     "Non-IID TinyImageNet: 30.14 % (L_c = 1) against FedAvg's 28.33 %.",
-    same(section_1.TINY.v2[0], "30.14"),
-    same(section_1.TINY.fedavg, "28.33"),
+    same(s1.TINY.v2[0], "30.14"),
+    same(s1.TINY.fedavg, "28.33"),
     scope="not significant: std 8.58, Welch t = 0.37, p = 0.75 for n = 3",
 )
 
@@ -229,7 +225,7 @@ LOWER = false(
         *tuple(
             part
             for part, (_, one) in zip(FALLING, TABLES, strict=True)
-            if one in (IID[0], IID[2], section_1.HAM)
+            if one in (IID[0], IID[2], s1.HAM)
         ),
     ),
 )
@@ -238,20 +234,19 @@ BOTH = false(
     _7,
     "SFL-V2 outperforms FedAvg in both IID and non-IID settings.",
     tuple(
-        less(one.fedavg, section_1.worst(one.v2), f"{name}, worst cut")
-        for name, one in TABLES
+        less(one.fedavg, s1.worst(one.v2), f"{name}, worst cut") for name, one in TABLES
     ),
     "at some cut layers it is behind: it leads in 7 of 12 IID and 9 of 16 non-IID "
     "cells",
     "read at every cut layer; true of the best one in every column",
     repaired(
         "with the best cut layer of each column (chosen on the test data)",
-        *tuple(less(one.fedavg, section_1.best(one.v2), name) for name, one in TABLES),
+        *tuple(less(one.fedavg, s1.best(one.v2), name) for name, one in TABLES),
     ),
 )
 
 V2_RISES = tuple(
-    section_1.at_most(one.v2[0], one.v2[3], f"{name}, L_c = 1 against 4")
+    s1.at_most(one.v2[0], one.v2[3], f"{name}, L_c = 1 against 4")
     for name, one in TABLES
     if one.name.startswith("CIFAR")
 )

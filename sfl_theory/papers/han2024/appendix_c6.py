@@ -11,7 +11,7 @@ from collections.abc import Callable
 from sfl_theory import written as w
 from sfl_theory.claims import Kind, Model, Part, Severity, proved, repaired, says
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.papers.han2024 import appendix_c5
+from sfl_theory.papers.han2024 import appendix_c5 as c5
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_c5 import BASE, ONCE, A, B, i, last, rate2, slow
 from sfl_theory.papers.han2024.setting import EACH, S, each, eta, f, n, sigma2, t, tau
@@ -21,7 +21,7 @@ from sfl_theory.proofs import numbers
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Form, Number
 
-f_x = f.gradient(appendix_c5.x)
+f_x = f.gradient(c5.x)
 eight = 8 * tau
 B_6 = (
     w.as_form(eight * rate2 * sigma2())
@@ -30,24 +30,15 @@ B_6 = (
 )
 MEMBERS_43 = [
     A(i),
-    w.norm2(appendix_c5.MOVED),
+    w.norm2(c5.MOVED),
     w.norm2(
-        appendix_c5.BEFORE
-        - eta()
-        * (
-            appendix_c5.g_last
-            - appendix_c5.F_last
-            + appendix_c5.F_last
-            - appendix_c5.F_x
-            + appendix_c5.F_x
-            - f_x
-            + f_x
-        )
+        c5.BEFORE
+        - eta() * (c5.g_last - c5.F_last + c5.F_last - c5.F_x + c5.F_x - f_x + f_x)
     ),
     ONCE * A(last)
-    + eight * w.norm2(eta() * (appendix_c5.g_last - appendix_c5.F_last))
-    + eight * w.norm2(eta() * (appendix_c5.F_last - appendix_c5.F_x))
-    + eight * w.norm2(eta() * (appendix_c5.F_x - f_x))
+    + eight * w.norm2(eta() * (c5.g_last - c5.F_last))
+    + eight * w.norm2(eta() * (c5.F_last - c5.F_x))
+    + eight * w.norm2(eta() * (c5.F_x - f_x))
     + eight * w.norm2(eta() * f_x),
     ONCE * A(last)
     + eight * rate2 * sigma2()
@@ -55,14 +46,14 @@ MEMBERS_43 = [
     + eight * rate2 * s.eps2
     + eight * rate2 * w.norm2(f_x),
     (1 + 1 / tau + eight * rate2 * S**2) * A(last) + B_6,
-    appendix_c5.GROWN * A(last) + B_6,
+    c5.GROWN * A(last) + B_6,
 ]
 
 EQ_43 = Kind.EQUATION(
     "han2024/eq-43",
     "App. C.4, (43)",
     "From one local step to the next with heterogeneity, inequality by inequality.",
-    *appendix_c5.chain(
+    *c5.chain(
         MEMBERS_43,
         [
             (local.one_step, "One step."),
@@ -75,7 +66,7 @@ EQ_43 = Kind.EQUATION(
                 r"Young with $1/\tau$, four terms, $4(1 + \tau) \le 8\tau$.",
             ),
             (
-                appendix_c5.noisy(eight * rate2, local.near, local.far),
+                c5.noisy(eight * rate2, local.near, local.far),
                 "Variance, (24), (29).",
             ),
             (combine, "Terms collected."),
@@ -89,12 +80,12 @@ EQ_44 = Kind.EQUATION(
     "han2024/eq-44",
     "App. C.4, (44)",
     "The recursion of the squared distances with heterogeneity, from end to end.",
-    appendix_c5.link(
+    c5.link(
         A(i),
-        appendix_c5.GROWN * A(last) + B_6,
+        c5.GROWN * A(last) + B_6,
         local.heterogeneous_recursion,
         "The chain of (43).",
-        *appendix_c5.STEP,
+        *c5.STEP,
         slow(8),
     ),
     uses="eq-43",
@@ -104,36 +95,36 @@ EQ_45 = Kind.EQUATION(
     "han2024/eq-45",
     "App. C.4, (45)",
     "The distances summed over the local steps, the recursion (44) unrolled.",
-    appendix_c5.not_equal(appendix_c5.DRIFT, B_6, slow(8)),
+    c5.not_equal(c5.DRIFT, B_6, slow(8)),
     proved(
-        says(B * appendix_c5.SUMS, 2 * tau**2 * B, *appendix_c5.ALL_POWERS),
+        says(B * c5.SUMS, 2 * tau**2 * B, *c5.ALL_POWERS),
         lambda: combine(
             numbers.partial_sums(B.value, True),
             numbers.sum_of_closed(B.value, True),
             numbers.closed_at_most(B.value),
         ),
         "As (40) and (41).",
-        model=appendix_c5.powers_only(B=1),
+        model=c5.powers_only(B=1),
     ),
     severity=Severity.SLIP,
     cause="The first '=' is wrong: (44) is an inequality, so its unrolled form is one.",
     uses="eq-44",
     repair=repaired(
-        appendix_c5.UNROLLED,
+        c5.UNROLLED,
         proved(
             says(
-                each(appendix_c5.DRIFT),
-                each(appendix_c5.SUMS * B_6),
+                each(c5.DRIFT),
+                each(c5.SUMS * B_6),
                 *BASE,
                 slow(8),
-                *appendix_c5.ALL_POWERS,
+                *c5.ALL_POWERS,
             ),
             lambda: local.each(local.lemma_c6_by_sums()),
             r"$\sum_i A_i \le \frac{4}{3}\eta^2(2\sum_i i^2\|\nabla F_n\|^2 + "
             r"4\sum_i i\sigma_n^2)$, by Young with $1/3$ and 2, and "
             r"$C^\tau \ge 3 + (\tau - 1)/\tau$.",
             EACH,
-            model=appendix_c5.two_clients("c"),
+            model=c5.two_clients("c"),
         ),
     ),
 )
@@ -142,8 +133,8 @@ LEMMA_C6 = Kind.LEMMA(
     "han2024/lemma-C.6",
     "Lemma C.6, (42)",
     "The local models' squared distances from x^t in a round, heterogeneity bounded.",
-    appendix_c5.link(
-        appendix_c5.DRIFT,
+    c5.link(
+        c5.DRIFT,
         2 * tau**2 * B_6,
         local.lemma_c6,
         r"$\sum_i A_i$ bounded by itself, $\sigma_n^2$ and "
@@ -159,8 +150,8 @@ LEMMA_C6 = Kind.LEMMA(
 
 # App. C.4, Lemma C.7: stochastic gradients of one round against its first, (46)-(52)
 
-HYPOTHESES = (*appendix_c5.STEP, slow(4))
-g_now = appendix_c5.V1.g(n, t, i)
+HYPOTHESES = (*c5.STEP, slow(4))
+g_now = c5.V1.g(n, t, i)
 CAUSE = (
     "Stochastic gradients of different steps have different samples; smoothness of F_n "
     "does not make g_n Lipschitz."
@@ -173,21 +164,21 @@ FRESH = (
 
 def D(at: Number) -> Form:
     """Return ``A^{t,i}`` of (48)."""
-    return w.norm2(appendix_c5.V1.g(n, t, at) - appendix_c5.g_first)
+    return w.norm2(c5.V1.g(n, t, at) - c5.g_first)
 
 
-MADE = w.norm2(appendix_c5.V1.p(n, t, i) - appendix_c5.V1.p(n, t, last))
-CHANGE = w.norm2(g_now - appendix_c5.g_last)
+MADE = w.norm2(c5.V1.p(n, t, i) - c5.V1.p(n, t, last))
+CHANGE = w.norm2(g_now - c5.g_last)
 LARGE = 2 * (1 + tau)
 MEMBERS_47 = [
     D(i),
     (1 + tau) * CHANGE + ONCE * D(last),
     (1 + tau) * S**2 * MADE + ONCE * D(last),
-    (1 + tau) * rate2 * S**2 * w.norm2(appendix_c5.g_last) + ONCE * D(last),
+    (1 + tau) * rate2 * S**2 * w.norm2(c5.g_last) + ONCE * D(last),
     LARGE * rate2 * S**2 * D(last)
-    + LARGE * rate2 * S**2 * w.norm2(appendix_c5.g_first)
+    + LARGE * rate2 * S**2 * w.norm2(c5.g_first)
     + ONCE * D(last),
-    appendix_c5.GROWN * D(last) + LARGE * rate2 * S**2 * w.norm2(appendix_c5.g_first),
+    c5.GROWN * D(last) + LARGE * rate2 * S**2 * w.norm2(c5.g_first),
 ]
 WORDS_47 = (
     r"$\|u + v\|^2 \le (1 + \tau)\|u\|^2 + (1 + 1/\tau)\|v\|^2$.",
@@ -198,13 +189,13 @@ WORDS_47 = (
 )
 
 
-def broken(left: Form, right: Form, reading: str = appendix_c5.OVER) -> Part:
+def broken(left: Form, right: Form, reading: str = c5.OVER) -> Part:
     """Return a link that fresh samples break."""
     one = says(each(left), each(right), *HYPOTHESES)
-    return Part(one, Model(appendix_c5.two_clients("i"), FRESH), reading)
+    return Part(one, Model(c5.two_clients("i"), FRESH), reading)
 
 
-END_TO_END = broken(MEMBERS_47[0], MEMBERS_47[-1], "end to end, " + appendix_c5.OVER)
+END_TO_END = broken(MEMBERS_47[0], MEMBERS_47[-1], "end to end, " + c5.OVER)
 LINKS: tuple[Callable[[], Theorem] | None, ...] = (
     local.changed,
     None,
@@ -226,8 +217,8 @@ DIRECT = repaired(
         r"$\xi_n^{t,i}$ is independent of what came before: "
         r"$\|\nabla F_n^{t,i} - \nabla F_n - \xi_n^{t,0}\|^2$ + noise, "
         "then Young and (24).",
-        appendix_c5.OVER,
-        model=appendix_c5.two_clients("i"),
+        c5.OVER,
+        model=c5.two_clients("i"),
     ),
 )
 
@@ -238,7 +229,7 @@ EQ_47 = Kind.EQUATION(
     *(
         broken(left, right)
         if theorem is None
-        else appendix_c5.link(left, right, theorem, words, *HYPOTHESES)
+        else c5.link(left, right, theorem, words, *HYPOTHESES)
         for left, right, theorem, words in zip(
             MEMBERS_47[:-1], MEMBERS_47[1:], LINKS, WORDS_47, strict=True
         )
@@ -261,10 +252,10 @@ EQ_51 = Kind.EQUATION(
     repair=DIRECT,
 )
 
-TOTAL = appendix_c5.up_to(D(any_step))
-B_7 = LARGE * rate2 * S**2 * w.norm2(appendix_c5.g_first)
+TOTAL = c5.up_to(D(any_step))
+B_7 = LARGE * rate2 * S**2 * w.norm2(c5.g_first)
 FACTOR = 8 * tau**3 * rate2 * S**2
-END_52 = FACTOR * (w.norm2(appendix_c5.F_x) + sigma2())
+END_52 = FACTOR * (w.norm2(c5.F_x) + sigma2())
 
 WITH_VARIANCE = repaired(
     r"$4\tau\sigma_n^2$ more: the variance of fresh samples, without $\eta^2$",
@@ -275,7 +266,7 @@ WITH_VARIANCE = repaired(
         r"$2S^2\sum_i A_i + 4\tau\sigma_n^2$; and $\sum_i A_i \le "
         r"4\tau^3\eta^2(\|\nabla F_n\|^2 + \sigma_n^2)$.",
         EACH,
-        model=appendix_c5.two_clients(),
+        model=c5.two_clients(),
     ),
 )
 
@@ -283,19 +274,19 @@ EQ_52 = Kind.EQUATION(
     "han2024/eq-52",
     "App. C.4, (52)",
     "The stochastic gradients' distances summed over the local steps, unrolled.",
-    appendix_c5.not_equal(TOTAL, B_7, slow(4)),
-    *appendix_c5.GEOMETRIC,
-    appendix_c5.TWO_TAU2,
-    appendix_c5.link(
-        4 * tau**2 * (1 + tau) * rate2 * S**2 * w.norm2(appendix_c5.g_first),
-        FACTOR * w.norm2(appendix_c5.g_first),
+    c5.not_equal(TOTAL, B_7, slow(4)),
+    *c5.GEOMETRIC,
+    c5.TWO_TAU2,
+    c5.link(
+        4 * tau**2 * (1 + tau) * rate2 * S**2 * w.norm2(c5.g_first),
+        FACTOR * w.norm2(c5.g_first),
         local.wider,
         r"$1 + \tau \le 2\tau$.",
         *BASE,
         reading=EACH,
     ),
-    appendix_c5.link(
-        FACTOR * w.norm2(appendix_c5.g_first),
+    c5.link(
+        FACTOR * w.norm2(c5.g_first),
         END_52,
         local.first_moment,
         "Unbiased, with variance (27).",
@@ -304,7 +295,7 @@ EQ_52 = Kind.EQUATION(
     ),
     Part(
         says(each(TOTAL), each(END_52), *BASE, slow(4)),
-        Model(appendix_c5.two_clients(), FRESH),
+        Model(c5.two_clients(), FRESH),
         reading="end to end; " + EACH,
     ),
     severity=Severity.PROOF,
@@ -319,7 +310,7 @@ LEMMA_C7 = Kind.LEMMA(
     "The stochastic gradients of a round against its first one.",
     Part(
         says(each(TOTAL), each(END_52), *BASE, slow(4)),
-        Model(appendix_c5.two_clients(), FRESH),
+        Model(c5.two_clients(), FRESH),
         reading="g_n^t is the gradient of step 0 at x^t; " + EACH,
     ),
     severity=Severity.THEOREM,

@@ -14,7 +14,7 @@ from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Lin, Vec, constant, iterate, norm2, weight
-from sfl_theory.papers.li2020 import one_step as of_one_step
+from sfl_theory.papers.li2020 import one_step as st
 from sfl_theory.papers.li2020.one_step import BEST, RUN, E, L, eta, gamma, k, mu, step
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
@@ -93,31 +93,26 @@ def small(s: Ratio) -> Theorem:
 
 def doubled() -> Theorem:
     """Return ``eta_j <= 2 eta_i`` for steps i, j < E of a round."""
-    s, early = of_one_step.number(step), of_one_step.number(of(of_one_step.j))
+    s, early = st.number(step), st.number(of(st.j))
     u = mu * (gamma + early)
     return combine(
         (at_step(above, s), 1 / u),
         (at_step(below, early), 1 / u),
         (LONG, mu * eta(s) / u),
-        (of_one_step.MADE, mu * eta(s) / u),
+        (st.MADE, mu * eta(s) / u),
         target=constant(2 * eta(s) - eta(early)),
     )
 
 
 def short_enough() -> Theorem:
     """Return ``1 - 4 L eta >= 0`` as Lemma 1 assumes it, ``eta <= 1/(4 L)``."""
-    rate = eta(of_one_step.number(step))
+    rate = eta(st.number(step))
     return combine((rules.assume(constant(1 / (4 * L) - rate)), 4 * L))
 
 
 def since() -> Theorem:
     """Return ``2 eta_i - eta_j >= 0`` as Lemma 3 assumes it."""
-    return rules.assume(
-        constant(
-            2 * eta(of_one_step.number(step))
-            - eta(of_one_step.number(of(of_one_step.j)))
-        )
-    )
+    return rules.assume(constant(2 * eta(st.number(step)) - eta(st.number(of(st.j)))))
 
 
 def rate_is_small() -> Theorem:
@@ -153,10 +148,8 @@ def rate_falls_slowly() -> Theorem:
 
 def noises() -> Lin:
     """Return ``B = sum_k p_k^2 sigma_k^2 + 6 L Gamma + 8 (E - 1)^2 G^2``."""
-    own = (
-        mean(k, weight(k) ** 2 * of_one_step.sigma2) + 8 * (E - 1) ** 2 * of_one_step.G2
-    )
-    return constant(own) + of_one_step.heterogeneity() * (6 * L)
+    own = mean(k, weight(k) ** 2 * st.sigma2) + 8 * (E - 1) ** 2 * st.G2
+    return constant(own) + st.heterogeneity() * (6 * L)
 
 
 @cache
@@ -165,23 +158,21 @@ def one_step() -> Theorem:
 
     Lemmas 1-3 times u (u - 1), where mu u eta = 2; ``D = ||wbar - w*||^2``.
     """
-    s = of_one_step.number(step)
+    s = st.number(step)
     u, rate = gamma + s, eta(s)
     low, high = at_step(above, s), at_step(below, s)
     size = u * (u - 1)
     less = combine(
         (high, (mu * u * rate + 2) / mu**2), target=constant(4 / mu**2 - size * rate**2)
     )
-    now_, after = of_one_step.model(step) - BEST, of_one_step.model(step + 1) - BEST
-    own = (
-        mean(k, weight(k) ** 2 * of_one_step.sigma2) + 8 * (E - 1) ** 2 * of_one_step.G2
-    )
+    now_, after = st.model(step) - BEST, st.model(step + 1) - BEST
+    own = mean(k, weight(k) ** 2 * st.sigma2) + 8 * (E - 1) ** 2 * st.G2
     return combine(
-        (of_one_step.lemma_1(combine((small(s), 4 * L))), size),
-        (of_one_step.lemma_2(), size * rate**2),
-        (of_one_step.lemma_3(doubled()), 2 * size),
+        (st.lemma_1(combine((small(s), 4 * L))), size),
+        (st.lemma_2(), size * rate**2),
+        (st.lemma_3(doubled()), 2 * size),
         (less, own),
-        (of_one_step.heterogeneous(), 6 * L * (4 / mu**2 - size * rate**2)),
+        (st.heterogeneous(), 6 * L * (4 / mu**2 - size * rate**2)),
         (now_, (u - 1) * (mu * u * rate - 2)),
         target=norm2(now_) * ((u - 1) * (u - 2))
         + noises() * (4 / mu**2)
@@ -198,20 +189,18 @@ def scaled(at: Ratio, u: Vec) -> Lin:
 @cache
 def within(upper: Ratio) -> Theorem:
     """Return what `upper` steps of a round do: `scaled` grows by 4 B/mu^2 a step."""
-    x, at = iterate(RUN, of_one_step.now), E * of_one_step.now
-    made = sum_over(one_step(), steps(upper), of_one_step.i)
-    ways = rules.telescope(
-        of_one_step.i, scaled(at + step, of_one_step.model(step)), upper
-    )
+    x, at = iterate(RUN, st.now), E * st.now
+    made = sum_over(one_step(), steps(upper), st.i)
+    ways = rules.telescope(st.i, scaled(at + step, st.model(step)), upper)
     size = (gamma + at) * (gamma + at - 1)
-    both = of_one_step.model(0) + x - 2 * BEST
+    both = st.model(0) + x - 2 * BEST
     return combine(
         made,
         ways,
-        (of_one_step.starts(both), -size),
+        (st.starts(both), -size),
         target=scaled(at, x)
         + noises() * (4 * upper / mu**2)
-        - scaled(at + upper, of_one_step.model(upper)),
+        - scaled(at + upper, st.model(upper)),
     )
 
 
@@ -219,17 +208,15 @@ def within(upper: Ratio) -> Theorem:
 def distance() -> Theorem:
     """Return the same after r whole rounds."""
     first, x = iterate(RUN, 0), iterate(RUN, of(r))
-    later = iterate(RUN, of_one_step.now + 1)
-    at = E * (of_one_step.now + 1)
-    last = of_one_step.model(E)
+    later = iterate(RUN, st.now + 1)
+    at = E * (st.now + 1)
+    last = st.model(E)
     one = combine(
         within(E),
-        (of_one_step.ends(later + last - 2 * BEST), -(gamma + at) * (gamma + at - 1)),
+        (st.ends(later + last - 2 * BEST), -(gamma + at) * (gamma + at - 1)),
     )
-    rounds = sum_over(one, steps(of(r)), of_one_step.t)
-    ways = rules.telescope(
-        of_one_step.t, scaled(E * of_one_step.now, iterate(RUN, of_one_step.now)), of(r)
-    )
+    rounds = sum_over(one, steps(of(r)), st.t)
+    ways = rules.telescope(st.t, scaled(E * st.now, iterate(RUN, st.now)), of(r))
     return combine(
         rounds,
         ways,
@@ -258,15 +245,13 @@ def _bounded(near: Theorem, p: Vec, made: Ratio, by: Ratio | None = None) -> The
     more = combine(LONG, target=constant(gamma - 1))
     c = L / (2 * low * high)
     rest = 4 / mu**2 * (low * high / (gamma + by) - made) * c
-    own = (
-        mean(k, weight(k) ** 2 * of_one_step.sigma2) + 8 * (E - 1) ** 2 * of_one_step.G2
-    )
+    own = mean(k, weight(k) ** 2 * st.sigma2) + 8 * (E - 1) ** 2 * st.G2
     spare = combine((more, 4 / mu**2 * c), target=constant(rest))
     return combine(
         (near, c),
         gap_by_distance(p),
         (spare, own),
-        (of_one_step.heterogeneous(), 6 * L * rest),
+        (st.heterogeneous(), 6 * L * rest),
         (iterate(RUN, 0) - BEST, gamma * c * (low * high / (gamma + by) - gamma + 1)),
         target=bound(by) - terms.value_of(MEAN, p) + terms.value_of(MEAN, BEST),
         signs=[spare],
@@ -286,6 +271,6 @@ def theorem_1(rounds: Ratio, sharp: bool = True) -> Theorem:
 def theorem_1_within(rounds: Ratio, steps_: Ratio) -> Theorem:
     """Return Theorem 1 after whole rounds and steps of the next one, at least one."""
     before = rules.instantiate(distance(), ((r, rounds),), ())
-    last = rules.instantiate(within(steps_), ((of_one_step.t, rounds),), ())
-    mean_ = terms.vec_at(of_one_step.model(steps_), {of_one_step.t: rounds})
+    last = rules.instantiate(within(steps_), ((st.t, rounds),), ())
+    mean_ = terms.vec_at(st.model(steps_), {st.t: rounds})
     return _bounded(combine(before, last), mean_, E * rounds + steps_)
