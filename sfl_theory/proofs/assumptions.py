@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs.foundations import monotone
 from sfl_theory.proofs.local_steps import Round, now
 from sfl_theory.proofs.notation import combine, nat, of, per_client, point, sum_over
 
 n, m = k.Client("n"), k.Client("m")
-
-
-def monotone(function: k.Function, mu: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
-    """Return ``<grad F(x) - grad F(y), x - y> >= mu ||x - y||^2``."""
-    return combine(rules.convex(function, mu, x, y), rules.convex(function, mu, y, x))
 
 
 def bounded_and_convex(function: k.Function, mu: Ratio, G2: Ratio) -> Theorem:
@@ -75,27 +71,6 @@ def divergence_of_bounded(x: k.Vec, G2: Ratio) -> Theorem:
         target=k.constant(4 * G2) - k.norm2(own - whole),
     )
     return sum_over(one, k.CLIENTS, n, b)
-
-
-def cocoercive(function: k.Function, S: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
-    """Return ``||grad F(x) - grad F(y)||^2 <= S^2 ||x - y||^2``, F convex, majorised.
-
-    The majorant from y at z = y - (grad F(y) - grad F(x))/S lies above the tangent at
-    x; the same with x and y exchanged; then ``<d, x - y> >= ||d||^2/S``.
-    """
-    d = k.gradient(function, x) - k.gradient(function, y)
-
-    def one(p: k.Vec, q: k.Vec, apart: k.Vec) -> Theorem:
-        z = q + apart * (1 / S)
-        above = rules.majorant(function, S, q, z)
-        return combine(above, rules.convex(function, ratio(0), p, z))
-
-    return combine(
-        (one(x, y, d), 2 * S),
-        (one(y, x, -d), 2 * S),
-        ((x - y) * S - d, 1),
-        target=k.norm2(x - y) * S**2 - k.norm2(d),
-    )
 
 
 def lipschitz_mean(S: Ratio, x: k.Vec, y: k.Vec) -> Theorem:

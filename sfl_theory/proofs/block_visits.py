@@ -18,9 +18,9 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import block_steps, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.block_steps import factor, moved, own_gradient, pull, total
-from sfl_theory.proofs.local_steps import N, S, eps2, i, j, m, n, now, sigma2, t, young
+from sfl_theory.proofs.local_steps import N, S, eps2, i, j, n, now, sigma2, young
 from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
-from sfl_theory.proofs.visits import late
+from sfl_theory.proofs.visited import Visited
 
 tau, T = count("tau"), count("T")
 ROUND_T = local.Round(notation.equal_paces(k.Kind.V2, tau, notation.rates("eta")))
@@ -46,48 +46,9 @@ def client_drift() -> Theorem:
     return all_steps(combine(one, (more, 2 * r.eta**2)))
 
 
-def visited_gradients(gm: k.Vec) -> Theorem:
-    """Return ``||sum_m sum_j o gm||^2 <= N tau sum_m sum_j ||gm||^2``."""
-    not_yet, o = late()
-    once = combine((not_yet, 1 + o), target=k.constant(1 - o**2))
-    fewer = sum_over(combine((gm, 1)), steps(tau), j, 1 - o**2, [once])
-    inside = rules.jensen(steps(tau), j, ratio(1), gm * o)
-    each = combine(inside, (fewer, tau))
-    clients = rules.jensen(k.CLIENTS, m, ratio(1), k.summed(steps(tau), j, gm * o))
-    return combine(clients, sum_over(each, k.CLIENTS, m, N))
-
-
-def visited_noise(xm: k.Vec) -> Theorem:
-    """Return ``||sum_m sum_j o xm||^2 <= sum_m sum_j ||xm||^2``."""
-    not_yet, o = late()
-    once = combine((not_yet, 1 + o), target=k.constant(1 - o**2))
-    apart = rules.independent(ROUND_T.run, m, j, o, now, ratio(tau), k.Side.SERVER)
-    fewer = sum_over(combine((xm, 1)), steps(tau), j, 1 - o**2, [once])
-    return combine((apart, -1), sum_over(fewer, k.CLIENTS, m, 1))
-
-
 def server_drift() -> Theorem:
     """Return the drift of the server block: the visits before (n, i) moved it."""
-    r, side = ROUND_T, k.Side.SERVER
-    gm, xm = k.part(side, r.local_gradient(of(j), m)), k.part(side, r.noise(of(j), m))
-    _, o = late()
-
-    def visits(e: k.Vec) -> k.Vec:
-        return k.summed(k.CLIENTS, m, k.summed(steps(tau), j, e * o))
-
-    A, B, away = visits(gm), visits(xm), k.part(side, r.away(of(i)))
-
-    def update(w: k.Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, of(i), side, w)
-
-    one = combine(
-        (update(away), -1),
-        (update(A + B), r.eta),
-        (young(A, B, 1), r.eta**2),
-        (visited_gradients(gm), 2 * r.eta**2),
-        (visited_noise(xm), 2 * r.eta**2),
-    )
-    return all_steps(one)
+    return all_steps(Visited(ROUND_T).way())
 
 
 @cache
@@ -357,7 +318,4 @@ def rearranged() -> Theorem:
 
 def theorem() -> Theorem:
     """Return (125) and (16), for equal weights."""
-    r, c = ROUND_T, 4 / (T * tau)
-    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
-    last = rules.lowest(k.MEAN, k.iterate(r.run, T))
-    return combine((sum_over(one_round(), steps(T), t), c), (fall, c), (last, c))
+    return local.over_rounds(one_round(), ROUND_T, T, 4 / (T * tau))

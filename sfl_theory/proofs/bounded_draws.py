@@ -13,14 +13,14 @@ from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, MEAN, Side, constant, norm2, part, value_of
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
-from sfl_theory.proofs import sharp_visits
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.local_steps import G2, S, both_parts, i, j, m, n, now, t
+from sfl_theory.proofs.local_steps import G2, S, both_parts, i, j, n, now, t
 from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
+from sfl_theory.proofs.visited import Visited
 from sfl_theory.proofs.weighted_rounds import T, Weighted, client_sum, eta, kappa, tau
 
 VISITS = Weighted(k.Kind.V2_WEIGHTED, partial=True)
@@ -54,15 +54,8 @@ def own_way() -> Theorem:
 
 def server_way() -> Theorem:
     """Return ``||[p_i - x]_s||^2 <= eta^2 W tau sum w_n sum_j ||g_s||^2``."""
-    r, side = VISITS.round, Side.SERVER
-    g = part(side, stochastic(r.run, m, now, of(j)))
-    away, made = part(side, r.away(of(i))), sharp_visits.visited(r, g)
-
-    def update(u: k.Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, of(i), side, u)
-
-    steps_ = sharp_visits.gradients(r, g)
-    return combine((update(away), -1), (update(made), eta), (steps_, eta**2))
+    visited = Visited(VISITS.round)
+    return visited.straight(visited.stochastic())
 
 
 def drift() -> Theorem:

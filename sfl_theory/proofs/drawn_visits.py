@@ -18,9 +18,9 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import notation
 from sfl_theory.proofs.block_visits import equal_weights
-from sfl_theory.proofs.local_steps import N, Round, S, i, j, m, n, now, sigma2, young
+from sfl_theory.proofs.local_steps import N, Round, S, i, j, n, now, sigma2, young
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
-from sfl_theory.proofs.visits import late
+from sfl_theory.proofs.visited import Visited
 
 tau, T = notation.count("tau"), notation.count("T")
 QUARTER = Fraction(1, 4)
@@ -273,42 +273,16 @@ def server_drift(d: Drawn) -> Theorem:
 
     Gamma_s = sum w_n J_n sum_i ||[gp]_s||^2, Z_s = sum w_n^2 J_n^2 sum_i ||[xi]_s||^2.
     """
-    r, side = d.round, k.Side.SERVER
-    gm, xm = k.part(side, r.local_gradient(of(j), m)), k.part(side, r.noise(of(j), m))
-    share, (not_yet, o) = k.draw(d.run, m, now), late()
-    once = combine((not_yet, 1 + o), target=k.constant(1 - o**2))
-    away = k.part(side, r.away(of(i)))
-    V, square = mean(m, share), combine((gm, 1))
-
-    def visits(e: k.Vec) -> k.Vec:
-        return k.summed(k.CLIENTS, m, k.summed(steps(tau), j, e * o) * share)
-
-    def update(u: k.Vec) -> Theorem:
-        return rules.local_update(d.run, n, now, of(i), side, u)
-
-    A, B, size = visits(gm), visits(xm), 2 * r.eta**2
-    clients = rules.jensen(k.CLIENTS, m, share, k.summed(steps(tau), j, gm * o))
-    inside = rules.jensen(steps(tau), j, ratio(1), gm * o)
-    fewer = sum_over(square, steps(tau), j, 1 - o**2, [once])
-    apart = rules.independent(d.run, m, j, share * o, now, ratio(tau), side)
-    less = sum_over(combine((xm, 1)), steps(tau), j, 1 - o**2, [once])
-    one = combine(
-        (update(away), -1),
-        (update(A + B), r.eta),
-        (young(A, B, 1), r.eta**2),
-        (clients, size),
-        (sum_over(inside, k.CLIENTS, m, share), size * V),
-        (sum_over(fewer, k.CLIENTS, m, share), size * V * tau),
-        (apart, -size),
-        (sum_over(less, k.CLIENTS, m, share**2), size),
-    )
+    r, side, size = d.round, k.Side.SERVER, 2 * d.round.eta**2
+    visited = Visited(r)
+    V, away = visited.W, k.part(side, r.away(of(i)))
     own, gp, xi = d.w * d.J, r.local_gradient(of(i)), r.noise(of(i))
     gp, xi = k.part(side, gp), k.part(side, xi)
     gamma = d.all(combine((gp, 1)), own)
     noise = d.all(combine((xi, 1)), own**2)
     bound = d.over(k.norm2(gp), own) * (d.most * tau) + d.over(k.norm2(xi), own**2)
     return combine(
-        d.all(one, own),
+        d.all(visited.way(), own),
         (gamma, size * tau**2 * (d.most - V) * (d.most + V)),
         (noise, size * tau * (d.most - V)),
         target=bound * (size * d.most * tau) - d.over(k.norm2(away), own),

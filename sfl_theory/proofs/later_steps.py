@@ -18,7 +18,7 @@ from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.equal_steps import first_square, only_one
 from sfl_theory.proofs.local_steps import G2, N, Round, block_move, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
-from sfl_theory.proofs.visits import server_move
+from sfl_theory.proofs.visited import Visited
 
 
 def block(p: Paces, side: k.Side, step: Number) -> k.Vec:
@@ -209,7 +209,7 @@ def own_drift(r: Round, side: k.Side) -> Theorem:
 
 def visited_drift(r: Round) -> Theorem:
     """Return ``||[p_i - x]_s||^2 <= eta^2 N^2 tau^2 G2`` for SFL-V2's server."""
-    return server_move(r, of(i), lambda _: ratio(1))
+    return Visited(r).bounded_way()
 
 
 def noise_of_sum(r: Round, side: k.Side, factor: Ratio) -> Theorem:

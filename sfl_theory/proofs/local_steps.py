@@ -167,6 +167,13 @@ def descent(r: Round, moves: dict[k.Side, k.Vec]) -> Theorem:
     return combine(*uses, target=target)
 
 
+def over_rounds(one: Theorem, r: Round, T: Ratio, c: Ratio) -> Theorem:
+    """Return c times a round, summed over T rounds: the values of f telescope."""
+    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
+    last = rules.lowest(k.MEAN, k.iterate(r.run, T))
+    return combine((sum_over(one, steps(T), t), c), (fall, c), (last, c))
+
+
 def centred(r: Round, side: k.Side, w: k.Vec, upper: Number, factor: Number) -> Theorem:
     """Return ``<sum_n factor sum_i [xi]_b, w> = 0`` for w fixed at x(t)."""
     xi = k.part(side, r.noise(of(i)))
@@ -383,7 +390,7 @@ def _stochastic(r: Round) -> k.Vec:
     return stochastic(r.run, n, now, of(j))
 
 
-def bounded_drift(r: Round, G2: Ratio) -> Theorem:
+def bounded_drift(r: Round) -> Theorem:
     """Return ``D <= eta^2 tau^3 G2/3`` for second moments <= G2 along the run."""
     tau, bound = r.steps(k.Side.CLIENT), rules.bounded_gradient
     one = combine(

@@ -21,7 +21,12 @@ from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, part, weight
 from sfl_theory.proofs import minibatch_stepwise as st
-from sfl_theory.proofs.foundations import majorant_of_mean
+from sfl_theory.proofs.foundations import (
+    cocoercive,
+    lipschitz,
+    majorant_of_mean,
+    monotone,
+)
 from sfl_theory.proofs.minibatch_stepwise import RUN, J, K, S, T, h, m, mu, n, now, r, x
 from sfl_theory.proofs.notation import combine, mean, sign, steps, sum_over
 
@@ -41,35 +46,6 @@ g, wbar, d = (
     st.apart(J),
 )
 there, total = k.gradient(Local(n), wbar), k.gradient(k.MEAN, wbar)
-
-
-def cocoercive() -> Theorem:
-    """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S <difference, p - wbar>``."""
-    F, p, q, a = Local(n), st.point(J), wbar, g - there
-
-    def half(low: Vec, high: Vec, change: Vec) -> Theorem:
-        below = high - change * (1 / S)
-        return combine(
-            rules.convex(F, mu, low, below),
-            rules.majorant(F, S, high, below),
-            (combine((below - low, 1)), mu / 2),
-        )
-
-    return combine((half(q, p, a), S), (half(p, q, -a), S))
-
-
-def monotone() -> Theorem:
-    """Return ``<grad F_n(p) - grad F_n(wbar), p - wbar> >= mu ||p - wbar||^2``."""
-    F = Local(n)
-    return combine(
-        rules.convex(F, mu, st.point(J), wbar),
-        rules.convex(F, mu, wbar, st.point(J)),
-    )
-
-
-def lipschitz() -> Theorem:
-    """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S^2 ||p - wbar||^2``."""
-    return combine((cocoercive(), 2), (d * S - (g - there), 1))
 
 
 @cache
@@ -118,7 +94,7 @@ def descent() -> Theorem:
         ),
         (rules.jensen(CLIENTS, n, weight(n), g - there), 2 * h**2),
         (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 * h**2),
-        (st.over(lipschitz()), 2 * h**2),
+        (st.over(lipschitz(Local(n), S, st.point(J), wbar, mu)), 2 * h**2),
         (majorant_of_mean(S, wbar, below), 4 * S * h**2),
         (rules.lowest(k.MEAN, below), 4 * S * h**2),
         (rules.lowest(k.MEAN, wbar), gap),
@@ -155,8 +131,8 @@ def contraction() -> Theorem:
         (rules.blocks(a, a), h**2),
         (rules.blocks(a, d), -2 * h),
         (server_same(a), -2 * h),
-        (cocoercive(), h**2),
-        (monotone(), rest),
+        (cocoercive(Local(n), S, st.point(J), wbar, mu), h**2),
+        (monotone(Local(n), mu, st.point(J), wbar), rest),
         (part(st.SERVER, a), h**2),
         (d, mu * (rest - h)),
         target=norm2(d) * (1 - mu * h) - norm2(d - near * h),

@@ -19,7 +19,12 @@ from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Lin, constant, iterate, norm2
 from sfl_theory.proofs import minibatch_steps as st
-from sfl_theory.proofs.foundations import majorant_of_mean
+from sfl_theory.proofs.foundations import (
+    cocoercive,
+    lipschitz,
+    majorant_of_mean,
+    monotone,
+)
 from sfl_theory.proofs.local_steps import S, m, n, now, sigma2, t
 from sfl_theory.proofs.minibatch import BEST, R2, gamma, mu
 from sfl_theory.proofs.minibatch_steps import LEFT, RUN, J, K, clock, j, over, point, r
@@ -59,34 +64,6 @@ def steep() -> Theorem:
     )
 
 
-def cocoercive() -> Theorem:
-    """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S <difference, p - wbar>``."""
-    F, p, q, a = k.Local(n), point(J), wbar, g - there
-
-    def half(low: k.Vec, high: k.Vec, change: k.Vec) -> Theorem:
-        below = high - change * (1 / S)
-        return combine(
-            rules.convex(F, mu, low, below),
-            rules.majorant(F, S, high, below),
-            (combine((below - low, 1)), mu / 2),
-        )
-
-    return combine((half(q, p, a), S), (half(p, q, -a), S))
-
-
-def monotone() -> Theorem:
-    """Return ``<grad F_n(p) - grad F_n(wbar), p - wbar> >= mu ||p - wbar||^2``."""
-    F = k.Local(n)
-    return combine(
-        rules.convex(F, mu, point(J), wbar), rules.convex(F, mu, wbar, point(J))
-    )
-
-
-def lipschitz() -> Theorem:
-    """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S^2 ||p - wbar||^2``."""
-    return combine((cocoercive(), 2), (d * S - (g - there), 1))
-
-
 @cache
 def noisy_descent() -> Theorem:
     """Return ``Delta' <= (1 - mu eta) Delta + (S eta + 2 S^2 eta^2) D + eta^2 s2``.
@@ -120,7 +97,7 @@ def noisy_descent() -> Theorem:
         (rules.jensen(k.CLIENTS, n, k.weight(n), point(J) - BEST), mu / h),
         (rules.jensen(k.CLIENTS, n, k.weight(n), g - there), 2 / h**2),
         (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 / h**2),
-        (over(lipschitz()), 2 / h**2),
+        (over(lipschitz(k.Local(n), S, point(J), wbar, mu)), 2 / h**2),
         (majorant_of_mean(S, wbar, below), 4 * S / h**2),
         (rules.lowest(k.MEAN, below), 4 * S / h**2),
         (rules.lowest(k.MEAN, wbar), gap),
@@ -163,8 +140,8 @@ def noisy_drift() -> Theorem:
         (rules.blocks(a, a), most / h**2),
         (rules.blocks(a, d), -2 * most / h),
         (st.from_7(st.server_same(a)), -2 * most / h),
-        (cocoercive(), most / h**2),
-        (monotone(), most * rest),
+        (cocoercive(k.Local(n), S, point(J), wbar, mu), most / h**2),
+        (monotone(k.Local(n), mu, point(J), wbar), most * rest),
         (k.part(st.SERVER, z), 1 / h**2),
         (k.part(st.SERVER, e), (1 + 1 / EPS) / h**2),
         (k.part(st.SERVER, a), most / h**2),

@@ -13,7 +13,7 @@ from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, direction
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import notation
-from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, j, n, now, sigma2, t
+from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 
 
@@ -330,13 +330,8 @@ T = count("T")
 
 def theorem(p: TwoPaces) -> Theorem:
     """Return (13) or (19): one round, summed; the gaps telescope."""
-    r = p.round
-    c = 4 / (T * p.low)
     one = one_round_partial(p) if p.partial else one_round(p)
-    summed_up = sum_over(one, steps(T), t)
-    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
-    last = rules.lowest(k.MEAN, k.iterate(p.run, T))
-    return combine((summed_up, c), (fall, c), (last, c))
+    return local.over_rounds(one, p.round, T, 4 / (T * p.low))
 
 
 def assumptions(run: k.Split) -> frozenset[h.Hypothesis]:

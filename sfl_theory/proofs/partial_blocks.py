@@ -19,6 +19,7 @@ from sfl_theory.proofs.block_steps import drawn, first, moved, step_size
 from sfl_theory.proofs.local_steps import N, S, both_parts, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, inverse_q, of, sign, steps, sum_over
 from sfl_theory.proofs.partial_visits import RUN, B, W, eta, g, gp, kappa, r, share, tau
+from sfl_theory.proofs.visited import Visited
 
 PRINTED = local.Round(
     notation.equal_paces(k.Kind.V2, tau, notation.rates("eta"), k.Participants.UPDATES)
@@ -107,7 +108,7 @@ def plain_drift() -> Theorem:
     one = combine(
         (r.summed(both_parts(visits.away), tau, a), -1),
         r.summed(clients, tau, a),
-        r.summed(visits.server_move(), tau, a),
+        r.summed(Visited(r).way(), tau, a),
         (r.summed(both_parts(gp), tau, a), size),
         (r.summed(combine((gc, 1)), tau, a), eta**2 * tau),
         (r.summed(combine((gs, 1)), tau, a), size),

@@ -10,9 +10,9 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import notation
-from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, m, n, now, sigma2, t
+from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
-from sfl_theory.proofs.visits import late
+from sfl_theory.proofs.visited import Visited
 
 tau, T = count("tau"), count("T")
 RUN = notation.equal_paces(
@@ -161,51 +161,9 @@ def client_drift() -> Theorem:
     )
 
 
-def server_move() -> Theorem:
-    """Return ``||[p - x]_s||^2 <= 2 eta^2 (W tau Gamma_s + sum w^2 sum_j ||xi_s||^2)``.
-
-    At any point of any client: visits before it moved the server's block.
-    """
-    side = k.Side.SERVER
-    gm, xm = k.part(side, r.local_gradient(of(j), m)), k.part(side, r.noise(of(j), m))
-    not_yet, o = late()
-
-    def visits(e: k.Vec) -> k.Vec:
-        return k.summed(k.CLIENTS, m, k.summed(steps(tau), j, e * o) * share(m))
-
-    A, C, here = visits(gm), visits(xm), k.part(side, away)
-
-    def update(w: k.Vec) -> Theorem:
-        return rules.local_update(RUN, n, now, of(i), side, w)
-
-    few = sum_over(not_yet, steps(tau), j)
-    gradient_square, noise_square = (combine((e, 1)) for e in (gm, xm))
-    inside = combine(
-        rules.jensen(steps(tau), j, o, gm),
-        (sum_over(gradient_square, steps(tau), j, o), rules.number_of(few.form)),
-        (sum_over(gradient_square, steps(tau), j, 1 - o, [not_yet]), tau),
-        signs=[few],
-    )
-    once = combine((not_yet, 1 + o), target=k.constant(1 - o**2))
-    fewer = sum_over(noise_square, steps(tau), j, 1 - o**2, [once])
-    by = share(m) * o
-    return combine(
-        (update(here), -1),
-        (update(A + C), eta),
-        (local.young(A, C, 1), eta**2),
-        (
-            rules.jensen(k.CLIENTS, m, share(m), k.summed(steps(tau), j, gm * o)),
-            2 * eta**2,
-        ),
-        (sum_over(inside, k.CLIENTS, m, share(m)), 2 * eta**2 * W),
-        (rules.independent(RUN, m, j, by, now, tau, side), -2 * eta**2),
-        (sum_over(fewer, k.CLIENTS, m, share(m) ** 2), 2 * eta**2),
-    )
-
-
 def server_drift() -> Theorem:
     """Return ``D_s <= 2 eta^2 W tau (W tau Gamma_s + sum w_m^2 sum_j ||xi_s||^2)``."""
-    return r.summed(server_move(), tau, share())
+    return r.summed(Visited(r).way(), tau, share())
 
 
 def drift() -> Theorem:
@@ -339,15 +297,7 @@ def one_round() -> Theorem:
 
 def theorem() -> Theorem:
     """Return the sum over rounds."""
-    return over_rounds(one_round())
-
-
-def over_rounds(one: Theorem) -> Theorem:
-    """Return a round summed; the values of f telescope."""
-    c = 4 / (T * tau)
-    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
-    last = rules.lowest(k.MEAN, k.iterate(RUN, T))
-    return combine((sum_over(one, steps(T), t), c), (fall, c), (last, c))
+    return local.over_rounds(one_round(), r, T, 4 / (T * tau))
 
 
 def quadratic() -> Theorem:
@@ -359,4 +309,4 @@ def quadratic() -> Theorem:
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     target = fall + k.constant(S * eta**2 * tau * own) - k.norm2(g) * (eta * tau / 4)
     uses = [(one_round(), ratio(1)), (small, S * eta**2 * tau * spare)]
-    return over_rounds(combine(*uses, target=target))
+    return local.over_rounds(combine(*uses, target=target), r, T, 4 / (T * tau))

@@ -18,14 +18,13 @@ from functools import cache
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
-from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import MEAN, Lin, Local, Side, constant, summed, weight
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import MEAN, Lin, Local, constant, summed, weight
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import weighted_rounds
+from sfl_theory.proofs import visits, weighted_rounds
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.local_steps import G2, S, both_parts, i, j, m, n, now, whole_mean
+from sfl_theory.proofs.local_steps import G2, S, i, n, now, whole_mean
 from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
-from sfl_theory.proofs.visits import late, server_gradients
 from sfl_theory.proofs.weighted_rounds import BEST, Weighted, drift, eta, tau, third
 
 s = nat("s")
@@ -113,24 +112,6 @@ def progress(a: Weighted, y: k.Vec) -> Theorem:
     )
 
 
-def visited(a: Weighted) -> Theorem:
-    """Return ``||[p_i - x]_s||^2 <= eta^2 tau sum_m a_m sum_j ||[g_m^j]_s||^2``.
-
-    SFL-V2, everyone taking part: at most all visits of the round came before.
-    """
-    side, away_ = Side.SERVER, k.part(Side.SERVER, a.round.away(of(i)))
-    g = k.part(side, stochastic(a.run, m, now, of(j)))
-    _, o = late()
-    made = summed(k.CLIENTS, m, summed(steps(tau), j, g * o) * weight(m))
-
-    def update(w: k.Vec) -> Theorem:
-        return rules.local_update(a.run, n, now, of(i), side, w)
-
-    return combine(
-        (update(away_), -1), (update(made), eta), (server_gradients(g), eta**2)
-    )
-
-
 @cache
 def near(a: Weighted) -> Theorem:
     """Return ``sum_n a_n sum_i ||p_i - x||^2 <= cd eta^2 tau^3 G2`` without draws.
@@ -145,21 +126,7 @@ def near(a: Weighted) -> Theorem:
         one = r.summed(weighted_rounds.own_drift(a), tau, weight(n))
         target = constant(cd(a) * size * tau * G2) - r.drift(tau, weight(n))
         return combine(one, target=target)
-    client = k.part(Side.CLIENT, a.g(j))
-    mine = combine(
-        local.own_steps(r, Side.CLIENT, of(i), of(i)),
-        (rules.longer(j, client, of(i), tau), eta**2 * of(i)),
-    )
-    away_ = both_parts(r.away(of(i)))
-    one = combine((away_, -1), mine, visited(a))
-    own = combine((k.part(Side.CLIENT, a.g(i)), 1))
-    both = combine(both_parts(a.g(i)), a.bounded(i))
-    return combine(
-        r.summed(one, tau, weight(n)),
-        (r.summed(own, tau, weight(n)), size - eta**2 * tau * (tau - 1) / 2),
-        (r.summed(both, tau, weight(n)), size),
-        target=constant(size * tau * G2) - r.drift(tau, weight(n)),
-    )
+    return visits.bounded_drift(r)
 
 
 def cd(a: Weighted) -> Ratio:

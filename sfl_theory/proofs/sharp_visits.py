@@ -17,7 +17,7 @@ from sfl_theory.proofs import partial_visits
 from sfl_theory.proofs.local_steps import Round, S, both_parts, i, j, m, n, now, sigma2
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 from sfl_theory.proofs.sharp_drift import Closed, closed, own_way
-from sfl_theory.proofs.visits import late
+from sfl_theory.proofs.visited import Visited
 
 
 def share(r: Round, client: terms.Client = n) -> Ratio:
@@ -30,70 +30,23 @@ def reach(r: Round) -> Ratio:
     return mean(n, terms.weight(n) * inverse_q(n)) if r.run.drawn else ratio(1)
 
 
-def visited(r: Round, each: Vec, factor: Number = 1) -> Vec:
-    """Return ``sum_m w_m sum_j o each``, the visits before step i of client n."""
-    tau, (_, o) = r.steps(Side.SERVER), late()
-    return summed(CLIENTS, m, summed(steps(tau), j, each * o) * share(r, m) * factor)
-
-
-def gradients(r: Round, gm: Vec) -> Theorem:
-    """Return ``||sum_m w_m sum_j o gm||^2 <= W tau sum_m w_m sum_j ||gm||^2``."""
-    tau, (not_yet, o) = r.steps(Side.SERVER), late()
-    w, few = share(r, m), sum_over(not_yet, steps(tau), j)
-    each = combine((gm, 1))
-    inside = combine(
-        rules.jensen(steps(tau), j, o, gm),
-        (sum_over(each, steps(tau), j, o), rules.number_of(few.form)),
-        (sum_over(each, steps(tau), j, 1 - o, [not_yet]), tau),
-        signs=[few],
-    )
-    clients = rules.jensen(CLIENTS, m, w, summed(steps(tau), j, gm * o))
-    return combine(clients, (sum_over(inside, CLIENTS, m, w), mean(m, w)))
-
-
-def noise(r: Round) -> Theorem:
-    """Return ``||sum_m w_m sum_j o xi||^2 <= sum_m w_m^2 sum_j ||xi||^2``."""
-    side, (not_yet, o) = Side.SERVER, late()
-    tau, xi, w = r.steps(side), part(side, r.noise(of(j), m)), share(r, m)
-    once = combine((not_yet, 1 + o), target=constant(1 - o**2))
-    fewer = sum_over(combine((xi, 1)), steps(tau), j, 1 - o**2, [once])
-    apart = rules.independent(r.run, m, j, w * o, now, tau, side)
-    return combine((apart, -1), sum_over(fewer, CLIENTS, m, w**2))
-
-
-def orthogonal(r: Round, xi: Vec, G: Vec) -> Theorem:
-    """Return ``<sum_m w_m sum_j o xi, G> = 0`` for G fixed by x and the draws."""
-    tau, (_, o), w = r.steps(Side.SERVER), late(), share(r, m)
-    fixed = rules.unbiased(r.run, m, now, of(j), G * w)
-    zero = sum_over(sum_over(fixed, steps(tau), j, o), CLIENTS, m)
-    inside = rules.linear(steps(tau), j, xi * o * w, G)
-    outer = rules.linear(CLIENTS, m, summed(steps(tau), j, xi * o) * w, G)
-    return combine(zero, sum_over(inside, CLIENTS, m), outer)
-
-
 def server_way(r: Round, c: Number) -> Theorem:
     """Return how far visits bring the server's block before step i of client n.
 
     ``||[p_i - x]_s||^2 <= eta^2 ((1 + c)(W tau^2 sum w ||gx||^2 + sum w^2 sum ||xi||^2)
     + (1 + 1/c) W tau sum w sum ||gp - gx||^2)``, sums over all clients, server blocks.
     """
-    side, c, e2 = Side.SERVER, ratio(c), r.eta**2
-    gx, xi = part(side, r.own_gradient(m)), part(side, r.noise(of(j), m))
-    change = part(side, r.local_gradient(of(j), m)) - gx
-    G, Z, Delta = (visited(r, each) for each in (gx, xi, change))
-    away, moved = part(side, r.away(of(i))), G + Z + Delta
-
-    def update(w: Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, of(i), side, w)
-
+    side, c, e2, v = Side.SERVER, ratio(c), r.eta**2, Visited(r)
+    gx = part(side, r.own_gradient(m))
+    change = v.gradient() - gx
+    G, Z, Delta = (v.sum(each) for each in (gx, v.noise(), change))
     return combine(
-        (update(away), -1),
-        (update(moved), r.eta),
+        (v.moved(gx + v.noise() + change), -1),
         (local.young(G + Z, Delta, c), e2),
-        (orthogonal(r, xi, G), -2 * (1 + c) * e2),
-        (gradients(r, gx), (1 + c) * e2),
-        (noise(r), (1 + c) * e2),
-        (gradients(r, change), (1 + 1 / c) * e2),
+        (v.orthogonal(G), -2 * (1 + c) * e2),
+        (v.size(gx), (1 + c) * e2),
+        (v.noise_size(), (1 + c) * e2),
+        (v.size(change), (1 + 1 / c) * e2),
     )
 
 

@@ -130,7 +130,7 @@ def B(r: Round) -> Ratio:
 
 def drift(r: Round) -> Theorem:
     """Return ``D <= eta^2 tau^3 G2``, or a third of it for SFL-V1."""
-    return visited_drift(r, G2) if r.run.kind.visits else local.bounded_drift(r, G2)
+    return visited_drift(r) if r.run.kind.visits else local.bounded_drift(r)
 
 
 def bound(r: Round, at: Ratio, first: Ratio, second: Ratio) -> k.Lin:

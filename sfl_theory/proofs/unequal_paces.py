@@ -19,6 +19,7 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import convex_paces, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import Paces, alpha, direction, share, total
+from sfl_theory.proofs.foundations import cocoercive
 from sfl_theory.proofs.later_steps import path, ways
 from sfl_theory.proofs.local_steps import G2, Round, S, beyond, i, n, now, other, t
 from sfl_theory.proofs.notation import combine, count, of, rates, steps, sum_over
@@ -30,27 +31,11 @@ BEST = k.vec(k.Star(k.MEAN))
 # Gradients at two points that differ in one block ------------------------------------
 
 
-def cocoercive(p: k.Vec, q: k.Vec) -> Theorem:
-    """Return ``<D, q - p> >= ||D||^2/S`` for ``D = grad F_n(q) - grad F_n(p)``.
-
-    Convexity from p to ``y = q - D/S``, smoothness from q to y; and the other way.
-    """
-    D = k.gradient(F, q) - k.gradient(F, p)
-    y, z = q - D * (1 / S), p + D * (1 / S)
-    return combine(
-        rules.smooth(F, S, q, y),
-        rules.convex(F, ratio(0), p, y),
-        rules.smooth(F, S, p, z),
-        rules.convex(F, ratio(0), q, z),
-        target=k.inner(D, q - p) - k.norm2(D) * (1 / S),
-    )
-
-
 def other_block(side: k.Side, p: k.Vec, q: k.Vec) -> Theorem:
     """Return ``||[D]_b||^2 <= S^2/4 ||q - p||^2`` for points with the same block b."""
     D, w = k.gradient(F, q) - k.gradient(F, p), k.part(other(side), q - p)
     return combine(
-        (cocoercive(p, q), S),
+        cocoercive(F, S, q, p, above=rules.smooth),
         (rules.blocks(D, q - p), -S),
         rules.blocks(D, D),
         (k.part(other(side), D) - w * (S / 2), 1),

@@ -27,7 +27,7 @@ from sfl_theory.proofs.local_steps import G2, N, S, eps2, i, j, n, now, sigma2, 
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 from sfl_theory.proofs.partial_blocks import at_most_inverse
 from sfl_theory.proofs.strongly_convex import gamma, gradient_domination, mu
-from sfl_theory.proofs.visits import server_move
+from sfl_theory.proofs.visited import Visited
 
 
 def cost(d: Drawn) -> Ratio:
@@ -142,10 +142,7 @@ def printed_round() -> Theorem:
 
 def theorem() -> Theorem:
     """Return (22), for equal weights: a round summed."""
-    d, c = Drawn(), 4 / (T * tau)
-    fall = rules.telescope(t, k.value_of(k.MEAN, d.round.x), T)
-    last = rules.lowest(k.MEAN, k.iterate(d.run, T))
-    return combine((sum_over(printed_round(), steps(T), t), c), (fall, c), (last, c))
+    return local.over_rounds(printed_round(), Drawn().round, T, 4 / (T * tau))
 
 
 # SFL-V2 as printed where clients are drawn, equal weights: (175) and (177) of G.3 ----
@@ -335,7 +332,7 @@ def convex_drift(d: Drawn) -> Theorem:
     given = combine(
         (d.all(local.both_parts(r.away(of(i))), d.J), -1),
         d.all(local.block_move(d.round, k.Side.CLIENT, of(i), of(i)), d.J),
-        d.all(server_move(d.round, of(i), d.draw), d.J),
+        d.all(Visited(d.round).bounded_way(), d.J),
         (few(d), size * V * (most + V)),
         target=bounded - d.D,
     )
@@ -390,7 +387,7 @@ def slope(d: Drawn) -> Theorem:
         (update(client), -(S**2)),
         (update(made), r.eta * S**2),
         (rules.jensen(steps(0), j, ratio(1), none), (r.eta * S) ** 2),
-        (server_move(r, zero, d.draw), S**2),
+        (Visited(r, zero).bounded_way(), S**2),
         (d.expect(square), -1),
     )
     one = combine(young(gp, gx - gp, 1), (size, 2), (near, 2))

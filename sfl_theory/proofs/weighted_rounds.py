@@ -21,7 +21,7 @@ from sfl_theory.proofs import notation, partial_visits
 from sfl_theory.proofs.convex_paces import excess
 from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, m, n, now, t
 from sfl_theory.proofs.notation import combine, count, mean, of, rates, steps, sum_over
-from sfl_theory.proofs.visits import late
+from sfl_theory.proofs.visited import Visited
 
 tau, T = count("tau"), count("T")
 ETA = rates("eta")
@@ -148,32 +148,21 @@ def visited(a: Weighted) -> Theorem:
 
     The visits before (n, i) are at most tau of each client; Jensen with weights a_m.
     """
-    side = k.Side.SERVER
-    full = stochastic(a.run, m, now, of(j))
-    g, away = k.part(side, full), k.part(side, a.round.away(of(i)))
-    jump = k.draw(a.run, m, now) if a.partial else ratio(1)
-    not_yet, o = late()
-    inside = k.summed(steps(tau), j, g * o)
-    total = k.summed(k.CLIENTS, m, inside * k.weight(m) * jump)
-
-    def update(w: k.Vec) -> Theorem:
-        return rules.local_update(a.run, n, now, of(i), side, w)
-
-    few = sum_over(not_yet, steps(tau), j)
-    bounded = rules.bounded_gradient(a.run, G2, m, now, of(j))
-    bound = local.block_below(side, full, bounded)
+    v = Visited(a.round)
+    g, jump = v.stochastic(), k.draw(a.run, m, now) if a.partial else ratio(1)
+    few = sum_over(v.late(), steps(tau), j)
+    bound = local.bounded_block(a.run, k.Side.SERVER, of(j), m)
     made = tau - rules.number_of(few.form)
     each = combine(
-        rules.jensen(steps(tau), j, o, g),
-        (sum_over(bound, steps(tau), j, o), made),
+        rules.jensen(steps(tau), j, v.o, g),
+        (sum_over(bound, steps(tau), j, v.o), made),
         (few, G2 * (tau + made)),
-        target=k.constant(tau**2 * G2) - k.norm2(inside),
+        target=k.constant(tau**2 * G2) - k.norm2(v.of_client(g)),
         signs=[few],
     )
     return combine(
-        (update(away), -1),
-        (update(total), eta),
-        (rules.jensen(k.CLIENTS, m, k.weight(m), inside * jump), eta**2),
+        (v.moved(g), -1),
+        (rules.jensen(k.CLIENTS, m, k.weight(m), v.of_client(g) * jump), eta**2),
         (sum_over(each, k.CLIENTS, m, k.weight(m) * jump**2), eta**2),
     )
 

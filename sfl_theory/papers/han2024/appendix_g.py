@@ -25,7 +25,7 @@ from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.general_convex import Merged, drawn_claims
 from sfl_theory.papers.han2024.one_round import Block
 from sfl_theory.papers.han2024.setting import G2, N, S, assumption_33, eta, n, t, tau
-from sfl_theory.proofs import drawn_distance
+from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.written import Form, Vector, Written
@@ -131,7 +131,7 @@ class Draws:
         what = says(self.moved(block), right, w.participation(run), assumption_33(run))
         return proved(
             what,
-            partial(drawn_distance.averaged_move, Round(run.split), self.side),
+            partial(joint.averaged_move, Round(run.split), self.side),
             r"Given the draws $\mathbb E\|\sum_ig_n^{t,i}\|^2\le\tau^2G^2$; "
             r"Cauchy-Schwarz over clients, $\mathbb EJ_n^2=1/q_n$.",
             "the relations after the first one, end to end",

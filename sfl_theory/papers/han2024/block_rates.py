@@ -23,7 +23,6 @@ from sfl_theory.papers.han2024.contraction import d
 from sfl_theory.papers.han2024.induction import FEW, FIRST, GAMMA, LARGE, gamma_s, v
 from sfl_theory.papers.han2024.one_round import JOINT, READ_33, Block, asked, ordered
 from sfl_theory.papers.han2024.setting import G2, N, excess, f, mu, t, tau, tau_server
-from sfl_theory.proofs import drawn_distance
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
@@ -102,11 +101,8 @@ def proved_bound(block: Block, at: Number) -> Form:
 
 def rate(block: Block) -> Theorem:
     """Return that bound, the kernel's."""
-    if not block.drawn:
-        return joint.rate(block.kind)
-    if block.kind.visits:
-        return drawn_distance.rate(block.kind)
-    return drawn_distance.printed_rate()
+    visited = block.drawn and block.kind.visits
+    return (joint.rate if visited else joint.printed_rate)(block.kind, block.who)
 
 
 def drawn_clients(block: Block, what: Says) -> Callable[[], ModelData] | None:

@@ -22,7 +22,6 @@ from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import ZERO, Contraction, whole_and_blocks
 from sfl_theory.papers.han2024.one_round import JOINT, Block, bent, half, ordered, shown
 from sfl_theory.papers.han2024.setting import G2, N, S, T, a, best, eta, f, n, t, tau
-from sfl_theory.proofs import drawn_distance
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
@@ -266,7 +265,7 @@ class Merged:
         what = says(mean, right, *block.assumed(ZERO, small=False))
         return shown(
             what,
-            lambda: [((drawn_distance if block.drawn else joint).mean_gap(kind), 1)],
+            lambda: [(joint.mean_gap(kind, block.who), 1)],
             r"The whole vector's recursion with $\mu=0$, summed over the rounds: the "
             "distances telescope. Convexity bounds the mean model's gap by it.",
         )

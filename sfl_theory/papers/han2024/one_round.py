@@ -21,7 +21,6 @@ from sfl_theory.kernel.terms import MEAN, Kind, Participants, Rate, Side, Split,
 from sfl_theory.models.federation import federation, huber, parabola, quadratic
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, N, S, a, best, eta, f, n, t, tau
-from sfl_theory.proofs import drawn_distance
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData, Shape, witness
 from sfl_theory.proofs.notation import combine
@@ -218,9 +217,8 @@ class Block:
     def theorem(self, modulus: Number) -> Theorem:
         """Return the recursion of the whole vector, the kernel's."""
         if self.full:
-            return drawn_distance.full_round(modulus.value)
-        make = drawn_distance.one_round if self.drawn else joint.one_round
-        return make(self.kind, modulus.value)
+            return joint.full_round(modulus.value)
+        return joint.one_round(self.kind, modulus.value, self.who)
 
     @property
     def c(self) -> Number:

@@ -255,7 +255,7 @@ SMOOTHNESS = Kind.ASSUMPTION(
                 w.majorised(h, S).called("Assumption 3.1"),
                 w.convex(h, 0).called("Assumption C.2, mu = 0"),
             ),
-            lambda: assumptions.cocoercive(h.value, S.value, x.value, y.value),
+            lambda: foundations.lipschitz(h.value, S.value, x.value, y.value),
             r"Majorant from $y$ and tangent at $x$, both at "
             r"$y + (\nabla h(x) - \nabla h(y))/S$, and exchanged: "
             r"$\|d\|^2/S \le \langle d, x - y\rangle$ for the difference $d$.",
