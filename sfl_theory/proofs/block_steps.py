@@ -440,7 +440,7 @@ def superposition(p: TwoPaces) -> Theorem:
 
 def descent(p: TwoPaces) -> Theorem:
     """Return (87) or (153), end to end."""
-    return combine(non_convex.one_round_partial(p) if p.partial else one_round(p))
+    return combine(one_round(p))
 
 
 def rearranged(p: TwoPaces) -> Theorem:

@@ -186,33 +186,47 @@ def room(p: TwoPaces) -> k.Lin:
 
 
 def one_round(p: TwoPaces) -> Theorem:
-    """Return ``eta tau_min/4 ||grad f||^2 <= room``, everyone takes part."""
-    r, H, L = p.round, p.high, p.low
-    eta, g = r.eta, r.gradient
-    u, theta, lam = S * eta * H, eta**2 * H * (H - 1), eta * S**2
+    """Return ``eta tau_min/4 ||grad f||^2 <= room``."""
+    r, H, L, b, c = p.round, p.high, p.low, p.b, Fraction(1, 4)
+    eta, g, kappa = r.eta, r.gradient, p.kappa
+    u, theta, lam, half = S * eta * H, eta**2 * H * (H - 1), eta * S**2, S * eta**2 / 2
     small, smaller = map(rules.assume, conditions(p))
-    M, Z = means(p, r.local_gradient(of(i))), means(p, r.noise(of(i)))
-    D_left = lam / 2 - 2 * lam * theta * S**2
-    g_left = eta * L / 4 - 4 * p.kappa * lam * theta * H
+    gp, xi = r.local_gradient(of(i)), r.noise(of(i))
+    M, Z = means(p, gp), means(p, xi)
+    of_gamma, uses = lam * theta, moved(p)
+    if p.partial:
+        of_gamma = of_gamma + half * (1 + c) * H / N
+        var = rules.variance(r.run, sigma2(n), n, now, of(i))
+        uses += [
+            *((participation(p, side, c), half) for side in k.Side),
+            (r.summed(rules.blocks(gp, gp), H, b), half * (1 + c) * H / N),
+            (r.summed(combine(rules.blocks(xi, xi), var), H, b), half * 5 / N),
+        ]
+    of_F = of_gamma * (1 + c) * H
+    D_left = lam / 2 - 5 * of_gamma * S**2
+    g_left = eta * L / 4 - 2 * kappa * of_F
+    square = combine((small, 1 + 16 * u))
     signs = [
-        sign(D_left, (small, (1 + 16 * u) * lam / 2)),
-        sign(g_left, (smaller, eta * u / 2), (small, eta * L / 32)),
+        sign(
+            D_left, (small, lam * Fraction(25, 128)), (square, lam * Fraction(5, 256))
+        ),
+        sign(
+            g_left,
+            (smaller, eta * Fraction(25, 128)),
+            (smaller, eta * u * Fraction(5, 16)),
+            (small, eta * L * Fraction(5, 256)),
+        ),
     ]
-    left_over = p.sigma_w + 4 * p.kappa * eps2 * H
-    uses: list[tuple[Theorem, Number]] = [
-        (local.descent(r, {side: M[side] + Z[side] for side in k.Side}), 1),
+    left_over = p.sigma_w + Fraction(5, 2) * kappa * eps2 * H
+    uses += [
         (deviation(p), eta / 2),
         (noise_size(p), S * eta**2),
         (drift(p), lam),
-        (local.local_gradients(r, H, p.b, 1), lam * theta),
-        (local.own_gradients(r, p.b), 2 * lam * theta * H),
-        (r.summed(combine((r.away(of(i)), 1)), H, p.b), D_left),
+        (local.local_gradients(r, H, b, c), of_gamma),
+        (local.own_gradients(r, b), of_F),
+        (r.summed(combine((r.away(of(i)), 1)), H, b), D_left),
         (small, S * eta**2 * (H - 1) * left_over / 16),
         (rules.blocks(g, g), g_left - eta * L / 2),
-        *(
-            (local.centred(r, side, g, r.steps(side), k.weight(n)), eta)
-            for side in k.Side
-        ),
     ]
     squares: list[tuple[k.Vec, Number]] = []
     for side in k.Side:
@@ -220,12 +234,28 @@ def one_round(p: TwoPaces) -> Theorem:
         m_left = eta / (2 * tau) - S * eta**2
         signs.append(sign(m_left, (small, eta / (2 * tau))))
         squares += [
-            (M[side] - Z[side], S * eta**2 / 2),
+            (M[side] - Z[side], half),
             (M[side], m_left),
             (k.part(side, g), g_left + eta * (tau - L) / 2),
         ]
     target = room(p) - k.norm2(g) * (eta * L / 4)
     return combine(*uses, *squares, target=target, signs=signs)
+
+
+def moved(p: TwoPaces) -> list[tuple[Theorem, Number]]:
+    """Return the descent by what moves each side, its product with grad f by M's."""
+    r, g = p.round, p.round.gradient
+    if p.partial:
+        by = {side: drawn(p, side) for side in k.Side}
+        centred = [mean_move(p, side) for side in k.Side]
+    else:
+        g_i = r.local_gradient(of(i)), r.noise(of(i))
+        M, Z = (means(p, each) for each in g_i)
+        by = {side: M[side] + Z[side] for side in k.Side}
+        centred = [
+            local.centred(r, side, g, r.steps(side), k.weight(n)) for side in k.Side
+        ]
+    return [(local.descent(r, by), 1), *((one, r.eta) for one in centred)]
 
 
 def drawn(p: TwoPaces, side: k.Side) -> k.Vec:
@@ -268,70 +298,12 @@ def participation(p: TwoPaces, side: k.Side, c: Number) -> Theorem:
     return combine((drawing, -1), sum_over(one, k.CLIENTS, n, p.b / N), lost)
 
 
-def one_round_partial(p: TwoPaces) -> Theorem:
-    """Return ``eta tau_min/4 ||grad f||^2 <= room`` where clients are drawn."""
-    r, H, L, b, c = p.round, p.high, p.low, p.b, Fraction(1, 4)
-    eta, g, kappa = r.eta, r.gradient, p.kappa
-    u, theta, lam = S * eta * H, eta**2 * H * (H - 1), eta * S**2
-    small, smaller = map(rules.assume, conditions(p))
-    gp, xi = r.local_gradient(of(i)), r.noise(of(i))
-    M, Z = means(p, gp), means(p, xi)
-    half = S * eta**2 / 2
-    of_gamma = lam * theta + half * (1 + c) * H / N
-    of_F = of_gamma * (1 + c) * H
-    D_left = lam / 2 - 5 * of_gamma * S**2
-    g_left = eta * L / 4 - 2 * kappa * of_F
-    square = combine((small, 1 + 16 * u))
-    signs = [
-        sign(
-            D_left, (small, lam * Fraction(25, 128)), (square, lam * Fraction(5, 256))
-        ),
-        sign(
-            g_left,
-            (smaller, eta * Fraction(25, 128)),
-            (smaller, eta * u * Fraction(5, 16)),
-            (small, eta * L * Fraction(5, 256)),
-        ),
-    ]
-    var = rules.variance(r.run, sigma2(n), n, now, of(i))
-    left_over = p.sigma_w + Fraction(5, 2) * kappa * eps2 * H
-    uses: list[tuple[Theorem, Number]] = [
-        (local.descent(r, {side: drawn(p, side) for side in k.Side}), 1),
-        *((mean_move(p, side), eta) for side in k.Side),
-        *((participation(p, side, c), half) for side in k.Side),
-        (deviation(p), eta / 2),
-        (noise_size(p), S * eta**2),
-        (drift(p), lam),
-        (local.local_gradients(r, H, b, c), of_gamma),
-        (local.own_gradients(r, b), of_F),
-        (r.summed(rules.blocks(gp, gp), H, b), half * (1 + c) * H / N),
-        (r.summed(rules.blocks(xi, xi), H, b), half * 5 / N),
-        (r.summed(var, H, b), half * 5 / N),
-        (r.summed(combine((r.away(of(i)), 1)), H, b), D_left),
-        (small, S * eta**2 * (H - 1) * left_over / 16),
-        (rules.blocks(g, g), g_left - eta * L / 2),
-    ]
-    squares: list[tuple[k.Vec, Number]] = []
-    for side in k.Side:
-        tau = r.steps(side)
-        m_left = eta / (2 * tau) - S * eta**2
-        signs.append(sign(m_left, (small, eta / (2 * tau))))
-        squares += [
-            (M[side] - Z[side], half),
-            (M[side], m_left),
-            (k.part(side, g), g_left + eta * (tau - L) / 2),
-        ]
-    target = room(p) - k.norm2(g) * (eta * L / 4)
-    return combine(*uses, *squares, target=target, signs=signs)
-
-
 T = count("T")
 
 
 def theorem(p: TwoPaces) -> Theorem:
     """Return (13) or (19): one round, summed; the gaps telescope."""
-    one = one_round_partial(p) if p.partial else one_round(p)
-    return local.over_rounds(one, p.round, T, 4 / (T * p.low))
+    return local.over_rounds(one_round(p), p.round, T, 4 / (T * p.low))
 
 
 def assumptions(run: k.Split) -> frozenset[h.Hypothesis]:

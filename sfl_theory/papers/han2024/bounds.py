@@ -19,7 +19,7 @@ from sfl_theory import conditions, symbols
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, Finding, Source, StepSize
 from sfl_theory.conditions import Condition, Convex, MinimiserExists, Smooth
 from sfl_theory.papers.nearest import repaired, variants
-from sfl_theory.statement import Case, Theorem
+from sfl_theory.statement import Case, Theorem, one_case
 from sfl_theory.symbols import D_c, G, N, S, T, a, gamma, mu, n, over_clients, q, t, tau
 
 PAPER = "han2024"
@@ -157,26 +157,22 @@ def _theorem(
     return Theorem(key, number, title, algorithm, participation, cases)
 
 
-PROPOSITION_3_5 = Theorem(
-    key=f"{PAPER}/prop-3.5",
-    number="3.5",
-    title="Convergence decomposition into client side and server side",
-    algorithm="any",
+PROPOSITION_3_5 = one_case(
+    "Convergence decomposition into client side and server side",
+    "any",
+    Case(
+        f"{PAPER}/prop-3.5",
+        "any",
+        Bound(
+            parts={"server side": S * symbols.D_s / 2, "client side": S * D_c / 2},
+            metric=OBJECTIVE_GAP,
+            step_size=None,
+            conditions=(Smooth(), MinimiserExists("x* minimises f")),
+            source=Source(PAPER, "Proposition 3.5", "eq. (9)"),
+            notes=("the distances are those of the same round T",),
+        ),
+    ),
     participation="any",
-    cases={
-        "any": Case(
-            f"{PAPER}/prop-3.5",
-            "any",
-            Bound(
-                parts={"server side": S * symbols.D_s / 2, "client side": S * D_c / 2},
-                metric=OBJECTIVE_GAP,
-                step_size=None,
-                conditions=(Smooth(), MinimiserExists("x* minimises f")),
-                source=Source(PAPER, "Proposition 3.5", "eq. (9)"),
-                notes=("the distances are those of the same round T",),
-            ),
-        )
-    },
 )
 
 BOTH_TAUS = symbols.tau_server**2 + tau**2

@@ -14,7 +14,7 @@ import sympy as sp
 from sfl_theory import bound, conditions, symbols
 from sfl_theory.bound import CLIENT_DISTANCE, OBJECTIVE_GAP, Bound, Metric, Source
 from sfl_theory.conditions import BoundedVariance, Heterogeneity, Smooth, StronglyConvex
-from sfl_theory.statement import Case, Theorem
+from sfl_theory.statement import Case, one_case
 from sfl_theory.symbols import I_c, I_err, N, R, S, T, a, gamma, mu, n, sigma, t, tau
 
 PAPER = "huang2023"
@@ -126,96 +126,81 @@ def _without_4(
     }
 
 
-PROPOSITION_1 = Theorem(
-    key=f"{PAPER}/prop-1",
-    number="1",
-    title="MiniBatch-SFL, server side",
-    algorithm="minibatch-sfl",
-    participation="full",
-    cases={
-        "strongly_convex": Case(
-            f"{PAPER}/prop-1",
-            "strongly_convex",
-            Bound(
-                parts={
-                    "gradient norm": 8 * R**2 / (mu**2 * N**2 * denominator),
-                    "initial distance": (gamma + 1) * symbols.I_s / denominator,
-                },
-                metric=bound.SERVER_DISTANCE,
-                step_size=STEP,
-                conditions=ASSUMPTIONS,
-                source=Source(PAPER, "Proposition 1", "eq. (9)"),
-                definitions=GAMMA,
-                notes=(UNIFORM_WEIGHTS,),
-            ),
-            _joint("Proposition 1", bound.SERVER_DISTANCE),
-            _without_4("Proposition 1", bound.SERVER_DISTANCE),
-        )
-    },
-)
-
-PROPOSITION_2 = Theorem(
-    key=f"{PAPER}/prop-2",
-    number="2",
-    title="MiniBatch-SFL, client side",
-    algorithm="minibatch-sfl",
-    participation="full",
-    cases={
-        "strongly_convex": Case(
-            f"{PAPER}/prop-2",
-            "strongly_convex",
-            Bound(
-                parts={
-                    "noise and heterogeneity": 4 * H / (mu**2 * denominator),
-                    "initial distance": (gamma + 1) * I_c / denominator,
-                },
-                metric=CLIENT_DISTANCE,
-                step_size=STEP,
-                conditions=(*ASSUMPTIONS, DIVERGENCE),
-                source=Source(PAPER, "Proposition 2", "eq. (10)"),
-                definitions=GAMMA,
-                notes=(UNCLEAR_GAMMA,),
-            ),
-            _joint("Proposition 2", CLIENT_DISTANCE),
-            _without_4("Proposition 2", CLIENT_DISTANCE),
-        )
-    },
-)
-
-THEOREM_1 = Theorem(
-    key=f"{PAPER}/thm-1",
-    number="1",
-    title="MiniBatch-SFL",
-    algorithm="minibatch-sfl",
-    participation="full",
-    cases={
-        "strongly_convex": Case(
-            f"{PAPER}/thm-1",
-            "strongly_convex",
-            Bound(
-                parts={
-                    "server gradient norm": 4 * S * R**2 / (mu**2 * N**2 * denominator),
-                    "client noise and heterogeneity": 2 * S * H / (mu**2 * denominator),
-                    "initial distance": S * (gamma + 1) * I_err / (2 * denominator),
-                },
-                metric=OBJECTIVE_GAP,
-                step_size=STEP,
-                conditions=(*ASSUMPTIONS, DIVERGENCE),
-                source=Source(PAPER, "Theorem 1", "eq. (11)"),
-                definitions=GAMMA,
-                notes=(
-                    "S (L_s + L_c)/2 written out; the two initial distances add up to "
-                    "I_err",
-                    UNIFORM_WEIGHTS,
-                    UNCLEAR_GAMMA,
-                ),
-            ),
-            variants={
-                "sharper": _joint("Theorem 1", OBJECTIVE_GAP, S / 2),
-                **_without_4("Theorem 1", OBJECTIVE_GAP, S / 2),
+PROPOSITION_1 = one_case(
+    "MiniBatch-SFL, server side",
+    "minibatch-sfl",
+    Case(
+        f"{PAPER}/prop-1",
+        "strongly_convex",
+        Bound(
+            parts={
+                "gradient norm": 8 * R**2 / (mu**2 * N**2 * denominator),
+                "initial distance": (gamma + 1) * symbols.I_s / denominator,
             },
-        )
-    },
+            metric=bound.SERVER_DISTANCE,
+            step_size=STEP,
+            conditions=ASSUMPTIONS,
+            source=Source(PAPER, "Proposition 1", "eq. (9)"),
+            definitions=GAMMA,
+            notes=(UNIFORM_WEIGHTS,),
+        ),
+        _joint("Proposition 1", bound.SERVER_DISTANCE),
+        _without_4("Proposition 1", bound.SERVER_DISTANCE),
+    ),
+)
+
+PROPOSITION_2 = one_case(
+    "MiniBatch-SFL, client side",
+    "minibatch-sfl",
+    Case(
+        f"{PAPER}/prop-2",
+        "strongly_convex",
+        Bound(
+            parts={
+                "noise and heterogeneity": 4 * H / (mu**2 * denominator),
+                "initial distance": (gamma + 1) * I_c / denominator,
+            },
+            metric=CLIENT_DISTANCE,
+            step_size=STEP,
+            conditions=(*ASSUMPTIONS, DIVERGENCE),
+            source=Source(PAPER, "Proposition 2", "eq. (10)"),
+            definitions=GAMMA,
+            notes=(UNCLEAR_GAMMA,),
+        ),
+        _joint("Proposition 2", CLIENT_DISTANCE),
+        _without_4("Proposition 2", CLIENT_DISTANCE),
+    ),
+)
+
+THEOREM_1 = one_case(
+    "MiniBatch-SFL",
+    "minibatch-sfl",
+    Case(
+        f"{PAPER}/thm-1",
+        "strongly_convex",
+        Bound(
+            parts={
+                "server gradient norm": 4 * S * R**2 / (mu**2 * N**2 * denominator),
+                "client noise and heterogeneity": 2 * S * H / (mu**2 * denominator),
+                "initial distance": S * (gamma + 1) * I_err / (2 * denominator),
+            },
+            metric=OBJECTIVE_GAP,
+            step_size=STEP,
+            conditions=(*ASSUMPTIONS, DIVERGENCE),
+            source=Source(PAPER, "Theorem 1", "eq. (11)"),
+            definitions=GAMMA,
+            notes=(
+                "S (L_s + L_c)/2 written out; the two initial distances add up to "
+                "I_err",
+                UNIFORM_WEIGHTS,
+                UNCLEAR_GAMMA,
+            ),
+        ),
+        variants={
+            "sharper": _joint("Theorem 1", OBJECTIVE_GAP, S / 2),
+            **_without_4("Theorem 1", OBJECTIVE_GAP, S / 2),
+        },
+    ),
 )
 
 THEOREMS = (PROPOSITION_1, PROPOSITION_2, THEOREM_1)
