@@ -87,7 +87,7 @@ class Drawn:
     @property
     def odds(self) -> Ratio:
         """``P = sum w_n^2 (1/q_n - 1)``."""
-        return mean(n, self.w**2 * (inverse_q(n) - 1))
+        return mean(n, self.w**2 * (self.inverse - 1))
 
     @property
     def z(self) -> Ratio:
@@ -179,10 +179,10 @@ def known_size(d: Drawn, side: k.Side) -> Theorem:
     r, w = d.round, d.of(side)
     gx, g = k.part(side, r.own_gradient()), k.part(side, r.gradient)
     with_draws, own = (k.summed(k.CLIENTS, n, gx * c) for c in (w * d.J, w))
-    spread = k.summed(k.CLIENTS, n, k.norm2(gx) * (w**2 * (inverse_q(n) - 1)))
+    spread = k.summed(k.CLIENTS, n, k.norm2(gx) * (w**2 * (d.inverse - 1)))
     W = mean(n, w)
     return combine(
-        (rules.expect(d.run, now, k.norm2(with_draws)), -1),
+        (d.expect(k.norm2(with_draws)), -1),
         follows(d, side, -own),
         (follows(d, side, -g), W),
         target=k.norm2(g) * W**2 + spread - k.norm2(with_draws),
@@ -203,7 +203,7 @@ def second_order(d: Drawn, side: k.Side) -> Theorem:
     step, V = k.part(side, r.next - r.x), mean(n, share)
     own = k.norm2(k.part(side, r.gradient)) * mean(n, w) ** 2
     own = own + k.summed(
-        k.CLIENTS, n, k.norm2(k.part(side, gx)) * (w**2 * (inverse_q(n) - 1))
+        k.CLIENTS, n, k.norm2(k.part(side, gx)) * (w**2 * (d.inverse - 1))
     )
     clients = rules.jensen(k.CLIENTS, n, share, k.summed(steps(tau), i, far))
     inside = rules.jensen(steps(tau), i, ratio(1), far)
@@ -232,7 +232,7 @@ def second_order(d: Drawn, side: k.Side) -> Theorem:
 
 def few_clients(d: Drawn) -> Theorem:
     """Return ``sum_n a_n J_n <= sum_n w_n/q_n``."""
-    one = combine((_few(d), k.weight(n)), (rules.weight_below_one(n), inverse_q(n)))
+    one = combine((_few(d), k.weight(n)), (rules.weight_below_one(n), d.inverse))
     return sum_over(one, k.CLIENTS, n)
 
 
@@ -240,7 +240,7 @@ def _few(d: Drawn) -> Theorem:
     """Return ``J_n <= 1/q_n``: 1/q - J = q (1/q - J)^2, as J^2 = J/q."""
     if not d.run.drawn:
         return combine()
-    gap, q = inverse_q(n) - d.J, 1 / inverse_q(n)
+    gap, q = d.inverse - d.J, 1 / d.inverse
     uses = [(rules.drawn(d.run, n, now), q), (rules.square(gap), q)]
     return combine(*uses, target=k.constant(gap))
 
@@ -318,16 +318,16 @@ def drift(d: Drawn) -> Theorem:
         uses += [
             (d.all(young(block, moved, QUARTER), share), size),
             (more, 5 * (of_s - size)),
-            (rules.expect(d.run, now, known), -size * tau * Fraction(5, 4)),
+            (d.expect(known), -size * tau * Fraction(5, 4)),
         ]
         own = k.summed(k.CLIENTS, n, k.norm2(block) * d.w)
         right = right + own * (size * tau * Fraction(5, 4))
-    sigma_q = mean(n, d.w**2 * inverse_q(n) * sigma2(n))
+    sigma_q = mean(n, d.w**2 * d.inverse * sigma2(n))
     sigma_w = mean(n, d.w * sigma2(n))
     drawn = k.constant(
         mean(n, share**2 * sigma2(n)) * (2 * d.most) + mean(n, share * sigma2(n))
     )
-    uses.append((rules.expect(d.run, now, drawn), -eta2 * tau**2))
+    uses.append((d.expect(drawn), -eta2 * tau**2))
     noise = k.constant(2 * d.most * sigma_q + sigma_w) * (eta2 * tau**2)
     right = right + noise + d.over(k.norm2(far), share) * (5 * of_s)
     return combine(*uses, target=right - d.D)

@@ -32,7 +32,7 @@ from sfl_theory.proofs.visited import Visited
 
 def cost(d: Drawn) -> Ratio:
     """Return what noise and heterogeneity of a round may cost."""
-    q = mean(n, d.w**2 * inverse_q(n) * sigma2(n))
+    q = mean(n, d.w**2 * d.inverse * sigma2(n))
     noise = Fraction(7, 8) * q + mean(n, d.w * sigma2(n)) / 8
     spread = Fraction(5, 4) * d.odds + Fraction(5, 8) * d.W * d.most
     return S * d.round.eta**2 * tau * (noise + tau * eps2 * spread)
@@ -51,9 +51,9 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
     D_left = lam * (1 - 5 * of_s * S**2) - of_C * S**2
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     var = rules.variance(d.run, sigma2(n), n, now, of(i))
-    r_n, in_drift, apart = inverse_q(n) - 1, lam * tau * 5 / 2, gx - g
+    r_n, in_drift, apart = d.inverse - 1, lam * tau * 5 / 2, gx - g
     noise = k.constant(mean(n, share**2 * sigma2(n)))
-    left_over = mean(n, d.w**2 * inverse_q(n) * sigma2(n)) / 4
+    left_over = mean(n, d.w**2 * d.inverse * sigma2(n)) / 4
     left_over = left_over + mean(n, d.w * sigma2(n)) / 8
     left_over = left_over + Fraction(5, 8) * tau * d.most * d.W * eps2
     signs = [notation.sign(D_left, (rate, lam * 5 / 16), (square, lam * 5 / 32))]
@@ -67,7 +67,7 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
         (sum_over(own_gradient(r), k.CLIENTS, n, d.w**2 * r_n), of_A),
         (d.all(rules.blocks(xi, xi), share**2), of_Z),
         (d.all(var, share**2), of_Z),
-        (rules.expect(d.run, now, noise), -of_Z * tau),
+        (d.expect(noise), -of_Z * tau),
         (rules.blocks(g, g), -eta * tau / 4 - 2 * d.odds * of_A),
         (sum_over(rules.blocks(apart, apart), k.CLIENTS, n, d.w), in_drift * of_s),
         (
@@ -102,7 +102,7 @@ def heavier(
     d: Drawn, side: k.Side, of_C: Ratio, of_A: Ratio, of_Z: Ratio
 ) -> list[tuple[Theorem, Number]]:
     """Return what a side's terms lack if a_n stands in them for w_n >= a_n."""
-    r, a, r_n = d.round, k.weight(n), inverse_q(n) - 1
+    r, a, r_n = d.round, k.weight(n), d.inverse - 1
     below = rules.weight_below_one(n)
     signs = [combine(below), combine((below, 1 + a))]
     far, xi = k.part(side, d.change(of(i))), k.part(side, r.noise(of(i)))
@@ -121,28 +121,36 @@ def heavier(
 
 
 def printed_rate(d: Drawn) -> Theorem:
-    """Return ``8 z <= 1`` from Theorem 3.9's learning rate, for equal weights."""
+    """Return ``8 z <= 1`` from the theorem's learning rate, for equal weights."""
     r, a, (_, above) = d.round, k.weight(n), equal_weights()
-    shares = mean(n, a**2 * inverse_q(n))
-    printed = rules.assume(k.constant(1 - 8 * S * N**2 * tau * r.eta * shares))
-    more = sum_over(above, k.CLIENTS, n, (N * a + 1) * inverse_q(n))
+    u = 8 * S * N**2 * tau * r.eta
+    if not d.run.drawn:
+        return combine(rules.assume(k.constant(1 - u)), target=d.rate)
+    printed = rules.assume(k.constant(1 - u * mean(n, a**2 * d.inverse)))
+    more = sum_over(above, k.CLIENTS, n, (N * a + 1) * d.inverse)
     return combine(printed, (more, 8 * S * r.eta * tau), target=d.rate)
 
 
-def printed_round() -> Theorem:
-    """Return one round of Theorem 3.9 as printed, for equal weights."""
-    d = Drawn()
+@cache
+def printed_round(who: k.Participants) -> Theorem:
+    """Return (123) or (183), one round as printed, for equal weights."""
+    d = Drawn(who)
     eta, a, g = d.round.eta, k.weight(n), d.round.gradient
-    spread = mean(n, (a**2 + 1) * inverse_q(n) * (sigma2(n) + eps2))
+    spread = mean(n, (a**2 + 1) * d.inverse * (sigma2(n) + eps2))
     fall = k.value_of(k.MEAN, d.round.x) - k.value_of(k.MEAN, d.round.next)
     target = fall + k.constant(2 * N * S * eta**2 * tau**2 * spread)
     target = target - k.norm2(g) * (eta * tau / 4)
     return combine(one_round(d, printed_rate(d)), target=target)
 
 
-def theorem() -> Theorem:
-    """Return (22), for equal weights: a round summed."""
-    return local.over_rounds(printed_round(), Drawn().round, T, 4 / (T * tau))
+def rearranged(who: k.Participants) -> Theorem:
+    """Return (124) or (184), for equal weights."""
+    return combine((printed_round(who), 4 / tau))
+
+
+def theorem(who: k.Participants) -> Theorem:
+    """Return (16) or (22), for equal weights: a round summed."""
+    return local.over_rounds(printed_round(who), Drawn(who).round, T, 4 / (T * tau))
 
 
 # SFL-V2 as printed where clients are drawn, equal weights: (175) and (177) of G.3 ----

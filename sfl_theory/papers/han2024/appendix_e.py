@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from sfl_theory import written as w
 from sfl_theory.claims import Kind, Model, Part, Says, Severity, proved, repaired, says
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.kernel.terms import Side
+from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.han2024 import (
     block_rates,
@@ -29,7 +30,7 @@ from sfl_theory.papers.han2024.general_convex import Merged, claims
 from sfl_theory.papers.han2024.one_round import Block
 from sfl_theory.papers.han2024.printed import stuck
 from sfl_theory.papers.han2024.setting import N, S, T, a, eps2, eta, f, i, n, t, tau
-from sfl_theory.proofs import block_steps, block_visits, visits
+from sfl_theory.proofs import block_steps, block_visits, visits, visits_convex
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 
@@ -44,6 +45,7 @@ SEQUENTIAL = Merged(Block(Version.V2, Side.SERVER), "E.2.3", 113, (111, 112))
 
 THEOREM_RATE = "the learning rate of Theorem 3.7"
 SERVER, CLIENT = SIDES
+EVERYONE = Participants.EVERYONE
 RATES = tuple(
     w.at_most(one, 1).called(THEOREM_RATE)
     for one in (16 * S * eta() * tau, 8 * S * N**2 * tau * eta())
@@ -232,9 +234,10 @@ AGAINST = (
 )
 SCOPE = "for unequal weights; true as printed for equal ones (see the repair)"
 BY_VISITS = (
-    r"Both blocks by polarisation, the server's against $N\tau\nabla_sf$; Young with 1 "
-    r"between gradients and noise; drift $D\le16\eta^2N^2\tau^3\sum_n(\|\nabla f\|^2"
-    r"+\epsilon^2)+4\eta^2N\tau^2\sum_n\sigma_n^2$. $8SN^2\tau\eta\le1$ alone suffices."
+    r"$-\langle\nabla_bf,\nabla_bF_n(x_n^{t,i})\rangle$ by Young at $x^t$, where "
+    r"$\sum_n\nabla_sF_n=N\nabla_sf$; Young with 1/4 between gradients at $x^t$ and the "
+    r"rest; the drift as in (116), repaired. (183) is the same with draws. "
+    r"$8SN^2\tau\eta\le1$ alone suffices."
 )
 BY_WEIGHTS = (
     r"One vector for both blocks: $-\langle\nabla f,M\rangle$ by polarisation, Jensen "
@@ -305,7 +308,11 @@ EQ_123 = Kind.EQUATION(
     uses="prop-C.4 eq-117 eq-120 eq-121 eq-122 cond-E.3",
     repair=repaired(
         "equal weights; or, for any weights and sharper, weighted server steps",
-        proved(DESCENT_EQUAL.one_round(), block_visits.one_round, BY_VISITS),
+        proved(
+            DESCENT_EQUAL.one_round(),
+            partial(visits_convex.printed_round, EVERYONE),
+            BY_VISITS,
+        ),
         proved(weighted_round(), visits.one_round, BY_WEIGHTS),
     ),
 )
@@ -324,7 +331,11 @@ EQ_124 = Kind.EQUATION(
     uses="eq-123",
     repair=repaired(
         "equal weights",
-        proved(DESCENT_EQUAL.rearranged(), block_visits.rearranged, BY_VISITS),
+        proved(
+            DESCENT_EQUAL.rearranged(),
+            partial(visits_convex.rearranged, EVERYONE),
+            BY_VISITS,
+        ),
     ),
 )
 STUCK = Model(
@@ -337,7 +348,9 @@ ALL_ROUNDS = Part(DESCENT.all_rounds(), STUCK)
 REPAIRED = repaired(
     "equal weights; or, for any weights and sharper, weighted server steps and rates "
     "up to 1/(16 S tau)",
-    proved(DESCENT_EQUAL.all_rounds(), block_visits.theorem, BY_VISITS),
+    proved(
+        DESCENT_EQUAL.all_rounds(), partial(visits_convex.theorem, EVERYONE), BY_VISITS
+    ),
     proved(weighted_rounds(), visits.theorem, BY_WEIGHTS),
 )
 EQ_125 = Kind.EQUATION(

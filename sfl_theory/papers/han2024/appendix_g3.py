@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from sfl_theory import claims
 from sfl_theory import written as w
@@ -26,7 +27,7 @@ from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, i, n, sigma2, 
 from sfl_theory.papers.han2024.two_periods import named
 from sfl_theory.proofs import partial_blocks, partial_visits, visits_convex
 from sfl_theory.proofs.block_steps import change_of_gradient, v_n
-from sfl_theory.proofs.notation import combine, sum_over
+from sfl_theory.proofs.notation import sum_over
 from sfl_theory.written import Assumed, Form, Number
 
 SERVER, CLIENT = SIDES
@@ -345,7 +346,7 @@ EQ_183 = Conclusion(
     183,
     "The change of f in a round, end to end.",
     Descent.one_round,
-    visits_convex.printed_round,
+    partial(visits_convex.printed_round, UPDATES),
     "prop-C.4 eq-177 eq-180 eq-181 eq-182 cond-G.3",
 ).claim(
     "equal weights; or, for any weights and sharper, weighted server steps and rates "
@@ -356,7 +357,7 @@ EQ_184 = Conclusion(
     184,
     "The same, solved for the gradient.",
     Descent.rearranged,
-    lambda: combine((visits_convex.printed_round(), 4 / tau.value)),
+    partial(visits_convex.rearranged, UPDATES),
     "eq-183",
     "f(x_s^{t+1}) is printed for f(x^{t+1})",
 ).claim("equal weights")

@@ -24,11 +24,11 @@ from sfl_theory.papers.han2024.comparing import entry
 from sfl_theory.papers.han2024.printed import Data, bound
 from sfl_theory.papers.han2024.section_3_text import GENERAL, HALF, NON, third, total
 from sfl_theory.proofs import (
-    block_visits,
     joint_distance,
     local_steps,
     non_convex,
     strongly_convex,
+    visits_convex,
 )
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import Uses, combine
@@ -365,7 +365,10 @@ def non_convex_v2() -> Claim:
 def equal_v2(r: Run) -> Part:
     """Return that the metric times T is at most the constant of (16), a_n = 1/N."""
     same = appendix_e.EQUAL
-    return summable("3.7", r, block_visits.theorem, same, "equal weights")
+    everyone = k.Participants.EVERYONE
+    return summable(
+        "3.7", r, lambda: visits_convex.theorem(everyone), same, "equal weights"
+    )
 
 
 CLAIMS = (

@@ -156,7 +156,9 @@ IDEA = (
     r"drift as in (116), repaired."
 )
 
-EQUAL_WEIGHTS = proved(EQUALLY.all_rounds(), visits_convex.theorem, IDEA)
+EQUAL_WEIGHTS = proved(
+    EQUALLY.all_rounds(), lambda: visits_convex.theorem(UPDATES), IDEA
+)
 
 THEOREM_39 = Kind.THEOREM(
     "han2024/thm-3.9/non_convex",
