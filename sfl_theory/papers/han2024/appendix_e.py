@@ -235,8 +235,8 @@ AGAINST = (
 SCOPE = "for unequal weights; true as printed for equal ones (see the repair)"
 BY_VISITS = (
     r"$-\langle\nabla_bf,\nabla_bF_n(x_n^{t,i})\rangle$ by Young at $x^t$, where "
-    r"$\sum_n\nabla_sF_n=N\nabla_sf$; Young with 1/4 between gradients at $x^t$ and the "
-    r"rest; the drift as in (116), repaired. (183) is the same with draws. "
+    r"$\sum_n\nabla_sF_n=N\nabla_sf$; Young with 1/4 between gradients at $x^t$ and "
+    r"the rest; the drift as in (116), repaired. (183) is the same with draws. "
     r"$8SN^2\tau\eta\le1$ alone suffices."
 )
 BY_WEIGHTS = (
