@@ -10,6 +10,7 @@ With :math:`c(x)=(x-1)(x-2)(x-3)(x-4)` and :math:`P(x)=x^3-10x^2+35x-50`,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
@@ -208,51 +209,71 @@ def noisy_growth() -> Theorem:
     )
 
 
-@cache
-def noisy_round() -> Theorem:
-    """Return what ``(x-1)(x-2) ||x(t) - x*||^2`` grows by in a round."""
+def over_round(
+    growth: Theorem,
+    phi: Callable[[Ratio], k.Lin],
+    apart: Callable[[Ratio], Ratio],
+    near: Callable[[Ratio], Ratio],
+) -> Theorem:
+    """Return what ``near(x) ||x(t) - x*||^2`` grows by in a round.
+
+    Args:
+        growth: what the potential grows by in a step.
+        phi: the potential before a step.
+        apart: its factor of D at the start of a round, by the clock.
+        near: its factor of the distance.
+
+    Returns:
+        The sum over the round's steps; local points start and end at the models.
+    """
     zero, now_, after = ratio(0), k.iterate(RUN, now), k.iterate(RUN, now + 1)
-    whole = combine(
-        sum_over(noisy_growth(), steps(K), j), rules.telescope(j, noisy_potential(J), K)
-    )
-    seen = point(zero, m) - now_
-    first, last = (
-        st.middle(zero) + now_ - BEST * 2,
-        st.middle(K) + after - BEST * 2,
-    )
-    low, high = clock(0), clock(K)
+    first, last = st.middle(zero) + now_ - BEST * 2, st.middle(K) + after - BEST * 2
+    together = st.of_all(st.starts(m, first), m, point(zero, m) - now_, first)
     return combine(
-        whole,
-        (st.same_start(), Fraction(44, 7) * S / mu * K * (low - 1)),
-        (
-            st.of_all(st.starts(m, first), m, seen, first),
-            -(low - 1) * (low - 2),
-        ),
-        (st.ends(last), (high - 1) * (high - 2)),
+        sum_over(growth, steps(K), j),
+        rules.telescope(j, phi(J), K),
+        (st.same_start(), apart(clock(0))),
+        (together, -near(clock(0))),
+        (st.ends(last), near(clock(K))),
     )
+
+
+def over_rounds(
+    one: Theorem,
+    level: Callable[[Ratio], k.Lin],
+    near: Callable[[Ratio], Ratio],
+    noise: Ratio,
+) -> Theorem:
+    """Return ``||x(T) - x*||^2 <= (noise + gamma ||x(0) - x*||^2)/(gamma + KT)``."""
+    T = count("T")
+    end, start = gamma + K * T, k.iterate(RUN, 0) - BEST
+    share = 1 / near(end)
+    target = (k.norm2(start) * gamma + k.constant(noise)) * (1 / end)
+    return combine(
+        (sum_over(one, steps(T), t), share),
+        (rules.telescope(t, level(now), T), share),
+        (start, gamma / end - near(gamma) * share),
+        target=target - k.norm2(k.iterate(RUN, T) - BEST),
+    )
+
+
+def rising(x: Ratio) -> Ratio:
+    """Return ``(x - 1)(x - 2)``."""
+    return (x - 1) * (x - 2)
 
 
 @cache
 def noisy_rounds() -> Theorem:
     """Return ``||x(T) - x*||^2 <= (4H/mu^2 + gamma ||x(0) - x*||^2)/(gamma + KT)``."""
-    T = count("T")
-    end = gamma + K * T
 
     def level(at: Ratio) -> k.Lin:
-        low = gamma + K * at
-        return k.norm2(k.iterate(RUN, at) - BEST) * ((low - 1) * (low - 2))
+        return k.norm2(k.iterate(RUN, at) - BEST) * rising(gamma + K * at)
 
-    whole = combine(
-        sum_over(noisy_round(), steps(T), t), rules.telescope(t, level(now), T)
-    )
-    start = k.iterate(RUN, 0) - BEST
-    share = 1 / ((end - 1) * (end - 2))
-    target = (k.norm2(start) * gamma + k.constant(4 * H / mu**2)) * (1 / end)
-    return combine(
-        (whole, share),
-        (start, gamma / end - (gamma - 1) * (gamma - 2) * share),
-        target=target - k.norm2(k.iterate(RUN, T) - BEST),
-    )
+    def apart(low: Ratio) -> Ratio:
+        return Fraction(44, 7) * S / mu * K * (low - 1)
+
+    one = over_round(noisy_growth(), noisy_potential, apart, rising)
+    return over_rounds(one, level, rising, 4 * H / mu**2)
 
 
 # The distance to the optimum after T rounds of MiniBatch-SFL -------------------------
@@ -322,44 +343,17 @@ def grown() -> Theorem:
 
 
 @cache
-def one_round() -> Theorem:
-    """Return that ``c ||x(t) - x*||^2 - P 4V/(3 mu^2)`` does not grow in a round."""
-    zero, x, after = ratio(0), iterate(RUN, now), iterate(RUN, now + 1)
-    whole = combine(sum_over(grown(), steps(K), j), rules.telescope(j, potential(J), K))
-    seen = point(zero, m) - x
-    first, last = (
-        st.middle(zero) + x - BEST * 2,
-        st.middle(K) + after - BEST * 2,
-    )
-    x0, x1 = clock(0), clock(K)
-    return combine(
-        whole,
-        (st.same_start(), 4 * S / mu * K * (x0 - 1) * (x0 - 2) * (x0 - 3)),
-        (
-            st.of_all(st.starts(m, first), m, seen, first),
-            -falling(x0),
-        ),
-        (st.ends(last), falling(x1)),
-    )
-
-
-@cache
 def rounds() -> Theorem:
-    """Return ``||x(T) - x*||^2 <= (4V/(3mu^2) + gamma ||x(0) - x*||^2)/(gamma+KT)``."""
-    T = count("T")
-    end = gamma + K * T
+    """Return ``||x(T) - x*||^2 <= (4V/(3mu^2) + gamma ||x(0) - x*||^2)/(gamma+KT)``.
+
+    In a round ``c ||x(t) - x*||^2 - P 4V/(3 mu^2)`` does not grow.
+    """
 
     def level(at: Ratio) -> Lin:
         return weighted(norm2(iterate(RUN, at) - BEST), gamma + K * at)
 
-    whole = combine(
-        sum_over(one_round(), steps(T), t), rules.telescope(t, level(now), T)
-    )
-    start = iterate(RUN, 0) - BEST
-    share = 1 / falling(end)
-    target = (norm2(start) * gamma + constant(4 * V / (3 * mu**2))) * (1 / end)
-    return combine(
-        (whole, share),
-        (start, gamma / end - falling(gamma) * share),
-        target=target - norm2(iterate(RUN, T) - BEST),
-    )
+    def apart(x: Ratio) -> Ratio:
+        return 4 * S / mu * K * (x - 1) * (x - 2) * (x - 3)
+
+    one = over_round(grown(), potential, apart, falling)
+    return over_rounds(one, level, falling, 4 * V / (3 * mu**2))
