@@ -17,6 +17,7 @@ from sfl_theory.papers.han2024.setting import S, T, eps2, f, tau, tau_server
 from sfl_theory.papers.han2024.theorems import DECIDED, EQUAL_WEIGHTS, descent
 from sfl_theory.papers.han2024.two_periods import LONGER, TwoPeriods, d
 from sfl_theory.proofs.export import ModelData
+from sfl_theory.written import Number
 
 MODELS_AGGREGATED = TwoPeriods("3.8", Participants.MODELS)
 CAUSE = (
@@ -26,17 +27,20 @@ CAUSE = (
 SCOPE = "for q_n < 1; at q_n = 1 the two aggregations agree"
 
 
-def leaves_its_minimum() -> ModelData:
-    """Return two equal clients at their minimum (0, 1), one drawn half of the time."""
+def leaves_its_minimum(best: tuple[int, int], version: Version) -> ModelData:
+    """Return two equal clients at their minimum, one drawn half of the time."""
+    shared = version.visits
+    paces: dict[str | Number, int] = {tau: 1} if shared else {tau_server: 1, d: 0}
     return federation(
-        [parabola(1, (0, 1))] * 2,
-        (0, 1),
+        [parabola(1, best)] * 2,
+        best,
         participation=(1, "1/2"),
+        order=((0, 0), (1, 0)) if shared else (),
         rounds=2,
-        numbers={T: 2, S: 1, eps2: 0, tau_server: 1, d: 0},
+        numbers={T: 2, S: 1, eps2: 0, **paces},
         families={"sigma2": (0, 0)},
-        rates={"eta": Fraction(1, 16)},
-        best={f: (0, 1)},
+        rates={"eta": Fraction(1, 32 if shared else 16)},
+        best={f: best},
     )
 
 
@@ -46,7 +50,7 @@ EQUATION_3 = Kind.THEOREM(
     "The same for SFL-V1 whose servers aggregate models as in (3).",
     broken(
         MODELS_AGGREGATED.descent(Side.CLIENT).all_rounds(),
-        leaves_its_minimum,
+        lambda: leaves_its_minimum((0, 1), Version.V1),
         r"$F_1=F_2=\frac12\|x-x^*\|^2$ from $x^0=x^*=(0,1)$, $q=(1,1/2)$, no "
         r"noise: the right side is 0. (3) multiplies the model by "
         r"$\frac12+\frac{I_2}{2q_2}$, which is 1/2 or 3/2, so $x^1\ne x^*$.",
@@ -62,28 +66,13 @@ EQUATION_3 = Kind.THEOREM(
 )
 
 
-def leaves_its_minimum_v2() -> ModelData:
-    """Return the same clients with the minimum (1, 0), visited in turn."""
-    return federation(
-        [parabola(1, (1, 0))] * 2,
-        (1, 0),
-        participation=(1, "1/2"),
-        order=((0, 0), (1, 0)),
-        rounds=2,
-        numbers={T: 2, S: 1, eps2: 0, tau: 1},
-        families={"sigma2": (0, 0)},
-        rates={"eta": Fraction(1, 32)},
-        best={f: (1, 0)},
-    )
-
-
 EQUATION_3_V2 = Kind.THEOREM(
     "han2024/thm-3.9/non_convex/eq-3",
     "Theorem 3.9, (22), with Sec. 2.3 (3) and Algorithm 2",
     "The same for SFL-V2 whose fed server aggregates models as in (3).",
     broken(
         descent(Version.V2, Participants.MODELS).all_rounds(),
-        leaves_its_minimum_v2,
+        lambda: leaves_its_minimum((1, 0), Version.V2),
         r"$F_1=F_2=\frac12\|x-x^*\|^2$ from $x^0=x^*=(1,0)$, $q=(1,1/2)$, no noise, "
         r"equal weights: the right side is 0, and $x_c^1$ is 1/2 or 3/2.",
         "client 1 takes part in every round, so no round is empty",

@@ -146,17 +146,15 @@ PULLED_CLIENT = Model(
     r"client block starts at its optimum and is pulled away by the server "
     r"block; after 1264 steps it is farther away than the bound says.",
 )
+SERVER_SIDE = says(
+    away(r.x(T), SERVER), server_bound(r, T), *s.assumptions(r), *s.gamma_printed()
+)
 PROP_1 = Kind.PROPOSITION(
     "huang2023/prop-1",
     "Proposition 1, (9)",
     "The distance of the server block.",
     Part(
-        says(
-            away(r.x(T), SERVER),
-            server_bound(r, T),
-            *s.assumptions(r),
-            *s.gamma_printed(),
-        ),
+        SERVER_SIDE,
         NOISY_HALF,
         reading=ONE_STEP,
     ),
@@ -175,12 +173,7 @@ PROP_1_COUPLING = Kind.PROPOSITION(
     "Proposition 1, (9)",
     "Proposition 1 for one client without noise.",
     broken(
-        says(
-            away(r.x(T), SERVER),
-            server_bound(r, T),
-            *s.assumptions(r),
-            *s.gamma_printed(),
-        ),
+        SERVER_SIDE,
         words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 200, from $(1,0,0)$: the "
         r"server block starts at its optimum and is pulled away by the client block, "
         r"whose initial distance the bound does not contain; after 505 steps it is "
