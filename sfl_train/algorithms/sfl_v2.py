@@ -110,10 +110,12 @@ class _Run:
         self.x = torch.cat([front, server])
 
     def _rows(self, t: int, present: Tensor | None, lanes: Tensor) -> Iterator[Row]:
-        federation, sfl = self._federation, self._sfl
-        for i, draw in enumerate(federation.draws(t, sfl.tau)):
-            if i == 0 or sfl.order == "interleaved":
-                client = federation.visiting_order(t, i, present)[:, lanes]
+        federation, tau = self._federation, self._sfl.tau
+        fresh = self._sfl.order == "interleaved"
+        orders = federation.visiting_orders(t, tau if fresh else 1, present)
+        for i, draw in enumerate(federation.draws(t, tau)):
+            if i == 0 or fresh:
+                client = next(orders)[:, lanes]
             yield self._visitor.row(client, draw)
 
 

@@ -15,7 +15,8 @@ which are still visiting are the first ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,6 +30,24 @@ from sfl_train.problems.halves import Drawn, Halves
 
 _CACHED_BYTES = 2 * 2**20
 """Visits are prepared together as long as what they touch is smaller than this."""
+
+
+_ALONE_BELOW = 2**15
+"""A visit's products of fewer multiplications are faster on one thread than on two."""
+
+
+@contextmanager
+def _threads_for(multiplications: int) -> Iterator[None]:
+    """Do without the other threads where waking them takes longer than the work."""
+    threads = torch.get_num_threads()
+    if threads == 1 or multiplications >= _ALONE_BELOW:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 class Row(Protocol):
@@ -131,7 +150,7 @@ class BySides:
         batch, features = drawn.width, drawn.samples.X.shape[2]
         numbers = batch * (features + 4 * outputs) + 3 * cut + inputs * outputs
         together = max(1, _CACHED_BYTES // (8 * len(self._server) * numbers))
-        with torch.inference_mode():
+        with torch.inference_mode(), _threads_for(batch * self._server.numel()):
             for start in range(first, last, together):
                 stop = min(start + together, last)
                 self._together(client, drawn, start, stop, rates)
@@ -163,16 +182,11 @@ class BySides:
         over_q = None if self._over_q is None else self._over_q[who]
         course, e = self._serve(kept[-1], scores, Y, weight, over_q, counts, rates[1])
 
-        if full:
-            met = course[:-1].flatten(0, 1)
-        else:
+        met = self._server
+        if halves.looks_back:
             met = torch.cat([W[:k] for W, k in zip(course, counts, strict=False)])
         before = models.clone() if self._ball else None
-        gradient = halves.backward(blocks, kept, e, met)
-        if halves.l2:
-            models.mul_(1.0 - rates[0] * halves.l2)
-        for block, g in zip(blocks, gradient, strict=True):
-            block.sub_(g, alpha=rates[0])
+        halves.step(blocks, kept, e, met, rates[0])
         self._models.index_copy_(0, row, models)
         if self._ball is not None and before is not None:
             ball, front, server = self._ball
@@ -198,8 +212,9 @@ class BySides:
         """Make the server's part of some visits.
 
         Returns:
-            The server's models from the first visit to after the last,
-            (V + 1, R, C, F), and the weighted residuals, (L, C, B).
+            The server's models from before the first visit to after the last,
+            (V + 1, R, C, F), where someone looks at them; and the weighted residuals,
+            (L, C, B).
         """
         halves, l2 = self._halves, self._halves.l2
         C, R, L, B = halves.server[1], counts[0], len(inputs), inputs.shape[2]
@@ -208,8 +223,9 @@ class BySides:
         minus = torch.mul(Y, -w, out=inputs.new_empty(L, C, B))
         decay = None if over_q is None else 1.0 - rate * l2 * over_q
         decays = [decay] * len(counts) if decay is None else decay.split(counts)
-        course = inputs.new_empty(len(counts) + 1, *self._server.shape)
-        course[0] = self._server
+        course = self._server.expand(len(counts) + 1, -1, -1, -1)
+        if self._ball is not None or halves.looks_back:
+            course = course.clone()
         p = inputs.new_empty(R, C, B)
         for zv, u, ut, wv, mv, shrink, W, new in zip(
             z.split(counts),

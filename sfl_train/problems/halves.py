@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -45,6 +45,7 @@ class Halves(Protocol):
         l2: coefficient of the squared norm of all parameters.
         client: (inputs, outputs) of the client side's blocks, in order.
         server: (inputs, outputs) of the server side's one block.
+        looks_back: whether the client side's step needs the server side it met.
     """
 
     samples: Samples
@@ -52,6 +53,7 @@ class Halves(Protocol):
     l2: float
     client: tuple[tuple[int, int], ...]
     server: tuple[int, int]
+    looks_back: ClassVar[bool]
 
     def forward(
         self, blocks: Sequence[Tensor], X: Tensor
@@ -66,16 +68,22 @@ class Halves(Protocol):
             Tensors whose last one are the inputs, (L, F, B); offset (L, C, B) or None.
         """
 
-    def backward(
-        self, blocks: Sequence[Tensor], kept: Sequence[Tensor], e: Tensor, W: Tensor
-    ) -> list[Tensor]:
-        """Return the gradient of the client side, a block (L, O, I) each, without l2.
+    def step(
+        self,
+        blocks: Sequence[Tensor],
+        kept: Sequence[Tensor],
+        e: Tensor,
+        W: Tensor,
+        rate: float,
+    ) -> None:
+        """Make the client side's gradient step.
 
         Args:
-            blocks: the client side.
+            blocks: the client side; overwritten.
             kept: what `forward` returned.
             e: weighted residuals, (L, C, B).
-            W: the server side that met them, (L, C, F).
+            W: the server side that each met, (L, C, F); not used unless ``looks_back``.
+            rate: learning rate.
         """
 
 
@@ -164,6 +172,7 @@ class LinearHalves:
     l2: float
     client: tuple[tuple[int, int]]
     server: tuple[int, int]
+    looks_back: ClassVar[bool] = False
 
     def forward(
         self, blocks: Sequence[Tensor], X: Tensor
@@ -173,11 +182,16 @@ class LinearHalves:
         mine, servers = Xt[:, :first], Xt[:, first:]
         return [mine, servers], torch.bmm(blocks[0], mine)
 
-    def backward(
-        self, blocks: Sequence[Tensor], kept: Sequence[Tensor], e: Tensor, W: Tensor
-    ) -> list[Tensor]:
-        """Return residuals times features, see `Halves.backward`."""
-        return [torch.bmm(e, kept[0].transpose(1, 2))]
+    def step(
+        self,
+        blocks: Sequence[Tensor],
+        kept: Sequence[Tensor],
+        e: Tensor,
+        W: Tensor,
+        rate: float,
+    ) -> None:
+        """Step along residuals times features, see `Halves.step`."""
+        descend(blocks[0], e, kept[0], rate, self.l2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +208,7 @@ class NetworkHalves:
     client: tuple[tuple[int, int], ...]
     server: tuple[int, int]
     activations: tuple[str | None, ...]
+    looks_back: ClassVar[bool] = True
 
     def forward(
         self, blocks: Sequence[Tensor], X: Tensor
@@ -207,15 +222,33 @@ class NetworkHalves:
             kept.append(u)
         return kept, None
 
-    def backward(
-        self, blocks: Sequence[Tensor], kept: Sequence[Tensor], e: Tensor, W: Tensor
-    ) -> list[Tensor]:
-        """Return the gradient by the chain rule, see `Halves.backward`."""
-        found = []
-        after = [*blocks[1:], W]
+    def step(
+        self,
+        blocks: Sequence[Tensor],
+        kept: Sequence[Tensor],
+        e: Tensor,
+        W: Tensor,
+        rate: float,
+    ) -> None:
+        """Step along the gradient by the chain rule, see `Halves.step`."""
         for k in reversed(range(len(blocks))):
+            after = W if k + 1 == len(blocks) else blocks[k + 1]
             a = kept[k + 1][:, :-1]
-            e = torch.bmm(after[k][:, :, :-1].transpose(1, 2), e)
-            e = e.mul_(derivative(a, self.activations[k]))
-            found.append(torch.bmm(e, kept[k].transpose(1, 2)))
-        return found[::-1]
+            back = torch.bmm(after[:, :, :-1].transpose(1, 2), e)
+            if k + 1 < len(blocks):
+                descend(blocks[k + 1], e, kept[k + 1], rate, self.l2)
+            e = back.mul_(derivative(a, self.activations[k]))
+        descend(blocks[0], e, kept[0], rate, self.l2)
+
+
+def descend(W: Tensor, e: Tensor, u: Tensor, rate: float, l2: float) -> None:
+    r"""Replace the maps W by $W-\eta(eu^\top+l_2W)$.
+
+    Args:
+        W: shape (L, O, I); overwritten.
+        e: derivatives of the outputs, (L, O, B).
+        u: inputs, (L, I, B).
+        rate: $\eta$.
+        l2: $l_2$.
+    """
+    W.baddbmm_(e, u.transpose(1, 2), beta=1.0 - rate * l2, alpha=-rate)
