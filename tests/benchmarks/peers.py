@@ -261,12 +261,10 @@ def cnn(case: Case, rounds: int) -> dict[str, object]:
     store = Store(data)
     work = LocalWork(TAU, None, case.batch, "replacement")
     federation = DeepFederation(store, list(parts), work, weights="uniform")
-    batches = np.stack(
-        [
-            [federation.batches(t, n).indices.numpy() for n in range(case.clients)]
-            for t in range(rounds)
-        ]
-    ).reshape(rounds, case.clients, TAU, -1)
+    batches = np.stack([
+        [federation.batches(t, n).indices.numpy() for n in range(case.clients)]
+        for t in range(rounds)
+    ]).reshape(rounds, case.clients, TAU, -1)
     network = build_network("cnn", 1, 10, 8, width=WIDTH)
     start = [p.detach().numpy().reshape(-1) for p in network.blocks.parameters()]
     x = (data.train_x / 255.0 - data.mean[0]) / data.std[0]
