@@ -14,6 +14,8 @@ from math import gcd, lcm
 from types import ModuleType
 from typing import Any, Self, cast
 
+import sympy as sp
+
 from sfl_theory import written as w
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Sort, Symbol, ratio
@@ -27,6 +29,10 @@ SQUARES = ("G", "R", "e", "eps", "sigma", "delta")
 SPELLED = {"eps": r"\epsilon", "tau_server": r"\tilde{\tau}", "chance": "q"}
 CLIENTS, STEPS, ROUNDS = "nmkl", "ijlr", "tsur"
 """Letters for bound clients, steps and rounds, the first that is free."""
+FACTORED = 150
+"""So long a polynomial may be for its factors to be looked for."""
+INVERSE = k.ClientFamily("1/q", Sort.POSITIVE)
+"""Stands for the inverse chances of clients while a number is written."""
 
 
 @cache
@@ -56,7 +62,7 @@ def names(modules: Iterable[ModuleType]) -> dict[str, str]:
         modules: of a paper, its setting first.
 
     Returns:
-        What a Typeset takes.
+        What a Writer takes.
     """
     out: dict[str, str] = {}
     for module in modules:
@@ -89,6 +95,11 @@ class Spelling:
         """Return the LaTeX of a parameter."""
         return self._spelling.get(name) or spelled(name)
 
+    def _parameter(self, v: k.Var | k.Family) -> str:
+        """Return the LaTeX of a parameter as the paper or else as somebody wrote it."""
+        known = self._spelling.get(v.name) if isinstance(v, k.Var) else None
+        return known or w.PARAMETERS.get(v) or spelled(v.name)
+
     # numbers
 
     def number(self, value: Ratio) -> Number:
@@ -97,6 +108,10 @@ class Spelling:
         Returns:
             It as written.
         """
+        inverse = in_inverse_chances(value)
+        if inverse is not None:
+            shown = self.number(inverse)
+            return w.Written(value, shown.tex, shown.binding)
         products = value.numerator.products()
         if not products:
             return w.number(0)
@@ -115,20 +130,28 @@ class Spelling:
         ]
         factors = self._powers(common)
         if len(rest) > 1:
-            rest.sort(key=rank, reverse=True)
-            parts = [self._product(c, powers) for c, powers in rest]
-            factors.append(total(parts, w.number(0)))
+            whole = sum((Poly.product(c, powers) for c, powers in rest), Poly({}))
+            for poly, power in _factors(whole):
+                factor = self._sum(poly)
+                factors.append(factor**power if power > 1 else factor)
         sums = [one for one in factors if _late(one)]
         front = [one for one in factors if not _late(one)]
         below = [w.number(low)] if low != 1 else []
         for poly, power in value.denominator:
-            one = self.number(ratio(poly))
-            below.append(one**power if power > 1 else one)
+            for one, times in _factors(poly):
+                divisor = self._sum(one)
+                times *= power
+                below.append(divisor**times if times > 1 else divisor)
         if top != 1 or not front:
             front = [w.number(top), *front]
         head = _times(front) / _times(below) if below else _times(front)
         out = _times([*([] if head.tex == "1" and sums else [head]), *sums])
         return -out if sign < 0 else out
+
+    def _sum(self, poly: Poly) -> Number:
+        """Return a polynomial as the sum of its products."""
+        products = sorted(poly.products(), key=rank, reverse=True)
+        return total([self._product(*one) for one in products], w.number(0))
 
     def _product(self, c: Fraction, powers: Mapping[Symbol, int]) -> Number:
         factors = self._powers(powers)
@@ -140,22 +163,28 @@ class Spelling:
 
     def _powers(self, powers: Mapping[Symbol, int]) -> list[Number]:
         made = [(self._symbol(s), power) for s, power in powers.items()]
-        made.sort(key=lambda one: (_late(one[0]), one[0].tex))
+        made.sort(key=lambda one: (_late(one[0]), one[0].tex.lstrip("\\")))
         return [one**power if power > 1 else one for one, power in made]
 
     def _symbol(self, s: Symbol) -> Number:
         value, tex = k.symbol(s), ""
         if isinstance(s, k.Var):
-            tex = self.name(s.name)
+            tex = self._parameter(s)
+        elif isinstance(s, k.PerClient) and s.family is INVERSE:
+            tex = rf"\frac{{1}}{{q_{{{self.client(s.client)}}}}}"
+            return w.Written(value, tex, w.PRODUCT)
         elif isinstance(s, k.Argument):
             tex = "t"
         elif isinstance(s, k.PerRound):
-            base, at = self.name(s.family.name), self.index(s.round)
-            return w.Written(value, f"{_plainly(base)}^{{{at}}}")
+            base, at = self._parameter(s.family), self.index(s.round)
+            tex = base.replace("{t}", at)
+            tex = tex if "{t}" in base else f"{_plainly(base)}^{{{at}}}"
         elif isinstance(s, k.PerClient):
-            base, _, above = self.name(s.family.name).partition("^")
-            who = self.client(s.client)
-            tex = f"{base}_{{{who}}}" + (f"^{above}" if above else "")
+            base, who = self._parameter(s.family), self.client(s.client)
+            tex = base.replace("{n}", who)
+            if "{n}" not in base:
+                base, _, above = base.partition("^")
+                tex = f"{base}_{{{who}}}" + (f"^{above}" if above else "")
         elif isinstance(s, k.Weight):
             tex = f"a_{{{self.client(s.client)}}}"
         elif isinstance(s, k.Odds):
@@ -299,6 +328,65 @@ class Spelling:
         if isinstance(value, k.Local):
             return w.Function(value, f"F_{{{self.client(value.client)}}}")
         return w.Function(value, self.name(str(value)))
+
+
+def in_inverse_chances(value: Ratio) -> Ratio | None:
+    """Return a number in 1/q_n in the place of 1/q_n - 1, if it is shorter so."""
+    changed = exchanged(value, True)
+    shorter = len(changed.numerator.coefficients) < len(value.numerator.coefficients)
+    return changed if shorter else None
+
+
+def exchanged(value: Ratio, inverse: bool) -> Ratio:
+    """Return a number with 1/q_n for 1/q_n - 1 in its numerator, or the other way."""
+    out = ratio(0)
+    for c, powers in value.numerator.products():
+        term = ratio(c)
+        for s, power in powers.items():
+            term = term * _exchanged(s, inverse) ** power
+        out = out + term
+    return out * Ratio(Poly({(): 1}), value.denominator)
+
+
+def _exchanged(s: Symbol, inverse: bool) -> Ratio:
+    if isinstance(s, k.Odds) and inverse:
+        return k.symbol(k.PerClient(INVERSE, s.client)) - 1
+    if isinstance(s, k.PerClient) and s.family is INVERSE and not inverse:
+        return k.symbol(k.Odds(s.client)) + 1
+    if isinstance(s, k.Total) and s.binder is k.CLIENTS:
+        v, inside = s.opened()
+        body = k.constant(exchanged(k.number_of(inside), inverse))
+        return k.number_of(k.summed(k.CLIENTS, v, body))
+    return k.symbol(s)
+
+
+@cache
+def _factors(poly: Poly) -> tuple[tuple[Poly, int], ...]:
+    """Return sums, and powers of them, that a polynomial is the product of.
+
+    sympy finds them; that their product is the polynomial is checked here.
+    """
+    if not 2 < len(poly.coefficients) <= FACTORED:
+        return ((poly, 1),)
+    symbols = list(poly.parts)
+    letters = sp.symbols(f"x:{len(symbols)}")
+    terms = {
+        tuple(powers.get(s, 0) for s in symbols): sp.Rational(
+            c.numerator, c.denominator
+        )
+        for c, powers in poly.products()
+    }
+    content, found = sp.factor_list(sp.Poly(terms, *letters))
+    out, product = [], Poly.constant(Fraction(int(content.p), int(content.q)))
+    for factor, power in found:
+        made = Poly({})
+        for exponents, c in factor.terms():
+            powers = dict(zip(symbols, exponents, strict=True))
+            made = made + Poly.product(Fraction(int(c.p), int(c.q)), powers)
+        out.append((made, power))
+        product = product * (ratio(made) ** power).numerator
+    whole = len(out) > 1 or out[0][1] > 1
+    return tuple(out) if whole and product == poly else ((poly, 1),)
 
 
 def rank(product: tuple[Fraction, Mapping[Symbol, int]]) -> tuple[object, ...]:

@@ -14,9 +14,9 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, ratio
 from sfl_theory.ledger import ledger
 from sfl_theory.spelling import spelled
-from sfl_theory.typeset import Typeset
+from sfl_theory.writer import Writer
 
-TYPESET = Typeset()
+WRITER = Writer()
 SOME = [pair for claim in ledger().claims()[::13] for pair in parts_of(claim)]
 n, t, i = k.Client("n"), w.natural("t"), w.natural("i")
 tau = w.count("tau")
@@ -44,10 +44,10 @@ def test_statements_are_typeset_as_themselves() -> None:
     for _, part in SOME:
         says = part.says
         form = says.right.value - says.left.value
-        left, right = TYPESET.sides(form, says.equal)
+        left, right = WRITER.sides(form, says.equal)
         assert not right.value - left.value - form
         for one in says.hypotheses:
-            assert TYPESET.assumed(one).value is one
+            assert WRITER.assumed(one).value is one
         for tex in (left.tex, right.tex):
             assert tex.count("{") == tex.count("}")
             brackets = (re.findall(rf"\\{side}\b", tex) for side in ("left", "right"))
@@ -74,7 +74,7 @@ def test_any_sum_of_squares_is_typeset_as_itself(
         if sums:
             factor = k.weight(n) if v is n else ratio(1)
             form, sums = k.summed(binder, v, form * factor), sums - 1
-    assert not TYPESET.form(form).value - form
+    assert not WRITER.form(form).value - form
 
 
 def test_a_completed_square_is_found() -> None:
@@ -82,7 +82,7 @@ def test_a_completed_square_is_found() -> None:
     eta = w.positive("eta").value
     step = x.value - RUN.x(t).value + w.f.gradient(RUN.x(t)).value * eta
     for square in (x.value - y.value, step):
-        pieces = TYPESET.pieces(k.norm2(square) * eta)
+        pieces = WRITER.pieces(k.norm2(square) * eta)
         assert len(pieces) == 1
 
 
@@ -92,7 +92,7 @@ def test_different_terms_have_different_formulas() -> None:
     for _, part in SOME:
         if isinstance(part.by, Proof):
             said = part.says
-            sides = (TYPESET.form(said.left.value), TYPESET.form(said.right.value))
+            sides = (WRITER.form(said.left.value), WRITER.form(said.right.value))
             key = tuple(one.tex for one in sides)
             runs = frozenset(k.runs_of(said.left.value, said.right.value))
             value = said.left.value, said.right.value
@@ -111,4 +111,4 @@ def test_the_letter_of_a_sum_is_no_letter_that_is_taken() -> None:
     other = k.Var("i", Sort.NATURAL)
     body = k.norm2(RUN.p(n, t, w.natural("j")).value) * k.symbol(other)
     form = k.summed(k.Steps(k.natural(tau.value)), k.Var("j", Sort.NATURAL), body)
-    assert "sum_{j=0}" in TYPESET.form(form).tex
+    assert "sum_{j=0}" in WRITER.form(form).tex

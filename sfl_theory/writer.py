@@ -1,7 +1,7 @@
 r"""From the kernel's forms to LaTeX: what no paper has written, as a proof's steps.
 
 A form in normal form has its squares multiplied out: ``||x||^2 - 2<x, y> + ||y||^2``.
-`Typeset` looks for what a person would write, squares, gaps ``f(x) - f*`` and sums of
+`Writer` looks for what a person would write, squares, gaps ``f(x) - f*`` and sums of
 them, and rebuilds the form from such pieces with the notation of `sfl_theory.written`.
 The kernel's own arithmetic decides what is left beside a piece, so a formula is the
 term that it stands for: `Written.value` differs from it by nothing.
@@ -17,7 +17,14 @@ from sfl_theory import written as w
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, ratio
-from sfl_theory.spelling import Spelling, rank, scaled, total
+from sfl_theory.spelling import (
+    Spelling,
+    exchanged,
+    in_inverse_chances,
+    rank,
+    scaled,
+    total,
+)
 from sfl_theory.spelling import names as names
 from sfl_theory.written import Form, Vector
 
@@ -52,7 +59,7 @@ class Piece:
         return sum(value < 0 for value in values) * 2 > len(values)
 
 
-class Typeset(Spelling):
+class Writer(Spelling):
     """Writes forms and hypotheses of one paper, see `Spelling`."""
 
     def form(self, value: k.Lin) -> Form:
@@ -83,9 +90,14 @@ class Typeset(Spelling):
         return [*out, *self._numbers(rest.coefficients.get(k.UNIT, ratio(0)))]
 
     def _numbers(self, value: Ratio) -> Iterator[Piece]:
+        if any(len(factor.coefficients) > 1 for factor, _ in value.denominator):
+            yield Piece(value, w.form(1))
+            return
+        shown = in_inverse_chances(value) or value
         below = Ratio(Poly({(): 1}), value.denominator)
-        for c, powers in sorted(value.numerator.products(), key=rank, reverse=True):
-            yield Piece(ratio(Poly.product(c, powers)) * below, w.form(1))
+        for c, powers in sorted(shown.numerator.products(), key=rank, reverse=True):
+            part = exchanged(ratio(Poly.product(c, powers)), False)
+            yield Piece(part * below, w.form(1))
 
     def _best(self, rest: k.Lin) -> Piece | None:
         """Return the piece that shortens what is left most; None: none does.
