@@ -18,9 +18,8 @@ from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Severity, names
 from sfl_theory.kernel import terms as k
 from sfl_theory.ledger import COVERAGE, STATUSES, Entry
 from sfl_theory.papers import PAPERS
-from sfl_theory.spelling import names as parameters
 from sfl_theory.steps import Step, Steps
-from sfl_theory.writer import Writer
+from sfl_theory.writer import Writer, of_paper
 
 HEAD = r"""\documentclass[10pt,a4paper]{article}
 \usepackage{amsmath,amssymb,amsthm}
@@ -118,7 +117,7 @@ def _about(entries: Sequence[Entry]) -> str:
 
 
 def _paper(paper: str, entries: Sequence[Entry], single: bool) -> Iterator[str]:
-    steps = Steps(_writer(paper))
+    steps = Steps(of_paper(paper))
     if paper in PAPERS:
         source = import_module(f"sfl_theory.papers.{paper}").__doc__ or paper
         first = re.sub(r"\*(.*?)\*", r"\1", source.strip().splitlines()[0])
@@ -129,16 +128,6 @@ def _paper(paper: str, entries: Sequence[Entry], single: bool) -> Iterator[str]:
             yield rf"\subsection{{{text(heading)}}}"
         for entry in here:
             yield from _entry(entry, steps, single)
-
-
-def _writer(paper: str) -> Writer:
-    """Return what writes terms with a paper's parameters, its setting's first."""
-    if paper not in PAPERS:
-        return Writer()
-    package = f"sfl_theory.papers.{paper}"
-    sections = import_module(package).SECTIONS
-    modules = [import_module(f"{package}.{name}") for name in ("setting", *sections)]
-    return Writer(parameters(modules))
 
 
 def _entry(entry: Entry, steps: Steps, single: bool) -> Iterator[str]:

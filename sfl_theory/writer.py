@@ -11,26 +11,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from sfl_theory import written as w
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, ratio
+from sfl_theory.papers import PAPERS
 from sfl_theory.spelling import (
     Spelling,
     exchanged,
     in_inverse_chances,
+    names,
     rank,
     scaled,
     total,
 )
-from sfl_theory.spelling import names as names
 from sfl_theory.written import Form, Vector
 
 ZERO = w.form(0)
 AHEAD = 6
 """So many pieces of a form are tried with what then follows."""
+
+
+@cache
+def of_paper(paper: str) -> Writer:
+    """Return what writes terms with a paper's parameters, its setting's first.
+
+    Args:
+        paper: its package; of another name, all parameters are spelled by rule.
+    """
+    if paper not in PAPERS:
+        return Writer()
+    package = f"sfl_theory.papers.{paper}"
+    sections = import_module(package).SECTIONS
+    modules = [import_module(f"{package}.{name}") for name in ("setting", *sections)]
+    return Writer(names(modules))
 
 
 @dataclass(frozen=True)
