@@ -122,6 +122,7 @@ def _work(options: argparse.Namespace) -> int:
     if options.export is not None:
         from bounds.export import export
 
+        _decide(entries)
         return export(options.export, entries, options.mutate)
     if options.mutate:
         return _mutate(options, entries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -22,7 +23,8 @@ FIELDS = {
         "terms, or typeset from them"
     ),
     "`reads`": (
-        "the statement as the kernel prints it; the checker compares it with the terms"
+        "the statement as the kernel prints it, its run (`where`) and the sorts of its "
+        "parameters (`for_all`); the checker compares it with the terms"
     ),
     "`statement`": (
         "the same as terms: a table, and the places of hypotheses and both sides in it"
@@ -82,9 +84,12 @@ python -I -S check.py . --id NAME     # one record, as the kernel reads it
 
 **claims.jsonl**: statements of the papers ({papers}), theorems and the links of their
 proofs one by one, with their misprints (`role` *printed*), and the nearest true
-statement where one is refuted (`role` *repair*). {coverage}
+statement where one is refuted (`role` *repair*).
 
-**mutants.jsonl**: {mutants}
+{coverage}
+
+**mutants.jsonl**:
+{mutants}
 
 ## Fields
 
@@ -169,6 +174,7 @@ def card(
     if mutants:
         counts.append(_table("mutants.jsonl by operator", mutants, "operator"))
         counts.append(_table("mutants.jsonl by what they speak of", mutants, "about"))
+    told, coverage = (textwrap.fill(one, 86) for one in (told, COVERAGE))
     papers = ", ".join(dict.fromkeys(str(one["paper"]) for one in claims))
     return CARD.format(
         mutants_config=config if mutants else "",
@@ -177,7 +183,7 @@ def card(
         version=version,
         counts="\n\n".join(counts),
         papers=papers,
-        coverage=COVERAGE,
+        coverage=coverage,
         fields="\n".join(f"| {name} | {what} |" for name, what in FIELDS.items()),
         mutants=told,
     )

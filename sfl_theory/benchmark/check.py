@@ -108,11 +108,14 @@ def read(record: dict[str, Any]) -> None:
         table.add(entry)
     kinds = (tuple.__class_getitem__((Hypothesis, ...)), Lin, Lin)
     given, left, right = table.arguments(parts, kinds)
+    free = frozenset[object]().union(*(one.free for one in (left, right, *given)))
     says = {
         "left": str(left),
         "relation": "=" if equal else "<=",
         "right": str(right),
         "assuming": sorted(map(str, given)),
+        "where": sorted(map(str, KERNEL["k"].runs_of(left, right, *given))),
+        "for_all": sorted(f"{v} {v.sort.value}" for v in free if hasattr(v, "sort")),
     }
     need(record["reads"] == says, "'reads' is not what the terms say")
     if record["label"] == "open":
@@ -148,7 +151,7 @@ def sealed(folder: Path) -> Iterator[str]:
                 yield f"{name}: changed since it was exported"
         if "claims.jsonl" not in files:
             yield "manifest.json: no claims"
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         yield f"manifest.json: {type(error).__name__}: {error}"
 
 
@@ -208,11 +211,8 @@ def shown(folder: Path, name: str) -> int:
             record = json.loads(line)
             if record["id"] == name:
                 why = replayed(line)[2]
-                told = record["reads"] or {"assuming": []}
-                for one in told["assuming"]:
-                    print(f"  assumes {one}")
-                if record["reads"]:
-                    print(f"  {told['left']}\n  {told['relation']} {told['right']}")
+                for key, told in (record["reads"] or {}).items():
+                    print(f"  {key}: {told if type(told) is str else '; '.join(told)}")
                 print(
                     f"{name}: {record['label'] if why is None else 'REJECTED ' + why}"
                 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from sfl_theory.claims import Part, evidence, names
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import runs_of
 from sfl_theory.ledger import Entry
 from sfl_theory.mutation.judged import Judged, Shown
 from sfl_theory.proofs.export import Encoder, Json, ModelData, Statement
@@ -56,7 +57,6 @@ def claim_record(source: Source) -> Record:
     says = replace(part.says, denied=False)
     theorem, model = evidence(part, name)
     outcome = source.entry.repair if source.repairs else source.entry.outcome
-    severity = claim.severity
     fields: Record = {
         "id": name,
         "paper": claim.id.split("/")[0],
@@ -66,19 +66,21 @@ def claim_record(source: Source) -> Record:
         "role": "repair" if source.repairs else "printed",
         "title": claim.title,
         "claim_status": outcome.status if outcome is not None else "unproved",
-        "severity": severity.value if severity and not source.repairs else None,
         "scope": claim.scope,
-        "cause": claim.cause if not source.repairs else "",
         "contrary": part.says.denied,
     }
     latex: Json = {
         "statement": says.tex,
         "assumptions": [one.tex for one in says.assumed],
     }
-    statement = says.statement(name)
+    decided = _decided(name, latex, says.statement(name), theorem, model)
+    falls = decided["label"] == "refuted" and claim.severity is not None
+    falls = falls and not source.repairs and not part.says.denied
     return {
         **fields,
-        **_decided(name, latex, statement, theorem, model),
+        "severity": claim.severity.value if falls and claim.severity else None,
+        "cause": claim.cause if falls else "",
+        **decided,
         "reproduce": source.entry.reproduce,
     }
 
@@ -130,10 +132,10 @@ def unstated(entry: Entry) -> Record:
         "role": "printed",
         "title": claim.title,
         "claim_status": entry.outcome.status,
-        "severity": None,
         "scope": claim.scope,
-        "cause": "",
         "contrary": False,
+        "severity": None,
+        "cause": "",
         "latex": None,
         "reads": None,
         "statement": None,
@@ -190,11 +192,15 @@ def _assumed(statement: Statement) -> list[object]:
 
 def reads(statement: Statement) -> Record:
     """Return how the kernel prints a statement; the checker prints and compares."""
+    parts = (statement.left, statement.right, *statement.hypotheses)
+    free = frozenset[object]().union(*(part.free for part in parts))
     return {
         "left": str(statement.left),
         "relation": "=" if statement.equal else "<=",
         "right": str(statement.right),
         "assuming": [*map(str, _assumed(statement))],
+        "where": [*sorted(map(str, runs_of(*parts)))],
+        "for_all": [*sorted(f"{v} {v.sort.value}" for v in free if hasattr(v, "sort"))],
     }
 
 
