@@ -166,6 +166,8 @@ class Steps:
                 continue
             if theorem in self.numbers:
                 lines.append((times, self.numbers[theorem]))
+            elif _call(theorem)[0] == "assume":
+                lines.append((times, self._fact(theorem)))
             elif _squares(theorem):
                 lines.append((times, *_joined(self._named(theorem), False)))
             else:
@@ -185,8 +187,10 @@ class Steps:
             yield f"{', by' if parts else 'By'} {_and(by)}"
         more = [one for one in dict.fromkeys(since) if one not in refs_]
         if more:
-            yield ", where "
+            yield ", where " if parts or by else "Since "
             yield from _listed([(one,) for one in more])
+        elif not parts and not by:
+            yield "By the signs of the parameters"
         if len(parts) == 1 and refs_ and not by:
             yield ", enlarging the right side"
 
