@@ -116,7 +116,8 @@ def _about(entries: Sequence[Entry]) -> str:
         r"of client $n$ before its step $i$; $x_c$ and $x_s$ are the client's and the "
         r"server's block; $g_n^{t,i} = \nabla F_n(x_n^{t,i}) + \xi_n^{t,i}$; "
         r"$1^t_{(m,j) < (n,i)}$ is 1 if step $j$ of client $m$ comes before step $i$ "
-        r"of client $n$; $J_n^t$ is $1/q_n$ if client $n$ takes part in round $t$, else 0."
+        r"of client $n$; $J_n^t$ is $1/q_n$ if client $n$ takes part in round $t$, "
+        "else 0."
     )
 
 
