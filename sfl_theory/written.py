@@ -31,10 +31,15 @@ from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 
 # Numbers ---------------------------------------------------------------------------
 
+PARAMETERS: dict[k.Var | k.Family, str] = {}
+"""How parameters were written first: the notation for terms that a rule makes."""
+
 
 def parameter(name: str, sort: Sort, tex: str = "") -> Number:
     """Return a parameter; its name and its LaTeX are of the claim's paper."""
-    return Written(k.symbol(k.Var(name, sort)), tex or name)
+    variable_ = k.Var(name, sort)
+    PARAMETERS.setdefault(variable_, tex or name)
+    return Written(k.symbol(variable_), tex or name)
 
 
 def natural(name: str, tex: str = "") -> Number:
@@ -74,12 +79,14 @@ def of_client(
 ) -> Number:
     """Return a parameter of a client; write its LaTeX with ``{n}`` for the client."""
     symbol = k.PerClient(k.ClientFamily(name, sort), n)
+    PARAMETERS.setdefault(symbol.family, tex)
     return Written(k.symbol(symbol), tex.replace("{n}", n.name))
 
 
 def of_round(name: str, t: Number, tex: str, sort: Sort = Sort.POSITIVE) -> Number:
     """Return a parameter of a round; write its LaTeX with ``{t}`` for the round."""
     symbol = k.PerRound(k.RoundFamily(name, sort), k.natural(t.value))
+    PARAMETERS.setdefault(symbol.family, tex)
     return Written(k.symbol(symbol), tex.replace("{t}", t.tex))
 
 

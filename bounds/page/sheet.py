@@ -1,0 +1,226 @@
+"""Proofs for the page: every formula and every step once, by what is in it.
+
+A formula has gaps: ``@digest;`` stands for another formula, ``#c2;`` for the client
+bound at level 2, whose letter depends on where the formula is used. A step is a rule,
+what it says, from which steps with which multipliers, and the squares that it adds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from hashlib import blake2b
+from inspect import signature
+
+from bounds.mathml import inside
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Ratio, Sort
+from sfl_theory.kernel.hypotheses import Hypothesis
+from sfl_theory.kernel.rules import RULES, Theorem
+from sfl_theory.typeset import Terms, Typeset, letters, sides, taken
+
+Json = None | bool | int | str | list["Json"]
+SHARED = k.VecSum | k.LinSum | k.Total | k.Inner | k.Gradient | k.Expected | k.Value
+"""Terms that stand in many formulas: written once, and referred to."""
+MARK = re.compile(r'"@([0-9a-f]{16});"|@([0-9a-f]{16});')
+
+
+class Sheet:
+    """Formulas and steps, by the digest of what is in them."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, str] = {}
+        self._atoms: dict[k.Term, str] = {}
+        self._steps: dict[int, tuple[Theorem, str]] = {}
+        self._open = Typeset(_Levels(), self._reference)
+
+    def take(self) -> dict[str, str]:
+        """Return what was written since this was called last."""
+        out, self._entries = self._entries, {}
+        return out
+
+    def proof(self, theorem: Theorem) -> str:
+        """Write a theorem and all steps before it, and return its mark."""
+        left: list[Theorem] = [theorem]
+        while left:
+            one = left[-1]
+            before = [p for p in premises(one) if id(p) not in self._steps]
+            if before:
+                left += before
+            else:
+                left.pop()
+                if id(one) not in self._steps:
+                    self._steps[id(one)] = one, self._step(one)
+        return self._steps[id(theorem)][1]
+
+    def _step(self, theorem: Theorem) -> str:
+        name, arguments = theorem.call or ("", ())
+        used = taken(theorem.form)
+        low, high = (self._sum(side, used) for side in sides(theorem.form))
+        uses, squares, given = list[Json](), list[Json](), list[Json]()
+        for key, value in zip(_names(name), arguments, strict=True):
+            if key == "uses" and isinstance(value, tuple):
+                uses += [[self._of(one), self._number(c)] for one, c in value]
+            elif key == "squares" and isinstance(value, tuple):
+                squares += [
+                    [self._number(c), self._term(k.norm2(v))] for v, c in value
+                ]
+            elif key == "values" and isinstance(value, tuple):
+                given += [[self._any(old), self._any(new)] for old, new in value]
+            elif isinstance(value, Theorem):
+                factor = arguments[3] if name == "sum_over" else None
+                shown = self._number(factor) if isinstance(factor, Ratio) else 0
+                uses.append([self._of(value), shown])
+            elif isinstance(value, tuple):
+                uses += [[self._of(o), -1] for o in value if isinstance(o, Theorem)]
+            elif (text := self._any(value)) and name != "combine":
+                if not (name == "sum_over" and key == "factor"):
+                    given.append([key, text])
+        before = frozenset[Hypothesis]().union(
+            *(one.hypotheses for one in premises(theorem))
+        )
+        new = sorted(theorem.hypotheses - before, key=str)
+        assumed: list[Json] = [self._whole(one) for one in new]
+        line: list[Json] = [name, int(theorem.equal), low, high, uses, squares]
+        return self._kept(json.dumps([*line, given, assumed], separators=(",", ":")))
+
+    def _of(self, premise: Theorem) -> str:
+        return self._steps[id(premise)][1]
+
+    def _sum(self, terms: Terms, used: frozenset[str]) -> list[Json]:
+        return [self._multiple(atom, c, used) for atom, c in terms]
+
+    def _multiple(self, atom: k.Term, c: Ratio, used: frozenset[str]) -> Json:
+        return self._lettered(self._open.term(atom, c), letters(used, atom, c))
+
+    def _number(self, c: Ratio) -> Json:
+        return self._multiple(k.UNIT, c, taken(c))
+
+    def _term(self, form: k.Lin) -> Json:
+        return self._lettered(self._open.sum(form), letters(taken(form), form))
+
+    def _whole(self, term: k.Term) -> Json:
+        return self._lettered(self._open.tex(term), letters(taken(term), term))
+
+    def _any(self, value: object) -> Json:
+        """Return an argument of a rule as a formula; None for what is none."""
+        if isinstance(value, k.Side):
+            return value.value
+        if isinstance(value, k.Rate):
+            return self._number(value.body)
+        shown = (
+            Ratio, k.Vec, k.Lin, k.Client, k.BoundClient, k.Function, k.Var, k.Point,
+            k.RoundFamily, k.NamedFunction,
+        )  # fmt: skip
+        if not isinstance(value, shown):
+            return None
+        tex = value.name if isinstance(value, k.RoundFamily) else self._open.tex(value)
+        return self._lettered(tex, letters(taken(value), value))
+
+    def _lettered(self, tex: str, names: Mapping[k.Variable, str]) -> Json:
+        mark = self._kept(inside(tex))
+        if not names:
+            return mark
+        told = ",".join(f"{_level(v)}{name}" for v, name in sorted_by_level(names))
+        return [mark, self._kept(told)]
+
+    def _reference(self, term: k.Term) -> str:
+        if not isinstance(term, SHARED) or (
+            isinstance(term, k.Total) and term.sort is Sort.COUNT
+        ):
+            return self._open.atom(term)
+        if term not in self._atoms:
+            self._atoms[term] = self._kept(inside(self._open.atom(term)))
+        return rf"\ref{{{self._atoms[term][1:-1]}}}"
+
+    def _kept(self, content: str) -> str:
+        digest = blake2b(content.encode(), digest_size=8).hexdigest()
+        self._entries[digest] = content
+        return f"@{digest};"
+
+
+class _Levels(dict[k.BoundClient | k.BoundNat, str]):
+    """Leaves a gap for the letter of every bound index."""
+
+    def __missing__(self, v: k.BoundClient | k.BoundNat) -> str:
+        return rf"\bound{{{_level(v)}}}"
+
+
+def _level(v: k.Variable) -> str:
+    level: int = getattr(v, "level", 0)
+    return f"{'c' if isinstance(v, k.BoundClient) else 'i'}{level}"
+
+
+def sorted_by_level(
+    names: Mapping[k.Variable, str],
+) -> list[tuple[k.Variable, str]]:
+    """Return bound indices and their letters in the order of their levels."""
+    return sorted(names.items(), key=lambda one: _level(one[0]))
+
+
+@cache
+def _names(rule: str) -> tuple[str, ...]:
+    return tuple(signature(RULES[rule].apply).parameters)
+
+
+def premises(theorem: Theorem) -> Iterator[Theorem]:
+    """Yield the theorems from which a rule made one."""
+    if theorem.call is not None:
+        yield from _theorems(theorem.call[1])
+
+
+def _theorems(value: object) -> Iterator[Theorem]:
+    if isinstance(value, Theorem):
+        yield value
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _theorems(one)
+
+
+class Book:
+    """What several sheets hold, numbered."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, str] = {}
+
+    def add(self, entries: Mapping[str, str]) -> None:
+        """Add what a sheet holds."""
+        self._entries.update(entries)
+
+    def number(self, mark: str) -> int:
+        """Return the number of what a mark stands for."""
+        return self._places[mark[1:-1]]
+
+    @property
+    def _places(self) -> dict[str, int]:
+        return {digest: place for place, digest in enumerate(self._entries)}
+
+    def steps(self, root: str) -> list[list[Json]]:
+        """Return the steps of a proof, premises first, as they are kept."""
+        out: dict[str, list[Json]] = {}
+        left = [root]
+        while left:
+            mark = left[-1]
+            step = json.loads(self._entries[mark[1:-1]])
+            missing = [use[0] for use in step[4] if use[0] not in out]
+            if missing:
+                left += missing
+            else:
+                out.setdefault(left.pop(), step)
+        return [*out.values()]
+
+    def text(self, marks: Iterable[str]) -> tuple[str, list[int]]:
+        """Return all entries as JSON, marks as numbers, and those of some marks."""
+        places = self._places
+
+        def number(found: re.Match[str]) -> str:
+            digest = found[1] or found[2]
+            return str(places[digest]) if found[1] else f"@{places[digest]};"
+
+        whole = ",".join(
+            text if text.startswith("[") else json.dumps(text, ensure_ascii=False)
+            for text in self._entries.values()
+        )
+        return MARK.sub(number, f"[{whole}]"), [places[mark[1:-1]] for mark in marks]
