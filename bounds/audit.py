@@ -10,13 +10,19 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sfl_theory.command import CommandError, Parser, run
 from sfl_theory.ledger import COVERAGE, STATUSES, Entry, Ledger, Outcome, ledger
 from sfl_theory.papers import PAPERS
 from sfl_train.files import check_writable, replace_file
+
+if TYPE_CHECKING:
+    from bounds.page.drawn import Drawn
 
 FEW = 8
 """So many claims are replayed in one process."""
@@ -101,7 +107,7 @@ def _work(options: argparse.Namespace) -> int:
     entries = _own(options) if options.file is not None else _papers(options)
     if options.mutate:
         return _mutate(options, entries)
-    _decide(entries)
+    shown = _decide(entries, options.html is not None)
     if options.json is not None:
         content = json.dumps([entry.as_dict() for entry in entries], indent=1) + "\n"
         _write(options.json, content)
@@ -109,7 +115,7 @@ def _work(options: argparse.Namespace) -> int:
         from bounds.page import page
 
         about = (f"Audit of {options.file}", "") if options.file is not None else ()
-        _write(options.html, page(entries, *about))
+        _write(options.html, page(entries, *about, shown=shown))
     if options.proofs is not None:
         _write(options.proofs, _proofs(entries))
     if options.claim is not None:
@@ -165,14 +171,22 @@ def _own(options: argparse.Namespace) -> list[Entry]:
     return [own.entry(options.claim)]
 
 
-def _decide(entries: Sequence[Entry]) -> None:
+def _decide(entries: Sequence[Entry], draw: bool = False) -> dict[str, Drawn]:
     """Ask the kernel about many entries, in a process per core; each keeps its answer.
 
     Which process asks changes no answer.
+
+    Args:
+        entries: to be asked about.
+        draw: whether a page will show proofs and models: they stay in the process.
+
+    Returns:
+        What the page shows of them, by id; empty where no other process was asked.
     """
     workers = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+    shown: dict[str, Drawn] = {}
     if workers < 2 or len(entries) < FEW:
-        return
+        return shown
     from rich.console import Console
     from rich.progress import Progress
 
@@ -180,17 +194,27 @@ def _decide(entries: Sequence[Entry]) -> None:
     bars = Progress(console=Console(stderr=True), transient=True)
     with bars, get_context("fork").Pool(workers) as pool:
         bar = bars.add_task("claims replayed", total=len(entries))
-        answers = pool.imap_unordered(_answers, range(len(entries)), chunksize=2)
-        for place, outcome, repair in answers:
+        asked = partial(_answers, draw)
+        answers = pool.imap_unordered(asked, range(len(entries)), chunksize=2)
+        for place, outcome, repair, picture in answers:
+            if picture is not None:
+                shown[entries[place].claim.id] = picture
             # where a cached property keeps what it was
             vars(entries[place]).update(outcome=outcome, repair=repair)
             bars.advance(bar)
     _ASKED.clear()
+    return shown
 
 
-def _answers(place: int) -> tuple[int, Outcome, Outcome | None]:
+def _answers(
+    draw: bool, place: int
+) -> tuple[int, Outcome, Outcome | None, Drawn | None]:
+    from bounds.page.drawn import drawn
+
     entry = _ASKED[place]
-    return place, entry.outcome, entry.repair
+    picture = drawn(entry) if draw else None
+    repair = None if entry.repair is None else replace(entry.repair, decided=())
+    return place, replace(entry.outcome, decided=()), repair, picture
 
 
 def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:

@@ -1,211 +1,299 @@
-"""The ledger as one self-contained page: no script, no font, no request."""
+"""The ledger as one self-contained page: triage first, every claim with its evidence.
+
+Nothing is fetched: style and script stand in the page, and the browser is told to run
+no other script. Proofs' steps are packed into it and unfolded when they are asked for.
+"""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import base64
+import subprocess
+import zlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
 from html import escape
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
-from bounds.graph import MARKS, graph
-from bounds.mathml import mathml, with_formulas
-from sfl_theory.claims import Claim, Kind, Part
-from sfl_theory.ledger import COVERAGE, STATUSES, Entry, Finding, Outcome
-from sfl_theory.models.moments import course
+from bounds.graph import Node, graph, legend
+from bounds.page.drawn import Drawn, drawn
+from bounds.page.entry import entry_html
+from bounds.page.links import paper_of
+from bounds.page.sheet import Book
+from bounds.page.triage import RESULTS, counts, falls, results
+from sfl_theory.claims import Kind
+from sfl_theory.kernel.rules import RULES
+from sfl_theory.ledger import COVERAGE, STATUSES, Entry
+from sfl_theory.papers import about
 
-STYLE = """
-:root { --proved: #00694b; --refuted: #b5460f; --unproved: #6b6b6b; }
-* { box-sizing: border-box; }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem;
-  padding: 1rem; color: #1a1a1a; background: #fff; overflow-wrap: anywhere; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
-.status { display: inline-block; min-width: 5.5rem; padding: 0 .5rem; color: #fff;
-  border-radius: .25rem; font-size: .85rem; text-align: center; }
-.proved { background: var(--proved); } .refuted { background: var(--refuted); }
-.unproved { background: var(--unproved); }
-details { border-bottom: 1px solid #ddd; padding: .4rem 0; }
-summary { cursor: pointer; } summary code { font-size: .95rem; }
-dt { font-weight: 600; margin-top: .5rem; } dd, dd p { margin: 0; overflow-x: auto; }
-pre { white-space: pre-wrap; font-size: .8rem; background: #f5f5f5; padding: .5rem; }
-.formula { overflow-x: auto; padding: .3rem 0; }
-svg { max-width: 100%; height: auto; }
-.graph { overflow: auto; max-height: 34rem; border: 1px solid #ddd; }
-.graph svg { max-width: none; }
-nav a { margin-right: 1rem; }
-"""
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""The browser is told to fetch and to run nothing."""
-
-KINDS = {
-    Kind.THEOREM: "Theorems",
-    Kind.PROPOSITION: "Propositions",
-    Kind.LEMMA: "Lemmas",
-    Kind.ASSUMPTION: "Assumptions",
-    Kind.CONDITION: "Step-size conditions",
-    Kind.EQUATION: "Equations inside the proofs",
-    Kind.ALGORITHM: "Algorithms",
-    Kind.TABLE: "Tables",
-    Kind.TEXT: "Sentences of the text",
-}
-"""Headings by kind of claim, in the page's order."""
-
-
+HERE = Path(__file__).parent
 TITLE = "Audit of papers on split federated learning"
+LARGEST = 3_000_000
+"""Bytes that a page may have."""
 
 
-def page(entries: Sequence[Entry], title: str = TITLE, coverage: str = COVERAGE) -> str:
+def page(
+    entries: Sequence[Entry],
+    title: str = TITLE,
+    coverage: str = COVERAGE,
+    shown: Mapping[str, Drawn] | None = None,
+) -> str:
     """Return the page.
 
     Args:
-        entries: in order; their evidence is replayed here.
+        entries: in order; their evidence is replayed here if it was not before.
         title: of the page.
         coverage: what the entries lack.
+        shown: by id the entries that were drawn where they were decided.
 
     Returns:
         HTML with everything inside.
     """
-    papers = list(dict.fromkeys(_paper(entry) for entry in entries))
-    links = " ".join(f'<a href="#{paper}">{paper}</a>' for paper in papers)
-    sections = "".join(
-        _section(paper, [e for e in entries if _paper(e) == paper]) for paper in papers
+    pictures = {e.claim.id: (shown or {}).get(e.claim.id) or drawn(e) for e in entries}
+    book = Book()
+    for one in pictures.values():
+        book.add(one.sheet)
+    papers = list(dict.fromkeys(map(paper_of, entries)))
+    body = "".join(
+        _paper(key, [e for e in entries if paper_of(e) == key], pictures, book)
+        for key in papers
     )
+    style, script = ((HERE / name).read_text() for name in ("style.css", "script.js"))
+    digest = base64.b64encode(sha256(script.encode()).digest()).decode()
+    policy = (
+        "default-src 'none'; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+    packed = base64.b64encode(_deflated(book.text())).decode()
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>Audit</title><style>{STYLE}</style></head><body>"
-        f"<h1>{escape(title)}</h1>"
-        "<p>Every status was earned by a replay when this page was made: "
-        f"{_badge('proved')} by a proof that the kernel replayed, "
-        f"{_badge('refuted')} by a model, both in exact arithmetic; "
-        f"{_badge('unproved')} is neither.</p>"
-        f"<p>{escape(coverage)}</p><nav>{links}</nav>{sections}</body></html>\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f"<title>{escape(title)}</title><style>{style}</style></head><body>"
+        f"{_bar(papers, entries)}<main><header><h1>{escape(title)}</h1>"
+        f"<p>{counts(entries)}</p><p>Every verdict was earned by a replay when this page "
+        "was made: <i>proved</i> by a derivation whose every step a rule of the kernel "
+        "made, <i>refuted</i> by a model that meets all assumptions, both in exact "
+        "arithmetic; <i>unproved</i> is neither. A <i>slip</i> is notation; a "
+        "<i>constant</i> or <i>proof</i> step may fail while the theorem stands.</p>"
+        f"<p><small>{escape(replayed())}</small></p><p><small>{escape(coverage)}"
+        f"</small></p></header>{body}{_rules()}</main>"
+        f'<script type="application/octet-stream" id="book">{packed}</script>'
+        f"<script>{script}</script></body></html>\n"
     )
 
 
-def _paper(entry: Entry) -> str:
-    return entry.claim.id.split("/")[0]
+def replayed() -> str:
+    """Return when, and of which state of the code, the replay is."""
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"Replayed {now}, {_state()}."
 
 
-def _badge(status: str) -> str:
-    return f'<span class="status {status}">{MARKS[status]} {status}</span>'
+def _state() -> str:
+    """Return the commit where there is one, else the version that is installed."""
+    git = ["git", "-C", str(HERE)]
+    try:
+        asked = ("rev-parse", "--short=12", "HEAD"), ("status", "--porcelain")
+        commit, changed = (
+            subprocess.run(
+                [*git, *words], capture_output=True, text=True, check=True, timeout=10
+            ).stdout.strip()
+            for words in asked
+        )
+        return f"commit {commit}" + (", with uncommitted changes" if changed else "")
+    except (OSError, subprocess.SubprocessError):
+        pass
+    try:
+        return f"sfl-verify {version('sfl-verify')}"
+    except PackageNotFoundError:
+        return "of no known version"
 
 
-def _section(paper: str, entries: Sequence[Entry]) -> str:
-    counts = Counter(entry.outcome.status for entry in entries)
-    words = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
-    rows = ""
-    for kind, heading in KINDS.items():
-        here = [entry for entry in entries if entry.claim.kind == kind]
-        if here:
-            rows += f"<h3>{heading} ({len(here)})</h3>" + "".join(map(_entry, here))
+def _deflated(text: str) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return packer.compress(text.encode()) + packer.flush()
+
+
+def _bar(papers: Sequence[str], entries: Sequence[Entry]) -> str:
+    """Return contents, search and filters."""
+    options = ""
+    contents = ""
+    for key in papers:
+        own = _sections([e for e in entries if paper_of(e) == key])
+        inner = "".join(
+            f'<option value="{escape(part)}">{escape(head)}</option>'
+            for part, (head, _) in own.items()
+        )
+        options += (
+            f'<optgroup label="{escape(key)}"><option value="{escape(key)}:">all of '
+            f"{escape(key)}</option>{inner}</optgroup>"
+        )
+        items = "".join(
+            f'<li><a href="#{escape(part)}">{escape(_brief(head))}</a></li>'
+            for part, (head, _) in own.items()
+        )
+        contents += (
+            f'<details><summary><a href="#{escape(key)}">{escape(key)}</a></summary>'
+            f"<ul>{items}</ul></details>"
+        )
+    statuses = "".join(
+        f'<label><input type="checkbox" name="status" value="{one}">{one}</label>'
+        for one in STATUSES
+    )
+    severities = "".join(
+        f'<label><input type="checkbox" name="severity" value="{one}">{one}</label>'
+        for one in ("theorem", "proof", "constant", "slip")
+    )
     return (
-        f'<h2 id="{paper}">{paper}</h2><p>{len(entries)} claims: {words}.</p>'
-        f"{graph(entries)}{rows}"
+        '<nav class="side"><details class="menu" open><summary>Contents</summary>'
+        f'{contents}<p><a href="#rules">Rules of the kernel</a></p></details></nav>'
+        '<form class="tools" role="search" id="tools">'
+        '<input type="search" id="search" placeholder="Search the entries" '
+        'aria-label="Search the entries">'
+        f'<select id="section" aria-label="Section"><option value="">all sections'
+        f"</option>{options}</select><fieldset>{statuses}</fieldset>"
+        f"<fieldset>{severities}</fieldset>"
+        '<output id="count"></output><button type="button" id="fold">fold all</button>'
+        '<button type="button" id="theme" aria-label="Light or dark">\u25d0</button>'
+        "</form>"
     )
 
 
-def _entry(entry: Entry) -> str:
-    claim, outcome, repair = entry.claim, entry.outcome, entry.claim.repair
-    now = entry.standing
-    parts = [
-        ("where", f"{escape(claim.location)} ({claim.kind.value})"),
-        ("statement", with_formulas(claim.title) + _formulas(claim.parts)),
-    ]
-    if entry.reading:
-        parts.append(("reading", with_formulas(entry.reading)))
-    if now.scope:
-        parts.append(("scope", with_formulas(now.words)))
-    if now.cause:
-        severity = f" ({claim.severity.value})" if claim.severity else ""
-        parts.append(("cause", with_formulas(now.cause) + severity))
-    if claim.first_failure:
-        parts.append(("first step that fails", _links([claim.first_failure], claim)))
-    if claim.words:
-        parts.append(("in words", with_formulas(claim.words)))
-    parts.append(("evidence", _replay(outcome)))
-    parts += [("instance", _plot(claim.id, found)) for found in outcome.findings]
-    if claim.depends_on:
-        parts.append(("the paper's proof uses", _links(claim.depends_on, claim)))
-    if repair is not None and entry.repair is not None:
-        words = _badge(entry.repair.status) + _formulas(repair.parts)
-        parts.append(("repair", words))
-        parts.append(("what changed", with_formulas(repair.change)))
-        parts.append(("evidence of the repair", _replay(entry.repair)))
-    parts.append(("replay", f"<code>{escape(entry.reproduce)}</code>"))
-    body = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in parts)
-    return (
-        f'<details id="{escape(claim.id)}"><summary>{_badge(outcome.status)} '
-        f"<code>{escape(claim.id)}</code></summary><dl>{body}</dl></details>"
-    )
+def _brief(heading: str) -> str:
+    return heading.split(":")[0]
 
 
-def _links(names: Iterable[str], claim: Claim) -> str:
-    full = dict.fromkeys(escape(claim.id_of(name)) for name in names)
-    return ", ".join(f'<a href="#{name}">{name}</a>' for name in full)
+def _sections(entries: Sequence[Entry]) -> dict[str, tuple[str, list[Entry]]]:
+    """Return the entries by section, in the paper's order: id -> heading, entries.
 
-
-def _replay(outcome: Outcome) -> str:
-    lines = [line for line in outcome.lines if line]
-    return f"<pre>{escape(chr(10).join(lines))}</pre>"
-
-
-def _formulas(parts: Sequence[Part]) -> str:
-    """Return each part's inequality as it was written, and what decides it in words."""
-    out = ""
-    for part in parts:
-        out += f'<div class="formula">{mathml(part.says.tex)}</div>'
-        assumed = dict.fromkeys(one.tex for one in part.says.assumed)
-        given = ", ".join(mathml(tex, display=False) for tex in assumed)
-        out += f'<div class="formula">if {given}</div>' if given else ""
-        if part.by is not None and part.by.words:
-            out += f"<p>{with_formulas(part.by.words)}</p>"
+    The sections are the modules that hold the claims, the headings what they say they
+    are; claims of a user's file go by kind.
+    """
+    paper = paper_of(entries[0])
+    where: dict[str, tuple[str, str]] = {}
+    if about(paper) is not None:
+        package = f"sfl_theory.papers.{paper}"
+        for name in import_module(package).SECTIONS:
+            module = import_module(f"{package}.{name}")
+            heading = (module.__doc__ or name).strip().splitlines()[0].rstrip(".")
+            for claim in module.CLAIMS:
+                where[claim.id] = name, heading
+    out: dict[str, tuple[str, list[Entry]]] = {}
+    for entry in entries:
+        kind = entry.claim.kind.value
+        name, heading = where.get(entry.claim.id, (kind, f"{kind.capitalize()}s"))
+        out.setdefault(f"{paper}:{name}", (heading, []))[1].append(entry)
     return out
 
 
-def _plot(identifier: str, found: Finding) -> str:
-    """Draw both sides of an instance over the rounds, log scales, as SVG.
-
-    Only of the printed bound that the run is about: other claims have other sides.
-
-    Returns:
-        The drawing and the instance in words.
-    """
-    width, height, pad = 360, 200, 40
-    run = found.run
-    if identifier not in {run.theorem, f"{run.theorem}/{run.case}"}:
-        return escape(found.setup)
-    curve = zip(*(side.tolist() for side in course(run, run.rounds)), strict=True)
-    points = [p for p in curve if p[0] > 0 and (p[1] > 0 or p[2] > 0)]
-    values = [v for p in points for v in p[1:] if v > 0]
-    if len(points) < 2 or not values:
-        return escape(found.setup)
-    x0, x1 = math.log(points[0][0]), math.log(points[-1][0])
-    y0, y1 = math.log(min(values)), math.log(max(values))
-    y1 = y1 if y1 > y0 else y0 + 1
-
-    def place(T: int, value: float) -> str:
-        x = pad + (math.log(T) - x0) / (x1 - x0) * (width - 2 * pad)
-        y = height - pad - (math.log(value) - y0) / (y1 - y0) * (height - 2 * pad)
-        return f"{x:.1f},{y:.1f}"
-
-    def line(side: int, colour: str, dash: str) -> str:
-        at = " ".join(place(p[0], p[side]) for p in points if p[side] > 0)
-        return (
-            f'<polyline fill="none" stroke="{colour}" stroke-width="2" '
-            f'stroke-dasharray="{dash}" points="{at}"/>'
-        )
-
-    last = points[-1]
-    label = f"left side {last[1]:.4g}, bound {last[2]:.4g} at T = {last[0]}"
+def _paper(
+    key: str, entries: Sequence[Entry], pictures: Mapping[str, Drawn], book: Book
+) -> str:
+    paper = about(key)
+    head = f'<h2 id="{escape(key)}">{escape(paper.title if paper else key)}</h2>'
+    if paper is not None:
+        where = escape(paper.version)
+        if paper.address:
+            where = f'{where} <small>({escape(paper.address)})</small>'
+        head += f'<p class="authors">{escape(", ".join(paper.authors))}. {where}.</p>'
+    table, fallen = results(entries), falls(entries)
+    listed = "".join(
+        f'<section class="entries"><h4 id="{escape(part)}">{escape(heading)}</h4>'
+        + "".join(entry_html(e, pictures[e.claim.id], book, part) for e in own)
+        + "</section>"
+        for part, (heading, own) in _sections(entries).items()
+    )
     return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" '
-        f'aria-label="{escape(label)}">'
-        f'<path d="M{pad} {pad}V{height - pad}H{width - pad}" fill="none" '
-        f'stroke="#999"/>{line(1, "#000000", "none")}{line(2, "#0072B2", "6 3")}'
-        f'<text x="{pad}" y="16" font-size="12">black: left side; dashed blue: bound'
-        f'</text><text x="{pad}" y="{height - 22}" font-size="11">T = {points[0][0]}'
-        f'</text><text x="{width - pad}" y="{height - 22}" font-size="11" '
-        f'text-anchor="end">T = {last[0]}</text><text x="{pad}" y="{height - 6}" '
-        f'font-size="11">{escape(label)}</text></svg><br>{escape(found.setup)}'
+        f'<section class="paper">{head}{counts(entries)}'
+        + (f'<h3 id="{key}:results">Theorems</h3>{table}' if table else "")
+        + (f'<h3 id="{key}:falls">What stands, what falls</h3>{fallen}' if fallen else "")
+        + _graphs(key, entries, pictures, book)
+        + f'<h3 id="{key}:entries">Entries</h3>{listed}</section>'
+    )
+
+
+def _graphs(
+    key: str, entries: Sequence[Entry], pictures: Mapping[str, Drawn], book: Book
+) -> str:
+    """Return who rests on whom in the paper's proofs, and in ours."""
+    nodes = {
+        entry.claim.id: Node(
+            entry.outcome.status,
+            entry.claim.id.split("/", 1)[-1],
+            entry.claim.id,
+            entry.claim.kind in RESULTS,
+        )
+        for entry in entries
+    }
+    uses = {entry.claim.id: entry.claim.depends_on for entry in entries}
+    theirs = graph(nodes, uses, "Which claim the paper's proof of which claim uses")
+    ours = graph(*_ours(entries, pictures, book), "What our proofs rest on")
+    out = ""
+    told = [
+        ("the paper's proofs", theirs, STATUSES),
+        ("our proofs, of the claims or of what is true instead", ours,
+         ("proved", "assumed")),
+    ]  # fmt: skip
+    for place, (words, drawing, statuses) in enumerate(told):
+        if drawing:
+            out += (
+                f'<details class="graphs"{"" if place else " open"}><summary>{words}'
+                f"</summary>{legend(statuses)}{drawing}</details>"
+            )
+    return f'<h3 id="{key}:graph">What rests on what</h3>{out}' if out else ""
+
+
+def _ours(
+    entries: Sequence[Entry], pictures: Mapping[str, Drawn], book: Book
+) -> tuple[dict[str, Node], dict[str, list[str]]]:
+    """Return results and lemmas that we prove, what else their proofs contain, and why.
+
+    A proof contains a claim if one of its steps says what a proof of the claim ends
+    with; it rests on the assumptions that its last step still has.
+    """
+    ends: dict[str, str] = {}
+    proofs: dict[str, list[str]] = {}
+    assumed: dict[str, list[str]] = {}
+    for entry in entries:
+        shown = pictures[entry.claim.id]
+        parts = [one for one in (*shown.parts, *shown.repair) if one.proof]
+        proofs[entry.claim.id] = [one.proof for one in parts]
+        assumed[entry.claim.id] = [name for one in parts for name in one.used]
+        for one in parts:
+            ends.setdefault(book.says(one.proof), entry.claim.id)
+    uses: dict[str, list[str]] = {}
+    for name, own in proofs.items():
+        inside = {ends.get(book.says(step)) for root in own for step in book.steps(root)}
+        held = [one for one in proofs if one in inside and one != name]
+        uses[name] = [*held, *dict.fromkeys(assumed[name])]
+    kinds = {entry.claim.id: entry.claim.kind for entry in entries}
+    main = {Kind.LEMMA, *RESULTS}
+    kept = {name for name, own in proofs.items() if own and kinds[name] in main}
+    kept |= {used for name in kept for used in uses[name]}
+    nodes = {
+        name: Node("proved", name.split("/", 1)[-1], name, kinds[name] in RESULTS)
+        if name in kinds
+        else Node("assumed", name)
+        for name in [*(n for n in proofs if n in kept), *sorted(kept - set(proofs))]
+    }
+    return nodes, uses
+
+
+def _rules() -> str:
+    """Return the rules that make the steps, each with its proof."""
+    rows = ""
+    for rule in RULES.values():
+        says, _, proof = rule.proof.partition("Proof:")
+        rows += (
+            f'<dt id="rule:{rule.name}"><code>{rule.name}</code></dt><dd>'
+            f"{escape(' '.join(says.split()))}<br><small>Proof: "
+            f"{escape(' '.join(proof.split()))}</small></dd>"
+        )
+    return (
+        '<section><h2 id="rules">Rules of the kernel</h2><p>Every step of a proof is '
+        "made by one of these; what they do is all that has to be trusted.</p>"
+        f"<details><summary>{len(RULES)} rules, each with its proof</summary>"
+        f"<dl>{rows}</dl></details></section>"
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from hashlib import blake2b
 from inspect import signature
@@ -24,6 +24,7 @@ from sfl_theory.typeset import Terms, Typeset, letters, sides, taken
 Json = None | bool | int | str | list["Json"]
 SHARED = k.VecSum | k.LinSum | k.Total | k.Inner | k.Gradient | k.Expected | k.Value
 """Terms that stand in many formulas: written once, and referred to."""
+ALIAS = re.compile(r"@[0-9a-f]{16};")
 MARK = re.compile(r'"@([0-9a-f]{16});"|@([0-9a-f]{16});')
 
 
@@ -64,9 +65,7 @@ class Sheet:
             if key == "uses" and isinstance(value, tuple):
                 uses += [[self._of(one), self._number(c)] for one, c in value]
             elif key == "squares" and isinstance(value, tuple):
-                squares += [
-                    [self._number(c), self._term(k.norm2(v))] for v, c in value
-                ]
+                squares += [[self._number(c), self._term(k.norm2(v))] for v, c in value]
             elif key == "values" and isinstance(value, tuple):
                 given += [[self._any(old), self._any(new)] for old, new in value]
             elif isinstance(value, Theorem):
@@ -120,7 +119,8 @@ class Sheet:
         return self._lettered(tex, letters(taken(value), value))
 
     def _lettered(self, tex: str, names: Mapping[k.Variable, str]) -> Json:
-        mark = self._kept(inside(tex))
+        content = inside(tex)
+        mark = content if ALIAS.fullmatch(content) else self._kept(content)
         if not names:
             return mark
         told = ",".join(f"{_level(v)}{name}" for v, name in sorted_by_level(names))
@@ -184,43 +184,57 @@ class Book:
 
     def __init__(self) -> None:
         self._entries: dict[str, str] = {}
+        self._places: dict[str, int] = {}
+        self._read: dict[str, list[Json]] = {}
 
     def add(self, entries: Mapping[str, str]) -> None:
         """Add what a sheet holds."""
         self._entries.update(entries)
+        for digest in entries:
+            self._places.setdefault(digest, len(self._places))
 
     def number(self, mark: str) -> int:
         """Return the number of what a mark stands for."""
         return self._places[mark[1:-1]]
 
-    @property
-    def _places(self) -> dict[str, int]:
-        return {digest: place for place, digest in enumerate(self._entries)}
-
-    def steps(self, root: str) -> list[list[Json]]:
-        """Return the steps of a proof, premises first, as they are kept."""
+    def steps(self, root: str) -> dict[str, list[Json]]:
+        """Return the steps of a proof by their marks, premises first."""
         out: dict[str, list[Json]] = {}
         left = [root]
         while left:
-            mark = left[-1]
-            step = json.loads(self._entries[mark[1:-1]])
-            missing = [use[0] for use in step[4] if use[0] not in out]
+            step = self._step(left[-1])
+            missing = [mark for mark in before(step) if mark not in out]
             if missing:
                 left += missing
             else:
                 out.setdefault(left.pop(), step)
-        return [*out.values()]
+        return out
 
-    def text(self, marks: Iterable[str]) -> tuple[str, list[int]]:
-        """Return all entries as JSON, marks as numbers, and those of some marks."""
-        places = self._places
+    def says(self, mark: str) -> str:
+        """Return what a step says, in a form that is the same where it says the same."""
+        return json.dumps(self._step(mark)[1:4])
+
+    def _step(self, mark: str) -> list[Json]:
+        if mark not in self._read:
+            self._read[mark] = json.loads(self._entries[mark[1:-1]])
+        return self._read[mark]
+
+    def text(self) -> str:
+        """Return all entries as JSON, with numbers for the marks."""
 
         def number(found: re.Match[str]) -> str:
-            digest = found[1] or found[2]
-            return str(places[digest]) if found[1] else f"@{places[digest]};"
+            if found[1]:
+                return str(self._places[found[1]])
+            return f"@{self._places[found[2]]};"
 
         whole = ",".join(
             text if text.startswith("[") else json.dumps(text, ensure_ascii=False)
-            for text in self._entries.values()
+            for text in (self._entries[digest] for digest in self._places)
         )
-        return MARK.sub(number, f"[{whole}]"), [places[mark[1:-1]] for mark in marks]
+        return MARK.sub(number, f"[{whole}]")
+
+
+def before(step: list[Json]) -> list[str]:
+    """Return the marks of the steps that a step uses."""
+    uses = step[4] if isinstance(step[4], list) else []
+    return [str(use[0]) for use in uses if isinstance(use, list)]
