@@ -65,7 +65,9 @@ def graph(nodes: Mapping[str, Node], uses: Uses, words: str) -> str:
         for name in at
         for used in own[name]
     )
-    boxes = "".join(_box(nodes[name], number[name], *place) for name, place in at.items())
+    boxes = "".join(
+        _box(nodes[name], number[name], *place) for name, place in at.items()
+    )
     width = COLUMN * len(columns) - COLUMN + BOX + 28
     height = ROW * max(map(len, columns)) + 12
     return (

@@ -16,14 +16,14 @@ LETTERS = {
     r"\exp": "exp", r"\log": "log",
 }  # fmt: skip
 SIGNS = {
-    r"\|": "‖", r"\le": "≤", r"\ge": "≥", r"\ne": "≠", r"\nabla": "∇", r"\sum": "∑",
+    r"\|": "‖", r"\le": "≤", r"\ge": "≥", r"\leq": "≤", r"\geq": "≥", r"\ne": "≠", r"\nabla": "∇", r"\sum": "∑",
     r"\mid": "∣", r"\langle": "⟨", r"\rangle": "⟩", r"\cdot": "⋅", r"\sim": "∼",
     r"\pm": "±", r"\{": "{", r"\}": "}", r"\top": "⊤", r"\dots": "…", r"\to": "→",
     r"\in": "∈", r"\times": "×", r"\Rightarrow": "⇒", r"\subset": "⊂",
     r"\prec": "≺",
     r"\lceil": "⌈", r"\rceil": "⌉", r"\lfloor": "⌊", r"\rfloor": "⌋", "-": "−",
 }  # fmt: skip
-BREAKS = {"+", "-", "=", r"\le", r"\ge"}
+BREAKS = {"+", "-", "=", r"\le", r"\ge", r"\leq", r"\geq"}
 OPENING, CLOSING = {"(", "[", r"\langle", r"\{"}, {")", "]", r"\rangle", r"\}"}
 SPACES = {r"\ ": "0.4em", r"\,": "0.17em", r"\;": "0.28em", r"\quad": "1em"}
 LIMITS = {r"\sum", r"\max", r"\min"}

@@ -41,6 +41,8 @@ def letters(used: frozenset[str], *terms: object) -> dict[Bound, str]:
     """Return a letter for every index bound in some terms, unlike the names in use."""
     out: dict[Bound, str] = {}
     inside = frozenset[tuple[Bound, bool]]().union(*map(_bound, terms))
+    if not inside:
+        return out
     for v, of_round in sorted(inside, key=lambda one: (one[0].level, str(one[0]))):
         kind = ROUNDS if of_round else STEPS
         kind = CLIENTS if isinstance(v, k.BoundClient) else kind
@@ -427,6 +429,7 @@ def _exact(value: Fraction) -> str:
     return rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
 
 
+@cache
 def _place(symbol: Symbol) -> tuple[int, str]:
     """Return where a symbol stands in a product: numbers, then what has indices."""
     if isinstance(symbol, k.Total):

@@ -196,7 +196,7 @@ def _paper(
     if paper is not None:
         where = escape(paper.version)
         if paper.address:
-            where = f'{where} <small>({escape(paper.address)})</small>'
+            where = f"{where} <small>({escape(paper.address)})</small>"
         head += f'<p class="authors">{escape(", ".join(paper.authors))}. {where}.</p>'
     table, fallen = results(entries), falls(entries)
     listed = "".join(
@@ -208,7 +208,11 @@ def _paper(
     return (
         f'<section class="paper">{head}{counts(entries)}'
         + (f'<h3 id="{key}:results">Theorems</h3>{table}' if table else "")
-        + (f'<h3 id="{key}:falls">What stands, what falls</h3>{fallen}' if fallen else "")
+        + (
+            f'<h3 id="{key}:falls">What stands, what falls</h3>{fallen}'
+            if fallen
+            else ""
+        )
         + _graphs(key, entries, pictures, book)
         + f'<h3 id="{key}:entries">Entries</h3>{listed}</section>'
     )
@@ -265,7 +269,9 @@ def _ours(
             ends.setdefault(book.says(one.proof), entry.claim.id)
     uses: dict[str, list[str]] = {}
     for name, own in proofs.items():
-        inside = {ends.get(book.says(step)) for root in own for step in book.steps(root)}
+        inside = {
+            ends.get(book.says(step)) for root in own for step in book.steps(root)
+        }
         held = [one for one in proofs if one in inside and one != name]
         uses[name] = [*held, *dict.fromkeys(assumed[name])]
     kinds = {entry.claim.id: entry.claim.kind for entry in entries}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from bounds.page.sheet import Sheet
-from bounds.page.sketch import of_part
+from bounds.page.sketch import in_words, of_part
 from sfl_theory.claims import Decided, Part
 from sfl_theory.ledger import Entry, Outcome
 
@@ -21,12 +21,14 @@ class DrawnPart:
         used: the paper's names of the assumptions that the proof uses.
         unused: LaTeX of the assumptions that it does not use.
         picture: of the model that decides it, as HTML.
+        sides: what the model gives, in words.
     """
 
     proof: str = ""
     used: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     picture: str = ""
+    sides: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def _part(
 ) -> DrawnPart:
     if found.theorem is None:
         picture = of_part(found, outcome.findings, entry.claim.id)
-        return DrawnPart(picture=picture)
+        return DrawnPart(picture=picture, sides=in_words(found))
     known = found.theorem.hypotheses
     used = (one.source for one in part.says.assumed if one.value in known)
     unused = (one.tex for one in part.says.assumed if one.value not in known)

@@ -7,14 +7,7 @@ from html import escape
 
 from bounds.mathml import mathml, with_formulas
 from bounds.page.drawn import Drawn, DrawnPart
-from bounds.page.links import (
-    badge,
-    definition,
-    links,
-    one_statement,
-    severity,
-    statement,
-)
+from bounds.page.links import Packed, badge, definition, links, severity
 from bounds.page.prose import prose
 from bounds.page.sheet import Book
 from sfl_theory.claims import Part
@@ -37,20 +30,22 @@ def entry_html(entry: Entry, shown: Drawn, book: Book, section: str) -> str:
         HTML.
     """
     claim, now, repair = entry.claim, entry.standing, entry.claim.repair
+    write = Packed(book)
+    printed = "".join(map(write.statement, claim.parts))
     body = [
-        ("printed", with_formulas(claim.title) + statement(claim.parts)),
-        ("verdict", badge(entry.outcome.status) + " " + with_formulas(now.scope)),
-        ("cause", with_formulas(now.cause)),
+        ("printed", f"<p>{write.words(claim.title)}</p>{printed}"),
+        ("verdict", badge(entry.outcome.status) + " " + write.words(now.scope)),
+        ("cause", write.words(now.cause)),
         (
             "first step that fails",
             links([claim.first_failure], claim) if claim.first_failure else "",
         ),
-        ("in words", with_formulas(claim.words)),
-        ("evidence", _evidence(claim.parts, entry.outcome, shown.parts, book)),
+        ("in words", write.words(claim.words)),
+        ("evidence", _evidence(claim.parts, entry.outcome, shown.parts, write)),
     ]
     if repair is not None and entry.repair is not None:
-        proofs = _evidence(repair.parts, entry.repair, shown.repair, book, stated=True)
-        change = f"{badge(entry.repair.status)} {with_formulas(repair.change)}"
+        proofs = _evidence(repair.parts, entry.repair, shown.repair, write, True)
+        change = f"{badge(entry.repair.status)} {write.words(repair.change)}"
         body += [("what is true instead", change + proofs)]
     body += [
         ("the paper's proof uses", links(claim.depends_on, claim)),
@@ -87,7 +82,7 @@ def _evidence(
     parts: Sequence[Part],
     outcome: Outcome,
     shown: Sequence[DrawnPart],
-    book: Book,
+    write: Packed,
     stated: bool = False,
 ) -> str:
     """Return what decides each part; of a repair what each says, too."""
@@ -97,9 +92,10 @@ def _evidence(
         if line.startswith(REJECTED)
     )
     for place, (part, one) in enumerate(zip(parts, shown, strict=True), 1):
-        head = f"<h5>part {place} of {len(parts)}</h5>" if len(parts) > 1 else ""
-        says = one_statement(part) if stated else ""
+        out += f"<h5>part {place} of {len(parts)}</h5>" if len(parts) > 1 else ""
+        out += write.statement(part) if stated else ""
         words = part.by.words if part.by is not None else ""
-        idea = f"<p>{with_formulas(words)}</p>" if words else ""
-        out += head + says + idea + one.picture + (prose(one, book) if one.proof else "")
+        out += f"<p>{write.words(words)}</p>" if words else ""
+        out += write.gap(one.picture, one.sides, "div") if one.picture else ""
+        out += prose(one, write) if one.proof else ""
     return out

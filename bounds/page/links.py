@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from html import escape
 
-from bounds.mathml import breakable, mathml, with_formulas
+from bounds.mathml import breakable, mathml
+from bounds.page.sheet import Book
 from sfl_theory.claims import Claim, Part
 from sfl_theory.ledger import Entry
 
+SHORT = 110
+"""A formula of fewer characters of MathML stands in the page itself."""
 MARKS = {"proved": "\u2713", "refuted": "\u2717", "unproved": "?"}
 
 
@@ -43,21 +47,49 @@ def links(names: Iterable[str], claim: Claim) -> str:
     return ", ".join(link(name, name.removeprefix(paper)) for name in full)
 
 
-def statement(parts: Sequence[Part]) -> str:
-    """Return the formulas of some parts and what they assume."""
-    return "".join(map(one_statement, parts))
+@dataclass(frozen=True)
+class Packed:
+    """Writes formulas into the book: their LaTeX stands where they are filled in.
 
+    Attributes:
+        book: what the page unpacks.
+    """
 
-def one_statement(part: Part) -> str:
-    """Return the formula of one part and what it assumes."""
-    assumed = {one.tex: one.source for one in part.says.assumed}
-    given = "; ".join(
-        mathml(tex, display=False) + (f" <small>{escape(name)}</small>" if name else "")
-        for tex, name in assumed.items()
-    )
-    given = f'<p class="given">if {given}</p>' if given else ""
-    read = part.reading and f'<p class="given">read: {with_formulas(part.reading)}</p>'
-    return f'<p class="formula">{breakable(part.says.tex)}</p>{given}{read}'
+    book: Book
+
+    def gap(self, content: str, instead: str, tag: str = "span") -> str:
+        """Return where a content of the book is to be filled in."""
+        return f'<{tag} data-f="{self.book.keep(content)}">{escape(instead)}</{tag}>'
+
+    def inline(self, tex: str) -> str:
+        """Return a formula inside a sentence."""
+        if len(drawn := mathml(tex, display=False)) < SHORT:
+            return drawn
+        return self.gap(drawn, tex)
+
+    def block(self, tex: str) -> str:
+        """Return a formula on a line of its own."""
+        return f'<p class="formula">{self.gap(breakable(tex), tex)}</p>'
+
+    def words(self, text: str) -> str:
+        """Return a text with formulas between dollars."""
+        parts = text.split("$")
+        if len(parts) % 2 == 0:
+            return escape(text)
+        return "".join(
+            self.inline(part) if k % 2 else escape(part) for k, part in enumerate(parts)
+        )
+
+    def statement(self, part: Part) -> str:
+        """Return the formula of one part and what it assumes."""
+        assumed = {one.tex: one.source for one in part.says.assumed}
+        given = "; ".join(
+            self.inline(tex) + (f" <small>{escape(name)}</small>" if name else "")
+            for tex, name in assumed.items()
+        )
+        given = f'<p class="given">if {given}</p>' if given else ""
+        read = f'<p class="given">read: {self.words(part.reading)}</p>'
+        return self.block(part.says.tex) + given + (read if part.reading else "")
 
 
 def definition(items: Iterable[tuple[str, str]]) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from html import escape
 
-from bounds.mathml import mathml
 from bounds.page.drawn import DrawnPart
-from bounds.page.sheet import Book
+from bounds.page.links import Packed
 
 BRINGS = {
     "smooth": "smoothness",
@@ -41,17 +40,17 @@ BRINGS = {
 """What a rule brings into a proof; the others only join, sum and rewrite."""
 
 
-def prose(part: DrawnPart, book: Book) -> str:
+def prose(part: DrawnPart, write: Packed) -> str:
     """Return a proof: what it rests on, and the place where its steps unfold.
 
     Args:
         part: proved.
-        book: holds its steps.
+        write: holds its steps.
 
     Returns:
         HTML.
     """
-    steps = book.steps(part.proof).values()
+    steps = write.book.steps(part.proof).values()
     names = Counter(str(step[0]) for step in steps)
     brought = ", ".join(
         words + (f" ({names[rule]})" if names[rule] > 1 else "")
@@ -68,11 +67,11 @@ def prose(part: DrawnPart, book: Book) -> str:
     if part.used:
         sentences.append(f"It uses {escape(', '.join(part.used))}.")
     if part.unused:
-        spared = "; ".join(mathml(tex, display=False) for tex in part.unused)
+        spared = "; ".join(write.inline(tex) for tex in part.unused)
         sentences.append(f"It does not need {spared}.")
     return (
         f"<p>{' '.join(sentences)}</p>"
-        f'<div class="proof" data-root="{book.number(part.proof)}"></div>'
+        f'<div class="proof" data-root="{write.book.number(part.proof)}"></div>'
     )
 
 

@@ -194,7 +194,20 @@ async function write(steps, start) {
   });
   steps.append(list);
 }
-for (const place of all(".proof")) {
+async function fill(place) {
+  const gaps = all("[data-f]", place);
+  if (!gaps.length) return;
+  const pages = await unpacked();
+  for (const gap of gaps) {
+    gap.innerHTML = pages[gap.dataset.f];
+    delete gap.dataset.f;
+  }
+}
+for (const entry of entries) {
+  entry.addEventListener("toggle", () => { if (entry.open) fill(entry); });
+  if (entry.open) fill(entry);
+}
+for (const place of all(".entry .proof")) {
   const steps = document.createElement("details");
   steps.className = "steps";
   steps.innerHTML = "<summary>the steps, numbered</summary>";

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from inspect import signature
@@ -34,8 +35,9 @@ class Sheet:
     def __init__(self) -> None:
         self._entries: dict[str, str] = {}
         self._atoms: dict[k.Term, str] = {}
+        self._multiples: dict[tuple[k.Term, Ratio, frozenset[str]], Json] = {}
         self._steps: dict[int, tuple[Theorem, str]] = {}
-        self._open = Typeset(_Levels(), self._reference)
+        self._open = _Open(_Levels(), self._reference)
 
     def take(self) -> dict[str, str]:
         """Return what was written since this was called last."""
@@ -92,7 +94,11 @@ class Sheet:
         return [self._multiple(atom, c, used) for atom, c in terms]
 
     def _multiple(self, atom: k.Term, c: Ratio, used: frozenset[str]) -> Json:
-        return self._lettered(self._open.term(atom, c), letters(used, atom, c))
+        key = atom, c, used
+        if key not in self._multiples:
+            names = letters(used, atom, c)
+            self._multiples[key] = self._lettered(self._open.term(atom, c), names)
+        return self._multiples[key]
 
     def _number(self, c: Ratio) -> Json:
         return self._multiple(k.UNIT, c, taken(c))
@@ -127,18 +133,36 @@ class Sheet:
         return [mark, self._kept(told)]
 
     def _reference(self, term: k.Term) -> str:
-        if not isinstance(term, SHARED) or (
-            isinstance(term, k.Total) and term.sort is Sort.COUNT
-        ):
-            return self._open.atom(term)
         if term not in self._atoms:
-            self._atoms[term] = self._kept(inside(self._open.atom(term)))
-        return rf"\ref{{{self._atoms[term][1:-1]}}}"
+            tex = self._open.atom(term)
+            counted = isinstance(term, k.Total) and term.sort is Sort.COUNT
+            if isinstance(term, SHARED) and not counted:
+                tex = rf"\ref{{{self._kept(inside(tex))[1:-1]}}}"
+            self._atoms[term] = tex
+        return self._atoms[term]
 
     def _kept(self, content: str) -> str:
-        digest = blake2b(content.encode(), digest_size=8).hexdigest()
+        digest = digest_of(content)
         self._entries[digest] = content
         return f"@{digest};"
+
+
+@dataclass(frozen=True)
+class _Open(Typeset):
+    """Typesets terms with gaps, and every number once: gaps do not depend on use."""
+
+    numbers: dict[Ratio, str] = field(default_factory=dict)
+
+    def number(self, value: Ratio) -> str:
+        """Return a number."""
+        if value not in self.numbers:
+            self.numbers[value] = super().number(value)
+        return self.numbers[value]
+
+
+def digest_of(content: str) -> str:
+    """Return the name of a content."""
+    return blake2b(content.encode(), digest_size=8).hexdigest()
 
 
 class _Levels(dict[k.BoundClient | k.BoundNat, str]):
@@ -192,6 +216,12 @@ class Book:
         self._entries.update(entries)
         for digest in entries:
             self._places.setdefault(digest, len(self._places))
+
+    def keep(self, content: str) -> int:
+        """Return the number of a text that is to be filled in; every text once."""
+        digest = digest_of(content)
+        self.add({digest: content})
+        return self._places[digest]
 
     def number(self, mark: str) -> int:
         """Return the number of what a mark stands for."""

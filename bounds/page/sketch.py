@@ -53,6 +53,21 @@ def of_part(found: Decided, runs: Sequence[Finding], identifier: str) -> str:
     return f'<div class="sketches">{"".join(drawn)}</div>'
 
 
+def in_words(found: Decided) -> str:
+    """Return what the model of a part gives for both sides."""
+    if found.claim is None or found.claim.sides is None:
+        return ""
+    left, right = found.claim.sides
+    less = _less(found.claim)
+    return f"left side {short(left)} {less} right side {short(right)}"
+
+
+def _less(claim: Replayed) -> str:
+    left, right = claim.sides or (Fraction(0), Fraction(0))
+    less = "=" if left == right else "<" if left < right else ">"
+    return f"certainly {less}" if claim.enclosed else less
+
+
 def _statements(run: FederatedRun) -> set[str]:
     """Return the claims whose sides `course` follows."""
     return {run.theorem, f"{run.theorem}/{run.case}"}
@@ -70,10 +85,7 @@ def _sides(claim: Replayed) -> str:
             f'<text x="0" y="{y - 5}">{name} side: {escape(short(value))}</text>'
             f'<rect class="{name}" x="0" y="{y}" width="{length:.1f}" height="10"/>'
         )
-    less = "=" if left == right else "<" if left < right else ">"
-    if claim.enclosed:
-        less = "certainly " + less
-    words = f"left {less} right"
+    words = f"left {_less(claim)} right"
     return (
         f'<figure><svg viewBox="0 0 {WIDTH} 74" class="sketch" role="img" '
         f'aria-label="{words}">{rows}</svg><figcaption>{escape(words)}, in exact '
@@ -125,8 +137,8 @@ def _slice(
         curves.append(curve)
     box = _Box([p for curve in curves for p in curve])
     drawn = "".join(
-        f'<polyline class="line c{k}" points="{box.path(curve)}"/>'
-        for k, curve in enumerate(curves)
+        f'<path class="line c{k}" d="{box.curve(curve, bool(shape[2]))}"/>'
+        for k, (curve, (_, shape)) in enumerate(zip(curves, lines, strict=True))
     )
     x, _ = box.place(start[axis], 0)
     drawn += f'<path class="mark" d="M{x:.1f} {PAD - 12}V{HEIGHT - PAD}"/>'
@@ -214,7 +226,17 @@ class _Box:
 
     def path(self, points: Points) -> str:
         """Return a curve's points."""
-        return " ".join(f"{x:.1f},{y:.1f}" for x, y in (self.place(*p) for p in points))
+        return " ".join(f"{x:.0f},{y:.0f}" for x, y in (self.place(*p) for p in points))
+
+    def curve(self, points: Points, bent: bool) -> str:
+        """Return a curve; one without bends is a parabola, drawn exactly."""
+        if bent:
+            return "M" + self.path(points).replace(" ", "L")
+        first, middle, last = points[0], points[len(points) // 2], points[-1]
+        control = middle[0], 2 * middle[1] - (first[1] + last[1]) / 2
+        placed = (self.place(*point) for point in (first, control, last))
+        a, b, c = (f"{x:.0f} {y:.0f}" for x, y in placed)
+        return f"M{a}Q{b} {c}"
 
     def axes(self) -> str:
         """Return both axes."""

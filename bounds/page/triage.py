@@ -96,7 +96,9 @@ def _row(entry: Entry, added: Sequence[Entry]) -> str:
     )
     cause = f"<p>{with_formulas(now.cause)}</p>" if now.cause else ""
     failure = claim.first_failure
-    first = f"<p>first step that fails: {links([failure], claim)}</p>" if failure else ""
+    first = (
+        f"<p>first step that fails: {links([failure], claim)}</p>" if failure else ""
+    )
     verdict = (
         f"<p>{badge(entry.outcome.status)} {severity(entry)}</p>{cause}"
         f'<p class="given">{with_formulas(now.scope)}</p>{first}'
@@ -209,7 +211,9 @@ def causes(entries: Sequence[Entry]) -> list[Cause]:
     """
     by = {entry.claim.id: entry for entry in entries}
     broken = {name for name, one in by.items() if one.outcome.status == "refuted"}
-    uses = {name: [u for u in one.claim.depends_on if u in by] for name, one in by.items()}
+    uses = {
+        name: [u for u in one.claim.depends_on if u in by] for name, one in by.items()
+    }
     users = defaultdict[str, list[str]](list)
     for name, used in uses.items():
         for one in used:
@@ -218,8 +222,7 @@ def causes(entries: Sequence[Entry]) -> list[Cause]:
     for name in by:
         entry = by[name]
         if name in broken and (
-            entry.claim.severity is Severity.THEOREM
-            or not reached(name, uses) & broken
+            entry.claim.severity is Severity.THEOREM or not reached(name, uses) & broken
         ):
             groups[entry.claim.cause].append(entry)
     order = list(Severity)
@@ -280,7 +283,9 @@ def _cause(cause: Cause) -> str:
         ("theorems that rest on it and stand, by another proof", standing),
     ]
     told = "".join(
-        f"<div>{words}: {', '.join(_short(e) for e in of)}</div>" for words, of in rows if of
+        f"<div>{words}: {', '.join(_short(e) for e in of)}</div>"
+        for words, of in rows
+        if of
     )
     if cause.others:
         inner = ", ".join(map(_short, cause.others))
