@@ -130,9 +130,10 @@ def _line(used: tuple[int, int], user: tuple[int, int], a: int, b: int) -> str:
 
 def _box(node: Node, number: int, x: int, y: int) -> str:
     kind = f"node {node.status}{' result' if node.result else ''}"
+    label = f"{MARKS[node.status]} {escape(node.label)}"
     inner = (
         f'<rect x="{x}" y="{y}" width="{BOX}" height="{HIGH}" rx="4"/>'
-        f'<text x="{x + 7}" y="{y + 14}">{MARKS[node.status]} {escape(node.label)}</text>'
+        f'<text x="{x + 7}" y="{y + 14}">{label}</text>'
     )
     if not node.target:
         return f'<g class="{kind}" data-n="{number}">{inner}</g>'

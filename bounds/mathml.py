@@ -16,11 +16,11 @@ LETTERS = {
     r"\exp": "exp", r"\log": "log",
 }  # fmt: skip
 SIGNS = {
-    r"\|": "‖", r"\le": "≤", r"\ge": "≥", r"\leq": "≤", r"\geq": "≥", r"\ne": "≠", r"\nabla": "∇", r"\sum": "∑",
+    r"\|": "‖", r"\le": "≤", r"\ge": "≥", r"\leq": "≤", r"\geq": "≥",
+    r"\ne": "≠", r"\nabla": "∇", r"\sum": "∑", r"\prec": "≺",
     r"\mid": "∣", r"\langle": "⟨", r"\rangle": "⟩", r"\cdot": "⋅", r"\sim": "∼",
     r"\pm": "±", r"\{": "{", r"\}": "}", r"\top": "⊤", r"\dots": "…", r"\to": "→",
     r"\in": "∈", r"\times": "×", r"\Rightarrow": "⇒", r"\subset": "⊂",
-    r"\prec": "≺",
     r"\lceil": "⌈", r"\rceil": "⌉", r"\lfloor": "⌊", r"\rfloor": "⌋", "-": "−",
 }  # fmt: skip
 BREAKS = {"+", "-", "=", r"\le", r"\ge", r"\leq", r"\geq"}

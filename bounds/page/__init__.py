@@ -21,8 +21,9 @@ from bounds.graph import Node, graph, legend
 from bounds.page.drawn import Drawn, drawn
 from bounds.page.entry import entry_html
 from bounds.page.links import paper_of
+from bounds.page.sharper import RESULTS
 from bounds.page.sheet import Book
-from bounds.page.triage import RESULTS, counts, falls, results
+from bounds.page.triage import counts, falls, results
 from sfl_theory.claims import Kind
 from sfl_theory.kernel.rules import RULES
 from sfl_theory.ledger import COVERAGE, STATUSES, Entry
@@ -73,8 +74,8 @@ def page(
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         f"<title>{escape(title)}</title><style>{style}</style></head><body>"
         f"{_bar(papers, entries)}<main><header><h1>{escape(title)}</h1>"
-        f"<p>{counts(entries)}</p><p>Every verdict was earned by a replay when this page "
-        "was made: <i>proved</i> by a derivation whose every step a rule of the kernel "
+        f"{counts(entries)}<p>Every verdict was earned by a replay when this page was "
+        "made: <i>proved</i> by a derivation whose every step a rule of the kernel "
         "made, <i>refuted</i> by a model that meets all assumptions, both in exact "
         "arithmetic; <i>unproved</i> is neither. A <i>slip</i> is notation; a "
         "<i>constant</i> or <i>proof</i> step may fail while the theorem stands.</p>"
@@ -198,7 +199,7 @@ def _paper(
         if paper.address:
             where = f"{where} <small>({escape(paper.address)})</small>"
         head += f'<p class="authors">{escape(", ".join(paper.authors))}. {where}.</p>'
-    table, fallen = results(entries), falls(entries)
+    table, fallen = results(entries, pictures), falls(entries)
     listed = "".join(
         f'<section class="entries"><h4 id="{escape(part)}">{escape(heading)}</h4>'
         + "".join(entry_html(e, pictures[e.claim.id], book, part) for e in own)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from bounds.page.sharper import sharper
 from bounds.page.sheet import Sheet
 from bounds.page.sketch import in_words, of_part
 from sfl_theory.claims import Decided, Part
@@ -19,14 +20,14 @@ class DrawnPart:
     Attributes:
         proof: mark of the proof's last step in the sheets; "" without one.
         used: the paper's names of the assumptions that the proof uses.
-        unused: LaTeX of the assumptions that it does not use.
+        unused: places of the assumptions that it does not use.
         picture: of the model that decides it, as HTML.
         sides: what the model gives, in words.
     """
 
     proof: str = ""
     used: tuple[str, ...] = ()
-    unused: tuple[str, ...] = ()
+    unused: tuple[int, ...] = ()
     picture: str = ""
     sides: str = ""
 
@@ -38,11 +39,13 @@ class Drawn:
     Attributes:
         parts: of the claim.
         repair: of its repair.
+        sharper: how much smaller than the printed bound the smallest proved one is.
         sheet: formulas and steps that were not written before in this process.
     """
 
     parts: tuple[DrawnPart, ...] = ()
     repair: tuple[DrawnPart, ...] = ()
+    sharper: str = ""
     sheet: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -53,12 +56,16 @@ def _sheet() -> Sheet:
 
 
 def drawn(entry: Entry) -> Drawn:
-    """Draw an entry in the process that decided it."""
+    """Draw an entry in the process that decided it.
+
+    Returns:
+        Its proofs and pictures.
+    """
     claim, sheet = entry.claim, _sheet()
     parts = _parts(entry, claim.parts, entry.outcome, sheet)
     repaired = claim.repair.parts if claim.repair is not None else ()
     repair = _parts(entry, repaired, entry.repair, sheet)
-    return Drawn(parts, repair, sheet.take())
+    return Drawn(parts, repair, sharper(claim), sheet.take())
 
 
 def _parts(
@@ -80,9 +87,11 @@ def _part(
         return DrawnPart(picture=picture, sides=in_words(found))
     known = found.theorem.hypotheses
     used = (one.source for one in part.says.assumed if one.value in known)
-    unused = (one.tex for one in part.says.assumed if one.value not in known)
+    unused = (
+        place for place, one in enumerate(part.says.assumed) if one.value not in known
+    )
     return DrawnPart(
         sheet.proof(found.theorem),
         tuple(dict.fromkeys(filter(None, used))),
-        tuple(dict.fromkeys(unused)),
+        tuple(unused),
     )

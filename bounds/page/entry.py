@@ -1,11 +1,10 @@
-"""An entry of the page: what the paper says, what is wrong, what proves or breaks it."""
+"""An entry of the page: what the paper says, what is wrong, what decides it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 
-from bounds.mathml import mathml, with_formulas
 from bounds.page.drawn import Drawn, DrawnPart
 from bounds.page.links import Packed, badge, definition, links, severity
 from bounds.page.prose import prose
@@ -52,23 +51,24 @@ def entry_html(entry: Entry, shown: Drawn, book: Book, section: str) -> str:
         ("used by", links(entry.used_by, claim)),
         ("replay", f"<code>{escape(entry.reproduce)}</code>"),
     ]
+    severe = claim.severity.value if now.cause and claim.severity else ""
     return (
         f'<details class="entry {entry.outcome.status}" id="{escape(claim.id)}" '
         f'data-status="{entry.outcome.status}" data-section="{section}" '
-        f'data-severity="{claim.severity.value if now.cause and claim.severity else ""}"'
-        f">{_summary(entry)}{definition(body)}</details>"
+        f'data-severity="{severe}"'
+        f">{_summary(entry, write)}{definition(body)}</details>"
     )
 
 
-def _summary(entry: Entry) -> str:
+def _summary(entry: Entry, write: Packed) -> str:
     claim = entry.claim
     repair = entry.repair.status if entry.repair is not None else ""
     repaired = f'<span class="chip repair">repair {repair}</span>' if repair else ""
     formula = next((p.says.tex for p in claim.parts if not p.says.denied), "")
-    line = with_formulas(claim.title)
+    line = write.words(claim.title)
     if formula and len(formula) <= IN_SUMMARY:
-        line = mathml(formula, display=False)
-    why = with_formulas(entry.standing.cause)
+        line = write.inline(formula)
+    why = write.words(entry.standing.cause)
     return (
         f"<summary>{badge(entry.outcome.status)}<b>{escape(claim.location)}</b>"
         f"{severity(entry)}{repaired}<code>{escape(claim.id.split('/', 1)[-1])}</code>"
@@ -97,5 +97,5 @@ def _evidence(
         words = part.by.words if part.by is not None else ""
         out += f"<p>{write.words(words)}</p>" if words else ""
         out += write.gap(one.picture, one.sides, "div") if one.picture else ""
-        out += prose(one, write) if one.proof else ""
+        out += prose(part.says, one, write) if one.proof else ""
     return out

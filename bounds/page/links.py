@@ -10,9 +10,12 @@ from bounds.mathml import breakable, mathml
 from bounds.page.sheet import Book
 from sfl_theory.claims import Claim, Part
 from sfl_theory.ledger import Entry
+from sfl_theory.written import Assumed
 
 SHORT = 110
 """A formula of fewer characters of MathML stands in the page itself."""
+INSTEAD = 240
+"""So many characters stand where something will be filled in."""
 MARKS = {"proved": "\u2713", "refuted": "\u2717", "unproved": "?"}
 
 
@@ -59,7 +62,8 @@ class Packed:
 
     def gap(self, content: str, instead: str, tag: str = "span") -> str:
         """Return where a content of the book is to be filled in."""
-        return f'<{tag} data-f="{self.book.keep(content)}">{escape(instead)}</{tag}>'
+        short = instead if len(instead) <= INSTEAD else f"{instead[:INSTEAD]}\u2026"
+        return f'<{tag} data-f="{self.book.keep(content)}">{escape(short)}</{tag}>'
 
     def inline(self, tex: str) -> str:
         """Return a formula inside a sentence."""
@@ -82,14 +86,21 @@ class Packed:
 
     def statement(self, part: Part) -> str:
         """Return the formula of one part and what it assumes."""
-        assumed = {one.tex: one.source for one in part.says.assumed}
-        given = "; ".join(
-            self.inline(tex) + (f" <small>{escape(name)}</small>" if name else "")
-            for tex, name in assumed.items()
-        )
-        given = f'<p class="given">if {given}</p>' if given else ""
+        assumed = part.says.assumed
+        names = "; ".join(dict.fromkeys(one.source or one.tex for one in assumed))
+        shown = self.gap(assumptions(assumed), names) if assumed else ""
+        given = f'<p class="given">if {shown}</p>' if shown else ""
         read = f'<p class="given">read: {self.words(part.reading)}</p>'
         return self.block(part.says.tex) + given + (read if part.reading else "")
+
+
+def assumptions(assumed: Iterable[Assumed]) -> str:
+    """Return assumptions with their names in the paper."""
+    named = {one.tex: one.source for one in assumed}
+    return "; ".join(
+        mathml(tex, display=False) + (f" <small>{escape(name)}</small>" if name else "")
+        for tex, name in named.items()
+    )
 
 
 def definition(items: Iterable[tuple[str, str]]) -> str:

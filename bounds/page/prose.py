@@ -6,7 +6,8 @@ from collections import Counter
 from html import escape
 
 from bounds.page.drawn import DrawnPart
-from bounds.page.links import Packed
+from bounds.page.links import Packed, assumptions
+from sfl_theory.claims import Says
 
 BRINGS = {
     "smooth": "smoothness",
@@ -40,11 +41,12 @@ BRINGS = {
 """What a rule brings into a proof; the others only join, sum and rewrite."""
 
 
-def prose(part: DrawnPart, write: Packed) -> str:
+def prose(says: Says, part: DrawnPart, write: Packed) -> str:
     """Return a proof: what it rests on, and the place where its steps unfold.
 
     Args:
-        part: proved.
+        says: what is proved.
+        part: its proof.
         write: holds its steps.
 
     Returns:
@@ -67,11 +69,11 @@ def prose(part: DrawnPart, write: Packed) -> str:
     if part.used:
         sentences.append(f"It uses {escape(', '.join(part.used))}.")
     if part.unused:
-        spared = "; ".join(write.inline(tex) for tex in part.unused)
+        spared = assumptions(says.assumed[place] for place in part.unused)
         sentences.append(f"It does not need {spared}.")
+    told = write.gap(" ".join(sentences), _count(len(steps), "step"), "p")
     return (
-        f"<p>{' '.join(sentences)}</p>"
-        f'<div class="proof" data-root="{write.book.number(part.proof)}"></div>'
+        f'{told}<div class="proof" data-root="{write.book.number(part.proof)}"></div>'
     )
 
 

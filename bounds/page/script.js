@@ -129,11 +129,11 @@ function lettered(told) {
   return names;
 }
 function filled(pages, place, names) {
-  return pages[place].replace(/@(\d+);|#([ci]\d+);/g, (_, inner, level) =>
+  return pages[0][place].replace(/@(\d+);|#([ci]\d+);/g, (_, inner, level) =>
     inner === undefined ? `<mi>${names[level] ?? level}</mi>` : filled(pages, inner, names));
 }
 function term(pages, one) {
-  const [place, names] = Array.isArray(one) ? [one[0], lettered(pages[one[1]])] : [one, {}];
+  const [place, names] = Array.isArray(one) ? [one[0], lettered(pages[0][one[1]])] : [one, {}];
   return filled(pages, place, names);
 }
 const math = (inside) => `<math displaystyle="true">${inside}</math>`;
@@ -149,14 +149,14 @@ function ordered(pages, start) {
   const numbers = new Map(), left = [start];
   while (left.length) {
     const at = left[left.length - 1];
-    const missing = pages[at][4].map((use) => use[0]).filter((one) => !numbers.has(one));
+    const missing = pages[1][at][4].map((use) => use[0]).filter((one) => !numbers.has(one));
     if (missing.length) left.push(...missing);
     else { left.pop(); if (!numbers.has(at)) numbers.set(at, numbers.size + 1); }
   }
   return numbers;
 }
 function step(pages, at, numbers) {
-  const [rule, equal, low, high, uses, squares, given, assumed] = pages[at];
+  const [rule, equal, low, high, uses, squares, given, assumed] = pages[1][at];
   const see = (one) => `<button type="button" data-step="${numbers.get(one)}">`
     + `(${numbers.get(one)})</button>`;
   const times = (factor) => {
@@ -199,11 +199,12 @@ async function fill(place) {
   if (!gaps.length) return;
   const pages = await unpacked();
   for (const gap of gaps) {
-    gap.innerHTML = pages[gap.dataset.f];
+    gap.innerHTML = pages[0][gap.dataset.f];
     delete gap.dataset.f;
   }
 }
 for (const entry of entries) {
+  fill(entry.firstElementChild);
   entry.addEventListener("toggle", () => { if (entry.open) fill(entry); });
   if (entry.open) fill(entry);
 }

@@ -25,6 +25,8 @@ from sfl_theory.typeset import Terms, Typeset, letters, sides, taken
 Json = None | bool | int | str | list["Json"]
 SHARED = k.VecSum | k.LinSum | k.Total | k.Inner | k.Gradient | k.Expected | k.Value
 """Terms that stand in many formulas: written once, and referred to."""
+SHOWN_ELSEWHERE = {("combine", "target"), ("sum_over", "factor")}
+"""Arguments that are the step's formula, or a multiplier."""
 ALIAS = re.compile(r"@[0-9a-f]{16};")
 MARK = re.compile(r'"@([0-9a-f]{16});"|@([0-9a-f]{16});')
 
@@ -45,7 +47,11 @@ class Sheet:
         return out
 
     def proof(self, theorem: Theorem) -> str:
-        """Write a theorem and all steps before it, and return its mark."""
+        """Write a theorem and all steps before it.
+
+        Returns:
+            The mark of its step.
+        """
         left: list[Theorem] = [theorem]
         while left:
             one = left[-1]
@@ -76,9 +82,10 @@ class Sheet:
                 uses.append([self._of(value), shown])
             elif isinstance(value, tuple):
                 uses += [[self._of(o), -1] for o in value if isinstance(o, Theorem)]
-            elif (text := self._any(value)) and name != "combine":
-                if not (name == "sum_over" and key == "factor"):
-                    given.append([key, text])
+            elif (name, key) in SHOWN_ELSEWHERE:
+                continue
+            elif text := self._any(value):
+                given.append([key, text])
         before = frozenset[Hypothesis]().union(
             *(one.hypotheses for one in premises(theorem))
         )
@@ -207,15 +214,17 @@ class Book:
     """What several sheets hold, numbered."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, str] = {}
+        self._formulas: dict[str, str] = {}
+        self._steps: dict[str, str] = {}
         self._places: dict[str, int] = {}
         self._read: dict[str, list[Json]] = {}
 
     def add(self, entries: Mapping[str, str]) -> None:
-        """Add what a sheet holds."""
-        self._entries.update(entries)
-        for digest in entries:
-            self._places.setdefault(digest, len(self._places))
+        """Add what a sheet holds; formulas and steps are numbered apart."""
+        for digest, content in entries.items():
+            of = self._steps if content.startswith("[") else self._formulas
+            self._places.setdefault(digest, len(of))
+            of.setdefault(digest, content)
 
     def keep(self, content: str) -> int:
         """Return the number of a text that is to be filled in; every text once."""
@@ -241,27 +250,25 @@ class Book:
         return out
 
     def says(self, mark: str) -> str:
-        """Return what a step says, in a form that is the same where it says the same."""
+        """Return what a step says, the same text where it says the same."""
         return json.dumps(self._step(mark)[1:4])
 
     def _step(self, mark: str) -> list[Json]:
         if mark not in self._read:
-            self._read[mark] = json.loads(self._entries[mark[1:-1]])
+            self._read[mark] = json.loads(self._steps[mark[1:-1]])
         return self._read[mark]
 
     def text(self) -> str:
-        """Return all entries as JSON, with numbers for the marks."""
+        """Return all formulas and all steps as JSON, with numbers for the marks."""
 
         def number(found: re.Match[str]) -> str:
             if found[1]:
                 return str(self._places[found[1]])
             return f"@{self._places[found[2]]};"
 
-        whole = ",".join(
-            text if text.startswith("[") else json.dumps(text, ensure_ascii=False)
-            for text in (self._entries[digest] for digest in self._places)
-        )
-        return MARK.sub(number, f"[{whole}]")
+        texts = (json.dumps(one, ensure_ascii=False) for one in self._formulas.values())
+        whole = f"[[{','.join(texts)}],[{','.join(self._steps.values())}]]"
+        return MARK.sub(number, whole)
 
 
 def before(step: list[Json]) -> list[str]:

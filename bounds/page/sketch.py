@@ -74,7 +74,7 @@ def _statements(run: FederatedRun) -> set[str]:
 
 
 def _sides(claim: Replayed) -> str:
-    """Draw both sides as bars."""
+    """Return both sides as bars."""
     left, right = claim.sides or (Fraction(0), Fraction(0))
     most = max(abs(left), abs(right)) or Fraction(1)
     rows, space = "", 200
@@ -94,7 +94,7 @@ def _sides(claim: Replayed) -> str:
 
 
 def _functions(data: ModelData) -> list[str]:
-    """Draw the clients' functions along a coordinate of each block, through x^0."""
+    """Return the clients' functions along a coordinate of each block, through x^0."""
     named = [(str(key.name), shape) for key, shape in data.named.items()]
     shapes = [(f"F{k + 1}", shape) for k, shape in enumerate(data.functions)]
     lines = [one for one in (*shapes, *named) if not _flat(one[1])][:MOST]
@@ -182,7 +182,7 @@ def _value(shape: Shape, x: Sequence[float]) -> float:
 
 
 def _course(run: FederatedRun) -> str:
-    """Draw both sides over the rounds, both axes logarithmic."""
+    """Return both sides over the rounds, both axes logarithmic."""
     table = zip(*(side.tolist() for side in course(run, run.rounds, 60)), strict=True)
     rows = [row for row in table if row[0] > 0]
     sides = [

@@ -7,26 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-import numpy as np
-
 from bounds.mathml import breakable, mathml, with_formulas
+from bounds.page.drawn import Drawn
 from bounds.page.links import badge, link, links, severity
-from sfl_theory.claims import Claim, Kind, Part, Severity
+from bounds.page.sharper import RESULTS, SETTING, case_of
+from sfl_theory.claims import Claim, Part, Severity
 from sfl_theory.ledger import STATUSES, Entry
-from sfl_theory.lower import USUAL
-from sfl_theory.registry import theorem
-from sfl_theory.statement import Case
 
-RESULTS = {Kind.THEOREM, Kind.PROPOSITION}
 OURS = "not in the paper"
 """Where claims stand that the audit adds."""
-AT = (100, 10_000)
-"""Rounds at which bounds are compared."""
-SETTING = "S = 1, \u03bc = 1/10, N = 2 equal clients, \u03c4 = 2"
 
 
 def counts(entries: Sequence[Entry]) -> str:
-    """Return how many entries have which status and severity, as buttons that filter."""
+    """Return how many entries have which status and severity."""
     status = Counter(entry.outcome.status for entry in entries)
     severe = Counter(
         entry.claim.severity
@@ -53,19 +46,23 @@ MEANS = {
 """What a severity counts."""
 
 
-def results(entries: Sequence[Entry]) -> str:
+def results(entries: Sequence[Entry], shown: Mapping[str, Drawn]) -> str:
     """Return the table of a paper's theorems and propositions; nothing without any."""
     named = [entry for entry in entries if entry.claim.kind in RESULTS]
     printed = [entry for entry in named if entry.claim.location != OURS]
     if not printed:
         return ""
-    rows = "".join(_row(entry, _added(entry, printed, named)) for entry in printed)
+    rows = "".join(
+        _row(one, _added(one, printed, named), shown[one.claim.id].sharper)
+        for one in printed
+    )
     heads = ("Statement as printed", "Verdict", "What is true instead")
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     return (
         f'<table class="results"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table><p><small>How much sharper: right side as printed "
-        f"over the smallest one proved for the same left side, at {SETTING}.</small></p>"
+        f"<tbody>{rows}</tbody></table><p><small>How much sharper: right side as "
+        "printed over the smallest one proved for the same left side, at "
+        f"{SETTING}.</small></p>"
     )
 
 
@@ -82,7 +79,7 @@ def _added(
     ]
 
 
-def _row(entry: Entry, added: Sequence[Entry]) -> str:
+def _row(entry: Entry, added: Sequence[Entry], factors: str) -> str:
     claim, now = entry.claim, entry.standing
     parts = claim.parts
     more = f"<p><small>and {len(parts) - 1} more, in the entry</small></p>"
@@ -105,7 +102,7 @@ def _row(entry: Entry, added: Sequence[Entry]) -> str:
     )
     return (
         f'<tr class="{entry.outcome.status}"><td>{printed}</td><td>{verdict}</td>'
-        f"<td>{_instead(entry, added)}</td></tr>"
+        f"<td>{_instead(entry, added, factors)}</td></tr>"
     )
 
 
@@ -126,7 +123,7 @@ def _under(part: Part) -> str:
     return f'<p class="given">under {"; ".join(names)}</p>' if names else ""
 
 
-def _instead(entry: Entry, added: Sequence[Entry]) -> str:
+def _instead(entry: Entry, added: Sequence[Entry], factors: str) -> str:
     out, repair = "", entry.claim.repair
     if repair is not None and entry.repair is not None:
         change = with_formulas(repair.change)
@@ -141,41 +138,7 @@ def _instead(entry: Entry, added: Sequence[Entry]) -> str:
             f"<p>{badge(one.outcome.status)} {link(one.claim.id, name)}: "
             f"{with_formulas(one.claim.title)}</p>"
         )
-    factors = sharper(entry.claim)
     return out + (f'<p class="sharper">{factors}</p>' if factors else "")
-
-
-def case_of(claim: Claim) -> Case | None:
-    """Return the case of the library that a claim is; None for other claims."""
-    for key, name in ((claim.id, None), tuple(claim.id.rsplit("/", 1))):
-        try:
-            item = theorem(str(key))
-            if name is not None or len(item.cases) == 1:
-                return item.case(name)
-        except ValueError:
-            continue
-    return None
-
-
-def sharper(claim: Claim) -> str:
-    """Return how much smaller than the printed bound the smallest proved one is."""
-    if (case := case_of(claim)) is None:
-        return ""
-    try:
-        best = case.best(USUAL, AT)
-        printed = case.printed.evaluate(USUAL, np.array(AT), best.schedule)
-    except ValueError:
-        return ""
-    if best.metric != case.printed.metric:
-        return "the proved bounds are on another left side: nothing to compare"
-    told = (
-        f"T = {T}: {ratio:.3g} \u00d7 sharper <small>({version})</small>"
-        for T, ratio, version in zip(
-            AT, printed / best.values, best.versions, strict=True
-        )
-        if ratio > 1.005
-    )
-    return "<br>".join(told) or "nothing smaller is proved"
 
 
 # What stands and what falls ----------------------------------------------------------
