@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import sys
 import textwrap
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,8 +14,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bounds.audit_table import print_table
 from sfl_theory.command import CommandError, Parser, run
-from sfl_theory.ledger import COVERAGE, STATUSES, Entry, Ledger, Outcome, ledger
+from sfl_theory.ledger import Entry, Ledger, Outcome, ledger
 from sfl_theory.papers import PAPERS
 from sfl_train.files import check_writable, replace_file
 
@@ -28,8 +27,6 @@ FEW = 8
 """So many claims are replayed in one process."""
 _ASKED: list[Entry] = []
 """What forked processes find in memory."""
-WIDE = 120
-"""From so many columns on what decides a claim stands beside it, else below it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -274,51 +271,6 @@ def print_trust() -> None:
     print(
         f"claims of the papers whose statements are terms: {decided} of {len(claims)}"
     )
-
-
-def print_table(entries: Sequence[Entry]) -> None:
-    """Print status counts and one line per entry, paper by paper.
-
-    Args:
-        entries: in the order to print.
-    """
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False, markup=False)
-    wide = console.width >= WIDE
-    for paper in dict.fromkeys(entry.claim.id.split("/")[0] for entry in entries):
-        here = [e for e in entries if e.claim.id.split("/")[0] == paper]
-        counts = Counter(entry.outcome.status for entry in here)
-        words = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
-        table = Table(
-            title=f"{paper}: {len(here)} claims, {words}",
-            title_justify="left",
-            expand=True,
-        )
-        names = [
-            entry.claim.id if entry.file else entry.claim.id.removeprefix(f"{paper}/")
-            for entry in here
-        ]
-        if wide:
-            table.add_column("claim", min_width=max(map(len, names)))
-        table.add_column("status", min_width=8)
-        table.add_column("repair", min_width=8)
-        heading = "why" if wide else "claim, and why"
-        table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=1)
-        for entry, name in zip(here, names, strict=True):
-            repair = "" if entry.repair is None else entry.repair.status
-            cells = entry.outcome.status, repair
-            if wide:
-                table.add_row(name, *cells, entry.why)
-            else:
-                table.add_row(*cells, f"{name}\n  {entry.why}")
-        console.print(table)
-    files = {entry.file for entry in entries if entry.file}
-    if not files:
-        console.print(COVERAGE)
-    where = "".join(f" --file {shlex.quote(file)}" for file in files)
-    print(f"python -m bounds.audit{where} --claim ID shows an entry in full")
 
 
 def print_entry(entry: Entry) -> None:

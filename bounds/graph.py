@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-BOX, HIGH, ROW, COLUMN, SWEEPS = 190, 20, 26, 250, 8
+BOX, HIGH, ROW, COLUMN, SWEEPS = 196, 20, 26, 262, 8
+FIT = 27
+"""So many characters fit into a box."""
 
 Uses = Mapping[str, Sequence[str]]
 Columns = list[list[str]]
@@ -130,10 +132,12 @@ def _line(used: tuple[int, int], user: tuple[int, int], a: int, b: int) -> str:
 
 def _box(node: Node, number: int, x: int, y: int) -> str:
     kind = f"node {node.status}{' result' if node.result else ''}"
-    label = f"{MARKS[node.status]} {escape(node.label)}"
+    short = node.label if len(node.label) <= FIT else f"{node.label[: FIT - 1]}\u2026"
+    label = f"{MARKS[node.status]} {escape(short)}"
+    told = f"<title>{escape(node.label)}</title>" if short != node.label else ""
     inner = (
         f'<rect x="{x}" y="{y}" width="{BOX}" height="{HIGH}" rx="4"/>'
-        f'<text x="{x + 7}" y="{y + 14}">{label}</text>'
+        f'<text x="{x + 7}" y="{y + 14}">{label}</text>{told}'
     )
     if not node.target:
         return f'<g class="{kind}" data-n="{number}">{inner}</g>'

@@ -7,6 +7,7 @@ no other script. Proofs' steps are packed into it and unfolded when they are ask
 from __future__ import annotations
 
 import base64
+import re
 import subprocess
 import zlib
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from bounds.page.entry import entry_html
 from bounds.page.links import paper_of
 from bounds.page.sharper import RESULTS
 from bounds.page.sheet import Book
-from bounds.page.triage import counts, falls, results
+from bounds.page.triage import counts, falls, reached, results
 from sfl_theory.claims import Kind
 from sfl_theory.kernel.rules import RULES
 from sfl_theory.ledger import COVERAGE, STATUSES, Entry
@@ -61,6 +62,8 @@ def page(
         _paper(key, [e for e in entries if paper_of(e) == key], pictures, book)
         for key in papers
     )
+    head = _head(title, coverage, entries)
+    body = linked(f"{_bar(papers, entries)}<main>{head}{body}{_rules()}</main>")
     style, script = ((HERE / name).read_text() for name in ("style.css", "script.js"))
     digest = base64.b64encode(sha256(script.encode()).digest()).decode()
     policy = (
@@ -73,16 +76,31 @@ def page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         f"<title>{escape(title)}</title><style>{style}</style></head><body>"
-        f"{_bar(papers, entries)}<main><header><h1>{escape(title)}</h1>"
-        f"{counts(entries)}<p>Every verdict was earned by a replay when this page was "
-        "made: <i>proved</i> by a derivation whose every step a rule of the kernel "
-        "made, <i>refuted</i> by a model that meets all assumptions, both in exact "
-        "arithmetic; <i>unproved</i> is neither. A <i>slip</i> is notation; a "
-        "<i>constant</i> or <i>proof</i> step may fail while the theorem stands.</p>"
-        f"<p><small>{escape(replayed())}</small></p><p><small>{escape(coverage)}"
-        f"</small></p></header>{body}{_rules()}</main>"
+        f"{body}"
         f'<script type="application/octet-stream" id="book">{packed}</script>'
         f"<script>{script}</script></body></html>\n"
+    )
+
+
+def _head(title: str, coverage: str, entries: Sequence[Entry]) -> str:
+    return (
+        f"<header><h1>{escape(title)}</h1>{counts(entries)}<p>Every verdict was earned "
+        "by a replay when this page was made: <i>proved</i> by a derivation whose steps "
+        "the rules of the kernel made, <i>refuted</i> by a model that meets all "
+        "assumptions, both in exact arithmetic; <i>unproved</i> is neither. A <i>slip"
+        "</i> is notation; a <i>constant</i> or <i>proof</i> step may fail while the "
+        f"theorem stands.</p><p><small>{escape(replayed())}</small></p>"
+        f"<p><small>{escape(coverage)}</small></p></header>"
+    )
+
+
+def linked(html: str) -> str:
+    """Return HTML in which a link to what the page does not hold is its words only."""
+    there = set(re.findall(r'\bid="([^"]*)"', html))
+    return re.sub(
+        r'<a href="#([^"]*)">(.*?)</a>',
+        lambda found: found[0] if found[1] in there else found[2],
+        html,
     )
 
 
@@ -223,6 +241,9 @@ def _graphs(
     key: str, entries: Sequence[Entry], pictures: Mapping[str, Drawn], book: Book
 ) -> str:
     """Return who rests on whom in the paper's proofs, and in ours."""
+    uses = {entry.claim.id: entry.claim.depends_on for entry in entries}
+    main = [entry.claim.id for entry in entries if entry.claim.kind in RESULTS]
+    inside = set(main).union(*(reached(name, uses) for name in main)) or set(uses)
     nodes = {
         entry.claim.id: Node(
             entry.outcome.status,
@@ -231,8 +252,8 @@ def _graphs(
             entry.claim.kind in RESULTS,
         )
         for entry in entries
+        if entry.claim.id in inside
     }
-    uses = {entry.claim.id: entry.claim.depends_on for entry in entries}
     theirs = graph(nodes, uses, "Which claim the paper's proof of which claim uses")
     ours = graph(*_ours(entries, pictures, book), "What our proofs rest on")
     out = ""

@@ -73,7 +73,7 @@ class Sheet:
             if key == "uses" and isinstance(value, tuple):
                 uses += [[self._of(one), self._number(c)] for one, c in value]
             elif key == "squares" and isinstance(value, tuple):
-                squares += [[self._number(c), self._term(k.norm2(v))] for v, c in value]
+                squares += [[self._number(c), self._square(v)] for v, c in value]
             elif key == "values" and isinstance(value, tuple):
                 given += [[self._any(old), self._any(new)] for old, new in value]
             elif isinstance(value, Theorem):
@@ -110,8 +110,9 @@ class Sheet:
     def _number(self, c: Ratio) -> Json:
         return self._multiple(k.UNIT, c, taken(c))
 
-    def _term(self, form: k.Lin) -> Json:
-        return self._lettered(self._open.sum(form), letters(taken(form), form))
+    def _square(self, vector: k.Vec) -> Json:
+        tex = rf"\mathbb{{E}}\left\|{self._open.sum(vector)}\right\|^2"
+        return self._lettered(tex, letters(taken(vector), vector))
 
     def _whole(self, term: k.Term) -> Json:
         return self._lettered(self._open.tex(term), letters(taken(term), term))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from bounds.audit_table import MEANS, severities
 from bounds.mathml import breakable, mathml, with_formulas
 from bounds.page.drawn import Drawn
 from bounds.page.links import badge, link, links, severity
@@ -21,29 +22,12 @@ OURS = "not in the paper"
 def counts(entries: Sequence[Entry]) -> str:
     """Return how many entries have which status and severity."""
     status = Counter(entry.outcome.status for entry in entries)
-    severe = Counter(
-        entry.claim.severity
-        for entry in entries
-        if entry.claim.severity is not None and entry.outcome.status == "refuted"
+    shown = {one: badge(one, f"{status[one]} {one}") for one in STATUSES}
+    shown["refuted"] += "".join(
+        f' <span class="chip {one.value}">{number} {MEANS[one][number > 1]}</span>'
+        for one, number in severities(entries).items()
     )
-    proved, *_ = (badge(s, f"{status[s]} {s}") for s in STATUSES)
-    refuted = ", ".join(
-        f'<span class="chip {one.value}">{severe[one]} {MEANS[one]}</span>'
-        for one in Severity
-        if severe[one]
-    )
-    rest = badge("unproved", f"{status['unproved']} unproved")
-    broken = badge("refuted", f"{status['refuted']} refuted")
-    return f'<p class="counts">{proved} {broken}: {refuted} {rest}</p>'
-
-
-MEANS = {
-    Severity.THEOREM: "stated results",
-    Severity.PROOF: "proof steps",
-    Severity.CONSTANT: "constants",
-    Severity.SLIP: "slips",
-}
-"""What a severity counts."""
+    return f'<p class="counts">{" ".join(shown.values())}</p>'
 
 
 def results(entries: Sequence[Entry], shown: Mapping[str, Drawn]) -> str:
