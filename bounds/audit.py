@@ -60,6 +60,22 @@ def _parser() -> Parser:
         "--html", type=Path, metavar="FILE", help="write them as a page"
     )
     parser.add_argument(
+        "--latex",
+        type=Path,
+        metavar="FILE",
+        help="write them as a LaTeX document (amsmath, amssymb, amsthm): statements, "
+        "verdicts, and what is true instead with its proof; --claim or --paper choose",
+    )
+    parser.add_argument(
+        "--export",
+        type=Path,
+        metavar="DIR",
+        help="write a folder of machine-checked labels: statements in LaTeX and as "
+        "terms, label and evidence as JSON Lines, a data card, and a checker that "
+        "replays every label from that folder alone. With --mutate the mutants, too: "
+        "minutes; stopped with Ctrl-C, the same command goes on",
+    )
+    parser.add_argument(
         "--proofs",
         type=Path,
         metavar="FILE",
@@ -79,7 +95,7 @@ def _parser() -> Parser:
         "changed, term or hypothesis dropped, condition doubled) and count how many of "
         "these mutants are proved, refuted or neither; exit status 1 if one is both. "
         "--claim and --paper choose the claims, --json holds the mutants. Minutes; "
-        "Ctrl-C shows what is judged until then.",
+        "Ctrl-C shows what is judged until then; with --json the same command goes on.",
     )
     return parser
 
@@ -95,13 +111,22 @@ def _work(options: argparse.Namespace) -> int:
                     f"--{option} is about the papers' ledger: leave it out with --file"
                 )
     try:
-        for option in ("json", "html", "proofs"):
+        for option in ("json", "html", "latex", "proofs"):
             path = getattr(options, option)
             if path is not None:
                 check_writable(f"--{option}", path, folder=False)
     except ValueError as error:
         raise CommandError(str(error)) from error
+    if options.export is not None:
+        from bounds.export import check_folder
+
+        check_folder(options.export)
     entries = _own(options) if options.file is not None else _papers(options)
+    if options.export is not None:
+        from bounds.export import export
+
+        _decide(entries)
+        return export(options.export, entries, options.mutate)
     if options.mutate:
         return _mutate(options, entries)
     shown = _decide(entries, options.html is not None)
@@ -113,6 +138,11 @@ def _work(options: argparse.Namespace) -> int:
 
         about = (f"Audit of {options.file}", "") if options.file is not None else ()
         _write(options.html, page(entries, *about, shown=shown))
+    if options.latex is not None:
+        from bounds.latex import document
+
+        about = (f"Audit of {options.file}", "") if options.file is not None else ()
+        _write(options.latex, document(entries, *about))
     if options.proofs is not None:
         _write(options.proofs, _proofs(entries))
     if options.claim is not None:
@@ -215,14 +245,24 @@ def _answers(
 
 
 def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
+    from bounds.journal import Journal
     from bounds.mutate import as_json, exit_status, mutate, print_figures
 
-    if options.html is not None:
-        raise CommandError("--html shows the ledger: leave it out with --mutate")
-    verdicts = mutate([entry.claim for entry in entries])
+    for option in ("html", "latex"):
+        if getattr(options, option) is not None:
+            raise CommandError(
+                f"--{option} shows the ledger: leave it out with --mutate"
+            )
+    journal = Journal()
+    if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        journal = Journal(options.json.with_name(f"{options.json.name}.part"))
+    verdicts = mutate([entry.claim for entry in entries], journal=journal)
     if options.json is not None:
         _write(options.json, as_json(verdicts))
     print_figures(verdicts)
+    if journal.done == journal.total:
+        journal.finish()
     return exit_status(verdicts)
 
 

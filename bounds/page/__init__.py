@@ -31,6 +31,18 @@ from sfl_theory.ledger import COVERAGE, STATUSES, Entry
 from sfl_theory.papers import about
 
 HERE = Path(__file__).parent
+KINDS = {
+    Kind.THEOREM: "Theorems",
+    Kind.PROPOSITION: "Propositions",
+    Kind.LEMMA: "Lemmas",
+    Kind.ASSUMPTION: "Assumptions",
+    Kind.CONDITION: "Step-size conditions",
+    Kind.EQUATION: "Equations inside the proofs",
+    Kind.ALGORITHM: "Algorithms",
+    Kind.TABLE: "Tables",
+    Kind.TEXT: "Sentences of the text",
+}
+"""Headings by kind of claim."""
 TITLE = "Audit of papers on split federated learning"
 LARGEST = 3_000_000
 """Bytes that a page may have."""
@@ -201,8 +213,8 @@ def _sections(entries: Sequence[Entry]) -> dict[str, tuple[str, list[Entry]]]:
                 where[claim.id] = name, heading
     out: dict[str, tuple[str, list[Entry]]] = {}
     for entry in entries:
-        kind = entry.claim.kind.value
-        name, heading = where.get(entry.claim.id, (kind, f"{kind.capitalize()}s"))
+        kind = entry.claim.kind
+        name, heading = where.get(entry.claim.id, (kind.value, KINDS[kind]))
         out.setdefault(f"{paper}:{name}", (heading, []))[1].append(entry)
     return out
 
