@@ -311,11 +311,21 @@ class Claim:
 
 @dataclass(frozen=True)
 class Decided:
-    """What the kernel said of one part: a status and the lines that it printed."""
+    """What the kernel said of one part: a status and the lines that it printed.
+
+    Attributes:
+        status: "proved", "refuted" or "unproved".
+        lines: as printed.
+        claim: what the kernel decided.
+        theorem: by which.
+        data: or by which model.
+    """
 
     status: str
     lines: tuple[str, ...] = ()
     claim: kernel.Claim | None = field(default=None, compare=False)
+    theorem: Theorem | None = field(default=None, compare=False)
+    data: ModelData | None = field(default=None, compare=False)
 
 
 def decide(part: Part, name: str) -> Decided:
@@ -344,7 +354,8 @@ def decide(part: Part, name: str) -> Decided:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return Decided("unproved", (f"{REJECTED}: {kind}{error}",))
     status = "proved" if found.proved or part.says.denied else "refuted"
-    return Decided(status, tuple(str(found).splitlines()), found)
+    lines = tuple(str(found).splitlines())
+    return Decided(status, lines, found, theorem, data)
 
 
 def evidence(part: Part, name: str) -> tuple[Theorem | None, ModelData | None]:
