@@ -98,10 +98,10 @@ def _head(title: str, coverage: str, entries: Sequence[Entry]) -> str:
     return (
         f"<header><h1>{escape(title)}</h1>{counts(entries)}<p>Every verdict was "
         "earned by a replay when this page was made: <i>proved</i> by a derivation "
-        "whose steps the rules of the kernel made, <i>refuted</i> by a model that meets "
-        "all assumptions, both in exact arithmetic; <i>unproved</i> is neither. A "
-        "<i>slip</i> is notation; a <i>constant</i> or <i>proof</i> step may fail while "
-        f"the theorem stands.</p><p><small>{escape(replayed())}</small></p>"
+        "whose steps the rules of the kernel made, <i>refuted</i> by a model that "
+        "meets all assumptions, both in exact arithmetic; <i>unproved</i> is neither. "
+        "A <i>slip</i> is notation; a <i>constant</i> or <i>proof</i> step may fail "
+        f"while the theorem stands.</p><p><small>{escape(replayed())}</small></p>"
         f"<p><small>{escape(coverage)}</small></p></header>"
     )
 

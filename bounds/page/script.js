@@ -200,6 +200,7 @@ async function fill(place) {
   if (!gaps.length) return;
   const pages = await unpacked();
   for (const gap of gaps) {
+    if (!("f" in gap.dataset)) continue;
     gap.innerHTML = filled(pages, gap.dataset.f, {});
     delete gap.dataset.f;
   }
@@ -209,7 +210,7 @@ for (const entry of entries) {
   entry.addEventListener("toggle", () => { if (entry.open) fill(entry); });
   if (entry.open) fill(entry);
 }
-for (const place of all(".entry .proof")) {
+for (const place of all("[data-root]")) {
   const steps = document.createElement("details");
   steps.className = "steps";
   steps.innerHTML = "<summary>every step of the kernel, with multipliers and squares</summary>";
