@@ -99,10 +99,15 @@ def _about(entries: Sequence[Entry]) -> str:
         "hypothesis holds and the inequality fails, both in exact arithmetic; "
         rf"\textsc{{unproved}} is neither. Claims: {words}."
         + (rf" Of the refuted ones: {grave}." if grave else "")
-        + " Lines of proofs are typeset from the terms that the kernel decides. "
-        r"Throughout, $a_n \ge 0$ are the clients' weights, $\sum_n a_n = 1$, "
-        r"$f = \sum_n a_n F_n$; $x_c$ and $x_s$ are the client's and the server's "
-        r"block of $x$; $g_n^{t,i} = \nabla F_n(x_n^{t,i}) + \xi_n^{t,i}$."
+        + " Statements are in the letters of their papers. The lines of proofs are "
+        "typeset from the terms that the kernel decides, in one notation for all: "
+        r"$a_n \ge 0$ are the clients' weights, $\sum_n a_n = 1$, "
+        r"$f = \sum_n a_n F_n$; $x^t$ is the model before round $t$, $x_n^{t,i}$ that "
+        r"of client $n$ before its step $i$; $x_c$ and $x_s$ are the client's and the "
+        r"server's block; $g_n^{t,i} = \nabla F_n(x_n^{t,i}) + \xi_n^{t,i}$; "
+        r"$1^t_{(m,j) < (n,i)}$ is 1 if step $j$ of client $m$ comes before step $i$ "
+        r"of client $n$; $J_n^t$ is $1/q_n$ if client $n$ takes part in round $t$, "
+        "else 0."
     )
 
 

@@ -16,6 +16,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
+from typing import TypedDict, Unpack
 
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel.hypotheses import Hypothesis, Minimiser
@@ -43,6 +44,12 @@ class Kind(Enum):
     ALGORITHM = "algorithm"
     TABLE = "table"
     TEXT = "text"
+
+    def __call__(
+        self, name: str, location: str, title: str, *parts: Part, **told: Unpack[Told]
+    ) -> Claim:
+        """Return a claim of this kind: ``Kind.LEMMA(id, where, title, part, ..)``."""
+        return Claim(name, location, self, title, parts, **told)
 
 
 class Severity(Enum):
@@ -186,6 +193,49 @@ class Repair:
 
     parts: tuple[Part, ...]
     change: str
+
+
+def proved(
+    says: Says,
+    theorem: Callable[[], Theorem],
+    words: str = "",
+    reading: str = "",
+    *,
+    model: Callable[[], ModelData] | None = None,
+    vacuous: str = "",
+) -> Part:
+    """Return a statement with its `Proof`."""
+    return Part(says, Proof(theorem, words, model, vacuous), reading)
+
+
+def broken(
+    says: Says,
+    data: Callable[[], ModelData] | None = None,
+    words: str = "",
+    reading: str = "",
+    *,
+    run: Callable[[], FederatedRun] | None = None,
+    numbers: Mapping[Var, Fraction] | None = None,
+) -> Part:
+    """Return a statement with the `Model` that breaks it."""
+    return Part(says, Model(data, words, run, numbers or {}), reading)
+
+
+def repaired(change: str, *parts: Part) -> Repair:
+    """Return the `Repair` that these parts are."""
+    return Repair(parts, change)
+
+
+class Told(TypedDict, total=False):
+    """What a claim may tell besides its statements."""
+
+    severity: Severity | None
+    scope: str
+    cause: str
+    words: str
+    uses: str
+    first_failure: str
+    repair: Repair | None
 
 
 @dataclass(frozen=True)

@@ -224,8 +224,10 @@ class Steps:
                 tex = self.writer.function(new).tex
             else:
                 tex = str(new)
-            made.append(f"${self.writer.name(str(old))} := {tex}$")
-        yield f" with {_and(made)}"
+            name = self.writer.name(str(old))
+            if name != tex:
+                made.append(f"${name} := {tex}$")
+        yield f" with {_and(made)}" if made else ", in other letters"
 
     def _named(self, theorem: object) -> Iterator[str | int]:
         """Yield a reference to a line, or what an inner theorem rests on.
