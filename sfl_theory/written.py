@@ -342,18 +342,21 @@ def equals(left: Side, right: Side) -> tuple[Assumed, Assumed]:
 
 def maximum(value: Number, one: Number, two: Number) -> tuple[Assumed, ...]:
     """Return that a number is the larger one of two: no less, and one of them."""
-    tex = rf"{value.tex} = \max\{{{one.tex}, {two.tex}\}}"
-    a, b, c = (k.constant(x.value) for x in (value, one, two))
-    either = k.constant(-(value.value - one.value) * (value.value - two.value))
-    return tuple(Assumed(h.Holds(form), tex) for form in (a - b, a - c, either))
+    return _one_of(value, one, two, "max", 1)
 
 
 def minimum(value: Number, one: Number, two: Number) -> tuple[Assumed, ...]:
     """Return that a number is the smaller one of two."""
-    tex = rf"{value.tex} = \min\{{{one.tex}, {two.tex}\}}"
-    a, b, c = (k.constant(x.value) for x in (value, one, two))
-    either = k.constant(-(value.value - one.value) * (value.value - two.value))
-    return tuple(Assumed(h.Holds(form), tex) for form in (b - a, c - a, either))
+    return _one_of(value, one, two, "min", -1)
+
+
+def _one_of(
+    value: Number, one: Number, two: Number, which: str, sign: int
+) -> tuple[Assumed, ...]:
+    tex = rf"{value.tex} = \{which}\{{{one.tex}, {two.tex}\}}"
+    first, second = (value.value - other.value for other in (one, two))
+    forms = map(k.constant, (first * sign, second * sign, -first * second))
+    return tuple(Assumed(h.Holds(form), tex) for form in forms)
 
 
 def smooth(function: Function, S: Number) -> Assumed:
