@@ -11,6 +11,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
+EXTRAS = {
+    "torch": "train",
+    "sklearn": "train",
+    "scipy": "train",
+    "matplotlib": "train",
+    "safetensors": "train",
+    "tensorboard": "log",
+    "PIL": "images",
+    "ray": "cluster",
+    "clarabel": "worst-case",
+}
+"""Modules that the core does without -> the extra of the package that brings them."""
+
 
 class CommandError(ValueError):
     """A mistake in what the user gave: reported in one line, exit status 2."""
@@ -57,6 +70,8 @@ def run(
 ) -> int:
     """Parse, work, and turn a user's error into one line and exit status 2.
 
+    A module of an extra that is not installed is such an error, too.
+
     Args:
         parser: of the command.
         work: does the job and returns the exit status.
@@ -64,16 +79,24 @@ def run(
 
     Returns:
         The exit status of ``work``; 130 after an interruption.
+
+    Raises:
+        ModuleNotFoundError: a module is missing that no extra brings.
     """
-    options = parser.parse_args(arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A path need not be text of the terminal's encoding.
-        sys.stdout.reconfigure(errors="backslashreplace")
     try:
+        options = parser.parse_args(arguments)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # A path need not be text of the terminal's encoding.
+            sys.stdout.reconfigure(errors="backslashreplace")
         with _silent():
             return work(options)
     except CommandError as error:
         parser.error(str(error))
+    except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        if module not in EXTRAS:
+            raise
+        parser.error(f'needs {module}: pip install "sfl-verify[{EXTRAS[module]}]"')
     except MemoryError:
         parser.error("not enough memory for this")
     except BrokenPipeError:

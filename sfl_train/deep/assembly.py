@@ -32,6 +32,8 @@ from sfl_train.deep.flat import FlatModel
 from sfl_train.deep.footprint import footprint, outline, refuse_too_large
 from sfl_train.deep.models.named import build
 from sfl_train.deep.models.network import Network
+from sfl_train.deep.models.own import own_network
+from sfl_train.deep.own_files import digests, own_model
 from sfl_train.deep.schedule import LearningRates
 from sfl_train.deep.worker import Worker
 from sfl_train.optimizer import SGD, Adam, Lifetime, Optimizer
@@ -92,26 +94,20 @@ def assemble(config: Config, cluster: Cluster | None = None) -> Assembly:
         raise ValueError(
             f"--classes: the data have {images.classes} classes, got {config.classes}"
         )
-    made = partial(
-        build,
-        config.model,
-        images.channels,
-        config.classes or images.classes,
-        images.pixels,
-        norm=config.norm,  # type: ignore[arg-type]
-        width=config.width,
-        blocks=config.depth,
-        seed=config.seed,
-    )
+    made = partial(_network, config, images)
+    own = own_model(config.model) is not None
+    network = made() if own else outline(made)
     need = footprint(
         config,
-        outline(made),
+        network,
         images.train_x.shape[1:],
         (len(images.train_y), len(images.test_y)),
         [len(part) for part in parts],
     )
     refuse_too_large(need, config)
-    network = made()
+    network = network if own else made()
+    if config.digests != digests(config.model, config.dataset):
+        raise ValueError("--model: its file or that of --dataset changed just now")
     cut = network.cut(config.cut)
     model = FlatModel(network.blocks, config.device, config.channels_last)
     worker = Worker(model, config.precision, config.compile)  # type: ignore[arg-type]
@@ -127,6 +123,23 @@ def assemble(config: Config, cluster: Cluster | None = None) -> Assembly:
     _check_single_samples(run, alone)
     rates = LearningRates(config, run.federation.weights.tolist(), run.federation.q)
     return Assembly(config, images, parts, network, cut, run, rates)
+
+
+def _network(config: Config, images: Images) -> Network:
+    classes = config.classes or images.classes
+    own = own_model(config.model)
+    if own is not None:
+        return own_network(*own, images, classes, config.seed)
+    return build(
+        config.model,
+        images.channels,
+        classes,
+        images.pixels,
+        norm=config.norm,  # type: ignore[arg-type]
+        width=config.width,
+        blocks=config.depth,
+        seed=config.seed,
+    )
 
 
 def _check_single_samples(run: DeepRun, blocks: int) -> None:

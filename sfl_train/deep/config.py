@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from sfl_train.deep.own_files import digests, own_model
+
 FORMAT = 1
 """Version of the run folders; part of the hash."""
 
@@ -22,6 +24,7 @@ def _option(
     choices: tuple[str, ...] = (),
     matters: bool = True,
     late: bool = False,
+    given: bool = True,
 ) -> Any:
     """Describe an option.
 
@@ -32,14 +35,18 @@ def _option(
         matters: whether results depend on it.
         late: it joined the hash after runs were made: at its default it is left out,
             so that theirs stays what it was.
+        given: whether users set it.
 
     Returns:
         The field.
     """
     meta = {"help": words, "choices": choices, "matters": matters, "late": late}
+    meta["given"] = given
     return field(default=default, metadata=meta)
 
 
+MODELS = ("resnet18", "resnet34", "resnet50", "cnn", "mlp")
+"""Networks by name."""
 ALGORITHMS = (
     "fedavg",
     "fedprox",
@@ -83,7 +90,9 @@ class Config:
 
     algorithm: str = _option("sfl-v1", "what is trained", ALGORITHMS)
     model: str = _option(
-        "cnn", "network", ("resnet18", "resnet34", "resnet50", "cnn", "mlp")
+        "cnn",
+        f"network: {' | '.join(MODELS)} | FILE.py:FUNCTION of your own, which returns "
+        "a torch.nn.Sequential; its cuts are numbers of blocks",
     )
     width: float = _option(0.25, "factor on all channels (1: the original)")
     depth: int | None = _option(
@@ -177,6 +186,10 @@ class Config:
     precision: str = _option("fp32", "of products", ("fp32", "tf32", "bf16"))
     seed: int = _option(0, "of everything drawn")
 
+    digests: str | None = _option(
+        None, "of the files that --model and --dataset name", late=True, given=False
+    )
+
     device: str = _option("cpu", "cpu | cuda | cuda:0 ...", matters=False)
     threads: int = _option(1, "of PyTorch on the CPU; they change roundings", late=True)
     channels_last: bool = _option(False, "memory format of images", matters=False)
@@ -214,6 +227,11 @@ class Config:
                     f"--{flag(name)}: expected an integer from 1 to {most}, got "
                     f"{value!s:.40}"
                 )
+        if self.model not in MODELS and own_model(self.model) is None:
+            raise ValueError(
+                f"--model: expected one of {', '.join(MODELS)} or FILE.py:FUNCTION, "
+                f"got {self.model!r}"
+            )
         if self.tau is not None and self.epochs is not None:
             raise ValueError("--tau: excludes --epochs")
         if self.tau is None and self.epochs is None:
@@ -277,13 +295,33 @@ class Config:
     @property
     def hash(self) -> str:
         """SHA-256 of the identity, in hexadecimal."""
-        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return _sha256(self.identity())
+
+    @property
+    def lineage(self) -> str:
+        """SHA-256 of the identity but for the number of rounds.
+
+        Runs of one lineage pass through the same states, so the longer one goes on from
+        the end of the shorter one; but see `bound_to_rounds`.
+        """
+        return _sha256({k: v for k, v in self.identity().items() if k != "rounds"})
+
+    @property
+    def bound_to_rounds(self) -> str | None:
+        """The option by which a round depends on how many there are, if one does."""
+        if self.schedule == "cosine":
+            return "--schedule cosine"
+        return "--measure auto" if self.measure == "auto" else None
 
     @property
     def split(self) -> bool:
         """Whether the algorithm cuts the model."""
         return self.algorithm in SPLIT
+
+
+def _sha256(identity: Mapping[str, Any]) -> str:
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def flag(name: str) -> str:
@@ -361,7 +399,7 @@ def resolve(preset: str, *layers: Mapping[str, Any]) -> Config:
         if given.get("epochs") is not None and "tau" not in given:
             given["tau"] = None
         for name, value in given.items():
-            if name not in known:
+            if name not in known or not known[name].metadata["given"]:
                 raise ValueError(f"unknown option '{flag(name)}'")
             chosen[name] = _typed(name, str(known[name].type), value)
     spec = chosen.get("partition", Config.partition)
@@ -369,7 +407,8 @@ def resolve(preset: str, *layers: Mapping[str, Any]) -> Config:
         chosen["clients"] = None
     if chosen.get("server_waits") and chosen.get("algorithm", "sfl-v1") != "sfl-v1":
         chosen["server_waits"] = False
-    return Config(**chosen)
+    files = (chosen.get(name, getattr(Config, name)) for name in ("model", "dataset"))
+    return Config(**chosen, digests=digests(*files))
 
 
 def kind(annotation: str) -> type:

@@ -42,12 +42,12 @@ class Checkpoint:
     channels_last: bool = False
 
 
-def write(folder: Path, run_hash: str, checkpoint: Checkpoint) -> None:
+def write(folder: Path, lineage: str, checkpoint: Checkpoint) -> None:
     """Write a checkpoint and remove those before the last two.
 
     Args:
         folder: of the checkpoints; made if missing.
-        run_hash: of the run.
+        lineage: of the run: its hash but for the number of rounds.
         checkpoint: the state.
 
     Raises:
@@ -59,7 +59,7 @@ def write(folder: Path, run_hash: str, checkpoint: Checkpoint) -> None:
         raise RunError(f"{folder}: cannot be made ({error.strerror})") from error
     tensors = {k: v.detach().cpu().contiguous() for k, v in checkpoint.tensors.items()}
     header = {
-        "run": run_hash,
+        "run": lineage,
         "round": str(checkpoint.round),
         "position": str(checkpoint.position),
         "channels_last": str(checkpoint.channels_last),
@@ -71,12 +71,13 @@ def write(folder: Path, run_hash: str, checkpoint: Checkpoint) -> None:
             old.unlink()
 
 
-def latest(folder: Path, run_hash: str) -> Checkpoint | None:
+def latest(folder: Path, *known: str) -> Checkpoint | None:
     """Return the newest checkpoint.
 
     Args:
         folder: of the checkpoints.
-        run_hash: of the run that is to go on.
+        *known: lineage of the run that is to go on, and its hash, which stands in
+            checkpoints of earlier versions.
 
     Returns:
         The checkpoint, or None if there is none.
@@ -100,7 +101,7 @@ def latest(folder: Path, run_hash: str) -> Checkpoint | None:
         tensors = load_file(str(path))
     except (OSError, FileError, safetensors.SafetensorError) as error:
         raise RunError(f"{path}: damaged ({error}); {hint}") from error
-    if header.get("run") != run_hash:
+    if header.get("run") not in known:
         raise RunError(f"{path}: belongs to another run; {hint}")
     if "channels_last" not in header:
         raise RunError(

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -55,6 +56,7 @@ class RunFolder:
         self.config = config
         self._lock: Lock | None = None
         self._made = False
+        self._shorter: Config | None = None
 
     def __enter__(self) -> RunFolder:
         """Lock the folder and see that it is this run's.
@@ -97,12 +99,21 @@ class RunFolder:
 
     @property
     def done(self) -> Done | None:
-        """How a finished run ended, or None.
+        """How a finished run ended, or None; the end of a shorter one is no end.
 
         Raises:
             RunError: if it is not this run's end, or a result was lost or changed.
         """
+        if self._shorter is not None:
+            read_done(self.path, self._shorter.hash)
+            return None
         return read_done(self.path, self.config.hash)
+
+    @property
+    def hashes(self) -> tuple[str, ...]:
+        """What a checkpoint of this run may bear."""
+        begun = () if self._shorter is None else (self._shorter.hash,)
+        return self.config.lineage, self.config.hash, *begun
 
     def finish(self, summary: dict[str, Any]) -> dict[str, Any]:
         """Write the summary, with the digests of all results, which stand already.
@@ -118,8 +129,20 @@ class RunFolder:
         return summary
 
     def claim(self) -> None:
-        """Write the configuration; from now on the folder is this run's."""
-        if not exists(self.path / CONFIG):
+        """Write the configuration; from now on the folder is this run's.
+
+        Of a shorter run the end is taken away first: whatever happens between the two,
+        both commands go on from its last checkpoint.
+
+        Raises:
+            RunError: if the disk refuses.
+        """
+        if self._shorter is not None:
+            try:
+                (self.path / DONE).unlink(missing_ok=True)
+            except OSError as error:
+                raise RunError(f"{self.path / DONE}: {error.strerror}") from error
+        if self._shorter is not None or not exists(self.path / CONFIG):
             mine = {"hash": self.config.hash, **self.config.as_dict()}
             self.write_json(CONFIG, mine)
 
@@ -150,8 +173,13 @@ class RunFolder:
         found = read_json(path)
         if not isinstance(found, dict):
             raise RunError(f"{path}: damaged: it holds no configuration")
+        self._shorter = self._begun(found)
+        if self._shorter is not None:
+            return True
         differing = [
-            f"--{flag(name)} {found.get(name)!r} there, {value!r} here"
+            "the files of --model or --dataset have changed"
+            if name == "digests"
+            else f"--{flag(name)} {found.get(name)!r} there, {value!r} here"
             for name, value in self.config.decisive().items()
             if found.get(name) != value
         ]
@@ -161,6 +189,29 @@ class RunFolder:
                 f"--out: {self.path} holds another run: {why}; choose another folder"
             )
         return True
+
+    def _begun(self, found: dict[str, Any]) -> Config | None:
+        """Return the run that is there if this one goes on where it ends.
+
+        Args:
+            found: its configuration.
+
+        Raises:
+            RunError: if it is the same but for its rounds, on which others depend.
+        """
+        rounds = found.get("rounds")
+        if type(rounds) is not int or not 0 < rounds < self.config.rounds:
+            return None
+        there = replace(self.config, rounds=rounds)
+        same = all(found.get(k) == value for k, value in there.decisive().items())
+        if not same or found.get("hash") != there.hash:
+            return None
+        if there.bound_to_rounds is not None:
+            raise RunError(
+                f"--rounds: {rounds} in {self.path}, {self.config.rounds} here, and "
+                f"{there.bound_to_rounds} depends on their number: choose another --out"
+            )
+        return there
 
     def _release(self) -> None:
         if self._lock is not None:

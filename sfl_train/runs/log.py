@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,48 @@ class Log:
         os.close(self._file)
 
 
+def foreign_line(path: Path, due: Callable[[int], bool]) -> int | None:
+    """Return where the first line stands that this run would not write.
+
+    The last round of a run has a line for being the last. A longer run that goes on
+    from there may have none for it: what stands there is cut off by `cut`.
+
+    Args:
+        path: the file.
+        due: whether there is a line after so many rounds.
+
+    Returns:
+        Its first byte, or None.
+
+    Raises:
+        RunError: if a line cannot be read.
+    """
+    at = 0
+    for line in _lines(path) if path.exists() else ():
+        record = _read(path, line)
+        rounds = record.get("round") if isinstance(record, dict) else None
+        if type(rounds) is int and rounds and not due(rounds):
+            return at
+        at += len(line.encode()) + 1
+    return None
+
+
+def cut(path: Path, length: int) -> None:
+    """Cut a log off.
+
+    Args:
+        path: the file.
+        length: what is left of it, in bytes.
+
+    Raises:
+        RunError: if the disk refuses.
+    """
+    try:
+        os.truncate(path, length)
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}") from error
+
+
 def without_torn_line(path: Path) -> int:
     """Cut off the torn last line of a log whose lines are never compared.
 
@@ -138,12 +181,20 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     Raises:
         RunError: if a line cannot be read.
     """
+    return [_read(path, line) for line in _lines(path)]
+
+
+def _lines(path: Path) -> list[str]:
     try:
-        lines = read_text(path, ARRAYS).split("\n")[:-1]
-        return [json.loads(line) for line in lines]
-    except RecursionError as error:
-        raise RunError(f"{path}: cannot be read (JSON nested too deeply)") from error
+        return read_text(path, ARRAYS).split("\n")[:-1]
     except FileError as error:
         raise RunError(str(error)) from error
+
+
+def _read(path: Path, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except RecursionError as error:
+        raise RunError(f"{path}: cannot be read (JSON nested too deeply)") from error
     except ValueError as error:
         raise RunError(f"{path}: cannot be read ({error})") from error

@@ -29,7 +29,7 @@ class Point:
 u, c = w.point("u"), w.nonnegative("c")
 
 def square():
-    return combine(squares=[(u.value, 1)])
+    return combine((u.value, 1))
 
 def two():
     return bare(1, {c: Point(Fraction(2)).c})
