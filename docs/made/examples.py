@@ -1,4 +1,4 @@
-"""What the pages show is run: `python docs/made/examples.py [--write] PAGE...`.
+"""What the pages show is run; in docs: `python -m made.examples [--write] PAGE...`.
 
 A page's blocks run in order, in a folder of their own: ``sh`` line by line as a shell
 runs it, ``python`` as a program of its own. A ``text`` block after one is what it
@@ -10,7 +10,8 @@ before a block says more:
 - ``<!-- long -->``: takes longer than a test may; run with the long tests;
 - ``<!-- needs: MODULE -->``: without the module each command is one line on standard
   error and status 2, and nothing is compared;
-- ``<!-- not run: WHY -->``: is shown only.
+- ``<!-- not run: WHY -->``, ``<!-- run command -->``, ``<!-- test command -->``: it is
+  shown only; CI runs the last two as they stand in the README.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ BLOCK = re.compile(
     r"(?:\n```text\n(?P<output>.*?)^```\n)?",
     re.DOTALL | re.MULTILINE,
 )
+MARKS = {"file", "long", "needs", "not run", "run command", "test command"}
+NOT_RUN = ("not run", "run command", "test command")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 SECONDS = re.compile(r"\b\d+(\.\d+)? s\b")
 """How long something took, which is not compared."""
@@ -64,7 +67,15 @@ class Block:
 
 
 def blocks(text: str) -> list[Block]:
-    """Return the blocks of a page, in order."""
+    """Return the blocks of a page, in order.
+
+    Raises:
+        ValueError: a comment before one says what is not known.
+    """
+    for found in BLOCK.finditer(text):
+        mark = (found["mark"] or "").partition(":")[0].strip()
+        if mark and mark not in MARKS:
+            raise ValueError(f"<!-- {mark} -->: expected one of {sorted(MARKS)}")
     return [
         Block(
             found["language"],
@@ -92,12 +103,12 @@ def run(found: Iterable[Block], folder: Path, long: bool) -> Iterator[str]:
         told = f"line {block.line}: "
         if (name := block.about("file")) is not None:
             (folder / name).write_text(block.code, encoding="utf-8")
-        elif block.about("not run") is not None:
+        elif any(block.about(mark) is not None for mark in NOT_RUN):
             pass
         elif block.about("long") is not None and not long:
             pass
         elif (module := block.about("needs")) and not importlib.util.find_spec(module):
-            yield from (told + one for one in _refused(block, folder))
+            yield from (told + one if one else "" for one in _refused(block, folder))
             continue
         else:
             done = execute(block, folder)
