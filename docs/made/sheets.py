@@ -33,6 +33,7 @@ NAMES = {
 """Algorithms as they are written in a text."""
 SHOWN_AT = 100
 """T at which the printed bound and the best one are compared."""
+LOOKED_AT = (1, 10, 100, 1000)
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -230,9 +231,9 @@ def _best(case: Case) -> str:
         at = np.array([SHOWN_AT])
         printed = float(total(case.printed.formula(USUAL, at, found.schedule))[0])
         out += f", the printed one {printed:.3g}, {_times(printed / value)}"
-    left = still_open(case)
+    left = still_open(case, rounds=LOOKED_AT)
     if np.isfinite(left.factor):
-        out += f". The best bound is {prose(left.words)}"
+        out += f". Up to $T = {LOOKED_AT[-1]}$ the best bound is {prose(left.words)}"
     return out + ".\n"
 
 

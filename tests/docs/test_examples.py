@@ -90,10 +90,13 @@ def made_by_hand(page: Path) -> bool:
 
 @cache
 def options(module: str) -> frozenset[str]:
-    """Return the options that a command's help names."""
+    """Return the options that a command's help names, or its file if it has no help."""
     command = [sys.executable, "-m", *module.split(), "--help"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return frozenset(re.findall(r"--[a-z][\w-]*", done.stdout))
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    text = done.stdout
+    if not text.startswith("usage:"):
+        text = (ROOT / module.replace(".", "/")).with_suffix(".py").read_text("utf-8")
+    return frozenset(re.findall(r"--[a-z][\w-]*", text))
 
 
 def commands() -> dict[str, set[str]]:
