@@ -7,7 +7,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 project = "sfl-verify"
-copyright = "2026, sfl-verify"  # noqa: A001
+copyright = "2026, sfl-verify"
 extensions = [
     "myst_parser",
     "made.site",

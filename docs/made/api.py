@@ -35,8 +35,8 @@ def pages() -> Iterator[tuple[str, str]]:
     names = "\n".join(groups)
     yield (
         "index.md",
-        "# API reference\n\nRead from the docstrings: every public name of every module, "
-        "but for the papers' claims and proofs, which are read in their files.\n\n"
+        "# API reference\n\nRead from the docstrings: every public name of every "
+        "module, but for the papers' claims and proofs: read their files.\n\n"
         f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n",
     )
     for home, paths in groups.items():
@@ -70,9 +70,9 @@ def _named(node: Named, home: str) -> str:
         head += f"({bases})" if bases else ""
         inside = "".join(_named(one, full) for one in _public(node))
     else:
-        decorators = {ast.unparse(one).rpartition(".")[2] for one in node.decorator_list}
+        marks = {ast.unparse(one).rpartition(".")[2] for one in node.decorator_list}
         returns = f" → {ast.unparse(node.returns)}" if node.returns else ""
-        kept = "property" in decorators or "cached_property" in decorators
+        kept = bool(marks & {"property", "cached_property"})
         head = node.name + ("" if kept else f"({_arguments(node.args)})") + returns
     return (
         f'<dl class="api"><dt id="{full}"><code>{escape(head)}</code></dt>'

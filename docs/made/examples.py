@@ -103,9 +103,7 @@ def run(found: Iterable[Block], folder: Path, long: bool) -> Iterator[str]:
         told = f"line {block.line}: "
         if (name := block.about("file")) is not None:
             (folder / name).write_text(block.code, encoding="utf-8")
-        elif any(block.about(mark) is not None for mark in NOT_RUN):
-            pass
-        elif block.about("long") is not None and not long:
+        elif _passed(block, long):
             pass
         elif (module := block.about("needs")) and not importlib.util.find_spec(module):
             yield from (told + one if one else "" for one in _refused(block, folder))
@@ -121,8 +119,21 @@ def run(found: Iterable[Block], folder: Path, long: bool) -> Iterator[str]:
         yield ""
 
 
+def _passed(block: Block, long: bool) -> bool:
+    late = block.about("long") is not None and not long
+    return late or any(block.about(mark) is not None for mark in NOT_RUN)
+
+
 def execute(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a block and return what came of it."""
+    """Run a block.
+
+    Args:
+        block: of a page.
+        folder: in which it runs.
+
+    Returns:
+        What came of it.
+    """
     binaries = folder / ".bin"
     if not binaries.exists():
         binaries.mkdir()
@@ -138,7 +149,12 @@ def execute(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
         "PATH": f"{binaries}:{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -154,9 +170,13 @@ def _refused(block: Block, folder: Path) -> Iterator[str]:
 
 def agrees(expected: str, printed: str) -> bool:
     """Return whether a text is what a page says, "..." standing for anything."""
-    pieces = re.split(r"\.\.\.", expected)
-    words = [_words(piece) for piece in pieces]
-    return _match(words, _words(printed))
+    pieces: list[list[str]] = [[]]
+    for word in _words(expected):
+        if word == "...":
+            pieces.append([])
+        else:
+            pieces[-1].append(word)
+    return _match(pieces, _words(printed))
 
 
 def _words(text: str) -> list[str]:
@@ -164,7 +184,7 @@ def _words(text: str) -> list[str]:
 
 
 def _match(pieces: list[list[str]], words: list[str]) -> bool:
-    """Match pieces in order; the first begins the text and the last ends it."""
+    """Return whether pieces come in order; the first begins, the last ends the text."""
     first, *others = pieces
     if not _same(first, words[: len(first)]):
         return False
@@ -195,6 +215,8 @@ def _close(left: str, right: str) -> bool:
     """Return whether two words are alike, numbers with a point up to rounding."""
     if left == right:
         return True
+    if "..." in left:
+        return bool(re.fullmatch(".*".join(map(re.escape, left.split("..."))), right))
     if NUMBER.sub("#", left) != NUMBER.sub("#", right):
         return False
     pairs = zip(NUMBER.findall(left), NUMBER.findall(right), strict=True)
@@ -234,7 +256,11 @@ def written(text: str, folder: Path) -> str:
 
 
 def main() -> int:
-    """Check or rewrite pages; return the exit status."""
+    """Check or rewrite pages.
+
+    Returns:
+        The exit status.
+    """
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("page", nargs="+", type=Path)
     parser.add_argument("--write", action="store_true", help="put in what is printed")
@@ -247,7 +273,9 @@ def main() -> int:
             if options.write:
                 page.write_text(written(text, Path(folder)), encoding="utf-8")
                 continue
-            for complaint in filter(None, run(blocks(text), Path(folder), options.long)):
+            for complaint in filter(
+                None, run(blocks(text), Path(folder), options.long)
+            ):
                 print(f"{page}: {complaint}")
                 wrong += 1
     return int(wrong > 0)

@@ -41,7 +41,11 @@ def pictures() -> Iterator[tuple[str, str]]:
 
 
 def imports() -> dict[str, set[str]]:
-    """Return, for every room, the rooms that it needs to be imported."""
+    """Return the rooms that each room imports.
+
+    Returns:
+        Room -> rooms; what is imported inside a function does not count.
+    """
     found = {
         name: set(_imported(path))
         for package in ("sfl_theory", "sfl_train", "bounds", "figures")
@@ -148,7 +152,7 @@ def drawn(graph: dict[str, set[str]]) -> str:
             bend = (y + HEIGHT + y2) / 2
             lines += (
                 f'<path d="M{x + WIDTH / 2:.0f} {y + HEIGHT:.0f}C{x + WIDTH / 2:.0f} '
-                f'{bend:.0f} {x2 + WIDTH / 2:.0f} {bend:.0f} {x2 + WIDTH / 2:.0f} '
+                f"{bend:.0f} {x2 + WIDTH / 2:.0f} {bend:.0f} {x2 + WIDTH / 2:.0f} "
                 f'{y2 - 6:.0f}" marker-end="url(#tip)"/>'
             )
     for room, (x, y) in at.items():

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from html import escape
 from importlib import import_module
 
+from bounds.mathml import with_formulas
 from made import sheets
 from made.words import prose
-
-from bounds.mathml import with_formulas
 from sfl_theory import Theorem, theorems
 from sfl_theory.claims import Claim
 from sfl_theory.ledger import COVERAGE, STATUSES, entered, ledger
@@ -21,7 +20,9 @@ HEAD = "<thead><tr><th>status</th><th>claim</th></tr></thead>"
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield name and text of the list of papers and of every paper's page."""
-    rows = "\n".join(f"- [{key}]({key}.md): {cited(key)} {counted(key)}" for key in PAPERS)
+    rows = "\n".join(
+        f"- [{key}]({key}.md): {cited(key)} {counted(key)}" for key in PAPERS
+    )
     files = "\n".join(PAPERS)
     yield (
         "index.md",
@@ -93,7 +94,7 @@ def _row(claim: Claim) -> str:
     if now.cause:
         told.append(f"<em>{with_formulas(now.cause)}</em>{grave}")
     if now.scope:
-        told.append(f"{escape(now.status)} {with_formulas(now.scope)}")
+        told.append(f"scope: {with_formulas(now.scope)}")
     if claim.repair is not None:
         told.append(f"true instead: {with_formulas(claim.repair.change)}")
     return (

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from made.words import prose
-
 from sfl_theory import Case, Theorem, theorems
 from sfl_theory.best import best, proved_versions
 from sfl_theory.bound import total
@@ -69,7 +68,11 @@ def _ratio(case: Case) -> str:
 
 
 def main() -> int:
-    """Write the table into the README; return the exit status."""
+    """Write the table into the README.
+
+    Returns:
+        The exit status.
+    """
     text = README.read_text(encoding="utf-8")
     README.write_text(PLACE.sub(lambda _: table(), text), encoding="utf-8")
     return 0

@@ -12,8 +12,8 @@ from multiprocessing import get_context
 
 import numpy as np
 import sympy as sp
-from made.words import block, note, prose, sentence
 
+from made.words import block, note, prose, sentence
 from sfl_theory import Bound, Case, Theorem, symbols, theorem, theorems
 from sfl_theory.best import best, proved_versions
 from sfl_theory.bound import total
@@ -83,9 +83,9 @@ def _index(items: tuple[Theorem, ...]) -> str:
 
 
 def _mark(item: Theorem, case: Case) -> str:
-    claim = _entry(item, case).claim
-    status = entered(claim).status
-    return f"<span class='status {status}'>{_name(case)}</span>"
+    status = entered(_entry(item, case).claim).status
+    words = ": ".join(filter(None, (_name(case), status)))
+    return f"<span class='status {status}'>{words}</span>"
 
 
 def _name(case: Case) -> str:
@@ -115,23 +115,21 @@ def sheet(item: Theorem) -> str:
 
 def _case(item: Theorem, case: Case) -> str:
     entry = _entry(item, case)
+    if entry.standing != entered(entry.claim):
+        raise ValueError(f"{entry.claim.id} earns {entry.standing.words}")
     equation = case.printed.source.equation
     title = ", ".join(filter(None, (sentence(_name(case)), equation)))
-    return "\n".join(
-        filter(
-            None,
-            (
-                f"\n## {title}\n",
-                _verdict(entry),
-                _printed(entry.claim, case.printed),
-                _evidence(entry),
-                _repair(entry),
-                _best(case),
-                _versions(case),
-                _links(entry),
-            ),
-        )
+    parts = (
+        f"\n## {title}\n",
+        _verdict(entry),
+        _printed(entry.claim, case.printed),
+        _evidence(entry),
+        _repair(entry),
+        _best(case),
+        _versions(case),
+        _links(entry),
     )
+    return "\n".join(filter(None, parts))
 
 
 def _verdict(entry: Entry) -> str:
@@ -189,8 +187,8 @@ def _evidence(entry: Entry) -> str:
     for one in (entry.claim.words, *words):
         out += f"\n{prose(one)}\n" if one else ""
     for found in entry.outcome.findings:
-        sides = f"{_number(found.left)} > {_number(found.right)}"
-        out += f"\n*Instance:* {prose(found.setup)}. Left side {sides}, right side.\n"
+        sides = f"{_number(found.left)} > right side {_number(found.right)}"
+        out += f"\n*Instance:* {prose(found.setup)}. Left side {sides}.\n"
     return out
 
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from docutils import nodes
-from made import api, house, papers, sheets
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.typing import ExtensionMetadata
 from sphinx.writers.html5 import HTML5Translator
 
 from bounds.mathml import mathml
+from made import api, house, papers, sheets
 
 MAKERS: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
     "papers": papers.pages,
@@ -66,7 +66,11 @@ def formula(writer: HTML5Translator, node: nodes.Element) -> None:
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register the extension."""
+    """Register the extension.
+
+    Returns:
+        That pages may be read and written in parallel.
+    """
     app.connect("builder-inited", generate)
     app.add_html_math_renderer("house", (formula, None), (formula, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

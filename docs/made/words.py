@@ -8,7 +8,7 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
 
 
 def prose(text: str) -> str:
-    """Return a text with formulas between dollars as Markdown that shows it as it is."""
+    """Return a text, formulas between dollars, as Markdown that shows it as it is."""
     parts = text.split("$")
     if len(parts) % 2 == 0:
         return SPECIAL.sub(r"\\\1", text).replace("$", r"\$")

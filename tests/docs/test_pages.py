@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from graphlib import CycleError
+from pathlib import Path
 
 import pytest
 from made import api, house, papers, sheets, words
@@ -84,3 +87,13 @@ def test_the_kernel_is_the_ground_and_no_arrow_points_up() -> None:
     assert all(f">{room}</text>" in house.drawn(graph) for room in graph)
     with pytest.raises(CycleError):
         house.reduced({**graph, "kernel": {"bounds"}})
+
+
+def test_a_build_without_sphinx_says_so_in_one_line() -> None:
+    build = Path(__file__).parents[2] / "docs" / "build"
+    done = subprocess.run(
+        [build], env={**os.environ, "PYTHON": "false"}, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "pip install -e '.[docs]'" in done.stderr
