@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from html import escape
-from importlib import import_module
 
 from bounds.mathml import with_formulas
 from made import sheets
@@ -13,7 +12,7 @@ from made.words import prose
 from sfl_theory import Theorem, theorems
 from sfl_theory.claims import Claim
 from sfl_theory.ledger import COVERAGE, STATUSES, entered, ledger
-from sfl_theory.papers import PAPERS
+from sfl_theory.papers import PAPERS, about
 
 HEAD = "<thead><tr><th>status</th><th>claim</th></tr></thead>"
 
@@ -34,9 +33,12 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def cited(key: str) -> str:
-    """Return authors, title and place of a paper, as its package says them."""
-    words = import_module(f"sfl_theory.papers.{key}").__doc__ or key
-    return " ".join(words.split("\n\n")[0].split())
+    """Return authors, title and version of a paper, with its address."""
+    paper = about(key)
+    if paper is None:
+        return key
+    version = f"[{paper.version}]({paper.address})" if paper.address else paper.version
+    return f"{', '.join(paper.authors)}. *{paper.title}*. {version}."
 
 
 def counted(key: str) -> str:

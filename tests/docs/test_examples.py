@@ -107,11 +107,12 @@ def commands() -> dict[str, set[str]]:
     inside = (page for page in (ROOT / "docs").rglob("*.md") if made_by_hand(page))
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *inside]:
         text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        text = re.sub(r"sfl-verify (?=[a-z])", "python -m bounds ", text)
         for words in re.findall(r"python3? -m ([^`&;|\n]+)", text):
             module, *rest = shlex.split(words, comments=True)
             if module.split(".")[0] not in PACKAGES:
                 continue
-            if module in {"sfl_theory", "figures"} and rest:
+            if module in {"bounds", "sfl_theory", "figures"} and rest:
                 module = f"{module} {rest[0]}"
             used = re.findall(r"(?:^| )(--[a-z][\w-]*)", " ".join(rest))
             found.setdefault(module, set()).update(used)

@@ -3,7 +3,15 @@
 Bounds, and the claims section by section.
 """
 
+from sfl_theory.papers import Paper
 from sfl_theory.papers.dachille2024.bounds import PROPOSITION_1, THEOREMS
+
+PAPER = Paper(
+    "The Impact of Cut Layer Selection in Split Federated Learning",
+    ("Justin Dachille", "Chao Huang", "Xin Liu"),
+    "arXiv 2412.15536",
+    "https://arxiv.org/abs/2412.15536",
+)
 
 SECTIONS = (
     "section_1",
@@ -15,4 +23,4 @@ SECTIONS = (
 )
 """Modules that hold the claims, in the paper's order."""
 
-__all__ = ["PROPOSITION_1", "SECTIONS", "THEOREMS"]
+__all__ = ["PAPER", "PROPOSITION_1", "SECTIONS", "THEOREMS"]

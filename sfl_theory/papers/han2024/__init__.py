@@ -3,7 +3,14 @@
 Bounds, and the claims section by section.
 """
 
+from sfl_theory.papers import Paper
 from sfl_theory.papers.han2024.bounds import GAMMA, THEOREMS
+
+PAPER = Paper(
+    "Convergence Analysis of Split Federated Learning on Heterogeneous Data",
+    ("Pengchao Han", "Chao Huang", "Geng Tian", "Ming Tang", "Xin Liu"),
+    "NeurIPS 2024",
+)
 
 SECTIONS = (
     "section_2",
@@ -33,4 +40,4 @@ SECTIONS = (
 )
 """Modules that hold the claims, in the paper's order."""
 
-__all__ = ["GAMMA", "SECTIONS", "THEOREMS"]
+__all__ = ["GAMMA", "PAPER", "SECTIONS", "THEOREMS"]

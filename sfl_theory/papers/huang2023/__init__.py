@@ -1,10 +1,19 @@
 """Huang, Tian, Tang, *When MiniBatch SGD Meets SplitFed Learning*, arXiv 2308.11953."""
 
+from sfl_theory.papers import Paper
 from sfl_theory.papers.huang2023.bounds import (
     PROPOSITION_1,
     PROPOSITION_2,
     THEOREM_1,
     THEOREMS,
+)
+
+PAPER = Paper(
+    "When MiniBatch SGD Meets SplitFed Learning: "
+    "Convergence Analysis and Performance Evaluation",
+    ("Chao Huang", "Geng Tian", "Ming Tang"),
+    "arXiv 2308.11953",
+    "https://arxiv.org/abs/2308.11953",
 )
 
 SECTIONS = (
@@ -20,4 +29,11 @@ SECTIONS = (
 )
 """Modules that hold the claims, in the paper's order."""
 
-__all__ = ["PROPOSITION_1", "PROPOSITION_2", "SECTIONS", "THEOREMS", "THEOREM_1"]
+__all__ = [
+    "PAPER",
+    "PROPOSITION_1",
+    "PROPOSITION_2",
+    "SECTIONS",
+    "THEOREMS",
+    "THEOREM_1",
+]
