@@ -137,9 +137,10 @@ def execute(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
     binaries = folder / ".bin"
     if not binaries.exists():
         binaries.mkdir()
-        shim = f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'
-        (binaries / "python").write_text(shim)
-        (binaries / "python").chmod(0o755)
+        for name, module in (("python", ""), ("sfl-verify", "-m bounds ")):
+            shim = f'#!/bin/sh\nexec "{sys.executable}" {module}"$@"\n'
+            (binaries / name).write_text(shim)
+            (binaries / name).chmod(0o755)
     command = ["bash", "-euo", "pipefail", "-c", block.code]
     if block.language == "python":
         command = [sys.executable, "-c", block.code]

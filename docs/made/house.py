@@ -16,19 +16,23 @@ ROOT = Path(__file__).parents[2]
 ROOMS = {
     "sfl_theory.kernel": ("kernel", "decides proved and refuted"),
     "sfl_theory.formulas": ("written", "terms and LaTeX at once"),
-    "sfl_theory.written": ("written", ""),
+    "sfl_theory.written": ("written", "terms and LaTeX at once"),
+    "sfl_theory.spelling": ("written", "terms and LaTeX at once"),
+    "sfl_theory.typeset": ("written", "terms and LaTeX at once"),
+    "sfl_theory.writer": ("written", "terms and LaTeX at once"),
     "sfl_theory.proofs": ("proofs", "derivations by the rules"),
     "sfl_theory.models": ("models", "what breaks claims"),
     "sfl_theory.claims": ("claims", "statement and evidence"),
     "sfl_theory.papers": ("papers", "what each paper says"),
     "sfl_theory.worst_case": ("worst_case", "exact worst cases"),
     "sfl_theory.mutation": ("mutation", "could the proofs fail?"),
+    "sfl_theory.benchmark": ("benchmark", "claims as records"),
     "sfl_theory.ledger": ("ledger", "all claims, replayed"),
     "sfl_train": ("sfl_train", "problems, algorithms, runs"),
     "bounds": ("bounds", "compare, audit, mutate"),
     "figures": ("figures", "figures and tables"),
 }
-"""Module or package -> its room, and what the room is for."""
+"""Module or package -> its room, and what it is for; other folders are rooms, too."""
 LIBRARY = ("library", "bounds and constants")
 ANSWERS = ("answers", "best, lower, show, backing")
 """Modules of the library that need claims, and what needs these."""
@@ -93,10 +97,11 @@ def _known(module: str) -> tuple[str, str] | None:
 
 
 def _room(module: str, asking: set[str]) -> str:
-    room = _known(module)
-    if room is None:
-        room = ANSWERS if module in asking else LIBRARY
-    return room[0]
+    if (room := _known(module)) is not None:
+        return room[0]
+    if module.count(".") > 1:
+        return module.split(".")[1]
+    return (ANSWERS if module in asking else LIBRARY)[0]
 
 
 def reduced(graph: dict[str, set[str]]) -> dict[str, set[str]]:
@@ -156,12 +161,13 @@ def drawn(graph: dict[str, set[str]]) -> str:
                 f'{y2 - 6:.0f}" marker-end="url(#tip)"/>'
             )
     for room, (x, y) in at.items():
+        about = escape(words.get(room, ""))
         fill = "#00694b" if room == "kernel" else "#2f4b66"
         boxes += (
             f'<rect x="{x:.0f}" y="{y:.0f}" width="{WIDTH}" height="{HEIGHT}" rx="6" '
             f'fill="{fill}"/><text x="{x + WIDTH / 2:.0f}" y="{y + 19:.0f}" '
             f'font-weight="bold">{escape(room)}</text><text x="{x + WIDTH / 2:.0f}" '
-            f'y="{y + 36:.0f}" font-size="11">{escape(words[room])}</text>'
+            f'y="{y + 36:.0f}" font-size="11">{about}</text>'
         )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
