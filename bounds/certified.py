@@ -87,6 +87,8 @@ def chained(beside: Comparison) -> Followed | str | None:
     """
     run = beside.measurement
     known, T = run.constants, int(run.rounds[-1])
+    if "distance2_client" in beside.bound.needs:
+        return None
     try:
         if run.metric == OBJECTIVE_GAP:
             return follow(*_round(beside))

@@ -12,12 +12,22 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
+
 TESTS = Path(__file__).parents[1]
 for folder in ("", "bounds", "figures", "sfl_train"):
     sys.path.insert(0, str(TESTS / folder))
 
 TINY = ("--model", "mlp", "--width", "0.05", "--dataset", "synthetic:2x1x8:20",
         "--clients", "2", "--rounds", "1", "--quiet")  # fmt: skip
+OWN = ("--model", "user/net.py:net", "--dataset", "npz:user/images.npz",
+       "--clients", "2", "--rounds", "1", "--quiet")  # fmt: skip
+NET = """
+from torch import nn
+
+def net(pixels, classes):
+    return nn.Sequential(nn.Flatten(), nn.Linear(pixels**2, classes))
+"""
 SQUARE = """
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Part, Proof, says
@@ -27,7 +37,7 @@ u = w.point("u")
 
 
 def square():
-    return combine(squares=[(u.value, 1)])
+    return combine((u.value, 1))
 
 
 CLAIMS = [
@@ -96,8 +106,16 @@ TRAIN = {
     "--out": ("out/run", "user/run", "user/plain", "user", "user/thesis.txt", "out"),
     "--config": ("user/run.toml",),
     "--partition": ("iid", "file:user/parts.json", "dirichlet:0.5", "blocks:1"),
-    "--dataset": ("synthetic:2x1x8:20", "synthetic:2x3x8:20", "digits", "cifar10"),
-    "--model": ("mlp", "cnn", "resnet18"),
+    "--dataset": (
+        "synthetic:2x1x8:20",
+        "synthetic:2x3x8:20",
+        "digits",
+        "cifar10",
+        "npz:user/images.npz",
+        "npz:user/q.npz",
+    ),
+    "--model": ("mlp", "cnn", "resnet18", "user/net.py:net", "user/mine.py:CLAIMS"),
+    "--log": ("csv",),
     "--measure": ("off", "auto", "every=1"),
     "--schedule": ("constant", "step:1:0.5", "cosine", "theorem:3.7/non_convex:S=10"),
     "--device": ("cpu", "cuda", "cuda:7", "meta", "mps"),
@@ -119,6 +137,7 @@ COMMANDS = (
     Command("sfl_train.__main__", [TINY, (*TINY, "--out", "user/run"),
         (*TINY, "--partition", "file:user/parts.json"), ("--config", "user/run.toml"),
         (*TINY, "--measure", "every=1", "--tau", "1", "--out", "user/run"),
+        OWN, (*OWN, "--rounds", "2", "--log", "csv"),
     ], TRAIN, 30, frozenset({0, 1, 2, 130})),
     Command("bounds.compare", [
         ("--theorem", "3.7", "--problem", "quadratic:user/q.npz", "--rounds", "2",
@@ -183,6 +202,9 @@ def stock(folder: Path) -> None:
     (folder / "parts.json").write_text(json.dumps([[0, 1, 2, 3], [4, 5, 6]]))
     (folder / "constants.json").write_text(json.dumps(CONSTANTS))
     (folder / "mine.py").write_text(SQUARE)
+    (folder / "net.py").write_text(NET)
+    x, y = np.arange(8 * 36, dtype=np.uint8).reshape(8, 6, 6), np.arange(8) % 2
+    np.savez(folder / "images.npz", train_x=x, train_y=y, test_x=x, test_y=y)
     (folder / "thesis.txt").write_text("all of it")
     lines = (f'{a[2:]} = {json.dumps(b)}' for a, b in (
         ("--model", "mlp"), ("--width", 0.05), ("--dataset", "synthetic:2x1x8:20"),
