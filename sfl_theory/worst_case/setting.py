@@ -37,6 +37,11 @@ class Visits:
     lag: Fraction
     uneven: Fraction = ZERO
 
+    @property
+    def weighted(self) -> bool:
+        """Whether a visit moves the server by less than its whole step."""
+        return self.count == 1 and self.lag > 0
+
     @classmethod
     def of(cls, weights: tuple[Fraction, ...], moves: ServerSteps) -> Visits:
         r"""Return what holds for every order.
@@ -202,6 +207,13 @@ class Setting:
             (
                 self.algorithm == "sfl-v2" and (N is None) != (self.visits is not None),
                 "sfl-v2 needs a number of clients: its visits are one after another",
+            ),
+            (
+                self.visits is not None
+                and self.visits.weighted
+                and self.order == "client-sequential"
+                and self.tau > 1,
+                "a client's own weighted steps in a row, for all N at once",
             ),
             (
                 self.symmetric

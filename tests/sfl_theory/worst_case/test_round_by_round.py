@@ -244,8 +244,14 @@ def test_lags_reach_a_good_part_of_their_bound() -> None:
     assert 0.6 * float(known.lag) < reached <= float(known.lag)
 
 
-@pytest.mark.parametrize("moves", ["printed", "weighted"])
-@pytest.mark.parametrize("order", ["interleaved", "client-sequential"])
+@pytest.mark.parametrize(
+    ("order", "moves"),
+    [
+        ("interleaved", "printed"),
+        ("interleaved", "weighted"),
+        ("client-sequential", "printed"),
+    ],
+)
 def test_all_orders_at_once_lie_above_one_order_of_two_clients(
     order: str, moves: str
 ) -> None:
@@ -324,6 +330,11 @@ def test_other_rounds_are_refused() -> None:
         spans([Fraction(1, 2**k) for k in range(30)])
     with pytest.raises(ValueError, match="mean_noise"):
         replace(one, mean_noise=Fraction(1))
+    with pytest.raises(ValueError, match="weighted steps in a row"):
+        Setting(
+            "sfl-v2", 2, (ETA,), (ETA,), S, MU, G2=Fraction(1),
+            visits=Visits.of((Fraction(1, 2),) * 2, "weighted"),
+        )  # fmt: skip
     with pytest.raises(ValueError, match="sfl-v2 needs"):
         replace(one, algorithm="sfl-v2", clients=2, visits=Visits(1, Fraction(1)))
 
