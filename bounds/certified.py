@@ -149,7 +149,7 @@ def _round(beside: Comparison) -> tuple[Setting, list[Fraction]]:
         (type(made) not in ALGORITHMS, f"{run.setting.algorithm_name} has no program"),
         (np.min(known.participation or 1) < 1, "rounds without some of the clients"),
         (run.schedule.per_step, "step sizes that change within a round"),
-        (not np.allclose(server, ratio * client, rtol=1e-12), "two schedules"),
+        (not np.allclose(server, ratio * client, 1e-12, 0), "two schedules"),
         (
             getattr(made, "clock", "") == "algorithm" and tau != late,
             "Algorithm 1's clock",
@@ -164,25 +164,22 @@ def _round(beside: Comparison) -> tuple[Setting, list[Fraction]]:
     sigma2 = [
         _rounded(one) for one in np.broadcast_to(known.sigma2 or 0.0, len(weights))
     ]
-    noise = sum(a * s for a, s in zip(weights, sigma2, strict=True))
-    mean = sum(a * a * s for a, s in zip(weights, sigma2, strict=True))
+    pairs = [*zip(weights, sigma2, strict=True)]
+    mean = _rounded(sum(a * a * s for a, s in pairs))
+    apart = _rounded(sum(a * (1 - a) * s for a, s in pairs))
     steps = [Fraction(eta) for eta in client.tolist()]
-    ratio = Fraction(1) if ratio == 1 else _rounded(ratio)
-    G2 = known.G2 and np.average(
-        np.broadcast_to(known.G2, len(sigma2)), weights=weights
-    )
     one = Setting(
         ALGORITHMS[type(made)],
         tau,
         (steps[0],),
-        (steps[0] * ratio,),
+        (Fraction(float(server[0])),),
         _rounded(known.S),
         _rounded(known.mu or 0.0, up=False),
         tau_server=late,
         eps2=_rounded(known.eps2) if known.eps2 else None,
-        G2=_rounded(G2) if G2 else None,
-        sigma2=_rounded(noise),
-        mean_noise=_rounded(mean),
+        G2=_rounded(known.G2) if known.G2 else None,
+        sigma2=mean + apart,
+        mean_noise=mean,
         start="gap",
         initial=_rounded(known.initial_gap),
         order=getattr(made, "order", "client-sequential"),
