@@ -179,11 +179,12 @@ def drawn(graph: dict[str, set[str]]) -> str:
         if not bend:
             about = escape(words.get(room, ""))
             fill = "#00694b" if room == "kernel" else "#2f4b66"
+            middle = f'<text x="{x:.0f}" y="{{:.0f}}" {{}}>{{}}</text>'
             boxes += (
                 f'<rect x="{x - WIDTH / 2:.0f}" y="{y:.0f}" width="{WIDTH}" '
                 f'height="{HEIGHT}" rx="6" fill="{fill}"/>'
-                f'<text x="{x:.0f}" y="{y + 19:.0f}" font-weight="bold">{escape(room)}'
-                f'</text><text x="{x:.0f}" y="{y + 36:.0f}" font-size="11">{about}</text>'
+                + middle.format(y + 19, 'font-weight="bold"', escape(room))
+                + middle.format(y + 36, 'font-size="11"', about)
             )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
