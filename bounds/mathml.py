@@ -211,8 +211,8 @@ class _Reader:
         if name in MARKS:
             return f"{MARKS[name]}{self._text()};"
         if name in LARGE:
-            size = f'stretchy="true" minsize="{LARGE[name]}"'
-            return self._delimiter().replace('stretchy="true"', size)
+            size = f'<mo minsize="{LARGE[name]}">'
+            return self._delimiter().replace("<mo>", size)
         if name == r"\left":
             first = self._delimiter()
             body = self.row(r"\right")

@@ -41,8 +41,8 @@ def test_formulas_by_hand() -> None:
 @pytest.mark.parametrize(
     "tex",
     [
-        r"\frac{1}", "x^", "^2", "{x", "x}", r"\sqrt[3{x}", r"\Big", r"\left(x", r"\unknown x",
-        "x_1_2",
+        r"\frac{1}", "x^", "^2", "{x", "x}", r"\sqrt[3{x}", r"\Big", r"\left(x",
+        r"\unknown x", "x_1_2",
     ],
 )  # fmt: skip
 def test_what_is_not_known_is_shown_as_written(tex: str) -> None:
