@@ -7,15 +7,16 @@ divides by what may vanish, and the sign of a ratio is the sign of its numerator
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Generic, Self, TypeVar, cast
 
 MAX_TERMS = 40_000
 MAX_EXPONENT = 64
 MAX_BITS = 4_096
+SMALL = 1 << 60
 
 Monomial = tuple[tuple[int, int], ...]
 Exact = int | Fraction
@@ -56,15 +57,26 @@ class Sort(Enum):
         return self in (Sort.COUNT, Sort.POSITIVE)
 
 
+class once(Generic[V]):  # noqa: N801 - a decorator
+    """A property that is computed once: `functools.cached_property`, without a lock."""
+
+    def __init__(self, of: Callable[[Any], V]) -> None:
+        self._of, self.__doc__ = of, of.__doc__
+
+    def __get__(self, one: Any, owner: object = None) -> V:
+        value = vars(one)[self._of.__name__] = self._of(one)
+        return value
+
+
 class Built:
     """What has parts: its free variables and binders are those of the parts."""
 
-    @cached_property
+    @once
     def parts(self) -> tuple[object, ...]:
         """What it is built of."""
         return ()
 
-    @cached_property
+    @once
     def free(self) -> frozenset[object]:
         """The free variables; every rule asks for them.
 
@@ -73,7 +85,7 @@ class Built:
         """
         return frozenset().union(*(p.free for p in self.parts if isinstance(p, Built)))
 
-    @cached_property
+    @once
     def depth(self) -> int:
         """The highest level of a binder inside."""
         return max((p.depth for p in self.parts if isinstance(p, Built)), default=0)
@@ -112,7 +124,7 @@ class Sum(Built, Generic[K, V]):
     def __init__(self, coefficients: Mapping[K, V]) -> None:
         self.coefficients = {key: c for key, c in coefficients.items() if c}
 
-    @cached_property
+    @once
     def _hash(self) -> int:
         return hash(frozenset(self.coefficients.items()))
 
@@ -121,17 +133,22 @@ class Sum(Built, Generic[K, V]):
 
     def __eq__(self, other: object) -> bool:
         """Return whether the structure is the same; equal values have difference 0."""
-        same = type(other) is type(self)
-        return same and self.coefficients == cast(Sum[K, V], other).coefficients
+        own: object = self.coefficients
+        return type(other) is type(self) and own == cast(Any, other).coefficients
 
     def __bool__(self) -> bool:
         return bool(self.coefficients)
 
     def __add__(self, other: Self) -> Self:
-        require(type(other) is type(self), "things of two kinds cannot be added")
+        return self.plus((other,))
+
+    def plus(self, others: Iterable[Self]) -> Self:
+        """Return this sum and others, all of them added up."""
         out = dict(self.coefficients)
-        for key, c in other.coefficients.items():
-            out[key] = out[key] + c if key in out else c
+        for other in others:
+            require(type(other) is type(self), "things of two kinds cannot be added")
+            for key, c in other.coefficients.items():
+                out[key] = out[key] + c if key in out else c
         return type(self)(out)
 
     def __neg__(self) -> Self:
@@ -158,8 +175,10 @@ class Poly(Sum[Monomial, Exact]):
         self.coefficients = {key: c for key, c in coefficients.items() if c}
         require(len(self.coefficients) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
         for c in self.coefficients.values():
-            if c.numerator.bit_length() + c.denominator.bit_length() > MAX_BITS:
-                require(False, "a coefficient exceeds %s bits", MAX_BITS)
+            if type(c) is int and -SMALL < c < SMALL:
+                continue
+            bits = c.numerator.bit_length() + c.denominator.bit_length()
+            require(bits <= MAX_BITS, "a coefficient exceeds %s bits", MAX_BITS)
 
     @staticmethod
     def constant(value: Exact) -> Poly:
@@ -178,8 +197,10 @@ class Poly(Sum[Monomial, Exact]):
         return Poly({tuple(sorted(monomial, reverse=True)): c})
 
     def __mul__(self, other: Poly) -> Poly:
-        if ONE in (self, other):
-            return other if self == ONE else self
+        if len(self.coefficients) == 1 == self.coefficients.get((), 0):
+            return other
+        if len(other.coefficients) == 1 == other.coefficients.get((), 0):
+            return self
         pairs = len(self.coefficients) * len(other.coefficients)
         require(pairs <= MAX_TERMS * 50, "a product of polynomials is too long")
         out: dict[Monomial, Exact] = {}
@@ -189,7 +210,7 @@ class Poly(Sum[Monomial, Exact]):
                 out[key] = out[key] + c if key in out else c
         return Poly(out)
 
-    @cached_property
+    @once
     def _products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
         for monomial, c in self.coefficients.items():
             fits = monomial == tuple(sorted(dict(monomial).items(), reverse=True))
@@ -204,7 +225,7 @@ class Poly(Sum[Monomial, Exact]):
         """Return coefficient and powers of each term."""
         return self._products
 
-    @cached_property
+    @once
     def parts(self) -> tuple[Symbol, ...]:
         """The symbols that occur."""
         return tuple({symbol: 0 for _, powers in self._products for symbol in powers})
@@ -304,11 +325,10 @@ class Ratio(Built):
         self, numerator: Poly, denominator: Iterable[tuple[Poly, int]] = ()
     ) -> None:
         self.numerator = numerator
-        self.denominator = tuple(
-            sorted(denominator, key=lambda part: sorted(part[0].coefficients.items()))
-        )
+        below = tuple(denominator)
+        self.denominator = tuple(sorted(below, key=_order)) if len(below) > 1 else below
 
-    @cached_property
+    @once
     def _hash(self) -> int:
         return hash((self.numerator, self.denominator))
 
@@ -317,8 +337,9 @@ class Ratio(Built):
 
     def __eq__(self, other: object) -> bool:
         """Return whether the structure is the same; equal values have difference 0."""
-        same = isinstance(other, Ratio) and self.numerator == other.numerator
-        return same and self.denominator == cast(Ratio, other).denominator
+        return type(other) is Ratio and (
+            self.numerator == other.numerator and self.denominator == other.denominator
+        )
 
     def __bool__(self) -> bool:
         return bool(self.numerator)
@@ -327,6 +348,8 @@ class Ratio(Built):
         other = ratio(other)
         if not other or not self:
             return self or other
+        if not self.denominator and not other.denominator:
+            return Ratio(self.numerator + other.numerator)
         one, two = dict(self.denominator), dict(other.denominator)
         common = {f: max(one.get(f, 0), two.get(f, 0)) for f in {**one, **two}}
         tops = (
@@ -350,6 +373,8 @@ class Ratio(Built):
         if type(other) not in (Ratio, int, Fraction):
             return NotImplemented
         other = ratio(other)
+        if not self.denominator and not other.denominator:
+            return Ratio(self.numerator * other.numerator)
         factors = dict(self.denominator)
         for factor, power in other.denominator:
             factors[factor] = factors.get(factor, 0) + power
@@ -375,7 +400,7 @@ class Ratio(Built):
         """Return 1 / self; refused unless the sorts alone show one sign."""
         return _inverse(self)
 
-    @cached_property
+    @once
     def parts(self) -> tuple[object, ...]:
         """The numerator and the factors of the denominator."""
         fits = all(
@@ -406,6 +431,10 @@ class Ratio(Built):
         )
         under = below[0] if len(below) == 1 else f"({'*'.join(below)})"
         return f"{_bracketed(self.numerator)}/{under}"
+
+
+def _order(factor: tuple[Poly, int]) -> list[tuple[Monomial, Exact]]:
+    return sorted(factor[0].coefficients.items())
 
 
 def _bracketed(poly: Poly) -> str:
