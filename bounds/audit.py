@@ -14,7 +14,15 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from sfl_theory.command import CommandError, Parser, run
-from sfl_theory.ledger import COVERAGE, STATUSES, Entry, Ledger, Outcome, ledger
+from sfl_theory.ledger import (
+    COVERAGE,
+    STATUSES,
+    Entry,
+    Ledger,
+    Outcome,
+    entry_alone,
+    ledger,
+)
 from sfl_theory.papers import PAPERS
 from sfl_train.files import check_writable, replace_file
 
@@ -131,7 +139,7 @@ def _papers(options: argparse.Namespace) -> list[Entry]:
     if options.claim is None:
         return [ledger().entry(claim.id) for claim in ledger().claims(options.paper)]
     try:
-        return [ledger().entry(options.claim)]
+        return [entry_alone(options.claim)]
     except ValueError as error:
         raise CommandError(f"--claim: {error}") from error
 

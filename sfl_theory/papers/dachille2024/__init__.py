@@ -3,8 +3,6 @@
 Bounds, and the claims section by section.
 """
 
-from sfl_theory.papers.dachille2024.bounds import PROPOSITION_1, THEOREMS
-
 SECTIONS = (
     "section_1",
     "section_3",
@@ -14,5 +12,3 @@ SECTIONS = (
     "appendix_b_round",
 )
 """Modules that hold the claims, in the paper's order."""
-
-__all__ = ["PROPOSITION_1", "SECTIONS", "THEOREMS"]

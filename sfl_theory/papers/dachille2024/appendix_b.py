@@ -135,7 +135,7 @@ LIPSCHITZ = Claim(
     "(2) makes gradients S-Lipschitz, and Lemma 1 follows from it.",
     (
         Part(
-            replace(lipschitz, assumed=(assumption_2_printed(),)),
+            replace(lipschitz, stated=(assumption_2_printed(),)),
             Model(hill, "A concave function meets (2) with any S."),
             reading=CLIENT_BY_CLIENT,
         ),
@@ -158,7 +158,7 @@ LIPSCHITZ = Claim(
     repair=Repair(
         (
             proved(
-                replace(lipschitz, assumed=(assumption_2(),)),
+                replace(lipschitz, stated=(assumption_2(),)),
                 from_lipschitz,
                 reading=CLIENT_BY_CLIENT,
             ),

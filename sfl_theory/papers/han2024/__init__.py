@@ -3,8 +3,6 @@
 Bounds, and the claims section by section.
 """
 
-from sfl_theory.papers.han2024.bounds import GAMMA, THEOREMS
-
 SECTIONS = (
     "section_2",
     "section_2_3",
@@ -32,5 +30,3 @@ SECTIONS = (
     "appendix_h2",
 )
 """Modules that hold the claims, in the paper's order."""
-
-__all__ = ["GAMMA", "SECTIONS", "THEOREMS"]

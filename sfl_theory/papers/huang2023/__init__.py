@@ -1,12 +1,5 @@
 """Huang, Tian, Tang, *When MiniBatch SGD Meets SplitFed Learning*, arXiv 2308.11953."""
 
-from sfl_theory.papers.huang2023.bounds import (
-    PROPOSITION_1,
-    PROPOSITION_2,
-    THEOREM_1,
-    THEOREMS,
-)
-
 SECTIONS = (
     "section_3",
     "section_3_rates",
@@ -19,5 +12,3 @@ SECTIONS = (
     "appendix_c",
 )
 """Modules that hold the claims, in the paper's order."""
-
-__all__ = ["PROPOSITION_1", "PROPOSITION_2", "SECTIONS", "THEOREMS", "THEOREM_1"]
