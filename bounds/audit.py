@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import shlex
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    return run(_parser(), _work, arguments)
+    return run(_parser(), _uncollected, arguments)
 
 
 def _parser() -> Parser:
@@ -87,6 +88,24 @@ def _parser() -> Parser:
         "Ctrl-C shows what is judged until then.",
     )
     return parser
+
+
+def _uncollected(options: argparse.Namespace) -> int:
+    """Do the work without the collector: terms and theorems stay, and form no circles.
+
+    Frozen, they are not searched for circles when the process ends either.
+
+    Returns:
+        The exit status.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        return _work(options)
+    finally:
+        gc.freeze()
+        if running:
+            gc.enable()
 
 
 def _work(options: argparse.Namespace) -> int:

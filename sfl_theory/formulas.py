@@ -227,6 +227,5 @@ Side = Form | Number | Exact
 def as_form(side: Side) -> Form:
     """Return a side of an inequality as a form."""
     if isinstance(side, int | Fraction) or issubclass(side.kind, Ratio):
-        return form(cast(Number | Exact, side))
-    one = cast(Form, side)
-    return Written(one.given, one.tex, one.binding, None, one.terms)
+        return form(side)
+    return Written(side.given, side.tex, side.binding, None, side.terms)

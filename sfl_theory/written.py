@@ -29,7 +29,7 @@ from sfl_theory.formulas import form as form
 from sfl_theory.formulas import number as number
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, Sort, ratio
+from sfl_theory.kernel.algebra import Ratio, Sort
 
 # Numbers ---------------------------------------------------------------------------
 
@@ -113,9 +113,10 @@ def over(
     tex = rf"\sum_{{{range_}}} {body.inside(PRODUCT)}"
 
     def whole() -> Any:
-        if isinstance(body.value, Ratio):
-            return k.number_of(k.summed(binder, v, k.constant(body.value)))
-        return k.summed(binder, v, body.value)
+        what: Any = body.value
+        if isinstance(what, Ratio):
+            return k.number_of(k.summed(binder, v, k.constant(what)))
+        return k.summed(binder, v, what)
 
     return Written(Later(body.kind, whole), tex, PRODUCT)
 
@@ -346,9 +347,7 @@ def every_round(t: Number, upper: Number, one: Assumed) -> Assumed:
 def every_natural(t: Number, one: Assumed) -> Assumed:
     """Return the hypothesis for each natural number."""
     tex = one.tex + rf"\ \text{{for every }} {t.tex}"
-    return Assumed(
-        lambda: h.every(k.NATURALS, variable(t), one.value), tex, one.source
-    )
+    return Assumed(lambda: h.every(k.NATURALS, variable(t), one.value), tex, one.source)
 
 
 def at_most(left: Side, right: Side) -> Assumed:

@@ -7,10 +7,10 @@ divides by what may vanish, and the sign of a ratio is the sign of its numerator
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Generic, Self, TypeVar, cast
 
 MAX_TERMS = 40_000
@@ -57,26 +57,15 @@ class Sort(Enum):
         return self in (Sort.COUNT, Sort.POSITIVE)
 
 
-class once(Generic[V]):  # noqa: N801 - a decorator
-    """A property that is computed once: `functools.cached_property`, without a lock."""
-
-    def __init__(self, of: Callable[[Any], V]) -> None:
-        self._of, self.__doc__ = of, of.__doc__
-
-    def __get__(self, one: Any, owner: object = None) -> V:
-        value = vars(one)[self._of.__name__] = self._of(one)
-        return value
-
-
 class Built:
     """What has parts: its free variables and binders are those of the parts."""
 
-    @once
+    @cached_property
     def parts(self) -> tuple[object, ...]:
         """What it is built of."""
         return ()
 
-    @once
+    @cached_property
     def free(self) -> frozenset[object]:
         """The free variables; every rule asks for them.
 
@@ -85,7 +74,7 @@ class Built:
         """
         return frozenset().union(*(p.free for p in self.parts if isinstance(p, Built)))
 
-    @once
+    @cached_property
     def depth(self) -> int:
         """The highest level of a binder inside."""
         return max((p.depth for p in self.parts if isinstance(p, Built)), default=0)
@@ -124,7 +113,7 @@ class Sum(Built, Generic[K, V]):
     def __init__(self, coefficients: Mapping[K, V]) -> None:
         self.coefficients = {key: c for key, c in coefficients.items() if c}
 
-    @once
+    @cached_property
     def _hash(self) -> int:
         return hash(frozenset(self.coefficients.items()))
 
@@ -210,7 +199,7 @@ class Poly(Sum[Monomial, Exact]):
                 out[key] = out[key] + c if key in out else c
         return Poly(out)
 
-    @once
+    @cached_property
     def _products(self) -> list[tuple[Fraction, Mapping[Symbol, int]]]:
         for monomial, c in self.coefficients.items():
             fits = monomial == tuple(sorted(dict(monomial).items(), reverse=True))
@@ -225,7 +214,7 @@ class Poly(Sum[Monomial, Exact]):
         """Return coefficient and powers of each term."""
         return self._products
 
-    @once
+    @cached_property
     def parts(self) -> tuple[Symbol, ...]:
         """The symbols that occur."""
         return tuple({symbol: 0 for _, powers in self._products for symbol in powers})
@@ -328,7 +317,7 @@ class Ratio(Built):
         below = tuple(denominator)
         self.denominator = tuple(sorted(below, key=_order)) if len(below) > 1 else below
 
-    @once
+    @cached_property
     def _hash(self) -> int:
         return hash((self.numerator, self.denominator))
 
@@ -400,7 +389,7 @@ class Ratio(Built):
         """Return 1 / self; refused unless the sorts alone show one sign."""
         return _inverse(self)
 
-    @once
+    @cached_property
     def parts(self) -> tuple[object, ...]:
         """The numerator and the factors of the denominator."""
         fits = all(

@@ -11,12 +11,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import count
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 from weakref import WeakValueDictionary
 
 from . import algebra
-from .algebra import Built, Number, Poly, Ratio, Sort, Symbol, once, ratio, require
+from .algebra import Built, Number, Poly, Ratio, Sort, Symbol, ratio, require
 
 CHANCE, CONDITIONAL = "a draw occurs", "a conditional expectation occurs"
 """Marks: what `free` has besides variables."""
@@ -315,7 +316,7 @@ class Combination(algebra.Sum[A, Ratio]):
 
     __rmul__ = __mul__
 
-    @once
+    @cached_property
     def parts(self) -> tuple[object, ...]:
         """The atoms and their coefficients."""
         items = self.coefficients.items()

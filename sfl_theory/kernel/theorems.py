@@ -95,7 +95,7 @@ def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
             fits = conforms(value, kind)
             require(fits, "%s: %s is not of type %s", name, value, kind)
             require(closed(value), "%s: %s has an index of a binder", name, value)
-        theorem: Theorem = known(*args)  # type: ignore[arg-type]
+        theorem = known(*args)
         if theorem.call is None:
             object.__setattr__(theorem, "call", (name, args))
         return theorem
