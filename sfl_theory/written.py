@@ -65,7 +65,7 @@ def variable(value: Number) -> k.Var:
     Raises:
         TypeError: it is none.
     """
-    (symbol,) = value.value.numerator.symbols()
+    (symbol,) = value.value.numerator.parts
     if not isinstance(symbol, k.Var):
         raise TypeError(f"{value.tex} is no parameter")
     return symbol

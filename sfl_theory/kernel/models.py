@@ -13,10 +13,10 @@ from fractions import Fraction
 from functools import cache, partial
 from itertools import product, repeat
 from math import lcm, prod
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, cast
 
 from . import terms as k
-from .algebra import Exact, Poly, Ratio, Rejected, Sort, ratio, require
+from .algebra import Exact, K, Poly, Ratio, Rejected, Sort, V, ratio, require
 
 MAX_OUTCOMES, MAX_RANGE = 65_536, 100_000
 MAX_ROUNDS, MAX_STEPS = 20_000, 200_000
@@ -24,17 +24,11 @@ ZERO, ONE = Fraction(0), Fraction(1)
 Vector = tuple[Fraction, ...]
 Matrix = tuple[Vector, ...]
 Random = list[Vector]
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 def dot(u: Vector, v: Vector) -> Fraction:
     """Return the inner product of two vectors."""
-    out = ZERO
-    for a, b in zip(u, v, strict=True):
-        if a and b:
-            out = out + a * b if out else a * b
-    return out
+    return sum((a * b for a, b in zip(u, v, strict=True) if a and b), ZERO)
 
 
 def plus(u: Vector, v: Vector, c: Fraction) -> Vector:
@@ -243,20 +237,17 @@ class Evaluation:
 
     def _quotient(self, value: Ratio | Poly) -> tuple[int, int]:
         """Return the value of a number as numerator and denominator."""
-        if isinstance(value, Ratio):
-            top, below = self._quotient(value.numerator)
-            for factor, power in value.denominator:
-                n, d = self._quotient(factor)
-                top, below = top * d**power, below * n**power
-            return top, below
-        top, below = 0, 1
-        for c, powers in value.products():
+        top, below, value = 0, 1, ratio(value)
+        for c, powers in value.numerator.products():
             n, d = c.numerator, c.denominator
             for symbol, power in powers.items():
                 one = self._symbol(symbol)
                 n, d = n * one.numerator**power, d * one.denominator**power
             both = lcm(below, d)
             top, below = top * (both // below) + n * (both // d), both
+        for factor, power in value.denominator:
+            n, d = self._quotient(factor)
+            top, below = top * d**power, below * n**power
         return top, below
 
     def numbers(self, value: Ratio | Poly) -> list[Fraction]:
@@ -325,11 +316,8 @@ class Evaluation:
 
     def form(self, lin: k.Lin) -> Fraction:
         """Return the value of a form."""
-        return dot(tuple(self._chances), tuple(self.values(lin)))
-
-    def values(self, lin: k.Lin) -> list[Fraction]:
-        """Return the value of a form in every outcome."""
-        return [value for (value,) in self.vector(lin)]
+        values = zip(self._chances, self.vector(lin), strict=True)
+        return sum((p * z for p, (z,) in values), ZERO)
 
     def vector(self, u: k.Vec | k.Lin) -> Random:
         """Return the values of a combination."""

@@ -31,7 +31,6 @@ Hypotheses = frozenset[h.Hypothesis]
 Replaceable = Var | Client | k.NamedFunction | k.Point | k.RoundFamily
 Replacement = k.Replacement
 number_of = k.number_of
-MAX_KEPT = 20_000
 _NONE: Hypotheses = frozenset()
 _TOKEN = object()
 _OPEN: Any = (Symbol, h.Hypothesis, k.ClientIndex, k.Function)  # for all their classes
@@ -79,13 +78,12 @@ P = ParamSpec("P")
 def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
     """Return the function as a rule that refuses arguments of other types.
 
-    A theorem is kept for the next call with equal arguments, which are checked before
-    it is looked up. Whatever is found was made by the rule, so it is true.
+    What is kept for the next equal call is a theorem that the rule made, so it is true.
     """
     name = function.__name__
     hints = get_type_hints(function)
     kinds = tuple(kind for key, kind in hints.items() if key != "return")
-    known = lru_cache(maxsize=MAX_KEPT)(function)
+    known = lru_cache(maxsize=20_000)(function)
 
     @wraps(function)
     def apply(*args: P.args, **kwargs: P.kwargs) -> Theorem:

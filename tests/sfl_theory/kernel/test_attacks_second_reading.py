@@ -210,7 +210,7 @@ def _() -> None:
 def _() -> None:
     named = NamedFunction("F_n")
     apart = norm2(gradient(named, x) - gradient(MEAN, x))
-    (eps,) = eps2.numerator.symbols()
+    (eps,) = eps2.numerator.parts
     model = small_model(
         numbers={eps: Q(0)},
         functions=(FLAT,),
