@@ -6,33 +6,28 @@ import argparse
 import gc
 import json
 import os
-import shlex
 import sys
 import textwrap
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from bounds.audit_table import print_table
 from sfl_theory.command import CommandError, Parser, run
-from sfl_theory.ledger import (
-    COVERAGE,
-    STATUSES,
-    Entry,
-    Ledger,
-    Outcome,
-    entry_alone,
-    ledger,
-)
+from sfl_theory.ledger import Entry, Ledger, Outcome, entry_alone, ledger
 from sfl_theory.papers import PAPERS
 from sfl_train.files import check_writable, replace_file
+
+if TYPE_CHECKING:
+    from bounds.page.drawn import Drawn
 
 FEW = 8
 """So many claims are replayed in one process."""
 _ASKED: list[Entry] = []
 """What forked processes find in memory."""
-WIDE = 120
-"""From so many columns on what decides a claim stands beside it, else below it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,6 +61,22 @@ def _parser() -> Parser:
         "--html", type=Path, metavar="FILE", help="write them as a page"
     )
     parser.add_argument(
+        "--latex",
+        type=Path,
+        metavar="FILE",
+        help="write them as a LaTeX document (amsmath, amssymb, amsthm): statements, "
+        "verdicts, and what is true instead with its proof; --claim or --paper choose",
+    )
+    parser.add_argument(
+        "--export",
+        type=Path,
+        metavar="DIR",
+        help="write a folder of machine-checked labels: statements in LaTeX and as "
+        "terms, label and evidence as JSON Lines, a data card, and a checker that "
+        "replays every label from that folder alone. With --mutate the mutants, too: "
+        "minutes; stopped with Ctrl-C, the same command goes on",
+    )
+    parser.add_argument(
         "--proofs",
         type=Path,
         metavar="FILE",
@@ -85,7 +96,7 @@ def _parser() -> Parser:
         "changed, term or hypothesis dropped, condition doubled) and count how many of "
         "these mutants are proved, refuted or neither; exit status 1 if one is both. "
         "--claim and --paper choose the claims, --json holds the mutants. Minutes; "
-        "Ctrl-C shows what is judged until then.",
+        "Ctrl-C shows what is judged until then; with --json the same command goes on.",
     )
     return parser
 
@@ -119,16 +130,25 @@ def _work(options: argparse.Namespace) -> int:
                     f"--{option} is about the papers' ledger: leave it out with --file"
                 )
     try:
-        for option in ("json", "html", "proofs"):
+        for option in ("json", "html", "latex", "proofs"):
             path = getattr(options, option)
             if path is not None:
                 check_writable(f"--{option}", path, folder=False)
     except ValueError as error:
         raise CommandError(str(error)) from error
+    if options.export is not None:
+        from bounds.export import check_folder
+
+        check_folder(options.export)
     entries = _own(options) if options.file is not None else _papers(options)
+    if options.export is not None:
+        from bounds.export import export
+
+        _decide(entries)
+        return export(options.export, entries, options.mutate)
     if options.mutate:
         return _mutate(options, entries)
-    _decide(entries)
+    shown = _decide(entries, options.html is not None)
     if options.json is not None:
         content = json.dumps([entry.as_dict() for entry in entries], indent=1) + "\n"
         _write(options.json, content)
@@ -136,7 +156,12 @@ def _work(options: argparse.Namespace) -> int:
         from bounds.page import page
 
         about = (f"Audit of {options.file}", "") if options.file is not None else ()
-        _write(options.html, page(entries, *about))
+        _write(options.html, page(entries, *about, shown=shown))
+    if options.latex is not None:
+        from bounds.latex import document
+
+        about = (f"Audit of {options.file}", "") if options.file is not None else ()
+        _write(options.latex, document(entries, *about))
     if options.proofs is not None:
         _write(options.proofs, _proofs(entries))
     if options.claim is not None:
@@ -192,14 +217,22 @@ def _own(options: argparse.Namespace) -> list[Entry]:
     return [own.entry(options.claim)]
 
 
-def _decide(entries: Sequence[Entry]) -> None:
+def _decide(entries: Sequence[Entry], draw: bool = False) -> dict[str, Drawn]:
     """Ask the kernel about many entries, in a process per core; each keeps its answer.
 
     Which process asks changes no answer.
+
+    Args:
+        entries: to be asked about.
+        draw: whether a page will show proofs and models: they stay in the process.
+
+    Returns:
+        What the page shows of them, by id; empty where no other process was asked.
     """
     workers = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+    shown: dict[str, Drawn] = {}
     if workers < 2 or len(entries) < FEW:
-        return
+        return shown
     from rich.console import Console
     from rich.progress import Progress
 
@@ -207,28 +240,48 @@ def _decide(entries: Sequence[Entry]) -> None:
     bars = Progress(console=Console(stderr=True), transient=True)
     with bars, get_context("fork").Pool(workers) as pool:
         bar = bars.add_task("claims replayed", total=len(entries))
-        answers = pool.imap_unordered(_answers, range(len(entries)), chunksize=2)
-        for place, outcome, repair in answers:
+        asked = partial(_answers, draw)
+        answers = pool.imap_unordered(asked, range(len(entries)), chunksize=2)
+        for place, outcome, repair, picture in answers:
+            if picture is not None:
+                shown[entries[place].claim.id] = picture
             # where a cached property keeps what it was
             vars(entries[place]).update(outcome=outcome, repair=repair)
             bars.advance(bar)
     _ASKED.clear()
+    return shown
 
 
-def _answers(place: int) -> tuple[int, Outcome, Outcome | None]:
+def _answers(
+    draw: bool, place: int
+) -> tuple[int, Outcome, Outcome | None, Drawn | None]:
+    from bounds.page.drawn import drawn
+
     entry = _ASKED[place]
-    return place, entry.outcome, entry.repair
+    picture = drawn(entry) if draw else None
+    repair = None if entry.repair is None else replace(entry.repair, decided=())
+    return place, replace(entry.outcome, decided=()), repair, picture
 
 
 def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
+    from bounds.journal import Journal
     from bounds.mutate import as_json, exit_status, mutate, print_figures
 
-    if options.html is not None:
-        raise CommandError("--html shows the ledger: leave it out with --mutate")
-    verdicts = mutate([entry.claim for entry in entries])
+    for option in ("html", "latex"):
+        if getattr(options, option) is not None:
+            raise CommandError(
+                f"--{option} shows the ledger: leave it out with --mutate"
+            )
+    journal = Journal()
+    if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        journal = Journal(options.json.with_name(f"{options.json.name}.part"))
+    verdicts = mutate([entry.claim for entry in entries], journal=journal)
     if options.json is not None:
         _write(options.json, as_json(verdicts))
     print_figures(verdicts)
+    if journal.done == journal.total:
+        journal.finish()
     return exit_status(verdicts)
 
 
@@ -277,51 +330,6 @@ def print_trust() -> None:
     print(
         f"claims of the papers whose statements are terms: {decided} of {len(claims)}"
     )
-
-
-def print_table(entries: Sequence[Entry]) -> None:
-    """Print status counts and one line per entry, paper by paper.
-
-    Args:
-        entries: in the order to print.
-    """
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False, markup=False)
-    wide = console.width >= WIDE
-    for paper in dict.fromkeys(entry.claim.id.split("/")[0] for entry in entries):
-        here = [e for e in entries if e.claim.id.split("/")[0] == paper]
-        counts = Counter(entry.outcome.status for entry in here)
-        words = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
-        table = Table(
-            title=f"{paper}: {len(here)} claims, {words}",
-            title_justify="left",
-            expand=True,
-        )
-        names = [
-            entry.claim.id if entry.file else entry.claim.id.removeprefix(f"{paper}/")
-            for entry in here
-        ]
-        if wide:
-            table.add_column("claim", min_width=max(map(len, names)))
-        table.add_column("status", min_width=8)
-        table.add_column("repair", min_width=8)
-        heading = "why" if wide else "claim, and why"
-        table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=1)
-        for entry, name in zip(here, names, strict=True):
-            repair = "" if entry.repair is None else entry.repair.status
-            cells = entry.outcome.status, repair
-            if wide:
-                table.add_row(name, *cells, entry.why)
-            else:
-                table.add_row(*cells, f"{name}\n  {entry.why}")
-        console.print(table)
-    files = {entry.file for entry in entries if entry.file}
-    if not files:
-        console.print(COVERAGE)
-    where = "".join(f" --file {shlex.quote(file)}" for file in files)
-    print(f"python -m bounds.audit{where} --claim ID shows an entry in full")
 
 
 def print_entry(entry: Entry) -> None:

@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from bounds.parallel import Job
     from bounds.training import Progress, Trained, Training
     from sfl_theory.schedules import Schedule
+    from sfl_theory.worst_case.round_by_round import Followed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -336,7 +338,50 @@ def _compare(
         ordered += [comparisons[case, bound.version] for bound in bounds]
         if story and (best := sharpest(ordered[-1], audits[case])) is not None:
             ordered.append(best)
+    if story:
+        ordered = _certified(ordered, quiet)
     return ordered, {case: audit for case, audit in audits.items() if audit}
+
+
+def _certified(comparisons: list[Comparison], quiet: bool) -> list[Comparison]:
+    """Return the comparisons, after those of a case the chain of certificates.
+
+    Args:
+        comparisons: of all cases.
+        quiet: no progress.
+    """
+    from bounds.certified import certified
+    from bounds.parallel import run_all
+    from bounds.report import progress
+    from bounds.side_by_side import by_case
+    from sfl_theory.worst_case.round_by_round import Followed
+
+    cases = by_case(comparisons)
+
+    jobs = {
+        f"rounds of {case}": partial(_chained, ours[-1]) for case, ours in cases.items()
+    }
+    with progress(quiet) as show:
+        results = run_all(jobs, show)
+    ordered: list[Comparison] = []
+    for ours, found in zip(cases.values(), results, strict=True):
+        *others, last = ours
+        ordered += others
+        if isinstance(found, str):
+            run = last.measurement
+            words = f"no certificates of single rounds: {found}"
+            run = replace(run, remarks=(*run.remarks, words))
+            last = replace(last, measurement=run)
+        ordered.append(last)
+        if isinstance(found, Followed):
+            ordered.append(certified(last, found))
+    return ordered
+
+
+def _chained(beside: Comparison, progress: Progress) -> Followed | str | None:
+    from bounds.certified import chained
+
+    return chained(beside)
 
 
 def _trained(item: Theorem, training: Training, progress: Progress) -> Trained:

@@ -17,7 +17,8 @@ from sfl_theory import Constants
 from sfl_train.deep.config import FORMAT, Config, cadence, flag
 from sfl_train.deep.federation import LocalWork
 from sfl_train.deep.schedule import LearningRates
-from sfl_train.runs.folder import read_json
+from sfl_train.runs.done import read_done
+from sfl_train.runs.files import read_json
 from sfl_train.runs.log import read_log
 
 TRAIN = "python -m sfl_train"
@@ -119,10 +120,10 @@ def load(folders: Sequence[Path]) -> list[FinishedRun]:
     first = runs[0]
     for run in runs[1:]:
         if replace(run.config, seed=0).hash != replace(first.config, seed=0).hash:
-            mine = run.config.identity()
+            mine = run.config.decisive()
             differing = [
                 f"--{flag(name)} {value} there, {mine[name]} here"
-                for name, value in first.config.identity().items()
+                for name, value in first.config.decisive().items()
                 if name != "seed" and mine[name] != value
             ]
             raise ValueError(
@@ -146,11 +147,7 @@ def _read(folder: Path) -> FinishedRun:
     if not (folder / "config.json").exists():
         raise ValueError(f"{folder}: no run of {TRAIN} (config.json is missing)")
     config = _config(folder / "config.json")
-    if not (folder / "done").exists():
-        raise ValueError(
-            f"{folder}: the run is unfinished; the command that started it goes on"
-        )
-    _check_done(folder / "done", config)
+    _check_done(folder, config)
     if config.measure == "off":
         raise ValueError(f"{folder}: nothing was measured in this run; {AGAIN}")
     sizes = _part(folder / "partition.json", _sizes)
@@ -215,17 +212,20 @@ def _config(path: Path) -> Config:
     return config
 
 
-def _check_done(path: Path, config: Config) -> None:
-    summary = read_json(path)
-    if not isinstance(summary, dict) or summary.get("hash") != config.hash:
-        raise ValueError(f"{path}: does not belong to the run in config.json")
-    if summary.get("diverged"):
+def _check_done(folder: Path, config: Config) -> None:
+    done = read_done(folder, config.hash)
+    if done is None:
         raise ValueError(
-            f"{path.parent}: the run diverged in round {summary.get('rounds')}: there "
-            "is no curve to compare"
+            f"{folder}: the run is unfinished; the command that started it goes on"
         )
-    if summary.get("rounds") != config.rounds:
-        raise ValueError(f"{path}: says {summary.get('rounds')} of {config.rounds}")
+    rounds = done.summary["rounds"]
+    if done.summary["diverged"]:
+        raise ValueError(
+            f"{folder}: the run diverged in round {rounds}: there is no curve to "
+            "compare"
+        )
+    if rounds != config.rounds:
+        raise ValueError(f"{folder / 'done'}: says {rounds} of {config.rounds}")
 
 
 def _check_rounds(folder: Path, config: Config, measured: tuple[int, ...]) -> None:

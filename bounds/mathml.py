@@ -16,14 +16,19 @@ LETTERS = {
     r"\exp": "exp", r"\log": "log",
 }  # fmt: skip
 SIGNS = {
-    r"\|": "‖", r"\le": "≤", r"\ge": "≥", r"\ne": "≠", r"\nabla": "∇", r"\sum": "∑",
+    r"\|": "‖", r"\le": "≤", r"\ge": "≥", r"\leq": "≤", r"\geq": "≥",
+    r"\ne": "≠", r"\nabla": "∇", r"\sum": "∑", r"\prec": "≺",
     r"\mid": "∣", r"\langle": "⟨", r"\rangle": "⟩", r"\cdot": "⋅", r"\sim": "∼",
     r"\pm": "±", r"\{": "{", r"\}": "}", r"\top": "⊤", r"\dots": "…", r"\to": "→",
     r"\in": "∈", r"\times": "×", r"\Rightarrow": "⇒", r"\subset": "⊂",
     r"\lceil": "⌈", r"\rceil": "⌉", r"\lfloor": "⌊", r"\rfloor": "⌋", "-": "−",
 }  # fmt: skip
+BREAKS = {"+", "-", "=", r"\le", r"\ge", r"\leq", r"\geq"}
+OPENING, CLOSING = {"(", "[", r"\langle", r"\{"}, {")", "]", r"\rangle", r"\}"}
 SPACES = {r"\ ": "0.4em", r"\,": "0.17em", r"\;": "0.28em", r"\quad": "1em"}
 LIMITS = {r"\sum", r"\max", r"\min"}
+MARKS = {r"\ref": "@", r"\bound": "#"}
+"""What is filled in later: another formula, the letter of a bound index."""
 DOUBLE = {"E": "𝔼", "R": "ℝ", "N": "ℕ", "P": "ℙ"}
 
 
@@ -43,6 +48,26 @@ def mathml(tex: str, display: bool = True) -> str:
     except ValueError:
         return f"<code>{escape(tex)}</code>"
     return f'<math display="{"block" if display else "inline"}">{body}</math>'
+
+
+@cache
+def breakable(tex: str) -> str:
+    """Return a formula that a line may break before its signs and relations."""
+    try:
+        parts = _Reader(tex).chunks()
+    except ValueError:
+        return f"<code>{escape(tex)}</code>"
+    return " ".join(f'<math displaystyle="true">{part}</math>' for part in parts)
+
+
+@cache
+def inside(tex: str) -> str:
+    """Return what stands inside ``math``; gaps marked as in `MARKS`.
+
+    Raises:
+        ValueError: there is more in it than is known.
+    """
+    return _Reader(tex).row("")
 
 
 def with_formulas(text: str) -> str:
@@ -82,6 +107,29 @@ class _Reader:
             if not token.isspace():
                 out.append(self._scripted(token))
         return f"<mrow>{''.join(out)}</mrow>" if len(out) != 1 else out[0]
+
+    def chunks(self) -> list[str]:
+        """Return the formula cut before its outermost signs and relations.
+
+        Raises:
+            ValueError: it is not read.
+        """
+        out: list[list[str]] = [[]]
+        depth, bars = 0, 0
+        while self._left:
+            token = self._left.pop()
+            depth += (token in OPENING) - (token in CLOSING)
+            bars = 1 - bars if token == r"\|" else bars
+            if token in {"^", "_"}:
+                raise ValueError("a script without a base")
+            if token.isspace():
+                continue
+            made = self._scripted(token)
+            if token in BREAKS and out[-1] and not depth and not bars:
+                made = made.replace("<mo>", '<mo form="infix">', 1)
+                out.append([])
+            out[-1].append(made)
+        return [f"<mrow>{''.join(part)}</mrow>" for part in out]
 
     def _scripted(self, token: str) -> str:
         base, scripts = self._atom(token), {"_": "", "^": ""}
@@ -148,6 +196,8 @@ class _Reader:
             return f"<mi>{DOUBLE.get(letter, letter)}</mi>"
         if name in {r"\text", r"\mathrm"}:
             return f"<mtext>{escape(self._text())}</mtext>"
+        if name in MARKS:
+            return f"{MARKS[name]}{self._text()};"
         if name == r"\left":
             first = self._delimiter()
             body = self.row(r"\right")
@@ -159,7 +209,7 @@ class _Reader:
         if token == ".":
             return ""
         sign = SIGNS.get(token, token)
-        return f'<mo fence="true" stretchy="true">{escape(sign)}</mo>'
+        return f"<mo>{escape(sign)}</mo>"
 
     def _text(self) -> str:
         if self._next() != "{":

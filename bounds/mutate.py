@@ -10,20 +10,23 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import replace
 from functools import cache
 from multiprocessing import get_context
 
+from bounds.journal import FIELDS, Journal
+from sfl_theory.benchmark.records import Record, mutant_record
 from sfl_theory.claims import Claim, Part, parts_of
 from sfl_theory.ledger import ledger
 from sfl_theory.mutation import SUBJECTS, VERDICTS, Judged, groups, judge
+from sfl_theory.writer import of_paper
 
 JOBS = 2
 """Processes; the verdicts do not depend on it."""
 
 Counts = Mapping[str, int]
-Task = tuple[Sequence[str], Sequence[str]]
-"""Statements with one left side, and those of them that are judged."""
+Task = tuple[Sequence[str], Sequence[str], bool]
+"""Statements with one left side, those that are judged, whether records are made."""
 
 NOTES = (
     "proved: the kernel derives it from the original's theorem, or from another one"
@@ -38,7 +41,9 @@ NOTES = (
 )
 
 
-def mutate(claims: Sequence[Claim], jobs: int = JOBS) -> list[Judged]:
+def mutate(
+    claims: Sequence[Claim], jobs: int = JOBS, journal: Journal | None = None
+) -> list[Judged]:
     """Judge all mutants of the proved statements of some claims, with a progress bar.
 
     Interrupted, it returns what is judged until then, and says so.
@@ -46,32 +51,47 @@ def mutate(claims: Sequence[Claim], jobs: int = JOBS) -> list[Judged]:
     Args:
         claims: of the papers' ledger; their repairs are mutated, too.
         jobs: processes; 1 judges in this one.
+        journal: of what is judged already, where the rest is kept, too.
 
     Returns:
         The verdicts, by statement in the order of the claims.
     """
-    names = [name for claim in claims for name, _ in parts_of(claim)]
+    kept = Journal() if journal is None else journal
+    names = statements(claims)
     chosen = set(names)
     tasks = [
         (together, tuple(name for name in together if name in chosen))
         for together in groups(_parts().items())
     ]
-    tasks = [task for task in tasks if task[1]]
+    kept.total = sum(len(wanted) for _, wanted in tasks)
+    tasks = [
+        (together, wanted, kept.keeps_records)
+        for together, all_ in tasks
+        if (wanted := tuple(name for name in all_ if name not in kept.verdicts))
+    ]
     tasks.sort(key=lambda task: -len(task[1]))
-    total = sum(len(wanted) for _, wanted in tasks)
-    found: dict[str, list[Judged]] = {}
-    with _bar(total) as advance:
+    with _bar(kept.total) as advance:
+        advance(kept.done)
         try:
             for part in _verdicts(tasks, jobs):
-                found |= part
-                advance(len(found))
+                for name, (verdicts, records) in part.items():
+                    kept.add(name, verdicts, records)
+                advance(kept.done)
         except KeyboardInterrupt:
-            left = total - len(found)
+            left = kept.total - kept.done
             print(f"interrupted: {left} statements are not judged", file=sys.stderr)
-    return [one for name in names for one in found.get(name, [])]
+    return [one for name in names for one in kept.verdicts.get(name, [])]
 
 
-def _verdicts(tasks: Sequence[Task], jobs: int) -> Iterator[dict[str, list[Judged]]]:
+def statements(claims: Sequence[Claim]) -> list[str]:
+    """Return the names of the statements of claims and of their repairs, in order."""
+    return [name for claim in claims for name, _ in parts_of(claim)]
+
+
+Found = dict[str, tuple[list[Judged], list[Record]]]
+
+
+def _verdicts(tasks: Sequence[Task], jobs: int) -> Iterator[Found]:
     if jobs == 1 or len(tasks) < 2:
         yield from map(_judged, tasks)
         return
@@ -79,11 +99,23 @@ def _verdicts(tasks: Sequence[Task], jobs: int) -> Iterator[dict[str, list[Judge
         yield from pool.imap_unordered(_judged, tasks)
 
 
-def _judged(task: Task) -> dict[str, list[Judged]]:
-    """Return the verdicts on some statements, in a process of its own."""
-    together, wanted = task
+def _judged(task: Task) -> Found:
+    """Return verdicts and records of some statements, in a process of its own.
+
+    Terms do not leave the process.
+    """
+    together, wanted, with_records = task
     found = judge([(name, _parts()[name]) for name in together], wanted=wanted)
-    return {name: [one for one in found if one.claim == name] for name in wanted}
+    out: Found = {}
+    for name in wanted:
+        own = [one for one in found if one.claim == name]
+        writer, part = of_paper(name.split("/")[0]), _parts()[name]
+        records = [
+            mutant_record(one, number, part, writer)
+            for number, one in enumerate(own if with_records else (), 1)
+        ]
+        out[name] = [replace(one, shown=None) for one in own], records
+    return out
 
 
 @cache
@@ -152,7 +184,7 @@ def as_json(verdicts: Sequence[Judged]) -> str:
         "refuted_of_not_proved": _share(main),
         "total": counted(verdicts),
         **tables(verdicts),
-        "mutants": [asdict(verdict) for verdict in verdicts],
+        "mutants": [{key: getattr(one, key) for key in FIELDS} for one in verdicts],
     }
     return json.dumps(content, indent=1) + "\n"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import NoneType
 
 from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Says
+from sfl_theory.user_files import read_bytes
 
 CLAIMS = "CLAIMS"
 """Name of the sequence of claims in the file."""
@@ -33,9 +34,7 @@ def load_claims(path: Path) -> tuple[Claim, ...]:
         ValueError: in one line, if the file cannot be read, is no Python, raises, or
             holds no claim.
     """
-    if not path.is_file():
-        kind = "is no file" if path.exists() else "does not exist"
-        raise ValueError(f"{path} {kind}")
+    source = read_bytes(path)
     loader = SourceFileLoader(_MODULE, str(path))
     spec = spec_from_loader(_MODULE, loader)
     if spec is None:
@@ -46,9 +45,7 @@ def load_claims(path: Path) -> tuple[Claim, ...]:
     if folder not in sys.path:
         sys.path.append(folder)
     try:
-        exec(loader.source_to_code(loader.get_data(str(path)), str(path)), vars(module))
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
+        exec(loader.source_to_code(source, str(path)), vars(module))
     except (Exception, SystemExit) as error:
         raise ValueError(f"{path} {_said(error, path)}") from error
     return _checked(getattr(module, CLAIMS, None), path)

@@ -15,8 +15,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from bounds.audited import REPLAY, Audited
+from bounds.certified import CERTIFIED
 from bounds.comparison import Comparison
-from bounds.sharpest import BEST, Sharpest
+from bounds.sharpest import BEST, Sharpest, on_instance
 from bounds.side_by_side import by_case, by_curve, by_line, by_run, progress_words
 
 INK, LOWER = "#000000", "#7B3294"
@@ -44,6 +45,7 @@ STYLES = {
     "repaired": Style("#009E73", (0, (7, 2)), "s", "nearest true"),
     "sharper": Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "sharper"),
     BEST: Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "sharpest"),
+    CERTIFIED: Style("#CC3D8F", (0, (5, 1, 1, 1, 1, 1)), "v", "round by round"),
 }
 OTHER = Style("#8C6D00", (0, (1, 1.2)), "D", "")
 TERM_DASHES: tuple[Any, ...] = (
@@ -324,15 +326,15 @@ def _instance(panel: Axes, row: Sequence[Comparison]) -> list[Label]:
     Returns:
         Its name, with how far the sharpest bound is from it at the last round.
     """
-    found = []
-    for one in row:
-        if isinstance(one, Sharpest) and one.lower is not None:
-            line = one.lower / one.unit
-            panel.plot(one.band.rounds, line, color=LOWER, linewidth=1.1)
-            k = times(float(one.values[-1] / one.lower[-1]))
-            words = f"an instance:\nsharpest is {k} × it"
-            found.append(Label(float(line[-1]), words, LOWER))
-    return found
+    reached = on_instance(row)
+    if reached is None:
+        return []
+    least = min(row, key=lambda one: one.values[-1])
+    line = reached[0] / least.unit
+    panel.plot(least.band.rounds, line, color=LOWER, linewidth=1.1)
+    k = times(float(least.values[-1] / reached[0][-1]))
+    words = f"an instance:\n{_called(least).splitlines()[0].rstrip(':')} is {k} × it"
+    return [Label(float(line[-1]), words, LOWER)]
 
 
 def times(factor: float) -> str:

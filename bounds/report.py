@@ -16,7 +16,7 @@ from bounds.audited import REPLAY, Audited
 from bounds.comparison import Comparison
 from bounds.measurement import Measurement
 from bounds.run_options import INSTANCE
-from bounds.sharpest import Sharpest
+from bounds.sharpest import on_instance
 from bounds.side_by_side import by_case, by_curve, by_line, by_run, progress_words
 from bounds.training import Progress
 
@@ -137,13 +137,13 @@ def _case(
     page.line("")
     page.lines += _table(comparisons)
     page.line("")
-    for one in comparisons:
-        if isinstance(one, Sharpest) and one.lower is not None:
-            k = one.values[-1] / one.lower[-1]
-            page.entry(
-                "instance",
-                f"{one.name} is {k:.3g} times above what happens with {one.instance}",
-            )
+    if (reached := on_instance(comparisons)) is not None:
+        lower, words = reached
+        least = min(comparisons, key=lambda one: one.values[-1])
+        k = least.values[-1] / lower[-1]
+        page.entry(
+            "instance", f"{least.name} is {k:.3g} times above what happens with {words}"
+        )
     for twins in by_line(comparisons):
         if len(twins) > 1:
             page.entry("note", f"{_names(twins, ' and ')} coincide on this run")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bounds.finished_run import FinishedRun
 from sfl_theory import Bound, Theorem
 from sfl_theory.conditions import EqualPeriods, EqualWeights, WeightedServer
+from sfl_train.deep.config import MODELS
 
 SAME_ITERATES = {"sfl-v1": ("sfl-v1", "fedavg")}
 """With one period FedAvg is SFL-V1, to the last bit."""
@@ -229,6 +230,12 @@ def _gradients(runs: Sequence[FinishedRun]) -> Iterator[str]:
 
 def _network(run: FinishedRun) -> Iterator[str]:
     config = run.config
+    if config.model not in MODELS:
+        yield (
+            f"network: {config.model} is your own: whether it has kinks, as ReLU has, "
+            "or BatchNorm, of which the theory speaks neither, is not looked at"
+        )
+        return
     default = "batch" if config.model.startswith("resnet") else "none"
     if (config.norm or default) == "batch":
         yield (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -50,6 +50,24 @@ class Sharpest(Comparison):
             "lower": None if self.lower is None else self.lower.tolist(),
             "instance": self.instance,
         }
+
+
+def on_instance(
+    row: Sequence[Comparison],
+) -> tuple[NDArray[np.float64], str] | None:
+    """Return what the left side is on an instance, and the instance in words.
+
+    Args:
+        row: comparisons of one case.
+
+    Returns:
+        Values of shape (m,) that no true bound beside them lies below; None where
+        no instance is known.
+    """
+    for one in row:
+        if isinstance(one, Sharpest) and one.lower is not None:
+            return one.lower, one.instance
+    return None
 
 
 def sharpest(beside: Comparison, audit: Audited | None) -> Sharpest | None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,6 +96,8 @@ def _parser() -> Parser:
 def _work(options: argparse.Namespace) -> int:
     from sfl_train.files import check_writable
 
+    if options.out is not None:
+        import_module("matplotlib")  # told at once, not after the sweep
     asked = None if options.table is not None else setting(options)
     if options.tolerance is not None and not 1e-10 <= options.tolerance <= 1e-2:
         raise CommandError("--tolerance: between 1e-10 and 0.01")

@@ -27,6 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0, 1 if something could not be made, 2 for a mistake.
     """
+    return run(_parser(), _work, arguments)
+
+
+def _parser() -> Parser:
     parser = Parser(
         prog="python -m figures",
         description="Every figure and table of the three papers, from training runs.",
@@ -38,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         import_module(module).add_arguments(
             commands.add_parser(name, help=words, description=f"{words.capitalize()}.")
         )
-    return run(parser, _work, arguments)
+    return parser
 
 
 def _work(options: argparse.Namespace) -> int:

@@ -18,8 +18,8 @@ from figures.figure import STAND_INS, Departure, Figure
 from figures.scale import PAPER, Preset
 from sfl_train.deep.config import Config
 
-UNSAID = ("seed",)
-"""Options that other lines say."""
+UNSAID = ("seed", "digests")
+"""Options that other lines say, and files of the user's own, which no figure has."""
 
 
 def caption(

@@ -12,7 +12,7 @@ from figures.papers import FIGURES
 from figures.scale import Preset
 from figures.series import standing
 from sfl_train.deep.config import Config
-from sfl_train.runs.folder import RunError, read_json
+from sfl_train.runs.files import RunError, read_json
 
 COLUMNS = {
     "S": "S",

@@ -19,7 +19,8 @@ from figures.figure import MEASURED, Curve, Figure, Panel
 from figures.grid import folder
 from figures.scale import Preset
 from sfl_train.deep.config import Config
-from sfl_train.runs.folder import RunError, read_json
+from sfl_train.runs.done import read_done
+from sfl_train.runs.files import RunError, read_json
 from sfl_train.runs.log import read_log
 
 Standing = Literal["finished", "diverged", "unfinished", "missing"]
@@ -114,7 +115,8 @@ def standing(config: Config, root: Path) -> Standing:
         "finished", "diverged", "unfinished" (begun, not ended) or "missing".
 
     Raises:
-        RunError: if its folder holds another run or one of another version.
+        RunError: if its folder holds another run or one of another version, or what
+            it left behind is not that any more.
     """
     path = folder(config, root)
     if not (path / "config.json").exists():
@@ -125,17 +127,10 @@ def standing(config: Config, root: Path) -> Standing:
             f"{path}: holds another run or one of another version of this program; "
             "choose another --runs, or remove the folder to make its run again"
         )
-    if not (path / "done").exists():
+    done = read_done(path, config.hash)
+    if done is None:
         return "unfinished"
-    return "diverged" if _field(path / "done", "diverged") else "finished"
-
-
-def _field(path: Path, name: str) -> Any:
-    content = read_json(path)
-    try:
-        return content[name]
-    except (KeyError, TypeError) as error:
-        raise _other_version(path, f"{name!r}") from error
+    return "diverged" if done.summary["diverged"] else "finished"
 
 
 def _read(

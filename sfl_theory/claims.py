@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel.hypotheses import Hypothesis, Minimiser
@@ -44,6 +45,12 @@ class Kind(Enum):
     ALGORITHM = "algorithm"
     TABLE = "table"
     TEXT = "text"
+
+    def __call__(
+        self, name: str, location: str, title: str, *parts: Part, **told: Unpack[Told]
+    ) -> Claim:
+        """Return a claim of this kind: ``Kind.LEMMA(id, where, title, part, ..)``."""
+        return Claim(name, location, self, title, parts, **told)
 
 
 class Severity(Enum):
@@ -189,6 +196,49 @@ class Repair:
     change: str
 
 
+def proved(
+    says: Says,
+    theorem: Callable[[], Theorem],
+    words: str = "",
+    reading: str = "",
+    *,
+    model: Callable[[], ModelData] | None = None,
+    vacuous: str = "",
+) -> Part:
+    """Return a statement with its `Proof`."""
+    return Part(says, Proof(theorem, words, model, vacuous), reading)
+
+
+def broken(
+    says: Says,
+    data: Callable[[], ModelData] | None = None,
+    words: str = "",
+    reading: str = "",
+    *,
+    run: Callable[[], FederatedRun] | None = None,
+    numbers: Mapping[Var, Fraction] | None = None,
+) -> Part:
+    """Return a statement with the `Model` that breaks it."""
+    return Part(says, Model(data, words, run, numbers or {}), reading)
+
+
+def repaired(change: str, *parts: Part) -> Repair:
+    """Return the `Repair` that these parts are."""
+    return Repair(parts, change)
+
+
+class Told(TypedDict, total=False):
+    """What a claim may tell besides its statements."""
+
+    severity: Severity | None
+    scope: str
+    cause: str
+    words: str
+    uses: str
+    first_failure: str
+    repair: Repair | None
+
+
 @dataclass(frozen=True)
 class Claim:
     """What a paper claims, and what is known of it.
@@ -262,11 +312,21 @@ class Claim:
 
 @dataclass(frozen=True)
 class Decided:
-    """What the kernel said of one part: a status and the lines that it printed."""
+    """What the kernel said of one part: a status and the lines that it printed.
+
+    Attributes:
+        status: "proved", "refuted" or "unproved".
+        lines: as printed.
+        claim: what the kernel decided.
+        theorem: by which.
+        data: or by which model.
+    """
 
     status: str
     lines: tuple[str, ...] = ()
     claim: kernel.Claim | None = field(default=None, compare=False)
+    theorem: Theorem | None = field(default=None, compare=False)
+    data: ModelData | None = field(default=None, compare=False)
 
 
 def decide(part: Part, name: str) -> Decided:
@@ -295,7 +355,8 @@ def decide(part: Part, name: str) -> Decided:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return Decided("unproved", (f"{REJECTED}: {kind}{error}",))
     status = "proved" if found.proved or part.says.denied else "refuted"
-    return Decided(status, tuple(str(found).splitlines()), found)
+    lines = tuple(str(found).splitlines())
+    return Decided(status, lines, found, theorem, data)
 
 
 def evidence(part: Part, name: str) -> tuple[Theorem | None, ModelData | None]:

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import io
+import re
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
+
+EXTRAS = {
+    "torch": "train",
+    "sklearn": "train",
+    "scipy": "train",
+    "matplotlib": "train",
+    "safetensors": "train",
+    "tensorboard": "log",
+    "PIL": "images",
+    "ray": "cluster",
+    "clarabel": "worst-case",
+}
+"""Modules that the core does without -> the extra of the package that brings them."""
 
 
 class CommandError(ValueError):
@@ -14,6 +31,27 @@ class CommandError(ValueError):
 
 class Parser(argparse.ArgumentParser):
     """An argument parser that reports a mistake in one line, without the usage."""
+
+    def parse_known_args(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        namespace: argparse.Namespace | None = None,
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse, after a look for ``--option=--``, on which argparse itself stumbles.
+
+        Args:
+            args: the command line; None: the real one.
+            namespace: that is filled.
+
+        Returns:
+            The options, and what is left over.
+        """
+        given = sys.argv[1:] if args is None else list(args)
+        before = given[: given.index("--")] if "--" in given else given
+        for one in before:
+            if re.fullmatch(r"-[^=]*=--", one, re.DOTALL):
+                self.error(f"argument {one.removesuffix('=--')}: expected a value")
+        return super().parse_known_args(given, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Print one line on standard error and exit with status 2.
@@ -32,6 +70,8 @@ def run(
 ) -> int:
     """Parse, work, and turn a user's error into one line and exit status 2.
 
+    A module of an extra that is not installed is such an error, too.
+
     Args:
         parser: of the command.
         work: does the job and returns the exit status.
@@ -39,15 +79,42 @@ def run(
 
     Returns:
         The exit status of ``work``; 130 after an interruption.
+
+    Raises:
+        ModuleNotFoundError: a module is missing that no extra brings.
     """
-    options = parser.parse_args(arguments)
     try:
-        return work(options)
+        options = parser.parse_args(arguments)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # A path need not be text of the terminal's encoding.
+            sys.stdout.reconfigure(errors="backslashreplace")
+        with _silent():
+            return work(options)
     except CommandError as error:
         parser.error(str(error))
+    except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        if module not in EXTRAS:
+            raise
+        parser.error(f'needs {module}: pip install "sfl-verify[{EXTRAS[module]}]"')
+    except MemoryError:
+        parser.error("not enough memory for this")
     except BrokenPipeError:
         sys.stderr.close()
         return 0
     except KeyboardInterrupt:
         print(f"{parser.prog}: interrupted", file=sys.stderr)
         return 130
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep warnings of libraries from the user, who is told in the command's own words.
+
+    Who asks Python for warnings, by ``-W`` or PYTHONWARNINGS, gets them, and one that
+    is made an error stays one.
+    """
+    with warnings.catch_warnings():
+        if not sys.warnoptions:
+            warnings.showwarning = lambda *_, **__: None
+        yield

@@ -7,11 +7,12 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sfl_theory.user_files import FileError, read_text
 
 PROVENANCES = ("analytic", "trajectory", "assumed")
 PerClient = float | tuple[float, ...]
@@ -188,17 +189,16 @@ class Constants:
             The checked constants.
 
         Raises:
-            ValueError: if the file cannot be read, is not JSON, or holds impossible
-                values; the message starts with the path.
+            FileError: if the file cannot be read; the message starts with the path.
+            ValueError: if it is not JSON, or holds impossible values; likewise.
         """
         try:
-            record = json.loads(Path(path).read_text(encoding="utf-8"))
+            record = json.loads(read_text(path))
             if not isinstance(record, dict):
                 raise ValueError("expected one JSON object of constants")
             return cls.from_dict(record)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "not a text file"
-            raise ValueError(f"{path}: {reason}") from error
+        except FileError:
+            raise
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
         except RecursionError:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
 
@@ -68,11 +68,13 @@ class Outcome:
         status: one of ``STATUSES``.
         lines: what proves or refutes each part in words, and what the kernel printed.
         findings: the runs among what refutes.
+        decided: every part; left out where an outcome comes from another process.
     """
 
     status: str
     lines: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
+    decided: tuple[Decided, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def method(self) -> str:
@@ -217,7 +219,8 @@ def _outcome(
         lines += [part.by.words] if part.by is not None and part.by.words else []
         lines += one.lines
         findings += _findings(part, one)
-    return Outcome(whole(tuple(found)), tuple(lines), tuple(findings))
+    decided = tuple(found)
+    return Outcome(whole(decided), tuple(lines), tuple(findings), decided)
 
 
 def _findings(part: Part, found: Decided) -> Iterator[Finding]:

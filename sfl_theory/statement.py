@@ -181,3 +181,12 @@ class Theorem:
         if name not in self.cases:
             raise ValueError(f"{self.key} has no case '{name}'; valid are: {valid}")
         return self.cases[name]
+
+
+def one_case(
+    title: str, algorithm: str, case: Case, participation: str = "full"
+) -> Theorem:
+    """Return a theorem that has one case; its number is the last part of its key."""
+    number = case.theorem.rpartition("-")[2]
+    cases = {case.name: case}
+    return Theorem(case.theorem, number, title, algorithm, participation, cases)

@@ -33,10 +33,15 @@ from sfl_theory.kernel.algebra import Ratio, Sort
 
 # Numbers ---------------------------------------------------------------------------
 
+PARAMETERS: dict[k.Var | k.Family, str] = {}
+"""How parameters were written first: the notation for terms that a rule makes."""
+
 
 def parameter(name: str, sort: Sort, tex: str = "") -> Number:
     """Return a parameter; its name and its LaTeX are of the claim's paper."""
-    return Written(k.symbol(k.Var(name, sort)), tex or name)
+    variable_ = k.Var(name, sort)
+    PARAMETERS.setdefault(variable_, tex or name)
+    return Written(k.symbol(variable_), tex or name)
 
 
 def natural(name: str, tex: str = "") -> Number:
@@ -76,12 +81,14 @@ def of_client(
 ) -> Number:
     """Return a parameter of a client; write its LaTeX with ``{n}`` for the client."""
     symbol = k.PerClient(k.ClientFamily(name, sort), n)
+    PARAMETERS.setdefault(symbol.family, tex)
     return Written(k.symbol(symbol), tex.replace("{n}", n.name))
 
 
 def of_round(name: str, t: Number, tex: str, sort: Sort = Sort.POSITIVE) -> Number:
     """Return a parameter of a round; write its LaTeX with ``{t}`` for the round."""
     symbol = k.PerRound(k.RoundFamily(name, sort), k.natural(t.value))
+    PARAMETERS.setdefault(symbol.family, tex)
     return Written(k.symbol(symbol), tex.replace("{t}", t.tex))
 
 
@@ -364,18 +371,21 @@ def equals(left: Side, right: Side) -> tuple[Assumed, Assumed]:
 
 def maximum(value: Number, one: Number, two: Number) -> tuple[Assumed, ...]:
     """Return that a number is the larger one of two: no less, and one of them."""
-    tex = rf"{value.tex} = \max\{{{one.tex}, {two.tex}\}}"
-    a, b, c = (k.constant(x.value) for x in (value, one, two))
-    either = k.constant(-(value.value - one.value) * (value.value - two.value))
-    return tuple(Assumed(h.Holds(form), tex) for form in (a - b, a - c, either))
+    return _one_of(value, one, two, "max", 1)
 
 
 def minimum(value: Number, one: Number, two: Number) -> tuple[Assumed, ...]:
     """Return that a number is the smaller one of two."""
-    tex = rf"{value.tex} = \min\{{{one.tex}, {two.tex}\}}"
-    a, b, c = (k.constant(x.value) for x in (value, one, two))
-    either = k.constant(-(value.value - one.value) * (value.value - two.value))
-    return tuple(Assumed(h.Holds(form), tex) for form in (b - a, c - a, either))
+    return _one_of(value, one, two, "min", -1)
+
+
+def _one_of(
+    value: Number, one: Number, two: Number, which: str, sign: int
+) -> tuple[Assumed, ...]:
+    tex = rf"{value.tex} = \{which}\{{{one.tex}, {two.tex}\}}"
+    first, second = (value.value - other.value for other in (one, two))
+    forms = map(k.constant, (first * sign, second * sign, -first * second))
+    return tuple(Assumed(h.Holds(form), tex) for form in forms)
 
 
 def smooth(function: Function, S: Number) -> Assumed:

@@ -10,11 +10,20 @@ from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfl_theory.command import CommandError, Parser, run
+from sfl_theory.user_files import FileError, read_text
 from sfl_train.deep.config import PRESETS, Config, flag, kind, resolve
 from sfl_train.deep.idle_options import refuse_idle
+from sfl_train.deep.own_files import own_dataset
+
+if TYPE_CHECKING:
+    from sfl_train.follow import Follower
+
+
+LOGS = ("csv", "tensorboard")
+"""What ``--log`` may be."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,6 +55,8 @@ def _parser() -> Parser:
         "departure of the released code",
     )
     for item in fields(Config):
+        if not item.metadata["given"]:
+            continue
         annotation = kind(str(item.type))
         shown = "" if item.default is None else f" (default: {item.default})"
         words = item.metadata["help"].replace("%", "%%") + shown
@@ -64,6 +75,11 @@ def _parser() -> Parser:
         type=Path,
         metavar="DIR",
         help="run folder (default: runs/ALGORITHM-DATASET-HASH)",
+    )
+    parser.add_argument(
+        "--log",
+        choices=LOGS,
+        help="also write metrics.csv or TensorBoard's event files into the run folder",
     )
     parser.add_argument("--quiet", action="store_true", help="no live progress")
     return parser
@@ -87,14 +103,18 @@ class _HelpData(argparse.Action):
 
 def _work(options: argparse.Namespace) -> int:
     given = dict(vars(options))
-    file, preset, out, quiet = (
-        given.pop(name) for name in ("config", "preset", "out", "quiet")
+    file, preset, out, quiet, log = (
+        given.pop(name) for name in ("config", "preset", "out", "quiet", "log")
     )
     layer = _toml(file) if file is not None else {}
     below = layer.pop("preset", "paper"), _own(layer, "out", str)
     preset = preset or below[0]
     out = out or (Path(below[1]) if below[1] is not None else None)
     quiet = _own(layer, "quiet", bool) or quiet
+    below_log = _own(layer, "log", str)
+    log = log or below_log
+    if log not in {None, *LOGS}:
+        raise CommandError(f"--log: expected one of {', '.join(LOGS)}, got {log!r}")
     try:
         config = resolve(preset, layer, given)
         refuse_idle(config, {**layer, **given})
@@ -103,17 +123,32 @@ def _work(options: argparse.Namespace) -> int:
     # Not before: these take seconds, and a mistake should be told at once.
     from sfl_train.deep.cluster import joined
     from sfl_train.deep.training import train
-    from sfl_train.runs.folder import RunError
+    from sfl_train.follow import Follower
+    from sfl_train.runs.begun import copy_shorter
+    from sfl_train.runs.done import nobody, read_done
+    from sfl_train.runs.files import RunError
 
-    dataset = config.dataset.replace(":", "-").replace("/", "-")
+    own = own_dataset(config.dataset)
+    dataset = config.dataset if own is None else f"npz-{own.stem}"
+    dataset = dataset.replace(":", "-").replace("/", "-")
+    given_out = out is not None
     out = out or Path("runs") / f"{config.algorithm}-{dataset}-{config.hash[:12]}"
     try:
         with joined(config.device) as (cluster, device):
             config, first = replace(config, device=device), cluster.rank == 0
+            begun = None if given_out or not first else copy_shorter(out, config)
+            if begun is not None:
+                print(f"going on from {begun}, which stays", file=sys.stderr)
+            follower = Follower(log, out) if log is not None and first else None
             with _display(quiet or not first) as show:
-                summary = train(config, out, show, cluster)
+                watch = show if follower is None else _watched(follower, show)
+                summary = train(config, out, watch, cluster)
+            if follower is not None:
+                follower.step()
     except (RunError, ValueError) as error:
         raise CommandError(_named(str(error))) from error
+    except OSError as error:
+        raise CommandError(f"--out: {error}") from error
     except (MemoryError, RuntimeError) as error:
         if not _memory(error):
             raise
@@ -126,6 +161,11 @@ def _work(options: argparse.Namespace) -> int:
         return 130
     if not first:
         return int(summary["diverged"])
+    done = read_done(out, config.hash)
+    if done is not None and done.note:
+        print(done.note, file=sys.stderr)
+    if nobody(out):
+        print("nobody took part in any round: nothing was trained", file=sys.stderr)
     if summary["diverged"]:
         print(f"diverged in round {summary['rounds']}; {out}", file=sys.stderr)
         return 1
@@ -134,6 +174,19 @@ def _work(options: argparse.Namespace) -> int:
         f"loss {summary['test_loss']:.4f}; {out}"
     )
     return 0
+
+
+def _watched(
+    follower: Follower, show: Callable[[Any], None] | None
+) -> Callable[[Any], None]:
+    """Return what is told after every round: the follower looks, then the display."""
+
+    def watch(now: Any) -> None:
+        follower.step()
+        if show is not None:
+            show(now)
+
+    return watch
 
 
 SETS = {
@@ -185,12 +238,12 @@ def _memory(error: Exception) -> bool:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as stream:
-            content = tomllib.load(stream)
-    except OSError as error:
-        raise CommandError(f"--config: {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CommandError(f"--config: {path}: {error}") from error
+        content = tomllib.loads(read_text(path))
+    except FileError as error:
+        raise CommandError(f"--config: {error}") from error
+    except (ValueError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise CommandError(f"--config: {path}: {why}") from error
     return {name.replace("-", "_"): value for name, value in content.items()}
 
 

@@ -128,38 +128,52 @@ class Federation:
         """
         widest = max(int(self.problem.sizes.max()), self.problem.dimension)
         row = 8 * widest * self.clients * self.replicas
-        chunk = max(1, _DRAW_BYTES // row)
-        for first in range(0, steps, chunk):
-            block = np.arange(first, min(first + chunk, steps))
+        for block in _blocks(steps, row):
             keys = self._keys(Purpose.MINIBATCH, round, block[:, None, None])
             drawn = self.problem.draw(self.sampling, keys)
             yield from [None] * len(block) if drawn is None else drawn.unbind(0)
 
-    def visiting_order(
-        self, round: int, step: int, present: Tensor | None = None
-    ) -> Tensor:
+    def visiting_orders(
+        self, round: int, steps: int, present: Tensor | None = None
+    ) -> Iterator[Tensor]:
         """Draw the order in which the server visits the clients of each replica.
 
         Args:
             round: t.
-            step: local step.
+            steps: number of local steps.
             present: participants, shape (N, R); None: everyone.
 
-        Returns:
-            Client positions of shape (N, R): row v holds the v-th visited client of
-            each replica; those who do not take part come last.
+        Yields:
+            Client positions of shape (N, R) per local step: row v holds the v-th
+            visited client of each replica; those who do not take part come last.
         """
-        keys = self._keys(Purpose.VISITING_ORDER, round, step)
-        u = streams.uniforms(keys, 1)[..., 0]
-        if present is not None:
-            u = np.where(present.numpy(), u, 2.0)
-        return torch.from_numpy(np.argsort(u, axis=0, kind="stable"))
+        for block in _blocks(steps, 8 * self.clients * self.replicas):
+            keys = self._keys(Purpose.VISITING_ORDER, round, block[:, None, None])
+            u = streams.uniforms(keys, 1)[..., 0]
+            if present is not None:
+                u = np.where(present.numpy(), u, 2.0)
+            yield from torch.from_numpy(np.argsort(u, axis=1, kind="stable")).unbind(0)
 
     def _keys(
         self, purpose: Purpose, round: int, step: int | NDArray[np.int64] = 0
     ) -> streams.Keys:
         ids = np.asarray(self.client_ids)[:, None]
         return streams.keys(np.asarray(self.seeds), purpose, round, ids, step)
+
+
+def _blocks(steps: int, size: int) -> Iterator[NDArray[np.int64]]:
+    """Cut the local steps into pieces.
+
+    Args:
+        steps: number of local steps.
+        size: bytes that the draws of one step take.
+
+    Yields:
+        Consecutive steps whose draws fit `_DRAW_BYTES` together, at least one.
+    """
+    chunk = max(1, _DRAW_BYTES // size)
+    for first in range(0, steps, chunk):
+        yield np.arange(first, min(first + chunk, steps))
 
 
 def _vector(name: str, values: ArrayLike, length: int) -> NDArray[np.float64]:

@@ -18,6 +18,15 @@ def check_writable(option: str, path: Path, folder: bool) -> None:
     Raises:
         ValueError: if it cannot be written; the message names the option.
     """
+    try:
+        _check_place(option, path, folder)
+    except OSError as error:
+        raise ValueError(f"{option}: {path}: {error.strerror}") from error
+
+
+def _check_place(option: str, path: Path, folder: bool) -> None:
+    if "\0" in str(path):
+        raise ValueError(f"{option}: {str(path)!a}: not a path")
     if folder and path.exists() and not path.is_dir():
         raise ValueError(f"{option}: {path} is a file, a folder is needed")
     if not folder and path.is_dir():
@@ -29,13 +38,8 @@ def check_writable(option: str, path: Path, folder: bool) -> None:
         place = place.parent
     if not place.is_dir():
         raise ValueError(f"{option}: {place} is not a folder")
-    try:
-        with tempfile.TemporaryFile(dir=place):
-            pass
-    except OSError as error:
-        raise ValueError(
-            f"{option}: cannot write to {place}: {error.strerror}"
-        ) from error
+    with tempfile.TemporaryFile(dir=place):
+        pass
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfl_theory.user_files import FileError, read_text
+
 Indices = NDArray[np.int64]
 
 LARGEST = 16 << 20
@@ -79,14 +81,10 @@ def digest(parts: Sequence[Indices]) -> str:
 
 def _literal(path: Path, where: str) -> Any:
     try:
-        size = path.stat().st_size
-        if size > LARGEST:
-            raise ValueError(f"{where}: {size} bytes are more than {LARGEST}")
-        text = path.read_text()
-    except OSError as error:
-        raise ValueError(f"{where}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{where}: not a text") from error
+        text = read_text(path, LARGEST)
+    except FileError as error:
+        reason = str(error).removeprefix(f"{path}: ")
+        raise ValueError(f"{where}: {reason}") from error
     try:
         return json.loads(text)  # ten times faster, and usually enough
     except (ValueError, RecursionError):

@@ -264,7 +264,7 @@ def _await_release(run: Path) -> None:
     until = time.monotonic() + RELEASE
     while time.monotonic() < until:
         try:
-            lock = os.open(run / "lock", os.O_RDWR)
+            lock = os.open(run / "lock", os.O_RDWR | os.O_NOFOLLOW)
         except OSError:
             return
         try:

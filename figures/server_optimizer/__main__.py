@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from figures import grid
-from figures.server_optimizer import design, report
 from sfl_theory.command import CommandError, Parser, run
 
 
@@ -43,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _work(options: argparse.Namespace) -> int:
+    from figures import grid
+    from figures.server_optimizer import design, report
+
     if options.draw_only:
         try:
             report.draw(report.read(options.out / f"{report.NAME}.csv"), options.out)

@@ -19,17 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfl_theory.constants import Constants
-from sfl_theory.models.functions import (
-    ONE,
-    ZERO,
-    Bowl,
-    Client,
-    Piece,
-    Point,
-    Separable,
-    dot,
-    solved,
-)
+from sfl_theory.models import functions
+from sfl_theory.models.functions import ONE, ZERO, Bowl, Piece, Point, Separable, dot
 from sfl_theory.schedules import Schedule
 
 Box = tuple[tuple[Fraction, Fraction], ...]
@@ -117,7 +108,7 @@ class FederatedRun:
     theorem: str
     case: str
     algorithm: str
-    clients: tuple[Client, ...]
+    clients: tuple[functions.Client, ...]
     weights: tuple[Fraction, ...]
     start: Point
     rounds: int
@@ -195,7 +186,7 @@ class FederatedRun:
                 for p in size
             )
             b = tuple(dot(self.weights, tuple(one.b[p] for one in bowls)) for p in size)
-            found = solved(H, b)
+            found = functions.solved(H, b)
         slopes = zip(*(client.gradient(found) for client in self.clients), strict=True)
         if any(dot(self.weights, column) for column in slopes):
             raise ValueError("x* does not lie where all pieces are curved")

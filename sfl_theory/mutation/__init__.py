@@ -12,9 +12,19 @@ from sfl_theory.mutation.judged import (
     VERDICTS,
     Effort,
     Judged,
+    Shown,
     groups,
     judge,
     subject,
 )
 
-__all__ = ["SUBJECTS", "VERDICTS", "Effort", "Judged", "groups", "judge", "subject"]
+__all__ = [
+    "SUBJECTS",
+    "VERDICTS",
+    "Effort",
+    "Judged",
+    "Shown",
+    "groups",
+    "judge",
+    "subject",
+]

@@ -13,18 +13,10 @@ from functools import cached_property
 from typing import Any
 
 from sfl_theory.claims import Says
+from sfl_theory.kernel import algebra
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import (
-    Built,
-    Number,
-    Poly,
-    Ratio,
-    Rejected,
-    Sort,
-    Symbol,
-    ratio,
-)
+from sfl_theory.kernel.algebra import Built, Poly, Ratio, Rejected, Sort, Symbol, ratio
 from sfl_theory.kernel.terms import subterms
 from sfl_theory.proofs.export import Statement
 
@@ -170,7 +162,7 @@ def _relaxed(assumed: h.Hypothesis) -> h.Hypothesis | None:
     if form.coefficients.keys() - {k.UNIT}:
         return None
     number = form.coefficients.get(k.UNIT, ratio(0))
-    kept: Number = ratio(0)
+    kept: algebra.Number = ratio(0)
     for value, powers in number.numerator.products():
         term = ratio(value)
         for symbol, power in powers.items():

@@ -11,16 +11,8 @@ import numpy as np
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Sort
-from sfl_theory.mutation.building import (
-    POSITIVE,
-    SIGNED,
-    Frame,
-    Read,
-    Tie,
-    build,
-    genes_of,
-    opened,
-)
+from sfl_theory.mutation import building
+from sfl_theory.mutation.building import POSITIVE, SIGNED, Frame, Read, Tie, opened
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError
 from sfl_theory.mutation.holding import holds
 
@@ -141,7 +133,7 @@ def drawn_frame(
         spread=spread,
         long=spread or (rounds > LONG and apart and shape != "bent" and not turned),
     )
-    return replace(frame, genes=genes_of(frame, read))
+    return replace(frame, genes=building.genes_of(frame, read))
 
 
 def _shape(
@@ -353,7 +345,7 @@ def pushed(frame: Frame, read: Read, genes: Genes, v: k.Var | k.RoundFamily) -> 
     def met(factor: Array) -> Array:
         now = genes | {name: snapped(first * factor)}
         try:
-            _, e = build(frame, read, now, exact=False)
+            _, e = building.build(frame, read, now, exact=False)
             out = np.ones(first.shape, dtype=bool)
             for one in frame.pushed:
                 out &= holds(e, one)

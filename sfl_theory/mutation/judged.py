@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sfl_theory.claims import Part, Proof
 from sfl_theory.kernel import replay as kernel
@@ -16,7 +16,7 @@ from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
 from sfl_theory.mutation.search import FRAMES, PATIENCE, broken
-from sfl_theory.proofs.export import Statement
+from sfl_theory.proofs.export import ModelData, Statement
 
 VERDICTS = ("proved", "refuted", "undecided", "no model", "wrongly proved")
 SUBJECTS = ("T rounds", "one round", "functions and vectors", "numbers")
@@ -42,6 +42,15 @@ class Effort:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """A neighbour, and what proves or breaks it."""
+
+    neighbour: Neighbour
+    theorem: Theorem | None
+    model: ModelData | None
+
+
+@dataclass(frozen=True)
 class Judged:
     """What proof and search say of a neighbour.
 
@@ -51,6 +60,7 @@ class Judged:
         change: what was changed.
         verdict: one of ``VERDICTS``.
         subject: one of ``SUBJECTS``: what the statement speaks of.
+        shown: the neighbour and its evidence; they stay in the process that judged.
     """
 
     claim: str
@@ -58,6 +68,7 @@ class Judged:
     change: str
     verdict: str
     subject: str
+    shown: Shown | None = field(default=None, compare=False, repr=False)
 
 
 def subject(statement: Statement) -> str:
@@ -145,13 +156,14 @@ def _judged(
 ) -> Iterator[Judged]:
     around = list(neighbours(part.says, name))
     about = subject(part.says.statement(name))
-    proved = {place for place, one in enumerate(around) if _proved(one, known)}
-    silent = {p for p, one in enumerate(around) if one.silent} - proved
+    found = ((place, _proof(one, known)) for place, one in enumerate(around))
+    proved = {place: theorem for place, theorem in found if theorem is not None}
+    silent = {p for p, one in enumerate(around) if one.silent} - proved.keys()
     searched = set(range(len(around))) - silent
     refuted = broken(
         around,
-        searched - proved,
-        proved,
+        searched - proved.keys(),
+        set(proved),
         refutes,
         f"{effort.seed} {name}",
         effort.frames,
@@ -163,13 +175,14 @@ def _judged(
             verdict = "wrongly proved" if place in proved else "refuted"
         elif place in proved:
             verdict = "proved"
-        yield Judged(name, one.operator, one.change, verdict, about)
+        shown = Shown(one, proved.get(place), refuted.get(place))
+        yield Judged(name, one.operator, one.change, verdict, about, shown)
 
 
-def _proved(one: Neighbour, known: Sequence[Theorem]) -> bool:
-    """Return whether the kernel derives the neighbour from a known theorem."""
+def _proof(one: Neighbour, known: Sequence[Theorem]) -> Theorem | None:
+    """Return what the kernel derives the neighbour with from a known theorem."""
     theorem = derived(one, known)
-    return theorem is not None and _decided(one, theorem, None)
+    return theorem if theorem is not None and _decided(one, theorem, None) else None
 
 
 def refutes(one: Neighbour, model: Model) -> bool:

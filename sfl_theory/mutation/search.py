@@ -22,7 +22,7 @@ from sfl_theory.mutation.crowd import Array, NotEvaluatedError
 from sfl_theory.mutation.frames import Genes, children, drawn_frame, first_genes, pushed
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
-from sfl_theory.proofs.export import model_of
+from sfl_theory.proofs.export import ModelData, model_of
 
 CROWD = 96
 GENERATIONS = 4
@@ -64,6 +64,7 @@ class Search:
         good: for each place its best models.
         failed: how often the kernel refused models of this frame, for each place.
         asked: how often the kernel was asked.
+        found: the models that break neighbours.
     """
 
     around: Sequence[Neighbour]
@@ -77,6 +78,7 @@ class Search:
     failed: dict[int, int] = field(default_factory=dict)
     asked: int = 0
     crowds: int = 0
+    found: dict[int, ModelData] = field(default_factory=dict)
 
     def run(self, frames: int = FRAMES, patience: int = PATIENCE) -> None:
         """Search until nothing is open or nothing new was broken for a while."""
@@ -164,10 +166,14 @@ class Search:
         self.asked += 1
         values = {name: float(a[row, 0]) for name, a in genes.items()}
         try:
-            model = model_of(exact_model(frame, self.read, values))
+            data = exact_model(frame, self.read, values)
+            model = model_of(data)
         except (Rejected, NotEvaluatedError, ZeroDivisionError):
             return False
-        return self.decide(self.around[place], model)
+        if not self.decide(self.around[place], model):
+            return False
+        self.found[place] = data
+        return True
 
     def _evaluated(
         self, frame: Frame, genes: Genes
@@ -238,8 +244,8 @@ def broken(
     seed: str,
     frames: int = FRAMES,
     patience: int = PATIENCE,
-) -> set[int]:
-    """Return the places of the neighbours that a model was found to break.
+) -> dict[int, ModelData]:
+    """Return models that were found to break neighbours, by their places.
 
     Args:
         around: all neighbours of one statement.
@@ -251,7 +257,7 @@ def broken(
         patience: after how many of them in vain the search ends.
     """
     if not places | proved:
-        return set()
+        return {}
     whole = around[0].whole
     extra = {one for other in around for one in other.hypotheses} - whole.hypotheses
     read = Read.of(Subject(whole, tuple(sorted(extra, key=str))))
@@ -261,4 +267,4 @@ def broken(
     with np.errstate(all="ignore"):
         search.look(LOOKS)
         search.run(frames, patience)
-    return (places | proved) - search.open - search.watched
+    return search.found

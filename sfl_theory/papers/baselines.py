@@ -14,30 +14,13 @@ import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike, NDArray
 
-from sfl_theory import numeric, rates
+from sfl_theory import numeric, rates, symbols
 from sfl_theory.bound import Finding
 from sfl_theory.constants import Constants
-from sfl_theory.symbols import (
-    F_err,
-    G,
-    Gamma,
-    I_err,
-    N,
-    S,
-    T,
-    epsilon,
-    epsilon_star,
-    mu,
-    n,
-    over_clients,
-    q,
-    sigma,
-    sigma_star,
-    tau,
-)
+from sfl_theory.symbols import F_err, G, Gamma, I_err, N, S, T, epsilon, mu, n, q, tau
 
-SIGMA2 = over_clients(sigma[n] ** 2) / N
-Q = over_clients(1 / q[n])
+SIGMA2 = symbols.over_clients(symbols.sigma[n] ** 2) / N
+Q = symbols.over_clients(1 / q[n])
 SHORT = {SIGMA2: rates.SIGMA**2, Q: rates.Q}
 r"""As the tables write them: $\sigma_n=\sigma$ and $Q=\sum_n1/q_n$."""
 
@@ -158,7 +141,7 @@ TABLE_2 = (
         "Mini-Batch SGD [33]",
         "strongly_convex",
         "full",
-        sigma_star**2 / (mu * N * tau * T) + S * F_err / mu * EXPONENTIAL,
+        symbols.sigma_star**2 / (mu * N * tau * T) + S * F_err / mu * EXPONENTIAL,
         "han2024/table-2/mini-batch-sgd",
     ),
     Rate(
@@ -196,7 +179,7 @@ TABLE_2 = (
         "full",
         SIGMA2 / (mu * N * tau * T)
         + S * SIGMA2 / (mu**2 * N * tau * T**2)
-        + S * epsilon_star**2 / (mu**2 * N * T**2)
+        + S * symbols.epsilon_star**2 / (mu**2 * N * T**2)
         + mu * I_err * EXPONENTIAL,
         "han2024/table-2/sl",
     ),

@@ -11,33 +11,12 @@ from dataclasses import replace
 
 import sympy as sp
 
+from sfl_theory import conditions
 from sfl_theory.bound import OBJECTIVE_GAP, WEIGHTED_GAP, Bound, Source, StepSize
-from sfl_theory.conditions import (
-    BoundedGradients,
-    Convex,
-    MinimiserExists,
-    Smooth,
-    Unbiased,
-)
-from sfl_theory.papers.repaired import (
-    SETTINGS,
-    Setting,
-    excess,
-    inverse,
-    inverse_square,
-    third,
-)
-from sfl_theory.symbols import (
-    G,
-    I_err,
-    S,
-    T,
-    eta,
-    over_rounds,
-    reciprocals,
-    t,
-    tau,
-)
+from sfl_theory.conditions import BoundedGradients, Convex, Smooth, Unbiased
+from sfl_theory.papers import repaired
+from sfl_theory.papers.repaired import SETTINGS, Setting, excess, inverse, third
+from sfl_theory.symbols import G, I_err, S, T, eta, over_rounds, reciprocals, t, tau
 
 LAST_GAP = replace(OBJECTIVE_GAP, first_round=1)
 TUNED = "at the best constant learning rate O((log(T)/T)^(1/2))"
@@ -46,7 +25,7 @@ HYPOTHESES = (
     Unbiased(),
     BoundedGradients(),
     Convex(),
-    MinimiserExists(),
+    conditions.MinimiserExists(),
 )
 half = sp.Rational(1, 2)
 
@@ -58,7 +37,7 @@ DRIFT = {
     "3.6": third,
     "3.7": sp.Integer(1),
     "3.8": third,
-    "3.9": third + inverse + inverse_square,
+    "3.9": third + inverse + repaired.inverse_square,
 }
 """c_d: of the drift over eta^2 tau^3 G^2."""
 

@@ -13,27 +13,13 @@ from typing import Any
 
 import sympy as sp
 
+from sfl_theory import symbols
 from sfl_theory.bound import Bound, Source, StepSize
 from sfl_theory.conditions import EqualWeights
 from sfl_theory.papers.repaired import EQUAL, ONE_TAU, UNSWAPPED, excess
-from sfl_theory.symbols import (
-    F_err,
-    G,
-    N,
-    S,
-    T,
-    a,
-    gamma,
-    mu,
-    n,
-    over_clients,
-    sigma,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.symbols import F_err, G, N, S, T, a, gamma, mu, n, t, tau, tau_server
 
-noise = over_clients(a[n] ** 2 * sigma[n] ** 2)
+noise = symbols.over_clients(a[n] ** 2 * symbols.sigma[n] ** 2)
 AT_ONCE = {"3.6": sp.Rational(16, 3), "3.7": sp.Integer(16), "3.8": sp.Rational(16, 3)}
 """Theorem -> constant of the drift, for equal periods."""
 

@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from sfl_theory.bound import Bound
-from sfl_theory.papers import last_iterate, unbounded
+from sfl_theory.papers import last_iterate, repaired_non_convex, unbounded
+from sfl_theory.papers import repaired as rep
 from sfl_theory.papers.last_model import equal_weights, last_model
-from sfl_theory.papers.repaired import (
-    SETTINGS,
-    TWO_PERIODS,
-    distance_free,
-    general_convex,
-    general_convex_two_periods,
-    own_periods,
-    strongly_convex,
-)
-from sfl_theory.papers.repaired_non_convex import (
-    non_convex_v2,
-    non_convex_v2_partial,
-    non_convex_v2_sharp,
-)
+from sfl_theory.papers.repaired import SETTINGS, TWO_PERIODS, distance_free, own_periods
+from sfl_theory.papers.repaired_non_convex import non_convex_v2, non_convex_v2_sharp
 
 
 def repaired(number: str, case: str, printed: Bound) -> Bound | None:
@@ -65,7 +54,7 @@ def variants(number: str, case: str, printed: Bound) -> dict[str, Bound]:
         found["equal_periods"] = REPAIRED[number, case]
         found["any_periods"] = distance_free(both[0])
     if case == "general_convex" and both:
-        found["any_periods"] = general_convex_two_periods(both[0])
+        found["any_periods"] = rep.general_convex_two_periods(both[0])
     if (number, case) == ("3.9", "non_convex"):
         found["sharper"] = non_convex_v2_sharp()
     found |= unbounded.variants(number, case)
@@ -73,8 +62,8 @@ def variants(number: str, case: str, printed: Bound) -> dict[str, Bound]:
 
 
 REPAIRED = {
-    **{(s.number, "strongly_convex"): strongly_convex(s) for s in SETTINGS},
-    **{(s.number, "general_convex"): general_convex(s) for s in SETTINGS},
+    **{(s.number, "strongly_convex"): rep.strongly_convex(s) for s in SETTINGS},
+    **{(s.number, "general_convex"): rep.general_convex(s) for s in SETTINGS},
     ("3.7", "non_convex"): non_convex_v2(),
-    ("3.9", "non_convex"): non_convex_v2_partial(),
+    ("3.9", "non_convex"): repaired_non_convex.non_convex_v2_partial(),
 }

@@ -19,55 +19,20 @@ from typing import Any
 
 import sympy as sp
 
-from sfl_theory.bound import (
-    OBJECTIVE_GAP,
-    WEIGHTED_GAP,
-    Bound,
-    Source,
-    StepSize,
-)
-from sfl_theory.conditions import (
-    BoundedGradients,
-    Condition,
-    Convex,
-    EqualPeriods,
-    EveryoneTakesPart,
-    MinimiserExists,
-    OwnSteps,
-    Smooth,
-    StronglyConvex,
-    Unbiased,
-    UpdatesAggregated,
-    WeightedServer,
-)
-from sfl_theory.symbols import (
-    G,
-    I_err,
-    N,
-    S,
-    T,
-    a,
-    eta,
-    gamma,
-    mu,
-    n,
-    over_clients,
-    over_rounds,
-    q,
-    sigma,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory import conditions as con
+from sfl_theory import symbols
+from sfl_theory.bound import OBJECTIVE_GAP, WEIGHTED_GAP, Bound, Source, StepSize
+from sfl_theory.conditions import Convex, MinimiserExists, OwnSteps, Smooth, Unbiased
+from sfl_theory.symbols import G, N, S, T, a, eta, gamma, mu, n, over_clients, q, t, tau
 
 GAMMA = {gamma: 8 * S / mu - 1}
 third = sp.Rational(1, 3)
 inverse = over_clients(a[n] / q[n])
 inverse_square = over_clients(a[n] ** 2 / q[n] ** 2)
 excess = over_clients(a[n] ** 2 * (1 - q[n]) / q[n])
-noise_mean = over_clients(a[n] * sigma[n] ** 2)
-noise_inverse = over_clients(a[n] ** 2 / q[n] * sigma[n] ** 2)
-partial_noise = over_clients((7 * a[n] ** 2 / q[n] + a[n]) * sigma[n] ** 2)
+noise_mean = over_clients(a[n] * symbols.sigma[n] ** 2)
+noise_inverse = over_clients(a[n] ** 2 / q[n] * symbols.sigma[n] ** 2)
+partial_noise = over_clients((7 * a[n] ** 2 / q[n] + a[n]) * symbols.sigma[n] ** 2)
 partial_spread = over_clients(4 * a[n] ** 2 * (1 - q[n]) / q[n] + a[n] / q[n])
 
 
@@ -87,13 +52,13 @@ class Setting:
     c1: Any
     cd: Any
     server: Any
-    conditions: tuple[Condition, ...]
+    conditions: tuple[con.Condition, ...]
 
 
-BOUNDED = (Smooth(), Unbiased(), BoundedGradients())
-FULL, PARTIAL = EveryoneTakesPart(), UpdatesAggregated()
-ONE_TAU, UNSWAPPED = EqualPeriods(), OwnSteps()
-EQUAL = WeightedServer()
+BOUNDED = (Smooth(), Unbiased(), con.BoundedGradients())
+FULL, PARTIAL = con.EveryoneTakesPart(), con.UpdatesAggregated()
+ONE_TAU, UNSWAPPED = con.EqualPeriods(), OwnSteps()
+EQUAL = con.WeightedServer()
 SETTINGS = (
     Setting("3.6", sp.Integer(1), third, sp.Integer(1), (FULL, ONE_TAU)),
     Setting("3.7", sp.Integer(1), sp.Rational(4, 3), 1 / N, (FULL, EQUAL)),
@@ -113,14 +78,14 @@ SETTINGS = (
     ),
 )
 
-unequal = 1 - sp.Min(tau, tau_server) / sp.Max(tau, tau_server)
+unequal = 1 - sp.Min(tau, symbols.tau_server) / sp.Max(tau, symbols.tau_server)
 two_period_drift = sp.Rational(4, 3) + sp.Rational(5, 8) * unequal**2 * S / mu
 TWO_PERIODS = tuple(
     Setting(
         number,
         (1 + unequal) * c1,
         two_period_drift * (gamma + 1) / gamma,
-        tau / tau_server,
+        tau / symbols.tau_server,
         (who, UNSWAPPED),
     )
     for number, c1, who in (
@@ -139,13 +104,13 @@ def strongly_convex(setting: Setting) -> Bound:
         parts={
             "gradient noise": 8 * S * c1 * G**2 / (mu**2 * (gamma + T)),
             "client drift": 64 * S**2 * cd * G**2 / (mu**3 * (gamma + T) * (gamma + 1)),
-            "initial distance": S * (gamma + 1) * I_err / (2 * (gamma + T)),
+            "initial distance": S * (gamma + 1) * symbols.I_err / (2 * (gamma + T)),
         },
         metric=OBJECTIVE_GAP,
         step_size=StepSize(rate, rate * setting.server, "=", GAMMA),
         conditions=(
             *BOUNDED,
-            StronglyConvex(),
+            con.StronglyConvex(),
             *setting.conditions,
         ),
         source=Source("repaired", f"Theorem {setting.number}", "strongly convex"),
@@ -187,9 +152,18 @@ def general_convex(setting: Setting) -> Bound:
     largest = 1 / (2 * S * tau)
     return Bound(
         parts={
-            "initial distance": I_err / (2 * tau * T),
-            "gradient noise": c1 * tau * G**2 / (2 * T) * over_rounds(eta(t) ** 2),
-            "client drift": S * cd * tau**2 * G**2 / T * over_rounds(eta(t) ** 3),
+            "initial distance": symbols.I_err / (2 * tau * T),
+            "gradient noise": c1
+            * tau
+            * G**2
+            / (2 * T)
+            * symbols.over_rounds(eta(t) ** 2),
+            "client drift": S
+            * cd
+            * tau**2
+            * G**2
+            / T
+            * symbols.over_rounds(eta(t) ** 3),
         },
         metric=WEIGHTED_GAP,
         step_size=StepSize(largest, largest * setting.server, "any"),
@@ -217,16 +191,16 @@ def general_convex_two_periods(setting: Setting) -> Bound:
     Returns:
         The bound.
     """
-    squares = over_rounds(eta(t) ** 2)
+    squares = symbols.over_rounds(eta(t) ** 2)
     growth = sp.exp(unequal * S**2 * tau**2 * squares / 4)
     largest = 1 / (2 * S * tau)
     second = setting.c1 + sp.Rational(5, 4) * unequal
     return Bound(
         parts={
-            "initial distance": growth * I_err / (2 * tau * T),
+            "initial distance": growth * symbols.I_err / (2 * tau * T),
             "gradient noise": growth * second * tau * G**2 / (2 * T) * squares,
             "client drift": growth * S * tau**2 * G**2 / (3 * T)
-            * over_rounds(eta(t) ** 3),
+            * symbols.over_rounds(eta(t) ** 3),
         },
         metric=WEIGHTED_GAP,
         step_size=StepSize(largest, largest * setting.server, "any"),
@@ -262,7 +236,7 @@ def own_periods(printed: Bound) -> Bound:
     rate = 4 / (mu * tau * (gamma + t))
     return replace(
         printed,
-        step_size=StepSize(rate, rate * tau / tau_server, "=", GAMMA),
+        step_size=StepSize(rate, rate * tau / symbols.tau_server, "=", GAMMA),
         conditions=(*printed.conditions, UNSWAPPED),
         source=Source("repaired", printed.source.statement, "strongly convex"),
         version="repaired",

@@ -10,38 +10,12 @@ from typing import Any
 
 import sympy as sp
 
+from sfl_theory import symbols
 from sfl_theory.bound import WEIGHTED_GRADIENT, Bound, Source, StepSize
-from sfl_theory.conditions import (
-    BoundedVariance,
-    Heterogeneity,
-    Smooth,
-)
-from sfl_theory.papers.repaired import (
-    EQUAL,
-    FULL,
-    PARTIAL,
-    excess,
-    inverse,
-    noise_inverse,
-    noise_mean,
-    partial_noise,
-    partial_spread,
-)
-from sfl_theory.symbols import (
-    F_err,
-    N,
-    S,
-    T,
-    a,
-    epsilon,
-    eta,
-    n,
-    over_clients,
-    over_rounds,
-    sigma,
-    t,
-    tau,
-)
+from sfl_theory.conditions import BoundedVariance, Heterogeneity, Smooth
+from sfl_theory.papers import repaired
+from sfl_theory.papers.repaired import EQUAL, FULL, excess, inverse, noise_inverse
+from sfl_theory.symbols import F_err, N, S, T, a, epsilon, eta, n, over_rounds, t, tau
 
 NON_CONVEX = (
     Smooth("C.1 (24) Lipschitz gradients"),
@@ -54,8 +28,8 @@ def non_convex_v2() -> Bound:
     """Return the repaired non-convex case of Theorem 3.7."""
     largest = 1 / (16 * S * tau)
     noise = (
-        over_clients(a[n] ** 2 * sigma[n] ** 2)
-        + over_clients(a[n] * sigma[n] ** 2) / 8
+        symbols.over_clients(a[n] ** 2 * symbols.sigma[n] ** 2)
+        + symbols.over_clients(a[n] * symbols.sigma[n] ** 2) / 8
         + tau * epsilon**2 / 8
     )
     return Bound(
@@ -84,7 +58,7 @@ def _partial_v2(parts: dict[str, Any], notes: tuple[str, ...]) -> Bound:
         step_size=StepSize(largest, largest / N, "<="),
         conditions=(
             *NON_CONVEX,
-            PARTIAL,
+            repaired.PARTIAL,
             EQUAL,
         ),
         source=Source("repaired", "Theorem 3.9", "non-convex"),
@@ -98,9 +72,9 @@ def non_convex_v2_partial() -> Bound:
     squares = over_rounds(eta(t) ** 2)
     return _partial_v2(
         {
-            "noise": S / (2 * T) * partial_noise * squares,
+            "noise": S / (2 * T) * repaired.partial_noise * squares,
             "participation and heterogeneity": 5 * S * tau * epsilon**2 / (4 * T)
-            * partial_spread * squares,
+            * repaired.partial_spread * squares,
         },
         ("at most (22) as printed",),
     )  # fmt: skip
@@ -109,7 +83,7 @@ def non_convex_v2_partial() -> Bound:
 def non_convex_v2_sharp() -> Bound:
     r"""Return the same with the drift at its own order, $(\eta^t)^3$."""
     drift = tau * epsilon**2 * inverse**2 * sp.Rational(5, 2)
-    drift += noise_mean + 2 * inverse * noise_inverse
+    drift += repaired.noise_mean + 2 * inverse * noise_inverse
     participation = noise_inverse + 2 * tau * epsilon**2 * excess
     return _partial_v2(
         {

@@ -13,69 +13,28 @@ from typing import Any
 
 import sympy as sp
 
-from sfl_theory.bound import (
-    OBJECTIVE_GAP,
-    WEIGHTED_GAP,
-    WEIGHTED_GRADIENT,
-    Bound,
-    Source,
-    StepSize,
-)
-from sfl_theory.conditions import (
-    BoundedGradients,
-    BoundedVariance,
-    Condition,
-    Convex,
-    Heterogeneity,
-    MinimiserExists,
-    Smooth,
-    StronglyConvex,
-    Unbiased,
-)
-from sfl_theory.papers.repaired import (
-    EQUAL,
-    FULL,
-    ONE_TAU,
-    PARTIAL,
-    excess,
-    inverse,
-    noise_inverse,
-    noise_mean,
-)
-from sfl_theory.symbols import (
-    F_err,
-    G,
-    I_err,
-    N,
-    S,
-    T,
-    a,
-    epsilon,
-    eta,
-    gamma,
-    mu,
-    n,
-    over_clients,
-    over_rounds,
-    sigma,
-    t,
-    tau,
-)
+from sfl_theory import bound, symbols
+from sfl_theory import conditions as con
+from sfl_theory.bound import WEIGHTED_GAP, WEIGHTED_GRADIENT, Bound, Source, StepSize
+from sfl_theory.conditions import Condition, Convex, Heterogeneity, Smooth, Unbiased
+from sfl_theory.papers import repaired
+from sfl_theory.papers.repaired import EQUAL, FULL, ONE_TAU, excess, inverse, noise_mean
+from sfl_theory.symbols import F_err, G, I_err, N, S, T, a, eta, gamma, mu, n, t, tau
 
 HYPOTHESES = (
     Smooth("C.1 (24) Lipschitz gradients"),
-    BoundedVariance(),
+    con.BoundedVariance(),
     Heterogeneity(),
-    MinimiserExists(),
+    con.MinimiserExists(),
 )
-noise_square = over_clients(a[n] ** 2 * sigma[n] ** 2)
-heterogeneity = tau * epsilon**2
+noise_square = symbols.over_clients(a[n] ** 2 * symbols.sigma[n] ** 2)
+heterogeneity = tau * symbols.epsilon**2
 Q, one = sp.Rational, sp.Integer(1)
 OWN = Q(5, 8) * noise_mean + Q(5, 12) * heterogeneity
 VISITS = Q(2, 3) * (noise_mean + 2 * noise_square + 2 * heterogeneity)
-DRAWN = noise_inverse + 2 * heterogeneity * excess
+DRAWN = repaired.noise_inverse + 2 * heterogeneity * excess
 DRAWN_VISITS = Q(2, 3) * (
-    noise_mean + 2 * inverse * noise_inverse + 2 * inverse**2 * heterogeneity
+    noise_mean + 2 * inverse * repaired.noise_inverse + 2 * inverse**2 * heterogeneity
 )
 
 
@@ -140,7 +99,7 @@ SETTINGS = (
     Setting(
         "3.8",
         one,
-        (PARTIAL, ONE_TAU),
+        (repaired.PARTIAL, ONE_TAU),
         DRAWN,
         OWN,
         Q(19, 4),
@@ -154,7 +113,7 @@ SETTINGS = (
     Setting(
         "3.9",
         1 / N,
-        (PARTIAL, EQUAL),
+        (repaired.PARTIAL, EQUAL),
         DRAWN,
         DRAWN_VISITS,
         Q(19, 4),
@@ -181,9 +140,9 @@ def strongly_convex(setting: Setting) -> Bound:
             "gradient noise": noise,
             "client drift": drift,
         },
-        metric=OBJECTIVE_GAP,
+        metric=bound.OBJECTIVE_GAP,
         step_size=StepSize(rate, rate * setting.server, "=", offset),
-        conditions=(*HYPOTHESES, StronglyConvex(), *setting.conditions),
+        conditions=(*HYPOTHESES, con.StronglyConvex(), *setting.conditions),
         source=Source("repaired", f"Theorem {setting.number}", "strongly convex"),
         definitions=offset,
     )
@@ -210,7 +169,7 @@ def _mean(
 ) -> dict[str, Any]:
     """Return the terms of a weighted mean over rounds."""
     name, start = first
-    squares, cubes = (over_rounds(eta(t) ** power) for power in (2, 3))
+    squares, cubes = (symbols.over_rounds(eta(t) ** power) for power in (2, 3))
     return {
         name: start / (tau * T),
         "gradient noise": samples * setting.samples / T * squares,
@@ -250,7 +209,7 @@ def non_convex(setting: Setting) -> Bound:
 
 def at_every_rate(setting: Setting) -> Bound:
     """Return the weighted mean squared gradient of 3.9 under bounded gradients."""
-    squares, cubes = (over_rounds(eta(t) ** power) for power in (2, 3))
+    squares, cubes = (symbols.over_rounds(eta(t) ** power) for power in (2, 3))
     late = 1 + 2 * excess + 2 * inverse * excess
     largest = 1 / (8 * S * tau)
     return Bound(
@@ -264,7 +223,7 @@ def at_every_rate(setting: Setting) -> Bound:
         conditions=(
             HYPOTHESES[0],
             Unbiased(),
-            BoundedGradients(),
+            con.BoundedGradients(),
             HYPOTHESES[-1],
             *setting.conditions,
         ),

@@ -8,17 +8,9 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction, share, stochastic
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.local_steps import block_below
-from sfl_theory.proofs.notation import (
-    combine,
-    inverse_q,
-    nat,
-    number_of_clients,
-    of,
-    per_client,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, inverse_q, nat, of, steps, sum_over
 
 n, t, i, j = k.Client("n"), nat("t"), nat("i"), nat("j")
 now = of(t)
@@ -34,18 +26,18 @@ def aggregated(run: k.Split, side: k.Side) -> Theorem:
     )
     each = k.part(side, end - x + moved * rate)
     local = rules.local_update(run, n, now, made, side, gap)
-    return combine([
-        (rules.update(run, side, now, gap), 1),
+    return combine(
+        rules.update(run, side, now, gap),
         (sum_over(local, k.CLIENTS, n, k.weight(n)), -1),
         (rules.linear(k.CLIENTS, n, each * k.weight(n), gap), -1),
-    ])
+    )
 
 
 def updated(run: k.Split, side: k.Side) -> Theorem:
     """Return the update of a block as the run defines it, as a norm that vanishes."""
     moved = k.part(side, k.iterate(run, now + 1) - k.iterate(run, now))
     gap = moved + direction(run, now, side) * run.pace(side).rate.at(now)
-    return combine([(rules.update(run, side, now, gap), -1)])
+    return combine((rules.update(run, side, now, gap), -1))
 
 
 def local_whole(run: k.Split) -> Theorem:
@@ -54,8 +46,8 @@ def local_whole(run: k.Split) -> Theorem:
     total = k.summed(steps(at), j, stochastic(run, n, now, of(j)))
     gap = k.local_point(run, n, now, at) - k.iterate(run, now) + total * eta
     sides = [(rules.local_update(run, n, now, at, side, gap), -1) for side in k.Side]
-    one = combine([(rules.blocks(gap, gap), -1), *sides])
-    return sum_over(one, k.CLIENTS, n, per_client("b", n))
+    one = combine((rules.blocks(gap, gap), -1), *sides)
+    return sum_over(one, k.CLIENTS, n, notation.per_client("b", n))
 
 
 def round_whole(run: k.Split) -> Theorem:
@@ -64,27 +56,25 @@ def round_whole(run: k.Split) -> Theorem:
     end = k.local_point(run, n, now, made)
     gap = k.summed(k.CLIENTS, n, end * k.weight(n)) - k.iterate(run, now + 1)
     sides = [(aggregated(run, side), 1) for side in k.Side]
-    return combine([(rules.blocks(gap, gap), -1), *sides])
+    return combine((rules.blocks(gap, gap), -1), *sides)
 
 
 def equal_weights(x: k.Vec) -> Theorem:
     """Return ``||[sum_n grad F_n(x) - N grad f(x)]_s||^2 <= 0`` where N a_n = 1."""
-    N, side = number_of_clients(), k.Side.SERVER
+    N, side = notation.number_of_clients(), k.Side.SERVER
     off = 1 - N * k.weight(n)
     low, high = rules.assume(k.constant(off)), rules.assume(k.constant(-off))
-    zero = combine([(high, off)], signs=[low])
+    zero = combine((high, off), signs=[low])
     g = k.part(side, k.gradient(k.Local(n), x))
-    square = combine(squares=[(g, -(off**2))], signs=[zero])
+    square = combine((g, -(off**2)), signs=[zero])
     gap = k.summed(k.CLIENTS, n, g * off)
     own = k.part(side, k.summed(k.CLIENTS, n, k.gradient(k.Local(n), x)))
     whole = own - k.part(side, k.gradient(k.MEAN, x)) * N
     return combine(
-        [
-            (rules.jensen(k.CLIENTS, n, ratio(1), g * off), 1),
-            (sum_over(square, k.CLIENTS, n), N),
-            (rules.mean_gradient(x, whole), N),
-            (rules.mean_gradient(x, gap), N),
-        ],
+        rules.jensen(k.CLIENTS, n, ratio(1), g * off),
+        (sum_over(square, k.CLIENTS, n), N),
+        (rules.mean_gradient(x, whole), N),
+        (rules.mean_gradient(x, gap), N),
         target=-k.inner(whole, whole),
     )
 
@@ -99,11 +89,11 @@ def moved_by_drawn(run: k.Split, side: k.Side) -> Theorem:
     h = k.part(side, k.summed(steps(made), j, stochastic(run, n, now, of(j))))
     away = k.part(side, k.iterate(run, now + 1) - k.iterate(run, now))
     sent = k.summed(k.CLIENTS, n, h * share(run, n, now, side))
-    return combine([
+    return combine(
         (rules.update(run, side, now, away), -1),
         (rules.update(run, side, now, sent), rate),
         (rules.expect(run, now, k.inner(sent, sent)), -(rate**2)),
-    ])
+    )
 
 
 def mean_of_models(run: k.Split, side: k.Side, z: k.Vec) -> Theorem:
@@ -115,19 +105,19 @@ def mean_of_models(run: k.Split, side: k.Side, z: k.Vec) -> Theorem:
     stays = k.inner(k.part(side, k.iterate(run, now + 1)), z) - update.form
     each = k.part(side, end - x) + h * rate
     local = rules.local_update(run, n, now, made, side, z)
-    return combine([
+    return combine(
         (update, -1),
         (rules.expect(run, now, stays), -1),
-        (sum_over(local, k.CLIENTS, n, k.weight(n)), 1),
-        (rules.linear(k.CLIENTS, n, each * k.weight(n), z), 1),
-    ])
+        sum_over(local, k.CLIENTS, n, k.weight(n)),
+        rules.linear(k.CLIENTS, n, each * k.weight(n), z),
+    )
 
 
 def mean_of_weights(run: k.Split, z: k.Vec) -> Theorem:
     """Return ``<[x(t+1)]_c, z> = <[x(t)]_c, z>`` for a client's rate of 0."""
     made = rules.update(run, k.Side.CLIENT, now, z)
     stays = k.inner(k.part(k.Side.CLIENT, k.iterate(run, now + 1)), z) - made.form
-    return combine([(made, -1), (rules.expect(run, now, stays), -1)])
+    return combine((made, -1), (rules.expect(run, now, stays), -1))
 
 
 @dataclass(frozen=True)
@@ -190,7 +180,7 @@ class Drawn:
             ]
 
         mean_square = rules.expect(self.run, now, k.inner(self.noise, self.noise))
-        return combine([*same(self.gap), *same(self.noise), (mean_square, -1)])
+        return combine(*same(self.gap), *same(self.noise), (mean_square, -1))
 
     def sharp(self, G2: Ratio) -> Theorem:
         """Return ``||gap||^2 <= tau^2 eta^2 G2 sum_n a_n^2 (1/q_n - 1)``."""
@@ -200,48 +190,42 @@ class Drawn:
             block_below(self.side, whole, bound), steps(self.made), j, self.made
         )
         inside = rules.jensen(steps(self.made), j, ratio(1), self.g)
-        each = combine([(inside, 1), (short, 1)])
+        each = combine(inside, short)
         factor = k.weight(n) ** 2 * self.rate**2 * (inverse_q(n) - 1)
-        return combine([
-            (self.spread(), 1),
-            (sum_over(each, k.CLIENTS, n, factor), 1),
-        ])
+        return combine(self.spread(), sum_over(each, k.CLIENTS, n, factor))
 
     def less_than_move(self) -> Theorem:
         """Return ``||gap||^2 <= ||x(t+1) - x(t)||^2``."""
         whole = k.summed(k.CLIENTS, n, self.h * k.weight(n))
         return combine(
-            [(self.spread(), 1), (moved_by_drawn(self.run, self.side), -1)],
-            [(whole, self.rate**2)],
+            self.spread(),
+            (moved_by_drawn(self.run, self.side), -1),
+            (whole, self.rate**2),
             target=k.inner(self.away, self.away) - k.inner(self.gap, self.gap),
         )
 
     def move(self) -> Theorem:
         """Return ``||away||^2 <= N tau sum_n eta^2 a_n^2/q_n sum_j ||g||^2``."""
-        N, odds = number_of_clients(), inverse_q(n) - 1
+        N, odds = notation.number_of_clients(), inverse_q(n) - 1
         factor = k.weight(n) ** 2 * self.rate**2
         inside = rules.jensen(steps(self.made), j, ratio(1), self.g)
-        square = sum_over(combine(squares=[(self.g, 1)]), steps(self.made), j)
-        return combine([
-            (moved_by_drawn(self.run, self.side), 1),
+        square = sum_over(combine((self.g, 1)), steps(self.made), j)
+        return combine(
+            moved_by_drawn(self.run, self.side),
             (rules.jensen(k.CLIENTS, n, ratio(1), self.h * k.weight(n)), self.rate**2),
-            (sum_over(inside, k.CLIENTS, n, factor * (N + odds)), 1),
-            (sum_over(square, k.CLIENTS, n, factor * odds * (N - 1) * self.made), 1),
-        ])
+            sum_over(inside, k.CLIENTS, n, factor * (N + odds)),
+            sum_over(square, k.CLIENTS, n, factor * odds * (N - 1) * self.made),
+        )
 
     def bounded(self, G2: Ratio) -> Theorem:
         """Return ``N tau sum_n eta^2 a_n^2/q_n sum_j (G2 - ||g||^2) >= 0``."""
         whole = stochastic(self.run, n, now, of(j))
         bound = rules.bounded_gradient(self.run, G2, n, now, of(j))
         short = block_below(self.side, whole, bound)
-        factor = number_of_clients() * self.made * self.rate**2
+        factor = notation.number_of_clients() * self.made * self.rate**2
         each = sum_over(short, steps(self.made), j)
         return sum_over(each, k.CLIENTS, n, factor * k.weight(n) ** 2 * inverse_q(n))
 
     def whole(self, G2: Ratio) -> Theorem:
         """Return ``||gap||^2 <= N tau^2 eta^2 G2 sum_n a_n^2/q_n``."""
-        return combine([
-            (self.less_than_move(), 1),
-            (self.move(), 1),
-            (self.bounded(G2), 1),
-        ])
+        return combine(self.less_than_move(), self.move(), self.bounded(G2))

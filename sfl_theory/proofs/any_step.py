@@ -12,20 +12,9 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.local_steps import (
-    Round,
-    i,
-    j,
-    linear_both,
-    n,
-    now,
-    t,
-    whole_centred,
-    whole_mean,
-    whole_moved,
-    whole_update,
-)
+from sfl_theory.proofs.local_steps import Round, i, j, n, now, t, whole_mean
 from sfl_theory.proofs.notation import combine, mean, of, sign, steps, sum_over
 from sfl_theory.proofs.strongly_convex import BEST
 
@@ -83,14 +72,14 @@ def growth(mu: Ratio, run: k.Split, at: Ratio) -> Theorem:
     """Return ``f(x) - f* >= mu/2 ||x - x*||^2`` from the F_n."""
     x, best = k.iterate(run, at), k.vec(k.Star(k.MEAN))
     own = k.gradient(k.Local(n), best) * k.weight(n)
-    return combine([
-        (sum_over(rules.convex(k.Local(n), mu, best, x), k.CLIENTS, n, k.weight(n)), 1),
-        (rules.mean_value(x), 1),
+    return combine(
+        sum_over(rules.convex(k.Local(n), mu, best, x), k.CLIENTS, n, k.weight(n)),
+        rules.mean_value(x),
         (rules.mean_value(best), -1),
         (rules.mean_gradient(best, x - best), -1),
         (rules.linear(k.CLIENTS, n, own, x - best), -1),
-        (rules.stationary(k.MEAN, x - best), 1),
-    ])
+        rules.stationary(k.MEAN, x - best),
+    )
 
 
 def floor(run: k.Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
@@ -117,42 +106,43 @@ def floor(run: k.Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
         (rules.linear(k.CLIENTS, n, inside * k.weight(n), u), 1),
         (sum_over(rules.linear(steps(1), i, xi, u), k.CLIENTS, n, k.weight(n)), 1),
     ]
-    no_cross = combine(crossed, target=k.inner(Z, u))
+    no_cross = combine(*crossed, target=k.inner(Z, u))
     shift = u - Z * eta
     moved: list[tuple[Theorem, Number]] = [
-        (whole_update(r, after), 1),
-        (whole_update(r, shift - D * eta), 1),
+        (local.whole_update(r, after), 1),
+        (local.whole_update(r, shift - D * eta), 1),
     ]
-    exact = combine(moved, target=k.norm2(after) - k.norm2(shift - D * eta))
-    near = combine([
-        (rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(1), i, gp - gx)), 1),
-        (
-            sum_over(
-                combine([
-                    (rules.jensen(steps(1), i, ratio(1), gp - gx), 1),
-                    (sum_over(first_gradient_stays(run, S), steps(1), i), 1),
-                ]),
-                k.CLIENTS,
-                n,
-                k.weight(n),
+    exact = combine(*moved, target=k.norm2(after) - k.norm2(shift - D * eta))
+    near = combine(
+        rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(1), i, gp - gx)),
+        sum_over(
+            combine(
+                rules.jensen(steps(1), i, ratio(1), gp - gx),
+                sum_over(first_gradient_stays(run, S), steps(1), i),
             ),
-            1,
+            k.CLIENTS,
+            n,
+            k.weight(n),
         ),
-    ])
+    )
     loud = rules.assume(k.norm2(xi) - k.constant(v))
-    spread = combine([
-        (rules.independent(run, n, i, k.weight(n), now, ratio(1), None), 1),
-        (sum_over(sum_over(loud, steps(1), i), k.CLIENTS, n, k.weight(n) ** 2), 1),
-    ])
+    spread = combine(
+        rules.independent(run, n, i, k.weight(n), now, ratio(1), None),
+        sum_over(sum_over(loud, steps(1), i), k.CLIENTS, n, k.weight(n) ** 2),
+    )
     half = ratio(1) / 2
     far = combine(
-        [(exact, 1), (no_cross, -eta), (near, eta**2), (spread, eta**2 / 2)],
-        [(shift * half - D * eta, 2), (u, half)],
+        exact,
+        (no_cross, -eta),
+        (near, eta**2),
+        (spread, eta**2 / 2),
+        (shift * half - D * eta, 2),
+        (u, half),
     )
     bound = mu * eta**2 * v * mean(n, k.weight(n) ** 2) / 4
     gap = k.value_of(k.MEAN, r.next) - k.value_of(k.MEAN, best)
     return combine(
-        [(growth(mu, run, now + 1), 1), (far, mu / 2)], target=gap - k.constant(bound)
+        growth(mu, run, now + 1), (far, mu / 2), target=gap - k.constant(bound)
     )
 
 
@@ -160,15 +150,15 @@ def first_gradient_stays(run: k.Split, S: Ratio) -> Theorem:
     """Return ``||grad F_n(p(n,t,i)) - grad F_n(x(t))||^2 <= 0`` for i <= 0."""
     r, at = Round(run), of(i)
     g = stochastic(run, n, of(t), of(j))
-    sizes = sum_over(combine(squares=[(g, 1)]), steps(at), j)
-    nothing = combine([(sizes, -at)], signs=[rules.assume(k.constant(-at))])
+    sizes = sum_over(combine((g, 1)), steps(at), j)
+    nothing = combine((sizes, -at), signs=[rules.assume(k.constant(-at))])
     scale = S**2 * r.eta**2
-    return combine([
-        (rules.lipschitz(k.Local(n), S, r.point(at), r.x), 1),
-        (whole_moved(r), -(S**2)),
+    return combine(
+        rules.lipschitz(k.Local(n), S, r.point(at), r.x),
+        (local.whole_moved(r), -(S**2)),
         (rules.jensen(steps(at), j, ratio(1), g), scale),
         (nothing, scale),
-    ])
+    )
 
 
 # Lower bounds for every constant step: what no choice of the step avoids -------------
@@ -182,7 +172,7 @@ def move(r: Round, w: k.Vec) -> Theorem:
     g = stochastic(r.run, n, now, of(j))
     away = r.away(of(i)) + k.summed(steps(of(i)), j, g) * r.eta
     sides = [(rules.local_update(r.run, n, now, of(i), s, w), 1) for s in k.Side]
-    return combine([(rules.blocks(away, w), 1), *sides], target=k.inner(away, w))
+    return combine(rules.blocks(away, w), *sides, target=k.inner(away, w))
 
 
 def nothing_before(r: Round, w: k.Vec, s: Signed) -> Theorem:
@@ -191,7 +181,7 @@ def nothing_before(r: Round, w: k.Vec, s: Signed) -> Theorem:
     A sum below 0 is twice itself, so it vanishes; products are bounded by squares.
     """
     g, zero = stochastic(r.run, n, now, of(j)), ratio(0)
-    each = sum_over(combine(squares=[(g + w * s, ratio(1) / 2)]), steps(of(i)), j)
+    each = sum_over(combine((g + w * s, ratio(1) / 2)), steps(of(i)), j)
     uses: list[tuple[Theorem, Number]] = [
         (each, 1),
         (rules.longer(j, g, of(i), zero), ratio(1) / 2),
@@ -199,7 +189,7 @@ def nothing_before(r: Round, w: k.Vec, s: Signed) -> Theorem:
     ]
     sign = rules.assume(k.constant(-of(i)))
     target = k.summed(steps(of(i)), j, k.inner(g, w)) * s
-    return combine(uses, [(w, -of(i) / 2)], target, [sign])
+    return combine(*uses, (w, -of(i) / 2), target=target, signs=[sign])
 
 
 def stays(r: Round, w: k.Vec, s: Signed) -> Theorem:
@@ -211,7 +201,7 @@ def stays(r: Round, w: k.Vec, s: Signed) -> Theorem:
         (rules.linear(steps(of(i)), j, g, w), -s * r.eta),
         (nothing_before(r, w, -s), r.eta),
     ]
-    return combine(uses, target=target)
+    return combine(*uses, target=target)
 
 
 def hessian_one(p: k.Vec, w: k.Vec, s: Signed) -> Theorem:
@@ -227,23 +217,23 @@ def hessian_one(p: k.Vec, w: k.Vec, s: Signed) -> Theorem:
         (low(F, one, BEST, p), 1),
     ]
     apart = k.gradient(F, p) - k.gradient(F, BEST) - (p - BEST)
-    return combine(uses, target=k.inner(apart, w) * s)
+    return combine(*uses, target=k.inner(apart, w) * s)
 
 
 def direction(r: Round, w: k.Vec, s: Signed) -> Theorem:
     """Return ``s (<D, w> - <x - x*, w>) >= 0``, D the mean local gradient."""
     p = r.point(of(i))
-    each = combine([(hessian_one(p, w, s), 1), (stays(r, w, s), 1)])
+    each = combine(hessian_one(p, w, s), stays(r, w, s))
     own = k.gradient(k.Local(n), BEST) * k.weight(n)
     D = whole_mean(r, r.local_gradient(of(i)))
     uses: list[tuple[Theorem, Number]] = [
         (r.summed(each, 1, k.weight(n)), 1),
-        (linear_both(r, r.local_gradient(of(i)), w, 1, k.weight(n)), s),
+        (local.linear_both(r, r.local_gradient(of(i)), w, 1, k.weight(n)), s),
         (rules.linear(k.CLIENTS, n, own, w), -s),
         (rules.mean_gradient(BEST, w), -s),
         (rules.stationary(k.MEAN, w), s),
     ]
-    return combine(uses, target=k.inner(D - (r.x - BEST), w) * s)
+    return combine(*uses, target=k.inner(D - (r.x - BEST), w) * s)
 
 
 def noise(r: Round) -> k.Vec:
@@ -257,11 +247,11 @@ def one_round(r: Round, s: Signed) -> Theorem:
     w = after + u * (1 - eta) - Z * eta
     target = k.norm2(after) - k.norm2(u) * (1 - eta) ** 2 - k.norm2(Z) * eta**2
     uses: list[tuple[Theorem, Number]] = [
-        (whole_update(r, w), s),
+        (local.whole_update(r, w), s),
         (direction(r, w, -s), eta),
-        (whole_centred(r, u), -2 * s * eta * (1 - eta)),
+        (local.whole_centred(r, u), -2 * s * eta * (1 - eta)),
     ]
-    return combine(uses, target=target * s)
+    return combine(*uses, target=target * s)
 
 
 def mean_distance(r: Round, T: Ratio) -> Theorem:
@@ -271,23 +261,24 @@ def mean_distance(r: Round, T: Ratio) -> Theorem:
     v, after, Z = k.norm2(u), k.norm2(r.next - BEST), k.norm2(noise(r))
     exactly = {s: rules.assume((k.constant(variance) - Z) * -s) for s in (1, -1)}
     grows = combine(
-        [(one_round(r, 1), 1), (exactly[1], eta**2)],
-        [(u, eta**2)],
-        after - v + v * (2 * eta) - k.constant(eta**2 * variance),
+        one_round(r, 1),
+        (exactly[1], eta**2),
+        (u, eta**2),
+        target=after - v + v * (2 * eta) - k.constant(eta**2 * variance),
     )
     falls = combine(
-        [(one_round(r, -1), 1), (exactly[-1], eta**2)],
-        [(u, eta * (2 - eta))],
-        v - after + k.constant(eta**2 * variance),
-        [rules.assume(k.constant(2 - eta))],
+        one_round(r, -1),
+        (exactly[-1], eta**2),
+        (u, eta * (2 - eta)),
+        target=v - after + k.constant(eta**2 * variance),
+        signs=[rules.assume(k.constant(2 - eta))],
     )
     start = k.norm2(k.iterate(r.run, 0) - BEST)
     total = k.summed(steps(T), t, v)
-    plain = combine([(sum_over(grows, steps(T), t), 1), (rules.telescope(t, v, T), -1)])
-    weighted = combine([
-        (sum_over(falls, steps(T), t, of(t) + 1), 1),
-        (rules.telescope(t, v * of(t), T), 1),
-    ])
+    plain = combine(sum_over(grows, steps(T), t), (rules.telescope(t, v, T), -1))
+    weighted = combine(
+        sum_over(falls, steps(T), t, of(t) + 1), rules.telescope(t, v * of(t), T)
+    )
     factor = 1 / (1 + 2 * eta * T)
     uses: list[tuple[Theorem, Number]] = [
         (plain, T * factor),
@@ -296,7 +287,7 @@ def mean_distance(r: Round, T: Ratio) -> Theorem:
         (rules.assume(k.constant(T - 2)), T**2 * eta**2 * factor),
         (rules.square(eta * T - ratio(2) / 5), T * factor),
     ]
-    return combine(uses, target=total - k.constant(2 * T / 5))
+    return combine(*uses, target=total - k.constant(2 * T / 5))
 
 
 def gap_by_curvature(p: k.Vec) -> Theorem:
@@ -314,7 +305,7 @@ def gap_by_curvature(p: k.Vec) -> Theorem:
         (rules.stationary(k.MEAN, u), 1),
     ]
     gap = k.value_of(k.MEAN, p) - k.value_of(k.MEAN, BEST)
-    return combine(uses, target=gap - k.norm2(u) * (ratio(1) / 2))
+    return combine(*uses, target=gap - k.norm2(u) * (ratio(1) / 2))
 
 
 def gradient_by_curvature(p: k.Vec) -> Theorem:
@@ -331,7 +322,7 @@ def gradient_by_curvature(p: k.Vec) -> Theorem:
         (rules.mean_gradient(p, u), 2),
         (gap_by_curvature(p), 2),
     ]
-    return combine(uses, [(g - u, 1)], target=k.norm2(g) - k.norm2(u))
+    return combine(*uses, (g - u, 1), target=k.norm2(g) - k.norm2(u))
 
 
 def mean_metric(r: Round, T: Ratio, row: k.Lin, squared: bool) -> Theorem:
@@ -352,8 +343,8 @@ def mean_metric(r: Round, T: Ratio, row: k.Lin, squared: bool) -> Theorem:
     if squared:
         flat = rules.stationary(k.MEAN, start - BEST)
         rise = smooth_mean(ratio(1), BEST, start)
-        uses += [(combine([(rise, 1), (flat, -1)]), 5)]
-    return combine(uses, target=k.summed(steps(T), t, metric) * (25 / T) - row)
+        uses += [(combine(rise, (flat, -1)), 5)]
+    return combine(*uses, target=k.summed(steps(T), t, metric) * (25 / T) - row)
 
 
 def short_step(F: k.NamedFunction, mu: Ratio, eta: Ratio) -> Theorem:
@@ -376,4 +367,9 @@ def short_step(F: k.NamedFunction, mu: Ratio, eta: Ratio) -> Theorem:
         (u, mu * (1 - 4 * mu * eta) / 4),
     ]
     target = k.value_of(F, y) - k.value_of(F, best) - k.norm2(u) * (mu / 4)
-    return combine(uses, squares, target, [rules.assume(k.constant(1 - 4 * mu * eta))])
+    return combine(
+        *uses,
+        *squares,
+        target=target,
+        signs=[rules.assume(k.constant(1 - 4 * mu * eta))],
+    )

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs.foundations import monotone
 from sfl_theory.proofs.local_steps import Round, now
 from sfl_theory.proofs.notation import combine, nat, of, per_client, point, sum_over
 
 n, m = k.Client("n"), k.Client("m")
-
-
-def monotone(function: k.Function, mu: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
-    """Return ``<grad F(x) - grad F(y), x - y> >= mu ||x - y||^2``."""
-    return combine([
-        (rules.convex(function, mu, x, y), 1),
-        (rules.convex(function, mu, y, x), 1),
-    ])
 
 
 def bounded_and_convex(function: k.Function, mu: Ratio, G2: Ratio) -> Theorem:
@@ -26,12 +19,11 @@ def bounded_and_convex(function: k.Function, mu: Ratio, G2: Ratio) -> Theorem:
     at_x, at_y = k.gradient(function, x), k.gradient(function, y)
     short = [rules.assume(k.constant(G2) - k.norm2(g)) for g in (at_x, at_y)]
     return combine(
-        [
-            (monotone(function, mu, x, y), 2 / mu),
-            (short[0], 2 / mu**2),
-            (short[1], 2 / mu**2),
-        ],
-        [((at_x - at_y) * (1 / mu) - (x - y), 1), (at_x + at_y, 1 / mu**2)],
+        (monotone(function, mu, x, y), 2 / mu),
+        (short[0], 2 / mu**2),
+        (short[1], 2 / mu**2),
+        ((at_x - at_y) * (1 / mu) - (x - y), 1),
+        (at_x + at_y, 1 / mu**2),
         target=k.constant(4 * G2 / mu**2) - k.norm2(x - y),
     )
 
@@ -41,7 +33,7 @@ def nowhere_far(function: k.Function, mu: Ratio, G2: Ratio) -> Theorem:
     x, y = point("x"), point("y")
     far = rules.assume(k.norm2(x - y) - k.constant(4 * G2 / mu**2 + 1))
     near = bounded_and_convex(function, mu, G2)
-    return combine([(near, 1), (far, 1)], target=k.constant(-1))
+    return combine(near, far, target=k.constant(-1))
 
 
 def variance_of_bounded(r: Round, G2: Ratio) -> Theorem:
@@ -51,7 +43,7 @@ def variance_of_bounded(r: Round, G2: Ratio) -> Theorem:
     fair = rules.unbiased(r.run, n, now, j, gp)
     bound = rules.bounded_gradient(r.run, G2, n, now, j)
     target = k.constant(G2) - k.norm2(xi)
-    one = combine([(bound, 1), (fair, 2)], [(gp, 1)], target=target)
+    one = combine(bound, (fair, 2), (gp, 1), target=target)
     return sum_over(one, k.CLIENTS, n, per_client("b", n))
 
 
@@ -66,38 +58,19 @@ def divergence_of_bounded(x: k.Vec, G2: Ratio) -> Theorem:
     jensen = rules.jensen(k.CLIENTS, m, k.weight(m), k.gradient(k.Local(m), x))
     b = per_client("b", n)
     several = rules.instantiate(each, ((n, m),), ())
-    size = combine([
-        (jensen, 1),
-        (sum_over(several, k.CLIENTS, m, k.weight(m)), 1),
+    size = combine(
+        jensen,
+        sum_over(several, k.CLIENTS, m, k.weight(m)),
         (rules.mean_gradient(x, whole), -1),
         (rules.mean_gradient(x, mean), -1),
-    ])
+    )
     one = combine(
-        [(each, 2), (size, 2)],
-        [(own + whole, 1)],
+        (each, 2),
+        (size, 2),
+        (own + whole, 1),
         target=k.constant(4 * G2) - k.norm2(own - whole),
     )
     return sum_over(one, k.CLIENTS, n, b)
-
-
-def cocoercive(function: k.Function, S: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
-    """Return ``||grad F(x) - grad F(y)||^2 <= S^2 ||x - y||^2``, F convex, majorised.
-
-    The majorant from y at z = y - (grad F(y) - grad F(x))/S lies above the tangent at
-    x; the same with x and y exchanged; then ``<d, x - y> >= ||d||^2/S``.
-    """
-    d = k.gradient(function, x) - k.gradient(function, y)
-
-    def one(p: k.Vec, q: k.Vec, apart: k.Vec) -> Theorem:
-        z = q + apart * (1 / S)
-        above = rules.majorant(function, S, q, z)
-        return combine([(above, 1), (rules.convex(function, ratio(0), p, z), 1)])
-
-    return combine(
-        [(one(x, y, d), 2 * S), (one(y, x, -d), 2 * S)],
-        [((x - y) * S - d, 1)],
-        target=k.norm2(x - y) * S**2 - k.norm2(d),
-    )
 
 
 def lipschitz_mean(S: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
@@ -112,10 +85,8 @@ def lipschitz_mean(S: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
         for p, sign in ((x, -1), (y, 1))
     ]
     return combine(
-        [
-            (rules.jensen(k.CLIENTS, n, k.weight(n), own), 1),
-            (sum_over(near, k.CLIENTS, n, k.weight(n)), 1),
-            *exact,
-        ],
+        rules.jensen(k.CLIENTS, n, k.weight(n), own),
+        sum_over(near, k.CLIENTS, n, k.weight(n)),
+        *exact,
         target=k.norm2(x - y) * S**2 - k.norm2(d),
     )

@@ -15,44 +15,15 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import non_convex, notation
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.local_steps import (
-    N,
-    Round,
-    S,
-    block_below,
-    centred,
-    eps2,
-    i,
-    local_gradients,
-    mean_deviation,
-    n,
-    now,
-    other,
-    own_gradients,
-    sigma2,
-    young,
-)
-from sfl_theory.proofs.non_convex import (
-    TwoPaces,
-    deviation,
-    one_client_drift,
-    one_round,
-    one_round_partial,
-)
+from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, n, now, sigma2, young
+from sfl_theory.proofs.non_convex import TwoPaces, deviation, one_round
 from sfl_theory.proofs.non_convex import drift as weighted_drift
-from sfl_theory.proofs.notation import (
-    combine,
-    inverse_q,
-    mean,
-    of,
-    per_client,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, mean, of, sign, steps, sum_over
 
-v_n = per_client("v", n)
+v_n = notation.per_client("v", n)
 """Any weights >= 0: a sum with them is an inequality for each client."""
 
 
@@ -65,7 +36,7 @@ def factor(r: Round, side: k.Side) -> Ratio:
 def spread(r: Round, side: k.Side) -> Ratio:
     """Return the mean square of what a side's steps are weighted by, w_n^2 E J_n^2."""
     own = factor(r, side) ** 2
-    return own * inverse_q(n) if r.run.drawn else own
+    return own * notation.inverse_q(n) if r.run.drawn else own
 
 
 def total(r: Round, side: k.Side, each: k.Vec, w: Ratio | None = None) -> k.Vec:
@@ -90,11 +61,9 @@ def pull(r: Round, side: k.Side) -> Theorem:
     M = total(r, side, r.local_gradient(of(i)))
     means = averaged(r, k.inner(direction(r.run, now, side), g), -r.rate(side))
     return combine(
-        [
-            (rules.update(r.run, side, now, g), 1),
-            *means,
-            (centred(r, side, g, tau, factor(r, side)), -r.rate(side)),
-        ],
+        rules.update(r.run, side, now, g),
+        *means,
+        (local.centred(r, side, g, tau, factor(r, side)), -r.rate(side)),
         target=k.inner(k.part(side, g), r.next - r.x) + k.inner(M, g) * r.rate(side),
     )
 
@@ -103,7 +72,7 @@ def apart(r: Round, side: k.Side, upper: Number) -> Theorem:
     """Return ``sum_i ||[grad F_n(x) - grad F_n(p)]_b||^2 <= S^2 sum_i ||p - x||^2``."""
     change = r.own_gradient() - r.local_gradient(of(i))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    return sum_over(block_below(side, change, near), steps(upper), i)
+    return sum_over(local.block_below(side, change, near), steps(upper), i)
 
 
 def first_order(r: Round, side: k.Side) -> Theorem:
@@ -112,15 +81,13 @@ def first_order(r: Round, side: k.Side) -> Theorem:
     M = r.whole(side, r.local_gradient(of(i)))
     own, b = N * k.weight(n) ** 2, N * spread(r, side)
     near = sum_over(apart(r, side, tau), k.CLIENTS, n, own)
-    more = r.summed(combine(squares=[(r.away(of(i)), 1)]), tau, b - own)
+    more = r.summed(combine((r.away(of(i)), 1)), tau, b - own)
     return combine(
-        [
-            (pull(r, side), -1),
-            (mean_deviation(r, side), eta / (2 * tau)),
-            (near, eta / 2),
-            (more, eta * S**2 / 2),
-        ],
-        [(M, eta / (2 * tau))],
+        (pull(r, side), -1),
+        (local.mean_deviation(r, side), eta / (2 * tau)),
+        (near, eta / 2),
+        (more, eta * S**2 / 2),
+        (M, eta / (2 * tau)),
         target=r.drift(tau, b) * (eta * S**2 / 2)
         - k.norm2(k.part(side, r.gradient)) * (eta * tau / 2)
         - k.inner(k.part(side, r.gradient), r.next - r.x),
@@ -131,7 +98,7 @@ def own_gradient(r: Round) -> Theorem:
     """Return ``||grad F_n(x)||^2 <= 2 ||grad f(x)||^2 + 2 eps2``."""
     g, gx = r.gradient, r.own_gradient()
     near = rules.heterogeneity(eps2, n, r.x)
-    return combine([(young(g, gx - g, 1), 1), (near, 2)])
+    return combine(young(g, gx - g, 1), (near, 2))
 
 
 def drift_of(p: TwoPaces, side: k.Side, small: Theorem, c: Number) -> Theorem:
@@ -147,11 +114,9 @@ def drift_of(p: TwoPaces, side: k.Side, small: Theorem, c: Number) -> Theorem:
     spare = c * (1 - 2 * theta * S**2) - 1
     bound = k.norm2(gx) * (2 * H) + k.constant(sigma2(n))
     return combine(
-        [
-            (one_client_drift(p, side), c),
-            (one, c * theta),
-            (sum_over(combine(squares=[(r.away(of(i)), 1)]), steps(H), i), spare),
-        ],
+        (non_convex.one_client_drift(p, side), c),
+        (one, c * theta),
+        (sum_over(combine((r.away(of(i)), 1)), steps(H), i), spare),
         target=bound * (c * theta) - D,
         signs=[sign(spare, (small, ratio(c) - 1))],
     )
@@ -161,7 +126,7 @@ def _near_gradients(r: Round, upper: Ratio) -> Theorem:
     """Return ``sum_i ||gp||^2 <= 2 upper ||gx||^2 + 2 S^2 D_n``."""
     gx, gp = r.own_gradient(), r.local_gradient(of(i))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    one = combine([(young(gx, gp - gx, 1), 1), (near, 2)])
+    one = combine(young(gx, gp - gx, 1), (near, 2))
     return sum_over(one, steps(upper), i)
 
 
@@ -185,11 +150,9 @@ def drift_by_mean(p: TwoPaces, side: k.Side) -> Theorem:
     spare = 4 * H * c * theta
     D = k.summed(steps(H), i, k.norm2(r.away(of(i))))
     return combine(
-        [
-            (drift_of(p, side, small(p, side, 8), c), 1),
-            (own_gradient(r), 2 * H * c * theta),
-        ],
-        [(g, most - spare)],
+        drift_of(p, side, small(p, side, 8), c),
+        (own_gradient(r), 2 * H * c * theta),
+        (g, most - spare),
         target=(k.norm2(g) + k.constant(sigma2(n) + eps2)) * most - D,
     )
 
@@ -203,7 +166,7 @@ def first_order_closed(p: TwoPaces, side: k.Side) -> Theorem:
     """Return (80) or (84) with the whole gradient behind eta^3."""
     r = p.round
     moved = sum_over(drift_by_mean(p, side), k.CLIENTS, n, N * spread(r, side))
-    return combine([(first_order(r, side), 1), (moved, r.eta * S**2 / 2)])
+    return combine(first_order(r, side), (moved, r.eta * S**2 / 2))
 
 
 def first(r: Round) -> k.Vec:
@@ -219,7 +182,7 @@ def total_size(r: Round, side: k.Side, each: k.Vec) -> Theorem:
     means = averaged(r, k.summed(k.CLIENTS, n, k.norm2(own) * w**2), -N)
     inside = rules.jensen(steps(tau), i, ratio(1), block)
     more = sum_over(inside, k.CLIENTS, n, N * spread(r, side))
-    return combine([(clients, 1), *means, (more, 1)])
+    return combine(clients, *means, more)
 
 
 def moved(r: Round, side: k.Side) -> Theorem:
@@ -227,10 +190,8 @@ def moved(r: Round, side: k.Side) -> Theorem:
     step = k.part(side, r.next - r.x)
     G = drawn(r, side, r.local_gradient(of(i)) + r.noise(of(i)))
     return combine(
-        [
-            (rules.update(r.run, side, now, step), 1),
-            (rules.update(r.run, side, now, G), -r.rate(side)),
-        ],
+        rules.update(r.run, side, now, step),
+        (rules.update(r.run, side, now, G), -r.rate(side)),
         target=k.norm2(step) - k.norm2(G) * r.rate(side) ** 2,
     )
 
@@ -241,15 +202,13 @@ def step_size(r: Round, side: k.Side) -> Theorem:
     b_i, b_0 = k.part(side, r.local_gradient(of(i)) + r.noise(of(i))), k.part(side, g_0)
     zero = ratio(0)
     var = combine(
-        [
-            (rules.unbiased(r.run, n, now, zero, k.part(side, gx)), -2),
-            (rules.variance(r.run, sigma2(n), n, now, zero), 1),
-            (rules.blocks(xi, xi), 1),
-        ],
-        [(k.part(other(side), xi), 1)],
+        (rules.unbiased(r.run, n, now, zero, k.part(side, gx)), -2),
+        rules.variance(r.run, sigma2(n), n, now, zero),
+        rules.blocks(xi, xi),
+        (k.part(local.other(side), xi), 1),
         target=k.norm2(k.part(side, gx)) + k.constant(sigma2(n)) - k.norm2(b_0),
     )
-    return combine([(young(b_i - b_0, b_0, 1), 1), (var, 2)])
+    return combine(young(b_i - b_0, b_0, 1), (var, 2))
 
 
 def second_order(r: Round, side: k.Side) -> Theorem:
@@ -257,11 +216,9 @@ def second_order(r: Round, side: k.Side) -> Theorem:
     tau, g_i = r.steps(side), r.local_gradient(of(i)) + r.noise(of(i))
     each = r.summed(step_size(r, side), tau, N * tau * spread(r, side))
     half = S * r.eta**2 / 2
-    return combine([
-        (moved(r, side), -S / 2),
-        (total_size(r, side, g_i), half),
-        (each, half),
-    ])
+    return combine(
+        (moved(r, side), -S / 2), (total_size(r, side, g_i), half), (each, half)
+    )
 
 
 def one_step(square: k.Vec) -> tuple[Theorem, Theorem]:
@@ -271,7 +228,7 @@ def one_step(square: k.Vec) -> tuple[Theorem, Theorem]:
     """
     e, binder = k.norm2(square), steps(1)
     ends = rules.telescope(i, e * (1 - of(i)), ratio(1))
-    positive = combine(squares=[(square, 1)])
+    positive = combine((square, 1))
     later = rules.instantiate(positive, ((i, of(i) + 1),), ())
     none = [rules.assume(k.constant(-of(i)))]
 
@@ -281,8 +238,8 @@ def one_step(square: k.Vec) -> tuple[Theorem, Theorem]:
 
     (more, no_more), (here, not_here) = both(later), both(positive)
     return (
-        combine([(ends, 1), (more, 1), (not_here, 1)]),
-        combine([(ends, -1), (no_more, 1), (here, 1)]),
+        combine(ends, more, not_here),
+        combine((ends, -1), no_more, here),
     )
 
 
@@ -301,36 +258,34 @@ def change_of_gradient(r: Round, side: k.Side) -> Theorem:
     def near(step: Ratio) -> Theorem:
         apart = r.local_gradient(step) - gx
         lipschitz = rules.lipschitz(k.Local(n), S, r.x, r.point(step))
-        return block_below(side, apart, lipschitz)
+        return local.block_below(side, apart, lipschitz)
 
     def noisy(step: Ratio) -> Theorem:
         var = rules.variance(r.run, sigma2(n), n, now, step)
-        return block_below(side, r.noise(step), var)
+        return local.block_below(side, r.noise(step), var)
 
     old = k.part(side, r.noise(0))
     fixed = far(after) - old
-    later = combine([
+    later = combine(
         (rules.unbiased(r.run, n, now, after, fixed), -2),
-        (young(far(after), -old, 1), 1),
+        young(far(after), -old, 1),
         (near(after), 2),
         (noisy(ratio(0)), 2),
-        (noisy(after), 1),
-    ])
+        noisy(after),
+    )
     below, _ = one_step(change)
     _, above = one_step(away)
-    positive = combine(squares=[(away, 1)])
+    positive = combine((away, 1))
     S2 = S**2
     at_first = sum_over(positive, steps(1), i)
     return combine(
-        [
-            (rules.split(i, k.norm2(change), ratio(1), H - 1), -1),
-            (rules.split(i, k.norm2(away), ratio(1), H - 1), 2 * S2),
-            (sum_over(later, steps(H - 1), i), 1),
-            (below, 1),
-            (near(ratio(0)), 1),
-            (above, S2),
-            (at_first, S2),
-        ],
+        (rules.split(i, k.norm2(change), ratio(1), H - 1), -1),
+        (rules.split(i, k.norm2(away), ratio(1), H - 1), 2 * S2),
+        sum_over(later, steps(H - 1), i),
+        below,
+        near(ratio(0)),
+        (above, S2),
+        (at_first, S2),
         target=k.summed(steps(H), i, k.norm2(away)) * (2 * S2)
         + k.constant(3 * H * sigma2(n))
         - k.summed(steps(H), i, k.norm2(change)),
@@ -347,11 +302,9 @@ def change_closed(p: TwoPaces, side: k.Side) -> Theorem:
     theta, most = r.eta**2 * H * (H - 1), 8 * H**3 * r.eta**2 * S**2
     bound = (k.norm2(gx) + k.constant(sigma2(n))) * most + k.constant(3 * H * sigma2(n))
     one = combine(
-        [
-            (change_of_gradient(r, side), 1),
-            (drift_of(p, side, small(p, side, 4), 2), 2 * S**2),
-        ],
-        [(gx, most - 8 * S**2 * theta * H)],
+        change_of_gradient(r, side),
+        (drift_of(p, side, small(p, side, 4), 2), 2 * S**2),
+        (gx, most - 8 * S**2 * theta * H),
         target=bound - k.summed(steps(H), i, k.norm2(change)),
     )
     return sum_over(one, k.CLIENTS, n, v_n)
@@ -362,27 +315,25 @@ def block_noise(r: Round, side: k.Side) -> Theorem:
     tau, w, xi = r.steps(side), rules.share(r.run, n, now, side), r.noise(of(i))
     apart = rules.independent(r.run, n, i, w, now, tau, side)
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
-    one = block_below(side, xi, var)
+    one = local.block_below(side, xi, var)
     means = averaged(r, k.constant(mean(n, w**2 * sigma2(n))), -tau)
-    return combine([(apart, -1), (r.summed(one, tau, w**2), 1), *means])
+    return combine((apart, -1), r.summed(one, tau, w**2), *means)
 
 
 def block_gradients(r: Round, side: k.Side) -> Theorem:
     """Return ``sum_i ||[gp]_b||^2 <= 3 tau_b (||grad_b f||^2 + eps2) + 3 S^2 D_n``."""
     tau, g, gx = r.steps(side), r.gradient, r.own_gradient()
     gp, far = r.local_gradient(of(i)), gx - g
-    half, rest = Fraction(1, 2), k.part(other(side), far)
+    half, rest = Fraction(1, 2), k.part(local.other(side), far)
     own = combine(
-        [
-            (young(k.part(side, g), k.part(side, far), 1), 1),
-            (rules.heterogeneity(eps2, n, r.x), 2),
-            (rules.blocks(far, far), 2),
-        ],
-        [(rest, 2)],
+        young(k.part(side, g), k.part(side, far), 1),
+        (rules.heterogeneity(eps2, n, r.x), 2),
+        (rules.blocks(far, far), 2),
+        (rest, 2),
     )
     near = k.part(side, gp - gx)
-    one = combine([(young(k.part(side, gx), near, half), 1), (own, 1 + half)])
-    return combine([(sum_over(one, steps(tau), i), 1), (apart(r, side, tau), 3)])
+    one = combine(young(k.part(side, gx), near, half), (own, 1 + half))
+    return combine(sum_over(one, steps(tau), i), (apart(r, side, tau), 3))
 
 
 def second_order_closed(p: TwoPaces, side: k.Side) -> Theorem:
@@ -391,11 +342,11 @@ def second_order_closed(p: TwoPaces, side: k.Side) -> Theorem:
     half, b = S * r.eta**2 / 2, N * spread(r, side)
     M, Z = drawn(r, side, r.local_gradient(of(i))), drawn(r, side, r.noise(of(i)))
     theta, c = r.eta**2 * H * (H - 1), Fraction(2, 3)
-    one = combine([
-        (block_gradients(r, side), 1),
+    one = combine(
+        block_gradients(r, side),
         (drift_of(p, side, small(p, side, 8), Fraction(4, 3)), 3 * S**2),
         (own_gradient(r), 8 * S**2 * theta * H),
-    ])
+    )
     all_of_them = half * (1 + c) * H
     u2 = (S * r.eta * H) ** 2
     of_g = 40 * half * H**2 * u2 - 16 * S**2 * theta * H * all_of_them
@@ -406,14 +357,12 @@ def second_order_closed(p: TwoPaces, side: k.Side) -> Theorem:
     target = k.summed(k.CLIENTS, n, bracket * (b * half * H * Fraction(5, 2)))
     step = k.part(side, r.next - r.x)
     return combine(
-        [
-            (moved(r, side), -S / 2),
-            (young(M, Z, c), half),
-            (block_noise(r, side), half * (1 + 1 / c)),
-            (total_size(r, side, r.local_gradient(of(i))), half * (1 + c)),
-            (sum_over(one, k.CLIENTS, n, b), all_of_them),
-        ],
-        [(g, of_g * mean(n, b))],
+        (moved(r, side), -S / 2),
+        (young(M, Z, c), half),
+        (block_noise(r, side), half * (1 + 1 / c)),
+        (total_size(r, side, r.local_gradient(of(i))), half * (1 + c)),
+        (sum_over(one, k.CLIENTS, n, b), all_of_them),
+        (g, of_g * mean(n, b)),
         target=target - k.norm2(step) * (S / 2),
     )
 
@@ -421,11 +370,11 @@ def second_order_closed(p: TwoPaces, side: k.Side) -> Theorem:
 def decomposition(r: Round) -> Theorem:
     """Return ``f(x') - f(x) <= sum_b <grad_b f, x' - x> + S/2 ||[x' - x]_b||^2``."""
     step, g = r.next - r.x, r.gradient
-    return combine([
-        (smooth_mean(S, r.x, r.next), 1),
+    return combine(
+        smooth_mean(S, r.x, r.next),
         (rules.blocks(g, step), -1),
         (rules.blocks(step, step), -S / 2),
-    ])
+    )
 
 
 # One round of SFL-V1 from both blocks, as (86) to (88) and (153), (154) of han2024
@@ -455,9 +404,9 @@ def superposition(p: TwoPaces) -> Theorem:
     uses: list[tuple[Theorem, Number]] = [
         (deviation(p), eta / 2),
         (weighted_drift(p), lam),
-        (local_gradients(r, H, b, 1), lam * theta),
-        (own_gradients(r, b), of_F),
-        (r.summed(combine(squares=[(r.away(of(i)), 1)]), H, b), D_left),
+        (local.local_gradients(r, H, b, 1), lam * theta),
+        (local.own_gradients(r, b), of_F),
+        (r.summed(combine((r.away(of(i)), 1)), H, b), D_left),
     ]
     squares: list[tuple[k.Vec, Number]] = []
     right, A, noise = k.Lin({}), mean(n, k.weight(n) ** 2), 2 * eps2 + sigma2(n)
@@ -486,14 +435,14 @@ def superposition(p: TwoPaces) -> Theorem:
     squares.append((g, of_g - 2 * p.kappa * of_F))
     uses.append((rules.blocks(g, g), -eta * p.low / 2))
     target = right + k.norm2(g) * (of_g - eta * p.low / 2) - both_blocks(r)
-    return combine(uses, squares, target=target, signs=signs)
+    return combine(*uses, *squares, target=target, signs=signs)
 
 
 def descent(p: TwoPaces) -> Theorem:
     """Return (87) or (153), end to end."""
-    return combine([(one_round_partial(p) if p.partial else one_round(p), 1)])
+    return combine(one_round(p))
 
 
 def rearranged(p: TwoPaces) -> Theorem:
     """Return (88) or (154)."""
-    return combine([(descent(p), 4 / p.low)])
+    return combine((descent(p), 4 / p.low))

@@ -15,51 +15,15 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.block_steps import (
-    apart,
-    block_gradients,
-    block_noise,
-    change_of_gradient,
-    decomposition,
-    factor,
-    first,
-    moved,
-    own_gradient,
-    pull,
-    total,
-    total_size,
-)
-from sfl_theory.proofs.local_steps import (
-    N,
-    Round,
-    S,
-    block_drift,
-    both_parts,
-    eps2,
-    i,
-    j,
-    m,
-    n,
-    now,
-    sigma2,
-    t,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    mean,
-    of,
-    rates,
-    sign,
-    steps,
-    sum_over,
-)
-from sfl_theory.proofs.visits import late
+from sfl_theory.proofs import block_steps, notation
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs.block_steps import factor, moved, own_gradient, pull, total
+from sfl_theory.proofs.local_steps import N, S, eps2, i, j, n, now, sigma2, young
+from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
+from sfl_theory.proofs.visited import Visited
 
 tau, T = count("tau"), count("T")
-ROUND_T = Round(equal_paces(k.Kind.V2, tau, rates("eta")))
+ROUND_T = local.Round(notation.equal_paces(k.Kind.V2, tau, notation.rates("eta")))
 sigmas = mean(n, sigma2(n))
 
 
@@ -78,52 +42,13 @@ def client_drift() -> Theorem:
     r = ROUND_T
     xi = k.part(k.Side.CLIENT, r.noise(of(j)))
     more = rules.longer(j, xi, of(i), tau)
-    one = block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
-    return all_steps(combine([(one, 1), (more, 2 * r.eta**2)]))
-
-
-def visited_gradients(gm: k.Vec) -> Theorem:
-    """Return ``||sum_m sum_j o gm||^2 <= N tau sum_m sum_j ||gm||^2``."""
-    not_yet, o = late()
-    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
-    fewer = sum_over(combine(squares=[(gm, 1)]), steps(tau), j, 1 - o**2, [once])
-    inside = rules.jensen(steps(tau), j, ratio(1), gm * o)
-    each = combine([(inside, 1), (fewer, tau)])
-    clients = rules.jensen(k.CLIENTS, m, ratio(1), k.summed(steps(tau), j, gm * o))
-    return combine([(clients, 1), (sum_over(each, k.CLIENTS, m, N), 1)])
-
-
-def visited_noise(xm: k.Vec) -> Theorem:
-    """Return ``||sum_m sum_j o xm||^2 <= sum_m sum_j ||xm||^2``."""
-    not_yet, o = late()
-    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
-    apart = rules.independent(ROUND_T.run, m, j, o, now, ratio(tau), k.Side.SERVER)
-    fewer = sum_over(combine(squares=[(xm, 1)]), steps(tau), j, 1 - o**2, [once])
-    return combine([(apart, -1), (sum_over(fewer, k.CLIENTS, m, 1), 1)])
+    one = local.block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
+    return all_steps(combine(one, (more, 2 * r.eta**2)))
 
 
 def server_drift() -> Theorem:
     """Return the drift of the server block: the visits before (n, i) moved it."""
-    r, side = ROUND_T, k.Side.SERVER
-    gm, xm = k.part(side, r.local_gradient(of(j), m)), k.part(side, r.noise(of(j), m))
-    _, o = late()
-
-    def visits(e: k.Vec) -> k.Vec:
-        return k.summed(k.CLIENTS, m, k.summed(steps(tau), j, e * o))
-
-    A, B, away = visits(gm), visits(xm), k.part(side, r.away(of(i)))
-
-    def update(w: k.Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, of(i), side, w)
-
-    one = combine([
-        (update(away), -1),
-        (update(A + B), r.eta),
-        (young(A, B, 1), r.eta**2),
-        (visited_gradients(gm), 2 * r.eta**2),
-        (visited_noise(xm), 2 * r.eta**2),
-    ])
-    return all_steps(one)
+    return all_steps(Visited(ROUND_T).way())
 
 
 @cache
@@ -137,19 +62,17 @@ def drift() -> Theorem:
     size, client = 2 * r.eta**2, k.Side.CLIENT
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
     Gamma = r.over(k.norm2(gp), tau, 1)
-    spare = all_steps(combine(squares=[(k.part(client, gp), 1)]))
-    noise = all_steps(combine(squares=[(k.part(client, xi), 1)]))
+    spare = all_steps(combine((k.part(client, gp), 1)))
+    noise = all_steps(combine((k.part(client, xi), 1)))
     return combine(
-        [
-            (all_steps(both_parts(away)), -1),
-            (client_drift(), 1),
-            (server_drift(), 1),
-            (all_steps(both_parts(gp)), size * N**2 * tau**2),
-            (spare, size * N**2 * tau**2 - r.eta**2 * tau * (tau - 1)),
-            (all_steps(both_parts(xi)), size * N * tau),
-            (noise, size * (N * tau - tau)),
-            (all_steps(var), size * N * tau),
-        ],
+        (all_steps(local.both_parts(away)), -1),
+        client_drift(),
+        server_drift(),
+        (all_steps(local.both_parts(gp)), size * N**2 * tau**2),
+        (spare, size * N**2 * tau**2 - r.eta**2 * tau * (tau - 1)),
+        (all_steps(local.both_parts(xi)), size * N * tau),
+        (noise, size * (N * tau - tau)),
+        (all_steps(var), size * N * tau),
         target=Gamma * (size * N**2 * tau**2)
         + k.constant(size * N * tau**2 * sigmas)
         - total_drift(),
@@ -170,13 +93,15 @@ def drift_closed(short: Theorem | None = None) -> Theorem:
     r = ROUND_T
     gx, gp = r.own_gradient(), r.local_gradient(of(i))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    one = combine([(young(gx, gp - gx, 1), 1), (near, 2)])
+    one = combine(young(gx, gp - gx, 1), (near, 2))
     theta = 2 * r.eta**2 * N**2 * tau**2
     spare = 1 - 4 * theta * S**2
-    positive = all_steps(combine(squares=[(r.away(of(i)), 1)]))
+    positive = all_steps(combine((r.away(of(i)), 1)))
     own = k.summed(k.CLIENTS, n, k.norm2(gx))
     return combine(
-        [(drift(), 2), (all_steps(one), 2 * theta), (positive, spare)],
+        (drift(), 2),
+        (all_steps(one), 2 * theta),
+        (positive, spare),
         target=own * (4 * theta * tau)
         + k.constant(4 * r.eta**2 * N * tau**2 * sigmas)
         - total_drift(),
@@ -190,9 +115,7 @@ def drift_by_mean() -> Theorem:
     r = ROUND_T
     own, most = sum_over(own_gradient(r), k.CLIENTS, n), 16 * N**2 * tau**3 * r.eta**2
     bound = k.norm2(r.gradient) * N + k.constant(sigmas + N * eps2)
-    return combine(
-        [(drift_closed(), 1), (own, most / 2)], target=bound * most - total_drift()
-    )
+    return combine(drift_closed(), (own, most / 2), target=bound * most - total_drift())
 
 
 def equal_weights() -> tuple[Theorem, Theorem]:
@@ -208,15 +131,14 @@ def follows_mean(w: k.Vec) -> Theorem:
     below, above = equal_weights()
     quarter = Fraction(1, 4)
     one = combine(
-        squares=[(gx + w, -excess * quarter), (gx - w, excess * quarter)],
-        signs=[below, above],
+        (gx + w, -excess * quarter), (gx - w, excess * quarter), signs=[below, above]
     )
     own = k.part(side, w)
-    return combine([
-        (sum_over(one, k.CLIENTS, n), 1),
+    return combine(
+        sum_over(one, k.CLIENTS, n),
         (rules.linear(k.CLIENTS, n, gx * excess, w), -1),
         (rules.mean_gradient(r.x, own), -N),
-    ])
+    )
 
 
 def toward_mean(side: k.Side) -> tuple[Theorem, Ratio]:
@@ -241,7 +163,7 @@ def toward_mean(side: k.Side) -> tuple[Theorem, Ratio]:
         else:
             uses.append((follows_mean(direction), tau))
     right = r.over(k.norm2(block), tau, w) * (W * tau)
-    return combine(uses, target=right - k.norm2(mean_ - M)), W
+    return combine(*uses, target=right - k.norm2(mean_ - M)), W
 
 
 def first_order(side: k.Side) -> Theorem:
@@ -253,18 +175,16 @@ def first_order(side: k.Side) -> Theorem:
     M = total(r, side, r.local_gradient(of(i)))
     g = k.part(side, r.gradient)
     w = factor(r, side)
-    near = sum_over(apart(r, side, tau), k.CLIENTS, n, w)
-    small = combine([(rules.weight_below_one(n), 1)])
-    positive = combine(squares=[(r.away(of(i)), 1)])
+    near = sum_over(block_steps.apart(r, side, tau), k.CLIENTS, n, w)
+    small = combine(rules.weight_below_one(n))
+    positive = combine((r.away(of(i)), 1))
     more = sum_over(sum_over(positive, steps(tau), i), k.CLIENTS, n, 1 - w, [small])
     half = r.eta / 2
     return combine(
-        [
-            (pull(r, side), -1),
-            (deviation, r.eta / (2 * W * tau)),
-            (near, half),
-            (more, half * S**2),
-        ],
+        (pull(r, side), -1),
+        (deviation, r.eta / (2 * W * tau)),
+        (near, half),
+        (more, half * S**2),
         target=total_drift() * (half * S**2)
         - k.norm2(g) * (half * W * tau)
         - k.norm2(M) * (half / (W * tau))
@@ -277,10 +197,12 @@ def first_order_printed() -> Theorem:
     r, g = ROUND_T, k.part(k.Side.SERVER, ROUND_T.gradient)
     half = r.eta / 2
     M = total(r, k.Side.SERVER, r.local_gradient(of(i)))
-    positive = all_steps(combine(squares=[(r.away(of(i)), 1)]), N - 1)
+    positive = all_steps(combine((r.away(of(i)), 1)), N - 1)
     return combine(
-        [(first_order(k.Side.SERVER), 1), (positive, half * S**2)],
-        [(M, half / (N * tau)), (g, half * tau * (N - 1))],
+        first_order(k.Side.SERVER),
+        (positive, half * S**2),
+        (M, half / (N * tau)),
+        (g, half * tau * (N - 1)),
         target=total_drift() * (N * half * S**2)
         - k.norm2(g) * (half * tau)
         - k.inner(g, r.next - r.x),
@@ -294,8 +216,10 @@ def first_order_closed(side: k.Side) -> Theorem:
     M = total(r, side, r.local_gradient(of(i)))
     bound = k.norm2(r.gradient) * N + k.constant(sigmas + N * eps2)
     return combine(
-        [(first_order(side), 1), (drift_by_mean(), half * S**2)],
-        [(M, half / (W * tau)), (g, half * tau * (W - 1))],
+        first_order(side),
+        (drift_by_mean(), half * S**2),
+        (M, half / (W * tau)),
+        (g, half * tau * (W - 1)),
         target=bound * (8 * N**2 * r.eta**3 * S**2 * tau**3)
         - k.norm2(g) * (half * tau)
         - k.inner(g, r.next - r.x),
@@ -308,15 +232,15 @@ def change() -> Theorem:
     For ``8 (S eta N tau)^2 <= 1``.
     """
     r, gx = ROUND_T, ROUND_T.own_gradient()
-    far = r.local_gradient(of(i)) + r.noise(of(i)) - first(r)
-    one = sum_over(change_of_gradient(r, k.Side.SERVER), k.CLIENTS, n)
+    far = r.local_gradient(of(i)) + r.noise(of(i)) - block_steps.first(r)
+    one = sum_over(block_steps.change_of_gradient(r, k.Side.SERVER), k.CLIENTS, n)
     most = 16 * N**2 * tau**3 * r.eta**2 * S**2
     right = k.summed(k.CLIENTS, n, k.norm2(gx)) * most
     right = right + k.constant((most + 3 * tau) * sigmas)
     left = k.summed(
         k.CLIENTS, n, k.summed(steps(tau), i, k.norm2(k.part(k.Side.SERVER, far)))
     )
-    return combine([(one, 1), (drift_closed(), 2 * S**2)], target=right - left)
+    return combine(one, (drift_closed(), 2 * S**2), target=right - left)
 
 
 def second_order_closed(side: k.Side) -> Theorem:
@@ -324,9 +248,9 @@ def second_order_closed(side: k.Side) -> Theorem:
     r, g, w = ROUND_T, ROUND_T.gradient, factor(ROUND_T, side)
     half, c = S * r.eta**2 / 2, Fraction(2, 3)
     M, Z = total(r, side, r.local_gradient(of(i))), total(r, side, r.noise(of(i)))
-    gradients = sum_over(block_gradients(r, side), k.CLIENTS, n, N * w**2)
-    below = combine([(rules.weight_below_one(n), 1 + k.weight(n))])
-    positive = sum_over(combine(squares=[(r.away(of(i)), 1)]), steps(tau), i)
+    gradients = sum_over(block_steps.block_gradients(r, side), k.CLIENTS, n, N * w**2)
+    below = combine((rules.weight_below_one(n), 1 + k.weight(n)))
+    positive = sum_over(combine((r.away(of(i)), 1)), steps(tau), i)
     more = sum_over(positive, k.CLIENTS, n, 1 - w**2, [below])
     own = sum_over(own_gradient(r), k.CLIENTS, n)
     share = half * (1 + c) * tau * 3 * N * S**2
@@ -337,66 +261,13 @@ def second_order_closed(side: k.Side) -> Theorem:
     )
     target = k.summed(k.CLIENTS, n, bracket) * (N * half * tau * Fraction(5, 2))
     return combine(
-        [
-            (moved(r, side), -S / 2),
-            (young(M, Z, c), half),
-            (block_noise(r, side), half * (1 + 1 / c)),
-            (total_size(r, side, r.local_gradient(of(i))), half * (1 + c)),
-            (gradients, half * (1 + c) * tau),
-            (more, share),
-            (drift_closed(), share),
-            (own, share * 8 * r.eta**2 * N**2 * tau**3),
-        ],
+        (moved(r, side), -S / 2),
+        (young(M, Z, c), half),
+        (block_steps.block_noise(r, side), half * (1 + 1 / c)),
+        (block_steps.total_size(r, side, r.local_gradient(of(i))), half * (1 + c)),
+        (gradients, half * (1 + c) * tau),
+        (more, share),
+        (drift_closed(), share),
+        (own, share * 8 * r.eta**2 * N**2 * tau**3),
         target=target - k.norm2(k.part(side, r.next - r.x)) * (S / 2),
     )
-
-
-@cache
-def one_round() -> Theorem:
-    """Return (123), end to end, for equal weights."""
-    r, eta, g = ROUND_T, ROUND_T.eta, ROUND_T.gradient
-    rate = rules.assume(k.constant(1 - 8 * S * N**2 * tau * eta))
-    v, spread = S * eta * N * tau, k.weight(n) ** 2 + 1
-    short = combine([(rate, 1 + 8 * N * v)], target=k.constant(1 - 8 * v**2))
-    own = sum_over(own_gradient(r), k.CLIENTS, n)
-    share, half = 8 * eta**2 * N**2 * tau**3 * eta * S**2, S * eta**2
-    uses: list[tuple[Theorem, Number]] = [
-        (decomposition(r), 1),
-        (drift_closed(short), eta * S**2),
-        (own, share),
-    ]
-    g_left = eta * tau / 4 - 2 * N * share
-    signs = [sign(g_left, (rate, (1 + 8 * N * v) * eta * tau / 4))]
-    squares: list[tuple[k.Vec, Number]] = []
-    for side in k.Side:
-        W = toward_mean(side)[1]
-        M, Z = (total(r, side, e) for e in (r.local_gradient(of(i)), r.noise(of(i))))
-        m_left = eta / (2 * W * tau) - half
-        signs.append(sign(m_left, (rate, eta / (2 * W * tau))))
-        uses += [
-            (first_order(side), 1),
-            (moved(r, side), -S / 2),
-            (young(M, Z, 1), half / 2),
-            (block_noise(r, side), half),
-        ]
-        squares += [(M, m_left), (k.part(side, g), g_left + eta * tau * (W - 1) / 2)]
-    uses.append((rules.blocks(g, g), g_left - eta * tau / 2))
-    noise = 2 * N * half * tau**2 * mean(n, spread * (sigma2(n) + eps2))
-    fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    left_over = (4 * sigmas + 16 * N**2 * tau * eps2) * half * tau / 8
-    uses.append((rate, left_over))
-    target = fall + k.constant(noise) - k.norm2(g) * (eta * tau / 4)
-    return combine(uses, squares, target=target, signs=signs)
-
-
-def rearranged() -> Theorem:
-    """Return (124), for equal weights."""
-    return combine([(one_round(), 4 / tau)])
-
-
-def theorem() -> Theorem:
-    """Return (125) and (16), for equal weights."""
-    r, c = ROUND_T, 4 / (T * tau)
-    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
-    last = rules.lowest(k.MEAN, k.iterate(r.run, T))
-    return combine([(sum_over(one_round(), steps(T), t), c), (fall, c), (last, c)])

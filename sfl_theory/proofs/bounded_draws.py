@@ -12,48 +12,18 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Kind,
-    Side,
-    Vec,
-    constant,
-    iterate,
-    norm2,
-    part,
-    summed,
-    value_of,
-)
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import CLIENTS, MEAN, Side, constant, norm2, part, value_of
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
-from sfl_theory.proofs import sharp_visits
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.local_steps import (
-    G2,
-    S,
-    both_parts,
-    i,
-    j,
-    m,
-    n,
-    now,
-    own_steps,
-    t,
-    whole_descent,
-    whole_mean,
-)
+from sfl_theory.proofs.local_steps import G2, S, both_parts, i, j, n, now, t
 from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
-from sfl_theory.proofs.weighted_rounds import (
-    T,
-    Weighted,
-    client_sum,
-    eta,
-    kappa,
-    tau,
-)
+from sfl_theory.proofs.visited import Visited
+from sfl_theory.proofs.weighted_rounds import T, Weighted, client_sum, eta, kappa, tau
 
-VISITS = Weighted(Kind.V2_WEIGHTED, partial=True)
+VISITS = Weighted(k.Kind.V2_WEIGHTED, partial=True)
 W, rho = mean(n, VISITS.share), excess
 LATE = 1 + 2 * rho + 2 * kappa * rho
 """Of the drift."""
@@ -63,14 +33,13 @@ def second_moment() -> Theorem:
     """Return ``||G||^2 <= (1 + rho) tau^2 G2``."""
     a, w = VISITS, VISITS.share
     bound = constant(W**2 * tau**2 * G2)
-    inside = summed(steps(tau), i, a.g())
+    inside = k.summed(steps(tau), i, a.g())
     return combine(
-        [
-            (rules.jensen(CLIENTS, n, w, inside), 1),
-            (sum_over(client_sum(a), CLIENTS, n, w), W),
-            (a.averaged(bound), -1),
-        ],
-        target=constant((1 + rho) * tau**2 * G2) - norm2(whole_mean(a.round, a.g())),
+        rules.jensen(CLIENTS, n, w, inside),
+        (sum_over(client_sum(a), CLIENTS, n, w), W),
+        (a.averaged(bound), -1),
+        target=constant((1 + rho) * tau**2 * G2)
+        - norm2(local.whole_mean(a.round, a.g())),
     )
 
 
@@ -78,23 +47,15 @@ def own_way() -> Theorem:
     """Return ``||[p_i - x]_c||^2 <= eta^2 i sum_{j<tau} ||g_c||^2``."""
     g = part(Side.CLIENT, VISITS.g(j))
     more = rules.longer(j, g, of(i), tau)
-    return combine([
-        (own_steps(VISITS.round, Side.CLIENT, of(i), of(i)), 1),
-        (more, eta**2 * of(i)),
-    ])
+    return combine(
+        local.own_steps(VISITS.round, Side.CLIENT, of(i), of(i)), (more, eta**2 * of(i))
+    )
 
 
 def server_way() -> Theorem:
     """Return ``||[p_i - x]_s||^2 <= eta^2 W tau sum w_n sum_j ||g_s||^2``."""
-    r, side = VISITS.round, Side.SERVER
-    g = part(side, stochastic(r.run, m, now, of(j)))
-    away, made = part(side, r.away(of(i))), sharp_visits.visited(r, g)
-
-    def update(u: Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, of(i), side, u)
-
-    steps_ = sharp_visits.gradients(r, g)
-    return combine([(update(away), -1), (update(made), eta), (steps_, eta**2)])
+    visited = Visited(VISITS.round)
+    return visited.straight(visited.stochastic())
 
 
 def drift() -> Theorem:
@@ -113,25 +74,23 @@ def drift() -> Theorem:
     half = rules.square(W - Fraction(1, 2))
     D = r.drift(tau, w)
     given = combine(
-        [
-            (all_steps(both_parts(r.away(of(i)))), -1),
-            (all_steps(own_way()), 1),
-            (all_steps(server_way()), 1),
-            (all_steps(both_parts(a.g())), size * (W**2 + apart)),
-            (all_steps(combine(squares=[(client, 1)])), eta**2 * tau / 2),
-            (
-                all_steps(combine(squares=[(client, 1)])),
-                size * (W**2 + apart - Fraction(1, 2)),
-            ),
-            (all_steps(combine(squares=[(server, 1)])), size * apart),
-            (all_steps(a.bounded()), size * (W**2 + apart)),
-            (few, size * tau * G2 * 2 * apart),
-        ],
-        signs=[half, rules.square(1 - W), combine([(half, 2 * size)])],
+        (all_steps(both_parts(r.away(of(i)))), -1),
+        all_steps(own_way()),
+        all_steps(server_way()),
+        (all_steps(both_parts(a.g())), size * (W**2 + apart)),
+        (all_steps(combine((client, 1))), eta**2 * tau / 2),
+        (
+            all_steps(combine((client, 1))),
+            size * (W**2 + apart - Fraction(1, 2)),
+        ),
+        (all_steps(combine((server, 1))), size * apart),
+        (all_steps(a.bounded()), size * (W**2 + apart)),
+        (few, size * tau * G2 * 2 * apart),
+        signs=[half, rules.square(1 - W), combine((half, 2 * size))],
     )
     number = rules.number_of(given.form + D)
     bound = constant(LATE * size * tau * G2) - D
-    return combine([(given, 1), (a.averaged(constant(number)), -1)], target=bound)
+    return combine(given, (a.averaged(constant(number)), -1), target=bound)
 
 
 @cache
@@ -142,16 +101,14 @@ def one_round() -> Theorem:
     cost = S / 2 * (1 + rho) * alpha**2 * G2 + S**2 / 2 * LATE * alpha**3 * G2
     fall = value_of(MEAN, r.x) - value_of(MEAN, r.next)
     return combine(
-        [
-            (whole_descent(r), 1),
-            (second_moment(), S * eta**2 / 2),
-            (drift(), S**2 * eta / 2),
-            (drawn.centred(g), eta),
-            (drawn.mean_of_gradients(g), eta),
-            (rules.tower(a.run, now, drawn.Delta, g), -eta),
-            (drawn.mean_deviation(), eta / (2 * tau)),
-        ],
-        [(g * tau + drawn.B, eta / (2 * tau))],
+        local.whole_descent(r),
+        (second_moment(), S * eta**2 / 2),
+        (drift(), S**2 * eta / 2),
+        (drawn.centred(g), eta),
+        (drawn.mean_of_gradients(g), eta),
+        (rules.tower(a.run, now, drawn.Delta, g), -eta),
+        (drawn.mean_deviation(), eta / (2 * tau)),
+        (g * tau + drawn.B, eta / (2 * tau)),
         target=fall + constant(cost) - norm2(g) * (alpha / 2),
     )
 
@@ -160,5 +117,5 @@ def non_convex() -> Theorem:
     """Return the sum over rounds; the values of f telescope."""
     r, c = VISITS.round, 2 / (T * tau)
     down = rules.telescope(t, value_of(MEAN, r.x), T)
-    last = rules.lowest(MEAN, iterate(r.run, T))
-    return combine([(sum_over(one_round(), steps(T), t), c), (down, c), (last, c)])
+    last = rules.lowest(MEAN, k.iterate(r.run, T))
+    return combine((sum_over(one_round(), steps(T), t), c), (down, c), (last, c))

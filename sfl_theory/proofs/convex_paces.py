@@ -15,32 +15,11 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import local_steps
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.local_steps import (
-    G2,
-    Round,
-    S,
-    block_below,
-    block_move,
-    both_parts,
-    centred,
-    i,
-    j,
-    n,
-    now,
-    other,
-    own_steps,
-    young,
-)
+from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, n, now, other
 from sfl_theory.proofs.non_convex import TwoPaces
-from sfl_theory.proofs.notation import (
-    combine,
-    mean,
-    of,
-    rates,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, mean, of, rates, steps, sum_over
 
 ALPHA = rates("alpha")
 alpha = ALPHA.at(now)
@@ -94,15 +73,18 @@ def early(p: Paces) -> Theorem:
     """Return ``||p_i - x||^2 <= (alpha i/tau_min)^2 G2`` while both sides step."""
     short, step = p.eta(other(p.longer)), of(i)
     g = _g(p, of(j))
-    slower = combine(squares=[(k.part(p.longer, g), 1)])
+    slower = combine((k.part(p.longer, g), 1))
     uses: list[tuple[Theorem, Number]] = [
         (both_parts(Round(p.run).away(step)), -1),
-        *((own_steps(Round(p.run), side, step, step), 1) for side in k.Side),
+        *(
+            (local_steps.own_steps(Round(p.run), side, step, step), 1)
+            for side in k.Side
+        ),
         (sum_over(both_parts(g), steps(step), j), short**2 * step),
         (sum_over(slower, steps(step), j), step * (short**2 - p.eta(p.longer) ** 2)),
         (sum_over(_bounded(p, of(j)), steps(step), j), short**2 * step),
     ]
-    return combine(uses)
+    return combine(*uses)
 
 
 def late(p: Paces) -> Theorem:
@@ -112,8 +94,8 @@ def late(p: Paces) -> Theorem:
     for side in k.Side:
         rests = side is not p.longer
         made = p.low if rests else step
-        uses.append((block_move(Round(p.run), side, step, made, rests), 1))
-    return combine(uses)
+        uses.append((local_steps.block_move(Round(p.run), side, step, made, rests), 1))
+    return combine(*uses)
 
 
 def near(p: Paces) -> Theorem:
@@ -130,23 +112,21 @@ def near(p: Paces) -> Theorem:
         return rules.lipschitz(k.Local(n), S, r.x, r.point(step))
 
     short = other(p.longer)
-    own = block_below(short, apart(of(i)), close(of(i)))
-    rest = block_below(p.longer, apart(low + of(i)), close(low + of(i)))
-    whole = combine([(both_parts(apart(of(i))), 1), (close(of(i)), 1)])
+    own = local_steps.block_below(short, apart(of(i)), close(of(i)))
+    rest = local_steps.block_below(p.longer, apart(low + of(i)), close(low + of(i)))
+    whole = combine(both_parts(apart(of(i))), close(of(i)))
     more = 1 / low - 1 / high
     long_block = k.norm2(k.part(p.longer, apart(of(i))))
     cost = S**2 * alpha**2 * G2
     left = local(low, k.norm2(k.part(short, apart(of(i))))) * (1 / low)
     left = left + local(high, long_block) * (1 / high)
     return combine(
-        [
-            (rules.split(i, long_block, low, p.extra), -1 / high),
-            (sum_over(whole, steps(low), i), 1 / high),
-            (sum_over(own, steps(low), i), more),
-            (sum_over(rest, steps(p.extra), i), 1 / high),
-            (sum_over(early(p), steps(low), i), S**2 / low),
-            (sum_over(late(p), steps(p.extra), i), S**2 / high),
-        ],
+        (rules.split(i, long_block, low, p.extra), -1 / high),
+        (sum_over(whole, steps(low), i), 1 / high),
+        (sum_over(own, steps(low), i), more),
+        (sum_over(rest, steps(p.extra), i), 1 / high),
+        (sum_over(early(p), steps(low), i), S**2 / low),
+        (sum_over(late(p), steps(p.extra), i), S**2 / high),
         target=k.constant(cost * p.cd) - left,
     )
 
@@ -161,8 +141,10 @@ def client_move(p: Paces) -> Theorem:
     low, high, short = p.low, p.high, other(p.longer)
     g = _g(p, of(i))
     long_block = k.norm2(k.part(p.longer, g))
-    rest = block_below(p.longer, _g(p, low + of(i)), _bounded(p, low + of(i)))
-    whole = combine([(both_parts(g), 1), (_bounded(p, of(i)), 1)])
+    rest = local_steps.block_below(
+        p.longer, _g(p, low + of(i)), _bounded(p, low + of(i))
+    )
+    whole = combine(both_parts(g), _bounded(p, of(i)))
     uses: list[tuple[Theorem, Number]] = [
         (
             rules.jensen(steps(p.made(side)), i, ratio(1), k.part(side, g)),
@@ -175,12 +157,14 @@ def client_move(p: Paces) -> Theorem:
         (rules.split(i, long_block, low, p.extra), -alpha2 / high),
         (sum_over(whole, steps(low), i), alpha2 / high),
         (
-            sum_over(block_below(short, g, _bounded(p, of(i))), steps(low), i),
+            sum_over(
+                local_steps.block_below(short, g, _bounded(p, of(i))), steps(low), i
+            ),
             alpha2 * (1 / low - 1 / high),
         ),
         (sum_over(rest, steps(p.extra), i), alpha2 / high),
     ]
-    return combine(uses)
+    return combine(*uses)
 
 
 def share(p: Paces) -> Ratio:
@@ -218,7 +202,7 @@ def whole_move(p: Paces) -> Theorem:
         ),
         k.Lin({}),
     )
-    return combine(uses, target=k.constant(p.c1 * alpha**2 * G2) - left)
+    return combine(*uses, target=k.constant(p.c1 * alpha**2 * G2) - left)
 
 
 def deviation(p: Paces) -> Theorem:
@@ -246,7 +230,7 @@ def deviation(p: Paces) -> Theorem:
             (rules.mean_gradient(r.x, own), -made * c),
         ]
         left = left + k.norm2(whole) * c
-    return combine(uses, target=k.constant(S**2 * alpha**2 * p.cd * G2) - left)
+    return combine(*uses, target=k.constant(S**2 * alpha**2 * p.cd * G2) - left)
 
 
 def local_sum(upper: Number, each: k.Vec) -> k.Vec:
@@ -261,7 +245,7 @@ def direction(p: Paces, side: k.Side, w: k.Vec) -> list[tuple[Theorem, Number]]:
     if p.partial:
         drawn = total(p, side, _g(p, of(i)), share(p))
         uses.append((rules.expect(p.run, now, k.inner(drawn, w)), 1))
-    return [*uses, (centred(r, side, w, made, k.weight(n)), 1)]
+    return [*uses, (local_steps.centred(r, side, w, made, k.weight(n)), 1)]
 
 
 @cache
@@ -295,7 +279,7 @@ def descent(p: Paces) -> Theorem:
     noise = S / 2 * p.c1 * alpha**2 * G2 + S**2 / 2 * p.cd * alpha**3 * G2
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     target = fall + k.constant(noise) - k.norm2(g) * (alpha / 2)
-    return combine(uses, squares, target=target)
+    return combine(*uses, *squares, target=target)
 
 
 def first_gradient(p: Paces, c: Ratio) -> Theorem:
@@ -306,18 +290,21 @@ def first_gradient(p: Paces, c: Ratio) -> Theorem:
     r, zero = Round(p.run), ratio(0)
     gx, gp, gf = r.own_gradient(), r.local_gradient(0), r.gradient
     unbiased = rules.unbiased(p.run, n, now, zero, gp)
-    there = combine([(unbiased, 2), (_bounded(p, zero), 1)], [(r.noise(0), 1)])
-    here = combine([
-        (young(gp, gx - gp, c), 1),
+    there = combine((unbiased, 2), _bounded(p, zero), (r.noise(0), 1))
+    here = combine(
+        local_steps.young(gp, gx - gp, c),
         (there, 1 + c),
         (rules.lipschitz(k.Local(n), S, r.x, r.point(0)), 1 + 1 / c),
         (both_parts(r.away(0)), -(1 + 1 / c) * S**2),
-        *((own_steps(r, side, zero, zero), (1 + 1 / c) * S**2) for side in k.Side),
-    ])
+        *(
+            (local_steps.own_steps(r, side, zero, zero), (1 + 1 / c) * S**2)
+            for side in k.Side
+        ),
+    )
     own = k.summed(k.CLIENTS, n, gx * k.weight(n))
-    return combine([
-        (rules.jensen(k.CLIENTS, n, k.weight(n), gx), 1),
-        (sum_over(here, k.CLIENTS, n, k.weight(n)), 1),
+    return combine(
+        rules.jensen(k.CLIENTS, n, k.weight(n), gx),
+        sum_over(here, k.CLIENTS, n, k.weight(n)),
         (rules.mean_gradient(r.x, gf), -1),
         (rules.mean_gradient(r.x, own), -1),
-    ])
+    )

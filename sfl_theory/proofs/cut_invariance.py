@@ -15,40 +15,10 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.equal_steps import (
-    drift,
-    each_client,
-    eta,
-    gf,
-    gradient_there,
-    gx,
-    lemma_1,
-    noisy,
-    not_negative,
-    own_gradient,
-    r,
-    run,
-    tau,
-)
-from sfl_theory.proofs.local_steps import (
-    N,
-    S,
-    block_at_most,
-    centred,
-    eps2,
-    i,
-    mean_deviation,
-    n,
-    now,
-    sigma2,
-    t,
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_mean,
-    whole_noise,
-    young,
-)
+from sfl_theory.proofs import equal_steps
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs.equal_steps import each_client, eta, gf, gx, noisy, r, run, tau
+from sfl_theory.proofs.local_steps import N, S, eps2, i, n, now, sigma2, t, whole_mean
 from sfl_theory.proofs.notation import combine, count, mean, of, steps, sum_over
 
 T = count("T")
@@ -69,14 +39,12 @@ def eq_18(side: k.Side) -> Theorem:
     M = r.whole(side, r.local_gradient(of(i)))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     return combine(
-        [
-            (rules.update(run, side, now, g), -1),
-            (centred(r, side, gf, tau, k.weight(n)), eta),
-            (mean_deviation(r, side), eta / (2 * tau)),
-            (r.summed(block_at_most(side, apart), tau, own), eta / 2),
-            (r.summed(near, tau, own), eta / 2),
-        ],
-        [(M, eta / (2 * tau))],
+        (rules.update(run, side, now, g), -1),
+        (local.centred(r, side, gf, tau, k.weight(n)), eta),
+        (local.mean_deviation(r, side), eta / (2 * tau)),
+        (r.summed(local.block_at_most(side, apart), tau, own), eta / 2),
+        (r.summed(near, tau, own), eta / 2),
+        (M, eta / (2 * tau)),
         target=spread() * (eta * S**2 / 2)
         - k.norm2(g) * (eta * tau / 2)
         - k.inner(g, step),
@@ -85,13 +53,13 @@ def eq_18(side: k.Side) -> Theorem:
 
 def eq_19(side: k.Side) -> Theorem:
     """Return (19) with the whole gradient, by Lemma 1; summed over clients."""
-    inside = sum_over(block_at_most(side, r.away(of(i))), steps(tau), i)
-    return combine([(each_client(inside), 1), (lemma_1(), 1)])
+    inside = sum_over(local.block_at_most(side, r.away(of(i))), steps(tau), i)
+    return combine(each_client(inside), equal_steps.lemma_1())
 
 
 def eq_20(side: k.Side) -> Theorem:
     """Return (20) with the whole gradient in its second term."""
-    return combine([(eq_18(side), 1), (lemma_1(own), eta * S**2 / 2)])
+    return combine(eq_18(side), (equal_steps.lemma_1(own), eta * S**2 / 2))
 
 
 def moved(side: k.Side) -> Theorem:
@@ -99,12 +67,10 @@ def moved(side: k.Side) -> Theorem:
     g = k.part(side, noisy(of(i)))
     G, inside = r.whole(side, noisy(of(i))), k.summed(steps(tau), i, g)
     return combine(
-        [
-            (rules.update(run, side, now, k.part(side, step)), -1),
-            (rules.update(run, side, now, G), eta),
-            (rules.jensen(k.CLIENTS, n, ratio(1), inside * k.weight(n)), eta**2),
-            (each_client(rules.jensen(steps(tau), i, ratio(1), g), own), eta**2),
-        ],
+        (rules.update(run, side, now, k.part(side, step)), -1),
+        (rules.update(run, side, now, G), eta),
+        (rules.jensen(k.CLIENTS, n, ratio(1), inside * k.weight(n)), eta**2),
+        (each_client(rules.jensen(steps(tau), i, ratio(1), g), own), eta**2),
         target=r.over(k.norm2(g), tau, own) * (eta**2 * tau)
         - k.norm2(k.part(side, step)),
     )
@@ -115,11 +81,9 @@ def eq_21(side: k.Side) -> Theorem:
     g, first = k.part(side, noisy(of(i))), k.part(side, noisy(0))
     start = k.part(side, r.local_gradient(0))
     return combine(
-        [
-            (moved(side), S / 2),
-            (r.summed(young(first, g - first, 1), tau, own), S * eta**2 * tau / 2),
-            (r.summed(centred_start(side), tau, own), S * eta**2 * tau),
-        ],
+        (moved(side), S / 2),
+        (r.summed(local.young(first, g - first, 1), tau, own), S * eta**2 * tau / 2),
+        (r.summed(centred_start(side), tau, own), S * eta**2 * tau),
         target=r.over(
             k.norm2(g - first) + k.norm2(start) + k.constant(sigma2(n)), tau, own
         )
@@ -131,39 +95,40 @@ def eq_21(side: k.Side) -> Theorem:
 def centred_start(side: k.Side) -> Theorem:
     """Return ``||[g_0]_b||^2 <= ||[grad F_n(p_0)]_b||^2 + sigma_n^2``."""
     start, xi = k.part(side, r.local_gradient(0)), r.noise(0)
-    return combine([
+    return combine(
         (rules.unbiased(run, n, now, ratio(0), start), -2),
-        (block_at_most(side, xi), 1),
-        (rules.variance(run, sigma2(n), n, now, ratio(0)), 1),
-    ])
+        local.block_at_most(side, xi),
+        rules.variance(run, sigma2(n), n, now, ratio(0)),
+    )
 
 
 def eq_23(side: k.Side) -> Theorem:
     """Return (23) with 4 for 2 and the whole gradient; ``2 S eta tau <= 1``."""
     u2 = S**2 * eta**2 * tau**2
     small = rules.assume(k.constant(1 - 2 * S * tau * eta))
-    square = combine([(small, 1 + 2 * S * tau * eta)])
+    square = combine((small, 1 + 2 * S * tau * eta))
     gp = r.local_gradient(of(i))
     half = S * eta**2 * tau / 2
-    one = combine([
-        (block_at_most(side, noisy(of(i))), 1),
+    one = combine(
+        local.block_at_most(side, noisy(of(i))),
         (rules.unbiased(run, n, now, of(i), gp), -2),
-        (gradient_there(of(i)), 1),
-        (rules.variance(run, sigma2(n), n, now, of(i)), 1),
-    ])
+        equal_steps.gradient_there(of(i)),
+        rules.variance(run, sigma2(n), n, now, of(i)),
+    )
     size = tau * (1 + 8 * u2)
     return combine(
-        [
-            (moved(side), S / 2),
-            (r.summed(one, tau, own), half),
-            (each_client(drift(), own), 4 * S**2 * half),
-            (
-                r.summed(not_negative(r.away(of(i))), tau, own),
-                2 * S**2 * half * (1 - 4 * u2),
-            ),
-            (each_client(own_gradient(), own), half * (2 * tau + 16 * u2 * tau / 3)),
-        ],
-        [(gf, half * kappa * 16 * u2 * tau / 3 * 4)],
+        (moved(side), S / 2),
+        (r.summed(one, tau, own), half),
+        (each_client(equal_steps.drift(), own), 4 * S**2 * half),
+        (
+            r.summed(equal_steps.not_negative(r.away(of(i))), tau, own),
+            2 * S**2 * half * (1 - 4 * u2),
+        ),
+        (
+            each_client(equal_steps.own_gradient(), own),
+            half * (2 * tau + 16 * u2 * tau / 3),
+        ),
+        (gf, half * kappa * 16 * u2 * tau / 3 * 4),
         target=k.norm2(gf) * (half * kappa * size * 4)
         + k.constant(half * size * (4 * kappa * eps2 + sigma_w))
         - k.norm2(k.part(side, step)) * (S / 2),
@@ -182,7 +147,7 @@ sigma_squares = mean(n, k.weight(n) ** 2 * sigma2(n))
 
 def small() -> Theorem:
     """Return ``1 - 16 u >= 0`` from ``eta <= 1/(16 S tau)``."""
-    return combine([(rules.assume(k.constant(1 / (16 * S * tau) - eta)), 16 * S * tau)])
+    return combine((rules.assume(k.constant(1 / (16 * S * tau) - eta)), 16 * S * tau))
 
 
 def small_by_weights() -> Theorem:
@@ -201,12 +166,10 @@ def deviation() -> Theorem:
     apart = gx - r.local_gradient(of(i))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     return combine(
-        [
-            *((mean_deviation(r, side), 1) for side in k.Side),
-            (r.summed(rules.blocks(apart, apart), tau, own), tau),
-            (r.summed(near, tau, own), tau),
-            (rules.blocks(left, left), -1),
-        ],
+        *((local.mean_deviation(r, side), 1) for side in k.Side),
+        (r.summed(rules.blocks(apart, apart), tau, own), tau),
+        (r.summed(near, tau, own), tau),
+        (rules.blocks(left, left), -1),
         target=spread() * (tau * S**2) - k.norm2(left),
     )
 
@@ -217,11 +180,11 @@ def descended(apart: Theorem, factor: Ratio) -> Theorem:
     ``s = S eta^2 tau sum a^2 sigma^2 + m/2 S^2 eta^3 tau^2 sum factor sigma^2`` and
     ``G = sum factor ||grad F_n||^2``; `apart` bounds the deviation with this factor.
     """
-    square = combine([(small(), 1 + 16 * u)])
+    square = combine((small(), 1 + 16 * u))
     mean_gradient = whole_mean(r, r.local_gradient(of(i)))
     noise = whole_mean(r, r.noise(of(i)))
     half = eta * S**2 / 2
-    positive = r.summed(not_negative(r.away(of(i))), tau, factor)
+    positive = r.summed(equal_steps.not_negative(r.away(of(i))), tau, factor)
     rest = eta / (2 * tau) - S * eta**2
     target = (
         fall()
@@ -232,17 +195,16 @@ def descended(apart: Theorem, factor: Ratio) -> Theorem:
         - k.norm2(gf) * (eta * tau / 2)
     )
     return combine(
-        [
-            (whole_descent(r), 1),
-            (whole_centred(r, gf), eta),
-            (whole_noise(r), S * eta**2),
-            (apart, eta / (2 * tau)),
-            (each_client(drift(), factor), half * M),
-            (positive, half * (M - 1 - 2 * M * u**2)),
-        ],
-        [(mean_gradient - noise, S * eta**2 / 2), (mean_gradient, rest)],
+        local.whole_descent(r),
+        (local.whole_centred(r, gf), eta),
+        (local.whole_noise(r), S * eta**2),
+        (apart, eta / (2 * tau)),
+        (each_client(equal_steps.drift(), factor), half * M),
+        (positive, half * (M - 1 - 2 * M * u**2)),
+        (mean_gradient - noise, S * eta**2 / 2),
+        (mean_gradient, rest),
         target=target,
-        signs=[combine([(small(), eta / (2 * tau))]), square],
+        signs=[combine((small(), eta / (2 * tau))), square],
     )
 
 
@@ -253,15 +215,13 @@ def one_round() -> Theorem:
     left = eta * tau / 4 - 2 * kappa * four_thirds
     scale = S * eta**2 * tau
     signs = [
-        combine([(small(), eta * tau / 4), (small_by_weights(), eta * tau * u * M / 6)])
+        combine((small(), eta * tau / 4), (small_by_weights(), eta * tau * u * M / 6))
     ]
     return combine(
-        [
-            (descended(deviation(), own), 1),
-            (each_client(own_gradient(), own), four_thirds),
-            (small(), M / 12 * scale * tau * kappa * eps2 + M / 32 * scale * sigma_w),
-        ],
-        [(gf, left)],
+        descended(deviation(), own),
+        (each_client(equal_steps.own_gradient(), own), four_thirds),
+        (small(), M / 12 * scale * tau * kappa * eps2 + M / 32 * scale * sigma_w),
+        (gf, left),
         target=fall()
         + k.constant(2 * scale * tau * (sigma_w + kappa * eps2))
         - k.norm2(gf) * (eta * tau / 4),
@@ -273,7 +233,7 @@ def eq_27() -> Theorem:
     """Return (27): four times (26), divided by tau, its last term doubled."""
     more = 16 * S * eta**2 * tau * (sigma_w + kappa * eps2)
     target = fall() * (4 / tau) + k.constant(more) - k.norm2(gf) * eta
-    return combine([(one_round(), 4 / tau)], target=target)
+    return combine((one_round(), 4 / tau), target=target)
 
 
 def averaged(one: Theorem, factor: Number) -> Theorem:
@@ -281,7 +241,7 @@ def averaged(one: Theorem, factor: Number) -> Theorem:
     ends = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
     last = rules.lowest(k.MEAN, k.iterate(run, T))
     c = ratio(factor) / T
-    return combine([(sum_over(one, steps(T), t), 1 / T), (ends, c), (last, c)])
+    return combine((sum_over(one, steps(T), t), 1 / T), (ends, c), (last, c))
 
 
 def proposition_1() -> Theorem:
@@ -292,17 +252,17 @@ def proposition_1() -> Theorem:
 def mean_own_gradient() -> Theorem:
     """Return ``sum_n a_n ||grad F_n||^2 <= ||grad f||^2 + eps2``."""
     near = rules.heterogeneity(eps2, n, r.x)
-    return combine([
-        (each_client(near, k.weight(n)), 1),
+    return combine(
+        each_client(near, k.weight(n)),
         (rules.linear(k.CLIENTS, n, gx * k.weight(n), gf), 2),
         (rules.mean_gradient(r.x, gf), 2),
-    ])
+    )
 
 
 def sharper_round() -> Theorem:
     """Return one round of the sharper bound; only ``eta <= 1/(16 S tau)`` is needed."""
     size = M * eta * u**2 * tau * 2 / 3
-    square = combine([(small(), 1 + 16 * u)])
+    square = combine((small(), 1 + 16 * u))
     rate, third = Fraction(379, 762), Fraction(256, 381)
     target = (
         fall()
@@ -312,8 +272,9 @@ def sharper_round() -> Theorem:
         - k.norm2(gf) * (eta * tau * rate)
     )
     return combine(
-        [(descended(whole_deviation(r), k.weight(n)), 1), (mean_own_gradient(), size)],
-        [(gf, eta * tau * (Fraction(1, 2) - rate) - size)],
+        descended(local.whole_deviation(r), k.weight(n)),
+        (mean_own_gradient(), size),
+        (gf, eta * tau * (Fraction(1, 2) - rate) - size),
         target=target,
         signs=[square],
     )
@@ -330,8 +291,8 @@ def sharper() -> Theorem:
     target = fall() * (two / tau) + k.constant(bound) - k.norm2(gf) * eta
     factor = two / tau
     one = combine(
-        [(sharper_round(), factor)],
-        [(gf, eta * (two * Fraction(379, 762) - 1))],
+        (sharper_round(), factor),
+        (gf, eta * (two * Fraction(379, 762) - 1)),
         target=target,
     )
     return averaged(one, factor)
@@ -341,9 +302,9 @@ def half_rate() -> Theorem:
     """Return ``eta <= 1/(2 S tau)`` from the condition of Proposition 1."""
     target = k.constant(1 / (2 * S * tau) - eta)
     first = rules.assume(k.constant(1 / (16 * S * tau) - eta))
-    return combine([(first, 1)], target=target)
+    return combine(first, target=target)
 
 
 def eighth_rate() -> Theorem:
     """Return ``8 S^2 eta^2 tau^2 <= 1`` from it."""
-    return combine([(small(), (1 + 16 * u) / 32)], target=k.constant(1 - 8 * u**2))
+    return combine((small(), (1 + 16 * u) / 32), target=k.constant(1 - 8 * u**2))

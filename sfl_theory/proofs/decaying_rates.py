@@ -16,18 +16,13 @@ from sfl_theory.kernel.terms import constant, number_at
 from sfl_theory.proofs.last_iterate import inverse, last_gap
 from sfl_theory.proofs.local_steps import G2, S, now, t
 from sfl_theory.proofs.notation import combine, positive, steps, sum_over
-from sfl_theory.proofs.reference_models import (
-    References,
-    c1,
-    cd,
-    model,
-)
+from sfl_theory.proofs.reference_models import References, c1, cd, model
 from sfl_theory.proofs.weighted_rounds import BEST, T, Weighted, eta, tau
 
 e = positive("eta0")
 """The rate of the first round is e."""
 MADE = rules.assume(constant(T - 1 - now))
-LONG = combine([(MADE, 1)], target=constant(T + 1 - now))
+LONG = combine(MADE, target=constant(T + 1 - now))
 k1, k2 = inverse(now + 1), inverse(now + 2)
 LAST = number_at(eta, {t: T})
 """The rate of round T."""
@@ -52,15 +47,14 @@ def share(at: Ratio) -> Ratio:
 def rises(at: Ratio) -> Theorem:
     """Return ``b(t) <= b(t + 1)``."""
     more = holds(inverse(at + 2) - inverse(at))
-    return combine([(more, 2 * (T + 1) / e * inverse(at + 1))])
+    return combine((more, 2 * (T + 1) / e * inverse(at + 1)))
 
 
 def falls() -> Theorem:
     """Return ``rho(t) (b(t+1) - b(t)) <= eta(t) b(t+1)``."""
     near = holds((T + 2 - now) * inverse(now) - (T - now) * k2)
     return combine(
-        [(FAST, share(now + 1) / (T + 1)), (near, (T + 1 - now) * k1)],
-        signs=[LONG],
+        (FAST, share(now + 1) / (T + 1)), (near, (T + 1 - now) * k1), signs=[LONG]
     )
 
 
@@ -72,25 +66,25 @@ def left(at: Ratio) -> Ratio:
 def long_enough() -> Theorem:
     """Return ``eta(T) b(T) >= 1``."""
     k0, k_ = inverse(T), inverse(T + 1)
-    return combine([
+    return combine(
         (holds(k_ - 1), 2 * (T + 1) * LAST * k0 / e),
         (holds(2 * k0 - 1), (T + 1) * LAST / e),
         (holds((T + 1) * LAST - e), 1 / e),
-    ])
+    )
 
 
 @cache
 def linear_decay() -> References:
     """Return the references for these rates."""
     size = e * (T + 2 - now) / (2 * (T + 1))
-    longer = combine([(LONG, e / (2 * (T + 1)))], target=constant(size))
+    longer = combine((LONG, e / (2 * (T + 1))), target=constant(size))
     return References(
         share=share,
         left=left,
         rises=rises,
-        sums=combine([(SLOW, 1 / (T + 1))]),
+        sums=combine((SLOW, 1 / (T + 1))),
         falls=falls(),
-        positive=combine([(LONG, size)], signs=[longer]),
+        positive=combine((LONG, size), signs=[longer]),
         ends=(holds(e - (T + 1) * LAST), long_enough()),
     )
 
@@ -99,21 +93,17 @@ def once(power: int) -> Theorem:
     """Return ``b(t+1) eta^2 <= 2e/(T+1) (1 + k2)``, or of eta^3 and the rate."""
     b, size = share(now + 1), 2 * e / (T + 1)
     square = combine(
-        [
-            (holds(e - (T + 1) * k1 * eta), 2 * k2 * eta / e),
-            (SLOW, 2 * k2 / (T + 1)),
-            (SECOND, size),
-        ],
+        (holds(e - (T + 1) * k1 * eta), 2 * k2 * eta / e),
+        (SLOW, 2 * k2 / (T + 1)),
+        (SECOND, size),
         target=constant(size * (1 + k2) - b * eta**2),
     )
     if power == 2:
         return square
     return combine(
-        [
-            (square, eta),
-            (SLOW, size * (1 + k2) / (T + 1)),
-            (SECOND, size * e / (T + 1)),
-        ],
+        (square, eta),
+        (SLOW, size * (1 + k2) / (T + 1)),
+        (SECOND, size * e / (T + 1)),
         target=constant(size * e / (T + 1) * (T + 2 - now + k2) - b * eta**3),
     )
 
@@ -123,26 +113,22 @@ def at_last(power: int) -> Theorem:
     b, size = share(T), e / (T + 1)
     small = holds(e - (T + 1) * LAST)
     square = combine(
-        [
-            (holds(1 - inverse(T + 1)), 2 * (T + 1) / e * inverse(T) * LAST**2),
-            (holds(1 - 2 * inverse(T)), (T + 1) / e * LAST**2),
-            (small, LAST / e + 1 / (T + 1)),
-        ],
+        (holds(1 - inverse(T + 1)), 2 * (T + 1) / e * inverse(T) * LAST**2),
+        (holds(1 - 2 * inverse(T)), (T + 1) / e * LAST**2),
+        (small, LAST / e + 1 / (T + 1)),
         target=constant(size - b * LAST**2),
     )
     if power == 2:
         return square
-    return combine([(square, LAST), (small, size / (T + 1))])
+    return combine((square, LAST), (small, size / (T + 1)))
 
 
 def at_start() -> Theorem:
     """Return ``b(0) <= 2/(e (T + 2))``."""
     k0, k_ = inverse(ratio(0)), inverse(ratio(1))
     return combine(
-        [
-            (holds(1 - (T + 1) * k_), 2 / e * k0),
-            (holds(1 - (T + 2) * k0), 2 / (e * (T + 2))),
-        ],
+        (holds(1 - (T + 1) * k_), 2 / e * k0),
+        (holds(1 - (T + 2) * k0), 2 / (e * (T + 2))),
         target=constant(2 / (e * (T + 2)) - share(ratio(0))),
     )
 
@@ -156,11 +142,9 @@ def last_gap_at_falling_rates(a: Weighted) -> Theorem:
     start = at_start()
     powers = ((2, c1(a) * tau / 2 * G2), (3, S * cd(a) * tau**2 / 2 * G2))
     return combine(
-        [
-            (last_gap(a, linear_decay()), 1 / (2 * tau)),
-            *((sum_over(once(power), steps(T), t), c) for power, c in powers),
-            *((at_last(power), c) for power, c in powers),
-        ],
-        [(model(a, ratio(0)) - BEST, rules.number_of(start.form) / (2 * tau))],
+        (last_gap(a, linear_decay()), 1 / (2 * tau)),
+        *((sum_over(once(power), steps(T), t), c) for power, c in powers),
+        *((at_last(power), c) for power, c in powers),
+        (model(a, ratio(0)) - BEST, rules.number_of(start.form) / (2 * tau)),
         signs=[start],
     )

@@ -15,36 +15,14 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.block_visits import equal_weights
-from sfl_theory.proofs.local_steps import (
-    N,
-    Round,
-    S,
-    block_below,
-    block_drift,
-    i,
-    j,
-    linear_both,
-    m,
-    n,
-    now,
-    sigma2,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    inverse_q,
-    mean,
-    of,
-    rates,
-    steps,
-    sum_over,
-)
-from sfl_theory.proofs.visits import late
+from sfl_theory.proofs.local_steps import N, Round, S, i, j, n, now, sigma2, young
+from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
+from sfl_theory.proofs.visited import Visited
 
-tau, T = count("tau"), count("T")
+tau, T = notation.count("tau"), notation.count("T")
 QUARTER = Fraction(1, 4)
 
 
@@ -60,7 +38,9 @@ class Drawn:
     @cached_property
     def round(self) -> Round:
         """Round t."""
-        return Round(equal_paces(k.Kind.V2, tau, rates("eta"), self.who))
+        return Round(
+            notation.equal_paces(k.Kind.V2, tau, notation.rates("eta"), self.who)
+        )
 
     @property
     def run(self) -> k.Split:
@@ -107,7 +87,7 @@ class Drawn:
     @property
     def odds(self) -> Ratio:
         """``P = sum w_n^2 (1/q_n - 1)``."""
-        return mean(n, self.w**2 * (inverse_q(n) - 1))
+        return mean(n, self.w**2 * (self.inverse - 1))
 
     @property
     def z(self) -> Ratio:
@@ -152,17 +132,16 @@ def follows(d: Drawn, side: k.Side, w: k.Vec) -> Theorem:
     r = d.round
     own, w = r.own_gradient(), k.part(side, w)
     if side is k.Side.CLIENT:
-        return combine([(rules.mean_gradient(r.x, w), -1)])
+        return combine((rules.mean_gradient(r.x, w), -1))
     excess, (below, above) = N * k.weight(n) - 1, equal_weights()
     one = combine(
-        squares=[(own + w, -excess * QUARTER), (own - w, excess * QUARTER)],
-        signs=[below, above],
+        (own + w, -excess * QUARTER), (own - w, excess * QUARTER), signs=[below, above]
     )
-    return combine([
-        (sum_over(one, k.CLIENTS, n), 1),
+    return combine(
+        sum_over(one, k.CLIENTS, n),
         (rules.linear(k.CLIENTS, n, own * excess, w), -1),
         (rules.mean_gradient(r.x, w), -N),
-    ])
+    )
 
 
 def first_order(d: Drawn, side: k.Side) -> Theorem:
@@ -174,20 +153,18 @@ def first_order(d: Drawn, side: k.Side) -> Theorem:
     g, far = k.part(side, r.gradient), k.part(side, d.change(of(i)))
     both, gx = r.local_gradient(of(i)) + r.noise(of(i)), r.own_gradient()
     share, W = d.of(side) * d.J, mean(n, d.of(side))
-    near = combine(squares=[(g + far, Fraction(1, 2))])
+    near = combine((g + far, Fraction(1, 2)))
     known = k.summed(
         k.CLIENTS, n, (k.inner(gx, g) - k.norm2(g) * Fraction(1, 2)) * share
     )
     return combine(
-        [
-            (rules.update(d.run, side, now, g), -1),
-            (linear_both(r, k.part(side, both), g, tau, share), eta),
-            (d.all(rules.unbiased(d.run, n, now, of(i), g), share), eta),
-            (d.all(near, share), eta),
-            (d.expect(known), eta * tau),
-            (rules.linear(k.CLIENTS, n, gx * d.of(side), g), -eta * tau),
-            (follows(d, side, g), eta * tau),
-        ],
+        (rules.update(d.run, side, now, g), -1),
+        (local.linear_both(r, k.part(side, both), g, tau, share), eta),
+        (d.all(rules.unbiased(d.run, n, now, of(i), g), share), eta),
+        (d.all(near, share), eta),
+        (d.expect(known), eta * tau),
+        (rules.linear(k.CLIENTS, n, gx * d.of(side), g), -eta * tau),
+        (follows(d, side, g), eta * tau),
         target=d.over(k.norm2(far), share) * (eta / 2)
         - k.norm2(g) * (W * eta * tau / 2)
         - k.inner(g, r.next - r.x),
@@ -202,14 +179,12 @@ def known_size(d: Drawn, side: k.Side) -> Theorem:
     r, w = d.round, d.of(side)
     gx, g = k.part(side, r.own_gradient()), k.part(side, r.gradient)
     with_draws, own = (k.summed(k.CLIENTS, n, gx * c) for c in (w * d.J, w))
-    spread = k.summed(k.CLIENTS, n, k.norm2(gx) * (w**2 * (inverse_q(n) - 1)))
+    spread = k.summed(k.CLIENTS, n, k.norm2(gx) * (w**2 * (d.inverse - 1)))
     W = mean(n, w)
     return combine(
-        [
-            (rules.expect(d.run, now, k.norm2(with_draws)), -1),
-            (follows(d, side, -own), 1),
-            (follows(d, side, -g), W),
-        ],
+        (d.expect(k.norm2(with_draws)), -1),
+        follows(d, side, -own),
+        (follows(d, side, -g), W),
         target=k.norm2(g) * W**2 + spread - k.norm2(with_draws),
     )
 
@@ -228,28 +203,26 @@ def second_order(d: Drawn, side: k.Side) -> Theorem:
     step, V = k.part(side, r.next - r.x), mean(n, share)
     own = k.norm2(k.part(side, r.gradient)) * mean(n, w) ** 2
     own = own + k.summed(
-        k.CLIENTS, n, k.norm2(k.part(side, gx)) * (w**2 * (inverse_q(n) - 1))
+        k.CLIENTS, n, k.norm2(k.part(side, gx)) * (w**2 * (d.inverse - 1))
     )
     clients = rules.jensen(k.CLIENTS, n, share, k.summed(steps(tau), i, far))
     inside = rules.jensen(steps(tau), i, ratio(1), far)
     fewer = few(d) if side is k.Side.SERVER else few_clients(d)
-    positive = d.all(combine(squares=[(far, 1)]), share)
+    positive = d.all(combine((far, 1)), share)
     return combine(
-        [
-            (rules.update(d.run, side, now, step), -1),
-            (rules.update(d.run, side, now, A + C + Z), eta),
-            (young(A + Z, C, c), eta**2),
-            (known_size(d, side), (1 + c) * eta**2 * tau**2),
-            (linear_both(r, xi, A, tau, share), -2 * (1 + c) * eta**2),
-            (
-                d.all(rules.unbiased(d.run, n, now, of(i), A), share),
-                -2 * (1 + c) * eta**2,
-            ),
-            (rules.independent(d.run, n, i, share, now, tau, side), -(1 + c) * eta**2),
-            (clients, (1 + 1 / c) * eta**2),
-            (sum_over(inside, k.CLIENTS, n, share), (1 + 1 / c) * eta**2 * V),
-            (positive, (1 + 1 / c) * eta**2 * tau * (d.most - V)),
-        ],
+        (rules.update(d.run, side, now, step), -1),
+        (rules.update(d.run, side, now, A + C + Z), eta),
+        (young(A + Z, C, c), eta**2),
+        (known_size(d, side), (1 + c) * eta**2 * tau**2),
+        (local.linear_both(r, xi, A, tau, share), -2 * (1 + c) * eta**2),
+        (
+            d.all(rules.unbiased(d.run, n, now, of(i), A), share),
+            -2 * (1 + c) * eta**2,
+        ),
+        (rules.independent(d.run, n, i, share, now, tau, side), -(1 + c) * eta**2),
+        (clients, (1 + 1 / c) * eta**2),
+        (sum_over(inside, k.CLIENTS, n, share), (1 + 1 / c) * eta**2 * V),
+        (positive, (1 + 1 / c) * eta**2 * tau * (d.most - V)),
         target=(own * tau**2 + d.over(k.norm2(xi), share**2)) * ((1 + c) * eta**2)
         + d.over(k.norm2(far), share) * ((1 + 1 / c) * eta**2 * tau * d.most)
         - k.norm2(step),
@@ -259,7 +232,7 @@ def second_order(d: Drawn, side: k.Side) -> Theorem:
 
 def few_clients(d: Drawn) -> Theorem:
     """Return ``sum_n a_n J_n <= sum_n w_n/q_n``."""
-    one = combine([(_few(d), k.weight(n)), (rules.weight_below_one(n), inverse_q(n))])
+    one = combine((_few(d), k.weight(n)), (rules.weight_below_one(n), d.inverse))
     return sum_over(one, k.CLIENTS, n)
 
 
@@ -267,9 +240,9 @@ def _few(d: Drawn) -> Theorem:
     """Return ``J_n <= 1/q_n``: 1/q - J = q (1/q - J)^2, as J^2 = J/q."""
     if not d.run.drawn:
         return combine()
-    gap, q = inverse_q(n) - d.J, 1 / inverse_q(n)
+    gap, q = d.inverse - d.J, 1 / d.inverse
     uses = [(rules.drawn(d.run, n, now), q), (rules.square(gap), q)]
-    return combine(uses, target=k.constant(gap))
+    return combine(*uses, target=k.constant(gap))
 
 
 def client_drift(d: Drawn) -> Theorem:
@@ -280,16 +253,17 @@ def client_drift(d: Drawn) -> Theorem:
     r, side, share = d.round, k.Side.CLIENT, d.w * d.J
     xi, gp = r.noise(of(j)), k.part(side, r.local_gradient(of(i)))
     var = rules.variance(d.run, sigma2(n), n, now, of(j))
-    noisy = block_below(side, xi, var)
-    one = combine([
-        (block_drift(r, side, of(i), of(i), tau), 1),
+    noisy = local.block_below(side, xi, var)
+    one = combine(
+        local.block_drift(r, side, of(i), of(i), tau),
         (sum_over(noisy, steps(of(i)), j), 2 * r.eta**2),
-    ])
-    spare = d.all(combine(squares=[(gp, 1)]), share)
+    )
+    spare = d.all(combine((gp, 1)), share)
     bound = d.over(k.norm2(gp), share) + k.constant(mean(n, share * sigma2(n)))
     away = d.over(k.norm2(k.part(side, r.away(of(i)))), share)
     return combine(
-        [(d.all(one, share), 1), (spare, r.eta**2 * tau)],
+        d.all(one, share),
+        (spare, r.eta**2 * tau),
         target=bound * (r.eta**2 * tau**2) - away,
     )
 
@@ -299,46 +273,18 @@ def server_drift(d: Drawn) -> Theorem:
 
     Gamma_s = sum w_n J_n sum_i ||[gp]_s||^2, Z_s = sum w_n^2 J_n^2 sum_i ||[xi]_s||^2.
     """
-    r, side = d.round, k.Side.SERVER
-    gm, xm = k.part(side, r.local_gradient(of(j), m)), k.part(side, r.noise(of(j), m))
-    share, (not_yet, o) = k.draw(d.run, m, now), late()
-    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
-    away = k.part(side, r.away(of(i)))
-    V, square = mean(m, share), combine(squares=[(gm, 1)])
-
-    def visits(e: k.Vec) -> k.Vec:
-        return k.summed(k.CLIENTS, m, k.summed(steps(tau), j, e * o) * share)
-
-    def update(u: k.Vec) -> Theorem:
-        return rules.local_update(d.run, n, now, of(i), side, u)
-
-    A, B, size = visits(gm), visits(xm), 2 * r.eta**2
-    clients = rules.jensen(k.CLIENTS, m, share, k.summed(steps(tau), j, gm * o))
-    inside = rules.jensen(steps(tau), j, ratio(1), gm * o)
-    fewer = sum_over(square, steps(tau), j, 1 - o**2, [once])
-    apart = rules.independent(d.run, m, j, share * o, now, ratio(tau), side)
-    less = sum_over(combine(squares=[(xm, 1)]), steps(tau), j, 1 - o**2, [once])
-    one = combine([
-        (update(away), -1),
-        (update(A + B), r.eta),
-        (young(A, B, 1), r.eta**2),
-        (clients, size),
-        (sum_over(inside, k.CLIENTS, m, share), size * V),
-        (sum_over(fewer, k.CLIENTS, m, share), size * V * tau),
-        (apart, -size),
-        (sum_over(less, k.CLIENTS, m, share**2), size),
-    ])
+    r, side, size = d.round, k.Side.SERVER, 2 * d.round.eta**2
+    visited = Visited(r)
+    V, away = visited.W, k.part(side, r.away(of(i)))
     own, gp, xi = d.w * d.J, r.local_gradient(of(i)), r.noise(of(i))
     gp, xi = k.part(side, gp), k.part(side, xi)
-    gamma = d.all(combine(squares=[(gp, 1)]), own)
-    noise = d.all(combine(squares=[(xi, 1)]), own**2)
+    gamma = d.all(combine((gp, 1)), own)
+    noise = d.all(combine((xi, 1)), own**2)
     bound = d.over(k.norm2(gp), own) * (d.most * tau) + d.over(k.norm2(xi), own**2)
     return combine(
-        [
-            (d.all(one, own), 1),
-            (gamma, size * tau**2 * (d.most - V) * (d.most + V)),
-            (noise, size * tau * (d.most - V)),
-        ],
+        d.all(visited.way(), own),
+        (gamma, size * tau**2 * (d.most - V) * (d.most + V)),
+        (noise, size * tau * (d.most - V)),
         target=bound * (size * d.most * tau) - d.over(k.norm2(away), own),
         signs=[few(d)],
     )
@@ -354,7 +300,7 @@ def drift(d: Drawn) -> Theorem:
     r, share, eta2 = d.round, d.w * d.J, d.round.eta**2
     gx, xi, away = r.own_gradient(), r.noise(of(i)), r.away(of(i))
     var = rules.variance(d.run, sigma2(n), n, now, of(i))
-    noisy = block_below(k.Side.SERVER, xi, var)
+    noisy = local.block_below(k.Side.SERVER, xi, var)
     of_s, far = 2 * eta2 * d.most**2 * tau**2, d.change(of(i))
     uses: list[tuple[Theorem, Number]] = [
         (d.all(rules.blocks(away, away), share), -1),
@@ -368,20 +314,20 @@ def drift(d: Drawn) -> Theorem:
         size = of_s if side is k.Side.SERVER else eta2 * tau**2
         block, moved = k.part(side, gx), k.part(side, far)
         known = k.summed(k.CLIENTS, n, k.norm2(block) * share)
-        more = d.all(combine(squares=[(moved, 1)]), share)
+        more = d.all(combine((moved, 1)), share)
         uses += [
             (d.all(young(block, moved, QUARTER), share), size),
             (more, 5 * (of_s - size)),
-            (rules.expect(d.run, now, known), -size * tau * Fraction(5, 4)),
+            (d.expect(known), -size * tau * Fraction(5, 4)),
         ]
         own = k.summed(k.CLIENTS, n, k.norm2(block) * d.w)
         right = right + own * (size * tau * Fraction(5, 4))
-    sigma_q = mean(n, d.w**2 * inverse_q(n) * sigma2(n))
+    sigma_q = mean(n, d.w**2 * d.inverse * sigma2(n))
     sigma_w = mean(n, d.w * sigma2(n))
     drawn = k.constant(
         mean(n, share**2 * sigma2(n)) * (2 * d.most) + mean(n, share * sigma2(n))
     )
-    uses.append((rules.expect(d.run, now, drawn), -eta2 * tau**2))
+    uses.append((d.expect(drawn), -eta2 * tau**2))
     noise = k.constant(2 * d.most * sigma_q + sigma_w) * (eta2 * tau**2)
     right = right + noise + d.over(k.norm2(far), share) * (5 * of_s)
-    return combine(uses, target=right - d.D)
+    return combine(*uses, target=right - d.D)

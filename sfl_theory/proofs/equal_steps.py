@@ -13,36 +13,16 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.local_steps import (
-    Round,
-    S,
-    block_at_most,
-    eps2,
-    i,
-    j,
-    n,
-    now,
-    sigma2,
-    whole_moved,
-    whole_update,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    of,
-    per_client,
-    rates,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
+from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2, young
+from sfl_theory.proofs.notation import combine, equal_paces, of, rates, steps, sum_over
 
-tau = count("tau")
+tau = notation.count("tau")
 r = Round(equal_paces(k.Kind.V1, tau, rates("eta")))
 eta, run = r.eta, r.run
 gx, gf = r.own_gradient(), r.gradient
-c = per_client("c", n)
+c = notation.per_client("c", n)
 
 
 def noisy(step: Number) -> k.Vec:
@@ -52,7 +32,7 @@ def noisy(step: Number) -> k.Vec:
 
 def not_negative(u: k.Vec) -> Theorem:
     """Return ``||u||^2 >= 0``."""
-    return combine(squares=[(u, 1)])
+    return combine((u, 1))
 
 
 def each_client(theorem: Theorem, factor: Number = c) -> Theorem:
@@ -68,14 +48,14 @@ def local_steps(form: k.Lin) -> k.Lin:
 def own_gradient() -> Theorem:
     """Return ``||grad F_n(x)||^2 <= 2 ||grad f(x)||^2 + 2 eps2``."""
     near = rules.heterogeneity(eps2, n, r.x)
-    return combine([(young(gf, gx - gf, 1), 1), (near, 2)])
+    return combine(young(gf, gx - gf, 1), (near, 2))
 
 
 def gradient_there(step: Number) -> Theorem:
     """Return ``||grad F_n(p_i)||^2 <= 2 ||grad F_n(x)||^2 + 2 S^2 ||p_i - x||^2``."""
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(step))
     apart = r.local_gradient(step) - gx
-    return combine([(young(gx, apart, 1), 1), (near, 2)])
+    return combine(young(gx, apart, 1), (near, 2))
 
 
 @cache
@@ -91,15 +71,13 @@ def drift() -> Theorem:
     eta2 = eta**2
     var = rules.variance(run, sigma2(n), n, now, of(j))
     one = combine(
-        [
-            (whole_moved(r), -1),
-            (young(A, B, 1), eta2),
-            (rules.jensen(steps(of(i)), j, ratio(1), gp), 2 * eta2),
-            (sum_over(gradient_there(of(j)), steps(of(i)), j), 2 * eta2 * of(i)),
-            (rules.longer(j, r.away(of(j)), of(i), tau), 4 * eta2 * S**2 * of(i)),
-            (rules.martingale(run, n, now, of(i), None), -2 * eta2),
-            (sum_over(var, steps(of(i)), j), 2 * eta2),
-        ],
+        (local.whole_moved(r), -1),
+        (young(A, B, 1), eta2),
+        (rules.jensen(steps(of(i)), j, ratio(1), gp), 2 * eta2),
+        (sum_over(gradient_there(of(j)), steps(of(i)), j), 2 * eta2 * of(i)),
+        (rules.longer(j, r.away(of(j)), of(i), tau), 4 * eta2 * S**2 * of(i)),
+        (rules.martingale(run, n, now, of(i), None), -2 * eta2),
+        (sum_over(var, steps(of(i)), j), 2 * eta2),
         target=D * (4 * eta2 * S**2 * of(i))
         + k.norm2(gx) * (4 * eta2 * of(i) ** 2)
         + k.constant(2 * eta2 * of(i) * sigma2(n))
@@ -112,8 +90,9 @@ def drift() -> Theorem:
         + k.constant(eta2 * tau**2 * sigma2(n))
     )
     return combine(
-        [(sum_over(one, steps(tau), i), 1), (positive, 2 * eta2 * S**2 * tau)],
-        [(gx, eta2 * tau * (6 * tau - 2) / 3)],
+        sum_over(one, steps(tau), i),
+        (positive, 2 * eta2 * S**2 * tau),
+        (gx, eta2 * tau * (6 * tau - 2) / 3),
         target=target,
     )
 
@@ -128,12 +107,10 @@ def lemma_1(factor: Number = c) -> Theorem:
     left, third = local_steps(k.norm2(r.away(of(i)))), ratio(4) / 3
     positive = sum_over(not_negative(r.away(of(i))), steps(tau), i)
     one = combine(
-        [
-            (drift(), third),
-            (positive, third * (ratio(1) / 4 - 2 * S**2 * tau**2 * eta**2)),
-            (own_gradient(), third**2 * size),
-        ],
-        [(gf, size * (16 - 2 * third**2))],
+        (drift(), third),
+        (positive, third * (ratio(1) / 4 - 2 * S**2 * tau**2 * eta**2)),
+        (own_gradient(), third**2 * size),
+        (gf, size * (16 - 2 * third**2)),
         target=k.constant(16 * size * (sigma2(n) + eps2))
         + k.norm2(gf) * (16 * size)
         - left,
@@ -151,10 +128,8 @@ def only_one(v: k.Var, u: k.Vec, w: k.Vec, sign: int) -> Theorem:
     whole = rules.telescope(v, k.inner(u, w) * (of(v) - 1), ratio(1))
     y = k.vec_at(u, {v: of(v) + 1}) - u
     none = rules.assume(k.constant(-of(v)))
-    zero = combine(
-        squares=[(y - w * sign, -of(v)), (y, of(v)), (w, of(v))], signs=[none]
-    )
-    return combine([(whole, -sign), (sum_over(zero, steps(1), v), Fraction(1, 2))])
+    zero = combine((y - w * sign, -of(v)), (y, of(v)), (w, of(v)), signs=[none])
+    return combine((whole, -sign), (sum_over(zero, steps(1), v), Fraction(1, 2)))
 
 
 def next_step(w: k.Vec, sign: int = 1) -> Theorem:
@@ -176,14 +151,14 @@ def next_step(w: k.Vec, sign: int = 1) -> Theorem:
         ]
     last = only_one(j, k.vec_at(g, {j: of(i) + of(j)}), w, sign)
     target = k.inner(r.point(up) - r.point(of(i)) + noisy(of(i)) * eta, w) * sign
-    return combine([*uses, (last, eta)], target=target)
+    return combine(*uses, (last, eta), target=target)
 
 
 def step_size() -> Theorem:
     """Return ``||p_{i+1} - x||^2 <= ||p_i - x - eta g_i||^2``."""
     after, before = r.away(of(i) + 1), r.away(of(i)) - noisy(of(i)) * eta
     return combine(
-        [(next_step(after + before, -1), 1)], target=k.norm2(before) - k.norm2(after)
+        next_step(after + before, -1), target=k.norm2(before) - k.norm2(after)
     )
 
 
@@ -197,18 +172,14 @@ def eq_8() -> Theorem:
     pairs = [(u - v, 2 * tau * eta2) for q, u in enumerate(four) for v in four[:q]]
     size = 8 * tau * eta2
     one = combine(
-        [
-            (step_size(), 1),
-            (rules.variance(run, sigma2(n), n, now, of(i)), size),
-            (rules.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
-            (rules.heterogeneity(eps2, n, r.x), size),
-        ],
-        [
-            (a + noisy(of(i)) * (eta * tau), 1 / tau),
-            (noisy(of(i)), (tau - 1) * eta2),
-            *pairs,
-            (a, 1 / tau - size * S**2),
-        ],
+        step_size(),
+        (rules.variance(run, sigma2(n), n, now, of(i)), size),
+        (rules.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
+        (rules.heterogeneity(eps2, n, r.x), size),
+        (a + noisy(of(i)) * (eta * tau), 1 / tau),
+        (noisy(of(i)), (tau - 1) * eta2),
+        *pairs,
+        (a, 1 / tau - size * S**2),
         target=k.norm2(a) * (1 + 2 / tau)
         + k.constant(size * (sigma2(n) + eps2))
         + k.norm2(gf) * size
@@ -227,24 +198,20 @@ def sharper_step() -> Theorem:
     size = 6 * tau * eta2
     pairs = ((apart, foreign), (apart, gf), (foreign, gf))
     one = combine(
-        [
-            (step_size(), 1),
-            (rules.unbiased(run, n, now, of(i), before), 2 * eta),
-            (rules.variance(run, sigma2(n), n, now, of(i)), eta2),
-            (rules.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
-            (rules.heterogeneity(eps2, n, r.x), size),
-        ],
-        [
-            (a + r.local_gradient(of(i)) * (eta * tau), 1 / tau),
-            (r.local_gradient(of(i)), (tau - 1) * eta2),
-            *((u - v, 2 * tau * eta2) for u, v in pairs),
-            (a, 1 / tau - size * S**2),
-        ],
+        step_size(),
+        (rules.unbiased(run, n, now, of(i), before), 2 * eta),
+        (rules.variance(run, sigma2(n), n, now, of(i)), eta2),
+        (rules.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
+        (rules.heterogeneity(eps2, n, r.x), size),
+        (a + r.local_gradient(of(i)) * (eta * tau), 1 / tau),
+        (r.local_gradient(of(i)), (tau - 1) * eta2),
+        *((u - v, 2 * tau * eta2) for u, v in pairs),
+        (a, 1 / tau - size * S**2),
         target=k.norm2(a) * (1 + 2 / tau)
         + k.constant(eta2 * sigma2(n) + size * eps2)
         + k.norm2(gf) * size
         - k.norm2(r.away(of(i) + 1)),
-        signs=[combine([(small, 1 / tau)])],
+        signs=[combine((small, 1 / tau))],
     )
     return each_client(one)
 
@@ -262,16 +229,16 @@ def gradient_change(late: Number, early: Number, side: k.Side | None = None) -> 
     centred = rules.unbiased(run, n, now, ratio(late), rest)
     change = noisy(late) - noisy(early)
     whole = combine(
-        [(centred, -2), (young(apart, -two, 1), 1), (near, 2), (moment, 1), (other, 2)],
+        (centred, -2),
+        young(apart, -two, 1),
+        (near, 2),
+        moment,
+        (other, 2),
         target=k.norm2(r.point(late) - r.point(early)) * (2 * S**2)
         + k.constant(3 * sigma2(n))
         - k.norm2(one + rest),
     )
-    return (
-        whole
-        if side is None
-        else combine([(whole, 1), (block_at_most(side, change), 1)])
-    )
+    return whole if side is None else combine(whole, local.block_at_most(side, change))
 
 
 def block(side: k.Side | None, u: k.Vec) -> k.Vec:
@@ -289,7 +256,7 @@ def at_start(w: k.Vec) -> Theorem:
         (rules.linear(none, j, g, w), -eta),
         (rules.split(j, k.inner(g, w), ratio(0), ratio(0)), eta),
     ]
-    return combine(uses, target=k.inner(r.away(0), w))
+    return combine(*uses, target=k.inner(r.away(0), w))
 
 
 def first_square(v: k.Var, u: k.Vec) -> Theorem:
@@ -298,15 +265,15 @@ def first_square(v: k.Var, u: k.Vec) -> Theorem:
     ends = rules.telescope(v, k.norm2(u), ratio(1))
     none = rules.assume(k.constant(-of(v)))
     later = k.vec_at(u, {v: of(v) + 1})
-    zero = combine(squares=[(later, of(v)), (u, -of(v))], signs=[none])
-    return combine([(ends, 1), (whole, -1), (sum_over(zero, steps(1), v), 1)])
+    zero = combine((later, of(v)), (u, -of(v)), signs=[none])
+    return combine(ends, (whole, -1), sum_over(zero, steps(1), v))
 
 
 def after_first(u: k.Vec, own: Theorem) -> Theorem:
     """Return a bound on ``sum_{i<tau} ||u(i)||^2``, u(0) = 0, from one on u(1+i)."""
     parts = rules.split(i, k.norm2(u), ratio(1), tau - 1)
     later = sum_over(own, steps(tau - 1), i)
-    return combine([(parts, -1), (first_square(i, u), 1), (later, 1)])
+    return combine((parts, -1), first_square(i, u), later)
 
 
 def change_of_gradients(side: k.Side | None = None) -> Theorem:
@@ -317,16 +284,15 @@ def change_of_gradients(side: k.Side | None = None) -> Theorem:
     """
     u2 = S**2 * eta**2 * tau**2
     small = rules.assume(k.constant(1 - 2 * S * tau * eta))
-    square = combine([(small, 1 + 2 * S * tau * eta)])
+    square = combine((small, 1 + 2 * S * tau * eta))
     change, away = block(side, noisy(of(i)) - noisy(0)), r.away(of(i))
     up = 1 + of(i)
     seen = r.point(up) * 2 - r.point(0) - r.x
-    own = combine([(gradient_change(up, 0, side), 1), (at_start(seen), 2 * S**2)])
-    each = combine(squares=[(away, 1)])
-    rest = combine([
-        (rules.split(i, k.norm2(away), ratio(1), tau - 1), 1),
-        (sum_over(each, steps(1), i), 1),
-    ])
+    own = combine(gradient_change(up, 0, side), (at_start(seen), 2 * S**2))
+    each = combine((away, 1))
+    rest = combine(
+        rules.split(i, k.norm2(away), ratio(1), tau - 1), sum_over(each, steps(1), i)
+    )
     size = 8 * u2 * tau
     target = (
         k.norm2(gx) * size
@@ -334,13 +300,11 @@ def change_of_gradients(side: k.Side | None = None) -> Theorem:
         - local_steps(k.norm2(change))
     )
     return combine(
-        [
-            (after_first(change, own), 1),
-            (rest, 2 * S**2),
-            (drift(), 4 * S**2),
-            (sum_over(each, steps(tau), i), 2 * S**2 * (1 - 4 * u2)),
-        ],
-        [(gx, size / 3)],
+        after_first(change, own),
+        (rest, 2 * S**2),
+        (drift(), 4 * S**2),
+        (sum_over(each, steps(tau), i), 2 * S**2 * (1 - 4 * u2)),
+        (gx, size / 3),
         target=target,
         signs=[square],
     )
@@ -352,7 +316,7 @@ def change_of_gradients(side: k.Side | None = None) -> Theorem:
 def step() -> Theorem:
     """Return ``p_{i+1} = p_i - eta g_i``, summed over clients."""
     apart = r.point(of(i) + 1) - r.point(of(i)) + noisy(of(i)) * eta
-    return each_client(combine([(next_step(apart, -1), 1)]))
+    return each_client(combine(next_step(apart, -1)))
 
 
 def aggregation() -> Theorem:
@@ -362,15 +326,15 @@ def aggregation() -> Theorem:
     g, binder = noisy(of(j)), steps(tau)
     moved = r.away(tau) + k.summed(binder, j, g) * eta
     one = combine(
-        [
-            (rules.blocks(moved, w), 1),
-            *((rules.local_update(run, n, now, tau, side, w), 1) for side in k.Side),
-        ],
+        rules.blocks(moved, w),
+        *((rules.local_update(run, n, now, tau, side, w), 1) for side in k.Side),
         target=k.inner(moved, w),
     )
     outer = rules.linear(k.CLIENTS, n, moved * k.weight(n), w)
     return combine(
-        [(whole_update(r, w), -1), (each_client(one, k.weight(n)), 1), (outer, 1)],
+        (local.whole_update(r, w), -1),
+        each_client(one, k.weight(n)),
+        outer,
         target=-1 * k.norm2(w),
     )
 
@@ -386,12 +350,10 @@ def single_step(side: k.Side) -> Theorem:
         + k.summed(k.CLIENTS, n, first * k.weight(n)) * eta
     )
     made = k.summed(steps(end), j, g)
-    one = combine([(only_one(j, g, z, -1), 1), (rules.linear(steps(end), j, g, z), 1)])
+    one = combine(only_one(j, g, z, -1), rules.linear(steps(end), j, g, z))
     return combine(
-        [
-            (rules.update(only.run, side, now, z), -1),
-            (rules.linear(k.CLIENTS, n, (first - made) * k.weight(n), z), -eta),
-            (each_client(one, k.weight(n)), eta),
-        ],
+        (rules.update(only.run, side, now, z), -1),
+        (rules.linear(k.CLIENTS, n, (first - made) * k.weight(n), z), -eta),
+        (each_client(one, k.weight(n)), eta),
         target=-1 * k.norm2(z),
     )

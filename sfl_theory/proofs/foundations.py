@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio
+from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.notation import (
-    combine,
-    nonnegative,
-    point,
-    positive,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, nonnegative, point, positive, sum_over
 
-F = k.NamedFunction("phi")
+F, ZERO = k.NamedFunction("phi"), ratio(0)
+Above = Callable[[k.Function, Ratio, k.Vec, k.Vec], Theorem]
 
 
 def lemma_c3(
@@ -28,7 +25,7 @@ def lemma_c3(
 ) -> Theorem:
     """Return a proof of Lemma C.3 from S >= mu, smoothness, convexity, Young."""
     young = combine(
-        squares=[((y - x) - (x - z), 1)],
+        ((y - x) - (x - z), 1),
         target=k.norm2(y - x) * 2 + k.norm2(x - z) * 2 - k.norm2(y - z),
     )
     uses: list[tuple[Theorem, Ratio | int]] = [
@@ -36,7 +33,7 @@ def lemma_c3(
         (rules.convex(function, mu, x, y), 1),
         (young, mu / 4),
     ]
-    return combine(uses, [(z - x, (S - mu) / 2)], signs=[order])
+    return combine(*uses, (z - x, (S - mu) / 2), signs=[order])
 
 
 def lemma_c3_proof() -> Theorem:
@@ -44,6 +41,43 @@ def lemma_c3_proof() -> Theorem:
     S, mu, h = nonnegative("S"), nonnegative("mu"), k.NamedFunction("h")
     order = rules.assume(k.constant(S - mu))
     return lemma_c3(h, S, mu, point("x"), point("y"), point("z"), order)
+
+
+def monotone(F: k.Function, mu: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
+    """Return ``<grad F(x) - grad F(y), x - y> >= mu ||x - y||^2``."""
+    return combine(rules.convex(F, mu, x, y), rules.convex(F, mu, y, x))
+
+
+def cocoercive(
+    F: k.Function,
+    S: Ratio,
+    x: k.Vec,
+    y: k.Vec,
+    mu: Ratio = ZERO,
+    above: Above = rules.majorant,
+) -> Theorem:
+    """Return ``||d||^2 <= S <d, x - y>`` for ``d = grad F(x) - grad F(y)``, F convex.
+
+    The majorant from y at z = y + d/S lies above the tangent at x; the same with x and
+    y exchanged.
+    """
+    d = k.gradient(F, x) - k.gradient(F, y)
+
+    def one(p: k.Vec, q: k.Vec, apart: k.Vec) -> Theorem:
+        z = q + apart * (1 / S)
+        return combine(above(F, S, q, z), rules.convex(F, mu, p, z), (z - p, mu / 2))
+
+    return combine((one(x, y, d), S), (one(y, x, -d), S))
+
+
+def lipschitz(F: k.Function, S: Ratio, x: k.Vec, y: k.Vec, mu: Ratio = ZERO) -> Theorem:
+    """Return ``||grad F(x) - grad F(y)||^2 <= S^2 ||x - y||^2`` for such an F."""
+    d = k.gradient(F, x) - k.gradient(F, y)
+    return combine(
+        (cocoercive(F, S, x, y, mu), 2),
+        ((x - y) * S - d, 1),
+        target=k.norm2(x - y) * S**2 - k.norm2(d),
+    )
 
 
 def majorant_of_mean(S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
@@ -61,23 +95,23 @@ def smooth_mean(S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
 def of_mean(theorem: Theorem, n: k.Client, p: k.Vec, q: k.Vec) -> Theorem:
     """Return an average of an upper bound on F_n(q), linear at p, to one on f."""
     own = k.gradient(k.Local(n), p) * k.weight(n)
-    return combine([
-        (sum_over(theorem, k.CLIENTS, n, k.weight(n)), 1),
-        (rules.mean_value(p), 1),
+    return combine(
+        sum_over(theorem, k.CLIENTS, n, k.weight(n)),
+        rules.mean_value(p),
         (rules.mean_value(q), -1),
-        (rules.mean_gradient(p, q - p), 1),
-        (rules.linear(k.CLIENTS, n, own, q - p), 1),
-    ])
+        rules.mean_gradient(p, q - p),
+        rules.linear(k.CLIENTS, n, own, q - p),
+    )
 
 
 def value_gap(S: Ratio, p: k.Vec) -> Theorem:
     """Return ``f(p) - f* <= S/2 ||p - x*||^2``."""
     best = k.vec(k.Star(k.MEAN))
     flat = rules.stationary(k.MEAN, p - best)
-    return combine([(majorant_of_mean(S, best, p), 1), (flat, -1)])
+    return combine(majorant_of_mean(S, best, p), (flat, -1))
 
 
 def prop_35() -> Theorem:
     """Return its proof: smoothness from x*, where the gradient vanishes, by blocks."""
     S, away = positive("S"), point("x") - k.vec(k.Star(k.MEAN))
-    return combine([(value_gap(S, point("x")), 1), (rules.blocks(away, away), -S / 2)])
+    return combine(value_gap(S, point("x")), (rules.blocks(away, away), -S / 2))

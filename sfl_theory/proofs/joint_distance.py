@@ -1,68 +1,65 @@
 r"""One round, both blocks together: how ``||x - x*||^2`` falls for convex clients.
 
 For SFL-V1 and for SFL-V2 with server steps weighted by a_n, equal numbers of steps, any
-rates. x* is any fixed point, no minimiser is assumed; nor is S >= mu, which follows.
+rates; everyone takes part, or client n with probability q_n: rho = sum a_n^2 (1/q_n -
+1), kappa = sum a_n/q_n. x* is any fixed point, no minimiser is assumed; nor is S >= mu,
+which follows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
+from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import strongly_convex as strong
-from sfl_theory.proofs import visits
-from sfl_theory.proofs.local_steps import (
-    G2,
-    Round,
-    S,
-    both_parts,
-    bounded_drift,
-    i,
-    j,
-    linear_both,
-    m,
-    n,
-    now,
-    sigma2,
-    size_of_sum,
-    t,
-    whole_centred,
-    whole_drift,
-    whole_mean,
-    whole_update,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    mean,
-    nonnegative,
-    of,
-    of_round,
-    positive,
-    rates,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.block_steps import moved
+from sfl_theory.proofs.local_steps import G2, N, Round, S, i, n, now, own_mean, t
+from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
+from sfl_theory.proofs.visited import Visited
 
-tau = count("tau")
+tau = notation.count("tau")
 BEST = k.vec(k.Star(k.MEAN))
-ETA = rates("eta")
-N = mean(n, 1)
+ETA = notation.rates("eta")
+EVERYONE = k.Participants.EVERYONE
+rho = mean(n, k.weight(n) ** 2 * (inverse_q(n) - 1))
+kappa = mean(n, k.weight(n) * inverse_q(n))
 
 
-def run(kind: k.Kind) -> k.Split:
-    """Return the run in which both sides make tau steps at rates ``eta(t)``."""
-    return equal_paces(kind, tau, ETA)
+def spread(run: k.Split) -> Ratio:
+    """Return 1 + rho, by which draws enlarge the squared move; 1 without draws."""
+    return 1 + rho if run.drawn else ratio(1)
+
+
+def late_share(run: k.Split) -> Ratio:
+    """Return c of the drift.
+
+    1/3 for SFL-V1; 1 for SFL-V2, ``1/3 + kappa (1 + rho)`` where clients are drawn.
+    """
+    own = ratio(Fraction(1, 3))
+    if not run.kind.visits:
+        return own
+    return own + kappa * (1 + rho) if run.drawn else ratio(1)
 
 
 def gap(r: Round) -> k.Lin:
     """Return ``f(x) - f(x*)``."""
     return k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, BEST)
+
+
+def gradients(r: Round) -> k.Vec:
+    """Return the stochastic gradient of client n's step i."""
+    return stochastic(r.run, n, now, of(i))
+
+
+# A round of all clients --------------------------------------------------------------
 
 
 def local_progress(r: Round, mu: Ratio, step: Ratio) -> Theorem:
@@ -72,263 +69,350 @@ def local_progress(r: Round, mu: Ratio, step: Ratio) -> Theorem:
     """
     p, F = r.point(step), k.Local(n)
     return combine(
-        [
-            (rules.smooth(F, S, p, r.x), 1),
-            (rules.convex(F, mu, p, BEST), 1),
-            # smooth and convex from x to p: (S - mu) ||p - x||^2 >= 0
-            (rules.smooth(F, S, r.x, p), 1),
-            (rules.convex(F, mu, r.x, p), 1),
-        ],
-        [((BEST - p) - (p - r.x), mu / 4)],
+        rules.smooth(F, S, p, r.x),
+        rules.convex(F, mu, p, BEST),
+        # smooth and convex from x to p: (S - mu) ||p - x||^2 >= 0
+        rules.smooth(F, S, r.x, p),
+        rules.convex(F, mu, r.x, p),
+        ((BEST - p) - (p - r.x), mu / 4),
     )
 
 
-def progress(r: Round, mu: Ratio) -> Theorem:
-    """Return ``<G, x - x*> >= tau (f(x) - f* + mu/4 ||x - x*||^2) - S D``."""
+def own_progress(r: Round, one: Theorem) -> Theorem:
+    """Return ``<G, x - x*> >= tau (f(x) - f*) ...`` from what one gradient earns."""
     away, gp = r.x - BEST, r.local_gradient(of(i))
-    return combine([
-        (r.summed(local_progress(r, mu, of(i)), tau, k.weight(n)), 1),
-        (linear_both(r, gp, away, tau, k.weight(n)), 1),
-        (whole_centred(r, away), 1),
+    return combine(
+        r.summed(one, tau, k.weight(n)),
+        local.linear_both(r, gp, away, tau, k.weight(n)),
+        local.whole_centred(r, away),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
-    ])
-
-
-def second_moment(r: Round) -> Theorem:
-    """Return ``||G||^2 <= tau^2 G2``, by Jensen over clients and steps."""
-    g = stochastic(r.run, n, now, of(i))
-    inside = rules.jensen(steps(tau), i, ratio(1), g)
-    bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
-    clients = rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, g))
-    return combine(
-        [
-            (clients, 1),
-            (sum_over(inside, k.CLIENTS, n, k.weight(n)), 1),
-            (r.summed(bound, tau, k.weight(n)), tau),
-        ],
-        target=k.constant(tau**2 * G2) - k.norm2(whole_mean(r, g)),
     )
 
 
-def drift(r: Round) -> tuple[Theorem, Fraction]:
-    """Return ``D <= c eta^2 tau^3 G2`` and c: 1/3 for SFL-V1, 1 for SFL-V2."""
-    if not r.run.kind.visits:
-        return bounded_drift(r, G2), Fraction(1, 3)
-    return visited_drift(r), Fraction(1)
-
-
-def visited_drift(r: Round) -> Theorem:
-    """Return ``D <= eta^2 tau^3 G2`` for server steps weighted by a_n.
-
-    A client's block has moved by its i earlier steps, the server's by the visits before
-    (n, i), among them at most tau of each client.
-    """
-    eta, a = r.eta, k.weight(n)
-    g, gc = stochastic(r.run, n, now, of(i)), stochastic(r.run, n, now, of(j))
-    gm = k.part(k.Side.SERVER, stochastic(r.run, m, now, of(j)))
-    own = k.part(k.Side.CLIENT, gc)
-    away = r.away(of(i))
-    _, o = visits.late()
-    visited = k.summed(k.CLIENTS, m, k.summed(steps(tau), j, gm * o) * k.weight(m))
-    each = [(k.Side.CLIENT, k.summed(steps(of(i)), j, own)), (k.Side.SERVER, visited)]
-    moved = [
-        combine([
-            (rules.local_update(r.run, n, now, of(i), side, k.part(side, away)), -1),
-            (rules.local_update(r.run, n, now, of(i), side, total), eta),
-        ])
-        for side, total in each
-    ]
-    client = combine([
-        (moved[0], 1),
-        (size_of_sum(steps(of(i)), j, own, of(i), tau), eta**2),
-    ])
-    server = combine([(moved[1], 1), (visits.server_gradients(gm), eta**2)])
-    spare = combine(squares=[(k.part(k.Side.CLIENT, g), 1)])
+def own_sum(r: Round) -> Theorem:
+    """Return ``||sum_i g||^2 <= tau^2 G2`` for client n."""
     bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
     return combine(
-        [
-            (r.summed(both_parts(away), tau, a), -1),
-            (r.summed(client, tau, a), 1),
-            (r.summed(server, tau, a), 1),
-            (r.summed(both_parts(g), tau, a), eta**2 * tau**2),
-            (r.summed(spare, tau, a), eta**2 * tau * (tau + 1) / 2),
-            (r.summed(bound, tau, a), eta**2 * tau**2),
-        ],
-        target=k.constant(eta**2 * tau**3 * G2) - whole_drift(r),
+        rules.jensen(steps(tau), i, ratio(1), gradients(r)),
+        (sum_over(bound, steps(tau), i), tau),
+    )
+
+
+def full_moment(r: Round) -> Theorem:
+    """Return ``||G||^2 <= tau^2 G2``, all clients."""
+    inside = k.summed(steps(tau), i, gradients(r))
+    return combine(
+        rules.jensen(k.CLIENTS, n, k.weight(n), inside),
+        sum_over(own_sum(r), k.CLIENTS, n, k.weight(n)),
+        target=k.constant(tau**2 * G2) - k.norm2(own_mean(r, gradients(r))),
+    )
+
+
+def fallen(
+    r: Round,
+    after: k.Vec,
+    G: k.Vec,
+    update: Callable[[k.Vec], Theorem],
+    earned: tuple[Theorem, Theorem, Theorem],
+    mu: Ratio,
+    noise: Ratio,
+) -> Theorem:
+    """Return ``D' <= (1 - eta tau mu/2) D - 2 eta tau (f(x) - f*) + noise``.
+
+    Args:
+        r: the round.
+        after: the model to which it leads, ``x - eta G``.
+        G: as it says.
+        update: ``<after - x + eta G, w> = 0``.
+        earned: progress, second moment of G, drift.
+        mu: the modulus.
+        noise: the rest.
+
+    Returns:
+        The recursion, for ``D = ||x - x*||^2``.
+    """
+    eta, before, (progress, moment, drift) = r.eta, r.x - BEST, earned
+    keep = k.norm2(before) * (1 - eta * tau * mu / 2)
+    return combine(
+        (progress, 2 * eta),
+        (update(before), -2),
+        (update(after - r.x), -1),
+        (update(G), eta),
+        (moment, eta**2),
+        (drift, 2 * S * eta),
+        target=keep
+        + k.constant(noise)
+        - gap(r) * (2 * eta * tau)
+        - k.norm2(after - BEST),
     )
 
 
 @cache
-def one_round(kind: k.Kind, mu: Ratio) -> Theorem:
-    """Return the recursion of one round, c = 1/3 or 1.
+def one_round(kind: k.Kind, mu: Ratio, who: k.Participants = EVERYONE) -> Theorem:
+    """Return the recursion of one round, c as in `late_share`.
 
-    ``D' <= (1 - eta tau mu/2) D - 2 eta tau (f(x) - f*) + eta^2 tau^2 G2
+    ``D' <= (1 - eta tau mu/2) D - 2 eta tau (f(x) - f*) + (1 + rho) eta^2 tau^2 G2
     + 2 c S eta^3 tau^3 G2`` for ``D = ||x - x*||^2``.
     """
-    r = Round(run(kind))
-    eta, before, after = r.eta, r.x - BEST, r.next - BEST
-    G = whole_mean(r, stochastic(r.run, n, now, of(i)))
-    bounded, c = drift(r)
-    noise = eta**2 * tau**2 * G2 + 2 * c * S * eta**3 * tau**3 * G2
-    keep = k.norm2(before) * (1 - eta * tau * mu / 2)
-    return combine(
-        [
-            (progress(r, mu), 2 * eta),
-            (whole_update(r, before), -2),
-            (whole_update(r, r.next - r.x), -1),
-            (whole_update(r, G), eta),
-            (second_moment(r), eta**2),
-            (bounded, 2 * S * eta),
-        ],
-        target=keep + k.constant(noise) - gap(r) * (2 * eta * tau) - k.norm2(after),
-    )
+    r = Round(notation.equal_paces(kind, tau, ETA, who))
+    G, run, size = local.whole_mean(r, gradients(r)), r.run, r.eta**2 * tau**2 * G2
+    if run.drawn and kind.visits:
+        earned = visited_progress(mu), visited_moment(), visited_drift()
+    else:
+        one = own_progress(r, local_progress(r, mu, of(i)))
+        met = (met_progress(r, one), met_moment(r)) if run.drawn else ()
+        progress, moment = met or (one, full_moment(r))
+        earned = progress, moment, strong.drift(r)
+    noise = size * (spread(run) + 2 * late_share(run) * S * r.eta * tau)
+    update = partial(local.whole_update, r)
+    return fallen(r, r.next, G, update, earned, mu, noise)
 
 
 def weights_spread() -> Theorem:
     """Return ``N sum a_n^2 >= 1``, from ``sum (a_n - 1/N)^2 >= 0``."""
     one = rules.square(k.weight(n) - 1 / N)
-    return combine([(sum_over(one, k.CLIENTS, n), N)])
+    return combine((sum_over(one, k.CLIENTS, n), N))
+
+
+# What full participation would make of a round with draws, SFL-V1 --------------------
+
+
+def full(r: Round) -> k.Vec:
+    """Return ``sum_n a_n p(n,t,tau)``, the next model if everyone took part."""
+    return k.summed(k.CLIENTS, n, k.local_point(r.run, n, now, tau) * k.weight(n))
+
+
+def full_update(r: Round, w: k.Vec) -> Theorem:
+    """Return ``<full - x + eta G, w> = 0``."""
+    each = k.local_point(r.run, n, now, tau) - r.x
+    each = each + k.summed(steps(tau), i, gradients(r)) * r.eta
+    sides = [rules.local_update(r.run, n, now, tau, side, w) for side in k.Side]
+    one = combine(rules.blocks(each, w), *sides, target=k.inner(each, w))
+    whole = full(r) - r.x + own_mean(r, gradients(r)) * r.eta
+    return combine(
+        sum_over(one, k.CLIENTS, n, k.weight(n)),
+        rules.linear(k.CLIENTS, n, each * k.weight(n), w),
+        target=k.inner(whole, w),
+    )
+
+
+@cache
+def full_round(mu: Ratio) -> Theorem:
+    """Return the recursion of full participation in the drawn run, SFL-V1."""
+    r = Round(notation.equal_paces(k.Kind.V1, tau, ETA, k.Participants.UPDATES))
+    noise = r.eta**2 * tau**2 * G2 * (1 + Fraction(2, 3) * S * r.eta * tau)
+    progress = own_progress(r, local_progress(r, mu, of(i)))
+    earned = progress, full_moment(r), local.bounded_drift(r)
+    G = own_mean(r, gradients(r))
+    return fallen(r, full(r), G, partial(full_update, r), earned, mu, noise)
+
+
+# A round of those who are drawn ------------------------------------------------------
+
+
+def met_progress(r: Round, one: Theorem) -> Theorem:
+    """Return the progress with draws, for SFL-V1: they have mean 1."""
+    G = local.whole_mean(r, gradients(r))
+    return combine(one, rules.expect(r.run, now, k.inner(G, r.x - BEST)))
+
+
+def met_moment(r: Round) -> Theorem:
+    """Return ``||G_J||^2 <= (1 + rho) tau^2 G2``, SFL-V1."""
+    more = k.weight(n) ** 2 * (inverse_q(n) - 1)
+    means = rules.expect(r.run, now, k.norm2(local.whole_mean(r, gradients(r))))
+    return combine(
+        (means, -1), full_moment(r), sum_over(own_sum(r), k.CLIENTS, n, more)
+    )
+
+
+def averaged_move(r: Round, side: k.Side) -> Theorem:
+    """Return ``||[x' - x]_b||^2 <= N (eta tau)^2 sum_n w_n^2/q_n G2``.
+
+    For the printed SFL-V2, too; w_n is a_n, or 1 for its server.
+    """
+    share = rules.share(r.run, n, now, side)
+    total = k.summed(steps(tau), i, gradients(r))
+    inside = k.part(side, total)
+    block = local.block_below(side, total, own_sum(r))
+    bound = k.constant(mean(n, share**2) * N * (r.eta * tau) ** 2 * G2)
+    return combine(
+        (moved(r, side), -1),
+        (rules.jensen(k.CLIENTS, n, ratio(1), inside * share), r.eta**2),
+        (sum_over(block, k.CLIENTS, n, share**2), r.eta**2 * N),
+        (rules.expect(r.run, now, bound), -1),
+    )
+
+
+def visited_progress(mu: Ratio) -> Theorem:
+    """Return the same for SFL-V2, D with draws as weights."""
+    r, share = drawn.r, drawn.share()
+    away, gp = r.x - BEST, r.local_gradient(of(i))
+    F = (
+        k.value_of(k.Local(n), r.x)
+        - k.value_of(k.Local(n), BEST)
+        + k.norm2(away) * (mu / 4)
+    )
+    return combine(
+        r.summed(local_progress(r, mu, of(i)), tau, share),
+        local.linear_both(r, gp, away, tau, share),
+        drawn.centred(away),
+        (rules.expect(r.run, now, k.summed(k.CLIENTS, n, F * share)), tau),
+        (rules.mean_value(r.x), -tau),
+        (rules.mean_value(BEST), tau),
+    )
+
+
+def visited_moment() -> Theorem:
+    """Return ``||G_J||^2 <= (1 + rho) tau^2 G2``, SFL-V2."""
+    r, share, W = drawn.r, drawn.share(), drawn.W
+    inside = k.summed(steps(tau), i, gradients(r))
+    return combine(
+        rules.jensen(k.CLIENTS, n, share, inside),
+        (sum_over(own_sum(r), k.CLIENTS, n, share), W),
+        (rules.expect(r.run, now, k.constant(W**2 * tau**2 * G2)), -1),
+    )
+
+
+def visited_drift() -> Theorem:
+    """Return ``D <= c eta^2 tau^3 G2``; W^3 <= kappa W^2."""
+    r, share, W = drawn.r, drawn.share(), drawn.W
+    size = r.eta**2 * tau**3 * G2
+    bounded = k.constant(size * (W / 3 + kappa * W**2))
+    given = combine(
+        (r.summed(local.both_parts(r.away(of(i))), tau, share), -1),
+        r.summed(local.block_move(r, k.Side.CLIENT, of(i), of(i)), tau, share),
+        r.summed(Visited(r).bounded_way(), tau, share),
+        (drawn.at_most_kappa(), size * W**2),
+        target=bounded - drawn.drawn_sum(k.norm2(r.away(of(i)))),
+    )
+    return combine(given, (rules.expect(r.run, now, bounded), -1))
 
 
 # The rate of the whole vector, for eta(t) = 4/(mu tau (gamma + t)) ------------------
 
 
-def fast(kind: k.Kind) -> k.Split:
+def fast(kind: k.Kind, who: k.Participants) -> k.Split:
     """Return the run at these rates."""
-    return equal_paces(kind, tau, fast_rate())
+    rate = k.Rate(4 / (strong.mu * tau * (strong.gamma + notation.of_round())))
+    return notation.equal_paces(kind, tau, rate, who)
 
 
-def fast_rate() -> k.Rate:
-    """Return ``4/(mu tau (gamma + t))``."""
-    return k.Rate(4 / (strong.mu * tau * (strong.gamma + of_round())))
-
-
-def distance_bound(split: k.Split, at: Ratio) -> k.Lin:
-    """Return (69) for the whole vector, its constants as printed."""
+def constants(run: k.Split) -> Ratio:
+    """Return ``16 (1 + rho) G2/mu^2 + 132 c S G2/(mu^3 (gamma + 1))``."""
     mu, gamma = strong.mu, strong.gamma
-    noise = 16 * N * second(2) / mu**2
-    noise = noise + 1536 * strong.S * second(1) / (mu**3 * (gamma + 1))
-    start = k.norm2(k.iterate(split, 0) - BEST) * (gamma + 1)
-    return (k.constant(noise) + start) * (1 / (gamma + at))
+    noise = 16 * spread(run) * G2 / mu**2
+    return noise + 132 * late_share(run) * strong.S * G2 / (mu**3 * (gamma + 1))
 
 
-def second(power: int) -> Ratio:
-    """Return ``sum_n a_n^power (2 sigma_n^2 + G2)``."""
-    return mean(n, k.weight(n) ** power * (2 * sigma2(n) + G2))
+def printed_constants(run: k.Split) -> Ratio:
+    """Return those of (69), (130) and (135)."""
+    mu, gamma, a = strong.mu, strong.gamma, k.weight(n)
+    own = 2 * local.sigma2(n) + G2
+    second = own + G2 * inverse_q(n) if run.drawn else own
+    late = 1536 * strong.S * mean(n, a * own) / (mu**3 * (gamma + 1))
+    return 16 * N * mean(n, a**2 * second) / mu**2 + late
+
+
+def distance_bound(run: k.Split, at: Ratio, noise: Ratio) -> k.Lin:
+    """Return ``(noise + (gamma + 1) ||x(0) - x*||^2)/(gamma + at)``."""
+    start = k.norm2(k.iterate(run, 0) - BEST) * (strong.gamma + 1)
+    return (k.constant(noise) + start) * (1 / (strong.gamma + at))
 
 
 @cache
-def fast_round(kind: k.Kind) -> Theorem:
-    """Return the recursion of one round at these rates, its gap left out."""
-    mu = nonnegative("mu")
-    (variable,) = mu.free
+def rate(kind: k.Kind, who: k.Participants = EVERYONE) -> Theorem:
+    """Return the bound for every round, by induction, its noise as in `constants`."""
+    run, mu = fast(kind, who), k.Var("mu", Sort.NONNEGATIVE)
     values: list[tuple[rules.Replaceable, rules.Replacement]] = [
         (strong.S_VARIABLE, strong.S),
-        (k.RoundFamily("eta", Sort.POSITIVE), fast_rate()),
+        (k.RoundFamily("eta", Sort.POSITIVE), run.client.rate),
+        (mu, strong.mu),
     ]
-    if isinstance(variable, k.Var):
-        values.append((variable, strong.mu))
-    one = rules.instantiate(one_round(kind, mu), tuple(values), ())
-    x = k.iterate(fast(kind), now)
-    lowest = rules.lowest(k.MEAN, x)
-    return combine([(one, 1), (lowest, 8 / (strong.mu * (strong.gamma + now)))])
-
-
-@cache
-def rate(kind: k.Kind) -> Theorem:
-    """Return the bound for every round, by induction."""
-    split, zero = fast(kind), ratio(0)
+    one = rules.instantiate(one_round(kind, of(mu), who), tuple(values), ())
+    u, x0 = strong.gamma + now, k.iterate(run, 0) - BEST
+    lowest = rules.lowest(k.MEAN, k.iterate(run, now))
 
     def claim(at: Ratio) -> k.Lin:
-        return distance_bound(split, at) - k.norm2(k.iterate(split, at) - BEST)
+        bound = distance_bound(run, at, constants(run))
+        return bound - k.norm2(k.iterate(run, at) - BEST)
 
-    u, start = strong.gamma + now, k.iterate(split, 0) - BEST
     keep = 1 - 2 / u
     spare = 1 / (u + 1) - keep / u
     step = combine(
-        [
-            (fast_round(kind), 1),
-            (rules.assume(claim(now)), keep),
-            (weights_spread(), 16 * G2 / strong.mu**2 * spare),
-        ],
-        [(start, (strong.gamma + 1) * spare)],
+        one,
+        (lowest, 8 / (strong.mu * u)),
+        (rules.assume(claim(now)), keep),
+        (x0, (strong.gamma + 1) * spare),
         target=claim(now + 1),
     )
-    base = combine(squares=[(start, 1 / strong.gamma)], target=claim(zero))
+    base = combine((x0, 1 / strong.gamma), target=claim(ratio(0)))
     return rules.induct(base, step, t, claim(now))
 
 
-# The mean gap of general convex clients at a constant rate ---------------------------
-
-
 @cache
-def mean_gap(kind: k.Kind) -> Theorem:
-    """Return the mean of the rounds' gaps at a constant rate, any one.
-
-    ``1/T sum (f(x) - f*) <= ||x0 - x*||^2/(2 eta tau T) + eta tau G2/2
-    + c S eta^2 tau^2 G2``.
-    """
-    eta, T = positive("eta"), count("T")
-    family = k.RoundFamily("eta", Sort.POSITIVE)
-    one = rules.instantiate(one_round(kind, ratio(0)), ((family, k.Rate(eta)),), ())
-    split = equal_paces(kind, tau, k.Rate(eta))
-    fall = rules.telescope(t, k.norm2(k.iterate(split, now) - BEST), T)
-    scale = 1 / (2 * eta * tau * T)
-    last = k.iterate(split, T) - BEST
-    rounds = sum_over(one, steps(T), t)
-    return combine([(rounds, scale), (fall, scale)], [(last, scale)])
+def printed_rate(kind: k.Kind, who: k.Participants) -> Theorem:
+    """Return (69), (130) and (135) for the whole vector."""
+    run, u = fast(kind, who), strong.gamma + now
+    return combine(
+        rate(kind, who),
+        (weights_spread(), 16 * G2 / (strong.mu**2 * u)),
+        target=distance_bound(run, now, printed_constants(run))
+        - k.norm2(k.iterate(run, now) - BEST),
+    )
 
 
-# General convex: the mean gap of the iterates of SFL-V1, a repair of (12) ------------
+# General convex: the mean gap at a constant rate -------------------------------------
 
-T, eta = count("T"), positive("eta")
-r = Round(equal_paces(k.Kind.V1, tau, k.Rate(eta)))
+T, eta = notation.count("T"), notation.positive("eta")
+r = Round(notation.equal_paces(k.Kind.V1, tau, k.Rate(eta)))
 alpha = eta * tau
 
 
-def gap_progress() -> Theorem:
-    """Return ``<G, x - x*> >= tau (f(x) - f*) - S/2 D``.
+def averaged(one: Theorem, run: k.Split) -> Theorem:
+    """Return the mean over T rounds; the distances telescope."""
+    c, away = 1 / (2 * alpha * T), k.iterate(run, now) - BEST
+    fall = rules.telescope(t, k.norm2(away), T)
+    last = k.iterate(run, T) - BEST
+    return combine((sum_over(one, steps(T), t), c), (fall, c), (last, c))
 
-    Smoothness from the local point to x, convexity from it to x*.
+
+@cache
+def mean_gap(kind: k.Kind, who: k.Participants) -> Theorem:
+    """Return the mean of the rounds' gaps at a constant rate, any one.
+
+    ``1/T sum (f(x) - f*) <= ||x0 - x*||^2/(2 eta tau T) + (1 + rho) eta tau G2/2
+    + c S eta^2 tau^2 G2``.
     """
-    p, away, gp = r.point(of(i)), r.x - BEST, r.local_gradient(of(i))
-    one = combine([
-        (rules.smooth(k.Local(n), S, p, r.x), 1),
-        (rules.convex(k.Local(n), ratio(0), p, BEST), 1),
-    ])
-    return combine([
-        (r.summed(one, tau, k.weight(n)), 1),
-        (linear_both(r, gp, away, tau, k.weight(n)), 1),
-        (whole_centred(r, away), 1),
-        (rules.mean_value(r.x), -tau),
-        (rules.mean_value(BEST), tau),
-    ])
+    own, family = one_round(kind, ratio(0), who), k.RoundFamily("eta", Sort.POSITIVE)
+    one = rules.instantiate(own, ((family, k.Rate(eta)),), ())
+    return averaged(one, notation.equal_paces(kind, tau, k.Rate(eta), who))
 
 
 def gap_round() -> Theorem:
-    """Return ``2 alpha gap <= ||x - x*||^2 - ||x' - x*||^2 + 7/6 alpha^2 G2``."""
-    before, after, step = r.x - BEST, r.next - BEST, r.next - r.x
+    """Return ``2 alpha gap <= ||x - x*||^2 - ||x' - x*||^2 + 7/6 alpha^2 G2``.
+
+    Smoothness from the local point to x, convexity from it to x*: a repair of (12).
+    """
+    p, before, after = r.point(of(i)), r.x - BEST, r.next - BEST
     small = rules.assume(k.constant(1 - 2 * S * alpha))
-    G = whole_mean(r, stochastic(r.run, n, now, of(i)))
+    one = combine(
+        rules.smooth(k.Local(n), S, p, r.x),
+        rules.convex(k.Local(n), ratio(0), p, BEST),
+    )
     cost = k.constant(Fraction(7, 6) * alpha**2 * G2)
     return combine(
-        [
-            (gap_progress(), 2 * eta),
-            (whole_update(r, before), -2),
-            (whole_update(r, step), -1),
-            (whole_update(r, G), eta),
-            (second_moment(r), eta**2),
-            (bounded_drift(r, G2), eta * S),
-            (small, alpha**2 * G2 / 6),
-        ],
+        (own_progress(r, one), 2 * eta),
+        (local.whole_update(r, before), -2),
+        (local.whole_update(r, r.next - r.x), -1),
+        (local.whole_update(r, local.whole_mean(r, gradients(r))), eta),
+        (full_moment(r), eta**2),
+        (local.bounded_drift(r), eta * S),
+        (small, alpha**2 * G2 / 6),
         target=k.norm2(before) - k.norm2(after) + cost - gap(r) * (2 * alpha),
     )
 
 
 def theorem() -> Theorem:
-    """Return the mean over T rounds; the distances telescope."""
-    c = 1 / (2 * alpha * T)
-    fall = rules.telescope(t, k.norm2(r.x - BEST), T)
-    last = k.iterate(r.run, T) - BEST
-    return combine([(sum_over(gap_round(), steps(T), t), c), (fall, c)], [(last, c)])
+    """Return the mean of the gaps of SFL-V1 over T rounds, 2 S alpha <= 1."""
+    return averaged(gap_round(), r.run)

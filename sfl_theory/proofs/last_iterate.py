@@ -20,55 +20,15 @@ from collections.abc import Iterable
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Replaceable, Theorem
-from sfl_theory.kernel.terms import (
-    Lin,
-    PerRound,
-    Rate,
-    Replacement,
-    RoundFamily,
-    Variable,
-    constant,
-    lin_at,
-    natural,
-    norm2,
-    number_at,
-    summed,
-    symbol,
-    vec_at,
-)
+from sfl_theory.kernel.terms import Lin, Rate, Variable, constant, norm2, number_at
+from sfl_theory.proofs import reference_models as ref
 from sfl_theory.proofs.local_steps import S, now, t, whole_mean, whole_update
-from sfl_theory.proofs.notation import (
-    Squares,
-    Uses,
-    combine,
-    positive,
-    steps,
-    sum_over,
-)
-from sfl_theory.proofs.reference_models import (
-    RATE,
-    STEP,
-    References,
-    away,
-    cost,
-    gap,
-    lowest,
-    model,
-    moment,
-    near,
-    one_round,
-    s,
-)
-from sfl_theory.proofs.weighted_rounds import (
-    BEST,
-    T,
-    Weighted,
-    drift,
-    eta,
-    tau,
-)
+from sfl_theory.proofs.notation import Squares, Uses, combine, positive, steps, sum_over
+from sfl_theory.proofs.reference_models import STEP, References, cost, gap, model, s
+from sfl_theory.proofs.weighted_rounds import BEST, T, Weighted, drift, eta, tau
 from sfl_theory.proofs.weighted_rounds import progress as from_best
 
 # From the first round to the last one ------------------------------------------------
@@ -91,30 +51,28 @@ def last_term(w: References, at: Ratio, size: Theorem) -> Theorem:
     b0, b1, b2 = (w.share(at + STEP + up) for up in range(3))
     form = size.form * (b1 - b0)
     zero = combine(
-        [
-            (later, STEP * b2),
-            (later, -STEP * b1),
-            (size, -STEP * b1),
-            (size, STEP * b0),
-        ],
+        (later, STEP * b2),
+        (later, -STEP * b1),
+        (size, -STEP * b1),
+        (size, STEP * b0),
         signs=[none],
     )
-    return combine([
-        (rules.telescope(s, form, ratio(1)), 1),
+    return combine(
+        rules.telescope(s, form, ratio(1)),
         (rules.telescope(s, form * STEP, ratio(1)), -1),
-        (sum_over(zero, steps(1), s), 1),
-    ])
+        sum_over(zero, steps(1), s),
+    )
 
 
 def joined(w: References, at: Ratio, size: Theorem) -> Theorem:
     """Return ``sum_{s<at} c_s y + c_at y(at) - sum_{s<at+1} c_s y >= 0``."""
     split = rules.split(s, size.form * w.c(STEP), at, ratio(1))
-    return combine([(split, -1), (last_term(w, at, size), 1)])
+    return combine((split, -1), last_term(w, at, size))
 
 
 def square(a: Weighted, at: Ratio) -> Theorem:
     """Return ``||x(at) - x(s)||^2 >= 0``."""
-    return combine(squares=[(model(a, at) - model(a, STEP), 1)])
+    return combine((model(a, at) - model(a, STEP), 1))
 
 
 def nothing(w: References, form: Lin) -> Theorem:
@@ -127,17 +85,17 @@ def with_rate(
 ) -> Theorem:
     """Return a combination for the references' rate in place of eta(t)."""
     if w.rate is None:
-        return combine(uses, squares, target=target, signs=signs)
+        return combine(*uses, *squares, target=target, signs=signs)
     new = Rate(w.rate)
-    by: dict[Variable, Replacement] = {RATE: new}
-    values: tuple[tuple[Replaceable, Rate], ...] = ((RATE, new),)
+    by: dict[Variable, k.Replacement] = {ref.RATE: new}
+    values: tuple[tuple[Replaceable, Rate], ...] = ((ref.RATE, new),)
     return combine(
-        [
+        *[
             (rules.instantiate(theorem, values, ()), number_at(ratio(c), by))
             for theorem, c in uses
         ],
-        [(vec_at(u, by), number_at(ratio(c), by)) for u, c in squares],
-        target=lin_at(target, by),
+        *[(k.vec_at(u, by), number_at(ratio(c), by)) for u, c in squares],
+        target=k.lin_at(target, by),
         signs=signs,
     )
 
@@ -153,17 +111,20 @@ def grown(a: Weighted, w: References) -> Theorem:
     return with_rate(
         w,
         [
-            (one_round(a, w, up), 1),
+            (ref.one_round(a, w, up), 1),
             (w.telescoped(gap(a, now), up), 2 * eta * tau),
             (w.telescoped(constant(cost(a)), up), -1),
             (joined(w, now, square(a, now)), 1),
-            (joined(w, now, lowest(a, STEP)), 2 * tau * rho),
-            (w.summed(lowest(a, STEP), up), 2 * tau * (rho - later - eta)),
-            (lowest(a, now), 2 * tau * (eta * b - rho * c)),
+            (joined(w, now, ref.lowest(a, STEP)), 2 * tau * rho),
+            (
+                w.summed(ref.lowest(a, STEP), up),
+                2 * tau * (rho - later - eta),
+            ),
+            (ref.lowest(a, now), 2 * tau * (eta * b - rho * c)),
         ],
         [],
-        away(a, w, now, now)
-        - away(a, w, up, up)
+        ref.away(a, w, now, now)
+        - ref.away(a, w, up, up)
         - (before(a, w, up) * later - before(a, w, now) * rho) * (2 * tau)
         + constant(b * cost(a)),
         [w.sums, w.falls, w.positive],
@@ -178,7 +139,7 @@ def last_gap(a: Weighted, w: References) -> Theorem:
     + b(T) cost(T)``.
     """
     zero = ratio(0)
-    end: dict[Variable, Replacement] = {t: T}
+    end: dict[Variable, k.Replacement] = {t: T}
     b, rate = w.share(T), number_at(eta, end)
     last_cost = constant(number_at(cost(a), end))
     rho = before(a, w, now) * w.left(now)
@@ -187,20 +148,26 @@ def last_gap(a: Weighted, w: References) -> Theorem:
         w,
         [
             (sum_over(grown(a, w), steps(T), t), 1),
-            (rules.telescope(t, away(a, w, now, now), T), 1),
+            (rules.telescope(t, ref.away(a, w, now, now), T), 1),
             (rules.telescope(t, rho, T), 2 * tau),
             (nothing(w, norm2(model(a, zero) - model(a, STEP))), 1),
             (nothing(w, gap(a, STEP)), 2 * tau * w.left(zero)),
-            (rules.instantiate(one_round(a, w, now), ((t, T),), ()), 1),
+            (
+                rules.instantiate(ref.one_round(a, w, now), ((t, T),), ()),
+                1,
+            ),
             (w.telescoped(gap(a, T), T), 2 * rate * tau),
             (w.telescoped(last_cost, T), -1),
             (w.summed(square(a, T + 1), T), 1),
-            (w.summed(lowest(a, STEP), T), 2 * tau * (w.left(T) - rate)),
-            (lowest(a, T), 2 * tau * (rate * b - 1)),
+            (
+                w.summed(ref.lowest(a, STEP), T),
+                2 * tau * (w.left(T) - rate),
+            ),
+            (ref.lowest(a, T), 2 * tau * (rate * b - 1)),
         ],
         [(model(a, T + 1) - BEST, w.share(zero))],
         norm2(model(a, zero) - BEST) * w.share(zero)
-        + summed(steps(T), t, rounds)
+        + k.summed(steps(T), t, rounds)
         + last_cost * b
         - gap(a, T) * (2 * tau),
         w.ends,
@@ -215,14 +182,12 @@ def approach(a: Weighted) -> Theorem:
     """Return ``||x' - x*||^2 <= ||x - x*||^2 - 2 alpha (f(x) - f*) + cost``."""
     r, u, step = a.round, a.round.x - BEST, a.round.next - a.round.x
     return combine(
-        [
-            (from_best(a), 2 * eta),
-            (whole_update(r, u), -2),
-            (whole_update(r, step), -1),
-            (whole_update(r, whole_mean(r, a.g())), eta),
-            (moment(a), eta**2),
-            (drift(a) if a.partial else near(a), S * eta),
-        ],
+        (from_best(a), 2 * eta),
+        (whole_update(r, u), -2),
+        (whole_update(r, step), -1),
+        (whole_update(r, whole_mean(r, a.g())), eta),
+        (ref.moment(a), eta**2),
+        (drift(a) if a.partial else ref.near(a), S * eta),
         target=norm2(u)
         - norm2(r.next - BEST)
         - gap(a, now) * (2 * eta * tau)
@@ -239,7 +204,7 @@ def mean_gap(a: Weighted) -> Theorem:
     c = 1 / (2 * tau * T)
     fall = rules.telescope(t, norm2(a.round.x - BEST), T)
     last = model(a, T) - BEST
-    return combine([(sum_over(approach(a), steps(T), t), c), (fall, c)], [(last, c)])
+    return combine((sum_over(approach(a), steps(T), t), c), (fall, c), (last, c))
 
 
 # Constant rates ----------------------------------------------------------------------
@@ -249,7 +214,7 @@ e = positive("eta")
 
 def inverse(at: Ratio) -> Ratio:
     """Return ``k(t)``, for ``1/(T + 1 - t)``."""
-    return symbol(PerRound(RoundFamily("k", Sort.POSITIVE), natural(at)))
+    return k.symbol(k.PerRound(k.RoundFamily("k", Sort.POSITIVE), k.natural(at)))
 
 
 @cache
@@ -261,12 +226,13 @@ def constant_rate() -> References:
     return References(
         share=lambda at: inverse(at) / e,
         left=lambda at: e * (T + 1 - at),
-        rises=lambda at: combine([
-            (rules.assume(constant(inverse(at + 1) - inverse(at))), 1 / e)
-        ]),
+        rises=lambda at: combine((
+            rules.assume(constant(inverse(at + 1) - inverse(at))),
+            1 / e,
+        )),
         sums=none,
         falls=rules.assume(constant(share - later)),
-        positive=combine([(made, e)], target=constant(e * (T + 1 - now))),
+        positive=combine((made, e), target=constant(e * (T + 1 - now))),
         ends=(none, rules.assume(constant(inverse(T) - 1))),
         rate=e,
     )
@@ -280,11 +246,12 @@ def last_gap_at_constant_rate(a: Weighted) -> Theorem:
     """
     small = 1 - (T + 1) * inverse(ratio(0))
     first, once = (rules.assume(constant(c)) for c in (small, 1 - inverse(T)))
-    by: dict[Variable, Replacement] = {RATE: Rate(e)}
-    start = vec_at(model(a, ratio(0)) - BEST, by)
+    by: dict[Variable, k.Replacement] = {ref.RATE: Rate(e)}
+    start = k.vec_at(model(a, ratio(0)) - BEST, by)
     size = number_at(cost(a), by) / (2 * e * tau)
     return combine(
-        [(last_gap(a, constant_rate()), 1 / (2 * tau)), (once, size)],
-        [(start, small / (2 * e * tau * (T + 1)))],
+        (last_gap(a, constant_rate()), 1 / (2 * tau)),
+        (once, size),
+        (start, small / (2 * e * tau * (T + 1))),
         signs=[first],
     )

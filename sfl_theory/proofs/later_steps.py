@@ -13,24 +13,12 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.equal_steps import first_square, only_one
-from sfl_theory.proofs.local_steps import (
-    G2,
-    N,
-    Round,
-    block_at_most,
-    block_move,
-    bounded_block,
-    i,
-    j,
-    linear_both,
-    n,
-    now,
-    sigma2,
-)
+from sfl_theory.proofs.local_steps import G2, N, Round, block_move, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
-from sfl_theory.proofs.visits import server_move
+from sfl_theory.proofs.visited import Visited
 
 
 def block(p: Paces, side: k.Side, step: Number) -> k.Vec:
@@ -56,12 +44,10 @@ def next_step(p: Paces, side: k.Side, w: k.Vec) -> Theorem:
     g, up = block(p, side, of(j)), of(i) + 1
     one = only_one(j, k.vec_at(g, {j: of(i) + of(j)}), w, 1)
     return combine(
-        [
-            (rules.linear(steps(up), j, g, w), -1),
-            (rules.linear(steps(of(i)), j, g, w), 1),
-            (rules.split(j, k.inner(g, w), of(i), ratio(1)), -1),
-            (one, 1),
-        ],
+        (rules.linear(steps(up), j, g, w), -1),
+        rules.linear(steps(of(i)), j, g, w),
+        (rules.split(j, k.inner(g, w), of(i), ratio(1)), -1),
+        one,
         target=k.inner(path(p, side, of(i)) + block(p, side, of(i)), w)
         - k.inner(path(p, side, up), w),
     )
@@ -94,13 +80,11 @@ def way_falls(p: Paces, side: k.Side, end: Ratio) -> Theorem:
         - noise_left(p, side, end, of(i))
     )
     return combine(
-        [
-            (next_step(p, side, after + rest - here), 1),
-            (rules.longer(j, g - here, of(i), end), 1),
-            (rules.linear(steps(end), j, g, here), -2),
-            (rules.linear(steps(of(i)), j, g, here), 2),
-            (bounded_block(p.run, side, of(i)), end - of(i) - 1),
-        ],
+        next_step(p, side, after + rest - here),
+        rules.longer(j, g - here, of(i), end),
+        (rules.linear(steps(end), j, g, here), -2),
+        (rules.linear(steps(of(i)), j, g, here), 2),
+        (local.bounded_block(p.run, side, of(i)), end - of(i) - 1),
         target=target,
         signs=[later],
     )
@@ -111,11 +95,9 @@ def noise_falls(p: Paces, side: k.Side, end: Ratio) -> Theorem:
     g = block(p, side, of(j))
     shifted = k.vec_at(g, {j: of(i) + of(j)})
     return combine(
-        [
-            (rules.split(j, k.norm2(g), of(i), ratio(1)), -1),
-            (first_square(j, shifted), 1),
-            (bounded_block(p.run, side, of(i)), 1),
-        ],
+        (rules.split(j, k.norm2(g), of(i), ratio(1)), -1),
+        first_square(j, shifted),
+        local.bounded_block(p.run, side, of(i)),
         target=noise_left(p, side, end, of(i)) - noise_left(p, side, end, of(i) + 1),
     )
 
@@ -131,7 +113,7 @@ def ends(p: Paces, side: k.Side, low: Ratio, more: Ratio) -> tuple[Theorem, Theo
     shifted = k.vec_at(g, {j: low + of(j)})
     tail = k.summed(steps(more), j, shifted)
     way = path(p, side, end) - path(p, side, low)
-    each = sum_over(bounded_block(p.run, side, low + of(j)), steps(more), j)
+    each = sum_over(local.bounded_block(p.run, side, low + of(j)), steps(more), j)
 
     def same(w: k.Vec) -> list[tuple[Theorem, Number]]:
         return [
@@ -143,11 +125,14 @@ def ends(p: Paces, side: k.Side, low: Ratio, more: Ratio) -> tuple[Theorem, Theo
 
     square = rules.jensen(steps(more), j, ratio(1), shifted)
     first = combine(
-        [*((one, -c) for one, c in same(way + tail)), (square, 1), (each, more)],
+        *((one, -c) for one, c in same(way + tail)),
+        square,
+        (each, more),
         target=way_left(p, side, end, low),
     )
     second = combine(
-        [(rules.split(j, k.norm2(g), low, more), -1), (each, 1)],
+        (rules.split(j, k.norm2(g), low, more), -1),
+        each,
         target=noise_left(p, side, end, low),
     )
     return first, second
@@ -163,14 +148,12 @@ def ways(p: Paces, side: k.Side, low: Ratio, more: Ratio) -> Theorem:
     half = of(i) * (of(i) + 1) / 2
     way, noise = (left(p, side, end, of(i)) for left in (way_left, noise_left))
     return combine(
-        [
-            (rules.telescope(i, way * of(i), low), 1),
-            (sum_over(way_falls(p, side, end), steps(low), i, of(i) + 1), 1),
-            (first, low),
-            (rules.telescope(i, noise * half, low), 1),
-            (sum_over(noise_falls(p, side, end), steps(low), i, half + of(i) + 1), 1),
-            (second, low * (low + 1) / 2),
-        ],
+        rules.telescope(i, way * of(i), low),
+        sum_over(way_falls(p, side, end), steps(low), i, of(i) + 1),
+        (first, low),
+        rules.telescope(i, noise * half, low),
+        sum_over(noise_falls(p, side, end), steps(low), i, half + of(i) + 1),
+        (second, low * (low + 1) / 2),
         target=k.summed(steps(low), i, way),
     )
 
@@ -195,28 +178,28 @@ def square_of_step(r: Round, side: k.Side, factor: Number) -> Theorem:
     gp, away = k.part(side, r.local_gradient(of(i))), k.part(side, r.x - BEST)
     inside = k.summed(steps(upper), i, gp)
     each = rules.jensen(steps(upper), i, ratio(1), gp)
-    return combine([
+    return combine(
         (rules.jensen(k.CLIENTS, n, ratio(1), inside * w), eta**2),
         (sum_over(each, k.CLIENTS, n, w**2 * N), eta**2),
-        (linear_both(r, gp, away, upper, w), 2 * eta),
-    ])
+        (local.linear_both(r, gp, away, upper, w), 2 * eta),
+    )
 
 
 def gradient_by_noise(r: Round, side: k.Side) -> Theorem:
     """Return ``||gp||^2 <= ||xi||^2 + ||g||^2`` for a block of one step."""
     gp, xi = k.part(side, r.local_gradient(of(i))), k.part(side, r.noise(of(i)))
-    return combine([(rules.unbiased(r.run, n, now, of(i), gp), 2)], [(xi, 2)])
+    return combine((rules.unbiased(r.run, n, now, of(i), gp), 2), (xi, 2))
 
 
 def moments(r: Round, side: k.Side) -> Theorem:
     """Return ``||xi_b||^2 + ||g_b||^2 <= sigma_n^2 + G2`` for one step."""
     xi, g = r.noise(of(i)), stochastic(r.run, n, now, of(i))
-    return combine([
-        (block_at_most(side, xi), 1),
-        (block_at_most(side, g), 1),
-        (rules.variance(r.run, sigma2(n), n, now, of(i)), 1),
-        (rules.bounded_gradient(r.run, G2, n, now, of(i)), 1),
-    ])
+    return combine(
+        local.block_at_most(side, xi),
+        local.block_at_most(side, g),
+        rules.variance(r.run, sigma2(n), n, now, of(i)),
+        rules.bounded_gradient(r.run, G2, n, now, of(i)),
+    )
 
 
 def own_drift(r: Round, side: k.Side) -> Theorem:
@@ -226,20 +209,19 @@ def own_drift(r: Round, side: k.Side) -> Theorem:
 
 def visited_drift(r: Round) -> Theorem:
     """Return ``||[p_i - x]_s||^2 <= eta^2 N^2 tau^2 G2`` for SFL-V2's server."""
-    return server_move(r, of(i), lambda _: ratio(1))
+    return Visited(r).bounded_way()
 
 
 def noise_of_sum(r: Round, side: k.Side, factor: Ratio) -> Theorem:
     """Return ``||sum_n w xi_b||^2 <= N sum_n w^2 sigma_n^2`` for one step."""
     xi = r.noise(of(i))
-    bound = combine([
-        (block_at_most(side, xi), 1),
-        (rules.variance(r.run, sigma2(n), n, now, of(i)), 1),
-    ])
-    return combine([
-        (rules.jensen(k.CLIENTS, n, ratio(1), k.part(side, xi) * factor), 1),
-        (sum_over(bound, k.CLIENTS, n, factor**2 * N), 1),
-    ])
+    bound = combine(
+        local.block_at_most(side, xi), rules.variance(r.run, sigma2(n), n, now, of(i))
+    )
+    return combine(
+        rules.jensen(k.CLIENTS, n, ratio(1), k.part(side, xi) * factor),
+        sum_over(bound, k.CLIENTS, n, factor**2 * N),
+    )
 
 
 def noise_steps(r: Round, side: k.Side, factor: Ratio) -> Theorem:
@@ -261,7 +243,7 @@ def kept_cross_term(r: Round, side: k.Side, factor: Ratio) -> Theorem:
     Z = total(upper, factor, k.part(side, r.noise(of(i))))
     each = rules.unbiased(r.run, n, now, of(i), away)
     centred = [
-        (linear_both(r, k.part(side, r.noise(of(i))), away, upper, factor), 1),
+        (local.linear_both(r, k.part(side, r.noise(of(i))), away, upper, factor), 1),
         (r.summed(each, upper, factor), 1),
     ]
     target = (
@@ -271,12 +253,10 @@ def kept_cross_term(r: Round, side: k.Side, factor: Ratio) -> Theorem:
         - k.norm2(after)
     )
     return combine(
-        [
-            (rules.update(r.run, side, now, away), -2),
-            (rules.update(r.run, side, now, step), -1),
-            (rules.update(r.run, side, now, M + Z), eta),
-            *[(theorem, 2 * eta * c) for theorem, c in centred],
-        ],
-        [(M - Z, eta**2)],
+        (rules.update(r.run, side, now, away), -2),
+        (rules.update(r.run, side, now, step), -1),
+        (rules.update(r.run, side, now, M + Z), eta),
+        *[(theorem, 2 * eta * c) for theorem, c in centred],
+        (M - Z, eta**2),
         target=target,
     )

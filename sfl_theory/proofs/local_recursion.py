@@ -13,31 +13,13 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.local_steps import (
-    G2,
-    Round,
-    S,
-    eps2,
-    now,
-    sigma2,
-    whole_moved,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    nat,
-    of,
-    per_client,
-    rates,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
+from sfl_theory.proofs.local_steps import G2, S, eps2, now, sigma2, whole_moved, young
+from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 from sfl_theory.proofs.numbers import power, power_at_least, sums, sums_at_least, tau
 
-R = Round(equal_paces(k.Kind.V1, tau, rates("eta")))
+R = local.Round(notation.equal_paces(k.Kind.V1, tau, notation.rates("eta")))
 eta, n = R.eta, k.Client("n")
 i, last = count("i"), count("i") - 1
 any_step, j = nat("i"), nat("j")
@@ -53,7 +35,7 @@ STEP = before - (gp + xi) * eta
 
 def each(theorem: Theorem) -> Theorem:
     """Return the theorem of client n summed with weights b_n >= 0."""
-    return sum_over(theorem, k.CLIENTS, n, per_client("b", n))
+    return sum_over(theorem, k.CLIENTS, n, notation.per_client("b", n))
 
 
 def only_one(u: Callable[[Ratio], k.Vec], w: k.Vec) -> Theorem:
@@ -64,20 +46,20 @@ def only_one(u: Callable[[Ratio], k.Vec], w: k.Vec) -> Theorem:
     v = nat("v")
 
     def nothing(y: k.Vec, most: bool) -> Theorem:
-        square = combine(squares=[(y, 1)])
+        square = combine((y, 1))
         if not most:
             return sum_over(square, steps(1), v, of(v))
         zero = rules.assume(k.constant(-of(v)))
-        return sum_over(combine([(square, -of(v))], signs=[zero]), steps(1), v)
+        return sum_over(combine((square, -of(v)), signs=[zero]), steps(1), v)
 
     def none(y: k.Vec, z: k.Vec) -> Theorem:
         uses = [(nothing(y + z, False), QUARTER), (nothing(y - z, True), QUARTER)]
-        return combine(uses, target=k.summed(steps(1), v, k.inner(y, z) * of(v)))
+        return combine(*uses, target=k.summed(steps(1), v, k.inner(y, z) * of(v)))
 
     ends = rules.telescope(v, k.inner(u(of(v)), w) * (1 - of(v)), ratio(1))
     later = none(u(of(v) + 1), -w)
     target = k.summed(steps(1), v, k.inner(u(of(v)), w)) - k.inner(u(ratio(0)), w)
-    return combine([(ends, -1), (none(u(of(v)), w), 1), (later, 1)], target=target)
+    return combine((ends, -1), none(u(of(v)), w), later, target=target)
 
 
 def moved(step: Ratio, w: k.Vec) -> Theorem:
@@ -85,14 +67,14 @@ def moved(step: Ratio, w: k.Vec) -> Theorem:
     total = R.away(step) + _until(step) * eta
     sides = [(rules.local_update(R.run, n, now, step, side, w), 1) for side in k.Side]
     target = k.inner(total, w)
-    theorem = combine([(rules.blocks(total, w), 1), *sides], target=target)
+    theorem = combine(rules.blocks(total, w), *sides, target=target)
     before_i = rules.assume(k.constant(tau - step))
     if before_i.hypotheses.isdisjoint(theorem.hypotheses) or step == i:
         return theorem
     late, made = rules.assume(k.constant(step - tau)), rules.assume(k.constant(tau - i))
-    never = combine([(late, 1), (made, 1)], target=k.constant(-1))
+    never = combine(late, made, target=k.constant(-1))
     squares = [(total + w, QUARTER), (total - w, -QUARTER)]
-    other = combine([], squares, target=target, signs=[never])
+    other = combine(*squares, target=target, signs=[never])
     return rules.cases(theorem, other, tau - step)
 
 
@@ -116,13 +98,13 @@ def step_back(w: k.Vec) -> Theorem:
         (rules.split(j, terms, last, ratio(1)), -eta),
         (one, eta),
     ]
-    return combine(uses, target=k.inner(away - STEP, w))
+    return combine(*uses, target=k.inner(away - STEP, w))
 
 
 def one_step() -> Theorem:
     """Return ``A_i <= E||p_{i-1} - eta g_{i-1} - x||^2``."""
     target = k.norm2(STEP) - k.norm2(away)
-    return combine([(step_back(-(away + STEP)), 1)], target=target)
+    return combine(step_back(-(away + STEP)), target=target)
 
 
 def spread(pieces: list[k.Vec], factor: Ratio) -> Theorem:
@@ -133,11 +115,12 @@ def spread(pieces: list[k.Vec], factor: Ratio) -> Theorem:
     whole = sum(pieces, k.Vec({}))
     pairs = [(u - v, 1) for p, u in enumerate(pieces) for v in pieces[:p]]
     sizes = sum((k.norm2(piece) for piece in pieces), k.Lin({}))
-    few = combine(squares=pairs, target=sizes * len(pieces) - k.norm2(whole))
+    few = combine(*pairs, target=sizes * len(pieces) - k.norm2(whole))
     extra = factor - len(pieces) * (1 + tau)
     return combine(
-        [(young(before, whole * -eta, 1 / tau), 1), (few, (1 + tau) * eta**2)],
-        [(piece, extra * eta**2) for piece in pieces],
+        young(before, whole * -eta, 1 / tau),
+        (few, (1 + tau) * eta**2),
+        *[(piece, extra * eta**2) for piece in pieces],
         target=k.norm2(before) * (1 + 1 / tau)
         + sizes * (factor * eta**2)
         - k.norm2(STEP),
@@ -162,14 +145,14 @@ def small_rate(times: int) -> Theorem:
 def absorb(times: int) -> Theorem:
     """Return ``times tau eta^2 S^2 A_{i-1} <= A_{i-1}/tau`` for such a rate."""
     rest = 1 / tau - times * tau * eta**2 * S**2
-    return combine(squares=[(before, rest)], signs=[small_rate(times)])
+    return combine((before, rest), signs=[small_rate(times)])
 
 
 def first_gradient() -> Theorem:
     """Return ``||grad F_n(x)||^2 <= ||grad F_n(x) - g_n||^2 + ||g_n||^2``."""
     fair = rules.unbiased(R.run, n, now, ratio(0), gx)
     target = k.norm2(gx - start) + k.norm2(start) - k.norm2(gx)
-    return combine([(fair, 2)], [(xi0, 2)], target=target)
+    return combine((fair, 2), (xi0, 2), target=target)
 
 
 def bounded_recursion() -> Theorem:
@@ -178,12 +161,10 @@ def bounded_recursion() -> Theorem:
     bound = rules.bounded_gradient(R.run, G2, n, now, last)
     target = k.norm2(before) * (1 + 2 / tau) - k.norm2(away)
     return combine(
-        [
-            (one_step(), 1),
-            (young(before, g * -eta, 1 / tau), 1),
-            (bound, (1 + tau) * eta**2),
-        ],
-        [(before, 1 / tau)],
+        one_step(),
+        young(before, g * -eta, 1 / tau),
+        (bound, (1 + tau) * eta**2),
+        (before, 1 / tau),
         target=target + k.constant(6 * tau * eta**2 * (2 * sigma2(n) + G2)),
     )
 
@@ -196,14 +177,14 @@ def far() -> Theorem:
 def heterogeneous_recursion() -> Theorem:
     """Return ``A_i <= (1 + 2/tau) A_{i-1} + 8 tau eta^2 (sigma^2 + eps^2 + ..)``."""
     factor = 8 * tau * eta**2
-    return combine([
-        (one_step(), 1),
-        (spread([xi, gp - gx, gx - gf, gf], 8 * tau), 1),
+    return combine(
+        one_step(),
+        spread([xi, gp - gx, gx - gf, gf], 8 * tau),
         (noise_bound(last), factor),
         (near(), factor),
         (far(), factor),
-        (absorb(8), 1),
-    ])
+        absorb(8),
+    )
 
 
 def deviation(step: Ratio) -> Theorem:
@@ -212,13 +193,11 @@ def deviation(step: Ratio) -> Theorem:
     close = rules.lipschitz(k.Local(n), S, R.point(step), R.x)
     u = here - gx
     return combine(
-        [
-            (rules.unbiased(R.run, n, now, step, u - xi0), -2),
-            (young(u, -xi0, 1), 1),
-            (close, 2),
-            (noise_bound(step), 1),
-            (noise_bound(ratio(0)), 2),
-        ],
+        (rules.unbiased(R.run, n, now, step, u - xi0), -2),
+        young(u, -xi0, 1),
+        (close, 2),
+        noise_bound(step),
+        (noise_bound(ratio(0)), 2),
         target=k.norm2(R.away(step)) * (2 * S**2)
         + k.constant(3 * sigma2(n))
         - k.norm2(here + noise - start),
@@ -234,33 +213,33 @@ def changed() -> Theorem:
 def moved_by() -> Theorem:
     """Return ``||p_i - p_{i-1}||^2 <= eta^2 ||g_{i-1}||^2``, times (1 + tau) S^2."""
     step, g = R.point(i) - R.point(last), (gp + xi) * eta
-    one = combine([(step_back(g - step), 1)], target=k.norm2(g) - k.norm2(step))
-    return combine([(one, (1 + tau) * S**2)])
+    one = combine(step_back(g - step), target=k.norm2(g) - k.norm2(step))
+    return combine((one, (1 + tau) * S**2))
 
 
 def doubled() -> Theorem:
     """Return ``||g_{i-1}||^2 <= 2 ||g_{i-1} - g_n||^2 + 2 ||g_n||^2``, scaled."""
     g = gp + xi
-    return combine([(young(g - start, start, 1), (1 + tau) * eta**2 * S**2)])
+    return combine((young(g - start, start, 1), (1 + tau) * eta**2 * S**2))
 
 
 def absorbed_change() -> Theorem:
     """Return ``2 (1 + tau) eta^2 S^2 <= 1/tau`` times ``||g_{i-1} - g_n||^2``."""
     rest = 1 / tau - 2 * (1 + tau) * eta**2 * S**2
     shown = sign(rest, (small_rate(4), 1 / tau))
-    return combine(squares=[(gp + xi - start, rest)], signs=[shown])
+    return combine((gp + xi - start, rest), signs=[shown])
 
 
 def wider() -> Theorem:
     """Return ``4 tau^2 (1 + tau) <= 8 tau^3`` times eta^2 S^2 ||g_n||^2."""
-    return combine(squares=[(start, 4 * tau**2 * (tau - 1) * eta**2 * S**2)])
+    return combine((start, 4 * tau**2 * (tau - 1) * eta**2 * S**2))
 
 
 def first_moment() -> Theorem:
     """Return ``||g_n||^2 <= ||grad F_n(x)||^2 + sigma_n^2`` times a number."""
     fair = rules.unbiased(R.run, n, now, ratio(0), gx)
     factor = 8 * tau**3 * eta**2 * S**2
-    return combine([(fair, -2 * factor), (noise_bound(ratio(0)), factor)])
+    return combine((fair, -2 * factor), (noise_bound(ratio(0)), factor))
 
 
 def drift() -> k.Lin:
@@ -278,22 +257,22 @@ def first_steps(a: Number, b: Number) -> Theorem:
     g, noise = R.local_gradient(of(j)), R.noise(of(j))
     A, B = k.summed(steps(at), j, g), k.summed(steps(at), j, noise)
     close = rules.lipschitz(k.Local(n), S, R.x, R.point(of(j)))
-    split_up = combine([(young(gx, g - gx, 1 / b), 1), (close, 1 + b)])
-    size = combine([
-        (rules.jensen(steps(at), j, ratio(1), g), 1),
+    split_up = combine(young(gx, g - gx, 1 / b), (close, 1 + b))
+    size = combine(
+        rules.jensen(steps(at), j, ratio(1), g),
         (sum_over(split_up, steps(at), j), at),
         (rules.longer(j, R.away(of(j)), at, tau), at * (1 + b) * S**2),
-    ])
-    noisy = combine([
+    )
+    noisy = combine(
         (rules.martingale(R.run, n, now, at, None), -1),
-        (sum_over(noise_bound(of(j)), steps(at), j), 1),
-    ])
-    one = combine([
+        sum_over(noise_bound(of(j)), steps(at), j),
+    )
+    one = combine(
         (whole_moved(R), -1),
         (young(A, B, a), eta**2),
         (size, (1 + a) * eta**2),
         (noisy, (1 + 1 / a) * eta**2),
-    ])
+    )
     return sum_over(one, steps(tau), any_step)
 
 
@@ -302,7 +281,7 @@ def absorbed(times: int, theta: Ratio, keep: Fraction) -> Theorem:
     rest = 1 - keep - theta
     known = small_rate(times)
     shown = sign(rest, (known, (1 - ratio(keep))))
-    square = combine(squares=[(R.away(of(any_step)), rest)], signs=[shown])
+    square = combine((R.away(of(any_step)), rest), signs=[shown])
     return sum_over(square, steps(tau), any_step)
 
 
@@ -310,7 +289,7 @@ def drift_bound(times: int, a: Number, b: Number, keep: Fraction) -> Theorem:
     """Return ``D <= ((1+a)(1+1/b) Q ||gx||^2 + (1+1/a) T sigma^2) eta^2/keep``."""
     theta = (1 + ratio(a)) * (1 + ratio(b)) * S**2 * eta**2 * tau * (tau - 1) / 2
     uses = [(first_steps(a, b), 1), (absorbed(times, theta, keep), 1)]
-    return combine([(combine(uses), 1 / ratio(keep))])
+    return combine((combine(*uses), 1 / ratio(keep)))
 
 
 def bounded() -> Theorem:
@@ -318,18 +297,18 @@ def bounded() -> Theorem:
     at = of(any_step)
     g = stochastic(R.run, n, now, of(j))
     bound = rules.bounded_gradient(R.run, G2, n, now, of(j))
-    one = combine([
+    one = combine(
         (whole_moved(R), -1),
         (rules.jensen(steps(at), j, ratio(1), g), eta**2),
         (sum_over(bound, steps(at), j), eta**2 * at),
-    ])
+    )
     return sum_over(one, steps(tau), any_step)
 
 
 def lemma_c5() -> Theorem:
     """Return ``D <= 12 tau^3 eta^2 (2 sigma_n^2 + G^2)``."""
     right = k.constant(12 * tau**3 * eta**2 * (2 * sigma2(n) + G2))
-    return combine([(bounded(), 1)], target=right - drift())
+    return combine(bounded(), target=right - drift())
 
 
 def lemma_c5_by_powers() -> Theorem:
@@ -340,19 +319,19 @@ def lemma_c5_by_powers() -> Theorem:
         (bounded(), 1),
         (power_at_least(), B * tau**2 / 4),
     ]
-    return combine(uses, target=k.constant(right) - drift())
+    return combine(*uses, target=k.constant(right) - drift())
 
 
 def own_by_mean() -> Theorem:
     """Return ``||grad F_n(x)||^2 <= 2 eps^2 + 2 ||grad f(x)||^2``."""
-    return combine([(young(gf, gx - gf, 1), 1), (far(), 2)])
+    return combine(young(gf, gx - gf, 1), (far(), 2))
 
 
 def heterogeneous() -> Theorem:
     """Return D bounded by sigma^2, eps^2, ||grad f(x)||^2 if 8 S^2 tau^2 eta^2 <= 1."""
     Q = tau * (tau - 1) * (2 * tau - 1) / 6
     found = drift_bound(8, Fraction(1, 3), 2, Fraction(3, 4))
-    return combine([(found, 1), (own_by_mean(), Fraction(8, 3) * Q * eta**2)])
+    return combine(found, (own_by_mean(), Fraction(8, 3) * Q * eta**2))
 
 
 def three() -> k.Lin:
@@ -365,9 +344,7 @@ def lemma_c6() -> Theorem:
     Q = tau * (tau - 1) * (2 * tau - 1) / 6
     room = 16 * tau**3 - Fraction(16, 3) * Q
     right = three() * (16 * tau**3 * eta**2)
-    return combine(
-        [(heterogeneous(), 1)], [(gf, room * eta**2)], target=right - drift()
-    )
+    return combine(heterogeneous(), (gf, room * eta**2), target=right - drift())
 
 
 def lemma_c6_by_sums() -> Theorem:
@@ -387,8 +364,10 @@ def lemma_c6_by_sums() -> Theorem:
         (pairs, Fraction(4, 3) * tau * eta**2),
     )
     return combine(
-        [(heterogeneous(), 1), (for_f, eps2), (for_noise, sigma2(n))],
-        [(gf, factor - Fraction(16, 3) * Q * eta**2)],
+        heterogeneous(),
+        (for_f, eps2),
+        (for_noise, sigma2(n)),
+        (gf, factor - Fraction(16, 3) * Q * eta**2),
         target=three() * factor - drift(),
         signs=[for_f],
     )
@@ -401,12 +380,10 @@ def first_noise() -> Theorem:
     later = rules.unbiased(R.run, n, now, at + 1, xi0)
     one = only_one(R.noise, xi0)
     return combine(
-        [
-            (rules.split(any_step, form, ratio(1), tau - 1), 1),
-            (one, 1),
-            (sum_over(later, steps(tau - 1), any_step), 1),
-        ],
-        [(xi0, 1)],
+        rules.split(any_step, form, ratio(1), tau - 1),
+        one,
+        sum_over(later, steps(tau - 1), any_step),
+        (xi0, 1),
         target=k.summed(steps(tau), any_step, form),
     )
 
@@ -416,24 +393,22 @@ def lemma_c7() -> Theorem:
     at = of(any_step)
     g, noise = R.local_gradient(at), R.noise(at)
     close = rules.lipschitz(k.Local(n), S, R.point(at), R.x)
-    one = combine([
-        (young(g - gx, noise - xi0, 1), 1),
+    one = combine(
+        young(g - gx, noise - xi0, 1),
         (close, 2),
         (noise_bound(at), 2),
         (noise_bound(ratio(0)), 2),
-    ])
+    )
     Q = tau * (tau - 1) * (2 * tau - 1) / 6
     found = drift_bound(4, 1, 1, Fraction(1, 2))
     room = 8 * tau**3 * eta**2 * S**2 - 16 * S**2 * Q * eta**2
     right = k.norm2(gx) + k.constant(sigma2(n))
     left = k.summed(steps(tau), any_step, k.norm2(g + noise - start))
     return combine(
-        [
-            (sum_over(one, steps(tau), any_step), 1),
-            (found, 2 * S**2),
-            (first_noise(), 4),
-        ],
-        [(gx, room)],
+        sum_over(one, steps(tau), any_step),
+        (found, 2 * S**2),
+        (first_noise(), 4),
+        (gx, room),
         target=right * (8 * tau**3 * eta**2 * S**2)
         + k.constant(4 * tau * sigma2(n))
         - left,

@@ -11,30 +11,21 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.notation import (
-    combine,
-    mean,
-    nat,
-    nonnegative,
-    of,
-    per_client,
-    positive,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, mean, nat, of, positive, steps, sum_over
 
 n, m = k.Client("n"), k.Client("m")
 t, i, j, beyond = nat("t"), nat("i"), nat("j"), nat("k")
 S = positive("S")
-eps2, G2 = nonnegative("eps2"), nonnegative("G2")
+eps2, G2 = notation.nonnegative("eps2"), notation.nonnegative("G2")
 N = mean(n, 1)
 now = of(t)
 
 
 def sigma2(client: k.Client) -> Ratio:
     """Return ``sigma_n^2``."""
-    return per_client("sigma2", client)
+    return notation.per_client("sigma2", client)
 
 
 @dataclass(frozen=True)
@@ -116,12 +107,12 @@ def other(side: k.Side) -> k.Side:
 
 def block_at_most(side: k.Side, u: k.Vec) -> Theorem:
     """Return ``||u_b||^2 <= ||u||^2``."""
-    return combine([(rules.blocks(u, u), 1)], [(k.part(other(side), u), 1)])
+    return combine(rules.blocks(u, u), (k.part(other(side), u), 1))
 
 
 def block_below(side: k.Side, u: k.Vec, bound: Theorem) -> Theorem:
     """Return a bound of ``||u||^2`` for a block of u."""
-    return combine([(block_at_most(side, u), 1), (bound, 1)])
+    return combine(block_at_most(side, u), bound)
 
 
 def bounded_block(
@@ -135,17 +126,17 @@ def bounded_block(
 def block_sum(r: Round, side: k.Side, upper: Ratio) -> Theorem:
     """Return ``||sum_{j<u} [g_j]_b||^2 <= u^2 G2``."""
     g = k.part(side, stochastic(r.run, n, now, of(j)))
-    return combine([
-        (rules.jensen(steps(upper), j, ratio(1), g), 1),
+    return combine(
+        rules.jensen(steps(upper), j, ratio(1), g),
         (sum_over(bounded_block(r.run, side, of(j)), steps(upper), j), upper),
-    ])
+    )
 
 
 def young(v: k.Vec, w: k.Vec, c: Number) -> Theorem:
     """Return ``||v + w||^2 <= (1 + c) ||v||^2 + (1 + 1/c) ||w||^2``."""
     inverse = 1 / ratio(c)
     target = k.norm2(v) * (1 + ratio(c)) + k.norm2(w) * (1 + inverse) - k.norm2(v + w)
-    return combine(squares=[(v * c - w, inverse)], target=target)
+    return combine((v * c - w, inverse), target=target)
 
 
 def linear_both(r: Round, u: k.Vec, w: k.Vec, upper: Number, factor: Number) -> Theorem:
@@ -154,7 +145,7 @@ def linear_both(r: Round, u: k.Vec, w: k.Vec, upper: Number, factor: Number) -> 
     inside = k.summed(binder, i, u)
     each = sum_over(rules.linear(binder, i, u, w), k.CLIENTS, n, factor)
     outer = rules.linear(k.CLIENTS, n, inside * factor, w)
-    return combine([(outer, 1), (each, 1)])
+    return combine(outer, each)
 
 
 def descent(r: Round, moves: dict[k.Side, k.Vec]) -> Theorem:
@@ -173,7 +164,14 @@ def descent(r: Round, moves: dict[k.Side, k.Vec]) -> Theorem:
             (rules.update(r.run, side, now, G), S * eta / 2),
         ]
         target = target - k.inner(g, G) * eta + k.norm2(G) * (S * eta**2 / 2)
-    return combine(uses, target=target)
+    return combine(*uses, target=target)
+
+
+def over_rounds(one: Theorem, r: Round, T: Ratio, c: Ratio) -> Theorem:
+    """Return c times a round, summed over T rounds: the values of f telescope."""
+    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
+    last = rules.lowest(k.MEAN, k.iterate(r.run, T))
+    return combine((sum_over(one, steps(T), t), c), (fall, c), (last, c))
 
 
 def centred(r: Round, side: k.Side, w: k.Vec, upper: Number, factor: Number) -> Theorem:
@@ -181,7 +179,7 @@ def centred(r: Round, side: k.Side, w: k.Vec, upper: Number, factor: Number) -> 
     xi = k.part(side, r.noise(of(i)))
     each = rules.unbiased(r.run, n, now, of(i), k.part(side, w))
     zero = r.summed(each, upper, factor)
-    return combine([(linear_both(r, xi, w, upper, factor), 1), (zero, 1)])
+    return combine(linear_both(r, xi, w, upper, factor), zero)
 
 
 def mean_deviation(r: Round, side: k.Side) -> Theorem:
@@ -194,12 +192,10 @@ def mean_deviation(r: Round, side: k.Side) -> Theorem:
     own = k.part(side, k.summed(k.CLIENTS, n, r.own_gradient() * k.weight(n)))
     left, same = k.part(side, r.gradient) * tau - M, own * tau - M
     return combine(
-        [
-            (clients, 1),
-            (sum_over(inside, k.CLIENTS, n, N * k.weight(n) ** 2), 1),
-            (rules.mean_gradient(r.x, left), -tau),
-            (rules.mean_gradient(r.x, same), -tau),
-        ],
+        clients,
+        sum_over(inside, k.CLIENTS, n, N * k.weight(n) ** 2),
+        (rules.mean_gradient(r.x, left), -tau),
+        (rules.mean_gradient(r.x, same), -tau),
         target=r.over(k.norm2(apart), tau, N * k.weight(n) ** 2) * tau - k.norm2(left),
     )
 
@@ -213,7 +209,7 @@ def size_of_sum(
 ) -> Theorem:
     """Return ``||sum_{v<upper} u||^2 <= upper sum_{v<long} ||u||^2``."""
     more = rules.longer(v, u, ratio(upper), ratio(long))
-    return combine([(rules.jensen(binder, v, ratio(1), u), 1), (more, upper)])
+    return combine(rules.jensen(binder, v, ratio(1), u), (more, upper))
 
 
 def moved(r: Round, side: k.Side, step: Ratio, made: Ratio, rests: bool) -> Theorem:
@@ -226,7 +222,8 @@ def moved(r: Round, side: k.Side, step: Ratio, made: Ratio, rests: bool) -> Theo
         return rule(r.run, n, now, step, side, w)
 
     return combine(
-        [(update(away), 1), (update(total), -r.rate(side))],
+        update(away),
+        (update(total), -r.rate(side)),
         target=k.norm2(away) - k.norm2(total) * r.rate(side) ** 2,
     )
 
@@ -237,10 +234,7 @@ def own_steps(
     """Return ``||[p - x]_b||^2 <= eta_b^2 made sum_{j<made} ||[g_j]_b||^2``."""
     g = k.part(side, stochastic(r.run, n, now, of(j)))
     inside = rules.jensen(steps(made), j, ratio(1), g)
-    return combine([
-        (moved(r, side, step, made, rests), -1),
-        (inside, r.rate(side) ** 2),
-    ])
+    return combine((moved(r, side, step, made, rests), -1), (inside, r.rate(side) ** 2))
 
 
 def block_move(
@@ -249,7 +243,7 @@ def block_move(
     """Return ``||[p - x]_b||^2 <= eta_b^2 made^2 G2`` for a side's own steps."""
     each = sum_over(bounded_block(r.run, side, of(j)), steps(made), j)
     own = own_steps(r, side, step, made, rests)
-    return combine([(own, 1), (each, r.rate(side) ** 2 * made)])
+    return combine(own, (each, r.rate(side) ** 2 * made))
 
 
 def block_drift(
@@ -263,7 +257,7 @@ def block_drift(
     A, B = _sum(made, gp, j), _sum(made, xi, j)
     size = size_of_sum(steps(made), j, gp, made, long)
     later = k.summed(steps(long), j, k.norm2(gp))
-    rest = combine(squares=[]) if not rests else _positive_sum(gp, long)
+    rest = combine() if not rests else _positive_sum(gp, long)
     noisy = rules.martingale(r.run, n, now, made, side)
     uses: list[tuple[Theorem, Number]] = [
         (moved(r, side, step, made, rests), -1),
@@ -275,18 +269,18 @@ def block_drift(
     ]
     bound = later * step + k.summed(steps(step), j, k.norm2(xi))
     target = bound * (2 * r.eta**2) - k.norm2(k.part(side, r.away(step)))
-    return combine(uses, target=target)
+    return combine(*uses, target=target)
 
 
 def _positive_sum(u: k.Vec, upper: Ratio) -> Theorem:
-    return sum_over(combine(squares=[(u, 1)]), steps(upper), j)
+    return sum_over(combine((u, 1)), steps(upper), j)
 
 
 def local_gradients(r: Round, upper: Number, factor: Number, c: Number) -> Theorem:
     """Return ``sum ||gp||^2 <= (1+c) sum ||gx||^2 + (1+1/c) S^2 sum ||p - x||^2``."""
     gx, gp = r.own_gradient(), r.local_gradient(of(i))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    one = combine([(young(gx, gp - gx, c), 1), (near, 1 + 1 / ratio(c))])
+    one = combine(young(gx, gp - gx, c), (near, 1 + 1 / ratio(c)))
     return r.summed(one, upper, factor)
 
 
@@ -294,7 +288,7 @@ def own_gradients(r: Round, factor: Ratio) -> Theorem:
     """Return ``sum_n w ||gx||^2 <= 2 sum_n w (||grad f||^2 + eps2)``."""
     gx, gf = r.own_gradient(), r.gradient
     near = rules.heterogeneity(eps2, n, r.x)
-    one = combine([(young(gf, gx - gf, 1), 1), (near, 2)])
+    one = combine(young(gf, gx - gf, 1), (near, 2))
     return sum_over(one, k.CLIENTS, n, factor)
 
 
@@ -318,7 +312,7 @@ def whole_update(r: Round, w: k.Vec) -> Theorem:
     moved = r.next - r.x + whole_mean(r, stochastic(r.run, n, now, of(i))) * r.eta
     uses: list[tuple[Theorem, Number]] = [(rules.blocks(moved, w), 1)]
     uses += [(rules.update(r.run, side, now, w), 1) for side in k.Side]
-    return combine(uses, target=k.inner(moved, w))
+    return combine(*uses, target=k.inner(moved, w))
 
 
 def whole_descent(r: Round) -> Theorem:
@@ -327,12 +321,10 @@ def whole_descent(r: Round) -> Theorem:
     G = whole_mean(r, stochastic(r.run, n, now, of(i)))
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     return combine(
-        [
-            (smooth_mean(S, r.x, r.next), 1),
-            (whole_update(r, g), -1),
-            (whole_update(r, step), -S / 2),
-            (whole_update(r, G), S * eta / 2),
-        ],
+        smooth_mean(S, r.x, r.next),
+        (whole_update(r, g), -1),
+        (whole_update(r, step), -S / 2),
+        (whole_update(r, G), S * eta / 2),
         target=fall - k.inner(g, G) * eta + k.norm2(G) * (S * eta**2 / 2),
     )
 
@@ -341,7 +333,7 @@ def whole_centred(r: Round, w: k.Vec) -> Theorem:
     """Return ``<sum_n a_n sum_i xi, w> = 0`` for w fixed at x(t)."""
     tau, xi = r.steps(k.Side.CLIENT), r.noise(of(i))
     zero = r.summed(rules.unbiased(r.run, n, now, of(i), w), tau, k.weight(n))
-    return combine([(linear_both(r, xi, w, tau, k.weight(n)), 1), (zero, 1)])
+    return combine(linear_both(r, xi, w, tau, k.weight(n)), zero)
 
 
 def whole_noise(r: Round) -> Theorem:
@@ -349,7 +341,7 @@ def whole_noise(r: Round) -> Theorem:
     tau = r.steps(k.Side.CLIENT)
     apart = rules.independent(r.run, n, i, k.weight(n), now, tau, None)
     bound = rules.variance(r.run, sigma2(n), n, now, of(i))
-    return combine([(apart, -1), (r.summed(bound, tau, k.weight(n) ** 2), 1)])
+    return combine((apart, -1), r.summed(bound, tau, k.weight(n) ** 2))
 
 
 def whole_drift(r: Round) -> k.Lin:
@@ -367,13 +359,11 @@ def whole_deviation(r: Round) -> Theorem:
     own = k.summed(k.CLIENTS, n, r.own_gradient() * k.weight(n)) * tau - M
     left = r.gradient * tau - M
     return combine(
-        [
-            (clients, 1),
-            (sum_over(inside, k.CLIENTS, n, k.weight(n)), 1),
-            (r.summed(near, tau, k.weight(n)), tau),
-            (rules.mean_gradient(r.x, left), -tau),
-            (rules.mean_gradient(r.x, own), -tau),
-        ],
+        clients,
+        sum_over(inside, k.CLIENTS, n, k.weight(n)),
+        (r.summed(near, tau, k.weight(n)), tau),
+        (rules.mean_gradient(r.x, left), -tau),
+        (rules.mean_gradient(r.x, own), -tau),
         target=whole_drift(r) * (tau * S**2) - k.norm2(left),
     )
 
@@ -387,10 +377,11 @@ def whole_moved(r: Round) -> Theorem:
         sides = [
             (rules.local_update(r.run, n, now, of(i), side, w), 1) for side in k.Side
         ]
-        return combine([(rules.blocks(moved, w), 1), *sides], target=k.inner(moved, w))
+        return combine(rules.blocks(moved, w), *sides, target=k.inner(moved, w))
 
     return combine(
-        [(update(away), 1), (update(total), -r.eta)],
+        update(away),
+        (update(total), -r.eta),
         target=k.norm2(away) - k.norm2(total) * r.eta**2,
     )
 
@@ -399,19 +390,19 @@ def _stochastic(r: Round) -> k.Vec:
     return stochastic(r.run, n, now, of(j))
 
 
-def bounded_drift(r: Round, G2: Ratio) -> Theorem:
+def bounded_drift(r: Round) -> Theorem:
     """Return ``D <= eta^2 tau^3 G2/3`` for second moments <= G2 along the run."""
     tau, bound = r.steps(k.Side.CLIENT), rules.bounded_gradient
-    one = combine([
+    one = combine(
         (whole_moved(r), -1),
         (rules.jensen(steps(of(i)), j, ratio(1), _stochastic(r)), r.eta**2),
         (sum_over(bound(r.run, G2, n, now, of(j)), steps(of(i)), j), r.eta**2 * of(i)),
-    ])
+    )
     target = k.constant(r.eta**2 * tau**3 * G2 / 3) - whole_drift(r)
-    return combine([(r.summed(one, tau, k.weight(n)), 1)], target=target)
+    return combine(r.summed(one, tau, k.weight(n)), target=target)
 
 
 def both_parts(u: k.Vec) -> Theorem:
     """Return ``||u||^2 = ||u_c||^2 + ||u_s||^2``."""
     parts = sum((k.norm2(k.part(side, u)) for side in k.Side), k.Lin({}))
-    return combine([(rules.blocks(u, u), 1)], target=k.norm2(u) - parts)
+    return combine(rules.blocks(u, u), target=k.norm2(u) - parts)

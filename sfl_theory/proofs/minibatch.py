@@ -8,45 +8,20 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.local_steps import (
-    Round,
-    S,
-    block_below,
-    i,
-    j,
-    linear_both,
-    n,
-    now,
-    other,
-    sigma2,
-    t,
-    whole_centred,
-    whole_mean,
-    whole_update,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    nonnegative,
-    of,
-    of_round,
-    positive,
-    rates,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
+from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, other, sigma2, t
+from sfl_theory.proofs.notation import combine, nonnegative, of, sign, steps, sum_over
 
-mu, R2, gamma = positive("mu"), nonnegative("R2"), 7 + nonnegative("g")
+mu, R2, gamma = notation.positive("mu"), nonnegative("R2"), 7 + nonnegative("g")
 BEST = k.vec(k.Star(k.MEAN))
 ONE = ratio(1)
 
 
 def rated() -> Round:
     """Return a round with one local step and the rate ``2/(mu (gamma + t))``."""
-    rate = k.Rate(2 / (mu * (gamma + of_round())))
-    return Round(equal_paces(k.Kind.MINIBATCH, 1, rate))
+    rate = k.Rate(2 / (mu * (gamma + notation.of_round())))
+    return Round(notation.equal_paces(k.Kind.MINIBATCH, 1, rate))
 
 
 def distance(r: Round, at: Number) -> k.Lin:
@@ -64,21 +39,21 @@ def own_steps(r: Round) -> Theorem:
         total = k.summed(steps(of(i)), j, own)
         each = rules.jensen(steps(of(i)), j, ONE, own)
         if side is k.Side.SERVER:
-            each = combine([
-                (rules.jensen(k.CLIENTS, n, k.weight(n), total), 1),
-                (sum_over(each, k.CLIENTS, n, k.weight(n)), 1),
-            ])
+            each = combine(
+                rules.jensen(k.CLIENTS, n, k.weight(n), total),
+                sum_over(each, k.CLIENTS, n, k.weight(n)),
+            )
             total = k.summed(k.CLIENTS, n, total * k.weight(n))
         moved = away + total * r.eta
         zero = rules.local_update(r.run, n, now, of(i), side, moved - total * 2 * r.eta)
         uses += [(zero, -1), (each, r.eta**2)]
-        rest = sum_over(combine(squares=[(k.part(other(side), g), 1)]), steps(of(i)), j)
-        fits = combine([(bound, 1), (rest, 1), (_blocks(g), 1)])
+        rest = sum_over(combine((k.part(other(side), g), 1)), steps(of(i)), j)
+        fits = combine(bound, rest, _blocks(g))
         if side is k.Side.SERVER:
             fits = sum_over(fits, k.CLIENTS, n, k.weight(n))
         uses.append((fits, r.eta**2 * of(i)))
     uses.append((rules.blocks(r.away(of(i)), r.away(of(i))), -1))
-    return r.summed(combine(uses), 1, k.weight(n))
+    return r.summed(combine(*uses), 1, k.weight(n))
 
 
 def _blocks(g: k.Vec) -> Theorem:
@@ -89,32 +64,32 @@ def _blocks(g: k.Vec) -> Theorem:
 def moved(r: Round) -> Theorem:
     """Return ``||x' - x*||^2 = ||x - x* - eta G||^2``."""
     here, after = r.x - BEST, r.next - BEST
-    there = here - whole_mean(r, stochastic(r.run, n, now, of(i))) * r.eta
+    there = here - local.whole_mean(r, stochastic(r.run, n, now, of(i))) * r.eta
     target = k.norm2(there) - k.norm2(after)
-    return combine([(whole_update(r, after + there), -1)], target=target)
+    return combine((local.whole_update(r, after + there), -1), target=target)
 
 
 def second_moment(r: Round) -> Theorem:
     """Return ``||G||^2 <= R2``."""
     g = stochastic(r.run, n, now, of(i))
-    return combine([
-        (rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(1), i, g)), 1),
-        (sum_over(rules.jensen(steps(1), i, ONE, g), k.CLIENTS, n, k.weight(n)), 1),
-        (r.summed(rules.bounded_gradient(r.run, R2, n, now, of(i)), 1, k.weight(n)), 1),
-    ])
+    return combine(
+        rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(1), i, g)),
+        sum_over(rules.jensen(steps(1), i, ONE, g), k.CLIENTS, n, k.weight(n)),
+        r.summed(rules.bounded_gradient(r.run, R2, n, now, of(i)), 1, k.weight(n)),
+    )
 
 
 def convex_mean(p: k.Vec, q: k.Vec) -> Theorem:
     """Return ``f(q) >= f(p) + <grad f(p), q - p> + mu/2 ||q - p||^2`` from the F_n."""
     each = sum_over(rules.convex(k.Local(n), mu, p, q), k.CLIENTS, n, k.weight(n))
     own, away = k.gradient(k.Local(n), p) * k.weight(n), q - p
-    return combine([
-        (each, 1),
-        (rules.mean_value(q), 1),
+    return combine(
+        each,
+        rules.mean_value(q),
         (rules.mean_value(p), -1),
         (rules.mean_gradient(p, away), -1),
         (rules.linear(k.CLIENTS, n, own, away), -1),
-    ])
+    )
 
 
 def along_block(
@@ -122,44 +97,44 @@ def along_block(
 ) -> Theorem:
     """Return strong convexity from p to q where q - p is `by`, of one block."""
     rest, g = q - p - by, k.gradient(function, p)
-    return combine([
-        (convex, 1),
-        (rules.blocks(rest, g), 1),
-        (rules.blocks(rest, q - p + by), modulus / 2),
-    ])
+    return combine(
+        convex, rules.blocks(rest, g), (rules.blocks(rest, q - p + by), modulus / 2)
+    )
 
 
 def growth(p: k.Vec) -> Theorem:
     """Return ``f(p) - f* >= mu/2 ||p - x*||^2`` from mu-convex F_n."""
     flat = rules.stationary(k.MEAN, p - BEST)
-    return combine([(convex_mean(BEST, p), 1), (flat, 1)])
+    return combine(convex_mean(BEST, p), flat)
 
 
 def toward(r: Round) -> Theorem:
     """Return ``E<G, x - x*> >= f(x) - f* >= mu/2 ||x - x*||^2``."""
     here, p = r.x - BEST, r.point(of(i))
     own = r.local_gradient(of(i))
-    one = combine([
-        (rules.convex(k.Local(n), mu, p, BEST), 1),
-        (rules.majorant(k.Local(n), S, p, r.x), 1),
-        (combine(squares=[(p - BEST, 1)]), mu / 2),
-    ])
-    return combine([
-        (r.summed(one, 1, k.weight(n)), 1),
-        (linear_both(r, own, here, ONE, k.weight(n)), 1),
-        (whole_centred(r, here), 1),
+    one = combine(
+        rules.convex(k.Local(n), mu, p, BEST),
+        rules.majorant(k.Local(n), S, p, r.x),
+        (combine((p - BEST, 1)), mu / 2),
+    )
+    return combine(
+        r.summed(one, 1, k.weight(n)),
+        local.linear_both(r, own, here, ONE, k.weight(n)),
+        local.whole_centred(r, here),
         (own_steps(r), S / 2),
         (rules.mean_value(r.x), -1),
-        (rules.mean_value(BEST), 1),
-        (growth(r.x), 1),
-    ])
+        rules.mean_value(BEST),
+        growth(r.x),
+    )
 
 
 def iteration(r: Round) -> Theorem:
     """Return ``||x' - x*||^2 <= (1 - mu eta) ||x - x*||^2 + eta^2 R2``."""
     right = distance(r, now) * (1 - mu * r.eta) + k.constant(r.eta**2 * R2)
     return combine(
-        [(moved(r), 1), (toward(r), 2 * r.eta), (second_moment(r), r.eta**2)],
+        moved(r),
+        (toward(r), 2 * r.eta),
+        (second_moment(r), r.eta**2),
         target=right - distance(r, now + 1),
     )
 
@@ -175,8 +150,9 @@ def rate() -> Theorem:
 
     spare = gamma * (x + 2) / (x**2 * (x + 1))
     step = combine(
-        [(iteration(r), 1), (rules.assume(claim(now)), 1 - 2 / x)],
-        [(k.iterate(r.run, 0) - BEST, spare)],
+        iteration(r),
+        (rules.assume(claim(now)), 1 - 2 / x),
+        (k.iterate(r.run, 0) - BEST, spare),
         target=claim(now + 1),
     )
     return rules.induct(combine(target=claim(ratio(0))), step, t, claim(now))
@@ -188,13 +164,13 @@ def fresh_noise(r: Round, side: k.Side | None) -> Theorem:
     bound = rules.variance(r.run, sigma2(n), n, now, of(i))
     if side is not None:
         xi = r.noise(of(i))
-        bound = block_below(side, xi, bound)
-    return combine([(apart, -1), (r.summed(bound, 1, k.weight(n) ** 2), 1)])
+        bound = local.block_below(side, xi, bound)
+    return combine((apart, -1), r.summed(bound, 1, k.weight(n) ** 2))
 
 
 # One step of the whole model, from any local models ----------------------------------
 
-ETA = rates("eta").at(now)
+ETA = notation.rates("eta").at(now)
 ETA_SMALL = rules.assume(k.constant(1 / (4 * S) - ETA))
 
 
@@ -211,7 +187,7 @@ def self_bounding(p: k.Vec, low: Ratio, side: k.Side | None = None) -> Theorem:
     g = k.gradient(k.Local(n), p)
     below = p - (g if side is None else k.part(side, g)) * (1 / S)
     least = rules.assume(k.value_of(k.Local(n), below) - k.constant(low))
-    return combine([(rules.majorant(k.Local(n), S, p, below), 2 * S), (least, 2 * S)])
+    return combine((rules.majorant(k.Local(n), S, p, below), 2 * S), (least, 2 * S))
 
 
 def first_bound(p: k.Vec, low: Ratio, side: k.Side, at_best: k.Vec) -> Theorem:
@@ -222,22 +198,22 @@ def first_bound(p: k.Vec, low: Ratio, side: k.Side, at_best: k.Vec) -> Theorem:
     by = k.part(side, BEST - p)
     convex = rules.convex(k.Local(n), mu, p, at_best)
     near = along_block(convex, k.Local(n), mu, p, at_best, by)
-    young = combine(squares=[(u + g * ETA, 1 / ETA)])
-    return combine([
+    young = combine((u + g * ETA, 1 / ETA))
+    return combine(
         (rules.jensen(k.CLIENTS, n, k.weight(n), g), ETA**2),
         (over(self_bounding(p, low, side)), ETA**2),
         (over(young), ETA),
         (over(near), 2 * ETA),
         (rules.linear(k.CLIENTS, n, g * k.weight(n), d), 2 * ETA),
-    ])
+    )
 
 
 def second_bound(p: k.Vec, low: Ratio, side: k.Side) -> Theorem:
     """Return the second inequality of (32)."""
-    return combine([
+    return combine(
         (over(self_bounding(p, low, side)), ETA**2),
         (rules.jensen(k.CLIENTS, n, k.weight(n), k.part(side, p - BEST)), mu * ETA),
-    ])
+    )
 
 
 def _middle(p: k.Vec) -> k.Vec:
@@ -252,39 +228,39 @@ def whole_step(p: k.Vec, low: Ratio) -> Theorem:
     """
     g, w = k.gradient(k.Local(n), p), _middle(p)
     d, u, own = w - BEST, w - p, k.gradient(k.Local(n), w)
-    young = combine(squares=[(u + g * ETA, 1 / ETA)])
+    young = combine((u + g * ETA, 1 / ETA))
     back = combine(
-        [(rules.convex(k.Local(n), mu, w, p), 1), (self_bounding(w, low), ETA / 2)],
-        [(own * ETA - u, 1 / (2 * ETA)), (u, mu / 2)],
+        rules.convex(k.Local(n), mu, w, p),
+        (self_bounding(w, low), ETA / 2),
+        (own * ETA - u, 1 / (2 * ETA)),
+        (u, mu / 2),
     )
     c = 2 * ETA * (1 - 2 * S * ETA)
-    gap = combine([
-        (rules.mean_value(BEST), 1),
-        (over(rules.assume(k.value_of(k.Local(n), BEST) - k.constant(low))), 1),
-    ])
+    gap = combine(
+        rules.mean_value(BEST),
+        over(rules.assume(k.value_of(k.Local(n), BEST) - k.constant(low))),
+    )
     signs = [
         sign(c, (ETA_SMALL, 8 * S * ETA)),
         sign(c * (1 - S * ETA), (ETA_SMALL, 8 * S * ETA)),
     ]
     return combine(
-        [
-            (rules.jensen(k.CLIENTS, n, k.weight(n), g), ETA**2),
-            (over(self_bounding(p, low)), 2 * ETA**2),
-            (over(young), ETA),
-            (over(rules.convex(k.Local(n), mu, p, BEST)), 2 * ETA),
-            (rules.linear(k.CLIENTS, n, g * k.weight(n), d), 2 * ETA),
-            (rules.jensen(k.CLIENTS, n, k.weight(n), p - BEST), mu * ETA),
-            (over(back), c),
-            (rules.lowest(k.MEAN, w), c * (1 - S * ETA)),
-            (rules.mean_value(w), c * (S * ETA - 1)),
-            (rules.mean_value(BEST), 2 * ETA),
-            (gap, 4 * S**2 * ETA**3),
-            (over(combine(squares=[(u, 1)])), 2 * S * ETA),
-        ],
+        (rules.jensen(k.CLIENTS, n, k.weight(n), g), ETA**2),
+        (over(self_bounding(p, low)), 2 * ETA**2),
+        (over(young), ETA),
+        (over(rules.convex(k.Local(n), mu, p, BEST)), 2 * ETA),
+        (rules.linear(k.CLIENTS, n, g * k.weight(n), d), 2 * ETA),
+        (rules.jensen(k.CLIENTS, n, k.weight(n), p - BEST), mu * ETA),
+        (over(back), c),
+        (rules.lowest(k.MEAN, w), c * (1 - S * ETA)),
+        (rules.mean_value(w), c * (S * ETA - 1)),
+        (rules.mean_value(BEST), 2 * ETA),
+        (gap, 4 * S**2 * ETA**3),
+        (over(combine((u, 1))), 2 * S * ETA),
         signs=signs,
     )
 
 
 def last(theorem: Theorem) -> Theorem:
     """Return a theorem on round t for the count T of rounds."""
-    return rules.instantiate(theorem, ((t, count("T")),), ())
+    return rules.instantiate(theorem, ((t, notation.count("T")),), ())

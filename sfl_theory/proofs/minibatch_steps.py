@@ -13,23 +13,17 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.local_steps import S, m, n, now
 from sfl_theory.proofs.minibatch import BEST, R2, gamma, growth, mu
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    nat,
-    nonnegative,
-    of,
-    positive,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 
-K, delta2, any_gamma = count("K"), nonnegative("delta2"), positive("gamma")
-RUN = equal_paces(k.Kind.MINIBATCH, K, k.Rate(ratio(1)))
+K, delta2, any_gamma = (
+    count("K"),
+    notation.nonnegative("delta2"),
+    notation.positive("gamma"),
+)
+RUN = notation.equal_paces(k.Kind.MINIBATCH, K, k.Rate(ratio(1)))
 j, i = nat("j"), nat("i")
 other = k.Client("k")
 J, ONE = of(j), ratio(1)
@@ -69,29 +63,28 @@ def gradients(client: k.Client, upper: Ratio) -> k.Vec:
 def one_more(client: k.Client, w: k.Vec) -> Theorem:
     """Return ``<sum_{i<j+1} g - sum_{i<j} g - moved, w> = 0``."""
     g, later = (stochastic(RUN, client, now, at) for at in (of(i), J + of(i)))
-    return combine([
-        (rules.linear(steps(J + 1), i, g, w), 1),
+    return combine(
+        rules.linear(steps(J + 1), i, g, w),
         (rules.linear(steps(J), i, g, w), -1),
         (rules.linear(steps(1), i, later, w), -1),
-        (rules.split(i, k.inner(g, w), J, ONE), 1),
-    ])
+        rules.split(i, k.inner(g, w), J, ONE),
+    )
 
 
 def none(client: k.Client, w: k.Vec) -> Theorem:
     """Return ``<sum_{i<0} g, w> = 0``."""
     g, zero = stochastic(RUN, client, now, of(i)), ratio(0)
-    return combine([
-        (rules.linear(steps(0), i, g, w), 1),
-        (rules.split(i, k.inner(g, w), zero, zero), -1),
-    ])
+    return combine(
+        rules.linear(steps(0), i, g, w), (rules.split(i, k.inner(g, w), zero, zero), -1)
+    )
 
 
 def of_all(theorem: Theorem, client: k.Client, u: k.Vec, w: k.Vec) -> Theorem:
     """Return ``<sum a u, w>`` zero from ``<u, w> = 0`` for each client."""
-    return combine([
-        (rules.linear(k.CLIENTS, client, u * k.weight(client), w), 1),
-        (sum_over(theorem, k.CLIENTS, client, k.weight(client)), 1),
-    ])
+    return combine(
+        rules.linear(k.CLIENTS, client, u * k.weight(client), w),
+        sum_over(theorem, k.CLIENTS, client, k.weight(client)),
+    )
 
 
 def step(client: k.Client, w: k.Vec) -> Theorem:
@@ -108,7 +101,7 @@ def step(client: k.Client, w: k.Vec) -> Theorem:
             (rules.local_update(RUN, client, now, J, side, v), -1),
         ]
     uses.append((rules.blocks(point(J + 1, client) - point(J, client), w), 1))
-    return combine(uses)
+    return combine(*uses)
 
 
 def by(client: k.Client = n) -> k.Vec:
@@ -121,10 +114,7 @@ def mean_step(w: k.Vec) -> Theorem:
     """Return ``<wbar' - wbar + sum a moved, w> = 0``."""
     change = point(J + 1, other) - point(J, other) + by(other)
     all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
-    return combine([
-        (of_all(step(other, w), other, change, w), 1),
-        (rules.blocks(all_, w), 1),
-    ])
+    return combine(of_all(step(other, w), other, change, w), rules.blocks(all_, w))
 
 
 # One step: how far the local models are apart, and the mean model's distance --------
@@ -144,7 +134,7 @@ def sampled(w: k.Vec) -> Theorem:
 def bounded() -> Theorem:
     """Return ``||moved||^2 <= eta^2 R2``, assumed times 1/eta^2."""
     one = rules.assume(k.constant(R2) - k.norm2(moved()) * rate() ** 2)
-    return combine([(one, 1 / rate() ** 2)])
+    return combine((one, 1 / rate() ** 2))
 
 
 def over(theorem: Theorem) -> Theorem:
@@ -176,7 +166,7 @@ def server_same(w: k.Vec) -> Theorem:
         return rules.local_update(RUN, client, now, J, SERVER, w)
 
     seen = k.part(SERVER, point(J, m) - x) + past
-    return combine([(own(n), 1), (of_all(own(m), m, seen, w), -1)])
+    return combine(own(n), (of_all(own(m), m, seen, w), -1))
 
 
 @cache
@@ -189,37 +179,33 @@ def drift() -> Theorem:
     there = d - u + mean
     w = after + there
     square = combine(
-        [(step(n, w), -1), (mean_step(w), 1), (rules.blocks(all_, w), -1)],
+        (step(n, w), -1),
+        mean_step(w),
+        (rules.blocks(all_, w), -1),
         target=k.norm2(there) - k.norm2(after),
     )
     g, at_mean = k.gradient(k.Local(n), point(J)), k.gradient(k.Local(n), middle(J))
     total = k.gradient(k.MEAN, middle(J))
     near = combine(
-        [
-            (sampled(k.part(CLIENT, d)), 2 / h),
-            (rules.blocks(g, d), -2 / h),
-            (server_same(g), -2 / h),
-            (rules.convex(k.Local(n), mu, point(J), middle(J)), 2 / h),
-            (rules.convex(k.Local(n), mu, middle(J), point(J)), 2 / h),
-            (rules.heterogeneity(delta2, n, middle(J)), 2 * K / h**2),
-            (bounded(), 1),
-            (rules.blocks(moved(), moved()), 1),
-        ],
-        [
-            (d + (at_mean - total) * (2 * K / h), 1 / (2 * K)),
-            (k.part(SERVER, moved()), 1),
-        ],
+        (sampled(k.part(CLIENT, d)), 2 / h),
+        (rules.blocks(g, d), -2 / h),
+        (server_same(g), -2 / h),
+        (rules.convex(k.Local(n), mu, point(J), middle(J)), 2 / h),
+        (rules.convex(k.Local(n), mu, middle(J), point(J)), 2 / h),
+        (rules.heterogeneity(delta2, n, middle(J)), 2 * K / h**2),
+        bounded(),
+        rules.blocks(moved(), moved()),
+        (d + (at_mean - total) * (2 * K / h), 1 / (2 * K)),
+        (k.part(SERVER, moved()), 1),
     )
     right = spread(J) * (1 + 1 / (2 * K) - 2 * mu / h) + k.constant(B / h**2)
     return combine(
-        [
-            (over(square), 1),
-            (over(near), 1),
-            (rules.linear(k.CLIENTS, n, d * k.weight(n), mean), 2),
-            (rules.linear(k.CLIENTS, n, d * k.weight(n), total), -2 / h),
-            (rules.linear(k.CLIENTS, n, u * k.weight(n), mean), -2),
-        ],
-        [(mean, 1)],
+        over(square),
+        over(near),
+        (rules.linear(k.CLIENTS, n, d * k.weight(n), mean), 2),
+        (rules.linear(k.CLIENTS, n, d * k.weight(n), total), -2 / h),
+        (rules.linear(k.CLIENTS, n, u * k.weight(n), mean), -2),
+        (mean, 1),
         target=right - spread(J + 1),
     )
 
@@ -232,26 +218,24 @@ def descent() -> Theorem:
     there = y - all_
     after = middle(J + 1) - BEST
     square = combine(
-        [(mean_step(after + there), -1)], target=k.norm2(there) - k.norm2(after)
+        (mean_step(after + there), -1), target=k.norm2(there) - k.norm2(after)
     )
-    toward = combine([
-        (sampled(y), 1),
-        (rules.majorant(k.Local(n), S, point(J), wbar), 1),
-        (rules.convex(k.Local(n), mu, point(J), BEST), 1),
-    ])
+    toward = combine(
+        sampled(y),
+        rules.majorant(k.Local(n), S, point(J), wbar),
+        rules.convex(k.Local(n), mu, point(J), BEST),
+    )
     right = distance(J) * (1 - 2 * mu / h) + spread(J) * (S / h) + k.constant(R2 / h**2)
     return combine(
-        [
-            (square, 1),
-            (over(toward), 2 / h),
-            (rules.linear(k.CLIENTS, n, moved() * k.weight(n), y), 2),
-            (rules.mean_value(wbar), -2 / h),
-            (rules.mean_value(BEST), 2 / h),
-            (growth(wbar), 2 / h),
-            (rules.jensen(k.CLIENTS, n, k.weight(n), point(J) - BEST), mu / h),
-            (rules.jensen(k.CLIENTS, n, k.weight(n), moved()), 1),
-            (over(bounded()), 1),
-        ],
+        square,
+        (over(toward), 2 / h),
+        (rules.linear(k.CLIENTS, n, moved() * k.weight(n), y), 2),
+        (rules.mean_value(wbar), -2 / h),
+        (rules.mean_value(BEST), 2 / h),
+        (growth(wbar), 2 / h),
+        (rules.jensen(k.CLIENTS, n, k.weight(n), point(J) - BEST), mu / h),
+        rules.jensen(k.CLIENTS, n, k.weight(n), moved()),
+        over(bounded()),
         target=right - distance(J + 1),
     )
 
@@ -281,13 +265,13 @@ def starts(client: k.Client, w: k.Vec) -> Theorem:
     zero, x = ratio(0), k.iterate(RUN, now)
     all_ = gradients(m, zero)
     c, s = k.part(CLIENT, w), k.part(SERVER, w)
-    return combine([
-        (rules.blocks(point(zero, client) - x, w), 1),
-        (rules.local_update(RUN, client, now, zero, CLIENT, c), 1),
-        (rules.local_update(RUN, client, now, zero, SERVER, s), 1),
+    return combine(
+        rules.blocks(point(zero, client) - x, w),
+        rules.local_update(RUN, client, now, zero, CLIENT, c),
+        rules.local_update(RUN, client, now, zero, SERVER, s),
         (none(client, c), -1),
         (of_all(none(m, s), m, all_, s), -1),
-    ])
+    )
 
 
 def ends(w: k.Vec) -> Theorem:
@@ -300,14 +284,14 @@ def ends(w: k.Vec) -> Theorem:
         local = rules.local_update(RUN, n, now, K, side, v)
         seen = k.part(side, point(K) - x + made)
         uses += [(of_all(local, n, seen, v), 1), (rules.update(RUN, side, now, v), -1)]
-    return combine(uses)
+    return combine(*uses)
 
 
 def same_start() -> Theorem:
     """Return ``D <= 0`` at the start of a round."""
     zero, x = ratio(0), k.iterate(RUN, now)
     d, seen = apart(zero), point(zero, m) - x
-    return over(combine([(starts(n, d), -1), (of_all(starts(m, d), m, seen, d), 1)]))
+    return over(combine((starts(n, d), -1), of_all(starts(m, d), m, seen, d)))
 
 
 # How far the local models of MiniBatch-SFL drift apart in a round, any gamma > 0 -----
@@ -326,7 +310,8 @@ def spreading() -> Theorem:
     a = (K + 1 + r) / (2 * K)
     spare = x * (K - 1 + r) / K + a + x**2 * (J + 1) / (4 * K**2)
     return combine(
-        [(drift(), factor), (over(combine(squares=[(apart(J), 1)])), spare)],
+        (drift(), factor),
+        (over(combine((apart(J), 1))), spare),
         target=shrunk(J) + k.constant(4 * B / mu**2) - shrunk(J + 1),
         signs=[
             sign(factor, (LEFT, x**2 / (2 * K))),
@@ -342,26 +327,22 @@ def by_gradients() -> Theorem:
     total, own = k.gradient(k.MEAN, wbar), moved() * rate()
     seen = k.part(CLIENT, d)
     one = combine(
-        [
-            (sampled(seen), 1),
-            (rules.blocks(g, d), -1),
-            (server_same(g), -1),
-            (rules.convex(k.Local(n), mu, point(J), wbar), 1),
-            (rules.convex(k.Local(n), mu, wbar, point(J)), 1),
-            (rules.heterogeneity(delta2, n, wbar), 1 / mu),
-            (bounded(), rate() ** 2 / mu),
-            (rules.blocks(d, d), mu / 4),
-        ],
-        [
-            (d * (mu / 2) + (at_mean - total), 1 / mu),
-            (own - seen * (mu / 2), 1 / mu),
-            (k.part(SERVER, d), mu / 4),
-        ],
+        sampled(seen),
+        (rules.blocks(g, d), -1),
+        (server_same(g), -1),
+        rules.convex(k.Local(n), mu, point(J), wbar),
+        rules.convex(k.Local(n), mu, wbar, point(J)),
+        (rules.heterogeneity(delta2, n, wbar), 1 / mu),
+        (bounded(), rate() ** 2 / mu),
+        (rules.blocks(d, d), mu / 4),
+        (d * (mu / 2) + (at_mean - total), 1 / mu),
+        (own - seen * (mu / 2), 1 / mu),
+        (k.part(SERVER, d), mu / 4),
     )
-    return combine([
+    return combine(
         (over(one), 2 / mu),
         (rules.linear(k.CLIENTS, n, d * k.weight(n), total), -2 / mu),
-    ])
+    )
 
 
 STEP, REST = count("j"), of(nat("r"))
@@ -382,54 +363,49 @@ def drift_of_round() -> Theorem:
     bound = k.number_at(3 * K * B * 4 / mu**2, by) / x**2
     d = apart(STEP)
     client = combine(
-        [(rules.blocks(d, d), 1)],
-        [(k.part(SERVER, d), 1)],
+        rules.blocks(d, d),
+        (k.part(SERVER, d), 1),
         target=k.norm2(d) - k.norm2(k.part(CLIENT, d)),
     )
     whole = combine(
-        [
-            (sum_over(long(spreading()), steps(STEP), j), 1),
-            (rules.telescope(j, k.lin_at(shrunk(J), by), STEP), 1),
-            (long(same_start()), k.number_at((clock(0, any_gamma) - 1) ** 2, by)),
-        ],
+        sum_over(long(spreading()), steps(STEP), j),
+        rules.telescope(j, k.lin_at(shrunk(J), by), STEP),
+        (long(same_start()), k.number_at((clock(0, any_gamma) - 1) ** 2, by)),
         signs=[rules.square(k.number_at(clock(0, any_gamma) - 1, by))],
     )
     late, early = (rules.assume(k.constant(c)) for c in (x - 3, 3 - x))
     share = 3 * SIZE / (STEP * x**2)
     enough = (x - 1) ** 2 * (STEP + 2 + 2 * REST) * 3 / 2 - STEP * x**2
     left_over = combine(
-        [
-            (rules.square(x - 3), STEP / 2),
-            (rules.square(x - 1), 3 * REST),
-            (late, 3 * x),
-        ],
+        (rules.square(x - 3), STEP / 2),
+        (rules.square(x - 1), 3 * REST),
+        (late, 3 * x),
         target=k.constant(enough),
     )
     spare = enough / (STEP * x**2)
     target = k.constant(bound) - k.lin_at(spread(STEP), by)
     above = combine(
-        [(whole, share), (long(over(combine(squares=[(d, 1)]))), spare)],
+        (whole, share),
+        (long(over(combine((d, 1)))), spare),
         target=target,
         signs=[sign(spare, (left_over, 1 / (STEP * x**2)))],
     )
     level = k.number_at(R2 + delta2, by) * 2 / mu**2
     below = combine(
-        [
-            (long(rules.instantiate(by_gradients(), ((j, STEP),), ())), 1),
-            (early, level * (3 + x) / x**2),
-        ],
+        long(rules.instantiate(by_gradients(), ((j, STEP),), ())),
+        (early, level * (3 + x) / x**2),
         target=target,
     )
     both = rules.cases(above, below, x - 3)
-    return combine([(both, 1), (long(over(client)), 1)])
+    return combine(both, long(over(client)))
 
 
 def no_drift() -> Theorem:
     """Return the same for j = 0 and ``K = EM``, where D is 0."""
     d, h = apart(ratio(0)), mu * clock(0, any_gamma) / 2
-    client = combine([(rules.blocks(d, d), 1)], [(k.part(SERVER, d), 1)])
+    client = combine(rules.blocks(d, d), (k.part(SERVER, d), 1))
     bound = k.constant(3 * K * B / h**2)
     block = k.summed(k.CLIENTS, n, k.norm2(k.part(CLIENT, d)) * k.weight(n))
-    one = combine([(same_start(), 1), (over(client), 1)], target=bound - block)
+    one = combine(same_start(), over(client), target=bound - block)
     size = count("epochs") * count("batches")
     return rules.instantiate(one, ((variable(K), size),), ())

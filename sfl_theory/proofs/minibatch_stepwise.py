@@ -9,66 +9,34 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfl_theory.kernel import rules
+from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Client,
-    Kind,
-    Lin,
-    Participants,
-    PerRound,
-    Rate,
-    RoundFamily,
-    Side,
-    Split,
-    Star,
-    Stepwise,
-    Vec,
-    constant,
-    inner,
-    iterate,
-    local_point,
-    natural,
-    noise,
-    norm2,
-    part,
-    summed,
-    symbol,
-    vec,
-    vec_at,
-    weight,
-)
+from sfl_theory.kernel.terms import CLIENTS, Client, Vec, norm2, part, summed, weight
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.equal_steps import only_one
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    nat,
-    nonnegative,
-    of,
-    of_round,
-    per_client,
-    positive,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, count, nat, of, steps, sum_over
 
 n, m, other = Client("n"), Client("m"), Client("k")
 t, j, i = nat("t"), nat("j"), nat("i")
 now, J, ONE = of(t), of(j), ratio(1)
 K, T = count("K"), count("T")
-S, mu, delta2 = positive("S"), positive("mu"), nonnegative("delta2")
-gamma = 7 + nonnegative("g")
-sigma2 = per_client("sigma2", n)
-CLIENT, SERVER = Side.CLIENT, Side.SERVER
-BEST = vec(Star(MEAN))
+S, mu, delta2 = (
+    notation.positive("S"),
+    notation.positive("mu"),
+    notation.nonnegative("delta2"),
+)
+gamma = 7 + notation.nonnegative("g")
+sigma2 = notation.per_client("sigma2", n)
+CLIENT, SERVER = terms.Side.CLIENT, terms.Side.SERVER
+BEST = terms.vec(terms.Star(terms.MEAN))
 
 
 def inverse(step: Ratio) -> Ratio:
     """Return ``1/(gamma + step)``, a number of the step."""
-    return symbol(PerRound(RoundFamily("u", Sort.POSITIVE), natural(step)))
+    return terms.symbol(
+        terms.PerRound(terms.RoundFamily("u", Sort.POSITIVE), terms.natural(step))
+    )
 
 
 def eta(step: Ratio) -> Ratio:
@@ -76,14 +44,14 @@ def eta(step: Ratio) -> Ratio:
     return 2 / mu * inverse(step)
 
 
-_PACE = Stepwise(natural(K), Rate(eta(of_round())))
-RUN = Split(Kind.MINIBATCH, Participants.EVERYONE, _PACE, _PACE)
-MADE = rules.assume(constant(K - 1 - J))
-STARTED = combine([(MADE, 1)], target=constant(K - J))
+_PACE = terms.Stepwise(terms.natural(K), terms.Rate(eta(notation.of_round())))
+RUN = terms.Split(terms.Kind.MINIBATCH, terms.Participants.EVERYONE, _PACE, _PACE)
+MADE = rules.assume(terms.constant(K - 1 - J))
+STARTED = combine(MADE, target=terms.constant(K - J))
 r = K - 1 - J
 """How many steps of the round are left after this one."""
 h, x = eta(K * now + J), gamma + K * now + J
-SMOOTH = rules.assume(constant(gamma - 8 * S / mu + 1))
+SMOOTH = rules.assume(terms.constant(gamma - 8 * S / mu + 1))
 
 
 # The rate ----------------------------------------------------------------------------
@@ -91,15 +59,16 @@ SMOOTH = rules.assume(constant(gamma - 8 * S / mu + 1))
 
 def exact(way: int) -> Theorem:
     """Return ``way (x u - 1) >= 0``, assumed at the step."""
-    return rules.assume(constant(way * (x * inverse(K * now + J) - 1)))
+    return rules.assume(terms.constant(way * (x * inverse(K * now + J) - 1)))
 
 
 def small() -> Theorem:
     """Return ``S h <= 2/7``."""
     u = inverse(K * now + J)
     return combine(
-        [(exact(-1), Fraction(2, 7)), (SMOOTH, u / 4)],
-        target=constant(Fraction(2, 7) - S * h),
+        (exact(-1), Fraction(2, 7)),
+        (SMOOTH, u / 4),
+        target=terms.constant(Fraction(2, 7) - S * h),
     )
 
 
@@ -108,7 +77,7 @@ def small() -> Theorem:
 
 def point(step: Ratio, client: Client = n) -> Vec:
     """Return the local point."""
-    return local_point(RUN, client, now, step)
+    return terms.local_point(RUN, client, now, step)
 
 
 def move(step: Ratio, client: Client = n) -> Vec:
@@ -139,12 +108,12 @@ def moves(upper: Ratio, client: Client) -> Vec:
 def one_more(client: Client, w: Vec, way: int) -> Theorem:
     """Return ``way <sum_{i<j+1} e - sum_{i<j} e - e_j, w> >= 0``."""
     e = move(of(i), client)
-    return combine([
+    return combine(
         (rules.linear(steps(J + 1), i, e, w), way),
         (rules.linear(steps(J), i, e, w), -way),
-        (rules.split(i, inner(e, w), J, ONE), way),
-        (only_one(i, move(J + of(i), client), w, -way), 1),
-    ])
+        (rules.split(i, terms.inner(e, w), J, ONE), way),
+        only_one(i, move(J + of(i), client), w, -way),
+    )
 
 
 def step(client: Client, w: Vec, way: int) -> Theorem:
@@ -162,7 +131,7 @@ def step(client: Client, w: Vec, way: int) -> Theorem:
             (rules.local_update(RUN, client, now, J + 1, side, seen), way),
             (rules.local_update(RUN, client, now, J, side, seen), -way),
         ]
-    return rules.cut(combine(uses), STARTED)
+    return rules.cut(combine(*uses), STARTED)
 
 
 def mean_step(w: Vec, way: int) -> Theorem:
@@ -170,11 +139,11 @@ def mean_step(w: Vec, way: int) -> Theorem:
     k, all_ = other, averaged(move(J, m), m)
     change = point(J + 1, k) - point(J, k)
     change = change + part(CLIENT, move(J, k)) + part(SERVER, all_)
-    return combine([
-        (over(step(k, w, way), k), 1),
+    return combine(
+        over(step(k, w, way), k),
         (of_mean(change, w, k), way),
         (rules.blocks(all_, w), way),
-    ])
+    )
 
 
 def middle(step_: Ratio) -> Vec:
@@ -187,12 +156,12 @@ def apart(step_: Ratio) -> Vec:
     return point(step_) - middle(step_)
 
 
-def spread(step_: Ratio) -> Lin:
+def spread(step_: Ratio) -> terms.Lin:
     """Return ``D``."""
     return summed(CLIENTS, n, norm2(apart(step_)) * weight(n))
 
 
-def from_best(step_: Ratio) -> Lin:
+def from_best(step_: Ratio) -> terms.Lin:
     """Return ``Delta``."""
     return norm2(middle(step_) - BEST)
 
@@ -200,42 +169,42 @@ def from_best(step_: Ratio) -> Lin:
 def none(client: Client, w: Vec) -> Theorem:
     """Return ``<sum_{i<0} e, w> = 0``."""
     e, zero = move(of(i), client), ratio(0)
-    return combine([
-        (rules.linear(steps(0), i, e, w), 1),
-        (rules.split(i, inner(e, w), zero, zero), -1),
-    ])
+    return combine(
+        rules.linear(steps(0), i, e, w),
+        (rules.split(i, terms.inner(e, w), zero, zero), -1),
+    )
 
 
 def starts(client: Client, w: Vec) -> Theorem:
     """Return ``<p(n,t,0) - x, w> = 0``."""
     zero = ratio(0)
     c, s = part(CLIENT, w), part(SERVER, w)
-    return combine([
-        (rules.blocks(point(zero, client) - iterate(RUN, now), w), 1),
-        (rules.local_update(RUN, client, now, zero, CLIENT, c), 1),
-        (rules.local_update(RUN, client, now, zero, SERVER, s), 1),
+    return combine(
+        rules.blocks(point(zero, client) - terms.iterate(RUN, now), w),
+        rules.local_update(RUN, client, now, zero, CLIENT, c),
+        rules.local_update(RUN, client, now, zero, SERVER, s),
         (none(client, c), -1),
         (of_mean(moves(zero, m), s, m), -1),
         (over(none(m, s), m), -1),
-    ])
+    )
 
 
 def start_of_mean(w: Vec) -> Theorem:
     """Return ``<wbar - x, w> = 0`` at the start of a round."""
     zero = ratio(0)
-    seen = point(zero, m) - iterate(RUN, now)
-    return combine([(of_mean(seen, w, m), 1), (over(starts(m, w), m), 1)])
+    seen = point(zero, m) - terms.iterate(RUN, now)
+    return combine(of_mean(seen, w, m), over(starts(m, w), m))
 
 
 def same_start() -> Theorem:
     """Return ``D <= 0`` at the start of a round."""
     d = apart(ratio(0))
-    return over(combine([(starts(n, d), -1), (start_of_mean(d), 1)]))
+    return over(combine((starts(n, d), -1), start_of_mean(d)))
 
 
 def ends(w: Vec) -> Theorem:
     """Return ``<wbar - x(t+1), w> = 0`` after the last step."""
-    before, after = iterate(RUN, now), iterate(RUN, now + 1)
+    before, after = terms.iterate(RUN, now), terms.iterate(RUN, now + 1)
     own = moves(K, n)
     uses: list[tuple[Theorem, Number]] = [(rules.blocks(middle(K) - after, w), 1)]
     for side, made in ((CLIENT, own), (SERVER, averaged(moves(K, m), m))):
@@ -246,19 +215,19 @@ def ends(w: Vec) -> Theorem:
             (of_mean(part(side, point(K) - before + made), seen), 1),
             (rules.update(RUN, side, now, seen), -1),
         ]
-    return combine(uses)
+    return combine(*uses)
 
 
 # Noise -------------------------------------------------------------------------------
 
-xi = noise(RUN, n, now, J)
+xi = terms.noise(RUN, n, now, J)
 zbar = averaged(xi)
 
 
 def fresh(known: Vec) -> Theorem:
     """Return ``<sum a xi, known> = 0``."""
     each = rules.unbiased(RUN, n, now, J, known)
-    return combine([(over(each), 1), (of_mean(xi, known), 1)])
+    return combine(over(each), of_mean(xi, known))
 
 
 def at_first(u: Vec, way: int) -> Theorem:
@@ -266,13 +235,14 @@ def at_first(u: Vec, way: int) -> Theorem:
     e = norm2(u)
     late, ends_ = (rules.telescope(i, form, ONE) for form in (e * of(i), e))
     zero = combine(
-        squares=[(vec_at(u, {i: of(i) + 1}), way * of(i)), (u, -way * of(i))],
-        signs=[rules.assume(constant(-of(i)))],
+        (terms.vec_at(u, {i: of(i) + 1}), way * of(i)),
+        (u, -way * of(i)),
+        signs=[rules.assume(terms.constant(-of(i)))],
     )
-    return combine([(ends_, way), (late, -way), (sum_over(zero, steps(1), i), 1)])
+    return combine((ends_, way), (late, -way), sum_over(zero, steps(1), i))
 
 
-def uncorrelated(side: Side | None, way: int) -> Theorem:
+def uncorrelated(side: terms.Side | None, way: int) -> Theorem:
     """Return ``way (sum a^2 ||xi||^2 - ||sum a xi||^2) >= 0``, of a block if named.
 
     By what step j adds to the squared sum of the noises, and to the sum of squares.
@@ -281,31 +251,26 @@ def uncorrelated(side: Side | None, way: int) -> Theorem:
     def block(u: Vec) -> Vec:
         return u if side is None else part(side, u)
 
-    each, last = noise(RUN, n, now, of(i)), noise(RUN, n, now, J + of(i))
+    each, last = terms.noise(RUN, n, now, of(i)), terms.noise(RUN, n, now, J + of(i))
     each, last, own, z = block(each), block(last), block(xi), block(zbar)
     until, before = (summed(steps(end), i, each) for end in (J + 1, J))
     both = averaged(until) + averaged(before) + z
-    grows = combine([
-        (rules.split(i, inner(each, both), J, ONE), way),
+    grows = combine(
+        (rules.split(i, terms.inner(each, both), J, ONE), way),
         (rules.linear(steps(J + 1), i, each, both), way),
         (rules.linear(steps(J), i, each, both), -way),
-        (only_one(i, last, both, -way), 1),
-    ])
-    squares = combine([
-        (rules.split(i, norm2(each), J, ONE), -way),
-        (at_first(last, way), 1),
-    ])
+        only_one(i, last, both, -way),
+    )
+    squares = combine((rules.split(i, norm2(each), J, ONE), -way), at_first(last, way))
     whole = combine(
-        [
-            (over(grows), 1),
-            (of_mean(until, both), way),
-            (of_mean(before, both), -way),
-            (of_mean(own, both), -way),
-            (fresh(block(averaged(before))), 2 * way),
-            (rules.independent(RUN, n, i, weight(n), now, J + 1, side), -way),
-            (rules.independent(RUN, n, i, weight(n), now, J, side), way),
-            (sum_over(squares, CLIENTS, n, weight(n) ** 2), 1),
-        ],
+        over(grows),
+        (of_mean(until, both), way),
+        (of_mean(before, both), -way),
+        (of_mean(own, both), -way),
+        (fresh(block(averaged(before))), 2 * way),
+        (rules.independent(RUN, n, i, weight(n), now, J + 1, side), -way),
+        (rules.independent(RUN, n, i, weight(n), now, J, side), way),
+        sum_over(squares, CLIENTS, n, weight(n) ** 2),
         target=(summed(CLIENTS, n, norm2(own) * weight(n) ** 2) - norm2(z)) * way,
     )
     return rules.cut(whole, STARTED)

@@ -10,6 +10,7 @@ With :math:`c(x)=(x-1)(x-2)(x-3)(x-4)` and :math:`P(x)=x^3-10x^2+35x-50`,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
@@ -18,51 +19,32 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Lin, constant, iterate, norm2
-from sfl_theory.proofs.foundations import majorant_of_mean
+from sfl_theory.proofs import minibatch_steps as st
+from sfl_theory.proofs.foundations import (
+    cocoercive,
+    lipschitz,
+    majorant_of_mean,
+    monotone,
+)
 from sfl_theory.proofs.local_steps import S, m, n, now, sigma2, t
 from sfl_theory.proofs.minibatch import BEST, R2, gamma, mu
-from sfl_theory.proofs.minibatch_steps import (
-    CLIENT,
-    LEFT,
-    RUN,
-    SERVER,
-    B,
-    J,
-    K,
-    apart,
-    clock,
-    delta2,
-    descent,
-    distance,
-    drift,
-    ends,
-    from_7,
-    j,
-    mean_step,
-    middle,
-    moved,
-    of_all,
-    over,
-    point,
-    r,
-    same_start,
-    server_same,
-    spread,
-    starts,
-    step,
-)
+from sfl_theory.proofs.minibatch_steps import LEFT, RUN, J, K, clock, j, over, point, r
 from sfl_theory.proofs.notation import combine, count, mean, sign, steps, sum_over
 
 x = clock(J)
 h = mu * x / 2
 EPS = 1 / (2 * K)
 SMOOTH = rules.assume(k.constant(gamma - 8 * S / mu + 1))
-g, wbar, d = k.gradient(k.Local(n), point(J)), middle(J), apart(J)
+g, wbar, d = (
+    k.gradient(k.Local(n), point(J)),
+    st.middle(J),
+    st.apart(J),
+)
 there, total = k.gradient(k.Local(n), wbar), k.gradient(k.MEAN, wbar)
-z = moved() * h - g
+z = st.moved() * h - g
 """The noise of a client's stochastic gradient."""
 SINGLE = mean(n, k.weight(n) ** 2 * sigma2(n))
-LEVEL = mean(n, k.weight(n) * sigma2(n)) + (2 * K + 1) * delta2
+LEVEL = mean(n, k.weight(n) * sigma2(n)) + (2 * K + 1) * st.delta2
 H = SINGLE + Fraction(44, 49) * (K - 1) * LEVEL
 
 
@@ -79,37 +61,8 @@ def fresh(u: k.Vec) -> Theorem:
 def steep() -> Theorem:
     """Return ``gamma/7 - S/mu >= 0``."""
     return combine(
-        [(SMOOTH, ratio(Fraction(1, 8)))], target=k.constant(gamma / 7 - S / mu)
+        (SMOOTH, ratio(Fraction(1, 8))), target=k.constant(gamma / 7 - S / mu)
     )
-
-
-def cocoercive() -> Theorem:
-    """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S <difference, p - wbar>``."""
-    F, p, q, a = k.Local(n), point(J), wbar, g - there
-
-    def half(low: k.Vec, high: k.Vec, change: k.Vec) -> Theorem:
-        below = high - change * (1 / S)
-        return combine([
-            (rules.convex(F, mu, low, below), 1),
-            (rules.majorant(F, S, high, below), 1),
-            (combine(squares=[(below - low, 1)]), mu / 2),
-        ])
-
-    return combine([(half(q, p, a), S), (half(p, q, -a), S)])
-
-
-def monotone() -> Theorem:
-    """Return ``<grad F_n(p) - grad F_n(wbar), p - wbar> >= mu ||p - wbar||^2``."""
-    F = k.Local(n)
-    return combine([
-        (rules.convex(F, mu, point(J), wbar), 1),
-        (rules.convex(F, mu, wbar, point(J)), 1),
-    ])
-
-
-def lipschitz() -> Theorem:
-    """Return ``||grad F_n(p) - grad F_n(wbar)||^2 <= S^2 ||p - wbar||^2``."""
-    return combine([(cocoercive(), 2)], [(d * S - (g - there), 1)])
 
 
 @cache
@@ -119,39 +72,38 @@ def noisy_descent() -> Theorem:
     s2 is `SINGLE`, the variance of the mean gradient.
     """
     y, G, Gw = wbar - BEST, averaged(g), averaged(there)
-    all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
-    new, after = y - all_, middle(J + 1) - BEST
+    all_ = k.summed(k.CLIENTS, m, st.moved(m) * k.weight(m))
+    new, after = y - all_, st.middle(J + 1) - BEST
     square = combine(
-        [(from_7(mean_step(after + new)), -1)], target=k.norm2(new) - k.norm2(after)
+        (st.from_7(st.mean_step(after + new)), -1),
+        target=k.norm2(new) - k.norm2(after),
     )
     u = y * h - G
-    toward = combine([
-        (rules.majorant(k.Local(n), S, point(J), wbar), 1),
-        (rules.convex(k.Local(n), mu, point(J), BEST), 1),
-    ])
+    toward = combine(
+        rules.majorant(k.Local(n), S, point(J), wbar),
+        rules.convex(k.Local(n), mu, point(J), BEST),
+    )
     below = wbar - total * (1 / S)
     gap = 2 / h - 4 * S / h**2
-    right = distance(J) * (1 - mu / h) + spread(J) * (S / h + 2 * S**2 / h**2)
+    right = st.distance(J) * (1 - mu / h) + st.spread(J) * (S / h + 2 * S**2 / h**2)
     return combine(
-        [
-            (square, 1),
-            (over(fresh(u)), 2 / h**2),
-            (rules.linear(k.CLIENTS, n, z * k.weight(n), u), 2 / h**2),
-            (rules.assume(k.constant(SINGLE) - k.norm2(averaged(z))), 1 / h**2),
-            (over(toward), 2 / h),
-            (rules.linear(k.CLIENTS, n, g * k.weight(n), y), 2 / h),
-            (rules.mean_value(wbar), -2 / h),
-            (rules.mean_value(BEST), 2 / h),
-            (rules.jensen(k.CLIENTS, n, k.weight(n), point(J) - BEST), mu / h),
-            (rules.jensen(k.CLIENTS, n, k.weight(n), g - there), 2 / h**2),
-            (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 / h**2),
-            (over(lipschitz()), 2 / h**2),
-            (majorant_of_mean(S, wbar, below), 4 * S / h**2),
-            (rules.lowest(k.MEAN, below), 4 * S / h**2),
-            (rules.lowest(k.MEAN, wbar), gap),
-        ],
-        [(G - total * 2, 1 / h**2)],
-        target=right + k.constant(SINGLE / h**2) - distance(J + 1),
+        square,
+        (over(fresh(u)), 2 / h**2),
+        (rules.linear(k.CLIENTS, n, z * k.weight(n), u), 2 / h**2),
+        (rules.assume(k.constant(SINGLE) - k.norm2(averaged(z))), 1 / h**2),
+        (over(toward), 2 / h),
+        (rules.linear(k.CLIENTS, n, g * k.weight(n), y), 2 / h),
+        (rules.mean_value(wbar), -2 / h),
+        (rules.mean_value(BEST), 2 / h),
+        (rules.jensen(k.CLIENTS, n, k.weight(n), point(J) - BEST), mu / h),
+        (rules.jensen(k.CLIENTS, n, k.weight(n), g - there), 2 / h**2),
+        (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 / h**2),
+        (over(lipschitz(k.Local(n), S, point(J), wbar, mu)), 2 / h**2),
+        (majorant_of_mean(S, wbar, below), 4 * S / h**2),
+        (rules.lowest(k.MEAN, below), 4 * S / h**2),
+        (rules.lowest(k.MEAN, wbar), gap),
+        (G - total * 2, 1 / h**2),
+        target=right + k.constant(SINGLE / h**2) - st.distance(J + 1),
         signs=[sign(gap, (SMOOTH, 2 / (mu * x**2)))],
     )
 
@@ -159,60 +111,58 @@ def noisy_descent() -> Theorem:
 @cache
 def noisy_drift() -> Theorem:
     """Return ``D' <= (1 + 1/(2K)) (1 - mu eta) D + eta^2 LEVEL``."""
-    u, after = k.part(CLIENT, moved()), apart(J + 1)
-    all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
-    ubar, f = k.part(CLIENT, all_), k.part(CLIENT, total)
+    u, after = (
+        k.part(st.CLIENT, st.moved()),
+        st.apart(J + 1),
+    )
+    all_ = k.summed(k.CLIENTS, m, st.moved(m) * k.weight(m))
+    ubar, f = (
+        k.part(st.CLIENT, all_),
+        k.part(st.CLIENT, total),
+    )
     new = d - u + ubar
     w = after + new
     square = combine(
-        [
-            (from_7(step(n, w)), -1),
-            (from_7(mean_step(w)), 1),
-            (rules.blocks(all_, w), -1),
-        ],
+        (st.from_7(st.step(n, w)), -1),
+        st.from_7(st.mean_step(w)),
+        (rules.blocks(all_, w), -1),
         target=k.norm2(new) - k.norm2(after),
     )
     a, e = g - there, there - total
-    a_c, e_c = k.part(CLIENT, a), k.part(CLIENT, e)
+    a_c, e_c = k.part(st.CLIENT, a), k.part(st.CLIENT, e)
     rest = 2 / h - S / h**2
     most = 1 + EPS
     one = combine(
-        [
-            (fresh(k.part(CLIENT, d * h - g + total)), 2 / h**2),
-            (rules.assume(k.constant(sigma2(n)) - k.norm2(z)), 1 / h**2),
-            (rules.blocks(z, z), 1 / h**2),
-            (rules.heterogeneity(delta2, n, wbar), (1 + 1 / EPS) / h**2),
-            (rules.blocks(e, e), (1 + 1 / EPS) / h**2),
-            (rules.blocks(a, a), most / h**2),
-            (rules.blocks(a, d), -2 * most / h),
-            (from_7(server_same(a)), -2 * most / h),
-            (cocoercive(), most / h**2),
-            (monotone(), most * rest),
-        ],
-        [
-            (k.part(SERVER, z), 1 / h**2),
-            (k.part(SERVER, e), (1 + 1 / EPS) / h**2),
-            (k.part(SERVER, a), most / h**2),
-            ((d - a_c * (1 / h)) * EPS + e_c * (1 / h), 1 / EPS),
-            (d, most * mu * (rest - 1 / h)),
-        ],
+        (fresh(k.part(st.CLIENT, d * h - g + total)), 2 / h**2),
+        (rules.assume(k.constant(sigma2(n)) - k.norm2(z)), 1 / h**2),
+        (rules.blocks(z, z), 1 / h**2),
+        (rules.heterogeneity(st.delta2, n, wbar), (1 + 1 / EPS) / h**2),
+        (rules.blocks(e, e), (1 + 1 / EPS) / h**2),
+        (rules.blocks(a, a), most / h**2),
+        (rules.blocks(a, d), -2 * most / h),
+        (st.from_7(st.server_same(a)), -2 * most / h),
+        (cocoercive(k.Local(n), S, point(J), wbar, mu), most / h**2),
+        (monotone(k.Local(n), mu, point(J), wbar), most * rest),
+        (k.part(st.SERVER, z), 1 / h**2),
+        (k.part(st.SERVER, e), (1 + 1 / EPS) / h**2),
+        (k.part(st.SERVER, a), most / h**2),
+        ((d - a_c * (1 / h)) * EPS + e_c * (1 / h), 1 / EPS),
+        (d, most * mu * (rest - 1 / h)),
         signs=[
             sign(most * rest, (SMOOTH, most / (2 * mu * x**2))),
             sign(most * mu * (rest - 1 / h), (SMOOTH, most / (2 * x**2))),
         ],
     )
-    right = spread(J) * ((1 + EPS) * (1 - mu / h)) + k.constant(LEVEL / h**2)
+    right = st.spread(J) * ((1 + EPS) * (1 - mu / h)) + k.constant(LEVEL / h**2)
     return combine(
-        [
-            (over(square), 1),
-            (over(one), 1),
-            (rules.linear(k.CLIENTS, n, d * k.weight(n), ubar), 2),
-            (rules.linear(k.CLIENTS, n, u * k.weight(n), ubar), -2),
-            (rules.linear(k.CLIENTS, n, d * k.weight(n), f), -2 / h),
-            (rules.linear(k.CLIENTS, n, u * k.weight(n), f), 2 / h),
-        ],
-        [(ubar - f * (1 / h), 1)],
-        target=right - spread(J + 1),
+        over(square),
+        over(one),
+        (rules.linear(k.CLIENTS, n, d * k.weight(n), ubar), 2),
+        (rules.linear(k.CLIENTS, n, u * k.weight(n), ubar), -2),
+        (rules.linear(k.CLIENTS, n, d * k.weight(n), f), -2 / h),
+        (rules.linear(k.CLIENTS, n, u * k.weight(n), f), 2 / h),
+        (ubar - f * (1 / h), 1),
+        target=right - st.spread(J + 1),
     )
 
 
@@ -220,16 +170,14 @@ def noisy_potential(step_: Ratio) -> k.Lin:
     """Return ``Phi``."""
     at = clock(step_)
     near = Fraction(44, 7) * S / mu * (K - step_) * (at - 1)
-    return distance(step_) * ((at - 1) * (at - 2)) + spread(step_) * near
+    return st.distance(step_) * ((at - 1) * (at - 2)) + st.spread(step_) * near
 
 
 def noisy_small() -> Theorem:
     """Return ``44/7 S/mu r/x <= 44/49 (K - 1)``."""
     return combine(
-        [
-            (steep(), r * Fraction(44, 7) / x),
-            (LEFT, Fraction(44, 49) * (x - gamma) / x),
-        ],
+        (steep(), r * Fraction(44, 7) / x),
+        (LEFT, Fraction(44, 49) * (x - gamma) / x),
         target=k.constant(
             Fraction(44, 49) * (K - 1) - Fraction(44, 7) * S / mu * r / x
         ),
@@ -249,66 +197,88 @@ def noisy_growth() -> Theorem:
         sign(first, (steep(), 8 * S / mu * (x - 1) / x)),
         sign(second, (LEFT, Fraction(44, 7) * S / mu * (1 + EPS))),
     ]
-    own = combine(squares=[(d, 1)])
+    own = combine((d, 1))
     return combine(
-        [
-            (noisy_descent(), x * (x - 1)),
-            (noisy_drift(), later),
-            (noisy_small(), level * LEVEL),
-            (over(own), first),
-            (over(own), second),
-        ],
+        (noisy_descent(), x * (x - 1)),
+        (noisy_drift(), later),
+        (noisy_small(), level * LEVEL),
+        (over(own), first),
+        (over(own), second),
         target=noisy_potential(J) + k.constant(level * H) - noisy_potential(J + 1),
         signs=signs,
     )
 
 
-@cache
-def noisy_round() -> Theorem:
-    """Return what ``(x-1)(x-2) ||x(t) - x*||^2`` grows by in a round."""
+def over_round(
+    growth: Theorem,
+    phi: Callable[[Ratio], k.Lin],
+    apart: Callable[[Ratio], Ratio],
+    near: Callable[[Ratio], Ratio],
+) -> Theorem:
+    """Return what ``near(x) ||x(t) - x*||^2`` grows by in a round.
+
+    Args:
+        growth: what the potential grows by in a step.
+        phi: the potential before a step.
+        apart: its factor of D at the start of a round, by the clock.
+        near: its factor of the distance.
+
+    Returns:
+        The sum over the round's steps; local points start and end at the models.
+    """
     zero, now_, after = ratio(0), k.iterate(RUN, now), k.iterate(RUN, now + 1)
-    whole = combine([
-        (sum_over(noisy_growth(), steps(K), j), 1),
-        (rules.telescope(j, noisy_potential(J), K), 1),
-    ])
-    seen = point(zero, m) - now_
-    first, last = middle(zero) + now_ - BEST * 2, middle(K) + after - BEST * 2
-    low, high = clock(0), clock(K)
-    return combine([
-        (whole, 1),
-        (same_start(), Fraction(44, 7) * S / mu * K * (low - 1)),
-        (of_all(starts(m, first), m, seen, first), -(low - 1) * (low - 2)),
-        (ends(last), (high - 1) * (high - 2)),
-    ])
+    first, last = st.middle(zero) + now_ - BEST * 2, st.middle(K) + after - BEST * 2
+    together = st.of_all(st.starts(m, first), m, point(zero, m) - now_, first)
+    return combine(
+        sum_over(growth, steps(K), j),
+        rules.telescope(j, phi(J), K),
+        (st.same_start(), apart(clock(0))),
+        (together, -near(clock(0))),
+        (st.ends(last), near(clock(K))),
+    )
+
+
+def over_rounds(
+    one: Theorem,
+    level: Callable[[Ratio], k.Lin],
+    near: Callable[[Ratio], Ratio],
+    noise: Ratio,
+) -> Theorem:
+    """Return ``||x(T) - x*||^2 <= (noise + gamma ||x(0) - x*||^2)/(gamma + KT)``."""
+    T = count("T")
+    end, start = gamma + K * T, k.iterate(RUN, 0) - BEST
+    share = 1 / near(end)
+    target = (k.norm2(start) * gamma + k.constant(noise)) * (1 / end)
+    return combine(
+        (sum_over(one, steps(T), t), share),
+        (rules.telescope(t, level(now), T), share),
+        (start, gamma / end - near(gamma) * share),
+        target=target - k.norm2(k.iterate(RUN, T) - BEST),
+    )
+
+
+def rising(x: Ratio) -> Ratio:
+    """Return ``(x - 1)(x - 2)``."""
+    return (x - 1) * (x - 2)
 
 
 @cache
 def noisy_rounds() -> Theorem:
     """Return ``||x(T) - x*||^2 <= (4H/mu^2 + gamma ||x(0) - x*||^2)/(gamma + KT)``."""
-    T = count("T")
-    end = gamma + K * T
 
     def level(at: Ratio) -> k.Lin:
-        low = gamma + K * at
-        return k.norm2(k.iterate(RUN, at) - BEST) * ((low - 1) * (low - 2))
+        return k.norm2(k.iterate(RUN, at) - BEST) * rising(gamma + K * at)
 
-    whole = combine([
-        (sum_over(noisy_round(), steps(T), t), 1),
-        (rules.telescope(t, level(now), T), 1),
-    ])
-    start = k.iterate(RUN, 0) - BEST
-    share = 1 / ((end - 1) * (end - 2))
-    target = (k.norm2(start) * gamma + k.constant(4 * H / mu**2)) * (1 / end)
-    return combine(
-        [(whole, share)],
-        [(start, gamma / end - (gamma - 1) * (gamma - 2) * share)],
-        target=target - k.norm2(k.iterate(RUN, T) - BEST),
-    )
+    def apart(low: Ratio) -> Ratio:
+        return Fraction(44, 7) * S / mu * K * (low - 1)
+
+    one = over_round(noisy_growth(), noisy_potential, apart, rising)
+    return over_rounds(one, level, rising, 4 * H / mu**2)
 
 
 # The distance to the optimum after T rounds of MiniBatch-SFL -------------------------
 
-V = R2 + (K - 1) * B
+V = R2 + (K - 1) * st.B
 
 
 def falling(x: Ratio) -> Ratio:
@@ -330,7 +300,7 @@ def potential(step_: Ratio) -> Lin:
     """Return ``Phi``."""
     x = clock(step_)
     near = 4 * S / mu * (K - step_) * (x - 1) * (x - 2) * (x - 3)
-    return weighted(distance(step_), x) + spread(step_) * near
+    return weighted(st.distance(step_), x) + st.spread(step_) * near
 
 
 @cache
@@ -338,9 +308,10 @@ def small() -> Theorem:
     """Return ``4S/mu r <= (K - 1)(x - 3)``."""
     x = clock(J)
     smooth = rules.assume(constant(gamma - 8 * S / mu + 1))
-    ratio_ = combine([(smooth, ratio(1) / 8)], target=constant(gamma / 7 - S / mu))
+    ratio_ = combine((smooth, ratio(1) / 8), target=constant(gamma / 7 - S / mu))
     return combine(
-        [(ratio_, 4 * r), (LEFT, 4 * (x - gamma) / 7 + 3 * (x - 7) / 7)],
+        (ratio_, 4 * r),
+        (LEFT, 4 * (x - gamma) / 7 + 3 * (x - 7) / 7),
         target=constant((K - 1) * (x - 3) - 4 * S / mu * r),
         signs=[sign(4 * r, (LEFT, 4))],
     )
@@ -350,9 +321,7 @@ def spare() -> Theorem:
     """Return that what is left of D is not negative, times 2K."""
     x = clock(J)
     number = (x - 3) * (J + 1) + r * (2 * K - 3)
-    return combine(
-        [(rules.square(r - 1), 2), (LEFT, 3 + 2 * J)], target=constant(number)
-    )
+    return combine((rules.square(r - 1), 2), (LEFT, 3 + 2 * J), target=constant(number))
 
 
 @cache
@@ -364,54 +333,27 @@ def grown() -> Theorem:
     left = 2 * S / mu * low / K
     kept = ((x - 3) * (J + 1) + r * (2 * K - 3)) * left
     return combine(
-        [
-            (from_7(descent()), x * low * (x - 3)),
-            (from_7(drift()), later),
-            (small(), rate_ * B * x * low),
-            (over(combine(squares=[(apart(J), 1)])), kept),
-        ],
+        (st.from_7(st.descent()), x * low * (x - 3)),
+        (st.from_7(st.drift()), later),
+        (small(), rate_ * st.B * x * low),
+        (over(combine((st.apart(J), 1))), kept),
         target=potential(J) - potential(J + 1),
         signs=[sign(later, (LEFT, 4 * S / mu * x * low)), sign(kept, (spare(), left))],
     )
 
 
 @cache
-def one_round() -> Theorem:
-    """Return that ``c ||x(t) - x*||^2 - P 4V/(3 mu^2)`` does not grow in a round."""
-    zero, x, after = ratio(0), iterate(RUN, now), iterate(RUN, now + 1)
-    whole = combine([
-        (sum_over(grown(), steps(K), j), 1),
-        (rules.telescope(j, potential(J), K), 1),
-    ])
-    seen = point(zero, m) - x
-    first, last = middle(zero) + x - BEST * 2, middle(K) + after - BEST * 2
-    x0, x1 = clock(0), clock(K)
-    return combine([
-        (whole, 1),
-        (same_start(), 4 * S / mu * K * (x0 - 1) * (x0 - 2) * (x0 - 3)),
-        (of_all(starts(m, first), m, seen, first), -falling(x0)),
-        (ends(last), falling(x1)),
-    ])
-
-
-@cache
 def rounds() -> Theorem:
-    """Return ``||x(T) - x*||^2 <= (4V/(3mu^2) + gamma ||x(0) - x*||^2)/(gamma+KT)``."""
-    T = count("T")
-    end = gamma + K * T
+    """Return ``||x(T) - x*||^2 <= (4V/(3mu^2) + gamma ||x(0) - x*||^2)/(gamma+KT)``.
+
+    In a round ``c ||x(t) - x*||^2 - P 4V/(3 mu^2)`` does not grow.
+    """
 
     def level(at: Ratio) -> Lin:
         return weighted(norm2(iterate(RUN, at) - BEST), gamma + K * at)
 
-    whole = combine([
-        (sum_over(one_round(), steps(T), t), 1),
-        (rules.telescope(t, level(now), T), 1),
-    ])
-    start = iterate(RUN, 0) - BEST
-    share = 1 / falling(end)
-    target = (norm2(start) * gamma + constant(4 * V / (3 * mu**2))) * (1 / end)
-    return combine(
-        [(whole, share)],
-        [(start, gamma / end - falling(gamma) * share)],
-        target=target - norm2(iterate(RUN, T) - BEST),
-    )
+    def apart(x: Ratio) -> Ratio:
+        return 4 * S / mu * K * (x - 1) * (x - 2) * (x - 3)
+
+    one = over_round(grown(), potential, apart, falling)
+    return over_rounds(one, level, falling, 4 * V / (3 * mu**2))

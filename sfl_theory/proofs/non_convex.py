@@ -11,40 +11,10 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, direction
-from sfl_theory.proofs.local_steps import (
-    N,
-    Round,
-    S,
-    beyond,
-    block_drift,
-    centred,
-    descent,
-    eps2,
-    i,
-    j,
-    local_gradients,
-    mean_deviation,
-    n,
-    now,
-    other,
-    own_gradients,
-    sigma2,
-    size_of_sum,
-    t,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    inverse_q,
-    mean,
-    nat,
-    of,
-    rates,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
+from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, j, n, now, sigma2
+from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 
 
 @dataclass(frozen=True)
@@ -59,22 +29,22 @@ class TwoPaces:
     def b(self) -> Ratio:
         """``N a_n^2``, or ``N a_n^2/q_n``: the weights of local quantities."""
         own = N * k.weight(n) ** 2
-        return own * inverse_q(n) if self.partial else own
+        return own * notation.inverse_q(n) if self.partial else own
 
     @property
     def kappa(self) -> Ratio:
         """``sum_n b_n``."""
-        return mean(n, self.b)
+        return notation.mean(n, self.b)
 
     @property
     def sigma_w(self) -> Ratio:
         """``sum_n b_n sigma_n^2``."""
-        return mean(n, self.b * sigma2(n))
+        return notation.mean(n, self.b * sigma2(n))
 
     @property
     def shorter(self) -> k.Side:
         """The side that makes tau_min steps."""
-        return other(self.longer)
+        return local.other(self.longer)
 
     @property
     def low(self) -> Ratio:
@@ -105,7 +75,7 @@ class TwoPaces:
     @property
     def run(self) -> k.Split:
         """SFL-V1 with rates eta(t) on both sides."""
-        return self.paced(lambda _: rates("eta"))
+        return self.paced(lambda _: notation.rates("eta"))
 
     @property
     def round(self) -> Round:
@@ -125,7 +95,7 @@ def drift(p: TwoPaces) -> Theorem:
     Gamma = r.over(k.norm2(r.local_gradient(of(i))), H, b)
     bound = (Gamma + k.constant(p.sigma_w)) * (r.eta**2 * H * (H - 1))
     one = one_client_drift(p, p.longer)
-    return combine([(sum_over(one, k.CLIENTS, n, b), 1)], target=bound - r.drift(H, b))
+    return combine(sum_over(one, k.CLIENTS, n, b), target=bound - r.drift(H, b))
 
 
 def one_client_drift(p: TwoPaces, of_side: k.Side) -> Theorem:
@@ -143,13 +113,11 @@ def one_client_drift(p: TwoPaces, of_side: k.Side) -> Theorem:
     size = eta2 * H * (H - 1)
     bound = k.summed(steps(H), i, k.norm2(gp)) + k.constant(sigma2(n))
     return combine(
-        [
-            *((theorem, 1) for theorem in each),
-            (sum_over(rules.blocks(away, away), steps(H), i), -1),
-            (sum_over(rules.blocks(gp, gp), steps(H), i), size),
-            (sum_over(steps_i, steps(H), i), 2 * eta2),
-            (noisy, 2 * eta2),
-        ],
+        *((theorem, 1) for theorem in each),
+        (sum_over(rules.blocks(away, away), steps(H), i), -1),
+        (sum_over(rules.blocks(gp, gp), steps(H), i), size),
+        (sum_over(steps_i, steps(H), i), 2 * eta2),
+        (noisy, 2 * eta2),
         target=bound * size - k.summed(steps(H), i, k.norm2(away)),
     )
 
@@ -157,14 +125,14 @@ def one_client_drift(p: TwoPaces, of_side: k.Side) -> Theorem:
 def _side_drift(p: TwoPaces, side: k.Side, of_side: k.Side) -> Theorem:
     """Return the drift of one block, summed over the steps of a side."""
     r, H, L = p.round, p.round.steps(of_side), p.low
-    here = block_drift(r, side, of(i), of(i), H)
+    here = local.block_drift(r, side, of(i), of(i), H)
     if of_side is p.shorter or side is p.longer:
         return sum_over(here, steps(H), i)
-    there = block_drift(r, side, L + of(beyond), L, H, rests=True)
+    there = local.block_drift(r, side, L + of(local.beyond), L, H, rests=True)
     first = sum_over(here, steps(L), i)
-    second = sum_over(there, steps(p.extra), beyond)
+    second = sum_over(there, steps(p.extra), local.beyond)
     joined = rules.split(i, here.form, L, p.extra)
-    return combine([(first, 1), (second, 1), (joined, 1)])
+    return combine(first, second, joined)
 
 
 def deviation(p: TwoPaces) -> Theorem:
@@ -173,14 +141,14 @@ def deviation(p: TwoPaces) -> Theorem:
     apart = r.own_gradient() - r.local_gradient(of(i))
     rest = rules.longer(i, k.part(p.shorter, apart), p.low, H)
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    more = r.summed(combine(squares=[(r.away(of(i)), 1)]), H, p.b - own)
-    return combine([
-        *((mean_deviation(r, side), 1 / r.steps(side)) for side in k.Side),
-        (sum_over(rest, k.CLIENTS, n, own), 1),
-        (r.summed(rules.blocks(apart, apart), H, own), 1),
-        (r.summed(near, H, own), 1),
+    more = r.summed(combine((r.away(of(i)), 1)), H, p.b - own)
+    return combine(
+        *((local.mean_deviation(r, side), 1 / r.steps(side)) for side in k.Side),
+        sum_over(rest, k.CLIENTS, n, own),
+        r.summed(rules.blocks(apart, apart), H, own),
+        r.summed(near, H, own),
         (more, S**2),
-    ])
+    )
 
 
 def noise_size(p: TwoPaces) -> Theorem:
@@ -193,12 +161,12 @@ def noise_size(p: TwoPaces) -> Theorem:
     ]
     rest = rules.longer(i, k.part(p.shorter, xi), p.low, H)
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
-    return combine([
+    return combine(
         *((theorem, -1) for theorem in orthogonal),
-        (sum_over(rest, k.CLIENTS, n, a2), 1),
-        (r.summed(rules.blocks(xi, xi), H, a2), 1),
-        (r.summed(var, H, a2), 1),
-    ])
+        sum_over(rest, k.CLIENTS, n, a2),
+        r.summed(rules.blocks(xi, xi), H, a2),
+        r.summed(var, H, a2),
+    )
 
 
 def means(p: TwoPaces, each: k.Vec) -> dict[k.Side, k.Vec]:
@@ -218,103 +186,26 @@ def room(p: TwoPaces) -> k.Lin:
 
 
 def one_round(p: TwoPaces) -> Theorem:
-    """Return ``eta tau_min/4 ||grad f||^2 <= room``, everyone takes part."""
-    r, H, L = p.round, p.high, p.low
-    eta, g = r.eta, r.gradient
-    u, theta, lam = S * eta * H, eta**2 * H * (H - 1), eta * S**2
-    small, smaller = map(rules.assume, conditions(p))
-    M, Z = means(p, r.local_gradient(of(i))), means(p, r.noise(of(i)))
-    D_left = lam / 2 - 2 * lam * theta * S**2
-    g_left = eta * L / 4 - 4 * p.kappa * lam * theta * H
-    signs = [
-        sign(D_left, (small, (1 + 16 * u) * lam / 2)),
-        sign(g_left, (smaller, eta * u / 2), (small, eta * L / 32)),
-    ]
-    left_over = p.sigma_w + 4 * p.kappa * eps2 * H
-    uses: list[tuple[Theorem, Number]] = [
-        (descent(r, {side: M[side] + Z[side] for side in k.Side}), 1),
-        (deviation(p), eta / 2),
-        (noise_size(p), S * eta**2),
-        (drift(p), lam),
-        (local_gradients(r, H, p.b, 1), lam * theta),
-        (own_gradients(r, p.b), 2 * lam * theta * H),
-        (r.summed(combine(squares=[(r.away(of(i)), 1)]), H, p.b), D_left),
-        (small, S * eta**2 * (H - 1) * left_over / 16),
-        (rules.blocks(g, g), g_left - eta * L / 2),
-        *((centred(r, side, g, r.steps(side), k.weight(n)), eta) for side in k.Side),
-    ]
-    squares: list[tuple[k.Vec, Number]] = []
-    for side in k.Side:
-        tau = r.steps(side)
-        m_left = eta / (2 * tau) - S * eta**2
-        signs.append(sign(m_left, (small, eta / (2 * tau))))
-        squares += [
-            (M[side] - Z[side], S * eta**2 / 2),
-            (M[side], m_left),
-            (k.part(side, g), g_left + eta * (tau - L) / 2),
-        ]
-    target = room(p) - k.norm2(g) * (eta * L / 4)
-    return combine(uses, squares, target=target, signs=signs)
-
-
-def drawn(p: TwoPaces, side: k.Side) -> k.Vec:
-    """Return ``sum_n a_n J_n V_n``, by which a round moves a side."""
-    return direction(p.run, now, side)
-
-
-def mean_move(p: TwoPaces, side: k.Side) -> Theorem:
-    """Return ``<sum_n a_n J_n V_n, grad f> = <M, grad f>``, blocks of a side."""
-    r, w = p.round, p.round.gradient
-    averaged = rules.expect(r.run, now, k.inner(drawn(p, side), w))
-    target = k.inner(drawn(p, side), w) - k.inner(
-        r.whole(side, r.local_gradient(of(i))), w
-    )
-    noiseless = centred(r, side, w, r.steps(side), k.weight(n))
-    return combine([(averaged, 1), (noiseless, 1)], target=target)
-
-
-def participation(p: TwoPaces, side: k.Side, c: Number) -> Theorem:
-    """Return ``||drawn||^2 - ||G||^2 <= ((1+c) H Gamma_b + (1+1/c) Xi_b)/N``.
-
-    Gamma_b and Xi_b are the sums of ||gp||^2 and ||xi||^2 with weights b, blocks of the
-    side, over its own steps.
-    """
-    r, tau, H = p.round, p.round.steps(side), p.high
-    gp, xi = k.part(side, r.local_gradient(of(i))), k.part(side, r.noise(of(i)))
-    A, B = k.summed(steps(tau), i, gp), k.summed(steps(tau), i, xi)
-    V = A + B
-    size = size_of_sum(steps(tau), i, gp, tau, H)
-    noisy = rules.martingale(r.run, n, now, tau, side)
-    one = combine([
-        (young(A, B, c), 1),
-        (size, 1 + ratio(c)),
-        (sum_over(combine(squares=[(gp, 1)]), steps(H), i), (1 + ratio(c)) * (H - tau)),
-        (noisy, -(1 + 1 / ratio(c))),
-        (rules.longer(i, xi, tau, H), 1 + 1 / ratio(c)),
-    ])
-    lost = sum_over(combine(squares=[(V, 1)]), k.CLIENTS, n, k.weight(n) ** 2)
-    drawing = rules.expect(r.run, now, k.norm2(drawn(p, side)))
-    return combine([
-        (drawing, -1),
-        (sum_over(one, k.CLIENTS, n, p.b / N), 1),
-        (lost, 1),
-    ])
-
-
-def one_round_partial(p: TwoPaces) -> Theorem:
-    """Return ``eta tau_min/4 ||grad f||^2 <= room`` where clients are drawn."""
+    """Return ``eta tau_min/4 ||grad f||^2 <= room``."""
     r, H, L, b, c = p.round, p.high, p.low, p.b, Fraction(1, 4)
     eta, g, kappa = r.eta, r.gradient, p.kappa
-    u, theta, lam = S * eta * H, eta**2 * H * (H - 1), eta * S**2
+    u, theta, lam, half = S * eta * H, eta**2 * H * (H - 1), eta * S**2, S * eta**2 / 2
     small, smaller = map(rules.assume, conditions(p))
     gp, xi = r.local_gradient(of(i)), r.noise(of(i))
     M, Z = means(p, gp), means(p, xi)
-    half = S * eta**2 / 2
-    of_gamma = lam * theta + half * (1 + c) * H / N
+    of_gamma, uses = lam * theta, moved(p)
+    if p.partial:
+        of_gamma = of_gamma + half * (1 + c) * H / N
+        var = rules.variance(r.run, sigma2(n), n, now, of(i))
+        uses += [
+            *((participation(p, side, c), half) for side in k.Side),
+            (r.summed(rules.blocks(gp, gp), H, b), half * (1 + c) * H / N),
+            (r.summed(combine(rules.blocks(xi, xi), var), H, b), half * 5 / N),
+        ]
     of_F = of_gamma * (1 + c) * H
     D_left = lam / 2 - 5 * of_gamma * S**2
     g_left = eta * L / 4 - 2 * kappa * of_F
-    square = combine([(small, 1 + 16 * u)])
+    square = combine((small, 1 + 16 * u))
     signs = [
         sign(
             D_left, (small, lam * Fraction(25, 128)), (square, lam * Fraction(5, 256))
@@ -326,21 +217,14 @@ def one_round_partial(p: TwoPaces) -> Theorem:
             (small, eta * L * Fraction(5, 256)),
         ),
     ]
-    var = rules.variance(r.run, sigma2(n), n, now, of(i))
     left_over = p.sigma_w + Fraction(5, 2) * kappa * eps2 * H
-    uses: list[tuple[Theorem, Number]] = [
-        (descent(r, {side: drawn(p, side) for side in k.Side}), 1),
-        *((mean_move(p, side), eta) for side in k.Side),
-        *((participation(p, side, c), half) for side in k.Side),
+    uses += [
         (deviation(p), eta / 2),
         (noise_size(p), S * eta**2),
         (drift(p), lam),
-        (local_gradients(r, H, b, c), of_gamma),
-        (own_gradients(r, b), of_F),
-        (r.summed(rules.blocks(gp, gp), H, b), half * (1 + c) * H / N),
-        (r.summed(rules.blocks(xi, xi), H, b), half * 5 / N),
-        (r.summed(var, H, b), half * 5 / N),
-        (r.summed(combine(squares=[(r.away(of(i)), 1)]), H, b), D_left),
+        (local.local_gradients(r, H, b, c), of_gamma),
+        (local.own_gradients(r, b), of_F),
+        (r.summed(combine((r.away(of(i)), 1)), H, b), D_left),
         (small, S * eta**2 * (H - 1) * left_over / 16),
         (rules.blocks(g, g), g_left - eta * L / 2),
     ]
@@ -355,7 +239,63 @@ def one_round_partial(p: TwoPaces) -> Theorem:
             (k.part(side, g), g_left + eta * (tau - L) / 2),
         ]
     target = room(p) - k.norm2(g) * (eta * L / 4)
-    return combine(uses, squares, target=target, signs=signs)
+    return combine(*uses, *squares, target=target, signs=signs)
+
+
+def moved(p: TwoPaces) -> list[tuple[Theorem, Number]]:
+    """Return the descent by what moves each side, its product with grad f by M's."""
+    r, g = p.round, p.round.gradient
+    if p.partial:
+        by = {side: drawn(p, side) for side in k.Side}
+        centred = [mean_move(p, side) for side in k.Side]
+    else:
+        g_i = r.local_gradient(of(i)), r.noise(of(i))
+        M, Z = (means(p, each) for each in g_i)
+        by = {side: M[side] + Z[side] for side in k.Side}
+        centred = [
+            local.centred(r, side, g, r.steps(side), k.weight(n)) for side in k.Side
+        ]
+    return [(local.descent(r, by), 1), *((one, r.eta) for one in centred)]
+
+
+def drawn(p: TwoPaces, side: k.Side) -> k.Vec:
+    """Return ``sum_n a_n J_n V_n``, by which a round moves a side."""
+    return direction(p.run, now, side)
+
+
+def mean_move(p: TwoPaces, side: k.Side) -> Theorem:
+    """Return ``<sum_n a_n J_n V_n, grad f> = <M, grad f>``, blocks of a side."""
+    r, w = p.round, p.round.gradient
+    averaged = rules.expect(r.run, now, k.inner(drawn(p, side), w))
+    target = k.inner(drawn(p, side), w) - k.inner(
+        r.whole(side, r.local_gradient(of(i))), w
+    )
+    noiseless = local.centred(r, side, w, r.steps(side), k.weight(n))
+    return combine(averaged, noiseless, target=target)
+
+
+def participation(p: TwoPaces, side: k.Side, c: Number) -> Theorem:
+    """Return ``||drawn||^2 - ||G||^2 <= ((1+c) H Gamma_b + (1+1/c) Xi_b)/N``.
+
+    Gamma_b and Xi_b are the sums of ||gp||^2 and ||xi||^2 with weights b, blocks of the
+    side, over its own steps.
+    """
+    r, tau, H = p.round, p.round.steps(side), p.high
+    gp, xi = k.part(side, r.local_gradient(of(i))), k.part(side, r.noise(of(i)))
+    A, B = k.summed(steps(tau), i, gp), k.summed(steps(tau), i, xi)
+    V = A + B
+    size = local.size_of_sum(steps(tau), i, gp, tau, H)
+    noisy = rules.martingale(r.run, n, now, tau, side)
+    one = combine(
+        local.young(A, B, c),
+        (size, 1 + ratio(c)),
+        (sum_over(combine((gp, 1)), steps(H), i), (1 + ratio(c)) * (H - tau)),
+        (noisy, -(1 + 1 / ratio(c))),
+        (rules.longer(i, xi, tau, H), 1 + 1 / ratio(c)),
+    )
+    lost = sum_over(combine((V, 1)), k.CLIENTS, n, k.weight(n) ** 2)
+    drawing = rules.expect(r.run, now, k.norm2(drawn(p, side)))
+    return combine((drawing, -1), sum_over(one, k.CLIENTS, n, p.b / N), lost)
 
 
 T = count("T")
@@ -363,13 +303,7 @@ T = count("T")
 
 def theorem(p: TwoPaces) -> Theorem:
     """Return (13) or (19): one round, summed; the gaps telescope."""
-    r = p.round
-    c = 4 / (T * p.low)
-    one = one_round_partial(p) if p.partial else one_round(p)
-    summed_up = sum_over(one, steps(T), t)
-    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
-    last = rules.lowest(k.MEAN, k.iterate(p.run, T))
-    return combine([(summed_up, c), (fall, c), (last, c)])
+    return local.over_rounds(one_round(p), p.round, T, 4 / (T * p.low))
 
 
 def assumptions(run: k.Split) -> frozenset[h.Hypothesis]:

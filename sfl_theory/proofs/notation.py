@@ -9,6 +9,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
 
+Use = Theorem | tuple[Theorem | k.Vec, Number]
+"""What a combination adds up: a theorem or ``||u||^2 >= 0``, with its factor."""
 Uses = Iterable[tuple[Theorem, Number]]
 Squares = Iterable[tuple[k.Vec, Number]]
 
@@ -93,23 +95,31 @@ def number_of_clients() -> Ratio:
 
 
 def combine(
-    uses: Uses = (),
-    squares: Squares = (),
-    target: k.Lin | None = None,
-    signs: Iterable[Theorem] = (),
+    *uses: Use, target: k.Lin | None = None, signs: Iterable[Theorem] = ()
 ) -> Theorem:
-    """Return `rules.combine` of plain numbers."""
+    """Return a sum of theorems and squares; `rules.combine` of plain numbers.
+
+    Args:
+        *uses: ``theorem`` or ``(theorem, c)``: c times a theorem; ``(u, c)``: c times
+            ``||u||^2 >= 0``.
+        target: what the sum has to be, up to a remainder that is >= 0 by its signs.
+        signs: theorems on numbers that show a factor or the remainder to be >= 0.
+
+    Returns:
+        ``target >= 0``, or that the sum is.
+    """
+    pairs = [(use, 1) if isinstance(use, Theorem) else use for use in uses]
     return rules.combine(
-        tuple((theorem, ratio(c)) for theorem, c in uses),
-        tuple((vector, ratio(c)) for vector, c in squares),
+        tuple((one, ratio(c)) for one, c in pairs if isinstance(one, Theorem)),
+        tuple((one, ratio(c)) for one, c in pairs if isinstance(one, k.Vec)),
         target,
         tuple(signs),
     )
 
 
-def sign(number: Ratio, *uses: tuple[Theorem, Number]) -> Theorem:
+def sign(number: Ratio, *uses: Use) -> Theorem:
     """Return ``number >= 0`` from sign theorems."""
-    return combine(uses, target=k.constant(number))
+    return combine(*uses, target=k.constant(number))
 
 
 def sum_over(

@@ -8,35 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sfl_theory.kernel import rules
+from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.hypotheses import Holds
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    UNIT,
-    Client,
-    PerRound,
-    RoundFamily,
-    Var,
-    constant,
-    natural,
-    summed,
-    symbol,
-    weight,
-)
+from sfl_theory.kernel.terms import CLIENTS, UNIT, Client, Var, constant, summed, weight
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.export import Statement
-from sfl_theory.proofs.notation import (
-    Uses,
-    combine,
-    count,
-    inverse_q,
-    nat,
-    of,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import Uses, combine, nat, of, sign, steps, sum_over
 
 n = Client("n")
 EXCESS = Var("s", Sort.NONNEGATIVE)
@@ -44,7 +23,7 @@ EXCESS = Var("s", Sort.NONNEGATIVE)
 
 def shown(statement: Statement, uses: Uses = ()) -> Theorem:
     """Return ``left <= right``: what the uses leave over is >= 0 by its sorts."""
-    return combine(uses, target=statement.right - statement.left)
+    return combine(*uses, target=statement.right - statement.left)
 
 
 def on(statement: Statement, parameter: Ratio) -> tuple[Theorem, ...]:
@@ -69,7 +48,7 @@ def squared_weights() -> Theorem:
 
 def inverse_chances() -> Theorem:
     """Return ``sum_n a_n^2/q_n <= sum_n 1/q_n``."""
-    factor = (1 + weight(n)) * inverse_q(n)
+    factor = (1 + weight(n)) * notation.inverse_q(n)
     return sum_over(rules.weight_below_one(n), CLIENTS, n, factor)
 
 
@@ -82,7 +61,7 @@ def root(powers: Theorem, small: Ratio, large: Ratio, degree: int) -> Theorem:
     cofactor = ratio(0)
     for i in range(degree):
         cofactor = cofactor + large ** (degree - 1 - i) * small**i
-    return combine([(powers, 1 / cofactor)], target=constant(large - small))
+    return combine((powers, 1 / cofactor), target=constant(large - small))
 
 
 def roots(
@@ -110,7 +89,7 @@ def roots(
     one, two = ratio(grown[0]) * small, ratio(grown[1]) * large
     pairs = [(below, ratio(grown[0]) ** degree), (above, ratio(grown[1]) ** degree)]
     target = constant(two**degree - one**degree)
-    powers = combine([*pairs, *uses], target=target)
+    powers = combine(*pairs, *uses, target=target)
     return root(powers, one, two, degree)
 
 
@@ -125,14 +104,16 @@ def mean_of_squares(family: Ratio, t: Var, T: Ratio) -> Theorem:
 
 # Powers of :math:`C = 1 + 2/\tau` as a sequence: c(0) = 1 and c(j + 1) = C c(j) ------
 
-tau = count("tau")
+tau = notation.count("tau")
 C = 1 + 2 / tau
 i, j, k = nat("i"), nat("j"), nat("k")
 
 
 def power(at: Number) -> Ratio:
     """Return ``c(at)``."""
-    return symbol(PerRound(RoundFamily("c", Sort.POSITIVE), natural(at)))
+    return terms.symbol(
+        terms.PerRound(terms.RoundFamily("c", Sort.POSITIVE), terms.natural(at))
+    )
 
 
 def grows(at: Number, most: bool) -> Theorem:
@@ -161,14 +142,15 @@ def _compared(
     left = tau - 1 - of(j)
     known = rules.assume(constant(left))
     one = combine(
-        [(grows(of(j), most), H(left)), (gap(known, left), 1)],
-        signs=[positive(known, left)],
+        (grows(of(j), most), H(left)), gap(known, left), signs=[positive(known, left)]
     )
     whole = sum_over(one, steps(tau), j)
     fall = rules.telescope(j, constant(power(of(j)) * H(tau - of(j))), tau)
     direction = 1 if most else -1
     return combine(
-        [(whole, 1), (fall, direction), (starts(most), H(tau))],
+        whole,
+        (fall, direction),
+        (starts(most), H(tau)),
         target=constant((H(tau) - power(tau) * H(ratio(0))) * direction),
     )
 
@@ -181,7 +163,7 @@ def at_most_9() -> Theorem:
         return 1 + 2 * s + 2 * s**2 + 4 * s**3
 
     def cube(known: Theorem, r: Ratio) -> Theorem:
-        return combine([(known, r**2)], signs=[rules.square(r)])
+        return combine((known, r**2), signs=[rules.square(r)])
 
     def positive(known: Theorem, r: Ratio) -> Theorem:
         uses = [
@@ -235,9 +217,7 @@ def geometric(upper: Ratio, most: bool) -> Theorem:
     fall = rules.telescope(j, constant(power(of(j))), upper)
     direction = 1 if most else -1
     target = (power(upper) - 1 - (C - 1) * total(upper)) * direction
-    return combine(
-        [(every, 1), (fall, -direction), (starts(not most), 1)], target=constant(target)
-    )
+    return combine(every, (fall, -direction), starts(not most), target=constant(target))
 
 
 def partial_sums(B: Ratio, most: bool) -> Theorem:
@@ -253,13 +233,13 @@ def closed(B: Ratio) -> Ratio:
 
 def sum_of_closed(B: Ratio, most: bool) -> Theorem:
     """Return ``B/(C - 1) sum_{i<tau} (c(i) - 1) <= closed`` (or >=)."""
-    return combine([(geometric(tau, most), B * tau**2 / 4)])
+    return combine((geometric(tau, most), B * tau**2 / 4))
 
 
 def closed_at_most(B: Ratio) -> Theorem:
     """Return ``closed <= 2 tau^2 B``, as c(tau) <= 9."""
     target = constant(2 * tau**2 * B - closed(B))
-    return combine([(at_most_9(), B * tau**2 / 4)], target=target)
+    return combine((at_most_9(), B * tau**2 / 4), target=target)
 
 
 def sums() -> Ratio:
@@ -271,4 +251,4 @@ def sums() -> Ratio:
 def sums_at_least() -> Theorem:
     """Return ``(tau/2) ((c(tau) - 1) tau/2 - tau) <= sum_{i<tau} sum_{j<i} c(j)``."""
     one = ratio(1)
-    return combine([(partial_sums(one, False), 1), (sum_of_closed(one, False), 1)])
+    return combine(partial_sums(one, False), sum_of_closed(one, False))

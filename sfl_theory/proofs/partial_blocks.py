@@ -12,62 +12,20 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
 from sfl_theory.proofs import partial_visits as visits
 from sfl_theory.proofs.block_steps import drawn, first, moved, step_size
-from sfl_theory.proofs.local_steps import (
-    N,
-    Round,
-    S,
-    block_at_most,
-    block_below,
-    block_drift,
-    both_parts,
-    eps2,
-    i,
-    j,
-    local_gradients,
-    n,
-    now,
-    other,
-    sigma2,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    equal_paces,
-    inverse_q,
-    mean,
-    of,
-    rates,
-    sign,
-    steps,
-    sum_over,
-)
-from sfl_theory.proofs.partial_visits import (
-    RUN,
-    B,
-    Delta,
-    W,
-    Z,
-    apart,
-    away,
-    drawn_sum,
-    eta,
-    g,
-    gp,
-    gx,
-    kappa,
-    r,
-    share,
-    sigma_a,
-    sigma_q,
-    tau,
-    xi,
-)
+from sfl_theory.proofs.local_steps import N, S, both_parts, eps2, i, j, n, now, sigma2
+from sfl_theory.proofs.notation import combine, inverse_q, of, sign, steps, sum_over
+from sfl_theory.proofs.partial_visits import RUN, B, W, eta, g, gp, kappa, r, share, tau
+from sfl_theory.proofs.visited import Visited
 
-PRINTED = Round(equal_paces(k.Kind.V2, tau, rates("eta"), k.Participants.UPDATES))
-sigmas = sigma_a + 2 * kappa * sigma_q
-D = drawn_sum(k.norm2(away))
+PRINTED = local.Round(
+    notation.equal_paces(k.Kind.V2, tau, notation.rates("eta"), k.Participants.UPDATES)
+)
+sigmas = visits.sigma_a + 2 * kappa * visits.sigma_q
+D = visits.drawn_sum(k.norm2(visits.away))
 v = S * eta * tau * kappa
 
 
@@ -87,15 +45,13 @@ def drift() -> Theorem:
     """Return ``D <= most(||grad f||^2 + eps2)``, draws as weights in D."""
     c, size = Fraction(4, 3), 2 * (kappa * eta * tau) ** 2
     spare = c * (1 - 2 * S**2 * size) - 1
-    positive = r.summed(combine(squares=[(away, 1)]), tau, share())
+    positive = r.summed(combine((visits.away, 1)), tau, share())
     return combine(
-        [
-            (visits.drift(), c),
-            (local_gradients(r, tau, share(), 1), c * size),
-            (visits.own_size(), 2 * c * size * tau),
-            (positive, spare),
-        ],
-        [(g, (8 - 2 * c) * size * tau)],
+        (visits.drift(), c),
+        (local.local_gradients(r, tau, share(), 1), c * size),
+        (visits.own_size(), 2 * c * size * tau),
+        (positive, spare),
+        (g, (8 - 2 * c) * size * tau),
         target=most(k.norm2(g) + k.constant(eps2)) - D,
         signs=[sign(spare, (small(), Fraction(1, 3)))],
     )
@@ -103,19 +59,20 @@ def drift() -> Theorem:
 
 def first_order_printed(side: k.Side) -> Theorem:
     """Return (175) with weights a_n/q_n and the whole vector's move."""
-    few, positive = at_most_inverse(), combine(squares=[(away, 1)])
+    few, positive = at_most_inverse(), combine((visits.away, 1))
     spare = k.weight(n) * inverse_q(n) - share()
-    each = combine([(few, k.weight(n))], target=k.constant(spare))
+    each = combine((few, k.weight(n)), target=k.constant(spare))
     more = sum_over(sum_over(positive, steps(tau), i), k.CLIENTS, n, spare, [each])
-    return combine([(first_order(side), 1), (more, eta * S**2 / 2)])
+    return combine(first_order(side), (more, eta * S**2 / 2))
 
 
-def at_most_inverse(r: Round = r) -> Theorem:
+def at_most_inverse(r: local.Round = r) -> Theorem:
     """Return ``1/q_n - J_n >= 0``."""
     inverse, J = inverse_q(n), k.draw(r.run, n, now)
     exact = rules.drawn(r.run, n, now)
     return combine(
-        [(exact, 1 / inverse), (rules.square(inverse - J), 1 / inverse)],
+        (exact, 1 / inverse),
+        (rules.square(inverse - J), 1 / inverse),
         target=k.constant(inverse - J),
     )
 
@@ -127,9 +84,9 @@ def plain_drift() -> Theorem:
     A client that is not drawn is there, too, at the points where it would be.
     """
     a, c, size = k.weight(n), Fraction(8, 7), eta**2 * tau**2
-    plain = k.summed(k.CLIENTS, n, k.summed(steps(tau), i, k.norm2(away)) * a)
-    clients = block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
-    xc = k.part(k.Side.CLIENT, xi)
+    plain = k.summed(k.CLIENTS, n, k.summed(steps(tau), i, k.norm2(visits.away)) * a)
+    clients = local.block_drift(r, k.Side.CLIENT, of(i), of(i), tau)
+    xc = k.part(k.Side.CLIENT, visits.xi)
     gc, gs = (k.part(side, gp) for side in k.Side)
     early = r.noise(of(j))
     earlier = [
@@ -137,40 +94,35 @@ def plain_drift() -> Theorem:
         for one in (
             rules.variance(RUN, sigma2(n), n, now, of(j)),
             both_parts(early),
-            combine(squares=[(k.part(k.Side.SERVER, early), 1)]),
+            combine((k.part(k.Side.SERVER, early), 1)),
         )
     ]
-    noisy = k.constant(mean(n, share() ** 2 * sigma2(n)))
+    noisy = k.constant(notation.mean(n, share() ** 2 * sigma2(n)))
     at_visits = (
-        both_parts(xi),
-        combine(squares=[(xc, 1)]),
+        both_parts(visits.xi),
+        combine((xc, 1)),
         rules.variance(RUN, sigma2(n), n, now, of(i)),
     )
-    few, positive = visits.at_most_kappa(), combine(squares=[(gs, 1)])
-    own = k.summed(k.CLIENTS, n, k.norm2(gx) * share())
+    few, positive = visits.at_most_kappa(), combine((gs, 1))
+    own = k.summed(k.CLIENTS, n, k.norm2(visits.gx) * share())
     one = combine(
-        [
-            (r.summed(both_parts(away), tau, a), -1),
-            (r.summed(clients, tau, a), 1),
-            (r.summed(visits.server_move(), tau, a), 1),
-            (r.summed(both_parts(gp), tau, a), size),
-            (r.summed(combine(squares=[(gc, 1)]), tau, a), eta**2 * tau),
-            (r.summed(combine(squares=[(gs, 1)]), tau, a), size),
-            *((r.summed(more, tau, a), 2 * eta**2) for more in earlier),
-            *(
-                (r.summed(more, tau, share() ** 2), 2 * eta**2 * tau)
-                for more in at_visits
-            ),
-            (rules.expect(RUN, now, noisy), -2 * size),
-            (r.summed(positive, tau, share()), 2 * size * (kappa - W)),
-            (r.summed(both_parts(gp), tau, share()), 2 * size * kappa),
-            (r.summed(combine(squares=[(gc, 1)]), tau, share()), 2 * size * kappa),
-            (local_gradients(r, tau, a, 1), size),
-            (local_gradients(r, tau, share(), 1), 2 * size * kappa),
-            (visits.own_size(), 2 * size * tau * (1 + 2 * kappa)),
-            (rules.expect(RUN, now, own), 2 * size * tau),
-            (drift(), 4 * size * kappa * S**2),
-        ],
+        (r.summed(both_parts(visits.away), tau, a), -1),
+        r.summed(clients, tau, a),
+        r.summed(Visited(r).way(), tau, a),
+        (r.summed(both_parts(gp), tau, a), size),
+        (r.summed(combine((gc, 1)), tau, a), eta**2 * tau),
+        (r.summed(combine((gs, 1)), tau, a), size),
+        *((r.summed(more, tau, a), 2 * eta**2) for more in earlier),
+        *((r.summed(more, tau, share() ** 2), 2 * eta**2 * tau) for more in at_visits),
+        (rules.expect(RUN, now, noisy), -2 * size),
+        (r.summed(positive, tau, share()), 2 * size * (kappa - W)),
+        (r.summed(both_parts(gp), tau, share()), 2 * size * kappa),
+        (r.summed(combine((gc, 1)), tau, share()), 2 * size * kappa),
+        (local.local_gradients(r, tau, a, 1), size),
+        (local.local_gradients(r, tau, share(), 1), 2 * size * kappa),
+        (visits.own_size(), 2 * size * tau * (1 + 2 * kappa)),
+        (rules.expect(RUN, now, own), 2 * size * tau),
+        (drift(), 4 * size * kappa * S**2),
         signs=[few],
     )
     spare = c * (1 - 2 * S**2 * size) - 1
@@ -178,12 +130,10 @@ def plain_drift() -> Theorem:
     of_g = size * tau * (16 * kappa**2 - c * (2 + 4 * kappa + 64 * v**2 * kappa))
     left_over = c * size * (4 * kappa * tau * eps2 + sigmas / 2)
     return combine(
-        [
-            (one, c),
-            (r.summed(combine(squares=[(away, 1)]), tau, a), spare),
-            (small(), left_over),
-        ],
-        [(g, of_g)],
+        (one, c),
+        (r.summed(combine((visits.away, 1)), tau, a), spare),
+        (small(), left_over),
+        (g, of_g),
         target=most(F) - plain,
         signs=[
             sign(spare, (small(), Fraction(1, 7))),
@@ -194,17 +144,16 @@ def plain_drift() -> Theorem:
 
 def first_order(side: k.Side) -> Theorem:
     """Return ``<grad_b f, x' - x> <= -eta tau/2 ||grad_b f||^2 + eta S^2/2 D``."""
-    own, rest = k.part(side, g), k.part(other(side), B)
+    own, rest = k.part(side, g), k.part(local.other(side), B)
     return combine(
-        [
-            (rules.update(RUN, side, now, g), -1),
-            (visits.centred(own), eta),
-            (visits.mean_of_gradients(own), eta),
-            (rules.tower(RUN, now, Delta, own), -eta),
-            (visits.mean_deviation(), eta / (2 * tau)),
-            (rules.blocks(B, B), eta / (2 * tau)),
-        ],
-        [(own * tau + k.part(side, B), eta / (2 * tau)), (rest, eta / (2 * tau))],
+        (rules.update(RUN, side, now, g), -1),
+        (visits.centred(own), eta),
+        (visits.mean_of_gradients(own), eta),
+        (rules.tower(RUN, now, visits.Delta, own), -eta),
+        (visits.mean_deviation(), eta / (2 * tau)),
+        (rules.blocks(B, B), eta / (2 * tau)),
+        (own * tau + k.part(side, B), eta / (2 * tau)),
+        (rest, eta / (2 * tau)),
         target=D * (eta * S**2 / 2)
         - k.norm2(own) * (eta * tau / 2)
         - k.inner(own, r.next - r.x),
@@ -213,7 +162,7 @@ def first_order(side: k.Side) -> Theorem:
 
 def first_order_closed(side: k.Side) -> Theorem:
     """Return the same with the bound on the drift."""
-    return combine([(first_order(side), 1), (drift(), eta * S**2 / 2)])
+    return combine(first_order(side), (drift(), eta * S**2 / 2))
 
 
 def second_order() -> Theorem:
@@ -223,10 +172,10 @@ def second_order() -> Theorem:
     g_i = p.local_gradient(of(i)) + p.noise(of(i))
     change, block = k.part(side, g_i - first(p)), k.part(side, g_i)
     few = combine(
-        [(at_most_inverse(p), inverse + J)], target=k.constant(inverse**2 - J**2)
+        (at_most_inverse(p), inverse + J), target=k.constant(inverse**2 - J**2)
     )
     fewer = sum_over(
-        sum_over(combine(squares=[(change, 1)]), steps(tau), i),
+        sum_over(combine((change, 1)), steps(tau), i),
         k.CLIENTS,
         n,
         inverse**2 - J**2,
@@ -237,78 +186,72 @@ def second_order() -> Theorem:
     present = k.summed(k.CLIENTS, n, (k.norm2(gx) + k.constant(sigma2(n))) * J**2)
     half = S * p.eta**2 / 2
     own = k.summed(steps(tau), i, block) * J
-    return combine([
+    return combine(
         (moved(p, side), -S / 2),
         (rules.jensen(k.CLIENTS, n, ratio(1), own), half),
         (sum_over(inside, k.CLIENTS, n, J**2), half * N),
         (p.summed(step_size(p, side), tau, J**2), half * N * tau),
         (fewer, 2 * half * N * tau),
         (rules.expect(p.run, now, present), -2 * half * N * tau**2),
-    ])
+    )
 
 
 def own_size(side: k.Side) -> Theorem:
     """Return ``sum w_n ||[gx]_b||^2 <= ||grad_b f||^2 + eps2``."""
-    own, far = k.part(side, g), gx - g
-    same = combine([
-        (rules.linear(k.CLIENTS, n, k.part(side, gx) * k.weight(n), g), 1),
-        (rules.mean_gradient(r.x, own), 1),
-    ])
-    near = block_below(side, far, rules.heterogeneity(eps2, n, r.x))
-    F = k.summed(k.CLIENTS, n, k.norm2(k.part(side, gx)) * share())
+    own, far = k.part(side, g), visits.gx - g
+    same = combine(
+        rules.linear(k.CLIENTS, n, k.part(side, visits.gx) * k.weight(n), g),
+        rules.mean_gradient(r.x, own),
+    )
+    near = local.block_below(side, far, rules.heterogeneity(eps2, n, r.x))
+    F = k.summed(k.CLIENTS, n, k.norm2(k.part(side, visits.gx)) * share())
     return combine(
-        [
-            (sum_over(near, k.CLIENTS, n, k.weight(n)), 1),
-            (same, 2),
-            (rules.expect(RUN, now, F), -1),
-        ],
+        sum_over(near, k.CLIENTS, n, k.weight(n)),
+        (same, 2),
+        (rules.expect(RUN, now, F), -1),
         target=k.norm2(own) + k.constant(eps2) - F,
     )
 
 
 def gradients(side: k.Side) -> Theorem:
     """Return ``sum w sum_i ||[gp]_b||^2 <= 2 tau (||grad_b f||^2 + eps2) + 2S^2 D``."""
-    here, far = k.part(side, gx), k.part(side, apart)
-    one = combine([(young(here, far, 1), 1), (block_at_most(side, apart), 2)])
-    return combine([
-        (r.summed(one, tau, share()), 1),
-        (visits.near(), 2),
-        (own_size(side), 2 * tau),
-    ])
+    here, far = k.part(side, visits.gx), k.part(side, visits.apart)
+    one = combine(
+        local.young(here, far, 1), (local.block_at_most(side, visits.apart), 2)
+    )
+    return combine(
+        r.summed(one, tau, share()), (visits.near(), 2), (own_size(side), 2 * tau)
+    )
 
 
 def sum_of_gradients(side: k.Side) -> Theorem:
     """Return ``||sum w_n sum_i [gp]_b||^2 <= kappa tau sum w_n sum_i ||[gp]_b||^2``."""
     few, block = visits.at_most_kappa(), k.part(side, gp)
     inside = rules.jensen(steps(tau), i, ratio(1), block)
-    rest = r.summed(combine(squares=[(block, 1)]), tau, share())
+    rest = r.summed(combine((block, 1)), tau, share())
     return combine(
-        [
-            (rules.jensen(k.CLIENTS, n, share(), k.summed(steps(tau), i, block)), 1),
-            (sum_over(inside, k.CLIENTS, n, share()), W),
-            (rest, (kappa - W) * tau),
-        ],
+        rules.jensen(k.CLIENTS, n, share(), k.summed(steps(tau), i, block)),
+        (sum_over(inside, k.CLIENTS, n, share()), W),
+        (rest, (kappa - W) * tau),
         signs=[few],
     )
 
 
 def second_order_closed(side: k.Side) -> Theorem:
     """Return the squared move of a block, the drift bounded."""
-    M, block = drawn(r, side, gp), k.part(side, Z)
+    M, block = drawn(r, side, gp), k.part(side, visits.Z)
     size = S * eta**2
     move = k.norm2(k.part(side, r.next - r.x)) * (S / 2)
     F, F_b = (k.norm2(one) + k.constant(eps2) for one in (g, k.part(side, g)))
     right = (F_b * tau + most(F) * S**2) * (2 * size * kappa * tau)
     return combine(
-        [
-            (moved(r, side), -S / 2),
-            (young(M, block, 1), size / 2),
-            (sum_of_gradients(side), size),
-            (gradients(side), size * kappa * tau),
-            (drift(), 2 * S**2 * size * kappa * tau),
-            (visits.noise_size(), size),
-            (both_parts(Z), size),
-        ],
-        [(k.part(other(side), Z), size)],
-        target=right + k.constant(size * tau * sigma_q) - move,
+        (moved(r, side), -S / 2),
+        (local.young(M, block, 1), size / 2),
+        (sum_of_gradients(side), size),
+        (gradients(side), size * kappa * tau),
+        (drift(), 2 * S**2 * size * kappa * tau),
+        (visits.noise_size(), size),
+        (both_parts(visits.Z), size),
+        (k.part(local.other(side), visits.Z), size),
+        target=right + k.constant(size * tau * visits.sigma_q) - move,
     )

@@ -8,47 +8,22 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.local_steps import (
-    Round,
-    S,
-    block_drift,
-    both_parts,
-    eps2,
-    i,
-    j,
-    local_gradients,
-    m,
-    n,
-    now,
-    own_gradients,
-    sigma2,
-    t,
-    whole_descent,
-    whole_mean,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    inverse_q,
-    mean,
-    of,
-    rates,
-    sign,
-    steps,
-    sum_over,
-)
-from sfl_theory.proofs.visits import late
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
+from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2
+from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
+from sfl_theory.proofs.visited import Visited
 
 tau, T = count("tau"), count("T")
-RUN = equal_paces(k.Kind.V2_WEIGHTED, tau, rates("eta"), k.Participants.UPDATES)
+RUN = notation.equal_paces(
+    k.Kind.V2_WEIGHTED, tau, notation.rates("eta"), k.Participants.UPDATES
+)
 r = Round(RUN)
 eta, g = r.eta, r.gradient
-kappa = mean(n, k.weight(n) * inverse_q(n))
+kappa = mean(n, k.weight(n) * notation.inverse_q(n))
 odds = k.symbol(k.Odds(n))
 rho = mean(n, k.weight(n) ** 2 * odds)
-sigma_q = mean(n, k.weight(n) ** 2 * inverse_q(n) * sigma2(n))
+sigma_q = mean(n, k.weight(n) ** 2 * notation.inverse_q(n) * sigma2(n))
 sigma_a = mean(n, k.weight(n) * sigma2(n))
 u = S * eta * tau * kappa
 ANY = k.vec(k.Point("b"))
@@ -64,7 +39,7 @@ W = mean(n, share())
 gx, gp, xi = r.own_gradient(), r.local_gradient(of(i)), r.noise(of(i))
 apart, away = gp - gx, r.away(of(i))
 H = k.summed(k.CLIENTS, n, gx * share())
-Delta, Z = whole_mean(r, apart), whole_mean(r, xi)
+Delta, Z = local.whole_mean(r, apart), local.whole_mean(r, xi)
 L = (H - g) * tau
 B = k.expected(RUN, now, Delta)
 
@@ -76,10 +51,11 @@ def drawn_sum(form: k.Lin, factor: Number = 1) -> k.Lin:
 
 def at_most_kappa() -> Theorem:
     """Return ``kappa - W >= 0``: no draw exceeds 1/q_n."""
-    inverse, J = inverse_q(n), k.draw(RUN, n, now)
+    inverse, J = notation.inverse_q(n), k.draw(RUN, n, now)
     exact = rules.drawn(RUN, n, now)
     one = combine(
-        [(exact, 1 / inverse), (rules.square(inverse - J), 1 / inverse)],
+        (exact, 1 / inverse),
+        (rules.square(inverse - J), 1 / inverse),
         target=k.constant(inverse - J),
     )
     return sum_over(one, k.CLIENTS, n, k.weight(n))
@@ -91,14 +67,14 @@ def centred(w: k.Vec) -> Theorem:
     inside = rules.linear(steps(tau), i, xi * share(), w)
     outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share(), w)
     zero = [(sum_over(one, k.CLIENTS, n), 1) for one in (each, inside)]
-    return combine([(outer, 1), *zero], target=k.inner(Z, w))
+    return combine(outer, *zero, target=k.inner(Z, w))
 
 
 def mean_of_gradients(w: k.Vec) -> Theorem:
     """Return ``<L, w> = 0`` for w fixed by x(t): the draws have mean 1."""
     averaged = rules.expect(RUN, now, k.inner(H, w))
     return combine(
-        [(averaged, tau), (rules.mean_gradient(r.x, w), -tau)], target=k.inner(L, w)
+        (averaged, tau), (rules.mean_gradient(r.x, w), -tau), target=k.inner(L, w)
     )
 
 
@@ -110,10 +86,10 @@ def spread_of_gradients() -> Theorem:
         (rules.expect(RUN, now, k.inner(H, g)), 2 * tau**2),
         (rules.mean_gradient(r.x, plain), tau**2),
         (rules.mean_gradient(r.x, g), -(tau**2)),
-        (own_gradients(r, k.weight(n) ** 2 * odds), tau**2),
+        (local.own_gradients(r, k.weight(n) ** 2 * odds), tau**2),
     ]
     target = (k.norm2(g) + k.constant(eps2)) * (2 * rho * tau**2) - k.norm2(L)
-    return combine(uses, target=target)
+    return combine(*uses, target=target)
 
 
 def noise_size() -> Theorem:
@@ -121,11 +97,9 @@ def noise_size() -> Theorem:
     bound = rules.variance(RUN, sigma2(n), n, now, of(i))
     drawn = k.constant(mean(n, share() ** 2 * sigma2(n)))
     return combine(
-        [
-            (rules.independent(RUN, n, i, share(), now, tau, None), -1),
-            (r.summed(bound, tau, share() ** 2), 1),
-            (rules.expect(RUN, now, drawn), -tau),
-        ],
+        (rules.independent(RUN, n, i, share(), now, tau, None), -1),
+        r.summed(bound, tau, share() ** 2),
+        (rules.expect(RUN, now, drawn), -tau),
         target=k.constant(tau * sigma_q) - k.norm2(Z),
     )
 
@@ -140,23 +114,23 @@ def mean_deviation() -> Theorem:
 
     ``||B||^2 = <B, Delta>``, and ``2 <B, Delta> <= W ||B||^2 + tau sum w ||apart||^2``.
     """
-    square = r.summed(combine(squares=[(ANY - apart * tau, 1)]), tau, share() / tau)
+    square = r.summed(combine((ANY - apart * tau, 1)), tau, share() / tau)
     inside = sum_over(rules.linear(steps(tau), i, apart, ANY), k.CLIENTS, n, share())
     outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, apart) * share(), ANY)
     any_point = combine(
-        [(square, 1), (inside, -2), (outer, -2)],
+        square,
+        (inside, -2),
+        (outer, -2),
         target=k.norm2(ANY) * W
         + drawn_sum(k.norm2(apart), tau)
         - k.inner(ANY, Delta) * 2,
     )
     of_b = rules.instantiate(any_point, ((k.Point("b"), B),), ())
     return combine(
-        [
-            (of_b, 1),
-            (rules.tower(RUN, now, Delta, B), -2),
-            (rules.expect(RUN, now, k.norm2(B) * W), -1),
-            (near(), tau),
-        ],
+        of_b,
+        (rules.tower(RUN, now, Delta, B), -2),
+        (rules.expect(RUN, now, k.norm2(B) * W), -1),
+        (near(), tau),
         target=drawn_sum(k.norm2(away), tau * S**2) - k.norm2(B),
     )
 
@@ -166,14 +140,12 @@ def deviation() -> Theorem:
     few = at_most_kappa()
     inside = k.summed(steps(tau), i, apart)
     each = rules.jensen(steps(tau), i, ratio(1), apart)
-    rest = r.summed(combine(squares=[(apart, 1)]), tau, share())
+    rest = r.summed(combine((apart, 1)), tau, share())
     return combine(
-        [
-            (rules.jensen(k.CLIENTS, n, share(), inside), 1),
-            (sum_over(each, k.CLIENTS, n, share()), W),
-            (rest, (kappa - W) * tau),
-            (near(), kappa * tau),
-        ],
+        rules.jensen(k.CLIENTS, n, share(), inside),
+        (sum_over(each, k.CLIENTS, n, share()), W),
+        (rest, (kappa - W) * tau),
+        (near(), kappa * tau),
         target=drawn_sum(k.norm2(away), kappa * tau * S**2) - k.norm2(Delta),
         signs=[few],
     )
@@ -184,62 +156,20 @@ def client_drift() -> Theorem:
 
     And noise: ``2 eta^2 sum_{j<i} ||xi_c||^2`` in each step.
     """
-    return r.summed(block_drift(r, k.Side.CLIENT, of(i), of(i), tau), tau, share())
-
-
-def server_move() -> Theorem:
-    """Return ``||[p - x]_s||^2 <= 2 eta^2 (W tau Gamma_s + sum w^2 sum_j ||xi_s||^2)``.
-
-    At any point of any client: visits before it moved the server's block.
-    """
-    side = k.Side.SERVER
-    gm, xm = k.part(side, r.local_gradient(of(j), m)), k.part(side, r.noise(of(j), m))
-    not_yet, o = late()
-
-    def visits(e: k.Vec) -> k.Vec:
-        return k.summed(k.CLIENTS, m, k.summed(steps(tau), j, e * o) * share(m))
-
-    A, C, here = visits(gm), visits(xm), k.part(side, away)
-
-    def update(w: k.Vec) -> Theorem:
-        return rules.local_update(RUN, n, now, of(i), side, w)
-
-    few = sum_over(not_yet, steps(tau), j)
-    gradient_square, noise_square = (combine(squares=[(e, 1)]) for e in (gm, xm))
-    inside = combine(
-        [
-            (rules.jensen(steps(tau), j, o, gm), 1),
-            (sum_over(gradient_square, steps(tau), j, o), rules.number_of(few.form)),
-            (sum_over(gradient_square, steps(tau), j, 1 - o, [not_yet]), tau),
-        ],
-        signs=[few],
+    return r.summed(
+        local.block_drift(r, k.Side.CLIENT, of(i), of(i), tau), tau, share()
     )
-    once = combine([(not_yet, 1 + o)], target=k.constant(1 - o**2))
-    fewer = sum_over(noise_square, steps(tau), j, 1 - o**2, [once])
-    by = share(m) * o
-    return combine([
-        (update(here), -1),
-        (update(A + C), eta),
-        (young(A, C, 1), eta**2),
-        (
-            rules.jensen(k.CLIENTS, m, share(m), k.summed(steps(tau), j, gm * o)),
-            2 * eta**2,
-        ),
-        (sum_over(inside, k.CLIENTS, m, share(m)), 2 * eta**2 * W),
-        (rules.independent(RUN, m, j, by, now, tau, side), -2 * eta**2),
-        (sum_over(fewer, k.CLIENTS, m, share(m) ** 2), 2 * eta**2),
-    ])
 
 
 def server_drift() -> Theorem:
     """Return ``D_s <= 2 eta^2 W tau (W tau Gamma_s + sum w_m^2 sum_j ||xi_s||^2)``."""
-    return r.summed(server_move(), tau, share())
+    return r.summed(Visited(r).way(), tau, share())
 
 
 def drift() -> Theorem:
     """Return ``D <= eta^2 tau^2 (2 kappa^2 Gamma + sigma_a + 2 kappa sigma_q)``."""
     few, e2 = at_most_kappa(), eta**2
-    fewer = combine([(few, kappa + W)], target=k.constant(kappa**2 - W**2))
+    fewer = combine((few, kappa + W), target=k.constant(kappa**2 - W**2))
     var = rules.variance(RUN, sigma2(n), n, now, of(i))
     early = rules.variance(RUN, sigma2(n), n, now, of(j))
     gc, gs = (k.part(side, gp) for side in k.Side)
@@ -248,27 +178,27 @@ def drift() -> Theorem:
         sum_over(one, steps(of(i)), j)
         for one in (
             early,
-            both_parts(r.noise(of(j))),
-            combine(squares=[(k.part(k.Side.SERVER, r.noise(of(j))), 1)]),
+            local.both_parts(r.noise(of(j))),
+            combine((k.part(k.Side.SERVER, r.noise(of(j))), 1)),
         )
     ]
     noisy = share() ** 2
     drawn_a = k.constant(mean(n, share() * sigma2(n)))
     drawn_q = k.constant(mean(n, noisy * sigma2(n)))
-    few_noise = combine([(few, mean(n, noisy * sigma2(n)))])
+    few_noise = combine((few, mean(n, noisy * sigma2(n))))
     per_client = sum_over(combine(target=k.constant(sigma2(n))), k.CLIENTS, n, share())
     uses: list[tuple[Theorem, Number]] = [
-        (r.summed(both_parts(away), tau, share()), -1),
+        (r.summed(local.both_parts(away), tau, share()), -1),
         (client_drift(), 1),
         (server_drift(), 1),
         # gradients
-        (r.summed(both_parts(gp), tau, share()), 2 * kappa**2 * e2 * tau**2),
+        (r.summed(local.both_parts(gp), tau, share()), 2 * kappa**2 * e2 * tau**2),
         (
-            r.summed(combine(squares=[(gc, 1)]), tau, share()),
+            r.summed(combine((gc, 1)), tau, share()),
             2 * kappa**2 * e2 * tau**2 - e2 * tau * (tau - 1),
         ),
         (
-            r.summed(combine(squares=[(gs, 1)]), tau, share()),
+            r.summed(combine((gs, 1)), tau, share()),
             2 * e2 * tau**2 * (kappa**2 - W**2),
         ),
         # noise of the client blocks, then of the server's
@@ -277,7 +207,7 @@ def drift() -> Theorem:
         (rules.expect(RUN, now, drawn_a), -e2 * tau**2),
         *(
             (r.summed(one, tau, noisy), 2 * e2 * tau * W)
-            for one in (both_parts(xi), combine(squares=[(xc, 1)]), var)
+            for one in (local.both_parts(xi), combine((xc, 1)), var)
         ),
         (few_noise, 2 * e2 * tau**2),
         (rules.expect(RUN, now, drawn_q), -2 * e2 * tau**2 * kappa),
@@ -285,7 +215,7 @@ def drift() -> Theorem:
     Gamma = drawn_sum(k.norm2(gp))
     bound = Gamma * (2 * kappa**2) + k.constant(sigma_a + 2 * kappa * sigma_q)
     return combine(
-        uses,
+        *uses,
         target=bound * (e2 * tau**2) - drawn_sum(k.norm2(away)),
         signs=[fewer, few],
     )
@@ -293,14 +223,15 @@ def drift() -> Theorem:
 
 def own_size() -> Theorem:
     """Return ``sum w_n ||gx||^2 <= ||grad f||^2 + eps2``: draws and gx have means."""
-    same = combine([
-        (rules.linear(k.CLIENTS, n, gx * k.weight(n), g), 1),
-        (rules.mean_gradient(r.x, g), 1),
-    ])
+    same = combine(
+        rules.linear(k.CLIENTS, n, gx * k.weight(n), g), rules.mean_gradient(r.x, g)
+    )
     near_f = sum_over(rules.heterogeneity(eps2, n, r.x), k.CLIENTS, n, k.weight(n))
     F = k.summed(k.CLIENTS, n, k.norm2(gx) * share())
     return combine(
-        [(near_f, 1), (same, 2), (rules.expect(RUN, now, F), -1)],
+        near_f,
+        (same, 2),
+        (rules.expect(RUN, now, F), -1),
         target=k.norm2(g) + k.constant(eps2) - F,
     )
 
@@ -323,15 +254,15 @@ def one_round() -> Theorem:
     D_left = lam * (Fraction(1, 2) - Fraction(5, 2) * u - 10 * u**2)
     V = Delta - B
     uses: list[tuple[Theorem, Number]] = [
-        (whole_descent(r), 1),
+        (local.whole_descent(r), 1),
         (drift(), lam),
-        (local_gradients(r, tau, share(), c), lam_g),
+        (local.local_gradients(r, tau, share(), c), lam_g),
         (own_size(), lam_f),
         (spread_of_gradients(), lam_l),
         (noise_size(), lam_l),
         (mean_deviation(), eta / (2 * tau)),
         (deviation(), lam_v),
-        (r.summed(combine(squares=[(away, 1)]), tau, share()), D_left),
+        (r.summed(combine((away, 1)), tau, share()), D_left),
         *(
             (mean_of_gradients(w), f)
             for w, f in ((g, eta - 2 * half * tau), (B, -2 * half))
@@ -361,20 +292,12 @@ def one_round() -> Theorem:
     ]
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     target = fall + k.constant(cost()) - k.norm2(g) * (eta * tau / 4)
-    return combine(uses, squares, target=target, signs=signs)
+    return combine(*uses, *squares, target=target, signs=signs)
 
 
 def theorem() -> Theorem:
     """Return the sum over rounds."""
-    return over_rounds(one_round())
-
-
-def over_rounds(one: Theorem) -> Theorem:
-    """Return a round summed; the values of f telescope."""
-    c = 4 / (T * tau)
-    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
-    last = rules.lowest(k.MEAN, k.iterate(RUN, T))
-    return combine([(sum_over(one, steps(T), t), c), (fall, c), (last, c)])
+    return local.over_rounds(one_round(), r, T, 4 / (T * tau))
 
 
 def quadratic() -> Theorem:
@@ -386,4 +309,4 @@ def quadratic() -> Theorem:
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     target = fall + k.constant(S * eta**2 * tau * own) - k.norm2(g) * (eta * tau / 4)
     uses = [(one_round(), ratio(1)), (small, S * eta**2 * tau * spare)]
-    return over_rounds(combine(uses, target=target))
+    return local.over_rounds(combine(*uses, target=target), r, T, 4 / (T * tau))

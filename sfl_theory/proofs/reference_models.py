@@ -16,67 +16,20 @@ from dataclasses import dataclass
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
-from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Lin,
-    Local,
-    RoundFamily,
-    Side,
-    Vec,
-    constant,
-    gradient,
-    inner,
-    iterate,
-    norm2,
-    part,
-    summed,
-    value_of,
-    weight,
-)
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.kernel.terms import MEAN, Lin, Local, constant, summed, weight
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import visits, weighted_rounds
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.local_steps import (
-    G2,
-    S,
-    both_parts,
-    i,
-    j,
-    linear_both,
-    m,
-    n,
-    now,
-    own_mean,
-    own_steps,
-    whole_mean,
-    whole_update,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    mean,
-    nat,
-    of,
-    steps,
-    sum_over,
-)
-from sfl_theory.proofs.visits import late, server_gradients
-from sfl_theory.proofs.weighted_rounds import (
-    BEST,
-    Weighted,
-    centred,
-    client_sum,
-    drift,
-    eta,
-    own_drift,
-    second_moment,
-    tau,
-    third,
-)
+from sfl_theory.proofs.local_steps import G2, S, i, n, now, whole_mean
+from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
+from sfl_theory.proofs.weighted_rounds import BEST, Weighted, drift, eta, tau, third
 
 s = nat("s")
 STEP = of(s)
-RATE = RoundFamily("eta", Sort.POSITIVE)
+RATE = k.RoundFamily("eta", Sort.POSITIVE)
 """The rates eta(t)."""
 
 
@@ -126,14 +79,14 @@ class References:
         return rules.telescope(s, form * self.share(STEP), upper)
 
 
-def model(a: Weighted, at: Ratio) -> Vec:
+def model(a: Weighted, at: Ratio) -> k.Vec:
     """Return ``x(t)``."""
-    return iterate(a.run, at)
+    return k.iterate(a.run, at)
 
 
 def gap(a: Weighted, at: Ratio) -> Lin:
     """Return ``f(x(t)) - f*``."""
-    return value_of(MEAN, model(a, at)) - value_of(MEAN, BEST)
+    return k.value_of(MEAN, model(a, at)) - k.value_of(MEAN, BEST)
 
 
 def lowest(a: Weighted, at: Ratio) -> Theorem:
@@ -144,40 +97,19 @@ def lowest(a: Weighted, at: Ratio) -> Theorem:
 # One round against all references ----------------------------------------------------
 
 
-def progress(a: Weighted, y: Vec) -> Theorem:
+def progress(a: Weighted, y: k.Vec) -> Theorem:
     """Return ``<M, x - y> >= tau (f(x) - f(y)) - S/2 D`` without draws, for any y."""
     r = a.round
     p, gp = r.point(of(i)), r.local_gradient(of(i))
-    one = combine([
-        (rules.smooth(Local(n), S, p, r.x), 1),
-        (rules.convex(Local(n), ratio(0), p, y), 1),
-    ])
-    return combine([
-        (r.summed(one, tau, weight(n)), 1),
-        (linear_both(r, gp, r.x - y, tau, weight(n)), 1),
+    one = combine(
+        rules.smooth(Local(n), S, p, r.x), rules.convex(Local(n), ratio(0), p, y)
+    )
+    return combine(
+        r.summed(one, tau, weight(n)),
+        local.linear_both(r, gp, r.x - y, tau, weight(n)),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(y), tau),
-    ])
-
-
-def visited(a: Weighted) -> Theorem:
-    """Return ``||[p_i - x]_s||^2 <= eta^2 tau sum_m a_m sum_j ||[g_m^j]_s||^2``.
-
-    SFL-V2, everyone taking part: at most all visits of the round came before.
-    """
-    side, away_ = Side.SERVER, part(Side.SERVER, a.round.away(of(i)))
-    g = part(side, stochastic(a.run, m, now, of(j)))
-    _, o = late()
-    made = summed(CLIENTS, m, summed(steps(tau), j, g * o) * weight(m))
-
-    def update(w: Vec) -> Theorem:
-        return rules.local_update(a.run, n, now, of(i), side, w)
-
-    return combine([
-        (update(away_), -1),
-        (update(made), eta),
-        (server_gradients(g), eta**2),
-    ])
+    )
 
 
 @cache
@@ -191,26 +123,10 @@ def near(a: Weighted) -> Theorem:
     if a.partial and a.kind.visits:
         return drift(a)
     if not a.kind.visits:
-        one = r.summed(own_drift(a), tau, weight(n))
+        one = r.summed(weighted_rounds.own_drift(a), tau, weight(n))
         target = constant(cd(a) * size * tau * G2) - r.drift(tau, weight(n))
-        return combine([(one, 1)], target=target)
-    client = part(Side.CLIENT, a.g(j))
-    mine = combine([
-        (own_steps(r, Side.CLIENT, of(i), of(i)), 1),
-        (rules.longer(j, client, of(i), tau), eta**2 * of(i)),
-    ])
-    away_ = both_parts(r.away(of(i)))
-    one = combine([(away_, -1), (mine, 1), (visited(a), 1)])
-    own = combine(squares=[(part(Side.CLIENT, a.g(i)), 1)])
-    both = combine([(both_parts(a.g(i)), 1), (a.bounded(i), 1)])
-    return combine(
-        [
-            (r.summed(one, tau, weight(n)), 1),
-            (r.summed(own, tau, weight(n)), size - eta**2 * tau * (tau - 1) / 2),
-            (r.summed(both, tau, weight(n)), size),
-        ],
-        target=constant(size * tau * G2) - r.drift(tau, weight(n)),
-    )
+        return combine(one, target=target)
+    return visits.bounded_drift(r)
 
 
 def cd(a: Weighted) -> Ratio:
@@ -229,16 +145,14 @@ def c1(a: Weighted) -> Ratio:
 def moment(a: Weighted) -> Theorem:
     """Return ``||G||^2 <= c1 tau^2 G2``; SFL-V2: Jensen with the drawn weights."""
     if not (a.partial and a.kind.visits):
-        return second_moment(a)
+        return weighted_rounds.second_moment(a)
     total = summed(steps(tau), i, a.g())
     V, bound = mean(n, a.share), tau**2 * G2
     return combine(
-        [
-            (rules.jensen(CLIENTS, n, a.share, total), 1),
-            (sum_over(client_sum(a), CLIENTS, n, a.share), V),
-            (a.averaged(constant(V**2 * bound)), -1),
-        ],
-        target=constant(c1(a) * bound) - norm2(whole_mean(a.round, a.g())),
+        rules.jensen(k.CLIENTS, n, a.share, total),
+        (sum_over(weighted_rounds.client_sum(a), k.CLIENTS, n, a.share), V),
+        (a.averaged(constant(V**2 * bound)), -1),
+        target=constant(c1(a) * bound) - k.norm2(whole_mean(a.round, a.g())),
     )
 
 
@@ -250,8 +164,8 @@ def cost(a: Weighted) -> Ratio:
 
 def away(a: Weighted, w: References, at: Ratio, upper: Ratio) -> Lin:
     """Return ``P``, the weighted squared distances of x(at)."""
-    apart = norm2(model(a, at) - model(a, STEP))
-    return w.over(upper, apart) + norm2(model(a, at) - BEST) * w.share(ratio(0))
+    apart = k.norm2(model(a, at) - model(a, STEP))
+    return w.over(upper, apart) + k.norm2(model(a, at) - BEST) * w.share(ratio(0))
 
 
 # A sum over clients of sums over references is one over references of f ---------------
@@ -260,13 +174,13 @@ def away(a: Weighted, w: References, at: Ratio, upper: Ratio) -> Lin:
 def vanishing(size: Theorem, weight_: Ratio, way: int) -> Theorem:
     """Return ``way s weight y >= 0`` where s is below 1, from ``y >= 0``."""
     none = rules.assume(constant(-STEP))
-    return combine([(size, way * STEP * weight_)], signs=[none])
+    return combine((size, way * STEP * weight_), signs=[none])
 
 
 def own_gap(a: Weighted, at: Ratio) -> Lin:
     """Return ``F_n(x(at)) - F_n(x*)``."""
     F = Local(n)
-    return value_of(F, model(a, at)) - value_of(F, BEST)
+    return k.value_of(F, model(a, at)) - k.value_of(F, BEST)
 
 
 def own_vanishing(a: Weighted, at: Ratio, weight_: Ratio, way: int) -> Theorem:
@@ -274,13 +188,15 @@ def own_vanishing(a: Weighted, at: Ratio, weight_: Ratio, way: int) -> Theorem:
 
     The gap is what convexity says is >= 0 and an inner product, three squares.
     """
-    g, d = gradient(Local(n), BEST), model(a, at) - BEST
+    g, d = k.gradient(Local(n), BEST), model(a, at) - BEST
     above = rules.convex(Local(n), ratio(0), BEST, model(a, at))
     size = way * STEP * weight_
     half = size / 2
     return combine(
-        [(vanishing(above, weight_, way), 1)],
-        [(g + d, half), (g, -half), (d, -half)],
+        vanishing(above, weight_, way),
+        (g + d, half),
+        (g, -half),
+        (d, -half),
         target=own_gap(a, at) * size,
         signs=[rules.assume(constant(-STEP))],
     )
@@ -291,12 +207,12 @@ def at_first(form: Lin, now_: Theorem, later: Theorem, way: int) -> Theorem:
 
     From ``-way s e(s) >= 0`` and ``way s e(s + 1) >= 0``, as s is below 1.
     """
-    zero = combine([(now_, 1), (later, 1)])
-    return combine([
+    zero = combine(now_, later)
+    return combine(
         (rules.telescope(s, form, ratio(1)), way),
         (rules.telescope(s, form * STEP, ratio(1)), -way),
-        (sum_over(zero, steps(1), s), 1),
-    ])
+        sum_over(zero, steps(1), s),
+    )
 
 
 @cache
@@ -314,14 +230,14 @@ def exchanged(a: Weighted, w: References, up: int, way: int) -> Theorem:
     def claim(upper: Ratio) -> Lin:
         own = summed(steps(upper), s, own_gap(a, STEP) * b(STEP))
         whole = summed(steps(upper), s, gap(a, STEP) * b(STEP))
-        return (whole - summed(CLIENTS, n, own * weight(n))) * way
+        return (whole - summed(k.CLIENTS, n, own * weight(n))) * way
 
     def split(first: Ratio, second: Ratio) -> Theorem:
         each = rules.split(s, own_gap(a, STEP) * b(STEP), first, second)
-        return combine([
+        return combine(
             (rules.split(s, gap(a, STEP) * b(STEP), first, second), way),
-            (sum_over(each, CLIENTS, n, weight(n)), -way),
-        ])
+            (sum_over(each, k.CLIENTS, n, weight(n)), -way),
+        )
 
     at, next_ = here + STEP, here + STEP + 1
     whole = at_first(
@@ -338,17 +254,15 @@ def exchanged(a: Weighted, w: References, up: int, way: int) -> Theorem:
     )
     last = b(here) * way
     step = combine(
-        [
-            (rules.assume(claim(here)), 1),
-            (split(here, ratio(1)), 1),
-            (whole, 1),
-            (sum_over(each, CLIENTS, n, weight(n)), 1),
-            (rules.mean_value(model(a, here)), last),
-            (rules.mean_value(BEST), -last),
-        ],
+        rules.assume(claim(here)),
+        split(here, ratio(1)),
+        whole,
+        sum_over(each, k.CLIENTS, n, weight(n)),
+        (rules.mean_value(model(a, here)), last),
+        (rules.mean_value(BEST), -last),
         target=claim(here + 1),
     )
-    base = combine([(split(zero, zero), -1)], target=claim(zero))
+    base = combine((split(zero, zero), -1), target=claim(zero))
     return rules.induct(base, step, v, claim(here))
 
 
@@ -356,10 +270,9 @@ def through_clients(a: Weighted, w: References, upper: Ratio) -> Theorem:
     """Return ``sum_n a_n sum_s c_s gap_n(s) <= sum_s c_s gap(s)``."""
     values = ((nat("v"), upper),)
     more, less = (exchanged(a, w, up, 1 if up else -1) for up in (1, 0))
-    return combine([
-        (rules.instantiate(more, values, ()), 1),
-        (rules.instantiate(less, values, ()), 1),
-    ])
+    return combine(
+        rules.instantiate(more, values, ()), rules.instantiate(less, values, ())
+    )
 
 
 def toward_drawn(a: Weighted, w: References, upper: Ratio) -> Theorem:
@@ -370,23 +283,23 @@ def toward_drawn(a: Weighted, w: References, upper: Ratio) -> Theorem:
     u, C = summed(binder, s, each) + (x - BEST) * first, w.weight(upper)
     smooth = rules.smooth(Local(n), S, p, x)
 
-    def from_point(y: Vec) -> Theorem:
-        return combine([(smooth, 1), (rules.convex(Local(n), ratio(0), p, y), 1)])
+    def from_point(y: k.Vec) -> Theorem:
+        return combine(smooth, rules.convex(Local(n), ratio(0), p, y))
 
-    one = combine([
-        (w.summed(from_point(model(a, STEP)), upper), 1),
+    one = combine(
+        w.summed(from_point(model(a, STEP)), upper),
         (from_point(BEST), first),
-        (rules.linear(binder, s, each, gp), 1),
-    ])
+        rules.linear(binder, s, each, gp),
+    )
     own = w.over(upper, own_gap(a, now) - own_gap(a, STEP)) + own_gap(a, now) * first
-    return combine([
-        (r.summed(one, tau, a.share), 1),
-        (linear_both(r, gp, u, tau, a.share), 1),
-        (a.averaged(summed(CLIENTS, n, own * a.share)), tau),
+    return combine(
+        r.summed(one, tau, a.share),
+        local.linear_both(r, gp, u, tau, a.share),
+        (a.averaged(summed(k.CLIENTS, n, own * a.share)), tau),
         (rules.mean_value(x), -tau * C),
         (rules.mean_value(BEST), tau * C),
         (through_clients(a, w, upper), tau),
-    ])
+    )
 
 
 def toward(a: Weighted, w: References, upper: Ratio) -> Theorem:
@@ -401,12 +314,12 @@ def toward(a: Weighted, w: References, upper: Ratio) -> Theorem:
     each = (r.x - model(a, STEP)) * w.c(STEP)
     u = summed(steps(upper), s, each) + (r.x - BEST) * first
     gp = r.local_gradient(of(i))
-    return combine([
-        (w.summed(progress(a, model(a, STEP)), upper), 1),
+    return combine(
+        w.summed(progress(a, model(a, STEP)), upper),
         (progress(a, BEST), first),
-        (rules.linear(steps(upper), s, each, own_mean(r, gp)), 1),
-        (a.averaged(inner(whole_mean(r, gp), u)), 1),
-    ])
+        rules.linear(steps(upper), s, each, local.own_mean(r, gp)),
+        a.averaged(k.inner(whole_mean(r, gp), u)),
+    )
 
 
 @cache
@@ -418,24 +331,22 @@ def one_round(a: Weighted, w: References, upper: Ratio) -> Theorem:
     u = summed(binder, s, each) + (x - BEST) * first
     C = w.weight(upper)
     positive = w.summed(combine(target=constant(1)), upper)
-    positive = combine([(positive, 1)], target=constant(C))
+    positive = combine(positive, target=constant(C))
     G = whole_mean(r, a.g())
-    fall = w.over(upper, value_of(MEAN, x) - value_of(MEAN, model(a, STEP)))
+    fall = w.over(upper, k.value_of(MEAN, x) - k.value_of(MEAN, model(a, STEP)))
     fall = fall + gap(a, now) * first
     return combine(
-        [
-            (toward(a, w, upper), 2 * eta),
-            (centred(a, u, a.share), 2 * eta),
-            (whole_update(r, u), -2),
-            (rules.linear(binder, s, each, step), 2),
-            (whole_update(r, step), -C),
-            (whole_update(r, G), eta * C),
-            (moment(a), eta**2 * C),
-            (near(a), S * eta * C),
-        ],
+        (toward(a, w, upper), 2 * eta),
+        (weighted_rounds.centred(a, u, a.share), 2 * eta),
+        (local.whole_update(r, u), -2),
+        (rules.linear(binder, s, each, step), 2),
+        (local.whole_update(r, step), -C),
+        (local.whole_update(r, G), eta * C),
+        (moment(a), eta**2 * C),
+        (near(a), S * eta * C),
         target=away(a, w, now, upper)
         - away(a, w, now + 1, upper)
         - fall * (2 * eta * tau)
         + constant(C * cost(a)),
-        signs=[positive, combine([(positive, eta**2)]), combine([(positive, S * eta)])],
+        signs=[positive, combine((positive, eta**2)), combine((positive, S * eta))],
     )

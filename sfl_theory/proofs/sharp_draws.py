@@ -16,28 +16,13 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, MEAN, constant, norm2, weight
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
-from sfl_theory.proofs import sharp_visits
-from sfl_theory.proofs.local_steps import (
-    S,
-    n,
-    now,
-    sigma2,
-    whole_descent,
-    whole_mean,
-    whole_update,
-    young,
-)
+from sfl_theory.proofs import sharp_rounds, sharp_visits
+from sfl_theory.proofs.local_steps import S, n, now, sigma2, whole_update, young
 from sfl_theory.proofs.notation import combine, mean, sign, sum_over
 from sfl_theory.proofs.partial_visits import B, Delta, L, Z, g
-from sfl_theory.proofs.sharp_rounds import (
-    KEPT,
-    LIMIT,
-    Sharp,
-    cost,
-    fall,
-    small_gradient,
-)
+from sfl_theory.proofs.sharp_rounds import KEPT, LIMIT, Sharp, cost, fall
 from sfl_theory.proofs.weighted_rounds import BEST, gap, odds, progress, tau
 
 C = Fraction(1, 4)
@@ -55,12 +40,12 @@ def drift(a: Sharp) -> Theorem:
     size, w = r.eta**2 * tau**2 * by.factor, sharp_visits.share(r)
     noise = constant(mean(n, w * sigma2(n)))
     squares = constant(mean(n, w**2 * sigma2(n)))
-    one = combine([
-        (sharp_visits.drift(r, by), 1),
+    one = combine(
+        sharp_visits.drift(r, by),
         (drawn.own_size(), size * tau * a.reach**2),
         (rules.expect(r.run, now, noise), -size / 2),
         (rules.expect(r.run, now, squares), -size * a.reach),
-    ])
+    )
     return a.under_rate(one)
 
 
@@ -71,8 +56,8 @@ def second_moment(a: Sharp) -> Theorem:
     a_n^2/q_n sigma_n^2) + (1 + 1/c)(reach tau S^2 D - ||B||^2)``.
     """
     r, V, turned = a.round, Delta - B, g * tau + B
-    return combine([
-        (young(L + Z, V, C), 1),
+    return combine(
+        young(L + Z, V, C),
         (drawn.mean_of_gradients(turned), -2),
         (drawn.centred(turned), -2),
         (rules.tower(r.run, now, Delta, turned), 2),
@@ -81,7 +66,7 @@ def second_moment(a: Sharp) -> Theorem:
         (drawn.noise_size(), 1 + C),
         (rules.tower(r.run, now, Delta, B), -2 * WIDE),
         (drawn.deviation(), WIDE),
-    ])
+    )
 
 
 def fewer_draws() -> Theorem:
@@ -100,7 +85,7 @@ def one_round(a: Sharp) -> Theorem:
     share = by.factor * (k * u) ** 2
     g_left = a.lost - 2 * (1 + C) * u * a.rho - (1 + WIDE * k * u) * share
     g_left = alpha / 2 * g_left
-    square = combine([(a.small, 1 + LIMIT * k * u)])
+    square = combine((a.small, 1 + LIMIT * k * u))
     draws = Fraction(5, 48)
     spare: list[tuple[Theorem, Number]] = [
         (a.rate, alpha / 2 * draws),
@@ -110,17 +95,17 @@ def one_round(a: Sharp) -> Theorem:
     ]
     third = eta**2 * tau**2 * by.factor * a.spread
     return combine(
-        [
-            (whole_descent(r), 1),
-            (drawn.mean_of_gradients(g), eta),
-            (drawn.centred(g), eta),
-            (rules.tower(r.run, now, Delta, g), -eta),
-            (second_moment(a), half),
-            (drawn.mean_deviation(), eta / (2 * tau)),
-            (drift(a), of_D),
-            (a.small, eta * S**2 / 2 * WIDE / LIMIT * third),
-        ],
-        [(g * tau + B, m_left), (B, half * WIDE), (g, g_left)],
+        local.whole_descent(r),
+        (drawn.mean_of_gradients(g), eta),
+        (drawn.centred(g), eta),
+        (rules.tower(r.run, now, Delta, g), -eta),
+        (second_moment(a), half),
+        (drawn.mean_deviation(), eta / (2 * tau)),
+        (drift(a), of_D),
+        (a.small, eta * S**2 / 2 * WIDE / LIMIT * third),
+        (g * tau + B, m_left),
+        (B, half * WIDE),
+        (g, g_left),
         target=fall(r) + constant(cost(a)) - norm2(g) * (alpha / 2 * (1 - a.lost)),
         signs=[sign(m_left, (a.small, eta / (2 * tau))), sign(g_left, *spare)],
     )
@@ -136,14 +121,14 @@ def approach(a: Sharp) -> Theorem:
     r, by = a.round, a.closed
     before, after, alpha = r.x - BEST, r.next - BEST, r.eta * tau
     u, k = S * alpha, a.reach
-    G = whole_mean(r, a.weighted.g())
+    G = local.whole_mean(r, a.weighted.g())
     of_D = S * r.eta * (1 + WIDE * k * u)
     size = r.eta**2 * tau**2 * by.factor
     of_g = alpha**2 * (1 + C) * (1 + 2 * a.rho) + of_D * size * tau * k**2
     noise = r.eta * alpha * a.samples(1 + C)
     noise = noise + S * r.eta * (1 + WIDE / LIMIT) * size * a.spread
     lost = (2 - KEPT) * alpha - 2 * S * of_g
-    square = combine([(a.small, 1 + LIMIT * k * u)])
+    square = combine((a.small, 1 + LIMIT * k * u))
     kept: list[tuple[Theorem, Number]] = [
         (a.rate, alpha * 2 * (1 + C) / LIMIT),
         (square, alpha * 2 * by.factor / LIMIT**2),
@@ -152,18 +137,16 @@ def approach(a: Sharp) -> Theorem:
     ]
     gained = norm2(before) - norm2(after) + constant(noise)
     return combine(
-        [
-            (progress(a.weighted), 2 * r.eta),
-            (whole_update(r, before), -2),
-            (whole_update(r, r.next - r.x), -1),
-            (whole_update(r, G), r.eta),
-            (second_moment(a), r.eta**2),
-            (young(g * tau, B, C), r.eta**2),
-            (drift(a), of_D),
-            (small_gradient(a), of_g),
-            (rules.lowest(MEAN, r.x), lost),
-            (a.small, WIDE / LIMIT * S * r.eta * size * a.spread),
-        ],
+        (progress(a.weighted), 2 * r.eta),
+        (whole_update(r, before), -2),
+        (whole_update(r, r.next - r.x), -1),
+        (whole_update(r, G), r.eta),
+        (second_moment(a), r.eta**2),
+        (young(g * tau, B, C), r.eta**2),
+        (drift(a), of_D),
+        (sharp_rounds.small_gradient(a), of_g),
+        (rules.lowest(MEAN, r.x), lost),
+        (a.small, WIDE / LIMIT * S * r.eta * size * a.spread),
         target=gained - gap(a.weighted) * (KEPT * alpha),
         signs=[sign(lost, *kept)],
     )

@@ -13,35 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sfl_theory.kernel import rules
+from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    Lin,
-    Local,
-    Side,
-    Vec,
-    constant,
-    norm2,
-    part,
-    summed,
-    weight,
-)
-from sfl_theory.proofs.local_steps import (
-    Round,
-    S,
-    i,
-    j,
-    n,
-    now,
-    sigma2,
-    size_of_sum,
-    young,
-)
+from sfl_theory.kernel.terms import Lin, Local, Side, Vec, constant, norm2, part, summed
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, sigma2, young
 from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
 
-s_a2, sbar2 = (mean(n, weight(n) ** power * sigma2(n)) for power in (2, 1))
+s_a2, sbar2 = (mean(n, terms.weight(n) ** power * sigma2(n)) for power in (2, 1))
 
 
 def smallness(r: Round, k: Number) -> Lin:
@@ -52,7 +32,7 @@ def smallness(r: Round, k: Number) -> Lin:
 def own_noise(r: Round, each: Vec, w: Vec) -> Theorem:
     """Return ``<sum_{j<i} each, w> = 0`` for w fixed by x; each is xi_j or a block."""
     zero = sum_over(rules.unbiased(r.run, n, now, of(j), w), steps(of(i)), j)
-    return combine([(rules.linear(steps(of(i)), j, each, w), 1), (zero, 1)])
+    return combine(rules.linear(steps(of(i)), j, each, w), zero)
 
 
 def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
@@ -77,30 +57,26 @@ def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
         parts = [(rules.local_update(r.run, n, now, of(i), b, w), 1) for b in sides]
         if side is None:
             parts.append((rules.blocks(away + moved * r.eta, w), 1))
-        return combine(parts)
+        return combine(*parts)
 
     grown, c = 1 + ratio(c), ratio(c)
     later = summed(steps(tau), j, norm2(apart))
     noise = summed(steps(of(i)), j, norm2(xi))
     bound = (norm2(gx) * of(i) ** 2 + noise) * grown + later * ((1 + 1 / c) * of(i))
     square = combine(
-        [
-            (update(away), -1),
-            (update(moved), r.eta),
-        ],
+        (update(away), -1),
+        (update(moved), r.eta),
         target=norm2(moved) * r.eta**2 - norm2(away),
     )
     return combine(
-        [
-            (square, 1),
-            (young(first, Delta, c), r.eta**2),
-            (own_noise(r, xi, gx), -2 * of(i) * grown * r.eta**2),
-            (rules.martingale(r.run, n, now, of(i), side), -grown * r.eta**2),
-            (
-                size_of_sum(steps(of(i)), j, apart, of(i), tau),
-                (1 + 1 / c) * r.eta**2,
-            ),
-        ],
+        square,
+        (young(first, Delta, c), r.eta**2),
+        (own_noise(r, xi, gx), -2 * of(i) * grown * r.eta**2),
+        (rules.martingale(r.run, n, now, of(i), side), -grown * r.eta**2),
+        (
+            local.size_of_sum(steps(of(i)), j, apart, of(i), tau),
+            (1 + 1 / c) * r.eta**2,
+        ),
         target=bound * r.eta**2 - norm2(away),
     )
 
@@ -143,12 +119,10 @@ def client_drift(r: Round, by: Closed) -> Theorem:
     near = sum_over(rules.lipschitz(Local(n), S, r.point(of(j)), r.x), steps(tau), j)
     less = tau**3 / 3 - tau * (tau - 1) * (2 * tau - 1) / 6
     one = combine(
-        [
-            (sum_over(own_way(r, None, c), steps(tau), i), 1),
-            (sum_over(sum_over(var, steps(of(i)), j), steps(tau), i), (1 + c) * e2),
-            (near, (1 + 1 / c) * e2 * tau * (tau - 1) / 2),
-        ],
-        [(gx, less * (1 + c) * e2)],
+        sum_over(own_way(r, None, c), steps(tau), i),
+        (sum_over(sum_over(var, steps(of(i)), j), steps(tau), i), (1 + c) * e2),
+        (near, (1 + 1 / c) * e2 * tau * (tau - 1) / 2),
+        (gx, less * (1 + c) * e2),
     )
     D = summed(steps(tau), i, norm2(far))
     bound = norm2(gx) * (tau / 3) + constant(sigma2(n) / 2)
@@ -171,14 +145,14 @@ def closed(
     """
     less, k = by.factor / (1 + by.c), by.k * reach
     small = rules.assume(smallness(r, k))
-    square = combine([(small, 1 + k * S * r.eta * r.steps(Side.CLIENT))])
+    square = combine((small, 1 + k * S * r.eta * r.steps(Side.CLIENT)))
     left = less * (1 - inside) - 1
-    spare = combine([(square, less - 1)])
-    positive = combine(squares=[(r.away(of(i)), 1)])
+    spare = combine((square, less - 1))
+    positive = combine((r.away(of(i)), 1))
     each = sum_over(positive, steps(r.steps(Side.CLIENT)), i)
     if by.visits:
-        each = sum_over(each, CLIENTS, n, rules.share(r.run, n, now, Side.SERVER))
-    return combine([(one, less), (each, left)], target=bound - drift, signs=[spare])
+        each = sum_over(each, terms.CLIENTS, n, rules.share(r.run, n, now, Side.SERVER))
+    return combine((one, less), (each, left), target=bound - drift, signs=[spare])
 
 
 def client_sum(r: Round, by: Closed) -> Theorem:
@@ -194,23 +168,21 @@ def client_sum(r: Round, by: Closed) -> Theorem:
     near = rules.lipschitz(Local(n), S, r.point(of(i)), r.x)
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
     small = rules.assume(smallness(r, by.k))
-    square = combine([(small, 1 + by.k * S * r.eta * tau)])
+    square = combine((small, 1 + by.k * S * r.eta * tau))
     size = norm2(gx) * tau * by.of_gradient + constant(by.of_noise * sigma2(n))
     less = 1 / ratio(by.k) ** 2 - (S * r.eta * tau) ** 2
     less = tau**2 * (1 + 1 / c) * by.factor / 3 * less
     return combine(
-        [
-            (young(gx * tau + Z, Delta, c), 1),
-            (rules.linear(steps(tau), i, xi, gx), -2 * tau * grown),
-            (zero, -2 * tau * grown),
-            (rules.martingale(r.run, n, now, tau, None), -grown),
-            (sum_over(var, steps(tau), i), grown),
-            (rules.jensen(steps(tau), i, ratio(1), gp - gx), 1 + 1 / c),
-            (sum_over(near, steps(tau), i), tau * (1 + 1 / c)),
-            (client_drift(r, by), tau * (1 + 1 / c) * S**2),
-            (square, tau * (1 + 1 / c) * by.factor / 2 / by.k**2 * sigma2(n)),
-        ],
-        [(gx, less)],
+        young(gx * tau + Z, Delta, c),
+        (rules.linear(steps(tau), i, xi, gx), -2 * tau * grown),
+        (zero, -2 * tau * grown),
+        (rules.martingale(r.run, n, now, tau, None), -grown),
+        (sum_over(var, steps(tau), i), grown),
+        (rules.jensen(steps(tau), i, ratio(1), gp - gx), 1 + 1 / c),
+        (sum_over(near, steps(tau), i), tau * (1 + 1 / c)),
+        (client_drift(r, by), tau * (1 + 1 / c) * S**2),
+        (square, tau * (1 + 1 / c) * by.factor / 2 / by.k**2 * sigma2(n)),
+        (gx, less),
         target=size * tau - norm2(whole),
-        signs=[combine([(square, tau**2 * (1 + 1 / c) * by.factor / 3 / by.k**2)])],
+        signs=[combine((square, tau**2 * (1 + 1 / c) * by.factor / 3 / by.k**2))],
     )

@@ -6,21 +6,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    MEAN,
-    Lin,
-    Rate,
-    RoundFamily,
-    Split,
-    Var,
-    constant,
-    iterate,
-    norm2,
-    symbol,
-    value_of,
-)
+from sfl_theory.kernel.terms import MEAN, Lin, Rate, Split, Var, constant, iterate
 from sfl_theory.proofs import sharp_draws, sharp_rounds
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.local_steps import Round, now, t
@@ -49,16 +38,16 @@ def approach(a: Sharp) -> Theorem:
 def non_convex(a: Sharp) -> Theorem:
     """Return the sum over rounds; the values of f telescope."""
     r, c = a.round, 2 / (T * tau * (1 - a.lost))
-    down = rules.telescope(t, value_of(MEAN, r.x), T)
+    down = rules.telescope(t, k.value_of(MEAN, r.x), T)
     last = rules.lowest(MEAN, iterate(r.run, T))
-    return combine([(sum_over(one_round(a), steps(T), t), c), (down, c), (last, c)])
+    return combine((sum_over(one_round(a), steps(T), t), c), (down, c), (last, c))
 
 
 # Strongly convex ---------------------------------------------------------------------
 
 SMOOTH = strong.S
 BEYOND = Var("beyond", Sort.NONNEGATIVE)
-WIDE = 1 + symbol(BEYOND)
+WIDE = 1 + k.symbol(BEYOND)
 
 
 @dataclass(frozen=True)
@@ -98,7 +87,7 @@ class Decay:
 
     def at_rate(self, theorem: Theorem) -> Theorem:
         """Return a theorem at this rate, for S = mu + s and w as large; it is small."""
-        family = RoundFamily("eta", Sort.POSITIVE)
+        family = k.RoundFamily("eta", Sort.POSITIVE)
         values = ((family, self.rate_of), (strong.S_VARIABLE, SMOOTH))
         fast = rules.instantiate(theorem, values, ())
         alpha, wide = tau * self.rate_of.at(now), self.a.wide
@@ -109,7 +98,7 @@ class Decay:
         for limit in limits:
             small = constant(1 - self.a.limit * limit * SMOOTH * alpha)
             uses = wider if self.a.partial else ()
-            fast = rules.cut(fast, combine(uses, target=small))
+            fast = rules.cut(fast, combine(*uses, target=small))
         return fast
 
     @property
@@ -153,7 +142,7 @@ class Decay:
             (self.at_rate(one_round(self.a)), ratio(1)),
             (down, self.power * u / 2 / mu),
         ]
-        return combine(uses, target=right - self.gap(now + 1))
+        return combine(*uses, target=right - self.gap(now + 1))
 
     def bound(self, at: Ratio) -> Lin:
         """Return ``(gamma u)^decay phi_0 + A u/(p - 1) + B u^2/(p - 2)``."""
@@ -170,7 +159,7 @@ class Decay:
         spare = spare - keep * (self.gamma * u) ** self.decay
         uses = [(self.one_round(), ratio(1)), (rules.assume(claim), keep)]
         step = combine(
-            [*uses, (lowest, spare)], target=self.bound(now + 1) - self.gap(now + 1)
+            *uses, (lowest, spare), target=self.bound(now + 1) - self.gap(now + 1)
         )
         base = combine(target=self.bound(zero) - self.gap(zero))
         always = rules.induct(base, step, t, claim)
@@ -183,6 +172,6 @@ class Decay:
 def mean_gap(a: Sharp) -> Theorem:
     """Return the sum over rounds; the distances telescope."""
     c, r = 1 / (KEPT * tau * T), a.round
-    away = rules.telescope(t, norm2(r.x - BEST), T)
+    away = rules.telescope(t, k.norm2(r.x - BEST), T)
     last = iterate(r.run, T) - BEST
-    return combine([(sum_over(approach(a), steps(T), t), c), (away, c)], [(last, c)])
+    return combine((sum_over(approach(a), steps(T), t), c), (away, c), (last, c))

@@ -14,57 +14,17 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Kind,
-    Lin,
-    Vec,
-    constant,
-    inner,
-    norm2,
-    summed,
-    value_of,
-    weight,
-)
+from sfl_theory.kernel.terms import CLIENTS, MEAN, Lin, Vec, constant, norm2, weight
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import sharp_drift, sharp_visits
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.local_steps import (
-    Round,
-    S,
-    eps2,
-    i,
-    n,
-    now,
-    own_gradients,
-    own_mean,
-    sigma2,
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_mean,
-    whole_noise,
-    whole_update,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    mean,
-    of,
-    sign,
-    sum_over,
-)
+from sfl_theory.proofs.local_steps import Round, S, eps2, i, n, now, whole_mean, young
+from sfl_theory.proofs.notation import combine, mean, of, sign, sum_over
 from sfl_theory.proofs.sharp_drift import Closed, s_a2, sbar2, smallness
-from sfl_theory.proofs.weighted_rounds import (
-    BEST,
-    Weighted,
-    gap,
-    odds,
-    progress,
-    tau,
-)
+from sfl_theory.proofs.weighted_rounds import BEST, Weighted, gap, odds, progress, tau
 
 LIMIT = 8
 """The step size is at most 1/(LIMIT S tau), where clients are drawn less."""
@@ -84,7 +44,7 @@ class Sharp:
         limit: ``limit S eta tau <= 1`` where everyone takes part.
     """
 
-    kind: Kind
+    kind: k.Kind
     partial: bool = False
     apart: bool = False
     limit: Fraction = Fraction(LIMIT)
@@ -128,7 +88,7 @@ class Sharp:
     @property
     def squares(self) -> Ratio:
         """``a_n^2 sigma_n^2``."""
-        return weight(n) ** 2 * sigma2(n)
+        return weight(n) ** 2 * local.sigma2(n)
 
     @property
     def rho(self) -> Ratio:
@@ -173,7 +133,7 @@ class Sharp:
         target = smallness(self.round, self.limit * by)
         if self.apart:
             return rules.assume(target)
-        return combine([(self.rate, 1)], target=target)
+        return combine(self.rate, target=target)
 
     @property
     def small(self) -> Theorem:
@@ -197,13 +157,12 @@ class Sharp:
 def own_size(r: Round) -> Theorem:
     """Return ``sum a_n ||gx||^2 <= ||grad f||^2 + eps2``: the mean of gx is grad f."""
     gx, gf = r.own_gradient(), r.gradient
-    same = combine([
-        (rules.linear(CLIENTS, n, gx * weight(n), gf), 1),
-        (rules.mean_gradient(r.x, gf), 1),
-    ])
+    same = combine(
+        rules.linear(CLIENTS, n, gx * weight(n), gf), rules.mean_gradient(r.x, gf)
+    )
     apart = sum_over(rules.heterogeneity(eps2, n, r.x), CLIENTS, n, weight(n))
-    F = summed(CLIENTS, n, norm2(gx) * weight(n))
-    return combine([(apart, 1), (same, 2)], target=norm2(gf) + constant(eps2) - F)
+    F = k.summed(CLIENTS, n, norm2(gx) * weight(n))
+    return combine(apart, (same, 2), target=norm2(gf) + constant(eps2) - F)
 
 
 def drift(a: Sharp) -> Theorem:
@@ -214,12 +173,12 @@ def drift(a: Sharp) -> Theorem:
         one = sharp_visits.drift(r, by)
     else:
         one = sum_over(sharp_drift.client_drift(r, by), CLIENTS, n, weight(n))
-    return a.under_rate(combine([(one, 1), (own_size(r), size)]))
+    return a.under_rate(combine(one, (own_size(r), size)))
 
 
 def means(r: Round) -> tuple[Vec, Vec]:
     """Return the sums of gradients and of noise over steps, averaged over clients."""
-    return own_mean(r, r.local_gradient(of(i))), own_mean(r, r.noise(of(i)))
+    return local.own_mean(r, r.local_gradient(of(i))), local.own_mean(r, r.noise(of(i)))
 
 
 def descent(a: Sharp) -> Theorem:
@@ -231,14 +190,14 @@ def descent(a: Sharp) -> Theorem:
     r = a.round
     g, half = r.gradient, S * r.eta**2 / 2
     uses: list[tuple[Theorem, Number]] = [
-        (whole_descent(r), 1),
-        (whole_centred(r, g), r.eta),
+        (local.whole_descent(r), 1),
+        (local.whole_centred(r, g), r.eta),
     ]
     if a.partial:
         G = whole_mean(r, a.weighted.g())
-        averaged = rules.expect(r.run, now, inner(g, G))
+        averaged = rules.expect(r.run, now, k.inner(g, G))
         uses += [(averaged, r.eta), (second_by_draws(a), half)]
-    return combine(uses)
+    return combine(*uses)
 
 
 def second_by_draws(a: Sharp) -> Theorem:
@@ -246,16 +205,16 @@ def second_by_draws(a: Sharp) -> Theorem:
     r, by = a.round, a.closed
     G, w = whole_mean(r, a.weighted.g()), weight(n) ** 2 * odds
     own = a.under_rate(sharp_drift.client_sum(r, by))
-    return combine([
+    return combine(
         (rules.expect(r.run, now, norm2(G)), -1),
-        (sum_over(own, CLIENTS, n, w), 1),
-        (own_gradients(r, w), tau**2 * by.of_gradient),
-    ])
+        sum_over(own, CLIENTS, n, w),
+        (local.own_gradients(r, w), tau**2 * by.of_gradient),
+    )
 
 
 def fall(r: Round) -> Lin:
     """Return ``f(x) - f(x')``."""
-    return value_of(MEAN, r.x) - value_of(MEAN, r.next)
+    return k.value_of(MEAN, r.x) - k.value_of(MEAN, r.next)
 
 
 def cost(a: Sharp) -> Ratio:
@@ -277,19 +236,18 @@ def one_round(a: Sharp) -> Theorem:
     m_left = eta / (2 * tau) - (1 + theta) * half
     share, own = by.factor * a.share, by.of_gradient
     g_left = alpha / 2 * (a.lost - u**2 * share - 2 * u * a.rho * own)
-    square = combine([(a.small, 1 + a.limit * u)])
+    square = combine((a.small, 1 + a.limit * u))
     spare = [(square, alpha / 2 * by.factor * a.share / a.limit**2)]
     if a.partial:
         spare.append((a.limited(2 * a.rho), alpha / 2 * own / LIMIT))
     return combine(
-        [
-            (descent(a), 1),
-            (whole_deviation(r), eta / (2 * tau)),
-            (young(M, Z, theta), half),
-            (whole_noise(r), half * (1 + 1 / theta)),
-            (drift(a), eta * S**2 / 2),
-        ],
-        [(M, m_left), (g, g_left)],
+        descent(a),
+        (local.whole_deviation(r), eta / (2 * tau)),
+        (young(M, Z, theta), half),
+        (local.whole_noise(r), half * (1 + 1 / theta)),
+        (drift(a), eta * S**2 / 2),
+        (M, m_left),
+        (g, g_left),
         target=fall(r) + constant(cost(a)) - norm2(g) * (alpha / 2 * (1 - a.lost)),
         signs=[sign(m_left, (a.small, eta / (2 * tau))), sign(g_left, *spare)],
     )
@@ -303,7 +261,7 @@ def small_gradient(a: Sharp) -> Theorem:
     r, g = a.round, a.round.gradient
     lower = r.x - g * (1 / S)
     uses = [(smooth_mean(S, r.x, lower), 2 * S), (rules.lowest(MEAN, lower), 2 * S)]
-    return combine(uses, target=gap(a.weighted) * (2 * S) - norm2(g))
+    return combine(*uses, target=gap(a.weighted) * (2 * S) - norm2(g))
 
 
 def second_moment(a: Sharp, c: Fraction) -> Theorem:
@@ -316,13 +274,13 @@ def second_moment(a: Sharp, c: Fraction) -> Theorem:
     M, Z = means(r)
     grown = 1 + c
     drawn = [(second_by_draws(a), 1)] if a.partial else []
-    return combine([
-        (young(g * tau + Z, M - g * tau, c), 1),
-        (whole_centred(r, g), -2 * tau * grown),
-        (whole_noise(r), grown),
-        (whole_deviation(r), 1 + 1 / c),
+    return combine(
+        young(g * tau + Z, M - g * tau, c),
+        (local.whole_centred(r, g), -2 * tau * grown),
+        (local.whole_noise(r), grown),
+        (local.whole_deviation(r), 1 + 1 / c),
         *drawn,
-    ])
+    )
 
 
 KEPT = Fraction(8, 5)
@@ -348,7 +306,7 @@ def approach(a: Sharp) -> Theorem:
     noise = noise + S * r.eta * (1 + wide / LIMIT) * size * a.spread
     lost = (2 - KEPT) * alpha - 2 * S * of_g
     d = by.factor * a.share
-    square = combine([(a.small, 1 + LIMIT * u)])
+    square = combine((a.small, 1 + LIMIT * u))
     kept: list[tuple[Theorem, Number]] = [
         (a.rate, alpha * 2 * (1 + c) / LIMIT),
         (square, alpha * 2 * d / LIMIT**2),
@@ -358,18 +316,16 @@ def approach(a: Sharp) -> Theorem:
     drawn = r.drift(tau, a.weighted.share)
     gain = gap(a.weighted) * (KEPT * alpha)
     return combine(
-        [
-            (progress(a.weighted), 2 * r.eta),
-            (a.weighted.averaged(drawn), -S * r.eta),
-            (whole_update(r, before), -2),
-            (whole_update(r, r.next - r.x), -1),
-            (whole_update(r, G), r.eta),
-            (second_moment(a, c), r.eta**2),
-            (drift(a), of_D),
-            (small_gradient(a), of_g),
-            (rules.lowest(MEAN, r.x), lost),
-            (a.small, wide / LIMIT * S * r.eta * size * a.spread),
-        ],
+        (progress(a.weighted), 2 * r.eta),
+        (a.weighted.averaged(drawn), -S * r.eta),
+        (local.whole_update(r, before), -2),
+        (local.whole_update(r, r.next - r.x), -1),
+        (local.whole_update(r, G), r.eta),
+        (second_moment(a, c), r.eta**2),
+        (drift(a), of_D),
+        (small_gradient(a), of_g),
+        (rules.lowest(MEAN, r.x), lost),
+        (a.small, wide / LIMIT * S * r.eta * size * a.spread),
         target=norm2(before) - norm2(after) + constant(noise) - gain,
         signs=[sign(lost, *kept)],
     )

@@ -8,90 +8,26 @@ noise of the visits made before is orthogonal to their gradients at x.
 
 from __future__ import annotations
 
-from sfl_theory.kernel import rules
+from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    Client,
-    Local,
-    Side,
-    Vec,
-    constant,
-    norm2,
-    part,
-    summed,
-    weight,
-)
+from sfl_theory.kernel.terms import CLIENTS, Local, Side, Vec, constant, part, summed
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits
-from sfl_theory.proofs.local_steps import (
-    Round,
-    S,
-    both_parts,
-    i,
-    j,
-    m,
-    n,
-    now,
-    sigma2,
-    young,
-)
+from sfl_theory.proofs.local_steps import Round, S, both_parts, i, j, m, n, now, sigma2
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 from sfl_theory.proofs.sharp_drift import Closed, closed, own_way
-from sfl_theory.proofs.visits import late
+from sfl_theory.proofs.visited import Visited
 
 
-def share(r: Round, client: Client = n) -> Ratio:
+def share(r: Round, client: terms.Client = n) -> Ratio:
     """Return ``w_n``."""
     return rules.share(r.run, client, now, Side.SERVER)
 
 
 def reach(r: Round) -> Ratio:
     """Return the most that the weights w_n add up to."""
-    return mean(n, weight(n) * inverse_q(n)) if r.run.drawn else ratio(1)
-
-
-def visited(r: Round, each: Vec, factor: Number = 1) -> Vec:
-    """Return ``sum_m w_m sum_j o each``, the visits before step i of client n."""
-    tau, (_, o) = r.steps(Side.SERVER), late()
-    return summed(CLIENTS, m, summed(steps(tau), j, each * o) * share(r, m) * factor)
-
-
-def gradients(r: Round, gm: Vec) -> Theorem:
-    """Return ``||sum_m w_m sum_j o gm||^2 <= W tau sum_m w_m sum_j ||gm||^2``."""
-    tau, (not_yet, o) = r.steps(Side.SERVER), late()
-    w, few = share(r, m), sum_over(not_yet, steps(tau), j)
-    each = combine(squares=[(gm, 1)])
-    inside = combine(
-        [
-            (rules.jensen(steps(tau), j, o, gm), 1),
-            (sum_over(each, steps(tau), j, o), rules.number_of(few.form)),
-            (sum_over(each, steps(tau), j, 1 - o, [not_yet]), tau),
-        ],
-        signs=[few],
-    )
-    clients = rules.jensen(CLIENTS, m, w, summed(steps(tau), j, gm * o))
-    return combine([(clients, 1), (sum_over(inside, CLIENTS, m, w), mean(m, w))])
-
-
-def noise(r: Round) -> Theorem:
-    """Return ``||sum_m w_m sum_j o xi||^2 <= sum_m w_m^2 sum_j ||xi||^2``."""
-    side, (not_yet, o) = Side.SERVER, late()
-    tau, xi, w = r.steps(side), part(side, r.noise(of(j), m)), share(r, m)
-    once = combine([(not_yet, 1 + o)], target=constant(1 - o**2))
-    fewer = sum_over(combine(squares=[(xi, 1)]), steps(tau), j, 1 - o**2, [once])
-    apart = rules.independent(r.run, m, j, w * o, now, tau, side)
-    return combine([(apart, -1), (sum_over(fewer, CLIENTS, m, w**2), 1)])
-
-
-def orthogonal(r: Round, xi: Vec, G: Vec) -> Theorem:
-    """Return ``<sum_m w_m sum_j o xi, G> = 0`` for G fixed by x and the draws."""
-    tau, (_, o), w = r.steps(Side.SERVER), late(), share(r, m)
-    fixed = rules.unbiased(r.run, m, now, of(j), G * w)
-    zero = sum_over(sum_over(fixed, steps(tau), j, o), CLIENTS, m)
-    inside = rules.linear(steps(tau), j, xi * o * w, G)
-    outer = rules.linear(CLIENTS, m, summed(steps(tau), j, xi * o) * w, G)
-    return combine([(zero, 1), (sum_over(inside, CLIENTS, m), 1), (outer, 1)])
+    return mean(n, terms.weight(n) * inverse_q(n)) if r.run.drawn else ratio(1)
 
 
 def server_way(r: Round, c: Number) -> Theorem:
@@ -100,24 +36,18 @@ def server_way(r: Round, c: Number) -> Theorem:
     ``||[p_i - x]_s||^2 <= eta^2 ((1 + c)(W tau^2 sum w ||gx||^2 + sum w^2 sum ||xi||^2)
     + (1 + 1/c) W tau sum w sum ||gp - gx||^2)``, sums over all clients, server blocks.
     """
-    side, c, e2 = Side.SERVER, ratio(c), r.eta**2
-    gx, xi = part(side, r.own_gradient(m)), part(side, r.noise(of(j), m))
-    change = part(side, r.local_gradient(of(j), m)) - gx
-    G, Z, Delta = (visited(r, each) for each in (gx, xi, change))
-    away, moved = part(side, r.away(of(i))), G + Z + Delta
-
-    def update(w: Vec) -> Theorem:
-        return rules.local_update(r.run, n, now, of(i), side, w)
-
-    return combine([
-        (update(away), -1),
-        (update(moved), r.eta),
-        (young(G + Z, Delta, c), e2),
-        (orthogonal(r, xi, G), -2 * (1 + c) * e2),
-        (gradients(r, gx), (1 + c) * e2),
-        (noise(r), (1 + c) * e2),
-        (gradients(r, change), (1 + 1 / c) * e2),
-    ])
+    side, c, e2, v = Side.SERVER, ratio(c), r.eta**2, Visited(r)
+    gx = part(side, r.own_gradient(m))
+    change = v.gradient() - gx
+    G, Z, Delta = (v.sum(each) for each in (gx, v.noise(), change))
+    return combine(
+        (v.moved(gx + v.noise() + change), -1),
+        (local.young(G + Z, Delta, c), e2),
+        (v.orthogonal(G), -2 * (1 + c) * e2),
+        (v.size(gx), (1 + c) * e2),
+        (v.noise_size(), (1 + c) * e2),
+        (v.size(change), (1 + 1 / c) * e2),
+    )
 
 
 def drift(r: Round, by: Closed) -> Theorem:
@@ -132,20 +62,18 @@ def drift(r: Round, by: Closed) -> Theorem:
     change, w = gp - gx, share(r)
     W = mean(n, w)
     few = partial_visits.at_most_kappa() if r.run.drawn else combine(target=constant(0))
-    fewer = combine([(few, k + W)], target=constant(k**2 - W**2))
+    fewer = combine((few, k + W), target=constant(k**2 - W**2))
     xi, early = r.noise(of(i)), r.noise(of(j))
     var, before = (rules.variance(r.run, sigma2(n), n, now, of(v)) for v in (i, j))
-    own_noise = combine(
-        [(before, 1), (both_parts(early), 1)], [(part(server, early), 1)]
-    )
-    of_visits = combine([(var, 1), (both_parts(xi), 1)], [(part(client, xi), 1)])
+    own_noise = combine(before, both_parts(early), (part(server, early), 1))
+    of_visits = combine(var, both_parts(xi), (part(client, xi), 1))
     squared = mean(n, w**2 * sigma2(n))
 
     def all_steps(theorem: Theorem) -> Theorem:
         return r.summed(theorem, tau, w)
 
     def square(u: Vec) -> Theorem:
-        return combine(squares=[(u, 1)])
+        return combine((u, 1))
 
     def of_clients(theorem: Theorem) -> Theorem:
         return sum_over(theorem, CLIENTS, n, w)
@@ -153,33 +81,31 @@ def drift(r: Round, by: Closed) -> Theorem:
     grown, wide = (1 + c) * e2, (1 + 1 / c) * e2
     pairs = tau * (tau - 1) / 2
     one = combine(
-        [
-            (all_steps(both_parts(away)), -1),
-            (all_steps(own_way(r, client, c)), 1),
-            (all_steps(server_way(r, c)), 1),
-            # noise
-            (all_steps(sum_over(own_noise, steps(of(i)), j)), grown),
-            (r.summed(of_visits, tau, w**2), grown * tau * W),
-            (combine([(few, squared)]), grown * tau**2),
-            # gradients at x
-            (of_clients(both_parts(gx)), grown * k**2 * tau**3),
-            (
-                of_clients(square(part(client, gx))),
-                grown * (k**2 * tau**3 - pairs * (2 * tau - 1) / 3),
-            ),
-            (of_clients(square(part(server, gx))), grown * tau**3 * (k**2 - W**2)),
-            # how they change
-            (all_steps(both_parts(change)), wide * k**2 * tau**2),
-            (all_steps(square(part(client, change))), wide * (k**2 * tau**2 - pairs)),
-            (all_steps(square(part(server, change))), wide * tau**2 * (k**2 - W**2)),
-            (
-                all_steps(rules.lipschitz(Local(n), S, r.point(of(i)), r.x)),
-                wide * k**2 * tau**2,
-            ),
-        ],
+        (all_steps(both_parts(away)), -1),
+        all_steps(own_way(r, client, c)),
+        all_steps(server_way(r, c)),
+        # noise
+        (all_steps(sum_over(own_noise, steps(of(i)), j)), grown),
+        (r.summed(of_visits, tau, w**2), grown * tau * W),
+        (combine((few, squared)), grown * tau**2),
+        # gradients at x
+        (of_clients(both_parts(gx)), grown * k**2 * tau**3),
+        (
+            of_clients(square(part(client, gx))),
+            grown * (k**2 * tau**3 - pairs * (2 * tau - 1) / 3),
+        ),
+        (of_clients(square(part(server, gx))), grown * tau**3 * (k**2 - W**2)),
+        # how they change
+        (all_steps(both_parts(change)), wide * k**2 * tau**2),
+        (all_steps(square(part(client, change))), wide * (k**2 * tau**2 - pairs)),
+        (all_steps(square(part(server, change))), wide * tau**2 * (k**2 - W**2)),
+        (
+            all_steps(rules.lipschitz(Local(n), S, r.point(of(i)), r.x)),
+            wide * k**2 * tau**2,
+        ),
         signs=[fewer, few],
     )
-    F = summed(CLIENTS, n, norm2(gx) * w)
+    F = summed(CLIENTS, n, terms.norm2(gx) * w)
     bound = F * (k**2 * tau) + constant(mean(n, w * sigma2(n)) / 2 + k * squared)
     inside = S**2 * wide * k**2 * tau**2
     whole = bound * (e2 * tau**2 * by.factor)

@@ -31,19 +31,17 @@ def _one_more(run: k.Split, i: int, w: k.Vec, sign: int) -> Theorem:
     xi = _each(run)
     shifted = k.vec_at(xi, {j: i + of(j)})
     own = combine(
-        [
-            (rules.split(j, k.inner(xi, w), ratio(i), ratio(1)), sign),
-            (only_one(j, shifted, w, -sign), 1),
-            (rules.linear(steps(i + 1), j, xi, w), sign),
-            (rules.linear(steps(i), j, xi, w), -sign),
-        ],
+        (rules.split(j, k.inner(xi, w), ratio(i), ratio(1)), sign),
+        only_one(j, shifted, w, -sign),
+        (rules.linear(steps(i + 1), j, xi, w), sign),
+        (rules.linear(steps(i), j, xi, w), -sign),
     )
     uses: list[tuple[Theorem, Number]] = [(sum_over(own, k.CLIENTS, n, k.weight(n)), 1)]
     parts = [(k.summed(steps(i + 1), j, xi), 1), (k.summed(steps(i), j, xi), -1)]
     for u, c in [*parts, (k.noise(run, n, now, i), -1)]:
         uses.append((rules.linear(k.CLIENTS, n, u * k.weight(n), w), c * sign))
     total = _first(run, i + 1) - _first(run, i) - mean(k.noise(run, n, now, i))
-    return combine(uses, target=k.inner(total, w) * sign)
+    return combine(*uses, target=k.inner(total, w) * sign)
 
 
 def _only_square(u: k.Vec, sign: int) -> Theorem:
@@ -51,8 +49,8 @@ def _only_square(u: k.Vec, sign: int) -> Theorem:
     if sign > 0:
         return first_square(j, u)
     first = k.vec_at(u, {j: ratio(0)})
-    near = sum_over(combine(squares=[(u - first, 1)]), steps(1), j)
-    return combine([(only_one(j, u, first, -1), 2), (near, 1)])
+    near = sum_over(combine((u - first, 1)), steps(1), j)
+    return combine((only_one(j, u, first, -1), 2), near)
 
 
 def centred(run: k.Split, t: Ratio, i: Ratio, u: k.Vec) -> Theorem:
@@ -68,7 +66,7 @@ def centred_mean(run: k.Split, i: int, u: k.Vec) -> Theorem:
     xi = k.noise(run, n, now, i)
     each = centred(run, now, ratio(i), u)
     linear = rules.linear(k.CLIENTS, n, xi * k.weight(n), u)
-    return combine([(sum_over(each, k.CLIENTS, n, k.weight(n)), 1), (linear, 1)])
+    return combine(sum_over(each, k.CLIENTS, n, k.weight(n)), linear)
 
 
 @cache
@@ -76,22 +74,20 @@ def of_mean(run: k.Split, i: int, sign: int) -> Theorem:
     """Return ``sign (||mean xi_i||^2 - sum_n a_n^2 ||xi_i||^2) >= 0``."""
     xi, before, after = _each(run), _first(run, i), _first(run, i + 1)
     own, alone = mean(k.noise(run, n, now, i)), k.vec_at(xi, {j: i + of(j)})
-    spread = combine([
+    spread = combine(
         (rules.split(j, k.norm2(xi), ratio(i), ratio(1)), sign),
-        (_only_square(alone, -sign), 1),
-    ])
+        _only_square(alone, -sign),
+    )
 
     def sums(upper: int) -> Theorem:
         return rules.independent(run, n, j, k.weight(n), now, ratio(upper), None)
 
     return combine(
-        [
-            (sums(i + 1), sign),
-            (sums(i), -sign),
-            (_one_more(run, i, after + before + own, -sign), 1),
-            (centred_mean(run, i, before), -2 * sign),
-            (sum_over(spread, k.CLIENTS, n, k.weight(n) ** 2), 1),
-        ],
+        (sums(i + 1), sign),
+        (sums(i), -sign),
+        _one_more(run, i, after + before + own, -sign),
+        (centred_mean(run, i, before), -2 * sign),
+        sum_over(spread, k.CLIENTS, n, k.weight(n) ** 2),
         target=(k.norm2(own) - _squares(run, i, k.weight(n) ** 2)) * sign,
     )
 
@@ -105,7 +101,7 @@ def small_mean(run: k.Split, sigma2: Ratio, i: int) -> Theorem:
     """Return ``||mean xi_i||^2 <= sigma^2 sum_n a_n^2``."""
     each = rules.variance(run, sigma2, n, now, ratio(i))
     own = sum_over(each, k.CLIENTS, n, k.weight(n) ** 2)
-    return combine([(of_mean(run, i, -1), 1), (own, 1)])
+    return combine(of_mean(run, i, -1), own)
 
 
 @cache
@@ -114,4 +110,4 @@ def small_deviation(run: k.Split, sigma2: Ratio, i: int) -> Theorem:
     each = rules.variance(run, sigma2, n, now, ratio(i))
     factor, below = k.weight(n) * (1 - k.weight(n)), rules.weight_below_one(n)
     own = sum_over(each, k.CLIENTS, n, factor, [below])
-    return combine([(of_mean(run, i, 1), 1), (own, 1)])
+    return combine(of_mean(run, i, 1), own)

@@ -11,41 +11,19 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.foundations import smooth_mean
-from sfl_theory.proofs.local_steps import (
-    G2,
-    Round,
-    bounded_drift,
-    i,
-    n,
-    now,
-    own_mean,
-    sigma2,
-    t,
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_mean,
-    whole_noise,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    inverse_q,
-    mean,
-    nonnegative,
-    of,
-    of_round,
-    positive,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.local_steps import G2, Round, i, n, now, own_mean, sigma2, t
+from sfl_theory.proofs.notation import combine, inverse_q, mean, of, sign, sum_over
 from sfl_theory.proofs.visits import bounded_drift as visited_drift
 
 S_VARIABLE = k.Var("S", Sort.POSITIVE)
-mu, excess, tau = positive("mu"), nonnegative("s"), count("tau")
+mu, excess, tau = (
+    notation.positive("mu"),
+    notation.nonnegative("s"),
+    notation.count("tau"),
+)
 S = mu + excess
 gamma = 8 * S / mu - 1
 s_a2 = mean(n, k.weight(n) ** 2 * sigma2(n))
@@ -56,7 +34,9 @@ def run(
     kind: k.Kind = k.Kind.V1, who: k.Participants = k.Participants.EVERYONE
 ) -> k.Split:
     """Return a run with ``eta(t) = 4/(mu tau (gamma + t))`` on both sides."""
-    return equal_paces(kind, tau, k.Rate(4 / (mu * tau * (gamma + of_round()))), who)
+    return notation.equal_paces(
+        kind, tau, k.Rate(4 / (mu * tau * (gamma + notation.of_round()))), who
+    )
 
 
 def gap(r: Round, at: Ratio) -> k.Lin:
@@ -69,16 +49,16 @@ def gradient_domination(p: k.Vec) -> Theorem:
     g = k.gradient(k.MEAN, p)
     own = k.gradient(k.Local(n), p) * k.weight(n)
     away = BEST - p
-    below = combine([
-        (sum_over(rules.convex(k.Local(n), mu, p, BEST), k.CLIENTS, n, k.weight(n)), 1),
+    below = combine(
+        sum_over(rules.convex(k.Local(n), mu, p, BEST), k.CLIENTS, n, k.weight(n)),
         (rules.mean_value(p), -1),
-        (rules.mean_value(BEST), 1),
+        rules.mean_value(BEST),
         (rules.mean_gradient(p, away), -1),
         (rules.linear(k.CLIENTS, n, own, away), -1),
-    ])
+    )
     drop = k.value_of(k.MEAN, p) - k.value_of(k.MEAN, BEST)
     return combine(
-        [(below, 2 * mu)], [(g + away * mu, 1)], target=k.norm2(g) - drop * (2 * mu)
+        (below, 2 * mu), (g + away * mu, 1), target=k.norm2(g) - drop * (2 * mu)
     )
 
 
@@ -90,16 +70,18 @@ def one_round(r: Round) -> Theorem:
     M_left = r.eta / (2 * tau) - noise * (1 + c)
     uses: list[tuple[Theorem, Number]] = [
         (descent(r), 1),
-        (whole_centred(r, g), r.eta),
-        (with_smoothness(whole_deviation(r)), r.eta / (2 * tau)),
-        (whole_noise(r), noise * (1 + 1 / c)),
+        (local.whole_centred(r, g), r.eta),
+        (with_smoothness(local.whole_deviation(r)), r.eta / (2 * tau)),
+        (local.whole_noise(r), noise * (1 + 1 / c)),
         (drift(r), r.eta * S**2 / 2),
         (gradient_domination(r.x), alpha / 2),
     ]
     u = 1 / (gamma + now)
     right = gap(r, now) * (1 - 4 * u) + k.constant(A(r) * u**2 + B(r) * u**3)
     squares: list[tuple[k.Vec, Number]] = [(M * c - Z, noise / c), (M, M_left)]
-    return combine(uses, squares, target=right - gap(r, now + 1), signs=[sign(M_left)])
+    return combine(
+        *uses, *squares, target=right - gap(r, now + 1), signs=[sign(M_left)]
+    )
 
 
 def with_smoothness(theorem: Theorem) -> Theorem:
@@ -112,23 +94,25 @@ def descent(r: Round) -> Theorem:
 
     G without draws; R = sum a_n^2 (1/q_n - 1), 0 where everyone takes part.
     """
-    whole = with_smoothness(whole_descent(r))
+    whole = with_smoothness(local.whole_descent(r))
     if not r.run.drawn:
         return whole
     g, each = r.gradient, stochastic(r.run, n, now, of(i))
-    G, half = whole_mean(r, each), S * r.eta**2 / 2
+    G, half = local.whole_mean(r, each), S * r.eta**2 / 2
     odds = k.weight(n) ** 2 * (inverse_q(n) - 1)
     bounded = rules.bounded_gradient(r.run, G2, n, now, of(i))
-    return combine([
-        (whole, 1),
+    return combine(
+        whole,
         (rules.expect(r.run, now, k.inner(g, G)), r.eta),
         (rules.expect(r.run, now, k.norm2(G)), -half),
         (
-            sum_over(rules.jensen(steps(tau), i, ratio(1), each), k.CLIENTS, n, odds),
+            sum_over(
+                rules.jensen(notation.steps(tau), i, ratio(1), each), k.CLIENTS, n, odds
+            ),
             half,
         ),
         (r.summed(bounded, tau, odds), half * tau),
-    ])
+    )
 
 
 def A(r: Round) -> Ratio:
@@ -146,7 +130,7 @@ def B(r: Round) -> Ratio:
 
 def drift(r: Round) -> Theorem:
     """Return ``D <= eta^2 tau^3 G2``, or a third of it for SFL-V1."""
-    return visited_drift(r, G2) if r.run.kind.visits else bounded_drift(r, G2)
+    return visited_drift(r) if r.run.kind.visits else local.bounded_drift(r)
 
 
 def bound(r: Round, at: Ratio, first: Ratio, second: Ratio) -> k.Lin:
@@ -175,7 +159,7 @@ def by_recursion(r: Round, one: Theorem, first: Ratio, second: Ratio) -> Theorem
     keep = 1 - 4 / (gamma + now)
     spare = (gamma / (gamma + now + 1)) ** 4 - keep * (gamma / (gamma + now)) ** 4
     step = combine(
-        [(one, 1), (rules.assume(now_claim), keep), (lowest, spare)], target=next_claim
+        one, (rules.assume(now_claim), keep), (lowest, spare), target=next_claim
     )
     base = combine(target=bound(r, zero, first, second) - gap(r, zero))
     return rules.induct(base, step, t, now_claim)
@@ -192,7 +176,7 @@ def rate(
 def gap_by_distance(p: k.Vec) -> Theorem:
     """Return ``f(p) - f* <= S/2 ||p - x*||^2`` from Lipschitz gradients."""
     flat = rules.stationary(k.MEAN, p - BEST)
-    return combine([(smooth_mean(S, BEST, p), 1), (flat, -1)])
+    return combine(smooth_mean(S, BEST, p), (flat, -1))
 
 
 def printed(who: k.Participants = k.Participants.EVERYONE) -> Theorem:
@@ -207,7 +191,7 @@ def weaker(r: Round, sharper: Theorem) -> Theorem:
     spare = S / 2 * ((gamma + 1) / (gamma + now) - keep)
     uses = [(sharper, ratio(1)), (gap_by_distance(start), keep)]
     target = printed_right(r) - gap(r, now)
-    return combine(uses, [(start - BEST, spare)], target=target)
+    return combine(*uses, (start - BEST, spare), target=target)
 
 
 def printed_right(r: Round) -> k.Lin:

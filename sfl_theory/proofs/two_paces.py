@@ -18,59 +18,15 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction, stochastic
-from sfl_theory.proofs.block_steps import (
-    apart,
-    averaged,
-    block_noise,
-    decomposition,
-    moved,
-    pull,
-    total,
-)
+from sfl_theory.proofs import block_steps, notation, strongly_convex
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs.block_steps import apart, averaged, moved, pull, total
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.joint_distance import weights_spread
-from sfl_theory.proofs.local_steps import (
-    G2,
-    N,
-    Round,
-    beyond,
-    block_below,
-    block_move,
-    block_sum,
-    both_parts,
-    centred,
-    i,
-    j,
-    n,
-    now,
-    sigma2,
-    t,
-    young,
-)
+from sfl_theory.proofs.local_steps import G2, N, Round, block_move, i, j, n, now, t
 from sfl_theory.proofs.non_convex import TwoPaces
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    inverse_q,
-    mean,
-    of,
-    of_round,
-    steps,
-    sum_over,
-)
-from sfl_theory.proofs.strongly_convex import (
-    BEST,
-    S,
-    by_recursion,
-    gamma,
-    gap,
-    gap_by_distance,
-    gradient_domination,
-    mu,
-    s_a2,
-    weaker,
-    with_smoothness,
-)
+from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
+from sfl_theory.proofs.strongly_convex import BEST, S, gamma, gap, mu, s_a2, weaker
 
 alpha = 4 / (mu * (gamma + now))
 
@@ -93,13 +49,13 @@ def block_away(r: Round, side: k.Side, upper: Ratio) -> list[tuple[Theorem, Numb
 def drift(r: Round, side: k.Side) -> Theorem:
     """Return ``sum_n a_n sum_{i<tau_b} ||p_i - x||^2 <= 2 alpha^2 tau_b G2``."""
     upper = r.steps(side)
-    blocks = sum_over(both_parts(r.away(of(i))), steps(upper), i)
+    blocks = sum_over(local.both_parts(r.away(of(i))), steps(upper), i)
     uses: list[tuple[Theorem, Number]] = [(blocks, -1)]
     for each in k.Side:
         uses += block_away(r, each, upper)
-    one = combine(uses)
+    one = combine(*uses)
     target = k.constant(2 * alpha**2 * upper * G2) - r.drift(upper, k.weight(n))
-    return combine([(sum_over(one, k.CLIENTS, n, k.weight(n)), 1)], target=target)
+    return combine(sum_over(one, k.CLIENTS, n, k.weight(n)), target=target)
 
 
 def deviation(r: Round, side: k.Side) -> Theorem:
@@ -108,7 +64,7 @@ def deviation(r: Round, side: k.Side) -> Theorem:
     apart = r.own_gradient() - r.local_gradient(of(i))
     block = k.part(side, apart)
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    small = block_below(side, apart, near)
+    small = local.block_below(side, apart, near)
     M = r.whole(side, r.local_gradient(of(i)))
     own = (
         k.part(side, k.summed(k.CLIENTS, n, r.own_gradient() * k.weight(n))) * made - M
@@ -117,13 +73,11 @@ def deviation(r: Round, side: k.Side) -> Theorem:
     inside = rules.jensen(steps(made), i, ratio(1), block)
     clients = rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(made), i, block))
     return combine(
-        [
-            (clients, 1),
-            (sum_over(inside, k.CLIENTS, n, k.weight(n)), 1),
-            (r.summed(small, made, k.weight(n)), made),
-            (rules.mean_gradient(r.x, left), -made),
-            (rules.mean_gradient(r.x, own), -made),
-        ],
+        clients,
+        sum_over(inside, k.CLIENTS, n, k.weight(n)),
+        (r.summed(small, made, k.weight(n)), made),
+        (rules.mean_gradient(r.x, left), -made),
+        (rules.mean_gradient(r.x, own), -made),
         target=r.drift(made, k.weight(n)) * (made * S**2) - k.norm2(left),
     )
 
@@ -143,9 +97,11 @@ def second_moment(r: Round, side: k.Side) -> Theorem:
     made = r.steps(side)
     g = k.part(side, stochastic(r.run, n, now, of(j)))
     clients = rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(made), j, g))
-    each = sum_over(block_sum(r, side, made), k.CLIENTS, n, k.weight(n) + odds(r.run))
+    each = sum_over(
+        local.block_sum(r, side, made), k.CLIENTS, n, k.weight(n) + odds(r.run)
+    )
     drawing = averaged(r, k.norm2(direction(r.run, now, side)), -1)
-    return combine([(clients, 1), (each, 1), *drawing])
+    return combine(clients, each, *drawing)
 
 
 @cache
@@ -157,8 +113,8 @@ def one_round(split: k.Split) -> Theorem:
         (smooth_mean(S, r.x, r.next), 1),
         (rules.blocks(g, step), -1),
         (rules.blocks(step, step), -S / 2),
-        (gradient_domination(r.x), alpha / 2),
-        (both_parts(g), -alpha / 2),
+        (strongly_convex.gradient_domination(r.x), alpha / 2),
+        (local.both_parts(g), -alpha / 2),
     ]
     squares: list[tuple[k.Vec, Number]] = []
     for side in k.Side:
@@ -170,7 +126,7 @@ def one_round(split: k.Split) -> Theorem:
             (rules.update(split, side, now, k.part(side, step)), -S / 2),
             (rules.update(split, side, now, G), S * eta / 2),
             *averaged(r, k.inner(G, g), eta),
-            (centred(r, side, g, made, k.weight(n)), eta),
+            (local.centred(r, side, g, made, k.weight(n)), eta),
             (deviation(r, side), eta / (2 * made)),
             (drift(r, side), eta * S**2 / 2),
             (second_moment(r, side), S * eta**2 / 2),
@@ -179,12 +135,12 @@ def one_round(split: k.Split) -> Theorem:
     noise = S * alpha**2 * G2 * (1 + rho(split)) + 2 * S**2 * alpha**3 * G2
     now_gap, next_gap = gap(r, now), gap(r, now + 1)
     target = now_gap * (1 - alpha * mu) + k.constant(noise) - next_gap
-    return combine(uses, squares, target=target)
+    return combine(*uses, *squares, target=target)
 
 
 def second(power: int) -> Ratio:
     """Return ``sum_n a_n^power (2 sigma_n^2 + G2)``."""
-    return mean(n, k.weight(n) ** power * (2 * sigma2(n) + G2))
+    return mean(n, k.weight(n) ** power * (2 * local.sigma2(n) + G2))
 
 
 def bound(r: Round, at: Ratio) -> k.Lin:
@@ -209,17 +165,15 @@ def rate(split: k.Split) -> Theorem:
     keep = 1 - 4 / u
     spare = 1 / (u + 1) - keep / u
     step = combine(
-        [
-            (one_round(split), 1),
-            (rules.assume(now_claim), keep),
-            (weights_spread(), 8 * S * G2 / mu**2 * spare),
-        ],
-        [(start - BEST, S * (gamma + 1) / 2 * spare)],
+        one_round(split),
+        (rules.assume(now_claim), keep),
+        (weights_spread(), 8 * S * G2 / mu**2 * spare),
+        (start - BEST, S * (gamma + 1) / 2 * spare),
         target=next_claim,
     )
     base = combine(
-        [(gap_by_distance(start), 1)],
-        [(start - BEST, S / (2 * gamma))],
+        strongly_convex.gap_by_distance(start),
+        (start - BEST, S / (2 * gamma)),
         target=bound(r, zero) - gap(r, zero),
     )
     return rules.induct(base, step, t, now_claim)
@@ -227,7 +181,7 @@ def rate(split: k.Split) -> Theorem:
 
 # Theorem 3.6, strongly convex, (11): any two numbers of steps, each with its own rate
 
-T = count("T")
+T = notation.count("T")
 
 
 @dataclass(frozen=True)
@@ -237,7 +191,9 @@ class OwnRates(TwoPaces):
     @property
     def run(self) -> k.Split:
         """The run."""
-        return self.paced(lambda made: k.Rate(4 / (mu * made * (gamma + of_round()))))
+        return self.paced(
+            lambda made: k.Rate(4 / (mu * made * (gamma + notation.of_round())))
+        )
 
 
 def drift_of_side(p: OwnRates, of_side: k.Side) -> Theorem:
@@ -249,16 +205,17 @@ def drift_of_side(p: OwnRates, of_side: k.Side) -> Theorem:
         if of_side is p.shorter or side is p.longer:
             each.append((sum_over(here, steps(H), i), 1))
             continue
-        there = block_move(p.round, side, p.low + of(beyond), p.low, True)
+        there = block_move(p.round, side, p.low + of(local.beyond), p.low, True)
         e = k.norm2(k.part(side, away))
         each += [
             (sum_over(here, steps(p.low), i), 1),
-            (sum_over(there, steps(p.extra), beyond), 1),
+            (sum_over(there, steps(p.extra), local.beyond), 1),
             (rules.split(i, e, p.low, p.extra), -1),
         ]
     c = Fraction(4, 3) if of_side is p.longer else Fraction(2, 3)
     return combine(
-        [*each, (sum_over(rules.blocks(away, away), steps(H), i), -1)],
+        *each,
+        (sum_over(rules.blocks(away, away), steps(H), i), -1),
         target=k.constant(c * alpha**2 * H * G2) - k.summed(steps(H), i, k.norm2(away)),
     )
 
@@ -279,17 +236,17 @@ def first_order(p: OwnRates, side: k.Side) -> Theorem:
     own = k.part(side, k.summed(k.CLIENTS, n, r.own_gradient() * k.weight(n))) * tau
     left, half = g * tau - M, alpha / (2 * tau)
     c = Fraction(4, 3) if side is p.longer else Fraction(2, 3)
-    near = with_smoothness(sum_over(apart(r, side, tau), k.CLIENTS, n, k.weight(n)))
+    near = strongly_convex.with_smoothness(
+        sum_over(apart(r, side, tau), k.CLIENTS, n, k.weight(n))
+    )
     return combine(
-        [
-            (pull(r, side), -1),
-            (clients, half / tau),
-            (sum_over(inside, k.CLIENTS, n, k.weight(n)), half / tau),
-            (rules.mean_gradient(r.x, left), -half),
-            (rules.mean_gradient(r.x, own - M), -half),
-            (near, half),
-            (sum_over(drift_of_side(p, side), k.CLIENTS, n, k.weight(n)), half * S**2),
-        ],
+        (pull(r, side), -1),
+        (clients, half / tau),
+        (sum_over(inside, k.CLIENTS, n, k.weight(n)), half / tau),
+        (rules.mean_gradient(r.x, left), -half),
+        (rules.mean_gradient(r.x, own - M), -half),
+        (near, half),
+        (sum_over(drift_of_side(p, side), k.CLIENTS, n, k.weight(n)), half * S**2),
         target=k.constant(c / 2 * alpha**3 * S**2 * G2)
         - k.norm2(g) * (alpha / 2)
         - k.norm2(M) * (half / tau)
@@ -310,9 +267,9 @@ def sharper_round(p: OwnRates) -> Theorem:
     """Return ``phi' <= (1 - 4u) phi + A u^2 + B u^3``."""
     r, c = p.round, Fraction(3, 4)
     uses: list[tuple[Theorem, Number]] = [
-        (with_smoothness(decomposition(r)), 1),
+        (strongly_convex.with_smoothness(block_steps.decomposition(r)), 1),
         (rules.blocks(r.gradient, r.gradient), -alpha / 2),
-        (gradient_domination(r.x), alpha / 2),
+        (strongly_convex.gradient_domination(r.x), alpha / 2),
     ]
     squares: list[tuple[k.Vec, Number]] = []
     for side in k.Side:
@@ -322,18 +279,18 @@ def sharper_round(p: OwnRates) -> Theorem:
         uses += [
             (first_order(p, side), 1),
             (moved(r, side), -S / 2),
-            (young(M, Z, c), half),
-            (block_noise(r, side), half * (1 + 1 / c)),
+            (local.young(M, Z, c), half),
+            (block_steps.block_noise(r, side), half * (1 + 1 / c)),
         ]
         squares.append((M, m_left))
     u = 1 / (gamma + now)
     right = gap(r, now) * (1 - 4 * u) + k.constant(noise(p) * u**2 + FAR * u**3)
-    return combine(uses, squares, target=right - gap(r, now + 1))
+    return combine(*uses, *squares, target=right - gap(r, now + 1))
 
 
 def sharper_rate(p: OwnRates) -> Theorem:
     """Return ``phi_t <= bound(t)`` for every t."""
-    return by_recursion(p.round, sharper_round(p), noise(p), FAR)
+    return strongly_convex.by_recursion(p.round, sharper_round(p), noise(p), FAR)
 
 
 def last(p: OwnRates) -> Theorem:

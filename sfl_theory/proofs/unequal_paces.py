@@ -16,39 +16,13 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.convex_paces import (
-    Paces,
-    alpha,
-    direction,
-    share,
-    total,
-    whole_move,
-)
+from sfl_theory.proofs import convex_paces, notation
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs.convex_paces import Paces, alpha, direction, share, total
+from sfl_theory.proofs.foundations import cocoercive
 from sfl_theory.proofs.later_steps import path, ways
-from sfl_theory.proofs.local_steps import (
-    G2,
-    Round,
-    S,
-    beyond,
-    block_move,
-    both_parts,
-    i,
-    linear_both,
-    n,
-    now,
-    other,
-    t,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    of,
-    of_round,
-    positive,
-    rates,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.local_steps import G2, Round, S, beyond, i, n, now, other, t
+from sfl_theory.proofs.notation import combine, count, of, rates, steps, sum_over
 
 F = k.Local(n)
 BEST = k.vec(k.Star(k.MEAN))
@@ -57,30 +31,14 @@ BEST = k.vec(k.Star(k.MEAN))
 # Gradients at two points that differ in one block ------------------------------------
 
 
-def cocoercive(p: k.Vec, q: k.Vec) -> Theorem:
-    """Return ``<D, q - p> >= ||D||^2/S`` for ``D = grad F_n(q) - grad F_n(p)``.
-
-    Convexity from p to ``y = q - D/S``, smoothness from q to y; and the other way.
-    """
-    D = k.gradient(F, q) - k.gradient(F, p)
-    y, z = q - D * (1 / S), p + D * (1 / S)
-    return combine(
-        [
-            (rules.smooth(F, S, q, y), 1),
-            (rules.convex(F, ratio(0), p, y), 1),
-            (rules.smooth(F, S, p, z), 1),
-            (rules.convex(F, ratio(0), q, z), 1),
-        ],
-        target=k.inner(D, q - p) - k.norm2(D) * (1 / S),
-    )
-
-
 def other_block(side: k.Side, p: k.Vec, q: k.Vec) -> Theorem:
     """Return ``||[D]_b||^2 <= S^2/4 ||q - p||^2`` for points with the same block b."""
     D, w = k.gradient(F, q) - k.gradient(F, p), k.part(other(side), q - p)
     return combine(
-        [(cocoercive(p, q), S), (rules.blocks(D, q - p), -S), (rules.blocks(D, D), 1)],
-        [(k.part(other(side), D) - w * (S / 2), 1)],
+        cocoercive(F, S, q, p, above=rules.smooth),
+        (rules.blocks(D, q - p), -S),
+        rules.blocks(D, D),
+        (k.part(other(side), D) - w * (S / 2), 1),
         target=k.norm2(w) * (S**2 / 4) - k.norm2(k.part(side, D)),
     )
 
@@ -88,10 +46,7 @@ def other_block(side: k.Side, p: k.Vec, q: k.Vec) -> Theorem:
 def progress(p: Paces, at: k.Vec) -> Theorem:
     """Return ``<grad F_n(p), x - x*> >= F_n(x) - F_n(x*) - S/2 ||p - x||^2``."""
     x = Round(p.run).x
-    return combine([
-        (rules.smooth(F, S, at, x), 1),
-        (rules.convex(F, ratio(0), at, BEST), 1),
-    ])
+    return combine(rules.smooth(F, S, at, x), rules.convex(F, ratio(0), at, BEST))
 
 
 def stretch(p: Paces) -> Ratio:
@@ -136,7 +91,7 @@ def mixed(p: Paces) -> Theorem:
     uses: list[tuple[Theorem, Number]] = [
         (progress(p, R), 1),
         (rules.blocks(gR, z), -1),
-        (both_parts(R - r.x), -S / 2),
+        (local.both_parts(R - r.x), -S / 2),
     ]
     signs, squares_ = exact, list[tuple[k.Vec, Number]]()
     sides = ((short, P, gP, wide, shrink(p)), (long, Q, gQ, ratio(1), ratio(1)))
@@ -148,7 +103,7 @@ def mixed(p: Paces) -> Theorem:
             # <z, e> is multiplied by stretch times shrink, which is 1
             squares_ += [(u + e, left / 4), (u - e, -left / 4)]
             squares_.append((e, over * left / (4 * c)))
-    return combine(uses, squares_, signs=signs)
+    return combine(*uses, *squares_, signs=signs)
 
 
 def own_way(p: Paces, side: k.Side, rests: bool) -> Theorem:
@@ -165,8 +120,7 @@ def own_way(p: Paces, side: k.Side, rests: bool) -> Theorem:
         return [(rule(p.run, n, now, end, side, w), factor), (early, -ratio(factor))]
 
     return combine(
-        [*same(way, -1), *same(paths, eta)],
-        target=k.norm2(paths) * eta**2 - k.norm2(way),
+        *same(way, -1), *same(paths, eta), target=k.norm2(paths) * eta**2 - k.norm2(way)
     )
 
 
@@ -180,7 +134,8 @@ def fitted(p: Paces) -> Theorem:
     ways_ = rules.number_of(k.summed(steps(low), i, k.constant((end - of(i)) ** 2)))
     rest = (low - 1) * (2 * low - 1) / 6
     return combine(
-        [(below, low * end + rest), (above, low * (low - 1))],
+        (below, low * end + rest),
+        (above, low * (low - 1)),
         target=k.constant(low * end - low * (low - 1) + rest - INVERSE * ways_),
     )
 
@@ -195,16 +150,18 @@ def paired(p: Paces) -> Theorem:
     low, long, short = p.low, p.longer, other(p.longer)
     far, wide = 1 / (2 * alpha), shrink(p)
     eta_s, eta_l = p.eta(short), p.eta(long)
-    found = combine([
-        (sum_over(mixed(p), steps(low), i), 1),
+    found = combine(
+        sum_over(mixed(p), steps(low), i),
         (sum_over(own_way(p, short, True), steps(low), i), far),
         (ways(p, short, low, ratio(0)), far * eta_s**2),
         (sum_over(own_way(p, long, False), steps(low), i), far * wide),
         (ways(p, long, low, of(beyond)), far * wide * eta_l**2),
         (fitted(p), far * eta_l**2 * G2 * (2 * low + p.extra - 1) / 2),
-    ])
+    )
     family = k.RoundFamily("r", Sort.POSITIVE)
-    exact = rules.instantiate(found, ((family, k.Rate(1 / (low + of_round()))),), ())
+    exact = rules.instantiate(
+        found, ((family, k.Rate(1 / (low + notation.of_round()))),), ()
+    )
     return rules.cases(exact, exact, ratio(0))
 
 
@@ -226,20 +183,24 @@ def client_progress(p: Paces) -> Theorem:
         (sum_over(progress(p, P), steps(low), i), joint),
         (sum_over(rules.blocks(gP, z), steps(low), i), -joint),
         (rules.split(i, inside, low, p.extra), joint),
-        (sum_over(both_parts(P - r.x), steps(low), i), -joint * S / 2),
+        (sum_over(local.both_parts(P - r.x), steps(low), i), -joint * S / 2),
         (sum_over(paired(p), steps(p.extra), beyond), each),
         # how far they are from x
         (
-            sum_over(block_move(Round(p.run), short, of(i), of(i)), steps(low), i),
+            sum_over(
+                local.block_move(Round(p.run), short, of(i), of(i)), steps(low), i
+            ),
             S / (2 * low),
         ),
         (
-            sum_over(block_move(Round(p.run), long, of(i), of(i)), steps(low), i),
+            sum_over(local.block_move(Round(p.run), long, of(i), of(i)), steps(low), i),
             joint * S / 2,
         ),
         (
             sum_over(
-                block_move(Round(p.run), long, late(p), late(p)), steps(p.extra), beyond
+                local.block_move(Round(p.run), long, late(p), late(p)),
+                steps(p.extra),
+                beyond,
             ),
             joint * S / 2,
         ),
@@ -251,7 +212,7 @@ def client_progress(p: Paces) -> Theorem:
         left = left + k.summed(steps(p.made(side)), i, own) * (1 / p.made(side))
     cost = S * alpha**2 * G2 / 3 + p.unequal * Fraction(5, 8) * alpha * G2
     grown = k.norm2(z) * (p.unequal * S**2 * alpha / 8)
-    return combine(uses, target=left - gap + grown + k.constant(cost))
+    return combine(*uses, target=left - gap + grown + k.constant(cost))
 
 
 def growth(p: Paces) -> Ratio:
@@ -274,7 +235,7 @@ def approach(p: Paces) -> Theorem:
     uses: list[tuple[Theorem, Number]] = [
         (rules.blocks(z, step), -2),
         (rules.blocks(step, step), -1),
-        (whole_move(p), 1),
+        (convex_paces.whole_move(p), 1),
         (sum_over(client_progress(p), k.CLIENTS, n, k.weight(n)), 2 * alpha),
         (rules.mean_value(r.x), -2 * alpha),
         (rules.mean_value(BEST), 2 * alpha),
@@ -287,18 +248,18 @@ def approach(p: Paces) -> Theorem:
             (rules.update(p.run, side, now, z), -2),
             (rules.update(p.run, side, now, k.part(side, step)), -1),
             (rules.update(p.run, side, now, G), eta),
-            (linear_both(r, gp, z, made, k.weight(n)), 2 * eta),
+            (local.linear_both(r, gp, z, made, k.weight(n)), 2 * eta),
         ]
         uses += [(one, 2 * eta * c) for one, c in direction(p, side, z)]
     target = k.norm2(z) * (1 + growth(p)) - k.norm2(after) + k.constant(cost(p))
-    return combine(uses, target=target - gap * (2 * alpha))
+    return combine(*uses, target=target - gap * (2 * alpha))
 
 
 # Rounds, at the client's rates eta(t) ------------------------------------------------
 
 T = count("T")
 ETA = rates("eta")
-LIMIT = positive("grown")
+LIMIT = notation.positive("grown")
 """What the products of all ``1 + growth`` are at most."""
 DECAY = rates("h")
 """``h(t)``: at most one over the product of the growths before round t."""
@@ -343,23 +304,20 @@ def mean_gap(p: Paces) -> Theorem:
     h, after = DECAY.at(now), DECAY.at(now + 1)
     spent = number_at_moves(cost(p), moves(p))
     each = combine(
-        [
-            (one, LIMIT * after),
-            (rules.lowest(k.MEAN, r.x), 2 * alpha_ * (LIMIT * after - 1)),
-            (below, LIMIT * spent),
-        ],
-        [(z, LIMIT * (h - (1 + grown(p)) * after))],
+        (one, LIMIT * after),
+        (rules.lowest(k.MEAN, r.x), 2 * alpha_ * (LIMIT * after - 1)),
+        (below, LIMIT * spent),
+        (z, LIMIT * (h - (1 + grown(p)) * after)),
         signs=[falls, limit],
     )
     start = rules.assume(k.constant(1 - DECAY.at(ratio(0))))
     c = 1 / (2 * p.made(k.Side.CLIENT) * T)
     fall = rules.telescope(t, k.norm2(z) * (LIMIT * h), T)
     return combine(
-        [(sum_over(each, steps(T), t), c), (fall, c)],
-        [
-            (last, c * LIMIT * DECAY.at(T)),
-            (first, c * LIMIT * (1 - DECAY.at(ratio(0)))),
-        ],
+        (sum_over(each, steps(T), t), c),
+        (fall, c),
+        (last, c * LIMIT * DECAY.at(T)),
+        (first, c * LIMIT * (1 - DECAY.at(ratio(0)))),
         signs=[start],
     )
 

@@ -86,7 +86,7 @@ def _walked(run: k.Split, i: int, side: k.Side | None) -> Theorem:
         uses.append((rule(run, n, now, ratio(i), one, w), 1))
     if side is None:
         uses.append((rules.blocks(moved, w), 1))
-    return combine(uses, target=k.inner(moved, w))
+    return combine(*uses, target=k.inner(moved, w))
 
 
 def _spread(run: k.Split, i: int, side: k.Side | None) -> tuple[Theorem, Number]:
@@ -96,7 +96,7 @@ def _spread(run: k.Split, i: int, side: k.Side | None) -> tuple[Theorem, Number]
     found = _moved(run, side, rules.linear(steps(made), j, g, w))
     if one_server(run, side):
         outer = rules.linear(k.CLIENTS, n, k.summed(steps(made), j, g) * k.weight(n), w)
-        found = combine([(found, 1), (outer, 1)])
+        found = combine(found, outer)
     return found, -rate_of(run, side)
 
 
@@ -106,11 +106,9 @@ def begins(run: k.Split, side: k.Side | None) -> Theorem:
     g = block(side, stochastic(run, n, now, of(j)))
     none = rules.split(j, k.inner(g, w), ratio(0), ratio(0))
     return combine(
-        [
-            (_walked(run, 0, side), 1),
-            _spread(run, 0, side),
-            (_moved(run, side, none), rate_of(run, side)),
-        ],
+        _walked(run, 0, side),
+        _spread(run, 0, side),
+        (_moved(run, side, none), rate_of(run, side)),
         target=k.inner(
             block(side, k.local_point(run, n, now, 0) - k.iterate(run, now)), w
         ),
@@ -130,7 +128,7 @@ def moves(run: k.Split, i: int, side: k.Side | None) -> Theorem:
         spread, c = _spread(run, end, side)
         uses += [(_walked(run, end, side), way), (spread, c * way)]
     if i >= steps_of(run, side):
-        return combine(uses, target=k.inner(block(side, after - before), w))
+        return combine(*uses, target=k.inner(block(side, after - before), w))
     eta = rate_of(run, side)
     g = block(side, stochastic(run, n, now, of(j)))
     last = only_one(j, k.vec_at(g, {j: i + of(j)}) * eta, w, 1)
@@ -140,7 +138,7 @@ def moves(run: k.Split, i: int, side: k.Side | None) -> Theorem:
         one = block(side, step(run, i)) * k.weight(n)
         uses.append((rules.linear(k.CLIENTS, n, one, w), eta))
     move = block(side, after - before) + moving(run, side, step(run, i)) * eta
-    return combine(uses, target=k.inner(move, w))
+    return combine(*uses, target=k.inner(move, w))
 
 
 @cache
@@ -161,9 +159,9 @@ def gathers(run: k.Split, side: k.Side | None) -> Theorem:
     if side is None:
         uses.append((rules.blocks(moved + mean(g) * eta, w), 1))
     if one_server(run, side):
-        uses.append((combine(path), 1))
+        uses.append((combine(*path), 1))
     else:
-        own = sum_over(combine(path), k.CLIENTS, n, k.weight(n))
+        own = sum_over(combine(*path), k.CLIENTS, n, k.weight(n))
         linear = rules.linear(k.CLIENTS, n, block(side, g) * k.weight(n), w)
         uses += [(own, 1), (linear, -eta)]
     for i in range(made):
@@ -171,7 +169,7 @@ def gathers(run: k.Split, side: k.Side | None) -> Theorem:
         moved = moved + mean(one) * eta
         if not one_server(run, side):
             uses.append((rules.linear(k.CLIENTS, n, one * k.weight(n), w), eta))
-    return combine(uses, target=k.inner(moved, w))
+    return combine(*uses, target=k.inner(moved, w))
 
 
 def mean(u: k.Vec) -> k.Vec:
@@ -197,7 +195,7 @@ def _interpolation(S: Ratio, mu: Ratio) -> Theorem:
         (rules.smooth(k.Local(n), S, x, z), 1),
         (rules.convex(k.Local(n), mu, y, z), 1),
     ]
-    return combine(uses, target=rest)
+    return combine(*uses, target=rest)
 
 
 def interpolated(S: Ratio, mu: Ratio, x: k.Vec, y: k.Vec) -> Theorem:

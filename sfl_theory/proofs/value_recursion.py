@@ -17,20 +17,11 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.hypotheses import Holds, Hypothesis
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import convex_paces, notation, weighted_rounds
+from sfl_theory.proofs import convex_paces, notation, strongly_convex, weighted_rounds
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.local_steps import G2, Round, now, t
 from sfl_theory.proofs.notation import combine, nat, of_round
-from sfl_theory.proofs.strongly_convex import (
-    BEST,
-    S,
-    gamma,
-    gap,
-    gap_by_distance,
-    gradient_domination,
-    mu,
-    with_smoothness,
-)
+from sfl_theory.proofs.strongly_convex import BEST, S, gamma, gap, gap_by_distance, mu
 from sfl_theory.proofs.weighted_rounds import Weighted
 
 K = S * G2 / mu**2
@@ -68,10 +59,8 @@ class Recursion:
         noise = 8 * self.c1 * K * u**2
         drift = 4 * self.cd * (gamma + 1) * K * u**3
         right = self.gap(now) * (1 - 4 * u) + k.constant(noise + drift)
-        down = gradient_domination(Round(self.run).x)
-        return combine(
-            [(self.round, 1), (down, alpha / 2)], target=right - self.gap(now + 1)
-        )
+        down = strongly_convex.gradient_domination(Round(self.run).x)
+        return combine(self.round, (down, alpha / 2), target=right - self.gap(now + 1))
 
     def bound(self, at: Ratio) -> k.Lin:
         """Return what is left of the first gap, of the noise and of the drift."""
@@ -88,7 +77,9 @@ class Recursion:
         keep = 1 - 4 * u
         spare = (gamma * late(now + 1)) ** 4 - keep * (gamma * u) ** 4
         step = combine(
-            [(self.one_round(), 1), (rules.assume(claim), keep), (lowest, spare)],
+            self.one_round(),
+            (rules.assume(claim), keep),
+            (lowest, spare),
             target=self.bound(now + 1) - self.gap(now + 1),
         )
         base = combine(target=self.bound(zero) - self.gap(zero))
@@ -106,8 +97,9 @@ class Recursion:
         spare = S / 2 * ((gamma + 1) * late(at) - keep)
         rate = rules.instantiate(self.rate(), ((t, at),), ())
         return combine(
-            [(rate, 1), (gap_by_distance(start), keep)],
-            [(start - BEST, spare)],
+            rate,
+            (gap_by_distance(start), keep),
+            (start - BEST, spare),
             target=right - self.gap(at),
         )
 
@@ -127,13 +119,12 @@ class Recursion:
             return k.constant(level * K * late(at)) - self.gap(at)
 
         step = combine(
-            [(self.one_round(), 1), (rules.assume(claim(now)), 1 - 4 * u)],
+            self.one_round(),
+            (rules.assume(claim(now)), 1 - 4 * u),
             target=claim(now + 1),
         )
-        down = gradient_domination(k.iterate(self.run, 0))
-        base = combine(
-            [(down, 1 / (2 * mu)), (first, 1 / (2 * mu))], target=claim(zero)
-        )
+        down = strongly_convex.gradient_domination(k.iterate(self.run, 0))
+        base = combine((down, 1 / (2 * mu)), (first, 1 / (2 * mu)), target=claim(zero))
         return rules.induct(base, step, t, claim(now))
 
     def level_at_end(self, level: Ratio, at: Ratio) -> Theorem:
@@ -149,18 +140,16 @@ class Recursion:
             x = k.iterate(self.run, here)
             bounded = rules.assume(k.constant(G2) - k.norm2(k.gradient(k.MEAN, x)))
             each = factor / (2 * mu)
-            return [(gradient_domination(x), each), (bounded, each)]
+            return [(strongly_convex.gradient_domination(x), each), (bounded, each)]
 
         near, far = (rules.assume(k.constant(sign * edge)) for sign in (-1, 1))
         below = combine(
-            [*first(at, ratio(1)), (near, 4 * K * u / (gamma + 1))], target=target
+            *first(at, ratio(1)), (near, 4 * K * u / (gamma + 1)), target=target
         )
         above = combine(
-            [
-                (rules.instantiate(self.rate(), ((t, at),), ()), 1),
-                *first(ratio(0), (gamma * u) ** 4),
-                (far, 8 * self.cd / level * K * u**2),
-            ],
+            rules.instantiate(self.rate(), ((t, at),), ()),
+            *first(ratio(0), (gamma * u) ** 4),
+            (far, 8 * self.cd / level * K * u**2),
             target=target,
         )
         return rules.cases(above, below, edge)
@@ -173,7 +162,7 @@ ALPHA = k.Rate(4 / (mu * (gamma + of_round())))
 def fast(one: Theorem, family: str, over: Number = 1) -> Theorem:
     """Return a theorem for S = mu + s and the rates `ALPHA` over a number of steps."""
     values = ((k.RoundFamily(family, Sort.POSITIVE), k.Rate(ALPHA.body / ratio(over))),)
-    return rules.instantiate(with_smoothness(one), values, ())
+    return rules.instantiate(strongly_convex.with_smoothness(one), values, ())
 
 
 @cache

@@ -17,52 +17,22 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import drawn_visits as visits
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.block_steps import decomposition, own_gradient
 from sfl_theory.proofs.block_visits import equal_weights
-from sfl_theory.proofs.drawn_visits import (
-    Drawn,
-    T,
-    drift,
-    few,
-    first_order,
-    second_order,
-    tau,
-)
-from sfl_theory.proofs.local_steps import (
-    G2,
-    N,
-    Round,
-    S,
-    block_move,
-    both_parts,
-    bounded_block,
-    eps2,
-    i,
-    j,
-    n,
-    now,
-    sigma2,
-    t,
-    young,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    inverse_q,
-    mean,
-    of,
-    sign,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.drawn_visits import Drawn, T, drift, few, first_order, tau
+from sfl_theory.proofs.local_steps import G2, N, S, eps2, i, j, n, now, sigma2, t, young
+from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 from sfl_theory.proofs.partial_blocks import at_most_inverse
 from sfl_theory.proofs.strongly_convex import gamma, gradient_domination, mu
-from sfl_theory.proofs.visits import server_move
+from sfl_theory.proofs.visited import Visited
 
 
 def cost(d: Drawn) -> Ratio:
     """Return what noise and heterogeneity of a round may cost."""
-    q = mean(n, d.w**2 * inverse_q(n) * sigma2(n))
+    q = mean(n, d.w**2 * d.inverse * sigma2(n))
     noise = Fraction(7, 8) * q + mean(n, d.w * sigma2(n)) / 8
     spread = Fraction(5, 4) * d.odds + Fraction(5, 8) * d.W * d.most
     return S * d.round.eta**2 * tau * (noise + tau * eps2 * spread)
@@ -77,27 +47,27 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
     rate = given or rules.assume(d.rate)
     of_C, of_s = eta / 2 + 5 * half * tau * d.most, 2 * eta**2 * d.most**2 * tau**2
     of_c, of_A, of_Z = eta**2 * tau**2, half * tau**2 * 5 / 4, half * 5 / 4
-    square = combine([(rate, 1 + 8 * z)])
+    square = combine((rate, 1 + 8 * z))
     D_left = lam * (1 - 5 * of_s * S**2) - of_C * S**2
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     var = rules.variance(d.run, sigma2(n), n, now, of(i))
-    r_n, in_drift, apart = inverse_q(n) - 1, lam * tau * 5 / 2, gx - g
+    r_n, in_drift, apart = d.inverse - 1, lam * tau * 5 / 2, gx - g
     noise = k.constant(mean(n, share**2 * sigma2(n)))
-    left_over = mean(n, d.w**2 * inverse_q(n) * sigma2(n)) / 4
+    left_over = mean(n, d.w**2 * d.inverse * sigma2(n)) / 4
     left_over = left_over + mean(n, d.w * sigma2(n)) / 8
     left_over = left_over + Fraction(5, 8) * tau * d.most * d.W * eps2
-    signs = [sign(D_left, (rate, lam * 5 / 16), (square, lam * 5 / 32))]
+    signs = [notation.sign(D_left, (rate, lam * 5 / 16), (square, lam * 5 / 32))]
     uses: list[tuple[Theorem, Number]] = [
         (decomposition(r), 1),
         (drift(d), lam),
         (d.all(near, share), of_C + lam * 5 * of_s),
         (d.all(rules.blocks(far, far), share), of_C),
-        (d.all(combine(squares=[(r.away(of(i)), 1)]), share), D_left),
+        (d.all(combine((r.away(of(i)), 1)), share), D_left),
         (sum_over(rules.blocks(gx, gx), k.CLIENTS, n, d.w**2 * r_n), of_A),
         (sum_over(own_gradient(r), k.CLIENTS, n, d.w**2 * r_n), of_A),
         (d.all(rules.blocks(xi, xi), share**2), of_Z),
         (d.all(var, share**2), of_Z),
-        (rules.expect(d.run, now, noise), -of_Z * tau),
+        (d.expect(noise), -of_Z * tau),
         (rules.blocks(g, g), -eta * tau / 4 - 2 * d.odds * of_A),
         (sum_over(rules.blocks(apart, apart), k.CLIENTS, n, d.w), in_drift * of_s),
         (
@@ -112,39 +82,37 @@ def one_round(d: Drawn, given: Theorem | None = None) -> Theorem:
         g_left = eta * tau * (W / 2 - Fraction(1, 4)) - in_drift * size * d.W
         g_left = g_left - of_A * (W**2 + 2 * d.odds)
         first, second = eta * tau * W * 5 / 32, eta * tau * W * 5 / 64
-        signs.append(sign(g_left, (rate, first), (square, second)))
+        signs.append(notation.sign(g_left, (rate, first), (square, second)))
         squares.append((k.part(side, g), g_left))
         own = young(k.part(side, g), k.part(side, apart), 1)
         uses += [
             (first_order(d, side), 1),
-            (second_order(d, side), S / 2),
+            (visits.second_order(d, side), S / 2),
             (sum_over(own, k.CLIENTS, n, d.w), in_drift * size / 2),
         ]
     uses += heavier(d, k.Side.CLIENT, of_C, of_A, of_Z)
-    spare = sum_over(
-        combine(squares=[(k.part(k.Side.CLIENT, apart), 1)]), k.CLIENTS, n, d.w
-    )
+    spare = sum_over(combine((k.part(k.Side.CLIENT, apart), 1)), k.CLIENTS, n, d.w)
     uses.append((spare, in_drift * (of_s - of_c)))
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     target = fall + k.constant(cost(d)) - k.norm2(g) * (eta * tau / 4)
-    return combine(uses, squares, target=target, signs=signs)
+    return combine(*uses, *squares, target=target, signs=signs)
 
 
 def heavier(
     d: Drawn, side: k.Side, of_C: Ratio, of_A: Ratio, of_Z: Ratio
 ) -> list[tuple[Theorem, Number]]:
     """Return what a side's terms lack if a_n stands in them for w_n >= a_n."""
-    r, a, r_n = d.round, k.weight(n), inverse_q(n) - 1
+    r, a, r_n = d.round, k.weight(n), d.inverse - 1
     below = rules.weight_below_one(n)
-    signs = [combine([(below, 1)]), combine([(below, 1 + a)])]
+    signs = [combine(below), combine((below, 1 + a))]
     far, xi = k.part(side, d.change(of(i))), k.part(side, r.noise(of(i)))
     gx = k.part(side, r.own_gradient())
 
     def spare(u: k.Vec, factor: Ratio) -> Theorem:
-        inside = sum_over(combine(squares=[(u, 1)]), steps(tau), i)
+        inside = sum_over(combine((u, 1)), steps(tau), i)
         return sum_over(inside, k.CLIENTS, n, factor, signs)
 
-    own = sum_over(combine(squares=[(gx, 1)]), k.CLIENTS, n, (1 - a**2) * r_n, signs)
+    own = sum_over(combine((gx, 1)), k.CLIENTS, n, (1 - a**2) * r_n, signs)
     return [
         (spare(far, d.J * (1 - a)), of_C),
         (spare(xi, d.J**2 * (1 - a**2)), of_Z),
@@ -153,31 +121,36 @@ def heavier(
 
 
 def printed_rate(d: Drawn) -> Theorem:
-    """Return ``8 z <= 1`` from Theorem 3.9's learning rate, for equal weights."""
+    """Return ``8 z <= 1`` from the theorem's learning rate, for equal weights."""
     r, a, (_, above) = d.round, k.weight(n), equal_weights()
-    shares = mean(n, a**2 * inverse_q(n))
-    printed = rules.assume(k.constant(1 - 8 * S * N**2 * tau * r.eta * shares))
-    more = sum_over(above, k.CLIENTS, n, (N * a + 1) * inverse_q(n))
-    return combine([(printed, 1), (more, 8 * S * r.eta * tau)], target=d.rate)
+    u = 8 * S * N**2 * tau * r.eta
+    if not d.run.drawn:
+        return combine(rules.assume(k.constant(1 - u)), target=d.rate)
+    printed = rules.assume(k.constant(1 - u * mean(n, a**2 * d.inverse)))
+    more = sum_over(above, k.CLIENTS, n, (N * a + 1) * d.inverse)
+    return combine(printed, (more, 8 * S * r.eta * tau), target=d.rate)
 
 
-def printed_round() -> Theorem:
-    """Return one round of Theorem 3.9 as printed, for equal weights."""
-    d = Drawn()
+@cache
+def printed_round(who: k.Participants) -> Theorem:
+    """Return (123) or (183), one round as printed, for equal weights."""
+    d = Drawn(who)
     eta, a, g = d.round.eta, k.weight(n), d.round.gradient
-    spread = mean(n, (a**2 + 1) * inverse_q(n) * (sigma2(n) + eps2))
+    spread = mean(n, (a**2 + 1) * d.inverse * (sigma2(n) + eps2))
     fall = k.value_of(k.MEAN, d.round.x) - k.value_of(k.MEAN, d.round.next)
     target = fall + k.constant(2 * N * S * eta**2 * tau**2 * spread)
     target = target - k.norm2(g) * (eta * tau / 4)
-    return combine([(one_round(d, printed_rate(d)), 1)], target=target)
+    return combine(one_round(d, printed_rate(d)), target=target)
 
 
-def theorem() -> Theorem:
-    """Return (22), for equal weights: a round summed."""
-    d, c = Drawn(), 4 / (T * tau)
-    fall = rules.telescope(t, k.value_of(k.MEAN, d.round.x), T)
-    last = rules.lowest(k.MEAN, k.iterate(d.run, T))
-    return combine([(sum_over(printed_round(), steps(T), t), c), (fall, c), (last, c)])
+def rearranged(who: k.Participants) -> Theorem:
+    """Return (124) or (184), for equal weights."""
+    return combine((printed_round(who), 4 / tau))
+
+
+def theorem(who: k.Participants) -> Theorem:
+    """Return (16) or (22), for equal weights: a round summed."""
+    return local.over_rounds(printed_round(who), Drawn(who).round, T, 4 / (T * tau))
 
 
 # SFL-V2 as printed where clients are drawn, equal weights: (175) and (177) of G.3 ----
@@ -197,13 +170,11 @@ def first_order_equally() -> Theorem:
     far, client = d.change(of(i)), k.part(k.Side.CLIENT, d.change(of(i)))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     return combine(
-        [
-            (visits.first_order(d, k.Side.SERVER), 1),
-            (d.all(rules.blocks(far, far), d.J), eta / 2),
-            (d.all(combine(squares=[(client, 1)]), d.J), eta / 2),
-            (d.all(near, d.J), eta / 2),
-        ],
-        [(g, eta * tau * (N - 1) / 2)],
+        visits.first_order(d, k.Side.SERVER),
+        (d.all(rules.blocks(far, far), d.J), eta / 2),
+        (d.all(combine((client, 1)), d.J), eta / 2),
+        (d.all(near, d.J), eta / 2),
+        (g, eta * tau * (N - 1) / 2),
         target=d.over(k.norm2(r.away(of(i))), d.J) * (eta * S**2 / 2)
         - k.norm2(g) * (eta * tau / 2)
         - k.inner(g, r.next - r.x),
@@ -213,10 +184,10 @@ def first_order_equally() -> Theorem:
 def first_order_printed() -> Theorem:
     """Return (175) with the whole vector's move: J_n <= 1/q_n <= N/q_n."""
     spare = N * inverse_q(n) - d.J
-    few = combine([(at_most_inverse(r), 1)], target=k.constant(spare))
-    away = sum_over(combine(squares=[(r.away(of(i)), 1)]), steps(tau), i)
+    few = combine(at_most_inverse(r), target=k.constant(spare))
+    away = sum_over(combine((r.away(of(i)), 1)), steps(tau), i)
     more = sum_over(away, k.CLIENTS, n, spare, [few])
-    return combine([(first_order_equally(), 1), (more, eta * S**2 / 2)])
+    return combine(first_order_equally(), (more, eta * S**2 / 2))
 
 
 def drift_by_mean() -> Theorem:
@@ -227,29 +198,27 @@ def drift_by_mean() -> Theorem:
     c, size, gx = Fraction(6, 5), 2 * (eta * tau * most) ** 2, r.own_gradient()
     small, spare = rules.assume(d.rate), c * (1 - 5 * S**2 * size) - 1
     own = c * size * tau * Fraction(5, 4)
-    client = combine(squares=[(k.part(k.Side.CLIENT, gx), 1)])
+    client = combine((k.part(k.Side.CLIENT, gx), 1))
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     F = k.norm2(r.gradient) + k.constant(eps2)
     return combine(
-        [
-            (visits.drift(d), c),
-            (d.all(near, d.J), 5 * c * size),
-            (d.all(combine(squares=[(r.away(of(i)), 1)]), d.J), spare),
-            (sum_over(rules.blocks(gx, gx), k.CLIENTS, n), own),
-            (
-                sum_over(client, k.CLIENTS, n),
-                own - c * (eta * tau) ** 2 * tau * Fraction(5, 4),
-            ),
-            (sum_over(own_gradient(r), k.CLIENTS, n), own),
-        ],
+        (visits.drift(d), c),
+        (d.all(near, d.J), 5 * c * size),
+        (d.all(combine((r.away(of(i)), 1)), d.J), spare),
+        (sum_over(rules.blocks(gx, gx), k.CLIENTS, n), own),
+        (
+            sum_over(client, k.CLIENTS, n),
+            own - c * (eta * tau) ** 2 * tau * Fraction(5, 4),
+        ),
+        (sum_over(own_gradient(r), k.CLIENTS, n), own),
         target=F * (2 * N * own) + k.constant(c * (eta * tau) ** 2 * sigmas) - d.D,
-        signs=[sign(spare, (small, (1 + 8 * v) * Fraction(3, 16)))],
+        signs=[notation.sign(spare, (small, (1 + 8 * v) * Fraction(3, 16)))],
     )
 
 
 def first_order_closed() -> Theorem:
     """Return (177) with the whole gradient and (sum 1/q_n)^2 behind eta^3."""
-    return combine([(first_order_equally(), 1), (drift_by_mean(), eta * S**2 / 2)])
+    return combine(first_order_equally(), (drift_by_mean(), eta * S**2 / 2))
 
 
 # Strongly convex, SFL-V2 as printed, for equal weights: (14) and (20) ----------------
@@ -284,7 +253,7 @@ class OneOverT:
 
     def gap(self, at: Ratio) -> k.Lin:
         """Return ``f(x(at)) - f*``."""
-        return strong.gap(Round(self.run), at)
+        return strong.gap(local.Round(self.run), at)
 
     def claim(self, at: Ratio) -> k.Lin:
         """Return ``X/(gamma + t) - gap``."""
@@ -294,18 +263,16 @@ class OneOverT:
         """Return the claim where gamma + t is small, or t = 0."""
         near = rules.instantiate(at_rate(self.slope), ((t, at),), ())
         uses = [(gradient_domination(k.iterate(self.run, at)), 1 / (2 * mu))]
-        return combine([*uses, (near, 1 / (2 * mu)), *small], target=self.claim(at))
+        return combine(*uses, (near, 1 / (2 * mu)), *small, target=self.claim(at))
 
     def late(self) -> Theorem:
         """Return the claim at t + 1 from that at t where gamma + t >= switch."""
         u, slow = 1 / (gamma + now), rules.assume(k.constant(self.slowness))
         return combine(
-            [
-                (at_rate(self.descent), 1),
-                (gradient_domination(k.iterate(self.run, now)), 2 * u / mu),
-                (rules.assume(self.claim(now)), 1 - 4 * u),
-                (slow, self.spare * u**2),
-            ],
+            at_rate(self.descent),
+            (gradient_domination(k.iterate(self.run, now)), 2 * u / mu),
+            (rules.assume(self.claim(now)), 1 - 4 * u),
+            (slow, self.spare * u**2),
             target=self.claim(now + 1),
         )
 
@@ -317,7 +284,7 @@ class OneOverT:
     def rate(self) -> Theorem:
         """Return the claim for every t, by induction."""
         fast, then = rules.assume(k.constant(-self.slowness)), gamma + now + 1
-        soon = combine([(fast, gamma + now)], target=k.constant(self.switch + 1 - then))
+        soon = combine((fast, gamma + now), target=k.constant(self.switch + 1 - then))
         early = self.early(now + 1, (soon, self.share * G2 / (mu * then)))
         step = rules.cases(self.late(), early, self.slowness)
         return rules.induct(self.early(ratio(0)), step, t, self.claim(now))
@@ -326,7 +293,7 @@ class OneOverT:
         """Return the printed bound after T rounds; its last term is not needed."""
         last = rules.instantiate(self.rate(), ((t, T),), ())
         start = strong.S * (gamma + 1) / (2 * (gamma + T))
-        return combine([(last, 1)], [(k.iterate(self.run, 0) - strong.BEST, start)])
+        return combine(last, (k.iterate(self.run, 0) - strong.BEST, start))
 
 
 def at_rate(theorem: Theorem) -> Theorem:
@@ -345,12 +312,12 @@ def sum_bound(d: Drawn, side: k.Side) -> Theorem:
     V = mean(n, share)
     clients = rules.jensen(k.CLIENTS, n, share, k.summed(steps(tau), i, g))
     inside = rules.jensen(steps(tau), i, ratio(1), g)
-    return combine([
-        (clients, 1),
+    return combine(
+        clients,
         (sum_over(inside, k.CLIENTS, n, share), V),
-        (d.all(bounded_block(d.run, side, of(i)), share), V * tau),
+        (d.all(local.bounded_block(d.run, side, of(i)), share), V * tau),
         (d.expect(k.constant(V**2 * tau**2 * G2)), -1),
-    ])
+    )
 
 
 def move(d: Drawn, side: k.Side) -> Theorem:
@@ -358,11 +325,11 @@ def move(d: Drawn, side: k.Side) -> Theorem:
     r = d.round
     step = k.part(side, r.next - r.x)
     G = d.total(side, stochastic(d.run, n, now, of(i)))
-    return combine([
+    return combine(
         (rules.update(d.run, side, now, step), -1),
         (rules.update(d.run, side, now, G), r.eta),
         (sum_bound(d, side), r.eta**2),
-    ])
+    )
 
 
 def convex_drift(d: Drawn) -> Theorem:
@@ -371,15 +338,13 @@ def convex_drift(d: Drawn) -> Theorem:
     most, size = d.most, r.eta**2 * tau**3 * G2
     bounded = k.constant(size * V * most**2 * c)
     given = combine(
-        [
-            (d.all(both_parts(r.away(of(i))), d.J), -1),
-            (d.all(block_move(d.round, k.Side.CLIENT, of(i), of(i)), d.J), 1),
-            (d.all(server_move(d.round, of(i), d.draw), d.J), 1),
-            (few(d), size * V * (most + V)),
-        ],
+        (d.all(local.both_parts(r.away(of(i))), d.J), -1),
+        d.all(local.block_move(d.round, k.Side.CLIENT, of(i), of(i)), d.J),
+        d.all(Visited(d.round).bounded_way(), d.J),
+        (few(d), size * V * (most + V)),
         target=bounded - d.D,
     )
-    return combine([(given, 1), (d.expect(bounded), -1)])
+    return combine(given, (d.expect(bounded), -1))
 
 
 def descent(d: Drawn) -> Theorem:
@@ -387,15 +352,15 @@ def descent(d: Drawn) -> Theorem:
     r, g, share = d.round, d.round.gradient, d.J
     far, half = d.change(of(i)), r.eta / 2
     near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
-    below = [combine([(rules.weight_below_one(n), 1)])]
-    client = combine(squares=[(k.part(k.Side.CLIENT, far), 1)])
+    below = [combine(rules.weight_below_one(n))]
+    client = combine((k.part(k.Side.CLIENT, far), 1))
     more = sum_over(
         sum_over(client, steps(tau), i), k.CLIENTS, n, d.J * (1 - k.weight(n)), below
     )
     uses: list[tuple[Theorem, Number]] = [
         (decomposition(r), 1),
         (more, half),
-        (d.all(both_parts(far), share), half),
+        (d.all(local.both_parts(far), share), half),
         (d.all(near, share), half),
         (convex_drift(d), half * S**2),
         (rules.blocks(g, g), -half * tau),
@@ -403,7 +368,7 @@ def descent(d: Drawn) -> Theorem:
     for side in k.Side:
         uses += [(first_order(d, side), 1), (move(d, side), S / 2)]
     spare = (k.part(k.Side.SERVER, g), half * tau * (N - 1))
-    return combine(uses, [spare])
+    return combine(*uses, spare)
 
 
 def slope(d: Drawn) -> Theorem:
@@ -418,31 +383,29 @@ def slope(d: Drawn) -> Theorem:
         return rules.local_update(d.run, n, now, zero, k.Side.CLIENT, w)
 
     size = combine(
-        [
-            (rules.bounded_gradient(d.run, G2, n, now, zero), 1),
-            (rules.unbiased(d.run, n, now, zero, gp), 2),
-        ],
-        [(r.noise(zero), 1)],
+        rules.bounded_gradient(d.run, G2, n, now, zero),
+        (rules.unbiased(d.run, n, now, zero, gp), 2),
+        (r.noise(zero), 1),
         target=k.constant(G2) - k.norm2(gp),
     )
     square = k.constant((S * r.eta * tau * V) ** 2 * G2)
-    near = combine([
-        (rules.lipschitz(k.Local(n), S, r.x, r.point(zero)), 1),
+    near = combine(
+        rules.lipschitz(k.Local(n), S, r.x, r.point(zero)),
         (rules.blocks(away, away), -(S**2)),
         (update(client), -(S**2)),
         (update(made), r.eta * S**2),
         (rules.jensen(steps(0), j, ratio(1), none), (r.eta * S) ** 2),
-        (server_move(r, zero, d.draw), S**2),
+        (Visited(r, zero).bounded_way(), S**2),
         (d.expect(square), -1),
-    ])
-    one = combine([(young(gp, gx - gp, 1), 1), (size, 2), (near, 2)])
+    )
+    one = combine(young(gp, gx - gp, 1), (size, 2), (near, 2))
     mean_ = k.summed(k.CLIENTS, n, gx * k.weight(n))
-    return combine([
-        (rules.jensen(k.CLIENTS, n, k.weight(n), gx), 1),
-        (sum_over(one, k.CLIENTS, n, k.weight(n)), 1),
+    return combine(
+        rules.jensen(k.CLIENTS, n, k.weight(n), gx),
+        sum_over(one, k.CLIENTS, n, k.weight(n)),
         (rules.mean_gradient(r.x, r.gradient), -1),
         (rules.mean_gradient(r.x, mean_), -1),
-    ])
+    )
 
 
 def printed(who: k.Participants) -> Theorem:

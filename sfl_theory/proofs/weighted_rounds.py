@@ -16,47 +16,18 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import partial_visits
+from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import notation, partial_visits
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.local_steps import (
-    G2,
-    Round,
-    S,
-    block_below,
-    block_move,
-    both_parts,
-    i,
-    j,
-    linear_both,
-    m,
-    n,
-    now,
-    own_steps,
-    t,
-    whole_centred,
-    whole_descent,
-    whole_deviation,
-    whole_mean,
-    whole_update,
-)
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    equal_paces,
-    inverse_q,
-    mean,
-    of,
-    rates,
-    steps,
-    sum_over,
-)
-from sfl_theory.proofs.visits import late
+from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, m, n, now, t
+from sfl_theory.proofs.notation import combine, count, mean, of, rates, steps, sum_over
+from sfl_theory.proofs.visited import Visited
 
 tau, T = count("tau"), count("T")
 ETA = rates("eta")
 eta = ETA.at(now)
 BEST = k.vec(k.Star(k.MEAN))
-kappa = mean(n, k.weight(n) * inverse_q(n))
+kappa = mean(n, k.weight(n) * notation.inverse_q(n))
 odds = k.symbol(k.Odds(n))
 third = Fraction(1, 3)
 
@@ -77,7 +48,7 @@ class Weighted:
     def at(self, rate: k.Rate) -> k.Split:
         """Return the run at a rate."""
         who = k.Participants.UPDATES if self.partial else k.Participants.EVERYONE
-        return equal_paces(self.kind, tau, rate, who)
+        return notation.equal_paces(self.kind, tau, rate, who)
 
     @property
     def round(self) -> Round:
@@ -101,7 +72,7 @@ class Weighted:
         """Of the drift, over eta^2 tau^3 G2."""
         if not self.kind.visits:
             return ratio(third)
-        more = kappa + mean(n, k.weight(n) ** 2 * odds * inverse_q(n))
+        more = kappa + mean(n, k.weight(n) ** 2 * odds * notation.inverse_q(n))
         return ratio(third) + (more if self.partial else 1)
 
     def g(self, step: k.Var = i) -> k.Vec:
@@ -126,10 +97,10 @@ class Weighted:
 
 def client_sum(a: Weighted) -> Theorem:
     """Return ``||sum_i g_i||^2 <= tau^2 G2`` for a client."""
-    return combine([
-        (rules.jensen(steps(tau), i, ratio(1), a.g()), 1),
+    return combine(
+        rules.jensen(steps(tau), i, ratio(1), a.g()),
         (sum_over(a.bounded(), steps(tau), i), tau),
-    ])
+    )
 
 
 @cache
@@ -140,7 +111,7 @@ def second_moment(a: Weighted) -> Theorem:
     with the weights a_n, and ``J_n^2`` has the mean ``1/q_n``.
     """
     inside = k.summed(steps(tau), i, a.g())
-    G = whole_mean(a.round, a.g())
+    G = local.whole_mean(a.round, a.g())
     own = client_sum(a)
     target = k.constant(a.c1 * tau**2 * G2) - k.norm2(G)
     if a.partial and a.kind.visits:
@@ -151,7 +122,7 @@ def second_moment(a: Weighted) -> Theorem:
             (sum_over(own, k.CLIENTS, n, k.weight(n) * a.jumps), 1),
             (a.averaged(number), -1),
         ]
-        return combine(uses, target=target)
+        return combine(*uses, target=target)
     uses = [
         (rules.jensen(k.CLIENTS, n, k.weight(n), inside), 1),
         (sum_over(own, k.CLIENTS, n, k.weight(n)), 1),
@@ -161,15 +132,15 @@ def second_moment(a: Weighted) -> Theorem:
             (a.averaged(k.norm2(G)), -1),
             (sum_over(own, k.CLIENTS, n, k.weight(n) ** 2 * odds), 1),
         ]
-    return combine(uses, target=target)
+    return combine(*uses, target=target)
 
 
 def own_drift(a: Weighted) -> Theorem:
     """Return ``||p_i - x||^2 <= eta^2 i^2 G2`` for SFL-V1."""
     uses: list[tuple[Theorem, Number]] = [(both_parts(a.round.away(of(i))), -1)]
-    uses += [(own_steps(a.round, side, of(i), of(i)), 1) for side in k.Side]
-    both = combine([(both_parts(a.g(j)), 1), (a.bounded(j), 1)])
-    return combine([*uses, (sum_over(both, steps(of(i)), j), eta**2 * of(i))])
+    uses += [(local.own_steps(a.round, side, of(i), of(i)), 1) for side in k.Side]
+    both = combine(both_parts(a.g(j)), a.bounded(j))
+    return combine(*uses, (sum_over(both, steps(of(i)), j), eta**2 * of(i)))
 
 
 def visited(a: Weighted) -> Theorem:
@@ -177,36 +148,23 @@ def visited(a: Weighted) -> Theorem:
 
     The visits before (n, i) are at most tau of each client; Jensen with weights a_m.
     """
-    side = k.Side.SERVER
-    full = stochastic(a.run, m, now, of(j))
-    g, away = k.part(side, full), k.part(side, a.round.away(of(i)))
-    jump = k.draw(a.run, m, now) if a.partial else ratio(1)
-    not_yet, o = late()
-    inside = k.summed(steps(tau), j, g * o)
-    total = k.summed(k.CLIENTS, m, inside * k.weight(m) * jump)
-
-    def update(w: k.Vec) -> Theorem:
-        return rules.local_update(a.run, n, now, of(i), side, w)
-
-    few = sum_over(not_yet, steps(tau), j)
-    bounded = rules.bounded_gradient(a.run, G2, m, now, of(j))
-    bound = block_below(side, full, bounded)
+    v = Visited(a.round)
+    g, jump = v.stochastic(), k.draw(a.run, m, now) if a.partial else ratio(1)
+    few = sum_over(v.late(), steps(tau), j)
+    bound = local.bounded_block(a.run, k.Side.SERVER, of(j), m)
     made = tau - rules.number_of(few.form)
     each = combine(
-        [
-            (rules.jensen(steps(tau), j, o, g), 1),
-            (sum_over(bound, steps(tau), j, o), made),
-            (few, G2 * (tau + made)),
-        ],
-        target=k.constant(tau**2 * G2) - k.norm2(inside),
+        rules.jensen(steps(tau), j, v.o, g),
+        (sum_over(bound, steps(tau), j, v.o), made),
+        (few, G2 * (tau + made)),
+        target=k.constant(tau**2 * G2) - k.norm2(v.of_client(g)),
         signs=[few],
     )
-    return combine([
-        (update(away), -1),
-        (update(total), eta),
-        (rules.jensen(k.CLIENTS, m, k.weight(m), inside * jump), eta**2),
+    return combine(
+        (v.moved(g), -1),
+        (rules.jensen(k.CLIENTS, m, k.weight(m), v.of_client(g) * jump), eta**2),
         (sum_over(each, k.CLIENTS, m, k.weight(m) * jump**2), eta**2),
-    ])
+    )
 
 
 @cache
@@ -214,15 +172,15 @@ def drift(a: Weighted) -> Theorem:
     """Return ``D <= cd eta^2 tau^3 G2``."""
     r = a.round
     if a.kind.visits:
-        client = block_move(r, k.Side.CLIENT, of(i), of(i))
+        client = local.block_move(r, k.Side.CLIENT, of(i), of(i))
         away = both_parts(r.away(of(i)))
-        one = combine([(away, -1), (client, 1), (visited(a), 1)])
+        one = combine((away, -1), client, visited(a))
     else:
         one = own_drift(a)
     drawn = r.summed(one, tau, a.share)
     size = rules.number_of(drawn.form + r.drift(tau, a.share))
     target = k.constant(a.cd * eta**2 * tau**3 * G2) - r.drift(tau, a.share)
-    return combine([(drawn, 1), (a.averaged(k.constant(size)), -1)], target=target)
+    return combine(drawn, (a.averaged(k.constant(size)), -1), target=target)
 
 
 # Values ------------------------------------------------------------------------------
@@ -240,7 +198,7 @@ def descent(a: Weighted) -> Theorem:
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
     target = fall + k.constant(noise) - k.norm2(g) * (alpha / 2)
     uses: list[tuple[Theorem, Number]] = [
-        (whole_descent(r), 1),
+        (local.whole_descent(r), 1),
         (second_moment(a), S * eta**2 / 2),
         (drift(a), S**2 * eta / 2),
     ]
@@ -254,9 +212,12 @@ def descent(a: Weighted) -> Theorem:
             (partial_visits.mean_deviation(), eta / (2 * tau)),
         ]
     else:
-        left = whole_mean(r, r.local_gradient(of(i)))
-        uses += [(whole_centred(r, g), eta), (whole_deviation(r), eta / (2 * tau))]
-    return combine(uses, [(left, eta / (2 * tau))], target=target)
+        left = local.whole_mean(r, r.local_gradient(of(i)))
+        uses += [
+            (local.whole_centred(r, g), eta),
+            (local.whole_deviation(r), eta / (2 * tau)),
+        ]
+    return combine(*uses, (left, eta / (2 * tau)), target=target)
 
 
 def centred(a: Weighted, w: k.Vec, share: Ratio) -> Theorem:
@@ -267,7 +228,7 @@ def centred(a: Weighted, w: k.Vec, share: Ratio) -> Theorem:
     inside = rules.linear(steps(tau), i, xi * share, w)
     outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share, w)
     zero = [(sum_over(one, k.CLIENTS, n), 1) for one in (each, inside)]
-    return combine([(outer, 1), *zero])
+    return combine(outer, *zero)
 
 
 # Distances ---------------------------------------------------------------------------
@@ -285,20 +246,19 @@ def progress(a: Weighted) -> Theorem:
     """
     r, w = a.round, a.share
     p, away, gp = r.point(of(i)), r.x - BEST, r.local_gradient(of(i))
-    one = combine([
-        (rules.smooth(k.Local(n), S, p, r.x), 1),
-        (rules.convex(k.Local(n), ratio(0), p, BEST), 1),
-    ])
+    one = combine(
+        rules.smooth(k.Local(n), S, p, r.x), rules.convex(k.Local(n), ratio(0), p, BEST)
+    )
     own = k.value_of(k.Local(n), r.x) - k.value_of(k.Local(n), BEST)
     drawn = k.summed(k.CLIENTS, n, own * w)
-    return combine([
-        (r.summed(one, tau, w), 1),
-        (linear_both(r, gp, away, tau, w), 1),
-        (centred(a, away, w), 1),
+    return combine(
+        r.summed(one, tau, w),
+        local.linear_both(r, gp, away, tau, w),
+        centred(a, away, w),
         (a.averaged(drawn), tau),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
-    ])
+    )
 
 
 @cache
@@ -310,18 +270,16 @@ def approach(a: Weighted) -> Theorem:
     """
     r, alpha = a.round, eta * tau
     before, after = r.x - BEST, r.next - BEST
-    G = whole_mean(r, a.g())
+    G = local.whole_mean(r, a.g())
     noise = a.c1 * alpha**2 * G2 + S * a.cd * alpha**3 * G2
     target = k.norm2(before) - k.norm2(after) + k.constant(noise) - gap(a) * (2 * alpha)
     return combine(
-        [
-            (progress(a), 2 * eta),
-            (whole_update(r, before), -2),
-            (whole_update(r, r.next - r.x), -1),
-            (whole_update(r, G), eta),
-            (second_moment(a), eta**2),
-            (drift(a), S * eta),
-        ],
+        (progress(a), 2 * eta),
+        (local.whole_update(r, before), -2),
+        (local.whole_update(r, r.next - r.x), -1),
+        (local.whole_update(r, G), eta),
+        (second_moment(a), eta**2),
+        (drift(a), S * eta),
         target=target,
     )
 
@@ -335,4 +293,4 @@ def mean_gap(a: Weighted) -> Theorem:
     c = 1 / (2 * tau * T)
     fall = rules.telescope(t, k.norm2(a.round.x - BEST), T)
     last = k.iterate(a.run, T) - BEST
-    return combine([(sum_over(approach(a), steps(T), t), c), (fall, c)], [(last, c)])
+    return combine((sum_over(approach(a), steps(T), t), c), (fall, c), (last, c))

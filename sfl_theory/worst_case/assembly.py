@@ -103,7 +103,7 @@ class Assembly:
             _total(self.each, self.each_squares), k.CLIENTS, n, k.weight(n)
         )
         rest = _total(self.uses, self.squares)
-        return combine([(average, 1), (rest, 1)], target=self.target)
+        return combine(average, rest, target=self.target)
 
     # What is added ---------------------------------------------------------------
 
@@ -398,10 +398,10 @@ def _total(uses: Uses, squares: Squares) -> Theorem:
     """Return the sum, added up in groups: a long sum costs its length every time."""
     while len(uses) > GROUP:
         groups = (uses[i : i + GROUP] for i in range(0, len(uses), GROUP))
-        uses = [(combine(group), ONE) for group in groups]
+        uses = [(combine(*group), ONE) for group in groups]
     parts = range(0, len(squares), GROUP)
-    more = [(combine([], squares[i : i + GROUP]), ONE) for i in parts]
-    return combine([*uses, *more])
+    more = [(combine(*squares[i : i + GROUP]), ONE) for i in parts]
+    return combine(*uses, *more)
 
 
 def _over_weight(number: Ratio) -> Fraction:

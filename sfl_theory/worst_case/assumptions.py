@@ -3,12 +3,13 @@ r"""From a setting to its program: which inequalities the assumptions give."""
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 from sfl_theory.worst_case.certificate import STAR, Atom, Inequality, Point, Space
 from sfl_theory.worst_case.program import Constraint, Node, Program
 from sfl_theory.worst_case.runs import Run, gradient, play
-from sfl_theory.worst_case.setting import ONE, ZERO, Setting
+from sfl_theory.worst_case.setting import ONE, ZERO, Setting, Visits
 from sfl_theory.worst_case.vectors import Vector
 
 
@@ -46,6 +47,8 @@ class _Formulation:
         objective = self.objective()
         self.assume_start()
         self.assume_bounds()
+        if self.setting.visits:
+            self.assume_visits(self.setting.visits)
         if self.setting.sigma2:
             self.assume_noise()
         return Program(
@@ -66,10 +69,15 @@ class _Formulation:
     def node(self, n: int | None, point: Point, x: Vector, slope: Vector) -> Node:
         """Return the node of a function at a point, entered now."""
         value = None
-        if point != STAR:
+        if point != STAR and not self.pinned(x):
             value, self.values = self.values, self.values + 1
         self.nodes.append(Node(n, point, self.vector(x), self.vector(slope), value))
         return self.nodes[-1]
+
+    def pinned(self, x: Vector) -> bool:
+        """Return whether values are relative to the one at x; f* is not known."""
+        free = self.setting.mu is None and self.setting.start == "decrease"
+        return free and not x.forms
 
     def everywhere(self, point: Point, x: Vector) -> list[Node]:
         """Return the clients' nodes at a common point, made where there is none."""
@@ -145,14 +153,20 @@ class _Formulation:
     def assume_start(self) -> None:
         """Enter what is known of x(0), and f* where there is no x*."""
         setting = self.setting
+        far = setting.initial_distance
         if setting.start == "distance":
+            far = setting.initial
+        if far is not None:
             start = self.square(self.run.models[0])
             says = Inequality("start-distance")
-            self.given.append(Constraint(says, (), (start,), setting.initial))
-        if setting.start == "gap":
+            self.given.append(Constraint(says, (), (start,), far))
+        if setting.start == "decrease":
+            self.assume_decrease()
+        gap = setting.initial if setting.start == "gap" else setting.initial_gap
+        if gap is not None:
             says, values = Inequality("start-gap"), tuple(self.f(self.model(0)))
-            self.given.append(Constraint(says, values, (), setting.initial))
-        if setting.mu is None:
+            self.given.append(Constraint(says, values, (), gap))
+        if setting.mu is None and setting.start == "gap":
             self.model(setting.rounds)
             for t in range(setting.rounds + 1):
                 nodes = self.model(t)
@@ -160,6 +174,16 @@ class _Formulation:
                 lower = self.square(self.slope(nodes), 1 / (2 * setting.S))
                 values = tuple(self.f(nodes, -ONE))
                 self.given.append(Constraint(says, values, (lower,)))
+
+    def assume_decrease(self) -> None:
+        """Enter by how much the run decreases what it is measured by."""
+        says, most, run = Inequality("decrease"), self.setting.initial, self.run
+        if self.setting.mu is not None:
+            terms = (self.square(run.models[0]), self.square(run.models[-1], -ONE))
+            self.given.append(Constraint(says, (), terms, most))
+            return
+        values = self.f(self.model(0)) + self.f(self.model(self.setting.rounds), -ONE)
+        self.given.append(Constraint(says, tuple(values), (), most))
 
     def assume_bounds(self) -> None:
         """Enter heterogeneity, dissimilarity and bounded gradients."""
@@ -194,27 +218,45 @@ class _Formulation:
                 says = Inequality("dissimilarity", node.client, node.point)
                 self.given.append(Constraint(says, (), (self.square(away),), eps2))
 
+    def assume_visits(self, visits: Visits) -> None:
+        """Enter what SFL-V2's lags are at most, and how far plain means are off."""
+        apart = self.setting.order == "interleaved"
+        moved = Vector()
+        for step in self.run.steps:
+            at = step.point
+            moved = moved.plus(self.server(step.gradient))
+            if step.noise:
+                moved = moved.plus(self.server(self.place.own(step.noise)))
+            if not apart and at.i < self.setting.tau - 1:
+                continue
+            first = at if apart else Point("local", at.t)
+            lag = self.server(self.place.own(Atom("lag", None, first)))
+            terms = (self.square(lag), self.square(moved, -visits.lag))
+            self.given.append(Constraint(Inequality("lag", at=first), (), terms))
+            if visits.uneven:
+                off = self.server(self.place.common(Atom("uneven", None, at)))
+                away = moved.plus(self.place.mean_part(moved), -ONE)
+                terms = (self.square(off), self.square(away, -visits.uneven))
+                self.given.append(Constraint(Inequality("uneven", at=at), (), terms))
+            moved = Vector()
+
+    def server(self, vector: Vector) -> Vector:
+        """Return a vector's part on the server side."""
+        return vector.within(lambda space: space.side == "server")
+
     def assume_noise(self) -> None:
         """Enter variances, and what noise is orthogonal to."""
-        sigma2, N = self.setting.sigma2, self.setting.clients
-        shares: dict[str, Fraction] = {"each": ONE}
-        if self.place.everyone and N is not None:
-            shares = {"mean": Fraction(1, N), "deviation": 1 - Fraction(1, N)}
         for step in self.run.steps:
             if step.noise is None:
                 continue
             own = self.place.own(step.noise)
-            if N is None or not self.place.everyone:
-                says = Inequality("variance", step.client, step.point)
-                term = self.square(own)
-                self.given.append(Constraint(says, (), (term,), sigma2))
-                continue
-            for part, share in shares.items():
+            for part, bound in self.setting.noises.items():
                 here = tuple(one for one in self.place.spaces if one.part == part)
-                says = Inequality("variance", step.client, step.point, space=here[0])
+                space = None if part == "each" else here[0]
+                says = Inequality("variance", step.client, step.point, space=space)
+                spaces = () if part == "each" else here
                 term = self.square(own)
-                bound = share * sigma2
-                self.given.append(Constraint(says, (), (term,), bound, spaces=here))
+                self.given.append(Constraint(says, (), (term,), bound, spaces=spaces))
         self.assume_unbiased()
 
     def assume_unbiased(self) -> None:
@@ -240,8 +282,43 @@ class _Formulation:
                     self.given.append(
                         Constraint(says, (), (term,), ZERO, True, (space,))
                     )
+        if self.setting.visits:
+            self.assume_visited()
         if self.setting.symmetric and self.setting.algorithm != "minibatch-sfl":
             self.assume_apart(self.setting.clients or 1)
+
+    def assume_visited(self) -> None:
+        """Enter that a visit's noise is orthogonal to what this client has seen."""
+        atoms = {
+            atom
+            for vector in self.vectors
+            for form in vector.forms.values()
+            for atom in form
+        }
+        for step in self.run.steps:
+            if step.noise is None:
+                continue
+            noise = self.vector(self.place.own(step.noise))
+            for atom in sorted(filter(partial(self.seen, step.point), atoms), key=str):
+                lag, own = atom.kind == "lag", self.place.own(atom)
+                seen = self.vector(self.server(own) if lag else own)
+                for side in self.place.sides[lag:]:
+                    spaces = (Space(side, "mean"), Space(side, "deviation"))
+                    says = Inequality(
+                        "visited", None, step.point, vector=atom, space=spaces[0]
+                    )
+                    term = (noise, seen, ONE)
+                    self.given.append(Constraint(says, (), (term,), ZERO, True, spaces))
+
+    def seen(self, drawn: Point, atom: Atom) -> bool:
+        """Return whether a client has an atom of this round when noise is drawn."""
+        at = atom.point
+        if at is None or at.kind != "local" or at.t != drawn.t or at.i > drawn.i:
+            return False
+        if at.i < drawn.i and self.setting.order == "interleaved":
+            return False
+        kinds = {"gradient", "lag"} | ({"noise"} if at.i < drawn.i else set())
+        return atom.kind in kinds
 
     def assume_apart(self, N: int) -> None:
         """Enter that noise is orthogonal to the other clients' steps of its round."""
@@ -274,6 +351,8 @@ class _Formulation:
             return drawn.t >= self.setting.rounds - 1
         if point.t != drawn.t or point.kind == "round":
             return point.t < drawn.t + (point.kind == "round")
+        if self.setting.visits:
+            return self.setting.order == "interleaved" and point.i < drawn.i
         own = atom.client == noise.client
         before = point.i < drawn.i + (atom.kind == "gradient")
         if self.setting.algorithm == "sfl-v2":

@@ -50,7 +50,7 @@ class Atom:
         point: of the gradient; of a noise the point where it is drawn.
     """
 
-    kind: Literal["start", "gradient", "noise"]
+    kind: Literal["start", "gradient", "noise", "lag", "uneven"]
     client: int | None = None
     point: Point | None = None
 
@@ -74,12 +74,16 @@ Kind = Literal[
     "interpolation",
     "start-distance",
     "start-gap",
+    "decrease",
     "heterogeneity",
     "dissimilarity",
     "bounded-gradient",
     "variance",
     "unbiased",
     "across",
+    "visited",
+    "lag",
+    "uneven",
     "lowest",
     "at-least",
 ]
@@ -95,7 +99,7 @@ class Inequality:
       u = grad F(x) - grad F(y), v = x - y:
       F(y) + <grad F(y), v> + (|u|^2/L + m |v|^2 - 2 (m/L) <u, v>) / (2 (1 - m/L))
       <= F(x);
-    - "start-distance", "start-gap": the start;
+    - "start-distance", "start-gap", "decrease": the start;
     - "heterogeneity": sum_n a_n |grad F_n(x*)|^2 <= zeta2;
     - "dissimilarity": |grad F_client(at) - grad f(at)|^2 <= eps2;
     - "bounded-gradient": E |grad F_client(at) + noise|^2 <= G2 at a local point;
@@ -105,6 +109,9 @@ class Inequality:
     - "across", N clients that are alike: a client's noise is orthogonal to another's
       later gradient in the round, (N-1) <noise, vector> of the means = that of the
       deviations, on the side of the space, an equality;
+    - "visited", SFL-V2 for all N at once: sum_n a_n <noise_n, vector_n> = 0 on the side
+      of the space, as each client's noise is drawn after its vector, an equality;
+    - "lag", "uneven": see ``Visits``;
     - "lowest": f* + |grad f(at)|^2 / (2 S) <= f(at);
     - "at-least": the least metric over rounds is at most that at ``at``.
 

@@ -138,7 +138,7 @@ def _split(program: Program) -> tuple[list[Constraint], list[Constraint]]:
         at, other = says.at, says.vector.point if says.vector else None
         if says.kind != "unbiased" or at is None or other in {None, STAR}:
             given.append(one)
-        elif len(program.given) > ALL_AT_ONCE and other and abs(at.t - other.t) > 1:
+        elif len(program.given) > ALL_AT_ONCE and abs(at.t - other.t) > 1:
             spare.append(one)
         else:
             given.append(one)

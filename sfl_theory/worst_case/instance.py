@@ -197,12 +197,12 @@ def parabola(program: Program, c: Fraction) -> Instance | str:
         The instance that starts as far off as the assumptions allow, or what it breaks.
     """
     setting = program.setting
-    starts = {
-        "distance": setting.initial,
-        "gap": 2 * setting.initial / c,
-        "gradients": ((setting.G2 or ZERO) - setting.sigma2) / c**2,
-    }
-    start = starts[setting.start]
+    gap, G2 = setting.initial_gap, setting.G2
+    known = {"distance": setting.initial, "gap": 2 * setting.initial / c}
+    starts = [known[setting.start]] if setting.start in known else []
+    starts += [] if gap is None else [2 * gap / c]
+    starts += [] if G2 is None else [(G2 - setting.sigma2) / c**2]
+    start = min(starts, default=ZERO)
     if setting.mu is None or start <= 0:
         return "x* and a start are needed"
     factors, axes = {}, {}
@@ -231,8 +231,8 @@ def _followed(
     mean and deviations as that of N clients, one client for all N at once.
     """
     basis = program.basis[space]
-    N = program.setting.clients or 1
-    shares = {"each": ONE, "mean": Fraction(1, N), "deviation": 1 - Fraction(1, N)}
+    noises = program.setting.noises
+    noises.setdefault("mean", noises.get("each", ZERO))
     axes: list[Fraction] = []
     row: dict[Atom, int] = {}
     for atom in basis:
@@ -240,7 +240,7 @@ def _followed(
         if atom.kind == "noise" or begins:
             row[atom] = len(axes)
             first = space.side in {"both", "client"}
-            noise = shares[space.part] * program.setting.sigma2 if first else ZERO
+            noise = noises.get(space.part, ZERO) if first else ZERO
             axes.append(start if atom.kind == "start" else noise)
     known: dict[Atom, list[Fraction]] = {
         atom: [ONE if row.get(atom) == k else ZERO for k in range(len(axes))]

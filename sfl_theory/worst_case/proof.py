@@ -338,7 +338,7 @@ class _Derivation:
             if not setting.sigma2:
                 return known
             g = parts.drawn(Atom("gradient", None, at))
-            return combine([(known, 1), (rules.unbiased(run, n, s, i, g), 2)])
+            return combine(known, (rules.unbiased(run, n, s, i, g), 2))
         if says.kind == "variance":
             return self.variance(says)
         if says.kind == "lowest" and at == Point("round", at.t):
@@ -363,10 +363,7 @@ class _Derivation:
         there = rules.instantiate(small, ((t, ratio(at.t)),), ())
         above, below = (rules.assume(one) for one in self.equal)
         side = above if apart else below
-        return combine([
-            (there, 1),
-            (sum_over(side, k.CLIENTS, n, k.weight(n)), sigma2),
-        ])
+        return combine(there, (sum_over(side, k.CLIENTS, n, k.weight(n)), sigma2))
 
     def lowest(self, s: int) -> Theorem:
         """Return ``f* <= sum_n a_n F_n(p) - ||g||^2/(2S)``, g the mean gradient."""
@@ -374,11 +371,11 @@ class _Derivation:
         p = x if s == self.setting.rounds else k.local_point(self.run, n, s, 0)
         z = x - mean(k.gradient(k.Local(n), p)) * (1 / S)
         each = rules.smooth(k.Local(n), S, p, z)
-        return combine([
-            (sum_over(each, k.CLIENTS, n, k.weight(n)), 1),
-            (rules.mean_value(z), 1),
-            (rules.lowest(k.MEAN, z), 1),
-        ])
+        return combine(
+            sum_over(each, k.CLIENTS, n, k.weight(n)),
+            rules.mean_value(z),
+            rules.lowest(k.MEAN, z),
+        )
 
 
 def through(rates: tuple[Fraction, ...]) -> Ratio:

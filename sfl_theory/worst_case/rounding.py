@@ -112,13 +112,15 @@ def _balance(program: Program, mine: _Multipliers) -> None:
             if mine.constraints[k].inequality.kind == "at-least"
         ]
         mine.amounts[max(weights)[1]] += spare
-    if program.setting.mu is None:
+    if program.setting.mu is None and "lowest" in by_kind:
         spare = mine.total("lowest") - mine.total("start-gap")
         mine.add(by_kind["start-gap" if spare > 0 else "lowest"], abs(spare))
+    convex = program.setting.mu is not None
+    pinned = any(node.value is None for node in program.nodes)
     homes = {
         node.client: k
         for k, node in reversed([*enumerate(program.nodes)])
-        if (node.point == STAR) == (program.setting.mu is not None)
+        if (node.point == STAR if convex else node.value is None or not pinned)
     }
     left = imbalance(program, mine.uses)
     for k, node in enumerate(program.nodes):

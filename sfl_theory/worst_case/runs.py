@@ -97,7 +97,10 @@ def play(setting: Setting) -> Run:
     steps: list[Evaluation] = []
     models = [x]
     for t in range(setting.rounds):
-        x = _round(setting, place, t, x, steps)
+        if setting.visits is None:
+            x = _round(setting, place, t, x, steps)
+        else:
+            x = _visited(setting, place, t, x, steps)
         models.append(x)
     return Run(place, tuple(steps), tuple(models))
 
@@ -137,6 +140,41 @@ def _round(
             server = server.plus(_side(mean, "server"), eta)
     mean = place.average([local[n] for n in place.clients])
     return _side(mean, "client").plus(server) if shared else mean
+
+
+def _visited(
+    setting: Setting, place: Coordinates, t: int, x: Vector, steps: list[Evaluation]
+) -> Vector:
+    """Return SFL-V2's model after round t, for all N and every order at once.
+
+    Raises:
+        ValueError: if the setting is no such run.
+    """
+    visits, interleaved = setting.visits, setting.order == "interleaved"
+    if visits is None:
+        raise ValueError("a run without visits")
+    eta = setting.server_steps[t]
+    local, server = x, _side(x, "server")
+    whole = Vector()
+    for i in range(setting.tau):
+        point = Point("local", t, i)
+        if interleaved or not i:
+            lag = _side(place.own(Atom("lag", None, point)), "server")
+        own = server if interleaved else _side(local, "server")
+        here = _side(local, "client").plus(own).plus(lag, -eta * visits.count)
+        steps.append(_evaluated(setting, place, None, point, here))
+        move = _moved(place, steps[-1])
+        local = local.plus(_side(move, "client"), -setting.client_steps[t])
+        local = local.plus(_side(move, "server"), -eta)
+        whole = whole.plus(_side(move, "server"))
+        if interleaved or i == setting.tau - 1:
+            mean = place.mean_part(whole)
+            if visits.uneven:
+                off = place.common(Atom("uneven", None, point))
+                mean = mean.plus(_side(off, "server"))
+            server = server.plus(mean, -eta * visits.count)
+            whole = Vector()
+    return _side(place.mean_part(local), "client").plus(server)
 
 
 def _stages(

@@ -11,9 +11,58 @@ Order = Literal["client-sequential", "interleaved"]
 ServerSteps = Literal["printed", "weighted"]
 Metric = Literal["distance", "gap", "gradient"]
 Reading = Literal["last", "average", "mean", "minimum"]
-Start = Literal["distance", "gap", "gradients"]
+Start = Literal["distance", "gap", "gradients", "decrease"]
 
 ZERO, ONE = Fraction(0), Fraction(1)
+
+
+@dataclass(frozen=True)
+class Visits:
+    r"""SFL-V2's visits with any weights and in any order, for all N at once.
+
+    A local step's visits move the server by ``count`` $\eta_s$ times the mean of the
+    visits' gradients $h_n$. Client n is met where the server has moved by a part of
+    that, its lag $d_n$, and the plain mean is the weighted one up to a vector e:
+
+    .. math:: \sum_na_n\|d_n\|^2\le\text{lag}\sum_na_n\|h_n\|^2,\qquad
+              \|e\|^2\le\text{uneven}\sum_na_n\|h_n-\bar h\|^2.
+
+    Attributes:
+        count: N for printed server steps, 1 for weighted ones.
+        lag: see above; of all visits of a round together if clients follow one another.
+        uneven: see above; 0 for equal weights and for weighted steps.
+    """
+
+    count: int
+    lag: Fraction
+    uneven: Fraction = ZERO
+
+    @classmethod
+    def of(cls, weights: tuple[Fraction, ...], moves: ServerSteps) -> Visits:
+        r"""Return what holds for every order.
+
+        Weighted: $d_n=\sum_ma_mh_m$ over those before n, so by Cauchy and Schwarz
+        $\sum_na_n\|d_n\|^2\le\sum_ma_m\|h_m\|^2\sum_na_nA_n$ over those after m,
+        $A_n$ the weight before n, and $\sum_na_nA_n\le\frac12(1-\sum_na_n^2)$.
+        Printed: $d_n=\frac1N\sum_mh_m$, a matrix whose squared Frobenius norm, in the
+        weighted inner product, is $\frac1{N^2}\sum a_n/a_m$ over pairs m before n;
+        $e=\sum_na_n(\frac1{Na_n}-1)(h_n-\bar h)$, so again by Cauchy and Schwarz
+        uneven is $\sum_na_n(\frac1{Na_n}-1)^2=\frac1{N^2}\sum_n\frac1{a_n}-1$.
+
+        Args:
+            weights: $a_n$.
+            moves: of the server.
+
+        Returns:
+            The bounds.
+        """
+        N = len(weights)
+        if moves == "weighted":
+            return cls(1, (1 - sum((a * a for a in weights), ZERO)) / 2)
+        pairs = ((a, b) for k, a in enumerate(weights) for b in weights[:k])
+        ratios = sum((max(a / b, b / a) for a, b in pairs), ZERO)
+        uneven = sum((1 / a for a in weights), ZERO) / N**2 - 1
+        return cls(N, ratios / N**2, uneven)
 
 
 @dataclass(frozen=True)
@@ -27,15 +76,19 @@ class Setting:
         server_steps: $\eta_s^t$.
         S: every $F_n$ is $S$-smooth.
         mu: every $F_n$ is $\mu$-strongly convex, 0: convex; None: not convex.
-        clients: N; None: all N at once, with equal weights.
+        clients: N; None: all N and all weights at once; bounds are then the clients'
+            means with these weights.
         weights: $a_n$; empty: $1/N$.
         tau_server: $\tilde\tau$; None: $\tau$.
         zeta2: $\sum_na_n\|\nabla F_n(x^*)\|^2\le\zeta^2$.
         eps2: $\|\nabla F_n-\nabla f\|^2\le\epsilon^2$ at every $x^t$ and $x^*$.
         G2: $E\|g_n\|^2\le G^2$ at every local step that is made.
-        sigma2: $\sigma^2$, variance of unbiased, independent noise at every step.
+        sigma2: $\sigma^2$, variance of unbiased, independent noise at every step; for
+            all N at once of its mean over clients, $\sum_na_n\sigma_n^2$.
         start: what is known of $x^0$: $\|x^0-x^*\|^2$ or $f(x^0)-f^*$ at most
-            ``initial``, or nothing but what bounded gradients give.
+            ``initial``, or nothing but what bounded gradients give; or, of a mean over
+            rounds, that the run decreases the squared distance (without convexity f)
+            by at most ``initial``.
         initial: see ``start``.
         metric: "distance" $\|x^T-x^*\|^2$, "gap" $f(x^T)-f^*$, "gradient"
             $\|\nabla f(x^t)\|^2$.
@@ -46,6 +99,11 @@ class Setting:
         server_moves: SFL-V2's server moves by $\eta_s$ a visit ("printed") or by
             $a_n\eta_s$ ("weighted").
         symmetric: write N given clients of equal weight as means and deviations.
+        mean_noise: $\sum_na_n^2\sigma_n^2$, for all N at once: the variance of the
+            averaged noise; None: as if one client had it all.
+        visits: of SFL-V2, for all N at once.
+        initial_gap: $f(x^0)-f^*$ is also at most this, for a start by distance.
+        initial_distance: $\|x^0-x^*\|^2$ is also at most this, for a decrease.
 
     Raises:
         ValueError: for what no run or no problem can have, or is not formulated.
@@ -71,6 +129,10 @@ class Setting:
     order: Order = "client-sequential"
     server_moves: ServerSteps = "printed"
     symmetric: bool = False
+    mean_noise: Fraction | None = None
+    initial_gap: Fraction | None = None
+    initial_distance: Fraction | None = None
+    visits: Visits | None = None
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -138,7 +200,7 @@ class Setting:
         assumed = (self.zeta2, self.eps2, self.G2)
         return (
             (
-                self.algorithm == "sfl-v2" and self.clients is None,
+                self.algorithm == "sfl-v2" and (N is None) != (self.visits is not None),
                 "sfl-v2 needs a number of clients: its visits are one after another",
             ),
             (
@@ -147,6 +209,15 @@ class Setting:
                     self.algorithm == "sfl-v2" or bool(self.weights) or N in {None, 1}
                 ),
                 "clients are interchangeable with equal weights, and not in sfl-v2",
+            ),
+            (
+                self.mean_noise is not None
+                and (N is not None or not 0 <= self.mean_noise <= self.sigma2),
+                "mean_noise is of all N at once, and at most sigma2",
+            ),
+            (
+                self.initial_gap is not None and self.start != "distance",
+                "initial_gap is known beside a start by distance",
             ),
             (
                 self.algorithm == "fedavg" and not same,
@@ -161,8 +232,20 @@ class Setting:
                 "a start by bounded gradients needs G and mu > 0",
             ),
             (
-                self.mu is None and (self.metric != "gradient" or self.start != "gap"),
+                self.mu is None
+                and (
+                    self.metric != "gradient" or self.start not in {"gap", "decrease"}
+                ),
                 "without convexity: metric gradient and a start by gap",
+            ),
+            (
+                (self.initial_distance is not None)
+                != (self.start == "decrease" and self.mu is not None),
+                "the initial distance is known beside a decrease of it",
+            ),
+            (
+                self.start == "decrease" and self.reading not in {"average", "mean"},
+                "a decrease is known of means over rounds",
             ),
             (
                 self.mu is None and self.zeta2 is not None,
@@ -210,3 +293,13 @@ class Setting:
         if self.clients is None or self.symmetric:
             return (ONE,)
         return self.weights or (Fraction(1, self.clients),) * self.clients
+
+    @property
+    def noises(self) -> dict[str, Fraction]:
+        """Bounds on a step's noise, by the part of the coordinates it lies in."""
+        mean = self.mean_noise
+        if self.symmetric and self.clients is not None:
+            mean = self.sigma2 / self.clients
+        if mean is None:
+            return {"each": self.sigma2}
+        return {"mean": mean, "deviation": self.sigma2 - mean}

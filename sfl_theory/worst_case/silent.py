@@ -94,7 +94,7 @@ def _silent(parts: Assembly, at: Place) -> Theorem:
     if at is None and parts.flat is not None:
         z = k.gradient(k.Local(n), k.vec(k.Star(k.MEAN)))
         split = sum_over(rules.blocks(z, z), k.CLIENTS, n, k.weight(n))
-        return combine([(parts.flat, 1)] + [(split, 1)] * (len(parts.sides) - 1))
+        return combine(*[(parts.flat, 1)] + [(split, 1)] * (len(parts.sides) - 1))
     t, i = at or (0, None)
     x, p = k.iterate(parts.run, t), k.local_point(parts.run, n, t, 0)
     if i is None:
@@ -112,4 +112,4 @@ def _silent(parts: Assembly, at: Place) -> Theorem:
     if parts.sides != (None,):
         uses.append((rules.blocks(z, z), 1))
     blocks = (k.norm2(block(side, z)) for side in parts.sides)
-    return combine(uses, target=-sum(blocks, k.Lin({})))
+    return combine(*uses, target=-sum(blocks, k.Lin({})))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
-
-from threadpoolctl import threadpool_limits
 
 from sfl_theory.worst_case import interior
 from sfl_theory.worst_case.assumptions import formulated
@@ -86,8 +85,18 @@ def worst_case(
     Raises:
         ValueError: if the program is too large.
     """
-    with threadpool_limits(1):
+    with _one_thread():
         return _worst_case(setting, tolerance, below, progress)
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Return what holds the linear algebra to one thread, where that can be set."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ModuleNotFoundError:
+        return nullcontext()
+    limits: AbstractContextManager[object] = threadpool_limits(1)
+    return limits
 
 
 def _worst_case(
@@ -183,6 +192,8 @@ def reaching(
 def _explicit(program: Program) -> Instance | None:
     """Return the best of the explicit functions that are admissible."""
     setting = program.setting
+    if setting.visits or setting.start == "decrease":
+        return None
     tried = [
         parabola(program, curvature)
         for curvature in ((setting.mu, setting.S) if setting.mu else ())

@@ -45,6 +45,7 @@ class Ball:
     r"""Remembers how far from the initial point the local models got.
 
     Attributes:
+        center: $x^0$, shape (d, R).
         farthest: largest $\|x_n^{t,i}-x^0\|$ so far, per replica, shape (R,).
     """
 
@@ -54,7 +55,7 @@ class Ball:
         Args:
             center: $x^0$, shape (d, R).
         """
-        self._center = center.clone()
+        self.center = center.clone()
         self.farthest = torch.zeros(center.shape[1], dtype=torch.float64)
 
     def see(self, x: Tensor, absent: Tensor | None = None) -> None:
@@ -64,7 +65,7 @@ class Ball:
             x: shape (K, d, R) or (d, R).
             absent: models that do not count, shape (K, 1, R).
         """
-        distance = torch.linalg.vector_norm(x - self._center, dim=-2, keepdim=True)
+        distance = torch.linalg.vector_norm(x - self.center, dim=-2, keepdim=True)
         if absent is not None:
             distance = distance.masked_fill(absent, 0.0)
         farthest = distance.reshape(-1, x.shape[-1]).amax(0)
@@ -77,8 +78,16 @@ class Ball:
             lanes: replicas, shape (k,).
             x: their models, shape (k, d).
         """
-        distance = torch.linalg.vector_norm(x - self._center.T[lanes], dim=1)
-        self.farthest[lanes] = torch.maximum(self.farthest[lanes], distance)
+        self.reach(lanes, torch.linalg.vector_norm(x - self.center.T[lanes], dim=1))
+
+    def reach(self, replicas: Tensor, distances: Tensor) -> None:
+        r"""Take note of distances $\|x_n^{t,i}-x^0\|$.
+
+        Args:
+            replicas: of each, shape (k,); a replica may come more than once.
+            distances: shape (k,).
+        """
+        self.farthest.scatter_reduce_(0, replicas, distances, "amax")
 
 
 @dataclass(frozen=True, kw_only=True)

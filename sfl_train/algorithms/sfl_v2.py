@@ -13,7 +13,8 @@ side is aggregated; the server side already is one model.
   before the next one begins, in a random order drawn once per round.
 
 The loop over visits is a Python loop; a visit serves all replicas at once, each with
-a client of its own. Replicas with fewer participants drop out of the last visits.
+a client of its own. Replicas with fewer participants drop out of the last visits. What
+a visit does is in `sfl_train.algorithms.visits`.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from torch import Tensor
 
 from sfl_train.algorithms.aggregation import aggregate
 from sfl_train.algorithms.algorithm import Algorithm, Ball, Rates, Run, check_cut
+from sfl_train.algorithms.visits import BySides, OneByOne, Row, Visitor
 from sfl_train.federation import Federation
-from sfl_train.optimizer import Memory
+from sfl_train.problems.halves import Halved
 
 Order = Literal["interleaved", "client-sequential"]
 
@@ -75,43 +77,16 @@ class SFLV2(Algorithm):
         return _Run(self, federation, x, ball)
 
 
-@dataclass(frozen=True)
-class _Visits:
-    """Who is visited in one local step, in lanes.
-
-    A lane is a replica; lanes are sorted by falling number of participants, so that
-    those still visiting are the first ones.
-
-    Attributes:
-        client: visited client, shape (V, R).
-        model: its row among all client models, ``client * R + replica``, (V, R).
-        over_q: $1/q_n$, shape (V, R, 1); None if all are 1.
-        draw: its mini-batch, shape (V, R, D, 1), or None.
-    """
-
-    client: Tensor
-    model: Tensor
-    over_q: Tensor | None
-    draw: Tensor | None
-
-
 class _Run:
     def __init__(
         self, sfl: SFLV2, federation: Federation, x: Tensor, ball: Ball | None
     ) -> None:
-        N, (d, R) = federation.clients, x.shape
         self.x = x
-        self._sfl, self._federation, self._ball = sfl, federation, ball
-        self._over_q = 1.0 / torch.tensor(
-            federation.participation, dtype=torch.float64
-        ).unsqueeze(1)
-        self._models = x.new_empty(N * R, sfl.cut)
-        self._point = x.new_empty(R, d, 1)
-        self._client_memory = Memory(sfl.optimizer, (N * R, sfl.cut), (N * R, 1))
-        self._server_memory = Memory(sfl.server, (R, d - sfl.cut), (R, 1))
+        self._sfl, self._federation = sfl, federation
+        self._visitor = _visitor(sfl, federation, x, ball)
 
     def round(self, t: int, rates: Rates) -> None:
-        sfl, federation, cut = self._sfl, self._federation, self._sfl.cut
+        sfl, federation, visitor = self._sfl, self._federation, self._visitor
         N, R = federation.clients, federation.replicas
         present = federation.present(t)
         visits = torch.full((R,), N) if present is None else present.sum(0)
@@ -119,78 +94,37 @@ class _Run:
         turns = torch.arange(int(visits.max())).unsqueeze(1)
         busy = (visits > turns).sum(1).tolist()
 
-        self._models.view(N, R, cut).copy_(self.x[:cut].T)
-        self._point[:, cut:, 0] = self.x[cut:, lanes].T
-        self._client_memory.begin_round()
-        self._server_memory.begin_round()
-        server_memory = self._server_memory.pick(lanes)
-
-        steps = self._steps(t, present, lanes)
-        for i, v, step in self._schedule(steps, len(busy)):
-            self._visit(step, v, busy[v], rates(i), server_memory, lanes)
-
-        self._server_memory.put(lanes, server_memory)
-        models = self._models.view(N, R, cut).transpose(1, 2)
-        x = torch.empty_like(self.x)
-        x[:cut] = aggregate(models, self.x[:cut], federation, present, sfl.aggregation)
-        x[cut:, lanes] = self._point[:, cut:, 0].T
-        self.x = x
-
-    def _schedule(
-        self, steps: Iterator[_Visits], visits: int
-    ) -> Iterator[tuple[int, int, _Visits]]:
-        if self._sfl.order == "interleaved":
-            for i, step in enumerate(steps):
-                for v in range(visits):
-                    yield i, v, step
+        visitor.begin_round(self.x, lanes, busy)
+        rows = self._rows(t, present, lanes)
+        if sfl.order == "interleaved":
+            for i, row in enumerate(rows):
+                row.visit(0, len(busy), rates(i))
         else:
-            kept = list(steps)
-            for v in range(visits):
-                for i, step in enumerate(kept):
-                    yield i, v, step
+            kept = list(rows)
+            for v in range(len(busy)):
+                for i, row in enumerate(kept):
+                    row.visit(v, v + 1, rates(i))
+        models, server = visitor.end_round()
+        front = self.x[: sfl.cut]
+        front = aggregate(models, front, federation, present, sfl.aggregation)
+        self.x = torch.cat([front, server])
 
-    def _steps(
-        self, t: int, present: Tensor | None, lanes: Tensor
-    ) -> Iterator[_Visits]:
-        federation, R = self._federation, self._federation.replicas
-        for i, draw in enumerate(federation.draws(t, self._sfl.tau)):
-            if i == 0 or self._sfl.order == "interleaved":
-                client = federation.visiting_order(t, i, present)[:, lanes]
-            yield _Visits(
-                client=client,
-                model=client * R + lanes,
-                over_q=None if federation.full else self._over_q[client],
-                draw=None if draw is None else draw[client, :, lanes].unsqueeze(-1),
-            )
+    def _rows(self, t: int, present: Tensor | None, lanes: Tensor) -> Iterator[Row]:
+        federation, tau = self._federation, self._sfl.tau
+        fresh = self._sfl.order == "interleaved"
+        orders = federation.visiting_orders(t, tau if fresh else 1, present)
+        for i, draw in enumerate(federation.draws(t, tau)):
+            if i == 0 or fresh:
+                client = next(orders)[:, lanes]
+            yield self._visitor.row(client, draw)
 
-    def _visit(
-        self,
-        step: _Visits,
-        v: int,
-        busy: int,
-        rates: tuple[float, float],
-        server_memory: Memory,
-        lanes: Tensor,
-    ) -> None:
-        cut = self._sfl.cut
-        client, model = step.client[v, :busy], step.model[v, :busy]
-        point = self._point[:busy]
-        mine, servers = point[:, :cut, 0], point[:, cut:, 0]
-        mine.copy_(self._models.index_select(0, model))
-        if self._ball is not None:
-            self._ball.see_in(lanes[:busy], point[..., 0])
 
-        draw = None if step.draw is None else step.draw[v, :busy]
-        g = self._federation.problem.gradient(point, draw, client)[..., 0]
-
-        memory = self._client_memory.pick(model)
-        mine.sub_(memory.direction(mine, g[:, :cut]), alpha=rates[0])
-        self._client_memory.put(model, memory)
-        self._models.index_copy_(0, model, mine)
-
-        p = server_memory.head(busy).direction(servers, g[:, cut:])
-        if step.over_q is not None:
-            p.mul_(step.over_q[v, :busy])
-        servers.sub_(p, alpha=rates[1])
-        if self._ball is not None:
-            self._ball.see_in(lanes[:busy], point[..., 0])
+def _visitor(
+    sfl: SFLV2, federation: Federation, x: Tensor, ball: Ball | None
+) -> Visitor:
+    problem, optimizers = federation.problem, (sfl.optimizer, sfl.server)
+    if isinstance(problem, Halved) and all(o.plain for o in optimizers):
+        halves = problem.halves(sfl.cut)
+        if halves is not None:
+            return BySides(halves, federation, x, ball)
+    return OneByOne(optimizers, sfl.cut, federation, x, ball)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +29,18 @@ from sfl_train.deep.data.store import Store
 from sfl_train.deep.device import prepare
 from sfl_train.deep.federation import DeepFederation, LocalWork, Participation
 from sfl_train.deep.flat import FlatModel
+from sfl_train.deep.footprint import footprint, outline, refuse_too_large
 from sfl_train.deep.models.named import build
 from sfl_train.deep.models.network import Network
+from sfl_train.deep.models.own import own_network
+from sfl_train.deep.own_files import digests, own_model
 from sfl_train.deep.schedule import LearningRates
 from sfl_train.deep.worker import Worker
 from sfl_train.optimizer import SGD, Adam, Lifetime, Optimizer
 from sfl_train.partition import partition
+
+NOBODY = 0.99
+"""A run in which nobody takes part with at least this probability is refused."""
 
 
 @dataclass(frozen=True)
@@ -87,16 +94,20 @@ def assemble(config: Config, cluster: Cluster | None = None) -> Assembly:
         raise ValueError(
             f"--classes: the data have {images.classes} classes, got {config.classes}"
         )
-    network = build(
-        config.model,
-        images.channels,
-        config.classes or images.classes,
-        images.pixels,
-        norm=config.norm,  # type: ignore[arg-type]
-        width=config.width,
-        blocks=config.depth,
-        seed=config.seed,
+    made = partial(_network, config, images)
+    own = own_model(config.model) is not None
+    network = made() if own else outline(made)
+    need = footprint(
+        config,
+        network,
+        images.train_x.shape[1:],
+        (len(images.train_y), len(images.test_y)),
+        [len(part) for part in parts],
     )
+    refuse_too_large(need, config)
+    network = network if own else made()
+    if config.digests != digests(config.model, config.dataset):
+        raise ValueError("--model: its file or that of --dataset changed just now")
     cut = network.cut(config.cut)
     model = FlatModel(network.blocks, config.device, config.channels_last)
     worker = Worker(model, config.precision, config.compile)  # type: ignore[arg-type]
@@ -112,6 +123,23 @@ def assemble(config: Config, cluster: Cluster | None = None) -> Assembly:
     _check_single_samples(run, alone)
     rates = LearningRates(config, run.federation.weights.tolist(), run.federation.q)
     return Assembly(config, images, parts, network, cut, run, rates)
+
+
+def _network(config: Config, images: Images) -> Network:
+    classes = config.classes or images.classes
+    own = own_model(config.model)
+    if own is not None:
+        return own_network(*own, images, classes, config.seed)
+    return build(
+        config.model,
+        images.channels,
+        classes,
+        images.pixels,
+        norm=config.norm,  # type: ignore[arg-type]
+        width=config.width,
+        blocks=config.depth,
+        seed=config.seed,
+    )
 
 
 def _check_single_samples(run: DeepRun, blocks: int) -> None:
@@ -151,6 +179,12 @@ def _federation(
         tau = max(tau, config.tau_server)
     work = LocalWork(tau, config.epochs, config.batch_size, config.sampling)  # type: ignore[arg-type]
     fixed = config.participation_draw == "fixed"
+    nobody = (1 - config.participation) ** (config.rounds * len(parts))
+    if not fixed and nobody > NOBODY:
+        raise ValueError(
+            f"participation: at {config.participation:g} nobody would take part in any "
+            f"of {config.rounds} rounds, with probability {nobody:.4f}"
+        )
     count = max(1, round(config.participation * len(parts))) if fixed else None
     return DeepFederation(
         store,

@@ -12,17 +12,41 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from sfl_train.deep.own_files import digests, own_model
+
 FORMAT = 1
 """Version of the run folders; part of the hash."""
 
 
 def _option(
-    default: Any, words: str, choices: tuple[str, ...] = (), matters: bool = True
+    default: Any,
+    words: str,
+    choices: tuple[str, ...] = (),
+    matters: bool = True,
+    late: bool = False,
+    given: bool = True,
 ) -> Any:
-    meta = {"help": words, "choices": choices, "matters": matters}
+    """Describe an option.
+
+    Args:
+        default: its value where nothing is given.
+        words: its help.
+        choices: the values that it may take; empty: any of its type.
+        matters: whether results depend on it.
+        late: it joined the hash after runs were made: at its default it is left out,
+            so that theirs stays what it was.
+        given: whether users set it.
+
+    Returns:
+        The field.
+    """
+    meta = {"help": words, "choices": choices, "matters": matters, "late": late}
+    meta["given"] = given
     return field(default=default, metadata=meta)
 
 
+MODELS = ("resnet18", "resnet34", "resnet50", "cnn", "mlp")
+"""Networks by name."""
 ALGORITHMS = (
     "fedavg",
     "fedprox",
@@ -37,6 +61,23 @@ SPLIT = ("sfl-v1", "sfl-v2", "minibatch-sfl", "sl")
 """Algorithms that cut the model."""
 LARGEST = 1e30
 """Of rates and coefficients, which multiply float32 numbers; float32 ends at 3e38."""
+LIMITS = {
+    "rounds": 10_000_000,
+    "tau": 1_000_000,
+    "tau_server": 1_000_000,
+    "epochs": 1_000_000,
+    "depth": 200,
+    "classes": 1_000_000,
+    "clients": 1_000_000,
+    "cut": 1_000_000,
+    "batch_size": 1_000_000_000,
+    "evaluate_every": 1_000_000_000,
+    "checkpoint_every": 1_000_000_000,
+    "threads": 1024,
+}
+"""Largest values of options that count: far beyond any use, and none runs for ever."""
+LEAST_SHARE = 1e-6
+"""Of participation: with less hardly anyone would ever train."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +90,9 @@ class Config:
 
     algorithm: str = _option("sfl-v1", "what is trained", ALGORITHMS)
     model: str = _option(
-        "cnn", "network", ("resnet18", "resnet34", "resnet50", "cnn", "mlp")
+        "cnn",
+        f"network: {' | '.join(MODELS)} | FILE.py:FUNCTION of your own, which returns "
+        "a torch.nn.Sequential; its cuts are numbers of blocks",
     )
     width: float = _option(0.25, "factor on all channels (1: the original)")
     depth: int | None = _option(
@@ -143,10 +186,16 @@ class Config:
     precision: str = _option("fp32", "of products", ("fp32", "tf32", "bf16"))
     seed: int = _option(0, "of everything drawn")
 
+    digests: str | None = _option(
+        None, "of the files that --model and --dataset name", late=True, given=False
+    )
+
     device: str = _option("cpu", "cpu | cuda | cuda:0 ...", matters=False)
-    threads: int = _option(1, "of PyTorch on the CPU", matters=False)
+    threads: int = _option(1, "of PyTorch on the CPU; they change roundings", late=True)
     channels_last: bool = _option(False, "memory format of images", matters=False)
-    compile: bool = _option(False, "through torch.compile", matters=False)
+    compile: bool = _option(
+        False, "through torch.compile, which changes roundings", late=True
+    )
     deterministic: bool = _option(
         False, "the same bits in every run on a GPU, slower there", matters=False
     )
@@ -165,30 +214,24 @@ class Config:
         """
         for item in fields(self):
             value, choices = getattr(self, item.name), item.metadata["choices"]
+            _typed(item.name, str(item.type), value)
             if choices and value is not None and value not in choices:
                 raise ValueError(
                     f"--{flag(item.name)}: expected one of {', '.join(choices)}, got "
                     f"{value!r}"
                 )
-        for name in (
-            "clients",
-            "cut",
-            "rounds",
-            "tau",
-            "epochs",
-            "tau_server",
-            "batch_size",
-            "evaluate_every",
-            "checkpoint_every",
-            "classes",
-            "depth",
-            "threads",
-        ):
+        for name, most in LIMITS.items():
             value = getattr(self, name)
-            if value is not None and value < 1:
+            if value is not None and not 1 <= value <= most:
                 raise ValueError(
-                    f"--{flag(name)}: expected a positive integer, got {value}"
+                    f"--{flag(name)}: expected an integer from 1 to {most}, got "
+                    f"{value!s:.40}"
                 )
+        if self.model not in MODELS and own_model(self.model) is None:
+            raise ValueError(
+                f"--model: expected one of {', '.join(MODELS)} or FILE.py:FUNCTION, "
+                f"got {self.model!r}"
+            )
         if self.tau is not None and self.epochs is not None:
             raise ValueError("--tau: excludes --epochs")
         if self.tau is None and self.epochs is None:
@@ -197,6 +240,16 @@ class Config:
             self.tau is None or self.algorithm != "sfl-v1" or self.server_waits
         ):
             raise ValueError("--tau-server: needs --algorithm sfl-v1 and --tau")
+        if self.compile and self.algorithm == "minibatch-sfl":
+            raise ValueError(
+                "--compile: goes with one network at a time; minibatch-sfl has the "
+                "networks of all clients at once"
+            )
+        if not LEAST_SHARE <= self.participation <= 1:
+            raise ValueError(
+                f"--participation: expected a rate from {LEAST_SHARE:g} to 1, got "
+                f"{self.participation}"
+            )
         for name in ("lr", "lr_server", "width", "fedopt_lr"):
             value = getattr(self, name)
             if value is not None and not 0 < value <= LARGEST:
@@ -207,7 +260,6 @@ class Config:
         for name, most in (
             ("proximal", LARGEST),
             ("weight_decay", LARGEST),
-            ("threads", 1024),
             ("seed", 2**63 - 1),
         ):
             value = getattr(self, name)
@@ -222,25 +274,54 @@ class Config:
         """Return all options by name."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
+    def decisive(self) -> dict[str, Any]:
+        """Return the options that decide the result."""
+        return {
+            item.name: getattr(self, item.name)
+            for item in fields(self)
+            if item.metadata["matters"]
+        }
+
     def identity(self) -> dict[str, Any]:
-        """Return the options that decide the result, and the format's version."""
+        """Return what the hash is made of: decisive options, the format's version."""
         kept = {
             item.name: getattr(self, item.name)
             for item in fields(self)
             if item.metadata["matters"]
+            and not (item.metadata["late"] and getattr(self, item.name) == item.default)
         }
         return {"format": FORMAT, **kept}
 
     @property
     def hash(self) -> str:
         """SHA-256 of the identity, in hexadecimal."""
-        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return _sha256(self.identity())
+
+    @property
+    def lineage(self) -> str:
+        """SHA-256 of the identity but for the number of rounds.
+
+        Runs of one lineage pass through the same states, so the longer one goes on from
+        the end of the shorter one; but see `bound_to_rounds`.
+        """
+        return _sha256({k: v for k, v in self.identity().items() if k != "rounds"})
+
+    @property
+    def bound_to_rounds(self) -> str | None:
+        """The option by which a round depends on how many there are, if one does."""
+        if self.schedule == "cosine":
+            return "--schedule cosine"
+        return "--measure auto" if self.measure == "auto" else None
 
     @property
     def split(self) -> bool:
         """Whether the algorithm cuts the model."""
         return self.algorithm in SPLIT
+
+
+def _sha256(identity: Mapping[str, Any]) -> str:
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def flag(name: str) -> str:
@@ -318,7 +399,7 @@ def resolve(preset: str, *layers: Mapping[str, Any]) -> Config:
         if given.get("epochs") is not None and "tau" not in given:
             given["tau"] = None
         for name, value in given.items():
-            if name not in known:
+            if name not in known or not known[name].metadata["given"]:
                 raise ValueError(f"unknown option '{flag(name)}'")
             chosen[name] = _typed(name, str(known[name].type), value)
     spec = chosen.get("partition", Config.partition)
@@ -326,7 +407,8 @@ def resolve(preset: str, *layers: Mapping[str, Any]) -> Config:
         chosen["clients"] = None
     if chosen.get("server_waits") and chosen.get("algorithm", "sfl-v1") != "sfl-v1":
         chosen["server_waits"] = False
-    return Config(**chosen)
+    files = (chosen.get(name, getattr(Config, name)) for name in ("model", "dataset"))
+    return Config(**chosen, digests=digests(*files))
 
 
 def kind(annotation: str) -> type:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sfl_train.deep.config import SPLIT, Config, flag
+from sfl_train.deep.config import MODELS, SPLIT, Config, flag
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,13 @@ AVERAGING = ("fedavg", "fedprox", "fedopt", "sfl-v1", "sfl-v2", "minibatch-sfl")
 CLIENTS = Need(lambda c: c.algorithm != "centralized", "clients, not centralized")
 PARTIAL = Need(lambda c: c.participation < 1, "--participation below 1")
 RATE = Need(_own_rate, "a --schedule with a rate of its own, not a theorem's")
+OURS = Need(lambda c: c.model in MODELS, f"a --model by name: {', '.join(MODELS)}")
 REMEMBERS = "a memory: --momentum or adam"
 
 NEEDS: dict[str, tuple[Need, ...]] = {
+    "width": (OURS,),
+    "depth": (OURS,),
+    "norm": (OURS,),
     "fedopt": (_among("fedopt"),),
     "fedopt_lr": (_among("fedopt"),),
     "proximal": (_among("fedprox"),),

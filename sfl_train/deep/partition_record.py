@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from sfl_train.index_lists import digest
 from sfl_train.partition import Indices, heterogeneity
-from sfl_train.runs.folder import RunError, RunFolder, read_json
+from sfl_train.runs.files import RunError, read_json
+from sfl_train.runs.folder import RunFolder
 
 
 def keep_partition(

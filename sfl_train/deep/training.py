@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,9 @@ from sfl_train.deep.partition_record import keep_partition
 from sfl_train.runs import checkpoint
 from sfl_train.runs.checkpoint import Checkpoint
 from sfl_train.runs.environment import environment
-from sfl_train.runs.folder import RunError, RunFolder, write_whole
-from sfl_train.runs.log import Log, read_log, without_torn_line
+from sfl_train.runs.files import RunError, write_whole
+from sfl_train.runs.folder import RunFolder
+from sfl_train.runs.log import Log, cut, foreign_line, read_log, without_torn_line
 
 SECONDS = 5.0
 """Time between two checkpoints unless the user asks for a number of rounds."""
@@ -108,7 +109,9 @@ def _opened(
         if cluster.rank == 0:
             try:
                 folder = stack.enter_context(RunFolder(out, config))
-                found = folder.done
+                done = folder.done
+                if done is not None:
+                    found = dict(done.summary)
             except RunError as error:
                 found = error
         found = cluster.from_first(found)
@@ -246,17 +249,24 @@ class _Training:
 
     def _prepare(self, folder: RunFolder) -> Checkpoint | None:
         config, path = self._config, folder.path
-        folder.claim()
-        folder.write_json("environment.json", environment(config.device))
-        keep_partition(folder, self._a.images.train_y, self._a.parts)
-        found = checkpoint.latest(path / "checkpoint", config.hash)
+        found = checkpoint.latest(path / "checkpoint", *folder.hashes)
         if found is not None and found.channels_last != config.channels_last:
             word = "--channels-last" if found.channels_last else "--no-channels-last"
             raise RunError(
                 f"{path}: the run began with {word}, in which the weights lie in "
                 f"another order: go on with {word}"
             )
-        self._log = Log(path / "metrics.jsonl", 0 if found is None else found.position)
+        folder.claim()
+        folder.write_json("environment.json", environment(config.device))
+        keep_partition(folder, self._a.images.train_y, self._a.parts)
+        metrics = path / "metrics.jsonl"
+        end = foreign_line(metrics, self._recorded)
+        if end is not None:  # the checkpoint first: then a sudden end loses nothing
+            if found is not None and found.position > end:
+                found = replace(found, position=end)
+                checkpoint.write(path / "checkpoint", config.lineage, found)
+            cut(metrics, end)
+        self._log = Log(metrics, 0 if found is None else found.position)
         speed = path / "speed.jsonl"
         self._speed = Log(speed, without_torn_line(speed))
         return found
@@ -310,7 +320,7 @@ class _Training:
         self._log.flush()
         checkpoint.write(
             self._folder.path / "checkpoint",
-            self._config.hash,
+            self._config.lineage,
             Checkpoint(
                 self._round, self._log.position, tensors, self._config.channels_last
             ),
@@ -331,9 +341,8 @@ class _Training:
         if self._measurement is not None:
             found = constants(self._a, read_log(self._folder.path / "metrics.jsonl"))
             self._folder.write_json("constants.json", found)
-        summary = {"hash": self._config.hash, **summary}
-        self._folder.write_json("done", summary)
-        return summary
+        self._log.flush()
+        return self._folder.finish(summary)
 
 
 def _costs(assembly: Assembly) -> Costs:

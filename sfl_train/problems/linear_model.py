@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sfl_train.data.bundled import Dataset
+from sfl_train.problems.halves import LinearHalves, Samples
 from sfl_train.problems.losses import Logistic, Loss, Softmax, Squared
 from sfl_train.problems.minibatch import draw_minibatches, support, variance_factor
 from sfl_train.problems.problem import BallConstants, Problem, Sampling
@@ -166,6 +167,19 @@ class LinearModel(Problem):
         Z = self._loss.residual_(self._scores(self._X, x), self._Y, weight)
         W, flat = x.view(*self._Xt.shape[:2], -1), Z.flatten(2)
         W.baddbmm_(self._Xt, flat, beta=1.0 - rate * self.l2, alpha=-rate)
+
+    def halves(self, cut: int) -> LinearHalves | None:
+        """Return the sides if the cut splits no feature, see `Halved.halves`."""
+        first, within = divmod(cut, self.outputs)
+        if within or not 0 < first < self.features:
+            return None
+        return LinearHalves(
+            Samples(self._X, self._Y.squeeze(3), self._mean.view(self.clients, -1)),
+            self._loss,
+            self.l2,
+            ((first, self.outputs),),
+            (self.features - first, self.outputs),
+        )
 
     def draw(
         self, sampling: Sampling, keys: Keys, clients: NDArray[np.int64] | None = None

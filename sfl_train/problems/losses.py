@@ -41,6 +41,18 @@ class Loss(ABC):
         """
 
     @abstractmethod
+    def predicted(self, z: Tensor, out: Tensor) -> Tensor:
+        """Write what the scores predict to ``out``; the residual is that minus y.
+
+        Args:
+            z: scores, shape (L, C, B); may be destroyed.
+            out: of the same shape.
+
+        Returns:
+            The prediction: ``out``, or ``z`` where they are the same.
+        """
+
+    @abstractmethod
     def hessian(self, z: Tensor) -> Tensor:
         """Return the Hessian in the scores, (D, C, C), for scores of shape (D, C)."""
 
@@ -58,6 +70,10 @@ class Squared(Loss):
     def residual_(self, z: Tensor, y: Tensor, weight: Tensor) -> Tensor:
         """Return the scores, overwritten with $w(z-y)$."""
         return z.sub_(y).mul_(weight)
+
+    def predicted(self, z: Tensor, out: Tensor) -> Tensor:
+        """Return the scores."""
+        return z
 
     def hessian(self, z: Tensor) -> Tensor:
         """Return identity matrices."""
@@ -81,6 +97,10 @@ class Logistic(Loss):
     def residual_(self, z: Tensor, y: Tensor, weight: Tensor) -> Tensor:
         """Return the scores, overwritten with $w(s(z)-y)$."""
         return z.sigmoid_().sub_(y).mul_(weight)
+
+    def predicted(self, z: Tensor, out: Tensor) -> Tensor:
+        """Return $s(z)$."""
+        return torch.sigmoid(z, out=out)
 
     def hessian(self, z: Tensor) -> Tensor:
         """Return $s(z)s(-z)$, which does not cancel at large scores."""
@@ -112,6 +132,10 @@ class Softmax(Loss):
         z.sub_(z.amax(2, keepdim=True)).mul_(1.0 / log(2.0)).exp2_()
         z.mul_(weight / z.sum(2, keepdim=True))
         return z.addcmul_(weight, y, value=-1.0)
+
+    def predicted(self, z: Tensor, out: Tensor) -> Tensor:
+        """Return the softmax."""
+        return torch.softmax(z, 1, out=out)
 
     def hessian(self, z: Tensor) -> Tensor:
         r"""Return $\operatorname{diag}(p)-pp^\top$."""

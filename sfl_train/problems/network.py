@@ -20,11 +20,12 @@ from torch import Tensor
 
 from sfl_train import streams
 from sfl_train.data.bundled import Dataset
+from sfl_train.problems.activations import ACTIVATIONS, activate, derivative
+from sfl_train.problems.halves import NetworkHalves, Samples
+from sfl_train.problems.losses import Softmax
 from sfl_train.problems.minibatch import draw_minibatches, support, variance_factor
 from sfl_train.problems.problem import Problem, Sampling
 from sfl_train.streams import Keys, Purpose
-
-ACTIVATIONS = ("tanh", "softplus")
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,20 @@ class Network(Problem):
         weight = self._per_replica(mean if draw is None else draw, x)
         out = self._products(Xt, self._backward(X, Y, x, weight), x)
         return out.add_(x, alpha=self.l2) if self.l2 else out
+
+    def halves(self, cut: int) -> NetworkHalves | None:
+        """Return the sides if the server's is the last block, see `Halved.halves`."""
+        *front, last = self.blocks
+        if cut != last.start:
+            return None
+        return NetworkHalves(
+            Samples(self._X, self._Y, self._mean.squeeze(2)),
+            Softmax(),
+            self.l2,
+            tuple((block.inputs + 1, block.outputs) for block in front),
+            (last.inputs + 1, last.outputs),
+            tuple(block.activation for block in front),
+        )
 
     def draw(
         self, sampling: Sampling, keys: Keys, clients: NDArray[np.int64] | None = None
@@ -308,10 +323,10 @@ class Network(Problem):
         first = self.blocks[0]
         z = torch.bmm(X, matrices[0]).view(rows, width, -1, first.outputs)
         z = z.transpose(1, 2).reshape(-1, width, first.outputs)
-        outputs = [_activate(z, first.activation)]
+        outputs = [activate(z, first.activation)]
         for block, W in zip(self.blocks[1:], matrices[1:], strict=True):
             z = torch.baddbmm(W[:, -1:], outputs[-1], W[:, :-1])
-            outputs.append(_activate(z, block.activation))
+            outputs.append(activate(z, block.activation))
         return outputs
 
     def _backward(
@@ -339,7 +354,7 @@ class Network(Problem):
             a = outputs[k - 1]
             pairs.append((a, e))
             e = torch.bmm(e, matrices[k][:, :-1].transpose(1, 2))
-            e = e.mul_(_derivative(a, self.blocks[k - 1].activation))
+            e = e.mul_(derivative(a, self.blocks[k - 1].activation))
         pairs.append((None, e))
         return pairs[::-1]
 
@@ -370,22 +385,6 @@ class Network(Problem):
     @cached_property
     def _Xt2(self) -> Tensor:
         return self._Xt.square()
-
-
-def _activate(z: Tensor, activation: str | None) -> Tensor:
-    if activation == "tanh":
-        return torch.tanh(z)
-    if activation == "softplus":
-        return torch.logaddexp(z, torch.zeros((), dtype=z.dtype))
-    return z
-
-
-def _derivative(a: Tensor, activation: str | None) -> Tensor:
-    r"""Return the derivative in terms of the *output* $a$.
-
-    $\tanh'=1-a^2$; for the softplus $a=\log(1+e^z)$ it is the sigmoid, $1-e^{-a}$.
-    """
-    return 1.0 - a.square() if activation == "tanh" else -torch.expm1(-a)
 
 
 def _blocks(widths: Sequence[int], activation: str) -> tuple[Block, ...]:

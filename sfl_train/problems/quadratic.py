@@ -8,10 +8,7 @@ the coordinates. The noise belongs to the problem: batch sizes do not change it.
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from pathlib import Path
-from tokenize import TokenError
 
 import numpy as np
 import torch
@@ -19,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from sfl_train import streams
+from sfl_train.arrays import read_arrays
 from sfl_train.problems.problem import BallConstants, Problem, Sampling
 from sfl_train.streams import Keys, Purpose
 
@@ -27,16 +25,6 @@ CONVEXITY_TOLERANCE = 1e-10
 
 LARGEST = 1e50
 """Largest entry of a problem."""
-
-UNREADABLE = (
-    OSError,
-    EOFError,
-    RuntimeError,  # encrypted; an unknown compression is its NotImplementedError
-    SyntaxError,  # of an array's header
-    TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 REQUIRED = ("H", "b", "x0", "cut")
 OPTIONAL = ("noise",)
@@ -64,29 +52,7 @@ def read_quadratic(
             array.
     """
     path = Path(path)
-    try:
-        with path.open("rb") as stream:
-            archive = np.load(stream, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError(
-                    f"{path}: expected an .npz archive, got a single array"
-                )
-            twice = {key for key in archive.files if archive.files.count(key) > 1}
-            if twice:
-                raise ValueError(
-                    f"{path}: {', '.join(sorted(twice))} is there more than once"
-                )
-            arrays = {key: archive[key] for key in archive.files}
-    except FileNotFoundError:
-        raise ValueError(f"{path}: no such file") from None
-    except (*UNREADABLE, MemoryError) as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{path}: cannot be read as .npz ({reason})") from None
-    except ValueError as error:
-        reason = str(error).splitlines()[0]
-        if reason.startswith(str(path)):
-            raise
-        raise ValueError(f"{path}: not an .npz of plain numbers ({reason})") from None
+    arrays = read_arrays(path)
     missing = [key for key in REQUIRED if key not in arrays]
     if missing:
         raise ValueError(

@@ -19,7 +19,8 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from sfl_train.runs.folder import RunError, write_whole
+from sfl_theory.user_files import FileError, ordinary_size
+from sfl_train.runs.files import RunError, write_whole
 
 KEPT = 2
 
@@ -41,12 +42,12 @@ class Checkpoint:
     channels_last: bool = False
 
 
-def write(folder: Path, run_hash: str, checkpoint: Checkpoint) -> None:
+def write(folder: Path, lineage: str, checkpoint: Checkpoint) -> None:
     """Write a checkpoint and remove those before the last two.
 
     Args:
         folder: of the checkpoints; made if missing.
-        run_hash: of the run.
+        lineage: of the run: its hash but for the number of rounds.
         checkpoint: the state.
 
     Raises:
@@ -58,7 +59,7 @@ def write(folder: Path, run_hash: str, checkpoint: Checkpoint) -> None:
         raise RunError(f"{folder}: cannot be made ({error.strerror})") from error
     tensors = {k: v.detach().cpu().contiguous() for k, v in checkpoint.tensors.items()}
     header = {
-        "run": run_hash,
+        "run": lineage,
         "round": str(checkpoint.round),
         "position": str(checkpoint.position),
         "channels_last": str(checkpoint.channels_last),
@@ -70,12 +71,13 @@ def write(folder: Path, run_hash: str, checkpoint: Checkpoint) -> None:
             old.unlink()
 
 
-def latest(folder: Path, run_hash: str) -> Checkpoint | None:
+def latest(folder: Path, *known: str) -> Checkpoint | None:
     """Return the newest checkpoint.
 
     Args:
         folder: of the checkpoints.
-        run_hash: of the run that is to go on.
+        *known: lineage of the run that is to go on, and its hash, which stands in
+            checkpoints of earlier versions.
 
     Returns:
         The checkpoint, or None if there is none.
@@ -93,12 +95,13 @@ def latest(folder: Path, run_hash: str) -> Checkpoint | None:
         else "remove it to start over"
     )
     try:
+        ordinary_size(path)
         with safetensors.safe_open(str(path), framework="pt") as opened:
             header = opened.metadata() or {}
         tensors = load_file(str(path))
-    except (OSError, safetensors.SafetensorError) as error:
+    except (OSError, FileError, safetensors.SafetensorError) as error:
         raise RunError(f"{path}: damaged ({error}); {hint}") from error
-    if header.get("run") != run_hash:
+    if header.get("run") not in known:
         raise RunError(f"{path}: belongs to another run; {hint}")
     if "channels_last" not in header:
         raise RunError(

@@ -19,24 +19,22 @@ passes locks on.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from sfl_theory.user_files import exists
 from sfl_train.deep.config import Config, flag
+from sfl_train.runs.done import NAME as DONE
+from sfl_train.runs.done import Done, digests, read_done
+from sfl_train.runs.files import UNFINISHED, RunError, read_json, write_whole
+from sfl_train.runs.lock import NAME as LOCK
+from sfl_train.runs.lock import Lock
 
-UNFINISHED = ".unfinished-"
-"""Beginning of the name of a file that is being written."""
-
-SCORED = ["rounds", "diverged", "test_accuracy", "test_loss"]
-
-
-class RunError(ValueError):
-    """A run folder that cannot be used; the message says why and what to do."""
+CONFIG = "config.json"
 
 
 class RunFolder:
@@ -56,8 +54,9 @@ class RunFolder:
         """
         self.path = path
         self.config = config
-        self._lock: int | None = None
-        self._made = self._found = False
+        self._lock: Lock | None = None
+        self._made = False
+        self._shorter: Config | None = None
 
     def __enter__(self) -> RunFolder:
         """Lock the folder and see that it is this run's.
@@ -68,28 +67,19 @@ class RunFolder:
         Raises:
             RunError: if another process holds it or it holds another run.
         """
-        lock = self.path / "lock"
         try:
             self._made = not self.path.is_dir()
             self.path.mkdir(parents=True, exist_ok=True)
-            self._found = lock.exists()
-            self._lock = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+            self._lock = Lock(self.path)
         except OSError as error:
             raise RunError(f"--out: {self.path}: {error.strerror}") from error
-        if not _locked(self._lock, lock):
-            holder = os.read(self._lock, 32).decode(errors="replace").strip()
-            os.close(self._lock)
-            self._lock = None
-            raise RunError(
-                f"--out: {self.path} is in use by process {holder or 'unknown'}; wait "
-                "for it or choose another folder"
-            )
         try:
-            self._check_identity()
-            os.ftruncate(self._lock, 0)
-            os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
-            for left in self.path.rglob(f"{UNFINISHED}*"):
-                left.unlink()  # of a process that was killed: the lock is ours
+            claimed = self._check_identity()
+            if claimed or not self._lock.found:
+                self._lock.sign()
+            if claimed:
+                for left in self.path.rglob(f"{UNFINISHED}*"):
+                    left.unlink()  # of a process that was killed: the lock is ours
         except OSError as error:
             self._release()
             raise RunError(f"--out: {self.path}: {error.strerror}") from error
@@ -108,137 +98,128 @@ class RunFolder:
         self._release()
 
     @property
-    def done(self) -> dict[str, Any] | None:
-        """The summary of a finished run, or None.
+    def done(self) -> Done | None:
+        """How a finished run ended, or None; the end of a shorter one is no end.
 
         Raises:
-            RunError: if the file is not one of this run.
+            RunError: if it is not this run's end, or a result was lost or changed.
         """
-        path = self.path / "done"
-        if not path.exists():
+        if self._shorter is not None:
+            read_done(self.path, self._shorter.hash)
             return None
-        found = read_json(path)
-        summary = found if isinstance(found, dict) else {}
-        # A run that diverged has no scores.
-        needed = ["rounds"] if summary.get("diverged") else SCORED
-        if summary.get("hash") != self.config.hash or not {*needed} <= summary.keys():
-            raise RunError(
-                f"{path}: damaged: it is no summary of this run; remove it, and the "
-                "same command writes it again"
-            )
-        return found
+        return read_done(self.path, self.config.hash)
+
+    @property
+    def hashes(self) -> tuple[str, ...]:
+        """What a checkpoint of this run may bear."""
+        begun = () if self._shorter is None else (self._shorter.hash,)
+        return self.config.lineage, self.config.hash, *begun
+
+    def finish(self, summary: dict[str, Any]) -> dict[str, Any]:
+        """Write the summary, with the digests of all results, which stand already.
+
+        Args:
+            summary: of the run.
+
+        Returns:
+            The summary with the run's hash.
+        """
+        summary = {"hash": self.config.hash, **summary}
+        self.write_json(DONE, {**summary, "files": digests(self.path)})
+        return summary
 
     def claim(self) -> None:
-        """Write the configuration; from now on the folder is this run's."""
-        if not (self.path / "config.json").exists():
+        """Write the configuration; from now on the folder is this run's.
+
+        Of a shorter run the end is taken away first: whatever happens between the two,
+        both commands go on from its last checkpoint.
+
+        Raises:
+            RunError: if the disk refuses.
+        """
+        if self._shorter is not None:
+            try:
+                (self.path / DONE).unlink(missing_ok=True)
+            except OSError as error:
+                raise RunError(f"{self.path / DONE}: {error.strerror}") from error
+        if self._shorter is not None or not exists(self.path / CONFIG):
             mine = {"hash": self.config.hash, **self.config.as_dict()}
-            self.write_json("config.json", mine)
+            self.write_json(CONFIG, mine)
 
     def write_json(self, name: str, content: Any) -> None:
         """Write a file of the folder as a whole."""
         text = json.dumps(content, indent=1) + "\n"
         write_whole(self.path / name, text.encode())
 
-    def _check_identity(self) -> None:
-        path = self.path / "config.json"
-        if not path.exists():
+    def _check_identity(self) -> bool:
+        """Return whether this run was begun here.
+
+        Raises:
+            RunError: if the folder holds something else.
+        """
+        path = self.path / CONFIG
+        if not exists(path):
             others = [
-                p
+                p.name
                 for p in self.path.iterdir()
-                if p.name != "lock" and not p.name.startswith(UNFINISHED)
+                if p.name not in {LOCK, f"{UNFINISHED}{CONFIG}"}
             ]
             if others:
                 raise RunError(
-                    f"--out: {self.path} holds other files ({others[0].name}) and no "
+                    f"--out: {self.path} holds other files ({min(others)}) and no "
                     "run; choose an empty folder"
                 )
-            return
+            return False
         found = read_json(path)
         if not isinstance(found, dict):
             raise RunError(f"{path}: damaged: it holds no configuration")
-        if found.get("hash") != self.config.hash:
-            differing = [
-                f"--{flag(name)} {found.get(name)!r} there, {value!r} here"
-                for name, value in self.config.identity().items()
-                if name != "format" and found.get(name) != value
-            ]
+        self._shorter = self._begun(found)
+        if self._shorter is not None:
+            return True
+        differing = [
+            "the files of --model or --dataset have changed"
+            if name == "digests"
+            else f"--{flag(name)} {found.get(name)!r} there, {value!r} here"
+            for name, value in self.config.decisive().items()
+            if found.get(name) != value
+        ]
+        if differing or found.get("hash") != self.config.hash:
             why = "; ".join(differing[:4]) or "another version of the format"
             raise RunError(
                 f"--out: {self.path} holds another run: {why}; choose another folder"
             )
+        return True
+
+    def _begun(self, found: dict[str, Any]) -> Config | None:
+        """Return the run that is there if this one goes on where it ends.
+
+        Args:
+            found: its configuration.
+
+        Raises:
+            RunError: if it is the same but for its rounds, on which others depend.
+        """
+        rounds = found.get("rounds")
+        if type(rounds) is not int or not 0 < rounds < self.config.rounds:
+            return None
+        there = replace(self.config, rounds=rounds)
+        same = all(found.get(k) == value for k, value in there.decisive().items())
+        if not same or found.get("hash") != there.hash:
+            return None
+        if there.bound_to_rounds is not None:
+            raise RunError(
+                f"--rounds: {rounds} in {self.path}, {self.config.rounds} here, and "
+                f"{there.bound_to_rounds} depends on their number: choose another --out"
+            )
+        return there
 
     def _release(self) -> None:
         if self._lock is not None:
-            if not self._found and not (self.path / "config.json").exists():
+            if not exists(self.path / CONFIG):
                 # Nothing came of it: the folder is left as it was found.
                 with suppress(OSError):
-                    (self.path / "lock").unlink()
+                    self._lock.remove()
                     if self._made:
                         self.path.rmdir()
-            os.close(self._lock)
+            self._lock.release()
             self._lock = None
-
-
-def _locked(handle: int, path: Path) -> bool:
-    """Return whether a file could be locked and is still the one at its path.
-
-    A process that gives up takes its file away.
-    """
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except OSError:
-        return False
-
-
-def read_json(path: Path) -> Any:
-    """Return the content of a JSON file.
-
-    Args:
-        path: the file.
-
-    Returns:
-        What it holds.
-
-    Raises:
-        RunError: if it cannot be read.
-    """
-    try:
-        return json.loads(path.read_text())
-    except RecursionError as error:
-        raise RunError(f"{path}: cannot be read (JSON nested too deeply)") from error
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path}: cannot be read ({error})") from error
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside its place, flush it to the disk, and move it there.
-
-    Args:
-        path: the file; its folder must exist.
-        content: all of it.
-
-    Raises:
-        RunError: if the disk refuses; what was there before stays.
-    """
-    beside = path.with_name(f"{UNFINISHED}{path.name}")
-    try:
-        with beside.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        beside.replace(path)
-        flush_folder(path.parent)
-    except OSError as error:
-        with suppress(OSError):
-            beside.unlink()
-        raise RunError(f"{path}: cannot be written ({error.strerror})") from error
-
-
-def flush_folder(path: Path) -> None:
-    """Make renames in a folder last."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -11,10 +11,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sfl_train.runs.folder import RunError
+from sfl_theory.user_files import (
+    ARRAYS,
+    FileError,
+    ordinary_size,
+    read_bytes,
+    read_text,
+)
+from sfl_train.runs.files import RunError
 
 
 class Log:
@@ -32,10 +40,13 @@ class Log:
         """
         self._path = path
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._file = os.open(path, flags, 0o666)
+            size = ordinary_size(path)
+        except FileError as error:
+            raise RunError(str(error)) from error
         except OSError as error:
             raise RunError(f"{path}: {error.strerror}") from error
-        size = os.fstat(self._file).st_size
         if size < position:
             raise RunError(
                 f"{path}: {size} bytes, but the checkpoint was made at {position}; "
@@ -90,6 +101,48 @@ class Log:
         os.close(self._file)
 
 
+def foreign_line(path: Path, due: Callable[[int], bool]) -> int | None:
+    """Return where the first line stands that this run would not write.
+
+    The last round of a run has a line for being the last. A longer run that goes on
+    from there may have none for it: what stands there is cut off by `cut`.
+
+    Args:
+        path: the file.
+        due: whether there is a line after so many rounds.
+
+    Returns:
+        Its first byte, or None.
+
+    Raises:
+        RunError: if a line cannot be read.
+    """
+    at = 0
+    for line in _lines(path) if path.exists() else ():
+        record = _read(path, line)
+        rounds = record.get("round") if isinstance(record, dict) else None
+        if type(rounds) is int and rounds and not due(rounds):
+            return at
+        at += len(line.encode()) + 1
+    return None
+
+
+def cut(path: Path, length: int) -> None:
+    """Cut a log off.
+
+    Args:
+        path: the file.
+        length: what is left of it, in bytes.
+
+    Raises:
+        RunError: if the disk refuses.
+    """
+    try:
+        os.truncate(path, length)
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}") from error
+
+
 def without_torn_line(path: Path) -> int:
     """Cut off the torn last line of a log whose lines are never compared.
 
@@ -105,11 +158,13 @@ def without_torn_line(path: Path) -> int:
     try:
         if not path.exists():
             return 0
-        whole = path.read_bytes().rpartition(b"\n")
+        whole = read_bytes(path, ARRAYS).rpartition(b"\n")
         length = len(whole[0]) + len(whole[1])
         if whole[2]:
             os.truncate(path, length)
         return length
+    except FileError as error:
+        raise RunError(str(error)) from error
     except OSError as error:
         raise RunError(f"{path}: {error.strerror}") from error
 
@@ -126,13 +181,20 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     Raises:
         RunError: if a line cannot be read.
     """
+    return [_read(path, line) for line in _lines(path)]
+
+
+def _lines(path: Path) -> list[str]:
     try:
-        text = path.read_text()
-        lines = text.splitlines()
-        if lines and not text.endswith("\n"):
-            lines.pop()
-        return [json.loads(line) for line in lines]
+        return read_text(path, ARRAYS).split("\n")[:-1]
+    except FileError as error:
+        raise RunError(str(error)) from error
+
+
+def _read(path: Path, line: str) -> Any:
+    try:
+        return json.loads(line)
     except RecursionError as error:
         raise RunError(f"{path}: cannot be read (JSON nested too deeply)") from error
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise RunError(f"{path}: cannot be read ({error})") from error

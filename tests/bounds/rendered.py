@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
-from html import escape
+from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
@@ -43,6 +44,41 @@ class Balanced(HTMLParser):
 
     def handle_startendtag(self, tag: str, attrs: list) -> None:
         self.seen.add(tag)
+
+
+WAIT = "const wait = (ms) => new Promise((done) => setTimeout(done, ms));"
+
+
+def asked(page: Path, folder: Path, script: str, address: str = "") -> object:
+    """Return what a script finds in a page that a browser shows.
+
+    Args:
+        page: its file.
+        folder: for the browser's files.
+        script: body of an async function of ``d``, the page's document, that returns
+            JSON; ``wait(ms)`` waits.
+        address: what the page's address ends with, for instance "#id".
+
+    Returns:
+        The JSON.
+    """
+    copy, harness = folder / "page.html", folder / "harness.html"
+    copy.write_bytes(page.read_bytes())
+    harness.write_text(
+        f'<iframe id="f" width="1200" height="900" src="{copy.name}{address}"></iframe>'
+        '<p id="w"></p><script>const f = document.getElementById("f");'
+        f"{WAIT} f.onload = async () => {{ const d = f.contentDocument; let out;"
+        f"try {{ out = await (async () => {{ {script} }})(); }}"
+        'catch (error) { out = "failed: " + error; }'
+        'document.getElementById("w").textContent = "<<" + JSON.stringify(out) + ">>";'
+        "};</script>",
+        encoding="utf-8",
+    )
+    flags = ["--virtual-time-budget=60000", "--allow-file-access-from-files"]
+    shown = _run(folder, *flags, "--dump-dom", harness.as_uri()).decode()
+    found = re.search(r"&lt;&lt;(.*)&gt;&gt;</p>", shown, re.DOTALL)
+    assert found is not None, shown[-2000:]
+    return json.loads(unescape(found[1]))
 
 
 class Layout(NamedTuple):

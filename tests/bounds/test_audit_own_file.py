@@ -29,7 +29,7 @@ class Point:
 u, c = w.point("u"), w.nonnegative("c")
 
 def square():
-    return combine(squares=[(u.value, 1)])
+    return combine((u.value, 1))
 
 def two():
     return bare(1, {c: Point(Fraction(2)).c})
@@ -128,7 +128,7 @@ def test_file_may_import_what_lies_beside_it(
 @pytest.mark.parametrize(
     ("content", "options", "words"),
     [
-        (None, [], ["--file", "absent.py", "does not exist"]),
+        (None, [], ["--file", "absent.py", "No such file"]),
         ("x = (1,\n", [], ["no Python", "line 1"]),
         ("x = 1\n1 / 0\n", [], ["ZeroDivisionError", "line 2"]),
         ("import sys\nsys.exit(0)\n", [], ["SystemExit", "line 2"]),
@@ -182,4 +182,4 @@ def test_a_folder_is_no_file(
     with pytest.raises(SystemExit) as stop:
         main(["--file", str(tmp_path)])
     assert stop.value.code == 2
-    assert "is no file" in capsys.readouterr().err
+    assert "is a folder" in capsys.readouterr().err

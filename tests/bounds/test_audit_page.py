@@ -1,40 +1,195 @@
-"""The ledger's page: self-contained, well-formed, and it renders in a browser."""
+"""The ledger's page: one file, every claim and link, at work in a browser."""
 
 from __future__ import annotations
 
+import json
 import re
+import zlib
+from base64 import b64decode, b64encode
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from rendered import Balanced, in_browser, laid_out, requests
+from rendered import Balanced, asked, in_browser, laid_out, requests
 
 from bounds.audit import main
+from bounds.page import LARGEST
+from bounds.page.triage import reached
+from sfl_theory.claims import Severity
 from sfl_theory.ledger import ledger
+from sfl_theory.papers.dachille2024 import appendix_b
 
-pytestmark = pytest.mark.long  # the page replays the whole ledger
+WHOLE = pytest.param("", marks=pytest.mark.long, id="all")  # replays the whole ledger
+SOME = pytest.param("dachille2024", id="dachille2024")
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=[SOME, WHOLE])
+def page(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     path = tmp_path_factory.mktemp("page") / "audit.html"
-    assert main(["--html", str(path)]) == 0
+    paper = ["--paper", request.param] if request.param else []
+    assert main([*paper, "--html", str(path)]) == 0
     return path
 
 
-def test_page_is_self_contained_and_well_formed(page: Path) -> None:
-    """No script, nothing fetched, every claim with its anchor, formulas as MathML."""
+@pytest.fixture(scope="module")
+def claims(page: Path) -> set[str]:
+    """The claims that the page is about."""
+    whole = 'id="han2024"' in page.read_text(encoding="utf-8")
+    return {claim.id for claim in ledger().claims(None if whole else "dachille2024")}
+
+
+def test_page_is_one_file_of_bounded_size(page: Path) -> None:
+    """Nothing is fetched, no other script runs, every element is closed."""
     text = page.read_text(encoding="utf-8")
+    assert len(text.encode()) <= LARGEST
     parser = Balanced()
     parser.feed(text)
     assert parser.open == []
-    assert {"math", "svg", "details"} <= parser.seen
-    assert not {"script", "link", "img", "iframe"} & parser.seen
-    addresses = re.findall(r'(?:src|href)="([^"]*)"', text)
-    anchors = set(re.findall(r'id="([^"]*)"', text))
-    assert all(a.startswith("#") and a[1:] in anchors for a in addresses)
+    assert {"math", "svg", "details", "table"} <= parser.seen
+    assert not {"link", "img", "iframe", "object"} & parser.seen
     assert "url(" not in text
-    assert "default-src 'none'" in text
-    assert {claim.id for claim in ledger().claims()} <= anchors
+    assert "@import" not in text
+    addresses = re.findall(r'\b(?:src|href)="([^"]*)"', text)
+    assert all(address.startswith("#") for address in addresses)
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy.startswith("default-src 'none'")
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+
+
+def test_every_claim_has_an_entry_and_every_link_a_target(
+    page: Path, claims: set[str]
+) -> None:
+    text = re.sub("<script>.*?</script>", "", page.read_text("utf-8"), flags=re.S)
+    anchors = re.findall(r'\bid="([^"]*)"', text)
+    assert len(anchors) == len(set(anchors))
+    entries = re.findall(r'<details class="entry \w+" id="([^"]*)"', text)
+    assert sorted(entries) == sorted(claims)
+    targets = {a[1:] for a in re.findall(r'\bhref="([^"]*)"', text)}
+    assert targets <= set(anchors)
+
+
+def test_every_gap_is_in_the_book(page: Path) -> None:
+    """What is filled in later is there: formulas, pictures, every proof's steps."""
+    text = page.read_text(encoding="utf-8")
+    (packed,) = re.findall(r'id="book">(.*?)</script>', text)
+    plain = zlib.decompress(b64decode(packed), -zlib.MAX_WBITS)
+    formulas, steps = json.loads(plain)
+    assert max(map(int, re.findall(r'data-f="(\d+)"', text))) < len(formulas)
+    for inner in re.findall(r"@(\d+);", json.dumps(formulas)):
+        assert int(inner) < len(formulas)
+    roots = [int(root) for root in re.findall(r'data-root="(\d+)"', text)]
+    assert roots
+    seen, left = set(roots), list(roots)
+    while left:
+        for premise, *_ in steps[left.pop()][4]:
+            if premise not in seen:
+                seen.add(premise)
+                left.append(premise)
+    assert seen == set(range(len(steps)))  # and none that no proof has
+
+
+@in_browser
+def test_search_and_filters(page: Path, tmp_path: Path, claims: set[str]) -> None:
+    """They leave exactly the entries that fit, and nothing chosen leaves all."""
+    script = """
+        const shown = () => [...d.querySelectorAll(".entry:not([hidden])")]
+            .map((one) => one.id);
+        const set = async (act) => {
+            act();
+            d.getElementById("tools").dispatchEvent(new Event("input"));
+            await wait(500);
+            return shown();
+        };
+        const box = (name, value) =>
+            d.querySelector(`input[name=${name}][value=${value}]`);
+        const all = shown();
+        const found = await set(() => { d.getElementById("search").value = "eq-12"; });
+        const none = await set(() => { d.getElementById("search").value = "qqzzqq"; });
+        d.getElementById("search").value = "";
+        const refuted = await set(() => { box("status", "refuted").checked = true; });
+        const slips = await set(() => { box("severity", "slip").checked = true; });
+        box("status", "refuted").checked = box("severity", "slip").checked = false;
+        const part = await set(() => {
+            d.getElementById("section").value = "dachille2024:appendix_b"; });
+        const again = await set(() => { d.getElementById("section").value = ""; });
+        return { all, found, none, refuted, slips, part, again,
+                 told: d.getElementById("count").value };
+    """
+    found = asked(page, tmp_path, script)
+    assert isinstance(found, dict), found
+    assert set(found["all"]) == set(found["again"]) == claims
+    assert found["none"] == []
+    assert "dachille2024/eq-12" in found["found"]
+    assert len(found["found"]) < len(claims)
+    by = {name: ledger().claim(name) for name in claims}
+    refuted = {name for name, claim in by.items() if claim.severity is not None}
+    assert set(found["refuted"]) == refuted
+    slips = {n for n, claim in by.items() if claim.severity is Severity.SLIP}
+    assert set(found["slips"]) == slips
+    assert set(found["part"]) == {claim.id for claim in appendix_b.CLAIMS}
+    assert found["told"] == f"{len(claims)} entries"
+
+
+@in_browser
+def test_a_deep_link_opens_its_entry_and_a_proof_unfolds(
+    page: Path, tmp_path: Path
+) -> None:
+    """Formulas are filled in, steps numbered to the end, each reference among them."""
+    name = "dachille2024/prop-1"
+    script = """
+        await wait(3000);
+        const closed = [...d.querySelectorAll(".entry")].filter((one) => one.open);
+        const entry = d.getElementById("dachille2024/prop-1");
+        const steps = entry.querySelector(".steps");
+        steps.open = true;
+        await wait(3000);
+        const lines = [...steps.querySelectorAll("li")];
+        const refers = [...steps.querySelectorAll("button")].map((b) =>
+            [Number(b.dataset.step), lines.indexOf(b.closest("li")) + 1]);
+        d.getElementById("fold").click();
+        return { open: closed.map((one) => one.id), gaps: entry.querySelectorAll(
+            "[data-f]").length, formulas: entry.querySelectorAll("math").length,
+            lines: lines.length, refers, left: steps.textContent.match(/[@#]\\w+;/),
+            errors: steps.querySelectorAll("merror").length, folded: !entry.open };
+    """
+    found = asked(page, tmp_path, script, f"#{name}")
+    assert isinstance(found, dict), found
+    assert found["open"] == [name]
+    assert found["gaps"] == 0
+    assert found["formulas"] > found["lines"] > 50
+    assert found["refers"]
+    assert all(before < line for before, line in found["refers"])
+    assert found["left"] is None
+    assert found["errors"] == 0
+    assert found["folded"]
+
+
+@in_browser
+def test_the_graph_shows_what_hangs_on_a_claim(page: Path, tmp_path: Path) -> None:
+    """Pointing at a box lights up all that it uses and all that uses it."""
+    script = """
+        const graph = d.querySelector(".graph");
+        const node = [...graph.querySelectorAll("a.node")].find((one) =>
+            one.getAttribute("href") === "#" + graph.dataset.ask) ??
+            graph.querySelector("a.node");
+        node.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+        return { of: node.getAttribute("href").slice(1),
+            on: [...graph.querySelectorAll("a.node.on")].map((one) =>
+                one.getAttribute("href").slice(1)) };
+    """
+    found = asked(page, tmp_path, script)
+    assert isinstance(found, dict), found
+    paper = found["of"].split("/")[0]
+    own = ledger().claims(paper)
+    uses = {claim.id: list(claim.depends_on) for claim in own}
+    users = {claim.id: list(ledger().entry(claim.id).used_by) for claim in own}
+    hangs = reached(found["of"], uses) | reached(found["of"], users) | {found["of"]}
+    assert set(found["on"]) <= hangs
+    assert reached(found["of"], uses) <= set(found["on"])
 
 
 @in_browser

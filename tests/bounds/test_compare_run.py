@@ -401,7 +401,7 @@ DAMAGES = {
     "another version of the format": changed("config.json", "lr", value=0.3),
     "another version, or": changed("config.json", "colour", value="red"),
     "not the configuration": lambda f: (f / "config.json").write_text("[1]"),
-    "does not belong": changed("done", "hash", value="0" * 64),
+    "no summary of this run": changed("done", "hash", value="0" * 64),
     "diverged in round 3": lambda f: edit(
         f, "done", lambda d: d.update(diverged=True, rounds=3)
     ),
@@ -426,7 +426,38 @@ def test_bad_folders_are_one_line(
 ) -> None:
     folder = shutil.copytree(runs["a"], tmp_path / "run")
     DAMAGES[words](folder)
+    if (folder / "done").exists() and "done" not in words:
+        unsigned(folder)
     assert words in refused(capsys, "--run", str(folder), "--out", str(tmp_path / "o"))
+    assert not (tmp_path / "o").exists()
+
+
+def unsigned(folder: Path) -> None:
+    """Take away the digests, as if an earlier version had written the end."""
+    edit(folder, "done", lambda content: content.pop("files", None))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["metrics.jsonl", "model.safetensors", "partition.json", "constants.json",
+     "bytes.json"],
+)  # fmt: skip
+def test_results_that_were_lost_or_changed_are_not_compared(
+    name: str,
+    runs: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = shutil.copytree(runs["a"], tmp_path / "run")
+    given = ("--run", str(folder), "--out", str(tmp_path / "o"))
+    with (folder / name).open("ab") as stream:
+        stream.write(b" ")
+    assert f"{name} is changed since the run ended" in refused(capsys, *given)
+    (folder / name).unlink()
+    assert f"{name} is missing" in refused(capsys, *given)
+    if name != "constants.json":  # which only a measured run has
+        unsigned(folder)
+        assert f"{name} is missing" in refused(capsys, *given)
     assert not (tmp_path / "o").exists()
 
 

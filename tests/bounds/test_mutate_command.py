@@ -37,7 +37,9 @@ def test_figures_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_a_checker_that_accepts_everything_gives_exit_status_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sfl_theory.mutation.judged._proved", lambda *given: True)
+    monkeypatch.setattr(
+        "sfl_theory.mutation.judged._proof", lambda one, known: known[0]
+    )
     assert main(["--mutate", "--claim", CLAIM]) == 1
     assert "WRONGLY PROVED" in capsys.readouterr().out
 

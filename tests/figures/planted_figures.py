@@ -47,6 +47,7 @@ def _write(config: Config, root: Path, accuracy: float) -> None:
         known = {"S": 2.0, "sigma2": [1.0, 3.0], "G2": 4.0, "eps2": 5.0}
         content = {"constants": known | {"initial_gap": 2.3}}
         (path / "constants.json").write_text(json.dumps(content))
+        planted_runs.end(config, path, diverged=False)
 
 
 def _measured(cut: int) -> dict:

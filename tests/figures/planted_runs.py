@@ -11,6 +11,7 @@ from figures.figure import Curve, Figure, Panel
 from figures.grid import folder
 from figures.scale import Preset
 from sfl_train.deep.config import Config
+from sfl_train.runs.done import RESULTS, digests
 
 TINY = Preset("cpu", (0, 1), "tiny, not the paper's", 1)
 """A preset of the name "cpu", so that it is scaled as that."""
@@ -63,9 +64,19 @@ def plant(
     (path / "config.json").write_text(json.dumps(content))
     lines = "".join(json.dumps(record) + "\n" for record in records)
     (path / "metrics.jsonl").write_text(lines)
+    for name in RESULTS[1:]:
+        (path / name).write_text("{}")
     if done:
-        (path / "done").write_text(json.dumps({"hash": config.hash, **done}))
+        end(config, path, **done)
     return path
+
+
+def end(config: Config, path: Path, **done: Any) -> None:
+    """Write the end of a run whose results stand in its folder."""
+    scores = {} if done["diverged"] else {"test_accuracy": 0.5, "test_loss": 1.0}
+    summary = {"hash": config.hash, "rounds": config.rounds, **scores, **done}
+    content = {**summary, "files": digests(path)}
+    (path / "done").write_text(json.dumps(content))
 
 
 def accuracies(values: Sequence[float]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from figures.caption import configuration, readings
+from figures.caption import UNSAID, configuration, readings
 from figures.figure import Figure
 from figures.papers import BY_KEY, FIGURES
 from figures.scale import CPU, PAPER, PRESETS
@@ -17,7 +17,7 @@ from sfl_train.deep.config import Config
 DRAWN = tuple(figure for figure in FIGURES if figure.panels)
 KEYS = tuple(
     item.name for item in fields(Config)
-    if item.metadata["matters"] and item.name != "seed"
+    if item.metadata["matters"] and item.name not in UNSAID
 )  # fmt: skip
 OTHER = {
     "algorithm": "fedavg", "model": "mlp", "width": 0.3, "depth": 7, "norm": "group",
@@ -30,7 +30,8 @@ OTHER = {
     "schedule": "cosine", "aggregation": "models", "counters": "average",
     "order": "client-sequential", "server_weights": "size", "server_waits": True,
     "evaluation": "in-loop", "evaluate_every": 7, "proximal": 0.7, "fedopt": "yogi",
-    "fedopt_lr": 0.7, "measure": "every=7", "precision": "bf16",
+    "fedopt_lr": 0.7, "measure": "every=7", "precision": "bf16", "threads": 7,
+    "compile": True,
 }  # fmt: skip
 """A value that no declared run has in all its curves."""
 NAMED = (

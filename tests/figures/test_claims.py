@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from planted_figures import claim_named, plant
+from planted_runs import end
 
 from figures.__main__ import main
 from figures.claims import Claim, Exceeds, Within
@@ -352,7 +353,7 @@ def test_missing_runs_are_said_and_not_counted(tmp_path: Path) -> None:
     (found,) = results([claim], CPU, tmp_path)
     assert isinstance(found, Untested) and found.missing == 1
     assert f"python -m figures make {FIG2} --preset cpu" in found.why
-    (gone / "done").write_text(json.dumps({"diverged": True}))
+    end(figure.config(panel, curve, CPU, 0), gone, diverged=True)
     (found,) = results([claim], CPU, tmp_path)
     assert isinstance(found, Untested) and "diverged" in found.why
 
@@ -362,10 +363,12 @@ def test_a_value_that_is_not_finite_is_no_verdict(tmp_path: Path) -> None:
     plant(FIG2, tmp_path, lambda c, r: 0.5 + 0.1 * c.cut * (c.algorithm == "sfl-v2"))
     claim = claim_named(f"{FIG2}/cut-v2")
     figure, panel, curve = claim.places[0].declared
-    path = folder(figure.config(panel, curve, CPU, 0), tmp_path) / "metrics.jsonl"
+    config = figure.config(panel, curve, CPU, 0)
+    path = folder(config, tmp_path) / "metrics.jsonl"
     text = path.read_text()
     path.write_text(text.replace('"test_accuracy": 0.6', '"test_accuracy": NaN'))
     assert path.read_text() != text
+    end(config, path.parent, diverged=False)
     found = results([claim, claim_named(f"{FIG2}/cut-v1")], CPU, tmp_path)
     assert isinstance(found[0], Untested) and "not finite" in found[0].why
     assert isinstance(found[1], Judgement)

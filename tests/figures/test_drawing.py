@@ -6,7 +6,7 @@ import csv
 import io
 
 import pytest
-from planted_runs import TINY, accuracies, plant, shrink, small
+from planted_runs import TINY, accuracies, end, plant, shrink, small
 
 from figures import drawing
 from figures.papers import BY_KEY
@@ -136,7 +136,7 @@ def test_a_run_that_is_not_there_is_said_to_be_missing(figure, tmp_path) -> None
     for curve, seeds in zip(panel.curves, ((0,), (0, 1)), strict=True):
         for seed in seeds:
             path = drawing_folder(figure, panel, curve, seed, tmp_path)
-            (path / "done").write_text('{"diverged": true}')
+            end(figure.config(panel, curve, TINY, seed), path, diverged=True)
     picture = drawing.picture(figure, TINY, drawing.read(figure, TINY, tmp_path))
     said = words(picture)
     assert "NOT DRAWN: 3 diverged" in said

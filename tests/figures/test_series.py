@@ -9,7 +9,7 @@ import pytest
 from planted_runs import ROUNDS, TINY, accuracies, plant, shrink, small
 
 from figures.series import series, standing, standings
-from sfl_train.runs.folder import RunError
+from sfl_train.runs.files import RunError
 
 VALUES = {0: [0.1, 0.5, 0.6, 0.7], 1: [0.1, 0.3, 0.8, 0.9]}
 
@@ -124,9 +124,27 @@ def test_records_of_another_version_are_named(figure, tmp_path, lacking) -> None
 
 
 def test_a_summary_of_another_version_is_named(figure, tmp_path) -> None:
-    plant(config(figure, 0), tmp_path, accuracies(VALUES[0]), over=True)
-    with pytest.raises(RunError, match=r"done: lacks 'diverged'.*another version"):
+    one = config(figure, 0)
+    path = plant(one, tmp_path, accuracies(VALUES[0]), diverged=False)
+    content = json.loads((path / "done").read_text())
+    del content["diverged"]
+    (path / "done").write_text(json.dumps(content))
+    with pytest.raises(RunError, match=r"done: damaged: it is no summary"):
         read(figure, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "model.safetensors"])
+def test_results_that_were_lost_or_changed_are_not_drawn(name, figure, tmp_path):
+    path = plant(config(figure, 0), tmp_path, accuracies(VALUES[0]), diverged=False)
+    kept = (path / name).read_bytes()
+    (path / name).write_bytes(kept + b" ")
+    with pytest.raises(RunError, match=f"{name} is changed since the run ended"):
+        read(figure, tmp_path)
+    (path / name).unlink()
+    with pytest.raises(RunError, match=f"{name} is missing"):
+        read(figure, tmp_path)
+    (path / name).write_bytes(kept)
+    assert read(figure, tmp_path).seeds == (0,)
 
 
 def test_a_run_that_lacks_its_last_round_is_not_drawn(figure, tmp_path) -> None:

@@ -178,6 +178,7 @@ def test_continuing_a_run_changes_no_bit(data):
     rate = data.draw(rates())
     assume(hasattr(algorithm, "cut") or rate.client(0) == rate.server(0))
     path, trainer = train(federation, algorithm, rate, 4)
+    assert torch.equal(train(federation, algorithm, rate, 2)[0], path[:3])
     if algorithm.memoryless:
         rest = [x for _, x in trainer.rounds(4, start=2, x=path[2])]
         assert torch.equal(torch.stack(rest), path[2:])

@@ -99,7 +99,7 @@ def test_a_files_minimiser_is_sought_at_the_weights_given(tmp_path):
     [
         ({"name": "resnet:cifar"}, "softmax:digits, logistic:breast_cancer"),
         ({"name": "quadratic:"}, "unknown problem"),
-        ({"name": "quadratic:absent.npz"}, "no such file"),
+        ({"name": "quadratic:absent.npz"}, "No such file"),
         ({"name": "quadratic:random", "l2": 0.1}, "takes no l2"),
         ({"name": "softmax:digits", "clients": 0}, "at least 1"),
         ({"name": "quadratic:random", "clients": 0}, "at least 1"),

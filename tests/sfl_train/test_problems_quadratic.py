@@ -177,7 +177,7 @@ def test_bad_files_are_refused_in_one_line(tmp_path, changes, message):
 
 
 def test_files_that_are_no_archive_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="no such file"):
+    with pytest.raises(ValueError, match="No such file"):
         read_quadratic(tmp_path / "absent.npz")
     (tmp_path / "text.npz").write_text("H = 3")
     with pytest.raises(ValueError, match=r"plain numbers|cannot be read"):

@@ -3,6 +3,15 @@
 Bounds, and the claims section by section.
 """
 
+from sfl_theory.papers import Paper
+
+PAPER = Paper(
+    "The Impact of Cut Layer Selection in Split Federated Learning",
+    ("Justin Dachille", "Chao Huang", "Xin Liu"),
+    "arXiv 2412.15536",
+    "https://arxiv.org/abs/2412.15536",
+)
+
 SECTIONS = (
     "section_1",
     "section_3",
@@ -12,3 +21,5 @@ SECTIONS = (
     "appendix_b_round",
 )
 """Modules that hold the claims, in the paper's order."""
+
+__all__ = ["PAPER", "SECTIONS"]

@@ -7,42 +7,18 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Severity, equal
+from sfl_theory.claims import Claim, Kind, Severity, broken, equal, repaired
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Local, Side
 from sfl_theory.models.federation import coin, federation, parabola
-from sfl_theory.papers.dachille2024.setting import (
-    CHOSEN,
-    CLIENT_BY_CLIENT,
-    F,
-    S,
-    alpha,
-    assumption_2,
-    assumption_2_printed,
-    assumption_3,
-    assumptions,
-    eps2,
-    eta,
-    f,
-    i,
-    k,
-    local,
-    of_clients,
-    proved,
-    rates,
-    run,
-    sigma2,
-    stochastic,
-    t,
-    tau,
-    theta,
-)
+from sfl_theory.papers.dachille2024 import setting as s
+from sfl_theory.papers.dachille2024.setting import F, S, eta, i, k, local, t, tau, theta
 from sfl_theory.proofs import equal_steps, local_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 
-at_theta = f.gradient(theta)
+at_theta = s.f.gradient(theta)
 LEMMA_1_RATE = w.at_most(8 * S**2 * tau**2 * eta() ** 2, 1).called(
     "eta <= 1/(sqrt(8) S tau), squared"
 )
@@ -56,7 +32,7 @@ def steps(summand: Form) -> Form:
 
 def own(summand: Form) -> Form:
     r"""Return :math:`\\sum_k\\alpha_k^2` of something."""
-    return w.over_clients(k, alpha**2 * summand)
+    return w.over_clients(k, s.alpha**2 * summand)
 
 
 # Lemma 1: drift --------------------------------------------------------------------
@@ -64,7 +40,7 @@ def own(summand: Form) -> Form:
 
 def three(size: Number, gradient: Form) -> Form:
     """Return ``size (sigma_k^2 + eps^2 + ||grad f||^2)`` as it is printed."""
-    return w.form(size * sigma2) + size * eps2 + size * gradient
+    return w.form(size * s.sigma2) + size * s.eps2 + size * gradient
 
 
 def drift_bound(gradient: Form) -> Form:
@@ -72,32 +48,31 @@ def drift_bound(gradient: Form) -> Form:
     return 2 * tau**2 * three(8 * tau * eta() ** 2, gradient)
 
 
-DRIFT = of_clients(
+DRIFT = s.of_clients(
     steps(w.norm2(local(i) - theta)),
     drift_bound(w.norm2(at_theta)),
-    *assumptions(),
+    *s.assumptions(),
     LEMMA_1_RATE,
 )
-SUM = proved(
+SUM = s.proved(
     DRIFT,
     equal_steps.lemma_1,
     r"A step has moved by $\eta$ times a sum of i gradients and a martingale; with "
     r"$\sum i^2\le\tau^3/3$ the drift is at most $2u^2$ of itself plus the rest, "
     r"$u=S\eta\tau$, $8u^2\le1$. No recursion is needed.",
-    CLIENT_BY_CLIENT,
+    s.CLIENT_BY_CLIENT,
 )
-LEMMA_1 = Claim(
+LEMMA_1 = Kind.LEMMA(
     "dachille2024/lemma-1",
     "App. B, Lemma 1, (7)",
-    Kind.LEMMA,
     "A client's drift in a round.",
-    (SUM,),
+    SUM,
     scope="Lipschitz gradients; 32/9 would do for 16 at eps^2 and the gradient",
     uses="eq-10",
 )
 y, z = w.point("y"), w.point("z")
 change_of_gradient = w.norm2(F.gradient(y) - F.gradient(z))
-lipschitz = of_clients(change_of_gradient, S**2 * w.norm2(y - z))
+lipschitz = s.of_clients(change_of_gradient, S**2 * w.norm2(y - z))
 
 
 def hills() -> ModelData:
@@ -105,7 +80,7 @@ def hills() -> ModelData:
     return federation(
         [parabola(-300, [0, 0])] * 2,
         [0, 1],
-        numbers={S: 1, eps2: 0, t: 0, tau: 3},
+        numbers={S: 1, s.eps2: 0, t: 0, tau: 3},
         families={"c": [1, 1], "sigma2": [0, 0]},
         rates={"eta": Fraction(1, 9)},
     )
@@ -128,98 +103,88 @@ def from_lipschitz() -> Theorem:
     return equal_steps.each_client(one)
 
 
-LIPSCHITZ = Claim(
+LIPSCHITZ = Kind.ASSUMPTION(
     "dachille2024/assumption-2/lipschitz",
     "(2), as the proof of Lemma 1 uses it",
-    Kind.ASSUMPTION,
     "(2) makes gradients S-Lipschitz, and Lemma 1 follows from it.",
-    (
-        Part(
-            replace(lipschitz, stated=(assumption_2_printed(),)),
-            Model(hill, "A concave function meets (2) with any S."),
-            reading=CLIENT_BY_CLIENT,
+    broken(
+        replace(lipschitz, stated=(s.assumption_2_printed(),)),
+        hill,
+        "A concave function meets (2) with any S.",
+        s.CLIENT_BY_CLIENT,
+    ),
+    broken(
+        s.of_clients(
+            steps(w.norm2(local(i) - theta)),
+            drift_bound(w.norm2(at_theta)),
+            s.assumption_2_printed(),
+            *s.assumptions()[1:],
+            LEMMA_1_RATE,
         ),
-        Part(
-            of_clients(
-                steps(w.norm2(local(i) - theta)),
-                drift_bound(w.norm2(at_theta)),
-                assumption_2_printed(),
-                *assumptions()[1:],
-                LEMMA_1_RATE,
-            ),
-            Model(hills, "Three steps down a hill: each is 34 times the last."),
-            reading=f"Lemma 1 with (2) as printed; {CLIENT_BY_CLIENT}",
-        ),
+        hills,
+        "Three steps down a hill: each is 34 times the last.",
+        f"Lemma 1 with (2) as printed; {s.CLIENT_BY_CLIENT}",
     ),
     severity=Severity.PROOF,
     scope="every other entry reads (2) as Lipschitz gradients; whether Proposition 1 "
     "holds under (2) alone is not known",
     cause="(2) bounds curvature from above only",
-    repair=Repair(
-        (
-            proved(
-                replace(lipschitz, stated=(assumption_2(),)),
-                from_lipschitz,
-                reading=CLIENT_BY_CLIENT,
-            ),
-            SUM,
-        ),
+    repair=repaired(
         "assume Lipschitz gradients",
+        s.proved(
+            replace(lipschitz, stated=(s.assumption_2(),)),
+            from_lipschitz,
+            reading=s.CLIENT_BY_CLIENT,
+        ),
+        SUM,
     ),
 )
-EQ_8 = Claim(
+EQ_8 = Kind.EQUATION(
     "dachille2024/eq-8",
     "App. B, (8), (9)",
-    Kind.EQUATION,
     "One local step.",
-    (
-        proved(
-            of_clients(
-                w.norm2(local(i + 1) - theta),
-                (1 + 2 / tau) * w.norm2(local(i) - theta)
-                + three(8 * tau * eta() ** 2, w.norm2(at_theta)),
-                *assumptions(),
-                LEMMA_1_RATE,
-                w.at_most(i + 1, tau),
-                w.at_most(i, tau),
-            ),
-            equal_steps.eq_8,
-            r"Young with $1/\tau$, then $\|a+b+c+d\|^2\le4(\dots)$, "
-            r"$1+\tau\le2\tau$.",
-            f"with i for i - 1; {CLIENT_BY_CLIENT}; i <= tau is implied",
+    s.proved(
+        s.of_clients(
+            w.norm2(local(i + 1) - theta),
+            (1 + 2 / tau) * w.norm2(local(i) - theta)
+            + three(8 * tau * eta() ** 2, w.norm2(at_theta)),
+            *s.assumptions(),
+            LEMMA_1_RATE,
+            w.at_most(i + 1, tau),
+            w.at_most(i, tau),
         ),
+        equal_steps.eq_8,
+        r"Young with $1/\tau$, then $\|a+b+c+d\|^2\le4(\dots)$, $1+\tau\le2\tau$.",
+        f"with i for i - 1; {s.CLIENT_BY_CLIENT}; i <= tau is implied",
     ),
     scope="end to end and its last line; the noise would need no factor tau",
     uses="assumption-2 assumption-3 assumption-4",
 )
 
 
-EQ_8_SHARPER = Claim(
+EQ_8_SHARPER = Kind.EQUATION(
     "dachille2024/eq-8/sharper",
     "not in the paper",
-    Kind.EQUATION,
     "More than (8) says of one local step.",
-    (
-        proved(
-            of_clients(
-                w.norm2(local(i + 1) - theta),
-                (1 + 2 / tau) * w.norm2(local(i) - theta)
-                + eta() ** 2 * sigma2
-                + 6 * tau * eta() ** 2 * (w.norm2(at_theta) + eps2),
-                *assumptions(),
-                LEMMA_1_RATE,
-                w.at_most(i + 1, tau),
-                w.at_most(i, tau),
-            ),
-            equal_steps.sharper_step,
-            "The noise is orthogonal to what came before its step; three squares.",
-            CLIENT_BY_CLIENT,
+    s.proved(
+        s.of_clients(
+            w.norm2(local(i + 1) - theta),
+            (1 + 2 / tau) * w.norm2(local(i) - theta)
+            + eta() ** 2 * s.sigma2
+            + 6 * tau * eta() ** 2 * (w.norm2(at_theta) + s.eps2),
+            *s.assumptions(),
+            LEMMA_1_RATE,
+            w.at_most(i + 1, tau),
+            w.at_most(i, tau),
         ),
+        equal_steps.sharper_step,
+        "The noise is orthogonal to what came before its step; three squares.",
+        s.CLIENT_BY_CLIENT,
     ),
     scope=r"$\eta^2$ for $8\tau\eta^2$ in front of the noise, 6 for 8",
     uses="assumption-2 assumption-3 assumption-4",
 )
-two = run(steps=w.number(2))
+two = s.run(steps=w.number(2))
 
 
 def at_rest() -> ModelData:
@@ -227,42 +192,40 @@ def at_rest() -> ModelData:
     return federation(
         [parabola(1, [0, 0])] * 2,
         [0, 0],
-        numbers={S: 1, eps2: 1, t: 0},
+        numbers={S: 1, s.eps2: 1, t: 0},
         families={"c": [1, 1], "sigma2": [0, 0]},
         rates={"eta": "1/32"},
     )
 
 
-EQ_10 = Claim(
+EQ_10 = Kind.EQUATION(
     "dachille2024/eq-10",
     "App. B, (10)",
-    Kind.EQUATION,
     "The drift of all steps, from (9).",
-    (
-        Part(
-            equal(
-                w.over_clients(
-                    k, CHOSEN * w.below(i, 2, w.norm2(two.p(k, t, i) - two.x(t)))
-                ),
-                w.over_clients(
-                    k, CHOSEN * three(16 * eta() ** 2, w.norm2(f.gradient(two.x(t))))
-                ),
-                *assumptions(two),
-                w.at_most(32 * S**2 * eta() ** 2, 1),
+    broken(
+        equal(
+            w.over_clients(
+                k, s.CHOSEN * w.below(i, 2, w.norm2(two.p(k, t, i) - two.x(t)))
             ),
-            Model(at_rest, "Nobody moves, eps^2 may be any bound."),
-            reading="the first line for tau = 2, where the double sum of powers of C "
-            f"is 1: drift = B; {CLIENT_BY_CLIENT}",
+            w.over_clients(
+                k, s.CHOSEN * three(16 * eta() ** 2, w.norm2(s.f.gradient(two.x(t))))
+            ),
+            *s.assumptions(two),
+            w.at_most(32 * S**2 * eta() ** 2, 1),
         ),
-        SUM,
+        at_rest,
+        "Nobody moves, eps^2 may be any bound.",
+        "the first line for tau = 2, where the double sum of powers of C "
+        f"is 1: drift = B; {s.CLIENT_BY_CLIENT}",
     ),
+    SUM,
     severity=Severity.SLIP,
     scope="the last line is Lemma 1, which is true; the step from the powers of "
     r"$1+2/\tau$ to $2\tau^2$ has no term here (it is at most 1.1 tau^2 by "
     r"$(1+2/\tau)^\tau\le e^2$)",
     cause="the first '=' has to be '<='",
     uses="eq-8",
-    repair=Repair((SUM,), "'<=' for the first '='"),
+    repair=repaired("'<=' for the first '='", SUM),
 )
 
 # Lemma 2: gradients ------------------------------------------------------------------
@@ -277,7 +240,7 @@ def coin_on_the_server(first: bool) -> ModelData:
         client_size=0,
         noise=[coin(1)] * 2,
         rounds=1,
-        numbers={S: 1, eps2: 0, t: 0, tau: 2, **here},
+        numbers={S: 1, s.eps2: 0, t: 0, tau: 2, **here},
         families={"c": [1, 1], "sigma2": [1, 1]},
         rates={"eta": "1/100"},
     )
@@ -294,36 +257,34 @@ NOISY = (
 
 def change(side: Side | None = None) -> Form:
     """Return the left side of (11), or of (22)."""
-    return steps(w.norm2(stochastic(i, side) - stochastic(0, side)))
+    return steps(w.norm2(s.stochastic(i, side) - s.stochastic(0, side)))
 
 
 def change_bound(side: Side | None = None) -> Form:
     """Return the right side of (11), or of (22)."""
     own_gradient = w.norm2(F.gradient(theta, side))
-    return 8 * tau**3 * eta() ** 2 * S**2 * (own_gradient + sigma2)
+    return 8 * tau**3 * eta() ** 2 * S**2 * (own_gradient + s.sigma2)
 
 
 def accumulation(
     name: str, where: str, kind: Kind, uses: str, side: Side | None = None
 ) -> Claim:
     """Return Lemma 2, its last step or its use for a block."""
-    first_rate = rates()[0]
+    first_rate = s.rates()[0]
     left, right = change(side), change_bound(side)
-    true = of_clients(
-        left, change_bound() + 3 * tau * sigma2, *assumptions(), LEMMA_2_RATE
+    true = s.of_clients(
+        left, change_bound() + 3 * tau * s.sigma2, *s.assumptions(), LEMMA_2_RATE
     )
-    return Claim(
+    return kind(
         f"dachille2024/{name}",
         where,
-        kind,
         "How much a client's stochastic gradients change in a round.",
-        (
-            Part(
-                of_clients(left, right, *assumptions(), first_rate),
-                Model(partial(coin_on_the_server, False), NOISY),
-                reading="even under the rates of Proposition 1, which are below "
-                f"1/(2 S tau); {CLIENT_BY_CLIENT}",
-            ),
+        broken(
+            s.of_clients(left, right, *s.assumptions(), first_rate),
+            partial(coin_on_the_server, False),
+            NOISY,
+            "even under the rates of Proposition 1, which are below "
+            f"1/(2 S tau); {s.CLIENT_BY_CLIENT}",
         ),
         severity=Severity.PROOF if side or kind is Kind.EQUATION else Severity.THEOREM,
         scope="refuted for every sigma > 0 and small rates; true without noise"
@@ -331,17 +292,15 @@ def accumulation(
         cause=SAMPLES,
         uses=uses,
         first_failure="eq-12" if kind is Kind.LEMMA else "",
-        repair=Repair(
-            (
-                proved(
-                    true,
-                    partial(change_of_gradients, side),
-                    "The later noise is orthogonal to the rest; Lipschitz gradients, "
-                    "drift.",
-                    CLIENT_BY_CLIENT,
-                ),
-            ),
+        repair=repaired(
             r"add $3\tau\sigma_k^2$" + (" and take the whole gradient" if side else ""),
+            s.proved(
+                true,
+                partial(change_of_gradients, side),
+                "The later noise is orthogonal to the rest; Lipschitz gradients, "
+                "drift.",
+                s.CLIENT_BY_CLIENT,
+            ),
         ),
     )
 
@@ -359,48 +318,44 @@ def one_change() -> Theorem:
 
 STEP = i.value
 moved = w.norm2(local(i + 1) - local(i))
-gradients_moved = w.norm2(stochastic(i + 1) - stochastic(i))
+gradients_moved = w.norm2(s.stochastic(i + 1) - s.stochastic(i))
 LEMMA_2 = accumulation("lemma-2", "App. B, Lemma 2, (11)", Kind.LEMMA, "eq-17")
-EQ_12 = Claim(
+EQ_12 = Kind.EQUATION(
     "dachille2024/eq-12",
     "App. B, (12), third inequality",
-    Kind.EQUATION,
     "Gradients of neighbouring steps differ as the models do.",
-    (
-        Part(
-            of_clients(
-                gradients_moved,
-                S**2 * moved,
-                *assumptions(),
-                rates()[0],
-                w.at_most(i + 2, tau),
-            ),
-            Model(partial(coin_on_the_server, True), NOISY),
-            reading=f"with i for i - 1; {CLIENT_BY_CLIENT}",
+    broken(
+        s.of_clients(
+            gradients_moved,
+            S**2 * moved,
+            *s.assumptions(),
+            s.rates()[0],
+            w.at_most(i + 2, tau),
         ),
+        partial(coin_on_the_server, True),
+        NOISY,
+        f"with i for i - 1; {s.CLIENT_BY_CLIENT}",
     ),
     severity=Severity.PROOF,
     scope="refuted for every sigma > 0 and small rates; true without noise",
     cause=SAMPLES,
     uses="assumption-2",
-    repair=Repair(
-        (
-            proved(
-                of_clients(
-                    gradients_moved,
-                    2 * S**2 * moved + 3 * sigma2,
-                    assumption_2(),
-                    *assumption_3(),
-                    w.at_most(i + 2, tau),
-                    w.at_most(i + 1, tau),
-                ),
-                one_change,
-                "The later noise is orthogonal to the rest.",
-                CLIENT_BY_CLIENT,
-                steps=2,
-            ),
-        ),
+    repair=repaired(
         r"add $3\sigma_k^2$ (and 2 in front of $S^2$)",
+        s.proved(
+            s.of_clients(
+                gradients_moved,
+                2 * S**2 * moved + 3 * s.sigma2,
+                s.assumption_2(),
+                *s.assumption_3(),
+                w.at_most(i + 2, tau),
+                w.at_most(i + 1, tau),
+            ),
+            one_change,
+            "The later noise is orthogonal to the rest.",
+            s.CLIENT_BY_CLIENT,
+            steps=2,
+        ),
     ),
 )
 EQ_17 = accumulation("eq-17", "App. B, (17)", Kind.EQUATION, "eq-12")

@@ -11,43 +11,15 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Severity, says
+from sfl_theory.claims import Claim, Kind, Severity, broken, repaired, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, quadratic
-from sfl_theory.papers.dachille2024.appendix_b import (
-    LEMMA_1_RATE,
-    LEMMA_2_RATE,
-    accumulation,
-    drift_bound,
-    own,
-    steps,
-)
+from sfl_theory.papers.dachille2024 import appendix_b
+from sfl_theory.papers.dachille2024 import setting as s
+from sfl_theory.papers.dachille2024.appendix_b import drift_bound, own, steps
 from sfl_theory.papers.dachille2024.section_4 import OWN, average
-from sfl_theory.papers.dachille2024.setting import (
-    CLIENT_BY_CLIENT,
-    F,
-    K,
-    S,
-    alpha,
-    assumptions,
-    eps2,
-    eta,
-    f,
-    following,
-    i,
-    k,
-    local,
-    of_clients,
-    proved,
-    rates,
-    sigma2,
-    squares,
-    stochastic,
-    t,
-    tau,
-    theta,
-)
+from sfl_theory.papers.dachille2024.setting import F, K, S, eps2, eta, f, i, tau, theta
 from sfl_theory.proofs import cut_invariance
 from sfl_theory.proofs import cut_invariance as blocks
 from sfl_theory.proofs.export import ModelData
@@ -78,7 +50,7 @@ def coupled(
     return federation(
         [quadratic([[1, "1/2"], ["1/2", 1]], [0, 0])] * 2,
         start,
-        numbers={S: Fraction(3, 2), eps2: 0, t: 0, tau: made},
+        numbers={S: Fraction(3, 2), eps2: 0, s.t: 0, tau: made},
         families={"sigma2": [0, 0], **of_each},
         rates={"eta": Fraction(1, 72)},
     )
@@ -100,52 +72,44 @@ def of_block(
 ) -> Claim:
     """Return an equation of one block: refuted, and with whole vectors proved."""
     one_by_one = name == "19"
-    each, reading = (of_clients, CLIENT_BY_CLIENT) if one_by_one else (says, "")
+    each, reading = (s.of_clients, s.CLIENT_BY_CLIENT) if one_by_one else (says, "")
     of_each = {"c": [1, 1]} if one_by_one else {}
     along, across, made = start
-    return Claim(
+    return Kind.EQUATION(
         f"dachille2024/eq-{name}",
         f"App. B, ({name})",
-        Kind.EQUATION,
         title,
-        (
-            Part(
-                each(*printed, *assumptions(), *rates()),
-                Model(
-                    partial(coupled, along, across, made, side, **of_each),
-                    f"Gradient {along} of this block, {across} of the other; "
-                    "coupled by c s/2.",
-                ),
-                reading,
-            ),
+        broken(
+            each(*printed, *s.assumptions(), *s.rates()),
+            partial(coupled, along, across, made, side, **of_each),
+            f"Gradient {along} of this block, {across} of the other; coupled by c s/2.",
+            reading,
         ),
         severity=Severity.PROOF,
         scope="refuted under the rates of Proposition 1; true where the blocks do not "
         "interact",
         cause=cause,
         uses=uses,
-        repair=Repair(
-            (
-                proved(
-                    each(*true, *assumptions(), *conditions),
-                    partial(theorem, side),
-                    words,
-                    reading,
-                ),
-            ),
+        repair=repaired(
             change,
+            s.proved(
+                each(*true, *s.assumptions(), *conditions),
+                partial(theorem, side),
+                words,
+                reading,
+            ),
         ),
     )
 
 
 def turn(side: Side) -> Form:
     """Return how much the move of a block agrees with the gradient of f."""
-    return w.inner(f.gradient(theta, side), w.part(side, following - theta))
+    return w.inner(f.gradient(theta, side), w.part(side, s.following - theta))
 
 
 def size(side: Side) -> Form:
     """Return ``S/2`` times the squared move of a block."""
-    return S / 2 * w.norm2(w.part(side, following - theta))
+    return S / 2 * w.norm2(w.part(side, s.following - theta))
 
 
 def slope(side: Side | None = None) -> Form:
@@ -157,7 +121,7 @@ def eq_18(side: Side) -> Claim:
     """Return (18)."""
 
     def right(block: Side | None) -> Form:
-        away = local(i) - theta
+        away = s.local(i) - theta
         moved = away if block is None else w.part(block, away)
         drift = own(steps(w.norm2(moved)))
         return -(eta() * tau / 2 * slope(side)) + K * eta() * S**2 / 2 * drift
@@ -182,7 +146,7 @@ def eq_18(side: Side) -> Claim:
 
 def eq_19(side: Side) -> Claim:
     """Return (19)."""
-    left = steps(w.norm2(w.part(side, local(i) - theta)))
+    left = steps(w.norm2(w.part(side, s.local(i) - theta)))
     return of_block(
         "19",
         "Lemma 1 for a block.",
@@ -191,7 +155,7 @@ def eq_19(side: Side) -> Claim:
         (0, 100, 3),
         (left, drift_bound(slope())),
         blocks.eq_19,
-        (LEMMA_1_RATE,),
+        (appendix_b.LEMMA_1_RATE,),
         "A block is not longer than its vector; Lemma 1.",
         "the whole gradient of f",
         "lemma-1",
@@ -209,18 +173,18 @@ def eq_20(side: Side, name: str) -> Claim:
         * eta()
         * S**2
         * tau**3
-        * w.over_clients(k, alpha**2 * eta() ** 2 * (sigma2 + eps2))
+        * w.over_clients(s.k, s.alpha**2 * eta() ** 2 * (s.sigma2 + eps2))
     )
     half = eta() * tau / 2
     return of_block(
         name,
         "How a block's move agrees with its gradient.",
         side,
-        (turn(side), (-half + cubic * squares()) * slope(side) + noise),
+        (turn(side), (-half + cubic * s.squares()) * slope(side) + noise),
         (1, 200, 2),
-        (turn(side), -(half * slope(side)) + cubic * squares() * slope() + noise),
+        (turn(side), -(half * slope(side)) + cubic * s.squares() * slope() + noise),
         blocks.eq_20,
-        (LEMMA_1_RATE,),
+        (appendix_b.LEMMA_1_RATE,),
         "(18) with whole displacements, and Lemma 1.",
         "the whole gradient of f in the second term",
         "eq-18 eq-19",
@@ -229,10 +193,10 @@ def eq_20(side: Side, name: str) -> Claim:
 
 def eq_21(side: Side) -> Claim:
     """Return (21)."""
-    change = w.norm2(stochastic(i, side) - stochastic(0, side))
+    change = w.norm2(s.stochastic(i, side) - s.stochastic(0, side))
     scale = S * K * eta() ** 2 * tau
-    printed = own(steps(change + w.norm2(F.gradient(theta, side)) + sigma2))
-    true = own(steps(change + w.norm2(F.gradient(local(0), side)) + sigma2))
+    printed = own(steps(change + w.norm2(F.gradient(theta, side)) + s.sigma2))
+    true = own(steps(change + w.norm2(F.gradient(s.local(0), side)) + s.sigma2))
     return of_block(
         "21",
         "How far a block moves, by the change of its gradients.",
@@ -255,7 +219,7 @@ def eq_23(side: Side, name: str) -> Claim:
     scale = S * K * eta() ** 2 * tau / 2
 
     def right(factor: int, block: Side | None) -> Form:
-        inside = factor * slope(block) + factor * eps2 + sigma2
+        inside = factor * slope(block) + factor * eps2 + s.sigma2
         return scale * own((tau + u2) * inside)
 
     return of_block(
@@ -266,7 +230,7 @@ def eq_23(side: Side, name: str) -> Claim:
         (0, 100, 2),
         (size(side), right(4, None)),
         blocks.eq_23,
-        (LEMMA_2_RATE,),
+        (appendix_b.LEMMA_2_RATE,),
         "Jensen over clients and steps; the noise is centred; local gradients by "
         "those at theta, drift. Lemma 2 is not used.",
         "4 for 2 and the whole gradient of f",
@@ -276,46 +240,40 @@ def eq_23(side: Side, name: str) -> Claim:
 
 # Both blocks -------------------------------------------------------------------------
 
-noise = 2 * K * S * eta() ** 2 * tau**2 * own(w.form(sigma2 + eps2))
-EQ_26 = Claim(
+noise = 2 * K * S * eta() ** 2 * tau**2 * own(w.form(s.sigma2 + eps2))
+EQ_26 = Kind.EQUATION(
     "dachille2024/eq-26",
     "App. B, (26)",
-    Kind.EQUATION,
     "What one round does to f.",
-    (
-        proved(
-            says(
-                f(following) - f(theta),
-                -(eta() * tau / 4 * slope()) + noise,
-                *assumptions(),
-                *rates(),
-            ),
-            cut_invariance.one_round,
-            OWN,
-            "end to end, its last line",
+    s.proved(
+        says(
+            f(s.following) - f(theta),
+            -(eta() * tau / 4 * slope()) + noise,
+            *s.assumptions(),
+            *s.rates(),
         ),
+        cut_invariance.one_round,
+        OWN,
+        "end to end, its last line",
     ),
     scope="true although (20) and (23)-(25), from which it is taken, are not",
     uses="eq-20 eq-23 eq-24 eq-25 cond-eta",
 )
-doubled = 8 * K * S * eta() ** 2 * (2 * tau**2 / tau) * own(w.form(sigma2 + eps2))
-EQ_27 = Claim(
+doubled = 8 * K * S * eta() ** 2 * (2 * tau**2 / tau) * own(w.form(s.sigma2 + eps2))
+EQ_27 = Kind.EQUATION(
     "dachille2024/eq-27",
     "App. B, (27)",
-    Kind.EQUATION,
     "The gradient of f in one round.",
-    (
-        proved(
-            says(
-                eta() * slope(),
-                4 / tau * (f(theta) - f(following)) + doubled,
-                *assumptions(),
-                *rates(),
-            ),
-            cut_invariance.eq_27,
-            r"(26) times $4/\tau$.",
-            r"$\theta_s^{t+1}$ there means $\theta^{t+1}$",
+    s.proved(
+        says(
+            eta() * slope(),
+            4 / tau * (f(theta) - f(s.following)) + doubled,
+            *s.assumptions(),
+            *s.rates(),
         ),
+        cut_invariance.eq_27,
+        r"(26) times $4/\tau$.",
+        r"$\theta_s^{t+1}$ there means $\theta^{t+1}$",
     ),
     scope="the last term of (26) is doubled here, which Proposition 1 keeps",
     uses="eq-26",
@@ -332,7 +290,9 @@ CLAIMS = (
     replace(eq_19(Side.SERVER), words=AT_BLOCK),
     replace(eq_20(Side.SERVER, "20"), words=f"{LEFT_OVER} {AT_BLOCK}"),
     eq_21(Side.SERVER),
-    accumulation("eq-22", "App. B, (22)", Kind.EQUATION, "lemma-2", Side.SERVER),
+    appendix_b.accumulation(
+        "eq-22", "App. B, (22)", Kind.EQUATION, "lemma-2", Side.SERVER
+    ),
     eq_23(Side.SERVER, "23"),
     eq_20(Side.CLIENT, "24"),
     eq_23(Side.CLIENT, "25"),

@@ -10,30 +10,11 @@ from __future__ import annotations
 
 import sympy as sp
 
+from sfl_theory import conditions, symbols
 from sfl_theory.bound import WEIGHTED_GRADIENT, Bound, Source, StepSize
-from sfl_theory.conditions import (
-    BoundedVariance,
-    EqualPeriods,
-    EveryoneTakesPart,
-    Heterogeneity,
-    Smooth,
-)
-from sfl_theory.statement import Case, Theorem
-from sfl_theory.symbols import (
-    F_err,
-    N,
-    S,
-    T,
-    a,
-    epsilon,
-    eta,
-    n,
-    over_clients,
-    over_rounds,
-    sigma,
-    t,
-    tau,
-)
+from sfl_theory.conditions import BoundedVariance, EqualPeriods, Heterogeneity, Smooth
+from sfl_theory.statement import Case, one_case
+from sfl_theory.symbols import F_err, N, S, T, a, eta, n, over_clients, sigma, t, tau
 
 PAPER = "dachille2024"
 
@@ -41,46 +22,41 @@ LARGEST_STEP = sp.Min(
     1 / (16 * S * tau), 1 / (8 * S * N * tau * over_clients(a[n] ** 2))
 )
 
-PROPOSITION_1 = Theorem(
-    key=f"{PAPER}/prop-1",
-    number="1",
-    title="SFL-V1 at any cut layer",
-    algorithm="sfl-v1",
-    participation="full",
-    cases={
-        "non_convex": Case(
-            f"{PAPER}/prop-1",
-            "non_convex",
-            Bound(
-                parts={
-                    "initial gap": 4 * F_err / (T * tau),
-                    "noise and heterogeneity": (
-                        16
-                        * N
-                        * S
-                        * tau
-                        / T
-                        * over_clients(a[n] ** 2 * (sigma[n] ** 2 + epsilon**2))
-                        * over_rounds(eta(t) ** 2)
-                    ),
-                },
-                metric=WEIGHTED_GRADIENT,
-                step_size=StepSize(LARGEST_STEP, LARGEST_STEP, "<="),
-                conditions=(
-                    Smooth("2 smooth"),
-                    BoundedVariance("3 unbiased, bounded variance"),
-                    Heterogeneity("4 bounded heterogeneity"),
-                    EveryoneTakesPart(),
-                    EqualPeriods("one tau on both sides"),
+PROPOSITION_1 = one_case(
+    "SFL-V1 at any cut layer",
+    "sfl-v1",
+    Case(
+        f"{PAPER}/prop-1",
+        "non_convex",
+        Bound(
+            parts={
+                "initial gap": 4 * F_err / (T * tau),
+                "noise and heterogeneity": (
+                    16
+                    * N
+                    * S
+                    * tau
+                    / T
+                    * over_clients(a[n] ** 2 * (sigma[n] ** 2 + symbols.epsilon**2))
+                    * symbols.over_rounds(eta(t) ** 2)
                 ),
-                source=Source(PAPER, "Proposition 1", "eq. (6)"),
-                notes=(
-                    "Assumption 1 (F_k is non-convex) is no hypothesis of the proof",
-                    "tau = ceil(E D_k / B_k) depends on the client; read as one tau",
-                ),
+            },
+            metric=WEIGHTED_GRADIENT,
+            step_size=StepSize(LARGEST_STEP, LARGEST_STEP, "<="),
+            conditions=(
+                Smooth("2 smooth"),
+                BoundedVariance("3 unbiased, bounded variance"),
+                Heterogeneity("4 bounded heterogeneity"),
+                conditions.EveryoneTakesPart(),
+                EqualPeriods("one tau on both sides"),
             ),
-        )
-    },
+            source=Source(PAPER, "Proposition 1", "eq. (6)"),
+            notes=(
+                "Assumption 1 (F_k is non-convex) is no hypothesis of the proof",
+                "tau = ceil(E D_k / B_k) depends on the client; read as one tau",
+            ),
+        ),
+    ),
 )
 
 THEOREMS = (PROPOSITION_1,)

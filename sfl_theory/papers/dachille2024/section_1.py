@@ -12,17 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Kind, Model, Part, Proof, Severity, equal, repaired, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.dachille2024.setting import decimal
@@ -130,10 +120,9 @@ def same(left: Number | str, right: str, reading: str = "") -> Part:
 
 MEANS = "order of printed means; significance is separate (n = 3)"
 
-V1_INVARIANT = Claim(
+V1_INVARIANT = Kind.TEXT(
     "dachille2024/tables/v1-invariant",
     "Abstract, Sec. 5.2",
-    Kind.TEXT,
     "SFL-V1's performance is invariant to the cut layer in IID and non-IID settings.",
     words="Open: equality of means in law cannot be proved or refuted by three runs. "
     "Largest range: 3.69 points on IID CIFAR100, not mentioned in the text (50.28 +- "
@@ -145,41 +134,40 @@ V1_INVARIANT = Claim(
     uses="text/fedavg",
 )
 
-FOUR = Claim(
+FOUR = Kind.TEXT(
     "dachille2024/text/four-datasets",
     "Abstract, Sec. 1, Sec. 5.1",
-    Kind.TEXT,
     "Numerical experiments are on four datasets.",
-    (same(w.number(len({one.name for one in (*IID, *NON_IID)})), "4", "datasets"),),
+    same(w.number(len({one.name for one in (*IID, *NON_IID)})), "4", "datasets"),
     scope="together; the IID table has three, for HAM10000 is 'highly label skewed' "
     "itself, and what is said of IID settings rests on three",
 )
 
-BEST_CUT = Claim(
+BEST_CUT = Kind.TEXT(
     "dachille2024/table-4/v2-best-cut",
     "Abstract",
-    Kind.TEXT,
     "SFL-V2 with an appropriate cut layer outperforms FedAvg on heterogeneous data.",
-    tuple(less(one.fedavg, best(one.v2), one.name) for one in NON_IID),
+    *tuple(less(one.fedavg, best(one.v2), one.name) for one in NON_IID),
     scope="means of the best cut, chosen on the same test data; not significant for "
     "n = 3 on CIFAR10 (p = 0.33) and TinyImageNet (p = 0.75)",
 )
 
 EARLY = tuple(less(one.fedavg, one.v2[0], one.name) for one in NON_IID)
-EARLY_CUT = Claim(
+EARLY_CUT = Kind.TEXT(
     "dachille2024/table-4/v2-early-cut",
     "Sec. 1, contributions",
-    Kind.TEXT,
     "SFL-V2 with an early cut layer significantly outperforms FedAvg on heterogeneous "
     "data.",
-    EARLY,
+    *EARLY,
     severity=Severity.SLIP,
     scope=f"every dataset, L_c = 1, {MEANS}: significant (p < 0.05) on HAM10000 and "
     "CIFAR100, not on TinyImageNet (p = 0.75) and CIFAR10 (p = 1.0)",
     cause="behind on non-IID CIFAR10 by 0.01",
-    repair=Repair(
-        tuple(part for part, one in zip(EARLY, NON_IID, strict=True) if one is not C10),
+    repair=repaired(
         "without CIFAR10",
+        *tuple(
+            part for part, one in zip(EARLY, NON_IID, strict=True) if one is not C10
+        ),
     ),
 )
 
@@ -195,22 +183,20 @@ def below(cuts: tuple[int, ...]) -> tuple[Part, ...]:
     )
 
 
-BELOW = Claim(
+BELOW = Kind.TEXT(
     "dachille2024/table-3/v1-below-v2",
     "Sec. 1, contributions",
-    Kind.TEXT,
     "SFL-V1 achieves lower accuracy than SFL-V2.",
-    below((1, 2, 3, 4)),
+    *below((1, 2, 3, 4)),
     severity=Severity.SLIP,
     scope="read at every cut layer; at L_c = 1 true in every column",
     cause="SFL-V1 is ahead in several cells, on IID CIFAR100 at L_c = 3 by 8 points",
-    repair=Repair(below((1,)), "at L_c = 1"),
+    repair=repaired("at L_c = 1", *below((1,))),
 )
 
-SIMILAR = Claim(
+SIMILAR = Kind.TEXT(
     "dachille2024/table-4/v1-similar-fl",
     "Sec. 1, contributions",
-    Kind.TEXT,
     "SFL-V1 achieves an accuracy similar to FL.",
     words="Open: 'similar' is no arithmetical statement. On non-IID TinyImageNet every "
     "SFL-V1 mean (12.84 to 13.89) is at most half of FedAvg's 28.33: at L_c = 4 Welch "

@@ -6,43 +6,13 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Repair,
-    Says,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Says, Severity, broken, equal, repaired, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.papers.dachille2024 import setting as s
 from sfl_theory.papers.dachille2024.section_4 import bound, mean_gradient
-from sfl_theory.papers.dachille2024.setting import (
-    S,
-    T,
-    all_rounds,
-    alpha,
-    assumption_2,
-    assumption_3,
-    assumption_4,
-    assumptions,
-    eps2,
-    eta,
-    f,
-    k,
-    minimum,
-    proved,
-    rates,
-    run,
-    sigma2,
-    t,
-    tau,
-    v1,
-)
+from sfl_theory.papers.dachille2024.setting import S, T, alpha, eta, f, k, run, t, tau
 from sfl_theory.proofs import equal_steps, visits
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number, Run
@@ -67,54 +37,49 @@ def bowls() -> ModelData:
 
 def box(side: Side, length: Number, words: str, reading: str) -> Part:
     """Return that a block of the box is what is analysed."""
-    return Part(equal(off_the_box(v1, side, length), 0), Model(bowls, words), reading)
+    return broken(equal(off_the_box(s.v1, side, length), 0), bowls, words, reading)
 
 
 single = run(steps=w.number(1))
 
-ALG_1 = Claim(
+ALG_1 = Kind.ALGORITHM(
     "dachille2024/alg-1",
     "Algorithm 1",
-    Kind.ALGORITHM,
     r"A round of the box is $\tau$ steps of both halves, as analysed.",
-    (
-        box(
-            Side.SERVER,
-            eta(),
-            "Two steps go farther than one.",
-            "line 23, the server's half: one step, for one batch per round",
-        ),
-        box(
-            Side.CLIENT,
-            eta() * tau,
-            "The gradient shrinks after the first step; the box uses it again.",
-            "lines 28-31, the client's half: E steps along one gradient; D = B, so "
-            "tau = E",
-        ),
+    box(
+        Side.SERVER,
+        eta(),
+        "Two steps go farther than one.",
+        "line 23, the server's half: one step, for one batch per round",
+    ),
+    box(
+        Side.CLIENT,
+        eta() * tau,
+        "The gradient shrinks after the first step; the box uses it again.",
+        "lines 28-31, the client's half: E steps along one gradient; D = B, so tau = E",
     ),
     severity=Severity.PROOF,
     scope="refuted for tau >= 2; true for one step per round (E = 1, one mini-batch)",
     cause="the box draws one mini-batch and makes one server step per round; only the "
     "client's update stands in the loop over epochs, with a gradient that is never "
     "recomputed",
-    repair=Repair(
-        tuple(
-            proved(
+    repair=repaired(
+        "one update in a round, E = 1 and B = D (or the loop over epochs and batches "
+        "around the whole exchange)",
+        *tuple(
+            s.proved(
                 says(off_the_box(single, side, eta()), 0),
                 partial(equal_steps.single_step, side),
                 "A round of one step, by definition.",
             )
             for side in Side
         ),
-        "one update in a round, E = 1 and B = D (or the loop over epochs and batches "
-        "around the whole exchange)",
     ),
 )
 
-ALG_2 = Claim(
+ALG_2 = Kind.ALGORITHM(
     "dachille2024/alg-2",
     "Algorithm 2",
-    Kind.ALGORITHM,
     "SFL-V2 as described in Sec. 3.",
     words="Open: 'This process repeats for E local epochs' in Sec. 3 can mean the "
     "client's update alone: then the box, whose loop over epochs stands around that "
@@ -132,12 +97,12 @@ v2, v2_weighted = run(Version.V2), run(Version.V2_WEIGHTED)
 def weighted() -> Says:
     """Return the bound for SFL-V2 whose server's steps are weighted."""
     r, rate_squares = v2_weighted, w.below(t, T, eta() ** 2)
-    noise = 4 * w.over_clients(k, alpha**2 * sigma2)
-    noise = noise + w.over_clients(k, alpha * sigma2) / 2 + tau * eps2 / 2
+    noise = 4 * w.over_clients(k, alpha**2 * s.sigma2)
+    noise = noise + w.over_clients(k, alpha * s.sigma2) / 2 + tau * s.eps2 / 2
     right = 4 / (T * tau) * f.gap(r.x(0)) + S / T * rate_squares * noise
     first = w.every_round(t, T, w.at_most(16 * S * eta() * tau, 1))
-    unbiased, moments, _ = assumption_3(r)
-    assumed = assumption_2(), unbiased, moments, assumption_4(), first, minimum()
+    unbiased, moments, _ = s.assumption_3(r)
+    assumed = s.assumption_2(), unbiased, moments, s.assumption_4(), first, s.minimum()
     return says(mean_gradient(r), right, *assumed)
 
 
@@ -150,7 +115,7 @@ def resting_server() -> ModelData:
         weights=["7/8", "1/8"],
         client_size=0,
         order=[(0, 0), (1, 0)],
-        numbers={S: 1, T: 1152, eps2: "49/64", tau: 1},
+        numbers={S: 1, T: 1152, s.eps2: "49/64", tau: 1},
         families={"sigma2": [0, 0]},
         rates={"eta": step},
         best={f: ["1/8"]},
@@ -159,41 +124,34 @@ def resting_server() -> ModelData:
 
 def v2_objective(r: Run) -> Says:
     """Return (6) for SFL-V2."""
-    conditions = all_rounds(rates())
-    return says(mean_gradient(r), bound(r), *assumptions(r), *conditions, minimum())
+    conditions = s.all_rounds(s.rates())
+    return says(mean_gradient(r), bound(r), *s.assumptions(r), *conditions, s.minimum())
 
 
-V2_OBJECTIVE = Claim(
+V2_OBJECTIVE = Kind.TEXT(
     "dachille2024/text/v2-objective",
     "Sec. 3, (1)",
-    Kind.TEXT,
     r"SFL, in both versions, minimises the weighted f: the gradient of f gets as small "
     "in SFL-V2 as Proposition 1 says.",
-    (
-        Part(
-            v2_objective(v2),
-            Model(
-                resting_server,
-                "Weights 7/8, 1/8, bowls with minima 0 and 1 on the server: its steps "
-                "carry no weights, so it rests near 1/2, while f is least at 1/8.",
-            ),
-            reading="(6) read for SFL-V2, for which the paper gives no bound",
-        ),
+    broken(
+        v2_objective(v2),
+        resting_server,
+        "Weights 7/8, 1/8, bowls with minima 0 and 1 on the server: its steps "
+        "carry no weights, so it rests near 1/2, while f is least at 1/8.",
+        "(6) read for SFL-V2, for which the paper gives no bound",
     ),
     severity=Severity.PROOF,
     scope="refuted for unequal weights; for equal ones the shared server moves K times "
     "as far as the clients' half",
     cause="Sec. 3 and Algorithm 2 add every client's server step without alpha_k",
-    repair=Repair(
-        (
-            proved(
-                weighted(),
-                visits.theorem,
-                "As Proposition 1; the drift of the server's half is bounded over the "
-                "visits before.",
-            ),
-        ),
+    repair=repaired(
         r"server steps $\eta\alpha_kg_k$, in any order of the clients",
+        s.proved(
+            weighted(),
+            visits.theorem,
+            "As Proposition 1; the drift of the server's half is bounded over the "
+            "visits before.",
+        ),
     ),
 )
 

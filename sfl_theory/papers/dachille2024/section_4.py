@@ -6,52 +6,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Says,
-    Severity,
-    consistent,
-    equal,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Says, Severity, broken, equal, repaired, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Pace, Participants, Split
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
-from sfl_theory.papers.dachille2024.setting import (
-    CHOSEN,
-    CLIENT_BY_CLIENT,
-    F,
-    K,
-    S,
-    T,
-    all_rounds,
-    alpha,
-    assumption_2,
-    assumption_4,
-    assumptions,
-    decimal,
-    eps2,
-    eta,
-    f,
-    following,
-    i,
-    k,
-    local,
-    minimum,
-    proved,
-    rates,
-    sigma2,
-    squares,
-    t,
-    tau,
-    v1,
-)
+from sfl_theory.papers.dachille2024 import setting
+from sfl_theory.papers.dachille2024.setting import F, K, S, T, eta, f, i, k, t, tau, v1
 from sfl_theory.proofs import cut_invariance, equal_steps
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
@@ -71,26 +33,23 @@ def saddles() -> ModelData:
         [quadratic([[1, 0], [0, -1]], [0, b]) for b in ("-1/2", "1/2")],
         [1, 1],
         noise=[coin(0, "1/2")] * 2,
-        numbers={S: 1, eps2: "1/4", tau: 2},
+        numbers={S: 1, setting.eps2: "1/4", tau: 2},
         families={"sigma2": ["1/4", "1/4"]},
         rates={"eta": "1/32"},
         points={y: [[0, 0]], z: [[0, 1]]},
     )
 
 
-def assumption(number: int, where: str, title: str, words: str) -> Claim:
+def assumption(number: int, where: str, title: str, words: str) -> claims.Claim:
     """Return that an assumption does not exclude the other three."""
-    return Claim(
+    return Kind.ASSUMPTION(
         f"dachille2024/assumption-{number}",
         where,
-        Kind.ASSUMPTION,
         title,
-        (
-            Part(
-                consistent(below_tangent, *assumptions()),
-                Model(saddles, "Two saddles, each of one slope; coin noise."),
-                reading="does not exclude the others: all four hold in one federation",
-            ),
+        Part(
+            claims.consistent(below_tangent, *setting.assumptions()),
+            claims.Model(saddles, "Two saddles, each of one slope; coin noise."),
+            reading="does not exclude the others: all four hold in one federation",
         ),
         words=words,
     )
@@ -134,12 +93,18 @@ def mean_gradient(r: Run = v1) -> Form:
 
 def bound(r: Run = v1, steps: Number = tau) -> Form:
     """Return the right side of (6)."""
-    noise = w.over_clients(k, alpha**2 * (sigma2 + eps2)) * w.below(t, T, eta() ** 2)
+    noise = w.over_clients(
+        k, setting.alpha**2 * (setting.sigma2 + setting.eps2)
+    ) * w.below(t, T, eta() ** 2)
     return 4 / (T * steps) * f.gap(r.x(0)) + 16 * K * S * steps / T * noise
 
 
 PRINTED = says(
-    mean_gradient(), bound(), *assumptions(), *all_rounds(rates()), minimum()
+    mean_gradient(),
+    bound(),
+    *setting.assumptions(),
+    *setting.all_rounds(setting.rates()),
+    setting.minimum(),
 )
 OWN = (
     r"One round: smoothness of f along the whole vector, "
@@ -155,20 +120,19 @@ ONE_TAU = (
 )
 
 
-def average(name: str, where: str, kind: Kind, uses: str, first: str = "") -> Claim:
+def average(
+    name: str, where: str, kind: Kind, uses: str, first: str = ""
+) -> claims.Claim:
     """Return an entry for (6), which is (28) too."""
-    return Claim(
+    return kind(
         f"dachille2024/{name}",
         where,
-        kind,
         "The weighted mean of squared gradients of f, for any cut layer.",
-        (
-            proved(
-                PRINTED,
-                cut_invariance.proposition_1,
-                OWN,
-                "one tau for all clients; the split into blocks is arbitrary",
-            ),
+        setting.proved(
+            PRINTED,
+            cut_invariance.proposition_1,
+            OWN,
+            "one tau for all clients; the split into blocks is arbitrary",
         ),
         scope=ONE_TAU,
         uses=uses,
@@ -182,47 +146,45 @@ EQ_6 = average("eq-6", "(6)", Kind.EQUATION, "eq-28 cond-eta")
 
 def sharper() -> Says:
     """Return less than (6), under its first condition on the rate alone."""
-    two, het, noise = (decimal(one) for one in ("2.02", "1.36", "1.02"))
-    own = w.over_clients(k, alpha**2 * sigma2)
-    mean = w.over_clients(k, alpha * sigma2)
+    two, het, noise = (setting.decimal(one) for one in ("2.02", "1.36", "1.02"))
+    own = w.over_clients(k, setting.alpha**2 * setting.sigma2)
+    mean = w.over_clients(k, setting.alpha * setting.sigma2)
     cost = two * S * own * w.below(t, T, eta() ** 2) + (
-        het * tau**2 * eps2 + noise * tau * mean
+        het * tau**2 * setting.eps2 + noise * tau * mean
     ) * S**2 * w.below(t, T, eta() ** 3)
     right = two / (T * tau) * f.gap(v1.x(0)) + 1 / T * cost
-    first = all_rounds(rates()[:1])
-    return says(mean_gradient(), right, *assumptions(), *first, minimum())
+    first = setting.all_rounds(setting.rates()[:1])
+    return says(
+        mean_gradient(), right, *setting.assumptions(), *first, setting.minimum()
+    )
 
 
-SHARPER = Claim(
+SHARPER = Kind.PROPOSITION(
     "dachille2024/prop-1/sharper",
     "not in the paper",
-    Kind.PROPOSITION,
     "More than Proposition 1 says: noise falls with the clients, heterogeneity and "
     "drift enter with the cube of the rate.",
-    (
-        proved(
-            sharper(),
-            cut_invariance.sharper,
-            "As Proposition 1, but Jensen with the weights themselves, and the mean of "
-            r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations.",
-        ),
+    setting.proved(
+        sharper(),
+        cut_invariance.sharper,
+        "As Proposition 1, but Jensen with the weights themselves, and the mean of "
+        r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations.",
     ),
     scope="one tau for all clients; the second condition on the rate is not needed",
     uses="assumption-2 assumption-3 assumption-4",
 )
 
-COND_ETA = Claim(
+COND_ETA = Kind.CONDITION(
     "dachille2024/cond-eta",
     "Proposition 1, Lemmas 1 and 2",
-    Kind.CONDITION,
     "The rate of Proposition 1 is small enough for Lemmas 1 and 2.",
-    (
-        proved(says(eta(), 1 / (2 * S * tau), rates()[0]), cut_invariance.half_rate),
-        proved(
-            says(8 * S**2 * tau**2 * eta() ** 2, 1, rates()[0]),
-            cut_invariance.eighth_rate,
-            reading=r"eta <= 1/(sqrt(8) S tau), squared",
-        ),
+    setting.proved(
+        says(eta(), 1 / (2 * S * tau), setting.rates()[0]), cut_invariance.half_rate
+    ),
+    setting.proved(
+        says(8 * S**2 * tau**2 * eta() ** 2, 1, setting.rates()[0]),
+        cut_invariance.eighth_rate,
+        reading=r"eta <= 1/(sqrt(8) S tau), squared",
     ),
     scope="for all S, tau and rates",
 )
@@ -235,17 +197,19 @@ rest = w.Written(w.point("theta").value, r"\theta")
 pushed = F.gradient(rest) + more * F.gradient(rest - rate * F.gradient(rest))
 UNEQUAL = says(
     rate * w.norm2(f.gradient(rest)),
-    4 / T * f.gap(rest) + 32 * K * S * rate**2 * squares() * eps2,
-    assumption_2(),
-    assumption_4(),
-    minimum(),
+    4 / T * f.gap(rest) + 32 * K * S * rate**2 * setting.squares() * setting.eps2,
+    setting.assumption_2(),
+    setting.assumption_4(),
+    setting.minimum(),
     w.every_client(k, w.at_most(more, more**2)),
     w.every_client(k, w.at_most(more**2, more)).called("tau_k = 1 + b_k is 1 or 2"),
-    w.at_most(w.norm2(w.over_clients(k, alpha * pushed)), 0).called(
+    w.at_most(w.norm2(w.over_clients(k, setting.alpha * pushed)), 0).called(
         "a round of 1 + b_k steps without noise does not move the model"
     ),
     w.at_most(rate, 1 / (32 * S)).called("Proposition 1, tau = 2"),
-    w.at_most(16 * S * K * squares() * rate, 1).called("Proposition 1, tau = 2"),
+    w.at_most(16 * S * K * setting.squares() * rate, 1).called(
+        "Proposition 1, tau = 2"
+    ),
 )
 
 
@@ -256,41 +220,36 @@ def unequal_steps() -> ModelData:
         [parabola(1, [0]), parabola(1, [1])],
         [0],
         weights=["1/3", "2/3"],
-        numbers={S: 1, T: 8000, rate: eta_, eps2: "4/9"},
+        numbers={S: 1, T: 8000, rate: eta_, setting.eps2: "4/9"},
         families={"more": [0, 1]},
         points={rest: [[(4 - 2 * eta_) / (5 - 2 * eta_)]]},
         best={f: ["2/3"]},
     )
 
 
-PROP_1_UNEQUAL = Claim(
+PROP_1_UNEQUAL = Kind.PROPOSITION(
     "dachille2024/prop-1/unequal-steps",
     "Proposition 1, definition of tau",
-    Kind.PROPOSITION,
     r"(6) with $\tau=\lceil ED_k/B_k\rceil$, which depends on the client.",
-    (
-        Part(
-            UNEQUAL,
-            Model(
-                unequal_steps,
-                "Two bowls with minima 0 and 1, D = (B, 2B), E = 1: weights 1/3, 2/3 "
-                "and 1, 2 steps. FedAvg rests near 4/5, where the weights would be "
-                r"$\alpha_k\tau_k$; f is least at 2/3.",
-            ),
-            reading="clients with one or two steps, without noise, from a model that a "
-            "round does not move, so all T summands are equal; the bound has tau = 1 "
-            "where tau divides and tau = 2 where it multiplies, so it is above (6) for "
-            "every tau in between",
-        ),
+    broken(
+        UNEQUAL,
+        unequal_steps,
+        "Two bowls with minima 0 and 1, D = (B, 2B), E = 1: weights 1/3, 2/3 "
+        "and 1, 2 steps. FedAvg rests near 4/5, where the weights would be "
+        r"$\alpha_k\tau_k$; f is least at 2/3.",
+        "clients with one or two steps, without noise, from a model that a "
+        "round does not move, so all T summands are equal; the bound has tau = 1 "
+        "where tau divides and tau = 2 where it multiplies, so it is above (6) for "
+        "every tau in between",
     ),
     severity=Severity.THEOREM,
     scope="true for tau_k = tau; the bias stays however small the rate is",
     cause="a client's pull is proportional to alpha_k tau_k, so another function than "
     "f is minimised",
     uses="prop-1",
-    repair=Repair(
-        (proved(PRINTED, cut_invariance.proposition_1),),
+    repair=repaired(
         "the same number of updates for all clients, as in the proof",
+        setting.proved(PRINTED, cut_invariance.proposition_1),
     ),
 )
 
@@ -312,76 +271,66 @@ def whole_batches() -> ModelData:
     return federation([parabola(1, [0])], [0], numbers=numbers)
 
 
-STEPS = Claim(
+STEPS = Kind.TEXT(
     "dachille2024/text/updates-of-a-round",
     "Proposition 1",
-    Kind.TEXT,
     r"$\tau=\lceil ED/B\rceil$ is the number of updates of E epochs of "
     r"$m=\lceil D/B\rceil$ mini-batches.",
-    (
-        Part(
-            equal(
-                updates,
-                E * batches,
-                *ceiling(batches, D, B),
-                *ceiling(updates, E * D, B),
-            ),
-            Model(
-                lambda: federation(
-                    [parabola(1, [0])],
-                    [0],
-                    numbers={D: 65, B: 64, E: 5, batches: 2, updates: 6},
-                ),
-                "65 samples in batches of 64, five epochs: 6 against 10.",
-            ),
-            reading="an epoch ends with a smaller batch",
+    broken(
+        equal(
+            updates,
+            E * batches,
+            *ceiling(batches, D, B),
+            *ceiling(updates, E * D, B),
         ),
+        lambda: federation(
+            [parabola(1, [0])],
+            [0],
+            numbers={D: 65, B: 64, E: 5, batches: 2, updates: 6},
+        ),
+        "65 samples in batches of 64, five epochs: 6 against 10.",
+        "an epoch ends with a smaller batch",
     ),
     severity=Severity.SLIP,
     scope="true where the batch size divides the number of samples",
     cause="the last batch of each epoch is smaller",
-    repair=Repair(
-        (
-            Part(
-                equal(E * (batches * B) / B, E * batches),
-                Proof(combine, "D = m B.", whole_batches),
-            ),
-        ),
+    repair=repaired(
         "B divides D: D = m B",
+        Part(
+            equal(E * (batches * B) / B, E * batches),
+            claims.Proof(combine, "D = m B.", whole_batches),
+        ),
     ),
 )
 
 # SFL-V1 as FedAvg --------------------------------------------------------------------
 
 made = w.at_most(i + 1, tau), w.at_most(i, tau)
-ends = w.over_clients(k, alpha * local(tau))
+ends = w.over_clients(k, setting.alpha * setting.local(tau))
 
 
 def fedavg_step(r: Run) -> Says:
     """Return that every local step is one of FedAvg at the client's rate."""
     apart = r.p(k, t, i + 1) - (r.p(k, t, i) - eta() * r.g(k, t, i))
-    return says(w.over_clients(k, CHOSEN * w.norm2(apart)), 0, *made)
+    return says(w.over_clients(k, setting.CHOSEN * w.norm2(apart)), 0, *made)
 
 
-FEDAVG = Claim(
+FEDAVG = Kind.TEXT(
     "dachille2024/text/fedavg",
     "Sec. 4",
-    Kind.TEXT,
     "SFL-V1 with any cut layer makes the updates of FedAvg.",
-    (
-        proved(
-            fedavg_step(v1),
-            equal_steps.step,
-            "Split back-propagation gives the blocks of the same gradient; blocks are "
-            "put together.",
-            f"every local step, {CLIENT_BY_CLIENT}; i <= tau is implied",
-        ),
-        proved(
-            equal(w.norm2(following - ends), 0),
-            equal_steps.aggregation,
-            "Both blocks are averaged with the same weights.",
-            "and their mean is the next model",
-        ),
+    setting.proved(
+        fedavg_step(v1),
+        equal_steps.step,
+        "Split back-propagation gives the blocks of the same gradient; blocks are "
+        "put together.",
+        f"every local step, {setting.CLIENT_BY_CLIENT}; i <= tau is implied",
+    ),
+    setting.proved(
+        equal(w.norm2(setting.following - ends), 0),
+        equal_steps.aggregation,
+        "Both blocks are averaged with the same weights.",
+        "and their mean is the next model",
     ),
     scope="as analysed in App. B: tau steps of both halves at one rate, plain gradient "
     "steps (or any optimiser that acts coordinate by coordinate); other rates or "
@@ -419,34 +368,31 @@ def refuted_halves(
     paces: tuple[Pace, Pace], data: Callable[[], ModelData], words: str, reading: str
 ) -> Part:
     """Return that such halves do not make FedAvg's steps."""
-    return Part(fedavg_step(halves(paces)), Model(data, words), reading)
+    return broken(fedavg_step(halves(paces)), data, words, reading)
 
 
-CONDITIONS = Claim(
+CONDITIONS = Kind.TEXT(
     "dachille2024/text/fedavg/conditions",
     "Sec. 4",
-    Kind.TEXT,
     "The same whatever rates and numbers of steps the two halves have.",
-    (
-        refuted_halves(
-            TWO_RATES,
-            partial(bowls, 0),
-            "The server's half moves twice as far.",
-            "the server steps at twice the rate, FedAvg at the client's",
-        ),
-        refuted_halves(
-            TWO_NUMBERS,
-            partial(bowls, 1, other_server=True),
-            "In the second step the server's half rests.",
-            "the server makes another number of steps",
-        ),
+    refuted_halves(
+        TWO_RATES,
+        partial(bowls, 0),
+        "The server's half moves twice as far.",
+        "the server steps at twice the rate, FedAvg at the client's",
+    ),
+    refuted_halves(
+        TWO_NUMBERS,
+        partial(bowls, 1, other_server=True),
+        "In the second step the server's half rests.",
+        "the server makes another number of steps",
     ),
     severity=Severity.SLIP,
     scope="the sentence names no optimiser; per-part clipping breaks it too, which has "
     "no term here",
     cause="the two halves have to take the same steps",
     uses="text/fedavg",
-    repair=Repair(FEDAVG.parts, "one rate and one number of steps for both halves"),
+    repair=repaired("one rate and one number of steps for both halves", *FEDAVG.parts),
 )
 
 CLAIMS = (

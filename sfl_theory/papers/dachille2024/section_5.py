@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from sfl_theory.claims import Claim, Kind, Part, Repair, Severity
-from sfl_theory.papers.dachille2024.section_1 import (
-    C10,
-    C100,
-    HAM,
-    IID,
-    MEANS,
-    NON_IID,
-    SHARED,
-    STEP,
-    TINY,
-    Column,
-    at_most,
-    best,
-    less,
-    same,
-    spread,
-    worst,
-)
+from sfl_theory.claims import Claim, Kind, Part, Repair, Severity, repaired
+from sfl_theory.papers.dachille2024 import section_1 as s1
+from sfl_theory.papers.dachille2024.section_1 import C10, C100, IID, less, same, spread
 
 _52, _53, _7 = "Sec. 5.2, Tables 3-4", "Sec. 5.3, Tables 3-4", "Sec. 7"
 TABLES = tuple(
     (f"{setting} {one.name}", one)
-    for setting, table in (("IID", IID), ("non-IID", NON_IID))
+    for setting, table in (("IID", IID), ("non-IID", s1.NON_IID))
     for one in table
 )
 """All seven columns."""
@@ -33,7 +17,7 @@ TABLES = tuple(
 
 def figure(name: str, where: str, title: str, *parts: Part, scope: str = "") -> Claim:
     """Return a sentence with figures, which are those of the tables."""
-    return Claim(f"dachille2024/{name}", where, Kind.TEXT, title, parts, scope=scope)
+    return Kind.TEXT(f"dachille2024/{name}", where, title, *parts, scope=scope)
 
 
 def false(
@@ -46,12 +30,11 @@ def false(
     repair: Repair,
 ) -> Claim:
     """Return a sentence on the tables that they do not bear out."""
-    return Claim(
+    return Kind.TEXT(
         f"dachille2024/{name}",
         where,
-        Kind.TEXT,
         title,
-        parts,
+        *parts,
         severity=Severity.SLIP,
         scope=scope,
         cause=cause,
@@ -79,14 +62,17 @@ ROBUST = figure(
     "tables/v1-robust-order",
     _52,
     "SFL-V1 varies less with the cut layer than SFL-V2.",
-    *(at_most(spread(one.v1) + STEP, spread(one.v2), name) for name, one in TABLES),
-    scope=f"in every column; {MEANS}",
+    *(
+        s1.at_most(spread(one.v1) + s1.STEP, spread(one.v2), name)
+        for name, one in TABLES
+    ),
+    scope=f"in every column; {s1.MEANS}",
 )
 
 # SFL-V2 ----------------------------------------------------------------------------
 
 
-def first_is_best(one: Column) -> tuple[Part, ...]:
+def first_is_best(one: s1.Column) -> tuple[Part, ...]:
     """Return that SFL-V2 is best at L_c = 1."""
     return tuple(
         less(mean, one.v2[0], f"{one.name}, L_c = {cut}")
@@ -98,7 +84,7 @@ PEAK = figure(
     "table-4/v2-peak",
     _52,
     "In three of four datasets SFL-V2 is best at L_c = 1.",
-    *(part for one in (HAM, C100, TINY) for part in first_is_best(one)),
+    *(part for one in (s1.HAM, C100, s1.TINY) for part in first_is_best(one)),
     less(C10.v2[0], C10.v2[3], "CIFAR10 is the exception"),
     scope="Table 4",
 )
@@ -107,13 +93,13 @@ PEAK = figure(
 def wider(datasets: tuple[str, ...]) -> tuple[Part, ...]:
     """Return that SFL-V2's range over L_c is larger in the non-IID setting."""
     return tuple(
-        at_most(spread(one.v2) + STEP, spread(two.v2), one.name)
-        for one, two in SHARED
+        s1.at_most(spread(one.v2) + s1.STEP, spread(two.v2), one.name)
+        for one, two in s1.SHARED
         if one.name in datasets
     )
 
 
-ALL = tuple(one.name for one, _ in SHARED)
+ALL = tuple(one.name for one, _ in s1.SHARED)
 PRONOUNCED = false(
     "tables/v2-more-pronounced",
     _52,
@@ -122,41 +108,39 @@ PRONOUNCED = false(
     wider(ALL),
     "the range over L_c shrinks on two of the three common datasets, among them the "
     "one that the text gives as an example",
-    f"ranges of means on the datasets that both tables have; {MEANS}",
-    Repair(wider(("CIFAR10",)), "on CIFAR10"),
+    f"ranges of means on the datasets that both tables have; {s1.MEANS}",
+    repaired("on CIFAR10", *wider(("CIFAR10",))),
 )
 RANGE = figure(
     "table-4/v2-range-cifar100",
     _52,
     "Non-IID CIFAR100: SFL-V2 from 42.42 % (L_c = 3) to 52.38 % (L_c = 1).",
     same(C100.v2[2], "42.42", "L_c = 3"),
-    same(worst(C100.v2), "42.42", "the smallest"),
+    same(s1.worst(C100.v2), "42.42", "the smallest"),
     same(C100.v2[0], "52.38", "L_c = 1"),
-    same(best(C100.v2), "52.38", "the largest"),
+    same(s1.best(C100.v2), "52.38", "the largest"),
 )
 EXCEPTION = figure(
     "table-4/v2-exception",
     _52,
     "Non-IID CIFAR10: L_c = 4 is best, 69.45 % against 67.58 % at L_c = 1.",
-    same(best(C10.v2), "69.45", "the largest"),
+    same(s1.best(C10.v2), "69.45", "the largest"),
     same(C10.v2[3], "69.45", "L_c = 4"),
     same(C10.v2[0], "67.58", "L_c = 1"),
     scope="order of means only; Welch t = 0.51, p = 0.66 for n = 3",
 )
-MORE_DATA = Claim(
+MORE_DATA = Kind.TEXT(
     "dachille2024/text/more-data",
     "Sec. 5.2",
-    Kind.TEXT,
     "Lower cut layers allow more data to pass through the training server.",
     words="Open: no quantity is named. Every sample's activations pass the server at "
     "every cut, so the number of samples is the same; what grows is the server's share "
     "of the parameters, and in a ResNet the size of an activation. Nothing in the "
     "paper links either to accuracy.",
 )
-EXTREMES = Claim(
+EXTREMES = Kind.TEXT(
     "dachille2024/tables/l-c-extremes",
     "Sec. 5.2",
-    Kind.TEXT,
     "L_c = 0 would be centralised learning and L_c = L FedAvg.",
     words="Open: not in the tables. L_c = L: the whole model is the client's, which is "
     "FedAvg (text/fedavg). L_c = 0: one model makes all steps, as in centralised "
@@ -188,8 +172,8 @@ GAIN_10 = figure(
 def widens(datasets: tuple[str, ...]) -> tuple[Part, ...]:
     """Return that SFL-V2's lead over FedAvg is larger in the non-IID setting."""
     return tuple(
-        at_most(one.first_gap() + STEP, two.first_gap(), one.name)
-        for one, two in SHARED
+        s1.at_most(one.first_gap() + s1.STEP, two.first_gap(), one.name)
+        for one, two in s1.SHARED
         if one.name in datasets
     )
 
@@ -201,7 +185,7 @@ GAP = false(
     widens(ALL),
     "it shrinks on CIFAR10 (7.05 to -0.01) and TinyImageNet (7.28 to 1.81)",
     "true on CIFAR100 only (7.52 to 9.78), which is the example of the text",
-    Repair(widens(("CIFAR100",)), "on CIFAR100"),
+    repaired("on CIFAR100", *widens(("CIFAR100",))),
 )
 GAIN_100 = figure(
     "table-4/v2-gain-cifar100",
@@ -216,8 +200,8 @@ GAIN_TINY = figure(
     "table-4/v2-tiny",
     _53,
     "Non-IID TinyImageNet: 30.14 % (L_c = 1) against FedAvg's 28.33 %.",
-    same(TINY.v2[0], "30.14"),
-    same(TINY.fedavg, "28.33"),
+    same(s1.TINY.v2[0], "30.14"),
+    same(s1.TINY.fedavg, "28.33"),
     scope="not significant: std 8.58, Welch t = 0.37, p = 0.75 for n = 3",
 )
 
@@ -236,13 +220,13 @@ LOWER = false(
     "accuracy falls with L_c in 3 of 7 columns only",
     "read: from each L_c to the next, in every column; 'generally' would need 4 of 7. "
     " L_c = 1 is best in 6 of 7",
-    Repair(
-        tuple(
+    repaired(
+        "on IID CIFAR10, IID TinyImageNet and HAM10000",
+        *tuple(
             part
             for part, (_, one) in zip(FALLING, TABLES, strict=True)
-            if one in (IID[0], IID[2], HAM)
+            if one in (IID[0], IID[2], s1.HAM)
         ),
-        "on IID CIFAR10, IID TinyImageNet and HAM10000",
     ),
 )
 BOTH = false(
@@ -250,19 +234,19 @@ BOTH = false(
     _7,
     "SFL-V2 outperforms FedAvg in both IID and non-IID settings.",
     tuple(
-        less(one.fedavg, worst(one.v2), f"{name}, worst cut") for name, one in TABLES
+        less(one.fedavg, s1.worst(one.v2), f"{name}, worst cut") for name, one in TABLES
     ),
     "at some cut layers it is behind: it leads in 7 of 12 IID and 9 of 16 non-IID "
     "cells",
     "read at every cut layer; true of the best one in every column",
-    Repair(
-        tuple(less(one.fedavg, best(one.v2), name) for name, one in TABLES),
+    repaired(
         "with the best cut layer of each column (chosen on the test data)",
+        *tuple(less(one.fedavg, s1.best(one.v2), name) for name, one in TABLES),
     ),
 )
 
 V2_RISES = tuple(
-    at_most(one.v2[0], one.v2[3], f"{name}, L_c = 1 against 4")
+    s1.at_most(one.v2[0], one.v2[3], f"{name}, L_c = 1 against 4")
     for name, one in TABLES
     if one.name.startswith("CIFAR")
 )
@@ -278,7 +262,7 @@ CONTRADICTION = false(
     "SFL-V1 does not depend on it",
     "same datasets and cut points, ResNet-18; han2024 uses SGD with one learning rate, "
     "this paper Adam (ResNet-50 for CIFAR100); neither paper mentions it",
-    Repair((V2_RISES[2],), "on non-IID CIFAR10"),
+    repaired("on non-IID CIFAR10", V2_RISES[2]),
 )
 
 CLAIMS = (

@@ -3,6 +3,14 @@
 Bounds, and the claims section by section.
 """
 
+from sfl_theory.papers import Paper
+
+PAPER = Paper(
+    "Convergence Analysis of Split Federated Learning on Heterogeneous Data",
+    ("Pengchao Han", "Chao Huang", "Geng Tian", "Ming Tang", "Xin Liu"),
+    "NeurIPS 2024",
+)
+
 SECTIONS = (
     "section_2",
     "section_2_3",
@@ -30,3 +38,5 @@ SECTIONS = (
     "appendix_h2",
 )
 """Modules that hold the claims, in the paper's order."""
+
+__all__ = ["PAPER", "SECTIONS"]

@@ -10,38 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Severity, broken, equal, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import coin, federation, huber, plus, tilt
-from sfl_theory.papers.han2024.setting import (
-    EACH,
-    G2,
-    S,
-    assumption_C1,
-    each,
-    eps2,
-    eta,
-    j,
-    n,
-    run,
-    sigma2,
-    t,
-    tau,
-)
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.setting import EACH, G2, S, each, eta, j, n, run, t, tau
 from sfl_theory.papers.han2024.setting import i as any_step
 from sfl_theory.proofs import local_recursion as local
 from sfl_theory.proofs import numbers as powers
@@ -55,7 +33,7 @@ i = w.count("i")
 last = i - 1
 C = w.Written((1 + 2 / tau).value, "C")
 """1 + 2/tau."""
-BASE = assumption_C1(V1)
+BASE = s.assumption_C1(V1)
 STEP = (*BASE, w.at_most(i, tau))
 B = w.nonnegative("B")
 e2 = w.positive("e2", "e^2")
@@ -123,7 +101,7 @@ def two_clients(*extra: str) -> Callable[[], ModelData]:
         numbers={
             S: 1,
             G2: 4,
-            eps2: "1/16",
+            s.eps2: "1/16",
             tau: 2,
             t: 0,
             **({i: 1} if "i" in extra else {}),
@@ -156,7 +134,7 @@ def link(
     """Return a proved inequality of a chain, per client."""
     one = says(each(left), each(right), *assumed)
     model = two_clients("i") if reading == OVER else two_clients()
-    return Part(one, Proof(lambda: local.each(theorem()), words, model), reading)
+    return proved(one, lambda: local.each(theorem()), words, reading, model=model)
 
 
 def chain(
@@ -171,7 +149,7 @@ def chain(
     )
 
 
-TWO = 2 * sigma2() + G2
+TWO = 2 * s.sigma2() + G2
 B_5 = 6 * tau * eta() ** 2 * TWO
 BEFORE = V1.p(n, t, last) - x
 MOVED = V1.p(n, t, last) - eta() * g_last - x
@@ -188,15 +166,15 @@ MEMBERS_38 = [
     + three * w.norm2(eta() * (F_last - F_x))
     + three * w.norm2(eta() * F_x),
     ONCE * A(last)
-    + three * rate2 * sigma2()
+    + three * rate2 * s.sigma2()
     + three * rate2 * S**2 * A(last)
     + three * rate2 * w.norm2(F_x),
     (1 + 1 / tau + 6 * tau * rate2 * S**2) * A(last)
-    + 6 * tau * rate2 * sigma2()
+    + 6 * tau * rate2 * s.sigma2()
     + 6 * tau * rate2 * w.norm2(F_x),
-    GROWN * A(last) + 6 * tau * rate2 * sigma2() + 6 * tau * rate2 * w.norm2(F_x),
+    GROWN * A(last) + 6 * tau * rate2 * s.sigma2() + 6 * tau * rate2 * w.norm2(F_x),
     GROWN * A(last)
-    + 6 * tau * rate2 * sigma2()
+    + 6 * tau * rate2 * s.sigma2()
     + 6 * tau * rate2 * (w.norm2(F_x - g_first) + w.norm2(g_first)),
 ]
 END_38 = GROWN * A(last) + 6 * tau * rate2 * TWO
@@ -207,18 +185,18 @@ FIRST_BOUNDED = w.every_client(n, w.at_most(w.norm2(g_first), G2)).called(
 
 def noisy(factor: Number, *others: Callable[[], Theorem]) -> Callable[[], Theorem]:
     """Return noise and other squares replaced by their bounds, times a number."""
-    return lambda: combine([
+    return lambda: combine(
         (local.noise_bound(last.value), factor.value),
         *((one(), factor.value) for one in others),
-    ])
+    )
 
 
 def widened() -> Theorem:
     """Return ``3 (1 + tau) <= 6 tau`` used three times."""
     room = (6 * tau - three).value * rate2.value
     found = combine(
-        [],
-        [(local.before, room * S.value**2), (local.gx, room)],
+        (local.before, room * S.value**2),
+        (local.gx, room),
         target=(MEMBERS_38[5].value - MEMBERS_38[4].value),
     )
     return found
@@ -228,65 +206,57 @@ def first_bounded() -> Theorem:
     """Return what (28) and the variance say of the first stochastic gradient."""
     short = rules.assume((w.as_form(G2) - w.norm2(g_first)).value)
     factor = (6 * tau * rate2).value
-    return combine([(local.noise_bound(ratio(0)), factor), (short, factor)])
+    return combine((local.noise_bound(ratio(0)), factor), (short, factor))
 
 
-EQ_38 = Claim(
+EQ_38 = Kind.EQUATION(
     "han2024/eq-38",
     "App. C.4, (38)",
-    Kind.EQUATION,
     "From one local step to the next, inequality by inequality.",
-    (
-        *chain(
-            MEMBERS_38,
-            [
-                (local.one_step, "One step."),
-                (combine, "The same vector."),
-                (
-                    lambda: local.spread(
-                        [local.xi, local.gp - local.gx, local.gx], three.value
-                    ),
-                    r"$\|u + v\|^2 \le (1 + 1/\tau)\|u\|^2 + (1 + \tau)\|v\|^2$ and "
-                    r"$\|v_1 + v_2 + v_3\|^2 \le 3\sum\|v_k\|^2$.",
+    *chain(
+        MEMBERS_38,
+        [
+            (local.one_step, "One step."),
+            (combine, "The same vector."),
+            (
+                lambda: local.spread(
+                    [local.xi, local.gp - local.gx, local.gx], three.value
                 ),
-                (noisy(three * rate2, local.near), "Variance and (24)."),
-                (widened, r"$3(1 + \tau) \le 6\tau$."),
-                (lambda: local.absorb(6), r"$6\tau^2\eta^2S^2 \le 1$."),
-                (
-                    lambda: combine([
-                        (local.first_gradient(), (6 * tau * rate2).value)
-                    ]),
-                    r"$g_n^t$ is unbiased; printed as $\nabla_x g_n^t$.",
-                ),
-            ],
-            6,
-        ),
-        link(
-            MEMBERS_38[-1],
-            END_38,
-            first_bounded,
-            "(27) and (28) at the round's first point.",
-            *STEP,
-            slow(6),
-            FIRST_BOUNDED,
-        ),
+                r"$\|u + v\|^2 \le (1 + 1/\tau)\|u\|^2 + (1 + \tau)\|v\|^2$ and "
+                r"$\|v_1 + v_2 + v_3\|^2 \le 3\sum\|v_k\|^2$.",
+            ),
+            (noisy(three * rate2, local.near), "Variance and (24)."),
+            (widened, r"$3(1 + \tau) \le 6\tau$."),
+            (lambda: local.absorb(6), r"$6\tau^2\eta^2S^2 \le 1$."),
+            (
+                lambda: combine((local.first_gradient(), (6 * tau * rate2).value)),
+                r"$g_n^t$ is unbiased; printed as $\nabla_x g_n^t$.",
+            ),
+        ],
+        6,
+    ),
+    link(
+        MEMBERS_38[-1],
+        END_38,
+        first_bounded,
+        "(27) and (28) at the round's first point.",
+        *STEP,
+        slow(6),
+        FIRST_BOUNDED,
     ),
 )
 
-EQ_39 = Claim(
+EQ_39 = Kind.EQUATION(
     "han2024/eq-39",
     "App. C.4, (39)",
-    Kind.EQUATION,
     "The recursion of the squared distances, from end to end.",
-    (
-        link(
-            A(i),
-            GROWN * A(last) + B_5,
-            local.bounded_recursion,
-            r"Young with $1/\tau$, and (28) for the step's gradient.",
-            *STEP,
-            slow(6),
-        ),
+    link(
+        A(i),
+        GROWN * A(last) + B_5,
+        local.bounded_recursion,
+        r"Young with $1/\tau$, and (28) for the step's gradient.",
+        *STEP,
+        slow(6),
     ),
     uses="eq-38",
     scope="True at every rate.",
@@ -302,10 +272,12 @@ def both_ways(
 ) -> tuple[Part, ...]:
     """Return an equality of numbers as two inequalities."""
     return tuple(
-        Part(
+        proved(
             says(*((left, right) if most else (right, left)), *assumed),
-            Proof(partial(theorem, most), words, powers_only(B=1)),
-            reading="one of the two inequalities that the equality is",
+            partial(theorem, most),
+            words,
+            "one of the two inequalities that the equality is",
+            model=powers_only(B=1),
         )
         for most in (True, False)
     )
@@ -332,137 +304,116 @@ GEOMETRIC = (
 
 def not_equal(left: Form, bound: Form | Number, *assumed: Assumed) -> Part:
     """Return the first equality of (40), (45), (52), which a model breaks."""
-    return Part(
+    return broken(
         equal(each(left), each(w.as_form(SUMS * bound)), *BASE, *assumed, *POWERS),
-        Model(
-            two_clients("c"),
-            r"Huber functions and fair coins, $\tau = 2$, $\eta = 1/8$.",
-        ),
-        reading=EACH,
+        two_clients("c"),
+        r"Huber functions and fair coins, $\tau = 2$, $\eta = 1/8$.",
+        EACH,
     )
 
 
 UNROLLED = "an inequality, unrolled, is an inequality: '<=' for the first '='"
 
-EQ_40 = Claim(
+EQ_40 = Kind.EQUATION(
     "han2024/eq-40",
     "App. C.4, (40)",
-    Kind.EQUATION,
     "The distances summed over the local steps, the recursion unrolled.",
-    (not_equal(DRIFT, B_5, slow(6)), *GEOMETRIC),
+    not_equal(DRIFT, B_5, slow(6)),
+    *GEOMETRIC,
     severity=Severity.SLIP,
     cause="The first '=' is wrong: (39) is an inequality, so its unrolled form is one.",
     uses="eq-39",
-    repair=Repair(
-        (
-            Part(
-                says(
-                    each(DRIFT),
-                    each(w.as_form(SUMS * B_5)),
-                    *BASE,
-                    slow(6),
-                    *ALL_POWERS,
-                ),
-                Proof(
-                    lambda: local.each(
-                        combine([
-                            (local.lemma_c5_by_powers(), 1),
-                            (powers.sums_at_least(), B_5.value),
-                        ])
-                    ),
-                    r"$\sum_i A_i \le \eta^2G^2\sum_i i^2$ by (28), and "
-                    r"$C^\tau \ge 3 + (\tau - 1)/\tau$ makes the right side larger.",
-                    two_clients("c"),
-                ),
-                reading=EACH,
-            ),
-            Part(
-                says(each(DRIFT), each(w.as_form(B_5 * CLOSED)), *BASE, *POWERS),
-                Proof(
-                    lambda: local.each(local.lemma_c5_by_powers()),
-                    "The same, with the sums evaluated.",
-                    two_clients("c"),
-                ),
-                reading=EACH,
-            ),
-        ),
+    repair=claims.repaired(
         UNROLLED,
+        proved(
+            says(
+                each(DRIFT),
+                each(w.as_form(SUMS * B_5)),
+                *BASE,
+                slow(6),
+                *ALL_POWERS,
+            ),
+            lambda: local.each(
+                combine(
+                    local.lemma_c5_by_powers(),
+                    (powers.sums_at_least(), B_5.value),
+                )
+            ),
+            r"$\sum_i A_i \le \eta^2G^2\sum_i i^2$ by (28), and "
+            r"$C^\tau \ge 3 + (\tau - 1)/\tau$ makes the right side larger.",
+            EACH,
+            model=two_clients("c"),
+        ),
+        proved(
+            says(each(DRIFT), each(w.as_form(B_5 * CLOSED)), *BASE, *POWERS),
+            lambda: local.each(local.lemma_c5_by_powers()),
+            "The same, with the sums evaluated.",
+            EACH,
+            model=two_clients("c"),
+        ),
     ),
 )
 
 WITH_E = tau**2 * B / 2 * ((e2 - 1) / 2 - 1)
 BELOW_E = w.at_most(power(tau), e2).called(r"(1 + n/x)^x <= e^n")
 E_BELOW_3 = w.at_most(e2, 9).called("e <= 3")
-TWO_TAU2 = Part(
+TWO_TAU2 = proved(
     says(B * CLOSED, 2 * tau**2 * B, *POWERS),
-    Proof(
-        lambda: powers.closed_at_most(B.value),
-        r"$C^\tau \le 9$: the numbers $C^jH(\tau - j)$ do not grow for "
-        r"$H(r) = 1 + 2s + 2s^2 + 4s^3$, $s = r/\tau$, and $H(\tau) = 9$.",
-        powers_only(B=1),
-    ),
-    reading="end to end, without e",
+    lambda: powers.closed_at_most(B.value),
+    r"$C^\tau \le 9$: the numbers $C^jH(\tau - j)$ do not grow for "
+    r"$H(r) = 1 + 2s + 2s^2 + 4s^3$, $s = r/\tau$, and $H(\tau) = 9$.",
+    "end to end, without e",
+    model=powers_only(B=1),
 )
 
-EQ_41 = Claim(
+EQ_41 = Kind.EQUATION(
     "han2024/eq-41",
     "App. C.4, (41)",
-    Kind.EQUATION,
     "The closed form is at most 2 tau^2 B.",
-    (
-        Part(
-            says(B * CLOSED, WITH_E, BELOW_E),
-            Proof(
-                lambda: combine([
-                    (
-                        rules.assume((w.as_form(e2 - power(tau))).value),
-                        (B * tau**2 / 4).value,
-                    )
-                ]),
-                r"$(1 + 2/\tau)^\tau \le e^2$.",
-                powers_only(B=1, e2=8),
-            ),
-            reading="e^2 is any number with the cited inequality",
+    proved(
+        says(B * CLOSED, WITH_E, BELOW_E),
+        lambda: combine((
+            rules.assume((w.as_form(e2 - power(tau))).value),
+            (B * tau**2 / 4).value,
+        )),
+        r"$(1 + 2/\tau)^\tau \le e^2$.",
+        "e^2 is any number with the cited inequality",
+        model=powers_only(B=1, e2=8),
+    ),
+    proved(
+        says(WITH_E, 2 * tau**2 * B, E_BELOW_3),
+        lambda: combine(
+            (rules.assume(w.as_form(9 - e2).value), (B * tau**2 / 4).value),
+            target=w.as_form(2 * tau**2 * B - WITH_E).value,
         ),
-        Part(
-            says(WITH_E, 2 * tau**2 * B, E_BELOW_3),
-            Proof(
-                lambda: combine(
-                    [(rules.assume(w.as_form(9 - e2).value), (B * tau**2 / 4).value)],
-                    target=w.as_form(2 * tau**2 * B - WITH_E).value,
-                ),
-                r"$e^2 \le 9$.",
-                lambda: federation((tilt(0),), (0,), numbers={tau: 2, B: 1, e2: 8}),
-            ),
+        r"$e^2 \le 9$.",
+        model=lambda: federation((tilt(0),), (0,), numbers={tau: 2, B: 1, e2: 8}),
+    ),
+    TWO_TAU2,
+    proved(
+        says(
+            each(w.as_form(2 * tau**2 * B_5)),
+            each(w.as_form(12 * tau**3 * rate2 * TWO)),
         ),
-        TWO_TAU2,
-        Part(
-            says(
-                each(w.as_form(2 * tau**2 * B_5)),
-                each(w.as_form(12 * tau**3 * rate2 * TWO)),
-            ),
-            Proof(combine, "B written out; both sides are the same."),
-            reading=EACH,
-        ),
+        combine,
+        "B written out; both sides are the same.",
+        EACH,
     ),
     uses="eq-40",
 )
 
-LEMMA_C5 = Claim(
+LEMMA_C5 = Kind.LEMMA(
     "han2024/lemma-C.5",
     "Lemma C.5, (37)",
-    Kind.LEMMA,
     "The local models' squared distances from x^t in a round, gradients bounded.",
-    (
-        link(
-            DRIFT,
-            w.as_form(12 * tau**3 * rate2 * TWO),
-            local.lemma_c5,
-            r"$\|x_n^{t,i} - x^t\|^2 \le \eta^2 i\sum_{j<i}\|g_n^{t,j}\|^2$ and (28).",
-            *BASE,
-            slow(6),
-            reading="for the whole vector, tau_server = tau; " + EACH,
-        ),
+    link(
+        DRIFT,
+        w.as_form(12 * tau**3 * rate2 * TWO),
+        local.lemma_c5,
+        r"$\|x_n^{t,i} - x^t\|^2 \le \eta^2 i\sum_{j<i}\|g_n^{t,j}\|^2$ and (28).",
+        *BASE,
+        slow(6),
+        reading="for the whole vector, tau_server = tau; " + EACH,
     ),
     uses="eq-41",
     scope="True at every rate: the proof does not use the condition.",

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Says, Severity, says
+from sfl_theory.claims import Kind, Says, Severity, broken, proved, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola
@@ -20,24 +20,12 @@ from sfl_theory.papers.han2024 import (
     one_round_steps,
     superposition,
 )
+from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks
 from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.general_convex import Merged, claims
 from sfl_theory.papers.han2024.one_round import Block
-from sfl_theory.papers.han2024.setting import (
-    N,
-    S,
-    a,
-    assumption_31,
-    eps2,
-    eta,
-    f,
-    n,
-    sigma2,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024.setting import N, S, a, eps2, f, n, t, tau, tau_server
 from sfl_theory.papers.han2024.two_periods import LONGER, Steps, TwoPeriods
 from sfl_theory.proofs import block_steps
 from sfl_theory.proofs.local_steps import Round
@@ -84,16 +72,16 @@ def superposed(longer: Side) -> Says:
     """Return the second inequality of (86)."""
     b, low = SECTION.ordered(longer), SECTION.descent(longer).period
     client, server, high = b.steps[D_CLIENT], b.steps[D_SERVER], SECTION.most(longer)
-    cubes, e, S2 = client**3 + server**3, eta(), S**2
+    cubes, e, S2 = client**3 + server**3, s.eta(), S**2
     late = w.over_clients(n, a() ** 2 * (high + 8 * high**3 * e**2 * S2))
 
     def noise(steps: Number) -> Number:
-        bracket = (steps + 8 * steps**3 * e**2 * S2) * (2 * eps2 + sigma2())
+        bracket = (steps + 8 * steps**3 * e**2 * S2) * (2 * eps2 + s.sigma2())
         return S * N * e**2 * steps / 2 * w.over_clients(n, a() ** 2 * bracket)
 
     right = (-(e * low / 2) + 8 * N * e**3 * high**3 * S2 * squares) * b.slope()
     right = right + 8 * N * e * S2 * cubes * w.over_clients(
-        n, e**2 * a() ** 2 * (sigma2() + eps2)
+        n, e**2 * a() ** 2 * (s.sigma2() + eps2)
     )
     right = right + S * N * e**2 * high / 2 * late * (2 * b.slope())
     right = right + w.form(noise(client) + noise(server))
@@ -101,39 +89,31 @@ def superposed(longer: Side) -> Says:
     return says(both_blocks(b), right, *b.assumed, rate)
 
 
-DECOMPOSED = Part(
+DECOMPOSED = proved(
     says(
         f(PRINTED.run.x(t + 1)) - f(PRINTED.run.x(t)),
         both_blocks(PRINTED),
-        assumption_31(),
+        s.assumption_31(),
     ),
-    Proof(
-        lambda: block_steps.decomposition(Round(PRINTED.run.split)),
-        "Smoothness from x^t to x^{t+1}, block by block (Proposition C.4).",
-    ),
+    lambda: block_steps.decomposition(Round(PRINTED.run.split)),
+    "Smoothness from x^t to x^{t+1}, block by block (Proposition C.4).",
 )
-EQ_86 = Claim(
+EQ_86 = Kind.EQUATION(
     "han2024/eq-86",
     "App. D.3.3, (86)",
-    Kind.EQUATION,
     "The change of f in a round, by both blocks.",
-    (
-        DECOMPOSED,
-        *(
-            Part(
-                superposed(longer),
-                Proof(
-                    partial(block_steps.superposition, TwoPaces(longer)),
-                    r"Not by adding (80), (83), (84), (85), which are false. "
-                    r"Polarisation leaves $-\frac{\eta}{2\tau_b}\|M_b\|^2$, which pays "
-                    r"for $\frac S2\|x_b^{t+1}-x_b^t\|^2$ (Young with $c=1/(2S\eta"
-                    r"\tau_b)$, so the noise keeps its constant); one drift serves "
-                    r"both blocks.",
-                ),
-                LONGER[longer],
-            )
-            for longer in Side
-        ),
+    DECOMPOSED,
+    *(
+        proved(
+            superposed(longer),
+            partial(block_steps.superposition, TwoPaces(longer)),
+            r"Not by adding (80), (83), (84), (85), which are false. Polarisation "
+            r"leaves $-\frac{\eta}{2\tau_b}\|M_b\|^2$, which pays for $\frac "
+            r"S2\|x_b^{t+1}-x_b^t\|^2$ (Young with $c=1/(2S\eta\tau_b)$, so the noise "
+            r"keeps its constant); one drift serves both blocks.",
+            LONGER[longer],
+        )
+        for longer in Side
     ),
     scope="for 8 (S eta tau_max)^2 <= 1, which implies both lemmas' learning rates",
     uses="prop-C.4 eq-80 eq-83 eq-84 eq-85",
@@ -143,9 +123,9 @@ EQ_86 = Claim(
 def _lines() -> Says:
     """Return that the second line of (87) is at most the third."""
     low, high = tau_min, tau_max
-    e, S2, S3 = eta(), S**2, S**3
-    of_sigma = w.over_clients(n, a() ** 2 * sigma2())
-    both = w.over_clients(n, a() ** 2 * (2 * eps2 + sigma2()))
+    e, S2, S3 = s.eta(), S**2, S**3
+    of_sigma = w.over_clients(n, a() ** 2 * s.sigma2())
+    both = w.over_clients(n, a() ** 2 * (2 * eps2 + s.sigma2()))
     half = w.number(1) / 2 * S * N * e**2
 
     def second(steps: Number) -> Number:
@@ -168,7 +148,7 @@ def _lines() -> Says:
     right = first + S * N * e**2 * high**2 * squares
     right = right + 8 * N * e**3 * S2 * high**3 * squares
     right = right + 8 * S3 * N * e**4 * high**4 * squares
-    rest = w.over_clients(n, a() ** 2 * e**2 * (sigma2() + eps2))
+    rest = w.over_clients(n, a() ** 2 * e**2 * (s.sigma2() + eps2))
     noise = 8 * N * e * S2 * (tau**3 + tau_server**3) * rest
     order = [w.at_most(low, one) for one in (tau, tau_server)]
     order += [w.at_most(one, high) for one in (tau, tau_server)]
@@ -181,36 +161,31 @@ def _lines() -> Says:
     )
 
 
-EQ_87_LINES = Claim(
+EQ_87_LINES = Kind.EQUATION(
     "han2024/eq-87/lines",
     "App. D.3.3, second and third line of (87)",
-    Kind.EQUATION,
     "The second line of (87) is at most the third.",
-    (
-        Part(
-            _lines(),
-            Model(
-                lambda: federation(
-                    [parabola(1, (0, 0))] * 2,
-                    (0, 0),
-                    noise=[coin(0, 1)] * 2,
-                    numbers={
-                        t: 0,
-                        S: 1,
-                        eps2: 0,
-                        tau: 2,
-                        tau_server: 1,
-                        tau_min: 1,
-                        tau_max: 2,
-                    },
-                    families={"sigma2": (1, 1)},
-                    rates={"eta": Fraction(1, 64)},
-                ),
-                r"$\nabla f(x^t)=0$, $\epsilon=0$, $\sigma_n=1$: only noise is left, "
-                r"and $\tau=2$ has become $\tilde\tau=1$.",
-            ),
-            "the v in the third line is a misprint and left out",
+    broken(
+        _lines(),
+        lambda: federation(
+            [parabola(1, (0, 0))] * 2,
+            (0, 0),
+            noise=[coin(0, 1)] * 2,
+            numbers={
+                t: 0,
+                S: 1,
+                eps2: 0,
+                tau: 2,
+                tau_server: 1,
+                tau_min: 1,
+                tau_max: 2,
+            },
+            families={"sigma2": (1, 1)},
+            rates={"eta": Fraction(1, 64)},
         ),
+        r"$\nabla f(x^t)=0$, $\epsilon=0$, $\sigma_n=1$: only noise is left, "
+        r"and $\tau=2$ has become $\tilde\tau=1$.",
+        "the v in the third line is a misprint and left out",
     ),
     severity=Severity.SLIP,
     cause="tau_server^2 is printed for tau^2 in the first group; the next lines have "

@@ -7,25 +7,14 @@ and (125) also for the algorithm with weighted server steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Says,
-    Severity,
-    says,
-)
-from sfl_theory.kernel.rules import Theorem
+from sfl_theory.claims import Kind, Model, Part, Says, Severity, proved, repaired, says
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.kernel.terms import Side
+from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.han2024 import (
     block_rates,
@@ -34,28 +23,14 @@ from sfl_theory.papers.han2024 import (
     one_round_steps,
     superposition,
 )
-from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Descent, Section
 from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.general_convex import Merged, claims
 from sfl_theory.papers.han2024.one_round import Block
 from sfl_theory.papers.han2024.printed import stuck
-from sfl_theory.papers.han2024.setting import (
-    N,
-    S,
-    T,
-    a,
-    eps2,
-    eta,
-    f,
-    i,
-    minimum,
-    n,
-    run,
-    sigma2,
-    t,
-    tau,
-)
-from sfl_theory.proofs import block_steps, block_visits, visits
+from sfl_theory.papers.han2024.setting import N, S, T, a, eps2, eta, f, i, n, t, tau
+from sfl_theory.proofs import block_steps, block_visits, visits, visits_convex
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 
@@ -70,16 +45,18 @@ SEQUENTIAL = Merged(Block(Version.V2, Side.SERVER), "E.2.3", 113, (111, 112))
 
 THEOREM_RATE = "the learning rate of Theorem 3.7"
 SERVER, CLIENT = SIDES
+EVERYONE = Participants.EVERYONE
 RATES = tuple(
     w.at_most(one, 1).called(THEOREM_RATE)
     for one in (16 * S * eta() * tau, 8 * S * N**2 * tau * eta())
 )
 PRINTED = Blocks(
-    run(Version.V2),
+    s.run(Version.V2),
     {Side.CLIENT: tau, Side.SERVER: tau},
     {Side.CLIENT: a() ** 2, Side.SERVER: None},
     RATES,
 )
+BLOCKS = Section("App. E.3", 115, PRINTED, 32)
 EQUAL = tuple(
     w.every_client(n, one).called("equal weights")
     for one in (w.at_most(N * a(), 1), w.at_most(1, N * a()))
@@ -95,18 +72,13 @@ VISITS = (
 )
 
 
-def one(statement: Says, theorem: Callable[[], Theorem], words: str) -> tuple[Part]:
-    """Return one part."""
-    return (Part(statement, Proof(theorem, words)),)
-
-
 # Steps of one block ----------------------------------------------------------------
 
 
 def drift() -> Says:
     """Return (116) for all clients together, with the whole vectors."""
     each = 8 * tau * eta() ** 2
-    bracket = w.form(each * sigma2()) + each * eps2 + each * PRINTED.slope()
+    bracket = w.form(each * s.sigma2()) + each * eps2 + each * PRINTED.slope()
     left = w.over_clients(n, w.below(i, tau, PRINTED.away()))
     right = N**2 * w.over_clients(n, 2 * tau**2 * bracket)
     return says(left, right, *PRINTED.assumed, WHOLE)
@@ -115,7 +87,7 @@ def drift() -> Says:
 def first_order_closed(side: Side) -> Says:
     """Return N times (117), with the whole gradient behind eta^3."""
     b = EQUALLY if side is SERVER else PRINTED
-    each = w.over_clients(n, w.form(sigma2() + eps2) + b.slope())
+    each = w.over_clients(n, w.form(s.sigma2() + eps2) + b.slope())
     right = -(eta() * tau / 2) * b.slope(side)
     right = right + 8 * N**2 * eta() ** 3 * S**2 * tau**3 * each
     return says(b.pull(side), right, *b.assumed, WHOLE)
@@ -125,7 +97,7 @@ def change() -> Says:
     """Return (119) for all clients together."""
     local = w.local(n).gradient(PRINTED.run.x(t))
     far = w.norm2(PRINTED.gradient(SERVER) - PRINTED.first_gradient(SERVER))
-    each = LATE * S**2 * (w.norm2(local) + sigma2()) + 3 * tau * sigma2()
+    each = LATE * S**2 * (w.norm2(local) + s.sigma2()) + 3 * tau * s.sigma2()
     left = w.over_clients(n, w.below(i, tau, far))
     return says(left, w.over_clients(n, each), *PRINTED.assumed, WHOLE)
 
@@ -134,7 +106,7 @@ def second_order_closed(side: Side) -> Says:
     """Return 5/2 times (120) or (122)."""
 
     def bracket(of_block: Side | None) -> Form:
-        return 2 * PRINTED.slope(of_block) + 2 * eps2 + sigma2()
+        return 2 * PRINTED.slope(of_block) + 2 * eps2 + s.sigma2()
 
     first = PRINTED.over(side, tau * bracket(side))
     both = first + w.over_clients(n, LATE * S**2 * bracket(None))
@@ -144,146 +116,128 @@ def second_order_closed(side: Side) -> Says:
     return says(left, right, *PRINTED.assumed, WHOLE)
 
 
-EQ_115 = blocks.FIRST_ORDER.claim(
-    PRINTED,
-    SERVER,
-    ("eq-115", "App. E.3.1, (115)"),
-    Coupled((-1022, 2047), 2, Fraction(1, 64)),
-    Repair(
-        one(
+EQ_115 = BLOCKS.claim(
+    115,
+    (-1022, 2047),
+    repaired(
+        "equal weights, and the move of the whole vector",
+        proved(
             blocks.first_order(EQUALLY, SERVER, whole=True),
             block_visits.first_order_printed,
             r"$-\langle\nabla_sf,M\rangle$ by polarisation against $N\tau\nabla_sf$; "
             r"Jensen, Lipschitz gradients.",
         ),
-        "equal weights, and the move of the whole vector",
     ),
 )
-EQ_116 = blocks.DRIFT.claim(
-    PRINTED,
-    SERVER,
-    ("eq-116", "App. E.3.1, (116)"),
-    Coupled((-1, 2), 3, Fraction(1, 96)),
-    Repair(
-        one(drift(), block_visits.drift_by_mean, VISITS),
+EQ_116 = BLOCKS.claim(
+    116,
+    (-1, 2),
+    repaired(
         "the sum over clients, N^2 times as much, and the whole vectors",
+        proved(drift(), block_visits.drift_by_mean, VISITS),
     ),
     uses="lemma-C.6",
+    made=3,
 )
-EQ_117 = blocks.FIRST_ORDER_CLOSED.claim(
-    PRINTED,
-    SERVER,
-    ("eq-117", "App. E.3.1, (117)"),
-    Coupled((-1022, 2047), 2, Fraction(1, 64)),
-    Repair(
-        one(
+EQ_117 = BLOCKS.claim(
+    117,
+    (-1022, 2047),
+    repaired(
+        "equal weights, N times as much behind eta^3, and the whole gradient there",
+        proved(
             first_order_closed(SERVER),
             lambda: block_visits.first_order_closed(SERVER),
             "The repaired (115) before it was weakened, the repaired (116).",
         ),
-        "equal weights, N times as much behind eta^3, and the whole gradient there",
     ),
     uses="eq-115 eq-116",
 )
-EQ_118 = blocks.SECOND_ORDER.claim(
-    PRINTED,
-    SERVER,
-    ("eq-118", "App. E.3.1, (118)"),
-    Coupled((98, -193), 2, Fraction(1, 64)),
-    Repair(
-        (
-            Part(
-                blocks.second_order(PRINTED, SERVER, times=2),
-                Proof(
-                    lambda: block_steps.second_order(block_visits.ROUND_T, SERVER),
-                    "Cauchy-Schwarz over visits, Young with factor 2, variance.",
-                ),
-                blocks.SECOND_ORDER.reading,
-            ),
-        ),
+EQ_118 = BLOCKS.claim(
+    118,
+    (98, -193),
+    repaired(
         "twice the right side",
+        proved(
+            blocks.second_order(PRINTED, SERVER, times=2),
+            lambda: block_steps.second_order(block_visits.ROUND_T, SERVER),
+            "Cauchy-Schwarz over visits, Young with factor 2, variance.",
+            blocks.SECOND_ORDER.reading,
+        ),
     ),
 )
-EQ_119 = blocks.CHANGE.claim(
-    PRINTED,
-    SERVER,
-    ("eq-119", "App. E.3.1, (119)"),
-    Coupled((-1, 2), 2, Fraction(1, 64)),
-    Repair(
-        one(
+EQ_119 = BLOCKS.claim(
+    119,
+    (-1, 2),
+    repaired(
+        "the sum over clients, 2 N^2 times as much, the whole gradient of F_n, and the "
+        "variance of the samples without eta^2",
+        proved(
             change(),
             block_visits.change,
             "The noise of a later step is orthogonal to what came before it; then the "
             "drift of all clients.",
         ),
-        "the sum over clients, 2 N^2 times as much, the whole gradient of F_n, and the "
-        "variance of the samples without eta^2",
     ),
     uses="lemma-C.7",
 )
-EQ_120 = blocks.SECOND_ORDER_CLOSED.claim(
-    PRINTED,
-    SERVER,
-    ("eq-120", "App. E.3.1, (120)"),
-    Coupled((-1, 2), 2, Fraction(1, 64)),
-    Repair(
-        one(
+EQ_120 = BLOCKS.claim(
+    120,
+    (-1, 2),
+    repaired(
+        "5/2 times the right side; its late term 2 N^2 times, with the whole gradient",
+        proved(
             second_order_closed(SERVER),
             lambda: block_visits.second_order_closed(SERVER),
             "Young twice: gradients and noise, local points and x^t. " + VISITS,
         ),
-        "5/2 times the right side; its late term 2 N^2 times, with the whole gradient",
     ),
     uses="eq-118 eq-119",
 )
-EQ_121 = blocks.FIRST_ORDER_CLOSED.claim(
-    PRINTED,
-    CLIENT,
-    ("eq-121", "App. E.3.2, (121)"),
-    Coupled((-254, 511), 2, Fraction(1, 64)),
-    Repair(
-        one(
+EQ_121 = BLOCKS.claim(
+    121,
+    (-254, 511),
+    repaired(
+        "behind eta^3: N^2 for N a_n^2, and the whole gradient",
+        proved(
             first_order_closed(CLIENT),
             lambda: block_visits.first_order_closed(CLIENT),
             "Jensen with the weights a_n; the server's block at a client's points has "
             "moved by all visits before, so the drift is that of (116), repaired.",
         ),
-        "behind eta^3: N^2 for N a_n^2, and the whole gradient",
     ),
     uses="eq-84",
 )
-EQ_122 = blocks.SECOND_ORDER_CLOSED.claim(
-    PRINTED,
-    CLIENT,
-    ("eq-122", "App. E.3.2, (122)"),
-    Coupled((-1, 2), 2, Fraction(1, 64)),
-    Repair(
-        one(
+EQ_122 = BLOCKS.claim(
+    122,
+    (-1, 2),
+    repaired(
+        "5/2 times the right side; its late term with 2 N^2 for a_n^2, and with the "
+        "whole gradient",
+        proved(
             second_order_closed(CLIENT),
             lambda: block_visits.second_order_closed(CLIENT),
             "As (120), with the weights a_n; in the late term a_n <= 1.",
         ),
-        "5/2 times the right side; its late term with 2 N^2 for a_n^2, and with the "
-        "whole gradient",
     ),
     uses="eq-85",
 )
 
 # Both blocks -----------------------------------------------------------------------
 
-NOISE = w.over_clients(n, (a() ** 2 + 1) * (sigma2() + eps2))
+NOISE = w.over_clients(n, (a() ** 2 + 1) * (s.sigma2() + eps2))
 DESCENT = Descent(PRINTED.run, tau, tau**2, tau, NOISE, RATES)
 DESCENT_EQUAL = replace(DESCENT, more=EQUAL)
-WEIGHTED = Descent(run(Version.V2_WEIGHTED), tau, tau**2, tau, NOISE, RATES[:1])
+WEIGHTED = Descent(s.run(Version.V2_WEIGHTED), tau, tau**2, tau, NOISE, RATES[:1])
 AGAINST = (
     "SFL-V2's server steps carry no a_n: it follows sum_n grad F_n, not grad f. With "
     "unequal weights it may climb f by O(eta), the bound admits O(eta^2)."
 )
 SCOPE = "for unequal weights; true as printed for equal ones (see the repair)"
 BY_VISITS = (
-    r"Both blocks by polarisation, the server's against $N\tau\nabla_sf$; Young with 1 "
-    r"between gradients and noise; drift $D\le16\eta^2N^2\tau^3\sum_n(\|\nabla f\|^2"
-    r"+\epsilon^2)+4\eta^2N\tau^2\sum_n\sigma_n^2$. $8SN^2\tau\eta\le1$ alone suffices."
+    r"$-\langle\nabla_bf,\nabla_bF_n(x_n^{t,i})\rangle$ by Young at $x^t$, where "
+    r"$\sum_n\nabla_sF_n=N\nabla_sf$; Young with 1/4 between gradients at $x^t$ and "
+    r"the rest; the drift as in (116), repaired. (183) is the same with draws. "
+    r"$8SN^2\tau\eta\le1$ alone suffices."
 )
 BY_WEIGHTS = (
     r"One vector for both blocks: $-\langle\nabla f,M\rangle$ by polarisation, Jensen "
@@ -324,8 +278,8 @@ def weighted_round() -> Says:
 
 def weighted_noise() -> Number:
     """Return what its noise and heterogeneity cost."""
-    own = w.over_clients(n, a() ** 2 * sigma2())
-    return own + w.over_clients(n, a() * sigma2()) / 8 + tau * eps2 / 8
+    own = w.over_clients(n, a() ** 2 * s.sigma2())
+    return own + w.over_clients(n, a() * s.sigma2()) / 8 + tau * eps2 / 8
 
 
 def weighted_rounds() -> Says:
@@ -335,7 +289,7 @@ def weighted_rounds() -> Says:
     right = w.number(4) / (T * tau) * f.gap(b.run.x(0))
     right = right + 4 * S * weighted_noise() / T * w.below(t, T, eta() ** 2)
     rates = [w.every_round(t, T, one) for one in b.rates]
-    return says(left, right, *b.assumed, minimum(), *rates)
+    return says(left, right, *b.assumed, s.minimum(), *rates)
 
 
 BROKEN = Model(
@@ -343,43 +297,45 @@ BROKEN = Model(
     r"$a=(3/4,1/4)$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, $b=(0,1)$, $x_s^t=3/8$ between "
     r"the minimisers 1/4 of f and 1/2 of $\sum_nF_n$: the server moves to the latter.",
 )
-EQ_123 = Claim(
+EQ_123 = Kind.EQUATION(
     "han2024/eq-123",
     "App. E.3.3, (123)",
-    Kind.EQUATION,
     "The change of f in a round, end to end.",
-    (Part(DESCENT.one_round(), BROKEN),),
+    Part(DESCENT.one_round(), BROKEN),
     severity=Severity.PROOF,
     cause=AGAINST,
     scope=SCOPE,
     uses="prop-C.4 eq-117 eq-120 eq-121 eq-122 cond-E.3",
-    repair=Repair(
-        (
-            *one(DESCENT_EQUAL.one_round(), block_visits.one_round, BY_VISITS),
-            *one(weighted_round(), visits.one_round, BY_WEIGHTS),
-        ),
+    repair=repaired(
         "equal weights; or, for any weights and sharper, weighted server steps",
+        proved(
+            DESCENT_EQUAL.one_round(),
+            partial(visits_convex.printed_round, EVERYONE),
+            BY_VISITS,
+        ),
+        proved(weighted_round(), visits.one_round, BY_WEIGHTS),
     ),
 )
-EQ_124 = Claim(
+EQ_124 = Kind.EQUATION(
     "han2024/eq-124",
     "App. E.3.3, (124)",
-    Kind.EQUATION,
     "The same, solved for the gradient.",
-    (
-        Part(
-            DESCENT.rearranged(),
-            BROKEN,
-            "f(x_s^{t+1}) is printed for f(x^{t+1}), and (a_n^2+1)/tau for a_n^2+1",
-        ),
+    Part(
+        DESCENT.rearranged(),
+        BROKEN,
+        "f(x_s^{t+1}) is printed for f(x^{t+1}), and (a_n^2+1)/tau for a_n^2+1",
     ),
     severity=Severity.PROOF,
     cause=AGAINST,
     scope=SCOPE,
     uses="eq-123",
-    repair=Repair(
-        one(DESCENT_EQUAL.rearranged(), block_visits.rearranged, BY_VISITS),
+    repair=repaired(
         "equal weights",
+        proved(
+            DESCENT_EQUAL.rearranged(),
+            partial(visits_convex.rearranged, EVERYONE),
+            BY_VISITS,
+        ),
     ),
 )
 STUCK = Model(
@@ -389,20 +345,19 @@ STUCK = Model(
     r"order $\eta^2$.",
 )
 ALL_ROUNDS = Part(DESCENT.all_rounds(), STUCK)
-REPAIRED = Repair(
-    (
-        *one(DESCENT_EQUAL.all_rounds(), block_visits.theorem, BY_VISITS),
-        *one(weighted_rounds(), visits.theorem, BY_WEIGHTS),
-    ),
+REPAIRED = repaired(
     "equal weights; or, for any weights and sharper, weighted server steps and rates "
     "up to 1/(16 S tau)",
+    proved(
+        DESCENT_EQUAL.all_rounds(), partial(visits_convex.theorem, EVERYONE), BY_VISITS
+    ),
+    proved(weighted_rounds(), visits.theorem, BY_WEIGHTS),
 )
-EQ_125 = Claim(
+EQ_125 = Kind.EQUATION(
     "han2024/eq-125",
     "App. E.3.3, (125)",
-    Kind.EQUATION,
     "The mean over rounds: the statement of Theorem 3.7.",
-    (ALL_ROUNDS,),
+    ALL_ROUNDS,
     severity=Severity.THEOREM,
     cause=AGAINST,
     scope=SCOPE,

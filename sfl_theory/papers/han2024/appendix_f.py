@@ -15,19 +15,9 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Says,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Part, Proof, Says, broken, equal, says
 from sfl_theory.claims import Kind as ClaimKind
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
@@ -36,24 +26,11 @@ from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import coin, federation, huber, parabola, plus, tilt
 from sfl_theory.papers.han2024 import block_rates, induction, superposition
+from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.general_convex import Merged, drawn_claims
 from sfl_theory.papers.han2024.one_round import Block, mu, shown
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    N,
-    S,
-    a,
-    assumption_33,
-    eta,
-    f,
-    i,
-    n,
-    run,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024.setting import G2, N, a, eta, f, i, n, t, tau, tau_server
 from sfl_theory.papers.han2024.theorems import TWO_PERIODS
 from sfl_theory.papers.han2024.two_periods import Steps
 from sfl_theory.proofs import aggregation
@@ -97,7 +74,7 @@ def two_clients() -> ModelData:
         (0, 1),
         participation=(half, half),
         rounds=1,
-        numbers={S: 1, mu: 1, G2: 1, tau: 1, tau_server: 1, t: 0},
+        numbers={s.S: 1, mu: 1, G2: 1, tau: 1, tau_server: 1, t: 0},
         families={"sigma2": (0, 0)},
         rates={"eta": Fraction(1, 4)},
         best={f: (0, 0)},
@@ -105,37 +82,29 @@ def two_clients() -> ModelData:
     )
 
 
-SERVER_UPDATE = Claim(
+SERVER_UPDATE = ClaimKind.EQUATION(
     "han2024/app-F.1/server-update",
     "App. F.1.1, below (127), against App. C.2",
-    ClaimKind.EQUATION,
     r"$x_s^{t+1}=x_s^t-\eta^t\sum_{n\in P}\sum_i\frac{a_n^2}{q_n}g_{s,n}^{t,i}$ is the "
     "update of App. C.2.",
-    (
-        Part(
-            mean_update(2),
-            Model(
-                two_clients,
-                r"Two clients, $F_n=\frac12\|x\|^2$, $a_n=q_n=\frac12$, from $x_s=1$: "
-                r"the server moves by $-\eta$ on average, the printed sum by "
-                r"$-\eta/2$.",
-            ),
-            r"its mean over who takes part ($\mathbb E[I_n/q_n]=1$), as a product with "
-            "the gradient at x^t",
-        ),
+    broken(
+        mean_update(2),
+        two_clients,
+        r"Two clients, $F_n=\frac12\|x\|^2$, $a_n=q_n=\frac12$, from $x_s=1$: the "
+        r"server moves by $-\eta$ on average, the printed sum by $-\eta/2$.",
+        r"its mean over who takes part ($\mathbb E[I_n/q_n]=1$), as a product with "
+        "the gradient at x^t",
     ),
-    severity=Severity.SLIP,
+    severity=claims.Severity.SLIP,
     scope="for N >= 2",
     cause="a_n^2 is printed for a_n, which App. C.2, (127) and (132) have.",
-    repair=Repair(
-        (
-            shown(
-                mean_update(1),
-                lambda: [(server_mean(), -1)],
-                "The update of App. C.2, its draws averaged.",
-            ),
-        ),
+    repair=claims.repaired(
         "a_n for a_n^2",
+        shown(
+            mean_update(1),
+            lambda: [(server_mean(), -1)],
+            "The update of App. C.2, its draws averaged.",
+        ),
     ),
 )
 
@@ -147,14 +116,14 @@ def server_mean() -> Theorem:
     moves = rules.direction(run, now, side)
     averaged = rules.expect(run, now, k.inner(moves, slope))
     rate = eta().value
-    return combine([(rules.update(run, side, now, slope), 1), (averaged, -rate)])
+    return combine(rules.update(run, side, now, slope), (averaged, -rate))
 
 
 # App. F, (127), (132), (138), (141): partial against full participation in SFL-V1 ----
 
-V1 = run(Version.V1, tau_server, who=Participants.UPDATES)
+V1 = s.run(Version.V1, tau_server, who=Participants.UPDATES)
 more = w.natural("d")
-LONGER = run(Version.V1, tau + more, who=Participants.UPDATES)
+LONGER = s.run(Version.V1, tau + more, who=Participants.UPDATES)
 
 
 def drawn(**periods: int) -> ModelData:
@@ -193,7 +162,7 @@ def chain(
         w.as_form(N * period**2 * eta() ** 2 * G2 * bound),
     )
     longer = (w.at_most(period, tau),) if r is V1 and side is Side.SERVER else ()
-    assumed = (w.participation(r), assumption_33(r), *longer)
+    assumed = (w.participation(r), s.assumption_33(r), *longer)
     if r is LONGER:
         reading = "tau_server = tau + d"
     else:
@@ -211,7 +180,7 @@ def chain(
     ends = (*pairwise(members), (members[0], members[-1]))
     model = partial(drawn, **periods)
     parts = tuple(
-        Part(says(left, right, *assumed), Proof(theorem, words, model), reading)
+        claims.proved(says(left, right, *assumed), theorem, words, reading, model=model)
         for (left, right), (theorem, words) in zip(ends, links, strict=True)
     )
     return parts if printed else parts[-1:]
@@ -228,17 +197,15 @@ def equation(number: int, where: str, side: Side, uses: str = "") -> Claim:
             *chain(LONGER, side, tau + more, printed, tau=1, d=1),
         )
     )
-    return Claim(
+    return Kind.EQUATION(
         f"han2024/eq-{number}",
         f"App. {where}, ({number})",
-        Kind.EQUATION,
         f"SFL-V1: what partial participation changes in the {side} block in a round.",
-        parts,
+        *parts,
         uses=uses,
         scope="Participation as App. C.2 analyses it: updates are averaged, clients "
-        "take "
-        "part independently, q_n > 0. At q = 1 the left side is 0, the right one is "
-        "not.",
+        "take part independently, q_n > 0. At q = 1 the left side is 0, the right one "
+        "is not.",
     )
 
 
@@ -255,24 +222,21 @@ def sharp(number: int, where: str, side: Side) -> Claim:
         r"\|\sum_ig_n\|^2$ for independent draws; Cauchy-Schwarz over steps.",
         partial(drawn, tau=2, tau_server=1),
     )
-    return Claim(
+    return Kind.EQUATION(
         f"han2024/eq-{number}/sharp",
         f"App. {where}, ({number})",
-        Kind.EQUATION,
         "(entry of the audit) The same with (1 - q_n)/q_n for 1/q_n and without the "
         "factor N: at q_n = 1 nothing changes.",
-        (
-            Part(
-                says(
-                    w.norm2(block(everyone - V1.x(t + 1))),
-                    period**2 * eta() ** 2 * G2 * odds,
-                    w.participation(V1),
-                    assumption_33(V1),
-                    *longer,
-                ),
-                proof,
-                "tau_server <= tau" if longer else "",
+        Part(
+            says(
+                w.norm2(block(everyone - V1.x(t + 1))),
+                period**2 * eta() ** 2 * G2 * odds,
+                w.participation(V1),
+                s.assumption_33(V1),
+                *longer,
             ),
+            proof,
+            "tau_server <= tau" if longer else "",
         ),
         uses=f"eq-{number}",
     )

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Severity, says
+from sfl_theory.claims import Claim, Kind, Part, Severity, broken, proved, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
 from sfl_theory.models.federation import federation, huber
@@ -24,7 +25,7 @@ from sfl_theory.papers.han2024.contraction import Contraction
 from sfl_theory.papers.han2024.general_convex import Merged, drawn_claims
 from sfl_theory.papers.han2024.one_round import Block
 from sfl_theory.papers.han2024.setting import G2, N, S, assumption_33, eta, n, t, tau
-from sfl_theory.proofs import drawn_distance
+from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.written import Form, Vector, Written
@@ -119,7 +120,7 @@ class Draws:
             r"is 15 times as long and turns the gradient round: the second takes it "
             r"back, $x_b^{t+1}=x_b^t$. Full participation moves on."
         )
-        return Part(what, Model(self.turned, words), READ_BAR)
+        return broken(what, self.turned, words, READ_BAR)
 
     def size(self) -> Part:
         """Return the other relations, end to end."""
@@ -128,26 +129,24 @@ class Draws:
         right = N * tau**2 * eta() ** 2 * G2 * bound
         run = block.run
         what = says(self.moved(block), right, w.participation(run), assumption_33(run))
-        return Part(
+        return proved(
             what,
-            Proof(
-                partial(drawn_distance.averaged_move, Round(run.split), self.side),
-                r"Given the draws $\mathbb E\|\sum_ig_n^{t,i}\|^2\le\tau^2G^2$; "
-                r"Cauchy-Schwarz over clients, $\mathbb EJ_n^2=1/q_n$.",
-            ),
+            partial(joint.averaged_move, Round(run.split), self.side),
+            r"Given the draws $\mathbb E\|\sum_ig_n^{t,i}\|^2\le\tau^2G^2$; "
+            r"Cauchy-Schwarz over clients, $\mathbb EJ_n^2=1/q_n$.",
             "the relations after the first one, end to end",
         )
 
     def chain(self, number: int, ends: int) -> Claim:
         """Return (157) or (162)."""
         where = "G.1.1" if self.side is Side.SERVER else "G.1.2"
-        return Claim(
+        return Kind.EQUATION(
             f"han2024/eq-{number}",
             f"App. {where}, ({number})",
-            Kind.EQUATION,
             f"SFL-V2: what partial participation changes in the {self.side.value} "
             "block in a round.",
-            (self.less_than_move(), self.size()),
+            self.less_than_move(),
+            self.size(),
             severity=Severity.PROOF,
             scope="the first relation is refuted for one client and mu = 0; the others "
             "hold together",
@@ -157,11 +156,11 @@ class Draws:
             f"eq-{ends}. Twice as large in each of the two moves, the bound "
             r"$2N\tau^2\eta^2G^2\sum_nc_n(1+\frac1{q_n})$ follows from the second part "
             "for both runs by Young.",
-            repair=Repair(
-                (self.size(),),
+            repair=claims.repaired(
                 "without the first relation, on the move itself; with it the line is "
                 "true in SFL-V1, (127), whose local points do not depend on who takes "
                 "part",
+                self.size(),
             ),
         )
 
@@ -171,10 +170,9 @@ def open_bound(
 ) -> Claim:
     """Return (168) or (171), which no term can say."""
     weight = r"\frac1{q_n}" if side is Side.SERVER else r"\frac{a_n^2}{q_n}"
-    return Claim(
+    return Kind.EQUATION(
         f"han2024/eq-{number}",
         f"App. {section}, ({number})",
-        Kind.EQUATION,
         "SFL-V2: the next model and that of full participation differ by at most "
         rf"$N\tau^2\eta^2G^2\sum_n{weight}$ in mean square, the {side.value} block.",
         words=SECOND_RUN + more,

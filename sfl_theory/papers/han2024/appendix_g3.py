@@ -11,43 +11,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Says,
-    Severity,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Says, Severity, proved, repaired, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Participants, Side
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.papers.han2024 import blocks, theorems
+from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import AGAINST, EQUAL, pulled_apart
-from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent
-from sfl_theory.papers.han2024.setting import (
-    N,
-    S,
-    a,
-    eps2,
-    eta,
-    f,
-    i,
-    n,
-    run,
-    sigma2,
-    t,
-    tau,
-)
+from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Descent, Section
+from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, i, n, sigma2, t, tau
 from sfl_theory.papers.han2024.two_periods import named
 from sfl_theory.proofs import partial_blocks, partial_visits, visits_convex
 from sfl_theory.proofs.block_steps import change_of_gradient, v_n
-from sfl_theory.proofs.notation import combine, sum_over
+from sfl_theory.proofs.notation import sum_over
 from sfl_theory.written import Assumed, Form, Number
 
 SERVER, CLIENT = SIDES
@@ -60,7 +40,7 @@ STEPS = dict.fromkeys(Side, tau)
 
 def drawn(kind: Version) -> tuple[w.Run, tuple[Assumed, ...]]:
     """Return the algorithm and that clients are drawn."""
-    this = run(kind, who=UPDATES)
+    this = s.run(kind, who=UPDATES)
     return this, (w.participation(this).called("App. C.2"),)
 
 
@@ -72,6 +52,7 @@ PRINTED = Blocks(
     (*theorems.RATES, STRICTER.called("App. G.3, below (183)")),
     DRAWS,
 )
+BLOCKS = Section("App. G.3", 175, PRINTED, 128, HALF)
 OTHER, OTHER_DRAWS = drawn(Version.V2_WEIGHTED)
 WEIGHTED = Blocks(OTHER, STEPS, dict.fromkeys(Side, a()), (), OTHER_DRAWS)
 KAPPA = named(w.over_clients(n, a() * chance), r"\kappa")
@@ -80,13 +61,6 @@ SIGMAS = w.over_clients(n, a() * sigma2()) + 2 * KAPPA * SIGMA_Q
 WHERE = r"with $\kappa=\sum_na_n/q_n$"
 SMALL = w.at_most(16 * (S * eta() * tau * KAPPA) ** 2, 1)
 WEIGHTS = "weighted server steps"
-
-
-def one(
-    statement: Says, theorem: Callable[[], Theorem], words: str, reading: str = ""
-) -> tuple[Part]:
-    """Return one part."""
-    return (Part(statement, Proof(theorem, words), reading),)
 
 
 # Steps of one block ----------------------------------------------------------------
@@ -176,11 +150,6 @@ def second_order_closed(side: Side) -> Says:
     return says(left, right, *WEIGHTED.assumed, SMALL)
 
 
-def coupled(ahead: tuple[int, int], steps: int = 2) -> Coupled:
-    """Return the model at the largest rate of App. G.3, each client drawn or not."""
-    return Coupled(ahead, steps, Fraction(1, 128 * steps), HALF)
-
-
 FIRST_ORDER_WORDS = (
     r"$\mathbb E[J_n]=1$ beside gradients at $x^t$; what local points add is $\Delta$, "
     r"$B=\mathbb E[\Delta\mid x^t]$, $\|B\|^2\le\tau S^2\sum_na_n\mathbb E[\sum_i"
@@ -194,19 +163,20 @@ DRIFT_WORDS = (
 )
 
 
-def of_block(side: Side) -> tuple[Repair, Repair]:
+def of_block(side: Side) -> tuple[claims.Repair, claims.Repair]:
     """Return the repairs of (177), (180) or (181), (182)."""
-    closed = Repair(
-        one(
+    closed = repaired(
+        f"{WEIGHTS}, kappa^2 for N sum c_n, and the whole gradient behind eta^3",
+        proved(
             first_order_closed(side),
             lambda: partial_blocks.first_order_closed(side),
             "The repaired (175), the repaired (176).",
             WHERE,
         ),
-        f"{WEIGHTS}, kappa^2 for N sum c_n, and the whole gradient behind eta^3",
     )
-    second = Repair(
-        one(
+    second = repaired(
+        f"{WEIGHTS}, four times the constants, and the whole gradient in the late term",
+        proved(
             second_order_closed(side),
             lambda: partial_blocks.second_order_closed(side),
             r"Young with 1 between gradients and noise; Jensen with weights $a_nJ_n$, "
@@ -214,89 +184,77 @@ def of_block(side: Side) -> tuple[Repair, Repair]:
             "x^t; the repaired (176).",
             WHERE,
         ),
-        f"{WEIGHTS}, four times the constants, and the whole gradient in the late term",
     )
     return closed, second
 
 
-EQ_175 = blocks.FIRST_ORDER.claim(
-    PRINTED,
-    SERVER,
-    ("eq-175", "App. G.3.1, (175)"),
-    coupled((-4094, 8191)),
-    Repair(
-        (
-            *one(
-                blocks.first_order(EQUALLY, SERVER, whole=True),
-                visits_convex.first_order_printed,
-                r"$\sum_n\nabla_sF_n=N\nabla_sf$, so $\mathbb E\langle\nabla_sf,"
-                r"\sum_nJ_n\nabla_sF_n(x^t)\rangle=N\|\nabla_sf\|^2$; Young for the "
-                r"rest, Lipschitz gradients, $J_n\le1/q_n$.",
-            ),
-            *one(
-                first_order(SERVER),
-                lambda: partial_blocks.first_order_printed(SERVER),
-                FIRST_ORDER_WORDS,
-            ),
-        ),
+EQ_175 = BLOCKS.claim(
+    175,
+    (-4094, 8191),
+    repaired(
         "equal weights, or weighted server steps, and the move of the whole vector",
+        proved(
+            blocks.first_order(EQUALLY, SERVER, whole=True),
+            visits_convex.first_order_printed,
+            r"$\sum_n\nabla_sF_n=N\nabla_sf$, so $\mathbb E\langle\nabla_sf,"
+            r"\sum_nJ_n\nabla_sF_n(x^t)\rangle=N\|\nabla_sf\|^2$; Young for the "
+            r"rest, Lipschitz gradients, $J_n\le1/q_n$.",
+        ),
+        proved(
+            first_order(SERVER),
+            lambda: partial_blocks.first_order_printed(SERVER),
+            FIRST_ORDER_WORDS,
+        ),
     ),
 )
-EQ_176 = blocks.DRIFT.claim(
-    PRINTED,
-    SERVER,
-    ("eq-176", "App. G.3.1, (176)"),
-    coupled((-1, 2), 3),
-    Repair(
-        one(drift(), partial_blocks.plain_drift, DRIFT_WORDS, WHERE),
+EQ_176 = BLOCKS.claim(
+    176,
+    (-1, 2),
+    repaired(
         f"{WEIGHTS}, the sum over clients, and the whole vectors",
+        proved(drift(), partial_blocks.plain_drift, DRIFT_WORDS, WHERE),
     ),
     uses="lemma-C.6",
+    made=3,
 )
-EQ_177 = blocks.FIRST_ORDER_CLOSED.claim(
-    PRINTED,
-    SERVER,
-    ("eq-177", "App. G.3.1, (177)"),
-    coupled((-4094, 8191)),
-    Repair(
-        (
-            *one(
-                first_order_equally(),
-                visits_convex.first_order_closed,
-                "The repaired (175) before it was weakened; all visits before it move "
-                "a point, at most with weights that add up to sum 1/q_n.",
-            ),
-            *of_block(SERVER)[0].parts,
-        ),
+EQ_177 = BLOCKS.claim(
+    177,
+    (-4094, 8191),
+    repaired(
         "equal weights, or weighted server steps; (sum 1/q_n)^2, or kappa^2, for the "
         "sum, and the whole gradient behind eta^3",
+        proved(
+            first_order_equally(),
+            visits_convex.first_order_closed,
+            "The repaired (175) before it was weakened; all visits before it move "
+            "a point, at most with weights that add up to sum 1/q_n.",
+        ),
+        *of_block(SERVER)[0].parts,
     ),
     uses="eq-175 eq-176",
 )
-EQ_178 = blocks.SECOND_ORDER.claim(
-    PRINTED,
-    SERVER,
-    ("eq-178", "App. G.3.1, (178)"),
-    coupled((770, -1537)),
-    Repair(
-        one(
+EQ_178 = BLOCKS.claim(
+    178,
+    (770, -1537),
+    repaired(
+        "twice the right side, and 1/q_n^2 before the change of the gradients, for own "
+        "server steps are at its points only where a client takes part",
+        proved(
             second_order(),
             partial_blocks.second_order,
             r"Cauchy-Schwarz over visits, Young with factor 2, variance; $J_n^2\le "
             r"1/q_n^2$ beside local points, mean $1/q_n$ beside x^t.",
             blocks.SECOND_ORDER.reading,
         ),
-        "twice the right side, and 1/q_n^2 before the change of the gradients, for own "
-        "server steps are at its points only where a client takes part",
     ),
 )
-EQ_179 = blocks.CHANGE.claim(
-    PRINTED,
-    SERVER,
-    ("eq-179", "App. G.3.1, (179)"),
-    coupled((-1, 2)),
-    Repair(
-        one(
+EQ_179 = BLOCKS.claim(
+    179,
+    (-1, 2),
+    repaired(
+        "by the move of the whole vector, and the variance of the samples without "
+        "eta^2",
+        proved(
             change(),
             lambda: sum_over(
                 change_of_gradient(partial_blocks.PRINTED, SERVER), CLIENTS, n, v_n
@@ -304,32 +262,24 @@ EQ_179 = blocks.CHANGE.claim(
             "The noise of a later step is orthogonal to what came before it.",
             blocks.CHANGE.reading,
         ),
-        "by the move of the whole vector, and the variance of the samples without "
-        "eta^2",
     ),
     uses="lemma-C.7",
 )
-EQ_180 = blocks.SECOND_ORDER_CLOSED.claim(
-    PRINTED,
-    SERVER,
-    ("eq-180", "App. G.3.1, (180)"),
-    coupled((-1, 2)),
+EQ_180 = BLOCKS.claim(
+    180,
+    (-1, 2),
     of_block(SERVER)[1],
     uses="eq-178 eq-179",
 )
-EQ_181 = blocks.FIRST_ORDER_CLOSED.claim(
-    PRINTED,
-    CLIENT,
-    ("eq-181", "App. G.3.2, (181)"),
-    coupled((-4094, 8191)),
+EQ_181 = BLOCKS.claim(
+    181,
+    (-4094, 8191),
     of_block(CLIENT)[0],
     uses="eq-151",
 )
-EQ_182 = blocks.SECOND_ORDER_CLOSED.claim(
-    PRINTED,
-    CLIENT,
-    ("eq-182", "App. G.3.2, (182)"),
-    coupled((-1, 2)),
+EQ_182 = BLOCKS.claim(
+    182,
+    (-1, 2),
     of_block(CLIENT)[1],
     uses="eq-152",
 )
@@ -338,7 +288,7 @@ EQ_182 = blocks.SECOND_ORDER_CLOSED.claim(
 
 DESCENT = replace(theorems.PRINTED, rates=PRINTED.rates)
 SCOPE = "for unequal weights (shown at q = 1/2); true as printed for equal ones"
-BROKEN = Model(
+BROKEN = claims.Model(
     lambda: pulled_apart(Fraction(1, 4096), HALF),
     r"$a=(3/4,1/4)$, $q=(1/2,1/2)$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, $b=(0,1)$, "
     r"$x_s^t=3/8$ between the minimisers 1/4 of f and 1/2 of $\sum_nF_n$: on average "
@@ -362,7 +312,7 @@ def weighted_round() -> Says:
     drifting = w.number(Fraction(5, 2)) * KAPPA**2 * tau * eps2 + SIGMAS
     right = -(e * tau / 4) * b.slope() + drawing + S**2 * e**3 * tau**2 * drifting
     rate = w.at_most(8 * S * e * tau * KAPPA, 1)
-    return says(f(after) - f(x), right, *b.assumed, rate)
+    return says(s.f(after) - s.f(x), right, *b.assumed, rate)
 
 
 @dataclass(frozen=True)
@@ -376,20 +326,19 @@ class Conclusion:
     uses: str
     reading: str = ""
 
-    def claim(self, change: str, *more: Part) -> Claim:
+    def claim(self, change: str, *more: Part) -> claims.Claim:
         """Return the refuted claim."""
-        equally = one(self.says(theorems.EQUALLY), self.theorem, theorems.IDEA)
-        return Claim(
+        equally = proved(self.says(theorems.EQUALLY), self.theorem, theorems.IDEA)
+        return Kind.EQUATION(
             f"han2024/eq-{self.number}",
             f"App. G.3.3, ({self.number})",
-            Kind.EQUATION,
             self.title,
-            (Part(self.says(DESCENT), BROKEN, self.reading),),
+            Part(self.says(DESCENT), BROKEN, self.reading),
             severity=Severity.PROOF,
             cause=AGAINST,
             scope=SCOPE,
             uses=self.uses,
-            repair=Repair((*equally, *more), change),
+            repair=repaired(change, equally, *more),
         )
 
 
@@ -397,27 +346,26 @@ EQ_183 = Conclusion(
     183,
     "The change of f in a round, end to end.",
     Descent.one_round,
-    visits_convex.printed_round,
+    partial(visits_convex.printed_round, UPDATES),
     "prop-C.4 eq-177 eq-180 eq-181 eq-182 cond-G.3",
 ).claim(
     "equal weights; or, for any weights and sharper, weighted server steps and rates "
     "up to 1/(8 S tau kappa)",
-    *one(weighted_round(), partial_visits.one_round, BY_WEIGHTS, WHERE),
+    proved(weighted_round(), partial_visits.one_round, BY_WEIGHTS, WHERE),
 )
 EQ_184 = Conclusion(
     184,
     "The same, solved for the gradient.",
     Descent.rearranged,
-    lambda: combine([(visits_convex.printed_round(), 4 / tau.value)]),
+    partial(visits_convex.rearranged, UPDATES),
     "eq-183",
     "f(x_s^{t+1}) is printed for f(x^{t+1})",
 ).claim("equal weights")
-EQ_185 = Claim(
+EQ_185 = Kind.EQUATION(
     "han2024/eq-185",
     "App. G.3.3, (185)",
-    Kind.EQUATION,
     "The mean over rounds: the statement of Theorem 3.9.",
-    theorems.THEOREM_39.parts,
+    *theorems.THEOREM_39.parts,
     severity=Severity.THEOREM,
     cause=AGAINST,
     scope=theorems.THEOREM_39.scope,

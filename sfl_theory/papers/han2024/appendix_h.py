@@ -10,18 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Part,
-    Proof,
-    Repair,
-    Says,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Part, Says, Severity, equal, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.hypotheses import Holds
@@ -30,26 +21,8 @@ from sfl_theory.models.federation import Numbers, bare, federation, parabola
 from sfl_theory.papers.han2024 import comparing as rows
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.comparing import (
-    EQUAL,
-    ONE_SIGMA,
-    SIGMA2,
-    SMOOTHER,
-    K,
-    broken,
-    compared,
-    roots_of,
-    smaller,
-)
-from sfl_theory.papers.han2024.printed import (
-    CASES,
-    NUMBERS,
-    Data,
-    F_err,
-    I_err,
-    partial,
-    shared,
-)
+from sfl_theory.papers.han2024.comparing import EQUAL, SIGMA2, SMOOTHER, K, compared
+from sfl_theory.papers.han2024.printed import CASES, Data, F_err, I_err, partial, shared
 from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import numbers
 from sfl_theory.proofs.export import ModelData, Statement
@@ -72,7 +45,7 @@ def one_period(d: Data) -> Data:
 
 def of_table(table: int) -> Data:
     """Return what a table supposes of clients."""
-    return ONE_SIGMA if table == 1 else EQUAL
+    return rows.ONE_SIGMA if table == 1 else EQUAL
 
 
 def weighed(
@@ -99,15 +72,14 @@ def claim(
     part: Part,
     cause: str = "",
     words: str = "",
-    repair: Repair | None = None,
+    repair: claims.Repair | None = None,
 ) -> Claim:
     """Return the claim that a row is an upper bound; refuted if there is a cause."""
-    return Claim(
+    return Kind.TABLE(
         f"han2024/table-{table}/{number}/{case}",
         f"App. H, Table {table}",
-        Kind.TABLE,
         f"The row of Theorem {number} bounds its right side up to a constant.",
-        (part,),
+        part,
         severity=Severity.THEOREM if cause else None,
         cause=cause,
         words=words,
@@ -172,21 +144,22 @@ def tight(number: str) -> Claim:
     reading = "a_n = 1/N, sigma_n = sigma; the row is at most K times the right side"
     given = GIVEN_AWAY.get(number, "")
     part = (
-        broken(build(EQUAL), data, "Many clients: the ratio grows with N.", reading)
+        rows.broken(
+            build(EQUAL), data, "Many clients: the ratio grows with N.", reading
+        )
         if given
         else compared(build, EQUAL, reading=reading)
     )
-    return Claim(
+    return Kind.TABLE(
         f"han2024/table-1/{number}/strongly_convex/tight",
         "App. H, Tables 1-3" if not partial(number) else "App. H, Table 1",
-        Kind.TABLE,
         "The row is the theorem's rate for equal weights, not only larger than it.",
-        (part,),
+        part,
         severity=Severity.CONSTANT if given else None,
         cause=f"The row gives away {given}." if given else "",
         scope="a_n = 1/N" if given else "",
         uses=f"thm-{number}/strongly_convex",
-        repair=Repair(_rate(number), "without the factors of N") if given else None,
+        repair=repaired("without the factors of N", *_rate(number)) if given else None,
     )
 
 
@@ -210,7 +183,10 @@ FAR = 10**12
 def general_convex(table: int, number: str) -> Claim:
     """Return that the row bounds (12), (15), (18) or (21): I_err is missing."""
     d = of_table(table)
-    bound, row = smaller(number, "general_convex", d), rows.row(number, CASES[1], d)
+    bound, row = (
+        rows.smaller(number, "general_convex", d),
+        rows.row(number, CASES[1], d),
+    )
     paces = () if shared(number) else printed.least_pace(d)
 
     def data() -> ModelData:
@@ -221,7 +197,7 @@ def general_convex(table: int, number: str) -> Claim:
             values.update(dict.fromkeys(PACES, 1))
         return bare(2, values)
 
-    part = broken(
+    part = rows.broken(
         says(bound.right, K * row.right, *bound.below, *row.above, *paces),
         data,
         r"$I_{err}=10^{12}$, $T=10^{18}$, two equal clients: the cube root of (12) has "
@@ -234,9 +210,9 @@ def general_convex(table: int, number: str) -> Claim:
     return claim(
         table, number, "general_convex", part,
         "The row drops I_err from the roots (and S from the cube root).",
-        repair=Repair((_scaled(number, d),), "I_err and S stay under the roots, for "
+        repair=repaired("I_err and S stay under the roots, for "
         "tau_server = tau where there are two (else (tau^2 + tau_server^2)/tau_min^2 "
-        "is no constant)"),
+        "is no constant)", _scaled(number, d)),
     )  # fmt: skip
 
 
@@ -244,16 +220,16 @@ def _scaled(number: str, d: Data) -> Part:
     c2, c3 = (w.positive(f"c{k}", f"c_{k}") for k in (2, 3))
 
     def build(d: Data) -> Says:
-        bound = smaller(number, "general_convex", d)
+        bound = rows.smaller(number, "general_convex", d)
         row = rows.scaled(number, d, c2, c3)
         return says(bound.right, K * row.right, *bound.below, *row.above)
 
     def uses(d: Data, statement: Statement) -> Uses:
         factor = (1 if shared(number) else 2) * N * I_err / (d.T + 1)
         second = weighed(number, d, factor * noise(d), factor * d.G2)
-        bound = smaller(number, "general_convex", d)
+        bound = rows.smaller(number, "general_convex", d)
         row = rows.scaled(number, d, c2, c3)
-        found = roots_of(statement, bound, row, (2, 5), (second, ()))
+        found = rows.roots_of(statement, bound, row, (2, 5), (second, ()))
         return [(one, HALF) for one in found]
 
     words = (
@@ -287,7 +263,7 @@ def non_convex(table: int, number: str) -> Claim:
         step = Fraction(25, 8) if shared(number) else Fraction(25, 4)
         return bare(2, values, participation=some, rates={"eta": step})
 
-    part = broken(
+    part = rows.broken(
         says(printed.non_convex(number, d).right, K * row, *conditions),
         data,
         "Two equal clients, a constant rate: the second term of the theorem does not "
@@ -298,8 +274,8 @@ def non_convex(table: int, number: str) -> Claim:
         table, number, "non_convex", part,
         "The row drops the learning rate: the theorem's second term does not fall with "
         "T.",
-        repair=Repair((_with_rates(number, d),), "sum_t (eta^t)^2 and tau stay, for "
-        "tau_server = tau where there are two"),
+        repair=repaired("sum_t (eta^t)^2 and tau stay, for "
+        "tau_server = tau where there are two", _with_rates(number, d)),
     )  # fmt: skip
 
 
@@ -328,7 +304,7 @@ def theorems(table: int, case: str, of: tuple[str, ...]) -> tuple[Claim, ...]:
 
 TABLE_1 = tuple(
     one
-    for of in (NUMBERS[:2], NUMBERS[2:])
+    for of in (printed.NUMBERS[:2], printed.NUMBERS[2:])
     for case in CASES
     for one in theorems(1, case, of)
 )
@@ -400,7 +376,7 @@ def proved(one: Says, reading: str = "", factor: Number | Exact = 0) -> Part:
     def theorem() -> Theorem:
         forms = [h.value.form for h in one.assumed if isinstance(h.value, Holds)]
         uses = [(rules.assume(form), w.number(factor).value) for form in forms[:1]]
-        return combine(uses, target=room)
+        return combine(*uses, target=room)
 
     def model() -> ModelData:
         free = one.left.value.free | one.right.value.free
@@ -412,15 +388,14 @@ def proved(one: Says, reading: str = "", factor: Number | Exact = 0) -> Part:
         }
         return federation([parabola(1, [0, 0])], [0, 0], numbers=numbers)
 
-    return Part(one, Proof(theorem, "", model), reading)
+    return Part(one, claims.Proof(theorem, "", model), reading)
 
 
-TOTAL = Claim(
+TOTAL = Kind.TABLE(
     "han2024/table-4/total",
     "App. H.3, Table 4",
-    Kind.TABLE,
     "Total communication is K times that of a client.",
-    tuple(
+    *tuple(
         proved(equal(row.total, K_TWO * row.per_client), row.method) for row in TABLE
     ),
     scope="every row",
@@ -433,52 +408,44 @@ def expected(row: Row) -> Number:
     return T_fb + sent / R + row.aggregation
 
 
-TIME = Claim(
+TIME = Kind.TABLE(
     "han2024/table-4/time",
     "App. H.3, Table 4",
-    Kind.TABLE,
     "Times are computation, communication at rate R and aggregation.",
-    tuple(proved(equal(row.time, expected(row)), row.method) for row in TABLE),
+    *tuple(proved(equal(row.time, expected(row)), row.method) for row in TABLE),
     scope="clients in parallel; in SL one after another and without aggregation",
     uses="table-4/total",
 )
 
-ORDER = Claim(
+ORDER = Kind.TEXT(
     "han2024/table-4/order",
     "App. H.3",
-    Kind.TEXT,
     "SFL-V2's time is less than SFL-V1's.",
-    (proved(says(V2.time + T_fedavg / 2, V1.time), "less by half an aggregation"),),
+    proved(says(V2.time + T_fedavg / 2, V1.time), "less by half an aggregation"),
     scope="for every K; 'as K escalates, the cost tends to rise' ranks methods: the "
     "SFL rows themselves do not rise with K at fixed D",
 )
 
 exchanged = 2 * tau * b * v + 2 * r * W
 one_pass = w.equals(D, K_TWO * tau * b)
-COMMUNICATION = Claim(
+COMMUNICATION = Kind.TABLE(
     "han2024/table-4/communication",
     "App. H.3, Table 4, against Algorithms 1 and 2",
-    Kind.TABLE,
     "Communication per client is what a client exchanges in a round that makes one "
     "pass over its data.",
-    (
-        proved(
-            says(exchanged, V1.per_client, *reversed(one_pass)),
-            "tau iterations of b samples, activations and their gradients, the "
-            "client's model down and up",
-            2 * v / K_TWO,
-        ),
-        proved(
-            says(V1.per_client, exchanged, *one_pass), "and not less", 2 * v / K_TWO
-        ),
+    proved(
+        says(exchanged, V1.per_client, *reversed(one_pass)),
+        "tau iterations of b samples, activations and their gradients, the "
+        "client's model down and up",
+        2 * v / K_TWO,
     ),
+    proved(says(V1.per_client, exchanged, *one_pass), "and not less", 2 * v / K_TWO),
     scope="with the E = 5 passes of Sec. 4.1 the first term is E times as large",
 )
 
-AGGREGATION = Claim(
+AGGREGATION = Kind.TABLE(
     "han2024/table-4/aggregation",
     "App. H.3, Table 4",
-    Kind.TABLE,
     "SFL-V2's aggregation, of the client's share r |W| only, takes T_fedavg/2.",
     words="Open: it depends on the cost model, which the paper does not state: with "
     "time proportional to the size it takes r T_fedavg, at most the entry if and only "
@@ -487,7 +454,7 @@ AGGREGATION = Claim(
 
 CLAIMS = (
     *TABLE_1,
-    *map(tight, NUMBERS),
+    *map(tight, printed.NUMBERS),
     TOTAL,
     TIME,
     ORDER,

@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Says, Severity, says
+from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
@@ -19,14 +19,7 @@ from sfl_theory.models.federation import Numbers, bare, coin, federation, parabo
 from sfl_theory.papers.han2024 import comparing as rows
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import theorems
-from sfl_theory.papers.han2024.comparing import (
-    EQUAL,
-    SIGMA2,
-    SMOOTHER,
-    K,
-    broken,
-    compared,
-)
+from sfl_theory.papers.han2024.comparing import EQUAL, SIGMA2, SMOOTHER, K, compared
 from sfl_theory.papers.han2024.printed import Data, F_err, I_err
 from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import any_step, numbers
@@ -55,10 +48,9 @@ LATE = (
 
 def open_row(table: int, name: str, title: str, words: str) -> Claim:
     """Return the claim on another paper's method, which nothing decides."""
-    return Claim(
+    return Kind.TABLE(
         f"han2024/table-{table}/{name}",
         f"App. H, Table {table}",
-        Kind.TABLE,
         f"The row '{title}' is an upper bound of that method.",
         words=words,
     )
@@ -131,12 +123,11 @@ def fl_16() -> Claim:
         "FedAvg is SFL-V1 at one number of steps; for every step 0 < eta <= 1/S; "
         "clients that differ in nothing, so Gamma = f* - sum F_n*/N = 0",
     )
-    return Claim(
+    return Kind.TABLE(
         "han2024/table-2/fl-16",
         "App. H, Table 2",
-        Kind.TABLE,
         "The row 'FL [16]' bounds FedAvg's gap.",
-        (part,),
+        part,
         severity=Severity.SLIP,
         cause="mu tau + T adds a curvature to a number; S/(mu (tau + T)) was meant.",
         scope="No step 0 < eta <= 1/S helps: table-2/fl-16/every-step.",
@@ -181,26 +172,24 @@ def fl_16_every_step() -> Claim:
         sign = rules.assume(k.constant(1 - 80 * K * m))
         rest = m / 4 - grown * 5 * m
         target = (F.gap(r.x(1)) - left).value
-        least = combine([(sign, m / (4 * (1 + m)))], target=k.constant(rest))
-        return combine(uses, [(u, rest)], target, [least])
+        least = combine((sign, m / (4 * (1 + m))), target=k.constant(rest))
+        return combine(*uses, (u, rest), target=target, signs=[least])
 
-    return Claim(
+    return Kind.TABLE(
         "han2024/table-2/fl-16/every-step",
         "App. H, Table 2",
-        Kind.TABLE,
         "At small curvature no step 0 < eta <= 1/S lets FedAvg meet K times the row "
         "'FL [16]'.",
-        (
-            Part(
-                statement,
-                Proof(theorem, r"With Hessian $\mu=S/4$ a step at most $1/S$ leaves "
-                r"$\frac34$ of the way: the gap stays $\ge\frac\mu4\|x^0-x^*\|^2$, the "
-                r"row is at most $20\mu^2\|x^0-x^*\|^2$.", small_curvature),
-                "one client, no noise, tau = T = 1: FedAvg is gradient descent; "
-                "S = 4 mu",
-            ),
+        proved(
+            statement,
+            theorem,
+            r"With Hessian $\mu=S/4$ a step at most $1/S$ leaves "
+            r"$\frac34$ of the way: the gap stays $\ge\frac\mu4\|x^0-x^*\|^2$, the "
+            r"row is at most $20\mu^2\|x^0-x^*\|^2$.",
+            "one client, no noise, tau = T = 1: FedAvg is gradient descent; S = 4 mu",
+            model=small_curvature,
         ),
-    )  # fmt: skip
+    )
 
 
 def small_curvature() -> ModelData:
@@ -272,20 +261,17 @@ def sfl_rows(number: str) -> tuple[Part, Part]:
     )
 
 
-ORDER = Claim(
+ORDER = Kind.TEXT(
     "han2024/text/app-H.2/order",
     "Sec. 3.3 and App. H.2, below Table 2",
-    Kind.TEXT,
     "The rates of Table 2 match in the order of T: T times a row lies between two "
     "constants, positive for sigma, sigma_* > 0.",
-    (
-        *like_a_decay(rows.mini_batch_sgd, rows.star_noise, s.S * F_err / s.mu**2),
-        *like_a_fraction(rows.federated_16, lambda d: d.mu * d.tau + 1),
-        *like_a_decay(rows.federated_10, SIGMA2, I_err),
-        *like_a_decay(rows.split_17, SIGMA2, I_err),
-        *sfl_rows("3.6"),
-        *sfl_rows("3.7"),
-    ),
+    *like_a_decay(rows.mini_batch_sgd, rows.star_noise, s.S * F_err / s.mu**2),
+    *like_a_fraction(rows.federated_16, lambda d: d.mu * d.tau + 1),
+    *like_a_decay(rows.federated_10, SIGMA2, I_err),
+    *like_a_decay(rows.split_17, SIGMA2, I_err),
+    *sfl_rows("3.6"),
+    *sfl_rows("3.7"),
     uses="table-2/3.6/strongly_convex table-2/3.7/strongly_convex",
 )
 
@@ -343,12 +329,11 @@ def sgd(case: str) -> Claim:
         Model(data, r"$F=\frac12\|x\|^2$ near its minimum, noise $\pm1$, one step."),
         "for every constant step 0 < eta <= 1/S; p = 1 and zeta = 0 (App. H.2)",
     )
-    return Claim(
+    return Kind.TABLE(
         f"han2024/table-3/sgd/{case}",
         "App. H, Table 3",
-        Kind.TABLE,
         "The row 'Distributed SGD' bounds the mean over the rounds.",
-        (part,),
+        part,
         severity=Severity.THEOREM,
         cause=DROPPED,
         scope=f"No constant step helps: table-3/sgd/{case}/every-step.",
@@ -391,20 +376,18 @@ def sgd_every_step(case: str) -> Claim:
         r"with weights t $\sum v_t\ge Tv_T-\frac{T(T+1)}2\eta^2\zeta$. Without $v_T$: "
         r"$\frac1T\sum v_t\ge\frac{1+2\eta^2T(T-1)}{1+2\eta T}\ge\frac25$."
     )
-    return Claim(
+    return Kind.TABLE(
         f"han2024/table-3/sgd/{case}/every-step",
         "App. H, Table 3",
-        Kind.TABLE,
         "At every constant step 0 < eta <= 2/S the row 'Distributed SGD' is too small "
         "by a factor T/25.",
-        (
-            Part(
-                statement,
-                Proof(theorem, words, data),
-                "S = mu = 1, I_err = 1, sigma^2 = 4 T N: the mean of independent "
-                "noises has second moment 4 T. Beyond 2/S one step alone leaves eta^2 "
-                "4 T.",
-            ),
+        proved(
+            statement,
+            theorem,
+            words,
+            "S = mu = 1, I_err = 1, sigma^2 = 4 T N: the mean of independent noises "
+            "has second moment 4 T. Beyond 2/S one step alone leaves eta^2 4 T.",
+            model=data,
         ),
     )
 
@@ -432,14 +415,13 @@ def same_rate() -> Claim:
         words = r"$T^{-1/3}$ against $T^{-1}$: the ratio grows like $T^{2/3}$."
         reading = "r_2, r_3: any numbers below the roots of the row of SFL"
         claim = says(row.right, right, *row.below)
-        parts.append(broken(claim, data, words, reading, row))
-    return Claim(
+        parts.append(rows.broken(claim, data, words, reading, row))
+    return Kind.TEXT(
         "han2024/text/app-H.2/same-rate",
         "App. H.2, below Table 3",
-        Kind.TEXT,
         "SFL shows the same convergence rate as distributed SGD: in Table 3 SFL's "
         "general convex rows are at most a constant times that of SGD.",
-        tuple(parts),
+        *tuple(parts),
         severity=Severity.THEOREM,
         cause="The table's own rows: T^(-1/3) against T^(-1).",
         uses="table-3/sgd/general_convex",

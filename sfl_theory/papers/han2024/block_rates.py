@@ -10,44 +10,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Says, Severity, says
+from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, broken, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Rate, Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.papers.han2024 import induction, one_round
+from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import d
-from sfl_theory.papers.han2024.induction import (
-    FEW,
-    FIRST,
-    GAMMA,
-    LARGE,
-    READ_S,
-    gamma_s,
-    later,
-    v,
-)
-from sfl_theory.papers.han2024.one_round import (
-    JOINT,
-    JOINT_WEIGHTED,
-    READ_33,
-    Block,
-    asked,
-    ordered,
-    shown,
-)
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    N,
-    T,
-    excess,
-    f,
-    mu,
-    t,
-    tau,
-    tau_server,
-)
-from sfl_theory.proofs import drawn_distance
+from sfl_theory.papers.han2024.induction import FEW, FIRST, GAMMA, LARGE, gamma_s, v
+from sfl_theory.papers.han2024.one_round import JOINT, READ_33, Block, asked, ordered
+from sfl_theory.papers.han2024.setting import G2, N, excess, f, mu, t, tau, tau_server
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
@@ -56,7 +31,7 @@ READ_RATES = (
     "each side at the rate of its own subsection; a side that has made its steps keeps "
     "its value while the other goes on"
 )
-READ_FEW = f"gamma_s > 0, {READ_S}; {READ_RATES}"
+READ_FEW = f"gamma_s > 0, {induction.READ_S}; {READ_RATES}"
 GAMMA_C = w.called(8 * FEW / mu - 1, r"\gamma")
 SLOWER = w.equals(N * (gamma_s + 1), GAMMA + 1)
 r"""The definition of :math:`\gamma_s`."""
@@ -126,11 +101,8 @@ def proved_bound(block: Block, at: Number) -> Form:
 
 def rate(block: Block) -> Theorem:
     """Return that bound, the kernel's."""
-    if not block.drawn:
-        return joint.rate(block.kind)
-    if block.kind.visits:
-        return drawn_distance.rate(block.kind)
-    return drawn_distance.printed_rate()
+    visited = block.drawn and block.kind.visits
+    return (joint.rate if visited else joint.printed_rate)(block.kind, block.who)
 
 
 def drawn_clients(block: Block, what: Says) -> Callable[[], ModelData] | None:
@@ -140,7 +112,7 @@ def drawn_clients(block: Block, what: Says) -> Callable[[], ModelData] | None:
     """
     if not block.drawn:
         return None
-    numbers: dict[str | Number, w.Exact] = {mu: 1, excess: 0, G2: 4, t: 1, T: 1}
+    numbers: dict[str | Number, w.Exact] = {mu: 1, excess: 0, G2: 4, t: 1, s.T: 1}
     numbers |= {tau: 1, tau_server: 1, d: 0, gamma_s: 3}
     data = federation(
         [parabola(1, (0, Fraction(1, 2))), parabola(1, (0, Fraction(-1, 2)))],
@@ -179,7 +151,7 @@ class Rated:
     @property
     def reading(self) -> str:
         """How the rates became terms."""
-        return READ_FEW if self.shared else f"{READ_S}; {READ_RATES}"
+        return READ_FEW if self.shared else f"{induction.READ_S}; {READ_RATES}"
 
     def coupled(
         self, what: Says, S: int, own: Fraction, time: int, words: str
@@ -236,12 +208,11 @@ class Rated:
             r"1 at first order in $\eta$; the right side allows second order."
         )
         model = self.coupled(what, 1000, Fraction(-1, 4), 1, words)
-        return Claim(
+        return Kind.EQUATION(
             f"han2024/eq-{number}",
             f"App. {self.section}, ({number})",
-            Kind.EQUATION,
             r"The recursion at the chosen rates, $\Delta_t\le v/(\gamma+t)$ assumed.",
-            (Part(what, model, self.reading),),
+            Part(what, model, self.reading),
             severity=Severity.PROOF,
             scope="refuted in round 1, where the rate is admitted",
             words=READ_33,
@@ -266,32 +237,29 @@ class Rated:
         model = self.coupled(what, large, Fraction(0), rounds, words)
         whole = both(Version.V2_WEIGHTED if self.shared else Version.V1, block.who)
         right = proved_bound(whole, t)
-        repaired = says(whole.distance(t), right, *whole.assumed(mu, small=False))
-        return Claim(
+        mended = says(whole.distance(t), right, *whole.assumed(mu, small=False))
+        return Kind.EQUATION(
             f"han2024/eq-{number}",
             f"App. {self.section}, ({number})",
-            Kind.EQUATION,
             "The distance of the block falls like 1/t.",
-            (Part(what, model, f"end to end; {self.reading}"),),
+            Part(what, model, f"end to end; {self.reading}"),
             severity=Severity.PROOF,
             scope=f"refuted for S = {large} mu{' and q = 1' * block.drawn}; whether "
             "also for small S/mu is not known",
             words=READ_33,
             cause=CAUSE,
             uses=uses,
-            repair=Repair(
-                (
-                    shown(
-                        repaired,
-                        lambda: [(rate(whole), 1)],
-                        r"The whole vector's recursion, $\Delta_{t+1}\le(1-\frac2u)"
-                        r"\Delta_t+\frac{16G^2}{\mu^2u^2}+\frac{128cSG^2}{\mu^3u^3}$ "
-                        r"with $u=\gamma+t$, $c\le1$, and an induction like (62)-(68).",
-                        READ_S,
-                        model=drawn_clients(whole, repaired),
-                    ),
+            repair=claims.repaired(
+                one_round.JOINT_WEIGHTED if self.shared else JOINT,
+                one_round.shown(
+                    mended,
+                    lambda: [(rate(whole), 1)],
+                    r"The whole vector's recursion, $\Delta_{t+1}\le(1-\frac2u)"
+                    r"\Delta_t+\frac{16G^2}{\mu^2u^2}+\frac{128cSG^2}{\mu^3u^3}$ "
+                    r"with $u=\gamma+t$, $c\le1$, and an induction like (62)-(68).",
+                    induction.READ_S,
+                    model=drawn_clients(whole, mended),
                 ),
-                JOINT_WEIGHTED if self.shared else JOINT,
             ),
         )
 
@@ -312,23 +280,22 @@ def merged_rate(section: str = "D.1", bounds: str = "(69) and (72)") -> Claim:
     defined = w.maximum(largest, tau, tau_server)
     parts = []
     for own, name in ((tau_server, "server"), (tau, "client")):
-        rate = 4 / (mu * own * (GAMMA + later))
+        rate = 4 / (mu * own * (GAMMA + induction.later))
         what = says(rate, 1 / (2 * LARGE * largest), *defined)
         other = tau if own is tau_server else tau_server
         numbers: dict[str | Number, w.Exact] = {mu: 1, excess: 0, own: 1, other: 4}
-        numbers |= {largest: 4, later: 1}
+        numbers |= {largest: 4, induction.later: 1}
 
         def data(numbers: dict[str | Number, w.Exact] = numbers) -> ModelData:
             return federation([parabola(1, (0, 0))], (0, 0), numbers=numbers)
 
         words = f"One step of the {name}'s side against four: 1/2 against 1/8 at t = 1."
-        parts.append(Part(what, Model(data, words), f"{name}'s side, t >= 1"))
-    return Claim(
+        parts.append(broken(what, data, words, f"{name}'s side, t >= 1"))
+    return Kind.CONDITION(
         f"han2024/app-{section}.3/merged-rate",
         f"App. {section}.3",
-        Kind.CONDITION,
         f"The rates of {bounds} meet the condition of the merged bound.",
-        tuple(parts),
+        *tuple(parts),
         severity=Severity.PROOF,
         scope="refuted where one side makes four times the other's steps; true from "
         "t = 1 on for equal numbers of steps",

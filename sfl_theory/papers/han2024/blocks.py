@@ -12,27 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Model, Repair, Says, Severity, says
+from sfl_theory.claims import Claim, Kind, Repair, Says, Severity, broken, says
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation
-from sfl_theory.papers.han2024.setting import (
-    N,
-    S,
-    T,
-    assumption_31,
-    assumption_32,
-    assumption_34,
-    eps2,
-    eta,
-    f,
-    i,
-    minimum,
-    n,
-    sigma2,
-    t,
-)
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.setting import N, S, T, eps2, eta, f, i, n, sigma2, t
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Form, Number, Run, Vector
 
@@ -43,7 +28,7 @@ weighting = w.of_client("v", n, "v_{{n}}")
 
 def assumed(run: Run, more: tuple[Assumed, ...] = ()) -> tuple[Assumed, ...]:
     """Return Assumptions 3.1, 3.2, 3.4, and more."""
-    return (assumption_31(), *assumption_32(run), assumption_34(), *more)
+    return (s.assumption_31(), *s.assumption_32(run), s.assumption_34(), *more)
 
 
 @dataclass(frozen=True)
@@ -250,7 +235,7 @@ class Descent:
         right = w.number(4) / (T * self.period) * gap
         right = right + noise * w.below(t, T, eta() ** 2)
         rates = [w.every_round(t, T, one) for one in self.rates]
-        return says(left, right, *self.assumed, minimum(), *rates)
+        return says(left, right, *self.assumed, s.minimum(), *rates)
 
 
 # Models ----------------------------------------------------------------------------
@@ -318,43 +303,6 @@ class Step:
     reading: str = ""
     each: bool = False
 
-    def claim(
-        self,
-        b: Blocks,
-        side: Side,
-        place: tuple[str, str],
-        at: Coupled,
-        repair: Repair,
-        uses: str = "",
-    ) -> Claim:
-        """Return the refuted claim of a section.
-
-        Args:
-            b: the section.
-            side: the block.
-            place: its id and where it stands.
-            at: the model.
-            repair: the nearest true statement.
-            uses: what the printed proof rests on.
-
-        Returns:
-            The claim.
-        """
-        model = Model(partial(at.model, b, side, self.each), self.where)
-        return Claim(
-            f"han2024/{place[0]}",
-            place[1],
-            claims.Kind.EQUATION,
-            self.title,
-            (claims.Part(self.says(b, side), model, self.reading),),
-            severity=Severity.PROOF,
-            cause=self.cause,
-            scope="within the theorem's learning rates, weights 1/2, no noise"
-            + (f", q_n = {at.chance}" if at.chance != 1 else ""),
-            uses=uses,
-            repair=repair,
-        )
-
 
 EACH = "for each client: the weights v_n >= 0 are arbitrary"
 AT_REST = (
@@ -411,3 +359,68 @@ SECOND_ORDER_CLOSED = Step(
     "block moves once the other one has moved.",
     AT_REST,
 )
+STEPS = (
+    *((one, Side.SERVER) for one in (FIRST_ORDER, DRIFT, FIRST_ORDER_CLOSED)),
+    *((one, Side.SERVER) for one in (SECOND_ORDER, CHANGE, SECOND_ORDER_CLOSED)),
+    *((one, Side.CLIENT) for one in (FIRST_ORDER_CLOSED, SECOND_ORDER_CLOSED)),
+)
+"""The steps on blocks in the order in which every section prints them."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Where a section prints the steps on blocks.
+
+    Attributes:
+        place: of the section.
+        first: the number of its first equation.
+        printed: what its steps speak of.
+        slow: the models' learning rate is 1/slow, divided by their steps.
+        chance: q_n in the models.
+    """
+
+    place: str
+    first: int
+    printed: Blocks
+    slow: int
+    chance: Fraction = Fraction(1)
+
+    def claim(
+        self,
+        number: int,
+        ahead: tuple[int, int],
+        repair: Repair,
+        uses: str = "",
+        made: int = 2,
+    ) -> Claim:
+        """Return the refuted claim on a step.
+
+        Args:
+            number: of the equation.
+            ahead: x^t of the model, the block in question first.
+            repair: the nearest true statement.
+            uses: what the printed proof rests on.
+            made: how many local steps the model makes.
+
+        Returns:
+            The claim.
+        """
+        step, side = STEPS[number - self.first]
+        at = Coupled(ahead, made, Fraction(1, self.slow * made), self.chance)
+        return Kind.EQUATION(
+            f"han2024/eq-{number}",
+            f"{self.place}.{1 + SIDES.index(side)}, ({number})",
+            step.title,
+            broken(
+                step.says(self.printed, side),
+                partial(at.model, self.printed, side, step.each),
+                step.where,
+                step.reading,
+            ),
+            severity=Severity.PROOF,
+            cause=step.cause,
+            scope="within the theorem's learning rates, weights 1/2, no noise"
+            + (f", q_n = {self.chance}" if self.chance != 1 else ""),
+            uses=uses,
+            repair=repair,
+        )

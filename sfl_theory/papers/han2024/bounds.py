@@ -14,69 +14,32 @@ from collections.abc import Mapping
 
 import sympy as sp
 
-from sfl_theory.bound import (
-    OBJECTIVE_GAP,
-    WEIGHTED_GRADIENT,
-    Bound,
-    Finding,
-    Source,
-    StepSize,
-)
-from sfl_theory.conditions import (
-    BoundedGradients,
-    BoundedVariance,
-    Condition,
-    Convex,
-    EveryoneTakesPart,
-    Heterogeneity,
-    MinimiserExists,
-    Smooth,
-    StronglyConvex,
-    UpdatesAggregated,
-)
+from sfl_theory import bound as bou
+from sfl_theory import conditions, symbols
+from sfl_theory.bound import OBJECTIVE_GAP, Bound, Finding, Source, StepSize
+from sfl_theory.conditions import Condition, Convex, MinimiserExists, Smooth
 from sfl_theory.papers.nearest import repaired, variants
-from sfl_theory.statement import Case, Theorem
-from sfl_theory.symbols import (
-    D_c,
-    D_s,
-    F_err,
-    G,
-    I_err,
-    N,
-    S,
-    T,
-    a,
-    epsilon,
-    eta,
-    gamma,
-    mu,
-    n,
-    over_clients,
-    over_rounds,
-    q,
-    sigma,
-    t,
-    tau,
-    tau_max,
-    tau_min,
-    tau_server,
-)
+from sfl_theory.statement import Case, Theorem, one_case
+from sfl_theory.symbols import D_c, G, N, S, T, a, gamma, mu, n, over_clients, q, t, tau
 
 PAPER = "han2024"
 
 GAMMA = {gamma: 8 * S / mu - 1}
-TAUS = {tau_min: sp.Min(tau, tau_server), tau_max: sp.Max(tau, tau_server)}
-ONE_TAU = {tau_server: tau}
+TAUS = {
+    symbols.tau_min: sp.Min(tau, symbols.tau_server),
+    symbols.tau_max: sp.Max(tau, symbols.tau_server),
+}
+ONE_TAU = {symbols.tau_server: tau}
 
-noise = 2 * sigma[n] ** 2 + G**2
+noise = 2 * symbols.sigma[n] ** 2 + G**2
 noise_partial = noise + G**2 / q[n]
-drift = sigma[n] ** 2 + epsilon**2
+drift = symbols.sigma[n] ** 2 + symbols.epsilon**2
 
-CONVEX = (Smooth(), BoundedVariance(), BoundedGradients())
+CONVEX = (Smooth(), conditions.BoundedVariance(), conditions.BoundedGradients())
 HYPOTHESES: dict[str, tuple[Condition, ...]] = {
-    "strongly_convex": (*CONVEX, StronglyConvex()),
+    "strongly_convex": (*CONVEX, conditions.StronglyConvex()),
     "general_convex": (*CONVEX, Convex(), MinimiserExists()),
-    "non_convex": (*CONVEX[:2], Heterogeneity()),
+    "non_convex": (*CONVEX[:2], conditions.Heterogeneity()),
 }
 
 CUBE_ROOT = Finding(
@@ -106,7 +69,7 @@ def strongly_convex(A: sp.Expr, B: sp.Expr) -> dict[str, sp.Expr]:
     return {
         "gradient noise": 8 * S * N * A / (mu**2 * (gamma + T)),
         "client drift": 768 * S**2 * B / (mu**3 * (gamma + T) * (gamma + 1)),
-        "initial distance": S * (gamma + 1) * I_err / (2 * (gamma + T)),
+        "initial distance": S * (gamma + 1) * symbols.I_err / (2 * (gamma + T)),
     }
 
 
@@ -115,9 +78,9 @@ def general_convex(
 ) -> dict[str, sp.Expr]:
     """Return the terms of (12), (15), (18), (21); ``scale`` is 1 for SFL-V2."""
     return {
-        "initial distance": S * I_err / (2 * (T + 1)),
-        "gradient noise": _half_root(scale * I_err * N * A / (T + 1), 2),
-        "client drift": _half_root(24 * scale * S * I_err * B / (T + 1), 3),
+        "initial distance": S * symbols.I_err / (2 * (T + 1)),
+        "gradient noise": _half_root(scale * symbols.I_err * N * A / (T + 1), 2),
+        "client drift": _half_root(24 * scale * S * symbols.I_err * B / (T + 1), 3),
     }
 
 
@@ -130,13 +93,15 @@ def _half_root(radicand: sp.Expr, degree: int) -> sp.Expr:
 def non_convex(period: sp.Expr, heterogeneity: sp.Expr) -> dict[str, sp.Expr]:
     """Return the terms of (13), (16), (19), (22); ``period`` is tau_min or tau."""
     return {
-        "initial gap": 4 * F_err / (T * period),
-        "noise and heterogeneity": heterogeneity * over_rounds(eta(t) ** 2) / T,
+        "initial gap": 4 * symbols.F_err / (T * period),
+        "noise and heterogeneity": heterogeneity
+        * symbols.over_rounds(symbols.eta(t) ** 2)
+        / T,
     }
 
 
 STRONG_STEP = StepSize(
-    client=4 / (mu * tau_server * (gamma + t)),
+    client=4 / (mu * symbols.tau_server * (gamma + t)),
     server=4 / (mu * tau * (gamma + t)),
     relation="=",
     definitions=GAMMA,
@@ -168,14 +133,18 @@ def _theorem(
     """
     key = f"{PAPER}/thm-{number}"
     periods = TAUS if algorithm == "sfl-v1" else ONE_TAU
-    who = EveryoneTakesPart() if participation == "full" else UpdatesAggregated()
+    who = (
+        conditions.EveryoneTakesPart()
+        if participation == "full"
+        else conditions.UpdatesAggregated()
+    )
     cases = {}
     for name, equation, terms, step in zip(
         HYPOTHESES, equations, parts, steps, strict=True
     ):
         bound = Bound(
             parts=terms,
-            metric=WEIGHTED_GRADIENT if name == "non_convex" else OBJECTIVE_GAP,
+            metric=bou.WEIGHTED_GRADIENT if name == "non_convex" else OBJECTIVE_GAP,
             step_size=step,
             conditions=(*HYPOTHESES[name], who),
             source=Source(PAPER, f"Theorem {number}", f"eq. ({equation})"),
@@ -188,29 +157,25 @@ def _theorem(
     return Theorem(key, number, title, algorithm, participation, cases)
 
 
-PROPOSITION_3_5 = Theorem(
-    key=f"{PAPER}/prop-3.5",
-    number="3.5",
-    title="Convergence decomposition into client side and server side",
-    algorithm="any",
+PROPOSITION_3_5 = one_case(
+    "Convergence decomposition into client side and server side",
+    "any",
+    Case(
+        f"{PAPER}/prop-3.5",
+        "any",
+        Bound(
+            parts={"server side": S * symbols.D_s / 2, "client side": S * D_c / 2},
+            metric=OBJECTIVE_GAP,
+            step_size=None,
+            conditions=(Smooth(), MinimiserExists("x* minimises f")),
+            source=Source(PAPER, "Proposition 3.5", "eq. (9)"),
+            notes=("the distances are those of the same round T",),
+        ),
+    ),
     participation="any",
-    cases={
-        "any": Case(
-            f"{PAPER}/prop-3.5",
-            "any",
-            Bound(
-                parts={"server side": S * D_s / 2, "client side": S * D_c / 2},
-                metric=OBJECTIVE_GAP,
-                step_size=None,
-                conditions=(Smooth(), MinimiserExists("x* minimises f")),
-                source=Source(PAPER, "Proposition 3.5", "eq. (9)"),
-                notes=("the distances are those of the same round T",),
-            ),
-        )
-    },
 )
 
-BOTH_TAUS = tau_server**2 + tau**2
+BOTH_TAUS = symbols.tau_server**2 + tau**2
 
 THEOREM_3_6 = _theorem(
     "3.6",
@@ -223,19 +188,21 @@ THEOREM_3_6 = _theorem(
         general_convex(
             over_clients(a[n] ** 2 * noise),
             over_clients(a[n] * noise),
-            BOTH_TAUS / tau_min**2,
+            BOTH_TAUS / symbols.tau_min**2,
         ),
         non_convex(
-            tau_min, 8 * N * S * BOTH_TAUS / tau_min * over_clients(a[n] ** 2 * drift)
+            symbols.tau_min,
+            8 * N * S * BOTH_TAUS / symbols.tau_min * over_clients(a[n] ** 2 * drift),
         ),
     ),
     (
         STRONG_STEP,
-        _at_most(1 / (2 * S * tau_max), TAUS),
+        _at_most(1 / (2 * S * symbols.tau_max), TAUS),
         _at_most(
             sp.Min(
-                1 / (16 * S * tau_max),
-                tau_min / (8 * S * N * tau_max**2 * over_clients(a[n] ** 2)),
+                1 / (16 * S * symbols.tau_max),
+                symbols.tau_min
+                / (8 * S * N * symbols.tau_max**2 * over_clients(a[n] ** 2)),
             ),
             TAUS,
         ),
@@ -281,20 +248,26 @@ THEOREM_3_8 = _theorem(
         general_convex(
             over_clients(a[n] ** 2 * noise_partial),
             over_clients(a[n] * noise),
-            BOTH_TAUS / tau_min**2,
+            BOTH_TAUS / symbols.tau_min**2,
         ),
         non_convex(
-            tau_min,
-            8 * N * S * BOTH_TAUS / tau_min * over_clients(a[n] ** 2 / q[n] * drift),
+            symbols.tau_min,
+            8
+            * N
+            * S
+            * BOTH_TAUS
+            / symbols.tau_min
+            * over_clients(a[n] ** 2 / q[n] * drift),
         ),
     ),
     (
         STRONG_STEP,
-        _at_most(1 / (2 * S * tau_max), TAUS),
+        _at_most(1 / (2 * S * symbols.tau_max), TAUS),
         _at_most(
             sp.Min(
-                1 / (16 * S * tau_max),
-                tau_min / (8 * S * N * tau_max**2 * over_clients(a[n] ** 2 / q[n])),
+                1 / (16 * S * symbols.tau_max),
+                symbols.tau_min
+                / (8 * S * N * symbols.tau_max**2 * over_clients(a[n] ** 2 / q[n])),
             ),
             TAUS,
         ),

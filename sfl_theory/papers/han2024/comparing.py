@@ -19,14 +19,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import with_roots
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.printed import (
-    NUMBERS,
-    Bound,
-    Data,
-    Root,
-    partial,
-    shared,
-)
+from sfl_theory.papers.han2024.printed import Bound, Data, Root, partial, shared
 from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import numbers
 from sfl_theory.proofs.export import ModelData, Statement
@@ -100,10 +93,10 @@ def entry(
     name: str, location: str, title: str, parts: tuple[Part, ...], uses: str
 ) -> Claim:
     """Return a claim on a sentence that nothing refutes."""
-    return Claim(f"han2024/text/{name}", location, Kind.TEXT, title, parts, uses=uses)
+    return Kind.TEXT(f"han2024/text/{name}", location, title, *parts, uses=uses)
 
 
-def theorems(case: str, of: tuple[str, ...] = NUMBERS) -> str:
+def theorems(case: str, of: tuple[str, ...] = printed.NUMBERS) -> str:
     """Return the ids of a case of theorems."""
     return " ".join(f"thm-{number}/{case}" for number in of)
 

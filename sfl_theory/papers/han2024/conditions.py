@@ -10,24 +10,12 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Severity, says
+from sfl_theory.claims import Claim, Kind, Model, Part, Severity, proved, repaired, says
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import federation, tilt
+from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_c5 import DRIFT, TWO, V1, link
-from sfl_theory.papers.han2024.setting import (
-    EACH,
-    N,
-    S,
-    a,
-    assumption_C1,
-    eta,
-    excess,
-    mu,
-    n,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024.setting import N, S, a, excess, mu, n, t, tau, tau_server
 from sfl_theory.proofs import any_step, local_recursion
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Number
@@ -92,10 +80,8 @@ IN_ROUND_1: dict[Number, int | str] = {mu: 1, excess: 1, tau: 1}
 def late_enough(period: Number, rates: Number) -> Part:
     """Return ``eta <= 1/(2 S tau)`` from round 1 on."""
     left, right = first_condition(rates, period)
-    return Part(
-        says(left, right),
-        Proof(by_sorts(left, right), r"$\gamma + t \ge 8S/\mu$."),
-        reading="t >= 1",
+    return proved(
+        says(left, right), by_sorts(left, right), r"$\gamma + t \ge 8S/\mu$.", "t >= 1"
     )
 
 
@@ -108,58 +94,50 @@ def strongly_convex(theorem: str, lemma: str) -> Claim:
     early = printed(tau, t)
     left, right = first_condition(early, tau)
     broken = "the printed rate is {} at t = {}."
-    return Claim(
+    return Kind.CONDITION(
         f"han2024/cond-{theorem}/strongly_convex",
         f"Theorem {theorem}, strongly convex",
-        Kind.CONDITION,
         "For tau_server = tau the printed rates meet the conditions of "
         f"{_name(lemma)} and of Lemma C.5 for all t >= 0, on both sides.",
-        (
-            Part(
-                says(left, right),
-                Model(
-                    numbers_only({**IN_ROUND_1, t: 0}),
-                    r"$\mu = 1$, $S = 2$, $\tau = 1$: "
-                    + broken.format("4/15 > 1/4", 0),
-                ),
-                reading=f"the condition of {lemma}",
+        Part(
+            says(left, right),
+            Model(
+                numbers_only({**IN_ROUND_1, t: 0}),
+                r"$\mu = 1$, $S = 2$, $\tau = 1$: " + broken.format("4/15 > 1/4", 0),
             ),
-            Part(
-                says(squared(early, tau, steep, 6), 1),
-                Model(
-                    numbers_only({mu: 1, excess: 1, t: 1}),
-                    r"$\mu = 1$, $S = 2$, $\tau = 1$: "
-                    + broken.format(r"$1/4 > 1/(2\sqrt6)$", 1),
-                ),
-                reading="the condition of lemma-C.5, squared",
+            reading=f"the condition of {lemma}",
+        ),
+        Part(
+            says(squared(early, tau, steep, 6), 1),
+            Model(
+                numbers_only({mu: 1, excess: 1, t: 1}),
+                r"$\mu = 1$, $S = 2$, $\tau = 1$: "
+                + broken.format(r"$1/4 > 1/(2\sqrt6)$", 1),
             ),
+            reading="the condition of lemma-C.5, squared",
         ),
         severity=Severity.PROOF,
         cause="At t = 0 the rate is 4/(tau (8S - mu)) > 1/(2 S tau).",
         scope="Both hold in later rounds, see the repair; Lemma C.5 holds at every "
         "rate.",
         uses=f"{lemma} lemma-C.5",
-        repair=Repair(
-            (
-                late_enough(tau, LATE),
-                Part(
-                    says(squared(LATE, tau, steep, 6), 1, FAR),
-                    Proof(
-                        lambda: any_step.late(
-                            LATE.value,
-                            steep.value,
-                            tau.value,
-                            (later - 1 - 2 * steep / mu).value,
-                            (mu * (8 * steep / mu - 1 + later)).value,
-                            mu.value,
-                        ),
-                        r"$\mu(\gamma + t) \ge 10S$, and $96 \le 100$.",
-                        numbers_only({mu: 1, excess: 1, later: 6}),
-                    ),
-                    reading="squared",
-                ),
-            ),
+        repair=repaired(
             r"later rounds only: $t \ge 1$, and $t \ge 1 + 2S/\mu$ for Lemma C.5",
+            late_enough(tau, LATE),
+            proved(
+                says(squared(LATE, tau, steep, 6), 1, FAR),
+                lambda: any_step.late(
+                    LATE.value,
+                    steep.value,
+                    tau.value,
+                    (later - 1 - 2 * steep / mu).value,
+                    (mu * (8 * steep / mu - 1 + later)).value,
+                    mu.value,
+                ),
+                r"$\mu(\gamma + t) \ge 10S$, and $96 \le 100$.",
+                "squared",
+                model=numbers_only({mu: 1, excess: 1, later: 6}),
+            ),
         ),
     )
 
@@ -169,34 +147,31 @@ def swapped(theorem: str, side: str, own: Number, other: Number) -> Claim:
     left, right = first_condition(printed(other, later), own)
     where = {"client": (4, 1), "server": (1, 4)}[side]
     larger = "tau > tau_server" if side == "client" else "tau_server > tau"
-    return Claim(
+    return Kind.CONDITION(
         f"han2024/step-{theorem}/{side}",
         f"Theorem {theorem}, strongly convex",
-        Kind.CONDITION,
         f"The printed {side} step size meets the condition of Lemma D.1.",
-        (
-            Part(
-                says(left, right),
-                Model(
-                    numbers_only({
-                        **IN_ROUND_1,
-                        tau: where[0],
-                        tau_server: where[1],
-                        later: 1,
-                    }),
-                    r"$\mu = 1$, $S = 2$, $(\tau, \tilde\tau) = "
-                    + f"{where}$: $1/4 > 1/16$ in round 1.",
-                ),
-                reading="t >= 1, where it holds for equal periods",
+        Part(
+            says(left, right),
+            Model(
+                numbers_only({
+                    **IN_ROUND_1,
+                    tau: where[0],
+                    tau_server: where[1],
+                    later: 1,
+                }),
+                r"$\mu = 1$, $S = 2$, $(\tau, \tilde\tau) = "
+                + f"{where}$: $1/4 > 1/16$ in round 1.",
             ),
+            reading="t >= 1, where it holds for equal periods",
         ),
         severity=Severity.SLIP,
         cause="tau and tau_server are swapped.",
         scope=f"For {larger}; the other way round it is met from t = 1 on, but smaller "
         "than the proof needs. The proof (App. D.1) uses both the right way.",
-        repair=Repair(
-            (late_enough(own, printed(own, later)),),
+        repair=repaired(
             r"$\tau$ in the client's rate, $\tilde\tau$ in the server's",
+            late_enough(own, printed(own, later)),
         ),
     )
 
@@ -228,10 +203,12 @@ def implied(
         return any_step.square_condition(found, c, k, w.number(1).value)
 
     numbers: dict[Number, int | str] = {rate: "1/64", S: 1, own: 2, largest: 2}
-    return Part(
+    return proved(
         says(squared(rate, own, S, k), 1, *condition),
-        Proof(theorem, r"$S\tau_b\eta \le 1/" + f"{c}$.", numbers_only(numbers)),
-        reading=f"eta <= 1/(sqrt({k}) S tau), squared; {reading}",
+        theorem,
+        r"$S\tau_b\eta \le 1/" + f"{c}$.",
+        f"eta <= 1/(sqrt({k}) S tau), squared; {reading}",
+        model=numbers_only(numbers),
     )
 
 
@@ -251,39 +228,32 @@ def general_convex(theorem: str, version: str, lemma: str) -> Claim:
         implied(period, most, 2, 4, reading=f"{side}, the condition of {lemma}")
         for side, period, most in both
     )
-    return Claim(
+    return Kind.CONDITION(
         f"han2024/cond-{theorem}/general_convex",
         f"Theorem {theorem}, general convex",
-        Kind.CONDITION,
         f"The printed condition implies those of {_name(lemma)} and of Lemma C.5 on "
         "each "
         "side.",
-        (
-            *holds,
-            Part(
-                says(
-                    squared(rate, own, S, 6), 1, slow(2, largest), *below(own, largest)
-                ),
-                Model(numbers_only(numbers), r"The largest rate: $6/4 > 1$."),
-                reading=f"{name}, the condition of lemma-C.5, squared",
-            ),
+        *holds,
+        Part(
+            says(squared(rate, own, S, 6), 1, slow(2, largest), *below(own, largest)),
+            Model(numbers_only(numbers), r"The largest rate: $6/4 > 1$."),
+            reading=f"{name}, the condition of lemma-C.5, squared",
         ),
         severity=Severity.PROOF,
         cause="1/2 > 1/sqrt(6); harmless, as Lemma C.5 holds at every rate.",
         uses=f"{lemma} lemma-C.5",
-        repair=Repair(
-            (
-                *holds,
-                link(
-                    DRIFT,
-                    w.as_form(12 * tau**3 * eta() ** 2 * TWO),
-                    local_recursion.lemma_c5,
-                    "Lemma C.5, whose proof does not use its condition.",
-                    *assumption_C1(V1),
-                    reading="Lemma C.5 at every rate; " + EACH,
-                ),
-            ),
+        repair=repaired(
             "Lemma C.5 without its condition",
+            *holds,
+            link(
+                DRIFT,
+                w.as_form(12 * tau**3 * s.eta() ** 2 * TWO),
+                local_recursion.lemma_c5,
+                "Lemma C.5, whose proof does not use its condition.",
+                *s.assumption_C1(V1),
+                reading="Lemma C.5 at every rate; " + s.EACH,
+            ),
         ),
     )
 
@@ -299,12 +269,11 @@ def lemmas_of_C(version: str) -> tuple[Part, ...]:
 
 def non_convex(theorem: str, version: str) -> Claim:
     """Return that the non-convex condition implies the lemmas' conditions."""
-    return Claim(
+    return Kind.CONDITION(
         f"han2024/cond-{theorem}/non_convex",
         f"Theorem {theorem}, non-convex",
-        Kind.CONDITION,
         "The printed condition implies those of Lemmas C.6 and C.7 on each side.",
-        lemmas_of_C(version),
+        *lemmas_of_C(version),
         scope="Its first term, 1/(16 S tau), is enough."
         if version == "V2"
         else "Its first term, 1/(16 S tau_max), is enough.",
@@ -325,44 +294,32 @@ def proof_condition(
     inside: dict[Number, int | str] = {rate: "1/4096", S: 1}
     inside |= {tau: 2} if version == "V2" else {tau_max: 2, tau_min: 1}
     half, small = w.number(Fraction(1, 2)), w.number(Fraction(1, 32))
-    return Claim(
+    return Kind.CONDITION(
         f"han2024/cond-{section}",
         f"App. {section}.3, below ({equation})",
-        Kind.CONDITION,
         "The two conditions imply those of Lemmas C.6 and C.7 on each side and the "
-        "three "
-        "inequalities that the last step uses.",
-        (
-            *lemmas_of_C(version),
-            Part(
-                says(8 * u, half, known),
-                Proof(
-                    lambda: any_step.linear_condition(
-                        any_step.smaller(*values), 8, half.value
-                    ),
-                    r"$16u \le 1$ for $u = S\eta\tau_{max}$.",
-                    numbers_only(numbers),
-                ),
+        "three inequalities that the last step uses.",
+        *lemmas_of_C(version),
+        proved(
+            says(8 * u, half, known),
+            lambda: any_step.linear_condition(any_step.smaller(*values), 8, half.value),
+            r"$16u \le 1$ for $u = S\eta\tau_{max}$.",
+            model=numbers_only(numbers),
+        ),
+        proved(
+            says(8 * u**2, small, known),
+            lambda: any_step.square_condition(
+                any_step.smaller(*values), 16, 8, small.value
             ),
-            Part(
-                says(8 * u**2, small, known),
-                Proof(
-                    lambda: any_step.square_condition(
-                        any_step.smaller(*values), 16, 8, small.value
-                    ),
-                    r"$(16u)^2 \le 1$.",
-                    numbers_only(numbers),
-                ),
-            ),
-            Part(
-                says(half, 1 - product, second),
-                Proof(
-                    lambda: any_step.half_left((2 * product).value),
-                    words,
-                    numbers_only(inside, ("3/4", "1/4"), ("1", "1/2")),
-                ),
-                reading="the second condition times its positive denominator",
-            ),
+            r"$(16u)^2 \le 1$.",
+            model=numbers_only(numbers),
+        ),
+        proved(
+            says(half, 1 - product, second),
+            lambda: any_step.half_left((2 * product).value),
+            words,
+            "the second condition times its positive denominator",
+            model=numbers_only(inside, ("3/4", "1/4"), ("1", "1/2")),
         ),
     )
 
@@ -374,53 +331,46 @@ SECOND = w.at_most(2 * PER_CLIENT * drawn_squares, 1).called(
 )
 EQUAL = numbers_only({rate: "1/24", S: 1, tau: 1}, ("1/2", "1/2"), ("1", "1/2"))
 
-STEP_39 = Claim(
+STEP_39 = Kind.CONDITION(
     "han2024/step-3.9/non_convex",
     "Theorem 3.9, non-convex, and App. G.3 (183)",
-    Kind.CONDITION,
     "The printed condition (sum_n a_n^2/q_n) implies the one that (183) uses "
     "(sum_n 1/q_n).",
-    (
-        Part(
-            says(2 * PER_CLIENT * chances, 1, slow(16, tau), SECOND),
-            Model(
-                EQUAL,
-                r"$a = (1/2, 1/2)$, $q = (1, 1/2)$, $\eta = 1/24$: $96/24 = 4 > 1$.",
-            ),
-            reading="the condition that (183) uses, times its denominator",
+    Part(
+        says(2 * PER_CLIENT * chances, 1, slow(16, tau), SECOND),
+        Model(
+            EQUAL,
+            r"$a = (1/2, 1/2)$, $q = (1, 1/2)$, $\eta = 1/24$: $96/24 = 4 > 1$.",
         ),
-        Part(
-            says(
-                w.number(Fraction(1, 2)),
-                1 - PER_CLIENT * chances,
-                slow(16, tau),
-                SECOND,
-            ),
-            Model(EQUAL, "The same: the coefficient of the squared gradient is -1."),
-            reading="what (183) uses it for",
+        reading="the condition that (183) uses, times its denominator",
+    ),
+    Part(
+        says(
+            w.number(Fraction(1, 2)),
+            1 - PER_CLIENT * chances,
+            slow(16, tau),
+            SECOND,
         ),
+        Model(EQUAL, "The same: the coefficient of the squared gradient is -1."),
+        reading="what (183) uses it for",
     ),
     severity=Severity.PROOF,
     cause="It admits steps that are too large for the proof.",
     scope="A step of the proof; the bound itself is thm-3.9/non_convex.",
-    repair=Repair(
-        (
-            Part(
-                says(
-                    w.number(Fraction(1, 2)),
-                    1 - PER_CLIENT * chances,
-                    w.at_most(2 * PER_CLIENT * chances, 1),
-                ),
-                Proof(
-                    lambda: any_step.half_left((2 * PER_CLIENT * chances).value),
-                    "Half of the condition.",
-                    numbers_only(
-                        {rate: "1/96", S: 1, tau: 1}, ("1/2", "1/2"), ("1", "1/2")
-                    ),
-                ),
+    repair=repaired(
+        r"$\sum_n 1/q_n$ in the condition",
+        proved(
+            says(
+                w.number(Fraction(1, 2)),
+                1 - PER_CLIENT * chances,
+                w.at_most(2 * PER_CLIENT * chances, 1),
+            ),
+            lambda: any_step.half_left((2 * PER_CLIENT * chances).value),
+            "Half of the condition.",
+            model=numbers_only(
+                {rate: "1/96", S: 1, tau: 1}, ("1/2", "1/2"), ("1", "1/2")
             ),
         ),
-        r"$\sum_n 1/q_n$ in the condition",
     ),
 )
 

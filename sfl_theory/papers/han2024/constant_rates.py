@@ -5,38 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Severity, says
+from sfl_theory.claims import Kind, Part, Severity, broken, proved, repaired, says
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Split
 from sfl_theory.models.federation import coin, federation, parabola, plus, tilt
-from sfl_theory.papers.han2024.conditions import (
-    drawn_squares,
-    numbers_only,
-    squares,
-    tau_max,
-    tau_min,
-)
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    N,
-    S,
-    T,
-    a,
-    assumption_31,
-    assumption_32,
-    assumption_33,
-    assumption_C2,
-    eps2,
-    f,
-    i,
-    minimum,
-    mu,
-    n,
-    sigma2,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024 import conditions
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.conditions import numbers_only, squares, tau_max, tau_min
+from sfl_theory.papers.han2024.setting import G2, N, S, T, a, eps2, f, i, mu, n, t, tau
 from sfl_theory.proofs import any_step
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Number, Run
@@ -54,13 +30,13 @@ def bound_at(rounds: Number, period: Number, shape: Number) -> Number:
 
 def shapes() -> tuple[tuple[str, Number, Number, tuple[Assumed, ...]], ...]:
     """Return name, period, factor of sum eta^2 and conditions of the four bounds."""
-    noise = sigma2() + eps2
-    two = 8 * N * S * (tau**2 + tau_server**2) / tau_min
+    noise = s.sigma2() + eps2
+    two = 8 * N * S * (tau**2 + s.tau_server**2) / tau_min
     one = 8 * N * S * tau
     paces = (
         w.at_most(16 * S * tau_max * flat, 1),
-        *(w.at_most(tau_min, side) for side in (tau, tau_server)),
-        *(w.at_most(side, tau_max) for side in (tau, tau_server)),
+        *(w.at_most(tau_min, side) for side in (tau, s.tau_server)),
+        *(w.at_most(side, tau_max) for side in (tau, s.tau_server)),
     )
     single = (w.at_most(16 * S * tau * flat, 1),)
     v1, v2 = 8 * S * N * tau_max**2 / tau_min * flat, 8 * S * N**2 * tau * flat
@@ -76,13 +52,13 @@ def shapes() -> tuple[tuple[str, Number, Number, tuple[Assumed, ...]], ...]:
             "(19)",
             tau_min,
             two * over(a() ** 2 * inverse),
-            (*paces, w.at_most(v1 * drawn_squares, 1)),
+            (*paces, w.at_most(v1 * conditions.drawn_squares, 1)),
         ),
         (
             "(22)",
             tau,
             one * over((a() ** 2 + 1) * inverse),
-            (*single, w.at_most(v2 * drawn_squares, 1)),
+            (*single, w.at_most(v2 * conditions.drawn_squares, 1)),
         ),
     )
 
@@ -94,29 +70,25 @@ def not_fast(
     numbers: dict[Number, int | str] = {F_err: 1, S: 1, eps2: 1, tau: 1, T: 10**6}
     numbers |= {flat: "1/64"}
     if period is tau_min:
-        numbers |= {tau_server: 1, tau_min: 1, tau_max: 1}
-    return Part(
+        numbers |= {s.tau_server: 1, tau_min: 1, tau_max: 1}
+    return broken(
         says(
             bound_at(T, period, shape),
             w.number(THOUSAND) / T * bound_at(w.number(1), period, shape),
             *assumed,
         ),
-        Model(
-            numbers_only(numbers, ("3/4", "1/4"), ("1", "1/2"), {"sigma2": (1, 1)}),
-            r"$\eta = 1/64$, $T = 10^6$: the second term does not fall with T.",
-        ),
-        reading=f"{name}: at most 1000/T times its value for T = 1",
+        numbers_only(numbers, ("3/4", "1/4"), ("1", "1/2"), {"sigma2": (1, 1)}),
+        r"$\eta = 1/64$, $T = 10^6$: the second term does not fall with T.",
+        f"{name}: at most 1000/T times its value for T = 1",
     )
 
 
-ANY_RATE = Claim(
+ANY_RATE = Kind.CONDITION(
     "han2024/cond/non_convex/any-rate",
     "Sec. 3.3, with the conditions of (13), (16), (19), (22)",
-    Kind.CONDITION,
     "The non-convex bounds (13), (16), (19), (22) are O(1/T) at every admitted "
-    "learning "
-    "rate, constant ones included.",
-    tuple(not_fast(*one) for one in shapes()),
+    "learning rate, constant ones included.",
+    *tuple(not_fast(*one) for one in shapes()),
     severity=Severity.SLIP,
     cause="At a constant rate the second term does not fall with T.",
     scope="'O' is read up to a factor 1000; the ratio grows like T, so no factor "
@@ -132,11 +104,11 @@ LOUD = w.every_client(
     n, w.every_round(i, w.number(1), w.at_most(v, w.norm2(NOISY.xi(n, t, i))))
 ).called("noise that does not vanish")
 RUN = (
-    assumption_31(),
-    *assumption_32(NOISY),
-    assumption_33(NOISY),
-    assumption_C2(),
-    minimum(),
+    s.assumption_31(),
+    *s.assumption_32(NOISY),
+    s.assumption_33(NOISY),
+    s.assumption_C2(),
+    s.minimum(),
     LOUD,
     w.at_most(2 * S * flat, 1),
 )
@@ -157,47 +129,37 @@ def restless(rounds: int) -> Callable[[], ModelData]:
     )
 
 
-CONSTANT_RATE = Claim(
+CONSTANT_RATE = Kind.CONDITION(
     "han2024/cond/general_convex/constant-rate",
     "Sec. 3.3, with the conditions of (12) and (13)",
-    Kind.CONDITION,
     "At an admitted constant learning rate, the same for all T, the gap tends to 0 for "
     "SFL-V1 itself.",
-    (
-        Part(
-            says(f.gap(NOISY.x(t + 1)), FLOOR / 2, *RUN),
-            Model(
-                restless(2),
-                r"Quadratics with fair coins, $\eta = 1/2$, $t = 2$: the run starts "
-                "in the "
-                "minimum and leaves it.",
-            ),
-            reading="a gap that tends to 0 is below any level from some t on; this "
-            "level "
-            "is half of what the repair shows to be a lower bound at every t",
-        ),
+    broken(
+        says(f.gap(NOISY.x(t + 1)), FLOOR / 2, *RUN),
+        restless(2),
+        r"Quadratics with fair coins, $\eta = 1/2$, $t = 2$: the run starts "
+        "in the "
+        "minimum and leaves it.",
+        "a gap that tends to 0 is below any level from some t on; this level is half "
+        "of what the repair shows to be a lower bound at every t",
     ),
     severity=Severity.THEOREM,
     cause="Noise keeps the gap above a multiple of eta^2, for every eta.",
     scope="A statement about the run, where the paper speaks of its bounds; one local "
     "step, strongly convex F_n.",
     uses="text/learning-rate/constant",
-    repair=Repair(
-        (
-            Part(
-                says(FLOOR, f.gap(NOISY.x(t + 1)), *RUN),
-                Proof(
-                    lambda: any_step.floor(NOISY.split, S.value, mu.value, v.value),
-                    r"$f(x) - f^* \ge \frac{\mu}{2}\|x - x^*\|^2$, and the round's "
-                    "noise "
-                    r"$\eta\sum_n a_n\xi_n$ is orthogonal to what $x^t$ determines.",
-                    restless(1),
-                ),
-                reading="at every t",
-            ),
-        ),
+    repair=repaired(
         r"a constant rate leaves the gap at $\frac{\mu}{4}\eta^2v\sum_n a_n^2$ or "
         "above",
+        proved(
+            says(FLOOR, f.gap(NOISY.x(t + 1)), *RUN),
+            lambda: any_step.floor(NOISY.split, S.value, mu.value, v.value),
+            r"$f(x) - f^* \ge \frac{\mu}{2}\|x - x^*\|^2$, and the round's "
+            "noise "
+            r"$\eta\sum_n a_n\xi_n$ is orthogonal to what $x^t$ determines.",
+            "at every t",
+            model=restless(1),
+        ),
     ),
 )
 

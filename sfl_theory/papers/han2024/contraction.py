@@ -16,44 +16,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Unpack
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Says, Severity, says
+from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import MEAN, Side
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import federation, parabola
-from sfl_theory.papers.han2024.one_round import (
-    AWAY,
-    JOINT,
-    JOINT_WEIGHTED,
-    READ_33,
-    Block,
-    Told,
-    at_minimiser,
-    driven,
-    merged,
-    mu,
-    noise_and_drift,
-    ordered,
-    recursion_of,
-    sharp,
-    shown,
-)
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    N,
-    S,
-    a,
-    best,
-    eta,
-    f,
-    i,
-    n,
-    sigma2,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024 import one_round
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.one_round import AWAY, Block, merged, mu, sharp, shown
+from sfl_theory.papers.han2024.setting import G2, N, S, best, eta, i, n, sigma2, t, tau
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number, Value, Vector, Written
 
@@ -180,14 +153,14 @@ class Lines:
 
 
 d = w.natural("d")
-LONG = w.called(tau_server + d, tau.tex)
-LONG_SERVER = w.called(tau + d, tau_server.tex)
+LONG = w.called(s.tau_server + d, tau.tex)
+LONG_SERVER = w.called(tau + d, s.tau_server.tex)
 D1 = Lines(
     (
-        Block(Version.V1, Side.SERVER, tau_server, LONG),
+        Block(Version.V1, Side.SERVER, s.tau_server, LONG),
         Block(Version.V1, Side.SERVER, LONG_SERVER, tau),
     ),
-    Block(Version.V1, Side.SERVER, tau_server, tau),
+    Block(Version.V1, Side.SERVER, s.tau_server, tau),
 )
 E1 = Lines((Block(Version.V2, Side.SERVER),), Block(Version.V2, Side.SERVER))
 
@@ -221,7 +194,7 @@ class Contraction:
     @property
     def change(self) -> str:
         """The smallest change of all of these lines."""
-        return JOINT_WEIGHTED if self.block.kind.visits else JOINT
+        return one_round.JOINT_WEIGHTED if self.block.kind.visits else one_round.JOINT
 
     def claim(
         self,
@@ -229,32 +202,31 @@ class Contraction:
         title: str,
         parts: tuple[Part, ...],
         rests_on: str,
-        **told: Unpack[Told],
+        **told: Unpack[claims.Told],
     ) -> Claim:
         """Return a refuted equation of the section."""
         name, where = f"han2024/eq-{number}", f"App. {self.section}, ({number})"
         told["severity"], told["uses"] = Severity.PROOF, rests_on
-        told.setdefault("words", READ_33)
+        told.setdefault("words", one_round.READ_33)
         return Claim(name, where, Kind.EQUATION, title, parts, **told)
 
     def the_lemma(self, number: int, uses: str, failure: str) -> Claim:
         """Return Lemma D.1 or E.1."""
         name = self.lemma.removeprefix("lemma-")
-        return Claim(
+        return Kind.LEMMA(
             f"han2024/{self.lemma}",
             f"Lemma {name}, ({number})",
-            Kind.LEMMA,
             "The distance of the server block alone contracts and earns the gap.",
-            (Part(self.block.one_round(), at_minimiser(self.block)),),
+            Part(self.block.one_round(), one_round.at_minimiser(self.block)),
             severity=Severity.THEOREM,
             scope=f"refuted for mu = 1, for mu = 0 in the lines of {name[0]}.2. {AWAY}",
             cause=CAUSE,
             uses=uses,
-            words=READ_33,
+            words=one_round.READ_33,
             first_failure=failure,
-            repair=Repair(
-                (sharp(self.block),),
+            repair=repaired(
                 f"{self.change}; then with smaller constants and at any rate",
+                sharp(self.block),
             ),
         )
 
@@ -262,14 +234,14 @@ class Contraction:
         """Return (60) or (97): the lines joined, then sorted."""
         block = self.block
         e, b, D = block.eta, block.steps, block.distance(t)
-        one = w.over_clients(n, a()) if not block.visited else w.number(1)
+        one = w.over_clients(n, s.a()) if not block.visited else w.number(1)
         earned = 2 * e * b * one * block.gap if not block.visited else None
         moved = 12 * block.over(S * b**3 * e**2 * (2 * sigma2() + G2))
         middle = D + w.as_form(e**2 * b**2 * N * block.over(sigma2() + G2, 2))
         middle = middle - (earned or 2 * e * b * block.gap)
         middle = middle - block.contracted(mu) * one / 2 * D
         noise = N * block.over(e**2 * sigma2() * b**2, 2)
-        middle = middle + noise_and_drift(2 * e * moved, noise)
+        middle = middle + one_round.noise_and_drift(2 * e * moved, noise)
         last = block.recursion(mu)
         hypotheses = block.assumed()
         return self.claim(
@@ -278,14 +250,14 @@ class Contraction:
             (
                 Part(
                     says(block.distance(t + 1), middle, *hypotheses),
-                    at_minimiser(block),
+                    one_round.at_minimiser(block),
                 ),
                 shown(says(middle, last, *hypotheses), list, "Both are the same."),
             ),
             uses,
             scope=f"the first relation is refuted for mu = 1. {AWAY}",
             cause=CAUSE,
-            repair=Repair((merged(block),), self.change),
+            repair=repaired(self.change, merged(block)),
         )
 
     @property
@@ -299,11 +271,11 @@ class Contraction:
         return self.claim(
             number,
             f"The lemma for the {self.owner}' block.".replace("server'", "server's"),
-            (Part(what, at_minimiser(self.block), reading),),
+            (Part(what, one_round.at_minimiser(self.block), reading),),
             self.lemma,
             scope=f"refuted for mu = 1. {AWAY}",
             cause=CAUSE,
-            repair=Repair((merged(self.block),), self.change),
+            repair=repaired(self.change, merged(self.block)),
         )
 
     def drawn(self, number: int, uses: str) -> Claim:
@@ -312,11 +284,11 @@ class Contraction:
         return self.claim(
             number,
             "The round of those who are drawn, the gap left out.",
-            (Part(what, driven(self.block)),),
+            (Part(what, one_round.driven(self.block)),),
             uses,
             scope="refuted for mu = 1 and q = 1/2",
             cause=CAUSE_DRIVEN,
-            repair=Repair((merged(self.block, mu, earned=False),), self.change),
+            repair=repaired(self.change, merged(self.block, mu, earned=False)),
         )
 
     def flat(self, number: int, uses: str, reading: str = "") -> Claim:
@@ -326,12 +298,12 @@ class Contraction:
         return self.claim(
             number,
             f"The lemma with mu = 0 for the {side}'s block.",
-            (Part(what, at_minimiser(self.block, ZERO), reading),),
+            (Part(what, one_round.at_minimiser(self.block, ZERO), reading),),
             uses,
             scope=f"refuted for two Huber functions. {AWAY}",
             words="The Huber functions meet Assumption 3.3 on the whole space.",
             cause=CAUSE,
-            repair=Repair((merged(self.block, ZERO),), self.change),
+            repair=repaired(self.change, merged(self.block, ZERO)),
         )
 
     def without_gap(self, number: int, uses: str) -> Claim:
@@ -340,13 +312,15 @@ class Contraction:
         hypotheses = block.assumed()
         new, last = block.distance(t + 1), block.rewritten(mu)
         ends = says(new, last, *hypotheses)
-        parts: tuple[Part, ...] = (Part(ends, driven(block), "from end to end"),)
+        parts: tuple[Part, ...] = (
+            Part(ends, one_round.driven(block), "from end to end"),
+        )
         scope = "refuted for mu = 1"
         cause = CAUSE_DRIVEN
         if number in (61, 98):
             middle = self.unweighted()
             second = says(middle, last, *hypotheses)
-            first = Part(says(new, middle, *hypotheses), at_minimiser(block))
+            first = Part(says(new, middle, *hypotheses), one_round.at_minimiser(block))
             after = self.lost() if number == 61 else self.dropped(second)
             link = Part(second, after) if isinstance(after, Model) else after
             parts = (first, link, *parts)
@@ -367,7 +341,7 @@ class Contraction:
             uses,
             scope=scope,
             cause=cause,
-            repair=Repair((self.recursion_of_both(),), self.change),
+            repair=repaired(self.change, self.recursion_of_both()),
         )
 
     def unweighted(self) -> Form:
@@ -377,7 +351,7 @@ class Contraction:
         noise = w.over_clients(n, (2 * sigma2() + G2))
         out = (1 - block.contracted(mu) / 2) * block.distance(t)
         out = out - 2 * e * b * block.gap
-        return out + noise_and_drift(
+        return out + one_round.noise_and_drift(
             e**2 * b**2 * N * noise, 24 * S * b**3 * e**3 * noise
         )
 
@@ -398,11 +372,11 @@ class Contraction:
             return federation(
                 [parabola(1, (0, 0))] * 2,
                 (Fraction(1, 10), 0),
-                order=ordered(block, 2),
+                order=one_round.ordered(block, 2),
                 numbers=numbers,
                 families={"sigma2": (0, 0)},
                 rates={"eta": Fraction(1, 2)},
-                best={f: (0, 0)},
+                best={s.f: (0, 0)},
                 box=[(0, 1), (0, 0)],
             )
 
@@ -420,7 +394,7 @@ class Contraction:
         what = says(one.after, one.rewritten(mu), *one.assumed())
         return shown(
             what,
-            lambda: recursion_of(one, mu, earned=False),
+            lambda: one_round.recursion_of(one, mu, earned=False),
             "The lemma for the whole vector; the gap is not negative.",
         )
 

@@ -10,41 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from sfl_theory import claims as entered
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Repair, Severity, equal, says
+from sfl_theory.claims import Claim, Kind, Model, Part, Severity, broken, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, huber
+from sfl_theory.papers.han2024 import one_round
+from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import ZERO, Contraction, whole_and_blocks
-from sfl_theory.papers.han2024.one_round import (
-    JOINT,
-    JOINT_WEIGHTED,
-    Block,
-    bent,
-    half,
-    merged,
-    noise_and_drift,
-    ordered,
-    sharp,
-    shown,
-)
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    N,
-    S,
-    T,
-    a,
-    best,
-    eta,
-    f,
-    n,
-    sigma2,
-    t,
-    tau,
-    tau_server,
-)
-from sfl_theory.proofs import drawn_distance
+from sfl_theory.papers.han2024.one_round import JOINT, Block, bent, half, ordered, shown
+from sfl_theory.papers.han2024.setting import G2, N, S, T, a, best, eta, f, n, t, tau
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
@@ -75,7 +52,7 @@ class Merged:
     @property
     def second(self) -> Number:
         """The noise of a client, with that of the draws."""
-        out = 2 * sigma2() + G2
+        out = 2 * s.sigma2() + G2
         return out + G2 * w.inverse_chance(n) if self.server.drawn else out
 
     @property
@@ -96,15 +73,15 @@ class Merged:
     @property
     def change(self) -> str:
         """What the repairs change."""
-        return JOINT_WEIGHTED if self.shared else JOINT
+        return one_round.JOINT_WEIGHTED if self.shared else JOINT
 
     def noise(self, power: int) -> Number:
         """Return the merged sum of the noise."""
         own = a() ** 2 if power == 2 else a()
-        second = self.second if power == 2 else 2 * sigma2() + G2
+        second = self.second if power == 2 else 2 * s.sigma2() + G2
         if self.shared:
             return w.over_clients(n, (own + 1) * second)
-        more = tau_server**2 + tau**2 if power == 2 else tau_server**3 + tau**3
+        more = s.tau_server**2 + tau**2 if power == 2 else s.tau_server**3 + tau**3
         return w.over_clients(n, own * more * second)
 
     def added(self) -> Form:
@@ -124,20 +101,20 @@ class Merged:
             return out + self.shared_noise()
         out = out - 4 * e * tau_min * self.whole.gap
         noise, drift = e**2 * N * self.noise(2), 24 * S * e**3 * self.noise(1)
-        return out + noise_and_drift(noise, drift)
+        return out + one_round.noise_and_drift(noise, drift)
 
     def shared_noise(self) -> Form:
         """Return the noise and the drift of (113)."""
         e = eta()
         drift = 24 * S * tau**3 * e**3 * self.noise(1)
-        return noise_and_drift(e**2 * tau**2 * N * self.noise(2), drift)
+        return one_round.noise_and_drift(e**2 * tau**2 * N * self.noise(2), drift)
 
     def outside(self, steps: tuple[int, int] = (1, 1)) -> Callable[[], ModelData]:
         """Return a Huber function beyond its kink, where the gap is 3/2."""
         own, other = steps
         numbers: dict[str | Number, w.Exact] = {S: 1, G2: 2, t: 0, tau: own}
         if not self.shared:
-            numbers |= {tau_server: other, tau_min: min(steps)}
+            numbers |= {s.tau_server: other, tau_min: min(steps)}
 
         def data() -> ModelData:
             return federation(
@@ -157,7 +134,7 @@ class Merged:
         """Return (76), (113)."""
         number, one = self.number, self.whole
         hypotheses = one.assumed(ZERO)
-        smallest = () if self.shared else w.minimum(tau_min, tau, tau_server)
+        smallest = () if self.shared else w.minimum(tau_min, tau, s.tau_server)
         new = self.server.distance(t + 1) + self.client.distance(t + 1)
         twice = Model(
             self.outside() if self.shared else without_min(self.outside()),
@@ -165,40 +142,33 @@ class Merged:
             r"$\frac32$ and $\langle\nabla f,x-x^*\rangle=2$, less than twice the gap.",
         )
         ends = says(one.distance(t + 1), self.last(), *hypotheses, *smallest)
-        same = equal(self.added(), self.last(), *hypotheses, *smallest)
+        same = entered.equal(self.added(), self.last(), *hypotheses, *smallest)
         if self.shared:
             link = shown(same, lambda: blocks(one), "The blocks are orthogonal.")
         else:
-            link = Part(
+            link = broken(
                 same,
-                Model(
-                    self.outside((2, 1)),
-                    r"$\tau=2$, $\tilde\tau=1$: $2\tau+2\tilde\tau=6$ against "
-                    r"$4\tau_{\min}=4$.",
-                ),
+                self.outside((2, 1)),
+                r"$\tau=2$, $\tilde\tau=1$: $2\tau+2\tilde\tau=6$ against "
+                r"$4\tau_{\min}=4$.",
             )
-        return Claim(
+        return Kind.EQUATION(
             f"han2024/eq-{number}",
             f"App. {self.section}, ({number})",
-            Kind.EQUATION,
             "Both blocks merged.",
-            (
-                whole_and_blocks(one),
-                Part(says(new, self.added(), *hypotheses), twice),
-                link,
-                Part(ends, Model(self.outside(), twice.words), "from end to end"),
-            ),
+            whole_and_blocks(one),
+            Part(says(new, self.added(), *hypotheses), twice),
+            link,
+            broken(ends, self.outside(), twice.words, "from end to end"),
             severity=Severity.PROOF,
             scope="refuted for one client and equal numbers of steps"
             + ("" if self.shared else '; the last "=" is "<=" for unequal numbers'),
             cause="The gap is earned once, by both blocks together, not once by each.",
             uses=f"eq-{self.blocks[0]} eq-{self.blocks[1]}",
-            repair=Repair(
-                (
-                    sharp(one, ZERO),
-                    *(() if one.drawn and self.shared else (merged(one, ZERO),)),
-                ),
+            repair=repaired(
                 f"the gap once, {self.change}",
+                one_round.sharp(one, ZERO),
+                *(() if one.drawn and self.shared else (one_round.merged(one, ZERO),)),
             ),
         )
 
@@ -206,7 +176,7 @@ class Merged:
         """Return (77), (114): the last iterate's gap."""
         number, block = self.number + 1, self.whole
         start = w.norm2(block.run.x(0) - best)
-        ratio = (tau_server**2 + tau**2) / tau_min**2
+        ratio = (s.tau_server**2 + tau**2) / tau_min**2
         square, drift = N * self.plain(2), 24 * S * self.plain(1)
         if not self.shared:
             square, drift = ratio * square, ratio * drift
@@ -216,8 +186,8 @@ class Merged:
             ()
             if self.shared
             else (
-                *w.minimum(tau_min, tau, tau_server),
-                *w.maximum(tau_max, tau, tau_server),
+                *w.minimum(tau_min, tau, s.tau_server),
+                *w.maximum(tau_max, tau, s.tau_server),
             )
         )
         what = says(
@@ -234,7 +204,7 @@ class Merged:
             numbers: dict[str | Number, w.Exact] = {S: 1, G2: 3, T: 1, tau: 1}
             numbers |= {root2: Fraction(1, 300), root3: Fraction(1, 15)}
             if not self.shared:
-                numbers |= {tau_server: 1, tau_min: 1, tau_max: 1}
+                numbers |= {s.tau_server: 1, tau_min: 1, tau_max: 1}
             return federation(
                 [HUBERS],
                 (0, Fraction(1, 1000)),
@@ -249,24 +219,19 @@ class Merged:
             )
 
         gap = r"\frac14" if block.drawn else r"\frac18"
-        return Claim(
+        return Kind.EQUATION(
             f"han2024/eq-{number}",
             f"App. {self.section}, ({number})",
-            Kind.EQUATION,
             f"The last iterate meets the bound of Theorem {theorem}, general convex.",
-            (
-                Part(
-                    what,
-                    Model(
-                        data,
-                        r"One client, $F=h(x_c)+h(x_s)$, noise $\pm1$ in $x_s$, one "
-                        r"step at $\eta=\frac12$ from a point $10^{-3}$ beside $x^*$: "
-                        rf"the noise makes the gap ${gap}$, every term of the bound "
-                        r"falls with $\|x^0-x^*\|$." + " $q=1/2$." * block.drawn,
-                    ),
-                    "for every admitted rate; r_2 and r_3 are any numbers that are at "
-                    "least the square and the cube root, which the bound grows with",
-                ),
+            broken(
+                what,
+                data,
+                r"One client, $F=h(x_c)+h(x_s)$, noise $\pm1$ in $x_s$, one "
+                r"step at $\eta=\frac12$ from a point $10^{-3}$ beside $x^*$: "
+                rf"the noise makes the gap ${gap}$, every term of the bound "
+                r"falls with $\|x^0-x^*\|$." + " $q=1/2$." * block.drawn,
+                "for every admitted rate; r_2 and r_3 are any numbers that are at "
+                "least the square and the cube root, which the bound grows with",
             ),
             severity=Severity.THEOREM,
             scope="refuted for the largest admitted rate; a bound without the rate "
@@ -274,9 +239,9 @@ class Merged:
             cause="The bound contains no learning rate and speaks of the last iterate; "
             "near x* noise makes the gap positive for every rate, the bound is near 0.",
             uses=f"eq-{number - 1}",
-            repair=Repair(
-                (self.mean_gap(),),
+            repair=repaired(
                 f"the mean gap of the rounds at a constant rate, {self.change}",
+                self.mean_gap(),
             ),
         )
 
@@ -284,7 +249,7 @@ class Merged:
         """Return the sum of the noise in (77), (114)."""
         own = a() ** 2 if power == 2 else a()
         factor = (own + 1) if self.shared else own
-        second = self.second if power == 2 else 2 * sigma2() + G2
+        second = self.second if power == 2 else 2 * s.sigma2() + G2
         return w.over_clients(n, factor * second)
 
     def mean_gap(self) -> Part:
@@ -300,7 +265,7 @@ class Merged:
         what = says(mean, right, *block.assumed(ZERO, small=False))
         return shown(
             what,
-            lambda: [((drawn_distance if block.drawn else joint).mean_gap(kind), 1)],
+            lambda: [(joint.mean_gap(kind, block.who), 1)],
             r"The whole vector's recursion with $\mu=0$, summed over the rounds: the "
             "distances telescope. Convexity bounds the mean model's gap by it.",
         )

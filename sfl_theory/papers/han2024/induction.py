@@ -13,18 +13,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Unpack
 
+from sfl_theory import claims as entered
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Repair,
-    Says,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Says, Severity, broken, equal, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number as Exact
@@ -33,7 +24,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as V
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
-from sfl_theory.papers.han2024.one_round import Block, Told, asked, shown
+from sfl_theory.papers.han2024.one_round import Block, asked, shown
 from sfl_theory.papers.han2024.setting import G2, N, S, excess, mu, t, tau, tau_server
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
@@ -135,7 +126,7 @@ class Induction:
         return (self.at(time) - 1) / self.at(time) ** 2 * v
 
     def equation(
-        self, place: int, title: str, *parts: Part, **told: Unpack[Told]
+        self, place: int, title: str, *parts: entered.Part, **told: Unpack[entered.Told]
     ) -> Claim:
         """Return the claim (first + place)."""
         number = self.first + place
@@ -174,7 +165,7 @@ class Induction:
         words: str,
         uses: Callable[[], list[tuple[Theorem, Exact]]] = list,
         clients: int = 2,
-    ) -> Part:
+    ) -> entered.Part:
         """Return a line that holds."""
         reading = READ_U if self.many else READ_S
         model = self.model(what, clients)
@@ -204,32 +195,30 @@ class Induction:
             one = self.proved(what, words, lambda: [(assumed, keep)])
             return self.equation(1, title, one)
         wide = w.at_most(2, x)
-        repaired = says(what.left, what.right, *what.assumed, wide)
+        mended = says(what.left, what.right, *what.assumed, wide)
         wide_sign = rules.assume(induction_form(wide))
         part = shown(
-            repaired,
+            mended,
             lambda: [(assumed, keep)],
             r"$1-2/u\ge0$.",
             READ_U,
-            signs=lambda: [combine([(wide_sign, 1 / x.value)])],
-            model=self.model(repaired),
+            signs=lambda: [combine((wide_sign, 1 / x.value))],
+            model=self.model(mended),
         )
         return self.equation(
             1,
             title,
-            Part(
+            broken(
                 what,
-                Model(
-                    self.model(what, clients=5, delta=0),
-                    r"$N=5$, $S=\mu$, $t=1$: $u=\frac85$, $1-2/u<0$; at "
-                    r"$\Delta_t=0$ the right side is less.",
-                ),
+                self.model(what, clients=5, delta=0),
+                r"$N=5$, $S=\mu$, $t=1$: $u=\frac85$, $1-2/u<0$; at "
+                r"$\Delta_t=0$ the right side is less.",
                 READ_U,
             ),
             severity=Severity.PROOF,
             scope="refuted for u < 2: t = 0 and N > 8S/(3 mu), t = 1 and N > 4S/mu",
             cause="1 - mu beta/u = 1 - 2/u is negative where 0 < u < 2.",
-            repair=Repair((part,), "gamma_s + t >= 2"),
+            repair=repaired("gamma_s + t >= 2", part),
         )
 
     def sorted_(self) -> Claim:
@@ -243,15 +232,13 @@ class Induction:
         return self.equation(
             2,
             title.replace(r"\frac{2\beta}u", r"\frac{2\beta}{Nu}"),
-            Part(
-                what,
-                Model(self.model(what), r"Two clients: $\beta^2B_1/(N^2u^2)$."),
-                READ_U,
+            broken(
+                what, self.model(what), r"Two clients: $\beta^2B_1/(N^2u^2)$.", READ_U
             ),
             severity=Severity.SLIP,
             scope="refuted for every N >= 2 with noise; true for N = 1",
             cause="(eta tau)^2/4 is beta^2/(N u)^2: 1/N^2 and 1/N^3 are lost.",
-            repair=Repair((self.proved(less, r"$N\ge1$."),), "<= in the place of ="),
+            repair=repaired("<= in the place of =", self.proved(less, r"$N\ge1$.")),
         )
 
     def by_definition(self) -> Claim:
@@ -285,7 +272,7 @@ class Induction:
             *self.defined(t),
         )
         x = self.at(later)
-        repaired = says(
+        mended = says(
             self.line_64(later, self.largest(self.least_again)),
             self.line_67(later),
             *self.defined(later),
@@ -303,13 +290,11 @@ class Induction:
         return self.equation(
             5,
             "The step of the induction.",
-            Part(
+            broken(
                 what,
-                Model(
-                    self.model(what, clients=1, time=0),
-                    r"One client, $t=0$: $\frac{8B_2}{\mu^3\gamma}$ against "
-                    r"$\frac{8B_2}{\mu^3(\gamma+1)}$.",
-                ),
+                self.model(what, clients=1, time=0),
+                r"One client, $t=0$: $\frac{8B_2}{\mu^3\gamma}$ against "
+                r"$\frac{8B_2}{\mu^3(\gamma+1)}$.",
                 READ_U if self.many else READ_S,
             ),
             severity=Severity.PROOF,
@@ -317,15 +302,13 @@ class Induction:
             cause="At t = 0 it needs 8 B_2/(mu^3 (gamma_s+1)) >= 8 B_2/(mu^3 gamma_s)."
             if self.many
             else "At t = 0 it needs 8 B_2/(mu^3 (gamma+1)) >= 8 B_2/(mu^3 gamma).",
-            repair=Repair(
-                (
-                    self.proved(
-                        repaired,
-                        r"$u=\gamma+t\ge\gamma+1$, and v is at least its first number.",
-                        uses,
-                    ),
-                ),
+            repair=repaired(
                 "t >= 1; t = 0 needs an argument of its own",
+                self.proved(
+                    mended,
+                    r"$u=\gamma+t\ge\gamma+1$, and v is at least its first number.",
+                    uses,
+                ),
             ),
         )
 
@@ -343,17 +326,15 @@ class Induction:
             r"$S=\mu=1$, one step, $t=0$: $\frac47$ against $\frac12$.",
             r"Seven clients, $S=\mu=1$, one step, $t=0$: 4 against $\frac12$.",
         )[self.many]
-        return Claim(
+        return Kind.CONDITION(
             f"han2024/{key}/first-rate",
             f"App. {self.section}, below ({self.first - 1})",
-            Kind.CONDITION,
             "The rate chosen is admitted in every round.",
-            (
-                Part(
-                    what,
-                    Model(self.model(what, clients, time=0), words),
-                    READ_U if self.many else READ_S,
-                ),
+            broken(
+                what,
+                self.model(what, clients, time=0),
+                words,
+                READ_U if self.many else READ_S,
             ),
             severity=Severity.PROOF,
             scope="refuted at t = 0; true from t = 1 on",
@@ -361,15 +342,13 @@ class Induction:
             "below 0, and the rate is negative."
             if self.many
             else "False at t = 0: 4/(8S - mu) > 1/(2S).",
-            repair=Repair(
-                (
-                    self.proved(
-                        self.admitted(later),
-                        r"$\mu(\gamma+t)=8S+\mu(t-1)\ge8S$.",
-                        self.rate_uses,
-                    ),
-                ),
+            repair=repaired(
                 "t >= 1",
+                self.proved(
+                    self.admitted(later),
+                    r"$\mu(\gamma+t)=8S+\mu(t-1)\ge8S$.",
+                    self.rate_uses,
+                ),
             ),
         )
 

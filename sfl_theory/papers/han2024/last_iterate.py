@@ -17,17 +17,10 @@ from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Part, Proof, Says, says
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.papers.han2024 import printed
+from sfl_theory.papers.han2024 import printed, strongly_convex_repairs
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, T, eta, f, t, tau
-from sfl_theory.papers.han2024.strongly_convex_repairs import (
-    DRIFT,
-    SECOND,
-    Algorithm,
-    Line,
-    example,
-    times,
-)
+from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line, times
 from sfl_theory.proofs import decaying_rates
 from sfl_theory.proofs import last_iterate as proofs
 from sfl_theory.proofs.export import ModelData
@@ -62,8 +55,12 @@ def reciprocals() -> tuple[Assumed, ...]:
 def constants(one: Algorithm) -> tuple[Number, Number]:
     """Return c_1 of a round's move and c_d of its drift."""
     partial_, shared = printed.partial(one.number), printed.shared(one.number)
-    second = SECOND["3.8"] if partial_ else w.number(1)
-    drift = DRIFT[one.number] if partial_ or not shared else w.number(1)
+    second = strongly_convex_repairs.SECOND["3.8"] if partial_ else w.number(1)
+    drift = (
+        strongly_convex_repairs.DRIFT[one.number]
+        if partial_ or not shared
+        else w.number(1)
+    )
     return second, drift
 
 
@@ -148,12 +145,12 @@ def proved(
 ) -> Theorem:
     """Return the statement."""
     found = theorem(one.weighted)
-    return combine([(found, 1)], target=what.right.value - what.left.value)
+    return combine(found, target=what.right.value - what.left.value)
 
 
 def with_reciprocals(one: Algorithm, what: Says) -> ModelData:
     """Return `example` with k(t) = (1 + t)/2, which is 1/(2 - t) for T = 1."""
-    model = example(one, what)
+    model = strongly_convex_repairs.example(one, what)
     own = {each: r for each, r in model.rates.items() if each.name != "k"}
     (family,) = model.rates.keys() - own.keys()
     return replace(model, rates=own | {family: k.Rate((1 + k.symbol(k.ROUND)) / 2)})
@@ -161,7 +158,7 @@ def with_reciprocals(one: Algorithm, what: Says) -> ModelData:
 
 def with_falling_rates(one: Algorithm, what: Says) -> ModelData:
     """Return `example` for T = 1: k(t) = 1/3, 1/2, 1 and rates 1/64, 1/128."""
-    model, at = example(one, what), k.symbol(k.ROUND)
+    model, at = strongly_convex_repairs.example(one, what), k.symbol(k.ROUND)
     bodies = {"k": (2 + at * at) / 6, "eta": 1 / (64 * (1 + at))}
     rates = {each: k.Rate(bodies[each.name]) for each in model.rates}
     numbers = model.numbers | {w.variable(first_rate): Fraction(1, 64)}
@@ -206,7 +203,7 @@ CASES: dict[
         any_rates,
         mean_gap,
         proofs.mean_gap,
-        example,
+        strongly_convex_repairs.example,
         BY_MEAN,
         "for every learning rate",
     ),
@@ -266,12 +263,11 @@ def claim(number: str, name: str) -> Claim:
     else:
         lines = BOUNDS[number, "general_convex"][name]
     weights = "weighted server steps" if printed.shared(number) else "equal periods"
-    return Claim(
+    return Kind.THEOREM(
         f"han2024/thm-{number}/general_convex/{name.replace('_', '-')}",
         "not in the paper",
-        Kind.THEOREM,
         TITLES[name],
-        tuple(one.part for one in lines),
+        *tuple(one.part for one in lines),
         scope=f"{SCOPES[name]}, {weights}",
     )
 

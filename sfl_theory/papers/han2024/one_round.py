@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TypedDict
 
 from sfl_theory import written as w
-from sfl_theory.claims import Model, Part, Proof, Repair, Says, Severity, says
+from sfl_theory.claims import Model, Part, Says, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
@@ -21,7 +21,6 @@ from sfl_theory.kernel.terms import MEAN, Kind, Participants, Rate, Side, Split,
 from sfl_theory.models.federation import federation, huber, parabola, quadratic
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, N, S, a, best, eta, f, n, t, tau
-from sfl_theory.proofs import drawn_distance
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData, Shape, witness
 from sfl_theory.proofs.notation import combine
@@ -218,9 +217,8 @@ class Block:
     def theorem(self, modulus: Number) -> Theorem:
         """Return the recursion of the whole vector, the kernel's."""
         if self.full:
-            return drawn_distance.full_round(modulus.value)
-        make = drawn_distance.one_round if self.drawn else joint.one_round
-        return make(self.kind, modulus.value)
+            return joint.full_round(modulus.value)
+        return joint.one_round(self.kind, modulus.value, self.who)
 
     @property
     def c(self) -> Number:
@@ -242,18 +240,6 @@ class Block:
 def noise_and_drift(noise: Number, drift: Number) -> Form:
     """Return the last two terms of a recursion."""
     return w.as_form(noise + drift)
-
-
-class Told(TypedDict, total=False):
-    """What a claim may tell besides its statements."""
-
-    severity: Severity
-    scope: str
-    cause: str
-    words: str
-    uses: str
-    first_failure: str
-    repair: Repair
 
 
 def shown(
@@ -282,9 +268,9 @@ def shown(
 
     def theorem() -> Theorem:
         target = what.right.value - what.left.value
-        return combine(uses(), squares(), target, signs())
+        return combine(*uses(), *squares(), target=target, signs=signs())
 
-    return Part(what, Proof(theorem, words, model or at_start(what)), reading)
+    return proved(what, theorem, words, reading, model=model or at_start(what))
 
 
 def asked(what: Says, data: ModelData) -> ModelData:

@@ -7,48 +7,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Unpack
 
+from sfl_theory import claims as entered
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Repair,
-    Says,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Says, Severity, repaired, says
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.papers.han2024 import one_round
+from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.contraction import CLOCKS, D1, E1, SERVER, Lines
-from sfl_theory.papers.han2024.one_round import (
-    AWAY,
-    READ_33,
-    Block,
-    Told,
-    at_minimiser,
-    at_start,
-    mu,
-    ordered,
-    shown,
-)
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    N,
-    S,
-    a,
-    assumption_31,
-    assumption_C2,
-    eta,
-    f,
-    n,
-    t,
-    tau,
-)
+from sfl_theory.papers.han2024.one_round import AWAY, READ_33, Block, mu, ordered, shown
+from sfl_theory.papers.han2024.setting import G2, N, S, a, eta, f, n, t, tau
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs import later_steps as lemmas
 from sfl_theory.proofs import local_steps
@@ -123,30 +94,25 @@ def two_clients() -> ModelData:
 
 
 X = w.point("x")
-SUM_OF_GRADIENTS = Claim(
+SUM_OF_GRADIENTS = Kind.EQUATION(
     "han2024/app-E.1/sum-of-gradients",
     "App. E.1.1, below (92)",
-    Kind.EQUATION,
     "The gradient of f is the sum of the clients' gradients.",
-    (
-        Part(
-            says(
-                w.norm2(
-                    f.gradient(X, Side.SERVER)
-                    - w.over_clients(n, w.local(n).gradient(X, Side.SERVER))
-                ),
-                0,
-                assumption_31(),
-                assumption_C2(mu),
+    entered.broken(
+        says(
+            w.norm2(
+                f.gradient(X, Side.SERVER)
+                - w.over_clients(n, w.local(n).gradient(X, Side.SERVER))
             ),
-            Model(
-                two_clients,
-                r"Two clients with $F_n=\frac12\|x\|^2$ at $x_s=1$: $\nabla_sf=1$, the "
-                "sum is 2.",
-            ),
-            r"$\nabla_sf(x)=\sum_n\nabla_sF_n(x)$: the squared distance is at most 0; "
-            "f is that of (23), at every x",
+            0,
+            s.assumption_31(),
+            s.assumption_C2(mu),
         ),
+        two_clients,
+        r"Two clients with $F_n=\frac12\|x\|^2$ at $x_s=1$: $\nabla_sf=1$, the "
+        "sum is 2.",
+        r"$\nabla_sf(x)=\sum_n\nabla_sF_n(x)$: the squared distance is at most 0; "
+        "f is that of (23), at every x",
     ),
     severity=Severity.PROOF,
     scope="refuted for two clients with weights 1/2; f of (23) has the weights a_n",
@@ -168,7 +134,7 @@ class Section:
     lines: Lines
 
     def claim(
-        self, place: int, title: str, *parts: Part, **told: Unpack[Told]
+        self, place: int, title: str, *parts: Part, **told: Unpack[entered.Told]
     ) -> Claim:
         """Return the claim of a line without what a refutation adds."""
         number = self.first + place
@@ -207,7 +173,7 @@ class Section:
     def sized(self, r: Round, each: Theorem) -> Theorem:
         """Return it summed with the factors of (56)."""
         scale = r.eta**2 * r.steps(SERVER) * N.value
-        return combine([(self.over_steps(r, each, self.weight**2), scale)])
+        return combine((self.over_steps(r, each, self.weight**2), scale))
 
     def claims(self) -> tuple[Claim, ...]:
         """Return all of them in the paper's order."""
@@ -243,7 +209,7 @@ class Section:
                 else "; for one step M is fixed before the noise"
             ),
             cause="M holds gradients after the first draws of Z, so E<M, Z> is not 0.",
-            repair=Repair(kept, "the cross term kept"),
+            repair=repaired("the cross term kept", *kept),
             words=r"M, the sum of the clients' local gradients, is what $\sum_i\nabla_s"
             r"f(x_c^{t,i},x_s^{t,i})$ stands for; the noise is the rest of the update. "
             + READ_33,
@@ -288,18 +254,16 @@ class Section:
         """Return the first relation of (56), (93) as printed."""
         block = self.lines.free
         left, right, _ = self.lines.moments(block)
-        what = equal(left, right, *block.assumed())
+        what = entered.equal(left, right, *block.assumed())
         claim = self.claim(
             2,
             "Local gradients are noise and second moments.",
-            Part(
+            entered.broken(
                 what,
-                Model(
-                    at_start(what),
-                    "Two clients with noise, one step: the right side is larger by "
-                    r"twice the variance, for $\mathbb E\|\nabla F\|^2=\mathbb E\|g\|^2"
-                    r"-\mathbb E\|\nabla F-g\|^2$.",
-                ),
+                one_round.at_start(what),
+                "Two clients with noise, one step: the right side is larger by "
+                r"twice the variance, for $\mathbb E\|\nabla F\|^2=\mathbb E\|g\|^2"
+                r"-\mathbb E\|\nabla F-g\|^2$.",
             ),
             severity=Severity.SLIP,
             scope="refuted wherever the block has noise",
@@ -320,22 +284,20 @@ class Section:
         return self.claim(
             3,
             "Lemma C.3 at the local points, for a block.",
-            Part(lines.progress(block), at_minimiser(block)),
+            Part(lines.progress(block), one_round.at_minimiser(block)),
             severity=Severity.PROOF,
             scope=f"refuted for mu = 1. {AWAY}",
             cause="Lemma C.3 for the whole vector applied to a block: where x_s = x_s* "
             "the left side is 0, but the gap of both blocks stands on the right.",
             words=READ_33,
             uses="lemma-C.3",
-            repair=Repair(
-                (
-                    shown(
-                        lines.progress(block, whole=True),
-                        lemma,
-                        "Lemma C.3 at every local gradient, summed with the weights.",
-                    ),
-                ),
+            repair=repaired(
                 "both blocks together",
+                shown(
+                    lines.progress(block, whole=True),
+                    lemma,
+                    "Lemma C.3 at every local gradient, summed with the weights.",
+                ),
             ),
         )
 
@@ -369,8 +331,9 @@ class Section:
             "also moves at the visits of the others: N tau steps, not tau.",
             words=READ_33,
             uses="lemma-C.5",
-            repair=Repair(
-                self.proved(
+            repair=repaired(
+                "a factor of at most N^2/12",
+                *self.proved(
                     lambda one: says(
                         self.lines.drift(one), right, *one.assumed(small=False)
                     ),
@@ -378,7 +341,6 @@ class Section:
                     r"Before a visit the server has moved by at most $N\tau$ "
                     "stochastic gradients, whatever the order: Cauchy-Schwarz.",
                 ),
-                "a factor of at most N^2/12",
             ),
         )
 
@@ -387,7 +349,7 @@ class Section:
 
         def clients(r: Round) -> Theorem:
             one, tau_b = lemmas.noise_of_sum(r, SERVER, self.weight), r.steps(SERVER)
-            return combine([(sum_over(one, steps(tau_b), local_steps.i), tau_b)])
+            return combine((sum_over(one, steps(tau_b), local_steps.i), tau_b))
 
         return self.claim(
             5,

@@ -8,49 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Says,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Severity, broken, equal, proved, repaired
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side, Split
 from sfl_theory.models.federation import Exact, federation, huber, plus, tilt
-from sfl_theory.papers.han2024.setting import (
-    EACH,
-    G2,
-    N,
-    S,
-    T,
-    a,
-    assumption_31,
-    assumption_C1,
-    each,
-    eps2,
-    eta,
-    f,
-    i,
-    j,
-    n,
-    run,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.setting import N, S, T, a, eta, f, i, j, n, run, t, tau
 from sfl_theory.proofs import aggregation
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Number, Run, Vector
 
-V1 = run(Version.V1, tau_server)
+V1 = run(Version.V1, s.tau_server)
 FEDAVG = run(Version.V1)
 V2 = run(Version.V2)
 ONE_STEP = w.pace(1, w.rate(eta))
@@ -60,11 +31,11 @@ BLOCK: dict[Side, Callable[[Vector], Vector]] = {
     Side.CLIENT: w.client,
     Side.SERVER: w.server,
 }
-STEPS: dict[Side, Number] = {Side.CLIENT: tau, Side.SERVER: tau_server}
+STEPS: dict[Side, Number] = {Side.CLIENT: tau, Side.SERVER: s.tau_server}
 SUM_FROM_0 = r"$\tau$ local steps: the client's sums end at $i = \tau - 1$"
 
 
-def vanishes(u: Vector, *assumed: Assumed) -> Says:
+def vanishes(u: Vector, *assumed: Assumed) -> claims.Says:
     """Return that a vector is zero."""
     return equal(w.norm2(u), 0, *assumed)
 
@@ -83,14 +54,14 @@ def mean_of_models(r: Run, side: Side, steps: Number) -> Part:
     """Return (2) on a side: x(t+1) is the weighted mean of the local models."""
     gap = BLOCK[side](models(r, steps) - r.x(t + 1))
     theorem = _of(aggregation.aggregated, r, side)
-    return Part(vanishes(gap), Proof(theorem, r"$\sum_n a_n = 1$."))
+    return proved(vanishes(gap), theorem, r"$\sum_n a_n = 1$.")
 
 
 def update(r: Run, side: Side, summed: Vector) -> Part:
     """Return App. C.2's update of a side."""
     gap = BLOCK[side](r.x(t + 1) - r.x(t) + eta() * summed)
     theorem = _of(aggregation.updated, r, side)
-    return Part(vanishes(gap), Proof(theorem, "The run's definition."), SUM_FROM_0)
+    return proved(vanishes(gap), theorem, "The run's definition.", SUM_FROM_0)
 
 
 def _of(
@@ -99,13 +70,12 @@ def _of(
     return lambda: lemma(r.split, side)
 
 
-EQ_2 = Claim(
+EQ_2 = Kind.EQUATION(
     "han2024/eq-2",
     "Sec. 2.2 (2) and App. C.2",
-    Kind.EQUATION,
     "Aggregating models (2) is the update of App. C.2 under full participation, on "
     "both sides.",
-    tuple(
+    *tuple(
         part
         for side in Side
         for part in (
@@ -115,38 +85,31 @@ EQ_2 = Claim(
     ),
 )
 
-SEC_2_2_FL = Claim(
+SEC_2_2_FL = Kind.TEXT(
     "han2024/text/sec-2.2/fl",
     "Sec. 2.2",
-    Kind.TEXT,
     "With equal periods SFL-V1 is FL (FedAvg), at every cut: local steps on the whole "
     "model, then a weighted mean.",
-    (
-        Part(
-            equal(
-                each(
-                    w.norm2(
-                        FEDAVG.p(n, t, i)
-                        - FEDAVG.x(t)
-                        + eta() * w.below(j, i, FEDAVG.g(n, t, j))
-                    )
-                ),
-                0,
-                w.at_most(i, tau),
+    proved(
+        equal(
+            s.each(
+                w.norm2(
+                    FEDAVG.p(n, t, i)
+                    - FEDAVG.x(t)
+                    + eta() * w.below(j, i, FEDAVG.g(n, t, j))
+                )
             ),
-            Proof(
-                lambda: aggregation.local_whole(FEDAVG.split),
-                "Both blocks make the same steps, at the same rate.",
-            ),
-            reading=EACH,
+            0,
+            w.at_most(i, tau),
         ),
-        Part(
-            vanishes(models(FEDAVG, tau) - FEDAVG.x(t + 1)),
-            Proof(
-                lambda: aggregation.round_whole(FEDAVG.split),
-                "Each block is aggregated after the same number of steps.",
-            ),
-        ),
+        lambda: aggregation.local_whole(FEDAVG.split),
+        "Both blocks make the same steps, at the same rate.",
+        s.EACH,
+    ),
+    proved(
+        vanishes(models(FEDAVG, tau) - FEDAVG.x(t + 1)),
+        lambda: aggregation.round_whole(FEDAVG.split),
+        "Each block is aggregated after the same number of steps.",
     ),
     uses="eq-2",
     words="The cut does not occur in either statement.",
@@ -155,7 +118,7 @@ SEC_2_2_FL = Claim(
 
 def sizes(steep: Exact, apart: Exact) -> dict[str | Number, Exact]:
     """Return the constants of the assumptions, S = 1."""
-    return {S: 1, G2: steep, eps2: apart}
+    return {S: 1, s.G2: steep, s.eps2: apart}
 
 
 def clients_apart(**more: int) -> ModelData:
@@ -171,112 +134,93 @@ def clients_apart(**more: int) -> ModelData:
     )
 
 
-CLIENT_SUM = Claim(
+CLIENT_SUM = Kind.ALGORITHM(
     "han2024/app-C.2/client-sum",
     "App. C.2 against Algorithms 1 and 2",
-    Kind.ALGORITHM,
     "The client sums of App. C.2, i = 0, ..., tau, are the algorithms' local steps.",
-    (
-        Part(
-            vanishes(
-                w.client(
-                    FEDAVG.x(t + 1) - FEDAVG.x(t) + eta() * gradients(FEDAVG, tau + 1)
-                ),
-                *assumption_C1(FEDAVG),
-                w.at_most(2 * S * tau * eta(), 1),
+    broken(
+        vanishes(
+            w.client(
+                FEDAVG.x(t + 1) - FEDAVG.x(t) + eta() * gradients(FEDAVG, tau + 1)
             ),
-            Model(
-                lambda: clients_apart(t=0),
-                r"Two steps with $\eta = 1/32$: the third gradient moves $x_c$ on.",
-            ),
-            reading="x is made by tau local steps; noise of step tau is 0",
+            *s.assumption_C1(FEDAVG),
+            w.at_most(2 * S * tau * eta(), 1),
         ),
+        lambda: clients_apart(t=0),
+        r"Two steps with $\eta = 1/32$: the third gradient moves $x_c$ on.",
+        "x is made by tau local steps; noise of step tau is 0",
     ),
     severity=Severity.SLIP,
     cause="They have one gradient more: tau + 1 of them.",
-    repair=Repair(
-        (update(FEDAVG, Side.CLIENT, gradients(FEDAVG, tau)),),
+    repair=repaired(
         r"the sums end at $\tau - 1$, as on the server side",
+        update(FEDAVG, Side.CLIENT, gradients(FEDAVG, tau)),
     ),
 )
 
-ONE_ROUND = Part(
+ONE_ROUND = broken(
     vanishes(
         w.client(models(FEDAVG, 1, 0) - FEDAVG.x(1)),
-        *assumption_C1(FEDAVG),
+        *s.assumption_C1(FEDAVG),
         w.at_most(16 * S * tau * eta(w.number(0)), 1),
     ),
-    Model(
-        lambda: clients_apart(),
-        r"$\tau = 2$: the box's model after its only step is not that after two.",
-    ),
-    reading="T = 1: the loop makes the step i = 0 only, and i % tau = 0 aggregates it",
+    lambda: clients_apart(),
+    r"$\tau = 2$: the box's model after its only step is not that after two.",
+    "T = 1: the loop makes the step i = 0 only, and i % tau = 0 aggregates it",
 )
 
-ALG_1 = Claim(
+ALG_1 = Kind.ALGORITHM(
     "han2024/alg-1",
     "App. B, Algorithm 1, against App. C.2",
-    Kind.ALGORITHM,
     "Algorithm 1, line by line, makes the updates of App. C.2 (full participation, "
     "tau_server = tau).",
-    (
-        Part(
-            equal((T - 1) * tau_max + 1, T * tau_max),
-            Model(
-                lambda: federation((tilt(0),), (0,), numbers={T: 2, tau_max: 3}),
-                r"$T = 2$ rounds of 3 steps: the loop has 4 iterations, not 6.",
-            ),
-            reading="iterations of line 2, i = 0, ..., (T-1) tau_max, against T rounds "
-            "of tau_max steps",
-        ),
-        ONE_ROUND,
+    broken(
+        equal((T - 1) * tau_max + 1, T * tau_max),
+        lambda: federation((tilt(0),), (0,), numbers={T: 2, tau_max: 3}),
+        r"$T = 2$ rounds of 3 steps: the loop has 4 iterations, not 6.",
+        "iterations of line 2, i = 0, ..., (T-1) tau_max, against T rounds "
+        "of tau_max steps",
     ),
+    ONE_ROUND,
     severity=Severity.SLIP,
     cause="Its loop i = 0, ..., (T-1) tau_max makes (T-1) tau_max + 1 steps instead of "
     "T tau_max, and i % tau = 0 aggregates after the first one.",
     scope="P_t is drawn anew in every iteration and t is never advanced; read here "
     "with full participation, where the draws do not matter.",
     uses="eq-2",
-    repair=Repair(
-        (
-            mean_of_models(FEDAVG, Side.CLIENT, tau),
-            mean_of_models(FEDAVG, Side.SERVER, tau),
-        ),
+    repair=repaired(
         r"the loop's range $i = 1, \dots, T\tau_{max}$: aggregation then follows "
         r"$\tau$ steps of both sides",
+        mean_of_models(FEDAVG, Side.CLIENT, tau),
+        mean_of_models(FEDAVG, Side.SERVER, tau),
     ),
 )
 
-CLOCK = Claim(
+CLOCK = Kind.ALGORITHM(
     "han2024/alg-1/clock",
     "App. B, Algorithm 1, against App. C.2",
-    Kind.ALGORITHM,
     "For tau != tau_server Algorithm 1 makes the steps of App. C.2, tau on the client "
     "side and tau_server on the server side per round.",
-    (
-        Part(
-            vanishes(
-                w.server(models(FEDAVG, tau_server, 0) - FEDAVG.x(1)),
-                *assumption_C1(FEDAVG),
-                w.at_most(N, 1),
-                w.at_most(tau_server, tau),
-                w.at_most(16 * S * tau * eta(w.number(0)), 1),
-            ),
-            Model(
-                lambda: federation(
-                    (plus(huber((1, 0), 0, 2), huber((0, 1), 0, 2)),),
-                    (1, 1),
-                    numbers={**sizes(8, 0), tau: 2, tau_server: 1},
-                    families={"sigma2": (0,)},
-                    rates={"eta": "1/32"},
-                ),
-                r"$\tau = 2$, $\tilde\tau = 1$: the server makes two steps, not "
-                "one.",
-            ),
-            reading="a special case: one client, so that aggregation changes nothing, "
-            "and tau_server <= tau = tau_max. In a round of the box both sides "
-            "make tau steps; App. C.2's server stays where tau_server steps lead",
+    broken(
+        vanishes(
+            w.server(models(FEDAVG, s.tau_server, 0) - FEDAVG.x(1)),
+            *s.assumption_C1(FEDAVG),
+            w.at_most(N, 1),
+            w.at_most(s.tau_server, tau),
+            w.at_most(16 * S * tau * eta(w.number(0)), 1),
         ),
+        lambda: federation(
+            (plus(huber((1, 0), 0, 2), huber((0, 1), 0, 2)),),
+            (1, 1),
+            numbers={**sizes(8, 0), tau: 2, s.tau_server: 1},
+            families={"sigma2": (0,)},
+            rates={"eta": "1/32"},
+        ),
+        r"$\tau = 2$, $\tilde\tau = 1$: the server makes two steps, not "
+        "one.",
+        "a special case: one client, so that aggregation changes nothing, "
+        "and tau_server <= tau = tau_max. In a round of the box both sides "
+        "make tau steps; App. C.2's server stays where tau_server steps lead",
     ),
     severity=Severity.PROOF,
     cause="Both sides step at every iteration: tau_max server steps per round.",
@@ -284,133 +228,115 @@ CLOCK = Claim(
     "for each side the box makes App. C.2's update, and T means different times on the "
     "two sides.",
     uses="eq-2",
-    repair=Repair(
-        (
-            mean_of_models(V1, Side.CLIENT, tau),
-            mean_of_models(V1, Side.SERVER, tau_server),
-        ),
+    repair=repaired(
         "a counter for each side; a side that has made its steps waits",
+        mean_of_models(V1, Side.CLIENT, tau),
+        mean_of_models(V1, Side.SERVER, s.tau_server),
     ),
 )
 
 VISITS = w.over_clients(n, w.below(i, tau, V2.g(n, t, i)))
 
-ALG_2 = Claim(
+ALG_2 = Kind.ALGORITHM(
     "han2024/alg-2",
     "App. B, Algorithm 2, against App. C.2",
-    Kind.ALGORITHM,
     "Line 12 of Algorithm 2 as indexed, which reads step i and writes step i + 1 for "
     "every participant, is the server's update of App. C.2.",
-    (
-        Part(
-            equal(
-                each(
-                    w.norm2(
-                        w.server(
-                            V2_ONE.x(t + 1)
-                            - V2_ONE.x(t)
-                            + eta()
-                            * (w.local(n).gradient(V2_ONE.x(t)) + V2_ONE.xi(n, t, 0))
-                        )
+    broken(
+        equal(
+            s.each(
+                w.norm2(
+                    w.server(
+                        V2_ONE.x(t + 1)
+                        - V2_ONE.x(t)
+                        + eta()
+                        * (w.local(n).gradient(V2_ONE.x(t)) + V2_ONE.xi(n, t, 0))
                     )
-                ),
-                0,
-                *assumption_C1(V2_ONE),
-                w.at_most(8 * S * N**2 * eta(), 1),
+                )
             ),
-            Model(
-                lambda: federation(
-                    (
-                        plus(huber((1, 0), 0, 1), huber((0, 1), 0, 1)),
-                        plus(huber((1, 0), 0, 1), huber((0, 1), "1/2", 1)),
-                    ),
-                    (3, 3),
-                    order=((0, 0), (1, 0)),
-                    numbers={**sizes(2, 1), t: 0},
-                    families={"sigma2": (0, 0), "b": (1, 1)},
-                    rates={"eta": "1/32"},
-                ),
-                r"Slopes are 1 wherever the run is: two visits move $x_s$ by $2\eta$, "
-                r"the line as indexed by $\eta$, whichever client writes last.",
-            ),
-            reading="a special case: one local step. x is made by App. C.2; as indexed "
-            "all read x_s^t and the step of one client survives, the same claim for "
-            "every n: a sum with arbitrary b_n",
+            0,
+            *s.assumption_C1(V2_ONE),
+            w.at_most(8 * S * N**2 * eta(), 1),
         ),
+        lambda: federation(
+            (
+                plus(huber((1, 0), 0, 1), huber((0, 1), 0, 1)),
+                plus(huber((1, 0), 0, 1), huber((0, 1), "1/2", 1)),
+            ),
+            (3, 3),
+            order=((0, 0), (1, 0)),
+            numbers={**sizes(2, 1), t: 0},
+            families={"sigma2": (0, 0), "b": (1, 1)},
+            rates={"eta": "1/32"},
+        ),
+        r"Slopes are 1 wherever the run is: two visits move $x_s$ by $2\eta$, "
+        r"the line as indexed by $\eta$, whichever client writes last.",
+        "a special case: one local step. x is made by App. C.2; as indexed "
+        "all read x_s^t and the step of one client survives, the same claim for "
+        "every n: a sum with arbitrary b_n",
     ),
     severity=Severity.SLIP,
     cause="All participants read the same model and write the same next one: one "
     "update survives.",
     scope="q = 1. Read as Sec. 2.2 says, one client after the other, the line is the "
     "repair.",
-    repair=Repair(
-        (update(V2, Side.SERVER, VISITS),),
+    repair=repaired(
         "one counter per visit instead of one per iteration, in any order",
+        update(V2, Side.SERVER, VISITS),
     ),
 )
 
 x = w.point("x")
 OBJECTIVE_GAP = w.server(w.over_clients(n, w.local(n).gradient(x)) - N * f.gradient(x))
 
-ALG_2_OBJECTIVE = Claim(
+ALG_2_OBJECTIVE = Kind.ALGORITHM(
     "han2024/alg-2/objective",
     "App. B, Algorithm 2, and App. C.2, against (1)",
-    Kind.ALGORITHM,
     "To first order in eta the server of Algorithm 2 steps along the gradient of (1), "
     "N grad_s f.",
-    (
-        Part(
-            vanishes(OBJECTIVE_GAP, assumption_31()),
-            Model(
-                lambda: federation(
-                    (huber((0, 1), 0, 1), huber((0, 1), "1/2", 1)),
-                    (0, 0),
-                    weights=("3/4", "1/4"),
-                    points={x: (("0", "1/8"),)},
-                    numbers={S: 1},
-                ),
-                r"$a = (3/4, 1/4)$: $\nabla f$ vanishes at $x_s = 1/8$, the unweighted "
-                "sum does not.",
-            ),
-            reading="all steps at one point x: the sum of the visits' gradients there",
+    broken(
+        vanishes(OBJECTIVE_GAP, s.assumption_31()),
+        lambda: federation(
+            (huber((0, 1), 0, 1), huber((0, 1), "1/2", 1)),
+            (0, 0),
+            weights=("3/4", "1/4"),
+            points={x: (("0", "1/8"),)},
+            numbers={S: 1},
         ),
+        r"$a = (3/4, 1/4)$: $\nabla f$ vanishes at $x_s = 1/8$, the unweighted "
+        "sum does not.",
+        "all steps at one point x: the sum of the visits' gradients there",
     ),
     severity=Severity.THEOREM,
     cause="It steps along sum_n grad_s F_n: the weights a_n are missing.",
     scope="True as printed for a_n = 1/N; for unequal weights the server minimises "
     "another function.",
-    repair=Repair(
-        (
-            Part(
-                says(
-                    w.norm2(OBJECTIVE_GAP),
-                    0,
-                    *(w.every_client(n, one) for one in w.equals(N * a(), w.number(1))),
-                ),
-                Proof(
-                    lambda: aggregation.equal_weights(x.value),
-                    r"$\sum_n \nabla F_n - N\sum_n a_n\nabla F_n = "
-                    r"\sum_n (1 - N a_n)\nabla F_n$.",
-                ),
-            ),
-        ),
+    repair=repaired(
         r"for equal weights $a_n = 1/N$; for others server steps weighted with $a_n$",
+        proved(
+            claims.says(
+                w.norm2(OBJECTIVE_GAP),
+                0,
+                *(w.every_client(n, one) for one in w.equals(N * a(), w.number(1))),
+            ),
+            lambda: aggregation.equal_weights(x.value),
+            r"$\sum_n \nabla F_n - N\sum_n a_n\nabla F_n = "
+            r"\sum_n (1 - N a_n)\nabla F_n$.",
+        ),
     ),
 )
 
 
-SEC_41_TAU = Claim(
+SEC_41_TAU = Kind.TEXT(
     "han2024/text/sec-4.1/tau",
     "Sec. 4.1",
-    Kind.TEXT,
     "tau = ceil(D_n/b) E is one number of local steps for all clients, as the theorems "
     "take it.",
     words="It is one number if the D_n are equal (or the ceil(D_n/b) are); for unequal "
     "D_n it depends on n, which the theorems do not cover. Which holds rests on the "
     "partition: a Dirichlet draw of every client's class shares, as in the work cited, "
     "keeps the sizes equal, the equally common draw of every class's shares over "
-    "clients "
-    "does not; Sec. 4.1 does not say.",
+    "clients does not; Sec. 4.1 does not say.",
 )
 
 CLAIMS = (

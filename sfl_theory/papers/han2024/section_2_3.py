@@ -9,39 +9,15 @@ from __future__ import annotations
 
 from functools import partial
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Says,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Severity, broken, equal, proved, repaired
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side, Split
 from sfl_theory.models.federation import federation, huber, plus, quadratic, tilt
-from sfl_theory.papers.han2024.setting import (
-    N,
-    S,
-    a,
-    assumption_31,
-    assumption_32,
-    assumption_34,
-    assumption_C1,
-    eps2,
-    eta,
-    i,
-    n,
-    run,
-    t,
-    tau,
-)
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, i, n, run, t, tau
 from sfl_theory.proofs import aggregation
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
@@ -57,7 +33,7 @@ def fixed(r: Run) -> Vector:
     return h.gradient(r.x(t))
 
 
-def displaced(r: Run, *assumed: Assumed) -> Says:
+def displaced(r: Run, *assumed: Assumed) -> claims.Says:
     """Return the mean square by which App. C.2's update moves the clients' block."""
     steps = w.below(i, tau, r.g(n, t, i))
     whole = w.norm2(w.client(w.over_clients(n, a() * steps)))
@@ -65,7 +41,7 @@ def displaced(r: Run, *assumed: Assumed) -> Says:
     return equal(
         w.norm2(w.client(r.x(t + 1) - r.x(t))),
         eta() ** 2 * (whole + w.over_clients(n, each)),
-        *assumption_C1(r),
+        *s.assumption_C1(r),
         w.participation(r),
         w.at_most(16 * S * tau * eta(), 1),
         *assumed,
@@ -89,71 +65,55 @@ def two_clients() -> ModelData:
     )
 
 
-EQ_3 = Claim(
+EQ_3 = Kind.ALGORITHM(
     "han2024/eq-3",
     "Sec. 2.3 (3), Algorithms 1 and 2, App. C.2",
-    Kind.ALGORITHM,
     "Aggregating models (3) is the update analysed in App. C.2.",
-    (
-        Part(
-            displaced(V1_MODELS),
-            Model(
-                two_clients,
-                r"Two equal clients start in their minimum, $q = (1, 1/2)$: App. C.2 "
-                "stays there, (3) multiplies the model with 1/2 or 3/2.",
-            ),
-            reading="x is made by (3); the right side is the mean square of App. C.2's "
-            "update, see the repair",
-        ),
+    broken(
+        displaced(V1_MODELS),
+        two_clients,
+        r"Two equal clients start in their minimum, $q = (1, 1/2)$: App. C.2 "
+        "stays there, (3) multiplies the model with 1/2 or 3/2.",
+        "x is made by (3); the right side is the mean square of App. C.2's "
+        "update, see the repair",
     ),
     severity=Severity.THEOREM,
     cause="The sum of a_n/q_n over the participants is not 1: (3) scales the model "
-    "even "
-    "where gradients vanish.",
+    "even where gradients vanish.",
     scope="With q_n < 1 for some n; for q_n = 1 it is (2).",
     uses="eq-2",
-    repair=Repair(
-        (
-            Part(
-                displaced(V1),
-                Proof(
-                    lambda: aggregation.moved_by_drawn(V1.split, Side.CLIENT),
-                    r"$\mathbb{E}(I_n/q_n)^2 = 1/q_n$, independently of the gradients "
-                    "and of the other clients.",
-                    two_clients,
-                ),
-                reading="x is made by App. C.2",
-            ),
-        ),
+    repair=repaired(
         "updates are aggregated instead of models",
+        proved(
+            displaced(V1),
+            lambda: aggregation.moved_by_drawn(V1.split, Side.CLIENT),
+            r"$\mathbb{E}(I_n/q_n)^2 = 1/q_n$, independently of the gradients "
+            "and of the other clients.",
+            "x is made by App. C.2",
+            model=two_clients,
+        ),
     ),
 )
 
-UNBIASED = Claim(
+UNBIASED = Kind.EQUATION(
     "han2024/eq-3/unbiased",
     "Sec. 2.3 (3)",
-    Kind.EQUATION,
     "(3) offsets the bias for SFL-V1: the mean of the aggregated model is that of (2).",
-    (
-        Part(
-            equal(
-                w.inner(w.client(V1_MODELS.x(t + 1)), fixed(V1_MODELS)),
-                w.inner(
-                    w.client(w.over_clients(n, a() * V1_MODELS.p(n, t, tau))),
-                    fixed(V1_MODELS),
-                ),
-                w.participation(V1_MODELS),
+    proved(
+        equal(
+            w.inner(w.client(V1_MODELS.x(t + 1)), fixed(V1_MODELS)),
+            w.inner(
+                w.client(w.over_clients(n, a() * V1_MODELS.p(n, t, tau))),
+                fixed(V1_MODELS),
             ),
-            Proof(
-                lambda: aggregation.mean_of_models(
-                    V1_MODELS.split, Side.CLIENT, fixed(V1_MODELS).value
-                ),
-                r"$\mathbb{E}I_n^t/q_n = 1$, independent of the local models.",
-            ),
-            reading="for every h, a linear one among them, which gives the mean in "
-            "every "
-            "fixed direction; the right side is (2) of the same round",
+            w.participation(V1_MODELS),
         ),
+        lambda: aggregation.mean_of_models(
+            V1_MODELS.split, Side.CLIENT, fixed(V1_MODELS).value
+        ),
+        r"$\mathbb{E}I_n^t/q_n = 1$, independent of the local models.",
+        "for every h, a linear one among them, which gives the mean in every fixed "
+        "direction; the right side is (2) of the same round",
     ),
     scope="q_n > 0. The mean is right, the variance is not that of App. C.2: see eq-3.",
 )
@@ -166,23 +126,20 @@ def resting(version: Version) -> Run:
     return Run(split, f"SFL-{version}")
 
 
-WEIGHTS = Claim(
+WEIGHTS = Kind.EQUATION(
     "han2024/eq-3/unbiased/weights",
     "Sec. 2.3 (3)",
-    Kind.EQUATION,
     "(3) offsets the bias of the weights, for both algorithms.",
-    tuple(
-        Part(
+    *tuple(
+        proved(
             equal(
                 w.inner(w.client(r.x(t + 1)), fixed(r)),
                 w.inner(w.client(r.x(t)), fixed(r)),
                 w.participation(r),
             ),
-            Proof(
-                partial(aggregation.mean_of_weights, r.split, fixed(r).value),
-                r"$\mathbb{E}\sum_n a_nI_n/q_n = 1$.",
-            ),
-            reading=f"{r.tex}; clients that do not move send x^t, and (3) multiplies "
+            partial(aggregation.mean_of_weights, r.split, fixed(r).value),
+            r"$\mathbb{E}\sum_n a_nI_n/q_n = 1$.",
+            f"{r.tex}; clients that do not move send x^t, and (3) multiplies "
             "it "
             "with the sum of the weights",
         )
@@ -204,42 +161,33 @@ def inverse(q: Number) -> tuple[Assumed, ...]:
 def positive(sign: int, left: Number, right: Number) -> Part:
     """Return one of the inequalities that the equality for q_n > 0 is."""
     rest = w.form(sign * likely * (1 - likely * factor)).value
-    return Part(
-        says(left, right, w.at_most(likely, 1), *inverse(likely)),
-        Proof(
-            lambda: combine([(rules.assume(rest), (1 / likely).value)]),
-            r"Divided by $q_n > 0$.",
-            lambda: federation((tilt(0),), (0,), numbers={likely: "1/2", factor: 2}),
-        ),
-        reading="one of the two inequalities that the equality is",
+    return proved(
+        claims.says(left, right, w.at_most(likely, 1), *inverse(likely)),
+        lambda: combine((rules.assume(rest), (1 / likely).value)),
+        r"Divided by $q_n > 0$.",
+        "one of the two inequalities that the equality is",
+        model=lambda: federation((tilt(0),), (0,), numbers={likely: "1/2", factor: 2}),
     )
 
 
-Q_ZERO = Claim(
+Q_ZERO = Kind.EQUATION(
     "han2024/eq-3/unbiased/q-zero",
     "Sec. 2.3 (3)",
-    Kind.EQUATION,
     "(3) offsets the bias for every q_n in [0, 1], q_n = 0 included.",
-    (
-        Part(
-            equal(chance * factor, 1, w.at_most(chance, 1), *inverse(chance)),
-            Model(
-                lambda: federation((tilt(0),), (0,), numbers={chance: 0, factor: 1}),
-                r"$q_n = 0$: the client never counts, whatever its factor.",
-            ),
-            reading="q_n c_n = 1 is E[I_n c_n] = 1 for the factor c_n of client n, "
-            "which is 1/q_n where q_n is not 0",
-        ),
+    broken(
+        equal(chance * factor, 1, w.at_most(chance, 1), *inverse(chance)),
+        lambda: federation((tilt(0),), (0,), numbers={chance: 0, factor: 1}),
+        r"$q_n = 0$: the client never counts, whatever its factor.",
+        "q_n c_n = 1 is E[I_n c_n] = 1 for the factor c_n of client n, "
+        "which is 1/q_n where q_n is not 0",
     ),
     severity=Severity.SLIP,
     cause="A client with q_n = 0 never counts.",
     scope="A remark on the domain: Sec. 2.3 says q_n in [0, 1], (3) divides by q_n.",
-    repair=Repair(
-        (
-            positive(1, likely * factor, w.number(1)),
-            positive(-1, w.number(1), likely * factor),
-        ),
+    repair=repaired(
         r"$q_n > 0$",
+        positive(1, likely * factor, w.number(1)),
+        positive(-1, w.number(1), likely * factor),
     ),
 )
 
@@ -249,48 +197,42 @@ x = V2.x(t)
 F = w.local(n)
 FULL = x - eta() * F.gradient(x) - eta() * F.gradient(x - eta() * F.gradient(x))
 
-SFL_V2 = Claim(
+SFL_V2 = Kind.EQUATION(
     "han2024/eq-3/unbiased/sfl-v2",
     "Sec. 2.3 (3) and Algorithm 2",
-    Kind.EQUATION,
     "For SFL-V2 the mean of the next client model by (3) is that of (2) under full "
     "participation.",
-    (
-        Part(
-            equal(
-                w.inner(w.client(V2.x(t + 1)), fixed(V2)),
-                w.inner(w.client(w.over_clients(n, a() * FULL)), fixed(V2)),
-                assumption_31(),
-                *assumption_32(V2),
-                assumption_34(),
-                w.participation(V2),
-                w.every_client(n, w.variance(V2, n, w.number(0))),
-                w.at_most(N, 1),
-                w.at_most(32 * S * eta(), 1),
-            ),
-            Model(
-                lambda: federation(
-                    (quadratic([["2/3", "1/3"], ["1/3", "2/3"]], (0, 0)),),
-                    (1, -1),
-                    participation=("1/2",),
-                    order=((0, 0), (0, 1)),
-                    rounds=1,
-                    numbers={S: 1, eps2: 0, t: 0},
-                    families={"sigma2": (0,)},
-                    rates={"eta": "1/32"},
-                    named={h: tilt(1, 0)},
-                ),
-                r"One client drawn half of the time, two steps: the server moves by "
-                r"$2\eta$ or not at all, and the client's second gradient with it.",
-            ),
-            reading="a special case: one client, two steps, no noise, where full "
-            "participation is two steps of gradient descent",
+    broken(
+        equal(
+            w.inner(w.client(V2.x(t + 1)), fixed(V2)),
+            w.inner(w.client(w.over_clients(n, a() * FULL)), fixed(V2)),
+            s.assumption_31(),
+            *s.assumption_32(V2),
+            s.assumption_34(),
+            w.participation(V2),
+            w.every_client(n, w.variance(V2, n, w.number(0))),
+            w.at_most(N, 1),
+            w.at_most(32 * S * eta(), 1),
         ),
+        lambda: federation(
+            (quadratic([["2/3", "1/3"], ["1/3", "2/3"]], (0, 0)),),
+            (1, -1),
+            participation=("1/2",),
+            order=((0, 0), (0, 1)),
+            rounds=1,
+            numbers={S: 1, eps2: 0, t: 0},
+            families={"sigma2": (0,)},
+            rates={"eta": "1/32"},
+            named={h: tilt(1, 0)},
+        ),
+        r"One client drawn half of the time, two steps: the server moves by "
+        r"$2\eta$ or not at all, and the client's second gradient with it.",
+        "a special case: one client, two steps, no noise, where full "
+        "participation is two steps of gradient descent",
     ),
     severity=Severity.PROOF,
     cause="A client's gradients pass through the server's model, which moves by "
-    "eta/q_n "
-    "when the client takes part.",
+    "eta/q_n when the client takes part.",
     scope="'Offsets the bias' read as a statement on the next model's mean; as one on "
     "the weights it is eq-3/unbiased/weights, proved.",
     uses="alg-2 eq-3/unbiased/weights",

@@ -5,54 +5,15 @@ App. C.3 states the assumptions again, as C.1, and adds C.2; its entries are her
 
 from __future__ import annotations
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Severity,
-    clash,
-    consistent,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, clash, consistent, proved, says
 from sfl_theory.kernel.terms import Client
 from sfl_theory.kernel.terms import Kind as Version
-from sfl_theory.models.federation import (
-    Exact,
-    Law,
-    coin,
-    federation,
-    huber,
-    parabola,
-    plus,
-    quadratic,
-    tilt,
-)
-from sfl_theory.papers.han2024.setting import (
-    EACH,
-    G2,
-    S,
-    assumption_31,
-    assumption_32,
-    assumption_33,
-    assumption_34,
-    assumption_C2,
-    best,
-    each,
-    eps2,
-    excess,
-    f,
-    j,
-    minimum,
-    mu,
-    n,
-    run,
-    t,
-    tau,
-)
+from sfl_theory.models import federation as fed
+from sfl_theory.models.federation import Exact, Law, coin, federation, huber, plus, tilt
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.setting import G2, S, each, f, j, minimum, mu, n, t, tau
 from sfl_theory.proofs import assumptions, foundations
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
@@ -60,17 +21,17 @@ from sfl_theory.written import Assumed, Number
 
 x, y = w.point("x"), w.point("y")
 h = w.named("h")
-V1 = run(Version.V1)
+V1 = s.run(Version.V1)
 m = Client("m")
 
 PRINTED_31 = w.every_client(n, w.majorised(w.local(n), S)).called("Assumption 3.1")
 SO_FAR: tuple[tuple[str, str, str, tuple[Assumed, ...]], ...] = (
     ("3.1", "Sec. 3.1", "(4)", (PRINTED_31,)),
-    ("3.2", "Sec. 3.1", "(5)-(6)", assumption_32(V1)),
-    ("3.3", "Sec. 3.1", "(7)", (assumption_33(V1),)),
-    ("3.4", "Sec. 3.1", "(8)", (assumption_34(),)),
-    ("C.1", "App. C.3", "(24)-(29)", (assumption_31(),)),
-    ("C.2", "App. C.3", "(30) with mu = 0", (assumption_C2(0), minimum())),
+    ("3.2", "Sec. 3.1", "(5)-(6)", s.assumption_32(V1)),
+    ("3.3", "Sec. 3.1", "(7)", (s.assumption_33(V1),)),
+    ("3.4", "Sec. 3.1", "(8)", (s.assumption_34(),)),
+    ("C.1", "App. C.3", "(24)-(29)", (s.assumption_31(),)),
+    ("C.2", "App. C.3", "(30) with mu = 0", (s.assumption_C2(0), minimum())),
 )
 """Every assumption and what it adds to those before it."""
 
@@ -85,11 +46,11 @@ def everywhere(used: tuple[Assumed, ...]) -> ModelData:
     round_ = plus(huber((1, 0), 0, 1), huber((0, 1), 0, 1))
     hypotheses = {one.value for one in used}
     numbers: dict[str | Number, Exact] = {S: 1}
-    if assumption_33(V1).value in hypotheses:
+    if s.assumption_33(V1).value in hypotheses:
         numbers[G2] = 5
-    if assumption_34().value in hypotheses:
-        numbers[eps2] = "9/16"
-    runs = not hypotheses.isdisjoint(one.value for one in assumption_32(V1))
+    if s.assumption_34().value in hypotheses:
+        numbers[s.eps2] = "9/16"
+    runs = not hypotheses.isdisjoint(one.value for one in s.assumption_32(V1))
     return federation(
         (plus(round_, tilt(0, "1/4")), plus(round_, tilt(0, "-3/4"))),
         ("1/2", 1),
@@ -107,22 +68,19 @@ def meets(place: int) -> Claim:
     name, where, equation, _ = SO_FAR[place]
     used = tuple(one for entry in SO_FAR[: place + 1] for one in entry[-1])
     earlier = " with those before it" if place else ""
-    return Claim(
+    return Kind.ASSUMPTION(
         f"han2024/assumption-{name}",
         where,
-        Kind.ASSUMPTION,
         f"Assumption {name}, {equation}, can hold together{earlier}, on all of R^d."
         if place
         else f"Assumption {name}, {equation}, can hold.",
-        (
-            Part(
-                consistent(*used),
-                Model(
-                    lambda: everywhere(used),
-                    r"$F_n(x) = h(x_c) + h(x_s) + \langle b_n, x\rangle$, $h$ Huber, "
-                    r"$\sum_n a_n b_n = 0$: slopes are bounded, the clients differ by "
-                    r"$b_n$ only.",
-                ),
+        Part(
+            consistent(*used),
+            Model(
+                lambda: everywhere(used),
+                r"$F_n(x) = h(x_c) + h(x_s) + \langle b_n, x\rangle$, $h$ Huber, "
+                r"$\sum_n a_n b_n = 0$: slopes are bounded, the clients differ by "
+                r"$b_n$ only.",
             ),
         ),
         scope="C.2 (mu = 0) is the last one: its model meets all assumptions at once.",
@@ -130,17 +88,17 @@ def meets(place: int) -> Claim:
 
 
 ALL = (
-    assumption_31(mu + excess),
-    *assumption_32(V1),
-    assumption_34(),
-    assumption_C2(),
+    s.assumption_31(mu + s.excess),
+    *s.assumption_32(V1),
+    s.assumption_34(),
+    s.assumption_C2(),
     minimum(),
 )
 
 
 def quadratics(bounded: bool = False) -> ModelData:
     """Return two clients with ``||x||^2 + b_n.x``; bounded: no run leaves the box."""
-    one = parabola(2, (0, 0))
+    one = fed.parabola(2, (0, 0))
     law: Law = coin(0, "1/2")
     return federation(
         (plus(one, tilt(0, "1/4")), plus(one, tilt(0, "-3/4"))),
@@ -149,8 +107,8 @@ def quadratics(bounded: bool = False) -> ModelData:
         noise=(law, law),
         numbers={
             mu: 2,
-            excess: 0,
-            eps2: "9/16",
+            s.excess: 0,
+            s.eps2: "9/16",
             tau: 2,
             **({G2: 12} if bounded else {}),
         },
@@ -161,19 +119,16 @@ def quadratics(bounded: bool = False) -> ModelData:
     )
 
 
-STRONGLY_CONVEX = Claim(
+STRONGLY_CONVEX = Kind.ASSUMPTION(
     "han2024/assumption-C.2/strongly_convex",
     "App. C.3",
-    Kind.ASSUMPTION,
     "Assumption C.2 with mu > 0 can hold together with 3.1, 3.2, 3.4 (without 3.3) on "
     "R^d.",
-    (
-        Part(
-            consistent(*ALL),
-            Model(
-                quadratics,
-                r"$F_n(x) = \|x\|^2 + \langle b_n, x\rangle$ with additive noise.",
-            ),
+    Part(
+        consistent(*ALL),
+        Model(
+            quadratics,
+            r"$F_n(x) = \|x\|^2 + \langle b_n, x\rangle$ with additive noise.",
         ),
     ),
 )
@@ -184,184 +139,149 @@ STEEP = tuple(
 )
 FAR = w.at_most(4 * G2 / mu**2 + 1, w.norm2(x - y)).called("R^d is not bounded")
 
-CLASH = Claim(
+CLASH = Kind.ASSUMPTION(
     "han2024/assumption-3.3/strongly_convex",
     "Sec. 3.1 and App. C.3",
-    Kind.ASSUMPTION,
     "Where Assumption 3.3 and strong convexity (C.2, mu > 0) hold together, any two "
     "points are at most 2G/mu apart, so they cannot both hold on R^d.",
-    (
-        Part(
-            says(
-                w.norm2(x - y),
-                4 * G2 / mu**2,
-                w.convex(h, mu).called("Assumption C.2"),
-                *STEEP,
-            ),
-            Proof(
-                lambda: assumptions.bounded_and_convex(h.value, mu.value, G2.value),
-                r"Strong convexity both ways: $\mu\|x-y\|^2 \le "
-                r"\langle\nabla h(x) - \nabla h(y), x - y\rangle \le 2G\|x - y\|$.",
-            ),
-            reading="h is any of the F_n; 3.3 bounds its gradient, the mean of the "
-            "stochastic one",
+    proved(
+        says(
+            w.norm2(x - y),
+            4 * G2 / mu**2,
+            w.convex(h, mu).called("Assumption C.2"),
+            *STEEP,
         ),
-        Part(
-            clash(w.convex(h, mu).called("Assumption C.2"), *STEEP, FAR),
-            Proof(
-                lambda: assumptions.nowhere_far(h.value, mu.value, G2.value),
-                r"Two points of $\mathbb{R}^d$ farther apart than the bound.",
-                vacuous="the statement is that the assumptions exclude each other",
-            ),
-        ),
+        lambda: assumptions.bounded_and_convex(h.value, mu.value, G2.value),
+        r"Strong convexity both ways: $\mu\|x-y\|^2 \le "
+        r"\langle\nabla h(x) - \nabla h(y), x - y\rangle \le 2G\|x - y\|$.",
+        "h is any of the F_n; 3.3 bounds its gradient, the mean of the stochastic one",
+    ),
+    proved(
+        clash(w.convex(h, mu).called("Assumption C.2"), *STEEP, FAR),
+        lambda: assumptions.nowhere_far(h.value, mu.value, G2.value),
+        r"Two points of $\mathbb{R}^d$ farther apart than the bound.",
+        vacuous="the statement is that the assumptions exclude each other",
     ),
     scope="The strongly convex theorems are vacuous on R^d; they are read along the "
     "run, where assumption-3.3/ball says that 3.3 can hold.",
 )
 
-BALL = Claim(
+BALL = Kind.ASSUMPTION(
     "han2024/assumption-3.3/ball",
     "Sec. 3.1 and App. C.3",
-    Kind.ASSUMPTION,
     "The reading of 3.3 along the run is not vacuous in the strongly convex case of "
     "SFL-V1 under full participation.",
-    (
-        Part(
-            consistent(*ALL, assumption_33(V1)),
-            Model(
-                lambda: quadratics(bounded=True),
-                r"$F_n(x) = \|x\|^2 + \langle b_n, x\rangle$, noise $\pm 1/2$: no step "
-                r"with $\eta \le 1/32$ leaves $[-1, 1]^2$, in every round, and there "
-                r"$\mathbb{E}\|g\|^2 \le 12$.",
-            ),
-            reading="3.3 bounds the stochastic gradients of every step that is made",
+    Part(
+        consistent(*ALL, s.assumption_33(V1)),
+        Model(
+            lambda: quadratics(bounded=True),
+            r"$F_n(x) = \|x\|^2 + \langle b_n, x\rangle$, noise $\pm 1/2$: no step "
+            r"with $\eta \le 1/32$ leaves $[-1, 1]^2$, in every round, and there "
+            r"$\mathbb{E}\|g\|^2 \le 12$.",
         ),
+        reading="3.3 bounds the stochastic gradients of every step that is made",
     ),
     uses="assumption-C.2/strongly_convex",
 )
 
-VARIANCE = Claim(
+VARIANCE = Kind.ASSUMPTION(
     "han2024/assumption-3.2/variance",
     "Sec. 3.1, (5)-(7)",
-    Kind.ASSUMPTION,
     "Assumption 3.3 with (5) implies (6) with sigma_n^2 = G^2: the variance is no "
     "constant of its own where 3.3 is assumed.",
-    (
-        Part(
-            says(
-                each(w.norm2(V1.xi(n, t, j))),
-                each(w.form(G2)),
-                w.unbiased(V1).called("Assumption 3.2, (5)"),
-                assumption_33(V1),
-                w.at_most(j + 1, tau),
-            ),
-            Proof(
-                lambda: assumptions.variance_of_bounded(Round(V1.split), G2.value),
-                r"$\mathbb{E}\|g\|^2 = \|\nabla F\|^2 + \mathbb{E}\|g - \nabla F\|^2$.",
-            ),
-            reading=EACH,
+    proved(
+        says(
+            each(w.norm2(V1.xi(n, t, j))),
+            each(w.form(G2)),
+            w.unbiased(V1).called("Assumption 3.2, (5)"),
+            s.assumption_33(V1),
+            w.at_most(j + 1, tau),
         ),
+        lambda: assumptions.variance_of_bounded(Round(V1.split), G2.value),
+        r"$\mathbb{E}\|g\|^2 = \|\nabla F\|^2 + \mathbb{E}\|g - \nabla F\|^2$.",
+        s.EACH,
     ),
 )
 
-DIVERGENCE = Claim(
+DIVERGENCE = Kind.ASSUMPTION(
     "han2024/assumption-3.4/divergence",
     "Sec. 3.1, (7)-(8)",
-    Kind.ASSUMPTION,
     "Assumption 3.3 implies Assumption 3.4 with eps^2 = 4 G^2.",
-    (
-        Part(
-            says(
-                each(w.norm2(w.local(n).gradient(x) - f.gradient(x))),
-                each(w.form(4 * G2)),
-                w.every_client(
-                    m, w.at_most(w.norm2(w.local(m).gradient(x)), G2)
-                ).called("Assumption 3.3 at x"),
+    proved(
+        says(
+            each(w.norm2(w.local(n).gradient(x) - f.gradient(x))),
+            each(w.form(4 * G2)),
+            w.every_client(m, w.at_most(w.norm2(w.local(m).gradient(x)), G2)).called(
+                "Assumption 3.3 at x"
             ),
-            Proof(
-                lambda: assumptions.divergence_of_bounded(x.value, G2.value),
-                r"$\|\nabla f\|^2 \le \sum_m a_m\|\nabla F_m\|^2 \le G^2$, and "
-                r"$\|u - v\|^2 \le 2\|u\|^2 + 2\|v\|^2$.",
-            ),
-            reading="at every point x; " + EACH,
         ),
+        lambda: assumptions.divergence_of_bounded(x.value, G2.value),
+        r"$\|\nabla f\|^2 \le \sum_m a_m\|\nabla F_m\|^2 \le G^2$, and "
+        r"$\|u - v\|^2 \le 2\|u\|^2 + 2\|v\|^2$.",
+        "at every point x; " + s.EACH,
     ),
 )
 
-SMOOTHNESS = Claim(
+SMOOTHNESS = Kind.ASSUMPTION(
     "han2024/app-C.3/smoothness",
     "Sec. 3.1 (4), App. C.3 (24)-(25)",
-    Kind.ASSUMPTION,
     "(4) for all x, y implies (24): gradients are S-Lipschitz.",
-    (
-        Part(
-            says(
-                w.norm2(h.gradient(x) - h.gradient(y)),
-                S**2 * w.norm2(x - y),
-                w.majorised(h, S).called("Assumption 3.1"),
-            ),
-            Model(
-                lambda: federation(
-                    (tilt(0),),
-                    (0,),
-                    numbers={S: 1},
-                    named={h: quadratic([[-2]], [0])},
-                    points={x: ((1,),), y: ((0,),)},
-                ),
-                r"$h(x) = -x^2$: (4) bounds curvature from above only.",
-            ),
+    claims.broken(
+        says(
+            w.norm2(h.gradient(x) - h.gradient(y)),
+            S**2 * w.norm2(x - y),
+            w.majorised(h, S).called("Assumption 3.1"),
         ),
+        lambda: federation(
+            (tilt(0),),
+            (0,),
+            numbers={S: 1},
+            named={h: fed.quadratic([[-2]], [0])},
+            points={x: ((1,),), y: ((0,),)},
+        ),
+        r"$h(x) = -x^2$: (4) bounds curvature from above only.",
     ),
-    severity=Severity.SLIP,
+    severity=claims.Severity.SLIP,
     cause="(4) bounds curvature from above only; a concave function meets it with any "
     "S.",
     scope="Sec. 3.1 states (4), App. C.3 states (24) as well; the non-convex proofs "
     "use (24).",
-    repair=Repair(
-        (
-            Part(
-                says(
-                    w.norm2(h.gradient(x) - h.gradient(y)),
-                    S**2 * w.norm2(x - y),
-                    w.majorised(h, S).called("Assumption 3.1"),
-                    w.convex(h, 0).called("Assumption C.2, mu = 0"),
-                ),
-                Proof(
-                    lambda: assumptions.cocoercive(h.value, S.value, x.value, y.value),
-                    r"Majorant from $y$ and tangent at $x$, both at "
-                    r"$y + (\nabla h(x) - \nabla h(y))/S$, and exchanged: "
-                    r"$\|d\|^2/S \le \langle d, x - y\rangle$ for the difference $d$.",
-                ),
-            ),
-        ),
+    repair=claims.repaired(
         "for convex functions",
+        proved(
+            says(
+                w.norm2(h.gradient(x) - h.gradient(y)),
+                S**2 * w.norm2(x - y),
+                w.majorised(h, S).called("Assumption 3.1"),
+                w.convex(h, 0).called("Assumption C.2, mu = 0"),
+            ),
+            lambda: foundations.lipschitz(h.value, S.value, x.value, y.value),
+            r"Majorant from $y$ and tangent at $x$, both at "
+            r"$y + (\nabla h(x) - \nabla h(y))/S$, and exchanged: "
+            r"$\|d\|^2/S \le \langle d, x - y\rangle$ for the difference $d$.",
+        ),
     ),
 )
 
-PROP_35 = Claim(
+PROP_35 = Kind.PROPOSITION(
     "han2024/prop-3.5",
     "Proposition 3.5, (9)",
-    Kind.PROPOSITION,
     "The gap splits into the distances of the two blocks.",
-    (
-        Part(
-            says(
-                f.gap(x),
-                S
-                / 2
-                * (
-                    w.norm2(w.server(x) - w.server(best))
-                    + w.norm2(w.client(x) - w.client(best))
-                ),
-                PRINTED_31,
-                minimum(),
+    proved(
+        says(
+            f.gap(x),
+            S
+            / 2
+            * (
+                w.norm2(w.server(x) - w.server(s.best))
+                + w.norm2(w.client(x) - w.client(s.best))
             ),
-            Proof(
-                foundations.prop_35,
-                r"Smoothness from $x^*$, where $\nabla f$ vanishes, block by block.",
-            ),
-            reading="for every random x, x^T among them",
+            PRINTED_31,
+            minimum(),
         ),
+        foundations.prop_35,
+        r"Smoothness from $x^*$, where $\nabla f$ vanishes, block by block.",
+        "for every random x, x^T among them",
     ),
     scope="as printed: for every random point, under the one-sided (4)",
     uses="eq-33 eq-34",

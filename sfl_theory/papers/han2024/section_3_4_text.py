@@ -9,35 +9,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Part,
-    Proof,
-    Repair,
-    Says,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Kind, Part, Says, Severity, equal, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, bare
-from sfl_theory.papers.han2024 import printed
+from sfl_theory.papers.han2024 import comparing, printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.comparing import (
-    PRINTED,
-    Build,
-    Built,
-    below,
-    broken,
-    compared,
-    entry,
-    grows,
-    roots_of,
-    smaller,
-    theorems,
-)
+from sfl_theory.papers.han2024.comparing import PRINTED, below, entry, smaller, theorems
 from sfl_theory.papers.han2024.printed import CASES, Data, I_err, bound
 from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs.export import ModelData, Statement, witness
@@ -77,7 +55,7 @@ PARTICIPATION = (
         "participation/decreases",
         "Sec. 4.2",
         "(20), and every bound of Theorems 3.8 and 3.9, does not increase in q_n.",
-        grows(PARTLY, CASES, LESS_PARTICIPATION),
+        comparing.grows(PARTLY, CASES, LESS_PARTICIPATION),
         " ".join(theorems(case, PARTLY) for case in CASES),
     ),
 )
@@ -99,7 +77,9 @@ def stays_larger(partly: str, full: str, case: str) -> Part:
         return bare(2, values, families={"sigma2": (1, 1)})
 
     statement = says(small.right, large.right, EVERYBODY, *small.below, *large.above)
-    return broken(statement, data, "G^2/q_n stays as G^2.", PRINTED, small, large)
+    return comparing.broken(
+        statement, data, "G^2/q_n stays as G^2.", PRINTED, small, large
+    )
 
 
 def extra_127() -> Part:
@@ -112,14 +92,14 @@ def extra_127() -> Part:
         return bare(2, values, rates={"eta": Fraction(1, 4)})
 
     left = N * s.tau_server**2 * rate_**2 * s.G2 * each
-    return broken(
+    return comparing.broken(
         says(left, 0, EVERYBODY), data, "It is positive.",
         "right side of (127), which bounds how far a drawn round is from one in which "
         "all take part; for q = 1 there is no such distance",
     )  # fmt: skip
 
 
-def together(build: Build) -> Built:
+def together(build: comparing.Build) -> comparing.Built:
     """Return the standard model of a statement, with q_n = 1."""
 
     def data() -> ModelData:
@@ -146,7 +126,7 @@ def reduces(partly: str, full: str) -> tuple[Part, Part]:
 
     words = "1/q_n <= 1 in every client's term."
     return (
-        compared(build, Data(), uses, words, PRINTED, together(build)),
+        comparing.compared(build, Data(), uses, words, PRINTED, together(build)),
         below(full, partly, NON, Data(), PRINTED),
     )
 
@@ -175,39 +155,38 @@ def sharper_reduces(partly: str, full: str, case: str) -> Part:
         if not printed.shared(partly):
             late = late * (d.tau_server**2 + d.tau**2) / d.tau_min**2
         more_uses = ([(each, late.value)], ())
-        found = roots_of(statement, small, large, uses=more_uses)
+        found = comparing.roots_of(statement, small, large, uses=more_uses)
         return [(one, HALF) for one in found]
 
     reading = "the bound with (1 - q_n)/q_n"
-    return compared(build, Data(), uses, reading=reading, model=together(build))
+    return comparing.compared(
+        build, Data(), uses, reading=reading, model=together(build)
+    )
 
 
 AT_ONE = (
-    Claim(
+    Kind.TEXT(
         "han2024/text/participation/convex-at-one",
         "Sec. 3.4 and (127), (157)",
-        Kind.TEXT,
         "Where everybody takes part, q_n = 1, the convex bounds (17), (18), (20), "
         "(21), and (127) on the way to them, are those for full participation.",
-        (
-            extra_127(),
-            *(
-                stays_larger(partly, full, case)
-                for case in (STRONG, GENERAL)
-                for partly, full in PAIRS
-            ),
+        extra_127(),
+        *(
+            stays_larger(partly, full, case)
+            for case in (STRONG, GENERAL)
+            for partly, full in PAIRS
         ),
         severity=Severity.CONSTANT,
         cause="(127) bounds a variance by the second moment: G^2/q_n for "
         "G^2 (1 - q_n)/q_n, which is what the draws add.",
         uses=f"eq-127 {theorems(STRONG)} {theorems(GENERAL)}",
-        repair=Repair(
-            tuple(
+        repair=repaired(
+            "(1 - q_n)/q_n for 1/q_n",
+            *tuple(
                 sharper_reduces(partly, full, case)
                 for case in (STRONG, GENERAL)
                 for partly, full in PAIRS
             ),
-            "(1 - q_n)/q_n for 1/q_n",
         ),
     ),
     entry(
@@ -233,12 +212,13 @@ def of_blocks() -> Part:
     right = w.over_clients(n, s.a() * parts)
 
     def theorem() -> rules.Theorem:
-        one = combine([(rules.blocks(APART.value, APART.value), -1)])
+        one = combine((rules.blocks(APART.value, APART.value), -1))
         return sum_over(one, k.CLIENTS, n, s.a().value)
 
-    return Part(
+    return proved(
         equal(left, right),
-        Proof(theorem, "A vector is the sum of its two orthogonal blocks."),
+        theorem,
+        "A vector is the sum of its two orthogonal blocks.",
         "for every cut: the left side, which eps^2 bounds, does not know the cut",
     )
 

@@ -11,31 +11,15 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Says,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Kind, Model, Part, Says, Severity, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, bare, federation, parabola
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.comparing import (
-    EQUAL,
-    SIGMA2,
-    broken,
-    compared,
-    entry,
-)
+from sfl_theory.papers.han2024.comparing import EQUAL, SIGMA2, broken, compared, entry
 from sfl_theory.papers.han2024.printed import CASES, NUMBERS, Data, I_err, shared
 from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import numbers
@@ -120,18 +104,16 @@ def between() -> Part:
         (known,) = numbers.on(statement.statement("numbers"), c)
         apart = (rules.square(p - r), p + 8 * r)
         large = p + 2 * r
-        powers = combine([(known, 27), apart], target=k.constant(large**3 - 27 * c**3))
+        powers = combine((known, 27), apart, target=k.constant(large**3 - 27 * c**3))
         return numbers.root(powers, 3 * c, large, 3)
 
-    return Part(
+    return proved(
         statement,
-        Proof(
-            theorem,
-            r"$(p+2r)^3-27pr^2=(p-r)^2(p+8r)$.",
-            lambda: bare(1, {middle: 1, level: 1, noisy: 1}),
-        ),
+        theorem,
+        r"$(p+2r)^3-27pr^2=(p-r)^2(p+8r)$.",
         "p = S I/(T+1), r = (G^2 I/(T+1))^(1/2): the third term of a tuned rate is "
         "(S G^2)^(1/3) (I/(T+1))^(2/3) = (p r^2)^(1/3), up to constants",
+        model=lambda: bare(1, {middle: 1, level: 1, noisy: 1}),
     )
 
 
@@ -172,7 +154,7 @@ def under_cube_root(number: str, power: int, unit: Number) -> Number:
 def in_units(number: str, power: int) -> Says:
     """Return that a cube root is the same in every unit of x."""
     left, right = (under_cube_root(number, power, u) for u in (w.number(1), scale))
-    return equal(left, right)
+    return claims.equal(left, right)
 
 
 def depends(number: str) -> Part:
@@ -197,23 +179,22 @@ def free(number: str) -> Part:
     """Return that with the square of the start it is the same in every unit."""
     statement = in_units(number, 2)
     target = statement.right.value - statement.left.value
-    proof = Proof(partial(combine, target=target), r"$\lambda^{-2-2+4}=1$.")
+    proof = claims.Proof(partial(combine, target=target), r"$\lambda^{-2-2+4}=1$.")
     return Part(statement, proof, f"Theorem {number}, I_err/(T + 1) squared")
 
 
-UNITS = Claim(
+UNITS = Kind.TEXT(
     "han2024/text/rate/general_convex/units",
     "(77), (114), (144), (174), and (12), (15), (18), (21)",
-    Kind.TEXT,
     "(entry of the audit) The cube root of the general convex bounds is a gap: it does "
     "not depend on the unit in which x is measured.",
-    tuple(map(depends, NUMBERS)),
+    *tuple(map(depends, NUMBERS)),
     severity=Severity.PROOF,
     scope="the other two terms of each bound do not depend on it",
     cause="The tuned drift is (c I^2/(T+1)^2)^(1/3); printed is (c I/(T+1))^(1/3), the "
     "exponent 1/3 for 2/3 of the start: hence the order T^(-1/3).",
     uses="eq-77 eq-114 eq-144 eq-174",
-    repair=Repair(tuple(map(free, NUMBERS)), "(I_err/(T + 1))^(2/3) for the 1/3"),
+    repair=repaired("(I_err/(T + 1))^(2/3) for the 1/3", *tuple(map(free, NUMBERS))),
 )
 
 
@@ -244,24 +225,25 @@ def with_periods(number: str) -> Part:
     """Return the same with the missing factor."""
     statement = from_start(number, printed.tau_max / printed.tau_min)
     target = statement.right.value - statement.left.value
-    return Part(statement, Proof(partial(combine, target=target)), f"Theorem {number}")
+    return proved(
+        statement, partial(combine, target=target), reading=f"Theorem {number}"
+    )
 
 
-PERIODS = Claim(
+PERIODS = Kind.TEXT(
     "han2024/text/rate/general_convex/periods",
     "(77), (144), and (12), (18)",
-    Kind.TEXT,
     "(entry of the audit) S I_err/(2(T+1)), the last term of the general convex bounds "
     "of SFL-V1, covers what the start adds to the summed recursion at some admitted "
     "rate.",
-    tuple(map(without_periods, ("3.6", "3.8"))),
+    *tuple(map(without_periods, ("3.6", "3.8"))),
     severity=Severity.PROOF,
     scope="for tau != tau_server; for equal periods it is exactly that",
     cause="The rate is at most 1/(2 S tau_max), the gap is earned with tau_min: a "
     "factor tau_max/tau_min is lost.",
     uses="eq-76 eq-77 eq-143 eq-144",
-    repair=Repair(
-        tuple(map(with_periods, ("3.6", "3.8"))), "tau_max/tau_min times the term"
+    repair=repaired(
+        "tau_max/tau_min times the term", *tuple(map(with_periods, ("3.6", "3.8")))
     ),
 )
 
@@ -312,24 +294,21 @@ def drawn(at_one: bool) -> Says:
 def in_all_steps() -> rules.Theorem:
     """Return q_n <= q_n^2 where q_n >= 1."""
     known = rules.assume(k.constant(chance.value - 1))
-    return combine([(known, chance.value)])
+    return combine((known, chance.value))
 
 
-DRAWS = Claim(
+DRAWS = Kind.ALGORITHM(
     "han2024/alg-1/draws",
     "App. B, Algorithm 1, lines 2 and 3, against Sec. 2.3 and App. C.2",
-    Kind.ALGORITHM,
     "A client takes part in a round, in all of its steps, with probability q_n.",
-    (
-        Part(
-            drawn(at_one=False),
-            Model(
-                lambda: bare(1, {chance: Fraction(1, 2)}),
-                r"$q_n=\frac12$: it makes both steps with probability $\frac14$.",
-            ),
-            "the box draws P_t in every iteration: independent draws of probability "
-            "q_n, two steps in a round, made both with probability q_n^2",
+    Part(
+        drawn(at_one=False),
+        Model(
+            lambda: bare(1, {chance: Fraction(1, 2)}),
+            r"$q_n=\frac12$: it makes both steps with probability $\frac14$.",
         ),
+        "the box draws P_t in every iteration: independent draws of probability "
+        "q_n, two steps in a round, made both with probability q_n^2",
     ),
     severity=Severity.SLIP,
     scope="q_n < 1 and more than one local step; the theorems are on one draw a round",
@@ -337,15 +316,14 @@ DRAWS = Claim(
     words="That t is never advanced, so that P_t and eta^t are those of one round for "
     "ever, is read off the box; no term says what a box is.",
     uses="alg-1",
-    repair=Repair(
-        (
-            Part(
-                drawn(at_one=True),
-                Proof(in_all_steps, model=lambda: bare(1, {chance: 1})),
-                "q_n = 1",
-            ),
-        ),
+    repair=repaired(
         "everyone takes part, or P_t is drawn where t is advanced, once in a round",
+        proved(
+            drawn(at_one=True),
+            in_all_steps,
+            reading="q_n = 1",
+            model=lambda: bare(1, {chance: 1}),
+        ),
     ),
 )
 
@@ -359,33 +337,30 @@ def curved(of: w.Function) -> Form:
     return tangent + s.mu / 2 * w.norm2(away) - of(there)
 
 
-WHICH = Claim(
+WHICH = Kind.ASSUMPTION(
     "han2024/assumption-C.2/which-function",
     "Theorems 3.6-3.9 in Sec. 3, against (30)",
-    Kind.ASSUMPTION,
     "'mu-strongly convex' of Sec. 3, which does not say of which function, is "
     "Assumption C.2 if it is said of f.",
-    (
-        Part(
-            says(
-                s.each(curved(w.local(n))),
-                0,
-                s.assumption_31(),
-                w.convex(s.f, s.mu).called("f is mu-strongly convex"),
-            ),
-            Model(
-                lambda: federation(
-                    [parabola(3, (0, 0)), parabola(-1, (0, 0))],
-                    (0, 0),
-                    points={here: [(0, 0)], there: [(1, 0)]},
-                    numbers={s.mu: 1, s.S: 3},
-                    families={"b": (0, 1)},
-                ),
-                r"$F_1=\frac32\|x\|^2$, $F_2=-\frac12\|x\|^2$: $f=\frac12\|x\|^2$ is "
-                r"1-strongly convex, $F_2$ is concave.",
-            ),
-            s.EACH,
+    Part(
+        says(
+            s.each(curved(w.local(n))),
+            0,
+            s.assumption_31(),
+            w.convex(s.f, s.mu).called("f is mu-strongly convex"),
         ),
+        Model(
+            lambda: federation(
+                [parabola(3, (0, 0)), parabola(-1, (0, 0))],
+                (0, 0),
+                points={here: [(0, 0)], there: [(1, 0)]},
+                numbers={s.mu: 1, s.S: 3},
+                families={"b": (0, 1)},
+            ),
+            r"$F_1=\frac32\|x\|^2$, $F_2=-\frac12\|x\|^2$: $f=\frac12\|x\|^2$ is "
+            r"1-strongly convex, $F_2$ is concave.",
+        ),
+        s.EACH,
     ),
     severity=Severity.SLIP,
     scope="N >= 2; only App. C.3 says that every F_n is meant",

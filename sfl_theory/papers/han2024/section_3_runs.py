@@ -11,42 +11,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Says,
-    Severity,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Part, Says, broken, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, federation, parabola
-from sfl_theory.papers.han2024 import appendix_e, printed
+from sfl_theory.papers.han2024 import appendix_e, printed, section_3_text
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import one_period
 from sfl_theory.papers.han2024.comparing import entry
 from sfl_theory.papers.han2024.printed import Data, bound
-from sfl_theory.papers.han2024.section_3_text import (
-    GENERAL,
-    HALF,
-    NON,
-    SUMMABLE,
-    UP_TO_T,
-    late_rate,
-    third,
-    total,
-)
+from sfl_theory.papers.han2024.section_3_text import GENERAL, HALF, NON, third, total
 from sfl_theory.proofs import (
-    block_visits,
     joint_distance,
     local_steps,
     non_convex,
     strongly_convex,
+    visits_convex,
 )
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import Uses, combine
@@ -64,7 +46,7 @@ def gap_rate(number: str, r: Run, d: Data) -> Says:
         s.assumption_C2(),
         s.minimum(),
     )
-    right = late_rate(number, d)
+    right = section_3_text.late_rate(number, d)
     return says(s.T * s.f.gap(r.x(s.T)), right, *assumed)
 
 
@@ -87,16 +69,17 @@ def strongly_convex_v1() -> Claim:
         away = (r.x(0) - s.best).value
         rest = S * (gamma + 1) * gamma / (2 * (gamma + T))
         target = (statement.right - statement.left).value
-        return combine([(known, T)], [(away, rest)], target)
+        return combine((known, T), (away, rest), target=target)
 
     one = entry(
         "rate/strongly_convex/sfl-v1",
         ABSTRACT,
         "SFL-V1 converges at O(1/T) on strongly convex objectives.",
         (
-            Part(
+            proved(
                 statement,
-                Proof(theorem, r"(11) for $\tilde\tau=\tau$, times T."),
+                theorem,
+                r"(11) for $\tilde\tau=\tau$, times T.",
                 "at the printed rates, tau_server = tau; C is the constant of (11); S "
                 "is written as mu + s",
             ),
@@ -138,16 +121,15 @@ def second(
     scope: str,
     uses: str,
     place: str = ABSTRACT,
-    repair: Repair | None = None,
+    repair: claims.Repair | None = None,
 ) -> Claim:
     """Return a claim on SFL-V2 that unequal weights refute."""
-    return Claim(
+    return Kind.TEXT(
         f"han2024/text/rate/{name}/sfl-v2",
         place,
-        Kind.TEXT,
         title,
-        (part,),
-        severity=Severity.THEOREM,
+        part,
+        severity=claims.Severity.THEOREM,
         scope=scope,
         cause=UNWEIGHTED,
         uses=uses,
@@ -163,11 +145,10 @@ def strongly_convex_v2() -> Claim:
         values: Numbers = {s.mu: 1, s.excess: 0, s.tau: 1, s.G2: 1, s.T: 3500}
         return unequal(HALF, values, families={"sigma2": (0, 0)}, box=[(0, 0), (0, 1)])
 
-    part = Part(
+    part = broken(
         gap_rate("3.7", r, d),
-        Model(
-            data, "x_s tends to the mean of the two minimisers, 1/2; f has it at 1/20."
-        ),
+        data,
+        "x_s tends to the mean of the two minimisers, 1/2; f has it at 1/20.",
         "at the printed rates; C is the constant of (14); S is written as mu + s",
     )
     return second(
@@ -199,7 +180,9 @@ def general_convex_v1() -> Claim:
         late = rules.assume(k.constant(s.T.value - root.value**2))
         rest = (s.T.value - root.value**2) / (2 * first.value * s.T.value)
         target = (right - root * mean).value
-        return combine([(known, root.value)], [(away.value, rest)], target, [late])
+        return combine(
+            (known, root.value), (away.value, rest), target=target, signs=[late]
+        )
 
     words = (
         r"The mean's bound $\frac I{2\alpha T}+\frac7{12}\alpha G^2$ at a tuned step."
@@ -218,11 +201,10 @@ def general_convex_v1() -> Claim:
     reading = (
         "rate alpha/(tau sqrt(T)) for T rounds; sqrt(T): any number below the root"
     )
-    part = Part(statement, Proof(theorem, words, data), reading)
-    return Claim(
+    part = proved(statement, theorem, words, reading, model=data)
+    return Kind.TEXT(
         "han2024/text/rate/general_convex/sfl-v1",
         ABSTRACT,
-        Kind.TEXT,
         "SFL-V1 converges at O(T^(-1/3)) on general convex objectives.",
         words="Of some schedule, which the paper does not name: 'for some' has no "
         "term. At a constant rate, the same for all T, it is false "
@@ -230,7 +212,7 @@ def general_convex_v1() -> Claim:
         "the rounds is even O(T^(-1/2)), which is the repair; the last iterate, which "
         "the paper speaks of, is open.",
         uses="thm-3.6/general_convex",
-        repair=Repair((part,), "the mean over the rounds for the last iterate"),
+        repair=repaired("the mean over the rounds for the last iterate", part),
     )
 
 
@@ -241,7 +223,7 @@ def general_convex_v2() -> Claim:
     large = bound("3.7", GENERAL, replace(Data(), T=w.number(0), I_err=start))
     assumed = w.assumptions(
         s.assumption_31(), s.assumption_32(r), s.assumption_33(r), s.assumption_C2(0),
-        s.minimum(), large.above, UP_TO_T,
+        s.minimum(), large.above, section_3_text.UP_TO_T,
     )  # fmt: skip
 
     def data() -> ModelData:
@@ -253,12 +235,12 @@ def general_convex_v2() -> Claim:
             Fraction(2, 3), values, families={"sigma2": (0, 0)}, box=[(0, 0), (0, 1)]
         )
 
-    part = Part(
+    part = broken(
         says(third * s.f.gap(r.x(s.T)), large.right, *assumed),
-        Model(data, "At rate 1/2 a round maps x_s = 2/3 to itself; f is least at "
-        "1/20."),
+        data,
+        "At rate 1/2 a round maps x_s = 2/3 to itself; f is least at 1/20.",
         "at the largest rate of (15); C is what (15) gives, its right side at T = 0",
-    )  # fmt: skip
+    )
     return second(
         "general_convex",
         "SFL-V2 converges at O(T^(-1/3)) on general convex objectives.",
@@ -289,7 +271,7 @@ def non_convex_assumed(number: str, r: Run) -> tuple[w.Assumed, ...]:
     rates = printed.admitted(number, NON, d, s.eta())
     each = (w.every_round(s.t, s.T, one) for one in rates)
     own = s.assumption_31(), *s.assumption_32(r), s.assumption_34(), s.minimum()
-    return w.assumptions(own, each, SUMMABLE)
+    return w.assumptions(own, each, section_3_text.SUMMABLE)
 
 
 def non_convex_v1() -> Claim:
@@ -343,10 +325,10 @@ def summable(
         one = printed.non_convex(number, replace(d, squares=w.number(1))).terms[1]
         few = rules.assume(k.constant(total.value - printed.SQUARES.value))
         uses: Uses = [(known(), s.T.value), (few, rules.number_of(one.value))]
-        return combine(uses, target=(right - metric(r)).value)
+        return combine(*uses, target=(right - metric(r)).value)
 
     words = r"The theorem, for $\tilde\tau=\tau$, times T."
-    return Part(statement, Proof(theorem, words), reading)
+    return proved(statement, theorem, words, reading)
 
 
 def non_convex_v2() -> Claim:
@@ -363,9 +345,10 @@ def non_convex_v2() -> Claim:
         fixed = 1 / (2 - step)
         return unequal(fixed, values, families={"sigma2": (0, 0)}, rates=rates)
 
-    part = Part(
+    part = broken(
         says(metric(r), right, *non_convex_assumed("3.7", r)),
-        Model(data, "At a constant rate 1/400 a round maps x_s = 400/799 to itself."),
+        data,
+        "At a constant rate 1/400 a round maps x_s = 400/799 to itself.",
         "where sum_t (eta^t)^2 is at most E; C is the constant of (16)",
     )
     return second(
@@ -375,14 +358,17 @@ def non_convex_v2() -> Claim:
         "Refuted for unequal weights; true for equal ones (see the repair).",
         "thm-3.7/non_convex alg-2",
         "Sec. 3.3",
-        Repair((equal_v2(r),), "equal weights"),
+        repaired("equal weights", equal_v2(r)),
     )
 
 
 def equal_v2(r: Run) -> Part:
     """Return that the metric times T is at most the constant of (16), a_n = 1/N."""
     same = appendix_e.EQUAL
-    return summable("3.7", r, block_visits.theorem, same, "equal weights")
+    everyone = k.Participants.EVERYONE
+    return summable(
+        "3.7", r, lambda: visits_convex.theorem(everyone), same, "equal weights"
+    )
 
 
 CLAIMS = (

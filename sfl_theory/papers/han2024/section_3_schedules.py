@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Part, Proof, says
+from sfl_theory.claims import Part, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort
@@ -79,12 +79,14 @@ def stays() -> rules.Theorem:
     small = rules.assume(k.constant(HALF - rate))
     before = rules.assume(k.constant(claim(t)))
     step = combine(
-        [(moved, 1), (before, (1 - rate) ** 2), (small, Fraction(4, 3) * rate)],
+        moved,
+        (before, (1 - rate) ** 2),
+        (small, Fraction(4, 3) * rate),
         target=k.constant(claim(t + 1)),
         signs=[rules.square(1 - rate)],
     )
     base = combine(
-        [(rules.assume(k.constant(-y(w.number(0)).value)), 1)],
+        rules.assume(k.constant(-y(w.number(0)).value)),
         target=k.constant(claim(w.number(0))),
     )
     every = rules.induct(base, step, v, k.constant(claim(t)))
@@ -102,9 +104,7 @@ def apart() -> rules.Theorem:
     away = THIRD - x.value
     known = rules.assume(k.constant(away))
     target = k.constant((BEST - x.value) ** 2 / 2 - LEFT)
-    return combine(
-        [(known, Fraction(7, 15)), (rules.square(away), HALF)], target=target
-    )
+    return combine((known, Fraction(7, 15)), (rules.square(away), HALF), target=target)
 
 
 def under_root(index: int) -> Part:
@@ -120,16 +120,16 @@ def under_root(index: int) -> Part:
         target = (statement.right - statement.left).value
         factor = 4 * Fraction(16, 25) / 27_001
         if index:
-            return combine([(few, 24 * factor)], target=target)
+            return combine((few, 24 * factor), target=target)
         shares = w.over_clients(n, s.a() ** 2).value
         uses = [
             (few, (N.value + 2 + shares) * factor),
             (flat, w.number(2 * factor).value),
         ]
-        return combine(uses, target=target)
+        return combine(*uses, target=target)
 
     reading = f"what the root of degree {root.degree} in (15) is of, T = 27000, G^2 = 4"
-    return Part(statement, Proof(theorem, model=weighted), reading)
+    return proved(statement, theorem, reading=reading, model=weighted)
 
 
 def weighted() -> ModelData:
@@ -143,9 +143,10 @@ def whole() -> Part:
     right = printed.general_convex("3.7", DATA, square, cube).right
     statement = says(right, Fraction(107, 1000) + Fraction(1, 10_000))
     target = (statement.right - statement.left).value
-    return Part(
+    return proved(
         statement,
-        Proof(partial(combine, target=target), r"$0.1071<\frac{49}{450}=0.1088...$"),
+        partial(combine, target=target),
+        r"$0.1071<\frac{49}{450}=0.1088...$",
         "(15) with these numbers for its roots; it falls with T",
     )
 
@@ -157,28 +158,27 @@ NOBODY = entry(
     "takes SFL-V2 below (15) from T = 27 000 on: the gap of an instance stays >= "
     "49/450.",
     (
-        Part(
+        proved(
             says(y(s.T), THIRD, BEGINS, *EVERY),
-            Proof(
-                stays,
-                r"$\frac13-(1-\eta)^2x-\eta^2=(1-\eta)^2(\frac13-x)+\frac43\eta"
-                r"(\frac12-\eta)$, by induction.",
-                lambda: federation(
-                    [tilt(0)],
-                    (0,),
-                    numbers={s.T: 1},
-                    rates={"eta": HALF},
-                    sequences={"y": 0},
-                ),
-            ),
+            stays,
+            r"$\frac13-(1-\eta)^2x-\eta^2=(1-\eta)^2(\frac13-x)+\frac43\eta"
+            r"(\frac12-\eta)$, by induction.",
             "x_s^t of the instance: client 2, of weight 1/10 and minimiser -1, is "
             "visited before client 1, whose minimiser is 1; 1/(2 S tau) = 1/2. The "
             "recursion is read off Algorithm 2; no run is coupled with it here",
+            model=lambda: federation(
+                [tilt(0)],
+                (0,),
+                numbers={s.T: 1},
+                rates={"eta": HALF},
+                sequences={"y": 0},
+            ),
         ),
-        Part(
+        proved(
             says(LEFT, (BEST - x) ** 2 / 2, w.at_most(x, THIRD)),
-            Proof(apart, model=lambda: bare(1, {x: 0})),
-            "the gap of f, with its minimum at x_s = 9/10 - 1/10",
+            apart,
+            reading="the gap of f, with its minimum at x_s = 9/10 - 1/10",
+            model=lambda: bare(1, {x: 0}),
         ),
         under_root(0),
         under_root(1),

@@ -13,26 +13,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, Says, Severity, equal, says
+from sfl_theory.claims import Claim, Kind, Part, Says, Severity, equal, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, bare
-from sfl_theory.papers.han2024 import printed
+from sfl_theory.papers.han2024 import comparing, printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import one_period
-from sfl_theory.papers.han2024.comparing import (
-    EQUAL,
-    PRINTED,
-    SIGMA2,
-    SMOOTHER,
-    K,
-    broken,
-    compared,
-    entry,
-    grows,
-    smaller,
-    theorems,
-)
+from sfl_theory.papers.han2024.comparing import EQUAL, K, compared, entry, theorems
 from sfl_theory.papers.han2024.printed import CASES, NUMBERS, Data, F_err, I_err, bound
 from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import numbers
@@ -68,11 +56,15 @@ def strongly_convex_rate(number: str) -> tuple[Part, Part]:
 
     def upper(d: Data) -> Says:
         right = late_rate(number, d)
-        return says(s.T * printed.strongly_convex(number, d).right, right, SMOOTHER)
+        return says(
+            s.T * printed.strongly_convex(number, d).right, right, comparing.SMOOTHER
+        )
 
     def lower(d: Data) -> Says:
         first = printed.strongly_convex(number, replace(d, T=w.number(1))).right
-        return says(first, s.T * printed.strongly_convex(number, d).right, SMOOTHER)
+        return says(
+            first, s.T * printed.strongly_convex(number, d).right, comparing.SMOOTHER
+        )
 
     reading = "the lower number is positive where some client has a_n sigma_n > 0"
     return (
@@ -97,19 +89,19 @@ def cube_root(power: int) -> rules.Theorem:
     known = rules.assume(k.constant(s.T.value - x**3))
     squares = [(rules.square(x - 1), x), (rules.square(x - HALF), 3 - power)]
     uses = [(known, 1), *(squares if power < 3 else ())]
-    return combine(uses, target=k.constant(s.T.value + 1 - x**power))
+    return combine(*uses, target=k.constant(s.T.value + 1 - x**power))
 
 
 def general_convex_rate(number: str) -> Part:
     r"""Return that :math:`T^{1/3}` times the bound is at most the bound at T = 0."""
 
     def build(d: Data) -> Says:
-        small, large = smaller(number, GENERAL, d), at_zero(number)
+        small, large = comparing.smaller(number, GENERAL, d), at_zero(number)
         known = (*small.below, *large.above, UP_TO_T)
         return says(third * small.right, large.right, *known)
 
     def uses(d: Data, statement: Statement) -> Uses:
-        small, large = smaller(number, GENERAL, d), at_zero(number)
+        small, large = comparing.smaller(number, GENERAL, d), at_zero(number)
         late, x = s.T.value + 1, third.value
         out = [(cube_root(1), (s.S * I_err).value / (2 * late))]
         for r, c in zip(small.roots, large.roots, strict=True):
@@ -196,7 +188,7 @@ def extracted(number: str) -> Part:
         apart = rules.square(A.value - C.value * q)
         uses: Uses = [(apart, s.T.value), (jensen, 4 * A.value * C.value * s.T.value)]
         target = statement.right.value - statement.left.value
-        return combine(uses, target=target)
+        return combine(*uses, target=target)
 
     words = (
         r"$(A+CQ)^2\ge4ACQ$ and $TQ\ge H^2$ for $Q=\sum(\eta^t)^2$, $H=\sum\eta^t$; so "
@@ -206,7 +198,7 @@ def extracted(number: str) -> Part:
         "A: T times the first term; C: T times the second without its sum Q of "
         "squares; the claim is the square of bound/(H/T) >= 2 sqrt(A C/T)"
     )
-    return Part(statement, Proof(theorem, words), reading)
+    return proved(statement, theorem, words, reading)
 
 
 EXTRACTED = entry(
@@ -235,7 +227,7 @@ HETEROGENEITY = (
         "heterogeneity/non_convex",
         "Sec. 3.3 and Sec. 4.2",
         "(13), (16) (and (19), (22)) do not decrease in eps^2.",
-        grows(NUMBERS, (NON,), MORE_HETEROGENEITY),
+        comparing.grows(NUMBERS, (NON,), MORE_HETEROGENEITY),
         theorems(NON),
     ),
     entry(
@@ -244,7 +236,7 @@ HETEROGENEITY = (
         "The convex bounds do not decrease in G^2, which heterogeneity bounds below: a "
         "divergence eps^2 needs G^2 >= eps^2/4 (assumption-3.4/divergence). eps^2 "
         "itself is absent from them.",
-        grows(NUMBERS, (STRONG, GENERAL), MORE_GRADIENTS),
+        comparing.grows(NUMBERS, (STRONG, GENERAL), MORE_GRADIENTS),
         f"assumption-3.4/divergence {theorems(STRONG)} {theorems(GENERAL)}",
     ),
 )
@@ -313,7 +305,7 @@ def from_horizon() -> Part:
     reading = (
         "T is written as the square of sqrt(T); eta0 is admitted, so eta0/sqrt(T) is"
     )
-    return Part(equal(left, right), Proof(theorem, words), reading)
+    return proved(equal(left, right), theorem, words, reading)
 
 
 RATES_OF_TAU = replace(
@@ -383,8 +375,11 @@ def replaced_strong() -> Part:
     def theorem() -> rules.Theorem:
         return combine(target=right.value - other.value)
 
-    reading = f"{PRINTED}: the added terms are those of the 1 in a_n^2 + 1 and a_n + 1"
-    return Part(equal(other, right), Proof(theorem, "Sums are linear."), reading)
+    reading = (
+        f"{comparing.PRINTED}: the added terms are those of the 1 in a_n^2 + 1 and "
+        "a_n + 1"
+    )
+    return proved(equal(other, right), theorem, "Sums are linear.", reading)
 
 
 def replaced_non_convex() -> tuple[Part, Part]:
@@ -398,7 +393,9 @@ def replaced_non_convex() -> tuple[Part, Part]:
     def upper(d: Data) -> Says:
         return says(printed.non_convex("3.6", d).right + added(NON, d), 2 * other)
 
-    reading = f"{PRINTED}; tau_server = tau, (13) with a_n^2 + 1 in the middle"
+    reading = (
+        f"{comparing.PRINTED}; tau_server = tau, (13) with a_n^2 + 1 in the middle"
+    )
     return compared(lower, d, reading=reading), compared(upper, d, reading=reading)
 
 
@@ -408,24 +405,23 @@ def similar(case: str) -> Claim:
     left, right = (bound(one, case, d).right for one in ("3.7", "3.6"))
 
     def data() -> ModelData:
-        values: Numbers = {s.S: 1, s.T: 1, SIGMA2: 1}
+        values: Numbers = {s.S: 1, s.T: 1, comparing.SIGMA2: 1}
         if case == NON:
             values |= {s.eps2: 1, F_err: Fraction(1, 10**10), s.tau: 1}
             return bare(150, values, rates={"eta": Fraction(1, 8 * 150**2)})
         return bare(150, {**values, s.mu: 1, s.G2: 100, I_err: 1})
 
-    part = broken(
+    part = comparing.broken(
         says(left, K * right),
         data,
         r"150 equal clients: $N\sum a_n^2=1$, $N\sum(a_n^2+1)=N^2+1$.",
         "a_n = 1/N, sigma_n = sigma; very similar: equal up to a factor of K",
     )
-    return Claim(
+    return Kind.TEXT(
         f"han2024/text/v1-v2/{case}/similar",
         "Sec. 3.3",
-        Kind.TEXT,
         "The results for SFL-V1 and SFL-V2 are very similar.",
-        (part,),
+        part,
         severity=Severity.CONSTANT,
         cause="At a_n = 1/N the weights N sum a_n^2 = 1 become N sum (a_n^2 + 1) = "
         "N^2 + 1: the noise of SFL-V2's bound is of order N^2 times that of SFL-V1.",

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Part, Proof, Repair, Says, says
+from sfl_theory.claims import Part, Says, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
@@ -20,18 +20,7 @@ from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import EQUAL
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    T,
-    a,
-    excess,
-    f,
-    mu,
-    n,
-    sigma2,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024.setting import G2, T, a, excess, f, mu, n, sigma2, tau
 from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d, named
 from sfl_theory.proofs import strongly_convex, two_paces, visits_convex
 from sfl_theory.proofs.convex_paces import Paces
@@ -106,7 +95,7 @@ class Algorithm:
         low, tex = (
             (tau, r"\tilde{\tau}")
             if self.longer is Side.SERVER
-            else (tau_server, r"\tau")
+            else (s.tau_server, r"\tau")
         )
         return named(low + d, tex) if side is self.longer else low
 
@@ -272,14 +261,13 @@ def own_rates(longer: k.Side) -> tuple[Part, Part]:
     r, p = run(k.Kind.V1, client, server), OwnRates(longer)
     both = 1 / client + 1 / server
     return (
-        Part(
-            as_printed("3.6", r),
-            Proof(partial(two_paces.printed, p), IMPLIED),
-            LONGER[longer],
+        proved(
+            as_printed("3.6", r), partial(two_paces.printed, p), IMPLIED, LONGER[longer]
         ),
-        Part(
+        proved(
             sharper(r, both, Fraction(32)),
-            Proof(partial(two_paces.last, p), RECURSION),
+            partial(two_paces.last, p),
+            RECURSION,
             LONGER[longer],
         ),
     )
@@ -288,44 +276,41 @@ def own_rates(longer: k.Side) -> tuple[Part, Part]:
 (CLIENT_PRINTED, CLIENT_SHARPER), (SERVER_PRINTED, SERVER_SHARPER) = map(
     own_rates, (k.Side.CLIENT, k.Side.SERVER)
 )
-THEOREM_36 = Repair(
-    (
-        Part(
-            as_printed("3.6", EQUAL_PERIODS),
-            Proof(lambda: after(strongly_convex.printed()), IMPLIED),
-            r"$\tau=\tilde\tau$, where the printed rates are each side's own",
-        ),
-        CLIENT_PRINTED,
-        SERVER_PRINTED,
-        Part(
-            sharper(EQUAL_PERIODS, 1 / TAU, Fraction(16, 3)),
-            Proof(lambda: after(strongly_convex.rate()), RECURSION),
-            r"$\tau=\tilde\tau$",
-        ),
-        CLIENT_SHARPER,
-        SERVER_SHARPER,
-    ),
+THEOREM_36 = repaired(
     "equal periods; or, for any, each side's rate divided by its own number of steps",
-)
-THEOREM_37 = Repair(
-    (
-        Part(
-            as_printed("3.7", run(k.Kind.V2, TAU, TAU), *EQUAL),
-            Proof(
-                partial(visits_convex.printed, k.Participants.EVERYONE),
-                r"$\phi_t\le X/(\gamma+t)$ by induction, X the two first terms. While "
-                r"$\gamma+t\le4N\kappa+1$ the server's rate is too large for descent, "
-                r"but $2\mu\phi_t\le\|\nabla f(x^t)\|^2\le2(1+(S\eta N\tau)^2)G^2$, "
-                r"for every client's first step is near $x^t$. From then on "
-                r"$\phi_{t+1}\le(1-4u)\phi_t+Au^2+Bu^3$ with the drift of all visits.",
-            ),
-        ),
-        Part(
-            sharper(WEIGHTED, 1 / TAU, Fraction(16)),
-            Proof(lambda: after(strongly_convex.rate(k.Kind.V2_WEIGHTED)), RECURSION),
-        ),
+    proved(
+        as_printed("3.6", EQUAL_PERIODS),
+        lambda: after(strongly_convex.printed()),
+        IMPLIED,
+        r"$\tau=\tilde\tau$, where the printed rates are each side's own",
     ),
+    CLIENT_PRINTED,
+    SERVER_PRINTED,
+    proved(
+        sharper(EQUAL_PERIODS, 1 / TAU, Fraction(16, 3)),
+        lambda: after(strongly_convex.rate()),
+        RECURSION,
+        r"$\tau=\tilde\tau$",
+    ),
+    CLIENT_SHARPER,
+    SERVER_SHARPER,
+)
+THEOREM_37 = repaired(
     "equal weights; or, for any weights and sharper, weighted server steps",
+    proved(
+        as_printed("3.7", run(k.Kind.V2, TAU, TAU), *EQUAL),
+        partial(visits_convex.printed, k.Participants.EVERYONE),
+        r"$\phi_t\le X/(\gamma+t)$ by induction, X the two first terms. While "
+        r"$\gamma+t\le4N\kappa+1$ the server's rate is too large for descent, "
+        r"but $2\mu\phi_t\le\|\nabla f(x^t)\|^2\le2(1+(S\eta N\tau)^2)G^2$, "
+        r"for every client's first step is near $x^t$. From then on "
+        r"$\phi_{t+1}\le(1-4u)\phi_t+Au^2+Bu^3$ with the drift of all visits.",
+    ),
+    proved(
+        sharper(WEIGHTED, 1 / TAU, Fraction(16)),
+        lambda: after(strongly_convex.rate(k.Kind.V2_WEIGHTED)),
+        RECURSION,
+    ),
 )
 
 
@@ -348,50 +333,40 @@ def drawn_model(order: tuple[tuple[int, int], ...] = ()) -> ModelData:
 
 UPDATES = k.Participants.UPDATES
 DRAWN = run(k.Kind.V1, TAU, TAU, UPDATES)
-THEOREM_38 = Repair(
-    (
-        Part(
-            as_printed("3.8", DRAWN),
-            Proof(
-                lambda: after(strongly_convex.printed(UPDATES)),
-                f"{IMPLIED} The draws add at most "
-                r"$\frac S2(\eta\tau)^2\sum_na_n^2(\frac1{q_n}-1)G^2$ to a round.",
-                drawn_model,
-            ),
-            r"$\tau=\tilde\tau$, updates aggregated",
-        ),
-        Part(
-            sharper(
-                DRAWN,
-                1 / TAU,
-                Fraction(16, 3),
-                w.over_clients(n, a() ** 2 * (w.inverse_chance(n) - 1)),
-            ),
-            Proof(
-                lambda: after(strongly_convex.rate(k.Kind.V1, UPDATES)),
-                RECURSION,
-                drawn_model,
-            ),
-            r"$\tau=\tilde\tau$, updates aggregated",
-        ),
-    ),
+THEOREM_38 = repaired(
     "equal periods",
-)
-THEOREM_39 = Repair(
-    (
-        Part(
-            as_printed("3.9", run(k.Kind.V2, TAU, TAU, UPDATES), *EQUAL),
-            Proof(
-                partial(visits_convex.printed, UPDATES),
-                r"As for (14), given the draws. With $J_n=I_n/q_n$ a round moves $x_s$ "
-                r"by at most $(\eta\tau)^2G^2\,\mathbb E(\sum J_n)^2$ in mean square, "
-                r"so the recursion needs no small rate; it is used from "
-                r"$\gamma+t\ge4\kappa\sum1/q_n$ on.",
-                lambda: drawn_model(((0, 0), (1, 0))),
-            ),
-            "updates aggregated",
-        ),
+    proved(
+        as_printed("3.8", DRAWN),
+        lambda: after(strongly_convex.printed(UPDATES)),
+        f"{IMPLIED} The draws add at most "
+        r"$\frac S2(\eta\tau)^2\sum_na_n^2(\frac1{q_n}-1)G^2$ to a round.",
+        r"$\tau=\tilde\tau$, updates aggregated",
+        model=drawn_model,
     ),
+    proved(
+        sharper(
+            DRAWN,
+            1 / TAU,
+            Fraction(16, 3),
+            w.over_clients(n, a() ** 2 * (w.inverse_chance(n) - 1)),
+        ),
+        lambda: after(strongly_convex.rate(k.Kind.V1, UPDATES)),
+        RECURSION,
+        r"$\tau=\tilde\tau$, updates aggregated",
+        model=drawn_model,
+    ),
+)
+THEOREM_39 = repaired(
     "equal weights",
+    proved(
+        as_printed("3.9", run(k.Kind.V2, TAU, TAU, UPDATES), *EQUAL),
+        partial(visits_convex.printed, UPDATES),
+        r"As for (14), given the draws. With $J_n=I_n/q_n$ a round moves $x_s$ "
+        r"by at most $(\eta\tau)^2G^2\,\mathbb E(\sum J_n)^2$ in mean square, "
+        r"so the recursion needs no small rate; it is used from "
+        r"$\gamma+t\ge4\kappa\sum1/q_n$ on.",
+        "updates aggregated",
+        model=lambda: drawn_model(((0, 0), (1, 0))),
+    ),
 )
 REPAIRS = {"3.6": THEOREM_36, "3.7": THEOREM_37, "3.8": THEOREM_38, "3.9": THEOREM_39}

@@ -6,80 +6,30 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Repair,
-    Says,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Part, Says, Severity, broken, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Participants, Side, Split, Vec
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import federation, parabola
-from sfl_theory.papers.han2024.block_rates import (
-    D_CLIENT,
-    D_SERVER,
-    E_CLIENT,
-    E_SERVER,
-    F_CLIENT,
-    F_SERVER,
-    G_CLIENT,
-    G_SERVER,
-    GAMMA_C,
-    READ_FEW,
-    READ_RATES,
-    Rated,
-    both,
-    bound,
-    drawn_clients,
-    parallel,
-    proved_bound,
-    rate,
-    sequential,
-    without_excess,
-)
+from sfl_theory.papers.han2024 import block_rates, one_round
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.block_rates import GAMMA_C, READ_FEW, Rated, both, bound
 from sfl_theory.papers.han2024.contraction import CLOCKS as READ_CLOCKS
 from sfl_theory.papers.han2024.contraction import LONG, LONG_SERVER
 from sfl_theory.papers.han2024.induction import GAMMA, LARGE, READ_S, gamma_s
-from sfl_theory.papers.han2024.one_round import (
-    JOINT,
-    JOINT_WEIGHTED,
-    READ_33,
-    Block,
-    asked,
-    ordered,
-    shown,
-)
-from sfl_theory.papers.han2024.setting import (
-    G2,
-    N,
-    T,
-    a,
-    best,
-    excess,
-    f,
-    mu,
-    n,
-    sigma2,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024.one_round import JOINT, READ_33, Block, asked, shown
+from sfl_theory.papers.han2024.setting import G2, N, T, a, best, f, mu, n, t, tau
 from sfl_theory.proofs import foundations, two_paces
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 
 Uses = list[tuple[Theorem, Exact]]
-CLOCKS = ((LONG, tau_server), (tau, LONG_SERVER))
+CLOCKS = ((LONG, s.tau_server), (tau, LONG_SERVER))
 
 
 @dataclass(frozen=True)
@@ -119,7 +69,7 @@ class Merged:
         """Return ``sum (a_n^2 + 1)(...)`` for SFL-V2, ``sum a_n^2 (...)`` else."""
         own = a() ** 2 if power == 2 else a()
         factor = (own + 1) if self.shared else own
-        second = 2 * sigma2() + G2
+        second = 2 * s.sigma2() + G2
         if self.drawn and power == 2:
             second = second + G2 * w.inverse_chance(n)
         return w.over_clients(n, factor * second)
@@ -166,8 +116,8 @@ class Merged:
         data = federation(
             [parabola(1, (0, 0))] * 2,
             (Fraction(1, 2), 0),
-            order=ordered(self.server.block, 2),
-            numbers=numbers | {tau_server: 1, gamma_s: 3, excess: 0},
+            order=one_round.ordered(self.server.block, 2),
+            numbers=numbers | {s.tau_server: 1, gamma_s: 3, s.excess: 0},
             families={"sigma2": (0, 0)},
             best={f: (0, 0)},
             box=[(0, 1), (0, 0)],
@@ -194,7 +144,7 @@ class Merged:
             mended = says(left, self.mixed(block), *assumed)
             change = "gamma_s for gamma, but in the last numerator"
         else:
-            mended = equal(left, self.last(block, gamma, times=2), *assumed)
+            mended = claims.equal(left, self.last(block, gamma, times=2), *assumed)
             change = "the constants 16 and 1536"
 
         def uses() -> Uses:
@@ -216,41 +166,33 @@ class Merged:
                 ),
             ]
 
-        return Claim(
+        return Kind.EQUATION(
             f"han2024/app-{self.section}/merge",
             f"App. {self.section}, ({self.number})",
-            Kind.EQUATION,
             f"Half S times the bounds ({self.first}) and "
             f"({self.number - 1}) is at most ({self.number}).",
-            (
-                Part(
-                    what,
-                    Model(self.witness(what), "Two equal clients, $S=\\mu$, $T=1$."),
-                    one.reading,
-                ),
+            broken(
+                what,
+                self.witness(what),
+                "Two equal clients, $S=\\mu$, $T=1$.",
+                one.reading,
             ),
             severity=Severity.PROOF,
             scope="refuted for two clients and S = mu; "
             + ("its noise terms are too small for every N" + " >= 2" * self.shared),
             cause=wrong,
             words=READ_33,
-            repair=Repair(
-                (
-                    shown(
-                        mended,
-                        uses,
-                        "The blocks are orthogonal; "
-                        + (
-                            r"$\gamma_s\le\gamma$."
-                            if self.shared
-                            else "both are equal."
-                        ),
-                        one.reading,
-                        squares=squares,
-                        model=self.witness(mended),
-                    ),
-                ),
+            repair=repaired(
                 change,
+                shown(
+                    mended,
+                    uses,
+                    "The blocks are orthogonal; "
+                    + (r"$\gamma_s\le\gamma$." if self.shared else "both are equal."),
+                    one.reading,
+                    squares=squares,
+                    model=self.witness(mended),
+                ),
             ),
         )
 
@@ -274,24 +216,26 @@ def by_distance(block: Block) -> Uses:
 def whole_rate(block: Block) -> Uses:
     """Return half S times the bound of the whole vector after T rounds."""
     at_T = ((w.variable(t), T.value),)
-    return [(rules.instantiate(rate(block), at_T, ()), LARGE.value / 2)]
+    return [(rules.instantiate(block_rates.rate(block), at_T, ()), LARGE.value / 2)]
 
 
-D = Merged(D_SERVER, D_CLIENT, "D.1.3", 73, 69)
-F = Merged(F_SERVER, F_CLIENT, "F.1.3", 136, 130)
+D = Merged(block_rates.D_SERVER, block_rates.D_CLIENT, "D.1.3", 73, 69)
+F = Merged(block_rates.F_SERVER, block_rates.F_CLIENT, "F.1.3", 136, 130)
 
 
 def few(server: Rated, client: Rated) -> tuple[Rated, Rated]:
     """Return SFL-V2's blocks, S written by gamma_s."""
     who = server.block.who
     return (
-        replace(server, block=without_excess(Side.SERVER, who)),
-        replace(client, block=without_excess(Side.CLIENT, who), gamma=GAMMA_C),
+        replace(server, block=block_rates.without_excess(Side.SERVER, who)),
+        replace(
+            client, block=block_rates.without_excess(Side.CLIENT, who), gamma=GAMMA_C
+        ),
     )
 
 
-E = Merged(*few(E_SERVER, E_CLIENT), "E.1.3", 110, 106)
-G = Merged(*few(G_SERVER, G_CLIENT), "G.1.3", 166, 160)
+E = Merged(*few(block_rates.E_SERVER, block_rates.E_CLIENT), "E.1.3", 110, 106)
+G = Merged(*few(block_rates.G_SERVER, block_rates.G_CLIENT), "G.1.3", 166, 160)
 
 
 def rests(one: Merged) -> str:
@@ -304,11 +248,11 @@ def parallel_bound(one: Merged = D) -> Claim:
     """Return (73), (136): the gap of SFL-V1, for any two numbers of steps."""
     parts = []
     for (client, server), clock in zip(CLOCKS, READ_CLOCKS, strict=True):
-        block = parallel(None, client, server, one.who)
+        block = block_rates.parallel(None, client, server, one.who)
         assumed = block.assumed(mu, small=False)
         what = says(one.gap(block), one.last(block, GAMMA), *assumed)
         split = block.run.split
-        reading = f"{clock}; {READ_S}; {READ_RATES}"
+        reading = f"{clock}; {READ_S}; {block_rates.READ_RATES}"
 
         def uses(split: Split = split) -> Uses:
             always = two_paces.rate(split)
@@ -326,15 +270,14 @@ def parallel_bound(one: Merged = D) -> Claim:
                 + r" Draws add $S\alpha^2\sum_na_n^2(1/q_n-1)G^2$."
                 * one.drawn,
                 reading,
-                model=drawn_clients(block, what),
+                model=block_rates.drawn_clients(block, what),
             )
         )
-    return Claim(
+    return Kind.EQUATION(
         f"han2024/eq-{one.number}",
         f"App. {one.section}, ({one.number})",
-        Kind.EQUATION,
         "The gap of SFL-V1 falls like 1/T, for any two numbers of local steps.",
-        tuple(parts),
+        *tuple(parts),
         words="The outer inequality, by a proof of its own; the term between is "
         f"eq-{one.number}/middle. Theorem {'3.8' if one.drawn else '3.6'} prints the "
         "two rates the other way round, which is false.",
@@ -345,40 +288,35 @@ def parallel_bound(one: Merged = D) -> Claim:
 
 def middle(one: Merged = D) -> Claim:
     """Return the second relation of (73), (136): no exact run is short enough."""
-    block = parallel(None, tau, tau_server, one.who)
+    block = block_rates.parallel(None, tau, s.tau_server, one.who)
     assumed = block.assumed(mu, small=False)
     same = both(Version.V1, one.who)
     same_assumed = same.assumed(mu, small=False)
-    repaired = says(one.sides(same), one.last(same, GAMMA), *same_assumed)
+    mended = says(one.sides(same), one.last(same, GAMMA), *same_assumed)
     away = (same.run.x(T) - best).value
     blocks = rules.blocks(away, away), LARGE.value / 2
 
-    return Claim(
+    return Kind.EQUATION(
         f"han2024/eq-{one.number}/middle",
         f"App. {one.section}, ({one.number})",
-        Kind.EQUATION,
         f"The second relation of ({one.number}): the distances of both blocks, for any "
         "two numbers of local steps.",
-        (
-            Part(
-                says(one.sides(block), one.last(block, GAMMA), *assumed),
-                None,
-                f"{READ_S}; {READ_RATES}",
-            ),
+        Part(
+            says(one.sides(block), one.last(block, GAMMA), *assumed),
+            None,
+            f"{READ_S}; {block_rates.READ_RATES}",
         ),
         words=MIDDLE + MIDDLE_DRAWN * one.drawn,
         uses=rests(one),
-        repair=Repair(
-            (
-                shown(
-                    repaired,
-                    lambda: [*whole_rate(same), blocks],
-                    f"({one.first}) for the whole vector, times S/2.",
-                    READ_S,
-                    model=drawn_clients(same, repaired),
-                ),
-            ),
+        repair=repaired(
             JOINT,
+            shown(
+                mended,
+                lambda: [*whole_rate(same), blocks],
+                f"({one.first}) for the whole vector, times S/2.",
+                READ_S,
+                model=block_rates.drawn_clients(same, mended),
+            ),
         ),
     )
 
@@ -405,17 +343,17 @@ MIDDLE_DRAWN = (
 
 def sequential_bound(one: Merged = E) -> Claim:
     """Return (110), (166): the gap of SFL-V2."""
-    block = sequential(None, one.who)
+    block = block_rates.sequential(None, one.who)
     assumed = block.assumed(mu, small=False)
     what = says(one.gap(block), one.last(block, GAMMA), *assumed)
     weighted = both(Version.V2_WEIGHTED, one.who)
     half_S = weighted.smoothness / 2
     right = D.last(weighted, GAMMA)
     if one.drawn:
-        right = half_S * w.bracket(proved_bound(weighted, T))
+        right = half_S * w.bracket(block_rates.proved_bound(weighted, T))
     rounds, chance = (24000, Fraction(15, 16)) if one.drawn else (12000, Fraction(1))
     weighted_assumed = weighted.assumed(mu, small=False)
-    repaired = says(one.gap(weighted), right, *weighted_assumed)
+    mended = says(one.gap(weighted), right, *weighted_assumed)
 
     def data() -> ModelData:
         heavy = Fraction(3, 4)
@@ -424,7 +362,7 @@ def sequential_bound(one: Merged = E) -> Claim:
             (0, Fraction(1, 2)),
             weights=(heavy, 1 - heavy),
             order=[(0, 0), (1, 0)],
-            numbers={mu: 1, excess: 0, gamma_s: 3, tau: 1, G2: 1, T: rounds},
+            numbers={mu: 1, s.excess: 0, gamma_s: 3, tau: 1, G2: 1, T: rounds},
             participation=(chance, chance),
             families={"sigma2": (0, 0)},
             best={f: (0, 1 - heavy)},
@@ -432,26 +370,19 @@ def sequential_bound(one: Merged = E) -> Claim:
         )
         return replace(short, long=True)
 
-    return Claim(
+    return Kind.EQUATION(
         f"han2024/eq-{one.number}",
         f"App. {one.section}, ({one.number})",
-        Kind.EQUATION,
         "The gap of SFL-V2 falls like 1/T.",
-        (
-            one.decomposed(block, READ_FEW),
-            Part(
-                what,
-                Model(
-                    data,
-                    r"Two clients, $a=(.75,.25)$, $F_n=\frac12\|x-(0,b_n)\|^2$, "
-                    r"$b=(0,1)$: $x_s$ tends to $\frac12$, the minimiser of $F_1+F_2$, "
-                    r"not to $x_s^*=.25$; the gap tends to $\frac1{32}$, and the bound "
-                    f"is below it after {rounds} rounds."
-                    + f" $q={chance}$."
-                    * one.drawn,
-                ),
-                f"end to end; {READ_FEW}",
-            ),
+        one.decomposed(block, READ_FEW),
+        broken(
+            what,
+            data,
+            r"Two clients, $a=(.75,.25)$, $F_n=\frac12\|x-(0,b_n)\|^2$, "
+            r"$b=(0,1)$: $x_s$ tends to $\frac12$, the minimiser of $F_1+F_2$, "
+            r"not to $x_s^*=.25$; the gap tends to $\frac1{32}$, and the bound "
+            f"is below it after {rounds} rounds." + f" $q={chance}$." * one.drawn,
+            f"end to end; {READ_FEW}",
         ),
         severity=Severity.THEOREM,
         scope="refuted for the weights .75 and .25" + f", q = {chance}" * one.drawn,
@@ -459,16 +390,15 @@ def sequential_bound(one: Merged = E) -> Claim:
         "the minimiser of sum_n F_n, the gap to a constant, the bound to 0.",
         words=READ_33,
         uses=f"eq-{one.first} eq-{one.number - 1} prop-3.5 app-{one.section}/merge",
-        repair=Repair(
-            (
-                shown(
-                    repaired,
-                    lambda: [*by_distance(weighted), *whole_rate(weighted)],
-                    "The whole vector's bound and Proposition 3.5.",
-                    READ_S,
-                    model=drawn_clients(weighted, repaired),
-                ),
+        repair=repaired(
+            one_round.JOINT_WEIGHTED
+            + ("" if one.drawn else "; then with (73)'s right side"),
+            shown(
+                mended,
+                lambda: [*by_distance(weighted), *whole_rate(weighted)],
+                "The whole vector's bound and Proposition 3.5.",
+                READ_S,
+                model=block_rates.drawn_clients(weighted, mended),
             ),
-            JOINT_WEIGHTED + ("" if one.drawn else "; then with (73)'s right side"),
         ),
     )

@@ -17,18 +17,9 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Says,
-    Severity,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Says, Severity, broken, proved, says
 from sfl_theory.claims import says as at_most
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
@@ -39,36 +30,18 @@ from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import EQUAL
 from sfl_theory.papers.han2024.blocks import Descent
 from sfl_theory.papers.han2024.printed import stuck
-from sfl_theory.papers.han2024.setting import (
-    N,
-    S,
-    T,
-    a,
-    eps2,
-    eta,
-    excess,
-    f,
-    minimum,
-    mu,
-    n,
-    run,
-    sigma2,
-    t,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024.setting import N, S, T, a, eps2, eta, f, mu, n, t, tau
 from sfl_theory.papers.han2024.strongly_convex_repairs import REPAIRS
 from sfl_theory.papers.han2024.theorems_convex_repaired import repair
 from sfl_theory.papers.han2024.two_periods import TwoPeriods
 from sfl_theory.proofs import non_convex, partial_visits, visits_convex
 from sfl_theory.written import Assumed, Form, Number, Run
 
-THEOREM_36 = Claim(
+THEOREM_36 = Kind.THEOREM(
     "han2024/thm-3.6/non_convex",
     "Theorem 3.6, (13)",
-    Kind.THEOREM,
     "The mean squared gradient, weighted with the learning rates.",
-    appendix_d.EQ_89.parts,
+    *appendix_d.EQ_89.parts,
     scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24); "
     "the proof uses that clients' samples are independent, which 3.2 does not say",
     words="A proof of its own: the paper's rests on (78), (79), (81) and (82), which "
@@ -79,12 +52,11 @@ THEOREM_36 = Claim(
 
 # Theorem 3.7: SFL-V2, full participation ---------------------------------------------
 
-THEOREM_37 = Claim(
+THEOREM_37 = Kind.THEOREM(
     "han2024/thm-3.7/non_convex",
     "Theorem 3.7, (16)",
-    Kind.THEOREM,
     "The mean squared gradient, weighted with the learning rates.",
-    (appendix_e.ALL_ROUNDS,),
+    appendix_e.ALL_ROUNDS,
     severity=Severity.THEOREM,
     cause="SFL-V2's server steps carry no a_n: it follows sum_n grad F_n, not grad f.",
     scope="refuted for unequal weights, shown for (3/4, 1/4); true as printed for "
@@ -107,12 +79,11 @@ DECIDED = TWO_PERIODS.concluded(
     "updates are aggregated, as App. C.2 analyses",
 )
 
-THEOREM_38 = Claim(
+THEOREM_38 = Kind.THEOREM(
     "han2024/thm-3.8/non_convex",
     "Theorem 3.8, (19)",
-    Kind.THEOREM,
     TITLE,
-    DECIDED,
+    *DECIDED,
     scope="as printed for any numbers of steps, gradients read as S-Lipschitz (24), "
     "updates aggregated; the proof uses that clients' samples are independent, which "
     "3.2 does not say; for models aggregated as in (3) refuted, see .../eq-3",
@@ -133,12 +104,12 @@ RATES = tuple(
         8 * S * N**2 * tau * eta() * w.over_clients(n, a() ** 2 * INVERSE),
     )
 )
-NOISE = w.over_clients(n, (a() ** 2 + 1) * INVERSE * (sigma2() + eps2))
+NOISE = w.over_clients(n, (a() ** 2 + 1) * INVERSE * (s.sigma2() + eps2))
 
 
 def descent(version: Version, who: Participants = UPDATES) -> Descent:
     """Return what the section concludes for a version of the server's steps."""
-    this = run(version, who=who)
+    this = s.run(version, who=who)
     draws = (w.participation(this).called("App. C.2"),)
     return Descent(this, tau, tau**2, tau, NOISE, RATES, draws)
 
@@ -153,14 +124,14 @@ def weighted(noise: Form) -> Says:
     rate = w.at_most(8 * S * eta() * tau * KAPPA, 1)
     left = w.number(1) / T * w.below(t, T, eta() * b.slope)
     right = w.number(4) / (T * tau) * f.gap(b.run.x(0)) + noise
-    return at_most(left, right, *b.assumed, minimum(), w.every_round(t, T, rate))
+    return at_most(left, right, *b.assumed, s.minimum(), w.every_round(t, T, rate))
 
 
 KAPPA = w.over_clients(n, a() * INVERSE)
 KAPPA = replace(KAPPA, tex=rf"\left({KAPPA.tex}\right)", binding=w.ATOM)
 RHO = w.over_clients(n, a() ** 2 * (INVERSE - 1))
-OWN = w.over_clients(n, a() * sigma2())
-DRAWN = w.over_clients(n, a() ** 2 * INVERSE * sigma2())
+OWN = w.over_clients(n, a() * s.sigma2())
+DRAWN = w.over_clients(n, a() ** 2 * INVERSE * s.sigma2())
 SECOND, THIRD = (w.below(t, T, eta() ** power) for power in (2, 3))
 
 
@@ -185,25 +156,22 @@ IDEA = (
     r"drift as in (116), repaired."
 )
 
-EQUAL_WEIGHTS = Part(EQUALLY.all_rounds(), Proof(visits_convex.theorem, IDEA))
+EQUAL_WEIGHTS = proved(
+    EQUALLY.all_rounds(), lambda: visits_convex.theorem(UPDATES), IDEA
+)
 
-THEOREM_39 = Claim(
+THEOREM_39 = Kind.THEOREM(
     "han2024/thm-3.9/non_convex",
     "Theorem 3.9, (22)",
-    Kind.THEOREM,
     "The mean squared gradient, weighted with the learning rates.",
-    (
-        Part(
-            PRINTED.all_rounds(),
-            Model(
-                run=lambda: stuck("3.9", Fraction(1, 1100), 1400, CHANCE),
-                words=r"$a=(3/4,1/4)$, $q_n=3/4$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, "
-                r"$b=(0,1)$, from $x^0=x^*=(0,1/4)$: $x_s$ drifts to 1/2, where "
-                r"$\nabla f\ne0$; the left side is of order $\eta$, the right one of "
-                r"order $\eta^2$. $\eta=1/1100$, T = 1400.",
-            ),
-            "updates are aggregated",
-        ),
+    broken(
+        PRINTED.all_rounds(),
+        words=r"$a=(3/4,1/4)$, $q_n=3/4$, $F_n=\frac12(x_c^2+(x_s-b_n)^2)$, "
+        r"$b=(0,1)$, from $x^0=x^*=(0,1/4)$: $x_s$ drifts to 1/2, where "
+        r"$\nabla f\ne0$; the left side is of order $\eta$, the right one of "
+        r"order $\eta^2$. $\eta=1/1100$, T = 1400.",
+        reading="updates are aggregated",
+        run=lambda: stuck("3.9", Fraction(1, 1100), 1400, CHANCE),
     ),
     severity=Severity.THEOREM,
     cause="SFL-V2's server steps carry no a_n: it follows sum_n grad F_n, not grad f.",
@@ -211,28 +179,22 @@ THEOREM_39 = Claim(
     "equal ones",
     uses="lemma-C.6 lemma-C.7 prop-C.4 step-3.9/non_convex eq-185 cond-3.9/non_convex",
     first_failure="han2024/eq-175",
-    repair=Repair(
-        (
-            EQUAL_WEIGHTS,
-            Part(
-                weighted(in_squares()),
-                Proof(
-                    partial_visits.quadratic,
-                    "The next part, with the learning rate put into its cubes.",
-                ),
-            ),
-            Part(
-                weighted(in_cubes()),
-                Proof(
-                    partial_visits.theorem,
-                    r"Polarisation with the conditional mean of "
-                    r"$\sum a_nJ_n\sum_i(\nabla F_n(x_n^{t,i})-\nabla F_n(x^t))$ given "
-                    r"$x^t$; its deviation and the noise by Young with 1/4.",
-                ),
-            ),
-        ),
+    repair=claims.repaired(
         "equal weights; or, for any weights and sharper, weighted server steps and "
         "rates up to 1/(8 S tau sum a_n/q_n)",
+        EQUAL_WEIGHTS,
+        proved(
+            weighted(in_squares()),
+            partial_visits.quadratic,
+            "The next part, with the learning rate put into its cubes.",
+        ),
+        proved(
+            weighted(in_cubes()),
+            partial_visits.theorem,
+            r"Polarisation with the conditional mean of "
+            r"$\sum a_nJ_n\sum_i(\nabla F_n(x_n^{t,i})-\nabla F_n(x^t))$ given "
+            r"$x^t$; its deviation and the noise by Young with 1/4.",
+        ),
     ),
 )
 
@@ -249,7 +211,7 @@ BALL = (
     "Assumption 3.3 along the run: together with strong convexity it cannot hold on "
     "the whole space"
 )
-CONSTANTS = printed.Data(S=mu + excess)
+CONSTANTS = printed.Data(S=mu + s.excess)
 """S = mu + s, so that S >= mu and gamma = 8 S/mu - 1 >= 7."""
 
 
@@ -260,7 +222,7 @@ def convex_run(
     kind = k.Kind.V2 if printed.shared(number) else k.Kind.V1
     drawn = printed.partial(number)
     who = drawn_as if drawn else k.Participants.EVERYONE
-    steps = tau if printed.shared(number) else tau_server
+    steps = tau if printed.shared(number) else s.tau_server
     split = k.Split(kind, who, w.pace(tau, client), w.pace(steps, server))
     return Run(split, f"SFL-{kind}")
 
@@ -280,7 +242,7 @@ def assumed(r: Run, number: str, S: Number, modulus: Number | int) -> list[Assum
 
 def strongly_convex(number: str, drawn_as: Participants = UPDATES) -> Says:
     """Return (11), (14), (17) or (20) as printed, with the printed rates."""
-    own = tau if printed.shared(number) else tau_server
+    own = tau if printed.shared(number) else s.tau_server
 
     def rate(steps: Number) -> k.Rate:
         return w.rate(lambda t: 4 / (mu * steps * (CONSTANTS.gamma + t)))
@@ -373,12 +335,11 @@ EQUATIONS = {"3.6": (11, 12), "3.7": (14, 15), "3.8": (17, 18), "3.9": (20, 21)}
 def strong(number: str) -> Claim:
     """Return the strongly convex case of a theorem."""
     v2 = printed.shared(number)
-    return Claim(
+    return Kind.THEOREM(
         f"han2024/thm-{number}/strongly_convex",
         f"Theorem {number}, ({EQUATIONS[number][0]})",
-        Kind.THEOREM,
         f"{TITLES[number]}: the gap of the last model falls like 1/T.",
-        (Part(strongly_convex(number), STRONG_MODELS[number], BALL),),
+        claims.Part(strongly_convex(number), STRONG_MODELS[number], BALL),
         severity=Severity.THEOREM,
         scope=SCOPES[number],
         cause=UNWEIGHTED if v2 else SWAPPED,
@@ -404,30 +365,23 @@ def general(number: str) -> Claim:
         "text/rate/general_convex/no-schedule); c_2 and c_3 are any numbers that are "
         "at least the square root and the cube root"
     )
-    return Claim(
+    return Kind.THEOREM(
         f"han2024/thm-{number}/general_convex",
         f"Theorem {number}, ({EQUATIONS[number][1]})",
-        Kind.THEOREM,
         f"{TITLES[number]}: the gap of the last model falls like the cube root of 1/T.",
-        (
-            Part(
-                what,
-                Model(
-                    words=words[0],
-                    run=lambda: printed.slow(number),
-                    numbers=roots(square, Fraction(363, 500), small),
-                ),
-                reading,
-            ),
-            Part(
-                what,
-                Model(
-                    words=words[1],
-                    run=lambda: printed.at_best(number),
-                    numbers=roots(tiny, tiny, start),
-                ),
-                reading,
-            ),
+        broken(
+            what,
+            words=words[0],
+            reading=reading,
+            run=lambda: printed.slow(number),
+            numbers=roots(square, Fraction(363, 500), small),
+        ),
+        broken(
+            what,
+            words=words[1],
+            reading=reading,
+            run=lambda: printed.at_best(number),
+            numbers=roots(tiny, tiny, start),
         ),
         severity=Severity.THEOREM,
         scope="already for one client with one local step (at x^0 = x* for every "

@@ -23,26 +23,16 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Part, Proof, Repair, Says, says
+from sfl_theory.claims import Part, Proof, Repair, Says, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024 import strongly_convex_repairs as strong
 from sfl_theory.papers.han2024.setting import G2, T, eta, f, mu, t, tau
-from sfl_theory.papers.han2024.strongly_convex_repairs import (
-    DRIFT,
-    S_REPAIRED,
-    SECOND,
-    Algorithm,
-    Line,
-    Named,
-    example,
-    gamma,
-    orders,
-    times,
-)
+from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, gamma, times
 from sfl_theory.proofs import unequal_paces, weighted_rounds
 from sfl_theory.proofs import value_recursion as value
 from sfl_theory.proofs.export import ModelData
@@ -63,7 +53,10 @@ def given_rates(one: Algorithm) -> Run:
 def mean_gap(one: Algorithm) -> Says:
     """Return the weighted mean of the gaps with the constants c_1 and c_d."""
     r = given_rates(one)
-    c1, cd = SECOND[one.number], DRIFT[one.number]
+    c1, cd = (
+        strong.SECOND[one.number],
+        strong.DRIFT[one.number],
+    )
     first = w.norm2(r.x(0) - f.best)
     right = (
         first / (2 * tau * T)
@@ -106,7 +99,7 @@ def same_moves(one: Algorithm) -> Run:
 def growing_gap(one: Algorithm) -> Says:
     """Return the weighted mean of the gaps for unequal numbers of steps."""
     r, tau_ = same_moves(one), one.steps(Side.CLIENT)
-    more = times(1 + one.unequal, SECOND[one.number])
+    more = times(1 + one.unequal, strong.SECOND[one.number])
     second = more + Fraction(5, 4) * one.unequal
     first = w.norm2(r.x(0) - f.best)
     squares, cubes = (w.below(t, T, eta() ** power) for power in (2, 3))
@@ -146,7 +139,7 @@ EXPONENTIAL = (
 
 def unequal_example(one: Algorithm, what: Says) -> ModelData:
     """Return `example` with h(t) = 1/(1 + t); Lambda is 2."""
-    model = example(one, what)
+    model = strong.example(one, what)
     (family,) = (each for each in model.rates if each.name == "h")
     rates = model.rates | {family: k.Rate(1 / (1 + k.symbol(k.ROUND)))}
     return replace(model, rates=rates)
@@ -154,10 +147,10 @@ def unequal_example(one: Algorithm, what: Says) -> ModelData:
 
 def given(what: Says, theorem: Callable[[], Theorem]) -> Theorem:
     """Return a statement whose right side is larger than a theorem's by its sorts."""
-    return combine([(theorem(), 1)], target=what.right.value - what.left.value)
+    return combine(theorem(), target=what.right.value - what.left.value)
 
 
-def general_convex(number: str) -> Named:
+def general_convex(number: str) -> strong.Named:
     """Return the repairs of (12), (15), (18) or (21)."""
 
     def line(
@@ -168,10 +161,10 @@ def general_convex(number: str) -> Named:
         words: str,
         model: Callable[[], ModelData] | None = None,
         reading: str = "",
-    ) -> Line:
+    ) -> strong.Line:
         proof = Proof(partial(given, what, theorem), words, model)
         told = "; ".join(filter(None, (one.reading, EVERY_RATE, reading)))
-        return Line(one, run, Part(what, proof, told))
+        return strong.Line(one, run, Part(what, proof, told))
 
     equal = Algorithm(number)
     theorem = partial(weighted_rounds.mean_gap, equal.weighted)
@@ -179,7 +172,7 @@ def general_convex(number: str) -> Named:
     if printed.shared(number):
         return {"repaired": (first,)}
     others = []
-    for one in orders(number):
+    for one in strong.orders(number):
         what = growing_gap(one)
         theorem = partial(unequal_paces.mean_gap, one.paces)
         model = partial(unequal_example, one, what)
@@ -211,27 +204,33 @@ def bounded_at(r: Run, at: Number | int) -> Assumed:
 def printed_shape(one: Algorithm) -> Says:
     """Return the printed right side with the constants of `SECOND` and `DRIFT`."""
     r = fast(one)
-    late, c1, cd = gamma + T, SECOND[one.number], DRIFT[one.number]
+    late, c1, cd = (
+        gamma + T,
+        strong.SECOND[one.number],
+        strong.DRIFT[one.number],
+    )
     first = w.norm2(r.x(0) - f.best)
     right = (
-        w.as_form(8 * times(S_REPAIRED, c1) * G2 / (mu**2 * late))
-        + w.as_form(times(64, cd) * S_REPAIRED**2 * G2 / (mu**3 * late * (gamma + 1)))
-        + S_REPAIRED * (gamma + 1) * first / (2 * late)
+        w.as_form(8 * times(strong.S_REPAIRED, c1) * G2 / (mu**2 * late))
+        + w.as_form(
+            times(64, cd) * strong.S_REPAIRED**2 * G2 / (mu**3 * late * (gamma + 1))
+        )
+        + strong.S_REPAIRED * (gamma + 1) * first / (2 * late)
     )
-    return says(f.gap(r.x(T)), right, *one.assumed(r, S_REPAIRED, mu))
+    return says(f.gap(r.x(T)), right, *one.assumed(r, strong.S_REPAIRED, mu))
 
 
 def as_printed(one: Algorithm) -> Says:
     """Return (11) or (17) as printed."""
     r = fast(one)
-    data = printed.Data(S=S_REPAIRED, I_err=w.norm2(r.x(0) - f.best))
+    data = printed.Data(S=strong.S_REPAIRED, I_err=w.norm2(r.x(0) - f.best))
     right = printed.bound(one.number, "strongly_convex", data).right
-    return says(f.gap(r.x(T)), right, *one.assumed(r, S_REPAIRED, mu))
+    return says(f.gap(r.x(T)), right, *one.assumed(r, strong.S_REPAIRED, mu))
 
 
 def without_distance(one: Algorithm) -> Says:
     """Return a bound without the initial distance, which Assumption 3.3 bounds."""
-    r, c1 = fast(one), SECOND[one.number]
+    r, c1 = fast(one), strong.SECOND[one.number]
     level = times(LEVEL[one.number], c1)
     if one.longer is not None:
         level = 4 * times(1 + one.unequal, c1) + 2
@@ -240,8 +239,13 @@ def without_distance(one: Algorithm) -> Says:
         extra = (bounded_at(r, 0),)
     if one.number == "3.9":
         extra = (*extra, bounded_at(r, T))
-    right = level * S_REPAIRED * G2 / (mu**2 * (gamma + T))
-    return says(f.gap(r.x(T)), right, *one.assumed(r, S_REPAIRED, mu), *extra)
+    right = level * strong.S_REPAIRED * G2 / (mu**2 * (gamma + T))
+    return says(
+        f.gap(r.x(T)),
+        right,
+        *one.assumed(r, strong.S_REPAIRED, mu),
+        *extra,
+    )
 
 
 def recursion(one: Algorithm) -> value.Recursion:
@@ -264,7 +268,7 @@ def larger(one: Algorithm, what: Says) -> Theorem:
 
 def to_level(one: Algorithm, _: Says) -> Theorem:
     """Return the bound without the initial distance."""
-    found, c1 = recursion(one), SECOND[one.number].value
+    found, c1 = recursion(one), strong.SECOND[one.number].value
     if one.number == "3.9":
         return found.level_at_end(8 * c1, T.value)
     if one.number == "3.7":
@@ -303,7 +307,7 @@ AT_START = "Assumption 3.3 also at x^0, where the first visited client alone sta
 AT_MODELS = "Assumption 3.3 also at x^0 and x^T"
 
 
-def strongly_convex(number: str) -> Named:
+def strongly_convex(number: str) -> strong.Named:
     """Return the repairs of (11), (14), (17) or (20)."""
 
     def line(
@@ -312,22 +316,26 @@ def strongly_convex(number: str) -> Named:
         prove: Callable[[Algorithm, Says], Theorem],
         words: str,
         reading: str = "",
-    ) -> Line:
+    ) -> strong.Line:
         what = make(one)
         told = "; ".join(filter(None, (one.reading, FAST, reading)))
-        proof = Proof(partial(prove, one, what), words, partial(example, one, what))
-        return Line(one, fast(one), Part(what, proof, told))
+        proof = Proof(
+            partial(prove, one, what),
+            words,
+            partial(strong.example, one, what),
+        )
+        return strong.Line(one, fast(one), Part(what, proof, told))
 
     equal = Algorithm(number)
     by_level = BY_CASES if number == "3.9" else BY_LEVEL
     extra = {"3.7": AT_START, "3.9": AT_MODELS}.get(number, "")
     shape = (line(equal, printed_shape, larger, BY_RATE),)
-    found: Named = {
+    found: strong.Named = {
         "sharper": (line(equal, without_distance, to_level, by_level, extra),)
     }
     if printed.shared(number):
         return {"repaired": shape} | found
-    both = orders(number)
+    both = strong.orders(number)
     return {
         "repaired": tuple(line(one, as_printed, larger, BY_RATE) for one in both),
         "any_periods": tuple(
@@ -338,7 +346,7 @@ def strongly_convex(number: str) -> Named:
     }
 
 
-BOUNDS: dict[tuple[str, str], Named] = {
+BOUNDS: dict[tuple[str, str], strong.Named] = {
     (number, case): build(number)
     for number in printed.NUMBERS
     for case, build in (
@@ -368,5 +376,5 @@ def repair(number: str, case: str, others: tuple[Part, ...] = ()) -> Repair:
         line.part for lines in BOUNDS[number, case].values() for line in lines
     )
     if case == "strongly_convex":
-        return Repair((*others, *parts), CHANGES[number])
-    return Repair((*others, *parts), f"{MEAN}; {CHANGES[number]}")
+        return repaired(CHANGES[number], *others, *parts)
+    return repaired(f"{MEAN}; {CHANGES[number]}", *others, *parts)

@@ -16,25 +16,14 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, Repair, Says
+from sfl_theory.claims import Claim, Kind, Part, Proof, Repair, Says, proved, repaired
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.kernel.terms import Participants, Side
-from sfl_theory.papers.han2024 import blocks
-from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Coupled, Descent, Step
+from sfl_theory.papers.han2024 import blocks, setting
+from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Descent, Section
 from sfl_theory.papers.han2024.one_round import at_start
-from sfl_theory.papers.han2024.setting import (
-    N,
-    S,
-    a,
-    eps2,
-    eta,
-    n,
-    run,
-    sigma2,
-    tau,
-    tau_server,
-)
+from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, n, run, sigma2, tau
 from sfl_theory.proofs import block_steps, non_convex
 from sfl_theory.proofs.local_steps import Round
 from sfl_theory.proofs.non_convex import TwoPaces
@@ -45,7 +34,7 @@ LONGER = {
     Side.CLIENT: r"$\tau=\tilde\tau+d$ with $d\ge0$",
     Side.SERVER: r"$\tilde\tau=\tau+d$ with $d\ge0$",
 }
-PRINTED_STEPS = {Side.CLIENT: tau, Side.SERVER: tau_server}
+PRINTED_STEPS = {Side.CLIENT: tau, Side.SERVER: setting.tau_server}
 
 
 def named(number: Number, tex: str) -> Number:
@@ -89,7 +78,7 @@ class TwoPeriods:
             for one in both
             for other in both
         ]
-        this, spread = run(Version.V1, tau_server, who=self.who), self._spread()
+        this, spread = run(Version.V1, setting.tau_server, who=self.who), self._spread()
         rates = self._called(*first, *second)
         return Blocks(this, PRINTED_STEPS, spread, rates, self._draws(this))
 
@@ -193,18 +182,17 @@ class Steps:
         return f"eq-{self.first + place}"
 
     def claim(
-        self, step: Step, place: int, at: Coupled, repair: Repair, uses: str = ""
+        self,
+        place: int,
+        ahead: tuple[int, int],
+        repair: Repair,
+        uses: str = "",
+        made: int = 2,
     ) -> Claim:
-        """Return the refuted claim on a step."""
-        side = SERVER if place < 6 else CLIENT
-        where = f"{self.place}.{1 if side is SERVER else 2}, ({self.first + place})"
-        return step.claim(
-            self.section.printed(), side, (self.eq(place), where), at, repair, uses
-        )
-
-    def coupled(self, ahead: tuple[int, int], steps: int = 2) -> Coupled:
-        """Return the model at the largest rate."""
-        return Coupled(ahead, steps, Fraction(1, 16 * steps), self.chance)
+        """Return the refuted claim on a step, counted from 0."""
+        printed = self.section.printed()
+        steps = Section(self.place, self.first, printed, 16, self.chance)
+        return steps.claim(self.first + place, ahead, repair, uses, made)
 
     def two_orders(
         self,
@@ -216,14 +204,14 @@ class Steps:
         reading: str = "",
     ) -> Repair:
         """Return a repair for either order of the numbers of steps."""
-        return Repair(
-            self.section.by_order(
+        return repaired(
+            change,
+            *self.section.by_order(
                 lambda b: statement(b, side, whole=True),
                 lambda p: theorem(p, side),
                 words,
                 reading,
             ),
-            change,
         )
 
     def first_order(self) -> Claim:
@@ -237,7 +225,7 @@ class Steps:
             rf"gradients.{self.draws}",
             "the move of the whole vector on the right",
         )
-        return self.claim(blocks.FIRST_ORDER, 0, self.coupled((-254, 511)), repair)
+        return self.claim(0, (-254, 511), repair)
 
     def drift(self) -> Claim:
         """Return (79) or (146)."""
@@ -253,8 +241,7 @@ class Steps:
             "the move and the gradient of the whole vector",
             blocks.EACH,
         )
-        at = self.coupled((-1, 2), 3)
-        return self.claim(blocks.DRIFT, 1, at, repair, "lemma-C.6")
+        return self.claim(1, (-1, 2), repair, "lemma-C.6", made=3)
 
     def first_order_closed(self, place: int, uses: str) -> Claim:
         """Return (80), (84), (147) or (151)."""
@@ -265,24 +252,20 @@ class Steps:
             f"The repaired ({self.first}), the repaired ({self.first + 1}).",
             "the gradient of the whole vector behind eta^3",
         )
-        at = self.coupled((-254, 511))
-        return self.claim(blocks.FIRST_ORDER_CLOSED, place, at, repair, uses)
+        return self.claim(place, (-254, 511), repair, uses)
 
     def second_order(self) -> Claim:
         """Return (81) or (148)."""
         b = self.section.printed()
-        twice = Part(
+        twice = proved(
             blocks.second_order(b, SERVER, times=2),
-            Proof(
-                lambda: block_steps.second_order(Round(b.run.split), SERVER),
-                "Cauchy-Schwarz over clients and steps, Young with factor 2, "
-                f"variance.{self.draws}",
-            ),
+            lambda: block_steps.second_order(Round(b.run.split), SERVER),
+            "Cauchy-Schwarz over clients and steps, Young with factor 2, "
+            f"variance.{self.draws}",
             blocks.SECOND_ORDER.reading,
         )
-        at = self.coupled((98, -193))
-        repair = Repair((twice,), "twice the right side")
-        return self.claim(blocks.SECOND_ORDER, 3, at, repair)
+        repair = repaired("twice the right side", twice)
+        return self.claim(3, (98, -193), repair)
 
     def change(self) -> Claim:
         """Return (82) or (149)."""
@@ -296,8 +279,7 @@ class Steps:
             "the whole gradient of F_n, and the variance of the samples without eta^2",
             blocks.CHANGE.reading,
         )
-        at = self.coupled((-1, 2))
-        return self.claim(blocks.CHANGE, 4, at, repair, "lemma-C.7")
+        return self.claim(4, (-1, 2), repair, "lemma-C.7")
 
     def second_order_closed(self, place: int, uses: str) -> Claim:
         """Return (83), (85), (150) or (152)."""
@@ -310,8 +292,7 @@ class Steps:
             f"({self.first + 1}).{self.draws}",
             "5/2 times the right side, the whole gradient in its second-order term",
         )
-        at = self.coupled((-1, 2))
-        return self.claim(blocks.SECOND_ORDER_CLOSED, place, at, repair, uses)
+        return self.claim(place, (-1, 2), repair, uses)
 
     def of_blocks(self) -> tuple[Claim, ...]:
         """Return the steps on one block."""
@@ -338,12 +319,11 @@ class Steps:
     ) -> Claim:
         """Return a proved conclusion; `place` counts from that of one round."""
         where = self.one_round + place
-        return Claim(
+        return Kind.EQUATION(
             f"han2024/eq-{where}",
             f"{self.place}.3, ({where})",
-            Kind.EQUATION,
             title,
-            self.section.concluded(statement, theorem, words, reading),
+            *self.section.concluded(statement, theorem, words, reading),
             uses=uses,
         )
 

@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, Says, says
+from sfl_theory.claims import Claim, Kind, Says, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
@@ -243,7 +243,7 @@ def below(what: Says, r: Run, theorem: Theorem, spare: Number | int = 0) -> Theo
     """Return a statement whose terms are larger; `spare` is by how much the first."""
     lowest = rules.lowest(MEAN, r.x(0).value)
     uses = [(theorem, ratio(1)), (lowest, w.number(spare).value)]
-    return combine(uses, target=what.right.value - what.left.value)
+    return combine(*uses, target=what.right.value - what.left.value)
 
 
 def sharp(one: Algorithm) -> Sharp:
@@ -418,7 +418,7 @@ def line(number: str, bound: Bound) -> Line:
     return Line(
         one,
         bound.run(one),
-        Part(what, Proof(theorem, bound.words + draws, model), told),
+        proved(what, theorem, bound.words + draws, told, model=model),
     )
 
 
@@ -446,12 +446,11 @@ def claim(number: str, case: str, bound: Bound) -> Claim:
         scope = "for every learning rate; weighted server steps, updates aggregated"
     if bound is PRINTED_RATES:
         scope = "for equal numbers of steps"
-    return Claim(
+    return Kind.THEOREM(
         f"han2024/thm-{number}/{case}/{bound.name.replace('_', '-')}",
         "not in the paper",
-        Kind.THEOREM,
         bound.title,
-        tuple(one.part for one in BOUNDS[number, case][bound.name]),
+        *tuple(one.part for one in BOUNDS[number, case][bound.name]),
         scope=scope,
     )
 

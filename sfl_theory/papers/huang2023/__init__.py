@@ -1,5 +1,15 @@
 """Huang, Tian, Tang, *When MiniBatch SGD Meets SplitFed Learning*, arXiv 2308.11953."""
 
+from sfl_theory.papers import Paper
+
+PAPER = Paper(
+    "When MiniBatch SGD Meets SplitFed Learning: "
+    "Convergence Analysis and Performance Evaluation",
+    ("Chao Huang", "Geng Tian", "Ming Tang"),
+    "arXiv 2308.11953",
+    "https://arxiv.org/abs/2308.11953",
+)
+
 SECTIONS = (
     "section_3",
     "section_3_rates",
@@ -12,3 +22,5 @@ SECTIONS = (
     "appendix_c",
 )
 """Modules that hold the claims, in the paper's order."""
+
+__all__ = ["PAPER", "SECTIONS"]

@@ -5,46 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Kind, Severity, broken, equal, proved, repaired, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import Exact, federation, parabola, quadratic
+from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.section_3_rates import SERVER
-from sfl_theory.papers.huang2023.setting import (
-    F,
-    N,
-    S,
-    assumption_1,
-    assumption_2,
-    away,
-    best,
-    eta,
-    f,
-    i,
-    j,
-    mean,
-    middle,
-    minimum,
-    mixed,
-    mu,
-    n,
-    once,
-    p,
-    run,
-    samples,
-    t,
-)
+from sfl_theory.papers.huang2023.setting import F, S, away, best, eta, i, mu, n, run, t
 from sfl_theory.proofs import minibatch
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
@@ -55,7 +23,7 @@ ONE = ratio(1)
 one, two = run(), run(steps=2)
 """MiniBatch-SFL with one and with two local steps in a round, at any rates."""
 at, after = one.x(i), one.x(i + 1)
-ASSUMED = assumption_1(), assumption_2(), minimum()
+ASSUMED = s.assumption_1(), s.assumption_2(), s.minimum()
 STEP = "one local step in a round, so that iteration i is round i"
 COUPLED = quadratic(((1, "1/2"), ("1/2", 1)), (0, 0))
 r""":math:`(w_c^2+w_s^2+w_cw_s)/2`, eigenvalues 1/2 and 3/2."""
@@ -63,7 +31,7 @@ r""":math:`(w_c^2+w_s^2+w_cw_s)/2`, eigenvalues 1/2 and 3/2."""
 
 def plain_mean(body: Vector) -> Vector:
     r"""Return :math:`\frac1N\sum_n` of vectors."""
-    return 1 / N * w.over_clients(n, body)
+    return 1 / s.N * w.over_clients(n, body)
 
 
 # (12) ------------------------------------------------------------------------------
@@ -80,50 +48,44 @@ def update_of_server() -> Theorem:
     there = (w.server(after) - w.server(best)).value
     zero = rules.update(one.split, SERVER, i.value, here + there)
     target = (stepped(weighted) - away(after, SERVER)).value
-    return combine([(zero, -1)], target=target)
+    return combine((zero, -1), target=target)
 
 
-weighted = w.over_clients(n, p() * once(w.server(one.g(n, i, j))))
-EQ_12_WEIGHTS = Claim(
+weighted = w.over_clients(n, s.p() * s.once(w.server(one.g(n, i, s.j))))
+EQ_12_WEIGHTS = Kind.EQUATION(
     "huang2023/eq-12/weights",
     f"{PROOF}, (12) line 1",
-    Kind.EQUATION,
     "The update (3) of the server subtracts the plain mean of the gradients.",
-    (
-        Part(
-            equal(
-                away(after, SERVER),
-                stepped(plain_mean(w.server(one.g(n, i, 0)))),
-                *ASSUMED,
-                *samples(one),
-            ),
-            Model(
-                lambda: federation(
-                    [parabola(1, (0, 1)), parabola(1, (0, -1))],
-                    (0, 0),
-                    weights=("3/4", "1/4"),
-                    numbers={mu: 1, S: 1, i: 0},
-                    rates={"eta": "1/4"},
-                    best={F: (0, "1/2")},
-                ),
-                r"$f_{1,2}=\frac12\|w\mp e_s\|^2$, p = (3/4, 1/4), from 0: (3) steps "
-                r"along $-\frac12$, the plain mean is 0.",
-            ),
-            reading=STEP,
+    broken(
+        equal(
+            away(after, SERVER),
+            stepped(plain_mean(w.server(one.g(n, i, 0)))),
+            *ASSUMED,
+            *s.samples(one),
         ),
+        lambda: federation(
+            [parabola(1, (0, 1)), parabola(1, (0, -1))],
+            (0, 0),
+            weights=("3/4", "1/4"),
+            numbers={mu: 1, S: 1, i: 0},
+            rates={"eta": "1/4"},
+            best={F: (0, "1/2")},
+        ),
+        r"$f_{1,2}=\frac12\|w\mp e_s\|^2$, p = (3/4, 1/4), from 0: (3) steps "
+        r"along $-\frac12$, the plain mean is 0.",
+        STEP,
     ),
     severity=Severity.PROOF,
     scope="true for p_n = 1/N",
     cause="(3) has p_n; equal only for p_n = 1/N.",
-    repair=Repair(
-        (
-            Part(
-                equal(away(after, SERVER), stepped(weighted)),
-                Proof(update_of_server, "The definition of the update (3)."),
-                reading=STEP,
-            ),
-        ),
+    repair=repaired(
         "p_n for 1/N",
+        proved(
+            equal(away(after, SERVER), stepped(weighted)),
+            update_of_server,
+            "The definition of the update (3).",
+            STEP,
+        ),
     ),
 )
 
@@ -145,29 +107,23 @@ def inconsistent(
 
 
 LOCAL = two.p(n, t, 1)
-MIDDLE = middle(two, w.number(1))
+MIDDLE = s.middle(two, w.number(1))
 OFFSET = w.server(MIDDLE) - w.server(best)
-EQ_12_LOCAL = Claim(
+EQ_12_LOCAL = Kind.EQUATION(
     "huang2023/eq-12/local",
     f"{PROOF}, (12) line 2",
-    Kind.EQUATION,
     "The mean of the server's gradients is that of F at the mean model.",
-    (
-        Part(
-            equal(
-                -(2 * eta(t) * w.inner(mean(f().gradient(LOCAL, SERVER)), OFFSET)),
-                -(2 * eta(t) * w.inner(F.gradient(MIDDLE, SERVER), OFFSET)),
-                *ASSUMED,
-            ),
-            Model(
-                lambda: inconsistent((0, 1), {mu: "1/2", S: "3/2"}),
-                r"$f_n=\frac12\|w\|^2\pm(\frac12w_cw_s-w_c)$, so "
-                r"$F=\frac12\|w\|^2$; from (0, 1) one local step makes the local "
-                r"models differ, and at the second one the mean server gradient is "
-                r"$\frac34+\frac1{16}$, that of F is $\frac34$.",
-            ),
-            reading="at the second of two local steps",
+    broken(
+        equal(
+            -(2 * eta(t) * w.inner(s.mean(s.f().gradient(LOCAL, SERVER)), OFFSET)),
+            -(2 * eta(t) * w.inner(F.gradient(MIDDLE, SERVER), OFFSET)),
+            *ASSUMED,
         ),
+        lambda: inconsistent((0, 1), {mu: "1/2", S: "3/2"}),
+        r"$f_n=\frac12\|w\|^2\pm(\frac12w_cw_s-w_c)$, so $F=\frac12\|w\|^2$; from (0, "
+        r"1) one local step makes the local models differ, and at the second one the "
+        r"mean server gradient is $\frac34+\frac1{16}$, that of F is $\frac34$.",
+        "at the second of two local steps",
     ),
     severity=Severity.PROOF,
     scope="true where the local client models agree: right after a synchronisation",
@@ -175,7 +131,7 @@ EQ_12_LOCAL = Claim(
     "differ from w_c.",
 )
 point = w.point("w")
-swapped = mixed(point, best)
+swapped = s.mixed(point, best)
 
 
 def block_convexity() -> Theorem:
@@ -184,35 +140,27 @@ def block_convexity() -> Theorem:
     by = (w.server(best) - w.server(point)).value
     convex = minibatch.convex_mean(p_, q)
     block = minibatch.along_block(convex, F.value, mu.value, p_, q, by)
-    return combine([(block, 2 * eta().value)])
+    return combine((block, 2 * eta().value))
 
 
-EQ_12 = Claim(
+EQ_12 = Kind.EQUATION(
     "huang2023/eq-12",
     f"{PROOF}, (12) inequality",
-    Kind.EQUATION,
     "Strong convexity of F along the server block.",
-    (
-        Part(
-            says(
-                -(
-                    2
-                    * eta()
-                    * w.inner(
-                        F.gradient(point, SERVER), w.server(point) - w.server(best)
-                    )
-                ),
-                -(mu * eta() * away(point, SERVER))
-                - 2 * eta() * (F(point) - F(swapped)),
-                assumption_2(),
+    proved(
+        says(
+            -(
+                2
+                * eta()
+                * w.inner(F.gradient(point, SERVER), w.server(point) - w.server(best))
             ),
-            Proof(
-                block_convexity,
-                r"Strong convexity of the mean F from $w$ to $(w_c,w_s^*)$, which "
-                r"differ in the server block only, times $2\eta$.",
-            ),
-            reading="for every random w; the other terms of both lines agree",
+            -(mu * eta() * away(point, SERVER)) - 2 * eta() * (F(point) - F(swapped)),
+            s.assumption_2(),
         ),
+        block_convexity,
+        r"Strong convexity of the mean F from $w$ to $(w_c,w_s^*)$, which "
+        r"differ in the server block only, times $2\eta$.",
+        "for every random w; the other terms of both lines agree",
     ),
     uses="assumption-2 eq-12/weights eq-12/local",
 )

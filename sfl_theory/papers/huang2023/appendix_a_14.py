@@ -6,64 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from sfl_theory import claims as entered
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Model, Part, Severity, broken, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
-from sfl_theory.papers.huang2023.appendix_a_12 import (
-    COUPLED,
-    PROOF,
-    STEP,
-    after,
-    at,
-    one,
-    point,
-    swapped,
-)
+from sfl_theory.papers.huang2023 import appendix_a_12, section_3_rates
+from sfl_theory.papers.huang2023 import setting as s
+from sfl_theory.papers.huang2023.appendix_a_12 import PROOF, STEP, after, at, one, point
 from sfl_theory.papers.huang2023.appendix_a_13 import GAP, NOISY, spread_noise
-from sfl_theory.papers.huang2023.section_3_rates import (
-    NOISY_HALF,
-    ONE_STEP,
-    SERVER,
-    joint_repair,
-    r,
-    server_bound,
-)
-from sfl_theory.papers.huang2023.setting import (
-    R2,
-    F,
-    N,
-    S,
-    T,
-    above_7,
-    assumption_1,
-    assumption_2,
-    assumptions,
-    away,
-    best,
-    eta,
-    gamma,
-    gamma_printed,
-    i,
-    maximum,
-    minimum,
-    mixed,
-    mu,
-    printed_rate,
-)
+from sfl_theory.papers.huang2023.section_3_rates import NOISY_HALF, ONE_STEP, SERVER, r
+from sfl_theory.papers.huang2023.setting import R2, F, N, S, T, away, eta, gamma, i, mu
 from sfl_theory.proofs import minibatch
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.local_steps import Round
@@ -80,7 +36,7 @@ def delta(at: Number) -> Number:
 
 def recursion(noise: Number) -> Assumed:
     """Return (15), (22) as hypotheses on a sequence."""
-    right = (1 - mu * printed_rate()) * delta(i) + printed_rate() ** 2 * noise
+    right = (1 - mu * s.printed_rate()) * delta(i) + s.printed_rate() ** 2 * noise
     return w.every_round(i, T, w.at_most(delta(i + 1), right))
 
 
@@ -95,24 +51,22 @@ def unrolled() -> Theorem:
     def grown(at: Number) -> Form:
         return (gamma + at - 1) * (gamma + at - 2) * w.form(delta(at))
 
-    right = (1 - mu * printed_rate()) * delta(i) + printed_rate() ** 2 * level
+    right = (1 - mu * s.printed_rate()) * delta(i) + s.printed_rate() ** 2 * level
     step = rules.assume(w.form(right - delta(i + 1)).value)
     growth = w.form(w.Written(most, "")) + grown(i) - grown(i + 1)
-    one = combine([(step, x * (x - 1))], target=growth.value)
-    whole = combine([
-        (sum_over(one, steps(T.value), w.variable(i)), 1),
-        (rules.telescope(w.variable(i), grown(i).value, T.value), 1),
-    ])
+    one = combine((step, x * (x - 1)), target=growth.value)
+    whole = combine(
+        sum_over(one, steps(T.value), w.variable(i)),
+        rules.telescope(w.variable(i), grown(i).value, T.value),
+    )
     low, end = gamma.value, (gamma + T).value
     share = 1 / ((end - 1) * (end - 2))
     start = w.form(v - (gamma + 1) * delta(w.number(0))).value
     large = w.form(v).value - w.form(w.Written(most, "")).value
     return combine(
-        [
-            (whole, share),
-            (rules.assume(large), T.value * share),
-            (rules.assume(start), (low - 1) * (low - 2) / (low + 1) * share),
-        ],
+        (whole, share),
+        (rules.assume(large), T.value * share),
+        (rules.assume(start), (low - 1) * (low - 2) / (low + 1) * share),
         target=w.form(v / (gamma + T) - delta(T)).value,
     )
 
@@ -130,35 +84,30 @@ def induction(number: int, source: str, letter: str, premise: int) -> Claim:
         The claim.
     """
     noise = w.Written(level.value, letter)
-    return Claim(
+    return Kind.EQUATION(
         f"huang2023/eq-{number}",
         f"{source}, ({number})",
-        Kind.EQUATION,
         f"If ({premise}) holds for all i, the sequence falls like 1/(gamma + i).",
-        (
-            Part(
-                says(
-                    delta(T),
-                    v / (gamma + T),
-                    recursion(noise).called(f"({premise}) for the steps before"),
-                    w.at_most(4 * noise / mu**2, v),
-                    w.at_most((gamma + 1) * delta(w.number(0)), v),
-                ),
-                Proof(
-                    unrolled,
-                    r"With $x=\gamma+i$ the recursion is $x(x-1)"
-                    r"\Delta^{i+1}\le(x-1)(x-2)\Delta^i+\frac{4(x-1)}{\mu^2x}B$; "
-                    r"summed over i, and $v\ge4B/\mu^2$, $v\ge(\gamma+1)\Delta^0$. "
-                    r"(The printed induction is right as well.)",
-                    model=lambda: federation(
-                        [parabola(1, (0, 0))],
-                        (0, 0),
-                        numbers={mu: 1, above_7: 0, T: 1, v: 16, level: 4},
-                        sequences={"Delta": 1},
-                    ),
-                ),
-                reading="T = i + 1 >= 1; v any number that is at least both terms of "
-                "the maximum; at i = -1 the claim is Delta^0 <= v/gamma, which holds",
+        proved(
+            says(
+                delta(T),
+                v / (gamma + T),
+                recursion(noise).called(f"({premise}) for the steps before"),
+                w.at_most(4 * noise / mu**2, v),
+                w.at_most((gamma + 1) * delta(w.number(0)), v),
+            ),
+            unrolled,
+            r"With $x=\gamma+i$ the recursion is $x(x-1)"
+            r"\Delta^{i+1}\le(x-1)(x-2)\Delta^i+\frac{4(x-1)}{\mu^2x}B$; "
+            r"summed over i, and $v\ge4B/\mu^2$, $v\ge(\gamma+1)\Delta^0$. "
+            r"(The printed induction is right as well.)",
+            "T = i + 1 >= 1; v any number that is at least both terms of "
+            "the maximum; at i = -1 the claim is Delta^0 <= v/gamma, which holds",
+            model=lambda: federation(
+                [parabola(1, (0, 0))],
+                (0, 0),
+                numbers={mu: 1, s.above_7: 0, T: 1, v: 16, level: 4},
+                sequences={"Delta": 1},
             ),
         ),
         words="The induction itself is right; its hypothesis is not.",
@@ -207,7 +156,7 @@ class End:
     def definition(self) -> tuple[Assumed, ...]:
         """That v is the maximum."""
         return (
-            *maximum(v, self.noise, (gamma + 1) * START),
+            *s.maximum(v, self.noise, (gamma + 1) * START),
             *w.equals(START, self.start),
         )
 
@@ -234,25 +183,26 @@ class End:
         other = (gamma + 1) * START
         product = w.form(-(v - self.noise) * (v - other)).value
         larger = combine(
-            [(rules.assume(product), 1 / v.value)],
+            (rules.assume(product), 1 / v.value),
             target=w.form(self.noise + other - v).value,
         )
         start = rules.assume((self.start - w.form(START)).value)
         end = gamma + T
-        return combine([(larger, 1 / end.value), (start, ((gamma + 1) / end).value)])
+        return combine((larger, 1 / end.value), (start, ((gamma + 1) / end).value))
 
     def claims(self) -> tuple[Claim, Claim]:
         """Return the two equations."""
         name, source = "huang2023/eq-{}", f"Proof of Proposition {self.proposition}"
-        repair = joint_repair(self.side, f"as for prop-{self.proposition}")
+        repair = section_3_rates.joint_repair(
+            self.side, f"as for prop-{self.proposition}"
+        )
         scope = f"as prop-{self.proposition}"
         return (
-            Claim(
+            Kind.EQUATION(
                 name.format(self.first),
                 f"{source}, ({self.first})",
-                Kind.EQUATION,
                 f"The {self.side} block's distance at every step.",
-                (self.at_most_v(),),
+                self.at_most_v(),
                 severity=Severity.PROOF,
                 scope=scope,
                 cause=f"At most the right side of Proposition {self.proposition}, "
@@ -260,25 +210,18 @@ class End:
                 uses=self.uses,
                 repair=repair,
             ),
-            Claim(
+            Kind.EQUATION(
                 name.format(self.first + 1),
                 f"{source}, ({self.first + 1})",
-                Kind.EQUATION,
                 "The same at the last step, and the maximum at most the sum.",
-                (
-                    self.at_most_v(),
-                    Part(
-                        says(v / (gamma + T), self.total, *self.definition),
-                        Proof(
-                            self.below_total,
-                            r"$(a+b-v)v=ab-(v-a)(v-b)\ge0$.",
-                            self.example,
-                        ),
-                    ),
-                    Part(
-                        equal(self.total, self.right), Proof(combine, "One fraction.")
-                    ),
+                self.at_most_v(),
+                proved(
+                    says(v / (gamma + T), self.total, *self.definition),
+                    self.below_total,
+                    r"$(a+b-v)v=ab-(v-a)(v-b)\ge0$.",
+                    model=self.example,
                 ),
+                proved(entered.equal(self.total, self.right), combine, "One fraction."),
                 severity=Severity.PROOF,
                 scope=scope,
                 cause=f"The same right side as in Proposition {self.proposition}.",
@@ -297,115 +240,96 @@ SQUARED = w.form(2 * eta() ** 2 * R2 / N**2)
 
 def joint_recursion() -> Part:
     """Return the recursion of both blocks together."""
-    return Part(
+    return proved(
         says(
             away(after),
             (1 - mu * eta()) * away(at) + w.form(eta() ** 2 * R2),
-            *assumptions(one),
+            *s.assumptions(one),
         ),
-        Proof(
-            lambda: minibatch.iteration(Round(one.split)),
-            r"$E\|G\|^2\le R^2$ and $E\langle G,w^i-w^*\rangle\ge F(w^i)-F^*\ge"
-            r"\frac\mu2\|w^i-w^*\|^2$.",
-        ),
-        reading=STEP,
+        lambda: minibatch.iteration(Round(one.split)),
+        r"$E\|G\|^2\le R^2$ and $E\langle G,w^i-w^*\rangle\ge F(w^i)-F^*\ge"
+        r"\frac\mu2\|w^i-w^*\|^2$.",
+        STEP,
     )
 
 
-EQ_14 = Claim(
+EQ_14 = Kind.EQUATION(
     "huang2023/eq-14",
     f"{PROOF}, (14)",
-    Kind.EQUATION,
     "One step of the server block.",
-    (
-        Part(
-            says(
-                away(after, SERVER),
-                SHRUNK - eta() * GAP + SQUARED,
-                *assumptions(one),
-                SMALL,
-            ),
-            Model(
-                lambda: spread_noise(5),
-                f"{NOISY}, N = 5, one step from w*: "
-                r"$\frac{\eta^2}5>\frac{4\eta^2}{25}$.",
-            ),
-            reading=f"{STEP}; L is S",
+    broken(
+        says(
+            away(after, SERVER),
+            SHRUNK - eta() * GAP + SQUARED,
+            *s.assumptions(one),
+            SMALL,
         ),
+        lambda: spread_noise(5),
+        f"{NOISY}, N = 5, one step from w*: "
+        r"$\frac{\eta^2}5>\frac{4\eta^2}{25}$.",
+        f"{STEP}; L is S",
     ),
     severity=Severity.PROOF,
     cause="One step from w*: the variance is of order 1/N, not 1/N^2.",
     uses="eq-12 eq-13",
-    repair=Repair(
-        (joint_recursion(),), "both blocks together, R^2 for 2R^2/N^2, no gap"
+    repair=entered.repaired(
+        "both blocks together, R^2 for 2R^2/N^2, no gap", joint_recursion()
     ),
 )
-EQ_15_SIGN = Claim(
+EQ_15_SIGN = Kind.EQUATION(
     "huang2023/eq-15/sign",
     f"{PROOF}, (15) 2nd inequality",
-    Kind.EQUATION,
     "The server block's optimum is lowest for every client block.",
-    (
-        Part(
-            says(
-                -(eta() * (F(point) - F(swapped))),
-                0,
-                assumption_1(),
-                assumption_2(),
-                minimum(),
-                SMALL,
-            ),
-            Model(
-                lambda: federation(
-                    [COUPLED],
-                    (0, 0),
-                    numbers={mu: "1/2", S: "3/2", i: 0},
-                    rates={"eta": "1/6"},
-                    points={point: [(1, "-1/4")]},
-                    best={F: (0, 0)},
-                ),
-                r"$F=\frac12(w_c^2+w_s^2+w_cw_s)$, w = (1, -1/4): "
-                r"$F(w)<F(w_c,0)$.",
-            ),
+    broken(
+        says(
+            -(eta() * (F(point) - F(appendix_a_12.swapped))),
+            0,
+            s.assumption_1(),
+            s.assumption_2(),
+            s.minimum(),
+            SMALL,
         ),
+        lambda: federation(
+            [appendix_a_12.COUPLED],
+            (0, 0),
+            numbers={mu: "1/2", S: "3/2", i: 0},
+            rates={"eta": "1/6"},
+            points={point: [(1, "-1/4")]},
+            best={F: (0, 0)},
+        ),
+        r"$F=\frac12(w_c^2+w_s^2+w_cw_s)$, w = (1, -1/4): $F(w)<F(w_c,0)$.",
     ),
     severity=Severity.PROOF,
     cause="w_s* minimises F(w_c*, .), not F(w_c, .).",
-    repair=Repair(
-        (
-            Part(
-                says(-(eta() * (F(mixed(best, point)) - F(best))), 0, minimum()),
-                Proof(
-                    lambda: combine([
-                        (rules.lowest(F.value, mixed(best, point).value), eta().value)
-                    ]),
-                    r"$w^*$ minimises F.",
-                ),
-            ),
-        ),
+    repair=entered.repaired(
         "w_c* for w_c",
+        proved(
+            says(-(eta() * (F(s.mixed(s.best, point)) - F(s.best))), 0, s.minimum()),
+            lambda: combine((
+                rules.lowest(F.value, s.mixed(s.best, point).value),
+                eta().value,
+            )),
+            r"$w^*$ minimises F.",
+        ),
     ),
 )
-EQ_15 = Claim(
+EQ_15 = Kind.EQUATION(
     "huang2023/eq-15",
     f"{PROOF}, (15); '(26)' there means (14)",
-    Kind.EQUATION,
     "The recursion of the server block.",
-    (
-        Part(
-            says(away(after, SERVER), SHRUNK + SQUARED, *assumptions(one), SMALL),
-            Model(
-                lambda: spread_noise(5),
-                f"{NOISY}, N = 5, one step from w*: "
-                r"$\frac{\eta^2}5>\frac{4\eta^2}{25}$.",
-            ),
-            reading=STEP,
-        ),
+    broken(
+        says(away(after, SERVER), SHRUNK + SQUARED, *s.assumptions(one), SMALL),
+        lambda: spread_noise(5),
+        f"{NOISY}, N = 5, one step from w*: "
+        r"$\frac{\eta^2}5>\frac{4\eta^2}{25}$.",
+        STEP,
     ),
     severity=Severity.PROOF,
     cause="One step from w*: the variance is of order 1/N, not 1/N^2.",
     uses="eq-14 eq-15/sign",
-    repair=Repair((joint_recursion(),), "both blocks together, R^2 for 2R^2/N^2"),
+    repair=entered.repaired(
+        "both blocks together, R^2 for 2R^2/N^2", joint_recursion()
+    ),
 )
 END = End(
     1,
@@ -413,14 +337,14 @@ END = End(
     "eq-15 eq-16",
     SERVER,
     8 * R2 / (mu**2 * N**2),
-    server_bound(r, T),
-    (*assumptions(r), *gamma_printed()),
+    section_3_rates.server_bound(r, T),
+    (*s.assumptions(r), *s.gamma_printed()),
     NOISY_HALF,
     Fraction(1, 9),
     lambda: federation(
         [parabola(1, (0, 0))],
         (0, 1),
-        numbers={mu: 1, above_7: 0, R2: 1, T: 1, START: 1, v: 8},
+        numbers={mu: 1, s.above_7: 0, R2: 1, T: 1, START: 1, v: 8},
         best={F: (0, 0)},
     ),
 )

@@ -11,50 +11,16 @@ from __future__ import annotations
 
 import sympy as sp
 
-from sfl_theory.bound import (
-    CLIENT_DISTANCE,
-    OBJECTIVE_GAP,
-    SERVER_DISTANCE,
-    Bound,
-    Metric,
-    Source,
-    StepSize,
-)
-from sfl_theory.conditions import (
-    BoundedGradients,
-    BoundedVariance,
-    EveryoneTakesPart,
-    Heterogeneity,
-    MinimiserExists,
-    Smooth,
-    StronglyConvex,
-)
-from sfl_theory.statement import Case, Theorem
-from sfl_theory.symbols import (
-    Gamma,
-    I_c,
-    I_err,
-    I_s,
-    N,
-    R,
-    S,
-    T,
-    a,
-    epsilon,
-    gamma,
-    mu,
-    n,
-    over_clients,
-    reciprocals,
-    sigma,
-    t,
-    tau,
-)
+from sfl_theory import bound, conditions, symbols
+from sfl_theory.bound import CLIENT_DISTANCE, OBJECTIVE_GAP, Bound, Metric, Source
+from sfl_theory.conditions import BoundedVariance, Heterogeneity, Smooth, StronglyConvex
+from sfl_theory.statement import Case, one_case
+from sfl_theory.symbols import I_c, I_err, N, R, S, T, a, gamma, mu, n, sigma, t, tau
 
 PAPER = "huang2023"
 
 GAMMA = {gamma: sp.Max(8 * S / mu - 1, tau)}
-STEP = StepSize(
+STEP = bound.StepSize(
     client=2 / (mu * (gamma + t)),
     server=2 / (mu * (gamma + t)),
     relation="=",
@@ -65,8 +31,8 @@ ASSUMPTIONS = (
     Smooth("1 smooth"),
     StronglyConvex("2 strongly convex"),
     BoundedVariance("3 bounded variance"),
-    BoundedGradients("4 bounded gradients"),
-    EveryoneTakesPart(),
+    conditions.BoundedGradients("4 bounded gradients"),
+    conditions.EveryoneTakesPart(),
 )
 DIVERGENCE = Heterogeneity("5 bounded divergence")
 UNCLEAR_GAMMA = (
@@ -79,13 +45,13 @@ UNIFORM_WEIGHTS = (
 
 H = (
     6 * tau * R**2
-    + 12 * tau**2 * epsilon**2
-    + 6 * S * Gamma
-    + over_clients(a[n] ** 2 * sigma[n] ** 2)
+    + 12 * tau**2 * symbols.epsilon**2
+    + 6 * S * symbols.Gamma
+    + symbols.over_clients(a[n] ** 2 * sigma[n] ** 2)
 )
 denominator = gamma + T * tau
 
-V = R**2 + (tau - 1) * (R**2 + 2 * tau * epsilon**2)
+V = R**2 + (tau - 1) * (R**2 + 2 * tau * symbols.epsilon**2)
 JOINT = {
     "gradient norm and drift": 4 * V / (3 * mu**2 * denominator),
     "initial distance": gamma * I_err / denominator,
@@ -112,16 +78,16 @@ HYPOTHESES = (
     StronglyConvex("2 strongly convex"),
     BoundedVariance("3 bounded variance, fresh mini-batches, clients independent"),
     DIVERGENCE,
-    MinimiserExists(),
-    EveryoneTakesPart(),
+    conditions.MinimiserExists(),
+    conditions.EveryoneTakesPart(),
 )
 """Without Assumption 4, which excludes Assumption 2 on R^d."""
 _FAR = (denominator - 1) * (denominator - 2)
-_apart = over_clients(a[n] * (1 - a[n]) * sigma[n] ** 2)
-_level = _apart + (4 * tau + 1) * epsilon**2 / 3
-_noise = over_clients(a[n] ** 2 * sigma[n] ** 2)
+_apart = symbols.over_clients(a[n] * (1 - a[n]) * sigma[n] ** 2)
+_level = _apart + (4 * tau + 1) * symbols.epsilon**2 / 3
+_noise = symbols.over_clients(a[n] ** 2 * sigma[n] ** 2)
 _initial = (gamma - 1) * (gamma - 2) * I_err / _FAR
-_harmonic = reciprocals(gamma, tau, T)
+_harmonic = symbols.reciprocals(gamma, tau, T)
 WITHOUT_ASSUMPTION_4 = {
     "linear_speedup": {
         "initial distance": _initial,
@@ -160,96 +126,81 @@ def _without_4(
     }
 
 
-PROPOSITION_1 = Theorem(
-    key=f"{PAPER}/prop-1",
-    number="1",
-    title="MiniBatch-SFL, server side",
-    algorithm="minibatch-sfl",
-    participation="full",
-    cases={
-        "strongly_convex": Case(
-            f"{PAPER}/prop-1",
-            "strongly_convex",
-            Bound(
-                parts={
-                    "gradient norm": 8 * R**2 / (mu**2 * N**2 * denominator),
-                    "initial distance": (gamma + 1) * I_s / denominator,
-                },
-                metric=SERVER_DISTANCE,
-                step_size=STEP,
-                conditions=ASSUMPTIONS,
-                source=Source(PAPER, "Proposition 1", "eq. (9)"),
-                definitions=GAMMA,
-                notes=(UNIFORM_WEIGHTS,),
-            ),
-            _joint("Proposition 1", SERVER_DISTANCE),
-            _without_4("Proposition 1", SERVER_DISTANCE),
-        )
-    },
-)
-
-PROPOSITION_2 = Theorem(
-    key=f"{PAPER}/prop-2",
-    number="2",
-    title="MiniBatch-SFL, client side",
-    algorithm="minibatch-sfl",
-    participation="full",
-    cases={
-        "strongly_convex": Case(
-            f"{PAPER}/prop-2",
-            "strongly_convex",
-            Bound(
-                parts={
-                    "noise and heterogeneity": 4 * H / (mu**2 * denominator),
-                    "initial distance": (gamma + 1) * I_c / denominator,
-                },
-                metric=CLIENT_DISTANCE,
-                step_size=STEP,
-                conditions=(*ASSUMPTIONS, DIVERGENCE),
-                source=Source(PAPER, "Proposition 2", "eq. (10)"),
-                definitions=GAMMA,
-                notes=(UNCLEAR_GAMMA,),
-            ),
-            _joint("Proposition 2", CLIENT_DISTANCE),
-            _without_4("Proposition 2", CLIENT_DISTANCE),
-        )
-    },
-)
-
-THEOREM_1 = Theorem(
-    key=f"{PAPER}/thm-1",
-    number="1",
-    title="MiniBatch-SFL",
-    algorithm="minibatch-sfl",
-    participation="full",
-    cases={
-        "strongly_convex": Case(
-            f"{PAPER}/thm-1",
-            "strongly_convex",
-            Bound(
-                parts={
-                    "server gradient norm": 4 * S * R**2 / (mu**2 * N**2 * denominator),
-                    "client noise and heterogeneity": 2 * S * H / (mu**2 * denominator),
-                    "initial distance": S * (gamma + 1) * I_err / (2 * denominator),
-                },
-                metric=OBJECTIVE_GAP,
-                step_size=STEP,
-                conditions=(*ASSUMPTIONS, DIVERGENCE),
-                source=Source(PAPER, "Theorem 1", "eq. (11)"),
-                definitions=GAMMA,
-                notes=(
-                    "S (L_s + L_c)/2 written out; the two initial distances add up to "
-                    "I_err",
-                    UNIFORM_WEIGHTS,
-                    UNCLEAR_GAMMA,
-                ),
-            ),
-            variants={
-                "sharper": _joint("Theorem 1", OBJECTIVE_GAP, S / 2),
-                **_without_4("Theorem 1", OBJECTIVE_GAP, S / 2),
+PROPOSITION_1 = one_case(
+    "MiniBatch-SFL, server side",
+    "minibatch-sfl",
+    Case(
+        f"{PAPER}/prop-1",
+        "strongly_convex",
+        Bound(
+            parts={
+                "gradient norm": 8 * R**2 / (mu**2 * N**2 * denominator),
+                "initial distance": (gamma + 1) * symbols.I_s / denominator,
             },
-        )
-    },
+            metric=bound.SERVER_DISTANCE,
+            step_size=STEP,
+            conditions=ASSUMPTIONS,
+            source=Source(PAPER, "Proposition 1", "eq. (9)"),
+            definitions=GAMMA,
+            notes=(UNIFORM_WEIGHTS,),
+        ),
+        _joint("Proposition 1", bound.SERVER_DISTANCE),
+        _without_4("Proposition 1", bound.SERVER_DISTANCE),
+    ),
+)
+
+PROPOSITION_2 = one_case(
+    "MiniBatch-SFL, client side",
+    "minibatch-sfl",
+    Case(
+        f"{PAPER}/prop-2",
+        "strongly_convex",
+        Bound(
+            parts={
+                "noise and heterogeneity": 4 * H / (mu**2 * denominator),
+                "initial distance": (gamma + 1) * I_c / denominator,
+            },
+            metric=CLIENT_DISTANCE,
+            step_size=STEP,
+            conditions=(*ASSUMPTIONS, DIVERGENCE),
+            source=Source(PAPER, "Proposition 2", "eq. (10)"),
+            definitions=GAMMA,
+            notes=(UNCLEAR_GAMMA,),
+        ),
+        _joint("Proposition 2", CLIENT_DISTANCE),
+        _without_4("Proposition 2", CLIENT_DISTANCE),
+    ),
+)
+
+THEOREM_1 = one_case(
+    "MiniBatch-SFL",
+    "minibatch-sfl",
+    Case(
+        f"{PAPER}/thm-1",
+        "strongly_convex",
+        Bound(
+            parts={
+                "server gradient norm": 4 * S * R**2 / (mu**2 * N**2 * denominator),
+                "client noise and heterogeneity": 2 * S * H / (mu**2 * denominator),
+                "initial distance": S * (gamma + 1) * I_err / (2 * denominator),
+            },
+            metric=OBJECTIVE_GAP,
+            step_size=STEP,
+            conditions=(*ASSUMPTIONS, DIVERGENCE),
+            source=Source(PAPER, "Theorem 1", "eq. (11)"),
+            definitions=GAMMA,
+            notes=(
+                "S (L_s + L_c)/2 written out; the two initial distances add up to "
+                "I_err",
+                UNIFORM_WEIGHTS,
+                UNCLEAR_GAMMA,
+            ),
+        ),
+        variants={
+            "sharper": _joint("Theorem 1", OBJECTIVE_GAP, S / 2),
+            **_without_4("Theorem 1", OBJECTIVE_GAP, S / 2),
+        },
+    ),
 )
 
 THEOREMS = (PROPOSITION_1, PROPOSITION_2, THEOREM_1)

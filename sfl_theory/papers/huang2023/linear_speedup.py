@@ -11,39 +11,15 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, says
+from sfl_theory.claims import Claim, Kind, Part, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola
-from sfl_theory.papers.huang2023.setting import (
-    E,
-    F,
-    M,
-    S,
-    T,
-    above_7,
-    assumption_1,
-    assumption_2,
-    assumption_3,
-    assumption_5,
-    away,
-    best,
-    delta2,
-    gamma,
-    gamma_printed,
-    j,
-    minimum,
-    mu,
-    n,
-    noise,
-    p,
-    samples,
-    sigma2,
-    t,
-)
+from sfl_theory.papers.huang2023 import setting as s
+from sfl_theory.papers.huang2023.setting import E, F, M, S, T, away, gamma, j, mu, p, t
 from sfl_theory.proofs import minibatch_speedup as proofs
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import value_gap
@@ -81,13 +57,13 @@ def rate_rule() -> tuple[Assumed, ...]:
 
 
 ASSUMED = (
-    assumption_1(),
-    assumption_2(),
-    *samples(run),
-    assumption_3(run),
-    assumption_5(),
-    minimum(),
-    *gamma_printed(K),
+    s.assumption_1(),
+    s.assumption_2(),
+    *s.samples(run),
+    s.assumption_3(run),
+    s.assumption_5(),
+    s.minimum(),
+    *s.gamma_printed(K),
     *rate_rule(),
 )
 end = gamma + T * K
@@ -95,8 +71,8 @@ end = gamma + T * K
 
 def level() -> Number:
     """Return what drives the local models of a round apart."""
-    own = w.over_clients(n, p() * (1 - p()) * sigma2())
-    return own + (4 * K + 1) / 3 * delta2
+    own = w.over_clients(s.n, p() * (1 - p()) * s.sigma2())
+    return own + (4 * K + 1) / 3 * s.delta2
 
 
 def start() -> Form:
@@ -108,13 +84,13 @@ def linear_speedup() -> Form:
     """Return the right side for the distance of both blocks."""
     drift = Fraction(88, 7) * S * K * (K - 1) / mu**3 * level()
     drift = drift * w.below(t, T, inverse(K * t))
-    noise_ = 4 * K * T / mu**2 * noise()
+    noise_ = 4 * K * T / mu**2 * s.noise()
     return (start() + w.as_form(noise_) + w.as_form(drift)) / ((end - 1) * (end - 2))
 
 
 def closed_form() -> Form:
     """Return a larger right side without a sum over rounds."""
-    H = noise() + Fraction(22, 49) * (K - 1) * level()
+    H = s.noise() + Fraction(22, 49) * (K - 1) * level()
     first = start() + w.as_form(4 * K * T / mu**2 * H)
     return first / ((end - 1) * (end - 2))
 
@@ -125,16 +101,16 @@ def _with_steps(theorem: Theorem) -> Theorem:
 
 def _measured(what: Measured) -> tuple[Form, Number | int, Callable[[], Theorem]]:
     """Return a left side, its factor of the joint distance and why that bounds it."""
-    x = run.x(T) - best
+    x = run.x(T) - s.best
     if not isinstance(what, Side):
         last = run.x(T)
-        return F(last) - F(best), S / 2, lambda: value_gap(S.value, last.value)
+        return F(last) - F(s.best), S / 2, lambda: value_gap(S.value, last.value)
     other = Side.SERVER if what is Side.CLIENT else Side.CLIENT
     block = w.part(other, x).value
     return (
         away(run.x(T), what),
         1,
-        lambda: combine([(both_parts(x.value), 1)], [(block, 1)]),
+        lambda: combine(both_parts(x.value), (block, 1)),
     )
 
 
@@ -145,7 +121,7 @@ def two_clients() -> ModelData:
         ("1/2", "1/2"),
         noise=[coin("1/2", 0)] * 2,
         rounds=1,
-        numbers={mu: 1, S: 1, delta2: "1/4", above_7: 0, E: 1, M: 2, T: 1},
+        numbers={mu: 1, S: 1, s.delta2: "1/4", s.above_7: 0, E: 1, M: 2, T: 1},
         families={"sigma2": ("1/4", "1/4")},
         rates={"u": k.Rate(1 / (7 + k.symbol(k.ROUND)))},
         best={F: (0, 0)},
@@ -178,9 +154,9 @@ def _part(what: Measured, right: Form, proof: Callable[[], Theorem], why: str) -
 
     def theorem() -> Theorem:
         share = w.number(factor).value
-        return combine([(near(), 1), (_with_steps(proof()), share)])
+        return combine(near(), (_with_steps(proof()), share))
 
-    return Part(said, Proof(theorem, why, two_clients), reading=WITHOUT_4)
+    return proved(said, theorem, why, WITHOUT_4, model=two_clients)
 
 
 VERSIONS: dict[str, tuple[Callable[[], Form], Callable[[], Theorem], str]] = {

@@ -2,55 +2,25 @@ r"""Sections 1 to 4: Algorithm 1, assumptions, Lemma 1, learning rates, observat
 
 from __future__ import annotations
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import (
-    Claim,
-    Kind,
-    Model,
-    Part,
-    Proof,
-    Repair,
-    Severity,
-    equal,
-    says,
-)
+from sfl_theory.claims import Claim, Kind, Severity, broken, equal, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import NamedFunction, Side
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.appendix_a_12 import inconsistent, two
 from sfl_theory.papers.huang2023.section_3_rates import SERVER
-from sfl_theory.papers.huang2023.setting import (
-    R2,
-    E,
-    F,
-    M,
-    S,
-    above_7,
-    assumption_1,
-    assumption_2,
-    away,
-    best,
-    eta,
-    gamma,
-    gamma_printed,
-    i,
-    maximum,
-    minimum,
-    mu,
-    n,
-    printed_rate,
-    t,
-)
+from sfl_theory.papers.huang2023.setting import R2, E, F, M, S, away, best, i, mu, n, t
 from sfl_theory.proofs.foundations import majorant_of_mean, value_gap
 from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import ATOM, Name, Number, Vector, Written
 
-ALG_1 = Claim(
+ALG_1 = Kind.ALGORITHM(
     "huang2023/alg-1",
     "Algorithm 1",
-    Kind.ALGORITHM,
     "The box is (3)-(5) with mini-batches of a random partition.",
     words="The box samples a mini-batch for each step, the text deals out each epoch; "
     "the analysis needs fresh ones. Box and (3)-(5) agree otherwise by reading, where "
@@ -61,36 +31,31 @@ ALG_1 = Claim(
 
 def descended(at: Vector, name: str) -> Vector:
     """Return a step of gradient descent on F, what equal clients do without noise."""
-    value = at.value - F.gradient(at).value * eta(t).value
+    value = at.value - F.gradient(at).value * s.eta(t).value
     return Written(value, name, ATOM, Name(name))
 
 
 ALONE = descended(descended(two.x(t), r"\hat{w}"), r"\hat{w}^{+}")
-NON_IID = Claim(
+NON_IID = Kind.TEXT(
     "huang2023/text/server-non-iid",
     "Introduction, Sec. Convergence analysis",
-    Kind.TEXT,
     "The server's updates do not depend on the non-IID degree of the clients' data.",
-    (
-        Part(
-            equal(
-                away(two.x(t + 1), SERVER),
-                away(ALONE, SERVER),
-                assumption_1(),
-                assumption_2(),
-                w.every_client(n, w.variance(two, n, w.number(0))).called("no noise"),
-                minimum(),
-            ),
-            Model(
-                lambda: inconsistent((0, 0), {mu: "1/2", S: "3/2"}),
-                r"$f_n=\frac12\|w\|^2\pm(\frac12w_cw_s-w_c)$, whose mean is "
-                r"$\frac12\|w\|^2$, from $w^*=0$, $\eta=\frac14$: after the first "
-                r"local step $w_{c,n}=\pm\frac14$, and at the second one the server "
-                r"moves by $\frac1{32}$; equal clients never move.",
-            ),
-            reading="a round of two local steps without noise, against two steps of "
-            "gradient descent on F (w-hat), which equal clients make",
+    broken(
+        equal(
+            away(two.x(t + 1), SERVER),
+            away(ALONE, SERVER),
+            s.assumption_1(),
+            s.assumption_2(),
+            w.every_client(n, w.variance(two, n, w.number(0))).called("no noise"),
+            s.minimum(),
         ),
+        lambda: inconsistent((0, 0), {mu: "1/2", S: "3/2"}),
+        r"$f_n=\frac12\|w\|^2\pm(\frac12w_cw_s-w_c)$, whose mean is "
+        r"$\frac12\|w\|^2$, from $w^*=0$, $\eta=\frac14$: after the first "
+        r"local step $w_{c,n}=\pm\frac14$, and at the second one the server "
+        r"moves by $\frac1{32}$; equal clients never move.",
+        "a round of two local steps without noise, against two steps of "
+        "gradient descent on F (w-hat), which equal clients make",
     ),
     severity=Severity.THEOREM,
     scope="from two local steps in a round on; with one the server's step is along the "
@@ -115,7 +80,7 @@ def assumption(number: int, title: str) -> Claim:
     """Return the entry of an assumption."""
     name = f"huang2023/assumption-{number}"
     kind = Kind.ASSUMPTION
-    return Claim(name, f"{SECTION}, Assumption {number}", kind, title, words=IN_WORDS)
+    return kind(name, f"{SECTION}, Assumption {number}", title, words=IN_WORDS)
 
 
 # Assumptions 2 and 4 ---------------------------------------------------------------
@@ -131,49 +96,43 @@ def confined() -> Theorem:
     gap, noise_ = at - low, xi.value
     orthogonal = rules.assume(w.inner(loss.gradient(here), xi).value)
     return combine(
-        [
-            (rules.assume((w.form(R2) - w.norm2(stochastic)).value), 1),
-            (orthogonal, 2),
-            (rules.convex(loss.value, mu.value, at, low), 2 * mu.value),
-            (rules.convex(loss.value, mu.value, low, at), 2 * mu.value),
-            (rules.stationary(loss.value, gap), 2 * mu.value),
-        ],
-        [(noise_, 1), (g - gap * mu.value, 1)],
+        rules.assume((w.form(R2) - w.norm2(stochastic)).value),
+        (orthogonal, 2),
+        (rules.convex(loss.value, mu.value, at, low), 2 * mu.value),
+        (rules.convex(loss.value, mu.value, low, at), 2 * mu.value),
+        (rules.stationary(loss.value, gap), 2 * mu.value),
+        (noise_, 1),
+        (g - gap * mu.value, 1),
     )
 
 
 stochastic = loss.gradient(here) + xi
-EXCLUSION = Claim(
+EXCLUSION = Kind.ASSUMPTION(
     "huang2023/assumptions-2-4",
     f"{SECTION}, Assumptions 2 and 4",
-    Kind.ASSUMPTION,
     "(entry of the audit) Assumptions 2 and 4 hold together only near the minimiser of "
     "a client's loss, so never on all of R^d.",
-    (
-        Part(
-            says(
-                mu**2 * w.norm2(here - lowest),
-                R2,
-                w.convex(loss, mu).called("Assumption 2"),
-                w.minimiser(loss),
-                w.equals(w.inner(loss.gradient(here), xi), 0)[1].called("unbiased"),
-                w.at_most(w.norm2(stochastic), R2).called("Assumption 4 at w"),
-            ),
-            Proof(
-                confined,
-                r"$\|\nabla f_n(w)\|^2\le R^2$ as the noise has mean 0, and strong "
-                r"convexity gives $\|\nabla f_n(w)\|\ge\mu\|w-w_n^*\|$.",
-                model=lambda: federation(
-                    [parabola(1, ("1/2", 0))],
-                    ("1/2", 0),
-                    numbers={mu: 1, R2: 2},
-                    named={loss: parabola(1, ("1/2", 0))},
-                    points={here: [(1, "1/2")], xi: [("-1/2", "1/2")]},
-                    best={loss: ("1/2", 0)},
-                ),
-            ),
-            reading="at every w at which Assumption 4 holds; the loss is any f_n, zeta "
-            "the noise of its stochastic gradient",
+    proved(
+        says(
+            mu**2 * w.norm2(here - lowest),
+            R2,
+            w.convex(loss, mu).called("Assumption 2"),
+            w.minimiser(loss),
+            w.equals(w.inner(loss.gradient(here), xi), 0)[1].called("unbiased"),
+            w.at_most(w.norm2(stochastic), R2).called("Assumption 4 at w"),
+        ),
+        confined,
+        r"$\|\nabla f_n(w)\|^2\le R^2$ as the noise has mean 0, and strong "
+        r"convexity gives $\|\nabla f_n(w)\|\ge\mu\|w-w_n^*\|$.",
+        "at every w at which Assumption 4 holds; the loss is any f_n, zeta "
+        "the noise of its stochastic gradient",
+        model=lambda: federation(
+            [parabola(1, ("1/2", 0))],
+            ("1/2", 0),
+            numbers={mu: 1, R2: 2},
+            named={loss: parabola(1, ("1/2", 0))},
+            points={here: [(1, "1/2")], xi: [("-1/2", "1/2")]},
+            best={loss: ("1/2", 0)},
         ),
     ),
     words="The assumptions exclude each other on R^d; they are read along the run, at "
@@ -184,69 +143,52 @@ EXCLUSION = Claim(
 # Lemma 1 ---------------------------------------------------------------------------
 
 GAP = F(end) - F(best)
-LEMMA_1 = Claim(
+LEMMA_1 = Kind.LEMMA(
     "huang2023/lemma-1",
     "Lemma 1, (6)",
-    Kind.LEMMA,
     "The gap splits into the distances of the two blocks.",
-    (
-        Part(
-            says(
-                GAP,
-                S / 2 * (away(end, SERVER_BLOCK) + away(end, CLIENT)),
-                assumption_1(),
-                minimum(),
-            ),
-            Proof(
-                lambda: combine([
-                    (value_gap(S.value, end.value), 1),
-                    (both_parts((end - best).value), -S.value / 2),
-                ]),
-                r"(7) and (8).",
-            ),
-            reading="for every random w, w^{TEM} among them",
+    proved(
+        says(
+            GAP,
+            S / 2 * (away(end, SERVER_BLOCK) + away(end, CLIENT)),
+            s.assumption_1(),
+            s.minimum(),
         ),
+        lambda: combine(
+            value_gap(S.value, end.value),
+            (both_parts((end - best).value), -S.value / 2),
+        ),
+        r"(7) and (8).",
+        "for every random w, w^{TEM} among them",
     ),
     uses="eq-7 eq-8",
 )
 LINEAR = w.inner(end - best, F.gradient(best))
 CURVED = S / 2 * w.norm2(end - best)
-EQ_7 = Claim(
+EQ_7 = Kind.EQUATION(
     "huang2023/eq-7",
     "Proof of Lemma 1, (7)",
-    Kind.EQUATION,
     "Smoothness of F at its minimiser.",
-    (
-        Part(
-            says(GAP, LINEAR + CURVED, assumption_1()),
-            Proof(
-                lambda: majorant_of_mean(S.value, best.value, end.value),
-                "The mean of the upper bounds of Assumption 1 at $w^*$.",
-            ),
-        ),
-        Part(
-            equal(LINEAR + CURVED, CURVED, minimum()),
-            Proof(
-                lambda: combine([(rules.stationary(F.value, (end - best).value), -1)]),
-                r"$\nabla F(w^*)=0$.",
-            ),
-        ),
+    proved(
+        says(GAP, LINEAR + CURVED, s.assumption_1()),
+        lambda: majorant_of_mean(S.value, best.value, end.value),
+        "The mean of the upper bounds of Assumption 1 at $w^*$.",
+    ),
+    proved(
+        equal(LINEAR + CURVED, CURVED, s.minimum()),
+        lambda: combine((rules.stationary(F.value, (end - best).value), -1)),
+        r"$\nabla F(w^*)=0$.",
     ),
     uses="assumption-1",
 )
-EQ_8 = Claim(
+EQ_8 = Kind.EQUATION(
     "huang2023/eq-8",
     "Proof of Lemma 1, (8)",
-    Kind.EQUATION,
     "The squared distance is the sum of those of the blocks.",
-    (
-        Part(
-            equal(w.norm2(end - best), away(end, CLIENT) + away(end, SERVER_BLOCK)),
-            Proof(
-                lambda: combine([(both_parts((end - best).value), -1)]),
-                "The blocks are orthogonal.",
-            ),
-        ),
+    proved(
+        equal(w.norm2(end - best), away(end, CLIENT) + away(end, SERVER_BLOCK)),
+        lambda: combine((both_parts((end - best).value), -1)),
+        "The blocks are orthogonal.",
     ),
 )
 
@@ -259,72 +201,61 @@ RIGHT = 1 / (4 * S)
 
 def later_rate() -> Theorem:
     r"""Return the condition for :math:`i\ge1`."""
-    low = rules.assume(w.form(gamma - (8 * S / mu - 1)).value)
+    low = rules.assume(w.form(s.gamma - (8 * S / mu - 1)).value)
     return _rate_from(low, later)
 
 
 def larger_gamma() -> Theorem:
     r"""Return the condition for every i where :math:`\gamma\ge8S/\mu`."""
-    return _rate_from(rules.assume(w.form(gamma - 8 * S / mu).value), i)
+    return _rate_from(rules.assume(w.form(s.gamma - 8 * S / mu).value), i)
 
 
 def _rate_from(low: Theorem, at: Number) -> Theorem:
-    factor = 1 / (4 * S.value * (gamma + at).value)
-    return combine([(low, factor)], target=w.as_form(RIGHT - printed_rate(at)).value)
+    factor = 1 / (4 * S.value * (s.gamma + at).value)
+    return combine((low, factor), target=w.as_form(RIGHT - s.printed_rate(at)).value)
 
 
-COND_ETA = Claim(
+COND_ETA = Kind.CONDITION(
     "huang2023/cond-eta",
     "Proofs of Propositions 1 and 2",
-    Kind.CONDITION,
     "The learning rates are at most 1/(4S) for all i.",
-    (
-        Part(
-            says(printed_rate(), RIGHT, *gamma_printed(E * M)),
-            Model(
-                lambda: federation(
-                    [parabola(1, (0, 0))],
-                    (0, 0),
-                    numbers={mu: 1, S: 1, above_7: 0, E: 1, M: 1, i: 0},
-                ),
-                r"$S=\mu=1$, $\gamma=7$, $i=0$: $\frac27>\frac14$.",
-            ),
-            reading="i counts from 0, as the rate of the first step is eta^0 in (3)",
+    broken(
+        says(s.printed_rate(), RIGHT, *s.gamma_printed(E * M)),
+        lambda: federation(
+            [parabola(1, (0, 0))],
+            (0, 0),
+            numbers={mu: 1, S: 1, s.above_7: 0, E: 1, M: 1, i: 0},
         ),
+        r"$S=\mu=1$, $\gamma=7$, $i=0$: $\frac27>\frac14$.",
+        "i counts from 0, as the rate of the first step is eta^0 in (3)",
     ),
     severity=Severity.CONSTANT,
     scope=r"refuted for i = 0 and gamma = 8S/mu - 1 only, whatever S >= mu is",
     cause="At i = 0 and gamma = 8S/mu - 1 the rate is 2/(8S - mu) > 1/(4S).",
-    repair=Repair(
-        (
-            Part(
-                says(printed_rate(later), RIGHT, *gamma_printed(E * M)),
-                Proof(
-                    later_rate,
-                    r"$\gamma+i\ge8S/\mu$.",
-                    model=lambda: federation(
-                        [parabola(1, (0, 0))],
-                        (0, 0),
-                        numbers={mu: 1, S: 1, above_7: 0, E: 1, M: 1, later: 1},
-                    ),
-                ),
-                reading="for i >= 1",
-            ),
-            Part(
-                says(printed_rate(), RIGHT, *maximum(gamma, 8 * S / mu, E * M)),
-                Proof(
-                    larger_gamma,
-                    r"$\gamma+i\ge8S/\mu$.",
-                    model=lambda: federation(
-                        [parabola(1, (0, 0))],
-                        (0, 0),
-                        numbers={mu: 1, S: 1, above_7: 1, E: 1, M: 1, i: 0},
-                    ),
-                ),
-                reading="for every i, with gamma = max(8S/mu, EM)",
+    repair=claims.repaired(
+        "i >= 1, or gamma = max(8S/mu, EM) for max(8S/mu - 1, EM)",
+        proved(
+            says(s.printed_rate(later), RIGHT, *s.gamma_printed(E * M)),
+            later_rate,
+            r"$\gamma+i\ge8S/\mu$.",
+            "for i >= 1",
+            model=lambda: federation(
+                [parabola(1, (0, 0))],
+                (0, 0),
+                numbers={mu: 1, S: 1, s.above_7: 0, E: 1, M: 1, later: 1},
             ),
         ),
-        "i >= 1, or gamma = max(8S/mu, EM) for max(8S/mu - 1, EM)",
+        proved(
+            says(s.printed_rate(), RIGHT, *s.maximum(s.gamma, 8 * S / mu, E * M)),
+            larger_gamma,
+            r"$\gamma+i\ge8S/\mu$.",
+            "for every i, with gamma = max(8S/mu, EM)",
+            model=lambda: federation(
+                [parabola(1, (0, 0))],
+                (0, 0),
+                numbers={mu: 1, S: 1, s.above_7: 1, E: 1, M: 1, i: 0},
+            ),
+        ),
     ),
 )
 
@@ -335,10 +266,9 @@ FIGURES = "Rests on figures without printed numbers; nothing to compute."
 
 def observation(number: int, title: str, words: str = "") -> Claim:
     """Return the entry of an observation."""
-    return Claim(
+    return Kind.TEXT(
         f"huang2023/observation-{number}",
         f"Observation {number}",
-        Kind.TEXT,
         title,
         words=f"{FIGURES} {words}".strip(),
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from sfl_theory import claims
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Severity, says
+from sfl_theory.claims import Kind, Model, Part, Repair, Severity, broken, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
@@ -14,37 +15,8 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.huang2023 import instances
-from sfl_theory.papers.huang2023.setting import (
-    R2,
-    E,
-    F,
-    Gamma,
-    M,
-    N,
-    S,
-    T,
-    above_7,
-    assumption_5,
-    assumptions,
-    away,
-    best,
-    delta2,
-    f,
-    falling,
-    falling_assumptions,
-    falling_variances,
-    gamma,
-    gamma_printed,
-    mixed,
-    mu,
-    n,
-    noise,
-    one_optimum,
-    p,
-    printed_rate,
-    run,
-    sigma2,
-)
+from sfl_theory.papers.huang2023 import setting as s
+from sfl_theory.papers.huang2023.setting import R2, E, F, M, S, T, away, best, gamma, mu
 from sfl_theory.proofs import minibatch, minibatch_variance
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import value_gap
@@ -53,15 +25,15 @@ from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Form, Number, Run
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
-r = run(printed_rate)
+r = s.run(s.printed_rate)
 ONE_STEP = "E = M = 1, so that iterations are rounds and TEM = T"
 # Propositions 1 and 2 --------------------------------------------------------------
 
 
 def server_bound(of: Run, steps: Number) -> Form:
     """Return the right side of (9)."""
-    first = w.form(8 * R2) + mu**2 * N**2 * (gamma + 1) * away(of.x(0), SERVER)
-    return first / (mu**2 * N**2 * (gamma + steps))
+    first = w.form(8 * R2) + mu**2 * s.N**2 * (gamma + 1) * away(of.x(0), SERVER)
+    return first / (mu**2 * s.N**2 * (gamma + steps))
 
 
 def client_bound(of: Run, steps: Number, local: Number | int = 1) -> Form:
@@ -73,22 +45,22 @@ def client_bound(of: Run, steps: Number, local: Number | int = 1) -> Form:
 def constant_h(local: Number | int = 1) -> Number:
     """Return H for a number EM of local steps."""
     if local == 1:
-        return 6 * R2 + 12 * delta2 + 6 * S * Gamma + noise()
-    return 6 * E * M * R2 + 12 * E**2 * M**2 * delta2 + 6 * S * Gamma + noise()
+        return 6 * R2 + 12 * s.delta2 + 6 * S * s.Gamma + s.noise()
+    return 6 * E * M * R2 + 12 * E**2 * M**2 * s.delta2 + 6 * S * s.Gamma + s.noise()
 
 
 def values(kappa: int, squares: int) -> dict[k.Var, Fraction]:
     """Return the paper's constants for S/mu and R^2 and functions that agree."""
-    found = {above_7: 8 * kappa - 8, R2: squares, delta2: 0, Gamma: 0}
+    found = {s.above_7: 8 * kappa - 8, R2: squares, s.delta2: 0, s.Gamma: 0}
     return {w.variable(name): Fraction(value) for name, value in found.items()}
 
 
-all_steps = falling()
+all_steps = s.falling()
 ANY_STEPS = (
     "the rate falls at every step, i = EM t + j: the run's local steps have rate 1, "
     "its stochastic gradients are eta^i times those of the paper"
 )
-JOINT_LEVEL = R2 + (E * M - 1) * (R2 + 2 * E * M * delta2)
+JOINT_LEVEL = R2 + (E * M - 1) * (R2 + 2 * E * M * s.delta2)
 
 
 def joint_bound() -> Form:
@@ -114,8 +86,8 @@ def one_round() -> ModelData:
             mu: "2/7",
             S: "2/7",
             R2: 1,
-            delta2: "1/49",
-            above_7: 0,
+            s.delta2: "1/49",
+            s.above_7: 0,
             E: 1,
             M: 1,
             T: 1,
@@ -131,23 +103,22 @@ def joint_repair(side: Side, change: str) -> Repair:
 
     def proof() -> Theorem:
         return combine(
-            [(joint_distance(), 1), (both_parts(x.value), 1)],
-            [(w.part(other, x).value, 1)],
+            joint_distance(), both_parts(x.value), (w.part(other, x).value, 1)
         )
 
-    return Repair(
-        (
-            Part(
-                says(
-                    away(all_steps.x(T), side),
-                    joint_bound(),
-                    *falling_assumptions(all_steps),
-                ),
-                Proof(proof, JOINT, one_round),
-                reading=ANY_STEPS,
-            ),
-        ),
+    return claims.repaired(
         change,
+        proved(
+            says(
+                away(all_steps.x(T), side),
+                joint_bound(),
+                *s.falling_assumptions(all_steps),
+            ),
+            proof,
+            JOINT,
+            ANY_STEPS,
+            model=one_round,
+        ),
     )
 
 
@@ -164,10 +135,9 @@ JOINT = (
 NOISY_HALF = Model(
     run=instances.half_of_the_data,
     numbers=values(1, 2),
-    words=r"$f_n=\frac12\|w\|^2$, 12 clients; client 1 has half of the data and "
-    r"noise $\zeta=\pm1$ in $w_s$. One step of $\eta=\frac27$ from $w^*=0$ "
-    r"gives $\frac{\eta^2}4=\frac1{49}$, the bound is "
-    r"$\frac{16}{8N^2}=\frac1{72}$.",
+    words=r"$f_n=\frac12\|w\|^2$, 12 clients; client 1 has half of the data and noise "
+    r"$\zeta=\pm1$ in $w_s$. One step of $\eta=\frac27$ from $w^*=0$ gives "
+    r"$\frac{\eta^2}4=\frac1{49}$, the bound is $\frac{16}{8N^2}=\frac1{72}$.",
 )
 PULLED_CLIENT = Model(
     run=lambda: instances.pulled(2, 500, 1264),
@@ -176,22 +146,17 @@ PULLED_CLIENT = Model(
     r"client block starts at its optimum and is pulled away by the server "
     r"block; after 1264 steps it is farther away than the bound says.",
 )
-PROP_1 = Claim(
+SERVER_SIDE = says(
+    away(r.x(T), SERVER), server_bound(r, T), *s.assumptions(r), *s.gamma_printed()
+)
+PROP_1 = Kind.PROPOSITION(
     "huang2023/prop-1",
     "Proposition 1, (9)",
-    Kind.PROPOSITION,
     "The distance of the server block.",
-    (
-        Part(
-            says(
-                away(r.x(T), SERVER),
-                server_bound(r, T),
-                *assumptions(r),
-                *gamma_printed(),
-            ),
-            NOISY_HALF,
-            reading=ONE_STEP,
-        ),
+    Part(
+        SERVER_SIDE,
+        NOISY_HALF,
+        reading=ONE_STEP,
     ),
     severity=Severity.THEOREM,
     scope="with noise, here for unequal weights; for equal ones a model with N = 13 "
@@ -203,30 +168,19 @@ PROP_1 = Claim(
     first_failure="eq-12/weights",
     repair=joint_repair(SERVER, "initial distance of both blocks, R^2 without 1/N^2"),
 )
-PROP_1_COUPLING = Claim(
+PROP_1_COUPLING = Kind.PROPOSITION(
     "huang2023/prop-1/coupling",
     "Proposition 1, (9)",
-    Kind.PROPOSITION,
     "Proposition 1 for one client without noise.",
-    (
-        Part(
-            says(
-                away(r.x(T), SERVER),
-                server_bound(r, T),
-                *assumptions(r),
-                *gamma_printed(),
-            ),
-            Model(
-                run=lambda: instances.pulled(1, 200, 505),
-                numbers=values(200, 5),
-                words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 200, from $(1,0,0)$: "
-                r"the server block starts at its optimum and is pulled away by the "
-                r"client block, whose initial distance the bound does not contain; "
-                r"after 505 steps it is farther away than the bound says. z only makes "
-                r"S large.",
-            ),
-            reading=ONE_STEP,
-        ),
+    broken(
+        SERVER_SIDE,
+        words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 200, from $(1,0,0)$: the "
+        r"server block starts at its optimum and is pulled away by the client block, "
+        r"whose initial distance the bound does not contain; after 505 steps it is "
+        r"farther away than the bound says. z only makes S large.",
+        reading=ONE_STEP,
+        run=lambda: instances.pulled(1, 200, 505),
+        numbers=values(200, 5),
     ),
     severity=Severity.THEOREM,
     scope="already for one client without noise, S/mu = 200",
@@ -235,24 +189,21 @@ PROP_1_COUPLING = Claim(
     first_failure="eq-15/sign",
     repair=joint_repair(SERVER, "initial distance of both blocks, R^2 without 1/N^2"),
 )
-PROP_2 = Claim(
+PROP_2 = Kind.PROPOSITION(
     "huang2023/prop-2",
     "Proposition 2, (10)",
-    Kind.PROPOSITION,
     "The distance of the client block.",
-    (
-        Part(
-            says(
-                away(r.x(T), CLIENT),
-                client_bound(r, T),
-                *assumptions(r),
-                assumption_5(),
-                *gamma_printed(),
-                *one_optimum(),
-            ),
-            PULLED_CLIENT,
-            reading=f"{ONE_STEP}; Gamma = 0 in all readings: w* minimises every f_n",
+    Part(
+        says(
+            away(r.x(T), CLIENT),
+            client_bound(r, T),
+            *s.assumptions(r),
+            s.assumption_5(),
+            *s.gamma_printed(),
+            *s.one_optimum(),
         ),
+        PULLED_CLIENT,
+        reading=f"{ONE_STEP}; Gamma = 0 in all readings: w* minimises every f_n",
     ),
     severity=Severity.THEOREM,
     scope="already for one client without noise, S/mu = 500",
@@ -274,8 +225,8 @@ def theorem_1(of: Run, local: Number | int) -> Form:
 
 def variance_bound() -> Form:
     """Return the right side of the distance without Assumption 4."""
-    spread = w.over_clients(n, p() * sigma2()) + (2 * E * M + 1) * delta2
-    H = noise() + Fraction(44, 49) * (E * M - 1) * spread
+    spread = w.over_clients(s.n, s.p() * s.sigma2()) + (2 * E * M + 1) * s.delta2
+    H = s.noise() + Fraction(44, 49) * (E * M - 1) * spread
     first = w.form(4 * H / mu**2) + gamma * away(all_steps.x(0))
     return first / (gamma + T * E * M)
 
@@ -283,10 +234,7 @@ def variance_bound() -> Form:
 def gap_from(distance: Theorem) -> Theorem:
     """Return S/2 times a bound on the distance of both blocks, K = EM."""
     rounds = rules.instantiate(distance, ((k.Var("K", Sort.COUNT), (E * M).value),), ())
-    return combine([
-        (value_gap(S.value, all_steps.x(T).value), 1),
-        (rounds, S.value / 2),
-    ])
+    return combine(value_gap(S.value, all_steps.x(T).value), (rounds, S.value / 2))
 
 
 def with_variance(data: ModelData) -> ModelData:
@@ -301,127 +249,110 @@ def from_distance(of: Run, local: Number | int, rounds: Theorem) -> Theorem:
     end = (gamma + T * local).value
     share = S.value / (2 * end)
     return combine(
-        [
-            (value_gap(S.value, last.value), 1),
-            (rounds, S.value / 2),
-            (both_parts(start), -share * (gamma + 1).value),
-        ],
-        [(start, share)],
+        value_gap(S.value, last.value),
+        (rounds, S.value / 2),
+        (both_parts(start), -share * (gamma + 1).value),
+        (start, share),
         target=(theorem_1(of, local) - (F(last) - F(best))).value,
     )
 
 
-THM_1 = Claim(
+THM_1 = Kind.THEOREM(
     "huang2023/thm-1",
     "Theorem 1, (11)",
-    Kind.THEOREM,
     "The gap is at most S (L_s + L_c)/2, the right sides of (9) and (10).",
-    (
-        Part(
-            says(
-                F(all_steps.x(T)) - F(best),
-                theorem_1(all_steps, E * M),
-                *falling_assumptions(all_steps),
-            ),
-            Proof(
-                lambda: from_distance(all_steps, E * M, joint_distance()),
-                f"{JOINT} Lemma 1 makes a gap of it; $L_s+L_c$ contains both initial "
-                r"distances and $24KR^2+48K^2\delta^2$ over $\mu^2$, which is more.",
-                lambda: with_gamma(one_round()),
-            ),
-            reading=f"{ANY_STEPS}; Gamma any number >= 0",
+    proved(
+        says(
+            F(all_steps.x(T)) - F(best),
+            theorem_1(all_steps, E * M),
+            *s.falling_assumptions(all_steps),
         ),
-        Part(
-            says(
-                F(r.x(T)) - F(best),
-                theorem_1(r, 1),
-                *assumptions(r),
-                assumption_5(),
-                *gamma_printed(),
-            ),
-            Proof(
-                lambda: from_distance(r, 1, minibatch.last(minibatch.rate())),
-                "The same for one local step, where D = 0.",
-            ),
-            reading=f"{ONE_STEP}, with the run's own rates; Gamma any number >= 0",
+        lambda: from_distance(all_steps, E * M, joint_distance()),
+        f"{JOINT} Lemma 1 makes a gap of it; $L_s+L_c$ contains both initial "
+        r"distances and $24KR^2+48K^2\delta^2$ over $\mu^2$, which is more.",
+        f"{ANY_STEPS}; Gamma any number >= 0",
+        model=lambda: with_gamma(one_round()),
+    ),
+    proved(
+        says(
+            F(r.x(T)) - F(best),
+            theorem_1(r, 1),
+            *s.assumptions(r),
+            s.assumption_5(),
+            *s.gamma_printed(),
         ),
+        lambda: from_distance(r, 1, minibatch.last(minibatch.rate())),
+        "The same for one local step, where D = 0.",
+        f"{ONE_STEP}, with the run's own rates; Gamma any number >= 0",
     ),
     scope="for Gamma >= 0, as it is for f_n* = min f_n; where Gamma is read with the "
     "initial w_s it can be negative, even make the right side negative",
     uses="lemma-1 prop-1 prop-2",
     first_failure="eq-12/weights",
-    repair=Repair(
-        (
-            Part(
-                says(
-                    F(all_steps.x(T)) - F(best),
-                    S / 2 * joint_bound(),
-                    *falling_assumptions(all_steps),
-                ),
-                Proof(lambda: gap_from(minibatch_variance.rounds()), JOINT, one_round),
-                reading=ANY_STEPS,
-            ),
-            Part(
-                says(
-                    F(all_steps.x(T)) - F(best),
-                    S / 2 * variance_bound(),
-                    *falling_variances(all_steps),
-                ),
-                Proof(
-                    lambda: gap_from(minibatch_variance.noisy_rounds()),
-                    r"As before, with $E\|\nabla f_n(w;\zeta_n)\|^2$ split into noise "
-                    r"and gradients: the mean gradient by $2S^2D+4S(F-F^*)$, those "
-                    r"within a round by co-coercivity.",
-                    lambda: with_variance(one_round()),
-                ),
-                reading=f"without Assumption 4, which excludes Assumption 2 on R^d; "
-                f"{ANY_STEPS}",
-            ),
-        ),
+    repair=claims.repaired(
         "sharper: no Gamma, no sigma_n, smaller constants; or without Assumption 4 and "
         "with the noise divided by N",
+        proved(
+            says(
+                F(all_steps.x(T)) - F(best),
+                S / 2 * joint_bound(),
+                *s.falling_assumptions(all_steps),
+            ),
+            lambda: gap_from(minibatch_variance.rounds()),
+            JOINT,
+            ANY_STEPS,
+            model=one_round,
+        ),
+        proved(
+            says(
+                F(all_steps.x(T)) - F(best),
+                S / 2 * variance_bound(),
+                *s.falling_variances(all_steps),
+            ),
+            lambda: gap_from(minibatch_variance.noisy_rounds()),
+            r"As before, with $E\|\nabla f_n(w;\zeta_n)\|^2$ split into noise "
+            r"and gradients: the mean gradient by $2S^2D+4S(F-F^*)$, those "
+            r"within a round by co-coercivity.",
+            f"without Assumption 4, which excludes Assumption 2 on R^d; {ANY_STEPS}",
+            model=lambda: with_variance(one_round()),
+        ),
     ),
 )
 
 
 def initial_gamma() -> Form:
     """Return the right side of (11) with Gamma read at the initial server block."""
-    start = mixed(best, r.x(0))
-    known = F(best) - w.over_clients(n, p() * f()(start))
-    H = w.form(6 * R2 + 12 * delta2) + 6 * S * known + w.form(noise())
+    start = s.mixed(best, r.x(0))
+    known = F(best) - w.over_clients(s.n, s.p() * s.f()(start))
+    H = w.form(6 * R2 + 12 * s.delta2) + 6 * S * known + w.form(s.noise())
     first = 4 * H + mu**2 * (gamma + 1) * away(r.x(0), CLIENT)
     return S * (server_bound(r, T) + first / (mu**2 * (gamma + T))) / 2
 
 
-THM_1_GAMMA = Claim(
+THM_1_GAMMA = Kind.THEOREM(
     "huang2023/thm-1/initial-server",
     "Theorem 1, (11)",
-    Kind.THEOREM,
     "(entry of the audit) Theorem 1 with Gamma read at the initial server block.",
-    (
-        Part(
-            says(
-                F(r.x(T)) - F(best),
-                initial_gamma(),
-                *assumptions(r),
-                assumption_5(),
-                *gamma_printed(),
-            ),
-            Model(
-                lambda: federation(
-                    [quadratic(((1, 0, 0), (0, 1, 0), (0, 0, 10)), (0, 0, 0))],
-                    (0, 1, 0),
-                    numbers={mu: 1, S: 10, above_7: 72, R2: 1, delta2: 0, T: 1},
-                    families={"sigma2": (0,)},
-                    best={F: (0, 0, 0)},
-                    box=((0, 0), (0, 1), (0, 0)),
-                ),
-                r"$F=\frac12(w_c^2+w_s^2+10z^2)$ from (0, 1, 0): $\Gamma=-\frac12$ and "
-                r"the right side is negative.",
-            ),
-            reading=f"{ONE_STEP}; w_s in Gamma is w_s^0, w_{{c,n}}* is w_c*, which "
-            "minimises f_n for it in the model",
+    broken(
+        says(
+            F(r.x(T)) - F(best),
+            initial_gamma(),
+            *s.assumptions(r),
+            s.assumption_5(),
+            *s.gamma_printed(),
         ),
+        lambda: federation(
+            [quadratic(((1, 0, 0), (0, 1, 0), (0, 0, 10)), (0, 0, 0))],
+            (0, 1, 0),
+            numbers={mu: 1, S: 10, s.above_7: 72, R2: 1, s.delta2: 0, T: 1},
+            families={"sigma2": (0,)},
+            best={F: (0, 0, 0)},
+            box=((0, 0), (0, 1), (0, 0)),
+        ),
+        r"$F=\frac12(w_c^2+w_s^2+10z^2)$ from (0, 1, 0): $\Gamma=-\frac12$ and "
+        r"the right side is negative.",
+        f"{ONE_STEP}; w_s in Gamma is w_s^0, w_{{c,n}}* is w_c*, which "
+        "minimises f_n for it in the model",
     ),
     severity=Severity.SLIP,
     scope="N = 1, no noise, S/mu = 10; true for Gamma >= 0 (thm-1)",
@@ -433,7 +364,7 @@ THM_1_GAMMA = Claim(
 
 def with_gamma(data: ModelData) -> ModelData:
     """Return the model with Gamma = 1 and sigma_n^2 = 1/4."""
-    more = {w.variable(Gamma): Fraction(1)}
+    more = {w.variable(s.Gamma): Fraction(1)}
     quarter = Fraction(1, 4)
     families = {k.ClientFamily("sigma2", Sort.NONNEGATIVE): (quarter, quarter)}
     return replace(data, numbers={**data.numbers, **more}, families={**families})

@@ -1,4 +1,15 @@
 """Li et al., *On the Convergence of FedAvg on Non-IID Data*, ICLR 2020, 1907.02189."""
 
+from sfl_theory.papers import Paper
+
+PAPER = Paper(
+    "On the Convergence of FedAvg on Non-IID Data",
+    ("Xiang Li", "Kaixuan Huang", "Wenhao Yang", "Shusen Wang", "Zhihua Zhang"),
+    "ICLR 2020, arXiv 1907.02189",
+    "https://arxiv.org/abs/1907.02189",
+)
+
 SECTIONS = ("section_3", "appendix_a")
 """Modules that hold the claims, in the paper's order."""
+
+__all__ = ["PAPER", "SECTIONS"]

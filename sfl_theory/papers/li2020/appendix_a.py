@@ -3,98 +3,62 @@
 from __future__ import annotations
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, says
+from sfl_theory.claims import Kind, says
 from sfl_theory.papers.li2020 import one_step, rounds
-from sfl_theory.papers.li2020.setting import (
-    BOUNDED,
-    CONVEX,
-    FAIR,
-    G2,
-    GAMMA,
-    LEAST,
-    MINIMUM,
-    SMOOTH,
-    VARIANCE,
-    E,
-    Gamma,
-    L,
-    above_least,
-    best,
-    d,
-    e,
-    eta,
-    i,
-    j,
-    k,
-    model,
-    mu,
-    noise,
-    p,
-    proved,
-    rate_rule,
-    sigma2,
-    spread,
-    step,
-    v,
-)
+from sfl_theory.papers.li2020 import setting as s
+from sfl_theory.papers.li2020.setting import FAIR, E, L, best, d, eta, i, j, proved, v
 
-rate = eta(step())
+rate = eta(s.step())
 MADE = w.at_most(i + 1, E)
 POINTS = "F_k^* is any number below F_k at the points that the proof meets"
 
-LEMMA_1 = Claim(
+LEMMA_1 = Kind.LEMMA(
     "li2020/lemma-1",
     "App. A.2",
-    Kind.LEMMA,
     "One step: for eta_s <= 1/(4L) the mean of the models comes nearer to w^*, but for "
     "noise, heterogeneity and the spread of the models.",
-    (
-        proved(
-            says(
-                w.norm2(model(i + 1) - best),
-                (1 - rate * mu) * w.norm2(model() - best)
-                + rate**2 * w.norm2(noise())
-                + 6 * L * rate**2 * Gamma
-                + 2 * spread(),
-                SMOOTH,
-                CONVEX,
-                *FAIR,
-                *above_least(),
-                LEAST,
-                MINIMUM,
-                MADE,
-                w.at_most(rate, 1 / (4 * L)).called("eta_s <= 1/(4L)"),
-            ),
-            lambda: one_step.lemma_1(rounds.short_enough()),
-            r"The paper's steps. $-2\langle\bar w - w_k, \nabla F_k(w_k)\rangle \le "
-            r"\frac{1}{\eta}\|\bar w - w_k\|^2 + \eta\|\nabla F_k(w_k)\|^2$, strong "
-            r"convexity at $w_k$, $\|\nabla F_k\|^2 \le 2L(F_k - F_k^*)$; then "
-            r"$F_k(w_k) \ge F_k(\bar w) + \langle\nabla F_k(\bar w), w_k - \bar "
-            r"w\rangle$ with the weight $\gamma_s = 2\eta(1 - 2L\eta)$.",
-            POINTS,
+    proved(
+        says(
+            w.norm2(s.model(i + 1) - best),
+            (1 - rate * s.mu) * w.norm2(s.model() - best)
+            + rate**2 * w.norm2(s.noise())
+            + 6 * L * rate**2 * s.Gamma
+            + 2 * s.spread(),
+            s.SMOOTH,
+            s.CONVEX,
+            *FAIR,
+            *s.above_least(),
+            s.LEAST,
+            s.MINIMUM,
+            MADE,
+            w.at_most(rate, 1 / (4 * L)).called("eta_s <= 1/(4L)"),
         ),
+        lambda: one_step.lemma_1(rounds.short_enough()),
+        r"The paper's steps. $-2\langle\bar w - w_k, \nabla F_k(w_k)\rangle \le "
+        r"\frac{1}{\eta}\|\bar w - w_k\|^2 + \eta\|\nabla F_k(w_k)\|^2$, strong "
+        r"convexity at $w_k$, $\|\nabla F_k\|^2 \le 2L(F_k - F_k^*)$; then "
+        r"$F_k(w_k) \ge F_k(\bar w) + \langle\nabla F_k(\bar w), w_k - \bar "
+        r"w\rangle$ with the weight $\gamma_s = 2\eta(1 - 2L\eta)$.",
+        POINTS,
     ),
     uses="assumption-1 assumption-2",
 )
 
-LEMMA_2 = Claim(
+LEMMA_2 = Kind.LEMMA(
     "li2020/lemma-2",
     "App. A.2",
-    Kind.LEMMA,
     "The variance of the mean gradient of a step.",
-    (
-        proved(
-            says(
-                w.norm2(noise()),
-                w.over_clients(k, p() ** 2 * sigma2()),
-                VARIANCE,
-                *FAIR,
-                MADE,
-            ),
-            one_step.lemma_2,
-            r"$\mathbb{E}\|\sum_k p_k \xi_k\|^2 = \sum_k p_k^2 \mathbb{E}\|\xi_k\|^2$ "
-            "for independent samples.",
+    proved(
+        says(
+            w.norm2(s.noise()),
+            w.over_clients(s.k, s.p() ** 2 * s.sigma2()),
+            s.VARIANCE,
+            *FAIR,
+            MADE,
         ),
+        one_step.lemma_2,
+        r"$\mathbb{E}\|\sum_k p_k \xi_k\|^2 = \sum_k p_k^2 \mathbb{E}\|\xi_k\|^2$ "
+        "for independent samples.",
     ),
     uses="assumption-3",
 )
@@ -108,62 +72,56 @@ def falls() -> w.Assumed:
 
 def slowly() -> w.Assumed:
     """Return that a rate is at most twice the one E = d + e steps later."""
-    one = w.at_most(eta(v + 1), 2 * eta(v + 1 + d + e))
+    one = w.at_most(eta(v + 1), 2 * eta(v + 1 + d + s.e))
     return w.every_natural(v, one).called("eta_s <= 2 eta_{s+E}, E = d + e")
 
 
-SINCE = w.every_round(j, i, w.at_most(eta(step(j)), 2 * rate)).called(
+SINCE = w.every_round(j, i, w.at_most(eta(s.step(j)), 2 * rate)).called(
     "the rates since the last averaging are at most 2 eta_s"
 )
 
-LEMMA_3 = Claim(
+LEMMA_3 = Kind.LEMMA(
     "li2020/lemma-3",
     "App. A.2",
-    Kind.LEMMA,
     "If rates do not increase and eta_s <= 2 eta_{s+E}, the models of the clients stay "
     "together.",
-    (
-        proved(
-            says(eta(v + 1), 2 * eta(v + 1 + d), falls(), slowly()),
-            rounds.slow_enough,
-            r"$\eta_s \le 2\eta_{s+E} \le 2\eta_{s+d}$ for $d \le E$, by induction.",
-            "the rates' part: for every s = v + 1 and d <= E, written E = d + e",
-        ),
-        proved(
-            says(spread(), 4 * rate**2 * (E - 1) ** 2 * G2, SINCE, BOUNDED, MADE),
-            lambda: one_step.lemma_3(rounds.since()),
-            r"$\sum_k p_k\|\bar w - w_k\|^2 \le \sum_k p_k\|w_k - w^t\|^2$, and $w_k$ "
-            r"has made $i \le E - 1$ steps from $w^t$: Cauchy-Schwarz, "
-            r"$\eta_{s'} \le 2\eta_s$ and $\mathbb{E}\|g\|^2 \le G^2$.",
-            "the lemma, from what the first part says of the steps of its round; "
-            r"$E\|g\|^2 \le G^2$ along the run",
-        ),
+    proved(
+        says(eta(v + 1), 2 * eta(v + 1 + d), falls(), slowly()),
+        rounds.slow_enough,
+        r"$\eta_s \le 2\eta_{s+E} \le 2\eta_{s+d}$ for $d \le E$, by induction.",
+        "the rates' part: for every s = v + 1 and d <= E, written E = d + e",
+    ),
+    proved(
+        says(s.spread(), 4 * rate**2 * (E - 1) ** 2 * s.G2, SINCE, s.BOUNDED, MADE),
+        lambda: one_step.lemma_3(rounds.since()),
+        r"$\sum_k p_k\|\bar w - w_k\|^2 \le \sum_k p_k\|w_k - w^t\|^2$, and $w_k$ "
+        r"has made $i \le E - 1$ steps from $w^t$: Cauchy-Schwarz, "
+        r"$\eta_{s'} \le 2\eta_s$ and $\mathbb{E}\|g\|^2 \le G^2$.",
+        "the lemma, from what the first part says of the steps of its round; "
+        r"$E\|g\|^2 \le G^2$ along the run",
     ),
     uses="assumption-4",
 )
 
-RATES = Claim(
+RATES = Kind.CONDITION(
     "li2020/thm-1/rates",
     "App. A.1, proof of Theorem 1",
-    Kind.CONDITION,
     "eta_s = 2/(mu (gamma + s)) with gamma = max{8 kappa, E} meets the conditions of "
     "Lemmas 1 and 3.",
-    (
-        proved(
-            says(eta(v + 1), 1 / (4 * L), *rate_rule(), *GAMMA),
-            rounds.rate_is_small,
-            r"$4L\eta_s = 8\kappa/(\gamma + s) \le 1$.",
-        ),
-        proved(
-            says(eta(v + 2), eta(v + 1), *rate_rule()),
-            rounds.rate_falls,
-            r"$\gamma + s$ grows.",
-        ),
-        proved(
-            says(eta(v + 1), 2 * eta(v + 1 + E), *rate_rule(), *GAMMA),
-            rounds.rate_falls_slowly,
-            r"$\gamma + s + E \le 2(\gamma + s)$.",
-        ),
+    proved(
+        says(eta(v + 1), 1 / (4 * L), *s.rate_rule(), *s.GAMMA),
+        rounds.rate_is_small,
+        r"$4L\eta_s = 8\kappa/(\gamma + s) \le 1$.",
+    ),
+    proved(
+        says(eta(v + 2), eta(v + 1), *s.rate_rule()),
+        rounds.rate_falls,
+        r"$\gamma + s$ grows.",
+    ),
+    proved(
+        says(eta(v + 1), 2 * eta(v + 1 + E), *s.rate_rule(), *s.GAMMA),
+        rounds.rate_falls_slowly,
+        r"$\gamma + s + E \le 2(\gamma + s)$.",
     ),
     words="rate_rule is the rule times mu (gamma + s), for every s >= 1.",
 )

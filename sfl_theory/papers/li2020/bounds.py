@@ -9,30 +9,11 @@ from __future__ import annotations
 
 import sympy as sp
 
+from sfl_theory import conditions, symbols
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, Source, StepSize
-from sfl_theory.conditions import (
-    BoundedGradients,
-    BoundedVariance,
-    EveryoneTakesPart,
-    Smooth,
-    StronglyConvex,
-)
-from sfl_theory.statement import Case, Theorem
-from sfl_theory.symbols import (
-    G,
-    Gamma,
-    I_err,
-    S,
-    T,
-    a,
-    gamma,
-    mu,
-    n,
-    over_clients,
-    sigma,
-    t,
-    tau,
-)
+from sfl_theory.conditions import BoundedVariance, Smooth, StronglyConvex
+from sfl_theory.statement import Case, one_case
+from sfl_theory.symbols import G, Gamma, I_err, S, T, a, gamma, mu, n, sigma, t, tau
 
 PAPER = "li2020"
 
@@ -40,41 +21,39 @@ GAMMA = {gamma: sp.Max(8 * S / mu, tau)}
 RATE = 2 / (mu * (gamma + t + 1))
 factor = S / mu / (gamma + T * tau)
 
-THEOREM_1 = Theorem(
-    key=f"{PAPER}/thm-1",
-    number="1",
-    title="FedAvg",
-    algorithm="fedavg",
-    participation="full",
-    cases={
-        "strongly_convex": Case(
-            f"{PAPER}/thm-1",
-            "strongly_convex",
-            Bound(
-                parts={
-                    "noise": factor * 2 / mu * over_clients(a[n] ** 2 * sigma[n] ** 2),
-                    "heterogeneity": factor * 2 / mu * 6 * S * Gamma,
-                    "local steps": factor * 2 / mu * 8 * (tau - 1) ** 2 * G**2,
-                    "initial distance": factor * mu * gamma / 2 * I_err,
-                },
-                metric=OBJECTIVE_GAP,
-                step_size=StepSize(RATE, RATE, "=", GAMMA, per_step=True),
-                conditions=(
-                    Smooth("1 smooth"),
-                    StronglyConvex("2 strongly convex"),
-                    BoundedVariance("3 bounded variance"),
-                    BoundedGradients("4 bounded gradients"),
-                    EveryoneTakesPart(),
-                ),
-                source=Source(PAPER, "Theorem 1", "Sec. 3.2"),
-                definitions=GAMMA,
-                notes=(
-                    "gamma + T - 1 of the paper is gamma + T tau: w_1 is the first "
-                    "model, so after T rounds its time is T tau + 1",
-                ),
+THEOREM_1 = one_case(
+    "FedAvg",
+    "fedavg",
+    Case(
+        f"{PAPER}/thm-1",
+        "strongly_convex",
+        Bound(
+            parts={
+                "noise": factor
+                * 2
+                / mu
+                * symbols.over_clients(a[n] ** 2 * sigma[n] ** 2),
+                "heterogeneity": factor * 2 / mu * 6 * S * Gamma,
+                "local steps": factor * 2 / mu * 8 * (tau - 1) ** 2 * G**2,
+                "initial distance": factor * mu * gamma / 2 * I_err,
+            },
+            metric=OBJECTIVE_GAP,
+            step_size=StepSize(RATE, RATE, "=", GAMMA, per_step=True),
+            conditions=(
+                Smooth("1 smooth"),
+                StronglyConvex("2 strongly convex"),
+                BoundedVariance("3 bounded variance"),
+                conditions.BoundedGradients("4 bounded gradients"),
+                conditions.EveryoneTakesPart(),
             ),
-        )
-    },
+            source=Source(PAPER, "Theorem 1", "Sec. 3.2"),
+            definitions=GAMMA,
+            notes=(
+                "gamma + T - 1 of the paper is gamma + T tau: w_1 is the first "
+                "model, so after T rounds its time is T tau + 1",
+            ),
+        ),
+    ),
 )
 
 THEOREMS = (THEOREM_1,)

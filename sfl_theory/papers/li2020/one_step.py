@@ -10,77 +10,39 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
-from sfl_theory.kernel import rules
+from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.kernel.terms import (
-    CLIENTS,
-    MEAN,
-    Client,
-    Kind,
-    Lin,
-    Local,
-    Participants,
-    PerRound,
-    Rate,
-    RoundFamily,
-    Side,
-    Split,
-    Star,
-    Stepwise,
-    Vec,
-    constant,
-    gradient,
-    inner,
-    iterate,
-    local_point,
-    natural,
-    noise,
-    norm2,
-    summed,
-    symbol,
-    value_of,
-    vec,
-    weight,
-)
+from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, inner, norm2, weight
+from sfl_theory.proofs import notation
 from sfl_theory.proofs.equal_steps import first_square, only_one
-from sfl_theory.proofs.notation import (
-    combine,
-    count,
-    mean,
-    nat,
-    nonnegative,
-    of,
-    of_round,
-    per_client,
-    positive,
-    steps,
-    sum_over,
-)
+from sfl_theory.proofs.notation import combine, mean, nat, of, positive, steps, sum_over
 
-k = Client("k")
+k = terms.Client("k")
 t, i, j, v = nat("t"), nat("i"), nat("j"), nat("v")
 now, step = of(t), of(i)
-E = count("tau")
+E = notation.count("tau")
 L, mu, gamma = positive("L"), positive("mu"), positive("gamma")
-G2 = nonnegative("G2")
-sigma2 = per_client("sigma2", k)
+G2 = notation.nonnegative("G2")
+sigma2 = notation.per_client("sigma2", k)
 HALF = Fraction(1, 2)
-BEST = vec(Star(MEAN))
+BEST = terms.vec(terms.Star(terms.MEAN))
 MADE = rules.assume(constant(E - 1 - step))
-STARTED = combine([(MADE, 1)], target=constant(E - step))
+STARTED = combine(MADE, target=constant(E - step))
 """Step i is made, so the steps before it are."""
-LEAST = -per_client("least", k)
+LEAST = -notation.per_client("least", k)
 """F_k*: no larger than F_k where `reached` says so; the proof needs nothing else."""
 
 
 def eta(at: Number) -> Ratio:
     """Return the rate of the paper's step, which counts from 1."""
-    return symbol(PerRound(RoundFamily("eta", Sort.POSITIVE), natural(at)))
+    return terms.symbol(
+        terms.PerRound(terms.RoundFamily("eta", Sort.POSITIVE), terms.natural(at))
+    )
 
 
-_PACE = Stepwise(natural(E), Rate(eta(of_round() + 1)))
-RUN = Split(Kind.V1, Participants.EVERYONE, _PACE, _PACE)
+_PACE = terms.Stepwise(terms.natural(E), terms.Rate(eta(notation.of_round() + 1)))
+RUN = terms.Split(terms.Kind.V1, terms.Participants.EVERYONE, _PACE, _PACE)
 
 
 def number(at: Number, round_: Number = now) -> Ratio:
@@ -88,19 +50,19 @@ def number(at: Number, round_: Number = now) -> Ratio:
     return E * round_ + at + 1
 
 
-def point(at: Number, client: Client = k) -> Vec:
+def point(at: Number, client: terms.Client = k) -> Vec:
     """Return a client's model before a step."""
-    return local_point(RUN, client, now, at)
+    return terms.local_point(RUN, client, now, at)
 
 
 def local_gradient(at: Number) -> Vec:
     """Return the gradient of a client's function there."""
-    return gradient(Local(k), point(at))
+    return terms.gradient(Local(k), point(at))
 
 
 def averaged(u: Vec) -> Vec:
     """Return ``sum_k p_k u``."""
-    return summed(CLIENTS, k, u * weight(k))
+    return terms.summed(CLIENTS, k, u * weight(k))
 
 
 def model(at: Number) -> Vec:
@@ -110,7 +72,7 @@ def model(at: Number) -> Vec:
 
 def noise_of(at: Number) -> Vec:
     """Return ``g_t - gbar_t``, the noise of the mean gradient of a step."""
-    return averaged(noise(RUN, k, now, at))
+    return averaged(terms.noise(RUN, k, now, at))
 
 
 def clients(theorem: Theorem) -> Theorem:
@@ -128,16 +90,16 @@ def of_mean(u: Vec, w: Vec) -> Theorem:
 
 def moved(at: Number, w: Vec) -> Theorem:
     """Return ``<p_at - x + sum_{j<at} eta g_j, w> = 0``."""
-    total = _away(at) + summed(steps(at), j, _step(of(j)))
-    sides = [(rules.local_update(RUN, k, now, ratio(at), s, w), 1) for s in Side]
-    whole = combine([(rules.blocks(total, w), 1), *sides], target=inner(total, w))
+    total = _away(at) + terms.summed(steps(at), j, _step(of(j)))
+    sides = [(rules.local_update(RUN, k, now, ratio(at), s, w), 1) for s in terms.Side]
+    whole = combine(rules.blocks(total, w), *sides, target=inner(total, w))
     if ratio(at) != step:
         return whole
     return rules.cut(whole, STARTED)
 
 
 def _away(at: Number) -> Vec:
-    return point(at) - iterate(RUN, now)
+    return point(at) - terms.iterate(RUN, now)
 
 
 def _step(at: Ratio) -> Vec:
@@ -149,14 +111,12 @@ def next_step(w: Vec, sign: int) -> Theorem:
     g, up = _step(of(j)), step + 1
     last = only_one(j, _step(step + of(j)), w, sign)
     return combine(
-        [
-            (rules.split(j, inner(g, w), step, ratio(1)), -sign),
-            (rules.linear(steps(up), j, g, w), -sign),
-            (rules.linear(steps(step), j, g, w), sign),
-            (moved(up, w), sign),
-            (moved(step, w), -sign),
-            (last, 1),
-        ],
+        (rules.split(j, inner(g, w), step, ratio(1)), -sign),
+        (rules.linear(steps(up), j, g, w), -sign),
+        (rules.linear(steps(step), j, g, w), sign),
+        (moved(up, w), sign),
+        (moved(step, w), -sign),
+        last,
         target=inner(point(up) - point(step) + _step(step), w) * sign,
     )
 
@@ -167,7 +127,8 @@ def mean_step() -> Theorem:
     apart = point(step + 1) - point(step) + _step(step)
     both = before + after
     return combine(
-        [(clients(next_step(both, -1)), 1), (of_mean(apart, both), -1)],
+        clients(next_step(both, -1)),
+        (of_mean(apart, both), -1),
         target=norm2(before) - norm2(after),
     )
 
@@ -175,27 +136,30 @@ def mean_step() -> Theorem:
 def starts(w: Vec) -> Theorem:
     """Return ``<wbar - x, w> = 0`` before the first step of a round."""
     g = _step(of(j))
-    none = combine([
-        (rules.linear(steps(0), j, g, w), 1),
+    none = combine(
+        rules.linear(steps(0), j, g, w),
         (rules.split(j, inner(g, w), ratio(0), ratio(0)), -1),
-    ])
-    away = combine([(moved(0, w), 1), (none, -1)])
+    )
+    away = combine(moved(0, w), (none, -1))
     return combine(
-        [(clients(away), 1), (of_mean(point(0), w), 1)],
-        target=inner(model(0) - iterate(RUN, now), w),
+        clients(away),
+        of_mean(point(0), w),
+        target=inner(model(0) - terms.iterate(RUN, now), w),
     )
 
 
 def ends(w: Vec) -> Theorem:
     """Return ``<x' - wbar, w> = 0`` after the last step of a round."""
-    g = summed(steps(E), j, _step(of(j)))
-    change = iterate(RUN, now + 1) - iterate(RUN, now) + averaged(g)
-    sides = [(rules.update(RUN, side, now, w), 1) for side in Side]
-    update = combine([(rules.blocks(change, w), 1), *sides], target=inner(change, w))
+    g = terms.summed(steps(E), j, _step(of(j)))
+    change = terms.iterate(RUN, now + 1) - terms.iterate(RUN, now) + averaged(g)
+    sides = [(rules.update(RUN, side, now, w), 1) for side in terms.Side]
+    update = combine(rules.blocks(change, w), *sides, target=inner(change, w))
     both = _away(E) + g
     return combine(
-        [(update, 1), (clients(moved(E, w)), -1), (of_mean(both, w), -1)],
-        target=inner(iterate(RUN, now + 1) - model(E), w),
+        update,
+        (clients(moved(E, w)), -1),
+        (of_mean(both, w), -1),
+        target=inner(terms.iterate(RUN, now + 1) - model(E), w),
     )
 
 
@@ -209,9 +173,9 @@ def centred() -> Theorem:
 
 
 def _noise_against(known: Vec) -> Theorem:
-    xi = noise(RUN, k, now, step)
+    xi = terms.noise(RUN, k, now, step)
     each = rules.unbiased_across(RUN, k, now, step, known)
-    return combine([(clients(each), 1), (of_mean(xi, known), 1)])
+    return combine(clients(each), of_mean(xi, known))
 
 
 def uncorrelated() -> Theorem:
@@ -219,68 +183,66 @@ def uncorrelated() -> Theorem:
 
     By what step i adds to the squared sum of the noises, and to the sum of squares.
     """
-    xi, own = noise(RUN, k, now, of(j)), noise(RUN, k, now, step)
-    last = noise(RUN, k, now, step + of(j))
-    until, before = (summed(steps(end), j, xi) for end in (step + 1, step))
+    xi, own = terms.noise(RUN, k, now, of(j)), terms.noise(RUN, k, now, step)
+    last = terms.noise(RUN, k, now, step + of(j))
+    until, before = (terms.summed(steps(end), j, xi) for end in (step + 1, step))
     z = noise_of(step)
     both = averaged(until) + averaged(before) + z
-    grows = combine([
-        (rules.split(j, inner(xi, both), step, ratio(1)), 1),
-        (rules.linear(steps(step + 1), j, xi, both), 1),
+    grows = combine(
+        rules.split(j, inner(xi, both), step, ratio(1)),
+        rules.linear(steps(step + 1), j, xi, both),
         (rules.linear(steps(step), j, xi, both), -1),
-        (only_one(j, last, both, -1), 1),
-    ])
-    squares = combine([
-        (rules.split(j, norm2(xi), step, ratio(1)), -1),
-        (first_square(j, last), 1),
-    ])
+        only_one(j, last, both, -1),
+    )
+    squares = combine(
+        (rules.split(j, norm2(xi), step, ratio(1)), -1), first_square(j, last)
+    )
     whole = combine(
-        [
-            (clients(grows), 1),
-            (of_mean(until, both), 1),
-            (of_mean(before, both), -1),
-            (of_mean(own, both), -1),
-            (_noise_against(averaged(before)), 2),
-            (rules.independent(RUN, k, j, weight(k), now, step + 1, None), -1),
-            (rules.independent(RUN, k, j, weight(k), now, step, None), 1),
-            (sum_over(squares, CLIENTS, k, weight(k) ** 2), 1),
-        ],
-        target=summed(CLIENTS, k, norm2(own) * weight(k) ** 2) - norm2(z),
+        clients(grows),
+        of_mean(until, both),
+        (of_mean(before, both), -1),
+        (of_mean(own, both), -1),
+        (_noise_against(averaged(before)), 2),
+        (rules.independent(RUN, k, j, weight(k), now, step + 1, None), -1),
+        rules.independent(RUN, k, j, weight(k), now, step, None),
+        sum_over(squares, CLIENTS, k, weight(k) ** 2),
+        target=terms.summed(CLIENTS, k, norm2(own) * weight(k) ** 2) - norm2(z),
     )
     return rules.cut(whole, STARTED)
 
 
-def reached(y: Vec) -> Lin:
+def reached(y: Vec) -> terms.Lin:
     """Return what is >= 0 if F_k* is at most F_k where a gradient step from y leads."""
     F = Local(k)
-    return value_of(F, y - gradient(F, y) * (1 / L)) - constant(LEAST)
+    return terms.value_of(F, y - terms.gradient(F, y) * (1 / L)) - constant(LEAST)
 
 
 def least_gap(y: Vec) -> Theorem:
     """Return ``||grad F_k(y)||^2 <= 2 L (F_k(y) - F_k*)``."""
-    F, g = Local(k), gradient(Local(k), y)
+    F, g = Local(k), terms.gradient(Local(k), y)
     step_ = rules.smooth(F, L, y, y - g * (1 / L))
-    gap = value_of(F, y) - constant(LEAST)
+    gap = terms.value_of(F, y) - constant(LEAST)
     return combine(
-        [(step_, 2 * L), (rules.assume(reached(y)), 2 * L)],
+        (step_, 2 * L),
+        (rules.assume(reached(y)), 2 * L),
         target=gap * (2 * L) - norm2(g),
     )
 
 
-def heterogeneity() -> Lin:
+def heterogeneity() -> terms.Lin:
     """Return ``Gamma = F* - sum_k p_k F_k*``."""
-    return value_of(MEAN, BEST) - constant(mean(k, weight(k) * LEAST))
+    return terms.value_of(terms.MEAN, BEST) - constant(mean(k, weight(k) * LEAST))
 
 
 def heterogeneous() -> Theorem:
     """Return ``Gamma >= 0``."""
-    each = clients(rules.assume(value_of(Local(k), BEST) - constant(LEAST)))
-    return combine([(each, 1), (rules.mean_value(BEST), 1)], target=heterogeneity())
+    each = clients(rules.assume(terms.value_of(Local(k), BEST) - constant(LEAST)))
+    return combine(each, rules.mean_value(BEST), target=heterogeneity())
 
 
-def apart(at: Ratio = step) -> Lin:
+def apart(at: Ratio = step) -> terms.Lin:
     """Return ``sum_k p_k ||wbar - w_k||^2``."""
-    return summed(CLIENTS, k, norm2(model(at) - point(at)) * weight(k))
+    return terms.summed(CLIENTS, k, norm2(model(at) - point(at)) * weight(k))
 
 
 @cache
@@ -291,47 +253,40 @@ def lemma_1(small: Theorem) -> Theorem:
     """
     rate = eta(number(step))
     bar, p, F = model(step), point(step), Local(k)
-    g, there = local_gradient(step), gradient(Local(k), model(step))
+    g, there = local_gradient(step), terms.gradient(Local(k), model(step))
     z, d = noise_of(step), model(step) - BEST
-    half = combine([(small, HALF)], target=constant(1 - 2 * L * rate))
+    half = combine((small, HALF), target=constant(1 - 2 * L * rate))
     c = 2 * rate * (1 - 2 * L * rate)
     gap = c * (1 - L * rate)
-    double = combine([(half, 2 * rate)])
+    double = combine((half, 2 * rate))
     signs = [
         half,
-        combine([(half, mu * rate)]),
-        combine([(half, 2 * rate * (1 - L * rate))], signs=[double]),
+        combine((half, mu * rate)),
+        combine((half, 2 * rate * (1 - L * rate)), signs=[double]),
     ]
     one = combine(
-        [
-            # ||grad F_k(w_k)||^2, from ||gbar||^2 and from <wbar - w_k, grad F_k(w_k)>
-            (least_gap(p), 2 * rate**2),
-            # <w_k - w*, grad F_k(w_k)>
-            (rules.convex(F, mu, p, BEST), 2 * rate),
-            # F_k(w_k) >= F_k(wbar) + <grad F_k(wbar), w_k - wbar>
-            (rules.convex(F, mu, bar, p), c),
-            (least_gap(bar), c * rate / 2),
-        ],
-        [
-            (p - bar - g * rate, 1),
-            (there * rate + p - bar, 1 - 2 * L * rate),
-            (p - bar, 2 * L * rate + c * mu / 2),
-        ],
+        (least_gap(p), 2 * rate**2),
+        # <w_k - w*, grad F_k(w_k)>
+        (rules.convex(F, mu, p, BEST), 2 * rate),
+        # F_k(w_k) >= F_k(wbar) + <grad F_k(wbar), w_k - wbar>
+        (rules.convex(F, mu, bar, p), c),
+        (least_gap(bar), c * rate / 2),
+        (p - bar - g * rate, 1),
+        (there * rate + p - bar, 1 - 2 * L * rate),
+        (p - bar, 2 * L * rate + c * mu / 2),
         signs=signs,
     )
     return combine(
-        [
-            (mean_step(), 1),
-            (centred(), 2 * rate),
-            (rules.jensen(CLIENTS, k, weight(k), g), rate**2),
-            (of_mean(g, d), 2 * rate),
-            (clients(one), 1),
-            (rules.jensen(CLIENTS, k, weight(k), p - BEST), mu * rate),
-            (rules.mean_value(BEST), 2 * rate),
-            (rules.mean_value(bar), -gap),
-            (rules.lowest(MEAN, bar), gap),
-            (heterogeneous(), 4 * L**2 * rate**3),
-        ],
+        mean_step(),
+        (centred(), 2 * rate),
+        (rules.jensen(CLIENTS, k, weight(k), g), rate**2),
+        (of_mean(g, d), 2 * rate),
+        clients(one),
+        (rules.jensen(CLIENTS, k, weight(k), p - BEST), mu * rate),
+        (rules.mean_value(BEST), 2 * rate),
+        (rules.mean_value(bar), -gap),
+        (rules.lowest(terms.MEAN, bar), gap),
+        (heterogeneous(), 4 * L**2 * rate**3),
         target=norm2(d) * (1 - rate * mu)
         + norm2(z) * rate**2
         + heterogeneity() * (6 * L * rate**2)
@@ -348,7 +303,7 @@ def lemma_2() -> Theorem:
     """Return ``||g_t - gbar_t||^2 <= sum_k p_k^2 sigma_k^2``."""
     bound = rules.variance(RUN, sigma2, k, now, step)
     each = sum_over(bound, CLIENTS, k, weight(k) ** 2)
-    return combine([(uncorrelated(), 1), (each, 1)])
+    return combine(uncorrelated(), each)
 
 
 def lemma_3(twice: Theorem) -> Theorem:
@@ -358,25 +313,24 @@ def lemma_3(twice: Theorem) -> Theorem:
     i <= E - 1 steps since the round began.
     """
     rate, early = eta(number(step)), eta(number(of(j)))
-    p, x, away = point(step), iterate(RUN, now), _away(step)
+    p, x, away = point(step), terms.iterate(RUN, now), _away(step)
     g = stochastic(RUN, k, now, of(j))
-    total = summed(steps(step), j, g * early)
+    total = terms.summed(steps(step), j, g * early)
     bounded = rules.bounded_gradient(RUN, G2, k, now, of(j))
-    slow = combine([(twice, 2 * rate + early)], target=constant(4 * rate**2 - early**2))
-    one = combine([(bounded, early**2), (slow, G2)])
+    slow = combine((twice, 2 * rate + early), target=constant(4 * rate**2 - early**2))
+    one = combine((bounded, early**2), (slow, G2))
     own = combine(
-        [
-            (moved(step, away), -1),
-            (moved(step, total), 1),
-            (rules.jensen(steps(step), j, ratio(1), g * early), 1),
-            (sum_over(one, steps(step), j), step),
-            (MADE, 4 * rate**2 * G2 * (E - 1 + step)),
-        ],
+        (moved(step, away), -1),
+        moved(step, total),
+        rules.jensen(steps(step), j, ratio(1), g * early),
+        (sum_over(one, steps(step), j), step),
+        (MADE, 4 * rate**2 * G2 * (E - 1 + step)),
         target=constant(4 * rate**2 * G2 * (E - 1) ** 2) - norm2(away),
     )
     whole = combine(
-        [(clients(own), 1), (of_mean(p, model(step) - x), -2)],
-        [(model(step) - x, 1)],
+        clients(own),
+        (of_mean(p, model(step) - x), -2),
+        (model(step) - x, 1),
         target=constant(4 * rate**2 * G2 * (E - 1) ** 2) - apart(),
     )
     return rules.cut(whole, STARTED)

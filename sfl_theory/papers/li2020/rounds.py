@@ -10,47 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from sfl_theory.kernel import rules
+from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import (
-    MEAN,
-    Lin,
-    Vec,
-    constant,
-    iterate,
-    norm2,
-    value_of,
-    vec_at,
-    weight,
-)
-from sfl_theory.papers.li2020.one_step import (
-    BEST,
-    G2,
-    MADE,
-    RUN,
-    E,
-    L,
-    ends,
-    eta,
-    gamma,
-    heterogeneity,
-    heterogeneous,
-    i,
-    j,
-    k,
-    lemma_1,
-    lemma_2,
-    lemma_3,
-    model,
-    mu,
-    now,
-    number,
-    sigma2,
-    starts,
-    step,
-    t,
-)
+from sfl_theory.kernel.terms import MEAN, Lin, Vec, constant, iterate, norm2, weight
+from sfl_theory.papers.li2020 import one_step as st
+from sfl_theory.papers.li2020.one_step import BEST, RUN, E, L, eta, gamma, k, mu, step
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
 
@@ -70,10 +35,10 @@ def at_step(condition: Callable[[Ratio], Ratio], s: Ratio) -> Theorem:
     def claim(at: Ratio) -> Lin:
         return constant(at * condition(at))
 
-    after = combine([(rules.assume(constant(condition(of(o) + 1))), of(o) + 1)])
+    after = combine((rules.assume(constant(condition(of(o) + 1))), of(o) + 1))
     always = rules.induct(combine(target=claim(ratio(0))), after, o, claim(of(o)))
     there = rules.instantiate(always, ((o, s),), ())
-    return combine([(there, 1 / s)], target=constant(condition(s)))
+    return combine((there, 1 / s), target=constant(condition(s)))
 
 
 def falls(s: Ratio) -> Ratio:
@@ -87,7 +52,7 @@ def rates_fall(s: Ratio, later: Ratio) -> Theorem:
     def claim(at: Ratio) -> Lin:
         return constant(eta(s) - eta(s + at))
 
-    one = combine([(rules.assume(claim(of(o))), 1), (at_step(falls, s + of(o)), 1)])
+    one = combine(rules.assume(claim(of(o))), at_step(falls, s + of(o)))
     always = rules.induct(combine(target=claim(ratio(0))), one, o, claim(of(o)))
     return rules.instantiate(always, ((o, later),), ())
 
@@ -95,7 +60,7 @@ def rates_fall(s: Ratio, later: Ratio) -> Theorem:
 def twice(s: Ratio, later: Ratio, rest: Ratio) -> Theorem:
     """Return ``eta_s <= 2 eta_{s + later}``, for E = later + rest."""
     slow = at_step(lambda at: 2 * eta(at + later + rest) - eta(at), s)
-    return combine([(slow, 1), (rates_fall(s + later, rest), 2)])
+    return combine(slow, (rates_fall(s + later, rest), 2))
 
 
 def slow_enough() -> Theorem:
@@ -120,35 +85,34 @@ LONG = rules.assume(constant(gamma - E))
 def small(s: Ratio) -> Theorem:
     """Return ``eta_s <= 1/(4 L)``."""
     return combine(
-        [(at_step(below, s), 1 / (8 * L)), (SMOOTH, mu * eta(s) / (8 * L))],
+        (at_step(below, s), 1 / (8 * L)),
+        (SMOOTH, mu * eta(s) / (8 * L)),
         target=constant(1 / (4 * L) - eta(s)),
     )
 
 
 def doubled() -> Theorem:
     """Return ``eta_j <= 2 eta_i`` for steps i, j < E of a round."""
-    s, early = number(step), number(of(j))
+    s, early = st.number(step), st.number(of(st.j))
     u = mu * (gamma + early)
     return combine(
-        [
-            (at_step(above, s), 1 / u),
-            (at_step(below, early), 1 / u),
-            (LONG, mu * eta(s) / u),
-            (MADE, mu * eta(s) / u),
-        ],
+        (at_step(above, s), 1 / u),
+        (at_step(below, early), 1 / u),
+        (LONG, mu * eta(s) / u),
+        (st.MADE, mu * eta(s) / u),
         target=constant(2 * eta(s) - eta(early)),
     )
 
 
 def short_enough() -> Theorem:
     """Return ``1 - 4 L eta >= 0`` as Lemma 1 assumes it, ``eta <= 1/(4 L)``."""
-    rate = eta(number(step))
-    return combine([(rules.assume(constant(1 / (4 * L) - rate)), 4 * L)])
+    rate = eta(st.number(step))
+    return combine((rules.assume(constant(1 / (4 * L) - rate)), 4 * L))
 
 
 def since() -> Theorem:
     """Return ``2 eta_i - eta_j >= 0`` as Lemma 3 assumes it."""
-    return rules.assume(constant(2 * eta(number(step)) - eta(number(of(j)))))
+    return rules.assume(constant(2 * eta(st.number(step)) - eta(st.number(of(st.j)))))
 
 
 def rate_is_small() -> Theorem:
@@ -161,7 +125,8 @@ def rate_falls() -> Theorem:
     s = of(v) + 1
     u = mu * (gamma + s)
     return combine(
-        [(at_step(above, s), 1 / u), (at_step(below, s + 1), 1 / u)],
+        (at_step(above, s), 1 / u),
+        (at_step(below, s + 1), 1 / u),
         target=constant(eta(s) - eta(s + 1)),
     )
 
@@ -171,11 +136,9 @@ def rate_falls_slowly() -> Theorem:
     s = of(v) + 1
     u = mu * (gamma + s)
     return combine(
-        [
-            (at_step(above, s + E), 1 / u),
-            (at_step(below, s), 1 / u),
-            (LONG, mu * eta(s + E) / u),
-        ],
+        (at_step(above, s + E), 1 / u),
+        (at_step(below, s), 1 / u),
+        (LONG, mu * eta(s + E) / u),
         target=constant(2 * eta(s + E) - eta(s)),
     )
 
@@ -185,8 +148,8 @@ def rate_falls_slowly() -> Theorem:
 
 def noises() -> Lin:
     """Return ``B = sum_k p_k^2 sigma_k^2 + 6 L Gamma + 8 (E - 1)^2 G^2``."""
-    own = mean(k, weight(k) ** 2 * sigma2) + 8 * (E - 1) ** 2 * G2
-    return constant(own) + heterogeneity() * (6 * L)
+    own = mean(k, weight(k) ** 2 * st.sigma2) + 8 * (E - 1) ** 2 * st.G2
+    return constant(own) + st.heterogeneity() * (6 * L)
 
 
 @cache
@@ -195,25 +158,22 @@ def one_step() -> Theorem:
 
     Lemmas 1-3 times u (u - 1), where mu u eta = 2; ``D = ||wbar - w*||^2``.
     """
-    s = number(step)
+    s = st.number(step)
     u, rate = gamma + s, eta(s)
     low, high = at_step(above, s), at_step(below, s)
     size = u * (u - 1)
     less = combine(
-        [(high, (mu * u * rate + 2) / mu**2)],
-        target=constant(4 / mu**2 - size * rate**2),
+        (high, (mu * u * rate + 2) / mu**2), target=constant(4 / mu**2 - size * rate**2)
     )
-    now_, after = model(step) - BEST, model(step + 1) - BEST
-    own = mean(k, weight(k) ** 2 * sigma2) + 8 * (E - 1) ** 2 * G2
+    now_, after = st.model(step) - BEST, st.model(step + 1) - BEST
+    own = mean(k, weight(k) ** 2 * st.sigma2) + 8 * (E - 1) ** 2 * st.G2
     return combine(
-        [
-            (lemma_1(combine([(small(s), 4 * L)])), size),
-            (lemma_2(), size * rate**2),
-            (lemma_3(doubled()), 2 * size),
-            (less, own),
-            (heterogeneous(), 6 * L * (4 / mu**2 - size * rate**2)),
-        ],
-        [(now_, (u - 1) * (mu * u * rate - 2))],
+        (st.lemma_1(combine((small(s), 4 * L))), size),
+        (st.lemma_2(), size * rate**2),
+        (st.lemma_3(doubled()), 2 * size),
+        (less, own),
+        (st.heterogeneous(), 6 * L * (4 / mu**2 - size * rate**2)),
+        (now_, (u - 1) * (mu * u * rate - 2)),
         target=norm2(now_) * ((u - 1) * (u - 2))
         + noises() * (4 / mu**2)
         - norm2(after) * size,
@@ -229,16 +189,18 @@ def scaled(at: Ratio, u: Vec) -> Lin:
 @cache
 def within(upper: Ratio) -> Theorem:
     """Return what `upper` steps of a round do: `scaled` grows by 4 B/mu^2 a step."""
-    x, at = iterate(RUN, now), E * now
-    made = sum_over(one_step(), steps(upper), i)
-    ways = rules.telescope(i, scaled(at + step, model(step)), upper)
+    x, at = iterate(RUN, st.now), E * st.now
+    made = sum_over(one_step(), steps(upper), st.i)
+    ways = rules.telescope(st.i, scaled(at + step, st.model(step)), upper)
     size = (gamma + at) * (gamma + at - 1)
-    both = model(0) + x - 2 * BEST
+    both = st.model(0) + x - 2 * BEST
     return combine(
-        [(made, 1), (ways, 1), (starts(both), -size)],
+        made,
+        ways,
+        (st.starts(both), -size),
         target=scaled(at, x)
         + noises() * (4 * upper / mu**2)
-        - scaled(at + upper, model(upper)),
+        - scaled(at + upper, st.model(upper)),
     )
 
 
@@ -246,17 +208,18 @@ def within(upper: Ratio) -> Theorem:
 def distance() -> Theorem:
     """Return the same after r whole rounds."""
     first, x = iterate(RUN, 0), iterate(RUN, of(r))
-    later = iterate(RUN, now + 1)
-    at = E * (now + 1)
-    last = model(E)
-    one = combine([
-        (within(E), 1),
-        (ends(later + last - 2 * BEST), -(gamma + at) * (gamma + at - 1)),
-    ])
-    rounds = sum_over(one, steps(of(r)), t)
-    ways = rules.telescope(t, scaled(E * now, iterate(RUN, now)), of(r))
+    later = iterate(RUN, st.now + 1)
+    at = E * (st.now + 1)
+    last = st.model(E)
+    one = combine(
+        within(E),
+        (st.ends(later + last - 2 * BEST), -(gamma + at) * (gamma + at - 1)),
+    )
+    rounds = sum_over(one, steps(of(r)), st.t)
+    ways = rules.telescope(st.t, scaled(E * st.now, iterate(RUN, st.now)), of(r))
     return combine(
-        [(rounds, 1), (ways, 1)],
+        rounds,
+        ways,
         target=scaled(ratio(0), first)
         + noises() * (4 * E * of(r) / mu**2)
         - scaled(E * of(r), x),
@@ -266,7 +229,7 @@ def distance() -> Theorem:
 def gap_by_distance(p: Vec) -> Theorem:
     """Return ``F(p) - F* <= L/2 ||p - w*||^2``."""
     flat = rules.stationary(MEAN, p - BEST)
-    return combine([(smooth_mean(L, BEST, p), 1), (flat, -1)])
+    return combine(smooth_mean(L, BEST, p), (flat, -1))
 
 
 def bound(made: Ratio) -> Lin:
@@ -279,20 +242,18 @@ def _bounded(near: Theorem, p: Vec, made: Ratio, by: Ratio | None = None) -> The
     """Return ``F(p) - F* <= bound(by)`` from a bound on ``scaled(made, p)``."""
     by = made if by is None else by
     low, high = gamma + made - 1, gamma + made
-    more = combine([(LONG, 1)], target=constant(gamma - 1))
+    more = combine(LONG, target=constant(gamma - 1))
     c = L / (2 * low * high)
     rest = 4 / mu**2 * (low * high / (gamma + by) - made) * c
-    own = mean(k, weight(k) ** 2 * sigma2) + 8 * (E - 1) ** 2 * G2
-    spare = combine([(more, 4 / mu**2 * c)], target=constant(rest))
+    own = mean(k, weight(k) ** 2 * st.sigma2) + 8 * (E - 1) ** 2 * st.G2
+    spare = combine((more, 4 / mu**2 * c), target=constant(rest))
     return combine(
-        [
-            (near, c),
-            (gap_by_distance(p), 1),
-            (spare, own),
-            (heterogeneous(), 6 * L * rest),
-        ],
-        [(iterate(RUN, 0) - BEST, gamma * c * (low * high / (gamma + by) - gamma + 1))],
-        target=bound(by) - value_of(MEAN, p) + value_of(MEAN, BEST),
+        (near, c),
+        gap_by_distance(p),
+        (spare, own),
+        (st.heterogeneous(), 6 * L * rest),
+        (iterate(RUN, 0) - BEST, gamma * c * (low * high / (gamma + by) - gamma + 1)),
+        target=bound(by) - terms.value_of(MEAN, p) + terms.value_of(MEAN, BEST),
         signs=[spare],
     )
 
@@ -310,6 +271,6 @@ def theorem_1(rounds: Ratio, sharp: bool = True) -> Theorem:
 def theorem_1_within(rounds: Ratio, steps_: Ratio) -> Theorem:
     """Return Theorem 1 after whole rounds and steps of the next one, at least one."""
     before = rules.instantiate(distance(), ((r, rounds),), ())
-    last = rules.instantiate(within(steps_), ((t, rounds),), ())
-    mean_ = vec_at(model(steps_), {t: rounds})
-    return _bounded(combine([(before, 1), (last, 1)]), mean_, E * rounds + steps_)
+    last = rules.instantiate(within(steps_), ((st.t, rounds),), ())
+    mean_ = terms.vec_at(st.model(steps_), {st.t: rounds})
+    return _bounded(combine(before, last), mean_, E * rounds + steps_)

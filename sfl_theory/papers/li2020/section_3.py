@@ -5,38 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Proof, clash, consistent, says
+from sfl_theory.claims import Claim, Kind, Part, Proof, broken, clash, consistent, says
 from sfl_theory.papers.li2020 import one_step, rounds
-from sfl_theory.papers.li2020.setting import (
-    BOUNDED,
-    CONVEX,
-    FAIR,
-    G2,
-    GAMMA,
-    LEAST,
-    MINIMUM,
-    SMOOTH,
-    VARIANCE,
-    B,
-    E,
-    F,
-    Gamma,
-    R,
-    above_least,
-    best,
-    every_step,
-    gamma,
-    i,
-    kappa,
-    m,
-    model,
-    mu,
-    proved,
-    quadratics,
-    r,
-    rate_rule,
-    run,
-)
+from sfl_theory.papers.li2020 import setting as s
+from sfl_theory.papers.li2020.setting import FAIR, G2, E, F, R, i, m, mu, proved, r, run
 from sfl_theory.proofs import assumptions
 from sfl_theory.proofs.notation import count, of
 from sfl_theory.written import Assumed, Form, Number
@@ -53,13 +25,13 @@ QUADRATICS = (
 def together(*used: Assumed, words: str = QUADRATICS, reading: str = "") -> Part:
     """Return that assumptions can hold together."""
     one = consistent(*used)
-    return Part(one, Model(partial(quadratics, one.statement("")), words), reading)
+    return broken(one, partial(s.quadratics, one.statement("")), words, reading)
 
 
 ASSUMED = (
-    ("1", "F_k is L-smooth", (SMOOTH,)),
-    ("2", "F_k is mu-strongly convex", (CONVEX, MINIMUM)),
-    ("3", "variances of stochastic gradients are bounded", (*FAIR, VARIANCE)),
+    ("1", "F_k is L-smooth", (s.SMOOTH,)),
+    ("2", "F_k is mu-strongly convex", (s.CONVEX, s.MINIMUM)),
+    ("3", "variances of stochastic gradients are bounded", (*FAIR, s.VARIANCE)),
 )
 
 
@@ -67,12 +39,11 @@ def assumption(place: int) -> Claim:
     """Return that an assumption can hold, with those before it, on all of R^d."""
     name, title, _ = ASSUMED[place]
     used = tuple(one for entry in ASSUMED[: place + 1] for one in entry[-1])
-    return Claim(
+    return Kind.ASSUMPTION(
         f"li2020/assumption-{name}",
         "Sec. 3.1",
-        Kind.ASSUMPTION,
         f"Assumption {name}, {title}, can hold{' with those before it' * (place > 0)}.",
-        (together(*used),),
+        together(*used),
     )
 
 
@@ -84,33 +55,30 @@ STEEP = tuple(
 )
 STRONG = w.convex(h, mu).called("Assumption 2")
 
-CLASH = Claim(
+CLASH = Kind.ASSUMPTION(
     "li2020/assumption-4/everywhere",
     "Sec. 3.1",
-    Kind.ASSUMPTION,
     "Assumptions 2 and 4 hold together on a set of diameter 2G/mu at most, so never on "
     "all of R^d, where the paper states them.",
-    (
-        Part(
-            says(w.norm2(x - y), 4 * G2 / mu**2, STRONG, *STEEP),
-            Proof(
-                lambda: assumptions.bounded_and_convex(h.value, mu.value, G2.value),
-                r"$\mu\|x-y\|^2 \le \langle\nabla h(x) - \nabla h(y), x - y\rangle \le "
-                r"2G\|x - y\|$.",
-            ),
-            "h is any of the F_k; 4 bounds its gradient, a mean of stochastic ones",
+    Part(
+        says(w.norm2(x - y), 4 * G2 / mu**2, STRONG, *STEEP),
+        Proof(
+            lambda: assumptions.bounded_and_convex(h.value, mu.value, G2.value),
+            r"$\mu\|x-y\|^2 \le \langle\nabla h(x) - \nabla h(y), x - y\rangle \le "
+            r"2G\|x - y\|$.",
         ),
-        Part(
-            clash(
-                STRONG,
-                *STEEP,
-                w.at_most(4 * G2 / mu**2 + 1, w.norm2(x - y)).called("R^d"),
-            ),
-            Proof(
-                lambda: assumptions.nowhere_far(h.value, mu.value, G2.value),
-                r"Two points of $\mathbb{R}^d$ farther apart than that.",
-                vacuous="the statement is that the assumptions exclude each other",
-            ),
+        "h is any of the F_k; 4 bounds its gradient, a mean of stochastic ones",
+    ),
+    Part(
+        clash(
+            STRONG,
+            *STEEP,
+            w.at_most(4 * G2 / mu**2 + 1, w.norm2(x - y)).called("R^d"),
+        ),
+        Proof(
+            lambda: assumptions.nowhere_far(h.value, mu.value, G2.value),
+            r"Two points of $\mathbb{R}^d$ farther apart than that.",
+            vacuous="the statement is that the assumptions exclude each other",
         ),
     ),
     scope="On R^d the theorem would say nothing; Assumption 4 is read along the run.",
@@ -122,57 +90,53 @@ CLASH = Claim(
 
 def steps_of(rounds_: Number, steps: Number) -> tuple[Assumed, ...]:
     """Return what is assumed of each step of the first rounds."""
-    return tuple(every_step(rounds_, steps, one) for one in above_least())
+    return tuple(s.every_step(rounds_, steps, one) for one in s.above_least())
 
 
 def last_steps(steps: Number, round_: Number) -> tuple[Assumed, ...]:
     """Return what is assumed of the first steps of one more round."""
-    own = above_least(i, round_)
+    own = s.above_least(i, round_)
     return tuple(w.every_round(i, steps, one) for one in own)
 
 
-EVERYWHERE = (SMOOTH, CONVEX, *FAIR, VARIANCE, BOUNDED, MINIMUM, LEAST)
-RULE = (*rate_rule(), *GAMMA)
+EVERYWHERE = (s.SMOOTH, s.CONVEX, *FAIR, s.VARIANCE, s.BOUNDED, s.MINIMUM, s.LEAST)
+RULE = (*s.rate_rule(), *s.GAMMA)
 ROUNDS = steps_of(R, E)
 
-BALL = Claim(
+BALL = Kind.ASSUMPTION(
     "li2020/assumption-4",
     "Sec. 3.1",
-    Kind.ASSUMPTION,
     "Assumption 4, bounded second moments of stochastic gradients, can hold with all "
     "the others along the run of Theorem 1.",
-    (
-        together(
-            *EVERYWHERE,
-            *RULE,
-            *ROUNDS,
-            words=QUADRATICS + r" No step leaves $[-1, 1]^2$, where "
-            r"$\mathbb{E}\|g\|^2 \le 9$.",
-            reading="4 bounds the stochastic gradients of every step that is made",
-        ),
+    together(
+        *EVERYWHERE,
+        *RULE,
+        *ROUNDS,
+        words=QUADRATICS + r" No step leaves $[-1, 1]^2$, where "
+        r"$\mathbb{E}\|g\|^2 \le 9$.",
+        reading="4 bounds the stochastic gradients of every step that is made",
     ),
     uses="assumption-1 assumption-2 assumption-3",
 )
 
-GAMMA_SIGN = Claim(
+GAMMA_SIGN = Kind.TEXT(
     "li2020/Gamma",
     "Sec. 3.1",
-    Kind.TEXT,
     "Gamma = F* - sum_k p_k F_k* is not negative.",
-    (
-        proved(
-            says(0, Gamma, LEAST, MINIMUM),
-            one_step.heterogeneous,
-            r"$F(w^*) = \sum_k p_k F_k(w^*) \ge \sum_k p_k F_k^*$.",
-        ),
+    proved(
+        says(0, s.Gamma, s.LEAST, s.MINIMUM),
+        one_step.heterogeneous,
+        r"$F(w^*) = \sum_k p_k F_k(w^*) \ge \sum_k p_k F_k^*$.",
     ),
 )
 
 
 def bound(T: Number) -> Form:
     """Return the right side of Theorem 1."""
-    start = w.norm2(run.x(0) - best)
-    return kappa / (gamma + T - 1) * w.bracket(2 * B / mu + mu * gamma / 2 * start)
+    start = w.norm2(run.x(0) - s.best)
+    return (
+        s.kappa / (s.gamma + T - 1) * w.bracket(2 * s.B / mu + mu * s.gamma / 2 * start)
+    )
 
 
 SHARPER = (
@@ -189,50 +153,45 @@ def after_rounds(made: Number) -> Number:
     return w.called(made, "T")
 
 
-THEOREM_1 = Claim(
+THEOREM_1 = Kind.THEOREM(
     "li2020/thm-1",
     "Sec. 3.2",
-    Kind.THEOREM,
     "FedAvg, everyone taking part, E local steps, eta_s = 2/(mu (gamma + s)), gamma = "
     "max{8 kappa, E}: T steps bring F to F* + O(1/T).",
-    (
-        proved(
-            says(
-                F.gap(run.x(R)),
-                bound(after_rounds(E * R + 1)),
-                *EVERYWHERE,
-                *RULE,
-                *ROUNDS,
-            ),
-            lambda: rounds.theorem_1(count("R")),
-            SHARPER,
-            "w_T is the model at time T = E R + 1, after R rounds of E steps from w_1, "
-            "written w^R and w^0. The paper averages at times that E divides, here the "
-            "number of steps made is divided",
+    proved(
+        says(
+            F.gap(run.x(R)),
+            bound(after_rounds(E * R + 1)),
+            *EVERYWHERE,
+            *RULE,
+            *ROUNDS,
         ),
-        proved(
-            says(
-                F.gap(run.x(R)), bound(after_rounds(E * R)), *EVERYWHERE, *RULE, *ROUNDS
-            ),
-            lambda: rounds.theorem_1(count("R"), sharp=False),
-            "The bound of the first part is smaller.",
-            "T = E R is the number of all steps",
+        lambda: rounds.theorem_1(count("R")),
+        SHARPER,
+        "w_T is the model at time T = E R + 1, after R rounds of E steps from w_1, "
+        "written w^R and w^0. The paper averages at times that E divides, here the "
+        "number of steps made is divided",
+    ),
+    proved(
+        says(F.gap(run.x(R)), bound(after_rounds(E * R)), *EVERYWHERE, *RULE, *ROUNDS),
+        lambda: rounds.theorem_1(count("R"), sharp=False),
+        "The bound of the first part is smaller.",
+        "T = E R is the number of all steps",
+    ),
+    proved(
+        says(
+            F.gap(s.model(m, r)),
+            bound(after_rounds(E * r + m + 1)),
+            *EVERYWHERE,
+            *RULE,
+            *steps_of(r, E),
+            *last_steps(m, r),
+            w.at_most(m, E),
         ),
-        proved(
-            says(
-                F.gap(model(m, r)),
-                bound(after_rounds(E * r + m + 1)),
-                *EVERYWHERE,
-                *RULE,
-                *steps_of(r, E),
-                *last_steps(m, r),
-                w.at_most(m, E),
-            ),
-            lambda: rounds.theorem_1_within(of(rounds.r), count("m")),
-            "The sum over steps stops within a round.",
-            "any T = E r + m + 1 with 1 <= m <= E: w_T is the mean of the clients' "
-            "models, which no server holds within a round",
-        ),
+        lambda: rounds.theorem_1_within(of(rounds.r), count("m")),
+        "The sum over steps stops within a round.",
+        "any T = E r + m + 1 with 1 <= m <= E: w_T is the mean of the clients' "
+        "models, which no server holds within a round",
     ),
     scope="with Assumption 4 along the run, after whole rounds, and within one for "
     "w_T the mean of the models. Of gamma = max{8 kappa, E} only gamma >= 8 kappa "

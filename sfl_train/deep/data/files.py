@@ -16,6 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sfl_theory.user_files import ARRAYS, FileError, read_bytes
+
+LARGEST = 4 * ARRAYS
+"""Bytes of the largest file of a data set."""
+
 
 class DataError(ValueError):
     """Files of a data set that cannot be used; the message names the file."""
@@ -104,7 +109,11 @@ class Files(ABC):
         where, advice = self.where(name), self.layout.advice
         try:
             content = self._content(name)
-        except (KeyError, FileNotFoundError) as error:
+        except FileError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise DataError(f"{where}: missing; {advice}") from error
+            raise DataError(f"{error}; {advice}") from error
+        except KeyError as error:
             raise DataError(f"{where}: missing; {advice}") from error
         except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise DataError(f"{where}: cannot be read ({error}); {advice}") from error
@@ -134,7 +143,7 @@ class _Folder(Files):
         return sorted(path.relative_to(self.place).as_posix() for path in paths)
 
     def _content(self, name: str) -> bytes:
-        return (self.place / name).read_bytes()
+        return read_bytes(self.place / name, LARGEST)
 
 
 class _Archived(Files):

@@ -11,6 +11,7 @@ from pathlib import Path
 from sfl_train.deep.data import cifar, fashion_mnist, femnist, ham10000, tiny_imagenet
 from sfl_train.deep.data.digits import digits
 from sfl_train.deep.data.images import Images
+from sfl_train.deep.data.npz import own_images
 from sfl_train.deep.data.synthetic import NOISE, synthetic
 
 
@@ -20,8 +21,8 @@ class Entry:
 
     Attributes:
         name: as it is written, with what may follow it.
-        pattern: of the name; its groups are numbers.
-        read: makes the images of the root and the numbers (None where left out).
+        pattern: of the name; its groups are numbers, or one path.
+        read: makes the images of the root and these (None where left out).
         images: training and test images.
         shape: channels and pixels.
         classes: number of classes.
@@ -39,6 +40,7 @@ class Entry:
     files: str = "none"
     origin: str = "ships with scikit-learn"
     notes: str = ""
+    group: Callable[[str], int | Path] = int
 
 
 def _synthetic(root: Path, *numbers: int | None) -> Images:
@@ -156,6 +158,19 @@ ENTRIES = (
         "http://cs231n.stanford.edu/tiny-imagenet-200.zip",
         "tested on the validation images; needs the extra 'images'",
     ),
+    Entry(
+        "npz:FILE",
+        r"npz:(.+)",
+        lambda root, path: own_images(path),
+        "your own",
+        "any",
+        "any",
+        "FILE with uint8 arrays train_x, test_x of shape (samples, channels, pixels, "
+        "pixels) and integers train_y, test_y from 0 on; groups if there are any",
+        "yours",
+        "FILE is not looked for below --data-root",
+        Path,
+    ),
 )
 
 NAMES = tuple(entry.name for entry in ENTRIES)
@@ -177,8 +192,9 @@ def load(name: str, root: Path) -> Images:
     for entry in ENTRIES:
         match = re.fullmatch(entry.pattern, name)
         if match:
-            numbers = (None if word is None else int(word) for word in match.groups())
-            return entry.read(root, *numbers)
+            words = match.groups()
+            found = (None if word is None else entry.group(word) for word in words)
+            return entry.read(root, *found)
     raise ValueError(f"--dataset: unknown data set {name!r}; known: {', '.join(NAMES)}")
 
 

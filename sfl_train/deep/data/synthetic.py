@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfl_train import streams
 from sfl_train.deep.data.images import Images
+from sfl_train.memory import require
 from sfl_train.streams import Purpose
 
 COARSE = 4
@@ -52,6 +53,12 @@ def synthetic(
             "synthetic: expected at least one class and channel, 8 pixels and one "
             f"image per class, got {classes}x{channels}x{pixels}, {train} and {test}"
         )
+    large = pixels + 2 * (pixels // 8)
+    require(
+        channels * ((train + test) * pixels**2 + 8 * classes * large**2),
+        f"--dataset: {train + test} images of {channels}x{pixels}x{pixels}",
+        "take fewer or smaller ones",
+    )
     key = streams.keys(seed, Purpose.DATA, 1)
     shape = (classes, channels, COARSE, COARSE)
     coarse = streams.uniforms(key, int(np.prod(shape))).reshape(shape)

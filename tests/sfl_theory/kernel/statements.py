@@ -66,20 +66,18 @@ def gradient_descent() -> Theorem:
     x, y, now = k.iterate(run, of(t)), k.iterate(run, of(t) + 1), of(t)
     zero = ratio(0)
     step = combine(
-        [
-            (rules.assume(energy(now)), 1),
-            (rules.smooth(basics.F, S, x, y), now + 1),
-            (rules.convex(basics.F, zero, x, best), 1),
-            (rules.descend(run, now, y - x), -S * (now + 1)),
-            (rules.descend(run, now, x - best), -S),
-        ],
-        [(y - x, now * S / 2)],
+        rules.assume(energy(now)),
+        (rules.smooth(basics.F, S, x, y), now + 1),
+        rules.convex(basics.F, zero, x, best),
+        (rules.descend(run, now, y - x), -S * (now + 1)),
+        (rules.descend(run, now, x - best), -S),
+        (y - x, now * S / 2),
         target=energy(now + 1),
     )
     always = rules.induct(combine(target=energy(zero)), step, t, energy(now))
     T = count("T")
     last = rules.instantiate(always, ((t, T),), ())
-    return combine([(last, 1 / T)], [(k.iterate(run, T) - best, S / (2 * T))])
+    return combine((last, 1 / T), (k.iterate(run, T) - best, S / (2 * T)))
 
 
 def lemma_c3_statement() -> Statement:

@@ -104,7 +104,7 @@ def product() -> R.Theorem:
     """0 <= t(t - 1), true for naturals."""
     claim = constant(of(t) * (of(t) - 1))
     up = constant(of(t) * (of(t) + 1))
-    step = combine([(R.assume(claim), 1)], target=up)
+    step = combine(R.assume(claim), target=up)
     return R.induct(combine(target=constant(ZERO)), step, t, claim)
 
 
@@ -145,7 +145,7 @@ def _() -> None:
 @attack("P2 a constant keeps weight 1 when summed over clients")
 def _() -> None:
     u, g = gradient(Local(n), x), gradient(F, x)
-    square = combine(squares=[(u - g, 1)])
+    square = combine((u - g, 1))
     total = R.sum_over(square, CLIENTS, n, ONE, ())
     big = summed(CLIENTS, n, norm2(u)) + norm2(g)
     claimed(total, summed(CLIENTS, n, inner(u, g)) * 2, big)
@@ -174,25 +174,25 @@ def _() -> None:
 
 @attack("P4 a square becomes an inner product")
 def _() -> None:
-    claimed(combine(squares=[(x, 1)]), NOTHING, inner(x, y))
+    claimed(combine((x, 1)), NOTHING, inner(x, y))
 
 
 @attack("P4 a square's atom is no variable")
 def _() -> None:
     (atom,) = norm2(x).coefficients
-    R.instantiate(combine(squares=[(x, 1)]), ((atom, inner(x, y)),), ())
+    R.instantiate(combine((x, 1)), ((atom, inner(x, y)),), ())
 
 
 @attack("P5 a restriction that the claim does not state")
 def _() -> None:
-    claimed(combine([(R.assume(constant(-1 - c)), 1)]), constant(1 + c), NOTHING)
+    claimed(combine(R.assume(constant(-1 - c))), constant(1 + c), NOTHING)
 
 
 @attack("P5 what the induction step assumes is dropped")
 def _() -> None:
     bad = norm2(iterate(GD, ZERO)) * -1
     claim = bad * of(t)
-    step = combine([(R.assume(claim), 1), (R.assume(bad), 1)])
+    step = combine(R.assume(claim), R.assume(bad))
     done = R.induct(combine(target=NOTHING), step, t, claim)
     claimed(done, -claim, NOTHING)
 
@@ -200,7 +200,7 @@ def _() -> None:
 @attack("P5 an induction hypothesis for one index only")
 def _() -> None:
     bad = constant(of(t) * -1)
-    step = combine([(R.assume(bad), 1), (R.assume(constant(of(t) - 2)), 0)], target=bad)
+    step = combine(R.assume(bad), (R.assume(constant(of(t) - 2)), 0), target=bad)
     R.induct(combine(target=constant(ZERO)), step, t, bad)
 
 
@@ -220,17 +220,17 @@ def _() -> None:
     small = norm2(gradient(MEAN, iterate(V1, now)))
     fall = R.telescope(t, big, tau)
     assert g
-    combine([(fall, 1)], target=summed(steps(tau), t, small))
+    combine(fall, target=summed(steps(tau), t, small))
 
 
 @attack("P7 Young with c = -1/2")
 def _() -> None:
-    combine(squares=[(x * Q(-1, 2) - y, -2)])
+    combine((x * Q(-1, 2) - y, -2))
 
 
 @attack("P7 Young with 1/c of unknown sign")
 def _() -> None:
-    combine(squares=[(x, 1 / (S - c))])
+    combine((x, 1 / (S - c)))
 
 
 @attack("P7 Cauchy-Schwarz for one weight: sum a^2 <= 1/2")
@@ -247,7 +247,7 @@ def _() -> None:
 @attack("P7 drift 0")
 def _() -> None:
     p = non_convex.TwoPaces(Side.SERVER)
-    combine([(non_convex.drift(p), 1)], target=-p.round.drift(p.high, p.b))
+    combine(non_convex.drift(p), target=-p.round.drift(p.high, p.b))
 
 
 @attack("P7 the local update of gradient descent")
@@ -345,7 +345,7 @@ def _() -> None:
 
 @attack("a float")
 def _() -> None:
-    combine(squares=[(x, 1.0)])  # type: ignore[list-item]
+    combine((x, 1.0))  # type: ignore[list-item]
 
 
 @attack("division by what may vanish")
@@ -372,12 +372,12 @@ def _() -> None:
 def _() -> None:
     p = local_point(V1, n, now, of(i))
     wrong = summed(CLIENTS, n, value_of(Local(n), p) * weight(n))
-    combine([(R.mean_value(p), 1)], target=value_of(MEAN, p) - wrong)
+    combine(R.mean_value(p), target=value_of(MEAN, p) - wrong)
 
 
 @attack("T1 steps with upper limit -1")
 def _() -> None:
-    R.sum_over(combine(squares=[(x, 1)]), steps(-1), i, ONE, ())
+    R.sum_over(combine((x, 1)), steps(-1), i, ONE, ())
 
 
 @attack("T1 steps with upper limit 1/2")
@@ -477,7 +477,7 @@ def mean_one(run: k.Split = PARTIAL, t0: Ratio = now) -> R.Theorem:
 @attack("draws: E J = 1 times J, so 1/q = 1")
 def _() -> None:
     exact = R.drawn(PARTIAL, n, now)
-    combine([(mean_one(), J), (exact, 1), (mean_one(), -1)])
+    combine((mean_one(), J), exact, (mean_one(), -1))
 
 
 @attack("draws: E J = 1 times J - 1, summed over clients")
@@ -488,12 +488,12 @@ def _() -> None:
 @attack("draws: E J = 1 times the sum of all draws")
 def _() -> None:
     total = R.number_of(summed(CLIENTS, n, constant(weight(n) * J)))
-    combine([(mean_one(), total)])
+    combine((mean_one(), total))
 
 
 @attack("draws: E J = 1 times another run's draw")
 def _() -> None:
-    combine([(mean_one(), k.draw(DRAWN, n, now))])
+    combine((mean_one(), k.draw(DRAWN, n, now)))
 
 
 @attack("draws: J >= 1 as a sign")
@@ -503,13 +503,13 @@ def _() -> None:
 
 @attack("draws: J <= 1 as a sign of a square's factor")
 def _() -> None:
-    at_most = combine([(mean_one(), -1)])
-    combine(squares=[(x, 1 - J)], signs=[at_most])
+    at_most = combine((mean_one(), -1))
+    combine((x, 1 - J), signs=[at_most])
 
 
 @attack("draws: J >= 1 as a sign of a factor that a sum has")
 def _() -> None:
-    R.sum_over(combine(squares=[(AT_X, 1)]), CLIENTS, n, J - 1, (mean_one(),))
+    R.sum_over(combine((AT_X, 1)), CLIENTS, n, J - 1, (mean_one(),))
 
 
 @attack("draws: J >= 1 as a sign of a parameter's value")
@@ -526,7 +526,7 @@ def _() -> None:
 
 @attack("draws: a factor becomes a draw after the average was taken")
 def _() -> None:
-    mean = combine([(mean_one(), c)])
+    mean = combine((mean_one(), c))
     R.instantiate(mean, ((Var("c", Sort.POSITIVE), 1 + J),), ())
 
 
@@ -614,7 +614,7 @@ def _() -> None:
 @attack("draws: the average under the hypothesis on another run")
 def _() -> None:
     mean = R.expect(PARTIAL, now, norm2(FIXED) * J)
-    kept = combine([(mean, 0)], squares=[(FIXED, 1)])
+    kept = combine((mean, 0), (FIXED, 1))
     claimed(kept, NOTHING, kept.form, h.Participation(AVERAGED))
 
 
@@ -652,36 +652,36 @@ ATTACKS += [(f"draws: a draw in {name}", make) for name, make in RANDOM.items()]
 
 @attack("draws: an assumed average times a draw")
 def _() -> None:
-    combine([(R.assume(ONE_FORM - norm2(iterate(PARTIAL, now + 1))), J)])
+    combine((R.assume(ONE_FORM - norm2(iterate(PARTIAL, now + 1))), J))
 
 
 @attack("draws: an assumed average of a point times a draw, then the point is chosen")
 def _() -> None:
-    low = combine([(R.assume(ONE_FORM - norm2(x)), J)])
+    low = combine((R.assume(ONE_FORM - norm2(x)), J))
     R.instantiate(low, ((k.Point("x"), iterate(PARTIAL, now + 1)),), ())
 
 
 @attack("draws: an average assumed for every client, times a draw")
 def _() -> None:
     each = R.assume(ONE_FORM - norm2(local_point(DRAWN, n, now, of(i))))
-    combine([(R.sum_over(each, CLIENTS, n, ONE, ()), k.draw(DRAWN, m, now))])
+    combine((R.sum_over(each, CLIENTS, n, ONE, ()), k.draw(DRAWN, m, now)))
 
 
 @attack("draws: an induction's average times a draw, without its hypothesis")
 def _() -> None:
     claim = norm2(x) * of(t) - ONE_FORM
-    step = combine([(R.assume(claim), J)], target=claim * J)
+    step = combine((R.assume(claim), J), target=claim * J)
     R.induct(step, step, t, claim)
 
 
 @attack("draws: the tower times a draw that the vector knows")
 def _() -> None:
-    combine([(R.tower(PARTIAL, now, FIXED * J, FIXED), J)])
+    combine((R.tower(PARTIAL, now, FIXED * J, FIXED), J))
 
 
 @attack("draws: the tower times a draw, everyone takes part in its run")
 def _() -> None:
-    combine([(R.tower(V1, now, x, gradient(MEAN, iterate(V1, now))), J)])
+    combine((R.tower(V1, now, x, gradient(MEAN, iterate(V1, now))), J))
 
 
 @attack("draws: the tower summed with draws as weights")
@@ -850,7 +850,7 @@ def _() -> None:
 @attack("own: replacing the same variable twice")
 def _() -> None:
     p = k.Point("x")
-    R.instantiate(combine(squares=[(x, 1)]), ((p, y), (p, z)), ())
+    R.instantiate(combine((x, 1)), ((p, y), (p, z)), ())
 
 
 @attack("own: a huge exponent")
@@ -877,7 +877,7 @@ def _() -> None:
     earlier = summed(steps(2), i, noise(V1, n, ZERO, whole_family(of(i))))
     zero = R.unbiased(V1, n, ZERO, last, earlier)
     seen = R.assume(inner(noise(V1, n, ZERO, last), earlier) - ONE_FORM)
-    below = combine([(seen, 1), (zero, -1)])
+    below = combine(seen, (zero, -1))
     claimed(below, ONE_FORM, NOTHING, *below.hypotheses)
 
 
@@ -957,7 +957,7 @@ for word in ("N", "F", "f", "a", "n1", "i2", "round", "x"):
 
 @attack("own: iterates of two runs in one statement")
 def _() -> None:
-    lemma = combine(squares=[(iterate(V1, now) - iterate(PARTIAL, now), 1)])
+    lemma = combine((iterate(V1, now) - iterate(PARTIAL, now), 1))
     claimed(lemma, NOTHING, lemma.form)
 
 
@@ -1037,8 +1037,8 @@ def _() -> None:
     run, second = growing()
     bounded = R.bounded_gradient(run, ONE, n, ratio(2), ZERO)
     thm = R.sum_over(bounded, CLIENTS, n, weight(n), ())
-    below = combine([(thm, 1), (R.assume(second - ONE_FORM * 2 - of(t) * ONE_FORM), 1)])
-    one_client = combine([(below, number_of_clients() - 1)])
+    below = combine(thm, R.assume(second - ONE_FORM * 2 - of(t) * ONE_FORM))
+    one_client = combine((below, number_of_clients() - 1))
     statement = Statement("attack", below.hypotheses, -one_client.form, NOTHING)
     below = one_client
     model = small_model(numbers={t: Q(0)}, box=((Q(1), Q(1)),))

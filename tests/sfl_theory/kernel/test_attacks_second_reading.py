@@ -112,7 +112,7 @@ def _() -> None:
 def _() -> None:
     y = point("y")
     up, down = R.majorant(F, ONE, x, y), R.convex(F, ONE * 2, x, y)
-    thm = combine([(up, 2), (down, 2)])
+    thm = combine((up, 2), (down, 2))
     statement = Statement("attack", thm.hypotheses, -thm.form, NOTHING)
     replay(document([(statement, thm)], (), {"attack": nowhere(points=POINTS)}))
 
@@ -130,7 +130,7 @@ def moved(run: k.Run, rate: Ratio) -> R.Theorem:
 def _() -> None:
     step = moved(k.Descent(F, k.Rate(of(i))), of(i))
     both = R.sum_over(step, steps(2), i, ONE, ())
-    claimed(combine([(both, -1)]), both.form, NOTHING)
+    claimed(combine((both, -1)), both.form, NOTHING)
 
 
 @attack("runs 2: the run of a bound client, whose x reads as one x")
@@ -138,7 +138,7 @@ def _() -> None:
     own = symbol(PerClient(ClientFamily("c", Sort.POSITIVE), n))
     step = moved(k.Descent(F, k.Rate(own)), own)
     all_of_them = R.sum_over(step, CLIENTS, n, weight(n), ())
-    claimed(combine([(all_of_them, -1)]), all_of_them.form, NOTHING)
+    claimed(combine((all_of_them, -1)), all_of_them.form, NOTHING)
 
 
 @attack("runs 3: tau[n1] local steps of everybody read as each client's own")

@@ -160,7 +160,7 @@ def test_the_run_of_a_hypothesis_is_printed() -> None:
     still = k.Descent(F, k.Rate(ZERO))
     gap = iterate(still, 1) - iterate(still, 0)
     moved = R.assume(norm2(gap) - ONE_FORM)
-    below = combine([(moved, 1), (R.descend(still, ZERO, gap), -1)])
+    below = combine(moved, (R.descend(still, ZERO, gap), -1))
     (claim,) = claimed(below, ONE_FORM, NOTHING, *below.hypotheses)
     assert "where x, p, xi are of GD(phi; rate 0)" in str(claim)
     (claim,) = modelled(

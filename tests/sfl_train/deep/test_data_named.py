@@ -20,7 +20,7 @@ from sfl_train.deep.data.named import ENTRIES, NAMES, load, table
 from sfl_train.deep.training import train
 from sfl_train.index_lists import LARGEST, digest, read_index_lists
 from sfl_train.partition import partition
-from sfl_train.runs.folder import RunError
+from sfl_train.runs.files import RunError
 
 SMALL = {"model": "mlp", "width": 0.125, "rounds": 1, "batch_size": 8, "cut": 1}
 
@@ -46,7 +46,7 @@ def test_every_name_reads_or_says_what_is_missing(entry, tmp_path):
     if entry.files == "none":
         assert load(name, tmp_path).classes == 10
         return
-    with pytest.raises(ValueError, match="--data-root") as error:
+    with pytest.raises(ValueError, match=r"--data-root|FILE: No such file") as error:
         load(name, tmp_path)
     assert "\n" not in str(error.value)
 
@@ -158,7 +158,7 @@ def test_lists_that_are_no_partition_are_refused(text, words, tmp_path):
 def test_files_of_lists_that_cannot_be_read_are_refused(tmp_path):
     for path, words in (
         (tmp_path / "none", "No such file"),
-        (tmp_path, "Is a directory"),
+        (tmp_path, "is a folder"),
     ):
         with pytest.raises(ValueError, match=words):
             read_index_lists(path, 20)

@@ -12,6 +12,9 @@ from sfl_train.deep.idle_options import NEEDS, refuse_idle
 from sfl_train.deep.training import train
 
 IDLE = [
+    ("--width 2 --model mine.py:net", "a --model by name"),
+    ("--depth 2 --model mine.py:net", "a --model by name"),
+    ("--norm group --model mine.py:net", "a --model by name"),
     ("--fedopt yogi", "--algorithm fedopt"),
     ("--fedopt adam", "--algorithm fedopt"),
     ("--fedopt-lr 0.1 --algorithm fedavg", "--algorithm fedopt"),
@@ -36,8 +39,20 @@ IDLE = [
 ]
 
 
+OWN = """
+from torch import nn
+
+def net(pixels, classes):
+    return nn.Sequential(nn.Flatten(), nn.Linear(pixels**2, classes))
+"""
+
+
 @pytest.mark.parametrize(("line", "needs"), IDLE)
-def test_an_option_that_does_nothing_is_refused(line, needs, tmp_path, capsys) -> None:
+def test_an_option_that_does_nothing_is_refused(
+    line, needs, tmp_path, capsys, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(OWN)
     with pytest.raises(SystemExit) as stopped:
         main([*line.split(), "--out", str(tmp_path / "bad")])
     said = capsys.readouterr().err
@@ -81,12 +96,15 @@ OTHER = {
     "lifetime": "run", "momentum": 0.9, "lr": 0.2, "lr_server": 0.2,
     "weights": "uniform", "participation": 0.5, "participation_draw": "fixed",
     "aggregation": "models", "counters": "average", "evaluation": "in-loop",
+    "width": 2.0, "depth": 3, "norm": "group",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("line", [line for line, _ in IDLE])
-def test_what_is_refused_does_nothing_indeed(line, tmp_path) -> None:
+def test_what_is_refused_does_nothing_indeed(line, tmp_path, monkeypatch) -> None:
     """Another value changes no byte of the metrics and of the model."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(OWN)
     words = line.split()
     name = words[0][2:].replace("-", "_")
     rest = {k[2:].replace("-", "_"): v for k, v in zip(words[2::2], words[3::2])}  # noqa: B905

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from sfl_train.__main__ import main
 from sfl_train.deep.config import resolve
 from sfl_train.deep.measure.curvature import lanczos
 from sfl_train.deep.training import train
-from sfl_train.runs.folder import RunError
+from sfl_train.runs.files import RunError
 from sfl_train.runs.log import read_log
 
 SMALL = {
@@ -107,7 +108,7 @@ def test_a_folder_is_left_as_it_was_found(tmp_path) -> None:
     (used / "lock").write_text("mine")
     (used / "thesis.tex").write_text("x")
     for folder in (empty, used, new):
-        with pytest.raises(ValueError, match=r"cut: expected|thesis\.tex"):
+        with pytest.raises(ValueError, match=r"cut: expected|\(lock\)"):
             train(config(cut=9), folder)
     assert empty.is_dir() and not any(empty.iterdir())
     assert {p.name: p.read_text() for p in used.iterdir()} == {
@@ -177,23 +178,187 @@ def test_a_torn_line_of_the_speeds_does_not_spoil_the_next(tmp_path) -> None:
         (["--algorithm", "fedprox", "--proximal", "1e300"], "--proximal: expected"),
         (["--algorithm", "fedopt", "--fedopt-lr", "1e300"], "--fedopt-lr: expected"),
         (["--weight-decay", "-1"], "--weight-decay: expected"),
-        (["--depth", "0"], "--depth: expected a positive integer"),
+        (["--depth", "0"], "--depth: expected an integer from 1 to 200, got 0"),
         (["--model", "cnn", "--depth", "2"], "--depth: the cnn has a fixed depth"),
         (["--cut", "9"], "error: --cut: expected"),
         (["--clients", "9999"], "error: --clients: 9999 cannot share"),
         (["--participation", "1.5"], "error: --participation: expected a rate"),
+        (["--participation", "1e-300"], "error: --participation: expected a rate"),
+        (["--compile", "--algorithm", "minibatch-sfl"], "error: --compile: goes with"),
+        (["--tau", "99999999999"], "--tau: expected an integer from 1 to 1000000"),
+        (["--epochs", "99999999999"], "--epochs: expected an integer from 1 to 1000"),
+        (["--depth", "99999999999"], "--depth: expected an integer from 1 to 200"),
+        (["--rounds", "99999999999"], "--rounds: expected an integer from 1 to 1000"),
+        (["--classes", "9223372036854775807"], "--classes: expected an integer from"),
         (["--momentum", "1"], "error: --momentum: expected"),
         (["--norm", "batch"], "error: --norm: the mlp has none"),
         (["--partition", "natural"], "error: --partition: partition 'natural' needs"),
         (["--threads", "100000"], "--threads: expected"),
-        (["--width", "1e12"], "not enough memory: take a smaller"),
-        (["--dataset", "synthetic:2x1x1000000:4"], "not enough memory"),
+        (["--width", "1e17"], "--model: has more weights than any memory"),
+        (["--width", "1e12"], "--model: has more weights than any memory"),
+        (["--width", "1e5"], "--model: mlp (weights"),
+        (["--classes", "1000000", "--width", "1e4"], "--model: mlp (weights"),
+        (
+            ["--dataset", "synthetic:2x1x1000000:4"],
+            "--dataset: 6 images of 1x1000000x1000000 needs",
+        ),
+        (
+            ["--dataset", "synthetic:2x1x8:9999999999999"],
+            "--dataset: 12499999999998 images of 1x8x8 needs",
+        ),
         (["--tau", "2", "--schedule", "theorem:3.7/non_convex:S=1e-310"], "--schedule"),
     ],
 )
 def test_impossible_values_are_told_in_a_line(arguments, words, tmp_path, capsys):
     assert words in refused(capsys, *arguments, "--out", str(tmp_path / "bad"))
     assert not (tmp_path / "bad").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"threads": 2}, "--threads 1 there, 2 here"),
+        ({"compile": True}, "--compile False there, True here"),
+    ],
+)
+def test_what_changes_roundings_cannot_change_when_a_run_goes_on(more, words, tmp_path):
+    """Two threads sum in another order; with few evaluations nobody would see it."""
+    out = tmp_path / "run"
+    train(config(), out)
+    for end in (lambda: None, (out / "done").unlink):
+        end()
+        with pytest.raises(RunError, match=words):
+            train(config(**more), out)
+    assert config(**more).hash != config().hash
+    train(config(threads=1, compile=False), out)
+
+
+def test_an_older_run_of_two_threads_is_not_taken_up_by_one(tmp_path) -> None:
+    """Its hash is that of one thread, its configuration says two."""
+    out = tmp_path / "run"
+    train(config(), out)
+    path = out / "config.json"
+    path.write_text(path.read_text().replace('"threads": 1', '"threads": 2'))
+    with pytest.raises(RunError, match="--threads 2 there, 1 here"):
+        train(config(), out)
+
+
+@pytest.mark.parametrize(
+    "name", ["metrics.jsonl", "model.safetensors", "partition.json", "bytes.json"]
+)
+def test_results_that_were_lost_or_changed_are_not_reported(name, tmp_path, capsys):
+    out = tmp_path / "run"
+    summary = train(config(), out)
+    kept = (out / name).read_bytes()
+    (out / name).write_bytes(kept[:-1] + bytes([kept[-1] ^ 1]))
+    with pytest.raises(RunError, match=f"{name} is changed since the run ended"):
+        train(config(), out)
+    (out / name).unlink()
+    with pytest.raises(RunError, match=f"{name} is missing"):
+        train(config(), out)
+    (out / name).write_bytes(kept)
+    assert train(config(), out) == summary
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "bytes.json", "partition.json"])
+def test_a_lost_result_is_made_again_as_the_message_says(name, tmp_path) -> None:
+    out = tmp_path / "run"
+    summary = train(config(), out)
+    kept = (out / name).read_bytes()
+    (out / name).unlink()
+    with pytest.raises(RunError, match=f"remove {out / 'done'}, and the same command"):
+        train(config(), out)
+    (out / "done").unlink()
+    assert train(config(), out) == summary
+    assert (out / name).read_bytes() == kept
+
+
+def test_an_older_end_without_digests_is_taken_and_said(tmp_path, capsys) -> None:
+    out = tmp_path / "run"
+    arguments = ["--model", "mlp", "--rounds", "1", "--quiet", "--out", str(out)]
+    assert main(arguments) == 0
+    assert not capsys.readouterr().err
+    content = json.loads((out / "done").read_text())
+    assert content.pop("files").keys() >= {"metrics.jsonl", "model.safetensors"}
+    (out / "done").write_text(json.dumps(content))
+    assert main(arguments) == 0
+    said = capsys.readouterr().err
+    assert "without digests" in said and said.count("\n") == 1
+    (out / "model.safetensors").unlink()
+    assert "model.safetensors is missing" in refused(capsys, "--out", str(out))
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"test_accuracy": "high"}, {"test_loss": None}, {"rounds": 1.5},
+        {"rounds": True}, {"diverged": "no"}, {"diverged": None}, {"files": 3},
+        {"files": {}}, {"files": {"../../etc/passwd": "x"}}, {"test_accuracy": [1]},
+    ],
+)  # fmt: skip
+def test_a_summary_of_other_types_is_refused_in_a_line(lie, tmp_path, capsys) -> None:
+    out = tmp_path / "run"
+    assert main(["--model", "mlp", "--rounds", "1", "--quiet", "--out", str(out)]) == 0
+    capsys.readouterr()
+    content = json.loads((out / "done").read_text())
+    (out / "done").write_text(json.dumps(content | lie))
+    assert "no summary of this run" in refused(capsys, "--out", str(out))
+
+
+def test_a_lock_is_never_a_users_file(tmp_path) -> None:
+    thesis = tmp_path / "thesis"
+    thesis.write_text("all of it")
+
+    def own(lock: Path) -> None:
+        lock.write_text("all of it")
+
+    def link(lock: Path) -> None:
+        lock.symlink_to(thesis)
+
+    def dangling(lock: Path) -> None:
+        lock.symlink_to(tmp_path / "new")
+
+    for k, plant in enumerate((own, link, dangling, Path.mkdir, os.mkfifo)):
+        for claimed in (False, True):
+            out = tmp_path / f"run{k}{claimed}"
+            if claimed:
+                train(config(), out)
+                (out / "lock").unlink()
+            else:
+                out.mkdir()
+            plant(out / "lock")
+            with pytest.raises(RunError, match="lock"):
+                train(config(), out)
+            assert os.path.lexists(out / "lock")
+            assert claimed or [p.name for p in out.iterdir()] == ["lock"]
+            if plant is own:
+                assert (out / "lock").read_text() == "all of it"
+    assert thesis.read_text() == "all of it"
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("text", ["", "123\n"])
+def test_a_lock_that_was_there_before_the_run_is_not_written_to(text, tmp_path) -> None:
+    """It may be what a killed process left, or a user's empty file."""
+    (tmp_path / "lock").write_text(text)
+    train(config(), tmp_path)
+    assert (tmp_path / "lock").read_text() == text
+
+
+def test_a_log_is_never_written_through_a_link(tmp_path) -> None:
+    out, thesis = tmp_path / "run", tmp_path / "thesis"
+    thesis.write_text("")
+    train(config(), out)
+    for name in ("metrics.jsonl", "speed.jsonl"):
+        (out / "done").unlink(missing_ok=True)
+        kept = (out / name).read_bytes()
+        (out / name).unlink()
+        (out / name).symlink_to(thesis)
+        with pytest.raises(RunError, match=name):
+            train(config(), out)
+        (out / name).unlink()
+        (out / name).write_bytes(kept)
+    assert thesis.read_text() == ""
 
 
 RESNET = ["--model", "resnet18", "--width", "0.03125", "--depth", "1", "--quiet"]

@@ -20,7 +20,8 @@ import pytest
 from sfl_train.__main__ import main
 from sfl_train.deep.config import Config, resolve
 from sfl_train.deep.training import train
-from sfl_train.runs.folder import RunError, RunFolder
+from sfl_train.runs.files import RunError
+from sfl_train.runs.folder import RunFolder
 from sfl_train.runs.log import Log, read_log
 
 SMALL = {
@@ -247,7 +248,7 @@ def test_the_command_trains_says_mistakes_in_a_line_and_stops_cleanly(
         (["--tau", "2", "--epochs", "1"], "--tau: excludes --epochs"),
         (["--cut", "7"], "cut: expected a number from 1 to 3"),
         (["--dataset", "mnist"], "--dataset: unknown data set 'mnist'"),
-        (["--clients", "0"], "--clients: expected a positive integer, got 0"),
+        (["--clients", "0"], "--clients: expected an integer from 1 to 1000000, got 0"),
         (["--schedule", "step:3"], "--schedule: cannot read 'step:3'"),
         (["--measure", "often"], "--measure: expected off, auto or every=K"),
         (["--lr", "nan"], "--lr: expected a positive number up to 1e+30, got nan"),

@@ -1,0 +1,233 @@
+"""A bound that is certified round by round, beside a run: no theorem, only numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from bounds.comparison import Comparison
+from bounds.informative import Informative
+from bounds.verdict import judge
+from sfl_theory.bound import OBJECTIVE_GAP, WEIGHTED_GAP, WEIGHTED_GRADIENT
+from sfl_theory.worst_case.round_by_round import (
+    Followed,
+    NotCertifiedError,
+    averaged,
+    descended,
+    follow,
+)
+from sfl_theory.worst_case.setting import Algorithm, Setting, Visits
+from sfl_train.algorithms import SFLV1, SFLV2, FedAvg, MiniBatchSFL
+
+CERTIFIED = "certified"
+"""The version under which JSON and tables show it."""
+
+ALGORITHMS: dict[type, Algorithm] = {
+    FedAvg: "fedavg",
+    SFLV1: "sfl-v1",
+    SFLV2: "sfl-v2",
+    MiniBatchSFL: "minibatch-sfl",
+}
+BITS = 30
+"""Constants are rounded to so many bits, in the direction in which more is admitted."""
+
+
+@dataclass(frozen=True)
+class Certified(Comparison):
+    r"""A run beside a chain of certificates of single rounds.
+
+    Attributes:
+        followed: the certificates, with the bound after every round.
+    """
+
+    followed: Followed = field(kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """How texts call it."""
+        return "round by round"
+
+    @property
+    def predicted_rate(self) -> float | None:
+        """A chain of numbers predicts no power of T."""
+        return None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON keys of every comparison, and the certificates' numbers."""
+        return {
+            **super().as_dict(),
+            "terms": {},
+            "findings": {},
+            "source": "certificates of single rounds, decided in integers",
+            "certificates": [
+                {
+                    "rounds": [one.first, one.last],
+                    "slope": float(one.slope),
+                    "rise": float(one.rise),
+                    "inequalities": len(one.certificate.uses),
+                    "squares": len(one.certificate.squares),
+                }
+                for one in self.followed.rounds
+            ],
+        }
+
+
+def chained(beside: Comparison) -> Followed | str | None:
+    """Return the certificates of single rounds that bound a run.
+
+    Args:
+        beside: another bound on the same run.
+
+    Returns:
+        The certificates; or why there are none; None for other left sides.
+    """
+    run = beside.measurement
+    known, T = run.constants, int(run.rounds[-1])
+    if "distance2_client" in beside.bound.needs:
+        return None
+    try:
+        if run.metric == OBJECTIVE_GAP:
+            return follow(*_round(beside))
+        if run.metric not in {WEIGHTED_GAP, WEIGHTED_GRADIENT}:
+            return None
+        one = _mean_round(beside)
+        gap = _rounded(known.initial_gap)
+        if run.metric == WEIGHTED_GRADIENT:
+            return descended(one, T, gap)
+        return averaged(one, T, _rounded(known.initial_distance2), gap)
+    except (ValueError, NotCertifiedError) as error:
+        return str(error)
+
+
+def certified(beside: Comparison, followed: Followed) -> Certified:
+    """Put certificates of single rounds beside a run.
+
+    Args:
+        beside: another bound on the same run.
+        followed: the certificates.
+
+    Returns:
+        The comparison.
+    """
+    run = beside.measurement
+    values = np.nextafter([float(followed.values[T]) for T in run.rounds], np.inf)
+    values = values * beside.unit
+    own = {one.name: getattr(beside, one.name) for one in fields(Comparison)}
+    own |= {
+        "bound": replace(beside.bound, version=CERTIFIED, findings=()),
+        "values": values,
+        "terms": {},
+        "along": values,
+        "verdict": judge(beside.band, values, run.resolution),
+        "informative": _informative(beside, followed),
+        "standing": None,
+        "measurement": replace(run, departures=(), remarks=()),
+    }
+    return Certified(**own, followed=followed)
+
+
+def _round(beside: Comparison) -> tuple[Setting, list[Fraction]]:
+    """Return a run's first round, and the client side's step sizes.
+
+    Raises:
+        ValueError: if rounds of this run are not formulated.
+    """
+    run, known = beside.measurement, beside.measurement.constants
+    made = run.setting.algorithm
+    t = np.arange(int(run.rounds[-1]), dtype=np.float64)
+    client, server = (
+        np.broadcast_to(np.asarray(side(t), dtype=np.float64), t.shape)
+        for side in (run.schedule.client, run.schedule.server)
+    )
+    ratio = server[0] / client[0]
+    tau, late = int(known.tau), int(known.tau_server or known.tau)
+    for wrong, words in (
+        (type(made) not in ALGORITHMS, f"{run.setting.algorithm_name} has no program"),
+        (np.min(known.participation or 1) < 1, "rounds without some of the clients"),
+        (run.schedule.per_step, "step sizes that change within a round"),
+        (not np.allclose(server, ratio * client, rtol=1e-12), "two schedules"),
+        (
+            getattr(made, "clock", "") == "algorithm" and tau != late,
+            "Algorithm 1's clock",
+        ),
+        (not known.initial_gap, "f(x^0) - f* is not known, or 0"),
+        (not min(known.weights or (0,)), "a client of weight 0"),
+    ):
+        if wrong:
+            raise ValueError(words)
+    weights = tuple(map(Fraction, known.weights or ()))
+    weights = tuple(a / sum(weights) for a in weights)
+    sigma2 = [
+        _rounded(one) for one in np.broadcast_to(known.sigma2 or 0.0, len(weights))
+    ]
+    noise = sum(a * s for a, s in zip(weights, sigma2, strict=True))
+    mean = sum(a * a * s for a, s in zip(weights, sigma2, strict=True))
+    steps = [Fraction(eta) for eta in client.tolist()]
+    ratio = Fraction(1) if ratio == 1 else _rounded(ratio)
+    G2 = known.G2 and np.average(
+        np.broadcast_to(known.G2, len(sigma2)), weights=weights
+    )
+    one = Setting(
+        ALGORITHMS[type(made)],
+        tau,
+        (steps[0],),
+        (steps[0] * ratio,),
+        _rounded(known.S),
+        _rounded(known.mu or 0.0, up=False),
+        tau_server=late,
+        eps2=_rounded(known.eps2) if known.eps2 else None,
+        G2=_rounded(G2) if G2 else None,
+        sigma2=_rounded(noise),
+        mean_noise=_rounded(mean),
+        start="gap",
+        initial=_rounded(known.initial_gap),
+        order=getattr(made, "order", "client-sequential"),
+        visits=_visits(weights) if isinstance(made, SFLV2) else None,
+    )
+    return one, steps
+
+
+def _mean_round(beside: Comparison) -> Setting:
+    """Return a run's round for a mean over rounds.
+
+    Raises:
+        ValueError: if the steps are not constant, or rounds are not formulated.
+    """
+    run = beside.measurement
+    if run.schedule.value is None:
+        raise ValueError("a mean over rounds whose step sizes differ")
+    one, *_ = _round(beside)
+    if run.metric == WEIGHTED_GRADIENT:
+        return replace(
+            one, mu=None, metric="gradient", reading="average", start="decrease"
+        )
+    return replace(one, reading="mean", start="decrease", initial_distance=one.initial)
+
+
+def _visits(weights: tuple[Fraction, ...]) -> Visits:
+    known = Visits.of(weights, "printed")
+    return Visits(known.count, _rounded(known.lag), _rounded(known.uneven))
+
+
+def _rounded(value: float | Fraction, up: bool = True) -> Fraction:
+    """Return a short fraction that is not below (not above) a number."""
+    exact = Fraction(value)
+    if not exact:
+        return exact
+    unit = Fraction(2) ** (math.frexp(float(exact))[1] - BITS)
+    return (math.ceil if up else math.floor)(exact / unit) * unit
+
+
+def _informative(beside: Comparison, followed: Followed) -> Informative:
+    """Return from which round on the bound lies below what is known without it."""
+    if beside.floor is None:
+        return Informative(None, "-")
+    known = Fraction(beside.floor.value)
+    below = [t for t, value in enumerate(followed.values) if t and value < known]
+    if not below:
+        return Informative(None, f"not until T = {len(followed.values) - 1}")
+    return Informative(below[0], f"T = {below[0]}")

@@ -1,0 +1,97 @@
+"""What the page takes from an entry's evidence, where the kernel's objects are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from bounds.page.sharper import sharper
+from bounds.page.sheet import Sheet
+from bounds.page.sketch import in_words, of_part
+from sfl_theory.claims import Decided, Part
+from sfl_theory.ledger import Entry, Outcome
+
+
+@dataclass(frozen=True)
+class DrawnPart:
+    """One part of a claim or of its repair.
+
+    Attributes:
+        proof: mark of the proof's last step in the sheets; "" without one.
+        used: the paper's names of the assumptions that the proof uses.
+        unused: places of the assumptions that it does not use.
+        picture: of the model that decides it, as HTML.
+        sides: what the model gives, in words.
+    """
+
+    proof: str = ""
+    used: tuple[str, ...] = ()
+    unused: tuple[int, ...] = ()
+    picture: str = ""
+    sides: str = ""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """An entry's proofs and pictures.
+
+    Attributes:
+        parts: of the claim.
+        repair: of its repair.
+        sharper: how much smaller than the printed bound the smallest proved one is.
+        sheet: formulas and steps that were not written before in this process.
+    """
+
+    parts: tuple[DrawnPart, ...] = ()
+    repair: tuple[DrawnPart, ...] = ()
+    sharper: str = ""
+    sheet: Mapping[str, str] = field(default_factory=dict)
+
+
+@cache
+def _sheet() -> Sheet:
+    """Return this process's sheet: what proofs share is written once."""
+    return Sheet()
+
+
+def drawn(entry: Entry) -> Drawn:
+    """Draw an entry in the process that decided it.
+
+    Returns:
+        Its proofs and pictures.
+    """
+    claim, sheet = entry.claim, _sheet()
+    parts = _parts(entry, claim.parts, entry.outcome, sheet)
+    repaired = claim.repair.parts if claim.repair is not None else ()
+    repair = _parts(entry, repaired, entry.repair, sheet)
+    return Drawn(parts, repair, sharper(claim), sheet.take())
+
+
+def _parts(
+    entry: Entry, parts: Sequence[Part], outcome: Outcome | None, sheet: Sheet
+) -> tuple[DrawnPart, ...]:
+    if outcome is None or not outcome.decided:
+        return tuple(DrawnPart() for _ in parts)
+    return tuple(
+        _part(entry, part, found, outcome, sheet)
+        for part, found in zip(parts, outcome.decided, strict=True)
+    )
+
+
+def _part(
+    entry: Entry, part: Part, found: Decided, outcome: Outcome, sheet: Sheet
+) -> DrawnPart:
+    if found.theorem is None:
+        picture = of_part(found, outcome.findings, entry.claim.id)
+        return DrawnPart(picture=picture, sides=in_words(found))
+    known = found.theorem.hypotheses
+    used = (one.source for one in part.says.assumed if one.value in known)
+    unused = (
+        place for place, one in enumerate(part.says.assumed) if one.value not in known
+    )
+    return DrawnPart(
+        sheet.proof(found.theorem),
+        tuple(dict.fromkeys(filter(None, used))),
+        tuple(unused),
+    )

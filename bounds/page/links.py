@@ -1,0 +1,109 @@
+"""Badges, links and formulas: the small pieces of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+
+from bounds.mathml import breakable, mathml
+from bounds.page.sheet import Book
+from sfl_theory.claims import Claim, Part
+from sfl_theory.ledger import Entry
+from sfl_theory.written import Assumed
+
+SHORT = 110
+"""A formula of fewer characters of MathML stands in the page itself."""
+INSTEAD = 240
+"""So many characters stand where something will be filled in."""
+MARKS = {"proved": "\u2713", "refuted": "\u2717", "unproved": "?"}
+
+
+def paper_of(entry: Entry) -> str:
+    """Return the key of the paper, or what stands for it in a user's file."""
+    return entry.claim.id.split("/")[0]
+
+
+def badge(status: str, words: str = "") -> str:
+    """Return a status as a badge."""
+    return f'<span class="badge {status}">{MARKS[status]} {words or status}</span>'
+
+
+def severity(entry: Entry) -> str:
+    """Return what a refutation means as a chip; nothing for other entries."""
+    one = entry.claim.severity
+    if one is None or entry.outcome.status != "refuted":
+        return ""
+    return f'<span class="chip {one.value}">{one.value}</span>'
+
+
+def link(name: str, words: str = "") -> str:
+    """Return a link to an entry."""
+    shown = escape(words or name)
+    return f'<a href="#{escape(name)}"><code>{shown}</code></a>'
+
+
+def links(names: Iterable[str], claim: Claim) -> str:
+    """Return links to entries; those of the same paper without its key."""
+    paper = f"{claim.id.split('/')[0]}/"
+    full = dict.fromkeys(claim.id_of(name) for name in names)
+    return ", ".join(link(name, name.removeprefix(paper)) for name in full)
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Writes formulas into the book: their LaTeX stands where they are filled in.
+
+    Attributes:
+        book: what the page unpacks.
+    """
+
+    book: Book
+
+    def gap(self, content: str, instead: str, tag: str = "span") -> str:
+        """Return where a content of the book is to be filled in."""
+        short = instead if len(instead) <= INSTEAD else f"{instead[:INSTEAD]}\u2026"
+        return f'<{tag} data-f="{self.book.keep(content)}">{escape(short)}</{tag}>'
+
+    def inline(self, tex: str) -> str:
+        """Return a formula inside a sentence."""
+        if len(drawn := mathml(tex, display=False)) < SHORT:
+            return drawn
+        return self.gap(drawn, tex)
+
+    def block(self, tex: str) -> str:
+        """Return a formula on a line of its own."""
+        return f'<p class="formula">{self.gap(breakable(tex), tex)}</p>'
+
+    def words(self, text: str) -> str:
+        """Return a text with formulas between dollars."""
+        parts = text.split("$")
+        if len(parts) % 2 == 0:
+            return escape(text)
+        return "".join(
+            self.inline(part) if k % 2 else escape(part) for k, part in enumerate(parts)
+        )
+
+    def statement(self, part: Part) -> str:
+        """Return the formula of one part and what it assumes."""
+        assumed = part.says.assumed
+        names = "; ".join(dict.fromkeys(one.source or one.tex for one in assumed))
+        shown = self.gap(assumptions(assumed), names) if assumed else ""
+        given = f'<p class="given">if {shown}</p>' if shown else ""
+        read = f'<p class="given">read: {self.words(part.reading)}</p>'
+        return self.block(part.says.tex) + given + (read if part.reading else "")
+
+
+def assumptions(assumed: Iterable[Assumed]) -> str:
+    """Return assumptions with their names in the paper."""
+    named = {one.tex: one.source for one in assumed}
+    return "; ".join(
+        mathml(tex, display=False) + (f" <small>{escape(name)}</small>" if name else "")
+        for tex, name in named.items()
+    )
+
+
+def definition(items: Iterable[tuple[str, str]]) -> str:
+    """Return what has a text as a list of definitions."""
+    rows = "".join(f"<dt>{key}</dt><dd>{text}</dd>" for key, text in items if text)
+    return f"<dl>{rows}</dl>"

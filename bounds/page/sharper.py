@@ -1,0 +1,49 @@
+"""How much smaller than a printed bound the smallest proved one is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfl_theory.claims import Claim, Kind
+from sfl_theory.lower import USUAL
+from sfl_theory.registry import theorem
+from sfl_theory.statement import Case
+
+RESULTS = {Kind.THEOREM, Kind.PROPOSITION}
+"""Kinds of claims that a paper states as what it found."""
+AT = (100, 10_000)
+"""Rounds at which bounds are compared."""
+SETTING = "S = 1, \u03bc = 1/10, N = 2 equal clients, \u03c4 = 2"
+
+
+def case_of(claim: Claim) -> Case | None:
+    """Return the case of the library that a claim is; None for other claims."""
+    for key, name in ((claim.id, None), tuple(claim.id.rsplit("/", 1))):
+        try:
+            item = theorem(str(key))
+            if name is not None or len(item.cases) == 1:
+                return item.case(name)
+        except ValueError:
+            continue
+    return None
+
+
+def sharper(claim: Claim) -> str:
+    """Return how much smaller than the printed bound the smallest proved one is."""
+    if claim.kind not in RESULTS or (case := case_of(claim)) is None:
+        return ""
+    try:
+        best = case.best(USUAL, AT)
+        printed = case.printed.evaluate(USUAL, np.array(AT), best.schedule)
+    except ValueError:
+        return ""
+    if best.metric != case.printed.metric:
+        return "the proved bounds are on another left side: nothing to compare"
+    told = (
+        f"T = {T}: {ratio:.3g} \u00d7 sharper <small>({version})</small>"
+        for T, ratio, version in zip(
+            AT, printed / best.values, best.versions, strict=True
+        )
+        if ratio > 1.005
+    )
+    return "<br>".join(told) or "nothing smaller is proved"

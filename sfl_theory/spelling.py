@@ -1,0 +1,483 @@
+r"""Numbers and vectors of the kernel in LaTeX: names, binders and what is in them.
+
+What is written here is made with the notation of `sfl_theory.written` from the term,
+so its value is the term.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from math import gcd, lcm
+from types import ModuleType
+from typing import Any, Self, cast
+
+import sympy as sp
+
+from sfl_theory import written as w
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Poly, Ratio, Sort, Symbol, ratio
+from sfl_theory.written import Number, Value, Vector, Written
+
+GREEK = (
+    *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa"),
+    *("lambda", "mu", "xi", "rho", "sigma", "tau", "phi", "Gamma", "Delta", "Lambda"),
+)
+SQUARES = ("G", "R", "e", "eps", "sigma", "delta")
+SPELLED = {"eps": r"\epsilon", "tau_server": r"\tilde{\tau}", "chance": "q"}
+CLIENTS, STEPS, ROUNDS = "nmkl", "ijlr", "tsur"
+"""Letters for bound clients, steps and rounds, the first that is free."""
+FACTORED = 150
+"""So long a polynomial may be for its factors to be looked for."""
+INVERSE = k.ClientFamily("1/q", Sort.POSITIVE)
+"""Stands for the inverse chances of clients while a number is written."""
+
+
+@cache
+def spelled(name: str) -> str:
+    r"""Return the LaTeX of a parameter that no paper spells: ``sigma2`` is \sigma^2."""
+    if name in SPELLED:
+        return SPELLED[name]
+    found = re.fullmatch(r"([A-Za-z]+?)_?([A-Za-z]*)([0-9]*)", name)
+    if found is None:
+        return rf"\mathrm{{{name.replace('_', ' ')}}}"
+    letters, below, digits = found.groups() if "_" in name else (name, "", "")
+    if "_" not in name:
+        letters, digits = re.fullmatch(r"([A-Za-z]+)([0-9]*)", name).groups()  # type: ignore[union-attr]
+    base = SPELLED.get(letters) or (rf"\{letters}" if letters in GREEK else letters)
+    if len(letters) > 1 and base == letters:
+        base = rf"\mathrm{{{letters}}}"
+    if letters in SQUARES and digits == "2" and not below:
+        return rf"{base}^{{2}}"
+    under = ",".join(filter(None, (rf"\mathrm{{{below}}}" if below else "", digits)))
+    return rf"{base}_{{{under}}}" if under else base
+
+
+def names(modules: Iterable[ModuleType]) -> dict[str, str]:
+    """Return the LaTeX of the parameters that modules hold, by name; the first counts.
+
+    Args:
+        modules: of a paper, its setting first.
+
+    Returns:
+        What a Writer takes.
+    """
+    out: dict[str, str] = {}
+    for module in modules:
+        for one in vars(module).values():
+            if isinstance(one, Written) and isinstance(one.value, Ratio):
+                symbols = one.value.numerator.parts
+                if len(symbols) == 1 and one.value == k.symbol(*symbols):
+                    (symbol,) = symbols
+                    if isinstance(symbol, k.Var) and one.binding == w.ATOM:
+                        out.setdefault(symbol.name, one.tex)
+    return out
+
+
+class Spelling:
+    """Writes terms of one paper.
+
+    Args:
+        spelling: LaTeX by parameters' names, see `names`; others are spelled by rule.
+        model: letter of a run's models.
+    """
+
+    def __init__(
+        self, spelling: Mapping[str, str] | None = None, model: str = "x"
+    ) -> None:
+        self._spelling = dict(spelling or {})
+        self._model = model
+        self._taken: tuple[str, ...] = ()
+
+    def name(self, name: str) -> str:
+        """Return the LaTeX of a parameter."""
+        return self._spelling.get(name) or spelled(name)
+
+    def _parameter(self, v: k.Var | k.Family) -> str:
+        """Return the LaTeX of a parameter as the paper or else as somebody wrote it."""
+        known = self._spelling.get(v.name) if isinstance(v, k.Var) else None
+        return known or w.PARAMETERS.get(v) or spelled(v.name)
+
+    # numbers
+
+    def number(self, value: Ratio) -> Number:
+        """Return a number: its content in front, one fraction.
+
+        Returns:
+            It as written.
+        """
+        inverse = in_inverse_chances(value)
+        if inverse is not None:
+            shown = self.number(inverse)
+            return w.Written(value, shown.tex, shown.binding)
+        products = value.numerator.products()
+        if not products:
+            return w.number(0)
+        common = dict(products[0][1])
+        for _, powers in products[1:]:
+            common = {s: min(p, powers.get(s, 0)) for s, p in common.items()}
+        common = {s: p for s, p in common.items() if p}
+        coefficients = [c for c, _ in products]
+        top = gcd(*(c.numerator for c in coefficients))
+        low = lcm(*(c.denominator for c in coefficients))
+        lead = max(products, key=rank)[0]
+        sign = -1 if lead < 0 and all(c < 0 for c in coefficients) else 1
+        rest = [
+            (sign * c / Fraction(top, low), _less(powers, common))
+            for c, powers in products
+        ]
+        factors = self._powers(common)
+        if len(rest) > 1:
+            whole = sum((Poly.product(c, powers) for c, powers in rest), Poly({}))
+            for poly, power in _factors(whole):
+                factor = self._sum(poly)
+                factors.append(factor**power if power > 1 else factor)
+        sums = [one for one in factors if _late(one)]
+        front = [one for one in factors if not _late(one)]
+        below = [w.number(low)] if low != 1 else []
+        for poly, power in value.denominator:
+            for one, times in _factors(poly):
+                divisor = self._sum(one)
+                times *= power
+                below.append(divisor**times if times > 1 else divisor)
+        if top != 1 or not front:
+            front = [w.number(top), *front]
+        head = _times(front) / _times(below) if below else _times(front)
+        out = _times([*([] if head.tex == "1" and sums else [head]), *sums])
+        return -out if sign < 0 else out
+
+    def _sum(self, poly: Poly) -> Number:
+        """Return a polynomial as the sum of its products."""
+        products = sorted(poly.products(), key=rank, reverse=True)
+        return total([self._product(*one) for one in products], w.number(0))
+
+    def _product(self, c: Fraction, powers: Mapping[Symbol, int]) -> Number:
+        factors = self._powers(powers)
+        size = abs(c)
+        if size != 1 or not factors:
+            factors = [w.number(size), *factors]
+        out = _times(factors)
+        return -out if c < 0 else out
+
+    def _powers(self, powers: Mapping[Symbol, int]) -> list[Number]:
+        made = [(self._symbol(s), power) for s, power in powers.items()]
+        made.sort(key=lambda one: (_late(one[0]), one[0].tex.lstrip("\\")))
+        return [one**power if power > 1 else one for one, power in made]
+
+    def _symbol(self, s: Symbol) -> Number:
+        value, tex = k.symbol(s), ""
+        if isinstance(s, k.Var):
+            tex = self._parameter(s)
+        elif isinstance(s, k.PerClient) and s.family is INVERSE:
+            tex = rf"\frac{{1}}{{q_{{{self.client(s.client)}}}}}"
+            return w.Written(value, tex, w.PRODUCT)
+        elif isinstance(s, k.Argument):
+            tex = "t"
+        elif isinstance(s, k.PerRound):
+            base, at = self._parameter(s.family), self.index(s.round)
+            tex = base.replace("{t}", at)
+            tex = tex if "{t}" in base else f"{_plainly(base)}^{{{at}}}"
+        elif isinstance(s, k.PerClient):
+            base, who = self._parameter(s.family), self.client(s.client)
+            tex = base.replace("{n}", who)
+            if "{n}" not in base:
+                base, _, above = base.partition("^")
+                tex = f"{base}_{{{who}}}" + (f"^{above}" if above else "")
+        elif isinstance(s, k.Weight):
+            tex = f"a_{{{self.client(s.client)}}}"
+        elif isinstance(s, k.Odds):
+            who = self.client(s.client)
+            return w.Written(value, rf"\left(\frac{{1}}{{q_{{{who}}}}} - 1\right)")
+        elif isinstance(s, k.Draw):
+            tex = f"J_{{{self.client(s.client)}}}^{{{self.index(s.round)}}}"
+        elif isinstance(s, k.Before):
+            early = f"{self.client(s.earlier)},{self.index(s.earlier_step)}"
+            late = f"{self.client(s.later)},{self.index(s.later_step)}"
+            tex = rf"1_{{({early}) < ({late})}}^{{{self.index(s.round)}}}"
+        elif isinstance(s, k.Total):
+            if s.sort is Sort.COUNT:
+                return w.clients()
+            v, inside = self._opened(s)
+            with_ = self._within(v)
+            body = with_.number(k.number_of(inside))
+            return with_.over(s.binder, v, body)
+        return w.Written(value, tex or str(s))
+
+    def index(self, at: Poly) -> str:
+        """Return a round or step."""
+        return self.number(ratio(at)).tex
+
+    def client(self, n: k.ClientIndex) -> str:
+        """Return a client."""
+        return str(n)
+
+    # binders
+
+    def _opened(self, *closed: Any) -> tuple[Any, Any]:
+        """Return a variable with a letter of its own, and the insides with it."""
+        first = closed[0]
+        letters = STEPS
+        if isinstance(first.binder, k.Clients):
+            letters = CLIENTS
+        elif any(_counts_rounds(one) for one in closed):
+            letters = ROUNDS
+        free = {getattr(v, "name", "") for one in closed for v in one.free}
+        used = {*self._taken, *free}
+        pool = (*letters, *(f"{c}'" for c in letters), *(f"{c}''" for c in letters))
+        letter = next(one for one in pool if one not in used)
+        if isinstance(first.binder, k.Clients):
+            v: Any = k.Client(letter)
+        else:
+            v = k.Var(letter, Sort.NATURAL)
+        insides = [k.renamed(one.inside(), one.variable, v) for one in closed]
+        return v, insides[0] if len(insides) == 1 else insides
+
+    def _within(self, v: k.Client | k.Var) -> Self:
+        out = type(self)({**self._spelling, v.name: v.name}, self._model)
+        out._taken = (*self._taken, v.name)
+        return out
+
+    def _beside(self, term: k.Lin) -> Self:
+        """Return one that takes no letter for a bound variable that is free here."""
+        free = {getattr(v, "name", "") for v in term.free}
+        out = type(self)(self._spelling, self._model)
+        out._taken = (*self._taken, *sorted(free - {*self._taken, ""}))
+        return out
+
+    def over(self, binder: Any, v: Any, body: Written[Any]) -> Written[Any]:
+        """Return a sum over a binder."""
+        if isinstance(binder, k.Clients):
+            return w.over(binder, v, v.name, body)
+        last = self.number(ratio(binder.upper) - 1).tex
+        return w.over(binder, v, f"{v.name}=0}}^{{{last}", body)
+
+    # vectors
+
+    def vector(self, value: k.Vec) -> Vector:
+        """Return a combination of vectors; a gradient and its noise are one letter.
+
+        Returns:
+            It as written.
+        """
+        parts: list[Vector] = []
+        left = dict(value.coefficients)
+        while left:
+            atom, c = next(iter(left.items()))
+            together = [one for one in left if left[one] == c and _alike(one, atom)]
+            for one in together:
+                del left[one]
+            body = self._joined(together)
+            parts.append(scaled(self.number(c), body))
+        parts.sort(key=lambda one: one.tex.startswith("-"))
+        zero: Vector = w.Written(value, "0")
+        return total(parts, zero)
+
+    def _joined(self, atoms: Sequence[k.VecAtom]) -> Vector:
+        """Return a sum of atoms: sums over one range as one sum, a gradient as g."""
+        if isinstance(atoms[0], k.VecSum):
+            v, insides = self._opened(*atoms)
+            whole = insides if len(atoms) == 1 else sum(insides[1:], insides[0])
+            inner = self._within(v)
+            return inner.over(atoms[0].binder, v, inner.vector(whole))
+        made = [self._atom(one) for one in atoms]
+        step = {_step(one): one for one in atoms}
+        if len(atoms) == 2 and len(step) == 1 and None not in step:
+            noise = next(one for one in atoms if isinstance(_bare(one), k.Noise))
+            bare: Any = _bare(noise)
+            who, at = self.client(bare.client), self.index(bare.round)
+            name = w.Name("g", who, f"{at},{self.index(bare.step)}")
+            if isinstance(noise, k.Part):
+                name = w.Name("g", f"{noise.side.value[0]},{who}", name.above)
+            value = made[0].value + made[1].value
+            return w.Written(value, str(name), w.ATOM, name)
+        return total(made, w.Written(k.Vec({}), "0"))
+
+    def _atom(self, atom: k.VecAtom) -> Vector:
+        if isinstance(atom, k.Part):
+            if isinstance(atom.vector, k.Gradient):
+                one = atom.vector
+                where = self.vector(one.at)
+                return self.function(one.function).gradient(where, atom.side)
+            return w.part(atom.side, self._atom(atom.vector))
+        if isinstance(atom, k.Star):
+            return self.function(atom.function).best
+        if isinstance(atom, k.Gradient):
+            return self.function(atom.function).gradient(self.vector(atom.at))
+        if isinstance(atom, k.Iterate):
+            name = w.Name(self._model, above=self.index(atom.round))
+        elif isinstance(atom, k.LocalPoint | k.Noise):
+            letter = self._model if isinstance(atom, k.LocalPoint) else r"\xi"
+            above = f"{self.index(atom.round)},{self.index(atom.step)}"
+            name = w.Name(letter, self.client(atom.client), above)
+        elif isinstance(atom, k.Expected):
+            inside = self.vector(atom.vector).tex
+            first, last = self._model, self.index(atom.round)
+            given = rf"{first}^{{0}}, \dots, {first}^{{{last}}}"
+            tex = rf"\mathbb{{E}}\left[{inside} \mid {given}\right]"
+            return w.Written(k.vec(atom), tex)
+        else:
+            name = w.Name(self.name(str(atom)))
+        return w.Written(k.vec(atom), str(name), w.ATOM, name)
+
+    def function(self, value: k.Function) -> w.Function:
+        """Return a function."""
+        if isinstance(value, k.Mean):
+            return w.f
+        if isinstance(value, k.Local):
+            return w.Function(value, f"F_{{{self.client(value.client)}}}")
+        return w.Function(value, self.name(str(value)))
+
+
+def in_inverse_chances(value: Ratio) -> Ratio | None:
+    """Return a number in 1/q_n in the place of 1/q_n - 1, if it is shorter so."""
+    changed = exchanged(value, True)
+    shorter = len(changed.numerator.coefficients) < len(value.numerator.coefficients)
+    return changed if shorter else None
+
+
+def exchanged(value: Ratio, inverse: bool) -> Ratio:
+    """Return a number with 1/q_n for 1/q_n - 1 in its numerator, or the other way."""
+    out = ratio(0)
+    for c, powers in value.numerator.products():
+        term = ratio(c)
+        for s, power in powers.items():
+            term = term * _exchanged(s, inverse) ** power
+        out = out + term
+    return out * Ratio(Poly({(): 1}), value.denominator)
+
+
+def _exchanged(s: Symbol, inverse: bool) -> Ratio:
+    if isinstance(s, k.Odds) and inverse:
+        return k.symbol(k.PerClient(INVERSE, s.client)) - 1
+    if isinstance(s, k.PerClient) and s.family is INVERSE and not inverse:
+        return k.symbol(k.Odds(s.client)) + 1
+    if isinstance(s, k.Total) and s.binder is k.CLIENTS:
+        v, inside = s.opened()
+        body = k.constant(exchanged(k.number_of(inside), inverse))
+        return k.number_of(k.summed(k.CLIENTS, v, body))
+    return k.symbol(s)
+
+
+@cache
+def _factors(poly: Poly) -> tuple[tuple[Poly, int], ...]:
+    """Return sums, and powers of them, that a polynomial is the product of.
+
+    sympy finds them; that their product is the polynomial is checked here.
+    """
+    if not 2 < len(poly.coefficients) <= FACTORED:
+        return ((poly, 1),)
+    symbols = list(poly.parts)
+    letters = sp.symbols(f"x:{len(symbols)}")
+    terms = {
+        tuple(powers.get(s, 0) for s in symbols): sp.Rational(
+            c.numerator, c.denominator
+        )
+        for c, powers in poly.products()
+    }
+    content, found = sp.factor_list(sp.Poly(terms, *letters))
+    out, product = [], Poly.constant(Fraction(int(content.p), int(content.q)))
+    for factor, power in found:
+        made = Poly({})
+        for exponents, c in factor.terms():
+            powers = dict(zip(symbols, exponents, strict=True))
+            made = made + Poly.product(Fraction(int(c.p), int(c.q)), powers)
+        out.append((made, power))
+        product = product * (ratio(made) ** power).numerator
+    whole = len(out) > 1 or out[0][1] > 1
+    return tuple(out) if whole and product == poly else ((poly, 1),)
+
+
+def rank(product: tuple[Fraction, Mapping[Symbol, int]]) -> tuple[object, ...]:
+    """Return how early a product stands in a sum: positive, of high degree."""
+    c, powers = product
+    return c > 0, sum(powers.values()), sorted(map(str, powers), reverse=True)
+
+
+def _less(powers: Mapping[Symbol, int], common: Mapping[Symbol, int]) -> dict[Any, int]:
+    left = {s: p - common.get(s, 0) for s, p in powers.items()}
+    return {s: p for s, p in left.items() if p}
+
+
+def _late(one: Number) -> int:
+    return 1 if r"\sum" in one.tex else 0
+
+
+def _plainly(base: str) -> str:
+    return rf"\left({base}\right)" if "^" in base else base
+
+
+def _times(factors: Sequence[Number]) -> Number:
+    out = factors[0]
+    for one in factors[1:]:
+        out = out * one
+    return out
+
+
+def total(parts: Sequence[Written[Value]], zero: Written[Value]) -> Written[Value]:
+    """Return a sum of what is written, a minus as a difference; zero: an empty one."""
+    if not parts:
+        return zero
+    parts = sorted(parts, key=lambda one: one.tex.startswith("-"))
+    out: Any = parts[0]
+    for one in parts[1:]:
+        if one.tex.startswith("-"):
+            positive = w.Written(cast(Any, one.value) * -1, one.tex[1:], w.PRODUCT)
+            out = out - positive
+        else:
+            out = out + one
+    return cast(Written[Value], out)
+
+
+def scaled(c: Number, body: Written[Any]) -> Any:
+    """Return a multiple: no factor 1, a minus in front, fractions at the head."""
+    if c.value == ratio(1):
+        return body
+    if c.value == ratio(-1):
+        return -body
+    if body.tex == "1":
+        return w.Written(body.value * c.value, c.tex, c.binding)
+    if r"\sum" in c.tex:
+        c = w.bracket(c)
+    if c.tex.startswith("-") and c.binding == w.SUM:
+        size = w.Written(-c.value, c.tex[1:], w.PRODUCT)
+        return -(size * body)
+    return c * body
+
+
+def _counts_rounds(closed: Any) -> bool:
+    """Return whether the bound variable of a term is a round somewhere inside."""
+    return any(
+        closed.variable in one.round.free
+        for one in k.subterms(closed.inside())
+        if hasattr(one, "round")
+    )
+
+
+def _bare(atom: k.VecAtom) -> k.VecAtom:
+    return atom.vector if isinstance(atom, k.Part) else atom
+
+
+def _step(atom: k.VecAtom) -> object:
+    """Return run, client, round, step and block of a gradient at a local point."""
+    side = atom.side if isinstance(atom, k.Part) else None
+    one = _bare(atom)
+    if isinstance(one, k.Noise):
+        return side, one.run, one.client, one.round, one.step
+    if isinstance(one, k.Gradient) and isinstance(one.function, k.Local):
+        at = list(one.at.coefficients.items())
+        if len(at) == 1 and isinstance(at[0][0], k.LocalPoint) and at[0][1] == ratio(1):
+            p = at[0][0]
+            if p.client is one.function.client:
+                return side, p.run, p.client, p.round, p.step
+    return None
+
+
+def _alike(one: k.VecAtom, two: k.VecAtom) -> bool:
+    """Return whether two atoms with one factor are printed together."""
+    if one is two:
+        return True
+    if isinstance(one, k.VecSum) and isinstance(two, k.VecSum):
+        return one.binder is two.binder and one.weight == two.weight
+    return _step(one) is not None and _step(one) == _step(two)

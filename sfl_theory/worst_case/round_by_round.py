@@ -1,0 +1,288 @@
+r"""Bounds of long runs from certificates of one round.
+
+The dual of a round's program that starts at $f(x^t)-f^*\le V$ is affine in V: its
+certificate says, for every start, with $\lambda$ the multiplier of the start,
+
+.. math:: E f(x^{t+1})-f^*\le\lambda\,(E f(x^t)-f^*)+c.
+
+Rounds follow one another, so such inequalities chain to a bound on $E f(x^T)-f^*$ for
+as many rounds as there are. It is no exact worst case, as no single problem is worst in
+every round, and it costs one small program for many rounds: a round with a smaller step
+$\theta\eta$, $\theta\le1$, on functions $F_n$ is a round with step $\eta$ on
+$\theta F_n$, which are $S$-smooth, $\theta\mu$-strongly convex, and meet every bound
+that $F_n$ meet. So a certificate at $\eta$ and $\theta_0\mu$ gives, for
+$\theta\in[\theta_0,1]$,
+
+.. math:: E f(x^{t+1})-f^*\le\lambda\,(E f(x^t)-f^*)+c/\theta.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sfl_theory.worst_case.certificate import Certificate, Kind
+from sfl_theory.worst_case.setting import ZERO, Setting
+from sfl_theory.worst_case.solve import worst_case
+
+TOLERANCE = 1e-5
+SPANS, SMALLEST, MOST = 3, Fraction(4, 5), 16
+"""At least so many spans of rounds; the least theta in one; at most so many."""
+POWERS = (2 / 3, 1)
+"""Means over rounds are bounded best near T to these powers."""
+BITS = 2**64
+
+
+class NotCertifiedError(ArithmeticError):
+    """A round's program was not certified."""
+
+
+@dataclass(frozen=True)
+class Round:
+    r"""What one certificate says on every round of a span.
+
+    Attributes:
+        certificate: of a round with the span's largest step, in units of its own:
+            points are divided by a number whose square is ``unit``, functions by
+            ``unit``, so that smoothness and step sizes stay.
+        unit: a power of two.
+        first: the span's first round.
+        last: the round after it.
+    """
+
+    certificate: Certificate
+    unit: Fraction
+    first: int
+    last: int
+
+    @property
+    def slope(self) -> Fraction:
+        """The multiplier of the start or of the decrease."""
+        decrease = self.certificate.setting.start == "decrease"
+        return self._multiplier("decrease" if decrease else "start-gap")
+
+    @property
+    def far(self) -> Fraction:
+        """The multiplier of the squared distance at the start."""
+        return self._multiplier("start-distance")
+
+    @property
+    def rise(self) -> Fraction:
+        """What the bound is for a start, a decrease and a distance of 0."""
+        one = self.certificate.setting
+        known = self.slope * one.initial + self.far * (one.initial_distance or ZERO)
+        return (self.certificate.bound - known) * self.unit
+
+    def _multiplier(self, kind: Kind) -> Fraction:
+        uses = self.certificate.uses
+        return sum((by for one, by in uses if one.kind == kind), ZERO)
+
+
+@dataclass(frozen=True)
+class Followed:
+    r"""A bound after t = 0..T rounds.
+
+    Attributes:
+        values: the bound, exact; the first is what is known at the start.
+        rounds: the certificates that it is made of.
+    """
+
+    values: tuple[Fraction, ...]
+    rounds: tuple[Round, ...]
+
+
+def follow(
+    one: Setting, steps: Sequence[Fraction], tolerance: float = TOLERANCE
+) -> Followed:
+    r"""Bound $E f(x^T)-f^*$ by chaining certificates of single rounds.
+
+    Args:
+        one: a round of strongly convex functions, by the gap, started by it; with a
+            step of the server that is to the client's as in all rounds.
+        steps: the client side's step sizes of rounds 0..T-1, positive.
+        tolerance: relative, of the float solver.
+
+    Returns:
+        The bound after 0..T rounds.
+
+    Raises:
+        ValueError: if the steps spread too far, or the setting is of another kind.
+        NotCertifiedError: if a round's program could not be certified.
+    """
+    if not one.mu or (one.metric, one.reading, one.start) != ("gap", "last", "gap"):
+        raise ValueError("a round of strongly convex functions, by the gap")
+    ratio = one.server_steps[0] / one.client_steps[0]
+    values, rounds = [one.initial], []
+    for first, last in spans(steps):
+        largest, least = max(steps[first:last]), min(steps[first:last])
+        here = replace(
+            one,
+            client_steps=(largest,),
+            server_steps=(ratio * largest,),
+            mu=one.mu * least / largest,
+            initial=values[-1],
+        )
+        known = _certified(here, one.G2 or values[-1], first, last, tolerance)
+        rounds.append(known)
+        slope, rise = known.slope, known.rise * largest
+        for step in steps[first:last]:
+            values.append(_short(slope * values[-1] + rise / step))
+    return Followed(tuple(values), tuple(rounds))
+
+
+def descended(
+    one: Setting, rounds: int, gap: Fraction, tolerance: float = TOLERANCE
+) -> Followed:
+    r"""Bound the mean over t < T of $E\|\nabla f(x^t)\|^2$, constant steps.
+
+    A certificate of a round that decreases f by at most $\delta$ says, for every
+    round, $E\|\nabla f(x^t)\|^2\le s\,E(f(x^t)-f(x^{t+1}))+c$, so
+
+    .. math:: \frac1T\sum_{t<T}E\|\nabla f(x^t)\|^2
+              \le\frac sT\,(f(x^0)-f^*)+c.
+
+    Args:
+        one: a round of smooth functions, by the gradient, with a decrease.
+        rounds: T.
+        gap: $f(x^0)-f^*$, or what it is at most.
+        tolerance: relative, of the float solver.
+
+    Returns:
+        The least bound that the certificates give, for 1..T rounds, after the gap.
+
+    Raises:
+        NotCertifiedError: if a round's program could not be certified.
+    """
+    known = [
+        _certified(replace(one, initial=gap / T), one.G2 or gap, 0, rounds, tolerance)
+        for T in _targets(rounds)
+    ]
+    values = [
+        min(r.slope * gap / T + r.rise for r in known) for T in range(1, rounds + 1)
+    ]
+    return Followed((gap, *values), tuple(known))
+
+
+def averaged(
+    one: Setting,
+    rounds: int,
+    distance: Fraction,
+    gap: Fraction,
+    tolerance: float = TOLERANCE,
+) -> Followed:
+    r"""Bound the mean over t < T of $E f(x^t)-f^*$, constant steps.
+
+    A certificate of a round that decreases $P=\|x-x^*\|^2$ by at most $\delta$ says
+    $E f(x^t)-f^*\le s\,(P_t-P_{t+1})+r\,P_t+c$; r keeps the start from being
+    arbitrarily far. Also f rises by at most c'/s' a round, by the certificate of
+    ``descended``. So the mean is at most the smaller of
+
+    .. math:: \frac{s\,P_0+\sum_{t<T}rP_t}T+c,\quad P_{t+1}\le P_t+\frac{rP_t+c}s,
+              \qquad f(x^0)-f^*+\frac{T-1}2\,\frac{c'}{s'}.
+
+    Args:
+        one: a round of convex functions, by the mean gap, with a decrease.
+        rounds: T.
+        distance: $P_0$, or what it is at most.
+        gap: $f(x^0)-f^*$, or what it is at most.
+        tolerance: relative, of the float solver.
+
+    Returns:
+        The bound for 1..T rounds, after the gap.
+
+    Raises:
+        NotCertifiedError: if a round's program could not be certified.
+    """
+    smooth = replace(
+        one, mu=None, metric="gradient", reading="average", initial_distance=None
+    )
+    rising = descended(smooth, rounds, gap, tolerance).rounds[-1]
+    rise = max(ZERO, rising.rise / rising.slope)
+    bounds = [[gap + rise * (T - 1) / 2 for T in range(1, rounds + 1)]]
+    known = [rising]
+    for T in _targets(rounds):
+        here = replace(one, initial=distance / T, initial_distance=distance)
+        known.append(_certified(here, distance, 0, rounds, tolerance))
+        bounds.append(_means(known[-1], rounds, distance))
+    values = [min(each) for each in zip(*bounds, strict=True)]
+    return Followed((gap, *values), tuple(known))
+
+
+def _means(one: Round, rounds: int, distance: Fraction) -> list[Fraction]:
+    slope, far, rise = one.slope, one.far, one.rise
+    found, drift, P = [], ZERO, distance
+    for T in range(1, rounds + 1):
+        drift += far * P
+        P = _short(P + max(ZERO, far * P + rise) / slope)
+        found.append((slope * distance + drift) / T + rise)
+    return found
+
+
+def _targets(rounds: int) -> list[int]:
+    return sorted({max(1, round(rounds**power)) for power in POWERS})
+
+
+def _certified(
+    one: Setting, size: Fraction, first: int, last: int, tolerance: float
+) -> Round:
+    """Return a certificate in units in which ``size`` is about 1, for the solver.
+
+    Raises:
+        NotCertifiedError: if there is none.
+    """
+    unit = Fraction(2) ** round(math.log2(size))
+
+    def short(value: Fraction | None) -> Fraction | None:
+        return None if value is None else value / unit
+
+    here = replace(
+        one,
+        eps2=short(one.eps2),
+        G2=short(one.G2),
+        sigma2=one.sigma2 / unit,
+        mean_noise=short(one.mean_noise),
+        initial=one.initial / unit,
+        initial_distance=short(one.initial_distance),
+    )
+    found = worst_case(here, tolerance, below=False)
+    if found.certificate is None:
+        raise NotCertifiedError("; ".join(found.failed))
+    return Round(found.certificate, unit, first, last)
+
+
+def _short(value: Fraction) -> Fraction:
+    """Return a number with few digits that is not below."""
+    return Fraction(math.ceil(value * BITS), BITS)
+
+
+def spans(steps: Sequence[Fraction]) -> list[tuple[int, int]]:
+    """Split rounds into spans of about equal progress and of similar step sizes.
+
+    Args:
+        steps: of the rounds, positive.
+
+    Returns:
+        (first, the one after the last) of every span, in order.
+
+    Raises:
+        ValueError: if there would be too many.
+    """
+    share = sum(steps) / SPANS
+    found: list[tuple[int, int]] = []
+    first, done = 0, ZERO
+    least = largest = steps[0]
+    for t, step in enumerate(steps):
+        below, above = min(least, step), max(largest, step)
+        if t > first and (below < SMALLEST * above or done >= share):
+            found.append((first, t))
+            first, done, below, above = t, ZERO, step, step
+        least, largest, done = below, above, done + step
+    found.append((first, len(steps)))
+    if len(found) > MOST:
+        raise ValueError(
+            f"the step sizes spread too far: {len(found)} certificates, the limit is "
+            f"{MOST}"
+        )
+    return found

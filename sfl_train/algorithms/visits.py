@@ -1,0 +1,364 @@
+r"""How the server of SFL-V2 visits clients: by sides where that is possible.
+
+A visit changes one client's side and the server's. Visits of a row (a local step of the
+interleaved order) are to different clients, so all that the clients' sides need can be
+computed for many visits at once: their forward pass before, their backward pass and
+step after. What remains one visit after the other is the server's part: scores,
+residuals, step.
+
+- `BySides` does this for plain gradient steps of problems that have `Halves`.
+- `OneByOne` works for every problem and every optimizer: a joint gradient each visit.
+
+Both hold a *lane* per replica, sorted by falling number of participants, so that those
+which are still visiting are the first ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from sfl_train.algorithms.algorithm import Ball
+from sfl_train.federation import Federation
+from sfl_train.optimizer import Memory, Optimizer
+from sfl_train.problems.halves import Drawn, Halves
+
+_CACHED_BYTES = 2 * 2**20
+"""Visits are prepared together as long as what they touch is smaller than this."""
+
+
+_ALONE_BELOW = 2**15
+"""A visit's products of fewer multiplications are faster on one thread than on two."""
+
+
+@contextmanager
+def _threads_for(multiplications: int) -> Iterator[None]:
+    """Do without the other threads where waking them takes longer than the work."""
+    threads = torch.get_num_threads()
+    if threads == 1 or multiplications >= _ALONE_BELOW:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+class Row(Protocol):
+    """The visits of one local step, each to another client."""
+
+    def visit(self, first: int, last: int, rates: tuple[float, float]) -> None:
+        """Make some of the visits.
+
+        Args:
+            first: of them.
+            last: one past the last of them.
+            rates: learning rates of the client side and of the server side.
+        """
+
+
+class Visitor(Protocol):
+    """Holds the models of a run during a round."""
+
+    def begin_round(self, x: Tensor, lanes: Tensor, busy: Sequence[int]) -> None:
+        """Give every client the client side of ``x``, and the server the rest.
+
+        Args:
+            x: the model, (d, R).
+            lanes: the replica of each lane, (R,).
+            busy: how many lanes take part in the v-th visit.
+        """
+
+    def row(self, client: Tensor, draw: Tensor | None) -> Row:
+        """Return the visits of a local step.
+
+        Args:
+            client: whom each lane visits, (N, R).
+            draw: mini-batches of all clients, as in `Problem.gradient`.
+        """
+
+    def end_round(self) -> tuple[Tensor, Tensor]:
+        """Return all client sides, (N, cut, R), and the server's, (d - cut, R)."""
+
+
+class BySides:
+    """Visits with plain gradient steps, the clients' part for many visits at once."""
+
+    def __init__(
+        self, halves: Halves, federation: Federation, x: Tensor, ball: Ball | None
+    ) -> None:
+        """Set up.
+
+        Args:
+            halves: both sides of the model.
+            federation: who takes part.
+            x: the model at the start, (d, R).
+            ball: told of all models, if given.
+        """
+        (_, R), N = x.shape, federation.clients
+        self._halves, self._clients = halves, N
+        ends = torch.tensor([i * o for i, o in halves.client]).cumsum(0).tolist()
+        self._spans = list(zip([0, *ends[:-1]], ends, strict=True))
+        self._cut = cut = ends[-1]
+        inputs, outputs = halves.server
+        self._models = x.new_empty(N * R, cut)
+        self._server = x.new_empty(R, outputs, inputs)
+        self._over_q = None
+        if not federation.full:
+            q = torch.tensor(federation.participation, dtype=torch.float64)
+            self._over_q = q.reciprocal_().view(-1, 1, 1)
+        self._ball = None if ball is None else (ball, *self._packed(ball.center))
+
+    def begin_round(self, x: Tensor, lanes: Tensor, busy: Sequence[int]) -> None:
+        """Start a round, see `Visitor.begin_round`."""
+        front, server = self._packed(x)
+        self._models.view(self._clients, *front.shape).copy_(front)
+        self._server.copy_(server[lanes])
+        self._lanes, self._busy = lanes, busy
+
+    def row(self, client: Tensor, draw: Tensor | None) -> Row:
+        """Return the visits of a local step, see `Visitor.row`."""
+        return _SideRow(self, client, self._halves.samples.drawn(draw))
+
+    def end_round(self) -> tuple[Tensor, Tensor]:
+        """Return both sides, see `Visitor.end_round`."""
+        (N, R), models = (self._clients, len(self._server)), self._models
+        front = models.new_empty(N, self._cut, R)
+        for (first, last), (i, o) in zip(self._spans, self._halves.client, strict=True):
+            block = models[:, first:last].view(N, R, o, i)
+            front[:, first:last].view(N, i, o, R).copy_(block.permute(0, 3, 2, 1))
+        server = models.new_empty(R, *self._halves.server)
+        server[self._lanes] = self._server.transpose(1, 2)
+        return front, server.view(R, -1).T
+
+    def visit(
+        self,
+        client: Tensor,
+        drawn: Drawn,
+        first: int,
+        last: int,
+        rates: tuple[float, float],
+    ) -> None:
+        """Make the visits ``first`` to ``last`` of a row."""
+        (inputs, outputs), cut = self._halves.server, self._cut
+        batch, features = drawn.width, drawn.samples.X.shape[2]
+        numbers = batch * (features + 4 * outputs) + 3 * cut + inputs * outputs
+        together = max(1, _CACHED_BYTES // (8 * len(self._server) * numbers))
+        with torch.inference_mode(), _threads_for(batch * self._server.numel()):
+            for start in range(first, last, together):
+                stop = min(start + together, last)
+                self._together(client, drawn, start, stop, rates)
+
+    def _together(
+        self,
+        client: Tensor,
+        drawn: Drawn,
+        start: int,
+        stop: int,
+        rates: tuple[float, float],
+    ) -> None:
+        halves, R, counts = self._halves, len(self._server), self._busy[start:stop]
+        full = counts[-1] == R
+        who, replica = client[start:stop], self._lanes.expand(stop - start, R)
+        if full:
+            who, replica = who.reshape(-1), replica.reshape(-1)
+        else:
+            visited = torch.arange(R) < torch.tensor(counts).unsqueeze(1)
+            who, replica = who[visited], replica[visited]
+        row = who * R + replica
+        models = self._models.index_select(0, row)
+        blocks = [
+            models[:, a:b].view(-1, o, i)
+            for (a, b), (i, o) in zip(self._spans, halves.client, strict=True)
+        ]
+        X, Y, weight = drawn.rows(who, row)
+        kept, scores = halves.forward(blocks, X)
+        over_q = None if self._over_q is None else self._over_q[who]
+        course, e = self._serve(kept[-1], scores, Y, weight, over_q, counts, rates[1])
+
+        met = self._server
+        if halves.looks_back:
+            met = torch.cat([W[:k] for W, k in zip(course, counts, strict=False)])
+        before = models.clone() if self._ball else None
+        halves.step(blocks, kept, e, met, rates[0])
+        self._models.index_copy_(0, row, models)
+        if self._ball is not None and before is not None:
+            ball, front, server = self._ball
+            shift = course - server[self._lanes]
+            spread = shift.flatten(2).square_().sum(2)
+            moved = spread[:-1], spread[1:]
+            if not full:
+                moved = moved[0][visited], moved[1][visited]
+            for own, theirs in zip((before, models), moved, strict=True):
+                distance2 = own.sub_(front[replica]).square_().sum(1)
+                ball.reach(replica, distance2.add_(theirs.reshape(-1)).sqrt_())
+
+    def _serve(
+        self,
+        inputs: Tensor,
+        offset: Tensor | None,
+        Y: Tensor,
+        weight: Tensor,
+        over_q: Tensor | None,
+        counts: Sequence[int],
+        rate: float,
+    ) -> tuple[Tensor, Tensor]:
+        """Make the server's part of some visits.
+
+        Returns:
+            The server's models from before the first visit to after the last,
+            (V + 1, R, C, F), where someone looks at them; and the weighted residuals,
+            (L, C, B).
+        """
+        halves, l2 = self._halves, self._halves.l2
+        C, R, L, B = halves.server[1], counts[0], len(inputs), inputs.shape[2]
+        kept, z = (0.0, inputs.new_empty(L, C, B)) if offset is None else (1.0, offset)
+        w = weight if over_q is None else weight * over_q
+        minus = torch.mul(Y, -w, out=inputs.new_empty(L, C, B))
+        decay = None if over_q is None else 1.0 - rate * l2 * over_q
+        decays = [decay] * len(counts) if decay is None else decay.split(counts)
+        course = self._server.expand(len(counts) + 1, -1, -1, -1)
+        if self._ball is not None or halves.looks_back:
+            course = course.clone()
+        p = inputs.new_empty(R, C, B)
+        for zv, u, ut, wv, mv, shrink, W, new in zip(
+            z.split(counts),
+            inputs.split(counts),
+            inputs.transpose(1, 2).split(counts),
+            w.split(counts),
+            minus.split(counts),
+            decays,
+            course[:-1].unbind(),
+            course[1:].unbind(),
+            strict=True,
+        ):
+            if len(zv) < len(W):
+                new.copy_(W)
+                W, new, p = W[: len(zv)], new[: len(zv)], p[: len(zv)]
+            zv.baddbmm_(W, u, beta=kept)
+            torch.addcmul(mv, halves.loss.predicted(zv, p), wv, out=zv)
+            if shrink is None:
+                torch.baddbmm(W, zv, ut, beta=1.0 - rate * l2, alpha=-rate, out=new)
+            else:
+                torch.mul(W, shrink, out=new).baddbmm_(zv, ut, alpha=-rate)
+        self._server.copy_(course[-1])
+        return course, z if over_q is None else z.div_(over_q)
+
+    def _packed(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the sides of ``x`` as they are held, (R, cut) and (R, C, F)."""
+        R, halves = x.shape[1], self._halves
+        front = [
+            x[a:b].view(i, o, R).permute(2, 1, 0).reshape(R, -1)
+            for (a, b), (i, o) in zip(self._spans, halves.client, strict=True)
+        ]
+        server = x[self._cut :].view(*halves.server, R).permute(2, 1, 0)
+        return torch.cat(front, 1), server
+
+
+@dataclass(frozen=True)
+class _SideRow:
+    visitor: BySides
+    client: Tensor
+    drawn: Drawn
+
+    def visit(self, first: int, last: int, rates: tuple[float, float]) -> None:
+        self.visitor.visit(self.client, self.drawn, first, last, rates)
+
+
+class OneByOne:
+    """Visits with a joint gradient each, for every problem and optimizer."""
+
+    def __init__(
+        self,
+        optimizers: tuple[Optimizer, Optimizer],
+        cut: int,
+        federation: Federation,
+        x: Tensor,
+        ball: Ball | None,
+    ) -> None:
+        """Set up.
+
+        Args:
+            optimizers: of the client side and of the server side.
+            cut: length of the client block in coordinates.
+            federation: who takes part.
+            x: the model at the start, (d, R).
+            ball: told of all models, if given.
+        """
+        N, (d, R) = federation.clients, x.shape
+        self._federation, self._cut, self._ball = federation, cut, ball
+        self._over_q = 1.0 / torch.tensor(
+            federation.participation, dtype=torch.float64
+        ).unsqueeze(1)
+        self._models = x.new_empty(N * R, cut)
+        self._point = x.new_empty(R, d, 1)
+        self._client_memory = Memory(optimizers[0], (N * R, cut), (N * R, 1))
+        self._server_memory = Memory(optimizers[1], (R, d - cut), (R, 1))
+
+    def begin_round(self, x: Tensor, lanes: Tensor, busy: Sequence[int]) -> None:
+        """Start a round, see `Visitor.begin_round`."""
+        cut, (N, R) = self._cut, (self._federation.clients, x.shape[1])
+        self._models.view(N, R, cut).copy_(x[:cut].T)
+        self._point[:, cut:, 0] = x[cut:, lanes].T
+        self._client_memory.begin_round()
+        self._server_memory.begin_round()
+        self._here = self._server_memory.pick(lanes)
+        self._lanes, self._busy = lanes, busy
+
+    def row(self, client: Tensor, draw: Tensor | None) -> Row:
+        """Return the visits of a local step, see `Visitor.row`."""
+        if draw is not None:
+            draw = draw[client, :, self._lanes].unsqueeze(-1)
+        return _JointRow(self, client, client * len(self._lanes) + self._lanes, draw)
+
+    def end_round(self) -> tuple[Tensor, Tensor]:
+        """Return both sides, see `Visitor.end_round`."""
+        cut, lanes = self._cut, self._lanes
+        self._server_memory.put(lanes, self._here)
+        front = self._models.view(-1, len(lanes), cut).transpose(1, 2)
+        server = self._point.new_empty(len(lanes), self._point.shape[1] - cut)
+        server[lanes] = self._point[:, cut:, 0]
+        return front, server.T
+
+    def visit(self, row: _JointRow, v: int, rates: tuple[float, float]) -> None:
+        """Make the v-th visit of a row."""
+        cut, lanes, busy = self._cut, self._lanes, self._busy[v]
+        client, model = row.client[v, :busy], row.model[v, :busy]
+        point = self._point[:busy]
+        mine, servers = point[:, :cut, 0], point[:, cut:, 0]
+        mine.copy_(self._models.index_select(0, model))
+        if self._ball is not None:
+            self._ball.see_in(lanes[:busy], point[..., 0])
+
+        draw = None if row.draw is None else row.draw[v, :busy]
+        g = self._federation.problem.gradient(point, draw, client)[..., 0]
+
+        memory = self._client_memory.pick(model)
+        mine.sub_(memory.direction(mine, g[:, :cut]), alpha=rates[0])
+        self._client_memory.put(model, memory)
+        self._models.index_copy_(0, model, mine)
+
+        p = self._here.head(busy).direction(servers, g[:, cut:])
+        if not self._federation.full:
+            p.mul_(self._over_q[client])
+        servers.sub_(p, alpha=rates[1])
+        if self._ball is not None:
+            self._ball.see_in(lanes[:busy], point[..., 0])
+
+
+@dataclass(frozen=True)
+class _JointRow:
+    visitor: OneByOne
+    client: Tensor
+    model: Tensor
+    draw: Tensor | None
+
+    def visit(self, first: int, last: int, rates: tuple[float, float]) -> None:
+        for v in range(first, last):
+            self.visitor.visit(self, v, rates)

@@ -1,0 +1,72 @@
+"""The lines of a proof are the kernel's theorems, and refer to earlier lines only."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfl_theory.claims import Proof
+from sfl_theory.kernel import rules as r
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Sort, ratio
+from sfl_theory.kernel.rules import RULES
+from sfl_theory.ledger import ledger
+from sfl_theory.steps import WORDS, Steps
+from sfl_theory.writer import Writer, of_paper
+
+CLAIMS = (
+    "han2024/thm-3.7/general_convex",
+    "han2024/thm-3.6/strongly_convex",
+    "han2024/lemma-C.7",
+    "huang2023/lemma-2",
+)
+
+
+def test_every_rule_has_a_word() -> None:
+    assert set(WORDS) == set(RULES)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_lines_are_theorems_and_reasons_stand_before(name: str) -> None:
+    repair = ledger().claim(name).repair
+    assert repair is not None
+    (part, *_) = repair.parts
+    assert isinstance(part.by, Proof)
+    steps = Steps(of_paper(name.split("/")[0]))
+    theorem = part.by.theorem()
+    lines = steps.of(theorem, part.says.hypotheses)
+    of = {number: one for one, number in steps.numbers.items()}
+    for place, line in enumerate(lines, 1):
+        assert line.number == place
+        made = of[place]
+        assert not line.right.value - line.left.value - made.form
+        assert line.equal is made.equal
+        assert all(one < place for one in line.reason if isinstance(one, int))
+        text = "".join(one for one in line.reason if isinstance(one, str))
+        assert text.count("$") % 2 == 0
+        assert line.reason
+    said = part.says
+    last = lines[-1]
+    assert not last.right.value - last.left.value - said.right.value + said.left.value
+    assert steps.of(theorem) == []
+
+
+def test_every_line_but_the_last_is_used() -> None:
+    """No inequality is printed that nothing rests on."""
+    repair = ledger().claim(CLAIMS[0]).repair
+    assert repair is not None
+    (part, *_) = repair.parts
+    assert isinstance(part.by, Proof)
+    lines = Steps(Writer()).of(part.by.theorem(), part.says.hypotheses)
+    used = {one for line in lines for one in line.reason if isinstance(one, int)}
+    assert used == set(range(1, len(lines)))
+
+
+def test_multipliers_and_squares_are_told() -> None:
+    c, S = (k.symbol(k.Var(name, Sort.POSITIVE)) for name in "cS")
+    x, y = k.vec(k.Point("x")), k.vec(k.Point("y"))
+    smooth, convex = r.smooth(k.MEAN, S, x, y), r.convex(k.MEAN, ratio(0), x, y)
+    both = r.combine(((smooth, c), (convex, ratio(1))), ((x - y, ratio(2)),), None, ())
+    *_, last = Steps(Writer()).of(both)
+    told = "".join(map(str, last.reason))
+    assert told.startswith("From $c$ times 1, 2 and the square ")
+    assert r"$2 \mathbb{E}\|x - y\|^2$" in told

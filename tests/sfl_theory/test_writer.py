@@ -1,0 +1,114 @@
+r"""What is typeset from a term is the term; the LaTeX is read by the page's reader."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfl_theory import written as w
+from sfl_theory.claims import Proof, parts_of
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Sort, ratio
+from sfl_theory.ledger import ledger
+from sfl_theory.spelling import spelled
+from sfl_theory.writer import Writer
+
+WRITER = Writer()
+SOME = [pair for claim in ledger().claims()[::13] for pair in parts_of(claim)]
+n, t, i = k.Client("n"), w.natural("t"), w.natural("i")
+tau = w.count("tau")
+RUN = w.Run(
+    k.Split(
+        k.Kind.V1,
+        k.Participants.EVERYONE,
+        w.pace(tau, w.rate(1)),
+        w.pace(tau, w.rate(1)),
+    ),
+    "",
+)
+POINTS = (
+    RUN.x(t),
+    RUN.p(n, t, i),
+    RUN.xi(n, t, i),
+    w.f.best,
+    w.f.gradient(RUN.x(t)),
+    w.local(n).gradient(RUN.p(n, t, i)),
+    w.client(RUN.x(t)),
+)
+
+
+def test_statements_are_typeset_as_themselves() -> None:
+    for _, part in SOME:
+        says = part.says
+        form = says.right.value - says.left.value
+        left, right = WRITER.sides(form, says.equal)
+        assert not right.value - left.value - form
+        for one in says.hypotheses:
+            assert WRITER.assumed(one).value is one
+        for tex in (left.tex, right.tex):
+            assert tex.count("{") == tex.count("}")
+            brackets = (re.findall(rf"\\{side}\b", tex) for side in ("left", "right"))
+            assert len(next(brackets)) == len(next(brackets))
+
+
+numbers = st.fractions(-3, 3, max_denominator=4)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(st.tuples(numbers, st.lists(numbers, min_size=7, max_size=7)), max_size=2),
+    st.sampled_from([0, 1, 2]),
+)
+def test_any_sum_of_squares_is_typeset_as_itself(
+    squares: list[tuple[Fraction, list[Fraction]]], sums: int
+) -> None:
+    """Under no, one or two sums; what is found need not be the squares put in."""
+    form = k.Lin({})
+    for c, parts in squares:
+        pieces = (v.value * ratio(x) for v, x in zip(POINTS, parts, strict=True))
+        form = form + k.norm2(sum(pieces, k.Vec({}))) * ratio(c)
+    for binder, v in ((k.Steps(k.natural(tau.value)), w.variable(i)), (k.CLIENTS, n)):
+        if sums:
+            factor = k.weight(n) if v is n else ratio(1)
+            form, sums = k.summed(binder, v, form * factor), sums - 1
+    assert not WRITER.form(form).value - form
+
+
+def test_a_completed_square_is_found() -> None:
+    x, y = RUN.x(t + 1), w.f.best
+    eta = w.positive("eta").value
+    step = x.value - RUN.x(t).value + w.f.gradient(RUN.x(t)).value * eta
+    for square in (x.value - y.value, step):
+        pieces = WRITER.pieces(k.norm2(square) * eta)
+        assert len(pieces) == 1
+
+
+def test_different_terms_have_different_formulas() -> None:
+    """Two statements of the ledger never look the same, unless they are the same."""
+    seen: dict[tuple[str, ...], object] = {}
+    for _, part in SOME:
+        if isinstance(part.by, Proof):
+            said = part.says
+            sides = (WRITER.form(said.left.value), WRITER.form(said.right.value))
+            key = tuple(one.tex for one in sides)
+            runs = frozenset(k.runs_of(said.left.value, said.right.value))
+            value = said.left.value, said.right.value
+            assert seen.setdefault((*key, str(runs)), value) == value
+
+
+def test_names_of_parameters_are_spelled() -> None:
+    assert spelled("sigma2") == r"\sigma^{2}"
+    assert spelled("r2") == "r_{2}"
+    assert spelled("tau_max") == r"\tau_{\mathrm{max}}"
+    assert spelled("late") == r"\mathrm{late}"
+    assert re.fullmatch(r"[a-zA-Z0-9_^{}\\,]*", spelled("F_err"))
+
+
+def test_the_letter_of_a_sum_is_no_letter_that_is_taken() -> None:
+    other = k.Var("i", Sort.NATURAL)
+    body = k.norm2(RUN.p(n, t, w.natural("j")).value) * k.symbol(other)
+    form = k.summed(k.Steps(k.natural(tau.value)), k.Var("j", Sort.NATURAL), body)
+    assert "sum_{j=0}" in WRITER.form(form).tex
