@@ -15,6 +15,8 @@ from sfl_theory.claims import Claim, Kind, Model, Part, Severity, says
 from sfl_theory.ledger import Entry, Ledger, declared, entered, entry_alone, ledger
 from sfl_theory.models.federation import bare
 
+pytestmark = pytest.mark.fast
+
 CLAIMS = ledger().claims()
 c = w.positive("c")
 TOO_LARGE = Part(says(c, 1), Model(lambda: bare(1, {c: 2}), "c = 2"))

@@ -68,6 +68,8 @@ from sfl_theory.kernel.terms import (
 from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import combine, nat, of, per_client, point, steps
 
+pytestmark = pytest.mark.fast
+
 KERNEL = Path(__file__).parents[3] / "sfl_theory" / "kernel"
 SLOPE = (((Q(0),),), (Q(1),), ())
 FLAT = (((Q(0),),), (Q(0),), ())

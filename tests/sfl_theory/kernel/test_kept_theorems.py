@@ -16,6 +16,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, ratio
 from sfl_theory.proofs.notation import of
 
+pytestmark = pytest.mark.fast
+
 
 def squared(c: Ratio) -> Ratio:
     return k.number_of(R.square(c).form)
