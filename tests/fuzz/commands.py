@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
+
 TESTS = Path(__file__).parents[1]
 for folder in ("", "bounds", "figures", "sfl_train"):
     sys.path.insert(0, str(TESTS / folder))
@@ -27,13 +29,20 @@ u = w.point("u")
 
 
 def square():
-    return combine(squares=[(u.value, 1)])
+    return combine((u.value, 1))
 
 
 CLAIMS = [
     Claim("mine/square", "p. 1", Kind.LEMMA, "A square.",
           (Part(says(0, w.norm2(u)), Proof(square, "Yes.")),)),
 ]
+"""
+NET = """
+from torch import nn
+
+
+def net():
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 4), nn.Linear(4, 2))
 """
 CONSTANTS = {
     "S": 10.0, "mu": 0.1, "sigma2": [1.0, 2.0], "G2": 4.0, "eps2": 1.0,
@@ -96,8 +105,16 @@ TRAIN = {
     "--out": ("out/run", "user/run", "user/plain", "user", "user/thesis.txt", "out"),
     "--config": ("user/run.toml",),
     "--partition": ("iid", "file:user/parts.json", "dirichlet:0.5", "blocks:1"),
-    "--dataset": ("synthetic:2x1x8:20", "synthetic:2x3x8:20", "digits", "cifar10"),
-    "--model": ("mlp", "cnn", "resnet18"),
+    "--dataset": (
+        "synthetic:2x1x8:20",
+        "npz:user/data.npz",
+        "npz:user/pipe",
+        "synthetic:2x3x8:20",
+        "digits",
+        "cifar10",
+    ),
+    "--model": ("mlp", "cnn", "resnet18", "user/net.py:net", "user/net.py:none"),
+    "--log": ("csv", "tensorboard"),
     "--measure": ("off", "auto", "every=1"),
     "--schedule": ("constant", "step:1:0.5", "cosine", "theorem:3.7/non_convex:S=10"),
     "--device": ("cpu", "cuda", "cuda:7", "meta", "mps"),
@@ -119,6 +136,7 @@ COMMANDS = (
     Command("sfl_train.__main__", [TINY, (*TINY, "--out", "user/run"),
         (*TINY, "--partition", "file:user/parts.json"), ("--config", "user/run.toml"),
         (*TINY, "--measure", "every=1", "--tau", "1", "--out", "user/run"),
+        (*TINY, "--model", "user/net.py:net", "--dataset", "npz:user/data.npz"),
     ], TRAIN, 30, frozenset({0, 1, 2, 130})),
     Command("bounds.compare", [
         ("--theorem", "3.7", "--problem", "quadratic:user/q.npz", "--rounds", "2",
@@ -183,7 +201,18 @@ def stock(folder: Path) -> None:
     (folder / "parts.json").write_text(json.dumps([[0, 1, 2, 3], [4, 5, 6]]))
     (folder / "constants.json").write_text(json.dumps(CONSTANTS))
     (folder / "mine.py").write_text(SQUARE)
+    (folder / "net.py").write_text(NET)
     (folder / "thesis.txt").write_text("all of it")
+    draw = np.random.default_rng(0)
+    arrays = {
+        f"{part}_{name}": value
+        for part, count in (("train", 20), ("test", 6))
+        for name, value in (
+            ("x", draw.integers(0, 256, (count, 1, 8, 8), dtype=np.uint8)),
+            ("y", np.arange(count) % 2),
+        )
+    }
+    np.savez(folder / "data.npz", **arrays)
     lines = (f'{a[2:]} = {json.dumps(b)}' for a, b in (
         ("--model", "mlp"), ("--width", 0.05), ("--dataset", "synthetic:2x1x8:20"),
         ("--clients", 2), ("--rounds", 1), ("--quiet", True),
@@ -211,6 +240,6 @@ def stock(folder: Path) -> None:
 def spoken_of(line: Sequence[str]) -> Iterator[str]:
     """Yield the user's files that a line speaks of."""
     for word in line:
-        _, _, path = word.rpartition(":")
-        if path.startswith("user/"):
-            yield path
+        for path in word.split(":"):
+            if path.startswith("user/"):
+                yield path
