@@ -132,7 +132,7 @@ class Typeset:
         head = [_exact(value)] if value != 1 or not factors else []
         return " ".join([*head, *factors])
 
-    def _factor(self, symbol: Symbol, power: int) -> str:
+    def _factor(self, symbol: object, power: int) -> str:
         if not isinstance(symbol, k.Term):
             raise TypeError(f"{symbol!r} is no term")
         text = self._inner(symbol)
