@@ -6,7 +6,7 @@ import re
 from functools import cache
 from html import escape
 
-TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+|\s+|.")
+TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.")
 LETTERS = {
     r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\epsilon": "ϵ",
     r"\zeta": "ζ", r"\eta": "η", r"\theta": "θ", r"\mu": "μ", r"\xi": "ξ",
@@ -150,7 +150,7 @@ class _Reader:
     def _argument(self) -> str:
         """Return a group or the single character that stands for one."""
         token = self._next()
-        if len(token) > 1 and token.isdigit():
+        if len(token) > 1 and token[0].isdigit():
             self._left.append(token[1:])
             token = token[0]
         return self._atom(token)
@@ -171,7 +171,7 @@ class _Reader:
             return f"<mo>{escape(SIGNS[token])}</mo>"
         if token in SPACES:
             return f'<mspace width="{SPACES[token]}"/>'
-        if token.isdigit():
+        if token[0].isdigit():
             return f"<mn>{token}</mn>"
         if token.isalpha():
             return f"<mi>{token}</mi>"
