@@ -437,7 +437,7 @@ def _place(symbol: Symbol) -> tuple[int, str]:
     return (0 if isinstance(symbol, k.Var) else 2), str(symbol)
 
 
-def _scripted(symbol: Symbol) -> bool:
+def _scripted(symbol: k.Term) -> bool:
     """Return whether a symbol's notation ends in a superscript."""
     if isinstance(symbol, k.Odds):
         return False
