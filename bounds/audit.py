@@ -256,7 +256,10 @@ def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
     journal = Journal()
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        journal = Journal(options.json.with_name(f"{options.json.name}.part"))
+        try:
+            journal = Journal(options.json.with_name(f"{options.json.name}.part"))
+        except ValueError as error:
+            raise CommandError(f"--json: {error}") from error
     verdicts = mutate([entry.claim for entry in entries], journal=journal)
     if options.json is not None:
         _write(options.json, as_json(verdicts))

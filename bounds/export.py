@@ -18,6 +18,7 @@ from sfl_theory.benchmark.records import Record, claim_record, sources, unstated
 from sfl_theory.command import CommandError
 from sfl_theory.kernel.check import SOURCES
 from sfl_theory.ledger import Entry
+from sfl_theory.user_files import ARRAYS, read_bytes, read_text
 from sfl_train.files import check_writable, replace_file
 
 MANIFEST = "manifest.json"
@@ -157,7 +158,7 @@ def _seal(folder: Path, digests: dict[str, str] | dict[str, None]) -> None:
 def _digests(folder: Path) -> dict[str, str | None] | None:
     """Return the digests of an earlier export, None if the folder is none."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        manifest = json.loads(read_text(folder / MANIFEST))
         ours = manifest["made_by"] == MAKER
         return dict(manifest["files"]) if ours else None
     except (OSError, ValueError, KeyError, TypeError):
@@ -170,7 +171,7 @@ def _names() -> list[str]:
 
 
 def _digest(path: Path) -> str:
-    return sha256(path.read_bytes()).hexdigest()
+    return sha256(read_bytes(path, ARRAYS)).hexdigest()
 
 
 def _lines(records: Sequence[Record]) -> str:

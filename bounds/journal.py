@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sfl_theory.benchmark.records import Record
 from sfl_theory.mutation import Judged
+from sfl_theory.user_files import ARRAYS, read_bytes
 from sfl_train.files import replace_file
 
 FIELDS = ("claim", "operator", "change", "verdict", "subject")
@@ -40,7 +41,7 @@ class Journal:
         """Read what an earlier run has left."""
         if self.path is None or not self.path.exists():
             return
-        whole = self.path.read_bytes()
+        whole = read_bytes(self.path, ARRAYS)
         lines = whole[: whole.rfind(b"\n") + 1].splitlines()
         head = _read(lines[0]) if lines else {}
         if head != self._head():

@@ -22,11 +22,12 @@ SIGNS = {
     r"\pm": "±", r"\{": "{", r"\}": "}", r"\top": "⊤", r"\dots": "…", r"\to": "→",
     r"\in": "∈", r"\times": "×", r"\Rightarrow": "⇒", r"\subset": "⊂",
     r"\lceil": "⌈", r"\rceil": "⌉", r"\lfloor": "⌊", r"\rfloor": "⌋", "-": "−",
+    r"\leq": "≤", r"\geq": "≥", r"\prod": "∏",
 }  # fmt: skip
 BREAKS = {"+", "-", "=", r"\le", r"\ge", r"\leq", r"\geq"}
 OPENING, CLOSING = {"(", "[", r"\langle", r"\{"}, {")", "]", r"\rangle", r"\}"}
 SPACES = {r"\ ": "0.4em", r"\,": "0.17em", r"\;": "0.28em", r"\quad": "1em"}
-LIMITS = {r"\sum", r"\max", r"\min"}
+LIMITS = {r"\sum", r"\prod", r"\max", r"\min"}
 MARKS = {r"\ref": "@", r"\bound": "#"}
 """What is filled in later: another formula, the letter of a bound index."""
 DOUBLE = {"E": "𝔼", "R": "ℝ", "N": "ℕ", "P": "ℙ"}
@@ -185,6 +186,10 @@ class _Reader:
         if name in {r"\frac", r"\binom"}:
             line = ' linethickness="0"' if name == r"\binom" else ""
             return f"<mfrac{line}>{self._argument()}{self._argument()}</mfrac>"
+        if name == r"\sqrt" and self._left[-1:] == ["["]:
+            self._left.pop()
+            index = self.row("]")
+            return f"<mroot>{self._argument()}{index}</mroot>"
         if name == r"\sqrt":
             return f"<msqrt>{self._argument()}</msqrt>"
         if name in {r"\tilde", r"\bar", r"\hat"}:

@@ -161,10 +161,13 @@ def _work(options: argparse.Namespace) -> int:
         return 130
     if not first:
         return int(summary["diverged"])
-    done = read_done(out, config.hash)
+    try:
+        done, idle = read_done(out, config.hash), nobody(out)
+    except RunError as error:
+        raise CommandError(str(error)) from error
     if done is not None and done.note:
         print(done.note, file=sys.stderr)
-    if nobody(out):
+    if idle:
         print("nobody took part in any round: nothing was trained", file=sys.stderr)
     if summary["diverged"]:
         print(f"diverged in round {summary['rounds']}; {out}", file=sys.stderr)

@@ -215,6 +215,16 @@ class Place:
         for name in ("pipe", "socket"):
             os.link(self.original / name, self.user / name, follow_symlinks=False)
 
+    def _restore(self, given: Input) -> None:
+        """Undo what is known to have changed, which is quicker than starting anew."""
+        for path in given.files:
+            (self.folder / path).write_bytes((self.original.parent / path).read_bytes())
+        for place in self.folder.iterdir():
+            if place != self.user and place.is_dir() and not place.is_symlink():
+                shutil.rmtree(place, ignore_errors=True)
+            elif place != self.user:
+                place.unlink()
+
     def run(self, given: Input) -> tuple[str, str]:
         """Run an input and look at what it did.
 
@@ -245,8 +255,10 @@ class Place:
             lost = {path for path in lost if not any(path.startswith(m) for m in mine)}
         if lost and not wrong:
             wrong = f"changed {sorted(lost)[:3]}"
-        if given.files or after != before or len(list(self.folder.iterdir())) > 1:
+        if after != before:
             self._fresh()
+        else:
+            self._restore(given)
         return {0: "done", 1: "done, status 1", 2: "refused", 130: "stopped"}.get(
             status, f"status {status}"
         ), wrong and f"{wrong}; said: {said[-1500:]}"

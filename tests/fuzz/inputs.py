@@ -28,7 +28,8 @@ NUMBERS = (
 
 WORDS = (
     "", " ", "-", "--", "---", "=", "a", "A" * 300, "a\nb", "a\tb", "\x1b[31m",
-    "\udcff",    "\u202e", "\U0001f600", "%s %d %(x)s", "{0} {x}", "$(id)", "`id`", "'", '"', "\\",
+    "\udcff",    "\u202e", "\U0001f600", "%s %d %(x)s", "{0} {x}", "$(id)",
+    "`id`", "'", '"', "\\",
     "[", "[" * 5000, "(" * 5000, "{}", "None", "true", "__import__('os')", ";", "|",
     "*",    "../..", ":", "file:", "file:/dev/zero", "file:user/pipe", "file:user/none",
     "dirichlet:", "dirichlet:nan", "dirichlet:1e-300", "dirichlet:1e300", "blocks:2",
@@ -200,12 +201,14 @@ def changed_toml(content: bytes, draw: Random) -> bytes:
         return changed_bytes(content, draw)
     nasty = draw.choice((
         "[]", "{}", "true", "1e308", "nan", "-inf", "10" + "0" * 30, '""', "'x'",
-        "1979-05-27",        "[" * 5000, "[" + "1," * 999 + "]", '"\\u0000"', '"' + "x" * 300 + '"',
+        "1979-05-27",        "[" * 5000, "[" + "1," * 999 + "]", '"\\u0000"',
+        '"' + "x" * 300 + '"',
         "0", "-1",
     ))  # fmt: skip
     key = draw.choice((
         "model", "width", "rounds", "tau", "epochs", "lr", "partition", "dataset",
-        "quiet",        "preset", "out", "colour", "seed", "clients", "schedule", "measure", "compile",
+        "quiet",        "preset", "out", "colour", "seed", "clients",
+        "schedule", "measure", "compile",
         '""', "a.b", "'a b'", "data-root", "device", "threads", "participation",
     ))  # fmt: skip
     return content + f"\n{key} = {nasty}\n".encode()

@@ -284,6 +284,10 @@ def test_an_older_end_without_digests_is_taken_and_said(tmp_path, capsys) -> Non
     assert main(arguments) == 0
     said = capsys.readouterr().err
     assert "without digests" in said and said.count("\n") == 1
+    kept = (out / "bytes.json").read_bytes()
+    (out / "bytes.json").write_bytes(b"\xff")
+    assert "bytes.json: not a text" in refused(capsys, "--out", str(out))
+    (out / "bytes.json").write_bytes(kept)
     (out / "model.safetensors").unlink()
     assert "model.safetensors is missing" in refused(capsys, "--out", str(out))
 
