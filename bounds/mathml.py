@@ -22,7 +22,7 @@ SIGNS = {
     r"\pm": "±", r"\{": "{", r"\}": "}", r"\top": "⊤", r"\dots": "…", r"\to": "→",
     r"\in": "∈", r"\times": "×", r"\Rightarrow": "⇒", r"\subset": "⊂",
     r"\lceil": "⌈", r"\rceil": "⌉", r"\lfloor": "⌊", r"\rfloor": "⌋", "-": "−",
-    r"\leq": "≤", r"\geq": "≥", r"\prod": "∏",
+    r"\prod": "∏",
 }  # fmt: skip
 BREAKS = {"+", "-", "=", r"\le", r"\ge", r"\leq", r"\geq"}
 OPENING, CLOSING = {"(", "[", r"\langle", r"\{"}, {")", "]", r"\rangle", r"\}"}

@@ -132,11 +132,11 @@ class Typeset:
         head = [_exact(value)] if value != 1 or not factors else []
         return " ".join([*head, *factors])
 
-    def _factor(self, symbol: object, power: int) -> str:
+    def _factor(self, symbol: Symbol, power: int) -> str:
+        summed = isinstance(symbol, k.Total) and symbol.sort is not Sort.COUNT
         if not isinstance(symbol, k.Term):
             raise TypeError(f"{symbol!r} is no term")
         text = self._inner(symbol)
-        summed = isinstance(symbol, k.Total) and symbol.sort is not Sort.COUNT
         if summed or (power > 1 and _scripted(symbol)):
             text = rf"\left({text}\right)"
         return text if power == 1 else f"{text}^{{{power}}}"
@@ -437,7 +437,7 @@ def _place(symbol: Symbol) -> tuple[int, str]:
     return (0 if isinstance(symbol, k.Var) else 2), str(symbol)
 
 
-def _scripted(symbol: k.Term) -> bool:
+def _scripted(symbol: Symbol) -> bool:
     """Return whether a symbol's notation ends in a superscript."""
     if isinstance(symbol, k.Odds):
         return False
