@@ -7,7 +7,6 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from bounds.page import STYLE
 from figures import report_claims, report_constants
 from figures.figure import Figure
 from figures.formula import data, with_formulas
@@ -30,7 +29,22 @@ from figures.series import standings
 from figures.sheet import Sheet
 from sfl_train.deep.config import Config
 
-OWN_STYLE = """
+STYLE = """
+:root { --proved: #00694b; --refuted: #b5460f; --unproved: #6b6b6b; }
+* { box-sizing: border-box; }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem;
+  padding: 1rem; color: #1a1a1a; background: #fff; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
+.status { display: inline-block; min-width: 5.5rem; padding: 0 .5rem; color: #fff;
+  border-radius: .25rem; font-size: .85rem; text-align: center; }
+.proved { background: var(--proved); } .refuted { background: var(--refuted); }
+.unproved { background: var(--unproved); }
+details { border-bottom: 1px solid #ddd; padding: .4rem 0; }
+summary { cursor: pointer; } summary code { font-size: .95rem; }
+dt { font-weight: 600; margin-top: .5rem; } dd, dd p { margin: 0; overflow-x: auto; }
+pre { white-space: pre-wrap; font-size: .8rem; background: #f5f5f5; padding: .5rem; }
+.formula { overflow-x: auto; padding: .3rem 0; }
+nav a { margin-right: 1rem; }
 h3 { margin-top: 2rem; } img { max-width: 100%; height: auto; }
 img.formula { vertical-align: middle; max-width: none; }
 .picture img { width: 100%; max-width: none; }
@@ -92,7 +106,7 @@ def page(preset: Preset, root: Path, out: Path, audit: str | None) -> str:
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>Figures</title><style>{STYLE}{OWN_STYLE}</style></head>"
+        f"<title>Figures</title><style>{STYLE}</style></head>"
         f"<body>{body}</body></html>\n"
     )
 

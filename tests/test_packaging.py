@@ -27,7 +27,7 @@ NEEDS_TORCH = 'error: needs torch: pip install "sfl-verify[train]"\n'
 READING = (
     "show li2020/thm-1",
     "evaluate 3.7 --case strongly_convex --constants constants.json --rounds 1,10",
-    "audit --claim li2020/thm-1",
+    "audit --claim li2020/thm-1 --html page.html",
     "worst-case --rounds 1 --heterogeneity 1 --metric distance",
 )
 """Verbs that the core is enough for."""
