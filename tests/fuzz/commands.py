@@ -37,7 +37,7 @@ u = w.point("u")
 
 
 def square():
-    return combine(squares=[(u.value, 1)])
+    return combine((u.value, 1))
 
 
 CLAIMS = [
