@@ -14,6 +14,7 @@ from fractions import Fraction
 from importlib import import_module
 
 from bounds.page import KINDS
+from bounds.runs_in_words import run_in_words
 from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Severity, names
 from sfl_theory.kernel import terms as k
 from sfl_theory.ledger import COVERAGE, STATUSES, Entry
@@ -43,17 +44,6 @@ MEANS = {
     Severity.PROOF: "a step of the proof",
     Severity.CONSTANT: "a constant only",
     Severity.SLIP: "a slip of notation",
-}
-KIND_WORDS = {
-    k.Kind.V1: "SFL-V1",
-    k.Kind.V2: "SFL-V2",
-    k.Kind.V2_WEIGHTED: "SFL-V2 with server steps weighted by $a_n$",
-    k.Kind.MINIBATCH: "MiniBatch-SFL",
-}
-TAKE_PART = {
-    k.Participants.EVERYONE: "every client takes part",
-    k.Participants.UPDATES: "clients are drawn and their updates are aggregated",
-    k.Participants.MODELS: "clients are drawn and their models are aggregated",
 }
 LINE = 78
 """Characters of a formula that fit into a line, roughly."""
@@ -178,7 +168,7 @@ def _statements(parts: Sequence[Part], writer: Writer) -> Iterator[str]:
         runs = k.runs_of(
             part.says.left.value, part.says.right.value, *part.says.hypotheses
         )
-        given = [_run(run, writer) for run in sorted(runs, key=str)]
+        given = [run_in_words(run, writer) for run in sorted(runs, key=str)]
         given += dict.fromkeys(f"${one.tex}$" for one in part.says.assumed)
         now = tuple(given)
         if (*now, part.says.tex) in seen:
@@ -192,26 +182,6 @@ def _statements(parts: Sequence[Part], writer: Writer) -> Iterator[str]:
         yield r"\begin{equation*}\begin{split}"
         yield broken(part.says.tex)
         yield r"\end{split}\end{equation*}"
-
-
-def _run(run: k.Run, writer: Writer) -> str:
-    if isinstance(run, k.Descent):
-        rate = writer.number(run.rate.body).tex
-        function = writer.function(run.function).tex
-        return f"$x^t$ follows gradient descent on ${function}$ at rate ${rate}$"
-    sides = [_pace(run.pace(side), writer) for side in k.Side]
-    client, server = sides
-    paces = client if client == server else f"client {client}, server {server}"
-    return (
-        f"$x^t$ is a run of {KIND_WORDS[run.kind]}, {TAKE_PART[run.participants]}, "
-        f"{paces}"
-    )
-
-
-def _pace(pace: k.AnyPace, writer: Writer) -> str:
-    steps, rate = writer.index(pace.steps), writer.number(pace.rate.body).tex
-    counted = ", $t$ counting steps" if isinstance(pace, k.Stepwise) else ""
-    return f"${steps}$ steps a round at rate ${rate}${counted}"
 
 
 def _models(claim: Claim, lines: Sequence[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from html import escape
 
-TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+|\s+|.")
+TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.")
 LETTERS = {
     r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\epsilon": "ϵ",
     r"\zeta": "ζ", r"\eta": "η", r"\theta": "θ", r"\mu": "μ", r"\xi": "ξ",
@@ -22,11 +22,12 @@ SIGNS = {
     r"\pm": "±", r"\{": "{", r"\}": "}", r"\top": "⊤", r"\dots": "…", r"\to": "→",
     r"\in": "∈", r"\times": "×", r"\Rightarrow": "⇒", r"\subset": "⊂",
     r"\lceil": "⌈", r"\rceil": "⌉", r"\lfloor": "⌊", r"\rfloor": "⌋", "-": "−",
+    r"\prod": "∏",
 }  # fmt: skip
 BREAKS = {"+", "-", "=", r"\le", r"\ge", r"\leq", r"\geq"}
 OPENING, CLOSING = {"(", "[", r"\langle", r"\{"}, {")", "]", r"\rangle", r"\}"}
 SPACES = {r"\ ": "0.4em", r"\,": "0.17em", r"\;": "0.28em", r"\quad": "1em"}
-LIMITS = {r"\sum", r"\max", r"\min"}
+LIMITS = {r"\sum", r"\prod", r"\max", r"\min"}
 MARKS = {r"\ref": "@", r"\bound": "#"}
 """What is filled in later: another formula, the letter of a bound index."""
 DOUBLE = {"E": "𝔼", "R": "ℝ", "N": "ℕ", "P": "ℙ"}
@@ -150,7 +151,7 @@ class _Reader:
     def _argument(self) -> str:
         """Return a group or the single character that stands for one."""
         token = self._next()
-        if len(token) > 1 and token.isdigit():
+        if len(token) > 1 and token[0].isdigit():
             self._left.append(token[1:])
             token = token[0]
         return self._atom(token)
@@ -171,7 +172,7 @@ class _Reader:
             return f"<mo>{escape(SIGNS[token])}</mo>"
         if token in SPACES:
             return f'<mspace width="{SPACES[token]}"/>'
-        if token.isdigit():
+        if token[0].isdigit():
             return f"<mn>{token}</mn>"
         if token.isalpha():
             return f"<mi>{token}</mi>"
@@ -185,6 +186,10 @@ class _Reader:
         if name in {r"\frac", r"\binom"}:
             line = ' linethickness="0"' if name == r"\binom" else ""
             return f"<mfrac{line}>{self._argument()}{self._argument()}</mfrac>"
+        if name == r"\sqrt" and self._left[-1:] == ["["]:
+            self._left.pop()
+            index = self.row("]")
+            return f"<mroot>{self._argument()}{index}</mroot>"
         if name == r"\sqrt":
             return f"<msqrt>{self._argument()}</msqrt>"
         if name in {r"\tilde", r"\bar", r"\hat"}:

@@ -6,6 +6,7 @@ Exit status 1 if the kernel accepts a statement that a model breaks.
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -95,7 +96,9 @@ def _verdicts(tasks: Sequence[Task], jobs: int) -> Iterator[Found]:
     if jobs == 1 or len(tasks) < 2:
         yield from map(_judged, tasks)
         return
-    with get_context("fork").Pool(jobs) as pool:
+    # Ctrl-C reaches every process of a terminal; this one ends the others
+    quiet = (signal.SIGINT, signal.SIG_IGN)
+    with get_context("fork").Pool(jobs, signal.signal, quiet) as pool:
         yield from pool.imap_unordered(_judged, tasks)
 
 

@@ -133,10 +133,10 @@ class Typeset:
         return " ".join([*head, *factors])
 
     def _factor(self, symbol: Symbol, power: int) -> str:
+        summed = isinstance(symbol, k.Total) and symbol.sort is not Sort.COUNT
         if not isinstance(symbol, k.Term):
             raise TypeError(f"{symbol!r} is no term")
         text = self._inner(symbol)
-        summed = isinstance(symbol, k.Total) and symbol.sort is not Sort.COUNT
         if summed or (power > 1 and _scripted(symbol)):
             text = rf"\left({text}\right)"
         return text if power == 1 else f"{text}^{{{power}}}"

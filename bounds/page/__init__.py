@@ -96,12 +96,12 @@ def page(
 
 def _head(title: str, coverage: str, entries: Sequence[Entry]) -> str:
     return (
-        f"<header><h1>{escape(title)}</h1>{counts(entries)}<p>Every verdict was earned "
-        "by a replay when this page was made: <i>proved</i> by a derivation whose steps "
-        "the rules of the kernel made, <i>refuted</i> by a model that meets all "
-        "assumptions, both in exact arithmetic; <i>unproved</i> is neither. A <i>slip"
-        "</i> is notation; a <i>constant</i> or <i>proof</i> step may fail while the "
-        f"theorem stands.</p><p><small>{escape(replayed())}</small></p>"
+        f"<header><h1>{escape(title)}</h1>{counts(entries)}<p>Every verdict was "
+        "earned by a replay when this page was made: <i>proved</i> by a derivation "
+        "whose steps the rules of the kernel made, <i>refuted</i> by a model that "
+        "meets all assumptions, both in exact arithmetic; <i>unproved</i> is neither. "
+        "A <i>slip</i> is notation; a <i>constant</i> or <i>proof</i> step may fail "
+        f"while the theorem stands.</p><p><small>{escape(replayed())}</small></p>"
         f"<p><small>{escape(coverage)}</small></p></header>"
     )
 
@@ -185,7 +185,7 @@ def _bar(papers: Sequence[str], entries: Sequence[Entry]) -> str:
         'aria-label="Search the entries">'
         f'<select id="section" aria-label="Section"><option value="">all sections'
         f"</option>{options}</select><fieldset>{statuses}</fieldset>"
-        f"<fieldset>{severities}</fieldset>"
+        f"<fieldset><span>false:</span>{severities}</fieldset>"
         '<output id="count"></output><button type="button" id="fold">fold all</button>'
         '<button type="button" id="theme" aria-label="Light or dark">\u25d0</button>'
         "</form>"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from bounds.page.lines import lines
 from bounds.page.sharper import sharper
 from bounds.page.sheet import Sheet
 from bounds.page.sketch import in_words, of_part
@@ -19,6 +20,7 @@ class DrawnPart:
 
     Attributes:
         proof: mark of the proof's last step in the sheets; "" without one.
+        lines: mark of its lines in prose; "" without any.
         used: the paper's names of the assumptions that the proof uses.
         unused: places of the assumptions that it does not use.
         picture: of the model that decides it, as HTML.
@@ -26,6 +28,7 @@ class DrawnPart:
     """
 
     proof: str = ""
+    lines: str = ""
     used: tuple[str, ...] = ()
     unused: tuple[int, ...] = ()
     picture: str = ""
@@ -92,6 +95,7 @@ def _part(
     )
     return DrawnPart(
         sheet.proof(found.theorem),
+        lines(found.theorem, part.says, entry.claim.id.split("/")[0], sheet),
         tuple(dict.fromkeys(filter(None, used))),
         tuple(unused),
     )

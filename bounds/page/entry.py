@@ -11,6 +11,7 @@ from bounds.page.prose import prose
 from bounds.page.sheet import Book
 from sfl_theory.claims import Part
 from sfl_theory.ledger import REJECTED, Entry, Outcome
+from sfl_theory.writer import of_paper
 
 IN_SUMMARY = 400
 """A statement with more LaTeX than that is shown in the opened entry only."""
@@ -29,7 +30,7 @@ def entry_html(entry: Entry, shown: Drawn, book: Book, section: str) -> str:
         HTML.
     """
     claim, now, repair = entry.claim, entry.standing, entry.claim.repair
-    write = Packed(book)
+    write = Packed(book, of_paper(claim.id.split("/")[0]))
     printed = "".join(map(write.statement, claim.parts))
     body = [
         ("printed", f"<p>{write.words(claim.title)}</p>{printed}"),

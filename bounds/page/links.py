@@ -8,8 +8,11 @@ from html import escape
 
 from bounds.mathml import breakable, mathml
 from bounds.page.sheet import Book
+from bounds.runs_in_words import run_in_words
 from sfl_theory.claims import Claim, Part
+from sfl_theory.kernel import terms as k
 from sfl_theory.ledger import Entry
+from sfl_theory.writer import Writer
 from sfl_theory.written import Assumed
 
 SHORT = 110
@@ -56,9 +59,11 @@ class Packed:
 
     Attributes:
         book: what the page unpacks.
+        writer: of the paper's parameters.
     """
 
     book: Book
+    writer: Writer
 
     def gap(self, content: str, instead: str, tag: str = "span") -> str:
         """Return where a content of the book is to be filled in."""
@@ -86,12 +91,20 @@ class Packed:
 
     def statement(self, part: Part) -> str:
         """Return the formula of one part and what it assumes."""
-        assumed = part.says.assumed
+        says = part.says
+        runs = k.runs_of(says.left.value, says.right.value, *says.hypotheses)
+        about = "".join(
+            f'<p class="given">{self.words(run_in_words(run, self.writer))}</p>'
+            for run in sorted(runs, key=str)
+        )
+        assumed = says.assumed
         names = "; ".join(dict.fromkeys(one.source or one.tex for one in assumed))
         shown = self.gap(assumptions(assumed), names) if assumed else ""
         given = f'<p class="given">if {shown}</p>' if shown else ""
         read = f'<p class="given">read: {self.words(part.reading)}</p>'
-        return self.block(part.says.tex) + given + (read if part.reading else "")
+        return (
+            self.block(part.says.tex) + about + given + (read if part.reading else "")
+        )
 
 
 def assumptions(assumed: Iterable[Assumed]) -> str:

@@ -72,9 +72,11 @@ def prose(says: Says, part: DrawnPart, write: Packed) -> str:
         spared = assumptions(says.assumed[place] for place in part.unused)
         sentences.append(f"It does not need {spared}.")
     told = write.gap(" ".join(sentences), _count(len(steps), "step"), "p")
-    return (
-        f'{told}<div class="proof" data-root="{write.book.number(part.proof)}"></div>'
-    )
+    number = write.book.number
+    lines = ""
+    if part.lines:
+        lines = f'<div class="steps" data-f="{number(part.lines)}"></div>'
+    return f'{told}{lines}<div data-root="{number(part.proof)}"></div>'
 
 
 def _count(number: int, noun: str) -> str:

@@ -184,22 +184,24 @@ async function write(steps, start) {
   const numbers = ordered(pages, start);
   const list = document.createElement("ol");
   list.innerHTML = [...numbers.keys()].map((at) => step(pages, at, numbers)).join("");
-  list.addEventListener("click", (event) => {
-    const number = event.target.closest("button")?.dataset.step;
-    if (!number) return;
-    for (const one of all(".told", list)) one.classList.remove("told");
-    const line = list.children[number - 1];
-    line.classList.add("told");
-    line.scrollIntoView({ block: "nearest" });
-  });
   steps.append(list);
 }
+addEventListener("click", (event) => {
+  const number = event.target.closest?.("button[data-step]")?.dataset.step;
+  if (!number) return;
+  const list = event.target.closest("ol");
+  for (const one of all(".told", list)) one.classList.remove("told");
+  const line = list.children[number - 1];
+  line.classList.add("told");
+  line.scrollIntoView({ block: "nearest" });
+});
 async function fill(place) {
   const gaps = all("[data-f]", place);
   if (!gaps.length) return;
   const pages = await unpacked();
   for (const gap of gaps) {
-    gap.innerHTML = pages[0][gap.dataset.f];
+    if (!("f" in gap.dataset)) continue;
+    gap.innerHTML = filled(pages, gap.dataset.f, {});
     delete gap.dataset.f;
   }
 }
@@ -208,10 +210,10 @@ for (const entry of entries) {
   entry.addEventListener("toggle", () => { if (entry.open) fill(entry); });
   if (entry.open) fill(entry);
 }
-for (const place of all(".entry .proof")) {
+for (const place of all("[data-root]")) {
   const steps = document.createElement("details");
   steps.className = "steps";
-  steps.innerHTML = "<summary>the steps, numbered</summary>";
+  steps.innerHTML = "<summary>every step of the kernel, with multipliers and squares</summary>";
   steps.addEventListener("toggle", () => {
     if (steps.open && steps.childElementCount === 1) write(steps, Number(place.dataset.root));
   });

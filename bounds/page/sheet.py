@@ -92,7 +92,7 @@ class Sheet:
         new = sorted(theorem.hypotheses - before, key=str)
         assumed: list[Json] = [self._whole(one) for one in new]
         line: list[Json] = [name, int(theorem.equal), low, high, uses, squares]
-        return self._kept(json.dumps([*line, given, assumed], separators=(",", ":")))
+        return self.keep(json.dumps([*line, given, assumed], separators=(",", ":")))
 
     def _of(self, premise: Theorem) -> str:
         return self._steps[id(premise)][1]
@@ -134,22 +134,27 @@ class Sheet:
 
     def _lettered(self, tex: str, names: Mapping[k.Variable, str]) -> Json:
         content = inside(tex)
-        mark = content if ALIAS.fullmatch(content) else self._kept(content)
+        mark = content if ALIAS.fullmatch(content) else self.keep(content)
         if not names:
             return mark
         told = ",".join(f"{_level(v)}{name}" for v, name in sorted_by_level(names))
-        return [mark, self._kept(told)]
+        return [mark, self.keep(told)]
 
     def _reference(self, term: k.Term) -> str:
         if term not in self._atoms:
             tex = self._open.atom(term)
             counted = isinstance(term, k.Total) and term.sort is Sort.COUNT
             if isinstance(term, SHARED) and not counted:
-                tex = rf"\ref{{{self._kept(inside(tex))[1:-1]}}}"
+                tex = rf"\ref{{{self.keep(inside(tex))[1:-1]}}}"
             self._atoms[term] = tex
         return self._atoms[term]
 
-    def _kept(self, content: str) -> str:
+    def keep(self, content: str) -> str:
+        """Write a content, once, under its mark.
+
+        Returns:
+            The mark.
+        """
         digest = digest_of(content)
         self._entries[digest] = content
         return f"@{digest};"
@@ -223,7 +228,7 @@ class Book:
     def add(self, entries: Mapping[str, str]) -> None:
         """Add what a sheet holds; formulas and steps are numbered apart."""
         for digest, content in entries.items():
-            of = self._steps if content.startswith("[") else self._formulas
+            of = self._steps if content.startswith('["') else self._formulas
             self._places.setdefault(digest, len(of))
             of.setdefault(digest, content)
 

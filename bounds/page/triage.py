@@ -223,11 +223,13 @@ def falls(entries: Sequence[Entry]) -> str:
 
 def _cause(cause: Cause) -> str:
     fallen = [e for e in cause.results if e.outcome.status == "refuted"]
-    standing = [e for e in cause.results if e.outcome.status != "refuted"]
+    standing = [e for e in cause.results if e.outcome.status == "proved"]
+    undecided = [e for e in cause.results if e.outcome.status == "unproved"]
     rows = [
         ("breaks", cause.claims),
         ("false theorems that rest on it", fallen),
         ("theorems that rest on it and stand, by another proof", standing),
+        ("theorems that rest on it and are open", undecided),
     ]
     told = "".join(
         f"<div>{words}: {', '.join(_short(e) for e in of)}</div>"
@@ -237,7 +239,7 @@ def _cause(cause: Cause) -> str:
     if cause.others:
         inner = ", ".join(map(_short, cause.others))
         told += (
-            f"<details><summary>{len(cause.others)} steps rest on it</summary>"
+            f"<details><summary>steps that rest on it: {len(cause.others)}</summary>"
             f"{inner}</details>"
         )
     return f"<li><p>{with_formulas(cause.words)}</p>{told}</li>"

@@ -24,7 +24,7 @@ FIELDS = {
     ),
     "`reads`": (
         "the statement as the kernel prints it, its run (`where`) and the sorts of its "
-        "parameters (`for_all`); the checker compares it with the terms"
+        "parameters (`for_all`); the checker compares its names with the terms'"
     ),
     "`statement`": (
         "the same as terms: a table, and the places of hypotheses and both sides in it"
@@ -119,7 +119,7 @@ evidence removed and the digests made again.
 
 ## Known limits
 
-- LaTeX is not trusted: the terms are what is decided. `reads` is checked.
+- LaTeX is not trusted: the terms are what is decided. Of `reads` the names are checked.
 - Claims were chosen and encoded by the project's authors; a reading of the printed
   words as terms is a choice. Whoever doubts one compares `latex` with the paper.
 - Open is not balanced against the others, and mutants of one statement are alike.

@@ -98,12 +98,9 @@ class _Run:
         rows = self._rows(t, present, lanes)
         if sfl.order == "interleaved":
             for i, row in enumerate(rows):
-                row.visit(0, len(busy), rates(i))
+                visitor.across(row, rates(i))
         else:
-            kept = list(rows)
-            for v in range(len(busy)):
-                for i, row in enumerate(kept):
-                    row.visit(v, v + 1, rates(i))
+            visitor.along(list(rows), [rates(i) for i in range(sfl.tau)])
         models, server = visitor.end_round()
         front = self.x[: sfl.cut]
         front = aggregate(models, front, federation, present, sfl.aggregation)
@@ -116,7 +113,7 @@ class _Run:
         for i, draw in enumerate(federation.draws(t, tau)):
             if i == 0 or fresh:
                 client = next(orders)[:, lanes]
-            yield self._visitor.row(client, draw)
+            yield Row(client, draw)
 
 
 def _visitor(

@@ -50,17 +50,17 @@ def _threads_for(multiplications: int) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-class Row(Protocol):
-    """The visits of one local step, each to another client."""
+@dataclass(frozen=True)
+class Row:
+    """The visits of one local step, each to another client.
 
-    def visit(self, first: int, last: int, rates: tuple[float, float]) -> None:
-        """Make some of the visits.
+    Attributes:
+        client: whom each lane visits, (N, R).
+        draw: mini-batches of all clients, as in `Problem.gradient`.
+    """
 
-        Args:
-            first: of them.
-            last: one past the last of them.
-            rates: learning rates of the client side and of the server side.
-        """
+    client: Tensor
+    draw: Tensor | None
 
 
 class Visitor(Protocol):
@@ -75,12 +75,20 @@ class Visitor(Protocol):
             busy: how many lanes take part in the v-th visit.
         """
 
-    def row(self, client: Tensor, draw: Tensor | None) -> Row:
-        """Return the visits of a local step.
+    def across(self, row: Row, rates: tuple[float, float]) -> None:
+        """Visit all clients once.
 
         Args:
-            client: whom each lane visits, (N, R).
-            draw: mini-batches of all clients, as in `Problem.gradient`.
+            row: the local step.
+            rates: learning rates of the client side and of the server side.
+        """
+
+    def along(self, rows: Sequence[Row], rates: Sequence[tuple[float, float]]) -> None:
+        """Make all local steps of a client before the next client's.
+
+        Args:
+            rows: the local steps; all have the clients of the first.
+            rates: learning rates of each.
         """
 
     def end_round(self) -> tuple[Tensor, Tensor]:
@@ -122,9 +130,29 @@ class BySides:
         self._server.copy_(server[lanes])
         self._lanes, self._busy = lanes, busy
 
-    def row(self, client: Tensor, draw: Tensor | None) -> Row:
-        """Return the visits of a local step, see `Visitor.row`."""
-        return _SideRow(self, client, self._halves.samples.drawn(draw))
+    def across(self, row: Row, rates: tuple[float, float]) -> None:
+        """Visit all clients once, see `Visitor.across`."""
+        drawn, visits = self._halves.samples.drawn(row.draw), len(self._busy)
+        (inputs, outputs), cut = self._halves.server, self._cut
+        batch, features = drawn.width, drawn.samples.X.shape[2]
+        numbers = batch * (features + 4 * outputs) + 3 * cut + inputs * outputs
+        together = max(1, _CACHED_BYTES // (8 * len(self._server) * numbers))
+        with torch.inference_mode(), _threads_for(batch * self._server.numel()):
+            for start in range(0, visits, together):
+                met = self._meet(row.client, start, min(start + together, visits))
+                self._step(met, drawn, rates)
+                self._models.index_copy_(0, met.row, met.models)
+
+    def along(self, rows: Sequence[Row], rates: Sequence[tuple[float, float]]) -> None:
+        """Make all local steps of a client at a time, see `Visitor.along`."""
+        each = [self._halves.samples.drawn(row.draw) for row in rows]
+        work = each[0].width * self._server.numel()
+        with torch.inference_mode(), _threads_for(work):
+            for v in range(len(self._busy)):
+                met = self._meet(rows[0].client, v, v + 1)
+                for drawn, rate in zip(each, rates, strict=True):
+                    self._step(met, drawn, rate)
+                self._models.index_copy_(0, met.row, met.models)
 
     def end_round(self) -> tuple[Tensor, Tensor]:
         """Return both sides, see `Visitor.end_round`."""
@@ -137,67 +165,50 @@ class BySides:
         server[self._lanes] = self._server.transpose(1, 2)
         return front, server.view(R, -1).T
 
-    def visit(
-        self,
-        client: Tensor,
-        drawn: Drawn,
-        first: int,
-        last: int,
-        rates: tuple[float, float],
-    ) -> None:
-        """Make the visits ``first`` to ``last`` of a row."""
-        (inputs, outputs), cut = self._halves.server, self._cut
-        batch, features = drawn.width, drawn.samples.X.shape[2]
-        numbers = batch * (features + 4 * outputs) + 3 * cut + inputs * outputs
-        together = max(1, _CACHED_BYTES // (8 * len(self._server) * numbers))
-        with torch.inference_mode(), _threads_for(batch * self._server.numel()):
-            for start in range(first, last, together):
-                stop = min(start + together, last)
-                self._together(client, drawn, start, stop, rates)
-
-    def _together(
-        self,
-        client: Tensor,
-        drawn: Drawn,
-        start: int,
-        stop: int,
-        rates: tuple[float, float],
-    ) -> None:
-        halves, R, counts = self._halves, len(self._server), self._busy[start:stop]
-        full = counts[-1] == R
+    def _meet(self, client: Tensor, start: int, stop: int) -> _Met:
+        R, counts = len(self._server), self._busy[start:stop]
         who, replica = client[start:stop], self._lanes.expand(stop - start, R)
-        if full:
+        if counts[-1] == R:
+            visited = None
             who, replica = who.reshape(-1), replica.reshape(-1)
         else:
             visited = torch.arange(R) < torch.tensor(counts).unsqueeze(1)
             who, replica = who[visited], replica[visited]
         row = who * R + replica
         models = self._models.index_select(0, row)
+        return _Met(who, replica, row, models, counts, visited)
+
+    def _step(self, met: _Met, drawn: Drawn, rates: tuple[float, float]) -> None:
+        halves = self._halves
         blocks = [
-            models[:, a:b].view(-1, o, i)
+            met.models[:, a:b].view(-1, o, i)
             for (a, b), (i, o) in zip(self._spans, halves.client, strict=True)
         ]
-        X, Y, weight = drawn.rows(who, row)
+        X, Y, weight = drawn.rows(met.who, met.row)
         kept, scores = halves.forward(blocks, X)
-        over_q = None if self._over_q is None else self._over_q[who]
-        course, e = self._serve(kept[-1], scores, Y, weight, over_q, counts, rates[1])
+        over_q = None if self._over_q is None else self._over_q[met.who]
+        served = kept[-1], scores, Y, weight, over_q
+        course, e = self._serve(*served, met.counts, rates[1])
 
-        met = self._server
+        before = met.models.clone() if self._ball else None
+        W = self._server
         if halves.looks_back:
-            met = torch.cat([W[:k] for W, k in zip(course, counts, strict=False)])
-        before = models.clone() if self._ball else None
-        halves.step(blocks, kept, e, met, rates[0])
-        self._models.index_copy_(0, row, models)
-        if self._ball is not None and before is not None:
-            ball, front, server = self._ball
-            shift = course - server[self._lanes]
-            spread = shift.flatten(2).square_().sum(2)
-            moved = spread[:-1], spread[1:]
-            if not full:
-                moved = moved[0][visited], moved[1][visited]
-            for own, theirs in zip((before, models), moved, strict=True):
-                distance2 = own.sub_(front[replica]).square_().sum(1)
-                ball.reach(replica, distance2.add_(theirs.reshape(-1)).sqrt_())
+            seen = zip(course, met.counts, strict=False)
+            W = torch.cat([each[:k] for each, k in seen])
+        halves.step(blocks, kept, e, W, rates[0])
+        if before is not None:
+            self._tell(met, before, course)
+
+    def _tell(self, met: _Met, before: Tensor, course: Tensor) -> None:
+        """Tell the ball of the models before and after every visit."""
+        if self._ball is None:
+            return
+        ball, front, server = self._ball
+        moved = (course - server[self._lanes]).flatten(2).square_().sum(2)
+        for own, theirs in ((before, moved[:-1]), (met.models, moved[1:])):
+            far = theirs.reshape(-1) if met.visited is None else theirs[met.visited]
+            near = (own - front[met.replica]).square_().sum(1)
+            ball.reach(met.replica, near.add_(far).sqrt_())
 
     def _serve(
         self,
@@ -262,13 +273,24 @@ class BySides:
 
 
 @dataclass(frozen=True)
-class _SideRow:
-    visitor: BySides
-    client: Tensor
-    drawn: Drawn
+class _Met:
+    """Rows that are visited.
 
-    def visit(self, first: int, last: int, rates: tuple[float, float]) -> None:
-        self.visitor.visit(self.client, self.drawn, first, last, rates)
+    Attributes:
+        who: clients, (L,).
+        replica: their replicas, (L,).
+        row: ``who * R + replica``.
+        models: client sides as they are held, (L, cut); overwritten.
+        counts: rows of each visit.
+        visited: which lanes take part in each visit, (V, R); None: all.
+    """
+
+    who: Tensor
+    replica: Tensor
+    row: Tensor
+    models: Tensor
+    counts: Sequence[int]
+    visited: Tensor | None
 
 
 class OneByOne:
@@ -311,11 +333,16 @@ class OneByOne:
         self._here = self._server_memory.pick(lanes)
         self._lanes, self._busy = lanes, busy
 
-    def row(self, client: Tensor, draw: Tensor | None) -> Row:
-        """Return the visits of a local step, see `Visitor.row`."""
-        if draw is not None:
-            draw = draw[client, :, self._lanes].unsqueeze(-1)
-        return _JointRow(self, client, client * len(self._lanes) + self._lanes, draw)
+    def across(self, row: Row, rates: tuple[float, float]) -> None:
+        """Visit all clients once, see `Visitor.across`."""
+        for v in range(len(self._busy)):
+            self._visit(v, row, rates)
+
+    def along(self, rows: Sequence[Row], rates: Sequence[tuple[float, float]]) -> None:
+        """Make all local steps of a client at a time, see `Visitor.along`."""
+        for v in range(len(self._busy)):
+            for row, rate in zip(rows, rates, strict=True):
+                self._visit(v, row, rate)
 
     def end_round(self) -> tuple[Tensor, Tensor]:
         """Return both sides, see `Visitor.end_round`."""
@@ -326,17 +353,19 @@ class OneByOne:
         server[lanes] = self._point[:, cut:, 0]
         return front, server.T
 
-    def visit(self, row: _JointRow, v: int, rates: tuple[float, float]) -> None:
-        """Make the v-th visit of a row."""
-        cut, lanes, busy = self._cut, self._lanes, self._busy[v]
-        client, model = row.client[v, :busy], row.model[v, :busy]
-        point = self._point[:busy]
+    def _visit(self, v: int, row: Row, rates: tuple[float, float]) -> None:
+        cut, lanes = self._cut, self._lanes[: self._busy[v]]
+        client = row.client[v, : len(lanes)]
+        model = client * len(self._lanes) + lanes
+        point = self._point[: len(lanes)]
         mine, servers = point[:, :cut, 0], point[:, cut:, 0]
         mine.copy_(self._models.index_select(0, model))
         if self._ball is not None:
-            self._ball.see_in(lanes[:busy], point[..., 0])
+            self._ball.see_in(lanes, point[..., 0])
 
-        draw = None if row.draw is None else row.draw[v, :busy]
+        draw = None
+        if row.draw is not None:
+            draw = row.draw[client, :, lanes].unsqueeze(-1)
         g = self._federation.problem.gradient(point, draw, client)[..., 0]
 
         memory = self._client_memory.pick(model)
@@ -344,21 +373,9 @@ class OneByOne:
         self._client_memory.put(model, memory)
         self._models.index_copy_(0, model, mine)
 
-        p = self._here.head(busy).direction(servers, g[:, cut:])
+        p = self._here.head(len(lanes)).direction(servers, g[:, cut:])
         if not self._federation.full:
             p.mul_(self._over_q[client])
         servers.sub_(p, alpha=rates[1])
         if self._ball is not None:
-            self._ball.see_in(lanes[:busy], point[..., 0])
-
-
-@dataclass(frozen=True)
-class _JointRow:
-    visitor: OneByOne
-    client: Tensor
-    model: Tensor
-    draw: Tensor | None
-
-    def visit(self, first: int, last: int, rates: tuple[float, float]) -> None:
-        for v in range(first, last):
-            self.visitor.visit(self, v, rates)
+            self._ball.see_in(lanes, point[..., 0])

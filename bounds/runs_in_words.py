@@ -1,0 +1,46 @@
+"""Runs of algorithms in words: what a statement speaks of, from its terms."""
+
+from __future__ import annotations
+
+from sfl_theory.kernel import terms as k
+from sfl_theory.writer import Writer
+
+KINDS = {
+    k.Kind.V1: "SFL-V1",
+    k.Kind.V2: "SFL-V2",
+    k.Kind.V2_WEIGHTED: "SFL-V2 with server steps weighted by $a_n$",
+    k.Kind.MINIBATCH: "MiniBatch-SFL",
+}
+TAKE_PART = {
+    k.Participants.EVERYONE: "every client takes part",
+    k.Participants.UPDATES: "clients are drawn and their updates are aggregated",
+    k.Participants.MODELS: "clients are drawn and their models are aggregated",
+}
+
+
+def run_in_words(run: k.Run, writer: Writer) -> str:
+    """Return which run the iterates are of, formulas between dollars.
+
+    Args:
+        run: of a statement.
+        writer: of its paper.
+
+    Returns:
+        Algorithm, participation, steps and learning rates.
+    """
+    if isinstance(run, k.Descent):
+        rate = writer.number(run.rate.body).tex
+        function = writer.function(run.function).tex
+        return f"$x^t$ follows gradient descent on ${function}$ at rate ${rate}$"
+    sides = [_pace(run.pace(side), writer) for side in k.Side]
+    client, server = sides
+    paces = client if client == server else f"client {client}, server {server}"
+    return (
+        f"$x^t$ is a run of {KINDS[run.kind]}, {TAKE_PART[run.participants]}, {paces}"
+    )
+
+
+def _pace(pace: k.AnyPace, writer: Writer) -> str:
+    steps, rate = writer.index(pace.steps), writer.number(pace.rate.body).tex
+    counted = ", $t$ counting steps" if isinstance(pace, k.Stepwise) else ""
+    return f"${steps}$ steps a round at rate ${rate}${counted}"

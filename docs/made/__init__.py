@@ -1,0 +1,1 @@
+"""What makes the pages of the site that are made from the code."""

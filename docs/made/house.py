@@ -1,0 +1,179 @@
+"""The picture of the house: which room imports which, read from the sources.
+
+Every room stands above all it imports; an import that follows from two others is not
+drawn. Papers are found by name when they are asked for, so nothing imports them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from html import escape
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ROOMS = {
+    "sfl_theory.kernel": ("kernel", "decides proved and refuted"),
+    "sfl_theory.formulas": ("written", "terms and LaTeX at once"),
+    "sfl_theory.written": ("written", "terms and LaTeX at once"),
+    "sfl_theory.spelling": ("written", "terms and LaTeX at once"),
+    "sfl_theory.typeset": ("written", "terms and LaTeX at once"),
+    "sfl_theory.writer": ("written", "terms and LaTeX at once"),
+    "sfl_theory.proofs": ("proofs", "derivations by the rules"),
+    "sfl_theory.models": ("models", "what breaks claims"),
+    "sfl_theory.claims": ("claims", "statement and evidence"),
+    "sfl_theory.papers": ("papers", "what each paper says"),
+    "sfl_theory.worst_case": ("worst_case", "exact worst cases"),
+    "sfl_theory.mutation": ("mutation", "could the proofs fail?"),
+    "sfl_theory.benchmark": ("benchmark", "claims as records"),
+    "sfl_theory.ledger": ("ledger", "all claims, replayed"),
+    "sfl_train": ("sfl_train", "problems, algorithms, runs"),
+    "bounds": ("bounds", "compare, audit, mutate"),
+    "figures": ("figures", "figures and tables"),
+}
+"""Module or package -> its room, and what it is for; other folders are rooms, too."""
+LIBRARY = ("library", "bounds and constants")
+ANSWERS = ("answers", "best, lower, show, backing")
+"""Modules of the library that need claims, and what needs these."""
+WIDTH, HEIGHT, GAP_X, GAP_Y = 168, 46, 26, 44
+
+
+def pictures() -> Iterator[tuple[str, str]]:
+    """Yield name and text of the picture."""
+    yield "house.svg", drawn(imports())
+
+
+def imports() -> dict[str, set[str]]:
+    """Return the rooms that each room imports.
+
+    Returns:
+        Room -> rooms; what is imported inside a function does not count.
+    """
+    found = {
+        name: set(_imported(path))
+        for package in ("sfl_theory", "sfl_train", "bounds", "figures")
+        for path in (ROOT / package).rglob("*.py")
+        if (name := _module(path))
+    }
+    asking = {"sfl_theory.claims", "sfl_theory.ledger"}
+    own = {name for name in found if name.count(".") == 1 and _known(name) is None}
+    while more := {n for n in own - asking if found[n] & asking}:
+        asking |= more
+    rooms: dict[str, set[str]] = {}
+    for name, others in found.items():
+        here = _room(name, asking)
+        there = {_room(one, asking) for one in others if one != "sfl_theory.papers"}
+        rooms.setdefault(here, set()).update(there - {here})
+    return rooms
+
+
+def _module(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    name = ".".join(parts)
+    return "" if name in {"sfl_theory.__init__", "sfl_theory.__main__"} else name
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            here = (ROOT / node.module.replace(".", "/")).is_dir()
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = inside if here and node.module == "sfl_theory" else [node.module]
+        for name in names:
+            if name.split(".")[0] in {"sfl_theory", "sfl_train", "bounds", "figures"}:
+                yield name
+
+
+def _known(module: str) -> tuple[str, str] | None:
+    parts = module.split(".")
+    for size in range(len(parts), 0, -1):
+        if (room := ROOMS.get(".".join(parts[:size]))) is not None:
+            return room
+    return None
+
+
+def _room(module: str, asking: set[str]) -> str:
+    if (room := _known(module)) is not None:
+        return room[0]
+    if module.count(".") > 1:
+        return module.split(".")[1]
+    return (ANSWERS if module in asking else LIBRARY)[0]
+
+
+def reduced(graph: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Return a graph without the edges that follow from others."""
+    below: dict[str, set[str]] = {}
+    for room in TopologicalSorter(graph).static_order():
+        direct = graph[room]
+        below[room] = direct | {far for near in direct for far in below[near]}
+    return {
+        room: {
+            one
+            for one in direct
+            if not any(one in below[other] for other in direct - {one})
+        }
+        for room, direct in graph.items()
+    }
+
+
+def floors(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the rooms by floor, from the ground, each just under its lowest user."""
+    users = {room: {one for one in graph if room in graph[one]} for room in graph}
+    depth: dict[str, int] = {}
+    for room in TopologicalSorter(users).static_order():
+        depth[room] = 1 + max((depth[one] for one in users[room]), default=-1)
+    out: list[list[str]] = []
+    place: dict[str, float] = {}
+    for number in range(max(depth.values()) + 1):
+        here = sorted(room for room, at in depth.items() if at == number)
+        here.sort(key=lambda r: sum(place[o] for o in users[r]) / (len(users[r]) or 1))
+        place |= {room: k - (len(here) - 1) / 2 for k, room in enumerate(here)}
+        out.append(here)
+    return out[::-1]
+
+
+def drawn(graph: dict[str, set[str]]) -> str:
+    """Return the picture as SVG."""
+    words = dict([*ROOMS.values(), LIBRARY, ANSWERS][::-1])
+    edges = reduced(graph)
+    rows = floors(edges)
+    widest = max(map(len, rows))
+    width = widest * (WIDTH + GAP_X) + GAP_X
+    height = len(rows) * (HEIGHT + GAP_Y)
+    at = {}
+    for number, row in enumerate(rows):
+        left = (width - len(row) * (WIDTH + GAP_X) + GAP_X) / 2
+        y = height - (number + 1) * (HEIGHT + GAP_Y) + GAP_Y / 2
+        at |= {room: (left + k * (WIDTH + GAP_X), y) for k, room in enumerate(row)}
+    lines, boxes = "", ""
+    for room, below in sorted(edges.items()):
+        x, y = at[room]
+        for one in sorted(below):
+            x2, y2 = at[one]
+            bend = (y + HEIGHT + y2) / 2
+            lines += (
+                f'<path d="M{x + WIDTH / 2:.0f} {y + HEIGHT:.0f}C{x + WIDTH / 2:.0f} '
+                f"{bend:.0f} {x2 + WIDTH / 2:.0f} {bend:.0f} {x2 + WIDTH / 2:.0f} "
+                f'{y2 - 6:.0f}" marker-end="url(#tip)"/>'
+            )
+    for room, (x, y) in at.items():
+        about = escape(words.get(room, ""))
+        fill = "#00694b" if room == "kernel" else "#2f4b66"
+        boxes += (
+            f'<rect x="{x:.0f}" y="{y:.0f}" width="{WIDTH}" height="{HEIGHT}" rx="6" '
+            f'fill="{fill}"/><text x="{x + WIDTH / 2:.0f}" y="{y + 19:.0f}" '
+            f'font-weight="bold">{escape(room)}</text><text x="{x + WIDTH / 2:.0f}" '
+            f'y="{y + 36:.0f}" font-size="11">{about}</text>'
+        )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        'font-family="system-ui, sans-serif" font-size="14" text-anchor="middle" '
+        'fill="#fff"><defs><marker id="tip" viewBox="0 0 8 8" refX="6" refY="4" '
+        'markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8Z" '
+        'fill="#888"/></marker></defs>'
+        f'<g fill="none" stroke="#888" stroke-width="1.3">{lines}</g>{boxes}</svg>\n'
+    )
