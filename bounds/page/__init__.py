@@ -312,8 +312,13 @@ def _ours(
     main = {Kind.LEMMA, *RESULTS}
     kept = {name for name, own in proofs.items() if own and kinds[name] in main}
     kept |= {used for name in kept for used in uses[name]}
+    false = {one.claim.id for one in entries if one.outcome.status == "refuted"}
+    labels = {
+        name: name.split("/", 1)[-1] + (", repaired" if name in false else "")
+        for name in proofs
+    }
     nodes = {
-        name: Node("proved", name.split("/", 1)[-1], name, kinds[name] in RESULTS)
+        name: Node("proved", labels[name], name, kinds[name] in RESULTS)
         if name in kinds
         else Node("assumed", name)
         for name in [*(n for n in proofs if n in kept), *sorted(kept - set(proofs))]
