@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from bounds.audit_table import print_table
 from sfl_theory.command import CommandError, Parser, run
-from sfl_theory.ledger import Entry, Ledger, Outcome, ledger
+from sfl_theory.ledger import Entry, Ledger, Outcome, entry_alone, ledger
 from sfl_theory.papers import PAPERS
 from sfl_train.files import check_writable, replace_file
 
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    return run(_parser(), _work, arguments)
+    return run(_parser(), _uncollected, arguments)
 
 
 def _parser() -> Parser:
@@ -98,6 +99,24 @@ def _parser() -> Parser:
         "Ctrl-C shows what is judged until then; with --json the same command goes on.",
     )
     return parser
+
+
+def _uncollected(options: argparse.Namespace) -> int:
+    """Do the work without the collector: terms and theorems stay, and form no circles.
+
+    Frozen, they are not searched for circles when the process ends either.
+
+    Returns:
+        The exit status.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        return _work(options)
+    finally:
+        gc.freeze()
+        if running:
+            gc.enable()
 
 
 def _work(options: argparse.Namespace) -> int:
@@ -164,7 +183,7 @@ def _papers(options: argparse.Namespace) -> list[Entry]:
     if options.claim is None:
         return [ledger().entry(claim.id) for claim in ledger().claims(options.paper)]
     try:
-        return [ledger().entry(options.claim)]
+        return [entry_alone(options.claim)]
     except ValueError as error:
         raise CommandError(f"--claim: {error}") from error
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-BOX, HIGH, ROW, COLUMN, SWEEPS = 196, 20, 26, 262, 8
-FIT = 27
+BOX, HIGH, ROW, COLUMN, SWEEPS = 236, 20, 26, 300, 8
+FIT = 32
 """So many characters fit into a box."""
 
 Uses = Mapping[str, Sequence[str]]

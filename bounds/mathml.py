@@ -26,7 +26,14 @@ SIGNS = {
 }  # fmt: skip
 BREAKS = {"+", "-", "=", r"\le", r"\ge", r"\leq", r"\geq"}
 OPENING, CLOSING = {"(", "[", r"\langle", r"\{"}, {")", "]", r"\rangle", r"\}"}
-SPACES = {r"\ ": "0.4em", r"\,": "0.17em", r"\;": "0.28em", r"\quad": "1em"}
+SPACES = {
+    r"\ ": "0.4em",
+    r"\,": "0.17em",
+    r"\;": "0.28em",
+    r"\quad": "1em",
+    r"\qquad": "2em",
+}
+LARGE = {r"\big": "1.2em", r"\Big": "1.8em"}
 LIMITS = {r"\sum", r"\prod", r"\max", r"\min"}
 MARKS = {r"\ref": "@", r"\bound": "#"}
 """What is filled in later: another formula, the letter of a bound index."""
@@ -183,7 +190,7 @@ class _Reader:
         return f"<mo>{escape(token)}</mo>"
 
     def _command(self, name: str) -> str:
-        if name in {r"\frac", r"\binom"}:
+        if name in {r"\frac", r"\tfrac", r"\binom"}:
             line = ' linethickness="0"' if name == r"\binom" else ""
             return f"<mfrac{line}>{self._argument()}{self._argument()}</mfrac>"
         if name == r"\sqrt" and self._left[-1:] == ["["]:
@@ -203,6 +210,9 @@ class _Reader:
             return f"<mtext>{escape(self._text())}</mtext>"
         if name in MARKS:
             return f"{MARKS[name]}{self._text()};"
+        if name in LARGE:
+            size = f'<mo minsize="{LARGE[name]}">'
+            return self._delimiter().replace("<mo>", size)
         if name == r"\left":
             first = self._delimiter()
             body = self.row(r"\right")

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import TypedDict, Unpack
 
 from sfl_theory.kernel import replay as kernel
@@ -69,14 +70,27 @@ class Severity(Enum):
 class Says:
     """``assumed |- left <= right``, or ``=``; `denied`: the claim is that it is false.
 
-    The only denied statements are `contradiction`: assumptions that have a model.
+    The only denied statements are `consistent`: assumptions that have a model.
+    `minimal`: where f* is written, it is also assumed to minimise f.
     """
 
     left: Form
     right: Form
-    assumed: tuple[Assumed, ...] = ()
+    stated: tuple[Assumed, ...] = ()
     equal: bool = False
     denied: bool = False
+    minimal: bool = False
+
+    @cached_property
+    def assumed(self) -> tuple[Assumed, ...]:
+        """What is assumed."""
+        return self.stated + (minimiser(f),) * (self.minimal and self._named())
+
+    def _named(self) -> bool:
+        """Return whether f* is written, and is not yet said to minimise f."""
+        known = {one.value for one in self.stated}
+        inside = subterms(self.left.value, self.right.value, *known)
+        return Star(MEAN) in inside and Minimiser(MEAN) not in known
 
     @property
     def hypotheses(self) -> frozenset[Hypothesis]:
@@ -99,25 +113,12 @@ class Says:
 
 def says(left: Side, right: Side, *assumed: Assumed) -> Says:
     """Return ``left <= right`` under assumptions."""
-    low, high = as_form(left), as_form(right)
-    return Says(low, high, _with_minimisers(low, high, assumed))
+    return Says(as_form(left), as_form(right), assumed, minimal=True)
 
 
 def equal(left: Side, right: Side, *assumed: Assumed) -> Says:
     """Return ``left = right`` under assumptions."""
-    low, high = as_form(left), as_form(right)
-    return Says(low, high, _with_minimisers(low, high, assumed), equal=True)
-
-
-def _with_minimisers(
-    left: Form, right: Form, assumed: tuple[Assumed, ...]
-) -> tuple[Assumed, ...]:
-    """Return the assumptions, and that f* minimises f where it is written."""
-    inside = subterms(left.value, right.value, *(one.value for one in assumed))
-    known = {one.value for one in assumed}
-    named = (one for one in inside if isinstance(one, Star) and one.function is MEAN)
-    missing = [minimiser(f) for _ in named if Minimiser(MEAN) not in known]
-    return (*assumed, *missing[:1])
+    return Says(as_form(left), as_form(right), assumed, equal=True, minimal=True)
 
 
 def consistent(*assumed: Assumed) -> Says:
@@ -390,11 +391,36 @@ def whole(found: tuple[Decided, ...]) -> str:
 @cache
 def sections(paper: str) -> tuple[Claim, ...]:
     """Return the claims of a paper's sections, in its order."""
-    package = f"sfl_theory.papers.{paper}"
-    modules = import_module(package).SECTIONS
-    return tuple(
-        claim for name in modules for claim in import_module(f"{package}.{name}").CLAIMS
-    )
+    modules = import_module(f"sfl_theory.papers.{paper}").SECTIONS
+    return tuple(claim for name in modules for claim in _section(paper, name))
+
+
+def likely(identifier: str) -> Iterator[Claim]:
+    """Yield a paper's claims, of the sections first whose texts are most like an id.
+
+    A section is read when its first claim is asked for.
+    """
+    paper, _, rest = identifier.partition("/")
+    if paper not in PAPERS:
+        return
+    starts = [f'"{paper}/{rest[:size]}' for size in range(1, len(rest) + 1)]
+    words = [re.compile(rf"\b{re.escape(word)}\b") for word in re.split("[/-]", rest)]
+
+    def like(name: str) -> tuple[int, int]:
+        text = (Path(str(package.__file__)).parent / f"{name}.py").read_text("utf-8")
+        return sum(start in text for start in starts), sum(
+            word.search(text) is not None for word in words
+        )
+
+    package = import_module(f"sfl_theory.papers.{paper}")
+    for name in sorted(package.SECTIONS, key=like, reverse=True):
+        yield from _section(paper, name)
+
+
+def _section(paper: str, name: str) -> tuple[Claim, ...]:
+    claims: tuple[Claim, ...]
+    claims = import_module(f"sfl_theory.papers.{paper}.{name}").CLAIMS
+    return claims
 
 
 def parts_of(claim: Claim) -> Iterator[tuple[str, Part]]:

@@ -7,8 +7,10 @@ that the kernel decides. What is written is not trusted: the kernel sees the ter
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Generic, TypeVar, cast, overload
 
 from sfl_theory.kernel import terms as k
@@ -33,22 +35,51 @@ class Name:
 
 
 @dataclass(frozen=True)
+class Later(Generic[Value]):
+    """A term that is made when it is asked for; `kind` is its type."""
+
+    kind: type[Value]
+    make: Callable[[], Value]
+
+
+@dataclass(frozen=True, eq=False)
 class Written(Generic[Value]):
     """A term and its LaTeX.
 
     Attributes:
-        value: the kernel's term.
+        given: the kernel's term, or how to make it.
         tex: as it was written.
         binding: how tightly its outermost operation binds: where brackets are needed.
         name: the parts of its symbol, for a vector that has one.
         terms: what it was written as the sum of, where it is one.
     """
 
-    value: Value
+    given: Value | Later[Value]
     tex: str
     binding: int = ATOM
     name: Name | None = None
     terms: tuple[Written[Value], ...] = ()
+
+    @cached_property
+    def value(self) -> Value:
+        """The kernel's term, made when it is first asked for."""
+        return self.given.make() if isinstance(self.given, Later) else self.given
+
+    @property
+    def kind(self) -> type[Value]:
+        """The type of the term."""
+        given = self.given
+        return given.kind if isinstance(given, Later) else type(given)
+
+    def _all(self) -> tuple[object, ...]:
+        return self.value, self.tex, self.binding, self.name, self.terms
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether term and LaTeX are the same."""
+        return isinstance(other, Written) and self._all() == other._all()
+
+    def __hash__(self) -> int:
+        return hash((self.tex, self.binding))
 
     @property
     def summands(self) -> tuple[Written[Value], ...]:
@@ -109,10 +140,10 @@ class Written(Generic[Value]):
         )
         dot = r"\cdot " if two.inside(PRODUCT)[:1].isdigit() else ""
         tex = f"{self.inside(PRODUCT)} {dot}{two.inside(PRODUCT)}"
-        if isinstance(two.value, Ratio):
+        if issubclass(two.kind, Ratio):
             terms = tuple(term * cast(Number, two) for term in self.terms)
             return Written(_product(self, two), tex, PRODUCT, None, terms)
-        if not isinstance(self.value, Ratio):
+        if not issubclass(self.kind, Ratio):
             raise TypeError("one factor has to be a number")
         more = tuple(cast(Number, self) * term for term in two.terms)
         return Written(_product(two, self), tex, PRODUCT, None, more)
@@ -123,7 +154,7 @@ class Written(Generic[Value]):
     def __truediv__(self, other: Number | Exact) -> Written[Value]:
         two = number(other)
         tex = rf"\frac{{{self.tex}}}{{{two.tex}}}"
-        inverse = Written(1 / two.value, "")
+        inverse: Number = Written(Later(Ratio, lambda: 1 / two.value), "")
         terms = tuple(term / two for term in self.terms)
         return Written(_product(self, inverse), tex, PRODUCT, None, terms)
 
@@ -134,14 +165,15 @@ class Written(Generic[Value]):
         base = self.inside(ATOM)
         if "^" in base and not base.startswith(r"\left("):
             base = rf"\left({base}\right)"
-        return Written(self.value**power, f"{base}^{{{power}}}")
+        value = Later(Ratio, lambda: self.value**power)
+        return Written(value, f"{base}^{{{power}}}")
 
     def _like(self, other: Written[Any] | Exact) -> Written[Value]:
         """Return a summand in the kind of this one: numbers become forms."""
         out: Written[Any] = (
             number(other) if isinstance(other, int | Fraction) else other
         )
-        if isinstance(self.value, k.Lin) and isinstance(out.value, Ratio):
+        if issubclass(self.kind, k.Lin) and issubclass(out.kind, Ratio):
             out = as_form(out)
         return out
 
@@ -158,17 +190,15 @@ Form = Written[k.Lin]
 
 def _beside(one: Written[Any], two: Written[Any]) -> bool:
     """Return whether a number stands beside a form."""
-    return isinstance(one.value, Ratio) and isinstance(two.value, k.Lin)
+    return issubclass(one.kind, Ratio) and issubclass(two.kind, k.Lin)
 
 
-def _sum(one: Written[Value], two: Written[Value]) -> Value:
-    kind: Any = one.value
-    return cast(Value, kind + two.value)
+def _sum(one: Written[Any], two: Written[Any]) -> Later[Any]:
+    return Later(one.kind, lambda: one.value + two.value)
 
 
-def _product(one: Written[Value], two: Written[Any]) -> Value:
-    kind: Any = one.value
-    return cast(Value, kind * two.value)
+def _product(one: Written[Any], two: Written[Any]) -> Later[Any]:
+    return Later(one.kind, lambda: one.value * two.value)
 
 
 def number(value: Number | Exact) -> Number:
@@ -177,15 +207,17 @@ def number(value: Number | Exact) -> Number:
         return value
     if isinstance(value, Fraction) and value.denominator != 1:
         tex = rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
-        return Written(ratio(value), tex, PRODUCT)
-    return Written(ratio(value), str(value), ATOM if value >= 0 else SUM)
+        return Written(Later(Ratio, lambda: ratio(value)), tex, PRODUCT)
+    made = Later(Ratio, lambda: ratio(value))
+    return Written(made, str(value), ATOM if value >= 0 else SUM)
 
 
 def form(value: Number | Exact) -> Form:
     """Return a number as a form."""
     one = number(value)
     terms = tuple(map(form, one.terms))
-    return Written(k.constant(one.value), one.tex, one.binding, None, terms)
+    constant = Later(k.Lin, lambda: k.constant(one.value))
+    return Written(constant, one.tex, one.binding, None, terms)
 
 
 Side = Form | Number | Exact
@@ -194,10 +226,6 @@ Side = Form | Number | Exact
 
 def as_form(side: Side) -> Form:
     """Return a side of an inequality as a form."""
-    if isinstance(side, int | Fraction):
+    if isinstance(side, int | Fraction) or issubclass(side.kind, Ratio):
         return form(side)
-    value = side.value
-    if isinstance(value, Ratio):
-        terms = tuple(as_form(term) for term in side.terms)
-        return Written(k.constant(value), side.tex, side.binding, None, terms)
-    return Written(value, side.tex, side.binding, None, cast(Form, side).terms)
+    return Written(side.given, side.tex, side.binding, None, side.terms)

@@ -22,6 +22,7 @@ from sfl_theory.claims import (
     Model,
     Part,
     decide,
+    likely,
     names,
     plain,
     sections,
@@ -109,13 +110,18 @@ class Entry:
 
     Attributes:
         claim: the claim.
-        used_by: ids of the claims whose printed proofs rest on it.
         file: of the user that holds it; "": it is one of the papers'.
+        among: the claims that may rest on it; None: those of the papers.
     """
 
     claim: Claim
-    used_by: tuple[str, ...] = ()
     file: str = ""
+    among: Ledger | None = None
+
+    @property
+    def used_by(self) -> tuple[str, ...]:
+        """Ids of the claims whose printed proofs rest on it."""
+        return (self.among or ledger()).users(self.claim.id)
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -299,8 +305,11 @@ class Ledger:
 
     def entry(self, identifier: str) -> Entry:
         """Return the entry of one claim; ValueError if there is none."""
-        claim = self.claim(identifier)
-        return Entry(claim, tuple(self._users[identifier]), self._file)
+        return Entry(self.claim(identifier), self._file, self)
+
+    def users(self, identifier: str) -> tuple[str, ...]:
+        """Return the ids of the claims whose printed proofs rest on one."""
+        return tuple(self._users.get(identifier, ()))
 
     def of_case(self, theorem_key: str, case: str) -> Claim | None:
         """Return the claim of a case: its own, or that of a statement with one case."""
@@ -331,6 +340,22 @@ class Ledger:
 def ledger() -> Ledger:
     """Return the ledger of the papers; reading their sections takes a second or two."""
     return Ledger(claim for paper in PAPERS for claim in sections(paper))
+
+
+def entry_alone(identifier: str) -> Entry:
+    """Return the entry of one claim of the papers, reading few sections.
+
+    Args:
+        identifier: its id.
+
+    Returns:
+        The entry.
+
+    Raises:
+        ValueError: if there is none; close ids are named.
+    """
+    claim = next((one for one in likely(identifier) if one.id == identifier), None)
+    return ledger().entry(identifier) if claim is None else Entry(claim)
 
 
 def standing(theorem_key: str, case: str) -> Standing | None:

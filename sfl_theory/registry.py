@@ -10,7 +10,7 @@ from sfl_theory.statement import Theorem
 _ALL: dict[str, Theorem] = {
     item.key: item
     for paper in PAPERS
-    for item in import_module(f"sfl_theory.papers.{paper}").THEOREMS
+    for item in import_module(f"sfl_theory.papers.{paper}.bounds").THEOREMS
 }
 _SHORT = {item.number: item for item in _ALL.values() if item.paper == PAPERS[0]}
 

@@ -68,7 +68,7 @@ def names(modules: Iterable[ModuleType]) -> dict[str, str]:
     for module in modules:
         for one in vars(module).values():
             if isinstance(one, Written) and isinstance(one.value, Ratio):
-                symbols = one.value.numerator.symbols()
+                symbols = one.value.numerator.parts
                 if len(symbols) == 1 and one.value == k.symbol(*symbols):
                     (symbol,) = symbols
                     if isinstance(symbol, k.Var) and one.binding == w.ATOM:

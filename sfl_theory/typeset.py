@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, singledispatchmethod
+from typing import TypeGuard
 
 from sfl_theory.formulas import Name
 from sfl_theory.kernel import hypotheses as h
@@ -129,15 +130,16 @@ class Typeset:
     def _product(self, value: Fraction, powers: dict[Symbol, int]) -> str:
         named = sorted(powers.items(), key=lambda one: _place(one[0]))
         factors = [self._factor(symbol, power) for symbol, power in named]
+        if named and named[-1][1] == 1 and _summed(named[-1][0]):
+            factors[-1] = self._inner(named[-1][0])  # nothing follows its summand
         head = [_exact(value)] if value != 1 or not factors else []
         return " ".join([*head, *factors])
 
-    def _factor(self, symbol: Symbol, power: int) -> str:
-        summed = isinstance(symbol, k.Total) and symbol.sort is not Sort.COUNT
+    def _factor(self, symbol: object, power: int) -> str:
         if not isinstance(symbol, k.Term):
             raise TypeError(f"{symbol!r} is no term")
         text = self._inner(symbol)
-        if summed or (power > 1 and _scripted(symbol)):
+        if _summed(symbol) or (power > 1 and _scripted(symbol)):
             text = rf"\left({text}\right)"
         return text if power == 1 else f"{text}^{{{power}}}"
 
@@ -158,7 +160,7 @@ class Typeset:
             return self.number(c)
         several = len(c.numerator.coefficients) > 1
         text = self.number(c)
-        if several and not c.denominator:
+        if not c.denominator and (several or any(map(_summed, c.numerator.parts))):
             text = rf"\left({text}\right)"
         factor = {"1": "", "-1": "-"}.get(text, text + " ")
         return factor + self._inner(atom)
@@ -423,6 +425,11 @@ def _gcd(a: int, b: int) -> int:
     return a
 
 
+def _summed(symbol: object) -> TypeGuard[k.Total]:
+    """Return whether a symbol is written as a sum."""
+    return isinstance(symbol, k.Total) and symbol.sort is not Sort.COUNT
+
+
 def _exact(value: Fraction) -> str:
     if value.denominator == 1:
         return str(value)
@@ -437,7 +444,7 @@ def _place(symbol: Symbol) -> tuple[int, str]:
     return (0 if isinstance(symbol, k.Var) else 2), str(symbol)
 
 
-def _scripted(symbol: Symbol) -> bool:
+def _scripted(symbol: k.Term) -> bool:
     """Return whether a symbol's notation ends in a superscript."""
     if isinstance(symbol, k.Odds):
         return False

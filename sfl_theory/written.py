@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from sfl_theory.formulas import ATOM as ATOM
@@ -16,6 +17,7 @@ from sfl_theory.formulas import PRODUCT as PRODUCT
 from sfl_theory.formulas import SUM as SUM
 from sfl_theory.formulas import Exact as Exact
 from sfl_theory.formulas import Form as Form
+from sfl_theory.formulas import Later
 from sfl_theory.formulas import Name as Name
 from sfl_theory.formulas import Number as Number
 from sfl_theory.formulas import Side as Side
@@ -27,7 +29,7 @@ from sfl_theory.formulas import form as form
 from sfl_theory.formulas import number as number
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, Sort, ratio
+from sfl_theory.kernel.algebra import Ratio, Sort
 
 # Numbers ---------------------------------------------------------------------------
 
@@ -68,7 +70,7 @@ def variable(value: Number) -> k.Var:
     Raises:
         TypeError: it is none.
     """
-    (symbol,) = value.value.numerator.symbols()
+    (symbol,) = value.value.numerator.parts
     if not isinstance(symbol, k.Var):
         raise TypeError(f"{value.tex} is no parameter")
     return symbol
@@ -116,13 +118,14 @@ def over(
 ) -> Written[Value]:
     """Return a sum over a binder, its range as LaTeX."""
     tex = rf"\sum_{{{range_}}} {body.inside(PRODUCT)}"
-    what: Any = body.value
-    if isinstance(what, Ratio):
-        whole = k.summed(binder, v, k.constant(what))
-        what = whole.coefficients.get(k.UNIT, ratio(0))
-    else:
-        what = k.summed(binder, v, what)
-    return Written(what, tex, PRODUCT)
+
+    def whole() -> Any:
+        what: Any = body.value
+        if isinstance(what, Ratio):
+            return k.number_of(k.summed(binder, v, k.constant(what)))
+        return k.summed(binder, v, what)
+
+    return Written(Later(body.kind, whole), tex, PRODUCT)
 
 
 def over_clients(n: k.Client, body: Written[Value]) -> Written[Value]:
@@ -150,16 +153,18 @@ class Function:
 
     def __call__(self, at: Vector) -> Form:
         """Return its expected value at a point."""
-        return Written(
-            k.value_of(self.value, at.value), rf"\mathbb{{E}}{self.tex}({at.tex})"
-        )
+        value = Later(k.Lin, lambda: k.value_of(self.value, at.value))
+        return Written(value, rf"\mathbb{{E}}{self.tex}({at.tex})")
 
     def gradient(self, at: Vector, side: k.Side | None = None) -> Vector:
         r"""Return its gradient, or a block :math:`\nabla_c`, :math:`\nabla_s` of it."""
-        value, below_ = k.gradient(self.value, at.value), ""
-        if side is not None:
-            value, below_ = k.part(side, value), f"_{side.value[0]}"
-        return Written(value, rf"\nabla{below_} {self.tex}({at.tex})")
+        below_ = "" if side is None else f"_{side.value[0]}"
+
+        def value() -> k.Vec:
+            whole = k.gradient(self.value, at.value)
+            return whole if side is None else k.part(side, whole)
+
+        return Written(Later(k.Vec, value), rf"\nabla{below_} {self.tex}({at.tex})")
 
     @property
     def best(self) -> Vector:
@@ -169,9 +174,9 @@ class Function:
 
     def gap(self, at: Vector) -> Form:
         """Return what its value lies above the least one."""
-        least = k.value_of(self.value, self.best.value)
-        here = self(at)
-        return Written(here.value - least, f"{here.tex} - {self.tex}^*", SUM)
+        here, least = self(at), self(self.best)
+        value = Later(k.Lin, lambda: here.value - least.value)
+        return Written(value, f"{here.tex} - {self.tex}^*", SUM)
 
 
 def local(n: k.Client) -> Function:
@@ -194,7 +199,7 @@ def point(name: str) -> Vector:
 
 def part(side: k.Side, u: Vector) -> Vector:
     """Return the client's or the server's block of a vector."""
-    value = k.part(side, u.value)
+    value = Later(k.Vec, lambda: k.part(side, u.value))
     if u.name is not None:
         below_ = ",".join(filter(None, (side.value[0], u.name.below)))
         name = replace(u.name, below=below_)
@@ -214,23 +219,24 @@ def server(u: Vector) -> Vector:
 
 def norm2(u: Vector) -> Form:
     """Return the expected squared length."""
-    return Written(k.norm2(u.value), rf"\mathbb{{E}}\left\|{u.tex}\right\|^2", PRODUCT)
+    value = Later(k.Lin, lambda: k.norm2(u.value))
+    return Written(value, rf"\mathbb{{E}}\left\|{u.tex}\right\|^2", PRODUCT)
 
 
 def inner(u: Vector, v: Vector) -> Form:
     """Return the expected inner product."""
     tex = rf"\mathbb{{E}}\left\langle {u.tex}, {v.tex}\right\rangle"
-    return Written(k.inner(u.value, v.value), tex, PRODUCT)
+    return Written(Later(k.Lin, lambda: k.inner(u.value, v.value)), tex, PRODUCT)
 
 
 def called(value: Number, tex: str) -> Number:
     """Return a number that a paper has a symbol for."""
-    return Written(value.value, tex)
+    return Written(value.given, tex)
 
 
 def bracket(value: Written[Value]) -> Written[Value]:
     """Return it in brackets, one factor."""
-    return Written(value.value, rf"\left[{value.tex}\right]")
+    return Written(value.given, rf"\left[{value.tex}\right]")
 
 
 @dataclass(frozen=True)
@@ -257,26 +263,30 @@ class Run:
         """Return the model before round t."""
         at = number(t)
         name = Name(self.model, above=at.tex)
-        return Written(k.iterate(self.value, at.value), str(name), ATOM, name)
+        value = Later(k.Vec, lambda: k.iterate(self.value, at.value))
+        return Written(value, str(name), ATOM, name)
 
     def p(self, n: k.Client, t: Number | int, i: Number | int) -> Vector:
         """Return the local point of client n in round t before step i."""
         at, step = number(t), number(i)
         name = Name(self.model, n.name, f"{at.tex},{step.tex}")
-        value = k.local_point(self.split, n, at.value, step.value)
+        run = self.split
+        value = Later(k.Vec, lambda: k.local_point(run, n, at.value, step.value))
         return Written(value, str(name), ATOM, name)
 
     def xi(self, n: k.Client, t: Number | int, i: Number | int) -> Vector:
         """Return the noise of that step's stochastic gradient."""
         at, step = number(t), number(i)
         name = Name(self.noise_, n.name, f"{at.tex},{step.tex}")
-        value = k.noise(self.split, n, at.value, step.value)
+        run = self.split
+        value = Later(k.Vec, lambda: k.noise(run, n, at.value, step.value))
         return Written(value, str(name), ATOM, name)
 
     def g(self, n: k.Client, t: Number | int, i: Number | int) -> Vector:
         """Return the stochastic gradient of that step."""
         name = Name("g", n.name, f"{number(t).tex},{number(i).tex}")
-        value = local(n).gradient(self.p(n, t, i)).value + self.xi(n, t, i).value
+        gradient, noise = local(n).gradient(self.p(n, t, i)), self.xi(n, t, i)
+        value = Later(k.Vec, lambda: gradient.value + noise.value)
         return Written(value, str(name), ATOM, name)
 
 
@@ -296,13 +306,28 @@ def pace(steps: Number | int, rates: k.Rate, stepwise: bool = False) -> k.AnyPac
 # Hypotheses ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Assumed:
-    """A hypothesis as written; `source` names the paper's assumption."""
+    """A hypothesis as written, or how to make it; `source`: the paper's assumption."""
 
-    value: h.Hypothesis
+    given: h.Hypothesis | Callable[[], h.Hypothesis]
     tex: str
     source: str = ""
+
+    @cached_property
+    def value(self) -> h.Hypothesis:
+        """The kernel's hypothesis, made when it is first asked for."""
+        return self.given if isinstance(self.given, h.Hypothesis) else self.given()
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether hypothesis, LaTeX and source are the same."""
+        return isinstance(other, Assumed) and (
+            (self.tex, self.source) == (other.tex, other.source)
+            and self.value is other.value
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.tex, self.source))
 
     def called(self, source: str) -> Assumed:
         """Return the hypothesis under the paper's name."""
@@ -311,28 +336,32 @@ class Assumed:
 
 def every_client(n: k.Client, one: Assumed) -> Assumed:
     """Return the hypothesis for each client."""
-    value = h.every(k.CLIENTS, n, one.value)
-    return Assumed(value, one.tex + rf"\ \text{{for every }} {n.name}", one.source)
+    tex = one.tex + rf"\ \text{{for every }} {n.name}"
+    return Assumed(lambda: h.every(k.CLIENTS, n, one.value), tex, one.source)
 
 
 def every_round(t: Number, upper: Number, one: Assumed) -> Assumed:
     """Return the hypothesis for each round below a limit."""
-    value = h.every(k.Steps(k.natural(upper.value)), variable(t), one.value)
-    return Assumed(
-        value, one.tex + rf"\ \text{{for }} {t.tex} < {upper.tex}", one.source
-    )
+    tex = one.tex + rf"\ \text{{for }} {t.tex} < {upper.tex}"
+
+    def value() -> h.Hypothesis:
+        binder = k.Steps(k.natural(upper.value))
+        return h.every(binder, variable(t), one.value)
+
+    return Assumed(value, tex, one.source)
 
 
 def every_natural(t: Number, one: Assumed) -> Assumed:
     """Return the hypothesis for each natural number."""
-    value = h.every(k.NATURALS, variable(t), one.value)
-    return Assumed(value, one.tex + rf"\ \text{{for every }} {t.tex}", one.source)
+    tex = one.tex + rf"\ \text{{for every }} {t.tex}"
+    return Assumed(lambda: h.every(k.NATURALS, variable(t), one.value), tex, one.source)
 
 
 def at_most(left: Side, right: Side) -> Assumed:
     """Return ``left <= right``."""
     one, two = as_form(left), as_form(right)
-    return Assumed(h.Holds(two.value - one.value), rf"{one.tex} \le {two.tex}")
+    tex = rf"{one.tex} \le {two.tex}"
+    return Assumed(lambda: h.Holds(two.value - one.value), tex)
 
 
 def equals(left: Side, right: Side) -> tuple[Assumed, Assumed]:
@@ -365,7 +394,7 @@ def smooth(function: Function, S: Number) -> Assumed:
         rf"\|\nabla {function.tex}(x) - \nabla {function.tex}(y)\| \le "
         rf"{S.inside(PRODUCT)} \|x - y\|"
     )
-    return Assumed(h.Smooth(function.value, S.value), tex)
+    return Assumed(lambda: h.Smooth(function.value, S.value), tex)
 
 
 def majorised(function: Function, S: Number) -> Assumed:
@@ -375,7 +404,7 @@ def majorised(function: Function, S: Number) -> Assumed:
         rf"{F}(y) \le {F}(x) + \langle \nabla {F}(x), y - x\rangle + "
         rf"\frac{{{S.tex}}}{{2}} \|y - x\|^2"
     )
-    return Assumed(h.Majorised(function.value, S.value), tex)
+    return Assumed(lambda: h.Majorised(function.value, S.value), tex)
 
 
 def convex(function: Function, mu: Number | int) -> Assumed:
@@ -384,7 +413,7 @@ def convex(function: Function, mu: Number | int) -> Assumed:
     tex = rf"{F}(y) \ge {F}(x) + \langle \nabla {F}(x), y - x\rangle"
     if modulus.value:
         tex += rf" + \frac{{{modulus.tex}}}{{2}} \|y - x\|^2"
-    return Assumed(h.Convex(function.value, modulus.value), tex)
+    return Assumed(lambda: h.Convex(function.value, modulus.value), tex)
 
 
 def minimiser(function: Function) -> Assumed:
@@ -396,7 +425,7 @@ def minimiser(function: Function) -> Assumed:
 def heterogeneity(eps2: Number) -> Assumed:
     """Return that local gradients differ from that of f by a bounded length."""
     tex = rf"\|\nabla F_n(x) - \nabla f(x)\|^2 \le {eps2.tex}"
-    return Assumed(h.Heterogeneity(eps2.value), tex)
+    return Assumed(lambda: h.Heterogeneity(eps2.value), tex)
 
 
 def unbiased(run: Run) -> Assumed:
@@ -414,13 +443,13 @@ def independent(run: Run) -> Assumed:
 def variance(run: Run, n: k.Client, sigma2: Number) -> Assumed:
     """Return that a client's noise has a bounded second moment."""
     tex = rf"\mathbb{{E}}\|{run.noise_}_{{{n.name}}}^{{t,i}}\|^2 \le {sigma2.tex}"
-    return Assumed(h.Variance(run.split, n, sigma2.value), tex)
+    return Assumed(lambda: h.Variance(run.split, n, sigma2.value), tex)
 
 
 def bounded_gradients(run: Run, G2: Number) -> Assumed:
     """Return that stochastic gradients along the run have bounded second moments."""
     tex = rf"\mathbb{{E}}\|g_n^{{t,i}}\|^2 \le {G2.tex}"
-    return Assumed(h.BoundedGradients(run.split, G2.value), tex)
+    return Assumed(lambda: h.BoundedGradients(run.split, G2.value), tex)
 
 
 def participation(run: Run) -> Assumed:

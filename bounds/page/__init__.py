@@ -75,14 +75,15 @@ def page(
         for key in papers
     )
     head = _head(title, coverage, entries)
-    body = linked(f"{_bar(papers, entries)}<main>{head}{body}{_rules()}</main>")
+    whole = f"{_bar(papers, entries)}<main>{head}{body}{_rules()}</main>"
+    text, body = book.text(linked(whole))
     style, script = ((HERE / name).read_text() for name in ("style.css", "script.js"))
     digest = base64.b64encode(sha256(script.encode()).digest()).decode()
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; "
         f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     )
-    packed = base64.b64encode(_deflated(book.text())).decode()
+    packed = base64.b64encode(_deflated(text)).decode()
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -312,8 +313,13 @@ def _ours(
     main = {Kind.LEMMA, *RESULTS}
     kept = {name for name, own in proofs.items() if own and kinds[name] in main}
     kept |= {used for name in kept for used in uses[name]}
+    false = {one.claim.id for one in entries if one.outcome.status == "refuted"}
+    labels = {
+        name: name.split("/", 1)[-1] + (", repaired" if name in false else "")
+        for name in proofs
+    }
     nodes = {
-        name: Node("proved", name.split("/", 1)[-1], name, kinds[name] in RESULTS)
+        name: Node("proved", labels[name], name, kinds[name] in RESULTS)
         if name in kinds
         else Node("assumed", name)
         for name in [*(n for n in proofs if n in kept), *sorted(kept - set(proofs))]

@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from bounds.page.lines import lines
-from bounds.page.sharper import sharper
+from bounds.page.lines import few, lines
+from bounds.page.sharper import RESULTS, sharper
 from bounds.page.sheet import Sheet
 from bounds.page.sketch import in_words, of_part
-from sfl_theory.claims import Decided, Part
+from sfl_theory.claims import Decided, Kind, Part
 from sfl_theory.ledger import Entry, Outcome
+
+AT_LENGTH = {*RESULTS, Kind.LEMMA}
+"""Their proofs are told line by line; every proof's steps can be unfolded."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,11 @@ def _part(
     unused = (
         place for place, one in enumerate(part.says.assumed) if one.value not in known
     )
+    told = entry.claim.kind in AT_LENGTH or few(found.theorem)
+    paper = entry.claim.id.split("/")[0]
     return DrawnPart(
         sheet.proof(found.theorem),
-        lines(found.theorem, part.says, entry.claim.id.split("/")[0], sheet),
+        lines(found.theorem, part.says, paper, sheet) if told else "",
         tuple(dict.fromkeys(filter(None, used))),
         tuple(unused),
     )

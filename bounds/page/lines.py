@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from bounds.mathml import breakable, with_formulas
-from bounds.page.sheet import Sheet
+from bounds.page.sheet import Sheet, premises
 from sfl_theory.claims import Says
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
@@ -16,6 +16,8 @@ from sfl_theory.written import Form, Written
 
 SHORT = 5
 """Forms of at most so many terms are searched for squares and gaps: it takes time."""
+FEW = 24
+"""A proof of at most so many steps is told, whatever it proves."""
 
 
 class Quick:
@@ -56,6 +58,18 @@ def _plain(form: k.Lin) -> tuple[Form, Form]:
 def quick(paper: str) -> Quick:
     """Return the writer of a paper that remembers what it wrote."""
     return Quick(of_paper(paper))
+
+
+def few(theorem: Theorem) -> bool:
+    """Return whether a proof has at most `FEW` steps."""
+    seen: set[Theorem] = set()
+    left = [theorem]
+    while left and len(seen) <= FEW:
+        one = left.pop()
+        if one not in seen:
+            seen.add(one)
+            left += premises(one)
+    return len(seen) <= FEW
 
 
 def lines(theorem: Theorem, says: Says, paper: str, sheet: Sheet) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
-from bounds.mathml import breakable, mathml
+from bounds.mathml import breakable, mathml, with_formulas
 from bounds.page.sheet import Book
 from bounds.runs_in_words import run_in_words
 from sfl_theory.claims import Claim, Part
@@ -17,7 +17,7 @@ from sfl_theory.written import Assumed
 
 SHORT = 110
 """A formula of fewer characters of MathML stands in the page itself."""
-INSTEAD = 240
+INSTEAD = 100
 """So many characters stand where something will be filled in."""
 MARKS = {"proved": "\u2713", "refuted": "\u2717", "unproved": "?"}
 
@@ -93,9 +93,9 @@ class Packed:
         """Return the formula of one part and what it assumes."""
         says = part.says
         runs = k.runs_of(says.left.value, says.right.value, *says.hypotheses)
+        told = (run_in_words(run, self.writer) for run in sorted(runs, key=str))
         about = "".join(
-            f'<p class="given">{self.words(run_in_words(run, self.writer))}</p>'
-            for run in sorted(runs, key=str)
+            f'<p class="given">{self.gap(with_formulas(text), "")}</p>' for text in told
         )
         assumed = says.assumed
         names = "; ".join(dict.fromkeys(one.source or one.tex for one in assumed))

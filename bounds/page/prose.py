@@ -72,11 +72,10 @@ def prose(says: Says, part: DrawnPart, write: Packed) -> str:
         spared = assumptions(says.assumed[place] for place in part.unused)
         sentences.append(f"It does not need {spared}.")
     told = write.gap(" ".join(sentences), _count(len(steps), "step"), "p")
-    number = write.book.number
     lines = ""
     if part.lines:
-        lines = f'<div class="steps" data-f="{number(part.lines)}"></div>'
-    return f'{told}{lines}<div data-root="{number(part.proof)}"></div>'
+        lines = f'<div class="steps" data-f="{part.lines}"></div>'
+    return f'{told}{lines}<div data-root="{part.proof}"></div>'
 
 
 def _count(number: int, noun: str) -> str:

@@ -27,6 +27,7 @@ SHARED = k.VecSum | k.LinSum | k.Total | k.Inner | k.Gradient | k.Expected | k.V
 """Terms that stand in many formulas: written once, and referred to."""
 SHOWN_ELSEWHERE = {("combine", "target"), ("sum_over", "factor")}
 """Arguments that are the step's formula, or a multiplier."""
+GAP = re.compile(r'(data-(?:f|root))="@([0-9a-f]{16});"')
 ALIAS = re.compile(r"@[0-9a-f]{16};")
 MARK = re.compile(r'"@([0-9a-f]{16});"|@([0-9a-f]{16});')
 
@@ -217,30 +218,28 @@ def _theorems(value: object) -> Iterator[Theorem]:
 
 
 class Book:
-    """What several sheets hold, numbered."""
+    """What several sheets hold; numbered when everything is in it."""
 
     def __init__(self) -> None:
         self._formulas: dict[str, str] = {}
         self._steps: dict[str, str] = {}
-        self._places: dict[str, int] = {}
         self._read: dict[str, list[Json]] = {}
 
     def add(self, entries: Mapping[str, str]) -> None:
-        """Add what a sheet holds; formulas and steps are numbered apart."""
+        """Add what a sheet holds; formulas and steps are kept apart."""
         for digest, content in entries.items():
             of = self._steps if content.startswith('["') else self._formulas
-            self._places.setdefault(digest, len(of))
             of.setdefault(digest, content)
 
-    def keep(self, content: str) -> int:
-        """Return the number of a text that is to be filled in; every text once."""
+    def keep(self, content: str) -> str:
+        """Add a text that is to be filled in, once.
+
+        Returns:
+            Its mark.
+        """
         digest = digest_of(content)
         self.add({digest: content})
-        return self._places[digest]
-
-    def number(self, mark: str) -> int:
-        """Return the number of what a mark stands for."""
-        return self._places[mark[1:-1]]
+        return f"@{digest};"
 
     def steps(self, root: str) -> dict[str, list[Json]]:
         """Return the steps of a proof by their marks, premises first."""
@@ -264,17 +263,33 @@ class Book:
             self._read[mark] = json.loads(self._steps[mark[1:-1]])
         return self._read[mark]
 
-    def text(self) -> str:
-        """Return all formulas and all steps as JSON, with numbers for the marks."""
+    def text(self, html: str) -> tuple[str, str]:
+        """Number everything; texts that begin alike stand together and pack well.
+
+        Args:
+            html: with marks in its ``data-f`` and ``data-root``.
+
+        Returns:
+            All formulas and all steps as JSON, and the HTML, numbers for the marks.
+        """
+        formulas = sorted(self._formulas, key=lambda digest: self._formulas[digest])
+        places = {
+            digest: place
+            for table in (formulas, self._steps)
+            for place, digest in enumerate(table)
+        }
 
         def number(found: re.Match[str]) -> str:
             if found[1]:
-                return str(self._places[found[1]])
-            return f"@{self._places[found[2]]};"
+                return str(places[found[1]])
+            return f"@{places[found[2]]};"
 
-        texts = (json.dumps(one, ensure_ascii=False) for one in self._formulas.values())
+        def named(found: re.Match[str]) -> str:
+            return f'{found[1]}="{places[found[2]]}"'
+
+        texts = (json.dumps(self._formulas[d], ensure_ascii=False) for d in formulas)
         whole = f"[[{','.join(texts)}],[{','.join(self._steps.values())}]]"
-        return MARK.sub(number, whole)
+        return MARK.sub(number, whole), GAP.sub(named, html)
 
 
 def before(step: list[Json]) -> list[str]:

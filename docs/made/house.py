@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -18,6 +19,7 @@ ROOMS = {
     "sfl_theory.formulas": ("written", "terms and LaTeX at once"),
     "sfl_theory.written": ("written", "terms and LaTeX at once"),
     "sfl_theory.spelling": ("written", "terms and LaTeX at once"),
+    "sfl_theory.steps": ("written", "terms and LaTeX at once"),
     "sfl_theory.typeset": ("written", "terms and LaTeX at once"),
     "sfl_theory.writer": ("written", "terms and LaTeX at once"),
     "sfl_theory.proofs": ("proofs", "derivations by the rules"),
@@ -136,39 +138,54 @@ def floors(graph: dict[str, set[str]]) -> list[list[str]]:
     return out[::-1]
 
 
+def passing(graph: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Return a graph with a bend, named "FROM>TO>FLOOR", on every floor passed."""
+    floor = {room: k for k, row in enumerate(floors(graph)) for room in row}
+    out: dict[str, set[str]] = {room: set() for room in graph}
+    for room, below in graph.items():
+        for one in below:
+            bends = (
+                f"{room}>{one}>{k}" for k in range(floor[room] - 1, floor[one], -1)
+            )
+            for upper, lower in pairwise([room, *bends, one]):
+                out.setdefault(upper, set()).add(lower)
+    return out
+
+
 def drawn(graph: dict[str, set[str]]) -> str:
     """Return the picture as SVG."""
     words = dict([*ROOMS.values(), LIBRARY, ANSWERS][::-1])
-    edges = reduced(graph)
+    edges = passing(reduced(graph))
     rows = floors(edges)
-    widest = max(map(len, rows))
-    width = widest * (WIDTH + GAP_X) + GAP_X
+    width = max(map(len, rows)) * (WIDTH + GAP_X) + GAP_X
     height = len(rows) * (HEIGHT + GAP_Y)
-    at = {}
+    at: dict[str, tuple[float, float]] = {}
     for number, row in enumerate(rows):
-        left = (width - len(row) * (WIDTH + GAP_X) + GAP_X) / 2
+        left = (width - len(row) * (WIDTH + GAP_X) + GAP_X + WIDTH) / 2
         y = height - (number + 1) * (HEIGHT + GAP_Y) + GAP_Y / 2
         at |= {room: (left + k * (WIDTH + GAP_X), y) for k, room in enumerate(row)}
     lines, boxes = "", ""
     for room, below in sorted(edges.items()):
-        x, y = at[room]
+        (x, y), bend = at[room], ">" in room
+        lines += f'<path d="M{x:.0f} {y:.0f}v{HEIGHT}"/>' if bend else ""
         for one in sorted(below):
             x2, y2 = at[one]
-            bend = (y + HEIGHT + y2) / 2
+            end, tip = (y2, "") if ">" in one else (y2 - 6, ' marker-end="url(#tip)"')
+            half = (y + HEIGHT + y2) / 2
             lines += (
-                f'<path d="M{x + WIDTH / 2:.0f} {y + HEIGHT:.0f}C{x + WIDTH / 2:.0f} '
-                f"{bend:.0f} {x2 + WIDTH / 2:.0f} {bend:.0f} {x2 + WIDTH / 2:.0f} "
-                f'{y2 - 6:.0f}" marker-end="url(#tip)"/>'
+                f'<path d="M{x:.0f} {y + HEIGHT:.0f}C{x:.0f} {half:.0f} {x2:.0f} '
+                f'{half:.0f} {x2:.0f} {end:.0f}"{tip}/>'
             )
-    for room, (x, y) in at.items():
-        about = escape(words.get(room, ""))
-        fill = "#00694b" if room == "kernel" else "#2f4b66"
-        boxes += (
-            f'<rect x="{x:.0f}" y="{y:.0f}" width="{WIDTH}" height="{HEIGHT}" rx="6" '
-            f'fill="{fill}"/><text x="{x + WIDTH / 2:.0f}" y="{y + 19:.0f}" '
-            f'font-weight="bold">{escape(room)}</text><text x="{x + WIDTH / 2:.0f}" '
-            f'y="{y + 36:.0f}" font-size="11">{about}</text>'
-        )
+        if not bend:
+            about = escape(words.get(room, ""))
+            fill = "#00694b" if room == "kernel" else "#2f4b66"
+            middle = f'<text x="{x:.0f}" y="{{:.0f}}" {{}}>{{}}</text>'
+            boxes += (
+                f'<rect x="{x - WIDTH / 2:.0f}" y="{y:.0f}" width="{WIDTH}" '
+                f'height="{HEIGHT}" rx="6" fill="{fill}"/>'
+                + middle.format(y + 19, 'font-weight="bold"', escape(room))
+                + middle.format(y + 36, 'font-size="11"', about)
+            )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         'font-family="system-ui, sans-serif" font-size="14" text-anchor="middle" '

@@ -220,7 +220,7 @@ def _best(case: Case) -> str:
     found = best(case, USUAL, [SHOWN_AT])
     version, value = found.versions[0], float(found.values[0])
     bound = case.bound(version)
-    out = f"\n### Sharpest proved bound\n\n`{version}`: {VERSIONS[version]}.\n"
+    out = f"\n### Sharpest proved formula\n\n`{version}`: {VERSIONS[version]}.\n"
     out += block(bound.latex()) + _rule(bound)
     out += f"\n*If* {prose('; '.join(map(str, bound.conditions)))}.\n"
     out += "\nFor two clients with $\\kappa = 10$, $\\tau = 2$ and "

@@ -27,8 +27,13 @@ MAKERS: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
     "pictures": house.pictures,
 }
 """Folder of the site -> what makes its files, as names and texts."""
-PLAIN = re.compile(r"<mo>([()\[\]|‖⟨⟩])</mo>")
-"""Brackets without \\left and \\right, which keep their size."""
+PLAIN = re.compile(
+    r"(?<!\\left)(?<!\\right)(?<!\\big)(?<!\\Big)(\(|\)|\\\||\\langle|\\rangle)"
+)
+"""Brackets that keep their size."""
+KEPT = {"(": "(", ")": ")", r"\|": "‖", r"\langle": "⟨", r"\rangle": "⟩"}
+PLACES = {bracket: chr(0xE000 + k) for k, bracket in enumerate(KEPT)}
+"""What stands for them while a formula is read."""
 LOG = logging.getLogger(__name__)
 
 
@@ -57,10 +62,14 @@ def formula(writer: HTML5Translator, node: nodes.Element) -> None:
         SkipNode: always; the formula is written.
     """
     block = isinstance(node, nodes.math_block)
-    found = mathml(node.astext().strip(), display=block)
+    tex = PLAIN.sub(lambda bracket: PLACES[bracket[1]], node.astext().strip())
+    found = mathml(tex, display=block)
     if found.startswith("<code>"):
         LOG.warning("unknown LaTeX: %s", node.astext(), location=node)
-    found = PLAIN.sub(r'<mo stretchy="false">\1</mo>', found)
+    for bracket, place in PLACES.items():
+        sign = KEPT[bracket]
+        found = found.replace(f"<mo>{place}", f'<mo stretchy="false">{sign}')
+        found = found.replace(place, sign)
     writer.body.append(f'<div class="math">{found}</div>' if block else found)
     raise nodes.SkipNode
 

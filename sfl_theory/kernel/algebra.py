@@ -121,17 +121,22 @@ class Sum(Built, Generic[K, V]):
 
     def __eq__(self, other: object) -> bool:
         """Return whether the structure is the same; equal values have difference 0."""
-        same = type(other) is type(self)
-        return same and self.coefficients == cast(Sum[K, V], other).coefficients
+        own: object = self.coefficients
+        return type(other) is type(self) and own == cast(Any, other).coefficients
 
     def __bool__(self) -> bool:
         return bool(self.coefficients)
 
     def __add__(self, other: Self) -> Self:
-        require(type(other) is type(self), "things of two kinds cannot be added")
+        return self.plus((other,))
+
+    def plus(self, others: Iterable[Self]) -> Self:
+        """Return this sum and others, all of them added up."""
         out = dict(self.coefficients)
-        for key, c in other.coefficients.items():
-            out[key] = out[key] + c if key in out else c
+        for other in others:
+            require(type(other) is type(self), "things of two kinds cannot be added")
+            for key, c in other.coefficients.items():
+                out[key] = out[key] + c if key in out else c
         return type(self)(out)
 
     def __neg__(self) -> Self:
@@ -208,10 +213,6 @@ class Poly(Sum[Monomial, Exact]):
     def parts(self) -> tuple[Symbol, ...]:
         """The symbols that occur."""
         return tuple({symbol: 0 for _, powers in self._products for symbol in powers})
-
-    def symbols(self) -> set[Symbol]:
-        """Return the symbols that occur."""
-        return set(self.parts)
 
     def exchanged(self, by: Mapping[Symbol, Symbol]) -> Poly:
         """Return this polynomial with all its symbols exchanged for different ones."""
@@ -304,9 +305,10 @@ class Ratio(Built):
         self, numerator: Poly, denominator: Iterable[tuple[Poly, int]] = ()
     ) -> None:
         self.numerator = numerator
-        self.denominator = tuple(
-            sorted(denominator, key=lambda part: sorted(part[0].coefficients.items()))
-        )
+        low = tuple(denominator)
+        if len(low) > 1:
+            low = tuple(sorted(low, key=lambda f: sorted(f[0].coefficients.items())))
+        self.denominator = low
 
     @cached_property
     def _hash(self) -> int:
@@ -317,8 +319,9 @@ class Ratio(Built):
 
     def __eq__(self, other: object) -> bool:
         """Return whether the structure is the same; equal values have difference 0."""
-        same = isinstance(other, Ratio) and self.numerator == other.numerator
-        return same and self.denominator == cast(Ratio, other).denominator
+        return type(other) is Ratio and (
+            self.numerator == other.numerator and self.denominator == other.denominator
+        )
 
     def __bool__(self) -> bool:
         return bool(self.numerator)
@@ -327,6 +330,8 @@ class Ratio(Built):
         other = ratio(other)
         if not other or not self:
             return self or other
+        if not self.denominator and not other.denominator:
+            return Ratio(self.numerator + other.numerator)
         one, two = dict(self.denominator), dict(other.denominator)
         common = {f: max(one.get(f, 0), two.get(f, 0)) for f in {**one, **two}}
         tops = (
@@ -350,6 +355,8 @@ class Ratio(Built):
         if type(other) not in (Ratio, int, Fraction):
             return NotImplemented
         other = ratio(other)
+        if not self.denominator and not other.denominator:
+            return Ratio(self.numerator * other.numerator)
         factors = dict(self.denominator)
         for factor, power in other.denominator:
             factors[factor] = factors.get(factor, 0) + power

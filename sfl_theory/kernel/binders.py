@@ -32,10 +32,10 @@ class Interned(type):
 
     def __call__(cls, *args: Any) -> Any:
         """Return the one object with these arguments."""
-        args = cast(type[Term], cls).normal(args)
-        found = _TERMS.get((cls, *args))
+        key = (cls, *cast(type[Term], cls).normal(args))
+        found = _TERMS.get(key)
         if found is None:
-            found = _TERMS[cls, *args] = type.__call__(cls, *args)
+            found = _TERMS[key] = type.__call__(*key)
         return found
 
 
@@ -60,9 +60,9 @@ class Term(Built, metaclass=Interned):
     @classmethod
     def normal(cls, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments that stand for these."""
-        if any(type(args[i]) is not Poly for i in cls.indices):
-            new = {i: ratio(args[i]).poly() for i in cls.indices}
-            args = tuple(new.get(i, arg) for i, arg in enumerate(args))
+        for i in cls.indices:
+            if type(args[i]) is not Poly:
+                args = (*args[:i], ratio(args[i]).poly(), *args[i + 1 :])
         return args
 
     def __post_init__(self) -> None:
@@ -406,7 +406,7 @@ def summed(binder: Binder, v: Bindable, form: C) -> C:
     denominator may depend on v.
     """
     bindable(binder, v)
-    out = type(form)({})
+    kind, out = type(form), list[C]()
     make: Any = VecSum if isinstance(form, Vec) else LinSum
     for atom, c in form.coefficients.items():
         fits = all(v not in factor.free for factor, _ in c.denominator)
@@ -419,10 +419,10 @@ def summed(binder: Binder, v: Bindable, form: C) -> C:
             outside = ratio(Poly.product(value, other)) * below
             if v in atom.free:
                 closed = make(*bind(binder, v, inside, atom))
-                out = out + type(form)({closed: outside})
+                out.append(kind({closed: outside}))
             else:
-                out = out + type(form)({atom: outside * total(binder, v, inside)})
-    return out
+                out.append(kind({atom: outside * total(binder, v, inside)}))
+    return kind({}).plus(out)
 
 
 def total(binder: Binder, v: Bindable, product: Poly) -> Ratio:
@@ -489,8 +489,8 @@ def at(term: Any, by: Substitution) -> Any:
             out = out / at(factor, by) ** power
         return out
     if isinstance(term, Combination):
-        new = (at(atom, by) * at(c, by) for atom, c in term.coefficients.items())
-        return sum(new, type(term)({}))
+        items = term.coefficients.items()
+        return type(term)({}).plus(at(atom, by) * at(c, by) for atom, c in items)
     return cast(Term, term).replaced(by)
 
 

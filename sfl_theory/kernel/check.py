@@ -4,6 +4,7 @@ It compiles the sources beside it, in this order, and looks for nothing else: ne
 bytecode nor another module of the same name is ever loaded in their place.
 """
 
+import gc
 import sys
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
@@ -41,5 +42,8 @@ if __name__ == "__main__":
     if not sys.flags.isolated or not sys.flags.no_site:
         sys.exit("run it as: python -I -S check.py FILE...")
     sys.dont_write_bytecode = True
+    gc.disable()
     main = _loaded()["main"]
-    sys.exit(main(sys.argv[1:]) if callable(main) else 1)
+    status = main(sys.argv[1:]) if callable(main) else 1
+    gc.freeze()
+    sys.exit(status)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import product, repeat
-from math import prod
-from typing import Any, NamedTuple, TypeVar, cast
+from math import lcm, prod
+from typing import Any, NamedTuple, cast
 
 from . import terms as k
-from .algebra import Poly, Ratio, Rejected, Sort, ratio, require
+from .algebra import Exact, K, Poly, Ratio, Rejected, Sort, V, ratio, require
 
 MAX_OUTCOMES, MAX_RANGE = 65_536, 100_000
 MAX_ROUNDS, MAX_STEPS = 20_000, 200_000
@@ -24,8 +24,6 @@ ZERO, ONE = Fraction(0), Fraction(1)
 Vector = tuple[Fraction, ...]
 Matrix = tuple[Vector, ...]
 Random = list[Vector]
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 def dot(u: Vector, v: Vector) -> Fraction:
@@ -235,18 +233,22 @@ class Evaluation:
 
     def number(self, value: Ratio | Poly) -> Fraction:
         """Return the value of a number; of one with draws in the outcome `outcome`."""
-        if isinstance(value, Ratio):
-            out = self.number(value.numerator)
-            for factor, power in value.denominator:
-                out /= self.number(factor) ** power
-            return out
-        out = ZERO
-        for c, powers in value.products():
+        return Fraction(*self._quotient(value))
+
+    def _quotient(self, value: Ratio | Poly) -> tuple[int, int]:
+        """Return the value of a number as numerator and denominator."""
+        top, below, value = 0, 1, ratio(value)
+        for c, powers in value.numerator.products():
+            n, d = c.numerator, c.denominator
             for symbol, power in powers.items():
                 one = self._symbol(symbol)
-                c *= one if power == 1 else one**power
-            out += c
-        return out
+                n, d = n * one.numerator**power, d * one.denominator**power
+            both = lcm(below, d)
+            top, below = top * (both // below) + n * (both // d), both
+        for factor, power in value.denominator:
+            n, d = self._quotient(factor)
+            top, below = top * d**power, below * n**power
+        return top, below
 
     def numbers(self, value: Ratio | Poly) -> list[Fraction]:
         """Return the value of a number in every outcome."""
@@ -261,18 +263,18 @@ class Evaluation:
 
     def whole_number(self, value: Poly) -> int:
         """Return the value of an index."""
-        out = self.number(value)
-        require(out >= 0 and out.denominator == 1, "%s is no index", value)
-        return int(out)
+        top, below = self._quotient(value)
+        require(below == 1 and top >= 0, "%s is no index", value)
+        return top
 
     def client(self, n: k.ClientIndex) -> int:
         """Return the number of a client."""
         require(n in self.at, "which client is %s?", n)
         return self.at[n]
 
-    def _symbol(self, s: Any) -> Fraction:
+    def _symbol(self, s: Any) -> Exact:
         if s in self.at:
-            return Fraction(self.at[s])
+            return self.at[s]
         if isinstance(s, k.Var):
             return known(self.model.numbers, s)
         if isinstance(s, k.Weight):
@@ -293,7 +295,7 @@ class Evaluation:
             two = (self.client(s.later), self.whole_number(s.later_step))
             order = self.model.order
             require(one in order and two in order, "the model has no such visit")
-            return Fraction(order.index(one) < order.index(two))
+            return int(order.index(one) < order.index(two))
         require(isinstance(s, k.Total), "the model has no %s", s)
         fixed = s.free.isdisjoint(self.at) and k.CHANCE not in s.free
         if not fixed or s not in self._totals:
@@ -314,11 +316,8 @@ class Evaluation:
 
     def form(self, lin: k.Lin) -> Fraction:
         """Return the value of a form."""
-        return dot(tuple(self._chances), tuple(self.values(lin)))
-
-    def values(self, lin: k.Lin) -> list[Fraction]:
-        """Return the value of a form in every outcome."""
-        return [value for (value,) in self.vector(lin)]
+        values = zip(self._chances, self.vector(lin), strict=True)
+        return sum((p * z for p, (z,) in values), ZERO)
 
     def vector(self, u: k.Vec | k.Lin) -> Random:
         """Return the values of a combination."""

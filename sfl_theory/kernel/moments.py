@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
+from operator import mul
 from typing import Any, cast
 
 from . import terms as k
@@ -65,13 +66,14 @@ class Powers:
             tuple(int(found.get(q, ZERO) * below) for q in range(size)), below
         )
 
-    def at(self, r: Fraction) -> tuple[int, int]:
-        """Return numerator and denominator of the value at r."""
-        out, power = 0, 1
-        for top in reversed(self.tops):
-            out = out * r.numerator + top * power
-            power *= r.denominator
-        return out, self.below * (power // r.denominator)
+    def at(self, powers: list[int]) -> tuple[int, int]:
+        """Return numerator and denominator of the value at a rate, see `powers_of`."""
+        return sum(map(mul, self.tops, powers)), self.below * powers[0]
+
+
+def powers_of(r: Fraction, size: int) -> list[int]:
+    """Return d^size r^q for q = 0, ..., size and the denominator d of r."""
+    return [r.numerator**q * r.denominator ** (size - q) for q in range(size + 1)]
 
 
 class AnyRate(Evaluation):
@@ -100,6 +102,7 @@ class Enclosure(Evaluation):
         self._x = [k.Var(name, Sort.NONNEGATIVE) for name in names]
         self._symbols = tuple(map(k.symbol, self._x))
         self._means = self._of_a_round(max(self.whole_number(p.steps) for p in paces))
+        self._degree = max(len(m.tops) for means in self._means for m in means) - 1
         start = self.model.start
         first, squares = ([times(x**d, WHOLE) for x in start] for d in (1, 2))
         self._moments = [(first, squares)]
@@ -149,7 +152,10 @@ class Enclosure(Evaluation):
         client, size = self.model.client_size, len(self._x)
         while len(self._moments) <= t:
             s, (first, squares) = len(self._moments) - 1, self._moments[-1]
-            rates = [self.rate(self.run.pace(side).rate, s) for side in k.Side]
+            rates = [
+                powers_of(self.rate(self.run.pace(side).rate, s), self._degree)
+                for side in k.Side
+            ]
             now, then = list[Interval](), list[Interval]()
             for p in range(size):
                 means = (mean.at(rates[p >= client]) for mean in self._means[p])

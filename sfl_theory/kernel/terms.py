@@ -346,16 +346,17 @@ def side_of(atom: VecAtom) -> Side | None:
 
 def part(side: Side, u: Vec) -> Vec:
     """Return the block of a vector: linear, and taken inside sums."""
-    out = Vec({})
-    for atom, c in u.coefficients.items():
-        if side_of(atom) not in (side, None):
-            continue
-        if isinstance(atom, VecSum):
-            v, inside = atom.opened()
-            out = out + summed(atom.binder, v, part(side, inside)) * c
-        else:
-            out = out + Vec({atom if isinstance(atom, Part) else Part(side, atom): c})
-    return out
+    items = u.coefficients.items()
+    return Vec({}).plus(
+        _part(side, atom) * c for atom, c in items if side_of(atom) in (side, None)
+    )
+
+
+def _part(side: Side, atom: VecAtom) -> Vec:
+    if not isinstance(atom, VecSum):
+        return vec(atom if isinstance(atom, Part) else Part(side, atom))
+    v, inside = atom.opened()
+    return summed(atom.binder, v, part(side, inside))
 
 
 class Part(VecAtom, shown="[{vector}]_{side.value[0]}", made=staticmethod(part)):
@@ -368,7 +369,7 @@ class Part(VecAtom, shown="[{vector}]_{side.value[0]}", made=staticmethod(part))
 def inner(u: Vec, v: Vec) -> Lin:
     """Return ``E<u, v>``, bilinear; different blocks are orthogonal."""
     out: dict[LinAtom, Ratio] = {}
-    rest = Lin({})
+    rest = list[Lin]()
     for a, b in u.coefficients.items():
         for x, y in v.coefficients.items():
             one, two, c = side_of(a), side_of(x), b * y
@@ -377,8 +378,8 @@ def inner(u: Vec, v: Vec) -> Lin:
                 out[pair] = out[pair] + c if pair in out else c
             elif one is None or two is None:
                 side = cast(Side, one or two)
-                rest = rest + inner(part(side, vec(a)), part(side, vec(x))) * c
-    return Lin(out) + rest
+                rest.append(inner(part(side, vec(a)), part(side, vec(x))) * c)
+    return Lin(out).plus(rest)
 
 
 class Inner(LinAtom, made=staticmethod(inner)):

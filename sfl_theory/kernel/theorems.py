@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 from types import UnionType
 from typing import Any, ParamSpec, Union, get_args, get_origin, get_type_hints
 
@@ -76,10 +76,14 @@ P = ParamSpec("P")
 
 
 def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
-    """Return the function as a rule that refuses arguments of other types."""
+    """Return the function as a rule that refuses arguments of other types.
+
+    What is kept for the next equal call is a theorem that the rule made, so it is true.
+    """
     name = function.__name__
     hints = get_type_hints(function)
     kinds = tuple(kind for key, kind in hints.items() if key != "return")
+    known = lru_cache(maxsize=20_000)(function)
 
     @wraps(function)
     def apply(*args: P.args, **kwargs: P.kwargs) -> Theorem:
@@ -89,8 +93,9 @@ def rule(function: Callable[P, Theorem]) -> Callable[P, Theorem]:
             fits = conforms(value, kind)
             require(fits, "%s: %s is not of type %s", name, value, kind)
             require(closed(value), "%s: %s has an index of a binder", name, value)
-        theorem = function(*args, **kwargs)
-        object.__setattr__(theorem, "call", (name, args))
+        theorem = known(*args)
+        if theorem.call is None:
+            object.__setattr__(theorem, "call", (name, args))
         return theorem
 
     RULES[name] = Rule(name, apply, kinds, function.__doc__ or "")

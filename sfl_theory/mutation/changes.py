@@ -140,12 +140,12 @@ def _factors(form: k.Lin) -> set[Symbol]:
     for c in form.coefficients.values():
         below = (factor for factor, _ in c.denominator)
         for poly in (c.numerator, *below):
-            found |= {s for s in poly.symbols() if isinstance(s, k.Var | k.Total)}
+            found |= {s for s in poly.parts if isinstance(s, k.Var | k.Total)}
     return {s for s in found if not isinstance(s, k.Total) or not s.free}
 
 
 def _inverse(number: Ratio) -> Ratio | None:
-    (symbol,) = number.numerator.symbols()
+    (symbol,) = number.numerator.parts
     positive = symbol.sort in (Sort.POSITIVE, Sort.COUNT)
     return ratio(1) / number if positive else None
 
@@ -256,7 +256,7 @@ def _others(old: k.WeightedSum, on_left: bool) -> Iterator[tuple[str, Any]]:
 
 
 def _weighted(old: k.WeightedSum) -> bool:
-    return any(isinstance(s, k.Weight) for s in old.weight.symbols())
+    return any(isinstance(s, k.Weight) for s in old.weight.parts)
 
 
 def rewritten(term: Any, old: k.Term, new: Any) -> Any:

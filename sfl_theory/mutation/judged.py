@@ -85,9 +85,9 @@ def subject(statement: Statement) -> str:
         many = any(
             isinstance(s, k.BoundNat) or s in numbers
             for one in rounds
-            for s in one.numerator.symbols()
+            for s in one.numerator.parts
         )
-        apart = any((one - rounds[0]).numerator.symbols() for one in rounds)
+        apart = any((one - rounds[0]).numerator.parts for one in rounds)
         return "T rounds" if many or apart else "one round"
     vectors = any(isinstance(one, k.Inner | k.Value | k.LinSum) for one in inside)
     return "functions and vectors" if vectors else "numbers"
@@ -95,7 +95,7 @@ def subject(statement: Statement) -> str:
 
 def _coefficients(side: k.Lin) -> Iterator[set[Symbol]]:
     for c in side.coefficients.values():
-        yield c.numerator.symbols().union(*(p.symbols() for p, _ in c.denominator))
+        yield {s for p in (c.numerator, *dict(c.denominator)) for s in p.parts}
 
 
 def groups(parts: Iterable[Named]) -> list[list[str]]:

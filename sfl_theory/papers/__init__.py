@@ -1,4 +1,4 @@
-"""The papers: a package each, with ``THEOREMS`` (bounds) and ``SECTIONS`` (claims)."""
+"""The papers: a package each, with ``bounds.THEOREMS`` and ``SECTIONS`` of claims."""
 
 from __future__ import annotations
 

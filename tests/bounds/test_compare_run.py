@@ -155,6 +155,7 @@ def test_a_curve_above_the_bound_is_violated(
     for name in ("a", "b"):
         copies.append(shutil.copytree(runs[name], tmp_path / name))
         edit_log(copies[-1], 2, lambda line: with_gradient(line, 1e8))
+        unsigned(copies[-1])
     record = compared(*copies)
     assert record["verdict"] == "violated"
     assert record["first_violation"] == 3

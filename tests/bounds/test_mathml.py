@@ -33,6 +33,7 @@ def test_formulas_by_hand() -> None:
         "<mo>‖</mo><mi>y</mi><mo>‖</mo></mrow></math>"
     )
     assert "<munderover><mo>∑</mo>" in mathml(r"\sum_{t=0}^{T-1} a")
+    assert 'minsize="1.8em">(</mo><mi>x</mi>' in mathml(r"\Big(x\Big)\qquad\tfrac12")
     assert "<mroot><mi>x</mi><mn>3</mn></mroot>" in mathml(r"\sqrt[3]{x} \leq y")
     assert "<mtext>for\N{NO-BREAK SPACE}every</mtext>" in mathml(r"\text{for every}")
 
@@ -40,8 +41,8 @@ def test_formulas_by_hand() -> None:
 @pytest.mark.parametrize(
     "tex",
     [
-        r"\frac{1}", "x^", "^2", "{x", "x}", r"\sqrt[3{x}", r"\left(x", r"\unknown x",
-        "x_1_2",
+        r"\frac{1}", "x^", "^2", "{x", "x}", r"\sqrt[3{x}", r"\Big", r"\left(x",
+        r"\unknown x", "x_1_2",
     ],
 )  # fmt: skip
 def test_what_is_not_known_is_shown_as_written(tex: str) -> None:

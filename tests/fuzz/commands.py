@@ -20,6 +20,14 @@ for folder in ("", "bounds", "figures", "sfl_train"):
 
 TINY = ("--model", "mlp", "--width", "0.05", "--dataset", "synthetic:2x1x8:20",
         "--clients", "2", "--rounds", "1", "--quiet")  # fmt: skip
+OWN = ("--model", "user/net.py:net", "--dataset", "npz:user/images.npz",
+       "--clients", "2", "--rounds", "1", "--quiet")  # fmt: skip
+NET = """
+from torch import nn
+
+def net(pixels, classes):
+    return nn.Sequential(nn.Flatten(), nn.Linear(pixels**2, classes))
+"""
 SQUARE = """
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Part, Proof, says
@@ -36,13 +44,6 @@ CLAIMS = [
     Claim("mine/square", "p. 1", Kind.LEMMA, "A square.",
           (Part(says(0, w.norm2(u)), Proof(square, "Yes.")),)),
 ]
-"""
-NET = """
-from torch import nn
-
-
-def net():
-    return nn.Sequential(nn.Flatten(), nn.Linear(64, 4), nn.Linear(4, 2))
 """
 CONSTANTS = {
     "S": 10.0, "mu": 0.1, "sigma2": [1.0, 2.0], "G2": 4.0, "eps2": 1.0,
@@ -107,14 +108,15 @@ TRAIN = {
     "--partition": ("iid", "file:user/parts.json", "dirichlet:0.5", "blocks:1"),
     "--dataset": (
         "synthetic:2x1x8:20",
-        "npz:user/data.npz",
-        "npz:user/pipe",
         "synthetic:2x3x8:20",
         "digits",
         "cifar10",
+        "npz:user/images.npz",
+        "npz:user/q.npz",
+        "npz:user/pipe",
     ),
-    "--model": ("mlp", "cnn", "resnet18", "user/net.py:net", "user/net.py:none"),
-    "--log": ("csv", "tensorboard"),
+    "--model": ("mlp", "cnn", "resnet18", "user/net.py:net", "user/mine.py:CLAIMS"),
+    "--log": ("csv",),
     "--measure": ("off", "auto", "every=1"),
     "--schedule": ("constant", "step:1:0.5", "cosine", "theorem:3.7/non_convex:S=10"),
     "--device": ("cpu", "cuda", "cuda:7", "meta", "mps"),
@@ -136,7 +138,7 @@ COMMANDS = (
     Command("sfl_train.__main__", [TINY, (*TINY, "--out", "user/run"),
         (*TINY, "--partition", "file:user/parts.json"), ("--config", "user/run.toml"),
         (*TINY, "--measure", "every=1", "--tau", "1", "--out", "user/run"),
-        (*TINY, "--model", "user/net.py:net", "--dataset", "npz:user/data.npz"),
+        OWN, (*OWN, "--rounds", "2", "--log", "csv"),
     ], TRAIN, 30, frozenset({0, 1, 2, 130})),
     Command("bounds.compare", [
         ("--theorem", "3.7", "--problem", "quadratic:user/q.npz", "--rounds", "2",
@@ -202,17 +204,9 @@ def stock(folder: Path) -> None:
     (folder / "constants.json").write_text(json.dumps(CONSTANTS))
     (folder / "mine.py").write_text(SQUARE)
     (folder / "net.py").write_text(NET)
+    x, y = np.arange(8 * 36, dtype=np.uint8).reshape(8, 6, 6), np.arange(8) % 2
+    np.savez(folder / "images.npz", train_x=x, train_y=y, test_x=x, test_y=y)
     (folder / "thesis.txt").write_text("all of it")
-    draw = np.random.default_rng(0)
-    arrays = {
-        f"{part}_{name}": value
-        for part, count in (("train", 20), ("test", 6))
-        for name, value in (
-            ("x", draw.integers(0, 256, (count, 1, 8, 8), dtype=np.uint8)),
-            ("y", np.arange(count) % 2),
-        )
-    }
-    np.savez(folder / "data.npz", **arrays)
     lines = (f'{a[2:]} = {json.dumps(b)}' for a, b in (
         ("--model", "mlp"), ("--width", 0.05), ("--dataset", "synthetic:2x1x8:20"),
         ("--clients", 2), ("--rounds", 1), ("--quiet", True),

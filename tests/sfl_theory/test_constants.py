@@ -13,6 +13,8 @@ from test_bound_relations import constants
 
 from sfl_theory import Constants
 
+pytestmark = pytest.mark.fast
+
 
 @given(constants())
 def test_json_round_trip_keeps_every_bit(values: Constants) -> None:

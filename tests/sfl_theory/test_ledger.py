@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -10,8 +12,10 @@ import pytest
 from sfl_theory import theorems
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Model, Part, Severity, says
-from sfl_theory.ledger import Entry, Ledger, declared, entered, ledger
+from sfl_theory.ledger import Entry, Ledger, declared, entered, entry_alone, ledger
 from sfl_theory.models.federation import bare
+
+pytestmark = pytest.mark.fast
 
 CLAIMS = ledger().claims()
 c = w.positive("c")
@@ -52,6 +56,33 @@ def test_a_paper_is_named_by_its_key() -> None:
     assert used == ("han2024/prop-3.5", "mine/two")
 
 
+@pytest.mark.parametrize("number", range(0, len(CLAIMS), 29))
+def test_a_claim_read_alone_is_that_of_the_ledger(number: int) -> None:
+    """However few sections are read, an id finds its claim, and who rests on it."""
+    one = CLAIMS[number]
+    assert entry_alone(one.id).claim is one
+    assert entry_alone(one.id).used_by == ledger().entry(one.id).used_by
+
+
+def test_an_unknown_id_is_refused_with_close_ones() -> None:
+    for wrong in ("han2024/eq-5x", "nobody/eq-57", "eq-57"):
+        with pytest.raises(ValueError, match=f"unknown claim '{wrong}'"):
+            entry_alone(wrong)
+
+
+def test_one_claim_is_decided_without_symbolic_algebra() -> None:
+    """Reading one claim loads neither sympy nor the sections of other papers."""
+    code = (
+        "import sys; from sfl_theory.ledger import entry_alone;"
+        "entry_alone('li2020/lemma-1').outcome;"
+        "print([m for m in sys.modules if m == 'sympy' or 'han2024' in m])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
 def test_users_and_used_are_the_same_pairs() -> None:
     rests = {(c.id, other) for c in CLAIMS for other in c.depends_on}
     used = {(user, c.id) for c in CLAIMS for user in ledger().entry(c.id).used_by}
@@ -59,7 +90,8 @@ def test_users_and_used_are_the_same_pairs() -> None:
 
 
 def test_an_entry_says_what_its_evidence_earns() -> None:
-    found = Entry(claim("mine/two", "", TOO_LARGE), ("mine/one",), "a b.py").as_dict()
+    two, one = claim("mine/two", "", TOO_LARGE), claim("mine/one", "two")
+    found = Ledger([two, one], "a b.py").entry("mine/two").as_dict()
     lines = found.pop("evidence")
     assert lines[:2] == ["c = 2", "mine/two: refuted"]
     assert found == {

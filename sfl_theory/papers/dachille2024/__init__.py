@@ -4,7 +4,6 @@ Bounds, and the claims section by section.
 """
 
 from sfl_theory.papers import Paper
-from sfl_theory.papers.dachille2024.bounds import PROPOSITION_1, THEOREMS
 
 PAPER = Paper(
     "The Impact of Cut Layer Selection in Split Federated Learning",
@@ -23,4 +22,4 @@ SECTIONS = (
 )
 """Modules that hold the claims, in the paper's order."""
 
-__all__ = ["PAPER", "PROPOSITION_1", "SECTIONS", "THEOREMS"]
+__all__ = ["PAPER", "SECTIONS"]

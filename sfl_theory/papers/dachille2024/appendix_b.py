@@ -108,7 +108,7 @@ LIPSCHITZ = Kind.ASSUMPTION(
     "(2), as the proof of Lemma 1 uses it",
     "(2) makes gradients S-Lipschitz, and Lemma 1 follows from it.",
     broken(
-        replace(lipschitz, assumed=(s.assumption_2_printed(),)),
+        replace(lipschitz, stated=(s.assumption_2_printed(),)),
         hill,
         "A concave function meets (2) with any S.",
         s.CLIENT_BY_CLIENT,
@@ -132,7 +132,7 @@ LIPSCHITZ = Kind.ASSUMPTION(
     repair=repaired(
         "assume Lipschitz gradients",
         s.proved(
-            replace(lipschitz, assumed=(s.assumption_2(),)),
+            replace(lipschitz, stated=(s.assumption_2(),)),
             from_lipschitz,
             reading=s.CLIENT_BY_CLIENT,
         ),

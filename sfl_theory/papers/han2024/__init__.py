@@ -4,7 +4,6 @@ Bounds, and the claims section by section.
 """
 
 from sfl_theory.papers import Paper
-from sfl_theory.papers.han2024.bounds import GAMMA, THEOREMS
 
 PAPER = Paper(
     "Convergence Analysis of Split Federated Learning on Heterogeneous Data",
@@ -40,4 +39,4 @@ SECTIONS = (
 )
 """Modules that hold the claims, in the paper's order."""
 
-__all__ = ["GAMMA", "PAPER", "SECTIONS", "THEOREMS"]
+__all__ = ["PAPER", "SECTIONS"]

@@ -1,12 +1,6 @@
 """Huang, Tian, Tang, *When MiniBatch SGD Meets SplitFed Learning*, arXiv 2308.11953."""
 
 from sfl_theory.papers import Paper
-from sfl_theory.papers.huang2023.bounds import (
-    PROPOSITION_1,
-    PROPOSITION_2,
-    THEOREM_1,
-    THEOREMS,
-)
 
 PAPER = Paper(
     "When MiniBatch SGD Meets SplitFed Learning: "
@@ -29,11 +23,4 @@ SECTIONS = (
 )
 """Modules that hold the claims, in the paper's order."""
 
-__all__ = [
-    "PAPER",
-    "PROPOSITION_1",
-    "PROPOSITION_2",
-    "SECTIONS",
-    "THEOREMS",
-    "THEOREM_1",
-]
+__all__ = ["PAPER", "SECTIONS"]

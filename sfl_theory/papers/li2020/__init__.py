@@ -1,7 +1,6 @@
 """Li et al., *On the Convergence of FedAvg on Non-IID Data*, ICLR 2020, 1907.02189."""
 
 from sfl_theory.papers import Paper
-from sfl_theory.papers.li2020.bounds import THEOREMS
 
 PAPER = Paper(
     "On the Convergence of FedAvg on Non-IID Data",
@@ -13,4 +12,4 @@ PAPER = Paper(
 SECTIONS = ("section_3", "appendix_a")
 """Modules that hold the claims, in the paper's order."""
 
-__all__ = ["PAPER", "SECTIONS", "THEOREMS"]
+__all__ = ["PAPER", "SECTIONS"]

@@ -269,7 +269,7 @@ def verdict(theorem: Theorem, seed: int) -> str:
         values = [e.form(theorem.form)]
         if _given_the_draws(theorem):
             places = {q for (_, _, i), q in e._draws.items() if i < 0}
-            values = e.conditional(places, e.values(theorem.form))
+            values = e.conditional(places, [z for (z,) in e.vector(theorem.form)])
     except Rejected:
         return "skipped"
     fits = all(value == 0 if theorem.equal else value >= 0 for value in values)

@@ -21,6 +21,8 @@ from sfl_theory.kernel.terms import (
 )
 from sfl_theory.proofs.notation import nat, of, steps
 
+pytestmark = pytest.mark.fast
+
 VARIABLES = [
     Var("p", Sort.POSITIVE),
     Var("w", Sort.NONNEGATIVE),

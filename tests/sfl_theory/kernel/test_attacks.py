@@ -78,6 +78,8 @@ from sfl_theory.proofs import foundations, non_convex
 from sfl_theory.proofs.export import ModelData, Statement, document, witness
 from sfl_theory.proofs.notation import combine, number_of_clients, of, positive, steps
 
+pytestmark = pytest.mark.fast
+
 ATTACKS: list[tuple[str, Callable[[], object]]] = []
 
 

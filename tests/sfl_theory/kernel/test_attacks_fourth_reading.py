@@ -36,6 +36,8 @@ from sfl_theory.kernel.terms import (
 from sfl_theory.proofs.export import Statement, document, model_of
 from sfl_theory.proofs.notation import of, steps
 
+pytestmark = pytest.mark.fast
+
 PLAIN = k.Pace(k.natural(1), k.Rate(ratio(Q(1, 2))))
 RUN = k.Split(k.Kind.V1, EVERYONE, PLAIN, PLAIN)
 POSITIVE = k.Var("S", Sort.POSITIVE)

@@ -44,6 +44,8 @@ from sfl_theory.kernel.terms import (
 from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import nat, of, point
 
+pytestmark = pytest.mark.fast
+
 ATTACKS: list[tuple[str, Callable[[], object]]] = []
 
 

@@ -34,6 +34,8 @@ from sfl_theory.models.federation import coin, federation, quadratic, still
 from sfl_theory.proofs.export import model_of
 from sfl_theory.proofs.notation import nat, of, steps
 
+pytestmark = pytest.mark.fast
+
 BEST = vec(Star(MEAN))
 
 
