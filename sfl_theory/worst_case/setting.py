@@ -205,7 +205,7 @@ class Setting:
         assumed = (self.zeta2, self.eps2, self.G2)
         return (
             (
-                self.algorithm == "sfl-v2" and (N is None) != (self.visits is not None),
+                (self.visits is not None) != (self.algorithm == "sfl-v2" and N is None),
                 "sfl-v2 needs a number of clients: its visits are one after another",
             ),
             (

@@ -335,6 +335,8 @@ def test_other_rounds_are_refused() -> None:
             "sfl-v2", 2, (ETA,), (ETA,), S, MU, G2=Fraction(1),
             visits=Visits.of((Fraction(1, 2),) * 2, "weighted"),
         )  # fmt: skip
+    with pytest.raises(ValueError, match="visits are one after another"):
+        replace(one, visits=Visits(1, Fraction(1)))
     with pytest.raises(ValueError, match="sfl-v2 needs"):
         replace(one, algorithm="sfl-v2", clients=2, visits=Visits(1, Fraction(1)))
 
