@@ -125,7 +125,7 @@ def certified(beside: Comparison, followed: Followed) -> Certified:
         "verdict": judge(beside.band, values, run.resolution),
         "informative": _informative(beside, followed),
         "standing": None,
-        "measurement": replace(run, departures=(), remarks=()),
+        "measurement": replace(run, departures=()),
     }
     return Certified(**own, followed=followed)
 
