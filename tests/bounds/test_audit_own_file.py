@@ -69,7 +69,7 @@ def test_table_shows_every_claim_with_its_status_and_cause(
         monkeypatch.setenv("COLUMNS", columns)
         assert main(["--file", str(own)]) == 0
         out = capsys.readouterr().out
-        assert "1 proved, 1 refuted, 1 unproved" in out
+        assert "1 proved, 1 refuted (1 stated result), 1 unproved" in out
         assert "mine/square" in out
         assert "c^2 > c [here]." in out
         assert "evidence rejected: NameError" in out

@@ -135,7 +135,7 @@ def test_missing_data_says_what_where_and_how_to_get_it(tmp_path):
     path.unlink()
     refused(data, tmp_path, f"{path}: missing", "cifar-10-binary.tar.gz")
     path.mkdir()
-    refused(data, tmp_path, f"{path}: cannot be read")
+    refused(data, tmp_path, f"{path}: is a folder")
 
 
 def planted(tmp_path, content, name="test_batch"):
