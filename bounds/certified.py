@@ -12,6 +12,7 @@ import numpy as np
 from bounds.comparison import Comparison
 from bounds.informative import Informative
 from bounds.verdict import judge
+from sfl_theory import Constants
 from sfl_theory.bound import OBJECTIVE_GAP, WEIGHTED_GAP, WEIGHTED_GRADIENT
 from sfl_theory.worst_case.round_by_round import (
     Followed,
@@ -32,6 +33,8 @@ ALGORITHMS: dict[type, Algorithm] = {
     SFLV2: "sfl-v2",
     MiniBatchSFL: "minibatch-sfl",
 }
+ACCURACY = 1e-6
+"""Relative, to which f(x^0) - f* is trusted to be known."""
 BITS = 30
 """Constants are rounded to so many bits, in the direction in which more is admitted."""
 
@@ -95,7 +98,7 @@ def chained(beside: Comparison) -> Followed | str | None:
         if run.metric not in {WEIGHTED_GAP, WEIGHTED_GRADIENT}:
             return None
         one = _mean_round(beside)
-        gap = _rounded(known.initial_gap)
+        gap = _gap(known)
         if run.metric == WEIGHTED_GRADIENT:
             return descended(one, T, gap)
         return averaged(one, T, _rounded(known.initial_distance2), gap)
@@ -181,7 +184,7 @@ def _round(beside: Comparison) -> tuple[Setting, list[Fraction]]:
         sigma2=mean + apart,
         mean_noise=mean,
         start="gap",
-        initial=_rounded(known.initial_gap),
+        initial=_gap(known),
         order=getattr(made, "order", "client-sequential"),
         visits=_visits(weights) if isinstance(made, SFLV2) else None,
     )
@@ -203,6 +206,11 @@ def _mean_round(beside: Comparison) -> Setting:
             one, mu=None, metric="gradient", reading="average", start="decrease"
         )
     return replace(one, reading="mean", start="decrease", initial_distance=one.initial)
+
+
+def _gap(known: Constants) -> Fraction:
+    """Return what f(x^0) - f* is at most: it is computed in float64 itself."""
+    return _rounded((known.initial_gap or 0.0) * (1 + ACCURACY))
 
 
 def _visits(weights: tuple[Fraction, ...]) -> Visits:

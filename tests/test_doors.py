@@ -54,7 +54,7 @@ def all_options():
                 )
 
 
-@pytest.mark.parametrize(("command", "option"), all_options())
+@pytest.mark.parametrize(("command", "option"), [*all_options()])
 def test_two_hyphens_are_no_value_of_any_option(command, option, capsys) -> None:
     """argparse takes them for the end of options, and then stumbles."""
     verb = [command.verb] if command.verb else []
