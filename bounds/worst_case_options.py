@@ -78,8 +78,16 @@ def add_setting(parser: Parser) -> None:
     add("--initial", default="1", help="|x0 - x*|^2 or f(x0) - f* (default 1)")
     add("--metric", help="distance, gap (default), gradient (of non-convex runs)")
     add("--reading", help="last, average, mean or minimum, over rounds")
-    add("--order", default="client-sequential", help="or interleaved, or worst")
-    add("--server-moves", default="printed", help="or weighted; SFL-V2")
+    add(
+        "--order",
+        default="client-sequential",
+        help="of SFL-V2's visits: client-sequential (default), interleaved, or worst",
+    )
+    add(
+        "--server-moves",
+        default="printed",
+        help="server steps of SFL-V2: printed (default), or weighted by a_n",
+    )
 
 
 def setting(options: argparse.Namespace) -> Setting:

@@ -93,7 +93,7 @@ def described(run: FederatedRun) -> str:
         return (
             f"clients of curvatures {low:.3g} and {high:.3g} that pull apart, from x*"
         )
-    noise = "its noise" if any(run.sigma2) else "no noise"
+    noise = "with noise" if any(run.sigma2) else "no noise"
     start = float(run.start[0])
     return f"every client {curvatures[0]:.3g} x_c^2/2, x^0 = {start:.3g}, {noise}"
 

@@ -218,7 +218,7 @@ def parabola(program: Program, c: Fraction) -> Instance | str:
                 pairs = zip(x, axes[space], strict=True)
                 total = sum((int(e) ** 2 * w for e, w in pairs), ZERO)
                 values[node.value] += c / 2 * total / (below * at.denominator) ** 2
-    words = f"{c}/2 x^2 on every client"
+    words = f"{c / 2} x^2 on every client"
     return reached(program, words, factors, axes, tuple(values))
 
 
