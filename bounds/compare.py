@@ -50,9 +50,9 @@ def _parser() -> Parser:
     add(
         "--version",
         default="story",
-        help="story (default: printed, repaired as far as a case has it, and best: "
-        "round by round the smallest that is proved), both (printed and repaired), or "
-        "one by its name; "
+        help="story (default: printed, repaired as far as a case has it, best: at "
+        "every T the smallest that is proved, and certificates of single rounds, "
+        "chained), both (printed and repaired), or one by its name; "
         "'python -m sfl_theory show THEOREM' lists a case's versions",
     )
     add(
