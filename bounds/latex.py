@@ -77,9 +77,12 @@ def document(entries: Sequence[Entry], title: str = "", coverage: str = "") -> s
     out += [r"\maketitle", _about(entries)]
     if not single:
         out += [text(coverage or COVERAGE), r"\tableofcontents"]
+    before = 0
     for paper in papers:
         own = [e for e in entries if e.claim.id.split("/")[0] == paper]
-        out += _paper(paper, own, single)
+        steps = Steps(of_paper(paper), before=before)
+        out += _paper(paper, own, steps, single)
+        before += len(steps.numbers)
     return "\n".join([*out, r"\end{document}", ""])
 
 
@@ -111,8 +114,9 @@ def _about(entries: Sequence[Entry]) -> str:
     )
 
 
-def _paper(paper: str, entries: Sequence[Entry], single: bool) -> Iterator[str]:
-    steps = Steps(of_paper(paper))
+def _paper(
+    paper: str, entries: Sequence[Entry], steps: Steps, single: bool
+) -> Iterator[str]:
     if paper in PAPERS:
         source = import_module(f"sfl_theory.papers.{paper}").__doc__ or paper
         first = re.sub(r"\*(.*?)\*", r"\1", source.strip().splitlines()[0])

@@ -93,10 +93,12 @@ class Steps:
     Attributes:
         writer: writes the formulas.
         numbers: the lines that theorems have.
+        before: so many lines stand before the first.
     """
 
     writer: Writer
     numbers: dict[Theorem, int] = field(default_factory=dict)
+    before: int = 0
 
     def of(self, theorem: Theorem, given: Iterable[Hypothesis] = ()) -> list[Step]:
         """Return the lines of a proof that no earlier one had; the last is the claim.
@@ -120,7 +122,7 @@ class Steps:
         lines = []
         for one in ordered:
             if one in shown:
-                self.numbers[one] = len(self.numbers) + 1
+                self.numbers[one] = self.before + len(self.numbers) + 1
                 left, right = self.writer.sides(one.form, one.equal)
                 reason = tuple(_joined(self._reason(one)))
                 lines.append(Step(self.numbers[one], left, right, one.equal, reason))

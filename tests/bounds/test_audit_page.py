@@ -19,7 +19,7 @@ from sfl_theory.claims import Severity
 from sfl_theory.ledger import ledger
 from sfl_theory.papers.dachille2024 import appendix_b
 
-WHOLE = pytest.param("", marks=pytest.mark.long, id="all")  # replays the whole ledger
+WHOLE = pytest.param("", marks=pytest.mark.whole, id="all")  # replays the whole ledger
 SOME = pytest.param("dachille2024", id="dachille2024")
 
 

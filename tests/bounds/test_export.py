@@ -461,7 +461,7 @@ def test_a_journal_of_other_code_or_cut_off_is_not_mixed_in(
     assert "begun anew" in capsys.readouterr().err
 
 
-@pytest.mark.long
+@pytest.mark.whole
 def test_the_whole_ledger_is_exported_and_replayed(tmp_path: Path) -> None:
     everything = [ledger().entry(claim.id) for claim in ledger().claims()]
     assert export(tmp_path / "labels", everything, False) == 0

@@ -176,6 +176,6 @@ def test_it_compiles(tmp_path: Path) -> None:
     assert (tmp_path / "a.pdf").exists()
 
 
-@pytest.mark.long
+@pytest.mark.whole
 def test_the_whole_ledger_is_sound() -> None:
     sound(document([ledger().entry(claim.id) for claim in ledger().claims()]))
