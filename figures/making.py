@@ -176,7 +176,9 @@ def _engine(options: argparse.Namespace) -> Engine:
         if options.jobs is not None:
             raise CommandError("--jobs: is of --engine local; a Ray cluster has nodes")
         from figures.engines.ray import RayEngine
+        from figures.engines.ray_connection import check
 
+        check(options.address)
         return RayEngine(options.address)
     if options.address is not None:
         raise CommandError("--address: is of --engine ray")

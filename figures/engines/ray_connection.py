@@ -2,6 +2,7 @@ r"""The connection to a Ray cluster, refused in one line where it cannot be had.
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 import socket
@@ -33,19 +34,13 @@ def connected(address: str | None) -> Iterator[Any]:
     Raises:
         CommandError: if Ray is not installed or the cluster does not answer.
     """
-    address = address or os.environ.get("RAY_ADDRESS") or "local"
-    _check(address)
+    address = check(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Nothing is sent anywhere.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     if address != "local":
         os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")  # Of its connecting.
-    try:
-        import ray
-    except ImportError as error:
-        raise CommandError(
-            "--engine ray: Ray is not installed; install the extra: "
-            'python -m pip install "sfl-verify[cluster]"'
-        ) from error
+    import ray
+
     try:
         ray.init(
             address=address,
@@ -64,17 +59,38 @@ def connected(address: str | None) -> Iterator[Any]:
         ray.shutdown()
 
 
-def _check(address: str) -> None:
-    """See that something answers at an address; Ray itself would try for minutes.
+def check(address: str | None) -> str:
+    """See, before anything is made, that a cluster can be joined.
 
     Args:
-        address: of a cluster.
+        address: see `figures.engines.ray.RayEngine`.
+
+    Returns:
+        What to join: "HOST:PORT", "auto" or "local".
 
     Raises:
-        CommandError: if not, or it is no address.
+        CommandError: if it is no address, nothing answers, or Ray is not installed.
     """
-    if address in {"auto", "local"}:
-        return
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    if address not in {"auto", "local"}:
+        _check_answer(address)
+    if importlib.util.find_spec("ray") is None:
+        raise CommandError(
+            "--engine ray: Ray is not installed; install the extra: "
+            'python -m pip install "sfl-verify[cluster]"'
+        )
+    return address
+
+
+def _check_answer(address: str) -> None:
+    """See that a cluster answers; Ray itself would try for minutes.
+
+    Args:
+        address: "HOST:PORT".
+
+    Raises:
+        CommandError: if it is no address, or nothing or something else answers.
+    """
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or "/" in address:
         raise CommandError(
