@@ -16,6 +16,7 @@ from sfl_theory.schedules import Schedule
 
 if TYPE_CHECKING:
     from sfl_theory.best import Best
+    from sfl_theory.claims import Part
 
 CASES = ("strongly_convex", "general_convex", "non_convex")
 
@@ -48,6 +49,8 @@ class Case:
         printed: the bound with the paper's own constants, misprints and all.
         repaired: the nearest bound that is proved, or None while there is none.
         variants: further proved bounds by name, see ``VERSIONS``.
+        stated: name of a bound -> the statements that it was made from, where they
+            spell assumptions out in which no condition is recognised.
     """
 
     theorem: str
@@ -55,6 +58,7 @@ class Case:
     printed: Bound
     repaired: Bound | None = None
     variants: Mapping[str, Bound] = field(default_factory=dict)
+    stated: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         unknown = set(self.variants) - set(VERSIONS)
@@ -65,6 +69,9 @@ class Case:
             name: replace(bound, version=name) for name, bound in self.variants.items()
         }
         object.__setattr__(self, "variants", MappingProxyType(named))
+        if self.repaired is not None:
+            nearest = replace(self.repaired, version="repaired")
+            object.__setattr__(self, "repaired", nearest)
 
     @property
     def versions(self) -> tuple[str, ...]:

@@ -286,8 +286,11 @@ def weighted_rounds() -> Says:
     """Return the theorem of the algorithm with weighted server steps."""
     b = WEIGHTED
     left = w.number(1) / T * w.below(t, T, eta() * b.slope)
-    right = w.number(4) / (T * tau) * f.gap(b.run.x(0))
-    right = right + 4 * S * weighted_noise() / T * w.below(t, T, eta() ** 2)
+    squares = w.below(t, T, eta() ** 2)
+    right: w.Terms = {
+        "initial gap": w.number(4) / (T * tau) * f.gap(b.run.x(0)),
+        "noise and heterogeneity": 4 * S * weighted_noise() / T * squares,
+    }
     rates = [w.every_round(t, T, one) for one in b.rates]
     return says(left, right, *b.assumed, s.minimum(), *rates)
 
