@@ -53,7 +53,7 @@ def backing(item: Theorem, bound: Bound) -> tuple[tuple[str, Part], ...]:
 def _backing(key: str, algorithm: str, bound: Bound) -> tuple[tuple[str, Part], ...]:
     paper = key.split("/")[0]
     for case in theorem(key).cases.values():
-        stated = case.stated.get(bound.version)
+        stated = case.stated().get(bound.version)
         if stated is not None and case.bound(bound.version) == bound:
             return tuple(
                 (name, part)

@@ -10,6 +10,10 @@ $\tau_{min}=\min\{\tau,\tilde\tau\}$, $\tau_{max}=\max\{\tau,\tilde\tau\}$.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
 import sympy as sp
 
 from sfl_theory import bound as bou
@@ -19,11 +23,22 @@ from sfl_theory.bound import OBJECTIVE_GAP, Bound, Finding, Source, StepSize
 from sfl_theory.conditions import Condition, Convex, MinimiserExists, Smooth
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.versions import PARAMETERS, STATED, versions
-from sfl_theory.papers.han2024.versions import PRINTED_GAMMA as GAMMA
+from sfl_theory.papers.han2024.parameters import GAMMA, PARAMETERS
 from sfl_theory.statement import Case, Theorem, one_case
 from sfl_theory.symbolic import expression, named
-from sfl_theory.symbols import D_c, S, eta, gamma, mu, t, tau, tau_server
+from sfl_theory.symbols import (
+    D_c,
+    S,
+    eta,
+    gamma,
+    mu,
+    t,
+    tau,
+    tau_server,
+)
+
+if TYPE_CHECKING:
+    from sfl_theory.claims import Part
 
 PAPER = "han2024"
 
@@ -100,6 +115,18 @@ def _parts(number: str, case: str) -> dict[str, sp.Expr]:
     return {name: expression(term, known) for name, term in found.named.items()}
 
 
+def _proved(number: str, case: str, own: Bound) -> Mapping[str, Bound]:
+    from sfl_theory.papers.han2024.versions import versions
+
+    return versions(number, case, own)
+
+
+def _stated(number: str, case: str) -> Mapping[str, tuple[Part, ...]]:
+    from sfl_theory.papers.han2024.versions import STATED
+
+    return STATED.get((number, case), {})
+
+
 def _theorem(
     number: str,
     title: str,
@@ -112,9 +139,9 @@ def _theorem(
     Returns:
         The theorem.
     """
-    key, partial = f"{PAPER}/thm-{number}", printed.partial(number)
+    key, drawn = f"{PAPER}/thm-{number}", printed.partial(number)
     periods = ONE_TAU if printed.shared(number) else TAUS
-    who = con.UpdatesAggregated() if partial else con.EveryoneTakesPart()
+    who = con.UpdatesAggregated() if drawn else con.EveryoneTakesPart()
     cases = {}
     for name, equation in zip(HYPOTHESES, equations, strict=True):
         bound = Bound(
@@ -127,11 +154,10 @@ def _theorem(
             findings=findings.get(name, ()),
             notes=notes.get(name, ()),
         )
-        others = versions(number, name, bound)
-        nearest, said = others.pop("repaired", None), STATED.get((number, name), {})
-        cases[name] = Case(key, name, bound, nearest, others, said)
+        beside = partial(_proved, number, name, bound)
+        cases[name] = Case(key, name, bound, beside, partial(_stated, number, name))
     algorithm = "sfl-v2" if printed.shared(number) else "sfl-v1"
-    draws = "partial" if partial else "full"
+    draws = "partial" if drawn else "full"
     return Theorem(key, number, title, algorithm, draws, cases)
 
 

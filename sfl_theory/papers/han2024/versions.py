@@ -22,32 +22,21 @@ from sfl_theory.papers.han2024 import last_iterate, printed, theorems, unbounded
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024 import strongly_convex_repairs as strong
 from sfl_theory.papers.han2024 import theorems_convex_repaired as convex
+from sfl_theory.papers.han2024.parameters import GAMMA as PRINTED_GAMMA
+from sfl_theory.papers.han2024.parameters import PARAMETERS as OF_PRINTED
 from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line
 from sfl_theory.papers.han2024.two_periods import d
 from sfl_theory.symbolic import Symbols, expression, named
-from sfl_theory.symbols import G, N, S, T, a, eta, gamma, mu, n, over_rounds, q, t, tau
+from sfl_theory.symbols import N, S, T, eta, gamma, mu, n, over_rounds, q, t, tau
 
 UNEQUAL = 1 - sp.Min(tau, symbols.tau_server) / sp.Max(tau, symbols.tau_server)
-PLAIN: Symbols = {
-    s.S: S,
+PARAMETERS = OF_PRINTED | named({
     strong.S_REPAIRED: S,
-    s.mu: mu,
-    s.N: N,
-    s.T: T,
-    s.tau: tau,
-    s.tau_server: symbols.tau_server,
     s.tau + d: symbols.tau_server,
-    s.G2: G**2,
-    s.eps2: symbols.epsilon**2,
-    s.sigma2(): symbols.sigma[n] ** 2,
-    s.a(): a[n],
-    w.inverse_chance(s.n): 1 / q[n],
     w.inverse_chance(s.n) - 1: (1 - q[n]) / q[n],
-    s.eta(): eta(t),
     Algorithm("3.6", Side.SERVER).unequal: UNEQUAL,
-}
+})
 """Parameters of the statements -> what they are called here."""
-PARAMETERS = named(PLAIN)
 GAMMA: Symbols = {strong.gamma: gamma}
 RECIPROCALS: Symbols = {
     last_iterate.rate: over_rounds(eta(t)) / T,
@@ -87,7 +76,6 @@ METRICS = {
     "non_convex": bound.WEIGHTED_GRADIENT,
 }
 LARGEST, FOUR = 1 / (2 * S * tau), sp.Integer(4)
-PRINTED_GAMMA = {gamma: 8 * S / mu - 1}
 NOTES = (
     "the learning rate shown is the largest that the paper admits",
     "holds for every learning rate; useful where the sum of squared learning rates "

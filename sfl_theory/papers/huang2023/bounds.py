@@ -145,9 +145,8 @@ def _case(what: own.Measured, name: str, proved: Part, printed: Bound) -> Case:
         for each, parts in spoken.items()
     }
     key = f"{PAPER}/{own.STATEMENTS[what][0]}"
-    nearest = found.pop("repaired", None)
     parts = {each: (part,) for each, part in stated.items()}
-    return Case(key, "strongly_convex", printed, nearest, found, parts)
+    return Case(key, "strongly_convex", printed, lambda: found, lambda: parts)
 
 
 JOINT = "joint distance of both blocks"

@@ -69,7 +69,7 @@ THEOREM_1 = one_case(
                 "model, so after T rounds its time is T tau + 1",
             ),
         ),
-        stated={"printed": (PROVED,)},
+        stated=lambda: {"printed": (PROVED,)},
     ),
 )
 
