@@ -241,7 +241,9 @@ BY_VISITS = (
 )
 BY_WEIGHTS = (
     r"One vector for both blocks: $-\langle\nabla f,M\rangle$ by polarisation, Jensen "
-    r"with the weights $a_n$, drift $D\le2\eta^2\tau^2(\Gamma+\sum a_n\sigma_n^2)$."
+    r"with the weights $a_n$. Every term is larger than in a round of "
+    "thm-3.7/non_convex/linear-speedup; its third-order one by "
+    r"$S\eta^t\tau\le\frac1{16}$."
 )
 
 
