@@ -117,6 +117,15 @@ def test_a_sweep_decides_whether_steps_contract(tmp_path: Path) -> None:
         ("--start gradients", "--start: a start by bounded gradients"),
         ("--sweep eta=1:0:5", "--sweep: needs 0 < FROM < TO"),
         ("--json pyproject.toml/all.json", "--json:"),
+        ("--table 0", "--table: between 1 and 100"),
+        ("--table many", "--table"),
+        ("--table --tau 2", "--tau: --table has its own"),
+        ("--table --bounded-gradients 1", "--bounded-gradients: --table has its own"),
+        ("--table --sweep eta=1:2:3", "--sweep: --table has its own"),
+        ("--table --proof proof.json", "--proof: --table has its own"),
+        ("--table --theorem 3.9", "--theorem: --table is of 3.6 and 3.7"),
+        ("--table --case convex", "--case: one of strongly_convex"),
+        ("--table --json pyproject.toml/all.json", "--json:"),
     ],
 )
 def test_refusals_in_one_line(
