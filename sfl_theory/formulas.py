@@ -7,6 +7,7 @@ that the kernel decides. What is written is not trusted: the kernel sees the ter
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +20,7 @@ from sfl_theory.kernel.algebra import Ratio, ratio
 Value = TypeVar("Value", bound=Ratio | k.Vec | k.Lin)
 Other = TypeVar("Other", bound=Ratio | k.Vec | k.Lin)
 SUM, PRODUCT, ATOM = range(3)
+NUMERIC = re.compile(r"\\frac\{\d+\}\{\d+\}")
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,10 @@ class Written(Generic[Value]):
         two: Written[Other] | Number = (
             number(other) if isinstance(other, int | Fraction) else other
         )
-        dot = r"\cdot " if two.inside(PRODUCT)[:1].isdigit() else ""
-        tex = f"{self.inside(PRODUCT)} {dot}{two.inside(PRODUCT)}"
+        first, second = self.inside(PRODUCT), two.inside(PRODUCT)
+        mixed = first[-1:].isdigit() and NUMERIC.match(second)  # 64 4/3 is no product
+        dot = r"\cdot " if mixed or second[:1].isdigit() else ""
+        tex = f"{first} {dot}{second}"
         if issubclass(two.kind, Ratio):
             terms = tuple(term * cast(Number, two) for term in self.terms)
             return Written(_product(self, two), tex, PRODUCT, None, terms)
@@ -163,7 +167,8 @@ class Written(Generic[Value]):
 
     def __pow__(self: Number, power: int) -> Number:
         base = self.inside(ATOM)
-        if "^" in base and not base.startswith(r"\left("):
+        closed = base.startswith(r"\left(") and base.endswith(r"\right)")
+        if "^" in base and not closed:
             base = rf"\left({base}\right)"
         value = Later(Ratio, lambda: self.value**power)
         return Written(value, f"{base}^{{{power}}}")
@@ -206,8 +211,9 @@ def number(value: Number | Exact) -> Number:
     if isinstance(value, Written):
         return value
     if isinstance(value, Fraction) and value.denominator != 1:
-        tex = rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
-        return Written(Later(Ratio, lambda: ratio(value)), tex, PRODUCT)
+        sign, binding = ("-", SUM) if value < 0 else ("", PRODUCT)
+        tex = rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+        return Written(Later(Ratio, lambda: ratio(value)), tex, binding)
     made = Later(Ratio, lambda: ratio(value))
     return Written(made, str(value), ATOM if value >= 0 else SUM)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from sfl_theory.papers import PAPERS
-from sfl_theory.statement import Theorem
+from sfl_theory.statement import Case, Theorem
 
 _ALL: dict[str, Theorem] = {
     item.key: item
@@ -37,3 +37,12 @@ def theorem(identifier: str) -> Theorem:
         valid = ", ".join([*_SHORT, *(key for key in _ALL)])
         raise ValueError(f"unknown theorem '{identifier}'; valid are: {valid}")
     return found
+
+
+def case_of(claim: str) -> Case | None:
+    """Return the case that a claim of the ledger is, by its id; None for others."""
+    if claim in _ALL:
+        cases = _ALL[claim].cases
+        return next(iter(cases.values())) if len(cases) == 1 else None
+    key, _, name = claim.rpartition("/")
+    return _ALL[key].cases.get(name) if key in _ALL else None

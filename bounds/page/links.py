@@ -95,7 +95,8 @@ class Packed:
         runs = k.runs_of(says.left.value, says.right.value, *says.hypotheses)
         told = (run_in_words(run, self.writer) for run in sorted(runs, key=str))
         about = "".join(
-            f'<p class="given">{self.gap(with_formulas(text), "")}</p>' for text in told
+            f'<p class="given">run: {self.gap(with_formulas(text), "")}</p>'
+            for text in told
         )
         assumed = says.assumed
         names = "; ".join(dict.fromkeys(one.source or one.tex for one in assumed))

@@ -11,9 +11,10 @@ from bounds.audit_table import MEANS, severities
 from bounds.mathml import breakable, mathml, with_formulas
 from bounds.page.drawn import Drawn
 from bounds.page.links import badge, link, links, severity
-from bounds.page.sharper import RESULTS, SETTING, case_of
+from bounds.page.sharper import RESULTS, SETTING
 from sfl_theory.claims import Claim, Part, Severity
 from sfl_theory.ledger import STATUSES, Entry
+from sfl_theory.registry import case_of
 
 OURS = "not in the paper"
 """Where claims stand that the audit adds."""
@@ -91,7 +92,7 @@ def _row(entry: Entry, added: Sequence[Entry], factors: str) -> str:
 
 
 def _steps(claim: Claim) -> str:
-    case = case_of(claim)
+    case = case_of(claim.id)
     if case is None or case.printed.step_size is None:
         return ""
     rule = case.printed.step_size.latex()

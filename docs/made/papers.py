@@ -11,7 +11,7 @@ from made import sheets
 from made.words import prose
 from sfl_theory import Theorem, theorems
 from sfl_theory.claims import Claim
-from sfl_theory.ledger import COVERAGE, STATUSES, entered, ledger
+from sfl_theory.ledger import STATUSES, coverage, entered, ledger
 from sfl_theory.papers import PAPERS, about
 
 HEAD = "<thead><tr><th>status</th><th>claim</th></tr></thead>"
@@ -25,7 +25,7 @@ def pages() -> Iterator[tuple[str, str]]:
     files = "\n".join(PAPERS)
     yield (
         "index.md",
-        f"# The papers\n\n{rows}\n\n{prose(COVERAGE)}\n\n"
+        f"# The papers\n\n{rows}\n\n{prose(coverage())}\n\n"
         f"```{{toctree}}\n:hidden:\n\n{files}\n```\n",
     )
     for key in PAPERS:
