@@ -66,7 +66,7 @@ def _parser() -> Parser:
         type=Path,
         metavar="FILE",
         help="write them as a LaTeX document (amsmath, amssymb, amsthm): statements, "
-        "verdicts, and what is true instead with its proof; --claim or --paper choose",
+        "verdicts, repaired statements with their proofs; --claim or --paper choose",
     )
     parser.add_argument(
         "--export",

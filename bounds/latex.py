@@ -35,7 +35,7 @@ HEAD = r"""\documentclass[10pt,a4paper]{article}
 \setlength{\belowdisplayshortskip}{3pt plus 1pt}}
 \theoremstyle{plain}
 \newtheorem*{printed}{Printed}
-\newtheorem*{instead}{True instead}
+\newtheorem*{instead}{Repaired}
 """
 PROVED_AT_LENGTH = (Kind.THEOREM, Kind.PROPOSITION, Kind.LEMMA)
 """Repairs of these kinds come with their proofs in a document of many claims."""

@@ -1,4 +1,4 @@
-"""The smallest proved bound beside a run: the line that ``compare`` calls sharpest."""
+"""The smallest proved bound beside a run: the line that ``compare`` calls best."""
 
 from __future__ import annotations
 

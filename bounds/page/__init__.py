@@ -272,7 +272,7 @@ def _graphs(
     out = ""
     told = [
         ("the paper's proofs", theirs, STATUSES),
-        ("our proofs, of the claims or of what is true instead", ours,
+        ("our proofs, of the claims as printed or repaired", ours,
          ("proved", "assumed")),
     ]  # fmt: skip
     for place, (words, drawing, statuses) in enumerate(told):

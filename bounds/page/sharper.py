@@ -27,7 +27,7 @@ def sharper(claim: Claim) -> str:
     if best.metric != case.printed.metric:
         return "the proved bounds are on another left side: nothing to compare"
     told = (
-        f"T = {T}: {ratio:.3g} \u00d7 sharper <small>({version})</small>"
+        f"printed / best at T = {T}: {ratio:.3g} <small>({version})</small>"
         for T, ratio, version in zip(
             AT, printed / best.values, best.versions, strict=True
         )

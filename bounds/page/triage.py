@@ -41,11 +41,11 @@ def results(entries: Sequence[Entry], shown: Mapping[str, Drawn]) -> str:
         _row(one, _added(one, printed, named), shown[one.claim.id].sharper)
         for one in printed
     )
-    heads = ("Statement as printed", "Verdict", "What is true instead")
+    heads = ("Statement as printed", "Verdict", "Repaired, and what else is proved")
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     return (
         f'<table class="results"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table><p><small>How much sharper: right side as "
+        f"<tbody>{rows}</tbody></table><p><small>Printed / best: right side as "
         "printed over the smallest one proved for the same left side, at "
         f"{SETTING}.</small></p>"
     )

@@ -98,7 +98,7 @@ def _row(claim: Claim) -> str:
     if now.scope:
         told.append(f"scope: {with_formulas(now.scope)}")
     if claim.repair is not None:
-        told.append(f"true instead: {with_formulas(claim.repair.change)}")
+        told.append(f"repaired: {with_formulas(claim.repair.change)}")
     return (
         f"<tr id='{escape(rest)}'><td><span class='status {now.status}'>{now.status}"
         f"</span></td><td>{'<br>'.join(told)}</td></tr>\n"

@@ -1,4 +1,4 @@
-"""A sheet per theorem: statement, verdict, what is true instead, the sharpest bound.
+"""A sheet per theorem: statement, verdict, the repaired and the best bound.
 
 Every verdict on these pages is the kernel's, asked while the page is made.
 """
@@ -201,7 +201,7 @@ def _repair(entry: Entry) -> str:
     if repair is None or entry.repair is None:
         return ""
     printed = {one.tex for part in entry.claim.parts for one in part.says.assumed}
-    out = f"\n### Nearest true statement\n\n*{entry.repair.status.capitalize()}*; "
+    out = f"\n### Repaired statement\n\n*{entry.repair.status.capitalize()}*; "
     out += f"what changes: {prose(repair.change)}.\n"
     for part in repair.parts:
         out += block(part.says.tex)
@@ -220,7 +220,7 @@ def _best(case: Case) -> str:
     found = best(case, USUAL, [SHOWN_AT])
     version, value = found.versions[0], float(found.values[0])
     bound = case.bound(version)
-    out = f"\n### Sharpest proved formula\n\n`{version}`: {VERSIONS[version]}.\n"
+    out = f"\n### Best proved formula\n\n`{version}`: {VERSIONS[version]}.\n"
     out += block(bound.latex()) + _rule(bound)
     out += f"\n*If* {prose('; '.join(map(str, bound.conditions)))}.\n"
     out += "\nFor two clients with $\\kappa = 10$, $\\tau = 2$ and "

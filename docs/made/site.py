@@ -18,13 +18,13 @@ from sphinx.util.typing import ExtensionMetadata
 from sphinx.writers.html5 import HTML5Translator
 
 from bounds.mathml import mathml
-from made import api, house, papers, sheets
+from made import api, papers, sheets
+from made.words import adapted
 
 MAKERS: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
     "papers": papers.pages,
     "theorems": sheets.pages,
     "api": api.pages,
-    "pictures": house.pictures,
 }
 """Folder of the site -> what makes its files, as names and texts."""
 PLAIN = re.compile(
@@ -74,6 +74,10 @@ def formula(writer: HTML5Translator, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
+def _read(_: Sphinx, name: str, content: list[str]) -> None:
+    content[0] = adapted(content[0])
+
+
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register the extension.
 
@@ -81,5 +85,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
         That pages may be read and written in parallel.
     """
     app.connect("builder-inited", generate)
+    app.connect("source-read", _read)
     app.add_html_math_renderer("house", (formula, None), (formula, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -83,8 +83,8 @@ python -I -S check.py . --id NAME     # one record, as the kernel reads it
 {counts}
 
 **claims.jsonl**: statements of the papers ({papers}), theorems and the links of their
-proofs one by one, with their misprints (`role` *printed*), and the nearest true
-statement where one is refuted (`role` *repair*).
+proofs one by one, with their misprints (`role` *printed*), and the
+repaired statement where one is refuted (`role` *repair*).
 
 {coverage}
 

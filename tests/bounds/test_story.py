@@ -299,7 +299,7 @@ def test_bounds_that_coincide_are_one_line_with_both_names(problem: str) -> None
     figure, _, _ = drawn("3.6", problem, "strongly_convex")
     first = figure.axes[0]
     named = [text.get_text() for text in first.texts]
-    assert any("printed =\nnearest true" in text for text in named)
+    assert any("printed =\nrepaired" in text for text in named)
     marked = [line for line in first.lines if line.get_marker() not in {"None", ""}]
     assert len(marked) == 2  # printed = repaired, and sharper
 
