@@ -48,7 +48,7 @@ class Reader(ABC, Generic[Made]):
     """Reads one formula from left to right."""
 
     def __init__(self, tex: str) -> None:
-        self._left = TOKEN.findall(tex)[::-1]
+        self._left: list[str] = TOKEN.findall(tex)[::-1]
 
     # What a subclass makes --------------------------------------------------------
 
