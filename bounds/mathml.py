@@ -18,6 +18,9 @@ WIDTHS = {
     r"\qquad": "2em",
 }
 SIZES = {r"\big": "1.2em", r"\Big": "1.8em"}
+FENCES = set("()[]{}⟨⟩⌈⌉⌊⌋‖|")
+TALL = ("<mfrac", "<munder", "<msqrt", "<mroot", "minsize", "@")
+"""What brackets grow with; ``@``: another formula, which may be tall."""
 LIMITS = {r"\sum", r"\prod", r"\max", r"\min"}
 MARK = {r"\ref": "@", r"\bound": "#"}
 ACCENT = {r"\tilde": "~", r"\bar": "¯", r"\hat": "^"}
@@ -42,13 +45,14 @@ def mathml(tex: str, display: bool = True) -> str:
 
 
 @cache
-def breakable(tex: str) -> str:
+def breakable(tex: str, display: bool = True) -> str:
     """Return a formula that a line may break before its signs and relations."""
     try:
         parts = _Drawn(tex).chunks()
     except ValueError:
         return f"<code>{escape(tex)}</code>"
-    return " ".join(f'<math displaystyle="true">{part}</math>' for part in parts)
+    style = ' displaystyle="true"' if display else ""
+    return " ".join(f"<math{style}>{part}</math>" for part in parts)
 
 
 @cache
@@ -106,7 +110,8 @@ class _Drawn(Reader[str]):
         return f"<mn>{digits}</mn>"
 
     def sign(self, text: str) -> str:
-        return f"<mo>{escape(text)}</mo>" if text else ""
+        kept = ' stretchy="false"' if text in FENCES else ""
+        return f"<mo{kept}>{escape(text)}</mo>"
 
     def space(self, token: str) -> str | None:
         return f'<mspace width="{WIDTHS[token]}"/>' if token in WIDTHS else None
@@ -128,10 +133,15 @@ class _Drawn(Reader[str]):
         return f'<mover accent="true">{base}<mo>{ACCENT[name]}</mo></mover>'
 
     def fenced(self, first: str, inside: str, last: str) -> str:
-        return f"<mrow>{self.sign(first)}{inside}{self.sign(last)}</mrow>"
+        grows = any(one in inside for one in TALL)
+        ends = [self._fence(one, grows) if one else "" for one in (first, last)]
+        return f"<mrow>{inside.join(ends)}</mrow>"
+
+    def _fence(self, text: str, grows: bool) -> str:
+        return f"<mo>{escape(text)}</mo>" if grows else self.sign(text)
 
     def sized(self, name: str, bracket: str) -> str:
-        return self.sign(bracket).replace("<mo>", f'<mo minsize="{SIZES[name]}">')
+        return f'<mo minsize="{SIZES[name]}">{escape(bracket)}</mo>'
 
     def scripted(self, token: str, base: str, scripts: Scripts[str]) -> str:
         low, high = scripts.low, scripts.high

@@ -138,7 +138,8 @@ def _verdict(entry: Entry) -> str:
     if now.cause:
         lines.append(f"*Cause:* {prose(now.cause)}\n")
     if now.status == "refuted" and claim.severity:
-        lines.append(f"*Severity:* {claim.severity.value}\n")
+        means = f"{claim.severity.value}, {claim.severity.means}"
+        lines.append(f"*Severity:* {means}\n")
     if claim.first_failure:
         first = link(claim.id_of(claim.first_failure))
         lines.append(f"*First step of the printed proof that fails:* {first}\n")
@@ -147,14 +148,24 @@ def _verdict(entry: Entry) -> str:
 
 
 def _assumed(part: Part) -> str:
-    given = dict.fromkeys(one.tex for one in part.says.assumed)
-    return ", ".join(f"${tex}$" for tex in given)
+    """Return the assumptions as a list, each with the paper's name for it."""
+    given = {one.tex: one.source for one in part.says.assumed}
+    return "".join(
+        f"- ${tex}$" + (f" ({prose(name)})" if name else "") + "\n"
+        for tex, name in given.items()
+    )
 
 
 def _printed(claim: Claim, bound: Bound) -> str:
-    out = f"### As printed\n\n{prose(claim.title)}\n"
+    out, before = f"### As printed\n\n{prose(claim.title)}\n", ""
     for part in claim.parts:
-        out += block(part.says.tex) + f"\nif {_assumed(part)}.\n"
+        given = _assumed(part)
+        same = (
+            f"\n*if*\n\n{given}"
+            if given != before
+            else "\nunder the same conditions.\n"
+        )
+        out, before = out + block(part.says.tex) + same, given
     out += _rule(bound)
     readings = dict.fromkeys(p.reading for p in claim.parts if p.reading)
     if readings:
@@ -231,7 +242,8 @@ def _best(case: Case) -> str:
         out += f", the printed one {printed:.3g}, {_times(printed / value)}"
     left = still_open(case, rounds=LOOKED_AT)
     if np.isfinite(left.factor):
-        out += f". Up to $T = {LOOKED_AT[-1]}$ the best bound is {prose(left.words)}"
+        out += f". Up to $T = {LOOKED_AT[-1]}$ the best formula is {prose(left.words)}"
+        out += "; for a run's constants, see [round by round](../round-by-round.md)"
     return out + ".\n"
 
 
