@@ -49,7 +49,11 @@ def _parser() -> Parser:
         description="Decide the claims of the papers: the kernel replays proofs and "
         "models, in exact arithmetic.",
     )
-    parser.add_argument("--claim", metavar="ID", help="one entry in full")
+    parser.add_argument(
+        "--claim",
+        metavar="ID",
+        help="one entry in full, like han2024/thm-3.7/non_convex",
+    )
     parser.add_argument("--paper", choices=PAPERS, help="one paper only")
     parser.add_argument(
         "--file",

@@ -95,7 +95,7 @@ class _Drawn(Reader[str]):
             if made is None:
                 continue
             if token in BREAKS and out[-1] and not depth and not bars:
-                made = made.replace("<mo>", '<mo form="infix">', 1)
+                made = made.replace("<mo>", '<mo form="infix" lspace="0">', 1)
                 out.append([])
             out[-1].append(made)
         return [f"<mrow>{''.join(part)}</mrow>" for part in out]
@@ -111,6 +111,7 @@ class _Drawn(Reader[str]):
 
     def sign(self, text: str) -> str:
         kept = ' stretchy="false"' if text in FENCES else ""
+        kept = ' lspace="0" rspace="0"' if text == "/" else kept
         return f"<mo{kept}>{escape(text)}</mo>"
 
     def space(self, token: str) -> str | None:

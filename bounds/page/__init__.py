@@ -186,7 +186,7 @@ def _bar(papers: Sequence[str], entries: Sequence[Entry]) -> str:
         'aria-label="Search the entries">'
         f'<select id="section" aria-label="Section"><option value="">all sections'
         f"</option>{options}</select><fieldset>{statuses}</fieldset>"
-        f"<fieldset><span>false:</span>{severities}</fieldset>"
+        f"<fieldset><span>severity:</span>{severities}</fieldset>"
         '<output id="count"></output><button type="button" id="fold">fold all</button>'
         '<button type="button" id="theme" aria-label="Light or dark">\u25d0</button>'
         "</form>"

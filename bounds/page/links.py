@@ -37,7 +37,8 @@ def severity(entry: Entry) -> str:
     one = entry.claim.severity
     if one is None or entry.outcome.status != "refuted":
         return ""
-    return f'<span class="chip {one.value}">{one.value}</span>'
+    told = f"severity: {one.value}, {one.means}"
+    return f'<span class="chip {one.value}" title="{told}">{one.value}</span>'
 
 
 def link(name: str, words: str = "") -> str:
@@ -111,10 +112,10 @@ class Packed:
 def assumptions(assumed: Iterable[Assumed]) -> str:
     """Return assumptions with their names in the paper."""
     named = {one.tex: one.source for one in assumed}
-    return "; ".join(
-        mathml(tex, display=False) + (f" <small>{escape(name)}</small>" if name else "")
-        for tex, name in named.items()
-    )
+    called = {
+        tex: f"<small>{escape(n)}:</small> " if n else "" for tex, n in named.items()
+    }
+    return "; ".join(name + mathml(tex, display=False) for tex, name in called.items())
 
 
 def definition(items: Iterable[tuple[str, str]]) -> str:

@@ -22,6 +22,7 @@ from bounds.training import train, trainings
 from bounds.versions import versions
 from sfl_theory import theorem, theorems
 from sfl_theory.ledger import STATUSES, replayed, standing
+from sfl_theory.lower import lower_bound
 
 SHORT = ["--rounds", "8", "--seeds", "3", "--tau", "2", "--quiet"]
 WIDTH = 80
@@ -175,6 +176,28 @@ def test_the_sharpest_line_is_the_smallest_proved_bound(problem: str) -> None:
     assert record["departures"] == []
     unproved = replace(audit, proved=frozenset())
     assert sharpest(beside, unproved) is None
+
+
+def test_the_instance_is_followed_at_the_runs_learning_rates(problem: str) -> None:
+    """Not at those of the best bound's own rule; then no bound lies below it."""
+    item = theorem("3.7")
+    case, audit = item.case("non_convex"), audited(item, "non_convex")
+    assert audit is not None
+    experiment = Experiment(problem=problem, rounds=6, seeds=2, tau=2)
+    (run,) = trainings(item, case.name, [case.bound("repaired")], experiment)
+    (found,) = measured(run, train(run))
+    beside = against(item, case.name, case.bound("repaired"), found)
+    best = sharpest(beside, audit)
+    assert best is not None
+    assert best.lower is not None
+    bound = case.bound(best.versions[-1])
+    own, here = (
+        lower_bound(case, found.constants, found.rounds, bound, schedule).values
+        for schedule in (None, found.schedule)
+    )
+    assert best.lower.tolist() == here.tolist()
+    assert (own > 1.5 * here).all()
+    assert (here <= best.values).all()
 
 
 def test_progress_is_the_share_of_the_gap_that_the_run_closed(problem: str) -> None:
