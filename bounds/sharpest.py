@@ -107,7 +107,7 @@ def sharpest(beside: Comparison, audit: Audited | None) -> Sharpest | None:
         "informative": _informative(beside, known, chosen),
         "standing": audit.of(case, bound),
         "measurement": replace(
-            run, departures=run.setting.departures(bound, run.constants)
+            run, departures=run.setting.departures(bound, run.constants, run.schedule)
         ),
     }
     lower, instance = _lower(beside, bound)
