@@ -27,6 +27,7 @@ from sfl_theory.kernel.terms import MEAN, Star, Var, subterms
 from sfl_theory.models.federated import FederatedRun
 from sfl_theory.models.federation import as_model
 from sfl_theory.papers import PAPERS
+from sfl_theory.plain import plain
 from sfl_theory.proofs.export import ModelData, Statement, model_of, witness
 from sfl_theory.written import Assumed, Form, Side, Terms, as_form, f, form, minimiser
 
@@ -65,6 +66,16 @@ class Severity(Enum):
     """Only a constant is wrong."""
     SLIP = "slip"
     """Notation: "=" for "<=", an index, a missing bracket."""
+
+    @property
+    def means(self) -> str:
+        """What it says of the paper."""
+        return {
+            Severity.THEOREM: "a stated result is false",
+            Severity.PROOF: "a step of the proof",
+            Severity.CONSTANT: "a constant only",
+            Severity.SLIP: "a slip of notation",
+        }[self]
 
 
 @dataclass(frozen=True)
@@ -436,36 +447,3 @@ def parts_of(claim: Claim) -> Iterator[tuple[str, Part]]:
     if claim.repair is not None:
         own = claim.repair.parts
         yield from zip(names(claim, own, "--repair"), own, strict=True)
-
-
-_FRACTION = re.compile(r"\\frac\{((?:[^{}]|\{[^{}]*\})*)\}\{((?:[^{}]|\{[^{}]*\})*)\}")
-_PLAIN = (
-    (r"\mathbb{E}", "E "),
-    (r"\left", ""),
-    (r"\right", ""),
-    (r"\langle", "<"),
-    (r"\rangle", ">"),
-    (r"\|", "||"),
-    (r"\le", "<="),
-    (r"\ge", ">="),
-    (r"\cdot", "*"),
-    (r"\tilde{\tau}", "tau_server"),
-    (r"\nabla", "grad"),
-    (r"\text", ""),
-    (r"\ ", " "),
-)
-
-
-def plain(tex: str) -> str:
-    """Return a formula for a terminal."""
-    while (found := _FRACTION.search(tex)) is not None:
-        top, low = found.groups()
-        tex = f"{tex[: found.start()]}({top})/({low}){tex[found.end() :]}"
-    for old, new in _PLAIN:
-        tex = tex.replace(old, new)
-    tex = re.sub(r"\(([A-Za-z0-9_]+)\)/", r"\1/", tex)
-    tex = re.sub(r"/\(([A-Za-z0-9_]+)\)", r"/\1", tex)
-    tex = re.sub(r"([_^])\{(\w+)\}", r"\1\2", tex)
-    return re.sub(
-        r"\s+", " ", tex.replace("\\", "").replace("{", "(").replace("}", ")")
-    )

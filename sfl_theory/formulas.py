@@ -8,6 +8,7 @@ that the kernel decides. What is written is not trusted: the kernel sees the ter
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,6 +21,7 @@ from sfl_theory.kernel.algebra import Ratio, ratio
 Value = TypeVar("Value", bound=Ratio | k.Vec | k.Lin)
 Other = TypeVar("Other", bound=Ratio | k.Vec | k.Lin)
 SUM, PRODUCT, ATOM = range(3)
+NUMERIC = re.compile(r"\\frac\{\d+\}\{\d+\}")
 
 
 @dataclass(frozen=True)
@@ -148,8 +150,10 @@ class Written(Generic[Value]):
         two: Written[Other] | Number = (
             number(other) if isinstance(other, int | Fraction) else other
         )
-        dot = r"\cdot " if two.inside(PRODUCT)[:1].isdigit() else ""
-        tex = f"{self.inside(PRODUCT)} {dot}{two.inside(PRODUCT)}"
+        first, second = self.inside(PRODUCT), two.inside(PRODUCT)
+        mixed = first[-1:].isdigit() and NUMERIC.match(second)  # 64 4/3 is no product
+        dot = r"\cdot " if mixed or second[:1].isdigit() else ""
+        tex = f"{first} {dot}{second}"
         made = operator.mul, (self, two)
         if issubclass(two.kind, Ratio):
             terms = tuple(term * cast(Number, two) for term in self.terms)
@@ -175,7 +179,8 @@ class Written(Generic[Value]):
 
     def __pow__(self: Number, power: int) -> Number:
         base = self.inside(ATOM)
-        if "^" in base and not base.startswith(r"\left("):
+        closed = base.startswith(r"\left(") and base.endswith(r"\right)")
+        if "^" in base and not closed:
             base = rf"\left({base}\right)"
         value = Later(Ratio, lambda: self.value**power)
         return Written(value, f"{base}^{{{power}}}", made=(operator.pow, (self, power)))
@@ -218,8 +223,8 @@ def number(value: Number | Exact) -> Number:
     if isinstance(value, Written):
         return value
     if isinstance(value, Fraction) and value.denominator != 1:
-        tex = rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
-        binding = PRODUCT
+        sign, binding = ("-", SUM) if value < 0 else ("", PRODUCT)
+        tex = rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
     else:
         tex, binding = str(value), ATOM if value >= 0 else SUM
     made = Fraction, (value,)

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from sfl_theory.papers import PAPERS
-from sfl_theory.statement import Theorem
+from sfl_theory.statement import Case, Theorem
 
 
 @cache
@@ -43,3 +43,14 @@ def theorem(identifier: str) -> Theorem:
     short = [item.number for item in _of(PAPERS[0]).values()]
     valid = ", ".join([*short, *(item.key for item in theorems())])
     raise ValueError(f"unknown theorem '{identifier}'; valid are: {valid}")
+
+
+def case_of(claim: str) -> Case | None:
+    """Return the case that a claim of the ledger is, by its id; None for others."""
+    paper = claim.partition("/")[0]
+    own = _of(paper) if paper in PAPERS else {}
+    if claim in own:
+        cases = own[claim].cases
+        return next(iter(cases.values())) if len(cases) == 1 else None
+    key, _, name = claim.rpartition("/")
+    return own[key].cases.get(name) if key in own else None
