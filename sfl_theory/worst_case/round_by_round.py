@@ -9,11 +9,13 @@ Rounds follow one another, so such inequalities chain to a bound on $E f(x^T)-f^
 as many rounds as there are. It is no exact worst case, as no single problem is worst in
 every round, and it costs one small program for many rounds: a round with a smaller step
 $\theta\eta$, $\theta\le1$, on functions $F_n$ is a round with step $\eta$ on
-$\theta F_n$, which are $S$-smooth, $\theta\mu$-strongly convex, and meet every bound
-that $F_n$ meet. So a certificate at $\eta$ and $\theta_0\mu$ gives, for
-$\theta\in[\theta_0,1]$,
+$\theta F_n$, which are $S$-smooth, $\theta\mu$-strongly convex, and whose gradients,
+noise and dissimilarity are within $\theta^2$ times the bounds of those of $F_n$. The
+bound is affine in these, so a certificate at $\eta$ and $\theta_0\mu$ gives, for
+$\theta\in[\theta_0,1]$, $\theta(E f(x^{t+1})-f^*)\le\lambda\,\theta(E
+f(x^t)-f^*)+\theta^2c$:
 
-.. math:: E f(x^{t+1})-f^*\le\lambda\,(E f(x^t)-f^*)+c/\theta.
+.. math:: E f(x^{t+1})-f^*\le\lambda\,(E f(x^t)-f^*)+\theta c.
 """
 
 from __future__ import annotations
@@ -87,10 +89,14 @@ class Followed:
     Attributes:
         values: the bound, exact; the first is what is known at the start.
         rounds: the certificates that it is made of.
+        setting: of the first round, in units of the run.
+        steps: of the client side, in rounds 0..T-1.
     """
 
     values: tuple[Fraction, ...]
     rounds: tuple[Round, ...]
+    setting: Setting
+    steps: tuple[Fraction, ...]
 
 
 def follow(
@@ -126,10 +132,10 @@ def follow(
         )
         known = _certified(here, one.G2 or values[-1], first, last, tolerance)
         rounds.append(known)
-        slope, rise = known.slope, known.rise * largest
+        slope, rise = known.slope, known.rise / largest
         for step in steps[first:last]:
-            values.append(_short(slope * values[-1] + rise / step))
-    return Followed(tuple(values), tuple(rounds))
+            values.append(_short(slope * values[-1] + rise * step))
+    return Followed(tuple(values), tuple(rounds), one, tuple(steps))
 
 
 def descended(
@@ -162,7 +168,9 @@ def descended(
     values = [
         min(r.slope * gap / T + r.rise for r in known) for T in range(1, rounds + 1)
     ]
-    return Followed((gap, *values), tuple(known))
+    given = replace(one, initial=gap)
+    steps = one.client_steps * rounds
+    return Followed((gap, *values), tuple(known), given, steps)
 
 
 def averaged(
@@ -207,7 +215,9 @@ def averaged(
         known.append(_certified(here, distance, 0, rounds, tolerance))
         bounds.append(_means(known[-1], rounds, distance))
     values = [min(each) for each in zip(*bounds, strict=True)]
-    return Followed((gap, *values), tuple(known))
+    given = replace(one, initial=gap, initial_distance=distance)
+    steps = one.client_steps * rounds
+    return Followed((gap, *values), tuple(known), given, steps)
 
 
 def _means(one: Round, rounds: int, distance: Fraction) -> list[Fraction]:
