@@ -1,34 +1,31 @@
 """The noises of a round's single steps, averaged over the clients, SFL-V1 and SFL-V2.
 
-The rule speaks of ``sum_n sum_{j<tau} w xi(n,t,j)`` with any weights, so of those that
-are 0 but at the steps that are meant.
+The rule speaks of ``sum_n sum_{j<tau} w xi(n,t,j)`` with any weights w. With
+``w = a_n c(j)`` it is one on the Gram matrix of the averaged noises, for every c; monomials
+for c, and their sums, tell its elements apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import interleaved
-from sfl_theory.proofs.notation import combine, of, steps, sum_over
+from sfl_theory.proofs.notation import combine, of, of_round, steps, sum_over
 from sfl_theory.proofs.single_noise import only_square
 from sfl_theory.proofs.unrolled import W, block, j, longest, mean, n, now
 
+FAMILY = k.RoundFamily("c", Sort.NONNEGATIVE)
+HALF = Fraction(1, 2)
 
-def indicator(at: Collection[int], upper: int) -> Ratio:
-    """Return the polynomial in j that is 1 at some of the steps and 0 at the others."""
-    found = ratio(0)
-    for i in at:
-        term = ratio(1)
-        for other in {*range(upper)} - {i}:
-            term = term * ((of(j) - other) * Fraction(1, i - other))
-        found = found + term
-    return found
+
+def c(i: Number) -> Ratio:
+    """Return the weight of a step."""
+    return k.symbol(k.PerRound(FAMILY, k.natural(i)))
 
 
 def noise(run: k.Split, i: Number, side: k.Side | None) -> k.Vec:
@@ -37,36 +34,24 @@ def noise(run: k.Split, i: Number, side: k.Side | None) -> k.Vec:
 
 
 @cache
-def of_steps(
-    run: k.Split, at: tuple[int, ...], side: k.Side | None, way: int
-) -> Theorem:
-    """Return ``||sum_i mean xi_i||^2 = sum_i sum_n a_n^2 ||xi_i||^2``, sign way.
+def weighted(run: k.Split, side: k.Side | None, way: int) -> Theorem:
+    """Return ``||sum_i c_i mean xi_i||^2 = sum_i c_i^2 sum_n a_n^2 ||xi_i||^2``.
 
-    The sums are over the steps that are named.
+    Times way, 1 or -1, as a form >= 0.
     """
-    tau = longest(run)
-    by = indicator(at, tau)
-    each = noise(run, of(j), side) * by
-    whole = mean(k.summed(steps(tau), j, each))
-    single = sum((mean(noise(run, i, side)) for i in at), k.Vec({}))
-    both = whole + single
-    own: list[tuple[Theorem, Number]] = [
-        (interleaved.unrolled(each * -way, tau), 1),
-        (
-            rules.linear(
-                k.CLIENTS, n, k.summed(steps(tau), j, each) * k.weight(n), both
-            ),
-            0,
-        ),
-    ]
-    there = rules.instantiate(combine(own[0][0]), ((W, both),), ())
+    tau, each = longest(run), noise(run, of(j), side) * c(of(j))
+    inside = k.summed(steps(tau), j, each)
+    single = [noise(run, i, side) * c(i) for i in range(tau)]
+    total = sum(map(mean, single), k.Vec({}))
+    both = mean(inside) + total
+    there = rules.instantiate(interleaved.unrolled(each * -way, tau), ((W, both),), ())
     uses: list[tuple[Theorem, Number]] = [
+        (rules.independent(run, n, j, k.weight(n) * c(of(j)), now, ratio(tau), side), way),
         (sum_over(there, k.CLIENTS, n, k.weight(n)), 1),
-        (own[1][0], -way),
+        (rules.linear(k.CLIENTS, n, inside * k.weight(n), both), -way),
     ]
     uses += [
-        (rules.linear(k.CLIENTS, n, noise(run, i, side) * k.weight(n), both), way)
-        for i in at
+        (rules.linear(k.CLIENTS, n, one * k.weight(n), both), way) for one in single
     ]
     squares: list[tuple[Theorem, Number]] = []
     rest = each
@@ -76,26 +61,57 @@ def of_steps(
         squares.append((only_square(rest, -way), 1))
         rest = k.vec_at(rest, {j: of(j) + 1})
     squares.append((rules.split(j, k.norm2(rest), ratio(0), ratio(0)), -way))
-    factor = k.weight(n) * by
-    uses.append((rules.independent(run, n, j, factor, now, ratio(tau), side), way))
     uses.append((sum_over(combine(*squares), k.CLIENTS, n, k.weight(n) ** 2), 1))
-    apart = (
-        k.summed(k.CLIENTS, n, k.norm2(noise(run, i, side)) * k.weight(n) ** 2)
-        for i in at
-    )
-    return combine(*uses, target=(k.norm2(single) - sum(apart, k.Lin({}))) * way)
+    apart = [
+        k.summed(k.CLIENTS, n, k.norm2(one) * k.weight(n) ** 2) for one in single
+    ]
+    return combine(*uses, target=(k.norm2(total) - sum(apart, k.Lin({}))) * way)
 
 
 @cache
-def orthogonal(
-    run: k.Split, i: int, other: int, side: k.Side | None, way: int
+def _powers(
+    run: k.Split, side: k.Side | None, powers: tuple[int, ...], way: int
 ) -> Theorem:
-    """Return ``<mean xi_i, mean xi_other> = 0`` for two steps, sign way."""
-    half = Fraction(1, 2)
+    """Return `weighted` with a sum of powers of the step for its weight."""
+    body = sum((of_round() ** power for power in powers), ratio(0))
+    by = ((FAMILY, k.Rate(body)),)
+    return rules.instantiate(weighted(run, side, way), by, ())
+
+
+@cache
+def indicator(at: int, upper: int) -> tuple[Fraction, ...]:
+    """Return coefficients of the polynomial in j that is 1 at one step, 0 at others."""
+    found = [Fraction(1)]
+    for other in {*range(upper)} - {at}:
+        up = [Fraction(0), *found]
+        low = [*(-other * value for value in found), Fraction(0)]
+        found = [(a + b) / (at - other) for a, b in zip(up, low, strict=True)]
+    return tuple(found)
+
+
+@cache
+def gram(run: k.Split, i: int, other: int, side: k.Side | None, way: int) -> Theorem:
+    """Return ``<mean xi_i, mean xi_other> = 0``, minus ``sum a_n^2 ||xi_i||^2`` if i.
+
+    Times way, 1 or -1, as a form >= 0.
+    """
+    tau = longest(run)
+    one, two = indicator(i, tau), indicator(other, tau)
+    amounts: dict[tuple[int, ...], Fraction] = {}
+    for a in range(tau):
+        for b in range(tau):
+            product = one[a] * two[b] * HALF
+            # 2 B(a, b) = Q(a + b) - Q(a) - Q(b)
+            pair = tuple(sorted((a, b)))
+            for powers, times in ((pair, 1), ((a,), -1), ((b,), -1)):
+                known = amounts.get(powers, Fraction(0))
+                amounts[powers] = known + times * product
     return combine(
-        (of_steps(run, (i, other), side, way), half),
-        (of_steps(run, (i,), side, -way), half),
-        (of_steps(run, (other,), side, -way), half),
+        *(
+            (_powers(run, side, powers, way if amount > 0 else -way), abs(amount))
+            for powers, amount in amounts.items()
+            if amount
+        )
     )
 
 
@@ -103,7 +119,7 @@ def small_mean(run: k.Split, bound: Ratio, of_n: Ratio, i: int) -> Theorem:
     """Return ``||mean xi_i||^2 <= bound``, ``sum a_n^2 sigma_n^2 <= bound`` assumed."""
     each = rules.variance(run, of_n, n, now, ratio(i))
     return combine(
-        of_steps(run, (i,), None, -1),
+        gram(run, i, i, None, -1),
         sum_over(each, k.CLIENTS, n, k.weight(n) ** 2),
         rules.assume(mean_bound(bound, of_n)),
     )
@@ -114,7 +130,7 @@ def small_deviation(run: k.Split, bound: Ratio, of_n: Ratio, i: int) -> Theorem:
     each = rules.variance(run, of_n, n, now, ratio(i))
     factor, below = k.weight(n) * (1 - k.weight(n)), rules.weight_below_one(n)
     return combine(
-        of_steps(run, (i,), None, 1),
+        gram(run, i, i, None, 1),
         sum_over(each, k.CLIENTS, n, factor, [below]),
         rules.assume(deviation_bound(bound, of_n)),
     )

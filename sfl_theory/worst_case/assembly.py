@@ -43,7 +43,7 @@ class Assembly:
 
     Rounds are counted from `first`. The sum is one on functions ``scale F_n``, scale at
     most 1: gradients and noises are multiplied by it where they are named, so that the
-    numbers of `own` and `common` are fractions. `clients` are those of SFL-V2.
+    numbers of `own` and `common` are fractions. `visits` says how SFL-V2's happen.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class Assembly:
         target: k.Lin,
         first: Number = 0,
         scale: Number = 1,
-        clients: int = 1,
+        visits: interleaved.Interleaved | None = None,
     ) -> None:
         self.run, self.rounds, self.S, self.target = run, rounds, ratio(S), target
         self.noisy, self.first, self.scale = noisy, ratio(first), ratio(scale)
-        self.clients = clients
+        self.visits = visits
         self.flat: Theorem | None = None
         same = run.client == run.server and not run.kind.shared
         self.sides: tuple[k.Side | None, ...] = (None,) if same else tuple(k.Side)
@@ -70,6 +70,7 @@ class Assembly:
         self.each_squares: Squares = []
         self.squares: Squares = []
         self.vectors: dict[Name, k.Vec] = {}
+        self.means: dict[Name, Name] = {}
         self.prices: dict[Name, Fraction] = {}
         self._read(target, ratio(-1))
 
@@ -169,17 +170,19 @@ class Assembly:
 
     def mean(self, name: Name) -> Name:
         """Return the name of the average over the clients."""
-        if isinstance(name, k.VecAtom):
-            return atom_of(mean(k.vec(name)))
-        found = f"mean of {name}"
-        self.vectors[found] = mean(self.vectors[name])
-        return found
+        if name not in self.means:
+            if isinstance(name, k.VecAtom):
+                self.means[name] = atom_of(mean(k.vec(name)))
+            else:
+                self.means[name] = found = f"mean of {name}"
+                self.vectors[found] = mean(self.vectors[name])
+        return self.means[name]
 
     # Replacing points --------------------------------------------------------------
 
     def _first_points(self) -> None:
         """Replace F_n(x(t)) in f(x(t)) by F_n(p(n,t,0)), in the direction needed."""
-        for t in range(0 if self.visited else self.rounds):
+        for t in range(0 if self.visits else self.rounds):
             x, p = self.x(t), self.p(t, 0)
             c = self.values.get((k.MEAN, x), ZERO)
             ends = (p, x) if c > 0 else (x, p)
@@ -206,8 +209,8 @@ class Assembly:
     def _local_points(self, side: k.Side | None) -> None:
         """Replace local points by x(t) and the samples of the steps before them."""
         run, made = self.run, unrolled.steps_of(self.run, side)
-        if self.visited and side is k.Side.SERVER:
-            self._visits()
+        if self.visits and side is k.Side.SERVER:
+            self._meetings(self.visits)
             return
         for t in reversed(range(self.rounds)):
             eta = self._rate(t, side)
@@ -228,31 +231,37 @@ class Assembly:
             if w := self.own.eliminate(point(0), {self._model(t, side): ONE}):
                 lemma = unrolled.begins(run, side)
                 self.each.append((self.tested(lemma, t, self.vector(w)), -ONE))
-            if self.visited:
+            if self.visits:
                 continue
             first, _ = self.sample(t, 0, side)
             there = atom_of(block(side, k.gradient(k.Local(n), self.x(t))))
             self.own.eliminate(there, {first: ONE, self.change(t, side): ONE})
 
-    def _visits(self) -> None:
+    def _meetings(self, visits: interleaved.Interleaved) -> None:
         """Replace where clients meet SFL-V2's server by its steps before and lags."""
         side = k.Side.SERVER
         for t in reversed(range(self.rounds)):
-            eta = self._rate(t, side) * self.clients
+            eta = self._rate(t, side) * visits.clients
             by: Row = {self._model(t, side): ONE}
             for i in range(unrolled.longest(self.run)):
                 at = atom_of(block(side, self.p(t, i)))
                 if w := self.own.eliminate(at, by | {self.lag(t, i): -eta}):
-                    lemma = interleaved.place(self.run, self.clients, i)
+                    lemma = visits.place(i)
                     self.each.append((self.tested(lemma, t, self.vector(w, -1)), ONE))
                 by |= {self.mean(one): -eta for one in self.sample(t, i, side)}
 
     def lag(self, t: int, i: int) -> Name:
-        """Return the name of the visits before client n's at a step of SFL-V2."""
+        """Return the name of the visits before client n's at a step of SFL-V2.
+
+        Raises:
+            ValueError: the run has none.
+        """
+        if self.visits is None:
+            raise ValueError("lags are SFL-V2's")
         name = f"lag {t} {i}"
-        here = interleaved.lag(self.run, self.clients, i)
-        now = {unrolled.t: self.first + t}
-        self.vectors[name] = k.vec_at(here, now) * self.scale
+        if name not in self.vectors:
+            now = {unrolled.t: self.first + t}
+            self.vectors[name] = k.vec_at(self.visits.lag(i), now) * self.scale
         return name
 
     def _average(self) -> None:
@@ -284,7 +293,7 @@ class Assembly:
         for t in range(self.rounds + 1):
             x = self.x(t)
             own: Row = {atom_of(block(side, k.gradient(k.Local(n), x))): ONE}
-            if t < self.rounds and not self.visited:
+            if t < self.rounds and not self.visits:
                 own = {self.sample(t, 0, side)[0]: ONE, self.change(t, side): ONE}
             mine = atom_of(block(side, k.gradient(k.MEAN, x)))
             by = {self.mean(one): c for one, c in own.items()}
@@ -292,16 +301,13 @@ class Assembly:
                 self.uses.append((rules.mean_gradient(x, self.vector(w)), -self.scale))
         for t in reversed(range(self.rounds)):
             eta, by = self._rate(t, side), {self._model(t, side): ONE}
-            visits = self.visited and side is k.Side.SERVER
-            eta = eta * self.clients if visits else eta
+            visits = self.visits if side is k.Side.SERVER else None
+            eta = eta * visits.clients if visits else eta
             for i in range(unrolled.steps_of(self.run, side)):
                 means = [self.mean(one) for one in self.sample(t, i, side)]
                 by |= dict.fromkeys(means, -eta)
             if w := self.common.eliminate(self._model(t + 1, side), by):
-                if visits:
-                    lemma = interleaved.gathered(self.run, self.clients)
-                else:
-                    lemma = unrolled.gathers(self.run, side)
+                lemma = visits.gathered() if visits else unrolled.gathers(self.run, side)
                 self.uses.append((self.tested(lemma, t, self.vector(w, -1)), ONE))
         star = atom_of(block(side, k.vec(k.Star(k.MEAN))))
         start = f"start {side}"
@@ -363,9 +369,10 @@ class Assembly:
                 self.squares.append((u, w))
             else:
                 self.uses.append((rules.jensen(k.CLIENTS, n, k.weight(n), u), w))
-                for a, x in row.items():
-                    for b, y in row.items():
-                        self.common.add(self.mean(a), self.mean(b), -w * x * y)
+                means = [(self.mean(name), c) for name, c in row.items()]
+                for a, x in means:
+                    for b, y in means:
+                        self.common.add(a, b, -w * x * y)
         if any(self.prices.values()):
             raise ValueError("the squares leave no room for vectors that vanish")
 
@@ -408,11 +415,6 @@ class Assembly:
             parts = map(self.x, range(self.rounds))
             return sum(parts, k.Vec({})) * Fraction(1, self.rounds)
         return self.p(point.t, point.i)
-
-    @property
-    def visited(self) -> bool:
-        """Whether the run is one of SFL-V2."""
-        return self.run.kind.visits
 
     def x(self, t: int) -> k.Vec:
         """Return a model."""

@@ -14,17 +14,15 @@ from functools import cached_property
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import ratio
+from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import interleaved
 from sfl_theory.proofs.export import Statement
-from sfl_theory.proofs.notation import combine, rates
+from sfl_theory.proofs.notation import combine, of, rates, steps, sum_over
 from sfl_theory.proofs.unrolled import t
 from sfl_theory.worst_case.proof import Proved
 from sfl_theory.worst_case.round_by_round import Followed, Round
 from sfl_theory.worst_case.round_proof import STAR, Federation, gap, proved
-
-ONE = Fraction(1)
 
 
 def prove(followed: Followed) -> Proved:
@@ -146,65 +144,89 @@ class _Chain:
                 found = combine(*uses, target=known - gap(self.x(s + 1)))
         return found
 
+    # Means over rounds of one step size -----------------------------------------------
+
+    @property
+    def now(self) -> k.Vec:
+        """The model before round t."""
+        return k.iterate(self.federation.run, of(t))
+
+    def over_rounds(
+        self, theorem: Theorem, factor: Number, *signs: Theorem
+    ) -> Theorem:
+        """Return a theorem on round t, times a number, summed over the rounds."""
+        return sum_over(theorem, steps(self.rounds), t, factor, signs)
+
     @property
     def mean(self) -> k.Lin:
         """The mean over the rounds of a gap, or of a squared gradient."""
-        models = [self.x(s) for s in range(self.rounds)]
-        each = [
-            gap(x)
-            if self.followed.setting.metric == "gap"
-            else k.norm2(k.gradient(k.MEAN, x))
-            for x in models
-        ]
-        return sum(each, k.Lin({})) * Fraction(1, self.rounds)
+        slope2 = k.norm2(k.gradient(k.MEAN, self.now))
+        each = gap(self.now) if self.followed.setting.metric == "gap" else slope2
+        return k.summed(steps(self.rounds), t, each) * Fraction(1, self.rounds)
 
     def averaged(self) -> Theorem:
-        """Return the least bound of a mean over rounds that a certificate gives.
-
-        Raises:
-            ValueError: none gives it.
-        """
-        wanted = self.followed.values[-1]
-        for one in self.followed.rounds:
-            convex = one.certificate.setting.mu is not None
-            if self.followed.setting.metric == "gradient":
-                found = self.falling(one)
-            else:
-                found = self.nearing(one) if convex else self.rising(one)
-            if (wanted - k.number_of(found.form + self.mean)).nonnegative():
-                return found
-        raise ValueError("no certificate gives the bound")
+        """Return the least bound of a mean over rounds that a certificate gives."""
+        T, (first, *others) = self.rounds, self.followed.rounds
+        gap_, far = self.followed.values[0], self.followed.setting.initial_distance
+        if far is None:
+            every = self.followed.rounds
+            return self.falling(min(every, key=lambda one: one.falling(T, gap_)))
+        near = [(found, one) for one in others if (found := one.nearing(T, far))]
+        least, best = min(near, key=lambda pair: pair[0], default=(None, first))
+        if least is not None and least < first.rising(T, gap_):
+            return self.nearing(best)
+        return self.rising(first)
 
     def falling(self, one: Round) -> Theorem:
         """Return the mean of squared gradients by which f falls."""
-        T = self.rounds
-        uses = [(self.in_round(one, s), Fraction(1, T)) for s in range(T)]
-        ends = [rules.lowest(k.MEAN, self.x(T)), self.start]
-        return combine(*uses, *((end, one.slope / T) for end in ends))
+        T, f = self.rounds, k.value_of(k.MEAN, self.now)
+        return combine(
+            (self.over_rounds(proved(self.federation, one), 1), Fraction(1, T)),
+            (rules.telescope(t, f, ratio(T)), one.slope / T),
+            (rules.lowest(k.MEAN, self.x(T)), one.slope / T),
+            (self.start, one.slope / T),
+        )
 
     def rising(self, one: Round) -> Theorem:
         """Return the mean of gaps if f rises in every round by what it can."""
-        T, uses = self.rounds, [(self.start, ONE)]
-        for s in range(T - 1):
-            share = Fraction(T - 1 - s, T) / one.slope
-            x = self.x(s)
-            uses += [
-                (self.in_round(one, s), share),
-                (k.gradient(k.MEAN, x), share),
-            ]
-        return combine(*uses)
+        T, left = self.rounds, self.rounds - 1 - of(t)
+        f, none = k.value_of(k.MEAN, self.now), rules.assume(k.constant(left))
+        slope2 = combine((k.gradient(k.MEAN, self.now), 1))
+        share = 1 / (T * one.slope)
+        return combine(
+            (self.over_rounds(proved(self.federation, one), left, none), share),
+            (self.over_rounds(slope2, left, none), share),
+            (rules.telescope(t, f * (left + 1), ratio(T)), Fraction(1, T)),
+            self.start,
+        )
 
     def nearing(self, one: Round) -> Theorem:
-        """Return the mean of gaps by which x comes nearer to x*."""
-        T, distance = self.rounds, self.near
-        uses = [(self.near, one.slope / T)]
-        steps = [self.in_round(one, s) for s in range(T)]
-        for s, step in enumerate(steps):
-            uses += [(step, Fraction(1, T)), (distance, one.far / T)]
-            distance = combine(
-                (step, 1 / one.slope),
-                (rules.lowest(k.MEAN, self.x(s)), 1 / one.slope),
-                (distance, 1 + one.far / one.slope),
-            )
-        last = self.x(T) - STAR
-        return combine(*uses, (last, one.slope / T))
+        """Return the mean of gaps by which x comes nearer to x*.
+
+        Raises:
+            ValueError: the certificate says nothing of so many rounds.
+        """
+        T, left, more = self.rounds, self.rounds - 1 - of(t), one.growth(self.rounds)
+        if more is None:
+            raise ValueError("x* is too far for so many rounds")
+        known, away = rules.assume(k.constant(left)), self.now - STAR
+        first = 1 + more * T
+        return combine(
+            (
+                self.over_rounds(
+                    proved(self.federation, one), 1 + more * left, known
+                ),
+                Fraction(1, T),
+            ),
+            (
+                rules.telescope(t, k.norm2(away) * (1 + more * (left + 1)), ratio(T)),
+                one.slope / T,
+            ),
+            (self.over_rounds(combine((away, 1)), of(t)), one.far * more / T),
+            (
+                self.over_rounds(rules.lowest(k.MEAN, self.now), left, known),
+                more / T,
+            ),
+            (self.x(T) - STAR, one.slope / T),
+            (self.near, first * one.slope / T),
+        )

@@ -21,10 +21,11 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import interleaved, step_noise
-from sfl_theory.proofs.notation import combine, per_client, sum_over
+from sfl_theory.proofs.interleaved import Interleaved
+from sfl_theory.proofs.notation import combine, of, per_client, steps
 from sfl_theory.proofs.scaled import interpolated
 from sfl_theory.proofs.single_noise import centred
-from sfl_theory.proofs.unrolled import block, mean, n, now
+from sfl_theory.proofs.unrolled import block, mean, n, now, t
 from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.certificate import Atom, Inequality, Point
 from sfl_theory.worst_case.round_by_round import Round
@@ -73,9 +74,10 @@ class Federation:
         return ratio(-self.setting.S if self.setting.mu is None else self.setting.mu)
 
     @property
-    def clients(self) -> int:
-        """N where it is given."""
-        return self.setting.visits.count if self.setting.visits else 1
+    def visits(self) -> Interleaved | None:
+        """How SFL-V2's happen; of a bound on the last iterate in all rounds together."""
+        known, together = self.setting.visits, self.setting.reading == "last"
+        return Interleaved(self.run, known.count, together) if known else None
 
     def assumed(self, rounds: int) -> frozenset[h.Hypothesis]:
         """Return what is assumed of functions, samples and visits of some rounds."""
@@ -100,13 +102,29 @@ class Federation:
         if one.G2 is not None:
             found.add(h.BoundedGradients(run, ratio(one.G2)))
         if one.visits:
-            whole, N = ratio(rounds), one.visits.count
-            away = k.constant(k.weight(n) - Fraction(1, N))
+            away = k.constant(k.weight(n) - Fraction(1, one.visits.count))
             each += [h.Holds(away), h.Holds(-away)]
-            own = h.Holds(interleaved.is_interleaved(one.tau, whole))
-            each.append(h.every(k.CLIENTS, interleaved.m, own))
-            found.add(h.Holds(interleaved.is_an_order(one.tau, N, whole)))
+            found |= self.order(rounds, one.visits.count)
         return frozenset(found | {h.every(k.CLIENTS, n, one) for one in each})
+
+    def order(self, rounds: int, N: int) -> set[h.Hypothesis]:
+        """Return that visits are interleaved in every round."""
+        tau, whole = self.setting.tau, ratio(rounds)
+        if self.setting.reading == "last":
+            upper = of(interleaved.s)
+            X = interleaved.over_rounds(interleaved.violations(tau, upper), whole)
+            few = [interleaved.over_rounds(interleaved.uncounted(tau, N, upper), whole)]
+        else:
+            X = -k.constant(interleaved.violations(tau, now))
+            counts = (interleaved.pairs(i, now) for i in range(tau))
+            few = [k.constant(interleaved.half(N) - count) for count in counts]
+        both = h.every(
+            k.CLIENTS, n, h.every(k.CLIENTS, interleaved.m, h.Holds(X))
+        )
+        found = {both, *map(h.Holds, few)}
+        return {
+            h.every(steps(whole), t, one) if t in one.free else one for one in found
+        }
 
     @property
     def noises(self) -> tuple[Fraction, Fraction]:
@@ -141,7 +159,9 @@ def refuse(setting: Setting) -> None:
             "sfl-v2: visits are derived as printed and for equal weights",
         ),
         (
-            visits is not None and visits.lag < interleaved.rho(visits.count),
+            visits is not None
+            and visits.lag * visits.count**2
+            < interleaved.half(visits.count) + interleaved.INVISIBLE,
             "sfl-v2: a lag that is smaller than what is derived",
         ),
     ):
@@ -157,7 +177,7 @@ def proved(federation: Federation, one: Round) -> Theorem:
         one: the certificate.
 
     Returns:
-        The theorem, on any round t; of SFL-V2 the run has t + 1 + r rounds.
+        The theorem, on any round t; see `interleaved` for what it assumes of SFL-V2.
 
     Raises:
         ValueError: no derivation is known, or the certificate proves no such bound.
@@ -181,7 +201,7 @@ class _OneRound:
             self.target(),
             now,
             theta,
-            federation.clients,
+            federation.visits,
         )
 
     def target(self) -> k.Lin:
@@ -260,7 +280,7 @@ class _OneRound:
                 own[at.i] = own[at.i] + u
             sign = factor if apart else -factor
             pair, way = (at.i, atom.point.i), 1 if sign > 0 else -1
-            lemma = step_noise.orthogonal(self.run, *pair, SIDES[space.side], way)
+            lemma = step_noise.gram(self.run, *pair, SIDES[space.side], way)
             self.parts.use(lemma, self.theta**2 * abs(sign))
         else:
             raise ValueError(f"no derivation of {says}")
@@ -274,16 +294,17 @@ class _OneRound:
         return self.theta if atom.kind == "start" else self.theta**2
 
     def lag(self, says: Inequality, factor: Fraction) -> None:
-        """Enter the bound of SFL-V2's lags."""
-        i, visits = self.place(says).i, self.setting.visits
-        most = visits.lag if visits else ZERO
-        side, clients = k.Side.SERVER, self.federation.clients
-        small = interleaved.small_lags(self.run, clients, i)
-        spare = combine((interleaved.sample(self.run, i, n), 1))
-        more = sum_over(spare, k.CLIENTS, n, k.weight(n))
-        theorem = combine(small, (more, most - interleaved.rho(clients)))
-        parts, name = self.parts, self.parts.lag(0, i)
-        parts.add(theorem, self.theta**2 * factor)
+        """Enter the bound of SFL-V2's lags.
+
+        Raises:
+            ValueError: the run has none.
+        """
+        i, visits, known = self.place(says).i, self.parts.visits, self.setting.visits
+        if visits is None or known is None:
+            raise ValueError("lags are SFL-V2's")
+        most, side, parts = known.lag, k.Side.SERVER, self.parts
+        parts.add(visits.small_lags(i, ratio(most)), self.theta**2 * factor)
+        name = parts.lag(0, i)
         parts.own.add(name, name, -factor)
         g, xi = parts.sample(0, i, side)
         for a, b, c in ((g, g, 1), (xi, xi, 1), (g, xi, 2)):

@@ -34,7 +34,7 @@ def silence(parts: Assembly) -> None:
     """Remove silent vectors, and pay for the squares that this takes."""
     steps = range(0 if parts.noisy else unrolled.longest(parts.run))
     places: list[Place] = [] if parts.flat is None else [None]
-    both: tuple[int | None, ...] = (*steps,) if parts.visited else (None, *steps)
+    both: tuple[int | None, ...] = (*steps,) if parts.visits else (None, *steps)
     places += [(t, i) for t in range(parts.rounds) for i in both]
     names = {
         (at, side): _name(parts, at, side) for at in places for side in parts.sides
