@@ -9,7 +9,9 @@ clients m and n, as that a number vanishes which is never negative:
 two clients one is first: of the :math:`N^2` pairs :math:`P=N(N-1)/2` have m before n.
 
 Of T = t + 1 + r rounds together, with `together`, it is assumed as
-:math:`\sum_{s<T}X_{mn}(s)\le0` and :math:`\sum_{s<T}\sum_i(\sum_n\sum_mo_{ii}-P)^2\le0`.
+
+.. math:: \sum_{s<T}X_{mn}(s)\le0,\qquad
+   \sum_{s<T}\sum_i\Big(\sum_n\sum_mo_{ii}-P\Big)^2\le0.
 """
 
 from __future__ import annotations
@@ -176,137 +178,140 @@ class Interleaved:
         each = self.sample(i) * comes_first(i, i, now)
         return k.summed(k.CLIENTS, m, each) * Fraction(1, self.clients)
 
-    @cache
-    def none_violated(self) -> Theorem:
-        """Return that visits of m and n are interleaved in round t."""
-        if not self.together:
-            return rules.assume(k.constant(-violations(self.tau, now)))
-        each = [late(one, i, of(s)) for i in range(self.tau) for one in range(i)]
-        form = k.constant(violations(self.tau, of(s)))
-        return _only_now(combine(*each, target=form))
-
-    @cache
-    def decided(self, one: int, i: int) -> Theorem:
-        """Return ``o >= 1`` for an earlier step of m, ``o <= 0`` for a later one."""
-        steps_ = [(b, a) for a in range(self.tau) for b in range(a) if (b, a) != (one, i)]
-        o = comes_first(one, i, now)
-        each = [late(b, a) for b, a in steps_]
-        target = k.constant(o - 1 if one < i else -o)
-        return combine(self.none_violated(), *each, target=target)
-
-    @cache
-    def few_pairs(self, i: int) -> Theorem:
-        """Return ``P - sum_n sum_m o_ii >= 0``, up to what is invisible."""
-        P = half(self.clients)
-        if not self.together:
-            return rules.assume(k.constant(P - pairs(i, now)))
-        there, here = (
-            [pairs(one, round_) - P for one in range(self.tau)]
-            for round_ in (of(s), now)
-        )
-        sharp = 1 / (2 * INVISIBLE)
-        others = [rules.square(y) for one, y in enumerate(here) if one != i]
-        return combine(
-            *((square, sharp / 2) for square in others),
-            (_only_now(combine(*map(rules.square, there))), sharp / 2),
-            (rules.square(1 - here[i] * sharp), INVISIBLE),
-            target=k.constant(P + INVISIBLE - pairs(i, now)),
-        )
+    def x(self, after: int) -> k.Vec:
+        """Return the model before round t, or after it."""
+        return k.iterate(self.run, now + after)
 
     @property
     def most_pairs(self) -> Fraction:
         """What `few_pairs` shows to be the most."""
         return half(self.clients) + INVISIBLE * self.together
 
-    @cache
-    def place(self, i: int) -> Theorem:
-        """Return where client n meets the server at step i.
 
-        ``<[p(n,t,i) - x(t)]_s + eta N (sum_{j<i} mean g_j + lag_i), w> >= 0``.
-        """
-        tau, eta, N = self.tau, self.eta, self.clients
-        visited = self.sample(of(j)) * k.before(m, of(j), n, i, now)
-        inside = k.summed(steps(tau), j, visited)
-        own: list[tuple[Theorem, Number]] = [(unrolled(-visited, tau), 1)]
-        uses: list[tuple[Theorem, Number]] = [
-            (rules.local_update(self.run, n, now, ratio(i), SERVER, w), 1),
-            (rules.linear(k.CLIENTS, m, inside, w), -eta),
-        ]
-        for one in range(tau):
-            o, g = comes_first(one, i, now), self.sample(one)
-            if one < i:
-                signs = [late(one, i), self.decided(one, i)]
-                own.append((vanishes(1 - o, g, signs), 1))
-                uses.append((rules.linear(k.CLIENTS, m, g, w), eta))
-                uses.append((all_visits(-g, N), eta))
-            elif one > i:
-                own.append((vanishes(-o, g, [self.decided(one, i)]), 1))
-            else:
-                uses.append((rules.linear(k.CLIENTS, m, g * o, w), eta))
-        uses.append((sum_over(combine(*own), k.CLIENTS, m), eta))
-        moved = sum(map(self.step_mean, range(i)), self.lag(i))
-        away = k.part(SERVER, k.local_point(self.run, n, now, i) - self.x(0))
-        return combine(*uses, target=k.inner(away + moved * (N * eta), w))
+@cache
+def none_violated(v: Interleaved) -> Theorem:
+    """Return that visits of m and n are interleaved in round t."""
+    if not v.together:
+        return rules.assume(k.constant(-violations(v.tau, now)))
+    each = [late(one, i, of(s)) for i in range(v.tau) for one in range(i)]
+    form = k.constant(violations(v.tau, of(s)))
+    return _only_now(combine(*each, target=form))
 
-    def x(self, after: int) -> k.Vec:
-        """Return x(t), or the model after that round."""
-        return k.iterate(self.run, now + after)
 
-    @cache
-    def gathered(self) -> Theorem:
-        """Return ``<[x(t+1) - x(t)]_s + eta N sum_i mean g_i, w> >= 0``."""
-        tau, eta, N = self.tau, self.eta, self.clients
-        visited = self.sample(of(j))
-        inside = k.summed(steps(tau), j, visited)
-        uses: list[tuple[Theorem, Number]] = [
-            (rules.update(self.run, SERVER, now, w), 1),
-            (rules.linear(k.CLIENTS, m, inside, w), -eta),
-            (sum_over(unrolled(-visited, tau), k.CLIENTS, m), eta),
-        ]
-        for g in map(self.sample, range(tau)):
+@cache
+def decided(v: Interleaved, one: int, i: int) -> Theorem:
+    """Return ``o >= 1`` for an earlier step of m, ``o <= 0`` for a later one."""
+    steps_ = [(b, a) for a in range(v.tau) for b in range(a) if (b, a) != (one, i)]
+    o = comes_first(one, i, now)
+    each = [late(b, a) for b, a in steps_]
+    target = k.constant(o - 1 if one < i else -o)
+    return combine(none_violated(v), *each, target=target)
+
+
+@cache
+def few_pairs(v: Interleaved, i: int) -> Theorem:
+    """Return ``P - sum_n sum_m o_ii >= 0``, up to what is invisible."""
+    P = half(v.clients)
+    if not v.together:
+        return rules.assume(k.constant(P - pairs(i, now)))
+    there, here = (
+        [pairs(one, round_) - P for one in range(v.tau)] for round_ in (of(s), now)
+    )
+    sharp = 1 / (2 * INVISIBLE)
+    others = [rules.square(y) for one, y in enumerate(here) if one != i]
+    return combine(
+        *((square, sharp / 2) for square in others),
+        (_only_now(combine(*map(rules.square, there))), sharp / 2),
+        (rules.square(1 - here[i] * sharp), INVISIBLE),
+        target=k.constant(P + INVISIBLE - pairs(i, now)),
+    )
+
+
+@cache
+def place(v: Interleaved, i: int) -> Theorem:
+    """Return where client n meets the server at step i.
+
+    ``<[p(n,t,i) - x(t)]_s + eta N (sum_{j<i} mean g_j + lag_i), w> >= 0``.
+    """
+    tau, eta, N = v.tau, v.eta, v.clients
+    visited = v.sample(of(j)) * k.before(m, of(j), n, i, now)
+    inside = k.summed(steps(tau), j, visited)
+    own: list[tuple[Theorem, Number]] = [(unrolled(-visited, tau), 1)]
+    uses: list[tuple[Theorem, Number]] = [
+        (rules.local_update(v.run, n, now, ratio(i), SERVER, w), 1),
+        (rules.linear(k.CLIENTS, m, inside, w), -eta),
+    ]
+    for one in range(tau):
+        o, g = comes_first(one, i, now), v.sample(one)
+        if one < i:
+            signs = [late(one, i), decided(v, one, i)]
+            own.append((vanishes(1 - o, g, signs), 1))
             uses.append((rules.linear(k.CLIENTS, m, g, w), eta))
             uses.append((all_visits(-g, N), eta))
-        moved = sum(map(self.step_mean, range(tau)), k.Vec({}))
-        away = k.part(SERVER, self.x(1) - self.x(0))
-        return combine(*uses, target=k.inner(away + moved * (N * eta), w))
+        elif one > i:
+            own.append((vanishes(-o, g, [decided(v, one, i)]), 1))
+        else:
+            uses.append((rules.linear(k.CLIENTS, m, g * o, w), eta))
+    uses.append((sum_over(combine(*own), k.CLIENTS, m), eta))
+    moved = sum(map(v.step_mean, range(i)), v.lag(i))
+    away = k.part(SERVER, k.local_point(v.run, n, now, i) - v.x(0))
+    return combine(*uses, target=k.inner(away + moved * (N * eta), w))
 
-    @cache
-    def small_lags(self, i: int, rho: Ratio) -> Theorem:
-        """Return ``sum_n a_n ||lag_n||^2 <= rho sum_n a_n ||g_n||^2``, server blocks.
 
-        With ``V = sum_m o_m g_m`` and ``Q = sum_m o_m`` Lagrange's identity says
-        ``Q sum_m ||g_m||^2 - ||V||^2 = sum_m sum_l ||o_m g_l - o_l g_m||^2/2``; the Q of
-        all clients n add up to P, so ``N^2 rho >= P``.
-        """
-        N, most, other = ratio(self.clients), self.most_pairs, k.Client("l")
-        o, g = comes_first(i, i, now), self.sample(i)
-        o_l, g_l = comes_first(i, i, now, other), self.sample(i, other)
-        V, Q, squares = k.summed(k.CLIENTS, m, g * o), mean(m, o), mean(m, o * o)
-        each = sum_over(combine((g_l * o - g * o_l, 1 / ratio(2))), k.CLIENTS, other)
-        inner = rules.linear(k.CLIENTS, other, g_l * o_l, g)
-        exact = rules.before_or_not(m, ratio(i), n, ratio(i), now)
+@cache
+def gathered(v: Interleaved) -> Theorem:
+    """Return ``<[x(t+1) - x(t)]_s + eta N sum_i mean g_i, w> >= 0``."""
+    tau, eta, N = v.tau, v.eta, v.clients
+    visited = v.sample(of(j))
+    inside = k.summed(steps(tau), j, visited)
+    uses: list[tuple[Theorem, Number]] = [
+        (rules.update(v.run, SERVER, now, w), 1),
+        (rules.linear(k.CLIENTS, m, inside, w), -eta),
+        (sum_over(unrolled(-visited, tau), k.CLIENTS, m), eta),
+    ]
+    for g in map(v.sample, range(tau)):
+        uses.append((rules.linear(k.CLIENTS, m, g, w), eta))
+        uses.append((all_visits(-g, N), eta))
+    moved = sum(map(v.step_mean, range(tau)), k.Vec({}))
+    away = k.part(SERVER, v.x(1) - v.x(0))
+    return combine(*uses, target=k.inner(away + moved * (N * eta), w))
 
-        def spare(factor: Ratio, *signs: Theorem) -> Theorem:
-            return sum_over(combine((g, 1)), k.CLIENTS, m, factor, signs)
 
-        one = combine(
-            sum_over(each, k.CLIENTS, m),
-            (rules.linear(k.CLIENTS, m, g * o, V), -1),
-            (sum_over(inner, k.CLIENTS, m, o), -1),
-            spare(Q - squares, sum_over(exact, k.CLIENTS, m)),
-        )
-        heavy, _ = equal_weights(self.clients, m)
-        _, light = equal_weights(self.clients)
-        lags = sum_over(
-            combine((V, 1)), k.CLIENTS, n, 1 / N - k.weight(n), [light]
-        )
-        L = k.summed(k.CLIENTS, n, k.norm2(self.lag(i)) * k.weight(n))
-        mine = k.summed(k.CLIENTS, m, k.norm2(g) * k.weight(m))
-        return combine(
-            (sum_over(one, k.CLIENTS, n), 1 / N**3),
-            (spare(most - pairs(i, now), self.few_pairs(i)), 1 / N**3),
-            (spare(N * k.weight(m) - 1, combine((heavy, N))), most / N**3),
-            (lags, 1 / N**2),
-            (spare(k.weight(m)), rho - most / N**2),
-            target=mine * rho - L,
-        )
+@cache
+def small_lags(v: Interleaved, i: int, rho: Ratio) -> Theorem:
+    """Return ``sum_n a_n ||lag_n||^2 <= rho sum_n a_n ||g_n||^2``, server blocks.
+
+    With ``V = sum_m o_m g_m`` and ``Q = sum_m o_m`` Lagrange's identity says
+    ``Q sum_m ||g_m||^2 - ||V||^2 = sum_m sum_l ||o_m g_l - o_l g_m||^2/2``; the Q of
+    all clients n add up to P, so ``N^2 rho >= P``.
+    """
+    N, most, other = ratio(v.clients), v.most_pairs, k.Client("l")
+    o, g = comes_first(i, i, now), v.sample(i)
+    o_l, g_l = comes_first(i, i, now, other), v.sample(i, other)
+    V, Q, squares = k.summed(k.CLIENTS, m, g * o), mean(m, o), mean(m, o * o)
+    each = sum_over(combine((g_l * o - g * o_l, 1 / ratio(2))), k.CLIENTS, other)
+    inner = rules.linear(k.CLIENTS, other, g_l * o_l, g)
+    exact = rules.before_or_not(m, ratio(i), n, ratio(i), now)
+
+    def spare(factor: Ratio, *signs: Theorem) -> Theorem:
+        return sum_over(combine((g, 1)), k.CLIENTS, m, factor, signs)
+
+    one = combine(
+        sum_over(each, k.CLIENTS, m),
+        (rules.linear(k.CLIENTS, m, g * o, V), -1),
+        (sum_over(inner, k.CLIENTS, m, o), -1),
+        spare(Q - squares, sum_over(exact, k.CLIENTS, m)),
+    )
+    heavy, _ = equal_weights(v.clients, m)
+    _, light = equal_weights(v.clients)
+    lags = sum_over(combine((V, 1)), k.CLIENTS, n, 1 / N - k.weight(n), [light])
+    L = k.summed(k.CLIENTS, n, k.norm2(v.lag(i)) * k.weight(n))
+    mine = k.summed(k.CLIENTS, m, k.norm2(g) * k.weight(m))
+    return combine(
+        (sum_over(one, k.CLIENTS, n), 1 / N**3),
+        (spare(most - pairs(i, now), few_pairs(v, i)), 1 / N**3),
+        (spare(N * k.weight(m) - 1, combine((heavy, N))), most / N**3),
+        (lags, 1 / N**2),
+        (spare(k.weight(m)), rho - most / N**2),
+        target=mine * rho - L,
+    )

@@ -1,8 +1,8 @@
 """The noises of a round's single steps, averaged over the clients, SFL-V1 and SFL-V2.
 
 The rule speaks of ``sum_n sum_{j<tau} w xi(n,t,j)`` with any weights w. With
-``w = a_n c(j)`` it is one on the Gram matrix of the averaged noises, for every c; monomials
-for c, and their sums, tell its elements apart.
+``w = a_n c(j)`` it is one on the Gram matrix of the averaged noises, for every c, and
+monomials for c, with their sums, tell its elements apart.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ def weighted(run: k.Split, side: k.Side | None, way: int) -> Theorem:
     both = mean(inside) + total
     there = rules.instantiate(interleaved.unrolled(each * -way, tau), ((W, both),), ())
     uses: list[tuple[Theorem, Number]] = [
-        (rules.independent(run, n, j, k.weight(n) * c(of(j)), now, ratio(tau), side), way),
+        (
+            rules.independent(run, n, j, k.weight(n) * c(of(j)), now, ratio(tau), side),
+            way,
+        ),
         (sum_over(there, k.CLIENTS, n, k.weight(n)), 1),
         (rules.linear(k.CLIENTS, n, inside * k.weight(n), both), -way),
     ]
@@ -62,9 +65,7 @@ def weighted(run: k.Split, side: k.Side | None, way: int) -> Theorem:
         rest = k.vec_at(rest, {j: of(j) + 1})
     squares.append((rules.split(j, k.norm2(rest), ratio(0), ratio(0)), -way))
     uses.append((sum_over(combine(*squares), k.CLIENTS, n, k.weight(n) ** 2), 1))
-    apart = [
-        k.summed(k.CLIENTS, n, k.norm2(one) * k.weight(n) ** 2) for one in single
-    ]
+    apart = [k.summed(k.CLIENTS, n, k.norm2(one) * k.weight(n) ** 2) for one in single]
     return combine(*uses, target=(k.norm2(total) - sum(apart, k.Lin({}))) * way)
 
 

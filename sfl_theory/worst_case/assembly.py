@@ -246,7 +246,7 @@ class Assembly:
             for i in range(unrolled.longest(self.run)):
                 at = atom_of(block(side, self.p(t, i)))
                 if w := self.own.eliminate(at, by | {self.lag(t, i): -eta}):
-                    lemma = visits.place(i)
+                    lemma = interleaved.place(visits, i)
                     self.each.append((self.tested(lemma, t, self.vector(w, -1)), ONE))
                 by |= {self.mean(one): -eta for one in self.sample(t, i, side)}
 
@@ -260,8 +260,8 @@ class Assembly:
             raise ValueError("lags are SFL-V2's")
         name = f"lag {t} {i}"
         if name not in self.vectors:
-            now = {unrolled.t: self.first + t}
-            self.vectors[name] = k.vec_at(self.visits.lag(i), now) * self.scale
+            there = k.vec_at(self.visits.lag(i), {unrolled.t: self.first + t})
+            self.vectors[name] = there * self.scale
         return name
 
     def _average(self) -> None:
@@ -307,7 +307,11 @@ class Assembly:
                 means = [self.mean(one) for one in self.sample(t, i, side)]
                 by |= dict.fromkeys(means, -eta)
             if w := self.common.eliminate(self._model(t + 1, side), by):
-                lemma = visits.gathered() if visits else unrolled.gathers(self.run, side)
+                lemma = (
+                    interleaved.gathered(visits)
+                    if visits
+                    else unrolled.gathers(self.run, side)
+                )
                 self.uses.append((self.tested(lemma, t, self.vector(w, -1)), ONE))
         star = atom_of(block(side, k.vec(k.Star(k.MEAN))))
         start = f"start {side}"

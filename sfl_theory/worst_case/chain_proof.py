@@ -25,11 +25,12 @@ from sfl_theory.worst_case.round_by_round import Followed, Round
 from sfl_theory.worst_case.round_proof import STAR, Federation, gap, proved
 
 
-def prove(followed: Followed) -> Proved:
+def prove(followed: Followed, name: str = "round-by-round") -> Proved:
     """Return the bound after the last round as a theorem.
 
     Args:
         followed: certificates of single rounds.
+        name: of the claim.
 
     Returns:
         The statement "for these numbers metric <= p/q" and the theorem that is it.
@@ -37,7 +38,19 @@ def prove(followed: Followed) -> Proved:
     Raises:
         ValueError: no derivation is known, or a certificate proves no such bound.
     """
-    return _Chain(followed).proved()
+    return _Chain(followed).proved(name)
+
+
+def size(followed: Followed) -> int:
+    """Return how many squares a proof of the bound has, for what it costs.
+
+    Args:
+        followed: certificates of single rounds.
+
+    Returns:
+        Their number in all certificates that the last round's bound is made of.
+    """
+    return sum(len(one.certificate.squares) for one in _Chain(followed).used)
 
 
 @dataclass(frozen=True)
@@ -84,7 +97,7 @@ class _Chain:
             combine((at_most, per_step), target=k.constant(1 - theta)),
             combine(
                 (at_least, self.federation.modulus * per_step),
-                target=k.constant(theta * self.federation.modulus - setting.mu),
+                target=k.constant(theta * self.federation.modulus - (setting.mu or 0)),
             ),
         ]
         for lemma in known:
@@ -119,15 +132,13 @@ class _Chain:
         known = k.constant(self.followed.setting.initial_distance or 0)
         return rules.assume(known - k.norm2(self.x(0) - STAR))
 
-    def proved(self) -> Proved:
+    def proved(self, name: str) -> Proved:
         """Return the statement and its theorem."""
-        setting = self.followed.setting
-        if setting.reading == "last":
+        if self.followed.setting.reading == "last":
             metric, theorem = gap(self.x(self.rounds)), self.last()
         else:
             metric, theorem = self.mean, self.averaged()
         bound = k.constant(self.followed.values[-1])
-        name = f"round-by-round/{setting.algorithm}/{setting.metric}"
         statement = Statement(name, self.assumed, metric, bound)
         return Proved(statement, combine(theorem, target=bound - metric), None)
 
@@ -137,7 +148,10 @@ class _Chain:
         for one in self.followed.rounds:
             (largest,) = one.certificate.setting.client_steps
             for s in range(one.first, one.last):
-                uses = [(self.in_round(one, s), 1), (found, one.slope)]
+                uses: list[tuple[Theorem, Number]] = [
+                    (self.in_round(one, s), 1),
+                    (found, one.slope),
+                ]
                 if not self.constant:
                     uses.append((self.rate(s)[0], one.rise / largest))
                 known = k.constant(self.followed.values[s + 1])
@@ -151,9 +165,7 @@ class _Chain:
         """The model before round t."""
         return k.iterate(self.federation.run, of(t))
 
-    def over_rounds(
-        self, theorem: Theorem, factor: Number, *signs: Theorem
-    ) -> Theorem:
+    def over_rounds(self, theorem: Theorem, factor: Number, *signs: Theorem) -> Theorem:
         """Return a theorem on round t, times a number, summed over the rounds."""
         return sum_over(theorem, steps(self.rounds), t, factor, signs)
 
@@ -164,18 +176,28 @@ class _Chain:
         each = gap(self.now) if self.followed.setting.metric == "gap" else slope2
         return k.summed(steps(self.rounds), t, each) * Fraction(1, self.rounds)
 
-    def averaged(self) -> Theorem:
-        """Return the least bound of a mean over rounds that a certificate gives."""
-        T, (first, *others) = self.rounds, self.followed.rounds
+    @cached_property
+    def used(self) -> tuple[Round, ...]:
+        """The certificates that give the bound after the last round."""
+        T, every = self.rounds, self.followed.rounds
+        if self.followed.setting.reading == "last":
+            return every
         gap_, far = self.followed.values[0], self.followed.setting.initial_distance
         if far is None:
-            every = self.followed.rounds
-            return self.falling(min(every, key=lambda one: one.falling(T, gap_)))
+            return (min(every, key=lambda one: one.falling(T, gap_)),)
+        rising, *others = every
         near = [(found, one) for one in others if (found := one.nearing(T, far))]
-        least, best = min(near, key=lambda pair: pair[0], default=(None, first))
-        if least is not None and least < first.rising(T, gap_):
-            return self.nearing(best)
-        return self.rising(first)
+        least, best = min(near, key=lambda pair: pair[0], default=(None, rising))
+        far_less = least is not None and least < rising.rising(T, gap_)
+        return (best if far_less else rising,)
+
+    def averaged(self) -> Theorem:
+        """Return the least bound of a mean over rounds that a certificate gives."""
+        (one,) = self.used
+        if self.followed.setting.metric == "gradient":
+            return self.falling(one)
+        nearing = one.certificate.setting.mu is not None
+        return self.nearing(one) if nearing else self.rising(one)
 
     def falling(self, one: Round) -> Theorem:
         """Return the mean of squared gradients by which f falls."""
@@ -213,9 +235,7 @@ class _Chain:
         first = 1 + more * T
         return combine(
             (
-                self.over_rounds(
-                    proved(self.federation, one), 1 + more * left, known
-                ),
+                self.over_rounds(proved(self.federation, one), 1 + more * left, known),
                 Fraction(1, T),
             ),
             (

@@ -29,7 +29,7 @@ from sfl_theory.proofs.unrolled import block, mean, n, now, t
 from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.certificate import Atom, Inequality, Point
 from sfl_theory.worst_case.round_by_round import Round
-from sfl_theory.worst_case.setting import ONE, ZERO, Setting
+from sfl_theory.worst_case.setting import ONE, Setting
 
 STAR = k.vec(k.Star(k.MEAN))
 SIGMA2 = per_client("sigma2", n)
@@ -75,7 +75,7 @@ class Federation:
 
     @property
     def visits(self) -> Interleaved | None:
-        """How SFL-V2's happen; of a bound on the last iterate in all rounds together."""
+        """How SFL-V2's happen, for the last iterate in all rounds together."""
         known, together = self.setting.visits, self.setting.reading == "last"
         return Interleaved(self.run, known.count, together) if known else None
 
@@ -118,9 +118,7 @@ class Federation:
             X = -k.constant(interleaved.violations(tau, now))
             counts = (interleaved.pairs(i, now) for i in range(tau))
             few = [k.constant(interleaved.half(N) - count) for count in counts]
-        both = h.every(
-            k.CLIENTS, n, h.every(k.CLIENTS, interleaved.m, h.Holds(X))
-        )
+        both = h.every(k.CLIENTS, n, h.every(k.CLIENTS, interleaved.m, h.Holds(X)))
         found = {both, *map(h.Holds, few)}
         return {
             h.every(steps(whole), t, one) if t in one.free else one for one in found
@@ -303,7 +301,9 @@ class _OneRound:
         if visits is None or known is None:
             raise ValueError("lags are SFL-V2's")
         most, side, parts = known.lag, k.Side.SERVER, self.parts
-        parts.add(visits.small_lags(i, ratio(most)), self.theta**2 * factor)
+        parts.add(
+            interleaved.small_lags(visits, i, ratio(most)), self.theta**2 * factor
+        )
         name = parts.lag(0, i)
         parts.own.add(name, name, -factor)
         g, xi = parts.sample(0, i, side)
