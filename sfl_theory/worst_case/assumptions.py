@@ -315,8 +315,8 @@ class _Formulation:
         at = atom.point
         if at is None or at.kind != "local" or at.t != drawn.t or at.i > drawn.i:
             return False
-        if at.i < drawn.i and self.setting.order == "interleaved":
-            return False
+        if self.setting.order == "interleaved":
+            return atom.kind == "gradient" and at.i == drawn.i
         kinds = {"gradient", "lag"} | ({"noise"} if at.i < drawn.i else set())
         return atom.kind in kinds
 
@@ -352,7 +352,8 @@ class _Formulation:
         if point.t != drawn.t or point.kind == "round":
             return point.t < drawn.t + (point.kind == "round")
         if self.setting.visits:
-            return self.setting.order == "interleaved" and point.i < drawn.i
+            noises = atom.kind == "noise" and point.i < drawn.i
+            return noises and self.setting.order == "interleaved"
         own = atom.client == noise.client
         before = point.i < drawn.i + (atom.kind == "gradient")
         if self.setting.algorithm == "sfl-v2":
