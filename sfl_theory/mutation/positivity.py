@@ -24,6 +24,8 @@ ROWS, COLUMNS = 240, 320
 """Monomials and multiples of what is known, beyond which nothing is tried."""
 DEPTH = 3
 """How often what a multiple adds may have to be cancelled by another one."""
+POINTS = 400
+"""Where a number is tried before multiples are."""
 PRODUCTS = 5
 """Up to so many known numbers their products are known, too."""
 TINY = 1e-9
@@ -60,6 +62,8 @@ def uses(c: Ratio, known: Sequence[r.Theorem]) -> Uses | None:
     if len(wanted) > ROWS:
         return None
     tops = [_flat(k.number_of(one.form).numerator) for one in facts]
+    if _negative(wanted, tops):
+        return None
     columns = _columns(wanted, tops)
     if not columns:
         return None
@@ -85,8 +89,6 @@ def with_products(known: Sequence[r.Theorem]) -> list[r.Theorem]:
     out = list(known)
     short = [one for one in known if len(k.number_of(one.form).numerator.parts) < 8]
     for one, two in combinations_with_replacement(short[:PRODUCTS], 2):
-        if one is two:
-            continue
         try:
             pair = ((one, k.number_of(two.form)),)
             out.append(r.combine(pair, (), None, (two,)))
@@ -129,6 +131,33 @@ def _over(one: Powers, two: Powers) -> Powers | None:
     return frozenset(out.items())
 
 
+def _negative(wanted: Flat, tops: list[Flat]) -> bool:
+    """Return whether c < 0 somewhere where all that is known is >= 0, up to rounding.
+
+    Sums are symbols of their own here, as they are for the factors.
+    """
+    found = {s for flat in (wanted, *tops) for m in flat for s, _ in m}
+    symbols = {s: j for j, s in enumerate(sorted(found, key=str))}
+    dice = np.random.default_rng(len(symbols))
+    scale = dice.choice([0.5, 2.0, 6.0], size=(POINTS, 1))
+    logs = dice.standard_normal((POINTS, len(symbols))) * scale
+    logs = logs - dice.choice([0.0, 4.0, 12.0], size=logs.shape)
+
+    def value(flat: Flat) -> tuple[Array, Array]:
+        powers = np.zeros((len(flat), len(symbols)))
+        for row, m in enumerate(flat):
+            for s, power in m:
+                powers[row, symbols[s]] = power
+        terms = np.exp(logs @ powers.T) * np.array([float(c) for c in flat.values()])
+        return terms.sum(1), np.abs(terms).sum(1)
+
+    true = np.ones(POINTS, dtype=bool)
+    for top in tops:
+        true &= value(top)[0] >= 0
+    c, size = value(wanted)
+    return bool((true & (c < -1e-6 * size)).any())
+
+
 def _columns(wanted: Flat, tops: list[Flat]) -> list[tuple[int, Powers, Flat]]:
     """Return multiples that cancel what is negative, and what these bring with them."""
     rows, made = set(wanted), dict[tuple[int, Powers], Flat]()
@@ -163,10 +192,9 @@ def _solved(wanted: Flat, columns: list[Flat]) -> list[Fraction] | None:
     for m, c in wanted.items():
         b[place[m]] = c
     lengths = np.linalg.norm(a, axis=0)
-    both = np.hstack([a / lengths, np.eye(len(rows))])
-    size = np.linalg.norm(b)
-    x = nonnegative_least_squares(both, b / size)
-    if np.linalg.norm(both @ x - b / size) > 1e-7:
+    a, b = a / lengths, b / np.linalg.norm(b)
+    x = least_excess(a, b)
+    if np.linalg.norm(a @ x[: len(columns)] + x[len(columns) :] - b) > 1e-7:
         return None
     used = [j for j in range(len(columns)) if x[j] > TINY]
     tight = [i for i in range(len(rows)) if x[len(columns) + i] <= TINY]
@@ -188,20 +216,27 @@ def _solved(wanted: Flat, columns: list[Flat]) -> list[Fraction] | None:
     return out
 
 
-def nonnegative_least_squares(a: Array, b: Array) -> Array:
-    """Return x >= 0 that minimises ``||a x - b||``, by active sets."""
-    size = a.shape[1]
-    x, used = np.zeros(size), np.zeros(size, dtype=bool)
-    for _ in range(3 * size):
-        rest = b - a @ x
-        slope = np.where(used, -np.inf, a.T @ rest)
+def least_excess(a: Array, b: Array) -> Array:
+    """Return (x, s) >= 0 that minimises ``||a x + s - b||``, by active sets.
+
+    A row whose slack is used is met, so only the others are equations.
+    """
+    rows, size = a.shape
+    x = np.concatenate([np.zeros(size), np.maximum(b, 0)])
+    used = x > 0
+    for _ in range(2 * (rows + size)):
+        rest = b - a @ x[:size] - x[size:]
+        slope = np.where(used, -np.inf, np.concatenate([a.T @ rest, rest]))
         best = int(np.argmax(slope))
         if slope[best] <= 1e-10:
             break
         used[best] = True
         while True:
-            new = np.zeros(size)
-            new[used] = np.linalg.lstsq(a[:, used], b, rcond=None)[0]
+            new, own, slack = np.zeros(size + rows), used[:size], used[size:]
+            if own.any():
+                some = a[~slack][:, own]
+                new[:size][own] = np.linalg.lstsq(some, b[~slack], rcond=None)[0]
+            new[size:][slack] = (b - a @ new[:size])[slack]
             bad = used & (new <= 1e-12)
             if not bad.any():
                 break

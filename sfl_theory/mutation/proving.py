@@ -10,7 +10,8 @@ that the neighbour has relaxed are derived from those that it has.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules as r
@@ -50,43 +51,48 @@ class Wanted:
         return self._kept[c]
 
     def _on_sums(self, c: Ratio) -> Iterator[Theorem]:
-        """Yield inequalities between the sums in a number.
-
-        Of a sum over clients, that no weight exceeds 1; of a sum over steps, a
-        condition on every step, times the summands.
-        """
+        """Yield inequalities between the sums in a number, by the conditions."""
         totals = [s for s in c.numerator.parts if isinstance(s, k.Total)]
         every = [x for x in self.hypotheses if isinstance(x, h.Every)]
         for total in sorted(totals, key=str)[:SUMS]:
-            v, inside = total.opened()
-            weight = k.number_of(inside) if isinstance(inside, k.Lin) else ratio(inside)
-            try:
-                if total.binder is k.CLIENTS:
-                    a = k.weight(v)
-                    if weight.numerator.divided(a.numerator):
-                        below = r.weight_below_one(v)
-                        yield r.sum_over(below, k.CLIENTS, v, weight / a, ())
-                    continue
-                for one in every:
-                    yield from _summed(one, total, v, weight)
-            except Rejected:
-                continue
+            if total.binder is k.CLIENTS:
+                yield from _below_one(total)
+            for one in every:
+                if one.binder == total.binder:
+                    yield from _summed(one, total)
 
 
-def _summed(
-    every: h.Every, total: k.Total, v: k.Bindable, weight: Ratio
-) -> Iterator[Theorem]:
-    """Yield what a condition on every step says of a sum, times its summands."""
-    if every.binder != total.binder:
-        return
-    own, body = every.opened()
+def _opened(total: k.Total) -> tuple[Any, Ratio]:
+    v, inside = total.opened()
+    return v, k.number_of(inside) if isinstance(inside, k.Lin) else ratio(inside)
+
+
+@lru_cache(maxsize=10_000)
+def _below_one(total: k.Total) -> tuple[Theorem, ...]:
+    """Return that a sum over clients is at most that with a weight a_n less."""
+    n, inside = _opened(total)
+    less = inside.numerator.divided(k.weight(n).numerator)
+    if less is None or inside.denominator:
+        return ()
+    return (r.sum_over(r.weight_below_one(n), k.CLIENTS, n, ratio(less), ()),)
+
+
+@lru_cache(maxsize=10_000)
+def _summed(every: h.Every, total: k.Total) -> tuple[Theorem, ...]:
+    """Return what a condition on every step says of a sum, times its summands."""
+    (v, weight), (own, body) = _opened(total), every.opened()
     if not isinstance(v, k.Var) or not isinstance(body, h.Holds) or body.form.expects:
-        return
+        return ()
     sign = r.instantiate(r.assume(body.form), ((own, k.symbol(v)),), ())
     rates = (s for s in weight.numerator.parts if isinstance(s, k.PerRound))
     own_rates = [s for s in map(k.symbol, rates) if weight.numerator.divided(s.poly())]
-    for factor in (weight, *(weight / s for s in own_rates)):
-        yield r.sum_over(sign, total.binder, v, factor, ())
+    out = []
+    for factor in (ratio(1), *own_rates):
+        try:
+            out.append(r.sum_over(sign, total.binder, v, weight / factor, ()))
+        except Rejected:
+            continue
+    return tuple(out)
 
 
 def derived(one: Neighbour, known: Iterable[Theorem]) -> Theorem | None:
