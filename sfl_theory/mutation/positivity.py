@@ -222,7 +222,7 @@ def least_excess(a: Array, b: Array) -> Array:
     A row whose slack is used is met, so only the others are equations.
     """
     rows, size = a.shape
-    x = np.concatenate([np.zeros(size), np.maximum(b, 0)])
+    x: Array = np.concatenate([np.zeros(size), np.maximum(b, 0)])
     used = x > 0
     for _ in range(2 * (rows + size)):
         rest = b - a @ x[:size] - x[size:]
