@@ -11,11 +11,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sfl_theory.command import CommandError, Parser
-from sfl_theory.worst_case.setting import Setting
+from sfl_theory.worst_case.setting import Order, Setting
 
 if TYPE_CHECKING:
     from sfl_theory.schedules import Schedule
 
+STARTS = ("distance", "gap", "gradients")
 LONGEST = 10_000
 """Rounds for which step sizes are written out; no program is that large."""
 OPTIONS = {
@@ -46,6 +47,8 @@ OPTIONS = {
     "several clients need": "--heterogeneity",
     "dissimilarity": "--dissimilarity",
     "participation": "--participation",
+    "two-point noise": "--two-point",
+    "an order of visits": "--order",
 }
 
 
@@ -81,7 +84,21 @@ def add_setting(parser: Parser) -> None:
     add(
         "--order",
         default="client-sequential",
-        help="of SFL-V2's visits: client-sequential (default), interleaved, or worst",
+        metavar="ORDER",
+        help="of SFL-V2's visits: client-sequential (default), interleaved, worst (of "
+        "all), or clients from 1: 2,1 in every round; 1,2;2,1 in each; "
+        "interleaved:2,1;1,2;... in each local step",
+    )
+    add(
+        "--participation",
+        metavar="Q",
+        help="a client takes part in a round with probability Q, or Q1,Q2,...: all "
+        "outcomes are enumerated (default 1)",
+    )
+    add(
+        "--two-point",
+        action="store_true",
+        help="noise takes two values of equal probability: all outcomes are enumerated",
     )
     add(
         "--server-moves",
@@ -124,9 +141,13 @@ def setting(options: argparse.Namespace) -> Setting:
             raise CommandError(f"--{name}: must not be negative, got {bound}")
     zeta, eps, G = bounds.values()
     clients, weights = _clients(options)
+    participation = _participation(options, clients)
+    order, turns = _order(options.order)
     metric = options.metric or ("gradient" if mu is None else "gap")
     reading = options.reading or ("average" if metric == "gradient" else "last")
     start = options.start or ("gap" if mu is None else "distance")
+    if start not in STARTS:
+        raise CommandError(f"--start: one of {', '.join(STARTS)}, got '{start}'")
     if options.start is None and mu and G is not None and zeta is None:
         start = "gradients"
     try:
@@ -148,12 +169,16 @@ def setting(options: argparse.Namespace) -> Setting:
             number("--initial", options.initial),
             metric,
             reading,
-            "client-sequential" if options.order == "worst" else options.order,
+            order,
             options.server_moves,
+            participation=participation,
+            two_point=options.two_point,
+            turns=turns,
         )
         client, server = _steps(options, made)
         N = made.clients or 1
         alike = not weights and made.algorithm != "sfl-v2" and N > 1
+        alike = alike and not made.enumerated
         return replace(
             made,
             client_steps=client,
@@ -207,7 +232,8 @@ def _clients(options: argparse.Namespace) -> tuple[int | None, tuple[Fraction, .
     text = options.clients
     if text is None:
         default = 2 if options.algorithm == "sfl-v2" else None
-        return (len(weights) or default), weights
+        each = (options.participation or "").count(",") + 1
+        return (len(weights) or (each if each > 1 else default)), weights
     if text == "all":
         if weights:
             raise CommandError("--clients: all needs equal weights")
@@ -215,6 +241,42 @@ def _clients(options: argparse.Namespace) -> tuple[int | None, tuple[Fraction, .
     if not re.fullmatch(r"\d{1,4}", text):
         raise CommandError(f"--clients: a number or all is needed, got '{text}'")
     return int(text), weights
+
+
+def _participation(
+    options: argparse.Namespace, clients: int | None
+) -> tuple[Fraction, ...]:
+    if options.participation is None:
+        return ()
+    parts = options.participation.split(",")
+    found = tuple(number("--participation", part) for part in parts)
+    return found * (clients or 1) if len(found) == 1 else found
+
+
+def _order(text: str) -> tuple[Order, tuple[tuple[int, ...], ...]]:
+    """Return what kind of order is meant, and the orders that are given.
+
+    Raises:
+        CommandError: if it is none.
+    """
+    kind, _, given = text.rpartition(":") if text[-1:].isdigit() else (text, "", "")
+    kinds: dict[str, Order] = {
+        "": "client-sequential",
+        "worst": "client-sequential",
+        "client-sequential": "client-sequential",
+        "interleaved": "interleaved",
+    }
+    if kind not in kinds or (kind == "worst" and given):
+        raise CommandError(
+            "--order: client-sequential, interleaved, worst, or clients such as 2,1 or "
+            f"1,2;2,1 are needed, got '{text}'"
+        )
+    if not re.fullmatch(r"(\d{1,4}(,\d{1,4})*(;\d{1,4}(,\d{1,4})*)*)?", given):
+        raise CommandError(f"--order: clients such as 2,1;1,2 are needed, got '{text}'")
+    several = given.split(";") if given else []
+    return kinds[kind], tuple(
+        tuple(int(n) - 1 for n in one.split(",")) for one in several
+    )
 
 
 def _steps(
@@ -293,7 +355,7 @@ def _printed(
             S=float(made.S),
             mu=None if made.mu is None else float(made.mu),
             weights=tuple(float(a) for a in made.shares),
-            participation=1.0,
+            participation=tuple(map(float, made.participation)) or 1.0,
             sigma2=float(made.sigma2),
             G2=None if made.G2 is None else float(made.G2),
             eps2=None if made.eps2 is None else float(made.eps2),
