@@ -99,6 +99,7 @@ def _work(options: argparse.Namespace) -> int:
     if options.out is not None:
         import_module("matplotlib")  # told at once, not after the sweep
     asked = None if options.table is not None else setting(options)
+    _refuse_unused(options)
     if options.tolerance is not None and not 1e-10 <= options.tolerance <= 1e-2:
         raise CommandError("--tolerance: between 1e-10 and 0.01")
     try:
@@ -136,6 +137,23 @@ def _work(options: argparse.Namespace) -> int:
     if claim is not None:
         print(f"{claim}\nproof: {options.proof}")
     return 1 if options.certify and found.certificate is None else 0
+
+
+def _refuse_unused(options: argparse.Namespace) -> None:
+    """Refuse options that would say nothing.
+
+    Raises:
+        CommandError: names the option.
+    """
+    if options.out is not None and not options.sweep:
+        raise CommandError("--out: draws the curve of a --sweep, which is not given")
+    if not options.sweep:
+        return
+    varies, _ = swept(options.sweep)
+    clash = [varies] + (["eta-client", "eta-server"] if varies == "eta" else [])
+    for name in ("proof", "theorem", *clash):
+        if getattr(options, name.replace("-", "_")) is not None:
+            raise CommandError(f"--{name}: not with --sweep {varies}")
 
 
 def worst(

@@ -45,6 +45,7 @@ OPTIONS = {
     "the minimum": "--reading",
     "the metric": "--reading",
     "several clients need": "--heterogeneity",
+    "noise must": "--noise",
     "dissimilarity": "--dissimilarity",
     "participation": "--participation",
     "two-point noise": "--two-point",
@@ -78,12 +79,11 @@ def add_setting(parser: Parser) -> None:
     add("--bounded-gradients", metavar="G", help="E|g|^2 <= G^2 at every local step")
     add("--noise", default="0", metavar="SIGMA2", help="variance of every gradient")
     add("--start", help="distance, gap, or gradients: what bounded ones give")
-    add("--initial", default="1", help="|x0 - x*|^2 or f(x0) - f* (default 1)")
+    add("--initial", help="|x0 - x*|^2 or f(x0) - f* (default 1)")
     add("--metric", help="distance, gap (default), gradient (of non-convex runs)")
     add("--reading", help="last, average, mean or minimum, over rounds")
     add(
         "--order",
-        default="client-sequential",
         metavar="ORDER",
         help="of SFL-V2's visits: client-sequential (default), interleaved, worst (of "
         "all), or clients from 1: 2,1 in every round; 1,2;2,1 in each; "
@@ -102,7 +102,6 @@ def add_setting(parser: Parser) -> None:
     )
     add(
         "--server-moves",
-        default="printed",
         help="server steps of SFL-V2: printed (default), or weighted by a_n",
     )
 
@@ -142,7 +141,15 @@ def setting(options: argparse.Namespace) -> Setting:
     zeta, eps, G = bounds.values()
     clients, weights = _clients(options)
     participation = _participation(options, clients)
-    order, turns = _order(options.order)
+    order, turns = _order(options.order or "client-sequential")
+    for name in ("order", "server_moves"):
+        if getattr(options, name) is not None and options.algorithm != "sfl-v2":
+            flag = name.replace("_", "-")
+            raise CommandError(
+                f"--{flag}: of the visits of sfl-v2, which alone has any"
+            )
+    if options.case is not None and options.theorem is None:
+        raise CommandError("--case: of a --theorem, which is not given")
     metric = options.metric or ("gradient" if mu is None else "gap")
     reading = options.reading or ("average" if metric == "gradient" else "last")
     start = options.start or ("gap" if mu is None else "distance")
@@ -150,6 +157,10 @@ def setting(options: argparse.Namespace) -> Setting:
         raise CommandError(f"--start: one of {', '.join(STARTS)}, got '{start}'")
     if options.start is None and mu and G is not None and zeta is None:
         start = "gradients"
+    if start == "gradients" and options.initial is not None:
+        raise CommandError(
+            "--initial: bounded gradients leave a start of their own; give --start"
+        )
     try:
         made = Setting(
             options.algorithm,
@@ -166,11 +177,11 @@ def setting(options: argparse.Namespace) -> Setting:
             None if G is None else G**2,
             number("--noise", options.noise),
             start,
-            number("--initial", options.initial),
+            number("--initial", options.initial or "1"),
             metric,
             reading,
             order,
-            options.server_moves,
+            options.server_moves or "printed",
             participation=participation,
             two_point=options.two_point,
             turns=turns,

@@ -167,7 +167,7 @@ class Setting:
 
     def _impossible(self) -> tuple[tuple[bool, str], ...]:
         mu, N = self.mu, self.clients
-        bounds = (self.zeta2, self.eps2, self.G2, self.sigma2, self.initial)
+        bounds = (self.zeta2, self.eps2, self.G2)
         return (
             (not self.client_steps, "rounds must be a positive integer"),
             (
@@ -196,7 +196,8 @@ class Setting:
                 "dissimilarity and gradients that are bounded by 0 leave one function "
                 "or none: use one client",
             ),
-            (self.initial == 0, "the initial distance or gap must be positive"),
+            (self.sigma2 < 0, "noise must have a variance of at least 0"),
+            (self.initial <= 0, "the initial distance or gap must be positive"),
             (N is not None and N < 1, "clients must be a positive integer or 'all'"),
             (
                 bool(self.weights)

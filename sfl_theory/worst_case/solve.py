@@ -63,8 +63,11 @@ class WorstCase:
 
     @property
     def value(self) -> float:
-        """The worst case in float64."""
-        return self.found.solution.upper
+        """The worst case in float64, no less than what is reached."""
+        upper = self.found.solution.upper
+        return (
+            upper if self.instance is None else max(upper, float(self.instance.value))
+        )
 
 
 def worst_case(
@@ -148,10 +151,9 @@ def _certified(program: Program, found: Found, tolerance: float) -> Certificate:
         NotRoundedError: if no slack that was tried is enough.
     """
     solution = found.solution
-    size = sum(float(gram.trace()) for gram in solution.grams.values())
     for share in SLACKS:
         if share:
-            slack = share * tolerance * abs(found.solution.upper) / size
+            slack = share * tolerance * found.solution.spread
             solution = interior.solved(
                 program, found.constraints, tolerance, slack=slack
             )

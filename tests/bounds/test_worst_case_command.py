@@ -107,6 +107,24 @@ def test_a_sweep_finds_the_best_step_size(
     assert "<- best" in capsys.readouterr().out
 
 
+def test_whatever_is_plain_is_certified(tmp_path: Path) -> None:
+    """Clients that nothing holds together, far and near, steep and flat."""
+    path = tmp_path / "value.json"
+    for told in (
+        "--rounds 3 --metric gap --reading average --mu 0",
+        "--rounds 3 --metric gradient --reading average",
+        "--rounds 2 --noise 1",
+        "--rounds 2 --weights 1/4,3/4 --noise 1",
+        "--rounds 2 --algorithm minibatch-sfl --noise 1 --clients 3",
+        "--rounds 2 --initial 1e-20",
+        "--rounds 2 --S 1e4 --tau 2 --heterogeneity 1",
+        "--rounds 2 --initial 1e8 --tau 2 --heterogeneity 1",
+    ):
+        assert main([*told.split(), "--certify", "--quiet", "--json", str(path)]) == 0
+        record = json.loads(path.read_text())
+        assert record["upper"] == pytest.approx(record["value"], rel=1e-5)
+
+
 def test_a_sweep_decides_whether_steps_contract(tmp_path: Path) -> None:
     """Points of the solver that lie outside by rounding are moved inside."""
     path = tmp_path / "sweep.json"
@@ -170,13 +188,22 @@ def test_a_sweep_decides_whether_steps_contract(tmp_path: Path) -> None:
         ),
         (
             "--clients 2 --heterogeneity 1 --order 1,2",
-            "--order: an order of visits is of",
+            "--order: of the visits of sfl-v2",
         ),
         (
             "--algorithm sfl-v2 --clients 4 --rounds 3 --heterogeneity 1 --order worst",
             "too large: 1.382e+04 orders of visits",
         ),
         ("--start decrease --heterogeneity 1", "--start: one of distance"),
+        ("--noise -1", "--noise: noise must have"),
+        ("--initial -1", "--initial: the initial distance"),
+        ("--bounded-gradients 1 --initial 2", "--initial: bounded gradients leave"),
+        ("--server-moves printed", "--server-moves: of the visits of sfl-v2"),
+        ("--case non_convex", "--case: of a --theorem"),
+        ("--out curve.png", "--out: draws the curve of a --sweep"),
+        ("--sweep eta=0.1:1:3 --proof p.json", "--proof: not with --sweep"),
+        ("--sweep eta=0.1:1:3 --theorem 3.6", "--theorem: not with --sweep"),
+        ("--sweep eta=0.1:1:3 --eta-client 1", "--eta-client: not with --sweep"),
     ],
 )
 def test_refusals_in_one_line(
