@@ -60,7 +60,9 @@ def searched(
     known = set(chosen)
 
     def missing(found: Solution, accuracy: float) -> tuple[list[Pair], set[int], float]:
-        broken = violations(program, found, every) / max(abs(found.upper), 1e-300)
+        units = program.units
+        value = units.x * units.g * max(abs(found.upper) / units.objective, 1e-300)
+        broken = violations(program, found, every) / value
         new = [
             (int(every[k][0]), int(every[k][1]))
             for k in np.argsort(-broken)[: MOST_NEW * len(program.nodes)]
@@ -136,6 +138,8 @@ def _split(program: Program) -> tuple[list[Constraint], list[Constraint]]:
     for one in program.given:
         says = one.inequality
         at, other = says.at, says.vector.point if says.vector else None
+        if says.space and says.vector in program.shifts.get(says.space, {}):
+            continue
         if says.kind != "unbiased" or at is None or other in {None, STAR}:
             given.append(one)
         elif len(program.given) > ALL_AT_ONCE and abs(at.t - other.t) > 1:
@@ -163,6 +167,9 @@ def _missed(
 def _near(program: Program, p: Node, q: Node) -> bool:
     if STAR in {p.point, q.point} or _start(p, q):
         return True
+    past = min(len(p.point.past), len(q.point.past))
+    if p.point.past[:past] != q.point.past[:past]:
+        return False
     apart = abs(p.point.t - q.point.t)
     return apart <= 1 or (p.point.i == q.point.i and apart & (apart - 1) == 0)
 

@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +34,7 @@ Progress = Callable[[str], None]
 
 ITERATIONS = 80
 BOUNDARY = 0.95
-CHUNK = 1500
+BASE = 48
 REFINED = 2
 REGULAR = (1e-16, 1e-14, 1e-12, 1e-10)
 TRAIL = 12
@@ -56,6 +58,7 @@ class Solution:
         status: "solved", or why the method stopped before.
         trail: Gram matrices and values of earlier points, the latest first: they lie
             deeper inside the constraints.
+        spread: the value over the trace of the Gram matrices, in the solver's units.
     """
 
     multipliers: Array
@@ -66,6 +69,7 @@ class Solution:
     residual: float
     status: str
     trail: tuple[tuple[Grams, Array], ...] = ()
+    spread: float = 0.0
 
 
 Pause = Callable[[Solution], bool]
@@ -79,13 +83,15 @@ class _Block:
         rows: the vectors u, shape (m, rank, n).
         signs: sigma, shape (m, rank).
         goal: C.
-        scale: of the atoms.
+        scale: of the atoms that are kept.
+        kept: their places in the basis.
     """
 
     rows: Array
     signs: Array
     goal: Array
     scale: Array
+    kept: list[int]
 
     @property
     def size(self) -> int:
@@ -107,21 +113,33 @@ class _Block:
         return flat.T @ (flat * weights[:, None])
 
     def normal(self, X: Array, Y: Array) -> Array:
-        """Return the matrix <A_k, X A_l Y>."""
-        m, rank, n = self.rows.shape
-        flat = self.rows.reshape(m * rank, n)
-        signed = flat * self.signs.reshape(-1, 1)
-        left, right = flat @ X, signed @ Y
-        found = np.empty((m, m))
-        step = max(1, CHUNK // rank)
-        for start in range(0, m, step):
-            stop = min(m, start + step)
-            part = slice(start * rank, stop * rank)
-            product = (left[part] @ flat.T) * (right[part] @ signed.T)
-            found[start:stop] = product.reshape(stop - start, rank, m, rank).sum(
-                axis=(1, 3)
-            )
+        """Return the matrix <A_k, X A_l Y>, which is symmetric.
+
+        Constraints of few squares stand apart from those of many.
+        """
+        m, rank, _ = self.rows.shape
+        found, turned = np.zeros((m, m)), np.zeros((m, m))
+        signed = self.rows * self.signs[:, :, None]
+        for r in range(rank):
+            here = self.depth[r]
+            left, right = self.rows[here, r] @ X, signed[here, r] @ Y
+            for s in range(r + 1):
+                there = self.depth[s]
+                product = left @ self.rows[there, s].T
+                product *= right @ signed[there, s].T
+                into = found if s == r else turned
+                if len(here) == len(there) == m:
+                    into += product
+                else:
+                    into[np.ix_(here, there)] += product
+        found += turned
+        found += turned.T
         return found
+
+    @cached_property
+    def depth(self) -> list[NDArray[np.int_]]:
+        """The constraints that have an r-th square, for every r."""
+        return [np.flatnonzero(column) for column in self.signs.T]
 
 
 def solved(
@@ -142,7 +160,8 @@ def solved(
         progress: told after every step.
         floor: a value that is known to be reached; near it nothing is left to gain.
         pause: asked at some accuracies whether to stop; None: never.
-        slack: at least this multiple of the identity is left of every matrix.
+        slack: at least this multiple of the identity is left of every matrix, in the
+            solver's units.
 
     Returns:
         The last point.
@@ -167,14 +186,16 @@ class _Method:
         self.program, self.blocks = program, blocks
         m = len(constraints)
         self.signed = np.array([not one.equality for one in constraints], dtype=bool)
-        self.b = np.array([float(one.bound) for one in constraints])
+        self.unit = np.array([program.unit(one) for one in constraints])
+        self.height, self.value = program.units.objective, _value(program)
+        self.b = np.array([float(one.bound) for one in constraints]) / self.unit
         self.F = np.zeros((m, program.values))
         for k, one in enumerate(constraints):
             for index, amount in one.values:
-                self.F[k, index] += float(amount)
+                self.F[k, index] += float(amount) * self.value / self.unit[k]
         self.c = np.zeros(program.values)
         for index, amount in program.objective.values:
-            self.c[index] += float(amount)
+            self.c[index] += float(amount) * self.value / self.height
         self.y = np.where(self.signed, 1.0, 0.0)
         self.s = np.where(self.signed, 1.0, 0.0)
         self.f = np.zeros(program.values)
@@ -221,6 +242,7 @@ class _Method:
         kept, last = self._kept(), np.inf
         levels = [level for level in PAUSES if level > tolerance]
         trail: list[tuple[Grams, Array]] = []
+        floor /= self.height
         for count in range(ITERATIONS):
             rp, Rd, rf = self.residuals()
             upper, lower = self.worth()
@@ -232,10 +254,13 @@ class _Method:
             )
             gap = self.mu * self.order / size
             if gap < NEARER * last:
-                trail = [(self._grams(self.X), self.f.copy()), *trail[: TRAIL - 1]]
+                here = (self._grams(self.X), self.value * self.f)
+                trail = [here, *trail[: TRAIL - 1]]
                 last = gap
             if progress:
-                progress(f"step {count}: {upper:.6g} >= value, gap {gap:.1e}")
+                progress(
+                    f"step {count}: {upper * self.height:.6g} >= value, gap {gap:.1e}"
+                )
             if max(wrong, gap) < best:
                 best, kept = max(wrong, gap), self._kept()
             if pause and levels and best < levels[0]:
@@ -271,15 +296,28 @@ class _Method:
         trail: tuple[tuple[Grams, Array], ...],
     ) -> Solution:
         y, X, f, (upper, lower) = kept
-        return Solution(y, self._grams(X), f, upper, lower, wrong, status, trail)
+        h = self.height
+        spread = abs(upper) / sum(float(gram.trace()) for gram in X)
+        return Solution(
+            y * h / self.unit,
+            self._grams(X),
+            self.value * f,
+            upper * h,
+            lower * h,
+            wrong,
+            status,
+            trail,
+            spread,
+        )
 
     def _grams(self, X: list[Array]) -> Grams:
-        return {
-            space: gram * np.outer(block.scale, block.scale)
-            for space, gram, block in zip(
-                self.program.spaces, X, self.blocks, strict=True
-            )
-        }
+        found = {}
+        for space, gram, block in zip(self.program.spaces, X, self.blocks, strict=True):
+            size = len(self.program.basis[space])
+            found[space] = np.zeros((size, size))
+            here = np.ix_(block.kept, block.kept)
+            found[space][here] = gram * np.outer(block.scale, block.scale)
+        return found
 
     def _step(self, rp: Array, Rd: list[Array], rf: Array) -> float:
         """Return the length of a predictor and corrector step, made now."""
@@ -385,8 +423,20 @@ def _whitener(matrix: Array) -> Array:
         shifted = matrix.copy()
         shifted[np.diag_indices_from(shifted)] += moved * len(matrix)
         with suppress(np.linalg.LinAlgError):
-            return np.asarray(np.linalg.inv(np.linalg.cholesky(shifted)))
+            return _lower_inverse(np.linalg.cholesky(shifted))
     raise np.linalg.LinAlgError("indefinite")
+
+
+def _lower_inverse(lower: NDArray[np.floating]) -> Array:
+    """Return the inverse of a lower triangular matrix, by halves."""
+    if len(lower) <= BASE:
+        return np.asarray(np.linalg.inv(lower))
+    k = len(lower) // 2
+    found = np.zeros_like(lower)
+    found[:k, :k] = _lower_inverse(lower[:k, :k])
+    found[k:, k:] = _lower_inverse(lower[k:, k:])
+    found[k:, :k] = -found[k:, k:] @ (lower[k:, :k] @ found[:k, :k])
+    return found
 
 
 def _room(now: Array, move: Array, signed: NDArray[np.bool_]) -> float:
@@ -395,13 +445,13 @@ def _room(now: Array, move: Array, signed: NDArray[np.bool_]) -> float:
 
 
 def _reach(now: Array, move: Array) -> float:
-    white = np.linalg.inv(np.linalg.cholesky(now))
+    white = _lower_inverse(np.linalg.cholesky(now))
     least = float(np.linalg.eigvalsh(_even(white @ move @ white.T))[0])
     return -1 / least if least < 0 else np.inf
 
 
 def _inverse(Z: Array) -> Array:
-    white = np.linalg.inv(np.linalg.cholesky(Z))
+    white = _lower_inverse(np.linalg.cholesky(Z))
     return white.T @ white
 
 
@@ -411,10 +461,14 @@ def _even(matrix: Array) -> Array:
 
 def _block(program: Program, constraints: Sequence[Constraint], space: Space) -> _Block:
     """Return the constraints of a space, split into signed squares."""
-    table = program.tables[space]
-    size = table.shape[1]
-    scale = np.ones(size)
+    kept, basis = program.kept(space), program.basis[space]
+    scale = np.array([program.units.atom(basis[k]) for k in kept])
+    table = program.tables[space][:, kept] * scale
+    size = len(kept)
     found: list[list[tuple[float, Array]]] = []
+    heights = np.abs(table).max(axis=1, initial=0.0)
+    tallness = 2.0 ** np.round(np.log2(np.where(heights > 0, heights, 1.0)))
+    tallness[heights == 0] = 0.0
     known: dict[tuple[object, ...], list[tuple[float, Array]]] = {}
     for one in constraints:
         if one.spaces and space not in one.spaces:
@@ -423,9 +477,12 @@ def _block(program: Program, constraints: Sequence[Constraint], space: Space) ->
         ids = list(dict.fromkeys(k for a, b, _ in one.terms for k in (a, b)))
         where = {k: j for j, k in enumerate(ids)}
         shape = tuple((where[a], where[b], c) for a, b, c in one.terms)
-        if shape not in known:
-            known[shape] = _signed_squares(shape, len(ids))
-        squares = [(sign, row @ table[ids]) for sign, row in known[shape]]
+        tall = tuple(float(tallness[k]) for k in ids)
+        unit = program.unit(one)
+        if (shape, tall, unit) not in known:
+            known[shape, tall, unit] = _signed_squares(shape, np.array(tall), unit)
+        near = table[ids] / np.array([length or 1.0 for length in tall])[:, None]
+        squares = [(sign, row @ near) for sign, row in known[shape, tall, unit]]
         found.append([(sign, row) for sign, row in squares if row.any()])
     rank = max(map(len, found), default=0) or 1
     rows, signs = np.zeros((len(found), rank, size)), np.zeros((len(found), rank))
@@ -434,17 +491,23 @@ def _block(program: Program, constraints: Sequence[Constraint], space: Space) ->
             rows[k, r], signs[k, r] = row, sign
     goal = np.zeros((size, size))
     for a, b, c in program.objective.terms:
-        goal += float(c) * np.outer(table[a], table[b])
-    return _Block(rows, signs, _even(goal), scale)
+        goal += float(c) * np.outer(table[a], table[b]) / program.units.objective
+    return _Block(rows, signs, _even(goal), scale, kept)
+
+
+def _value(program: Program) -> float:
+    """Return what function values are measured in; the least metric is one too."""
+    return program.units.x * program.units.g
 
 
 def _signed_squares(
-    shape: Sequence[tuple[int, int, object]], size: int
+    shape: Sequence[tuple[int, int, Fraction]], tall: Array, unit: float
 ) -> list[tuple[float, Array]]:
-    form = np.zeros((size, size))
+    """Return a form in vectors of some lengths, over a unit, as signed squares."""
+    form = np.zeros((len(tall), len(tall)))
     for a, b, c in shape:
-        form[a, b] += float(c) / 2  # type: ignore[arg-type]
-        form[b, a] += float(c) / 2  # type: ignore[arg-type]
+        form[a, b] += float(c) * tall[a] * tall[b] / unit / 2
+        form[b, a] += float(c) * tall[a] * tall[b] / unit / 2
     levels, directions = np.linalg.eigh(form)
     return [
         (float(np.sign(level)), np.sqrt(abs(level)) * directions[:, k])
