@@ -360,8 +360,8 @@ class _Formulation:
         at = atom.point
         if at is None or at.kind != "local" or at.t != drawn.t or at.i > drawn.i:
             return False
-        if at.i < drawn.i and self.setting.order == "interleaved":
-            return False
+        if self.setting.order == "interleaved":
+            return atom.kind == "gradient" and at.i == drawn.i
         kinds = {"gradient", "lag"} | ({"noise"} if at.i < drawn.i else set())
         return atom.kind in kinds
 
@@ -386,7 +386,8 @@ class _Formulation:
         drawn, point = noise.point, atom.point
         same = drawn and point and point.t == drawn.t and point.kind == "local"
         if self.setting.visits and drawn and point and same:
-            return self.setting.order == "interleaved" and point.i < drawn.i
+            noises = atom.kind == "noise" and point.i < drawn.i
+            return noises and self.setting.order == "interleaved"
         return noise not in self.flow.get(atom, ())
 
     @cached_property

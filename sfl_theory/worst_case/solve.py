@@ -94,11 +94,11 @@ def worst_case(
     Raises:
         ValueError: if the program is too large.
     """
-    with _one_thread():
+    with one_thread():
         return _worst_case(setting, tolerance, below, progress)
 
 
-def _one_thread() -> AbstractContextManager[object]:
+def one_thread() -> AbstractContextManager[object]:
     """Return what holds the linear algebra to one thread, where that can be set."""
     try:
         from threadpoolctl import threadpool_limits
