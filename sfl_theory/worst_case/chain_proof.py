@@ -50,7 +50,29 @@ def size(followed: Followed) -> int:
     Returns:
         Their number in all certificates that the last round's bound is made of.
     """
-    return sum(len(one.certificate.squares) for one in _Chain(followed).used)
+    return sum(len(one.certificate.squares) for one in used(followed))
+
+
+def used(followed: Followed) -> tuple[Round, ...]:
+    """Return the certificates that give the bound after the last round.
+
+    Args:
+        followed: certificates of single rounds.
+
+    Returns:
+        All of them for the last iterate, one for a mean.
+    """
+    T, every = len(followed.steps), followed.rounds
+    if followed.setting.reading == "last":
+        return every
+    gap_, far = followed.values[0], followed.setting.initial_distance
+    if far is None:
+        return (min(every, key=lambda one: one.falling(T, gap_)),)
+    rising, *others = every
+    near = [(found, one) for one in others if (found := one.nearing(T, far))]
+    least, best = min(near, key=lambda pair: pair[0], default=(None, rising))
+    nearer = least is not None and least < rising.rising(T, gap_)
+    return (best if nearer else rising,)
 
 
 @dataclass(frozen=True)
@@ -176,24 +198,9 @@ class _Chain:
         each = gap(self.now) if self.followed.setting.metric == "gap" else slope2
         return k.summed(steps(self.rounds), t, each) * Fraction(1, self.rounds)
 
-    @cached_property
-    def used(self) -> tuple[Round, ...]:
-        """The certificates that give the bound after the last round."""
-        T, every = self.rounds, self.followed.rounds
-        if self.followed.setting.reading == "last":
-            return every
-        gap_, far = self.followed.values[0], self.followed.setting.initial_distance
-        if far is None:
-            return (min(every, key=lambda one: one.falling(T, gap_)),)
-        rising, *others = every
-        near = [(found, one) for one in others if (found := one.nearing(T, far))]
-        least, best = min(near, key=lambda pair: pair[0], default=(None, rising))
-        far_less = least is not None and least < rising.rising(T, gap_)
-        return (best if far_less else rising,)
-
     def averaged(self) -> Theorem:
         """Return the least bound of a mean over rounds that a certificate gives."""
-        (one,) = self.used
+        (one,) = used(self.followed)
         if self.followed.setting.metric == "gradient":
             return self.falling(one)
         nearing = one.certificate.setting.mu is not None
@@ -232,10 +239,12 @@ class _Chain:
         if more is None:
             raise ValueError("x* is too far for so many rounds")
         known, away = rules.assume(k.constant(left)), self.now - STAR
+        weight = 1 + more * left
+        positive = combine((known, more), target=k.constant(weight))
         first = 1 + more * T
         return combine(
             (
-                self.over_rounds(proved(self.federation, one), 1 + more * left, known),
+                self.over_rounds(proved(self.federation, one), weight, positive),
                 Fraction(1, T),
             ),
             (

@@ -18,6 +18,8 @@ Pair = tuple[int, int]
 ALL_AT_ONCE = 400
 TURNS = 14
 MOST_NEW = 6
+ROUGH = 1e-4
+"""A warm start that gets no nearer than this is followed by a cold one."""
 
 
 @dataclass(frozen=True)
@@ -75,16 +77,24 @@ def searched(
         new, missed, _ = missing(found, 0.1 * found.residual)
         return bool(new or missed)
 
+    state = None
     for _ in range(TURNS):
         constraints = [*given, *(program.interpolation(*p) for p in chosen)]
         told = progress and _prefixed(progress, f"{len(constraints)} inequalities, ")
-        solution = solve(program, constraints, tolerance, told, floor, pause)
+        solution = solve(
+            program, constraints, tolerance, told, floor, pause, start=state
+        )
+        if state and solution.status != "paused" and solution.residual > ROUGH:
+            solution = solve(program, constraints, tolerance, told, floor, pause)
+        state = solution.state
         accuracy = max(tolerance, 0.1 * solution.residual)
         new, missed, worst = missing(solution, accuracy)
         if not (new or missed) or solution.upper <= floor * (1 + 10 * tolerance):
             break
         chosen += new
         known.update(new)
+        if missed:
+            state = None
         given += [spare[k] for k in missed]
         spare = [one for k, one in enumerate(spare) if k not in missed]
     return Found(tuple(constraints), solution, worst)

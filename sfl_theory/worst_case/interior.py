@@ -19,20 +19,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfl_theory.worst_case.certificate import Space
+from sfl_theory.worst_case.blocks import Array, Block, written
+from sfl_theory.worst_case.certificate import Inequality, Space
 from sfl_theory.worst_case.program import Constraint, Program
 
-Array = NDArray[np.float64]
 Grams = dict[Space, Array]
 Progress = Callable[[str], None]
 
-ITERATIONS = 80
+ITERATIONS, PATIENCE = 80, 10
+EARLY = 3e-2
+"""The accuracy of the point from which the next program starts."""
 BOUNDARY = 0.95
 BASE = 48
 REFINED = 2
@@ -42,6 +42,25 @@ NEARER = 0.7
 EXACT = 1e4
 """How much smaller the dual residual has to be: rounding leaves it no room."""
 PAUSES = (1e-2, 1e-3, 1e-4)
+
+
+@dataclass(frozen=True)
+class State:
+    """A point of the method from which a program that is nearly the same may start.
+
+    Attributes:
+        rows: (multiplier, slack) of every constraint, by what it says.
+        f: function values.
+        X: Gram matrices.
+        Z: what the multipliers leave.
+        mu: the mean complementarity.
+    """
+
+    rows: dict[Inequality, tuple[float, float]]
+    f: Array
+    X: list[Array]
+    Z: list[Array]
+    mu: float
 
 
 @dataclass(frozen=True)
@@ -59,6 +78,8 @@ class Solution:
         trail: Gram matrices and values of earlier points, the latest first: they lie
             deeper inside the constraints.
         spread: the value over the trace of the Gram matrices, in the solver's units.
+        rise: the value over the sum of the inequalities' multipliers, in these units.
+        state: of an early point.
     """
 
     multipliers: Array
@@ -70,76 +91,11 @@ class Solution:
     status: str
     trail: tuple[tuple[Grams, Array], ...] = ()
     spread: float = 0.0
+    rise: float = 0.0
+    state: State | None = None
 
 
 Pause = Callable[[Solution], bool]
-
-
-@dataclass(frozen=True)
-class _Block:
-    """The linear matrix inequality of a space.
-
-    Attributes:
-        rows: the vectors u, shape (m, rank, n).
-        signs: sigma, shape (m, rank).
-        goal: C.
-        scale: of the atoms that are kept.
-        kept: their places in the basis.
-    """
-
-    rows: Array
-    signs: Array
-    goal: Array
-    scale: Array
-    kept: list[int]
-
-    @property
-    def size(self) -> int:
-        """How many atoms."""
-        return len(self.goal)
-
-    def applied(self, X: Array) -> Array:
-        """Return <A_k, X> for every k."""
-        m, rank, n = self.rows.shape
-        flat = self.rows.reshape(m * rank, n)
-        products = np.einsum("ij,ij->i", flat @ X, flat).reshape(m, rank)
-        return np.asarray((products * self.signs).sum(axis=1))
-
-    def combined(self, y: Array) -> Array:
-        """Return sum_k y_k A_k."""
-        m, rank, n = self.rows.shape
-        flat = self.rows.reshape(m * rank, n)
-        weights = (self.signs * y[:, None]).reshape(m * rank)
-        return flat.T @ (flat * weights[:, None])
-
-    def normal(self, X: Array, Y: Array) -> Array:
-        """Return the matrix <A_k, X A_l Y>, which is symmetric.
-
-        Constraints of few squares stand apart from those of many.
-        """
-        m, rank, _ = self.rows.shape
-        found, turned = np.zeros((m, m)), np.zeros((m, m))
-        signed = self.rows * self.signs[:, :, None]
-        for r in range(rank):
-            here = self.depth[r]
-            left, right = self.rows[here, r] @ X, signed[here, r] @ Y
-            for s in range(r + 1):
-                there = self.depth[s]
-                product = left @ self.rows[there, s].T
-                product *= right @ signed[there, s].T
-                into = found if s == r else turned
-                if len(here) == len(there) == m:
-                    into += product
-                else:
-                    into[np.ix_(here, there)] += product
-        found += turned
-        found += turned.T
-        return found
-
-    @cached_property
-    def depth(self) -> list[NDArray[np.int_]]:
-        """The constraints that have an r-th square, for every r."""
-        return [np.flatnonzero(column) for column in self.signs.T]
 
 
 def solved(
@@ -150,6 +106,8 @@ def solved(
     floor: float = -np.inf,
     pause: Pause | None = None,
     slack: float = 0.0,
+    start: State | None = None,
+    margin: float = 0.0,
 ) -> Solution:
     """Solve the program for some of its constraints.
 
@@ -162,16 +120,20 @@ def solved(
         pause: asked at some accuracies whether to stop; None: never.
         slack: at least this multiple of the identity is left of every matrix, in the
             solver's units.
+        start: a point of nearly the same program.
+        margin: every inequality is tightened by this, in the solver's units.
 
     Returns:
         The last point.
     """
-    blocks = [_block(program, constraints, space) for space in program.spaces]
+    blocks = [written(program, constraints, space) for space in program.spaces]
     for block in blocks:
         block.goal[np.diag_indices(block.size)] += slack
-    return _Method(program, constraints, blocks).solve(
-        tolerance, floor, progress, pause
-    )
+    method = _Method(program, constraints, blocks)
+    method.b[method.signed] -= margin
+    if start is not None:
+        method.resume(start)
+    return method.solve(tolerance, floor, progress, pause)
 
 
 class _Method:
@@ -181,9 +143,11 @@ class _Method:
         self,
         program: Program,
         constraints: Sequence[Constraint],
-        blocks: list[_Block],
+        blocks: list[Block],
     ) -> None:
         self.program, self.blocks = program, blocks
+        self.constraints = constraints
+        self.early: State | None = None
         m = len(constraints)
         self.signed = np.array([not one.equality for one in constraints], dtype=bool)
         self.unit = np.array([program.unit(one) for one in constraints])
@@ -205,6 +169,27 @@ class _Method:
             for block in blocks
         ]
         self.order = sum(block.size for block in blocks) + int(self.signed.sum())
+
+    def resume(self, state: State) -> None:
+        """Go on from another program's point; what is new starts near its path."""
+        fresh = max(float(np.sqrt(state.mu)), 1e-300)
+        for k, one in enumerate(self.constraints):
+            if self.signed[k]:
+                self.y[k], self.s[k] = state.rows.get(one.inequality, (fresh, fresh))
+            else:
+                self.y[k] = state.rows.get(one.inequality, (0.0, 0.0))[0]
+        self.f = state.f.copy()
+        self.X = [X.copy() for X in state.X]
+        self.Z = [Z.copy() for Z in state.Z]
+
+    def state(self) -> State:
+        """Return the point of now."""
+        pairs = zip(self.y.tolist(), self.s.tolist(), strict=True)
+        rows = {
+            one.inequality: pair
+            for one, pair in zip(self.constraints, pairs, strict=True)
+        }
+        return State(rows, self.f.copy(), self.X, self.Z, self.mu)
 
     @property
     def mu(self) -> float:
@@ -239,7 +224,7 @@ class _Method:
     ) -> Solution:
         """Return the last point: the tolerance is met or steps vanish."""
         status, best = "stopped after the last iteration", np.inf
-        kept, last = self._kept(), np.inf
+        kept, last, since = self._kept(), np.inf, 0
         levels = [level for level in PAUSES if level > tolerance]
         trail: list[tuple[Grams, Array]] = []
         floor /= self.height
@@ -262,7 +247,9 @@ class _Method:
                     f"step {count}: {upper * self.height:.6g} >= value, gap {gap:.1e}"
                 )
             if max(wrong, gap) < best:
-                best, kept = max(wrong, gap), self._kept()
+                best, kept, since = max(wrong, gap), self._kept(), count
+            if best < EARLY and self.early is None:
+                self.early = self.state()
             if pause and levels and best < levels[0]:
                 levels = [level for level in levels if level < best]
                 if pause(self._solution(kept, best, "paused", tuple(trail))):
@@ -271,6 +258,9 @@ class _Method:
             reached = wrong < tolerance and upper <= floor * (1 + 5 * tolerance)
             if best < tolerance or reached:
                 status = "solved"
+                break
+            if count - since > PATIENCE:
+                status = "the residual no longer falls"
                 break
             try:
                 if self._step(rp, Rd, rf) < 1e-8:
@@ -308,6 +298,8 @@ class _Method:
             status,
             trail,
             spread,
+            abs(upper) / float(y[self.signed].sum()),
+            self.early,
         )
 
     def _grams(self, X: list[Array]) -> Grams:
@@ -459,58 +451,6 @@ def _even(matrix: Array) -> Array:
     return (matrix + matrix.T) / 2
 
 
-def _block(program: Program, constraints: Sequence[Constraint], space: Space) -> _Block:
-    """Return the constraints of a space, split into signed squares."""
-    kept, basis = program.kept(space), program.basis[space]
-    scale = np.array([program.units.atom(basis[k]) for k in kept])
-    table = program.tables[space][:, kept] * scale
-    size = len(kept)
-    found: list[list[tuple[float, Array]]] = []
-    heights = np.abs(table).max(axis=1, initial=0.0)
-    tallness = 2.0 ** np.round(np.log2(np.where(heights > 0, heights, 1.0)))
-    tallness[heights == 0] = 0.0
-    known: dict[tuple[object, ...], list[tuple[float, Array]]] = {}
-    for one in constraints:
-        if one.spaces and space not in one.spaces:
-            found.append([])
-            continue
-        ids = list(dict.fromkeys(k for a, b, _ in one.terms for k in (a, b)))
-        where = {k: j for j, k in enumerate(ids)}
-        shape = tuple((where[a], where[b], c) for a, b, c in one.terms)
-        tall = tuple(float(tallness[k]) for k in ids)
-        unit = program.unit(one)
-        if (shape, tall, unit) not in known:
-            known[shape, tall, unit] = _signed_squares(shape, np.array(tall), unit)
-        near = table[ids] / np.array([length or 1.0 for length in tall])[:, None]
-        squares = [(sign, row @ near) for sign, row in known[shape, tall, unit]]
-        found.append([(sign, row) for sign, row in squares if row.any()])
-    rank = max(map(len, found), default=0) or 1
-    rows, signs = np.zeros((len(found), rank, size)), np.zeros((len(found), rank))
-    for k, squares in enumerate(found):
-        for r, (sign, row) in enumerate(squares):
-            rows[k, r], signs[k, r] = row, sign
-    goal = np.zeros((size, size))
-    for a, b, c in program.objective.terms:
-        goal += float(c) * np.outer(table[a], table[b]) / program.units.objective
-    return _Block(rows, signs, _even(goal), scale, kept)
-
-
 def _value(program: Program) -> float:
     """Return what function values are measured in; the least metric is one too."""
     return program.units.x * program.units.g
-
-
-def _signed_squares(
-    shape: Sequence[tuple[int, int, Fraction]], tall: Array, unit: float
-) -> list[tuple[float, Array]]:
-    """Return a form in vectors of some lengths, over a unit, as signed squares."""
-    form = np.zeros((len(tall), len(tall)))
-    for a, b, c in shape:
-        form[a, b] += float(c) * tall[a] * tall[b] / unit / 2
-        form[b, a] += float(c) * tall[a] * tall[b] / unit / 2
-    levels, directions = np.linalg.eigh(form)
-    return [
-        (float(np.sign(level)), np.sqrt(abs(level)) * directions[:, k])
-        for k, level in enumerate(levels)
-        if abs(level) > 1e-12 * np.abs(levels).max()
-    ]

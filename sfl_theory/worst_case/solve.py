@@ -20,8 +20,10 @@ from sfl_theory.worst_case.rounding import NotRoundedError, certified
 from sfl_theory.worst_case.scenarios import MOST_SCENARIOS, count
 from sfl_theory.worst_case.setting import Setting
 
-TOLERANCE, COARSE, LARGE = 1e-7, 2e-5, 2000
+TOLERANCE, COARSE, LARGE = 1e-7, 2e-5, 1500
 SLACKS = (0, 1, 10)
+MARGINS = (0.0, 1e-6, 1e-5, 1e-4)
+"""By so much of the value inequalities are tightened to reach it from below."""
 FEW_SCENARIOS = 8
 MOST_ATOMS = 320
 MOST_NODES = 420
@@ -193,7 +195,18 @@ def reaching(
         return explicit
     if noisy:
         return "a relaxation of noise gives no problem"
-    return rounded(program, found)
+    instance = rounded(program, found)
+    for margin in MARGINS:
+        if isinstance(instance, Instance):
+            return instance
+        inside = interior.solved(
+            program,
+            found.constraints,
+            tolerance,
+            margin=margin * found.solution.rise,
+        )
+        instance = rounded(program, replace(found, solution=inside))
+    return instance
 
 
 def _two_point(
