@@ -32,7 +32,7 @@ FEW, SOME = 32, 20
 GENERATIONS = 3
 PARENTS = 6
 FRAMES = 90
-LOOKS = 1
+LOOKS = 4
 """Kinds of models that are made for what is proved."""
 MARGIN = 1e-6
 """By how much, relative to the terms, float64 has to see a neighbour broken."""
