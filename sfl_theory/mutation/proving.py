@@ -51,7 +51,7 @@ class Wanted:
         return self._kept[c]
 
     def _by_one(self, c: Ratio) -> Theorem | None:
-        """Ask the kernel whether one condition alone shows c >= 0, as it may say."""
+        """Return what the kernel says of c by one condition alone, or None."""
         try:
             return r.combine((), (), k.constant(c), tuple(self.signs))
         except Rejected:
