@@ -11,7 +11,6 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 FEW = 8
 """So many claims are replayed in one process."""
-_ASKED: list[Entry] = []
-"""What forked processes find in memory."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -245,31 +242,32 @@ def _decide(entries: Sequence[Entry], draw: bool = False) -> dict[str, Drawn]:
     from rich.console import Console
     from rich.progress import Progress
 
-    _ASKED[:] = entries
+    from bounds.shares import shared
+
     bars = Progress(console=Console(stderr=True), transient=True)
-    with bars, get_context("fork").Pool(workers) as pool:
+    with bars:
         bar = bars.add_task("claims replayed", total=len(entries))
-        asked = partial(_answers, draw)
-        answers = pool.imap_unordered(asked, range(len(entries)), chunksize=2)
-        for place, outcome, repair, picture in answers:
+        asked = partial(_answers, entries, draw)
+        for place, found in shared(asked, len(entries), workers):
+            outcome, repair, picture = found
             if picture is not None:
                 shown[entries[place].claim.id] = picture
             # where a cached property keeps what it was
             vars(entries[place]).update(outcome=outcome, repair=repair)
             bars.advance(bar)
-    _ASKED.clear()
     return shown
 
 
 def _answers(
-    draw: bool, place: int
-) -> tuple[int, Outcome, Outcome | None, Drawn | None]:
-    from bounds.page.drawn import drawn
+    entries: Sequence[Entry], draw: bool, place: int
+) -> tuple[Outcome, Outcome | None, Drawn | None]:
+    entry, picture = entries[place], None
+    if draw:
+        from bounds.page.drawn import drawn
 
-    entry = _ASKED[place]
-    picture = drawn(entry) if draw else None
+        picture = drawn(entry)
     repair = None if entry.repair is None else replace(entry.repair, decided=())
-    return place, replace(entry.outcome, decided=()), repair, picture
+    return replace(entry.outcome, decided=()), repair, picture
 
 
 def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:

@@ -129,7 +129,7 @@ def test_versions_exist_in_order_and_are_explained() -> None:
                     case.bound(name)
     case = theorem("3.7").case("non_convex")
     with pytest.raises(ValueError, match="better"):
-        replace(case, variants={"better": case.printed})
+        _ = replace(case, proved=lambda: {"better": case.printed}).versions
 
 
 @pytest.mark.parametrize("latex", [[], ["--latex"]])

@@ -168,7 +168,9 @@ SHARPER = Kind.PROPOSITION(
         sharper(),
         cut_invariance.sharper,
         "As Proposition 1, but Jensen with the weights themselves, and the mean of "
-        r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations.",
+        r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations: "
+        "every term is larger than in han2024/thm-3.6/non_convex/linear-speedup, at "
+        "half of its rates.",
     ),
     scope="one tau for all clients; the second condition on the rate is not needed",
     uses="assumption-2 assumption-3 assumption-4",
