@@ -66,6 +66,9 @@ class Case:
         }
         object.__setattr__(self, "variants", MappingProxyType(named))
 
+    def __hash__(self) -> int:
+        return hash((self.theorem, self.name))
+
     @property
     def versions(self) -> tuple[str, ...]:
         """The names that ``bound`` takes here, in the order of ``VERSIONS``."""
