@@ -269,8 +269,9 @@ class Evaluation:
 
     def client(self, n: k.ClientIndex) -> int:
         """Return the number of a client."""
-        require(n in self.at, "which client is %s?", n)
-        return self.at[n]
+        if isinstance(n, k.Numbered):
+            return min(n.number, len(self.model.weights) - 1)
+        return known(self.at, n)
 
     def _symbol(self, s: Any) -> Exact:
         if s in self.at:
