@@ -17,7 +17,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Sort, ratio
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import CLIENTS, constant, norm2, summed, weight
-from sfl_theory.proofs.export import Statement, document
+from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import combine, mean, number_of_clients, of, steps
 
 FIRST, SECOND = k.Numbered(0), k.Numbered(1)
@@ -29,6 +29,12 @@ def unbroken(theorem: R.Theorem, seeds: int = 20) -> None:
     seen = Counter(verdict(theorem, seed) for seed in range(seeds))
     assert seen["true"], seen
     assert not seen["false"]
+
+
+def two_clients(**changes: object) -> ModelData:
+    parabola = (((Q(1),),), (Q(0),), ())
+    both = {"functions": (parabola, parabola), "weights": (Q(1, 2), Q(1, 2))}
+    return small_model(**{**both, **changes})
 
 
 # Numbers ------------------------------------------------------------------------------
@@ -99,7 +105,7 @@ def test_weights_that_are_too_large_have_no_model() -> None:
     (claim,) = claimed(below, ONE_FORM, NOTHING, *below.hypotheses)
     assert claim.sides is None
     with pytest.raises(Rejected, match="does not meet"):
-        modelled(ONE_FORM, NOTHING, below.hypotheses, small_model())
+        modelled(ONE_FORM, NOTHING, below.hypotheses, two_clients())
 
 
 def test_a_hypothesis_on_one_client_is_none_on_another() -> None:
@@ -120,6 +126,19 @@ def test_draws_of_two_numbers_may_be_one_draw() -> None:
         with pytest.raises(Rejected):
             R.expect(PARTIAL, now, constant(number))
     unbroken(R.expect(PARTIAL, now, constant(J * S)))
+
+
+def test_a_model_gives_no_client_two_minimisers() -> None:
+    """Beyond N every number is the last client's, whose minimiser is one vector."""
+    stars = {k.Local(p): (Q(p.number),) for p in (FIRST, SECOND)}
+    flat = (((Q(0),),), (Q(0),), ())
+    apart = norm2(k.vec(k.Star(k.Local(FIRST))) - k.vec(k.Star(k.Local(SECOND))))
+    assumed = {h.Minimiser(one) for one in stars}
+    model = small_model(functions=(flat,), stars=stars)
+    with pytest.raises(Rejected, match="the model has no #1"):
+        modelled(apart, NOTHING, assumed, model)
+    two = two_clients(functions=(flat, flat), stars=stars)
+    assert modelled(apart, NOTHING, assumed, two)
 
 
 # Special cases ------------------------------------------------------------------------

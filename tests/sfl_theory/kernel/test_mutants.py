@@ -350,7 +350,7 @@ MUTANTS = [
     ("unbiased_after", " * k.before(m, j, n, i, t)", " * k.before(n, i, m, j, t)"),
     ("numbered", "required(N - count) | required(count - N)", "required(N - count)"),
     ("numbered", "required(N - count) | required(count - N)", "required(count - N)"),
-    ("numbered", "for p in range(count))", "for p in range(1, count + 1))"),
+    ("numbered", "for p in range(count))", "for p in range(count - 1))"),
     ("drawn", "(1 + k.symbol(k.Odds(n))) * J - J * J", "J - J * J"),
     (
         "drawn",
