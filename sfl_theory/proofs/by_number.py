@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
+from itertools import chain
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
@@ -120,12 +121,15 @@ class Numbers:
         weights: of the clients.
         rounds: of which the order is assumed.
         turns: SFL-V2's clients take turns at every step; else each makes all its steps.
+        orders: the order of the clients, for each round and step; if one after another,
+            that of a round stands at all its steps.
     """
 
     run: k.Split
     weights: tuple[Fraction, ...]
     rounds: int
     turns: bool
+    orders: tuple[tuple[tuple[int, ...], ...], ...]
 
     @property
     def clients(self) -> range:
@@ -146,7 +150,12 @@ class Numbers:
         if self.run.kind.visits:
             tau = range(steps_of(self.run, k.Side.SERVER))
             visits = [(p, step) for p in self.clients for step in tau]
-            found |= {general(*self._fact(a, b, 0)[:2]) for a in visits for b in visits}
+            found |= {
+                general(*self._fact(one, two, s)[:2])
+                for s in range(self.rounds)
+                for one in visits
+                for two in visits
+            }
         return frozenset(found)
 
     def _weight(self, p: int, sign: int) -> tuple[Ranges, h.Hypothesis]:
@@ -175,7 +184,10 @@ class Numbers:
         elif p == q:
             who, first, second = [(k.CLIENTS, m, first)], m, m
         apart, together = p != q and not turns, turns and a == b
-        comes = p < q if apart or together else a < b
+        order, alike = self.orders[s][b], len({*chain(*self.orders)}) == 1
+        comes = a < b
+        if p != q and (apart or together):
+            comes = order.index(p) < order.index(q)
         when: list[Range] = [(tau, i, ratio(b)), (tau, j, ratio(a))]
         if together:
             earlier, when = later, when[:1]
@@ -185,6 +197,10 @@ class Numbers:
             when = [when[not comes], at_last]
         when = [(steps(self.rounds), t, ratio(s)), *when]
         number = k.before(first, earlier, second, later, now)
+        if not alike and p != q and (apart or together):
+            when = when[1:] if apart else []
+            at: dict[k.Variable, Ratio] = {t: ratio(s)}
+            number = k.number_at(number, at if apart else {**at, i: ratio(b)})
         body = h.Holds(k.constant(number - 1 if comes else -number))
         literal = k.before(client(p), a, client(q), b, s)
         return (*who, *when), body, literal - 1 if comes else -literal

@@ -232,4 +232,4 @@ def fresh(known: Vec) -> Theorem:
 
 def uncorrelated(side: terms.Side | None, way: int) -> Theorem:
     """Return ``way (sum a^2 ||xi||^2 - ||sum a xi||^2) >= 0``, of a block if named."""
-    return combine((noises.of_step(RUN, n, now, J, side), -way))
+    return combine((noises.of_steps(RUN, n, now, J, J, side), -way))

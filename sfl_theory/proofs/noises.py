@@ -115,14 +115,26 @@ def independent(
     )
 
 
-def of_step(
-    run: k.Split, n: k.Client, t: Ratio, i: Ratio, side: k.Side | None = None
+def of_steps(
+    run: k.Split,
+    n: k.Client,
+    t: Ratio,
+    last: Ratio,
+    first: Ratio,
+    side: k.Side | None = None,
 ) -> Theorem:
-    """Return ``||sum_n a_n xi||^2 = sum_n a_n^2 ||xi||^2`` for a step, or a block."""
-    own = _noise(run, n, t, i, side) * k.weight(n)
-    whole = k.summed(k.CLIENTS, n, own)
-    away = rules.unbiased_across(run, n, t, i, m, k.vec_at(own, {n: m}))
+    """Return ``<sum_n a_n xi(n,t,last), sum_n a_n xi(n,t,first)> = 0``, or a block.
+
+    Of one and the same step it is ``sum_n a_n^2 ||xi(n,t,last)||^2``.
+    """
+    one, other = (_noise(run, n, t, at, side) for at in (last, first))
+    whole = k.summed(k.CLIENTS, n, other * k.weight(n))
+    each = k.vec_at(other, {n: m}) * k.weight(m)
+    away = rules.unbiased_across(run, n, t, last, m, each)
+    if first != last:
+        fixed = rules.unbiased(run, n, t, last, other)
+        away = combine(away, (fixed, k.weight(n)))
     return combine(
         sum_over(away, k.CLIENTS, n, k.weight(n)),
-        rules.linear(k.CLIENTS, n, own, whole),
+        rules.linear(k.CLIENTS, n, one * k.weight(n), whole),
     )

@@ -8,7 +8,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.noises import of_step
+from sfl_theory.proofs.noises import of_steps
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import n, now
 
@@ -36,7 +36,7 @@ def small_mean(run: k.Split, sigma2: Ratio, i: int) -> Theorem:
     """Return ``||mean xi_i||^2 <= sigma^2 sum_n a_n^2``."""
     each = rules.variance(run, sigma2, n, now, ratio(i))
     own = sum_over(each, k.CLIENTS, n, k.weight(n) ** 2)
-    return combine((of_step(run, n, now, ratio(i)), -1), own)
+    return combine((of_steps(run, n, now, ratio(i), ratio(i)), -1), own)
 
 
 @cache
@@ -45,4 +45,4 @@ def small_deviation(run: k.Split, sigma2: Ratio, i: int) -> Theorem:
     each = rules.variance(run, sigma2, n, now, ratio(i))
     factor, below = k.weight(n) * (1 - k.weight(n)), rules.weight_below_one(n)
     own = sum_over(each, k.CLIENTS, n, factor, [below])
-    return combine(of_step(run, n, now, ratio(i)), own)
+    return combine(of_steps(run, n, now, ratio(i), ratio(i)), own)

@@ -113,6 +113,7 @@ def refuse(setting: Setting) -> None:
     """
     refused = (
         (setting.visits is not None, "no proof of SFL-V2's visits for all N at once"),
+        (setting.enumerated, "no proof of outcomes of chance one by one"),
         (
             not setting.interchangeable
             and setting.sigma2 > 0

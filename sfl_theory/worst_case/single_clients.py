@@ -123,7 +123,8 @@ class SingleClients:
         """Yield the clients whose first point of round s is x(s)."""
         still = not fraction(self.run.server.rate.at(ratio(s)))
         for q in self.numbers.clients:
-            if not self.run.kind.visits or q == 0 or still:
+            first = self.numbers.orders[s][0][0]
+            if not self.run.kind.visits or q == first or still:
                 yield q
 
     def _values(self) -> None:

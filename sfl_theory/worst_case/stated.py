@@ -57,8 +57,11 @@ class Stated:
     def numbers(self) -> Numbers:
         """The clients by their numbers."""
         setting = self.setting
-        turns = setting.order == "interleaved"
-        return Numbers(self.run, setting.shares, setting.rounds, turns)
+        turns, steps = setting.order == "interleaved", range(setting.tau)
+        orders = tuple(
+            tuple(setting.turn(s, i) for i in steps) for s in range(setting.rounds)
+        )
+        return Numbers(self.run, setting.shares, setting.rounds, turns, orders)
 
     @property
     def modulus(self) -> Ratio:
@@ -149,6 +152,16 @@ class Stated:
         return self.slope2(s) - k.constant(k.symbol(LEAST))
 
     @property
+    def order(self) -> tuple[tuple[int, int], ...]:
+        """The visits of round 0 in their order."""
+        setting, steps = self.setting, range(self.setting.tau)
+        if not self.run.kind.visits:
+            return ()
+        if setting.order == "interleaved":
+            return tuple((p, i) for i in steps for p in setting.turn(0, i))
+        return tuple((p, i) for p in setting.turn(0, 0) for i in steps)
+
+    @property
     def model(self) -> ModelData | None:
         """Clients with ``q/2 x^2``, q = mu or S, started as far away as is allowed."""
         setting = self.setting
@@ -159,10 +172,6 @@ class Stated:
         weights = (
             setting.weights or (Fraction(1, count := setting.clients or 1),) * count
         )
-        who, steps = range(len(weights)), range(setting.tau)
-        order = [(p, i) for p in who for i in steps]
-        if setting.order == "interleaved":
-            order = [(p, i) for i in steps for p in who]
         known = {"distance": ONE, "gap": 2 / q, "gradients": None}[setting.start]
         far = [] if known is None else [known * setting.initial]
         far += [] if G2 is None else [max(ZERO, G2 - setting.sigma2) / q**2]
@@ -172,7 +181,7 @@ class Stated:
             {LEAST: ZERO} if setting.reading == "minimum" else {},
             functions=((((q,),), (ZERO,), ()),) * len(weights),
             weights=weights,
-            order=tuple(order) if self.run.kind.visits else (),
+            order=self.order,
             rounds=setting.rounds,
             stars={k.MEAN: (ZERO,)},
             box=() if G2 is None else ((-x, x),),

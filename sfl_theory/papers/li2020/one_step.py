@@ -180,7 +180,7 @@ def _noise_against(known: Vec) -> Theorem:
 
 def uncorrelated() -> Theorem:
     """Return ``||g_t - gbar_t||^2 <= sum p_k^2 ||xi_k||^2`` for independent samples."""
-    return combine((noises.of_step(RUN, k, now, step), -1))
+    return combine((noises.of_steps(RUN, k, now, step, step), -1))
 
 
 def reached(y: Vec) -> terms.Lin:

@@ -118,6 +118,10 @@ SETTINGS |= {
     ),
     "one visit each": asked(ONE, SLOW, tau=1, metric="distance", **V2),
     "visits": asked(ONE, SLOW, metric="distance", **V2),
+    "visits, other orders": asked(2 * ONE, 2 * SLOW, turns=((1, 0), (0, 1)), **V2),
+    "visits in turns, other orders": asked(
+        ONE, SLOW, turns=((1, 0), (0, 1)), metric="distance", **TURNS
+    ),
     "visits in turns": asked(2 * ONE, 2 * SLOW, metric="distance", **TURNS),
     "visits, gap": asked(2 * ONE, 2 * SLOW, **V2),
     "visits, weighted": asked(ONE, SLOW, **V2 | UNEQUAL, server_moves="weighted"),
@@ -175,16 +179,20 @@ def test_the_assumed_order_is_that_of_a_run(name: str) -> None:
     assert claim.sides is not None and claim.sides[0] <= claim.sides[1]
 
 
-@given(st.integers(1, 3), st.integers(1, 3), st.booleans())
-@settings(max_examples=12, deadline=None)
-def test_any_assumed_order_is_that_of_a_run(N: int, tau: int, turns: bool) -> None:
+@given(st.integers(1, 3), st.integers(1, 3), st.booleans(), st.randoms())
+@settings(max_examples=15, deadline=None)
+def test_any_assumed_order_is_that_of_a_run(
+    N: int, tau: int, turns: bool, rng: random.Random
+) -> None:
     """The order's hypotheses hold in the order that is meant, and in no other one."""
-    order = [(p, i) for p in range(N) for i in range(tau)]
-    if turns:
-        order.sort(key=lambda visit: visit[::-1])
+    places = [rng.sample(range(N), N) for _ in range(tau if turns else 1)]
+    order = [(p, i) for i, place in enumerate(places) for p in place]
+    if not turns:
+        order = [(p, i) for p in places[0] for i in range(tau)]
     pace = Pace(natural(tau), Rate(ratio(HALF)))
     run = Split(Kind.V2, Participants.EVERYONE, pace, pace)
-    says = Numbers(run, (Q(1, N),) * N, 1, turns).assumed
+    orders = (tuple(map(tuple, places if turns else places * tau)),)
+    says = Numbers(run, (Q(1, N),) * N, 1, turns, orders).assumed
     x = norm2(iterate(run, 0))
     model = ModelData((Q(0),), {}, weights=(Q(1, N),) * N, order=tuple(order), rounds=1)
     assert evaluated(model_of(model), says, x, x)
@@ -372,6 +380,7 @@ def test_a_file_with_a_smaller_bound_is_rejected() -> None:
     [
         ({"algorithm": "sfl-v2", "visits": Visits(1, Q(0))}, "for all N at once"),
         ({"clients": 2, "sigma2": Q(1)}, "weights of their own"),
+        ({"clients": 2, "participation": (HALF, HALF)}, "one by one"),
     ],
 )
 def test_what_is_not_derived_is_refused(known: dict[str, object], words: str) -> None:
