@@ -165,16 +165,20 @@ def still_open(
     """
     found: Best = best(case, constants, rounds)
     factors: list[Open] = []
-    for T, version in zip(rounds, found.versions, strict=True):
-        bound = case.bound(version)
-        at = np.array([T])
-        least = lower_bound(case, constants, at, bound)
-        terms = bound.terms(constants, at)
-        value, known = float(total(terms)[0]), trivial(bound, constants, T)
-        term = max(terms, key=lambda name: float(terms[name][0]))
-        factor = min(value, known) / least.values[0] if least.values[0] else np.inf
-        term = term if value <= known else ""
-        factors.append(Open(float(factor), int(T), version, term, least.instances[0]))
+    for version in dict.fromkeys(found.versions):
+        bound, pairs = case.bound(version), zip(rounds, found.versions, strict=True)
+        at = np.array([T for T, own in pairs if own == version])
+        least, terms = (
+            lower_bound(case, constants, at, bound),
+            bound.terms(constants, at),
+        )
+        for k, T in enumerate(at):
+            value, known = float(total(terms)[k]), trivial(bound, constants, int(T))
+            term = max(terms, key=lambda name: float(terms[name][k]))
+            worst = least.values[k]
+            factor = float(min(value, known) / worst) if worst else np.inf
+            term = term if value <= known else ""
+            factors.append(Open(factor, int(T), version, term, least.instances[k]))
     return max(factors, key=lambda one: one.factor)
 
 

@@ -80,6 +80,9 @@ class Case:
         """The nearest bound that is proved, or None while there is none."""
         return self.variants.get("repaired")
 
+    def __hash__(self) -> int:
+        return hash((self.theorem, self.name))
+
     @property
     def versions(self) -> tuple[str, ...]:
         """The names that ``bound`` takes here, in the order of ``VERSIONS``."""
