@@ -10,6 +10,8 @@ from sfl_theory.versions import choose
 
 ANY_PERIODS = "any_periods"
 STORY = ("printed", "repaired", "sharper")
+DRAWN = ("best", "certified", "round by round", "round_by_round")
+"""Lines that are no version of a bound."""
 SHORT = {"story": STORY, "both": ("printed", "repaired")}
 
 
@@ -20,7 +22,7 @@ def versions(
 
     "story" and "both" show those of their versions that a case has; for unequal periods
     a bound on equal ones gives way to "any_periods" where there is that. Where the
-    printed bound is proved it is its own nearest true bound: "repaired" returns it.
+    printed bound is proved it is its own repaired bound: "repaired" returns it.
 
     Args:
         item: the theorem.
@@ -46,6 +48,8 @@ def versions(
                     for bound in bounds
                 ]
             found[case.name] = bounds
+        elif version in DRAWN:
+            raise ValueError(f"'{version}' is drawn by 'story', beside the others")
         else:
             choice = choose(item, case, version)
             found[case.name] = [choice.bound]

@@ -407,8 +407,8 @@ class Evaluation:
         q = self.model.participation[n]
         if q == 1:
             return [ONE] * len(self._outcomes)
-        place = known(self._draws, (n, t, -1))
-        return [ZERO if o[place] else 1 / q for o in self._outcomes]
+        place, J = known(self._draws, (n, t, -1)), 1 / q
+        return [ZERO if o[place] else J for o in self._outcomes]
 
     def iterate(self, run: k.Run, t: int) -> Random:
         """Return ``x(t)`` of a run, which must not depend on a bound variable."""
