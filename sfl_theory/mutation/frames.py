@@ -14,7 +14,7 @@ from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation import building
 from sfl_theory.mutation.building import Frame, Read, Tie, opened
 
-DRAWS = (5, 5, 8)
+DRAWS = (5, 5, 5, 7)
 """Draws of a model, and of a few models."""
 BITS = 5
 """Coins and draws of a model that is enumerated."""

@@ -22,7 +22,7 @@ from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.building import Frame, Read, Subject, build, exact_model
 from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError
-from sfl_theory.mutation.frames import drawn_frame, other_size
+from sfl_theory.mutation.frames import BITS, drawn_frame, other_size
 from sfl_theory.mutation.genes import Genes, children, first_genes, pushed
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
@@ -30,7 +30,7 @@ from sfl_theory.proofs.export import ModelData, model_of
 
 CROWD = 96
 FEW, SOME = 32, 20
-"""So many models are in a crowd whose runs have more than so many rounds."""
+"""So many models are in a crowd with more rounds, or with many draws."""
 GENERATIONS = 3
 PARENTS = 6
 FRAMES = 90
@@ -150,7 +150,7 @@ class Search:
 
     def _generations(self, frame: Frame, genes: Genes) -> None:
         self.failed = {}
-        far = frame.rounds > SOME
+        far = frame.rounds > SOME or sum(frame.drawn) * frame.rounds > BITS
         if far:
             genes = {name: a[:FEW] for name, a in genes.items()}
         for _ in range(2 if far else GENERATIONS):
