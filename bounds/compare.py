@@ -81,9 +81,22 @@ def _parser() -> Parser:
     add("--without-replacement", action="store_true", help="draw distinct samples")
     add("--cut", help="coordinates of the client block, or a label")
     add("--learning-rate", help="ETA, SCALE/(OFFSET+t) or ETA0,ETA1,...")
-    add("--order", choices=("interleaved", "client-sequential"))
-    add("--clock", choices=("analysis", "algorithm"))
-    add("--aggregation", choices=("updates", "models"))
+    add(
+        "--order",
+        choices=("interleaved", "client-sequential"),
+        help="of SFL-V2's visits (default: interleaved)",
+    )
+    add(
+        "--clock",
+        choices=("analysis", "algorithm"),
+        help="SFL-V1 with --tau-server: rounds as App. C.2 counts them (default), or "
+        "as the box of Algorithm 1",
+    )
+    add(
+        "--aggregation",
+        choices=("updates", "models"),
+        help="under partial participation (default: updates)",
+    )
     add(
         "--run",
         type=Path,

@@ -42,9 +42,9 @@ class Style:
 
 STYLES = {
     "printed": Style("#0072B2", "solid", "o", "printed"),
-    "repaired": Style("#009E73", (0, (7, 2)), "s", "nearest true"),
+    "repaired": Style("#009E73", (0, (7, 2)), "s", "repaired"),
     "sharper": Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "sharper"),
-    BEST: Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "sharpest"),
+    BEST: Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "best"),
     CERTIFIED: Style("#CC3D8F", (0, (5, 1, 1, 1, 1, 1)), "v", "round by round"),
     PROVED: Style("#CC3D8F", (0, (5, 1, 1, 1, 1, 1)), "v", "round by round, proved"),
 }
@@ -325,7 +325,7 @@ def _instance(panel: Axes, row: Sequence[Comparison]) -> list[Label]:
     """Draw what the left side is on an instance: no bound can lie below.
 
     Returns:
-        Its name, with how far the sharpest bound is from it at the last round.
+        Its name, with how far the best bound is from it at the last round.
     """
     reached = on_instance(row)
     if reached is None:

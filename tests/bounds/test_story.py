@@ -22,6 +22,7 @@ from bounds.training import train, trainings
 from bounds.versions import versions
 from sfl_theory import theorem, theorems
 from sfl_theory.ledger import STATUSES, replayed, standing
+from sfl_theory.lower import lower_bound
 
 SHORT = ["--rounds", "8", "--seeds", "3", "--tau", "2", "--quiet"]
 WIDTH = 80
@@ -179,6 +180,28 @@ def test_the_sharpest_line_is_the_smallest_proved_bound(problem: str) -> None:
     assert sharpest(beside, unproved) is None
 
 
+def test_the_instance_is_followed_at_the_runs_learning_rates(problem: str) -> None:
+    """Not at those of the best bound's own rule; then no bound lies below it."""
+    item = theorem("3.7")
+    case, audit = item.case("non_convex"), audited(item, "non_convex")
+    assert audit is not None
+    experiment = Experiment(problem=problem, rounds=6, seeds=2, tau=2)
+    (run,) = trainings(item, case.name, [case.bound("repaired")], experiment)
+    (found,) = measured(run, train(run))
+    beside = against(item, case.name, case.bound("repaired"), found)
+    best = sharpest(beside, audit)
+    assert best is not None
+    assert best.lower is not None
+    bound = case.bound(best.versions[-1])
+    own, here = (
+        lower_bound(case, found.constants, found.rounds, bound, schedule).values
+        for schedule in (None, found.schedule)
+    )
+    assert best.lower.tolist() == here.tolist()
+    assert (own > 1.5 * here).all()
+    assert (here <= best.values).all()
+
+
 def test_progress_is_the_share_of_the_gap_that_the_run_closed(problem: str) -> None:
     """By hand from the objective gap that the same run measures."""
     item = theorem("3.7")
@@ -301,7 +324,7 @@ def test_bounds_that_coincide_are_one_line_with_both_names(problem: str) -> None
     figure, _, _ = drawn("3.6", problem, "strongly_convex")
     first = figure.axes[0]
     named = [text.get_text() for text in first.texts]
-    assert any("printed =\nnearest true" in text for text in named)
+    assert any("printed =\nrepaired" in text for text in named)
     marked = [line for line in first.lines if line.get_marker() not in {"None", ""}]
     assert len(marked) == 2  # printed = repaired, and sharper
 
