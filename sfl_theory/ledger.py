@@ -310,8 +310,10 @@ class Ledger:
         """
         if identifier not in self._claims:
             last = identifier.split("/")[-1]
-            close = [key for key in self._claims if last in key][:6]
-            hint = f"; close: {', '.join(close)}" if close else ""
+            tried = (identifier, last, last.split("-")[-1])
+            close = [[key for key in self._claims if one in key] for one in tried]
+            found = next(filter(None, close), [])[:6]
+            hint = f"; close: {', '.join(found)}" if found else ""
             raise ValueError(f"unknown claim '{identifier}'{hint}")
         return self._claims[identifier]
 
