@@ -1,0 +1,556 @@
+r"""SFL-V1 without noise: a round's move, seen from the round before it.
+
+Both sides make tau steps at the rate eta_t; F_n is mu-convex and S-smooth. Beside
+round t stands round t + 1, its steps rescaled to the rate of round t: ``y_i = x' - eta_t
+sum_{j<i} g'_j``. A step of both shrinks ``y_i - p_i`` by 1 - mu eta_t, up to
+``S eta_t (eta_t - eta_{t+1}) i G``, for so far from y_i is the point where g'_i was
+taken. Averaged over clients ``y_i - p_i`` begins as x' - x and ends as
+``eta_t/eta_{t+1} (x'' - x')``. So a round's move over its effective rate falls as the
+distance of a parabola does, up to the change of the rate.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sfl_theory.kernel import hypotheses, rules
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
+from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import notation
+from sfl_theory.proofs import strongly_convex as strong
+from sfl_theory.proofs.equal_steps import only_one
+from sfl_theory.proofs.local_steps import G2, Round, j, n, now, t, young
+from sfl_theory.proofs.notation import combine, nat, of, sign, steps, sum_over
+from sfl_theory.proofs.strongly_convex import S, gamma, mu, tau
+
+RUN = notation.equal_paces(k.Kind.V1, tau, notation.rates("eta"))
+R = Round(RUN)
+x, after = k.iterate(RUN, now), k.iterate(RUN, now + 1)
+eta, next_eta = R.eta, RUN.client.rate.at(now + 1)
+c, q_, tiny, fall, later_fall = (
+    notation.positive(name) for name in ("c", "q", "tiny", "f", "f2")
+)
+later_h, spent = notation.nonnegative("h"), notation.nonnegative("spent")
+"""A step shrinks what is apart by c and adds q G. Its potential is ``f_i (h_i u_i -
+spent_i G2)``, f_i grows as c^(-2i), ``h_{i+1} = h_i - q_i``. tiny: Young's constant
+beside what vanishes."""
+v = nat("v")
+STEP = of(v) + 1
+"""The step i, from 1 on."""
+
+
+def at_least(number: Number) -> Theorem:
+    """Return the assumption ``number >= 0``."""
+    return rules.assume(k.constant(ratio(number)))
+
+
+def g(step: Ratio) -> k.Vec:
+    """Return a client's stochastic gradient of round t."""
+    return stochastic(RUN, n, now, step)
+
+
+def h(step: Ratio) -> k.Vec:
+    """Return a client's stochastic gradient of round t + 1."""
+    return stochastic(RUN, n, now + 1, step)
+
+
+def p(step: Ratio) -> k.Vec:
+    """Return a client's point of round t."""
+    return k.local_point(RUN, n, now, step)
+
+
+def q(step: Ratio) -> k.Vec:
+    """Return a client's point of round t + 1."""
+    return k.local_point(RUN, n, now + 1, step)
+
+
+def path(step: Ratio) -> k.Vec:
+    """Return ``sum_{j<i} g'_j``."""
+    return k.summed(steps(step), j, h(of(j)))
+
+
+def y(step: Ratio) -> k.Vec:
+    """Return the point of round t + 1 rescaled to the rate of round t."""
+    return after - path(step) * eta
+
+
+def apart(step: Ratio) -> k.Vec:
+    """Return ``y_i - p_i``."""
+    return y(step) - p(step)
+
+
+# Definitions, tested with u ----------------------------------------------------------
+
+
+def walked(round_: Ratio, step: Ratio, u: k.Vec) -> Theorem:
+    """Return ``<p_i - x + eta sum_{j<i} g_j, u> = 0`` for round t or t + 1."""
+    each = stochastic(RUN, n, round_, of(j))
+    away = k.local_point(RUN, n, round_, step) - k.iterate(RUN, round_)
+    moved = away + k.summed(steps(step), j, each) * RUN.client.rate.at(round_)
+    sides = [rules.local_update(RUN, n, round_, step, side, u) for side in k.Side]
+    return combine(rules.blocks(moved, u), *sides, target=k.inner(moved, u))
+
+
+def longer(each: k.Vec, step: Ratio, u: k.Vec, way: int) -> Theorem:
+    """Return ``way <z_i + sum_{j<i} z_j - sum_{j<i+1} z_j, u> >= 0`` (it vanishes)."""
+    up = step + 1
+    here, there = (k.summed(steps(end), j, each) for end in (step, up))
+    return combine(
+        (rules.linear(steps(up), j, each, u), -way),
+        (rules.linear(steps(step), j, each, u), way),
+        (rules.split(j, k.inner(each, u), step, ratio(1)), -way),
+        only_one(j, k.vec_at(each, {j: step + of(j)}), u, way),
+        target=k.inner(k.vec_at(each, {j: step}) + here - there, u) * way,
+    )
+
+
+def first(step: Ratio) -> k.Vec:
+    """Return ``y_i - p_i - eta (g'_i - g_i)``, which is ``y_{i+1} - p_{i+1}``."""
+    return apart(step) - (h(step) - g(step)) * eta
+
+
+def next_step(step: Ratio) -> Theorem:
+    """Return ``||y_{i+1} - p_{i+1}||^2 <= ||y_i - p_i - eta (g'_i - g_i)||^2``."""
+    up, here = step + 1, first(step)
+    u = apart(up) + here
+    return combine(
+        (walked(now, up, u), 1),
+        (walked(now, step, u), -1),
+        (longer(g(of(j)), step, u, 1), eta),
+        (longer(h(of(j)), step, u, -1), eta),
+        target=k.norm2(here) - k.norm2(apart(up)),
+    )
+
+
+# One step ----------------------------------------------------------------------------
+
+P, Q = k.Point("p"), k.Point("q")
+
+
+@cache
+def contraction() -> Theorem:
+    """Return ``||p - q - eta d||^2 <= c^2 ||p - q||^2`` for any points, c >= 1 - mu eta.
+
+    ``d = grad F_n(p) - grad F_n(q)``: with ``a = d - mu (p - q)``, F_n at ``p - eta a``
+    and ``q + eta a`` gives ``<a, p - q> >= eta (2 - eta (S - mu)) ||a||^2``.
+    """
+    F, one, two = k.Local(n), k.vec(P), k.vec(Q)
+    d = k.gradient(F, one) - k.gradient(F, two)
+    a, keep = d - (one - two) * mu, 1 - mu * eta
+    both = [
+        theorem
+        for here, there, way in ((one, two, -1), (two, one, 1))
+        for theorem in (
+            rules.smooth(F, S, here, here + a * (way * eta)),
+            rules.convex(F, mu, there, here + a * (way * eta)),
+        )
+    ]
+    kept, more = at_least(keep), at_least(c - keep)
+    spare = 2 * keep * (2 - eta * (S - mu)) - 1
+    wide = sign(c + keep, kept)
+    return combine(
+        *[(theorem, 2 * eta * keep) for theorem in both],
+        (a, eta**2 * spare),
+        (one - two, c**2 - keep**2),
+        target=k.norm2(one - two) * c**2 - k.norm2(one - two - d * eta),
+        signs=[
+            kept,
+            at_least(spare),
+            combine((more, c + keep), target=k.constant(c**2 - keep**2), signs=[wide]),
+        ],
+    )
+
+
+def turned(step: Ratio) -> k.Vec:
+    """Return ``y_i - p_i - eta (grad F_n(y_i) - grad F_n(p_i))``."""
+    F = k.Local(n)
+    return apart(step) - (k.gradient(F, y(step)) - k.gradient(F, p(step))) * eta
+
+
+def shift(step: Ratio) -> k.Vec:
+    """Return ``eta (grad F_n(q_i) - grad F_n(y_i))``."""
+    F = k.Local(n)
+    return (k.gradient(F, q(step)) - k.gradient(F, y(step))) * eta
+
+
+def shifted(step: Ratio) -> Theorem:
+    """Return ``||shift_i||^2 <= (S eta (eta - eta') i)^2 G2``."""
+    u, less = path(step), eta - next_eta
+    off = q(step) - y(step)
+    bounded = rules.bounded_gradient(RUN, G2, n, now + 1, of(j))
+    size = combine(
+        (walked(now + 1, step, off + u * less), -1),
+        (rules.jensen(steps(step), j, ratio(1), h(of(j))), less**2),
+        (sum_over(bounded, steps(step), j), less**2 * step),
+        target=k.constant((less * step) ** 2 * G2) - k.norm2(off),
+        signs=[rules.square(less)],
+    )
+    near = rules.lipschitz(k.Local(n), S, q(step), y(step))
+    return combine((near, eta**2), (size, (S * eta) ** 2))
+
+
+def noisy(step: Ratio) -> k.Vec:
+    """Return ``eta (xi'_i - xi_i)``."""
+    return (k.noise(RUN, n, now + 1, step) - k.noise(RUN, n, now, step)) * eta
+
+
+def silent(step: Ratio) -> Theorem:
+    """Return ``||eta (xi'_i - xi_i)||^2 <= 0``."""
+    one, two = (k.noise(RUN, n, at, step) for at in (now + 1, now))
+    quiet = [rules.variance(RUN, ratio(0), n, at, step) for at in (now + 1, now)]
+    uses = [(one + two, eta**2), *((each, 2 * eta**2) for each in quiet)]
+    return combine(*uses, target=-k.norm2(noisy(step)))
+
+
+@cache
+def one_step() -> Theorem:
+    """Return how ``u_i = ||y_i - p_i||^2`` goes on, from step 1 on, for any h >= 0.
+
+    ``h u_{i+1} <= (1 + tiny) (h + q) c^2 u_i + (h q + h^2) q G2`` by Young with q/h,
+    where ``q >= (1 + tiny) S eta (eta - eta') i``.
+    """
+    grown = 1 + tiny
+    most, least = q_ / grown, S * eta * (eta - next_eta) * STEP
+    less, enough = at_least(eta - next_eta), at_least(most - least)
+    wide = sign(most + least, (less, S * eta * STEP))
+    room = combine(
+        (enough, most + least), target=k.constant(most**2 - least**2), signs=[wide]
+    )
+    moved = combine(shifted(STEP), (room, G2))
+    one, two = turned(STEP), shift(STEP)
+    near = rules.instantiate(contraction(), ((P, y(STEP)), (Q, p(STEP))), ())
+    bound = k.norm2(apart(STEP)) * (grown * c**2) + k.constant(later_h * q_ * G2)
+    return combine(
+        (next_step(STEP), later_h),
+        (young(one - two, -noisy(STEP), tiny), later_h),
+        (silent(STEP), later_h * (1 + 1 / tiny)),
+        (one * q_ + two * later_h, grown / q_),
+        (near, grown * (later_h + q_)),
+        (moved, grown * later_h * (1 + later_h / q_)),
+        target=bound * (later_h + q_) - k.norm2(apart(STEP + 1)) * later_h,
+    )
+
+
+def potential(u: k.Lin, factor: Ratio, h_: Ratio, spent_: Ratio) -> k.Lin:
+    """Return ``f (h u - spent G2)``."""
+    return u * (factor * h_) - k.constant(factor * spent_ * G2)
+
+
+@cache
+def falls() -> Theorem:
+    """Return that the potential falls in a step.
+
+    For ``f >= (1 + tiny) c^2 f'``, ``f' >= f``, ``spent' = spent + q (h'^2 + h' q +
+    q^2/3)``, so that ``3 spent + h^3`` stays.
+    """
+    u, up = k.norm2(apart(STEP)), k.norm2(apart(STEP + 1))
+    here = later_h + q_
+    slower = at_least(fall - (1 + tiny) * c**2 * later_fall)
+    wider = at_least(later_fall - fall)
+    after_ = spent + q_ * (later_h**2 + later_h * q_ + q_**2 / 3)
+    return combine(
+        (one_step(), later_fall),
+        (apart(STEP), here * (fall - (1 + tiny) * c**2 * later_fall)),
+        target=potential(u, fall, here, spent)
+        - potential(up, later_fall, later_h, after_),
+        signs=[combine((slower, here)), combine((wider, spent * G2))],
+    )
+
+
+# One round ---------------------------------------------------------------------------
+
+A, K, H = (notation.positive(name) for name in ("A", "K", "H"))
+"""``||x' - x|| <= A G``; the change of the rates adds K i G in step i; H is A and all
+that is added."""
+level = 7 + notation.nonnegative("z")
+"""``4/(mu eta_t)``."""
+
+
+def factor_at(step: Number) -> Ratio:
+    """Return ``f_i = ((l + i)/l)^8``: below (1 - 4/l)^(-2i)."""
+    return ((level + ratio(step)) / level) ** 8
+
+
+def added(step: Number) -> Ratio:
+    """Return what the first i steps add, ``K i (i - 1)/2``."""
+    i_ = ratio(step)
+    return K * i_ * (i_ - 1) / 2
+
+
+def h_at(step: Number) -> Ratio:
+    """Return h_i, which ends at A."""
+    return H - added(step)
+
+
+def spent_at(step: Number) -> Ratio:
+    """Return ``(H^3 - h_i^3)/3``."""
+    return (H**3 - h_at(step) ** 3) / 3
+
+
+SHRINKS, TINY = (level - 4) / level, 1 / level**2
+
+
+def cleared(theorem: Theorem) -> Theorem:
+    """Return a theorem without the hypotheses that sorts alone show."""
+    for one in theorem.hypotheses:
+        if isinstance(one, hypotheses.Holds) and not one.form.expects:
+            if k.number_of(one.form).nonnegative():
+                theorem = rules.cut(theorem, combine(target=one.form))
+    return theorem
+
+
+def at_sizes() -> Theorem:
+    """Return that the potential falls in step i >= 1 for ``f_i``, ``h_i``."""
+    up = STEP + 1
+    made, before = (at_least(tau - step) for step in (up, STEP))
+    all_of_it = at_least(h_at(tau))
+    later = sign(h_at(up), all_of_it, (made, K * (tau + STEP) / 2))
+    own = sign(h_at(STEP), all_of_it, (before, K * (tau + of(v)) / 2))
+    # spent = a (h^2 + a h + a^2/3) for a, what was added
+    a = added(STEP)
+    used = sign(spent_at(STEP), (rules.square(h_at(STEP)), a), (own, a**2))
+    parts = {
+        c: SHRINKS,
+        tiny: TINY,
+        q_: K * STEP,
+        fall: factor_at(STEP),
+        later_fall: factor_at(up),
+        later_h: h_at(up),
+        spent: spent_at(STEP),
+    }
+    values = tuple((variable(old), new) for old, new in parts.items())
+    here = cleared(rules.instantiate(falls(), values, (later, used)))
+    least = S * eta * (eta - next_eta) * STEP
+    step = k.constant(K * STEP / (1 + TINY) - least)
+    enough = at_least(K / (1 + TINY) - S * eta * (eta - next_eta))
+    return rules.cut(here, combine((enough, STEP), target=step))
+
+
+def variable(of_: Ratio) -> k.Var:
+    """Return the parameter that a number is."""
+    (found,) = (one for one in of_.free if isinstance(one, k.Var))
+    return found
+
+
+def start() -> k.Lin:
+    """Return ``A^2 G2 - ||x' - x||^2``."""
+    return k.constant(A**2 * G2) - k.norm2(after - x)
+
+
+def unmoved() -> Theorem:
+    """Return ``||y_0 - p_0||^2 <= ||x' - x||^2``: sums of no steps."""
+    none = ratio(0)
+    whole = after - x
+    u = apart(none) + whole
+
+    def empty(each: k.Vec) -> Theorem:
+        split = rules.split(j, k.inner(each, u), none, none)
+        return combine((split, -1), rules.linear(steps(none), j, each, u))
+
+    return combine(
+        (walked(now, none, u), 1),
+        (empty(g(of(j))), -eta),
+        (empty(h(of(j))), eta),
+        target=k.norm2(whole) - k.norm2(apart(none)),
+    )
+
+
+def first_step() -> Theorem:
+    """Return ``f_1 ||y_1 - p_1||^2 <= A^2 G2``."""
+    none = ratio(0)
+    odd = shift(none) + noisy(none)
+    values = ((variable(c), SHRINKS), (P, y(none)), (Q, p(none)))
+    near = rules.instantiate(contraction(), values, ())
+    twice = (shift(none) - noisy(none), 1)
+    nothing = combine((shifted(none), 2), (silent(none), 2), twice)
+    whole = SHRINKS**2 * (1 + TINY)
+    one = combine(
+        next_step(none),
+        young(turned(none), -odd, TINY),
+        (nothing, 1 + 1 / TINY),
+        (near, 1 + TINY),
+        (unmoved(), whole),
+        (rules.assume(start()), whole),
+    )
+    first_ = k.norm2(apart(ratio(1))) * factor_at(1)
+    return combine((one, factor_at(1)), target=k.constant(A**2 * G2) - first_)
+
+
+@cache
+def last_step() -> Theorem:
+    """Return ``||y_tau - p_tau||^2 <= (H A/f_tau + spent_tau/A) G2``, telescoped."""
+    more, one = tau - 1, ratio(1)
+
+    def there(step: Ratio) -> k.Lin:
+        u = k.norm2(apart(step))
+        return potential(u, factor_at(step), h_at(step), spent_at(step))
+
+    end = 1 / (A * factor_at(tau))
+    total = combine(
+        (sum_over(at_sizes(), steps(more), v), 1),
+        (rules.telescope(v, there(STEP), more), 1),
+        (first_step(), h_at(one)),
+    )
+    own = ((variable(H), A + added(tau)),)
+    return combine(
+        (rules.instantiate(total, own, ()), end),
+        target=k.constant(reached() * G2) - k.norm2(apart(tau)),
+    )
+
+
+def reached() -> Ratio:
+    """Return the bound of `last_step` over G2."""
+    P = added(tau)
+    return (A + P) * A / factor_at(tau) + (A + P + P**2 / A / 3) * P
+
+
+# All clients, all rounds -------------------------------------------------------------
+
+
+def updated(round_: Ratio, u: k.Vec) -> Theorem:
+    """Return ``<x' - x + eta sum_n a_n sum_j g_j, u> = 0`` for round t or t + 1."""
+    each = stochastic(RUN, n, round_, of(j))
+    moved = k.iterate(RUN, round_ + 1) - k.iterate(RUN, round_)
+    moved = moved + mean(k.summed(steps(tau), j, each)) * RUN.client.rate.at(round_)
+    sides = [rules.update(RUN, side, round_, u) for side in k.Side]
+    return combine(rules.blocks(moved, u), *sides, target=k.inner(moved, u))
+
+
+def mean(each: k.Vec) -> k.Vec:
+    """Return ``sum_n a_n each``."""
+    return k.summed(k.CLIENTS, n, each * k.weight(n))
+
+
+def averaged() -> Theorem:
+    """Return ``||eta (x'' - x')||^2 <= eta'^2 reached G2``.
+
+    For ``eta' sum_n a_n (y_tau - p_tau) = eta (x'' - x')``.
+    """
+    whole = mean(apart(tau))
+    move = (k.iterate(RUN, now + 2) - after) * eta
+    u = move + whole * next_eta
+    made = k.summed(steps(tau), j, g(of(j)))
+
+    def over(theorem: Theorem) -> Theorem:
+        return sum_over(theorem, k.CLIENTS, n, k.weight(n))
+
+    def split_up(each: k.Vec) -> Theorem:
+        return rules.linear(k.CLIENTS, n, each * k.weight(n), u)
+
+    same = combine(
+        (updated(now + 1, u), -eta),
+        (updated(now, u), next_eta),
+        (over(walked(now, tau, u)), -next_eta),
+        (split_up(made), -eta * next_eta),
+        (split_up(p(tau)), -next_eta),
+    )
+    return combine(
+        same,
+        (rules.jensen(k.CLIENTS, n, k.weight(n), apart(tau)), next_eta**2),
+        (over(last_step()), next_eta**2),
+        target=k.constant(next_eta**2 * reached() * G2) - k.norm2(move),
+    )
+
+
+a0, past = notation.positive("a0"), notation.nonnegative("o")
+late = 7 + past
+"""``gamma + t``."""
+SPREAD = 2 * S / (3 * mu) * (tau - 1) / tau
+"""``2/3 kappa (1 - 1/tau)``: what the falling rate keeps, ``SPREAD (1/late + 8/late^2)``;
+8 covers that a step contracts by less than ``(late/(late + 1))^4`` says."""
+
+
+def kept(at: Number) -> Ratio:
+    """Return ``SPREAD (s + 8)/s^2`` for s = gamma + t."""
+    s = ratio(at)
+    return SPREAD * (s + 8) / s**2
+
+
+def slower() -> Ratio:
+    """Return ``((gamma + t)/(gamma + t + 1))^4``."""
+    return (late / (late + 1)) ** 4
+
+
+@cache
+def next_round() -> Theorem:
+    """Return the bound of `rate` for round t + 1 from that for round t.
+
+    For ``eta_t = 4/(mu tau late)`` and a0 instead of ``(gamma/late)^4``.
+    """
+    size, after_ = a0 + kept(late), a0 * slower() + kept(late + 1)
+    values = (
+        (variable(level), tau * late - 7),
+        (variable(K), 4 * S * eta / (mu * tau * late**2)),
+        (variable(A), eta * tau * size),
+    )
+    one = cleared(rules.instantiate(averaged(), values, ()))
+    m = k.iterate(RUN, now + 2) - after
+    return combine(
+        (one, 1 / eta**2),
+        target=k.constant((next_eta * tau * after_) ** 2 * G2) - k.norm2(m),
+    )
+
+
+# At the rates 4/(mu tau (gamma + t)) -------------------------------------------------
+
+FAMILY = k.RoundFamily("eta", Sort.POSITIVE)
+AT_RATE = strong.run(k.Kind.V1).client.rate
+
+
+def share(at: Ratio) -> Ratio:
+    """Return what a move over ``eta_t tau G`` is at most in round t."""
+    s = gamma + at
+    return (gamma / s) ** 4 + kept(s)
+
+
+def move(at: Ratio) -> k.Vec:
+    """Return ``x(t+1) - x(t)`` at the rates."""
+    run = strong.run(k.Kind.V1)
+    return k.iterate(run, at + 1) - k.iterate(run, at)
+
+
+def claim(at: Ratio) -> k.Lin:
+    """Return ``(eta_t tau share_t)^2 G2 - ||x(t+1) - x(t)||^2``."""
+    size = AT_RATE.at(at) * tau * share(at)
+    return k.constant(size**2 * G2) - k.norm2(move(at))
+
+
+def at_rates(theorem: Theorem) -> Theorem:
+    """Return a theorem at the rates, without the hypotheses that they meet."""
+    return cleared(rules.instantiate(theorem, ((FAMILY, AT_RATE),), ()))
+
+
+def first_round() -> Theorem:
+    """Return the claim for t = 0: a mean of gradients is no larger than G."""
+    u = after - x
+    each = k.summed(steps(tau), j, g(of(j)))
+    inside = rules.jensen(steps(tau), j, ratio(1), g(of(j)))
+    bounded = rules.bounded_gradient(RUN, G2, n, now, of(j))
+    own = combine(inside, (sum_over(bounded, steps(tau), j), tau))
+    size = combine(
+        (updated(now, u - mean(each) * eta), -1),
+        (rules.jensen(k.CLIENTS, n, k.weight(n), each), eta**2),
+        (sum_over(own, k.CLIENTS, n, k.weight(n)), eta**2),
+        target=k.constant((eta * tau) ** 2 * G2) - k.norm2(u),
+    )
+    begins = rules.instantiate(at_rates(size), ((t, ratio(0)),), ())
+    return combine(begins, target=claim(ratio(0)))
+
+
+@cache
+def moves() -> Theorem:
+    """Return ``||x(t+1) - x(t)|| <= eta_t tau share_t G`` for every round t."""
+    values = (
+        (variable(past), 8 * (S - mu) / mu + now),
+        (variable(a0), (gamma / (gamma + now)) ** 4),
+    )
+    one = at_rates(rules.instantiate(next_round(), values, ()))
+    (start_,) = (
+        given
+        for given in one.hypotheses
+        if isinstance(given, hypotheses.Holds) and given.form.expects or False
+    )
+    one = rules.cut(one, combine(rules.assume(claim(now)), target=start_.form))
+    step = combine(one, target=claim(now + 1))
+    return rules.induct(first_round(), step, t, claim(now))
