@@ -15,7 +15,7 @@ import sympy as sp
 
 from sfl_theory import symbols
 from sfl_theory.bound import Bound, Source, StepSize
-from sfl_theory.conditions import EqualWeights
+from sfl_theory.conditions import EqualWeights, NoNoise
 from sfl_theory.papers.repaired import EQUAL, ONE_TAU, UNSWAPPED, excess
 from sfl_theory.symbols import F_err, G, N, S, T, a, gamma, mu, n, t, tau, tau_server
 
@@ -32,8 +32,8 @@ def last_model(number: str, printed: Bound) -> dict[str, Bound]:
         printed: its bound as printed, whose learning rate is taken.
 
     Returns:
-        "last_model" for equal periods, "last_model_any_periods" for SFL-V1 where
-        everyone takes part.
+        "last_model" for equal periods, "without_noise" and "last_model_any_periods" for
+        SFL-V1 where everyone takes part.
     """
     if number not in AT_ONCE:
         return {}
@@ -46,12 +46,47 @@ def last_model(number: str, printed: Bound) -> dict[str, Bound]:
         )
     }
     if number == "3.6":
+        found["without_noise"] = without_noise(printed)
         found["last_model_any_periods"] = replace(
             _bound(number, printed, 1 / tau + 1 / tau_server, sp.Integer(32)),
             conditions=(*printed.conditions, UNSWAPPED),
             step_size=_rates(tau / tau_server),
         )
     return found
+
+
+def without_noise(printed: Bound) -> Bound:
+    r"""Return the bound of Theorem 3.6 where stochastic gradients are exact.
+
+    A round's move over its effective rate falls as a parabola's does,
+    $\gamma^2(\gamma+1)^2/(s^2(s+1)^2)$ with $s=\gamma+T-1$, up to what the falling rate
+    keeps; drift is that of i steps, $\sum_i i^2$, and vanishes at tau = 1.
+
+    Args:
+        printed: the strongly convex case as printed.
+
+    Returns:
+        The bound; T = 1 is the first round that it is sharp for.
+    """
+    s, spread = gamma + T - 1, (tau - 1) / tau
+    falls = (gamma * (gamma + 1) / (s * (s + 1))) ** 2
+    keeps = sp.Rational(2, 3) * S / mu * spread * (s + 10) / s**2
+    unit = G**2 / (2 * mu)
+    drift = sp.Rational(4, 3) * S * G**2 * spread * (2 * tau - 1)
+    drift = drift * (1 + 2 * S / (mu * s)) / (mu**2 * tau * s**2)
+    return replace(
+        printed,
+        parts={
+            "initial gap": unit * falls**2,
+            "falling rate": unit * (2 * falls * keeps + keeps**2),
+            "client drift": drift,
+        },
+        conditions=(*printed.conditions, ONE_TAU, NoNoise()),
+        step_size=_rates(sp.Integer(1)),
+        source=Source("repaired", "Theorem 3.6", "strongly convex, no noise"),
+        findings=(),
+        notes=(),
+    )
 
 
 def equal_weights(printed: Bound) -> Bound:

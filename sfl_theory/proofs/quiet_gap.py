@@ -22,7 +22,7 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs import successive_rounds as successive
-from sfl_theory.proofs.local_steps import G2, i, j, n, now, young
+from sfl_theory.proofs.local_steps import G2, i, j, n, now, t, young
 from sfl_theory.proofs.notation import combine, of, sign, steps, sum_over
 from sfl_theory.proofs.strongly_convex import S, mu, tau
 from sfl_theory.proofs.successive_rounds import RUN, R, at_least, eta, mean, walked
@@ -196,31 +196,71 @@ def bounded_drift() -> Theorem:
     return combine(summed(one), target=k.constant(size * G2) - drift)
 
 
-@cache
-def rate() -> Theorem:
-    """Return the bound on ``f(x(t+1)) - f*`` at the rates, for every t.
-
-    ``G2/(2 mu) share_t^2 + S/2 (1 + S alpha/2) alpha^2 G2 (tau - 1)(2 tau - 1)/(6
-    tau^2)``.
-    """
-    one = successive.at_rates(
-        combine(
-            by_drift(), (bounded_drift(), S / (2 * tau) * (1 + S * alpha / 2))
-        )
-    )
-    s = strong.gamma + now
-    size = 4 / (mu * s)
-    level = (tau - 1) * (2 * tau - 1) / (6 * tau**2) * size**2
-    bound = successive.share(now) ** 2 / (2 * mu)
-    bound = bound + S / 2 * (1 + S / 2 * size) * level
-    left = gap_at(now + 1)
-    return combine(
-        one,
-        (successive.moves(), 1 / (2 * mu * size**2)),
-        target=k.constant(bound * G2) - left,
-    )
-
-
 def gap_at(at: Ratio) -> k.Lin:
     """Return ``f(x(at)) - f*`` at the rates."""
     return strong.gap(local.Round(strong.run(k.Kind.V1)), at)
+
+
+def left(at: Ratio) -> k.Lin:
+    """Return what is to be shown >= 0 after `at` rounds, s = gamma + at - 1.
+
+    ``G2/(2 mu) share^2 + 4/3 (1 + 2 S/(mu s)) S/mu^2 G2 (1 - 1/tau)(2 - 1/tau)/s^2``
+    less the gap.
+    """
+    s = strong.gamma + at - 1
+    far = Fraction(4, 3) * S / mu**2 * (1 + 2 * S / (mu * s)) / s**2
+    far = far * (tau - 1) * (2 * tau - 1) / tau**2
+    bound = successive.share(at - 1) ** 2 / (2 * mu) + far
+    return k.constant(bound * G2) - gap_at(at)
+
+
+def after_a_round() -> Theorem:
+    """Return the bound after round t."""
+    of_drift = S / (2 * tau) * (1 + S * alpha / 2)
+    one = successive.at_rates(combine(by_drift(), (bounded_drift(), of_drift)))
+    size = 4 / (mu * (strong.gamma + now))
+    moved = (successive.moves(), 1 / (2 * mu * size**2))
+    return combine(one, moved, target=left(now + 1))
+
+
+def at_first() -> Theorem:
+    """Return the bound at x(0): the gradients there are those of the first step."""
+    none, little = ratio(0), 1 / strong.gamma
+    p, x = R.point(none), R.x
+    g, own = (k.gradient(k.Local(n), at) for at in (p, x))
+    u = p - x
+
+    def empty() -> Theorem:
+        each = stochastic(RUN, n, now, of(j))
+        split_ = rules.split(j, k.inner(each, u), none, none)
+        return combine((split_, -1), rules.linear(steps(none), j, each, u))
+
+    same = combine(
+        (walked(now, none, u), -1), (empty(), eta), target=-k.norm2(u)
+    )
+    small = combine(
+        young(g, own - g, little),
+        (rules.lipschitz(k.Local(n), S, x, p), 1 + 1 / little),
+        (same, S**2 * (1 + 1 / little)),
+        (rules.unbiased(RUN, n, now, none, g), 2 * (1 + little)),
+        (R.noise(none), 1 + little),
+        (rules.bounded_gradient(RUN, G2, n, now, none), 1 + little),
+        target=k.constant((1 + little) * G2) - k.norm2(own),
+    )
+    f = R.gradient
+    whole = mean(own)
+    gradient = combine(
+        rules.jensen(k.CLIENTS, n, k.weight(n), own),
+        sum_over(small, k.CLIENTS, n, k.weight(n)),
+        (rules.mean_gradient(x, f + whole), -1),
+        target=k.constant((1 + little) * G2) - k.norm2(f),
+    )
+    both = combine(strong.gradient_domination(x), gradient)
+    begins = rules.instantiate(successive.at_rates(both), ((t, none),), ())
+    return combine((begins, 1 / (2 * mu)), target=left(none))
+
+
+@cache
+def rate() -> Theorem:
+    """Return the bound after every number t of rounds."""
+    return rules.induct(at_first(), after_a_round(), t, left(now))

@@ -263,13 +263,15 @@ def falls() -> Theorem:
 A, K, H = (notation.positive(name) for name in ("A", "K", "H"))
 """``||x' - x|| <= A G``; the change of the rates adds K i G in step i; H is A and all
 that is added."""
+W = notation.positive("W")
+"""At least ``1/f_tau``."""
 level = 7 + notation.nonnegative("z")
 """``4/(mu eta_t)``."""
 
 
 def factor_at(step: Number) -> Ratio:
-    """Return ``f_i = ((l + i)/l)^8``: below (1 - 4/l)^(-2i)."""
-    return ((level + ratio(step)) / level) ** 8
+    """Return ``f_i = ((l + 2 i)/l)^4``: below (1 - 4/l)^(-2i)."""
+    return ((level + 2 * ratio(step)) / level) ** 4
 
 
 def added(step: Number) -> Ratio:
@@ -379,30 +381,34 @@ def first_step() -> Theorem:
 
 @cache
 def last_step() -> Theorem:
-    """Return ``||y_tau - p_tau||^2 <= (H A/f_tau + spent_tau/A) G2``, telescoped."""
+    """Return ``||y_tau - p_tau||^2 <= reached G2``; the potential telescopes."""
     more, one = tau - 1, ratio(1)
 
     def there(step: Ratio) -> k.Lin:
         u = k.norm2(apart(step))
         return potential(u, factor_at(step), h_at(step), spent_at(step))
 
-    end = 1 / (A * factor_at(tau))
+    end = k.norm2(apart(tau))
+    low = 1 / factor_at(tau)
+    first_ = k.constant((h_at(one) * A**2 * W + spent_at(tau)) * G2)
     total = combine(
-        (sum_over(at_sizes(), steps(more), v), 1),
-        (rules.telescope(v, there(STEP), more), 1),
-        (first_step(), h_at(one)),
+        (sum_over(at_sizes(), steps(more), v), low),
+        (rules.telescope(v, there(STEP), more), low),
+        (first_step(), h_at(one) * low),
+        target=first_ - end * h_at(tau),
+        signs=[combine((at_least(W - low), h_at(one) * A**2 * G2))],
     )
     own = ((variable(H), A + added(tau)),)
     return combine(
-        (rules.instantiate(total, own, ()), end),
-        target=k.constant(reached() * G2) - k.norm2(apart(tau)),
+        (rules.instantiate(total, own, ()), 1 / A),
+        target=k.constant(reached() * G2) - end,
     )
 
 
 def reached() -> Ratio:
-    """Return the bound of `last_step` over G2."""
+    """Return ``(A + P) A W + (A + P + P^2/(3 A)) P``, P what all steps add."""
     P = added(tau)
-    return (A + P) * A / factor_at(tau) + (A + P + P**2 / A / 3) * P
+    return (A + P) * A * W + (A + P + P**2 / A / 3) * P
 
 
 # All clients, all rounds -------------------------------------------------------------
@@ -457,19 +463,19 @@ a0, past = notation.positive("a0"), notation.nonnegative("o")
 late = 7 + past
 """``gamma + t``."""
 SPREAD = 2 * S / (3 * mu) * (tau - 1) / tau
-"""``2/3 kappa (1 - 1/tau)``: what the falling rate keeps, ``SPREAD (1/late + 8/late^2)``;
-8 covers that a step contracts by less than ``(late/(late + 1))^4`` says."""
+"""``2/3 kappa (1 - 1/tau)``: what the falling rate keeps, ``SPREAD (1/late + 10/late^2)``;
+10 covers that steps contract more than ``(late/(late + 2))^2`` a round."""
 
 
 def kept(at: Number) -> Ratio:
-    """Return ``SPREAD (s + 8)/s^2`` for s = gamma + t."""
+    """Return ``SPREAD (s + 10)/s^2`` for s = gamma + t."""
     s = ratio(at)
-    return SPREAD * (s + 8) / s**2
+    return SPREAD * (s + 10) / s**2
 
 
 def slower() -> Ratio:
-    """Return ``((gamma + t)/(gamma + t + 1))^4``."""
-    return (late / (late + 1)) ** 4
+    """Return ``((gamma + t)/(gamma + t + 2))^2``."""
+    return (late / (late + 2)) ** 2
 
 
 @cache
@@ -483,6 +489,7 @@ def next_round() -> Theorem:
         (variable(level), tau * late - 7),
         (variable(K), 4 * S * eta / (mu * tau * late**2)),
         (variable(A), eta * tau * size),
+        (variable(W), slower() ** 2),
     )
     one = cleared(rules.instantiate(averaged(), values, ()))
     m = k.iterate(RUN, now + 2) - after
@@ -501,7 +508,7 @@ AT_RATE = strong.run(k.Kind.V1).client.rate
 def share(at: Ratio) -> Ratio:
     """Return what a move over ``eta_t tau G`` is at most in round t."""
     s = gamma + at
-    return (gamma / s) ** 4 + kept(s)
+    return (gamma * (gamma + 1) / (s * (s + 1))) ** 2 + kept(s)
 
 
 def move(at: Ratio) -> k.Vec:
@@ -543,7 +550,7 @@ def moves() -> Theorem:
     """Return ``||x(t+1) - x(t)|| <= eta_t tau share_t G`` for every round t."""
     values = (
         (variable(past), 8 * (S - mu) / mu + now),
-        (variable(a0), (gamma / (gamma + now)) ** 4),
+        (variable(a0), share(now) - kept(gamma + now)),
     )
     one = at_rates(rules.instantiate(next_round(), values, ()))
     (start_,) = (

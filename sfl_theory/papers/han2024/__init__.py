@@ -24,6 +24,7 @@ SECTIONS = (
     "theorems_eq_3",
     "unbounded",
     "last_iterate",
+    "without_noise",
     "conditions",
     "constant_rates",
     "appendix_c",
