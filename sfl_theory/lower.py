@@ -4,9 +4,9 @@ An upper bound is worth what it leaves open. `lower_bound` looks for the worst a
 small federations whose constants are at most the given ones: every client has the
 parabola $\frac\lambda2x^2$ on the client block, $\mu\le\lambda\le S$, started as far
 out as initial gap, distance and $G^2$ allow, with and without noise on two points; and
-clients of two curvatures that pull apart, started at the minimum. Their expectations
-follow exactly from moment recursions (`sfl_theory.models.moments`). No bound can lie
-below such a value.
+clients of two curvatures that pull apart, on a line and in a plane (`pulled`). Their
+expectations follow exactly from moment recursions (`sfl_theory.models.moments`). No
+bound can lie below such a value.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfl_theory.best import Best, best
 from sfl_theory.bound import Bound, Metric, total
+from sfl_theory.conditions import BoundedGradients
 from sfl_theory.constants import Constants
 from sfl_theory.models.federated import Box, FederatedRun, Rate
 from sfl_theory.models.functions import ONE, ZERO, Piece, Separable
 from sfl_theory.models.moments import curved, pull, squares
+from sfl_theory.pulled import Pulled, pulled
 from sfl_theory.registry import theorem
 from sfl_theory.statement import Case
 
@@ -46,7 +48,7 @@ class Lower:
 
     values: NDArray[np.float64]
     instances: tuple[str, ...]
-    runs: tuple[FederatedRun | None, ...]
+    runs: tuple[FederatedRun | Pulled | None, ...]
     metric: Metric
 
 
@@ -74,7 +76,11 @@ def lower_bound(
     if bound is None:
         bound = case.bound(best(case, constants, wanted).versions[-1])
     values, found = np.zeros(wanted.shape), [None] * wanted.size
-    runs: list[FederatedRun | None] = [*found]
+    runs: list[FederatedRun | Pulled | None] = [*found]
+    for plane in _in_a_plane(case, constants, bound, int(wanted.max())):
+        here = plane.values(bound.metric, wanted) * plane.scale(constants)
+        for k in np.flatnonzero(here > values):
+            values[k], runs[k] = here[k], plane
     for run in _instances(case, constants, bound):
         if not _within(run, constants) or not curved(run) or pull(run, 0) > 1:
             continue
@@ -85,8 +91,10 @@ def lower_bound(
     return Lower(values, words, tuple(runs), bound.metric)
 
 
-def described(run: FederatedRun) -> str:
+def described(run: FederatedRun | Pulled) -> str:
     """Return an instance in a phrase, numbers rounded."""
+    if isinstance(run, Pulled):
+        return str(run)
     curvatures = sorted({float(c.pieces[0].curvature) for c in run.separable})
     if len(curvatures) > 1:
         low, high = curvatures
@@ -237,6 +245,23 @@ def _within(run: FederatedRun, constants: Constants) -> bool:
     return all(
         low is None or high is None or low <= high * (1 + 1e-9) for low, high in pairs
     )
+
+
+def _in_a_plane(
+    case: Case, constants: Constants, bound: Bound, rounds: int
+) -> Iterator[Pulled]:
+    """Yield two halves of the clients that pull apart, where everyone takes part."""
+    size = len(constants.weights or (1.0,))
+    q = constants.per_client("participation") if constants.participation else [1.0]
+    rule = bound.step_size
+    if size % 2 or min(q) < 1 or rule is None or rule.per_step:
+        return
+    if not np.allclose(constants.weights or 1, 1 / size) or not bound.assumes(
+        BoundedGradients
+    ):
+        return
+    client, _ = _rates(bound, constants)
+    yield from pulled(constants, constants.tau or 1, client.at(np.arange(rounds)))
 
 
 def _instances(

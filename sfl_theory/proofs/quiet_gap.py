@@ -20,12 +20,14 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import moves as moving
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs import successive_rounds as successive
 from sfl_theory.proofs.local_steps import G2, i, j, n, now, t, young
+from sfl_theory.proofs.moves import mean
 from sfl_theory.proofs.notation import combine, of, sign, steps, sum_over
 from sfl_theory.proofs.strongly_convex import S, mu, tau
-from sfl_theory.proofs.successive_rounds import RUN, R, at_least, eta, mean, walked
+from sfl_theory.proofs.successive_rounds import RUN, R, at_least, eta, walked
 
 BEST = strong.BEST
 gp, gx, xi = R.local_gradient(of(i)), R.own_gradient(), R.noise(of(i))
@@ -73,7 +75,7 @@ def by_parts(u: k.Vec) -> Theorem:
         (clients(rules.linear(steps(tau), j, g, u)), tau * eta),
         (linear(own, u), (1 - tau) / 2 * eta),
         (linear(own * ODD, u), -eta),
-        (successive.updated(now, u), (tau - 1) / 2),
+        (moving.updated(now, u), (tau - 1) / 2),
         target=k.inner(Y - m * ((tau - 1) / 2) - turn * eta, u),
     )
 
@@ -164,7 +166,7 @@ def by_drift() -> Theorem:
     whole = combine(
         at_points(),
         local.whole_centred(R, before),
-        (successive.updated(now, before - m), -1 / eta),
+        (moving.updated(now, before - m), -1 / eta),
         ((m + Y * (mu * eta)) * (1 / (mu * alpha)) - before, mu * tau / 2),
         (mean_d, mu / (2 * tau)),
         (inside, mu / (2 * tau)),
@@ -175,7 +177,12 @@ def by_drift() -> Theorem:
         (quiet(), eta),
         (m, m_left),
         (summed(combine((d, 1))), spare),
-        signs=[small, rules.square(1 - S * alpha), sign(m_left, (small, 1 / (2 * alpha))), sign(spare, (small, third * S * alpha))],
+        signs=[
+            small,
+            rules.square(1 - S * alpha),
+            sign(m_left, (small, 1 / (2 * alpha))),
+            sign(spare, (small, third * S * alpha)),
+        ],
     )
     return combine((whole, 1 / tau), target=bound - gap_left())
 
@@ -184,11 +191,12 @@ def bounded_drift() -> Theorem:
     """Return ``drift <= eta^2 G2 (tau - 1) tau (2 tau - 1)/6``: none for one step."""
     one = combine(
         (local.whole_moved(R), -1),
-        (rules.jensen(steps(of(i)), j, ratio(1), stochastic(RUN, n, now, of(j))), eta**2),
         (
-            sum_over(
-                rules.bounded_gradient(RUN, G2, n, now, of(j)), steps(of(i)), j
-            ),
+            rules.jensen(steps(of(i)), j, ratio(1), stochastic(RUN, n, now, of(j))),
+            eta**2,
+        ),
+        (
+            sum_over(rules.bounded_gradient(RUN, G2, n, now, of(j)), steps(of(i)), j),
             eta**2 * of(i),
         ),
     )
@@ -210,16 +218,16 @@ def left(at: Ratio) -> k.Lin:
     s = strong.gamma + at - 1
     far = Fraction(4, 3) * S / mu**2 * (1 + 2 * S / (mu * s)) / s**2
     far = far * (tau - 1) * (2 * tau - 1) / tau**2
-    bound = successive.share(at - 1) ** 2 / (2 * mu) + far
+    bound = moving.share(at - 1) ** 2 / (2 * mu) + far
     return k.constant(bound * G2) - gap_at(at)
 
 
 def after_a_round() -> Theorem:
     """Return the bound after round t."""
     of_drift = S / (2 * tau) * (1 + S * alpha / 2)
-    one = successive.at_rates(combine(by_drift(), (bounded_drift(), of_drift)))
+    one = moving.at_rates(combine(by_drift(), (bounded_drift(), of_drift)))
     size = 4 / (mu * (strong.gamma + now))
-    moved = (successive.moves(), 1 / (2 * mu * size**2))
+    moved = (moving.moves(), 1 / (2 * mu * size**2))
     return combine(one, moved, target=left(now + 1))
 
 
@@ -235,9 +243,7 @@ def at_first() -> Theorem:
         split_ = rules.split(j, k.inner(each, u), none, none)
         return combine((split_, -1), rules.linear(steps(none), j, each, u))
 
-    same = combine(
-        (walked(now, none, u), -1), (empty(), eta), target=-k.norm2(u)
-    )
+    same = combine((walked(now, none, u), -1), (empty(), eta), target=-k.norm2(u))
     small = combine(
         young(g, own - g, little),
         (rules.lipschitz(k.Local(n), S, x, p), 1 + 1 / little),
@@ -256,7 +262,7 @@ def at_first() -> Theorem:
         target=k.constant((1 + little) * G2) - k.norm2(f),
     )
     both = combine(strong.gradient_domination(x), gradient)
-    begins = rules.instantiate(successive.at_rates(both), ((t, none),), ())
+    begins = rules.instantiate(moving.at_rates(both), ((t, none),), ())
     return combine((begins, 1 / (2 * mu)), target=left(none))
 
 

@@ -146,7 +146,12 @@ class Reader:
 
 def test_what_is_left_to_backing_by_construction() -> None:
     """These have no line of their own: ``test_best.py`` finds what proves them."""
-    own = {"last_model", "last_model_any_periods", "equal_weights"}
+    own = {
+        "last_model",
+        "last_model_any_periods",
+        "equal_weights",
+        "without_noise",
+    }
     assert {name for _, _, name in LEFT} == own
 
 
