@@ -2,8 +2,8 @@ r"""Strongly convex bounds of ``han2024`` in which every term is at its own orde
 
 With bounded gradients: noise enters as $\sum_na_n^2\sigma_n^2/\tau$, a linear speed-up
 in $N\tau$, drift falls like $1/T^2$, the first gap like $1/T^4$. Every term is smaller
-than its counterpart in (11), (14), (17). Proved in
-``han2024/strongly_convex_repairs.py``.
+than its counterpart in (11), (14), (17). Proved in ``strongly_convex_repairs.py``,
+``without_noise.py`` and ``last_model_drawn.py`` of ``han2024``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sympy as sp
 from sfl_theory import symbols
 from sfl_theory.bound import Bound, Source, StepSize
 from sfl_theory.conditions import EqualWeights, NoNoise
-from sfl_theory.papers.repaired import EQUAL, ONE_TAU, UNSWAPPED, excess
+from sfl_theory.papers.repaired import EQUAL, ONE_TAU, UNSWAPPED, excess, inverse
 from sfl_theory.symbols import F_err, G, N, S, T, a, gamma, mu, n, t, tau, tau_server
 
 noise = symbols.over_clients(a[n] ** 2 * symbols.sigma[n] ** 2)
@@ -28,13 +28,15 @@ def last_model(number: str, printed: Bound) -> dict[str, Bound]:
     """Return the bounds of the strongly convex case of a theorem.
 
     Args:
-        number: of the theorem; 3.9 has none.
+        number: of the theorem.
         printed: its bound as printed, whose learning rate is taken.
 
     Returns:
         "last_model" for equal periods, "without_noise" and "last_model_any_periods" for
         SFL-V1 where everyone takes part.
     """
+    if number == "3.9":
+        return {"last_model": _drawn_visits(printed)}
     if number not in AT_ONCE:
         return {}
     on = EQUAL if number == "3.7" else ONE_TAU
@@ -95,6 +97,25 @@ def equal_weights(printed: Bound) -> Bound:
         printed,
         conditions=(*printed.conditions, EqualWeights()),
         source=replace(printed.source, paper="repaired"),
+        findings=(),
+        notes=(),
+    )
+
+
+def _drawn_visits(printed: Bound) -> Bound:
+    r"""Return that of Theorem 3.9: $\rho=\sum_na_n^2(\frac1{q_n}-1)$ as in (17)."""
+    draws = sp.Rational(8, 3) * S * G**2 * (1 + excess)
+    drift = 16 * S**2 * G**2 * (1 + 2 * excess + 2 * inverse * excess)
+    return replace(
+        printed,
+        parts={
+            "initial gap": (gamma / (gamma + T)) ** 4 * F_err,
+            "participation": draws / (mu**2 * (gamma + T)),
+            "client drift": drift / (mu**3 * (gamma + T) ** 2),
+        },
+        conditions=(*printed.conditions, EQUAL),
+        step_size=_rates(1 / N),
+        source=Source("repaired", "Theorem 3.9", "strongly convex, last model"),
         findings=(),
         notes=(),
     )
