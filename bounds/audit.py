@@ -11,10 +11,10 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bounds.audit_entry import print_entry
 from bounds.audit_table import print_table
 from sfl_theory.command import CommandError, Parser, run
 from sfl_theory.ledger import Entry, Ledger, Outcome, entry_alone, ledger
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 FEW = 8
 """So many claims are replayed in one process."""
-_ASKED: list[Entry] = []
-"""What forked processes find in memory."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,7 +46,11 @@ def _parser() -> Parser:
         description="Decide the claims of the papers: the kernel replays proofs and "
         "models, in exact arithmetic.",
     )
-    parser.add_argument("--claim", metavar="ID", help="one entry in full")
+    parser.add_argument(
+        "--claim",
+        metavar="ID",
+        help="one entry in full, like han2024/thm-3.7/non_convex",
+    )
     parser.add_argument("--paper", choices=PAPERS, help="one paper only")
     parser.add_argument(
         "--file",
@@ -65,7 +67,7 @@ def _parser() -> Parser:
         type=Path,
         metavar="FILE",
         help="write them as a LaTeX document (amsmath, amssymb, amsthm): statements, "
-        "verdicts, and what is true instead with its proof; --claim or --paper choose",
+        "verdicts, repaired statements with their proofs; --claim or --paper choose",
     )
     parser.add_argument(
         "--export",
@@ -152,16 +154,15 @@ def _work(options: argparse.Namespace) -> int:
     if options.json is not None:
         content = json.dumps([entry.as_dict() for entry in entries], indent=1) + "\n"
         _write(options.json, content)
+    title = f"Audit of {options.file}" if options.file is not None else ""
     if options.html is not None:
         from bounds.page import page
 
-        about = (f"Audit of {options.file}", "") if options.file is not None else ()
-        _write(options.html, page(entries, *about, shown=shown))
+        _write(options.html, page(entries, title, shown))
     if options.latex is not None:
         from bounds.latex import document
 
-        about = (f"Audit of {options.file}", "") if options.file is not None else ()
-        _write(options.latex, document(entries, *about))
+        _write(options.latex, document(entries, title))
     if options.proofs is not None:
         _write(options.proofs, _proofs(entries))
     if options.claim is not None:
@@ -236,31 +237,32 @@ def _decide(entries: Sequence[Entry], draw: bool = False) -> dict[str, Drawn]:
     from rich.console import Console
     from rich.progress import Progress
 
-    _ASKED[:] = entries
+    from bounds.shares import shared
+
     bars = Progress(console=Console(stderr=True), transient=True)
-    with bars, get_context("fork").Pool(workers) as pool:
+    with bars:
         bar = bars.add_task("claims replayed", total=len(entries))
-        asked = partial(_answers, draw)
-        answers = pool.imap_unordered(asked, range(len(entries)), chunksize=2)
-        for place, outcome, repair, picture in answers:
+        asked = partial(_answers, entries, draw)
+        for place, found in shared(asked, len(entries), workers):
+            outcome, repair, picture = found
             if picture is not None:
                 shown[entries[place].claim.id] = picture
             # where a cached property keeps what it was
             vars(entries[place]).update(outcome=outcome, repair=repair)
             bars.advance(bar)
-    _ASKED.clear()
     return shown
 
 
 def _answers(
-    draw: bool, place: int
-) -> tuple[int, Outcome, Outcome | None, Drawn | None]:
-    from bounds.page.drawn import drawn
+    entries: Sequence[Entry], draw: bool, place: int
+) -> tuple[Outcome, Outcome | None, Drawn | None]:
+    entry, picture = entries[place], None
+    if draw:
+        from bounds.page.drawn import drawn
 
-    entry = _ASKED[place]
-    picture = drawn(entry) if draw else None
+        picture = drawn(entry)
     repair = None if entry.repair is None else replace(entry.repair, decided=())
-    return place, replace(entry.outcome, decided=()), repair, picture
+    return replace(entry.outcome, decided=()), repair, picture
 
 
 def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
@@ -333,41 +335,6 @@ def print_trust() -> None:
     print(
         f"claims of the papers whose statements are terms: {decided} of {len(claims)}"
     )
-
-
-def print_entry(entry: Entry) -> None:
-    """Print one entry in full.
-
-    Args:
-        entry: to print.
-    """
-    claim, outcome, now = entry.claim, entry.outcome, entry.standing
-
-    def show(label: str, text: str) -> None:
-        print(textwrap.fill(f"{label}{text}", 88, subsequent_indent="    "))
-
-    show("", f"{claim.id} ({claim.location})")
-    show("kind:      ", claim.kind.value)
-    show("statement: ", claim.statement)
-    if entry.reading:
-        show("reading:   ", entry.reading)
-    show("status:    ", f"{outcome.status} ({outcome.method})")
-    if now.scope:
-        show("scope:     ", now.words)
-    if now.cause:
-        severity = f" ({claim.severity.value})" if claim.severity else ""
-        show("cause:     ", now.cause + severity)
-    for line in outcome.lines:
-        show("  ", line)
-    if claim.depends_on:
-        show("the paper's proof uses: ", ", ".join(claim.depends_on))
-    if claim.repair is not None and entry.repair is not None:
-        show("repair:    ", entry.repaired)
-        show("change:    ", claim.repair.change)
-        show("status:    ", f"{entry.repair.status} ({entry.repair.method})")
-        for line in entry.repair.lines:
-            show("  ", line)
-    print(f"replay:    {entry.reproduce}")
 
 
 def _write(path: Path, content: str) -> None:

@@ -8,15 +8,16 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from sfl_theory.claims import Kind, Severity, plain
-from sfl_theory.ledger import COVERAGE, STATUSES, Entry
+from sfl_theory.claims import Kind, Severity
+from sfl_theory.ledger import STATUSES, Entry, coverage
 from sfl_theory.papers import about
+from sfl_theory.plain import in_plain
 
 WIDE = 120
 """From so many columns on what decides a claim stands beside it, else below it."""
 NARROWEST = 40
 LINES = 2
-"""So many lines tell what decides a claim that is not refuted."""
+"""So many lines tell what is proved, or why nothing is; causes are told in full."""
 RESULTS = (Kind.THEOREM, Kind.PROPOSITION)
 MEANS = {
     Severity.THEOREM: ("stated result", "stated results"),
@@ -55,7 +56,8 @@ def print_table(entries: Sequence[Entry]) -> None:
         entries: in the order to print; theorems and propositions come first.
     """
     width = max(shutil.get_terminal_size().columns, NARROWEST)
-    for paper in dict.fromkeys(entry.claim.id.split("/")[0] for entry in entries):
+    papers = dict.fromkeys(entry.claim.id.split("/")[0] for entry in entries)
+    for paper in papers:
         here = [e for e in entries if e.claim.id.split("/")[0] == paper]
         named = about(paper)
         print(_filled(f"{paper}: {named.title}" if named else paper, width))
@@ -73,7 +75,7 @@ def print_table(entries: Sequence[Entry]) -> None:
         print()
     files = {entry.file for entry in entries if entry.file}
     if not files:
-        print(_filled(COVERAGE, width))
+        print(_filled(coverage(papers), width))
     where = "".join(f" --file {shlex.quote(file)}" for file in files)
     print(f"python -m bounds.audit{where} --claim ID shows an entry in full")
 
@@ -88,21 +90,14 @@ def _rows(entries: Sequence[Entry], width: int) -> Iterator[str]:
             cells = zip(head, columns, strict=True)
             first = "  " + "  ".join(f"{cell:<{size}}" for cell, size in cells) + "  "
             indent = " " * len(first)
-        why = _told(entry.why)
-        lines = textwrap.wrap(why, max(width - len(indent), NARROWEST))
+        proved = entry.outcome.status == "proved"
+        told = in_plain(entry.claim.title if proved else entry.why)
+        lines = textwrap.wrap(told, max(width - len(indent), NARROWEST))
         lines = lines if entry.standing.cause else _first(lines)
         if width >= WIDE and lines:
             first += lines.pop(0)
         yield first.rstrip()
         yield from (indent + line for line in lines)
-
-
-def _told(text: str) -> str:
-    """Return a text whose formulas, between dollars, are plain."""
-    parts = text.split("$")
-    if len(parts) % 2 == 0:
-        return text
-    return "".join(plain(one) if k % 2 else one for k, one in enumerate(parts))
 
 
 def _first(lines: list[str]) -> list[str]:

@@ -1,10 +1,16 @@
-"""A bound that is certified round by round, beside a run: no theorem, only numbers."""
+"""A bound made round by round, beside a run: for its numbers, no formula.
+
+Certificates of single rounds are decided in integers; where the kernel has replayed a
+derivation of the bound after the last round from them, it reads as proved.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +20,9 @@ from bounds.informative import Informative
 from bounds.verdict import judge
 from sfl_theory import Constants
 from sfl_theory.bound import OBJECTIVE_GAP, WEIGHTED_GAP, WEIGHTED_GRADIENT
+from sfl_theory.kernel.replay import replay
+from sfl_theory.ledger import Standing
+from sfl_theory.worst_case.chain_proof import prove, size
 from sfl_theory.worst_case.round_by_round import (
     Followed,
     NotCertifiedError,
@@ -23,9 +32,12 @@ from sfl_theory.worst_case.round_by_round import (
 )
 from sfl_theory.worst_case.setting import Algorithm, Setting, Visits
 from sfl_train.algorithms import SFLV1, SFLV2, FedAvg, MiniBatchSFL
+from sfl_train.files import replace_file
 
-CERTIFIED = "certified"
-"""The version under which JSON and tables show it."""
+CERTIFIED, PROVED = "certified", "proved"
+"""The versions under which JSON and tables show it."""
+MOST_SQUARES = 2000
+"""A proof of more than these squares is made on request only."""
 
 ALGORITHMS: dict[type, Algorithm] = {
     FedAvg: "fedavg",
@@ -40,19 +52,39 @@ BITS = 30
 
 
 @dataclass(frozen=True)
+class Derived:
+    """A derivation of a bound after the last round, replayed by the kernel.
+
+    Attributes:
+        claim: its name in the file.
+        rounds: T.
+        assumes: the hypotheses, as the kernel prints them.
+        document: the file that the standalone checker replays.
+    """
+
+    claim: str
+    rounds: int
+    assumes: tuple[str, ...]
+    document: str
+
+
+@dataclass(frozen=True)
 class Certified(Comparison):
     r"""A run beside a chain of certificates of single rounds.
 
     Attributes:
         followed: the certificates, with the bound after every round.
+        derived: the proof of the bound after the last round, or why there is none.
     """
 
     followed: Followed = field(kw_only=True)
+    derived: Derived | str = field(kw_only=True)
 
     @property
     def name(self) -> str:
         """How texts call it."""
-        return "round by round"
+        known = isinstance(self.derived, Derived)
+        return f"round by round{', proved' * known}"
 
     @property
     def predicted_rate(self) -> float | None:
@@ -61,11 +93,19 @@ class Certified(Comparison):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON keys of every comparison, and the certificates' numbers."""
+        known = self.derived
         return {
             **super().as_dict(),
             "terms": {},
             "findings": {},
             "source": "certificates of single rounds, decided in integers",
+            "proof": {
+                "claim": known.claim,
+                "rounds": known.rounds,
+                "assumes": list(known.assumes),
+            }
+            if isinstance(known, Derived)
+            else None,
             "certificates": [
                 {
                     "rounds": [one.first, one.last],
@@ -106,31 +146,87 @@ def chained(beside: Comparison) -> Followed | str | None:
         return str(error)
 
 
-def certified(beside: Comparison, followed: Followed) -> Certified:
+def derived(followed: Followed, name: str, large: bool = False) -> Derived | str:
+    """Derive the bound after the last round by the kernel's rules, and replay it.
+
+    Args:
+        followed: the certificates.
+        name: of the claim.
+        large: whether it may take more than a few seconds.
+
+    Returns:
+        The derivation; or why there is none.
+
+    Raises:
+        Rejected: if the kernel does not replay it.
+    """
+    if not large and size(followed) > MOST_SQUARES:
+        return f"a proof of {size(followed)} squares is left to --proof"
+    try:
+        document = prove(followed, name).document()
+    except ValueError as error:
+        return str(error)
+    (claim,) = replay(document)
+    assumes = tuple(sorted(map(str, claim.hypotheses)))
+    return Derived(claim.id, len(followed.steps), assumes, document)
+
+
+def certified(
+    beside: Comparison, followed: Followed, known: Derived | str
+) -> Certified:
     """Put certificates of single rounds beside a run.
 
     Args:
         beside: another bound on the same run.
         followed: the certificates.
+        known: the proof, or why there is none.
 
     Returns:
         The comparison.
     """
+    proved = isinstance(known, Derived)
+    standing, words = None, f"certified, without a proof by the kernel: {known}"
+    if isinstance(known, Derived):
+        scope = f"for these numbers, at T = {known.rounds}"
+        standing = Standing(known.claim, "proved", scope, "")
+        words = f"proved {scope}: --proof FOLDER writes what the kernel replays"
     run = beside.measurement
     values = np.nextafter([float(followed.values[T]) for T in run.rounds], np.inf)
     values = values * beside.unit
     own = {one.name: getattr(beside, one.name) for one in fields(Comparison)}
     own |= {
-        "bound": replace(beside.bound, version=CERTIFIED, findings=()),
+        "bound": replace(
+            beside.bound, version=PROVED if proved else CERTIFIED, findings=()
+        ),
         "values": values,
         "terms": {},
         "along": values,
         "verdict": judge(beside.band, values, run.resolution),
         "informative": _informative(beside, followed),
-        "standing": None,
-        "measurement": replace(run, departures=()),
+        "standing": standing,
+        "measurement": replace(run, departures=(), remarks=(*run.remarks, words)),
     }
-    return Certified(**own, followed=followed)
+    return Certified(**own, followed=followed, derived=known)
+
+
+def write_proofs(folder: Path, comparisons: Sequence[Comparison]) -> list[str]:
+    """Write the derivations that there are, one file per case.
+
+    Args:
+        folder: made if absent; files in it are replaced as wholes.
+        comparisons: of all cases.
+
+    Returns:
+        What was written, or that nothing was.
+    """
+    written = []
+    for one in comparisons:
+        if isinstance(one, Certified) and isinstance(one.derived, Derived):
+            path = folder / f"{one.case}.json"
+            folder.mkdir(parents=True, exist_ok=True)
+            replace_file(path, one.derived.document.encode())
+            written.append(f"proof of the {one.case} bound round by round: {path}")
+    return written or ["no bound round by round was proved: the notes say why"]
 
 
 def _round(beside: Comparison) -> tuple[Setting, list[Fraction]]:
@@ -214,8 +310,10 @@ def _gap(known: Constants) -> Fraction:
 
 
 def _visits(weights: tuple[Fraction, ...]) -> Visits:
+    """Return bounds on lags, with room for what a proof does not see."""
     known = Visits.of(weights, "printed")
-    return Visits(known.count, _rounded(known.lag), _rounded(known.uneven))
+    lag = known.lag + Fraction(1, 2**BITS)
+    return Visits(known.count, _rounded(lag), _rounded(known.uneven))
 
 
 def _rounded(value: float | Fraction, up: bool = True) -> Fraction:

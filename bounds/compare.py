@@ -18,6 +18,7 @@ from sfl_theory.command import CommandError, Parser, run
 
 if TYPE_CHECKING:
     from bounds.audited import Audited
+    from bounds.certified import Derived
     from bounds.comparison import Comparison
     from bounds.experiment import Experiment
     from bounds.parallel import Job
@@ -80,9 +81,22 @@ def _parser() -> Parser:
     add("--without-replacement", action="store_true", help="draw distinct samples")
     add("--cut", help="coordinates of the client block, or a label")
     add("--learning-rate", help="ETA, SCALE/(OFFSET+t) or ETA0,ETA1,...")
-    add("--order", choices=("interleaved", "client-sequential"))
-    add("--clock", choices=("analysis", "algorithm"))
-    add("--aggregation", choices=("updates", "models"))
+    add(
+        "--order",
+        choices=("interleaved", "client-sequential"),
+        help="of SFL-V2's visits (default: interleaved)",
+    )
+    add(
+        "--clock",
+        choices=("analysis", "algorithm"),
+        help="SFL-V1 with --tau-server: rounds as App. C.2 counts them (default), or "
+        "as the box of Algorithm 1",
+    )
+    add(
+        "--aggregation",
+        choices=("updates", "models"),
+        help="under partial participation (default: updates)",
+    )
     add(
         "--run",
         type=Path,
@@ -98,6 +112,13 @@ def _parser() -> Parser:
     )
     add("--json", type=Path, metavar="FILE", help="also write the JSON here")
     add("--csv", type=Path, metavar="FILE", help="write curves and bounds as a table")
+    add(
+        "--proof",
+        type=Path,
+        metavar="FOLDER",
+        help="prove the bounds round by round, however long it takes, and write a file "
+        "per case, which python -I -S sfl_theory/kernel/check.py FILE replays",
+    )
     add("--quiet", action="store_true", help="no progress on standard error")
     return parser
 
@@ -118,6 +139,11 @@ def _work(options: argparse.Namespace) -> int:
         asked, notes = versions(item, wanted, options.version, len(periods) == 1)
     except ValueError as error:
         raise CommandError(f"{option}: {error}") from error
+    if options.proof and (refuting or options.run or options.version != "story"):
+        raise CommandError(
+            "--proof: bounds round by round stand beside trained runs, with --version "
+            "story"
+        )
     if refuting:
         check_refuting(options)
     else:
@@ -136,6 +162,8 @@ def _work(options: argparse.Namespace) -> int:
                 check_writable(f"--{target}", path, folder=False)
                 if path.resolve() in (out.resolve(), *out.resolve().parents):
                     raise ValueError(f"--{target}: {path} is the folder of --out")
+        if options.proof is not None:
+            check_writable("--proof", options.proof, folder=True)
         _check_apart(options)
         write = write_folder
         if refuting:
@@ -151,7 +179,7 @@ def _work(options: argparse.Namespace) -> int:
                 asked = {name: asked[name] for name in cases_for(item, experiment)}
             story = options.version == "story"
             comparisons, audits = _compare(
-                item, asked, experiment, story, options.quiet
+                item, asked, experiment, story, options.quiet, bool(options.proof)
             )
         else:
             from bounds.audited import audited
@@ -169,6 +197,10 @@ def _work(options: argparse.Namespace) -> int:
             write_json(options.json, comparisons)
         if options.csv is not None:
             write_csv(options.csv, comparisons)
+        if options.proof is not None:
+            from bounds.certified import write_proofs
+
+            notes = (*notes, *write_proofs(options.proof, comparisons))
     except ValueError as error:
         raise CommandError(_named(str(error), options.problem)) from error
     except MemoryError as error:
@@ -276,6 +308,7 @@ def _compare(
     experiment: Experiment,
     story: bool,
     quiet: bool,
+    large: bool,
 ) -> tuple[list[Comparison], dict[str, Audited]]:
     """Train every distinct run, replay the audit, and compare case by case.
 
@@ -289,6 +322,7 @@ def _compare(
         story: beside the last version of a case, in place of the sharper one, the
             smallest proved bound.
         quiet: no progress.
+        large: whether bounds round by round are proved however long it takes.
 
     Returns:
         One comparison per case and version, and what the ledger says of each case.
@@ -339,27 +373,29 @@ def _compare(
         if story and (best := sharpest(ordered[-1], audits[case])) is not None:
             ordered.append(best)
     if story:
-        ordered = _certified(ordered, quiet)
+        ordered = _certified(ordered, quiet, large)
     return ordered, {case: audit for case, audit in audits.items() if audit}
 
 
-def _certified(comparisons: list[Comparison], quiet: bool) -> list[Comparison]:
+def _certified(
+    comparisons: list[Comparison], quiet: bool, large: bool
+) -> list[Comparison]:
     """Return the comparisons, after those of a case the chain of certificates.
 
     Args:
         comparisons: of all cases.
         quiet: no progress.
+        large: whether it is proved however long it takes.
     """
     from bounds.certified import certified
     from bounds.parallel import run_all
     from bounds.report import progress
     from bounds.side_by_side import by_case
-    from sfl_theory.worst_case.round_by_round import Followed
 
     cases = by_case(comparisons)
-
-    jobs = {
-        f"rounds of {case}": partial(_chained, ours[-1]) for case, ours in cases.items()
+    jobs: dict[str, Job] = {
+        f"rounds of {case}": partial(_chained, ours[-1], large)
+        for case, ours in cases.items()
     }
     with progress(quiet) as show:
         results = run_all(jobs, show)
@@ -373,15 +409,22 @@ def _certified(comparisons: list[Comparison], quiet: bool) -> list[Comparison]:
             run = replace(run, remarks=(*run.remarks, words))
             last = replace(last, measurement=run)
         ordered.append(last)
-        if isinstance(found, Followed):
-            ordered.append(certified(last, found))
+        if isinstance(found, tuple):
+            ordered.append(certified(last, *found))
     return ordered
 
 
-def _chained(beside: Comparison, progress: Progress) -> Followed | str | None:
-    from bounds.certified import chained
+def _chained(
+    beside: Comparison, large: bool, progress: Progress
+) -> tuple[Followed, Derived | str] | str | None:
+    from bounds.certified import chained, derived
+    from sfl_theory.worst_case.round_by_round import Followed
 
-    return chained(beside)
+    found = chained(beside)
+    if not isinstance(found, Followed):
+        return found
+    name = f"round-by-round/{beside.theorem.key}/{beside.case}"
+    return found, derived(found, name, large)
 
 
 def _trained(item: Theorem, training: Training, progress: Progress) -> Trained:

@@ -17,7 +17,7 @@ from bounds.page import KINDS
 from bounds.runs_in_words import run_in_words
 from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Severity, names
 from sfl_theory.kernel import terms as k
-from sfl_theory.ledger import COVERAGE, STATUSES, Entry
+from sfl_theory.ledger import STATUSES, Entry, coverage
 from sfl_theory.papers import PAPERS
 from sfl_theory.steps import Step, Steps
 from sfl_theory.writer import Writer, of_paper
@@ -35,16 +35,10 @@ HEAD = r"""\documentclass[10pt,a4paper]{article}
 \setlength{\belowdisplayshortskip}{3pt plus 1pt}}
 \theoremstyle{plain}
 \newtheorem*{printed}{Printed}
-\newtheorem*{instead}{True instead}
+\newtheorem*{instead}{Repaired}
 """
 PROVED_AT_LENGTH = (Kind.THEOREM, Kind.PROPOSITION, Kind.LEMMA)
 """Repairs of these kinds come with their proofs in a document of many claims."""
-MEANS = {
-    Severity.THEOREM: "a stated result is false",
-    Severity.PROOF: "a step of the proof",
-    Severity.CONSTANT: "a constant only",
-    Severity.SLIP: "a slip of notation",
-}
 LINE = 78
 """Characters of a formula that fit into a line, roughly."""
 INLINE = 40
@@ -58,13 +52,12 @@ SPECIAL = {
 } | {c: rf"\{c}" for c in "_%&#{}$"}
 
 
-def document(entries: Sequence[Entry], title: str = "", coverage: str = "") -> str:
+def document(entries: Sequence[Entry], title: str = "") -> str:
     """Return the document.
 
     Args:
         entries: of one claim, a paper or all, in order; their evidence is replayed.
         title: in the place of the papers' names.
-        coverage: what the entries lack; "": what the ledger lacks, of many claims.
 
     Returns:
         LaTeX that compiles by itself.
@@ -76,7 +69,7 @@ def document(entries: Sequence[Entry], title: str = "", coverage: str = "") -> s
     out += [rf"\date{{replayed {date.today().isoformat()}}}", r"\begin{document}"]
     out += [r"\maketitle", _about(entries)]
     if not single:
-        out += [text(coverage or COVERAGE), r"\tableofcontents"]
+        out += [text("" if title else coverage(papers)), r"\tableofcontents"]
     before = 0
     for paper in papers:
         own = [e for e in entries if e.claim.id.split("/")[0] == paper]
@@ -95,7 +88,7 @@ def _about(entries: Sequence[Entry]) -> str:
         if entry.outcome.status == "refuted" and entry.claim.severity
     )
     words = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
-    grave = ", ".join(f"{falls[s]} {s.value} ({MEANS[s]})" for s in MEANS if falls[s])
+    grave = ", ".join(f"{falls[s]} {s.value} ({s.means})" for s in Severity if falls[s])
     return (
         "Every verdict was earned by a replay when this document was made: "
         r"\textsc{proved} by a derivation, \textsc{refuted} by a model in which every "
@@ -139,7 +132,7 @@ def _entry(entry: Entry, steps: Steps, single: bool) -> Iterator[str]:
     if now.scope:
         verdict += " " + text(now.scope.rstrip("."))
     if claim.severity is not None and outcome.status == "refuted":
-        verdict += f" (severity: {claim.severity.value}, {MEANS[claim.severity]})"
+        verdict += f" (severity: {claim.severity.value}, {claim.severity.means})"
     yield verdict + "."
     if now.cause:
         yield rf"\emph{{Cause.}} {_sentence(now.cause)}"
@@ -172,7 +165,9 @@ def _statements(parts: Sequence[Part], writer: Writer) -> Iterator[str]:
         runs = k.runs_of(
             part.says.left.value, part.says.right.value, *part.says.hypotheses
         )
-        given = [run_in_words(run, writer) for run in sorted(runs, key=str)]
+        given = [
+            f"the run is {run_in_words(run, writer)}" for run in sorted(runs, key=str)
+        ]
         given += dict.fromkeys(f"${one.tex}$" for one in part.says.assumed)
         now = tuple(given)
         if (*now, part.says.tex) in seen:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-import traceback
 from collections.abc import Iterator, Sequence
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import NoneType
 
 from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Says
-from sfl_theory.user_files import read_bytes
+from sfl_theory.user_program import run
 
 CLAIMS = "CLAIMS"
 """Name of the sequence of claims in the file."""
-_MODULE = "_audited_file"
 
 
 def load_claims(path: Path) -> tuple[Claim, ...]:
-    """Run a Python file and return the claims that it holds.
-
-    The file is the user's own program and may do whatever a program does. It is loaded
-    under a private name, leaves no bytecode behind, and may import what lies beside it.
+    """Run a Python file (`sfl_theory.user_program`) and return the claims in it.
 
     Args:
         path: of the file.
@@ -34,21 +26,7 @@ def load_claims(path: Path) -> tuple[Claim, ...]:
         ValueError: in one line, if the file cannot be read, is no Python, raises, or
             holds no claim.
     """
-    source = read_bytes(path)
-    loader = SourceFileLoader(_MODULE, str(path))
-    spec = spec_from_loader(_MODULE, loader)
-    if spec is None:
-        raise ValueError(f"{path} cannot be loaded")
-    module = module_from_spec(spec)
-    sys.modules[_MODULE] = module
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.append(folder)
-    try:
-        exec(loader.source_to_code(source, str(path)), vars(module))
-    except (Exception, SystemExit) as error:
-        raise ValueError(f"{path} {_said(error, path)}") from error
-    return _checked(getattr(module, CLAIMS, None), path)
+    return _checked(getattr(run(path, "_audited_file"), CLAIMS, None), path)
 
 
 def _checked(found: object, path: Path) -> tuple[Claim, ...]:
@@ -92,17 +70,3 @@ def _typed(claim: Claim) -> Iterator[tuple[str, object, tuple[type, ...]]]:
         yield "what decides a part", part.by, (Proof, Model, NoneType)
     for name in ("location", "title", "scope", "cause", "words", "uses"):
         yield f"the {name}", getattr(claim, name), (str,)
-
-
-def _said(error: BaseException, path: Path) -> str:
-    """Return in one line what the file did wrong, with the line of the file."""
-    words = " ".join(str(error).split())
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        return f"is no Python: line {error.lineno}: {error.msg}"
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == str(path)
-    ]
-    where = f" in line {lines[-1]}" if lines else ""
-    return f"raises {type(error).__name__}{where}: {words}".rstrip(": ")

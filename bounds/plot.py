@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from bounds.audited import REPLAY, Audited
-from bounds.certified import CERTIFIED
+from bounds.certified import CERTIFIED, PROVED
 from bounds.comparison import Comparison
 from bounds.sharpest import BEST, Sharpest, on_instance
 from bounds.side_by_side import by_case, by_curve, by_line, by_run, progress_words
@@ -42,10 +42,11 @@ class Style:
 
 STYLES = {
     "printed": Style("#0072B2", "solid", "o", "printed"),
-    "repaired": Style("#009E73", (0, (7, 2)), "s", "nearest true"),
+    "repaired": Style("#009E73", (0, (7, 2)), "s", "repaired"),
     "sharper": Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "sharper"),
-    BEST: Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "sharpest"),
+    BEST: Style("#D55E00", (0, (3, 1.5, 1, 1.5)), "^", "best"),
     CERTIFIED: Style("#CC3D8F", (0, (5, 1, 1, 1, 1, 1)), "v", "round by round"),
+    PROVED: Style("#CC3D8F", (0, (5, 1, 1, 1, 1, 1)), "v", "round by round, proved"),
 }
 OTHER = Style("#8C6D00", (0, (1, 1.2)), "D", "")
 TERM_DASHES: tuple[Any, ...] = (
@@ -324,7 +325,7 @@ def _instance(panel: Axes, row: Sequence[Comparison]) -> list[Label]:
     """Draw what the left side is on an instance: no bound can lie below.
 
     Returns:
-        Its name, with how far the sharpest bound is from it at the last round.
+        Its name, with how far the best bound is from it at the last round.
     """
     reached = on_instance(row)
     if reached is None:

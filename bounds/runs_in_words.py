@@ -31,13 +31,13 @@ def run_in_words(run: k.Run, writer: Writer) -> str:
     if isinstance(run, k.Descent):
         rate = writer.number(run.rate.body).tex
         function = writer.function(run.function).tex
-        return f"$x^t$ follows gradient descent on ${function}$ at rate ${rate}$"
+        return f"gradient descent on ${function}$ at rate ${rate}$"
     sides = [_pace(run.pace(side), writer) for side in k.Side]
     client, server = sides
     paces = client if client == server else f"client {client}, server {server}"
-    return (
-        f"$x^t$ is a run of {KINDS[run.kind]}, {TAKE_PART[run.participants]}, {paces}"
-    )
+    alike = run.kind is k.Kind.V1 and client == server
+    kind = KINDS[run.kind] + " with both sides alike (FedAvg)" * alike
+    return f"{kind}, {TAKE_PART[run.participants]}, {paces}"
 
 
 def _pace(pace: k.AnyPace, writer: Writer) -> str:

@@ -1,4 +1,4 @@
-"""The smallest proved bound beside a run: the line that ``compare`` calls sharpest."""
+"""The smallest proved bound beside a run: the line that ``compare`` calls best."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Sharpest(Comparison):
     Attributes:
         versions: which version it is, for every round of the band.
         lower: what the left side is on an explicit instance within the constants, at
-            the bound's own learning rate, shape (m,); None where none is known.
+            the run's learning rates, shape (m,); None where none is known.
         instance: the last round's instance, in words.
     """
 
@@ -121,7 +121,7 @@ def _lower(beside: Comparison, bound: Bound) -> tuple[NDArray[np.float64] | None
         return None, ""
     case = beside.theorem.case(beside.case)
     try:
-        found = lower_bound(case, run.constants, run.rounds, bound)
+        found = lower_bound(case, run.constants, run.rounds, bound, run.schedule)
     except ValueError:
         return None, ""
     known = found.runs[-1] is not None

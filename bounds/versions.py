@@ -20,7 +20,7 @@ def versions(
 
     "story" and "both" show those of their versions that a case has; for unequal periods
     a bound on equal ones gives way to "any_periods" where there is that. Where the
-    printed bound is proved it is its own nearest true bound: "repaired" returns it.
+    printed bound is proved it is its own repaired bound: "repaired" returns it.
 
     Args:
         item: the theorem.

@@ -7,13 +7,13 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bounds.worst_case_options import add_setting, named, setting, swept
 from sfl_theory.command import CommandError, Parser, run
+from sfl_theory.worst_case.scenarios import count
 from sfl_theory.worst_case.setting import Setting
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def _work(options: argparse.Namespace) -> int:
     if options.out is not None:
         import_module("matplotlib")  # told at once, not after the sweep
     asked = None if options.table is not None else setting(options)
+    _refuse_unused(options)
     if options.tolerance is not None and not 1e-10 <= options.tolerance <= 1e-2:
         raise CommandError("--tolerance: between 1e-10 and 0.01")
     try:
@@ -138,10 +139,27 @@ def _work(options: argparse.Namespace) -> int:
     return 1 if options.certify and found.certificate is None else 0
 
 
+def _refuse_unused(options: argparse.Namespace) -> None:
+    """Refuse options that would say nothing.
+
+    Raises:
+        CommandError: names the option.
+    """
+    if options.out is not None and not options.sweep:
+        raise CommandError("--out: draws the curve of a --sweep, which is not given")
+    if not options.sweep:
+        return
+    varies, _ = swept(options.sweep)
+    clash = [varies] + (["eta-client", "eta-server"] if varies == "eta" else [])
+    for name in ("proof", "theorem", *clash):
+        if getattr(options, name.replace("-", "_")) is not None:
+            raise CommandError(f"--{name}: not with --sweep {varies}")
+
+
 def worst(
     options: argparse.Namespace, asked: Setting, show: Callable[[str], None]
 ) -> WorstCase:
-    """Solve, for the worst of both orders if that is asked.
+    """Solve, for the worst of all orders if that is asked.
 
     Args:
         options: of the command.
@@ -151,13 +169,12 @@ def worst(
     Returns:
         The worst case.
     """
+    from sfl_theory.worst_case.orders import worst_order
     from sfl_theory.worst_case.solve import worst_case
 
-    settings = [asked]
     if options.order == "worst" and asked.algorithm == "sfl-v2":
-        settings.append(replace(asked, order="interleaved"))
-    found = [worst_case(one, options.tolerance, progress=show) for one in settings]
-    return max(found, key=lambda one: one.value)
+        return worst_order(asked, options.tolerance, show).worst
+    return worst_case(asked, options.tolerance, progress=show)
 
 
 def _proved(found: WorstCase, path: Path) -> Claim:
@@ -224,6 +241,8 @@ def as_dict(found: WorstCase) -> dict[str, object]:
             ],
             "inequalities": len(found.found.constraints),
             "pairs": len(found.program.pairs),
+            "scenarios": count(found.setting),
+            "orders": found.orders,
         },
         "seconds": round(found.seconds, 3),
     }
@@ -262,7 +281,10 @@ def described(asked: Setting) -> str:
         same = len(set(rates)) == 1
         parts.append(f"eta_{side} = {first}{'' if same else ' ...'}")
     if asked.algorithm == "sfl-v2":
-        parts.append(f"{asked.order}, {asked.server_moves} server steps")
+        parts.append(f"{_visits(asked)}, {asked.server_moves} server steps")
+    if asked.partial:
+        q = dict.fromkeys(asked.participation)
+        parts.append(f"participation {', '.join(map(str, q))}")
     known = [f"S = {asked.S}", kind]
     for name, bound in (
         ("zeta^2", asked.zeta2),
@@ -272,12 +294,19 @@ def described(asked: Setting) -> str:
     ):
         if bound is not None:
             known.append(f"{name} = {bound}")
+    if asked.two_point:
+        known.append("noise of two values")
     start = {
         "distance": f"|x(0) - x*|^2 <= {asked.initial}",
         "gap": f"f(x(0)) - f* <= {asked.initial}",
         "gradients": "start by bounded gradients",
     }[asked.start]
     return f"{', '.join(parts)}; {', '.join([*known, start])}"
+
+
+def _visits(asked: Setting) -> str:
+    orders = ";".join(",".join(str(n + 1) for n in one) for one in asked.turns)
+    return f"{asked.order} {orders}" if orders else asked.order
 
 
 def lines(found: WorstCase, record: dict[str, object]) -> list[str]:
@@ -293,6 +322,8 @@ def lines(found: WorstCase, record: dict[str, object]) -> list[str]:
     asked = found.setting
     metric = METRICS[asked.metric, asked.reading]
     told = [described(asked), f"{metric}: {found.value:.8g} (computed in float64)"]
+    if found.orders > 1:
+        told[0] = f"worst of {found.orders} orders of visits: {told[0]}"
     if found.upper is not None:
         told.append(
             f"at most  {float(found.upper):.10g}: certificate of "
@@ -311,6 +342,8 @@ def lines(found: WorstCase, record: dict[str, object]) -> list[str]:
             f"inaccurate: {found.found.solution.status}, at a relative residual of "
             f"{found.found.solution.residual:.1e}"
         )
+    if asked.enumerated:
+        told.append(f"all outcomes of chance: {count(asked)} scenarios")
     told.append(f"note: {VISITED}")
     if asked.G2 is not None and asked.mu:
         told.append(f"note: {BOUNDED}")

@@ -11,11 +11,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sfl_theory.command import CommandError, Parser
-from sfl_theory.worst_case.setting import Setting
+from sfl_theory.worst_case.setting import Order, Setting
 
 if TYPE_CHECKING:
     from sfl_theory.schedules import Schedule
 
+STARTS = ("distance", "gap", "gradients")
 LONGEST = 10_000
 """Rounds for which step sizes are written out; no program is that large."""
 OPTIONS = {
@@ -44,8 +45,11 @@ OPTIONS = {
     "the minimum": "--reading",
     "the metric": "--reading",
     "several clients need": "--heterogeneity",
+    "noise must": "--noise",
     "dissimilarity": "--dissimilarity",
     "participation": "--participation",
+    "two-point noise": "--two-point",
+    "an order of visits": "--order",
 }
 
 
@@ -75,17 +79,29 @@ def add_setting(parser: Parser) -> None:
     add("--bounded-gradients", metavar="G", help="E|g|^2 <= G^2 at every local step")
     add("--noise", default="0", metavar="SIGMA2", help="variance of every gradient")
     add("--start", help="distance, gap, or gradients: what bounded ones give")
-    add("--initial", default="1", help="|x0 - x*|^2 or f(x0) - f* (default 1)")
+    add("--initial", help="|x0 - x*|^2 or f(x0) - f* (default 1)")
     add("--metric", help="distance, gap (default), gradient (of non-convex runs)")
     add("--reading", help="last, average, mean or minimum, over rounds")
     add(
         "--order",
-        default="client-sequential",
-        help="of SFL-V2's visits: client-sequential (default), interleaved, or worst",
+        metavar="ORDER",
+        help="of SFL-V2's visits: client-sequential (default), interleaved, worst (of "
+        "all), or clients from 1: 2,1 in every round; 1,2;2,1 in each; "
+        "interleaved:2,1;1,2;... in each local step",
+    )
+    add(
+        "--participation",
+        metavar="Q",
+        help="a client takes part in a round with probability Q, or Q1,Q2,...: all "
+        "outcomes are enumerated (default 1)",
+    )
+    add(
+        "--two-point",
+        action="store_true",
+        help="noise takes two values of equal probability: all outcomes are enumerated",
     )
     add(
         "--server-moves",
-        default="printed",
         help="server steps of SFL-V2: printed (default), or weighted by a_n",
     )
 
@@ -124,11 +140,27 @@ def setting(options: argparse.Namespace) -> Setting:
             raise CommandError(f"--{name}: must not be negative, got {bound}")
     zeta, eps, G = bounds.values()
     clients, weights = _clients(options)
+    participation = _participation(options, clients)
+    order, turns = _order(options.order or "client-sequential")
+    for name in ("order", "server_moves"):
+        if getattr(options, name) is not None and options.algorithm != "sfl-v2":
+            flag = name.replace("_", "-")
+            raise CommandError(
+                f"--{flag}: of the visits of sfl-v2, which alone has any"
+            )
+    if options.case is not None and options.theorem is None:
+        raise CommandError("--case: of a --theorem, which is not given")
     metric = options.metric or ("gradient" if mu is None else "gap")
     reading = options.reading or ("average" if metric == "gradient" else "last")
     start = options.start or ("gap" if mu is None else "distance")
+    if start not in STARTS:
+        raise CommandError(f"--start: one of {', '.join(STARTS)}, got '{start}'")
     if options.start is None and mu and G is not None and zeta is None:
         start = "gradients"
+    if start == "gradients" and options.initial is not None:
+        raise CommandError(
+            "--initial: bounded gradients leave a start of their own; give --start"
+        )
     try:
         made = Setting(
             options.algorithm,
@@ -145,15 +177,19 @@ def setting(options: argparse.Namespace) -> Setting:
             None if G is None else G**2,
             number("--noise", options.noise),
             start,
-            number("--initial", options.initial),
+            number("--initial", options.initial or "1"),
             metric,
             reading,
-            "client-sequential" if options.order == "worst" else options.order,
-            options.server_moves,
+            order,
+            options.server_moves or "printed",
+            participation=participation,
+            two_point=options.two_point,
+            turns=turns,
         )
         client, server = _steps(options, made)
         N = made.clients or 1
         alike = not weights and made.algorithm != "sfl-v2" and N > 1
+        alike = alike and not made.enumerated
         return replace(
             made,
             client_steps=client,
@@ -207,7 +243,8 @@ def _clients(options: argparse.Namespace) -> tuple[int | None, tuple[Fraction, .
     text = options.clients
     if text is None:
         default = 2 if options.algorithm == "sfl-v2" else None
-        return (len(weights) or default), weights
+        each = (options.participation or "").count(",") + 1
+        return (len(weights) or (each if each > 1 else default)), weights
     if text == "all":
         if weights:
             raise CommandError("--clients: all needs equal weights")
@@ -215,6 +252,42 @@ def _clients(options: argparse.Namespace) -> tuple[int | None, tuple[Fraction, .
     if not re.fullmatch(r"\d{1,4}", text):
         raise CommandError(f"--clients: a number or all is needed, got '{text}'")
     return int(text), weights
+
+
+def _participation(
+    options: argparse.Namespace, clients: int | None
+) -> tuple[Fraction, ...]:
+    if options.participation is None:
+        return ()
+    parts = options.participation.split(",")
+    found = tuple(number("--participation", part) for part in parts)
+    return found * (clients or 1) if len(found) == 1 else found
+
+
+def _order(text: str) -> tuple[Order, tuple[tuple[int, ...], ...]]:
+    """Return what kind of order is meant, and the orders that are given.
+
+    Raises:
+        CommandError: if it is none.
+    """
+    kind, _, given = text.rpartition(":") if text[-1:].isdigit() else (text, "", "")
+    kinds: dict[str, Order] = {
+        "": "client-sequential",
+        "worst": "client-sequential",
+        "client-sequential": "client-sequential",
+        "interleaved": "interleaved",
+    }
+    if kind not in kinds or (kind == "worst" and given):
+        raise CommandError(
+            "--order: client-sequential, interleaved, worst, or clients such as 2,1 or "
+            f"1,2;2,1 are needed, got '{text}'"
+        )
+    if not re.fullmatch(r"(\d{1,4}(,\d{1,4})*(;\d{1,4}(,\d{1,4})*)*)?", given):
+        raise CommandError(f"--order: clients such as 2,1;1,2 are needed, got '{text}'")
+    several = given.split(";") if given else []
+    return kinds[kind], tuple(
+        tuple(int(n) - 1 for n in one.split(",")) for one in several
+    )
 
 
 def _steps(
@@ -293,7 +366,7 @@ def _printed(
             S=float(made.S),
             mu=None if made.mu is None else float(made.mu),
             weights=tuple(float(a) for a in made.shares),
-            participation=1.0,
+            participation=tuple(map(float, made.participation)) or 1.0,
             sigma2=float(made.sigma2),
             G2=None if made.G2 is None else float(made.G2),
             eps2=None if made.eps2 is None else float(made.eps2),

@@ -87,7 +87,7 @@ def sweep(
         options.json.write_text(json.dumps(record, indent=2) + "\n")
     if options.out:
         draw(options.out, asked, name, found, best)
-    return 0
+    return 1 if options.certify and any(one.upper is None for one in found) else 0
 
 
 def at(asked: Setting, name: str, eta: Fraction) -> Setting:

@@ -93,7 +93,7 @@ class Row:
         value: the worst case in float64.
         certified: the exact bound, rounded outwards, or None where there is none.
         printed: the printed bound over it; None: it does not speak of this.
-        repaired: the same of the nearest true bound.
+        repaired: the same of the repaired bound.
         best: the same of the smallest proved bound.
         version: which bound that is.
         largest: its largest term, where it is far from the certified value.

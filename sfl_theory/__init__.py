@@ -5,8 +5,9 @@ Names are imported when they are first used: an audit needs no symbolic algebra.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sfl_theory import lazy
 
 if TYPE_CHECKING:
     from sfl_theory import schedules as schedules
@@ -15,21 +16,6 @@ if TYPE_CHECKING:
     from sfl_theory.papers.baselines import TABLE_4, rate_table
     from sfl_theory.registry import theorem, theorems
     from sfl_theory.statement import Case, Theorem
-
-_HOMES = {
-    "Bound": "bound",
-    "Case": "statement",
-    "Constants": "constants",
-    "Finding": "bound",
-    "Metric": "bound",
-    "Source": "bound",
-    "StepSize": "bound",
-    "TABLE_4": "papers.baselines",
-    "Theorem": "statement",
-    "rate_table": "papers.baselines",
-    "theorem": "registry",
-    "theorems": "registry",
-}
 
 __all__ = [
     "TABLE_4",
@@ -47,21 +33,14 @@ __all__ = [
     "theorems",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name from its module on first use.
-
-    Args:
-        name: the attribute asked for.
-
-    Returns:
-        The object.
-
-    Raises:
-        AttributeError: if the package has no such name.
-    """
-    if name == "schedules":
-        return import_module("sfl_theory.schedules")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'sfl_theory' has no attribute '{name}'")
-    return getattr(import_module(f"sfl_theory.{_HOMES[name]}"), name)
+__getattr__ = lazy.names(
+    __name__,
+    {
+        "bound": "Bound Finding Metric Source StepSize",
+        "constants": "Constants",
+        "papers.baselines": "TABLE_4 rate_table",
+        "schedules": "",
+        "registry": "theorem theorems",
+        "statement": "Case Theorem",
+    },
+)

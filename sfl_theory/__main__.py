@@ -49,7 +49,11 @@ def _parser() -> Parser:
     evaluate.add_argument("--case", help="needed where there are several")
     evaluate.add_argument("--version", default="printed", help=", ".join(VERSIONS))
     evaluate.add_argument(
-        "--constants", required=True, metavar="FILE.json", help="the constants"
+        "--constants",
+        required=True,
+        metavar="FILE.json",
+        help='a JSON object: {"S": 2, "mu": 0.1, "sigma2": 1, "weights": [0.5, 0.5], '
+        '"tau": 5, ...}; one that is missing is named',
     )
     evaluate.add_argument(
         "--rounds", required=True, help="comma-separated rounds T, like 1,10,100"

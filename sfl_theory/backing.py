@@ -14,7 +14,6 @@ periods needs parts for either order of the two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 
 from sfl_theory import conditions as c
@@ -35,26 +34,6 @@ KINDS = {
     "minibatch-sfl": (k.Kind.MINIBATCH,),
 }
 """Algorithm of a theorem -> what runs it."""
-BY_PEOPLE: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("huang2023/prop-1", "repaired"): ("huang2023/prop-1--repair",),
-    ("huang2023/prop-2", "repaired"): ("huang2023/prop-2--repair",),
-    ("huang2023/thm-1", "sharper"): ("huang2023/thm-1--repair--1",),
-    ("li2020/thm-1", "printed"): ("li2020/thm-1--1",),
-    **{
-        (f"huang2023/{key}", name): (f"huang2023/{key}/{name.replace('_', '-')}",)
-        for key in ("prop-1", "prop-2", "thm-1")
-        for name in ("no_bounded_gradients", "linear_speedup")
-    },
-    **{
-        (f"han2024/thm-{number}", "last_iterate"): (
-            f"han2024/thm-{number}/general_convex/last-iterate",
-        )
-        for number in ("3.6", "3.7", "3.8", "3.9")
-    },
-}
-"""Bounds whose parts spell assumptions out, as inequalities step by step, in which no
-condition is recognised, or have a parameter for a sum of reciprocals. That they say the
-same is tested in the papers' own tests; another formula is not backed by them."""
 
 
 def backing(item: Theorem, bound: Bound) -> tuple[tuple[str, Part], ...]:
@@ -73,13 +52,14 @@ def backing(item: Theorem, bound: Bound) -> tuple[tuple[str, Part], ...]:
 @cache
 def _backing(key: str, algorithm: str, bound: Bound) -> tuple[tuple[str, Part], ...]:
     paper = key.split("/")[0]
-    by_people = BY_PEOPLE.get((key, bound.version), ())
-    own = (case for case in theorem(key).cases.values() if by_people)
-    versions = (
-        one.bound(bound.version) for one in own if bound.version in one.versions
-    )
-    if bound in [*versions]:
-        return tuple(one for one in _proofs(paper) if one[0] in by_people)
+    for case in theorem(key).cases.values():
+        stated = case.stated().get(bound.version)
+        if stated is not None and case.bound(bound.version) == bound:
+            return tuple(
+                (name, part)
+                for name, part in _proofs(paper)
+                if any(part is one for one in stated)
+            )
     found: dict[str, tuple[str, Part]] = {}
     one = algorithm != "sfl-v1" or bound.assumes(c.EqualPeriods)
     for name, part in sorted(_proofs(paper), key=lambda p: not p[0].startswith(key)):

@@ -9,12 +9,13 @@ theorem has to be the statement, a model has to meet every assumption.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from importlib import import_module
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -26,8 +27,9 @@ from sfl_theory.kernel.terms import MEAN, Star, Var, subterms
 from sfl_theory.models.federated import FederatedRun
 from sfl_theory.models.federation import as_model
 from sfl_theory.papers import PAPERS
+from sfl_theory.plain import plain
 from sfl_theory.proofs.export import ModelData, Statement, model_of, witness
-from sfl_theory.written import Assumed, Form, Side, as_form, f, form, minimiser
+from sfl_theory.written import Assumed, Form, Side, Terms, as_form, f, form, minimiser
 
 REJECTED = "evidence rejected"
 """How the line begins that says why evidence decides nothing."""
@@ -65,13 +67,24 @@ class Severity(Enum):
     SLIP = "slip"
     """Notation: "=" for "<=", an index, a missing bracket."""
 
+    @property
+    def means(self) -> str:
+        """What it says of the paper."""
+        return {
+            Severity.THEOREM: "a stated result is false",
+            Severity.PROOF: "a step of the proof",
+            Severity.CONSTANT: "a constant only",
+            Severity.SLIP: "a slip of notation",
+        }[self]
+
 
 @dataclass(frozen=True)
 class Says:
     """``assumed |- left <= right``, or ``=``; `denied`: the claim is that it is false.
 
     The only denied statements are `consistent`: assumptions that have a model.
-    `minimal`: where f* is written, it is also assumed to minimise f.
+    `minimal`: where f* is written, it is also assumed to minimise f. `terms`: what the
+    right side is the sum of, under the names that the library has for them.
     """
 
     left: Form
@@ -80,6 +93,7 @@ class Says:
     equal: bool = False
     denied: bool = False
     minimal: bool = False
+    terms: tuple[tuple[str, Form], ...] = ()
 
     @cached_property
     def assumed(self) -> tuple[Assumed, ...]:
@@ -111,9 +125,13 @@ class Says:
         return f"{self.left.tex} {relation} {self.right.tex}"
 
 
-def says(left: Side, right: Side, *assumed: Assumed) -> Says:
-    """Return ``left <= right`` under assumptions."""
-    return Says(as_form(left), as_form(right), assumed, minimal=True)
+def says(left: Side, right: Side | Terms, *assumed: Assumed) -> Says:
+    """Return ``left <= right`` under assumptions; `right` may be terms by name."""
+    if not isinstance(right, Mapping):
+        return Says(as_form(left), as_form(right), assumed, minimal=True)
+    named = tuple((name, as_form(term)) for name, term in right.items())
+    whole = reduce(operator.add, (term for _, term in named))
+    return Says(as_form(left), whole, assumed, minimal=True, terms=named)
 
 
 def equal(left: Side, right: Side, *assumed: Assumed) -> Says:
@@ -429,36 +447,3 @@ def parts_of(claim: Claim) -> Iterator[tuple[str, Part]]:
     if claim.repair is not None:
         own = claim.repair.parts
         yield from zip(names(claim, own, "--repair"), own, strict=True)
-
-
-_FRACTION = re.compile(r"\\frac\{((?:[^{}]|\{[^{}]*\})*)\}\{((?:[^{}]|\{[^{}]*\})*)\}")
-_PLAIN = (
-    (r"\mathbb{E}", "E "),
-    (r"\left", ""),
-    (r"\right", ""),
-    (r"\langle", "<"),
-    (r"\rangle", ">"),
-    (r"\|", "||"),
-    (r"\le", "<="),
-    (r"\ge", ">="),
-    (r"\cdot", "*"),
-    (r"\tilde{\tau}", "tau_server"),
-    (r"\nabla", "grad"),
-    (r"\text", ""),
-    (r"\ ", " "),
-)
-
-
-def plain(tex: str) -> str:
-    """Return a formula for a terminal."""
-    while (found := _FRACTION.search(tex)) is not None:
-        top, low = found.groups()
-        tex = f"{tex[: found.start()]}({top})/({low}){tex[found.end() :]}"
-    for old, new in _PLAIN:
-        tex = tex.replace(old, new)
-    tex = re.sub(r"\(([A-Za-z0-9_]+)\)/", r"\1/", tex)
-    tex = re.sub(r"/\(([A-Za-z0-9_]+)\)", r"/\1", tex)
-    tex = re.sub(r"([_^])\{(\w+)\}", r"\1\2", tex)
-    return re.sub(
-        r"\s+", " ", tex.replace("\\", "").replace("{", "(").replace("}", ")")
-    )

@@ -7,8 +7,10 @@ that the kernel decides. What is written is not trusted: the kernel sees the ter
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Generic, TypeVar, cast, overload
@@ -19,6 +21,7 @@ from sfl_theory.kernel.algebra import Ratio, ratio
 Value = TypeVar("Value", bound=Ratio | k.Vec | k.Lin)
 Other = TypeVar("Other", bound=Ratio | k.Vec | k.Lin)
 SUM, PRODUCT, ATOM = range(3)
+NUMERIC = re.compile(r"\\frac\{\d+\}\{\d+\}")
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,10 @@ class Later(Generic[Value]):
     make: Callable[[], Value]
 
 
+Made = tuple[Callable[..., Any], tuple[Any, ...]]
+"""An operation and its operands, written things and exact numbers."""
+
+
 @dataclass(frozen=True, eq=False)
 class Written(Generic[Value]):
     """A term and its LaTeX.
@@ -52,6 +59,7 @@ class Written(Generic[Value]):
         binding: how tightly its outermost operation binds: where brackets are needed.
         name: the parts of its symbol, for a vector that has one.
         terms: what it was written as the sum of, where it is one.
+        made: by which operation, and of what; None for a symbol.
     """
 
     given: Value | Later[Value]
@@ -59,6 +67,7 @@ class Written(Generic[Value]):
     binding: int = ATOM
     name: Name | None = None
     terms: tuple[Written[Value], ...] = ()
+    made: Made | None = None
 
     @cached_property
     def value(self) -> Value:
@@ -99,7 +108,8 @@ class Written(Generic[Value]):
         two = self._like(other)
         sign = " " if two.tex.startswith("-") else " + "
         terms = (*self.summands, *two.summands)
-        return Written(_sum(self, two), self.tex + sign + two.tex, SUM, None, terms)
+        tex, made = self.tex + sign + two.tex, (operator.add, (self, two))
+        return Written(_sum(self, two), tex, SUM, None, terms, made)
 
     def __radd__(self, other: Exact) -> Written[Value]:
         return self._like(other) + self
@@ -117,13 +127,15 @@ class Written(Generic[Value]):
         two = self._like(other)
         tex = f"{self.tex} - {two.inside(PRODUCT)}"
         terms = (*self.summands, *(-term for term in two.summands))
-        return Written(_sum(self, -two), tex, SUM, None, terms)
+        made = operator.sub, (self, two)
+        return Written(_sum(self, -two), tex, SUM, None, terms, made)
 
     def __rsub__(self, other: Exact) -> Written[Value]:
         return self._like(other) - self
 
     def __neg__(self) -> Written[Value]:
-        return Written(_product(self, number(-1)), f"-{self.inside(PRODUCT)}", SUM)
+        value, tex = _product(self, number(-1)), f"-{self.inside(PRODUCT)}"
+        return Written(value, tex, SUM, made=(operator.neg, (self,)))
 
     @overload
     def __mul__(self, other: Number | Exact) -> Written[Value]: ...
@@ -138,15 +150,18 @@ class Written(Generic[Value]):
         two: Written[Other] | Number = (
             number(other) if isinstance(other, int | Fraction) else other
         )
-        dot = r"\cdot " if two.inside(PRODUCT)[:1].isdigit() else ""
-        tex = f"{self.inside(PRODUCT)} {dot}{two.inside(PRODUCT)}"
+        first, second = self.inside(PRODUCT), two.inside(PRODUCT)
+        mixed = first[-1:].isdigit() and NUMERIC.match(second)  # 64 4/3 is no product
+        dot = r"\cdot " if mixed or second[:1].isdigit() else ""
+        tex = f"{first} {dot}{second}"
+        made = operator.mul, (self, two)
         if issubclass(two.kind, Ratio):
             terms = tuple(term * cast(Number, two) for term in self.terms)
-            return Written(_product(self, two), tex, PRODUCT, None, terms)
+            return Written(_product(self, two), tex, PRODUCT, None, terms, made)
         if not issubclass(self.kind, Ratio):
             raise TypeError("one factor has to be a number")
         more = tuple(cast(Number, self) * term for term in two.terms)
-        return Written(_product(two, self), tex, PRODUCT, None, more)
+        return Written(_product(two, self), tex, PRODUCT, None, more, made)
 
     def __rmul__(self, other: Exact) -> Written[Value]:
         return number(other) * self
@@ -156,17 +171,19 @@ class Written(Generic[Value]):
         tex = rf"\frac{{{self.tex}}}{{{two.tex}}}"
         inverse: Number = Written(Later(Ratio, lambda: 1 / two.value), "")
         terms = tuple(term / two for term in self.terms)
-        return Written(_product(self, inverse), tex, PRODUCT, None, terms)
+        made = operator.truediv, (self, two)
+        return Written(_product(self, inverse), tex, PRODUCT, None, terms, made)
 
     def __rtruediv__(self: Number, other: Exact) -> Number:
         return number(other) / self
 
     def __pow__(self: Number, power: int) -> Number:
         base = self.inside(ATOM)
-        if "^" in base and not base.startswith(r"\left("):
+        closed = base.startswith(r"\left(") and base.endswith(r"\right)")
+        if "^" in base and not closed:
             base = rf"\left({base}\right)"
         value = Later(Ratio, lambda: self.value**power)
-        return Written(value, f"{base}^{{{power}}}")
+        return Written(value, f"{base}^{{{power}}}", made=(operator.pow, (self, power)))
 
     def _like(self, other: Written[Any] | Exact) -> Written[Value]:
         """Return a summand in the kind of this one: numbers become forms."""
@@ -206,10 +223,12 @@ def number(value: Number | Exact) -> Number:
     if isinstance(value, Written):
         return value
     if isinstance(value, Fraction) and value.denominator != 1:
-        tex = rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
-        return Written(Later(Ratio, lambda: ratio(value)), tex, PRODUCT)
-    made = Later(Ratio, lambda: ratio(value))
-    return Written(made, str(value), ATOM if value >= 0 else SUM)
+        sign, binding = ("-", SUM) if value < 0 else ("", PRODUCT)
+        tex = rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+    else:
+        tex, binding = str(value), ATOM if value >= 0 else SUM
+    made = Fraction, (value,)
+    return Written(Later(Ratio, lambda: ratio(value)), tex, binding, made=made)
 
 
 def form(value: Number | Exact) -> Form:
@@ -217,15 +236,17 @@ def form(value: Number | Exact) -> Form:
     one = number(value)
     terms = tuple(map(form, one.terms))
     constant = Later(k.Lin, lambda: k.constant(one.value))
-    return Written(constant, one.tex, one.binding, None, terms)
+    return Written(constant, one.tex, one.binding, None, terms, (form, (one,)))
 
 
 Side = Form | Number | Exact
 """What may stand on a side of an inequality."""
+Terms = Mapping[str, Side]
+"""A side as a sum of terms, by name."""
 
 
 def as_form(side: Side) -> Form:
     """Return a side of an inequality as a form."""
     if isinstance(side, int | Fraction) or issubclass(side.kind, Ratio):
         return form(side)
-    return Written(side.given, side.tex, side.binding, None, side.terms)
+    return replace(side, name=None)

@@ -24,23 +24,34 @@ from sfl_theory.claims import (
     decide,
     likely,
     names,
-    plain,
     sections,
     whole,
 )
 from sfl_theory.models.federated import FederatedRun
 from sfl_theory.papers import PAPERS
+from sfl_theory.plain import plain
 
 STATUSES = ("proved", "refuted", "unproved")
 METHODS = {"proved": "certificate", "refuted": "instance", "unproved": "none"}
-COVERAGE = (
-    "Not in the ledger: what the papers read off figures without printed numbers, and "
-    "definitions. Rows of han2024's Tables 2-3 that belong to theorems of other papers "
-    "are entered as unproved. What is not in the ledger is not claimed."
+ROWS = (
+    "Rows of han2024's Tables 2-3 that belong to theorems of other papers are entered "
+    "as unproved. "
 )
-"""What the ledger lacks; shown wherever it is."""
 
 Json = None | str | list[str] | dict[str, "Json"]
+
+
+def coverage(papers: Iterable[str] = PAPERS) -> str:
+    """Return what the ledger lacks; shown wherever it is.
+
+    Args:
+        papers: that are shown.
+    """
+    return (
+        "Not in the ledger: what the papers read off figures without printed numbers, "
+        f"and definitions. {ROWS * ('han2024' in papers)}What is not in the ledger is "
+        "not claimed."
+    )
 
 
 @dataclass(frozen=True)

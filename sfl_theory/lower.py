@@ -27,6 +27,7 @@ from sfl_theory.models.functions import ONE, ZERO, Piece, Separable
 from sfl_theory.models.moments import curved, pull, squares
 from sfl_theory.pulled import Pulled, pulled
 from sfl_theory.registry import theorem
+from sfl_theory.schedules import Schedule
 from sfl_theory.statement import Case
 
 CURVATURES = 9
@@ -53,7 +54,11 @@ class Lower:
 
 
 def lower_bound(
-    case: Case, constants: Constants, rounds: ArrayLike, bound: Bound | None = None
+    case: Case,
+    constants: Constants,
+    rounds: ArrayLike,
+    bound: Bound | None = None,
+    schedule: Schedule | None = None,
 ) -> Lower:
     """Return how large the left side of a bound of a case can be.
 
@@ -63,12 +68,14 @@ def lower_bound(
         rounds: integers T from 1 to ``LONGEST``, shape (m,).
         bound: whose metric and learning rate are meant; None: the best one's at the
             last round.
+        schedule: learning rates in the place of the bound's own.
 
     Returns:
         Values and instances.
 
     Raises:
-        ValueError: if no bound applies or a round is too late to be followed.
+        ValueError: if no bound applies, a round is too late to be followed, or there
+            are no learning rates of the form c/(o + t).
     """
     wanted = np.atleast_1d(np.asarray(rounds, dtype=np.int64))
     if wanted.max() > LONGEST:
@@ -77,11 +84,16 @@ def lower_bound(
         bound = case.bound(best(case, constants, wanted).versions[-1])
     values, found = np.zeros(wanted.shape), [None] * wanted.size
     runs: list[FederatedRun | Pulled | None] = [*found]
-    for plane in _in_a_plane(case, constants, bound, int(wanted.max())):
+    if schedule is None and bound.step_size is not None:
+        schedule = bound.step_size.schedule(constants)
+    if schedule is None:
+        raise ValueError(f"{bound.source}: has no learning rate")
+    rates = schedule.client(np.arange(float(wanted.max())))
+    for plane in _in_a_plane(constants, bound, rates):
         here = plane.values(bound.metric, wanted) * plane.scale(constants)
         for k in np.flatnonzero(here > values):
             values[k], runs[k] = here[k], plane
-    for run in _instances(case, constants, bound):
+    for run in _instances(case, constants, schedule):
         if not _within(run, constants) or not curved(run) or pull(run, 0) > 1:
             continue
         here = left_side(run, bound.metric, wanted)
@@ -248,24 +260,19 @@ def _within(run: FederatedRun, constants: Constants) -> bool:
 
 
 def _in_a_plane(
-    case: Case, constants: Constants, bound: Bound, rounds: int
+    constants: Constants, bound: Bound, rates: NDArray[np.float64]
 ) -> Iterator[Pulled]:
     """Yield two halves of the clients that pull apart, where everyone takes part."""
-    size = len(constants.weights or (1.0,))
+    weights = constants.weights or (1.0,)
     q = constants.per_client("participation") if constants.participation else [1.0]
-    rule = bound.step_size
-    if size % 2 or min(q) < 1 or rule is None or rule.per_step:
-        return
-    if not np.allclose(constants.weights or 1, 1 / size) or not bound.assumes(
-        BoundedGradients
-    ):
-        return
-    client, _ = _rates(bound, constants)
-    yield from pulled(constants, constants.tau or 1, client.at(np.arange(rounds)))
+    halves = not len(weights) % 2 and np.allclose(weights, 1 / len(weights))
+    per_step = bound.step_size is not None and bound.step_size.per_step
+    if halves and min(q) == 1 and not per_step and bound.assumes(BoundedGradients):
+        yield from pulled(constants, constants.tau or 1, rates)
 
 
 def _instances(
-    case: Case, constants: Constants, bound: Bound
+    case: Case, constants: Constants, schedule: Schedule
 ) -> Iterator[FederatedRun]:
     weights = constants.weights or (1.0,)
     size, tau = len(weights), constants.tau or 1
@@ -274,7 +281,7 @@ def _instances(
     S, mu = constants.S or 1.0, constants.mu or 0.0
     item = theorem(case.theorem)
     q = constants.per_client("participation") if constants.participation else [1.0]
-    client, server = _rates(bound, constants)
+    client, server = _rates(schedule)
 
     def run(
         clients: tuple[Separable, ...], start: Fraction, box: Box = ()
@@ -292,7 +299,7 @@ def _instances(
             participation=() if min(q) == 1 else tuple(map(_exact, q)),
             tau=tau,
             tau_server=constants.tau_server or tau,
-            per_step=bool(bound.step_size and bound.step_size.per_step),
+            per_step=schedule.per_step,
             rule="the bound's",
             box=box,
         )
@@ -343,15 +350,12 @@ def _start(constants: Constants, curvature: float, zeta: float) -> Fraction:
     return _exact(min(limits)) if np.isfinite(min(limits)) else ONE
 
 
-def _rates(bound: Bound, constants: Constants) -> tuple[Rate, Rate]:
-    """Return the bound's rule as exact rates c/(o + t) of floats.
+def _rates(schedule: Schedule) -> tuple[Rate, Rate]:
+    """Return both sides' learning rates as exact rates c/(o + t) of floats.
 
     Raises:
         ValueError: if it is of another form.
     """
-    if bound.step_size is None:
-        raise ValueError(f"{bound.source}: has no learning rate")
-    schedule = bound.step_size.schedule(constants)
     found = []
     for side in (schedule.client, schedule.server):
         first, second, late = side(np.array([0.0, 1.0, 1000.0]))
@@ -360,7 +364,7 @@ def _rates(bound: Bound, constants: Constants) -> tuple[Rate, Rate]:
             continue
         offset = second / (first - second)
         if not np.isclose(late, first * offset / (offset + 1000), rtol=1e-6):
-            raise ValueError(f"{bound.source}: a rate that is not c/(o + t)")
+            raise ValueError("a rate that is not c/(o + t)")
         found.append(Rate(_exact(first * offset), _exact(offset), ONE))
     return found[0], found[1]
 

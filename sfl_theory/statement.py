@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from sfl_theory.schedules import Schedule
 
 if TYPE_CHECKING:
     from sfl_theory.best import Best
+    from sfl_theory.claims import Part
 
 CASES = ("strongly_convex", "general_convex", "non_convex")
 
@@ -47,32 +49,42 @@ class Case:
         theorem: identifier of the theorem it belongs to.
         name: one of ``CASES``.
         printed: the bound with the paper's own constants, misprints and all.
-        repaired: the nearest bound that is proved, or None while there is none.
-        variants: further proved bounds by name, see ``VERSIONS``.
+        proved: makes what is proved instead, by name, when it is first asked for:
+            "repaired", the nearest, and others, see ``VERSIONS``.
+        stated: makes name of a bound -> the statements that it was made from, where
+            they spell assumptions out in which no condition is recognised.
     """
 
     theorem: str
     name: str
     printed: Bound
-    repaired: Bound | None = None
-    variants: Mapping[str, Bound] = field(default_factory=dict)
+    proved: Callable[[], Mapping[str, Bound]] = dict
+    stated: Callable[[], Mapping[str, tuple[Part, ...]]] = dict
 
-    def __post_init__(self) -> None:
-        unknown = set(self.variants) - set(VERSIONS)
-        if unknown:
+    @cached_property
+    def variants(self) -> Mapping[str, Bound]:
+        """What is proved instead, by name.
+
+        Raises:
+            ValueError: if ``VERSIONS`` does not say what a name is.
+        """
+        made = self.proved()
+        if unknown := made.keys() - VERSIONS.keys():
             names = ", ".join(sorted(unknown))
             raise ValueError(f"VERSIONS does not say what {names} is")
-        named = {
-            name: replace(bound, version=name) for name, bound in self.variants.items()
-        }
-        object.__setattr__(self, "variants", MappingProxyType(named))
+        return MappingProxyType({
+            name: replace(bound, version=name) for name, bound in made.items()
+        })
+
+    @property
+    def repaired(self) -> Bound | None:
+        """The nearest bound that is proved, or None while there is none."""
+        return self.variants.get("repaired")
 
     @property
     def versions(self) -> tuple[str, ...]:
         """The names that ``bound`` takes here, in the order of ``VERSIONS``."""
         there = {"printed", *self.variants}
-        if self.repaired is not None:
-            there.add("repaired")
         return tuple(name for name in VERSIONS if name in there)
 
     def bound(self, version: str = "printed") -> Bound:
@@ -97,12 +109,10 @@ class Case:
                 f"{self.theorem} ({self.name}): version must be one of {names}, "
                 f"got '{version}'"
             )
-        if self.repaired is None:
-            raise ValueError(
-                f"{self.theorem} ({self.name}) has no repaired bound: see "
-                "'python -m bounds.audit' for what is known of it; use the printed one"
-            )
-        return self.repaired
+        raise ValueError(
+            f"{self.theorem} ({self.name}) has no repaired bound: see "
+            "'python -m bounds.audit' for what is known of it; use the printed one"
+        )
 
     def best(
         self,

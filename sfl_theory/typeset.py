@@ -7,16 +7,19 @@ written. A bound index has the first letter that is free in the formula (`Letter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, singledispatchmethod
+from math import lcm
 from typing import TypeGuard
 
-from sfl_theory.formulas import Name
+from sfl_theory import written as w
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Sort, Symbol, ratio
+from sfl_theory.spelling import spelled
+from sfl_theory.writer import assumption
 from sfl_theory.written import PARAMETERS
 
 Bound = k.BoundClient | k.BoundNat
@@ -25,10 +28,6 @@ Letters = Mapping[Bound, str]
 CLIENTS = ("n", "m", "l", "k", "n'", "m'", "l'", "k'")
 STEPS = ("i", "j", "r", "u", "i'", "j'", "r'", "u'")
 ROUNDS = ("t", "s", "t'", "s'")
-GREEK = {
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "mu", "xi",
-    "sigma", "tau", "phi", "kappa", "rho", "lambda", "Delta", "Gamma", "Lambda",
-}  # fmt: skip
 
 
 def taken(*terms: object) -> frozenset[str]:
@@ -132,7 +131,7 @@ class Typeset:
         factors = [self._factor(symbol, power) for symbol, power in named]
         if named and named[-1][1] == 1 and _summed(named[-1][0]):
             factors[-1] = self._inner(named[-1][0])  # nothing follows its summand
-        head = [_exact(value)] if value != 1 or not factors else []
+        head = [w.number(value).tex] if value != 1 or not factors else []
         return " ".join([*head, *factors])
 
     def _factor(self, symbol: object, power: int) -> str:
@@ -171,11 +170,7 @@ class Typeset:
 
     def terms(self, terms: Terms) -> str:
         """Return a sum of multiples of atoms."""
-        out = ""
-        for atom, c in terms:
-            text = self.term(atom, c)
-            out += text if not out else f" {text}" if text[0] == "-" else f" + {text}"
-        return out or "0"
+        return _signed(self.term(atom, c) for atom, c in terms)
 
     # Atoms ----------------------------------------------------------------------------
 
@@ -201,20 +196,20 @@ class Typeset:
     @atom.register(k.Point)
     @atom.register(k.NamedFunction)
     def _(self, term: k.Client | k.Point | k.NamedFunction) -> str:
-        return _spelled(str(term.name))
+        return spelled(str(term.name))
 
     @atom.register
     def _(self, term: k.Var) -> str:
-        return PARAMETERS.get(term) or _spelled(str(term.name))
+        return PARAMETERS.get(term) or spelled(str(term.name))
 
     @atom.register
     def _(self, term: k.PerClient) -> str:
-        tex = PARAMETERS.get(term.family) or f"{_spelled(term.family.name)}_{{n}}"
+        tex = PARAMETERS.get(term.family) or f"{spelled(term.family.name)}_{{n}}"
         return tex.replace("{n}", f"{{{self._inner(term.client)}}}")
 
     @atom.register
     def _(self, term: k.PerRound) -> str:
-        tex = PARAMETERS.get(term.family) or f"{_spelled(term.family.name)}^{{t}}"
+        tex = PARAMETERS.get(term.family) or f"{spelled(term.family.name)}^{{t}}"
         return tex.replace("{t}", f"{{{self.tex(term.round)}}}")
 
     @atom.register
@@ -285,7 +280,7 @@ class Typeset:
             below = (side, self._inner(term.client))
         else:
             return ""
-        return str(Name(letter, ",".join(filter(None, below)), above))
+        return str(w.Name(letter, ",".join(filter(None, below)), above))
 
     @atom.register
     def _(self, term: k.Expected) -> str:
@@ -327,59 +322,20 @@ class Typeset:
         return rf"{left} \le {right}"
 
     @atom.register
-    def _(self, term: h.Smooth) -> str:
-        S, F = self._multiple(term.constant), self._inner(term.function)
-        change = rf"\|\nabla {F}(x) - \nabla {F}(y)\|"
-        return rf"{change} \le {S} \|x - y\|"
+    def _(self, term: h.Hypothesis) -> str:
+        return assumption(term, self._function, self._number).tex
 
-    @atom.register
-    def _(self, term: h.Majorised) -> str:
-        return self._parabola(term.function, r"\le", term.constant)
+    def _function(self, function: k.Function) -> w.Function:
+        return w.Function(function, self._inner(function))
 
-    @atom.register
-    def _(self, term: h.Convex) -> str:
-        return self._parabola(term.function, r"\ge", term.modulus)
-
-    def _parabola(self, function: k.Function, relation: str, c: Ratio) -> str:
-        F = self._inner(function)
-        tangent = rf"{F}(x) + \langle \nabla {F}(x), y - x\rangle"
-        bend = rf" + {self._multiple(c / 2)} \|y - x\|^2" if c else ""
-        return f"{F}(y) {relation} {tangent}{bend}"
-
-    def _multiple(self, c: Ratio) -> str:
+    def _number(self, c: Ratio) -> w.Number:
         several = len(c.numerator.coefficients) > 1 and not c.denominator
-        return rf"\left({self.number(c)}\right)" if several else self.number(c)
-
-    @atom.register
-    def _(self, term: h.Minimiser) -> str:
-        best, F = self.atom(k.Star(term.function)), self._inner(term.function)
-        return rf"{best} \text{{ minimises }} {F}"
-
-    @atom.register
-    def _(self, term: h.Heterogeneity) -> str:
-        bound = self.number(term.bound)
-        return rf"\|\nabla F_n(x) - \nabla f(x)\|^2 \le {bound}"
-
-    @atom.register
-    def _(self, term: h.Unbiased) -> str:
-        return r"\mathbb{E}[\xi_n^{t,i} \mid \text{past}] = 0"
-
-    @atom.register
-    def _(self, term: h.Independent) -> str:
-        return r"\text{samples independent across clients}"
+        return w.Written(c, self.number(c), w.SUM if several else w.PRODUCT)
 
     @atom.register
     def _(self, term: h.Variance) -> str:
         n = self._inner(term.client)
         return rf"\mathbb{{E}}\|\xi_{{{n}}}^{{t,i}}\|^2 \le {self.number(term.bound)}"
-
-    @atom.register
-    def _(self, term: h.BoundedGradients) -> str:
-        return rf"\mathbb{{E}}\|g_n^{{t,i}}\|^2 \le {self.number(term.bound)}"
-
-    @atom.register
-    def _(self, term: h.Participation) -> str:
-        return r"I_n^t \sim \text{Bernoulli}(q_n) \text{ independently}"
 
     @atom.register
     def _(self, term: h.Every) -> str:
@@ -413,27 +369,13 @@ def sides(form: k.Lin) -> tuple[Terms, Terms]:
 
 def _whole(poly: Poly) -> tuple[Poly, int]:
     """Return the polynomial times the least common denominator, and that."""
-    scale = 1
-    for value, _ in poly.products():
-        scale = scale * value.denominator // _gcd(scale, value.denominator)
+    scale = lcm(*(value.denominator for value, _ in poly.products()))
     return poly.scaled(scale), scale
-
-
-def _gcd(a: int, b: int) -> int:
-    while b:
-        a, b = b, a % b
-    return a
 
 
 def _summed(symbol: object) -> TypeGuard[k.Total]:
     """Return whether a symbol is written as a sum."""
     return isinstance(symbol, k.Total) and symbol.sort is not Sort.COUNT
-
-
-def _exact(value: Fraction) -> str:
-    if value.denominator == 1:
-        return str(value)
-    return rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
 
 
 @cache
@@ -455,28 +397,24 @@ def _scripted(symbol: k.Term) -> bool:
     return isinstance(symbol, k.PerRound | k.Draw | k.Before)
 
 
-def _spelled(name: str) -> str:
-    """Return a name that no one wrote as LaTeX: ``star_noise`` has a subscript."""
-    head, _, rest = name.partition("_")
-    head = f"\\{head}" if head in GREEK else head
-    if len(head.lstrip("\\")) > 1 and not head.startswith("\\"):
-        head = rf"\mathrm{{{head}}}"
-    return rf"{head}_{{\mathrm{{{rest}}}}}" if rest else head
+def shown(form: k.Lin) -> tuple[tuple[str, Terms], tuple[str, Terms]]:
+    """Return the two sides of ``form >= 0``, each as LaTeX and as its terms.
 
-
-def inequality(form: k.Lin, equal: bool = False) -> str:
-    """Return ``form >= 0`` (``= 0``) with what is negative on the left."""
+    Every term has the letters that it alone needs.
+    """
     used = taken(form)
-    shown = []
-    for terms in sides(form):
-        text = ""
-        for atom, c in terms:
-            one = Typeset(letters(used, atom, c)).term(atom, c)
-            text += one if not text else f" {one}" if one[0] == "-" else f" + {one}"
-        shown.append(text or "0")
-    return (" = " if equal else r" \le ").join(shown)
+
+    def one(terms: Terms) -> tuple[str, Terms]:
+        texts = [Typeset(letters(used, atom, c)).term(atom, c) for atom, c in terms]
+        return _signed(texts), terms
+
+    left, right = map(one, sides(form))
+    return left, right
 
 
-def typeset(term: object) -> str:
-    """Return the LaTeX of a term."""
-    return Typeset(letters(taken(term), term)).tex(term)
+def _signed(terms: Iterable[str]) -> str:
+    """Return a sum of terms as written, which may begin with a minus."""
+    out = ""
+    for text in terms:
+        out += text if not out else f" {text}" if text[0] == "-" else f" + {text}"
+    return out or "0"

@@ -9,7 +9,7 @@ term that it stands for: `Written.value` differs from it by nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -237,11 +237,7 @@ class Writer(Spelling):
     # hypotheses
 
     def assumed(self, one: h.Hypothesis) -> w.Assumed:
-        """Return a hypothesis as written.
-
-        Raises:
-            TypeError: it is none that is known.
-        """
+        """Return a hypothesis as written."""
         if isinstance(one, h.Every):
             v, body = self._opened(one)
             inner = self._within(v)
@@ -255,28 +251,7 @@ class Writer(Spelling):
         if isinstance(one, h.Holds):
             low, high = self.sides(one.form)
             return w.Assumed(one, rf"{low.tex} \le {high.tex}")
-        if isinstance(one, h.Smooth):
-            return w.smooth(self.function(one.function), self.number(one.constant))
-        if isinstance(one, h.Majorised):
-            return w.majorised(self.function(one.function), self.number(one.constant))
-        if isinstance(one, h.Convex):
-            return w.convex(self.function(one.function), self.number(one.modulus))
-        if isinstance(one, h.Minimiser):
-            return w.minimiser(self.function(one.function))
-        if isinstance(one, h.Heterogeneity):
-            return w.heterogeneity(self.number(one.bound))
-        if not isinstance(one, h.OfRun):
-            raise TypeError(f"{one} is no hypothesis that is known")
-        run = w.Run(one.run, str(one.run), self._model)
-        if isinstance(one, h.Variance) and isinstance(one.client, k.Client):
-            return w.variance(run, one.client, self.number(one.bound))
-        if isinstance(one, h.BoundedGradients):
-            return w.bounded_gradients(run, self.number(one.bound))
-        if isinstance(one, h.Unbiased):
-            return w.unbiased(run)
-        if isinstance(one, h.Independent):
-            return w.independent(run)
-        return w.participation(run)
+        return assumption(one, self.function, self.number, self._model)
 
     def sides(self, form: k.Lin, equal: bool = False) -> tuple[Form, Form]:
         """Return two sides of which the second one minus the first is a form.
@@ -298,6 +273,50 @@ class Writer(Spelling):
             (left if moves else right).append(scaled(self.number(c), p.body))
 
         return total(left, ZERO), total(right, ZERO)
+
+
+def assumption(
+    one: h.Hypothesis,
+    function: Callable[[k.Function], w.Function],
+    number: Callable[[Ratio], w.Number],
+    model: str = "x",
+) -> w.Assumed:
+    """Return a hypothesis that is no inequality and for no index, as written.
+
+    Args:
+        one: the hypothesis.
+        function: writes a function.
+        number: writes a number.
+        model: letter of a run's models.
+
+    Returns:
+        It as written.
+
+    Raises:
+        TypeError: it is none that is known.
+    """
+    if isinstance(one, h.Smooth):
+        return w.smooth(function(one.function), number(one.constant))
+    if isinstance(one, h.Majorised):
+        return w.majorised(function(one.function), number(one.constant))
+    if isinstance(one, h.Convex):
+        return w.convex(function(one.function), number(one.modulus))
+    if isinstance(one, h.Minimiser):
+        return w.minimiser(function(one.function))
+    if isinstance(one, h.Heterogeneity):
+        return w.heterogeneity(number(one.bound))
+    if not isinstance(one, h.OfRun):
+        raise TypeError(f"{one} is no hypothesis that is known")
+    run = w.Run(one.run, str(one.run), model)
+    if isinstance(one, h.Variance) and isinstance(one.client, k.Client):
+        return w.variance(run, one.client, number(one.bound))
+    if isinstance(one, h.BoundedGradients):
+        return w.bounded_gradients(run, number(one.bound))
+    if isinstance(one, h.Unbiased):
+        return w.unbiased(run)
+    if isinstance(one, h.Independent):
+        return w.independent(run)
+    return w.participation(run)
 
 
 def _quotient(one: Ratio, two: Ratio) -> Ratio | None:

@@ -21,6 +21,7 @@ from sfl_theory.formulas import Later
 from sfl_theory.formulas import Name as Name
 from sfl_theory.formulas import Number as Number
 from sfl_theory.formulas import Side as Side
+from sfl_theory.formulas import Terms as Terms
 from sfl_theory.formulas import Value as Value
 from sfl_theory.formulas import Vector as Vector
 from sfl_theory.formulas import Written as Written
@@ -125,7 +126,8 @@ def over(
             return k.number_of(k.summed(binder, v, k.constant(what)))
         return k.summed(binder, v, what)
 
-    return Written(Later(body.kind, whole), tex, PRODUCT)
+    made = over, (binder, body)
+    return Written(Later(body.kind, whole), tex, PRODUCT, made=made)
 
 
 def over_clients(n: k.Client, body: Written[Value]) -> Written[Value]:
@@ -229,14 +231,14 @@ def inner(u: Vector, v: Vector) -> Form:
     return Written(Later(k.Lin, lambda: k.inner(u.value, v.value)), tex, PRODUCT)
 
 
-def called(value: Number, tex: str) -> Number:
-    """Return a number that a paper has a symbol for."""
-    return Written(value.given, tex)
+def called(value: Written[Value], tex: str) -> Written[Value]:
+    """Return a number or form that a paper has a symbol for."""
+    return replace(value, tex=tex, binding=ATOM, name=None, terms=())
 
 
 def bracket(value: Written[Value]) -> Written[Value]:
     """Return it in brackets, one factor."""
-    return Written(value.given, rf"\left[{value.tex}\right]")
+    return replace(value, tex=rf"\left[{value.tex}\right]", binding=ATOM, terms=())
 
 
 @dataclass(frozen=True)

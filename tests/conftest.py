@@ -1,7 +1,8 @@
-"""Reference modules shared by test files lie beside them and import by name."""
+"""What one run of the tests shares; reference modules lie beside tests, by name."""
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -9,6 +10,18 @@ import pytest
 
 for folder in ("sfl_theory", "sfl_train", "sfl_train/deep", "bounds", "figures"):
     sys.path.insert(0, str(Path(__file__).parent / folder))
+
+
+def pytest_configure() -> None:
+    """Collect tests without the search for circles: what is imported stays."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Search for circles again, but not among hundred thousands of modules' terms."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)

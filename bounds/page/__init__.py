@@ -27,7 +27,7 @@ from bounds.page.sheet import Book
 from bounds.page.triage import counts, falls, reached, results
 from sfl_theory.claims import Kind
 from sfl_theory.kernel.rules import RULES
-from sfl_theory.ledger import COVERAGE, STATUSES, Entry
+from sfl_theory.ledger import STATUSES, Entry, coverage
 from sfl_theory.papers import about
 
 HERE = Path(__file__).parent
@@ -50,16 +50,14 @@ LARGEST = 3_000_000
 
 def page(
     entries: Sequence[Entry],
-    title: str = TITLE,
-    coverage: str = COVERAGE,
+    title: str = "",
     shown: Mapping[str, Drawn] | None = None,
 ) -> str:
     """Return the page.
 
     Args:
         entries: in order; their evidence is replayed here if it was not before.
-        title: of the page.
-        coverage: what the entries lack.
+        title: of the page, if it is no page of the papers' ledger.
         shown: by id the entries that were drawn where they were decided.
 
     Returns:
@@ -74,7 +72,9 @@ def page(
         _paper(key, [e for e in entries if paper_of(e) == key], pictures, book)
         for key in papers
     )
-    head = _head(title, coverage, entries)
+    lacks = "" if title else coverage(papers)
+    title = title or TITLE
+    head = _head(title, lacks, entries)
     whole = f"{_bar(papers, entries)}<main>{head}{body}{_rules()}</main>"
     text, body = book.text(linked(whole))
     style, script = ((HERE / name).read_text() for name in ("style.css", "script.js"))
@@ -95,7 +95,7 @@ def page(
     )
 
 
-def _head(title: str, coverage: str, entries: Sequence[Entry]) -> str:
+def _head(title: str, lacks: str, entries: Sequence[Entry]) -> str:
     return (
         f"<header><h1>{escape(title)}</h1>{counts(entries)}<p>Every verdict was "
         "earned by a replay when this page was made: <i>proved</i> by a derivation "
@@ -103,7 +103,7 @@ def _head(title: str, coverage: str, entries: Sequence[Entry]) -> str:
         "meets all assumptions, both in exact arithmetic; <i>unproved</i> is neither. "
         "A <i>slip</i> is notation; a <i>constant</i> or <i>proof</i> step may fail "
         f"while the theorem stands.</p><p><small>{escape(replayed())}</small></p>"
-        f"<p><small>{escape(coverage)}</small></p></header>"
+        f"<p><small>{escape(lacks)}</small></p></header>"
     )
 
 
@@ -186,7 +186,7 @@ def _bar(papers: Sequence[str], entries: Sequence[Entry]) -> str:
         'aria-label="Search the entries">'
         f'<select id="section" aria-label="Section"><option value="">all sections'
         f"</option>{options}</select><fieldset>{statuses}</fieldset>"
-        f"<fieldset><span>false:</span>{severities}</fieldset>"
+        f"<fieldset><span>severity:</span>{severities}</fieldset>"
         '<output id="count"></output><button type="button" id="fold">fold all</button>'
         '<button type="button" id="theme" aria-label="Light or dark">\u25d0</button>'
         "</form>"
@@ -272,7 +272,7 @@ def _graphs(
     out = ""
     told = [
         ("the paper's proofs", theirs, STATUSES),
-        ("our proofs, of the claims or of what is true instead", ours,
+        ("our proofs, of the claims as printed or repaired", ours,
          ("proved", "assumed")),
     ]  # fmt: skip
     for place, (words, drawing, statuses) in enumerate(told):

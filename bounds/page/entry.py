@@ -46,7 +46,7 @@ def entry_html(entry: Entry, shown: Drawn, book: Book, section: str) -> str:
     if repair is not None and entry.repair is not None:
         proofs = _evidence(repair.parts, entry.repair, shown.repair, write, True)
         change = f"{badge(entry.repair.status)} {write.words(repair.change)}"
-        body += [("what is true instead", change + proofs)]
+        body += [("repaired", change + proofs)]
     body += [
         ("the paper's proof uses", links(claim.depends_on, claim)),
         ("used by", links(entry.used_by, claim)),

@@ -10,7 +10,7 @@ from sfl_theory.claims import Says
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.steps import Step, Steps
-from sfl_theory.typeset import Typeset, letters, sides, taken
+from sfl_theory.typeset import shown
 from sfl_theory.writer import Writer, of_paper
 from sfl_theory.written import Form, Written
 
@@ -42,16 +42,11 @@ class Quick:
 
 
 def _plain(form: k.Lin) -> tuple[Form, Form]:
-    used = taken(form)
-    out = []
-    for terms in sides(form):
-        text, value = "", k.Lin({})
-        for atom, c in terms:
-            one = Typeset(letters(used, atom, c)).term(atom, c)
-            text += one if not text else f" {one}" if one[0] == "-" else f" + {one}"
-            value = value + k.Lin({atom: c})  # type: ignore[dict-item]
-        out.append(Written(value, text or "0"))
-    return out[0], out[1]
+    left, right = (
+        Written(sum((k.Lin({atom: c}) for atom, c in terms), k.Lin({})), tex)  # type: ignore[dict-item]
+        for tex, terms in shown(form)
+    )
+    return left, right
 
 
 @cache

@@ -37,7 +37,8 @@ def severity(entry: Entry) -> str:
     one = entry.claim.severity
     if one is None or entry.outcome.status != "refuted":
         return ""
-    return f'<span class="chip {one.value}">{one.value}</span>'
+    told = f"severity: {one.value}, {one.means}"
+    return f'<span class="chip {one.value}" title="{told}">{one.value}</span>'
 
 
 def link(name: str, words: str = "") -> str:
@@ -95,7 +96,8 @@ class Packed:
         runs = k.runs_of(says.left.value, says.right.value, *says.hypotheses)
         told = (run_in_words(run, self.writer) for run in sorted(runs, key=str))
         about = "".join(
-            f'<p class="given">{self.gap(with_formulas(text), "")}</p>' for text in told
+            f'<p class="given">run: {self.gap(with_formulas(text), "")}</p>'
+            for text in told
         )
         assumed = says.assumed
         names = "; ".join(dict.fromkeys(one.source or one.tex for one in assumed))
@@ -110,10 +112,10 @@ class Packed:
 def assumptions(assumed: Iterable[Assumed]) -> str:
     """Return assumptions with their names in the paper."""
     named = {one.tex: one.source for one in assumed}
-    return "; ".join(
-        mathml(tex, display=False) + (f" <small>{escape(name)}</small>" if name else "")
-        for tex, name in named.items()
-    )
+    called = {
+        tex: f"<small>{escape(n)}:</small> " if n else "" for tex, n in named.items()
+    }
+    return "; ".join(name + mathml(tex, display=False) for tex, name in called.items())
 
 
 def definition(items: Iterable[tuple[str, str]]) -> str:

@@ -6,8 +6,7 @@ import numpy as np
 
 from sfl_theory.claims import Claim, Kind
 from sfl_theory.lower import USUAL
-from sfl_theory.registry import theorem
-from sfl_theory.statement import Case
+from sfl_theory.registry import case_of
 
 RESULTS = {Kind.THEOREM, Kind.PROPOSITION}
 """Kinds of claims that a paper states as what it found."""
@@ -16,21 +15,9 @@ AT = (100, 10_000)
 SETTING = "S = 1, \u03bc = 1/10, N = 2 equal clients, \u03c4 = 2"
 
 
-def case_of(claim: Claim) -> Case | None:
-    """Return the case of the library that a claim is; None for other claims."""
-    for key, name in ((claim.id, None), tuple(claim.id.rsplit("/", 1))):
-        try:
-            item = theorem(str(key))
-            if name is not None or len(item.cases) == 1:
-                return item.case(name)
-        except ValueError:
-            continue
-    return None
-
-
 def sharper(claim: Claim) -> str:
     """Return how much smaller than the printed bound the smallest proved one is."""
-    if claim.kind not in RESULTS or (case := case_of(claim)) is None:
+    if claim.kind not in RESULTS or (case := case_of(claim.id)) is None:
         return ""
     try:
         best = case.best(USUAL, AT)
@@ -40,7 +27,7 @@ def sharper(claim: Claim) -> str:
     if best.metric != case.printed.metric:
         return "the proved bounds are on another left side: nothing to compare"
     told = (
-        f"T = {T}: {ratio:.3g} \u00d7 sharper <small>({version})</small>"
+        f"printed / best at T = {T}: {ratio:.3g} <small>({version})</small>"
         for T, ratio, version in zip(
             AT, printed / best.values, best.versions, strict=True
         )

@@ -11,9 +11,10 @@ from bounds.audit_table import MEANS, severities
 from bounds.mathml import breakable, mathml, with_formulas
 from bounds.page.drawn import Drawn
 from bounds.page.links import badge, link, links, severity
-from bounds.page.sharper import RESULTS, SETTING, case_of
+from bounds.page.sharper import RESULTS, SETTING
 from sfl_theory.claims import Claim, Part, Severity
 from sfl_theory.ledger import STATUSES, Entry
+from sfl_theory.registry import case_of
 
 OURS = "not in the paper"
 """Where claims stand that the audit adds."""
@@ -40,11 +41,11 @@ def results(entries: Sequence[Entry], shown: Mapping[str, Drawn]) -> str:
         _row(one, _added(one, printed, named), shown[one.claim.id].sharper)
         for one in printed
     )
-    heads = ("Statement as printed", "Verdict", "What is true instead")
+    heads = ("Statement as printed", "Verdict", "Repaired, and what else is proved")
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     return (
         f'<table class="results"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table><p><small>How much sharper: right side as "
+        f"<tbody>{rows}</tbody></table><p><small>Printed / best: right side as "
         "printed over the smallest one proved for the same left side, at "
         f"{SETTING}.</small></p>"
     )
@@ -91,7 +92,7 @@ def _row(entry: Entry, added: Sequence[Entry], factors: str) -> str:
 
 
 def _steps(claim: Claim) -> str:
-    case = case_of(claim)
+    case = case_of(claim.id)
     if case is None or case.printed.step_size is None:
         return ""
     rule = case.printed.step_size.latex()

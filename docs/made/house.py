@@ -1,4 +1,4 @@
-"""The picture of the house: which room imports which, read from the sources.
+"""The picture of the house: which room imports which; in docs: `python -m made.house`.
 
 Every room stands above all it imports; an import that follows from two others is not
 drawn. Papers are found by name when they are asked for, so nothing imports them.
@@ -7,6 +7,7 @@ drawn. Papers are found by name when they are asked for, so nothing imports them
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from html import escape
@@ -14,10 +15,13 @@ from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PICTURE = ROOT / "docs" / "pictures" / "house.svg"
 ROOMS = {
     "sfl_theory.kernel": ("kernel", "decides proved and refuted"),
     "sfl_theory.formulas": ("written", "terms and LaTeX at once"),
     "sfl_theory.written": ("written", "terms and LaTeX at once"),
+    "sfl_theory.latex_reader": ("written", "terms and LaTeX at once"),
+    "sfl_theory.plain": ("written", "terms and LaTeX at once"),
     "sfl_theory.spelling": ("written", "terms and LaTeX at once"),
     "sfl_theory.steps": ("written", "terms and LaTeX at once"),
     "sfl_theory.typeset": ("written", "terms and LaTeX at once"),
@@ -39,11 +43,6 @@ LIBRARY = ("library", "bounds and constants")
 ANSWERS = ("answers", "best, lower, show, backing")
 """Modules of the library that need claims, and what needs these."""
 WIDTH, HEIGHT, GAP_X, GAP_Y = 168, 46, 26, 44
-
-
-def pictures() -> Iterator[tuple[str, str]]:
-    """Yield name and text of the picture."""
-    yield "house.svg", drawn(imports())
 
 
 def imports() -> dict[str, set[str]]:
@@ -194,3 +193,17 @@ def drawn(graph: dict[str, set[str]]) -> str:
         'fill="#888"/></marker></defs>'
         f'<g fill="none" stroke="#888" stroke-width="1.3">{lines}</g>{boxes}</svg>\n'
     )
+
+
+def main() -> int:
+    """Write the picture.
+
+    Returns:
+        The exit status.
+    """
+    PICTURE.write_text(drawn(imports()), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from html import escape
 
+from bounds.audit_table import MEANS
 from bounds.mathml import with_formulas
 from made import sheets
 from made.words import prose
 from sfl_theory import Theorem, theorems
-from sfl_theory.claims import Claim
-from sfl_theory.ledger import COVERAGE, STATUSES, entered, ledger
+from sfl_theory.claims import Claim, Severity
+from sfl_theory.ledger import STATUSES, coverage, entered, ledger
 from sfl_theory.papers import PAPERS, about
 
 HEAD = "<thead><tr><th>status</th><th>claim</th></tr></thead>"
@@ -25,7 +26,7 @@ def pages() -> Iterator[tuple[str, str]]:
     files = "\n".join(PAPERS)
     yield (
         "index.md",
-        f"# The papers\n\n{rows}\n\n{prose(COVERAGE)}\n\n"
+        f"# The papers\n\n{rows}\n\n{prose(coverage())}\n\n"
         f"```{{toctree}}\n:hidden:\n\n{files}\n```\n",
     )
     for key in PAPERS:
@@ -45,16 +46,12 @@ def counted(key: str) -> str:
     """Return how many claims of a paper are proved, refuted and open, by severity."""
     claims = ledger().claims(key)
     found = Counter(entered(claim).status for claim in claims)
-    grave = Counter(
-        claim.severity.value
-        for claim in claims
-        if claim.severity and entered(claim).status == "refuted"
-    )
+    named = [claim.severity for claim in claims if entered(claim).status == "refuted"]
+    grave = {one: count for one in Severity if (count := named.count(one))}
     words = ", ".join(f"{found[status]} {status}" for status in STATUSES)
-    severities = ", ".join(f"{name} {count}" for name, count in grave.most_common())
-    return f"{len(claims)} claims: {words}" + (
-        f" (severity: {severities})." if severities else "."
-    )
+    told = ", ".join(f"{grave[one]} {MEANS[one][grave[one] > 1]}" for one in grave)
+    words = words.replace("refuted", f"refuted ({told})") if told else words
+    return f"{len(claims)} claims: {words}."
 
 
 def paper_page(key: str) -> str:
@@ -83,8 +80,9 @@ def _cases(item: Theorem) -> str:
         claim = ledger().of_case(item.key, case.name)
         words = entered(claim).words if claim else "not in the ledger"
         name = "" if case.name == "any" else f"*{case.name.replace('_', ' ')}* "
-        found.append(f"{name}{prose(words)}")
-    return "; ".join(found) + "."
+        status, _, scope = words.partition(" ")
+        found.append(f"\n  - {name}**{status}** {prose(scope)}".rstrip())
+    return "".join(found)
 
 
 def _row(claim: Claim) -> str:
@@ -98,7 +96,7 @@ def _row(claim: Claim) -> str:
     if now.scope:
         told.append(f"scope: {with_formulas(now.scope)}")
     if claim.repair is not None:
-        told.append(f"true instead: {with_formulas(claim.repair.change)}")
+        told.append(f"repaired: {with_formulas(claim.repair.change)}")
     return (
         f"<tr id='{escape(rest)}'><td><span class='status {now.status}'>{now.status}"
         f"</span></td><td>{'<br>'.join(told)}</td></tr>\n"

@@ -18,9 +18,9 @@ from sfl_theory.lower import USUAL
 README = Path(__file__).parents[2] / "README.md"
 PLACE = re.compile(r"(?<=<!-- results -->\n).*?(?=<!-- /results -->)", re.DOTALL)
 AT = 100
-"""T at which the printed and the sharpest bound are compared."""
+"""T at which the printed and the best proved bound are compared."""
 HEAD = (
-    "| statement | as printed | cause, or scope | true instead | printed / sharpest |\n"
+    "| statement | as printed | cause, or scope | repaired | printed / best |\n"
     "|---|---|---|---|---|\n"
 )
 
@@ -57,7 +57,7 @@ def _clause(text: str) -> str:
 
 
 def _ratio(case: Case) -> str:
-    """Return how many times the printed bound is the sharpest proved one."""
+    """Return how many times the printed bound is the best proved one."""
     if not proved_versions(case):
         return ""
     found = best(case, USUAL, [AT])

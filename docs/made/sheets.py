@@ -1,4 +1,4 @@
-"""A sheet per theorem: statement, verdict, what is true instead, the sharpest bound.
+"""A sheet per theorem: statement, verdict, the repaired and the best bound.
 
 Every verdict on these pages is the kernel's, asked while the page is made.
 """
@@ -138,7 +138,8 @@ def _verdict(entry: Entry) -> str:
     if now.cause:
         lines.append(f"*Cause:* {prose(now.cause)}\n")
     if now.status == "refuted" and claim.severity:
-        lines.append(f"*Severity:* {claim.severity.value}\n")
+        means = f"{claim.severity.value}, {claim.severity.means}"
+        lines.append(f"*Severity:* {means}\n")
     if claim.first_failure:
         first = link(claim.id_of(claim.first_failure))
         lines.append(f"*First step of the printed proof that fails:* {first}\n")
@@ -147,14 +148,24 @@ def _verdict(entry: Entry) -> str:
 
 
 def _assumed(part: Part) -> str:
-    given = dict.fromkeys(one.tex for one in part.says.assumed)
-    return ", ".join(f"${tex}$" for tex in given)
+    """Return the assumptions as a list, each with the paper's name for it."""
+    given = {one.tex: one.source for one in part.says.assumed}
+    return "".join(
+        f"- ${tex}$" + (f" ({prose(name)})" if name else "") + "\n"
+        for tex, name in given.items()
+    )
 
 
 def _printed(claim: Claim, bound: Bound) -> str:
-    out = f"### As printed\n\n{prose(claim.title)}\n"
+    out, before = f"### As printed\n\n{prose(claim.title)}\n", ""
     for part in claim.parts:
-        out += block(part.says.tex) + f"\nif {_assumed(part)}.\n"
+        given = _assumed(part)
+        same = (
+            f"\n*if*\n\n{given}"
+            if given != before
+            else "\nunder the same conditions.\n"
+        )
+        out, before = out + block(part.says.tex) + same, given
     out += _rule(bound)
     readings = dict.fromkeys(p.reading for p in claim.parts if p.reading)
     if readings:
@@ -201,7 +212,7 @@ def _repair(entry: Entry) -> str:
     if repair is None or entry.repair is None:
         return ""
     printed = {one.tex for part in entry.claim.parts for one in part.says.assumed}
-    out = f"\n### Nearest true statement\n\n*{entry.repair.status.capitalize()}*; "
+    out = f"\n### Repaired statement\n\n*{entry.repair.status.capitalize()}*; "
     out += f"what changes: {prose(repair.change)}.\n"
     for part in repair.parts:
         out += block(part.says.tex)
@@ -220,7 +231,7 @@ def _best(case: Case) -> str:
     found = best(case, USUAL, [SHOWN_AT])
     version, value = found.versions[0], float(found.values[0])
     bound = case.bound(version)
-    out = f"\n### Sharpest proved formula\n\n`{version}`: {VERSIONS[version]}.\n"
+    out = f"\n### Best proved formula\n\n`{version}`: {VERSIONS[version]}.\n"
     out += block(bound.latex()) + _rule(bound)
     out += f"\n*If* {prose('; '.join(map(str, bound.conditions)))}.\n"
     out += "\nFor two clients with $\\kappa = 10$, $\\tau = 2$ and "
@@ -231,7 +242,8 @@ def _best(case: Case) -> str:
         out += f", the printed one {printed:.3g}, {_times(printed / value)}"
     left = still_open(case, rounds=LOOKED_AT)
     if np.isfinite(left.factor):
-        out += f". Up to $T = {LOOKED_AT[-1]}$ the best bound is {prose(left.words)}"
+        out += f". Up to $T = {LOOKED_AT[-1]}$ the best formula is {prose(left.words)}"
+        out += "; for a run's constants, see [round by round](../round-by-round.md)"
     return out + ".\n"
 
 

@@ -6,7 +6,6 @@ no script runs; a formula that it does not know is a warning, hence an error.
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,23 +16,16 @@ from sphinx.util import logging
 from sphinx.util.typing import ExtensionMetadata
 from sphinx.writers.html5 import HTML5Translator
 
-from bounds.mathml import mathml
-from made import api, house, papers, sheets
+from bounds.mathml import breakable
+from made import api, papers, sheets
+from made.words import adapted
 
 MAKERS: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
     "papers": papers.pages,
     "theorems": sheets.pages,
     "api": api.pages,
-    "pictures": house.pictures,
 }
 """Folder of the site -> what makes its files, as names and texts."""
-PLAIN = re.compile(
-    r"(?<!\\left)(?<!\\right)(?<!\\big)(?<!\\Big)(\(|\)|\\\||\\langle|\\rangle)"
-)
-"""Brackets that keep their size."""
-KEPT = {"(": "(", ")": ")", r"\|": "‖", r"\langle": "⟨", r"\rangle": "⟩"}
-PLACES = {bracket: chr(0xE000 + k) for k, bracket in enumerate(KEPT)}
-"""What stands for them while a formula is read."""
 LOG = logging.getLogger(__name__)
 
 
@@ -62,16 +54,15 @@ def formula(writer: HTML5Translator, node: nodes.Element) -> None:
         SkipNode: always; the formula is written.
     """
     block = isinstance(node, nodes.math_block)
-    tex = PLAIN.sub(lambda bracket: PLACES[bracket[1]], node.astext().strip())
-    found = mathml(tex, display=block)
+    found = breakable(node.astext().strip(), display=block)
     if found.startswith("<code>"):
         LOG.warning("unknown LaTeX: %s", node.astext(), location=node)
-    for bracket, place in PLACES.items():
-        sign = KEPT[bracket]
-        found = found.replace(f"<mo>{place}", f'<mo stretchy="false">{sign}')
-        found = found.replace(place, sign)
     writer.body.append(f'<div class="math">{found}</div>' if block else found)
     raise nodes.SkipNode
+
+
+def _read(_: Sphinx, name: str, content: list[str]) -> None:
+    content[0] = adapted(content[0])
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
@@ -81,5 +72,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
         That pages may be read and written in parallel.
     """
     app.connect("builder-inited", generate)
+    app.connect("source-read", _read)
     app.add_html_math_renderer("house", (formula, None), (formula, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

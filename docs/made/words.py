@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
+SITE = re.compile(r"<!-- site: ?(.*?) ?-->", re.DOTALL)
+SOURCES = re.compile(r"<!-- sources -->.*?<!-- /sources -->", re.DOTALL)
 
 
 def prose(text: str) -> str:
@@ -40,3 +42,16 @@ def note(title: str, body: str, kind: str) -> str:
         Markdown.
     """
     return f":::{{admonition}} {title}\n:class: {kind}\n\n{body}\n:::\n"
+
+
+def adapted(text: str) -> str:
+    """Return a page for the site, of which a part of its files is made.
+
+    Args:
+        text: of the sources: ``<!-- site: TEXT -->`` is for the site only, what stands
+            between ``<!-- sources -->`` and ``<!-- /sources -->`` is not.
+
+    Returns:
+        The text that Sphinx reads.
+    """
+    return SITE.sub(r"\1", SOURCES.sub("", text))

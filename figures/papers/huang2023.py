@@ -92,6 +92,7 @@ LARGE: Options = {"clients": 100, "cut": 4}
 CNN: Options = {"model": "cnn", "cut": 1}
 HIGH = (0.0, 0.5, 0.9)
 COMPARED = "Comparison of methods"
+COMPARED_FURTHER = f"{COMPARED} on further data"
 N = ("clients",)
 
 FIGURES = (
@@ -117,13 +118,21 @@ FIGURES = (
         None,
         FIG_3,
     ),
-    _figure(4, COMPARED, _panels(RATIOS, METHODS), shows=N),
-    _figure(5, COMPARED, _panels(RATIOS, METHODS), LARGE, shows=N),
+    _figure(4, f"{COMPARED}, accuracy", _panels(RATIOS, METHODS), shows=N),
+    _figure(5, f"{COMPARED}, accuracy", _panels(RATIOS, METHODS), LARGE, shows=N),
     _figure(6, "4-layer CNN, test loss", _panels(RATIOS, CNN_CUTS, "test_loss"), CNN),
     _figure(7, "4-layer CNN, accuracy", _panels(RATIOS, CNN_CUTS), CNN),
     _figure(8, "Impact of cut layer, test loss", _panels(RATIOS, CUTS, "test_loss")),
-    _figure(9, COMPARED, _panels(RATIOS, METHODS, "test_loss"), shows=N),
-    _figure(10, COMPARED, _panels(RATIOS, METHODS, "test_loss"), LARGE, shows=N),
+    _figure(
+        9, f"{COMPARED}, test loss", _panels(RATIOS, METHODS, "test_loss"), shows=N
+    ),
+    _figure(
+        10,
+        f"{COMPARED}, test loss",
+        _panels(RATIOS, METHODS, "test_loss"),
+        LARGE,
+        shows=N,
+    ),
     _figure(
         11,
         "Impact of cut layer on further data",
@@ -137,16 +146,23 @@ FIGURES = (
     ),
     _figure(
         12,
-        COMPARED,
+        f"{COMPARED_FURTHER}, test loss",
         _panels(HIGH, METHODS, "test_loss"),
         FMNIST,
         THREE,
         shows=N,
     ),
-    _figure(13, COMPARED, _panels(HIGH, METHODS), FMNIST, THREE, shows=N),
+    _figure(
+        13,
+        f"{COMPARED_FURTHER}, accuracy",
+        _panels(HIGH, METHODS),
+        FMNIST,
+        THREE,
+        shows=N,
+    ),
     _figure(
         14,
-        COMPARED,
+        f"{COMPARED_FURTHER}, test loss and accuracy",
         (
             *_panels(HIGH, METHODS, "test_loss"),
             *_panels(HIGH, METHODS, first="d"),

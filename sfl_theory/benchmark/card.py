@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from sfl_theory.benchmark.records import LABELS, Record
-from sfl_theory.ledger import COVERAGE
+from sfl_theory.ledger import coverage
 
 FIELDS = {
     "`id`": "name, unique in the folder",
@@ -83,8 +83,8 @@ python -I -S check.py . --id NAME     # one record, as the kernel reads it
 {counts}
 
 **claims.jsonl**: statements of the papers ({papers}), theorems and the links of their
-proofs one by one, with their misprints (`role` *printed*), and the nearest true
-statement where one is refuted (`role` *repair*).
+proofs one by one, with their misprints (`role` *printed*), and the
+repaired statement where one is refuted (`role` *repair*).
 
 {coverage}
 
@@ -174,16 +174,16 @@ def card(
     if mutants:
         counts.append(_table("mutants.jsonl by operator", mutants, "operator"))
         counts.append(_table("mutants.jsonl by what they speak of", mutants, "about"))
-    told, coverage = (textwrap.fill(one, 86) for one in (told, COVERAGE))
-    papers = ", ".join(dict.fromkeys(str(one["paper"]) for one in claims))
+    papers = list(dict.fromkeys(str(one["paper"]) for one in claims))
+    told, lacks = (textwrap.fill(one, 86) for one in (told, coverage(papers)))
     return CARD.format(
         mutants_config=config if mutants else "",
         date=date,
         year=date[:4],
         version=version,
         counts="\n\n".join(counts),
-        papers=papers,
-        coverage=coverage,
+        papers=", ".join(papers),
+        coverage=lacks,
         fields="\n".join(f"| {name} | {what} |" for name, what in FIELDS.items()),
         mutants=told,
     )

@@ -37,7 +37,7 @@ class Subject:
     """What a statement speaks of, read off its terms once."""
 
     statement: Statement
-    extra: tuple[h.Hypothesis, ...] = ()
+    extra: tuple[k.Term | k.Lin, ...] = ()
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -100,12 +100,16 @@ class Frame:
         noise: of each client: "still", "coin" or "biased".
         drawn: whether a client is drawn with a probability below 1.
         same: whether all clients have the same Hessian.
-        level: the block in which the mean's gradient vanishes where the run starts.
+        level: the block in which the mean's gradient vanishes where the run starts; 2:
+            both.
         turned: whether the Hessians mix both blocks.
         signed: whether curvatures may be negative.
-        power: rates are ``a (1 + g t)^power``.
+        paces: the families that are learning rates.
+        powers: rates are ``a (1 + g t)^power``, one for each family.
+        solved: families that a condition decides, as functions of its index.
         ties: in their order.
         spread: noise is followed by its moments, not outcome by outcome.
+        folded: that of earlier rounds is put together.
         long: the kernel follows the moments of the run, too.
     """
 
@@ -120,12 +124,15 @@ class Frame:
     level: int | None
     turned: bool
     signed: bool
-    power: int
+    powers: tuple[tuple[k.RoundFamily, int], ...]
+    paces: tuple[k.RoundFamily, ...]
+    solved: tuple[tuple[k.RoundFamily, k.BoundNat, Ratio], ...]
     ties: tuple[Tie, ...]
     pushed: tuple[h.Hypothesis, ...]
     loose: tuple[k.Var | k.RoundFamily, ...]
     steps: int
     spread: bool = False
+    folded: bool = False
     long: bool = False
     genes: dict[str, str] = field(default_factory=dict)
 
@@ -242,7 +249,9 @@ def build(
         for n in clients
     ]
     start, box = pair("x"), None
-    if frame.level is not None and not bent:
+    if frame.level == 2:
+        start = best
+    elif frame.level is not None and not bent:
         p, q = frame.level, 1 - frame.level
         rest = whole[:, p : p + 1]
         slope = cross / np.where(rest > 0, rest, one)
@@ -281,7 +290,10 @@ def build(
         wholes=dict(frame.wholes),
         numbers={v: genes[f"v.{v}"] for v in read.reals},
         families={f: [genes[f"f.{f}.{n}"] for n in clients] for f in read.families},
-        rates={r: _rate(genes[f"a.{r}"], genes[f"g.{r}"], frame) for r in read.rounds},
+        rates={
+            r: _rate(genes[f"a.{r}"], genes[f"g.{r}"], power)
+            for r, power in frame.powers
+        },
         named={
             v: Shape(
                 pair(f"{v}.h"),
@@ -302,8 +314,11 @@ def build(
         box=box,
         exact=exact,
         spread=frame.spread,
+        folded=frame.folded,
     )
     many = Many(crowd)
+    for family, index, number in frame.solved:
+        crowd.rates[family] = _decided(many, index, number)
     many.prepare(frame.steps, any(frame.drawn))
     for place, (assumed, v, fails) in enumerate(frame.ties):
         off = 1 + genes[f"k{place}"]
@@ -311,8 +326,17 @@ def build(
     return crowd, many
 
 
-def _rate(a: Array, g: Array, frame: Frame) -> Callable[[int], Array]:
-    power = frame.power
+def _decided(e: Many, index: k.BoundNat, number: Ratio) -> Callable[[int], Array]:
+    def rate(t: int) -> Array:
+        outer, e.at = e.at, {index: t}
+        value = e.number(number)
+        e.at = outer
+        return value
+
+    return rate
+
+
+def _rate(a: Array, g: Array, power: int) -> Callable[[int], Array]:
     if power < 0:
         return lambda t: a / (1 + g * t) ** -power
     return lambda t: a * (1 + g * t) ** power
@@ -321,14 +345,14 @@ def _rate(a: Array, g: Array, frame: Frame) -> Callable[[int], Array]:
 # ties
 
 
-def _residuals(
+def residuals(
     e: Many, one: h.Hypothesis, n: int | None
 ) -> list[tuple[int | None, Array]]:
     """Return what has to be >= 0 for a hypothesis, and for which client."""
     if isinstance(one, h.Every):
         out = []
-        for value in e.range(one):
-            out += _residuals(e, one.body, value if one.binder is k.CLIENTS else n)
+        for value in e.some(one):
+            out += residuals(e, one.body, value if one.binder is k.CLIENTS else n)
         return out
     if isinstance(one, h.Holds):
         return [(n, e.form(one.form)[0])]
@@ -350,7 +374,7 @@ def _tie(e: Many, one: h.Hypothesis, v: k.Var | k.ClientFamily, factor: Array) -
     for value in (0, 1, 2):
         constant = e.ones * value
         e.put(v, [constant] * size if family else constant)
-        found.append(_residuals(e, one, None))
+        found.append(residuals(e, one, None))
     new = list(old) if family else [old]
     for place in range(len(new)):
         low = high = None
@@ -418,7 +442,8 @@ def exact_model(frame: Frame, read: Read, row: dict[str, float]) -> ModelData:
         order=frame.order,
         rounds=frame.rounds if drawn and not frame.long else 0,
         families={f: tuple(map(one, a)) for f, a in crowd.families.items()},
-        rates={r: k.Rate(_term(row, r, frame)) for r in read.rounds},
+        rates={r: k.Rate(_term(row, r, power)) for r, power in frame.powers}
+        | {r: k.Rate(_closed(crowd, i, number)) for r, i, number in frame.solved},
         named={v: _shape(F, two) for v, F in crowd.named.items()},
         points={v: (two(x),) for v, x in crowd.points.items()},
         stars={f: two(x) for f, x in crowd.stars.items()},
@@ -441,7 +466,15 @@ def _shape(F: Shape, two: Callable[[Array], export.Vector]) -> export.Shape:
     return ((a, m), (m, b)), two(F.linear), bends
 
 
-def _term(row: dict[str, float], r: k.RoundFamily, frame: Frame) -> Ratio:
+def _term(row: dict[str, float], r: k.RoundFamily, power: int) -> Ratio:
     base = 1 + ratio(Fraction(row[f"g.{r}"])) * k.symbol(k.ROUND)
     a = ratio(Fraction(row[f"a.{r}"]))
-    return a / base**-frame.power if frame.power < 0 else a * base**frame.power
+    return a / base**-power if power < 0 else a * base**power
+
+
+def _closed(crowd: Crowd, index: k.BoundNat, number: Ratio) -> Ratio:
+    """Return a rate that a condition decides, as a function of the round."""
+    by: dict[Any, Any] = {index: k.symbol(k.ROUND)}
+    by |= {v: ratio(value) for v, value in crowd.wholes.items()}
+    by |= {v: ratio(Fraction(a[0, 0])) for v, a in crowd.numbers.items()}
+    return k.number_at(number, by)

@@ -80,12 +80,14 @@ class Neighbour:
     def silent(self) -> bool:
         """Whether every model of the kernel meets what was dropped.
 
-        Its samples and draws are independent; and where gradients are bounded, noise
-        has to be fair.
+        Its samples and draws are independent; where gradients are bounded, noise has to
+        be fair; and no curvature is both at most S and at least mu > S.
         """
         (gone,) = self.dropped or (None,)
         if isinstance(gone, h.Unbiased):
             return any(isinstance(one, h.BoundedGradients) for one in self.hypotheses)
+        if isinstance(gone, h.Holds):
+            return gone.form in _between(self.hypotheses)
         return isinstance(gone, h.Independent | h.Participation)
 
 
@@ -132,6 +134,27 @@ def neighbours(says: Says, name: str) -> Iterator[Neighbour]:
             words, more = f"{relaxed} for {assumed}", others | {relaxed}
             yield Neighbour("condition doubled", words, whole, more, whole.left)
     yield from _binders(whole)
+
+
+def _between(hypotheses: frozenset[h.Hypothesis]) -> Iterator[k.Lin]:
+    """Yield S - mu for functions that are S-smooth and mu-strongly convex.
+
+    It is >= 0 in every space but that of dimension 0.
+    """
+    smooth: list[h.Smooth | h.Majorised] = []
+    convex: list[h.Convex] = []
+    for one in hypotheses:
+        body = one
+        while isinstance(body, h.Every):
+            body = body.body
+        if isinstance(body, h.Smooth | h.Majorised):
+            smooth.append(body)
+        elif isinstance(body, h.Convex):
+            convex.append(body)
+    for above in smooth:
+        for below in convex:
+            if above.function == below.function:
+                yield k.constant(above.constant - below.modulus)
 
 
 def _factors(form: k.Lin) -> set[Symbol]:

@@ -78,6 +78,8 @@ class Crowd:
         spread: noise is followed by its moments: what is linear in the noises (nothing
             bends) is kept as its mean and its response to each of them, in the place
             of outcomes.
+        folded: of earlier rounds' noises together, coordinate by coordinate, only the
+            size of the response is kept: enough where no form joins two rounds.
     """
 
     functions: list[Shape]
@@ -97,6 +99,7 @@ class Crowd:
     box: tuple[Array, Array] | None = None
     exact: bool = False
     spread: bool = False
+    folded: bool = False
 
     def mean(self) -> Shape:
         """Return f; bends have the same centre and width at every client."""

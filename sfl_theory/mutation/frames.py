@@ -1,20 +1,18 @@
-"""Frames and first genes of crowds, drawn for a statement; children of good models."""
+"""Frames of crowds, drawn for a statement: all but the numbers."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
-
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Poly, Sort
+from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, ratio
+from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation import building
-from sfl_theory.mutation.building import POSITIVE, SIGNED, Frame, Read, Tie, opened
-from sfl_theory.mutation.crowd import Array, NotEvaluatedError
-from sfl_theory.mutation.holding import holds
+from sfl_theory.mutation.building import Frame, Read, Tie, opened
 
 BITS = 5
 """Coins and draws of a model that is enumerated."""
@@ -22,6 +20,14 @@ LONG = 40
 """Rounds from which on the kernel follows moments."""
 FAR = 64
 """Coins of a model that is followed by moments."""
+ONCE = 4
+"""Coins of one round, where those of earlier rounds are put together."""
+FARTHEST = 1000
+"""Rounds of a run at most."""
+VISITS = 12
+"""Local steps of all clients in one round of a long run."""
+MANY = 3
+"""With more clients one of them has noise."""
 CONSTANTS = (
     h.Convex,
     h.Smooth,
@@ -31,7 +37,9 @@ CONSTANTS = (
     h.BoundedGradients,
 )
 """Hypotheses that name a constant, in the order in which they are tied."""
-Genes = dict[str, Array]
+
+
+LEVELS = [None, None, None, 0, 1, 2, 2]
 
 
 def numeric(one: h.Hypothesis) -> bool:
@@ -57,27 +65,15 @@ def drawn_frame(
     kinds = {type(opened(one)) for one in assumed}
     gone = {type(opened(one)) for one in dropped}
     clients = rng.choice(
-        [1, 1, 1, 2, 2, 2, 3] if h.Heterogeneity not in gone else [2, 3]
+        [1, 1, 1, 2, 2, 2, 3, 3, 12] if h.Heterogeneity not in gone else [2, 3]
     )
     wholes = _wholes(read, assumed, clients, rng)
     if wholes is None:
         return None
-    steps = [
-        _most(run.pace(side).steps, read, wholes, clients)
-        for run in read.splits
-        for side in k.Side
-    ]
-    made = max(steps, default=0)
-    rounds = max((_last(one, read, wholes, clients) for one in read.inside), default=0)
-    visits = any(run.kind.visits for run in read.splits)
-    order: list[tuple[int, int]] = []
-    if visits:
-        order = [(n, 0) for n in range(clients) for _ in range(made)]
-        rng.shuffle(order)
-        seen = [0] * clients
-        for place, (n, _) in enumerate(order):
-            order[place] = (n, seen[n])
-            seen[n] += 1
+    solved = _solved(read, assumed, wholes)
+    if solved is None:
+        return None
+    made, rounds = _length(read, wholes, clients)
     drawn = [
         any(run.drawn for run in read.splits) and n < 2 and rng.random() < 0.7
         for n in range(clients)
@@ -88,21 +84,21 @@ def drawn_frame(
     needed = bool(gone & {h.Variance, h.Unbiased})
     noisy = bool(read.splits) and (needed or rng.random() < 0.7)
     noise = [law if noisy and rng.random() < 0.8 else "still" for _ in range(clients)]
-    bits = rounds * (made * noise.count("coin") + sum(drawn))
-    far = {k.LocalPoint, k.Noise, k.Point, k.Expected, k.Draw}
-    spread = bits > BITS and not any(drawn) and not far & {*map(type, read.inside)}
-    if spread and (bits > FAR or bits > 4 * rounds):
-        return None
-    if bits > BITS and not spread:
+    if clients > MANY:
+        noise[1:] = ["still"] * (clients - 1)
+    followed = _followed(read, rounds, made, noise, drawn)
+    if followed is None and rounds > 2:
+        noise[1:] = ["still" for _ in noise[1:]]
+        followed = _followed(read, rounds, made, noise, drawn)
+    if followed is None:
         if needed:
             return None
         noise = ["still" if one == "coin" else one for one in noise]
-    apart = not far & {*map(type, read.inside)} and not any(drawn)
+        followed = False, False
+    spread, folded = followed
     shape = _shape(kinds, gone, spread, rng)
     convex = h.Convex in kinds or h.Minimiser in kinds
     many = rounds > LONG
-    if many and (shape == "bent" or made > 1 or clients > 2):
-        return None
     turned = shape != "bent" and not spread and not many and rng.random() < 0.45
     ties = _ties(read, assumed, dropped, rng)
     tied = {v for _, v, _ in ties}
@@ -116,24 +112,198 @@ def drawn_frame(
     frame = Frame(
         clients=clients,
         wholes=tuple(wholes.items()),
-        order=tuple(order),
+        order=_order(read, made, clients, rng),
         rounds=rounds,
         shape=shape,
         noise=tuple(noise),
         drawn=tuple(drawn),
         same=h.Heterogeneity in kinds or rng.random() < 0.4,
-        level=rng.choice([None, 0, 1] if turned else [None, None, None, 0, 1]),
+        level=rng.choice([None, None, 0, 1, 2] if turned else LEVELS),
         turned=turned,
         signed=shape == "bowl" and not convex and rng.random() < 0.5,
-        power=rng.choice([0, 0, 0, -1, -2, 1]),
+        powers=tuple((v, rng.choice([0, 0, 0, -1, -2, 1, 8])) for v in read.rounds),
+        paces=tuple(v for v in read.rounds if any(v in x.free for x in read.splits)),
+        solved=solved,
         ties=ties,
         pushed=pushed,
         loose=tuple(sorted(loose, key=str)),
         steps=made,
         spread=spread,
-        long=spread or (rounds > LONG and apart and shape != "bent" and not turned),
+        folded=folded,
+        long=False,
     )
+    if not _short_enough(frame):
+        return None
+    frame = replace(frame, long=_long(frame, read))
     return replace(frame, genes=building.genes_of(frame, read))
+
+
+def other_size(
+    frame: Frame,
+    read: Read,
+    assumed: frozenset[h.Hypothesis],
+    rng: random.Random,
+) -> Frame | None:
+    """Return a frame with more or fewer rounds or steps and the same genes, or None."""
+    wholes = dict(frame.wholes)
+    if not wholes:
+        return None
+    v = rng.choice(_far(read) or list(wholes))
+    wholes[v] = rng.choice([
+        2 * wholes[v],
+        4 * wholes[v],
+        wholes[v] + 1,
+        wholes[v] // 2,
+    ])
+    wholes[v] = max(wholes[v], int(v.sort is Sort.COUNT))
+    alone = _alone(read, assumed)
+    solved = _solved(read, assumed, wholes)
+    if solved is None or any(_most(x, read, wholes, frame.clients) < 0 for x in alone):
+        return None
+    made, rounds = _length(read, wholes, frame.clients)
+    followed = _followed(read, rounds, made, frame.noise, frame.drawn)
+    if followed is None or (followed[0] and (frame.turned or frame.shape == "bent")):
+        return None
+    other = replace(
+        frame,
+        wholes=tuple(wholes.items()),
+        order=_order(read, made, frame.clients, rng),
+        rounds=rounds,
+        steps=made,
+        solved=solved,
+        spread=followed[0],
+        folded=followed[1],
+    )
+    if not _short_enough(other):
+        return None
+    return replace(other, long=_long(other, read))
+
+
+def _length(read: Read, wholes: dict[k.Var, int], clients: int) -> tuple[int, int]:
+    """Return the local steps of a round, and the rounds that a statement needs."""
+    steps = [
+        _most(run.pace(side).steps, read, wholes, clients)
+        for run in read.splits
+        for side in k.Side
+    ]
+    rounds = max((_last(one, read, wholes, clients) for one in read.inside), default=0)
+    return max(steps, default=0), rounds
+
+
+def _order(
+    read: Read, made: int, clients: int, rng: random.Random
+) -> tuple[tuple[int, int], ...]:
+    """Return an order of SFL-V2's visits, each client's steps one after another."""
+    if not any(run.kind.visits for run in read.splits):
+        return ()
+    places = [n for n in range(clients) for _ in range(made)]
+    rng.shuffle(places)
+    return tuple((n, places[:at].count(n)) for at, n in enumerate(places))
+
+
+SINGLE = {k.LocalPoint, k.Noise, k.Point, k.Expected, k.Draw}
+"""What is known outcome by outcome only."""
+
+
+def _followed(
+    read: Read, rounds: int, made: int, noise: Sequence[str], drawn: Sequence[bool]
+) -> tuple[bool, bool] | None:
+    """Return whether noise is spread, and whether folded; None where it is too much."""
+    bits = rounds * (made * noise.count("coin") + sum(drawn))
+    if bits <= BITS:
+        return False, False
+    if any(drawn) or SINGLE & {*map(type, read.inside)}:
+        return None
+    folded = rounds > 2 and not _joined(read)
+    most = ONCE * rounds if folded else min(FAR, 4 * rounds)
+    return (True, folded) if bits <= most else None
+
+
+def _short_enough(frame: Frame) -> bool:
+    """Return whether both the crowd and the kernel can follow the run."""
+    if frame.rounds <= LONG:
+        return True
+    quiet = "coin" not in frame.noise and not any(frame.drawn)
+    exact = frame.shape == "bent" or frame.turned
+    if exact and (frame.rounds > 2 * LONG or not quiet):
+        return False
+    return frame.rounds <= FARTHEST and frame.steps * frame.clients <= VISITS
+
+
+def _long(frame: Frame, read: Read) -> bool:
+    apart = not any(frame.drawn) and not SINGLE & {*map(type, read.inside)}
+    straight = frame.shape != "bent" and not frame.turned
+    return frame.spread or (frame.rounds > LONG and apart and straight)
+
+
+def _joined(read: Read) -> bool:
+    """Return whether a form joins the iterates of two rounds."""
+    for one in read.inside:
+        if isinstance(one, k.Inner | k.Value):
+            within = subterms(*one.parts)
+            rounds = {x.round for x in within if isinstance(x, k.Iterate)}
+            summed = (x for x in within if isinstance(x, k.VecSum))
+            if len(rounds) > 1 or any(
+                isinstance(x, k.Iterate) for v in summed for x in subterms(v)
+            ):
+                return True
+    return False
+
+
+def _solved(
+    read: Read, assumed: frozenset[h.Hypothesis], wholes: dict[k.Var, int]
+) -> tuple[tuple[k.RoundFamily, k.BoundNat, Ratio], ...] | None:
+    """Return the families that conditions in both directions decide, as functions.
+
+    Of ``r + s u(i) = 0`` for all i < T the rate is ``-r/s``, a function of i. None if
+    a condition asks for another function.
+    """
+    numbers: set[tuple[k.BoundNat, Ratio]] = set()
+    for one in assumed:
+        index, body = None, one
+        while isinstance(body, h.Every):
+            index, body = body.variable, body.body
+        if isinstance(index, k.BoundNat) and isinstance(body, h.Holds):
+            numbers |= {(index, k.number_of(body.form))} if numeric(body) else set()
+    found, asked = {}, set()
+    for index, number in sorted(numbers, key=str):
+        if (index, -number) not in numbers:
+            continue
+        own = [s for s in number.numerator.parts if isinstance(s, k.PerRound)]
+        if len(own) != 1 or own[0].family in found:
+            continue
+        (symbol,) = own
+        asked.add(symbol.family)
+        places = [_index(symbol.round, wholes, index, t) for t in (0, 1, 2)]
+        with_, without = ratio(0), ratio(0)
+        for c, powers in number.numerator.products():
+            term = ratio(c)
+            for s, power in powers.items():
+                if s is not symbol:
+                    term = term * k.symbol(s) ** power
+            if powers.get(symbol, 0) > 1:
+                break
+            if symbol in powers:
+                with_ = with_ + term
+            else:
+                without = without + term
+        if places == [0, 1, 2] and with_:
+            try:
+                found[symbol.family] = (symbol.family, index, -without / with_)
+            except Rejected:
+                continue
+    return tuple(found.values()) if len(found) == len(asked) else None
+
+
+def _index(value: Poly, wholes: dict[k.Var, int], index: object, t: int) -> int | None:
+    out = Fraction(0)
+    for c, powers in value.products():
+        for s, power in powers.items():
+            if s is not index and s not in wholes:
+                return None
+            c *= (t if s is index else wholes[s]) ** power  # type: ignore[index]
+        out += c
+    return int(out)
 
 
 def _shape(
@@ -151,15 +321,8 @@ def _wholes(
     read: Read, assumed: frozenset[h.Hypothesis], clients: int, rng: random.Random
 ) -> dict[k.Var, int] | None:
     """Return naturals that meet the conditions on them alone."""
-    alone = [
-        one.form.coefficients[k.UNIT].numerator
-        for one in assumed
-        if isinstance(one, h.Holds)
-        and not one.form.expects
-        and one.free <= {*read.wholes}
-        and k.UNIT in one.form.coefficients
-    ]
-    long = rng.random() < 0.3
+    alone = _alone(read, assumed)
+    long = rng.random() < 0.2
     played = any(isinstance(one, k.Split | k.Descent) for one in read.inside)
     some = [0, 0, 0, 1, 2] if played else [0, 0, 1, 2, 5, 20]
     for _ in range(20):
@@ -168,14 +331,29 @@ def _wholes(
             for v in read.wholes
         }
         far = _far(read) if played else list(out)
-        out |= {v: rng.choice([1, 2, 2, 3, 4, 5]) for v in far if played}
+        out |= {v: rng.choice([1, 1, 2, 2, 3, 4, 5]) for v in far if played}
+        near = [v for v in read.wholes if v not in far and v.sort is Sort.COUNT]
+        if played and near and rng.random() < 0.15:
+            out[rng.choice(near)] = rng.choice([4, 8])
         if long and far:
             steps = any(isinstance(one, k.Steps) for one in read.inside)
-            more = [1000] if played else [300] if steps else [10**3, 10**6]
+            more = [60, 60, 300] if played else [300] if steps else [10**3, 10**6]
             out[rng.choice(far)] = rng.choice([4, 10, 30, *more])
         if all(_most(one, read, out, clients) >= 0 for one in alone):
             return out
     return None
+
+
+def _alone(read: Read, assumed: frozenset[h.Hypothesis]) -> list[Poly]:
+    """Return the conditions on naturals alone."""
+    return [
+        one.form.coefficients[k.UNIT].numerator
+        for one in assumed
+        if isinstance(one, h.Holds)
+        and not one.form.expects
+        and one.free <= {*read.wholes}
+        and k.UNIT in one.form.coefficients
+    ]
 
 
 def _far(read: Read) -> list[k.Var]:
@@ -267,99 +445,3 @@ def _reals(one: object, read: Read) -> list[k.Var | k.ClientFamily]:
     free: frozenset[object] = getattr(one, "free", frozenset())
     both: tuple[k.Var | k.ClientFamily, ...] = (*read.reals, *read.families)
     return [v for v in both if v in free]
-
-
-# genes
-
-
-def first_genes(frame: Frame, size: int, rng: np.random.Generator) -> Genes:
-    """Return random genes: many scales, many zeros, many equal clients."""
-    spreads = rng.choice([0.3, 1, 3, 6], size=(size, 1))
-    sparse = rng.choice([0, 0.15, 0.5], size=(size, 1))
-    out: Genes = {}
-    for name, kind in frame.genes.items():
-        value = 2 ** (rng.standard_normal((size, 1)) * spreads)
-        if kind != POSITIVE:
-            value = np.where(rng.random((size, 1)) < sparse, 0, value)
-        if kind == SIGNED:
-            value = value * rng.choice([-1, 1], size=(size, 1))
-        out[name] = value
-    calm, centred = (rng.random((size, 1)) < chance for chance in (0.2, 0.25))
-    for name, value in out.items():
-        if name[:1] in "lcxe" and name[1:].isdigit():
-            rest = calm | centred if name[:1] != "x" else calm
-            out[name] = np.where(rest, 0, value)
-        if name[:1] == "k" and name[1:].isdigit():
-            out[name] = np.where(rng.random((size, 1)) < 0.8, 0, value)
-        if name[:1] == "u":
-            off = np.exp2(-3 * np.abs(rng.standard_normal((size, 1))) - 1)
-            out[name] = np.where(rng.random((size, 1)) < 0.7, off, value)
-    equal = rng.random((size, 1)) < 0.3
-    for name in frame.genes:
-        own = name[:1] + "0" + name[2:]
-        if name[:1] in "hczlwq" and name[1:2] in "12" and own in out:
-            out[name] = np.where(equal, out[own], out[name])
-    return {name: snapped(value) for name, value in out.items()}
-
-
-def snapped(value: Array) -> Array:
-    """Return numbers of seven bits, so that fractions stay short."""
-    mantissa, exponent = np.frexp(value)
-    exponent = np.clip(exponent, -24, 24)
-    return np.ldexp(np.trunc(mantissa * 128) / 128, exponent)  # type: ignore[no-any-return]
-
-
-def children(genes: Genes, frame: Frame, rng: np.random.Generator, size: int) -> Genes:
-    """Return perturbed copies of some models."""
-    old = len(next(iter(genes.values())))
-    parents, others = rng.integers(old, size=size), rng.integers(old, size=size)
-    scale = rng.choice([0.03, 0.2, 1.0, 3.0], size=(size, 1))
-    often = rng.choice([0.08, 0.25, 0.6], size=(size, 1))
-    mixed = rng.random((size, 1)) < 0.2
-    out: Genes = {}
-    for name, kind in frame.genes.items():
-        value = genes[name][parents]
-        swap = mixed & (rng.random((size, 1)) < 0.5)
-        value = np.where(swap, genes[name][others], value)
-        moved = value * 2 ** (rng.standard_normal((size, 1)) * scale)
-        if kind != POSITIVE:
-            zero = rng.random((size, 1))
-            moved = np.where(zero < 0.1, 0, moved)
-            grown = 2 ** (rng.standard_normal((size, 1)) * 2)
-            moved = np.where((value == 0) & (zero < 0.4), grown, moved)
-        if kind == SIGNED:
-            moved = np.where(rng.random((size, 1)) < 0.1, -moved, moved)
-        out[name] = np.where(rng.random((size, 1)) < often, moved, value)
-    return {name: snapped(value) for name, value in out.items()}
-
-
-def pushed(frame: Frame, read: Read, genes: Genes, v: k.Var | k.RoundFamily) -> Genes:
-    """Return the genes with a parameter at the edge of the conditions on it.
-
-    Of its multiples by powers of two the largest is taken that meets all conditions
-    (the smallest where no smaller one does); then it is refined.
-    """
-    name = f"a.{v}" if isinstance(v, k.RoundFamily) else f"v.{v}"
-    first = genes[name]
-
-    def met(factor: Array) -> Array:
-        now = genes | {name: snapped(first * factor)}
-        try:
-            _, e = building.build(frame, read, now, exact=False)
-            out = np.ones(first.shape, dtype=bool)
-            for one in frame.pushed:
-                out &= holds(e, one)
-        except NotEvaluatedError:
-            return np.zeros(first.shape, dtype=bool)
-        return out
-
-    best = np.zeros(first.shape)
-    for power in (-20, -14, -10, -7, -4, -2, 0, 2, 4, 8):
-        factor = np.full(first.shape, 2.0**power)
-        best = np.where(met(factor), factor, best)
-    step = 4.0
-    for _ in range(5):
-        factor = best * step
-        best = np.where((best > 0) & met(factor), factor, best)
-        step = step**0.5
-    return genes | {name: snapped(np.where(best > 0, first * best, first))}

@@ -21,8 +21,11 @@ def holds(e: Many, one: h.Hypothesis) -> Array:
     """Return where a hypothesis is true (up to rounding), (models, 1) of bool."""
     if isinstance(one, h.Every):
         out = np.ones(e.ones.shape, dtype=bool)
-        for _ in e.range(one):
+        for _ in e.some(one):
             out = out & holds(e, one.body)
+            if not out.any():
+                break
+        e.at.pop(one.variable, None)
         return out
     if isinstance(one, h.Holds):
         value, size = e.form(one.form)

@@ -15,12 +15,15 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
-from sfl_theory.mutation.search import FRAMES, PATIENCE, broken
+from sfl_theory.mutation.search import FRAMES, broken
 from sfl_theory.proofs.export import ModelData, Statement
+from sfl_theory.worst_case.solve import one_thread
 
 VERDICTS = ("proved", "refuted", "undecided", "no model", "wrongly proved")
 SUBJECTS = ("T rounds", "one round", "functions and vectors", "numbers")
 
+PATIENCE = dict(zip(SUBJECTS, (1, 2, 3, 3), strict=True))
+"""After how many rounds of turns in vain a search ends: long runs take long."""
 OTHERS = 3
 """From how many other theorems a neighbour may follow."""
 Named = tuple[str, Part]
@@ -32,12 +35,12 @@ class Effort:
 
     Attributes:
         frames: kinds of models for a statement at most.
-        patience: after so many of them in vain the search ends.
+        patience: factor of ``PATIENCE``.
         seed: of the search.
     """
 
     frames: int = FRAMES
-    patience: int = PATIENCE
+    patience: int = 1
     seed: int = 0
 
 
@@ -139,7 +142,8 @@ def judge(
     for name, part in together:
         if name in own and (wanted is None or name in wanted):
             known = _nearest(name, own)
-            out += _judged(name, part, known, effort or Effort())
+            with one_thread():
+                out += _judged(name, part, known, effort or Effort())
     return out
 
 
@@ -167,7 +171,7 @@ def _judged(
         refutes,
         f"{effort.seed} {name}",
         effort.frames,
-        effort.patience,
+        effort.patience * PATIENCE[about],
     )
     for place, one in enumerate(around):
         verdict = "no model" if place in silent else "undecided"

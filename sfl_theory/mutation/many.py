@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -23,8 +24,23 @@ from sfl_theory.kernel.algebra import Poly, Ratio
 from sfl_theory.mutation.crowd import Array, Crowd, NotEvaluatedError, Shape
 
 MAX_OUTCOMES = 512
+SOME = 12
+"""Of a condition on more steps than these six are tried."""
 LATE = (0, 1, 2, 3, 10, 1000)
 """Rounds at which a condition for all naturals is tried."""
+
+
+@lru_cache(maxsize=100_000)
+def _indices(term: Any) -> tuple[Any, ...]:
+    """Return the indices on which a term's value depends."""
+    bound = (k.BoundClient, k.BoundNat, k.Argument)
+    return tuple(v for v in term.free if isinstance(v, bound))
+
+
+@lru_cache(maxsize=100_000)
+def _products(value: Poly) -> list[tuple[Fraction, float, list[tuple[Any, int]]]]:
+    """Return the terms of a polynomial: coefficient, exact and rounded, and powers."""
+    return [(c, float(c), list(powers.items())) for c, powers in value.products()]
 
 
 @dataclass
@@ -62,7 +78,8 @@ class Many:
         """
         chances: list[Array] = []
         own = self.crowd
-        for t, n in product(range(own.rounds), range(len(own.weights))):
+        rounds = min(own.rounds, 1) if own.folded else own.rounds
+        for t, n in product(range(rounds), range(len(own.weights))):
             q, noise = own.participation[n], own.noise[n]
             if drawn and q is not None:
                 self._bits[n, t, -1] = len(chances)
@@ -70,7 +87,7 @@ class Many:
             for i in range(steps) if noise is not None and noise[1] else ():
                 self._bits[n, t, i] = len(chances)
                 chances.append(self.ones / 2)
-        self.slots = 1 + len(chances) if own.spread else 1
+        self.slots = 1 + own.folded + len(chances) if own.spread else 1
         if own.spread:
             return
         if 2 ** len(chances) > MAX_OUTCOMES:
@@ -98,12 +115,12 @@ class Many:
 
     def whole(self, value: Poly) -> int:
         """Return the value of an index."""
-        out = Fraction(0)
-        for c, powers in value.products():
+        out: Any = 0
+        for c, _, powers in _products(value):
             term = c
-            for s, power in powers.items():
-                term *= self._index(s) ** power
-            out += term
+            for s, power in powers:
+                term = term * self._index(s) ** power
+            out = out + term
         return int(out)
 
     def _index(self, s: Any) -> int:
@@ -121,11 +138,12 @@ class Many:
         return found
 
     def _kept(self, term: Any, make: Callable[[Any], Any]) -> Any:
-        bound = tuple((v, self.at[v]) for v in term.free if v in self.at)
-        key = (term, bound)
-        if key not in self._memo:
-            self._memo[key] = make(term)
-        return self._memo[key]
+        indices = _indices(term)
+        key = (term, *[self.at.get(v) for v in indices]) if indices else (term,)
+        found = self._memo.get(key)
+        if found is None:
+            found = self._memo[key] = make(term)
+        return found
 
     def constant(self, c: Fraction) -> Fraction | float:
         """Return a number, a float unless all is exact."""
@@ -133,18 +151,20 @@ class Many:
 
     def _number(self, value: Ratio | Poly) -> Array:
         if isinstance(value, Ratio):
-            out = self.number(value.numerator)
+            top = self.number(value.numerator)
             for factor, power in value.denominator:
-                out = out / self.number(factor) ** power
-            return out
-        out = 0 * self.ones
-        for c, powers in value.products():
-            term: Any = self.constant(Fraction(c))
-            for s, power in powers.items():
+                top = top / self.number(factor) ** power
+            return top
+        exact = self.crowd.exact
+        out: Any = 0
+        for c, rough, powers in _products(value):
+            term: Any = c if exact else rough
+            for s, power in powers:
                 one = self._kept(s, self._symbol)
                 term = term * (one if power == 1 else one**power)
             out = out + term
-        return out
+        found: Array = out + 0 * self.ones
+        return found
 
     def _symbol(self, s: Any) -> Any:
         own = self.crowd
@@ -186,6 +206,19 @@ class Many:
             self.at[v] = value
             yield value
         self.at.pop(v, None)
+
+    def some(self, closed: k.Closed) -> Iterator[int]:
+        """Yield the first, middle and last values of a bound variable, as `range`."""
+        upper = 0
+        if isinstance(closed.binder, k.Steps):
+            upper = self.whole(closed.binder.upper)
+        if upper <= SOME:
+            yield from self.range(closed)
+            return
+        for value in (0, 1, 2, upper // 2, upper - 2, upper - 1):
+            self.at[closed.variable] = value
+            yield value
+        self.at.pop(closed.variable, None)
 
     # forms and vectors
 
@@ -315,11 +348,12 @@ class Many:
         value, coin = law
         if not coin:
             return value[:, None]
+        t = 0 if self.crowd.folded else t
         if (n, t, i) not in self._bits:
             raise NotEvaluatedError("the models end before this round")
         if self.slots > 1:
             out = np.zeros((len(value), self.slots, 2))
-            out[:, 1 + self._bits[n, t, i]] = value
+            out[:, 1 + self.crowd.folded + self._bits[n, t, i]] = value
             return out
         sign = 1 - 2 * self._signs[:, self._bits[n, t, i]]
         found: Array = value[:, None] * sign[None, :, None]
@@ -355,8 +389,23 @@ class Many:
                 F, step = self.function(run.function), self.rate(run.rate, s)
                 path.append(path[s] - self._gradient(F, path[s]) * step[..., None])
             else:
-                path.append(self.played(run, s)[1])
+                path.append(self._folded(self.played(run, s)[1]))
         return path[t]  # type: ignore[no-any-return]
+
+    def _folded(self, x: Array) -> Array:
+        """Return an iterate whose responses to noise are put together, if they may.
+
+        Raises:
+            NotEvaluatedError: in fractions, which have no roots.
+        """
+        if not self.crowd.folded:
+            return x
+        if self.crowd.exact:
+            raise NotEvaluatedError("no root of a fraction")
+        out = np.zeros_like(x)
+        out[:, 0] = x[:, 0]
+        out[:, 1] = np.sqrt((x[:, 1:] ** 2).sum(1))
+        return out
 
     def played(self, run: k.Split, t: int) -> tuple[list[list[Array]], Array]:
         """Return the local points of each client, and the next iterate."""

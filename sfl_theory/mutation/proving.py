@@ -2,106 +2,201 @@
 
 A neighbour may be true: where the original is not sharp, where a sharper statement of
 the same left side is proved elsewhere in the ledger, where the change made it weaker.
-What is added to a proved form has to be a square, a value above the least one, or a
-number that is >= 0 by sorts or by the neighbour's own conditions; hypotheses that the
-neighbour has relaxed are derived from those that it has.
+What is added to a proved form has to be squares, values above the least one and numbers
+that are >= 0 by sorts or by the neighbour's own conditions (`positivity`); hypotheses
+that the neighbour has relaxed are derived from those that it has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, lru_cache
+from typing import Any
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules as r
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Rejected, ratio
+from sfl_theory.mutation import positivity
 from sfl_theory.mutation.changes import Neighbour
+from sfl_theory.mutation.slack import sharpened
 
 Theorem = r.Theorem
+Rest = dict[k.LinAtom, Ratio]
+SUMS = 12
+"""Sums of a number about which something is known beside the conditions."""
+
+
+class Wanted:
+    """A neighbour, and what its conditions say about numbers."""
+
+    def __init__(self, one: Neighbour) -> None:
+        self.neighbour = one
+        self.hypotheses = one.hypotheses
+        self.target = one.right - one.left
+        numbers = (x for x in one.hypotheses if isinstance(x, h.Holds))
+        self.signs = [r.assume(x.form) for x in numbers if not x.form.expects]
+        self._kept: dict[Ratio, Theorem | None] = {}
+
+    @cached_property
+    def known(self) -> list[Theorem]:
+        """Conditions and their products."""
+        return positivity.with_products(self.signs)
+
+    def shown(self, c: Ratio) -> Theorem | None:
+        """Return that a number is >= 0 under the neighbour's conditions, or None."""
+        if c not in self._kept:
+            known = [*self.known, *self._on_sums(c)]
+            self._kept[c] = positivity.shown(c, known)
+        return self._kept[c]
+
+    def _on_sums(self, c: Ratio) -> Iterator[Theorem]:
+        """Yield inequalities between the sums in a number, by the conditions."""
+        totals = [s for s in c.numerator.parts if isinstance(s, k.Total)]
+        every = [x for x in self.hypotheses if isinstance(x, h.Every)]
+        for total in sorted(totals, key=str)[:SUMS]:
+            if total.binder is k.CLIENTS:
+                yield from _below_one(total)
+            for one in every:
+                if one.binder == total.binder:
+                    yield from _summed(one, total)
+
+
+def _opened(total: k.Total) -> tuple[Any, Ratio]:
+    v, inside = total.opened()
+    return v, k.number_of(inside) if isinstance(inside, k.Lin) else ratio(inside)
+
+
+@lru_cache(maxsize=10_000)
+def _below_one(total: k.Total) -> tuple[Theorem, ...]:
+    """Return that a sum over clients is at most that with a weight a_n less."""
+    n, inside = _opened(total)
+    less = inside.numerator.divided(k.weight(n).numerator)
+    if less is None or inside.denominator:
+        return ()
+    return (r.sum_over(r.weight_below_one(n), k.CLIENTS, n, ratio(less), ()),)
+
+
+@lru_cache(maxsize=10_000)
+def _summed(every: h.Every, total: k.Total) -> tuple[Theorem, ...]:
+    """Return what a condition on every step says of a sum, times its summands."""
+    (v, weight), (own, body) = _opened(total), every.opened()
+    if not isinstance(v, k.Var) or not isinstance(body, h.Holds) or body.form.expects:
+        return ()
+    sign = r.instantiate(r.assume(body.form), ((own, k.symbol(v)),), ())
+    rates = (s for s in weight.numerator.parts if isinstance(s, k.PerRound))
+    own_rates = [s for s in map(k.symbol, rates) if weight.numerator.divided(s.poly())]
+    out = []
+    for factor in (ratio(1), *own_rates):
+        try:
+            out.append(r.sum_over(sign, total.binder, v, weight / factor, ()))
+        except Rejected:
+            continue
+    return tuple(out)
 
 
 def derived(one: Neighbour, known: Iterable[Theorem]) -> Theorem | None:
     """Return a theorem that is the neighbour, made from one of those known, or None."""
-    numbers = [x for x in one.hypotheses if isinstance(x, h.Holds)]
-    signs = tuple(r.assume(x.form) for x in numbers if not x.form.expects)
-    target = one.right - one.left
+    wanted = Wanted(one)
     for theorem in known:
-        try:
-            start = _under(theorem, one, signs)
-            if start is None:
-                continue
-            if not target - start.form:
-                return start
-            if one.whole.equal:
-                continue
-            return _with_more(start, target, signs, one)
-        except Rejected:
-            continue
+        found = _made(wanted, theorem)
+        if found is not None:
+            return found
     return None
 
 
-def _under(
-    theorem: Theorem, one: Neighbour, signs: tuple[Theorem, ...]
-) -> Theorem | None:
+def _made(wanted: Wanted, theorem: Theorem) -> Theorem | None:
+    one = wanted.neighbour
+    try:
+        start = _under(theorem, wanted)
+        if start is None:
+            return None
+        if not wanted.target - start.form:
+            return start
+        if one.whole.equal:
+            return None
+        start = _under(sharpened(theorem), wanted) or start
+        return _with_more(start, wanted)
+    except Rejected:
+        return None
+
+
+def _under(theorem: Theorem, wanted: Wanted) -> Theorem | None:
     """Return the theorem under the neighbour's hypotheses, if they imply its own."""
     missing = [
         x if isinstance(x, h.Holds) and not x.form.expects else None
-        for x in theorem.hypotheses - one.hypotheses
+        for x in theorem.hypotheses - wanted.hypotheses
     ]
     if None in missing:
         return None
     for assumed in filter(None, missing):
-        lemma = _lemma(assumed.form, signs)
+        lemma = wanted.shown(k.number_of(assumed.form))
         if lemma is None:
             return None
         theorem = r.cut(theorem, lemma)
     return theorem
 
 
-def _lemma(form: k.Lin, signs: tuple[Theorem, ...]) -> Theorem | None:
-    """Return that a number is >= 0: a multiple of a sign, and more."""
-    tries: list[tuple[tuple[Theorem, Ratio], ...]] = [()]
-    wanted = k.number_of(form)
-    for sign in signs:
-        had = k.number_of(sign.form)
-        factors = {Fraction(1)}
-        below = dict(had.numerator.coefficients)
-        if wanted.denominator == had.denominator:
-            for monomial, value in wanted.numerator.coefficients.items():
-                had_value = Fraction(below.get(monomial, 0))
-                if had_value and value / had_value > 0:
-                    factors.add(value / had_value)
-        tries += [((sign, ratio(factor)),) for factor in sorted(factors)]
-    for uses in tries:
-        try:
-            return r.combine(uses, (), form, ())
-        except Rejected:
-            continue
-    return None
-
-
-def _with_more(
-    theorem: Theorem, target: k.Lin, signs: tuple[Theorem, ...], one: Neighbour
-) -> Theorem | None:
+def _with_more(theorem: Theorem, wanted: Wanted) -> Theorem | None:
     """Return target >= 0 from a theorem, by adding what is not negative."""
-    rest = dict((target - theorem.form).coefficients)
-    rest.pop(k.UNIT, None)
+    rest: Rest = dict((wanted.target - theorem.form).coefficients)
+    number = rest.pop(k.UNIT, ratio(0))
     uses = [(theorem, ratio(1))]
     squares: list[tuple[k.Vec, Ratio]] = []
-    for atom, c in list(rest.items()):
-        if isinstance(atom, k.Value) and not _best(atom):
-            best = k.Value(atom.function, k.vec(k.Star(atom.function)))
-            if h.Minimiser(atom.function) in one.hypotheses and best in rest:
-                uses.append((r.lowest(atom.function, atom.at), c))
-                continue
-        if isinstance(atom, k.Value):
+    signs: list[Theorem] = []
+
+    def not_negative(c: Ratio) -> bool:
+        if c.nonnegative():
+            return True
+        sign = wanted.shown(c)
+        signs.extend([sign] if sign is not None else [])
+        return sign is not None
+
+    for value in [x for x in rest if isinstance(x, k.Value) and not _best(x)]:
+        c = rest.pop(value)
+        best = k.Value(value.function, k.vec(k.Star(value.function)))
+        if h.Minimiser(value.function) not in wanted.hypotheses or not not_negative(c):
+            return None
+        uses.append((r.lowest(value.function, value.at), c))
+        rest[best] = rest.get(best, ratio(0)) + c
+    squares += _mixed(rest, not_negative)
+    for atom, c in rest.items():
+        if not c:
             continue
-        if isinstance(atom, k.Inner) and atom.left is atom.right:
+        if not not_negative(c):
+            return None
+        if isinstance(atom, k.Inner):
             squares.append((k.vec(atom.left), c))
-            continue
-        uses.append((_square(atom), c))
-    return r.combine(tuple(uses), tuple(squares), target, signs)
+        else:
+            uses.append((_square(atom), c))
+    if not not_negative(number):
+        return None
+    return r.combine(tuple(uses), tuple(squares), wanted.target, tuple(signs))
+
+
+def _mixed(
+    rest: Rest, not_negative: Callable[[Ratio], bool]
+) -> list[tuple[k.Vec, Ratio]]:
+    """Take inner products of two vectors out of a form, as squares of u + v or u - v.
+
+    Returns:
+        The squares and their factors; what they bring with them is in the form.
+
+    Raises:
+        Rejected: the sign of a factor is not known.
+    """
+    out = []
+    for atom in [x for x in rest if isinstance(x, k.Inner) and x.left is not x.right]:
+        half = rest.pop(atom) / 2
+        signs = (sign for sign in (1, -1) if not_negative(half * sign))
+        sign = next(signs, None)
+        if sign is None:
+            raise Rejected(f"{half} has no sign")
+        out.append((k.vec(atom.left) + k.vec(atom.right) * sign, half * sign))
+        for u in (atom.left, atom.right):
+            own = k.Inner(u, u)
+            rest[own] = rest.get(own, ratio(0)) - half * sign
+    return out
 
 
 def _best(atom: k.Value) -> bool:

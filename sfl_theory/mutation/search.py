@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -19,22 +20,25 @@ from sfl_theory.kernel.models import Model
 from sfl_theory.mutation.building import Frame, Read, Subject, build, exact_model
 from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError
-from sfl_theory.mutation.frames import Genes, children, drawn_frame, first_genes, pushed
+from sfl_theory.mutation.frames import drawn_frame, other_size
+from sfl_theory.mutation.genes import Genes, children, first_genes, pushed
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
 from sfl_theory.proofs.export import ModelData, model_of
 
 CROWD = 96
-GENERATIONS = 4
+FEW, SOME = 32, 20
+"""So many models are in a crowd whose runs have more than so many rounds."""
+GENERATIONS = 3
 PARENTS = 6
-FRAMES = 36
-PATIENCE = 9
-"""The search ends after so many frames that broke nothing."""
+FRAMES = 90
 LOOKS = 1
 """Kinds of models that are made for what is proved."""
 MARGIN = 1e-6
 """By how much, relative to the terms, float64 has to see a neighbour broken."""
 
+HOPE = -0.5
+"""Models have children where the left side is a third of the right one at least."""
 NOISE = 1e-10
 """Sides that are so small, relative to their terms, are rounding errors."""
 
@@ -61,7 +65,7 @@ class Search:
         watched: of those that are proved: no model is made for them, but what breaks
             them, a defect, would be seen.
         decide: asks the kernel.
-        good: for each place its best models.
+        good: for each place and shape of functions the best models.
         failed: how often the kernel refused models of this frame, for each place.
         asked: how often the kernel was asked.
         found: the models that break neighbours.
@@ -74,21 +78,42 @@ class Search:
     decide: Decide
     rng: random.Random
     dice: np.random.Generator
-    good: dict[int, Good] = field(default_factory=dict)
+    good: dict[tuple[int, str], Good] = field(default_factory=dict)
     failed: dict[int, int] = field(default_factory=dict)
     asked: int = 0
     crowds: int = 0
     found: dict[int, ModelData] = field(default_factory=dict)
 
-    def run(self, frames: int = FRAMES, patience: int = PATIENCE) -> None:
-        """Search until nothing is open or nothing new was broken for a while."""
-        idle = 0
+    def run(self, frames: int, patience: int) -> None:
+        """Search until nothing is open or nothing new was broken for a while.
+
+        Models in which all hypotheses of the original hold serve most neighbours at
+        once; one with another hypothesis needs models of its own. So both take turns.
+        """
+        idle, turns = 0, list[int]()
         for _ in range(frames):
-            if not self.open or idle >= patience:
-                return
+            turns = [place for place in turns if place in self.open]
+            if not turns:
+                if not self.open or idle >= patience:
+                    return
+                special = self._special()
+                common = sorted(self.open - set(special))
+                some = min(len(common), 2 + len(common) // 3)
+                turns = special + self.rng.sample(common, some)
+                self.rng.shuffle(turns)
+                idle += 1
             before = len(self.open)
-            self._frame(self.rng.choice(sorted(self.open)))
-            idle = 0 if len(self.open) < before else idle + 1
+            self._frame(turns.pop())
+            if len(self.open) < before:
+                idle = 0
+
+    def _special(self) -> list[int]:
+        """Return the open neighbours with hypotheses of their own."""
+        return [
+            place
+            for place in sorted(self.open)
+            if self.around[place].hypotheses != self.around[place].whole.hypotheses
+        ]
 
     def look(self, frames: int) -> None:
         """Try a few models on what is proved alone."""
@@ -98,14 +123,18 @@ class Search:
 
     def _frame(self, place: int) -> None:
         target = self.around[place]
-        again = self.good.get(place)
-        if again is not None and self.rng.random() < 0.4:
+        kinds = [kind for at, kind in self.good if at == place]
+        if kinds and self.rng.random() < 0.4:
+            again = self.good[place, self.rng.choice(kinds)]
             frame, genes = again.frame, again.genes
+            if self.rng.random() < 0.5:
+                other = other_size(frame, self.read, target.hypotheses, self.rng)
+                frame = other or frame
             self._generations(frame, children(genes, frame, self.dice, CROWD))
             return
         tries = (
             drawn_frame(self.read, target.hypotheses, target.dropped, self.rng)
-            for _ in range(5)
+            for _ in range(20)
         )
         frame_ = next((one for one in tries if one is not None), None)
         if frame_ is None:
@@ -119,7 +148,10 @@ class Search:
 
     def _generations(self, frame: Frame, genes: Genes) -> None:
         self.failed = {}
-        for _ in range(GENERATIONS):
+        far = frame.rounds > SOME
+        if far:
+            genes = {name: a[:FEW] for name, a in genes.items()}
+        for _ in range(2 if far else GENERATIONS):
             found = self._evaluated(frame, genes)
             if found is None:
                 return
@@ -127,7 +159,7 @@ class Search:
             parents = self._chosen(frame, genes, scores, rows)
             if parents is None:
                 return
-            genes = children(parents, frame, self.dice, CROWD)
+            genes = children(parents, frame, self.dice, FEW if far else CROWD)
 
     def _chosen(
         self,
@@ -142,6 +174,7 @@ class Search:
             The best models for what is still open; None if there are none.
         """
         best: list[int] = []
+        hopeful = False
         for place, order in rows.items():
             score = scores[place]
             for row in order[:2] if self.failed.get(place, 0) < 2 else ():
@@ -154,10 +187,13 @@ class Search:
             if place in self.open and np.isfinite(score[order[0]]):
                 top = float(score[order[0]])
                 kept = {name: a[order] for name, a in genes.items()}
-                if place not in self.good or top > self.good[place].score:
-                    self.good[place] = Good(top, frame, kept)
+                own = place, frame.shape
+                better = own not in self.good or top > self.good[own].score
+                if better:
+                    self.good[own] = Good(top, frame, kept)
+                hopeful |= better or top > HOPE
                 best += [int(row) for row in order if np.isfinite(score[row])]
-        if not best:
+        if not best or not hopeful:
             return None
         chosen = sorted(set(best))
         return {name: a[chosen] for name, a in genes.items()}
@@ -192,20 +228,23 @@ class Search:
 
     def _scored(self, e: Many) -> tuple[dict[int, Array], dict[int, Array]]:
         whole = self.around[0].whole
-        left, right = e.form(whole.left), e.form(whole.right)
+        sides: tuple[tuple[Array, Array], tuple[Array, Array]] | None = None
         true: dict[h.Hypothesis, Array] = {}
         scores, rows = {}, {}
         for place in sorted(self.open | self.watched):
             one = self.around[place]
-            ok = np.ones(left[0].shape, dtype=bool)
+            ok = np.ones(e.ones.shape, dtype=bool)
             for assumed in one.hypotheses:
                 if assumed not in true:
                     true[assumed] = holds(e, assumed)
                 ok &= true[assumed]
+                if not ok.any():
+                    break
             if not ok.any():
                 continue
             try:
-                low, high = self._sides(e, one, left, right)
+                sides = sides or (e.form(whole.left), e.form(whole.right))
+                low, high = self._sides(e, one, *sides)
             except NotEvaluatedError:
                 continue
             gap, size = low[0] - high[0], np.abs(low[0]) + np.abs(high[0])
@@ -243,7 +282,7 @@ def broken(
     decide: Decide,
     seed: str,
     frames: int = FRAMES,
-    patience: int = PATIENCE,
+    patience: int = 1,
 ) -> dict[int, ModelData]:
     """Return models that were found to break neighbours, by their places.
 
@@ -254,12 +293,15 @@ def broken(
         decide: asks the kernel whether a model refutes a neighbour.
         seed: of the search.
         frames: how many kinds of models are tried at most.
-        patience: after how many of them in vain the search ends.
+        patience: after how many rounds of turns in vain the search ends.
     """
     if not places | proved:
         return {}
     whole = around[0].whole
-    extra = {one for other in around for one in other.hypotheses} - whole.hypotheses
+    extra: set[Any] = {one for other in around for one in other.hypotheses}
+    extra |= {other.left for other in around}
+    extra |= {one.right_side for one in around if one.right_side is not None}
+    extra -= {*whole.hypotheses, whole.left, whole.right}
     read = Read.of(Subject(whole, tuple(sorted(extra, key=str))))
     rng = random.Random(seed)
     dice = np.random.default_rng(rng.getrandbits(64))

@@ -13,13 +13,14 @@ from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import equal_steps
+from sfl_theory.proofs import equal_steps, sharp_rounds
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.equal_steps import each_client, eta, gf, gx, noisy, r, run, tau
 from sfl_theory.proofs.local_steps import N, S, eps2, i, n, now, sigma2, t, whole_mean
 from sfl_theory.proofs.notation import combine, count, mean, of, steps, sum_over
+from sfl_theory.proofs.sharp_rounds import Sharp
 
 T = count("T")
 own = N * k.weight(n) ** 2
@@ -141,8 +142,6 @@ def eq_23(side: k.Side) -> Theorem:
 u = S * eta * tau
 M = Fraction(128, 127)
 """``1/(1 - 2 u^2)`` where u = S eta tau <= 1/16."""
-sigma_mean = mean(n, k.weight(n) * sigma2(n))
-sigma_squares = mean(n, k.weight(n) ** 2 * sigma2(n))
 
 
 def small() -> Theorem:
@@ -174,23 +173,23 @@ def deviation() -> Theorem:
     )
 
 
-def descended(apart: Theorem, factor: Ratio) -> Theorem:
+def descended() -> Theorem:
     """Return ``eta tau/2 ||grad f||^2 <= f - f' + s + 2m/3 u^2 eta tau G``.
 
-    ``s = S eta^2 tau sum a^2 sigma^2 + m/2 S^2 eta^3 tau^2 sum factor sigma^2`` and
-    ``G = sum factor ||grad F_n||^2``; `apart` bounds the deviation with this factor.
+    ``s = S eta^2 tau sum a^2 sigma^2 + m/2 S^2 eta^3 tau^2 sum own sigma^2`` and
+    ``G = sum own ||grad F_n||^2``.
     """
     square = combine((small(), 1 + 16 * u))
     mean_gradient = whole_mean(r, r.local_gradient(of(i)))
     noise = whole_mean(r, r.noise(of(i)))
     half = eta * S**2 / 2
-    positive = r.summed(equal_steps.not_negative(r.away(of(i))), tau, factor)
+    positive = r.summed(equal_steps.not_negative(r.away(of(i))), tau, own)
     rest = eta / (2 * tau) - S * eta**2
     target = (
         fall()
-        + k.constant(S * eta**2 * tau * sigma_squares)
-        + k.constant(half * M * eta**2 * tau**2 * mean(n, factor * sigma2(n)))
-        + k.summed(k.CLIENTS, n, k.norm2(gx) * factor)
+        + k.constant(S * eta**2 * tau * mean(n, k.weight(n) ** 2 * sigma2(n)))
+        + k.constant(half * M * eta**2 * tau**2 * sigma_w)
+        + k.summed(k.CLIENTS, n, k.norm2(gx) * own)
         * (half * M * eta**2 * tau**3 * 4 / 3)
         - k.norm2(gf) * (eta * tau / 2)
     )
@@ -198,8 +197,8 @@ def descended(apart: Theorem, factor: Ratio) -> Theorem:
         local.whole_descent(r),
         (local.whole_centred(r, gf), eta),
         (local.whole_noise(r), S * eta**2),
-        (apart, eta / (2 * tau)),
-        (each_client(equal_steps.drift(), factor), half * M),
+        (deviation(), eta / (2 * tau)),
+        (each_client(equal_steps.drift(), own), half * M),
         (positive, half * (M - 1 - 2 * M * u**2)),
         (mean_gradient - noise, S * eta**2 / 2),
         (mean_gradient, rest),
@@ -218,7 +217,7 @@ def one_round() -> Theorem:
         combine((small(), eta * tau / 4), (small_by_weights(), eta * tau * u * M / 6))
     ]
     return combine(
-        descended(deviation(), own),
+        descended(),
         (each_client(equal_steps.own_gradient(), own), four_thirds),
         (small(), M / 12 * scale * tau * kappa * eps2 + M / 32 * scale * sigma_w),
         (gf, left),
@@ -249,51 +248,22 @@ def proposition_1() -> Theorem:
     return averaged(eq_27(), 4 / tau)
 
 
-def mean_own_gradient() -> Theorem:
-    """Return ``sum_n a_n ||grad F_n||^2 <= ||grad f||^2 + eps2``."""
-    near = rules.heterogeneity(eps2, n, r.x)
-    return combine(
-        each_client(near, k.weight(n)),
-        (rules.linear(k.CLIENTS, n, gx * k.weight(n), gf), 2),
-        (rules.mean_gradient(r.x, gf), 2),
-    )
-
-
-def sharper_round() -> Theorem:
-    """Return one round of the sharper bound; only ``eta <= 1/(16 S tau)`` is needed."""
-    size = M * eta * u**2 * tau * 2 / 3
-    square = combine((small(), 1 + 16 * u))
-    rate, third = Fraction(379, 762), Fraction(256, 381)
-    target = (
-        fall()
-        + k.constant(S * eta**2 * tau * sigma_squares)
-        + k.constant(S**2 * eta**3 * tau**2 * sigma_mean * M / 2)
-        + k.constant(S**2 * eta**3 * tau**3 * eps2 * third)
-        - k.norm2(gf) * (eta * tau * rate)
-    )
-    return combine(
-        descended(local.whole_deviation(r), k.weight(n)),
-        (mean_own_gradient(), size),
-        (gf, eta * tau * (Fraction(1, 2) - rate) - size),
-        target=target,
-        signs=[square],
-    )
-
-
 def sharper() -> Theorem:
-    """Return the sharper average: 2.02, 1.36 and 1.02, printed to two decimals."""
+    """Return the sharper average: 2.02, 1.36 and 1.02, printed to two decimals.
+
+    Every term is larger than that of `sharp_rounds.one_round`.
+    """
     two, het, noise = (Fraction(x) for x in ("2.02", "1.36", "1.02"))
     bound = (
-        two * S * eta**2 * sigma_squares
+        two * S * eta**2 * mean(n, k.weight(n) ** 2 * sigma2(n))
         + het * S**2 * eta**3 * tau**2 * eps2
-        + noise * S**2 * eta**3 * tau * sigma_mean
+        + noise * S**2 * eta**3 * tau * mean(n, k.weight(n) * sigma2(n))
     )
-    target = fall() * (two / tau) + k.constant(bound) - k.norm2(gf) * eta
-    factor = two / tau
+    a, factor = Sharp(k.Kind.V1, limit=Fraction(16)), two / tau
     one = combine(
-        (sharper_round(), factor),
-        (gf, eta * (two * Fraction(379, 762) - 1)),
-        target=target,
+        (rules.cut(sharp_rounds.one_round(a), small()), factor),
+        (gf, eta * (two * (1 - a.lost) / 2 - 1)),
+        target=fall() * factor + k.constant(bound) - k.norm2(gf) * eta,
     )
     return averaged(one, factor)
 

@@ -44,7 +44,7 @@ def _one_more(run: k.Split, i: int, w: k.Vec, sign: int) -> Theorem:
     return combine(*uses, target=k.inner(total, w) * sign)
 
 
-def _only_square(u: k.Vec, sign: int) -> Theorem:
+def only_square(u: k.Vec, sign: int) -> Theorem:
     """Return ``sign (||u(0)||^2 - sum_{j<1} ||u(j)||^2) >= 0``."""
     if sign > 0:
         return first_square(j, u)
@@ -76,7 +76,7 @@ def of_mean(run: k.Split, i: int, sign: int) -> Theorem:
     own, alone = mean(k.noise(run, n, now, i)), k.vec_at(xi, {j: i + of(j)})
     spread = combine(
         (rules.split(j, k.norm2(xi), ratio(i), ratio(1)), sign),
-        _only_square(alone, -sign),
+        only_square(alone, -sign),
     )
 
     def sums(upper: int) -> Theorem:

@@ -33,9 +33,10 @@ def atom_of(u: k.Vec) -> k.VecAtom:
     return atom
 
 
-def tested(theorem: Theorem, round_: int, by: k.Vec) -> Theorem:
+def tested(theorem: Theorem, round_: Number, by: k.Vec) -> Theorem:
     """Return a theorem on round t and w for a number and a vector."""
-    return rules.instantiate(theorem, ((t, ratio(round_)), (W, by)), ())
+    when = () if ratio(round_) == now else ((t, ratio(round_)),)
+    return rules.instantiate(theorem, (*when, (W, by)), ())
 
 
 def steps_of(run: k.Split, side: k.Side | None) -> int:

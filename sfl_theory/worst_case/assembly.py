@@ -12,10 +12,11 @@ from fractions import Fraction
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import unrolled
+from sfl_theory.proofs import interleaved, unrolled
 from sfl_theory.proofs.notation import combine, sum_over
+from sfl_theory.proofs.scaled import below
 from sfl_theory.proofs.unrolled import atom_of, block, mean, n, tested
 from sfl_theory.worst_case.certificate import Atom, Point, Space, Square
 from sfl_theory.worst_case.quadratic import Quadratic
@@ -30,7 +31,7 @@ SIDES: dict[str, k.Side | None] = {
 }
 Name = k.VecAtom | str
 Row = dict[Name, Fraction]
-Uses = list[tuple[Theorem, Fraction]]
+Uses = list[tuple[Theorem, Number]]
 Squares = list[tuple[k.Vec, Fraction]]
 
 
@@ -39,13 +40,26 @@ class Assembly:
 
     ``own`` and ``common`` are the quadratic part of ``sum - target``: in vectors of
     client n, averaged over the clients, and in vectors that they share.
+
+    Rounds are counted from `first`. The sum is one on functions ``scale F_n``, scale at
+    most 1: gradients and noises are multiplied by it where they are named, so that the
+    numbers of `own` and `common` are fractions. `visits` says how SFL-V2's happen.
     """
 
     def __init__(
-        self, run: k.Split, rounds: int, S: Fraction, noisy: bool, target: k.Lin
+        self,
+        run: k.Split,
+        rounds: int,
+        S: Fraction,
+        noisy: bool,
+        target: k.Lin,
+        first: Number = 0,
+        scale: Number = 1,
+        visits: interleaved.Interleaved | None = None,
     ) -> None:
         self.run, self.rounds, self.S, self.target = run, rounds, ratio(S), target
-        self.noisy = noisy
+        self.noisy, self.first, self.scale = noisy, ratio(first), ratio(scale)
+        self.visits = visits
         self.flat: Theorem | None = None
         same = run.client == run.server and not run.kind.shared
         self.sides: tuple[k.Side | None, ...] = (None,) if same else tuple(k.Side)
@@ -56,20 +70,21 @@ class Assembly:
         self.each_squares: Squares = []
         self.squares: Squares = []
         self.vectors: dict[Name, k.Vec] = {}
+        self.means: dict[Name, Name] = {}
         self.prices: dict[Name, Fraction] = {}
-        self._read(target, -ONE)
+        self._read(target, ratio(-1))
 
     def vanish(self, flat: Theorem) -> None:
         """Enter ``-sum_n a_n ||grad F_n(x*)||^2 >= 0``: these gradients are 0."""
         self.flat = flat
 
-    def use(self, theorem: Theorem, factor: Fraction) -> None:
+    def use(self, theorem: Theorem, factor: Number) -> None:
         """Add a multiple of a theorem; one that speaks of n is averaged."""
         if factor:
             self.add(theorem, factor)
-            self._read(theorem.form, factor)
+            self._read(theorem.form, ratio(factor))
 
-    def add(self, theorem: Theorem, factor: Fraction) -> None:
+    def add(self, theorem: Theorem, factor: Number) -> None:
         """Add a multiple of a theorem whose form is accounted for."""
         about_n = n in theorem.form.free
         (self.each if about_n else self.uses).append((theorem, factor))
@@ -107,7 +122,7 @@ class Assembly:
 
     # What is added ---------------------------------------------------------------
 
-    def _read(self, form: k.Lin, factor: Fraction) -> None:
+    def _read(self, form: k.Lin, factor: Ratio) -> None:
         for atom, number in form.coefficients.items():
             if isinstance(atom, k.Unit):
                 continue
@@ -117,24 +132,33 @@ class Assembly:
                 v, inside = atom.opened()
                 inside = k.renamed(inside, v, n)
                 ((term, c),) = inside.coefficients.items()
-                own = factor * fraction(number) * _over_weight(c)
-                self._read(k.Lin({term: ratio(1)}), own)
+                self._read(k.Lin({term: number}), factor * _over_weight(c))
                 continue
-            c = factor * fraction(number)
+            whole = factor * number
             if isinstance(atom, k.Inner):
                 pairs = self.own if n in atom.free else self.common
-                pairs.add(atom.left, atom.right, c)
+                unit = self.unit(atom.left) * self.unit(atom.right)
+                pairs.add(atom.left, atom.right, fraction(whole / unit))
             elif isinstance(atom, k.Value):
-                key = (atom.function, atom.at)
+                c, key = fraction(whole / self.scale), (atom.function, atom.at)
                 self.values[key] = self.values.get(key, ZERO) + c
             else:
                 raise ValueError(f"{atom} is not expected here")
+
+    def unit(self, atom: k.VecAtom) -> Ratio:
+        """Return by what a vector is multiplied where it is named."""
+        while isinstance(atom, k.Part | k.VecSum):
+            atom = atom.vector if isinstance(atom, k.Part) else atom.body
+        return self.scale if isinstance(atom, k.Gradient | k.Noise) else ratio(1)
 
     def vector(self, row: Mapping[Name, Fraction], sign: int = 1) -> k.Vec:
         """Return a combination of named vectors."""
         terms: dict[k.VecAtom, Ratio] = {}
         for name, c in row.items():
-            u = k.vec(name) if isinstance(name, k.VecAtom) else self.vectors[name]
+            if isinstance(name, k.VecAtom):
+                u = k.vec(name) * self.unit(name)
+            else:
+                u = self.vectors[name]
             for atom, x in u.coefficients.items():
                 new = x * (c * sign)
                 terms[atom] = terms[atom] + new if atom in terms else new
@@ -146,21 +170,23 @@ class Assembly:
 
     def mean(self, name: Name) -> Name:
         """Return the name of the average over the clients."""
-        if isinstance(name, k.VecAtom):
-            return atom_of(mean(k.vec(name)))
-        found = f"mean of {name}"
-        self.vectors[found] = mean(self.vectors[name])
-        return found
+        if name not in self.means:
+            if isinstance(name, k.VecAtom):
+                self.means[name] = atom_of(mean(k.vec(name)))
+            else:
+                self.means[name] = found = f"mean of {name}"
+                self.vectors[found] = mean(self.vectors[name])
+        return self.means[name]
 
     # Replacing points --------------------------------------------------------------
 
     def _first_points(self) -> None:
         """Replace F_n(x(t)) in f(x(t)) by F_n(p(n,t,0)), in the direction needed."""
-        for t in range(self.rounds):
-            x, p = k.iterate(self.run, t), k.local_point(self.run, n, t, 0)
+        for t in range(0 if self.visits else self.rounds):
+            x, p = self.x(t), self.p(t, 0)
             c = self.values.get((k.MEAN, x), ZERO)
             ends = (p, x) if c > 0 else (x, p)
-            self.use(rules.smooth(k.Local(n), self.S, *ends), abs(c))
+            self.use(below(self.scale, self.S, *ends), abs(c))
 
     def _split(self) -> None:
         """Write inner products as sums over the two blocks."""
@@ -183,11 +209,14 @@ class Assembly:
     def _local_points(self, side: k.Side | None) -> None:
         """Replace local points by x(t) and the samples of the steps before them."""
         run, made = self.run, unrolled.steps_of(self.run, side)
+        if self.visits and side is k.Side.SERVER:
+            self._meetings(self.visits)
+            return
         for t in reversed(range(self.rounds)):
             eta = self._rate(t, side)
 
             def point(i: int, t: int = t) -> Name:
-                return atom_of(block(side, k.local_point(run, n, t, i)))
+                return atom_of(block(side, self.p(t, i)))
 
             for i in reversed(range(1, unrolled.longest(run))):
                 by: Row = {point(i - 1): ONE}
@@ -198,13 +227,42 @@ class Assembly:
                     by |= dict.fromkeys(moving, -eta)
                 if w := self.own.eliminate(point(i), by):
                     lemma = unrolled.moves(run, i - 1, side)
-                    self.each.append((tested(lemma, t, self.vector(w, -1)), ONE))
+                    self.each.append((self.tested(lemma, t, self.vector(w, -1)), ONE))
             if w := self.own.eliminate(point(0), {self._model(t, side): ONE}):
                 lemma = unrolled.begins(run, side)
-                self.each.append((tested(lemma, t, self.vector(w)), -ONE))
+                self.each.append((self.tested(lemma, t, self.vector(w)), -ONE))
+            if self.visits:
+                continue
             first, _ = self.sample(t, 0, side)
-            there = atom_of(block(side, k.gradient(k.Local(n), k.iterate(run, t))))
+            there = atom_of(block(side, k.gradient(k.Local(n), self.x(t))))
             self.own.eliminate(there, {first: ONE, self.change(t, side): ONE})
+
+    def _meetings(self, visits: interleaved.Interleaved) -> None:
+        """Replace where clients meet SFL-V2's server by its steps before and lags."""
+        side = k.Side.SERVER
+        for t in reversed(range(self.rounds)):
+            eta = self._rate(t, side) * visits.clients
+            by: Row = {self._model(t, side): ONE}
+            for i in range(unrolled.longest(self.run)):
+                at = atom_of(block(side, self.p(t, i)))
+                if w := self.own.eliminate(at, by | {self.lag(t, i): -eta}):
+                    lemma = interleaved.place(visits, i)
+                    self.each.append((self.tested(lemma, t, self.vector(w, -1)), ONE))
+                by |= {self.mean(one): -eta for one in self.sample(t, i, side)}
+
+    def lag(self, t: int, i: int) -> Name:
+        """Return the name of the visits before client n's at a step of SFL-V2.
+
+        Raises:
+            ValueError: the run has none.
+        """
+        if self.visits is None:
+            raise ValueError("lags are SFL-V2's")
+        name = f"lag {t} {i}"
+        if name not in self.vectors:
+            there = k.vec_at(self.visits.lag(i), {unrolled.t: self.first + t})
+            self.vectors[name] = there * self.scale
+        return name
 
     def _average(self) -> None:
         """Average over the clients: ``<u_n, v>`` becomes ``<mean u, v>``."""
@@ -233,22 +291,28 @@ class Assembly:
             ValueError: something depends on x* itself, not on x(0) - x*.
         """
         for t in range(self.rounds + 1):
-            x = k.iterate(self.run, t)
+            x = self.x(t)
             own: Row = {atom_of(block(side, k.gradient(k.Local(n), x))): ONE}
-            if t < self.rounds:
+            if t < self.rounds and not self.visits:
                 own = {self.sample(t, 0, side)[0]: ONE, self.change(t, side): ONE}
             mine = atom_of(block(side, k.gradient(k.MEAN, x)))
             by = {self.mean(one): c for one, c in own.items()}
             if w := self.common.eliminate(mine, by):
-                self.uses.append((rules.mean_gradient(x, self.vector(w)), -ONE))
+                self.uses.append((rules.mean_gradient(x, self.vector(w)), -self.scale))
         for t in reversed(range(self.rounds)):
             eta, by = self._rate(t, side), {self._model(t, side): ONE}
+            visits = self.visits if side is k.Side.SERVER else None
+            eta = eta * visits.clients if visits else eta
             for i in range(unrolled.steps_of(self.run, side)):
                 means = [self.mean(one) for one in self.sample(t, i, side)]
                 by |= dict.fromkeys(means, -eta)
             if w := self.common.eliminate(self._model(t + 1, side), by):
-                lemma = unrolled.gathers(self.run, side)
-                self.uses.append((tested(lemma, t, self.vector(w, -1)), ONE))
+                lemma = (
+                    interleaved.gathered(visits)
+                    if visits
+                    else unrolled.gathers(self.run, side)
+                )
+                self.uses.append((self.tested(lemma, t, self.vector(w, -1)), ONE))
         star = atom_of(block(side, k.vec(k.Star(k.MEAN))))
         start = f"start {side}"
         self.vectors[start] = self.vector({self._model(0, side): ONE, star: -ONE})
@@ -266,7 +330,7 @@ class Assembly:
             if c and n in at.free:
                 raise ValueError(f"the values of F_n at {at} do not cancel")
             if c and function == k.Local(n):
-                self.uses.append((rules.mean_value(at), c))
+                self.uses.append((rules.mean_value(at), self.scale * c))
                 if self.values.get((k.MEAN, at), ZERO) != -c:
                     raise ValueError(f"the values at {at} do not cancel")
 
@@ -281,10 +345,11 @@ class Assembly:
             )
             if w := self.common.eliminate(self.mean(atom_of(own)), {}):
                 beside = self.vector(w)
-                self.uses.append((rules.mean_gradient(best, beside), ONE))
-                self.uses.append((rules.stationary(k.MEAN, beside), -ONE))
+                self.uses.append((rules.mean_gradient(best, beside), self.scale))
+                self.uses.append((rules.stationary(k.MEAN, beside), -self.scale))
             if w := self.common.eliminate(atom_of(f), {}):
-                self.uses.append((rules.stationary(k.MEAN, self.vector(w)), -ONE))
+                star = rules.stationary(k.MEAN, self.vector(w))
+                self.uses.append((star, -self.scale))
 
     def _squares(self, squares: Iterable[Square]) -> None:
         """Enter squares: of the clients' deviations from means, and of means.
@@ -308,9 +373,10 @@ class Assembly:
                 self.squares.append((u, w))
             else:
                 self.uses.append((rules.jensen(k.CLIENTS, n, k.weight(n), u), w))
-                for a, x in row.items():
-                    for b, y in row.items():
-                        self.common.add(self.mean(a), self.mean(b), -w * x * y)
+                means = [(self.mean(name), c) for name, c in row.items()]
+                for a, x in means:
+                    for b, y in means:
+                        self.common.add(a, b, -w * x * y)
         if any(self.prices.values()):
             raise ValueError("the squares leave no room for vectors that vanish")
 
@@ -322,6 +388,9 @@ class Assembly:
             raise ValueError(f"the run has no space {space}")
         if atom.kind == "start":
             return f"start {side}"
+        if atom.kind == "lag" and atom.point is not None:
+            lag = self.lag(atom.point.t, atom.point.i)
+            return self.mean(lag) if space.part == "mean" else lag
         name = atom_of(block(side, self.drawn(atom)))
         return self.mean(name) if space.part == "mean" else name
 
@@ -332,11 +401,12 @@ class Assembly:
             ValueError: the atom has no point.
         """
         if atom.kind == "start":
-            return k.iterate(self.run, 0) - k.vec(k.Star(k.MEAN))
+            return self.x(0) - k.vec(k.Star(k.MEAN))
         if atom.point is None:
             raise ValueError(f"{atom} has no point")
         if atom.kind == "noise":
-            return k.noise(self.run, n, atom.point.t, atom.point.i)
+            when = self.first + atom.point.t
+            return k.noise(self.run, n, when, atom.point.i)
         return k.gradient(k.Local(n), self.at(atom.point))
 
     def at(self, point: Point) -> k.Vec:
@@ -344,30 +414,42 @@ class Assembly:
         if point.kind == "star":
             return k.vec(k.Star(k.MEAN))
         if point.kind == "round":
-            return k.iterate(self.run, point.t)
+            return self.x(point.t)
         if point.kind == "average":
-            parts = (k.iterate(self.run, t) for t in range(self.rounds))
+            parts = map(self.x, range(self.rounds))
             return sum(parts, k.Vec({})) * Fraction(1, self.rounds)
-        return k.local_point(self.run, n, point.t, point.i)
+        return self.p(point.t, point.i)
+
+    def x(self, t: int) -> k.Vec:
+        """Return a model."""
+        return k.iterate(self.run, self.first + t)
+
+    def p(self, t: int, i: int) -> k.Vec:
+        """Return a local point of client n."""
+        return k.local_point(self.run, n, self.first + t, i)
+
+    def tested(self, lemma: Theorem, t: int, by: k.Vec) -> Theorem:
+        """Return a lemma of `unrolled` on a round and a vector."""
+        return tested(lemma, self.first + t, by)
 
     def change(self, t: int, side: k.Side | None) -> Name:
         """Return the name of ``grad F_n(x(t)) - grad F_n(p(n,t,0))``, which is 0."""
-        x, p = k.iterate(self.run, t), k.local_point(self.run, n, t, 0)
-        name = f"change {t} {side}"
+        name, (x, p) = f"change {t} {side}", (self.x(t), self.p(t, 0))
         change = k.gradient(k.Local(n), x) - k.gradient(k.Local(n), p)
-        self.vectors[name] = block(side, change)
+        self.vectors[name] = block(side, change) * self.scale
         return name
 
     def _rate(self, t: int, side: k.Side | None) -> Fraction:
-        return fraction(self.run.pace(side or k.Side.CLIENT).rate.at(ratio(t)))
+        rate = self.run.pace(side or k.Side.CLIENT).rate
+        return fraction(rate.at(self.first + t) / self.scale)
 
     def _model(self, t: int, side: k.Side | None) -> Name:
-        return atom_of(block(side, k.iterate(self.run, t)))
+        return atom_of(block(side, self.x(t)))
 
     def sample(self, t: int, i: int, side: k.Side | None) -> tuple[Name, Name]:
         """Return the names of a step's gradient and noise."""
-        p = k.local_point(self.run, n, t, i)
-        both = (k.gradient(k.Local(n), p), k.noise(self.run, n, t, i))
+        noise = k.noise(self.run, n, self.first + t, i)
+        both = (k.gradient(k.Local(n), self.p(t, i)), noise)
         one, other = (atom_of(block(side, u)) for u in both)
         return one, other
 

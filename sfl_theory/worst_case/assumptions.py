@@ -2,15 +2,17 @@ r"""From a setting to its program: which inequalities the assumptions give."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 
 from sfl_theory.worst_case.certificate import STAR, Atom, Inequality, Point, Space
-from sfl_theory.worst_case.program import Constraint, Node, Program
+from sfl_theory.worst_case.program import Constraint, Node, Program, Term
 from sfl_theory.worst_case.runs import Run, gradient, play
+from sfl_theory.worst_case.scenarios import World, merged
 from sfl_theory.worst_case.setting import ONE, ZERO, Setting, Visits
-from sfl_theory.worst_case.vectors import Vector
+from sfl_theory.worst_case.vectors import Key, Vector
 
 
 def formulated(setting: Setting) -> Program:
@@ -36,11 +38,15 @@ class _Formulation:
         self.nodes: list[Node] = []
         self.given: list[Constraint] = []
         self.values = 0
+        self.places: dict[tuple[int | None, Key], list[Node]] = {}
         if setting.mu is not None:
             for n in self.place.clients:
                 self.node(n, STAR, Vector(), gradient(setting, self.place, n, STAR))
+        seen = set[tuple[int | None, Point]]()
         for step in self.run.steps:
-            self.node(step.client, step.point, step.x, step.gradient)
+            if (step.client, step.point) not in seen:
+                self.node(step.client, step.point, step.x, step.gradient)
+            seen.add((step.client, step.point))
 
     def program(self) -> Program:
         """Return the finished program."""
@@ -72,6 +78,7 @@ class _Formulation:
         if point != STAR and not self.pinned(x):
             value, self.values = self.values, self.values + 1
         self.nodes.append(Node(n, point, self.vector(x), self.vector(slope), value))
+        self.places.setdefault((n, x.key), []).append(self.nodes[-1])
         return self.nodes[-1]
 
     def pinned(self, x: Vector) -> bool:
@@ -83,17 +90,34 @@ class _Formulation:
         """Return the clients' nodes at a common point, made where there is none."""
         found = []
         for n in self.place.clients:
-            mine = [node for node in self.nodes if node.client == n]
-            same = [node for node in mine if self.vectors[node.x] == x]
+            same = self.places.get((n, x.key), [])
             same = [node for node in same if node.point != STAR] or [
                 self.node(n, point, x, gradient(self.setting, self.place, n, point))
             ]
             found.append(same[0])
         return found
 
-    def model(self, t: int) -> list[Node]:
-        """Return the clients' nodes at x(t)."""
-        return self.everywhere(Point("round", t), self.run.models[t])
+    def models(self, t: int) -> list[tuple[Fraction, list[Node]]]:
+        """Return the clients' nodes at what x(t) may be, with probabilities."""
+        return [
+            (one.chance, self.everywhere(Point("round", t, past=one.past), one.x))
+            for one in self.run.worlds[t]
+        ]
+
+    def expected(self, t: int, factor: Fraction = ONE) -> list[tuple[int, Fraction]]:
+        """Return factor * E f(x(t)), in terms of values."""
+        parts = (self.f(nodes, factor * p) for p, nodes in self.models(t))
+        return [term for part in parts for term in part]
+
+    def expected_square(self, t: int, factor: Fraction = ONE) -> list[Term]:
+        """Return factor * E|x(t) - x*|^2 in terms."""
+        return [self.square(one.x, factor * one.chance) for one in self.run.worlds[t]]
+
+    def expected_slope(self, t: int, factor: Fraction = ONE) -> list[Term]:
+        """Return factor * E|grad f(x(t))|^2 in terms."""
+        return [
+            self.square(self.slope(nodes), factor * p) for p, nodes in self.models(t)
+        ]
 
     def f(self, nodes: list[Node], sign: Fraction = ONE) -> list[tuple[int, Fraction]]:
         """Return f at a common point of all clients, in terms of values."""
@@ -107,9 +131,7 @@ class _Formulation:
         """Return grad f at a common point of all clients."""
         return self.place.average(self.vectors[node.gradient] for node in nodes)
 
-    def square(
-        self, vector: Vector, factor: Fraction = ONE
-    ) -> tuple[int, int, Fraction]:
+    def square(self, vector: Vector, factor: Fraction = ONE) -> Term:
         """Return factor * |vector|^2 as a term."""
         index = self.vector(vector)
         return (index, index, factor)
@@ -119,36 +141,40 @@ class _Formulation:
         setting, T = self.setting, self.setting.rounds
         metric = Inequality("at-least")
         if setting.metric == "distance":
-            return Constraint(metric, (), (self.square(self.run.models[T]),))
+            return Constraint(metric, (), tuple(self.expected_square(T)))
         total = sum(setting.client_steps)
         shares = [eta / total for eta in setting.client_steps]
-        if setting.metric == "gap" and setting.reading == "mean":
-            values = [
-                term
-                for t, share in enumerate(shares)
-                for term in self.f(self.model(t), share)
-            ]
-            return Constraint(metric, tuple(values), ())
         if setting.metric == "gap":
-            if setting.reading == "last":
-                nodes = self.model(T)
+            if setting.reading == "mean":
+                each = [self.expected(t, share) for t, share in enumerate(shares)]
+            elif setting.reading == "last":
+                each = [self.expected(T)]
             else:
-                mean = Vector()
-                for x in self.run.models[:T]:
-                    mean = mean.plus(x, Fraction(1, T))
-                nodes = self.everywhere(Point("average"), mean)
-            return Constraint(metric, tuple(self.f(nodes)), ())
-        slopes = [self.slope(self.model(t)) for t in range(T)]
+                each = self.averages(T)
+            return Constraint(metric, tuple(term for part in each for term in part), ())
         if setting.reading == "average":
-            pairs = zip(slopes, shares, strict=True)
-            return Constraint(metric, (), tuple(self.square(v, a) for v, a in pairs))
-        least, self.values = self.values, self.values + 1
-        for t, slope in enumerate(slopes):
-            says = Inequality("at-least", at=Point("round", t))
-            self.given.append(
-                Constraint(says, ((least, ONE),), (self.square(slope, -ONE),))
+            slopes = [self.expected_slope(t, share) for t, share in enumerate(shares)]
+            return Constraint(
+                metric, (), tuple(term for part in slopes for term in part)
             )
+        least, self.values = self.values, self.values + 1
+        for t in range(T):
+            says = Inequality("at-least", at=Point("round", t))
+            slope = tuple(self.expected_slope(t, -ONE))
+            self.given.append(Constraint(says, ((least, ONE),), slope))
         return Constraint(metric, ((least, ONE),), ())
+
+    def averages(self, T: int) -> list[list[tuple[int, Fraction]]]:
+        """Return f of the average of x(0), ..., x(T-1) in every scenario."""
+        found = []
+        for one in merged([
+            World(one.chance, one.total.plus(one.x), one.past)
+            for one in self.run.worlds[T - 1]
+        ]):
+            mean = Vector().plus(one.x, Fraction(1, T))
+            nodes = self.everywhere(Point("average", past=one.past), mean)
+            found.append(self.f(nodes, one.chance))
+        return found
 
     def assume_start(self) -> None:
         """Enter what is known of x(0), and f* where there is no x*."""
@@ -157,32 +183,45 @@ class _Formulation:
         if setting.start == "distance":
             far = setting.initial
         if far is not None:
-            start = self.square(self.run.models[0])
+            (start,) = self.expected_square(0)
             says = Inequality("start-distance")
             self.given.append(Constraint(says, (), (start,), far))
         if setting.start == "decrease":
             self.assume_decrease()
         gap = setting.initial if setting.start == "gap" else setting.initial_gap
         if gap is not None:
-            says, values = Inequality("start-gap"), tuple(self.f(self.model(0)))
+            says, values = Inequality("start-gap"), tuple(self.expected(0))
             self.given.append(Constraint(says, values, (), gap))
         if setting.mu is None and setting.start == "gap":
-            self.model(setting.rounds)
-            for t in range(setting.rounds + 1):
-                nodes = self.model(t)
-                says = Inequality("lowest", at=Point("round", t))
+            self.models(setting.rounds)
+            for point, nodes in self.distinct(range(setting.rounds + 1)):
+                says = Inequality("lowest", at=point)
                 lower = self.square(self.slope(nodes), 1 / (2 * setting.S))
                 values = tuple(self.f(nodes, -ONE))
                 self.given.append(Constraint(says, values, (lower,)))
 
+    def distinct(self, rounds: Iterable[int]) -> Iterator[tuple[Point, list[Node]]]:
+        """Yield the models of rounds by their names, with the clients' nodes."""
+        seen = set[Key]()
+        for t in rounds:
+            for one in self.run.worlds[t]:
+                if one.x.key not in seen or not self.setting.enumerated:
+                    point = Point("round", t, past=one.past)
+                    yield point, self.everywhere(point, one.x)
+                seen.add(one.x.key)
+
     def assume_decrease(self) -> None:
         """Enter by how much the run decreases what it is measured by."""
-        says, most, run = Inequality("decrease"), self.setting.initial, self.run
+        says, most, T = (
+            Inequality("decrease"),
+            self.setting.initial,
+            self.setting.rounds,
+        )
         if self.setting.mu is not None:
-            terms = (self.square(run.models[0]), self.square(run.models[-1], -ONE))
-            self.given.append(Constraint(says, (), terms, most))
+            terms = self.expected_square(0) + self.expected_square(T, -ONE)
+            self.given.append(Constraint(says, (), tuple(terms), most))
             return
-        values = self.f(self.model(0)) + self.f(self.model(self.setting.rounds), -ONE)
+        values = self.expected(0) + self.expected(T, -ONE)
         self.given.append(Constraint(says, tuple(values), (), most))
 
     def assume_bounds(self) -> None:
@@ -198,8 +237,10 @@ class _Formulation:
         if setting.eps2 is not None:
             self.assume_dissimilarity(setting.eps2)
         if setting.G2 is not None:
-            for step in self.run.steps:
-                says = Inequality("bounded-gradient", step.client, step.point)
+            for step in {
+                (one.client, one.drawn): one for one in self.run.steps
+            }.values():
+                says = Inequality("bounded-gradient", step.client, step.drawn)
                 term = [self.square(step.gradient)]
                 if step.noise:
                     term.append(self.square(place.own(step.noise)))
@@ -207,11 +248,14 @@ class _Formulation:
 
     def assume_dissimilarity(self, eps2: Fraction) -> None:
         """Enter it at x* and at every model that is evaluated."""
+        T = self.setting.rounds
         common = [[node for node in self.nodes if node.point == STAR]]
-        common += [self.model(t) for t in range(self.setting.rounds)]
-        last = Point("round", self.setting.rounds)
-        common += [[node for node in self.nodes if node.point == last]]
-        for nodes in filter(None, common):
+        common += [nodes for _, nodes in self.distinct(range(T))]
+        last: dict[Point, list[Node]] = {}
+        for node in self.nodes:
+            if node.point.kind == "round" and node.point.t == T:
+                last.setdefault(node.point, []).append(node)
+        for nodes in filter(None, [*common, *last.values()]):
             mean = self.slope(nodes)
             for node in nodes:
                 away = self.vectors[node.gradient].plus(mean, -ONE)
@@ -253,11 +297,12 @@ class _Formulation:
             for part, bound in self.setting.noises.items():
                 here = tuple(one for one in self.place.spaces if one.part == part)
                 space = None if part == "each" else here[0]
-                says = Inequality("variance", step.client, step.point, space=space)
+                says = Inequality("variance", step.client, step.drawn, space=space)
                 spaces = () if part == "each" else here
                 term = self.square(own)
                 self.given.append(Constraint(says, (), (term,), bound, spaces=spaces))
-        self.assume_unbiased()
+        if not self.setting.two_point:
+            self.assume_unbiased()
 
     def assume_unbiased(self) -> None:
         """Enter that noise is orthogonal to what does not depend on it."""
@@ -315,8 +360,8 @@ class _Formulation:
         at = atom.point
         if at is None or at.kind != "local" or at.t != drawn.t or at.i > drawn.i:
             return False
-        if at.i < drawn.i and self.setting.order == "interleaved":
-            return False
+        if self.setting.order == "interleaved":
+            return atom.kind == "gradient" and at.i == drawn.i
         kinds = {"gradient", "lag"} | ({"noise"} if at.i < drawn.i else set())
         return atom.kind in kinds
 
@@ -337,28 +382,22 @@ class _Formulation:
                 )
 
     def fixed_before(self, noise: Atom, atom: Atom) -> bool:
-        """Return whether an atom does not depend on a noise, and has no part of it.
-
-        Raises:
-            ValueError: if the noise is drawn at no step.
-        """
+        """Return whether an atom does not depend on a noise, and has no part of it."""
         drawn, point = noise.point, atom.point
-        if drawn is None:
-            raise ValueError(f"{noise} is drawn at no step")
-        if point is None or point == STAR:
-            return True
-        if point.kind == "average":
-            return drawn.t >= self.setting.rounds - 1
-        if point.t != drawn.t or point.kind == "round":
-            return point.t < drawn.t + (point.kind == "round")
-        if self.setting.visits:
-            return self.setting.order == "interleaved" and point.i < drawn.i
-        own = atom.client == noise.client
-        before = point.i < drawn.i + (atom.kind == "gradient")
-        if self.setting.algorithm == "sfl-v2":
-            place = {(s.client, s.point): k for k, s in enumerate(self.run.steps)}
-            at, now = place[atom.client, point], place[noise.client, drawn]
-            return at < now + (atom.kind == "gradient")
-        if self.setting.algorithm == "minibatch-sfl":
-            return before or (point.i == drawn.i and not own)
-        return before or not own
+        same = drawn and point and point.t == drawn.t and point.kind == "local"
+        if self.setting.visits and drawn and point and same:
+            noises = atom.kind == "noise" and point.i < drawn.i
+            return noises and self.setting.order == "interleaved"
+        return noise not in self.flow.get(atom, ())
+
+    @cached_property
+    def flow(self) -> dict[Atom, frozenset[Atom]]:
+        """The noise that gradients depend on: that of all steps that lead there."""
+        found: dict[Atom, frozenset[Atom]] = {}
+        for node in self.nodes:
+            atoms = {a for form in self.vectors[node.x].forms.values() for a in form}
+            noises = (found.get(a, frozenset({a})) for a in atoms)
+            drawn = {one for part in noises for one in part if one.kind == "noise"}
+            for form in self.vectors[node.gradient].forms.values():
+                found.update(dict.fromkeys(form, frozenset(drawn)))
+        return found

@@ -24,15 +24,24 @@ class Point:
     """A point of a run: ``x*``, ``x(t)``, the average iterate, or p(n,t,i).
 
     SFL-V1's p(n,t,0) is x(t), and is written as the former.
+
+    Attributes:
+        kind: which of these.
+        t: round.
+        i: local step.
+        past: where chance is enumerated, the rounds' outcomes in the first scenario
+            that comes by.
     """
 
     kind: Literal["star", "round", "average", "local"]
     t: int = 0
     i: int = 0
+    past: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         names = {"star": "x*", "round": f"x({self.t})", "average": "xbar"}
-        return names.get(self.kind, f"p({self.t},{self.i})")
+        name = names.get(self.kind, f"p({self.t},{self.i})")
+        return name + (f" after {self.past}" if self.past else "")
 
 
 STAR = Point("star")

@@ -18,6 +18,8 @@ Pair = tuple[int, int]
 ALL_AT_ONCE = 400
 TURNS = 14
 MOST_NEW = 6
+ROUGH = 1e-4
+"""A warm start that gets no nearer than this is followed by a cold one."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ def searched(
     known = set(chosen)
 
     def missing(found: Solution, accuracy: float) -> tuple[list[Pair], set[int], float]:
-        broken = violations(program, found, every) / max(abs(found.upper), 1e-300)
+        units = program.units
+        value = units.x * units.g * max(abs(found.upper) / units.objective, 1e-300)
+        broken = violations(program, found, every) / value
         new = [
             (int(every[k][0]), int(every[k][1]))
             for k in np.argsort(-broken)[: MOST_NEW * len(program.nodes)]
@@ -73,16 +77,24 @@ def searched(
         new, missed, _ = missing(found, 0.1 * found.residual)
         return bool(new or missed)
 
+    state = None
     for _ in range(TURNS):
         constraints = [*given, *(program.interpolation(*p) for p in chosen)]
         told = progress and _prefixed(progress, f"{len(constraints)} inequalities, ")
-        solution = solve(program, constraints, tolerance, told, floor, pause)
+        solution = solve(
+            program, constraints, tolerance, told, floor, pause, start=state
+        )
+        if state and solution.status != "paused" and solution.residual > ROUGH:
+            solution = solve(program, constraints, tolerance, told, floor, pause)
+        state = solution.state
         accuracy = max(tolerance, 0.1 * solution.residual)
         new, missed, worst = missing(solution, accuracy)
         if not (new or missed) or solution.upper <= floor * (1 + 10 * tolerance):
             break
         chosen += new
         known.update(new)
+        if missed:
+            state = None
         given += [spare[k] for k in missed]
         spare = [one for k, one in enumerate(spare) if k not in missed]
     return Found(tuple(constraints), solution, worst)
@@ -136,6 +148,8 @@ def _split(program: Program) -> tuple[list[Constraint], list[Constraint]]:
     for one in program.given:
         says = one.inequality
         at, other = says.at, says.vector.point if says.vector else None
+        if says.space and says.vector in program.shifts.get(says.space, {}):
+            continue
         if says.kind != "unbiased" or at is None or other in {None, STAR}:
             given.append(one)
         elif len(program.given) > ALL_AT_ONCE and abs(at.t - other.t) > 1:
@@ -163,6 +177,9 @@ def _missed(
 def _near(program: Program, p: Node, q: Node) -> bool:
     if STAR in {p.point, q.point} or _start(p, q):
         return True
+    past = min(len(p.point.past), len(q.point.past))
+    if p.point.past[:past] != q.point.past[:past]:
+        return False
     apart = abs(p.point.t - q.point.t)
     return apart <= 1 or (p.point.i == q.point.i and apart & (apart - 1) == 0)
 

@@ -132,7 +132,7 @@ def rounded(program: Program, found: Found) -> Instance | str:
         if isinstance(instance, Instance):
             return instance
     mu = program.setting.mu
-    inside = parabola(program, (mu + program.setting.S) / 2) if mu is not None else ""
+    inside = parabola(program, ((mu or ZERO) + program.setting.S) / 2)
     if isinstance(inside, Instance):
         for share in SHARES:
             for grams, values in found.solution.trail[:NEAREST]:
@@ -186,12 +186,13 @@ def _rounded(
 def parabola(program: Program, c: Fraction) -> Instance | str:
     r"""Return the run on $\frac c2x^2$, every client's function, started far off.
 
-    Noise takes two values of equal probability at every step, so that squares are
-    $\sigma^2$: an axis of its own.
+    Without convexity points are relative to the start, so the parabola's minimiser is
+    elsewhere. Noise takes two values of equal probability at every step, so that
+    squares are $\sigma^2$: an axis of its own.
 
     Args:
-        program: of strongly convex or convex functions.
-        c: between mu and S.
+        program: of any class.
+        c: between mu and S, positive.
 
     Returns:
         The instance that starts as far off as the assumptions allow, or what it breaks.
@@ -203,8 +204,8 @@ def parabola(program: Program, c: Fraction) -> Instance | str:
     starts += [] if gap is None else [2 * gap / c]
     starts += [] if G2 is None else [(G2 - setting.sigma2) / c**2]
     start = min(starts, default=ZERO)
-    if setting.mu is None or start <= 0:
-        return "x* and a start are needed"
+    if start <= 0:
+        return "a start is needed"
     factors, axes = {}, {}
     for space in program.spaces:
         factors[space], axes[space] = _followed(program, c, start, space)
@@ -214,10 +215,10 @@ def parabola(program: Program, c: Fraction) -> Instance | str:
             for space in program.spaces:
                 rows, below = factors[space].numerators, factors[space].denominator
                 at = table(program, space)
-                x = at.numerators[node.x] @ rows
-                pairs = zip(x, axes[space], strict=True)
+                slope = at.numerators[node.gradient] @ rows
+                pairs = zip(slope, axes[space], strict=True)
                 total = sum((int(e) ** 2 * w for e, w in pairs), ZERO)
-                values[node.value] += c / 2 * total / (below * at.denominator) ** 2
+                values[node.value] += total / (2 * c) / (below * at.denominator) ** 2
     words = f"{c / 2} x^2 on every client"
     return reached(program, words, factors, axes, tuple(values))
 
@@ -235,13 +236,16 @@ def _followed(
     noises.setdefault("mean", noises.get("each", ZERO))
     axes: list[Fraction] = []
     row: dict[Atom, int] = {}
+    origin: list[Fraction] = []
+    if space == program.spaces[0]:
+        axes, origin = [start], [ONE]
     for atom in basis:
-        begins = atom.kind == "start" and space == program.spaces[0]
-        if atom.kind == "noise" or begins:
+        if atom.kind == "start" and origin:
+            row[atom] = 0
+        if atom.kind == "noise":
             row[atom] = len(axes)
             first = space.side in {"both", "client"}
-            noise = noises.get(space.part, ZERO) if first else ZERO
-            axes.append(start if atom.kind == "start" else noise)
+            axes.append(noises.get(space.part, ZERO) if first else ZERO)
     known: dict[Atom, list[Fraction]] = {
         atom: [ONE if row.get(atom) == k else ZERO for k in range(len(axes))]
         for atom in basis
@@ -252,6 +256,8 @@ def _followed(
             sum((amount * known[atom][k] for atom, amount in form.items()), ZERO)
             for k in range(len(axes))
         ]
+        if program.setting.mu is None and origin:
+            x[0] += ONE
         for atom, amount in program.vectors[node.gradient].forms.get(space, {}).items():
             if amount == 1 and atom.point != STAR:
                 known[atom] = [c * entry for entry in x]
@@ -271,7 +277,8 @@ def _gram(
 
 
 def _dyadic(matrix: NDArray[np.float64]) -> Scaled:
-    largest = float(np.abs(matrix).max(initial=1e-300))
+    heights = np.abs(matrix).max(axis=1, initial=1e-300)
+    largest = float(heights[heights > 1e-12 * heights.max()].min())
     bits = 2 ** max(0, BITS - int(np.floor(np.log2(largest))))
     rows = [[round(Fraction(float(entry)) * bits) for entry in row] for row in matrix]
     return Scaled(np.array(rows, dtype=object).reshape(matrix.shape), bits)

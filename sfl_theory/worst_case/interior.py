@@ -23,16 +23,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfl_theory.worst_case.certificate import Space
+from sfl_theory.worst_case.blocks import Array, Block, written
+from sfl_theory.worst_case.certificate import Inequality, Space
 from sfl_theory.worst_case.program import Constraint, Program
 
-Array = NDArray[np.float64]
 Grams = dict[Space, Array]
 Progress = Callable[[str], None]
 
-ITERATIONS = 80
+ITERATIONS, PATIENCE = 80, 10
+EARLY = 3e-2
+"""The accuracy of the point from which the next program starts."""
 BOUNDARY = 0.95
-CHUNK = 1500
+BASE = 48
 REFINED = 2
 REGULAR = (1e-16, 1e-14, 1e-12, 1e-10)
 TRAIL = 12
@@ -40,6 +42,25 @@ NEARER = 0.7
 EXACT = 1e4
 """How much smaller the dual residual has to be: rounding leaves it no room."""
 PAUSES = (1e-2, 1e-3, 1e-4)
+
+
+@dataclass(frozen=True)
+class State:
+    """A point of the method from which a program that is nearly the same may start.
+
+    Attributes:
+        rows: (multiplier, slack) of every constraint, by what it says.
+        f: function values.
+        X: Gram matrices.
+        Z: what the multipliers leave.
+        mu: the mean complementarity.
+    """
+
+    rows: dict[Inequality, tuple[float, float]]
+    f: Array
+    X: list[Array]
+    Z: list[Array]
+    mu: float
 
 
 @dataclass(frozen=True)
@@ -56,6 +77,9 @@ class Solution:
         status: "solved", or why the method stopped before.
         trail: Gram matrices and values of earlier points, the latest first: they lie
             deeper inside the constraints.
+        spread: the value over the trace of the Gram matrices, in the solver's units.
+        rise: the value over the sum of the inequalities' multipliers, in these units.
+        state: of an early point.
     """
 
     multipliers: Array
@@ -66,62 +90,12 @@ class Solution:
     residual: float
     status: str
     trail: tuple[tuple[Grams, Array], ...] = ()
+    spread: float = 0.0
+    rise: float = 0.0
+    state: State | None = None
 
 
 Pause = Callable[[Solution], bool]
-
-
-@dataclass(frozen=True)
-class _Block:
-    """The linear matrix inequality of a space.
-
-    Attributes:
-        rows: the vectors u, shape (m, rank, n).
-        signs: sigma, shape (m, rank).
-        goal: C.
-        scale: of the atoms.
-    """
-
-    rows: Array
-    signs: Array
-    goal: Array
-    scale: Array
-
-    @property
-    def size(self) -> int:
-        """How many atoms."""
-        return len(self.goal)
-
-    def applied(self, X: Array) -> Array:
-        """Return <A_k, X> for every k."""
-        m, rank, n = self.rows.shape
-        flat = self.rows.reshape(m * rank, n)
-        products = np.einsum("ij,ij->i", flat @ X, flat).reshape(m, rank)
-        return np.asarray((products * self.signs).sum(axis=1))
-
-    def combined(self, y: Array) -> Array:
-        """Return sum_k y_k A_k."""
-        m, rank, n = self.rows.shape
-        flat = self.rows.reshape(m * rank, n)
-        weights = (self.signs * y[:, None]).reshape(m * rank)
-        return flat.T @ (flat * weights[:, None])
-
-    def normal(self, X: Array, Y: Array) -> Array:
-        """Return the matrix <A_k, X A_l Y>."""
-        m, rank, n = self.rows.shape
-        flat = self.rows.reshape(m * rank, n)
-        signed = flat * self.signs.reshape(-1, 1)
-        left, right = flat @ X, signed @ Y
-        found = np.empty((m, m))
-        step = max(1, CHUNK // rank)
-        for start in range(0, m, step):
-            stop = min(m, start + step)
-            part = slice(start * rank, stop * rank)
-            product = (left[part] @ flat.T) * (right[part] @ signed.T)
-            found[start:stop] = product.reshape(stop - start, rank, m, rank).sum(
-                axis=(1, 3)
-            )
-        return found
 
 
 def solved(
@@ -132,6 +106,8 @@ def solved(
     floor: float = -np.inf,
     pause: Pause | None = None,
     slack: float = 0.0,
+    start: State | None = None,
+    margin: float = 0.0,
 ) -> Solution:
     """Solve the program for some of its constraints.
 
@@ -142,17 +118,22 @@ def solved(
         progress: told after every step.
         floor: a value that is known to be reached; near it nothing is left to gain.
         pause: asked at some accuracies whether to stop; None: never.
-        slack: at least this multiple of the identity is left of every matrix.
+        slack: at least this multiple of the identity is left of every matrix, in the
+            solver's units.
+        start: a point of nearly the same program.
+        margin: every inequality is tightened by this, in the solver's units.
 
     Returns:
         The last point.
     """
-    blocks = [_block(program, constraints, space) for space in program.spaces]
+    blocks = [written(program, constraints, space) for space in program.spaces]
     for block in blocks:
         block.goal[np.diag_indices(block.size)] += slack
-    return _Method(program, constraints, blocks).solve(
-        tolerance, floor, progress, pause
-    )
+    method = _Method(program, constraints, blocks)
+    method.b[method.signed] -= margin
+    if start is not None:
+        method.resume(start)
+    return method.solve(tolerance, floor, progress, pause)
 
 
 class _Method:
@@ -162,19 +143,23 @@ class _Method:
         self,
         program: Program,
         constraints: Sequence[Constraint],
-        blocks: list[_Block],
+        blocks: list[Block],
     ) -> None:
         self.program, self.blocks = program, blocks
+        self.constraints = constraints
+        self.early: State | None = None
         m = len(constraints)
         self.signed = np.array([not one.equality for one in constraints], dtype=bool)
-        self.b = np.array([float(one.bound) for one in constraints])
+        self.unit = np.array([program.unit(one) for one in constraints])
+        self.height, self.value = program.units.objective, _value(program)
+        self.b = np.array([float(one.bound) for one in constraints]) / self.unit
         self.F = np.zeros((m, program.values))
         for k, one in enumerate(constraints):
             for index, amount in one.values:
-                self.F[k, index] += float(amount)
+                self.F[k, index] += float(amount) * self.value / self.unit[k]
         self.c = np.zeros(program.values)
         for index, amount in program.objective.values:
-            self.c[index] += float(amount)
+            self.c[index] += float(amount) * self.value / self.height
         self.y = np.where(self.signed, 1.0, 0.0)
         self.s = np.where(self.signed, 1.0, 0.0)
         self.f = np.zeros(program.values)
@@ -184,6 +169,27 @@ class _Method:
             for block in blocks
         ]
         self.order = sum(block.size for block in blocks) + int(self.signed.sum())
+
+    def resume(self, state: State) -> None:
+        """Go on from another program's point; what is new starts near its path."""
+        fresh = max(float(np.sqrt(state.mu)), 1e-300)
+        for k, one in enumerate(self.constraints):
+            if self.signed[k]:
+                self.y[k], self.s[k] = state.rows.get(one.inequality, (fresh, fresh))
+            else:
+                self.y[k] = state.rows.get(one.inequality, (0.0, 0.0))[0]
+        self.f = state.f.copy()
+        self.X = [X.copy() for X in state.X]
+        self.Z = [Z.copy() for Z in state.Z]
+
+    def state(self) -> State:
+        """Return the point of now."""
+        pairs = zip(self.y.tolist(), self.s.tolist(), strict=True)
+        rows = {
+            one.inequality: pair
+            for one, pair in zip(self.constraints, pairs, strict=True)
+        }
+        return State(rows, self.f.copy(), self.X, self.Z, self.mu)
 
     @property
     def mu(self) -> float:
@@ -218,9 +224,10 @@ class _Method:
     ) -> Solution:
         """Return the last point: the tolerance is met or steps vanish."""
         status, best = "stopped after the last iteration", np.inf
-        kept, last = self._kept(), np.inf
+        kept, last, since = self._kept(), np.inf, 0
         levels = [level for level in PAUSES if level > tolerance]
         trail: list[tuple[Grams, Array]] = []
+        floor /= self.height
         for count in range(ITERATIONS):
             rp, Rd, rf = self.residuals()
             upper, lower = self.worth()
@@ -232,12 +239,17 @@ class _Method:
             )
             gap = self.mu * self.order / size
             if gap < NEARER * last:
-                trail = [(self._grams(self.X), self.f.copy()), *trail[: TRAIL - 1]]
+                here = (self._grams(self.X), self.value * self.f)
+                trail = [here, *trail[: TRAIL - 1]]
                 last = gap
             if progress:
-                progress(f"step {count}: {upper:.6g} >= value, gap {gap:.1e}")
+                progress(
+                    f"step {count}: {upper * self.height:.6g} >= value, gap {gap:.1e}"
+                )
             if max(wrong, gap) < best:
-                best, kept = max(wrong, gap), self._kept()
+                best, kept, since = max(wrong, gap), self._kept(), count
+            if best < EARLY and self.early is None:
+                self.early = self.state()
             if pause and levels and best < levels[0]:
                 levels = [level for level in levels if level < best]
                 if pause(self._solution(kept, best, "paused", tuple(trail))):
@@ -246,6 +258,9 @@ class _Method:
             reached = wrong < tolerance and upper <= floor * (1 + 5 * tolerance)
             if best < tolerance or reached:
                 status = "solved"
+                break
+            if count - since > PATIENCE:
+                status = "the residual no longer falls"
                 break
             try:
                 if self._step(rp, Rd, rf) < 1e-8:
@@ -271,15 +286,30 @@ class _Method:
         trail: tuple[tuple[Grams, Array], ...],
     ) -> Solution:
         y, X, f, (upper, lower) = kept
-        return Solution(y, self._grams(X), f, upper, lower, wrong, status, trail)
+        h = self.height
+        spread = abs(upper) / sum(float(gram.trace()) for gram in X)
+        return Solution(
+            y * h / self.unit,
+            self._grams(X),
+            self.value * f,
+            upper * h,
+            lower * h,
+            wrong,
+            status,
+            trail,
+            spread,
+            abs(upper) / float(y[self.signed].sum()),
+            self.early,
+        )
 
     def _grams(self, X: list[Array]) -> Grams:
-        return {
-            space: gram * np.outer(block.scale, block.scale)
-            for space, gram, block in zip(
-                self.program.spaces, X, self.blocks, strict=True
-            )
-        }
+        found = {}
+        for space, gram, block in zip(self.program.spaces, X, self.blocks, strict=True):
+            size = len(self.program.basis[space])
+            found[space] = np.zeros((size, size))
+            here = np.ix_(block.kept, block.kept)
+            found[space][here] = gram * np.outer(block.scale, block.scale)
+        return found
 
     def _step(self, rp: Array, Rd: list[Array], rf: Array) -> float:
         """Return the length of a predictor and corrector step, made now."""
@@ -385,8 +415,20 @@ def _whitener(matrix: Array) -> Array:
         shifted = matrix.copy()
         shifted[np.diag_indices_from(shifted)] += moved * len(matrix)
         with suppress(np.linalg.LinAlgError):
-            return np.asarray(np.linalg.inv(np.linalg.cholesky(shifted)))
+            return _lower_inverse(np.linalg.cholesky(shifted))
     raise np.linalg.LinAlgError("indefinite")
+
+
+def _lower_inverse(lower: NDArray[np.floating]) -> Array:
+    """Return the inverse of a lower triangular matrix, by halves."""
+    if len(lower) <= BASE:
+        return np.asarray(np.linalg.inv(lower))
+    k = len(lower) // 2
+    found = np.zeros_like(lower)
+    found[:k, :k] = _lower_inverse(lower[:k, :k])
+    found[k:, k:] = _lower_inverse(lower[k:, k:])
+    found[k:, :k] = -found[k:, k:] @ (lower[k:, :k] @ found[:k, :k])
+    return found
 
 
 def _room(now: Array, move: Array, signed: NDArray[np.bool_]) -> float:
@@ -395,13 +437,13 @@ def _room(now: Array, move: Array, signed: NDArray[np.bool_]) -> float:
 
 
 def _reach(now: Array, move: Array) -> float:
-    white = np.linalg.inv(np.linalg.cholesky(now))
+    white = _lower_inverse(np.linalg.cholesky(now))
     least = float(np.linalg.eigvalsh(_even(white @ move @ white.T))[0])
     return -1 / least if least < 0 else np.inf
 
 
 def _inverse(Z: Array) -> Array:
-    white = np.linalg.inv(np.linalg.cholesky(Z))
+    white = _lower_inverse(np.linalg.cholesky(Z))
     return white.T @ white
 
 
@@ -409,45 +451,6 @@ def _even(matrix: Array) -> Array:
     return (matrix + matrix.T) / 2
 
 
-def _block(program: Program, constraints: Sequence[Constraint], space: Space) -> _Block:
-    """Return the constraints of a space, split into signed squares."""
-    table = program.tables[space]
-    size = table.shape[1]
-    scale = np.ones(size)
-    found: list[list[tuple[float, Array]]] = []
-    known: dict[tuple[object, ...], list[tuple[float, Array]]] = {}
-    for one in constraints:
-        if one.spaces and space not in one.spaces:
-            found.append([])
-            continue
-        ids = list(dict.fromkeys(k for a, b, _ in one.terms for k in (a, b)))
-        where = {k: j for j, k in enumerate(ids)}
-        shape = tuple((where[a], where[b], c) for a, b, c in one.terms)
-        if shape not in known:
-            known[shape] = _signed_squares(shape, len(ids))
-        squares = [(sign, row @ table[ids]) for sign, row in known[shape]]
-        found.append([(sign, row) for sign, row in squares if row.any()])
-    rank = max(map(len, found), default=0) or 1
-    rows, signs = np.zeros((len(found), rank, size)), np.zeros((len(found), rank))
-    for k, squares in enumerate(found):
-        for r, (sign, row) in enumerate(squares):
-            rows[k, r], signs[k, r] = row, sign
-    goal = np.zeros((size, size))
-    for a, b, c in program.objective.terms:
-        goal += float(c) * np.outer(table[a], table[b])
-    return _Block(rows, signs, _even(goal), scale)
-
-
-def _signed_squares(
-    shape: Sequence[tuple[int, int, object]], size: int
-) -> list[tuple[float, Array]]:
-    form = np.zeros((size, size))
-    for a, b, c in shape:
-        form[a, b] += float(c) / 2  # type: ignore[arg-type]
-        form[b, a] += float(c) / 2  # type: ignore[arg-type]
-    levels, directions = np.linalg.eigh(form)
-    return [
-        (float(np.sign(level)), np.sqrt(abs(level)) * directions[:, k])
-        for k, level in enumerate(levels)
-        if abs(level) > 1e-12 * np.abs(levels).max()
-    ]
+def _value(program: Program) -> float:
+    """Return what function values are measured in; the least metric is one too."""
+    return program.units.x * program.units.g

@@ -18,11 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import log2
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfl_theory.worst_case.certificate import Atom, Inequality, Point, Space
+from sfl_theory.worst_case.certificate import STAR, Atom, Inequality, Point, Space
 from sfl_theory.worst_case.runs import Run
 from sfl_theory.worst_case.setting import ONE, Setting
 from sfl_theory.worst_case.vectors import Vector
@@ -71,6 +72,61 @@ class Node:
 
 
 @dataclass(frozen=True)
+class Units:
+    """What lengths and gradients of a setting are measured in, as powers of two.
+
+    The solver sees numbers near 1, whatever S and the start are.
+
+    Attributes:
+        x: of distances.
+        g: of gradients, S times that.
+        star: of gradients at x*.
+        objective: of the metric.
+    """
+
+    x: float
+    g: float
+    star: float
+    objective: float
+
+    @classmethod
+    def of(cls, setting: Setting) -> Units:
+        """Return the units of a setting: the start's, or the bounds' if larger."""
+        S = float(setting.S)
+        slow = float(setting.mu or setting.S)
+        start = {
+            "distance": float(setting.initial),
+            "gradients": float(setting.G2 or 0) / slow**2,
+        }.get(setting.start, float(setting.initial) / S)
+        if setting.initial_distance is not None:
+            start = float(setting.initial_distance)
+        bounds = (setting.zeta2, setting.eps2, setting.sigma2)
+        far = max(start, *(float(bound or 0) / S**2 for bound in bounds))
+        x, S = 2.0 ** round(log2(far) / 2), 2.0 ** round(log2(S))
+        metric = {"distance": x * x, "gap": S * x * x, "gradient": (S * x) ** 2}
+        star = 2.0 ** round(log2(setting.zeta2) / 2) if setting.zeta2 else S * x
+        return cls(x, S * x, min(star, S * x), metric[setting.metric])
+
+    def atom(self, atom: Atom) -> float:
+        """Return what an atom is measured in."""
+        if atom.point == STAR:
+            return self.star
+        return self.x if atom.kind == "start" else self.g
+
+    def constraint(self, says: Inequality, convex: bool) -> float:
+        """Return what both sides of a constraint are measured in."""
+        if says.kind == "start-distance" or (says.kind == "decrease" and convex):
+            return self.x**2
+        if says.kind in {"interpolation", "start-gap", "decrease", "lowest"}:
+            return self.x * self.g
+        if says.kind == "heterogeneity":
+            return self.star**2
+        if says.kind == "unbiased" and says.vector:
+            return self.g * self.atom(says.vector)
+        return self.g**2
+
+
+@dataclass(frozen=True)
 class Program:
     """Maximise the objective over Gram matrices and values.
 
@@ -109,6 +165,46 @@ class Program:
             for space, form in vector.forms.items():
                 found[space].update(dict.fromkeys(form))
         return {space: tuple(atoms) for space, atoms in found.items()}
+
+    @cached_property
+    def units(self) -> Units:
+        """Of lengths and gradients."""
+        return Units.of(self.setting)
+
+    def unit(self, constraint: Constraint) -> float:
+        """Return what a constraint is measured in."""
+        return self.units.constraint(constraint.inequality, self.setting.mu is not None)
+
+    @cached_property
+    def shifts(self) -> dict[Space, dict[Atom, dict[Atom, Fraction]]]:
+        r"""What changes nothing: $F_n+\langle c_n,x\rangle$ with $\sum_na_nc_n=0$.
+
+        If nothing bounds how clients differ, gradients at x* may be taken to be 0.
+
+        Returns:
+            Space -> atom of a gradient at x* -> what is added to every atom with it.
+        """
+        setting, place = self.setting, self.run.coordinates
+        bounds = (setting.zeta2, setting.eps2, setting.G2)
+        if setting.mu is None or any(bound is not None for bound in bounds):
+            return {}
+        found: dict[Space, dict[Atom, dict[Atom, Fraction]]] = {}
+        for space, atoms in self.basis.items():
+            for star in atoms:
+                if star.kind == "gradient" and star.point == STAR:
+                    n, last = star.client, len(place.shares) - 1
+                    share = place.share(n) / place.share(last) if n is not None else ONE
+                    found.setdefault(space, {})[star] = {
+                        atom: ONE if atom.client == n else -share
+                        for atom in atoms
+                        if atom.kind == "gradient" and atom.client in {n, last}
+                    }
+        return found
+
+    def kept(self, space: Space) -> list[int]:
+        """Return the places of the atoms that are not taken to be 0."""
+        gone = self.shifts.get(space, {})
+        return [k for k, atom in enumerate(self.basis[space]) if atom not in gone]
 
     @cached_property
     def tables(self) -> dict[Space, NDArray[np.float64]]:

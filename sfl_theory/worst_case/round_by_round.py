@@ -9,11 +9,13 @@ Rounds follow one another, so such inequalities chain to a bound on $E f(x^T)-f^
 as many rounds as there are. It is no exact worst case, as no single problem is worst in
 every round, and it costs one small program for many rounds: a round with a smaller step
 $\theta\eta$, $\theta\le1$, on functions $F_n$ is a round with step $\eta$ on
-$\theta F_n$, which are $S$-smooth, $\theta\mu$-strongly convex, and meet every bound
-that $F_n$ meet. So a certificate at $\eta$ and $\theta_0\mu$ gives, for
-$\theta\in[\theta_0,1]$,
+$\theta F_n$, which are $S$-smooth, $\theta\mu$-strongly convex, and whose gradients,
+noise and dissimilarity are within $\theta^2$ times the bounds of those of $F_n$. The
+bound is affine in these, so a certificate at $\eta$ and $\theta_0\mu$ gives, for
+$\theta\in[\theta_0,1]$, $\theta(E f(x^{t+1})-f^*)\le\lambda\,\theta(E
+f(x^t)-f^*)+\theta^2c$:
 
-.. math:: E f(x^{t+1})-f^*\le\lambda\,(E f(x^t)-f^*)+c/\theta.
+.. math:: E f(x^{t+1})-f^*\le\lambda\,(E f(x^t)-f^*)+\theta c.
 """
 
 from __future__ import annotations
@@ -75,6 +77,63 @@ class Round:
         known = self.slope * one.initial + self.far * (one.initial_distance or ZERO)
         return (self.certificate.bound - known) * self.unit
 
+    def falling(self, rounds: int, gap: Fraction) -> Fraction:
+        r"""Bound the mean of $\|\nabla f(x^t)\|^2$ by what f can fall.
+
+        $\frac sT(f(x^0)-f^*)+c$.
+
+        Args:
+            rounds: T.
+            gap: $f(x^0)-f^*$, or what it is at most.
+
+        Returns:
+            The bound.
+        """
+        return self.slope * gap / rounds + self.rise
+
+    def rising(self, rounds: int, gap: Fraction) -> Fraction:
+        r"""Bound the mean of $f(x^t)-f^*$ if f rises by c/s in every round.
+
+        Args:
+            rounds: T.
+            gap: $f(x^0)-f^*$, or what it is at most.
+
+        Returns:
+            $f(x^0)-f^*+\frac{T-1}2\frac cs$.
+        """
+        return gap + self.rise / self.slope * (rounds - 1) / 2
+
+    def growth(self, rounds: int) -> Fraction | None:
+        r"""Return $\kappa=r/(s-r(T-1))$, None if r is too large for T rounds.
+
+        Args:
+            rounds: T.
+
+        Returns:
+            By how much each round's inequality weighs more than the next one's.
+        """
+        left = self.slope - self.far * (rounds - 1)
+        return self.far / left if left > 0 else None
+
+    def nearing(self, rounds: int, distance: Fraction) -> Fraction | None:
+        r"""Bound the mean of $f(x^t)-f^*\le s(P_t-P_{t+1})+rP_t+c$.
+
+        Added up with the weights $1+\kappa(T-1-t)$, so that no $P_t$ is left over:
+        $\frac{s(1+\kappa T)}TP_0+c(1+\kappa\frac{T-1}2)$.
+
+        Args:
+            rounds: T.
+            distance: $P_0=\|x^0-x^*\|^2$, or what it is at most.
+
+        Returns:
+            The bound; None if r is too large.
+        """
+        more = self.growth(rounds)
+        if more is None:
+            return None
+        first = self.slope * (1 + more * rounds) * distance / rounds
+        return first + self.rise * (1 + more * (rounds - 1) / 2)
+
     def _multiplier(self, kind: Kind) -> Fraction:
         uses = self.certificate.uses
         return sum((by for one, by in uses if one.kind == kind), ZERO)
@@ -87,10 +146,14 @@ class Followed:
     Attributes:
         values: the bound, exact; the first is what is known at the start.
         rounds: the certificates that it is made of.
+        setting: of the first round, in units of the run.
+        steps: of the client side, in rounds 0..T-1.
     """
 
     values: tuple[Fraction, ...]
     rounds: tuple[Round, ...]
+    setting: Setting
+    steps: tuple[Fraction, ...]
 
 
 def follow(
@@ -126,10 +189,10 @@ def follow(
         )
         known = _certified(here, one.G2 or values[-1], first, last, tolerance)
         rounds.append(known)
-        slope, rise = known.slope, known.rise * largest
+        slope, rise = known.slope, known.rise / largest
         for step in steps[first:last]:
-            values.append(_short(slope * values[-1] + rise / step))
-    return Followed(tuple(values), tuple(rounds))
+            values.append(_short(slope * values[-1] + rise * step))
+    return Followed(tuple(values), tuple(rounds), one, tuple(steps))
 
 
 def descended(
@@ -159,10 +222,10 @@ def descended(
         _certified(replace(one, initial=gap / T), one.G2 or gap, 0, rounds, tolerance)
         for T in _targets(rounds)
     ]
-    values = [
-        min(r.slope * gap / T + r.rise for r in known) for T in range(1, rounds + 1)
-    ]
-    return Followed((gap, *values), tuple(known))
+    values = [min(r.falling(T, gap) for r in known) for T in range(1, rounds + 1)]
+    given = replace(one, initial=gap)
+    steps = one.client_steps * rounds
+    return Followed((gap, *values), tuple(known), given, steps)
 
 
 def averaged(
@@ -177,10 +240,7 @@ def averaged(
     A certificate of a round that decreases $P=\|x-x^*\|^2$ by at most $\delta$ says
     $E f(x^t)-f^*\le s\,(P_t-P_{t+1})+r\,P_t+c$; r keeps the start from being
     arbitrarily far. Also f rises by at most c'/s' a round, by the certificate of
-    ``descended``. So the mean is at most the smaller of
-
-    .. math:: \frac{s\,P_0+\sum_{t<T}rP_t}T+c,\quad P_{t+1}\le P_t+\frac{rP_t+c}s,
-              \qquad f(x^0)-f^*+\frac{T-1}2\,\frac{c'}{s'}.
+    ``descended``. The bound is the smaller one of ``Round.nearing``, ``Round.rising``.
 
     Args:
         one: a round of convex functions, by the mean gap, with a decrease.
@@ -198,26 +258,17 @@ def averaged(
     smooth = replace(
         one, mu=None, metric="gradient", reading="average", initial_distance=None
     )
-    rising = descended(smooth, rounds, gap, tolerance).rounds[-1]
-    rise = max(ZERO, rising.rise / rising.slope)
-    bounds = [[gap + rise * (T - 1) / 2 for T in range(1, rounds + 1)]]
-    known = [rising]
+    known = [descended(smooth, rounds, gap, tolerance).rounds[-1]]
     for T in _targets(rounds):
         here = replace(one, initial=distance / T, initial_distance=distance)
         known.append(_certified(here, distance, 0, rounds, tolerance))
-        bounds.append(_means(known[-1], rounds, distance))
-    values = [min(each) for each in zip(*bounds, strict=True)]
-    return Followed((gap, *values), tuple(known))
-
-
-def _means(one: Round, rounds: int, distance: Fraction) -> list[Fraction]:
-    slope, far, rise = one.slope, one.far, one.rise
-    found, drift, P = [], ZERO, distance
+    values = []
     for T in range(1, rounds + 1):
-        drift += far * P
-        P = _short(P + max(ZERO, far * P + rise) / slope)
-        found.append((slope * distance + drift) / T + rise)
-    return found
+        near = (one.nearing(T, distance) for one in known[1:])
+        values.append(min(known[0].rising(T, gap), *filter(None, near)))
+    given = replace(one, initial=gap, initial_distance=distance)
+    steps = one.client_steps * rounds
+    return Followed((gap, *values), tuple(known), given, steps)
 
 
 def _targets(rounds: int) -> list[int]:

@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfl_theory.worst_case.certificate import STAR, Certificate, Space, Square
+from sfl_theory.worst_case.certificate import STAR, Atom, Certificate, Space, Square
 from sfl_theory.worst_case.exact import Scaled, imbalance, leftover
 from sfl_theory.worst_case.program import Constraint, Program
 from sfl_theory.worst_case.setting import ONE, ZERO
@@ -76,15 +76,17 @@ def certified(
     Raises:
         NotRoundedError: if the slack is not positive definite enough.
     """
-    largest = max(map(abs, multipliers))
-    unit = Fraction(2) ** (int(np.ceil(np.log2(largest))) - BITS)
-    pairs = zip(constraints, multipliers, strict=True)
-    amounts = [
-        round(Fraction(by) / unit) * unit if one.equality or by > 0 else ZERO
-        for one, by in pairs
-    ]
+    pairs = [*zip(constraints, multipliers, strict=True)]
+    largest = max(abs(by) * program.unit(one) for one, by in pairs)
+    finest = Fraction(2) ** (int(np.ceil(np.log2(largest))) - BITS)
+    amounts = []
+    for one, by in pairs:
+        unit = finest / Fraction(program.unit(one))
+        kept = one.equality or by > 0
+        amounts.append(round(Fraction(by) / unit) * unit if kept else ZERO)
     mine = _Multipliers(program, list(constraints), amounts)
     _balance(program, mine)
+    _orthogonal(program, mine)
     uses = mine.uses
     squares: list[Square] = []
     for space, left in leftover(program, uses).items():
@@ -134,12 +136,35 @@ def _balance(program: Program, mine: _Multipliers) -> None:
         raise NotRoundedError("the function values cannot be balanced")
 
 
+def _orthogonal(program: Program, mine: _Multipliers) -> None:
+    """Give noise and gradients at x* what no shift of the functions changes."""
+    by_vector: dict[tuple[Space, Atom], list[tuple[Constraint, Fraction]]] = {}
+    for one, by in mine.uses:
+        says = one.inequality
+        if says.kind == "unbiased" and says.space and says.vector:
+            by_vector.setdefault((says.space, says.vector), []).append((one, by))
+    for one in program.given:
+        says = one.inequality
+        moved = program.shifts.get(says.space, {}) if says.space else {}
+        if says.kind != "unbiased" or says.vector not in moved or not says.space:
+            continue
+        for atom, share in moved[says.vector].items():
+            for other, by in by_vector.get((says.space, atom), ()):
+                if (other.inequality.client, other.inequality.at) == (
+                    says.client,
+                    says.at,
+                ):
+                    mine.add(one, -share * by)
+
+
 def _squares(program: Program, space: Space, left: Scaled) -> list[Square]:
     """Return a positive definite matrix as a sum of squares.
 
     Raises:
         NotRoundedError: if it is not seen to be one.
     """
+    kept = program.kept(space)
+    left = Scaled(left.numerators[np.ix_(kept, kept)], left.denominator)
     size = len(left.numerators)
     floats = np.array([
         [float(left[i, j]) for j in range(size)] for i in range(size)
@@ -158,7 +183,8 @@ def _squares(program: Program, space: Space, left: Scaled) -> list[Square]:
     spare = rest.diagonal() - off
     if min(spare) < 0:
         raise NotRoundedError("the remainder is not diagonally dominant")
-    below, atoms = left.denominator * bits**2, program.basis[space]
+    below = left.denominator * bits**2
+    atoms = [program.basis[space][k] for k in kept]
     found = [
         Square(
             space,
@@ -182,7 +208,16 @@ def _squares(program: Program, space: Space, left: Scaled) -> list[Square]:
         for j in range(i)
         if rest[i, j]
     ]
-    return found
+    return [_shifted(square, program) for square in found]
+
+
+def _shifted(square: Square, program: Program) -> Square:
+    """Return a square with the atoms that were taken to be 0: no shift changes it."""
+    form = square.form
+    for star, moved in program.shifts.get(square.space, {}).items():
+        total = sum((c * moved.get(atom, ZERO) for atom, c in square.form), ZERO)
+        form = (*form, (star, -total)) if total else form
+    return Square(square.space, square.weight, form)
 
 
 def _dyadic(matrix: NDArray[np.float64]) -> tuple[NDArray[np.object_], int]:

@@ -2,14 +2,15 @@ r"""Runs as points: where the clients are evaluated, and in which coordinates.""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 from sfl_theory.worst_case.certificate import STAR, Atom, Point, Space
+from sfl_theory.worst_case.scenarios import Outcome, World, merged, outcomes
 from sfl_theory.worst_case.setting import ONE, ZERO, Setting
-from sfl_theory.worst_case.vectors import Coordinates, Vector
+from sfl_theory.worst_case.vectors import Coordinates, Key, Vector
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,11 @@ class Evaluation:
     gradient: Vector
     noise: Atom | None = None
 
+    @property
+    def drawn(self) -> Point:
+        """The point for which noise is drawn; scenarios that meet share gradients."""
+        return self.point if self.noise is None else self.noise.point or self.point
+
 
 @dataclass(frozen=True)
 class Run:
@@ -38,12 +44,17 @@ class Run:
     Attributes:
         coordinates: of all vectors.
         steps: evaluations at local points, in order.
-        models: x(0), ..., x(T).
+        worlds: what x(0), ..., x(T) may be, with probabilities.
     """
 
     coordinates: Coordinates
     steps: tuple[Evaluation, ...]
-    models: tuple[Vector, ...]
+    worlds: tuple[tuple[World, ...], ...]
+
+    @property
+    def models(self) -> tuple[Vector, ...]:
+        """x(0), ..., x(T), where nothing is enumerated."""
+        return tuple(one.x for (one,) in self.worlds)
 
 
 def coordinates(setting: Setting) -> Coordinates:
@@ -94,35 +105,71 @@ def play(setting: Setting) -> Run:
     """
     place = coordinates(setting)
     x = Vector() if setting.mu is None else place.common(Atom("start"))
-    steps: list[Evaluation] = []
-    models = [x]
+    steps = _Steps(setting, place)
+    worlds: list[tuple[World, ...]] = [(World(ONE, x),)]
+    several = [*outcomes(setting)]
     for t in range(setting.rounds):
-        if setting.visits is None:
-            x = _round(setting, place, t, x, steps)
-        else:
-            x = _visited(setting, place, t, x, steps)
-        models.append(x)
-    return Run(place, tuple(steps), tuple(models))
+        after = []
+        for world in worlds[-1]:
+            for k, outcome in enumerate(several):
+                past = (*world.past, k) if setting.enumerated else ()
+                if setting.visits is None:
+                    x = _round(steps, world, t, outcome, past)
+                else:
+                    x = _visited(steps, t, world.x)
+                total = world.total
+                if setting.metric == "gap" and setting.reading == "average":
+                    total = total.plus(world.x)
+                after.append(World(world.chance * outcome.chance, x, past, total))
+        worlds.append(merged(after))
+    return Run(place, tuple(steps.made), tuple(worlds))
+
+
+class _Steps:
+    """The evaluations at local points; scenarios that meet share them."""
+
+    def __init__(self, setting: Setting, place: Coordinates) -> None:
+        self.setting, self.place = setting, place
+        self.made: list[Evaluation] = []
+        self.gradients: dict[tuple[int | None, Key], Point] = {}
+        self.known: dict[tuple[int | None, int, int, Key], Evaluation] = {}
+
+    def at(self, n: int | None, point: Point, x: Vector) -> Evaluation:
+        """Return the evaluation of a client at a point, made if it is new."""
+        shared = self.setting.enumerated
+        where = (n, point.t, point.i, x.key) if shared else None
+        if where in self.known:
+            return self.known[where]
+        noise = Atom("noise", n, point) if self.setting.sigma2 else None
+        if shared:
+            point = self.gradients.setdefault((n, x.key), point)
+        slope = gradient(self.setting, self.place, n, point)
+        self.made.append(Evaluation(n, point, x, slope, noise))
+        if where:
+            self.known[where] = self.made[-1]
+        return self.made[-1]
 
 
 def _round(
-    setting: Setting, place: Coordinates, t: int, x: Vector, steps: list[Evaluation]
+    steps: _Steps, world: World, t: int, outcome: Outcome, past: tuple[int, ...]
 ) -> Vector:
-    """Return the model after round t, played from x."""
+    """Return the model after round t, played from a world."""
+    setting, place, x = steps.setting, steps.place, world.x
     rates = {
         "both": (setting.tau, setting.client_steps[t]),
         "client": (setting.tau, setting.client_steps[t]),
         "server": (setting.late, setting.server_steps[t]),
     }
+    present = place.clients if outcome.present is None else outcome.present
     shared = setting.algorithm in {"sfl-v2", "minibatch-sfl"}
     local = dict.fromkeys(place.clients, x)
     server = _side(x, "server")
-    for visits in _stages(setting, place):
+    for visits in _stages(setting, t, present):
         moves: dict[int | None, Vector] = {}
         for n, i in visits:
             here = _side(local[n], "client").plus(server) if shared else local[n]
-            steps.append(_evaluated(setting, place, n, Point("local", t, i), here))
-            moves[n] = _moved(place, steps[-1])
+            step = steps.at(n, Point("local", t, i, past), here)
+            moves[n] = _moved(place, step, outcome.signs.get((n or 0, i), 1))
 
             def rate(space: Space, i: int = i) -> Fraction:
                 period, eta = rates[space.side]
@@ -132,24 +179,41 @@ def _round(
             if setting.algorithm == "sfl-v2":
                 weighted = setting.server_moves == "weighted"
                 share = place.share(n) if weighted else ONE
-                eta = -share * setting.server_steps[t]
+                eta = -share / setting.chance(n or 0) * setting.server_steps[t]
                 server = server.plus(_side(moves[n], "server"), eta)
-        if setting.algorithm == "minibatch-sfl":
-            mean = place.average([moves[n] for n in place.clients])
-            eta = -setting.server_steps[t]
-            server = server.plus(_side(mean, "server"), eta)
-    mean = place.average([local[n] for n in place.clients])
+        if setting.algorithm == "minibatch-sfl" and moves:
+            mean = _mean(setting, place, moves)
+            server = server.plus(_side(mean, "server"), -setting.server_steps[t])
+    mean = x
+    if setting.partial:
+        for n in present:
+            share = place.share(n) / setting.chance(n or 0)
+            mean = mean.plus(local[n].plus(x, -ONE), share)
+    else:
+        mean = place.average([local[n] for n in place.clients])
     return _side(mean, "client").plus(server) if shared else mean
 
 
-def _visited(
-    setting: Setting, place: Coordinates, t: int, x: Vector, steps: list[Evaluation]
+def _mean(
+    setting: Setting, place: Coordinates, moves: Mapping[int | None, Vector]
 ) -> Vector:
+    r"""Return MiniBatch-SFL's $\sum_np_ng_n/\sum_np_n$, $p_n=I_na_n/q_n$."""
+    if not setting.partial:
+        return place.average([moves[n] for n in place.clients])
+    parts = {n: place.share(n) / setting.chance(n or 0) for n in moves}
+    mean, whole = Vector(), sum(parts.values(), ZERO)
+    for n, part in parts.items():
+        mean = mean.plus(moves[n], part / whole)
+    return mean
+
+
+def _visited(steps: _Steps, t: int, x: Vector) -> Vector:
     """Return SFL-V2's model after round t, for all N and every order at once.
 
     Raises:
         ValueError: if the setting is no such run.
     """
+    setting, place = steps.setting, steps.place
     visits, interleaved = setting.visits, setting.order == "interleaved"
     if visits is None:
         raise ValueError("a run without visits")
@@ -162,8 +226,7 @@ def _visited(
             lag = _side(place.own(Atom("lag", None, point)), "server")
         own = server if interleaved else _side(local, "server")
         here = _side(local, "client").plus(own).plus(lag, -eta * visits.count)
-        steps.append(_evaluated(setting, place, None, point, here))
-        move = _moved(place, steps[-1])
+        move = _moved(place, steps.at(None, point, here))
         local = local.plus(_side(move, "client"), -setting.client_steps[t])
         local = local.plus(_side(move, "server"), -eta)
         whole = whole.plus(_side(move, "server"))
@@ -178,28 +241,26 @@ def _visited(
 
 
 def _stages(
-    setting: Setting, place: Coordinates
+    setting: Setting, t: int, present: Sequence[int | None]
 ) -> Iterator[Sequence[tuple[int | None, int]]]:
     """Yield what happens at once: (client, local step)."""
     local = range(max(setting.tau, setting.late))
-    if setting.algorithm != "sfl-v2" or setting.order == "interleaved":
+    if setting.algorithm != "sfl-v2":
         for i in local:
-            yield [(n, i) for n in place.clients]
+            yield [(n, i) for n in present]
+    elif setting.order == "interleaved":
+        for i in local:
+            yield [(n, i) for n in setting.turn(t, i) if n in present]
     else:
-        for n in place.clients:
-            yield from ([(n, i)] for i in local)
+        for n in setting.turn(t, 0):
+            yield from ([(n, i)] for i in local if n in present)
 
 
-def _evaluated(
-    setting: Setting, place: Coordinates, n: int | None, point: Point, x: Vector
-) -> Evaluation:
-    noise = Atom("noise", n, point) if setting.sigma2 else None
-    return Evaluation(n, point, x, gradient(setting, place, n, point), noise)
-
-
-def _moved(place: Coordinates, at: Evaluation) -> Vector:
+def _moved(place: Coordinates, at: Evaluation, sign: int = 1) -> Vector:
     """Return the stochastic gradient."""
-    return at.gradient.plus(place.own(at.noise)) if at.noise else at.gradient
+    if at.noise is None:
+        return at.gradient
+    return at.gradient.plus(place.own(at.noise), Fraction(sign))
 
 
 def _side(vector: Vector, side: str) -> Vector:

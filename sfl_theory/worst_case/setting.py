@@ -109,6 +109,14 @@ class Setting:
         visits: of SFL-V2, for all N at once.
         initial_gap: $f(x^0)-f^*$ is also at most this, for a start by distance.
         initial_distance: $\|x^0-x^*\|^2$ is also at most this, for a decrease.
+        participation: $q_n$, with which client n takes part in a round, independently;
+            all outcomes are enumerated. Empty: everyone takes part. Updates are
+            aggregated: $x^{t+1}=x^t+\sum_nI_n\frac{a_n}{q_n}(x_n-x^t)$.
+        two_point: noise takes two values of equal probability, $\pm$ a vector that may
+            depend on the past, and all outcomes are enumerated.
+        turns: SFL-V2's orders of visits, clients from 0: one for every round, if
+            interleaved for every local step of every round; a single one is for all;
+            empty: 0, 1, ... .
 
     Raises:
         ValueError: for what no run or no problem can have, or is not formulated.
@@ -138,6 +146,9 @@ class Setting:
     initial_gap: Fraction | None = None
     initial_distance: Fraction | None = None
     visits: Visits | None = None
+    participation: tuple[Fraction, ...] = ()
+    two_point: bool = False
+    turns: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -156,7 +167,7 @@ class Setting:
 
     def _impossible(self) -> tuple[tuple[bool, str], ...]:
         mu, N = self.mu, self.clients
-        bounds = (self.zeta2, self.eps2, self.G2, self.sigma2, self.initial)
+        bounds = (self.zeta2, self.eps2, self.G2)
         return (
             (not self.client_steps, "rounds must be a positive integer"),
             (
@@ -185,7 +196,8 @@ class Setting:
                 "dissimilarity and gradients that are bounded by 0 leave one function "
                 "or none: use one client",
             ),
-            (self.initial == 0, "the initial distance or gap must be positive"),
+            (self.sigma2 < 0, "noise must have a variance of at least 0"),
+            (self.initial <= 0, "the initial distance or gap must be positive"),
             (N is not None and N < 1, "clients must be a positive integer or 'all'"),
             (
                 bool(self.weights)
@@ -195,6 +207,43 @@ class Setting:
                     or min(self.weights) <= 0
                 ),
                 "weights must be positive, one per client, and sum to 1",
+            ),
+            (
+                bool(self.participation) and N is None,
+                "participation is enumerated client by client: a number of clients is "
+                "needed, for the variance that it brings depends on it",
+            ),
+            (
+                bool(self.participation)
+                and (
+                    len(self.participation) != N
+                    or not all(0 < q <= 1 for q in self.participation)
+                ),
+                "participation must be one probability in (0, 1] per client, or one "
+                "for all",
+            ),
+            (
+                self.two_point and (N is None or not self.sigma2),
+                "two-point noise is enumerated for a number of clients, and needs a "
+                "variance",
+            ),
+            *self._misvisited(),
+        )
+
+    def _misvisited(self) -> tuple[tuple[bool, str], ...]:
+        N, steps = self.clients, self.rounds * self.visited_at_once
+        return (
+            (
+                bool(self.turns) and (self.algorithm != "sfl-v2" or N is None),
+                "an order of visits is of sfl-v2 with a number of clients",
+            ),
+            (
+                any(sorted(one) != [*range(N or 0)] for one in self.turns),
+                "an order of visits names every client once",
+            ),
+            (
+                len(self.turns) not in {0, 1, steps},
+                f"an order of visits: one, or {steps} of them, got {len(self.turns)}",
             ),
         )
 
@@ -218,7 +267,10 @@ class Setting:
             (
                 self.symmetric
                 and (
-                    self.algorithm == "sfl-v2" or bool(self.weights) or N in {None, 1}
+                    self.algorithm == "sfl-v2"
+                    or bool(self.weights)
+                    or N in {None, 1}
+                    or self.enumerated
                 ),
                 "clients are interchangeable with equal weights, and not in sfl-v2",
             ),
@@ -266,7 +318,11 @@ class Setting:
             (
                 N != 1
                 and all(bound is None for bound in assumed)
-                and (max(self.tau, self.late) > 1 or self.algorithm == "sfl-v2"),
+                and (
+                    max(self.tau, self.late) > 1
+                    or self.algorithm == "sfl-v2"
+                    or self.partial
+                ),
                 "several clients need a bound: heterogeneity, dissimilarity or "
                 "bounded gradients; without one the worst case is infinite",
             ),
@@ -293,6 +349,31 @@ class Setting:
     def late(self) -> int:
         r"""$\tilde\tau$."""
         return self.tau if self.tau_server is None else self.tau_server
+
+    @property
+    def partial(self) -> bool:
+        """Whether some client may sit a round out."""
+        return any(q < 1 for q in self.participation)
+
+    @property
+    def enumerated(self) -> bool:
+        """Whether outcomes of chance are enumerated."""
+        return self.partial or self.two_point
+
+    @property
+    def visited_at_once(self) -> int:
+        """How many orders of visits a round of SFL-V2 has."""
+        return self.tau if self.order == "interleaved" else 1
+
+    def turn(self, t: int, i: int) -> tuple[int, ...]:
+        """Return the order of SFL-V2's visits at local step i of round t."""
+        if len(self.turns) < 2:
+            return self.turns[0] if self.turns else tuple(range(len(self.shares)))
+        return self.turns[t * self.visited_at_once + min(i, self.visited_at_once - 1)]
+
+    def chance(self, n: int) -> Fraction:
+        """Return $q_n$."""
+        return self.participation[n] if self.participation else ONE
 
     @property
     def interchangeable(self) -> bool:

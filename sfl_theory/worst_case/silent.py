@@ -18,7 +18,7 @@ from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import unrolled
 from sfl_theory.proofs.notation import combine, sum_over
-from sfl_theory.proofs.unrolled import atom_of, block, n, tested
+from sfl_theory.proofs.unrolled import atom_of, block, n
 
 if TYPE_CHECKING:
     from sfl_theory.worst_case.assembly import Assembly, Name
@@ -34,7 +34,8 @@ def silence(parts: Assembly) -> None:
     """Remove silent vectors, and pay for the squares that this takes."""
     steps = range(0 if parts.noisy else unrolled.longest(parts.run))
     places: list[Place] = [] if parts.flat is None else [None]
-    places += [(t, i) for t in range(parts.rounds) for i in (None, *steps)]
+    both: tuple[int | None, ...] = (*steps,) if parts.visits else (None, *steps)
+    places += [(t, i) for t in range(parts.rounds) for i in both]
     names = {
         (at, side): _name(parts, at, side) for at in places for side in parts.sides
     }
@@ -64,7 +65,7 @@ def silence(parts: Assembly) -> None:
         costs = {names[at, side]: paid[names[at, side]] for side in parts.sides}
         most = max(ZERO, *costs.values())
         if most:
-            parts.add(_silent(parts, at), most)
+            parts.add(_silent(parts, at), parts.scale**2 * most)
         for z, cost in costs.items():
             if cost != most:
                 parts.each_squares.append((parts.vector({z: ONE}), most - cost))
@@ -96,19 +97,20 @@ def _silent(parts: Assembly, at: Place) -> Theorem:
         split = sum_over(rules.blocks(z, z), k.CLIENTS, n, k.weight(n))
         return combine(*[(parts.flat, 1)] + [(split, 1)] * (len(parts.sides) - 1))
     t, i = at or (0, None)
-    x, p = k.iterate(parts.run, t), k.local_point(parts.run, n, t, 0)
+    x, p = parts.x(t), parts.p(t, 0)
     if i is None:
         z = k.gradient(k.Local(n), x) - k.gradient(k.Local(n), p)
         uses = [(rules.lipschitz(k.Local(n), S, x, p), 1)]
         uses += [
-            (tested(unrolled.begins(parts.run, side), t, p - x), -(S**2))
+            (parts.tested(unrolled.begins(parts.run, side), t, p - x), -(S**2))
             for side in parts.sides
         ]
         if parts.sides != (None,):
             uses.append((rules.blocks(p - x, p - x), -(S**2)))
     else:
-        z = k.noise(parts.run, n, t, i)
-        uses = [(rules.variance(parts.run, ratio(0), n, ratio(t), ratio(i)), 1)]
+        when = parts.first + t
+        z = k.noise(parts.run, n, when, i)
+        uses = [(rules.variance(parts.run, ratio(0), n, when, ratio(i)), 1)]
     if parts.sides != (None,):
         uses.append((rules.blocks(z, z), 1))
     blocks = (k.norm2(block(side, z)) for side in parts.sides)

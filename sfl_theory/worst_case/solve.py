@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfl_theory.worst_case import interior
@@ -17,10 +17,14 @@ from sfl_theory.worst_case.instance import Instance, parabola, rounded
 from sfl_theory.worst_case.interior import Progress
 from sfl_theory.worst_case.program import Program
 from sfl_theory.worst_case.rounding import NotRoundedError, certified
+from sfl_theory.worst_case.scenarios import MOST_SCENARIOS, count
 from sfl_theory.worst_case.setting import Setting
 
-TOLERANCE, COARSE, LARGE = 1e-7, 2e-5, 2000
+TOLERANCE, COARSE, LARGE = 1e-7, 2e-5, 1500
 SLACKS = (0, 1, 10)
+MARGINS = (0.0, 1e-6, 1e-5, 1e-4)
+"""By so much of the value inequalities are tightened to reach it from below."""
+FEW_SCENARIOS = 8
 MOST_ATOMS = 320
 MOST_NODES = 420
 
@@ -37,6 +41,7 @@ class WorstCase:
         instance: an exact problem from below, if one was found.
         failed: what did not succeed, in words; empty if all did.
         seconds: it took.
+        orders: of how many orders of SFL-V2's visits it is the worst.
     """
 
     setting: Setting
@@ -46,6 +51,7 @@ class WorstCase:
     instance: Instance | None
     failed: tuple[str, ...]
     seconds: float
+    orders: int = 1
 
     @property
     def upper(self) -> Fraction | None:
@@ -59,8 +65,11 @@ class WorstCase:
 
     @property
     def value(self) -> float:
-        """The worst case in float64."""
-        return self.found.solution.upper
+        """The worst case in float64, no less than what is reached."""
+        upper = self.found.solution.upper
+        return (
+            upper if self.instance is None else max(upper, float(self.instance.value))
+        )
 
 
 def worst_case(
@@ -85,11 +94,11 @@ def worst_case(
     Raises:
         ValueError: if the program is too large.
     """
-    with _one_thread():
+    with one_thread():
         return _worst_case(setting, tolerance, below, progress)
 
 
-def _one_thread() -> AbstractContextManager[object]:
+def one_thread() -> AbstractContextManager[object]:
     """Return what holds the linear algebra to one thread, where that can be set."""
     try:
         from threadpoolctl import threadpool_limits
@@ -121,6 +130,7 @@ def _worst_case(
         failed.append(f"from above: {error}")
     if below:
         tried = reaching(program, found, explicit, tolerance)
+        tried = _two_point(setting, tried, progress)
         if isinstance(tried, Instance):
             instance = tried
         else:
@@ -143,10 +153,9 @@ def _certified(program: Program, found: Found, tolerance: float) -> Certificate:
         NotRoundedError: if no slack that was tried is enough.
     """
     solution = found.solution
-    size = sum(float(gram.trace()) for gram in solution.grams.values())
     for share in SLACKS:
         if share:
-            slack = share * tolerance * abs(found.solution.upper) / size
+            slack = share * tolerance * found.solution.spread
             solution = interior.solved(
                 program, found.constraints, tolerance, slack=slack
             )
@@ -181,12 +190,48 @@ def reaching(
         The instance, or why there is none.
     """
     near = Fraction(found.solution.upper) * (1 - Fraction(20 * tolerance))
-    noisy = bool(program.setting.sigma2)
+    noisy = bool(program.setting.sigma2) and not program.setting.two_point
     if explicit is not None and (explicit.value >= near or noisy):
         return explicit
     if noisy:
         return "a relaxation of noise gives no problem"
-    return rounded(program, found)
+    instance = rounded(program, found)
+    for margin in MARGINS:
+        if isinstance(instance, Instance):
+            return instance
+        inside = interior.solved(
+            program,
+            found.constraints,
+            tolerance,
+            margin=margin * found.solution.rise,
+        )
+        instance = rounded(program, replace(found, solution=inside))
+    return instance
+
+
+def _two_point(
+    setting: Setting, known: Instance | str, progress: Progress | None
+) -> Instance | str:
+    """Return an instance with noise of two values, where it is worse than a known one.
+
+    Args:
+        setting: of a run.
+        known: an instance, or why there is none.
+        progress: told what happens.
+
+    Returns:
+        The worse one; what is known, if all outcomes are too many.
+    """
+    noisy = setting.sigma2 and not setting.two_point and setting.mean_noise is None
+    if not noisy or setting.visits or setting.start == "decrease":
+        return known
+    for N in (1, 2) if setting.clients is None else (setting.clients,):
+        tree = replace(setting, clients=N, symmetric=False, two_point=True)
+        if count(tree) <= FEW_SCENARIOS:
+            one = _worst_case(tree, None, below=True, progress=progress).instance
+            if one and (isinstance(known, str) or one.value > known.value):
+                known = replace(one, words=f"{one.words}, noise of two values")
+    return known
 
 
 def _explicit(program: Program) -> Instance | None:
@@ -212,6 +257,9 @@ def refuse_large(setting: Setting) -> None:
         ValueError: with its size and the limit.
     """
     points = len(setting.shares) * max(setting.tau, setting.late) * setting.rounds
+    scenarios = count(setting)
+    if scenarios > MOST_SCENARIOS:
+        raise ValueError(_large("number of scenarios", scenarios, MOST_SCENARIOS))
     if points > MOST_NODES:
         raise ValueError(_large("number of evaluations", points, MOST_NODES))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from sfl_theory.worst_case.certificate import Atom, Space
@@ -12,6 +13,7 @@ from sfl_theory.worst_case.setting import ONE, ZERO
 
 Form = Mapping[Atom, Fraction]
 Sided = Callable[[Space], Fraction]
+Key = frozenset[tuple[Space, frozenset[tuple[Atom, Fraction]]]]
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,13 @@ class Vector:
     """
 
     forms: Mapping[Space, Form] = field(default_factory=dict)
+
+    @cached_property
+    def key(self) -> Key:
+        """The same for equal vectors, and hashable."""
+        return frozenset(
+            (space, frozenset(form.items())) for space, form in self.forms.items()
+        )
 
     def plus(self, other: Vector, factor: Fraction | Sided = ONE) -> Vector:
         """Return self + factor * other; the factor may depend on the space."""

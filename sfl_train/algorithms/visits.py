@@ -16,7 +16,7 @@ which are still visiting are the first ones.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -132,26 +132,21 @@ class BySides:
 
     def across(self, row: Row, rates: tuple[float, float]) -> None:
         """Visit all clients once, see `Visitor.across`."""
-        drawn, visits = self._halves.samples.drawn(row.draw), len(self._busy)
-        (inputs, outputs), cut = self._halves.server, self._cut
-        batch, features = drawn.width, drawn.samples.X.shape[2]
-        numbers = batch * (features + 4 * outputs) + 3 * cut + inputs * outputs
-        together = max(1, _CACHED_BYTES // (8 * len(self._server) * numbers))
-        with torch.inference_mode(), _threads_for(batch * self._server.numel()):
-            for start in range(0, visits, together):
-                met = self._meet(row.client, start, min(start + together, visits))
-                self._step(met, drawn, rates)
+        drawn = self._halves.samples.drawn(row.draw)
+        with torch.inference_mode(), self._threads(drawn):
+            for met in self._meetings(row.client, drawn, 1):
+                self._step(met, self._batch(met, drawn), rates)
                 self._models.index_copy_(0, met.row, met.models)
 
     def along(self, rows: Sequence[Row], rates: Sequence[tuple[float, float]]) -> None:
         """Make all local steps of a client at a time, see `Visitor.along`."""
         each = [self._halves.samples.drawn(row.draw) for row in rows]
-        work = each[0].width * self._server.numel()
-        with torch.inference_mode(), _threads_for(work):
-            for v in range(len(self._busy)):
-                met = self._meet(rows[0].client, v, v + 1)
-                for drawn, rate in zip(each, rates, strict=True):
-                    self._step(met, drawn, rate)
+        with torch.inference_mode(), self._threads(each[0]):
+            for met in self._meetings(rows[0].client, each[0], len(each)):
+                steps = [self._batch(met, drawn).split(met.counts) for drawn in each]
+                for one, *batches in zip(met.split(), *steps, strict=True):
+                    for batch, rate in zip(batches, rates, strict=True):
+                        self._step(one, batch, rate)
                 self._models.index_copy_(0, met.row, met.models)
 
     def end_round(self) -> tuple[Tensor, Tensor]:
@@ -164,6 +159,32 @@ class BySides:
         server = models.new_empty(R, *self._halves.server)
         server[self._lanes] = self._server.transpose(1, 2)
         return front, server.view(R, -1).T
+
+    def _threads(self, drawn: Drawn) -> AbstractContextManager[None]:
+        return _threads_for(drawn.width * self._server.numel())
+
+    def _meetings(self, client: Tensor, drawn: Drawn, steps: int) -> Iterator[_Met]:
+        """Yield the visits of a row, as many at once as fit the cache.
+
+        Args:
+            client: whom each lane visits, (N, R).
+            drawn: mini-batches of a local step.
+            steps: local steps of a visit.
+        """
+        (inputs, outputs), visits = self._halves.server, len(self._busy)
+        batch, features = drawn.width, drawn.samples.X.shape[2]
+        numbers = steps * batch * (features + 4 * outputs)
+        numbers += 3 * self._cut + inputs * outputs
+        together = max(1, _CACHED_BYTES // (8 * len(self._server) * numbers))
+        for start in range(0, visits, together):
+            yield self._meet(client, start, min(start + together, visits))
+
+    def _batch(self, met: _Met, drawn: Drawn) -> _Batch:
+        X, Y, weight = drawn.rows(met.who, met.row)
+        over_q = None if self._over_q is None else self._over_q[met.who]
+        w = weight if over_q is None else weight * over_q
+        minus = torch.mul(Y, -w, out=X.new_empty(Y.shape))
+        return _Batch(X, w, minus, over_q)
 
     def _meet(self, client: Tensor, start: int, stop: int) -> _Met:
         R, counts = len(self._server), self._busy[start:stop]
@@ -178,26 +199,23 @@ class BySides:
         models = self._models.index_select(0, row)
         return _Met(who, replica, row, models, counts, visited)
 
-    def _step(self, met: _Met, drawn: Drawn, rates: tuple[float, float]) -> None:
+    def _step(self, met: _Met, batch: _Batch, rates: tuple[float, float]) -> None:
         halves = self._halves
         blocks = [
             met.models[:, a:b].view(-1, o, i)
             for (a, b), (i, o) in zip(self._spans, halves.client, strict=True)
         ]
-        X, Y, weight = drawn.rows(met.who, met.row)
-        kept, scores = halves.forward(blocks, X)
-        over_q = None if self._over_q is None else self._over_q[met.who]
-        served = kept[-1], scores, Y, weight, over_q
-        course, e = self._serve(*served, met.counts, rates[1])
+        kept, scores = halves.forward(blocks, batch.X)
+        course, e = self._serve(kept[-1], scores, batch, met.counts, rates[1])
+        if course is None:
+            halves.step(blocks, kept, e, self._server, rates[0])
+            return
 
-        before = met.models.clone() if self._ball else None
-        W = self._server
-        if halves.looks_back:
-            seen = zip(course, met.counts, strict=False)
-            W = torch.cat([each[:k] for each, k in seen])
+        before = met.models.clone()
+        seen = zip(course, met.counts, strict=False)
+        W = torch.cat([each[:k] for each, k in seen])
         halves.step(blocks, kept, e, W, rates[0])
-        if before is not None:
-            self._tell(met, before, course)
+        self._tell(met, before, course)
 
     def _tell(self, met: _Met, before: Tensor, course: Tensor) -> None:
         """Tell the ball of the models before and after every visit."""
@@ -214,43 +232,43 @@ class BySides:
         self,
         inputs: Tensor,
         offset: Tensor | None,
-        Y: Tensor,
-        weight: Tensor,
-        over_q: Tensor | None,
+        batch: _Batch,
         counts: Sequence[int],
         rate: float,
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor | None, Tensor]:
         """Make the server's part of some visits.
 
         Returns:
             The server's models from before the first visit to after the last,
-            (V + 1, R, C, F), where someone looks at them; and the weighted residuals,
+            (V + 1, R, C, F), None if nobody looks at them; and the weighted residuals,
             (L, C, B).
         """
         halves, l2 = self._halves, self._halves.l2
         C, R, L, B = halves.server[1], counts[0], len(inputs), inputs.shape[2]
         kept, z = (0.0, inputs.new_empty(L, C, B)) if offset is None else (1.0, offset)
-        w = weight if over_q is None else weight * over_q
-        minus = torch.mul(Y, -w, out=inputs.new_empty(L, C, B))
+        over_q = batch.over_q
         decay = None if over_q is None else 1.0 - rate * l2 * over_q
-        decays = [decay] * len(counts) if decay is None else decay.split(counts)
-        course = self._server.expand(len(counts) + 1, -1, -1, -1)
+        decays = [None] * len(counts) if decay is None else _parts(decay, counts)
+        course = None
+        before = after = [self._server] * len(counts)
         if self._ball is not None or halves.looks_back:
-            course = course.clone()
+            course = self._server.expand(len(counts) + 1, -1, -1, -1).clone()
+            before, after = list(course[:-1]), list(course[1:])
         p = inputs.new_empty(R, C, B)
         for zv, u, ut, wv, mv, shrink, W, new in zip(
-            z.split(counts),
-            inputs.split(counts),
-            inputs.transpose(1, 2).split(counts),
-            w.split(counts),
-            minus.split(counts),
+            _parts(z, counts),
+            _parts(inputs, counts),
+            _parts(inputs.transpose(1, 2), counts),
+            _parts(batch.w, counts),
+            _parts(batch.minus, counts),
             decays,
-            course[:-1].unbind(),
-            course[1:].unbind(),
+            before,
+            after,
             strict=True,
         ):
             if len(zv) < len(W):
-                new.copy_(W)
+                if new is not W:
+                    new.copy_(W)
                 W, new, p = W[: len(zv)], new[: len(zv)], p[: len(zv)]
             zv.baddbmm_(W, u, beta=kept)
             torch.addcmul(mv, halves.loss.predicted(zv, p), wv, out=zv)
@@ -258,7 +276,8 @@ class BySides:
                 torch.baddbmm(W, zv, ut, beta=1.0 - rate * l2, alpha=-rate, out=new)
             else:
                 torch.mul(W, shrink, out=new).baddbmm_(zv, ut, alpha=-rate)
-        self._server.copy_(course[-1])
+        if course is not None:
+            self._server.copy_(course[-1])
         return course, z if over_q is None else z.div_(over_q)
 
     def _packed(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -291,6 +310,56 @@ class _Met:
     models: Tensor
     counts: Sequence[int]
     visited: Tensor | None
+
+    def split(self) -> Iterator[_Met]:
+        """Yield every visit, a view."""
+        counts, who, replica, row, models = (
+            self.counts,
+            *(
+                each.split(self.counts)
+                for each in (self.who, self.replica, self.row, self.models)
+            ),
+        )
+        for v, count in enumerate(counts):
+            visited = None if self.visited is None else self.visited[v : v + 1]
+            yield _Met(who[v], replica[v], row[v], models[v], [count], visited)
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Mini-batches of rows that are visited.
+
+    Attributes:
+        X: features, (L, B, F).
+        w: weights of the server's residuals, (L, 1, B): of the samples, over $q_n$.
+        minus: targets times ``-w``, (L, C, B).
+        over_q: $1/q_n$, (L, 1, 1); None: all take part.
+    """
+
+    X: Tensor
+    w: Tensor
+    minus: Tensor
+    over_q: Tensor | None
+
+    def split(self, counts: Sequence[int]) -> Iterator[_Batch]:
+        """Yield every visit's, views."""
+        over_q = self.over_q
+        over = [None] * len(counts) if over_q is None else _parts(over_q, counts)
+        parts = (_parts(each, counts) for each in (self.X, self.w, self.minus))
+        yield from map(_Batch, *parts, over)
+
+
+def _parts(each: Tensor, counts: Sequence[int]) -> Sequence[Tensor]:
+    """Split rows by visits; one visit costs nothing.
+
+    Args:
+        each: of all rows.
+        counts: rows of each visit.
+
+    Returns:
+        The rows of each visit, views.
+    """
+    return (each,) if len(counts) == 1 else each.split_with_sizes(list(counts))
 
 
 class OneByOne:

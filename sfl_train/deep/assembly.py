@@ -210,6 +210,7 @@ def _algorithm(
         ),
         config.aggregation,  # type: ignore[arg-type]
         config.counters,  # type: ignore[arg-type]
+        config.clients_at_once,
     )
     name = config.algorithm
     if name in {"fedavg", "fedprox", "fedopt"}:

@@ -74,6 +74,7 @@ LIMITS = {
     "evaluate_every": 1_000_000_000,
     "checkpoint_every": 1_000_000_000,
     "threads": 1024,
+    "clients_at_once": 1_000_000,
 }
 """Largest values of options that count: far beyond any use, and none runs for ever."""
 LEAST_SHARE = 1e-6
@@ -196,6 +197,11 @@ class Config:
     compile: bool = _option(
         False, "through torch.compile, which changes roundings", late=True
     )
+    clients_at_once: int = _option(
+        1,
+        "clients trained in one call, faster for small networks; changes roundings",
+        late=True,
+    )
     deterministic: bool = _option(
         False, "the same bits in every run on a GPU, slower there", matters=False
     )
@@ -245,6 +251,8 @@ class Config:
                 "--compile: goes with one network at a time; minibatch-sfl has the "
                 "networks of all clients at once"
             )
+        if self.compile and self.clients_at_once > 1:
+            raise ValueError("--compile: goes with one network, not --clients-at-once")
         if not LEAST_SHARE <= self.participation <= 1:
             raise ValueError(
                 f"--participation: expected a rate from {LEAST_SHARE:g} to 1, got "

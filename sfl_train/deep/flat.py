@@ -216,6 +216,29 @@ class FlatModel:
             )
         ]
 
+    def stacked(self, vectors: Tensor) -> list[Tensor]:
+        """Return the pieces of several vectors in the shapes of the parameters.
+
+        Args:
+            vectors: shape (k, d).
+
+        Returns:
+            Views of shape (k, *shape of the parameter); `flattened` undoes it.
+        """
+        rows = len(vectors)
+        found = []
+        for p, start, last in zip(
+            self.blocks.parameters(), self._starts, self._last, strict=True
+        ):
+            piece = vectors[:, start : start + p.numel()]
+            if last:
+                out, inside, height, width = p.shape
+                piece = piece.view(rows, out, height, width, inside)
+                found.append(piece.permute(0, 1, 4, 2, 3))
+            else:
+                found.append(piece.view(rows, *p.shape))
+        return found
+
     def flattened(self, pieces: list[Tensor]) -> Tensor:
         """Return vectors made of pieces in the parameters' shapes.
 

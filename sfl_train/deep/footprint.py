@@ -125,7 +125,10 @@ def footprint(
     if name in ALONE:
         averaged = 0
     weights = NUMBER * (3 * whole + near * client + far * server) + PRECISE * averaged
-    clients = 0
+    crowd = 1
+    if name in AVERAGING and not config.server_waits:
+        crowd = min(config.clients_at_once, many)
+    clients = NUMBER * (crowd - 1) * (2 * whole + near * client + far * server)
     if at_once:
         clients += NUMBER * many * client
     if at_once or (config.lifetime == "run" and name not in ALONE):
@@ -139,6 +142,7 @@ def footprint(
     batch = min(config.batch_size, max(held))
     if name == "minibatch-sfl":
         batch = sum(min(config.batch_size, size) for size in sorted(held)[:many])
+    batch *= crowd
     kept, wide = _features(blocks, image)
     evaluated = NUMBER * (whole + min(CHUNK, counts[1]) * wide)
     samples = [work.samples(size) for size in held]
@@ -164,8 +168,8 @@ def refuse_too_large(found: Footprint, config: Config) -> None:
     """
     advice = {
         found.weights: "take a smaller --model or --width",
-        found.clients: "take fewer --clients, a smaller --cut, or --order "
-        "client-sequential for sfl-v2",
+        found.clients: "take fewer --clients or --clients-at-once, a smaller --cut, or "
+        "--order client-sequential for sfl-v2",
         found.passing: "take a smaller --batch-size or --width",
         found.draws: "take a smaller --tau, --epochs or --batch-size",
     }[max(found.weights, found.clients, found.passing, found.draws)]

@@ -65,6 +65,10 @@ NEEDS: dict[str, tuple[Need, ...]] = {
     "order": (_among("sfl-v2"),),
     "server_weights": (_among("sfl-v2"),),
     "server_waits": (_among("sfl-v1"),),
+    "clients_at_once": (
+        _among("fedavg", "fedprox", "fedopt", "sfl-v1"),
+        Need(lambda c: not c.server_waits, "no --server-waits"),
+    ),
     "server_optimizer": (_among(*SPLIT),),
     "server_lifetime": (
         _among(*SPLIT),

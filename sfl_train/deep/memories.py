@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from torch import Tensor
 
@@ -41,6 +42,32 @@ class Memories:
         if self._optimizer.lifetime == "run" and self._optimizer.slots:
             return {client: self.of(client) for client in clients}
         return {client: self._fresh() for client in clients}
+
+    @contextmanager
+    def together(self, clients: Sequence[int]) -> Iterator[Memory]:
+        """Lend the memories of several clients as one stack, for a round.
+
+        Args:
+            clients: K of them.
+
+        Yields:
+            Memory of shape (K, k).
+        """
+        kept = self._optimizer.lifetime == "run" and self._optimizer.slots
+        held = [self.of(client) for client in clients] if kept else []
+        stack = Memory(
+            self._optimizer,
+            (len(clients), *self._like.shape),
+            (len(clients), 1),
+            like=self._like,
+        )
+        for k, memory in enumerate(held):
+            for whole, mine in zip(stack.tensors(), memory.tensors(), strict=True):
+                whole[k].copy_(mine)
+        yield stack
+        for k, memory in enumerate(held):
+            for whole, mine in zip(stack.tensors(), memory.tensors(), strict=True):
+                mine.copy_(whole[k])
 
     def tensors(self) -> dict[str, Tensor]:
         """Return what outlives a round, by name, for a checkpoint."""

@@ -139,14 +139,37 @@ class Worker:
         for index, (x, y) in enumerate(batches):
             total += self.gradient(x, y).double() * len(y)
             for side in sides:
-                if side.steps is None or index < side.steps:
-                    self._step(side, index, proximal)
+                step_side(
+                    self.model.state.parameters,
+                    self.model.gradient,
+                    side,
+                    index,
+                    proximal,
+                )
         return total
 
-    def _step(self, side: Side, index: int, proximal: Proximal | None) -> None:
-        x = self.model.state.parameters[side.part]
-        g = self.model.gradient[side.part]
-        if proximal is not None:
-            g.add_(x - proximal.anchor[side.part], alpha=proximal.mu)
-        p = side.memory.direction(x, g)
-        x.sub_(p, alpha=side.rate(index))
+
+def step_side(
+    parameters: Tensor,
+    gradient: Tensor,
+    side: Side,
+    index: int,
+    proximal: Proximal | None,
+    done: Tensor | None = None,
+) -> None:
+    """Make one local step of one side, in place.
+
+    Args:
+        parameters: shape (..., d).
+        gradient: of the same shape; overwritten.
+        side: which coordinates, and how.
+        index: of the local step.
+        proximal: FedProx's term.
+        done: models that make no step, shape (..., 1); None: all make one.
+    """
+    if side.steps is not None and index >= side.steps:
+        return
+    x, g = parameters[..., side.part], gradient[..., side.part]
+    if proximal is not None:
+        g.add_(x - proximal.anchor[side.part], alpha=proximal.mu)
+    x.sub_(side.memory.direction(x, g, done), alpha=side.rate(index))

@@ -273,7 +273,7 @@ def ours_softmax(task: dict[str, Vector]) -> Contender:
 def ours_cnn(task: dict[str, Vector]) -> Contender:
     """Return the deep trainer."""
     from sfl_train.deep.algorithms.parallel import FedAvg
-    from sfl_train.deep.algorithms.run import Rates
+    from sfl_train.deep.algorithms.run import Options, Rates
     from sfl_train.deep.data.digits import digits
     from sfl_train.deep.data.store import Store
     from sfl_train.deep.federation import DeepFederation, LocalWork
@@ -287,7 +287,8 @@ def ours_cnn(task: dict[str, Vector]) -> Contender:
     federation = DeepFederation(
         Store(digits()), list(task["parts"]), work, weights="uniform"
     )
-    run = FedAvg(Worker(FlatModel(built.blocks)), federation)
+    at_once = Options(clients_at_once=int(task["clients_at_once"]))
+    run = FedAvg(Worker(FlatModel(built.blocks)), federation, at_once)
     rates = Rates(float(task["eta"]), float(task["eta"]))
     return Contender(
         lambda t: run.round(t, rates), lambda: run.state.parameters.numpy()

@@ -63,6 +63,7 @@ class Case:
     batch: int
     seeds: int = 1
     goal: float | None = None
+    at_once: int = 1
 
 
 CASES = (
@@ -71,6 +72,7 @@ CASES = (
     Case("softmax, 100 clients, 20 seeds", "softmax", 100, 32, 20, 100),
     Case("softmax, 1000 clients", "softmax", 1000, 32),
     Case("CNN, 50 clients", "cnn", 50, 10, goal=2),
+    Case("CNN, 50 clients at once", "cnn", 50, 10, goal=2, at_once=50),
 )
 
 
@@ -280,6 +282,7 @@ def cnn(case: Case, rounds: int) -> dict[str, object]:
         "l2": 0.0,
         "seeds": case.seeds,
         "width": WIDTH,
+        "clients_at_once": case.at_once,
     }
 
 

@@ -389,8 +389,9 @@ def test_a_curve_of_zeros_is_drawn_without_warnings(
 def test_runs_as_a_module_from_anywhere(quadratic: Path, tmp_path: Path) -> None:
     """The command works as users call it, with exit status and default folder."""
     root = Path(__file__).parents[2]
+    words = line("--case", "non_convex", problem=quadratic)
     done = subprocess.run(
-        [sys.executable, "-m", "bounds.compare", *line(problem=quadratic)],
+        [sys.executable, "-m", "bounds.compare", *words],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(root)},
         capture_output=True,

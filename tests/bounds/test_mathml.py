@@ -30,10 +30,13 @@ def test_formulas_by_hand() -> None:
     assert mathml(r"\frac12 x_n^{2} \le\mathbb E\|y\|", display=False) == (
         '<math display="inline"><mrow><mfrac><mn>1</mn><mn>2</mn></mfrac>'
         "<msubsup><mi>x</mi><mi>n</mi><mn>2</mn></msubsup><mo>≤</mo><mi>𝔼</mi>"
-        "<mo>‖</mo><mi>y</mi><mo>‖</mo></mrow></math>"
+        '<mo stretchy="false">‖</mo><mi>y</mi><mo stretchy="false">‖</mo></mrow>'
+        "</math>"
     )
     assert "<munderover><mo>∑</mo>" in mathml(r"\sum_{t=0}^{T-1} a")
     assert 'minsize="1.8em">(</mo><mi>x</mi>' in mathml(r"\Big(x\Big)\qquad\tfrac12")
+    assert '<mo stretchy="false">(</mo>' in mathml(r"\left(x\right)")
+    assert "<mo>(</mo>" in mathml(r"\left(\frac1x\right)")
     assert "<mroot><mi>x</mi><mn>3</mn></mroot>" in mathml(r"\sqrt[3]{x} \leq y")
     assert "<mtext>for\N{NO-BREAK SPACE}every</mtext>" in mathml(r"\text{for every}")
 

@@ -9,11 +9,21 @@ from sfl_theory import written as w
 from sfl_theory.claims import parts_of
 from sfl_theory.kernel import terms as k
 from sfl_theory.ledger import ledger
-from sfl_theory.typeset import inequality, typeset
+from sfl_theory.typeset import Typeset, letters, shown, taken
 from sfl_theory.written import PARAMETERS
 
 n, m = k.Client("n"), k.Client("m")
 eta, tau = w.positive("eta", r"\eta"), w.count("tau", r"\tau")
+
+
+def inequality(form: k.Lin, equal: bool = False) -> str:
+    """Return ``form >= 0`` (``= 0``) with what is negative on the left."""
+    return (" = " if equal else r" \le ").join(tex for tex, _ in shown(form))
+
+
+def typeset(term: object) -> str:
+    """Return the LaTeX of a term."""
+    return Typeset(letters(taken(term), term)).tex(term)
 
 
 @pytest.mark.parametrize("paper", ["han2024", "huang2023", "dachille2024", "li2020"])

@@ -52,14 +52,41 @@ def test_bounded_gradients_say_what_they_mean(
 
 def test_the_worst_order_is_the_worse_one(tmp_path: Path) -> None:
     values = {}
-    for order in ("client-sequential", "interleaved", "worst"):
-        path = tmp_path / f"{order}.json"
+    orders = ("client-sequential", "interleaved:1,2;2,1", "2,1", "worst")
+    for order in orders:
+        path = tmp_path / "order.json"
         told = "--algorithm sfl-v2 --tau 2 --heterogeneity 1 --eta 0.25 --quiet"
         assert main([*told.split(), "--order", order, "--json", str(path)]) == 0
-        values[order] = json.loads(path.read_text())["value"]
+        record = json.loads(path.read_text())
+        values[order] = record["value"]
+    assert record["size"]["orders"] == 6
     worst = values.pop("worst")
     assert worst == pytest.approx(max(values.values()), rel=1e-6)
     assert min(values.values()) < worst * (1 - 1e-3)
+
+
+def test_participation_is_enumerated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One client: (1 - q) + q (1 - mu eta / q)^2."""
+    path = tmp_path / "value.json"
+    told = f"--clients 1 --participation 1/2 --eta 0.5 {CHECK}"
+    assert main([*told.split(), "--certify", "--json", str(path)]) == 0
+    record = json.loads(path.read_text())
+    assert record["value"] == pytest.approx(0.905, rel=1e-6)
+    assert record["size"]["scenarios"] == 2
+    out = capsys.readouterr().out
+    assert "participation 1/2" in out
+    assert "all outcomes of chance: 2 scenarios" in out
+
+
+def test_noise_of_two_values_is_reached(tmp_path: Path) -> None:
+    path = tmp_path / "value.json"
+    told = f"--clients 1 --noise 1 --two-point {CHECK} --json {path}"
+    assert main(told.split()) == 0
+    record = json.loads(path.read_text())
+    assert record["lower"] == 1.1525
+    assert record["upper"] == pytest.approx(1.1525, rel=1e-6)
 
 
 def test_a_sweep_finds_the_best_step_size(
@@ -78,6 +105,24 @@ def test_a_sweep_finds_the_best_step_size(
     assert record["best"] == pytest.approx(1.842, abs=1e-3)
     assert picture.stat().st_size > 1000
     assert "<- best" in capsys.readouterr().out
+
+
+def test_whatever_is_plain_is_certified(tmp_path: Path) -> None:
+    """Clients that nothing holds together, far and near, steep and flat."""
+    path = tmp_path / "value.json"
+    for told in (
+        "--rounds 3 --metric gap --reading average --mu 0",
+        "--rounds 3 --metric gradient --reading average",
+        "--rounds 2 --noise 1",
+        "--rounds 2 --weights 1/4,3/4 --noise 1",
+        "--rounds 2 --algorithm minibatch-sfl --noise 1 --clients 3",
+        "--rounds 2 --initial 1e-20",
+        "--rounds 2 --S 1e4 --tau 2 --heterogeneity 1",
+        "--rounds 2 --initial 1e8 --tau 2 --heterogeneity 1",
+    ):
+        assert main([*told.split(), "--certify", "--quiet", "--json", str(path)]) == 0
+        record = json.loads(path.read_text())
+        assert record["upper"] == pytest.approx(record["value"], rel=1e-5)
 
 
 def test_a_sweep_decides_whether_steps_contract(tmp_path: Path) -> None:
@@ -117,6 +162,57 @@ def test_a_sweep_decides_whether_steps_contract(tmp_path: Path) -> None:
         ("--start gradients", "--start: a start by bounded gradients"),
         ("--sweep eta=1:0:5", "--sweep: needs 0 < FROM < TO"),
         ("--json pyproject.toml/all.json", "--json:"),
+        ("--table 0", "--table: between 1 and 100"),
+        ("--table many", "--table"),
+        ("--table --tau 2", "--tau: --table has its own"),
+        ("--table --bounded-gradients 1", "--bounded-gradients: --table has its own"),
+        ("--table --sweep eta=1:2:3", "--sweep: --table has its own"),
+        ("--table --proof proof.json", "--proof: --table has its own"),
+        ("--table --theorem 3.9", "--theorem: --table is of 3.6 and 3.7"),
+        ("--table --case convex", "--case: one of strongly_convex"),
+        ("--table --json pyproject.toml/all.json", "--json:"),
+        ("--participation 1/2 --heterogeneity 1", "--participation: participation is"),
+        ("--participation 2 --clients 1", "--participation: participation must be"),
+        ("--participation 1/2,1 --clients 3", "--participation: participation must be"),
+        ("--participation half --clients 2", "--participation: a number is needed"),
+        ("--participation 1/2 --clients 2", "--heterogeneity: several clients need"),
+        (
+            "--participation 1/2 --clients 4 --rounds 3 --heterogeneity 1",
+            "too large: the number of scenarios is 4096, the limit is 1024",
+        ),
+        ("--two-point --clients 1", "--two-point: two-point noise is enumerated"),
+        (
+            "--algorithm sfl-v2 --heterogeneity 1 --order up",
+            "--order: client-sequential",
+        ),
+        ("--algorithm sfl-v2 --heterogeneity 1 --order 1,", "--order:"),
+        (
+            "--algorithm sfl-v2 --heterogeneity 1 --order 1,3",
+            "--order: an order of visits",
+        ),
+        ("--algorithm sfl-v2 --heterogeneity 1 --order worst:1,2", "--order:"),
+        (
+            "--algorithm sfl-v2 --heterogeneity 1 --order 1,2;2,1",
+            "--order: an order of visits: one, or 1 of them, got 2",
+        ),
+        (
+            "--clients 2 --heterogeneity 1 --order 1,2",
+            "--order: of the visits of sfl-v2",
+        ),
+        (
+            "--algorithm sfl-v2 --clients 4 --rounds 3 --heterogeneity 1 --order worst",
+            "too large: 1.382e+04 orders of visits",
+        ),
+        ("--start decrease --heterogeneity 1", "--start: one of distance"),
+        ("--noise -1", "--noise: noise must have"),
+        ("--initial -1", "--initial: the initial distance"),
+        ("--bounded-gradients 1 --initial 2", "--initial: bounded gradients leave"),
+        ("--server-moves printed", "--server-moves: of the visits of sfl-v2"),
+        ("--case non_convex", "--case: of a --theorem"),
+        ("--out curve.png", "--out: draws the curve of a --sweep"),
+        ("--sweep eta=0.1:1:3 --proof p.json", "--proof: not with --sweep"),
+        ("--sweep eta=0.1:1:3 --theorem 3.6", "--theorem: not with --sweep"),
+        ("--sweep eta=0.1:1:3 --eta-client 1", "--eta-client: not with --sweep"),
     ],
 )
 def test_refusals_in_one_line(

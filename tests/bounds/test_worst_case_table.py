@@ -106,30 +106,6 @@ def test_without_a_certificate_nothing_is_divided(
         assert [r[name] for name in names] == [None] * 5
 
 
-@pytest.mark.parametrize(
-    ("told", "words"),
-    [
-        ("--table 0", "--table: between 1 and 100"),
-        ("--table many", "--table"),
-        ("--table --tau 2", "--tau: --table has its own"),
-        ("--table --bounded-gradients 1", "--bounded-gradients: --table has its own"),
-        ("--table --sweep eta=1:2:3", "--sweep: --table has its own"),
-        ("--table --proof proof.json", "--proof: --table has its own"),
-        ("--table --theorem 3.9", "--theorem: --table is of 3.6 and 3.7"),
-        ("--table --case convex", "--case: one of strongly_convex"),
-        ("--table --json pyproject.toml/all.json", "--json:"),
-    ],
-)
-def test_refusals_in_one_line(
-    told: str, words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main([*told.split(), "--quiet"])
-    assert stopped.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert words in line
-
-
 def test_lines_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--table", "1", "--quiet"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -85,6 +85,9 @@ def test_the_kernel_is_the_ground_and_no_arrow_points_up() -> None:
     assert floors[0] == ["kernel"]
     assert all(at[one] < at[room] for room, below in graph.items() for one in below)
     assert all(f">{room}</text>" in house.drawn(graph) for room in graph)
+    assert house.PICTURE.read_text("utf-8") == house.drawn(graph), (
+        "python -m made.house"
+    )
     with pytest.raises(CycleError):
         house.reduced({**graph, "kernel": {"bounds"}})
 

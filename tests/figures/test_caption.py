@@ -116,6 +116,12 @@ def test_every_stand_in_is_in_the_panels_title(figure) -> None:
                 assert "synthetic" not in title and " for " not in title
 
 
+@pytest.mark.parametrize("preset", [CPU, PAPER], ids=lambda preset: preset.name)
+def test_headings_tell_figures_apart(preset) -> None:
+    headings = [figure.heading(preset) for figure in FIGURES]
+    assert len({*headings}) == len(headings)
+
+
 def test_a_changed_stand_in_changes_the_titles(monkeypatch) -> None:
     figure = BY_KEY["han2024/fig-2"]
     for name in NAMED:

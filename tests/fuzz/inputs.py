@@ -14,7 +14,7 @@ from numpy.lib import format as npy
 EXTRAORDINARY = (
     "/dev/zero", "/dev/null", "/dev/full", "user/pipe", "user/socket", "user/link",
     "user/loop", "user", "user/none", "user/thesis.txt/x", "x" * 300, "", ".", "/",
-    "/proc/self/mem", "user/secret", "/root/\udcff",
+    "/proc/self/mem", "user/secret", "/none/\udcff",
 )  # fmt: skip
 """Paths that are no ordinary file that can be read."""
 

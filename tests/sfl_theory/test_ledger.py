@@ -98,7 +98,7 @@ def test_an_entry_says_what_its_evidence_earns() -> None:
         "id": "mine/two",
         "location": "here",
         "kind": "text",
-        "statement": r"c <= 1",
+        "statement": "c ≤ 1",
         "latex": [r"c \le 1"],
         "reading": "",
         "status": "refuted",

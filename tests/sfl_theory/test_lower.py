@@ -19,6 +19,7 @@ from sfl_theory.claims import Model, Part, decide, says
 from sfl_theory.lower import USUAL, lower_bound, still_open
 from sfl_theory.models.functions import Piece, Separable
 from sfl_theory.pulled import Pulled
+from sfl_theory.schedules import Schedule, constant
 
 CASES = [
     pytest.param(case, id=f"{item.key}-{case.name}")
@@ -48,11 +49,17 @@ def test_no_proved_bound_lies_below_an_instance(
     for version, bound in proved_versions(case).items():
         if bound.unmet(known):
             continue
-        found = lower_bound(case, known, rounds, bound)
-        assert np.all(found.values <= bound.evaluate(known, rounds) * (1 + 1e-9)), (
-            version,
-            found.instances,
-        )
+        assert bound.step_size is not None
+        slower: list[Schedule | None] = [None]
+        if bound.metric.weighted and bound.step_size.schedule(known).value:
+            slower.append(constant(bound.step_size.schedule(known).value / 3))
+        for schedule in slower:
+            found = lower_bound(case, known, rounds, bound, schedule)
+            right = bound.evaluate(known, rounds, schedule)
+            assert np.all(found.values <= right * (1 + 1e-9)), (
+                version,
+                found.instances,
+            )
 
 
 @pytest.mark.parametrize("version", ["sharper", "last_model"])

@@ -10,14 +10,42 @@ from __future__ import annotations
 
 import sympy as sp
 
-from sfl_theory import conditions, symbols
+from sfl_theory import conditions
 from sfl_theory.bound import WEIGHTED_GRADIENT, Bound, Source, StepSize
 from sfl_theory.conditions import BoundedVariance, EqualPeriods, Heterogeneity, Smooth
+from sfl_theory.papers.dachille2024 import section_4
+from sfl_theory.papers.dachille2024 import setting as s
 from sfl_theory.statement import Case, one_case
-from sfl_theory.symbols import F_err, N, S, T, a, eta, n, over_clients, sigma, t, tau
+from sfl_theory.symbolic import Symbols, by_name, named
+from sfl_theory.symbols import (
+    F_err,
+    N,
+    S,
+    T,
+    a,
+    epsilon,
+    eta,
+    n,
+    over_clients,
+    sigma,
+    t,
+    tau,
+)
 
 PAPER = "dachille2024"
 
+NAMES: Symbols = {
+    s.S: S,
+    s.K: N,
+    s.T: T,
+    s.tau: tau,
+    s.eps2: epsilon**2,
+    s.alpha: a[n],
+    s.sigma2: sigma[n] ** 2,
+    s.eta(): eta(t),
+    s.f.gap(s.v1.x(0)): F_err,
+}
+"""Parameters of the statement -> what they are called here."""
 LARGEST_STEP = sp.Min(
     1 / (16 * S * tau), 1 / (8 * S * N * tau * over_clients(a[n] ** 2))
 )
@@ -29,18 +57,12 @@ PROPOSITION_1 = one_case(
         f"{PAPER}/prop-1",
         "non_convex",
         Bound(
-            parts={
-                "initial gap": 4 * F_err / (T * tau),
-                "noise and heterogeneity": (
-                    16
-                    * N
-                    * S
-                    * tau
-                    / T
-                    * over_clients(a[n] ** 2 * (sigma[n] ** 2 + symbols.epsilon**2))
-                    * symbols.over_rounds(eta(t) ** 2)
-                ),
-            },
+            parts=by_name(
+                section_4.PRINTED.right,
+                named(NAMES),
+                "initial gap",
+                "noise and heterogeneity",
+            ),
             metric=WEIGHTED_GRADIENT,
             step_size=StepSize(LARGEST_STEP, LARGEST_STEP, "<="),
             conditions=(

@@ -45,7 +45,7 @@ def assumption(number: int, where: str, title: str, words: str) -> claims.Claim:
     return Kind.ASSUMPTION(
         f"dachille2024/assumption-{number}",
         where,
-        title,
+        f"Assumption {number}, {title}, can hold together with the others.",
         Part(
             claims.consistent(below_tangent, *setting.assumptions()),
             claims.Model(saddles, "Two saddles, each of one slope; coin noise."),
@@ -59,26 +59,26 @@ ASSUMPTIONS = (
     assumption(
         1,
         "Assumption 1",
-        "Every F_k is non-convex.",
+        "every F_k is non-convex",
         "No step of the proof uses it; Proposition 1 holds for convex F_k too. It is "
         "read as 'not assumed convex': models that refute other entries are convex.",
     ),
     assumption(
         2,
         "(2)",
-        "Every F_k is S-smooth.",
+        "every F_k is S-smooth",
         "Printed is the one-sided (2); the proof uses S-Lipschitz gradients.",
     ),
     assumption(
         3,
         "(3), (4)",
-        "Stochastic gradients are unbiased with variance at most sigma_k^2.",
+        "stochastic gradients are unbiased with variance at most sigma_k^2",
         "Fresh mini-batches, independent across clients, are not said but used.",
     ),
     assumption(
         4,
         "(5)",
-        "Local gradients differ from that of f by at most eps.",
+        "local gradients differ from that of f by at most eps",
         "For every client and at every point, so not a mean over clients.",
     ),
 )
@@ -168,7 +168,9 @@ SHARPER = Kind.PROPOSITION(
         sharper(),
         cut_invariance.sharper,
         "As Proposition 1, but Jensen with the weights themselves, and the mean of "
-        r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations.",
+        r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations: "
+        "every term is larger than in han2024/thm-3.6/non_convex/linear-speedup, at "
+        "half of its rates.",
     ),
     scope="one tau for all clients; the second condition on the rate is not needed",
     uses="assumption-2 assumption-3 assumption-4",

@@ -24,7 +24,6 @@ from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import AGAINST, EQUAL, pulled_apart
 from sfl_theory.papers.han2024.blocks import SIDES, Blocks, Descent, Section
 from sfl_theory.papers.han2024.setting import N, S, a, eps2, eta, i, n, sigma2, t, tau
-from sfl_theory.papers.han2024.two_periods import named
 from sfl_theory.proofs import partial_blocks, partial_visits, visits_convex
 from sfl_theory.proofs.block_steps import change_of_gradient, v_n
 from sfl_theory.proofs.notation import sum_over
@@ -55,7 +54,7 @@ PRINTED = Blocks(
 BLOCKS = Section("App. G.3", 175, PRINTED, 128, HALF)
 OTHER, OTHER_DRAWS = drawn(Version.V2_WEIGHTED)
 WEIGHTED = Blocks(OTHER, STEPS, dict.fromkeys(Side, a()), (), OTHER_DRAWS)
-KAPPA = named(w.over_clients(n, a() * chance), r"\kappa")
+KAPPA = w.called(w.over_clients(n, a() * chance), r"\kappa")
 SIGMA_Q = w.over_clients(n, a() ** 2 * chance * sigma2())
 SIGMAS = w.over_clients(n, a() * sigma2()) + 2 * KAPPA * SIGMA_Q
 WHERE = r"with $\kappa=\sum_na_n/q_n$"

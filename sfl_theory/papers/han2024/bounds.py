@@ -11,35 +11,57 @@ $\tau_{min}=\min\{\tau,\tilde\tau\}$, $\tau_{max}=\max\{\tau,\tilde\tau\}$.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 import sympy as sp
 
 from sfl_theory import bound as bou
-from sfl_theory import conditions, symbols
+from sfl_theory import conditions as con
+from sfl_theory import symbols
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, Finding, Source, StepSize
 from sfl_theory.conditions import Condition, Convex, MinimiserExists, Smooth
-from sfl_theory.papers.nearest import repaired, variants
+from sfl_theory.papers.han2024 import printed
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.parameters import GAMMA, PARAMETERS
 from sfl_theory.statement import Case, Theorem, one_case
-from sfl_theory.symbols import D_c, G, N, S, T, a, gamma, mu, n, over_clients, q, t, tau
+from sfl_theory.symbolic import expression, named
+from sfl_theory.symbols import (
+    D_c,
+    S,
+    eta,
+    gamma,
+    mu,
+    t,
+    tau,
+    tau_server,
+)
+
+if TYPE_CHECKING:
+    from sfl_theory.claims import Part
 
 PAPER = "han2024"
 
-GAMMA = {gamma: 8 * S / mu - 1}
+DATA = printed.Data()
+PRINTED = PARAMETERS | named({
+    printed.tau_min: symbols.tau_min,
+    printed.tau_max: symbols.tau_max,
+    DATA.I_err: symbols.I_err,
+    DATA.F_err: symbols.F_err,
+    DATA.gamma: gamma,
+})
+BOTH, SQUARES = s.tau_server**2 + s.tau**2, tau_server**2 + tau**2
 TAUS = {
-    symbols.tau_min: sp.Min(tau, symbols.tau_server),
-    symbols.tau_max: sp.Max(tau, symbols.tau_server),
+    symbols.tau_min: sp.Min(tau, tau_server),
+    symbols.tau_max: sp.Max(tau, tau_server),
 }
-ONE_TAU = {symbols.tau_server: tau}
+ONE_TAU = {tau_server: tau}
 
-noise = 2 * symbols.sigma[n] ** 2 + G**2
-noise_partial = noise + G**2 / q[n]
-drift = symbols.sigma[n] ** 2 + symbols.epsilon**2
-
-CONVEX = (Smooth(), conditions.BoundedVariance(), conditions.BoundedGradients())
+CONVEX = (Smooth(), con.BoundedVariance(), con.BoundedGradients())
 HYPOTHESES: dict[str, tuple[Condition, ...]] = {
-    "strongly_convex": (*CONVEX, conditions.StronglyConvex()),
+    "strongly_convex": (*CONVEX, con.StronglyConvex()),
     "general_convex": (*CONVEX, Convex(), MinimiserExists()),
-    "non_convex": (*CONVEX[:2], conditions.Heterogeneity()),
+    "non_convex": (*CONVEX[:2], con.Heterogeneity()),
 }
 
 CUBE_ROOT = Finding(
@@ -64,97 +86,79 @@ SERVER_STEP = (
 )
 
 
-def strongly_convex(A: sp.Expr, B: sp.Expr) -> dict[str, sp.Expr]:
-    """Return the terms of (11), (14), (17), (20), which share one shape."""
-    return {
-        "gradient noise": 8 * S * N * A / (mu**2 * (gamma + T)),
-        "client drift": 768 * S**2 * B / (mu**3 * (gamma + T) * (gamma + 1)),
-        "initial distance": S * (gamma + 1) * symbols.I_err / (2 * (gamma + T)),
-    }
+def _step(number: str, case: str) -> StepSize:
+    """Return the learning-rate rule of a case as printed."""
+    shared = printed.shared(number)
+    if case == "strongly_convex":
+        client = 4 / (mu * tau_server * (gamma + t))
+        meanings = {**GAMMA, **(ONE_TAU if shared else {})}
+        return StepSize(client, 4 / (mu * tau * (gamma + t)), "=", meanings)
+    largest = sp.Min(*(
+        expression(right, PRINTED) / expression(left, PRINTED) * eta(t)
+        for left, right in printed.conditions(number, case, DATA, s.eta())
+    ))  # fmt: skip
+    return StepSize(largest, largest, "<=", ONE_TAU if shared else TAUS)
 
 
-def general_convex(
-    A: sp.Expr, B: sp.Expr, scale: sp.Expr | int = 1
-) -> dict[str, sp.Expr]:
-    """Return the terms of (12), (15), (18), (21); ``scale`` is 1 for SFL-V2."""
-    return {
-        "initial distance": S * symbols.I_err / (2 * (T + 1)),
-        "gradient noise": _half_root(scale * symbols.I_err * N * A / (T + 1), 2),
-        "client drift": _half_root(24 * scale * S * symbols.I_err * B / (T + 1), 3),
-    }
+def _parts(number: str, case: str) -> dict[str, sp.Expr]:
+    """Return the terms of a right side as printed.
+
+    Half a root stands in one piece, and so does what is under it: sympy would split it.
+    """
+    found = printed.bound(number, case, DATA)
+    known = PRINTED | named({24 * BOTH: sp.Mul(24, SQUARES, evaluate=False)})
+    for one in found.roots:
+        inside, power = expression(one.radicand, known), sp.Rational(1, one.degree)
+        root = sp.Pow(inside, power, evaluate=False)
+        half = sp.Mul(sp.Rational(1, 2), root, evaluate=False)
+        known = known | named({one.value / 2: half})
+    return {name: expression(term, known) for name, term in found.named.items()}
 
 
-def _half_root(radicand: sp.Expr, degree: int) -> sp.Expr:
-    """Return half the root in one piece, as printed, where sympy would split it."""
-    root = sp.Pow(radicand, sp.Rational(1, degree), evaluate=False)
-    return sp.Mul(sp.Rational(1, 2), root, evaluate=False)
+def _proved(number: str, case: str, own: Bound) -> Mapping[str, Bound]:
+    from sfl_theory.papers.han2024.versions import versions
+
+    return versions(number, case, own)
 
 
-def non_convex(period: sp.Expr, heterogeneity: sp.Expr) -> dict[str, sp.Expr]:
-    """Return the terms of (13), (16), (19), (22); ``period`` is tau_min or tau."""
-    return {
-        "initial gap": 4 * symbols.F_err / (T * period),
-        "noise and heterogeneity": heterogeneity
-        * symbols.over_rounds(symbols.eta(t) ** 2)
-        / T,
-    }
+def _stated(number: str, case: str) -> Mapping[str, tuple[Part, ...]]:
+    from sfl_theory.papers.han2024.versions import STATED
 
-
-STRONG_STEP = StepSize(
-    client=4 / (mu * symbols.tau_server * (gamma + t)),
-    server=4 / (mu * tau * (gamma + t)),
-    relation="=",
-    definitions=GAMMA,
-)
-STRONG_STEP_ONE_TAU = StepSize(
-    STRONG_STEP.client, STRONG_STEP.server, "=", {**GAMMA, **ONE_TAU}
-)
-
-
-def _at_most(largest: sp.Expr, definitions: Mapping[sp.Symbol, sp.Expr]) -> StepSize:
-    return StepSize(largest, largest, "<=", definitions)
+    return STATED.get((number, case), {})
 
 
 def _theorem(
     number: str,
     title: str,
-    algorithm: str,
-    participation: str,
     equations: tuple[int, int, int],
-    parts: tuple[dict[str, sp.Expr], dict[str, sp.Expr], dict[str, sp.Expr]],
-    steps: tuple[StepSize, StepSize, StepSize],
     findings: dict[str, tuple[Finding, ...]],
     notes: dict[str, tuple[str, ...]],
 ) -> Theorem:
-    """Join the three cases of a theorem; definitions follow from the algorithm.
+    """Join the three cases of a theorem; what else there is follows from its number.
 
     Returns:
         The theorem.
     """
-    key = f"{PAPER}/thm-{number}"
-    periods = TAUS if algorithm == "sfl-v1" else ONE_TAU
-    who = (
-        conditions.EveryoneTakesPart()
-        if participation == "full"
-        else conditions.UpdatesAggregated()
-    )
+    key, drawn = f"{PAPER}/thm-{number}", printed.partial(number)
+    periods = ONE_TAU if printed.shared(number) else TAUS
+    who = con.UpdatesAggregated() if drawn else con.EveryoneTakesPart()
     cases = {}
-    for name, equation, terms, step in zip(
-        HYPOTHESES, equations, parts, steps, strict=True
-    ):
+    for name, equation in zip(HYPOTHESES, equations, strict=True):
         bound = Bound(
-            parts=terms,
+            parts=_parts(number, name),
             metric=bou.WEIGHTED_GRADIENT if name == "non_convex" else OBJECTIVE_GAP,
-            step_size=step,
+            step_size=_step(number, name),
             conditions=(*HYPOTHESES[name], who),
             source=Source(PAPER, f"Theorem {number}", f"eq. ({equation})"),
             definitions=GAMMA if name == "strongly_convex" else periods,
             findings=findings.get(name, ()),
             notes=notes.get(name, ()),
         )
-        nearest = repaired(number, name, bound)
-        cases[name] = Case(key, name, bound, nearest, variants(number, name, bound))
-    return Theorem(key, number, title, algorithm, participation, cases)
+        beside = partial(_proved, number, name, bound)
+        cases[name] = Case(key, name, bound, beside, partial(_stated, number, name))
+    algorithm = "sfl-v2" if printed.shared(number) else "sfl-v1"
+    draws = "partial" if drawn else "full"
+    return Theorem(key, number, title, algorithm, draws, cases)
 
 
 PROPOSITION_3_5 = one_case(
@@ -175,38 +179,10 @@ PROPOSITION_3_5 = one_case(
     participation="any",
 )
 
-BOTH_TAUS = symbols.tau_server**2 + tau**2
-
 THEOREM_3_6 = _theorem(
     "3.6",
     "SFL-V1, full participation",
-    "sfl-v1",
-    "full",
     (11, 12, 13),
-    (
-        strongly_convex(over_clients(a[n] ** 2 * noise), over_clients(a[n] * noise)),
-        general_convex(
-            over_clients(a[n] ** 2 * noise),
-            over_clients(a[n] * noise),
-            BOTH_TAUS / symbols.tau_min**2,
-        ),
-        non_convex(
-            symbols.tau_min,
-            8 * N * S * BOTH_TAUS / symbols.tau_min * over_clients(a[n] ** 2 * drift),
-        ),
-    ),
-    (
-        STRONG_STEP,
-        _at_most(1 / (2 * S * symbols.tau_max), TAUS),
-        _at_most(
-            sp.Min(
-                1 / (16 * S * symbols.tau_max),
-                symbols.tau_min
-                / (8 * S * N * symbols.tau_max**2 * over_clients(a[n] ** 2)),
-            ),
-            TAUS,
-        ),
-    ),
     findings={"general_convex": (CUBE_ROOT,)},
     notes={"strongly_convex": (SWAPPED,)},
 )
@@ -214,23 +190,7 @@ THEOREM_3_6 = _theorem(
 THEOREM_3_7 = _theorem(
     "3.7",
     "SFL-V2, full participation",
-    "sfl-v2",
-    "full",
     (14, 15, 16),
-    (
-        strongly_convex(
-            over_clients((a[n] ** 2 + 1) * noise), over_clients((a[n] + 1) * noise)
-        ),
-        general_convex(
-            over_clients((a[n] ** 2 + 1) * noise), over_clients((a[n] + 1) * noise)
-        ),
-        non_convex(tau, 8 * N * S * tau * over_clients((a[n] ** 2 + 1) * drift)),
-    ),
-    (
-        STRONG_STEP_ONE_TAU,
-        _at_most(1 / (2 * S * tau), ONE_TAU),
-        _at_most(sp.Min(1 / (16 * S * tau), 1 / (8 * S * N**2 * tau)), ONE_TAU),
-    ),
     findings={"general_convex": (CUBE_ROOT,)},
     notes={"strongly_convex": (SERVER_STEP,)},
 )
@@ -238,40 +198,7 @@ THEOREM_3_7 = _theorem(
 THEOREM_3_8 = _theorem(
     "3.8",
     "SFL-V1, partial participation",
-    "sfl-v1",
-    "partial",
     (17, 18, 19),
-    (
-        strongly_convex(
-            over_clients(a[n] ** 2 * noise_partial), over_clients(a[n] * noise)
-        ),
-        general_convex(
-            over_clients(a[n] ** 2 * noise_partial),
-            over_clients(a[n] * noise),
-            BOTH_TAUS / symbols.tau_min**2,
-        ),
-        non_convex(
-            symbols.tau_min,
-            8
-            * N
-            * S
-            * BOTH_TAUS
-            / symbols.tau_min
-            * over_clients(a[n] ** 2 / q[n] * drift),
-        ),
-    ),
-    (
-        STRONG_STEP,
-        _at_most(1 / (2 * S * symbols.tau_max), TAUS),
-        _at_most(
-            sp.Min(
-                1 / (16 * S * symbols.tau_max),
-                symbols.tau_min
-                / (8 * S * N * symbols.tau_max**2 * over_clients(a[n] ** 2 / q[n])),
-            ),
-            TAUS,
-        ),
-    ),
     findings={"strongly_convex": (EXTRA_G2,), "general_convex": (CUBE_ROOT, EXTRA_G2)},
     notes={"strongly_convex": (SWAPPED,)},
 )
@@ -279,31 +206,7 @@ THEOREM_3_8 = _theorem(
 THEOREM_3_9 = _theorem(
     "3.9",
     "SFL-V2, partial participation",
-    "sfl-v2",
-    "partial",
     (20, 21, 22),
-    (
-        strongly_convex(
-            over_clients((a[n] ** 2 + 1) * noise_partial),
-            over_clients((a[n] + 1) * noise),
-        ),
-        general_convex(
-            over_clients((a[n] ** 2 + 1) * noise_partial),
-            over_clients((a[n] + 1) * noise),
-        ),
-        non_convex(tau, 8 * N * S * tau * over_clients((a[n] ** 2 + 1) / q[n] * drift)),
-    ),
-    (
-        STRONG_STEP_ONE_TAU,
-        _at_most(1 / (2 * S * tau), ONE_TAU),
-        _at_most(
-            sp.Min(
-                1 / (16 * S * tau),
-                1 / (8 * S * N**2 * tau * over_clients(a[n] ** 2 / q[n])),
-            ),
-            ONE_TAU,
-        ),
-    ),
     findings={
         "strongly_convex": (EXTRA_G2,),
         "general_convex": (CUBE_ROOT, EXTRA_G2),

@@ -77,22 +77,25 @@ def one_rate(one: Algorithm) -> Run:
 def mean_gap(one: Algorithm) -> Says:
     """Return the weighted mean of the gaps."""
     r, (c1, cd) = any_rates(one), constants(one)
-    first = w.norm2(r.x(0) - f.best) / (2 * tau * T)
-    noise = times(tau, c1) * G2 / (2 * T) * w.below(t, T, eta() ** 2)
-    drift = times(s.S, cd) * tau**2 * G2 / (2 * T) * w.below(t, T, eta() ** 3)
+    squares, cubes = (w.below(t, T, eta() ** power) for power in (2, 3))
     left = w.below(t, T, eta() * f.gap(r.x(t))) / T
-    right = first + w.as_form(noise) + w.as_form(drift)
+    right: w.Terms = {
+        "initial distance": w.norm2(r.x(0) - f.best) / (2 * tau * T),
+        "gradient noise": times(tau, c1) * G2 / (2 * T) * squares,
+        "client drift": times(s.S, cd) * tau**2 * G2 / (2 * T) * cubes,
+    }
     return says(left, right, *one.assumed(r, s.S, 0))
 
 
 def last_gap(one: Algorithm) -> Says:
     """Return the gap of the last model at a constant rate."""
     r, (c1, cd) = one_rate(one), constants(one)
-    first = w.norm2(r.x(0) - f.best) / (2 * rate * tau * (T + 1))
     sums = 1 + w.below(t, T, reciprocal(t + 1))
-    noise = times(rate * tau, c1) * G2 / 2 * sums
-    drift = times(s.S, cd) * rate**2 * tau**2 * G2 / 2 * sums
-    right = first + w.as_form(noise) + w.as_form(drift)
+    right: w.Terms = {
+        "initial distance": w.norm2(r.x(0) - f.best) / (2 * rate * tau * (T + 1)),
+        "gradient noise": times(rate * tau, c1) * G2 / 2 * sums,
+        "client drift": times(s.S, cd) * rate**2 * tau**2 * G2 / 2 * sums,
+    }
     return says(f.gap(r.x(T)), right, *one.assumed(r, s.S, 0), *reciprocals())
 
 

@@ -20,6 +20,7 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
     TAU,
     UPDATES,
     Algorithm,
+    Line,
     S,
     after,
     example,
@@ -29,16 +30,21 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
 )
 from sfl_theory.proofs import bounded_draws
 
+RUN, DRAWN = run(k.Kind.V2_WEIGHTED, TAU, TAU, UPDATES), Algorithm("3.9")
+
 
 def statement() -> Says:
     """Return the bound on the last model's gap."""
-    r, late = run(k.Kind.V2_WEIGHTED, TAU, TAU, UPDATES), GAMMA + T
-    gap = (GAMMA / late) ** 4 * f.gap(r.x(0))
+    late = GAMMA + T
     draws = w.number(Fraction(8, 3)) * S * G2 * (1 + more) / (mu**2 * late)
-    drift = 1 + 2 * more + 2 * mean_inverse * more
-    far = 16 * S**2 * G2 * drift / (mu**3 * late**2)
-    needed = Algorithm("3.9").assumed(r, S, mu)
-    return says(f.gap(r.x(T)), gap + w.as_form(draws) + w.as_form(far), *needed)
+    far = 16 * S**2 * G2 / (mu**3 * late**2)
+    far = far * (1 + 2 * more + 2 * mean_inverse * more)
+    right: w.Terms = {
+        "initial gap": (GAMMA / late) ** 4 * f.gap(RUN.x(0)),
+        "participation": w.as_form(draws),
+        "client drift": w.as_form(far),
+    }
+    return says(f.gap(RUN.x(T)), right, *DRAWN.assumed(RUN, S, mu))
 
 
 WORDS = (
@@ -46,7 +52,7 @@ WORDS = (
     r"most $(\eta\tau)^2G^2\,\mathbb EW^2=(\eta\tau)^2G^2(1+\rho)$; of $W^3$ in the "
     r"drift no mean is taken: $(\sum\frac{a_n}{q_n}-W)(W-1)^2\ge0$ bounds it."
 )
-STATEMENT, DRAWN = statement(), Algorithm("3.9")
+STATEMENT = statement()
 PART = Part(
     STATEMENT,
     Proof(
@@ -56,6 +62,7 @@ PART = Part(
     ),
     f"{DRAWN.reading}; updates aggregated",
 )
+LINE = Line(DRAWN, RUN, PART)
 CLAIMS = (
     Kind.THEOREM(
         "han2024/thm-3.9/strongly_convex/last-model",

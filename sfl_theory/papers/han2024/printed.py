@@ -13,9 +13,11 @@ c. Larger sides want a positive parameter.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 
 from sfl_theory import written as w
 from sfl_theory.kernel.terms import Client
@@ -23,7 +25,7 @@ from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.functions import Piece, Separable
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import N, n
-from sfl_theory.written import Assumed, Form, Number, Written
+from sfl_theory.written import Assumed, Form, Number
 
 OfClient = Callable[[Client], Number]
 NUMBERS = ("3.6", "3.7", "3.8", "3.9")
@@ -59,7 +61,7 @@ class Data:
     @property
     def gamma(self) -> Number:
         r"""The number :math:`\gamma=8S/\mu-1`."""
-        return Written((8 * self.S / self.mu - 1).value, r"\gamma")
+        return w.called(8 * self.S / self.mu - 1, r"\gamma")
 
 
 @dataclass(frozen=True)
@@ -87,14 +89,17 @@ class Bound:
 
     terms: tuple[Form, ...]
     roots: tuple[Root, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> dict[str, Form]:
+        """The terms by name."""
+        return dict(zip(self.names, self.terms, strict=True))
 
     @property
     def right(self) -> Form:
         """The right side."""
-        first, *others = self.terms
-        for term in others:
-            first = first + term
-        return first
+        return reduce(operator.add, self.terms)
 
     @property
     def above(self) -> tuple[Assumed, ...]:
@@ -137,14 +142,19 @@ def drift(number: str, d: Data) -> Number:
     return w.over_clients(n, own * (2 * d.sigma2(n) + d.G2))
 
 
+def _bound(terms: dict[str, Form | Number], *roots: Root) -> Bound:
+    return Bound(tuple(map(w.as_form, terms.values())), roots, tuple(terms))
+
+
 def strongly_convex(number: str, d: Data) -> Bound:
     """Return (11), (14), (17) or (20)."""
     S, mu, late = d.S, d.mu, d.gamma + d.T
-    return Bound((
-        w.as_form(8 * S * N * noise(number, d) / (mu**2 * late)),
-        w.as_form(768 * S**2 * drift(number, d) / (mu**3 * late * (d.gamma + 1))),
-        S * (d.gamma + 1) * d.I_err / (2 * late),
-    ))
+    far = 768 * S**2 * drift(number, d) / (mu**3 * late * (d.gamma + 1))
+    return _bound({
+        "gradient noise": 8 * S * N * noise(number, d) / (mu**2 * late),
+        "client drift": far,
+        "initial distance": S * (d.gamma + 1) * d.I_err / (2 * late),
+    })
 
 
 def general_convex(number: str, d: Data, square: Number, cube: Number) -> Bound:
@@ -155,12 +165,14 @@ def general_convex(number: str, d: Data, square: Number, cube: Number) -> Bound:
     else:
         late = d.tau_min**2 * late
         second, third = paces * d.I_err * N / late, 24 * paces * d.S * d.I_err / late
-    return Bound(
-        (d.S * d.I_err / (2 * (d.T + 1)), w.as_form(square / 2), w.as_form(cube / 2)),
-        (
-            Root(square, 2, second * noise(number, d)),
-            Root(cube, 3, third * drift(number, d)),
-        ),
+    return _bound(
+        {
+            "initial distance": d.S * d.I_err / (2 * (d.T + 1)),
+            "gradient noise": square / 2,
+            "client drift": cube / 2,
+        },
+        Root(square, 2, second * noise(number, d)),
+        Root(cube, 3, third * drift(number, d)),
     )
 
 
@@ -175,8 +187,10 @@ def non_convex(number: str, d: Data) -> Bound:
     else:
         period = d.tau_min
         factor = 8 * N * d.S * (d.tau**2 + d.tau_server**2) / (d.T * period)
-    first = 4 / (d.T * period) * d.F_err
-    return Bound((first, w.as_form(factor * apart * d.squares)))
+    return _bound({
+        "initial gap": 4 / (d.T * period) * d.F_err,
+        "noise and heterogeneity": factor * apart * d.squares,
+    })
 
 
 def bound(number: str, case: str, d: Data, root: str = "c") -> Bound:

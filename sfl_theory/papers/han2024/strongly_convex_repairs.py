@@ -21,7 +21,7 @@ from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import EQUAL
 from sfl_theory.papers.han2024.setting import G2, T, a, excess, f, mu, n, sigma2, tau
-from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d, named
+from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d
 from sfl_theory.proofs import strongly_convex, two_paces, visits_convex
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.export import IDENTITY, ModelData, Vector, witness
@@ -97,7 +97,7 @@ class Algorithm:
             if self.longer is Side.SERVER
             else (s.tau_server, r"\tau")
         )
-        return named(low + d, tex) if side is self.longer else low
+        return w.called(low + d, tex) if side is self.longer else low
 
     @property
     def unequal(self) -> Number:
@@ -186,7 +186,7 @@ def example(one: Algorithm, what: Says) -> ModelData:
 # What is true of the strongly convex cases of Theorems 3.6 and 3.7, (11) and (14) ----
 
 DATA = printed.Data(S=mu + excess)
-S, GAMMA = named(DATA.S, "S"), DATA.gamma
+S, GAMMA = w.called(DATA.S, "S"), DATA.gamma
 
 
 def run(
@@ -215,7 +215,7 @@ def assumed(r: Run) -> list[Assumed]:
 def as_printed(number: str, r: Run, *more: Assumed) -> Says:
     """Return (11) or (14) for a run."""
     data = replace(DATA, I_err=w.norm2(r.x(0) - f.best))
-    right = printed.bound(number, "strongly_convex", data).right
+    right = printed.bound(number, "strongly_convex", data).named
     return says(f.gap(r.x(T)), right, *assumed(r), *more)
 
 
@@ -227,11 +227,11 @@ def sharper(
     noise = w.number(Fraction(56, 9)) * S * per_step / (mu**2 * (GAMMA + T))
     noise = noise * w.over_clients(n, a() ** 2 * sigma2())
     far = w.number(late) * S**2 * G2 / (mu**3 * (GAMMA + T) ** 2)
+    right: dict[str, w.Side] = {"initial gap": gap, "gradient noise": noise}
     if draws is not None:
-        noise = (
-            noise + w.number(Fraction(8, 3)) * S * G2 / (mu**2 * (GAMMA + T)) * draws
-        )
-    return says(f.gap(r.x(T)), gap + noise + far, *assumed(r))
+        drawn = w.number(Fraction(8, 3)) * S * G2 / (mu**2 * (GAMMA + T)) * draws
+        right["participation"] = drawn
+    return says(f.gap(r.x(T)), right | {"client drift": far}, *assumed(r))
 
 
 def after(theorem: Theorem) -> Theorem:
@@ -252,11 +252,11 @@ RECURSION = (
 IMPLIED = f"{RECURSION} Every term of (11) is larger."
 
 
-def own_rates(longer: k.Side) -> tuple[Part, Part]:
+def own_rates(longer: k.Side) -> tuple[Part, Line]:
     """Return (11), then the sharper rate, for any periods and each side's own rate."""
     steps = dict(PRINTED_STEPS)
     (low,) = (number for side, number in steps.items() if side is not longer)
-    steps[longer] = named(low + d, steps[longer].tex)
+    steps[longer] = w.called(low + d, steps[longer].tex)
     client, server = steps[k.Side.CLIENT], steps[k.Side.SERVER]
     r, p = run(k.Kind.V1, client, server), OwnRates(longer)
     both = 1 / client + 1 / server
@@ -264,53 +264,21 @@ def own_rates(longer: k.Side) -> tuple[Part, Part]:
         proved(
             as_printed("3.6", r), partial(two_paces.printed, p), IMPLIED, LONGER[longer]
         ),
-        proved(
-            sharper(r, both, Fraction(32)),
-            partial(two_paces.last, p),
-            RECURSION,
-            LONGER[longer],
+        Line(
+            Algorithm("3.6", longer),
+            r,
+            proved(
+                sharper(r, both, Fraction(32)),
+                partial(two_paces.last, p),
+                RECURSION,
+                LONGER[longer],
+            ),
         ),
     )
 
 
 (CLIENT_PRINTED, CLIENT_SHARPER), (SERVER_PRINTED, SERVER_SHARPER) = map(
     own_rates, (k.Side.CLIENT, k.Side.SERVER)
-)
-THEOREM_36 = repaired(
-    "equal periods; or, for any, each side's rate divided by its own number of steps",
-    proved(
-        as_printed("3.6", EQUAL_PERIODS),
-        lambda: after(strongly_convex.printed()),
-        IMPLIED,
-        r"$\tau=\tilde\tau$, where the printed rates are each side's own",
-    ),
-    CLIENT_PRINTED,
-    SERVER_PRINTED,
-    proved(
-        sharper(EQUAL_PERIODS, 1 / TAU, Fraction(16, 3)),
-        lambda: after(strongly_convex.rate()),
-        RECURSION,
-        r"$\tau=\tilde\tau$",
-    ),
-    CLIENT_SHARPER,
-    SERVER_SHARPER,
-)
-THEOREM_37 = repaired(
-    "equal weights; or, for any weights and sharper, weighted server steps",
-    proved(
-        as_printed("3.7", run(k.Kind.V2, TAU, TAU), *EQUAL),
-        partial(visits_convex.printed, k.Participants.EVERYONE),
-        r"$\phi_t\le X/(\gamma+t)$ by induction, X the two first terms. While "
-        r"$\gamma+t\le4N\kappa+1$ the server's rate is too large for descent, "
-        r"but $2\mu\phi_t\le\|\nabla f(x^t)\|^2\le2(1+(S\eta N\tau)^2)G^2$, "
-        r"for every client's first step is near $x^t$. From then on "
-        r"$\phi_{t+1}\le(1-4u)\phi_t+Au^2+Bu^3$ with the drift of all visits.",
-    ),
-    proved(
-        sharper(WEIGHTED, 1 / TAU, Fraction(16)),
-        lambda: after(strongly_convex.rate(k.Kind.V2_WEIGHTED)),
-        RECURSION,
-    ),
 )
 
 
@@ -333,6 +301,75 @@ def drawn_model(order: tuple[tuple[int, int], ...] = ()) -> ModelData:
 
 UPDATES = k.Participants.UPDATES
 DRAWN = run(k.Kind.V1, TAU, TAU, UPDATES)
+LAST_MODEL: dict[str, dict[str, Line]] = {
+    "3.6": {
+        "last_model": Line(
+            Algorithm("3.6"),
+            EQUAL_PERIODS,
+            proved(
+                sharper(EQUAL_PERIODS, 1 / TAU, Fraction(16, 3)),
+                lambda: after(strongly_convex.rate()),
+                RECURSION,
+                r"$\tau=\tilde\tau$",
+            ),
+        ),
+        "last_model_any_periods": SERVER_SHARPER,
+    },
+    "3.7": {
+        "last_model": Line(
+            Algorithm("3.7"),
+            WEIGHTED,
+            proved(
+                sharper(WEIGHTED, 1 / TAU, Fraction(16)),
+                lambda: after(strongly_convex.rate(k.Kind.V2_WEIGHTED)),
+                RECURSION,
+            ),
+        )
+    },
+    "3.8": {
+        "last_model": Line(
+            Algorithm("3.8"),
+            DRAWN,
+            proved(
+                sharper(DRAWN, 1 / TAU, Fraction(16, 3), more),
+                lambda: after(strongly_convex.rate(k.Kind.V1, UPDATES)),
+                RECURSION,
+                r"$\tau=\tilde\tau$, updates aggregated",
+                model=drawn_model,
+            ),
+        )
+    },
+}
+"""Theorem -> the name of a bound -> the rate in which every term is smaller."""
+THEOREM_36 = repaired(
+    "equal periods; or, for any, each side's rate divided by its own number of steps",
+    proved(
+        as_printed("3.6", EQUAL_PERIODS),
+        lambda: after(strongly_convex.printed()),
+        IMPLIED,
+        r"$\tau=\tilde\tau$, where the printed rates are each side's own",
+    ),
+    CLIENT_PRINTED,
+    SERVER_PRINTED,
+    LAST_MODEL["3.6"]["last_model"].part,
+    CLIENT_SHARPER.part,
+    SERVER_SHARPER.part,
+)
+THEOREM_37 = repaired(
+    "equal weights; or, for any weights and sharper, weighted server steps",
+    proved(
+        as_printed("3.7", run(k.Kind.V2, TAU, TAU), *EQUAL),
+        partial(visits_convex.printed, k.Participants.EVERYONE),
+        r"$\phi_t\le X/(\gamma+t)$ by induction, X the two first terms. While "
+        r"$\gamma+t\le4N\kappa+1$ the server's rate is too large for descent, "
+        r"but $2\mu\phi_t\le\|\nabla f(x^t)\|^2\le2(1+(S\eta N\tau)^2)G^2$, "
+        r"for every client's first step is near $x^t$. From then on "
+        r"$\phi_{t+1}\le(1-4u)\phi_t+Au^2+Bu^3$ with the drift of all visits.",
+    ),
+    LAST_MODEL["3.7"]["last_model"].part,
+)
+
+
 THEOREM_38 = repaired(
     "equal periods",
     proved(
@@ -343,18 +380,7 @@ THEOREM_38 = repaired(
         r"$\tau=\tilde\tau$, updates aggregated",
         model=drawn_model,
     ),
-    proved(
-        sharper(
-            DRAWN,
-            1 / TAU,
-            Fraction(16, 3),
-            w.over_clients(n, a() ** 2 * (w.inverse_chance(n) - 1)),
-        ),
-        lambda: after(strongly_convex.rate(k.Kind.V1, UPDATES)),
-        RECURSION,
-        r"$\tau=\tilde\tau$, updates aggregated",
-        model=drawn_model,
-    ),
+    LAST_MODEL["3.8"]["last_model"].part,
 )
 THEOREM_39 = repaired(
     "equal weights",

@@ -57,12 +57,12 @@ def mean_gap(one: Algorithm) -> Says:
         strong.SECOND[one.number],
         strong.DRIFT[one.number],
     )
-    first = w.norm2(r.x(0) - f.best)
-    right = (
-        first / (2 * tau * T)
-        + w.as_form(times(tau, c1) * G2 / (2 * T) * w.below(t, T, eta() ** 2))
-        + w.as_form(times(s.S, cd) * tau**2 * G2 / T * w.below(t, T, eta() ** 3))
-    )
+    squares, cubes = (w.below(t, T, eta() ** power) for power in (2, 3))
+    right: w.Terms = {
+        "initial distance": w.norm2(r.x(0) - f.best) / (2 * tau * T),
+        "gradient noise": times(tau, c1) * G2 / (2 * T) * squares,
+        "client drift": times(s.S, cd) * tau**2 * G2 / T * cubes,
+    }
     left = rounds(eta() * f.gap(r.x(t))) / T
     return says(left, right, *one.assumed(r, s.S, 0))
 
@@ -103,11 +103,11 @@ def growing_gap(one: Algorithm) -> Says:
     second = more + Fraction(5, 4) * one.unequal
     first = w.norm2(r.x(0) - f.best)
     squares, cubes = (w.below(t, T, eta() ** power) for power in (2, 3))
-    right = (
-        LIMIT / (2 * tau_ * T) * first
-        + w.as_form(LIMIT * second * tau_ * G2 / (2 * T) * squares)
-        + w.as_form(LIMIT * s.S * tau_**2 * G2 / (3 * T) * cubes)
-    )
+    right: w.Terms = {
+        "initial distance": LIMIT / (2 * tau_ * T) * first,
+        "gradient noise": LIMIT * second * tau_ * G2 / (2 * T) * squares,
+        "client drift": LIMIT * s.S * tau_**2 * G2 / (3 * T) * cubes,
+    }
     left = rounds(eta() * f.gap(r.x(t))) / T
     falls = w.at_most((1 + growth(one)) * decay(t + 1), decay(t))
     return says(
@@ -210,13 +210,12 @@ def printed_shape(one: Algorithm) -> Says:
         strong.DRIFT[one.number],
     )
     first = w.norm2(r.x(0) - f.best)
-    right = (
-        w.as_form(8 * times(strong.S_REPAIRED, c1) * G2 / (mu**2 * late))
-        + w.as_form(
-            times(64, cd) * strong.S_REPAIRED**2 * G2 / (mu**3 * late * (gamma + 1))
-        )
-        + strong.S_REPAIRED * (gamma + 1) * first / (2 * late)
-    )
+    S = strong.S_REPAIRED
+    right: w.Terms = {
+        "gradient noise": 8 * times(S, c1) * G2 / (mu**2 * late),
+        "client drift": times(64, cd) * S**2 * G2 / (mu**3 * late * (gamma + 1)),
+        "initial distance": S * (gamma + 1) * first / (2 * late),
+    }
     return says(f.gap(r.x(T)), right, *one.assumed(r, strong.S_REPAIRED, mu))
 
 
@@ -224,7 +223,7 @@ def as_printed(one: Algorithm) -> Says:
     """Return (11) or (17) as printed."""
     r = fast(one)
     data = printed.Data(S=strong.S_REPAIRED, I_err=w.norm2(r.x(0) - f.best))
-    right = printed.bound(one.number, "strongly_convex", data).right
+    right = printed.bound(one.number, "strongly_convex", data).named
     return says(f.gap(r.x(T)), right, *one.assumed(r, strong.S_REPAIRED, mu))
 
 
@@ -239,7 +238,9 @@ def without_distance(one: Algorithm) -> Says:
         extra = (bounded_at(r, 0),)
     if one.number == "3.9":
         extra = (*extra, bounded_at(r, T))
-    right = level * strong.S_REPAIRED * G2 / (mu**2 * (gamma + T))
+    right: w.Terms = {
+        "gradient noise": level * strong.S_REPAIRED * G2 / (mu**2 * (gamma + T))
+    }
     return says(
         f.gap(r.x(T)),
         right,

@@ -11,7 +11,7 @@ the server's side in the second.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -35,11 +35,6 @@ LONGER = {
     Side.SERVER: r"$\tilde\tau=\tau+d$ with $d\ge0$",
 }
 PRINTED_STEPS = {Side.CLIENT: tau, Side.SERVER: setting.tau_server}
-
-
-def named(number: Number, tex: str) -> Number:
-    """Return a number under a symbol of its own."""
-    return replace(number, tex=tex, binding=w.ATOM, terms=())
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,7 @@ class TwoPeriods:
         """Return the section where one side makes d >= 0 steps more."""
         steps = dict(PRINTED_STEPS)
         (low,) = (number for side, number in steps.items() if side is not longer)
-        steps[longer] = named(low + d, steps[longer].tex)
+        steps[longer] = w.called(low + d, steps[longer].tex)
         client, server = steps[Side.CLIENT], steps[Side.SERVER]
         this = run(Version.V1, server, who=self.who, client_steps=client)
         return Blocks(this, steps, self._spread(), (), self._draws(this))
@@ -103,7 +98,7 @@ class TwoPeriods:
         """Return what the section concludes where one side makes more steps."""
         b = self.ordered(longer)
         (low,) = (number for side, number in b.steps.items() if side is not longer)
-        low, high = named(low, r"\tau_{\min}"), self.most(longer)
+        low, high = w.called(low, r"\tau_{\min}"), self.most(longer)
         first = w.at_most(16 * S * eta() * high, 1)
         second = w.at_most(8 * S * N * high**2 * eta() * self.shares, low)
         noise = w.over_clients(n, self.share * (sigma2() + eps2))
@@ -113,7 +108,7 @@ class TwoPeriods:
 
     def most(self, longer: Side) -> Number:
         r"""Return the larger number of steps, as :math:`\tau_{\max}`."""
-        return named(self.ordered(longer).steps[longer], r"\tau_{\max}")
+        return w.called(self.ordered(longer).steps[longer], r"\tau_{\max}")
 
     def _parts(
         self,

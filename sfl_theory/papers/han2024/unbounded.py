@@ -30,20 +30,13 @@ from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import T, a, eps2, eta, f, mu, n, sigma2, t, tau
 from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line, example
-from sfl_theory.papers.han2024.two_periods import named
 from sfl_theory.proofs import bounded_draws, sharp_rates
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.sharp_rates import Decay
 from sfl_theory.proofs.sharp_rounds import Sharp
-from sfl_theory.written import Assumed, Number, Run, Written
+from sfl_theory.written import Assumed, Number, Run
 
-NAMES = {
-    "strongly_convex": "no_bounded_gradients",
-    "general_convex": "no_bounded_gradients",
-    "non_convex": "linear_speedup",
-}
-"""Case -> the name of its bound."""
-S = named(mu + s.excess, "S")
+S = w.called(mu + s.excess, "S")
 s_a2, sbar2 = (w.over_clients(n, a() ** power * sigma2()) for power in (2, 1))
 inverse = w.inverse_chance(n)
 rho = w.over_clients(n, a() ** 2 * (inverse - 1))
@@ -93,7 +86,8 @@ class Constants:
     def gamma(self) -> Number:
         """The offset of the strongly convex rates."""
         less = 1 if self is AT_PRINTED else 0
-        return Written((self.offset * S / mu - less).value, r"\gamma")
+        offset = self.offset * S / mu
+        return w.called(offset - less if less else offset, r"\gamma")
 
 
 CONSTANTS = {
@@ -146,6 +140,11 @@ AT_PRINTED = Constants(
 """Of Theorem 3.6 at the printed rates, strongly convex."""
 
 
+def constants(number: str, name: str) -> Constants:
+    """Return those of a theorem's bound."""
+    return AT_PRINTED if name == PRINTED_RATES.name else CONSTANTS[number]
+
+
 def assumed(one: Algorithm, r: Run, smooth: Number) -> tuple[Assumed, ...]:
     """Return 3.1, 3.2, 3.4, that f has a minimiser, who takes part.
 
@@ -193,19 +192,23 @@ def strongly_convex(one: Algorithm, own: Constants | None = None) -> Says:
     late, (samples, spread) = c.gamma + T, c.strong
     noise = samples * S * c.samples / (mu**2 * tau * late)
     drift = spread * S**2 * c.spread / (mu**3 * tau * late**2)
-    first = (c.gamma / late) ** (2 if own else 4) * f.gap(r.x(0))
-    right = first + w.as_form(noise) + w.as_form(drift)
+    right: w.Terms = {
+        "initial gap": (c.gamma / late) ** (2 if own else 4) * f.gap(r.x(0)),
+        "gradient noise": noise,
+        "client drift": drift,
+    }
     return says(f.gap(r.x(T)), right, *assumed(one, r, S), s.assumption_C2(mu))
 
 
 def general_convex(one: Algorithm) -> Says:
     """Return the weighted mean of the gaps."""
     r, c = any_rate(one), CONSTANTS[one.number]
-    first = of("5/8") / (tau * T) * w.norm2(r.x(0) - f.best)
-    noise = of("25/32") * c.samples / T * powers(2)
-    drift = s.S * tau * c.spread / T * powers(3)
     left = w.below(t, T, eta() * f.gap(r.x(t))) / T
-    right = first + w.as_form(noise) + w.as_form(drift)
+    right: w.Terms = {
+        "initial distance": of("5/8") / (tau * T) * w.norm2(r.x(0) - f.best),
+        "gradient noise": of("25/32") * c.samples / T * powers(2),
+        "client drift": s.S * tau * c.spread / T * powers(3),
+    }
     return says(left, right, *assumed(one, r, s.S), s.assumption_C2(0), *small(c.wide))
 
 
@@ -213,24 +216,28 @@ def non_convex(one: Algorithm) -> Says:
     """Return the weighted mean of the squared gradients."""
     r, c = any_rate(one), CONSTANTS[one.number]
     samples, spread = c.mean
-    first = c.first / (tau * T) * f.gap(r.x(0))
-    noise = samples * s.S * c.samples / T * powers(2)
-    drift = spread * s.S**2 * tau * c.spread / T * powers(3)
     left = w.below(t, T, eta() * w.norm2(f.gradient(r.x(t)))) / T
-    right = first + w.as_form(noise) + w.as_form(drift)
+    right: w.Terms = {
+        "initial gap": c.first / (tau * T) * f.gap(r.x(0)),
+        "gradient noise": samples * s.S * c.samples / T * powers(2),
+        "client drift": spread * s.S**2 * tau * c.spread / T * powers(3),
+    }
     return says(left, right, *assumed(one, r, s.S), *small(*c.most))
 
 
 def at_every_rate(one: Algorithm) -> Says:
     """Return the weighted mean of the squared gradients under Assumption 3.3."""
     r, G2 = any_rate(one), s.G2
-    first = 2 / (tau * T) * f.gap(r.x(0))
-    noise = (1 + rho) * s.S * tau * G2 / T * powers(2)
-    drift = (1 + 2 * rho + 2 * kappa * rho) * s.S**2 * tau**2 * G2 / T * powers(3)
+    late = 1 + 2 * rho + 2 * kappa * rho
+    right: w.Terms = {
+        "initial gap": 2 / (tau * T) * f.gap(r.x(0)),
+        "gradient noise": (1 + rho) * s.S * tau * G2 / T * powers(2),
+        "client drift": late * s.S**2 * tau**2 * G2 / T * powers(3),
+    }
     left = w.below(t, T, eta() * w.norm2(f.gradient(r.x(t)))) / T
     return says(
         left,
-        first + w.as_form(noise) + w.as_form(drift),
+        right,
         s.assumption_31(),
         w.unbiased(r).called("Assumption 3.2, (5)"),
         s.assumption_33(r),

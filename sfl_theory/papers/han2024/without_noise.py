@@ -20,35 +20,34 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
     EQUAL_PERIODS,
     GAMMA,
     TAU,
+    Algorithm,
+    Line,
     S,
     after,
 )
 from sfl_theory.proofs import quiet_gap
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Number
-
-
-def share(at: Number) -> Number:
-    """Return what a round's move over its effective rate and G is at most."""
-    falls = (GAMMA * (GAMMA + 1) / (at * (at + 1))) ** 2
-    keeps = w.number(Fraction(2, 3)) * S / mu * (1 - 1 / TAU) * (at + 10) / at**2
-    return falls + keeps
 
 
 def statement() -> Says:
     """Return the bound on the last model's gap."""
-    r, late = EQUAL_PERIODS, GAMMA + T - 1
-    steps = (1 - 1 / TAU) * (2 - 1 / TAU)
-    moved = w.as_form(G2 / (2 * mu) * share(late) ** 2)
-    far = w.number(Fraction(4, 3)) * S * G2 / (mu**2 * late**2) * steps
-    far = far * (1 + 2 * S / (mu * late))
-    silent = w.variance(r, n, w.number(0))
+    r, s_ = EQUAL_PERIODS, GAMMA + T - 1
+    spread, unit = 1 - 1 / TAU, G2 / (2 * mu)
+    falls = (GAMMA * (GAMMA + 1) / (s_ * (s_ + 1))) ** 2
+    keeps = w.number(Fraction(2, 3)) * S / mu * spread * (s_ + 10) / s_**2
+    drift = w.number(Fraction(4, 3)) * S * G2 / (mu**2 * s_**2)
+    drift = drift * spread * (2 - 1 / TAU) * (1 + 2 * S / (mu * s_))
+    right: w.Terms = {
+        "initial gap": w.as_form(unit * falls**2),
+        "falling rate": w.as_form(unit * (2 * falls * keeps + keeps**2)),
+        "client drift": w.as_form(drift),
+    }
     return says(
         f.gap(r.x(T)),
-        moved + w.as_form(far),
+        right,
         s.assumption_31(S),
         w.unbiased(r).called("Assumption 3.2, (5)"),
-        w.every_client(n, silent).called("no noise"),
+        w.every_client(n, w.variance(r, n, w.number(0))).called("no noise"),
         s.assumption_33(r),
         s.assumption_C2(mu),
         s.minimum(),
@@ -84,6 +83,7 @@ WORDS = (
 PART: Part = proved(
     statement(), derived, WORDS, r"$\tau=\tilde\tau$, no noise", model=partial(model)
 )
+LINE = Line(Algorithm("3.6"), EQUAL_PERIODS, PART)
 CLAIMS = (
     Kind.THEOREM(
         "han2024/thm-3.6/strongly_convex/without-noise",

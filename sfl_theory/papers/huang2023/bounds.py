@@ -9,13 +9,41 @@ are functions of the SGD step, $\gamma=\max\{8S/\mu-1,EM\}$.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sympy as sp
 
-from sfl_theory import bound, conditions, symbols
+from sfl_theory import bound, conditions
+from sfl_theory import written as w
 from sfl_theory.bound import CLIENT_DISTANCE, OBJECTIVE_GAP, Bound, Metric, Source
+from sfl_theory.claims import Part
 from sfl_theory.conditions import BoundedVariance, Heterogeneity, Smooth, StronglyConvex
+from sfl_theory.kernel.terms import Side
+from sfl_theory.papers.huang2023 import linear_speedup as own
+from sfl_theory.papers.huang2023 import section_3_rates as rates
+from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.statement import Case, one_case
-from sfl_theory.symbols import I_c, I_err, N, R, S, T, a, gamma, mu, n, sigma, t, tau
+from sfl_theory.symbolic import by_name, expression, named, summands
+from sfl_theory.symbols import (
+    Gamma,
+    I_c,
+    I_err,
+    I_s,
+    N,
+    R,
+    S,
+    T,
+    a,
+    epsilon,
+    gamma,
+    mu,
+    n,
+    reciprocals,
+    sigma,
+    t,
+    tau,
+)
+from sfl_theory.written import Form
 
 PAPER = "huang2023"
 
@@ -43,36 +71,6 @@ UNIFORM_WEIGHTS = (
     "Prop. 1 is proved for the plain mean of the clients' gradients, 1/N for p_n"
 )
 
-H = (
-    6 * tau * R**2
-    + 12 * tau**2 * symbols.epsilon**2
-    + 6 * S * symbols.Gamma
-    + symbols.over_clients(a[n] ** 2 * sigma[n] ** 2)
-)
-denominator = gamma + T * tau
-
-V = R**2 + (tau - 1) * (R**2 + 2 * tau * symbols.epsilon**2)
-JOINT = {
-    "gradient norm and drift": 4 * V / (3 * mu**2 * denominator),
-    "initial distance": gamma * I_err / denominator,
-}
-r"""Terms of $\mathbb E\|x^T-x^*\|^2\le$, both blocks together: what is true in place of
-Propositions 1 and 2, and sharper than Theorem 1 (ledger: repairs of these claims)."""
-
-
-def _joint(statement: str, metric: Metric, factor: sp.Expr | int = 1) -> Bound:
-    """Return a bound that follows from the joint distance of both blocks."""
-    return Bound(
-        parts={name: factor * part for name, part in JOINT.items()},
-        metric=metric,
-        step_size=STEP,
-        conditions=(*ASSUMPTIONS[:2], *ASSUMPTIONS[3:], DIVERGENCE),
-        source=Source("repaired", statement, "joint distance of both blocks"),
-        definitions=GAMMA,
-        version="repaired",
-    )
-
-
 HYPOTHESES = (
     Smooth("1 smooth, an upper bound"),
     StronglyConvex("2 strongly convex"),
@@ -82,125 +80,141 @@ HYPOTHESES = (
     conditions.EveryoneTakesPart(),
 )
 """Without Assumption 4, which excludes Assumption 2 on R^d."""
-_FAR = (denominator - 1) * (denominator - 2)
-_apart = symbols.over_clients(a[n] * (1 - a[n]) * sigma[n] ** 2)
-_level = _apart + (4 * tau + 1) * symbols.epsilon**2 / 3
-_noise = symbols.over_clients(a[n] ** 2 * sigma[n] ** 2)
-_initial = (gamma - 1) * (gamma - 2) * I_err / _FAR
-_harmonic = symbols.reciprocals(gamma, tau, T)
-WITHOUT_ASSUMPTION_4 = {
-    "linear_speedup": {
-        "initial distance": _initial,
-        "gradient noise": 4 * tau * T * _noise / (mu**2 * _FAR),
-        "client drift": sp.Rational(88, 7) * S * tau * (tau - 1) * _level
-        * _harmonic / (mu**3 * _FAR),
-    },
-    "no_bounded_gradients": {
-        "initial distance": _initial,
-        "gradient noise": 4 * tau * T * _noise / (mu**2 * _FAR),
-        "client drift": sp.Rational(88, 49) * tau * T * (tau - 1) * _level
-        / (mu**2 * _FAR),
-    },
-}  # fmt: skip
-r"""Terms of $\mathbb E\|x^T-x^*\|^2\le$ by version (``linear_speedup.py``).
+RUN = rates.all_steps
+EM = s.E * s.M
+PARAMETERS = named({
+    s.S: S,
+    s.mu: mu,
+    s.gamma: gamma,
+    s.N: N,
+    s.T: T,
+    s.E: tau,
+    s.M: sp.Integer(1),
+    s.R2: R**2,
+    s.delta2: epsilon**2,
+    s.Gamma: Gamma,
+    s.p(): a[n],
+    s.sigma2(): sigma[n] ** 2,
+    s.away(own.run.x(0)): I_err,
+    s.away(RUN.x(0)): I_err,
+    s.away(RUN.x(0), Side.SERVER): I_s,
+    s.away(RUN.x(0), Side.CLIENT): I_c,
+    w.below(s.t, s.T, own.inverse(own.K * s.t)): reciprocals(gamma, tau, T),
+})
+"""Parameters of the statements -> what they are called here; EM is tau."""
+H = rates.constant_h(EM)
+NAMES = PARAMETERS | named({
+    4 * H: sp.Mul(4, expression(H, PARAMETERS), evaluate=False)
+})
+INITIAL, NOISE, DRIFT = "initial distance", "gradient noise", "client drift"
 
-Noise is that of the mean of N clients; drift falls with the square of the number of
-steps but for a logarithm, or with the number of steps and a smaller constant.
-"""
 
-
-def _without_4(
-    statement: str, metric: Metric, factor: sp.Expr | int = 1
-) -> dict[str, Bound]:
-    """Return the bounds that need no bounded gradients, by version."""
-    return {
-        name: Bound(
-            parts={key: factor * part for key, part in parts.items()},
-            metric=metric,
-            step_size=STEP,
-            conditions=HYPOTHESES,
-            source=Source("repaired", statement, "joint distance of both blocks"),
-            definitions=GAMMA,
-        )
-        for name, parts in WITHOUT_ASSUMPTION_4.items()
+def _apart(right: Form) -> dict[str, sp.Expr]:
+    """Return the terms of the closed form, whose noise and drift share a factor."""
+    noise, drift = own.noise_and_drift()
+    names = NAMES | named({noise + drift: sp.Integer(1)})
+    found = by_name(right, names, INITIAL, NOISE)
+    each = found[NOISE]
+    more = {
+        NOISE: each * expression(noise, NAMES),
+        DRIFT: each * expression(drift, NAMES),
     }
+    return found | more
 
 
-PROPOSITION_1 = one_case(
-    "MiniBatch-SFL, server side",
-    "minibatch-sfl",
-    Case(
-        f"{PAPER}/prop-1",
-        "strongly_convex",
-        Bound(
-            parts={
-                "gradient norm": 8 * R**2 / (mu**2 * N**2 * denominator),
-                "initial distance": (gamma + 1) * symbols.I_s / denominator,
-            },
-            metric=bound.SERVER_DISTANCE,
-            step_size=STEP,
-            conditions=ASSUMPTIONS,
-            source=Source(PAPER, "Proposition 1", "eq. (9)"),
-            definitions=GAMMA,
-            notes=(UNIFORM_WEIGHTS,),
+def _case(what: own.Measured, name: str, proved: Part, printed: Bound) -> Case:
+    """Return the case of a statement, with what is proved beside it."""
+    stated = {name: proved} | {each: own.BOUNDS[what, each] for each in own.VERSIONS}
+    joint = (*ASSUMPTIONS[:2], *ASSUMPTIONS[3:], DIVERGENCE)
+    spoken = {
+        name: by_name(proved.says.right, NAMES, "gradient norm and drift", INITIAL),
+        "linear_speedup": by_name(
+            stated["linear_speedup"].says.right, NAMES, INITIAL, NOISE, DRIFT
         ),
-        _joint("Proposition 1", bound.SERVER_DISTANCE),
-        _without_4("Proposition 1", bound.SERVER_DISTANCE),
-    ),
-)
+        "no_bounded_gradients": _apart(stated["no_bounded_gradients"].says.right),
+    }
+    source = replace(printed.source, paper="repaired", equation=JOINT)
+    found = {
+        each: replace(
+            printed,
+            parts=parts,
+            conditions=joint if each == name else HYPOTHESES,
+            source=source,
+            notes=(),
+        )
+        for each, parts in spoken.items()
+    }
+    key = f"{PAPER}/{own.STATEMENTS[what][0]}"
+    parts = {each: (part,) for each, part in stated.items()}
+    return Case(key, "strongly_convex", printed, lambda: found, lambda: parts)
 
-PROPOSITION_2 = one_case(
-    "MiniBatch-SFL, client side",
-    "minibatch-sfl",
-    Case(
-        f"{PAPER}/prop-2",
-        "strongly_convex",
-        Bound(
-            parts={
-                "noise and heterogeneity": 4 * H / (mu**2 * denominator),
-                "initial distance": (gamma + 1) * I_c / denominator,
-            },
-            metric=CLIENT_DISTANCE,
-            step_size=STEP,
-            conditions=(*ASSUMPTIONS, DIVERGENCE),
-            source=Source(PAPER, "Proposition 2", "eq. (10)"),
-            definitions=GAMMA,
-            notes=(UNCLEAR_GAMMA,),
-        ),
-        _joint("Proposition 2", CLIENT_DISTANCE),
-        _without_4("Proposition 2", CLIENT_DISTANCE),
-    ),
-)
 
-THEOREM_1 = one_case(
-    "MiniBatch-SFL",
-    "minibatch-sfl",
-    Case(
-        f"{PAPER}/thm-1",
-        "strongly_convex",
-        Bound(
-            parts={
-                "server gradient norm": 4 * S * R**2 / (mu**2 * N**2 * denominator),
-                "client noise and heterogeneity": 2 * S * H / (mu**2 * denominator),
-                "initial distance": S * (gamma + 1) * I_err / (2 * denominator),
-            },
-            metric=OBJECTIVE_GAP,
-            step_size=STEP,
-            conditions=(*ASSUMPTIONS, DIVERGENCE),
-            source=Source(PAPER, "Theorem 1", "eq. (11)"),
-            definitions=GAMMA,
-            notes=(
-                "S (L_s + L_c)/2 written out; the two initial distances add up to "
-                "I_err",
-                UNIFORM_WEIGHTS,
-                UNCLEAR_GAMMA,
-            ),
-        ),
-        variants={
-            "sharper": _joint("Theorem 1", OBJECTIVE_GAP, S / 2),
-            **_without_4("Theorem 1", OBJECTIVE_GAP, S / 2),
-        },
-    ),
-)
+JOINT = "joint distance of both blocks"
+r"""What is true in place of Propositions 1 and 2, and sharper than Theorem 1; without
+Assumption 4, noise is that of the mean of N clients (``linear_speedup.py``)."""
 
-THEOREMS = (PROPOSITION_1, PROPOSITION_2, THEOREM_1)
+
+def _printed(
+    parts: dict[str, sp.Expr],
+    metric: Metric,
+    source: tuple[str, str],
+    *notes: str,
+    more: tuple[conditions.Condition, ...] = (DIVERGENCE,),
+) -> Bound:
+    return Bound(
+        parts=parts,
+        metric=metric,
+        step_size=STEP,
+        conditions=(*ASSUMPTIONS, *more),
+        source=Source(PAPER, *source),
+        definitions=GAMMA,
+        notes=notes,
+    )
+
+
+_ROUNDS = s.T * s.E * s.M
+SERVER_SIDE = _printed(
+    by_name(rates.server_bound(RUN, _ROUNDS), NAMES, "gradient norm", INITIAL),
+    bound.SERVER_DISTANCE,
+    ("Proposition 1", "eq. (9)"),
+    UNIFORM_WEIGHTS,
+    more=(),
+)
+CLIENT_SIDE = _printed(
+    by_name(
+        rates.client_bound(RUN, _ROUNDS, EM), NAMES, "noise and heterogeneity", INITIAL
+    ),
+    CLIENT_DISTANCE,
+    ("Proposition 2", "eq. (10)"),
+    UNCLEAR_GAMMA,
+)
+_server, _near, _client, _ = (
+    expression(term, NAMES) for term in summands(rates.theorem_1(RUN, EM))
+)
+BOTH_SIDES = _printed(
+    {
+        "server gradient norm": _server,
+        "client noise and heterogeneity": _client,
+        INITIAL: _near.xreplace({I_s: I_err}),
+    },
+    OBJECTIVE_GAP,
+    ("Theorem 1", "eq. (11)"),
+    "S (L_s + L_c)/2 written out; the two initial distances add up to I_err",
+    UNIFORM_WEIGHTS,
+    UNCLEAR_GAMMA,
+)
+TITLES = {
+    Side.SERVER: "MiniBatch-SFL, server side",
+    Side.CLIENT: "MiniBatch-SFL, client side",
+    own.GAP: "MiniBatch-SFL",
+}
+THEOREMS = tuple(
+    one_case(TITLES[what], "minibatch-sfl", _case(what, name, proved, printed))
+    for what, name, claim, printed in (
+        (Side.SERVER, "repaired", rates.PROP_1, SERVER_SIDE),
+        (Side.CLIENT, "repaired", rates.PROP_2, CLIENT_SIDE),
+        (own.GAP, "sharper", rates.THM_1, BOTH_SIDES),
+    )
+    if claim.repair
+    for proved in claim.repair.parts[:1]
+)

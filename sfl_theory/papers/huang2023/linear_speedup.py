@@ -88,10 +88,15 @@ def linear_speedup() -> Form:
     return (start() + w.as_form(noise_) + w.as_form(drift)) / ((end - 1) * (end - 2))
 
 
+def noise_and_drift() -> tuple[Number, Number]:
+    """Return what noise and drift cost in it."""
+    return s.noise(), Fraction(22, 49) * (K - 1) * level()
+
+
 def closed_form() -> Form:
     """Return a larger right side without a sum over rounds."""
-    H = s.noise() + Fraction(22, 49) * (K - 1) * level()
-    first = start() + w.as_form(4 * K * T / mu**2 * H)
+    noise_, drift = noise_and_drift()
+    first = start() + w.as_form(4 * K * T / mu**2 * (noise_ + drift))
     return first / ((end - 1) * (end - 2))
 
 

@@ -9,17 +9,34 @@ from __future__ import annotations
 
 import sympy as sp
 
-from sfl_theory import conditions, symbols
+from sfl_theory import conditions
+from sfl_theory import written as w
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, Source, StepSize
 from sfl_theory.conditions import BoundedVariance, Smooth, StronglyConvex
+from sfl_theory.papers.li2020 import section_3
+from sfl_theory.papers.li2020 import setting as s
 from sfl_theory.statement import Case, one_case
+from sfl_theory.symbolic import Symbols, by_name, named
 from sfl_theory.symbols import G, Gamma, I_err, S, T, a, gamma, mu, n, sigma, t, tau
 
 PAPER = "li2020"
 
 GAMMA = {gamma: sp.Max(8 * S / mu, tau)}
 RATE = 2 / (mu * (gamma + t + 1))
-factor = S / mu / (gamma + T * tau)
+PROVED = section_3.THEOREM_1.parts[0]
+NAMES: Symbols = {
+    s.L: S,
+    s.mu: mu,
+    s.gamma: gamma,
+    s.E: tau,
+    s.R: T,
+    s.G2: G**2,
+    s.Gamma: Gamma,
+    s.p(): a[n],
+    s.sigma2(): sigma[n] ** 2,
+    w.norm2(s.run.x(0) - s.best): I_err,
+}
+"""Parameters of the statement -> what they are called here."""
 
 THEOREM_1 = one_case(
     "FedAvg",
@@ -28,15 +45,14 @@ THEOREM_1 = one_case(
         f"{PAPER}/thm-1",
         "strongly_convex",
         Bound(
-            parts={
-                "noise": factor
-                * 2
-                / mu
-                * symbols.over_clients(a[n] ** 2 * sigma[n] ** 2),
-                "heterogeneity": factor * 2 / mu * 6 * S * Gamma,
-                "local steps": factor * 2 / mu * 8 * (tau - 1) ** 2 * G**2,
-                "initial distance": factor * mu * gamma / 2 * I_err,
-            },
+            parts=by_name(
+                PROVED.says.right,
+                named(NAMES),
+                "noise",
+                "heterogeneity",
+                "local steps",
+                "initial distance",
+            ),
             metric=OBJECTIVE_GAP,
             step_size=StepSize(RATE, RATE, "=", GAMMA, per_step=True),
             conditions=(
@@ -53,6 +69,7 @@ THEOREM_1 = one_case(
                 "model, so after T rounds its time is T tau + 1",
             ),
         ),
+        stated=lambda: {"printed": (PROVED,)},
     ),
 )
 

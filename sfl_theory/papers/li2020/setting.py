@@ -92,11 +92,8 @@ def spread(at: Number = i) -> Form:
 _GAMMA = F(best) - w.over_clients(k, p() * least())
 Gamma = Written(_GAMMA.value, r"\Gamma")
 r""":math:`\Gamma=F^*-\sum_kp_kF_k^*`."""
-B = Written(
-    (
-        w.over_clients(k, p() ** 2 * sigma2()) + 6 * L * Gamma + 8 * (E - 1) ** 2 * G2
-    ).value,
-    "B",
+B = w.called(
+    w.over_clients(k, p() ** 2 * sigma2()) + 6 * L * Gamma + 8 * (E - 1) ** 2 * G2, "B"
 )
 r""":math:`B=\sum_kp_k^2\sigma_k^2+6L\Gamma+8(E-1)^2G^2`."""
 

@@ -110,12 +110,15 @@ class Options:
             be negative.
         counters: integer buffers stay as they are ("keep") or are averaged and rounded
             towards zero, as in the released code ("average").
+        clients_at_once: how many clients train in one call (`sfl_train.deep.together`),
+            where they train in parallel; the others take no notice.
     """
 
     optimizer: Optimizer = field(default_factory=SGD)
     server_optimizer: Optimizer | None = None
     aggregation: Aggregation = "updates"
     counters: CounterPolicy = "keep"
+    clients_at_once: int = 1
 
     def __post_init__(self) -> None:
         """Check the choices.

@@ -70,7 +70,8 @@ class WaitingSFLV1(SFLV1):
             servers = state.side(self.server_part)
             if client in self._seen:
                 servers.copy_(self._seen[client])
-            loss += self._train(batches, client, self._sides(client, rates))
+            sides = self._sides(lambda m, n=client: m.of(n), rates)
+            loss += self._train(batches, client, sides)
             mine.add(state.side(self.client_part), weights[client], parts[client])
             self._seen[client] = servers.clone()
         if participants:

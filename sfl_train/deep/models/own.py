@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from typing import NoReturn
 
 import torch
 from torch import nn
 
-from sfl_theory.user_files import read_bytes
+from sfl_theory.user_program import run, said
 from sfl_train import streams
 from sfl_train.deep.data.images import Images
 from sfl_train.deep.models.network import Network
 from sfl_train.streams import Purpose
 
-_MODULE = "_own_network"
 GIVEN = ("channels", "classes", "pixels")
 """What a function may ask for, by the names of its parameters."""
 
@@ -51,14 +46,14 @@ def own_network(
     made = _function(path, function)
     values = dict(zip(GIVEN, (images.channels, classes, images.pixels), strict=True))
     asked = {name: values[name] for name in _asked(made, where)}
-    first, second = (_drawn(made, asked, seed, where) for _ in range(2))
+    first, second = (_drawn(made, asked, seed, where, path) for _ in range(2))
     if not isinstance(first, nn.Sequential):
         raise ValueError(
             f"{where}: expected a torch.nn.Sequential, got a {type(first).__name__}"
         )
     if len(first) < 2:
         raise ValueError(f"{where}: has {len(first)} block, a cut needs two")
-    _check(first, images, classes, where)
+    _check(first, images, classes, where, path)
     there, again = first.state_dict(), second.state_dict()
     if there.keys() != again.keys() or not all(
         torch.equal(tensor, again[name]) for name, tensor in there.items()
@@ -72,22 +67,9 @@ def own_network(
 
 def _function(path: Path, name: str) -> Callable[..., object]:
     try:
-        source = read_bytes(path)
+        module = run(path, "_own_network")
     except ValueError as error:
         raise ValueError(f"--model: {error}") from error
-    loader = SourceFileLoader(_MODULE, str(path))
-    spec = spec_from_loader(_MODULE, loader)
-    if spec is None:
-        raise ValueError(f"--model: {path} cannot be loaded")
-    module = module_from_spec(spec)
-    sys.modules[_MODULE] = module
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.append(folder)
-    try:
-        exec(loader.source_to_code(source, str(path)), vars(module))
-    except (Exception, SystemExit) as error:
-        _fails(f"--model: {path}: running it", error)
     found = getattr(module, name, None)
     if not callable(found):
         raise ValueError(f"--model: {path} has no function {name}")
@@ -103,7 +85,7 @@ def _asked(function: Callable[..., object], where: str) -> list[str]:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as error:
-        _fails(where, error)
+        raise ValueError(f"{where}: {said(error)}") from error
     needs = [
         one.name
         for one in parameters
@@ -120,14 +102,18 @@ def _asked(function: Callable[..., object], where: str) -> list[str]:
 
 
 def _drawn(
-    function: Callable[..., object], asked: dict[str, int], seed: int, where: str
+    function: Callable[..., object],
+    asked: dict[str, int],
+    seed: int,
+    where: str,
+    path: Path,
 ) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(streams.keys(seed, Purpose.INITIAL_POINT)))
         try:
             found = function(**asked)
         except (Exception, SystemExit) as error:
-            _fails(where, error)
+            raise ValueError(f"{where}: {said(error, path)}") from error
     if not isinstance(found, nn.Module):
         raise ValueError(
             f"{where}: expected a torch.nn.Sequential, got a {type(found).__name__}"
@@ -135,7 +121,9 @@ def _drawn(
     return found
 
 
-def _check(blocks: nn.Sequential, images: Images, classes: int, where: str) -> None:
+def _check(
+    blocks: nn.Sequential, images: Images, classes: int, where: str, path: Path
+) -> None:
     """Refuse a network that cannot be trained on the data.
 
     Raises:
@@ -152,15 +140,16 @@ def _check(blocks: nn.Sequential, images: Images, classes: int, where: str) -> N
             out = blocks.eval()(x)
     except Exception as error:
         shape = "x".join(map(str, x.shape[1:]))
-        _fails(f"{where}: on images of shape {shape}", error)
+        failed = f"{where}: on images of shape {shape}: {said(error, path)}"
+        raise ValueError(failed) from error
     finally:
         for name, module in blocks.named_modules():
             module.training = trains[name]
     if not isinstance(out, torch.Tensor) or out.ndim != 2 or len(out) != len(x):
-        said = tuple(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
+        got = tuple(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
         raise ValueError(
             f"{where}: expected logits of shape (2, {classes}) for two images, got "
-            f"{said}"
+            f"{got}"
         )
     if out.shape[1] != classes:
         raise ValueError(
@@ -169,8 +158,3 @@ def _check(blocks: nn.Sequential, images: Images, classes: int, where: str) -> N
         )
     if out.dtype != torch.float32:
         raise ValueError(f"{where}: expected logits in float32, got {out.dtype}")
-
-
-def _fails(where: str, error: BaseException) -> NoReturn:
-    words = " ".join(str(error).split())[:200]
-    raise ValueError(f"{where}: raises {type(error).__name__}: {words}") from error

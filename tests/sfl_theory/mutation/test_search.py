@@ -17,7 +17,8 @@ from sfl_theory.mutation import Effort, groups, judge
 from sfl_theory.mutation.building import Read, Subject, build, exact_model
 from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import NotEvaluatedError
-from sfl_theory.mutation.frames import drawn_frame, first_genes
+from sfl_theory.mutation.frames import drawn_frame
+from sfl_theory.mutation.genes import first_genes
 from sfl_theory.mutation.search import broken
 from sfl_theory.proofs.export import model_of
 

@@ -1,4 +1,4 @@
-"""Bounds of huang2023 that are proved: the library's are the kernel's, and they hold.
+"""Bounds of huang2023 that are proved hold.
 
 The search is coded from the algorithm alone: MiniBatch-SFL on random members of the
 class, expectations exact.
@@ -6,109 +6,26 @@ class, expectations exact.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-import sympy as sp
 from numpy.typing import NDArray
 
 from sfl_theory import Constants, symbols
-from sfl_theory import written as w
 from sfl_theory.bound import Bound
-from sfl_theory.claims import decide
-from sfl_theory.kernel.terms import Lin, Side
+from sfl_theory.kernel.terms import Side
 from sfl_theory.numeric import reciprocals
 from sfl_theory.papers.huang2023 import linear_speedup as own
-from sfl_theory.papers.huang2023 import section_3_rates as joint
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.registry import theorem
-from sfl_theory.written import Form, Number, Vector
 
 Array = NDArray[np.float64]
 KEYS = {Side.SERVER: "prop-1", Side.CLIENT: "prop-2", own.GAP: "thm-1"}
 NAMES = tuple(own.VERSIONS)
-tau = own.K
 
 
 def bound(what: own.Measured, name: str) -> Bound:
     """Return the library's bound."""
     return theorem(f"huang2023/{KEYS[what]}").case().bound(name)
-
-
-class Reader:
-    """Reads sympy's bounds as the kernel's."""
-
-    def __init__(self, start: Vector) -> None:
-        self.first = w.norm2(start - s.best)
-        self.plain: dict[Any, Number] = {
-            symbols.S: s.S,
-            symbols.mu: s.mu,
-            symbols.gamma: s.gamma,
-            symbols.tau: tau,
-            symbols.T: s.T,
-            symbols.R**2: s.R2,
-            symbols.epsilon**2: s.delta2,
-            symbols.sigma[symbols.n] ** 2: s.sigma2(),
-            symbols.a[symbols.n]: s.p(),
-        }
-
-    def form(self, bound_: Bound) -> Lin:
-        """Return all terms; the initial distance is a factor of some."""
-        total = Lin({})
-        for part in bound_.parts.values():
-            first = part.has(symbols.I_err)
-            number = self.read(sp.sympify(part / symbols.I_err if first else part))
-            one: Form = number * self.first if first else w.as_form(number)
-            total = total + one.value
-        return total
-
-    def read(self, e: Any) -> Number:
-        """Return a number."""
-        if isinstance(e, sp.Rational):
-            return w.number(int(e.p)) / int(e.q)
-        if e in self.plain:
-            return self.plain[e]
-        if isinstance(e, sp.Sum):
-            assert tuple(e.limits[0]) == (symbols.n, 1, symbols.N)
-            return w.over_clients(s.n, self.read(sp.expand(e.function)))
-        if isinstance(e, symbols.reciprocals):
-            assert e.args == (symbols.gamma, symbols.tau, symbols.T)
-            return w.below(s.t, s.T, own.inverse(tau * s.t))
-        if isinstance(e, sp.Pow):
-            power = self.read(e.base) ** abs(int(e.exp))
-            return power if e.exp > 0 else 1 / power
-        assert isinstance(e, sp.Add | sp.Mul), e
-        first, *others = map(self.read, e.args)
-        for other in others:
-            first = first + other if isinstance(e, sp.Add) else first * other
-        return first
-
-
-@pytest.mark.parametrize(("what", "name"), own.BOUNDS)
-def test_proved_bound_is_the_librarys(what: own.Measured, name: str) -> None:
-    """Symbol by symbol, and the kernel says that it is proved."""
-    part = own.BOUNDS[what, name]
-    theirs = Reader(own.run.x(0)).form(bound(what, name))
-    assert theirs - part.says.right.value == Lin({})
-    assert decide(part, name).status == "proved"
-
-
-@pytest.mark.parametrize("what", KEYS)
-def test_bound_with_assumption_4_is_the_librarys(what: own.Measured) -> None:
-    """The joint distance of both blocks; the gap is at most S/2 times it."""
-    name = "repaired" if isinstance(what, Side) else "sharper"
-    factor = 1 if isinstance(what, Side) else s.S / 2
-    ours = (factor * joint.joint_bound()).value
-    assert Reader(joint.all_steps.x(0)).form(bound(what, name)) - ours == Lin({})
-
-
-def test_the_reader_tells_bounds_apart() -> None:
-    """The comparison can fail."""
-    one, other = (own.BOUNDS[Side.CLIENT, name] for name in NAMES)
-    theirs = Reader(own.run.x(0)).form(bound(Side.CLIENT, NAMES[0]))
-    assert theirs - one.says.right.value == Lin({})
-    assert theirs - other.says.right.value != Lin({})
 
 
 def test_rates_are_the_librarys() -> None:

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from sfl_theory import Constants, schedules
 from sfl_theory.conditions import Algorithm
-from sfl_theory.papers.last_iterate import DRIFT
+from sfl_theory.papers.han2024.printed import NUMBERS
 from sfl_theory.registry import theorem
 
-NUMBERS = tuple(DRIFT)
 WEIGHTED = Algorithm(weighted_server=True)
 
 Array = NDArray[np.float64]

@@ -28,6 +28,10 @@ SETTINGS = (
         "fedavg", 2, *STEPS, Q(1), None, clients=2, eps2=Q(1), start="gap",
         metric="gradient", reading="minimum",
     ),
+    Setting(
+        "sfl-v2", 1, *STEPS, Q(1), Q(1, 10), clients=2, zeta2=Q(1),
+        participation=(Q(1, 2), Q(1)),
+    ),
 )  # fmt: skip
 
 

@@ -145,6 +145,45 @@ def test_noise_of_one_client_is_additive_on_a_parabola() -> None:
     assert found.lower == rho**3 + Q(1, 4) * (1 + rho + rho**2)
 
 
+@pytest.mark.parametrize("S", [Q(1, 100), Q(10**4)])
+@pytest.mark.parametrize("far", [Q(1, 10**4), Q(10**6)])
+def test_values_scale_with_units(S: Q, far: Q) -> None:
+    """S and the start are units: steps 1/S, gradients S sqrt(initial)."""
+    plain = {"tau": 2, "rounds": 2, "clients": None}
+    one = closed(made(zeta2=Q(1), **plain))
+    steps = ((Q(1, 2) / S,) * 2,) * 2
+    other = Setting(
+        "fedavg", 2, *steps, S, S / 10, zeta2=S**2 * far, initial=far, clients=None
+    )
+    assert closed(other).value == pytest.approx(float(S * far) * one.value, rel=1e-5)
+
+
+@pytest.mark.parametrize("weights", [(), (Q(1, 3), Q(2, 3)), (Q(1, 4),) * 4])
+@pytest.mark.parametrize("sigma2", [Q(0), Q(1)])
+def test_clients_that_nothing_bounds_take_one_step_together(
+    weights: tuple[Q, ...], sigma2: Q
+) -> None:
+    """With tau = 1 the mean alone moves: one client with the mean's noise."""
+    N = len(weights) or None
+    shares = weights or (Q(1),)
+    more = {"rounds": 2, "sigma2": sigma2, "metric": "distance"}
+    several = worst_case(made(clients=N, weights=weights, **more))
+    assert several.certificate is not None, several.failed
+    assert check(several.certificate) is None
+    more["sigma2"] = sigma2 * sum(a * a for a in shares)
+    alone = worst_case(made(clients=1, **more), below=False)
+    assert several.value == pytest.approx(alone.value, rel=1e-5)
+
+
+def test_a_run_without_convexity_is_reached() -> None:
+    closed(
+        made(
+            "sfl-v2", tau=2, rounds=2, eta=Q(1, 8), mu=None, clients=2, eps2=Q(1),
+            start="gap", metric="gradient", reading="average",
+        )
+    )  # fmt: skip
+
+
 def test_all_n_at_once_bound_every_n_with_noise() -> None:
     more = {"tau": 2, "rounds": 2, "zeta2": Q(1), "sigma2": Q(1)}
     bound = worst_case(made(clients=None, **more), below=False).value

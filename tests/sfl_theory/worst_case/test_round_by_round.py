@@ -290,7 +290,21 @@ def test_a_certificate_serves_smaller_steps() -> None:
     small = replace(one, client_steps=(theta * ETA,), server_steps=(theta * ETA,))
     direct = worst_case(small, below=False).upper
     assert direct is not None
-    assert direct <= known.slope * one.initial + known.rise / theta
+    bound = known.slope * one.initial + known.rise * theta
+    assert direct <= bound <= Fraction(11, 10) * direct
+
+
+def test_every_round_of_a_span_has_its_own_step() -> None:
+    """V(t+1) = lambda V(t) + c eta(t)/eta, eta the largest step of the span."""
+    steps = [ETA, ETA * Fraction(9, 10), ETA * Fraction(17, 20)] * 4
+    one = Setting("fedavg", 2, (ETA,), (ETA,), S, MU, G2=Fraction(4), start="gap")
+    found = follow(one, steps)
+    for known in found.rounds:
+        assert known.rise > 0
+        largest = max(steps[known.first : known.last])
+        for t in range(known.first, known.last):
+            value = known.slope * found.values[t] + known.rise * steps[t] / largest
+            assert 0 <= found.values[t + 1] - value < Fraction(1, 2**60)
 
 
 def test_averaged_noise_counts_with_its_mean() -> None:

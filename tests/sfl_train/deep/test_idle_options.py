@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import zip_longest
 
 import pytest
 
@@ -21,6 +22,8 @@ IDLE = [
     ("--proximal 0.1", "--algorithm fedprox"),
     ("--order client-sequential", "--algorithm sfl-v2"),
     ("--server-weights size", "--algorithm sfl-v2"),
+    ("--clients-at-once 2 --algorithm sfl-v2", "--algorithm fedavg or"),
+    ("--clients-at-once 2 --server-waits", "no --server-waits"),
     ("--server-optimizer adam --algorithm fedopt", "--algorithm sfl-v1 or"),
     ("--server-lifetime run --algorithm fedavg", "--algorithm sfl-v1 or"),
     ("--server-lifetime run", "a memory"),
@@ -96,7 +99,7 @@ OTHER = {
     "lifetime": "run", "momentum": 0.9, "lr": 0.2, "lr_server": 0.2,
     "weights": "uniform", "participation": 0.5, "participation_draw": "fixed",
     "aggregation": "models", "counters": "average", "evaluation": "in-loop",
-    "width": 2.0, "depth": 3, "norm": "group",
+    "width": 2.0, "depth": 3, "norm": "group", "clients_at_once": 3,
 }  # fmt: skip
 
 
@@ -107,8 +110,12 @@ def test_what_is_refused_does_nothing_indeed(line, tmp_path, monkeypatch) -> Non
     (tmp_path / "mine.py").write_text(OWN)
     words = line.split()
     name = words[0][2:].replace("-", "_")
-    rest = {k[2:].replace("-", "_"): v for k, v in zip(words[2::2], words[3::2])}  # noqa: B905
-    more = {k: type(getattr(Config(), k) or 0)(v) for k, v in rest.items()}
+    pairs = zip_longest(words[2::2], words[3::2], fillvalue="on")
+    rest = {k[2:].replace("-", "_"): v for k, v in pairs}
+    more = {
+        k: True if v == "on" else type(getattr(Config(), k) or 0)(v)
+        for k, v in rest.items()
+    }
     found = []
     for number, value in enumerate(({}, {name: OTHER[name]})):
         out = tmp_path / str(number)

@@ -1,0 +1,179 @@
+"""Genes of crowds: the numbers of models, at first and of the children of good ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfl_theory.kernel import terms as k
+from sfl_theory.mutation import building
+from sfl_theory.mutation.building import POSITIVE, SIGNED, Frame, Read
+from sfl_theory.mutation.crowd import Array, NotEvaluatedError
+from sfl_theory.mutation.holding import holds
+from sfl_theory.mutation.many import Many
+
+REACH = 14
+"""Units of length and of function values are changed by powers of two up to this."""
+Genes = dict[str, Array]
+PLAIN = (1, 0.5, 0.25, 2, 3)
+"""Numbers that a condition on rates may ask for."""
+UNITS = {"h": (1, -2), "c": (0, 1), "x": (0, 1), "e": (0, 1), "r": (0, 1)}
+UNITS |= {"l": (1, -1), "z": (1, -1), "a": (-1, 2)}
+OTHERS = ((0, 0), (1, 0), (0, 1), (0, 2), (1, -1), (2, -2), (1, -2), (-1, 2), (-2, 4))
+
+
+def first_genes(frame: Frame, size: int, rng: np.random.Generator) -> Genes:
+    """Return random genes: many scales, many zeros, many equal clients."""
+    spreads = rng.choice([0.3, 1, 3, 6], size=(size, 1))
+    sparse = rng.choice([0, 0.15, 0.5], size=(size, 1))
+    out: Genes = {}
+    for name, kind in frame.genes.items():
+        value = 2 ** (rng.standard_normal((size, 1)) * spreads)
+        if kind != POSITIVE:
+            value = np.where(rng.random((size, 1)) < sparse, 0, value)
+        if kind == SIGNED:
+            value = value * rng.choice([-1, 1], size=(size, 1))
+        out[name] = value
+    calm, centred = (rng.random((size, 1)) < chance for chance in (0.2, 0.25))
+    for name, value in out.items():
+        if name[:1] in "lcxe" and name[1:].isdigit():
+            rest = calm | centred if name[:1] != "x" else calm
+            out[name] = np.where(rest, 0, value)
+        if name[:1] == "k" and name[1:].isdigit():
+            out[name] = np.where(rng.random((size, 1)) < 0.8, 0, value)
+        if name[:1] == "u":
+            off = np.exp2(-3 * np.abs(rng.standard_normal((size, 1))) - 1)
+            out[name] = np.where(rng.random((size, 1)) < 0.7, off, value)
+        if name[:2] == "g.":
+            steep = 2 ** rng.uniform(-4, 24, size=(size, 1))
+            out[name] = np.where(rng.random((size, 1)) < 0.3, steep, value)
+            plain = rng.random((size, 1)) < 0.25
+            for one, some in (("a", PLAIN), ("g", (0, *PLAIN))):
+                fixed = rng.choice(some, size=(size, 1))
+                own = one + name[1:]
+                out[own] = np.where(plain, fixed, out[own])
+    light = rng.random((size, 1)) < 0.25
+    equal = rng.random((size, 1)) < 0.3
+    for name in frame.genes:
+        own = name[:1] + "0" + name[2:]
+        if name[:1] in "hczlwq" and name[1:2] in "12" and own in out:
+            out[name] = np.where(equal, out[own], out[name])
+        if name[:1] == "w" and name != "w0":
+            out[name] = np.where(light, out["w0"] / 64, out[name])
+    out = in_other_units(out, frame, rng, 0.5)
+    return {name: snapped(value) for name, value in out.items()}
+
+
+def in_other_units(
+    genes: Genes, frame: Frame, rng: np.random.Generator, share: float
+) -> Genes:
+    """Return some models in other units of function values and of length.
+
+    A curvature is a value over a squared length, a rate the inverse of a curvature; of
+    what else a number is, is guessed.
+    """
+    size = len(next(iter(genes.values())))
+    chosen = rng.random((size, 1)) < share
+    powers = rng.integers(-REACH, REACH + 1, size=(size, 2)) * chosen
+    out, paces = {}, {f"a.{v}" for v in frame.paces}
+    for name, value in genes.items():
+        own = UNITS.get(name[0], (0, 0)) if name[1:].isdigit() else (0, 0)
+        if name[:2] == "a.":
+            own = UNITS["a"] if name in paces else (0, 0)
+        elif name[:2] in ("v.", "f."):
+            own = OTHERS[rng.integers(len(OTHERS))]
+        elif name[-3:-1] in (".h", ".c"):
+            own = UNITS[name[-2]]
+        elif name[-2:-1] == ".":
+            own = UNITS["x"]
+        shift = powers[:, :1] * own[0] + powers[:, 1:] * own[1]
+        out[name] = np.ldexp(value, shift)
+    return out
+
+
+def snapped(value: Array) -> Array:
+    """Return numbers of seven bits, so that fractions stay short."""
+    mantissa, exponent = np.frexp(value)
+    exponent = np.clip(exponent, -64, 64)
+    return np.ldexp(np.trunc(mantissa * 128) / 128, exponent)  # type: ignore[no-any-return]
+
+
+def children(genes: Genes, frame: Frame, rng: np.random.Generator, size: int) -> Genes:
+    """Return perturbed copies of some models."""
+    old = len(next(iter(genes.values())))
+    parents, others = rng.integers(old, size=size), rng.integers(old, size=size)
+    scale = rng.choice([0.03, 0.2, 1.0, 3.0], size=(size, 1))
+    often = rng.choice([0.08, 0.25, 0.6], size=(size, 1))
+    mixed = rng.random((size, 1)) < 0.2
+    out: Genes = {}
+    for name, kind in frame.genes.items():
+        value = genes[name][parents]
+        swap = mixed & (rng.random((size, 1)) < 0.5)
+        value = np.where(swap, genes[name][others], value)
+        moved = value * 2 ** (rng.standard_normal((size, 1)) * scale)
+        if kind != POSITIVE:
+            zero = rng.random((size, 1))
+            moved = np.where(zero < 0.1, 0, moved)
+            grown = 2 ** (rng.standard_normal((size, 1)) * 2)
+            moved = np.where((value == 0) & (zero < 0.4), grown, moved)
+        if kind == SIGNED:
+            moved = np.where(rng.random((size, 1)) < 0.1, -moved, moved)
+        out[name] = np.where(rng.random((size, 1)) < often, moved, value)
+    out = in_other_units(out, frame, rng, 0.2)
+    return {name: snapped(value) for name, value in out.items()}
+
+
+def pushed(frame: Frame, read: Read, genes: Genes, v: k.Var | k.RoundFamily) -> Genes:
+    """Return the genes with a parameter at the edge of the conditions on it.
+
+    What the conditions leave is taken for quadratic in the parameter; of its roots the
+    largest is taken beyond which, or else the least up to which, all are met.
+    """
+    name = f"a.{v}" if isinstance(v, k.RoundFamily) else f"v.{v}"
+    first = genes[name]
+
+    def evaluated(factor: Array | float) -> Many | None:
+        now = genes | {name: snapped(first * factor)}
+        try:
+            return building.build(frame, read, now, exact=False)[1]
+        except NotEvaluatedError:
+            return None
+
+    def residuals(factor: float) -> list[Array] | None:
+        e = evaluated(factor)
+        if e is None:
+            return None
+        some = (one for one in frame.pushed if v in one.free)
+        return [r for one in some for _, r in building.residuals(e, one, None)]
+
+    def met(factor: Array) -> Array:
+        e = evaluated(factor)
+        out = np.ones(first.shape, dtype=bool)
+        for one in frame.pushed:
+            out &= out & False if e is None else holds(e, one)
+        return out
+
+    found = [residuals(2.0**power) for power in (-20, 0, 1)]
+    if any(one is None for one in found):
+        return genes
+    low = high = np.zeros(first.shape)
+    for at_0, at_1, at_2 in zip(*found, strict=True):
+        for root in _roots(at_0, at_1 - at_0, (at_2 - 2 * at_1 + at_0) / 2):
+            low = np.where((low == 0) | ((root > 0) & (root < low)), root, low)
+            high = np.maximum(high, root)
+    best = np.zeros(first.shape)
+    for edge in (high * 1.01, low * 0.999):
+        best = np.where((edge > 0) & met(edge), edge, best)
+    return genes | {name: snapped(np.where(best > 0, first * best, first))}
+
+
+def _roots(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+    """Return the roots > 0 of ``a + b f + c (f^2 - f)``, else 0."""
+    b = b - c
+    flat = np.abs(c) <= 1e-9 * np.abs(b)
+    one = np.where(flat, -a / np.where(b == 0, 1, b), 0)
+    inside = np.sqrt(np.maximum(b * b - 4 * a * c, 0))
+    twice = np.where(flat, 1, 2 * c)
+    real = ~flat & (b * b >= 4 * a * c)
+    two = [np.where(real, (-b + sign * inside) / twice, one) for sign in (-1, 1)]
+    first, second = (np.where(np.isfinite(x) & (x > 0), x, 0) for x in two)
+    return first, second
