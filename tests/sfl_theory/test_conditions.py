@@ -40,10 +40,10 @@ def test_conditions_are_typed_and_met_by_plain_constants(one: Bound) -> None:
     """Equal clients, one period, everyone: inside every bound's hypotheses."""
     assert one.conditions
     assert all(isinstance(c, Condition) and str(c) for c in one.conditions)
-    quiet = one.assumes(NoNoise)
-    assert one.unmet(KNOWN.with_values(sigma2=0) if quiet else KNOWN) == ()
-    inside = one.evaluate(KNOWN, [3])
-    assert inside == pytest.approx(total(one.formula(KNOWN, [3])))
+    known = KNOWN.with_values(sigma2=0) if one.assumes(NoNoise) else KNOWN
+    assert one.unmet(known) == ()
+    inside = one.evaluate(known, [3])
+    assert inside == pytest.approx(total(one.formula(known, [3])))
 
 
 @pytest.mark.parametrize(
