@@ -179,14 +179,19 @@ def _papers(options: argparse.Namespace) -> list[Entry]:
         One, those of a paper, or all.
 
     Raises:
-        CommandError: if there is no such claim.
+        CommandError: if there is no such claim, or it is of another paper.
     """
     if options.claim is None:
         return [ledger().entry(claim.id) for claim in ledger().claims(options.paper)]
     try:
-        return [entry_alone(options.claim)]
+        found = entry_alone(options.claim)
     except ValueError as error:
         raise CommandError(f"--claim: {error}") from error
+    if options.paper not in {None, options.claim.split("/")[0]}:
+        raise CommandError(
+            f"--claim: {options.claim} is none of --paper {options.paper}"
+        )
+    return [found]
 
 
 def _own(options: argparse.Namespace) -> list[Entry]:

@@ -10,6 +10,8 @@ from sfl_theory.versions import choose
 
 ANY_PERIODS = "any_periods"
 STORY = ("printed", "repaired", "sharper")
+DRAWN = ("best", "certified", "round by round", "round_by_round")
+"""Lines that are no version of a bound."""
 SHORT = {"story": STORY, "both": ("printed", "repaired")}
 
 
@@ -46,6 +48,8 @@ def versions(
                     for bound in bounds
                 ]
             found[case.name] = bounds
+        elif version in DRAWN:
+            raise ValueError(f"'{version}' is drawn by 'story', beside the others")
         else:
             choice = choose(item, case, version)
             found[case.name] = [choice.bound]

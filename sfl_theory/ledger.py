@@ -8,6 +8,7 @@ entered for; a test asks the kernel about every claim and compares.
 
 from __future__ import annotations
 
+import gc
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -309,8 +310,10 @@ class Ledger:
         """
         if identifier not in self._claims:
             last = identifier.split("/")[-1]
-            close = [key for key in self._claims if last in key][:6]
-            hint = f"; close: {', '.join(close)}" if close else ""
+            tried = (identifier, last, last.split("-")[-1])
+            close = [[key for key in self._claims if one in key] for one in tried]
+            found = next(filter(None, close), [])[:6]
+            hint = f"; close: {', '.join(found)}" if found else ""
             raise ValueError(f"unknown claim '{identifier}'{hint}")
         return self._claims[identifier]
 
@@ -349,8 +352,17 @@ class Ledger:
 
 @cache
 def ledger() -> Ledger:
-    """Return the ledger of the papers; reading their sections takes a second or two."""
-    return Ledger(claim for paper in PAPERS for claim in sections(paper))
+    """Return the ledger of the papers; reading their sections takes a second.
+
+    Meanwhile no circles are searched for among the terms, which form none and stay.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        return Ledger(claim for paper in PAPERS for claim in sections(paper))
+    finally:
+        if running:
+            gc.enable()
 
 
 def entry_alone(identifier: str) -> Entry:

@@ -71,6 +71,9 @@ def test_trust_names_rules_and_counts(capsys: pytest.CaptureFixture[str]) -> Non
     ("line", "word"),
     [
         (["--claim", "han2024/lemma-Z.9"], "--claim"),
+        (["--claim", "thm-3.7/non_convex"], "close: han2024/thm-3.7/non_convex"),
+        (["--claim", "han2024/theorem-3.7"], "close: han2024/thm-3.7"),
+        (["--claim", "li2020/thm-1", "--paper", "han2024"], "--paper han2024"),
         (["--paper", "nobody2020"], "--paper"),
         (["--claim", "han2024/prop-3.5", "--json", "/proc/no/x.json"], "--json"),
     ],

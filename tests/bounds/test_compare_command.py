@@ -191,6 +191,7 @@ MISTAKES = [
         "--version",
     ),
     (["--version", "newest"], "--version"),
+    (["--version", "best"], "'story'"),
     (["--problem", "softmax:mnist"], "--problem"),
     (["--problem", "quadratic:absent.npz"], "--problem: absent.npz"),
     (["--problem", "quadratic:cut.npz"], "--problem: cut.npz"),
