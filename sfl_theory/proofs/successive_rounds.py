@@ -17,8 +17,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import notation
-from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.local_steps import G2, Round, j, n, now, young
+from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, nat, of, sign, steps, sum_over
 from sfl_theory.proofs.strongly_convex import S, mu, tau
 
