@@ -20,6 +20,7 @@ from bounds.informative import Informative
 from bounds.verdict import judge
 from sfl_theory import Constants
 from sfl_theory.bound import OBJECTIVE_GAP, WEIGHTED_GAP, WEIGHTED_GRADIENT
+from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.replay import replay
 from sfl_theory.ledger import Standing
 from sfl_theory.worst_case.chain_proof import prove, size
@@ -156,17 +157,16 @@ def derived(followed: Followed, name: str, large: bool = False) -> Derived | str
 
     Returns:
         The derivation; or why there is none.
-
-    Raises:
-        Rejected: if the kernel does not replay it.
     """
     if not large and size(followed) > MOST_SQUARES:
         return f"a proof of {size(followed)} squares is left to --proof"
     try:
         document = prove(followed, name).document()
+        (claim,) = replay(document)
+    except Rejected as error:
+        return f"the kernel refuses a step: {str(error)[:200]}"
     except ValueError as error:
         return str(error)
-    (claim,) = replay(document)
     assumes = tuple(sorted(map(str, claim.hypotheses)))
     return Derived(claim.id, len(followed.steps), assumes, document)
 

@@ -104,6 +104,10 @@ def test_what_has_no_proof_says_why(followed: Followed) -> None:
     words = derived(large, "chain")
     assert isinstance(words, str)
     assert "--proof" in words
+    *others, last = followed.values
+    words = derived(replace(followed, values=(*others, last / 2)), "chain")
+    assert isinstance(words, str)
+    assert "the kernel refuses a step" in words
     unknown = replace(followed.setting, zeta2=Fraction(1))
     words = derived(replace(followed, setting=unknown), "chain")
     assert isinstance(words, str)
