@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -317,7 +318,7 @@ class Bound:
     def __hash__(self) -> int:
         return hash((self.source, self.version, self.expr))
 
-    @property
+    @cached_property
     def expr(self) -> Any:
         """The bound as one sympy expression."""
         return sp.Add(*self.parts.values())

@@ -97,8 +97,44 @@ def growth(formula: sp.Expr, definitions: Mapping[sp.Symbol, sp.Expr]) -> sp.Exp
         lambda node: isinstance(node, symbols.reciprocals),
         lambda node: sp.Dummy(positive=True),
     )
+    found = degree(flat)
+    if found is not None:
+        return found
     T = symbols.T
     return sp.limit(sp.simplify(T * sp.diff(flat, T) / flat), T, sp.oo)
+
+
+def degree(formula: sp.Expr) -> sp.Expr | None:
+    r"""Return p with formula $=\Theta(T^p)$ where its form shows it, else None.
+
+    Degrees of a product add up, a power multiplies that of its base (of a positive one
+    for a root), and a sum has the largest: of one term, or of several that are
+    positive, which cannot cancel. Factors without T are taken for not zero.
+    """
+    T = symbols.T
+    if not formula.has(T):
+        return sp.Integer(0)
+    if formula == T:
+        return sp.Integer(1)
+    if isinstance(formula, sp.Pow):
+        base, power = formula.args
+        real = power.is_Integer or (power.is_Rational and base.is_positive)
+        known = degree(base) if real else None
+        return None if known is None else known * power
+    if not isinstance(formula, sp.Mul | sp.Add):
+        return None
+    each = [degree(part) for part in formula.args]
+    known = [one for one in each if one is not None]
+    if len(known) < len(each):
+        return None
+    if isinstance(formula, sp.Mul):
+        return sum(known, sp.Integer(0))
+    top = max(known)
+    leading = [
+        part for part, one in zip(formula.args, known, strict=True) if one == top
+    ]
+    alone = len(leading) == 1 and (top != 0 or leading[0].is_nonzero)
+    return top if alone or all(part.is_positive for part in leading) else None
 
 
 class _Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterable
+from functools import cache
 
 import sympy as sp
 
@@ -85,6 +86,7 @@ def _show_standing(item: Theorem, case: Case) -> None:
         _say(label, f"{name}: {VERSIONS[name]}", MARGIN, 2)
 
 
+@cache
 def _open(case: Case) -> str | None:
     """Return what the best bound leaves open at usual constants, or None without."""
     try:

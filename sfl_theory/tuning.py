@@ -245,7 +245,8 @@ def _split(e: Any) -> Any:
 
 
 def _growth(term: Any) -> Any:
-    return sp.nsimplify(numeric.growth(term, {}))
+    found = numeric.growth(term, {})
+    return found if found.is_Rational else sp.nsimplify(found)
 
 
 def _exponents(term: Any) -> tuple[Any, Any]:

@@ -14,6 +14,8 @@ from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation import building
 from sfl_theory.mutation.building import Frame, Read, Tie, opened
 
+DRAWS = (5, 5, 5, 7)
+"""Draws of a model, and of a few models."""
 BITS = 5
 """Coins and draws of a model that is enumerated."""
 LONG = 40
@@ -74,11 +76,10 @@ def drawn_frame(
     if solved is None:
         return None
     made, rounds = _length(read, wholes, clients)
-    drawn = [
-        any(run.drawn for run in read.splits) and n < 2 and rng.random() < 0.7
-        for n in range(clients)
-    ]
-    if sum(drawn) * rounds > BITS:
+    alone = not read.splits and any(isinstance(one, k.Odds) for one in read.inside)
+    random_ = alone or any(run.drawn for run in read.splits)
+    drawn = [random_ and n < 2 and rng.random() < 0.7 for n in range(clients)]
+    if sum(drawn) * rounds > rng.choice(DRAWS):
         drawn = [False] * clients
     law = "coin" if h.Unbiased not in gone or rng.random() < 0.2 else "biased"
     needed = bool(gone & {h.Variance, h.Unbiased})
@@ -209,8 +210,9 @@ def _followed(
     read: Read, rounds: int, made: int, noise: Sequence[str], drawn: Sequence[bool]
 ) -> tuple[bool, bool] | None:
     """Return whether noise is spread, and whether folded; None where it is too much."""
-    bits = rounds * (made * noise.count("coin") + sum(drawn))
-    if bits <= BITS:
+    coins, draws = rounds * made * noise.count("coin"), rounds * sum(drawn)
+    bits = coins + draws
+    if bits <= max(BITS, draws):
         return False, False
     if any(drawn) or SINGLE & {*map(type, read.inside)}:
         return None

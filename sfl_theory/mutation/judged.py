@@ -17,7 +17,7 @@ from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
 from sfl_theory.mutation.search import FRAMES, broken
 from sfl_theory.proofs.export import ModelData, Statement
-from sfl_theory.worst_case.solve import one_thread
+from sfl_theory.threads import one_thread
 
 VERDICTS = ("proved", "refuted", "undecided", "no model", "wrongly proved")
 SUBJECTS = ("T rounds", "one round", "functions and vectors", "numbers")

@@ -47,8 +47,15 @@ class Wanted:
         """Return that a number is >= 0 under the neighbour's conditions, or None."""
         if c not in self._kept:
             known = [*self.known, *self._on_sums(c)]
-            self._kept[c] = positivity.shown(c, known)
+            self._kept[c] = positivity.shown(c, known) or self._by_one(c)
         return self._kept[c]
+
+    def _by_one(self, c: Ratio) -> Theorem | None:
+        """Return what the kernel says of c by one condition alone, or None."""
+        try:
+            return r.combine((), (), k.constant(c), tuple(self.signs))
+        except Rejected:
+            return None
 
     def _on_sums(self, c: Ratio) -> Iterator[Theorem]:
         """Yield inequalities between the sums in a number, by the conditions."""

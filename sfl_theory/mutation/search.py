@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from sfl_theory.kernel import hypotheses as h
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.models import Model
+from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.building import Frame, Read, Subject, build, exact_model
 from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError
-from sfl_theory.mutation.frames import drawn_frame, other_size
+from sfl_theory.mutation.frames import BITS, drawn_frame, other_size
 from sfl_theory.mutation.genes import Genes, children, first_genes, pushed
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
@@ -28,11 +30,11 @@ from sfl_theory.proofs.export import ModelData, model_of
 
 CROWD = 96
 FEW, SOME = 32, 20
-"""So many models are in a crowd whose runs have more than so many rounds."""
+"""So many models are in a crowd with more rounds, or with many draws."""
 GENERATIONS = 3
 PARENTS = 6
 FRAMES = 90
-LOOKS = 1
+LOOKS = 4
 """Kinds of models that are made for what is proved."""
 MARGIN = 1e-6
 """By how much, relative to the terms, float64 has to see a neighbour broken."""
@@ -148,7 +150,7 @@ class Search:
 
     def _generations(self, frame: Frame, genes: Genes) -> None:
         self.failed = {}
-        far = frame.rounds > SOME
+        far = frame.rounds > SOME or sum(frame.drawn) * frame.rounds > BITS
         if far:
             genes = {name: a[:FEW] for name, a in genes.items()}
         for _ in range(2 if far else GENERATIONS):
@@ -202,7 +204,7 @@ class Search:
         self.asked += 1
         values = {name: float(a[row, 0]) for name, a in genes.items()}
         try:
-            data = exact_model(frame, self.read, values)
+            data = _mentioned(exact_model(frame, self.read, values), self.around[place])
             model = model_of(data)
         except (Rejected, NotEvaluatedError, ZeroDivisionError):
             return False
@@ -273,6 +275,23 @@ class Search:
         elif one.right_side is not None and one.right_side is not one.whole.right:
             right = e.form(one.right_side)
         return left, right
+
+
+def _mentioned(data: ModelData, one: Neighbour) -> ModelData:
+    """Return a model without the variables that only the other neighbours mention."""
+    sides = (one.left, one.right, *one.hypotheses)
+    free = {v for part in sides for v in part.free}
+    inside = subterms(*sides)
+    stars = {s.function for s in inside if isinstance(s, k.Star | h.Minimiser)}
+    return replace(
+        data,
+        numbers={v: x for v, x in data.numbers.items() if v in free},
+        families={v: x for v, x in data.families.items() if v in free},
+        rates={v: x for v, x in data.rates.items() if v in free},
+        named={v: x for v, x in data.named.items() if v in free},
+        points={v: x for v, x in data.points.items() if v in free},
+        stars={v: x for v, x in data.stars.items() if v in stars},
+    )
 
 
 def broken(

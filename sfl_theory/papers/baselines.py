@@ -17,7 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from sfl_theory import numeric, rates, symbols
 from sfl_theory.bound import Finding
 from sfl_theory.constants import Constants
-from sfl_theory.symbols import F_err, G, Gamma, I_err, N, S, T, epsilon, mu, n, q, tau
+from sfl_theory.papers.han2024 import comparing
+from sfl_theory.papers.han2024.bounds import DATA, PRINTED
+from sfl_theory.papers.han2024.setting import n as n_
+from sfl_theory.symbolic import Symbols, expression, named
+from sfl_theory.symbols import Gamma, N, S, T, mu, n, q
 
 SIGMA2 = symbols.over_clients(symbols.sigma[n] ** 2) / N
 Q = symbols.over_clients(1 / q[n])
@@ -81,49 +85,46 @@ CUBE_LOSS = _no_loss_scale("the cube root lacks the factor S of (12)")
 DROPPED_ETA = _no_loss_scale("the learning rate of (13) is dropped")
 DROPPED_ETA_X = _no_parameter_scale("the learning rate of (13) is dropped")
 
-half, third = sp.Rational(1, 2), sp.Rational(1, 3)
+NAMES = PRINTED | named({
+    DATA.sigma2(n_): SIGMA2,
+    comparing.Q(DATA): Q,
+    comparing.decay: sp.exp(-mu * T / S),
+    comparing.Gamma: Gamma,
+    comparing.star_noise: symbols.sigma_star**2,
+    comparing.star_apart: symbols.epsilon_star**2,
+})
+"""Parameters of the rows as the claims write them -> what they are called here."""
 
 
-def _strongly_convex(clients: sp.Expr, participation: sp.Expr) -> sp.Expr:
-    noise = clients * (SIGMA2 + G**2 * participation)
-    return S / (mu * (S + mu * T)) * (noise + mu * S * I_err)
-
-
-def _general_convex(clients: sp.Expr, participation: sp.Expr) -> sp.Expr:
-    return (
-        (clients * (SIGMA2 + G**2 * participation) / T) ** half
-        + (clients * (SIGMA2 + G**2) / T) ** third
-        + S * I_err / T
-    )
-
-
-def _non_convex(clients: sp.Expr, participation: sp.Expr) -> sp.Expr:
-    return clients * S * (SIGMA2 + epsilon**2) * participation / T + F_err / T
+def _row(number: str, case: str) -> sp.Expr:
+    """Return the row of a theorem's case."""
+    found = comparing.row(number, case, DATA)
+    roots: Symbols = {
+        one.value: expression(one.radicand, NAMES) ** sp.Rational(1, one.degree)
+        for one in found.roots
+    }
+    return expression(found.right, NAMES | named(roots))
 
 
 def _sfl_rows(table: int, case: str, participation: str) -> tuple[Rate, ...]:
-    rate, findings = {
-        "strongly_convex": (_strongly_convex, ()),
-        "general_convex": (_general_convex, (DROPPED_I, CUBE_LOSS)),
-        "non_convex": (_non_convex, (DROPPED_ETA, DROPPED_ETA_X)),
+    findings = {
+        "strongly_convex": (),
+        "general_convex": (DROPPED_I, CUBE_LOSS),
+        "non_convex": (DROPPED_ETA, DROPPED_ETA_X),
     }[case]
-    factor = sp.Integer(1)
-    if participation == "partial":
-        factor = Q if case == "non_convex" else 1 + Q
     numbers = {"full": ("3.6", "3.7"), "partial": ("3.8", "3.9")}[participation]
-    methods = (("SFL-V1", N), ("SFL-V2", N**2))
     return tuple(
         Rate(
             table,
             method,
             case,
             participation,
-            rate(power, factor),
+            _row(number, case),
             f"han2024/table-{table}/{number}/{case}",
             number,
             findings,
         )
-        for number, (method, power) in zip(numbers, methods, strict=True)
+        for number, method in zip(numbers, ("SFL-V1", "SFL-V2"), strict=True)
     )
 
 
@@ -134,14 +135,13 @@ TABLE_1 = tuple(
     for row in _sfl_rows(1, case, participation)
 )
 
-EXPONENTIAL = sp.exp(-mu * T / S)
 TABLE_2 = (
     Rate(
         2,
         "Mini-Batch SGD [33]",
         "strongly_convex",
         "full",
-        symbols.sigma_star**2 / (mu * N * tau * T) + S * F_err / mu * EXPONENTIAL,
+        expression(comparing.mini_batch_sgd(DATA), NAMES),
         "han2024/table-2/mini-batch-sgd",
     ),
     Rate(
@@ -149,9 +149,7 @@ TABLE_2 = (
         "FL [16]",
         "strongly_convex",
         "full",
-        S
-        / (mu * tau + T)
-        * ((SIGMA2 + S * Gamma * N + N * tau**2 * G**2) / (mu * N) + S * I_err),
+        expression(comparing.federated_16(DATA), NAMES),
         "han2024/table-2/fl-16",
         findings=(
             _no_loss_scale(
@@ -166,10 +164,7 @@ TABLE_2 = (
         "FL [10]",
         "strongly_convex",
         "full",
-        SIGMA2 / (mu * N * tau * T)
-        + S * SIGMA2 / (mu**2 * tau * T**2)
-        + S * epsilon**2 / (mu**2 * T**2)
-        + mu * I_err * EXPONENTIAL,
+        expression(comparing.federated_10(DATA), NAMES),
         "han2024/table-2/fl-10",
     ),
     Rate(
@@ -177,10 +172,7 @@ TABLE_2 = (
         "SL [17]",
         "strongly_convex",
         "full",
-        SIGMA2 / (mu * N * tau * T)
-        + S * SIGMA2 / (mu**2 * N * tau * T**2)
-        + S * symbols.epsilon_star**2 / (mu**2 * N * T**2)
-        + mu * I_err * EXPONENTIAL,
+        expression(comparing.split_17(DATA), NAMES),
         "han2024/table-2/sl",
     ),
     *_sfl_rows(2, "strongly_convex", "full"),
@@ -192,7 +184,7 @@ TABLE_3 = (
         "Distributed SGD [12]",
         "strongly_convex",
         "full",
-        SIGMA2 / (mu * N * T) + S * I_err * EXPONENTIAL,
+        expression(comparing.sgd("strongly_convex", DATA), NAMES),
         "han2024/table-3/sgd/strongly_convex",
     ),
     *_sfl_rows(3, "strongly_convex", "full"),
@@ -201,7 +193,7 @@ TABLE_3 = (
         "Distributed SGD [12]",
         "general_convex",
         "full",
-        (SIGMA2 / (N * T**2) + S / T) * I_err,
+        expression(comparing.sgd("general_convex", DATA), NAMES),
         "han2024/table-3/sgd/general_convex",
         findings=(_no_loss_scale("sigma^2 I_err is the square of a loss"),),
     ),
@@ -211,7 +203,7 @@ TABLE_3 = (
         "Distributed SGD [12]",
         "non_convex",
         "full",
-        (SIGMA2 / (N * T**2) + 1 / T) * S * F_err,
+        expression(comparing.sgd("non_convex", DATA), NAMES),
         "han2024/table-3/sgd/non_convex",
         findings=(
             _no_loss_scale("sigma^2 S F_err and S F_err are of different kinds"),

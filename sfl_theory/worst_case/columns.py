@@ -18,6 +18,8 @@ Pair = tuple[int, int]
 ALL_AT_ONCE = 400
 TURNS = 14
 MOST_NEW = 6
+DROPPING, IDLE = 2, 1e-2
+"""So many turns drop inequalities whose multiplier is so far below their slack."""
 ROUGH = 1e-4
 """A warm start that gets no nearer than this is followed by a cold one."""
 
@@ -78,7 +80,7 @@ def searched(
         return bool(new or missed)
 
     state = None
-    for _ in range(TURNS):
+    for turn in range(TURNS):
         constraints = [*given, *(program.interpolation(*p) for p in chosen)]
         told = progress and _prefixed(progress, f"{len(constraints)} inequalities, ")
         solution = solve(
@@ -91,13 +93,29 @@ def searched(
         new, missed, worst = missing(solution, accuracy)
         if not (new or missed) or solution.upper <= floor * (1 + 10 * tolerance):
             break
+        if turn < DROPPING:
+            chosen = _needed(program, solution, chosen)
         chosen += new
-        known.update(new)
+        known = set(chosen)
         if missed:
             state = None
         given += [spare[k] for k in missed]
         spare = [one for k, one in enumerate(spare) if k not in missed]
     return Found(tuple(constraints), solution, worst)
+
+
+def _needed(program: Program, solution: Solution, chosen: list[Pair]) -> list[Pair]:
+    """Return the pairs whose inequality is not far from being met as an equality.
+
+    Near the central path multiplier and slack have one product, so what is idle has a
+    multiplier far below its slack.
+    """
+    units = program.units
+    value = units.x * units.g
+    slack = -violations(program, solution, np.array(chosen, dtype=int).reshape(-1, 2))
+    weights = solution.multipliers[len(solution.multipliers) - len(chosen) :]
+    idle = weights * value / units.objective < IDLE * slack / value
+    return [pair for pair, out in zip(chosen, idle, strict=True) if not out]
 
 
 def violations(

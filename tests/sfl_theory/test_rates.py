@@ -12,6 +12,7 @@ from sfl_theory import Constants, rate_table, schedules, theorem, theorems
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, total
 from sfl_theory.claims import Kind
 from sfl_theory.ledger import ledger, standing
+from sfl_theory.numeric import degree
 from sfl_theory.rates import Q_2, SIGMA, Q, mean_order, rate
 from sfl_theory.show import nearest
 from sfl_theory.symbols import (
@@ -165,3 +166,33 @@ def test_negative_terms_are_refused() -> None:
     broken = replace(bound, parts={**bound.parts, "less": -S / (gamma + T)})
     with pytest.raises(ValueError, match="negative"):
         rate(broken)
+
+
+X = sp.Symbol("x", real=True)
+
+
+@pytest.mark.parametrize(
+    ("formula", "p"),
+    [
+        (S * tau, 0),
+        (3 * T * S + mu, 1),
+        (-S / (mu * (8 * S / mu + T - 1)), -1),
+        (F_err * (8 * S / mu - 1) ** 4 / (8 * S / mu + T - 1) ** 4, -4),
+        (sp.sqrt(T * S + tau) / T + S / T**2, sp.Rational(-1, 2)),
+        ((T + S) ** 2 + mu * T**2 - tau * T, 2),
+        ((T + S) ** 2 - T**2, None),  # the leading terms cancel
+        (1 / T + S - mu, None),  # may be 0 in the end
+        (sp.sqrt(T - X), None),
+        (sp.exp(T), None),
+        (T**S, None),
+        (sp.log(T) * T, None),
+    ],
+)
+def test_a_degree_that_the_form_shows_is_the_limit_of_the_slope(
+    formula: sp.Expr, p: sp.Expr | None
+) -> None:
+    """And where terms may cancel, or no power is leading, none is shown."""
+    assert degree(formula) == p
+    if p is not None:
+        slope = sp.simplify(T * sp.diff(formula, T) / formula)
+        assert sp.simplify(sp.limit(slope, T, sp.oo) - p) == 0

@@ -11,6 +11,7 @@ import sfl_theory.mutation.judged as judged
 from sfl_theory.claims import Model, Proof, parts_of
 from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.conditions import prepared
+from sfl_theory.kernel.moments import evaluated
 from sfl_theory.kernel.terms import subterms
 from sfl_theory.ledger import ledger
 from sfl_theory.mutation import Effort, groups, judge
@@ -18,7 +19,7 @@ from sfl_theory.mutation.building import Read, Subject, build, exact_model
 from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import NotEvaluatedError
 from sfl_theory.mutation.frames import drawn_frame
-from sfl_theory.mutation.genes import first_genes
+from sfl_theory.mutation.genes import first_genes, pushed
 from sfl_theory.mutation.search import broken
 from sfl_theory.proofs.export import model_of
 
@@ -58,10 +59,48 @@ def test_crowds_agree_with_the_kernel(name: str) -> None:
             kernel = prepared(model_of(exact_model(frame, read, row)), inside)
         except (Rejected, NotEvaluatedError):
             continue
+        # the square of a vector that vanishes, as at a minimiser, is a rounding error
+        rounding = (1e-12 * (1 + max(map(abs, row.values()))) ** 2) ** 2
         for (value, size), side in zip(sides, (one.left, one.right), strict=True):
             exact = float(kernel.form(side))
-            assert abs(exact - value[1, 0]) <= 1e-9 * max(size[1, 0], 1e-300)
+            assert abs(exact - value[1, 0]) <= max(1e-9 * size[1, 0], rounding)
         compared += 1
+    assert compared >= 3
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dachille2024/text/v2-objective--repair",
+        "han2024/thm-3.6/general_convex/no-bounded-gradients",
+    ],
+)
+def test_long_crowds_lie_in_the_kernels_enclosures(name: str) -> None:
+    """What noise of earlier rounds does together is what the kernel follows."""
+    one = PARTS[name].says.statement(name)
+    read = Read.of(Subject(one))
+    rng, dice, compared = random.Random(5), np.random.default_rng(5), 0
+    for _ in range(400):
+        frame = drawn_frame(read, one.hypotheses, frozenset(), rng)
+        if frame is None or not frame.folded or frame.rounds > 12:
+            continue
+        genes = first_genes(frame, 8, dice)
+        for v in frame.loose[:1]:
+            genes = pushed(frame, read, genes, v)
+        _, e = build(frame, read, genes, exact=False)
+        sides = [e.form(side) for side in (one.left, one.right)]
+        for place in range(8):
+            row = {key: float(a[place, 0]) for key, a in genes.items()}
+            model = model_of(exact_model(frame, read, row))
+            try:
+                ends = evaluated(model, one.hypotheses, one.left, one.right)
+            except Rejected:
+                continue
+            for (value, size), end in zip(sides, ends, strict=True):
+                assert abs(float(end) - value[place, 0]) <= 1e-7 * size[place, 0]
+            compared += 1
+        if compared >= 3:
+            return
     assert compared >= 3
 
 
@@ -84,7 +123,7 @@ def refound(name: str, frames: int = 40) -> bool:
     ],
 )
 def test_a_false_claim_is_found_false_without_its_model(name: str) -> None:
-    assert refound(name, 15)
+    assert refound(name, 60)
 
 
 @pytest.mark.long
