@@ -17,7 +17,6 @@ from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
 from sfl_theory.mutation.search import FRAMES, broken
 from sfl_theory.proofs.export import ModelData, Statement
-from sfl_theory.worst_case.solve import one_thread
 
 VERDICTS = ("proved", "refuted", "undecided", "no model", "wrongly proved")
 SUBJECTS = ("T rounds", "one round", "functions and vectors", "numbers")
@@ -142,8 +141,7 @@ def judge(
     for name, part in together:
         if name in own and (wanted is None or name in wanted):
             known = _nearest(name, own)
-            with one_thread():
-                out += _judged(name, part, known, effort or Effort())
+            out += _judged(name, part, known, effort or Effort())
     return out
 
 
