@@ -20,7 +20,6 @@ from sfl_theory.benchmark.records import Record, mutant_record
 from sfl_theory.claims import Claim, Part, parts_of
 from sfl_theory.ledger import ledger
 from sfl_theory.mutation import SUBJECTS, VERDICTS, Judged, groups, judge
-from sfl_theory.worst_case.solve import one_thread
 from sfl_theory.writer import of_paper
 
 JOBS = 2
@@ -109,8 +108,7 @@ def _judged(task: Task) -> Found:
     Terms do not leave the process.
     """
     together, wanted, with_records = task
-    with one_thread():
-        found = judge([(name, _parts()[name]) for name in together], wanted=wanted)
+    found = judge([(name, _parts()[name]) for name in together], wanted=wanted)
     out: Found = {}
     for name in wanted:
         own = [one for one in found if one.claim == name]

@@ -85,6 +85,21 @@ class BoundedVariance(Condition):
 
 
 @dataclass(frozen=True)
+class NoNoise(Condition):
+    r"""Stochastic gradients are the gradients, $\sigma_n^2=0$."""
+
+    words: str = "no noise, sigma_n^2 = 0"
+
+    def unmet(self, constants: Constants, algorithm: Algorithm) -> str:
+        """Return that there is noise, or that nothing is said of it."""
+        del algorithm
+        if constants.sigma2 is None:
+            return "the constant 'sigma2' is not given"
+        largest = float(np.max(constants.sigma2))
+        return f"sigma_n^2 is {largest:.4g} somewhere" if largest > 0 else ""
+
+
+@dataclass(frozen=True)
 class BoundedGradients(Condition):
     r"""$\mathbb E\|g_n\|^2\le G^2$ where gradients are evaluated."""
 

@@ -4,9 +4,9 @@ An upper bound is worth what it leaves open. `lower_bound` looks for the worst a
 small federations whose constants are at most the given ones: every client has the
 parabola $\frac\lambda2x^2$ on the client block, $\mu\le\lambda\le S$, started as far
 out as initial gap, distance and $G^2$ allow, with and without noise on two points; and
-clients of two curvatures that pull apart, started at the minimum. Their expectations
-follow exactly from moment recursions (`sfl_theory.models.moments`). No bound can lie
-below such a value.
+clients of two curvatures that pull apart, on a line and in a plane (`pulled`). Their
+expectations follow exactly from moment recursions (`sfl_theory.models.moments`). No
+bound can lie below such a value.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfl_theory.best import Best, best
 from sfl_theory.bound import Bound, Metric, total
+from sfl_theory.conditions import BoundedGradients
 from sfl_theory.constants import Constants
 from sfl_theory.models.federated import Box, FederatedRun, Rate
 from sfl_theory.models.functions import ONE, ZERO, Piece, Separable
 from sfl_theory.models.moments import curved, pull, squares
+from sfl_theory.pulled import Pulled, pulled
 from sfl_theory.registry import theorem
 from sfl_theory.schedules import Schedule
 from sfl_theory.statement import Case
@@ -47,7 +49,7 @@ class Lower:
 
     values: NDArray[np.float64]
     instances: tuple[str, ...]
-    runs: tuple[FederatedRun | None, ...]
+    runs: tuple[FederatedRun | Pulled | None, ...]
     metric: Metric
 
 
@@ -81,11 +83,16 @@ def lower_bound(
     if bound is None:
         bound = case.bound(best(case, constants, wanted).versions[-1])
     values, found = np.zeros(wanted.shape), [None] * wanted.size
-    runs: list[FederatedRun | None] = [*found]
+    runs: list[FederatedRun | Pulled | None] = [*found]
     if schedule is None and bound.step_size is not None:
         schedule = bound.step_size.schedule(constants)
     if schedule is None:
         raise ValueError(f"{bound.source}: has no learning rate")
+    rates = schedule.client(np.arange(float(wanted.max())))
+    for plane in _in_a_plane(constants, bound, rates):
+        here = plane.values(bound.metric, wanted) * plane.scale(constants)
+        for k in np.flatnonzero(here > values):
+            values[k], runs[k] = here[k], plane
     for run in _instances(case, constants, schedule):
         if not _within(run, constants) or not curved(run) or pull(run, 0) > 1:
             continue
@@ -96,8 +103,10 @@ def lower_bound(
     return Lower(values, words, tuple(runs), bound.metric)
 
 
-def described(run: FederatedRun) -> str:
+def described(run: FederatedRun | Pulled) -> str:
     """Return an instance in a phrase, numbers rounded."""
+    if isinstance(run, Pulled):
+        return str(run)
     curvatures = sorted({float(c.pieces[0].curvature) for c in run.separable})
     if len(curvatures) > 1:
         low, high = curvatures
@@ -252,6 +261,18 @@ def _within(run: FederatedRun, constants: Constants) -> bool:
     return all(
         low is None or high is None or low <= high * (1 + 1e-9) for low, high in pairs
     )
+
+
+def _in_a_plane(
+    constants: Constants, bound: Bound, rates: NDArray[np.float64]
+) -> Iterator[Pulled]:
+    """Yield two halves of the clients that pull apart, where everyone takes part."""
+    weights = constants.weights or (1.0,)
+    q = constants.per_client("participation") if constants.participation else [1.0]
+    halves = not len(weights) % 2 and np.allclose(weights, 1 / len(weights))
+    per_step = bound.step_size is not None and bound.step_size.per_step
+    if halves and min(q) == 1 and not per_step and bound.assumes(BoundedGradients):
+        yield from pulled(constants, constants.tau or 1, rates)
 
 
 def _instances(

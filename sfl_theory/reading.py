@@ -90,7 +90,7 @@ class Reading:
                 squared[symbols.G] = squared[symbols.R] = _number(one.bound)
             elif isinstance(one, h.Heterogeneity):
                 squared[symbols.epsilon] = _number(one.bound)
-            elif isinstance(one, h.Variance):
+            elif isinstance(one, h.Variance) and one.bound:
                 (family,) = (
                     f for f in subterms(one.bound) if isinstance(f, k.ClientFamily)
                 )
@@ -211,6 +211,8 @@ class Reading:
         if isinstance(one, h.Convex):
             kind = c.StronglyConvex if one.modulus else c.Convex
             return self.bound.assumes(kind) or self.bound.assumes(c.StronglyConvex)
+        if isinstance(one, h.Variance) and not one.bound:
+            return self.bound.assumes(c.NoNoise)
         if not isinstance(one, h.Holds):
             return any(map(self.bound.assumes, STATED.get(type(one), ())))
         if one.form.expects:

@@ -22,6 +22,7 @@ from sfl_theory.written import Form
 
 WORDS = {
     "assume": "an assumption",
+    "specialise": "a special case",
     "cut": "a lemma in the place of a hypothesis",
     "square": "a square that is not negative",
     "combine": "a combination",
@@ -53,15 +54,15 @@ WORDS = {
     "bounded_gradient": "bounded gradients",
     "variance": "bounded variance",
     "unbiased": "unbiased gradients",
-    "unbiased_across": "unbiased gradients of independent clients",
-    "martingale": "the orthogonality of noise at different steps",
-    "independent": "independent samples",
+    "unbiased_after": "unbiased gradients after other visits",
+    "unbiased_across": "unbiased gradients of different clients",
+    "numbered": "the clients one by one",
     "drawn": "draws that are 0 or $1/q_n$",
     "tower": "the mean given the past",
     "expect": "the mean over the draws",
 }
 """What a rule brings to a step, to follow "by"."""
-GENERAL = {"combine", "instantiate", "sum_over", "induct", "cases", "cut"}
+GENERAL = {"combine", "instantiate", "specialise", "sum_over", "induct", "cases", "cut"}
 """Rules that only join theorems."""
 ALGEBRA = {"square", "linear", "split", "telescope", "blocks"}
 """Rules that a reader does not ask for where another one is named, too."""

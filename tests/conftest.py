@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from pathlib import Path
 
@@ -10,6 +11,10 @@ import pytest
 
 for folder in ("sfl_theory", "sfl_train", "sfl_train/deep", "bounds", "figures"):
     sys.path.insert(0, str(Path(__file__).parent / folder))
+
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+"""Also for commands in processes of their own: the workers share the cores."""
 
 
 def pytest_configure() -> None:

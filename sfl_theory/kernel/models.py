@@ -206,6 +206,7 @@ class Evaluation:
 
     def __post_init__(self) -> None:
         self._f = self.model.whole()
+        self.at |= {k.Numbered(p): p for p in range(len(self.model.weights))}
         self.played = cache(partial(_play, self))
         self._iterates: dict[k.Run, list[Random]] = {}
         self._draws: dict[tuple[int, int, int], int] = {}
@@ -269,8 +270,7 @@ class Evaluation:
 
     def client(self, n: k.ClientIndex) -> int:
         """Return the number of a client."""
-        require(n in self.at, "which client is %s?", n)
-        return self.at[n]
+        return known(self.at, n)
 
     def _symbol(self, s: Any) -> Exact:
         if s in self.at:

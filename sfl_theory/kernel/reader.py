@@ -207,7 +207,7 @@ def model_of(value: Json, table: Table) -> Model:
 
 
 Constructor = tuple[Callable[..., object], tuple[object, ...]]
-_READ_AS = {Poly: Ratio, k.ClientIndex: k.Client, k.VecAtom: k.Vec}
+_READ_AS = {Poly: Ratio, k.ClientIndex: k.Client | k.Numbered, k.VecAtom: k.Vec}
 _POWERS = tuple[tuple[Symbol | Ratio, Exponent], ...]
 
 
@@ -221,7 +221,7 @@ def _constructor(kind: Any) -> Constructor:
 
 _PLAIN: tuple[tuple[type[k.Term], ...], ...] = (
     (k.Client, k.Var, k.ClientFamily, k.RoundFamily, k.NamedFunction, k.Point),
-    (k.Weight, k.Odds, k.Draw, k.Before, k.PerClient, k.PerRound),
+    (k.Numbered, k.Weight, k.Odds, k.Draw, k.Before, k.PerClient, k.PerRound),
     (k.Clients, k.Steps, k.Naturals, k.Local, k.Mean),
     (k.Descent, k.Pace, k.Stepwise, k.Split),
     (k.Star, k.Gradient, k.Iterate, k.LocalPoint, k.Noise, k.Part, k.Expected),

@@ -12,6 +12,7 @@ one claim is not decided so is rejected.
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
@@ -23,7 +24,7 @@ from . import terms as k
 from .algebra import Rejected, require
 from .models import Model
 from .moments import evaluated
-from .reader import Json, Table, distinct, items, load, model_of, record
+from .reader import MAX_CHARACTERS, Json, Table, distinct, items, load, model_of, record
 from .rules import RULES, Theorem
 
 _Read = tuple[tuple[h.Hypothesis, ...], k.Lin, k.Lin]
@@ -36,7 +37,7 @@ USAGE = """\
 usage: python -I -S check.py FILE...
 Decides the claims of the files and prints them. Exit status 0: every claim of every
 file was decided as its file says, proved or refuted - read which. Status 1: a file was
-rejected or has no claims. Status 2: no file was named."""
+rejected or has no claims. Status 2: no file was named, or what is no readable file."""
 STANDING = """\
 Read in every statement: N >= 1 clients with weights a[n] >= 0 that sum to 1; functions
 are differentiable with Lipschitz gradients; vectors are square integrable and have two
@@ -86,8 +87,10 @@ class Claim:
                 f" (apart {by} {_exactly(abs(high - low))})"
             )
         parts = (self.left, self.right, *self.hypotheses)
-        runs = k.runs_of(*parts)
+        runs, inside = k.runs_of(*parts), k.subterms(*parts)
         lines += sorted(f"  where x, p, xi are of {run}" for run in runs)
+        if any(isinstance(one, k.Numbered) for one in inside):
+            lines.append("  where #p is client p = 0, 1, ..., the last one beyond")
         free = frozenset().union(*(part.free for part in parts))
         sorts = sorted(f"{v} {v.sort.value}" for v in free if hasattr(v, "sort"))
         return "\n".join([*lines, f"  for all {', '.join(sorts) or 'models'}"])
@@ -241,14 +244,19 @@ def main(arguments: list[str]) -> int:
     failed = 0
     for path in arguments:
         try:
-            claims = replay(Path(path).read_text(encoding="utf-8"))
+            with open(path if Path(path).is_file() else "", encoding="utf-8") as file:
+                claims = replay(file.read(MAX_CHARACTERS + 1))
             require(claims, "the file claims nothing")
             lines = [*STANDING.splitlines()]
             lines += [line for claim in claims for line in str(claim).splitlines()]
             count = sum(claim.proved for claim in claims)
             verdict = f"{count} proved, {len(claims) - count} refuted"
+        except OSError:
+            failed = 2
+            print(_plain(f"{path}: no ordinary file to read"), file=sys.stderr)
+            continue
         except Exception as error:
-            lines, failed = [], 1
+            lines, failed = [], max(failed, 1)
             kind = "" if isinstance(error, Rejected) else f"{type(error).__name__}: "
             verdict = f"REJECTED: {kind}{str(error)[:2000]}"
         print("\n".join(map(_plain, [*lines, f"{path}: {verdict}"])))

@@ -14,15 +14,9 @@ from typing import Any, cast
 from . import hypotheses as h
 from . import terms as k
 from .algebra import Number, Poly, Ratio, Symbol, ratio, require
-from .terms import Client, Lin, Side, Split, Var, Vec
+from .terms import Client, Lin, Side, Split, Vec
 from .theorems import *
 from .theorems import _given_the_draws as _given_the_draws
-
-
-def _over_clients(of: Callable[[Client], k.C]) -> k.C:
-    """Return ``sum_n of(n)``."""
-    n = k.fresh(k.CLIENTS)
-    return k.summed(k.CLIENTS, n, of(n))
 
 
 @rule
@@ -87,20 +81,6 @@ def stationary(function: k.Function, w: Vec) -> Theorem:
 
 
 @rule
-def mean_value(p: Vec) -> Theorem:
-    """Return f(p) = sum_n a_n F_n(p). Proof: the definition of f, expected."""
-    each = _over_clients(lambda n: k.value_of(k.Local(n), p) * k.weight(n))
-    return zero(k.value_of(k.MEAN, p) - each)
-
-
-@rule
-def mean_gradient(p: Vec, w: Vec) -> Theorem:
-    """Return <grad f(p) - sum_n a_n grad F_n(p), w> = 0. Proof: a finite sum."""
-    each = _over_clients(lambda n: k.gradient(k.Local(n), p) * k.weight(n))
-    return zero(k.inner(k.gradient(k.MEAN, p) - each, w))
-
-
-@rule
 def heterogeneity(eps2: Ratio, n: Client, p: Vec) -> Theorem:
     """Return ||grad F_n(p) - grad f(p)||^2 <= eps2. Proof: the hypothesis, expected."""
     apart = k.gradient(k.Local(n), p) - k.gradient(k.MEAN, p)
@@ -138,7 +118,7 @@ def share(run: Split, n: Client, t: Ratio, side: Side) -> Ratio:
 def direction(run: Split, t: Ratio, side: Side) -> Vec:
     """Return the side's block of the sum of gradients by which round t moves x."""
     steps = ratio(run.pace(side).steps)
-    return _over_clients(
+    return over_clients(
         lambda n: _local_sum(run, n, t, steps, side) * share(run, n, t, side)
     )
 
@@ -148,7 +128,7 @@ def kept(run: Split, t: Ratio, side: Side) -> Ratio:
     models = run.participants is k.Participants.MODELS
     if not models or (run.kind.shared and side is Side.SERVER):
         return ratio(1)
-    return number_of(_over_clients(lambda n: k.constant(share(run, n, t, side))))
+    return number_of(over_clients(lambda n: k.constant(share(run, n, t, side))))
 
 
 def _made(run: Split, i: Ratio) -> Hypotheses:
@@ -198,7 +178,7 @@ def local_update(
         moved = _local_sum(run, n, t, i, side)
     else:
         upper, visit = (steps, (n, i)) if run.kind.visits else (i, ())
-        moved = _over_clients(
+        moved = over_clients(
             lambda m: (
                 _local_sum(run, m, t, upper, side, *visit) * share(run, m, t, side)
             )
@@ -256,39 +236,82 @@ def unbiased(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec) -> Theorem:
     everything of earlier rounds, and in round t the same client's (for MINIBATCH: all
     clients') points p(.,t,j), j <= i, and noises, j < i.
     """
-    return _centred(run, n, t, i, u, run.kind is k.Kind.MINIBATCH, h.Unbiased(run))
+    form = _beside_noise(run, n, t, i, u, _own_past(run, n, i))
+    return zero(form, h.Unbiased(run), *_made(run, i))
 
 
 @rule
-def unbiased_across(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec) -> Theorem:
-    """Return <xi(n,t,i), u> = 0 for u fixed before step i of every client, SFL-V1.
-
-    Proof: given the rounds before t the clients' noises of round t are independent. So
-    what the other clients draw in it changes nothing about the conditional expectation
-    of the noise given its own client's past, which is 0. It may be given, and then u is
-    determined: what `unbiased` allows, and any client's points p(.,t,j), j <= i, and
-    noises, j < i, for each client moves on its own.
-    """
-    require(run.kind is k.Kind.V1, "clients meet within a round")
-    return _centred(run, n, t, i, u, True, h.Unbiased(run), h.Independent(run))
-
-
-def _centred(
-    run: Split, n: Client, t: Ratio, i: Ratio, u: Vec, everyone: bool, *assumed: Any
+def unbiased_after(
+    run: Split, n: Client, t: Ratio, i: Ratio, m: Client, j: Ratio, u: Vec
 ) -> Theorem:
-    """Return <xi(n,t,i), u> = 0 for u fixed before step i, of `everyone` or of n."""
-    step = ratio(k.natural(i))
+    """Return Before <xi(n,t,i), u> = 0 for u fixed by the visits up to (m, j).
 
-    def earlier(one: k.OfStep, at: k.Substitution) -> bool:
-        own = one.client is n or everyone
-        if not own or one.round != k.natural(t):
-            return False
-        j = _at_most(one.step, at) + (1 if isinstance(one, k.Noise) else 0)
-        return (step - j).poly().natural()
+    Proof: where the visit (m, j) comes before (n, i), so do client m's earlier ones:
+    as in `unbiased`, and u may also be made of points p(m,t,l) and noises, l <= j.
+    Elsewhere Before is 0. The order is fixed before the noise, so Before is a number.
+    """
+    require(run.kind.visits, "nobody visits")
+    own = _own_past(run, n, i)
 
-    fixed = _determined(u, run, k.natural(t), earlier, {})
+    def past(one: k.OfStep, at: Ratio) -> bool:
+        return own(one, at) or (one.client is m and (j - at).poly().natural())
+
+    form = _beside_noise(run, n, t, i, u, past) * k.before(m, j, n, i, t)
+    return zero(form, h.Unbiased(run), *_made(run, i), *_made(run, j))
+
+
+@rule
+def unbiased_across(
+    run: Split, n: Client, t: Ratio, i: Ratio, m: Client, u: Vec
+) -> Theorem:
+    """Return <xi(n,t,i), sum_m u(m) - u(n)> = 0 for u(m) of client m alone.
+
+    Proof: for m other than n, <xi(n,t,i), u(m)> = 0 given the rounds before t. In
+    SFL-V1 u(m) may be made of them and of m's points and noises of round t: it is
+    independent of the noise, whose mean given them is 0, for it is 0 given more. Where
+    clients meet within a round, u(m) is a sum of m's noises: of two visits of SFL-V2,
+    and of two steps of MINIBATCH, the later one's has conditional mean 0 given the
+    other; two of one step are independent given the past.
+    """
+    require(m not in run.free | t.free | i.free, "%s is bound", m)
+    alone = run.kind is k.Kind.V1 or all(_is_noise(one) for one in u.coefficients)
+    require(alone, "clients meet within a round")
+    _beside_noise(run, n, t, i, u, lambda one, _: one.client is m)
+    rest = k.summed(k.CLIENTS, m, u) - k.vec_at(u, {m: n})
+    apart = set() if run.kind.visits else {h.Independent(run)}
+    form = k.inner(k.noise(run, n, t, i), rest)
+    return zero(form, h.Unbiased(run), *apart, *_made(run, i))
+
+
+def _is_noise(atom: k.VecAtom) -> bool:
+    """Return whether a vector is a noise, or sums or blocks of noises."""
+    if isinstance(atom, k.Part | k.VecSum):
+        return _is_noise(atom.vector if isinstance(atom, k.Part) else atom.body)
+    return isinstance(atom, k.Noise)
+
+
+Past = Callable[[k.OfStep, Ratio], bool]
+"""Whether a point or noise of this round is known; the step is at most the number."""
+
+
+def _own_past(run: Split, n: Client, i: Ratio) -> Past:
+    """Return what n, for MINIBATCH everyone, has before its noise of step i."""
+    return lambda one, j: (
+        (one.client is n or run.kind is k.Kind.MINIBATCH)
+        and (i - j - int(isinstance(one, k.Noise))).poly().natural()
+    )
+
+
+def _beside_noise(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec, past: Past) -> Lin:
+    """Return <xi(n,t,i), u> for u determined before round t and by what is past."""
+    now = k.natural(t)
+
+    def known(one: k.OfStep, at: k.Substitution) -> bool:
+        return one.round == now and past(one, _at_most(one.step, at))
+
+    fixed = _determined(u, run, now, known, {})
     require(fixed, "the vector is not fixed before the noise is drawn")
-    return zero(k.inner(k.noise(run, n, t, i), u), *assumed, *_made(run, i))
+    return k.inner(k.noise(run, n, t, i), u)
 
 
 _FIXED = k.Star | k.Unit
@@ -329,52 +352,6 @@ def _at_most(index: Poly, largest: k.Substitution) -> Ratio:
     apart = all(s.free.isdisjoint(largest) for s in hidden)
     require(apart, "%s hides a bound step", index)
     return k.number_at(ratio(index), largest)
-
-
-@rule
-def martingale(
-    run: Split, n: Client, t: Ratio, upper: Ratio, side: Side | None
-) -> Theorem:
-    """Return E||sum_{i<u} xi(n,t,i)||^2 = sum_{i<u} E||xi(n,t,i)||^2, or a block of it.
-
-    Proof: <xi(n,t,i), xi(n,t,j)> = 0 for j < i, because the earlier noise is fixed when
-    the later one is drawn; blocks of the noise have conditional mean 0 too.
-    """
-    i, steps = k.fresh(k.NATURALS), k.Steps(k.natural(upper))
-    xi = _noise(run, n, t, i, side)
-    form = k.norm2(k.summed(steps, i, xi)) - k.summed(steps, i, k.norm2(xi))
-    return zero(form, h.Unbiased(run), *_made(run, upper - 1))
-
-
-def _noise(run: Split, n: Client, t: Ratio, i: Var, side: Side | None) -> Vec:
-    xi = k.noise(run, n, t, k.symbol(i))
-    return xi if side is None else k.part(side, xi)
-
-
-@rule
-def independent(
-    run: Split,
-    n: Client,
-    i: Var,
-    factor: Ratio,
-    t: Ratio,
-    upper: Ratio,
-    side: Side | None,
-) -> Theorem:
-    """Return E||sum_n sum_{i<u} w xi(n,t,i)||^2 = sum_n sum_{i<u} w^2 E||xi||^2.
-
-    Proof: given the draws w is a number. Cross terms of one client vanish as in
-    `martingale`. Those of two clients vanish in SFL-V2 because one of the two visits
-    comes first, in MINIBATCH so do those of two steps, and otherwise because the noises
-    are independent with mean 0 given the past. u depends on neither index.
-    """
-    require(not ((upper.free | t.free | run.free) & {n, i}), "%s or %s is bound", n, i)
-    steps, xi = k.Steps(k.natural(upper)), _noise(run, n, t, i, side)
-    whole = k.summed(k.CLIENTS, n, k.summed(steps, i, xi * factor))
-    each = k.summed(k.CLIENTS, n, k.summed(steps, i, k.norm2(xi) * factor**2))
-    apart = set() if run.kind.visits else {h.Independent(run)}
-    hypotheses = {h.Unbiased(run), *apart, *_made(run, upper - 1)}
-    return theorem_of(hypotheses, k.norm2(whole) - each, True)
 
 
 @rule

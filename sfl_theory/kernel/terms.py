@@ -61,6 +61,15 @@ class Participants(Named):
     MODELS = "models"
 
 
+class Numbered(ClientIndex, shown="#{number}"):
+    """The client of this number, counted from 0; beyond the last one, the last one."""
+
+    number: int
+
+    def _check(self) -> None:
+        require(type(self.number) is int and self.number >= 0, "no number of a client")
+
+
 class Function(Term):
     """A function from R^d to R."""
 

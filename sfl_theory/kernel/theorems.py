@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache, wraps
 from types import UnionType
-from typing import Any, ParamSpec, Union, get_args, get_origin, get_type_hints
+from typing import Any, ParamSpec, Union, cast, get_args, get_origin, get_type_hints
 
 from . import hypotheses as h
 from . import terms as k
@@ -33,6 +33,7 @@ Replacement = k.Replacement
 number_of = k.number_of
 _NONE: Hypotheses = frozenset()
 _TOKEN = object()
+MAX_CLIENTS = 1_000
 _OPEN: Any = (Symbol, h.Hypothesis, k.ClientIndex, k.Function)  # for all their classes
 
 
@@ -216,6 +217,25 @@ def cut(theorem: Theorem, lemma: Theorem) -> Theorem:
     require(known in theorem.hypotheses, "%s is no hypothesis", known)
     others = theorem.hypotheses - {known}
     return theorem_of(others | lemma.hypotheses, theorem.form, theorem.equal)
+
+
+@rule
+def specialise(
+    theorem: Theorem, every: h.Every, value: Ratio | k.ClientIndex
+) -> Theorem:
+    """Return the theorem that assumes for every v what it assumes of one value.
+
+    Proof: what holds for every v of a range holds for a value that lies in it.
+    """
+    v, inside = every.opened()
+    one, hypotheses = k.at(inside, {v: value}), _NONE
+    require(one in theorem.hypotheses, "%s is no hypothesis", one)
+    if every.binder is not k.CLIENTS:
+        index = ratio(k.natural(cast(Ratio, value)))
+        if isinstance(every.binder, k.Steps):
+            hypotheses = required(ratio(every.binder.upper) - 1 - index)
+    hypotheses |= theorem.hypotheses - {one} | {every}
+    return theorem_of(hypotheses, theorem.form, theorem.equal)
 
 
 @rule
@@ -433,6 +453,19 @@ def telescope(v: Var, form: Lin, upper: Ratio) -> Theorem:
 
 
 @rule
+def numbered(v: Client, form: Lin, count: int) -> Theorem:
+    """Return sum_n e(n) = e(#0) + ... + e(#(N - 1)) for a given number N of clients.
+
+    Proof: where N is that number, each client has one of these numbers.
+    """
+    require(0 < count <= MAX_CLIENTS, "%s clients", count)
+    N = number_of(over_clients(lambda _: k.constant(1)))
+    each = (k.lin_at(form, {v: k.Numbered(p)}) for p in range(count))
+    both = required(N - count) | required(count - N)
+    return zero(k.summed(k.CLIENTS, v, form) - Lin({}).plus(each), *both)
+
+
+@rule
 def blocks(u: Vec, v: Vec) -> Theorem:
     """Return <u, v> = <u_c, v_c> + <u_s, v_s>. Proof: the blocks are orthogonal."""
     parts = (k.inner(k.part(side, u), k.part(side, v)) for side in Side)
@@ -443,3 +476,23 @@ def blocks(u: Vec, v: Vec) -> Theorem:
 def weight_below_one(n: Client) -> Theorem:
     """Return 1 - a_n >= 0. Proof: the weights are not negative and add up to 1."""
     return at_least(k.constant(1 - k.weight(n)))
+
+
+def over_clients(of: Callable[[Client], k.C]) -> k.C:
+    """Return ``sum_n of(n)``."""
+    n = k.fresh(k.CLIENTS)
+    return k.summed(k.CLIENTS, n, of(n))
+
+
+@rule
+def mean_value(p: Vec) -> Theorem:
+    """Return f(p) = sum_n a_n F_n(p). Proof: the definition of f, expected."""
+    each = over_clients(lambda n: k.value_of(k.Local(n), p) * k.weight(n))
+    return zero(k.value_of(k.MEAN, p) - each)
+
+
+@rule
+def mean_gradient(p: Vec, w: Vec) -> Theorem:
+    """Return <grad f(p) - sum_n a_n grad F_n(p), w> = 0. Proof: a finite sum."""
+    each = over_clients(lambda n: k.gradient(k.Local(n), p) * k.weight(n))
+    return zero(k.inner(k.gradient(k.MEAN, p) - each, w))

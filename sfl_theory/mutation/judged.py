@@ -17,6 +17,7 @@ from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
 from sfl_theory.mutation.search import FRAMES, broken
 from sfl_theory.proofs.export import ModelData, Statement
+from sfl_theory.threads import one_thread
 
 VERDICTS = ("proved", "refuted", "undecided", "no model", "wrongly proved")
 SUBJECTS = ("T rounds", "one round", "functions and vectors", "numbers")
@@ -141,7 +142,8 @@ def judge(
     for name, part in together:
         if name in own and (wanted is None or name in wanted):
             known = _nearest(name, own)
-            out += _judged(name, part, known, effort or Effort())
+            with one_thread():
+                out += _judged(name, part, known, effort or Effort())
     return out
 
 

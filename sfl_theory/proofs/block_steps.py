@@ -16,7 +16,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import non_convex, notation
+from sfl_theory.proofs import noises, non_convex, notation
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, n, now, sigma2, young
 from sfl_theory.proofs.non_convex import TwoPaces, deviation, one_round
@@ -313,11 +313,11 @@ def change_closed(p: TwoPaces, side: k.Side) -> Theorem:
 def block_noise(r: Round, side: k.Side) -> Theorem:
     """Return ``||sum_n w_n J_n sum_i xi||^2 <= tau_b sum_n w_n^2/q_n sigma_n^2``."""
     tau, w, xi = r.steps(side), rules.share(r.run, n, now, side), r.noise(of(i))
-    apart = rules.independent(r.run, n, i, w, now, tau, side)
+    apart = noises.independent(r.run, n, i, w, now, tau, side)
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
     one = local.block_below(side, xi, var)
     means = averaged(r, k.constant(mean(n, w**2 * sigma2(n))), -tau)
-    return combine((apart, -1), r.summed(one, tau, w**2), *means)
+    return combine(apart, r.summed(one, tau, w**2), *means)
 
 
 def block_gradients(r: Round, side: k.Side) -> Theorem:

@@ -13,10 +13,12 @@ from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, MEAN, Side, constant, norm2, part, value_of
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
+from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.convex_paces import excess
 from sfl_theory.proofs.local_steps import G2, S, both_parts, i, j, n, now, t
 from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
@@ -119,3 +121,23 @@ def non_convex() -> Theorem:
     down = rules.telescope(t, value_of(MEAN, r.x), T)
     last = rules.lowest(MEAN, k.iterate(r.run, T))
     return combine((sum_over(one_round(), steps(T), t), c), (down, c), (last, c))
+
+
+def strongly_convex() -> Theorem:
+    """Return the gap after t rounds at ``eta_t = 4 u/(mu tau)``, u = 1/(gamma + t).
+
+    At most ``(gamma u)^4 phi_0 + 8/3 S (1 + rho) G2 u/mu^2 + 16 S^2 LATE G2 u^2/mu^3``.
+    """
+    r = local.Round(strong.run(VISITS.kind, k.Participants.UPDATES))
+    u, own = 1 / (strong.gamma + now), strong.S
+    family = k.RoundFamily("eta", Sort.POSITIVE)
+    values = ((family, r.run.client.rate), (strong.S_VARIABLE, own))
+    first = 8 * own * (1 + rho) * G2 / strong.mu**2
+    second = 32 * own**2 * LATE * G2 / strong.mu**3
+    right = strong.gap(r, now) * (1 - 4 * u) + constant(first * u**2 + second * u**3)
+    one = combine(
+        rules.instantiate(one_round(), values, ()),
+        (strong.gradient_domination(r.x), 2 * u / strong.mu),
+        target=right - strong.gap(r, now + 1),
+    )
+    return strong.by_recursion(r, one, first, second)

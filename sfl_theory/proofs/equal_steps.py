@@ -6,7 +6,6 @@ each of them.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
@@ -14,8 +13,9 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
+from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2, young
+from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, equal_paces, of, rates, steps, sum_over
 
 tau = notation.count("tau")
@@ -76,7 +76,7 @@ def drift() -> Theorem:
         (rules.jensen(steps(of(i)), j, ratio(1), gp), 2 * eta2),
         (sum_over(gradient_there(of(j)), steps(of(i)), j), 2 * eta2 * of(i)),
         (rules.longer(j, r.away(of(j)), of(i), tau), 4 * eta2 * S**2 * of(i)),
-        (rules.martingale(run, n, now, of(i), None), -2 * eta2),
+        (noises.martingale(run, n, now, of(i), None), 2 * eta2),
         (sum_over(var, steps(of(i)), j), 2 * eta2),
         target=D * (4 * eta2 * S**2 * of(i))
         + k.norm2(gx) * (4 * eta2 * of(i) ** 2)
@@ -117,19 +117,6 @@ def lemma_1(factor: Number = c) -> Theorem:
         signs=[small],
     )
     return each_client(one, factor)
-
-
-def only_one(v: k.Var, u: k.Vec, w: k.Vec, sign: int) -> Theorem:
-    """Return ``sign (<u(0), w> - sum_{v<1} <u(v), w>) >= 0``.
-
-    The difference is ``sum_{v<1} v <y, w>``, ``y = u(v+1) - u(v)``, by a telescope; v
-    is 0 there, so v times any square vanishes.
-    """
-    whole = rules.telescope(v, k.inner(u, w) * (of(v) - 1), ratio(1))
-    y = k.vec_at(u, {v: of(v) + 1}) - u
-    none = rules.assume(k.constant(-of(v)))
-    zero = combine((y - w * sign, -of(v)), (y, of(v)), (w, of(v)), signs=[none])
-    return combine((whole, -sign), (sum_over(zero, steps(1), v), Fraction(1, 2)))
 
 
 def next_step(w: k.Vec, sign: int = 1) -> Theorem:

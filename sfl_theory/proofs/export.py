@@ -182,8 +182,8 @@ class Encoder:
 
     def argument(self, value: object) -> Json:
         """Return an argument of a rule."""
-        if value is None:
-            return None
+        if value is None or isinstance(value, int):
+            return value
         if isinstance(value, Theorem):
             return self.theorem(value)
         if isinstance(value, Enum):
@@ -223,7 +223,7 @@ class Encoder:
         raise ValueError(f"{term!r} is no term")
 
     def _part(self, part: object) -> Json:
-        if isinstance(part, str):
+        if isinstance(part, str | int):
             return part
         if isinstance(part, Enum):
             return str(part.value)

@@ -25,7 +25,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.equal_steps import only_one
+from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
 from sfl_theory.proofs.unrolled import j, n, now, steps_of, w
 

@@ -15,8 +15,9 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import Paces
-from sfl_theory.proofs.equal_steps import first_square, only_one
+from sfl_theory.proofs.equal_steps import first_square
 from sfl_theory.proofs.local_steps import G2, N, Round, block_move, i, j, n, now, sigma2
+from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
 from sfl_theory.proofs.visited import Visited
 

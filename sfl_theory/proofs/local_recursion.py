@@ -14,7 +14,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
+from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import G2, S, eps2, now, sigma2, whole_moved, young
 from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 from sfl_theory.proofs.numbers import power, power_at_least, sums, sums_at_least, tau
@@ -264,7 +264,7 @@ def first_steps(a: Number, b: Number) -> Theorem:
         (rules.longer(j, R.away(of(j)), at, tau), at * (1 + b) * S**2),
     )
     noisy = combine(
-        (rules.martingale(R.run, n, now, at, None), -1),
+        noises.martingale(R.run, n, now, at, None),
         sum_over(noise_bound(of(j)), steps(at), j),
     )
     one = combine(

@@ -11,7 +11,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import notation
+from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.notation import combine, mean, nat, of, positive, steps, sum_over
 
@@ -258,12 +258,12 @@ def block_drift(
     size = size_of_sum(steps(made), j, gp, made, long)
     later = k.summed(steps(long), j, k.norm2(gp))
     rest = combine() if not rests else _positive_sum(gp, long)
-    noisy = rules.martingale(r.run, n, now, made, side)
+    noisy = noises.martingale(r.run, n, now, made, side)
     uses: list[tuple[Theorem, Number]] = [
         (moved(r, side, step, made, rests), -1),
         (young(A, B, 1), r.eta**2),
         (size, 2 * r.eta**2),
-        (noisy, -2 * r.eta**2),
+        (noisy, 2 * r.eta**2),
         (rules.longer(j, xi, made, step), 2 * r.eta**2),
         (rest, 2 * r.eta**2 * (step - made)),
     ]
@@ -339,9 +339,9 @@ def whole_centred(r: Round, w: k.Vec) -> Theorem:
 def whole_noise(r: Round) -> Theorem:
     """Return ``||sum_n a_n sum_i xi||^2 <= tau sum a_n^2 sigma_n^2``."""
     tau = r.steps(k.Side.CLIENT)
-    apart = rules.independent(r.run, n, i, k.weight(n), now, tau, None)
+    apart = noises.independent(r.run, n, i, k.weight(n), now, tau, None)
     bound = rules.variance(r.run, sigma2(n), n, now, of(i))
-    return combine((apart, -1), r.summed(bound, tau, k.weight(n) ** 2))
+    return combine(apart, r.summed(bound, tau, k.weight(n) ** 2))
 
 
 def whole_drift(r: Round) -> k.Lin:

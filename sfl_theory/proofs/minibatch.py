@@ -9,7 +9,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
+from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, other, sigma2, t
 from sfl_theory.proofs.notation import combine, nonnegative, of, sign, steps, sum_over
 
@@ -160,12 +160,12 @@ def rate() -> Theorem:
 
 def fresh_noise(r: Round, side: k.Side | None) -> Theorem:
     """Return ``||sum_n a_n sum_{i<1} xi||^2 <= sum_n a_n^2 sigma_n^2``, of one side."""
-    apart = rules.independent(r.run, n, i, k.weight(n), now, ONE, side)
+    apart = noises.independent(r.run, n, i, k.weight(n), now, ONE, side)
     bound = rules.variance(r.run, sigma2(n), n, now, of(i))
     if side is not None:
         xi = r.noise(of(i))
         bound = local.block_below(side, xi, bound)
-    return combine((apart, -1), r.summed(bound, 1, k.weight(n) ** 2))
+    return combine(apart, r.summed(bound, 1, k.weight(n) ** 2))
 
 
 # One step of the whole model, from any local models ----------------------------------

@@ -13,8 +13,8 @@ from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import CLIENTS, Client, Vec, norm2, part, summed, weight
-from sfl_theory.proofs import notation
-from sfl_theory.proofs.equal_steps import only_one
+from sfl_theory.proofs import noises, notation
+from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, count, nat, of, steps, sum_over
 
 n, m, other = Client("n"), Client("m"), Client("k")
@@ -230,47 +230,6 @@ def fresh(known: Vec) -> Theorem:
     return combine(over(each), of_mean(xi, known))
 
 
-def at_first(u: Vec, way: int) -> Theorem:
-    """Return ``way (||u(0)||^2 - sum_{i<1} ||u(i)||^2) >= 0``: i vanishes there."""
-    e = norm2(u)
-    late, ends_ = (rules.telescope(i, form, ONE) for form in (e * of(i), e))
-    zero = combine(
-        (terms.vec_at(u, {i: of(i) + 1}), way * of(i)),
-        (u, -way * of(i)),
-        signs=[rules.assume(terms.constant(-of(i)))],
-    )
-    return combine((ends_, way), (late, -way), sum_over(zero, steps(1), i))
-
-
 def uncorrelated(side: terms.Side | None, way: int) -> Theorem:
-    """Return ``way (sum a^2 ||xi||^2 - ||sum a xi||^2) >= 0``, of a block if named.
-
-    By what step j adds to the squared sum of the noises, and to the sum of squares.
-    """
-
-    def block(u: Vec) -> Vec:
-        return u if side is None else part(side, u)
-
-    each, last = terms.noise(RUN, n, now, of(i)), terms.noise(RUN, n, now, J + of(i))
-    each, last, own, z = block(each), block(last), block(xi), block(zbar)
-    until, before = (summed(steps(end), i, each) for end in (J + 1, J))
-    both = averaged(until) + averaged(before) + z
-    grows = combine(
-        (rules.split(i, terms.inner(each, both), J, ONE), way),
-        (rules.linear(steps(J + 1), i, each, both), way),
-        (rules.linear(steps(J), i, each, both), -way),
-        only_one(i, last, both, -way),
-    )
-    squares = combine((rules.split(i, norm2(each), J, ONE), -way), at_first(last, way))
-    whole = combine(
-        over(grows),
-        (of_mean(until, both), way),
-        (of_mean(before, both), -way),
-        (of_mean(own, both), -way),
-        (fresh(block(averaged(before))), 2 * way),
-        (rules.independent(RUN, n, i, weight(n), now, J + 1, side), -way),
-        (rules.independent(RUN, n, i, weight(n), now, J, side), way),
-        sum_over(squares, CLIENTS, n, weight(n) ** 2),
-        target=(summed(CLIENTS, n, norm2(own) * weight(n) ** 2) - norm2(z)) * way,
-    )
-    return rules.cut(whole, STARTED)
+    """Return ``way (sum a^2 ||xi||^2 - ||sum a xi||^2) >= 0``, of a block if named."""
+    return combine((noises.of_steps(RUN, n, now, J, J, side), -way))

@@ -12,7 +12,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, direction
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
+from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 
@@ -156,13 +156,13 @@ def noise_size(p: TwoPaces) -> Theorem:
     r, H, a2 = p.round, p.high, k.weight(n) ** 2
     xi = r.noise(of(i))
     orthogonal = [
-        rules.independent(r.run, n, i, k.weight(n), now, r.steps(side), side)
+        noises.independent(r.run, n, i, k.weight(n), now, r.steps(side), side)
         for side in k.Side
     ]
     rest = rules.longer(i, k.part(p.shorter, xi), p.low, H)
     var = rules.variance(r.run, sigma2(n), n, now, of(i))
     return combine(
-        *((theorem, -1) for theorem in orthogonal),
+        *orthogonal,
         sum_over(rest, k.CLIENTS, n, a2),
         r.summed(rules.blocks(xi, xi), H, a2),
         r.summed(var, H, a2),
@@ -285,12 +285,12 @@ def participation(p: TwoPaces, side: k.Side, c: Number) -> Theorem:
     A, B = k.summed(steps(tau), i, gp), k.summed(steps(tau), i, xi)
     V = A + B
     size = local.size_of_sum(steps(tau), i, gp, tau, H)
-    noisy = rules.martingale(r.run, n, now, tau, side)
+    noisy = noises.martingale(r.run, n, now, tau, side)
     one = combine(
         local.young(A, B, c),
         (size, 1 + ratio(c)),
         (sum_over(combine((gp, 1)), steps(H), i), (1 + ratio(c)) * (H - tau)),
-        (noisy, -(1 + 1 / ratio(c))),
+        (noisy, 1 + 1 / ratio(c)),
         (rules.longer(i, xi, tau, H), 1 + 1 / ratio(c)),
     )
     lost = sum_over(combine((V, 1)), k.CLIENTS, n, k.weight(n) ** 2)

@@ -9,7 +9,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
+from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
 from sfl_theory.proofs.visited import Visited
@@ -97,7 +97,7 @@ def noise_size() -> Theorem:
     bound = rules.variance(RUN, sigma2(n), n, now, of(i))
     drawn = k.constant(mean(n, share() ** 2 * sigma2(n)))
     return combine(
-        (rules.independent(RUN, n, i, share(), now, tau, None), -1),
+        noises.independent(RUN, n, i, share(), now, tau, None),
         r.summed(bound, tau, share() ** 2),
         (rules.expect(RUN, now, drawn), -tau),
         target=k.constant(tau * sigma_q) - k.norm2(Z),

@@ -18,6 +18,7 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Lin, Local, Side, Vec, constant, norm2, part, summed
 from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import noises
 from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, sigma2, young
 from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
 
@@ -72,7 +73,7 @@ def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
         square,
         (young(first, Delta, c), r.eta**2),
         (own_noise(r, xi, gx), -2 * of(i) * grown * r.eta**2),
-        (rules.martingale(r.run, n, now, of(i), side), -grown * r.eta**2),
+        (noises.martingale(r.run, n, now, of(i), side), grown * r.eta**2),
         (
             local.size_of_sum(steps(of(i)), j, apart, of(i), tau),
             (1 + 1 / c) * r.eta**2,
@@ -176,7 +177,7 @@ def client_sum(r: Round, by: Closed) -> Theorem:
         young(gx * tau + Z, Delta, c),
         (rules.linear(steps(tau), i, xi, gx), -2 * tau * grown),
         (zero, -2 * tau * grown),
-        (rules.martingale(r.run, n, now, tau, None), -grown),
+        (noises.martingale(r.run, n, now, tau, None), grown),
         (sum_over(var, steps(tau), i), grown),
         (rules.jensen(steps(tau), i, ratio(1), gp - gx), 1 + 1 / c),
         (sum_over(near, steps(tau), i), tau * (1 + 1 / c)),

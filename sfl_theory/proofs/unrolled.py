@@ -13,7 +13,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.equal_steps import only_one
+from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 
 W = k.Point("w")

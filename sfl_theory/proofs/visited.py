@@ -15,6 +15,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs import noises
 from sfl_theory.proofs.local_steps import Round, i, j, m, n, now
 from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
 
@@ -102,9 +103,9 @@ class Visited:
     def noise_size(self) -> Theorem:
         """Return ``||sum of the noise||^2 <= sum_m w_m^2 sum_j ||noise||^2``."""
         run, by, xi = self.round.run, self.w * self.o, self.noise()
-        apart = rules.independent(run, m, j, by, now, self.tau, SERVER)
+        apart = noises.independent(run, m, j, by, now, self.tau, SERVER)
         fewer = sum_over(self.all(combine((xi, 1))), k.CLIENTS, m, self.w**2)
-        return combine((apart, -1), fewer)
+        return combine(apart, fewer)
 
     def orthogonal(self, G: k.Vec) -> Theorem:
         """Return ``<sum of the noise, G> = 0`` for G fixed by x and the draws."""

@@ -9,26 +9,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
-from math import isqrt
 
-from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, Rejected, Sort, ratio
+from sfl_theory.kernel.algebra import Rejected, ratio
 from sfl_theory.kernel.moments import evaluated
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs.by_number import vanishing
 from sfl_theory.proofs.export import ModelData, Statement, document, model_of
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.single_noise import centred, small_deviation, small_mean
 from sfl_theory.proofs.unrolled import block, interpolated, mean, n, t
 from sfl_theory.worst_case.assembly import SIDES, Assembly
+from sfl_theory.worst_case.by_client import ByClient
 from sfl_theory.worst_case.certificate import Atom, Certificate, Inequality, Point
-from sfl_theory.worst_case.setting import ONE, ZERO, Setting
+from sfl_theory.worst_case.setting import ONE, Setting
+from sfl_theory.worst_case.stated import Stated
 
-STAR = k.vec(k.Star(k.MEAN))
-LEAST = k.Var("m", Sort.NONNEGATIVE)
 MOST_RATES = 60
 FIELDS = {
     "start-distance": "",
@@ -39,10 +36,13 @@ FIELDS = {
     "bounded-gradient": "at",
     "variance": "at space",
     "unbiased": "at vector space",
+    "across": "at vector space",
     "lowest": "at",
     "at-least": "at",
 }
 """What the inequalities of each kind name; anything else has to be left out."""
+_ORTHOGONAL = ("own", "common", "across")
+"""A noise is orthogonal to what n has seen, to averages, to what other clients have."""
 Where = tuple[int, int]
 
 
@@ -84,15 +84,9 @@ def prove(certificate: Certificate) -> Proved:
     """
     setting = certificate.setting
     refuse(setting)
-    derivation = _Derivation(setting)
+    derivation = (Alike if setting.interchangeable else ByClient)(setting)
     statement = derivation.stated(certificate.bound)
-    target = statement.right - statement.left
-    noisy = setting.sigma2 > 0
-    parts = Assembly(derivation.run, setting.rounds, setting.S, noisy, target)
-    if setting.zeta2 == 0:
-        parts.vanish(rules.assume(derivation.heterogeneity))
-    derivation.add(certificate, parts)
-    theorem = parts.proved(certificate.squares)
+    theorem = derivation.proved(certificate, statement.right - statement.left)
     model = derivation.model
     return Proved(
         statement, theorem, model if model and _meets(model, statement) else None
@@ -117,23 +111,14 @@ def refuse(setting: Setting) -> None:
     Raises:
         ValueError: says why.
     """
-    several = (
-        max(setting.tau, setting.late) > 1 and setting.algorithm != "minibatch-sfl"
-    )
     refused = (
+        (setting.visits is not None, "no proof of SFL-V2's visits for all N at once"),
+        (setting.enumerated, "no proof of outcomes of chance one by one"),
         (
-            setting.algorithm == "sfl-v2",
-            "sfl-v2: the kernel names no single client, and its proofs are of runs in "
-            "which the clients are alike",
-        ),
-        (
-            setting.clients is not None and not setting.symmetric,
-            "the kernel names no single client: its proofs are for all N",
-        ),
-        (
-            setting.symmetric and setting.sigma2 > 0 and several,
-            "no proof of several noisy local steps for N given: it needs that a "
-            "client's noise is orthogonal to the others' later steps",
+            not setting.interchangeable
+            and setting.sigma2 > 0
+            and setting.algorithm != "sfl-v2",
+            "no proof of noise of clients with weights of their own",
         ),
         (
             setting.rounds > MOST_RATES and len(set(setting.client_steps)) > 1,
@@ -146,139 +131,26 @@ def refuse(setting: Setting) -> None:
 
 
 @dataclass(frozen=True)
-class _Derivation:
-    setting: Setting
+class Alike(Stated):
+    """Inequalities on client n and averages, where clients are interchangeable."""
 
-    def stated(self, bound: Fraction) -> Statement:
-        """Return what is claimed."""
+    def proved(self, certificate: Certificate, target: k.Lin) -> Theorem:
+        """Return the theorem ``target >= 0``.
+
+        Args:
+            certificate: in means and deviations.
+            target: bound minus metric.
+
+        Returns:
+            The theorem.
+        """
         setting = self.setting
-        name = f"worst-case/{setting.algorithm}/{setting.metric}"
-        return Statement(name, self.assumed, self.metric, k.constant(bound))
-
-    # The statement -----------------------------------------------------------------
-
-    @cached_property
-    def run(self) -> k.Split:
-        """The run, its steps as functions of the round."""
-        setting = self.setting
-        client, server = (
-            k.Pace(k.natural(tau), k.Rate(through(rates)))
-            for tau, rates in (
-                (setting.tau, setting.client_steps),
-                (setting.late, setting.server_steps),
-            )
-        )
-        shared = setting.algorithm == "minibatch-sfl"
-        kind = k.Kind.MINIBATCH if shared else k.Kind.V1
-        return k.Split(kind, k.Participants.EVERYONE, client, server)
-
-    @property
-    def modulus(self) -> Ratio:
-        """mu, or -S: a function with S-Lipschitz gradient is (-S)-convex."""
-        mu = self.setting.mu
-        return ratio(-self.setting.S if mu is None else mu)
-
-    @cached_property
-    def metric(self) -> k.Lin:
-        """What is bounded."""
-        setting, T = self.setting, self.setting.rounds
-        x, models = k.iterate(self.run, T), [k.iterate(self.run, s) for s in range(T)]
-        if setting.metric == "distance":
-            return k.norm2(x - STAR)
-        if setting.reading == "minimum":
-            return k.constant(k.symbol(LEAST))
-        total = sum(setting.client_steps)
-        shares = [eta / total for eta in setting.client_steps]
-        if setting.metric == "gap":
-            there = {
-                "last": [(x, ONE)],
-                "average": [(sum(models, k.Vec({})) * Fraction(1, T), ONE)],
-                "mean": [*zip(models, shares, strict=True)],
-            }[setting.reading]
-            values = (k.value_of(k.MEAN, one) * share for one, share in there)
-            return sum(values, k.Lin({})) - k.value_of(k.MEAN, STAR)
-        slopes = (self.slope2(s) * share for s, share in enumerate(shares))
-        return sum(slopes, k.Lin({}))
-
-    def slope2(self, s: int) -> k.Lin:
-        """Return ``||grad f(x(s))||^2``."""
-        return k.norm2(k.gradient(k.MEAN, k.iterate(self.run, s)))
-
-    @property
-    def assumed(self) -> frozenset[h.Hypothesis]:
-        """What the statement assumes."""
-        setting, run = self.setting, self.run
-        found = {
-            h.every(k.CLIENTS, n, h.Smooth(k.Local(n), ratio(setting.S))),
-            h.every(k.CLIENTS, n, h.Convex(k.Local(n), self.modulus)),
-            h.every(k.CLIENTS, n, h.Variance(run, n, ratio(setting.sigma2))),
-            h.Minimiser(k.MEAN),
-        }
-        if setting.sigma2:
-            apart = setting.algorithm != "minibatch-sfl" or setting.clients is not None
-            found |= {h.Unbiased(run), *([h.Independent(run)] if apart else [])}
-            found |= {h.every(k.CLIENTS, n, h.Holds(one)) for one in self.equal}
-        if setting.start != "gradients":
-            found.add(h.Holds(self.start))
-        if setting.zeta2 is not None:
-            found.add(h.Holds(self.heterogeneity))
-        if setting.eps2 is not None:
-            found.add(h.Heterogeneity(ratio(setting.eps2)))
-        if setting.G2 is not None:
-            found.add(h.BoundedGradients(run, ratio(setting.G2)))
-        if setting.reading == "minimum":
-            found |= {h.Holds(self.least(s)) for s in range(setting.rounds)}
-        return frozenset(found)
-
-    @property
-    def equal(self) -> tuple[k.Lin, ...]:
-        """``a_n = 1/N`` where N is given, as two forms >= 0."""
-        N = self.setting.clients
-        away = k.constant(k.weight(n) - Fraction(1, N or 1))
-        return () if N is None else (away, -away)
-
-    @cached_property
-    def start(self) -> k.Lin:
-        """What is known of x(0), as a form >= 0."""
-        x = k.iterate(self.run, 0)
-        gap = k.value_of(k.MEAN, x) - k.value_of(k.MEAN, STAR)
-        known = k.norm2(x - STAR) if self.setting.start == "distance" else gap
-        return k.constant(self.setting.initial) - known
-
-    @cached_property
-    def heterogeneity(self) -> k.Lin:
-        """``zeta^2 - sum_n a_n ||grad F_n(x*)||^2``."""
-        each = k.norm2(k.gradient(k.Local(n), STAR)) * k.weight(n)
-        return k.constant(self.setting.zeta2 or 0) - k.summed(k.CLIENTS, n, each)
-
-    def least(self, s: int) -> k.Lin:
-        """Return ``||grad f(x(s))||^2 - m``: m is at most the least of them."""
-        return self.slope2(s) - k.constant(k.symbol(LEAST))
-
-    @property
-    def model(self) -> ModelData | None:
-        """Clients with ``q/2 x^2``, q = mu or S, started as far away as is allowed."""
-        setting = self.setting
-        rates, G2 = setting.client_steps, setting.G2
-        q, falling = setting.mu or setting.S, sorted(rates, reverse=True) == [*rates]
-        if q * rates[0] > 2 or not falling:
-            return None
-        count = setting.clients or 1
-        known = {"distance": ONE, "gap": 2 / q, "gradients": None}[setting.start]
-        far = [] if known is None else [known * setting.initial]
-        far += [] if G2 is None else [max(ZERO, G2 - setting.sigma2) / q**2]
-        x = Fraction(isqrt(int(min(far) * 4**20)), 2**20)
-        return ModelData(
-            (x,),
-            {LEAST: ZERO} if setting.reading == "minimum" else {},
-            functions=((((q,),), (ZERO,), ()),) * count,
-            weights=(Fraction(1, count),) * count,
-            rounds=setting.rounds,
-            stars={k.MEAN: (ZERO,)},
-            box=() if G2 is None else ((-x, x),),
-        )
-
-    # The inequalities ----------------------------------------------------------------
+        noisy = setting.sigma2 > 0
+        parts = Assembly(self.run, setting.rounds, setting.S, noisy, target)
+        if setting.zeta2 == 0:
+            parts.vanish(rules.assume(self.heterogeneity))
+        self.add(certificate, parts)
+        return parts.proved(certificate.squares)
 
     def add(self, certificate: Certificate, parts: Assembly) -> None:
         """Add the certificate's inequalities.
@@ -286,32 +158,53 @@ class _Derivation:
         Raises:
             ValueError: no derivation of one is known.
         """
-        own: dict[Where, k.Vec] = defaultdict(lambda: k.Vec({}))
-        common: dict[Where, k.Vec] = defaultdict(lambda: k.Vec({}))
+        groups: dict[str, dict[Where, k.Vec]]
+        groups = {kind: defaultdict(lambda: k.Vec({})) for kind in _ORTHOGONAL}
         for says, factor in certificate.uses:
             named = FIELDS.get(says.kind, "").split()
             others = {"client", "at", "other", "vector", "space"} - {*named}
             if any(getattr(says, name) is not None for name in others):
                 raise ValueError(f"no derivation of {says}")
-            if says.kind != "unbiased":
+            if says.kind not in {"unbiased", "across"}:
                 parts.use(self.derived(says, parts), factor)
                 continue
-            if says.at is None or says.space is None or says.vector is None:
+            at, space, vector = says.at, says.space, says.vector
+            if at is None or space is None or vector is None or at.kind != "local":
                 raise ValueError(f"no derivation of {says}")
-            where, apart = (says.at.t, says.at.i), says.space.part == "deviation"
-            if says.at.kind != "local":
-                raise ValueError(f"no derivation of {says}")
-            u = block(SIDES[says.space.side], parts.drawn(says.vector)) * -factor
-            shared = says.vector.kind == "start"
-            if apart and not shared:
-                own[where] = own[where] + u
-            if not (apart and shared):
-                one = u if shared else mean(u)
-                common[where] = common[where] + (-one if apart else one)
-        for (s, i), u in own.items():
-            parts.use(rules.unbiased(self.run, n, ratio(s), ratio(i), u), ONE)
-        for (s, i), u in common.items():
-            parts.use(centred(self.run, ratio(s), ratio(i), u), ONE)
+            u = block(SIDES[space.side], parts.drawn(vector)) * -factor
+            apart, shared = space.part == "deviation", vector.kind == "start"
+            found: dict[str, k.Vec] = {}
+            if says.kind == "across":
+                found["across"] = u
+            elif not apart:
+                found["common"] = u if shared else mean(u)
+            elif not shared:
+                found = {"own": u, "common": -mean(u)}
+            for kind, v in found.items():
+                groups[kind][at.t, at.i] = groups[kind][at.t, at.i] + v
+        derive = (self.unbiased, self.centred, self.across)
+        for kind, theorem in zip(_ORTHOGONAL, derive, strict=True):
+            for (s, i), u in groups[kind].items():
+                parts.use(theorem(s, i, u), ONE)
+
+    def unbiased(self, s: int, i: int, u: k.Vec) -> Theorem:
+        """Return ``<xi(n,s,i), u> = 0`` for u that client n has seen."""
+        return rules.unbiased(self.run, n, ratio(s), ratio(i), u)
+
+    def centred(self, s: int, i: int, u: k.Vec) -> Theorem:
+        """Return ``<xi(n,s,i), u> = 0`` for averages of what each client has seen."""
+        return centred(self.run, n, ratio(s), ratio(i), u)
+
+    def across(self, s: int, i: int, u: k.Vec) -> Theorem:
+        """Return ``N <xi(n,s,i), mean u> - <xi(n,s,i), u> >= 0`` for N given, u any."""
+        N, other = self.setting.clients or 1, k.Client("m")
+        xi = k.noise(self.run, n, s, i)
+        each = k.vec_at(u, {n: other}) * k.weight(other)
+        away = rules.unbiased_across(self.run, n, ratio(s), ratio(i), other, each)
+        signs = tuple(map(rules.assume, self.equal))
+        own = vanishing(N * k.weight(n) - 1, xi, u, signs)
+        target = k.inner(xi, mean(u)) * N - k.inner(xi, u)
+        return combine((away, N), own, target=target)
 
     def derived(self, says: Inequality, parts: Assembly) -> Theorem:
         """Return an inequality as a theorem, on client n or averaged.
@@ -376,28 +269,3 @@ class _Derivation:
             rules.mean_value(z),
             rules.lowest(k.MEAN, z),
         )
-
-
-def through(rates: tuple[Fraction, ...]) -> Ratio:
-    """Return step sizes as a function of the round: constant, 1/linear or polynomial.
-
-    Args:
-        rates: of rounds 0, 1, ...
-
-    Returns:
-        A number of `ROUND` with these values.
-    """
-    round_ = k.symbol(k.ROUND)
-    if len(set(rates)) == 1:
-        return ratio(rates[0])
-    if min(rates) > 0:
-        first, slope = 1 / rates[0], 1 / rates[1] - 1 / rates[0]
-        if slope > 0 and all(1 / c == first + slope * s for s, c in enumerate(rates)):
-            return 1 / (first + slope * round_)
-    out = ratio(0)
-    for s, c in enumerate(rates):
-        term = ratio(c)
-        for other in {*range(len(rates))} - {s}:
-            term = term * ((round_ - other) * Fraction(1, s - other))
-        out = out + term
-    return out

@@ -265,7 +265,7 @@ def averaged(
     values = []
     for T in range(1, rounds + 1):
         near = (one.nearing(T, distance) for one in known[1:])
-        values.append(min(known[0].rising(T, gap), *filter(None, near)))
+        values.append(min([known[0].rising(T, gap), *filter(None, near)]))
     given = replace(one, initial=gap, initial_distance=distance)
     steps = one.client_steps * rounds
     return Followed((gap, *values), tuple(known), given, steps)

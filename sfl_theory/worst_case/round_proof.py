@@ -233,7 +233,7 @@ class _OneRound:
         for i, u in own.items():
             self.parts.use(rules.unbiased(self.run, n, now, ratio(i), u), ONE)
         for i, u in shared.items():
-            self.parts.use(centred(self.run, now, ratio(i), u), ONE)
+            self.parts.use(centred(self.run, n, now, ratio(i), u), ONE)
         found = self.parts.proved(self.one.certificate.squares)
         return combine((found, 1 / self.theta))
 

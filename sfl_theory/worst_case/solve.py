@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from sfl_theory.threads import one_thread
 from sfl_theory.worst_case import interior
 from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.certificate import Certificate
@@ -96,16 +96,6 @@ def worst_case(
     """
     with one_thread():
         return _worst_case(setting, tolerance, below, progress)
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """Return what holds the linear algebra to one thread, where that can be set."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ModuleNotFoundError:
-        return nullcontext()
-    limits: AbstractContextManager[object] = threadpool_limits(1)
-    return limits
 
 
 def _worst_case(

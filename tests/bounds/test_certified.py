@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from small_problems import quadratic_file
 
 from bounds import Experiment
-from bounds.certified import chained
+from bounds.certified import Derived, certified, chained, derived, write_proofs
 from bounds.comparison import Comparison, compare
+from sfl_theory.kernel.replay import replay
 from sfl_theory.worst_case.round_by_round import Followed
 
 ETA = 1e-3 / 3
@@ -70,3 +72,53 @@ def test_two_schedules_are_told_from_one_however_small(compared: Comparison) -> 
     two = replace(run.schedule, server=lambda t: 1e-9 / (1 + t))
     found = chained(replace(compared, measurement=replace(run, schedule=two)))
     assert found == "two schedules"
+
+
+@pytest.fixture(scope="module")
+def followed(compared: Comparison) -> Followed:
+    found = chained(compared)
+    assert isinstance(found, Followed)
+    return found
+
+
+def test_a_bound_reads_as_proved_only_where_the_kernel_replayed_it(
+    compared: Comparison, followed: Followed
+) -> None:
+    known = derived(followed, "chain")
+    assert isinstance(known, Derived)
+    (claim,) = replay(known.document)
+    assert claim.proved
+    assert known.assumes == tuple(sorted(map(str, claim.hypotheses)))
+    shown = certified(compared, followed, known).as_dict()
+    assert (shown["version"], shown["audit"]["status"]) == ("proved", "proved")
+    assert shown["proof"]["rounds"] == len(followed.steps)
+    other = certified(compared, followed, "no derivation is known").as_dict()
+    assert (other["version"], other["audit"], other["proof"]) == (
+        "certified", None, None,
+    )  # fmt: skip
+    assert any("no derivation is known" in words for words in other["remarks"])
+
+
+def test_what_has_no_proof_says_why(followed: Followed) -> None:
+    large = replace(followed, rounds=followed.rounds * 100)
+    words = derived(large, "chain")
+    assert isinstance(words, str)
+    assert "--proof" in words
+    unknown = replace(followed.setting, zeta2=Fraction(1))
+    words = derived(replace(followed, setting=unknown), "chain")
+    assert isinstance(words, str)
+    assert "no derivation is known" in words
+
+
+def test_proofs_are_written_by_case(
+    compared: Comparison, followed: Followed, tmp_path: Path
+) -> None:
+    shown = certified(compared, followed, derived(followed, "chain"))
+    (words,) = write_proofs(tmp_path / "proofs", [compared, shown])
+    file = tmp_path / "proofs" / "strongly_convex.json"
+    assert str(file) in words
+    (claim,) = replay(file.read_text(encoding="utf-8"))
+    assert claim.proved
+    (words,) = write_proofs(tmp_path / "none", [certified(compared, followed, "no")])
+    assert "no bound round by round was proved" in words
+    assert not (tmp_path / "none").exists()

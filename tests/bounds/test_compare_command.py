@@ -402,3 +402,15 @@ def test_runs_as_a_module_from_anywhere(quadratic: Path, tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "compare-out" / "han2024-thm-3.7" / "compare.png").exists()
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("more", [["--version", "printed"], ["--refute"]])
+def test_proofs_are_refused_where_no_bound_round_by_round_is_drawn(
+    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proofs = tmp_path / "proofs"
+    with pytest.raises(SystemExit, match="2"):
+        main(["--theorem", "3.7", "--proof", str(proofs), *more])
+    error = capsys.readouterr().err
+    assert "--proof: bounds round by round" in error
+    assert not proofs.exists()

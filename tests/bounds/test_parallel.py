@@ -9,8 +9,11 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bounds.parallel import run_all
+from bounds.shares import Shares, shared
 from bounds.training import Progress
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="forks are made on Linux")
@@ -66,3 +69,34 @@ def test_a_killed_process_is_said_to_be_one() -> None:
 
     with pytest.raises(MemoryError, match="killed"):
         run_all({"a": killed, "b": partial(square, 2)}, Bars(), 2)
+
+
+@linux
+@given(st.integers(1, 4), st.lists(st.integers(0, 3), max_size=40))
+def test_each_place_is_taken_once_and_the_own_ones_first(
+    workers: int, who: list[int]
+) -> None:
+    """Whoever asks when; a process leaves its stretch only when that is done."""
+    shares = Shares(len(who), workers)
+    ends = [len(who) * k // workers for k in range(workers + 1)]
+    taken: list[int] = []
+    for one in (number % workers for number in who):
+        own = [k for k in range(ends[one], ends[one + 1]) if k not in taken]
+        taken.append(shares.take(one))
+        assert not own or taken[-1] == own[0]
+    assert sorted(taken) == [*range(len(who))]
+
+
+@linux
+def test_a_list_is_shared_by_processes() -> None:
+    found = dict(shared(lambda place: (place**2, os.getpid()), 30, 3))
+    assert {place: value for place, (value, _) in found.items()} == {
+        place: place**2 for place in range(30)
+    }
+    assert os.getpid() not in {pid for _, pid in found.values()}
+
+
+@linux
+def test_a_failure_of_one_place_is_its_own_error() -> None:
+    with pytest.raises(ZeroDivisionError):
+        dict(shared(lambda place: 1 // (place - 3), 9, 2))

@@ -28,6 +28,25 @@ def test_a_proof_is_written_and_read_out(
     assert found["upper"] == pytest.approx(0.9025, rel=1e-6)
 
 
+def test_visits_one_after_another_are_proved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proof = tmp_path / "proof.json"
+    asked = ["--algorithm", "sfl-v2", "--clients", "2", "--eta-server", "0.25"]
+    assert main([*asked, *STEP, *PROBLEM, "--proof", str(proof)]) == 0
+    (claim,) = replay(proof.read_text(encoding="utf-8"))
+    assert claim.proved and claim.sides is not None
+    printed = capsys.readouterr().out
+    assert str(claim) in printed
+    for line in (
+        "assumes (2 - N) >= 0",
+        "assumes for all i3 < 1: for all i2 < 1: for all i1 < 1: "
+        "(before(#0,i1;#1,i2;i3) - 1) >= 0",
+        "where #p is client p = 0, 1, ..., the last one beyond",
+    ):
+        assert line in printed
+
+
 def test_without_a_proof_nothing_reads_as_proved(tmp_path: Path) -> None:
     record = tmp_path / "record.json"
     main(["--algorithm", "fedavg", *STEP, *PROBLEM, "--json", str(record)])
@@ -38,8 +57,8 @@ def test_what_has_no_proof_is_refused_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     proof = tmp_path / "proof.json"
-    asked = ["--algorithm", "sfl-v2", "--clients", "2", "--eta-server", "0.5"]
+    asked = ["--algorithm", "fedavg", "--weights", "0.25,0.75", "--noise", "1"]
     with pytest.raises(SystemExit, match="2"):
         main([*asked, *STEP, *PROBLEM, "--proof", str(proof)])
-    assert "the kernel names no single client" in capsys.readouterr().err
+    assert "weights of their own" in capsys.readouterr().err
     assert not proof.exists()

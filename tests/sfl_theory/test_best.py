@@ -136,8 +136,11 @@ def test_best_is_the_smallest_that_applies(known: Constants, number: str) -> Non
 
 def test_versions_change_with_the_rounds() -> None:
     """Without the distance first, at its own orders in the end."""
-    found = strong("3.6").best(KNOWN.with_values(sigma2=0, initial_gap=1e3), [1, 10**6])
+    known = KNOWN.with_values(sigma2=1e-6, initial_gap=1e3)
+    found = strong("3.6").best(known, [1, 10**6])
     assert found.versions == ("sharper", "last_model")
+    found = strong("3.6").best(known.with_values(sigma2=0), [1, 10**6])
+    assert found.versions == ("sharper", "without_noise")
 
 
 def test_a_weighted_mean_is_compared_at_one_rate() -> None:

@@ -22,8 +22,16 @@ MAY = {
     "latex_reader": set(),
     "plain": {"latex_reader"},
     "claims": {"kernel", "written", "plain", "models", "proofs", "papers.PAPERS"},
-    "worst_case": {"kernel", "proofs", "worst_case"},
-    "mutation": {"kernel", "claims", "models", "mutation", "proofs.export"},
+    "threads": set(),
+    "worst_case": {"kernel", "proofs", "worst_case", "threads"},
+    "mutation": {
+        "kernel",
+        "claims",
+        "models",
+        "mutation",
+        "proofs.export",
+        "threads",
+    },
     "ledger": {"claims", "plain", "models", "papers.PAPERS"},
 }
 """Folder or module -> what of ``sfl_theory`` it may import."""

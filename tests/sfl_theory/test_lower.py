@@ -18,6 +18,7 @@ from sfl_theory.bound import total
 from sfl_theory.claims import Model, Part, decide, says
 from sfl_theory.lower import USUAL, lower_bound, still_open
 from sfl_theory.models.functions import Piece, Separable
+from sfl_theory.pulled import Pulled
 from sfl_theory.schedules import Schedule, constant
 
 CASES = [
@@ -102,6 +103,42 @@ def test_known_values() -> None:
     rate = bound.step_size.schedule(quiet).client(np.arange(5.0))
     by_hand = 1 / (2 * 0.1) * np.prod((1 - 0.1 * rate) ** 4)
     assert found.values[0] == pytest.approx(by_hand, rel=1e-6)
+
+
+def test_two_clients_in_a_plane_are_followed_as_they_run() -> None:
+    """Step by step the same models; G is met at the start of some round."""
+    rates = 4 / (2 * (31.0 + np.arange(40)))
+    run = Pulled(4.0, 1.0, 0.5, 0.5, 2, rates)
+    x, largest = run.models[0], 0.0
+    for eta, after in zip(rates, run.models[1:], strict=True):
+        ends = []
+        for H, centre in zip(run.curvatures, run.centres, strict=True):
+            z = x
+            for _ in range(2):
+                g = H @ (z - centre)
+                largest, z = max(largest, float(g @ g)), z - eta * g
+            ends.append(z)
+        x = np.mean(ends, axis=0)
+        np.testing.assert_allclose(x, after, atol=1e-12)
+    for H in run.curvatures:
+        np.testing.assert_allclose(np.linalg.eigvalsh(H), (1, 4))
+    assert run.scale(Constants(G2=1)) <= (1 + 1e-12) / largest
+
+
+@pytest.mark.parametrize(
+    ("kappa", "tau", "most"),
+    [(4, 1, 2.3), (10, 1, 1.4), (100, 1, 1.1), (4, 2, 9.5), (10, 2, 7), (100, 2, 19)],
+)
+def test_without_noise_the_ratio_stays_bounded(
+    kappa: float, tau: int, most: float
+) -> None:
+    """Theorem 3.6, strongly convex: up to T = 10^4, where it once grew like T^6."""
+    known = Constants(
+        S=kappa, mu=1, sigma2=0, G2=1, weights=(0.5, 0.5), tau=tau, tau_server=tau,
+        participation=1, initial_gap=0.5, initial_distance2=1,
+    )  # fmt: skip
+    found = still_open(theorem("3.6").case("strongly_convex"), known)
+    assert 1 <= found.factor < most
 
 
 def test_what_is_still_open_is_a_factor_of_at_least_one() -> None:

@@ -24,6 +24,8 @@ SECTIONS = (
     "theorems_eq_3",
     "unbounded",
     "last_iterate",
+    "without_noise",
+    "last_model_drawn",
     "conditions",
     "constant_rates",
     "appendix_c",

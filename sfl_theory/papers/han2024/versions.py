@@ -18,7 +18,14 @@ from sfl_theory import written as w
 from sfl_theory.bound import Bound, Source, StepSize
 from sfl_theory.conditions import BoundedGradients, Convex, MinimiserExists, Smooth
 from sfl_theory.kernel.terms import Side
-from sfl_theory.papers.han2024 import last_iterate, printed, theorems, unbounded
+from sfl_theory.papers.han2024 import (
+    last_iterate,
+    last_model_drawn,
+    printed,
+    theorems,
+    unbounded,
+    without_noise,
+)
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024 import strongly_convex_repairs as strong
 from sfl_theory.papers.han2024 import theorems_convex_repaired as convex
@@ -76,6 +83,8 @@ METRICS = {
     "non_convex": bound.WEIGHTED_GRADIENT,
 }
 LARGEST, FOUR = 1 / (2 * S * tau), sp.Integer(4)
+LAST_MODEL = {"3.9": {"last_model": last_model_drawn.LINE}}
+"""Of a claim beside the paper's."""
 NOTES = (
     "the learning rate shown is the largest that the paper admits",
     "holds for every learning rate; useful where the sum of squared learning rates "
@@ -167,13 +176,18 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Bound]:
         nearest = as_printed(own, con.OwnSteps(), "strongly convex")
         rule = found["any_periods"].step_size
         found["repaired"] = replace(nearest, step_size=rule)
-    for name, line in strong.LAST_MODEL.get(number, {}).items():
+    for name, line in (strong.LAST_MODEL | LAST_MODEL).get(number, {}).items():
         condition = of_algorithm(line.algorithm)[1]
         found[name] = replace(
             as_printed(own, condition, "strongly convex, last model"),
             parts=parts(line, GAMMA),
             step_size=falling(line.algorithm),
         )
+    if number == "3.6":
+        line = without_noise.LINE
+        quiet = replace(found["last_model"], parts=parts(line, GAMMA))
+        silent = (*quiet.conditions, con.NoNoise())
+        found["without_noise"] = replace(quiet, conditions=silent)
     return found
 
 

@@ -14,8 +14,8 @@ from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, inner, norm2, weight
-from sfl_theory.proofs import notation
-from sfl_theory.proofs.equal_steps import first_square, only_one
+from sfl_theory.proofs import noises, notation, single_noise
+from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, mean, nat, of, positive, steps, sum_over
 
 k = terms.Client("k")
@@ -174,41 +174,13 @@ def centred() -> Theorem:
 
 def _noise_against(known: Vec) -> Theorem:
     xi = terms.noise(RUN, k, now, step)
-    each = rules.unbiased_across(RUN, k, now, step, known)
+    each = single_noise.centred(RUN, k, now, step, known)
     return combine(clients(each), of_mean(xi, known))
 
 
 def uncorrelated() -> Theorem:
-    """Return ``||g_t - gbar_t||^2 <= sum p_k^2 ||xi_k||^2`` for independent samples.
-
-    By what step i adds to the squared sum of the noises, and to the sum of squares.
-    """
-    xi, own = terms.noise(RUN, k, now, of(j)), terms.noise(RUN, k, now, step)
-    last = terms.noise(RUN, k, now, step + of(j))
-    until, before = (terms.summed(steps(end), j, xi) for end in (step + 1, step))
-    z = noise_of(step)
-    both = averaged(until) + averaged(before) + z
-    grows = combine(
-        rules.split(j, inner(xi, both), step, ratio(1)),
-        rules.linear(steps(step + 1), j, xi, both),
-        (rules.linear(steps(step), j, xi, both), -1),
-        only_one(j, last, both, -1),
-    )
-    squares = combine(
-        (rules.split(j, norm2(xi), step, ratio(1)), -1), first_square(j, last)
-    )
-    whole = combine(
-        clients(grows),
-        of_mean(until, both),
-        (of_mean(before, both), -1),
-        (of_mean(own, both), -1),
-        (_noise_against(averaged(before)), 2),
-        (rules.independent(RUN, k, j, weight(k), now, step + 1, None), -1),
-        rules.independent(RUN, k, j, weight(k), now, step, None),
-        sum_over(squares, CLIENTS, k, weight(k) ** 2),
-        target=terms.summed(CLIENTS, k, norm2(own) * weight(k) ** 2) - norm2(z),
-    )
-    return rules.cut(whole, STARTED)
+    """Return ``||g_t - gbar_t||^2 <= sum p_k^2 ||xi_k||^2`` for independent samples."""
+    return combine((noises.of_steps(RUN, k, now, step, step), -1))
 
 
 def reached(y: Vec) -> terms.Lin:

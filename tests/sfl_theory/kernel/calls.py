@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction as Q
 from types import ModuleType
 
+from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, ratio
 from sfl_theory.kernel.terms import (
@@ -84,8 +85,10 @@ STEPWISE_V2 = Split(
     Kind.V2, UPDATES, k.Stepwise(natural(tau), ETA), k.Stepwise(natural(tau), RATE)
 )
 WITH_DRAWS = (PARTIAL, STEPWISE_V2, DRAWN_V2, DRAWN, AVERAGED, AVERAGED_V2, DRAWN_BATCH)
+RUNS_OF_VISITS = (V2, WEIGHTED, STEPWISE_V2, DRAWN_V2, DRAWN, AVERAGED_V2)
 RUNS = (V1, run_of(Kind.V1), V2, WEIGHTED, MINIBATCH, STEPWISE, *WITH_DRAWS)
 GD = k.Descent(F, ETA)
+of_m = symbol(k.PerClient(k.ClientFamily("turn", Sort.NATURAL), m))
 
 
 def stochastic(run: Split, client: Client, step: object) -> k.Vec:
@@ -309,10 +312,10 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             add("local_update", run, n, ZERO, ZERO, side, x)
             add("local_update", run, n, now, of(i), side, x)
             add("local_update", run, n, ZERO, ratio(1), side, x)
-            add("martingale", run, n, ZERO, tau, side)
-            add("independent", run, n, i, weight(n), ZERO, tau, side)
-            add("independent", run, n, i, of(i) + per_client("w", n), ZERO, tau, None)
-        add("martingale", run, n, now, of(j), None)
+            xi = part(side, noise(run, m, ZERO, of(j)))
+            own = per_client("w", m) * (of(j) + 1)
+            for u in (xi * weight(m), summed(steps(tau), j, xi * own)):
+                add("unbiased_across", run, n, ZERO, of(i), m, u)
         add("bounded_gradient", run, G2, n, now, of(i))
         add("bounded_gradient", run, G2, n, ZERO, ZERO)
         add("variance", run, s2, n, now, of(i))
@@ -364,7 +367,8 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             add("tower", run, now, w, expected(run, now, w) - iterate(run, ZERO))
         add("tower", run, now + 1, w, local_point(run, n, now, of(i)))
         add("jensen", CLIENTS, n, weight(n) * draw(run, n, now), gradient(Local(n), x))
-        add("independent", run, n, i, weight(n) * draw(run, n, now), now, tau, None)
+        u = summed(steps(tau), j, noise(run, m, now, of(j))) * draw(run, m, now)
+        add("unbiased_across", run, n, now, of(i), m, u * weight(m))
         later("combine", lambda r=run: multiplied(R, r))
         later(
             "combine",
@@ -374,16 +378,48 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     add("tower", MINIBATCH, now, x, iterate(MINIBATCH, now))
     other = noise(MINIBATCH, m, now, of(i))
     for run in (V1, STEPWISE, PARTIAL, AVERAGED):
-        gradients = gradient(Local(m), local_point(run, m, now, of(i))) * weight(m)
         for u in (
-            gradient(Local(n), local_point(run, n, now, of(i))),
-            summed(CLIENTS, m, gradients),
-            summed(CLIENTS, m, summed(steps(of(i)), j, noise(run, m, now, of(j)))),
+            gradient(Local(m), local_point(run, m, now, of(j))) * weight(m),
+            gradient(Local(n), local_point(run, m, now, of(i) + 1)) * weight(n),
+            summed(steps(tau), j, noise(run, m, now, of(j))) - iterate(run, now),
+            part(Side.SERVER, local_point(run, m, now, of(i) + 1)),
         ):
-            add("unbiased_across", run, n, now, of(i), u)
+            add("unbiased_across", run, n, now, of(i), m, u)
+        own = gradient(Local(n), local_point(run, n, ZERO, ONE))
+        add("unbiased_across", run, n, ZERO, ZERO, n, own)
+    for run in RUNS_OF_VISITS:
+        for u in (
+            noise(run, m, now, of(j)),
+            gradient(Local(m), local_point(run, m, now, of(j))) - vec(Star(MEAN)),
+            summed(steps(of(j) + 1), d, noise(run, m, now, of(d))),
+            local_point(run, n, now, of(i)) + noise(run, m, now, of(j)) * weight(m),
+        ):
+            add("unbiased_after", run, n, now, of(i), m, of(j), u)
+        add("unbiased_after", run, n, ZERO, ONE, m, ZERO, noise(run, m, ZERO, ZERO))
+        add("unbiased_after", run, n, now, ONE, n, ZERO, noise(run, n, now, ZERO))
+    everywhere = h.every(CLIENTS, n, h.Smooth(Local(n), S))
+    for who in (n, k.Numbered(1)):
+        later("specialise", lambda c=who: R.specialise(near(R, c), everywhere, c))
+    falling = h.every(steps(tau), i, h.Holds(constant(S - of(i))))
+    for at in (ZERO, ONE, of(j)):
+        low_there = constant(S - at)
+        add("specialise", R.assume(low_there), falling, at)
+    rising = h.every(k.NATURALS, i, h.Holds(constant(S * of(i))))
+    add("specialise", R.assume(constant(S * (of(j) + 1))), rising, of(j) + 1)
+    for size in (1, 2, 3):
+        form = value_of(Local(n), x) * weight(n) - constant(symbol(k.Odds(n)))
+        add("numbered", n, form, size)
+        other_form = summed(CLIENTS, m, norm2(gradient(Local(n), x) * weight(m) - x))
+        add("numbered", n, other_form, size)
+        add("numbered", n, norm2(noise(V2, n, ZERO, ZERO)), size)
     add("unbiased", MINIBATCH, n, now, of(i) + 1, other)
     add("unbiased", MINIBATCH, n, now, of(i), local_point(MINIBATCH, m, now, of(i)))
     return out
+
+
+def near(R: ModuleType, client: k.ClientIndex) -> object:
+    """Return smoothness of one client's function."""
+    return R.instantiate(R.lipschitz(Local(n), S, x, y), ((n, client),), ())
 
 
 def multiplied(R: ModuleType, run: Split) -> object:
@@ -605,8 +641,6 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             known = run.kind is Kind.MINIBATCH and u == local_point(run, m, now, of(i))
             if not known:
                 add("unbiased", run, n, now, of(i), u)
-        add("independent", run, n, i, weight(n), of(i), tau, None)
-        add("independent", run, n, i, weight(n), now, of(i), None)
     for run in WITH_DRAWS:
         J = draw(run, n, now)
         add("unbiased", run, n, now, of(i), later_of(run) * J)
@@ -629,7 +663,39 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             iterate(run, now + 1),
             *([] if run.kind is Kind.V1 else [local_point(run, m, now, of(i))]),
         ):
-            add("unbiased_across", run, n, now, of(i), u)
+            add("unbiased_across", run, n, now, of(i), k.Client("l"), u)
+        own = local_point(run, n, now, of(i) + 1)
+        add("unbiased_across", run, n, now, of(i), m, own)
+        add("unbiased_across", run, n, of_m, of(i), m, local_point(run, m, ZERO, ZERO))
+        if run.kind is not Kind.V1:
+            there = gradient(Local(m), local_point(run, m, now, of(i) + 1))
+            for u in (there, there + noise(run, m, now, of(i))):
+                add("unbiased_across", run, n, now, of(i), m, u)
+    for run in RUNS:
+        there = local_point(run, m, now, of(j) + 1)
+        for u in (
+            there,
+            x,
+            noise(run, m, now, of(j) + 1),
+            noise(run, n, now, of(i)),
+            local_point(run, n, now, of(i) + 1),
+            local_point(run, k.Client("l"), now, of(j)),
+            iterate(run, now + 1),
+            summed(steps(of(j) + 2), d, noise(run, m, now, of(d))),
+            summed(CLIENTS, m, noise(run, m, now, of(j))),
+            *([] if run.kind.visits else [noise(run, m, now, of(j))]),
+        ):
+            add("unbiased_after", run, n, now, of(i), m, of(j), u)
+    apart = h.every(steps(2), i, h.Holds(constant(of(i) * (of(i) - 1))))
+    between = R.assume(constant(ratio(Q(-1, 4))))
+    for where in (ratio(Q(1, 2)), ratio(-1), S, n, k.Numbered(1), of(j)):
+        add("specialise", between, apart, where)
+    everywhere = h.every(CLIENTS, n, h.Smooth(Local(n), S))
+    later("specialise", lambda: R.specialise(near(R, n), everywhere, m))
+    later("specialise", lambda: R.specialise(near(R, n), everywhere, ONE))
+    for size in (0, -1, True, 1_001):
+        add("numbered", n, value_of(Local(n), x), size)
+    add("numbered", n, value_of(Local(n), x), ratio(2))
     ahead = later_of(MINIBATCH)
     add("unbiased", MINIBATCH, n, now, of(i), local_point(MINIBATCH, m, now, of(i) + 1))
     add("unbiased", MINIBATCH, n, now, of(i), noise(MINIBATCH, m, now, of(i)))

@@ -256,7 +256,8 @@ class Sample:
         partial = any(run.drawn for run in self.splits)
         e.prepare(self._steps(), partial)
         free = sorted((v for v in self.free if isinstance(v, k.Client)), key=str)
-        e.at = {n: self.rng.randrange(self.clients) for n in free}
+        e.at |= {k.Numbered(p): self.clients - 1 for p in range(self.clients, 9)}
+        e.at |= {n: self.rng.randrange(self.clients) for n in free}
         return e
 
 

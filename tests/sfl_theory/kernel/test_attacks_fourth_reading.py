@@ -8,12 +8,14 @@ before. The last part was rejected by it too, and is kept because it is new in k
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction as Q
 
 import pytest
 from calls import EVERYONE, MINIBATCH, ONE, V1, V2, S, d, i, j, m, n, now, x
+from random_models import verdict
 from test_attacks import NOTHING, small_model
 
 from sfl_theory.kernel import rules as R
@@ -215,10 +217,8 @@ def test_a_file_writes_exponents_as_positive_integers(power: object) -> None:
 
 
 def test_equal_clients_in_a_theorem_on_two() -> None:
-    """What `unbiased_across` says of two clients holds of one that is both."""
-    u = local_point(V1, m, now, of(i))
-    thm = R.unbiased_across(V1, n, now, of(i), u)
+    """What `unbiased_after` says of two clients holds of one that is both."""
+    thm = R.unbiased_after(V2, n, now, of(i), m, of(j), noise(V2, m, now, of(j)))
     one = R.instantiate(thm, ((m, n),), ())
-    direct = R.unbiased(V1, n, now, of(i), local_point(V1, n, now, of(i)))
-    assert not one.form - direct.form
-    assert one.hypotheses >= direct.hypotheses
+    seen = Counter(verdict(one, seed) for seed in range(60))
+    assert seen["true"] >= 3 and not seen["false"]

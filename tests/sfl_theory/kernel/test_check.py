@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib._bootstrap_external as bootstrap
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -18,6 +19,8 @@ from calls import GD, ONE, ZERO, F, i, n, of
 from test_attacks import NOTHING, ONE_FORM, TWO, claimed, modelled, small_model
 
 from sfl_theory.kernel import hypotheses as h
+from sfl_theory.kernel import reader
+from sfl_theory.kernel import replay as checker
 from sfl_theory.kernel import rules as R
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.replay import replay
@@ -68,10 +71,42 @@ def test_exit_status_zero_needs_claims(tmp_path: Path) -> None:
     empty = checked(written(tmp_path, {"terms": [], "steps": [], "claims": []}))
     assert empty.returncode == 1
     assert "REJECTED" in empty.stdout
-    assert checked(tmp_path / "absent.json").returncode == 1
     assert checked(written(tmp_path, HONEST)).returncode == 0
-    one_of_two = checked(written(tmp_path, HONEST), tmp_path / "absent.json")
-    assert one_of_two.returncode == 1
+
+
+def test_what_is_no_ordinary_file_is_one_line_and_status_two(tmp_path: Path) -> None:
+    pipe, hidden = tmp_path / "pipe", written(tmp_path, HONEST)
+    os.mkfifo(pipe)
+    for path in ("/dev/zero", pipe, tmp_path, tmp_path / "absent.json"):
+        done = checked(path)
+        assert done.returncode == 2
+        assert not done.stdout
+        assert done.stderr == f"{path}: no ordinary file to read\n"
+    with_others = checked(hidden, pipe, written(tmp_path / pipe.parent, HONEST))
+    assert with_others.returncode == 2
+    assert with_others.stdout.count("1 proved, 0 refuted") == 2
+    rejected = tmp_path / "rejected.json"
+    rejected.write_text("[]", encoding="utf-8")
+    assert checked(pipe, rejected).returncode == 2
+    assert checked(rejected).returncode == 1
+
+
+def test_a_file_without_end_is_read_up_to_the_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = written(tmp_path, "[" + " " * 10_000)
+    monkeypatch.setattr(reader, "MAX_CHARACTERS", 100)
+    monkeypatch.setattr(checker, "MAX_CHARACTERS", 100)
+    asked: list[int] = []
+
+    def seen(text: str) -> list[object]:
+        asked.append(len(text))
+        return replay(text)  # type: ignore[return-value]
+
+    monkeypatch.setattr(checker, "replay", seen)
+    assert checker.main([str(long)]) == 1
+    assert asked == [101]
+    assert "the file is too long" in capsys.readouterr().out
 
 
 EVIL = "\r\x1b[2Khuang-1: proved\n  1\n  <= 0\n\x1b[8m\u202e\x9b"

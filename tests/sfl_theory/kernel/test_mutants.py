@@ -91,6 +91,17 @@ MUTANTS = [
         "for at in (ratio(0), k.symbol(v)))",
     ),
     ("cut", "others | lemma.hypotheses", "others"),
+    ("specialise", " - {one} | {every}", " - {one}"),
+    (
+        "specialise",
+        "            hypotheses = required(ratio(every.binder.upper) - 1 - index)",
+        "            pass",
+    ),
+    (
+        "specialise",
+        "        index = ratio(k.natural(cast(Ratio, value)))",
+        "        index = ratio(value)",
+    ),
     (
         "cases",
         '    require(not (above.form - below.form), "the cases prove different things")\n',
@@ -281,21 +292,21 @@ MUTANTS = [
         "k.constant(bound / 2) - k.norm2(k.noise",
     ),
     ("variance", "form, h.Variance(run, n, bound), *", "form, *"),
-    ("unbiased", "_determined(u, run, k.natural(t), earlier, {})", "True"),
+    ("unbiased", "_determined(u, run, now, known, {})", "True"),
     (
         "unbiased",
-        "        own = one.client is n or everyone\n",
-        "        own = True\n",
+        "(one.client is n or run.kind is k.Kind.MINIBATCH)\n",
+        "True\n",
     ),
     (
         "unbiased",
-        "        j = _at_most(one.step, at) + (1 if isinstance(one, k.Noise) else 0)",
-        "        j = _at_most(one.step, at)",
+        "(i - j - int(isinstance(one, k.Noise))).poly()",
+        "(i - j).poly()",
     ),
     (
         "unbiased",
-        "        return (step - j).poly().natural()",
-        "        return (step + 1 - j).poly().natural()",
+        "(i - j - int(isinstance(one, k.Noise))).poly()",
+        "(i + 1 - j - int(isinstance(one, k.Noise))).poly()",
     ),
     (
         "unbiased",
@@ -314,15 +325,32 @@ MUTANTS = [
     ),
     (
         "unbiased_across",
-        '    require(run.kind is k.Kind.V1, "clients meet within a round")\n',
+        '    require(alone, "clients meet within a round")\n',
         "",
     ),
+    ("unbiased_across", "lambda one, _: one.client is m", "lambda one, _: True"),
+    ("unbiased_across", "    return isinstance(atom, k.Noise)", "    return True"),
     (
-        "martingale",
-        "k.norm2(k.summed(steps, i, xi)) - k.summed(steps, i, k.norm2(xi))",
-        "k.norm2(k.summed(steps, i, xi)) - k.summed(steps, i, k.norm2(xi)) * 2",
+        "unbiased_across",
+        "k.summed(k.CLIENTS, m, u) - k.vec_at",
+        "k.summed(k.CLIENTS, m, u) - 0 * k.vec_at",
     ),
-    ("independent", "k.norm2(xi) * factor**2", "k.norm2(xi) * factor"),
+    ("unbiased_across", "k.vec_at(u, {m: n})", "k.vec_at(u, {m: n}) * k.weight(n)"),
+    (
+        "unbiased_after",
+        "one.client is m and (j - at)",
+        "one.client is m and (j + 1 - at)",
+    ),
+    (
+        "unbiased_after",
+        "one.client is m and (j - at)",
+        "(j - at)",
+    ),
+    ("unbiased_after", " * k.before(m, j, n, i, t)", ""),
+    ("unbiased_after", " * k.before(m, j, n, i, t)", " * k.before(n, i, m, j, t)"),
+    ("numbered", "required(N - count) | required(count - N)", "required(N - count)"),
+    ("numbered", "required(N - count) | required(count - N)", "required(count - N)"),
+    ("numbered", "for p in range(count))", "for p in range(count - 1))"),
     ("drawn", "(1 + k.symbol(k.Odds(n))) * J - J * J", "J - J * J"),
     (
         "drawn",
@@ -423,7 +451,6 @@ MUTANTS = [
 # - combine without its check of atoms: `number_of` refuses what is left over;
 # - sum_over without the factor: a sum of true inequalities all the same;
 # - local_update of SFL-V2 at steps that are not made: no order speaks of such visits;
-# - independent with a limit that depends on the client: noise beyond the steps is 0.
 
 
 def mutated(old: str, new: str) -> ModuleType:

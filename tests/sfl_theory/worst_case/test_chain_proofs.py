@@ -74,12 +74,12 @@ def gradients(one: Setting) -> Followed:
     return descended(smooth, ROUNDS, Fraction(1))
 
 
-def gaps(one: Setting, gap: Fraction = Fraction(1)) -> Followed:
+def gaps(one: Setting, gap: int = 1, distance: int = 1) -> Followed:
+    far = Fraction(distance)
     mean = replace(
-        one, mu=Fraction(0), reading="mean", start="decrease",
-        initial_distance=Fraction(1),
-    )  # fmt: skip
-    return averaged(mean, ROUNDS, Fraction(1), gap)
+        one, mu=Fraction(0), reading="mean", start="decrease", initial_distance=far
+    )
+    return averaged(mean, ROUNDS, far, Fraction(gap))
 
 
 KINDS: dict[str, Callable[[Setting], Followed]] = {
@@ -87,7 +87,7 @@ KINDS: dict[str, Callable[[Setting], Followed]] = {
     "last, falling steps": lambda one: follow(one, FALLING),
     "mean of gradients": gradients,
     "mean of gaps, nearing": gaps,
-    "mean of gaps, rising": lambda one: gaps(one, Fraction(1, 50)),
+    "mean of gaps, rising": lambda one: gaps(one, distance=100),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -18,14 +19,31 @@ from hypothesis import strategies as st
 
 import sfl_theory
 from sfl_theory.kernel.algebra import Rejected, ratio
+from sfl_theory.kernel.moments import evaluated
 from sfl_theory.kernel.replay import replay
-from sfl_theory.kernel.terms import ROUND, constant, number_at
+from sfl_theory.kernel.terms import (
+    ROUND,
+    Kind,
+    Pace,
+    Participants,
+    Rate,
+    Split,
+    constant,
+    iterate,
+    natural,
+    norm2,
+    number_at,
+)
+from sfl_theory.proofs.by_number import Numbers
+from sfl_theory.proofs.export import ModelData, model_of
 from sfl_theory.worst_case.certificate import STAR, Certificate, Inequality, Point
-from sfl_theory.worst_case.proof import prove, refuse, through
+from sfl_theory.worst_case.proof import prove, refuse
 from sfl_theory.worst_case.quadratic import Quadratic
-from sfl_theory.worst_case.setting import Setting
+from sfl_theory.worst_case.setting import Setting, Visits
 from sfl_theory.worst_case.solve import worst_case
+from sfl_theory.worst_case.stated import through
 
+CASES = int(os.environ.get("SFL_CERTIFICATES", "150"))
 CHECK = Path(str(sfl_theory.__file__)).parent / "kernel" / "check.py"
 HALF = Q(1, 2)
 
@@ -86,7 +104,47 @@ SETTINGS |= {
     "the same minimiser": asked(zeta2=Q(0)),
     "the same minimiser, two rates": asked((HALF,), (Q(1, 3),), zeta2=Q(0)),
 }
+GIVEN: dict[str, object] = {"clients": 2}
+V2: dict[str, object] = {"algorithm": "sfl-v2", **GIVEN}
+UNEQUAL: dict[str, object] = {"clients": 2, "weights": (Q(1, 3), Q(2, 3))}
+TURNS: dict[str, object] = {**V2, "order": "interleaved"}
+ONE, SLOW = (HALF,), (Q(1, 4),)
+SETTINGS |= {
+    "noisy steps, N given": asked(
+        **UNEQUAL | {"weights": (), "symmetric": True}, sigma2=Q(1)
+    ),
+    "noisy steps, two paces, N given": asked(
+        ONE, (Q(1, 3),), tau_server=3, sigma2=Q(1), clients=3, symmetric=True
+    ),
+    "one visit each": asked(ONE, SLOW, tau=1, metric="distance", **V2),
+    "visits": asked(ONE, SLOW, metric="distance", **V2),
+    "visits, other orders": asked(2 * ONE, 2 * SLOW, turns=((1, 0), (0, 1)), **V2),
+    "visits in turns, other orders": asked(
+        ONE, SLOW, turns=((1, 0), (0, 1)), metric="distance", **TURNS
+    ),
+    "visits in turns": asked(2 * ONE, 2 * SLOW, metric="distance", **TURNS),
+    "visits, gap": asked(2 * ONE, 2 * SLOW, **V2),
+    "visits, weighted": asked(ONE, SLOW, **V2 | UNEQUAL, server_moves="weighted"),
+    "visits, average": asked(2 * ONE, 2 * SLOW, mu=Q(0), reading="average", **V2),
+    "visits, start by gap": asked(ONE, SLOW, start="gap", **V2),
+    "visits, bounded": asked(ONE, SLOW, **BOUNDED, **V2),
+    "visits, dissimilarity": asked(ONE, SLOW, zeta2=None, eps2=Q(1), **V2),
+    "visits, the same minimiser": asked(ONE, SLOW, **V2 | {"zeta2": Q(0)}),
+    "visits, two rates": asked((HALF, Q(1, 3)), (Q(1, 4), Q(1, 7)), **V2),
+    "visits, least": asked(
+        SLOW, SLOW, **NON_CONVEX, **V2, eps2=Q(1), reading="minimum"
+    ),
+    "visits, noise": asked(ONE, SLOW, sigma2=Q(1), **V2),
+    "visits in turns, noise": asked(ONE, SLOW, **BOUNDED, **TURNS, sigma2=Q(1)),
+    "visits, server at rest": asked(ONE, (Q(0),), **V2),
+    "three visitors": asked(ONE, SLOW, tau=1, **V2 | {"clients": 3}),
+    "weights": asked(ONE, **UNEQUAL),
+    "weights, two paces": asked(ONE, (Q(1, 3),), tau_server=3, **UNEQUAL),
+    "weights, minibatch": asked(ONE, SLOW, algorithm="minibatch-sfl", **UNEQUAL),
+    "one client": asked(ONE, algorithm="fedavg", clients=1, zeta2=None),
+}
 FEW = ["one step", "bounded gradients", "two paces", "noise, N given", "minibatch"]
+FEW += ["visits", "visits in turns, noise", "weights", "noisy steps, N given"]
 
 
 @cache
@@ -110,6 +168,44 @@ def test_a_certificate_is_a_proof(name: str) -> None:
     assert claim.left == proved.statement.left
     assert claim.right == constant(found.bound)
     assert claim.used <= claim.hypotheses == proved.statement.hypotheses
+
+
+@pytest.mark.parametrize("name", [one for one in FEW if one.startswith("visits")])
+def test_the_assumed_order_is_that_of_a_run(name: str) -> None:
+    """A contradictory order would prove anything: a model meets what is assumed."""
+    proved = prove(certificate(name))
+    assert proved.model is not None
+    (claim,) = replay(proved.document())
+    assert claim.sides is not None and claim.sides[0] <= claim.sides[1]
+
+
+@given(st.integers(1, 3), st.integers(1, 3), st.booleans(), st.randoms())
+@settings(max_examples=15, deadline=None)
+def test_any_assumed_order_is_that_of_a_run(
+    N: int, tau: int, turns: bool, rng: random.Random
+) -> None:
+    """The order's hypotheses hold in the order that is meant, and in no other one."""
+    places = [rng.sample(range(N), N) for _ in range(tau if turns else 1)]
+    order = [(p, i) for i, place in enumerate(places) for p in place]
+    if not turns:
+        order = [(p, i) for p in places[0] for i in range(tau)]
+    pace = Pace(natural(tau), Rate(ratio(HALF)))
+    run = Split(Kind.V2, Participants.EVERYONE, pace, pace)
+    orders = (tuple(map(tuple, places if turns else places * tau)),)
+    says = Numbers(run, (Q(1, N),) * N, 1, turns, orders).assumed
+    x = norm2(iterate(run, 0))
+    model = ModelData((Q(0),), {}, weights=(Q(1, N),) * N, order=tuple(order), rounds=1)
+    assert evaluated(model_of(model), says, x, x)
+    swaps = [
+        place
+        for place in range(1, len(order))
+        if order[place][0] != order[place - 1][0]
+    ]
+    for place in swaps:
+        other = [*order]
+        other[place - 1 : place + 1] = order[place], order[place - 1]
+        with pytest.raises(Rejected):
+            evaluated(model_of(replace(model, order=tuple(other))), says, x, x)
 
 
 def test_the_standalone_checker_replays_it(tmp_path: Path) -> None:
@@ -177,9 +273,10 @@ def multiplier(rng: random.Random, found: Certificate) -> Certificate:
 def inequality(rng: random.Random, found: Certificate) -> Certificate:
     def change(use: tuple[Inequality, Q]) -> list[tuple[Inequality, Q]]:
         says, by = use
-        field = rng.choice(["at", "other", "kind"])
+        field = rng.choice(["at", "other", "kind", "client"])
         kinds = ["interpolation", "heterogeneity", "start-distance", "variance"]
-        new = rng.choice(kinds) if field == "kind" else rng.choice(POINTS)
+        choices = {"kind": kinds, "client": [0, 1, None, 7]}
+        new = rng.choice(choices.get(field, POINTS))
         return [(replace(says, **{field: new}), by)]  # type: ignore[arg-type]
 
     return replace(found, uses=one_of(rng, found.uses, change))
@@ -242,7 +339,18 @@ def rejected(seed: int, name: str) -> bool | None:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_a_corrupted_certificate_is_rejected(seed: int) -> None:
-    assert rejected(seed, "one step") is not False
+    name = ["one step", "one visit each"][seed % 2]
+    assert rejected(seed, name) is not False
+
+
+@pytest.mark.long
+def test_corrupted_certificates_of_given_clients_are_rejected() -> None:
+    """See `CASES` for how many were tried once."""
+    names = ["visits in turns, noise", "noisy steps, N given", "weights"]
+    names += ["visits", "visits, noise"] + 10 * ["one visit each"]
+    tried = [rejected(seed, names[seed % len(names)]) for seed in range(CASES)]
+    assert tried.count(False) == 0
+    assert tried.count(True) >= CASES * 4 // 5
 
 
 @pytest.mark.long
@@ -270,9 +378,9 @@ def test_a_file_with_a_smaller_bound_is_rejected() -> None:
 @pytest.mark.parametrize(
     ("known", "words"),
     [
-        ({"algorithm": "sfl-v2", "clients": 2}, "the clients are alike"),
-        ({"clients": 2}, "for all N"),
-        ({"clients": 2, "symmetric": True, "sigma2": Q(1)}, "noisy local steps"),
+        ({"algorithm": "sfl-v2", "visits": Visits(1, Q(0))}, "for all N at once"),
+        ({"clients": 2, "sigma2": Q(1)}, "weights of their own"),
+        ({"clients": 2, "participation": (HALF, HALF)}, "one by one"),
     ],
 )
 def test_what_is_not_derived_is_refused(known: dict[str, object], words: str) -> None:

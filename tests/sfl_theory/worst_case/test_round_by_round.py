@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -363,3 +364,20 @@ def test_chains_are_exact_numbers() -> None:
     assert isinstance(found, Followed)
     assert all(isinstance(value, Fraction) for value in found.values)
     assert found.values[0] > found.values[-1] > 0
+
+
+def test_a_certificate_says_nothing_of_more_rounds_than_its_distance_allows() -> None:
+    """$r(T-1)<s$, or some $P_t$ is left over."""
+    one = Setting(
+        "sfl-v1", 2, (ETA,), (ETA,), S, Fraction(0), G2=Fraction(4),
+        metric="gap", reading="mean", start="decrease", initial_distance=Fraction(1),
+    )  # fmt: skip
+    known = averaged(one, 4, Fraction(1), Fraction(1)).rounds[-1]
+    assert known.far > 0
+    most = math.ceil(known.slope / known.far)
+    assert known.growth(most + 1) is None
+    assert known.nearing(most + 1, Fraction(1)) is None
+    more = known.growth(most)
+    assert more is not None
+    assert more * (known.slope - known.far * (most - 1)) == known.far
+    assert known.nearing(most, Fraction(1)) is not None

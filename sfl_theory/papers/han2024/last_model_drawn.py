@@ -1,0 +1,74 @@
+r"""Theorem 3.9, strongly convex: the last model where SFL-V2's clients are drawn.
+
+With server steps weighted by a_n and bounded gradients: what draws add to a round's
+squared move is $\rho=\sum_na_n^2(\frac1{q_n}-1)$, as in (17), and drift falls like
+$1/T^2$.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+
+from sfl_theory import written as w
+from sfl_theory.claims import Kind, Part, Proof, Says, says
+from sfl_theory.kernel import terms as k
+from sfl_theory.papers.han2024.setting import G2, T, f, mu
+from sfl_theory.papers.han2024.strongly_convex_repairs import (
+    GAMMA,
+    RECURSION,
+    TAU,
+    UPDATES,
+    Algorithm,
+    Line,
+    S,
+    after,
+    example,
+    mean_inverse,
+    more,
+    run,
+)
+from sfl_theory.proofs import bounded_draws
+
+RUN, DRAWN = run(k.Kind.V2_WEIGHTED, TAU, TAU, UPDATES), Algorithm("3.9")
+
+
+def statement() -> Says:
+    """Return the bound on the last model's gap."""
+    late = GAMMA + T
+    draws = w.number(Fraction(8, 3)) * S * G2 * (1 + more) / (mu**2 * late)
+    far = 16 * S**2 * G2 / (mu**3 * late**2)
+    far = far * (1 + 2 * more + 2 * mean_inverse * more)
+    right: w.Terms = {
+        "initial gap": (GAMMA / late) ** 4 * f.gap(RUN.x(0)),
+        "participation": w.as_form(draws),
+        "client drift": w.as_form(far),
+    }
+    return says(f.gap(RUN.x(T)), right, *DRAWN.assumed(RUN, S, mu))
+
+
+WORDS = (
+    f"{RECURSION} With $J_n=I_n/q_n$ and $W=\\sum a_nJ_n$ a round's squared move is at "
+    r"most $(\eta\tau)^2G^2\,\mathbb EW^2=(\eta\tau)^2G^2(1+\rho)$; of $W^3$ in the "
+    r"drift no mean is taken: $(\sum\frac{a_n}{q_n}-W)(W-1)^2\ge0$ bounds it."
+)
+STATEMENT = statement()
+PART = Part(
+    STATEMENT,
+    Proof(
+        lambda: after(bounded_draws.strongly_convex()),
+        WORDS,
+        partial(example, DRAWN, STATEMENT),
+    ),
+    f"{DRAWN.reading}; updates aggregated",
+)
+LINE = Line(DRAWN, RUN, PART)
+CLAIMS = (
+    Kind.THEOREM(
+        "han2024/thm-3.9/strongly_convex/last-model",
+        "not in the paper",
+        "The gap of the last model, drift like 1/T^2.",
+        PART,
+        scope="weighted server steps, updates aggregated",
+    ),
+)

@@ -1,0 +1,159 @@
+r"""Two clients in a plane that pull apart: how far their local steps carry the model.
+
+Both are quadratic with curvature S along an axis of their own, the axes at an angle,
+and $\mu$ across it. Their gradients at the minimum are opposite, along the direction in
+which local steps move the balance most. The server's block rests, there is no noise,
+so every round is affine and the run is followed as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfl_theory.bound import Metric
+from sfl_theory.constants import Constants
+
+Array = NDArray[np.float64]
+COSINES = (0.0, 0.3, 0.5, 0.7, 0.82, 0.9)
+"""Of the angle between the clients' steep axes."""
+STARTS = (0.0, 0.5, -0.5)
+"""Where a run starts, along the flattest axis, in units of that of gradient one."""
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """A run of the two clients, at the scale that the constants allow.
+
+    Attributes:
+        S: the larger curvature.
+        mu: the smaller one.
+        cosine: of the angle between the axes.
+        start: in units of the module's.
+        tau: number of local steps.
+        rates: of the client's side, one per round.
+    """
+
+    S: float
+    mu: float
+    cosine: float
+    start: float
+    tau: int
+    rates: Array
+
+    @cached_property
+    def axes(self) -> Array:
+        """The clients' eigenvectors as columns, steep one first, shape (2, 2, 2)."""
+        half = np.arccos(self.cosine) / 2
+        turns = [
+            [[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]] for a in (half, -half)
+        ]
+        return np.array(turns)
+
+    @cached_property
+    def curvatures(self) -> Array:
+        """The clients' Hessians, shape (2, 2, 2)."""
+        size = np.array([self.S, self.mu])
+        return np.asarray(np.einsum("nij,j,nkj->nik", self.axes, size, self.axes))
+
+    @cached_property
+    def force(self) -> Array:
+        """The first client's gradient at the minimum, of length one."""
+        one, two = self.curvatures
+        apart = (one - two) @ np.linalg.inv(one + two) @ (one - two)
+        return np.asarray(np.linalg.eigh((apart + apart.T) / 2)[1][:, -1])
+
+    @cached_property
+    def centres(self) -> Array:
+        """Where the clients are lowest; the minimum of f is at 0."""
+        pulls = np.array([self.force, -self.force])
+        return -np.linalg.solve(self.curvatures, pulls[..., None])[..., 0]
+
+    @cached_property
+    def models(self) -> Array:
+        """The model before every round and after the last, shape (T + 1, 2)."""
+        sizes, flat = np.linalg.eigh(self.curvatures.mean(axis=0))
+        x = flat[:, 0] * self.start / sizes[0]
+        keep = (1 - np.outer(self.rates, [self.S, self.mu])) ** self.tau
+        each = np.einsum("nij,tj,nkj->tnik", self.axes, keep, self.axes)
+        linear = each.mean(axis=1)
+        fixed = self.centres[None] - np.einsum("tnij,nj->tni", each, self.centres)
+        constant = fixed.mean(axis=1)
+        found = np.empty((len(self.rates) + 1, 2))
+        found[0] = x
+        for t, (A, b) in enumerate(zip(linear, constant, strict=True)):
+            found[t + 1] = A @ found[t] + b
+        return found
+
+    @cached_property
+    def gaps(self) -> Array:
+        """``f(x^t) - f*``."""
+        H = self.curvatures.mean(axis=0)
+        return np.asarray(np.einsum("ti,ij,tj->t", self.models, H, self.models) / 2)
+
+    def scale(self, constants: Constants) -> float:
+        """Return by what squares may grow, so that no constant is exceeded.
+
+        Local steps shrink a client's gradient, so it is largest at a round's start.
+        """
+        x, H = self.models, self.curvatures
+        own = np.einsum("nij,tnj->tni", H, x[:, None] - self.centres)
+        apart = own - own.mean(axis=1, keepdims=True)
+        largest = (own**2).sum(axis=2).max()
+        lowest = np.einsum("ni,nij,nj->n", self.centres, H, self.centres).mean() / 2
+        far = float((x[0] ** 2).sum())
+        limits = [
+            (constants.G2, largest),
+            (constants.R2, largest),
+            (constants.eps2, (apart**2).sum(axis=2).max()),
+            (constants.Gamma, lowest),
+            (constants.initial_gap, self.gaps[0]),
+            (constants.initial_distance2, far),
+            (constants.initial_distance2_client, far),
+        ]
+        return min(
+            (known / own for known, own in limits if known is not None and own > 0),
+            default=0.0,
+        )
+
+    def values(self, metric: Metric, rounds: NDArray[np.int64]) -> Array:
+        """Return a metric after some numbers of rounds, at scale one."""
+        mean = self.curvatures.mean(axis=0)
+        found = {
+            "gap": self.gaps,
+            "gradient": ((self.models @ mean) ** 2).sum(axis=1),
+            "client": (self.models**2).sum(axis=1),
+        }.get(metric.quantity, np.zeros(len(self.models)))
+        if not metric.weighted:
+            return np.asarray(found[rounds])
+        sums = np.cumsum(self.rates * found[:-1])
+        return np.asarray(sums[rounds - 1] / rounds)
+
+    def __str__(self) -> str:
+        angle = np.degrees(np.arccos(self.cosine))
+        where = "from x*" if not self.start else "from beside x*"
+        return f"two clients, steep along axes {angle:.0f} degrees apart, {where}"
+
+
+def pulled(constants: Constants, tau: int, rates: Array) -> Iterator[Pulled]:
+    """Yield the runs of two clients of the largest and the smallest curvature.
+
+    Args:
+        constants: S, and mu, 1e-6 S where it is not positive.
+        tau: number of local steps.
+        rates: one per round.
+
+    Yields:
+        Runs for several angles and starts.
+    """
+    S = constants.S or 1.0
+    mu = constants.mu or S * 1e-6
+    if tau == 1 or mu >= S or rates[0] * S > 1:
+        return
+    for cosine in COSINES:
+        for start in STARTS:
+            yield Pulled(S, mu, cosine, start, tau, rates)

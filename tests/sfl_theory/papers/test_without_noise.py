@@ -1,0 +1,192 @@
+"""Theorem 3.6 without noise: searched for violations, coded from the algorithm.
+
+Members are parabolas and Huber functions of directions in a plane, so local steps meet
+gradients that change along their way. G is the largest gradient that a run meets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sfl_theory import Constants, theorem
+from sfl_theory import written as w
+from sfl_theory.bound import Bound, total
+from sfl_theory.claims import Part, decide, says
+from sfl_theory.conditions import NoNoise
+from sfl_theory.kernel.terms import Split, subterms
+from sfl_theory.papers.han2024 import without_noise
+from sfl_theory.pulled import Pulled
+from sfl_theory.reading import Reading
+
+ITEM = theorem("3.6")
+BOUND = ITEM.case("strongly_convex").bound("without_noise")
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Member:
+    """``mu/2 |x|^2 + b_n.x + (S - mu) h(u_n.(x - m_n))``, h of slope at most w_n."""
+
+    S: float
+    tau: int
+    u: Array
+    b: Array
+    m: Array
+    width: Array
+    a: Array
+
+    @staticmethod
+    def drawn(rng: np.random.Generator) -> Member:
+        """Return a random member."""
+        N, dims = int(rng.integers(1, 4)), int(rng.integers(1, 3))
+        u = rng.normal(size=(N, dims))
+        u /= np.linalg.norm(u, axis=1, keepdims=True)
+        b = rng.normal(size=(N, dims)) * 10 ** rng.uniform(-1, 1)
+        a = rng.dirichlet(np.ones(N))
+        return Member(
+            float(rng.choice([1, 2, 4, 10, 50])),
+            int(rng.choice([1, 1, 2, 3, 8])),
+            u,
+            b - (a @ b) * rng.integers(2),
+            rng.normal(size=N) * rng.choice([0, 0.1, 1]),
+            10 ** rng.uniform(-2, 3, size=N),
+            a,
+        )
+
+    def gradients(self, x: Array) -> Array:
+        """Return every client's gradient at its own point, shape (N, d)."""
+        r = (x * self.u).sum(axis=1) - self.m
+        bent = np.clip(r, -self.width, self.width)[:, None]
+        return x + self.b + (self.S - 1) * bent * self.u
+
+    def value(self, x: Array) -> float:
+        """Return f."""
+        r = np.abs(self.u @ x - self.m)
+        bent = np.where(r < self.width, r**2 / 2, self.width * (r - self.width / 2))
+        return float(x @ x / 2 + self.a @ (self.b @ x + (self.S - 1) * bent))
+
+    def lowest(self) -> float:
+        """Return a value that f falls to, up to rounding."""
+        x = np.zeros(self.u.shape[1])
+        for _ in range(1500):
+            x = x - self.a @ self.gradients(np.tile(x, (len(self.a), 1))) / self.S
+        return self.value(x)
+
+    def run(self, start: Array, rounds: int) -> tuple[Array, float]:
+        """Return the gaps before every round and after the last, and G^2."""
+        x, G2, values = start, 0.0, [self.value(start)]
+        for t in range(rounds):
+            eta = 4 / (self.tau * (8 * self.S - 1 + t))
+            z = np.tile(x, (len(self.a), 1))
+            for _ in range(self.tau):
+                g = self.gradients(z)
+                G2 = max(G2, float((g**2).sum(axis=1).max()))
+                z = z - eta * g
+            x = self.a @ z
+            values.append(self.value(x))
+        return np.array(values) - self.lowest(), G2
+
+
+@cache
+def members(count: int) -> list[tuple[Member, Array, float]]:
+    """Return runs of random members: gaps and G^2."""
+    found = []
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        member = Member.drawn(rng)
+        far = rng.normal(size=member.u.shape[1]) * 10 ** rng.uniform(-2, 1)
+        rounds = int(rng.choice([2, 10, 100]))
+        found.append((member, *member.run(far, rounds)))
+    return found
+
+
+def largest(bound: Bound) -> float:
+    """Return the largest gap over the bound: members of the search, and instances."""
+    worst = 0.0
+    for member, gaps, G2 in members(40):
+        known = constants(member.S, member.tau).with_values(G2=G2)
+        right = total(bound.formula(known, np.arange(1, len(gaps))))
+        worst = max(worst, float(np.max((gaps[1:] - 1e-9 * G2) / right)))
+    for S, tau in ((4.0, 2), (10.0, 10)):
+        known = constants(S, tau)
+        assert bound.step_size is not None
+        rates = bound.step_size.schedule(known).client(np.arange(300.0))
+        run = Pulled(S, 1.0, 0.5, 0.0, tau, rates)
+        right = total(bound.formula(known, np.arange(1, 301)))
+        scale = run.scale(Constants(G2=1))
+        worst = max(worst, float(np.max(run.gaps[1:] * scale / right)))
+    return worst
+
+
+def constants(S: float, tau: int) -> Constants:
+    """Return constants with mu = G = 1."""
+    return Constants(
+        S=S, mu=1, sigma2=0, G2=1, tau=tau, tau_server=tau, weights=(0.5, 0.5),
+        participation=1,
+    )  # fmt: skip
+
+
+def scaled(**factors: float) -> Bound:
+    """Return the bound with some terms, named with underscores, scaled."""
+    parts = {
+        name: term * factors.get(name.replace(" ", "_"), 1)
+        for name, term in BOUND.parts.items()
+    }
+    return replace(BOUND, parts=parts)
+
+
+def test_no_run_of_the_search_exceeds_it() -> None:
+    assert 0.3 < largest(BOUND) <= 1
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [{"initial_gap": 0.4}, {"client_drift": 0.05, "falling_rate": 0.05}],
+    ids=lambda terms: "+".join(terms),
+)
+def test_the_search_finds_what_is_too_small(terms: dict[str, float]) -> None:
+    """It could have failed: each term is needed, up to its constant."""
+    assert largest(scaled(**terms)) > 1
+
+
+def test_one_local_step_does_what_a_parabola_does() -> None:
+    """The ratio stays below 2.3 however long the run; drift is 0."""
+    for kappa in (4.0, 10.0, 100.0):
+        known = constants(kappa, 1)
+        terms = BOUND.terms(known, np.array([10_000]))
+        assert terms["client drift"][0] == terms["falling rate"][0] == 0
+        rates = 4 / (8 * kappa - 1 + np.arange(10_000))
+        parabola = np.prod((1 - rates) ** 2) / 2
+        assert 1 <= float(total(terms)[0]) / parabola < 2.3
+
+
+def test_the_kernel_proves_it_and_no_less() -> None:
+    part = without_noise.PART
+    assert decide(part, "as it is").status == "proved"
+    less = part.says.right * w.number(999) / 1000
+    smaller = says(part.says.left, less, *part.says.assumed)
+    assert decide(Part(smaller, part.by), "smaller").status == "unproved"
+
+
+def test_it_backs_no_bound_on_runs_with_noise() -> None:
+    """Noise of variance 0 is no consequence of a bounded variance."""
+    part = without_noise.PART
+    (split,) = (one for one in subterms(part.says.left.value) if isinstance(one, Split))
+    others = tuple(one for one in BOUND.conditions if not isinstance(one, NoNoise))
+    noisy = replace(BOUND, conditions=others)
+    for bound, backed in ((BOUND, True), (noisy, False)):
+        reading = Reading.of(part, split, bound)
+        assert reading.same_left() and reading.same_right() and reading.same_rates()
+        assert all(map(reading.states, part.says.hypotheses)) == backed
+
+
+def test_noise_is_outside_its_hypotheses() -> None:
+    for sigma2, words in ((0.25, "0.25 somewhere"), (None, "not given")):
+        known = constants(4, 2).with_values(sigma2=sigma2)
+        with pytest.raises(ValueError, match=words):
+            BOUND.evaluate(known, [5])
