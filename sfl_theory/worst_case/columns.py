@@ -20,6 +20,8 @@ TURNS = 14
 MOST_NEW = 6
 DROPPING, IDLE = 2, 1e-2
 """So many turns drop inequalities whose multiplier is so far below their slack."""
+FEW = 5
+"""A rough point is left for no fewer than this share of inequalities per residual."""
 ROUGH = 1e-4
 """A warm start that gets no nearer than this is followed by a cold one."""
 
@@ -77,7 +79,8 @@ def searched(
 
     def pause(found: Solution) -> bool:
         new, missed, _ = missing(found, 0.1 * found.residual)
-        return bool(new or missed)
+        few = FEW * found.residual * (len(given) + len(chosen))
+        return len(new) + len(missed) > few
 
     state = None
     for turn in range(TURNS):

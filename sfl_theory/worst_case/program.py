@@ -100,7 +100,9 @@ class Units:
         }.get(setting.start, float(setting.initial) / S)
         if setting.initial_distance is not None:
             start = float(setting.initial_distance)
-        bounds = (setting.zeta2, setting.eps2, setting.sigma2)
+        bounds = [setting.zeta2, setting.eps2, setting.sigma2]
+        if setting.start == "decrease":  # says little of how far a run is from x*
+            bounds.append(setting.G2)
         far = max(start, *(float(bound or 0) / S**2 for bound in bounds))
         x, S = 2.0 ** round(log2(far) / 2), 2.0 ** round(log2(S))
         metric = {"distance": x * x, "gap": S * x * x, "gradient": (S * x) ** 2}
