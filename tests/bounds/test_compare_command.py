@@ -160,7 +160,7 @@ def test_a_proved_variant_is_compared_by_its_name(
     repaired, sharper = found
     assert all(less < more for less, more in zip(sharper, repaired, strict=True))
     with pytest.raises(SystemExit) as stopped:
-        main(line(*more, "--version", "best", theorem="3.6", problem=quadratic))
+        main(line(*more, "--version", "sharpest", theorem="3.6", problem=quadratic))
     assert stopped.value.code == 2
     error = capsys.readouterr().err
     for case in ("strongly_convex: printed, repaired, sharper", "non_convex: printed"):

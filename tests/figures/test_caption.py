@@ -31,7 +31,7 @@ OTHER = {
     "order": "client-sequential", "server_weights": "size", "server_waits": True,
     "evaluation": "in-loop", "evaluate_every": 7, "proximal": 0.7, "fedopt": "yogi",
     "fedopt_lr": 0.7, "measure": "every=7", "precision": "bf16", "threads": 7,
-    "compile": True,
+    "compile": True, "clients_at_once": 7,
 }  # fmt: skip
 """A value that no declared run has in all its curves."""
 NAMED = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -83,11 +82,8 @@ def test_fewer_participants_and_no_measuring_cost_less() -> None:
     assert with_measuring.images > 2 * whole.images
 
 
-def test_the_list_is_there_in_three_seconds(tmp_path) -> None:
-    """Of processor time, of which load by others takes nothing; all runs planted.
-
-    What takes seconds to load is not loaded.
-    """
+def test_the_list_loads_nothing_that_takes_seconds(tmp_path) -> None:
+    """All runs are planted."""
     for config in {c.hash: c for f in FIGURES for c in f.configs(CPU)}.values():
         plant(config, tmp_path, accuracies([0.1]), diverged=False)
     code = (
@@ -96,17 +92,13 @@ def test_the_list_is_there_in_three_seconds(tmp_path) -> None:
         "heavy = {'torch', 'sklearn', 'scipy', 'matplotlib', 'pandas'}\n"
         "sys.exit(' '.join(heavy & set(sys.modules)) or 0)"
     )
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False,
         cwd=Path(__file__).parents[2],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )  # fmt: skip
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr
     assert "1240 of 1240 distinct runs made" in done.stdout
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    assert spent < 3.0
 
 
 def test_networks_are_as_pytorch_counts_them() -> None:

@@ -15,12 +15,13 @@ from sfl_train.deep.federation import LocalWork, Participation
 from sfl_train.optimizer import SGD, Adam
 
 RATES = Rates(0.05, 0.1, ((0.05, 0.1), (0.02, 0.07)))
+# eps is large: where a gradient is nearly 0, Adam takes its rounding for a direction.
 OPTIMIZERS = (
     SGD(),
     SGD(momentum=0.9, weight_decay=1e-2, lifetime="run"),
-    Adam(),
-    Adam(lifetime="run"),
-    Adam(lifetime="step"),
+    Adam(eps=1e-2),
+    Adam(lifetime="run", eps=1e-2),
+    Adam(lifetime="step", eps=1e-2),
 )
 WORKS = (
     LocalWork(epochs=2, batch_size=4),
