@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from typing import Any, Generic, Self, TypeVar, cast
+from functools import cache, cached_property, lru_cache
+from typing import Any, Generic, Self, TypeVar, cast, get_type_hints
 
 MAX_TERMS = 40_000
 MAX_EXPONENT = 64
@@ -35,6 +35,24 @@ def require(condition: object, message: str, *about: object) -> None:
     """
     if not condition:
         raise Rejected(message % about)
+
+
+@cache
+def _kinds(of: type) -> tuple[Any, ...]:
+    """Return the type of each field of a term; `str` stands for any name."""
+    hints = get_type_hints(of)
+    kinds = (hints[name] for name in cast(Any, of).fields)
+    return tuple(object if kind is str else kind for kind in kinds)
+
+
+def require_kinds(of: type, parts: tuple[object, ...]) -> None:
+    """Refuse a term whose fields are not of the declared types.
+
+    Raises:
+        Rejected: one is not. Of its arguments a rule sees no more than the class.
+    """
+    for kind, part in zip(_kinds(of), parts, strict=True):
+        require(isinstance(part, kind), "%r is no %s", part, kind)
 
 
 class Sort(Enum):

@@ -70,6 +70,7 @@ class Term(Built, metaclass=Interned):
         own["parts"] = tuple(own[name] for name in self.fields)
         for i in self.indices:
             natural(cast(Poly, self.parts[i]))
+        algebra.require_kinds(type(self), own["parts"])
         built = [part for part in self.parts if isinstance(part, Built)]
         own["free"] = self._free(frozenset().union(*(part.free for part in built)))
         own["depth"] = max([own.get("level", 0), *(part.depth for part in built)])

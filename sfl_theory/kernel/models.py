@@ -134,8 +134,9 @@ class Model:
     def __post_init__(self) -> None:
         """Refuse what is no model: sizes differ, laws are none, sorts are not met."""
         size, n = len(self.start), len(self.functions)
-        require(n >= 1 and size >= 1, "a model without clients or of dimension 0")
-        require(0 <= self.client_size <= size, "a block larger than the whole")
+        require(n >= 1 and size >= 1 and 0 <= self.client_size <= size, "sizes")
+        kinds = {type(v) for star in self.stars for v in star.free}
+        require(k.BoundClient not in kinds, "a star of a bound client")
         per_client = (self.weights, self.participation, self.noise)
         require(all(len(one) == n for one in per_client), "one entry for each client")
         require(min(self.weights) >= 0 and sum(self.weights) == 1, "weights")

@@ -14,6 +14,7 @@ import argparse
 import faulthandler
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -288,16 +289,20 @@ def _status(given: Input) -> tuple[int, str]:
         return -1, traceback.format_exc()[-3000:]
 
 
+_IGNORED = re.compile(r"Exception ignored in.*?^KeyboardInterrupt:? ?$\n?", re.S | re.M)
+"""What Python says of a stop of ours that met a finaliser: no command saw it."""
+
+
 def _wrong(given: Input, status: int, said: str) -> str:
+    said = _IGNORED.sub("", said)
     if status not in given.command.ends:
         return f"status {status}"
     if status == 2 and (said.count("\n") != 1 or not said.endswith("\n")):
         return "a mistake is not told in one line"
     if status == 2 and not said.strip():
         return "a mistake is not told"
-    stopped_late = "Exception ignored in" in said and "KeyboardInterrupt" in said
     for word in ("Traceback", "Warning"):
-        if word in said and not stopped_late:
+        if word in said:
             return f"a {word}"
     return ""
 
