@@ -8,16 +8,17 @@ attacks gave a false theorem, or one statement both verdicts, on the code before
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction as Q
 
 import pytest
 from calls import V1
-from test_attacks import modelled, small_model
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules as R
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Sort, ratio
+from sfl_theory.kernel.models import Model, NoiseLaw, Shape
 
 N, V = k.Client("n"), k.Var("v", Sort.NATURAL)
 Y, PHI = k.Point("y"), k.NamedFunction("phi")
@@ -63,8 +64,13 @@ def test_a_model_names_the_minimiser_of_a_client_once() -> None:
     first = k.Local(k.Numbered(0))
     proved = R.specialise(R.lowest(first, k.vec(Y)), every, k.Numbered(0))
     assert every in proved.hypotheses
-    stars = {k.Local(every.variable): (Q(0),), first: (Q(5),)}
-    left, right = k.value_of(first, k.vec(k.Star(first))), k.value_of(first, k.vec(Y))
-    model = small_model(stars=stars, points={Y: ((Q(0),),)})
+    parabola = Shape(((Q(1),),), (Q(0),), ())
+    once = Model(
+        client_size=1, functions=(parabola,), weights=(Q(1),), participation=(Q(1),),
+        noise=(NoiseLaw(((Q(1), (Q(0),), (Q(0),)),)),), start=(Q(0),), order=(),
+        rounds=1, numbers={}, families={}, rates={}, named={}, points={},
+        stars={first: (Q(0),)},
+    )  # fmt: skip
+    bound = k.Local(every.variable)
     with pytest.raises(Rejected, match="a star of a bound client"):
-        modelled(left, right, {every}, model)
+        replace(once, stars={bound: (Q(0),), first: (Q(5),)})
