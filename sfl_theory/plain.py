@@ -24,6 +24,7 @@ UNARY = {"+", "−", "±", "∓"}
 SIGNED = UNARY | {"=", "≤", "≥", "<", ">", "≠", "≺", "∼", "→", "∈", "⇒", "⊂", "∣"}
 SHOWN = {"∑": "Σ", "∏": "Π", "⋅": "·", "∣": "|", "∼": "~"}
 GREEK = re.compile("[α-ω]")
+LETTERS = re.compile(r"[a-z]( [a-z])+")
 TIGHT = re.compile(r" ?([+−=<≤≺,]) ?")
 
 
@@ -220,6 +221,8 @@ def _script(piece: Piece | None, mark: str, small: dict[str, str]) -> str:
     if piece is None:
         return ""
     text = TIGHT.sub(r"\1", piece.text)
+    if mark == "_" and LETTERS.fullmatch(text):
+        text = text.replace(" ", "")  # A name, no product.
     if text in small or text.isdigit():
         return "".join(small[digit] for digit in text)
     if text == "*":
