@@ -211,11 +211,13 @@ def assume(form: Lin) -> Theorem:
 def cut(theorem: Theorem, lemma: Theorem) -> Theorem:
     """Return the theorem without the hypothesis that the lemma proves.
 
-    Proof: where the lemma's hypotheses hold, its form is >= 0, which is the hypothesis.
+    Proof: where the lemma's hypotheses hold, its form is >= 0, which is the hypothesis:
+    the same form, or another way to write it, with difference 0.
     """
-    known = h.Holds(lemma.form)
-    require(known in theorem.hypotheses, "%s is no hypothesis", known)
-    others = theorem.hypotheses - {known}
+    among = (one for one in theorem.hypotheses if type(one) is h.Holds)
+    known = {one for one in among if not one.form - lemma.form}
+    require(known, "%s is no hypothesis", h.Holds(lemma.form))
+    others = theorem.hypotheses - known
     return theorem_of(others | lemma.hypotheses, theorem.form, theorem.equal)
 
 
@@ -306,8 +308,7 @@ def instantiate(
         elif isinstance(old, k.RoundFamily) and isinstance(new, k.Rate):
             _of_sort(new.body, old.sort, ())
     replaced = {k.at(one, by) for one in theorem.hypotheses}
-    form = k.lin_at(theorem.form, by)
-    return theorem_of(replaced | hypotheses, form, theorem.equal)
+    return theorem_of(replaced | hypotheses, k.lin_at(theorem.form, by), theorem.equal)
 
 
 def _of_sort(c: Ratio, sort: Sort, signs: Signs) -> Hypotheses:
@@ -335,8 +336,8 @@ def sum_over(
     _scales(theorem, factor)
     extra = _NONE if theorem.equal else _nonnegative(factor, signs)
     hypotheses = _bound_hypotheses(theorem.hypotheses | extra, binder, v)
-    form = k.summed(binder, v, theorem.form * factor)
-    return theorem_of(hypotheses, form, theorem.equal)
+    scaled = theorem.form * factor
+    return theorem_of(hypotheses, k.summed(binder, v, scaled), theorem.equal)
 
 
 def _bound_hypotheses(

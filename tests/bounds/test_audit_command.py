@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from bounds.audit import main
+from sfl_theory import kernel
 from sfl_theory.ledger import ledger
 from sfl_theory.plain import plain
 
@@ -58,6 +61,27 @@ def test_the_standalone_checker_decides_what_is_written(
     assert main(["--claim", "han2024/lemma-C.7", "--proofs", str(path)]) == 0
     verdicts = [claim.proved for claim in replay(path.read_text())]
     assert set(verdicts) == {False, True}  # the claim, and its repair
+
+
+@pytest.mark.long
+def test_the_whole_ledger_replays_from_its_file_alone(tmp_path: Path) -> None:
+    """Proofs are found in one process, decided in another that shares nothing."""
+    path, check = tmp_path / "proofs.json", Path(str(kernel.__file__)).parent
+    assert main(["--proofs", str(path)]) == 0
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(check / "check.py"), str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    decided = [
+        line.split(": ")[-1]
+        for line in done.stdout.splitlines()
+        if line.endswith((": proved", ": refuted"))
+    ]
+    written = json.loads(path.read_text())["claims"]
+    assert decided == ["proved" if "theorem" in one else "refuted" for one in written]
 
 
 def test_trust_names_rules_and_counts(capsys: pytest.CaptureFixture[str]) -> None:

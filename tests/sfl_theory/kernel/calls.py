@@ -543,6 +543,7 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
             ),
         )
     later("cut", lambda: R.cut(R.assume(constant(S - 1)), R.assume(constant(S - 2))))
+    later("cut", lambda: R.cut(R.assume(constant(S - 2)), R.assume(constant(S - 1))))
     low_claim = -norm2(x) - constant(ONE)
     later(
         "induct",

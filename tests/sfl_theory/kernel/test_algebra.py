@@ -8,6 +8,8 @@ from fractions import Fraction as Q
 import pytest
 import sympy as sp
 
+from sfl_theory.kernel import hypotheses as h
+from sfl_theory.kernel import rules as R
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, ratio
 from sfl_theory.kernel.terms import (
     CLIENTS,
@@ -130,3 +132,21 @@ def test_weights_sum_to_one_and_other_totals_are_symbols() -> None:
     (count,) = summed(CLIENTS, n, constant(1)).coefficients.values()
     assert (count - 1).nonnegative()
     assert not (count - 2).nonnegative()
+
+
+def test_a_lemma_written_otherwise_cuts_the_same_hypothesis() -> None:
+    """How a ratio is reduced depends on the order in which symbols were made.
+
+    A proof that was found in one process is replayed in another one, so a form that is
+    equal in value only, as over (1 + z)^2 and over 1 + 2 z + z^2, has to do.
+    """
+    z = symbol(Var("z", Sort.NONNEGATIVE))
+    twice, squared = (1 + z).inverse(), (1 + 2 * z + z * z).inverse()
+    ways = [constant(one - 1) for one in (twice * twice, squared)]
+    assert ways[0] != ways[1]
+    assert not ways[0] - ways[1]
+    for known, lemma in (ways, ways[::-1]):
+        left = R.cut(R.assume(known), R.assume(lemma))
+        assert left.hypotheses == {h.Holds(lemma)}
+    with pytest.raises(Rejected, match="is no hypothesis"):
+        R.cut(R.assume(ways[0]), R.assume(ways[1] + constant(z)))

@@ -66,8 +66,8 @@ MUTANTS = [
     ),
     (
         "instantiate",
-        "    return theorem_of(replaced | hypotheses, form",
-        "    return theorem_of(replaced, form",
+        "    return theorem_of(replaced | hypotheses, k.lin_at",
+        "    return theorem_of(replaced, k.lin_at",
     ),
     (
         "sum_over",
@@ -91,6 +91,7 @@ MUTANTS = [
         "for at in (ratio(0), k.symbol(v)))",
     ),
     ("cut", "others | lemma.hypotheses", "others"),
+    ("cut", "if not one.form - lemma.form", "if True"),
     ("specialise", " - {one} | {every}", " - {one}"),
     (
         "specialise",
