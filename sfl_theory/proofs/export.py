@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import models
@@ -18,6 +18,8 @@ from sfl_theory.kernel.models import Model, NoiseLaw
 from sfl_theory.kernel.reader import TAGS
 from sfl_theory.kernel.rules import Theorem
 
+MOST_USES = 3
+"""Combinations of at most so many theorems and squares are no steps of their own."""
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
 
@@ -122,6 +124,46 @@ def document(
     return json.dumps(tables, separators=(",", ":"))
 
 
+Uses = tuple[tuple[Theorem, Ratio], ...]
+Squares = tuple[tuple[k.Vec, Ratio], ...]
+Combined = tuple[Uses, Squares, k.Lin | None, tuple[Theorem, ...]]
+
+
+def _flat(
+    uses: Uses, squares: Squares, target: k.Lin | None, signs: tuple[Theorem, ...]
+) -> Combined:
+    """Return the arguments of a combination without short combinations inside."""
+    kept = list[tuple[Theorem, Ratio]]()
+    for theorem, factor in uses:
+        inside = _parts(theorem, factor)
+        if inside:
+            kept += inside[0]
+            squares += inside[1]
+        elif theorem.form or theorem.hypotheses:
+            kept.append((theorem, factor))
+    return tuple(kept), squares, target, signs
+
+
+def _parts(theorem: Theorem, factor: Ratio) -> tuple[Uses, Squares] | None:
+    """Return what a short combination times a factor adds up, None for any other.
+
+    It has to be the sum exactly, and no factor may need a sign theorem or be random.
+    """
+    name, arguments = theorem.call or ("", ())
+    if name != "combine" or k.CHANCE in factor.free:
+        return None
+    uses, squares, *_ = _flat(*cast(Combined, arguments))
+    if len(uses) + len(squares) > MOST_USES:
+        return None
+    forms = [one.form * c for one, c in uses] + [k.norm2(u) * c for u, c in squares]
+    uses = tuple((one, c * factor) for one, c in uses)
+    squares = tuple((u, c * factor) for u, c in squares)
+    fits = not k.Lin({}).plus(forms) - theorem.form
+    fits &= all(one.equal or c.nonnegative() for one, c in uses)
+    fits &= all(c.nonnegative() for _, c in squares)
+    return (uses, squares) if fits else None
+
+
 class Encoder:
     """Writes every term and every theorem once."""
 
@@ -130,8 +172,7 @@ class Encoder:
         self.steps: list[Json] = []
         self._places: dict[str, int] = {}
         self._known: dict[object, int] = {}
-        self._theorems: dict[int, int] = {}
-        self._kept: list[object] = []
+        self._theorems: dict[object, int] = {}
 
     def claim(
         self, statement: Statement, theorem: Theorem, model: ModelData | None = None
@@ -167,18 +208,23 @@ class Encoder:
     def theorem(self, theorem: Theorem) -> int:
         """Return the step that makes a theorem; its premises come before it.
 
+        What was made in two ways is made once.
+
         Raises:
             ValueError: no rule made it.
         """
-        if id(theorem) not in self._theorems:
+        says = (theorem.form, theorem.hypotheses, theorem.equal)
+        if says not in self._theorems:
             if theorem.call is None:
                 raise ValueError(f"no rule made {theorem}")
             name, arguments = theorem.call
+            if name == "combine":
+                arguments = _flat(*cast(Combined, arguments))
             step: Json = [name, *map(self.argument, arguments)]
-            self._kept.append(theorem)
-            self._theorems[id(theorem)] = len(self.steps)
-            self.steps.append(step)
-        return self._theorems[id(theorem)]
+            if says not in self._theorems:
+                self._theorems[says] = len(self.steps)
+                self.steps.append(step)
+        return self._theorems[says]
 
     def argument(self, value: object) -> Json:
         """Return an argument of a rule."""
