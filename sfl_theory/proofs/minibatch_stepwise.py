@@ -14,7 +14,6 @@ from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import CLIENTS, Client, Vec, norm2, part, summed, weight
 from sfl_theory.proofs import noises, notation
-from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, count, nat, of, steps, sum_over
 
 n, m, other = Client("n"), Client("m"), Client("k")
@@ -112,7 +111,6 @@ def one_more(client: Client, w: Vec, way: int) -> Theorem:
         (rules.linear(steps(J + 1), i, e, w), way),
         (rules.linear(steps(J), i, e, w), -way),
         (rules.split(i, terms.inner(e, w), J, ONE), way),
-        only_one(i, move(J + of(i), client), w, -way),
     )
 
 

@@ -13,11 +13,6 @@ from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 j, m = nat("earlier"), k.Client("other")
 
 
-def only_one(v: k.Var, u: k.Vec, w: k.Vec, sign: int) -> Theorem:
-    """Return ``0 = 0``: a sum of one step is that step."""
-    return combine()
-
-
 def _noise(run: k.Split, n: k.Client, t: Ratio, i: Ratio, side: k.Side | None) -> k.Vec:
     xi = k.noise(run, n, t, i)
     return xi if side is None else k.part(side, xi)
