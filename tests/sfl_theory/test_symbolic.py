@@ -67,6 +67,9 @@ def test_what_has_no_symbol_is_refused() -> None:
         expression(s.S + s.tau, NAMES)
     with pytest.raises(ValueError, match=r"E.* has no symbol"):
         expression(s.f.gap(w.point("x")) * s.S, NAMES)
+    for text in ("S + 1", 0.5, symbols.S):
+        with pytest.raises(ValueError, match="is no number as it was written"):
+            expression(text, NAMES)
 
 
 STATEMENTS = {

@@ -15,6 +15,7 @@ SECTIONS = (
     "section_3_rates",
     "section_4",
     "linear_speedup",
+    "separable",
     "appendix_a_12",
     "appendix_a_13",
     "appendix_a_14",

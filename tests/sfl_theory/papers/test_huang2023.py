@@ -53,10 +53,13 @@ def test_reciprocals() -> None:
 class Member:
     """Quadratics with one Hessian, so that gradients differ by constants; noise."""
 
+    coupled = True
+
     def __init__(self, rng: np.random.Generator) -> None:
         N, self.cut = int(rng.integers(1, 5)), int(rng.integers(1, 3))
         d = self.cut + int(rng.integers(1, 3))
         basis = np.linalg.qr(rng.normal(size=(d, d)))[0]
+        basis = basis if self.coupled else np.eye(d)
         spectrum = 10 ** rng.uniform(-1, 1, size=d)
         self.H = basis @ np.diag(spectrum) @ basis.T
         self.a = rng.dirichlet(np.full(N, rng.choice([0.3, 3])))
@@ -186,3 +189,38 @@ def test_the_sum_is_the_smaller_bound(seed: int) -> None:
             bound(what, name).evaluate(constants, [1, 10, 10**6]) for name in NAMES
         )
         assert (one <= other * (1 + 1e-12)).all()
+
+
+class Separate(Member):
+    """The same where no gradient depends on the other block's coordinates."""
+
+    coupled = False
+
+
+def server_alone(
+    kind: type[Member], seed: int, start: float = 1, noise: float = 1
+) -> float:
+    """Return the largest ratio of the server's distance to prop-1/separable."""
+    member = kind(np.random.default_rng(seed))
+    gamma = max(8 * member.S / member.mu - 1, member.K)
+    n, first = member.K * np.arange(1, 26), member.start[member.cut :]
+    level = (member.a**2 * (member.noise**2).sum(1)).sum()
+    far = (gamma - 1) * (gamma - 2) * (gamma - 3) * (first**2).sum()
+    costs = 4 / member.mu**2 * n * (gamma - 2 + (n - 1) / 2) * level
+    E = gamma + n
+    right = (start * far + noise * costs) / ((E - 1) * (E - 2) * (E - 3))
+    return float((member.run(25)[:, 1] / np.maximum(right, 1e-20)).max())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_server_alone(seed: int) -> None:
+    """Where its gradients do not depend on the client's block."""
+    assert server_alone(Separate, seed) <= 1 + 1e-9
+
+
+def test_the_server_alone_can_be_wrong() -> None:
+    """With a small part of either term, or where the blocks are coupled."""
+    seeds = range(60)
+    assert any(server_alone(Separate, seed, start=0.05) > 1 for seed in seeds)
+    assert any(server_alone(Separate, seed, noise=0.1) > 1 for seed in seeds)
+    assert any(server_alone(Member, seed) > 1 for seed in seeds)
