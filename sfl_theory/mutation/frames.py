@@ -87,10 +87,10 @@ def drawn_frame(
     noise = [law if noisy and rng.random() < 0.8 else "still" for _ in range(clients)]
     if clients > MANY:
         noise[1:] = ["still"] * (clients - 1)
-    followed = _followed(read, rounds, made, noise, drawn)
+    followed = _followed(read, assumed, rounds, made, noise, drawn)
     if followed is None and rounds > 2:
         noise[1:] = ["still" for _ in noise[1:]]
-        followed = _followed(read, rounds, made, noise, drawn)
+        followed = _followed(read, assumed, rounds, made, noise, drawn)
     if followed is None:
         if needed:
             return None
@@ -162,7 +162,7 @@ def other_size(
     if solved is None or any(_most(x, read, wholes, frame.clients) < 0 for x in alone):
         return None
     made, rounds = _length(read, wholes, frame.clients)
-    followed = _followed(read, rounds, made, frame.noise, frame.drawn)
+    followed = _followed(read, assumed, rounds, made, frame.noise, frame.drawn)
     if followed is None or (followed[0] and (frame.turned or frame.shape == "bent")):
         return None
     other = replace(
@@ -207,18 +207,35 @@ SINGLE = {k.LocalPoint, k.Noise, k.Point, k.Expected, k.Draw}
 
 
 def _followed(
-    read: Read, rounds: int, made: int, noise: Sequence[str], drawn: Sequence[bool]
+    read: Read,
+    assumed: frozenset[h.Hypothesis],
+    rounds: int,
+    made: int,
+    noise: Sequence[str],
+    drawn: Sequence[bool],
 ) -> tuple[bool, bool] | None:
-    """Return whether noise is spread, and whether folded; None where it is too much."""
+    """Return whether noise is spread, and whether folded; None where it is too much.
+
+    The kernel follows both sides by moments, but no condition on a random iterate.
+    """
     coins, draws = rounds * made * noise.count("coin"), rounds * sum(drawn)
     bits = coins + draws
     if bits <= max(BITS, draws):
         return False, False
-    if any(drawn) or SINGLE & {*map(type, read.inside)}:
+    if any(drawn) or SINGLE & {*map(type, read.inside)} or any(map(_watched, assumed)):
         return None
     folded = rounds > 2 and not _joined(read)
     most = ONCE * rounds if folded else min(FAR, 4 * rounds)
     return (True, folded) if bits <= most else None
+
+
+def _watched(one: h.Hypothesis) -> bool:
+    """Return whether a hypothesis is a condition on where a run is."""
+    body = opened(one)
+    runs = (k.Iterate, k.LocalPoint, k.Noise)
+    return isinstance(body, h.Holds) and any(
+        isinstance(x, runs) for x in subterms(body.form)
+    )
 
 
 def _short_enough(frame: Frame) -> bool:
