@@ -75,7 +75,7 @@ def drawn_frame(
     solved = _solved(read, assumed, wholes)
     if solved is None:
         return None
-    made, rounds = _length(read, wholes, clients)
+    made, rounds = length(read, wholes, clients)
     alone = not read.splits and any(isinstance(one, k.Odds) for one in read.inside)
     random_ = alone or any(run.drawn for run in read.splits)
     drawn = [random_ and n < 2 and rng.random() < 0.7 for n in range(clients)]
@@ -87,21 +87,21 @@ def drawn_frame(
     noise = [law if noisy and rng.random() < 0.8 else "still" for _ in range(clients)]
     if clients > MANY:
         noise[1:] = ["still"] * (clients - 1)
-    followed = _followed(read, rounds, made, noise, drawn)
-    if followed is None and rounds > 2:
+    moments = followed(read, assumed, rounds, made, noise, drawn)
+    if moments is None and rounds > 2:
         noise[1:] = ["still" for _ in noise[1:]]
-        followed = _followed(read, rounds, made, noise, drawn)
-    if followed is None:
+        moments = followed(read, assumed, rounds, made, noise, drawn)
+    if moments is None:
         if needed:
             return None
         noise = ["still" if one == "coin" else one for one in noise]
-        followed = False, False
-    spread, folded = followed
+        moments = False, False
+    spread, folded = moments
     shape = _shape(kinds, gone, spread, rng)
     convex = h.Convex in kinds or h.Minimiser in kinds
     many = rounds > LONG
     turned = shape != "bent" and not spread and not many and rng.random() < 0.45
-    ties = _ties(read, assumed, dropped, rng)
+    ties = ties_of(read, assumed, dropped, rng)
     tied = {v for _, v, _ in ties}
     pushed = tuple(one for one in sorted(assumed, key=str) if numeric(one))
     loose = {
@@ -135,6 +135,11 @@ def drawn_frame(
     )
     if not _short_enough(frame):
         return None
+    return is_long(frame, read)
+
+
+def is_long(frame: Frame, read: Read) -> Frame:
+    """Return a frame that says how the kernel follows it, and names its genes."""
     frame = replace(frame, long=_long(frame, read))
     return replace(frame, genes=building.genes_of(frame, read))
 
@@ -161,9 +166,9 @@ def other_size(
     solved = _solved(read, assumed, wholes)
     if solved is None or any(_most(x, read, wholes, frame.clients) < 0 for x in alone):
         return None
-    made, rounds = _length(read, wholes, frame.clients)
-    followed = _followed(read, rounds, made, frame.noise, frame.drawn)
-    if followed is None or (followed[0] and (frame.turned or frame.shape == "bent")):
+    made, rounds = length(read, wholes, frame.clients)
+    moments = followed(read, assumed, rounds, made, frame.noise, frame.drawn)
+    if moments is None or (moments[0] and (frame.turned or frame.shape == "bent")):
         return None
     other = replace(
         frame,
@@ -172,15 +177,15 @@ def other_size(
         rounds=rounds,
         steps=made,
         solved=solved,
-        spread=followed[0],
-        folded=followed[1],
+        spread=moments[0],
+        folded=moments[1],
     )
     if not _short_enough(other):
         return None
     return replace(other, long=_long(other, read))
 
 
-def _length(read: Read, wholes: dict[k.Var, int], clients: int) -> tuple[int, int]:
+def length(read: Read, wholes: dict[k.Var, int], clients: int) -> tuple[int, int]:
     """Return the local steps of a round, and the rounds that a statement needs."""
     steps = [
         _most(run.pace(side).steps, read, wholes, clients)
@@ -206,19 +211,36 @@ SINGLE = {k.LocalPoint, k.Noise, k.Point, k.Expected, k.Draw}
 """What is known outcome by outcome only."""
 
 
-def _followed(
-    read: Read, rounds: int, made: int, noise: Sequence[str], drawn: Sequence[bool]
+def followed(
+    read: Read,
+    assumed: frozenset[h.Hypothesis],
+    rounds: int,
+    made: int,
+    noise: Sequence[str],
+    drawn: Sequence[bool],
 ) -> tuple[bool, bool] | None:
-    """Return whether noise is spread, and whether folded; None where it is too much."""
+    """Return whether noise is spread, and whether folded; None where it is too much.
+
+    The kernel follows both sides by moments, but no condition on a random iterate.
+    """
     coins, draws = rounds * made * noise.count("coin"), rounds * sum(drawn)
     bits = coins + draws
     if bits <= max(BITS, draws):
         return False, False
-    if any(drawn) or SINGLE & {*map(type, read.inside)}:
+    if any(drawn) or SINGLE & {*map(type, read.inside)} or any(map(_watched, assumed)):
         return None
     folded = rounds > 2 and not _joined(read)
     most = ONCE * rounds if folded else min(FAR, 4 * rounds)
     return (True, folded) if bits <= most else None
+
+
+def _watched(one: h.Hypothesis) -> bool:
+    """Return whether a hypothesis is a condition on where a run is."""
+    body = opened(one)
+    runs = (k.Iterate, k.LocalPoint, k.Noise)
+    return isinstance(body, h.Holds) and any(
+        isinstance(x, runs) for x in subterms(body.form)
+    )
 
 
 def _short_enough(frame: Frame) -> bool:
@@ -402,7 +424,7 @@ def _last(one: k.Term, read: Read, wholes: dict[k.Var, int], clients: int) -> in
     return 0
 
 
-def _ties(
+def ties_of(
     read: Read,
     assumed: frozenset[h.Hypothesis],
     dropped: frozenset[h.Hypothesis],

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sfl_theory.claims import Part, Proof
+from sfl_theory.claims import Part, Proof, evidence
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Symbol, ratio
@@ -159,6 +159,7 @@ def _judged(
     name: str, part: Part, known: Sequence[Theorem], effort: Effort
 ) -> Iterator[Judged]:
     around = list(neighbours(part.says, name))
+    _, witness = evidence(part, name)
     about = subject(part.says.statement(name))
     found = ((place, _proof(one, known)) for place, one in enumerate(around))
     proved = {place: theorem for place, theorem in found if theorem is not None}
@@ -172,6 +173,7 @@ def _judged(
         f"{effort.seed} {name}",
         effort.turns,
         effort.patience * PATIENCE[about],
+        () if witness is None else (witness,),
     )
     for place, one in enumerate(around):
         verdict = "no model" if place in silent else "undecided"

@@ -26,6 +26,7 @@ from sfl_theory.mutation.frames import drawn_frame, other_size
 from sfl_theory.mutation.genes import Genes, children, first_genes, nearby, pushed
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
+from sfl_theory.mutation.seeds import planted
 from sfl_theory.proofs.export import ModelData, model_of
 
 CROWD, FEW = 128, 24
@@ -86,7 +87,7 @@ class Search:
             them, a defect, would be seen.
         decide: asks the kernel.
         good: for each place and shape of functions the best models.
-        aim: the hypotheses for which models are made now.
+        aim: the hypotheses for which models are made now; None: around known models.
         failed: how often the kernel refused models of this frame, for each place.
         asked: how often the kernel was asked.
         found: the models that break neighbours.
@@ -101,7 +102,7 @@ class Search:
     dice: np.random.Generator
     good: dict[tuple[int, str], Good] = field(default_factory=dict)
     failed: dict[int, int] = field(default_factory=dict)
-    aim: frozenset[h.Hypothesis] = frozenset()
+    aim: frozenset[h.Hypothesis] | None = None
     asked: int = 0
     crowds: int = 0
     found: dict[int, ModelData] = field(default_factory=dict)
@@ -141,6 +142,16 @@ class Search:
         for _ in range(frames):
             if self.watched:
                 self._frame(self.rng.choice(sorted(self.watched)))
+
+    def plant(self, seeds: Sequence[ModelData]) -> None:
+        """Begin with known models and their children."""
+        whole = self.around[0].whole
+        for data in seeds:
+            for frame, one in planted(data, self.read, whole.hypotheses, self.rng):
+                near = nearby(one, frame, self.dice, _size(frame), 1)
+                crowd = {name: np.concatenate([one[name], near[name]]) for name in one}
+                self.aim = None
+                self._generations(frame, crowd)
 
     def _frame(self, place: int) -> None:
         target = self.around[place]
@@ -253,11 +264,12 @@ class Search:
                         break
                     self.failed[place] = self.failed.get(place, 0) + 1
             one = self.around[place]
-            own = one.hypotheses in (self.aim, one.whole.hypotheses)
+            own = self.aim in (None, one.hypotheses)
+            own |= one.hypotheses == one.whole.hypotheses
             if place in self.open and own and np.isfinite(score[order[0]]):
                 top = float(score[order[0]])
                 kept = {name: a[order] for name, a in genes.items()}
-                key = place, frame.shape
+                key = place, "known" if self.aim is None else frame.shape
                 better = key not in self.good or top > self.good[key].score
                 if better:
                     self.good[key] = Good(top, frame, kept)
@@ -380,6 +392,7 @@ def broken(
     seed: str,
     turns: int = TURNS,
     patience: int = 1,
+    seeds: Sequence[ModelData] = (),
 ) -> dict[int, ModelData]:
     """Return models that were found to break neighbours, by their places.
 
@@ -391,6 +404,7 @@ def broken(
         seed: of the search.
         turns: how often each neighbour is searched at most.
         patience: after how many turns of all in vain the search ends.
+        seeds: models that meet the statement's hypotheses.
     """
     if not places | proved:
         return {}
@@ -404,6 +418,7 @@ def broken(
     dice = np.random.default_rng(rng.getrandbits(64))
     search = Search(around, read, set(places), set(proved), decide, rng, dice)
     with np.errstate(all="ignore"):
+        search.plant(seeds)
         search.look(LOOKS)
         search.run(turns, patience)
     return search.found
