@@ -50,34 +50,36 @@ LARGEST_STEP = sp.Min(
     1 / (16 * S * tau), 1 / (8 * S * N * tau * over_clients(a[n] ** 2))
 )
 
+PRINTED = Bound(
+    parts=by_name(
+        section_4.PRINTED.right,
+        named(NAMES),
+        "initial gap",
+        "noise and heterogeneity",
+    ),
+    metric=WEIGHTED_GRADIENT,
+    step_size=StepSize(LARGEST_STEP, LARGEST_STEP, "<="),
+    conditions=(
+        Smooth("2 smooth"),
+        BoundedVariance("3 unbiased, bounded variance"),
+        Heterogeneity("4 bounded heterogeneity"),
+        conditions.EveryoneTakesPart(),
+        EqualPeriods("one tau on both sides"),
+    ),
+    source=Source(PAPER, "Proposition 1", "eq. (6)"),
+    notes=(
+        "Assumption 1 (F_k is non-convex) is no hypothesis of the proof",
+        "tau = ceil(E D_k / B_k) depends on the client; read as one tau",
+    ),
+)
 PROPOSITION_1 = one_case(
     "SFL-V1 at any cut layer",
     "sfl-v1",
     Case(
         f"{PAPER}/prop-1",
         "non_convex",
-        Bound(
-            parts=by_name(
-                section_4.PRINTED.right,
-                named(NAMES),
-                "initial gap",
-                "noise and heterogeneity",
-            ),
-            metric=WEIGHTED_GRADIENT,
-            step_size=StepSize(LARGEST_STEP, LARGEST_STEP, "<="),
-            conditions=(
-                Smooth("2 smooth"),
-                BoundedVariance("3 unbiased, bounded variance"),
-                Heterogeneity("4 bounded heterogeneity"),
-                conditions.EveryoneTakesPart(),
-                EqualPeriods("one tau on both sides"),
-            ),
-            source=Source(PAPER, "Proposition 1", "eq. (6)"),
-            notes=(
-                "Assumption 1 (F_k is non-convex) is no hypothesis of the proof",
-                "tau = ceil(E D_k / B_k) depends on the client; read as one tau",
-            ),
-        ),
+        PRINTED,
+        lambda: {"printed": (PRINTED, section_4.PROP_1.parts)},
     ),
 )
 

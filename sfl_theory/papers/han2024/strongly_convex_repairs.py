@@ -313,7 +313,6 @@ LAST_MODEL: dict[str, dict[str, Line]] = {
                 r"$\tau=\tilde\tau$",
             ),
         ),
-        "last_model_any_periods": SERVER_SHARPER,
     },
     "3.7": {
         "last_model": Line(
