@@ -324,7 +324,7 @@ def _wholes(
 ) -> dict[k.Var, int] | None:
     """Return naturals that meet the conditions on them alone."""
     alone = _alone(read, assumed)
-    long = rng.random() < 0.2
+    long = rng.random() < 0.12
     played = any(isinstance(one, k.Split | k.Descent) for one in read.inside)
     some = [0, 0, 0, 1, 2] if played else [0, 0, 1, 2, 5, 20]
     for _ in range(20):
@@ -339,7 +339,7 @@ def _wholes(
             out[rng.choice(near)] = rng.choice([4, 8])
         if long and far:
             steps = any(isinstance(one, k.Steps) for one in read.inside)
-            more = [60, 60, 300] if played else [300] if steps else [10**3, 10**6]
+            more = [60, 100] if played else [300] if steps else [10**3, 10**6]
             out[rng.choice(far)] = rng.choice([4, 10, 30, *more])
         if all(_most(one, read, out, clients) >= 0 for one in alone):
             return out

@@ -15,15 +15,15 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
-from sfl_theory.mutation.search import FRAMES, broken
+from sfl_theory.mutation.search import TURNS, broken
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.threads import one_thread
 
 VERDICTS = ("proved", "refuted", "undecided", "no model", "wrongly proved")
 SUBJECTS = ("T rounds", "one round", "functions and vectors", "numbers")
 
-PATIENCE = dict(zip(SUBJECTS, (1, 2, 3, 3), strict=True))
-"""After how many rounds of turns in vain a search ends: long runs take long."""
+PATIENCE = dict(zip(SUBJECTS, (2, 3, 4, 3), strict=True))
+"""After how many turns in vain a search ends: long runs take long."""
 OTHERS = 3
 """From how many other theorems a neighbour may follow."""
 Named = tuple[str, Part]
@@ -34,12 +34,12 @@ class Effort:
     """How long models are searched, and from which seed.
 
     Attributes:
-        frames: kinds of models for a statement at most.
+        turns: how often each neighbour is searched at most.
         patience: factor of ``PATIENCE``.
         seed: of the search.
     """
 
-    frames: int = FRAMES
+    turns: int = TURNS
     patience: int = 1
     seed: int = 0
 
@@ -170,7 +170,7 @@ def _judged(
         set(proved),
         refutes,
         f"{effort.seed} {name}",
-        effort.frames,
+        effort.turns,
         effort.patience * PATIENCE[about],
     )
     for place, one in enumerate(around):

@@ -64,7 +64,7 @@ class Sharp:
         """What closes the drift."""
         visits = self.kind.visits
         c = Fraction(1, 7 if visits else 10)
-        return Closed(self.limit, c if self.limit == LIMIT else HALF_WAY, visits)
+        return Closed(self.limit, c if self.limit >= LIMIT else HALF_WAY, visits)
 
     @property
     def share(self) -> Fraction:

@@ -52,7 +52,7 @@ def gap_rate(number: str, r: Run, d: Data) -> Says:
 
 def strongly_convex_run(kind: k.Kind) -> tuple[Run, Data]:
     """Return a run at the printed rates, equal on both sides, and the data of it."""
-    d = replace(Data(), S=s.mu + s.excess)
+    d = replace(Data(), S=s.steep)
     r = s.run(kind, rates=w.rate(lambda t: 4 / (s.mu * s.tau * (d.gamma + t))))
     return r, replace(d, I_err=w.norm2(r.x(0) - s.best))
 
@@ -80,15 +80,15 @@ def strongly_convex_v1() -> Claim:
                 statement,
                 theorem,
                 r"(11) for $\tilde\tau=\tau$, times T.",
-                "at the printed rates, tau_server = tau; C is the constant of (11); S "
-                "is written as mu + s",
+                "at the printed rates, tau_server = tau; C is the constant of (11)",
             ),
         ),
         "thm-3.6/strongly_convex",
     )
     scope = (
-        "for tau_server = tau; for unequal periods false at the printed rates, which "
-        "are swapped (thm-3.6/strongly_convex), true at those of the proof (eq-73)"
+        "for tau_server = tau; at the printed rates, which are swapped, false for "
+        "tau = 32, tau_server = 1 (thm-3.6/strongly_convex), true for any at those of "
+        "the proof (eq-73)"
     )
     return replace(one, scope=scope)
 
@@ -149,7 +149,7 @@ def strongly_convex_v2() -> Claim:
         gap_rate("3.7", r, d),
         data,
         "x_s tends to the mean of the two minimisers, 1/2; f has it at 1/20.",
-        "at the printed rates; C is the constant of (14); S is written as mu + s",
+        "at the printed rates; C is the constant of (14)",
     )
     return second(
         "strongly_convex",

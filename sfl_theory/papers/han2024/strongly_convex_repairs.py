@@ -30,8 +30,7 @@ from sfl_theory.proofs.two_paces import OwnRates
 from sfl_theory.proofs.weighted_rounds import Weighted
 from sfl_theory.written import Assumed, Number, Run
 
-S_REPAIRED = mu + excess
-"""S = mu + s, so that S >= mu."""
+S_REPAIRED = s.steep
 gamma = printed.Data(S=S_REPAIRED).gamma
 third = Fraction(1, 3)
 inverse = w.inverse_chance(n)
@@ -157,7 +156,7 @@ def orders(number: str) -> tuple[Algorithm, ...]:
 
 
 def example(one: Algorithm, what: Says) -> ModelData:
-    """Return the standard witness; with S = 4 mu where S = mu + s: rates are smaller.
+    """Return the standard witness; with S = 4 mu where S >= mu: rates are smaller.
 
     Drawn clients stay in its box; with a side that makes more steps than one, that
     side's block rests and the other one moves.
@@ -185,8 +184,7 @@ def example(one: Algorithm, what: Says) -> ModelData:
 
 # What is true of the strongly convex cases of Theorems 3.6 and 3.7, (11) and (14) ----
 
-DATA = printed.Data(S=mu + excess)
-S, GAMMA = w.called(DATA.S, "S"), DATA.gamma
+S, GAMMA = s.steep, printed.Data(S=s.steep).gamma
 
 
 def run(
@@ -207,14 +205,14 @@ def run(
 
 def assumed(r: Run) -> list[Assumed]:
     """Return the assumptions of the strongly convex case."""
-    own = [s.assumption_31(DATA.S), *s.assumption_32(r), s.assumption_33(r)]
+    own = [s.assumption_31(S), *s.assumption_32(r), s.assumption_33(r)]
     draws = [w.participation(r)] if r.split.drawn else []
     return [*own, s.assumption_C2(mu), s.minimum(), *draws]
 
 
 def as_printed(number: str, r: Run, *more: Assumed) -> Says:
     """Return (11) or (14) for a run."""
-    data = replace(DATA, I_err=w.norm2(r.x(0) - f.best))
+    data = printed.Data(S=S, I_err=w.norm2(r.x(0) - f.best))
     right = printed.bound(number, "strongly_convex", data).named
     return says(f.gap(r.x(T)), right, *assumed(r), *more)
 
