@@ -68,9 +68,13 @@ def planted(
             same=False,
             level=None,
             turned=any(hessian[0][1] for hessian, _, _ in data.functions),
-            signed=any(hessian[p][p] < 0 for hessian, _, _ in data.functions for p in (0, 1)),
+            signed=any(
+                hessian[p][p] < 0 for hessian, _, _ in data.functions for p in (0, 1)
+            ),
             powers=tuple((v, 0) for v in read.rounds),
-            paces=tuple(v for v in read.rounds if any(v in x.free for x in read.splits)),
+            paces=tuple(
+                v for v in read.rounds if any(v in x.free for x in read.splits)
+            ),
             solved=tuple((v, k.ROUND, moving[v]) for v in read.rounds if v in moving),
             ties=ties,
             pushed=(),
@@ -87,7 +91,10 @@ def planted(
         values = _values(data, frame, read)
         if values is not None:
             genes = {name: values.get(name, Fraction(0)) for name in frame.genes}
-            out.append((frame, {name: np.array([[float(x)]]) for name, x in genes.items()}))
+            out.append((
+                frame,
+                {name: np.array([[float(x)]]) for name, x in genes.items()},
+            ))
     return out
 
 
@@ -148,7 +155,9 @@ def _values(data: ModelData, frame: Frame, read: Read) -> dict[str, Fraction] | 
             out |= {f"{v}.h{p}": own, f"{v}.c{p}": -linear[p] / own if own else own}
         out |= {f"{v}.{p}": values[0][p] for v, values in data.points.items()}
     out |= {f"v.{v}": x for v, x in data.numbers.items()}
-    out |= {f"f.{f}.{n}": x for f, xs in data.families.items() for n, x in enumerate(xs)}
+    out |= {
+        f"f.{f}.{n}": x for f, xs in data.families.items() for n, x in enumerate(xs)
+    }
     for r in read.rounds:
         found = _constant(data.rates[r].body)
         out[f"a.{r}"] = Fraction(1) if found is None else found
