@@ -41,7 +41,18 @@ CONSTANTS = (
 """Hypotheses that name a constant, in the order in which they are tied."""
 
 
-LEVELS = [None, None, None, 0, 1, 2, 2]
+Card = tuple[str, bool, tuple[int | None, ...]]
+"""Bent or not, turned or not, and where the run may start (`Frame.level`)."""
+DECK: tuple[Card, ...] = (
+    ("bent", False, (None,)),
+    ("bent", False, (None,)),
+    ("bowl", False, (None,)),
+    ("bowl", False, (0, 1, 2, 2)),
+    ("bowl", True, (None, None, 2)),
+    ("bowl", True, (0,)),
+    ("bowl", True, (1,)),
+)
+"""Kinds of functions and starts; each is drawn before one is drawn again."""
 
 
 def numeric(one: h.Hypothesis) -> bool:
@@ -55,6 +66,7 @@ def drawn_frame(
     assumed: frozenset[h.Hypothesis],
     dropped: frozenset[h.Hypothesis],
     rng: random.Random,
+    card: Card | None = None,
 ) -> Frame | None:
     """Return a frame for a neighbour, or None where the dice fell badly.
 
@@ -63,7 +75,9 @@ def drawn_frame(
         assumed: what has to hold.
         dropped: what may fail.
         rng: decides.
+        card: what functions and start are like; None: drawn, too.
     """
+    look, turn, levels = card or rng.choice(DECK)
     kinds = {type(opened(one)) for one in assumed}
     gone = {type(opened(one)) for one in dropped}
     clients = rng.choice(
@@ -72,6 +86,9 @@ def drawn_frame(
     wholes = _wholes(read, assumed, clients, rng)
     if wholes is None:
         return None
+    level = rng.choice(levels)
+    if level is not None:
+        wholes |= dict.fromkeys(_starts(read, assumed, wholes, clients), 0)
     solved = _solved(read, assumed, wholes)
     if solved is None:
         return None
@@ -97,10 +114,10 @@ def drawn_frame(
         noise = ["still" if one == "coin" else one for one in noise]
         moments = False, False
     spread, folded = moments
-    shape = _shape(kinds, gone, spread, rng)
+    shape = _shape(kinds, look, spread, rng)
     convex = h.Convex in kinds or h.Minimiser in kinds
     many = rounds > LONG
-    turned = shape != "bent" and not spread and not many and rng.random() < 0.45
+    turned = shape != "bent" and not spread and not many and turn
     ties = ties_of(read, assumed, dropped, rng)
     tied = {v for _, v, _ in ties}
     pushed = tuple(one for one in sorted(assumed, key=str) if numeric(one))
@@ -119,7 +136,7 @@ def drawn_frame(
         noise=tuple(noise),
         drawn=tuple(drawn),
         same=h.Heterogeneity in kinds or rng.random() < 0.4,
-        level=rng.choice([None, None, 0, 1, 2] if turned else LEVELS),
+        level=level,
         turned=turned,
         signed=shape == "bowl" and not convex and rng.random() < 0.5,
         powers=tuple((v, rng.choice([0, 0, 0, -1, -2, 1, 8])) for v in read.rounds),
@@ -331,14 +348,11 @@ def _index(value: Poly, wholes: dict[k.Var, int], index: object, t: int) -> int 
 
 
 def _shape(
-    kinds: set[type[h.Hypothesis]],
-    gone: set[type[h.Hypothesis]],
-    spread: bool,
-    rng: random.Random,
+    kinds: set[type[h.Hypothesis]], look: str, spread: bool, rng: random.Random
 ) -> str:
     if h.BoundedGradients in kinds:
         return "box" if spread or rng.random() < 0.5 else "bent"
-    return "bent" if rng.random() < 0.25 and not spread else "bowl"
+    return "bowl" if spread else look
 
 
 def _wholes(
@@ -348,7 +362,7 @@ def _wholes(
     alone = _alone(read, assumed)
     long = rng.random() < 0.12
     played = any(isinstance(one, k.Split | k.Descent) for one in read.inside)
-    some = [0, 0, 0, 1, 2] if played else [0, 0, 1, 2, 5, 20]
+    some = [0, 0, 1, 1, 2] if played else [0, 0, 1, 2, 5, 20]
     for _ in range(20):
         out = {
             v: rng.choice(some) + (1 if v.sort is Sort.COUNT else rng.choice([0, 1]))
@@ -366,6 +380,20 @@ def _wholes(
         if all(_most(one, read, out, clients) >= 0 for one in alone):
             return out
     return None
+
+
+def _starts(
+    read: Read,
+    assumed: frozenset[h.Hypothesis],
+    wholes: dict[k.Var, int],
+    clients: int,
+) -> list[k.Var]:
+    """Return the rounds that may be 0: there a statement speaks of the start."""
+    places = {v for one in read.inside if isinstance(one, k.Iterate) for v in one.free}
+    own = [v for v in wholes if v in places and v.sort is not Sort.COUNT]
+    first = wholes | dict.fromkeys(own, 0)
+    alone = _alone(read, assumed)
+    return own if all(_most(x, read, first, clients) >= 0 for x in alone) else []
 
 
 def _alone(read: Read, assumed: frozenset[h.Hypothesis]) -> list[Poly]:
