@@ -140,7 +140,7 @@ def test_versions_change_with_the_rounds() -> None:
     found = strong("3.6").best(known, [1, 10**6])
     assert found.versions == ("sharper", "last_model")
     found = strong("3.6").best(known.with_values(sigma2=0), [1, 10**6])
-    assert found.versions == ("sharper", "without_noise")
+    assert found.versions == ("sharper", "small_drift")
 
 
 def test_a_weighted_mean_is_compared_at_one_rate() -> None:

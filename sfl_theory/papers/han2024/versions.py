@@ -50,11 +50,17 @@ RECIPROCALS: Symbols = {
     w.below(s.t, s.T, last_iterate.reciprocal(s.t + 1)): symbols.reciprocals(1, 1, T),
 }
 """A constant rate is the mean of equal ones; k^t stands for 1/(T + 1 - t)."""
+SMALL_DRIFT: Symbols = {
+    without_noise.S_Z: S,
+    without_noise.GAMMA_Z: gamma,
+    without_noise.z: sp.sqrt(4 * S / mu - 3) - 1,
+}
+"""z stands for a root, in which a bound's S is not read."""
 STATED = {
     key: {"last_iterate": tuple(line.part for line in lines["last_iterate"])}
     for key, lines in last_iterate.BOUNDS.items()
-}
-"""Theorem and case -> the statement that spells k^t out, in which no condition is."""
+} | {("3.6", "strongly_convex"): {"small_drift": (without_noise.CLOSE,)}}
+"""Theorem and case -> the statement that spells k^t or z out, which no condition is."""
 
 
 def parts(line: Line, more: Symbols) -> dict[str, sp.Expr]:
@@ -188,6 +194,11 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Bound]:
         quiet = replace(found["last_model"], parts=parts(line, GAMMA))
         silent = (*quiet.conditions, con.NoNoise())
         found["without_noise"] = replace(quiet, conditions=silent)
+        found["small_drift"] = replace(
+            quiet,
+            parts=parts(without_noise.CLOSE_LINE, SMALL_DRIFT),
+            conditions=(*silent, con.Steeper(), ALSO_LAST),
+        )
     return found
 
 
