@@ -7,7 +7,7 @@ from pathlib import Path
 from types import NoneType
 
 from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Says
-from sfl_theory.user_program import run
+from sfl_theory.user_files import run
 
 CLAIMS = "CLAIMS"
 """Name of the sequence of claims in the file."""

@@ -24,8 +24,7 @@ from sfl_theory.proofs import interleaved, step_noise
 from sfl_theory.proofs.interleaved import Interleaved
 from sfl_theory.proofs.notation import combine, of, per_client, steps
 from sfl_theory.proofs.scaled import interpolated
-from sfl_theory.proofs.single_noise import centred
-from sfl_theory.proofs.unrolled import block, mean, n, now, t
+from sfl_theory.proofs.unrolled import block, centred, mean, n, now, t
 from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.certificate import Atom, Inequality, Point
 from sfl_theory.worst_case.round_by_round import Round

@@ -93,7 +93,10 @@ PROPOSITION_1 = one_case(
         f"{PAPER}/prop-1",
         "non_convex",
         PRINTED,
-        lambda: {"linear_speedup": LINEAR_SPEEDUP},
+        lambda: {
+            "printed": (PRINTED, section_4.PROP_1.parts),
+            "linear_speedup": (LINEAR_SPEEDUP, section_4.SHARPER.parts),
+        },
     ),
 )
 

@@ -1,7 +1,8 @@
 r"""Step sizes: what the theorems' conditions give to the lemmas that they use.
 
-Conditions with roots are squared; :math:`S = \mu + s` where S >= mu is used. In the
-strongly convex case tau_server = tau; with two periods the printed rates are swapped.
+Conditions with roots are squared; :math:`S = \mu + (S - \mu)` where S >= mu is
+used. In the strongly convex case tau_server = tau; with two periods the printed rates
+are swapped.
 """
 
 from __future__ import annotations
@@ -15,7 +16,18 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import federation, tilt
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_c5 import DRIFT, TWO, V1, link
-from sfl_theory.papers.han2024.setting import N, S, a, excess, mu, n, t, tau, tau_server
+from sfl_theory.papers.han2024.setting import (
+    N,
+    S,
+    a,
+    excess,
+    mu,
+    n,
+    steep,
+    t,
+    tau,
+    tau_server,
+)
 from sfl_theory.proofs import any_step, local_recursion
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Number
@@ -23,8 +35,6 @@ from sfl_theory.written import Assumed, Number
 tau_min = w.count("tau_min", r"\tau_{min}")
 tau_max = w.count("tau_max", r"\tau_{max}")
 later = w.count("t")
-steep = mu + excess
-"""S, where S >= mu."""
 rate = w.positive("rate", r"\eta^t")
 chances = w.over_clients(n, w.inverse_chance(n))
 squares = w.over_clients(n, a() ** 2)

@@ -88,7 +88,7 @@ def meets(place: int) -> Claim:
 
 
 ALL = (
-    s.assumption_31(mu + s.excess),
+    s.assumption_31(s.steep),
     *s.assumption_32(V1),
     s.assumption_34(),
     s.assumption_C2(),

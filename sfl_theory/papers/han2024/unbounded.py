@@ -36,7 +36,7 @@ from sfl_theory.proofs.sharp_rates import Decay
 from sfl_theory.proofs.sharp_rounds import Sharp
 from sfl_theory.written import Assumed, Number, Run
 
-S = w.called(mu + s.excess, "S")
+S = s.steep
 s_a2, sbar2 = (w.over_clients(n, a() ** power * sigma2()) for power in (2, 1))
 inverse = w.inverse_chance(n)
 rho = w.over_clients(n, a() ** 2 * (inverse - 1))

@@ -119,18 +119,20 @@ def _case(what: own.Measured, name: str, proved: Part, printed: Bound) -> Case:
     }
     source = replace(printed.source, paper="repaired", equation=JOINT)
     found = {
-        each: replace(
-            printed,
-            parts=by_name(part.says.right, NAMES, *said[each]),
-            conditions=joint if each == name else HYPOTHESES,
-            source=source,
-            notes=(),
+        each: (
+            replace(
+                printed,
+                parts=by_name(part.says.right, NAMES, *said[each]),
+                conditions=joint if each == name else HYPOTHESES,
+                source=source,
+                notes=(),
+            ),
+            (part,),
         )
         for each, part in stated.items()
     }
     key = f"{PAPER}/{own.STATEMENTS[what][0]}"
-    parts = {each: (part,) for each, part in stated.items()}
-    return Case(key, "strongly_convex", printed, lambda: found, lambda: parts)
+    return Case(key, "strongly_convex", printed, lambda: found)
 
 
 JOINT = "joint distance of both blocks"
