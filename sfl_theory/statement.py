@@ -33,6 +33,7 @@ VERSIONS = {
     "printed_rates": "without Assumption 3.3 at the paper's rates, tau_server = tau",
     "bounded_gradients": "for every learning rate, under Assumption 3.3",
     "linear_speedup": "noise falls like 1/(N tau), drift with the cube of the rate",
+    "first_gap": "the same with the first gap for the first distance",
     "average_iterate": "the weighted mean of the gaps with a smaller drift",
     "last_iterate": "the gap of the last model at a constant learning rate",
     "equal_weights": "as printed, algorithm and all, proved for equal weights",
