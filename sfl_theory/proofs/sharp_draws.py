@@ -18,7 +18,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, MEAN, constant, norm2, weight
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
-from sfl_theory.proofs import sharp_rounds, sharp_visits
+from sfl_theory.proofs import sharp_drift, sharp_rounds
 from sfl_theory.proofs.local_steps import S, n, now, sigma2, whole_update, young
 from sfl_theory.proofs.notation import combine, mean, sign, sum_over
 from sfl_theory.proofs.partial_visits import B, Delta, L, Z, g
@@ -37,11 +37,11 @@ def drift(a: Sharp) -> Theorem:
     D = sum_n a_n J_n sum_i ||p_i - x||^2, averaged over the draws.
     """
     r, by = a.round, a.closed
-    size, w = r.eta**2 * tau**2 * by.factor, sharp_visits.share(r)
+    size, w = r.eta**2 * tau**2 * by.factor, sharp_drift.share(r)
     noise = constant(mean(n, w * sigma2(n)))
     squares = constant(mean(n, w**2 * sigma2(n)))
     one = combine(
-        sharp_visits.drift(r, by),
+        sharp_drift.drift(r, by),
         (drawn.own_size(), size * tau * a.reach**2),
         (rules.expect(r.run, now, noise), -size / 2),
         (rules.expect(r.run, now, squares), -size * a.reach),

@@ -14,8 +14,7 @@ from reading import says
 
 from sfl_theory import Bound, Case, Constants, Theorem, schedules, symbols, theorem
 from sfl_theory import theorems as all_theorems
-from sfl_theory.backing import backing, proved
-from sfl_theory.best import proved_versions
+from sfl_theory.best import backing, proved, proved_versions
 from sfl_theory.bound import StepSize
 from sfl_theory.claims import Part, Proof
 from sfl_theory.conditions import (

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from sfl_theory import Case, Constants, theorem, theorems
 from sfl_theory import written as w
-from sfl_theory.backing import backing
-from sfl_theory.best import proved_versions
+from sfl_theory.best import backing, proved_versions
 from sfl_theory.bound import total
 from sfl_theory.claims import Model, Part, decide, says
 from sfl_theory.lower import USUAL, lower_bound, still_open

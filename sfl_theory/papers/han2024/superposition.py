@@ -23,12 +23,12 @@ from sfl_theory.papers.han2024.contraction import LONG, LONG_SERVER
 from sfl_theory.papers.han2024.induction import GAMMA, LARGE, READ_S, gamma_s
 from sfl_theory.papers.han2024.one_round import JOINT, READ_33, Block, asked, shown
 from sfl_theory.papers.han2024.setting import G2, N, T, a, best, f, mu, n, t, tau
-from sfl_theory.proofs import foundations, two_paces
+from sfl_theory.proofs import foundations
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs import value_recursion as value
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.proofs.two_paces import OwnRates
+from sfl_theory.proofs.value_recursion import OwnRates
 from sfl_theory.written import Form, Number
 
 Uses = list[tuple[Theorem, Exact]]
@@ -260,7 +260,7 @@ def parallel_bound(one: Merged = D) -> Claim:
             unit = 8 * value.K * value.late(T.value) * (2 if one.drawn else 1)
             spread = joint.weights_spread()
             right = what.right.value - spread.form * unit
-            rate = two_paces.recursion(OwnRates(longer, one.drawn))
+            rate = value.recursion(OwnRates(longer, one.drawn))
             return [(rate.by_distance(right, T.value), 1), (spread, unit)]
 
         parts.append(

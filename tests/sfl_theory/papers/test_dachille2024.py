@@ -88,7 +88,7 @@ class Member:
         right = gap * GAP / (self.T * together) * fall
         return (
             left / self.T,
-            right + second * NOISE * single + third * self.eta** 3 * mixed,
+            right + second * NOISE * single + third * self.eta**3 * mixed,
         )
 
 

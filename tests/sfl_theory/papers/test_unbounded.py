@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reading import says
 
 from sfl_theory import Bound, Constants, theorem
-from sfl_theory.backing import backing
+from sfl_theory.best import backing
 from sfl_theory.papers.han2024.unbounded import BOUNDS
 from sfl_theory.schedules import constant
 
