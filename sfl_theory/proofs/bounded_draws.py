@@ -20,7 +20,7 @@ from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.local_steps import G2, S, both_parts, i, j, n, now, t
+from sfl_theory.proofs.local_steps import G2, S, both_parts, i, j, n, now
 from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
 from sfl_theory.proofs.visited import Visited
 from sfl_theory.proofs.weighted_rounds import T, Weighted, client_sum, eta, kappa, tau
@@ -117,10 +117,7 @@ def one_round() -> Theorem:
 
 def non_convex() -> Theorem:
     """Return the sum over rounds; the values of f telescope."""
-    r, c = VISITS.round, 2 / (T * tau)
-    down = rules.telescope(t, value_of(MEAN, r.x), T)
-    last = rules.lowest(MEAN, k.iterate(r.run, T))
-    return combine((sum_over(one_round(), steps(T), t), c), (down, c), (last, c))
+    return local.over_rounds(one_round(), VISITS.round, T, 2 / (T * tau))
 
 
 def strongly_convex() -> Theorem:

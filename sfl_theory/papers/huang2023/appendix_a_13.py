@@ -1,4 +1,4 @@
-r"""Proof of Proposition 1, (13): the second moment."""
+r"""Proof of Proposition 1: (12), a step of the server, and (13), the second moment."""
 
 from __future__ import annotations
 
