@@ -371,21 +371,27 @@ def _tie(e: Many, one: h.Hypothesis, v: k.Var | k.ClientFamily, factor: Array) -
     old: Any = e.crowd.families[v] if family else e.crowd.numbers[v]  # type: ignore[index]
     size = len(e.crowd.weights)
     found = []
+    unit = e.ones
     for value in (0, 1, 2):
-        constant = e.ones * value
+        constant = unit * value
         e.put(v, [constant] * size if family else constant)
         found.append(residuals(e, one, None))
+        if not value and not e.crowd.exact:
+            for _, rest in found[0]:
+                here = np.abs(rest)
+                unit = np.maximum(unit, np.where(here < HUGE / 100, here, 1))
     new = list(old) if family else [old]
     for place in range(len(new)):
         low = high = None
         for (n, r0), (_, r1), (_, r2) in zip(*found, strict=True):
             if family and n != place:
                 continue
-            slope = r1 - r0
-            odd = np.abs(r2 - r1 - slope) > 1e-6 * (
+            slope = (r1 - r0) / unit
+            odd = np.abs(r2 - 2 * r1 + r0) > 1e-6 * (
                 np.abs(r2) + np.abs(r0) + np.abs(r1)
             )
-            ok = ~odd.astype(bool) & (slope != 0)
+            bound = np.abs(r0) < HUGE / 100
+            ok = ~odd.astype(bool) & (slope != 0) & bound.astype(bool)
             edge = -r0 / np.where(ok, slope, e.ones)
             rising, falling = ok & (slope > 0), ok & (slope < 0)
             if rising.any():

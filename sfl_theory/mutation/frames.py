@@ -41,7 +41,18 @@ CONSTANTS = (
 """Hypotheses that name a constant, in the order in which they are tied."""
 
 
-LEVELS = [None, None, None, 0, 1, 2, 2]
+Card = tuple[str, bool, tuple[int | None, ...]]
+"""Bent or not, turned or not, and where the run may start (`Frame.level`)."""
+DECK: tuple[Card, ...] = (
+    ("bent", False, (None,)),
+    ("bent", False, (None,)),
+    ("bowl", False, (None,)),
+    ("bowl", False, (0, 1, 2, 2)),
+    ("bowl", True, (None, None, 2)),
+    ("bowl", True, (0,)),
+    ("bowl", True, (1,)),
+)
+"""Kinds of functions and starts; each is drawn before one is drawn again."""
 
 
 def numeric(one: h.Hypothesis) -> bool:
@@ -55,6 +66,7 @@ def drawn_frame(
     assumed: frozenset[h.Hypothesis],
     dropped: frozenset[h.Hypothesis],
     rng: random.Random,
+    card: Card | None = None,
 ) -> Frame | None:
     """Return a frame for a neighbour, or None where the dice fell badly.
 
@@ -63,7 +75,9 @@ def drawn_frame(
         assumed: what has to hold.
         dropped: what may fail.
         rng: decides.
+        card: what functions and start are like; None: drawn, too.
     """
+    look, turn, levels = card or rng.choice(DECK)
     kinds = {type(opened(one)) for one in assumed}
     gone = {type(opened(one)) for one in dropped}
     clients = rng.choice(
@@ -72,10 +86,13 @@ def drawn_frame(
     wholes = _wholes(read, assumed, clients, rng)
     if wholes is None:
         return None
+    level = rng.choice(levels)
+    if level is not None:
+        wholes |= dict.fromkeys(_starts(read, assumed, wholes, clients), 0)
     solved = _solved(read, assumed, wholes)
     if solved is None:
         return None
-    made, rounds = _length(read, wholes, clients)
+    made, rounds = length(read, wholes, clients)
     alone = not read.splits and any(isinstance(one, k.Odds) for one in read.inside)
     random_ = alone or any(run.drawn for run in read.splits)
     drawn = [random_ and n < 2 and rng.random() < 0.7 for n in range(clients)]
@@ -87,21 +104,21 @@ def drawn_frame(
     noise = [law if noisy and rng.random() < 0.8 else "still" for _ in range(clients)]
     if clients > MANY:
         noise[1:] = ["still"] * (clients - 1)
-    followed = _followed(read, rounds, made, noise, drawn)
-    if followed is None and rounds > 2:
+    moments = followed(read, assumed, rounds, made, noise, drawn)
+    if moments is None and rounds > 2:
         noise[1:] = ["still" for _ in noise[1:]]
-        followed = _followed(read, rounds, made, noise, drawn)
-    if followed is None:
+        moments = followed(read, assumed, rounds, made, noise, drawn)
+    if moments is None:
         if needed:
             return None
         noise = ["still" if one == "coin" else one for one in noise]
-        followed = False, False
-    spread, folded = followed
-    shape = _shape(kinds, gone, spread, rng)
+        moments = False, False
+    spread, folded = moments
+    shape = _shape(kinds, look, spread, rng)
     convex = h.Convex in kinds or h.Minimiser in kinds
     many = rounds > LONG
-    turned = shape != "bent" and not spread and not many and rng.random() < 0.45
-    ties = _ties(read, assumed, dropped, rng)
+    turned = shape != "bent" and not spread and not many and turn
+    ties = ties_of(read, assumed, dropped, rng)
     tied = {v for _, v, _ in ties}
     pushed = tuple(one for one in sorted(assumed, key=str) if numeric(one))
     loose = {
@@ -119,7 +136,7 @@ def drawn_frame(
         noise=tuple(noise),
         drawn=tuple(drawn),
         same=h.Heterogeneity in kinds or rng.random() < 0.4,
-        level=rng.choice([None, None, 0, 1, 2] if turned else LEVELS),
+        level=level,
         turned=turned,
         signed=shape == "bowl" and not convex and rng.random() < 0.5,
         powers=tuple((v, rng.choice([0, 0, 0, -1, -2, 1, 8])) for v in read.rounds),
@@ -135,6 +152,11 @@ def drawn_frame(
     )
     if not _short_enough(frame):
         return None
+    return is_long(frame, read)
+
+
+def is_long(frame: Frame, read: Read) -> Frame:
+    """Return a frame that says how the kernel follows it, and names its genes."""
     frame = replace(frame, long=_long(frame, read))
     return replace(frame, genes=building.genes_of(frame, read))
 
@@ -161,9 +183,9 @@ def other_size(
     solved = _solved(read, assumed, wholes)
     if solved is None or any(_most(x, read, wholes, frame.clients) < 0 for x in alone):
         return None
-    made, rounds = _length(read, wholes, frame.clients)
-    followed = _followed(read, rounds, made, frame.noise, frame.drawn)
-    if followed is None or (followed[0] and (frame.turned or frame.shape == "bent")):
+    made, rounds = length(read, wholes, frame.clients)
+    moments = followed(read, assumed, rounds, made, frame.noise, frame.drawn)
+    if moments is None or (moments[0] and (frame.turned or frame.shape == "bent")):
         return None
     other = replace(
         frame,
@@ -172,15 +194,15 @@ def other_size(
         rounds=rounds,
         steps=made,
         solved=solved,
-        spread=followed[0],
-        folded=followed[1],
+        spread=moments[0],
+        folded=moments[1],
     )
     if not _short_enough(other):
         return None
     return replace(other, long=_long(other, read))
 
 
-def _length(read: Read, wholes: dict[k.Var, int], clients: int) -> tuple[int, int]:
+def length(read: Read, wholes: dict[k.Var, int], clients: int) -> tuple[int, int]:
     """Return the local steps of a round, and the rounds that a statement needs."""
     steps = [
         _most(run.pace(side).steps, read, wholes, clients)
@@ -206,19 +228,36 @@ SINGLE = {k.LocalPoint, k.Noise, k.Point, k.Expected, k.Draw}
 """What is known outcome by outcome only."""
 
 
-def _followed(
-    read: Read, rounds: int, made: int, noise: Sequence[str], drawn: Sequence[bool]
+def followed(
+    read: Read,
+    assumed: frozenset[h.Hypothesis],
+    rounds: int,
+    made: int,
+    noise: Sequence[str],
+    drawn: Sequence[bool],
 ) -> tuple[bool, bool] | None:
-    """Return whether noise is spread, and whether folded; None where it is too much."""
+    """Return whether noise is spread, and whether folded; None where it is too much.
+
+    The kernel follows both sides by moments, but no condition on a random iterate.
+    """
     coins, draws = rounds * made * noise.count("coin"), rounds * sum(drawn)
     bits = coins + draws
     if bits <= max(BITS, draws):
         return False, False
-    if any(drawn) or SINGLE & {*map(type, read.inside)}:
+    if any(drawn) or SINGLE & {*map(type, read.inside)} or any(map(_watched, assumed)):
         return None
     folded = rounds > 2 and not _joined(read)
     most = ONCE * rounds if folded else min(FAR, 4 * rounds)
     return (True, folded) if bits <= most else None
+
+
+def _watched(one: h.Hypothesis) -> bool:
+    """Return whether a hypothesis is a condition on where a run is."""
+    body = opened(one)
+    runs = (k.Iterate, k.LocalPoint, k.Noise)
+    return isinstance(body, h.Holds) and any(
+        isinstance(x, runs) for x in subterms(body.form)
+    )
 
 
 def _short_enough(frame: Frame) -> bool:
@@ -309,14 +348,11 @@ def _index(value: Poly, wholes: dict[k.Var, int], index: object, t: int) -> int 
 
 
 def _shape(
-    kinds: set[type[h.Hypothesis]],
-    gone: set[type[h.Hypothesis]],
-    spread: bool,
-    rng: random.Random,
+    kinds: set[type[h.Hypothesis]], look: str, spread: bool, rng: random.Random
 ) -> str:
     if h.BoundedGradients in kinds:
         return "box" if spread or rng.random() < 0.5 else "bent"
-    return "bent" if rng.random() < 0.25 and not spread else "bowl"
+    return "bowl" if spread else look
 
 
 def _wholes(
@@ -326,7 +362,7 @@ def _wholes(
     alone = _alone(read, assumed)
     long = rng.random() < 0.12
     played = any(isinstance(one, k.Split | k.Descent) for one in read.inside)
-    some = [0, 0, 0, 1, 2] if played else [0, 0, 1, 2, 5, 20]
+    some = [0, 0, 1, 1, 2] if played else [0, 0, 1, 2, 5, 20]
     for _ in range(20):
         out = {
             v: rng.choice(some) + (1 if v.sort is Sort.COUNT else rng.choice([0, 1]))
@@ -344,6 +380,20 @@ def _wholes(
         if all(_most(one, read, out, clients) >= 0 for one in alone):
             return out
     return None
+
+
+def _starts(
+    read: Read,
+    assumed: frozenset[h.Hypothesis],
+    wholes: dict[k.Var, int],
+    clients: int,
+) -> list[k.Var]:
+    """Return the rounds that may be 0: there a statement speaks of the start."""
+    places = {v for one in read.inside if isinstance(one, k.Iterate) for v in one.free}
+    own = [v for v in wholes if v in places and v.sort is not Sort.COUNT]
+    first = wholes | dict.fromkeys(own, 0)
+    alone = _alone(read, assumed)
+    return own if all(_most(x, read, first, clients) >= 0 for x in alone) else []
 
 
 def _alone(read: Read, assumed: frozenset[h.Hypothesis]) -> list[Poly]:
@@ -402,7 +452,7 @@ def _last(one: k.Term, read: Read, wholes: dict[k.Var, int], clients: int) -> in
     return 0
 
 
-def _ties(
+def ties_of(
     read: Read,
     assumed: frozenset[h.Hypothesis],
     dropped: frozenset[h.Hypothesis],

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sfl_theory.claims import Part, Proof
+from sfl_theory.claims import Part, Proof, evidence
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Symbol, ratio
@@ -22,7 +22,7 @@ from sfl_theory.threads import one_thread
 VERDICTS = ("proved", "refuted", "undecided", "no model", "wrongly proved")
 SUBJECTS = ("T rounds", "one round", "functions and vectors", "numbers")
 
-PATIENCE = dict(zip(SUBJECTS, (2, 3, 4, 3), strict=True))
+PATIENCE = dict(zip(SUBJECTS, (3, 4, 4, 3), strict=True))
 """After how many turns in vain a search ends: long runs take long."""
 OTHERS = 3
 """From how many other theorems a neighbour may follow."""
@@ -159,6 +159,7 @@ def _judged(
     name: str, part: Part, known: Sequence[Theorem], effort: Effort
 ) -> Iterator[Judged]:
     around = list(neighbours(part.says, name))
+    _, witness = evidence(part, name)
     about = subject(part.says.statement(name))
     found = ((place, _proof(one, known)) for place, one in enumerate(around))
     proved = {place: theorem for place, theorem in found if theorem is not None}
@@ -172,6 +173,7 @@ def _judged(
         f"{effort.seed} {name}",
         effort.turns,
         effort.patience * PATIENCE[about],
+        () if witness is None else (witness,),
     )
     for place, one in enumerate(around):
         verdict = "no model" if place in silent else "undecided"

@@ -22,10 +22,11 @@ from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.building import Frame, Read, Subject, build, exact_model
 from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError
-from sfl_theory.mutation.frames import drawn_frame, other_size
+from sfl_theory.mutation.frames import DECK, Card, drawn_frame, other_size
 from sfl_theory.mutation.genes import Genes, children, first_genes, nearby, pushed
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
+from sfl_theory.mutation.seeds import planted
 from sfl_theory.proofs.export import ModelData, model_of
 
 CROWD, FEW = 128, 24
@@ -86,8 +87,9 @@ class Search:
             them, a defect, would be seen.
         decide: asks the kernel.
         good: for each place and shape of functions the best models.
-        aim: the hypotheses for which models are made now.
+        aim: the hypotheses for which models are made now; None: around known models.
         failed: how often the kernel refused models of this frame, for each place.
+        decks: the kinds of functions that are not drawn yet, by hypotheses.
         asked: how often the kernel was asked.
         found: the models that break neighbours.
     """
@@ -101,7 +103,8 @@ class Search:
     dice: np.random.Generator
     good: dict[tuple[int, str], Good] = field(default_factory=dict)
     failed: dict[int, int] = field(default_factory=dict)
-    aim: frozenset[h.Hypothesis] = frozenset()
+    aim: frozenset[h.Hypothesis] | None = None
+    decks: dict[frozenset[h.Hypothesis], list[Card]] = field(default_factory=dict)
     asked: int = 0
     crowds: int = 0
     found: dict[int, ModelData] = field(default_factory=dict)
@@ -142,6 +145,16 @@ class Search:
             if self.watched:
                 self._frame(self.rng.choice(sorted(self.watched)))
 
+    def plant(self, seeds: Sequence[ModelData]) -> None:
+        """Begin with known models and their children."""
+        whole = self.around[0].whole
+        for data in seeds:
+            for frame, one in planted(data, self.read, whole.hypotheses, self.rng):
+                near = nearby(one, frame, self.dice, _size(frame), 1)
+                crowd = {name: np.concatenate([one[name], near[name]]) for name in one}
+                self.aim = None
+                self._generations(frame, crowd)
+
     def _frame(self, place: int) -> None:
         target = self.around[place]
         self.aim = target.hypotheses
@@ -151,10 +164,13 @@ class Search:
             if at == place and good.tired < TIRED
         ]
         if kinds and self.rng.random() < AGAIN:
-            self._climb(place, self.rng.choice(kinds))
+            best = max(kinds, key=lambda kind: self.good[place, kind].score)
+            other = self.rng.choice(kinds)
+            self._climb(place, best if self.rng.random() < 0.6 else other)
             return
+        card = self._card(target.hypotheses)
         tries = (
-            drawn_frame(self.read, target.hypotheses, target.dropped, self.rng)
+            drawn_frame(self.read, target.hypotheses, target.dropped, self.rng, card)
             for _ in range(20)
         )
         frame_ = next((one for one in tries if one is not None), None)
@@ -167,6 +183,13 @@ class Search:
             keep = self.dice.random((size, 1)) < 0.25
             genes = {name: np.where(keep, genes[name], near[name]) for name in genes}
         self._generations(frame_, genes)
+
+    def _card(self, hypotheses: frozenset[h.Hypothesis]) -> Card:
+        """Return the next kind of functions for these hypotheses."""
+        deck = self.decks.setdefault(hypotheses, [])
+        if not deck:
+            deck += self.rng.sample(DECK, len(DECK))
+        return deck.pop()
 
     def _generations(self, frame: Frame, genes: Genes) -> None:
         self.failed = {}
@@ -210,17 +233,17 @@ class Search:
                         refused += 1
             if tried is not frame and top <= score:
                 continue
-            gained, slow = top - score, 0.02 * min(1, max(-score, 0.05))
+            enough = top - score >= 0.02 * min(1, max(-score, 0.05))
             frame, score = tried, max(score, top)
             genes = {name: a[order] for name, a in crowd.items()}
             if place not in self.open or refused > 3:
                 break
-            if gained < slow:
+            if not enough:
                 scale /= 2
                 if scale < SHORT:
                     break
-        small = score - good.score < 0.02 * max(-score, 0.01)
-        self.good[place, kind] = Good(score, frame, genes, good.tired + small)
+        slow = score - good.score < 0.02 * max(-score, 0.01)
+        self.good[place, kind] = Good(score, frame, genes, good.tired + slow)
         found = self._evaluated(frame, genes)
         if found is not None:
             self.failed = {}
@@ -253,11 +276,12 @@ class Search:
                         break
                     self.failed[place] = self.failed.get(place, 0) + 1
             one = self.around[place]
-            own = one.hypotheses in (self.aim, one.whole.hypotheses)
+            own = self.aim in (None, one.hypotheses)
+            own |= one.hypotheses == one.whole.hypotheses
             if place in self.open and own and np.isfinite(score[order[0]]):
                 top = float(score[order[0]])
                 kept = {name: a[order] for name, a in genes.items()}
-                key = place, frame.shape
+                key = place, _kind(frame) if self.aim else "known"
                 better = key not in self.good or top > self.good[key].score
                 if better:
                     self.good[key] = Good(top, frame, kept)
@@ -347,6 +371,11 @@ class Search:
         return left, right
 
 
+def _kind(frame: Frame) -> str:
+    """Return which models are compared with which: functions and start."""
+    return f"{frame.shape} {frame.turned} {frame.level}"
+
+
 def _size(frame: Frame) -> int:
     """Return how many models a crowd of this frame has."""
     rounds = 1 if frame.folded else frame.rounds
@@ -380,6 +409,7 @@ def broken(
     seed: str,
     turns: int = TURNS,
     patience: int = 1,
+    seeds: Sequence[ModelData] = (),
 ) -> dict[int, ModelData]:
     """Return models that were found to break neighbours, by their places.
 
@@ -391,6 +421,7 @@ def broken(
         seed: of the search.
         turns: how often each neighbour is searched at most.
         patience: after how many turns of all in vain the search ends.
+        seeds: models that meet the statement's hypotheses.
     """
     if not places | proved:
         return {}
@@ -404,6 +435,7 @@ def broken(
     dice = np.random.default_rng(rng.getrandbits(64))
     search = Search(around, read, set(places), set(proved), decide, rng, dice)
     with np.errstate(all="ignore"):
+        search.plant(seeds)
         search.look(LOOKS)
         search.run(turns, patience)
     return search.found

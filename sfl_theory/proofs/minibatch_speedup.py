@@ -4,9 +4,10 @@ The learning rate falls at every step, :math:`\eta=\frac2{\mu x}`,
 :math:`x=\gamma+Kt+j`. :math:`\Delta` is the squared distance of the mean model
 :math:`\bar w`, :math:`D=\sum_na_n\|p_n-\bar w\|^2` how far the local models are apart,
 r = K - 1 - j how many steps of the round are left. A step grows
-:math:`(x-1)(x-2)\Delta+\frac{44S}{7\mu}(K-j)(x-1)D` by at most :math:`4/\mu^2` times
+:math:`(x-1)(x-2)\big((x-3)\Delta+\frac{20S}{3\mu}(K-j)D\big)` by at most
+:math:`4/\mu^2` times
 
-.. math:: \sum_na_n^2\sigma_n^2+\frac{44S}{7\mu x}
+.. math:: (x-2)\sum_na_n^2\sigma_n^2+\frac{20S}{3\mu}
     \Big(r\sum_na_n(1-a_n)\sigma_n^2+(r+2r^2)\delta^2\Big).
 """
 
@@ -27,6 +28,7 @@ from sfl_theory.proofs.foundations import (
     majorant_of_mean,
     monotone,
 )
+from sfl_theory.proofs.minibatch import growth
 from sfl_theory.proofs.minibatch_stepwise import RUN, J, K, S, T, h, m, mu, n, now, r, x
 from sfl_theory.proofs.notation import combine, mean, sign, steps, sum_over
 
@@ -48,9 +50,16 @@ g, wbar, d = (
 there, total = k.gradient(Local(n), wbar), k.gradient(k.MEAN, wbar)
 
 
+YOUNG = Fraction(3, 4)
+"""Young's c for gradients that are taken at local models."""
+
+
 @cache
 def descent() -> Theorem:
-    """Return ``Delta' <= (1 - mu h) Delta + (S h + 2 S^2 h^2) D + h^2 SINGLE``."""
+    """Return ``Delta' <= (1 - mu h (2 - 7/4 S h)) Delta + ... D + h^2 SINGLE``.
+
+    D has the factor ``S h (1 + 7/3 S h)``.
+    """
     y, G, Gw = (
         wbar - st.BEST,
         st.averaged(g),
@@ -72,8 +81,11 @@ def descent() -> Theorem:
         rules.convex(Local(n), mu, st.point(J), st.BEST),
     )
     below = wbar - total * (1 / S)
-    gap = 2 * h - 4 * S * h**2
-    right = st.from_best(J) * (1 - mu * h) + st.spread(J) * (S * h + 2 * S**2 * h**2)
+    near, far = (1 + 1 / YOUNG) * h**2, 2 * (1 + YOUNG) * S * h**2
+    gap = 2 * h - far
+    right = st.from_best(J) * (1 - mu * h - gap * mu / 2) + st.spread(J) * (
+        S * h + near * S**2
+    )
     return combine(
         square,
         (st.fresh(y - G * h), 2 * h),
@@ -92,15 +104,15 @@ def descent() -> Theorem:
             ),
             mu * h,
         ),
-        (rules.jensen(CLIENTS, n, weight(n), g - there), 2 * h**2),
-        (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 * h**2),
-        (st.over(lipschitz(Local(n), S, st.point(J), wbar, mu)), 2 * h**2),
-        (majorant_of_mean(S, wbar, below), 4 * S * h**2),
-        (rules.lowest(k.MEAN, below), 4 * S * h**2),
-        (rules.lowest(k.MEAN, wbar), gap),
-        (G - total * 2, h**2),
+        (rules.jensen(CLIENTS, n, weight(n), g - there), near),
+        (rules.mean_gradient(wbar, G * 2 - total - Gw), near),
+        (st.over(lipschitz(Local(n), S, st.point(J), wbar, mu)), near),
+        (majorant_of_mean(S, wbar, below), far),
+        (rules.lowest(k.MEAN, below), far),
+        (growth(wbar), gap),
+        (G - total * (1 + YOUNG), h**2 / YOUNG),
         target=right + constant(SINGLE * h**2) - st.from_best(J + 1),
-        signs=[sign(gap, (st.small(), 4 * h))],
+        signs=[sign(gap, (st.small(), 2 * (1 + YOUNG) * h))],
     )
 
 
@@ -225,24 +237,20 @@ def drift() -> Theorem:
 # Rounds -------------------------------------------------------------------------------
 
 
+APART_COST = Fraction(20, 3) * S / mu
+"""What D weighs in the potential, for every step that is left."""
+
+
+def scaled(at: Ratio, form: k.Lin) -> k.Lin:
+    """Return ``(x - 1)(x - 2)(x - 3)`` times a squared distance."""
+    return form * ((at - 1) * (at - 2) * (at - 3))
+
+
 def potential(step_: Ratio) -> k.Lin:
-    """Return ``(x - 1)(x - 2) Delta + 44 S/(7 mu) (K - j)(x - 1) D``."""
+    """Return `scaled` Delta and ``20 S/(3 mu) (K - j)(x - 1)(x - 2) D``."""
     at = st.gamma + K * now + step_
-    near = Fraction(44, 7) * S / mu * (K - step_) * (at - 1)
-    return st.from_best(step_) * ((at - 1) * (at - 2)) + st.spread(step_) * near
-
-
-def level(single: Ratio) -> Ratio:
-    """Return ``4/mu^2`` times noise and ``44 S/(7 mu) u(Kt)`` times the drift's."""
-    more = r * APART + (r + 2 * r**2) * st.delta2
-    return 4 / mu**2 * (single + Fraction(44, 7) * S / mu * more * st.inverse(K * now))
-
-
-def no_later() -> Theorem:
-    """Return ``1/x <= u(Kt)``."""
-    first = st.inverse(K * now)
-    start = rules.assume(constant((st.gamma + K * now) * first - 1))
-    return combine((start, 1 / x), target=constant(first - 1 / x))
+    near = APART_COST * (K - step_) * (at - 1) * (at - 2)
+    return scaled(at, st.from_best(step_)) + st.spread(step_) * near
 
 
 def positive_apart() -> Theorem:
@@ -252,118 +260,93 @@ def positive_apart() -> Theorem:
     return combine((total_, r), signs=[st.MADE])
 
 
+def single_step() -> Theorem:
+    """Return ``x (x - 1) u^2 <= 1``."""
+    return combine((st.exact(-1), 1 + x * U), target=constant(1 - x * (x - 1) * U**2))
+
+
+def contracted(lost: Ratio) -> Theorem:
+    """Return ``(x - 1)(x - 2)(x mu h (2 - lost S h) - 3) >= 0``, lost at most 7/4."""
+    wide = (x - 1) * (x - 2)
+    return sign(
+        wide * (x * mu * h * (2 - lost * S * h) - 3),
+        (st.exact(1), 4 * wide),
+        (st.exact(-1), 2 * lost * S * h * wide),
+        (st.small(), 2 * lost * wide),
+    )
+
+
+U = st.inverse(K * now + J)
+
+
 @cache
 def grown() -> Theorem:
-    """Return ``Phi' <= Phi + level``: descent times x (x - 1), drift, and u = 1/x."""
-    c, u, cost = (
-        Fraction(44, 7) * S / mu,
-        st.inverse(K * now + J),
-        4 / mu**2,
-    )
-    low, high = st.exact(-1), st.exact(1)
-    half = combine((st.MADE, c), combine(target=constant(c / 2)))
+    """Return what a step adds to the potential at most.
+
+    ``4/mu^2 ((x - 2) SINGLE + 20 S/(3 mu) (r APART + (r + 2 r^2) delta^2))``.
+    """
+    c, cost, wide = APART_COST, 4 / mu**2, (x - 1) * (x - 2)
+    slope, near = 2 * S / mu * wide, 1 + Fraction(7, 3) * S * h
+    late = 2 * c * (x - 1) * (r + HALF)
+    half = combine((st.MADE, 2 * c * (x - 1)), target=constant(late))
     spare = combine(
-        (low, 2 * S / mu * (x - 1) * (1 + 4 * S / mu * u)),
-        (st.small(), 4 * S / mu * (x - 1)),
-        (high, 2 * c * (r + HALF)),
-        half,
+        (st.exact(-1), slope * near),
+        (st.small(), slope * Fraction(7, 3)),
+        (st.exact(1), late),
         signs=[half],
     )
-    single = combine((low, 1 + x * u), target=constant(1 - x * (x - 1) * u**2))
-    twice = combine((low, (1 + x * u) / x), no_later())
-    later = sign(c * x, (combine(target=constant(c * x)), 1))
+    gained = contracted(1 + ratio(YOUNG))
+    later = sign(c * x * (x - 1), (combine(target=constant(c * x * (x - 1))), 1))
+    drift_cost = c * cost * (r * APART + (r + 2 * r**2) * st.delta2)
     return combine(
-        (descent(), x * (x - 1)),
-        (drift(), c * x),
-        (single, cost * SINGLE),
-        (twice, c * cost * r * APART),
-        (twice, c * cost * (r + 2 * r**2) * st.delta2),
+        (descent(), x * wide),
+        (drift(), c * x * (x - 1)),
+        (single_step(), cost * SINGLE * (x - 2)),
+        (single_step(), c * cost * r * APART),
+        (single_step(), c * cost * (r + 2 * r**2) * st.delta2),
         (st.over(combine((d, 1))), rules.number_of(spare.form)),
-        (wbar - st.BEST, 2 * (x - 1) * (x * u - 1)),
-        target=potential(J) + constant(level(SINGLE)) - potential(J + 1),
-        signs=[spare, high, positive_apart(), TWICE, later],
+        (wbar - st.BEST, rules.number_of(gained.form)),
+        target=potential(J)
+        + constant(cost * (x - 2) * SINGLE + drift_cost)
+        - potential(J + 1),
+        signs=[spare, gained, positive_apart(), TWICE, later],
     )
 
 
 @cache
 def one_round() -> Theorem:
-    """Return what ``(x - 1)(x - 2) ||x(t) - x*||^2`` grows by in a round."""
+    """Return what `scaled` of ``||x(t) - x*||^2`` grows by in a round."""
     zero, before, after = ratio(0), k.iterate(RUN, now), k.iterate(RUN, now + 1)
     first, last = (
         st.middle(zero) + before - st.BEST * 2,
         st.middle(K) + after - st.BEST * 2,
     )
-    low, high = (
-        st.gamma + K * now,
-        st.gamma + K * (now + 1),
-    )
+    low, high = st.gamma + K * now, st.gamma + K * (now + 1)
     return combine(
         sum_over(grown(), steps(K), st.j),
         rules.telescope(st.j, potential(J), K),
-        (st.same_start(), Fraction(44, 7) * S / mu * K * (low - 1)),
-        (st.start_of_mean(first), -(low - 1) * (low - 2)),
-        (st.ends(last), (high - 1) * (high - 2)),
+        (st.same_start(), APART_COST * K * (low - 1) * (low - 2)),
+        (st.start_of_mean(first), -(low - 1) * (low - 2) * (low - 3)),
+        (st.ends(last), (high - 1) * (high - 2) * (high - 3)),
     )
 
 
-END = st.gamma + K * T
+def over_rounds(one: Theorem, away: k.Lin) -> Theorem:
+    """Return a distance after T rounds from what `scaled` of it grows by in one."""
+    end = st.gamma + K * T
+    whole = combine(
+        sum_over(one, steps(T), st.t),
+        rules.telescope(st.t, scaled(st.gamma + K * now, away), T),
+    )
+    return combine((whole, 1 / ((end - 1) * (end - 2) * (end - 3))))
 
 
 @cache
-def rounds() -> Theorem:
-    r"""Return the distance after T rounds.
-
-    ``(E - 1)(E - 2) ||x(T) - x*||^2 <= (gamma - 1)(gamma - 2) ||x(0) - x*||^2
-    + 4KT/mu^2 SINGLE + 88 S/(7 mu^3) K (K - 1) LEVEL sum_t 1/(gamma + Kt)``,
-    E = gamma + KT.
-    """
-
-    def scaled(at: Ratio) -> k.Lin:
-        low = st.gamma + K * at
-        return norm2(k.iterate(RUN, at) - st.BEST) * ((low - 1) * (low - 2))
-
-    whole = combine(
-        sum_over(one_round(), steps(T), st.t),
-        rules.telescope(st.t, scaled(now), T),
-    )
-    harmonic = rules.number_of(
-        k.summed(
-            steps(T),
-            st.t,
-            constant(st.inverse(K * now)),
-        )
-    )
-    far = Fraction(88, 7) * S / mu**3 * K * (K - 1) * LEVEL * harmonic
-    right = scaled(ratio(0)) + constant(4 * K * T / mu**2 * SINGLE + far)
-    return combine(whole, target=right - scaled(T))
-
-
 def distance() -> Theorem:
-    """Return `rounds` divided by ``(E - 1)(E - 2)``."""
-    return combine((rounds(), 1 / ((END - 1) * (END - 2))))
+    r"""Return the distance after n = KT steps.
 
-
-def closed_form() -> Theorem:
-    """Return `distance` with ``u <= 1/gamma`` and ``S/mu <= gamma/7``.
-
-    The drift is then ``4KT/mu^2 22/49 (K - 1) LEVEL``.
+    :math:`E=\gamma+n`: at most :math:`(\gamma-1)(\gamma-2)(\gamma-3)\Delta^0`,
+    :math:`\frac4{\mu^2}n(\gamma-2+\frac{n-1}2)` times the noise of the mean and
+    :math:`\frac{40S}{3\mu^3}n(K-1)` times `LEVEL`, over :math:`(E-1)(E-2)(E-3)`.
     """
-    u, share = st.inverse(K * now), 1 / ((END - 1) * (END - 2))
-    more = combine(
-        (st.SMOOTH, ratio(Fraction(1, 8))),
-        target=constant(st.gamma / 7 - S / mu),
-    )
-    once = rules.assume(constant(1 - (st.gamma + K * now) * u))
-    one = combine(
-        (once, Fraction(1, 7)), (more, u), target=constant(Fraction(1, 7) - S / mu * u)
-    )
-    all_ = sum_over(one, steps(T), st.t)
-    apart_ = sum_over(rules.weight_below_one(n), CLIENTS, n, weight(n) * st.sigma2)
-    size = Fraction(88, 7) / mu**2 * K * (K - 1)
-    positive = combine((apart_, size * share))
-    return combine(
-        distance(),
-        (all_, size * share * APART),
-        (all_, size * share * (4 * K + 1) / 3 * st.delta2),
-        signs=[positive],
-    )
+    return over_rounds(one_round(), norm2(k.iterate(RUN, now) - st.BEST))

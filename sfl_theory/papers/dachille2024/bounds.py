@@ -8,6 +8,8 @@ aggregate at the same time, so there is one $\tau$; the bound names no cut.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sympy as sp
 
 from sfl_theory import conditions
@@ -16,7 +18,7 @@ from sfl_theory.conditions import BoundedVariance, EqualPeriods, Heterogeneity, 
 from sfl_theory.papers.dachille2024 import section_4
 from sfl_theory.papers.dachille2024 import setting as s
 from sfl_theory.statement import Case, one_case
-from sfl_theory.symbolic import Symbols, by_name, named
+from sfl_theory.symbolic import Symbols, by_name, expression, named
 from sfl_theory.symbols import (
     F_err,
     N,
@@ -72,6 +74,18 @@ PRINTED = Bound(
         "tau = ceil(E D_k / B_k) depends on the client; read as one tau",
     ),
 )
+ANY_STEP = 1 / (16 * S * tau)
+LINEAR_SPEEDUP = replace(
+    PRINTED,
+    parts={
+        name: expression(term, named(NAMES))
+        for name, term in section_4.LINEAR_SPEEDUP.terms
+    },
+    step_size=StepSize(ANY_STEP, ANY_STEP, "<="),
+    source=replace(PRINTED.source, paper="repaired"),
+)
+"""What is proved under the first condition on the rate alone."""
+
 PROPOSITION_1 = one_case(
     "SFL-V1 at any cut layer",
     "sfl-v1",
@@ -79,7 +93,10 @@ PROPOSITION_1 = one_case(
         f"{PAPER}/prop-1",
         "non_convex",
         PRINTED,
-        lambda: {"printed": (PRINTED, section_4.PROP_1.parts)},
+        lambda: {
+            "printed": (PRINTED, section_4.PROP_1.parts),
+            "linear_speedup": (LINEAR_SPEEDUP, section_4.SHARPER.parts),
+        },
     ),
 )
 

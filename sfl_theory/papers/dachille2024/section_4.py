@@ -165,13 +165,14 @@ def sharper() -> Says:
     )
 
 
+LINEAR_SPEEDUP = sharper()
 SHARPER = Kind.PROPOSITION(
     "dachille2024/prop-1/sharper",
     "not in the paper",
     "More than Proposition 1 says: noise falls with the clients, heterogeneity and "
     "drift enter with the cube of the rate.",
     setting.proved(
-        sharper(),
+        LINEAR_SPEEDUP,
         cut_invariance.sharper,
         "As Proposition 1, but Jensen with the weights themselves, and the mean of "
         r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations: as "

@@ -30,6 +30,7 @@ from sfl_theory.papers.dachille2024.setting import (
     v1,
 )
 from sfl_theory.proofs import unequal_steps as proofs
+from sfl_theory.proofs.cut_invariance import CONSTANTS
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Form, Number, Vector
 
@@ -78,7 +79,7 @@ few = w.every_client(k, w.at_most(steps, tau)).called("tau_k <= tau")
 
 def cost(squares: Number, cubes: Number) -> Number:
     """Return what noise and drift cost, for the rate's square and cube."""
-    second, het, third = map(s.decimal, proofs.CONSTANTS[1:])
+    second, het, third = map(s.decimal, CONSTANTS[1:])
     single = w.over_clients(k, alpha**2 * steps * s.sigma2)
     mixed = w.over_clients(k, share * steps * s.sigma2)
     drift = het * tau**2 * apart2 + third * mixed
@@ -87,7 +88,7 @@ def cost(squares: Number, cubes: Number) -> Number:
 
 ONE_ROUND = says(
     eta() * w.norm2(slope(theta)),
-    s.decimal(proofs.CONSTANTS[0]) / together * (lowered(theta) - lowered(ends))
+    s.decimal(CONSTANTS[0]) / together * (lowered(theta) - lowered(ends))
     + w.form(cost(eta() ** 2, eta() ** 3)),
     s.assumption_2(),
     *s.assumption_3(),
@@ -124,7 +125,7 @@ def assumed_of_rounds() -> tuple[Assumed, ...]:
 def mean() -> Says:
     """Return the mean over rounds."""
     squares, cubes = (w.below(t, T, eta() ** power) for power in (2, 3))
-    first = s.decimal(proofs.CONSTANTS[0]) / (T * together)
+    first = s.decimal(CONSTANTS[0]) / (T * together)
     start, end = v1.x(0), v1.x(T)
     return says(
         1 / T * w.below(t, T, eta() * w.norm2(slope(theta))),

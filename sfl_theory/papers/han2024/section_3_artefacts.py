@@ -51,7 +51,7 @@ def pieces(number: str, d: Data) -> tuple[Number, Number, Number]:
     return I_err / (4 * low), noise, drift
 
 
-root = w.positive("root", r"\sqrt{T+1}")
+root = w.positive("later_root", r"\sqrt{T+1}")
 first = w.positive("alpha", r"\alpha")
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfl_theory.papers.dachille2024 import unequal_steps as claims
+from sfl_theory.proofs.cut_invariance import CONSTANTS
 
 Array = NDArray[np.float64]
-GAP, NOISE, HET, CUBE = (float(one) for one in claims.proofs.CONSTANTS)
+GAP, NOISE, HET, CUBE = (float(one) for one in CONSTANTS)
 
 
 class Member:
