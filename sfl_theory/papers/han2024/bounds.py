@@ -22,7 +22,6 @@ from sfl_theory.bound import OBJECTIVE_GAP, Bound, Finding, Source, StepSize
 from sfl_theory.conditions import Condition, Convex, MinimiserExists, Smooth
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.parameters import GAMMA, PARAMETERS
 from sfl_theory.statement import Case, Proved, Theorem, one_case
 from sfl_theory.symbolic import expression, named
 from sfl_theory.symbols import (
@@ -38,6 +37,26 @@ from sfl_theory.symbols import (
 
 if TYPE_CHECKING:
     pass
+from sfl_theory import written as w
+from sfl_theory.symbols import G, N, T, a, n, q
+
+GAMMA = {gamma: 8 * S / mu - 1}
+PARAMETERS = named({
+    s.S: S,
+    s.mu: mu,
+    s.N: N,
+    s.T: T,
+    s.tau: tau,
+    s.tau_server: symbols.tau_server,
+    s.G2: G**2,
+    s.eps2: symbols.epsilon**2,
+    s.sigma2(): symbols.sigma[n] ** 2,
+    s.a(): a[n],
+    w.inverse_chance(s.n): 1 / q[n],
+    s.eta(): eta(t),
+})
+"""Parameters of the statements -> what they are called here."""
+
 
 PAPER = "han2024"
 
