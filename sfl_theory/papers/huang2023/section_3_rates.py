@@ -14,6 +14,7 @@ from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
+from sfl_theory.papers.huang2023 import instances
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.setting import R2, E, F, M, S, T, away, best, gamma, mu
 from sfl_theory.proofs import minibatch, minibatch_variance
@@ -132,14 +133,14 @@ JOINT = (
     r"$c\Delta+\frac{4S}\mu(K-j)(x-1)(x-2)(x-3)D-P\frac{4V}{3\mu^2}$ does not grow."
 )
 NOISY_HALF = Model(
-    run=s.half_of_the_data,
+    run=instances.half_of_the_data,
     numbers=values(1, 2),
     words=r"$f_n=\frac12\|w\|^2$, 12 clients; client 1 has half of the data and noise "
     r"$\zeta=\pm1$ in $w_s$. One step of $\eta=\frac27$ from $w^*=0$ gives "
     r"$\frac{\eta^2}4=\frac1{49}$, the bound is $\frac{16}{8N^2}=\frac1{72}$.",
 )
 PULLED_CLIENT = Model(
-    run=lambda: s.pulled(2, 500, 1264),
+    run=lambda: instances.pulled(2, 500, 1264),
     numbers=values(500, 5),
     words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 500, from $(0,1,0)$: the "
     r"client block starts at its optimum and is pulled away by the server "
@@ -178,7 +179,7 @@ PROP_1_COUPLING = Kind.PROPOSITION(
         r"whose initial distance the bound does not contain; after 505 steps it is "
         r"farther away than the bound says. z only makes S large.",
         reading=ONE_STEP,
-        run=lambda: s.pulled(1, 200, 505),
+        run=lambda: instances.pulled(1, 200, 505),
         numbers=values(200, 5),
     ),
     severity=Severity.THEOREM,
