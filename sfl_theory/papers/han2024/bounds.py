@@ -11,13 +11,13 @@ $\tau_{min}=\min\{\tau,\tilde\tau\}$, $\tau_{max}=\max\{\tau,\tilde\tau\}$.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import sympy as sp
 
 from sfl_theory import bound as bou
 from sfl_theory import conditions as con
 from sfl_theory import symbols
+from sfl_theory import written as w
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, Finding, Source, StepSize
 from sfl_theory.conditions import Condition, Convex, MinimiserExists, Smooth
 from sfl_theory.papers.han2024 import printed
@@ -26,19 +26,20 @@ from sfl_theory.statement import Case, Proved, Theorem, one_case
 from sfl_theory.symbolic import expression, named
 from sfl_theory.symbols import (
     D_c,
+    G,
+    N,
     S,
+    T,
+    a,
     eta,
     gamma,
     mu,
+    n,
+    q,
     t,
     tau,
     tau_server,
 )
-
-if TYPE_CHECKING:
-    pass
-from sfl_theory import written as w
-from sfl_theory.symbols import G, N, T, a, n, q
 
 GAMMA = {gamma: 8 * S / mu - 1}
 PARAMETERS = named({
