@@ -31,8 +31,8 @@ from sfl_theory.papers.han2024 import (
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024 import strongly_convex_repairs as strong
 from sfl_theory.papers.han2024 import theorems_convex_repaired as convex
-from sfl_theory.papers.han2024.parameters import GAMMA as PRINTED_GAMMA
-from sfl_theory.papers.han2024.parameters import PARAMETERS as OF_PRINTED
+from sfl_theory.papers.han2024.bounds import GAMMA as PRINTED_GAMMA
+from sfl_theory.papers.han2024.bounds import PARAMETERS as OF_PRINTED
 from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line
 from sfl_theory.papers.han2024.two_periods import d
 from sfl_theory.statement import Proved
