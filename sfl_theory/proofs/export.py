@@ -373,6 +373,7 @@ PARAMETERS = {
     "late": ONE,
     "root": ONE,
     "eta0": ONE,
+    "alpha": Fraction(1, 64),
     "rate": Fraction(1, 200),
     "third": ONE,
     "squares": ONE,
