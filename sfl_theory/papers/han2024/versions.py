@@ -59,7 +59,10 @@ SMALL_DRIFT: Symbols = {
 STATED = {
     key: {"last_iterate": tuple(line.part for line in lines["last_iterate"])}
     for key, lines in last_iterate.BOUNDS.items()
-} | {("3.6", "strongly_convex"): {"small_drift": (without_noise.CLOSE,)}}
+} | {
+    (number, "strongly_convex"): {"small_drift": (without_noise.CLOSE,)}
+    for number in ("3.6", "3.8")
+}
 """Theorem and case -> the statement that spells k^t or z out, which no condition is."""
 
 
@@ -189,17 +192,36 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Bound]:
             parts=parts(line, GAMMA),
             step_size=falling(line.algorithm),
         )
-    if number == "3.6":
-        line = without_noise.LINE
-        quiet = replace(found["last_model"], parts=parts(line, GAMMA))
-        silent = (*quiet.conditions, con.NoNoise())
-        found["without_noise"] = replace(quiet, conditions=silent)
-        found["small_drift"] = replace(
-            quiet,
-            parts=parts(without_noise.CLOSE_LINE, SMALL_DRIFT),
-            conditions=(*silent, con.Steeper(), ALSO_LAST),
+    if number in ("3.6", "3.8"):
+        found |= silent(found["last_model"])
+    if number == "3.9":
+        (line,) = strong.LAST_MODEL["3.7"].values()
+        found["full_participation"] = everyone(
+            replace(found["last_model"], parts=parts(line, GAMMA))
         )
     return found
+
+
+def everyone(own: Bound) -> Bound:
+    """Return a bound for q_n = 1, where drawing is none."""
+    drawn = (con.UpdatesAggregated, con.EveryoneTakesPart)
+    kept = (one for one in own.conditions if not isinstance(one, drawn))
+    return replace(own, conditions=(*kept, con.EveryoneTakesPart()))
+
+
+def silent(last: Bound) -> dict[str, Bound]:
+    """Return the bounds of SFL-V1 without noise, where everyone takes part."""
+    own = everyone(last)
+    quiet = (*own.conditions, con.NoNoise())
+    close = parts(without_noise.CLOSE_LINE, SMALL_DRIFT)
+    return {
+        "without_noise": replace(
+            own, parts=parts(without_noise.LINE, GAMMA), conditions=quiet
+        ),
+        "small_drift": replace(
+            own, parts=close, conditions=(*quiet, con.Steeper(), ALSO_LAST)
+        ),
+    }
 
 
 def general_convex(number: str) -> dict[str, Bound]:
