@@ -14,7 +14,7 @@ CLAIMS = "CLAIMS"
 
 
 def load_claims(path: Path) -> tuple[Claim, ...]:
-    """Run a Python file (`sfl_theory.user_program`) and return the claims in it.
+    """Run a Python file (`sfl_theory.user_files`) and return the claims in it.
 
     Args:
         path: of the file.

@@ -1,7 +1,9 @@
 r"""The best bound known for a case: round by round the smallest that is proved.
 
-Only versions whose statement the ledger proves count (`sfl_theory.backing`), and only
-where the constants and the algorithm meet their hypotheses. Bounds of different left
+Only versions whose statement the ledger proves count, and only where the constants and
+the algorithm meet their hypotheses. A bound is named with the statements that it is
+made of (`Case.proved`), so its standing is never more than what the kernel proved; that
+both say the same, symbol by symbol, is read in the tests. Bounds of different left
 sides are never compared. What a version is proved for includes its learning-rate rule:
 without a schedule every version stands for the algorithm under its own rule, and where
 the left side is weighted by the learning rates all stand at one constant rate, the

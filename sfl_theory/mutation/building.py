@@ -126,7 +126,7 @@ class Frame:
     signed: bool
     powers: tuple[tuple[k.RoundFamily, int], ...]
     paces: tuple[k.RoundFamily, ...]
-    solved: tuple[tuple[k.RoundFamily, k.BoundNat, Ratio], ...]
+    solved: tuple[tuple[k.RoundFamily, k.BoundNat | k.Argument, Ratio], ...]
     ties: tuple[Tie, ...]
     pushed: tuple[h.Hypothesis, ...]
     loose: tuple[k.Var | k.RoundFamily, ...]
@@ -326,7 +326,9 @@ def build(
     return crowd, many
 
 
-def _decided(e: Many, index: k.BoundNat, number: Ratio) -> Callable[[int], Array]:
+def _decided(
+    e: Many, index: k.BoundNat | k.Argument, number: Ratio
+) -> Callable[[int], Array]:
     def rate(t: int) -> Array:
         outer, e.at = e.at, {index: t}
         value = e.number(number)
@@ -478,7 +480,7 @@ def _term(row: dict[str, float], r: k.RoundFamily, power: int) -> Ratio:
     return a / base**-power if power < 0 else a * base**power
 
 
-def _closed(crowd: Crowd, index: k.BoundNat, number: Ratio) -> Ratio:
+def _closed(crowd: Crowd, index: k.BoundNat | k.Argument, number: Ratio) -> Ratio:
     """Return a rate that a condition decides, as a function of the round."""
     by: dict[Any, Any] = {index: k.symbol(k.ROUND)}
     by |= {v: ratio(value) for v, value in crowd.wholes.items()}

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, ratio
-from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation import building
 from sfl_theory.mutation.building import Frame, Read, Tie, opened
+from sfl_theory.mutation.following import LONG, followed, followed_long, short_enough
 
 DRAWS = (5, 5, 5, 7)
 """Draws of a model, and of a few models."""
-BITS = 5
-"""Coins and draws of a model that is enumerated."""
-LONG = 40
-"""Rounds from which on the kernel follows moments."""
-FAR = 64
-"""Coins of a model that is followed by moments."""
-ONCE = 4
-"""Coins of one round, where those of earlier rounds are put together."""
-FARTHEST = 1000
-"""Rounds of a run at most."""
-VISITS = 12
-"""Local steps of all clients in one round of a long run."""
 MANY = 3
 """With more clients one of them has noise."""
 CONSTANTS = (
@@ -88,7 +75,7 @@ def drawn_frame(
         return None
     level = rng.choice(levels)
     if level is not None:
-        wholes |= dict.fromkeys(_starts(read, assumed, wholes, clients), 0)
+        wholes = _at_rest(read, assumed, wholes, clients, rng)
     solved = _solved(read, assumed, wholes)
     if solved is None:
         return None
@@ -150,14 +137,14 @@ def drawn_frame(
         folded=folded,
         long=False,
     )
-    if not _short_enough(frame):
+    if not short_enough(frame):
         return None
     return is_long(frame, read)
 
 
 def is_long(frame: Frame, read: Read) -> Frame:
     """Return a frame that says how the kernel follows it, and names its genes."""
-    frame = replace(frame, long=_long(frame, read))
+    frame = replace(frame, long=followed_long(frame, read))
     return replace(frame, genes=building.genes_of(frame, read))
 
 
@@ -197,9 +184,9 @@ def other_size(
         spread=moments[0],
         folded=moments[1],
     )
-    if not _short_enough(other):
+    if not short_enough(other):
         return None
-    return replace(other, long=_long(other, read))
+    return replace(other, long=followed_long(other, read))
 
 
 def length(read: Read, wholes: dict[k.Var, int], clients: int) -> tuple[int, int]:
@@ -222,73 +209,6 @@ def _order(
     places = [n for n in range(clients) for _ in range(made)]
     rng.shuffle(places)
     return tuple((n, places[:at].count(n)) for at, n in enumerate(places))
-
-
-SINGLE = {k.LocalPoint, k.Noise, k.Point, k.Expected, k.Draw}
-"""What is known outcome by outcome only."""
-
-
-def followed(
-    read: Read,
-    assumed: frozenset[h.Hypothesis],
-    rounds: int,
-    made: int,
-    noise: Sequence[str],
-    drawn: Sequence[bool],
-) -> tuple[bool, bool] | None:
-    """Return whether noise is spread, and whether folded; None where it is too much.
-
-    The kernel follows both sides by moments, but no condition on a random iterate.
-    """
-    coins, draws = rounds * made * noise.count("coin"), rounds * sum(drawn)
-    bits = coins + draws
-    if bits <= max(BITS, draws):
-        return False, False
-    if any(drawn) or SINGLE & {*map(type, read.inside)} or any(map(_watched, assumed)):
-        return None
-    folded = rounds > 2 and not _joined(read)
-    most = ONCE * rounds if folded else min(FAR, 4 * rounds)
-    return (True, folded) if bits <= most else None
-
-
-def _watched(one: h.Hypothesis) -> bool:
-    """Return whether a hypothesis is a condition on where a run is."""
-    body = opened(one)
-    runs = (k.Iterate, k.LocalPoint, k.Noise)
-    return isinstance(body, h.Holds) and any(
-        isinstance(x, runs) for x in subterms(body.form)
-    )
-
-
-def _short_enough(frame: Frame) -> bool:
-    """Return whether both the crowd and the kernel can follow the run."""
-    if frame.rounds <= LONG:
-        return True
-    quiet = "coin" not in frame.noise and not any(frame.drawn)
-    exact = frame.shape == "bent" or frame.turned
-    if exact and (frame.rounds > 2 * LONG or not quiet):
-        return False
-    return frame.rounds <= FARTHEST and frame.steps * frame.clients <= VISITS
-
-
-def _long(frame: Frame, read: Read) -> bool:
-    apart = not any(frame.drawn) and not SINGLE & {*map(type, read.inside)}
-    straight = frame.shape != "bent" and not frame.turned
-    return frame.spread or (frame.rounds > LONG and apart and straight)
-
-
-def _joined(read: Read) -> bool:
-    """Return whether a form joins the iterates of two rounds."""
-    for one in read.inside:
-        if isinstance(one, k.Inner | k.Value):
-            within = subterms(*one.parts)
-            rounds = {x.round for x in within if isinstance(x, k.Iterate)}
-            summed = (x for x in within if isinstance(x, k.VecSum))
-            if len(rounds) > 1 or any(
-                isinstance(x, k.Iterate) for v in summed for x in subterms(v)
-            ):
-                return True
-    return False
 
 
 def _solved(
@@ -382,18 +302,29 @@ def _wholes(
     return None
 
 
-def _starts(
+def _at_rest(
     read: Read,
     assumed: frozenset[h.Hypothesis],
     wholes: dict[k.Var, int],
     clients: int,
-) -> list[k.Var]:
-    """Return the rounds that may be 0: there a statement speaks of the start."""
+    rng: random.Random,
+) -> dict[k.Var, int]:
+    """Return naturals for a run that starts at rest in a block, if they may be these.
+
+    The round is 0, for of later ones the start says little, and often there is a second
+    step, for the first one leaves the block where it is.
+    """
     places = {v for one in read.inside if isinstance(one, k.Iterate) for v in one.free}
-    own = [v for v in wholes if v in places and v.sort is not Sort.COUNT]
-    first = wholes | dict.fromkeys(own, 0)
+    first = {v: 0 for v in wholes if v in places and v.sort is not Sort.COUNT}
+    steps = {v for run in read.splits for side in k.Side for v in run.pace(side).free}
+    more = {
+        v: max(n, 2) for v, n in wholes.items() if v in steps and rng.random() < 0.7
+    }
     alone = _alone(read, assumed)
-    return own if all(_most(x, read, first, clients) >= 0 for x in alone) else []
+    for other in (wholes | first | more, wholes | first):
+        if all(_most(x, read, other, clients) >= 0 for x in alone):
+            return other
+    return wholes
 
 
 def _alone(read: Read, assumed: frozenset[h.Hypothesis]) -> list[Poly]:

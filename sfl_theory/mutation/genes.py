@@ -35,8 +35,11 @@ def first_genes(frame: Frame, size: int, rng: np.random.Generator) -> Genes:
         if kind == SIGNED:
             value = value * rng.choice([-1, 1], size=(size, 1))
         out[name] = value
-    calm, centred = (rng.random((size, 1)) < chance for chance in (0.2, 0.25))
+    chances = 0.2, 0.25, 0.25
+    calm, centred, silent = (rng.random((size, 1)) < chance for chance in chances)
     for name, value in out.items():
+        if name[:1] == "z" and name[1:].isdigit():
+            out[name] = np.where(silent, 0, value)
         if name[:1] in "lcxe" and name[1:].isdigit():
             rest = calm | centred if name[:1] != "x" else calm
             out[name] = np.where(rest, 0, value)

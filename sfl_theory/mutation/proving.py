@@ -50,9 +50,10 @@ class Wanted:
         return self._kept[c]
 
     def _shown(self, c: Ratio) -> Theorem | None:
+        """Return that c >= 0; where it is not, the kernel is asked, and refuses."""
         sums = list(self._on_sums(c))
         if positivity.negative(c, [*self.signs, *sums]):
-            return None
+            return self._by_one(c)
         return positivity.shown(c, [*self.known, *sums]) or self._by_one(c)
 
     def _by_one(self, c: Ratio) -> Theorem | None:

@@ -26,6 +26,7 @@ from sfl_theory.mutation.frames import DECK, Card, drawn_frame, other_size
 from sfl_theory.mutation.genes import Genes, children, first_genes, nearby, pushed
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
+from sfl_theory.mutation.rounding import error
 from sfl_theory.mutation.seeds import planted
 from sfl_theory.proofs.export import ModelData, model_of
 
@@ -347,7 +348,11 @@ class Search:
             gap = np.abs(gap) if whole.equal else gap
             seen = size > NOISE * (low[1] + high[1])
             score = np.where(seen, gap / np.where(seen, size, 1), -1)
-            score = np.where(ok & np.isfinite(score), score, -np.inf)[:, 0]
+            score = np.where(ok & np.isfinite(score), score, -np.inf)
+            if (score > MARGIN).any():
+                rounded = error(e, one.left) + error(e, one.right)
+                score = np.where((score > 0) & (gap <= rounded), -1, score)
+            score = score[:, 0]
             scores[place] = score
             rows[place] = np.argsort(-score)[:PARENTS]
         return scores, rows

@@ -16,11 +16,12 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.mutation import building
 from sfl_theory.mutation.building import Frame, Read
-from sfl_theory.mutation.frames import followed, is_long, length, ties_of
+from sfl_theory.mutation.following import followed
+from sfl_theory.mutation.frames import is_long, length, ties_of
 from sfl_theory.mutation.genes import Genes
 from sfl_theory.proofs.export import ModelData
 
-HALF = Fraction(1, 2)
+ZERO, HALF = Fraction(0), Fraction(1, 2)
 
 
 def planted(
@@ -36,17 +37,19 @@ def planted(
         assumed: its hypotheses.
         rng: decides what is tied.
     """
+    if len(data.start) != 2 or data.client_size != 1:
+        return []
     clients = len(data.weights)
-    laws = [_law(law) for law in data.noise] or [("still", (0, 0))] * clients
+    laws = [_law(law) for law in data.noise] or [("still", (ZERO, ZERO))] * clients
     plain = all(law is not None for law in laws) and all(
         not bends and (not hessian[0][1] or hessian[0][0] == hessian[1][1])
         for hessian, _, bends in data.functions
     )
     wholes = {v: int(data.numbers[v]) for v in read.wholes if v in data.numbers}
     known = {*data.numbers} >= {*read.wholes, *read.reals}
-    if not (plain and known) or len(data.start) != 2 or data.client_size != 1:
+    if not (plain and known) or len(data.functions) != clients:
         return []
-    if len(data.functions) != clients or {*read.rounds} - {*data.rates}:
+    if {*read.rounds} - {*data.rates}:
         return []
     noise = tuple(kind for kind, _ in filter(None, laws))
     chances = data.participation or (Fraction(1),) * clients
@@ -125,7 +128,7 @@ def _law(
 def _values(data: ModelData, frame: Frame, read: Read) -> dict[str, Fraction] | None:
     out: dict[str, Fraction] = {}
     chances = data.participation or (Fraction(1),) * frame.clients
-    zero = (Fraction(0),) * 2
+    zero = (ZERO,) * 2
     for n, ((hessian, linear, _), a, q) in enumerate(
         zip(data.functions, data.weights, chances, strict=True)
     ):

@@ -11,33 +11,53 @@ $\tau_{min}=\min\{\tau,\tilde\tau\}$, $\tau_{max}=\max\{\tau,\tilde\tau\}$.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import sympy as sp
 
 from sfl_theory import bound as bou
 from sfl_theory import conditions as con
 from sfl_theory import symbols
+from sfl_theory import written as w
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, Finding, Source, StepSize
 from sfl_theory.conditions import Condition, Convex, MinimiserExists, Smooth
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.parameters import GAMMA, PARAMETERS
 from sfl_theory.statement import Case, Proved, Theorem, one_case
 from sfl_theory.symbolic import expression, named
 from sfl_theory.symbols import (
     D_c,
+    G,
+    N,
     S,
+    T,
+    a,
     eta,
     gamma,
     mu,
+    n,
+    q,
     t,
     tau,
     tau_server,
 )
 
-if TYPE_CHECKING:
-    pass
+GAMMA = {gamma: 8 * S / mu - 1}
+PARAMETERS = named({
+    s.S: S,
+    s.mu: mu,
+    s.N: N,
+    s.T: T,
+    s.tau: tau,
+    s.tau_server: symbols.tau_server,
+    s.G2: G**2,
+    s.eps2: symbols.epsilon**2,
+    s.sigma2(): symbols.sigma[n] ** 2,
+    s.a(): a[n],
+    w.inverse_chance(s.n): 1 / q[n],
+    s.eta(): eta(t),
+})
+"""Parameters of the statements -> what they are called here."""
+
 
 PAPER = "han2024"
 
