@@ -17,7 +17,7 @@ Pair = tuple[int, int]
 
 ALL_AT_ONCE = 400
 TURNS = 20
-MOST_NEW = 4
+MOST_NEW = 2
 """So many inequalities per node enter at once."""
 IDLE = 1e-1
 """Inequalities whose multiplier is so far below their slack are dropped, once each."""
