@@ -21,6 +21,8 @@ MOST_NEW = 2
 """So many inequalities per node enter at once."""
 IDLE = 1e-1
 """Inequalities whose multiplier is so far below their slack are dropped, once each."""
+FIRST, DEEPER = 1e-2, 3
+"""Nothing enters before this accuracy, in later turns a finer one."""
 FEW = 5
 """A rough point is left for no fewer than this share of inequalities per residual."""
 ROUGH = 1e-4
@@ -78,11 +80,13 @@ def searched(
         return new, float(broken.max(initial=0.0))
 
     def pause(found: Solution) -> bool:
+        if found.residual > FIRST / DEEPER**turn:
+            return False
         new, _ = missing(found, 0.1 * found.residual)
         return len(new) > FEW * found.residual * (len(given) + len(chosen))
 
-    state, settled = None, False
-    for _ in range(TURNS):
+    state, settled, turn = None, False, 0
+    for turn in range(TURNS):
         constraints = [*given, *(program.interpolation(*p) for p in chosen)]
         told = progress and _prefixed(progress, f"{len(constraints)} inequalities, ")
         wait = None if settled else pause

@@ -42,7 +42,7 @@ TRAIL = 12
 NEARER = 0.7
 EXACT = 1e2
 """How much smaller the dual residual has to be: rounding leaves it no room."""
-PAUSES = (1e-2, 1e-3, 1e-4)
+PAUSES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
 
 
 @dataclass(frozen=True)
