@@ -33,11 +33,13 @@ VERSIONS = {
     "printed_rates": "without Assumption 3.3 at the paper's rates, tau_server = tau",
     "bounded_gradients": "for every learning rate, under Assumption 3.3",
     "linear_speedup": "noise falls like 1/(N tau), drift with the cube of the rate",
+    "first_gap": "the same with the first gap for the first distance",
     "average_iterate": "the weighted mean of the gaps with a smaller drift",
     "last_iterate": "the gap of the last model at a constant learning rate",
     "equal_weights": "as printed, algorithm and all, proved for equal weights",
     "last_model": "noise falls like 1/(N tau T), drift like 1/T^2, first gap 1/T^4",
     "without_noise": "noise-free: at tau = 1 what a parabola does; drift kappa^2/T^2",
+    "small_drift": "noise-free: drift as of two opposed parabolas, kappa/T^2",
     "last_model_any_periods": "the same for any periods, each side at its own rate",
 }
 """What the versions of a bound are; which of them a case has: ``Case.versions``."""

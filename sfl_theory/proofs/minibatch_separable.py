@@ -114,7 +114,7 @@ def of_server(u: Vec) -> k.Lin:
 @cache
 def grown() -> Theorem:
     """Return that `scaled` grows by at most ``4/mu^2 (x - 2) SINGLE`` in a step."""
-    cost, gained = 4 / mu**2, contracted(ratio(1))
+    cost, gained = 4 / mu**2, contracted(ratio(2), ratio(1))
     return combine(
         (descent(), x * (x - 1) * (x - 2)),
         (single_step(), cost * SINGLE * (x - 2)),

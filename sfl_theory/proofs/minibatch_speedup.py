@@ -13,12 +13,14 @@ r = K - 1 - j how many steps of the round are left. A step grows
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, part, weight
 from sfl_theory.proofs import minibatch_stepwise as st
@@ -28,7 +30,7 @@ from sfl_theory.proofs.foundations import (
     majorant_of_mean,
     monotone,
 )
-from sfl_theory.proofs.minibatch import growth
+from sfl_theory.proofs.minibatch import convex_mean, growth
 from sfl_theory.proofs.minibatch_stepwise import RUN, J, K, S, T, h, m, mu, n, now, r, x
 from sfl_theory.proofs.notation import combine, mean, sign, steps, sum_over
 
@@ -237,20 +239,9 @@ def drift() -> Theorem:
 # Rounds -------------------------------------------------------------------------------
 
 
-APART_COST = Fraction(20, 3) * S / mu
-"""What D weighs in the potential, for every step that is left."""
-
-
 def scaled(at: Ratio, form: k.Lin) -> k.Lin:
-    """Return ``(x - 1)(x - 2)(x - 3)`` times a squared distance."""
+    """Return ``(x - 1)(x - 2)(x - 3)`` times a form."""
     return form * ((at - 1) * (at - 2) * (at - 3))
-
-
-def potential(step_: Ratio) -> k.Lin:
-    """Return `scaled` Delta and ``20 S/(3 mu) (K - j)(x - 1)(x - 2) D``."""
-    at = st.gamma + K * now + step_
-    near = APART_COST * (K - step_) * (at - 1) * (at - 2)
-    return scaled(at, st.from_best(step_)) + st.spread(step_) * near
 
 
 def positive_apart() -> Theorem:
@@ -265,12 +256,15 @@ def single_step() -> Theorem:
     return combine((st.exact(-1), 1 + x * U), target=constant(1 - x * (x - 1) * U**2))
 
 
-def contracted(lost: Ratio) -> Theorem:
-    """Return ``(x - 1)(x - 2)(x mu h (2 - lost S h) - 3) >= 0``, lost at most 7/4."""
+def contracted(whole: Ratio, lost: Ratio) -> Theorem:
+    """Return ``(x - 1)(x - 2)(x mu h (whole - lost S h) - 3) >= 0``.
+
+    For ``14 whole - 4 lost >= 21``.
+    """
     wide = (x - 1) * (x - 2)
     return sign(
-        wide * (x * mu * h * (2 - lost * S * h) - 3),
-        (st.exact(1), 4 * wide),
+        wide * (x * mu * h * (whole - lost * S * h) - 3),
+        (st.exact(1), 2 * whole * wide),
         (st.exact(-1), 2 * lost * S * h * wide),
         (st.small(), 2 * lost * wide),
     )
@@ -279,56 +273,85 @@ def contracted(lost: Ratio) -> Theorem:
 U = st.inverse(K * now + J)
 
 
-@cache
-def grown() -> Theorem:
-    """Return what a step adds to the potential at most.
+@dataclass(frozen=True)
+class Followed:
+    """What is followed from step to step, beside how far the local models are apart.
 
-    ``4/mu^2 ((x - 2) SINGLE + 20 S/(3 mu) (r APART + (r + 2 r^2) delta^2))``.
+    Attributes:
+        form: it, as a form of the step.
+        least: that it is not negative.
+        step: what a step makes of it: a share is kept, `drift`, noise.
+        kept: ``(x - 1)(x - 2)`` times x times what the share lacks to 1, less 3.
+        slope, more: ``(x - 1)(x - 2)`` x times the factor of D in a step is
+            ``slope x u (1 + more S h)``.
+        apart: what D weighs in the potential, for every step that is left.
+        noise: the factor of ``h^2 SINGLE``.
     """
-    c, cost, wide = APART_COST, 4 / mu**2, (x - 1) * (x - 2)
-    slope, near = 2 * S / mu * wide, 1 + Fraction(7, 3) * S * h
-    late = 2 * c * (x - 1) * (r + HALF)
-    half = combine((st.MADE, 2 * c * (x - 1)), target=constant(late))
-    spare = combine(
-        (st.exact(-1), slope * near),
-        (st.small(), slope * Fraction(7, 3)),
-        (st.exact(1), late),
-        signs=[half],
-    )
-    gained = contracted(1 + ratio(YOUNG))
-    later = sign(c * x * (x - 1), (combine(target=constant(c * x * (x - 1))), 1))
-    drift_cost = c * cost * (r * APART + (r + 2 * r**2) * st.delta2)
-    return combine(
-        (descent(), x * wide),
-        (drift(), c * x * (x - 1)),
-        (single_step(), cost * SINGLE * (x - 2)),
-        (single_step(), c * cost * r * APART),
-        (single_step(), c * cost * (r + 2 * r**2) * st.delta2),
-        (st.over(combine((d, 1))), rules.number_of(spare.form)),
-        (wbar - st.BEST, rules.number_of(gained.form)),
-        target=potential(J)
-        + constant(cost * (x - 2) * SINGLE + drift_cost)
-        - potential(J + 1),
-        signs=[spare, gained, positive_apart(), TWICE, later],
-    )
 
+    form: Callable[[Ratio], k.Lin]
+    least: Theorem
+    step: Theorem
+    kept: Theorem
+    slope: Ratio
+    more: Fraction
+    apart: Ratio
+    noise: Number
 
-@cache
-def one_round() -> Theorem:
-    """Return what `scaled` of ``||x(t) - x*||^2`` grows by in a round."""
-    zero, before, after = ratio(0), k.iterate(RUN, now), k.iterate(RUN, now + 1)
-    first, last = (
-        st.middle(zero) + before - st.BEST * 2,
-        st.middle(K) + after - st.BEST * 2,
-    )
-    low, high = st.gamma + K * now, st.gamma + K * (now + 1)
-    return combine(
-        sum_over(grown(), steps(K), st.j),
-        rules.telescope(st.j, potential(J), K),
-        (st.same_start(), APART_COST * K * (low - 1) * (low - 2)),
-        (st.start_of_mean(first), -(low - 1) * (low - 2) * (low - 3)),
-        (st.ends(last), (high - 1) * (high - 2) * (high - 3)),
-    )
+    def potential(self, step_: Ratio) -> k.Lin:
+        """Return `scaled` of it and ``apart (K - j)(x - 1)(x - 2) D``."""
+        at = st.gamma + K * now + step_
+        near = self.apart * (K - step_) * (at - 1) * (at - 2)
+        return scaled(at, self.form(step_)) + st.spread(step_) * near
+
+    def grown(self) -> Theorem:
+        """Return what a step adds to the potential at most.
+
+        ``4/mu^2 (noise (x - 2) SINGLE + apart (r APART + (r + 2 r^2) delta^2))``.
+        """
+        c, cost, wide = self.apart, 4 / mu**2, (x - 1) * (x - 2)
+        late = 2 * c * (x - 1) * (r + HALF)
+        half = combine((st.MADE, 2 * c * (x - 1)), target=constant(late))
+        spare = combine(
+            (st.exact(-1), self.slope * (1 + self.more * S * h)),
+            (st.small(), self.slope * self.more),
+            (st.exact(1), late),
+            signs=[half],
+        )
+        later = sign(c * x * (x - 1), (combine(target=constant(c * x * (x - 1))), 1))
+        drift_cost = c * cost * (r * APART + (r + 2 * r**2) * st.delta2)
+        noise = self.noise * cost * SINGLE * (x - 2)
+        return combine(
+            (self.step, x * wide),
+            (drift(), c * x * (x - 1)),
+            (single_step(), noise),
+            (single_step(), c * cost * r * APART),
+            (single_step(), c * cost * (r + 2 * r**2) * st.delta2),
+            (st.over(combine((d, 1))), rules.number_of(spare.form)),
+            (self.least, rules.number_of(self.kept.form)),
+            target=self.potential(J)
+            + constant(noise + drift_cost)
+            - self.potential(J + 1),
+            signs=[spare, self.kept, positive_apart(), TWICE, later],
+        )
+
+    def one_round(self, start: Theorem, end: Theorem) -> Theorem:
+        """Return what `scaled` of it grows by in a round.
+
+        Args:
+            start: that it is no larger at the first local step than before the round.
+            end: that it is no larger after the round than at the last local step.
+
+        Returns:
+            The bound.
+        """
+        low, high = st.gamma + K * now, st.gamma + K * (now + 1)
+        return combine(
+            sum_over(self.grown(), steps(K), st.j),
+            rules.telescope(st.j, self.potential(J), K),
+            (st.same_start(), self.apart * K * (low - 1) * (low - 2)),
+            (start, (low - 1) * (low - 2) * (low - 3)),
+            (end, (high - 1) * (high - 2) * (high - 3)),
+        )
 
 
 def over_rounds(one: Theorem, away: k.Lin) -> Theorem:
@@ -349,4 +372,103 @@ def distance() -> Theorem:
     :math:`\frac4{\mu^2}n(\gamma-2+\frac{n-1}2)` times the noise of the mean and
     :math:`\frac{40S}{3\mu^3}n(K-1)` times `LEVEL`, over :math:`(E-1)(E-2)(E-3)`.
     """
-    return over_rounds(one_round(), norm2(k.iterate(RUN, now) - st.BEST))
+    before, after = k.iterate(RUN, now), k.iterate(RUN, now + 1)
+    one = Followed(
+        st.from_best,
+        combine((wbar - st.BEST, 1)),
+        descent(),
+        contracted(ratio(2), 1 + ratio(YOUNG)),
+        2 * S / mu * (x - 1) * (x - 2),
+        1 + 1 / YOUNG,
+        Fraction(20, 3) * S / mu,
+        1,
+    )
+    start = combine((st.start_of_mean(st.middle(ratio(0)) + before - st.BEST * 2), -1))
+    end = st.ends(st.middle(K) + after - st.BEST * 2)
+    return over_rounds(one.one_round(start, end), norm2(before - st.BEST))
+
+
+# The gap itself -----------------------------------------------------------------------
+
+KEPT = Fraction(7, 10)
+"""Of the gradient at the mean model, in the mean of the local models' gradients."""
+
+
+def gap(at: Vec) -> k.Lin:
+    """Return ``f(at) - f*``."""
+    return k.value_of(k.MEAN, at) - k.value_of(k.MEAN, st.BEST)
+
+
+@cache
+def value_descent() -> Theorem:
+    """Return what a step makes of the gap at the mean model.
+
+    ``gap' <= (1 - mu h (17/10 - 7/10 S h)) gap + 5/3 S^2 h D + S h^2/2 SINGLE``.
+    """
+    G, Gw, after = st.averaged(g), st.averaged(there), st.middle(J + 1)
+    e, moved = st.averaged(st.move(J)), st.middle(J + 1) - wbar
+    variance = sum_over(
+        rules.variance(RUN, st.sigma2, n, now, J), CLIENTS, n, weight(n) ** 2
+    )
+    half, rest = S * h**2 / 2, h / 2 * (1 - S * h)
+    near = h / 2 + rest * KEPT / (1 - KEPT)
+    share = h / 2 + rest * KEPT
+    return combine(
+        majorant_of_mean(S, wbar, after),
+        (st.mean_step(total, -1), 1),
+        (st.mean_step(moved - e, -1), S / 2),
+        (st.fresh(total - G * (S * h)), h),
+        (st.uncorrelated(None, 1), half),
+        (variance, half),
+        (rules.jensen(CLIENTS, n, weight(n), g - there), near),
+        (rules.mean_gradient(wbar, G * 2 - total - Gw), near),
+        (st.over(lipschitz(Local(n), S, st.point(J), wbar, mu)), near),
+        (G - total * KEPT, rest / (1 - KEPT)),
+        (convex_mean(wbar, st.BEST), 2 * mu * share),
+        (total + (st.BEST - wbar) * mu, share),
+        (st.over(combine((d, 1))), Fraction(7, 6) * S**3 * h**2),
+        target=gap(wbar) * (1 - mu * 2 * share)
+        + st.spread(J) * (Fraction(5, 3) * S**2 * h)
+        + constant(SINGLE * half)
+        - gap(after),
+        signs=[
+            sign(one, (st.small(), factor * h / 2))
+            for one, factor in (
+                (rest / (1 - KEPT), 1 / (1 - KEPT)),
+                (near, KEPT / (1 - KEPT)),
+                (share, KEPT),
+            )
+        ],
+    )
+
+
+def no_higher(p: Vec, q: Vec, same: Callable[[Vec], Theorem], way: int) -> Theorem:
+    """Return ``f(q) <= f(p)`` where ``way <q - p, w> = 0`` for every w."""
+    return combine(
+        majorant_of_mean(S, p, q),
+        (same(k.gradient(k.MEAN, p)), -way),
+        (same(q - p), -way * S / 2),
+    )
+
+
+@cache
+def gap_after() -> Theorem:
+    r"""Return the gap after n = KT steps.
+
+    As `distance`, with the gap for the squared distance, :math:`\frac S2` times the
+    noise and S times the drift.
+    """
+    before, after, zero = k.iterate(RUN, now), k.iterate(RUN, now + 1), ratio(0)
+    one = Followed(
+        lambda step: gap(st.middle(step)),
+        rules.lowest(k.MEAN, wbar),
+        value_descent(),
+        contracted(1 + ratio(KEPT), ratio(KEPT)),
+        Fraction(10, 3) * S**2 / mu * (x - 1) * (x - 2),
+        Fraction(0),
+        Fraction(20, 3) * S**2 / mu,
+        S / 2,
+    )
+    start = no_higher(before, st.middle(zero), st.start_of_mean, 1)
+    end = no_higher(st.middle(K), after, st.ends, -1)
+    return over_rounds(one.one_round(start, end), gap(before))

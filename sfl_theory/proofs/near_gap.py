@@ -7,7 +7,7 @@ For F_n at a model x, a local point p and any w, with ``S = mu + mu/4 (2 z + z^2
 
 Averaged over points and clients at w = x*, the gradients are the round's move over its
 rate, and x - p is nearly half of it: drift counts ``mu z^2/8``, for a large S/mu about
-S/2, and nothing where S = mu.
+S/2, and nothing where S is mu.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import moves as moving
@@ -27,9 +27,9 @@ from sfl_theory.proofs import quiet_gap as quiet
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.local_steps import G2, i, n, now, young
 from sfl_theory.proofs.notation import combine, of
-from sfl_theory.proofs.quiet_gap import BEST, R, before, d, drift, m, turn
+from sfl_theory.proofs.quiet_gap import BEST, before, d, drift, m, turn
 from sfl_theory.proofs.strongly_convex import mu, tau
-from sfl_theory.proofs.successive_rounds import eta, variable
+from sfl_theory.proofs.successive_rounds import R, eta, variable
 
 z, rho = notation.positive("z"), notation.positive("rho")
 EXCESS = mu / 4 * (2 * z + z**2)
@@ -46,8 +46,9 @@ def at_root(theorem: Theorem) -> Theorem:
 def between(there: k.Vec, here: k.Vec) -> Theorem:
     """Return how far F_n lies above its tangent parabola, by gradients.
 
-    ``F_n(q) >= F_n(p) + <grad F_n(p), q - p> + mu/2 ||q - p||^2 + ||a||^2/(2 (S - mu))``,
-    ``a = grad F_n(q) - grad F_n(p) - mu (q - p)``: F_n at ``q - a/(S - mu)``.
+    ``F_n(q) >= F_n(p) + <grad F_n(p), q - p> + mu/2 ||q - p||^2
+    + ||a||^2/(2 (S - mu))`` for ``a = grad F_n(q) - grad F_n(p) - mu (q - p)``: F_n at
+    ``q - a/(S - mu)``.
     """
     F = k.Local(n)
     a = k.gradient(F, there) - k.gradient(F, here) - (there - here) * mu
@@ -116,8 +117,8 @@ def bound(at: Ratio) -> Ratio:
     s = gamma + at
     along = 1 + 2 * (1 + z / 4) * (1 - 1 / tau) / s
     share = k.number_at(near.share(at), {variable(strong.excess): EXCESS})
-    far = z**2 + Fraction(4, 9) * (4 + z) ** 2 * kappa / s * (1 + kappa / s)
-    moved = Fraction(2, 3) / mu * (1 + kappa / s) * along**2 * share
+    far = z**2 + Fraction(2, 9) * (4 + z) ** 2 * kappa / s * (1 + 2 * kappa / s)
+    moved = Fraction(2, 3) / mu * (1 + 2 * kappa / s) * along**2 * share
     return moved + near.SPREAD * far / (3 * mu * s**2)
 
 
@@ -127,7 +128,7 @@ def rate() -> Theorem:
     of_drift = mu * z**2 / 8 + (1 + 1 / rho) * (half * eta * tau * S) ** 2 / (18 * mu)
     one = combine((by_move(), 1), (quiet.bounded_drift(), of_drift / tau))
     s = gamma + now
-    values = ((moving.FAMILY, RATE), (variable(rho), kappa / s))
+    values = ((moving.FAMILY, RATE), (variable(rho), 2 * kappa / s))
     here = rules.instantiate(one, values, ())
     size = 4 / (mu * tau * s)
     along = 1 / size + half * (tau - 1) / 2
@@ -135,6 +136,6 @@ def rate() -> Theorem:
     gap = strong.gap(local.Round(run), now)
     return combine(
         here,
-        (at_root(near.moves()), 2 / (3 * mu * tau**2) * (1 + kappa / s) * along**2),
+        (at_root(near.moves()), 2 / (3 * mu * tau**2) * (1 + 2 * kappa / s) * along**2),
         target=k.constant(bound(now) * G2) - gap,
     )

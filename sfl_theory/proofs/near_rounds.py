@@ -16,31 +16,24 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
-from sfl_theory.kernel import hypotheses, rules
+from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import moves as moving
 from sfl_theory.proofs import notation
-from sfl_theory.proofs import strongly_convex as strong
-from sfl_theory.proofs.local_steps import G2, j, n, now, t, young
-from sfl_theory.proofs.notation import combine, of, sign, steps, sum_over
+from sfl_theory.proofs.local_steps import G2, n, now, t, young
+from sfl_theory.proofs.notation import combine, sign, steps, sum_over
 from sfl_theory.proofs.strongly_convex import S, gamma, mu, tau
 from sfl_theory.proofs.successive_rounds import (
-    RUN,
-    SHRINKS,
     STEP,
-    TINY,
     P,
     Q,
     after,
     apart,
     at_least,
-    c,
-    cleared,
     eta,
     first,
-    level,
     next_eta,
     next_step,
     noisy,
@@ -48,7 +41,6 @@ from sfl_theory.proofs.successive_rounds import (
     p,
     q,
     silent,
-    tiny,
     unmoved,
     v,
     variable,
@@ -83,69 +75,72 @@ def coercive() -> Theorem:
 def kept_apart() -> Theorem:
     """Return how far a step leaves y and p from each other, for any points.
 
-    ``||y - p - eta d||^2 <= (1 + theta) c^2 ||y - p||^2 + C ||q - y||^2``, d the
-    gradient at q less that at p, c >= 1 - mu eta, C as below.
+    ``||y - p - eta d||^2 <= (1 + theta)(1 - mu eta)^2 ||y - p||^2 + C ||q - y||^2``, d
+    the gradient at q less that at p, C as below.
     """
     F, there, here, odd = k.Local(n), k.vec(P), k.vec(Q), k.vec(Y)
     d = k.gradient(F, there) - k.gradient(F, here)
     a, e, delta = d - (there - here) * mu, odd - here, there - odd
     keep = 1 - mu * eta
-    kept, more = at_least(keep), at_least(c - keep)
     room = 2 * keep / M - eta - 1 / less
-    grown, wide = 1 + theta, sign(c + keep, kept)
     return combine(
         (coercive(), 2 * eta * keep),
         (a - delta * less, eta / less),
         (a, eta * room),
         (young(e * keep, -delta * (mu * eta), theta), 1),
-        (e, grown * (c**2 - keep**2)),
-        target=k.norm2(e) * (grown * c**2)
+        target=k.norm2(e) * ((1 + theta) * keep**2)
         + k.norm2(delta) * (eta * less + (1 + 1 / theta) * (mu * eta) ** 2)
         - k.norm2(e - d * eta),
-        signs=[
-            kept,
-            at_least(room),
-            combine((more, c + keep), target=k.constant(c**2 - keep**2), signs=[wide]),
-        ],
+        signs=[at_least(keep), at_least(room)],
     )
 
 
 # One round ---------------------------------------------------------------------------
 
 added, wider = notation.positive("X"), notation.nonnegative("e")
-"""Step i adds ``X i^2 G2``; Young's constant beside mu (q_i - y_i) is theta."""
-rest = notation.nonnegative("r")
-"""``tau - 1 - i``."""
+costs, length = notation.positive("costs"), notation.positive("l")
+"""Step i adds ``X i^2 G2``, ``||q_i - y_i||^2`` costs this; ``l = 4/(mu eta)``."""
+rest, past = notation.nonnegative("r"), notation.nonnegative("o")
+"""``tau - 1 - i`` and l - 7."""
+WIDE = length + wider + 2 * tau
+"""1/theta."""
+Of = Callable[[Ratio, Ratio, Ratio], Ratio]
+"""A number by the step, l and 1/theta."""
 
 
-def wide(last: Ratio = tau) -> Ratio:
-    """Return ``l + e + 2 tau``, which is 1/theta."""
-    return level + wider + 2 * last
+def factor(step: Ratio, long: Ratio = length, wide: Ratio = WIDE) -> Ratio:
+    """Return ``f_i = (l + 2 i)^4 (1/theta - i)``; it makes up for what steps shrink."""
+    return (long + 2 * step) ** 4 * (wide - step)
 
 
-def factor_at(step: Number, last: Ratio = tau) -> Ratio:
-    """Return ``f_i = ((l + 2 i)/l)^4 (1 - i/(l + e + 2 tau))``; f_0 = 1."""
-    i_ = ratio(step)
-    return ((level + 2 * i_) / level) ** 4 * (1 - i_ / wide(last))
+def later(step: Ratio, long: Ratio = length, wide: Ratio = WIDE) -> Ratio:
+    """Return ``f_{i+1}``."""
+    return factor(step + 1, long, wide)
 
 
-def spare_at(step: Number, last: Ratio = tau) -> Ratio:
-    """Return ``f_i - (1 + tiny)(1 + theta) c^2 f_{i+1}``."""
-    keeps = (1 + TINY) * (1 + 1 / wide(last)) * SHRINKS**2
-    return factor_at(step, last) - keeps * factor_at(ratio(step) + 1, last)
-
-
-def growth(step: Number, last: Ratio = tau) -> Ratio:
+def growth(step: Ratio, long: Ratio = length, wide: Ratio = WIDE) -> Ratio:
     """Return ``f_{i+1} - f_i``."""
-    return factor_at(ratio(step) + 1, last) - factor_at(step, last)
+    return later(step, long, wide) - factor(step, long, wide)
 
 
-def shown(number: Callable[[Number, Ratio], Ratio], step: Ratio) -> Theorem:
-    """Return that a number is >= 0 in a step that is made, i < tau."""
-    (left,) = (one for one in rest.free if isinstance(one, k.Var))
-    ahead = combine(target=k.constant(number(step, rest + 1 + step)))
-    made = at_least(tau - 1 - step)
-    return rules.instantiate(ahead, ((left, tau - 1 - step),), (made,))
+def shrinks(long: Ratio = length, wide: Ratio = WIDE) -> Ratio:
+    """Return ``(1 + tiny)(1 + theta) c^2``."""
+    return (1 + 1 / long**2) * (1 + 1 / wide) * ((long - 4) / long) ** 2
+
+
+def spare(step: Ratio, long: Ratio = length, wide: Ratio = WIDE) -> Ratio:
+    """Return ``f_i - (1 + tiny)(1 + theta) c^2 f_{i+1}``."""
+    return factor(step, long, wide) - shrinks(long, wide) * later(step, long, wide)
+
+
+def shown(number: Of, step: Ratio) -> Theorem:
+    """Return that a number is >= 0 in a step i < tau, for l >= 7."""
+    long = 7 + past
+    wide = long + wider + 2 * (rest + 1 + step)
+    ahead = combine(target=k.constant(number(step, long, wide)))
+    values = {past: length - 7, rest: tau - 1 - step}
+    pairs = tuple((variable(old), new) for old, new in values.items())
+    return rules.instantiate(ahead, pairs, tuple(map(at_least, values.values())))
 
 
 def spent_at(step: Number) -> Ratio:
@@ -158,77 +153,81 @@ def spent_at(step: Number) -> Ratio:
 def one_step(step: Ratio) -> Theorem:
     """Return how ``u_i = ||y_i - p_i||^2`` goes on.
 
-    ``u_{i+1} <= (1 + tiny)(1 + theta) c^2 u_i + X i^2 G2``.
+    ``u_{i+1} <= (1 + tiny)(1 + theta) c^2 u_i + X i^2 G2``, c = 1 - 4/l and tiny =
+    1/l^2.
     """
-    values = ((P, q(step)), (Q, p(step)), (Y, y(step)))
+    inside, little = first(step) + noisy(step), 1 / length**2
+    values = ((P, q(step)), (Q, p(step)), (Y, y(step)), (variable(theta), 1 / WIDE))
     near = rules.instantiate(kept_apart(), values, ())
-    inside = first(step) + noisy(step)
-    each = (1 + tiny) * (eta * less + (1 + 1 / theta) * (mu * eta) ** 2)
-    spare = added - each * (eta - next_eta) ** 2
-    bound = k.norm2(apart(step)) * ((1 + tiny) * (1 + theta) * c**2)
-    bound = bound + k.constant(added * step**2 * G2)
+    keep, most = 1 - mu * eta, 1 - 4 / length
+    less_ = (1 + little) * (1 + 1 / WIDE) * (most**2 - keep**2)
+    each = eta * less + (1 + WIDE) * (mu * eta) ** 2
+    change = (1 + little) * (eta - next_eta) ** 2
+    bound = k.norm2(apart(step)) * shrinks() + k.constant(added * step**2 * G2)
     return combine(
         next_step(step),
-        young(inside, -noisy(step), tiny),
-        (silent(step), 1 + 1 / tiny),
-        (near, 1 + tiny),
-        (off(step), each),
-        (at_least(spare), step**2 * G2),
+        young(inside, -noisy(step), little),
+        (silent(step), 1 + 1 / little),
+        (near, 1 + little),
+        (off(step), (1 + little) * each),
+        (apart(step), less_),
+        (at_least(costs - each), change * step**2 * G2),
+        (at_least(added - change * costs), step**2 * G2),
         target=bound - k.norm2(apart(step + 1)),
+        signs=[
+            rules.square(eta - next_eta),
+            squares(most, keep),
+        ],
     )
 
 
-def sized(step: Ratio) -> Theorem:
-    """Return `one_step` with the sizes of `factor_at`."""
-    parts = {c: SHRINKS, tiny: TINY, theta: 1 / wide()}
-    values = tuple((variable(old), new) for old, new in parts.items())
-    return cleared(rules.instantiate(one_step(step), values, ()))
+def squares(large: Ratio, small: Ratio) -> Theorem:
+    """Return ``small^2 <= large^2`` from ``0 <= small <= large``."""
+    more, least = at_least(large - small), at_least(small)
+    both = sign(large + small, more, (least, 2))
+    return combine(
+        (more, large + small), target=k.constant(large**2 - small**2), signs=[both]
+    )
 
 
 def potential(step: Number) -> k.Lin:
     """Return ``f_i (u_i - spent_i G2)``."""
     left = k.norm2(apart(ratio(step))) - k.constant(spent_at(step) * G2)
-    return left * factor_at(step)
-
-
-def later(step: Number, last: Ratio = tau) -> Ratio:
-    """Return ``f_{i+1}``."""
-    return factor_at(ratio(step) + 1, last)
+    return left * factor(ratio(step))
 
 
 @cache
 def falls() -> Theorem:
     """Return that the potential falls in step i >= 1."""
-    up, spent = STEP + 1, spent_at(STEP) * G2
     return combine(
-        (sized(STEP), later(STEP)),
-        (apart(STEP), spare_at(STEP)),
-        target=potential(STEP) - potential(up),
+        (one_step(STEP), later(STEP)),
+        (apart(STEP), spare(STEP)),
+        target=potential(STEP) - potential(STEP + 1),
         signs=[
             shown(later, STEP),
-            shown(spare_at, STEP),
-            combine((shown(growth, STEP), spent)),
+            shown(spare, STEP),
+            combine((shown(growth, STEP), spent_at(STEP) * G2)),
         ],
     )
 
 
 @cache
 def begins() -> Theorem:
-    """Return ``f_1 u_1 <= ||x' - x||^2``."""
+    """Return ``f_1 u_1 <= f_0 ||x' - x||^2``."""
     none = ratio(0)
     return combine(
-        (sized(none), later(none)),
-        (apart(none), spare_at(none)),
-        unmoved(),
-        target=k.norm2(after - x) - potential(1),
-        signs=[shown(later, none), shown(spare_at, none)],
+        (one_step(none), later(none)),
+        (apart(none), spare(none)),
+        (unmoved(), factor(none)),
+        target=k.norm2(after - x) * factor(none) - potential(1),
+        signs=[shown(later, none), shown(spare, none)],
     )
 
 
 @cache
 def last_step() -> Theorem:
-    """Return ``||y_tau - p_tau||^2 <= ||x' - x||^2/f_tau + spent_tau G2``."""
-    low = 1 / factor_at(tau)
+    """Return ``||y_tau - p_tau||^2 <= reached``."""
+    low = 1 / factor(tau)
     return combine(
         (sum_over(falls(), steps(tau - 1), v), low),
         (rules.telescope(v, potential(STEP), tau - 1), low),
@@ -238,25 +237,33 @@ def last_step() -> Theorem:
 
 
 def reached() -> k.Lin:
-    """Return the bound of `last_step`."""
-    return k.norm2(after - x) * (1 / factor_at(tau)) + k.constant(spent_at(tau) * G2)
+    """Return ``f_0/f_tau ||x' - x||^2 + spent_tau G2``."""
+    kept_ = factor(ratio(0)) / factor(tau)
+    return k.norm2(after - x) * kept_ + k.constant(spent_at(tau) * G2)
 
 
 # At the rates 4/(mu tau (gamma + t)) -------------------------------------------------
 
-kappa = S / mu
+kappa, late = S / mu, gamma + now
 
 
 def fallen(at: Ratio) -> Ratio:
     """Return what is left of the first move, squared, in round t."""
-    s = gamma + at
-    return (gamma * (gamma + 1) / (s * (s + 1))) ** 4 * (s + 2 * gamma) / (3 * gamma)
+    s, first_ = gamma + at, 3 * gamma + 1
+    falls_ = (gamma * (gamma + 1) / (s * (s + 1))) ** 4
+    return falls_ * ((s + 2 * gamma + 1) / first_)
+
+
+def slows() -> Ratio:
+    """Return what a round leaves of it."""
+    s = late
+    return (s / (s + 2)) ** 4 * ((s + 2 * gamma + 2) / (s + 2 * gamma + 1))
 
 
 def kept(at: Ratio) -> Ratio:
     """Return what drift adds to it, over ``(1 - 1/tau)(2 - 1/tau)``."""
     s = gamma + at
-    return (kappa + 8) / (14 * s**2) + (kappa**2 / 2 + 15 * kappa + 8) / s**3
+    return (2 * kappa + 15) / (30 * s**2) + (kappa**2 / 4 + 13 * kappa + 10) / s**3
 
 
 SPREAD = (1 - 1 / tau) * (2 - 1 / tau)
@@ -273,37 +280,31 @@ def claim(at: Ratio) -> k.Lin:
     return k.constant(size * G2) - k.norm2(moving.move(at))
 
 
-def slows() -> Ratio:
-    """Return what a round leaves of a squared move, over the rates' change."""
-    return fallen(now + 1) / fallen(now)
+def spread_by() -> Ratio:
+    """Return B: over ``(eta tau)^2`` a round adds ``2/3 SPREAD B/(s (s + 1)^2)``."""
+    return of_drift() * (1 + 1 / (7 * late))
 
 
-past, start = notation.nonnegative("o"), notation.nonnegative("g")
-"""``gamma + t - 7`` and ``gamma - 7``."""
+def of_drift() -> Ratio:
+    """Return B without what noises cost that vanish."""
+    m = M / mu
+    return 4 + m / 2 + (Fraction(4, 3) * m**2 + 73 * m + 36) / late
 
 
 @cache
 def next_round() -> Theorem:
-    """Return how ``||x(t+2) - x(t+1)||^2`` follows from ``||x(t+1) - x(t)||^2``.
-
-    Over ``(eta tau)^2`` a round adds ``2/3 SPREAD B/(s (s + 1)^2)``, s = gamma + t.
-    """
-    sizes = ((level, tau * (7 + past) - 7), (wider, tau * (13 + 2 * start)))
-    values = tuple((variable(old), new) for old, new in sizes)
-    whole = moving.averaged(last_step(), reached())
-    one = cleared(rules.instantiate(whole, values, ()))
-    s, m, beyond = gamma + now, M / mu, 8 * (S - mu) / mu
-    B = 4 + m / 2 + (Fraction(4, 3) * m**2 + 73 * m + 36) / s
-    rates = 4 * (4 / (mu * tau * s)) ** 2 / (tau * s * (s + 1) ** 2)
-    own = (
-        (past, beyond + now),
-        (start, beyond),
-        (less, (m / 2 + (Fraction(4, 3) * m**2 + 9 * m) / s) * mu),
-        (added, rates * B),
-    )
-    return moving.at_rates(
-        rules.instantiate(one, tuple((variable(a), b) for a, b in own), ())
-    )
+    """Return how ``||x(t+2) - x(t+1)||^2`` follows from ``||x(t+1) - x(t)||^2``."""
+    m, rate = M / mu, 4 / (mu * tau * late)
+    values = {
+        length: tau * late,
+        wider: 2 * gamma * tau,
+        less: (m / 2 + (Fraction(4, 3) * m**2 + 9 * m) / late) * mu,
+        costs: rate * of_drift() * mu,
+        added: rate**3 * spread_by() * mu / (late + 1) ** 2,
+    }
+    pairs = tuple((variable(old), new) for old, new in values.items())
+    whole = rules.instantiate(moving.averaged(last_step(), reached()), pairs, ())
+    return moving.at_rates(whole)
 
 
 @cache

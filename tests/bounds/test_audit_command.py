@@ -51,6 +51,24 @@ def test_one_entry_in_full_and_as_json(
     assert out.splitlines()[-1] == f"replay:    {entry['reproduce']}"
 
 
+def test_every_part_has_its_reading_beside_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What stands for a formula, a repair's too, is said where it stands."""
+    name = "han2024/thm-3.6/general_convex"
+    assert main(["--claim", name]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert words.count("reading: for every constant rate") == 1
+    _, parts = words.split("repaired:")
+    assert len(parts.split(" reading: ")) == 4
+    assert parts.count("Lambda stands for the exponential") == 2
+    shared = ledger().entry("han2024/eq-104")
+    assert main(["--claim", shared.claim.id]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert words.count(f"reading: {shared.repair_reading}") == 2
+    assert shared.as_dict()["repair"]["reading"] == shared.repair_reading
+
+
 def test_the_standalone_checker_decides_what_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

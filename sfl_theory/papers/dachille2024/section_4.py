@@ -251,8 +251,8 @@ PROP_1_UNEQUAL = Kind.PROPOSITION(
         "every tau in between",
     ),
     severity=Severity.THEOREM,
-    scope="true for tau_k = tau; the bias stays however small the rate is; what holds "
-    "of the function that is lowered instead: prop-1/own-steps",
+    scope="for unequal tau_k, where the bias stays however small the rate is; true for "
+    "tau_k = tau; what holds of the function that is lowered instead: prop-1/own-steps",
     cause="a client's pull is proportional to alpha_k tau_k, so another function than "
     "f is minimised",
     uses="prop-1",
@@ -301,7 +301,8 @@ STEPS = Kind.TEXT(
         "an epoch ends with a smaller batch",
     ),
     severity=Severity.SLIP,
-    scope="true where the batch size divides the number of samples",
+    scope="where the last batch is smaller; true where the batch size divides the "
+    "number of samples",
     cause="the last batch of each epoch is smaller",
     repair=repaired(
         "B divides D: D = m B",
@@ -397,8 +398,8 @@ CONDITIONS = Kind.TEXT(
         "the server makes another number of steps",
     ),
     severity=Severity.SLIP,
-    scope="the sentence names no optimiser; per-part clipping breaks it too, which has "
-    "no term here",
+    scope="for plain gradient steps; the sentence names no optimiser, and per-part "
+    "clipping, which has no term here, breaks it too",
     cause="the two halves have to take the same steps",
     uses="text/fedavg",
     repair=repaired("one rate and one number of steps for both halves", *FEDAVG.parts),

@@ -128,8 +128,8 @@ def strongly_convex(theorem: str, lemma: str) -> Claim:
         ),
         severity=Severity.PROOF,
         cause="At t = 0 the rate is 4/(tau (8S - mu)) > 1/(2 S tau).",
-        scope="Both hold in later rounds, see the repair; Lemma C.5 holds at every "
-        "rate.",
+        scope="in the first rounds; both hold in later ones, see the repair, and Lemma "
+        "C.5 at every rate",
         uses=f"{lemma} lemma-C.5",
         repair=repaired(
             r"later rounds only: $t \ge 1$, and $t \ge 1 + 2S/\mu$ for Lemma C.5",
@@ -177,7 +177,7 @@ def swapped(theorem: str, side: str, own: Number, other: Number) -> Claim:
         ),
         severity=Severity.SLIP,
         cause="tau and tau_server are swapped.",
-        scope=f"For {larger}; the other way round it is met from t = 1 on, but smaller "
+        scope=f"for {larger}; the other way round it is met from t = 1 on, but smaller "
         "than the proof needs. The proof (App. D.1) uses both the right way.",
         repair=repaired(
             r"$\tau$ in the client's rate, $\tilde\tau$ in the server's",
@@ -284,9 +284,9 @@ def non_convex(theorem: str, version: str) -> Claim:
         f"Theorem {theorem}, non-convex",
         "The printed condition implies those of Lemmas C.6 and C.7 on each side.",
         *lemmas_of_C(version),
-        scope="Its first term, 1/(16 S tau), is enough."
+        scope="by its first term alone, 1/(16 S tau)"
         if version == "V2"
-        else "Its first term, 1/(16 S tau_max), is enough.",
+        else "by its first term alone, 1/(16 S tau_max)",
         uses="lemma-C.6 lemma-C.7",
     )
 
@@ -366,7 +366,7 @@ STEP_39 = Kind.CONDITION(
     ),
     severity=Severity.PROOF,
     cause="It admits steps that are too large for the proof.",
-    scope="A step of the proof; the bound itself is thm-3.9/non_convex.",
+    scope="as a step of the proof; the bound itself is thm-3.9/non_convex",
     repair=repaired(
         r"$\sum_n 1/q_n$ in the condition",
         proved(

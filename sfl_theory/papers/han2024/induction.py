@@ -45,7 +45,7 @@ LARGE = steep
 GAMMA = w.called(8 * LARGE / mu - 1, r"\gamma")
 DELTA, FIRST = w.nonnegative("delta", r"\Delta_t"), w.nonnegative("d0", r"\Delta_0")
 v = w.nonnegative("v")
-u = replace(w.positive("u"), tex=r"\gamma_s + t", binding=w.SUM)
+u = w.positive("u")
 later = w.count("t")
 """t >= 1."""
 gamma_s = w.positive("gamma_s", r"\gamma_s")

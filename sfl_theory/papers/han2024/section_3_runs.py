@@ -161,8 +161,8 @@ def strongly_convex_v2() -> Claim:
         "strongly_convex",
         "SFL-V2 converges at O(1/T) on strongly convex objectives.",
         part,
-        "Refuted for unequal weights: the gap does not tend to 0, so no other constant "
-        "helps. For a_n = 1/N see thm-3.7/strongly_convex. 3.3 is read along the run.",
+        "for unequal weights: the gap does not tend to 0, so no other constant helps. "
+        "For a_n = 1/N see thm-3.7/strongly_convex. 3.3 is read along the run.",
         "thm-3.7/strongly_convex alg-2",
     )
 
@@ -257,7 +257,7 @@ def general_convex_v2() -> Claim:
         "general_convex",
         "SFL-V2 converges at O(T^(-1/3)) on general convex objectives.",
         part,
-        "Refuted for unequal weights at the largest admitted constant rate: the gap is "
+        "for unequal weights at the largest admitted constant rate: the gap is "
         "the same for all T, so no other constant helps. Of other schedules it says "
         "nothing. 3.3 is read along the run; with Huber functions of kink 1 for the "
         "parabolas, whose run is the same, it holds on the whole space, with G^2 = 2.",
@@ -367,7 +367,7 @@ def non_convex_v2() -> Claim:
         "non_convex",
         "SFL-V2 converges at O(1/T) on non-convex objectives, in the paper's metric.",
         part,
-        "Refuted for unequal weights; true for equal ones (see the repair).",
+        "for unequal weights; true for equal ones (see the repair)",
         "thm-3.7/non_convex alg-2",
         "Sec. 3.3",
         repaired("equal weights", equal_v2(r)),

@@ -55,6 +55,12 @@ RECIPROCALS: Symbols = {
     w.below(s.t, s.T, last_iterate.reciprocal(s.t + 1)): symbols.reciprocals(1, 1, T),
 }
 """A constant rate is the mean of equal ones; k^t stands for 1/(T + 1 - t)."""
+SMALL_DRIFT: Symbols = {
+    without_noise.S_Z: S,
+    without_noise.GAMMA_Z: gamma,
+    without_noise.z: sp.sqrt(4 * S / mu - 3) - 1,
+}
+"""z stands for a root, in which a bound's S is not read."""
 
 
 def parts(line: Line, more: Symbols) -> dict[str, sp.Expr]:
@@ -218,6 +224,12 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
         silent = (*quiet.conditions, con.NoNoise())
         quiet = replace(quiet, parts=parts(line, GAMMA), conditions=silent)
         found["without_noise"] = quiet, of(line)
+        close = replace(
+            quiet,
+            parts=parts(without_noise.CLOSE_LINE, SMALL_DRIFT),
+            conditions=(*silent, con.Steeper(), ALSO_LAST),
+        )
+        found["small_drift"] = close, of(without_noise.CLOSE_LINE)
     return found
 
 

@@ -95,7 +95,7 @@ EQ_12_WEIGHTS = Kind.EQUATION(
         STEP,
     ),
     severity=Severity.PROOF,
-    scope="true for p_n = 1/N",
+    scope="for unequal p_n; true for p_n = 1/N",
     cause="(3) has p_n; equal only for p_n = 1/N.",
     repair=repaired(
         "p_n for 1/N",
@@ -145,7 +145,8 @@ EQ_12_LOCAL = Kind.EQUATION(
         "at the second of two local steps",
     ),
     severity=Severity.PROOF,
-    scope="true where the local client models agree: right after a synchronisation",
+    scope="between synchronisations; true right after one, where the local client "
+    "models agree",
     cause="Client n's gradient is taken at w_{c,n}; between synchronisations these "
     "differ from w_c.",
 )

@@ -51,7 +51,7 @@ GRADIENT_POINT = Kind.EQUATION(
         "at w_{c,n}, where (4) takes it",
     ),
     severity=Severity.SLIP,
-    scope="true between synchronisations, where v = w",
+    scope="after a synchronisation; true between them, where v = w",
     cause="After a synchronisation (4) takes the gradient at w_{c,n}^i, the mean.",
     words="Read as w_{c,n} in (26)-(34).",
 )

@@ -90,7 +90,7 @@ EQ_26 = Kind.EQUATION(
         r"which have mean 0 given them.",
         ANY,
     ),
-    scope="E[A_2] = 0 needs fresh mini-batches; where an epoch deals out the data "
+    scope="for fresh mini-batches; where an epoch deals out the data "
     "(Algorithm 1 as described in words), a later one depends on those before",
 )
 B_1 = -(2 * rate * w.inner(OFF, block(GBAR)))

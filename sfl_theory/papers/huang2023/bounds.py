@@ -24,6 +24,7 @@ from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.statement import Case, one_case
 from sfl_theory.symbolic import by_name, expression, named, summands
 from sfl_theory.symbols import (
+    F_err,
     Gamma,
     I_c,
     I_err,
@@ -93,6 +94,7 @@ PARAMETERS = named({
     s.p(): a[n],
     s.sigma2(): sigma[n] ** 2,
     s.away(own.run.x(0)): I_err,
+    s.F.gap(own.run.x(0)): F_err,
     s.away(RUN.x(0)): I_err,
     s.away(RUN.x(0), Side.SERVER): I_s,
     s.away(RUN.x(0), Side.CLIENT): I_c,
@@ -102,19 +104,18 @@ H = rates.constant_h(EM)
 NAMES = PARAMETERS | named({
     4 * H: sp.Mul(4, expression(H, PARAMETERS), evaluate=False)
 })
-INITIAL = "initial distance"
+INITIAL, DRIVEN = "initial distance", ("gradient noise", "client drift")
 
 
 def _case(what: own.Measured, name: str, proved: Part, printed: Bound) -> Case:
     """Return the case of a statement, with what is proved beside it."""
-    stated = {name: proved, own.VERSION: own.BOUNDS[what]}
+    stated = {name: proved}
+    stated |= {each: part for (of, each), part in own.BOUNDS.items() if of == what}
+    joint = (*ASSUMPTIONS[:2], *ASSUMPTIONS[3:], DIVERGENCE)
     said = {
         name: ("gradient norm and drift", INITIAL),
-        own.VERSION: (INITIAL, "gradient noise", "client drift"),
-    }
-    hypotheses = {
-        name: (*ASSUMPTIONS[:2], *ASSUMPTIONS[3:], DIVERGENCE),
-        own.VERSION: HYPOTHESES,
+        "linear_speedup": (INITIAL, *DRIVEN),
+        "first_gap": ("initial gap", *DRIVEN),
     }
     source = replace(printed.source, paper="repaired", equation=JOINT)
     found = {
@@ -122,7 +123,7 @@ def _case(what: own.Measured, name: str, proved: Part, printed: Bound) -> Case:
             replace(
                 printed,
                 parts=by_name(part.says.right, NAMES, *said[each]),
-                conditions=hypotheses[each],
+                conditions=joint if each == name else HYPOTHESES,
                 source=source,
                 notes=(),
             ),

@@ -86,7 +86,7 @@ def assumption(number: int, title: str) -> Claim:
 # Assumptions 2 and 4 ---------------------------------------------------------------
 
 loss = w.Function(NamedFunction("loss"), "f_{n}")
-here, xi = w.point("w"), w.point("zeta")
+here, xi = w.point("w"), w.called(w.point("zeta"), r"\zeta")
 lowest = w.Written(loss.best.value, "w_{n}^{*}")
 
 
