@@ -51,8 +51,7 @@ class Term(Built, metaclass=Interned):
     shown: ClassVar[str] = ""
 
     def __init_subclass__(cls, **constants: object) -> None:
-        for name, value in constants.items():
-            setattr(cls, name, value)
+        super().__init_subclass__(**constants)
         kinds = fields(cast(Any, dataclass(frozen=True, eq=False)(cls)))
         cls.fields = tuple(field.name for field in kinds)
         cls.indices = tuple(i for i, f in enumerate(kinds) if f.type == "Index")

@@ -260,16 +260,17 @@ def combine(
     were used and the target differs by nothing. Factors with draws: see `_scales`;
     squares and what the target adds are not negative given the draws.
     """
-    form, hypotheses = Lin({}), set[h.Hypothesis]()
+    forms, hypotheses = list[Lin](), set[h.Hypothesis]()
     for theorem, factor in uses:
         hypotheses |= theorem.hypotheses
         _scales(theorem, factor)
         if not theorem.equal:
             hypotheses |= _nonnegative(factor, signs)
-        form = form + theorem.form * factor
+        forms.append(theorem.form * factor)
     for vector, factor in squares:
         hypotheses |= _nonnegative(factor, signs)
-        form = form + k.norm2(vector) * factor
+        forms.append(k.norm2(vector) * factor)
+    form = Lin({}).plus(forms)
     equal = not squares and all(theorem.equal for theorem, _ in uses)
     if target is None:
         return theorem_of(hypotheses, form, equal)

@@ -25,7 +25,7 @@ from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Replaceable, Theorem
 from sfl_theory.kernel.terms import Lin, Rate, Variable, constant, norm2, number_at
 from sfl_theory.proofs import reference_models as ref
-from sfl_theory.proofs.local_steps import S, now, t, whole_mean, whole_update
+from sfl_theory.proofs.local_steps import S, nearer, now, t, whole_mean, whole_update
 from sfl_theory.proofs.notation import Squares, Uses, combine, positive, steps, sum_over
 from sfl_theory.proofs.reference_models import STEP, References, cost, gap, model, s
 from sfl_theory.proofs.weighted_rounds import BEST, T, Weighted, drift, eta, tau
@@ -201,10 +201,7 @@ def mean_gap(a: Weighted) -> Theorem:
     ``1/T sum eta (f(x) - f*) <= I/(2 tau T) + c1 tau G2/(2T) sum eta^2
     + S cd tau^2 G2/(2T) sum eta^3``.
     """
-    c = 1 / (2 * tau * T)
-    fall = rules.telescope(t, norm2(a.round.x - BEST), T)
-    last = model(a, T) - BEST
-    return combine((sum_over(approach(a), steps(T), t), c), (fall, c), (last, c))
+    return nearer(approach(a), a.round, T, 1 / (2 * tau * T))
 
 
 # Constant rates ----------------------------------------------------------------------

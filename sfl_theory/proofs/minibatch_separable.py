@@ -16,13 +16,19 @@ from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, part, weight
 from sfl_theory.proofs import minibatch_stepwise as st
 from sfl_theory.proofs.foundations import majorant_of_mean
 from sfl_theory.proofs.minibatch import along_block, convex_mean, growth
-from sfl_theory.proofs.minibatch_speedup import SINGLE
+from sfl_theory.proofs.minibatch_speedup import (
+    SINGLE,
+    contracted,
+    over_rounds,
+    scaled,
+    single_step,
+)
 from sfl_theory.proofs.minibatch_stepwise import J, K, S, T, h, m, mu, n, now, x
 from sfl_theory.proofs.notation import combine, nonnegative, sign, steps, sum_over
 
@@ -100,33 +106,23 @@ def descent() -> Theorem:
     )
 
 
-def scaled(at: Ratio, u: Vec) -> k.Lin:
-    """Return ``(x - 1)(x - 2)(x - 3) ||u_s - w_s*||^2``."""
-    return norm2(part(SERVER, u - st.BEST)) * ((at - 1) * (at - 2) * (at - 3))
+def of_server(u: Vec) -> k.Lin:
+    """Return the squared distance of the server's block."""
+    return norm2(part(SERVER, u - st.BEST))
 
 
 @cache
 def grown() -> Theorem:
     """Return that `scaled` grows by at most ``4/mu^2 (x - 2) SINGLE`` in a step."""
-    u, low, high = st.inverse(K * now + J), st.exact(-1), st.exact(1)
-    cost, size = 4 / mu**2, x * (x - 1) * (x - 2)
-    single = combine((low, 1 + x * u), target=constant(1 - x * (x - 1) * u**2))
-    gained = (x - 1) * (x - 2) * (x * mu * h * (2 - S * h) - 3)
+    cost, gained = 4 / mu**2, contracted(ratio(2), ratio(1))
     return combine(
-        (descent(), size),
-        (single, cost * SINGLE * (x - 2)),
-        (away, gained),
-        target=scaled(x, wbar)
+        (descent(), x * (x - 1) * (x - 2)),
+        (single_step(), cost * SINGLE * (x - 2)),
+        (away, rules.number_of(gained.form)),
+        target=scaled(x, of_server(wbar))
         + constant(cost * (x - 2) * SINGLE)
-        - scaled(x + 1, st.middle(J + 1)),
-        signs=[
-            sign(
-                gained,
-                (high, 4 * (x - 1) * (x - 2)),
-                (low, 2 * S * h * (x - 1) * (x - 2)),
-                (st.small(), 2 * (x - 1) * (x - 2)),
-            )
-        ],
+        - scaled(x + 1, of_server(st.middle(J + 1))),
+        signs=[gained],
     )
 
 
@@ -139,10 +135,9 @@ def one_round() -> Theorem:
         part(SERVER, st.middle(at) + model - st.BEST * 2)
         for at, model in ((zero, before), (K, after))
     )
-    form = scaled(st.gamma + K * now + J, wbar)
     return combine(
         sum_over(grown(), steps(K), st.j),
-        rules.telescope(st.j, form, K),
+        rules.telescope(st.j, scaled(low + J, of_server(wbar)), K),
         (st.start_of_mean(first), -(low - 1) * (low - 2) * (low - 3)),
         (st.ends(last), (high - 1) * (high - 2) * (high - 3)),
     )
@@ -156,12 +151,7 @@ def distance() -> Theorem:
     :math:`\frac4{\mu^2}n(\gamma-2+\frac{n-1}2)` times the noise, over
     :math:`(E-1)(E-2)(E-3)`.
     """
-    whole = combine(
-        sum_over(one_round(), steps(T), st.t),
-        rules.telescope(st.t, scaled(st.gamma + K * now, k.iterate(st.RUN, now)), T),
-    )
-    E = st.gamma + K * T
-    return combine((whole, 1 / ((E - 1) * (E - 2) * (E - 3))))
+    return over_rounds(one_round(), of_server(k.iterate(st.RUN, now)))
 
 
 def simple() -> Theorem:

@@ -16,8 +16,7 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import interleaved, unrolled
 from sfl_theory.proofs.notation import combine, sum_over
-from sfl_theory.proofs.scaled import below
-from sfl_theory.proofs.unrolled import atom_of, block, mean, n, tested
+from sfl_theory.proofs.unrolled import atom_of, below, block, mean, n, tested
 from sfl_theory.worst_case.certificate import Atom, Point, Space, Square
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.silent import silence

@@ -18,8 +18,16 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs.by_number import vanishing
 from sfl_theory.proofs.export import ModelData, Statement, document, model_of
 from sfl_theory.proofs.notation import combine, sum_over
-from sfl_theory.proofs.single_noise import centred, small_deviation, small_mean
-from sfl_theory.proofs.unrolled import block, interpolated, mean, n, t
+from sfl_theory.proofs.unrolled import (
+    block,
+    centred,
+    interpolated,
+    mean,
+    n,
+    small_deviation,
+    small_mean,
+    t,
+)
 from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.by_client import ByClient
 from sfl_theory.worst_case.certificate import Atom, Certificate, Inequality, Point

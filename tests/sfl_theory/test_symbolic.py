@@ -76,8 +76,7 @@ STATEMENTS = {
     "joint": joint.joint_bound(),
     "theorem 1": joint.theorem_1(joint.all_steps, joint.E * joint.M),
     **{
-        f"huang {what} {name}": part.says.right
-        for (what, name), part in linear_speedup.BOUNDS.items()
+        f"huang {what}": part.says.right for what, part in linear_speedup.BOUNDS.items()
     },
     "li2020": section_3.THEOREM_1.parts[0].says.right,
 }

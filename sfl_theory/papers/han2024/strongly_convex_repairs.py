@@ -22,11 +22,11 @@ from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import EQUAL
 from sfl_theory.papers.han2024.setting import G2, T, a, excess, f, mu, n, sigma2, tau
 from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d
-from sfl_theory.proofs import strongly_convex, two_paces, visits_convex
+from sfl_theory.proofs import strongly_convex, value_recursion, visits_convex
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.export import IDENTITY, ModelData, Vector, witness
 from sfl_theory.proofs.local_steps import t
-from sfl_theory.proofs.two_paces import OwnRates
+from sfl_theory.proofs.value_recursion import OwnRates
 from sfl_theory.proofs.weighted_rounds import Weighted
 from sfl_theory.written import Assumed, Number, Run
 
@@ -260,14 +260,17 @@ def own_rates(longer: k.Side) -> tuple[Part, Line]:
     both = 1 / client + 1 / server
     return (
         proved(
-            as_printed("3.6", r), partial(two_paces.printed, p), IMPLIED, LONGER[longer]
+            as_printed("3.6", r),
+            partial(value_recursion.printed, p),
+            IMPLIED,
+            LONGER[longer],
         ),
         Line(
             Algorithm("3.6", longer),
             r,
             proved(
                 sharper(r, both, Fraction(32)),
-                partial(two_paces.last, p),
+                partial(value_recursion.last, p),
                 RECURSION,
                 LONGER[longer],
             ),
@@ -311,7 +314,6 @@ LAST_MODEL: dict[str, dict[str, Line]] = {
                 r"$\tau=\tilde\tau$",
             ),
         ),
-        "last_model_any_periods": SERVER_SHARPER,
     },
     "3.7": {
         "last_model": Line(

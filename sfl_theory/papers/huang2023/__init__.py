@@ -16,7 +16,6 @@ SECTIONS = (
     "section_4",
     "linear_speedup",
     "separable",
-    "appendix_a_12",
     "appendix_a_13",
     "appendix_a_14",
     "appendix_b",

@@ -9,7 +9,7 @@ from sfl_theory.claims import Kind, Severity, broken, equal, proved, repaired, s
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.huang2023 import appendix_a_14, section_3_rates
 from sfl_theory.papers.huang2023 import setting as s
-from sfl_theory.papers.huang2023.appendix_a_12 import COUPLED, STEP, after, at, one
+from sfl_theory.papers.huang2023.appendix_a_13 import COUPLED, STEP, after, at, one
 from sfl_theory.papers.huang2023.appendix_a_14 import SMALL, START, End, induction, v
 from sfl_theory.papers.huang2023.appendix_c import LEMMA_2_JOINT
 from sfl_theory.papers.huang2023.section_3_rates import ANY_STEPS, CLIENT, ONE_STEP, r

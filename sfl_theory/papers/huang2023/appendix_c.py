@@ -9,7 +9,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, NamedFunction, Point, vec
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.huang2023 import setting as s
-from sfl_theory.papers.huang2023.appendix_a_12 import COUPLED
+from sfl_theory.papers.huang2023.appendix_a_13 import COUPLED
 from sfl_theory.papers.huang2023.section_3_rates import CLIENT
 from sfl_theory.papers.huang2023.setting import E, F, S, best, f, j, mean, mu, n, p, t
 from sfl_theory.proofs import minibatch

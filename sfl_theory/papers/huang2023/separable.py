@@ -58,7 +58,7 @@ ASSUMED = (
     s.assumption_3(run),
     s.minimum(),
     *s.gamma_printed(K),
-    *speedup.rate_rule()[:2],
+    *speedup.rate_rule(),
     *separable(),
 )
 

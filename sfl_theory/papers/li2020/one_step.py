@@ -14,7 +14,7 @@ from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, inner, norm2, weight
-from sfl_theory.proofs import noises, notation, single_noise
+from sfl_theory.proofs import noises, notation, unrolled
 from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, mean, nat, of, positive, steps, sum_over
 
@@ -174,7 +174,7 @@ def centred() -> Theorem:
 
 def _noise_against(known: Vec) -> Theorem:
     xi = terms.noise(RUN, k, now, step)
-    each = single_noise.centred(RUN, k, now, step, known)
+    each = unrolled.centred(RUN, k, now, step, known)
     return combine(clients(each), of_mean(xi, known))
 
 

@@ -20,17 +20,16 @@ from sfl_theory.registry import theorem
 
 Array = NDArray[np.float64]
 KEYS = {Side.SERVER: "prop-1", Side.CLIENT: "prop-2", own.GAP: "thm-1"}
-NAMES = tuple(own.VERSIONS)
 
 
-def bound(what: own.Measured, name: str) -> Bound:
+def bound(what: own.Measured, name: str = "linear_speedup") -> Bound:
     """Return the library's bound."""
     return theorem(f"huang2023/{KEYS[what]}").case().bound(name)
 
 
 def test_rates_are_the_librarys() -> None:
     """2/(mu (gamma + i)) of step i, as 2 u/mu with u = 1/(gamma + i)."""
-    step = bound(own.GAP, NAMES[0]).step_size
+    step = bound(own.GAP).step_size
     assert step is not None
     assert step.per_step
     assert step.same
@@ -80,6 +79,7 @@ class Member:
             eps2=float((self.b**2).sum(1).max()),
             tau=self.K,
             initial_distance2=float(self.start @ self.start),
+            initial_gap=float(self.start @ self.H @ self.start) / 2,
         )
 
     def run(self, rounds: int) -> Array:
@@ -136,6 +136,7 @@ class Kinked:
             eps2=float((self.b**2).max()),
             tau=self.K,
             initial_distance2=self.start**2,
+            initial_gap=(self.S if self.start > 0 else self.mu) * self.start**2 / 2,
         )
 
     def run(self, rounds: int) -> Array:
@@ -154,41 +155,32 @@ class Kinked:
         return np.array(found)
 
 
-def worst(seed: int, name: str, **shrunk: float) -> float:
+def worst(seed: int, **shrunk: float) -> float:
     """Return the largest ratio of what happens to a bound, parts of it multiplied."""
     kind = Kinked if seed % 4 == 0 else Member
     member = kind(np.random.default_rng(seed))
     rounds = np.arange(1, 26)
-    values = member.run(25).T
+    columns = dict(
+        zip((Side.CLIENT, Side.SERVER, own.GAP), member.run(25).T, strict=True)
+    )
     worst_ = 0.0
-    for what, column in zip((Side.CLIENT, Side.SERVER, own.GAP), values, strict=True):
+    for what, name in own.BOUNDS:
+        column = columns[what]
         terms = bound(what, name).terms(member.constants(), rounds)
         total = sum(shrunk.get(key.split()[0], 1) * v for key, v in terms.items())
         worst_ = max(worst_, float((column / np.maximum(total, 1e-300)).max()))
     return worst_
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(24))
-def test_no_violation(seed: int, name: str) -> None:
-    assert worst(seed, name) <= 1 + 1e-9
+@pytest.mark.parametrize("seed", range(48))
+def test_no_violation(seed: int) -> None:
+    assert worst(seed) <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("part", ["initial", "gradient", "client"])
 def test_the_search_finds_what_is_false(part: str) -> None:
     """A hundredth of any term is too little for some member."""
-    assert any(worst(seed, NAMES[0], **{part: 0.01}) > 1 for seed in range(40))
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_the_sum_is_the_smaller_bound(seed: int) -> None:
-    """The closed form is nowhere below the one with a sum over rounds."""
-    constants = Member(np.random.default_rng(seed)).constants()
-    for what in KEYS:
-        one, other = (
-            bound(what, name).evaluate(constants, [1, 10, 10**6]) for name in NAMES
-        )
-        assert (one <= other * (1 + 1e-12)).all()
+    assert any(worst(seed, **{part: 0.01}) > 1 for seed in range(60))
 
 
 class Separate(Member):
