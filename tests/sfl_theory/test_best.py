@@ -53,7 +53,7 @@ def test_what_a_bound_is_made_of_says_exactly_that(item: Theorem, bound: Bound) 
     """Left and right side, rates, algorithm, hypotheses; a printed one may have none.
 
     A version that no proof says exactly is none that a reader should see. Where the
-    statement spells out what the bound names (k^t; z, a root of S/mu) it is not compared.
+    statement spells out what the bound names (k^t; a root of S/mu), it is not compared.
     """
     parts = statements(item, bound)
     spelt = bound.version in {"last_iterate", "small_drift"}
