@@ -13,7 +13,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.noises import of_steps, only_one
+from sfl_theory.proofs.noises import of_steps
 from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 
 W = k.Point("w")
@@ -132,9 +132,8 @@ def moves(run: k.Split, i: int, side: k.Side | None) -> Theorem:
         return combine(*uses, target=k.inner(block(side, after - before), w))
     eta = rate_of(run, side)
     g = block(side, stochastic(run, n, now, of(j)))
-    last = only_one(j, k.vec_at(g, {j: i + of(j)}) * eta, w, 1)
     joined = rules.split(j, k.inner(g, w), ratio(i), ratio(1))
-    uses += [(_moved(run, side, joined), -eta), (_moved(run, side, last), 1)]
+    uses.append((_moved(run, side, joined), -eta))
     if one_server(run, side):
         one = block(side, step(run, i)) * k.weight(n)
         uses.append((rules.linear(k.CLIENTS, n, one, w), eta))
