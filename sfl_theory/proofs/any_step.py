@@ -114,7 +114,7 @@ def floor(run: k.Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
     )
     loud = rules.assume(k.norm2(xi) - k.constant(v))
     spread = combine(
-        noises.independent(run, n, i, k.weight(n), now, ratio(1), None, -1),
+        (noises.independent(run, n, i, k.weight(n), now, ratio(1), None), -1),
         sum_over(sum_over(loud, steps(1), i), k.CLIENTS, n, k.weight(n) ** 2),
     )
     half = ratio(1) / 2

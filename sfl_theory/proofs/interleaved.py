@@ -88,18 +88,12 @@ def _only_now(positive: Theorem) -> Theorem:
         return rules.instantiate(positive, ((s, ratio(number)),), ())
 
     form, here = positive.form, k.lin_at(positive.form, {s: now + of(s)})
-    none = rules.assume(k.constant(-of(s)))
-    zero = combine(
-        (at(now + of(s)), of(s)), (at(now + of(s) + 1), -of(s)), signs=[none]
-    )
     return combine(
         rules.assume(over_rounds(k.number_of(form), T)),
         rules.split(s, form, now, 1 + of(later)),
         rules.split(s, here, ratio(1), of(later)),
         sum_over(positive, steps(now), s),
         sum_over(at(now + 1 + of(s)), steps(of(later)), s),
-        sum_over(zero, steps(1), s),
-        rules.telescope(s, here * (of(s) - 1), ratio(1)),
         target=-k.lin_at(form, {s: now}),
     )
 
@@ -217,7 +211,7 @@ def place(v: Interleaved, i: int) -> Theorem:
     tau, eta, N = v.tau, v.eta, v.clients
     visited = v.sample(of(j)) * k.before(m, of(j), n, i, now)
     inside = k.summed(steps(tau), j, visited)
-    own: list[tuple[Theorem, Number]] = [(single_steps(-visited, tau, -1), 1)]
+    own: list[tuple[Theorem, Number]] = [(single_steps(visited, tau), 1)]
     uses: list[tuple[Theorem, Number]] = [
         (rules.local_update(v.run, n, now, ratio(i), SERVER, w), 1),
         (rules.linear(k.CLIENTS, m, inside, w), -eta),
@@ -248,7 +242,7 @@ def gathered(v: Interleaved) -> Theorem:
     uses: list[tuple[Theorem, Number]] = [
         (rules.update(v.run, SERVER, now, w), 1),
         (rules.linear(k.CLIENTS, m, inside, w), -eta),
-        (sum_over(single_steps(-visited, tau, -1), k.CLIENTS, m), eta),
+        (sum_over(single_steps(visited, tau), k.CLIENTS, m), eta),
     ]
     for g in map(v.sample, range(tau)):
         uses.append((rules.linear(k.CLIENTS, m, g, w), eta))

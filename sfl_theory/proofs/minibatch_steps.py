@@ -45,7 +45,7 @@ def gradient_of(step: Ratio, client: k.Client) -> k.Vec:
     return stochastic(RUN, client, now, step)
 
 
-WALK = Walk(RUN, gradient_of, True)
+WALK = Walk(RUN, gradient_of)
 point, moved, step, mean_step = WALK.point, WALK.moved, WALK.step, WALK.mean_step
 middle, apart, spread, distance = WALK.middle, WALK.apart, WALK.spread, WALK.distance
 starts, same_start, ends = WALK.starts, WALK.same_start, WALK.ends

@@ -16,7 +16,6 @@ from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import CLIENTS, Client, Vec, norm2, part, summed, weight
 from sfl_theory.proofs import noises, notation
-from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, count, nat, of, steps, sum_over
 
 n, m, other = Client("n"), Client("m"), Client("k")
@@ -104,12 +103,10 @@ class Walk:
     Attributes:
         run: the run, K steps in a round.
         move: the rate of a step times a client's stochastic gradient.
-        sums: whether a step's move is written as a sum over one step.
     """
 
     run: terms.Split
     move: Callable[[Ratio, Client], Vec]
-    sums: bool
 
     def point(self, step: Number, client: Client = n) -> Vec:
         """Return the local point."""
@@ -121,19 +118,15 @@ class Walk:
 
     def moved(self, client: Client = n) -> Vec:
         """Return by how much step j moves against client n's gradient."""
-        if not self.sums:
-            return self.move(J, client)
-        return summed(steps(1), i, self.move(J + of(i), client))
+        return self.move(J, client)
 
     def one_more(self, client: Client, w: Vec, way: int) -> Theorem:
         """Return ``way <sum_{i<j+1} e - sum_{i<j} e - e_j, w> >= 0``."""
-        e, last = self.move(of(i), client), self.move(J + of(i), client)
-        one = rules.linear(steps(1), i, last, w)
+        e = self.move(of(i), client)
         return combine(
             (rules.linear(steps(J + 1), i, e, w), way),
             (rules.linear(steps(J), i, e, w), -way),
             (rules.split(i, terms.inner(e, w), J, ONE), way),
-            (one, -way) if self.sums else only_one(i, last, w, -way),
         )
 
     def step(self, client: Client, w: Vec, way: int = 1) -> Theorem:
@@ -224,7 +217,7 @@ def move(step: Ratio, client: Client = n) -> Vec:
     return stochastic(RUN, client, now, step) * eta(K * now + step)
 
 
-WALK = Walk(RUN, move, False)
+WALK = Walk(RUN, move)
 point, moves, step, mean_step = WALK.point, WALK.moves, WALK.step, WALK.mean_step
 middle, apart, spread, from_best = WALK.middle, WALK.apart, WALK.spread, WALK.distance
 start_of_mean, same_start, ends = WALK.start_of_mean, WALK.same_start, WALK.ends

@@ -14,7 +14,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.noises import of_steps, only_one
+from sfl_theory.proofs.noises import of_steps
 from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 
 W = k.Point("w")
@@ -133,9 +133,8 @@ def moves(run: k.Split, i: int, side: k.Side | None) -> Theorem:
         return combine(*uses, target=k.inner(block(side, after - before), w))
     eta = rate_of(run, side)
     g = block(side, stochastic(run, n, now, of(j)))
-    last = only_one(j, k.vec_at(g, {j: i + of(j)}) * eta, w, 1)
     joined = rules.split(j, k.inner(g, w), ratio(i), ratio(1))
-    uses += [(_moved(run, side, joined), -eta), (_moved(run, side, last), 1)]
+    uses.append((_moved(run, side, joined), -eta))
     if one_server(run, side):
         one = block(side, step(run, i)) * k.weight(n)
         uses.append((rules.linear(k.CLIENTS, n, one, w), eta))
@@ -179,18 +178,16 @@ def mean(u: k.Vec) -> k.Vec:
     return k.summed(k.CLIENTS, n, u * k.weight(n))
 
 
-def single_steps(u: k.Vec, upper: int, way: int) -> Theorem:
-    """Return ``way (sum_i <u(i), w> - <sum_{j<upper} u(j), w>) >= 0``, single terms."""
+def single_steps(u: k.Vec, upper: int) -> Theorem:
+    """Return ``sum_i <u(i), w> - <sum_{j<upper} u(j), w> = 0``, single terms."""
     form, whole = k.inner(u, w), k.summed(steps(upper), j, u)
-    uses: list[tuple[Theorem, Number]] = [
-        (rules.linear(steps(upper), j, u, w), -way),
-        (rules.split(j, form, ratio(0), ratio(0)), way),
-    ]
-    for i in range(upper):
-        uses.append((rules.split(j, form, ratio(i), ratio(1)), -way))
-        uses.append((only_one(j, k.vec_at(u, {j: i + of(j)}), w, way), 1))
+    ways = [(rules.split(j, form, ratio(i), ratio(1)), -1) for i in range(upper)]
     each = (k.vec_at(u, {j: ratio(i)}) for i in range(upper))
-    return combine(*uses, target=k.inner(sum(each, k.Vec({})) - whole, w) * way)
+    return combine(
+        (rules.linear(steps(upper), j, u, w), -1),
+        *ways,
+        target=k.inner(sum(each, k.Vec({})) - whole, w),
+    )
 
 
 def vanishing(c: Ratio, u: k.Vec, v: k.Vec, signs: Iterable[Theorem]) -> Theorem:
