@@ -98,7 +98,7 @@ def single_gradients(
     for p in range(clients):
         by: k.Substitution = {n: client(p)}
         own, factor = k.vec_at(each, by), k.number_at(share, by)
-        uses.append((single_steps(own, upper, 1), factor))
+        uses.append((single_steps(own, upper), factor))
         for step in range(upper):
             total = total + k.vec_at(own, {j: ratio(step)}) * factor
     return combine(*uses, target=k.inner(total - whole, w))

@@ -211,7 +211,7 @@ def place(v: Interleaved, i: int) -> Theorem:
     tau, eta, N = v.tau, v.eta, v.clients
     visited = v.sample(of(j)) * k.before(m, of(j), n, i, now)
     inside = k.summed(steps(tau), j, visited)
-    own: list[tuple[Theorem, Number]] = [(single_steps(-visited, tau, -1), 1)]
+    own: list[tuple[Theorem, Number]] = [(single_steps(visited, tau), 1)]
     uses: list[tuple[Theorem, Number]] = [
         (rules.local_update(v.run, n, now, ratio(i), SERVER, w), 1),
         (rules.linear(k.CLIENTS, m, inside, w), -eta),
@@ -242,7 +242,7 @@ def gathered(v: Interleaved) -> Theorem:
     uses: list[tuple[Theorem, Number]] = [
         (rules.update(v.run, SERVER, now, w), 1),
         (rules.linear(k.CLIENTS, m, inside, w), -eta),
-        (sum_over(single_steps(-visited, tau, -1), k.CLIENTS, m), eta),
+        (sum_over(single_steps(visited, tau), k.CLIENTS, m), eta),
     ]
     for g in map(v.sample, range(tau)):
         uses.append((rules.linear(k.CLIENTS, m, g, w), eta))
