@@ -178,13 +178,16 @@ def mean(u: k.Vec) -> k.Vec:
     return k.summed(k.CLIENTS, n, u * k.weight(n))
 
 
-def single_steps(u: k.Vec, upper: int, way: int) -> Theorem:
-    """Return ``way (sum_i <u(i), w> - <sum_{j<upper} u(j), w>) >= 0``, single terms."""
+def single_steps(u: k.Vec, upper: int) -> Theorem:
+    """Return ``sum_i <u(i), w> - <sum_{j<upper} u(j), w> = 0``, single terms."""
     form, whole = k.inner(u, w), k.summed(steps(upper), j, u)
-    singled = (rules.split(j, form, ratio(i), ratio(1)) for i in range(upper))
-    uses = [(one, -way) for one in (rules.linear(steps(upper), j, u, w), *singled)]
+    ways = [(rules.split(j, form, ratio(i), ratio(1)), -1) for i in range(upper)]
     each = (k.vec_at(u, {j: ratio(i)}) for i in range(upper))
-    return combine(*uses, target=k.inner(sum(each, k.Vec({})) - whole, w) * way)
+    return combine(
+        (rules.linear(steps(upper), j, u, w), -1),
+        *ways,
+        target=k.inner(sum(each, k.Vec({})) - whole, w),
+    )
 
 
 def vanishing(c: Ratio, u: k.Vec, v: k.Vec, signs: Iterable[Theorem]) -> Theorem:

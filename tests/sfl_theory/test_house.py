@@ -22,15 +22,15 @@ MAY = {
     "latex_reader": set(),
     "plain": {"latex_reader"},
     "claims": {"kernel", "written", "plain", "models", "proofs", "papers.PAPERS"},
-    "command": set(),
-    "worst_case": {"kernel", "proofs", "worst_case", "command"},
+    "threads": set(),
+    "worst_case": {"kernel", "proofs", "worst_case", "threads"},
     "mutation": {
         "kernel",
         "claims",
         "models",
         "mutation",
         "proofs.export",
-        "command",
+        "threads",
     },
     "ledger": {"claims", "plain", "models", "papers.PAPERS"},
 }
