@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -120,8 +120,32 @@ def document(
         for statement, theorem in claims
     ]
     stated += [encoder.refutation(one, model) for one, model in refutations]
-    tables = {"terms": encoder.terms, "steps": encoder.steps, "claims": stated}
-    return json.dumps(tables, separators=(",", ":"))
+    return encoder.document(stated)
+
+
+class TermPlace(int):
+    """Where a term stands in a file."""
+
+
+class StepPlace(int):
+    """Where a step stands in a file."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What an encoder has written since it was last asked, to be sent to another.
+
+    Attributes:
+        begins: how many terms and steps the encoder had before.
+        terms: entries of the table of terms, after those.
+        steps: entries of the table of steps, after those.
+        claims: what it was asked for.
+    """
+
+    begins: tuple[int, int]
+    terms: list[Json]
+    steps: list[Json]
+    claims: list[dict[str, Json]]
 
 
 Uses = tuple[tuple[Theorem, Ratio], ...]
@@ -170,9 +194,66 @@ class Encoder:
     def __init__(self) -> None:
         self.terms: list[Json] = []
         self.steps: list[Json] = []
-        self._places: dict[str, int] = {}
-        self._known: dict[object, int] = {}
-        self._theorems: dict[object, int] = {}
+        self._places: dict[str, TermPlace] = {}
+        self._made: dict[str, StepPlace] = {}
+        self._known: dict[object, TermPlace] = {}
+        self._theorems: dict[object, StepPlace] = {}
+        self._sent = 0, 0
+
+    def piece(self, claims: list[dict[str, Json]]) -> Piece:
+        """Return what is new since the last piece, and claims in its terms."""
+        begins, self._sent = self._sent, (len(self.terms), len(self.steps))
+        terms, steps = begins
+        return Piece(begins, self.terms[terms:], self.steps[steps:], claims)
+
+    def joined(self, pieces: Iterable[Piece]) -> dict[str, dict[str, Json]]:
+        """Take over all that another encoder sent.
+
+        Args:
+            pieces: of one encoder, in any order.
+
+        Returns:
+            The claims by id, in the terms of this encoder.
+        """
+        terms: list[Json] = []
+        steps: list[Json] = []
+        claims: dict[str, dict[str, Json]] = {}
+
+        def here(given: Json) -> Json:
+            if isinstance(given, TermPlace):
+                return terms[given]
+            if isinstance(given, StepPlace):
+                return steps[given]
+            if isinstance(given, list):
+                return [here(one) for one in given]
+            if isinstance(given, dict):
+                return {key: here(one) for key, one in given.items()}
+            return given
+
+        for piece in sorted(pieces, key=lambda one: one.begins):
+            for entry in piece.terms:
+                terms += [self._term(here(entry))]
+            for step in piece.steps:
+                steps += [self._step(here(step))]
+            for claim in piece.claims:
+                claims[str(claim["id"])] = {
+                    key: here(one) for key, one in claim.items()
+                }
+        return claims
+
+    def _term(self, entry: Json) -> TermPlace:
+        text = json.dumps(entry)
+        if text not in self._places:
+            self._places[text] = TermPlace(len(self.terms))
+            self.terms.append(entry)
+        return self._places[text]
+
+    def _step(self, step: Json) -> StepPlace:
+        text = json.dumps(step)
+        if text not in self._made:
+            self._made[text] = StepPlace(len(self.steps))
+            self.steps.append(step)
+        return self._made[text]
 
     def claim(
         self, statement: Statement, theorem: Theorem, model: ModelData | None = None
@@ -184,6 +265,11 @@ class Encoder:
     def refutation(self, statement: Statement, model: ModelData) -> dict[str, Json]:
         """Return a claim of the file that a model refutes."""
         return {**self._stated(statement), "model": self._model(model)}
+
+    def document(self, claims: Sequence[dict[str, Json]]) -> str:
+        """Return the file of these claims."""
+        tables = {"terms": self.terms, "steps": self.steps, "claims": claims}
+        return json.dumps(tables, separators=(",", ":"))
 
     def _model(self, model: ModelData) -> Json:
         return {key: self._data(value) for key, value in model.complete().items()}
@@ -205,7 +291,7 @@ class Encoder:
             return value
         return str(value) if isinstance(value, Fraction) else self.place(value)
 
-    def theorem(self, theorem: Theorem) -> int:
+    def theorem(self, theorem: Theorem) -> StepPlace:
         """Return the step that makes a theorem; its premises come before it.
 
         What was made in two ways is made once.
@@ -222,8 +308,7 @@ class Encoder:
                 arguments = _flat(*cast(Combined, arguments))
             step: Json = [name, *map(self.argument, arguments)]
             if says not in self._theorems:
-                self._theorems[says] = len(self.steps)
-                self.steps.append(step)
+                self._theorems[says] = self._step(step)
         return self._theorems[says]
 
     def argument(self, value: object) -> Json:
@@ -238,15 +323,10 @@ class Encoder:
             return [self.argument(item) for item in value]
         return self.place(value)
 
-    def place(self, term: object) -> int:
+    def place(self, term: object) -> TermPlace:
         """Return the place of a term in the table."""
         if term not in self._known:
-            entry = self._entry(term)
-            text = json.dumps(entry)
-            if text not in self._places:
-                self._places[text] = len(self.terms)
-                self.terms.append(entry)
-            self._known[term] = self._places[text]
+            self._known[term] = self._term(self._entry(term))
         return self._known[term]
 
     def _entry(self, term: object) -> Json:

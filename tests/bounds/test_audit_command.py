@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from bounds.audit import main
 from sfl_theory import kernel
+from sfl_theory.claims import parts_of
 from sfl_theory.ledger import ledger
 from sfl_theory.plain import plain
 
@@ -82,6 +84,24 @@ def test_the_standalone_checker_decides_what_is_written(
 
 
 @pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="claims are shared by forks")
+def test_two_processes_write_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which process finds a proof changes no statement and no verdict of the file."""
+    from sfl_theory.kernel.replay import replay
+
+    found = []
+    for cores in (1, 2):
+        path = tmp_path / f"{cores}.json"
+        own = set(range(cores))
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, own=own: own)
+        assert main(["--paper", "li2020", "--proofs", str(path)]) == 0
+        found.append([str(claim) for claim in replay(path.read_text())])
+    assert found[0] == found[1]
+
+
+@pytest.mark.long
 def test_the_whole_ledger_replays_from_its_file_alone(tmp_path: Path) -> None:
     """Proofs are found in one process, decided in another that shares nothing."""
     path, check = tmp_path / "proofs.json", Path(str(kernel.__file__)).parent
@@ -100,6 +120,8 @@ def test_the_whole_ledger_replays_from_its_file_alone(tmp_path: Path) -> None:
     ]
     written = json.loads(path.read_text())["claims"]
     assert decided == ["proved" if "theorem" in one else "refuted" for one in written]
+    parts = [one for claim in ledger().claims() for one in parts_of(claim)]
+    assert {one["id"] for one in written} == {name for name, part in parts if part.by}
 
 
 def test_trust_names_rules_and_counts(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,15 +22,15 @@ MAY = {
     "latex_reader": set(),
     "plain": {"latex_reader"},
     "claims": {"kernel", "written", "plain", "models", "proofs", "papers.PAPERS"},
-    "threads": set(),
-    "worst_case": {"kernel", "proofs", "worst_case", "threads"},
+    "command": set(),
+    "worst_case": {"kernel", "proofs", "worst_case", "command"},
     "mutation": {
         "kernel",
         "claims",
         "models",
         "mutation",
         "proofs.export",
-        "threads",
+        "command",
     },
     "ledger": {"claims", "plain", "models", "papers.PAPERS"},
 }

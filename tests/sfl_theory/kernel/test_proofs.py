@@ -20,7 +20,7 @@ from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.hypotheses import Minimiser
 from sfl_theory.kernel.replay import replay
 from sfl_theory.proofs import non_convex
-from sfl_theory.proofs.export import document, witness
+from sfl_theory.proofs.export import Encoder, document, witness
 
 ROOT = Path(__file__).parents[3]
 EXPECTED = {
@@ -74,6 +74,19 @@ def test_the_standalone_checker_proves_every_statement(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "REJECTED" in done.stdout
+
+
+def test_what_two_encoders_wrote_is_one_file() -> None:
+    """Joined from pieces in any order, statements and derivations are the same."""
+    encoders, pieces = (Encoder(), Encoder()), ([], [])
+    for place, name in enumerate(SMALL):
+        own = encoders[place % 2]
+        pieces[place % 2].append(own.piece([own.claim(*PROOFS[name])]))
+    whole = Encoder()
+    claims = [claim for sent in pieces for claim in whole.joined(sent[::-1]).values()]
+    found = {claim.id: str(claim) for claim in replay(whole.document(claims))}
+    alone = replay(document(PROOFS[name] for name in SMALL))
+    assert found == {claim.id: str(claim) for claim in alone}
 
 
 def test_the_kernel_imports_nothing_but_the_standard_library() -> None:
