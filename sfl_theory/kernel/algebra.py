@@ -401,14 +401,10 @@ class Ratio(Built):
         return out
 
     def __truediv__(self, other: Number) -> Ratio:
-        return self * ratio(other).inverse()
+        return self * _inverse(ratio(other))
 
     def __rtruediv__(self, other: Number) -> Ratio:
-        return ratio(other) * self.inverse()
-
-    def inverse(self) -> Ratio:
-        """Return 1 / self; refused unless the sorts alone show one sign."""
-        return _inverse(self)
+        return ratio(other) * _inverse(self)
 
     @cached_property
     def parts(self) -> tuple[object, ...]:

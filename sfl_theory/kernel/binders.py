@@ -403,9 +403,11 @@ def summed(binder: Binder, v: Bindable, form: C) -> C:
 
     What a coefficient has that does not depend on v goes before the sum; an atom
     without v is multiplied by the total of its weight, which `total` computes. No
-    denominator may depend on v.
+    denominator may depend on v. A range of no or one step is no sum.
     """
     bindable(binder, v)
+    if isinstance(binder, Steps) and binder.upper in (algebra.ZERO, algebra.ONE):
+        return cast(C, at(form, {v: ratio(0)}) * ratio(binder.upper))
     kind, out = type(form), list[C]()
     make: Any = VecSum if isinstance(form, Vec) else LinSum
     for atom, c in form.coefficients.items():

@@ -126,7 +126,7 @@ class Frame:
     signed: bool
     powers: tuple[tuple[k.RoundFamily, int], ...]
     paces: tuple[k.RoundFamily, ...]
-    solved: tuple[tuple[k.RoundFamily, k.BoundNat, Ratio], ...]
+    solved: tuple[tuple[k.RoundFamily, k.BoundNat | k.Argument, Ratio], ...]
     ties: tuple[Tie, ...]
     pushed: tuple[h.Hypothesis, ...]
     loose: tuple[k.Var | k.RoundFamily, ...]
@@ -326,7 +326,9 @@ def build(
     return crowd, many
 
 
-def _decided(e: Many, index: k.BoundNat, number: Ratio) -> Callable[[int], Array]:
+def _decided(
+    e: Many, index: k.BoundNat | k.Argument, number: Ratio
+) -> Callable[[int], Array]:
     def rate(t: int) -> Array:
         outer, e.at = e.at, {index: t}
         value = e.number(number)
@@ -371,21 +373,27 @@ def _tie(e: Many, one: h.Hypothesis, v: k.Var | k.ClientFamily, factor: Array) -
     old: Any = e.crowd.families[v] if family else e.crowd.numbers[v]  # type: ignore[index]
     size = len(e.crowd.weights)
     found = []
+    unit = e.ones
     for value in (0, 1, 2):
-        constant = e.ones * value
+        constant = unit * value
         e.put(v, [constant] * size if family else constant)
         found.append(residuals(e, one, None))
+        if not value and not e.crowd.exact:
+            for _, rest in found[0]:
+                here = np.abs(rest)
+                unit = np.maximum(unit, np.where(here < HUGE / 100, here, 1))
     new = list(old) if family else [old]
     for place in range(len(new)):
         low = high = None
         for (n, r0), (_, r1), (_, r2) in zip(*found, strict=True):
             if family and n != place:
                 continue
-            slope = r1 - r0
-            odd = np.abs(r2 - r1 - slope) > 1e-6 * (
+            slope = (r1 - r0) / unit
+            odd = np.abs(r2 - 2 * r1 + r0) > 1e-6 * (
                 np.abs(r2) + np.abs(r0) + np.abs(r1)
             )
-            ok = ~odd.astype(bool) & (slope != 0)
+            bound = np.abs(r0) < HUGE / 100
+            ok = ~odd.astype(bool) & (slope != 0) & bound.astype(bool)
             edge = -r0 / np.where(ok, slope, e.ones)
             rising, falling = ok & (slope > 0), ok & (slope < 0)
             if rising.any():
@@ -472,7 +480,7 @@ def _term(row: dict[str, float], r: k.RoundFamily, power: int) -> Ratio:
     return a / base**-power if power < 0 else a * base**power
 
 
-def _closed(crowd: Crowd, index: k.BoundNat, number: Ratio) -> Ratio:
+def _closed(crowd: Crowd, index: k.BoundNat | k.Argument, number: Ratio) -> Ratio:
     """Return a rate that a condition decides, as a function of the round."""
     by: dict[Any, Any] = {index: k.symbol(k.ROUND)}
     by |= {v: ratio(value) for v, value in crowd.wholes.items()}

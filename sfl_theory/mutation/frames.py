@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, Sort, ratio
-from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation import building
 from sfl_theory.mutation.building import Frame, Read, Tie, opened
+from sfl_theory.mutation.following import LONG, followed, followed_long, short_enough
 
 DRAWS = (5, 5, 5, 7)
 """Draws of a model, and of a few models."""
-BITS = 5
-"""Coins and draws of a model that is enumerated."""
-LONG = 40
-"""Rounds from which on the kernel follows moments."""
-FAR = 64
-"""Coins of a model that is followed by moments."""
-ONCE = 4
-"""Coins of one round, where those of earlier rounds are put together."""
-FARTHEST = 1000
-"""Rounds of a run at most."""
-VISITS = 12
-"""Local steps of all clients in one round of a long run."""
 MANY = 3
 """With more clients one of them has noise."""
 CONSTANTS = (
@@ -41,7 +28,18 @@ CONSTANTS = (
 """Hypotheses that name a constant, in the order in which they are tied."""
 
 
-LEVELS = [None, None, None, 0, 1, 2, 2]
+Card = tuple[str, bool, tuple[int | None, ...]]
+"""Bent or not, turned or not, and where the run may start (`Frame.level`)."""
+DECK: tuple[Card, ...] = (
+    ("bent", False, (None,)),
+    ("bent", False, (None,)),
+    ("bowl", False, (None,)),
+    ("bowl", False, (0, 1, 2, 2)),
+    ("bowl", True, (None, None, 2)),
+    ("bowl", True, (0,)),
+    ("bowl", True, (1,)),
+)
+"""Kinds of functions and starts; each is drawn before one is drawn again."""
 
 
 def numeric(one: h.Hypothesis) -> bool:
@@ -55,6 +53,7 @@ def drawn_frame(
     assumed: frozenset[h.Hypothesis],
     dropped: frozenset[h.Hypothesis],
     rng: random.Random,
+    card: Card | None = None,
 ) -> Frame | None:
     """Return a frame for a neighbour, or None where the dice fell badly.
 
@@ -63,7 +62,9 @@ def drawn_frame(
         assumed: what has to hold.
         dropped: what may fail.
         rng: decides.
+        card: what functions and start are like; None: drawn, too.
     """
+    look, turn, levels = card or rng.choice(DECK)
     kinds = {type(opened(one)) for one in assumed}
     gone = {type(opened(one)) for one in dropped}
     clients = rng.choice(
@@ -72,10 +73,13 @@ def drawn_frame(
     wholes = _wholes(read, assumed, clients, rng)
     if wholes is None:
         return None
+    level = rng.choice(levels)
+    if level is not None:
+        wholes = _at_rest(read, assumed, wholes, clients, rng)
     solved = _solved(read, assumed, wholes)
     if solved is None:
         return None
-    made, rounds = _length(read, wholes, clients)
+    made, rounds = length(read, wholes, clients)
     alone = not read.splits and any(isinstance(one, k.Odds) for one in read.inside)
     random_ = alone or any(run.drawn for run in read.splits)
     drawn = [random_ and n < 2 and rng.random() < 0.7 for n in range(clients)]
@@ -87,21 +91,21 @@ def drawn_frame(
     noise = [law if noisy and rng.random() < 0.8 else "still" for _ in range(clients)]
     if clients > MANY:
         noise[1:] = ["still"] * (clients - 1)
-    followed = _followed(read, rounds, made, noise, drawn)
-    if followed is None and rounds > 2:
+    moments = followed(read, assumed, rounds, made, noise, drawn)
+    if moments is None and rounds > 2:
         noise[1:] = ["still" for _ in noise[1:]]
-        followed = _followed(read, rounds, made, noise, drawn)
-    if followed is None:
+        moments = followed(read, assumed, rounds, made, noise, drawn)
+    if moments is None:
         if needed:
             return None
         noise = ["still" if one == "coin" else one for one in noise]
-        followed = False, False
-    spread, folded = followed
-    shape = _shape(kinds, gone, spread, rng)
+        moments = False, False
+    spread, folded = moments
+    shape = _shape(kinds, look, spread, rng)
     convex = h.Convex in kinds or h.Minimiser in kinds
     many = rounds > LONG
-    turned = shape != "bent" and not spread and not many and rng.random() < 0.45
-    ties = _ties(read, assumed, dropped, rng)
+    turned = shape != "bent" and not spread and not many and turn
+    ties = ties_of(read, assumed, dropped, rng)
     tied = {v for _, v, _ in ties}
     pushed = tuple(one for one in sorted(assumed, key=str) if numeric(one))
     loose = {
@@ -119,7 +123,7 @@ def drawn_frame(
         noise=tuple(noise),
         drawn=tuple(drawn),
         same=h.Heterogeneity in kinds or rng.random() < 0.4,
-        level=rng.choice([None, None, 0, 1, 2] if turned else LEVELS),
+        level=level,
         turned=turned,
         signed=shape == "bowl" and not convex and rng.random() < 0.5,
         powers=tuple((v, rng.choice([0, 0, 0, -1, -2, 1, 8])) for v in read.rounds),
@@ -133,9 +137,14 @@ def drawn_frame(
         folded=folded,
         long=False,
     )
-    if not _short_enough(frame):
+    if not short_enough(frame):
         return None
-    frame = replace(frame, long=_long(frame, read))
+    return is_long(frame, read)
+
+
+def is_long(frame: Frame, read: Read) -> Frame:
+    """Return a frame that says how the kernel follows it, and names its genes."""
+    frame = replace(frame, long=followed_long(frame, read))
     return replace(frame, genes=building.genes_of(frame, read))
 
 
@@ -161,9 +170,9 @@ def other_size(
     solved = _solved(read, assumed, wholes)
     if solved is None or any(_most(x, read, wholes, frame.clients) < 0 for x in alone):
         return None
-    made, rounds = _length(read, wholes, frame.clients)
-    followed = _followed(read, rounds, made, frame.noise, frame.drawn)
-    if followed is None or (followed[0] and (frame.turned or frame.shape == "bent")):
+    made, rounds = length(read, wholes, frame.clients)
+    moments = followed(read, assumed, rounds, made, frame.noise, frame.drawn)
+    if moments is None or (moments[0] and (frame.turned or frame.shape == "bent")):
         return None
     other = replace(
         frame,
@@ -172,15 +181,15 @@ def other_size(
         rounds=rounds,
         steps=made,
         solved=solved,
-        spread=followed[0],
-        folded=followed[1],
+        spread=moments[0],
+        folded=moments[1],
     )
-    if not _short_enough(other):
+    if not short_enough(other):
         return None
-    return replace(other, long=_long(other, read))
+    return replace(other, long=followed_long(other, read))
 
 
-def _length(read: Read, wholes: dict[k.Var, int], clients: int) -> tuple[int, int]:
+def length(read: Read, wholes: dict[k.Var, int], clients: int) -> tuple[int, int]:
     """Return the local steps of a round, and the rounds that a statement needs."""
     steps = [
         _most(run.pace(side).steps, read, wholes, clients)
@@ -200,56 +209,6 @@ def _order(
     places = [n for n in range(clients) for _ in range(made)]
     rng.shuffle(places)
     return tuple((n, places[:at].count(n)) for at, n in enumerate(places))
-
-
-SINGLE = {k.LocalPoint, k.Noise, k.Point, k.Expected, k.Draw}
-"""What is known outcome by outcome only."""
-
-
-def _followed(
-    read: Read, rounds: int, made: int, noise: Sequence[str], drawn: Sequence[bool]
-) -> tuple[bool, bool] | None:
-    """Return whether noise is spread, and whether folded; None where it is too much."""
-    coins, draws = rounds * made * noise.count("coin"), rounds * sum(drawn)
-    bits = coins + draws
-    if bits <= max(BITS, draws):
-        return False, False
-    if any(drawn) or SINGLE & {*map(type, read.inside)}:
-        return None
-    folded = rounds > 2 and not _joined(read)
-    most = ONCE * rounds if folded else min(FAR, 4 * rounds)
-    return (True, folded) if bits <= most else None
-
-
-def _short_enough(frame: Frame) -> bool:
-    """Return whether both the crowd and the kernel can follow the run."""
-    if frame.rounds <= LONG:
-        return True
-    quiet = "coin" not in frame.noise and not any(frame.drawn)
-    exact = frame.shape == "bent" or frame.turned
-    if exact and (frame.rounds > 2 * LONG or not quiet):
-        return False
-    return frame.rounds <= FARTHEST and frame.steps * frame.clients <= VISITS
-
-
-def _long(frame: Frame, read: Read) -> bool:
-    apart = not any(frame.drawn) and not SINGLE & {*map(type, read.inside)}
-    straight = frame.shape != "bent" and not frame.turned
-    return frame.spread or (frame.rounds > LONG and apart and straight)
-
-
-def _joined(read: Read) -> bool:
-    """Return whether a form joins the iterates of two rounds."""
-    for one in read.inside:
-        if isinstance(one, k.Inner | k.Value):
-            within = subterms(*one.parts)
-            rounds = {x.round for x in within if isinstance(x, k.Iterate)}
-            summed = (x for x in within if isinstance(x, k.VecSum))
-            if len(rounds) > 1 or any(
-                isinstance(x, k.Iterate) for v in summed for x in subterms(v)
-            ):
-                return True
-    return False
 
 
 def _solved(
@@ -309,14 +268,11 @@ def _index(value: Poly, wholes: dict[k.Var, int], index: object, t: int) -> int 
 
 
 def _shape(
-    kinds: set[type[h.Hypothesis]],
-    gone: set[type[h.Hypothesis]],
-    spread: bool,
-    rng: random.Random,
+    kinds: set[type[h.Hypothesis]], look: str, spread: bool, rng: random.Random
 ) -> str:
     if h.BoundedGradients in kinds:
         return "box" if spread or rng.random() < 0.5 else "bent"
-    return "bent" if rng.random() < 0.25 and not spread else "bowl"
+    return "bowl" if spread else look
 
 
 def _wholes(
@@ -324,9 +280,9 @@ def _wholes(
 ) -> dict[k.Var, int] | None:
     """Return naturals that meet the conditions on them alone."""
     alone = _alone(read, assumed)
-    long = rng.random() < 0.2
+    long = rng.random() < 0.12
     played = any(isinstance(one, k.Split | k.Descent) for one in read.inside)
-    some = [0, 0, 0, 1, 2] if played else [0, 0, 1, 2, 5, 20]
+    some = [0, 0, 1, 1, 2] if played else [0, 0, 1, 2, 5, 20]
     for _ in range(20):
         out = {
             v: rng.choice(some) + (1 if v.sort is Sort.COUNT else rng.choice([0, 1]))
@@ -339,11 +295,36 @@ def _wholes(
             out[rng.choice(near)] = rng.choice([4, 8])
         if long and far:
             steps = any(isinstance(one, k.Steps) for one in read.inside)
-            more = [60, 60, 300] if played else [300] if steps else [10**3, 10**6]
+            more = [60, 100] if played else [300] if steps else [10**3, 10**6]
             out[rng.choice(far)] = rng.choice([4, 10, 30, *more])
         if all(_most(one, read, out, clients) >= 0 for one in alone):
             return out
     return None
+
+
+def _at_rest(
+    read: Read,
+    assumed: frozenset[h.Hypothesis],
+    wholes: dict[k.Var, int],
+    clients: int,
+    rng: random.Random,
+) -> dict[k.Var, int]:
+    """Return naturals for a run that starts at rest in a block, if they may be these.
+
+    The round is 0, for of later ones the start says little, and often there is a second
+    step, for the first one leaves the block where it is.
+    """
+    places = {v for one in read.inside if isinstance(one, k.Iterate) for v in one.free}
+    first = {v: 0 for v in wholes if v in places and v.sort is not Sort.COUNT}
+    steps = {v for run in read.splits for side in k.Side for v in run.pace(side).free}
+    more = {
+        v: max(n, 2) for v, n in wholes.items() if v in steps and rng.random() < 0.7
+    }
+    alone = _alone(read, assumed)
+    for other in (wholes | first | more, wholes | first):
+        if all(_most(x, read, other, clients) >= 0 for x in alone):
+            return other
+    return wholes
 
 
 def _alone(read: Read, assumed: frozenset[h.Hypothesis]) -> list[Poly]:
@@ -402,7 +383,7 @@ def _last(one: k.Term, read: Read, wholes: dict[k.Var, int], clients: int) -> in
     return 0
 
 
-def _ties(
+def ties_of(
     read: Read,
     assumed: frozenset[h.Hypothesis],
     dropped: frozenset[h.Hypothesis],

@@ -13,6 +13,8 @@ from sfl_theory.mutation.many import Many
 
 REACH = 14
 """Units of length and of function values are changed by powers of two up to this."""
+FINE = 11
+"""Bits of numbers near good models."""
 Genes = dict[str, Array]
 PLAIN = (1, 0.5, 0.25, 2, 3)
 """Numbers that a condition on rates may ask for."""
@@ -33,8 +35,11 @@ def first_genes(frame: Frame, size: int, rng: np.random.Generator) -> Genes:
         if kind == SIGNED:
             value = value * rng.choice([-1, 1], size=(size, 1))
         out[name] = value
-    calm, centred = (rng.random((size, 1)) < chance for chance in (0.2, 0.25))
+    chances = 0.2, 0.25, 0.25
+    calm, centred, silent = (rng.random((size, 1)) < chance for chance in chances)
     for name, value in out.items():
+        if name[:1] == "z" and name[1:].isdigit():
+            out[name] = np.where(silent, 0, value)
         if name[:1] in "lcxe" and name[1:].isdigit():
             rest = calm | centred if name[:1] != "x" else calm
             out[name] = np.where(rest, 0, value)
@@ -90,11 +95,12 @@ def in_other_units(
     return out
 
 
-def snapped(value: Array) -> Array:
-    """Return numbers of seven bits, so that fractions stay short."""
+def snapped(value: Array, bits: int = 7) -> Array:
+    """Return numbers of few bits, so that fractions stay short."""
     mantissa, exponent = np.frexp(value)
     exponent = np.clip(exponent, -64, 64)
-    return np.ldexp(np.trunc(mantissa * 128) / 128, exponent)  # type: ignore[no-any-return]
+    mantissa = np.trunc(np.ldexp(mantissa, bits))
+    return np.ldexp(mantissa, exponent - bits)  # type: ignore[no-any-return]
 
 
 def children(genes: Genes, frame: Frame, rng: np.random.Generator, size: int) -> Genes:
@@ -120,6 +126,56 @@ def children(genes: Genes, frame: Frame, rng: np.random.Generator, size: int) ->
         out[name] = np.where(rng.random((size, 1)) < often, moved, value)
     out = in_other_units(out, frame, rng, 0.2)
     return {name: snapped(value) for name, value in out.items()}
+
+
+def nearby(
+    genes: Genes, frame: Frame, rng: np.random.Generator, size: int, scale: float
+) -> Genes:
+    """Return models around some good ones, best first, for a climb.
+
+    A model moves along the difference of two others (Storn and Price, Differential
+    evolution, Journal of Global Optimization 11, 1997), in all numbers a little, or in
+    a few of them; some numbers become 0, another client's, or far larger or smaller.
+
+    Args:
+        genes: of the good models.
+        frame: names the genes.
+        rng: decides.
+        size: how many models are made.
+        scale: of the steps, in powers of two.
+    """
+    old = len(next(iter(genes.values())))
+    best = np.floor(old * rng.random(size) ** 2).astype(int)
+    one, two = rng.integers(old, size=(2, size))
+    way = rng.random((size, 1))
+    along, wide, jumps = way < 0.3, (way >= 0.3) & (way < 0.55), way >= 0.9
+    factor = rng.choice([-0.5, 0.5, 1.0, 2.0], size=(size, 1))
+    names = list(frame.genes)
+    few = rng.integers(len(names), size=(size, 2))
+    out: Genes = {}
+    for place, (name, kind) in enumerate(frame.genes.items()):
+        value, a, b = (genes[name][rows] for rows in (best, one, two))
+        both = (a * b > 0) & (value != 0)
+        ratio_ = np.where(both, a / np.where(both, b, 1), 1)
+        differs = np.where(both, value * np.abs(ratio_) ** factor, value)
+        dice = rng.standard_normal((size, 1))
+        chosen = (few[:, :1] == place) | (few[:, 1:] == place)
+        step = np.where(wide, dice * scale / 4, np.where(chosen, dice * scale, 0))
+        moved = np.where(along, differs, value * np.exp2(step))
+        far = value * np.exp2(rng.integers(-12, 13, size=(size, 1)))
+        if kind != POSITIVE:
+            off = rng.random((size, 1))
+            far = np.where(off < 0.4, 0, far)
+            grown = np.exp2(rng.standard_normal((size, 1)) * 2)
+            far = np.where((value == 0) & (off < 0.8), grown, far)
+        if kind == SIGNED:
+            far = np.where(rng.random((size, 1)) < 0.2, -far, far)
+        twin = name[:1] + str(1 - int(name[1])) + name[2:] if name[1:2] in "01" else ""
+        if twin in genes:
+            same = rng.random((size, 1)) < 0.2
+            far = np.where(same, genes[twin][best], far)
+        out[name] = snapped(np.where(jumps & chosen, far, moved), FINE)
+    return out
 
 
 def pushed(frame: Frame, read: Read, genes: Genes, v: k.Var | k.RoundFamily) -> Genes:

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sfl_theory.claims import Part, Proof
+from sfl_theory.claims import Part, Proof, evidence
+from sfl_theory.command import one_thread
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Symbol, ratio
@@ -15,15 +16,14 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
-from sfl_theory.mutation.search import FRAMES, broken
+from sfl_theory.mutation.search import TURNS, broken
 from sfl_theory.proofs.export import ModelData, Statement
-from sfl_theory.threads import one_thread
 
 VERDICTS = ("proved", "refuted", "undecided", "no model", "wrongly proved")
 SUBJECTS = ("T rounds", "one round", "functions and vectors", "numbers")
 
-PATIENCE = dict(zip(SUBJECTS, (1, 2, 3, 3), strict=True))
-"""After how many rounds of turns in vain a search ends: long runs take long."""
+PATIENCE = dict(zip(SUBJECTS, (3, 4, 4, 3), strict=True))
+"""After how many turns in vain a search ends: long runs take long."""
 OTHERS = 3
 """From how many other theorems a neighbour may follow."""
 Named = tuple[str, Part]
@@ -34,12 +34,12 @@ class Effort:
     """How long models are searched, and from which seed.
 
     Attributes:
-        frames: kinds of models for a statement at most.
+        turns: how often each neighbour is searched at most.
         patience: factor of ``PATIENCE``.
         seed: of the search.
     """
 
-    frames: int = FRAMES
+    turns: int = TURNS
     patience: int = 1
     seed: int = 0
 
@@ -159,6 +159,7 @@ def _judged(
     name: str, part: Part, known: Sequence[Theorem], effort: Effort
 ) -> Iterator[Judged]:
     around = list(neighbours(part.says, name))
+    _, witness = evidence(part, name)
     about = subject(part.says.statement(name))
     found = ((place, _proof(one, known)) for place, one in enumerate(around))
     proved = {place: theorem for place, theorem in found if theorem is not None}
@@ -170,8 +171,9 @@ def _judged(
         set(proved),
         refutes,
         f"{effort.seed} {name}",
-        effort.frames,
+        effort.turns,
         effort.patience * PATIENCE[about],
+        () if witness is None else (witness,),
     )
     for place, one in enumerate(around):
         verdict = "no model" if place in silent else "undecided"

@@ -226,7 +226,7 @@ class Many:
         """Return the value of a form and the sum of its terms' sizes, (models, 1)."""
         out, size = 0 * self.ones, 0 * self.ones
         for atom, c in lin.coefficients.items():
-            value = self._mean(self._atom(atom) * self.number(c))
+            value = self._mean(self.atom(atom) * self.number(c))
             out, size = out + value, size + np.abs(value)
         return out, size
 
@@ -240,7 +240,7 @@ class Many:
         """Return the values of a vector, (models, outcomes, 2)."""
         out = 0 * self.crowd.start[:, None]
         for atom, c in u.coefficients.items():
-            out = out + self._atom(atom) * self.number(c)[..., None]
+            out = out + self.atom(atom) * self.number(c)[..., None]
         return out
 
     def function(self, function: k.Function) -> Shape:
@@ -249,7 +249,8 @@ class Many:
             return self.crowd.functions[self.at[function.client]]
         return self.mean if function is k.MEAN else self.crowd.named[function]  # type: ignore[index]
 
-    def _atom(self, atom: Any) -> Array:
+    def atom(self, atom: Any) -> Array:
+        """Return the value of what a form or a vector is a combination of."""
         found: Array = self._kept(atom, self._value)
         return found
 
@@ -261,13 +262,13 @@ class Many:
             for _ in self.range(atom):
                 c = self.number(atom.weight)
                 vectors = isinstance(atom, k.VecSum)
-                out = out + self._atom(atom.body) * (c[..., None] if vectors else c)
+                out = out + self.atom(atom.body) * (c[..., None] if vectors else c)
             empty = (
                 self.crowd.start[:, None] if isinstance(atom, k.VecSum) else self.ones
             )
             return 0 * empty if isinstance(out, int) else out
         if isinstance(atom, k.Inner):
-            out = (self._atom(atom.left) * self._atom(atom.right)).sum(-1)
+            out = (self.atom(atom.left) * self.atom(atom.right)).sum(-1)
             found: Array = out.sum(1, keepdims=True) if self.slots > 1 else out
             return found
         if isinstance(atom, k.Value):
@@ -283,7 +284,7 @@ class Many:
                 raise NotEvaluatedError(f"no crowd has {atom}")
             return self._still(self.crowd.stars[atom.function])
         if isinstance(atom, k.Part):
-            return self.block(atom.side, self._atom(atom.vector))
+            return self.block(atom.side, self.atom(atom.vector))
         if isinstance(atom, k.Iterate):
             return self.iterate(atom.run, self.whole(atom.round))
         if isinstance(atom, k.LocalPoint | k.Noise):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -62,8 +63,6 @@ def uses(c: Ratio, known: Sequence[r.Theorem]) -> Uses | None:
     if len(wanted) > ROWS:
         return None
     tops = [_flat(k.number_of(one.form).numerator) for one in facts]
-    if _negative(wanted, tops):
-        return None
     columns = _columns(wanted, tops)
     if not columns:
         return None
@@ -131,31 +130,45 @@ def _over(one: Powers, two: Powers) -> Powers | None:
     return frozenset(out.items())
 
 
-def _negative(wanted: Flat, tops: list[Flat]) -> bool:
+def negative(c: Ratio, known: Sequence[r.Theorem]) -> bool:
     """Return whether c < 0 somewhere where all that is known is >= 0, up to rounding.
 
-    Sums are symbols of their own here, as they are for the factors.
+    Sums are symbols of their own here, as they are for the factors and for the kernel,
+    so what is negative is shown by neither.
     """
-    found = {s for flat in (wanted, *tops) for m in flat for s, _ in m}
-    symbols = {s: j for j, s in enumerate(sorted(found, key=str))}
-    dice = np.random.default_rng(len(symbols))
-    scale = dice.choice([0.5, 2.0, 6.0], size=(POINTS, 1))
-    logs = dice.standard_normal((POINTS, len(symbols))) * scale
-    logs = logs - dice.choice([0.0, 4.0, 12.0], size=logs.shape)
+    polys = [c.numerator, *(k.number_of(one.form).numerator for one in known)]
+    symbols = sorted({s for poly in polys for s in poly.parts}, key=str)
+    place = {s: number for number, s in enumerate(symbols)}
+    logs = _points(tuple(s.sort is Sort.COUNT for s in symbols))
 
-    def value(flat: Flat) -> tuple[Array, Array]:
-        powers = np.zeros((len(flat), len(symbols)))
-        for row, m in enumerate(flat):
-            for s, power in m:
-                powers[row, symbols[s]] = power
-        terms = np.exp(logs @ powers.T) * np.array([float(c) for c in flat.values()])
+    def value(poly: Poly) -> tuple[Array, Array]:
+        products = poly.products()
+        powers = np.zeros((len(products), len(symbols)))
+        for row, (_, own) in enumerate(products):
+            for s, power in own.items():
+                powers[row, place[s]] = power
+        terms = np.exp(logs @ powers.T) * np.array([float(x) for x, _ in products])
         return terms.sum(1), np.abs(terms).sum(1)
 
-    true = np.ones(POINTS, dtype=bool)
-    for top in tops:
-        true &= value(top)[0] >= 0
-    c, size = value(wanted)
-    return bool((true & (c < -1e-6 * size)).any())
+    with np.errstate(all="ignore"):
+        found, size = value(polys[0])
+        below = found < -1e-6 * size
+        for poly in polys[1:]:
+            if not below.any():
+                return False
+            below &= value(poly)[0] >= 0
+    return bool(below.any())
+
+
+@lru_cache(maxsize=1000)
+def _points(counts: tuple[bool, ...]) -> Array:
+    """Return logarithms of values of symbols, counts at least 1, (points, symbols)."""
+    dice = np.random.default_rng(len(counts))
+    scale = dice.choice([0.5, 2.0, 6.0], size=(POINTS, 1))
+    logs = dice.standard_normal((POINTS, len(counts))) * scale
+    logs = logs - dice.choice([0.0, 4.0, 12.0], size=logs.shape)
+    found: Array = np.where(np.array(counts, dtype=bool), np.logaddexp(0, logs), logs)
+    return found
 
 
 def _columns(wanted: Flat, tops: list[Flat]) -> list[tuple[int, Powers, Flat]]:

@@ -46,9 +46,15 @@ class Wanted:
     def shown(self, c: Ratio) -> Theorem | None:
         """Return that a number is >= 0 under the neighbour's conditions, or None."""
         if c not in self._kept:
-            known = [*self.known, *self._on_sums(c)]
-            self._kept[c] = positivity.shown(c, known) or self._by_one(c)
+            self._kept[c] = self._shown(c)
         return self._kept[c]
+
+    def _shown(self, c: Ratio) -> Theorem | None:
+        """Return that c >= 0; where it is not, the kernel is asked, and refuses."""
+        sums = list(self._on_sums(c))
+        if positivity.negative(c, [*self.signs, *sums]):
+            return self._by_one(c)
+        return positivity.shown(c, [*self.known, *sums]) or self._by_one(c)
 
     def _by_one(self, c: Ratio) -> Theorem | None:
         """Return what the kernel says of c by one condition alone, or None."""
@@ -153,7 +159,7 @@ def _with_more(theorem: Theorem, wanted: Wanted) -> Theorem | None:
     signs: list[Theorem] = []
 
     def not_negative(c: Ratio) -> bool:
-        if c.nonnegative():
+        if not positivity.negative(c, ()) and c.nonnegative():
             return True
         sign = wanted.shown(c)
         signs.extend([sign] if sign is not None else [])

@@ -22,18 +22,34 @@ from sfl_theory.kernel.terms import subterms
 from sfl_theory.mutation.building import Frame, Read, Subject, build, exact_model
 from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import Array, NotEvaluatedError
-from sfl_theory.mutation.frames import BITS, drawn_frame, other_size
-from sfl_theory.mutation.genes import Genes, children, first_genes, pushed
+from sfl_theory.mutation.frames import DECK, Card, drawn_frame, other_size
+from sfl_theory.mutation.genes import Genes, children, first_genes, nearby, pushed
 from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
+from sfl_theory.mutation.rounding import error
+from sfl_theory.mutation.seeds import planted
 from sfl_theory.proofs.export import ModelData, model_of
 
-CROWD = 96
-FEW, SOME = 32, 20
-"""So many models are in a crowd with more rounds, or with many draws."""
+CROWD, FEW = 128, 24
+"""Models of a crowd at most and at least."""
+ROOM = 4096
+"""Models times outcomes, or places of moments, of a crowd."""
+SOME = 20
+"""Rounds from which on a crowd takes long."""
+LONGEST = 100
+"""Rounds up to which a climb makes a run longer."""
+CLIMB = 8
+"""Generations of a climb towards one neighbour."""
+AGAIN = 0.5
+"""How often a turn is a climb from the best models so far."""
+TIRED = 2
+"""After how many climbs in vain there is no other one from the same models."""
+SHORT = 0.1
+"""Steps of a climb, in powers of two, below which it ends."""
 GENERATIONS = 3
 PARENTS = 6
-FRAMES = 90
+TURNS = 12
+"""How often each neighbour is searched at most."""
 LOOKS = 4
 """Kinds of models that are made for what is proved."""
 MARGIN = 1e-6
@@ -49,11 +65,15 @@ Decide = Callable[[Neighbour, Model], bool]
 
 @dataclass
 class Good:
-    """The best models for a neighbour so far: their frame, genes and scores."""
+    """The best models for a neighbour so far: their frame, genes and best score.
+
+    `tired` counts the climbs from them that led nowhere.
+    """
 
     score: float
     frame: Frame
     genes: Genes
+    tired: int = 0
 
 
 @dataclass
@@ -68,7 +88,9 @@ class Search:
             them, a defect, would be seen.
         decide: asks the kernel.
         good: for each place and shape of functions the best models.
+        aim: the hypotheses for which models are made now; None: around known models.
         failed: how often the kernel refused models of this frame, for each place.
+        decks: the kinds of functions that are not drawn yet, by hypotheses.
         asked: how often the kernel was asked.
         found: the models that break neighbours.
     """
@@ -82,32 +104,33 @@ class Search:
     dice: np.random.Generator
     good: dict[tuple[int, str], Good] = field(default_factory=dict)
     failed: dict[int, int] = field(default_factory=dict)
+    aim: frozenset[h.Hypothesis] | None = None
+    decks: dict[frozenset[h.Hypothesis], list[Card]] = field(default_factory=dict)
     asked: int = 0
     crowds: int = 0
     found: dict[int, ModelData] = field(default_factory=dict)
 
-    def run(self, frames: int, patience: int) -> None:
+    def run(self, turns: int, patience: int) -> None:
         """Search until nothing is open or nothing new was broken for a while.
 
         Models in which all hypotheses of the original hold serve most neighbours at
-        once; one with another hypothesis needs models of its own. So both take turns.
+        once; one with another hypothesis needs models of its own. So in each turn each
+        of these is searched, and some of the others.
         """
-        idle, turns = 0, list[int]()
-        for _ in range(frames):
-            turns = [place for place in turns if place in self.open]
-            if not turns:
-                if not self.open or idle >= patience:
-                    return
-                special = self._special()
-                common = sorted(self.open - set(special))
-                some = min(len(common), 2 + len(common) // 3)
-                turns = special + self.rng.sample(common, some)
-                self.rng.shuffle(turns)
-                idle += 1
+        idle = 0
+        for _ in range(turns):
+            if not self.open or idle >= patience:
+                return
             before = len(self.open)
-            self._frame(turns.pop())
-            if len(self.open) < before:
-                idle = 0
+            special = self._special()
+            common = sorted(self.open - set(special))
+            some = min(len(common), 2 + len(common) // 3)
+            places = special + self.rng.sample(common, some)
+            self.rng.shuffle(places)
+            for place in places:
+                if place in self.open:
+                    self._frame(place)
+            idle = 0 if len(self.open) < before else idle + 1
 
     def _special(self) -> list[int]:
         """Return the open neighbours with hypotheses of their own."""
@@ -123,37 +146,55 @@ class Search:
             if self.watched:
                 self._frame(self.rng.choice(sorted(self.watched)))
 
+    def plant(self, seeds: Sequence[ModelData]) -> None:
+        """Begin with known models and their children."""
+        whole = self.around[0].whole
+        for data in seeds:
+            for frame, one in planted(data, self.read, whole.hypotheses, self.rng):
+                near = nearby(one, frame, self.dice, _size(frame), 1)
+                crowd = {name: np.concatenate([one[name], near[name]]) for name in one}
+                self.aim = None
+                self._generations(frame, crowd)
+
     def _frame(self, place: int) -> None:
         target = self.around[place]
-        kinds = [kind for at, kind in self.good if at == place]
-        if kinds and self.rng.random() < 0.4:
-            again = self.good[place, self.rng.choice(kinds)]
-            frame, genes = again.frame, again.genes
-            if self.rng.random() < 0.5:
-                other = other_size(frame, self.read, target.hypotheses, self.rng)
-                frame = other or frame
-            self._generations(frame, children(genes, frame, self.dice, CROWD))
+        self.aim = target.hypotheses
+        kinds = [
+            kind
+            for (at, kind), good in self.good.items()
+            if at == place and good.tired < TIRED
+        ]
+        if kinds and self.rng.random() < AGAIN:
+            best = max(kinds, key=lambda kind: self.good[place, kind].score)
+            other = self.rng.choice(kinds)
+            self._climb(place, best if self.rng.random() < 0.6 else other)
             return
+        card = self._card(target.hypotheses)
         tries = (
-            drawn_frame(self.read, target.hypotheses, target.dropped, self.rng)
+            drawn_frame(self.read, target.hypotheses, target.dropped, self.rng, card)
             for _ in range(20)
         )
         frame_ = next((one for one in tries if one is not None), None)
         if frame_ is None:
             return
-        genes = first_genes(frame_, CROWD, self.dice)
+        size = _size(frame_)
+        genes = first_genes(frame_, size, self.dice)
         for v in self.rng.sample(frame_.loose, min(1, len(frame_.loose))):
             near = pushed(frame_, self.read, genes, v)
-            keep = self.dice.random((CROWD, 1)) < 0.25
+            keep = self.dice.random((size, 1)) < 0.25
             genes = {name: np.where(keep, genes[name], near[name]) for name in genes}
         self._generations(frame_, genes)
 
+    def _card(self, hypotheses: frozenset[h.Hypothesis]) -> Card:
+        """Return the next kind of functions for these hypotheses."""
+        deck = self.decks.setdefault(hypotheses, [])
+        if not deck:
+            deck += self.rng.sample(DECK, len(DECK))
+        return deck.pop()
+
     def _generations(self, frame: Frame, genes: Genes) -> None:
         self.failed = {}
-        far = frame.rounds > SOME or sum(frame.drawn) * frame.rounds > BITS
-        if far:
-            genes = {name: a[:FEW] for name, a in genes.items()}
-        for _ in range(2 if far else GENERATIONS):
+        for _ in range(2 if frame.rounds > SOME else GENERATIONS):
             found = self._evaluated(frame, genes)
             if found is None:
                 return
@@ -161,7 +202,57 @@ class Search:
             parents = self._chosen(frame, genes, scores, rows)
             if parents is None:
                 return
-            genes = children(parents, frame, self.dice, FEW if far else CROWD)
+            genes = children(parents, frame, self.dice, _size(frame))
+
+    def _climb(self, place: int, kind: str) -> None:
+        """Look for better models for one neighbour near its best ones.
+
+        Steps become shorter where they lead nowhere; now and then the run gets more or
+        fewer rounds or steps.
+        """
+        good, target = self.good[place, kind], self.around[place]
+        frame, genes, score = good.frame, good.genes, good.score
+        scale, refused = 1.0, 0
+        for turn in range(CLIMB // 2 if frame.rounds > SOME else CLIMB):
+            tried = frame
+            if turn % 3 == 2:
+                other = other_size(frame, self.read, target.hypotheses, self.rng)
+                if other is not None and other.rounds <= LONGEST:
+                    tried = other
+            near = nearby(genes, tried, self.dice, _size(tried) // 2, scale)
+            crowd = {name: np.concatenate([genes[name], near[name]]) for name in genes}
+            found = self._evaluated(tried, crowd, (place,))
+            if found is None or place not in found[0]:
+                continue
+            scores, order = found[0][place], found[1][place]
+            top = float(scores[order[0]])
+            for row in order[:2]:
+                if scores[row] > MARGIN and place in self.open:
+                    if self._confirmed(place, tried, crowd, row):
+                        self._settle(place)
+                    else:
+                        refused += 1
+            if tried is not frame and top <= score:
+                continue
+            enough = top - score >= 0.02 * min(1, max(-score, 0.05))
+            frame, score = tried, max(score, top)
+            genes = {name: a[order] for name, a in crowd.items()}
+            if place not in self.open or refused > 3:
+                break
+            if not enough:
+                scale /= 2
+                if scale < SHORT:
+                    break
+        slow = score - good.score < 0.02 * max(-score, 0.01)
+        self.good[place, kind] = Good(score, frame, genes, good.tired + slow)
+        found = self._evaluated(frame, genes)
+        if found is not None:
+            self.failed = {}
+            self._chosen(frame, genes, *found)
+
+    def _settle(self, place: int) -> None:
+        self.open.discard(place)
+        self.watched.discard(place)
 
     def _chosen(
         self,
@@ -182,17 +273,19 @@ class Search:
             for row in order[:2] if self.failed.get(place, 0) < 2 else ():
                 if score[row] > MARGIN:
                     if self._confirmed(place, frame, genes, row):
-                        self.open.discard(place)
-                        self.watched.discard(place)
+                        self._settle(place)
                         break
                     self.failed[place] = self.failed.get(place, 0) + 1
-            if place in self.open and np.isfinite(score[order[0]]):
+            one = self.around[place]
+            own = self.aim in (None, one.hypotheses)
+            own |= one.hypotheses == one.whole.hypotheses
+            if place in self.open and own and np.isfinite(score[order[0]]):
                 top = float(score[order[0]])
                 kept = {name: a[order] for name, a in genes.items()}
-                own = place, frame.shape
-                better = own not in self.good or top > self.good[own].score
+                key = place, _kind(frame) if self.aim else "known"
+                better = key not in self.good or top > self.good[key].score
                 if better:
-                    self.good[own] = Good(top, frame, kept)
+                    self.good[key] = Good(top, frame, kept)
                 hopeful |= better or top > HOPE
                 best += [int(row) for row in order if np.isfinite(score[row])]
         if not best or not hopeful:
@@ -214,9 +307,9 @@ class Search:
         return True
 
     def _evaluated(
-        self, frame: Frame, genes: Genes
+        self, frame: Frame, genes: Genes, places: Sequence[int] | None = None
     ) -> tuple[dict[int, Array], dict[int, Array]] | None:
-        """Return for each open neighbour the models' scores and the best of them.
+        """Return for each neighbour, by default the open ones, scores and best models.
 
         A score is left minus right side, relative to their sizes; where these are lost
         in the rounding of the terms, it is -1.
@@ -224,16 +317,18 @@ class Search:
         self.crowds += 1
         try:
             _, e = build(frame, self.read, genes, exact=False)
-            return self._scored(e)
+            return self._scored(e, sorted(places or self.open | self.watched))
         except NotEvaluatedError:
             return None
 
-    def _scored(self, e: Many) -> tuple[dict[int, Array], dict[int, Array]]:
+    def _scored(
+        self, e: Many, places: Sequence[int]
+    ) -> tuple[dict[int, Array], dict[int, Array]]:
         whole = self.around[0].whole
         sides: tuple[tuple[Array, Array], tuple[Array, Array]] | None = None
         true: dict[h.Hypothesis, Array] = {}
         scores, rows = {}, {}
-        for place in sorted(self.open | self.watched):
+        for place in places:
             one = self.around[place]
             ok = np.ones(e.ones.shape, dtype=bool)
             for assumed in one.hypotheses:
@@ -253,7 +348,11 @@ class Search:
             gap = np.abs(gap) if whole.equal else gap
             seen = size > NOISE * (low[1] + high[1])
             score = np.where(seen, gap / np.where(seen, size, 1), -1)
-            score = np.where(ok & np.isfinite(score), score, -np.inf)[:, 0]
+            score = np.where(ok & np.isfinite(score), score, -np.inf)
+            if (score > MARGIN).any():
+                rounded = error(e, one.left) + error(e, one.right)
+                score = np.where((score > 0) & (gap <= rounded), -1, score)
+            score = score[:, 0]
             scores[place] = score
             rows[place] = np.argsort(-score)[:PARENTS]
         return scores, rows
@@ -275,6 +374,19 @@ class Search:
         elif one.right_side is not None and one.right_side is not one.whole.right:
             right = e.form(one.right_side)
         return left, right
+
+
+def _kind(frame: Frame) -> str:
+    """Return which models are compared with which: functions and start."""
+    return f"{frame.shape} {frame.turned} {frame.level}"
+
+
+def _size(frame: Frame) -> int:
+    """Return how many models a crowd of this frame has."""
+    rounds = 1 if frame.folded else frame.rounds
+    bits = rounds * (frame.steps * frame.noise.count("coin") + sum(frame.drawn))
+    places = bits + 2 if frame.spread else 2 ** min(bits, 9)
+    return max(FEW, min(CROWD, ROOM // places))
 
 
 def _mentioned(data: ModelData, one: Neighbour) -> ModelData:
@@ -300,8 +412,9 @@ def broken(
     proved: set[int],
     decide: Decide,
     seed: str,
-    frames: int = FRAMES,
+    turns: int = TURNS,
     patience: int = 1,
+    seeds: Sequence[ModelData] = (),
 ) -> dict[int, ModelData]:
     """Return models that were found to break neighbours, by their places.
 
@@ -311,8 +424,9 @@ def broken(
         proved: of those that are tried in the same models, and in a few of their own.
         decide: asks the kernel whether a model refutes a neighbour.
         seed: of the search.
-        frames: how many kinds of models are tried at most.
-        patience: after how many rounds of turns in vain the search ends.
+        turns: how often each neighbour is searched at most.
+        patience: after how many turns of all in vain the search ends.
+        seeds: models that meet the statement's hypotheses.
     """
     if not places | proved:
         return {}
@@ -326,6 +440,7 @@ def broken(
     dice = np.random.default_rng(rng.getrandbits(64))
     search = Search(around, read, set(places), set(proved), decide, rng, dice)
     with np.errstate(all="ignore"):
+        search.plant(seeds)
         search.look(LOOKS)
-        search.run(frames, patience)
+        search.run(turns, patience)
     return search.found

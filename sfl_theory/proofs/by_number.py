@@ -17,7 +17,6 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, nat, number_of_clients, of, steps
 from sfl_theory.proofs.unrolled import block, j, mean, n, now, steps_of, t, w
 
@@ -74,11 +73,8 @@ def single_steps(u: k.Vec, upper: int) -> Theorem:
     """Return ``<sum of u(0), ..., u(upper-1), w> - <sum_{j<upper} u(j), w> >= 0``."""
     form, whole = k.inner(u, w), k.summed(steps(upper), j, u)
     uses: Uses = [(rules.linear(steps(upper), j, u, w), -1)]
-    uses.append((rules.split(j, form, ratio(0), ratio(0)), 1))
     for step in range(upper):
-        later = k.vec_at(u, {j: step + of(j)})
         uses.append((rules.split(j, form, ratio(step), ratio(1)), -1))
-        uses.append((only_one(j, later, w, 1), 1))
     each = (k.vec_at(u, {j: ratio(step)}) for step in range(upper))
     return combine(*uses, target=k.inner(sum(each, k.Vec({})) - whole, w))
 

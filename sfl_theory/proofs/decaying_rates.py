@@ -58,6 +58,12 @@ def falls() -> Theorem:
     )
 
 
+def at_most_rounds() -> Theorem:
+    """Return ``sum_{t<T} k(t+2) <= T``."""
+    below_one = combine(SECOND, (MADE, k2), target=constant(1 - k2))
+    return sum_over(below_one, steps(T), t)
+
+
 def left(at: Ratio) -> Ratio:
     """Return ``rho(t)``."""
     return e * (T + 1 - at) * (T + 2 - at) / (2 * (T + 1))

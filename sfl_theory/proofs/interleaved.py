@@ -25,7 +25,6 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
 from sfl_theory.proofs.unrolled import j, n, now, steps_of, w
 
@@ -89,18 +88,12 @@ def _only_now(positive: Theorem) -> Theorem:
         return rules.instantiate(positive, ((s, ratio(number)),), ())
 
     form, here = positive.form, k.lin_at(positive.form, {s: now + of(s)})
-    none = rules.assume(k.constant(-of(s)))
-    zero = combine(
-        (at(now + of(s)), of(s)), (at(now + of(s) + 1), -of(s)), signs=[none]
-    )
     return combine(
         rules.assume(over_rounds(k.number_of(form), T)),
         rules.split(s, form, now, 1 + of(later)),
         rules.split(s, here, ratio(1), of(later)),
         sum_over(positive, steps(now), s),
         sum_over(at(now + 1 + of(s)), steps(of(later)), s),
-        sum_over(zero, steps(1), s),
-        rules.telescope(s, here * (of(s) - 1), ratio(1)),
         target=-k.lin_at(form, {s: now}),
     )
 
@@ -123,9 +116,7 @@ def unrolled(u: k.Vec, upper: int) -> Theorem:
     for i in range(upper):
         form = k.inner(rest, w)
         uses.append((rules.split(j, form, ratio(1), ratio(upper - i - 1)), 1))
-        uses.append((only_one(j, rest, w, -1), 1))
         rest = k.vec_at(rest, {j: of(j) + 1})
-    uses.append((rules.split(j, k.inner(rest, w), ratio(0), ratio(0)), -1))
     return combine(*uses)
 
 

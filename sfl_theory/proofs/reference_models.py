@@ -147,107 +147,19 @@ def away(a: Weighted, w: References, at: Ratio, upper: Ratio) -> Lin:
 # A sum over clients of sums over references is one over references of f ---------------
 
 
-def vanishing(size: Theorem, weight_: Ratio, way: int) -> Theorem:
-    """Return ``way s weight y >= 0`` where s is below 1, from ``y >= 0``."""
-    none = rules.assume(constant(-STEP))
-    return combine((size, way * STEP * weight_), signs=[none])
-
-
 def own_gap(a: Weighted, at: Ratio) -> Lin:
     """Return ``F_n(x(at)) - F_n(x*)``."""
     F = Local(n)
     return k.value_of(F, model(a, at)) - k.value_of(F, BEST)
 
 
-def own_vanishing(a: Weighted, at: Ratio, weight_: Ratio, way: int) -> Theorem:
-    """Return ``way s weight (F_n(x(at)) - F_n(x*)) >= 0`` where s is below 1.
-
-    The gap is what convexity says is >= 0 and an inner product, three squares.
-    """
-    g, d = k.gradient(Local(n), BEST), model(a, at) - BEST
-    above = rules.convex(Local(n), ratio(0), BEST, model(a, at))
-    size = way * STEP * weight_
-    half = size / 2
-    return combine(
-        vanishing(above, weight_, way),
-        (g + d, half),
-        (g, -half),
-        (d, -half),
-        target=own_gap(a, at) * size,
-        signs=[rules.assume(constant(-STEP))],
-    )
-
-
-def at_first(form: Lin, now_: Theorem, later: Theorem, way: int) -> Theorem:
-    """Return ``way (e(0) - sum_{s<1} e(s)) >= 0``.
-
-    From ``-way s e(s) >= 0`` and ``way s e(s + 1) >= 0``, as s is below 1.
-    """
-    zero = combine(now_, later)
-    return combine(
-        (rules.telescope(s, form, ratio(1)), way),
-        (rules.telescope(s, form * STEP, ratio(1)), -way),
-        sum_over(zero, steps(1), s),
-    )
-
-
-@cache
-def exchanged(a: Weighted, w: References, up: int, way: int) -> Theorem:
-    """Return ``way (sum_{s<v} b gap(s) - sum_n a_n sum_{s<v} b gap_n(s)) >= 0``.
-
-    For every v, by induction; b is b(s + up), gap_n that of F_n.
-    """
-    v = nat("v")
-    here, zero = of(v), ratio(0)
-
-    def b(at: Ratio) -> Ratio:
-        return w.share(at + up)
-
-    def claim(upper: Ratio) -> Lin:
-        own = summed(steps(upper), s, own_gap(a, STEP) * b(STEP))
-        whole = summed(steps(upper), s, gap(a, STEP) * b(STEP))
-        return (whole - summed(k.CLIENTS, n, own * weight(n))) * way
-
-    def split(first: Ratio, second: Ratio) -> Theorem:
-        each = rules.split(s, own_gap(a, STEP) * b(STEP), first, second)
-        return combine(
-            (rules.split(s, gap(a, STEP) * b(STEP), first, second), way),
-            (sum_over(each, k.CLIENTS, n, weight(n)), -way),
-        )
-
-    at, next_ = here + STEP, here + STEP + 1
-    whole = at_first(
-        gap(a, at) * b(at),
-        vanishing(lowest(a, at), b(at), way),
-        vanishing(lowest(a, next_), b(next_), -way),
-        -way,
-    )
-    each = at_first(
-        own_gap(a, at) * b(at),
-        own_vanishing(a, at, b(at), -way),
-        own_vanishing(a, next_, b(next_), way),
-        way,
-    )
-    last = b(here) * way
-    step = combine(
-        rules.assume(claim(here)),
-        split(here, ratio(1)),
-        whole,
-        sum_over(each, k.CLIENTS, n, weight(n)),
-        (rules.mean_value(model(a, here)), last),
-        (rules.mean_value(BEST), -last),
-        target=claim(here + 1),
-    )
-    base = combine((split(zero, zero), -1), target=claim(zero))
-    return rules.induct(base, step, v, claim(here))
-
-
 def through_clients(a: Weighted, w: References, upper: Ratio) -> Theorem:
-    """Return ``sum_n a_n sum_s c_s gap_n(s) <= sum_s c_s gap(s)``."""
-    values = ((nat("v"), upper),)
-    more, less = (exchanged(a, w, up, 1 if up else -1) for up in (1, 0))
+    """Return ``sum_n a_n sum_s c_s gap_n(s) = sum_s c_s gap(s)``."""
+    mine = combine(rules.mean_value(model(a, STEP)), (rules.mean_value(BEST), -1))
+    form = own_gap(a, STEP) * (w.c(STEP) * weight(n))
     return combine(
-        rules.instantiate(more, values, ()), rules.instantiate(less, values, ())
+        sum_over(mine, steps(upper), s, w.c(STEP)),
+        rules.exchange(steps(upper), s, k.CLIENTS, n, form),
     )
 
 

@@ -18,7 +18,6 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import notation
 from sfl_theory.proofs.local_steps import G2, Round, j, n, now, young
-from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, nat, of, sign, steps, sum_over
 from sfl_theory.proofs.strongly_convex import S, mu, tau
 
@@ -98,7 +97,6 @@ def longer(each: k.Vec, step: Ratio, u: k.Vec, way: int) -> Theorem:
         (rules.linear(steps(up), j, each, u), -way),
         (rules.linear(steps(step), j, each, u), way),
         (rules.split(j, k.inner(each, u), step, ratio(1)), -way),
-        only_one(j, k.vec_at(each, {j: step + of(j)}), u, way),
         target=k.inner(k.vec_at(each, {j: step}) + here - there, u) * way,
     )
 

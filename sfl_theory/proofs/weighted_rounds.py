@@ -19,7 +19,7 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import in_order, notation, partial_visits
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, m, n, now, t
+from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, m, n, now
 from sfl_theory.proofs.notation import combine, count, mean, of, rates, steps, sum_over
 from sfl_theory.proofs.visited import Visited
 
@@ -321,7 +321,4 @@ def mean_gap(a: Weighted) -> Theorem:
     ``1/T sum eta (f(x) - f*) <= I/(2 tau T) + c1 tau G2/(2T) sum eta^2
     + S cd tau^2 G2/(2T) sum eta^3``.
     """
-    c = 1 / (2 * tau * T)
-    fall = rules.telescope(t, k.norm2(a.round.x - BEST), T)
-    last = k.iterate(a.run, T) - BEST
-    return combine((sum_over(approach(a), steps(T), t), c), (fall, c), (last, c))
+    return local.nearer(approach(a), a.round, T, 1 / (2 * tau * T))

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from sfl_theory import Case, Constants, theorem, theorems
 from sfl_theory import written as w
-from sfl_theory.backing import backing
-from sfl_theory.best import proved_versions
+from sfl_theory.best import backing, proved_versions
 from sfl_theory.bound import total
 from sfl_theory.claims import Model, Part, decide, says
 from sfl_theory.lower import USUAL, lower_bound, still_open
@@ -25,7 +24,7 @@ CASES = [
     pytest.param(case, id=f"{item.key}-{case.name}")
     for item in theorems()
     for case in item.cases.values()
-    if item.number != "3.5" and item.paper == "han2024"
+    if item.number != "3.5"
 ]
 F = Fraction
 
@@ -44,6 +43,8 @@ def test_no_proved_bound_lies_below_an_instance(
     known = Constants(
         S=1, mu=1 / kappa, sigma2=noise, G2=1, eps2=4, weights=(1 / size,) * size,
         tau=tau, tau_server=tau, initial_gap=gap, initial_distance2=2 * kappa * gap,
+        R2=1, Gamma=10, initial_distance2_client=kappa * gap,
+        initial_distance2_server=kappa * gap,
         participation=q if theorem(case.theorem).participation == "partial" else 1,
     )  # fmt: skip
     for version, bound in proved_versions(case).items():
@@ -176,10 +177,13 @@ def test_with_everyone_drawn_it_is_the_run_of_everyone() -> None:
 
 
 def test_what_is_still_open_is_a_factor_of_at_least_one() -> None:
-    for number in ("3.6", "3.7", "3.8", "3.9"):
+    for number in ("3.6", "3.7", "3.8", "3.9", "dachille2024/prop-1", "li2020/thm-1"):
         for case in theorem(number).cases.values():
             found = still_open(case, rounds=(1, 100))
             assert found.factor >= 1 - 1e-9
             assert f"{found.factor:.2g} times" in found.words
+    for number, most in (("prop-1", 4), ("prop-2", 4), ("thm-1", 17)):
+        found = still_open(theorem(f"huang2023/{number}").case(), rounds=(1, 100))
+        assert 1 - 1e-9 <= found.factor < most
     with pytest.raises(ValueError, match="followed up to"):
         lower_bound(theorem("3.6").case("strongly_convex"), USUAL, [10**6])

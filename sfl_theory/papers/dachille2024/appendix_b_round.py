@@ -256,7 +256,8 @@ EQ_26 = Kind.EQUATION(
         OWN,
         "end to end, its last line",
     ),
-    scope="true although (20) and (23)-(25), from which it is taken, are not",
+    scope="by a proof of its own, although (20) and (23)-(25), from which it is taken, "
+    "are false",
     uses="eq-20 eq-23 eq-24 eq-25 cond-eta",
 )
 doubled = 8 * K * S * eta() ** 2 * (2 * tau**2 / tau) * own(w.form(s.sigma2 + eps2))
@@ -275,7 +276,7 @@ EQ_27 = Kind.EQUATION(
         r"(26) times $4/\tau$.",
         r"$\theta_s^{t+1}$ there means $\theta^{t+1}$",
     ),
-    scope="the last term of (26) is doubled here, which Proposition 1 keeps",
+    scope="with the last term of (26) doubled, which Proposition 1 keeps",
     uses="eq-26",
 )
 

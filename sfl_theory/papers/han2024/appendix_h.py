@@ -157,7 +157,7 @@ def tight(number: str) -> Claim:
         part,
         severity=Severity.CONSTANT if given else None,
         cause=f"The row gives away {given}." if given else "",
-        scope="a_n = 1/N" if given else "",
+        scope="for a_n = 1/N" if given else "",
         uses=f"thm-{number}/strongly_convex",
         repair=repaired("without the factors of N", *_rate(number)) if given else None,
     )

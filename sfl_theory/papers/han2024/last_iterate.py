@@ -97,9 +97,9 @@ first_rate = w.positive("eta0", r"\eta_0")
 """The learning rate of round 0 where rates fall."""
 
 
-def falling() -> tuple[Assumed, ...]:
+def falling(first: Number = first_rate) -> tuple[Assumed, ...]:
     r"""Return what is used of the rates and of :math:`k^t=\frac1{T+2-t}`."""
-    e, k_ = first_rate, reciprocal
+    e, k_ = first, reciprocal
     rises = w.at_most(k_(m), k_(m + 2))
     rates = (
         *(

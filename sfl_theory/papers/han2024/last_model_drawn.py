@@ -28,7 +28,7 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
     more,
     run,
 )
-from sfl_theory.proofs import bounded_draws
+from sfl_theory.proofs import sharp_draws
 
 RUN, DRAWN = run(k.Kind.V2_WEIGHTED, TAU, TAU, UPDATES), Algorithm("3.9")
 
@@ -56,7 +56,7 @@ STATEMENT = statement()
 PART = Part(
     STATEMENT,
     Proof(
-        lambda: after(bounded_draws.strongly_convex()),
+        lambda: after(sharp_draws.strongly_convex()),
         WORDS,
         partial(example, DRAWN, STATEMENT),
     ),

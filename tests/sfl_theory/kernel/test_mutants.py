@@ -25,8 +25,8 @@ MUTANTS = [
     ("square", "k.constant(c * c)", "k.constant(c)"),
     (
         "combine",
-        "        if not theorem.equal:\n            hypotheses |= _nonnegative(factor, signs)\n        form = form + theorem.form * factor",
-        "        form = form + theorem.form * factor",
+        "        if not theorem.equal:\n            hypotheses |= _nonnegative(factor, signs)\n        forms.append(theorem.form * factor)",
+        "        forms.append(theorem.form * factor)",
     ),
     (
         "combine",

@@ -20,6 +20,7 @@ from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import NotEvaluatedError
 from sfl_theory.mutation.frames import drawn_frame
 from sfl_theory.mutation.genes import first_genes, pushed
+from sfl_theory.mutation.rounding import error
 from sfl_theory.mutation.search import broken
 from sfl_theory.proofs.export import model_of
 
@@ -59,11 +60,9 @@ def test_crowds_agree_with_the_kernel(name: str) -> None:
             kernel = prepared(model_of(exact_model(frame, read, row)), inside)
         except (Rejected, NotEvaluatedError):
             continue
-        # the square of a vector that vanishes, as at a minimiser, is a rounding error
-        rounding = (1e-12 * (1 + max(map(abs, row.values()))) ** 2) ** 2
         for (value, size), side in zip(sides, (one.left, one.right), strict=True):
-            exact = float(kernel.form(side))
-            assert abs(exact - value[1, 0]) <= max(1e-9 * size[1, 0], rounding)
+            exact, rounded = float(kernel.form(side)), error(e, side)[1, 0]
+            assert abs(exact - value[1, 0]) <= 1e-12 * size[1, 0] + rounded
         compared += 1
     assert compared >= 3
 
@@ -96,6 +95,9 @@ def test_long_crowds_lie_in_the_kernels_enclosures(name: str) -> None:
                 ends = evaluated(model, one.hypotheses, one.left, one.right)
             except Rejected:
                 continue
+            # the kernel's ends are multiples of 2^-128
+            if min(size[place, 0] for _, size in sides) < 2.0**-90:
+                continue
             for (value, size), end in zip(sides, ends, strict=True):
                 assert abs(float(end) - value[place, 0]) <= 1e-7 * size[place, 0]
             compared += 1
@@ -104,12 +106,12 @@ def test_long_crowds_lie_in_the_kernels_enclosures(name: str) -> None:
     assert compared >= 3
 
 
-def refound(name: str, frames: int = 40) -> bool:
+def refound(name: str, turns: int = 40, seed: str = "") -> bool:
     """Return whether a false claim is broken without the ledger's model."""
     one = PARTS[name].says.statement(name)
     same = Neighbour("none", "nothing", one, one.hypotheses, one.left)
-    found = broken([same], {0}, set(), judged.refutes, name, frames, frames)
-    return bool(found)
+    seed = f"{seed}{name}"
+    return bool(broken([same], {0}, set(), judged.refutes, seed, turns, turns))
 
 
 @pytest.mark.parametrize(
@@ -122,8 +124,10 @@ def refound(name: str, frames: int = 40) -> bool:
         "han2024/eq-150",
     ],
 )
-def test_a_false_claim_is_found_false_without_its_model(name: str) -> None:
-    assert refound(name, 60)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_false_claim_is_found_false_without_its_model(name: str, seed: int) -> None:
+    """Whatever the seed."""
+    assert refound(name, 15, f"{seed}")
 
 
 @pytest.mark.long
@@ -139,7 +143,7 @@ def one_group(name: str) -> list[tuple[str, judged.Part]]:
 
 def test_verdicts_depend_on_the_seed_alone() -> None:
     group = one_group("han2024/prop-3.5")
-    assert judge(group, Effort(frames=3)) == judge(group, Effort(frames=3))
+    assert judge(group, Effort(turns=3)) == judge(group, Effort(turns=3))
 
 
 def test_a_broken_rule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

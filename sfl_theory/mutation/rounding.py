@@ -1,0 +1,137 @@
+"""How far float64 may be from the value of a form: what cancels leaves its rounding.
+
+A vector that is a difference of others has an absolute error of the size of these, so
+the square of one that vanishes, as a gradient at a minimiser, is a rounding error. The
+estimates are a few operations' errors times the largest numbers that are added up; that
+a run which does not contract enlarges earlier errors is left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfl_theory.kernel import terms as k
+from sfl_theory.mutation.crowd import Array, Shape
+from sfl_theory.mutation.many import Many
+
+EPS = 64 * float(np.finfo(float).eps)
+"""A few operations' relative error."""
+
+
+def error(e: Many, lin: k.Lin) -> Array:
+    """Return an estimate of the rounding error of a form that cancels, (models, 1)."""
+    out = 0 * e.ones
+    for atom, c in lin.coefficients.items():
+        found = _error(e, atom) * np.abs(e.number(c))
+        out = out + found.max(1, keepdims=True)
+    return out
+
+
+def _error(e: Many, atom: Any) -> Array:
+    if isinstance(atom, k.LinSum):
+        parts = [
+            np.abs(e.number(atom.weight)) * _error(e, atom.body) for _ in e.range(atom)
+        ]
+        return sum(parts, 0 * e.ones)
+    if isinstance(atom, k.Inner):
+        far = [reach(e, u) * EPS for u in (atom.left, atom.right)]
+        long = [_length(e.atom(u)) for u in (atom.left, atom.right)]
+        found: Array = long[0] * far[1] + long[1] * far[0] + far[0] * far[1]
+        return found
+    if isinstance(atom, k.Value):
+        size = reach(e, atom.at)
+        steep, tilt = _steep(e.function(atom.function)), _tilt(e, atom.function)
+        worth: Array = EPS * (steep * size * size + tilt * size)
+        return worth
+    return 0 * e.ones
+
+
+def _length(x: Array) -> Array:
+    """Return the largest length of a vector in any outcome, or by its moments."""
+    found: Array = np.sqrt((x * x).sum((1, 2)))[:, None]
+    return found
+
+
+def reach(e: Many, u: Any) -> Array:
+    """Return the size of the numbers whose sum a vector is, (models, 1)."""
+    if isinstance(u, k.Vec):
+        parts = (
+            np.abs(e.number(c)).max(1, keepdims=True) * reach(e, atom)
+            for atom, c in u.coefficients.items()
+        )
+        return sum(parts, 0 * e.ones)
+    if isinstance(u, k.VecSum):
+        some = (
+            np.abs(e.number(u.weight)).max(1, keepdims=True) * reach(e, u.body)
+            for _ in e.range(u)
+        )
+        return sum(some, 0 * e.ones)
+    if isinstance(u, k.Gradient):
+        steep = _steep(e.function(u.function))
+        return steep * reach(e, u.at) + _tilt(e, u.function)
+    if isinstance(u, k.Part | k.Expected):
+        return reach(e, u.vector)
+    if isinstance(u, k.Iterate | k.LocalPoint):
+        later = int(isinstance(u, k.LocalPoint))
+        return _visited(e, u.run, e.whole(u.round) + later)
+    if isinstance(u, k.Star):
+        return _largest(e.crowd.stars[u.function]) * _condition(e)
+    return _largest(e.atom(u))
+
+
+def _visited(e: Many, run: k.Run, t: int) -> Array:
+    """Return the size of what a run has added up until round t."""
+    far = _largest(e.crowd.start) * _condition(e)
+    shapes = [(F, np.abs(F.linear).sum(-1, keepdims=True)) for F in e.crowd.functions]
+    for s in range(t):
+        if isinstance(run, k.Descent):
+            shape = e.function(run.function)
+            steps, pace = 1, [e.rate(run.rate, s)]
+            own = [(shape, np.abs(shape.linear).sum(-1, keepdims=True))]
+        else:
+            both = [(run.pace(side), e.whole(run.pace(side).steps)) for side in k.Side]
+            steps, own = max(many for _, many in both), shapes
+            pace = [
+                e.rate(one.rate, s * many if isinstance(one, k.Stepwise) else s)
+                for one, many in both
+            ]
+        rate = np.maximum(pace[0], pace[-1])
+        far = np.maximum(far, _largest(e.iterate(run, s)))
+        moved = 0 * e.ones
+        for F, tilt in own:
+            moved = np.maximum(moved, rate * (_steep(F) * far + tilt))
+        far = np.maximum(far, steps * moved)
+    return far
+
+
+def _largest(x: Array) -> Array:
+    """Return the largest entry of a vector in any outcome."""
+    found: Array = np.abs(x).reshape(len(x), -1).max(1, keepdims=True)
+    return found
+
+
+def _steep(F: Shape) -> Array:
+    found: Array = np.abs(F.curvature).max(-1, keepdims=True) + np.abs(F.mixed)
+    bent: Array = F.bend.max(-1, keepdims=True)
+    return found + bent
+
+
+def _tilt(e: Many, function: k.Function) -> Array:
+    """Return the size of what a function's slope is made of."""
+    if function is not k.MEAN:
+        found: Array = np.abs(e.function(function).linear).sum(-1, keepdims=True)
+        return found
+    parts = zip(e.crowd.weights, e.crowd.functions, strict=True)
+    slopes = (a * np.abs(F.linear).sum(-1, keepdims=True) for a, F in parts)
+    return sum(slopes, 0 * e.ones)
+
+
+def _condition(e: Many) -> Array:
+    """Return by how much solving for the minimiser of f enlarges errors."""
+    F = e.mean
+    one, two = F.curvature[:, :1], F.curvature[:, 1:]
+    det, cross = one * two - F.mixed**2, F.mixed**2
+    found: Array = np.where(det > 0, (one * two + cross) / np.where(det > 0, det, 1), 1)
+    return found
