@@ -154,7 +154,7 @@ class Pulled:
         found = {
             "gap": self.gaps,
             "gradient": ((self.models @ mean) ** 2).sum(axis=1),
-            "client": (self.models**2).sum(axis=1),
+            "server" if self.visits else "client": (self.models**2).sum(axis=1),
         }.get(metric.quantity, np.zeros(len(self.models)))
         if not metric.weighted:
             return np.asarray(found[rounds])
