@@ -96,9 +96,8 @@ def lower_bound(
         schedule = bound.step_size.schedule(constants)
     if schedule is None:
         raise ValueError(f"{bound.source}: has no learning rate")
-    rates = schedule.client(np.arange(float(wanted.max())))
     constants = _of_hypotheses(constants, bound)
-    for plane in _in_a_plane(constants, bound, rates):
+    for plane in _in_a_plane(case, constants, bound, schedule, int(wanted.max())):
         here = plane.values(bound.metric, wanted) * plane.scale(constants)
         for k in np.flatnonzero(here > values):
             values[k], runs[k] = here[k], plane
@@ -297,15 +296,24 @@ def _within(run: FederatedRun, constants: Constants) -> bool:
 
 
 def _in_a_plane(
-    constants: Constants, bound: Bound, rates: NDArray[np.float64]
+    case: Case, constants: Constants, bound: Bound, schedule: Schedule, last: int
 ) -> Iterator[Pulled]:
-    """Yield two halves of the clients that pull apart, where everyone takes part."""
+    """Yield two halves of the clients that pull apart, where everyone takes part.
+
+    On the client's block, and on that of SFL-V2's server: all visits to one half come
+    before those to the other.
+    """
     weights = constants.weights or (1.0,)
     q = constants.per_client("participation") if constants.participation else [1.0]
     halves = not len(weights) % 2 and np.allclose(weights, 1 / len(weights))
     per_step = bound.step_size is not None and bound.step_size.per_step
-    if halves and min(q) == 1 and not per_step and bound.assumes(BoundedGradients):
-        yield from pulled(constants, constants.tau or 1, rates)
+    if not halves or min(q) < 1 or per_step or not bound.assumes(BoundedGradients):
+        return
+    tau, at = constants.tau or 1, np.arange(float(last))
+    yield from pulled(constants, tau, schedule.client(at))
+    if theorem(case.theorem).algorithm == "sfl-v2":
+        visits = tau * len(weights) // 2
+        yield from pulled(constants, tau, schedule.server(at), visits)
 
 
 def _instances(

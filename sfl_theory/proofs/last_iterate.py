@@ -28,7 +28,15 @@ from sfl_theory.proofs import reference_models as ref
 from sfl_theory.proofs.local_steps import S, nearer, now, t, whole_mean, whole_update
 from sfl_theory.proofs.notation import Squares, Uses, combine, positive, steps, sum_over
 from sfl_theory.proofs.reference_models import STEP, References, cost, gap, model, s
-from sfl_theory.proofs.weighted_rounds import BEST, T, Weighted, drift, eta, tau
+from sfl_theory.proofs.weighted_rounds import (
+    BEST,
+    T,
+    Weighted,
+    drift,
+    eta,
+    second_moment,
+    tau,
+)
 from sfl_theory.proofs.weighted_rounds import progress as from_best
 
 # From the first round to the last one ------------------------------------------------
@@ -160,7 +168,7 @@ def approach(a: Weighted) -> Theorem:
         (whole_update(r, u), -2),
         (whole_update(r, step), -1),
         (whole_update(r, whole_mean(r, a.g())), eta),
-        (ref.moment(a), eta**2),
+        (second_moment(a), eta**2),
         (drift(a) if a.partial else ref.near(a), S * eta),
         target=norm2(u)
         - norm2(r.next - BEST)

@@ -21,11 +21,17 @@ from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Lin, Local, constant, summed, weight
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import visits, weighted_rounds
-from sfl_theory.proofs.convex_paces import excess
+from sfl_theory.proofs import weighted_rounds
 from sfl_theory.proofs.local_steps import G2, S, i, n, now, whole_mean
-from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
-from sfl_theory.proofs.weighted_rounds import BEST, Weighted, drift, eta, tau, third
+from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
+from sfl_theory.proofs.weighted_rounds import (
+    BEST,
+    Weighted,
+    drift,
+    eta,
+    second_moment,
+    tau,
+)
 
 s = nat("s")
 STEP = of(s)
@@ -116,50 +122,20 @@ def progress(a: Weighted, y: k.Vec) -> Theorem:
 def near(a: Weighted) -> Theorem:
     """Return ``sum_n a_n sum_i ||p_i - x||^2 <= cd eta^2 tau^3 G2`` without draws.
 
-    SFL-V2 with everyone: the client block's moves and the server's are blocks of the
-    same gradients. With draws, their own weights: see `weighted_rounds.drift`.
+    With draws, SFL-V2's visits have their own weights.
     """
     r, size = a.round, eta**2 * tau**2
-    if a.partial and a.kind.visits:
+    if a.kind.visits:
         return drift(a)
-    if not a.kind.visits:
-        one = r.summed(weighted_rounds.own_drift(a), tau, weight(n))
-        target = constant(cd(a) * size * tau * G2) - r.drift(tau, weight(n))
-        return combine(one, target=target)
-    return visits.bounded_drift(r)
-
-
-def cd(a: Weighted) -> Ratio:
-    """Return the constant of the drift: 1/3 for SFL-V1, 1 for SFL-V2 with everyone."""
-    if not a.kind.visits:
-        return ratio(third)
-    return a.cd if a.partial else ratio(1)
-
-
-def c1(a: Weighted) -> Ratio:
-    """Return the constant of the second moment."""
-    return 1 + excess if a.partial else ratio(1)
-
-
-@cache
-def moment(a: Weighted) -> Theorem:
-    """Return ``||G||^2 <= c1 tau^2 G2``; SFL-V2: Jensen with the drawn weights."""
-    if not (a.partial and a.kind.visits):
-        return weighted_rounds.second_moment(a)
-    total = summed(steps(tau), i, a.g())
-    V, bound = mean(n, a.share), tau**2 * G2
-    return combine(
-        rules.jensen(k.CLIENTS, n, a.share, total),
-        (sum_over(weighted_rounds.client_sum(a), k.CLIENTS, n, a.share), V),
-        (a.averaged(constant(V**2 * bound)), -1),
-        target=constant(c1(a) * bound) - k.norm2(whole_mean(a.round, a.g())),
-    )
+    one = r.summed(weighted_rounds.own_drift(a), tau, weight(n))
+    target = constant(a.cd * size * tau * G2) - r.drift(tau, weight(n))
+    return combine(one, target=target)
 
 
 def cost(a: Weighted) -> Ratio:
     """Return ``c1 alpha^2 G2 + S cd alpha^3 G2``."""
     alpha = eta * tau
-    return c1(a) * alpha**2 * G2 + S * cd(a) * alpha**3 * G2
+    return a.c1 * alpha**2 * G2 + S * a.cd * alpha**3 * G2
 
 
 def away(a: Weighted, w: References, at: Ratio, upper: Ratio) -> Lin:
@@ -254,7 +230,7 @@ def one_round(a: Weighted, w: References, upper: Ratio) -> Theorem:
         (rules.linear(binder, s, each, step), 2),
         (local.whole_update(r, step), -C),
         (local.whole_update(r, G), eta * C),
-        (moment(a), eta**2 * C),
+        (second_moment(a), eta**2 * C),
         (near(a), S * eta * C),
         target=away(a, w, now, upper)
         - away(a, w, now + 1, upper)

@@ -331,6 +331,24 @@ def test_bounds_that_coincide_are_one_line_with_both_names(problem: str) -> None
     assert len(marked) == 2  # printed = repaired, and sharper
 
 
+def test_no_title_is_cut_off(problem: str) -> None:
+    """Above a stamp of four lines."""
+    figure, _, _ = drawn("dachille2024/prop-1", problem)
+    figure.canvas.draw()
+    title = figure.axes[0]._left_title
+    assert title.get_window_extent().y1 <= figure.bbox.y1
+
+
+def test_the_best_bound_that_is_the_printed_one_is_named_once(problem: str) -> None:
+    _, (printed, *_), audits = drawn("li2020/thm-1", problem)
+    best = sharpest(printed, audits[printed.case])
+    assert best is not None
+    figure = plot.picture([printed, best], audits)
+    named = [text.get_text() for text in figure.axes[0].texts]
+    assert any("printed =\nbest" in text for text in named), named
+    assert not any("best:" in text for text in named)
+
+
 @pytest.mark.parametrize("key", ["3.6", "3.7", "3.8", "3.9"])
 def test_the_instance_is_drawn_on_to_ten_times_the_crossing(key: str) -> None:
     """Below the bound before the crossing, above it right after and at the end."""

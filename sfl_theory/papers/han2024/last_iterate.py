@@ -54,14 +54,8 @@ def reciprocals() -> tuple[Assumed, ...]:
 
 def constants(one: Algorithm) -> tuple[Number, Number]:
     """Return c_1 of a round's move and c_d of its drift."""
-    partial_, shared = printed.partial(one.number), printed.shared(one.number)
-    second = strongly_convex_repairs.SECOND["3.8"] if partial_ else w.number(1)
-    drift = (
-        strongly_convex_repairs.DRIFT[one.number]
-        if partial_ or not shared
-        else w.number(1)
-    )
-    return second, drift
+    repairs = strongly_convex_repairs
+    return repairs.SHARP_SECOND[one.number], repairs.SHARP_DRIFT[one.number]
 
 
 def any_rates(one: Algorithm) -> Run:

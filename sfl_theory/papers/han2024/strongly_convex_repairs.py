@@ -46,11 +46,14 @@ SECOND = {
 """c_1: of the second moment of a round's move."""
 DRIFT = {
     "3.6": w.number(third),
-    "3.7": w.number(Fraction(4, 3)),
+    "3.7": w.number(Fraction(1, 2)),
     "3.8": w.number(third),
     "3.9": third + mean_inverse + mean_square,
 }
 """c_d: of the drift."""
+SHARP_SECOND = SECOND | {"3.9": 1 + more}
+SHARP_DRIFT = DRIFT | {"3.9": 1 + more + mean_inverse * more / 2}
+"""The same, drawn visits by their whole weight."""
 WEIGHTED_RUNS = (
     "server steps weighted by a_n: for a_n = 1/N the printed algorithm with the "
     "server's rate divided by N"
@@ -320,7 +323,7 @@ LAST_MODEL: dict[str, dict[str, Line]] = {
             Algorithm("3.7"),
             WEIGHTED,
             proved(
-                sharper(WEIGHTED, 1 / TAU, Fraction(16)),
+                sharper(WEIGHTED, 1 / TAU, Fraction(8)),
                 lambda: after(strongly_convex.rate(k.Kind.V2_WEIGHTED)),
                 RECURSION,
             ),

@@ -53,10 +53,7 @@ def given_rates(one: Algorithm) -> Run:
 def mean_gap(one: Algorithm) -> Says:
     """Return the weighted mean of the gaps with the constants c_1 and c_d."""
     r = given_rates(one)
-    c1, cd = (
-        strong.SECOND[one.number],
-        strong.DRIFT[one.number],
-    )
+    c1, cd = strong.SHARP_SECOND[one.number], strong.SHARP_DRIFT[one.number]
     squares, cubes = (w.below(t, T, eta() ** power) for power in (2, 3))
     right: w.Terms = {
         "initial distance": w.norm2(r.x(0) - f.best) / (2 * tau * T),
@@ -252,7 +249,7 @@ def without_distance(one: Algorithm) -> Says:
 def recursion(one: Algorithm) -> value.Recursion:
     """Return the recursion of one round."""
     if printed.shared(one.number):
-        return value.visits(one.weighted)
+        return value.visits(replace(one.weighted, sharp=False))
     each = value.two_paces if one.longer else value.equal_paces
     return each(one.paces)
 

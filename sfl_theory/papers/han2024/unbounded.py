@@ -228,7 +228,7 @@ def non_convex(one: Algorithm) -> Says:
 def at_every_rate(one: Algorithm) -> Says:
     """Return the weighted mean of the squared gradients under Assumption 3.3."""
     r, G2 = any_rate(one), s.G2
-    late = 1 + 2 * rho + 2 * kappa * rho
+    late = 1 + rho + kappa * rho / 2
     right: w.Terms = {
         "initial gap": 2 / (tau * T) * f.gap(r.x(0)),
         "gradient noise": (1 + rho) * s.S * tau * G2 / T * powers(2),

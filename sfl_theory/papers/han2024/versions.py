@@ -219,18 +219,36 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
             step_size=falling(line.algorithm),
         )
         found[name] = bound, of(*lines)
-    if number == "3.6":
-        quiet, line = found["last_model"][0], without_noise.LINE
-        silent = (*quiet.conditions, con.NoNoise())
-        quiet = replace(quiet, parts=parts(line, GAMMA), conditions=silent)
-        found["without_noise"] = quiet, of(line)
-        close = replace(
-            quiet,
-            parts=parts(without_noise.CLOSE_LINE, SMALL_DRIFT),
-            conditions=(*silent, con.Steeper(), ALSO_LAST),
-        )
-        found["small_drift"] = close, of(without_noise.CLOSE_LINE)
+    if number in ("3.6", "3.8"):
+        found |= silent(found["last_model"][0])
+    if number == "3.9":
+        (line,) = strong.LAST_MODEL["3.7"].values()
+        whole = replace(found["last_model"][0], parts=parts(line, GAMMA))
+        found["full_participation"] = everyone(whole), of(line)
     return found
+
+
+def everyone(own: Bound) -> Bound:
+    """Return a bound for q_n = 1, where drawing is none."""
+    drawn = (con.UpdatesAggregated, con.EveryoneTakesPart)
+    kept = (one for one in own.conditions if not isinstance(one, drawn))
+    return replace(own, conditions=(*kept, con.EveryoneTakesPart()))
+
+
+def silent(last: Bound) -> dict[str, Stated]:
+    """Return the bounds of SFL-V1 without noise, where everyone takes part."""
+    first, close = without_noise.LINE, without_noise.CLOSE_LINE
+    own = everyone(last)
+    own = replace(own, conditions=(*own.conditions, con.NoNoise()))
+    small = replace(
+        own,
+        parts=parts(close, SMALL_DRIFT),
+        conditions=(*own.conditions, con.Steeper(), ALSO_LAST),
+    )
+    return {
+        "without_noise": (replace(own, parts=parts(first, GAMMA)), of(first)),
+        "small_drift": (small, of(close)),
+    }
 
 
 def general_convex(number: str) -> dict[str, Stated]:

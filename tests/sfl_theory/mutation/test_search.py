@@ -79,7 +79,7 @@ def test_long_crowds_lie_in_the_kernels_enclosures(name: str) -> None:
     one = PARTS[name].says.statement(name)
     read = Read.of(Subject(one))
     rng, dice, compared = random.Random(5), np.random.default_rng(5), 0
-    for _ in range(2000):
+    for _ in range(400):
         frame = drawn_frame(read, one.hypotheses, frozenset(), rng)
         if frame is None or not frame.folded or frame.rounds > 12:
             continue
@@ -94,6 +94,9 @@ def test_long_crowds_lie_in_the_kernels_enclosures(name: str) -> None:
             try:
                 ends = evaluated(model, one.hypotheses, one.left, one.right)
             except Rejected:
+                continue
+            # the kernel's ends are multiples of 2^-128
+            if min(size[place, 0] for _, size in sides) < 2.0**-90:
                 continue
             for (value, size), end in zip(sides, ends, strict=True):
                 assert abs(float(end) - value[place, 0]) <= 1e-7 * size[place, 0]
