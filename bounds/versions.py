@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sfl_theory import Bound, Case, Theorem
 from sfl_theory.conditions import EqualPeriods
-from sfl_theory.registry import choose
+from sfl_theory.versions import choose
 
 ANY_PERIODS = "any_periods"
 STORY = ("printed", "repaired", "sharper")

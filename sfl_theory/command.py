@@ -8,7 +8,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import NoReturn
 
 EXTRAS = {
@@ -118,16 +118,3 @@ def _silent() -> Iterator[None]:
         if not sys.warnoptions:
             warnings.showwarning = lambda *_, **__: None
         yield
-
-
-# How many threads the linear algebra takes --------------------------------------------
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """Return what holds the linear algebra to one thread, where that can be set."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ModuleNotFoundError:
-        return nullcontext()
-    limits: AbstractContextManager[object] = threadpool_limits(1)
-    return limits

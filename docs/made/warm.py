@@ -14,6 +14,7 @@ import gc
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import subprocess
@@ -32,7 +33,7 @@ READ = ("torch", "bounds.comparison", "bounds.page", "sfl_theory.show", "figures
 
 
 def serve(address: str) -> None:
-    """Answer until the process is ended; a fork returns where it is a program."""
+    """Answer until standard input ends; a fork returns where it is a program."""
     del sys.path[0]
     for name in READ:
         import_module(name)
@@ -45,6 +46,9 @@ def serve(address: str) -> None:
         listening.listen()
         os.rename(hidden, address)
         while True:
+            ready, _, _ = select.select([listening, 0], [], [])
+            if 0 in ready:
+                return
             asking, _ = listening.accept()
             if not os.fork():
                 break
@@ -126,12 +130,11 @@ def address() -> str:
     process = subprocess.Popen(
         [sys.executable, __file__, "serve", found],
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
     )
 
     def end() -> None:
-        process.kill()
-        process.wait()
+        process.communicate()
         folder.cleanup()
 
     atexit.register(end)

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sfl_theory.claims import Part, Proof, evidence
-from sfl_theory.command import one_thread
 from sfl_theory.kernel import replay as kernel
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Symbol, ratio
@@ -18,6 +17,7 @@ from sfl_theory.mutation.changes import Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
 from sfl_theory.mutation.search import TURNS, broken
 from sfl_theory.proofs.export import ModelData, Statement
+from sfl_theory.threads import one_thread
 
 VERDICTS = ("proved", "refuted", "undecided", "no model", "wrongly proved")
 SUBJECTS = ("T rounds", "one round", "functions and vectors", "numbers")

@@ -75,8 +75,20 @@ class Wanted:
                     yield from _summed(one, total)
 
 
+def opened(closed: k.Closed, hint: str) -> tuple[Any, Any]:
+    """Return a variable with a name, so that a file can tell it, and the inside."""
+    used = {getattr(v, "name", None) for v in closed.free}
+    while hint in used:
+        hint += "_"
+    old, inside = closed.opened()
+    if isinstance(old, k.Client):
+        return k.Client(hint), k.at(inside, {old: k.Client(hint)})
+    v = k.Var(hint, old.sort)
+    return v, k.at(inside, {old: k.symbol(v)})
+
+
 def _opened(total: k.Total) -> tuple[Any, Ratio]:
-    v, inside = total.opened()
+    v, inside = opened(total, "v")
     return v, k.number_of(inside) if isinstance(inside, k.Lin) else ratio(inside)
 
 
@@ -93,7 +105,7 @@ def _below_one(total: k.Total) -> tuple[Theorem, ...]:
 @lru_cache(maxsize=10_000)
 def _summed(every: h.Every, total: k.Total) -> tuple[Theorem, ...]:
     """Return what a condition on every step says of a sum, times its summands."""
-    (v, weight), (own, body) = _opened(total), every.opened()
+    (v, weight), (own, body) = _opened(total), opened(every, "w")
     if not isinstance(v, k.Var) or not isinstance(body, h.Holds) or body.form.expects:
         return ()
     sign = r.instantiate(r.assume(body.form), ((own, k.symbol(v)),), ())
@@ -226,6 +238,6 @@ def _square(atom: k.LinAtom) -> Theorem:
         return r.combine((), ((k.vec(atom.left), ratio(1)),), None, ())
     if not isinstance(atom, k.LinSum):
         raise Rejected(f"{atom} may be negative")
-    v, inside = atom.opened()
+    v, inside = opened(atom, "v")
     ((body, of),) = inside.coefficients.items()
     return r.sum_over(_square(body), atom.binder, v, of, ())

@@ -28,7 +28,7 @@ from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
 from sfl_theory.mutation.rounding import error
 from sfl_theory.mutation.seeds import planted
-from sfl_theory.proofs.export import ModelData, model_of
+from sfl_theory.proofs.export import ModelData, Statement, model_of
 
 CROWD, FEW = 128, 24
 """Models of a crowd at most and at least."""
@@ -57,6 +57,8 @@ MARGIN = 1e-6
 
 HOPE = -0.5
 """Models have children where the left side is a third of the right one at least."""
+EQUAL = -1e-3
+"""Sides that are closer are equal because little happens in the model."""
 NOISE = 1e-10
 """Sides that are so small, relative to their terms, are rounding errors."""
 
@@ -311,8 +313,7 @@ class Search:
     ) -> tuple[dict[int, Array], dict[int, Array]] | None:
         """Return for each neighbour, by default the open ones, scores and best models.
 
-        A score is left minus right side, relative to their sizes; where these are lost
-        in the rounding of the terms, it is -1.
+        For the scores see `_score`.
         """
         self.crowds += 1
         try:
@@ -325,7 +326,7 @@ class Search:
         self, e: Many, places: Sequence[int]
     ) -> tuple[dict[int, Array], dict[int, Array]]:
         whole = self.around[0].whole
-        sides: tuple[tuple[Array, Array], tuple[Array, Array]] | None = None
+        sides: tuple[Side, Side] | None = None
         true: dict[h.Hypothesis, Array] = {}
         scores, rows = {}, {}
         for place in places:
@@ -340,14 +341,13 @@ class Search:
             if not ok.any():
                 continue
             try:
-                sides = sides or (e.form(whole.left), e.form(whole.right))
+                if sides is None:
+                    sides = e.form(whole.left), e.form(whole.right)
                 low, high = self._sides(e, one, *sides)
             except NotEvaluatedError:
                 continue
-            gap, size = low[0] - high[0], np.abs(low[0]) + np.abs(high[0])
-            gap = np.abs(gap) if whole.equal else gap
-            seen = size > NOISE * (low[1] + high[1])
-            score = np.where(seen, gap / np.where(seen, size, 1), -1)
+            changed = one.left is not whole.left or one.right is not whole.right
+            score, gap = _score(whole, changed, low, high, sides)
             score = np.where(ok & np.isfinite(score), score, -np.inf)
             if (score > MARGIN).any():
                 rounded = error(e, one.left) + error(e, one.right)
@@ -374,6 +374,42 @@ class Search:
         elif one.right_side is not None and one.right_side is not one.whole.right:
             right = e.form(one.right_side)
         return left, right
+
+
+Side = tuple[Array, Array]
+"""Value of a side, and the sum of its terms' sizes."""
+
+
+def _score(
+    whole: Statement, changed: bool, low: Side, high: Side, sides: tuple[Side, Side]
+) -> tuple[Array, Array]:
+    """Return by how much a neighbour is broken, from -1 to 1, and left minus right.
+
+    It is left minus right relative to their sizes; and relative to what the change
+    takes from the right side and what was between the sides before it, if this is less:
+    before and after a short step distances are nearly equal, which says how short the
+    step is and no more. Where no side is changed, nearly equal sides are no success.
+    What is lost in the rounding of the terms has the score -1.
+
+    Args:
+        whole: the statement that was changed.
+        changed: whether one of its sides was.
+        low: the neighbour's left side.
+        high: its right side.
+        sides: of the whole statement.
+    """
+    gap, size = low[0] - high[0], np.abs(low[0]) + np.abs(high[0])
+    terms, room = low[1] + high[1], sides[1][0] - sides[0][0]
+    part = np.abs(gap + room) + np.abs(room)
+    gap = np.abs(gap) if whole.equal else gap
+    seen = np.abs(gap) > NOISE * terms
+    score = gap / np.where(seen, size, 1)
+    if changed and not whole.equal:
+        seen &= part > NOISE * terms
+        score = np.minimum(score, gap / np.where(seen, part, 1))
+    elif not whole.equal:
+        score = np.where((score < 0) & (score > EQUAL), HOPE, score)
+    return np.where(seen, score, -1), gap
 
 
 def _kind(frame: Frame) -> str:

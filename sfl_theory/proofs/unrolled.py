@@ -7,6 +7,7 @@ theorem on the free point w, so that a dense vector is put in once, by `instanti
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from sfl_theory.kernel import rules
@@ -175,6 +176,23 @@ def gathers(run: k.Split, side: k.Side | None) -> Theorem:
 def mean(u: k.Vec) -> k.Vec:
     """Return ``sum_n a_n u``."""
     return k.summed(k.CLIENTS, n, u * k.weight(n))
+
+
+def single_steps(u: k.Vec, upper: int) -> Theorem:
+    """Return ``sum_i <u(i), w> - <sum_{j<upper} u(j), w> = 0``, single terms."""
+    form, whole = k.inner(u, w), k.summed(steps(upper), j, u)
+    ways = [(rules.split(j, form, ratio(i), ratio(1)), -1) for i in range(upper)]
+    each = (k.vec_at(u, {j: ratio(i)}) for i in range(upper))
+    return combine(
+        (rules.linear(steps(upper), j, u, w), -1),
+        *ways,
+        target=k.inner(sum(each, k.Vec({})) - whole, w),
+    )
+
+
+def vanishing(c: Ratio, u: k.Vec, v: k.Vec, signs: Iterable[Theorem]) -> Theorem:
+    """Return ``c <u, v> >= 0`` for c that is 0: signs show c >= 0 and -c >= 0."""
+    return combine((u + v, c / 4), (u - v, -c / 4), signs=signs)
 
 
 X, Y = k.Point("x"), k.Point("y")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,17 +80,17 @@ def searched(
         ]
         return new, float(broken.max(initial=0.0))
 
-    def pause(found: Solution) -> bool:
-        if found.residual > FIRST / DEEPER**turn:
+    def pause(level: float, found: Solution) -> bool:
+        if found.residual > level:
             return False
         new, _ = missing(found, 0.1 * found.residual)
         return len(new) > FEW * found.residual * (len(given) + len(chosen))
 
-    state, settled, turn = None, False, 0
+    state, settled = None, False
     for turn in range(TURNS):
         constraints = [*given, *(program.interpolation(*p) for p in chosen)]
         told = progress and _prefixed(progress, f"{len(constraints)} inequalities, ")
-        wait = None if settled else pause
+        wait = None if settled else partial(pause, FIRST / DEEPER**turn)
         solution = solve(
             program, constraints, tolerance, told, floor, wait, start=state
         )

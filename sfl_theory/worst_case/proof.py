@@ -15,7 +15,6 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, ratio
 from sfl_theory.kernel.moments import evaluated
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.by_number import vanishing
 from sfl_theory.proofs.export import ModelData, Statement, document, model_of
 from sfl_theory.proofs.notation import combine, sum_over
 from sfl_theory.proofs.unrolled import (
@@ -26,6 +25,7 @@ from sfl_theory.proofs.unrolled import (
     small_deviation,
     small_mean,
     t,
+    vanishing,
 )
 from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.by_client import ByClient

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sfl_theory.command import one_thread
+from sfl_theory.threads import one_thread
 from sfl_theory.worst_case import interior
 from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.certificate import Certificate

@@ -69,6 +69,7 @@ def of_block(
     change: str,
     uses: str,
     cause: str = BLOCK,
+    otherwise: str = "true where the blocks do not interact",
 ) -> Claim:
     """Return an equation of one block: refuted, and with whole vectors proved."""
     one_by_one = name == "19"
@@ -86,8 +87,7 @@ def of_block(
             reading,
         ),
         severity=Severity.PROOF,
-        scope="refuted under the rates of Proposition 1; true where the blocks do not "
-        "interact",
+        scope=f"refuted under the rates of Proposition 1; {otherwise}",
         cause=cause,
         uses=uses,
         repair=repaired(
@@ -211,6 +211,8 @@ def eq_21(side: Side) -> Claim:
         "",
         "||a + b||^2 <= ||a||^2 + ||b||^2 without the factor 2; its first '=' should "
         "be '<=' as well",
+        "false already for one block, if it is concave: for F = -x^2/2 and two steps "
+        "(2 + eta)^2 against 4 + 2 eta^2",
     )
 
 

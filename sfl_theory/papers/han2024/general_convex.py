@@ -235,7 +235,7 @@ class Merged:
             ),
             severity=Severity.THEOREM,
             scope="refuted for the largest admitted rate; a bound without the rate "
-            "could hold for well chosen rates at most, and for an averaged model",
+            "could hold for well chosen rates at most",
             cause="The bound contains no learning rate and speaks of the last iterate; "
             "near x* noise makes the gap positive for every rate, the bound is near 0.",
             uses=f"eq-{number - 1}",

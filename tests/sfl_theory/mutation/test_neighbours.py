@@ -12,6 +12,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.ledger import ledger
 from sfl_theory.mutation.changes import OPERATORS, Neighbour, neighbours
 from sfl_theory.mutation.proving import derived
+from sfl_theory.proofs.export import Encoder
 
 a, b = w.positive("a"), w.positive("b")
 PARTS = {name: p for claim in ledger().claims() for name, p in parts_of(claim)}
@@ -91,3 +92,16 @@ def test_a_condition_is_derived_from_a_stronger_one_only() -> None:
     one = Neighbour("none", "", whole, frozenset({own}), sides.left.value)
     assert derived(one, [under(weak)]) is not None
     assert derived(one, [under(strong)]) is None
+
+
+def test_what_is_derived_can_be_written_down() -> None:
+    """Sums are opened with variables that have names: a file knows no others."""
+    name = "han2024/text/v1-v2/non_convex--1"
+    part, encoder, found = PARTS[name], Encoder(), 0
+    proved = [part.by.theorem()]  # type: ignore[union-attr]
+    for one in neighbours(part.says, name):
+        theorem = derived(one, proved)
+        if theorem is not None and "equal weights" in one.change:
+            encoder.claim(one.statement, theorem, None)
+            found += 1
+    assert found
