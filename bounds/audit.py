@@ -8,17 +8,19 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bounds.audit_entry import print_entry
 from bounds.audit_table import print_table
+from sfl_theory.claims import parts_of
 from sfl_theory.command import CommandError, Parser, run
 from sfl_theory.ledger import Entry, Ledger, Outcome, entry_alone, ledger
 from sfl_theory.papers import PAPERS
+from sfl_theory.proofs.export import Encoder, Json, Piece
 from sfl_train.files import check_writable, replace_file
 
 if TYPE_CHECKING:
@@ -150,7 +152,8 @@ def _work(options: argparse.Namespace) -> int:
         return export(options.export, entries, options.mutate)
     if options.mutate:
         return _mutate(options, entries)
-    shown = _decide(entries, options.html is not None)
+    written = None if options.proofs is None else Encoder()
+    shown, claims = _decide(entries, options.html is not None, written)
     if options.json is not None:
         content = json.dumps([entry.as_dict() for entry in entries], indent=1) + "\n"
         _write(options.json, content)
@@ -163,8 +166,8 @@ def _work(options: argparse.Namespace) -> int:
         from bounds.latex import document
 
         _write(options.latex, document(entries, title))
-    if options.proofs is not None:
-        _write(options.proofs, _proofs(entries))
+    if written is not None:
+        _write(options.proofs, written.document(claims))
     if options.claim is not None:
         print_entry(entries[0])
     else:
@@ -223,7 +226,28 @@ def _own(options: argparse.Namespace) -> list[Entry]:
     return [own.entry(options.claim)]
 
 
-def _decide(entries: Sequence[Entry], draw: bool = False) -> dict[str, Drawn]:
+@dataclass(frozen=True)
+class Answer:
+    """What a process found out about an entry.
+
+    Attributes:
+        process: its number.
+        outcome: of the claim.
+        repair: of its repair.
+        picture: what a page shows of it, where one is asked for.
+        proofs: statements and evidence for the checker, where they are asked for.
+    """
+
+    process: int
+    outcome: Outcome
+    repair: Outcome | None
+    picture: Drawn | None
+    proofs: Piece | None
+
+
+def _decide(
+    entries: Sequence[Entry], draw: bool = False, proofs: Encoder | None = None
+) -> tuple[dict[str, Drawn], list[dict[str, Json]]]:
     """Ask the kernel about many entries, in a process per core; each keeps its answer.
 
     Which process asks changes no answer.
@@ -231,14 +255,45 @@ def _decide(entries: Sequence[Entry], draw: bool = False) -> dict[str, Drawn]:
     Args:
         entries: to be asked about.
         draw: whether a page will show proofs and models: they stay in the process.
+        proofs: takes terms and steps of what decides them; None: they are not written.
 
     Returns:
-        What the page shows of them, by id; empty where no other process was asked.
+        What the page shows of them, by id, empty where no other process was asked; and
+        the claims that `proofs` is to write, proved ones first.
+
+    Raises:
+        CommandError: proofs are to be written, and nothing is decided by one.
     """
-    workers = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
     shown: dict[str, Drawn] = {}
-    if workers < 2 or len(entries) < FEW:
-        return shown
+    claims: dict[str, dict[str, Json]] = {}
+    workers = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+    if workers > 1 and len(entries) >= FEW:
+        pieces: dict[int, list[Piece]] = {}
+        for place, found in _asked(entries, draw, proofs is not None, workers):
+            if found.picture is not None:
+                shown[entries[place].claim.id] = found.picture
+            if found.proofs is not None:
+                pieces.setdefault(found.process, []).append(found.proofs)
+            # where a cached property keeps what it was
+            own = {"outcome": found.outcome, "repair": found.repair}
+            vars(entries[place]).update(own)
+        if proofs is not None:
+            for sent in pieces.values():
+                claims |= proofs.joined(sent)
+    elif proofs is not None:
+        for entry in entries:
+            claims |= {str(one["id"]): one for one in _encoded(entry, proofs)}
+    if proofs is not None and not claims:
+        raise CommandError("--proofs: no kernel proof or model among these entries")
+    names = [name for entry in entries for name, _ in parts_of(entry.claim)]
+    ordered = [claims[name] for name in names if name in claims]
+    return shown, sorted(ordered, key=lambda one: "theorem" not in one)
+
+
+def _asked(
+    entries: Sequence[Entry], draw: bool, write: bool, workers: int
+) -> Iterator[tuple[int, Answer]]:
+    """Yield what the processes find, in no order, and show how far they are."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -247,27 +302,39 @@ def _decide(entries: Sequence[Entry], draw: bool = False) -> dict[str, Drawn]:
     bars = Progress(console=Console(stderr=True), transient=True)
     with bars:
         bar = bars.add_task("claims replayed", total=len(entries))
-        asked = partial(_answers, entries, draw)
-        for place, found in shared(asked, len(entries), workers):
-            outcome, repair, picture = found
-            if picture is not None:
-                shown[entries[place].claim.id] = picture
-            # where a cached property keeps what it was
-            vars(entries[place]).update(outcome=outcome, repair=repair)
+        asked = partial(_answer, entries, draw, Encoder() if write else None)
+        for found in shared(asked, len(entries), workers):
+            yield found
             bars.advance(bar)
-    return shown
 
 
-def _answers(
-    entries: Sequence[Entry], draw: bool, place: int
-) -> tuple[Outcome, Outcome | None, Drawn | None]:
-    entry, picture = entries[place], None
+def _answer(
+    entries: Sequence[Entry], draw: bool, proofs: Encoder | None, place: int
+) -> Answer:
+    entry, picture, piece = entries[place], None, None
     if draw:
         from bounds.page.drawn import drawn
 
         picture = drawn(entry)
+    if proofs is not None:
+        piece = proofs.piece(_encoded(entry, proofs))
     repair = None if entry.repair is None else replace(entry.repair, decided=())
-    return replace(entry.outcome, decided=()), repair, picture
+    outcome = replace(entry.outcome, decided=())
+    return Answer(os.getpid(), outcome, repair, picture, piece)
+
+
+def _encoded(entry: Entry, proofs: Encoder) -> list[dict[str, Json]]:
+    """Return the statements of an entry with the evidence that decides them."""
+    repair = () if entry.repair is None else entry.repair.decided
+    decided = (*entry.outcome.decided, *repair)
+    found = []
+    for (name, part), one in zip(parts_of(entry.claim), decided, strict=True):
+        statement = part.says.statement(name)
+        if one.theorem is not None:
+            found.append(proofs.claim(statement, one.theorem, one.data))
+        elif one.data is not None:
+            found.append(proofs.refutation(statement, one.data))
+    return found
 
 
 def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
@@ -293,30 +360,6 @@ def _mutate(options: argparse.Namespace, entries: Sequence[Entry]) -> int:
     if journal.done == journal.total:
         journal.finish()
     return exit_status(verdicts)
-
-
-def _proofs(entries: Sequence[Entry]) -> str:
-    """Return the file in which the kernel's proofs and models of the entries stand.
-
-    Raises:
-        CommandError: no entry's statement is a term.
-    """
-    from sfl_theory.claims import evidence, parts_of
-    from sfl_theory.proofs.export import document
-
-    proved, refuted, witnesses = [], [], {}
-    for entry in entries:
-        for name, part in parts_of(entry.claim):
-            theorem, model = evidence(part, name)
-            statement = part.says.statement(name)
-            if theorem is not None:
-                proved.append((statement, theorem))
-                witnesses.update({} if model is None else {name: model})
-            elif model is not None:
-                refuted.append((statement, model))
-    if not proved and not refuted:
-        raise CommandError("--proofs: no kernel proof or model among these entries")
-    return document(proved, refuted, witnesses)
 
 
 def print_trust() -> None:

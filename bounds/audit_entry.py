@@ -68,7 +68,7 @@ def _lines(entry: Entry) -> Iterator[tuple[str, str]]:
     told = [
         ("kind", claim.kind.value),
         ("statement", in_plain(claim.title)),
-        ("reading", in_plain(entry.reading)),
+        ("reading", in_plain(_shared(claim.parts))),
         ("status", f"{outcome.status} ({outcome.method})"),
         ("scope", in_plain(now.words) if now.scope else ""),
         ("cause", in_plain(now.cause)),
@@ -84,6 +84,8 @@ def _lines(entry: Entry) -> Iterator[tuple[str, str]]:
         yield "uses", f"in the paper's proof: {', '.join(claim.depends_on)}"
     if claim.repair is not None and entry.repair is not None:
         yield "repaired", in_plain(claim.repair.change)
+        if read := _shared(claim.repair.parts):
+            yield "reading", in_plain(read)
         yield "status", f"{entry.repair.status} ({entry.repair.method})"
         yield from _parts(claim, claim.repair.parts, entry.repair)
 
@@ -95,6 +97,12 @@ def _rule(step: StepSize) -> str:
     return f"${step.latex()}$" + (f" with {where}" if where else "")
 
 
+def _shared(parts: tuple[Part, ...]) -> str:
+    """Return the reading that all parts have; "" where each has its own."""
+    (read, *others) = {part.reading for part in parts} or {""}
+    return "" if others else read
+
+
 def _parts(
     claim: Claim, parts: tuple[Part, ...], outcome: Outcome
 ) -> Iterator[tuple[str, str]]:
@@ -104,6 +112,8 @@ def _parts(
     decided: Iterable[Decided | None] = outcome.decided or (None,) * len(parts)
     for place, (part, found) in enumerate(zip(parts, decided, strict=True), 1):
         yield f"part {place}" if len(parts) > 1 else "formula", plain(part.says.tex)
+        if part.reading != _shared(parts):
+            yield "reading", in_plain(part.reading) or "as it stands"
         given = [*_given(part, found, write)]
         if given and given == last:
             yield "assumes", "the same"

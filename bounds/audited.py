@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bounds.informative import mean_rate
 from sfl_theory import Bound, Theorem
-from sfl_theory.backing import proved
+from sfl_theory.best import proved
 from sfl_theory.ledger import Finding, Standing, ledger
 from sfl_theory.models.moments import course, crossing, printed
 from sfl_theory.statement import Case

@@ -7,14 +7,14 @@ from pathlib import Path
 from types import NoneType
 
 from sfl_theory.claims import Claim, Kind, Model, Part, Proof, Repair, Says
-from sfl_theory.user_program import run
+from sfl_theory.user_files import run
 
 CLAIMS = "CLAIMS"
 """Name of the sequence of claims in the file."""
 
 
 def load_claims(path: Path) -> tuple[Claim, ...]:
-    """Run a Python file (`sfl_theory.user_program`) and return the claims in it.
+    """Run a Python file (`sfl_theory.user_files`) and return the claims in it.
 
     Args:
         path: of the file.

@@ -66,7 +66,7 @@ WIDTH, PANEL, LEFT, GAP = 11.6, 4.05, 0.85, 2.25
 """Inches: of the figure, a panel, the margin before the first, the space between."""
 
 HEIGHT, HEAD, AXIS, LINE = 2.9, 0.8, 0.45, 0.148
-"""Inches: of a panel, its title, its axis, a line of text below it."""
+"""Inches: of a panel, its title at least, its axis, a line of text below it."""
 
 COLUMNS, STAMP = 98, 66
 """Characters of small text in the width of panel and gap, of a stamp in a panel."""
@@ -94,14 +94,16 @@ def picture(
     texts = [_texts(row, audits.get(row[0].case)) for row in rows]
     if not courses:
         texts = [(left + right, []) for left, right in texts]
+    heads = [_head(_stamp(audits.get(row[0].case))) for row in rows]
     heights = [
-        HEAD + HEIGHT + AXIS + LINE * (1 + max(map(len, text))) for text in texts
+        head + HEIGHT + AXIS + LINE * (1 + max(map(len, text)))
+        for head, text in zip(heads, texts, strict=True)
     ]
     figure = Figure(figsize=(width, sum(heights) + 0.1))
     FigureCanvasAgg(figure)
     top = figure.get_figheight()
-    for row, text, height in zip(rows, texts, heights, strict=True):
-        bottom = (top - HEAD - HEIGHT) / figure.get_figheight()
+    for row, text, head, height in zip(rows, texts, heads, heights, strict=True):
+        bottom = (top - head - HEIGHT) / figure.get_figheight()
         size = PANEL / width, HEIGHT / figure.get_figheight()
         panel = figure.add_axes((LEFT / width, bottom, *size))
         _panel(panel, row, audits.get(row[0].case))
@@ -175,10 +177,8 @@ def _title(panel: Axes, first: Comparison, audit: Audited | None) -> None:
     kind = "Prop." if "/prop-" in first.theorem.key else "Theorem"
     equation = first.equation.removeprefix("eq. ")
     case = "" if first.case == "any" else f", {first.case.replace('_', ' ')}"
-    stamp = []
+    stamp = _stamp(audit)
     if audit is not None:
-        words = f"printed bound {audit.printed.status.upper()} {audit.printed.scope}"
-        stamp = _wrapped(words.strip(), STAMP)
         panel.annotate(
             "\n".join(stamp),
             (0, 1),
@@ -193,8 +193,26 @@ def _title(panel: Axes, first: Comparison, audit: Audited | None) -> None:
         f"{kind} {first.theorem.number}{case}, {equation}",
         fontsize=11,
         loc="left",
-        pad=8 + 12 * len(stamp),
+        pad=_pad(stamp),
     )
+
+
+def _stamp(audit: Audited | None) -> list[str]:
+    """Return what the audit says of the printed bound, line by line."""
+    if audit is None:
+        return []
+    words = f"printed bound {audit.printed.status.upper()} {audit.printed.scope}"
+    return _wrapped(words.strip(), STAMP)
+
+
+def _pad(stamp: Sequence[str]) -> int:
+    """Return how far a title is above its panel, in points."""
+    return 8 + 12 * len(stamp)
+
+
+def _head(stamp: Sequence[str]) -> float:
+    """Return how much room stamp and title take above a panel, in inches."""
+    return max(HEAD, (_pad(stamp) + 16) / 72)
 
 
 @dataclass(frozen=True)
@@ -278,10 +296,12 @@ def _positive(line: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(line > 1e-14 * np.max(line, initial=0.0), line, np.nan)
 
 
-def _called(one: Comparison) -> str:
+def _called(one: Comparison, beside: Sequence[Comparison] = ()) -> str:
+    """Return a bound's name; the best one's own is left out beside the same bound."""
     style = STYLES.get(one.bound.version)
     name = style.name if style else one.bound.version
-    if isinstance(one, Sharpest):
+    said = {other.bound.version for other in beside}
+    if isinstance(one, Sharpest) and one.versions[-1] not in said:
         return f"{name}:\n{one.versions[-1].replace('_', ' ')}"
     return name
 
@@ -315,7 +335,7 @@ def _bound(panel: Axes, twins: Sequence[Comparison]) -> Label:
             verticalalignment="top",
             color=style.colour,
         )
-    words = " =\n".join(_called(twin) for twin in twins)
+    words = " =\n".join(_called(twin, twins) for twin in twins)
     if one.verdict.tightness is not None:
         words += f"\n{times(one.verdict.tightness)} × measured"
     return Label(float(values[-1]), words, style.colour)

@@ -1,7 +1,9 @@
 r"""The best bound known for a case: round by round the smallest that is proved.
 
-Only versions whose statement the ledger proves count (`sfl_theory.backing`), and only
-where the constants and the algorithm meet their hypotheses. Bounds of different left
+Only versions whose statement the ledger proves count, and only where the constants and
+the algorithm meet their hypotheses. A bound is named with the statements that it is
+made of (`Case.proved`), so its standing is never more than what the kernel proved; that
+both say the same, symbol by symbol, is read in the tests. Bounds of different left
 sides are never compared. What a version is proved for includes its learning-rate rule:
 without a schedule every version stands for the algorithm under its own rule, and where
 the left side is weighted by the learning rates all stand at one constant rate, the
@@ -12,18 +14,67 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfl_theory import schedules
-from sfl_theory.backing import backing
 from sfl_theory.bound import Bound, Metric
+from sfl_theory.claims import Part, decide, parts_of
 from sfl_theory.conditions import ANALYSED, Algorithm, WeightedServer
 from sfl_theory.constants import Constants
+from sfl_theory.ledger import ledger
 from sfl_theory.registry import theorem
 from sfl_theory.schedules import Schedule
-from sfl_theory.statement import Case
+from sfl_theory.statement import Case, Theorem
+
+
+def backing(item: Theorem, bound: Bound) -> tuple[tuple[str, Part], ...]:
+    """Return the proofs that say what a bound says, with their names.
+
+    Args:
+        item: the theorem that the bound belongs to.
+        bound: one of its versions.
+
+    Returns:
+        One part, or two by which side makes more steps; empty where nothing backs it.
+    """
+    return _backing(item.key, bound)
+
+
+@cache
+def _backing(key: str, bound: Bound) -> tuple[tuple[str, Part], ...]:
+    for case in theorem(key).cases.values():
+        own, parts = case.variants.get(bound.version, (None, ()))
+        if own == bound:
+            return tuple((_names(key)[id(part)], part) for part in parts)
+    return ()
+
+
+@cache
+def _names(key: str) -> dict[int, str]:
+    """Return the name of each part, by identity; a theorem's own where it shares it."""
+    claims = ledger().claims(key.partition("/")[0])
+    named = [(name, id(part)) for one in claims for name, part in parts_of(one)]
+    own = [pair for pair in named if pair[0].startswith(key)]
+    return {part: name for name, part in reversed([*own, *named])}
+
+
+def proved(item: Theorem, bound: Bound) -> bool:
+    """Return whether the kernel proves, now, what a bound says."""
+    return _proved(item.key, bound)
+
+
+@cache
+def _proved(key: str, bound: Bound) -> bool:
+    parts = _backing(key, bound)
+    return bool(parts) and all(_decided(name, part) for name, part in parts)
+
+
+@cache
+def _decided(name: str, part: Part) -> bool:
+    return decide(part, name).status == "proved"
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,19 @@ class StronglyConvex(Condition):
 
 
 @dataclass(frozen=True)
+class Steeper(Condition):
+    r"""$S>\mu$; every larger S will do."""
+
+    words: str = "S > mu"
+
+    def unmet(self, constants: Constants, algorithm: Algorithm) -> str:
+        """Return that S is mu."""
+        del algorithm
+        S, mu = constants.S, constants.mu
+        return "S is mu" if S is not None and mu is not None and mu >= S else ""
+
+
+@dataclass(frozen=True)
 class Convex(Condition):
     """Every $F_n$ is convex."""
 

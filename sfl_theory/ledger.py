@@ -163,9 +163,12 @@ class Entry:
     @property
     def reading(self) -> str:
         """How printed words became terms, part by part."""
-        return "; ".join(
-            dict.fromkeys(p.reading for p in self.claim.parts if p.reading)
-        )
+        return _read(self.claim.parts)
+
+    @property
+    def repair_reading(self) -> str:
+        """How a repair's words became terms, part by part."""
+        return _read(self.claim.repair.parts) if self.claim.repair else ""
 
     @property
     def repaired(self) -> str:
@@ -191,6 +194,7 @@ class Entry:
                 "statement": self.repaired,
                 "latex": [part.says.tex for part in claim.repair.parts],
                 "change": claim.repair.change,
+                "reading": self.repair_reading,
                 "status": self.repair.status,
                 "method": self.repair.method,
                 "evidence": list(self.repair.lines),
@@ -216,6 +220,10 @@ class Entry:
             "used_by": list(self.used_by),
             "repair": repair,
         }
+
+
+def _read(parts: tuple[Part, ...]) -> str:
+    return "; ".join(dict.fromkeys(part.reading for part in parts if part.reading))
 
 
 def _outcome(

@@ -12,7 +12,7 @@ bound can lie below such a value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -30,6 +30,13 @@ from sfl_theory.registry import theorem
 from sfl_theory.schedules import Schedule
 from sfl_theory.statement import Case
 
+START = (
+    "initial_gap", "initial_distance2", "initial_distance2_client",
+    "initial_distance2_server",
+)  # fmt: skip
+"""How far out a run starts, which counts where the bound has it."""
+LIMITS = ("S", "eps2", "G2", "R2", *START)
+"""Constants of which an instance has no more."""
 CURVATURES = 9
 """How many curvatures between mu and S are tried."""
 LONGEST = 20_000
@@ -64,7 +71,8 @@ def lower_bound(
 
     Args:
         case: of a theorem.
-        constants: that no instance exceeds; equal weights.
+        constants: that no instance exceeds, as far as the bound has or assumes them;
+            equal weights.
         rounds: integers T from 1 to ``LONGEST``, shape (m,).
         bound: whose metric and learning rate are meant; None: the best one's at the
             last round.
@@ -88,13 +96,15 @@ def lower_bound(
         schedule = bound.step_size.schedule(constants)
     if schedule is None:
         raise ValueError(f"{bound.source}: has no learning rate")
-    rates = schedule.client(np.arange(float(wanted.max())))
-    for plane in _in_a_plane(constants, bound, rates):
+    constants = _of_hypotheses(constants, bound)
+    for plane in _in_a_plane(case, constants, bound, schedule, int(wanted.max())):
         here = plane.values(bound.metric, wanted) * plane.scale(constants)
         for k in np.flatnonzero(here > values):
             values[k], runs[k] = here[k], plane
-    for run in _instances(case, constants, schedule):
-        if not _within(run, constants) or not curved(run) or pull(run, 0) > 1:
+    side = _side(bound.metric)
+    for one in _instances(case, constants, schedule):
+        run = _mirrored(one) if side else one
+        if not _within(run, constants) or not curved(run) or pull(run, side) > 1:
             continue
         here = left_side(run, bound.metric, wanted)
         for k in np.flatnonzero(here > values):
@@ -103,19 +113,29 @@ def lower_bound(
     return Lower(values, words, tuple(runs), bound.metric)
 
 
+def _of_hypotheses(constants: Constants, bound: Bound) -> Constants:
+    """Return the constants that limit what a bound speaks of."""
+    idle = set(START) - set(bound.needs)
+    if not bound.assumes(BoundedGradients):
+        idle |= {"G2", "R2"}
+    return constants.with_values(**dict.fromkeys(idle))
+
+
 def described(run: FederatedRun | Pulled) -> str:
     """Return an instance in a phrase, numbers rounded."""
     if isinstance(run, Pulled):
         return str(run)
-    curvatures = sorted({float(c.pieces[0].curvature) for c in run.separable})
+    side = int(any(run.start[1:]) or any(c.zeta[1] for c in run.separable))
+    name = "cs"[side]
+    curvatures = sorted({float(c.pieces[side].curvature) for c in run.separable})
     if len(curvatures) > 1:
         low, high = curvatures
         return (
             f"clients of curvatures {low:.3g} and {high:.3g} that pull apart, from x*"
         )
     noise = "with noise" if any(run.sigma2) else "no noise"
-    start = float(run.start[0])
-    return f"every client {curvatures[0]:.3g} x_c^2/2, x^0 = {start:.3g}, {noise}"
+    start = float(run.start[side])
+    return f"every client {curvatures[0]:.3g} x_{name}^2/2, x^0 = {start:.3g}, {noise}"
 
 
 @dataclass(frozen=True)
@@ -195,7 +215,8 @@ def trivial(bound: Bound, constants: Constants, T: int) -> float:
     r"""Return what the assumptions alone give for a bound's left side.
 
     $f-f^*\le\frac{G^2}{2\mu}$ and $\|\nabla f\|^2\le G^2$ at every point where
-    gradients are bounded; the values of the start are not, for they hold at x^0 only.
+    gradients are bounded, as the bound has to assume; the values of the start are not,
+    for they hold at x^0 only.
 
     Args:
         bound: whose metric is meant.
@@ -206,7 +227,7 @@ def trivial(bound: Bound, constants: Constants, T: int) -> float:
         The value, in the metric's own unit; infinity where nothing is known.
     """
     G2 = constants.G2 if constants.G2 is not None else constants.R2
-    if G2 is None:
+    if G2 is None or not bound.assumes(BoundedGradients):
         return float(np.inf)
     known = {"gradient": G2}
     if constants.mu:
@@ -225,33 +246,44 @@ def left_side(
     """Return the expectation that a metric is along a run, shape (m,).
 
     Args:
-        run: parabolas on the client block, the server's rests.
+        run: parabolas on the client block, the server's rests; or the other way round
+            where the metric is of the server.
         metric: of gaps, gradients or distances.
         rounds: T, shape (m,).
 
     Returns:
         Exact up to rounding.
     """
-    last = int(rounds.max())
+    last, side = int(rounds.max()), _side(metric)
     curvature = sum(
-        float(a * client.pieces[0].curvature)
+        float(a * client.pieces[side].curvature)
         for a, client in zip(run.weights, run.separable, strict=True)
     )
-    weight = {"gap": curvature / 2, "gradient": curvature**2, "client": 1.0}
-    values = weight.get(metric.quantity, 0.0) * squares(run, 0, last)
+    weight = {"gap": curvature / 2, "gradient": curvature**2}
+    values = weight.get(metric.quantity, 1.0) * squares(run, side, last)
     if not metric.weighted:
         return np.asarray(values[rounds])
     sums = np.cumsum(run.client_rate.at(np.arange(last)) * values[:last])
     return np.asarray(sums[rounds - 1] / rounds)
 
 
+def _side(metric: Metric) -> int:
+    """Return the coordinate that an instance moves in: 1 for the server's block."""
+    return int(metric.quantity == "server")
+
+
+def _mirrored(run: FederatedRun) -> FederatedRun:
+    """Return a run with its two blocks exchanged."""
+    clients = tuple(
+        Separable(client.pieces[::-1], client.zeta[::-1]) for client in run.separable
+    )
+    return replace(run, clients=clients, start=run.start[::-1], box=run.box[::-1])
+
+
 def _within(run: FederatedRun, constants: Constants) -> bool:
     """Return whether a run's own constants are at most the given ones."""
     own = run.constants
-    pairs = [
-        (getattr(own, name), getattr(constants, name))
-        for name in ("S", "eps2", "initial_distance2", "initial_gap", "G2", "R2")
-    ]
+    pairs = [(getattr(own, name), getattr(constants, name)) for name in LIMITS]
     pairs.append((constants.mu, float(run.mu) * (1 + 1e-9)))
     if constants.sigma2 is not None:
         noises = own.per_client("sigma2"), constants.per_client("sigma2")
@@ -264,15 +296,24 @@ def _within(run: FederatedRun, constants: Constants) -> bool:
 
 
 def _in_a_plane(
-    constants: Constants, bound: Bound, rates: NDArray[np.float64]
+    case: Case, constants: Constants, bound: Bound, schedule: Schedule, last: int
 ) -> Iterator[Pulled]:
-    """Yield two halves of the clients that pull apart, where everyone takes part."""
+    """Yield two halves of the clients that pull apart, where everyone takes part.
+
+    On the client's block, and on that of SFL-V2's server: all visits to one half come
+    before those to the other.
+    """
     weights = constants.weights or (1.0,)
     q = constants.per_client("participation") if constants.participation else [1.0]
     halves = not len(weights) % 2 and np.allclose(weights, 1 / len(weights))
     per_step = bound.step_size is not None and bound.step_size.per_step
-    if halves and min(q) == 1 and not per_step and bound.assumes(BoundedGradients):
-        yield from pulled(constants, constants.tau or 1, rates)
+    if not halves or min(q) < 1 or per_step or not bound.assumes(BoundedGradients):
+        return
+    tau, at = constants.tau or 1, np.arange(float(last))
+    yield from pulled(constants, tau, schedule.client(at))
+    if theorem(case.theorem).algorithm == "sfl-v2":
+        visits = tau * len(weights) // 2
+        yield from pulled(constants, tau, schedule.server(at), visits)
 
 
 def _instances(
@@ -349,8 +390,11 @@ def _start(constants: Constants, curvature: float, zeta: float) -> Fraction:
     limits.append(np.inf)
     if constants.initial_gap is not None:
         limits.append(np.sqrt(2 * constants.initial_gap / curvature))
-    if constants.initial_distance2 is not None:
-        limits.append(np.sqrt(constants.initial_distance2))
+    limits += [
+        np.sqrt(value)
+        for name in START[1:]
+        if (value := getattr(constants, name)) is not None
+    ]
     return _exact(min(limits)) if np.isfinite(min(limits)) else ONE
 
 

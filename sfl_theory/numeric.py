@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike, NDArray
+from sympy.printing.numpy import NumPyPrinter
 
 from sfl_theory import symbols
 from sfl_theory.constants import Constants
@@ -157,7 +158,7 @@ class _Plan:
                 summand = node.function.replace(
                     lambda part: isinstance(part, symbols.eta), lambda part: _RATE
                 )
-                self.round_sums.append(sp.lambdify([_RATE], summand, "numpy"))
+                self.round_sums.append(_function([_RATE], summand))
                 round_dummies.append(dummy)
         flat = formula.xreplace(replacements)
         self.function, self.scalars = _in_constants(
@@ -192,12 +193,26 @@ def _in_constants(
         arguments.append(constant)
         left = symbol[symbols.n] if isinstance(symbol, sp.IndexedBase) else symbol
         replacements[left] = constant ** sp.Rational(1, row.power if row else 1)
-    function: Callable[..., NDArray[np.float64]] = sp.lambdify(
-        [*arguments, *last],
-        formula.xreplace(replacements),
-        [{"reciprocals": reciprocals}, "numpy"],
-    )
+    function = _function([*arguments, *last], formula.xreplace(replacements))
     return function, (*bases, *scalars)
+
+
+def _function(
+    arguments: list[sp.Symbol], formula: sp.Expr
+) -> Callable[..., NDArray[np.float64]]:
+    """Return the formula as a function that numpy evaluates.
+
+    Asked for "numpy" by name, sympy imports all of it: another 150 modules.
+    """
+    printer = NumPyPrinter({
+        "fully_qualified_modules": False,
+        "inline": True,
+        "allow_unknown_functions": True,
+    })
+    function: Callable[..., NDArray[np.float64]] = sp.lambdify(
+        arguments, formula, [{"reciprocals": reciprocals}, vars(np)], printer=printer
+    )
+    return function
 
 
 def reciprocals(first: float, step: float, upper: ArrayLike) -> NDArray[np.float64]:

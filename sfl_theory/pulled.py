@@ -2,8 +2,9 @@ r"""Two clients in a plane that pull apart: how far their local steps carry the 
 
 Both are quadratic with curvature S along an axis of their own, the axes at an angle,
 and $\mu$ across it. Their gradients at the minimum are opposite, along the direction in
-which local steps move the balance most. The server's block rests, there is no noise,
-so every round is affine and the run is followed as it is.
+which local steps move the balance most. The server's block rests, or, where SFL-V2's
+visits go to one after the other, the client's; there is no noise, so every round is
+affine and the run is followed as it is.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class Pulled:
         cosine: of the angle between the axes.
         start: in units of the module's.
         tau: number of local steps.
-        rates: of the client's side, one per round.
+        rates: of the side that moves, one per round.
+        visits: of SFL-V2's server to each half of the clients in a round, all those
+            to the first half before the others; 0: clients step side by side.
     """
 
     S: float
@@ -44,6 +47,7 @@ class Pulled:
     start: float
     tau: int
     rates: Array
+    visits: int = 0
 
     @cached_property
     def axes(self) -> Array:
@@ -78,16 +82,40 @@ class Pulled:
         """The model before every round and after the last, shape (T + 1, 2)."""
         sizes, flat = np.linalg.eigh(self.curvatures.mean(axis=0))
         x = flat[:, 0] * self.start / sizes[0]
-        keep = (1 - np.outer(self.rates, [self.S, self.mu])) ** self.tau
-        each = np.einsum("nij,tj,nkj->tnik", self.axes, keep, self.axes)
-        linear = each.mean(axis=1)
-        fixed = self.centres[None] - np.einsum("tnij,nj->tni", each, self.centres)
-        constant = fixed.mean(axis=1)
+        linear, constant = self._rounds
         found = np.empty((len(self.rates) + 1, 2))
         found[0] = x
         for t, (A, b) in enumerate(zip(linear, constant, strict=True)):
             found[t + 1] = A @ found[t] + b
         return found
+
+    @cached_property
+    def _steps(self) -> tuple[Array, Array]:
+        """A and b of what all steps of a client make of x: A x + b, (T, 2, ...)."""
+        steps = self.visits or self.tau
+        keep = (1 - np.outer(self.rates, [self.S, self.mu])) ** steps
+        each = np.einsum("nij,tj,nkj->tnik", self.axes, keep, self.axes)
+        fixed = self.centres[None] - np.einsum("tnij,nj->tni", each, self.centres)
+        return each, fixed
+
+    @cached_property
+    def _rounds(self) -> tuple[Array, Array]:
+        """What a round makes of a model: clients averaged, or one after the other."""
+        each, fixed = self._steps
+        if not self.visits:
+            return each.mean(axis=1), fixed.mean(axis=1)
+        linear = each[:, 1] @ each[:, 0]
+        return linear, np.einsum("tij,tj->ti", each[:, 1], fixed[:, 0]) + fixed[:, 1]
+
+    @property
+    def _met(self) -> Array:
+        """The models at which the clients begin their steps, shape (T + 1, 2, 2)."""
+        x = self.models
+        both = np.repeat(x[:, None], 2, axis=1)
+        if self.visits:
+            each, fixed = self._steps
+            both[:-1, 1] = np.einsum("tij,tj->ti", each[:, 0], x[:-1]) + fixed[:, 0]
+        return both
 
     @cached_property
     def gaps(self) -> Array:
@@ -98,10 +126,10 @@ class Pulled:
     def scale(self, constants: Constants) -> float:
         """Return by what squares may grow, so that no constant is exceeded.
 
-        Local steps shrink a client's gradient, so it is largest at a round's start.
+        Its own steps shrink a client's gradient, so it is largest before the first.
         """
         x, H = self.models, self.curvatures
-        own = np.einsum("nij,tnj->tni", H, x[:, None] - self.centres)
+        own = np.einsum("nij,tnj->tni", H, self._met - self.centres)
         apart = own - own.mean(axis=1, keepdims=True)
         largest = (own**2).sum(axis=2).max()
         lowest = np.einsum("ni,nij,nj->n", self.centres, H, self.centres).mean() / 2
@@ -126,7 +154,7 @@ class Pulled:
         found = {
             "gap": self.gaps,
             "gradient": ((self.models @ mean) ** 2).sum(axis=1),
-            "client": (self.models**2).sum(axis=1),
+            "server" if self.visits else "client": (self.models**2).sum(axis=1),
         }.get(metric.quantity, np.zeros(len(self.models)))
         if not metric.weighted:
             return np.asarray(found[rounds])
@@ -136,24 +164,28 @@ class Pulled:
     def __str__(self) -> str:
         angle = np.degrees(np.arccos(self.cosine))
         where = "from x*" if not self.start else "from beside x*"
-        return f"two clients, steep along axes {angle:.0f} degrees apart, {where}"
+        who = "clients, visited one after the other" if self.visits else "clients"
+        return f"two {who}, steep along axes {angle:.0f} degrees apart, {where}"
 
 
-def pulled(constants: Constants, tau: int, rates: Array) -> Iterator[Pulled]:
+def pulled(
+    constants: Constants, tau: int, rates: Array, visits: int = 0
+) -> Iterator[Pulled]:
     """Yield the runs of two clients of the largest and the smallest curvature.
 
     Args:
         constants: S, and mu, 1e-6 S where it is not positive.
         tau: number of local steps.
         rates: one per round.
+        visits: to each half of the clients, of SFL-V2's server.
 
     Yields:
         Runs for several angles and starts.
     """
     S = constants.S or 1.0
     mu = constants.mu or S * 1e-6
-    if tau == 1 or mu >= S or rates[0] * S > 1:
+    if (tau == 1 and not visits) or mu >= S or rates[0] * S > 1:
         return
     for cosine in COSINES:
         for start in STARTS:
-            yield Pulled(S, mu, cosine, start, tau, rates)
+            yield Pulled(S, mu, cosine, start, tau, rates, visits)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sfl_theory.best import Best
     from sfl_theory.claims import Part
 
+Proved = Mapping[str, tuple[Bound, tuple["Part", ...]]]
+"""Name of a bound -> the bound, and the proved statements that say it."""
 CASES = ("strongly_convex", "general_convex", "non_convex")
 
 VERSIONS = {
@@ -31,11 +33,14 @@ VERSIONS = {
     "printed_rates": "without Assumption 3.3 at the paper's rates, tau_server = tau",
     "bounded_gradients": "for every learning rate, under Assumption 3.3",
     "linear_speedup": "noise falls like 1/(N tau), drift with the cube of the rate",
+    "first_gap": "the same with the first gap for the first distance",
     "average_iterate": "the weighted mean of the gaps with a smaller drift",
     "last_iterate": "the gap of the last model at a constant learning rate",
     "equal_weights": "as printed, algorithm and all, proved for equal weights",
     "last_model": "noise falls like 1/(N tau T), drift like 1/T^2, first gap 1/T^4",
     "without_noise": "noise-free: at tau = 1 what a parabola does; drift kappa^2/T^2",
+    "small_drift": "noise-free: drift as of two opposed parabolas, kappa/T^2",
+    "full_participation": "theorem 3.7's last_model, for q_n = 1",
     "last_model_any_periods": "the same for any periods, each side at its own rate",
 }
 """What the versions of a bound are; which of them a case has: ``Case.versions``."""
@@ -50,20 +55,18 @@ class Case:
         name: one of ``CASES``.
         printed: the bound with the paper's own constants, misprints and all.
         proved: makes what is proved instead, by name, when it is first asked for:
-            "repaired", the nearest, and others, see ``VERSIONS``.
-        stated: makes name of a bound -> the statements that it was made from, where
-            they spell assumptions out in which no condition is recognised.
+            "repaired", the nearest, and others, see ``VERSIONS``; each bound with the
+            statements that it is made from. "printed", too, where that is proved.
     """
 
     theorem: str
     name: str
     printed: Bound
-    proved: Callable[[], Mapping[str, Bound]] = dict
-    stated: Callable[[], Mapping[str, tuple[Part, ...]]] = dict
+    proved: Callable[[], Proved] = dict
 
     @cached_property
-    def variants(self) -> Mapping[str, Bound]:
-        """What is proved instead, by name.
+    def variants(self) -> Proved:
+        """What is proved instead, by name, and by which statements.
 
         Raises:
             ValueError: if ``VERSIONS`` does not say what a name is.
@@ -73,13 +76,14 @@ class Case:
             names = ", ".join(sorted(unknown))
             raise ValueError(f"VERSIONS does not say what {names} is")
         return MappingProxyType({
-            name: replace(bound, version=name) for name, bound in made.items()
+            name: (replace(bound, version=name), parts)
+            for name, (bound, parts) in made.items()
         })
 
     @property
     def repaired(self) -> Bound | None:
         """The nearest bound that is proved, or None while there is none."""
-        return self.variants.get("repaired")
+        return self.bound("repaired") if "repaired" in self.variants else None
 
     def __hash__(self) -> int:
         return hash((self.theorem, self.name))
@@ -105,7 +109,7 @@ class Case:
         if version == "printed":
             return self.printed
         if version in self.variants:
-            return self.variants[version]
+            return self.variants[version][0]
         if version != "repaired":
             names = ", ".join(self.versions)
             raise ValueError(

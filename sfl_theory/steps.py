@@ -32,6 +32,7 @@ WORDS = {
     "cases": "two cases",
     "jensen": "Jensen's inequality",
     "linear": "linearity",
+    "exchange": "sums in another order",
     "longer": "leaving out squares of a sum",
     "split": "a sum taken apart",
     "telescope": "a telescoping sum",
@@ -51,6 +52,7 @@ WORDS = {
     "local_update": "the local steps",
     "resting": "a side at rest",
     "before_or_not": "the order of the visits",
+    "not_both": "the order of the visits",
     "bounded_gradient": "bounded gradients",
     "variance": "bounded variance",
     "unbiased": "unbiased gradients",
@@ -64,7 +66,7 @@ WORDS = {
 """What a rule brings to a step, to follow "by"."""
 GENERAL = {"combine", "instantiate", "specialise", "sum_over", "induct", "cases", "cut"}
 """Rules that only join theorems."""
-ALGEBRA = {"square", "linear", "split", "telescope", "blocks"}
+ALGEBRA = {"square", "linear", "exchange", "split", "telescope", "blocks"}
 """Rules that a reader does not ask for where another one is named, too."""
 
 

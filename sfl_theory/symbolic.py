@@ -42,8 +42,10 @@ def expression(written: object, names: Names) -> sp.Expr:
     Raises:
         ValueError: if something without a symbol is left.
     """
+    if isinstance(written, int | Fraction):
+        return sp.Rational(written.numerator, written.denominator)
     if not isinstance(written, Written):
-        return sp.sympify(written, strict=True)
+        raise ValueError(f"{type(written).__name__} is no number as it was written")
     known = names.get(written.value)
     if known is not None:
         return known

@@ -32,6 +32,7 @@ BRINGS = {
     "expect": "the mean over the draws",
     "tower": "conditional means",
     "before_or_not": "the order of visits",
+    "not_both": "two visits, of which one is first",
     "jensen": "Jensen's inequality",
     "induct": "induction",
     "telescope": "a telescoping sum",

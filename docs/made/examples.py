@@ -27,6 +27,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from made import warm
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
     r"(?:<!-- (?P<mark>[^>]*?) -->\n)?^```(?P<language>sh|python)\n(?P<code>.*?)^```\n"
@@ -137,13 +139,14 @@ def execute(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
     binaries = folder / ".bin"
     if not binaries.exists():
         binaries.mkdir()
+        asked = f'"{sys.executable}" -I -S "{warm.__file__}" ask "{warm.address()}"'
         for name, module in (("python", ""), ("sfl-verify", "-m bounds ")):
-            shim = f'#!/bin/sh\nexec "{sys.executable}" {module}"$@"\n'
+            shim = f'#!/bin/sh\nexec {asked} {module}"$@"\n'
             (binaries / name).write_text(shim)
             (binaries / name).chmod(0o755)
     command = ["bash", "-euo", "pipefail", "-c", block.code]
     if block.language == "python":
-        command = [sys.executable, "-c", block.code]
+        command = [str(binaries / "python"), "-c", block.code]
     environment = os.environ | {
         "PYTHONPATH": str(ROOT),
         "COLUMNS": "80",

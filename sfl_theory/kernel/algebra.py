@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
+from math import gcd, lcm
 from typing import Any, Generic, Self, TypeVar, cast, get_type_hints
 
 MAX_TERMS = 40_000
@@ -76,6 +77,13 @@ class Sort(Enum):
 
 class Built:
     """What has parts: its free variables and binders are those of the parts."""
+
+    def __init_subclass__(cls, **constants: object) -> None:
+        super().__init_subclass__()
+        own = cls.__module__.rpartition(".")[0] == __package__
+        require(own, "%s is no class of the kernel", cls)
+        for name, value in constants.items():
+            setattr(cls, name, value)
 
     @cached_property
     def parts(self) -> tuple[object, ...]:
@@ -175,10 +183,14 @@ def signed(parts: Iterable[tuple[bool, str]]) -> str:
 
 
 class Poly(Sum[Monomial, Exact]):
-    """A polynomial with rational coefficients, whole ones mostly as integers."""
+    """A polynomial with rational coefficients, whole ones as integers."""
 
     def __init__(self, coefficients: Mapping[Monomial, Exact]) -> None:
-        self.coefficients = {key: c for key, c in coefficients.items() if c}
+        self.coefficients = {
+            key: c.numerator if c.denominator == 1 else c
+            for key, c in coefficients.items()
+            if c
+        }
         require(len(self.coefficients) <= MAX_TERMS, "more than %s terms", MAX_TERMS)
         for c in self.coefficients.values():
             if c.numerator.bit_length() + c.denominator.bit_length() > MAX_BITS:
@@ -188,7 +200,7 @@ class Poly(Sum[Monomial, Exact]):
     def constant(value: Exact) -> Poly:
         """Return the constant polynomial."""
         require(type(value) in (int, Fraction), "%r is not an exact number", value)
-        return Poly({(): value.numerator if value.denominator == 1 else value})
+        return Poly({(): value})
 
     @staticmethod
     def product(coefficient: Exact, powers: Mapping[Symbol, int]) -> Poly:
@@ -196,9 +208,7 @@ class Poly(Sum[Monomial, Exact]):
         monomial = [(symbol.serial, power) for symbol, power in powers.items() if power]
         fits = all(0 < power <= MAX_EXPONENT for _, power in monomial)
         require(fits, "an exponent is out of range")
-        whole = coefficient.denominator == 1
-        c = coefficient.numerator if whole else coefficient
-        return Poly({tuple(sorted(monomial, reverse=True)): c})
+        return Poly({tuple(sorted(monomial, reverse=True)): coefficient})
 
     def __mul__(self, other: Poly) -> Poly:
         if ONE in (self, other):
@@ -391,14 +401,10 @@ class Ratio(Built):
         return out
 
     def __truediv__(self, other: Number) -> Ratio:
-        return self * ratio(other).inverse()
+        return self * _inverse(ratio(other))
 
     def __rtruediv__(self, other: Number) -> Ratio:
-        return ratio(other) * self.inverse()
-
-    def inverse(self) -> Ratio:
-        """Return 1 / self; refused unless the sorts alone show one sign."""
-        return _inverse(self)
+        return ratio(other) * _inverse(self)
 
     @cached_property
     def parts(self) -> tuple[object, ...]:
@@ -451,8 +457,9 @@ def ratio(value: Number | Poly) -> Ratio:
 def _inverse(of: Ratio) -> Ratio:
     """Return 1 / of; refused unless the sorts alone show one sign.
 
-    The numerator is split into a monomial in symbols that cannot vanish and the
-    rest, so that powers of one symbol cancel later.
+    The numerator is split into a number, a monomial in symbols that cannot vanish and
+    the rest, with coprime integers: so powers of one symbol cancel later, and nothing
+    depends on the order of symbols.
     """
     sign = -1 if (-of.numerator).nonnegative() else 1
     divisor = of.numerator.scaled(sign)
@@ -463,11 +470,14 @@ def _inverse(of: Ratio) -> Ratio:
             powers = (one.get(symbol, 0) for _, one in divisor.products())
             content[symbol] = min(powers)
     rest = divisor.divided(Poly.product(1, content)) or divisor
-    lead = rest.coefficients[max(rest.coefficients)]
-    rest = rest.scaled(1 / Fraction(lead))
+    values = rest.coefficients.values()
+    size = Fraction(
+        gcd(*(c.numerator for c in values)), lcm(*(c.denominator for c in values))
+    )
+    rest = Poly({key: int(c / size) for key, c in rest.coefficients.items()})
     require(rest.positive(), "division by %s, which may vanish", rest)
     factors = {Poly.product(1, {symbol: 1}): power for symbol, power in content.items()}
-    top = _lifted(ONE.scaled(Fraction(sign) / lead), dict(of.denominator))
+    top = _lifted(Poly.constant(sign / size), dict(of.denominator))
     return _reduced(top, {**factors, rest: 1})
 
 

@@ -51,8 +51,7 @@ class Term(Built, metaclass=Interned):
     shown: ClassVar[str] = ""
 
     def __init_subclass__(cls, **constants: object) -> None:
-        for name, value in constants.items():
-            setattr(cls, name, value)
+        super().__init_subclass__(**constants)
         kinds = fields(cast(Any, dataclass(frozen=True, eq=False)(cls)))
         cls.fields = tuple(field.name for field in kinds)
         cls.indices = tuple(i for i, f in enumerate(kinds) if f.type == "Index")
@@ -404,9 +403,11 @@ def summed(binder: Binder, v: Bindable, form: C) -> C:
 
     What a coefficient has that does not depend on v goes before the sum; an atom
     without v is multiplied by the total of its weight, which `total` computes. No
-    denominator may depend on v.
+    denominator may depend on v. A range of no or one step is no sum.
     """
     bindable(binder, v)
+    if isinstance(binder, Steps) and binder.upper in (algebra.ZERO, algebra.ONE):
+        return cast(C, at(form, {v: ratio(0)}) * ratio(binder.upper))
     kind, out = type(form), list[C]()
     make: Any = VecSum if isinstance(form, Vec) else LinSum
     for atom, c in form.coefficients.items():
@@ -445,31 +446,26 @@ def total(binder: Binder, v: Bindable, product: Poly) -> Ratio:
     return symbol(Total(*bind(binder, v, product)))
 
 
-T = TypeVar("T")
 Substitution = Mapping[Variable, Any]
 
 
-def renamed(term: T, old: Variable, new: Variable) -> T:
+def renamed(term: Any, old: Variable, new: Variable) -> Any:
     """Return the term with a variable renamed to one that does not occur."""
-    return cast(T, _renamed(term, old, new))
-
-
-def _renamed(term: Any, old: Variable, new: Variable) -> Any:
     if not isinstance(term, Built) or old not in term.free:
         return term
     if isinstance(term, Poly):
-        return term.exchanged({s: _renamed(s, old, new) for s in term.parts})
+        return term.exchanged({s: renamed(s, old, new) for s in term.parts})
     if isinstance(term, Ratio):
-        below = [(_renamed(f, old, new), power) for f, power in term.denominator]
-        return Ratio(_renamed(term.numerator, old, new), below)
+        below = [(renamed(f, old, new), power) for f, power in term.denominator]
+        return Ratio(renamed(term.numerator, old, new), below)
     if isinstance(term, Combination):
         items = term.coefficients.items()
         return type(term)({
-            _renamed(a, old, new): _renamed(c, old, new) for a, c in items
+            renamed(a, old, new): renamed(c, old, new) for a, c in items
         })
     if term is old:
         return new
-    return type(term)(*(_renamed(part, old, new) for part in term.parts))
+    return type(term)(*(renamed(part, old, new) for part in term.parts))
 
 
 def at(term: Any, by: Substitution) -> Any:

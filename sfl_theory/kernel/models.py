@@ -199,11 +199,11 @@ class Evaluation:
     """Values of terms in a model; `at` holds the variables that sums range over.
 
     Forms and vectors have a value for each outcome; a form's is a vector of length 1.
+    Numbers have one value: no statement speaks of a draw.
     """
 
     model: Model
     at: dict[object, int] = field(default_factory=dict)
-    outcome: int | None = None
 
     def __post_init__(self) -> None:
         self._f = self.model.whole()
@@ -234,7 +234,7 @@ class Evaluation:
         self._chances = [prod(chances, start=ONE) for chances in product(*choices)]
 
     def number(self, value: Ratio | Poly) -> Fraction:
-        """Return the value of a number; of one with draws in the outcome `outcome`."""
+        """Return the value of a number."""
         return Fraction(*self._quotient(value))
 
     def _quotient(self, value: Ratio | Poly) -> tuple[int, int]:
@@ -251,17 +251,6 @@ class Evaluation:
             n, d = self._quotient(factor)
             top, below = top * d**power, below * n**power
         return top, below
-
-    def numbers(self, value: Ratio | Poly) -> list[Fraction]:
-        """Return the value of a number in every outcome."""
-        size = len(self._outcomes)
-        if k.CHANCE not in value.free:
-            return [self.number(value)] * size
-        out = list[Fraction]()
-        for self.outcome in range(size):
-            out.append(self.number(value))
-        self.outcome = None
-        return out
 
     def whole_number(self, value: Poly) -> int:
         """Return the value of an index."""
@@ -287,10 +276,6 @@ class Evaluation:
         if isinstance(s, k.PerRound):
             rate = known(self.model.rates, s.family)
             return self.rate(rate, self.whole_number(s.round))
-        if isinstance(s, k.Draw):
-            require(self.outcome is not None, "%s has no one value", s)
-            J = self.drawn(self.client(s.client), self.whole_number(s.round))
-            return J[cast(int, self.outcome)]
         if isinstance(s, k.Before):
             one = (self.client(s.earlier), self.whole_number(s.earlier_step))
             two = (self.client(s.later), self.whole_number(s.later_step))
@@ -298,8 +283,7 @@ class Evaluation:
             require(one in order and two in order, "the model has no such visit")
             return int(order.index(one) < order.index(two))
         require(isinstance(s, k.Total), "the model has no %s", s)
-        fixed = s.free.isdisjoint(self.at) and k.CHANCE not in s.free
-        if not fixed or s not in self._totals:
+        if s not in self._totals or not s.free.isdisjoint(self.at):
             self._totals[s] = sum((self.number(s.weight) for _ in self.range(s)), ZERO)
         return self._totals[s]
 
@@ -325,17 +309,8 @@ class Evaluation:
         size = 1 if isinstance(u, k.Lin) else len(self.model.start)
         out = [(ZERO,) * size] * len(self._outcomes)
         for atom, c in u.coefficients.items():
-            out = added(out, self._atom(atom), self.numbers(c))
+            out = added(out, self._atom(atom), self.number(c))
         return out
-
-    def conditional(self, places: set[int], values: list[Fraction]) -> list[Fraction]:
-        """Return in every outcome the mean given what was drawn at these places."""
-        keys = [tuple(o[q] for q in sorted(places)) for o in self._outcomes]
-        chance, total = dict.fromkeys(keys, ZERO), dict.fromkeys(keys, ZERO)
-        for key, p, value in zip(keys, self._chances, values, strict=True):
-            chance[key] += p
-            total[key] += p * value
-        return [total[key] / chance[key] for key in keys]
 
     def function(self, function: k.Function) -> Shape:
         """Return the shape of a function."""
@@ -371,20 +346,14 @@ class Evaluation:
             return self.block(atom.side, self._atom(atom.vector))
         if isinstance(atom, k.Iterate):
             return self.iterate(atom.run, self.whole_number(atom.round))
-        if isinstance(atom, k.LocalPoint | k.Noise):
-            t, i = self.whole_number(atom.round), self.whole_number(atom.step)
-            n = self.client(atom.client)
-            path = self.played(atom.run, t).points[n]
-            if isinstance(atom, k.LocalPoint):
-                return path[min(i, len(path) - 1)]
-            return self.noise(n, t, i) if i < len(path) - 1 else self.vector(k.Vec({}))
-        if not isinstance(atom, k.Expected):
+        if not isinstance(atom, k.OfStep):
             raise Rejected(f"the model has no {atom}")
-        t, drawn, places = self.whole_number(atom.round), atom.run.drawn, self._draws
-        past = {q for (_, s, i), q in places.items() if s < t and (i >= 0 or drawn)}
-        columns = zip(*self.vector(atom.vector), strict=True)
-        means = [self.conditional(past, list(column)) for column in columns]
-        return list(zip(*means, strict=True))
+        t, i = self.whole_number(atom.round), self.whole_number(atom.step)
+        n = self.client(atom.client)
+        path = self.played(atom.run, t).points[n]
+        if isinstance(atom, k.LocalPoint):
+            return path[min(i, len(path) - 1)]
+        return self.noise(n, t, i) if i < len(path) - 1 else self.vector(k.Vec({}))
 
     def block(self, side: k.Side, x: Random) -> Random:
         """Return the block of a vector, the other one set to 0."""

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from types import NoneType
 from typing import Any, Literal, cast, get_type_hints
 
@@ -113,7 +113,8 @@ class Table:
             require(named, "%r is no name", value)
             return value
         if kind is Fraction:
-            return _fraction(value)
+            require(type(value) is str, "%r is no fraction", value)
+            return _fraction(cast(str, value))
         if kind is bool:
             require(type(value) is bool, "%r is neither true nor false", value)
             return value
@@ -155,9 +156,9 @@ class Table:
         return found
 
 
-def _fraction(value: Json) -> Fraction:
-    if type(value) is not str or not _FRACTION.fullmatch(value):
-        raise Rejected(f"{value!r} is no fraction")
+@lru_cache(maxsize=10_000)
+def _fraction(value: str) -> Fraction:
+    require(_FRACTION.fullmatch(value), "%r is no fraction", value)
     top, _, below = value.partition("/")
     require(below == "" or int(below) > 0, "%s divides by zero", value)
     out = Fraction(int(top), int(below or 1))

@@ -11,6 +11,7 @@ one claim is not decided so is rejected.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from dataclasses import dataclass
@@ -244,7 +245,8 @@ def main(arguments: list[str]) -> int:
     failed = 0
     for path in arguments:
         try:
-            with open(path if Path(path).is_file() else "", encoding="utf-8") as file:
+            ordinary = path if Path(path).is_file() else ""
+            with open(ordinary, encoding="utf-8", opener=_at_once) as file:
                 claims = replay(file.read(MAX_CHARACTERS + 1))
             require(claims, "the file claims nothing")
             lines = [*STANDING.splitlines()]
@@ -261,6 +263,11 @@ def main(arguments: list[str]) -> int:
             verdict = f"REJECTED: {kind}{str(error)[:2000]}"
         print("\n".join(map(_plain, [*lines, f"{path}: {verdict}"])))
     return failed
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Return a descriptor that does not wait for what a file may hold later."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _plain(text: str) -> str:

@@ -20,6 +20,20 @@ from .theorems import _given_the_draws as _given_the_draws
 
 
 @rule
+def mean_value(p: Vec) -> Theorem:
+    """Return f(p) = sum_n a_n F_n(p). Proof: the definition of f, expected."""
+    each = over_clients(lambda n: k.value_of(k.Local(n), p) * k.weight(n))
+    return zero(k.value_of(k.MEAN, p) - each)
+
+
+@rule
+def mean_gradient(p: Vec, w: Vec) -> Theorem:
+    """Return <grad f(p) - sum_n a_n grad F_n(p), w> = 0. Proof: a finite sum."""
+    each = over_clients(lambda n: k.gradient(k.Local(n), p) * k.weight(n))
+    return zero(k.inner(k.gradient(k.MEAN, p) - each, w))
+
+
+@rule
 def smooth(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
     """Return F(q) <= F(p) + <grad F(p), q - p> + S/2 ||q - p||^2, F smooth.
 
@@ -211,6 +225,15 @@ def before_or_not(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio) -> Theorem
     """Return Before - before^2 = 0. Proof: it is 0 or 1."""
     b = k.before(m, j, n, i, t)
     return zero(k.constant(b - b * b))
+
+
+@rule
+def not_both(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio) -> Theorem:
+    """Return 1 - Before(m,j;n,i) - Before(n,i;m,j) >= 0.
+
+    Proof: visits come one after another, and none before itself.
+    """
+    return at_least(k.constant(1 - k.before(m, j, n, i, t) - k.before(n, i, m, j, t)))
 
 
 @rule

@@ -260,16 +260,17 @@ def combine(
     were used and the target differs by nothing. Factors with draws: see `_scales`;
     squares and what the target adds are not negative given the draws.
     """
-    form, hypotheses = Lin({}), set[h.Hypothesis]()
+    forms, hypotheses = list[Lin](), set[h.Hypothesis]()
     for theorem, factor in uses:
         hypotheses |= theorem.hypotheses
         _scales(theorem, factor)
         if not theorem.equal:
             hypotheses |= _nonnegative(factor, signs)
-        form = form + theorem.form * factor
+        forms.append(theorem.form * factor)
     for vector, factor in squares:
         hypotheses |= _nonnegative(factor, signs)
-        form = form + k.norm2(vector) * factor
+        forms.append(k.norm2(vector) * factor)
+    form = Lin({}).plus(forms)
     equal = not squares and all(theorem.equal for theorem, _ in uses)
     if target is None:
         return theorem_of(hypotheses, form, equal)
@@ -418,6 +419,20 @@ def linear(binder: k.Binder, v: k.Bindable, u: Vec, w: Vec) -> Theorem:
 
 
 @rule
+def exchange(
+    outer: k.Binder, v: k.Bindable, inner: k.Binder, w: k.Bindable, form: Lin
+) -> Theorem:
+    """Return sum_v sum_w e = sum_w sum_v e for ranges without the other's index.
+
+    Proof: both are the finite sum over all pairs.
+    """
+    apart = v is not w and v not in inner.free and w not in outer.free
+    require(apart, "%s and %s are not independent", v, w)
+    rows = k.summed(outer, v, k.summed(inner, w, form))
+    return zero(rows - k.summed(inner, w, k.summed(outer, v, form)))
+
+
+@rule
 def longer(v: Var, u: Vec, short: Ratio, long: Ratio) -> Theorem:
     """Return sum_{v<long} E||u||^2 - sum_{v<short} E||u||^2 >= 0 for short <= long.
 
@@ -483,17 +498,3 @@ def over_clients(of: Callable[[Client], k.C]) -> k.C:
     """Return ``sum_n of(n)``."""
     n = k.fresh(k.CLIENTS)
     return k.summed(k.CLIENTS, n, of(n))
-
-
-@rule
-def mean_value(p: Vec) -> Theorem:
-    """Return f(p) = sum_n a_n F_n(p). Proof: the definition of f, expected."""
-    each = over_clients(lambda n: k.value_of(k.Local(n), p) * k.weight(n))
-    return zero(k.value_of(k.MEAN, p) - each)
-
-
-@rule
-def mean_gradient(p: Vec, w: Vec) -> Theorem:
-    """Return <grad f(p) - sum_n a_n grad F_n(p), w> = 0. Proof: a finite sum."""
-    each = over_clients(lambda n: k.gradient(k.Local(n), p) * k.weight(n))
-    return zero(k.inner(k.gradient(k.MEAN, p) - each, w))

@@ -14,7 +14,7 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import noises
-from sfl_theory.proofs.foundations import smooth_mean
+from sfl_theory.proofs.foundations import convex_mean, growth, smooth_mean
 from sfl_theory.proofs.local_steps import Round, i, j, n, now, t, whole_mean
 from sfl_theory.proofs.notation import combine, mean, of, sign, steps, sum_over
 from sfl_theory.proofs.strongly_convex import BEST
@@ -69,20 +69,6 @@ def half_left(product: Ratio) -> Theorem:
     return sign(half - product / 2, (rules.assume(k.constant(1 - product)), half))
 
 
-def growth(mu: Ratio, run: k.Split, at: Ratio) -> Theorem:
-    """Return ``f(x) - f* >= mu/2 ||x - x*||^2`` from the F_n."""
-    x, best = k.iterate(run, at), k.vec(k.Star(k.MEAN))
-    own = k.gradient(k.Local(n), best) * k.weight(n)
-    return combine(
-        sum_over(rules.convex(k.Local(n), mu, best, x), k.CLIENTS, n, k.weight(n)),
-        rules.mean_value(x),
-        (rules.mean_value(best), -1),
-        (rules.mean_gradient(best, x - best), -1),
-        (rules.linear(k.CLIENTS, n, own, x - best), -1),
-        rules.stationary(k.MEAN, x - best),
-    )
-
-
 def floor(run: k.Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
     """Return ``f(x(t+1)) - f* >= mu/4 eta^2 v sum_n a_n^2``, one local step a round.
 
@@ -128,7 +114,7 @@ def floor(run: k.Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
     )
     loud = rules.assume(k.norm2(xi) - k.constant(v))
     spread = combine(
-        noises.independent(run, n, i, k.weight(n), now, ratio(1), None, -1),
+        (noises.independent(run, n, i, k.weight(n), now, ratio(1), None), -1),
         sum_over(sum_over(loud, steps(1), i), k.CLIENTS, n, k.weight(n) ** 2),
     )
     half = ratio(1) / 2
@@ -143,7 +129,9 @@ def floor(run: k.Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
     bound = mu * eta**2 * v * mean(n, k.weight(n) ** 2) / 4
     gap = k.value_of(k.MEAN, r.next) - k.value_of(k.MEAN, best)
     return combine(
-        growth(mu, run, now + 1), (far, mu / 2), target=gap - k.constant(bound)
+        growth(mu, k.iterate(run, now + 1)),
+        (far, mu / 2),
+        target=gap - k.constant(bound),
     )
 
 
@@ -291,39 +279,12 @@ def mean_distance(r: Round, T: Ratio) -> Theorem:
     return combine(*uses, target=total - k.constant(2 * T / 5))
 
 
-def gap_by_curvature(p: k.Vec) -> Theorem:
-    """Return ``f(p) - f* >= ||p - x*||^2/2`` from 1-convex F_n."""
-    u, own = p - BEST, k.gradient(k.Local(n), BEST) * k.weight(n)
-    each = sum_over(
-        rules.convex(k.Local(n), ratio(1), BEST, p), k.CLIENTS, n, k.weight(n)
-    )
-    uses: list[tuple[Theorem, Number]] = [
-        (each, 1),
-        (rules.mean_value(p), 1),
-        (rules.mean_value(BEST), -1),
-        (rules.linear(k.CLIENTS, n, own, u), -1),
-        (rules.mean_gradient(BEST, u), -1),
-        (rules.stationary(k.MEAN, u), 1),
-    ]
-    gap = k.value_of(k.MEAN, p) - k.value_of(k.MEAN, BEST)
-    return combine(*uses, target=gap - k.norm2(u) * (ratio(1) / 2))
-
-
 def gradient_by_curvature(p: k.Vec) -> Theorem:
     """Return ``||grad f(p)||^2 >= ||p - x*||^2`` from 1-convex F_n."""
-    g, u, own = k.gradient(k.MEAN, p), p - BEST, k.gradient(k.Local(n), p) * k.weight(n)
-    each = sum_over(
-        rules.convex(k.Local(n), ratio(1), p, BEST), k.CLIENTS, n, k.weight(n)
+    g, one = k.gradient(k.MEAN, p), ratio(1)
+    return combine(
+        (convex_mean(one, p, BEST), 2), (growth(one, p), 2), (g - (p - BEST), 1)
     )
-    uses: list[tuple[Theorem, Number]] = [
-        (each, 2),
-        (rules.mean_value(p), -2),
-        (rules.mean_value(BEST), 2),
-        (rules.linear(k.CLIENTS, n, own, u), 2),
-        (rules.mean_gradient(p, u), 2),
-        (gap_by_curvature(p), 2),
-    ]
-    return combine(*uses, (g - u, 1), target=k.norm2(g) - k.norm2(u))
 
 
 def mean_metric(r: Round, T: Ratio, row: k.Lin, squared: bool) -> Theorem:
@@ -334,7 +295,7 @@ def mean_metric(r: Round, T: Ratio, row: k.Lin, squared: bool) -> Theorem:
     metric = k.norm2(r.gradient) if squared else k.value_of(k.MEAN, r.x)
     metric = metric if squared else metric - k.value_of(k.MEAN, BEST)
     start = k.iterate(r.run, 0)
-    each = (gradient_by_curvature if squared else gap_by_curvature)(r.x)
+    each = gradient_by_curvature(r.x) if squared else growth(ratio(1), r.x)
     small = rules.assume(k.constant(1) - k.norm2(start - BEST))
     uses: list[tuple[Theorem, Number]] = [
         (sum_over(each, steps(T), t), 25 / T),

@@ -221,28 +221,6 @@ def second_order(r: Round, side: k.Side) -> Theorem:
     )
 
 
-def one_step(square: k.Vec) -> tuple[Theorem, Theorem]:
-    """Return ``e(0) - sum_{i<1} e(i) >= 0`` and its contrary for ``e = ||u||^2``.
-
-    What telescopes is (1 - i) e(i); sums with the factor i vanish below 1.
-    """
-    e, binder = k.norm2(square), steps(1)
-    ends = rules.telescope(i, e * (1 - of(i)), ratio(1))
-    positive = combine((square, 1))
-    later = rules.instantiate(positive, ((i, of(i) + 1),), ())
-    none = [rules.assume(k.constant(-of(i)))]
-
-    def both(theorem: Theorem) -> tuple[Theorem, Theorem]:
-        up = sum_over(theorem, binder, i, of(i))
-        return up, sum_over(theorem, binder, i, -of(i), none)
-
-    (more, no_more), (here, not_here) = both(later), both(positive)
-    return (
-        combine(ends, more, not_here),
-        combine((ends, -1), no_more, here),
-    )
-
-
 def change_of_gradient(r: Round, side: k.Side) -> Theorem:
     """Return ``sum_i ||[g_i - g]_b||^2 <= 2 S^2 D_n + 3 tau_b sigma_n^2``, i < tau_b.
 
@@ -273,19 +251,13 @@ def change_of_gradient(r: Round, side: k.Side) -> Theorem:
         (noisy(ratio(0)), 2),
         noisy(after),
     )
-    below, _ = one_step(change)
-    _, above = one_step(away)
-    positive = combine((away, 1))
     S2 = S**2
-    at_first = sum_over(positive, steps(1), i)
     return combine(
         (rules.split(i, k.norm2(change), ratio(1), H - 1), -1),
         (rules.split(i, k.norm2(away), ratio(1), H - 1), 2 * S2),
         sum_over(later, steps(H - 1), i),
-        below,
         near(ratio(0)),
-        (above, S2),
-        (at_first, S2),
+        (r.away(0), S2),
         target=k.summed(steps(H), i, k.norm2(away)) * (2 * S2)
         + k.constant(3 * H * sigma2(n))
         - k.summed(steps(H), i, k.norm2(change)),

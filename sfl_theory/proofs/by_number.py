@@ -17,9 +17,19 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, nat, number_of_clients, of, steps
-from sfl_theory.proofs.unrolled import block, j, mean, n, now, steps_of, t, w
+from sfl_theory.proofs.unrolled import (
+    block,
+    j,
+    mean,
+    n,
+    now,
+    single_steps,
+    steps_of,
+    t,
+    vanishing,
+    w,
+)
 
 i, m = nat("i"), k.Client("m")
 Visit = tuple[int, int]
@@ -57,30 +67,12 @@ def specialised(theorem: Theorem, ranges: Ranges, body: h.Hypothesis) -> Theorem
     return theorem
 
 
-def vanishing(c: Ratio, u: k.Vec, v: k.Vec, signs: tuple[Theorem, ...]) -> Theorem:
-    """Return ``c <u, v> >= 0`` for c that is 0: signs show c >= 0 and -c >= 0."""
-    return combine((u + v, c / 4), (u - v, -c / 4), signs=signs)
-
-
 @cache
 def at_most_one() -> Theorem:
     """Return ``1 - before(m,j;n,i;t) >= 0``."""
     b = k.before(m, of(j), n, of(i), now)
     zero = rules.before_or_not(m, of(j), n, of(i), now)
     return combine(zero, rules.square(1 - b), target=k.constant(1 - b))
-
-
-def single_steps(u: k.Vec, upper: int) -> Theorem:
-    """Return ``<sum of u(0), ..., u(upper-1), w> - <sum_{j<upper} u(j), w> >= 0``."""
-    form, whole = k.inner(u, w), k.summed(steps(upper), j, u)
-    uses: Uses = [(rules.linear(steps(upper), j, u, w), -1)]
-    uses.append((rules.split(j, form, ratio(0), ratio(0)), 1))
-    for step in range(upper):
-        later = k.vec_at(u, {j: step + of(j)})
-        uses.append((rules.split(j, form, ratio(step), ratio(1)), -1))
-        uses.append((only_one(j, later, w, 1), 1))
-    each = (k.vec_at(u, {j: ratio(step)}) for step in range(upper))
-    return combine(*uses, target=k.inner(sum(each, k.Vec({})) - whole, w))
 
 
 @cache

@@ -48,6 +48,11 @@ class Paces(TwoPaces):
         return Fraction(1, 3) + 2 * self.unequal
 
     @property
+    def alpha(self) -> Ratio:
+        """By what both sides move in round t."""
+        return alpha
+
+    @property
     def run(self) -> k.Split:
         """SFL-V1 at the rates alpha(t)/tau_b."""
         return self.at(ALPHA)
@@ -58,7 +63,7 @@ class Paces(TwoPaces):
 
     def eta(self, side: k.Side) -> Ratio:
         """Return a side's rate."""
-        return alpha / self.made(side)
+        return self.alpha / self.made(side)
 
 
 def _g(p: Paces, step: Number) -> k.Vec:
@@ -117,7 +122,7 @@ def near(p: Paces) -> Theorem:
     whole = combine(both_parts(apart(of(i))), close(of(i)))
     more = 1 / low - 1 / high
     long_block = k.norm2(k.part(p.longer, apart(of(i))))
-    cost = S**2 * alpha**2 * G2
+    cost = S**2 * p.alpha**2 * G2
     left = local(low, k.norm2(k.part(short, apart(of(i))))) * (1 / low)
     left = left + local(high, long_block) * (1 / high)
     return combine(
@@ -152,7 +157,7 @@ def client_move(p: Paces) -> Theorem:
         )
         for side in k.Side
     ]
-    alpha2 = alpha**2
+    alpha2 = p.alpha**2
     uses += [
         (rules.split(i, long_block, low, p.extra), -alpha2 / high),
         (sum_over(whole, steps(low), i), alpha2 / high),
@@ -202,7 +207,7 @@ def whole_move(p: Paces) -> Theorem:
         ),
         k.Lin({}),
     )
-    return combine(*uses, target=k.constant(p.c1 * alpha**2 * G2) - left)
+    return combine(*uses, target=k.constant(p.c1 * p.alpha**2 * G2) - left)
 
 
 def deviation(p: Paces) -> Theorem:
@@ -230,7 +235,7 @@ def deviation(p: Paces) -> Theorem:
             (rules.mean_gradient(r.x, own), -made * c),
         ]
         left = left + k.norm2(whole) * c
-    return combine(*uses, target=k.constant(S**2 * alpha**2 * p.cd * G2) - left)
+    return combine(*uses, target=k.constant(S**2 * p.alpha**2 * p.cd * G2) - left)
 
 
 def local_sum(upper: Number, each: k.Vec) -> k.Vec:
@@ -260,9 +265,9 @@ def descent(p: Paces) -> Theorem:
         (smooth_mean(S, r.x, r.next), 1),
         (rules.blocks(g, step), -1),
         (rules.blocks(step, step), -S / 2),
-        (both_parts(g), -alpha / 2),
+        (both_parts(g), -p.alpha / 2),
         (whole_move(p), S / 2),
-        (deviation(p), alpha / 2),
+        (deviation(p), p.alpha / 2),
     ]
     squares: list[tuple[k.Vec, Number]] = []
     for side in k.Side:
@@ -276,9 +281,9 @@ def descent(p: Paces) -> Theorem:
         uses += [(one, eta * c) for one, c in direction(p, side, g)]
         M = total(p, side, r.local_gradient(of(i)), k.weight(n))
         squares.append((M, eta / (2 * made)))
-    noise = S / 2 * p.c1 * alpha**2 * G2 + S**2 / 2 * p.cd * alpha**3 * G2
+    noise = S / 2 * p.c1 * p.alpha**2 * G2 + S**2 / 2 * p.cd * p.alpha**3 * G2
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    target = fall + k.constant(noise) - k.norm2(g) * (alpha / 2)
+    target = fall + k.constant(noise) - k.norm2(g) * (p.alpha / 2)
     return combine(*uses, *squares, target=target)
 
 

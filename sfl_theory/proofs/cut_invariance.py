@@ -235,6 +235,10 @@ def eq_27() -> Theorem:
     return combine((one_round(), 4 / tau), target=target)
 
 
+CONSTANTS = ("2.01", "1.08", "0.38", "0.57")
+"""Of the gap, of noise at second order, of heterogeneity and noise at third."""
+
+
 def averaged(one: Theorem, factor: Number) -> Theorem:
     """Return a bound on a round's gradient, summed over rounds, times factor/T."""
     ends = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
@@ -249,13 +253,10 @@ def proposition_1() -> Theorem:
 
 
 def sharper() -> Theorem:
-    """Return the sharper average: 2.02, 1.36 and 1.02, printed to two decimals.
-
-    Every term is larger than that of `sharp_rounds.one_round`.
-    """
-    two, het, noise = (Fraction(x) for x in ("2.02", "1.36", "1.02"))
+    """Return the sharper average, `sharp_rounds.one_round` to two decimals."""
+    two, single, het, noise = map(Fraction, CONSTANTS)
     bound = (
-        two * S * eta**2 * mean(n, k.weight(n) ** 2 * sigma2(n))
+        single * S * eta**2 * mean(n, k.weight(n) ** 2 * sigma2(n))
         + het * S**2 * eta**3 * tau**2 * eps2
         + noise * S**2 * eta**3 * tau * mean(n, k.weight(n) * sigma2(n))
     )

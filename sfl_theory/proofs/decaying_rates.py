@@ -16,7 +16,7 @@ from sfl_theory.kernel.terms import constant, number_at
 from sfl_theory.proofs.last_iterate import inverse, last_gap
 from sfl_theory.proofs.local_steps import G2, S, now, t
 from sfl_theory.proofs.notation import combine, positive, steps, sum_over
-from sfl_theory.proofs.reference_models import References, c1, cd, model
+from sfl_theory.proofs.reference_models import References, model
 from sfl_theory.proofs.weighted_rounds import BEST, T, Weighted, eta, tau
 
 e = positive("eta0")
@@ -56,6 +56,12 @@ def falls() -> Theorem:
     return combine(
         (FAST, share(now + 1) / (T + 1)), (near, (T + 1 - now) * k1), signs=[LONG]
     )
+
+
+def at_most_rounds() -> Theorem:
+    """Return ``sum_{t<T} k(t+2) <= T``."""
+    below_one = combine(SECOND, (MADE, k2), target=constant(1 - k2))
+    return sum_over(below_one, steps(T), t)
 
 
 def left(at: Ratio) -> Ratio:
@@ -140,7 +146,7 @@ def last_gap_at_falling_rates(a: Weighted) -> Theorem:
     + S cd tau^2 e^2 G2/2 (T^2 + 5T + 1 + 2H)/(T + 1)^2``.
     """
     start = at_start()
-    powers = ((2, c1(a) * tau / 2 * G2), (3, S * cd(a) * tau**2 / 2 * G2))
+    powers = ((2, a.c1 * tau / 2 * G2), (3, S * a.cd * tau**2 / 2 * G2))
     return combine(
         (last_gap(a, linear_decay()), 1 / (2 * tau)),
         *((sum_over(once(power), steps(T), t), c) for power, c in powers),

@@ -15,7 +15,6 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2, young
-from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, equal_paces, of, rates, steps, sum_over
 
 tau = notation.count("tau")
@@ -136,9 +135,8 @@ def next_step(w: k.Vec, sign: int = 1) -> Theorem:
                 for side in k.Side
             ),
         ]
-    last = only_one(j, k.vec_at(g, {j: of(i) + of(j)}), w, sign)
     target = k.inner(r.point(up) - r.point(of(i)) + noisy(of(i)) * eta, w) * sign
-    return combine(*uses, (last, eta), target=target)
+    return combine(*uses, target=target)
 
 
 def step_size() -> Theorem:
@@ -235,32 +233,19 @@ def block(side: k.Side | None, u: k.Vec) -> k.Vec:
 
 def at_start(w: k.Vec) -> Theorem:
     """Return ``<p_0 - x, w> = 0``: a sum of no steps."""
-    g, none = noisy(of(j)), steps(0)
-    moved = r.away(0) + k.summed(none, j, g) * eta
+    moved = r.away(0)
     uses: list[tuple[Theorem, Number]] = [
         (rules.blocks(moved, w), 1),
         *((rules.local_update(run, n, now, ratio(0), side, w), 1) for side in k.Side),
-        (rules.linear(none, j, g, w), -eta),
-        (rules.split(j, k.inner(g, w), ratio(0), ratio(0)), eta),
     ]
     return combine(*uses, target=k.inner(r.away(0), w))
-
-
-def first_square(v: k.Var, u: k.Vec) -> Theorem:
-    """Return ``sum_{v<1} ||u(v)||^2 <= ||u(0)||^2``, as `only_one`."""
-    whole = rules.telescope(v, k.norm2(u) * of(v), ratio(1))
-    ends = rules.telescope(v, k.norm2(u), ratio(1))
-    none = rules.assume(k.constant(-of(v)))
-    later = k.vec_at(u, {v: of(v) + 1})
-    zero = combine((later, of(v)), (u, -of(v)), signs=[none])
-    return combine(ends, (whole, -1), sum_over(zero, steps(1), v))
 
 
 def after_first(u: k.Vec, own: Theorem) -> Theorem:
     """Return a bound on ``sum_{i<tau} ||u(i)||^2``, u(0) = 0, from one on u(1+i)."""
     parts = rules.split(i, k.norm2(u), ratio(1), tau - 1)
     later = sum_over(own, steps(tau - 1), i)
-    return combine((parts, -1), first_square(i, u), later)
+    return combine((parts, -1), later)
 
 
 def change_of_gradients(side: k.Side | None = None) -> Theorem:
@@ -329,18 +314,9 @@ def aggregation() -> Theorem:
 def single_step(side: k.Side) -> Theorem:
     """Return ``[x' - x + eta sum_n a_n g_n^0]_b = 0`` for rounds of one step."""
     only = Round(equal_paces(k.Kind.V1, 1, rates("eta")))
-    at, end = of(j), ratio(1)
-    g = k.part(side, only.local_gradient(at) + only.noise(at))
-    first = k.vec_at(g, {j: ratio(0)})
+    first = k.part(side, only.local_gradient(ratio(0)) + only.noise(ratio(0)))
     z = (
         k.part(side, only.next - only.x)
         + k.summed(k.CLIENTS, n, first * k.weight(n)) * eta
     )
-    made = k.summed(steps(end), j, g)
-    one = combine(only_one(j, g, z, -1), rules.linear(steps(end), j, g, z))
-    return combine(
-        (rules.update(only.run, side, now, z), -1),
-        (rules.linear(k.CLIENTS, n, (first - made) * k.weight(n), z), -eta),
-        (each_client(one, k.weight(n)), eta),
-        target=-1 * k.norm2(z),
-    )
+    return combine((rules.update(only.run, side, now, z), -1), target=-1 * k.norm2(z))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import models
@@ -18,6 +18,8 @@ from sfl_theory.kernel.models import Model, NoiseLaw
 from sfl_theory.kernel.reader import TAGS
 from sfl_theory.kernel.rules import Theorem
 
+MOST_USES = 3
+"""Combinations of at most so many theorems and squares are no steps of their own."""
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
 
@@ -118,8 +120,72 @@ def document(
         for statement, theorem in claims
     ]
     stated += [encoder.refutation(one, model) for one, model in refutations]
-    tables = {"terms": encoder.terms, "steps": encoder.steps, "claims": stated}
-    return json.dumps(tables, separators=(",", ":"))
+    return encoder.document(stated)
+
+
+class TermPlace(int):
+    """Where a term stands in a file."""
+
+
+class StepPlace(int):
+    """Where a step stands in a file."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What an encoder has written since it was last asked, to be sent to another.
+
+    Attributes:
+        begins: how many terms and steps the encoder had before.
+        terms: entries of the table of terms, after those.
+        steps: entries of the table of steps, after those.
+        claims: what it was asked for.
+    """
+
+    begins: tuple[int, int]
+    terms: list[Json]
+    steps: list[Json]
+    claims: list[dict[str, Json]]
+
+
+Uses = tuple[tuple[Theorem, Ratio], ...]
+Squares = tuple[tuple[k.Vec, Ratio], ...]
+Combined = tuple[Uses, Squares, k.Lin | None, tuple[Theorem, ...]]
+
+
+def _flat(
+    uses: Uses, squares: Squares, target: k.Lin | None, signs: tuple[Theorem, ...]
+) -> Combined:
+    """Return the arguments of a combination without short combinations inside."""
+    kept = list[tuple[Theorem, Ratio]]()
+    for theorem, factor in uses:
+        inside = _parts(theorem, factor)
+        if inside:
+            kept += inside[0]
+            squares += inside[1]
+        elif theorem.form or theorem.hypotheses:
+            kept.append((theorem, factor))
+    return tuple(kept), squares, target, signs
+
+
+def _parts(theorem: Theorem, factor: Ratio) -> tuple[Uses, Squares] | None:
+    """Return what a short combination times a factor adds up, None for any other.
+
+    It has to be the sum exactly, and no factor may need a sign theorem or be random.
+    """
+    name, arguments = theorem.call or ("", ())
+    if name != "combine" or k.CHANCE in factor.free:
+        return None
+    uses, squares, *_ = _flat(*cast(Combined, arguments))
+    if len(uses) + len(squares) > MOST_USES:
+        return None
+    forms = [one.form * c for one, c in uses] + [k.norm2(u) * c for u, c in squares]
+    uses = tuple((one, c * factor) for one, c in uses)
+    squares = tuple((u, c * factor) for u, c in squares)
+    fits = not k.Lin({}).plus(forms) - theorem.form
+    fits &= all(one.equal or c.nonnegative() for one, c in uses)
+    fits &= all(c.nonnegative() for _, c in squares)
+    return (uses, squares) if fits else None
 
 
 class Encoder:
@@ -128,10 +194,66 @@ class Encoder:
     def __init__(self) -> None:
         self.terms: list[Json] = []
         self.steps: list[Json] = []
-        self._places: dict[str, int] = {}
-        self._known: dict[object, int] = {}
-        self._theorems: dict[int, int] = {}
-        self._kept: list[object] = []
+        self._places: dict[str, TermPlace] = {}
+        self._made: dict[str, StepPlace] = {}
+        self._known: dict[object, TermPlace] = {}
+        self._theorems: dict[object, StepPlace] = {}
+        self._sent = 0, 0
+
+    def piece(self, claims: list[dict[str, Json]]) -> Piece:
+        """Return what is new since the last piece, and claims in its terms."""
+        begins, self._sent = self._sent, (len(self.terms), len(self.steps))
+        terms, steps = begins
+        return Piece(begins, self.terms[terms:], self.steps[steps:], claims)
+
+    def joined(self, pieces: Iterable[Piece]) -> dict[str, dict[str, Json]]:
+        """Take over all that another encoder sent.
+
+        Args:
+            pieces: of one encoder, in any order.
+
+        Returns:
+            The claims by id, in the terms of this encoder.
+        """
+        terms: list[Json] = []
+        steps: list[Json] = []
+        claims: dict[str, dict[str, Json]] = {}
+
+        def here(given: Json) -> Json:
+            if isinstance(given, TermPlace):
+                return terms[given]
+            if isinstance(given, StepPlace):
+                return steps[given]
+            if isinstance(given, list):
+                return [here(one) for one in given]
+            if isinstance(given, dict):
+                return {key: here(one) for key, one in given.items()}
+            return given
+
+        for piece in sorted(pieces, key=lambda one: one.begins):
+            for entry in piece.terms:
+                terms += [self._term(here(entry))]
+            for step in piece.steps:
+                steps += [self._step(here(step))]
+            for claim in piece.claims:
+                claims[str(claim["id"])] = {
+                    key: here(one) for key, one in claim.items()
+                }
+        return claims
+
+    def _term(self, entry: Json) -> TermPlace:
+        text = json.dumps(entry)
+        if text not in self._places:
+            self._places[text] = TermPlace(len(self.terms))
+            self.terms.append(entry)
+        return self._places[text]
+
+    def _step(self, step: Json) -> StepPlace:
+        text = json.dumps(step)
+        if text not in self._made:
+            self._made[text] = StepPlace(len(self.steps))
+            self.steps.append(step)
+        return self._made[text]
 
     def claim(
         self, statement: Statement, theorem: Theorem, model: ModelData | None = None
@@ -143,6 +265,11 @@ class Encoder:
     def refutation(self, statement: Statement, model: ModelData) -> dict[str, Json]:
         """Return a claim of the file that a model refutes."""
         return {**self._stated(statement), "model": self._model(model)}
+
+    def document(self, claims: Sequence[dict[str, Json]]) -> str:
+        """Return the file of these claims."""
+        tables = {"terms": self.terms, "steps": self.steps, "claims": claims}
+        return json.dumps(tables, separators=(",", ":"))
 
     def _model(self, model: ModelData) -> Json:
         return {key: self._data(value) for key, value in model.complete().items()}
@@ -164,21 +291,25 @@ class Encoder:
             return value
         return str(value) if isinstance(value, Fraction) else self.place(value)
 
-    def theorem(self, theorem: Theorem) -> int:
+    def theorem(self, theorem: Theorem) -> StepPlace:
         """Return the step that makes a theorem; its premises come before it.
+
+        What was made in two ways is made once.
 
         Raises:
             ValueError: no rule made it.
         """
-        if id(theorem) not in self._theorems:
+        says = (theorem.form, theorem.hypotheses, theorem.equal)
+        if says not in self._theorems:
             if theorem.call is None:
                 raise ValueError(f"no rule made {theorem}")
             name, arguments = theorem.call
+            if name == "combine":
+                arguments = _flat(*cast(Combined, arguments))
             step: Json = [name, *map(self.argument, arguments)]
-            self._kept.append(theorem)
-            self._theorems[id(theorem)] = len(self.steps)
-            self.steps.append(step)
-        return self._theorems[id(theorem)]
+            if says not in self._theorems:
+                self._theorems[says] = self._step(step)
+        return self._theorems[says]
 
     def argument(self, value: object) -> Json:
         """Return an argument of a rule."""
@@ -192,15 +323,10 @@ class Encoder:
             return [self.argument(item) for item in value]
         return self.place(value)
 
-    def place(self, term: object) -> int:
+    def place(self, term: object) -> TermPlace:
         """Return the place of a term in the table."""
         if term not in self._known:
-            entry = self._entry(term)
-            text = json.dumps(entry)
-            if text not in self._places:
-                self._places[text] = len(self.terms)
-                self.terms.append(entry)
-            self._known[term] = self._places[text]
+            self._known[term] = self._term(self._entry(term))
         return self._known[term]
 
     def _entry(self, term: object) -> Json:
@@ -327,6 +453,7 @@ PARAMETERS = {
     "late": ONE,
     "root": ONE,
     "eta0": ONE,
+    "alpha": Fraction(1, 64),
     "rate": Fraction(1, 200),
     "third": ONE,
     "squares": ONE,

@@ -92,15 +92,31 @@ def smooth_mean(S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
     return of_mean(rules.smooth(k.Local(n), S, p, q), n, p, q)
 
 
-def of_mean(theorem: Theorem, n: k.Client, p: k.Vec, q: k.Vec) -> Theorem:
-    """Return an average of an upper bound on F_n(q), linear at p, to one on f."""
+def convex_mean(mu: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
+    """Return ``f(q) >= f(p) + <grad f(p), q - p> + mu/2 ||q - p||^2`` from the F_n."""
+    n = k.Client("n")
+    return of_mean(rules.convex(k.Local(n), mu, p, q), n, p, q, -1)
+
+
+def growth(mu: Ratio, p: k.Vec) -> Theorem:
+    """Return ``f(p) - f* >= mu/2 ||p - x*||^2`` from mu-convex F_n."""
+    best = k.vec(k.Star(k.MEAN))
+    flat = rules.stationary(k.MEAN, p - best)
+    return combine(convex_mean(mu, best, p), flat)
+
+
+def of_mean(theorem: Theorem, n: k.Client, p: k.Vec, q: k.Vec, way: int = 1) -> Theorem:
+    """Return an average of a bound on F_n(q), linear at p, to one on f.
+
+    A bound above; with ``way = -1`` below.
+    """
     own = k.gradient(k.Local(n), p) * k.weight(n)
     return combine(
         sum_over(theorem, k.CLIENTS, n, k.weight(n)),
-        rules.mean_value(p),
-        (rules.mean_value(q), -1),
-        rules.mean_gradient(p, q - p),
-        rules.linear(k.CLIENTS, n, own, q - p),
+        (rules.mean_value(p), way),
+        (rules.mean_value(q), -way),
+        (rules.mean_gradient(p, q - p), way),
+        (rules.linear(k.CLIENTS, n, own, q - p), way),
     )
 
 

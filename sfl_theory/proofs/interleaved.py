@@ -25,9 +25,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
-from sfl_theory.proofs.unrolled import j, n, now, steps_of, w
+from sfl_theory.proofs.unrolled import j, n, now, single_steps, steps_of, vanishing, w
 
 SERVER = k.Side.SERVER
 m, later, s = k.Client("m"), nat("r"), nat("s")
@@ -89,18 +88,12 @@ def _only_now(positive: Theorem) -> Theorem:
         return rules.instantiate(positive, ((s, ratio(number)),), ())
 
     form, here = positive.form, k.lin_at(positive.form, {s: now + of(s)})
-    none = rules.assume(k.constant(-of(s)))
-    zero = combine(
-        (at(now + of(s)), of(s)), (at(now + of(s) + 1), -of(s)), signs=[none]
-    )
     return combine(
         rules.assume(over_rounds(k.number_of(form), T)),
         rules.split(s, form, now, 1 + of(later)),
         rules.split(s, here, ratio(1), of(later)),
         sum_over(positive, steps(now), s),
         sum_over(at(now + 1 + of(s)), steps(of(later)), s),
-        sum_over(zero, steps(1), s),
-        rules.telescope(s, here * (of(s) - 1), ratio(1)),
         target=-k.lin_at(form, {s: now}),
     )
 
@@ -111,29 +104,11 @@ def equal_weights(clients: int, of_n: k.Client = n) -> tuple[Theorem, Theorem]:
     return rules.assume(away), rules.assume(-away)
 
 
-def vanishes(c: Ratio, u: k.Vec, signs: Signs) -> Theorem:
-    """Return ``c <u, w> >= 0`` for a number c that its signs show to be 0."""
-    return combine((u + w, c * QUARTER), (u - w, -c * QUARTER), signs=signs)
-
-
-def unrolled(u: k.Vec, upper: int) -> Theorem:
-    """Return ``<sum_{j<upper} u(j), w> - sum_i <u(i), w> >= 0``."""
-    uses: list[tuple[Theorem, Number]] = [(rules.linear(steps(upper), j, u, w), 1)]
-    rest = u
-    for i in range(upper):
-        form = k.inner(rest, w)
-        uses.append((rules.split(j, form, ratio(1), ratio(upper - i - 1)), 1))
-        uses.append((only_one(j, rest, w, -1), 1))
-        rest = k.vec_at(rest, {j: of(j) + 1})
-    uses.append((rules.split(j, k.inner(rest, w), ratio(0), ratio(0)), -1))
-    return combine(*uses)
-
-
 def all_visits(u: k.Vec, clients: int) -> Theorem:
     """Return ``<sum_m u(m) - N sum_m a_m u(m), w> >= 0`` for equal weights."""
     above, below = equal_weights(clients, m)
     c = 1 - clients * k.weight(m)
-    each = vanishes(c, u, [combine((below, clients)), combine((above, clients))])
+    each = vanishing(c, u, w, [combine((below, clients)), combine((above, clients))])
     return combine(
         sum_over(each, k.CLIENTS, m),
         rules.linear(k.CLIENTS, m, u, w),
@@ -236,7 +211,7 @@ def place(v: Interleaved, i: int) -> Theorem:
     tau, eta, N = v.tau, v.eta, v.clients
     visited = v.sample(of(j)) * k.before(m, of(j), n, i, now)
     inside = k.summed(steps(tau), j, visited)
-    own: list[tuple[Theorem, Number]] = [(unrolled(-visited, tau), 1)]
+    own: list[tuple[Theorem, Number]] = [(single_steps(visited, tau), 1)]
     uses: list[tuple[Theorem, Number]] = [
         (rules.local_update(v.run, n, now, ratio(i), SERVER, w), 1),
         (rules.linear(k.CLIENTS, m, inside, w), -eta),
@@ -245,11 +220,11 @@ def place(v: Interleaved, i: int) -> Theorem:
         o, g = comes_first(one, i, now), v.sample(one)
         if one < i:
             signs = [late(one, i), decided(v, one, i)]
-            own.append((vanishes(1 - o, g, signs), 1))
+            own.append((vanishing(1 - o, g, w, signs), 1))
             uses.append((rules.linear(k.CLIENTS, m, g, w), eta))
             uses.append((all_visits(-g, N), eta))
         elif one > i:
-            own.append((vanishes(-o, g, [decided(v, one, i)]), 1))
+            own.append((vanishing(-o, g, w, [decided(v, one, i)]), 1))
         else:
             uses.append((rules.linear(k.CLIENTS, m, g * o, w), eta))
     uses.append((sum_over(combine(*own), k.CLIENTS, m), eta))
@@ -267,7 +242,7 @@ def gathered(v: Interleaved) -> Theorem:
     uses: list[tuple[Theorem, Number]] = [
         (rules.update(v.run, SERVER, now, w), 1),
         (rules.linear(k.CLIENTS, m, inside, w), -eta),
-        (sum_over(unrolled(-visited, tau), k.CLIENTS, m), eta),
+        (sum_over(single_steps(visited, tau), k.CLIENTS, m), eta),
     ]
     for g in map(v.sample, range(tau)):
         uses.append((rules.linear(k.CLIENTS, m, g, w), eta))

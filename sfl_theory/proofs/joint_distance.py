@@ -370,11 +370,8 @@ alpha = eta * tau
 
 
 def averaged(one: Theorem, run: k.Split) -> Theorem:
-    """Return the mean over T rounds; the distances telescope."""
-    c, away = 1 / (2 * alpha * T), k.iterate(run, now) - BEST
-    fall = rules.telescope(t, k.norm2(away), T)
-    last = k.iterate(run, T) - BEST
-    return combine((sum_over(one, steps(T), t), c), (fall, c), (last, c))
+    """Return the mean over T rounds."""
+    return local.nearer(one, Round(run), T, 1 / (2 * alpha * T))
 
 
 @cache

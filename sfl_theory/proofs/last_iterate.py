@@ -25,10 +25,18 @@ from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Replaceable, Theorem
 from sfl_theory.kernel.terms import Lin, Rate, Variable, constant, norm2, number_at
 from sfl_theory.proofs import reference_models as ref
-from sfl_theory.proofs.local_steps import S, now, t, whole_mean, whole_update
+from sfl_theory.proofs.local_steps import S, nearer, now, t, whole_mean, whole_update
 from sfl_theory.proofs.notation import Squares, Uses, combine, positive, steps, sum_over
 from sfl_theory.proofs.reference_models import STEP, References, cost, gap, model, s
-from sfl_theory.proofs.weighted_rounds import BEST, T, Weighted, drift, eta, tau
+from sfl_theory.proofs.weighted_rounds import (
+    BEST,
+    T,
+    Weighted,
+    drift,
+    eta,
+    second_moment,
+    tau,
+)
 from sfl_theory.proofs.weighted_rounds import progress as from_best
 
 # From the first round to the last one ------------------------------------------------
@@ -39,35 +47,9 @@ def before(a: Weighted, w: References, upper: Ratio) -> Lin:
     return w.over(upper, gap(a, STEP))
 
 
-def last_term(w: References, at: Ratio, size: Theorem) -> Theorem:
-    """Return ``sum_{s<at+1} c_s y(s) <= sum_{s<at} c_s y(s) + c_at y(at)``, y >= 0.
-
-    The one term more is ``sum_{s<1} c y(at + s)``, which is its value at 0 minus
-    ``sum_{s<1} s (..)``, and s vanishes there.
-    """
-    size = rules.instantiate(size, ((s, at + STEP),), ())
-    later = rules.instantiate(size, ((s, STEP + 1),), ())
-    none = rules.assume(constant(-STEP))
-    b0, b1, b2 = (w.share(at + STEP + up) for up in range(3))
-    form = size.form * (b1 - b0)
-    zero = combine(
-        (later, STEP * b2),
-        (later, -STEP * b1),
-        (size, -STEP * b1),
-        (size, STEP * b0),
-        signs=[none],
-    )
-    return combine(
-        rules.telescope(s, form, ratio(1)),
-        (rules.telescope(s, form * STEP, ratio(1)), -1),
-        sum_over(zero, steps(1), s),
-    )
-
-
 def joined(w: References, at: Ratio, size: Theorem) -> Theorem:
     """Return ``sum_{s<at} c_s y + c_at y(at) - sum_{s<at+1} c_s y >= 0``."""
-    split = rules.split(s, size.form * w.c(STEP), at, ratio(1))
-    return combine((split, -1), last_term(w, at, size))
+    return combine((rules.split(s, size.form * w.c(STEP), at, ratio(1)), -1))
 
 
 def square(a: Weighted, at: Ratio) -> Theorem:
@@ -186,7 +168,7 @@ def approach(a: Weighted) -> Theorem:
         (whole_update(r, u), -2),
         (whole_update(r, step), -1),
         (whole_update(r, whole_mean(r, a.g())), eta),
-        (ref.moment(a), eta**2),
+        (second_moment(a), eta**2),
         (drift(a) if a.partial else ref.near(a), S * eta),
         target=norm2(u)
         - norm2(r.next - BEST)
@@ -201,10 +183,7 @@ def mean_gap(a: Weighted) -> Theorem:
     ``1/T sum eta (f(x) - f*) <= I/(2 tau T) + c1 tau G2/(2T) sum eta^2
     + S cd tau^2 G2/(2T) sum eta^3``.
     """
-    c = 1 / (2 * tau * T)
-    fall = rules.telescope(t, norm2(a.round.x - BEST), T)
-    last = model(a, T) - BEST
-    return combine((sum_over(approach(a), steps(T), t), c), (fall, c), (last, c))
+    return nearer(approach(a), a.round, T, 1 / (2 * tau * T))
 
 
 # Constant rates ----------------------------------------------------------------------

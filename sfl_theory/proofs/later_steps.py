@@ -15,9 +15,7 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import Paces
-from sfl_theory.proofs.equal_steps import first_square
 from sfl_theory.proofs.local_steps import G2, N, Round, block_move, i, j, n, now, sigma2
-from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, of, steps, sum_over
 from sfl_theory.proofs.visited import Visited
 
@@ -43,12 +41,10 @@ def squares(p: Paces, side: k.Side, upper: Number) -> k.Lin:
 def next_step(p: Paces, side: k.Side, w: k.Vec) -> Theorem:
     """Return ``<A_i + g_i - A_{i+1}, w> >= 0`` (it vanishes)."""
     g, up = block(p, side, of(j)), of(i) + 1
-    one = only_one(j, k.vec_at(g, {j: of(i) + of(j)}), w, 1)
     return combine(
         (rules.linear(steps(up), j, g, w), -1),
         rules.linear(steps(of(i)), j, g, w),
         (rules.split(j, k.inner(g, w), of(i), ratio(1)), -1),
-        one,
         target=k.inner(path(p, side, of(i)) + block(p, side, of(i)), w)
         - k.inner(path(p, side, up), w),
     )
@@ -94,10 +90,8 @@ def way_falls(p: Paces, side: k.Side, end: Ratio) -> Theorem:
 def noise_falls(p: Paces, side: k.Side, end: Ratio) -> Theorem:
     """Return ``noise_left(i) - noise_left(i+1) >= 0``."""
     g = block(p, side, of(j))
-    shifted = k.vec_at(g, {j: of(i) + of(j)})
     return combine(
         (rules.split(j, k.norm2(g), of(i), ratio(1)), -1),
-        first_square(j, shifted),
         local.bounded_block(p.run, side, of(i)),
         target=noise_left(p, side, end, of(i)) - noise_left(p, side, end, of(i) + 1),
     )

@@ -6,7 +6,6 @@ step i; ``A_i = E||p(n,t,i) - x(t)||^2``, and e.g. ``gp = grad F_n(p(n,t,i-1))``
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
@@ -38,30 +37,6 @@ def each(theorem: Theorem) -> Theorem:
     return sum_over(theorem, k.CLIENTS, n, notation.per_client("b", n))
 
 
-def only_one(u: Callable[[Ratio], k.Vec], w: k.Vec) -> Theorem:
-    """Return ``sum_{v<1} <u(v), w> >= <u(0), w>``.
-
-    Terms v <u(v), w> vanish, for v <= 0; the rest is a telescoping sum.
-    """
-    v = nat("v")
-
-    def nothing(y: k.Vec, most: bool) -> Theorem:
-        square = combine((y, 1))
-        if not most:
-            return sum_over(square, steps(1), v, of(v))
-        zero = rules.assume(k.constant(-of(v)))
-        return sum_over(combine((square, -of(v)), signs=[zero]), steps(1), v)
-
-    def none(y: k.Vec, z: k.Vec) -> Theorem:
-        uses = [(nothing(y + z, False), QUARTER), (nothing(y - z, True), QUARTER)]
-        return combine(*uses, target=k.summed(steps(1), v, k.inner(y, z) * of(v)))
-
-    ends = rules.telescope(v, k.inner(u(of(v)), w) * (1 - of(v)), ratio(1))
-    later = none(u(of(v) + 1), -w)
-    target = k.summed(steps(1), v, k.inner(u(of(v)), w)) - k.inner(u(ratio(0)), w)
-    return combine((ends, -1), none(u(of(v)), w), later, target=target)
-
-
 def moved(step: Ratio, w: k.Vec) -> Theorem:
     """Return ``<p(step) - x + eta sum_{j<step} g(j), w> >= 0``."""
     total = R.away(step) + _until(step) * eta
@@ -89,14 +64,12 @@ def step_back(w: k.Vec) -> Theorem:
         return stochastic(R.run, n, now, at)
 
     terms = k.inner(g(of(j)), w)
-    one = only_one(lambda v: g(last + v), -w)
     uses: list[tuple[Theorem, Number]] = [
         (moved(i, w), 1),
         (moved(last, -w), 1),
         (rules.linear(steps(i), j, g(of(j)), w), -eta),
         (rules.linear(steps(last), j, g(of(j)), w), eta),
         (rules.split(j, terms, last, ratio(1)), -eta),
-        (one, eta),
     ]
     return combine(*uses, target=k.inner(away - STEP, w))
 
@@ -378,10 +351,8 @@ def first_noise() -> Theorem:
     at = of(any_step)
     form = k.inner(R.noise(at), xi0)
     later = rules.unbiased(R.run, n, now, at + 1, xi0)
-    one = only_one(R.noise, xi0)
     return combine(
         rules.split(any_step, form, ratio(1), tau - 1),
-        one,
         sum_over(later, steps(tau - 1), any_step),
         (xi0, 1),
         target=k.summed(steps(tau), any_step, form),

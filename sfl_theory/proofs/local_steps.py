@@ -174,6 +174,14 @@ def over_rounds(one: Theorem, r: Round, T: Ratio, c: Ratio) -> Theorem:
     return combine((sum_over(one, steps(T), t), c), (fall, c), (last, c))
 
 
+def nearer(one: Theorem, r: Round, T: Ratio, c: Ratio) -> Theorem:
+    """Return c times a round, summed over T rounds: the distances to x* telescope."""
+    best = k.vec(k.Star(k.MEAN))
+    fall = rules.telescope(t, k.norm2(r.x - best), T)
+    last = k.iterate(r.run, T) - best
+    return combine((sum_over(one, steps(T), t), c), (fall, c), (last, c))
+
+
 def centred(r: Round, side: k.Side, w: k.Vec, upper: Number, factor: Number) -> Theorem:
     """Return ``<sum_n factor sum_i [xi]_b, w> = 0`` for w fixed at x(t)."""
     xi = k.part(side, r.noise(of(i)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import foundations, noises, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, other, sigma2, t
 from sfl_theory.proofs.notation import combine, nonnegative, of, sign, steps, sum_over
 
@@ -79,17 +79,8 @@ def second_moment(r: Round) -> Theorem:
     )
 
 
-def convex_mean(p: k.Vec, q: k.Vec) -> Theorem:
-    """Return ``f(q) >= f(p) + <grad f(p), q - p> + mu/2 ||q - p||^2`` from the F_n."""
-    each = sum_over(rules.convex(k.Local(n), mu, p, q), k.CLIENTS, n, k.weight(n))
-    own, away = k.gradient(k.Local(n), p) * k.weight(n), q - p
-    return combine(
-        each,
-        rules.mean_value(q),
-        (rules.mean_value(p), -1),
-        (rules.mean_gradient(p, away), -1),
-        (rules.linear(k.CLIENTS, n, own, away), -1),
-    )
+convex_mean = partial(foundations.convex_mean, mu)
+growth = partial(foundations.growth, mu)
 
 
 def along_block(
@@ -100,12 +91,6 @@ def along_block(
     return combine(
         convex, rules.blocks(rest, g), (rules.blocks(rest, q - p + by), modulus / 2)
     )
-
-
-def growth(p: k.Vec) -> Theorem:
-    """Return ``f(p) - f* >= mu/2 ||p - x*||^2`` from mu-convex F_n."""
-    flat = rules.stationary(k.MEAN, p - BEST)
-    return combine(convex_mean(BEST, p), flat)
 
 
 def toward(r: Round) -> Theorem:

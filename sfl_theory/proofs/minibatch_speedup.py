@@ -4,20 +4,23 @@ The learning rate falls at every step, :math:`\eta=\frac2{\mu x}`,
 :math:`x=\gamma+Kt+j`. :math:`\Delta` is the squared distance of the mean model
 :math:`\bar w`, :math:`D=\sum_na_n\|p_n-\bar w\|^2` how far the local models are apart,
 r = K - 1 - j how many steps of the round are left. A step grows
-:math:`(x-1)(x-2)\Delta+\frac{44S}{7\mu}(K-j)(x-1)D` by at most :math:`4/\mu^2` times
+:math:`(x-1)(x-2)\big((x-3)\Delta+\frac{20S}{3\mu}(K-j)D\big)` by at most
+:math:`4/\mu^2` times
 
-.. math:: \sum_na_n^2\sigma_n^2+\frac{44S}{7\mu x}
+.. math:: (x-2)\sum_na_n^2\sigma_n^2+\frac{20S}{3\mu}
     \Big(r\sum_na_n(1-a_n)\sigma_n^2+(r+2r^2)\delta^2\Big).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, part, weight
 from sfl_theory.proofs import minibatch_stepwise as st
@@ -27,6 +30,7 @@ from sfl_theory.proofs.foundations import (
     majorant_of_mean,
     monotone,
 )
+from sfl_theory.proofs.minibatch import convex_mean, growth
 from sfl_theory.proofs.minibatch_stepwise import RUN, J, K, S, T, h, m, mu, n, now, r, x
 from sfl_theory.proofs.notation import combine, mean, sign, steps, sum_over
 
@@ -48,9 +52,16 @@ g, wbar, d = (
 there, total = k.gradient(Local(n), wbar), k.gradient(k.MEAN, wbar)
 
 
+YOUNG = Fraction(3, 4)
+"""Young's c for gradients that are taken at local models."""
+
+
 @cache
 def descent() -> Theorem:
-    """Return ``Delta' <= (1 - mu h) Delta + (S h + 2 S^2 h^2) D + h^2 SINGLE``."""
+    """Return ``Delta' <= (1 - mu h (2 - 7/4 S h)) Delta + ... D + h^2 SINGLE``.
+
+    D has the factor ``S h (1 + 7/3 S h)``.
+    """
     y, G, Gw = (
         wbar - st.BEST,
         st.averaged(g),
@@ -72,8 +83,11 @@ def descent() -> Theorem:
         rules.convex(Local(n), mu, st.point(J), st.BEST),
     )
     below = wbar - total * (1 / S)
-    gap = 2 * h - 4 * S * h**2
-    right = st.from_best(J) * (1 - mu * h) + st.spread(J) * (S * h + 2 * S**2 * h**2)
+    near, far = (1 + 1 / YOUNG) * h**2, 2 * (1 + YOUNG) * S * h**2
+    gap = 2 * h - far
+    right = st.from_best(J) * (1 - mu * h - gap * mu / 2) + st.spread(J) * (
+        S * h + near * S**2
+    )
     return combine(
         square,
         (st.fresh(y - G * h), 2 * h),
@@ -92,15 +106,15 @@ def descent() -> Theorem:
             ),
             mu * h,
         ),
-        (rules.jensen(CLIENTS, n, weight(n), g - there), 2 * h**2),
-        (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 * h**2),
-        (st.over(lipschitz(Local(n), S, st.point(J), wbar, mu)), 2 * h**2),
-        (majorant_of_mean(S, wbar, below), 4 * S * h**2),
-        (rules.lowest(k.MEAN, below), 4 * S * h**2),
-        (rules.lowest(k.MEAN, wbar), gap),
-        (G - total * 2, h**2),
+        (rules.jensen(CLIENTS, n, weight(n), g - there), near),
+        (rules.mean_gradient(wbar, G * 2 - total - Gw), near),
+        (st.over(lipschitz(Local(n), S, st.point(J), wbar, mu)), near),
+        (majorant_of_mean(S, wbar, below), far),
+        (rules.lowest(k.MEAN, below), far),
+        (growth(wbar), gap),
+        (G - total * (1 + YOUNG), h**2 / YOUNG),
         target=right + constant(SINGLE * h**2) - st.from_best(J + 1),
-        signs=[sign(gap, (st.small(), 4 * h))],
+        signs=[sign(gap, (st.small(), 2 * (1 + YOUNG) * h))],
     )
 
 
@@ -225,24 +239,9 @@ def drift() -> Theorem:
 # Rounds -------------------------------------------------------------------------------
 
 
-def potential(step_: Ratio) -> k.Lin:
-    """Return ``(x - 1)(x - 2) Delta + 44 S/(7 mu) (K - j)(x - 1) D``."""
-    at = st.gamma + K * now + step_
-    near = Fraction(44, 7) * S / mu * (K - step_) * (at - 1)
-    return st.from_best(step_) * ((at - 1) * (at - 2)) + st.spread(step_) * near
-
-
-def level(single: Ratio) -> Ratio:
-    """Return ``4/mu^2`` times noise and ``44 S/(7 mu) u(Kt)`` times the drift's."""
-    more = r * APART + (r + 2 * r**2) * st.delta2
-    return 4 / mu**2 * (single + Fraction(44, 7) * S / mu * more * st.inverse(K * now))
-
-
-def no_later() -> Theorem:
-    """Return ``1/x <= u(Kt)``."""
-    first = st.inverse(K * now)
-    start = rules.assume(constant((st.gamma + K * now) * first - 1))
-    return combine((start, 1 / x), target=constant(first - 1 / x))
+def scaled(at: Ratio, form: k.Lin) -> k.Lin:
+    """Return ``(x - 1)(x - 2)(x - 3)`` times a form."""
+    return form * ((at - 1) * (at - 2) * (at - 3))
 
 
 def positive_apart() -> Theorem:
@@ -252,118 +251,224 @@ def positive_apart() -> Theorem:
     return combine((total_, r), signs=[st.MADE])
 
 
-@cache
-def grown() -> Theorem:
-    """Return ``Phi' <= Phi + level``: descent times x (x - 1), drift, and u = 1/x."""
-    c, u, cost = (
-        Fraction(44, 7) * S / mu,
-        st.inverse(K * now + J),
-        4 / mu**2,
-    )
-    low, high = st.exact(-1), st.exact(1)
-    half = combine((st.MADE, c), combine(target=constant(c / 2)))
-    spare = combine(
-        (low, 2 * S / mu * (x - 1) * (1 + 4 * S / mu * u)),
-        (st.small(), 4 * S / mu * (x - 1)),
-        (high, 2 * c * (r + HALF)),
-        half,
-        signs=[half],
-    )
-    single = combine((low, 1 + x * u), target=constant(1 - x * (x - 1) * u**2))
-    twice = combine((low, (1 + x * u) / x), no_later())
-    later = sign(c * x, (combine(target=constant(c * x)), 1))
-    return combine(
-        (descent(), x * (x - 1)),
-        (drift(), c * x),
-        (single, cost * SINGLE),
-        (twice, c * cost * r * APART),
-        (twice, c * cost * (r + 2 * r**2) * st.delta2),
-        (st.over(combine((d, 1))), rules.number_of(spare.form)),
-        (wbar - st.BEST, 2 * (x - 1) * (x * u - 1)),
-        target=potential(J) + constant(level(SINGLE)) - potential(J + 1),
-        signs=[spare, high, positive_apart(), TWICE, later],
+def single_step() -> Theorem:
+    """Return ``x (x - 1) u^2 <= 1``."""
+    return combine((st.exact(-1), 1 + x * U), target=constant(1 - x * (x - 1) * U**2))
+
+
+def contracted(whole: Ratio, lost: Ratio) -> Theorem:
+    """Return ``(x - 1)(x - 2)(x mu h (whole - lost S h) - 3) >= 0``.
+
+    For ``14 whole - 4 lost >= 21``.
+    """
+    wide = (x - 1) * (x - 2)
+    return sign(
+        wide * (x * mu * h * (whole - lost * S * h) - 3),
+        (st.exact(1), 2 * whole * wide),
+        (st.exact(-1), 2 * lost * S * h * wide),
+        (st.small(), 2 * lost * wide),
     )
 
 
-@cache
-def one_round() -> Theorem:
-    """Return what ``(x - 1)(x - 2) ||x(t) - x*||^2`` grows by in a round."""
-    zero, before, after = ratio(0), k.iterate(RUN, now), k.iterate(RUN, now + 1)
-    first, last = (
-        st.middle(zero) + before - st.BEST * 2,
-        st.middle(K) + after - st.BEST * 2,
-    )
-    low, high = (
-        st.gamma + K * now,
-        st.gamma + K * (now + 1),
-    )
-    return combine(
-        sum_over(grown(), steps(K), st.j),
-        rules.telescope(st.j, potential(J), K),
-        (st.same_start(), Fraction(44, 7) * S / mu * K * (low - 1)),
-        (st.start_of_mean(first), -(low - 1) * (low - 2)),
-        (st.ends(last), (high - 1) * (high - 2)),
-    )
+U = st.inverse(K * now + J)
 
 
-END = st.gamma + K * T
+@dataclass(frozen=True)
+class Followed:
+    """What is followed from step to step, beside how far the local models are apart.
 
-
-@cache
-def rounds() -> Theorem:
-    r"""Return the distance after T rounds.
-
-    ``(E - 1)(E - 2) ||x(T) - x*||^2 <= (gamma - 1)(gamma - 2) ||x(0) - x*||^2
-    + 4KT/mu^2 SINGLE + 88 S/(7 mu^3) K (K - 1) LEVEL sum_t 1/(gamma + Kt)``,
-    E = gamma + KT.
+    Attributes:
+        form: it, as a form of the step.
+        least: that it is not negative.
+        step: what a step makes of it: a share is kept, `drift`, noise.
+        kept: ``(x - 1)(x - 2)`` times x times what the share lacks to 1, less 3.
+        slope, more: ``(x - 1)(x - 2)`` x times the factor of D in a step is
+            ``slope x u (1 + more S h)``.
+        apart: what D weighs in the potential, for every step that is left.
+        noise: the factor of ``h^2 SINGLE``.
     """
 
-    def scaled(at: Ratio) -> k.Lin:
-        low = st.gamma + K * at
-        return norm2(k.iterate(RUN, at) - st.BEST) * ((low - 1) * (low - 2))
+    form: Callable[[Ratio], k.Lin]
+    least: Theorem
+    step: Theorem
+    kept: Theorem
+    slope: Ratio
+    more: Fraction
+    apart: Ratio
+    noise: Number
 
-    whole = combine(
-        sum_over(one_round(), steps(T), st.t),
-        rules.telescope(st.t, scaled(now), T),
-    )
-    harmonic = rules.number_of(
-        k.summed(
-            steps(T),
-            st.t,
-            constant(st.inverse(K * now)),
+    def potential(self, step_: Ratio) -> k.Lin:
+        """Return `scaled` of it and ``apart (K - j)(x - 1)(x - 2) D``."""
+        at = st.gamma + K * now + step_
+        near = self.apart * (K - step_) * (at - 1) * (at - 2)
+        return scaled(at, self.form(step_)) + st.spread(step_) * near
+
+    def grown(self) -> Theorem:
+        """Return what a step adds to the potential at most.
+
+        ``4/mu^2 (noise (x - 2) SINGLE + apart (r APART + (r + 2 r^2) delta^2))``.
+        """
+        c, cost, wide = self.apart, 4 / mu**2, (x - 1) * (x - 2)
+        late = 2 * c * (x - 1) * (r + HALF)
+        half = combine((st.MADE, 2 * c * (x - 1)), target=constant(late))
+        spare = combine(
+            (st.exact(-1), self.slope * (1 + self.more * S * h)),
+            (st.small(), self.slope * self.more),
+            (st.exact(1), late),
+            signs=[half],
         )
+        later = sign(c * x * (x - 1), (combine(target=constant(c * x * (x - 1))), 1))
+        drift_cost = c * cost * (r * APART + (r + 2 * r**2) * st.delta2)
+        noise = self.noise * cost * SINGLE * (x - 2)
+        return combine(
+            (self.step, x * wide),
+            (drift(), c * x * (x - 1)),
+            (single_step(), noise),
+            (single_step(), c * cost * r * APART),
+            (single_step(), c * cost * (r + 2 * r**2) * st.delta2),
+            (st.over(combine((d, 1))), rules.number_of(spare.form)),
+            (self.least, rules.number_of(self.kept.form)),
+            target=self.potential(J)
+            + constant(noise + drift_cost)
+            - self.potential(J + 1),
+            signs=[spare, self.kept, positive_apart(), TWICE, later],
+        )
+
+    def one_round(self, start: Theorem, end: Theorem) -> Theorem:
+        """Return what `scaled` of it grows by in a round.
+
+        Args:
+            start: that it is no larger at the first local step than before the round.
+            end: that it is no larger after the round than at the last local step.
+
+        Returns:
+            The bound.
+        """
+        low, high = st.gamma + K * now, st.gamma + K * (now + 1)
+        return combine(
+            sum_over(self.grown(), steps(K), st.j),
+            rules.telescope(st.j, self.potential(J), K),
+            (st.same_start(), self.apart * K * (low - 1) * (low - 2)),
+            (start, (low - 1) * (low - 2) * (low - 3)),
+            (end, (high - 1) * (high - 2) * (high - 3)),
+        )
+
+
+def over_rounds(one: Theorem, away: k.Lin) -> Theorem:
+    """Return a distance after T rounds from what `scaled` of it grows by in one."""
+    end = st.gamma + K * T
+    whole = combine(
+        sum_over(one, steps(T), st.t),
+        rules.telescope(st.t, scaled(st.gamma + K * now, away), T),
     )
-    far = Fraction(88, 7) * S / mu**3 * K * (K - 1) * LEVEL * harmonic
-    right = scaled(ratio(0)) + constant(4 * K * T / mu**2 * SINGLE + far)
-    return combine(whole, target=right - scaled(T))
+    return combine((whole, 1 / ((end - 1) * (end - 2) * (end - 3))))
 
 
+@cache
 def distance() -> Theorem:
-    """Return `rounds` divided by ``(E - 1)(E - 2)``."""
-    return combine((rounds(), 1 / ((END - 1) * (END - 2))))
+    r"""Return the distance after n = KT steps.
 
-
-def closed_form() -> Theorem:
-    """Return `distance` with ``u <= 1/gamma`` and ``S/mu <= gamma/7``.
-
-    The drift is then ``4KT/mu^2 22/49 (K - 1) LEVEL``.
+    :math:`E=\gamma+n`: at most :math:`(\gamma-1)(\gamma-2)(\gamma-3)\Delta^0`,
+    :math:`\frac4{\mu^2}n(\gamma-2+\frac{n-1}2)` times the noise of the mean and
+    :math:`\frac{40S}{3\mu^3}n(K-1)` times `LEVEL`, over :math:`(E-1)(E-2)(E-3)`.
     """
-    u, share = st.inverse(K * now), 1 / ((END - 1) * (END - 2))
-    more = combine(
-        (st.SMOOTH, ratio(Fraction(1, 8))),
-        target=constant(st.gamma / 7 - S / mu),
+    before, after = k.iterate(RUN, now), k.iterate(RUN, now + 1)
+    one = Followed(
+        st.from_best,
+        combine((wbar - st.BEST, 1)),
+        descent(),
+        contracted(ratio(2), 1 + ratio(YOUNG)),
+        2 * S / mu * (x - 1) * (x - 2),
+        1 + 1 / YOUNG,
+        Fraction(20, 3) * S / mu,
+        1,
     )
-    once = rules.assume(constant(1 - (st.gamma + K * now) * u))
-    one = combine(
-        (once, Fraction(1, 7)), (more, u), target=constant(Fraction(1, 7) - S / mu * u)
+    start = combine((st.start_of_mean(st.middle(ratio(0)) + before - st.BEST * 2), -1))
+    end = st.ends(st.middle(K) + after - st.BEST * 2)
+    return over_rounds(one.one_round(start, end), norm2(before - st.BEST))
+
+
+# The gap itself -----------------------------------------------------------------------
+
+KEPT = Fraction(7, 10)
+"""Of the gradient at the mean model, in the mean of the local models' gradients."""
+
+
+def gap(at: Vec) -> k.Lin:
+    """Return ``f(at) - f*``."""
+    return k.value_of(k.MEAN, at) - k.value_of(k.MEAN, st.BEST)
+
+
+@cache
+def value_descent() -> Theorem:
+    """Return what a step makes of the gap at the mean model.
+
+    ``gap' <= (1 - mu h (17/10 - 7/10 S h)) gap + 5/3 S^2 h D + S h^2/2 SINGLE``.
+    """
+    G, Gw, after = st.averaged(g), st.averaged(there), st.middle(J + 1)
+    e, moved = st.averaged(st.move(J)), st.middle(J + 1) - wbar
+    variance = sum_over(
+        rules.variance(RUN, st.sigma2, n, now, J), CLIENTS, n, weight(n) ** 2
     )
-    all_ = sum_over(one, steps(T), st.t)
-    apart_ = sum_over(rules.weight_below_one(n), CLIENTS, n, weight(n) * st.sigma2)
-    size = Fraction(88, 7) / mu**2 * K * (K - 1)
-    positive = combine((apart_, size * share))
+    half, rest = S * h**2 / 2, h / 2 * (1 - S * h)
+    near = h / 2 + rest * KEPT / (1 - KEPT)
+    share = h / 2 + rest * KEPT
     return combine(
-        distance(),
-        (all_, size * share * APART),
-        (all_, size * share * (4 * K + 1) / 3 * st.delta2),
-        signs=[positive],
+        majorant_of_mean(S, wbar, after),
+        (st.mean_step(total, -1), 1),
+        (st.mean_step(moved - e, -1), S / 2),
+        (st.fresh(total - G * (S * h)), h),
+        (st.uncorrelated(None, 1), half),
+        (variance, half),
+        (rules.jensen(CLIENTS, n, weight(n), g - there), near),
+        (rules.mean_gradient(wbar, G * 2 - total - Gw), near),
+        (st.over(lipschitz(Local(n), S, st.point(J), wbar, mu)), near),
+        (G - total * KEPT, rest / (1 - KEPT)),
+        (convex_mean(wbar, st.BEST), 2 * mu * share),
+        (total + (st.BEST - wbar) * mu, share),
+        (st.over(combine((d, 1))), Fraction(7, 6) * S**3 * h**2),
+        target=gap(wbar) * (1 - mu * 2 * share)
+        + st.spread(J) * (Fraction(5, 3) * S**2 * h)
+        + constant(SINGLE * half)
+        - gap(after),
+        signs=[
+            sign(one, (st.small(), factor * h / 2))
+            for one, factor in (
+                (rest / (1 - KEPT), 1 / (1 - KEPT)),
+                (near, KEPT / (1 - KEPT)),
+                (share, KEPT),
+            )
+        ],
     )
+
+
+def no_higher(p: Vec, q: Vec, same: Callable[[Vec], Theorem], way: int) -> Theorem:
+    """Return ``f(q) <= f(p)`` where ``way <q - p, w> = 0`` for every w."""
+    return combine(
+        majorant_of_mean(S, p, q),
+        (same(k.gradient(k.MEAN, p)), -way),
+        (same(q - p), -way * S / 2),
+    )
+
+
+@cache
+def gap_after() -> Theorem:
+    r"""Return the gap after n = KT steps.
+
+    As `distance`, with the gap for the squared distance, :math:`\frac S2` times the
+    noise and S times the drift.
+    """
+    before, after, zero = k.iterate(RUN, now), k.iterate(RUN, now + 1), ratio(0)
+    one = Followed(
+        lambda step: gap(st.middle(step)),
+        rules.lowest(k.MEAN, wbar),
+        value_descent(),
+        contracted(1 + ratio(KEPT), ratio(KEPT)),
+        Fraction(10, 3) * S**2 / mu * (x - 1) * (x - 2),
+        Fraction(0),
+        Fraction(20, 3) * S**2 / mu,
+        S / 2,
+    )
+    start = no_higher(before, st.middle(zero), st.start_of_mean, 1)
+    end = no_higher(st.middle(K), after, st.ends, -1)
+    return over_rounds(one.one_round(start, end), gap(before))

@@ -16,6 +16,7 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import notation
 from sfl_theory.proofs.local_steps import S, m, n, now
 from sfl_theory.proofs.minibatch import BEST, R2, gamma, growth, mu
+from sfl_theory.proofs.minibatch_stepwise import Walk, of_all, over
 from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 
 K, delta2, any_gamma = (
@@ -34,88 +35,20 @@ LEFT = rules.assume(k.constant(r))
 B = R2 + 2 * K * delta2
 
 
-def point(step: Number, client: k.Client = n) -> k.Vec:
-    """Return the local point."""
-    return k.local_point(RUN, client, now, step)
-
-
-def middle(step: Number) -> k.Vec:
-    """Return the mean of the local points."""
-    return k.summed(k.CLIENTS, m, point(step, m) * k.weight(m))
-
-
 def clock(step: Number, low: Ratio = gamma) -> Ratio:
     """Return ``x = gamma + K t + j``; `any_gamma` is not at least 7."""
     return low + K * now + step
 
 
-def moved(client: k.Client = n, step: Ratio = J) -> k.Vec:
-    """Return by how much step j moves against client n's gradient."""
-    g = stochastic(RUN, client, now, step + of(i))
-    return k.summed(steps(1), i, g)
+def gradient_of(step: Ratio, client: k.Client) -> k.Vec:
+    """Return the stochastic gradient, which the run steps along at rate 1."""
+    return stochastic(RUN, client, now, step)
 
 
-def gradients(client: k.Client, upper: Ratio) -> k.Vec:
-    """Return the sum of the stochastic gradients before a step."""
-    return k.summed(steps(upper), i, stochastic(RUN, client, now, of(i)))
-
-
-def one_more(client: k.Client, w: k.Vec) -> Theorem:
-    """Return ``<sum_{i<j+1} g - sum_{i<j} g - moved, w> = 0``."""
-    g, later = (stochastic(RUN, client, now, at) for at in (of(i), J + of(i)))
-    return combine(
-        rules.linear(steps(J + 1), i, g, w),
-        (rules.linear(steps(J), i, g, w), -1),
-        (rules.linear(steps(1), i, later, w), -1),
-        rules.split(i, k.inner(g, w), J, ONE),
-    )
-
-
-def none(client: k.Client, w: k.Vec) -> Theorem:
-    """Return ``<sum_{i<0} g, w> = 0``."""
-    g, zero = stochastic(RUN, client, now, of(i)), ratio(0)
-    return combine(
-        rules.linear(steps(0), i, g, w), (rules.split(i, k.inner(g, w), zero, zero), -1)
-    )
-
-
-def of_all(theorem: Theorem, client: k.Client, u: k.Vec, w: k.Vec) -> Theorem:
-    """Return ``<sum a u, w>`` zero from ``<u, w> = 0`` for each client."""
-    return combine(
-        rules.linear(k.CLIENTS, client, u * k.weight(client), w),
-        sum_over(theorem, k.CLIENTS, client, k.weight(client)),
-    )
-
-
-def step(client: k.Client, w: k.Vec) -> Theorem:
-    """Return ``<p' - p + [moved_n]_c + [sum a moved]_s, w> = 0``."""
-    c, s = k.part(CLIENT, w), k.part(SERVER, w)
-    change = gradients(m, J + 1) - gradients(m, J) - moved(m)
-    uses: list[tuple[Theorem, Number]] = [
-        (one_more(client, c), -1),
-        (of_all(one_more(m, s), m, change, s), -1),
-    ]
-    for side, v in ((CLIENT, c), (SERVER, s)):
-        uses += [
-            (rules.local_update(RUN, client, now, J + 1, side, v), 1),
-            (rules.local_update(RUN, client, now, J, side, v), -1),
-        ]
-    uses.append((rules.blocks(point(J + 1, client) - point(J, client), w), 1))
-    return combine(*uses)
-
-
-def by(client: k.Client = n) -> k.Vec:
-    """Return by how much the local point moves."""
-    all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
-    return k.part(CLIENT, moved(client)) + k.part(SERVER, all_)
-
-
-def mean_step(w: k.Vec) -> Theorem:
-    """Return ``<wbar' - wbar + sum a moved, w> = 0``."""
-    change = point(J + 1, other) - point(J, other) + by(other)
-    all_ = k.summed(k.CLIENTS, m, moved(m) * k.weight(m))
-    return combine(of_all(step(other, w), other, change, w), rules.blocks(all_, w))
-
+WALK = Walk(RUN, gradient_of)
+point, moved, step, mean_step = WALK.point, WALK.moved, WALK.step, WALK.mean_step
+middle, apart, spread, distance = WALK.middle, WALK.apart, WALK.spread, WALK.distance
+starts, same_start, ends = WALK.starts, WALK.same_start, WALK.ends
 
 # One step: how far the local models are apart, and the mean model's distance --------
 
@@ -137,30 +70,10 @@ def bounded() -> Theorem:
     return combine((one, 1 / rate() ** 2))
 
 
-def over(theorem: Theorem) -> Theorem:
-    """Return the mean over clients."""
-    return sum_over(theorem, k.CLIENTS, n, k.weight(n))
-
-
-def apart(step_: Ratio) -> k.Vec:
-    """Return the local point seen from their mean."""
-    return point(step_) - middle(step_)
-
-
-def spread(step_: Ratio) -> k.Lin:
-    """Return ``D = sum a ||p - wbar||^2``."""
-    return k.summed(k.CLIENTS, n, k.norm2(apart(step_)) * k.weight(n))
-
-
-def distance(step_: Ratio) -> k.Lin:
-    """Return ``||wbar - x*||^2``."""
-    return k.norm2(middle(step_) - BEST)
-
-
 def server_same(w: k.Vec) -> Theorem:
     """Return ``<[p - wbar]_s, w> = 0``: the server's block is one for all."""
     x = k.iterate(RUN, now)
-    past = k.summed(k.CLIENTS, m, k.part(SERVER, gradients(m, J)) * k.weight(m))
+    past = k.summed(k.CLIENTS, m, k.part(SERVER, WALK.moves(J, m)) * k.weight(m))
 
     def own(client: k.Client) -> Theorem:
         return rules.local_update(RUN, client, now, J, SERVER, w)
@@ -255,43 +168,6 @@ def variable(number: Ratio) -> k.Var:
     if not isinstance(one, k.Var):
         raise TypeError(f"{number} is no parameter")
     return one
-
-
-# Start and end of a round -----------------------------------------------------------
-
-
-def starts(client: k.Client, w: k.Vec) -> Theorem:
-    """Return ``<p(n,t,0) - x, w> = 0``."""
-    zero, x = ratio(0), k.iterate(RUN, now)
-    all_ = gradients(m, zero)
-    c, s = k.part(CLIENT, w), k.part(SERVER, w)
-    return combine(
-        rules.blocks(point(zero, client) - x, w),
-        rules.local_update(RUN, client, now, zero, CLIENT, c),
-        rules.local_update(RUN, client, now, zero, SERVER, s),
-        (none(client, c), -1),
-        (of_all(none(m, s), m, all_, s), -1),
-    )
-
-
-def ends(w: k.Vec) -> Theorem:
-    """Return ``<wbar - x(t+1), w> = 0`` after the last step."""
-    x, after = k.iterate(RUN, now), k.iterate(RUN, now + 1)
-    own, all_ = gradients(n, K), k.summed(k.CLIENTS, m, gradients(m, K) * k.weight(m))
-    uses: list[tuple[Theorem, Number]] = [(rules.blocks(middle(K) - after, w), 1)]
-    for side, made in ((CLIENT, own), (SERVER, all_)):
-        v = k.part(side, w)
-        local = rules.local_update(RUN, n, now, K, side, v)
-        seen = k.part(side, point(K) - x + made)
-        uses += [(of_all(local, n, seen, v), 1), (rules.update(RUN, side, now, v), -1)]
-    return combine(*uses)
-
-
-def same_start() -> Theorem:
-    """Return ``D <= 0`` at the start of a round."""
-    zero, x = ratio(0), k.iterate(RUN, now)
-    d, seen = apart(zero), point(zero, m) - x
-    return over(combine((starts(n, d), -1), of_all(starts(m, d), m, seen, d)))
 
 
 # How far the local models of MiniBatch-SFL drift apart in a round, any gamma > 0 -----

@@ -7,6 +7,8 @@ the step. The mean of the clients' local models is :math:`\bar w`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sfl_theory.kernel import rules, terms
@@ -14,7 +16,6 @@ from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import CLIENTS, Client, Vec, norm2, part, summed, weight
 from sfl_theory.proofs import noises, notation
-from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, count, nat, of, steps, sum_over
 
 n, m, other = Client("n"), Client("m"), Client("k")
@@ -75,16 +76,6 @@ def small() -> Theorem:
 # A step, from the definition of the run ----------------------------------------------
 
 
-def point(step: Ratio, client: Client = n) -> Vec:
-    """Return the local point."""
-    return terms.local_point(RUN, client, now, step)
-
-
-def move(step: Ratio, client: Client = n) -> Vec:
-    """Return the rate of a step times the stochastic gradient."""
-    return stochastic(RUN, client, now, step) * eta(K * now + step)
-
-
 def over(theorem: Theorem, client: Client = n) -> Theorem:
     """Return the mean over clients."""
     return sum_over(theorem, CLIENTS, client, weight(client))
@@ -100,123 +91,136 @@ def of_mean(u: Vec, w: Vec, client: Client = n) -> Theorem:
     return rules.linear(CLIENTS, client, u * weight(client), w)
 
 
-def moves(upper: Ratio, client: Client) -> Vec:
-    """Return the sum of a client's moves before a step."""
-    return summed(steps(upper), i, move(of(i), client))
+def of_all(theorem: Theorem, client: Client, u: Vec, w: Vec, way: int = 1) -> Theorem:
+    """Return ``<sum a u, w>`` zero from ``<u, w> = 0`` for each client, times way."""
+    return combine((of_mean(u, w, client), way), over(theorem, client))
 
 
-def one_more(client: Client, w: Vec, way: int) -> Theorem:
-    """Return ``way <sum_{i<j+1} e - sum_{i<j} e - e_j, w> >= 0``."""
-    e = move(of(i), client)
-    return combine(
-        (rules.linear(steps(J + 1), i, e, w), way),
-        (rules.linear(steps(J), i, e, w), -way),
-        (rules.split(i, terms.inner(e, w), J, ONE), way),
-        only_one(i, move(J + of(i), client), w, -way),
-    )
+@dataclass(frozen=True)
+class Walk:
+    """The local steps of a run of MiniBatch-SFL, at any rates.
 
+    Attributes:
+        run: the run, K steps in a round.
+        move: the rate of a step times a client's stochastic gradient.
+    """
 
-def step(client: Client, w: Vec, way: int) -> Theorem:
-    """Return ``way <p' - p + [e_n]_c + [sum a e]_s, w> >= 0``."""
-    c, s = part(CLIENT, w), part(SERVER, w)
-    change = moves(J + 1, m) - moves(J, m) - move(J, m)
-    uses: list[tuple[Theorem, Number]] = [
-        (one_more(client, c, -way), 1),
-        (over(one_more(m, s, -way), m), 1),
-        (of_mean(change, s, m), -way),
-        (rules.blocks(point(J + 1, client) - point(J, client), w), way),
-    ]
-    for side, seen in ((CLIENT, c), (SERVER, s)):
-        uses += [
-            (rules.local_update(RUN, client, now, J + 1, side, seen), way),
-            (rules.local_update(RUN, client, now, J, side, seen), -way),
+    run: terms.Split
+    move: Callable[[Ratio, Client], Vec]
+
+    def point(self, step: Number, client: Client = n) -> Vec:
+        """Return the local point."""
+        return terms.local_point(self.run, client, now, step)
+
+    def moves(self, upper: Ratio, client: Client) -> Vec:
+        """Return the sum of a client's moves before a step."""
+        return summed(steps(upper), i, self.move(of(i), client))
+
+    def moved(self, client: Client = n) -> Vec:
+        """Return by how much step j moves against client n's gradient."""
+        return self.move(J, client)
+
+    def one_more(self, client: Client, w: Vec, way: int) -> Theorem:
+        """Return ``way <sum_{i<j+1} e - sum_{i<j} e - e_j, w> >= 0``."""
+        e = self.move(of(i), client)
+        return combine(
+            (rules.linear(steps(J + 1), i, e, w), way),
+            (rules.linear(steps(J), i, e, w), -way),
+            (rules.split(i, terms.inner(e, w), J, ONE), way),
+        )
+
+    def step(self, client: Client, w: Vec, way: int = 1) -> Theorem:
+        """Return ``way <p' - p + [e_n]_c + [sum a e]_s, w> >= 0``."""
+        c, s = part(CLIENT, w), part(SERVER, w)
+        change = self.moves(J + 1, m) - self.moves(J, m) - self.moved(m)
+        apart = self.point(J + 1, client) - self.point(J, client)
+        uses: list[tuple[Theorem, Number]] = [
+            (self.one_more(client, c, -way), 1),
+            (of_all(self.one_more(m, s, -way), m, change, s, -way), 1),
+            (rules.blocks(apart, w), way),
         ]
-    return rules.cut(combine(*uses), STARTED)
+        for side, seen in ((CLIENT, c), (SERVER, s)):
+            uses += [
+                (rules.local_update(self.run, client, now, J + 1, side, seen), way),
+                (rules.local_update(self.run, client, now, J, side, seen), -way),
+            ]
+        return rules.cut(combine(*uses), STARTED)
+
+    def mean_step(self, w: Vec, way: int = 1) -> Theorem:
+        """Return ``way <wbar' - wbar + sum a e, w> >= 0``."""
+        k, all_ = other, averaged(self.moved(m), m)
+        change = self.point(J + 1, k) - self.point(J, k)
+        change = change + part(CLIENT, self.moved(k)) + part(SERVER, all_)
+        each = of_all(self.step(k, w, way), k, change, w, way)
+        return combine(each, (rules.blocks(all_, w), way))
+
+    def middle(self, step: Number) -> Vec:
+        """Return the mean of the local points."""
+        return averaged(self.point(step, m), m)
+
+    def apart(self, step: Number) -> Vec:
+        """Return the local point seen from their mean."""
+        return self.point(step) - self.middle(step)
+
+    def spread(self, step: Number) -> terms.Lin:
+        """Return ``D = sum a ||p - wbar||^2``."""
+        return summed(CLIENTS, n, norm2(self.apart(step)) * weight(n))
+
+    def distance(self, step: Number) -> terms.Lin:
+        """Return ``Delta = ||wbar - x*||^2``."""
+        return norm2(self.middle(step) - BEST)
+
+    def none(self, client: Client, w: Vec) -> Theorem:
+        """Return ``<sum_{i<0} e, w> = 0``."""
+        e, zero = self.move(of(i), client), ratio(0)
+        empty = rules.split(i, terms.inner(e, w), zero, zero)
+        return combine(rules.linear(steps(0), i, e, w), (empty, -1))
+
+    def starts(self, client: Client, w: Vec) -> Theorem:
+        """Return ``<p(n,t,0) - x, w> = 0``."""
+        zero = ratio(0)
+        c, s = part(CLIENT, w), part(SERVER, w)
+        return combine(
+            rules.blocks(self.point(zero, client) - terms.iterate(self.run, now), w),
+            rules.local_update(self.run, client, now, zero, CLIENT, c),
+            rules.local_update(self.run, client, now, zero, SERVER, s),
+            (self.none(client, c), -1),
+            (of_all(self.none(m, s), m, self.moves(zero, m), s), -1),
+        )
+
+    def start_of_mean(self, w: Vec) -> Theorem:
+        """Return ``<wbar - x, w> = 0`` at the start of a round."""
+        seen = self.point(0, m) - terms.iterate(self.run, now)
+        return of_all(self.starts(m, w), m, seen, w)
+
+    def same_start(self) -> Theorem:
+        """Return ``D <= 0`` at the start of a round."""
+        d = self.apart(0)
+        return over(combine((self.starts(n, d), -1), self.start_of_mean(d)))
+
+    def ends(self, w: Vec) -> Theorem:
+        """Return ``<wbar - x(t+1), w> = 0`` after the last step."""
+        before, after = (terms.iterate(self.run, at) for at in (now, now + 1))
+        uses = [rules.blocks(self.middle(K) - after, w)]
+        own = self.moves(K, n)
+        for side, made in ((CLIENT, own), (SERVER, averaged(self.moves(K, m), m))):
+            seen = part(side, w)
+            local = rules.local_update(self.run, n, now, K, side, seen)
+            away = part(side, self.point(K) - before + made)
+            uses.append(of_all(local, n, away, seen))
+            uses.append(combine((rules.update(self.run, side, now, seen), -1)))
+        return combine(*uses)
 
 
-def mean_step(w: Vec, way: int) -> Theorem:
-    """Return ``way <wbar' - wbar + sum a e, w> >= 0``."""
-    k, all_ = other, averaged(move(J, m), m)
-    change = point(J + 1, k) - point(J, k)
-    change = change + part(CLIENT, move(J, k)) + part(SERVER, all_)
-    return combine(
-        over(step(k, w, way), k),
-        (of_mean(change, w, k), way),
-        (rules.blocks(all_, w), way),
-    )
+def move(step: Ratio, client: Client = n) -> Vec:
+    """Return the rate of a step times the stochastic gradient."""
+    return stochastic(RUN, client, now, step) * eta(K * now + step)
 
 
-def middle(step_: Ratio) -> Vec:
-    """Return the mean of the local points."""
-    return averaged(point(step_, m), m)
-
-
-def apart(step_: Ratio) -> Vec:
-    """Return the local point seen from their mean."""
-    return point(step_) - middle(step_)
-
-
-def spread(step_: Ratio) -> terms.Lin:
-    """Return ``D``."""
-    return summed(CLIENTS, n, norm2(apart(step_)) * weight(n))
-
-
-def from_best(step_: Ratio) -> terms.Lin:
-    """Return ``Delta``."""
-    return norm2(middle(step_) - BEST)
-
-
-def none(client: Client, w: Vec) -> Theorem:
-    """Return ``<sum_{i<0} e, w> = 0``."""
-    e, zero = move(of(i), client), ratio(0)
-    return combine(
-        rules.linear(steps(0), i, e, w),
-        (rules.split(i, terms.inner(e, w), zero, zero), -1),
-    )
-
-
-def starts(client: Client, w: Vec) -> Theorem:
-    """Return ``<p(n,t,0) - x, w> = 0``."""
-    zero = ratio(0)
-    c, s = part(CLIENT, w), part(SERVER, w)
-    return combine(
-        rules.blocks(point(zero, client) - terms.iterate(RUN, now), w),
-        rules.local_update(RUN, client, now, zero, CLIENT, c),
-        rules.local_update(RUN, client, now, zero, SERVER, s),
-        (none(client, c), -1),
-        (of_mean(moves(zero, m), s, m), -1),
-        (over(none(m, s), m), -1),
-    )
-
-
-def start_of_mean(w: Vec) -> Theorem:
-    """Return ``<wbar - x, w> = 0`` at the start of a round."""
-    zero = ratio(0)
-    seen = point(zero, m) - terms.iterate(RUN, now)
-    return combine(of_mean(seen, w, m), over(starts(m, w), m))
-
-
-def same_start() -> Theorem:
-    """Return ``D <= 0`` at the start of a round."""
-    d = apart(ratio(0))
-    return over(combine((starts(n, d), -1), start_of_mean(d)))
-
-
-def ends(w: Vec) -> Theorem:
-    """Return ``<wbar - x(t+1), w> = 0`` after the last step."""
-    before, after = terms.iterate(RUN, now), terms.iterate(RUN, now + 1)
-    own = moves(K, n)
-    uses: list[tuple[Theorem, Number]] = [(rules.blocks(middle(K) - after, w), 1)]
-    for side, made in ((CLIENT, own), (SERVER, averaged(moves(K, m), m))):
-        seen = part(side, w)
-        local = rules.local_update(RUN, n, now, K, side, seen)
-        uses += [
-            (over(local), 1),
-            (of_mean(part(side, point(K) - before + made), seen), 1),
-            (rules.update(RUN, side, now, seen), -1),
-        ]
-    return combine(*uses)
-
+WALK = Walk(RUN, move)
+point, moves, step, mean_step = WALK.point, WALK.moves, WALK.step, WALK.mean_step
+middle, apart, spread, from_best = WALK.middle, WALK.apart, WALK.spread, WALK.distance
+start_of_mean, same_start, ends = WALK.start_of_mean, WALK.same_start, WALK.ends
 
 # Noise -------------------------------------------------------------------------------
 

@@ -28,7 +28,8 @@ from sfl_theory.proofs.foundations import (
 )
 from sfl_theory.proofs.local_steps import S, m, n, now, sigma2, t
 from sfl_theory.proofs.minibatch import BEST, R2, gamma, mu
-from sfl_theory.proofs.minibatch_steps import LEFT, RUN, J, K, clock, j, over, point, r
+from sfl_theory.proofs.minibatch_steps import LEFT, RUN, J, K, clock, j, point, r
+from sfl_theory.proofs.minibatch_stepwise import of_all, over
 from sfl_theory.proofs.notation import combine, count, mean, sign, steps, sum_over
 
 x = clock(J)
@@ -228,7 +229,7 @@ def over_round(
     """
     zero, now_, after = ratio(0), k.iterate(RUN, now), k.iterate(RUN, now + 1)
     first, last = st.middle(zero) + now_ - BEST * 2, st.middle(K) + after - BEST * 2
-    together = st.of_all(st.starts(m, first), m, point(zero, m) - now_, first)
+    together = of_all(st.starts(m, first), m, point(zero, m) - now_, first)
     return combine(
         sum_over(growth, steps(K), j),
         rules.telescope(j, phi(J), K),

@@ -53,10 +53,17 @@ def mean(each: k.Vec) -> k.Vec:
     return k.summed(k.CLIENTS, n, each * k.weight(n))
 
 
-def averaged() -> Theorem:
-    """Return ``||eta (x'' - x')||^2 <= eta'^2 reached G2``.
+def averaged(last: Theorem, bound: k.Lin) -> Theorem:
+    """Return ``||eta (x'' - x')||^2 <= eta'^2 bound``.
 
     For ``eta' sum_n a_n (y_tau - p_tau) = eta (x'' - x')``.
+
+    Args:
+        last: ``||y_tau - p_tau||^2 <= bound``.
+        bound: of every client.
+
+    Returns:
+        The theorem.
     """
     whole = mean(apart(tau))
     move = (k.iterate(RUN, now + 2) - after) * eta
@@ -79,8 +86,8 @@ def averaged() -> Theorem:
     return combine(
         same,
         (rules.jensen(k.CLIENTS, n, k.weight(n), apart(tau)), next_eta**2),
-        (over(last_step()), next_eta**2),
-        target=k.constant(next_eta**2 * reached() * G2) - k.norm2(move),
+        (over(last), next_eta**2),
+        target=bound * next_eta**2 - k.norm2(move),
     )
 
 
@@ -117,7 +124,8 @@ def next_round() -> Theorem:
         (variable(A), eta * tau * size),
         (variable(W), slower() ** 2),
     )
-    one = cleared(rules.instantiate(averaged(), values, ()))
+    whole = averaged(last_step(), k.constant(reached() * G2))
+    one = cleared(rules.instantiate(whole, values, ()))
     m = k.iterate(RUN, now + 2) - after
     return combine(
         (one, 1 / eta**2),
@@ -154,8 +162,8 @@ def at_rates(theorem: Theorem) -> Theorem:
     return cleared(rules.instantiate(theorem, ((FAMILY, AT_RATE),), ()))
 
 
-def first_round() -> Theorem:
-    """Return the claim for t = 0: a mean of gradients is no larger than G."""
+def first_move() -> Theorem:
+    """Return ``||x(1) - x(0)||^2 <= (eta_0 tau)^2 G2``, a mean of gradients."""
     u = after - x
     each = k.summed(steps(tau), j, g(of(j)))
     inside = rules.jensen(steps(tau), j, ratio(1), g(of(j)))
@@ -167,8 +175,7 @@ def first_round() -> Theorem:
         (sum_over(own, k.CLIENTS, n, k.weight(n)), eta**2),
         target=k.constant((eta * tau) ** 2 * G2) - k.norm2(u),
     )
-    begins = rules.instantiate(at_rates(size), ((t, ratio(0)),), ())
-    return combine(begins, target=claim(ratio(0)))
+    return rules.instantiate(at_rates(size), ((t, ratio(0)),), ())
 
 
 @cache
@@ -186,4 +193,5 @@ def moves() -> Theorem:
     )
     one = rules.cut(one, combine(rules.assume(claim(now)), target=start_.form))
     step = combine(one, target=claim(now + 1))
-    return rules.induct(first_round(), step, t, claim(now))
+    first = combine(first_move(), target=claim(ratio(0)))
+    return rules.induct(first, step, t, claim(now))

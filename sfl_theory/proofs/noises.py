@@ -13,19 +13,6 @@ from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 j, m = nat("earlier"), k.Client("other")
 
 
-def only_one(v: k.Var, u: k.Vec, w: k.Vec, sign: int) -> Theorem:
-    """Return ``sign (<u(0), w> - sum_{v<1} <u(v), w>) >= 0``.
-
-    The difference is ``sum_{v<1} v <y, w>``, ``y = u(v+1) - u(v)``, by a telescope; v
-    is 0 there, so v times any square vanishes.
-    """
-    whole = rules.telescope(v, k.inner(u, w) * (of(v) - 1), ratio(1))
-    y = k.vec_at(u, {v: of(v) + 1}) - u
-    none = rules.assume(k.constant(-of(v)))
-    zero = combine((y - w * sign, -of(v)), (y, of(v)), (w, of(v)), signs=[none])
-    return combine((whole, -sign), (sum_over(zero, steps(1), v), ratio(1) / 2))
-
-
 def _noise(run: k.Split, n: k.Client, t: Ratio, i: Ratio, side: k.Side | None) -> k.Vec:
     xi = k.noise(run, n, t, i)
     return xi if side is None else k.part(side, xi)
@@ -33,25 +20,18 @@ def _noise(run: k.Split, n: k.Client, t: Ratio, i: Ratio, side: k.Side | None) -
 
 @cache
 def _one_step(
-    run: k.Split,
-    n: k.Client,
-    i: k.Var,
-    factor: Ratio,
-    t: Ratio,
-    side: k.Side | None,
-    sign: int,
+    run: k.Split, n: k.Client, i: k.Var, factor: Ratio, t: Ratio, side: k.Side | None
 ) -> Theorem:
-    """Return what step i adds to ``sign (sum w^2 ||xi||^2 - ||sum w xi||^2)``: 0."""
+    """Return what step i adds to ``sum w^2 ||xi||^2 - ||sum w xi||^2``: 0."""
     own = _noise(run, n, t, of(i), side) * factor
     each = k.vec_at(own, {i: of(j)})
     after, before = (k.summed(steps(end), j, each) for end in (of(i) + 1, of(i)))
     both = after + before + own
     return combine(
-        (rules.linear(steps(of(i) + 1), j, each, both), -sign),
-        (rules.linear(steps(of(i)), j, each, both), sign),
-        (rules.split(j, k.inner(each, both), of(i), ratio(1)), -sign),
-        only_one(j, k.vec_at(each, {j: of(i) + of(j)}), both, sign),
-        (rules.unbiased(run, n, t, of(i), before), -2 * sign * factor),
+        (rules.linear(steps(of(i) + 1), j, each, both), -1),
+        rules.linear(steps(of(i)), j, each, both),
+        (rules.split(j, k.inner(each, both), of(i), ratio(1)), -1),
+        (rules.unbiased(run, n, t, of(i), before), -2 * factor),
     )
 
 
@@ -64,24 +44,21 @@ def _one_client(
     t: Ratio,
     upper: Ratio,
     side: k.Side | None,
-    sign: int,
 ) -> Theorem:
-    """Return ``sign (sum_{i<u} w^2 ||xi||^2 - ||sum_{i<u} w xi||^2) >= 0``."""
+    """Return ``sum_{i<u} w^2 ||xi||^2 - ||sum_{i<u} w xi||^2 = 0``."""
     own = _noise(run, n, t, of(j), side) * k.number_at(factor, {i: of(j)})
-    before, none = (k.summed(steps(end), j, own) for end in (of(i), 0))
+    before = k.summed(steps(of(i)), j, own)
     return combine(
-        sum_over(_one_step(run, n, i, factor, t, side, sign), steps(upper), i),
-        (rules.telescope(i, k.norm2(before), upper), sign),
-        (rules.linear(steps(0), j, own, none), -sign),
-        (rules.split(j, k.inner(own, none), ratio(0), ratio(0)), sign),
+        sum_over(_one_step(run, n, i, factor, t, side), steps(upper), i),
+        rules.telescope(i, k.norm2(before), upper),
     )
 
 
 def martingale(
     run: k.Split, n: k.Client, t: Ratio, upper: Ratio, side: k.Side | None
 ) -> Theorem:
-    """Return ``||sum_{i<u} xi(n,t,i)||^2 <= sum_{i<u} ||xi(n,t,i)||^2``, or a block."""
-    return _one_client(run, n, nat("step"), ratio(1), t, upper, side, 1)
+    """Return ``||sum_{i<u} xi(n,t,i)||^2 = sum_{i<u} ||xi(n,t,i)||^2``, or a block."""
+    return _one_client(run, n, nat("step"), ratio(1), t, upper, side)
 
 
 @cache
@@ -93,12 +70,8 @@ def independent(
     t: Ratio,
     upper: Ratio,
     side: k.Side | None,
-    sign: int = 1,
 ) -> Theorem:
-    """Return ``sum_n sum_{i<u} w^2 ||xi||^2 - ||sum_n sum_{i<u} w xi||^2 >= 0``.
-
-    Both vanish together: with ``sign = -1`` it is the other inequality.
-    """
+    """Return ``sum_n sum_{i<u} w^2 ||xi||^2 - ||sum_n sum_{i<u} w xi||^2 = 0``."""
     own = _noise(run, n, t, of(i), side) * factor
     mine = k.summed(steps(upper), i, own)
     whole = k.summed(k.CLIENTS, n, mine)
@@ -107,11 +80,11 @@ def independent(
         sum_over(away, steps(upper), i, factor),
         rules.linear(steps(upper), i, own, whole - mine),
     )
-    one = _one_client(run, n, i, factor, t, upper, side, sign)
+    one = _one_client(run, n, i, factor, t, upper, side)
     return combine(
         sum_over(one, k.CLIENTS, n),
-        (sum_over(apart, k.CLIENTS, n), -sign),
-        (rules.linear(k.CLIENTS, n, mine, whole), -sign),
+        (sum_over(apart, k.CLIENTS, n), -1),
+        (rules.linear(k.CLIENTS, n, mine, whole), -1),
     )
 
 

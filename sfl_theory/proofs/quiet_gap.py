@@ -81,34 +81,28 @@ def by_parts(u: k.Vec) -> Theorem:
 
 
 def small_turn() -> Theorem:
-    """Return ``||turn||^2 <= tau^3 S^2/4 drift``: gradients change little in a round.
+    """Return ``||turn||^2 <= tau^3 S^2/12 drift``: gradients change little in a round.
 
-    The numbers ODD add up to 0, so gradients at x may be taken off.
+    The numbers ODD add up to 0, so gradients at x may be taken off, and their squares
+    to ``tau (tau^2 - 1)/12``: Cauchy's inequality, of a client.
     """
-    each = gp + xi - gx
-    inside = rules.jensen(steps(tau), i, ratio(1), each * ODD)
+    each, more = gp + xi - gx, 1 / tau**2
+    inner = k.summed(steps(tau), i, each * ODD)
+    size = 12 * (1 + more) / tau**3
     apart = combine(
-        young(gp - gx, xi, 1 / tau),
-        (rules.lipschitz(k.Local(n), S, R.point(of(i)), R.x), 1 + 1 / tau),
-        (rules.variance(RUN, ratio(0), n, now, of(i)), 1 + tau),
+        young(gp - gx, xi, more),
+        (rules.lipschitz(k.Local(n), S, R.point(of(i)), R.x), 1 + more),
+        (rules.variance(RUN, ratio(0), n, now, of(i)), 1 + 1 / more),
     )
-    made = at_least(tau - 1 - of(i))
-    fewer = sign(((tau - 1) / 2) ** 2 - ODD**2, (made, of(i)))
-    square = combine((each, 1))
-    few = sum_over(square, steps(tau), i, ((tau - 1) / 2) ** 2 - ODD**2, [fewer])
-    own = combine(
-        inside,
-        (few, tau),
-        (sum_over(apart, steps(tau), i), tau * ((tau - 1) / 2) ** 2),
+    inside = combine(
+        sum_over(combine((inner * (ODD * size) - each, 1), apart), steps(tau), i),
+        (rules.linear(steps(tau), i, each * ODD, inner), -2 * size),
+        (inner, size / tau**4),
     )
-    inner = k.summed(steps(tau), i, (gp + xi) * ODD)
-    rest = S**2 * tau / 4 * (tau**2 - (tau - 1) ** 2 * (1 + 1 / tau))
-    positive = summed(combine((d, 1)))
     return combine(
         rules.jensen(k.CLIENTS, n, k.weight(n), inner),
-        sum_over(own, k.CLIENTS, n, k.weight(n)),
-        (positive, rest),
-        target=drift * (tau**3 * S**2 / 4) - k.norm2(turn),
+        sum_over(inside, k.CLIENTS, n, k.weight(n) / size),
+        target=drift * (tau**3 * S**2 / 12) - k.norm2(turn),
     )
 
 
@@ -154,7 +148,7 @@ def by_drift() -> Theorem:
     small = at_least(1 - S * alpha)
     less = (1 - S * alpha) / tau
     third = eta * tau * S**2 / 4
-    spare = third * (1 - (tau * less) ** 2)
+    spare = third * (1 - (tau * less) ** 2 / 3)
     own = R.over(k.norm2(d), tau, k.weight(n))
     m_left = (1 - S * alpha) / (2 * alpha)
     bound = k.norm2(m) * (1 / (2 * mu * alpha**2))
@@ -181,7 +175,7 @@ def by_drift() -> Theorem:
             small,
             rules.square(1 - S * alpha),
             sign(m_left, (small, 1 / (2 * alpha))),
-            sign(spare, (small, third * S * alpha)),
+            sign(spare, (small, third * S * alpha / 3)),
         ],
     )
     return combine((whole, 1 / tau), target=bound - gap_left())

@@ -21,11 +21,17 @@ from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Lin, Local, constant, summed, weight
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import visits, weighted_rounds
-from sfl_theory.proofs.convex_paces import excess
+from sfl_theory.proofs import weighted_rounds
 from sfl_theory.proofs.local_steps import G2, S, i, n, now, whole_mean
-from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
-from sfl_theory.proofs.weighted_rounds import BEST, Weighted, drift, eta, tau, third
+from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
+from sfl_theory.proofs.weighted_rounds import (
+    BEST,
+    Weighted,
+    drift,
+    eta,
+    second_moment,
+    tau,
+)
 
 s = nat("s")
 STEP = of(s)
@@ -116,50 +122,20 @@ def progress(a: Weighted, y: k.Vec) -> Theorem:
 def near(a: Weighted) -> Theorem:
     """Return ``sum_n a_n sum_i ||p_i - x||^2 <= cd eta^2 tau^3 G2`` without draws.
 
-    SFL-V2 with everyone: the client block's moves and the server's are blocks of the
-    same gradients. With draws, their own weights: see `weighted_rounds.drift`.
+    With draws, SFL-V2's visits have their own weights.
     """
     r, size = a.round, eta**2 * tau**2
-    if a.partial and a.kind.visits:
+    if a.kind.visits:
         return drift(a)
-    if not a.kind.visits:
-        one = r.summed(weighted_rounds.own_drift(a), tau, weight(n))
-        target = constant(cd(a) * size * tau * G2) - r.drift(tau, weight(n))
-        return combine(one, target=target)
-    return visits.bounded_drift(r)
-
-
-def cd(a: Weighted) -> Ratio:
-    """Return the constant of the drift: 1/3 for SFL-V1, 1 for SFL-V2 with everyone."""
-    if not a.kind.visits:
-        return ratio(third)
-    return a.cd if a.partial else ratio(1)
-
-
-def c1(a: Weighted) -> Ratio:
-    """Return the constant of the second moment."""
-    return 1 + excess if a.partial else ratio(1)
-
-
-@cache
-def moment(a: Weighted) -> Theorem:
-    """Return ``||G||^2 <= c1 tau^2 G2``; SFL-V2: Jensen with the drawn weights."""
-    if not (a.partial and a.kind.visits):
-        return weighted_rounds.second_moment(a)
-    total = summed(steps(tau), i, a.g())
-    V, bound = mean(n, a.share), tau**2 * G2
-    return combine(
-        rules.jensen(k.CLIENTS, n, a.share, total),
-        (sum_over(weighted_rounds.client_sum(a), k.CLIENTS, n, a.share), V),
-        (a.averaged(constant(V**2 * bound)), -1),
-        target=constant(c1(a) * bound) - k.norm2(whole_mean(a.round, a.g())),
-    )
+    one = r.summed(weighted_rounds.own_drift(a), tau, weight(n))
+    target = constant(a.cd * size * tau * G2) - r.drift(tau, weight(n))
+    return combine(one, target=target)
 
 
 def cost(a: Weighted) -> Ratio:
     """Return ``c1 alpha^2 G2 + S cd alpha^3 G2``."""
     alpha = eta * tau
-    return c1(a) * alpha**2 * G2 + S * cd(a) * alpha**3 * G2
+    return a.c1 * alpha**2 * G2 + S * a.cd * alpha**3 * G2
 
 
 def away(a: Weighted, w: References, at: Ratio, upper: Ratio) -> Lin:
@@ -171,107 +147,19 @@ def away(a: Weighted, w: References, at: Ratio, upper: Ratio) -> Lin:
 # A sum over clients of sums over references is one over references of f ---------------
 
 
-def vanishing(size: Theorem, weight_: Ratio, way: int) -> Theorem:
-    """Return ``way s weight y >= 0`` where s is below 1, from ``y >= 0``."""
-    none = rules.assume(constant(-STEP))
-    return combine((size, way * STEP * weight_), signs=[none])
-
-
 def own_gap(a: Weighted, at: Ratio) -> Lin:
     """Return ``F_n(x(at)) - F_n(x*)``."""
     F = Local(n)
     return k.value_of(F, model(a, at)) - k.value_of(F, BEST)
 
 
-def own_vanishing(a: Weighted, at: Ratio, weight_: Ratio, way: int) -> Theorem:
-    """Return ``way s weight (F_n(x(at)) - F_n(x*)) >= 0`` where s is below 1.
-
-    The gap is what convexity says is >= 0 and an inner product, three squares.
-    """
-    g, d = k.gradient(Local(n), BEST), model(a, at) - BEST
-    above = rules.convex(Local(n), ratio(0), BEST, model(a, at))
-    size = way * STEP * weight_
-    half = size / 2
-    return combine(
-        vanishing(above, weight_, way),
-        (g + d, half),
-        (g, -half),
-        (d, -half),
-        target=own_gap(a, at) * size,
-        signs=[rules.assume(constant(-STEP))],
-    )
-
-
-def at_first(form: Lin, now_: Theorem, later: Theorem, way: int) -> Theorem:
-    """Return ``way (e(0) - sum_{s<1} e(s)) >= 0``.
-
-    From ``-way s e(s) >= 0`` and ``way s e(s + 1) >= 0``, as s is below 1.
-    """
-    zero = combine(now_, later)
-    return combine(
-        (rules.telescope(s, form, ratio(1)), way),
-        (rules.telescope(s, form * STEP, ratio(1)), -way),
-        sum_over(zero, steps(1), s),
-    )
-
-
-@cache
-def exchanged(a: Weighted, w: References, up: int, way: int) -> Theorem:
-    """Return ``way (sum_{s<v} b gap(s) - sum_n a_n sum_{s<v} b gap_n(s)) >= 0``.
-
-    For every v, by induction; b is b(s + up), gap_n that of F_n.
-    """
-    v = nat("v")
-    here, zero = of(v), ratio(0)
-
-    def b(at: Ratio) -> Ratio:
-        return w.share(at + up)
-
-    def claim(upper: Ratio) -> Lin:
-        own = summed(steps(upper), s, own_gap(a, STEP) * b(STEP))
-        whole = summed(steps(upper), s, gap(a, STEP) * b(STEP))
-        return (whole - summed(k.CLIENTS, n, own * weight(n))) * way
-
-    def split(first: Ratio, second: Ratio) -> Theorem:
-        each = rules.split(s, own_gap(a, STEP) * b(STEP), first, second)
-        return combine(
-            (rules.split(s, gap(a, STEP) * b(STEP), first, second), way),
-            (sum_over(each, k.CLIENTS, n, weight(n)), -way),
-        )
-
-    at, next_ = here + STEP, here + STEP + 1
-    whole = at_first(
-        gap(a, at) * b(at),
-        vanishing(lowest(a, at), b(at), way),
-        vanishing(lowest(a, next_), b(next_), -way),
-        -way,
-    )
-    each = at_first(
-        own_gap(a, at) * b(at),
-        own_vanishing(a, at, b(at), -way),
-        own_vanishing(a, next_, b(next_), way),
-        way,
-    )
-    last = b(here) * way
-    step = combine(
-        rules.assume(claim(here)),
-        split(here, ratio(1)),
-        whole,
-        sum_over(each, k.CLIENTS, n, weight(n)),
-        (rules.mean_value(model(a, here)), last),
-        (rules.mean_value(BEST), -last),
-        target=claim(here + 1),
-    )
-    base = combine((split(zero, zero), -1), target=claim(zero))
-    return rules.induct(base, step, v, claim(here))
-
-
 def through_clients(a: Weighted, w: References, upper: Ratio) -> Theorem:
-    """Return ``sum_n a_n sum_s c_s gap_n(s) <= sum_s c_s gap(s)``."""
-    values = ((nat("v"), upper),)
-    more, less = (exchanged(a, w, up, 1 if up else -1) for up in (1, 0))
+    """Return ``sum_n a_n sum_s c_s gap_n(s) = sum_s c_s gap(s)``."""
+    mine = combine(rules.mean_value(model(a, STEP)), (rules.mean_value(BEST), -1))
+    form = own_gap(a, STEP) * (w.c(STEP) * weight(n))
     return combine(
-        rules.instantiate(more, values, ()), rules.instantiate(less, values, ())
+        sum_over(mine, steps(upper), s, w.c(STEP)),
+        rules.exchange(steps(upper), s, k.CLIENTS, n, form),
     )
 
 
@@ -342,7 +230,7 @@ def one_round(a: Weighted, w: References, upper: Ratio) -> Theorem:
         (rules.linear(binder, s, each, step), 2),
         (local.whole_update(r, step), -C),
         (local.whole_update(r, G), eta * C),
-        (moment(a), eta**2 * C),
+        (second_moment(a), eta**2 * C),
         (near(a), S * eta * C),
         target=away(a, w, now, upper)
         - away(a, w, now + 1, upper)

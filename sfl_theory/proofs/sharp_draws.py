@@ -13,17 +13,42 @@ from fractions import Fraction
 from functools import cache
 
 from sfl_theory.kernel import rules
-from sfl_theory.kernel.algebra import Number
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Number, Sort
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import CLIENTS, MEAN, constant, norm2, weight
+from sfl_theory.kernel.terms import (
+    CLIENTS,
+    MEAN,
+    constant,
+    norm2,
+    weight,
+)
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
-from sfl_theory.proofs import sharp_rounds, sharp_visits
-from sfl_theory.proofs.local_steps import S, n, now, sigma2, whole_update, young
+from sfl_theory.proofs import sharp_drift, sharp_rounds
+from sfl_theory.proofs import strongly_convex as strong
+from sfl_theory.proofs.local_steps import (
+    G2,
+    S,
+    n,
+    now,
+    sigma2,
+    whole_update,
+    young,
+)
 from sfl_theory.proofs.notation import combine, mean, sign, sum_over
 from sfl_theory.proofs.partial_visits import B, Delta, L, Z, g
 from sfl_theory.proofs.sharp_rounds import KEPT, LIMIT, Sharp, cost, fall
-from sfl_theory.proofs.weighted_rounds import BEST, gap, odds, progress, tau
+from sfl_theory.proofs.weighted_rounds import (
+    BEST,
+    T,
+    Weighted,
+    descent,
+    gap,
+    odds,
+    progress,
+    tau,
+)
 
 C = Fraction(1, 4)
 """Young's c between ``L + Z`` and ``Delta - B``."""
@@ -37,11 +62,11 @@ def drift(a: Sharp) -> Theorem:
     D = sum_n a_n J_n sum_i ||p_i - x||^2, averaged over the draws.
     """
     r, by = a.round, a.closed
-    size, w = r.eta**2 * tau**2 * by.factor, sharp_visits.share(r)
+    size, w = r.eta**2 * tau**2 * by.factor, sharp_drift.share(r)
     noise = constant(mean(n, w * sigma2(n)))
     squares = constant(mean(n, w**2 * sigma2(n)))
     one = combine(
-        sharp_visits.drift(r, by),
+        sharp_drift.drift(r, by),
         (drawn.own_size(), size * tau * a.reach**2),
         (rules.expect(r.run, now, noise), -size / 2),
         (rules.expect(r.run, now, squares), -size * a.reach),
@@ -150,3 +175,33 @@ def approach(a: Sharp) -> Theorem:
         target=gained - gap(a.weighted) * (KEPT * alpha),
         signs=[sign(lost, *kept)],
     )
+
+
+# SFL-V2 with drawn clients under bounded gradients, non-convex, for every rate --------
+
+VISITS = Weighted(k.Kind.V2_WEIGHTED, partial=True)
+
+
+def non_convex() -> Theorem:
+    """Return the sum over rounds; the values of f telescope."""
+    return local.over_rounds(descent(VISITS), VISITS.round, T, 2 / (T * tau))
+
+
+def strongly_convex() -> Theorem:
+    """Return the gap after t rounds at ``eta_t = 4 u/(mu tau)``, u = 1/(gamma + t).
+
+    At most ``(gamma u)^4 phi_0 + 8/3 S c1 G2 u/mu^2 + 16 S^2 cd G2 u^2/mu^3``.
+    """
+    r = local.Round(strong.run(VISITS.kind, k.Participants.UPDATES))
+    u, own = 1 / (strong.gamma + now), strong.S
+    family = k.RoundFamily("eta", Sort.POSITIVE)
+    values = ((family, r.run.client.rate), (strong.S_VARIABLE, own))
+    first = 8 * own * VISITS.c1 * G2 / strong.mu**2
+    second = 32 * own**2 * VISITS.cd * G2 / strong.mu**3
+    right = strong.gap(r, now) * (1 - 4 * u) + constant(first * u**2 + second * u**3)
+    one = combine(
+        rules.instantiate(descent(VISITS), values, ()),
+        (strong.gradient_domination(r.x), 2 * u / strong.mu),
+        target=right - strong.gap(r, now + 1),
+    )
+    return strong.by_recursion(r, one, first, second)

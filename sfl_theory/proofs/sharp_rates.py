@@ -12,11 +12,11 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Lin, Rate, Split, Var, constant, iterate
 from sfl_theory.proofs import sharp_draws, sharp_rounds
 from sfl_theory.proofs import strongly_convex as strong
-from sfl_theory.proofs.local_steps import Round, now, t
-from sfl_theory.proofs.notation import combine, of_round, steps, sum_over
+from sfl_theory.proofs.local_steps import Round, nearer, now, over_rounds, t
+from sfl_theory.proofs.notation import combine, of_round
 from sfl_theory.proofs.sharp_rounds import KEPT, LIMIT, Sharp
 from sfl_theory.proofs.strongly_convex import mu
-from sfl_theory.proofs.weighted_rounds import BEST, T, tau
+from sfl_theory.proofs.weighted_rounds import T, tau
 
 
 def one_round(a: Sharp) -> Theorem:
@@ -37,10 +37,7 @@ def approach(a: Sharp) -> Theorem:
 
 def non_convex(a: Sharp) -> Theorem:
     """Return the sum over rounds; the values of f telescope."""
-    r, c = a.round, 2 / (T * tau * (1 - a.lost))
-    down = rules.telescope(t, k.value_of(MEAN, r.x), T)
-    last = rules.lowest(MEAN, iterate(r.run, T))
-    return combine((sum_over(one_round(a), steps(T), t), c), (down, c), (last, c))
+    return over_rounds(one_round(a), a.round, T, 2 / (T * tau * (1 - a.lost)))
 
 
 # Strongly convex ---------------------------------------------------------------------
@@ -171,7 +168,4 @@ class Decay:
 
 def mean_gap(a: Sharp) -> Theorem:
     """Return the sum over rounds; the distances telescope."""
-    c, r = 1 / (KEPT * tau * T), a.round
-    away = rules.telescope(t, k.norm2(r.x - BEST), T)
-    last = iterate(r.run, T) - BEST
-    return combine((sum_over(approach(a), steps(T), t), c), (away, c), (last, c))
+    return nearer(approach(a), a.round, T, 1 / (KEPT * tau * T))

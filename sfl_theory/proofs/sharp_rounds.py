@@ -19,7 +19,7 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, MEAN, Lin, Vec, constant, norm2, weight
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import sharp_drift, sharp_visits
+from sfl_theory.proofs import sharp_drift
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, n, now, whole_mean, young
 from sfl_theory.proofs.notation import combine, mean, of, sign, sum_over
@@ -64,7 +64,7 @@ class Sharp:
         """What closes the drift."""
         visits = self.kind.visits
         c = Fraction(1, 7 if visits else 10)
-        return Closed(self.limit, c if self.limit == LIMIT else HALF_WAY, visits)
+        return Closed(self.limit, c if self.limit >= LIMIT else HALF_WAY, visits)
 
     @property
     def share(self) -> Fraction:
@@ -74,7 +74,7 @@ class Sharp:
     @property
     def reach(self) -> Ratio:
         """The most that visits weigh together: ``sum a_n/q_n`` where they are drawn."""
-        return sharp_visits.reach(self.round) if self.kind.visits else ratio(1)
+        return sharp_drift.reach(self.round) if self.kind.visits else ratio(1)
 
     @property
     def spread(self) -> Ratio:
@@ -170,7 +170,7 @@ def drift(a: Sharp) -> Theorem:
     r, by = a.round, a.closed
     size = r.eta**2 * tau**3 * by.factor * a.share
     if a.kind.visits:
-        one = sharp_visits.drift(r, by)
+        one = sharp_drift.drift(r, by)
     else:
         one = sum_over(sharp_drift.client_drift(r, by), CLIENTS, n, weight(n))
     return a.under_rate(combine(one, (own_size(r), size)))

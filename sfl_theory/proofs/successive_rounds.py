@@ -18,7 +18,6 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import notation
 from sfl_theory.proofs.local_steps import G2, Round, j, n, now, young
-from sfl_theory.proofs.noises import only_one
 from sfl_theory.proofs.notation import combine, nat, of, sign, steps, sum_over
 from sfl_theory.proofs.strongly_convex import S, mu, tau
 
@@ -98,7 +97,6 @@ def longer(each: k.Vec, step: Ratio, u: k.Vec, way: int) -> Theorem:
         (rules.linear(steps(up), j, each, u), -way),
         (rules.linear(steps(step), j, each, u), way),
         (rules.split(j, k.inner(each, u), step, ratio(1)), -way),
-        only_one(j, k.vec_at(each, {j: step + of(j)}), u, way),
         target=k.inner(k.vec_at(each, {j: step}) + here - there, u) * way,
     )
 
@@ -173,20 +171,24 @@ def shift(step: Ratio) -> k.Vec:
     return (k.gradient(F, q(step)) - k.gradient(F, y(step))) * eta
 
 
-def shifted(step: Ratio) -> Theorem:
-    """Return ``||shift_i||^2 <= (S eta (eta - eta') i)^2 G2``."""
+def off(step: Ratio) -> Theorem:
+    """Return ``||q_i - y_i||^2 <= ((eta - eta') i)^2 G2``."""
     u, less = path(step), eta - next_eta
-    off = q(step) - y(step)
+    away = q(step) - y(step)
     bounded = rules.bounded_gradient(RUN, G2, n, now + 1, of(j))
-    size = combine(
-        (walked(now + 1, step, off + u * less), -1),
+    return combine(
+        (walked(now + 1, step, away + u * less), -1),
         (rules.jensen(steps(step), j, ratio(1), h(of(j))), less**2),
         (sum_over(bounded, steps(step), j), less**2 * step),
-        target=k.constant((less * step) ** 2 * G2) - k.norm2(off),
+        target=k.constant((less * step) ** 2 * G2) - k.norm2(away),
         signs=[rules.square(less)],
     )
+
+
+def shifted(step: Ratio) -> Theorem:
+    """Return ``||shift_i||^2 <= (S eta (eta - eta') i)^2 G2``."""
     near = rules.lipschitz(k.Local(n), S, q(step), y(step))
-    return combine((near, eta**2), (size, (S * eta) ** 2))
+    return combine((near, eta**2), (off(step), (S * eta) ** 2))
 
 
 def noisy(step: Ratio) -> k.Vec:

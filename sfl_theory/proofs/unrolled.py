@@ -7,13 +7,14 @@ theorem on the free point w, so that a dense vector is put in once, by `instanti
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs.noises import only_one
+from sfl_theory.proofs.noises import of_steps
 from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 
 W = k.Point("w")
@@ -132,9 +133,8 @@ def moves(run: k.Split, i: int, side: k.Side | None) -> Theorem:
         return combine(*uses, target=k.inner(block(side, after - before), w))
     eta = rate_of(run, side)
     g = block(side, stochastic(run, n, now, of(j)))
-    last = only_one(j, k.vec_at(g, {j: i + of(j)}) * eta, w, 1)
     joined = rules.split(j, k.inner(g, w), ratio(i), ratio(1))
-    uses += [(_moved(run, side, joined), -eta), (_moved(run, side, last), 1)]
+    uses.append((_moved(run, side, joined), -eta))
     if one_server(run, side):
         one = block(side, step(run, i)) * k.weight(n)
         uses.append((rules.linear(k.CLIENTS, n, one, w), eta))
@@ -178,32 +178,149 @@ def mean(u: k.Vec) -> k.Vec:
     return k.summed(k.CLIENTS, n, u * k.weight(n))
 
 
+def single_steps(u: k.Vec, upper: int) -> Theorem:
+    """Return ``sum_i <u(i), w> - <sum_{j<upper} u(j), w> = 0``, single terms."""
+    form, whole = k.inner(u, w), k.summed(steps(upper), j, u)
+    ways = [(rules.split(j, form, ratio(i), ratio(1)), -1) for i in range(upper)]
+    each = (k.vec_at(u, {j: ratio(i)}) for i in range(upper))
+    return combine(
+        (rules.linear(steps(upper), j, u, w), -1),
+        *ways,
+        target=k.inner(sum(each, k.Vec({})) - whole, w),
+    )
+
+
+def vanishing(c: Ratio, u: k.Vec, v: k.Vec, signs: Iterable[Theorem]) -> Theorem:
+    """Return ``c <u, v> >= 0`` for c that is 0: signs show c >= 0 and -c >= 0."""
+    return combine((u + v, c / 4), (u - v, -c / 4), signs=signs)
+
+
 X, Y = k.Point("x"), k.Point("y")
 
 
-@cache
-def _interpolation(S: Ratio, mu: Ratio) -> Theorem:
-    """Return what `interpolated` returns, for points x and y."""
-    x, y = k.vec(X), k.vec(Y)
-    gx, gy = k.gradient(k.Local(n), x), k.gradient(k.Local(n), y)
-    d = gx - gy - (x - y) * mu
-    z = x - d * (1 / (S - mu))
-    rest = k.value_of(k.Local(n), x) - k.value_of(k.Local(n), y) - k.inner(gy, x - y)
-    rest = (
-        rest - k.inner(x - y, x - y) * (mu / 2) - k.inner(d, d) * (1 / (2 * (S - mu)))
+def at_most_one(theta: Ratio) -> Theorem:
+    """Return ``theta <= 1``: assumed where it has to be."""
+    form = k.constant(1 - theta)
+    known = (1 - theta).nonnegative()
+    return combine(target=form) if known else rules.assume(form)
+
+
+def below(theta: Ratio, S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
+    """Return ``theta (F_n(p) + <grad F_n(p), q - p> - F_n(q)) + S/2 ||q - p||^2``."""
+    return combine(
+        (rules.smooth(k.Local(n), S, p, q), theta),
+        (q - p, (1 - theta) * S / 2),
+        signs=[at_most_one(theta)],
     )
-    uses = [
-        (rules.smooth(k.Local(n), S, x, z), 1),
-        (rules.convex(k.Local(n), mu, y, z), 1),
-    ]
-    return combine(*uses, target=rest)
 
 
-def interpolated(S: Ratio, mu: Ratio, x: k.Vec, y: k.Vec) -> Theorem:
-    """Return what values and gradients of F_n at x and y satisfy.
+@cache
+def _interpolation(theta: Ratio, S: Ratio, mu: Ratio, least: Ratio) -> Theorem:
+    x, y, F = k.vec(X), k.vec(Y), k.Local(n)
+    gx, gy = k.gradient(F, x) * theta, k.gradient(F, y) * theta
+    d = gx - gy - (x - y) * least
+    z = x - d * (1 / (S - least))
+    rest = (k.value_of(F, x) - k.value_of(F, y)) * theta - k.inner(gy, x - y)
+    rest = rest - k.norm2(x - y) * (least / 2) - k.norm2(d) * (1 / (2 * (S - least)))
+    spare = theta * mu - least
+    signs = [at_most_one(theta)]
+    if not spare.nonnegative():
+        signs.append(rules.assume(k.constant(spare)))
+    return combine(
+        (below(theta, S, x, z), 1),
+        (rules.convex(F, mu, y, z), theta),
+        (z - y, spare / 2),
+        target=rest,
+        signs=signs,
+    )
 
-    ``F(x) >= F(y) + <gy, x - y> + mu/2 ||x - y||^2 + ||d||^2/(2 (S - mu))`` with
-    ``d = gx - gy - mu (x - y)``, F mu-convex and S-smooth, S > mu. Proof: F is below
-    its quadratic at x and above its one at y, both at ``z = x - d/(S - mu)``.
+
+def interpolated(
+    S: Ratio,
+    mu: Ratio,
+    x: k.Vec,
+    y: k.Vec,
+    theta: Number = 1,
+    least: Number | None = None,
+) -> Theorem:
+    """Return what values and gradients of ``F = theta F_n`` at x and y satisfy.
+
+    ``F(x) >= F(y) + <gy, x - y> + m/2 ||x - y||^2 + ||d||^2/(2 (S - m))`` with
+    ``d = gx - gy - m (x - y)``, F_n S-smooth and mu-convex, m mu or `least`,
+    S > m; ``theta <= 1``, ``theta mu >= m`` are assumed where they are no
+    numbers. Proof: F is below its quadratic at x and above its one at y, both at
+    ``z = x - d/(S - m)``. A round with steps theta eta is one with steps eta on F.
     """
-    return rules.instantiate(_interpolation(S, mu), ((X, x), (Y, y)), ())
+    m = mu if least is None else least
+    one = _interpolation(ratio(theta), ratio(S), ratio(mu), ratio(m))
+    return rules.instantiate(one, ((X, x), (Y, y)), ())
+
+
+# The noise of one local step, averaged over the clients: what it is orthogonal to -----
+
+
+def centred(run: k.Split, n: k.Client, t: Ratio, i: Ratio, u: k.Vec) -> Theorem:
+    """Return ``<xi(n,t,i), u> = 0`` for u fixed before step i of every client.
+
+    In SFL-V1 u may have sums of what each client has seen alone: the others' terms are
+    independent of the noise, and n's own one is fixed.
+    """
+    m, each, rest = k.Client("m"), k.Vec({}), k.Vec({})
+    for atom, c in u.coefficients.items():
+        over = isinstance(atom, k.VecSum) and atom.binder is k.CLIENTS
+        if run.kind is k.Kind.V1 and isinstance(atom, k.VecSum) and over:
+            v, inside = atom.opened()
+            each = each + k.renamed(inside, v, m) * c
+        else:
+            rest = rest + k.vec(atom) * c
+    own = rules.unbiased(run, n, t, i, rest + k.vec_at(each, {m: n}))
+    return combine(own, rules.unbiased_across(run, n, t, i, m, each)) if each else own
+
+
+@cache
+def gram(run: k.Split, i: int, other: int, side: k.Side | None, way: int) -> Theorem:
+    """Return ``<mean xi_i, mean xi_other> = 0``, minus ``sum a_n^2 ||xi_i||^2`` if i.
+
+    Times way, 1 or -1.
+    """
+    first, last = sorted((i, other))
+    return combine((of_steps(run, n, now, ratio(last), ratio(first), side), way))
+
+
+@cache
+def small_mean(
+    run: k.Split, of_n: Ratio, i: int, bound: Ratio | None = None
+) -> Theorem:
+    """Return ``||mean xi_i||^2 <= sum a_n^2 sigma_n^2``, or its assumed bound."""
+    each = rules.variance(run, of_n, n, now, ratio(i))
+    own = sum_over(each, k.CLIENTS, n, k.weight(n) ** 2)
+    more = [] if bound is None else [rules.assume(mean_bound(bound, of_n))]
+    return combine(gram(run, i, i, None, -1), own, *more)
+
+
+@cache
+def small_deviation(
+    run: k.Split, of_n: Ratio, i: int, bound: Ratio | None = None
+) -> Theorem:
+    """Return ``sum_n a_n ||xi_i||^2 - ||mean xi_i||^2 <= sum a_n (1 - a_n) sigma_n^2``.
+
+    Or what bounds that, assumed.
+    """
+    each = rules.variance(run, of_n, n, now, ratio(i))
+    factor, below = k.weight(n) * (1 - k.weight(n)), rules.weight_below_one(n)
+    own = sum_over(each, k.CLIENTS, n, factor, [below])
+    more = [] if bound is None else [rules.assume(deviation_bound(bound, of_n))]
+    return combine(gram(run, i, i, None, 1), own, *more)
+
+
+def mean_bound(bound: Ratio, of_n: Ratio) -> k.Lin:
+    """Return ``bound - sum_n a_n^2 sigma_n^2``."""
+    return k.constant(bound) - k.summed(
+        k.CLIENTS, n, k.constant(k.weight(n) ** 2 * of_n)
+    )
+
+
+def deviation_bound(bound: Ratio, of_n: Ratio) -> k.Lin:
+    """Return ``bound - sum_n a_n (1 - a_n) sigma_n^2``."""
+    a = k.weight(n)
+    return k.constant(bound) - k.summed(k.CLIENTS, n, k.constant(a * (1 - a) * of_n))

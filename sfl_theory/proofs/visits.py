@@ -7,54 +7,22 @@ from fractions import Fraction
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio
-from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import notation, sharp_rounds
 from sfl_theory.proofs.local_steps import (
-    G2,
     Round,
     S,
-    both_parts,
     eps2,
-    i,
-    j,
     n,
-    now,
 )
-from sfl_theory.proofs.notation import combine, count, mean, of
+from sfl_theory.proofs.notation import combine, count, mean
 from sfl_theory.proofs.sharp_rounds import Sharp
-from sfl_theory.proofs.visited import Visited
 
 tau, T = count("tau"), count("T")
 ROUND_T = Round(notation.equal_paces(k.Kind.V2_WEIGHTED, tau, notation.rates("eta")))
 sbar2, s_a2 = (mean(n, k.weight(n) ** power * local.sigma2(n)) for power in (1, 2))
 u = S * ROUND_T.eta * tau
-
-
-def bounded_drift(r: Round) -> Theorem:
-    """Return ``D <= eta^2 tau^3 G2`` for server steps weighted by a_n.
-
-    A client's block has moved by its i earlier steps, the server's by the visits before
-    (n, i), among them at most tau of each client.
-    """
-    tau, e2, a = r.steps(k.Side.CLIENT), r.eta**2, k.weight(n)
-    now_, earlier = (stochastic(r.run, n, now, of(v)) for v in (i, j))
-    more = rules.longer(j, k.part(k.Side.CLIENT, earlier), of(i), tau)
-    visited = Visited(r)
-    one = combine(
-        (both_parts(r.away(of(i))), -1),
-        local.own_steps(r, k.Side.CLIENT, of(i), of(i)),
-        (more, e2 * of(i)),
-        visited.straight(visited.stochastic()),
-    )
-    spare = combine((k.part(k.Side.CLIENT, now_), 1))
-    both = combine(both_parts(now_), rules.bounded_gradient(r.run, G2, n, now, of(i)))
-    return combine(
-        r.summed(one, tau, a),
-        (r.summed(spare, tau, a), e2 * tau * (tau + 1) / 2),
-        (r.summed(both, tau, a), e2 * tau**2),
-        target=k.constant(e2 * tau**3 * G2) - local.whole_drift(r),
-    )
 
 
 def cost(r: Round) -> Ratio:

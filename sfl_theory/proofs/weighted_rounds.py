@@ -16,10 +16,10 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import in_order, notation, partial_visits
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation, partial_visits
 from sfl_theory.proofs.convex_paces import excess
-from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, m, n, now, t
+from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, m, n, now
 from sfl_theory.proofs.notation import combine, count, mean, of, rates, steps, sum_over
 from sfl_theory.proofs.visited import Visited
 
@@ -39,6 +39,8 @@ class Weighted:
     kind: k.Kind
     partial: bool = False
     """Whether clients take part with probabilities q_n."""
+    sharp: bool = True
+    """Where visits are drawn: by their whole weight, not client by client."""
 
     @property
     def run(self) -> k.Split:
@@ -65,15 +67,19 @@ class Weighted:
         """Of the second moment of G, over tau^2 G2."""
         if not self.partial:
             return ratio(1)
-        return kappa if self.kind.visits else 1 + excess
+        return kappa if self.kind.visits and not self.sharp else 1 + excess
 
     @property
     def cd(self) -> Ratio:
         """Of the drift, over eta^2 tau^3 G2."""
         if not self.kind.visits:
             return ratio(third)
+        if not self.partial:
+            return ratio(Fraction(1, 2))
+        if self.sharp:
+            return 1 + excess + kappa * excess / 2
         more = kappa + mean(n, k.weight(n) ** 2 * odds * notation.inverse_q(n))
-        return ratio(third) + (more if self.partial else 1)
+        return ratio(third) + more
 
     def g(self, step: k.Var = i) -> k.Vec:
         """Return a stochastic gradient."""
@@ -108,12 +114,21 @@ def second_moment(a: Weighted) -> Theorem:
     """Return ``||G||^2 <= c1 tau^2 G2``.
 
     SFL-V1: draws add ``a_n^2 (1/q_n - 1)`` times each client's own sum. SFL-V2: Jensen
-    with the weights a_n, and ``J_n^2`` has the mean ``1/q_n``.
+    with the weights ``a_n J_n``, whose sum W has ``E W^2 = 1 + rho``; or with the
+    weights a_n, and ``J_n^2`` has the mean ``1/q_n``.
     """
     inside = k.summed(steps(tau), i, a.g())
     G = local.whole_mean(a.round, a.g())
     own = client_sum(a)
     target = k.constant(a.c1 * tau**2 * G2) - k.norm2(G)
+    if a.partial and a.kind.visits and a.sharp:
+        W = mean(n, a.share)
+        return combine(
+            rules.jensen(k.CLIENTS, n, a.share, inside),
+            (sum_over(own, k.CLIENTS, n, a.share), W),
+            (a.averaged(k.constant(W**2 * tau**2 * G2)), -1),
+            target=target,
+        )
     if a.partial and a.kind.visits:
         jump = k.draw(a.run, n, now)
         number = k.constant(mean(n, k.weight(n) * a.jumps) * tau**2 * G2)
@@ -144,12 +159,12 @@ def own_drift(a: Weighted) -> Theorem:
 
 
 def visited(a: Weighted) -> Theorem:
-    """Return ``||[p_i - x]_s||^2 <= eta^2 tau^2 G2 sum_m a_m J_m^2`` for SFL-V2.
+    """Return ``||[p_i - x]_s||^2 <= eta^2 tau^2 G2 sum_m a_m J_m^2``, drawn visits.
 
     The visits before (n, i) are at most tau of each client; Jensen with weights a_m.
     """
     v = Visited(a.round)
-    g, jump = v.stochastic(), k.draw(a.run, m, now) if a.partial else ratio(1)
+    g, jump = v.stochastic(), k.draw(a.run, m, now)
     few = sum_over(v.late(), steps(tau), j)
     bound = local.bounded_block(a.run, k.Side.SERVER, of(j), m)
     made = tau - rules.number_of(few.form)
@@ -169,8 +184,24 @@ def visited(a: Weighted) -> Theorem:
 
 @cache
 def drift(a: Weighted) -> Theorem:
-    """Return ``D <= cd eta^2 tau^3 G2``."""
+    """Return ``D <= cd eta^2 tau^3 G2``.
+
+    Of the third power of the drawn weight W no mean is taken: ``(kappa - W)(W - 1)^2 >=
+    0`` bounds it.
+    """
     r = a.round
+    if a.kind.visits and not a.partial:
+        return in_order.bounded_drift(r)
+    if a.kind.visits and a.sharp:
+        W, size = mean(n, a.share), eta**2 * tau**3 / 2 * G2
+        number = k.constant(size * (kappa * (W - 1) ** 2 + 2 * W**2))
+        return combine(
+            in_order.drawn_drift(r),
+            (partial_visits.at_most_kappa(), size * (W - 1) ** 2),
+            (a.averaged(number), -1),
+            target=k.constant(a.cd * 2 * size) - r.drift(tau, a.share),
+            signs=[rules.square(W - 1)],
+        )
     if a.kind.visits:
         client = local.block_move(r, k.Side.CLIENT, of(i), of(i))
         away = both_parts(r.away(of(i)))
@@ -290,7 +321,4 @@ def mean_gap(a: Weighted) -> Theorem:
     ``1/T sum eta (f(x) - f*) <= I/(2 tau T) + c1 tau G2/(2T) sum eta^2
     + S cd tau^2 G2/(2T) sum eta^3``.
     """
-    c = 1 / (2 * tau * T)
-    fall = rules.telescope(t, k.norm2(a.round.x - BEST), T)
-    last = k.iterate(a.run, T) - BEST
-    return combine((sum_over(approach(a), steps(T), t), c), (fall, c), (last, c))
+    return local.nearer(approach(a), a.round, T, 1 / (2 * tau * T))

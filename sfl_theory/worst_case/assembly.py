@@ -7,7 +7,7 @@ of this is trusted: a theorem is what the kernel's rules make of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from sfl_theory.kernel import rules
@@ -16,8 +16,7 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import interleaved, unrolled
 from sfl_theory.proofs.notation import combine, sum_over
-from sfl_theory.proofs.scaled import below
-from sfl_theory.proofs.unrolled import atom_of, block, mean, n, tested
+from sfl_theory.proofs.unrolled import atom_of, below, block, mean, n, tested
 from sfl_theory.worst_case.certificate import Atom, Point, Space, Square
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.silent import silence
@@ -114,10 +113,9 @@ class Assembly:
         silence(self)
         self._squares(squares)
         self._stationary()
-        average = sum_over(
-            _total(self.each, self.each_squares), k.CLIENTS, n, k.weight(n)
-        )
-        rest = _total(self.uses, self.squares)
+        each = total([*self.each, *self.each_squares])
+        average = sum_over(each, k.CLIENTS, n, k.weight(n))
+        rest = total([*self.uses, *self.squares])
         return combine(average, rest, target=self.target)
 
     # What is added ---------------------------------------------------------------
@@ -476,14 +474,12 @@ def _whole(name: Name) -> bool:
     return isinstance(name, k.VecAtom) and k.side_of(name) is None
 
 
-def _total(uses: Uses, squares: Squares) -> Theorem:
+def total(uses: Sequence[tuple[Theorem | k.Vec, Number]]) -> Theorem:
     """Return the sum, added up in groups: a long sum costs its length every time."""
     while len(uses) > GROUP:
         groups = (uses[i : i + GROUP] for i in range(0, len(uses), GROUP))
         uses = [(combine(*group), ONE) for group in groups]
-    parts = range(0, len(squares), GROUP)
-    more = [(combine(*squares[i : i + GROUP]), ONE) for i in parts]
-    return combine(*uses, *more)
+    return combine(*uses)
 
 
 def _over_weight(number: Ratio) -> Fraction:

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Block:
-    """The linear matrix inequality of a space.
+    """The linear matrix inequality of a space, or of some of its atoms.
 
     Attributes:
         rows: the vectors u, shape (m, rank, n).
@@ -26,6 +26,7 @@ class Block:
         goal: C.
         scale: of the atoms that are kept.
         kept: their places in the basis.
+        active: the constraints' places among all.
     """
 
     rows: Array
@@ -33,6 +34,7 @@ class Block:
     goal: Array
     scale: Array
     kept: list[int]
+    active: NDArray[np.int_]
 
     @property
     def size(self) -> int:
@@ -52,6 +54,17 @@ class Block:
         flat = self.rows.reshape(m * rank, n)
         weights = (self.signs * y[:, None]).reshape(m * rank)
         return flat.T @ (flat * weights[:, None])
+
+    def within(self, places: Sequence[int]) -> Block:
+        """Return the part of some atoms, and of what speaks of them."""
+        places = [*places]
+        rows = self.rows[:, :, places]
+        signs = np.where(rows.any(axis=2), self.signs, 0.0)
+        here = signs.any(axis=1)
+        goal = self.goal[np.ix_(places, places)]
+        kept = [self.kept[k] for k in places]
+        active = self.active[here]
+        return Block(rows[here], signs[here], goal, self.scale[places], kept, active)
 
     def normal(self, X: Array, Y: Array) -> Array:
         """Return the matrix <A_k, X A_l Y>, which is symmetric.
@@ -125,7 +138,8 @@ def written(program: Program, constraints: Sequence[Constraint], space: Space) -
     goal = np.zeros((size, size))
     for a, b, c in program.objective.terms:
         goal += float(c) * np.outer(table[a], table[b]) / program.units.objective
-    return Block(rows, signs, (goal + goal.T) / 2, scale, kept)
+    active = np.arange(len(constraints))
+    return Block(rows, signs, (goal + goal.T) / 2, scale, kept, active)
 
 
 def _signed_squares(
@@ -142,3 +156,29 @@ def _signed_squares(
         for k, level in enumerate(levels)
         if abs(level) > 1e-12 * np.abs(levels).max()
     ]
+
+
+def completed(matrix: Array, cliques: Sequence[Sequence[int]]) -> Array:
+    """Return the positive definite matrix with the blocks of a given one.
+
+    Args:
+        matrix: whose blocks on the cliques are positive definite.
+        cliques: the first has what two others share.
+
+    Returns:
+        The one whose inverse vanishes outside the cliques: its determinant is largest.
+    """
+    found = matrix.copy()
+    first = set(cliques[0])
+    done = list(cliques[0])
+    for clique in cliques[1:]:
+        group = [k for k in clique if k not in first]
+        near = [k for k in clique if k in first]
+        far = [k for k in done if k not in near]
+        if far:
+            link = matrix[np.ix_(group, near)]
+            inner = np.linalg.solve(found[np.ix_(near, near)], found[np.ix_(near, far)])
+            found[np.ix_(group, far)] = link @ inner
+            found[np.ix_(far, group)] = found[np.ix_(group, far)].T
+        done += group
+    return found

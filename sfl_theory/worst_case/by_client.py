@@ -14,7 +14,7 @@ from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs.by_number import client, m, of_client
 from sfl_theory.proofs.notation import combine, sum_over
-from sfl_theory.proofs.unrolled import block, interpolated, n
+from sfl_theory.proofs.unrolled import block, n
 from sfl_theory.worst_case.assembly import SIDES
 from sfl_theory.worst_case.certificate import Atom, Certificate, Inequality, Point
 from sfl_theory.worst_case.setting import ONE
@@ -34,6 +34,7 @@ FIELDS = {
     "at-least": "at",
 }
 """What the inequalities of each kind name; anything else has to be left out."""
+WHOLE = {"start-distance", "start-gap", "at-least"}
 Drawn = tuple[int, int, int]
 """Client, round and step of a noise."""
 
@@ -129,37 +130,21 @@ class ByClient(Stated):
         Raises:
             ValueError: no derivation is known.
         """
-        setting, run, at, S = self.setting, self.run, says.at, ratio(self.setting.S)
-        if says.kind in {"start-distance", "start-gap"}:
-            return rules.assume(self.start)
         if says.kind == "heterogeneity":
             return self.spread()
-        if at is None:
+        at, p = says.at, says.client
+        if says.kind == "lowest" and at is not None and at.kind == "round":
+            return self.lowest(k.iterate(self.run, at.t))
+        known = self.on_client(says, lambda point: parts.at(point, n))
+        if known is not None and says.kind in {
+            "start-distance",
+            "start-gap",
+            "at-least",
+        }:
+            return known
+        if known is None or p is None or p not in self.numbers.clients:
             raise ValueError(f"no derivation of {says}")
-        s, i, p = ratio(at.t), ratio(at.i), says.client
-        if says.kind == "lowest" and at.kind == "round":
-            return self.lowest(k.iterate(run, at.t))
-        if says.kind == "at-least" and at.kind == "round":
-            return rules.assume(self.least(at.t))
-        if p is None or p not in self.numbers.clients:
-            raise ValueError(f"no derivation of {says}")
-        q, local = client(p), at.kind == "local"
-        if says.kind == "interpolation" and says.other is not None:
-            x, y = parts.at(at, q), parts.at(says.other, q)
-            return of_client(interpolated(S, self.modulus, x, y), p)
-        if says.kind == "dissimilarity" and setting.eps2 is not None and not at.i:
-            x = parts.at(Point("round", at.t) if local else at, q)
-            return of_client(rules.heterogeneity(ratio(setting.eps2), n, x), p)
-        if says.kind == "bounded-gradient" and setting.G2 is not None and local:
-            known = rules.bounded_gradient(run, ratio(setting.G2), n, s, i)
-            if setting.sigma2:
-                g = parts.drawn(Atom("gradient", p, at), n)
-                known = combine(known, (rules.unbiased(run, n, s, i, g), 2))
-            return of_client(known, p)
-        if says.kind == "variance" and local:
-            most = ratio(setting.sigma2)
-            return of_client(rules.variance(run, most, n, s, i), p)
-        raise ValueError(f"no derivation of {says}")
+        return of_client(known, p)
 
     def spread(self) -> Theorem:
         """Return ``zeta^2 - sum_p v_p ||grad F_p(x*)||^2 >= 0``, v the weights."""

@@ -20,16 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfl_theory.worst_case.certificate import STAR, Atom, Space
-from sfl_theory.worst_case.columns import Found
+from sfl_theory.worst_case.columns import Found, violations
 from sfl_theory.worst_case.exact import Scaled, table
 from sfl_theory.worst_case.interior import Grams
 from sfl_theory.worst_case.program import Constraint, Program
 from sfl_theory.worst_case.setting import ONE, ZERO
 
 BITS = 60
-SHARES = (Fraction(1, 10**6), Fraction(1, 10**4), Fraction(1, 100))
-NEAREST = 4
-"""So many of the solver's last points are mixed with one inside, by ``SHARES``."""
+LEAST, MORE = 1e-10, 1.1
+"""A point is moved by so much more, and so much more often, than float64 says."""
+PARTS, WIDER = (2, 8, 32, 128), (1, 4, 64)
 
 
 @dataclass(frozen=True)
@@ -116,70 +116,134 @@ def reached(
 
 
 def rounded(program: Program, found: Found) -> Instance | str:
-    """Round the latest point of the solver that lies inside all constraints.
+    """Round a mean of the solver's points and of half a parabola's run.
+
+    All constraints are affine in Gram matrices and values, so between two points it is
+    known in float64 where all hold: one goes from a parabola's run, which is inside,
+    to the solver's points, the latest of which are best and break constraints most.
 
     Args:
         program: the program.
-        found: the solver's last points; each is strictly inside its constraints, but
-            for residuals, which grow towards the end.
+        found: the solver's last points.
 
     Returns:
         The instance, or what rounding breaks.
     """
-    instance: Instance | str = "no point of the solver is inside"
-    for grams, values in found.solution.trail:
-        instance = _rounded(program, grams, values)
+    mu = program.setting.mu or ZERO
+    curves = [mu + (program.setting.S - mu) / part for part in PARTS]
+    runs = [parabola(program, curve) for curve in curves]
+    points = [_Mean(*one, _excess(program, *one)) for one in found.solution.trail]
+    means = []
+    for run in runs:
+        if isinstance(run, Instance):
+            half = _half(program, run)
+            none = {space: 0 * gram for space, gram in half[0].items()}
+            inside = _Mean(none, 0 * half[1], _excess(program, *half), run, 1.0)
+            deep = [_moved(one, inside, 2.0) for one in points]
+            means += [_moved(a, b, 1.01) for a in points for b in (inside, *deep)]
+    if not means:
+        return "no run of a parabola is inside, or the solver has no point"
+    best = max(means, key=lambda one: float(one.excess[-1]))
+    instance: Instance | str = ""
+    for wider in WIDER:
+        instance = _rounded(program, best, min(ONE, Fraction(best.share) * wider))
         if isinstance(instance, Instance):
-            return instance
-    mu = program.setting.mu
-    inside = parabola(program, ((mu or ZERO) + program.setting.S) / 2)
-    if isinstance(inside, Instance):
-        for share in SHARES:
-            for grams, values in found.solution.trail[:NEAREST]:
-                mixed = _rounded(program, grams, values, inside, share)
-                if isinstance(mixed, Instance):
-                    return mixed
+            break
     return instance
 
 
-def _rounded(
-    program: Program,
-    grams: Grams,
-    values: NDArray[np.float64],
-    inside: Instance | None = None,
-    share: Fraction = ZERO,
-) -> Instance | str:
-    r"""Round a point, moved a share of the way towards half an instance.
+@dataclass(frozen=True)
+class _Mean:
+    """A mean of points of the solver and of half an instance.
 
-    All constraints are affine in Gram matrices and values, so a point that breaks some
-    by little is mixed with one that is inside them.
+    Attributes:
+        grams: the others' part.
+        values: the others' part.
+        excess: of the mean, see ``_excess``.
+        inside: the instance.
+        share: its weight.
+    """
+
+    grams: Grams
+    values: NDArray[np.float64]
+    excess: NDArray[np.float64]
+    inside: Instance | None = None
+    share: float = 0.0
+
+
+def _moved(point: _Mean, inside: _Mean, more: float) -> _Mean:
+    """Return a point moved until it is inside, times more."""
+    by = min(1.0, LEAST + more * _least_share(point.excess, inside.excess))
+    return _Mean(
+        {s: (1 - by) * g + by * inside.grams[s] for s, g in point.grams.items()},
+        (1 - by) * point.values + by * inside.values,
+        (1 - by) * point.excess + by * inside.excess,
+        inside.inside,
+        by * inside.share,
+    )
+
+
+def _least_share(near: NDArray[np.float64], far: NDArray[np.float64]) -> float:
+    """Return how far a point has to be moved so that nothing is above its bound."""
+    broken = near[:-1] > 0
+    a, b = near[:-1][broken], np.minimum(far[:-1][broken], 0.0)
+    return float(np.max(a / (a - b), initial=0.0))
+
+
+def _excess(
+    program: Program, grams: Grams, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return how much every constraint is above its bound, last the metric."""
+    every = np.array(program.pairs, dtype=int).reshape(-1, 2)
+    whole = program.products(grams)
+    given = [
+        sum(float(c) * values[index] for index, c in one.values)
+        + sum(float(c) * whole[a, b] for a, b, c in one.terms)
+        - float(one.bound)
+        for one in (*program.given, program.objective)
+    ]
+    pairs = violations(program, whole, values, every)
+    return np.concatenate([given[:-1], pairs, given[-1:]])
+
+
+def _half(program: Program, inside: Instance) -> tuple[Grams, NDArray[np.float64]]:
+    """Return half an instance in float64."""
+    grams = {}
+    for space, rows in inside.factors.items():
+        root = np.array([
+            [entry / rows.denominator for entry in row] for row in rows.numerators
+        ])
+        weights = np.array([float(one) for one in inside.weights[space]])
+        grams[space] = (root * weights) @ root.T / 2
+    return grams, np.array([float(value) / 2 for value in inside.values])
+
+
+def _rounded(program: Program, mean: _Mean, share: Fraction) -> Instance | str:
+    r"""Round a mean with another share of the instance.
 
     Args:
         program: the program.
-        grams: of the point.
-        values: of the point.
-        inside: an instance, or None.
-        share: how far the point is moved.
+        mean: of points.
+        share: of the instance.
 
     Returns:
         The instance, or what the point breaks.
     """
-    factors = {}
-    for space, gram in grams.items():
-        levels, directions = np.linalg.eigh(gram)
-        root = directions * np.sqrt(np.maximum(levels, 0.0))
-        factors[space] = _dyadic(root)
-    exact = tuple(Fraction(float(value)) for value in values)
-    axes = {space: (ONE - share,) * len(gram) for space, gram in grams.items()}
-    if inside is not None:
-        for space, near in factors.items():
-            far = inside.factors[space]
-            below = lcm(near.denominator, far.denominator)
-            parts = [one.numerators * (below // one.denominator) for one in (near, far)]
-            factors[space] = Scaled(np.hstack(parts), below)
-            axes[space] += tuple(share / 2 * axis for axis in inside.weights[space])
-        pairs = zip(exact, inside.values, strict=True)
-        exact = tuple((1 - share) * a + share / 2 * b for a, b in pairs)
+    factors, axes = {}, {}
+    if mean.inside is None or mean.share >= 1:
+        return "nothing is inside"
+    by = float(1 - share) / (1 - mean.share)
+    for space, gram in mean.grams.items():
+        levels, directions = np.linalg.eigh(by * gram)
+        near = _dyadic(directions * np.sqrt(np.maximum(levels, 0.0)))
+        far = mean.inside.factors[space]
+        below = lcm(near.denominator, far.denominator)
+        parts = [one.numerators * (below // one.denominator) for one in (near, far)]
+        factors[space] = Scaled(np.hstack(parts), below)
+        axes[space] = (ONE,) * len(gram)
+        axes[space] += tuple(share / 2 * axis for axis in mean.inside.weights[space])
+    pairs = zip(mean.values, mean.inside.values, strict=True)
+    exact = tuple(Fraction(float(by * a)) + share / 2 * b for a, b in pairs)
     return reached(program, "by rounding", factors, axes, exact)
 
 

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfl_theory.worst_case.blocks import Array, Block, written
+from sfl_theory.worst_case.blocks import Array, Block, completed, written
 from sfl_theory.worst_case.certificate import Inequality, Space
 from sfl_theory.worst_case.program import Constraint, Program
 
@@ -32,16 +32,17 @@ Progress = Callable[[str], None]
 
 ITERATIONS, PATIENCE = 80, 10
 EARLY = 3e-2
-"""The accuracy of the point from which the next program starts."""
+DEEP = 5e-3
+"""Accuracy of the point from which the next program starts, and its least gap."""
 BOUNDARY = 0.95
 BASE = 48
 REFINED = 2
 REGULAR = (1e-16, 1e-14, 1e-12, 1e-10)
 TRAIL = 12
 NEARER = 0.7
-EXACT = 1e4
+EXACT = 1e2
 """How much smaller the dual residual has to be: rounding leaves it no room."""
-PAUSES = (1e-2, 1e-3, 1e-4)
+PAUSES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
 
 
 @dataclass(frozen=True)
@@ -126,14 +127,42 @@ def solved(
     Returns:
         The last point.
     """
-    blocks = [written(program, constraints, space) for space in program.spaces]
-    for block in blocks:
-        block.goal[np.diag_indices(block.size)] += slack
-    method = _Method(program, constraints, blocks)
+    imposed = [one for one in constraints if one.inequality not in program.apart]
+    wholes = [written(program, imposed, space) for space in program.spaces]
+    for whole in wholes:
+        whole.goal[np.diag_indices(whole.size)] += slack
+    method = _Method(program, imposed, wholes)
     method.b[method.signed] -= margin
     if start is not None:
         method.resume(start)
-    return method.solve(tolerance, floor, progress, pause)
+    found = method.solve(tolerance, floor, progress, pause)
+    if len(imposed) == len(constraints):
+        return found
+    y = found.multipliers * method.unit / method.height
+    free = _freed(program, wholes, y, method.height)
+    known = iter(found.multipliers)
+    multipliers = [
+        free[one.inequality] if one.inequality in free else next(known)
+        for one in constraints
+    ]
+    return replace(found, multipliers=np.array(multipliers))
+
+
+def _freed(
+    program: Program, wholes: Sequence[Block], y: Array, height: float
+) -> dict[Inequality, float]:
+    """Return the multipliers of the orthogonalities that are in no clique."""
+    found = {}
+    for space, whole in zip(program.spaces, wholes, strict=True):
+        atoms = [program.basis[space][k] for k in whole.kept]
+        place = {atom: k for k, atom in enumerate(atoms)}
+        matrix = whole.combined(y) - whole.goal
+        more = completed(matrix, program.cliques[space]) - matrix
+        more *= 2 * height / np.outer(whole.scale, whole.scale)
+        for (where, noise, atom), says in program.orthogonal.items():
+            if where == space and says in program.apart:
+                found[says] = float(more[place[noise], place[atom]])
+    return found
 
 
 class _Method:
@@ -143,11 +172,18 @@ class _Method:
         self,
         program: Program,
         constraints: Sequence[Constraint],
-        blocks: list[Block],
+        wholes: Sequence[Block],
     ) -> None:
-        self.program, self.blocks = program, blocks
+        self.program = program
+        self.blocks = [
+            whole.within(clique)
+            for space, whole in zip(program.spaces, wholes, strict=True)
+            for clique in program.cliques[space]
+        ]
+        self.homes = [space for space in program.spaces for _ in program.cliques[space]]
         self.constraints = constraints
         self.early: State | None = None
+        self.fresh = True
         m = len(constraints)
         self.signed = np.array([not one.equality for one in constraints], dtype=bool)
         self.unit = np.array([program.unit(one) for one in constraints])
@@ -163,15 +199,16 @@ class _Method:
         self.y = np.where(self.signed, 1.0, 0.0)
         self.s = np.where(self.signed, 1.0, 0.0)
         self.f = np.zeros(program.values)
-        self.X = [np.eye(block.size) for block in blocks]
+        self.X = [np.eye(block.size) for block in self.blocks]
         self.Z = [
             np.eye(block.size) * max(1.0, 2 * float(np.linalg.norm(block.goal, 2)))
-            for block in blocks
+            for block in self.blocks
         ]
-        self.order = sum(block.size for block in blocks) + int(self.signed.sum())
+        self.order = sum(block.size for block in self.blocks) + int(self.signed.sum())
 
     def resume(self, state: State) -> None:
         """Go on from another program's point; what is new starts near its path."""
+        self.early = state
         fresh = max(float(np.sqrt(state.mu)), 1e-300)
         for k, one in enumerate(self.constraints):
             if self.signed[k]:
@@ -202,9 +239,9 @@ class _Method:
         """Return what is missing from primal, matrix and balance equations."""
         rp = self.b - self.F @ self.f - self.s
         for block, X in zip(self.blocks, self.X, strict=True):
-            rp = rp - block.applied(X)
+            rp[block.active] -= block.applied(X)
         Rd = [
-            block.combined(self.y) - block.goal - Z
+            block.combined(self.y[block.active]) - block.goal - Z
             for block, Z in zip(self.blocks, self.Z, strict=True)
         ]
         return rp, Rd, self.c - self.F.T @ self.y
@@ -233,8 +270,8 @@ class _Method:
             upper, lower = self.worth()
             size = max(abs(upper), abs(lower), 1e-12)
             wrong = max(
-                float(np.abs(rp).max()) / (1 + float(np.abs(self.b).max())),
-                EXACT * max(float(np.abs(R).max()) for R in Rd) / self._height,
+                float(np.abs(rp).max()) / min(size, 1 + float(np.abs(self.b).max())),
+                EXACT * self._reached(Rd) / size,
                 float(np.abs(rf).max(initial=0.0)),
             )
             gap = self.mu * self.order / size
@@ -248,8 +285,8 @@ class _Method:
                 )
             if max(wrong, gap) < best:
                 best, kept, since = max(wrong, gap), self._kept(), count
-            if best < EARLY and self.early is None:
-                self.early = self.state()
+            if best < EARLY and self.fresh and gap > DEEP:
+                self.early, self.fresh = self.state(), False
             if pause and levels and best < levels[0]:
                 levels = [level for level in levels if level < best]
                 if pause(self._solution(kept, best, "paused", tuple(trail))):
@@ -271,9 +308,10 @@ class _Method:
                 break
         return self._solution(kept, best, status, tuple(trail))
 
-    @property
-    def _height(self) -> float:
-        return 1 + max(float(np.abs(block.goal).max()) for block in self.blocks)
+    def _reached(self, Rd: list[Array]) -> float:
+        """Return by how much the value is off where the matrix equations are."""
+        pairs = zip(Rd, self.X, strict=True)
+        return sum(float(np.abs(R).max() * X.trace()) for R, X in pairs)
 
     def _kept(self) -> tuple[Array, list[Array], Array, tuple[float, float]]:
         return self.y.copy(), [X.copy() for X in self.X], self.f.copy(), self.worth()
@@ -303,22 +341,19 @@ class _Method:
         )
 
     def _grams(self, X: list[Array]) -> Grams:
-        found = {}
-        for space, gram, block in zip(self.program.spaces, X, self.blocks, strict=True):
-            size = len(self.program.basis[space])
-            found[space] = np.zeros((size, size))
+        sizes = {space: len(self.program.basis[space]) for space in self.homes}
+        found = {space: np.zeros((size, size)) for space, size in sizes.items()}
+        for space, gram, block in zip(self.homes, X, self.blocks, strict=True):
             here = np.ix_(block.kept, block.kept)
-            found[space][here] = gram * np.outer(block.scale, block.scale)
+            found[space][here] += gram * np.outer(block.scale, block.scale)
         return found
 
     def _step(self, rp: Array, Rd: list[Array], rf: Array) -> float:
         """Return the length of a predictor and corrector step, made now."""
         inverse = [_inverse(Z) for Z in self.Z]
         normal = np.zeros((len(self.y), len(self.y)))
-        normal = normal + sum(
-            block.normal(X, Y)
-            for block, X, Y in zip(self.blocks, self.X, inverse, strict=True)
-        )
+        for block, X, Y in zip(self.blocks, self.X, inverse, strict=True):
+            normal[np.ix_(block.active, block.active)] += block.normal(X, Y)
         ratio = np.divide(self.s, self.y, out=np.zeros_like(self.s), where=self.signed)
         normal = (normal + normal.T) / 2 + np.diag(ratio)
         even = 1 / np.sqrt(normal.diagonal())
@@ -350,7 +385,7 @@ class _Method:
             ):
                 now = target * Y - X - _even(X @ R @ Y) - _even(K @ Y)
                 fixed.append(now)
-                h = h + block.applied(now)
+                h[block.active] += block.applied(now)
             df, dy = np.zeros(len(self.c)), np.zeros(len(h))
             for _ in range(1 + REFINED):
                 more = over(h + self.F @ df - normal @ dy)
@@ -363,7 +398,7 @@ class _Method:
             for block, X, Y, R, now in zip(
                 self.blocks, self.X, inverse, Rd, fixed, strict=True
             ):
-                move = block.combined(dy)
+                move = block.combined(dy[block.active])
                 dZ.append(move + R)
                 dX.append(now - _even(X @ move @ Y))
             ds = np.where(

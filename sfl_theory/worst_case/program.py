@@ -15,9 +15,11 @@ relative to $F_n(x^*)$, without convexity to $f^*$.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from math import log2
 
 import numpy as np
@@ -29,6 +31,8 @@ from sfl_theory.worst_case.setting import ONE, Setting
 from sfl_theory.worst_case.vectors import Vector
 
 Term = tuple[int, int, Fraction]
+TOGETHER = 3
+"""So many noises, in the order of a run, are in one clique."""
 
 
 @dataclass(frozen=True)
@@ -209,6 +213,51 @@ class Program:
         return [k for k, atom in enumerate(self.basis[space]) if atom not in gone]
 
     @cached_property
+    def orthogonal(self) -> dict[tuple[Space, Atom, Atom], Inequality]:
+        """Which noise and which atom that is kept have no inner product in a space."""
+        found = {}
+        for one in self.given:
+            says = one.inequality
+            if says.kind == "unbiased" and says.space and says.vector:
+                noise = Atom("noise", says.client, says.at)
+                if says.vector not in self.shifts.get(says.space, {}):
+                    found[says.space, noise, says.vector] = says
+        return found
+
+    @cached_property
+    def cliques(self) -> dict[Space, tuple[tuple[int, ...], ...]]:
+        r"""Places of atoms in ``kept`` by groups, first those that are no noise.
+
+        A Gram matrix that vanishes where a noise and what it is orthogonal to meet has
+        a chordal pattern if noise of different groups is orthogonal: it is a sum of
+        positive semidefinite ones on cliques, a group and what depends on it. Another
+        group is a clique with the first; none has entries with a third.
+        """
+        found = {}
+        for space in self.spaces:
+            atoms = [self.basis[space][k] for k in self.kept(space)]
+            pairs = {(a, b) for where, a, b in self.orthogonal if where == space}
+            found[space] = _cliques(atoms, pairs | {(b, a) for a, b in pairs})
+        return found
+
+    @cached_property
+    def apart(self) -> frozenset[Inequality]:
+        """The orthogonalities of atoms that are in no clique together."""
+        if not self.orthogonal:
+            return frozenset()
+        together = {
+            (space, atoms[i], atoms[j])
+            for space, cliques in self.cliques.items()
+            for atoms in [[self.basis[space][k] for k in self.kept(space)]]
+            for clique in cliques
+            for i in clique
+            for j in clique
+        }
+        return frozenset(
+            says for pair, says in self.orthogonal.items() if pair not in together
+        )
+
+    @cached_property
     def tables(self) -> dict[Space, NDArray[np.float64]]:
         """The vectors in float64: a row per vector, a column per atom of the space."""
         found = {}
@@ -220,6 +269,13 @@ class Program:
                     table[row, column[atom]] = float(amount)
             found[space] = table
         return found
+
+    def products(
+        self, grams: Mapping[Space, NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Return the vectors' inner products, of Gram matrices of the atoms."""
+        each = ((self.tables[space], grams[space]) for space in self.spaces)
+        return np.asarray(sum(table @ gram @ table.T for table, gram in each))
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -272,3 +328,24 @@ class Program:
                     key = (min(a, b), max(a, b))
                     found[key] = found.get(key, Fraction(0)) + factor * c * d
         return tuple((a, b, c) for (a, b), c in found.items() if c)
+
+
+def _cliques(
+    atoms: Sequence[Atom], orthogonal: Collection[tuple[Atom, Atom]]
+) -> tuple[tuple[int, ...], ...]:
+    """Return the places of what is no noise, then of groups with what depends on them.
+
+    Noise that is not orthogonal is in one group, and so are ``TOGETHER`` in a row.
+    """
+    core = tuple(k for k, atom in enumerate(atoms) if atom.kind != "noise")
+
+    def tied(one: int, group: Iterable[int]) -> bool:
+        return any((atoms[one], atoms[k]) not in orthogonal for k in group)
+
+    groups: list[list[int]] = []
+    for k in sorted(set(range(len(atoms))).difference(core)):
+        start = next((j for j, one in enumerate(groups) if tied(k, one)), len(groups))
+        if groups and len(groups[-1]) < TOGETHER:
+            start = min(start, len(groups) - 1)
+        groups[start:] = [[*chain.from_iterable(groups[start:]), k]]
+    return (core, *((*one, *(j for j in core if tied(j, one))) for one in groups))

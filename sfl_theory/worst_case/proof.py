@@ -15,14 +15,21 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, ratio
 from sfl_theory.kernel.moments import evaluated
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs.by_number import vanishing
 from sfl_theory.proofs.export import ModelData, Statement, document, model_of
 from sfl_theory.proofs.notation import combine, sum_over
-from sfl_theory.proofs.single_noise import centred, small_deviation, small_mean
-from sfl_theory.proofs.unrolled import block, interpolated, mean, n, t
+from sfl_theory.proofs.unrolled import (
+    block,
+    centred,
+    mean,
+    n,
+    small_deviation,
+    small_mean,
+    t,
+    vanishing,
+)
 from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.by_client import ByClient
-from sfl_theory.worst_case.certificate import Atom, Certificate, Inequality, Point
+from sfl_theory.worst_case.certificate import Certificate, Inequality, Point
 from sfl_theory.worst_case.setting import ONE, Setting
 from sfl_theory.worst_case.stated import Stated
 
@@ -212,46 +219,27 @@ class Alike(Stated):
         Raises:
             ValueError: no derivation is known.
         """
-        setting, run, at, S = self.setting, self.run, says.at, ratio(self.setting.S)
-        if says.kind in {"start-distance", "start-gap"}:
-            return rules.assume(self.start)
         if says.kind == "heterogeneity":
             return rules.assume(self.heterogeneity)
-        if at is None:
-            raise ValueError(f"no derivation of {says}")
-        s, i = ratio(at.t), ratio(at.i)
-        if says.kind == "interpolation" and says.other is not None:
-            return interpolated(S, self.modulus, parts.at(at), parts.at(says.other))
-        if says.kind == "dissimilarity" and setting.eps2 is not None and not at.i:
-            x = parts.at(Point("round", at.t) if at.kind == "local" else at)
-            return rules.heterogeneity(ratio(setting.eps2), n, x)
-        local = at.kind == "local"
-        if says.kind == "bounded-gradient" and setting.G2 is not None and local:
-            known = rules.bounded_gradient(run, ratio(setting.G2), n, s, i)
-            if not setting.sigma2:
-                return known
-            g = parts.drawn(Atom("gradient", None, at))
-            return combine(known, (rules.unbiased(run, n, s, i, g), 2))
-        if says.kind == "variance":
-            return self.variance(says)
-        if says.kind == "lowest" and at == Point("round", at.t):
+        at = says.at
+        if says.kind == "variance" and says.space is not None and at is not None:
+            return self.small(at, says.space.part == "deviation")
+        if says.kind == "lowest" and at is not None and at == Point("round", at.t):
             return self.lowest(at.t)
-        if says.kind == "at-least" and at == Point("round", at.t):
-            return rules.assume(self.least(at.t))
-        raise ValueError(f"no derivation of {says}")
+        known = self.on_client(says, parts.at)
+        if known is None:
+            raise ValueError(f"no derivation of {says}")
+        return known
 
-    def variance(self, says: Inequality) -> Theorem:
-        """Return the bound of a noise; for N given of its mean or its deviations.
+    def small(self, at: Point, apart: bool) -> Theorem:
+        """Return the bound of a noise's mean or of its deviations, for N given.
 
         Raises:
             ValueError: it is of no local step.
         """
-        at, sigma2 = says.at, ratio(self.setting.sigma2)
-        if at is None or at.kind != "local":
-            raise ValueError(f"no derivation of {says}")
-        if says.space is None:
-            return rules.variance(self.run, sigma2, n, ratio(at.t), ratio(at.i))
-        apart = says.space.part == "deviation"
+        if at.kind != "local":
+            raise ValueError(f"no noise is drawn at {at}")
+        sigma2 = ratio(self.setting.sigma2)
         small = (small_deviation if apart else small_mean)(self.run, sigma2, at.i)
         there = rules.instantiate(small, ((t, ratio(at.t)),), ())
         above, below = (rules.assume(one) for one in self.equal)

@@ -20,12 +20,10 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import interleaved, step_noise
+from sfl_theory.proofs import interleaved, unrolled
 from sfl_theory.proofs.interleaved import Interleaved
 from sfl_theory.proofs.notation import combine, of, per_client, steps
-from sfl_theory.proofs.scaled import interpolated
-from sfl_theory.proofs.single_noise import centred
-from sfl_theory.proofs.unrolled import block, mean, n, now, t
+from sfl_theory.proofs.unrolled import block, centred, mean, n, now, t
 from sfl_theory.worst_case.assembly import SIDES, Assembly
 from sfl_theory.worst_case.certificate import Atom, Inequality, Point
 from sfl_theory.worst_case.round_by_round import Round
@@ -91,8 +89,8 @@ class Federation:
             each.append(h.Variance(run, n, SIGMA2))
             found.add(h.Unbiased(run))
             mean_, apart = map(ratio, self.noises)
-            found.add(h.Holds(step_noise.mean_bound(mean_, SIGMA2)))
-            found.add(h.Holds(step_noise.deviation_bound(apart, SIGMA2)))
+            found.add(h.Holds(unrolled.mean_bound(mean_, SIGMA2)))
+            found.add(h.Holds(unrolled.deviation_bound(apart, SIGMA2)))
             if run.kind is not k.Kind.V2:
                 found.add(h.Independent(run))
         else:
@@ -278,7 +276,7 @@ class _OneRound:
                 own[at.i] = own[at.i] + u
             sign = factor if apart else -factor
             pair, way = (at.i, atom.point.i), 1 if sign > 0 else -1
-            lemma = step_noise.gram(self.run, *pair, SIDES[space.side], way)
+            lemma = unrolled.gram(self.run, *pair, SIDES[space.side], way)
             self.parts.use(lemma, self.theta**2 * abs(sign))
         else:
             raise ValueError(f"no derivation of {says}")
@@ -325,7 +323,8 @@ class _OneRound:
             least = ratio(-self.setting.S if mu is None else mu)
             x, y = parts.at(at), parts.at(says.other)
             S = ratio(self.setting.S)
-            return interpolated(self.theta, S, federation.modulus, least, x, y), factor
+            m = federation.modulus
+            return unrolled.interpolated(S, m, x, y, self.theta, least), factor
         if says.kind == "dissimilarity" and known.eps2 is not None and not at.i:
             x = parts.at(Point("round", at.t) if local else at)
             return rules.heterogeneity(ratio(known.eps2), n, x), squared
@@ -338,6 +337,6 @@ class _OneRound:
         if says.kind == "variance" and local and says.space is not None:
             mean_, apart = map(ratio, federation.noises)
             if says.space.part == "mean":
-                return step_noise.small_mean(run, mean_, SIGMA2, at.i), squared
-            return step_noise.small_deviation(run, apart, SIGMA2, at.i), squared
+                return unrolled.small_mean(run, SIGMA2, at.i, mean_), squared
+            return unrolled.small_deviation(run, SIGMA2, at.i, apart), squared
         raise ValueError(f"no derivation of {says}")

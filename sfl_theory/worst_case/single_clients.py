@@ -17,13 +17,12 @@ from sfl_theory.proofs import unrolled
 from sfl_theory.proofs.by_number import Numbers, client, of_client
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.unrolled import W, atom_of, block, n, tested, w
-from sfl_theory.worst_case.assembly import SIDES, Name, Row, fraction
+from sfl_theory.worst_case.assembly import SIDES, Name, Row, fraction, total
 from sfl_theory.worst_case.certificate import Atom, Point, Square
 from sfl_theory.worst_case.quadratic import Quadratic
 from sfl_theory.worst_case.silent import HALF, LARGE
 
 ZERO, ONE = Fraction(0), Fraction(1)
-GROUP = 16
 STAR = k.vec(k.Star(k.MEAN))
 Silent = tuple[int, int, int | None] | None
 """A noise (q, t, i), a change of F_q's gradient (q, t, None), the gradients at x*."""
@@ -81,11 +80,7 @@ class SingleClients:
             self._start(side)
         self._silence()
         self._squares(squares)
-        uses = self.uses
-        while len(uses) > GROUP:
-            groups = (uses[i : i + GROUP] for i in range(0, len(uses), GROUP))
-            uses = [(combine(*group), ONE) for group in groups]
-        return combine(*uses, target=self.target)
+        return combine(total(self.uses), target=self.target)
 
     # What is added ---------------------------------------------------------------
 

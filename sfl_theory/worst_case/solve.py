@@ -20,7 +20,8 @@ from sfl_theory.worst_case.rounding import NotRoundedError, certified
 from sfl_theory.worst_case.scenarios import MOST_SCENARIOS, count
 from sfl_theory.worst_case.setting import Setting
 
-TOLERANCE, COARSE, LARGE = 1e-7, 2e-5, 1500
+TOLERANCES = ((1500, 1e-7), (5000, 2e-5), (10**9, 1e-4))
+"""Of the float solver, by how many interpolation inequalities there are."""
 SLACKS = (0, 1, 10)
 MARGINS = (0.0, 1e-6, 1e-5, 1e-4)
 """By so much of the value inequalities are tightened to reach it from below."""
@@ -108,7 +109,8 @@ def _worst_case(
     if atoms > MOST_ATOMS:
         raise ValueError(_large("Gram matrix", atoms, MOST_ATOMS))
     if tolerance is None:
-        tolerance = TOLERANCE if len(program.pairs) <= LARGE else COARSE
+        pairs = len(program.pairs)
+        tolerance = next(amount for most, amount in TOLERANCES if pairs <= most)
     explicit = _explicit(program)
     floor = float(explicit.value) if explicit else -math.inf
     found = searched(program, tolerance, progress, floor)
@@ -187,15 +189,19 @@ def reaching(
         return "a relaxation of noise gives no problem"
     instance = rounded(program, found)
     for margin in MARGINS:
-        if isinstance(instance, Instance):
-            return instance
+        if isinstance(instance, Instance) and instance.value >= near:
+            break
         inside = interior.solved(
             program,
             found.constraints,
             tolerance,
             margin=margin * found.solution.rise,
         )
-        instance = rounded(program, replace(found, solution=inside))
+        tried = rounded(program, replace(found, solution=inside))
+        if isinstance(instance, str) or (
+            isinstance(tried, Instance) and tried.value > instance.value
+        ):
+            instance = tried
     return instance
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import isqrt
 
 from sfl_theory.kernel import hypotheses as h
+from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
+from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs.by_number import Numbers
 from sfl_theory.proofs.export import ModelData, Statement
-from sfl_theory.proofs.unrolled import n
+from sfl_theory.proofs.notation import combine
+from sfl_theory.proofs.unrolled import interpolated, n
+from sfl_theory.worst_case.certificate import Inequality, Point
 from sfl_theory.worst_case.setting import ONE, ZERO, Setting
 
 STAR = k.vec(k.Star(k.MEAN))
@@ -186,6 +191,41 @@ class Stated:
             stars={k.MEAN: (ZERO,)},
             box=() if G2 is None else ((-x, x),),
         )
+
+    def on_client(
+        self, says: Inequality, at: Callable[[Point], k.Vec]
+    ) -> Theorem | None:
+        """Return what an assumption says of client n, or of the start.
+
+        Args:
+            says: which inequality.
+            at: a point of client n.
+
+        Returns:
+            The theorem; None if the inequality is of another kind.
+        """
+        setting, run, point, S = self.setting, self.run, says.at, ratio(self.setting.S)
+        if says.kind in {"start-distance", "start-gap"}:
+            return rules.assume(self.start)
+        if point is None:
+            return None
+        s, i, local = ratio(point.t), ratio(point.i), point.kind == "local"
+        if says.kind == "at-least" and point == Point("round", point.t):
+            return rules.assume(self.least(point.t))
+        if says.kind == "interpolation" and says.other is not None:
+            return interpolated(S, self.modulus, at(point), at(says.other))
+        if says.kind == "dissimilarity" and setting.eps2 is not None and not point.i:
+            x = at(Point("round", point.t) if local else point)
+            return rules.heterogeneity(ratio(setting.eps2), n, x)
+        if says.kind == "bounded-gradient" and setting.G2 is not None and local:
+            known = rules.bounded_gradient(run, ratio(setting.G2), n, s, i)
+            if not setting.sigma2:
+                return known
+            g = k.gradient(k.Local(n), at(point))
+            return combine(known, (rules.unbiased(run, n, s, i, g), 2))
+        if says.kind == "variance" and local and says.space is None:
+            return rules.variance(run, ratio(setting.sigma2), n, s, i)
+        return None
 
 
 def through(rates: tuple[Fraction, ...]) -> Ratio:

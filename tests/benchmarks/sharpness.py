@@ -125,11 +125,55 @@ def non_convex(number: str) -> Callable[[Constants], Values]:
     return value
 
 
-CANDIDATES = {
+def minibatch(halved: bool) -> Callable[[Constants], Values]:
+    """Return the smaller of A1 and A2, or S/2 times it: the gap."""
+
+    def value(c: Constants) -> Values:
+        a, s2 = c.per_client("weights"), c.per_client("sigma2")
+        noise, K, far = sums(c)[0], c.tau, c.initial_distance2
+        drift = (K - 1) * (K * c.eps2 + float((a * (1 - a) * s2).sum()))
+        g, n = max(8 * c.S / c.mu - 1, K), ROUNDS * K
+        once = max(4 * (noise + 99 / 98 * drift) / c.mu**2, (g + 1) * far) / (g + n)
+        late = 198 / 7 * c.S / c.mu**3 * drift * np.log((g + n - 1) / (g - 1))
+        twice = (g - 1) * (g - 2) * far + 4 * n / c.mu**2 * noise + late
+        least = np.minimum(once, twice / ((g + n - 1) * (g + n - 2)))
+        return c.S / 2 * least if halved else least
+
+    return value
+
+
+def cut_layer(c: Constants) -> Values:
+    """Return B1 at its best constant step."""
+    s2, mean, _, _ = sums(c)
+    A, B = 2.02 * c.initial_gap, 2.02 * c.S * s2 / c.tau
+    C = c.S**2 * (1.36 * c.eps2 + 1.02 * mean / c.tau)
+    alphas = 1 / (16 * c.S) * np.geomspace(1e-7, 1, 2000)[:, None]
+    return (A / (alphas * ROUNDS) + B * alphas + C * alphas**2).min(axis=0)
+
+
+def nothing(c: Constants) -> Values:
+    """Return that there was no candidate."""
+    del c
+    return np.full(ROUNDS.shape, np.nan)
+
+
+HAN = {
     "strongly_convex": strongly_convex,
     "general_convex": general_convex,
     "non_convex": non_convex,
 }
+CANDIDATES: dict[tuple[str, str], Callable[[Constants], Values]] = {
+    (number, name): candidate(number)
+    for number in ("3.6", "3.7", "3.8", "3.9")
+    for name, candidate in HAN.items()
+} | {
+    ("huang2023/prop-1", "strongly_convex"): minibatch(halved=False),
+    ("huang2023/prop-2", "strongly_convex"): minibatch(halved=False),
+    ("huang2023/thm-1", "strongly_convex"): minibatch(halved=True),
+    ("dachille2024/prop-1", "non_convex"): cut_layer,
+    ("li2020/thm-1", "strongly_convex"): nothing,
+}
+"""Theorem and case -> its candidate."""
 
 
 def best_values(case: Case, c: Constants) -> Values | None:
@@ -157,6 +201,8 @@ def best_values(case: Case, c: Constants) -> Values | None:
 
 def clip(case: Case, c: Constants) -> float:
     """Return what the assumptions give: G^2/(2 mu), G^2, or the first gap's S I/2."""
+    if case.printed.metric.quantity in ("client", "server"):
+        return c.G2 / c.mu**2
     return {
         "strongly_convex": c.G2 / (2 * c.mu),
         "general_convex": c.S * c.initial_distance2 / 2,
@@ -196,32 +242,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--thin", type=int, default=1, help="every k-th setting")
     parser.add_argument("--thin-lower", type=int, default=24)
+    parser.add_argument("--only", default="", help="theorems whose name contains this")
     options = parser.parse_args()
     header = "printed/best median max | best/candidate median max | best/lower median"
-    print(f"{'case':24} {header} max")
-    for number in ("3.6", "3.7", "3.8", "3.9"):
-        for name, candidate in CANDIDATES.items():
-            case = theorem(number).case(name)
-            above, against, opened = [], [], []
-            grid = [*settings(number in ("3.8", "3.9"))]
-            for k, c in enumerate(grid[:: options.thin]):
-                best = best_values(case, c)
-                if best is None:
-                    continue
-                known = clip(case, c)
-                ours = np.minimum(best, known)
-                above.append(printed(case, c) / ours)
-                against.append(ours / np.minimum(candidate(number)(c), known))
-                equal = len(set(c.weights)) == 1
-                if equal and len(c.weights) <= 10 and k % options.thin_lower == 0:
-                    pair = lower(case, c)
-                    if pair is not None:
-                        opened.append(pair[0] / np.maximum(pair[1], 1e-300))
-            words = [f"{number} {name:20}"]
-            for ratios in (above, against, opened):
-                flat = np.concatenate(ratios) if ratios else np.array([np.nan])
-                words.append(f"{np.median(flat):9.3g} {flat.max():9.3g}")
-            print(" | ".join(words), flush=True)
+    print(f"{'case':36} {header} max")
+    for (key, name), candidate in CANDIDATES.items():
+        if options.only not in key:
+            continue
+        case = theorem(key).case(name)
+        above, against, opened = [], [], []
+        grid = [*settings(key in ("3.8", "3.9"))]
+        for k, c in enumerate(grid[:: options.thin]):
+            best = best_values(case, c)
+            if best is None:
+                continue
+            known = clip(case, c)
+            ours = np.minimum(best, known)
+            above.append(printed(case, c) / ours)
+            against.append(ours / np.minimum(candidate(c), known))
+            equal = len(set(c.weights)) == 1
+            if equal and len(c.weights) <= 10 and k % options.thin_lower == 0:
+                pair = lower(case, c)
+                if pair is not None:
+                    opened.append(pair[0] / np.maximum(pair[1], 1e-300))
+        words = [f"{key:19} {name:16}"]
+        for ratios in (above, against, opened):
+            flat = np.concatenate(ratios) if ratios else np.array([np.nan])
+            words.append(f"{np.median(flat):9.3g} {flat.max():9.3g}")
+        print(" | ".join(words), flush=True)
 
 
 if __name__ == "__main__":

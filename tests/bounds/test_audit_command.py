@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from bounds.audit import main
 from sfl_theory import kernel
+from sfl_theory.claims import parts_of
 from sfl_theory.ledger import ledger
 from sfl_theory.plain import plain
 
@@ -51,6 +53,24 @@ def test_one_entry_in_full_and_as_json(
     assert out.splitlines()[-1] == f"replay:    {entry['reproduce']}"
 
 
+def test_every_part_has_its_reading_beside_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What stands for a formula, a repair's too, is said where it stands."""
+    name = "han2024/thm-3.6/general_convex"
+    assert main(["--claim", name]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert words.count("reading: for every constant rate") == 1
+    _, parts = words.split("repaired:")
+    assert len(parts.split(" reading: ")) == 4
+    assert parts.count("Lambda stands for the exponential") == 2
+    shared = ledger().entry("han2024/eq-104")
+    assert main(["--claim", shared.claim.id]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert words.count(f"reading: {shared.repair_reading}") == 2
+    assert shared.as_dict()["repair"]["reading"] == shared.repair_reading
+
+
 def test_the_standalone_checker_decides_what_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,6 +81,24 @@ def test_the_standalone_checker_decides_what_is_written(
     assert main(["--claim", "han2024/lemma-C.7", "--proofs", str(path)]) == 0
     verdicts = [claim.proved for claim in replay(path.read_text())]
     assert set(verdicts) == {False, True}  # the claim, and its repair
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="claims are shared by forks")
+def test_two_processes_write_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which process finds a proof changes no statement and no verdict of the file."""
+    from sfl_theory.kernel.replay import replay
+
+    found = []
+    for cores in (1, 2):
+        path = tmp_path / f"{cores}.json"
+        own = set(range(cores))
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, own=own: own)
+        assert main(["--paper", "li2020", "--proofs", str(path)]) == 0
+        found.append([str(claim) for claim in replay(path.read_text())])
+    assert found[0] == found[1]
 
 
 @pytest.mark.long
@@ -82,6 +120,8 @@ def test_the_whole_ledger_replays_from_its_file_alone(tmp_path: Path) -> None:
     ]
     written = json.loads(path.read_text())["claims"]
     assert decided == ["proved" if "theorem" in one else "refuted" for one in written]
+    parts = [one for claim in ledger().claims() for one in parts_of(claim)]
+    assert {one["id"] for one in written} == {name for name, part in parts if part.by}
 
 
 def test_trust_names_rules_and_counts(capsys: pytest.CaptureFixture[str]) -> None:

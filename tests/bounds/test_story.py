@@ -16,13 +16,14 @@ from bounds import Experiment, plot
 from bounds.audited import Audited, audited
 from bounds.compare import main
 from bounds.comparison import Comparison, against
-from bounds.measurement import measured
+from bounds.measurement import Measurement, measured
 from bounds.sharpest import sharpest
 from bounds.training import train, trainings
 from bounds.versions import versions
 from sfl_theory import theorem, theorems
 from sfl_theory.ledger import STATUSES, replayed, standing
 from sfl_theory.lower import lower_bound
+from sfl_theory.statement import Case
 
 SHORT = ["--rounds", "8", "--seeds", "3", "--tau", "2", "--quiet"]
 WIDTH = 80
@@ -157,15 +158,22 @@ def test_no_run_is_trained_twice(problem: str, monkeypatch: pytest.MonkeyPatch) 
     assert served == [("printed",), ("repaired", "sharper")]
 
 
-def test_the_sharpest_line_is_the_smallest_proved_bound(problem: str) -> None:
-    """Round by round on the repaired bound's run; terms add up; JSON names versions."""
+def beside_repaired(
+    problem: str, name: str
+) -> tuple[Case, Audited, Measurement, Comparison]:
+    """Return a case of 3.7, its audit, and six rounds beside its repaired bound."""
     item = theorem("3.7")
-    case, audit = item.case("strongly_convex"), audited(item, "strongly_convex")
+    case, audit = item.case(name), audited(item, name)
     assert audit is not None
     experiment = Experiment(problem=problem, rounds=6, seeds=2, tau=2)
-    (run,) = trainings(item, case.name, [case.bound("repaired")], experiment)
+    (run,) = trainings(item, name, [case.bound("repaired")], experiment)
     (found,) = measured(run, train(run))
-    beside = against(item, case.name, case.bound("repaired"), found)
+    return case, audit, found, against(item, name, case.bound("repaired"), found)
+
+
+def test_the_sharpest_line_is_the_smallest_proved_bound(problem: str) -> None:
+    """Round by round on the repaired bound's run; terms add up; JSON names versions."""
+    case, audit, found, beside = beside_repaired(problem, "strongly_convex")
     best = sharpest(beside, audit)
     assert best is not None
     proved = case.best(found.constants, found.rounds, found.schedule)
@@ -182,13 +190,7 @@ def test_the_sharpest_line_is_the_smallest_proved_bound(problem: str) -> None:
 
 def test_the_instance_is_followed_at_the_runs_learning_rates(problem: str) -> None:
     """Not at those of the best bound's own rule; then no bound lies below it."""
-    item = theorem("3.7")
-    case, audit = item.case("non_convex"), audited(item, "non_convex")
-    assert audit is not None
-    experiment = Experiment(problem=problem, rounds=6, seeds=2, tau=2)
-    (run,) = trainings(item, case.name, [case.bound("repaired")], experiment)
-    (found,) = measured(run, train(run))
-    beside = against(item, case.name, case.bound("repaired"), found)
+    case, audit, found, beside = beside_repaired(problem, "non_convex")
     best = sharpest(beside, audit)
     assert best is not None
     assert best.lower is not None
@@ -327,6 +329,24 @@ def test_bounds_that_coincide_are_one_line_with_both_names(problem: str) -> None
     assert any("printed =\nrepaired" in text for text in named)
     marked = [line for line in first.lines if line.get_marker() not in {"None", ""}]
     assert len(marked) == 2  # printed = repaired, and sharper
+
+
+def test_no_title_is_cut_off(problem: str) -> None:
+    """Above a stamp of four lines."""
+    figure, _, _ = drawn("dachille2024/prop-1", problem)
+    figure.canvas.draw()
+    title = figure.axes[0]._left_title
+    assert title.get_window_extent().y1 <= figure.bbox.y1
+
+
+def test_the_best_bound_that_is_the_printed_one_is_named_once(problem: str) -> None:
+    _, (printed, *_), audits = drawn("li2020/thm-1", problem)
+    best = sharpest(printed, audits[printed.case])
+    assert best is not None
+    figure = plot.picture([printed, best], audits)
+    named = [text.get_text() for text in figure.axes[0].texts]
+    assert any("printed =\nbest" in text for text in named), named
+    assert not any("best:" in text for text in named)
 
 
 @pytest.mark.parametrize("key", ["3.6", "3.7", "3.8", "3.9"])

@@ -158,3 +158,31 @@ def test_first_failures_are_claims_that_fail() -> None:
         if one.first_failure:
             failed = ledger().claim(one.id_of(one.first_failure))
             assert entered(failed).status == "refuted", one.id
+
+
+def test_a_proof_fails_where_the_lemma_that_it_starts_from_fails() -> None:
+    """A theorem's first wrong step is that of one of its lemmas, if one has any."""
+    for one in CLAIMS:
+        if one.first_failure:
+            lemmas = map(ledger().claim, one.depends_on)
+            firsts = {a.id_of(a.first_failure) for a in lemmas if a.first_failure}
+            assert not firsts or one.id_of(one.first_failure) in firsts, one.id
+
+
+def test_scopes_follow_their_verdict_in_a_sentence() -> None:
+    """'refuted for unequal weights', never 'refuted True as printed ...'."""
+    for one in CLAIMS:
+        scope, status = one.scope, declared(one.parts)
+        first = scope.removeprefix(f"{status} ").split(" ")[0]
+        assert first[:1].islower() or not scope, one.id
+        assert first not in {"proved", "refuted", "true", "a", "the"}, one.id
+
+
+def test_no_hypothesis_reads_as_a_tautology() -> None:
+    """A parameter is printed by its own letter where a hypothesis says what it is."""
+    for one in CLAIMS:
+        for part in (*one.parts, *(one.repair.parts if one.repair else ())):
+            for given in part.says.assumed:
+                for sign in (r" \le ", " = "):
+                    sides = given.tex.split(sign)
+                    assert len(sides) != 2 or sides[0] != sides[1], (one.id, given.tex)

@@ -67,14 +67,16 @@ def test_what_has_no_symbol_is_refused() -> None:
         expression(s.S + s.tau, NAMES)
     with pytest.raises(ValueError, match=r"E.* has no symbol"):
         expression(s.f.gap(w.point("x")) * s.S, NAMES)
+    for text in ("S + 1", 0.5, symbols.S):
+        with pytest.raises(ValueError, match="is no number as it was written"):
+            expression(text, NAMES)
 
 
 STATEMENTS = {
     "joint": joint.joint_bound(),
     "theorem 1": joint.theorem_1(joint.all_steps, joint.E * joint.M),
     **{
-        f"huang {what} {name}": part.says.right
-        for (what, name), part in linear_speedup.BOUNDS.items()
+        f"huang {what}": part.says.right for what, part in linear_speedup.BOUNDS.items()
     },
     "li2020": section_3.THEOREM_1.parts[0].says.right,
 }

@@ -16,6 +16,7 @@ SECTIONS = (
     "section_1",
     "section_3",
     "section_4",
+    "unequal_steps",
     "section_5",
     "appendix_b",
     "appendix_b_round",

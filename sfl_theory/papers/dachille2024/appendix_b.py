@@ -67,7 +67,7 @@ LEMMA_1 = Kind.LEMMA(
     "App. B, Lemma 1, (7)",
     "A client's drift in a round.",
     SUM,
-    scope="Lipschitz gradients; 32/9 would do for 16 at eps^2 and the gradient",
+    scope="for Lipschitz gradients; 32/9 would do for 16 at eps^2 and the gradient",
     uses="eq-10",
 )
 y, z = w.point("y"), w.point("z")
@@ -181,7 +181,7 @@ EQ_8_SHARPER = Kind.EQUATION(
         "The noise is orthogonal to what came before its step; three squares.",
         s.CLIENT_BY_CLIENT,
     ),
-    scope=r"$\eta^2$ for $8\tau\eta^2$ in front of the noise, 6 for 8",
+    scope=r"with $\eta^2$ for $8\tau\eta^2$ in front of the noise, 6 for 8",
     uses="assumption-2 assumption-3 assumption-4",
 )
 two = s.run(steps=w.number(2))
@@ -220,7 +220,8 @@ EQ_10 = Kind.EQUATION(
     ),
     SUM,
     severity=Severity.SLIP,
-    scope="the last line is Lemma 1, which is true; the step from the powers of "
+    scope="in its first line; the last is Lemma 1, which is true; the step from "
+    r"powers of "
     r"$1+2/\tau$ to $2\tau^2$ has no term here (it is at most 1.1 tau^2 by "
     r"$(1+2/\tau)^\tau\le e^2$)",
     cause="the first '=' has to be '<='",

@@ -69,6 +69,7 @@ def of_block(
     change: str,
     uses: str,
     cause: str = BLOCK,
+    otherwise: str = "true where the blocks do not interact",
 ) -> Claim:
     """Return an equation of one block: refuted, and with whole vectors proved."""
     one_by_one = name == "19"
@@ -86,8 +87,7 @@ def of_block(
             reading,
         ),
         severity=Severity.PROOF,
-        scope="refuted under the rates of Proposition 1; true where the blocks do not "
-        "interact",
+        scope=f"refuted under the rates of Proposition 1; {otherwise}",
         cause=cause,
         uses=uses,
         repair=repaired(
@@ -211,6 +211,8 @@ def eq_21(side: Side) -> Claim:
         "",
         "||a + b||^2 <= ||a||^2 + ||b||^2 without the factor 2; its first '=' should "
         "be '<=' as well",
+        "false already for one block, if it is concave: for F = -x^2/2 and two steps "
+        "(2 + eta)^2 against 4 + 2 eta^2",
     )
 
 
@@ -256,7 +258,8 @@ EQ_26 = Kind.EQUATION(
         OWN,
         "end to end, its last line",
     ),
-    scope="true although (20) and (23)-(25), from which it is taken, are not",
+    scope="by a proof of its own, although (20) and (23)-(25), from which it is taken, "
+    "are false",
     uses="eq-20 eq-23 eq-24 eq-25 cond-eta",
 )
 doubled = 8 * K * S * eta() ** 2 * (2 * tau**2 / tau) * own(w.form(s.sigma2 + eps2))
@@ -275,7 +278,7 @@ EQ_27 = Kind.EQUATION(
         r"(26) times $4/\tau$.",
         r"$\theta_s^{t+1}$ there means $\theta^{t+1}$",
     ),
-    scope="the last term of (26) is doubled here, which Proposition 1 keeps",
+    scope="with the last term of (26) doubled, which Proposition 1 keeps",
     uses="eq-26",
 )
 

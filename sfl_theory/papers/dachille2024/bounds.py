@@ -8,6 +8,8 @@ aggregate at the same time, so there is one $\tau$; the bound names no cut.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sympy as sp
 
 from sfl_theory import conditions
@@ -16,7 +18,7 @@ from sfl_theory.conditions import BoundedVariance, EqualPeriods, Heterogeneity, 
 from sfl_theory.papers.dachille2024 import section_4
 from sfl_theory.papers.dachille2024 import setting as s
 from sfl_theory.statement import Case, one_case
-from sfl_theory.symbolic import Symbols, by_name, named
+from sfl_theory.symbolic import Symbols, by_name, expression, named
 from sfl_theory.symbols import (
     F_err,
     N,
@@ -50,34 +52,51 @@ LARGEST_STEP = sp.Min(
     1 / (16 * S * tau), 1 / (8 * S * N * tau * over_clients(a[n] ** 2))
 )
 
+PRINTED = Bound(
+    parts=by_name(
+        section_4.PRINTED.right,
+        named(NAMES),
+        "initial gap",
+        "noise and heterogeneity",
+    ),
+    metric=WEIGHTED_GRADIENT,
+    step_size=StepSize(LARGEST_STEP, LARGEST_STEP, "<="),
+    conditions=(
+        Smooth("2 smooth"),
+        BoundedVariance("3 unbiased, bounded variance"),
+        Heterogeneity("4 bounded heterogeneity"),
+        conditions.EveryoneTakesPart(),
+        EqualPeriods("one tau on both sides"),
+    ),
+    source=Source(PAPER, "Proposition 1", "eq. (6)"),
+    notes=(
+        "Assumption 1 (F_k is non-convex) is no hypothesis of the proof",
+        "tau = ceil(E D_k / B_k) depends on the client; read as one tau",
+    ),
+)
+ANY_STEP = 1 / (16 * S * tau)
+LINEAR_SPEEDUP = replace(
+    PRINTED,
+    parts={
+        name: expression(term, named(NAMES))
+        for name, term in section_4.LINEAR_SPEEDUP.terms
+    },
+    step_size=StepSize(ANY_STEP, ANY_STEP, "<="),
+    source=replace(PRINTED.source, paper="repaired"),
+)
+"""What is proved under the first condition on the rate alone."""
+
 PROPOSITION_1 = one_case(
     "SFL-V1 at any cut layer",
     "sfl-v1",
     Case(
         f"{PAPER}/prop-1",
         "non_convex",
-        Bound(
-            parts=by_name(
-                section_4.PRINTED.right,
-                named(NAMES),
-                "initial gap",
-                "noise and heterogeneity",
-            ),
-            metric=WEIGHTED_GRADIENT,
-            step_size=StepSize(LARGEST_STEP, LARGEST_STEP, "<="),
-            conditions=(
-                Smooth("2 smooth"),
-                BoundedVariance("3 unbiased, bounded variance"),
-                Heterogeneity("4 bounded heterogeneity"),
-                conditions.EveryoneTakesPart(),
-                EqualPeriods("one tau on both sides"),
-            ),
-            source=Source(PAPER, "Proposition 1", "eq. (6)"),
-            notes=(
-                "Assumption 1 (F_k is non-convex) is no hypothesis of the proof",
-                "tau = ceil(E D_k / B_k) depends on the client; read as one tau",
-            ),
-        ),
+        PRINTED,
+        lambda: {
+            "printed": (PRINTED, section_4.PROP_1.parts),
+            "linear_speedup": (LINEAR_SPEEDUP, section_4.SHARPER.parts),
+        },
     ),
 )
 

@@ -146,31 +146,37 @@ EQ_6 = average("eq-6", "(6)", Kind.EQUATION, "eq-28 cond-eta")
 
 def sharper() -> Says:
     """Return less than (6), under its first condition on the rate alone."""
-    two, het, noise = (setting.decimal(one) for one in ("2.02", "1.36", "1.02"))
+    gap, two, het, noise = map(setting.decimal, cut_invariance.CONSTANTS)
     own = w.over_clients(k, setting.alpha**2 * setting.sigma2)
     mean = w.over_clients(k, setting.alpha * setting.sigma2)
-    cost = two * S * own * w.below(t, T, eta() ** 2) + (
-        het * tau**2 * setting.eps2 + noise * tau * mean
-    ) * S**2 * w.below(t, T, eta() ** 3)
-    right = two / (T * tau) * f.gap(v1.x(0)) + 1 / T * cost
-    first = setting.all_rounds(setting.rates()[:1])
+    squares, cubes = (w.below(t, T, eta() ** power) for power in (2, 3))
     return says(
-        mean_gradient(), right, *setting.assumptions(), *first, setting.minimum()
+        mean_gradient(),
+        {
+            "initial gap": gap / (T * tau) * f.gap(v1.x(0)),
+            "gradient noise": w.form(two * S / T * own * squares),
+            "client drift": w.form(
+                S**2 / T * (het * tau**2 * setting.eps2 + noise * tau * mean) * cubes
+            ),
+        },
+        *setting.assumptions(),
+        *setting.all_rounds(setting.rates()[:1]),
+        setting.minimum(),
     )
 
 
+LINEAR_SPEEDUP = sharper()
 SHARPER = Kind.PROPOSITION(
     "dachille2024/prop-1/sharper",
     "not in the paper",
     "More than Proposition 1 says: noise falls with the clients, heterogeneity and "
     "drift enter with the cube of the rate.",
     setting.proved(
-        sharper(),
+        LINEAR_SPEEDUP,
         cut_invariance.sharper,
         "As Proposition 1, but Jensen with the weights themselves, and the mean of "
-        r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations: "
-        "every term is larger than in han2024/thm-3.6/non_convex/linear-speedup, at "
-        "half of its rates.",
+        r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations: as "
+        "han2024/thm-3.6/non_convex/linear-speedup, at half of its rates.",
     ),
     scope="one tau for all clients; the second condition on the rate is not needed",
     uses="assumption-2 assumption-3 assumption-4",
@@ -245,7 +251,8 @@ PROP_1_UNEQUAL = Kind.PROPOSITION(
         "every tau in between",
     ),
     severity=Severity.THEOREM,
-    scope="true for tau_k = tau; the bias stays however small the rate is",
+    scope="for unequal tau_k, where the bias stays however small the rate is; true for "
+    "tau_k = tau; what holds of the function that is lowered instead: prop-1/own-steps",
     cause="a client's pull is proportional to alpha_k tau_k, so another function than "
     "f is minimised",
     uses="prop-1",
@@ -294,7 +301,8 @@ STEPS = Kind.TEXT(
         "an epoch ends with a smaller batch",
     ),
     severity=Severity.SLIP,
-    scope="true where the batch size divides the number of samples",
+    scope="where the last batch is smaller; true where the batch size divides the "
+    "number of samples",
     cause="the last batch of each epoch is smaller",
     repair=repaired(
         "B divides D: D = m B",
@@ -390,8 +398,8 @@ CONDITIONS = Kind.TEXT(
         "the server makes another number of steps",
     ),
     severity=Severity.SLIP,
-    scope="the sentence names no optimiser; per-part clipping breaks it too, which has "
-    "no term here",
+    scope="for plain gradient steps; the sentence names no optimiser, and per-part "
+    "clipping, which has no term here, breaks it too",
     cause="the two halves have to take the same steps",
     uses="text/fedavg",
     repair=repaired("one rate and one number of steps for both halves", *FEDAVG.parts),

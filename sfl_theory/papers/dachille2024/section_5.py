@@ -86,7 +86,7 @@ PEAK = figure(
     "In three of four datasets SFL-V2 is best at L_c = 1.",
     *(part for one in (s1.HAM, C100, s1.TINY) for part in first_is_best(one)),
     less(C10.v2[0], C10.v2[3], "CIFAR10 is the exception"),
-    scope="Table 4",
+    scope="for Table 4",
 )
 
 
@@ -165,7 +165,7 @@ GAIN_10 = figure(
     same(IID[0].v2[0], "92.30"),
     same(IID[0].fedavg, "85.25"),
     same(IID[0].first_gap(), "7.05", "percentage points"),
-    scope="Welch t = 73.8, p = 1e-5 for n = 3",
+    scope="with Welch's t = 73.8, p = 1e-5 for n = 3",
 )
 
 
@@ -184,7 +184,7 @@ GAP = false(
     "The gap of SFL-V2 (L_c = 1) over FedAvg widens in non-IID scenarios.",
     widens(ALL),
     "it shrinks on CIFAR10 (7.05 to -0.01) and TinyImageNet (7.28 to 1.81)",
-    "true on CIFAR100 only (7.52 to 9.78), which is the example of the text",
+    "on CIFAR10 and TinyImageNet; true on CIFAR100 (7.52 to 9.78), the text's example",
     repaired("on CIFAR100", *widens(("CIFAR100",))),
 )
 GAIN_100 = figure(
@@ -194,7 +194,7 @@ GAIN_100 = figure(
     same(C100.v2[0], "52.38"),
     same(C100.fedavg, "42.60"),
     same(C100.first_gap(), "9.78", "percentage points"),
-    scope="Welch t = 11.1, p = 5e-4 for n = 3",
+    scope="with Welch's t = 11.1, p = 5e-4 for n = 3",
 )
 GAIN_TINY = figure(
     "table-4/v2-tiny",

@@ -34,7 +34,7 @@ f, F = w.f, w.local(k)
 
 def decimal(text: str) -> Number:
     """Return a number as printed."""
-    return w.Written(w.number(Fraction(text)).value, text)
+    return w.called(w.number(Fraction(text)), text)
 
 
 def eta(round_: Number = t) -> Number:

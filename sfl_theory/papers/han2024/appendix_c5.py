@@ -259,7 +259,7 @@ EQ_39 = Kind.EQUATION(
         slow(6),
     ),
     uses="eq-38",
-    scope="True at every rate.",
+    scope="at every rate",
 )
 
 
@@ -416,7 +416,7 @@ LEMMA_C5 = Kind.LEMMA(
         reading="for the whole vector, tau_server = tau; " + EACH,
     ),
     uses="eq-41",
-    scope="True at every rate: the proof does not use the condition.",
+    scope="at every rate: the proof does not use the condition",
 )
 
 CLAIMS = (EQ_38, EQ_39, EQ_40, EQ_41, LEMMA_C5)

@@ -237,7 +237,7 @@ EQ_47 = Kind.EQUATION(
     END_TO_END,
     severity=Severity.PROOF,
     cause=CAUSE,
-    scope="The second link fails; the others hold, noise or not.",
+    scope="in its second link; the others hold, noise or not",
     repair=DIRECT,
 )
 
@@ -317,9 +317,8 @@ LEMMA_C7 = Kind.LEMMA(
     cause=CAUSE,
     words="The gradient at x^t is averaged here; (46) and (52) print it without E.",
     uses="eq-52",
-    scope="A lemma of its own, false as stated; the non-convex theorems that use it "
-    "are decided by themselves. The left side is tau sigma_n^2 or more in the model, "
-    "whatever the rate.",
+    scope="with noise: the left side is tau sigma_n^2 or more in the model, whatever "
+    "the rate; the non-convex theorems that use it are decided by themselves",
     repair=WITH_VARIANCE,
 )
 

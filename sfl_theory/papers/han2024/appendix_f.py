@@ -203,9 +203,8 @@ def equation(number: int, where: str, side: Side, uses: str = "") -> Claim:
         f"SFL-V1: what partial participation changes in the {side} block in a round.",
         *parts,
         uses=uses,
-        scope="Participation as App. C.2 analyses it: updates are averaged, clients "
-        "take part independently, q_n > 0. At q = 1 the left side is 0, the right one "
-        "is not.",
+        scope="for participation as in App. C.2: updates are averaged, clients take "
+        "part independently, q_n > 0. At q = 1 the left side is 0, the right one not.",
     )
 
 

@@ -148,8 +148,8 @@ class Draws:
             self.less_than_move(),
             self.size(),
             severity=Severity.PROOF,
-            scope="the first relation is refuted for one client and mu = 0; the others "
-            "hold together",
+            scope="in its first relation, for one client and mu = 0; the others hold "
+            "together",
             cause="E||X - EX||^2 <= E||X||^2, but the server's later gradients depend "
             "on who takes part: xbar is not the mean of x over participation.",
             words=SECOND_RUN + "The whole, from end to end, is "

@@ -157,7 +157,7 @@ def tight(number: str) -> Claim:
         part,
         severity=Severity.CONSTANT if given else None,
         cause=f"The row gives away {given}." if given else "",
-        scope="a_n = 1/N" if given else "",
+        scope="for a_n = 1/N" if given else "",
         uses=f"thm-{number}/strongly_convex",
         repair=repaired("without the factors of N", *_rate(number)) if given else None,
     )
@@ -200,8 +200,9 @@ def general_convex(table: int, number: str) -> Claim:
     part = rows.broken(
         says(bound.right, K * row.right, *bound.below, *row.above, *paces),
         data,
-        r"$I_{err}=10^{12}$, $T=10^{18}$, two equal clients: the cube root of (12) has "
-        r"$I_{err}$, that of the row has not; the ratio grows like $I_{err}^{1/3}$.",
+        r"$I_{err}=10^{12}$, $T=10^{18}$, two equal clients: the cube root of the "
+        r"theorem has $I_{err}$, that of the row has not; the ratio grows like "
+        r"$I_{err}^{1/3}$.",
         f"{READING[table]}; r_2, r_3 are any numbers below the roots of the theorem, "
         "c_2, c_3 any above those of the row",
         bound,

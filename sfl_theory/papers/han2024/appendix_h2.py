@@ -130,7 +130,7 @@ def fl_16() -> Claim:
         part,
         severity=Severity.SLIP,
         cause="mu tau + T adds a curvature to a number; S/(mu (tau + T)) was meant.",
-        scope="No step 0 < eta <= 1/S helps: table-2/fl-16/every-step.",
+        scope="at every step 0 < eta <= 1/S: table-2/fl-16/every-step",
     )
 
 
@@ -336,7 +336,7 @@ def sgd(case: str) -> Claim:
         part,
         severity=Severity.THEOREM,
         cause=DROPPED,
-        scope=f"No constant step helps: table-3/sgd/{case}/every-step.",
+        scope=f"at every constant step: table-3/sgd/{case}/every-step",
     )
 
 

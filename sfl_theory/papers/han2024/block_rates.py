@@ -276,7 +276,7 @@ G_CLIENT = Rated(sequential(Side.CLIENT, UPDATES), GAMMA, "G.1.2")
 
 def merged_rate(section: str = "D.1", bounds: str = "(69) and (72)") -> Claim:
     """Return that the rates meet the condition of both sides."""
-    largest = w.count("tau_max", r"\max\{\tau, \tilde{\tau}\}")
+    largest = w.count("tau_max", r"\tau_{max}")
     defined = w.maximum(largest, tau, tau_server)
     parts = []
     for own, name in ((tau_server, "server"), (tau, "client")):

@@ -10,35 +10,54 @@ $\tau_{min}=\min\{\tau,\tilde\tau\}$, $\tau_{max}=\max\{\tau,\tilde\tau\}$.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import sympy as sp
 
 from sfl_theory import bound as bou
 from sfl_theory import conditions as con
 from sfl_theory import symbols
+from sfl_theory import written as w
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, Finding, Source, StepSize
 from sfl_theory.conditions import Condition, Convex, MinimiserExists, Smooth
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
-from sfl_theory.papers.han2024.parameters import GAMMA, PARAMETERS
-from sfl_theory.statement import Case, Theorem, one_case
+from sfl_theory.statement import Case, Proved, Theorem, one_case
 from sfl_theory.symbolic import expression, named
 from sfl_theory.symbols import (
     D_c,
+    G,
+    N,
     S,
+    T,
+    a,
     eta,
     gamma,
     mu,
+    n,
+    q,
     t,
     tau,
     tau_server,
 )
 
-if TYPE_CHECKING:
-    from sfl_theory.claims import Part
+GAMMA = {gamma: 8 * S / mu - 1}
+PARAMETERS = named({
+    s.S: S,
+    s.mu: mu,
+    s.N: N,
+    s.T: T,
+    s.tau: tau,
+    s.tau_server: symbols.tau_server,
+    s.G2: G**2,
+    s.eps2: symbols.epsilon**2,
+    s.sigma2(): symbols.sigma[n] ** 2,
+    s.a(): a[n],
+    w.inverse_chance(s.n): 1 / q[n],
+    s.eta(): eta(t),
+})
+"""Parameters of the statements -> what they are called here."""
+
 
 PAPER = "han2024"
 
@@ -115,16 +134,10 @@ def _parts(number: str, case: str) -> dict[str, sp.Expr]:
     return {name: expression(term, known) for name, term in found.named.items()}
 
 
-def _proved(number: str, case: str, own: Bound) -> Mapping[str, Bound]:
+def _proved(number: str, case: str, own: Bound) -> Proved:
     from sfl_theory.papers.han2024.versions import versions
 
     return versions(number, case, own)
-
-
-def _stated(number: str, case: str) -> Mapping[str, tuple[Part, ...]]:
-    from sfl_theory.papers.han2024.versions import STATED
-
-    return STATED.get((number, case), {})
 
 
 def _theorem(
@@ -155,7 +168,7 @@ def _theorem(
             notes=notes.get(name, ()),
         )
         beside = partial(_proved, number, name, bound)
-        cases[name] = Case(key, name, bound, beside, partial(_stated, number, name))
+        cases[name] = Case(key, name, bound, beside)
     algorithm = "sfl-v2" if printed.shared(number) else "sfl-v1"
     draws = "partial" if drawn else "full"
     return Theorem(key, number, title, algorithm, draws, cases)

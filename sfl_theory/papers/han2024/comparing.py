@@ -1,7 +1,7 @@
 r"""Statements that compare printed bounds, and the rows of App. H as written numbers.
 
 A statement is a function of the `Data` of its bounds. Where it needs ``mu <= S`` it is
-proved for ``S = mu + s``, where signs show it.
+proved for ``S = mu + (S - mu)``, where signs show it.
 
 :math:`\sigma_n=\sigma`, :math:`Q=\sum_n1/q_n`. ``decay`` stands for
 :math:`e^{-\mu T/S}`. Roots are parameters, as in `printed`.
@@ -60,7 +60,7 @@ def compared(
         if SMOOTHER not in says.assumed:
             statement = says.statement("numbers")
             return numbers.shown(statement, uses(d, statement))
-        apart = replace(d, S=s.mu + s.excess)
+        apart = replace(d, S=s.steep)
         statement = build(apart).statement("numbers")
         proved = numbers.shown(statement, uses(apart, statement))
         return numbers.at_least(proved, d.S.value, d.mu.value)

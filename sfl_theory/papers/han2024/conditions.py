@@ -1,7 +1,8 @@
 r"""Step sizes: what the theorems' conditions give to the lemmas that they use.
 
-Conditions with roots are squared; :math:`S = \mu + s` where S >= mu is used. In the
-strongly convex case tau_server = tau; with two periods the printed rates are swapped.
+Conditions with roots are squared; :math:`S = \mu + (S - \mu)` where S >= mu is
+used. In the strongly convex case tau_server = tau; with two periods the printed rates
+are swapped.
 """
 
 from __future__ import annotations
@@ -15,7 +16,18 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import federation, tilt
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_c5 import DRIFT, TWO, V1, link
-from sfl_theory.papers.han2024.setting import N, S, a, excess, mu, n, t, tau, tau_server
+from sfl_theory.papers.han2024.setting import (
+    N,
+    S,
+    a,
+    excess,
+    mu,
+    n,
+    steep,
+    t,
+    tau,
+    tau_server,
+)
 from sfl_theory.proofs import any_step, local_recursion
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Number
@@ -23,8 +35,6 @@ from sfl_theory.written import Assumed, Number
 tau_min = w.count("tau_min", r"\tau_{min}")
 tau_max = w.count("tau_max", r"\tau_{max}")
 later = w.count("t")
-steep = mu + excess
-"""S, where S >= mu."""
 rate = w.positive("rate", r"\eta^t")
 chances = w.over_clients(n, w.inverse_chance(n))
 squares = w.over_clients(n, a() ** 2)
@@ -118,8 +128,8 @@ def strongly_convex(theorem: str, lemma: str) -> Claim:
         ),
         severity=Severity.PROOF,
         cause="At t = 0 the rate is 4/(tau (8S - mu)) > 1/(2 S tau).",
-        scope="Both hold in later rounds, see the repair; Lemma C.5 holds at every "
-        "rate.",
+        scope="in the first rounds; both hold in later ones, see the repair, and Lemma "
+        "C.5 at every rate",
         uses=f"{lemma} lemma-C.5",
         repair=repaired(
             r"later rounds only: $t \ge 1$, and $t \ge 1 + 2S/\mu$ for Lemma C.5",
@@ -167,7 +177,7 @@ def swapped(theorem: str, side: str, own: Number, other: Number) -> Claim:
         ),
         severity=Severity.SLIP,
         cause="tau and tau_server are swapped.",
-        scope=f"For {larger}; the other way round it is met from t = 1 on, but smaller "
+        scope=f"for {larger}; the other way round it is met from t = 1 on, but smaller "
         "than the proof needs. The proof (App. D.1) uses both the right way.",
         repair=repaired(
             r"$\tau$ in the client's rate, $\tilde\tau$ in the server's",
@@ -274,9 +284,9 @@ def non_convex(theorem: str, version: str) -> Claim:
         f"Theorem {theorem}, non-convex",
         "The printed condition implies those of Lemmas C.6 and C.7 on each side.",
         *lemmas_of_C(version),
-        scope="Its first term, 1/(16 S tau), is enough."
+        scope="by its first term alone, 1/(16 S tau)"
         if version == "V2"
-        else "Its first term, 1/(16 S tau_max), is enough.",
+        else "by its first term alone, 1/(16 S tau_max)",
         uses="lemma-C.6 lemma-C.7",
     )
 
@@ -356,7 +366,7 @@ STEP_39 = Kind.CONDITION(
     ),
     severity=Severity.PROOF,
     cause="It admits steps that are too large for the proof.",
-    scope="A step of the proof; the bound itself is thm-3.9/non_convex.",
+    scope="as a step of the proof; the bound itself is thm-3.9/non_convex",
     repair=repaired(
         r"$\sum_n 1/q_n$ in the condition",
         proved(

@@ -91,7 +91,7 @@ ANY_RATE = Kind.CONDITION(
     *tuple(not_fast(*one) for one in shapes()),
     severity=Severity.SLIP,
     cause="At a constant rate the second term does not fall with T.",
-    scope="'O' is read up to a factor 1000; the ratio grows like T, so no factor "
+    scope="with 'O' read up to a factor 1000; the ratio grows like T, so no factor "
     "helps.",
     uses="text/rate/non_convex",
 )
@@ -145,8 +145,8 @@ CONSTANT_RATE = Kind.CONDITION(
     ),
     severity=Severity.THEOREM,
     cause="Noise keeps the gap above a multiple of eta^2, for every eta.",
-    scope="A statement about the run, where the paper speaks of its bounds; one local "
-    "step, strongly convex F_n.",
+    scope="of the run, where the paper speaks of its bounds; one local step, strongly "
+    "convex F_n",
     uses="text/learning-rate/constant",
     repair=repaired(
         r"a constant rate leaves the gap at $\frac{\mu}{4}\eta^2v\sum_n a_n^2$ or "

@@ -255,7 +255,7 @@ class Contraction:
                 shown(says(middle, last, *hypotheses), list, "Both are the same."),
             ),
             uses,
-            scope=f"the first relation is refuted for mu = 1. {AWAY}",
+            scope=f"in its first relation, for mu = 1. {AWAY}",
             cause=CAUSE,
             repair=repaired(self.change, merged(block)),
         )

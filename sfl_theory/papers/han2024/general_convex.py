@@ -26,8 +26,8 @@ from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 
-tau_min = w.count("tau_min", r"\min\{\tau, \tilde{\tau}\}")
-tau_max = w.count("tau_max", r"\max\{\tau, \tilde{\tau}\}")
+tau_min = w.count("tau_min", r"\tau_{min}")
+tau_max = w.count("tau_max", r"\tau_{max}")
 root2, root3 = w.nonnegative("r2", "r_2"), w.nonnegative("r3", "r_3")
 constant_rate = w.positive("eta", r"\eta")
 HUBERS = bent(huber((1, 0), 0, 1), huber((0, 1), 0, 1))
@@ -235,7 +235,7 @@ class Merged:
             ),
             severity=Severity.THEOREM,
             scope="refuted for the largest admitted rate; a bound without the rate "
-            "could hold for well chosen rates at most, and for an averaged model",
+            "could hold for well chosen rates at most",
             cause="The bound contains no learning rate and speaks of the last iterate; "
             "near x* noise makes the gap positive for every rate, the bound is near 0.",
             uses=f"eq-{number - 1}",

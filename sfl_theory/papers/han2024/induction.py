@@ -25,24 +25,33 @@ from sfl_theory.kernel.terms import Kind as V
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.han2024.one_round import Block, asked, shown
-from sfl_theory.papers.han2024.setting import G2, N, S, excess, mu, t, tau, tau_server
+from sfl_theory.papers.han2024.setting import (
+    G2,
+    N,
+    S,
+    excess,
+    mu,
+    steep,
+    t,
+    tau,
+    tau_server,
+)
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Assumed, Number
 
 BETA = w.called(2 / mu, r"\beta")
-LARGE = w.called(mu + excess, "S")
-"""S >= mu, written as S = mu + s."""
+LARGE = steep
 GAMMA = w.called(8 * LARGE / mu - 1, r"\gamma")
 DELTA, FIRST = w.nonnegative("delta", r"\Delta_t"), w.nonnegative("d0", r"\Delta_0")
 v = w.nonnegative("v")
-u = replace(w.positive("u"), tex=r"\gamma_s + t", binding=w.SUM)
+u = w.positive("u")
 later = w.count("t")
 """t >= 1."""
 gamma_s = w.positive("gamma_s", r"\gamma_s")
 FEW = w.called(N * mu * (1 + gamma_s) / 8, "S")
 """S = N mu (gamma_s + 1)/8 by the definition of gamma_s, here positive."""
-READ_S = "S >= mu is written as S = mu + s"
+READ_S = "S >= mu: S - mu is a parameter"
 READ_U = r"u stands for gamma_s + t and is positive, for else v/u means nothing"
 
 

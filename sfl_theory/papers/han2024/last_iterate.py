@@ -54,14 +54,8 @@ def reciprocals() -> tuple[Assumed, ...]:
 
 def constants(one: Algorithm) -> tuple[Number, Number]:
     """Return c_1 of a round's move and c_d of its drift."""
-    partial_, shared = printed.partial(one.number), printed.shared(one.number)
-    second = strongly_convex_repairs.SECOND["3.8"] if partial_ else w.number(1)
-    drift = (
-        strongly_convex_repairs.DRIFT[one.number]
-        if partial_ or not shared
-        else w.number(1)
-    )
-    return second, drift
+    repairs = strongly_convex_repairs
+    return repairs.SHARP_SECOND[one.number], repairs.SHARP_DRIFT[one.number]
 
 
 def any_rates(one: Algorithm) -> Run:
@@ -103,9 +97,9 @@ first_rate = w.positive("eta0", r"\eta_0")
 """The learning rate of round 0 where rates fall."""
 
 
-def falling() -> tuple[Assumed, ...]:
+def falling(first: Number = first_rate) -> tuple[Assumed, ...]:
     r"""Return what is used of the rates and of :math:`k^t=\frac1{T+2-t}`."""
-    e, k_ = first_rate, reciprocal
+    e, k_ = first, reciprocal
     rises = w.at_most(k_(m), k_(m + 2))
     rates = (
         *(

@@ -28,7 +28,7 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
     more,
     run,
 )
-from sfl_theory.proofs import bounded_draws
+from sfl_theory.proofs import sharp_draws
 
 RUN, DRAWN = run(k.Kind.V2_WEIGHTED, TAU, TAU, UPDATES), Algorithm("3.9")
 
@@ -38,7 +38,7 @@ def statement() -> Says:
     late = GAMMA + T
     draws = w.number(Fraction(8, 3)) * S * G2 * (1 + more) / (mu**2 * late)
     far = 16 * S**2 * G2 / (mu**3 * late**2)
-    far = far * (1 + 2 * more + 2 * mean_inverse * more)
+    far = far * (1 + more + mean_inverse * more / 2)
     right: w.Terms = {
         "initial gap": (GAMMA / late) ** 4 * f.gap(RUN.x(0)),
         "participation": w.as_form(draws),
@@ -56,7 +56,7 @@ STATEMENT = statement()
 PART = Part(
     STATEMENT,
     Proof(
-        lambda: after(bounded_draws.strongly_convex()),
+        lambda: after(sharp_draws.strongly_convex()),
         WORDS,
         partial(example, DRAWN, STATEMENT),
     ),

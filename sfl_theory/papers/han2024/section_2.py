@@ -185,8 +185,8 @@ ALG_1 = Kind.ALGORITHM(
     severity=Severity.SLIP,
     cause="Its loop i = 0, ..., (T-1) tau_max makes (T-1) tau_max + 1 steps instead of "
     "T tau_max, and i % tau = 0 aggregates after the first one.",
-    scope="P_t is drawn anew in every iteration and t is never advanced; read here "
-    "with full participation, where the draws do not matter.",
+    scope="under full participation, where it does not matter that P_t is drawn in "
+    "every iteration; t is never advanced",
     uses="eq-2",
     repair=repaired(
         r"the loop's range $i = 1, \dots, T\tau_{max}$: aggregation then follows "
@@ -224,9 +224,9 @@ CLOCK = Kind.ALGORITHM(
     ),
     severity=Severity.PROOF,
     cause="Both sides step at every iteration: tau_max server steps per round.",
-    scope="One counter i for both sides, as the box has it. With a counter of its own "
-    "for each side the box makes App. C.2's update, and T means different times on the "
-    "two sides.",
+    scope="with one counter i for both sides, as the box has it; with a counter of its "
+    "own for each side the box makes App. C.2's update, and T means different times on "
+    "the two sides",
     uses="eq-2",
     repair=repaired(
         "a counter for each side; a side that has made its steps waits",
@@ -309,8 +309,8 @@ ALG_2_OBJECTIVE = Kind.ALGORITHM(
     ),
     severity=Severity.THEOREM,
     cause="It steps along sum_n grad_s F_n: the weights a_n are missing.",
-    scope="True as printed for a_n = 1/N; for unequal weights the server minimises "
-    "another function.",
+    scope="for unequal weights, where the server minimises another function; true as "
+    "printed for a_n = 1/N",
     repair=repaired(
         r"for equal weights $a_n = 1/N$; for others server steps weighted with $a_n$",
         proved(

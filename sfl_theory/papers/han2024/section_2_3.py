@@ -80,7 +80,7 @@ EQ_3 = Kind.ALGORITHM(
     severity=Severity.THEOREM,
     cause="The sum of a_n/q_n over the participants is not 1: (3) scales the model "
     "even where gradients vanish.",
-    scope="With q_n < 1 for some n; for q_n = 1 it is (2).",
+    scope="where q_n < 1 for some n; for q_n = 1 it is (2)",
     uses="eq-2",
     repair=repaired(
         "updates are aggregated instead of models",
@@ -183,7 +183,7 @@ Q_ZERO = Kind.EQUATION(
     ),
     severity=Severity.SLIP,
     cause="A client with q_n = 0 never counts.",
-    scope="A remark on the domain: Sec. 2.3 says q_n in [0, 1], (3) divides by q_n.",
+    scope="at q_n = 0, which Sec. 2.3 admits and (3) divides by",
     repair=repaired(
         r"$q_n > 0$",
         positive(1, likely * factor, w.number(1)),
@@ -233,7 +233,7 @@ SFL_V2 = Kind.EQUATION(
     severity=Severity.PROOF,
     cause="A client's gradients pass through the server's model, which moves by "
     "eta/q_n when the client takes part.",
-    scope="'Offsets the bias' read as a statement on the next model's mean; as one on "
+    scope="with 'offsets the bias' read of the next model's mean; as a statement on "
     "the weights it is eq-3/unbiased/weights, proved.",
     uses="alg-2 eq-3/unbiased/weights",
 )

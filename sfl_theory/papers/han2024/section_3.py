@@ -83,12 +83,12 @@ def meets(place: int) -> Claim:
                 r"$b_n$ only.",
             ),
         ),
-        scope="C.2 (mu = 0) is the last one: its model meets all assumptions at once.",
+        scope="with a model; that of C.2 (mu = 0), the last, meets all of them at once",
     )
 
 
 ALL = (
-    s.assumption_31(mu + s.excess),
+    s.assumption_31(s.steep),
     *s.assumption_32(V1),
     s.assumption_34(),
     s.assumption_C2(),
@@ -162,8 +162,8 @@ CLASH = Kind.ASSUMPTION(
         r"Two points of $\mathbb{R}^d$ farther apart than the bound.",
         vacuous="the statement is that the assumptions exclude each other",
     ),
-    scope="The strongly convex theorems are vacuous on R^d; they are read along the "
-    "run, where assumption-3.3/ball says that 3.3 can hold.",
+    scope="so on R^d the strongly convex theorems are vacuous; they are read along the "
+    "run, where assumption-3.3/ball says that 3.3 can hold",
 )
 
 BALL = Kind.ASSUMPTION(
@@ -244,8 +244,8 @@ SMOOTHNESS = Kind.ASSUMPTION(
     severity=claims.Severity.SLIP,
     cause="(4) bounds curvature from above only; a concave function meets it with any "
     "S.",
-    scope="Sec. 3.1 states (4), App. C.3 states (24) as well; the non-convex proofs "
-    "use (24).",
+    scope="where h is not convex; Sec. 3.1 states (4), App. C.3 (24) as well, which "
+    "the non-convex proofs use",
     repair=claims.repaired(
         "for convex functions",
         proved(

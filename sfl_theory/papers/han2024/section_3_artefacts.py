@@ -51,7 +51,7 @@ def pieces(number: str, d: Data) -> tuple[Number, Number, Number]:
     return I_err / (4 * low), noise, drift
 
 
-root = w.positive("root", r"\sqrt{T+1}")
+root = w.positive("later_root", r"\sqrt{T+1}")
 first = w.positive("alpha", r"\alpha")
 
 
@@ -190,7 +190,7 @@ UNITS = Kind.TEXT(
     "not depend on the unit in which x is measured.",
     *tuple(map(depends, NUMBERS)),
     severity=Severity.PROOF,
-    scope="the other two terms of each bound do not depend on it",
+    scope="of the cube roots; the two other terms of each bound do not depend on it",
     cause="The tuned drift is (c I^2/(T+1)^2)^(1/3); printed is (c I/(T+1))^(1/3), the "
     "exponent 1/3 for 2/3 of the start: hence the order T^(-1/3).",
     uses="eq-77 eq-114 eq-144 eq-174",
@@ -275,8 +275,8 @@ DROPPED = entry(
 )
 DROPPED = replace(
     DROPPED,
-    scope="a_n = 1/N, sigma_n = sigma; of the constants of the server's recursion as "
-    "printed, whether or not it holds",
+    scope="for a_n = 1/N, sigma_n = sigma; of the constants of the server's recursion "
+    "as printed, whether or not it holds",
 )
 
 # Algorithm 1 and the assumptions ------------------------------------------------------
@@ -363,7 +363,7 @@ WHICH = Kind.ASSUMPTION(
         s.EACH,
     ),
     severity=Severity.SLIP,
-    scope="N >= 2; only App. C.3 says that every F_n is meant",
+    scope="for N >= 2; only App. C.3 says that every F_n is meant",
     cause="Sec. 3 names Assumptions 3.1-3.3 and 'mu-strongly convex', no function; the "
     "proofs use C.2 for every client.",
     uses="assumption-C.2/strongly_convex",

@@ -17,14 +17,20 @@ from sfl_theory.claims import Claim, Kind, Part, Says, broken, proved, repaired,
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import Numbers, federation, parabola
-from sfl_theory.papers.han2024 import appendix_e, printed, section_3_text
+from sfl_theory.papers.han2024 import (
+    appendix_e,
+    last_iterate,
+    printed,
+    section_3_text,
+)
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_h import one_period
 from sfl_theory.papers.han2024.comparing import entry
 from sfl_theory.papers.han2024.printed import Data, bound
 from sfl_theory.papers.han2024.section_3_text import GENERAL, HALF, NON, third, total
+from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm
 from sfl_theory.proofs import (
-    joint_distance,
+    decaying_rates,
     local_steps,
     non_convex,
     strongly_convex,
@@ -52,7 +58,7 @@ def gap_rate(number: str, r: Run, d: Data) -> Says:
 
 def strongly_convex_run(kind: k.Kind) -> tuple[Run, Data]:
     """Return a run at the printed rates, equal on both sides, and the data of it."""
-    d = replace(Data(), S=s.mu + s.excess)
+    d = replace(Data(), S=s.steep)
     r = s.run(kind, rates=w.rate(lambda t: 4 / (s.mu * s.tau * (d.gamma + t))))
     return r, replace(d, I_err=w.norm2(r.x(0) - s.best))
 
@@ -80,15 +86,15 @@ def strongly_convex_v1() -> Claim:
                 statement,
                 theorem,
                 r"(11) for $\tilde\tau=\tau$, times T.",
-                "at the printed rates, tau_server = tau; C is the constant of (11); S "
-                "is written as mu + s",
+                "at the printed rates, tau_server = tau; C is the constant of (11)",
             ),
         ),
         "thm-3.6/strongly_convex",
     )
     scope = (
-        "for tau_server = tau; for unequal periods false at the printed rates, which "
-        "are swapped (thm-3.6/strongly_convex), true at those of the proof (eq-73)"
+        "for tau_server = tau; at the printed rates, which are swapped, false for "
+        "tau = 32, tau_server = 1 (thm-3.6/strongly_convex), true for any at those of "
+        "the proof (eq-73)"
     )
     return replace(one, scope=scope)
 
@@ -149,70 +155,76 @@ def strongly_convex_v2() -> Claim:
         gap_rate("3.7", r, d),
         data,
         "x_s tends to the mean of the two minimisers, 1/2; f has it at 1/20.",
-        "at the printed rates; C is the constant of (14); S is written as mu + s",
+        "at the printed rates; C is the constant of (14)",
     )
     return second(
         "strongly_convex",
         "SFL-V2 converges at O(1/T) on strongly convex objectives.",
         part,
-        "Refuted for unequal weights: the gap does not tend to 0, so no other constant "
-        "helps. For a_n = 1/N see thm-3.7/strongly_convex. 3.3 is read along the run.",
+        "for unequal weights: the gap does not tend to 0, so no other constant helps. "
+        "For a_n = 1/N see thm-3.7/strongly_convex. 3.3 is read along the run.",
         "thm-3.7/strongly_convex alg-2",
     )
 
 
 def general_convex_v1() -> Claim:
-    """Return that SFL-V1 converges at O(T^(-1/3)); proved is a mean, at O(T^(-1/2))."""
+    """Return that SFL-V1 converges at O(T^(-1/3)): at falling rates, at O(T^(-1/2))."""
+    one = Algorithm("3.6")
+    r = last_iterate.any_rates(one)
     root, first = w.positive("root", r"\sqrt T"), w.positive("alpha", r"\alpha")
-    r = s.run(k.Kind.V1, rates=w.rate(first / (s.tau * root)))
-    away = r.x(0) - s.best
-    mean = 1 / s.T * w.below(s.t, s.T, s.f.gap(r.x(s.t)))
-    right = w.norm2(away) / (2 * first) + w.as_form(Fraction(7, 12) * first * s.G2)
-    assumed = w.assumptions(
-        s.assumption_31(), w.unbiased(r), s.assumption_33(r), s.assumption_C2(0),
-        s.minimum(), w.at_most(root**2, s.T), w.at_most(2 * s.S * first / root, 1),
-    )  # fmt: skip
+    start, away = first / (root * s.tau), r.x(0) - s.best
+    old = w.variable(last_iterate.first_rate)
+    statement = says(
+        root * s.f.gap(r.x(s.T)),
+        w.norm2(away) / first + w.as_form(Fraction(35, 16) * first * s.G2),
+        *one.assumed(r, s.S, 0),
+        w.at_most(root**2, s.T),
+        w.at_most(2 * s.S * first / root, 1),
+        *last_iterate.falling(start),
+    )
 
     def theorem() -> rules.Theorem:
-        new = first.value / (s.tau.value * root.value)
-        old = w.variable(w.positive("eta"))
-        known = rules.instantiate(joint_distance.theorem(), ((old, new),), ())
-        late = rules.assume(k.constant(s.T.value - root.value**2))
-        rest = (s.T.value - root.value**2) / (2 * first.value * s.T.value)
-        target = (right - root * mean).value
+        T, below, alpha = s.T.value, root.value, first.value
+        found = decaying_rates.last_gap_at_falling_rates(one.weighted)
+        known = rules.instantiate(found, ((old, start.value),), ())
+        small = rules.assume(k.constant(1 - 2 * s.S.value * alpha / below))
+        unit = alpha * s.G2.value
+        drift = s.S.value * alpha * unit / (below * (T + 1) ** 2)
         return combine(
-            (known, root.value), (away.value, rest), target=target, signs=[late]
+            (known, below),
+            (away.value, (T - below**2) / (alpha * (T + 2))),
+            (away.value, 2 / (alpha * (T + 2))),
+            (decaying_rates.at_most_rounds(), unit / (T + 1) + drift / 3),
+            (small, unit * Fraction(3, 16)),
+            (rules.square(T - 1), drift * Fraction(5, 24)),
+            target=(statement.right - statement.left).value,
+            signs=[rules.assume(k.constant(T - below**2))],
         )
 
-    words = (
-        r"The mean's bound $\frac I{2\alpha T}+\frac7{12}\alpha G^2$ at a tuned step."
-    )
-
     def data() -> ModelData:
-        values: Numbers = {
-            s.S: 1, s.T: 1, s.tau: 1, s.G2: 4, root: 1, first: HALF,
-        }  # fmt: skip
-        return federation(
-            [parabola(1, [0, 0])], [1, 0], numbers=values, box=[(-1, 1), (-1, 1)],
-            best={s.f: [0, 0]},
-        )  # fmt: skip
+        model = last_iterate.with_falling_rates(one, statement)
+        kept = {name: x for name, x in model.numbers.items() if name != old}
+        return replace(model, numbers=kept)
 
-    statement = says(root * mean, right, *assumed)
-    reading = (
-        "rate alpha/(tau sqrt(T)) for T rounds; sqrt(T): any number below the root"
+    words = (
+        r"thm-3.6/general_convex/falling-rates at $\eta_0=\frac\alpha{\tau\sqrt T}$: "
+        r"$\sum_tk^{t+2}\le T$, $4(T^2+7T+1)\le9(T+1)^2$ and $2S\alpha\le\sqrt T$."
     )
-    part = proved(statement, theorem, words, reading, model=data)
+    reading = (
+        "at rates that fall linearly to the last round, which is known: eta^t = "
+        "alpha (T + 1 - t)/(tau sqrt(T) (T + 1)), eta^0 admitted; even the square root "
+        "of T times the gap is bounded; sqrt(T) is any number below the root; k^t "
+        "stands for 1/(T + 2 - t); Assumption 3.3 also in a round that starts from x^T"
+    )
     return Kind.TEXT(
         "han2024/text/rate/general_convex/sfl-v1",
         ABSTRACT,
         "SFL-V1 converges at O(T^(-1/3)) on general convex objectives.",
-        words="Of some schedule, which the paper does not name: 'for some' has no "
-        "term. At a constant rate, the same for all T, it is false "
-        "(cond/general_convex/constant-rate). With a rate tuned to T the mean gap over "
-        "the rounds is even O(T^(-1/2)), which is the repair; the last iterate, which "
-        "the paper speaks of, is open.",
+        proved(statement, theorem, words, reading, model=data),
+        scope="for tau_server = tau, at rates that the paper does not name; at a "
+        "constant rate, the same for all T, false "
+        "(cond/general_convex/constant-rate), and so is (12) at every admitted rate",
         uses="thm-3.6/general_convex",
-        repair=repaired("the mean over the rounds for the last iterate", part),
     )
 
 
@@ -245,7 +257,7 @@ def general_convex_v2() -> Claim:
         "general_convex",
         "SFL-V2 converges at O(T^(-1/3)) on general convex objectives.",
         part,
-        "Refuted for unequal weights at the largest admitted constant rate: the gap is "
+        "for unequal weights at the largest admitted constant rate: the gap is "
         "the same for all T, so no other constant helps. Of other schedules it says "
         "nothing. 3.3 is read along the run; with Huber functions of kink 1 for the "
         "parabolas, whose run is the same, it holds on the whole space, with G^2 = 2.",
@@ -355,7 +367,7 @@ def non_convex_v2() -> Claim:
         "non_convex",
         "SFL-V2 converges at O(1/T) on non-convex objectives, in the paper's metric.",
         part,
-        "Refuted for unequal weights; true for equal ones (see the repair).",
+        "for unequal weights; true for equal ones (see the repair)",
         "thm-3.7/non_convex alg-2",
         "Sec. 3.3",
         repaired("equal weights", equal_v2(r)),

@@ -188,8 +188,9 @@ NOBODY = entry(
 )
 NOBODY = replace(
     NOBODY,
-    scope="a = (9/10, 1/10), S = 1, one local step, G^2 = 4 on -1 <= x_s <= 1, where "
-    "the run stays; the theorem's entry decides the reading 'for every admitted rate'",
+    scope="for a = (9/10, 1/10), S = 1, one local step, G^2 = 4 on -1 <= x_s <= 1, "
+    "where the run stays; the theorem's entry decides the reading 'for every admitted "
+    "rate'",
 )
 
 CLAIMS = (NOBODY,)

@@ -425,7 +425,7 @@ def similar(case: str) -> Claim:
         severity=Severity.CONSTANT,
         cause="At a_n = 1/N the weights N sum a_n^2 = 1 become N sum (a_n^2 + 1) = "
         "N^2 + 1: the noise of SFL-V2's bound is of order N^2 times that of SFL-V1.",
-        scope="a_n = 1/N",
+        scope="for a_n = 1/N",
         uses=theorems(case, ("3.6", "3.7")),
     )
 

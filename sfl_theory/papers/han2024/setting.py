@@ -16,8 +16,10 @@ t, i, j = w.natural("t"), w.natural("i"), w.natural("j")
 T = w.count("T")
 tau, tau_server = w.count("tau", r"\tau"), w.count("tau_server", r"\tilde{\tau}")
 S, mu = w.positive("S"), w.positive("mu", r"\mu")
-excess = w.nonnegative("s")
-"""S - mu, where S >= mu is written as S = mu + s."""
+excess = w.nonnegative("s", r"\left(S - \mu\right)")
+"""S - mu; kernel name s."""
+steep = w.called(mu + excess, "S")
+"""S where S >= mu is needed: the kernel reads mu + s, s >= 0."""
 eps2, G2 = w.nonnegative("eps2", r"\epsilon^2"), w.nonnegative("G2", "G^2")
 N = w.clients()
 f, best = w.f, w.f.best

@@ -22,16 +22,15 @@ from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.appendix_e import EQUAL
 from sfl_theory.papers.han2024.setting import G2, T, a, excess, f, mu, n, sigma2, tau
 from sfl_theory.papers.han2024.two_periods import LONGER, PRINTED_STEPS, d
-from sfl_theory.proofs import strongly_convex, two_paces, visits_convex
+from sfl_theory.proofs import strongly_convex, value_recursion, visits_convex
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.export import IDENTITY, ModelData, Vector, witness
 from sfl_theory.proofs.local_steps import t
-from sfl_theory.proofs.two_paces import OwnRates
+from sfl_theory.proofs.value_recursion import OwnRates
 from sfl_theory.proofs.weighted_rounds import Weighted
 from sfl_theory.written import Assumed, Number, Run
 
-S_REPAIRED = mu + excess
-"""S = mu + s, so that S >= mu."""
+S_REPAIRED = s.steep
 gamma = printed.Data(S=S_REPAIRED).gamma
 third = Fraction(1, 3)
 inverse = w.inverse_chance(n)
@@ -47,11 +46,14 @@ SECOND = {
 """c_1: of the second moment of a round's move."""
 DRIFT = {
     "3.6": w.number(third),
-    "3.7": w.number(Fraction(4, 3)),
+    "3.7": w.number(Fraction(1, 2)),
     "3.8": w.number(third),
     "3.9": third + mean_inverse + mean_square,
 }
 """c_d: of the drift."""
+SHARP_SECOND = SECOND | {"3.9": 1 + more}
+SHARP_DRIFT = DRIFT | {"3.9": 1 + more + mean_inverse * more / 2}
+"""The same, drawn visits by their whole weight."""
 WEIGHTED_RUNS = (
     "server steps weighted by a_n: for a_n = 1/N the printed algorithm with the "
     "server's rate divided by N"
@@ -157,7 +159,7 @@ def orders(number: str) -> tuple[Algorithm, ...]:
 
 
 def example(one: Algorithm, what: Says) -> ModelData:
-    """Return the standard witness; with S = 4 mu where S = mu + s: rates are smaller.
+    """Return the standard witness; with S = 4 mu where S >= mu: rates are smaller.
 
     Drawn clients stay in its box; with a side that makes more steps than one, that
     side's block rests and the other one moves.
@@ -185,8 +187,7 @@ def example(one: Algorithm, what: Says) -> ModelData:
 
 # What is true of the strongly convex cases of Theorems 3.6 and 3.7, (11) and (14) ----
 
-DATA = printed.Data(S=mu + excess)
-S, GAMMA = w.called(DATA.S, "S"), DATA.gamma
+S, GAMMA = s.steep, printed.Data(S=s.steep).gamma
 
 
 def run(
@@ -207,14 +208,14 @@ def run(
 
 def assumed(r: Run) -> list[Assumed]:
     """Return the assumptions of the strongly convex case."""
-    own = [s.assumption_31(DATA.S), *s.assumption_32(r), s.assumption_33(r)]
+    own = [s.assumption_31(S), *s.assumption_32(r), s.assumption_33(r)]
     draws = [w.participation(r)] if r.split.drawn else []
     return [*own, s.assumption_C2(mu), s.minimum(), *draws]
 
 
 def as_printed(number: str, r: Run, *more: Assumed) -> Says:
     """Return (11) or (14) for a run."""
-    data = replace(DATA, I_err=w.norm2(r.x(0) - f.best))
+    data = printed.Data(S=S, I_err=w.norm2(r.x(0) - f.best))
     right = printed.bound(number, "strongly_convex", data).named
     return says(f.gap(r.x(T)), right, *assumed(r), *more)
 
@@ -262,14 +263,17 @@ def own_rates(longer: k.Side) -> tuple[Part, Line]:
     both = 1 / client + 1 / server
     return (
         proved(
-            as_printed("3.6", r), partial(two_paces.printed, p), IMPLIED, LONGER[longer]
+            as_printed("3.6", r),
+            partial(value_recursion.printed, p),
+            IMPLIED,
+            LONGER[longer],
         ),
         Line(
             Algorithm("3.6", longer),
             r,
             proved(
                 sharper(r, both, Fraction(32)),
-                partial(two_paces.last, p),
+                partial(value_recursion.last, p),
                 RECURSION,
                 LONGER[longer],
             ),
@@ -313,14 +317,13 @@ LAST_MODEL: dict[str, dict[str, Line]] = {
                 r"$\tau=\tilde\tau$",
             ),
         ),
-        "last_model_any_periods": SERVER_SHARPER,
     },
     "3.7": {
         "last_model": Line(
             Algorithm("3.7"),
             WEIGHTED,
             proved(
-                sharper(WEIGHTED, 1 / TAU, Fraction(16)),
+                sharper(WEIGHTED, 1 / TAU, Fraction(8)),
                 lambda: after(strongly_convex.rate(k.Kind.V2_WEIGHTED)),
                 RECURSION,
             ),

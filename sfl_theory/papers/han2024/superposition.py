@@ -12,7 +12,7 @@ from sfl_theory.claims import Claim, Kind, Part, Says, Severity, broken, repaire
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import MEAN, Participants, Side, Split, Vec
+from sfl_theory.kernel.terms import MEAN, Participants, Side, Vec
 from sfl_theory.kernel.terms import Kind as Version
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.han2024 import block_rates, one_round
@@ -23,9 +23,12 @@ from sfl_theory.papers.han2024.contraction import LONG, LONG_SERVER
 from sfl_theory.papers.han2024.induction import GAMMA, LARGE, READ_S, gamma_s
 from sfl_theory.papers.han2024.one_round import JOINT, READ_33, Block, asked, shown
 from sfl_theory.papers.han2024.setting import G2, N, T, a, best, f, mu, n, t, tau
-from sfl_theory.proofs import foundations, two_paces
+from sfl_theory.proofs import foundations
+from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs import strongly_convex as strong
+from sfl_theory.proofs import value_recursion as value
 from sfl_theory.proofs.export import ModelData
+from sfl_theory.proofs.value_recursion import OwnRates
 from sfl_theory.written import Form, Number
 
 Uses = list[tuple[Theorem, Exact]]
@@ -247,17 +250,18 @@ def rests(one: Merged) -> str:
 def parallel_bound(one: Merged = D) -> Claim:
     """Return (73), (136): the gap of SFL-V1, for any two numbers of steps."""
     parts = []
-    for (client, server), clock in zip(CLOCKS, READ_CLOCKS, strict=True):
+    for longer, (client, server), clock in zip(Side, CLOCKS, READ_CLOCKS, strict=True):
         block = block_rates.parallel(None, client, server, one.who)
         assumed = block.assumed(mu, small=False)
         what = says(one.gap(block), one.last(block, GAMMA), *assumed)
-        split = block.run.split
         reading = f"{clock}; {READ_S}; {block_rates.READ_RATES}"
 
-        def uses(split: Split = split) -> Uses:
-            always = two_paces.rate(split)
-            at_T = rules.instantiate(always, ((w.variable(t), T.value),), ())
-            return [(at_T, 1)]
+        def uses(what: Says = what, longer: Side = longer) -> Uses:
+            unit = 8 * value.K * value.late(T.value) * (2 if one.drawn else 1)
+            spread = joint.weights_spread()
+            right = what.right.value - spread.form * unit
+            rate = value.recursion(OwnRates(longer, one.drawn))
+            return [(rate.by_distance(right, T.value), 1), (spread, unit)]
 
         parts.append(
             shown(

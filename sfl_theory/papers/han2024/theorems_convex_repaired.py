@@ -53,10 +53,7 @@ def given_rates(one: Algorithm) -> Run:
 def mean_gap(one: Algorithm) -> Says:
     """Return the weighted mean of the gaps with the constants c_1 and c_d."""
     r = given_rates(one)
-    c1, cd = (
-        strong.SECOND[one.number],
-        strong.DRIFT[one.number],
-    )
+    c1, cd = strong.SHARP_SECOND[one.number], strong.SHARP_DRIFT[one.number]
     squares, cubes = (w.below(t, T, eta() ** power) for power in (2, 3))
     right: w.Terms = {
         "initial distance": w.norm2(r.x(0) - f.best) / (2 * tau * T),
@@ -252,7 +249,7 @@ def without_distance(one: Algorithm) -> Says:
 def recursion(one: Algorithm) -> value.Recursion:
     """Return the recursion of one round."""
     if printed.shared(one.number):
-        return value.visits(one.weighted)
+        return value.visits(replace(one.weighted, sharp=False))
     each = value.two_paces if one.longer else value.equal_paces
     return each(one.paces)
 
@@ -359,16 +356,23 @@ BOUNDS: dict[tuple[str, str], strong.Named] = {
 
 
 WEIGHTS = "equal weights; or, for any weights, weighted server steps"
+WEIGHTED = (
+    "server steps weighted by a_n (for a_n = 1/N: the printed ones, their rate "
+    "divided by N)"
+)
 PERIODS = (
     "equal periods; or, for any, each side's rate divided by its own number of steps"
 )
-CHANGES = {
-    "3.6": PERIODS,
-    "3.7": WEIGHTS,
-    "3.8": f"{PERIODS}; updates aggregated",
-    "3.9": f"{WEIGHTS}; updates aggregated",
-}
-MEAN = "the weighted mean of the gaps, the rate kept in the bound"
+MEANS = "the weighted mean of the gaps, the rate kept in the bound"
+
+
+def change(number: str, case: str) -> str:
+    """Return what a repair changes, in words."""
+    strong_ = case == "strongly_convex"
+    server = WEIGHTS if strong_ else WEIGHTED
+    first = () if strong_ else (MEANS,)
+    drawn = ("updates aggregated",) if printed.partial(number) else ()
+    return "; ".join((*first, server if printed.shared(number) else PERIODS, *drawn))
 
 
 def repair(number: str, case: str, others: tuple[Part, ...] = ()) -> Repair:
@@ -376,6 +380,4 @@ def repair(number: str, case: str, others: tuple[Part, ...] = ()) -> Repair:
     parts = tuple(
         line.part for lines in BOUNDS[number, case].values() for line in lines
     )
-    if case == "strongly_convex":
-        return repaired(CHANGES[number], *others, *parts)
-    return repaired(f"{MEAN}; {CHANGES[number]}", *others, *parts)
+    return repaired(change(number, case), *others, *parts)

@@ -30,13 +30,13 @@ from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import T, a, eps2, eta, f, mu, n, sigma2, t, tau
 from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line, example
-from sfl_theory.proofs import bounded_draws, sharp_rates
+from sfl_theory.proofs import sharp_draws, sharp_rates
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.sharp_rates import Decay
 from sfl_theory.proofs.sharp_rounds import Sharp
 from sfl_theory.written import Assumed, Number, Run
 
-S = w.called(mu + s.excess, "S")
+S = s.steep
 s_a2, sbar2 = (w.over_clients(n, a() ** power * sigma2()) for power in (2, 1))
 inverse = w.inverse_chance(n)
 rho = w.over_clients(n, a() ** 2 * (inverse - 1))
@@ -228,7 +228,7 @@ def non_convex(one: Algorithm) -> Says:
 def at_every_rate(one: Algorithm) -> Says:
     """Return the weighted mean of the squared gradients under Assumption 3.3."""
     r, G2 = any_rate(one), s.G2
-    late = 1 + 2 * rho + 2 * kappa * rho
+    late = 1 + rho + kappa * rho / 2
     right: w.Terms = {
         "initial gap": 2 / (tau * T) * f.gap(r.x(0)),
         "gradient noise": (1 + rho) * s.S * tau * G2 / T * powers(2),
@@ -290,7 +290,7 @@ def of_gradients(one: Algorithm, what: Says) -> Theorem:
 
 def of_bounded(one: Algorithm, what: Says) -> Theorem:
     """Return the mean of the squared gradients under Assumption 3.3."""
-    return below(what, any_rate(one), bounded_draws.non_convex())
+    return below(what, any_rate(one), sharp_draws.non_convex())
 
 
 DRIFT = (

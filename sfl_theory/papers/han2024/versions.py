@@ -16,9 +16,11 @@ from sfl_theory import bound, symbols
 from sfl_theory import conditions as con
 from sfl_theory import written as w
 from sfl_theory.bound import Bound, Source, StepSize
+from sfl_theory.claims import Part
 from sfl_theory.conditions import BoundedGradients, Convex, MinimiserExists, Smooth
 from sfl_theory.kernel.terms import Side
 from sfl_theory.papers.han2024 import (
+    appendix_e,
     last_iterate,
     last_model_drawn,
     printed,
@@ -29,10 +31,11 @@ from sfl_theory.papers.han2024 import (
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024 import strongly_convex_repairs as strong
 from sfl_theory.papers.han2024 import theorems_convex_repaired as convex
-from sfl_theory.papers.han2024.parameters import GAMMA as PRINTED_GAMMA
-from sfl_theory.papers.han2024.parameters import PARAMETERS as OF_PRINTED
+from sfl_theory.papers.han2024.bounds import GAMMA as PRINTED_GAMMA
+from sfl_theory.papers.han2024.bounds import PARAMETERS as OF_PRINTED
 from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line
 from sfl_theory.papers.han2024.two_periods import d
+from sfl_theory.statement import Proved
 from sfl_theory.symbolic import Symbols, expression, named
 from sfl_theory.symbols import N, S, T, eta, gamma, mu, n, over_rounds, q, t, tau
 
@@ -45,16 +48,19 @@ PARAMETERS = OF_PRINTED | named({
 })
 """Parameters of the statements -> what they are called here."""
 GAMMA: Symbols = {strong.gamma: gamma}
+Stated = tuple[Bound, tuple[Part, ...]]
+"""A bound with the statements that it is made from."""
 RECIPROCALS: Symbols = {
     last_iterate.rate: over_rounds(eta(t)) / T,
     w.below(s.t, s.T, last_iterate.reciprocal(s.t + 1)): symbols.reciprocals(1, 1, T),
 }
 """A constant rate is the mean of equal ones; k^t stands for 1/(T + 1 - t)."""
-STATED = {
-    key: {"last_iterate": tuple(line.part for line in lines["last_iterate"])}
-    for key, lines in last_iterate.BOUNDS.items()
+SMALL_DRIFT: Symbols = {
+    without_noise.S_Z: S,
+    without_noise.GAMMA_Z: gamma,
+    without_noise.z: sp.sqrt(4 * S / mu - 3) - 1,
 }
-"""Theorem and case -> the statement that spells k^t out, in which no condition is."""
+"""z stands for a root, in which a bound's S is not read."""
 
 
 def parts(line: Line, more: Symbols) -> dict[str, sp.Expr]:
@@ -83,7 +89,14 @@ METRICS = {
     "non_convex": bound.WEIGHTED_GRADIENT,
 }
 LARGEST, FOUR = 1 / (2 * S * tau), sp.Integer(4)
-LAST_MODEL = {"3.9": {"last_model": last_model_drawn.LINE}}
+LAST_MODEL: dict[str, strong.Named] = {
+    **{
+        number: {name: (line,) for name, line in lines.items()}
+        for number, lines in strong.LAST_MODEL.items()
+    },
+    "3.9": {"last_model": (last_model_drawn.LINE,)},
+}
+ANY_PERIODS = (strong.CLIENT_SHARPER, strong.SERVER_SHARPER)
 """Of a claim beside the paper's."""
 NOTES = (
     "the learning rate shown is the largest that the paper admits",
@@ -91,6 +104,17 @@ NOTES = (
     "stays bounded, as for rates of order 1/(S tau sqrt(T))",
 )
 """For equal periods, and for any."""
+PRINTED_NON_CONVEX = {
+    "3.6": theorems.THEOREM_36.parts,
+    "3.8": theorems.THEOREM_38.parts,
+}
+EQUALLY = {
+    ("3.7", "strongly_convex"): strong.THEOREM_37.parts[:1],
+    ("3.9", "strongly_convex"): strong.THEOREM_39.parts[:1],
+    ("3.7", "non_convex"): appendix_e.REPAIRED.parts[:1],
+    ("3.9", "non_convex"): (theorems.EQUAL_WEIGHTS,),
+}
+"""What is proved as printed, and so for equal weights."""
 WEIGHTED_NOTES = {
     ("3.9", "repaired"): "at most (22) as printed",
     ("3.9", "sharper"): "sharper than the other repaired bound for small learning "
@@ -129,17 +153,23 @@ def up_to(one: Algorithm, largest: sp.Expr, relation: str = "<=") -> StepSize:
     return StepSize(largest, largest * server(one), relation)
 
 
+def of(*lines: Line) -> tuple[Part, ...]:
+    """Return the statements of some lines."""
+    return tuple(line.part for line in lines)
+
+
 def stated(
-    line: Line,
+    lines: tuple[Line, ...],
     case: str,
     rule: StepSize,
     assumed: tuple[con.Condition, ...],
     more: Symbols | None = None,
     *notes: str,
-) -> Bound:
-    """Return the bound that a proved line states; `more` symbols than the usual."""
+) -> Stated:
+    """Return the bound that proved lines state; `more` symbols than the usual."""
+    line = lines[-1]
     name = "non-convex" if case == "non_convex" else case.replace("_", " ")
-    return Bound(
+    bound = Bound(
         parts=parts(line, more or {}),
         metric=METRICS[case],
         step_size=rule,
@@ -148,6 +178,7 @@ def stated(
         definitions=rule.definitions,
         notes=notes,
     )
+    return bound, of(*lines)
 
 
 def as_printed(own: Bound, condition: con.Condition, what: str = "") -> Bound:
@@ -165,72 +196,104 @@ def as_printed(own: Bound, condition: con.Condition, what: str = "") -> Bound:
 # The cases ---------------------------------------------------------------------------
 
 
-def strongly_convex(number: str, own: Bound) -> dict[str, Bound]:
+def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
     """Return the strongly convex bounds, given the printed one."""
     case, assumed = "strongly_convex", (*BOUNDED, con.StronglyConvex())
     found = {
-        name: stated(line, case, falling(line.algorithm), assumed, GAMMA)
-        for name, (*_, line) in convex.BOUNDS[number, case].items()
+        name: stated(lines, case, falling(lines[-1].algorithm), assumed, GAMMA)
+        for name, lines in convex.BOUNDS[number, case].items()
     }
     if not printed.shared(number):
         nearest = as_printed(own, con.OwnSteps(), "strongly convex")
-        rule = found["any_periods"].step_size
-        found["repaired"] = replace(nearest, step_size=rule)
-    for name, line in (strong.LAST_MODEL | LAST_MODEL).get(number, {}).items():
+        rule, (_, parts_) = found["any_periods"][0].step_size, found["repaired"]
+        found["repaired"] = replace(nearest, step_size=rule), parts_
+    last = LAST_MODEL[number]
+    if number == "3.6":
+        last = last | {"last_model_any_periods": ANY_PERIODS}
+    for name, lines in last.items():
+        line = lines[-1]
         condition = of_algorithm(line.algorithm)[1]
-        found[name] = replace(
+        bound = replace(
             as_printed(own, condition, "strongly convex, last model"),
             parts=parts(line, GAMMA),
             step_size=falling(line.algorithm),
         )
-    if number == "3.6":
-        line = without_noise.LINE
-        quiet = replace(found["last_model"], parts=parts(line, GAMMA))
-        silent = (*quiet.conditions, con.NoNoise())
-        found["without_noise"] = replace(quiet, conditions=silent)
+        found[name] = bound, of(*lines)
+    if number in ("3.6", "3.8"):
+        found |= silent(found["last_model"][0])
+    if number == "3.9":
+        (line,) = strong.LAST_MODEL["3.7"].values()
+        whole = replace(found["last_model"][0], parts=parts(line, GAMMA))
+        found["full_participation"] = everyone(whole), of(line)
     return found
 
 
-def general_convex(number: str) -> dict[str, Bound]:
+def everyone(own: Bound) -> Bound:
+    """Return a bound for q_n = 1, where drawing is none."""
+    drawn = (con.UpdatesAggregated, con.EveryoneTakesPart)
+    kept = (one for one in own.conditions if not isinstance(one, drawn))
+    return replace(own, conditions=(*kept, con.EveryoneTakesPart()))
+
+
+def silent(last: Bound) -> dict[str, Stated]:
+    """Return the bounds of SFL-V1 without noise, where everyone takes part."""
+    first, close = without_noise.LINE, without_noise.CLOSE_LINE
+    own = everyone(last)
+    own = replace(own, conditions=(*own.conditions, con.NoNoise()))
+    small = replace(
+        own,
+        parts=parts(close, SMALL_DRIFT),
+        conditions=(*own.conditions, con.Steeper(), ALSO_LAST),
+    )
+    return {
+        "without_noise": (replace(own, parts=parts(first, GAMMA)), of(first)),
+        "small_drift": (small, of(close)),
+    }
+
+
+def general_convex(number: str) -> dict[str, Stated]:
     """Return the general convex bounds."""
     case, found = "general_convex", {}
-    for name, (*_, line) in convex.BOUNDS[number, case].items():
-        one = line.algorithm
+    for name, lines in convex.BOUNDS[number, case].items():
+        one = lines[-1].algorithm
         more: Symbols = {}
         if one.longer is not None:
             squares = PARAMETERS | named({s.eta() ** 2: over_rounds(eta(t) ** 2)})
             more = {convex.LIMIT: sp.exp(expression(convex.growth(one), squares))}
         rule, note = up_to(one, LARGEST, "any"), NOTES[bool(more)]
-        found[name] = stated(line, case, rule, BOUNDED_CONVEX, more, note)
-    for name, (line,) in last_iterate.BOUNDS[number, case].items():
-        rule = up_to(line.algorithm, LARGEST, "any")
-        found[name] = stated(line, case, rule, BOUNDED_CONVEX, RECIPROCALS)
-    found["last_iterate"] = replace(
-        found["last_iterate"],
+        found[name] = stated(lines, case, rule, BOUNDED_CONVEX, more, note)
+    for name, lines in last_iterate.BOUNDS[number, case].items():
+        rule = up_to(lines[-1].algorithm, LARGEST, "any")
+        found[name] = stated(lines, case, rule, BOUNDED_CONVEX, RECIPROCALS)
+    last, parts_ = found["last_iterate"]
+    last = replace(
+        last,
         metric=replace(bound.OBJECTIVE_GAP, first_round=1),
         step_size=replace(rule, constant=True),
-        conditions=(*found["last_iterate"].conditions, ALSO_LAST),
+        conditions=(*last.conditions, ALSO_LAST),
         notes=("at the best constant learning rate O((log(T)/T)^(1/2))",),
     )
-    return found
+    return found | {"last_iterate": (last, parts_)}
 
 
-def non_convex(number: str) -> dict[str, Bound]:
-    """Return the non-convex bounds with weighted server steps."""
-    found = {}
+def non_convex(number: str, own: Bound) -> dict[str, Stated]:
+    """Return the printed bound of SFL-V1, those with weighted server steps of V2."""
+    found: dict[str, Stated] = {}
+    if number in PRINTED_NON_CONVEX:
+        found["printed"] = own, PRINTED_NON_CONVEX[number]
     for name, line in theorems.WEIGHTED.get(number, {}).items():
         wide = 2 if number == "3.7" else expression(theorems.KAPPA, PARAMETERS)
         rule = up_to(line.algorithm, 1 / (8 * S * tau * wide))
         notes = filter(None, [WEIGHTED_NOTES.get((number, name))])
-        found[name] = stated(line, "non_convex", rule, NOISY, {}, *notes)
+        found[name] = stated((line,), "non_convex", rule, NOISY, {}, *notes)
     return found
 
 
-def without_33(number: str, case: str) -> dict[str, Bound]:
+def without_33(number: str, case: str) -> dict[str, Stated]:
     """Return the bounds without bounded gradients, and one with them beside those."""
-    found = {}
-    for name, (line,) in unbounded.BOUNDS[number, case].items():
-        one, c = line.algorithm, unbounded.constants(number, name)
+    found: dict[str, Stated] = {}
+    for name, lines in unbounded.BOUNDS[number, case].items():
+        one, c = lines[-1].algorithm, unbounded.constants(number, name)
         wide = c.most if case == "non_convex" else (c.wide,)
         most = sp.Max(*(expression(each, PARAMETERS) for each in wide))
         rule, assumed = up_to(one, 1 / (8 * S * tau * most)), WITHOUT_33[case]
@@ -240,11 +303,11 @@ def without_33(number: str, case: str) -> dict[str, Bound]:
         elif name == "bounded_gradients":
             rule = up_to(one, 1 / (8 * S * tau), "any")
             assumed = (LIPSCHITZ, con.Unbiased(), BoundedGradients(), MINIMUM)
-        found[name] = stated(line, case, rule, assumed, {c.gamma: gamma})
+        found[name] = stated(lines, case, rule, assumed, {c.gamma: gamma})
     return found
 
 
-def versions(number: str, case: str, own: Bound) -> dict[str, Bound]:
+def versions(number: str, case: str, own: Bound) -> Proved:
     """Return what is proved beside a printed bound, by name.
 
     Args:
@@ -253,16 +316,13 @@ def versions(number: str, case: str, own: Bound) -> dict[str, Bound]:
         own: the bound as printed.
 
     Returns:
-        "repaired" (the nearest) and others.
+        "repaired" (the nearest) and others, with their statements.
     """
     found = without_33(number, case)
     if case == "general_convex":
         return found | general_convex(number)
-    if printed.shared(number):
-        found["equal_weights"] = as_printed(own, con.EqualWeights())
-    more = (
-        strongly_convex(number, own)
-        if case == "strongly_convex"
-        else non_convex(number)
-    )
-    return found | more
+    if (number, case) in EQUALLY:
+        equal = as_printed(own, con.EqualWeights())
+        found["equal_weights"] = equal, EQUALLY[number, case]
+    more = strongly_convex if case == "strongly_convex" else non_convex
+    return found | more(number, own)

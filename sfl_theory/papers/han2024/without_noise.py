@@ -12,8 +12,10 @@ from functools import partial
 
 from sfl_theory import written as w
 from sfl_theory.claims import Kind, Part, Says, proved, says
+from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import federation, parabola
+from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, T, excess, f, mu, n
 from sfl_theory.papers.han2024.strongly_convex_repairs import (
@@ -25,8 +27,21 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
     S,
     after,
 )
-from sfl_theory.proofs import quiet_gap
+from sfl_theory.proofs import near_gap, quiet_gap
 from sfl_theory.proofs.export import ModelData
+from sfl_theory.written import Assumed, Number, Run
+
+
+def assumed(r: Run, smooth: Number) -> tuple[Assumed, ...]:
+    """Return what is assumed of a run whose gradients are exact."""
+    return (
+        s.assumption_31(smooth),
+        w.unbiased(r).called("Assumption 3.2, (5)"),
+        w.every_client(n, w.variance(r, n, w.number(0))).called("no noise"),
+        s.assumption_33(r),
+        s.assumption_C2(mu),
+        s.minimum(),
+    )
 
 
 def statement() -> Says:
@@ -42,25 +57,53 @@ def statement() -> Says:
         "falling rate": w.as_form(unit * (2 * falls * keeps + keeps**2)),
         "client drift": w.as_form(drift),
     }
-    return says(
-        f.gap(r.x(T)),
-        right,
-        s.assumption_31(S),
-        w.unbiased(r).called("Assumption 3.2, (5)"),
-        w.every_client(n, w.variance(r, n, w.number(0))).called("no noise"),
-        s.assumption_33(r),
-        s.assumption_C2(mu),
-        s.minimum(),
-    )
+    return says(f.gap(r.x(T)), right, *assumed(r, S))
 
 
-def model() -> ModelData:
-    """Return two parabolas that pull apart, one round of two steps."""
+z = w.positive("z", "z")
+"""``sqrt(4 kappa - 3) - 1``, so that S = mu + mu/4 (2 z + z^2)."""
+STEEP = printed.Data(S=mu + mu / 4 * (2 * z + z**2))
+S_Z, GAMMA_Z = w.called(STEEP.S, "S"), STEEP.gamma
+PACE = w.pace(TAU, w.rate(lambda at: 4 / (mu * TAU * (GAMMA_Z + at))))
+STEEPER = Run(k.Split(k.Kind.V1, k.Participants.EVERYONE, PACE, PACE), "SFL-v1")
+
+
+def close() -> Says:
+    """Return the bound whose drift vanishes with S - mu, to first order."""
+    r, late, kappa = STEEPER, GAMMA_Z + T, S_Z / mu
+    spread = 1 - 1 / TAU
+    along = (1 + 2 * kappa / late) * (1 + 2 * (1 + z / 4) * spread / late) ** 2
+    unit = w.number(Fraction(2, 3)) * G2 / mu * along
+    falls = (GAMMA_Z * (GAMMA_Z + 1) / (late * (late + 1))) ** 4
+    falls = falls * (late + 2 * GAMMA_Z + 1) / (3 * GAMMA_Z + 1)
+    keeps = (2 * kappa + 15) / (30 * late**2)
+    keeps = keeps + (kappa**2 / 4 + 13 * kappa + 10) / late**3
+    far = w.number(Fraction(2, 9)) * (4 + z) ** 2 * kappa / late
+    far = z**2 + far * (1 + 2 * kappa / late)
+    both = spread * (2 - 1 / TAU)
+    right: w.Terms = {
+        "initial gap": w.as_form(unit * falls),
+        "falling rate": w.as_form(unit * both * keeps),
+        "client drift": w.as_form(G2 / (3 * mu * late**2) * both * far),
+    }
+    return says(f.gap(r.x(T)), right, *assumed(r, S_Z))
+
+
+def model(slack: Number, value: int) -> ModelData:
+    """Return two parabolas that pull apart, one round of two steps.
+
+    Args:
+        slack: the parameter by which S is above mu.
+        value: its value.
+
+    Returns:
+        The model.
+    """
     return federation(
         [parabola(1, (0, "1/2")), parabola(1, (0, "-1/2"))],
         ("1/2", "1/2"),
         rounds=1,
-        numbers={mu: 1, excess: 0, s.tau: 2, T: 1, G2: 4},
+        numbers={mu: 1, slack: value, s.tau: 2, T: 1, G2: 4},
         best={f: (0, 0)},
         box=((-1, 1), (-1, 1)),
     )
@@ -81,8 +124,29 @@ WORDS = (
     r"+\frac S2(1+\frac{S\eta^t\tau}2)D$, D the mean squared way of the local points."
 )
 PART: Part = proved(
-    statement(), derived, WORDS, r"$\tau=\tilde\tau$, no noise", model=partial(model)
+    statement(),
+    derived,
+    WORDS,
+    r"$\tau=\tilde\tau$, no noise",
+    model=partial(model, excess, 0),
 )
+CLOSE_WORDS = (
+    r"For $p$ a point met, $F_n(x)-F_n(x^*)\le\langle\nabla F_n(p),x-x^*\rangle"
+    r"+(1+\frac z4)\mu\langle x-p,x-x^*\rangle-\frac38\mu\|x-x^*\|^2"
+    r"+\frac\mu8z^2\|x-p\|^2$: three tangent parabolas, weighted by $\frac1{1+z}$ "
+    r"and $\frac z{1+z}$. Averaged, gradients are $U_t=\frac{x^t-x^{t+1}}{\eta^t\tau}$ "
+    r"and $x-p$ is $\frac{\eta^t(\tau-1)}2U_t$ up to how gradients change in a round. "
+    r"Beside round t stands round t + 1, rescaled; what its points are off by "
+    r"enters $\|U_{t+1}\|^2$ by its square, times $\frac S2\eta^t$ a step."
+)
+CLOSE: Part = proved(
+    close(),
+    lambda: after(near_gap.rate()),
+    CLOSE_WORDS,
+    r"$\tau=\tilde\tau$, no noise; $z=\sqrt{4S/\mu-3}-1$, so $S>\mu$",
+    model=partial(model, z, 1),
+)
+CLOSE_LINE = Line(Algorithm("3.6"), STEEPER, CLOSE)
 LINE = Line(Algorithm("3.6"), EQUAL_PERIODS, PART)
 CLAIMS = (
     Kind.THEOREM(
@@ -91,5 +155,12 @@ CLAIMS = (
         "The gap of the last model without noise.",
         PART,
         scope="sigma_n = 0, equal periods",
+    ),
+    Kind.THEOREM(
+        "han2024/thm-3.6/strongly_convex/small-drift",
+        "not in the paper",
+        "The gap of the last model without noise: drift as of two opposed parabolas.",
+        CLOSE,
+        scope="sigma_n = 0, equal periods, S > mu",
     ),
 )

@@ -15,7 +15,7 @@ SECTIONS = (
     "section_3_rates",
     "section_4",
     "linear_speedup",
-    "appendix_a_12",
+    "separable",
     "appendix_a_13",
     "appendix_a_14",
     "appendix_b",

@@ -14,10 +14,19 @@ from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
 from sfl_theory.models.federation import federation, parabola
-from sfl_theory.papers.huang2023 import appendix_a_12, section_3_rates
+from sfl_theory.papers.huang2023 import appendix_a_13, section_3_rates
 from sfl_theory.papers.huang2023 import setting as s
-from sfl_theory.papers.huang2023.appendix_a_12 import PROOF, STEP, after, at, one, point
-from sfl_theory.papers.huang2023.appendix_a_13 import GAP, NOISY, spread_noise
+from sfl_theory.papers.huang2023.appendix_a_13 import (
+    GAP,
+    NOISY,
+    PROOF,
+    STEP,
+    after,
+    at,
+    one,
+    point,
+    spread_noise,
+)
 from sfl_theory.papers.huang2023.section_3_rates import NOISY_HALF, ONE_STEP, SERVER, r
 from sfl_theory.papers.huang2023.setting import R2, F, N, S, T, away, eta, gamma, i, mu
 from sfl_theory.proofs import minibatch
@@ -282,7 +291,7 @@ EQ_15_SIGN = Kind.EQUATION(
     "The server block's optimum is lowest for every client block.",
     broken(
         says(
-            -(eta() * (F(point) - F(appendix_a_12.swapped))),
+            -(eta() * (F(point) - F(appendix_a_13.swapped))),
             0,
             s.assumption_1(),
             s.assumption_2(),
@@ -290,7 +299,7 @@ EQ_15_SIGN = Kind.EQUATION(
             SMALL,
         ),
         lambda: federation(
-            [appendix_a_12.COUPLED],
+            [appendix_a_13.COUPLED],
             (0, 0),
             numbers={mu: "1/2", S: "3/2", i: 0},
             rates={"eta": "1/6"},

@@ -9,7 +9,7 @@ from sfl_theory.claims import Kind, Severity, broken, equal, proved, repaired, s
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
 from sfl_theory.papers.huang2023 import appendix_a_14, section_3_rates
 from sfl_theory.papers.huang2023 import setting as s
-from sfl_theory.papers.huang2023.appendix_a_12 import COUPLED, STEP, after, at, one
+from sfl_theory.papers.huang2023.appendix_a_13 import COUPLED, STEP, after, at, one
 from sfl_theory.papers.huang2023.appendix_a_14 import SMALL, START, End, induction, v
 from sfl_theory.papers.huang2023.appendix_c import LEMMA_2_JOINT
 from sfl_theory.papers.huang2023.section_3_rates import ANY_STEPS, CLIENT, ONE_STEP, r
@@ -51,7 +51,7 @@ GRADIENT_POINT = Kind.EQUATION(
         "at w_{c,n}, where (4) takes it",
     ),
     severity=Severity.SLIP,
-    scope="true between synchronisations, where v = w",
+    scope="after a synchronisation; true between them, where v = w",
     cause="After a synchronisation (4) takes the gradient at w_{c,n}^i, the mean.",
     words="Read as w_{c,n} in (26)-(34).",
 )

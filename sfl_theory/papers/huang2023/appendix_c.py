@@ -9,7 +9,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, NamedFunction, Point, vec
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.huang2023 import setting as s
-from sfl_theory.papers.huang2023.appendix_a_12 import COUPLED
+from sfl_theory.papers.huang2023.appendix_a_13 import COUPLED
 from sfl_theory.papers.huang2023.section_3_rates import CLIENT
 from sfl_theory.papers.huang2023.setting import E, F, S, best, f, j, mean, mu, n, p, t
 from sfl_theory.proofs import minibatch
@@ -90,7 +90,7 @@ EQ_26 = Kind.EQUATION(
         r"which have mean 0 given them.",
         ANY,
     ),
-    scope="E[A_2] = 0 needs fresh mini-batches; where an epoch deals out the data "
+    scope="for fresh mini-batches; where an epoch deals out the data "
     "(Algorithm 1 as described in words), a later one depends on those before",
 )
 B_1 = -(2 * rate * w.inner(OFF, block(GBAR)))

@@ -14,7 +14,6 @@ from dataclasses import replace
 import sympy as sp
 
 from sfl_theory import bound, conditions
-from sfl_theory import written as w
 from sfl_theory.bound import CLIENT_DISTANCE, OBJECTIVE_GAP, Bound, Metric, Source
 from sfl_theory.claims import Part
 from sfl_theory.conditions import BoundedVariance, Heterogeneity, Smooth, StronglyConvex
@@ -25,6 +24,7 @@ from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.statement import Case, one_case
 from sfl_theory.symbolic import by_name, expression, named, summands
 from sfl_theory.symbols import (
+    F_err,
     Gamma,
     I_c,
     I_err,
@@ -38,12 +38,10 @@ from sfl_theory.symbols import (
     gamma,
     mu,
     n,
-    reciprocals,
     sigma,
     t,
     tau,
 )
-from sfl_theory.written import Form
 
 PAPER = "huang2023"
 
@@ -96,57 +94,45 @@ PARAMETERS = named({
     s.p(): a[n],
     s.sigma2(): sigma[n] ** 2,
     s.away(own.run.x(0)): I_err,
+    s.F.gap(own.run.x(0)): F_err,
     s.away(RUN.x(0)): I_err,
     s.away(RUN.x(0), Side.SERVER): I_s,
     s.away(RUN.x(0), Side.CLIENT): I_c,
-    w.below(s.t, s.T, own.inverse(own.K * s.t)): reciprocals(gamma, tau, T),
 })
 """Parameters of the statements -> what they are called here; EM is tau."""
 H = rates.constant_h(EM)
 NAMES = PARAMETERS | named({
     4 * H: sp.Mul(4, expression(H, PARAMETERS), evaluate=False)
 })
-INITIAL, NOISE, DRIFT = "initial distance", "gradient noise", "client drift"
-
-
-def _apart(right: Form) -> dict[str, sp.Expr]:
-    """Return the terms of the closed form, whose noise and drift share a factor."""
-    noise, drift = own.noise_and_drift()
-    names = NAMES | named({noise + drift: sp.Integer(1)})
-    found = by_name(right, names, INITIAL, NOISE)
-    each = found[NOISE]
-    more = {
-        NOISE: each * expression(noise, NAMES),
-        DRIFT: each * expression(drift, NAMES),
-    }
-    return found | more
+INITIAL, DRIVEN = "initial distance", ("gradient noise", "client drift")
 
 
 def _case(what: own.Measured, name: str, proved: Part, printed: Bound) -> Case:
     """Return the case of a statement, with what is proved beside it."""
-    stated = {name: proved} | {each: own.BOUNDS[what, each] for each in own.VERSIONS}
+    stated = {name: proved}
+    stated |= {each: part for (of, each), part in own.BOUNDS.items() if of == what}
     joint = (*ASSUMPTIONS[:2], *ASSUMPTIONS[3:], DIVERGENCE)
-    spoken = {
-        name: by_name(proved.says.right, NAMES, "gradient norm and drift", INITIAL),
-        "linear_speedup": by_name(
-            stated["linear_speedup"].says.right, NAMES, INITIAL, NOISE, DRIFT
-        ),
-        "no_bounded_gradients": _apart(stated["no_bounded_gradients"].says.right),
+    said = {
+        name: ("gradient norm and drift", INITIAL),
+        "linear_speedup": (INITIAL, *DRIVEN),
+        "first_gap": ("initial gap", *DRIVEN),
     }
     source = replace(printed.source, paper="repaired", equation=JOINT)
     found = {
-        each: replace(
-            printed,
-            parts=parts,
-            conditions=joint if each == name else HYPOTHESES,
-            source=source,
-            notes=(),
+        each: (
+            replace(
+                printed,
+                parts=by_name(part.says.right, NAMES, *said[each]),
+                conditions=joint if each == name else HYPOTHESES,
+                source=source,
+                notes=(),
+            ),
+            (part,),
         )
-        for each, parts in spoken.items()
+        for each, part in stated.items()
     }
     key = f"{PAPER}/{own.STATEMENTS[what][0]}"
-    parts = {each: (part,) for each, part in stated.items()}
-    return Case(key, "strongly_convex", printed, lambda: found, lambda: parts)
+    return Case(key, "strongly_convex", printed, lambda: found)
 
 
 JOINT = "joint distance of both blocks"

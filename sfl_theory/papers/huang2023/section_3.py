@@ -10,7 +10,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import NamedFunction, Side
 from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.huang2023 import setting as s
-from sfl_theory.papers.huang2023.appendix_a_12 import inconsistent, two
+from sfl_theory.papers.huang2023.appendix_a_13 import inconsistent, two
 from sfl_theory.papers.huang2023.section_3_rates import SERVER
 from sfl_theory.papers.huang2023.setting import R2, E, F, M, S, away, best, i, mu, n, t
 from sfl_theory.proofs.foundations import majorant_of_mean, value_gap
@@ -86,7 +86,7 @@ def assumption(number: int, title: str) -> Claim:
 # Assumptions 2 and 4 ---------------------------------------------------------------
 
 loss = w.Function(NamedFunction("loss"), "f_{n}")
-here, xi = w.point("w"), w.point("zeta")
+here, xi = w.point("w"), w.called(w.point("zeta"), r"\zeta")
 lowest = w.Written(loss.best.value, "w_{n}^{*}")
 
 

@@ -355,7 +355,7 @@ THM_1_GAMMA = Kind.THEOREM(
         "minimises f_n for it in the model",
     ),
     severity=Severity.SLIP,
-    scope="N = 1, no noise, S/mu = 10; true for Gamma >= 0 (thm-1)",
+    scope="for N = 1, no noise, S/mu = 10; true for Gamma >= 0 (thm-1)",
     cause="Gamma = F* - sum p_n f_n(w_{c,n}*, w_s) does not say which w_s is meant; at "
     "the initial one it can be negative.",
     uses="thm-1",

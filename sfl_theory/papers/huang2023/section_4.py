@@ -146,7 +146,7 @@ STEPS = Kind.TEXT(
         "MiniBatch-SFL makes",
     ),
     severity=Severity.PROOF,
-    scope="N >= 2; SFL-V2's server makes N steps where MiniBatch-SFL's makes one",
+    scope="for N >= 2; SFL-V2's server makes N steps where MiniBatch-SFL's makes one",
     cause="The learning rate 0.01 is common to all methods, the number of server steps "
     "is not: Observation 5 compares different total step sizes.",
     words="What MiniBatch-SFL does is the repair; a baseline with its rate divided by "
@@ -167,8 +167,8 @@ CUT_4 = Kind.TEXT(
         reading="512*10 + 10 = 5 130 of 11 173 962 parameters, counted by hand for 3x3 "
         "stem, 10 classes and four stages; the paper gives no numbers",
     ),
-    scope="'the fourth residual block' read as the fourth stage of two blocks, as four "
-    "cuts suggest; of its eight blocks the fourth would be the middle",
+    scope="with 'the fourth residual block' read as the fourth stage of two blocks, as "
+    "four cuts suggest; of its eight blocks the fourth would be the middle",
     words="Observation 4 compares it with N = 10 at L_c = 2, so two things change at "
     "once; what MiniBatch-SFL does differently from FL is then 5 130 parameters.",
     uses="observation-4",
@@ -204,7 +204,7 @@ SMASHED = Kind.ALGORITHM(
         f"{EACH}",
     ),
     severity=Severity.SLIP,
-    scope="N >= 2; (4) itself writes the gradient of h without p_n, and is right",
+    scope="for N >= 2; (4) itself writes the gradient of h without p_n, and is right",
     cause="The averaged loss has p_n in front: client n would step with p_n eta_c.",
     words="One of three traps of the box. The second is alg-1/order. The third has no "
     "term: with BatchNorm 'one giant mini-batch' and the mean of the clients' "

@@ -14,8 +14,7 @@ from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, inner, norm2, weight
-from sfl_theory.proofs import noises, notation, single_noise
-from sfl_theory.proofs.noises import only_one
+from sfl_theory.proofs import noises, notation, unrolled
 from sfl_theory.proofs.notation import combine, mean, nat, of, positive, steps, sum_over
 
 k = terms.Client("k")
@@ -109,14 +108,12 @@ def _step(at: Ratio) -> Vec:
 def next_step(w: Vec, sign: int) -> Theorem:
     """Return ``sign <p_{i+1} - p_i + eta g_i, w> >= 0``."""
     g, up = _step(of(j)), step + 1
-    last = only_one(j, _step(step + of(j)), w, sign)
     return combine(
         (rules.split(j, inner(g, w), step, ratio(1)), -sign),
         (rules.linear(steps(up), j, g, w), -sign),
         (rules.linear(steps(step), j, g, w), sign),
         (moved(up, w), sign),
         (moved(step, w), -sign),
-        last,
         target=inner(point(up) - point(step) + _step(step), w) * sign,
     )
 
@@ -174,7 +171,7 @@ def centred() -> Theorem:
 
 def _noise_against(known: Vec) -> Theorem:
     xi = terms.noise(RUN, k, now, step)
-    each = single_noise.centred(RUN, k, now, step, known)
+    each = unrolled.centred(RUN, k, now, step, known)
     return combine(clients(each), of_mean(xi, known))
 
 

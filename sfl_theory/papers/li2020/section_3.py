@@ -81,7 +81,7 @@ CLASH = Kind.ASSUMPTION(
             vacuous="the statement is that the assumptions exclude each other",
         ),
     ),
-    scope="On R^d the theorem would say nothing; Assumption 4 is read along the run.",
+    scope="so on R^d the theorem would say nothing; Assumption 4 is read along the run",
 )
 
 

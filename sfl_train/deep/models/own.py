@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from sfl_theory.user_program import run, said
+from sfl_theory.user_files import run, said
 from sfl_train import streams
 from sfl_train.deep.data.images import Images
 from sfl_train.deep.models.network import Network

@@ -354,7 +354,21 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     for side in Side:
         add("resting", V1, n, ZERO, tau + of(d), side, x)
         add("resting", V1, n, ZERO, tau + of(j), side, x)
-    add("before_or_not", m, of(j), n, of(i), now)
+    for name in ("before_or_not", "not_both"):
+        add(name, m, of(j), n, of(i), now)
+        add(name, n, ZERO, m, ZERO, ZERO)
+        add(name, n, of(i), n, of(j), now)
+    far = norm2(local_point(V2, n, now, of(i)) - gradient(Local(m), x))
+    lin = constant(weight(n) * of(i) * k.before(m, of(j), n, of(i), now))
+    for outer, inner_one in (
+        ((CLIENTS, n), (CLIENTS, m)),
+        ((CLIENTS, n), (steps(tau), i)),
+        ((steps(tau), i), (steps(tau), j)),
+        ((steps(of(d)), i), (steps(tau), j)),
+        ((steps(of(d)), j), (CLIENTS, m)),
+    ):
+        for form in (far * of(j), lin, far * weight(n) + lin):
+            add("exchange", *outer, *inner_one, form)
     for run in WITH_DRAWS:
         add("drawn", run, n, now)
         for form in forms_of_draws(run):
@@ -621,6 +635,9 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     later("cases", lambda: R.cases(squared(x), squared(y), S))
     later("jensen", lambda: R.jensen(CLIENTS, n, weight(n) - 1, gradient(Local(n), x)))
     add("linear", CLIENTS, n, gradient(Local(n), x), gradient(Local(n), y))
+    for outer, upper in ((steps(tau), of(i) + 1), (steps(of(j) + 1), tau)):
+        add("exchange", outer, i, steps(upper), j, norm2(x) * (of(i) + 2 * of(j)))
+    add("exchange", steps(tau), i, steps(tau + 1), i, constant(of(i) + 1))
     add("longer", i, x + local_point(V1, n, now, of(i)), tau + 1, S)
     for run in RUNS:
         later_point = local_point(run, n, now, of(i) + 1)

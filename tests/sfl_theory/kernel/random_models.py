@@ -251,14 +251,62 @@ class Sample:
         stars[k.MEAN] = minimiser(outline.whole())
         return outline
 
-    def evaluation(self) -> Evaluation:
-        e = Evaluation(self.model)
+    def evaluation(self) -> GivenDraws:
+        e = GivenDraws(self.model)
         partial = any(run.drawn for run in self.splits)
         e.prepare(self._steps(), partial)
         free = sorted((v for v in self.free if isinstance(v, k.Client)), key=str)
         e.at |= {k.Numbered(p): self.clients - 1 for p in range(self.clients, 9)}
         e.at |= {n: self.rng.randrange(self.clients) for n in free}
         return e
+
+
+class GivenDraws(Evaluation):
+    """Also of what occurs in proofs only: draws, and means given the past."""
+
+    outcome: int | None = None
+
+    def vector(self, u: k.Vec | k.Lin) -> models.Random:
+        zero = (Q(0),) * (1 if isinstance(u, k.Lin) else len(self.model.start))
+        out = [zero] * len(self._outcomes)
+        for atom, c in u.coefficients.items():
+            values = self.numbers(c) if k.CHANCE in c.free else self.number(c)
+            out = models.added(out, self._atom(atom), values)
+        return out
+
+    def numbers(self, value: Ratio) -> list[Q]:
+        out = []
+        for place in range(len(self._outcomes)):
+            self.outcome = place
+            out.append(self.number(value))
+        self.outcome = None
+        return out
+
+    def _symbol(self, s: object) -> Q | int:
+        if isinstance(s, k.Draw):
+            J = self.drawn(self.client(s.client), self.whole_number(s.round))
+            return J[self.outcome]
+        if isinstance(s, k.Total) and k.CHANCE in s.free:
+            return sum((self.number(s.weight) for _ in self.range(s)), Q(0))
+        return super()._symbol(s)
+
+    def _atom(self, atom: k.Term) -> models.Random:
+        if not isinstance(atom, k.Expected):
+            return super()._atom(atom)
+        t, drawn, places = self.whole_number(atom.round), atom.run.drawn, self._draws
+        past = {q for (_, s, i), q in places.items() if s < t and (i >= 0 or drawn)}
+        columns = zip(*self.vector(atom.vector), strict=True)
+        means = [self.conditional(past, list(column)) for column in columns]
+        return list(zip(*means, strict=True))
+
+    def conditional(self, places: set[int], values: list[Q]) -> list[Q]:
+        """Return in every outcome the mean given what was drawn at these places."""
+        keys = [tuple(o[q] for q in sorted(places)) for o in self._outcomes]
+        chance, total = dict.fromkeys(keys, Q(0)), dict.fromkeys(keys, Q(0))
+        for key, p, value in zip(keys, self._chances, values, strict=True):
+            chance[key] += p
+            total[key] += p * value
+        return [total[key] / chance[key] for key in keys]
 
 
 def verdict(theorem: Theorem, seed: int) -> str:

@@ -141,7 +141,7 @@ def test_a_lemma_written_otherwise_cuts_the_same_hypothesis() -> None:
     equal in value only, as over (1 + z)^2 and over 1 + 2 z + z^2, has to do.
     """
     z = symbol(Var("z", Sort.NONNEGATIVE))
-    twice, squared = (1 + z).inverse(), (1 + 2 * z + z * z).inverse()
+    twice, squared = 1 / (1 + z), 1 / (1 + 2 * z + z * z)
     ways = [constant(one - 1) for one in (twice * twice, squared)]
     assert ways[0] != ways[1]
     assert not ways[0] - ways[1]

@@ -896,6 +896,7 @@ def _() -> None:
 class Falling(k.Term, k.Symbol, sort=Sort.NATURAL):
     """A natural number that falls with a step, as a later kernel might have one."""
 
+    __module__ = k.Term.__module__
     of_step: Poly
 
 

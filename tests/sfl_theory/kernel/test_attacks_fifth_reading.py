@@ -17,7 +17,7 @@ from calls import V1
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules as R
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Rejected, Sort, ratio
+from sfl_theory.kernel.algebra import Ratio, Rejected, Sort, ratio
 from sfl_theory.kernel.models import Model, NoiseLaw, Shape
 
 N, V = k.Client("n"), k.Var("v", Sort.NATURAL)
@@ -50,6 +50,13 @@ FORBIDDEN: dict[str, Callable[[], object]] = {
 def test_terms_with_fields_of_other_types_are_refused(attack) -> None:
     with pytest.raises((Rejected, AttributeError, TypeError)):
         attack()
+
+
+@pytest.mark.parametrize("kind", [k.Var, k.Numbered, k.Vec, Ratio, k.Mean, h.Holds])
+def test_a_class_from_elsewhere_passes_as_none_of_the_kernels(kind: type) -> None:
+    """Else its own `nonnegative`, `free` or sort would decide."""
+    with pytest.raises(Rejected, match="no class of the kernel"):
+        type("Own", (kind,), {"__module__": __name__})
 
 
 def test_fields_of_the_declared_types_are_taken() -> None:

@@ -53,6 +53,7 @@ def checked(
         capture_output=True,
         text=True,
         check=False,
+        timeout=120,
     )
 
 
@@ -171,6 +172,13 @@ def with_pyc(folder: Path, source: str) -> Path:
         beside.parent.mkdir()
         beside.write_bytes(data)
     return copy
+
+
+@pytest.mark.skipif(not Path("/proc/kmsg").is_file(), reason="no such log")
+def test_a_log_that_has_no_end_is_not_waited_for() -> None:
+    """It says that it is an ordinary file, and a reader waits for the next message."""
+    done = checked(Path("/proc/kmsg"))
+    assert done.returncode in (1, 2)
 
 
 @pytest.mark.parametrize("source", ["bytecode", "package"])

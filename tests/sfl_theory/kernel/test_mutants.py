@@ -25,8 +25,8 @@ MUTANTS = [
     ("square", "k.constant(c * c)", "k.constant(c)"),
     (
         "combine",
-        "        if not theorem.equal:\n            hypotheses |= _nonnegative(factor, signs)\n        form = form + theorem.form * factor",
-        "        form = form + theorem.form * factor",
+        "        if not theorem.equal:\n            hypotheses |= _nonnegative(factor, signs)\n        forms.append(theorem.form * factor)",
+        "        forms.append(theorem.form * factor)",
     ),
     (
         "combine",
@@ -119,6 +119,10 @@ MUTANTS = [
         "    return zero(k.inner(k.summed(binder, v, u), w) - split_up)",
         "    return zero(k.inner(k.summed(binder, v, u), w) + split_up)",
     ),
+    ("exchange", "v is not w and ", ""),
+    ("exchange", "v not in inner.free and ", ""),
+    ("exchange", " and w not in outer.free", ""),
+    ("exchange", "k.summed(inner, w, k.summed(outer, v, form))", "rows * 2"),
     (
         "longer",
         "form = k.summed(more, v, form) - k.summed(less, v, form)",
@@ -282,6 +286,7 @@ MUTANTS = [
         "    steps = ratio(run.pace(side).steps)\n    moved = _local_sum(run, n, t, i, side)\n",
     ),
     ("before_or_not", "k.constant(b - b * b)", "k.constant(b - 1)"),
+    ("not_both", "- k.before(n, i, m, j, t)", "- k.before(m, j, n, i, t)"),
     (
         "bounded_gradient",
         "k.constant(G2) - k.norm2(stochastic",

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 import sympy as sp
 from numpy.typing import NDArray
+from reading import says
 
 from sfl_theory import Bound, Constants, theorem
-from sfl_theory.backing import backing
+from sfl_theory.best import backing
 from sfl_theory.papers.han2024.unbounded import BOUNDS
 from sfl_theory.schedules import constant
 
@@ -198,8 +199,9 @@ def test_a_larger_rate_is_not_backed() -> None:
     proved = bound.bound("linear_speedup")
     assert proved.step_size is not None
     (wide,) = proved.step_size.client.atoms(sp.Max)
-    assert backing(item, proved)
+    parts = [part for _, part in backing(item, proved)]
+    assert says(item, proved, parts)
     for one in wide.args:
         rate = proved.step_size.client.xreplace({wide: one})
         larger = replace(proved, step_size=replace(proved.step_size, client=rate))
-        assert not backing(item, larger)
+        assert not says(item, larger, parts)

@@ -15,7 +15,7 @@ from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.certificate import Certificate
 from sfl_theory.worst_case.columns import searched
 from sfl_theory.worst_case.exact import check
-from sfl_theory.worst_case.instance import Instance, rounded
+from sfl_theory.worst_case.instance import Instance, reached, rounded
 from sfl_theory.worst_case.setting import Setting
 from sfl_theory.worst_case.solve import worst_case
 
@@ -160,7 +160,34 @@ def worst_of(setting: Setting) -> float:
 
 def test_an_instance_that_breaks_an_assumption_is_none() -> None:
     found = searched(formulated(SETTINGS[0]), 1e-7)
-    assert isinstance(rounded(formulated(SETTINGS[0]), found), Instance)
+    mine = rounded(formulated(SETTINGS[0]), found)
+    assert isinstance(mine, Instance)
     for change in ({"zeta2": Q(1, 2)}, {"initial": Q(9, 10)}, {"mu": Q(1, 5)}):
         other = formulated(replace(SETTINGS[0], **change))
-        assert isinstance(rounded(other, found), str)
+        data = (mine.factors, mine.weights, mine.values)
+        assert isinstance(reached(other, "of a wider class", *data), str)
+        moved = rounded(other, found)
+        assert isinstance(moved, str) or moved.value < mine.value
+
+
+def test_noise_in_cliques_is_noise_in_one_matrix() -> None:
+    noisy = Setting(
+        "sfl-v2", 2, *STEPS, Q(1), Q(1, 10), clients=2, zeta2=Q(1), sigma2=Q(1, 4)
+    )
+    program = formulated(noisy)
+    assert program.apart
+    whole = formulated(noisy)
+    whole.__dict__["cliques"] = {
+        space: (tuple(range(len(whole.kept(space)))),) for space in whole.spaces
+    }
+    assert not whole.apart
+    split, one = (searched(of, 1e-7).solution for of in (program, whole))
+    assert split.upper == pytest.approx(one.upper, rel=1e-6)
+    found = worst_case(noisy)
+    assert found.certificate is not None
+    assert check(found.certificate) is None
+    cut = replace(
+        found.certificate,
+        uses=tuple(u for u in found.certificate.uses if u[0] not in program.apart),
+    )
+    assert check(cut) is not None

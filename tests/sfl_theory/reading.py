@@ -1,13 +1,21 @@
-r"""A bound of the library in the symbols of a proved statement.
+r"""A bound of the library read in the symbols of a proved statement.
 
 S, mu, G^2, sigma_n^2, epsilon^2 are what the statement's own hypotheses say of the
 functions and the noise; tau, tau_server the numbers of steps of its run. So two
-formulas are compared that speak of the same things, whatever they are called.
+formulas are compared that speak of the same things, whatever they are called. A part
+says a bound (`order`) if, symbol by symbol,
+
+- its run is the theorem's algorithm: kind, participants, numbers of steps;
+- its left side is the bound's metric along that run, its right side the formula;
+- its learning rates are the bound's rule, or it admits all that the rule admits;
+- every one of its hypotheses is among the bound's conditions.
+
+A bound for any periods needs parts for either order of the two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -21,8 +29,9 @@ from sfl_theory.bound import Bound
 from sfl_theory.claims import Part
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Ratio, Sort, ratio
+from sfl_theory.kernel.algebra import Ratio, Rejected, Sort, ratio
 from sfl_theory.kernel.terms import subterms
+from sfl_theory.statement import Theorem
 from sfl_theory.written import Form, Number, Run
 
 STATED: Mapping[type[h.Hypothesis], tuple[type[c.Condition], ...]] = {
@@ -94,9 +103,10 @@ class Reading:
                 (family,) = (
                     f for f in subterms(one.bound) if isinstance(f, k.ClientFamily)
                 )
-                squared[symbols.sigma[symbols.n]] = _number(
-                    k.symbol(k.PerClient(family, n))
-                )
+                squared[symbols.sigma[symbols.n]] = _of_client(family)
+        free = [x for x in subterms(part.says.right.value) if type(x) is k.ClientFamily]
+        if len(free) == 1 and not any(free[0] in x.free for x in part.says.hypotheses):
+            squared[symbols.sigma[symbols.n]] = _of_client(free[0])  # any number at all
         return found
 
     @property
@@ -414,6 +424,10 @@ def _upper(rate: Any) -> Iterator[Any]:
             yield one
 
 
+def _of_client(family: k.ClientFamily) -> Number:
+    return _number(k.symbol(k.PerClient(family, n)))
+
+
 def _number(value: Ratio) -> Number:
     return w.Written(value, "")
 
@@ -422,3 +436,64 @@ def _body(given: h.Hypothesis) -> h.Hypothesis:
     while isinstance(given, h.Every):
         given = given.inside()
     return given
+
+
+# What a part has to be ---------------------------------------------------------------
+
+KINDS = {
+    "sfl-v1": (k.Kind.V1,),
+    "fedavg": (k.Kind.V1,),
+    "sfl-v2": (k.Kind.V2, k.Kind.V2_WEIGHTED),
+    "minibatch-sfl": (k.Kind.MINIBATCH,),
+}
+"""Algorithm of a theorem -> what runs it."""
+
+
+def says(item: Theorem, bound: Bound, parts: Iterable[Part]) -> bool:
+    """Return whether parts say exactly what a bound says, for the periods it admits."""
+    found = {order(part, item.algorithm, bound) for part in parts}
+    one = item.algorithm != "sfl-v1" or bound.assumes(c.EqualPeriods)
+    enough = {"equal"} if one else {"client", "server"}
+    return "" not in found and ("any" in found or enough <= found)
+
+
+def order(part: Part, algorithm: str, bound: Bound) -> str:
+    """Return for which order of the periods a part backs a bound; "" for none."""
+    runs = {one for one in subterms(part.says.left.value) if isinstance(one, k.Split)}
+    if len(runs) != 1:
+        return ""
+    (split,) = runs
+    if not _same_algorithm(split, algorithm, bound):
+        return ""
+    try:
+        reading = Reading.of(part, split, bound)
+        fits = (
+            reading.same_left()
+            and reading.same_right()
+            and reading.same_rates()
+            and all(map(reading.states, part.says.hypotheses))
+        )
+    except (Unread, Rejected):
+        return ""
+    if not fits:
+        return ""
+    more = ratio(split.client.steps) - ratio(split.server.steps)
+    if not more:
+        return "equal"
+    if more.nonnegative():
+        return "client"
+    return "server" if (-more).nonnegative() else "any"
+
+
+def _same_algorithm(split: k.Split, algorithm: str, bound: Bound) -> bool:
+    if split.kind not in KINDS.get(algorithm, ()):
+        return False
+    if split.kind is k.Kind.V2_WEIGHTED and not bound.assumes(c.WeightedServer):
+        return False
+    if split.kind is k.Kind.V2 and bound.assumes(c.WeightedServer):
+        return False
+    if split.participants is k.Participants.EVERYONE:
+        return bound.assumes(c.EveryoneTakesPart)
+    return split.participants is k.Participants.UPDATES and bound.assumes(
+        c.UpdatesAggregated
+    )
