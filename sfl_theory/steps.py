@@ -206,13 +206,18 @@ class Steps:
             yield rf"the square ${times}\mathbb{{E}}\|{tex}\|^2$"
 
     def _summed(self, args: tuple[object, ...]) -> Iterator[str | int]:
-        theorem, binder, v, factor, _ = args
+        theorem, binder, v, factor, signs = args
         over = f"summed over ${v}$"
         if isinstance(binder, k.Steps):
             over = rf"summed over ${v} < {self.writer.index(binder.upper)}$"
         weights = "" if factor == ratio(1) else f" with ${self._tex(factor)}$"
         yield from self._named(theorem)
         yield f", {over}{weights}"
+        since = [one for sign in signs for one in self._sign(sign)]  # type: ignore[attr-defined]
+        lines = dict.fromkeys(one for one in since if isinstance(one, int))
+        if lines:
+            yield ", not negative by "
+            yield from _listed([(one,) for one in lines])
 
     def _special(self, args: tuple[object, ...]) -> Iterator[str | int]:
         theorem, values, _ = args

@@ -206,8 +206,8 @@ def test_value_by_hand(number: str) -> None:
     )  # fmt: skip
     bound = theorem(number).case("general_convex").bound("last_iterate")
     c1 = 1 + 0.25**2 * (number in ("3.8", "3.9"))
-    drawn = 1 / 3 + 0.25 / 0.5 + 0.75 + 0.25**2 * 4 + 0.75**2
-    cd = {"3.7": 1, "3.9": drawn}.get(number, 1 / 3)
+    kappa, rho = 0.25 / 0.5 + 0.75, 0.25**2
+    cd = {"3.7": 1 / 2, "3.9": 1 + rho + kappa * rho / 2}.get(number, 1 / 3)
     sums, alpha = 17 / 6, 0.3
     value = 5 / (2 * alpha * 4) + (c1 * alpha + 2 * cd * alpha**2) * 4 / 2 * sums
     found = bound.evaluate(constants, [3], schedules.constant(0.1), WEIGHTED)
