@@ -20,6 +20,8 @@ from sfl_theory.lower import lower_bound
 
 BEST = "best"
 """The version under which JSON and tables show it."""
+KNOWN = ("initial_gap", "initial_distance2", "G2", "R2")
+"""Constants of a run to which an instance keeps: a bound round by round has them."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,9 @@ def _lower(beside: Comparison, bound: Bound) -> tuple[NDArray[np.float64] | None
         return None, ""
     case = beside.theorem.case(beside.case)
     try:
-        found = lower_bound(case, run.constants, run.rounds, bound, run.schedule)
+        found = lower_bound(
+            case, run.constants, run.rounds, bound, run.schedule, also=KNOWN
+        )
     except ValueError:
         return None, ""
     known = found.runs[-1] is not None

@@ -11,7 +11,7 @@ bound can lie below such a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -66,6 +66,8 @@ def lower_bound(
     rounds: ArrayLike,
     bound: Bound | None = None,
     schedule: Schedule | None = None,
+    *,
+    also: Collection[str] = (),
 ) -> Lower:
     """Return how large the left side of a bound of a case can be.
 
@@ -77,6 +79,8 @@ def lower_bound(
         bound: whose metric and learning rate are meant; None: the best one's at the
             last round.
         schedule: learning rates in the place of the bound's own.
+        also: names of constants that no instance exceeds, though the bound may not
+            have them: it is compared with other bounds, too.
 
     Returns:
         Values and instances.
@@ -96,7 +100,7 @@ def lower_bound(
         schedule = bound.step_size.schedule(constants)
     if schedule is None:
         raise ValueError(f"{bound.source}: has no learning rate")
-    constants = _of_hypotheses(constants, bound)
+    constants = _of_hypotheses(constants, bound, also)
     for plane in _in_a_plane(case, constants, bound, schedule, int(wanted.max())):
         here = plane.values(bound.metric, wanted) * plane.scale(constants)
         for k in np.flatnonzero(here > values):
@@ -113,12 +117,14 @@ def lower_bound(
     return Lower(values, words, tuple(runs), bound.metric)
 
 
-def _of_hypotheses(constants: Constants, bound: Bound) -> Constants:
-    """Return the constants that limit what a bound speaks of."""
+def _of_hypotheses(
+    constants: Constants, bound: Bound, also: Collection[str]
+) -> Constants:
+    """Return the constants that limit what a bound speaks of, and some others."""
     idle = set(START) - set(bound.needs)
     if not bound.assumes(BoundedGradients):
         idle |= {"G2", "R2"}
-    return constants.with_values(**dict.fromkeys(idle))
+    return constants.with_values(**dict.fromkeys(idle - set(also)))
 
 
 def described(run: FederatedRun | Pulled) -> str:

@@ -106,6 +106,22 @@ def test_known_values() -> None:
     assert found.values[0] == pytest.approx(by_hand, rel=1e-6)
 
 
+def test_an_instance_beside_several_bounds_keeps_to_their_constants() -> None:
+    """One of them may need the first gap that another one does not speak of."""
+    case = theorem("3.7").case("general_convex")
+    bound, gap = case.bound("average_iterate"), 0.01
+    assert "initial_gap" not in bound.needs
+    known = USUAL.with_values(mu=0, initial_gap=gap)
+    own, every = (
+        lower_bound(case, known, [50], bound, also=names)
+        for names in ((), ("initial_gap",))
+    )
+    first = [one.runs[0].constants.initial_gap for one in (own, every) if one.runs[0]]
+    assert first[0] > 2 * gap
+    assert first[1] <= gap * (1 + 1e-9)
+    assert 0 < every.values[0] <= gap + bound.evaluate(known, [50])[0]
+
+
 @pytest.mark.parametrize("visits", [0, 1, 3])
 def test_two_clients_in_a_plane_are_followed_as_they_run(visits: int) -> None:
     """Step by step the same models; G is met before some client's first step."""
