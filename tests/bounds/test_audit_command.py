@@ -101,7 +101,7 @@ def test_two_processes_write_one_file(
     assert found[0] == found[1]
 
 
-@pytest.mark.long
+@pytest.mark.whole
 def test_the_whole_ledger_replays_from_its_file_alone(tmp_path: Path) -> None:
     """Proofs are found in one process, decided in another that shares nothing."""
     path, check = tmp_path / "proofs.json", Path(str(kernel.__file__)).parent
