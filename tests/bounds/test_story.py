@@ -93,6 +93,26 @@ def test_every_case_is_bounded_round_by_round(told: dict) -> None:
                 assert chain["verdict"] != "violated"
 
 
+def test_no_bound_that_is_proved_lies_below_the_instance(
+    problem: str, tmp_path: Path
+) -> None:
+    """Beside one run: the instance keeps to what each of its bounds assumes."""
+    line = ["--theorem", "3.7", "--problem", problem, *SHORT, "--quiet"]
+    assert main([*line, "--out", str(tmp_path / "out")]) == 0
+    records = json.loads((tmp_path / "out" / "compare.json").read_text())
+    compared = set()
+    for best in (r for r in records if r["version"] == "best" and r["lower"]):
+        same = [r for r in records if all(r[k] == best[k] for k in ("case", "config"))]
+        for other in same:
+            if other["version"] != "printed":
+                pairs = zip(best["lower"], other["bound"], strict=True)
+                assert all(low <= high * (1 + 1e-9) for low, high in pairs)
+                compared.add((other["case"], other["version"] in CHAINS))
+    assert {case for case, chain in compared if chain} >= {
+        "general_convex", "non_convex",
+    }  # fmt: skip
+
+
 def test_what_the_audit_says_is_what_it_earns_now(told: dict) -> None:
     """Status, scope, cause and claim of every case, in JSON and in the terminal."""
     for key, (text, records, _) in told.items():
