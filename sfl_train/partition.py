@@ -40,7 +40,9 @@ def partition(
     - ``dirichlet:BETA``: *per class over clients* (flwr's ``DirichletPartitioner``,
       NIID-bench): for every class independently the shares of the clients are drawn
       from $\mathrm{Dir}(\beta\mathbf 1_N)$. It is neither balanced nor Hsu's "per
-      client over classes". Redrawn at most ``REDRAWS`` times until no client is empty.
+      client over classes". Redrawn until no client is empty, at most ``2 * REDRAWS``
+      times, the second half with the clients in another order for every class (the
+      law is symmetric in them).
     - ``blocks:R`` (Huang et al. 2023): a random fraction $R\in[0,1]$ of the samples is
       sorted by label and cut into N blocks of equal size, block n for client n; the
       rest is spread uniformly. Total sizes differ by at most one.
@@ -275,7 +277,7 @@ def _dirichlet(
     classes: Indices, clients: int, seed: int, beta: float
 ) -> tuple[Indices, ...]:
     members = [np.flatnonzero(classes == c) for c in np.unique(classes)]
-    for attempt in range(REDRAWS):
+    for attempt in range(2 * REDRAWS):
         shares: list[list[Indices]] = [[] for _ in range(clients)]
         for c, mine in enumerate(members):
             key = streams.keys(seed, Purpose.PARTITION, round=attempt + 1, client=c)
@@ -283,14 +285,20 @@ def _dirichlet(
             cumulative = np.cumsum(generator.dirichlet(np.full(clients, beta)))
             order = np.argsort(streams.uniforms(key, mine.size), kind="stable")
             cuts = np.round(cumulative[:-1] * mine.size).astype(np.int64)
-            for share, piece in zip(shares, np.split(mine[order], cuts), strict=True):
-                share.append(piece)
+            # Even shares of few samples are rounded alike in every class, so the same
+            # clients go away empty: then who stands where differs from class to class.
+            places = np.arange(clients)
+            if attempt >= REDRAWS:
+                places = generator.permutation(clients)
+            for n, piece in zip(places, np.split(mine[order], cuts), strict=True):
+                shares[n].append(piece)
         parts = tuple(np.sort(np.concatenate(share)) for share in shares)
         if all(part.size for part in parts):
             return parts
     raise ValueError(
-        f"partition 'dirichlet:{beta:g}' left a client empty in each of {REDRAWS} draws"
-        f" for {clients} clients: take fewer clients, a larger BETA or another seed"
+        f"partition 'dirichlet:{beta:g}' left a client empty in each of {2 * REDRAWS}"
+        f" draws for {clients} clients: take fewer clients, a larger BETA or another"
+        " seed"
     )
 
 
