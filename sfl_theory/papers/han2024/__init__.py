@@ -24,6 +24,7 @@ SECTIONS = (
     "theorems_eq_3",
     "unbounded",
     "last_iterate",
+    "root_noise",
     "without_noise",
     "last_model_drawn",
     "conditions",
