@@ -207,18 +207,23 @@ class Falling:
     @property
     def shape(self) -> Ratio:
         """P(j): ``W <= y^2 P``."""
-        return {3: 1 + 3 * J / gamma, 4: y + 7 * J, 5: y**2 + 15 * J * y}[self.power]
+        return {
+            3: 1 + 3 * J / gamma,
+            4: y + 7 * J,
+            5: y**2 + 4 * J * y + 11 * J * K,
+        }[self.power]
 
     def level(self) -> Theorem:
         """Return ``W eta_first^2 <= c^2/mu^2 P``."""
         first = rate(0)
         inside = combine(LONG, st.MADE, target=constant(y - 1 - J))
-        left = {
-            3: J,
-            4: J * (4 * y + J),
-            5: J * (11 * y**2 + 5 * J * y + J**2),
-        }[self.power]
-        over_y = combine((inside, left), target=constant(y**2 * self.shape - self.wide))
+        left = {3: J, 4: J * (4 * y + J), 5: J * K * (5 * y + J)}[self.power]
+        late = J * (6 * y**2 + 4 * J * y + J**2) if self.power == 5 else ratio(0)
+        over_y = combine(
+            (inside, left),
+            (st.MADE, late),
+            target=constant(y**2 * self.shape - self.wide),
+        )
         fast = (self.scale + mu * y * first) / mu**2 * self.shape
         return combine(
             (self.exact(ratio(0), -1), fast),

@@ -26,6 +26,7 @@ SECTIONS = (
     "last_iterate",
     "without_noise",
     "last_model_drawn",
+    "one_counter",
     "conditions",
     "constant_rates",
     "appendix_c",
