@@ -24,6 +24,7 @@ SECTIONS = (
     "theorems_eq_3",
     "unbounded",
     "last_iterate",
+    "tuned_rates",
     "without_noise",
     "last_model_drawn",
     "one_counter",
