@@ -195,7 +195,7 @@ def test_versions_change_with_the_rounds() -> None:
     """Without the distance first, at its own orders in the end."""
     known = KNOWN.with_values(sigma2=1e-6, initial_gap=1e3)
     found = strong("3.6").best(known, [1, 10**6])
-    assert found.versions == ("sharper", "last_model")
+    assert found.versions == ("sharper", "root_noise")
     found = strong("3.6").best(known.with_values(sigma2=0), [1, 10**6])
     assert found.versions == ("sharper", "small_drift")
 

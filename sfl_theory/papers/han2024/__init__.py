@@ -25,6 +25,7 @@ SECTIONS = (
     "unbounded",
     "last_iterate",
     "tuned_rates",
+    "root_noise",
     "without_noise",
     "last_model_drawn",
     "one_counter",

@@ -24,6 +24,7 @@ from sfl_theory.papers.han2024 import (
     last_iterate,
     last_model_drawn,
     printed,
+    root_noise,
     theorems,
     unbounded,
     without_noise,
@@ -61,6 +62,11 @@ SMALL_DRIFT: Symbols = {
     without_noise.z: sp.sqrt(4 * S / mu - 3) - 1,
 }
 """z stands for a root, in which a bound's S is not read."""
+ROOT: Symbols = {
+    root_noise.S: S,
+    root_noise.GAMMA: gamma,
+    root_noise.z: symbols.z,
+}
 
 
 def parts(line: Line, more: Symbols) -> dict[str, sp.Expr]:
@@ -220,7 +226,10 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
         )
         found[name] = bound, of(*lines)
     if number in ("3.6", "3.8"):
-        found |= silent(found["last_model"][0])
+        usual, line = found["last_model"][0], root_noise.LINES[number]
+        meant = {**usual.definitions, symbols.z: sp.sqrt(S / mu)}
+        root = replace(usual, parts=parts(line, ROOT), definitions=meant)
+        found |= silent(usual) | {"root_noise": (root, of(line))}
     if number == "3.9":
         (line,) = strong.LAST_MODEL["3.7"].values()
         whole = replace(found["last_model"][0], parts=parts(line, GAMMA))
