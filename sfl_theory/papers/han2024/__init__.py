@@ -27,6 +27,7 @@ SECTIONS = (
     "tuned_rates",
     "root_noise",
     "without_noise",
+    "visits_without_noise",
     "last_model_drawn",
     "one_counter",
     "conditions",
