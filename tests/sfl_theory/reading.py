@@ -89,7 +89,7 @@ class Reading:
             symbols.tau: _number(ratio(split.client.steps)),
             symbols.tau_server: _number(ratio(split.server.steps)),
         }
-        for one in map(_body, part.says.hypotheses):
+        for one in map(body, part.says.hypotheses):
             if isinstance(one, h.Smooth | h.Majorised):
                 plain[symbols.S] = _number(one.constant)
             elif isinstance(one, h.Convex) and one.modulus:
@@ -220,7 +220,7 @@ class Reading:
 
     def states(self, given: h.Hypothesis) -> bool:
         """Return whether a hypothesis of the part is a condition of the bound."""
-        one = _body(given)
+        one = body(given)
         if given in self.read_as:
             return True
         if isinstance(one, h.Convex):
@@ -433,7 +433,7 @@ def _number(value: Ratio) -> Number:
     return w.Written(value, "")
 
 
-def _body(given: h.Hypothesis) -> h.Hypothesis:
+def body(given: h.Hypothesis) -> h.Hypothesis:
     while isinstance(given, h.Every):
         given = given.inside()
     return given
@@ -464,7 +464,7 @@ def order(part: Part, algorithm: str, bound: Bound) -> str:
     if len(runs) != 1:
         return ""
     (split,) = runs
-    if not _same_algorithm(split, algorithm, bound):
+    if not same_algorithm(split, algorithm, bound):
         return ""
     try:
         reading = Reading.of(part, split, bound)
@@ -486,7 +486,7 @@ def order(part: Part, algorithm: str, bound: Bound) -> str:
     return "server" if (-more).nonnegative() else "any"
 
 
-def _same_algorithm(split: k.Split, algorithm: str, bound: Bound) -> bool:
+def same_algorithm(split: k.Split, algorithm: str, bound: Bound) -> bool:
     if split.kind not in KINDS.get(algorithm, ()):
         return False
     if split.kind is k.Kind.V2_WEIGHTED and not bound.assumes(c.WeightedServer):

@@ -27,6 +27,7 @@ from sfl_theory.papers.han2024 import (
     root_noise,
     theorems,
     unbounded,
+    visits_without_noise,
     without_noise,
 )
 from sfl_theory.papers.han2024 import setting as s
@@ -237,6 +238,8 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
         (line,) = strong.LAST_MODEL["3.7"].values()
         whole = replace(found["last_model"][0], parts=parts(line, GAMMA))
         found["full_participation"] = everyone(whole), of(line)
+    if printed.shared(number):
+        found["any_order"] = visited(found["last_model"][0])
     return found
 
 
@@ -261,6 +264,14 @@ def silent(last: Bound) -> dict[str, Stated]:
         "without_noise": (replace(own, parts=parts(first, GAMMA)), of(first)),
         "small_drift": (small, of(close)),
     }
+
+
+def visited(last: Bound) -> Stated:
+    """Return the bound of SFL-V2 without noise, where everyone takes part."""
+    line, own = visits_without_noise.LINE, everyone(last)
+    conditions = (*own.conditions, con.NoNoise(), con.Steeper())
+    own = replace(own, parts=parts(line, SMALL_DRIFT), conditions=conditions)
+    return own, of(line)
 
 
 def general_convex(number: str) -> dict[str, Stated]:

@@ -11,10 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 from sfl_theory import Constants, symbols
+from sfl_theory import written as w
 from sfl_theory.bound import Bound
 from sfl_theory.kernel.terms import Side
 from sfl_theory.numeric import reciprocals
 from sfl_theory.papers.huang2023 import linear_speedup as own
+from sfl_theory.papers.huang2023 import section_3_rates as rates
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.registry import theorem
 
@@ -36,6 +38,16 @@ def test_rates_are_the_librarys() -> None:
     rate = own.run.split.client.rate.at(s.j.value)
     assert not rate - (2 / s.mu * own.inverse(s.j)).value
     assert step.client == 2 / (symbols.mu * (symbols.gamma + symbols.t))
+
+
+def test_a_falling_run_moves_by_the_printed_rate_times_the_papers_gradient() -> None:
+    """It steps at rate 1; `sampled` is the paper's gradient of step i = EM t + j."""
+    run, steps = rates.all_steps, s.E * s.M
+    one = w.natural("one")
+    move = w.below(one, 1, run.g(s.n, s.t, s.j + one))
+    paper = s.printed_rate(steps * s.t + s.j) * s.sampled(run)
+    assert not (paper - move).value
+    assert not run.split.client.rate.body - 1
 
 
 def test_reciprocals() -> None:
