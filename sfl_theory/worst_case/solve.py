@@ -14,7 +14,14 @@ from sfl_theory.worst_case.assumptions import formulated
 from sfl_theory.worst_case.certificate import Certificate
 from sfl_theory.worst_case.columns import Found, searched
 from sfl_theory.worst_case.exact import check
-from sfl_theory.worst_case.instance import Instance, Mean, insides, nearest, parabola, rounded
+from sfl_theory.worst_case.instance import (
+    Instance,
+    Mean,
+    insides,
+    nearest,
+    parabola,
+    rounded,
+)
 from sfl_theory.worst_case.interior import Progress, Solution
 from sfl_theory.worst_case.program import Program
 from sfl_theory.worst_case.rounding import NotRoundedError, certified
