@@ -1,4 +1,4 @@
-r"""SFL-V1, strongly convex: noise of the last model's gap at its own order.
+r"""Strongly convex: noise of the last model's gap at its own order.
 
 A round lowers the gap by what the gradient is, and the gradient is large where the gap
 is: with :math:`\Delta=\|x-x^*\|^2`, for every c > 0,
@@ -21,8 +21,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import in_order, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
 from sfl_theory.proofs.foundations import convex_mean, growth
 from sfl_theory.proofs.local_steps import G2, Round, S, i, n, now, t
 from sfl_theory.proofs.notation import combine, mean, of, sum_over
@@ -46,18 +46,20 @@ SHARE = Fraction(1, 8)
 
 @dataclass(frozen=True)
 class Noisy:
-    """SFL-V1 at the rates eta(t); clients may be drawn.
+    """An algorithm at the rates eta(t).
 
     Attributes:
-        partial: whether they are.
+        kind: SFL-V1, or SFL-V2 with weighted server steps, the visits in any order.
+        partial: SFL-V1's clients are drawn.
     """
 
+    kind: k.Kind = k.Kind.V1
     partial: bool = False
 
     @property
     def weighted(self) -> Weighted:
         """The algorithm in the terms of `weighted_rounds`."""
-        return Weighted(k.Kind.V1, self.partial)
+        return Weighted(self.kind, self.partial)
 
     @property
     def round(self) -> Round:
@@ -70,6 +72,13 @@ class Noisy:
         r = self.round
         M = local.own_mean(r, r.local_gradient(of(i)))
         return M - r.gradient * tau, local.own_mean(r, r.noise(of(i)))
+
+    @property
+    def spread(self) -> Ratio:
+        """What the mean squared way of the local points is at most, over alpha^2."""
+        if self.kind.visits:
+            return G2 / 2
+        return (1 - 1 / tau) * (2 - 1 / tau) * G2 / 6
 
     @property
     def draws(self) -> Ratio:
@@ -86,8 +95,6 @@ eta = ETA.at(now)
 alpha = eta * tau
 eps = S * alpha
 SMALL = rules.assume(k.constant(FASTEST - eps))
-SPREAD = (1 - 1 / tau) * (2 - 1 / tau) * G2 / 6
-"""What the mean squared way of the local points is at most, over ``alpha^2``."""
 
 
 # One round at the rates eta(t) -------------------------------------------------------
@@ -107,12 +114,17 @@ def squared_move(a: Noisy) -> Theorem:
     return combine((drawn, -1), sum_over(own, k.CLIENTS, n, spread))
 
 
+def drift(a: Noisy) -> Theorem:
+    """Return ``D <= tau alpha^2 spread``, D summed over steps."""
+    if a.kind.visits:
+        return in_order.bounded_drift(a.round)
+    return a.round.summed(own_drift(a.weighted), tau, k.weight(n))
+
+
 @cache
 def small_change(a: Noisy) -> Theorem:
-    """Return ``||d||^2 <= S^2 tau^2 alpha^2 SPREAD``."""
-    r = a.round
-    drift = r.summed(own_drift(a.weighted), tau, k.weight(n))
-    return combine(local.whole_deviation(r), (drift, tau * S**2))
+    """Return ``||d||^2 <= S^2 tau^2 alpha^2 spread``."""
+    return combine(local.whole_deviation(a.round), (drift(a), tau * S**2))
 
 
 @cache
@@ -121,13 +133,13 @@ def values(a: Noisy) -> Theorem:
 
     ``f(x') <= f(x) - alpha (1 - SHARE - eps/2) ||grad f||^2
     + S/2 alpha^2 (1 + 2 eps) noise
-    + S^2 alpha^3 (2 (1 - eps)^2 + eps/2 + 1/4) SPREAD``, ``eps = S alpha``.
+    + S^2 alpha^3 (2 (1 - eps)^2 + eps/2 + 1/4) spread``, ``eps = S alpha``.
     """
     r, (d, Z) = a.round, a.means
     g, half, twice = r.gradient, S * eta**2 / 2, 2 * eps
     of_d = (1 - eps) ** 2 / (4 * SHARE) + eps / 2 + Fraction(1, 4)
     noise = half * tau**2 * ((1 + twice) * s_a2 / tau + a.draws)
-    drift = S**2 * alpha**3 * of_d * SPREAD
+    drift = S**2 * alpha**3 * of_d * a.spread
     kept = k.norm2(g) * (alpha * (1 - SHARE - eps / 2))
     return combine(
         (local.whole_descent(r), 1),
@@ -160,10 +172,10 @@ def progress(a: Noisy) -> Theorem:
         rules.smooth(k.Local(n), S, p, r.x),
         rules.convex(k.Local(n), mu, p, BEST),
         ((p - r.x) * 4 + e, mu / 8),
-        (own_drift(a.weighted), S / 2 + 3 * mu / 2),
     )
     return combine(
         r.summed(one, tau, w),
+        (drift(a), S / 2 + 3 * mu / 2),
         local.linear_both(r, gp, e, tau, w),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
@@ -178,14 +190,14 @@ def distances(a: Noisy) -> Theorem:
 
     ``(1 + mu alpha) ||x' - x*||^2 <= (1 - 3/4 mu alpha) ||x - x*||^2
     + alpha^2 (1 + eps)^2 noise
-    + alpha^3 (S (2 + 2 eps + eps^2 + 7/3 eps^3) + 3 mu) SPREAD``.
+    + alpha^3 (S (2 + 2 eps + eps^2 + 7/3 eps^3) + 3 mu) spread``.
     """
     r, (d, Z) = a.round, a.means
     e, after, g, G = r.x - BEST, r.next - BEST, r.gradient, move(a)
     wide = 1 / (1 - FASTEST)
     of_d = wide * eps**2 + (1 + eps) * (1 + 1 / eps)
     noise = alpha**2 * (1 + eps) * ((1 + eps) * s_a2 / tau + a.draws)
-    drift = alpha**3 * (S + 3 * mu + S * eps * of_d) * SPREAD
+    drift = alpha**3 * (S + 3 * mu + S * eps * of_d) * a.spread
     return combine(
         (progress(a), 2 * eta),
         (local.whole_update(r, e), -2),
@@ -224,7 +236,7 @@ class Course:
     Attributes:
         first: of the first gap.
         noise: of `Noisy.noise`, over 1/mu.
-        drift: of `SPREAD`, over 1/mu.
+        drift: of `Noisy.spread`, over 1/mu.
     """
 
     first: Ratio
@@ -233,7 +245,7 @@ class Course:
 
     def bound(self, a: Noisy) -> k.Lin:
         """Return their sum."""
-        numbers = self.noise * a.noise + self.drift * SPREAD
+        numbers = self.noise * a.noise + self.drift * a.spread
         return gap_after(a, ratio(0)) * self.first + k.constant(numbers / mu)
 
 

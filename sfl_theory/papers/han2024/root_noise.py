@@ -1,4 +1,4 @@
-r"""Theorems 3.6 and 3.8, strongly convex: noise with the root of S/mu in place of S/mu.
+r"""Theorems 3.6 to 3.8, strongly convex: noise with the root of S/mu in place of S/mu.
 
 By descent alone noise enters the last model's gap as :math:`S\sigma^2/(\mu^2T)`, where
 instances reach :math:`\sigma^2/(\mu T)`. Distances have noise of the second order; with
@@ -12,7 +12,6 @@ from functools import partial
 
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Says, proved, says
-from sfl_theory.kernel import terms as k
 from sfl_theory.models.federation import coin, federation, parabola
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
@@ -23,6 +22,7 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
     Line,
     after,
     more,
+    times,
 )
 from sfl_theory.proofs import noisy_gap
 from sfl_theory.proofs.export import ModelData
@@ -33,21 +33,22 @@ above = w.nonnegative("y", "y")
 z = w.called(1 + above, "z")
 STEEP = printed.Data(S=mu * z**2)
 S, GAMMA = w.called(STEEP.S, "S"), STEEP.gamma
-PACE = w.pace(TAU, w.rate(lambda at: 4 / (mu * TAU * (GAMMA + at))))
+RATE = w.rate(lambda at: 4 / (mu * TAU * (GAMMA + at)))
 
 
 def run(number: str) -> Run:
     """Return the theorem's run at the printed rates."""
-    drawn = printed.partial(number)
-    who = k.Participants.UPDATES if drawn else k.Participants.EVERYONE
-    return Run(k.Split(k.Kind.V1, who, PACE, PACE), "SFL-v1")
+    return Algorithm(number).run(lambda _: RATE)
 
 
 def statement(number: str) -> Says:
     """Return the bound on the last model's gap."""
     r, late, drawn = run(number), GAMMA + T, printed.partial(number)
     noise = (w.number(Fraction(5, 2)) * z - 1 + 36 * z**3 / late) / (mu * late)
-    drift = (z * (17 * z**2 + 5) + 150 * z**5 / late) / (3 * mu * late**2)
+    drift = (z * (17 * z**2 + 5) + 150 * z**5 / late) / (mu * late**2)
+    spread = w.number(1)
+    if not printed.shared(number):
+        spread = (1 - 1 / TAU) * (2 - 1 / TAU) / 3
     samples = w.over_clients(n, a() ** 2 * sigma2())
     right: dict[str, w.Side] = {
         "initial gap": w.number(Fraction(3, 2)) * z * (GAMMA / late) ** 7
@@ -56,7 +57,7 @@ def statement(number: str) -> Says:
     }  # fmt: skip
     if drawn:
         right["participation"] = noise * G2 * more
-    right["client drift"] = drift * (1 - 1 / TAU) * (2 - 1 / TAU) * G2
+    right["client drift"] = times(drift * G2, spread)
     draws = [w.participation(r)] if drawn else []
     return says(
         f.gap(r.x(T)),
@@ -78,6 +79,7 @@ def model(number: str) -> ModelData:
         ("1/2", "1/2"),
         noise=(law, law),
         participation=(1, "3/4") if printed.partial(number) else (),
+        order=((0, 0), (1, 0)) if printed.shared(number) else (),
         rounds=1,
         numbers={mu: 1, above: 1, s.tau: 1, T: 1, G2: 4},
         families={"sigma2": ("1/4", "1/4")},
@@ -101,7 +103,7 @@ WORDS = (
 def line(number: str) -> Line:
     """Return the proved statement of a theorem."""
     one = Algorithm(number)
-    analysed = noisy_gap.Noisy(printed.partial(number))
+    analysed = noisy_gap.Noisy(one.weighted.kind, one.weighted.partial)
     return Line(
         one,
         run(number),
@@ -109,14 +111,14 @@ def line(number: str) -> Line:
             statement(number),
             lambda: after(noisy_gap.gaps(analysed)),
             WORDS,
-            r"$\tau=\tilde\tau$; $z=\sqrt{S/\mu}$ is written $1+y$"
+            f"{one.reading}; $z=\\sqrt{{S/\\mu}}$ is written $1+y$"
             + ("; updates aggregated" if printed.partial(number) else ""),
             model=partial(model, number),
         ),
     )
 
 
-LINES = {number: line(number) for number in ("3.6", "3.8")}
+LINES = {number: line(number) for number in ("3.6", "3.7", "3.8")}
 
 
 def claim(number: str) -> Claim:
@@ -126,7 +128,7 @@ def claim(number: str) -> Claim:
         "not in the paper",
         "The gap of the last model: noise with the root of S/mu in place of S/mu.",
         LINES[number].part,
-        scope="equal periods",
+        scope="weighted server steps" if printed.shared(number) else "equal periods",
     )
 
 

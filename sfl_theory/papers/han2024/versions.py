@@ -226,11 +226,14 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
             step_size=falling(line.algorithm),
         )
         found[name] = bound, of(*lines)
-    if number in ("3.6", "3.8"):
-        usual, line = found["last_model"][0], root_noise.LINES[number]
+    usual = found["last_model"][0]
+    if number in root_noise.LINES:
+        line = root_noise.LINES[number]
         meant = {**usual.definitions, symbols.z: sp.sqrt(S / mu)}
         root = replace(usual, parts=parts(line, ROOT), definitions=meant)
-        found |= silent(usual) | {"root_noise": (root, of(line))}
+        found["root_noise"] = root, of(line)
+    if number in ("3.6", "3.8"):
+        found |= silent(usual)
     if number == "3.9":
         (line,) = strong.LAST_MODEL["3.7"].values()
         whole = replace(found["last_model"][0], parts=parts(line, GAMMA))

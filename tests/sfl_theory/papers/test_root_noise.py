@@ -1,7 +1,8 @@
-"""Theorems 3.6 and 3.8 with noise: searched for violations, coded from the algorithm.
+"""Theorems 3.6 to 3.8 with noise: searched for violations, coded from the algorithm.
 
-Members are quadratics in a plane with noise and drawn clients: second moments follow
-exactly. G^2 is the largest second moment of a gradient that a run meets.
+Members are quadratics in a plane, a coordinate for each block, with noise and drawn
+clients, or visited one after the other: second moments follow exactly. G^2 is the
+largest second moment of a gradient that a run meets.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from sfl_theory import Constants, theorem
 from sfl_theory import written as w
 from sfl_theory.bound import Bound, total
 from sfl_theory.claims import Part, decide, says
-from sfl_theory.conditions import EqualPeriods
+from sfl_theory.conditions import Algorithm, EqualPeriods
 from sfl_theory.lower import lower_bound
 from sfl_theory.papers.han2024 import root_noise
 from sfl_theory.pulled import Pulled
 
 BOUNDS = {
     number: theorem(number).case("strongly_convex").bound("root_noise")
-    for number in ("3.6", "3.8")
+    for number in ("3.6", "3.7", "3.8")
 }
 Array = NDArray[np.float64]
 
@@ -102,6 +103,34 @@ class Member:
             M = new
         return np.array(gaps), G2
 
+    def visited(self, rounds: int) -> tuple[Array, float]:
+        """Return the same for SFL-V2, server steps weighted by a_n.
+
+        The state is 1, the clients' blocks and the server's; clients one by one.
+        """
+        N, H = len(self.a), np.einsum("n,nij->ij", self.a, self.H)
+        force = self.b - self.H @ np.linalg.solve(H, self.a @ self.b)
+        ones = np.array([1.0, *[self.start[0]] * N, self.start[1]])
+        M, gaps, G2 = np.outer(ones, ones), [], 0.0
+        mean = np.eye(N + 2)
+        mean[1:-1, 1:-1] = self.a
+        for t in range(rounds + 1):
+            at = np.ix_([1, -1], [1, -1])
+            gaps.append(float(np.sum(H * M[at])) / 2)
+            eta = 4 / (self.tau * (8 * self.S - 1 + t))
+            for n in np.repeat(np.arange(N), self.tau):
+                own = np.zeros((2, N + 2))
+                own[:, 0], own[:, n + 1] = -force[n], self.H[n, :, 0]
+                own[:, -1] = self.H[n, :, 1]
+                G2 = max(G2, float(np.trace(own @ M @ own.T)) + self.noise[n])
+                rates = eta * np.array([1.0, self.a[n]])
+                step = np.eye(N + 2)
+                step[[n + 1, -1]] -= rates[:, None] * own
+                M = step @ M @ step.T
+                M[[n + 1, -1], [n + 1, -1]] += rates**2 * self.noise[n] / 2
+            M = mean @ M @ mean.T
+        return np.array(gaps), G2
+
     def constants(self, gap: float, G2: float) -> Constants:
         """Return what a bound is told."""
         return Constants(
@@ -115,14 +144,15 @@ class Member:
 def runs(number: str) -> list[tuple[Array, Constants]]:
     """Return runs of random members: gaps, and constants."""
     found = []
-    for seed in range(60):
+    for seed in range(40):
         rng = np.random.default_rng(seed)
         member = Member.drawn(rng, number == "3.8")
-        gaps, G2 = member.run(int(rng.choice([3, 30, 300])))
+        long = int(rng.choice([3, 30, 150]))
+        gaps, G2 = member.visited(long) if number == "3.7" else member.run(long)
         found.append((gaps, member.constants(gaps[0], G2)))
     for S, tau in ((4.0, 10), (10.0, 2)):
         rates = 4 / (tau * (8 * S - 1 + np.arange(1000.0)))
-        apart = Pulled(S, 1.0, 0.5, 0.0, tau, rates)
+        apart = Pulled(S, 1.0, 0.5, 0.0, tau, rates, tau * (number == "3.7"))
         found.append((apart.gaps * apart.scale(Constants(G2=1)), plain(S, tau)))
     return found
 
@@ -161,25 +191,31 @@ def test_no_run_of_the_search_exceeds_it(number: str) -> None:
 @pytest.mark.parametrize(
     ("number", "term", "factor"),
     [
-        ("3.6", "initial gap", 0.3),
-        ("3.6", "gradient noise", 0.3),
+        ("3.6", "initial gap", 0.1),
+        ("3.6", "gradient noise", 0.1),
         ("3.6", "client drift", 0.01),
+        ("3.7", "gradient noise", 0.1),
+        ("3.7", "client drift", 0.01),
         ("3.8", "initial gap", 0.1),
-        ("3.8", "gradient noise", 0.3),
+        ("3.8", "gradient noise", 0.1),
         ("3.8", "participation", 0.01),
     ],
 )
 def test_the_search_finds_what_is_too_small(
     number: str, term: str, factor: float
 ) -> None:
-    """It could have failed: each term is needed, up to its constant."""
+    """It could have failed: terms are needed, up to constants.
+
+    SFL-V2's first gap is not seen beside its drift.
+    """
     assert largest(number, scaled(BOUNDS[number], term, factor)) > 1
 
 
-def by_hand(c: Constants, T: int) -> float:
+def by_hand(number: str, c: Constants, T: int) -> float:
     """Return the bound for two equal clients, typed from the page of sharp bounds."""
     kappa, s = c.S / c.mu, 8 * c.S / c.mu - 1 + T
-    z, R = sqrt(kappa), (1 - 1 / c.tau) * (2 - 1 / c.tau)
+    R = 3.0 if number == "3.7" else (1 - 1 / c.tau) * (2 - 1 / c.tau)
+    z = sqrt(kappa)
     samples = c.sigma2 / (2 * c.tau) + c.G2 / 2 * (1 / c.participation - 1)
     return (
         1.5 * z * ((8 * kappa - 1) / s) ** 7 * c.initial_gap
@@ -196,9 +232,10 @@ def test_its_values_are_those_typed_by_hand(number: str) -> None:
     )  # fmt: skip
     if number == "3.8":
         known = known.with_values(participation=0.25)
-    found = BOUNDS[number].evaluate(known, [1, 17, 10**4])
+    weighted = Algorithm(weighted_server=True)
+    found = BOUNDS[number].evaluate(known, [1, 17, 10**4], algorithm=weighted)
     assert found == pytest.approx(
-        [by_hand(known, T) for T in (1, 17, 10**4)], rel=1e-12
+        [by_hand(number, known, T) for T in (1, 17, 10**4)], rel=1e-12
     )
 
 
@@ -227,7 +264,7 @@ def test_late_noise_is_a_root_above_an_instance(kappa: float, most: float) -> No
 
 def test_other_periods_are_outside_its_hypotheses() -> None:
     gaps, known = runs("3.6")[0]
-    assert all(bound.assumes(EqualPeriods) for bound in BOUNDS.values())
+    assert all(BOUNDS[number].assumes(EqualPeriods) for number in ("3.6", "3.8"))
     with pytest.raises(ValueError, match="tau_server"):
         BOUNDS["3.6"].evaluate(known.with_values(tau_server=known.tau + 1), [5])
     assert len(gaps) > 1
