@@ -93,6 +93,7 @@ def test_every_case_is_bounded_round_by_round(told: dict) -> None:
                 assert chain["verdict"] != "violated"
 
 
+@pytest.mark.long
 def test_no_bound_that_is_proved_lies_below_the_instance(
     problem: str, tmp_path: Path
 ) -> None:

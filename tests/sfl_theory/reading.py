@@ -395,7 +395,8 @@ class Reading:
     def _extreme(self, e: Any) -> Number:
         """Return the larger or smaller of numbers, or the parameter that stands for it.
 
-        A statement for every number that is at least x and y is one for their maximum.
+        A statement for every number that is at least x and y is one for their maximum,
+        whose parameter may be a number less.
 
         Raises:
             Unread: if neither is.
@@ -409,8 +410,11 @@ class Reading:
             pairs = self._largest()
             for v in {v for v, _ in pairs}:
                 least = [x for other, x in pairs if other is v]
-                if all(any(not x - one.value for x in least) for one in values):
-                    return _number(k.symbol(v))
+                for more in (values[0].value - x for x in least):
+                    if not more.free and all(
+                        any(not x + more - one.value for x in least) for one in values
+                    ):
+                        return _number(k.symbol(v) + more)
         raise Unread(f"{e} is not read")
 
 

@@ -26,7 +26,7 @@ from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import value_gap
 from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Assumed, Form, Number, Run
+from sfl_theory.written import Assumed, Form, Number
 
 K = E * M
 GAP = "gap"
@@ -40,12 +40,7 @@ def inverse(step: Number) -> Number:
     return w.of_round("u", step, "u^{{t}}")
 
 
-_PACE = w.pace(K, w.rate(lambda step: 2 / mu * inverse(step)), stepwise=True)
-run = Run(
-    k.Split(k.Kind.MINIBATCH, k.Participants.EVERYONE, _PACE, _PACE),
-    "MiniBatch-SFL",
-    "w",
-)
+run = s.stepwise(lambda step: 2 / mu * inverse(step))
 
 
 def rate_rule() -> tuple[Assumed, ...]:
@@ -167,7 +162,7 @@ def _gap() -> Part:
 
 
 BY_VALUE = (
-    r"The same with $\phi=F(\bar w^i)-F^*$ for $\Delta$: $\phi^{i+1}\le"
+    r"As thm-1/linear-speedup, $\phi=F(\bar w^i)-F^*$ for $\Delta$: $\phi^{i+1}\le"
     r"(1-\mu\eta(\frac{17}{10}-\frac7{10}S\eta))\phi^i+\frac53S^2\eta D^i"
     r"+\frac S2\eta^2\sum_np_n^2\sigma_n^2$ by smoothness, with seven tenths of "
     r"$\nabla F(\bar w)$ in the mean gradient, and $\|\nabla F\|^2\ge2\mu\phi$."

@@ -79,7 +79,7 @@ def runs(count: int) -> list[tuple[Member, Array, float]]:
 
 
 def opposed(S: float) -> Member:
-    """Return two parabolas of curvatures 1 and S, the mean lowest at 0: f is 0 there."""
+    """Return two parabolas of curvatures 1 and S, their mean lowest at 0."""
     one = np.ones((2, 1))
     b = np.array([[1.0], [-1.0]])
     return Member(S, 2, one, b, np.zeros(2), np.array([0.0, 1e9]), np.array([0.5, 0.5]))
