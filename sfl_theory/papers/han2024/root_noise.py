@@ -173,12 +173,13 @@ LINES = {number: line(number) for number in ("3.6", "3.7", "3.8")}
 
 def claim(number: str) -> Claim:
     """Return the claim beside the paper's."""
+    shared = printed.shared(number)
     return Kind.THEOREM(
         f"han2024/thm-{number}/strongly_convex/root-noise",
         "not in the paper",
         "The gap of the last model: noise with the root of S/mu in place of S/mu.",
         LINES[number].part,
-        scope="weighted server steps" if printed.shared(number) else "equal periods",
+        scope="for weighted server steps" if shared else "for equal periods",
     )
 
 
@@ -189,6 +190,6 @@ CLAIMS = (
         "not in the paper",
         "The same without bounded gradients, at the rates 4/(mu tau (32 S/mu + t)).",
         FREE_LINE.part,
-        scope="equal periods",
+        scope="for equal periods",
     ),
 )
