@@ -227,11 +227,9 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
         )
         found[name] = bound, of(*lines)
     usual = found["last_model"][0]
-    if number in root_noise.LINES:
-        line = root_noise.LINES[number]
-        meant = {**usual.definitions, symbols.z: sp.sqrt(S / mu)}
-        root = replace(usual, parts=parts(line, ROOT), definitions=meant)
-        found["root_noise"] = root, of(line)
+    own_root = number in root_noise.LINES
+    line = root_noise.LINES[number if own_root else "3.7"]
+    found["root_noise"] = rooted(usual if own_root else everyone(usual), line), of(line)
     if number in ("3.6", "3.8"):
         found |= silent(usual)
     if number == "3.9":
@@ -241,6 +239,12 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
     if printed.shared(number):
         found["any_order"] = visited(found["last_model"][0])
     return found
+
+
+def rooted(last: Bound, line: Line) -> Bound:
+    """Return the bound with the root of S/mu."""
+    meant = {**last.definitions, symbols.z: sp.sqrt(S / mu)}
+    return replace(last, parts=parts(line, ROOT), definitions=meant)
 
 
 def everyone(own: Bound) -> Bound:
