@@ -56,7 +56,7 @@ def test_what_a_bound_is_made_of_says_exactly_that(item: Theorem, bound: Bound) 
     statement spells out what the bound names (k^t; a root of S/mu), it is not compared.
     """
     parts = statements(item, bound)
-    spelt = bound.version in {"last_iterate", "small_drift", "any_order"}
+    spelt = bound.version in {"last_iterate", "small_drift", "by_distance", "any_order"}
     spelt |= item.paper in {"huang2023", "li2020"}
     assert bound.version == "printed" or parts
     assert all(isinstance(part.by, Proof) and not part.by.vacuous for part in parts)

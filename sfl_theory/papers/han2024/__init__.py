@@ -25,7 +25,7 @@ SECTIONS = (
     "unbounded",
     "last_iterate",
     "without_noise",
-    "visits_without_noise",
+    "by_distance",
     "last_model_drawn",
     "conditions",
     "constant_rates",
