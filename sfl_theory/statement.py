@@ -41,6 +41,7 @@ VERSIONS = {
     "root_noise": "noise and drift with the root of S/mu in place of one S/mu",
     "without_noise": "noise-free: at tau = 1 what a parabola does; drift kappa^2/T^2",
     "small_drift": "noise-free: drift as of two opposed parabolas, kappa/T^2",
+    "by_distance": "noise like kappa^.5/(N tau T), drift kappa^1.5/T^2, gap 1/T^7",
     "any_order": "noise-free, visits in any order: drift kappa^1.5/T^2, gap 1/T^7",
     "full_participation": "theorem 3.7's last_model, for q_n = 1",
     "last_model_any_periods": "the same for any periods, each side at its own rate",
