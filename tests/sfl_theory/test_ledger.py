@@ -11,8 +11,15 @@ import pytest
 
 from sfl_theory import theorems
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Model, Part, Severity, says
-from sfl_theory.ledger import Entry, Ledger, declared, entered, entry_alone, ledger
+from sfl_theory.claims import Claim, Kind, Model, Part, Severity, parts_of, says
+from sfl_theory.ledger import (
+    Entry,
+    Ledger,
+    declared,
+    entered,
+    entry_alone,
+    ledger,
+)
 from sfl_theory.models.federation import bare
 
 pytestmark = pytest.mark.fast
@@ -20,6 +27,28 @@ pytestmark = pytest.mark.fast
 CLAIMS = ledger().claims()
 c = w.positive("c")
 TOO_LARGE = Part(says(c, 1), Model(lambda: bare(1, {c: 2}), "c = 2"))
+
+
+FOLLOWS = {
+    "after", "already", "as", "at", "between", "by", "for", "from", "in", "of", "on",
+    "so", "together", "under", "whenever", "where", "wherever", "with", "within",
+}  # fmt: skip
+"""Words with which a scope goes on after "proved" or "refuted"."""
+
+
+def test_a_scope_follows_its_verdict_in_a_sentence() -> None:
+    """ "refuted for two clients", not "refuted two clients" or "refuted q_n < 1"."""
+    for one in CLAIMS:
+        scope = entered(one).scope
+        assert not scope or scope.split()[0].strip(",;") in FOLLOWS, one.id
+
+
+def test_a_paper_calls_its_optimum_by_its_own_name() -> None:
+    """What is assumed without being said is printed as han2024 writes it."""
+    own = w.minimiser(w.f)
+    for one in CLAIMS:
+        for name, part in parts_of(one):
+            assert own not in part.says.assumed or name.startswith("han2024"), name
 
 
 def claim(identifier: str, uses: str = "", *parts: Part) -> Claim:

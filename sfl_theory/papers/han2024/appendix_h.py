@@ -108,7 +108,10 @@ def strongly_convex(table: int, number: str) -> Claim:
     )
     part = compared(build, of_table(table), uses, words, READING[table])
     given = (
-        "" if number == "3.7" else "For a_n = 1/N it gives away a factor, see /tight."
+        ""
+        if number == "3.7"
+        else "For a_n = 1/N it gives away a factor, see "
+        f"table-1/{number}/strongly_convex/tight."
     )
     return claim(table, number, "strongly_convex", part, words=given)
 
@@ -399,7 +402,7 @@ TOTAL = Kind.TABLE(
     *tuple(
         proved(equal(row.total, K_TWO * row.per_client), row.method) for row in TABLE
     ),
-    scope="every row",
+    scope="for every row",
 )
 
 
@@ -414,7 +417,7 @@ TIME = Kind.TABLE(
     "App. H.3, Table 4",
     "Times are computation, communication at rate R and aggregation.",
     *tuple(proved(equal(row.time, expected(row)), row.method) for row in TABLE),
-    scope="clients in parallel; in SL one after another and without aggregation",
+    scope="for clients in parallel; in SL one after another and without aggregation",
     uses="table-4/total",
 )
 

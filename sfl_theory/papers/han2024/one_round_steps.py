@@ -56,7 +56,7 @@ def dependent_noise(block: Block) -> Model:
         r"$\pm\frac1{25}(-24,7)$. The first noise moves the client block, so the "
         r"server's second gradient depends on it: $\mathbb E\langle M,Z\rangle<0$, and "
         r"$-2\eta\langle x_s-x_s^*-\eta M,Z\rangle=2\eta^2\langle M,Z\rangle$ is not 0 "
-        "with the sign that (54) needs.",
+        "with the sign that the line needs.",
     )
 
 

@@ -100,7 +100,7 @@ EQ_12_WEIGHTS = Kind.EQUATION(
     repair=repaired(
         "p_n for 1/N",
         proved(
-            equal(away(after, SERVER), stepped(weighted)),
+            equal(away(after, SERVER), stepped(weighted), s.minimum()),
             update_of_server,
             "The definition of the update (3).",
             STEP,
@@ -176,6 +176,7 @@ EQ_12 = Kind.EQUATION(
             ),
             -(mu * eta() * away(point, SERVER)) - 2 * eta() * (F(point) - F(swapped)),
             s.assumption_2(),
+            s.minimum(),
         ),
         block_convexity,
         r"Strong convexity of the mean F from $w$ to $(w_c,w_s^*)$, which "
@@ -303,6 +304,7 @@ EQ_13_3 = Kind.EQUATION(
                 w.every_client(n, w.at_most(w.norm2(AT_BEST), R2)).called(
                     "Assumption 4 at w*"
                 ),
+                s.minimum(),
             ),
             jensen_bound,
             "Jensen.",

@@ -107,8 +107,9 @@ def induction(number: int, source: str, letter: str, premise: int) -> Claim:
             ),
             unrolled,
             r"With $x=\gamma+i$ the recursion is $x(x-1)"
-            r"\Delta^{i+1}\le(x-1)(x-2)\Delta^i+\frac{4(x-1)}{\mu^2x}B$; "
-            r"summed over i, and $v\ge4B/\mu^2$, $v\ge(\gamma+1)\Delta^0$. "
+            r"\Delta^{i+1}\le(x-1)(x-2)\Delta^i+\frac{4(x-1)}{\mu^2x}"
+            rf"{letter}$; summed over i, and $v\ge4{letter}/\mu^2$, "
+            r"$v\ge(\gamma+1)\Delta^0$. "
             r"(The printed induction is right as well.)",
             "T = i + 1 >= 1; v any number that is at least both terms of "
             "the maximum; at i = -1 the claim is Delta^0 <= v/gamma, which holds",
@@ -225,12 +226,16 @@ class End:
                 "The same at the last step, and the maximum at most the sum.",
                 self.at_most_v(),
                 proved(
-                    says(v / (gamma + T), self.total, *self.definition),
+                    says(v / (gamma + T), self.total, *self.definition, s.minimum()),
                     self.below_total,
                     r"$(a+b-v)v=ab-(v-a)(v-b)\ge0$.",
                     model=self.example,
                 ),
-                proved(entered.equal(self.total, self.right), combine, "One fraction."),
+                proved(
+                    entered.equal(self.total, self.right, s.minimum()),
+                    combine,
+                    "One fraction.",
+                ),
                 severity=Severity.PROOF,
                 scope=scope,
                 cause=f"The same right side as in Proposition {self.proposition}.",

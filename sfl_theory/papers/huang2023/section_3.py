@@ -170,7 +170,7 @@ EQ_7 = Kind.EQUATION(
     "Proof of Lemma 1, (7)",
     "Smoothness of F at its minimiser.",
     proved(
-        says(GAP, LINEAR + CURVED, s.assumption_1()),
+        says(GAP, LINEAR + CURVED, s.assumption_1(), s.minimum()),
         lambda: majorant_of_mean(S.value, best.value, end.value),
         "The mean of the upper bounds of Assumption 1 at $w^*$.",
     ),
@@ -186,7 +186,11 @@ EQ_8 = Kind.EQUATION(
     "Proof of Lemma 1, (8)",
     "The squared distance is the sum of those of the blocks.",
     proved(
-        equal(w.norm2(end - best), away(end, CLIENT) + away(end, SERVER_BLOCK)),
+        equal(
+            w.norm2(end - best),
+            away(end, CLIENT) + away(end, SERVER_BLOCK),
+            s.minimum(),
+        ),
         lambda: combine((both_parts((end - best).value), -1)),
         "The blocks are orthogonal.",
     ),
