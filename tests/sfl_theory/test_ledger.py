@@ -41,6 +41,7 @@ def test_a_scope_follows_its_verdict_in_a_sentence() -> None:
     for one in CLAIMS:
         scope = entered(one).scope
         assert not scope or scope.split()[0].strip(",;") in FOLLOWS, one.id
+        assert scope or declared(one.parts) != "refuted", f"{one.id}: refuted for what?"
 
 
 def test_a_paper_calls_its_optimum_by_its_own_name() -> None:
