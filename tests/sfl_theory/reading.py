@@ -50,8 +50,7 @@ STATED: Mapping[type[h.Hypothesis], tuple[type[c.Condition], ...]] = {
 A minimiser is what the metric and the initial gap speak of; honest draws are what
 partial participation means.
 """
-n, t = k.Client("n"), w.natural("t")
-ROUND = k.symbol(k.ROUND)
+n, t, ROUND = k.Client("n"), w.natural("t"), k.symbol(k.ROUND)
 
 
 class Unread(ValueError):  # noqa: N818 - what happened, to a formula
@@ -107,6 +106,12 @@ class Reading:
         free = [x for x in subterms(part.says.right.value) if type(x) is k.ClientFamily]
         if len(free) == 1 and not any(free[0] in x.free for x in part.says.hypotheses):
             squared[symbols.sigma[symbols.n]] = _of_client(free[0])  # any number at all
+        free = [x for x in subterms(part.says.right.value) if isinstance(x, k.Var)]
+        roots = [_number(1 + k.symbol(v)) for v in free if v.sort is Sort.NONNEGATIVE]
+        for z, e in bound.definitions.items():
+            if any(one.exp == sp.S.Half for one in e.atoms(sp.Pow)):
+                square = found.read(e**2)
+                plain.update((z, x) for x in roots if not (x**2 - square).value)
         return found
 
     @property
@@ -315,12 +320,8 @@ class Reading:
             return w.number(int(e.p)) / int(e.q)
         if e in self.plain:
             return self.plain[e]
-        for meanings in (
-            self.bound.definitions,
-            getattr(self.bound.step_size, "definitions", {}),
-        ):
-            if e in meanings:
-                return self.read(meanings[e])
+        if e in self.meanings:
+            return self.read(self.meanings[e])
         if isinstance(e, symbols.eta):
             return self.rate(k.Side.CLIENT)
         if isinstance(e, sp.Add | sp.Mul):
@@ -394,7 +395,8 @@ class Reading:
     def _extreme(self, e: Any) -> Number:
         """Return the larger or smaller of numbers, or the parameter that stands for it.
 
-        A statement for every number that is at least x and y is one for their maximum.
+        A statement for every number that is at least x and y is one for their maximum,
+        whose parameter may be a number less.
 
         Raises:
             Unread: if neither is.
@@ -408,8 +410,11 @@ class Reading:
             pairs = self._largest()
             for v in {v for v, _ in pairs}:
                 least = [x for other, x in pairs if other is v]
-                if all(any(not x - one.value for x in least) for one in values):
-                    return _number(k.symbol(v))
+                for more in (values[0].value - x for x in least):
+                    if not more.free and all(
+                        any(not x + more - one.value for x in least) for one in values
+                    ):
+                        return _number(k.symbol(v) + more)
         raise Unread(f"{e} is not read")
 
 

@@ -31,14 +31,18 @@ from sfl_theory.written import Number
 
 Numbers = Mapping[str, Fraction]
 MEANT: dict[str, Callable[[Numbers], Fraction]] = {
-    "g": lambda v: max(8 * v["S"] / v["mu"] - 1, v["epochs"] * v["batches"]) - 7,
+    "g": lambda v: (
+        max(8 * v["L"] / v["mu"], v["tau"]) - 8
+        if "L" in v
+        else max(8 * v["S"] / v["mu"] - 1, v["epochs"] * v["batches"]) - 7
+    ),
     "gamma": lambda v: max(8 * v["L"] / v["mu"], v["tau"]),
 }
 """Parameters that stand for something; that they may is read in the hypotheses."""
 SEQUENCES: dict[str, Callable[[Numbers, int], Fraction]] = {
     "k": lambda v, t: 1 / (v["T"] + 1 - t),
     "u": lambda v, i: 1 / (7 + v["g"] + i),
-    "eta": lambda v, i: 2 / (v["mu"] * (v["gamma"] + i)),
+    "eta": lambda v, i: 2 / (v["mu"] * (v.get("gamma", 8 + v.get("g", 0)) + i)),
 }
 """The same of parameters of a round or a step."""
 STATED: dict[str, tuple[type[c.Condition], ...]] = {
@@ -182,12 +186,14 @@ def _same_rates(reading: Reading, point: Point, constants: Constants) -> bool:
     if split == all_steps.split:
         return rule.per_step
     schedule = rule.schedule(constants)
+    # weighted server steps are the rule's, a client's share of them written apart
+    visits = len(constants.weights) if split.kind is k.Kind.V2_WEIGHTED else 1
     return rule.per_step == isinstance(split.client, k.Stepwise) and all(
-        np.broadcast_to(own(np.arange(4.0)), 4)
+        times * np.broadcast_to(own(np.arange(4.0)), 4)
         == pytest.approx([float(point.rate(pace.rate, i)) for i in range(4)], 1e-11)
-        for own, pace in (
-            (schedule.client, split.client),
-            (schedule.server, split.server),
+        for times, own, pace in (
+            (1, schedule.client, split.client),
+            (visits, schedule.server, split.server),
         )
     )
 

@@ -24,8 +24,10 @@ from sfl_theory.papers.han2024 import (
     last_iterate,
     last_model_drawn,
     printed,
+    root_noise,
     theorems,
     unbounded,
+    visits_without_noise,
     without_noise,
 )
 from sfl_theory.papers.han2024 import setting as s
@@ -61,6 +63,11 @@ SMALL_DRIFT: Symbols = {
     without_noise.z: sp.sqrt(4 * S / mu - 3) - 1,
 }
 """z stands for a root, in which a bound's S is not read."""
+ROOT: Symbols = {
+    root_noise.S: S,
+    root_noise.GAMMA: gamma,
+    root_noise.z: symbols.z,
+}
 
 
 def parts(line: Line, more: Symbols) -> dict[str, sp.Expr]:
@@ -219,12 +226,20 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
             step_size=falling(line.algorithm),
         )
         found[name] = bound, of(*lines)
+    usual = found["last_model"][0]
+    if number in root_noise.LINES:
+        line = root_noise.LINES[number]
+        meant = {**usual.definitions, symbols.z: sp.sqrt(S / mu)}
+        root = replace(usual, parts=parts(line, ROOT), definitions=meant)
+        found["root_noise"] = root, of(line)
     if number in ("3.6", "3.8"):
-        found |= silent(found["last_model"][0])
+        found |= silent(usual)
     if number == "3.9":
         (line,) = strong.LAST_MODEL["3.7"].values()
         whole = replace(found["last_model"][0], parts=parts(line, GAMMA))
         found["full_participation"] = everyone(whole), of(line)
+    if printed.shared(number):
+        found["any_order"] = visited(found["last_model"][0])
     return found
 
 
@@ -249,6 +264,14 @@ def silent(last: Bound) -> dict[str, Stated]:
         "without_noise": (replace(own, parts=parts(first, GAMMA)), of(first)),
         "small_drift": (small, of(close)),
     }
+
+
+def visited(last: Bound) -> Stated:
+    """Return the bound of SFL-V2 without noise, where everyone takes part."""
+    line, own = visits_without_noise.LINE, everyone(last)
+    conditions = (*own.conditions, con.NoNoise(), con.Steeper())
+    own = replace(own, parts=parts(line, SMALL_DRIFT), conditions=conditions)
+    return own, of(line)
 
 
 def general_convex(number: str) -> dict[str, Stated]:

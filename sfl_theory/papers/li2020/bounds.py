@@ -1,4 +1,4 @@
-r"""``li2020``: Theorem 1 as printed, in ``han2024``'s symbols.
+r"""``li2020``: Theorem 1 as printed and a sharper one, in ``han2024``'s symbols.
 
 Written here: $p_k$ as $a_n$, $w$ as $x$, $L$ as $S$, $E$ (local steps per round) as
 $\tau$. The paper's time counts steps from $w_1$, so the model after $T$ rounds is its
@@ -7,13 +7,15 @@ $w_{T\tau+1}$; step $t=0,1,\dots$ is its step $t+1$.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sympy as sp
 
 from sfl_theory import conditions
 from sfl_theory import written as w
 from sfl_theory.bound import OBJECTIVE_GAP, Bound, Source, StepSize
 from sfl_theory.conditions import BoundedVariance, Smooth, StronglyConvex
-from sfl_theory.papers.li2020 import section_3
+from sfl_theory.papers.li2020 import linear_speedup, section_3
 from sfl_theory.papers.li2020 import setting as s
 from sfl_theory.statement import Case, one_case
 from sfl_theory.symbolic import Symbols, by_name, named
@@ -28,6 +30,7 @@ NAMES: Symbols = {
     s.L: S,
     s.mu: mu,
     s.gamma: gamma,
+    s.wide: gamma,
     s.E: tau,
     s.R: T,
     s.G2: G**2,
@@ -63,6 +66,19 @@ PRINTED = Bound(
         "model, so after T rounds its time is T tau + 1",
     ),
 )
+SHARPER = linear_speedup.LINEAR_SPEEDUP.parts[0]
+LINEAR_SPEEDUP = replace(
+    PRINTED,
+    parts=by_name(
+        SHARPER.says.right,
+        named(NAMES),
+        "initial distance",
+        "gradient noise",
+        "client drift",
+    ),
+    source=replace(PRINTED.source, paper="repaired", equation="noise over N"),
+    notes=(),
+)
 THEOREM_1 = one_case(
     "FedAvg",
     "fedavg",
@@ -70,7 +86,10 @@ THEOREM_1 = one_case(
         f"{PAPER}/thm-1",
         "strongly_convex",
         PRINTED,
-        lambda: {"printed": (PRINTED, (PROVED,))},
+        lambda: {
+            "printed": (PRINTED, (PROVED,)),
+            "linear_speedup": (LINEAR_SPEEDUP, (SHARPER,)),
+        },
     ),
 )
 
