@@ -25,9 +25,9 @@ TOGETHER = 64
 class Block:
     r"""The linear matrix inequality of a space, or of some of its atoms.
 
-    $A_k=\sum_r\frac12(u_{kr}v_{kr}^\top+v_{kr}u_{kr}^\top)$: an interpolation inequality
-    has one product in the solver's values. As a difference of two squares it would lose
-    digits where one factor is long and the other is short.
+    $A_k=\sum_r\frac12(u_{kr}v_{kr}^\top+v_{kr}u_{kr}^\top)$: an inequality of
+    interpolation has one product in the solver's values. As a difference of two squares
+    it would lose digits where one factor is long and the other is short.
 
     Attributes:
         left: the vectors u of all constraints, one constraint's after another's.

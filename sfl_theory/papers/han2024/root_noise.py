@@ -128,7 +128,9 @@ def claim(number: str) -> Claim:
         "not in the paper",
         "The gap of the last model: noise with the root of S/mu in place of S/mu.",
         LINES[number].part,
-        scope="weighted server steps" if printed.shared(number) else "equal periods",
+        scope="for weighted server steps"
+        if printed.shared(number)
+        else "for equal periods",
     )
 
 
