@@ -21,12 +21,13 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import in_order, notation
+from sfl_theory.proofs import in_order, notation, sharp_rounds
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.foundations import convex_mean, growth
 from sfl_theory.proofs.local_steps import G2, Round, S, i, n, now, t
-from sfl_theory.proofs.notation import combine, mean, of, sum_over
+from sfl_theory.proofs.notation import combine, mean, of, sign, sum_over
 from sfl_theory.proofs.sharp_drift import s_a2
+from sfl_theory.proofs.sharp_rounds import Sharp
 from sfl_theory.proofs.strongly_convex import S_VARIABLE, mu
 from sfl_theory.proofs.weighted_rounds import (
     BEST,
@@ -38,8 +39,6 @@ from sfl_theory.proofs.weighted_rounds import (
     tau,
 )
 
-FASTEST = Fraction(4, 7)
-"""``S eta tau`` is at most this."""
 SHARE = Fraction(1, 8)
 """Of the gradient's square, what the drift may take."""
 
@@ -51,10 +50,43 @@ class Noisy:
     Attributes:
         kind: SFL-V1, or SFL-V2 with weighted server steps, the visits in any order.
         partial: SFL-V1's clients are drawn.
+        bounded: gradients are; else those of SFL-V1's clients are near that of f, and
+            the drift has a share of its square.
     """
 
     kind: k.Kind = k.Kind.V1
     partial: bool = False
+    bounded: bool = True
+
+    @property
+    def fastest(self) -> Fraction:
+        """``S eta tau`` is at most this."""
+        return Fraction(4, 7) if self.bounded else Fraction(1, 8)
+
+    @property
+    def small(self) -> Theorem:
+        """That, an assumption."""
+        return rules.assume(k.constant(1 - eps / self.fastest))
+
+    @property
+    def pull(self) -> Fraction:
+        """How much less of the gradient's square counts at larger rates, over eps."""
+        return Fraction(1, 2) if self.bounded else Fraction(5, 8)
+
+    @property
+    def wide(self) -> Fraction:
+        """Young's constant, over eps, for what gradients change along the gradient."""
+        return Fraction(7, 3) if self.bounded else Fraction(2)
+
+    @property
+    def sharp(self) -> Sharp:
+        """The algorithm without bounded gradients."""
+        return Sharp(self.kind)
+
+    @property
+    def own(self) -> Fraction:
+        """Of ``||grad f||^2`` in the mean squared way of the local points."""
+        return Fraction(0) if self.bounded else self.sharp.closed.factor / 3
 
     @property
     def weighted(self) -> Weighted:
@@ -76,6 +108,8 @@ class Noisy:
     @property
     def spread(self) -> Ratio:
         """What the mean squared way of the local points is at most, over alpha^2."""
+        if not self.bounded:
+            return self.sharp.closed.factor * self.sharp.spread / tau
         if self.kind.visits:
             return G2 / 2
         return (1 - 1 / tau) * (2 - 1 / tau) * G2 / 6
@@ -94,7 +128,6 @@ class Noisy:
 eta = ETA.at(now)
 alpha = eta * tau
 eps = S * alpha
-SMALL = rules.assume(k.constant(FASTEST - eps))
 
 
 # One round at the rates eta(t) -------------------------------------------------------
@@ -115,7 +148,9 @@ def squared_move(a: Noisy) -> Theorem:
 
 
 def drift(a: Noisy) -> Theorem:
-    """Return ``D <= tau alpha^2 spread``, D summed over steps."""
+    """Return ``D <= tau alpha^2 (own ||grad f||^2 + spread)``, D summed over steps."""
+    if not a.bounded:
+        return sharp_rounds.drift(a.sharp)
     if a.kind.visits:
         return in_order.bounded_drift(a.round)
     return a.round.summed(own_drift(a.weighted), tau, k.weight(n))
@@ -123,7 +158,7 @@ def drift(a: Noisy) -> Theorem:
 
 @cache
 def small_change(a: Noisy) -> Theorem:
-    """Return ``||d||^2 <= S^2 tau^2 alpha^2 spread``."""
+    """Return ``||d||^2 <= S^2 tau^2 alpha^2 (own ||grad f||^2 + spread)``."""
     return combine(local.whole_deviation(a.round), (drift(a), tau * S**2))
 
 
@@ -131,7 +166,7 @@ def small_change(a: Noisy) -> Theorem:
 def values(a: Noisy) -> Theorem:
     """Return how much a round lowers f.
 
-    ``f(x') <= f(x) - alpha (1 - SHARE - eps/2) ||grad f||^2
+    ``f(x') <= f(x) - alpha (1 - SHARE - pull eps) ||grad f||^2
     + S/2 alpha^2 (1 + 2 eps) noise
     + S^2 alpha^3 (2 (1 - eps)^2 + eps/2 + 1/4) spread``, ``eps = S alpha``.
     """
@@ -140,7 +175,9 @@ def values(a: Noisy) -> Theorem:
     of_d = (1 - eps) ** 2 / (4 * SHARE) + eps / 2 + Fraction(1, 4)
     noise = half * tau**2 * ((1 + twice) * s_a2 / tau + a.draws)
     drift = S**2 * alpha**3 * of_d * a.spread
-    kept = k.norm2(g) * (alpha * (1 - SHARE - eps / 2))
+    kept = k.norm2(g) * (alpha * (1 - SHARE - a.pull * eps))
+    spare = (a.pull - Fraction(1, 2)) - a.own * eps * of_d
+    most = 2 * a.own * (Fraction(9, 8) + eps**2)
     return combine(
         (local.whole_descent(r), 1),
         (a.weighted.averaged(k.inner(g, move(a))), eta),
@@ -150,8 +187,12 @@ def values(a: Noisy) -> Theorem:
         (Z * twice - d, half / twice),
         (local.whole_noise(r), half * (1 + twice)),
         (small_change(a), eta / tau * of_d),
+        (g, alpha * eps * spare),
         target=fall(r) - kept + k.constant(noise + drift),
-        signs=[combine((rules.square(1 - eps), eta / (4 * SHARE * tau)))],
+        signs=[
+            combine((rules.square(1 - eps), eta / (4 * SHARE * tau))),
+            sign(alpha * eps * spare, (a.small, alpha * eps * most / 8)),
+        ],
     )
 
 
@@ -184,6 +225,20 @@ def progress(a: Noisy) -> Theorem:
     )
 
 
+def slow(a: Noisy, spare: Ratio) -> Theorem:
+    """Return that what is left of ``alpha^2 ||grad f||^2`` is not negative."""
+    if a.bounded:
+        return sign(alpha**2 * spare, (a.small, alpha**2 * a.fastest))
+    c = 2 * eps**3 + Fraction(5, 4) * eps**2 + Fraction(69, 32) * eps
+    flat = rules.assume(k.constant(1 - 8 * mu * alpha))
+    each = (1 + a.own * (c + Fraction(581, 256))) / 8
+    return sign(
+        alpha**2 * spare,
+        (a.small, alpha**2 * each),
+        (flat, alpha**2 * a.own * Fraction(3, 8)),
+    )
+
+
 @cache
 def distances(a: Noisy) -> Theorem:
     """Return how much nearer a round brings the model.
@@ -194,10 +249,11 @@ def distances(a: Noisy) -> Theorem:
     """
     r, (d, Z) = a.round, a.means
     e, after, g, G = r.x - BEST, r.next - BEST, r.gradient, move(a)
-    wide = 1 / (1 - FASTEST)
+    wide = a.wide
     of_d = wide * eps**2 + (1 + eps) * (1 + 1 / eps)
     noise = alpha**2 * (1 + eps) * ((1 + eps) * s_a2 / tau + a.draws)
     drift = alpha**3 * (S + 3 * mu + S * eps * of_d) * a.spread
+    spare = 1 - 1 / wide - eps - a.own * (eps + 3 * mu * alpha + eps**2 * of_d)
     return combine(
         (progress(a), 2 * eta),
         (local.whole_update(r, e), -2),
@@ -208,7 +264,7 @@ def distances(a: Noisy) -> Theorem:
         (squared_move(a), eta**2 * (1 + eps)),
         (local.whole_centred(r, g), -2 * eps * tau * eta**2),
         (g * tau - d * (wide * eps), eta**2 / wide),
-        (g, alpha**2 * (FASTEST - eps)),
+        (g, alpha**2 * spare),
         (Z * eps - d, eta**2 * (1 + eps) / eps),
         (local.whole_noise(r), eta**2 * (1 + eps) ** 2),
         (small_change(a), eta**2 * of_d),
@@ -216,7 +272,7 @@ def distances(a: Noisy) -> Theorem:
         target=k.norm2(e) * (1 - Fraction(3, 4) * mu * alpha)
         - k.norm2(after) * (1 + mu * alpha)
         + k.constant(noise + drift),
-        signs=[combine((SMALL, alpha**2))],
+        signs=[slow(a, spare)],
     )
 
 
@@ -225,8 +281,16 @@ def distances(a: Noisy) -> Theorem:
 above = notation.nonnegative("y")
 """``sqrt(S/mu) - 1``."""
 z = 1 + above
-gamma = 8 * z**2 - 1
-RATE = k.Rate(4 / (mu * tau * (gamma + notation.of_round())))
+
+
+def gamma(a: Noisy) -> Ratio:
+    """Return the offset of the rates: the printed one, or ``32 S/mu``."""
+    return 8 * z**2 - 1 if a.bounded else 32 * z**2
+
+
+def rate(a: Noisy) -> k.Rate:
+    """Return the rates."""
+    return k.Rate(4 / (mu * tau * (gamma(a) + notation.of_round())))
 
 
 @dataclass(frozen=True)
@@ -249,26 +313,26 @@ class Course:
         return gap_after(a, ratio(0)) * self.first + k.constant(numbers / mu)
 
 
-def late(at: Ratio) -> Ratio:
+def late(a: Noisy, at: Ratio) -> Ratio:
     """Return ``u = 1/(gamma + t)``."""
-    return 1 / (gamma + at)
+    return 1 / (gamma(a) + at)
 
 
-def distance(at: Ratio) -> Course:
+def distance(a: Noisy, at: Ratio) -> Course:
     """Return what ``mu ||x(t) - x*||^2`` is at most."""
-    u = late(at)
+    u = late(a, at)
     return Course(
-        2 * (gamma * u) ** 7,
+        2 * (gamma(a) * u) ** 7,
         Fraction(8, 3) * u + 39 * z**2 * u**2,
         Fraction(64, 5) * (2 * z**2 + 3) * u**2 + 400 * z**4 * u**3,
     )
 
 
-def height(at: Ratio) -> Course:
+def height(a: Noisy, at: Ratio) -> Course:
     """Return what the gap is at most."""
-    u = late(at)
+    u = late(a, at)
     return Course(
-        Fraction(3, 2) * z * (gamma * u) ** 7,
+        Fraction(3, 2) * z * (gamma(a) * u) ** 7,
         (Fraction(5, 2) * z - 1) * u + 36 * z**3 * u**2,
         2 * z * (17 * z**2 + 5) * u**2 + 300 * z**5 * u**3,
     )
@@ -276,7 +340,7 @@ def height(at: Ratio) -> Course:
 
 def model(a: Noisy, at: Ratio) -> k.Vec:
     """Return ``x(t)``."""
-    return k.iterate(a.weighted.at(RATE), at)
+    return k.iterate(a.weighted.at(rate(a)), at)
 
 
 def gap_after(a: Noisy, at: Ratio) -> k.Lin:
@@ -284,25 +348,31 @@ def gap_after(a: Noisy, at: Ratio) -> k.Lin:
     return k.value_of(k.MEAN, model(a, at)) - k.value_of(k.MEAN, BEST)
 
 
-def at_rates(theorem: Theorem) -> Theorem:
-    """Return a theorem on round t at these rates."""
-    family = k.RoundFamily("eta", Sort.POSITIVE)
-    return rules.instantiate(theorem, ((S_VARIABLE, mu * z**2), (family, RATE)), ())
+def at_rates(a: Noisy, theorem: Theorem) -> Theorem:
+    """Return a theorem on round t at these rates, which are small enough."""
+    values = (
+        (S_VARIABLE, mu * z**2),
+        (k.RoundFamily("eta", Sort.POSITIVE), rate(a)),
+    )
+    here, u = rules.instantiate(theorem, values, ()), late(a, now)
+    for limit in (1 - 4 * z**2 * u / a.fastest, 1 - 32 * u):
+        if rules.assume(k.constant(limit)).hypotheses <= here.hypotheses:
+            here = rules.cut(here, combine(target=k.constant(limit)))
+    return here
 
 
 @cache
 def distances_fall(a: Noisy) -> Theorem:
     """Return ``mu ||x(t) - x*||^2 <= distance(t)``, by induction."""
-    u, first = late(now), model(a, ratio(0))
+    u, first = late(a, now), model(a, ratio(0))
     kept = (1 - 3 * u) / (1 + 4 * u)
 
     def claim(at: Ratio) -> k.Lin:
-        return distance(at).bound(a) * (1 / mu) - k.norm2(model(a, at) - BEST)
+        return distance(a, at).bound(a) * (1 / mu) - k.norm2(model(a, at) - BEST)
 
-    small = combine(target=k.constant(FASTEST - 4 * z**2 * u))
-    spare = distance(now + 1).first - kept * distance(now).first
+    spare = distance(a, now + 1).first - kept * distance(a, now).first
     step = combine(
-        (rules.cut(at_rates(distances(a)), small), 1 / (1 + 4 * u)),
+        (at_rates(a, distances(a)), 1 / (1 + 4 * u)),
         (rules.assume(claim(now)), kept),
         (rules.lowest(k.MEAN, first), spare / mu),
         target=claim(now + 1),
@@ -314,23 +384,23 @@ def distances_fall(a: Noisy) -> Theorem:
 @cache
 def gaps(a: Noisy) -> Theorem:
     """Return ``f(x(t)) - f* <= height(t)``, by induction."""
-    u, x, zero = late(now), model(a, now), ratio(0)
-    fall = 4 * u * (1 - SHARE - 2 * z**2 * u)
+    u, x, zero = late(a, now), model(a, now), ratio(0)
+    fall = 4 * u * (1 - SHARE - a.pull * 4 * z**2 * u)
     kept, pull = 1 - 2 * z * fall, z * (z - 1) * fall
     lowest = rules.lowest(k.MEAN, model(a, zero))
 
     def claim(at: Ratio) -> k.Lin:
-        return height(at).bound(a) - gap_after(a, at)
+        return height(a, at).bound(a) - gap_after(a, at)
 
-    spare = height(now + 1).first - kept * height(now).first
+    spare = height(a, now + 1).first - kept * height(a, now).first
     step = combine(
-        at_rates(values(a)),
+        at_rates(a, values(a)),
         (k.gradient(k.MEAN, x) - (x - BEST) * (z * mu), fall / mu),
         (convex_mean(mu, x, BEST), 2 * z * fall),
         (distances_fall(a), mu * pull),
         (rules.assume(claim(now)), kept),
-        (lowest, spare - pull * distance(now).first),
+        (lowest, spare - pull * distance(a, now).first),
         target=claim(now + 1),
     )
-    base = combine((lowest, height(zero).first - 1), target=claim(zero))
+    base = combine((lowest, height(a, zero).first - 1), target=claim(zero))
     return rules.induct(base, step, t, claim(now))

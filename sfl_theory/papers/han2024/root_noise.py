@@ -12,8 +12,9 @@ from functools import partial
 
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Says, proved, says
+from sfl_theory.kernel.rules import Theorem
 from sfl_theory.models.federation import coin, federation, parabola
-from sfl_theory.papers.han2024 import printed
+from sfl_theory.papers.han2024 import printed, unbounded
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, T, a, f, mu, n, sigma2
 from sfl_theory.papers.han2024.strongly_convex_repairs import (
@@ -26,7 +27,8 @@ from sfl_theory.papers.han2024.strongly_convex_repairs import (
 )
 from sfl_theory.proofs import noisy_gap
 from sfl_theory.proofs.export import ModelData
-from sfl_theory.written import Run
+from sfl_theory.proofs.notation import combine
+from sfl_theory.written import Number, Run
 
 above = w.nonnegative("y", "y")
 """``sqrt(S/mu) - 1``."""
@@ -41,37 +43,72 @@ def run(number: str) -> Run:
     return Algorithm(number).run(lambda _: RATE)
 
 
-def statement(number: str) -> Says:
-    """Return the bound on the last model's gap."""
-    r, late, drawn = run(number), GAMMA + T, printed.partial(number)
+def terms(
+    r: Run, late: Number, gamma: Number, far: Number, draws: Number | None = None
+) -> w.Terms:
+    """Return a right side.
+
+    Args:
+        r: the run.
+        late: ``gamma + T``.
+        gamma: the offset of the rates.
+        far: the mean squared way of the local points, over 1/2 of the squared move's.
+        draws: what they add to the noise.
+
+    Returns:
+        Its terms.
+    """
     noise = (w.number(Fraction(5, 2)) * z - 1 + 36 * z**3 / late) / (mu * late)
     drift = (z * (17 * z**2 + 5) + 150 * z**5 / late) / (mu * late**2)
-    spread = w.number(1)
-    if not printed.shared(number):
-        spread = (1 - 1 / TAU) * (2 - 1 / TAU) / 3
     samples = w.over_clients(n, a() ** 2 * sigma2())
+    first = w.number(Fraction(3, 2)) * z * (gamma / late) ** 7
     right: dict[str, w.Side] = {
-        "initial gap": w.number(Fraction(3, 2)) * z * (GAMMA / late) ** 7
-        * f.gap(r.x(0)),
+        "initial gap": first * f.gap(r.x(0)),
         "gradient noise": noise * samples / TAU,
-    }  # fmt: skip
-    if drawn:
-        right["participation"] = noise * G2 * more
-    right["client drift"] = times(drift * G2, spread)
-    draws = [w.participation(r)] if drawn else []
+    }
+    if draws is not None:
+        right["participation"] = noise * G2 * draws
+    return right | {"client drift": times(drift, far)}
+
+
+def statement(number: str) -> Says:
+    """Return the bound on the last model's gap."""
+    r, drawn = run(number), printed.partial(number)
+    far = G2
+    if not printed.shared(number):
+        far = G2 / 3 * (1 - 1 / TAU) * (2 - 1 / TAU)
     return says(
         f.gap(r.x(T)),
-        right,
+        terms(r, GAMMA + T, GAMMA, far, more if drawn else None),
         s.assumption_31(S),
         *s.assumption_32(r),
         s.assumption_33(r),
         s.assumption_C2(mu),
         s.minimum(),
-        *draws,
+        *([w.participation(r)] if drawn else []),
     )
 
 
-def model(number: str) -> ModelData:
+FREE, FREE_GAMMA = Algorithm("3.6"), w.called(32 * S / mu, r"\gamma")
+FREE_RUN = FREE.run(lambda _: w.rate(lambda at: 4 / (mu * TAU * (FREE_GAMMA + at))))
+
+
+def free_statement() -> Says:
+    """Return the bound without bounded gradients, at smaller rates."""
+    r, far = FREE_RUN, 2 * unbounded.OWN / TAU
+    right = terms(r, FREE_GAMMA + T, FREE_GAMMA, far)
+    return says(
+        f.gap(r.x(T)), right, *unbounded.assumed(FREE, r, S), s.assumption_C2(mu)
+    )
+
+
+def free_of_33() -> Theorem:
+    """Return its proof; the factor of the drift is rounded."""
+    what = FREE_STATEMENT.right.value - FREE_STATEMENT.left.value
+    return combine(after(noisy_gap.gaps(noisy_gap.Noisy(bounded=False))), target=what)
+
+
+def model(number: str, largest: Number, value: int) -> ModelData:
     """Return two noisy parabolas that pull apart, for S = 4 mu; one may be drawn."""
     law = coin(0, "1/2")
     return federation(
@@ -81,7 +118,7 @@ def model(number: str) -> ModelData:
         participation=(1, "3/4") if printed.partial(number) else (),
         order=((0, 0), (1, 0)) if printed.shared(number) else (),
         rounds=1,
-        numbers={mu: 1, above: 1, s.tau: 1, T: 1, G2: 4},
+        numbers={mu: 1, above: 1, s.tau: 1, T: 1, largest: value},
         families={"sigma2": ("1/4", "1/4")},
         best={f: (0, 0)},
         box=((-1, 1), (-1, 1)),
@@ -113,11 +150,24 @@ def line(number: str) -> Line:
             WORDS,
             f"{one.reading}; $z=\\sqrt{{S/\\mu}}$ is written $1+y$"
             + ("; updates aggregated" if printed.partial(number) else ""),
-            model=partial(model, number),
+            model=partial(model, number, G2, 4),
         ),
     )
 
 
+FREE_STATEMENT = free_statement()
+FREE_LINE = Line(
+    FREE,
+    FREE_RUN,
+    proved(
+        FREE_STATEMENT,
+        free_of_33,
+        f"{WORDS} Drift has a share of $\\|\\nabla f(x^t)\\|^2$, which a round "
+        r"pays for as $8S\eta\tau\le1$.",
+        r"$z=\sqrt{S/\mu}$ is written $1+y$",
+        model=partial(model, "3.6", s.eps2, 1),
+    ),
+)
 LINES = {number: line(number) for number in ("3.6", "3.7", "3.8")}
 
 
@@ -134,4 +184,13 @@ def claim(number: str) -> Claim:
     )
 
 
-CLAIMS = tuple(map(claim, LINES))
+CLAIMS = (
+    *map(claim, LINES),
+    Kind.THEOREM(
+        "han2024/thm-3.6/strongly_convex/root-noise-unbounded",
+        "not in the paper",
+        "The same without bounded gradients, at the rates 4/(mu tau (32 S/mu + t)).",
+        FREE_LINE.part,
+        scope="equal periods",
+    ),
+)

@@ -66,6 +66,7 @@ SMALL_DRIFT: Symbols = {
 ROOT: Symbols = {
     root_noise.S: S,
     root_noise.GAMMA: gamma,
+    root_noise.FREE_GAMMA: gamma,
     root_noise.z: symbols.z,
 }
 
@@ -230,6 +231,11 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
     own_root = number in root_noise.LINES
     line = root_noise.LINES[number if own_root else "3.7"]
     found["root_noise"] = rooted(usual if own_root else everyone(usual), line), of(line)
+    if number == "3.6":
+        line = root_noise.FREE_LINE
+        rule = falling(line.algorithm, definitions={gamma: 32 * S / mu})
+        free, _ = stated((line,), case, rule, WITHOUT_33[case], ROOT)
+        found["root_noise_unbounded"] = rooted(free, line), of(line)
     if number in ("3.6", "3.8"):
         found |= silent(usual)
     if number == "3.9":
