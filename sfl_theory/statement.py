@@ -42,6 +42,7 @@ VERSIONS = {
     "root_noise_unbounded": "the same without Assumption 3.3, at smaller rates",
     "without_noise": "noise-free: at tau = 1 what a parabola does; drift kappa^2/T^2",
     "small_drift": "noise-free: drift as of two opposed parabolas, kappa/T^2",
+    "by_distance": "noise like kappa^.5/(N tau T), drift kappa^1.5/T^2, gap 1/T^7",
     "any_order": "noise-free, visits in any order: drift kappa^1.5/T^2, gap 1/T^7",
     "full_participation": "theorem 3.7's last_model, for q_n = 1",
     "last_model_any_periods": "the same for any periods, each side at its own rate",

@@ -1,4 +1,4 @@
-r"""SFL-V2's round without noise, seen from half its way: order of visits is no matter.
+r"""SFL-V2's round, seen from half its way: the order of the visits is no matter.
 
 Before a visit the server has made a part of the round's sum of gradients, and the rest
 comes after it. Half the difference of part and rest, ``h = [p - x]_s - [x' - x]_s/2 =
@@ -123,8 +123,15 @@ def near() -> Theorem:
     )
 
 
-def still() -> Theorem:
-    """Return ``||Z||^2 <= 0``: there is no noise."""
+def spread(noisy: bool) -> Ratio:
+    """Return ``sum a_n^2 sigma_n^2``, or 0 where there is no noise."""
+    return strong.s_a2 if noisy else ratio(0)
+
+
+def noise(noisy: bool) -> Theorem:
+    """Return ``||Z||^2 <= tau spread``."""
+    if noisy:
+        return local.whole_noise(R)
     each = rules.jensen(steps(tau), i, ratio(1), xi)
     return combine(
         rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, xi)),
@@ -165,13 +172,13 @@ def bounded(of_client: int, of_server: int) -> k.Lin:
     return both * (1 + beta) + own * ((1 + 1 / beta) / 4)
 
 
-def distance() -> Theorem:
+def distance(noisy: bool) -> Theorem:
     """Return how ``E = ||x - x*||^2`` falls, for ``alpha S (1 + 1/beta) + e <= 1``.
 
     ``E' + 2 alpha (f(x') - f*) <= (1 - 3/4 mu alpha) E + alpha^3 (S + 3 mu)(1 + beta)
-    q G2``, alpha = eta tau. Smoothness and convexity at the points p: ``f(x') - f*`` is
-    at most ``<U, x' - x*>`` and the mean of ``S/2 ||x' - p||^2 - mu/2 ||p - x*||^2``, U
-    the mean gradient.
+    q G2 + alpha^2 spread/(tau e)``, alpha = eta tau. Smoothness and convexity at the
+    points p: ``f(x') - f*`` is at most ``<U, x' - x*>`` and the mean of ``S/2 ||x' -
+    p||^2 - mu/2 ||p - x*||^2``, U the mean gradient.
     """
     F, p = k.Local(n), R.point(of(i))
     room = 1 - alpha * S * (1 + 1 / beta) - small
@@ -181,7 +188,8 @@ def distance() -> Theorem:
     )
     gap = k.value_of(k.MEAN, R.next) - k.value_of(k.MEAN, BEST)
     left = k.norm2(before) * (1 - alpha * mu * 3 / 4)
-    added = alpha**3 * (S + 3 * mu) * (1 + beta) * quarter
+    added = alpha**3 * (S + 3 * mu) * (1 + beta) * quarter * G2
+    added = added + alpha**2 / tau * spread(noisy) / small
     return combine(
         (summed(one), 2 * eta),
         (rules.mean_value(R.next), -2 * alpha),
@@ -190,7 +198,7 @@ def distance() -> Theorem:
         (local.whole_update(R, after), -2),
         (local.whole_centred(R, before), 2 * eta),
         (step * small + Z * eta, 1 / small),
-        (still(), eta**2 / small),
+        (noise(noisy), eta**2 / small),
         (summed(from_end()), eta * S),
         (summed(from_start()), 3 * eta * mu),
         (summed(combine((before * (ratio(1) / 4) + away, 1))), 4 * eta * mu),
@@ -198,39 +206,37 @@ def distance() -> Theorem:
         (step, room),
         (both_parts(step), 1 - small - room),
         (moved, (1 + 1 / beta) * alpha * strong.excess * 3 / 4),
-        target=left + k.constant(added * G2) - k.norm2(after) - gap * (2 * alpha),
+        target=left + k.constant(added) - k.norm2(after) - gap * (2 * alpha),
         signs=[at_least(room)],
     )
 
 
-def descent() -> Theorem:
-    """Return what f loses in a round, g = grad f(x).
+def descent(noisy: bool) -> Theorem:
+    """Return what f loses in a round, g = grad f(x); e is Young's beside the noise.
 
-    ``f(x') <= f(x) - alpha/2 ||g||^2 + alpha^3 S^2/2 (1 + beta) q G2`` for ``alpha S
-    + (alpha S)^2 (1 + 1/beta)/4 + e <= 1``.
+    ``f(x') <= f(x) - alpha/2 ||g||^2 + alpha^3 S^2/2 (1 + beta) q G2 + C alpha^2/tau
+    (1 + 1/e) spread`` for ``C = S/2 + alpha S^2 (1 + 1/beta)/8`` and ``2 alpha C (1 +
+    e) <= 1``.
     """
-    g, left = R.gradient, R.next - R.x
-    of_way = (alpha * S) ** 2 * (1 + 1 / beta) / 4
-    room = 1 - alpha * S - of_way - small
+    g, G = R.gradient, M + Z
+    of_way = alpha * S**2 * (1 + 1 / beta) / 8
+    C = S / 2 + of_way
+    room = 1 - 2 * alpha * C * (1 + small)
     fall = k.value_of(k.MEAN, R.x) - k.value_of(k.MEAN, R.next)
-    added = alpha**3 * S**2 / 2 * (1 + beta) * quarter
-    unit = 1 / (2 * alpha)
+    added = alpha**3 * S**2 / 2 * (1 + beta) * quarter * G2
+    added = added + C * alpha**2 / tau * (1 + 1 / small) * spread(noisy)
     return combine(
         (smooth_mean(S, R.x, R.next), 1),
-        (local.whole_update(R, g), -1),
+        (local.whole_update(R, (G * eta - step) * C - g), 1),
         (local.whole_centred(R, g), eta),
         (strong.with_smoothness(local.whole_deviation(R)), eta / (2 * tau)),
         (summed(from_start()), eta * S**2 / 2),
         (near(), eta * S**2 / 2 * (1 + beta)),
-        (local.whole_update(R, M), eta * unit),
-        (local.whole_update(R, left), -unit),
-        (local.whole_update(R, Z), -eta * unit),
-        (left * small + Z * eta, unit / small),
-        (still(), eta**2 * unit / small),
-        (Z, eta**2 * unit),
-        (left, room * unit),
-        (both_parts(left), of_way * unit),
-        (k.part(CLIENT, left), of_way * unit),
-        target=fall + k.constant(added * G2) - k.norm2(g) * (alpha / 2),
+        (both_parts(step), of_way),
+        (k.part(CLIENT, step), of_way),
+        (M * small - Z, C * eta**2 / small),
+        (M, room * eta / (2 * tau)),
+        (noise(noisy), C * eta**2 * (1 + 1 / small)),
+        target=fall + k.constant(added) - k.norm2(g) * (alpha / 2),
         signs=[at_least(room)],
     )

@@ -1,4 +1,4 @@
-r"""SFL-V2 without noise at falling rates: distance and gap, visits in any order.
+r"""SFL-V2 at falling rates: distance and gap of the model, visits in any order.
 
 At ``eta_t = 4/(mu tau s)``, s = gamma + t: the squared distance E to x* falls like
 ``(gamma/s)^7`` down to drift's ``kappa/s^2``. The gap phi rises by drift only while the
@@ -8,6 +8,7 @@ at most about c E + kappa^2/(c s^2), ``sqrt(kappa)`` of what drift adds to a dis
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 from sfl_theory.kernel import rules
@@ -27,7 +28,52 @@ from sfl_theory.proofs.successive_rounds import cleared, variable
 
 RUN = strong.run(k.Kind.V2_WEIGHTED)
 kappa, late = S / mu, gamma + now
-a0 = notation.positive("a0")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a bound has beside the first gap, as far as it depends on noise.
+
+    Attributes:
+        noisy: whether there is noise; without it less is spent on it.
+        far: (x, y) of ``(s + x kappa + y)/s^3``, E's drift.
+        both: the same for V.
+        gap: the same for phi.
+    """
+
+    noisy: bool
+    far: tuple[int, int]
+    both: tuple[int, int]
+    gap: tuple[int, int]
+
+    def nearer(self) -> Theorem:
+        """Return how distances fall at the rates."""
+        one = halfway.distance(self.noisy)
+        if self.noisy:
+            return at_rates(one, 20 * kappa / late, ratio(4) / 5 - 4 * kappa / late)
+        return at_rates(one, 10 * kappa / late, ratio(1) / 35)
+
+    def falls(self) -> Theorem:
+        """Return what f loses in a round at the rates."""
+        one = halfway.descent(self.noisy)
+        if self.noisy:
+            one = at_rates(one, 8 * kappa / late, late / (20 * kappa))
+        else:
+            one = at_rates(one, 12 * (kappa / late) ** 2, ratio(1) / 100)
+        return at_root(one)
+
+    def drift(self, s: Ratio, of_kappa: Ratio, late_by: tuple[int, int]) -> Ratio:
+        """Return ``(s + x kappa + y)/s^3`` with G2."""
+        x, y = late_by
+        return quarter * G2 * (s + x * of_kappa + y) / s**3
+
+    def noise(self, s: Ratio, of_kappa: Ratio, late_by: int) -> Ratio:
+        """Return ``(s + x kappa + 4)/s^2`` with the noise."""
+        return halfway.spread(self.noisy) / tau * (s + late_by * of_kappa + 4) / s**2
+
+
+QUIET = Terms(False, (14, 3), (12, 4), (11, 4))
+NOISY = Terms(True, (28, 6), (26, 6), (24, 6))
 
 
 def square(at: Ratio) -> k.Lin:
@@ -52,33 +98,33 @@ def above(at: Ratio) -> Theorem:
     return combine((convex_mean(mu, BEST, x), 1), (flat, 1))
 
 
-def far(at: Ratio) -> Ratio:
-    """Return what drift adds to E, over G2."""
+def far(c: Terms, at: Ratio) -> Ratio:
+    """Return what drift and noise add to E."""
     s = gamma + at
-    return ratio(64) / 5 * quarter / mu**2 * (kappa + 3) * (s + 14 * kappa + 3) / s**3
+    drift = ratio(64) / 5 * (kappa + 3) * c.drift(s, kappa, c.far)
+    return (drift + ratio(10) / 3 * c.noise(s, kappa, 21)) / mu**2
 
 
-def near_claim(at: Ratio) -> k.Lin:
-    """Return ``(gamma/s)^7 E_0 + far G2 - E``."""
+def near_claim(c: Terms, at: Ratio) -> k.Lin:
+    """Return ``(gamma/s)^7 E_0 + far - E``."""
     falls = (gamma / (gamma + at)) ** 7
-    return square(ratio(0)) * falls + k.constant(far(at) * G2) - square(at)
+    return square(ratio(0)) * falls + k.constant(far(c, at)) - square(at)
 
 
 @cache
-def distances() -> Theorem:
-    """Return ``E <= (gamma/s)^7 E_0 + far G2`` after every number t of rounds."""
-    one = at_rates(halfway.distance(), 10 * kappa / late, ratio(1) / 35)
+def distances(c: Terms) -> Theorem:
+    """Return ``E <= (gamma/s)^7 E_0 + far`` after every number t of rounds."""
     keep, turn = 1 - 3 / late, late / (late + 4)
     spare = (gamma / (late + 1)) ** 7 - keep * turn * (gamma / late) ** 7
     step = combine(
-        (one, turn),
+        (c.nearer(), turn),
         (above(now + 1), 8 / (mu * late) * turn),
-        (rules.assume(near_claim(now)), keep * turn),
+        (rules.assume(near_claim(c, now)), keep * turn),
         (k.iterate(RUN, ratio(0)) - BEST, spare),
-        target=near_claim(now + 1),
+        target=near_claim(c, now + 1),
     )
-    first = combine(target=near_claim(ratio(0)))
-    return rules.induct(first, step, t, near_claim(now))
+    first = combine(target=near_claim(c, ratio(0)))
+    return rules.induct(first, step, t, near_claim(c, now))
 
 
 # The gap, for S = mu + mu/4 (2 z + z^2) ----------------------------------------------
@@ -110,18 +156,23 @@ def both_kept() -> Ratio:
     return 2 * (5 + 2 * z) / (1 + 2 * z) + SHARE
 
 
-def both_drift(at: Ratio) -> Ratio:
-    """Return what drift adds to V, over G2."""
+def both_added(c: Terms, at: Ratio) -> Ratio:
+    """Return what drift and noise add to V."""
     s = gamma_z + at
-    unit = ((5 + z) * (steep + 3) + 5 * steep**2 / (2 + z)) / (3 + z)
-    unit = ratio(64) / 5 * quarter / mu**2 * unit
-    return unit * (s + 12 * steep + 4) / s**3
+    drift = ((5 + z) * (steep + 3) + 5 * steep**2 / (2 + z)) / (3 + z)
+    drift = ratio(64) / 5 * drift * c.drift(s, steep, c.both)
+    return (drift + both_noise() * c.noise(s, steep, 26)) / mu**2
 
 
-def both_claim(at: Ratio) -> k.Lin:
+def both_noise() -> Ratio:
+    """Return what the noise counts in V, late."""
+    return (ratio(20) / 3 * (z + 5 + ratio(1) / 2) + 36 * steep / (2 + z)) / (7 + 2 * z)
+
+
+def both_claim(c: Terms, at: Ratio) -> k.Lin:
     """Return the bound of V less V."""
     falls = both_kept() / mu * (gamma_z / (gamma_z + at)) ** 7
-    return gap(ratio(0)) * falls + k.constant(both_drift(at) * G2) - both(at)
+    return gap(ratio(0)) * falls + k.constant(both_added(c, at)) - both(at)
 
 
 def lowest() -> Theorem:
@@ -130,39 +181,30 @@ def lowest() -> Theorem:
 
 
 @cache
-def falls() -> Theorem:
-    """Return what f loses in a round at the rates."""
-    return at_root(
-        at_rates(halfway.descent(), 12 * (kappa / late) ** 2, ratio(1) / 100)
-    )
-
-
-@cache
-def boths() -> Theorem:
+def boths(c: Terms) -> Theorem:
     """Return the bound of V after every number t of rounds."""
     x, s = k.iterate(RUN_Z, now), late_z
-    nearer = at_root(at_rates(halfway.distance(), 10 * kappa / late, ratio(1) / 35))
     later = (SHARE - 8 / s) / mu
     keep = (1 - 8 / (SHARE * s)) * (1 - 4 / s)
     of_near = 1 - 3 / s - keep
     then, here = ((gamma_z / at) ** 7 for at in (s + 1, s))
     spare = both_kept() * (then - keep * here) - 2 * of_near * here
     step = combine(
-        (nearer, 1),
-        (falls(), later),
+        (at_root(c.nearer()), 1),
+        (c.falls(), later),
         (strong.gradient_domination(x), later * 2 / (mu * s)),
-        (at_root(distances()), of_near),
+        (at_root(distances(c)), of_near),
         (at_root(above(ratio(0))), of_near * 2 / mu * here),
-        (rules.assume(both_claim(now)), keep),
+        (rules.assume(both_claim(c, now)), keep),
         (lowest(), spare / mu),
-        target=both_claim(now + 1),
+        target=both_claim(c, now + 1),
     )
     first = combine(
         (at_root(above(ratio(0))), 2 / mu),
         (lowest(), (both_kept() - 2 - SHARE) / mu),
-        target=both_claim(ratio(0)),
+        target=both_claim(c, ratio(0)),
     )
-    return rules.induct(first, step, t, both_claim(now))
+    return rules.induct(first, step, t, both_claim(c, now))
 
 
 def kept() -> Ratio:
@@ -170,22 +212,24 @@ def kept() -> Ratio:
     return (4 + z) * (13 + 13 * z + 2 * z**2) / ((1 + 2 * z) * (9 + 4 * z))
 
 
-def drift(at: Ratio) -> Ratio:
-    """Return what drift adds to the gap, over G2."""
+def added(c: Terms, at: Ratio) -> Ratio:
+    """Return what drift and noise add to the gap."""
     s = gamma_z + at
-    unit = (2 + z) * (5 + z) * (steep + 3) + 5 * steep**2
-    unit = (unit * (4 + z) / (3 + z) + 5 * steep**2) / (7 + 2 * z)
-    return ratio(16) / 5 * quarter / mu * unit * (s + 11 * steep + 4) / s**3
+    drift = (2 + z) * (5 + z) * (steep + 3) + 5 * steep**2
+    drift = (drift * (4 + z) / (3 + z) + 5 * steep**2) / (7 + 2 * z)
+    drift = ratio(16) / 5 * drift * c.drift(s, steep, c.gap)
+    noise = (4 + z) * (2 + z) / 2 * both_noise() + 9 * steep
+    return (drift + noise / (15 + 4 * z) * c.noise(s, steep, 30)) / mu
 
 
-def claim(at: Ratio) -> k.Lin:
-    """Return ``kept (gamma/s)^7 phi_0 + drift G2 - phi``."""
+def claim(c: Terms, at: Ratio) -> k.Lin:
+    """Return ``kept (gamma/s)^7 phi_0 + added - phi``."""
     first = kept() * (gamma_z / (gamma_z + at)) ** 7
-    return gap(ratio(0)) * first + k.constant(drift(at) * G2) - gap(at)
+    return gap(ratio(0)) * first + k.constant(added(c, at)) - gap(at)
 
 
 @cache
-def gaps() -> Theorem:
+def gaps(terms: Terms) -> Theorem:
     """Return the bound after every number t of rounds."""
     x, s = k.iterate(RUN_Z, now), late_z
     c = mu * (1 + SLOPE * s / (s + 16))
@@ -195,19 +239,19 @@ def gaps() -> Theorem:
     then, here = ((gamma_z / at) ** 7 for at in (s + 1, s))
     spare = kept() * (then - keep * here) - of_square * both_kept() / mu * here
     step = combine(
-        (falls(), 1),
+        (terms.falls(), 1),
         (convex_mean(mu, x, BEST), alpha * c),
         (k.gradient(k.MEAN, x) - (x - BEST) * c, alpha / 2),
-        (boths(), of_square),
-        (rules.assume(claim(now)), keep),
+        (boths(terms), of_square),
+        (rules.assume(claim(terms, now)), keep),
         (lowest(), spare),
-        target=claim(now + 1),
+        target=claim(terms, now + 1),
     )
-    first = combine((lowest(), kept() - 1), target=claim(ratio(0)))
-    return rules.induct(first, step, t, claim(now))
+    first = combine((lowest(), kept() - 1), target=claim(terms, ratio(0)))
+    return rules.induct(first, step, t, claim(terms, now))
 
 
-def rate() -> Theorem:
+def rate(terms: Terms) -> Theorem:
     """Return the bound for the drift that a round has."""
-    one = rules.instantiate(gaps(), ((variable(quarter), size()),), ())
-    return cleared(one)
+    size_ = ((variable(quarter), size()),)
+    return cleared(rules.instantiate(gaps(terms), size_, ()))

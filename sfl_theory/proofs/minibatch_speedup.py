@@ -14,7 +14,7 @@ r = K - 1 - j how many steps of the round are left. A step grows
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 
@@ -212,6 +212,7 @@ class Followed:
             ``slope x u (1 + more S h)``.
         apart: what D weighs in the potential, for every step that is left.
         noise: the factor of ``h^2 SINGLE``.
+        walk, drift: the run's steps, and what one of them makes of D.
     """
 
     form: Callable[[Ratio], k.Lin]
@@ -222,12 +223,14 @@ class Followed:
     more: Fraction
     apart: Ratio
     noise: Number
+    walk: st.Walk = st.WALK
+    drift: Theorem = field(default_factory=drift)
 
     def potential(self, step_: Ratio) -> k.Lin:
         """Return `scaled` of it and ``apart (K - j)(x - 1)(x - 2) D``."""
         at = st.gamma + K * now + step_
         near = self.apart * (K - step_) * (at - 1) * (at - 2)
-        return scaled(at, self.form(step_)) + st.spread(step_) * near
+        return scaled(at, self.form(step_)) + self.walk.spread(step_) * near
 
     def grown(self) -> Theorem:
         """Return what a step adds to the potential at most.
@@ -248,11 +251,11 @@ class Followed:
         noise = self.noise * cost * SINGLE * (x - 2)
         return combine(
             (self.step, x * wide),
-            (drift(), c * x * (x - 1)),
+            (self.drift, c * x * (x - 1)),
             (single_step(), noise),
             (single_step(), c * cost * r * APART),
             (single_step(), c * cost * (r + 2 * r**2) * st.delta2),
-            (st.over(combine((d, 1))), rules.number_of(spare.form)),
+            (st.over(combine((self.walk.apart(J), 1))), rules.number_of(spare.form)),
             (self.least, rules.number_of(self.kept.form)),
             target=self.potential(J)
             + constant(noise + drift_cost)
@@ -274,7 +277,7 @@ class Followed:
         return combine(
             sum_over(self.grown(), steps(K), st.j),
             rules.telescope(st.j, self.potential(J), K),
-            (st.same_start(), self.apart * K * (low - 1) * (low - 2)),
+            (self.walk.same_start(), self.apart * K * (low - 1) * (low - 2)),
             (start, (low - 1) * (low - 2) * (low - 3)),
             (end, (high - 1) * (high - 2) * (high - 3)),
         )

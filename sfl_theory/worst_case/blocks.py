@@ -25,9 +25,9 @@ TOGETHER = 64
 class Block:
     r"""The linear matrix inequality of a space, or of some of its atoms.
 
-    $A_k=\sum_r\frac12(u_{kr}v_{kr}^\top+v_{kr}u_{kr}^\top)$: an interpolation inequality
-    has one product in the solver's values. As a difference of two squares it would lose
-    digits where one factor is long and the other is short.
+    $A_k=\sum_r\frac12(u_{kr}v_{kr}^\top+v_{kr}u_{kr}^\top)$. An interpolation
+    inequality is one product in the solver's values; a difference of two squares would
+    lose digits where one factor is long and the other is short.
 
     Attributes:
         left: the vectors u of all constraints, one constraint's after another's.
@@ -90,12 +90,11 @@ class Block:
         for first in range(0, m, TOGETHER):
             last = min(first + TOGETHER, m)
             a, b = self.starts[first], ends[last - 1]
-            product = sum(
-                (one[a:b] @ two[:b].T) * (three[a:b] @ four[:b].T)
-                for one, two, three, four in (
-                    (u, u, q, q), (v, v, p, p), (u, v, q, p), (v, u, p, q),
-                )
-            )  # fmt: skip
+            product = np.zeros((b - a, b))
+            for one, two, three, four in (
+                (u, u, q, q), (v, v, p, p), (u, v, q, p), (v, u, p, q),
+            ):  # fmt: skip
+                product += (one[a:b] @ two[:b].T) * (three[a:b] @ four[:b].T)
             if b > last:
                 product = np.add.reduceat(product, self.starts[first:last] - a, axis=0)
                 product = np.add.reduceat(product, self.starts[:last], axis=1)

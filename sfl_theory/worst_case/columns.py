@@ -20,6 +20,8 @@ ALL_AT_ONCE = 400
 TURNS = 20
 MOST_NEW = 2
 """So many inequalities per node enter at once."""
+MANY = 5000
+"""A search among more pairs ends where a turn no longer lowers the value."""
 IDLE = 1e-1
 """Inequalities whose multiplier is so far below their slack are dropped, once each."""
 FIRST, DEEPER = 1e-2, 3
@@ -70,6 +72,7 @@ def searched(
     given = [one for one in program.given if not _shifted(program, one.inequality)]
     every = np.array(program.pairs, dtype=int).reshape(-1, 2)
     known, dropped, kept = set(chosen), set[Pair](), set[Pair]()
+    many, lowest = len(program.pairs) > MANY, np.inf
 
     def missing(found: Solution, accuracy: float) -> tuple[list[Pair], float]:
         units = program.units
@@ -104,6 +107,8 @@ def searched(
         new, worst = missing(solution, max(tolerance, 0.1 * solution.residual))
         reached = solution.upper <= floor * (1 + 10 * tolerance)
         reached |= bool(enough and enough(solution))
+        reached |= many and solution.upper > lowest * (1 - tolerance)
+        lowest = min(lowest, solution.upper)
         if reached or not (new or solution.status == "paused"):
             break
         settled = not new

@@ -17,7 +17,6 @@ is positive definite, so its multipliers can be rounded to a proof.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 
 from sfl_theory.worst_case.blocks import Array, Block, completed, written
 from sfl_theory.worst_case.certificate import Inequality, Space
+from sfl_theory.worst_case.factors import Factor, even_part, lower_inverse, whitener
 from sfl_theory.worst_case.program import Constraint, Program
 
 Grams = dict[Space, Array]
@@ -35,10 +35,8 @@ EARLY = 3e-2
 DEEP = 5e-3
 """Accuracy of the point from which the next program starts, and its least gap."""
 BOUNDARY = 0.95
-BASE = 48
 REFINED, SETTLED, LEFT = 4, 1e-11, 1e-2
 """Equations are solved again at most so often, until so little of them is left."""
-REGULAR = (1e-16, 1e-14, 1e-12, 1e-10)
 TRAIL = 12
 NEARER = 0.7
 EXACT = 1e2
@@ -353,8 +351,8 @@ class _Method:
 
     def _step(self, rp: Array, Rd: list[Array], rf: Array) -> float:
         """Return the length of a predictor and corrector step, made now."""
-        roots = [np.linalg.cholesky(X) for X in self.X]
-        whites = [_lower_inverse(np.linalg.cholesky(Z)) for Z in self.Z]
+        roots = [np.asarray(np.linalg.cholesky(X), dtype=float) for X in self.X]
+        whites = [lower_inverse(np.linalg.cholesky(Z)) for Z in self.Z]
         inverse = [W.T @ W for W in whites]
         normal = np.zeros((len(self.y), len(self.y)))
         for block, C, W in zip(self.blocks, roots, whites, strict=True):
@@ -365,22 +363,19 @@ class _Method:
         ratio = np.divide(self.s, self.y, out=np.zeros_like(self.s), where=self.signed)
         normal[np.diag_indices_from(normal)] += ratio
         even = 1 / np.sqrt(normal.diagonal())
-        white = _whitener(normal * np.outer(even, even))
-
-        def over(right: Array) -> Array:
-            found = white.T @ (white @ (right.T * even).T)
-            return np.asarray((found.T * even).T)
-
-        half = white @ (self.F * even[:, None])
-        tall = (white.T @ half) * even[:, None]
+        normal *= even[:, None]
+        normal *= even
+        factor = Factor.of(normal)
+        half = factor.forward(self.F * even[:, None])
+        tall = factor.backward(half) * even[:, None]
         balance = half.T @ half
         if len(balance):
             weight = np.sqrt(np.maximum(balance.diagonal(), 1e-300))
-            small = _whitener(balance / np.outer(weight, weight))
+            small = whitener(balance / np.outer(weight, weight))
 
         def prepared(right: Array, rest: Array) -> tuple[Array, Array]:
             """Return multipliers and values of the system as it was factored."""
-            dy = over(right)
+            dy = factor.backward(factor.forward(right * even)) * even
             if not len(balance):
                 return dy, np.zeros(0)
             df = small.T @ (small @ ((rest - self.F.T @ dy) / weight)) / weight
@@ -399,7 +394,7 @@ class _Method:
             even_y = np.where(self.signed, self.y, 1)
             ds = np.where(self.signed, (target - bent) / even_y - self.s, 0)
             dX = [
-                target * Y - X - _even(X @ R @ Y) - _even(K @ Y)
+                target * Y - X - even_part(X @ R @ Y) - even_part(K @ Y)
                 for X, Y, R, K in zip(self.X, inverse, Rd, curved, strict=True)
             ]
             for _ in range(1 + REFINED):
@@ -412,7 +407,7 @@ class _Method:
                 dy, df, ds = dy + more, df + extra, ds - ratio * more
                 for k, block in enumerate(self.blocks):
                     move = block.combined(more[block.active])
-                    dX[k] = dX[k] - _even(self.X[k] @ move @ inverse[k])
+                    dX[k] = dX[k] - even_part(self.X[k] @ move @ inverse[k])
             dZ = [
                 block.combined(dy[block.active]) + R
                 for block, R in zip(self.blocks, Rd, strict=True)
@@ -449,50 +444,15 @@ class _Method:
         return min(1.0, BOUNDARY * primal), min(1.0, BOUNDARY * dual)
 
 
-def _whitener(matrix: Array) -> Array:
-    """Return W with W' W the inverse of a matrix of unit diagonal, moved if need be.
-
-    Raises:
-        LinAlgError: if it is indefinite beyond rounding.
-    """
-    for moved in REGULAR:
-        shifted = matrix.copy()
-        shifted[np.diag_indices_from(shifted)] += moved * len(matrix)
-        with suppress(np.linalg.LinAlgError):
-            return _lower_inverse(np.linalg.cholesky(shifted))
-    raise np.linalg.LinAlgError("indefinite")
-
-
-def _lower_inverse(lower: NDArray[np.floating]) -> Array:
-    """Return the inverse of a lower triangular matrix, by halves."""
-    if len(lower) <= BASE:
-        return np.asarray(np.linalg.inv(lower))
-    k = len(lower) // 2
-    found = np.zeros_like(lower)
-    found[:k, :k] = _lower_inverse(lower[:k, :k])
-    found[k:, k:] = _lower_inverse(lower[k:, k:])
-    found[k:, :k] = -found[k:, k:] @ (lower[k:, :k] @ found[:k, :k])
-    return found
-
-
 def _room(now: Array, move: Array, signed: NDArray[np.bool_]) -> float:
     falling = signed & (move < 0)
     return float(np.min(-now[falling] / move[falling], initial=np.inf))
 
 
 def _reach(now: Array, move: Array) -> float:
-    white = _lower_inverse(np.linalg.cholesky(now))
-    least = float(np.linalg.eigvalsh(_even(white @ move @ white.T))[0])
+    white = lower_inverse(np.linalg.cholesky(now))
+    least = float(np.linalg.eigvalsh(even_part(white @ move @ white.T))[0])
     return -1 / least if least < 0 else np.inf
-
-
-def _inverse(Z: Array) -> Array:
-    white = _lower_inverse(np.linalg.cholesky(Z))
-    return white.T @ white
-
-
-def _even(matrix: Array) -> Array:
-    return (matrix + matrix.T) / 2
 
 
 def _value(program: Program) -> float:

@@ -35,6 +35,8 @@ CLOSE = 5
 SLACKS = (0, 1, 10)
 MARGINS = (0.0, 1e-6, 1e-5, 1e-4)
 """By so much of the value inequalities are tightened to reach it from below."""
+BROKEN = 1e-2
+"""Where inequalities that were left out are broken by more, no margin helps."""
 FEW_SCENARIOS = 8
 MOST_ATOMS = 320
 MOST_NODES = 420
@@ -211,7 +213,7 @@ def reaching(
     if noisy:
         return "a relaxation of noise gives no problem"
     instance = rounded(program, found, inside)
-    for margin in MARGINS:
+    for margin in MARGINS if found.broken < BROKEN else ():
         if isinstance(instance, Instance) and instance.value >= near:
             break
         tight = interior.solved(

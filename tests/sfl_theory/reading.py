@@ -125,15 +125,12 @@ class Reading:
     def same_left(self) -> bool:
         """Return whether the left side is the metric, for some number of rounds."""
         left = self.part.says.left.value
-        for T in sorted(left.free | self._bounds(), key=str):
+        for T in sorted({*left.free, *subterms(left)}, key=str):
             if isinstance(T, k.Var) and T.sort is Sort.COUNT:
                 self.plain[symbols.T] = rounds = _number(k.symbol(T))
                 if any(not left - one.value for one in self._lefts(rounds)):
                     return True
         return False
-
-    def _bounds(self) -> frozenset[object]:
-        return frozenset(subterms(self.part.says.left.value))
 
     def _lefts(self, T: Number) -> Iterator[Form]:
         x, f, key = self.run.x, w.f, self.bound.metric.key
@@ -262,8 +259,6 @@ class Reading:
             not number - sign * (1 - w.clients().value * k.symbol(one))
             for one, sign in product(clients, (1, -1))
         )
-
-    # Numbers ----------------------------------------------------------------------
 
     def _largest(self) -> dict[tuple[k.Var, Ratio], Ratio]:
         """Return (v, x) -> v - x for all hypotheses v >= x on a parameter v."""

@@ -55,7 +55,7 @@ def spelt_out(item: Theorem, bound: Bound) -> bool:
 
     Such a bound is compared in numbers (`valued`), every other one in symbols.
     """
-    named = bound.version in {"last_iterate", "small_drift", "any_order"}
+    named = bound.version in {"last_iterate", "small_drift", "by_distance", "any_order"}
     return named or item.paper in {"huang2023", "li2020"}
 
 

@@ -180,7 +180,7 @@ def test_without_noise_the_ratio_stays_bounded(
 def test_visits_without_noise_leave_a_factor_that_stays(
     kappa: float, tau: int, most: float
 ) -> None:
-    """Theorem 3.7, strongly convex, where it once grew like T^6, then was 60 to 1600."""
+    """Theorem 3.7, strongly convex, where it grew like T^6, then was 60 to 1600."""
     known = Constants(
         S=kappa, mu=1, sigma2=0, G2=1, weights=(0.5, 0.5), tau=tau, tau_server=tau,
         participation=1, initial_gap=0.5, initial_distance2=1,

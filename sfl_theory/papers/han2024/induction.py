@@ -200,7 +200,7 @@ class Induction:
         assumed = rules.assume(induction_form(induction))
         keep = 1 - 2 / x.value
         if not self.many:
-            words = r"$1-\mu\beta/u=1-2/u\ge0$, for $u\ge7$."
+            words = r"$1-\mu\beta/u=1-2/u\ge0$, for $u=\gamma+t\ge7$."
             one = self.proved(what, words, lambda: [(assumed, keep)])
             return self.equation(1, title, one)
         wide = w.at_most(2, x)

@@ -151,6 +151,7 @@ CLIENT_SUM = Kind.ALGORITHM(
         "x is made by tau local steps; noise of step tau is 0",
     ),
     severity=Severity.SLIP,
+    scope="wherever the clients' gradients after the last step do not cancel",
     cause="They have one gradient more: tau + 1 of them.",
     repair=repaired(
         r"the sums end at $\tau - 1$, as on the server side",

@@ -115,8 +115,8 @@ def claim(number: str) -> Claim:
         "not in the paper",
         "The mean gap of x^0 to x^T at the best constant rate.",
         *parts,
-        scope="a constant rate chosen from G, the first distance and T; no cube root "
-        "is needed. The second part of 3.6 has the level of (12), "
+        scope="for a constant rate chosen from G, the first distance and T; no cube "
+        "root is needed. The second part of 3.6 has the level of (12), "
         "N sum a_n^2 (2 sigma_n^2 + G^2): v r is sqrt 2 times its half root",
     )
 

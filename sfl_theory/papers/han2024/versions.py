@@ -21,13 +21,13 @@ from sfl_theory.conditions import BoundedGradients, Convex, MinimiserExists, Smo
 from sfl_theory.kernel.terms import Side
 from sfl_theory.papers.han2024 import (
     appendix_e,
+    by_distance,
     last_iterate,
     last_model_drawn,
     printed,
     root_noise,
     theorems,
     unbounded,
-    visits_without_noise,
     without_noise,
 )
 from sfl_theory.papers.han2024 import setting as s
@@ -243,7 +243,7 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
         whole = replace(found["last_model"][0], parts=parts(line, GAMMA))
         found["full_participation"] = everyone(whole), of(line)
     if printed.shared(number):
-        found["any_order"] = visited(found["last_model"][0])
+        found |= visited(found["last_model"][0])
     return found
 
 
@@ -276,12 +276,16 @@ def silent(last: Bound) -> dict[str, Stated]:
     }
 
 
-def visited(last: Bound) -> Stated:
-    """Return the bound of SFL-V2 without noise, where everyone takes part."""
-    line, own = visits_without_noise.LINE, everyone(last)
-    conditions = (*own.conditions, con.NoNoise(), con.Steeper())
-    own = replace(own, parts=parts(line, SMALL_DRIFT), conditions=conditions)
-    return own, of(line)
+def visited(last: Bound) -> dict[str, Stated]:
+    """Return the bounds of SFL-V2 by distances, where everyone takes part."""
+    noisy, quiet = by_distance.NOISY_LINE, by_distance.LINE
+    own = everyone(last)
+    own = replace(own, conditions=(*own.conditions, con.Steeper()))
+    silent_ = replace(own, conditions=(*own.conditions, con.NoNoise()))
+    return {
+        "by_distance": (replace(own, parts=parts(noisy, SMALL_DRIFT)), of(noisy)),
+        "any_order": (replace(silent_, parts=parts(quiet, SMALL_DRIFT)), of(quiet)),
+    }
 
 
 def general_convex(number: str) -> dict[str, Stated]:

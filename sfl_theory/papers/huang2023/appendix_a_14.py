@@ -284,6 +284,7 @@ EQ_14 = Kind.EQUATION(
         f"{STEP}; L is S",
     ),
     severity=Severity.PROOF,
+    scope="for five equal clients with noise",
     cause="One step from w*: the variance is of order 1/N, not 1/N^2.",
     uses="eq-12 eq-13",
     repair=entered.repaired(
@@ -314,6 +315,7 @@ EQ_15_SIGN = Kind.EQUATION(
         r"$F=\frac12(w_c^2+w_s^2+w_cw_s)$, w = (1, -1/4): $F(w)<F(w_c,0)$.",
     ),
     severity=Severity.PROOF,
+    scope="for blocks that interact, away from w_c*",
     cause="w_s* minimises F(w_c*, .), not F(w_c, .).",
     repair=entered.repaired(
         "w_c* for w_c",
@@ -339,6 +341,7 @@ EQ_15 = Kind.EQUATION(
         STEP,
     ),
     severity=Severity.PROOF,
+    scope="for five equal clients with noise",
     cause="One step from w*: the variance is of order 1/N, not 1/N^2.",
     uses="eq-14 eq-15/sign",
     repair=entered.repaired(

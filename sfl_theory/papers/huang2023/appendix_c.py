@@ -334,6 +334,7 @@ EQ_33 = Kind.EQUATION(
         "misprint in one of them, which does not matter here",
     ),
     severity=Severity.PROOF,
+    scope="already for equal clients, where the blocks interact",
     cause="At w_c = w_c*, Gamma = 0 the right side is 0, C is not.",
     uses="eq-33/1 cond-eta",
 )
@@ -404,6 +405,7 @@ EQ_34 = Kind.EQUATION(
         ZERO,
     ),
     severity=Severity.PROOF,
+    scope="already for equal clients, where the blocks interact",
     cause="At w_c = w_c* the client block moves if w_s != w_s*.",
     uses="eq-32 eq-33",
     repair=repaired("whole vectors for the client's blocks", EQ_34_JOINT),

@@ -31,7 +31,7 @@ gamma = w.positive("gamma", r"\gamma")
 above_8 = w.nonnegative("g")
 wide = Written(8 + above_8.value, r"\gamma")
 r"""The same where it is used to be at least 8, as :math:`8\kappa` is."""
-G2 = w.nonnegative("G2", "G^2")
+G2, delta2 = w.nonnegative("G2", "G^2"), w.nonnegative("delta2", r"\delta^2")
 F = w.Function(terms.MEAN, "F")
 best = Written(F.best.value, "w^*", ATOM, w.Name("w", above="*"))
 
@@ -156,7 +156,7 @@ GAMMA = w.maximum(gamma, 8 * kappa, E)
 # A model ----------------------------------------------------------------------------
 
 ONES = dict.fromkeys((mu, R, r, m, t, i, v, d, e), 1)
-VALUES = {L: 2, E: 2, gamma: 16, above_8: 8, G2: 9, **ONES}
+VALUES = {L: 2, E: 2, gamma: 16, above_8: 8, G2: 9, delta2: 1, **ONES}
 
 
 def quadratics(statement: Statement) -> ModelData:
