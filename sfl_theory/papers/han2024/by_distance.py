@@ -115,7 +115,7 @@ CLAIMS = (
         "not in the paper",
         "The gap of the last model without noise, visits in any order.",
         PART,
-        scope="sigma_n = 0, weighted server steps, S > mu",
+        scope="for sigma_n = 0, weighted server steps, S > mu",
     ),
     Kind.THEOREM(
         "han2024/thm-3.7/strongly_convex/by-distance",
