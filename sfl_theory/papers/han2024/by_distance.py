@@ -122,6 +122,6 @@ CLAIMS = (
         "not in the paper",
         "The gap of the last model by distances: noise like sqrt(kappa)/(mu T).",
         NOISY,
-        scope="weighted server steps, S > mu",
+        scope="for weighted server steps, S > mu",
     ),
 )

@@ -191,6 +191,6 @@ CLAIMS = (
         "not in the paper",
         "The same without bounded gradients, at the rates 4/(mu tau (32 S/mu + t)).",
         FREE_LINE.part,
-        scope="equal periods",
+        scope="for equal periods",
     ),
 )
