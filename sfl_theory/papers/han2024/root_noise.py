@@ -173,14 +173,13 @@ LINES = {number: line(number) for number in ("3.6", "3.7", "3.8")}
 
 def claim(number: str) -> Claim:
     """Return the claim beside the paper's."""
+    shared = printed.shared(number)
     return Kind.THEOREM(
         f"han2024/thm-{number}/strongly_convex/root-noise",
         "not in the paper",
         "The gap of the last model: noise with the root of S/mu in place of S/mu.",
         LINES[number].part,
-        scope="for weighted server steps"
-        if printed.shared(number)
-        else "for equal periods",
+        scope="for weighted server steps" if shared else "for equal periods",
     )
 
 
