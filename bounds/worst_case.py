@@ -77,8 +77,9 @@ def _parser() -> Parser:
         type=int,
         const=20,
         metavar="STEPS",
-        help="bounds of Theorems 3.6 and 3.7 (--theorem, --case: of one) over their "
-        "certified worst cases, up to so many local steps (default 20)",
+        help="bounds of Theorems 3.6 and 3.7 (--theorem, --case: of one, of 3.8 and "
+        "3.9 too) over their certified worst cases, up to so many local steps "
+        "(default 20)",
     )
     add(
         "--proof",

@@ -22,7 +22,9 @@ from sfl_theory.schedules import Schedule
 from sfl_theory.statement import Case
 from sfl_theory.worst_case.setting import ONE, ZERO, Setting
 
-THEOREMS = ("3.6", "3.7")
+THEOREMS, DRAWN = ("3.6", "3.7"), ("3.8", "3.9")
+CHANCE, FEW_ROUNDS = Fraction(1, 2), 2
+"""Of a client to take part, and rounds of which all outcomes are gone through."""
 PERIODS, KAPPAS, CLIENTS = (1, 2, 4), (2, 10, 100), 2
 STEPS, MOST = 20, 100
 FAR = 3
@@ -35,8 +37,10 @@ READINGS: Mapping[str, dict[str, str]] = {
 SETTING = (
     "S = 1, no noise, equal weights; strongly convex: mu = 1/kappa, G = 1 and the "
     "start that it allows, |x0 - x*| <= G/mu; general convex: G = 1, |x0 - x*| <= 1; "
-    "non-convex: eps = 1, f(x0) - f* <= 1. A number is bound / certified, for bounds "
-    "of this run and this left side; the largest term is that of the best bound."
+    "non-convex: eps = 1, f(x0) - f* <= 1; Theorems 3.8 and 3.9: two clients that take "
+    "part with probability 1/2, all outcomes of one or two rounds. A number is bound / "
+    "certified, for bounds of this run and this left side; the largest term is that of "
+    "the best bound."
 )
 COLUMNS = "tau   T kappa    N  certified  printed repaired     best  largest term"
 
@@ -195,9 +199,12 @@ def asked(
         raise CommandError(f"--table: between 1 and {MOST} steps, got {options.table}")
     items = [theorem(number) for number in THEOREMS]
     if options.theorem is not None:
+        items += [theorem(number) for number in DRAWN]
         items = [one for one in items if options.theorem in {one.number, one.key}]
         if not items:
-            raise CommandError(f"--theorem: --table is of {' and '.join(THEOREMS)}")
+            raise CommandError(
+                f"--theorem: --table is of {', '.join(THEOREMS + DRAWN)}"
+            )
     names = [options.case] if options.case else [*items[0].cases]
     if not {*names} <= items[0].cases.keys():
         valid = ", ".join(items[0].cases)
@@ -206,12 +213,16 @@ def asked(
     for item, name in product(items, names):
         case = item.case(name)
         known[item.key, name] = proved_versions(case)
-        every = [*_runs(case, known[item.key, name], item.algorithm, options.table)]
+        drawn = item.number in DRAWN
+        proved = known[item.key, name]
+        every = [*_runs(case, proved, item.algorithm, options.table, drawn)]
         runs += sorted(every, key=lambda one: (one.rates, one.left))
     return runs, known
 
 
-def _runs(case: Case, proved: Proved, algorithm: str, steps: int) -> Iterator[Asked]:
+def _runs(
+    case: Case, proved: Proved, algorithm: str, steps: int, drawn: bool
+) -> Iterator[Asked]:
     sequential = algorithm == "sfl-v2"
     limit = steps // CLIENTS if sequential else steps
     kappas = KAPPAS if case.name == "strongly_convex" else (None,)
@@ -219,9 +230,9 @@ def _runs(case: Case, proved: Proved, algorithm: str, steps: int) -> Iterator[As
     bounds = [*proved.values(), *(bound for _, bound in rules)]
     for tau, power, kappa in product(PERIODS, range(limit.bit_length()), kappas):
         rounds = 2**power
-        if tau * rounds > limit:
+        if tau * rounds > limit or (drawn and rounds > FEW_ROUNDS):
             continue
-        constants = _constants(case.name, tau, kappa)
+        constants = _constants(case.name, tau, kappa, CHANCE if drawn else ONE)
         seen = []
         for rates, bound in rules:
             if bound.step_size is None:
@@ -239,7 +250,8 @@ def _runs(case: Case, proved: Proved, algorithm: str, steps: int) -> Iterator[As
                         tau,
                         *sides,
                         ONE,
-                        clients=CLIENTS if sequential else None,
+                        clients=CLIENTS if sequential or drawn else None,
+                        participation=(CHANCE,) * CLIENTS if drawn else (),
                         **_class(case.name, kappa),
                         **READINGS[left],
                     )
@@ -247,13 +259,14 @@ def _runs(case: Case, proved: Proved, algorithm: str, steps: int) -> Iterator[As
                     yield Asked(case, rates, left, *found)
 
 
-def _constants(case: str, tau: int, kappa: int | None) -> Constants:
+def _constants(case: str, tau: int, kappa: int | None, chance: Fraction) -> Constants:
     """Return the constants of ``SETTING``; without noise N cancels for equal weights.
 
     Args:
         case: of a theorem.
         tau: both periods.
         kappa: S/mu, or None.
+        chance: of every client to take part.
 
     Returns:
         The constants, for two clients.
@@ -270,7 +283,7 @@ def _constants(case: str, tau: int, kappa: int | None) -> Constants:
         S=1.0,
         sigma2=0.0,
         weights=(1 / CLIENTS,) * CLIENTS,
-        participation=1.0,
+        participation=float(chance),
         tau=tau,
         tau_server=tau,
         **first,

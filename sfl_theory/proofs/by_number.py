@@ -247,7 +247,7 @@ class Numbers:
         )
 
     def across(self, drawn: Visit, p: int, s: int, u: k.Vec) -> Theorem:
-        r"""Return ``<xi(#q,s,b), u> = 0`` for u that client p has in this round.
+        r"""Return ``<xi(#q,s,b), u> = 0`` for u that client p alone has in this round.
 
         The rule is on the sum over all others. Times $\prod_r(a_m-v_r)/(v_p-v_r)$ over
         further clients r, whose weights are $v_r$, p alone is left of it. In u stands

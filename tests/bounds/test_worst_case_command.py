@@ -168,7 +168,7 @@ def test_a_sweep_decides_whether_steps_contract(tmp_path: Path) -> None:
         ("--table --bounded-gradients 1", "--bounded-gradients: --table has its own"),
         ("--table --sweep eta=1:2:3", "--sweep: --table has its own"),
         ("--table --proof proof.json", "--proof: --table has its own"),
-        ("--table --theorem 3.9", "--theorem: --table is of 3.6 and 3.7"),
+        ("--table --theorem 3.5", "--theorem: --table is of 3.6, 3.7, 3.8, 3.9"),
         ("--table --case convex", "--case: one of strongly_convex"),
         ("--table --json pyproject.toml/all.json", "--json:"),
         ("--participation 1/2 --heterogeneity 1", "--participation: participation is"),

@@ -110,3 +110,17 @@ def test_lines_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--table", "1", "--quiet"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("number", ["3.8", "3.9"])
+def test_theorems_with_participation_have_rows_of_all_outcomes(
+    number: str, tmp_path: Path
+) -> None:
+    """Two clients that take part with probability 1/2, beside what is proved of it."""
+    found = rows(tmp_path, f"--table 4 --theorem {number} --case general_convex")
+    assert {row["theorem"] for row in found} == {f"han2024/thm-{number}"}
+    assert {row["clients"] for row in found} == {2}
+    assert {row["rounds"] for row in found} == {1, 2}
+    proved = [float(str(row["best"])) for row in found if row["best"] is not None]
+    assert len(proved) > 3
+    assert min(proved) >= 1
