@@ -99,8 +99,9 @@ class ByClient(Stated):
     ) -> list[Theorem]:
         """Return ``-<xi, u> >= 0`` for all that a noise is orthogonal to.
 
-        What other clients have in this round comes from visits before; of each client
-        the last one that matters is named.
+        What SFL-V2's other clients have in this round comes from visits before; of each
+        client the last one that matters is named. MiniBatch-SFL's have seen all steps
+        before, SFL-V1's are independent.
 
         Raises:
             ValueError: it is not known before.
@@ -111,7 +112,10 @@ class ByClient(Stated):
             atom = says.vector or Atom("start")
             at, who = atom.point or Point("star"), atom.client
             side = SIDES[says.space.side] if says.space else None
-            apart = at.kind == "local" and at.t == s and who != q
+            met = self.run.kind is k.Kind.MINIBATCH and (
+                atom.kind != "noise" or at.i < step
+            )
+            apart = at.kind == "local" and at.t == s and who != q and not met
             name = n if who == q else client(who or 0)
             u = block(side, parts.drawn(atom, m if apart else name)) * -factor
             if not apart:
@@ -121,7 +125,10 @@ class ByClient(Stated):
                 others[who or 0] = max(last, at.i), before + u
         found = [of_client(rules.unbiased(self.run, n, ratio(s), ratio(step), own), q)]
         for p, (last, u) in others.items():
-            found.append(self.numbers.orthogonal((q, step), (p, last), s, u))
+            if self.run.kind.visits:
+                found.append(self.numbers.orthogonal((q, step), (p, last), s, u))
+            else:
+                found.append(self.numbers.across((q, step), p, s, u))
         return found
 
     def derived(self, says: Inequality, parts: SingleClients) -> Theorem:

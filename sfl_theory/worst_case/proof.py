@@ -124,8 +124,9 @@ def refuse(setting: Setting) -> None:
         (
             not setting.interchangeable
             and setting.sigma2 > 0
-            and setting.algorithm != "sfl-v2",
-            "no proof of noise of clients with weights of their own",
+            and setting.algorithm != "sfl-v2"
+            and 2 < len(setting.shares) != len({*setting.shares}),
+            "no proof of noise of more than two clients, some of one weight",
         ),
         (
             setting.rounds > MOST_RATES and len(set(setting.client_steps)) > 1,

@@ -57,8 +57,8 @@ def test_what_has_no_proof_is_refused_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     proof = tmp_path / "proof.json"
-    asked = ["--algorithm", "fedavg", "--weights", "0.25,0.75", "--noise", "1"]
+    asked = ["--algorithm", "fedavg", "--weights", "0.25,0.25,0.5", "--noise", "1"]
     with pytest.raises(SystemExit, match="2"):
         main([*asked, *STEP, *PROBLEM, "--proof", str(proof)])
-    assert "weights of their own" in capsys.readouterr().err
+    assert "some of one weight" in capsys.readouterr().err
     assert not proof.exists()

@@ -141,10 +141,30 @@ SETTINGS |= {
     "weights": asked(ONE, **UNEQUAL),
     "weights, two paces": asked(ONE, (Q(1, 3),), tau_server=3, **UNEQUAL),
     "weights, minibatch": asked(ONE, SLOW, algorithm="minibatch-sfl", **UNEQUAL),
+    "noise, weights": asked(ONE, **UNEQUAL, sigma2=Q(1)),
+    "noise, weights, two paces": asked(
+        ONE, (Q(1, 3),), tau_server=3, **UNEQUAL, sigma2=Q(1)
+    ),
+    "noise, weights, bounded": asked(ONE, **BOUNDED, **UNEQUAL, sigma2=Q(1)),
+    "noise, weights, minibatch": asked(ONE, SLOW, **MINIBATCH, **UNEQUAL),
+    "noise, three weights": asked(
+        ONE,
+        algorithm="fedavg",
+        clients=3,
+        weights=(Q(1, 6), Q(1, 3), HALF),
+        sigma2=Q(1),
+    ),
+    "noise, three weights, minibatch": asked(
+        ONE, SLOW, **MINIBATCH, clients=3, weights=(Q(1, 6), Q(1, 3), HALF)
+    ),
+    "noise of two clients that are not said to be alike": asked(
+        ONE, clients=2, sigma2=Q(1)
+    ),
     "one client": asked(ONE, algorithm="fedavg", clients=1, zeta2=None),
 }
 FEW = ["one step", "bounded gradients", "two paces", "noise, N given", "minibatch"]
 FEW += ["visits", "visits in turns, noise", "weights", "noisy steps, N given"]
+FEW += ["noise, weights", "noise, three weights", "noise, weights, minibatch"]
 
 
 @cache
@@ -347,7 +367,8 @@ def test_a_corrupted_certificate_is_rejected(seed: int) -> None:
 def test_corrupted_certificates_of_given_clients_are_rejected() -> None:
     """See `CASES` for how many were tried once."""
     names = ["visits in turns, noise", "noisy steps, N given", "weights"]
-    names += ["visits", "visits, noise"] + 10 * ["one visit each"]
+    names += ["visits", "visits, noise", "noise, weights", "noise, three weights"]
+    names += 10 * ["one visit each"]
     tried = [rejected(seed, names[seed % len(names)]) for seed in range(CASES)]
     assert tried.count(False) == 0
     assert tried.count(True) >= CASES * 4 // 5
@@ -375,11 +396,32 @@ def test_a_file_with_a_smaller_bound_is_rejected() -> None:
         replay(json.dumps(document))
 
 
+@pytest.mark.parametrize("algorithm", ["fedavg", "minibatch-sfl"])
+def test_noise_beside_another_clients_later_step_is_needed(algorithm: str) -> None:
+    """Both where clients meet within a round and where they do not."""
+    found = certificate(
+        "noise, three weights" + ", minibatch" * (algorithm != "fedavg")
+    )
+    apart = [
+        k
+        for k, (says, _) in enumerate(found.uses)
+        if says.kind == "unbiased" and says.vector and says.client != says.vector.client
+        and says.vector.kind != "start"
+    ]  # fmt: skip
+    for k in apart[:2] + apart[-2:]:
+        with pytest.raises((ValueError, Rejected)):
+            replay(
+                prove(
+                    replace(found, uses=found.uses[:k] + found.uses[k + 1 :])
+                ).document()
+            )
+
+
 @pytest.mark.parametrize(
     ("known", "words"),
     [
         ({"algorithm": "sfl-v2", "visits": Visits(1, Q(0))}, "for all N at once"),
-        ({"clients": 2, "sigma2": Q(1)}, "weights of their own"),
+        ({"clients": 3, "sigma2": Q(1)}, "some of one weight"),
         ({"clients": 2, "participation": (HALF, HALF)}, "one by one"),
     ],
 )
