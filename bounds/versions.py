@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfl_theory import Bound, Case, Theorem
+from sfl_theory.best import choose
 from sfl_theory.conditions import EqualPeriods
-from sfl_theory.versions import choose
 
 ANY_PERIODS = "any_periods"
 STORY = ("printed", "repaired", "sharper")

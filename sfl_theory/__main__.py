@@ -10,12 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from sfl_theory import schedules
+from sfl_theory.best import choose
 from sfl_theory.command import CommandError, Parser, run
 from sfl_theory.constants import Constants
 from sfl_theory.registry import theorem
 from sfl_theory.show import ALL, show_list, show_table, show_theorem
 from sfl_theory.statement import VERSIONS
-from sfl_theory.versions import choose
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

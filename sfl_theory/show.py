@@ -10,6 +10,7 @@ from functools import cache
 import sympy as sp
 
 from sfl_theory import rates, symbols
+from sfl_theory.best import Choice, choose
 from sfl_theory.bound import Bound, StepSize
 from sfl_theory.ledger import Standing, entered, ledger, standing
 from sfl_theory.lower import still_open
@@ -17,7 +18,6 @@ from sfl_theory.papers.baselines import TABLE_4, Rate, rate_table
 from sfl_theory.registry import theorem, theorems
 from sfl_theory.statement import VERSIONS, Case, Theorem
 from sfl_theory.tuning import orders
-from sfl_theory.versions import Choice, choose
 
 ALL = "all"
 """Asks for every version of a case."""

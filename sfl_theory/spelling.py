@@ -1,4 +1,4 @@
-r"""Numbers and vectors of the kernel in LaTeX: names, binders and what is in them.
+r"""Numbers and vectors of the kernel in LaTeX: products, binders, what is in them.
 
 What is written here is made with the notation of `sfl_theory.written` from the term,
 so its value is the term.
@@ -6,77 +6,30 @@ so its value is the term.
 
 from __future__ import annotations
 
-import re
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from math import gcd, lcm
-from types import ModuleType
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import sympy as sp
 
 from sfl_theory import written as w
+from sfl_theory.atoms import Notation, counts_rounds, pool
+from sfl_theory.formulas import Later
+from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Sort, Symbol, ratio
 from sfl_theory.written import Number, Value, Vector, Written
 
-GREEK = (
-    *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa"),
-    *("lambda", "mu", "xi", "rho", "sigma", "tau", "phi", "Gamma", "Delta", "Lambda"),
-)
-SQUARES = ("G", "R", "e", "eps", "sigma", "delta")
-SPELLED = {"eps": r"\epsilon", "tau_server": r"\tilde{\tau}", "chance": "q"}
-CLIENTS, STEPS, ROUNDS = "nmkl", "ijlr", "tsur"
-"""Letters for bound clients, steps and rounds, the first that is free."""
 FACTORED = 150
 """So long a polynomial may be for its factors to be looked for."""
 INVERSE = k.ClientFamily("1/q", Sort.POSITIVE)
 """Stands for the inverse chances of clients while a number is written."""
 
 
-@cache
-def spelled(name: str) -> str:
-    r"""Return the LaTeX of a parameter that no paper spells: ``sigma2`` is \sigma^2."""
-    if name in SPELLED:
-        return SPELLED[name]
-    found = re.fullmatch(r"([A-Za-z]+?)_?([A-Za-z]*)([0-9]*)", name)
-    if found is None:
-        return rf"\mathrm{{{name.replace('_', ' ')}}}"
-    letters, below, digits = found.groups() if "_" in name else (name, "", "")
-    if "_" not in name:
-        letters, digits = re.fullmatch(r"([A-Za-z]+)([0-9]*)", name).groups()  # type: ignore[union-attr]
-    base = SPELLED.get(letters) or (rf"\{letters}" if letters in GREEK else letters)
-    if len(letters) > 1 and base == letters:
-        base = rf"\mathrm{{{letters}}}"
-    if letters in SQUARES and digits == "2" and not below:
-        return rf"{base}^{{2}}"
-    under = ",".join(filter(None, (rf"\mathrm{{{below}}}" if below else "", digits)))
-    return rf"{base}_{{{under}}}" if under else base
-
-
-def names(modules: Iterable[ModuleType]) -> dict[str, str]:
-    """Return the LaTeX of the parameters that modules hold, by name; the first counts.
-
-    Args:
-        modules: of a paper, its setting first.
-
-    Returns:
-        What a Writer takes.
-    """
-    out: dict[str, str] = {}
-    for module in modules:
-        for one in vars(module).values():
-            if isinstance(one, Written) and isinstance(one.value, Ratio):
-                symbols = one.value.numerator.parts
-                if len(symbols) == 1 and one.value == k.symbol(*symbols):
-                    (symbol,) = symbols
-                    if isinstance(symbol, k.Var) and one.binding == w.ATOM:
-                        out.setdefault(symbol.name, one.tex)
-    return out
-
-
-class Spelling:
+class Spelling(Notation):
     """Writes terms of one paper.
 
     Args:
@@ -91,14 +44,19 @@ class Spelling:
         self._model = model
         self._taken: tuple[str, ...] = ()
 
-    def name(self, name: str) -> str:
-        """Return the LaTeX of a parameter."""
-        return self._spelling.get(name) or spelled(name)
+    def tex(self, term: object) -> str:
+        """Return the LaTeX of a client, a number, a vector or a function.
 
-    def _parameter(self, v: k.Var | k.Family) -> str:
-        """Return the LaTeX of a parameter as the paper or else as somebody wrote it."""
-        known = self._spelling.get(v.name) if isinstance(v, k.Var) else None
-        return known or w.PARAMETERS.get(v) or spelled(v.name)
+        Raises:
+            TypeError: it is none of these.
+        """
+        if isinstance(term, Ratio | Poly):
+            return self.number(ratio(term)).tex
+        if isinstance(term, k.Vec):
+            return self.vector(term).tex
+        if not isinstance(term, k.Term):
+            raise TypeError(f"{term!r} is no term")
+        return self.atom(term)
 
     # numbers
 
@@ -110,8 +68,11 @@ class Spelling:
         """
         inverse = in_inverse_chances(value)
         if inverse is not None:
-            shown = self.number(inverse)
+            shown = self._content(inverse)
             return w.Written(value, shown.tex, shown.binding)
+        return self._content(value)
+
+    def _content(self, value: Ratio) -> Number:
         products = value.numerator.products()
         if not products:
             return w.number(0)
@@ -122,23 +83,25 @@ class Spelling:
         coefficients = [c for c, _ in products]
         top = gcd(*(c.numerator for c in coefficients))
         low = lcm(*(c.denominator for c in coefficients))
-        lead = max(products, key=rank)[0]
-        sign = -1 if lead < 0 and all(c < 0 for c in coefficients) else 1
-        rest = [
-            (sign * c / Fraction(top, low), _less(powers, common))
-            for c, powers in products
-        ]
+        sign = -1 if all(c < 0 for c in coefficients) else 1
         factors = self._powers(common)
-        if len(rest) > 1:
-            whole = sum((Poly.product(c, powers) for c, powers in rest), Poly({}))
-            for poly, power in _factors(whole):
+        if len(products) > 1:
+            whole = Poly({
+                monomial: c
+                for part in (
+                    Poly.product(sign * c / Fraction(top, low), _less(powers, common))
+                    for c, powers in products
+                )
+                for monomial, c in part.coefficients.items()
+            })
+            for poly, power in self._factors(whole):
                 factor = self._sum(poly)
                 factors.append(factor**power if power > 1 else factor)
         sums = [one for one in factors if _late(one)]
         front = [one for one in factors if not _late(one)]
         below = [w.number(low)] if low != 1 else []
         for poly, power in value.denominator:
-            for one, times in _factors(poly):
+            for one, times in self._factors(poly):
                 divisor = self._sum(one)
                 times *= power
                 below.append(divisor**times if times > 1 else divisor)
@@ -147,6 +110,10 @@ class Spelling:
         head = _times(front) / _times(below) if below else _times(front)
         out = _times([*([] if head.tex == "1" and sums else [head]), *sums])
         return -out if sign < 0 else out
+
+    def _factors(self, poly: Poly) -> Iterable[tuple[Poly, int]]:
+        """Return sums, and powers of them, that a polynomial is the product of."""
+        return _factored(poly)
 
     def _sum(self, poly: Poly) -> Number:
         """Return a polynomial as the sum of its products."""
@@ -167,66 +134,31 @@ class Spelling:
         return [one**power if power > 1 else one for one, power in made]
 
     def _symbol(self, s: Symbol) -> Number:
-        value, tex = k.symbol(s), ""
-        if isinstance(s, k.Var):
-            tex = self._parameter(s)
-        elif isinstance(s, k.PerClient) and s.family is INVERSE:
-            tex = rf"\frac{{1}}{{q_{{{self.client(s.client)}}}}}"
-            return w.Written(value, tex, w.PRODUCT)
-        elif isinstance(s, k.Argument):
-            tex = "t"
-        elif isinstance(s, k.PerRound):
-            base, at = self._parameter(s.family), self.index(s.round)
-            tex = base.replace("{t}", at)
-            tex = tex if "{t}" in base else f"{_plainly(base)}^{{{at}}}"
-        elif isinstance(s, k.PerClient):
-            base, who = self._parameter(s.family), self.client(s.client)
-            tex = base.replace("{n}", who)
-            if "{n}" not in base:
-                base, _, above = base.partition("^")
-                tex = f"{base}_{{{who}}}" + (f"^{above}" if above else "")
-        elif isinstance(s, k.Weight):
-            tex = f"a_{{{self.client(s.client)}}}"
-        elif isinstance(s, k.Odds):
-            who = self.client(s.client)
-            return w.Written(value, rf"\left(\frac{{1}}{{q_{{{who}}}}} - 1\right)")
-        elif isinstance(s, k.Draw):
-            tex = f"J_{{{self.client(s.client)}}}^{{{self.index(s.round)}}}"
-        elif isinstance(s, k.Before):
-            early = f"{self.client(s.earlier)},{self.index(s.earlier_step)}"
-            late = f"{self.client(s.later)},{self.index(s.later_step)}"
-            tex = rf"1_{{({early}) < ({late})}}^{{{self.index(s.round)}}}"
-        elif isinstance(s, k.Total):
+        if isinstance(s, k.Total):
             if s.sort is Sort.COUNT:
                 return w.clients()
             v, inside = self._opened(s)
             with_ = self._within(v)
-            body = with_.number(k.number_of(inside))
-            return with_.over(s.binder, v, body)
-        return w.Written(value, tex or str(s))
+            return with_.over(s.binder, v, with_.number(k.number_of(inside)))
+        if isinstance(s, k.PerClient) and s.family is INVERSE:
+            tex = rf"\frac{{1}}{{q_{{{self.tex(s.client)}}}}}"
+            return w.Written(k.symbol(s), tex, w.PRODUCT)
+        known = isinstance(s, k.Term)
+        return w.Written(k.symbol(s), self.tex(s) if known else str(s))
 
     def index(self, at: Poly) -> str:
         """Return a round or step."""
         return self.number(ratio(at)).tex
-
-    def client(self, n: k.ClientIndex) -> str:
-        """Return a client."""
-        return str(n)
 
     # binders
 
     def _opened(self, *closed: Any) -> tuple[Any, Any]:
         """Return a variable with a letter of its own, and the insides with it."""
         first = closed[0]
-        letters = STEPS
-        if isinstance(first.binder, k.Clients):
-            letters = CLIENTS
-        elif any(_counts_rounds(one) for one in closed):
-            letters = ROUNDS
         free = {getattr(v, "name", "") for one in closed for v in one.free}
         used = {*self._taken, *free}
-        pool = (*letters, *(f"{c}'" for c in letters), *(f"{c}''" for c in letters))
-        letter = next(one for one in pool if one not in used)
+        letters = pool(first.variable, any(map(counts_rounds, closed)))
+        letter = next(one for one in letters if one not in used)
         if isinstance(first.binder, k.Clients):
             v: Any = k.Client(letter)
         else:
@@ -249,9 +181,12 @@ class Spelling:
     def over(self, binder: Any, v: Any, body: Written[Any]) -> Written[Any]:
         """Return a sum over a binder."""
         if isinstance(binder, k.Clients):
-            return w.over(binder, v, v.name, body)
+            return w.over(binder, v, self._letter(v), body)
         last = self.number(ratio(binder.upper) - 1).tex
-        return w.over(binder, v, f"{v.name}=0}}^{{{last}", body)
+        return w.over(binder, v, f"{self._letter(v)}=0}}^{{{last}", body)
+
+    def _letter(self, v: Any) -> str:
+        return str(v.name)
 
     # vectors
 
@@ -286,7 +221,7 @@ class Spelling:
         if len(atoms) == 2 and len(step) == 1 and None not in step:
             noise = next(one for one in atoms if isinstance(_bare(one), k.Noise))
             bare: Any = _bare(noise)
-            who, at = self.client(bare.client), self.index(bare.round)
+            who, at = self.tex(bare.client), self.index(bare.round)
             name = w.Name("g", who, f"{at},{self.index(bare.step)}")
             if isinstance(noise, k.Part):
                 name = w.Name("g", f"{noise.side.value[0]},{who}", name.above)
@@ -294,40 +229,36 @@ class Spelling:
             return w.Written(value, str(name), w.ATOM, name)
         return total(made, w.Written(k.Vec({}), "0"))
 
-    def _atom(self, atom: k.VecAtom) -> Vector:
-        if isinstance(atom, k.Part):
-            if isinstance(atom.vector, k.Gradient):
-                one = atom.vector
-                where = self.vector(one.at)
-                return self.function(one.function).gradient(where, atom.side)
-            return w.part(atom.side, self._atom(atom.vector))
-        if isinstance(atom, k.Star):
-            return self.function(atom.function).best
-        if isinstance(atom, k.Gradient):
-            return self.function(atom.function).gradient(self.vector(atom.at))
-        if isinstance(atom, k.Iterate):
-            name = w.Name(self._model, above=self.index(atom.round))
-        elif isinstance(atom, k.LocalPoint | k.Noise):
-            letter = self._model if isinstance(atom, k.LocalPoint) else r"\xi"
-            above = f"{self.index(atom.round)},{self.index(atom.step)}"
-            name = w.Name(letter, self.client(atom.client), above)
-        elif isinstance(atom, k.Expected):
-            inside = self.vector(atom.vector).tex
-            first, last = self._model, self.index(atom.round)
-            given = rf"{first}^{{0}}, \dots, {first}^{{{last}}}"
-            tex = rf"\mathbb{{E}}\left[{inside} \mid {given}\right]"
-            return w.Written(k.vec(atom), tex)
-        else:
-            name = w.Name(self.name(str(atom)))
-        return w.Written(k.vec(atom), str(name), w.ATOM, name)
+    # hypotheses
 
-    def function(self, value: k.Function) -> w.Function:
-        """Return a function."""
-        if isinstance(value, k.Mean):
-            return w.f
-        if isinstance(value, k.Local):
-            return w.Function(value, f"F_{{{self.client(value.client)}}}")
-        return w.Function(value, self.name(str(value)))
+    def assumption(self, one: h.Hypothesis) -> w.Assumed:
+        """Return a hypothesis that is no inequality and for no index, as written.
+
+        Raises:
+            TypeError: it is none that is known.
+        """
+        if isinstance(one, h.Smooth):
+            return w.smooth(self.function(one.function), self.number(one.constant))
+        if isinstance(one, h.Majorised):
+            return w.majorised(self.function(one.function), self.number(one.constant))
+        if isinstance(one, h.Convex):
+            return w.convex(self.function(one.function), self.number(one.modulus))
+        if isinstance(one, h.Minimiser):
+            return w.minimiser(self.function(one.function))
+        if isinstance(one, h.Heterogeneity):
+            return w.heterogeneity(self.number(one.bound))
+        if not isinstance(one, h.OfRun):
+            raise TypeError(f"{one} is no hypothesis that is known")
+        run = w.Run(one.run, str(one.run), self._model)
+        if isinstance(one, h.Variance) and isinstance(one.client, k.Client):
+            return w.variance(run, one.client, self.number(one.bound))
+        if isinstance(one, h.BoundedGradients):
+            return w.bounded_gradients(run, self.number(one.bound))
+        if isinstance(one, h.Unbiased):
+            return w.unbiased(run)
+        if isinstance(one, h.Independent):
+            return w.independent(run)
+        return w.participation(run)
 
 
 def in_inverse_chances(value: Ratio) -> Ratio | None:
@@ -361,7 +292,7 @@ def _exchanged(s: Symbol, inverse: bool) -> Ratio:
 
 
 @cache
-def _factors(poly: Poly) -> tuple[tuple[Poly, int], ...]:
+def _factored(poly: Poly) -> tuple[tuple[Poly, int], ...]:
     """Return sums, and powers of them, that a polynomial is the product of.
 
     sympy finds them; that their product is the polynomial is checked here.
@@ -400,12 +331,9 @@ def _less(powers: Mapping[Symbol, int], common: Mapping[Symbol, int]) -> dict[An
     return {s: p for s, p in left.items() if p}
 
 
-def _late(one: Number) -> int:
-    return 1 if r"\sum" in one.tex else 0
-
-
-def _plainly(base: str) -> str:
-    return rf"\left({base}\right)" if "^" in base else base
+def _late(one: Number) -> bool:
+    """Return whether a number is written with a sum, or a reference to one."""
+    return r"\sum" in one.tex or r"\ref" in one.tex
 
 
 def _times(factors: Sequence[Number]) -> Number:
@@ -420,14 +348,18 @@ def total(parts: Sequence[Written[Value]], zero: Written[Value]) -> Written[Valu
     if not parts:
         return zero
     parts = sorted(parts, key=lambda one: one.tex.startswith("-"))
-    out: Any = parts[0]
-    for one in parts[1:]:
-        if one.tex.startswith("-"):
-            positive = w.Written(cast(Any, one.value) * -1, one.tex[1:], w.PRODUCT)
-            out = out - positive
-        else:
-            out = out + one
-    return cast(Written[Value], out)
+    if len(parts) == 1:
+        return parts[0]
+    signed = (
+        f"- {one.tex[1:]}" if one.tex.startswith("-") else f"+ {one.tex}"
+        for one in parts[1:]
+    )
+    tex = " ".join([parts[0].tex, *signed])
+
+    def whole() -> Any:
+        return reduce(operator.add, (one.value for one in parts))
+
+    return w.Written(Later(parts[0].kind, whole), tex, w.SUM)
 
 
 def scaled(c: Number, body: Written[Any]) -> Any:
@@ -438,21 +370,12 @@ def scaled(c: Number, body: Written[Any]) -> Any:
         return -body
     if body.tex == "1":
         return w.Written(body.value * c.value, c.tex, c.binding)
-    if r"\sum" in c.tex:
+    if _late(c):
         c = w.bracket(c)
     if c.tex.startswith("-") and c.binding == w.SUM:
         size = w.Written(-c.value, c.tex[1:], w.PRODUCT)
         return -(size * body)
     return c * body
-
-
-def _counts_rounds(closed: Any) -> bool:
-    """Return whether the bound variable of a term is a round somewhere inside."""
-    return any(
-        closed.variable in one.round.free
-        for one in k.subterms(closed.inside())
-        if hasattr(one, "round")
-    )
 
 
 def _bare(atom: k.VecAtom) -> k.VecAtom:

@@ -9,13 +9,14 @@ term that it stands for: `Written.value` differs from it by nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from sfl_theory import written as w
+from sfl_theory.atoms import names
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, ratio
@@ -24,7 +25,6 @@ from sfl_theory.spelling import (
     Spelling,
     exchanged,
     in_inverse_chances,
-    names,
     rank,
     scaled,
     total,
@@ -251,7 +251,7 @@ class Writer(Spelling):
         if isinstance(one, h.Holds):
             low, high = self.sides(one.form)
             return w.Assumed(one, rf"{low.tex} \le {high.tex}")
-        return assumption(one, self.function, self.number, self._model)
+        return self.assumption(one)
 
     def sides(self, form: k.Lin, equal: bool = False) -> tuple[Form, Form]:
         """Return two sides of which the second one minus the first is a form.
@@ -273,50 +273,6 @@ class Writer(Spelling):
             (left if moves else right).append(scaled(self.number(c), p.body))
 
         return total(left, ZERO), total(right, ZERO)
-
-
-def assumption(
-    one: h.Hypothesis,
-    function: Callable[[k.Function], w.Function],
-    number: Callable[[Ratio], w.Number],
-    model: str = "x",
-) -> w.Assumed:
-    """Return a hypothesis that is no inequality and for no index, as written.
-
-    Args:
-        one: the hypothesis.
-        function: writes a function.
-        number: writes a number.
-        model: letter of a run's models.
-
-    Returns:
-        It as written.
-
-    Raises:
-        TypeError: it is none that is known.
-    """
-    if isinstance(one, h.Smooth):
-        return w.smooth(function(one.function), number(one.constant))
-    if isinstance(one, h.Majorised):
-        return w.majorised(function(one.function), number(one.constant))
-    if isinstance(one, h.Convex):
-        return w.convex(function(one.function), number(one.modulus))
-    if isinstance(one, h.Minimiser):
-        return w.minimiser(function(one.function))
-    if isinstance(one, h.Heterogeneity):
-        return w.heterogeneity(number(one.bound))
-    if not isinstance(one, h.OfRun):
-        raise TypeError(f"{one} is no hypothesis that is known")
-    run = w.Run(one.run, str(one.run), model)
-    if isinstance(one, h.Variance) and isinstance(one.client, k.Client):
-        return w.variance(run, one.client, number(one.bound))
-    if isinstance(one, h.BoundedGradients):
-        return w.bounded_gradients(run, number(one.bound))
-    if isinstance(one, h.Unbiased):
-        return w.unbiased(run)
-    if isinstance(one, h.Independent):
-        return w.independent(run)
-    return w.participation(run)
 
 
 def _quotient(one: Ratio, two: Ratio) -> Ratio | None:

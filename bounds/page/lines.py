@@ -6,11 +6,11 @@ from functools import cache
 
 from bounds.mathml import breakable, with_formulas
 from bounds.page.sheet import Sheet, premises
+from bounds.page.typeset import shown
 from sfl_theory.claims import Says
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.steps import Step, Steps
-from sfl_theory.typeset import shown
 from sfl_theory.writer import Writer, of_paper
 from sfl_theory.written import Form, Written
 

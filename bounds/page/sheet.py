@@ -10,17 +10,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from inspect import signature
 
 from bounds.mathml import inside
+from bounds.page.typeset import Terms, Typeset, letters, sides, taken
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort
 from sfl_theory.kernel.hypotheses import Hypothesis
 from sfl_theory.kernel.rules import RULES, Theorem
-from sfl_theory.typeset import Terms, Typeset, letters, sides, taken
 
 Json = None | bool | int | str | list["Json"]
 SHARED = k.VecSum | k.LinSum | k.Total | k.Inner | k.Gradient | k.Expected | k.Value
@@ -40,7 +39,7 @@ class Sheet:
         self._atoms: dict[k.Term, str] = {}
         self._multiples: dict[tuple[k.Term, Ratio, frozenset[str]], Json] = {}
         self._steps: dict[int, tuple[Theorem, str]] = {}
-        self._open = _Open(_Levels(), self._reference)
+        self._open = Typeset(_Levels(), self._reference)
 
     def take(self) -> dict[str, str]:
         """Return what was written since this was called last."""
@@ -112,7 +111,7 @@ class Sheet:
         return self._multiple(k.UNIT, c, taken(c))
 
     def _square(self, vector: k.Vec) -> Json:
-        tex = rf"\mathbb{{E}}\left\|{self._open.sum(vector)}\right\|^2"
+        tex = rf"\mathbb{{E}}\left\|{self._open.tex(vector)}\right\|^2"
         return self._lettered(tex, letters(taken(vector), vector))
 
     def _whole(self, term: k.Term) -> Json:
@@ -159,19 +158,6 @@ class Sheet:
         digest = digest_of(content)
         self._entries[digest] = content
         return f"@{digest};"
-
-
-@dataclass(frozen=True)
-class _Open(Typeset):
-    """Typesets terms with gaps, and every number once: gaps do not depend on use."""
-
-    numbers: dict[Ratio, str] = field(default_factory=dict)
-
-    def number(self, value: Ratio) -> str:
-        """Return a number."""
-        if value not in self.numbers:
-            self.numbers[value] = super().number(value)
-        return self.numbers[value]
 
 
 def digest_of(content: str) -> str:

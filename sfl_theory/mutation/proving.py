@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, cast
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules as r
@@ -19,12 +19,15 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Rejected, ratio
 from sfl_theory.mutation import positivity
 from sfl_theory.mutation.changes import Neighbour
-from sfl_theory.mutation.slack import sharpened
 
 Theorem = r.Theorem
 Rest = dict[k.LinAtom, Ratio]
 SUMS = 12
 """Sums of a number about which something is known beside the conditions."""
+LONG = 400
+"""Terms of a number from which on it is rounded as the derivation says."""
+CARRIES = ("cut", "sum_over", "instantiate")
+"""Rules whose first argument is a theorem, that may as well be a sharper one."""
 
 
 class Wanted:
@@ -241,3 +244,36 @@ def _square(atom: k.LinAtom) -> Theorem:
     v, inside = opened(atom, "v")
     ((body, of),) = inside.coefficients.items()
     return r.sum_over(_square(body), atom.binder, v, of, ())
+
+
+@lru_cache(maxsize=20_000)
+def sharpened(theorem: Theorem) -> Theorem:
+    """Return a theorem without what its derivation gives away to round numbers up.
+
+    `combine` may name a target that is larger than what was added up, by a number.
+    Without targets the same calls prove more; a neighbour may fit in between.
+
+    Args:
+        theorem: any.
+
+    Returns:
+        What its derivation proves without targets; the same theorem where that is all.
+    """
+    name, args = theorem.call or ("", ())
+    if theorem.equal:
+        return theorem
+    try:
+        if name == "combine":
+            uses, squares, _, signs = cast(Any, args)
+            uses = tuple((sharpened(one), factor) for one, factor in uses)
+            made = r.combine(uses, squares, None, signs)
+        elif name in CARRIES:
+            first, *rest = args
+            made = r.RULES[name].apply(sharpened(first), *rest)
+        else:
+            return theorem
+    except Rejected:
+        return theorem
+    given = k.number_of(theorem.form - made.form)
+    short = len(given.numerator.coefficients) <= LONG
+    return made if short and given else theorem

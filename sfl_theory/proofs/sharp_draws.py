@@ -18,7 +18,6 @@ from sfl_theory.kernel.algebra import Number, Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import (
     CLIENTS,
-    MEAN,
     constant,
     norm2,
     weight,
@@ -33,20 +32,16 @@ from sfl_theory.proofs.local_steps import (
     n,
     now,
     sigma2,
-    whole_update,
     young,
 )
 from sfl_theory.proofs.notation import combine, mean, sign, sum_over
 from sfl_theory.proofs.partial_visits import B, Delta, L, Z, g
-from sfl_theory.proofs.sharp_rounds import KEPT, LIMIT, Sharp, cost, fall
+from sfl_theory.proofs.sharp_rounds import LIMIT, Sharp, cost, fall
 from sfl_theory.proofs.weighted_rounds import (
-    BEST,
     T,
     Weighted,
     descent,
-    gap,
     odds,
-    progress,
     tau,
 )
 
@@ -138,43 +133,10 @@ def one_round(a: Sharp) -> Theorem:
 
 @cache
 def approach(a: Sharp) -> Theorem:
-    """Return how much nearer a round brings the model.
-
-    ``||x' - x*||^2 <= ||x - x*||^2 - KEPT alpha (f(x) - f*) + 5/4 alpha^2 samples/tau
-    + 13/8 S alpha^3 factor spread/tau``.
-    """
-    r, by = a.round, a.closed
-    before, after, alpha = r.x - BEST, r.next - BEST, r.eta * tau
-    u, k = S * alpha, a.reach
-    G = local.whole_mean(r, a.weighted.g())
-    of_D = S * r.eta * (1 + WIDE * k * u)
-    size = r.eta**2 * tau**2 * by.factor
-    of_g = alpha**2 * (1 + C) * (1 + 2 * a.rho) + of_D * size * tau * k**2
-    noise = r.eta * alpha * a.samples(1 + C)
-    noise = noise + S * r.eta * (1 + WIDE / LIMIT) * size * a.spread
-    lost = (2 - KEPT) * alpha - 2 * S * of_g
-    square = combine((a.small, 1 + LIMIT * k * u))
-    kept: list[tuple[Theorem, Number]] = [
-        (a.rate, alpha * 2 * (1 + C) / LIMIT),
-        (square, alpha * 2 * by.factor / LIMIT**2),
-        (a.small, alpha * 2 * by.factor * WIDE * (k * u) ** 2 / LIMIT),
-        (square, alpha * 2 * by.factor * WIDE / LIMIT**3),
-    ]
-    gained = norm2(before) - norm2(after) + constant(noise)
-    return combine(
-        (progress(a.weighted), 2 * r.eta),
-        (whole_update(r, before), -2),
-        (whole_update(r, r.next - r.x), -1),
-        (whole_update(r, G), r.eta),
-        (second_moment(a), r.eta**2),
-        (young(g * tau, B, C), r.eta**2),
-        (drift(a), of_D),
-        (sharp_rounds.small_gradient(a), of_g),
-        (rules.lowest(MEAN, r.x), lost),
-        (a.small, WIDE / LIMIT * S * r.eta * size * a.spread),
-        target=gained - gap(a.weighted) * (KEPT * alpha),
-        signs=[sign(lost, *kept)],
-    )
+    """Return how much nearer a round brings the model, see `sharp_rounds.nearer_by`."""
+    eta2 = a.round.eta**2
+    uses = [(second_moment(a), eta2), (young(g * tau, B, C), eta2)]
+    return sharp_rounds.nearer_by(a, C, uses, (1 + C) * (1 + 2 * a.rho), drift(a))
 
 
 # SFL-V2 with drawn clients under bounded gradients, non-convex, for every rate --------

@@ -9,6 +9,7 @@ times the squared sums of the clients' own gradients.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -24,7 +25,15 @@ from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, n, now, whole_mean, young
 from sfl_theory.proofs.notation import combine, mean, of, sign, sum_over
 from sfl_theory.proofs.sharp_drift import Closed, s_a2, sbar2, smallness
-from sfl_theory.proofs.weighted_rounds import BEST, Weighted, gap, odds, progress, tau
+from sfl_theory.proofs.weighted_rounds import (
+    BEST,
+    T,
+    Weighted,
+    gap,
+    odds,
+    progress,
+    tau,
+)
 
 LIMIT = 8
 """The step size is at most 1/(LIMIT S tau), where clients are drawn less."""
@@ -289,19 +298,42 @@ KEPT = Fraction(8, 5)
 
 @cache
 def approach(a: Sharp) -> Theorem:
+    """Return how much nearer a round brings the model, see `nearer_by`."""
+    r, c = a.round, Fraction(1, 4)
+    drawn = r.drift(tau, a.weighted.share)
+    uses = [
+        (a.weighted.averaged(drawn), -S * r.eta),
+        (second_moment(a, c), r.eta**2),
+    ]
+    own = 1 + c + 2 * a.closed.of_gradient * a.rho
+    return nearer_by(a, c, uses, own, drift(a))
+
+
+def nearer_by(
+    a: Sharp,
+    c: Fraction,
+    uses: Sequence[tuple[Theorem, Number]],
+    own: Ratio,
+    drift: Theorem,
+) -> Theorem:
     """Return how much nearer a round brings the model.
 
-    ``||x' - x*||^2 <= ||x - x*||^2 - KEPT alpha (f(x) - f*) + 5/4 alpha^2 s_a2/tau
+    ``||x' - x*||^2 <= ||x - x*||^2 - KEPT alpha (f(x) - f*) + (1 + c) alpha^2 s_a2/tau
     + 13/8 S alpha^3 factor spread/tau``, and draws.
+
+    Args:
+        a: the algorithm.
+        c: Young's, in the second moment.
+        uses: the second moment, with `own` of ``alpha^2 ||grad f||^2``.
+        own: the share of the gradient in it.
+        drift: of the local points.
     """
-    r, c, by = a.round, Fraction(1, 4), a.closed
+    r, by = a.round, a.closed
     before, after, alpha = r.x - BEST, r.next - BEST, r.eta * tau
-    u, wide = S * alpha, 1 + 1 / c
-    G = whole_mean(r, a.weighted.g())
+    u, wide = S * alpha * a.reach, 1 + 1 / c
     of_D = S * r.eta * (1 + wide * u)
     size = r.eta**2 * tau**2 * by.factor
-    of_g = alpha**2 * (1 + c + 2 * by.of_gradient * a.rho)
-    of_g = of_g + of_D * size * tau * a.share
+    of_g = alpha**2 * own + of_D * size * tau * a.share * a.reach**2
     noise = r.eta * alpha * a.samples(1 + c)
     noise = noise + S * r.eta * (1 + wide / LIMIT) * size * a.spread
     lost = (2 - KEPT) * alpha - 2 * S * of_g
@@ -313,19 +345,45 @@ def approach(a: Sharp) -> Theorem:
         (a.small, alpha * 2 * d * wide * u**2 / LIMIT),
         (square, alpha * 2 * d * wide / LIMIT**3),
     ]
-    drawn = r.drift(tau, a.weighted.share)
-    gain = gap(a.weighted) * (KEPT * alpha)
+    gained = norm2(before) - norm2(after) + constant(noise)
     return combine(
         (progress(a.weighted), 2 * r.eta),
-        (a.weighted.averaged(drawn), -S * r.eta),
         (local.whole_update(r, before), -2),
         (local.whole_update(r, r.next - r.x), -1),
-        (local.whole_update(r, G), r.eta),
-        (second_moment(a, c), r.eta**2),
-        (drift(a), of_D),
+        (local.whole_update(r, whole_mean(r, a.weighted.g())), r.eta),
+        *uses,
+        (drift, of_D),
         (small_gradient(a), of_g),
         (rules.lowest(MEAN, r.x), lost),
         (a.small, wide / LIMIT * S * r.eta * size * a.spread),
-        target=norm2(before) - norm2(after) + constant(noise) - gain,
+        target=gained - gap(a.weighted) * (KEPT * alpha),
         signs=[sign(lost, *kept)],
     )
+
+
+# SFL-V2 with weighted server steps, in any order of the visits: a repair of (16) ------
+
+VISITS = Sharp(k.Kind.V2_WEIGHTED)
+
+
+def one_round_of_visits() -> Theorem:
+    """Return ``eta tau/4 ||grad f||^2 <= f(x) - f(x') + cost``, 16 S eta tau <= 1.
+
+    cost = ``S eta^2 (tau s_a2 + tau/8 sbar2 + tau^2/8 eps2)``. Every term is larger
+    than that of `one_round`.
+    """
+    a, r, g = VISITS, VISITS.round, VISITS.round.gradient
+    size = S * r.eta**2
+    spread = size * (tau * s_a2 + tau / 8 * sbar2 + tau**2 / 8 * eps2)
+    small = rules.assume(constant(1 - 16 * S * r.eta * tau))
+    half = combine((small, Fraction(1, 2)), target=constant(1 - 8 * S * r.eta * tau))
+    sharp = rules.cut(one_round(a), half)
+    drift = size * tau * a.near * a.closed.factor * a.spread
+    target = fall(r) + constant(spread) - norm2(g) * (r.eta * tau / 4)
+    more = r.eta * tau * ((1 - a.lost) / 2 - Fraction(1, 4))
+    return combine((sharp, 1), (g, more), (small, drift / 32), target=target)
+
+
+def rounds_of_visits() -> Theorem:
+    """Return the sum over rounds."""
+    return local.over_rounds(one_round_of_visits(), VISITS.round, T, 4 / (T * tau))

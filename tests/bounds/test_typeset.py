@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from bounds.mathml import mathml
+from bounds.page.typeset import Typeset, letters, shown, taken
 from sfl_theory import written as w
 from sfl_theory.claims import parts_of
 from sfl_theory.kernel import terms as k
 from sfl_theory.ledger import ledger
-from sfl_theory.typeset import Typeset, letters, shown, taken
 from sfl_theory.written import PARAMETERS
 
 n, m = k.Client("n"), k.Client("m")

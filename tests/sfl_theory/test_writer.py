@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfl_theory import written as w
+from sfl_theory.atoms import spelled
 from sfl_theory.claims import Proof, parts_of
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, ratio
 from sfl_theory.ledger import ledger
-from sfl_theory.spelling import spelled
 from sfl_theory.writer import Writer
 
 WRITER = Writer()
@@ -112,3 +112,24 @@ def test_the_letter_of_a_sum_is_no_letter_that_is_taken() -> None:
     body = k.norm2(RUN.p(n, t, w.natural("j")).value) * k.symbol(other)
     form = k.summed(k.Steps(k.natural(tau.value)), k.Var("j", Sort.NATURAL), body)
     assert "sum_{j=0}" in WRITER.form(form).tex
+
+
+def test_a_sum_and_what_is_summed_have_one_letter() -> None:
+    """Whatever LaTeX somebody gave a parameter of the same name first."""
+    i = w.variable(w.natural("i", "r"))
+    form = k.norm2(RUN.p(n, t, w.natural("i")).value) * k.symbol(i)
+    summed = k.summed(k.Steps(k.natural(tau.value)), i, form)
+    known = w.PARAMETERS[i]
+    w.PARAMETERS[i] = "r"
+    try:
+        tex = WRITER.form(summed).tex
+    finally:
+        w.PARAMETERS[i] = known
+    assert "sum_{i=0}" in tex and "t,i}" in tex
+
+
+def test_a_long_number_is_written_as_itself() -> None:
+    """A sum of many terms is no deep recursion."""
+    x, y = (k.symbol(k.Var(name, Sort.POSITIVE)) for name in "xy")
+    value = sum((x ** (i % 50) * y ** (i // 50) for i in range(1500)), ratio(0))
+    assert WRITER.number(value).value == value

@@ -13,7 +13,7 @@ from sfl_theory.models.federation import federation, parabola
 from sfl_theory.papers.dachille2024 import setting as s
 from sfl_theory.papers.dachille2024.section_4 import bound, mean_gradient
 from sfl_theory.papers.dachille2024.setting import S, T, alpha, eta, f, k, run, t, tau
-from sfl_theory.proofs import equal_steps, visits
+from sfl_theory.proofs import equal_steps, sharp_rounds
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number, Run
 
@@ -148,7 +148,7 @@ V2_OBJECTIVE = Kind.TEXT(
         r"server steps $\eta\alpha_kg_k$, in any order of the clients",
         s.proved(
             weighted(),
-            visits.theorem,
+            sharp_rounds.rounds_of_visits,
             "As Proposition 1; the drift of the server's half is bounded over the "
             "visits before.",
         ),

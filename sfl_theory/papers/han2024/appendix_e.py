@@ -30,7 +30,7 @@ from sfl_theory.papers.han2024.general_convex import Merged, claims
 from sfl_theory.papers.han2024.one_round import Block
 from sfl_theory.papers.han2024.printed import stuck
 from sfl_theory.papers.han2024.setting import N, S, T, a, eps2, eta, f, i, n, t, tau
-from sfl_theory.proofs import block_steps, block_visits, visits, visits_convex
+from sfl_theory.proofs import block_steps, block_visits, sharp_rounds, visits_convex
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Form, Number
 
@@ -318,7 +318,7 @@ EQ_123 = Kind.EQUATION(
             partial(visits_convex.printed_round, EVERYONE),
             BY_VISITS,
         ),
-        proved(weighted_round(), visits.one_round, BY_WEIGHTS),
+        proved(weighted_round(), sharp_rounds.one_round_of_visits, BY_WEIGHTS),
     ),
 )
 EQ_124 = Kind.EQUATION(
@@ -356,7 +356,7 @@ REPAIRED = repaired(
     proved(
         DESCENT_EQUAL.all_rounds(), partial(visits_convex.theorem, EVERYONE), BY_VISITS
     ),
-    proved(weighted_rounds(), visits.theorem, BY_WEIGHTS),
+    proved(weighted_rounds(), sharp_rounds.rounds_of_visits, BY_WEIGHTS),
 )
 EQ_125 = Kind.EQUATION(
     "han2024/eq-125",

@@ -21,7 +21,6 @@ from sfl_theory.papers.han2024 import printed, strongly_convex_repairs
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, T, eta, f, t, tau
 from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line, times
-from sfl_theory.proofs import decaying_rates
 from sfl_theory.proofs import last_iterate as proofs
 from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.notation import combine
@@ -207,7 +206,7 @@ CASES: dict[
     HORIZON: (
         any_rates,
         last_gap_at_falling_rates,
-        decaying_rates.last_gap_at_falling_rates,
+        proofs.last_gap_at_falling_rates,
         with_falling_rates,
         BY_FALLING,
         "rates that fall linearly to the last round, T known; k^t stands for "

@@ -29,8 +29,8 @@ from sfl_theory.papers.han2024.comparing import entry
 from sfl_theory.papers.han2024.printed import Data, bound
 from sfl_theory.papers.han2024.section_3_text import GENERAL, HALF, NON, third, total
 from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm
+from sfl_theory.proofs import last_iterate as last_rounds
 from sfl_theory.proofs import (
-    decaying_rates,
     local_steps,
     non_convex,
     strongly_convex,
@@ -185,7 +185,7 @@ def general_convex_v1() -> Claim:
 
     def theorem() -> rules.Theorem:
         T, below, alpha = s.T.value, root.value, first.value
-        found = decaying_rates.last_gap_at_falling_rates(one.weighted)
+        found = last_rounds.last_gap_at_falling_rates(one.weighted)
         known = rules.instantiate(found, ((old, start.value),), ())
         small = rules.assume(k.constant(1 - 2 * s.S.value * alpha / below))
         unit = alpha * s.G2.value
@@ -194,7 +194,7 @@ def general_convex_v1() -> Claim:
             (known, below),
             (away.value, (T - below**2) / (alpha * (T + 2))),
             (away.value, 2 / (alpha * (T + 2))),
-            (decaying_rates.at_most_rounds(), unit / (T + 1) + drift / 3),
+            (last_rounds.at_most_rounds(), unit / (T + 1) + drift / 3),
             (small, unit * Fraction(3, 16)),
             (rules.square(T - 1), drift * Fraction(5, 24)),
             target=(statement.right - statement.left).value,

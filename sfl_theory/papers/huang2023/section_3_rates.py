@@ -13,8 +13,9 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
+from sfl_theory.models.federated import FederatedRun, Rate
 from sfl_theory.models.federation import coin, federation, parabola, quadratic
-from sfl_theory.papers.huang2023 import instances
+from sfl_theory.models.functions import Bowl, Piece, Separable
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.setting import R2, E, F, M, S, T, away, best, gamma, mu
 from sfl_theory.proofs import minibatch, minibatch_variance
@@ -27,6 +28,59 @@ from sfl_theory.written import Form, Number, Run
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
 r = s.run(s.printed_rate)
 ONE_STEP = "E = M = 1, so that iterations are rounds and TEM = T"
+# Runs that break the propositions: the same data for kernel, pictures and trainer -----
+
+ZERO, ONE = Fraction(0), Fraction(1)
+BOWL = Separable((Piece(), Piece()))
+
+
+def half_of_the_data(clients: int = 12) -> FederatedRun:
+    r"""Return :math:`f_n=\frac12\|w\|^2`, client 1 noisy and with p = 1/2, one step."""
+    rest = Fraction(1, 2 * clients - 2)
+    rate = Rate(Fraction(2), Fraction(7), ONE)
+    return FederatedRun(
+        theorem="huang2023/prop-1",
+        case="strongly_convex",
+        algorithm="minibatch-sfl",
+        clients=(Separable(BOWL.pieces, (ZERO, ONE)), *(BOWL,) * (clients - 1)),
+        weights=(Fraction(1, 2), *(rest,) * (clients - 1)),
+        start=(ZERO, ZERO),
+        rounds=1,
+        client_rate=rate,
+        server_rate=rate,
+        per_step=True,
+        box=((ZERO, ZERO), (-ONE, ONE)),
+    )
+
+
+def pulled(number: int, kappa: int, rounds: int) -> FederatedRun:
+    r"""Return one client without noise, where one block pulls the other away.
+
+    :math:`F=w_c^2-w_cw_s+w_s^2+\frac\kappa2z^2`; the block that the proposition speaks
+    of starts at its optimum, the other one at 1.
+    """
+    rows = (2, -1, 0), (-1, 2, 0), (0, 0, kappa)
+    bowl = Bowl(
+        tuple(tuple(map(Fraction, row)) for row in rows),
+        (ZERO,) * 3,
+        (ONE, Fraction(kappa)),
+    )
+    rate = Rate(Fraction(2), Fraction(8 * kappa - 1), ONE)
+    return FederatedRun(
+        theorem=f"huang2023/prop-{number}",
+        case="strongly_convex",
+        algorithm="minibatch-sfl",
+        clients=(bowl,),
+        weights=(ONE,),
+        start=(ONE, ZERO, ZERO) if number == 1 else (ZERO, ONE, ZERO),
+        rounds=rounds,
+        client_rate=rate,
+        server_rate=rate,
+        per_step=True,
+        box=((ZERO, ONE), (ZERO, ONE), (ZERO, ZERO)),
+    )
+
+
 # Propositions 1 and 2 --------------------------------------------------------------
 
 
@@ -133,14 +187,14 @@ JOINT = (
     r"$c\Delta+\frac{4S}\mu(K-j)(x-1)(x-2)(x-3)D-P\frac{4V}{3\mu^2}$ does not grow."
 )
 NOISY_HALF = Model(
-    run=instances.half_of_the_data,
+    run=half_of_the_data,
     numbers=values(1, 2),
     words=r"$f_n=\frac12\|w\|^2$, 12 clients; client 1 has half of the data and noise "
     r"$\zeta=\pm1$ in $w_s$. One step of $\eta=\frac27$ from $w^*=0$ gives "
     r"$\frac{\eta^2}4=\frac1{49}$, the bound is $\frac{16}{8N^2}=\frac1{72}$.",
 )
 PULLED_CLIENT = Model(
-    run=lambda: instances.pulled(2, 500, 1264),
+    run=lambda: pulled(2, 500, 1264),
     numbers=values(500, 5),
     words=r"$F=w_c^2-w_cw_s+w_s^2+\frac S2z^2$, S = 500, from $(0,1,0)$: the "
     r"client block starts at its optimum and is pulled away by the server "
@@ -179,7 +233,7 @@ PROP_1_COUPLING = Kind.PROPOSITION(
         r"whose initial distance the bound does not contain; after 505 steps it is "
         r"farther away than the bound says. z only makes S large.",
         reading=ONE_STEP,
-        run=lambda: instances.pulled(1, 200, 505),
+        run=lambda: pulled(1, 200, 505),
         numbers=values(200, 5),
     ),
     severity=Severity.THEOREM,

@@ -18,10 +18,11 @@ from sfl_theory.kernel.hypotheses import (
 )
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import foundations as basics
-from sfl_theory.proofs import joint_distance, visits
+from sfl_theory.proofs import joint_distance
 from sfl_theory.proofs import joint_distance as general
 from sfl_theory.proofs import non_convex as both
 from sfl_theory.proofs import partial_visits as partly
+from sfl_theory.proofs import sharp_rounds as sharp
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.local_steps import G2, N, Round, S, eps2, n, sigma2, t
@@ -179,21 +180,21 @@ def general_convex_statement() -> Statement:
 
 def visits_statement() -> Statement:
     """Return a repaired (16): server steps eta a_n g, any order of the visits."""
-    r, best = visits.ROUND_T, k.vec(k.Star(k.MEAN))
+    r, best = sharp.VISITS.round, k.vec(k.Star(k.MEAN))
 
     def rounds(form: k.Lin) -> k.Lin:
-        return k.summed(steps(visits.T), t, form)
+        return k.summed(steps(sharp.T), t, form)
 
     gap = k.value_of(k.MEAN, k.iterate(r.run, 0)) - k.value_of(k.MEAN, best)
-    spread = 4 * visits.s_a2 + visits.sbar2 / 2 + visits.tau * eps2 / 2
-    left = rounds(k.norm2(r.gradient) * r.eta) * (1 / visits.T)
-    right = gap * (4 / (visits.T * visits.tau)) + rounds(k.constant(r.eta**2)) * (
-        S / visits.T * spread
+    spread = 4 * sharp.s_a2 + sharp.sbar2 / 2 + sharp.tau * eps2 / 2
+    left = rounds(k.norm2(r.gradient) * r.eta) * (1 / sharp.T)
+    right = gap * (4 / (sharp.T * sharp.tau)) + rounds(k.constant(r.eta**2)) * (
+        S / sharp.T * spread
     )
     assumed = {
         h.every(k.CLIENTS, n, h.Smooth(k.Local(n), S)),
         h.every(k.CLIENTS, n, h.Variance(r.run, n, sigma2(n))),
-        h.every(steps(visits.T), t, h.Holds(k.constant(1 - 16 * visits.u))),
+        h.every(steps(sharp.T), t, h.Holds(k.constant(1 - 16 * S * r.eta * sharp.tau))),
         h.Unbiased(r.run),
         h.Heterogeneity(eps2),
         h.Minimiser(k.MEAN),

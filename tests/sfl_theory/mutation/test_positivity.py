@@ -14,7 +14,7 @@ from sfl_theory.kernel import rules as r
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.mutation.positivity import least_excess, shown, with_products
-from sfl_theory.mutation.slack import sharpened
+from sfl_theory.mutation.proving import sharpened
 from sfl_theory.proofs.notation import count, positive
 
 S, e, tau = positive("S"), positive("e"), count("tau")
