@@ -30,8 +30,8 @@ from sfl_theory.worst_case.setting import Setting
 
 TOLERANCES = ((1500, 1e-7), (5000, 2e-5), (10**9, 1e-4))
 """Of the float solver, by how many interpolation inequalities there are."""
-CLOSE = 5
-"""The search ends where certificate and instance are so many tolerances apart."""
+CLOSE, SMALL = 5, TOLERANCES[0][0]
+"""A search among more pairs ends where both sides are so many tolerances apart."""
 SLACKS = (0, 1, 10)
 MARGINS = (0.0, 1e-6, 1e-5, 1e-4)
 """By so much of the value inequalities are tightened to reach it from below."""
@@ -133,7 +133,10 @@ def _worst_case(
         known = -math.inf if best is None else best.value
         return max(known, floor) >= solution.upper * (1 - CLOSE * tolerance)
 
-    found = searched(program, tolerance, progress, floor, enough=enough)
+    large = len(program.pairs) > SMALL
+    found = searched(
+        program, tolerance, progress, floor, enough=enough if large else None
+    )
     failed: list[str] = []
     certificate, instance = None, None
     try:
