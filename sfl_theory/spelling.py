@@ -7,14 +7,13 @@ so its value is the term.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from math import gcd, lcm
 from types import ModuleType
 from typing import Any, Self, cast
-
-import sympy as sp
 
 from sfl_theory import written as w
 from sfl_theory.kernel import terms as k
@@ -55,39 +54,56 @@ def spelled(name: str) -> str:
     return rf"{base}_{{{under}}}" if under else base
 
 
-def names(modules: Iterable[ModuleType]) -> dict[str, str]:
-    """Return the LaTeX of the parameters that modules hold, by name; the first counts.
+class Names(Mapping[str, str]):
+    """The LaTeX of the parameters that modules hold, by name; the first counts.
 
     Args:
-        modules: of a paper, its setting first.
-
-    Returns:
-        What a Writer takes.
+        modules: of a paper, its setting first; one is asked for when none before has
+            a name.
     """
-    out: dict[str, str] = {}
-    for module in modules:
+
+    def __init__(self, modules: Iterable[ModuleType]) -> None:
+        self._modules = iter(modules)
+        self._known: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> str:
+        while name not in self._known:
+            module = next(self._modules, None)
+            if module is None:
+                raise KeyError(name)
+            self._read(module)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        for module in self._modules:
+            self._read(module)
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _read(self, module: ModuleType) -> None:
         for one in vars(module).values():
             if isinstance(one, Written) and isinstance(one.value, Ratio):
                 symbols = one.value.numerator.parts
                 if len(symbols) == 1 and one.value == k.symbol(*symbols):
                     (symbol,) = symbols
                     if isinstance(symbol, k.Var) and one.binding == w.ATOM:
-                        out.setdefault(symbol.name, one.tex)
-    return out
+                        self._known.setdefault(symbol.name, one.tex)
 
 
 class Spelling:
     """Writes terms of one paper.
 
     Args:
-        spelling: LaTeX by parameters' names, see `names`; others are spelled by rule.
+        spelling: LaTeX by parameters' names, see `Names`; others are spelled by rule.
         model: letter of a run's models.
     """
 
     def __init__(
         self, spelling: Mapping[str, str] | None = None, model: str = "x"
     ) -> None:
-        self._spelling = dict(spelling or {})
+        self._spelling = {} if spelling is None else spelling
         self._model = model
         self._taken: tuple[str, ...] = ()
 
@@ -235,7 +251,8 @@ class Spelling:
         return v, insides[0] if len(insides) == 1 else insides
 
     def _within(self, v: k.Client | k.Var) -> Self:
-        out = type(self)({**self._spelling, v.name: v.name}, self._model)
+        known = cast(dict[str, str], self._spelling)
+        out = type(self)(ChainMap({v.name: v.name}, known), self._model)
         out._taken = (*self._taken, v.name)
         return out
 
@@ -364,11 +381,17 @@ def _exchanged(s: Symbol, inverse: bool) -> Ratio:
 def _factors(poly: Poly) -> tuple[tuple[Poly, int], ...]:
     """Return sums, and powers of them, that a polynomial is the product of.
 
-    sympy finds them; that their product is the polynomial is checked here.
+    sympy finds them; that their product is the polynomial is checked here. None has a
+    symbol that occurs once, as ``c s``: of two factors one would be a number.
     """
-    if not 2 < len(poly.coefficients) <= FACTORED:
+    powers_of = [powers for _, powers in poly.products()]
+    occurs = ([one for one in powers_of if s in one] for s in poly.parts)
+    prime = any(found == [{s: 1}] for s, found in zip(poly.parts, occurs, strict=True))
+    if prime or not 2 < len(poly.coefficients) <= FACTORED:
         return ((poly, 1),)
     symbols = list(poly.parts)
+    import sympy as sp
+
     letters = sp.symbols(f"x:{len(symbols)}")
     terms = {
         tuple(powers.get(s, 0) for s in symbols): sp.Rational(

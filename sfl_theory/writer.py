@@ -21,10 +21,10 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, ratio
 from sfl_theory.papers import PAPERS
 from sfl_theory.spelling import (
+    Names,
     Spelling,
     exchanged,
     in_inverse_chances,
-    names,
     rank,
     scaled,
     total,
@@ -47,8 +47,8 @@ def of_paper(paper: str) -> Writer:
         return Writer()
     package = f"sfl_theory.papers.{paper}"
     sections = import_module(package).SECTIONS
-    modules = [import_module(f"{package}.{name}") for name in ("setting", *sections)]
-    return Writer(names(modules))
+    modules = (import_module(f"{package}.{name}") for name in ("setting", *sections))
+    return Writer(Names(modules))
 
 
 @dataclass(frozen=True)
