@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,13 +42,13 @@ class Audited:
 
     Attributes:
         printed: standing of the printed statement.
-        proved: versions whose own statement the kernel proves.
+        proved: version asked about -> whether the kernel proves its own statement.
         instance: both sides on the mildest instance that refutes it, or None.
         course: the instance round by round, or None where it has no rounds.
     """
 
     printed: Standing
-    proved: frozenset[str]
+    proved: Mapping[str, bool]
     instance: Finding | None
     course: Course | None
 
@@ -56,7 +57,7 @@ class Audited:
 
         Args:
             case: of the theorem.
-            bound: one of its versions.
+            bound: one of its versions, asked about.
 
         Returns:
             The printed statement's; of another version whether its own statement is
@@ -67,18 +68,20 @@ class Audited:
         beyond = [str(c) for c in bound.conditions if c not in case.printed.conditions]
         scope = f"for {'; '.join(beyond)}" if beyond else ""
         name = bound.version
-        known = name in self.proved and case.bound(name) == bound
-        return Standing(
-            self.printed.claim, "proved" if known else "unproved", scope, ""
-        )
+        known = name in case.versions and case.bound(name) == bound
+        status = "proved" if known and self.proved[name] else "unproved"
+        return Standing(self.printed.claim, status, scope, "")
 
 
-def audited(item: Theorem, case: str) -> Audited | None:
+def audited(
+    item: Theorem, case: str, versions: Iterable[str] | None = None
+) -> Audited | None:
     """Replay what the ledger holds for a case.
 
     Args:
         item: the theorem.
         case: name of its case.
+        versions: the versions of its bound to ask about; None: all of them.
 
     Returns:
         What it earns now, or None where the ledger has no entry.
@@ -88,10 +91,10 @@ def audited(item: Theorem, case: str) -> Audited | None:
         return None
     entry = ledger().entry(claim.id)
     shown = next(iter(entry.outcome.findings), None)
-    versions = item.case(case).versions
+    asked = item.case(case).versions if versions is None else versions
     return Audited(
         entry.standing,
-        frozenset(v for v in versions if proved(item, item.case(case).bound(v))),
+        {name: proved(item, item.case(case).bound(name)) for name in asked},
         shown,
         None if shown is None else followed(shown),
     )

@@ -130,7 +130,7 @@ def chained(beside: Comparison) -> Followed | str | None:
         The certificates; or why there are none; None for other left sides.
     """
     run = beside.measurement
-    known, T = run.constants, int(run.rounds[-1])
+    known = run.constants
     if "distance2_client" in beside.bound.needs:
         return None
     try:
@@ -138,11 +138,11 @@ def chained(beside: Comparison) -> Followed | str | None:
             return follow(*_round(beside))
         if run.metric not in {WEIGHTED_GAP, WEIGHTED_GRADIENT}:
             return None
-        one = _mean_round(beside)
+        one, steps = _mean_round(beside)
         gap = _gap(known)
         if run.metric == WEIGHTED_GRADIENT:
-            return descended(one, T, gap)
-        return averaged(one, T, _rounded(known.initial_distance2), gap)
+            return descended(one, steps, gap)
+        return averaged(one, steps, _rounded(known.initial_distance2), gap)
     except (ValueError, NotCertifiedError) as error:
         return str(error)
 
@@ -287,21 +287,20 @@ def _round(beside: Comparison) -> tuple[Setting, list[Fraction]]:
     return one, steps
 
 
-def _mean_round(beside: Comparison) -> Setting:
-    """Return a run's round for a mean over rounds.
+def _mean_round(beside: Comparison) -> tuple[Setting, list[Fraction]]:
+    """Return a run's round for a mean over rounds, and the client side's steps.
 
     Raises:
-        ValueError: if the steps are not constant, or rounds are not formulated.
+        ValueError: if rounds of this run are not formulated.
     """
-    run = beside.measurement
-    if run.schedule.value is None:
-        raise ValueError("a mean over rounds whose step sizes differ")
-    one, *_ = _round(beside)
-    if run.metric == WEIGHTED_GRADIENT:
-        return replace(
+    one, steps = _round(beside)
+    if beside.measurement.metric == WEIGHTED_GRADIENT:
+        mean = replace(
             one, mu=None, metric="gradient", reading="average", start="decrease"
         )
-    return replace(one, reading="mean", start="decrease", initial_distance=one.initial)
+        return mean, steps
+    mean = replace(one, reading="mean", start="decrease", initial_distance=one.initial)
+    return mean, steps
 
 
 def _gap(known: Constants) -> Fraction:

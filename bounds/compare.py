@@ -187,7 +187,9 @@ def _work(options: argparse.Namespace) -> int:
             from bounds.run_record import write_run_folder as write
 
             (case,) = wanted
-            audit = audited(item, case.name)
+            audit = audited(
+                item, case.name, [bound.version for bound in asked[case.name]]
+            )
             comparisons = compare_runs(
                 item, case.name, asked[case.name], options.run, audit
             )
@@ -352,8 +354,10 @@ def _compare(
     jobs: dict[str, Job] = {
         words: partial(_trained, item, one) for words, one in runs.items()
     }
-    for case in asked:
-        jobs[f"audit of {item.number} {case}"] = partial(_audited, item, case)
+    for case, bounds in asked.items():
+        # the smallest proved one may be any
+        names = None if story else tuple(bound.version for bound in bounds)
+        jobs[f"audit of {item.number} {case}"] = partial(_audited, item, case, names)
     with progress(quiet) as show:
         results = run_all(jobs, show)
     audits = dict(zip(asked, results[len(runs) :], strict=True))
@@ -437,10 +441,12 @@ def _trained(item: Theorem, training: Training, progress: Progress) -> Trained:
         raise ValueError(f"{item.key} ({training.setting.case}): {error}") from error
 
 
-def _audited(item: Theorem, case: str, progress: Progress) -> Audited | None:
+def _audited(
+    item: Theorem, case: str, versions: tuple[str, ...] | None, progress: Progress
+) -> Audited | None:
     from bounds.audited import audited
 
-    return audited(item, case)
+    return audited(item, case, versions)
 
 
 OPTIONS = {

@@ -110,7 +110,7 @@ def refute(
         curves = run_all(jobs, show)
     comparisons, audits = [], {}
     for one, (rounds, curve) in zip(found, curves, strict=True):
-        audit = audited(item, one.run.case)
+        audit = audited(item, one.run.case, [one.bound.version])
         known = audit and audit.of(item.case(one.run.case), one.bound)
         if audit is not None:
             audits[one.run.case] = audit

@@ -85,7 +85,7 @@ def sharpest(beside: Comparison, audit: Audited | None) -> Sharpest | None:
     if audit is None:
         return None
     case = beside.theorem.case(beside.case)
-    known = {name: case.bound(name) for name in case.versions if name in audit.proved}
+    known = {name: case.bound(name) for name in case.versions if audit.proved[name]}
     run = beside.measurement
     choices = run.setting.experiment
     chosen = Algorithm(aggregation=choices.aggregation, clock=choices.clock)

@@ -355,13 +355,17 @@ def _instances(
             box=box,
         )
 
-    noise = [0.0] * size
+    noises = [[0.0] * size]
     if constants.sigma2 is not None:
-        noise = np.sqrt(constants.per_client("sigma2")).tolist()
+        variance = constants.per_client("sigma2")
+        noises.append(np.sqrt(variance).tolist())
+        second = constants.G2 if constants.G2 is not None else constants.R2
+        if second is not None and max(variance) > second / 2:
+            noises.append(np.sqrt(np.minimum(variance, second / 2)).tolist())
     low = mu if mu > 0 else S * 1e-6
     for curvature in map(_exact, np.geomspace(low, S, CURVATURES)):
         piece = Piece(curvature=curvature)
-        for zeta in ([0.0] * size, noise):
+        for zeta in noises:
             start = _start(constants, float(curvature), max(zeta))
             clients = (Separable((piece, piece), (_exact(z), ZERO)) for z in zeta)
             yield run(tuple(clients), start)

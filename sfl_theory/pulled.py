@@ -22,8 +22,12 @@ from sfl_theory.constants import Constants
 Array = NDArray[np.float64]
 COSINES = (0.0, 0.3, 0.5, 0.7, 0.82, 0.9)
 """Of the angle between the clients' steep axes."""
-STARTS = (0.0, 0.5, -0.5)
-"""Where a run starts, along the flattest axis, in units of that of gradient one."""
+STARTS = (0.0, 0.5, -0.5, None)
+"""Where a run starts, along the flattest axis, in units of that of gradient one.
+
+None: where the first round leaves it. There no client's gradient is much longer than at
+the minimum, so late its force may be nearly all that the constants allow.
+"""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Pulled:
         S: the larger curvature.
         mu: the smaller one.
         cosine: of the angle between the axes.
-        start: in units of the module's.
+        start: one of ``STARTS``.
         tau: number of local steps.
         rates: of the side that moves, one per round.
         visits: of SFL-V2's server to each half of the clients in a round, all those
@@ -44,7 +48,7 @@ class Pulled:
     S: float
     mu: float
     cosine: float
-    start: float
+    start: float | None
     tau: int
     rates: Array
     visits: int = 0
@@ -68,7 +72,11 @@ class Pulled:
     def force(self) -> Array:
         """The first client's gradient at the minimum, of length one."""
         one, two = self.curvatures
-        apart = (one - two) @ np.linalg.inv(one + two) @ (one - two)
+        off = one - two
+        if self.visits:
+            early = (1 - 1 / self.visits) / 2
+            off = early * one + (1 - early) * two
+        apart = off @ np.linalg.inv(one + two) @ off
         return np.asarray(np.linalg.eigh((apart + apart.T) / 2)[1][:, -1])
 
     @cached_property
@@ -80,9 +88,12 @@ class Pulled:
     @cached_property
     def models(self) -> Array:
         """The model before every round and after the last, shape (T + 1, 2)."""
-        sizes, flat = np.linalg.eigh(self.curvatures.mean(axis=0))
-        x = flat[:, 0] * self.start / sizes[0]
         linear, constant = self._rounds
+        if self.start is None:
+            x = np.linalg.solve(np.eye(2) - linear[0], constant[0])
+        else:
+            sizes, flat = np.linalg.eigh(self.curvatures.mean(axis=0))
+            x = flat[:, 0] * self.start / sizes[0]
         found = np.empty((len(self.rates) + 1, 2))
         found[0] = x
         for t, (A, b) in enumerate(zip(linear, constant, strict=True)):
@@ -163,7 +174,7 @@ class Pulled:
 
     def __str__(self) -> str:
         angle = np.degrees(np.arccos(self.cosine))
-        where = "from x*" if not self.start else "from beside x*"
+        where = "from x*" if self.start == 0 else "from beside x*"
         who = "clients, visited one after the other" if self.visits else "clients"
         return f"two {who}, steep along axes {angle:.0f} degrees apart, {where}"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import models
@@ -131,6 +131,9 @@ class StepPlace(int):
     """Where a step stands in a file."""
 
 
+Place = TypeVar("Place", bound=int)
+
+
 @dataclass(frozen=True)
 class Piece:
     """What an encoder has written since it was last asked, to be sent to another.
@@ -188,6 +191,17 @@ def _parts(theorem: Theorem, factor: Ratio) -> tuple[Uses, Squares] | None:
     return (uses, squares) if fits else None
 
 
+def _once(
+    entry: Json, places: dict[str, Place], table: list[Json], place: type[Place]
+) -> Place:
+    """Return where an entry stands in a table; at the end if it was not there."""
+    text = json.dumps(entry)
+    if text not in places:
+        places[text] = place(len(table))
+        table.append(entry)
+    return places[text]
+
+
 class Encoder:
     """Writes every term and every theorem once."""
 
@@ -242,18 +256,10 @@ class Encoder:
         return claims
 
     def _term(self, entry: Json) -> TermPlace:
-        text = json.dumps(entry)
-        if text not in self._places:
-            self._places[text] = TermPlace(len(self.terms))
-            self.terms.append(entry)
-        return self._places[text]
+        return _once(entry, self._places, self.terms, TermPlace)
 
     def _step(self, step: Json) -> StepPlace:
-        text = json.dumps(step)
-        if text not in self._made:
-            self._made[text] = StepPlace(len(self.steps))
-            self.steps.append(step)
-        return self._made[text]
+        return _once(step, self._made, self.steps, StepPlace)
 
     def claim(
         self, statement: Statement, theorem: Theorem, model: ModelData | None = None

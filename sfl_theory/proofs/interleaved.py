@@ -5,13 +5,10 @@ clients m and n, as that a number vanishes which is never negative:
 
 .. math:: X_{mn}(t)=\sum_i\Big(\sum_{j<i}(1-o_{ji})+\sum_{j>i}o_{ji}\Big)\le0,
 
-:math:`o_{ji}\in\{0,1\}` saying whether step j of m comes before step i of n. That of
-two clients one is first: of the :math:`N^2` pairs :math:`P=N(N-1)/2` have m before n.
-
-Of T = t + 1 + r rounds together, with `together`, it is assumed as
-
-.. math:: \sum_{s<T}X_{mn}(s)\le0,\qquad
-   \sum_{s<T}\sum_i\Big(\sum_n\sum_mo_{ii}-P\Big)^2\le0.
+:math:`o_{ji}\in\{0,1\}` saying whether step j of m comes before step i of n; of T = t +
+1 + r rounds together, with `together`, as :math:`\sum_{s<T}X_{mn}(s)\le0`. That of two
+clients one is first, so that of the :math:`N^2` pairs at most :math:`P=N(N-1)/2` have m
+before n, is derived of the N clients one by one.
 """
 
 from __future__ import annotations
@@ -31,8 +28,6 @@ from sfl_theory.proofs.unrolled import j, n, now, single_steps, steps_of, vanish
 SERVER = k.Side.SERVER
 m, later, s = k.Client("m"), nat("r"), nat("s")
 T = now + 1 + of(later)
-QUARTER = Fraction(1, 4)
-INVISIBLE = Fraction(1, 2**61)
 Signs = Iterable[Theorem]
 
 
@@ -68,12 +63,6 @@ def violations(tau: int, round_: Ratio) -> Ratio:
             o = comes_first(one, i, round_)
             found = found + (1 - o if one < i else o if one > i else 0)
     return found
-
-
-def uncounted(tau: int, clients: int, round_: Ratio) -> Ratio:
-    """Return ``sum_i (sum_n sum_m o_ii - P)^2``."""
-    each = ((pairs(i, round_) - half(clients)) ** 2 for i in range(tau))
-    return sum(each, ratio(0))
 
 
 def over_rounds(each: Ratio, upper: Ratio) -> k.Lin:
@@ -157,11 +146,6 @@ class Interleaved:
         """Return the model before round t, or after it."""
         return k.iterate(self.run, now + after)
 
-    @property
-    def most_pairs(self) -> Fraction:
-        """What `few_pairs` shows to be the most."""
-        return half(self.clients) + INVISIBLE * self.together
-
 
 @cache
 def none_violated(v: Interleaved) -> Theorem:
@@ -184,22 +168,34 @@ def decided(v: Interleaved, one: int, i: int) -> Theorem:
 
 
 @cache
-def few_pairs(v: Interleaved, i: int) -> Theorem:
-    """Return ``P - sum_n sum_m o_ii >= 0``, up to what is invisible."""
-    P = half(v.clients)
-    if not v.together:
-        return rules.assume(k.constant(P - pairs(i, now)))
-    there, here = (
-        [pairs(one, round_) - P for one in range(v.tau)] for round_ in (of(s), now)
-    )
-    sharp = 1 / (2 * INVISIBLE)
-    others = [rules.square(y) for one, y in enumerate(here) if one != i]
-    return combine(
-        *((square, sharp / 2) for square in others),
-        (_only_now(combine(*map(rules.square, there))), sharp / 2),
-        (rules.square(1 - here[i] * sharp), INVISIBLE),
-        target=k.constant(P + INVISIBLE - pairs(i, now)),
-    )
+def few_pairs(clients: int, i: int) -> Theorem:
+    """Return ``N (N - 1)/2 - sum_n sum_m o_ii >= 0`` for N clients of equal weight.
+
+    Of two clients one is first, and none is before itself: ``o (1 - 2 o) = -o``.
+    """
+    step = ratio(i)
+
+    def at(theorem: Theorem, one: int, other: int) -> Theorem:
+        places = ((m, k.Numbered(one)), (n, k.Numbered(other)))
+        return rules.instantiate(theorem, places, ())
+
+    either = rules.not_both(m, step, n, step, now)
+    exact = rules.before_or_not(m, step, n, step, now)
+    uses: list[tuple[Theorem, Number]] = []
+    column = k.summed(k.CLIENTS, m, k.constant(comes_first(i, i, now)))
+    uses.append((rules.numbered(n, column, clients), -1))
+    for other in range(clients):
+        here = k.Numbered(other)
+        o = k.constant(k.before(m, i, here, i, now))
+        uses.append((rules.numbered(m, o, clients), -1))
+        uses += [(at(either, one, other), 1) for one in range(other)]
+        own = k.before(here, i, here, i, now)
+        uses += [(at(either, other, other), own), (at(exact, other, other), -2)]
+    found = combine(*uses, target=k.constant(half(clients) - pairs(i, now)))
+    above, below = equal_weights(clients)
+    for side in (above, below):
+        found = rules.cut(found, combine((sum_over(side, k.CLIENTS, n), clients)))
+    return found
 
 
 @cache
@@ -260,7 +256,7 @@ def small_lags(v: Interleaved, i: int, rho: Ratio) -> Theorem:
     ``Q sum_m ||g_m||^2 - ||V||^2 = sum_m sum_l ||o_m g_l - o_l g_m||^2/2``; the Q of
     all clients n add up to P, so ``N^2 rho >= P``.
     """
-    N, most, other = ratio(v.clients), v.most_pairs, k.Client("l")
+    N, most, other = ratio(v.clients), half(v.clients), k.Client("l")
     o, g = comes_first(i, i, now), v.sample(i)
     o_l, g_l = comes_first(i, i, now, other), v.sample(i, other)
     V, Q, squares = k.summed(k.CLIENTS, m, g * o), mean(m, o), mean(m, o * o)
@@ -284,7 +280,7 @@ def small_lags(v: Interleaved, i: int, rho: Ratio) -> Theorem:
     mine = k.summed(k.CLIENTS, m, k.norm2(g) * k.weight(m))
     return combine(
         (sum_over(one, k.CLIENTS, n), 1 / N**3),
-        (spare(most - pairs(i, now), few_pairs(v, i)), 1 / N**3),
+        (spare(most - pairs(i, now), few_pairs(v.clients, i)), 1 / N**3),
         (spare(N * k.weight(m) - 1, combine((heavy, N))), most / N**3),
         (lags, 1 / N**2),
         (spare(k.weight(m)), rho - most / N**2),

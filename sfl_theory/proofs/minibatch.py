@@ -6,7 +6,7 @@ from functools import cache, partial
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import foundations, noises, notation
 from sfl_theory.proofs import local_steps as local
@@ -155,8 +155,14 @@ def fresh_noise(r: Round, side: k.Side | None) -> Theorem:
 
 # One step of the whole model, from any local models ----------------------------------
 
-ETA = notation.rates("eta").at(now)
+RATE = k.Var("eta", Sort.POSITIVE)
+ETA = of(RATE)
 ETA_SMALL = rules.assume(k.constant(1 / (4 * S) - ETA))
+
+
+def at_rate(theorem: Theorem, rate: Ratio) -> Theorem:
+    """Return a theorem on any rate for one of a step."""
+    return rules.instantiate(theorem, ((RATE, rate),), ())
 
 
 def over(theorem: Theorem) -> Theorem:

@@ -21,9 +21,9 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, part, weight
 from sfl_theory.proofs import minibatch_stepwise as st
 from sfl_theory.proofs.foundations import majorant_of_mean
+from sfl_theory.proofs.mean_steps import SINGLE
 from sfl_theory.proofs.minibatch import along_block, convex_mean, growth
 from sfl_theory.proofs.minibatch_speedup import (
-    SINGLE,
     contracted,
     over_rounds,
     scaled,

@@ -14,7 +14,7 @@ r = K - 1 - j how many steps of the round are left. A step grows
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 
@@ -22,20 +22,15 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, part, weight
+from sfl_theory.kernel.terms import CLIENTS, Local, constant, norm2, part, weight
 from sfl_theory.proofs import minibatch_stepwise as st
-from sfl_theory.proofs.foundations import (
-    cocoercive,
-    lipschitz,
-    majorant_of_mean,
-    monotone,
-)
-from sfl_theory.proofs.minibatch import convex_mean, growth
-from sfl_theory.proofs.minibatch_stepwise import RUN, J, K, S, T, h, m, mu, n, now, r, x
+from sfl_theory.proofs.counted_steps import value_ends
+from sfl_theory.proofs.foundations import cocoercive, monotone
+from sfl_theory.proofs.mean_steps import SINGLE, MeanStep, gap
+from sfl_theory.proofs.minibatch_stepwise import RUN, J, K, S, T, h, mu, n, now, r, x
 from sfl_theory.proofs.notation import combine, mean, sign, steps, sum_over
 
 HALF = ratio(Fraction(1, 2))
-SINGLE = mean(n, weight(n) ** 2 * st.sigma2)
 APART = mean(n, weight(n) * (1 - weight(n)) * st.sigma2)
 LEVEL = APART + (4 * K + 1) / 3 * st.delta2
 """Noise and heterogeneity that drive the local models of a round apart."""
@@ -56,85 +51,16 @@ YOUNG = Fraction(3, 4)
 """Young's c for gradients that are taken at local models."""
 
 
+STEP = MeanStep(st.WALK, h, st.small())
+
+
 @cache
 def descent() -> Theorem:
     """Return ``Delta' <= (1 - mu h (2 - 7/4 S h)) Delta + ... D + h^2 SINGLE``.
 
     D has the factor ``S h (1 + 7/3 S h)``.
     """
-    y, G, Gw = (
-        wbar - st.BEST,
-        st.averaged(g),
-        st.averaged(there),
-    )
-    new, after = (
-        y - st.averaged(st.move(J)),
-        st.middle(J + 1) - st.BEST,
-    )
-    square = combine(st.mean_step(after + new, -1), target=norm2(new) - norm2(after))
-    variance = sum_over(
-        rules.variance(RUN, st.sigma2, n, now, J),
-        CLIENTS,
-        n,
-        weight(n) ** 2,
-    )
-    toward = combine(
-        rules.majorant(Local(n), S, st.point(J), wbar),
-        rules.convex(Local(n), mu, st.point(J), st.BEST),
-    )
-    below = wbar - total * (1 / S)
-    near, far = (1 + 1 / YOUNG) * h**2, 2 * (1 + YOUNG) * S * h**2
-    gap = 2 * h - far
-    right = st.from_best(J) * (1 - mu * h - gap * mu / 2) + st.spread(J) * (
-        S * h + near * S**2
-    )
-    return combine(
-        square,
-        (st.fresh(y - G * h), 2 * h),
-        (st.uncorrelated(None, 1), h**2),
-        (variance, h**2),
-        (st.over(toward), 2 * h),
-        (st.of_mean(g, y), 2 * h),
-        (rules.mean_value(wbar), -2 * h),
-        (rules.mean_value(st.BEST), 2 * h),
-        (
-            rules.jensen(
-                CLIENTS,
-                n,
-                weight(n),
-                st.point(J) - st.BEST,
-            ),
-            mu * h,
-        ),
-        (rules.jensen(CLIENTS, n, weight(n), g - there), near),
-        (rules.mean_gradient(wbar, G * 2 - total - Gw), near),
-        (st.over(lipschitz(Local(n), S, st.point(J), wbar, mu)), near),
-        (majorant_of_mean(S, wbar, below), far),
-        (rules.lowest(k.MEAN, below), far),
-        (growth(wbar), gap),
-        (G - total * (1 + YOUNG), h**2 / YOUNG),
-        target=right + constant(SINGLE * h**2) - st.from_best(J + 1),
-        signs=[sign(gap, (st.small(), 2 * (1 + YOUNG) * h))],
-    )
-
-
-def server_same(w: Vec) -> Theorem:
-    """Return ``<[p - wbar]_s, w> = 0``: the server's block is one for all."""
-    past = st.averaged(st.moves(J, m), m)
-    seen = part(
-        st.SERVER,
-        st.point(J, m) - k.iterate(RUN, now) + past,
-    )
-
-    def own(client: k.Client) -> Theorem:
-        return rules.local_update(RUN, client, now, J, st.SERVER, w)
-
-    whole = combine(
-        own(n),
-        (st.over(own(m), m), -1),
-        (st.of_mean(seen, part(st.SERVER, w), m), -1),
-    )
-    return rules.cut(whole, st.STARTED)
+    return STEP.descent(YOUNG)
 
 
 def contraction() -> Theorem:
@@ -144,7 +70,7 @@ def contraction() -> Theorem:
     return combine(
         (rules.blocks(a, a), h**2),
         (rules.blocks(a, d), -2 * h),
-        (server_same(a), -2 * h),
+        (st.WALK.server_same(a), -2 * h),
         (cocoercive(Local(n), S, st.point(J), wbar, mu), h**2),
         (monotone(Local(n), mu, st.point(J), wbar), rest),
         (part(st.SERVER, a), h**2),
@@ -286,6 +212,7 @@ class Followed:
             ``slope x u (1 + more S h)``.
         apart: what D weighs in the potential, for every step that is left.
         noise: the factor of ``h^2 SINGLE``.
+        walk, drift: the run's steps, and what one of them makes of D.
     """
 
     form: Callable[[Ratio], k.Lin]
@@ -296,12 +223,14 @@ class Followed:
     more: Fraction
     apart: Ratio
     noise: Number
+    walk: st.Walk = st.WALK
+    drift: Theorem = field(default_factory=drift)
 
     def potential(self, step_: Ratio) -> k.Lin:
         """Return `scaled` of it and ``apart (K - j)(x - 1)(x - 2) D``."""
         at = st.gamma + K * now + step_
         near = self.apart * (K - step_) * (at - 1) * (at - 2)
-        return scaled(at, self.form(step_)) + st.spread(step_) * near
+        return scaled(at, self.form(step_)) + self.walk.spread(step_) * near
 
     def grown(self) -> Theorem:
         """Return what a step adds to the potential at most.
@@ -322,11 +251,11 @@ class Followed:
         noise = self.noise * cost * SINGLE * (x - 2)
         return combine(
             (self.step, x * wide),
-            (drift(), c * x * (x - 1)),
+            (self.drift, c * x * (x - 1)),
             (single_step(), noise),
             (single_step(), c * cost * r * APART),
             (single_step(), c * cost * (r + 2 * r**2) * st.delta2),
-            (st.over(combine((d, 1))), rules.number_of(spare.form)),
+            (st.over(combine((self.walk.apart(J), 1))), rules.number_of(spare.form)),
             (self.least, rules.number_of(self.kept.form)),
             target=self.potential(J)
             + constant(noise + drift_cost)
@@ -348,7 +277,7 @@ class Followed:
         return combine(
             sum_over(self.grown(), steps(K), st.j),
             rules.telescope(st.j, self.potential(J), K),
-            (st.same_start(), self.apart * K * (low - 1) * (low - 2)),
+            (self.walk.same_start(), self.apart * K * (low - 1) * (low - 2)),
             (start, (low - 1) * (low - 2) * (low - 3)),
             (end, (high - 1) * (high - 2) * (high - 3)),
         )
@@ -394,60 +323,18 @@ KEPT = Fraction(7, 10)
 """Of the gradient at the mean model, in the mean of the local models' gradients."""
 
 
-def gap(at: Vec) -> k.Lin:
-    """Return ``f(at) - f*``."""
-    return k.value_of(k.MEAN, at) - k.value_of(k.MEAN, st.BEST)
-
-
 @cache
 def value_descent() -> Theorem:
     """Return what a step makes of the gap at the mean model.
 
     ``gap' <= (1 - mu h (17/10 - 7/10 S h)) gap + 5/3 S^2 h D + S h^2/2 SINGLE``.
     """
-    G, Gw, after = st.averaged(g), st.averaged(there), st.middle(J + 1)
-    e, moved = st.averaged(st.move(J)), st.middle(J + 1) - wbar
-    variance = sum_over(
-        rules.variance(RUN, st.sigma2, n, now, J), CLIENTS, n, weight(n) ** 2
-    )
-    half, rest = S * h**2 / 2, h / 2 * (1 - S * h)
-    near = h / 2 + rest * KEPT / (1 - KEPT)
-    share = h / 2 + rest * KEPT
+    share = STEP.share(KEPT)
     return combine(
-        majorant_of_mean(S, wbar, after),
-        (st.mean_step(total, -1), 1),
-        (st.mean_step(moved - e, -1), S / 2),
-        (st.fresh(total - G * (S * h)), h),
-        (st.uncorrelated(None, 1), half),
-        (variance, half),
-        (rules.jensen(CLIENTS, n, weight(n), g - there), near),
-        (rules.mean_gradient(wbar, G * 2 - total - Gw), near),
-        (st.over(lipschitz(Local(n), S, st.point(J), wbar, mu)), near),
-        (G - total * KEPT, rest / (1 - KEPT)),
-        (convex_mean(wbar, st.BEST), 2 * mu * share),
-        (total + (st.BEST - wbar) * mu, share),
+        STEP.value_descent(KEPT),
+        (STEP.steep(), share),
         (st.over(combine((d, 1))), Fraction(7, 6) * S**3 * h**2),
-        target=gap(wbar) * (1 - mu * 2 * share)
-        + st.spread(J) * (Fraction(5, 3) * S**2 * h)
-        + constant(SINGLE * half)
-        - gap(after),
-        signs=[
-            sign(one, (st.small(), factor * h / 2))
-            for one, factor in (
-                (rest / (1 - KEPT), 1 / (1 - KEPT)),
-                (near, KEPT / (1 - KEPT)),
-                (share, KEPT),
-            )
-        ],
-    )
-
-
-def no_higher(p: Vec, q: Vec, same: Callable[[Vec], Theorem], way: int) -> Theorem:
-    """Return ``f(q) <= f(p)`` where ``way <q - p, w> = 0`` for every w."""
-    return combine(
-        majorant_of_mean(S, p, q),
-        (same(k.gradient(k.MEAN, p)), -way),
-        (same(q - p), -way * S / 2),
+        signs=[sign(share, (st.small(), h / 2 * KEPT))],
     )
 
 
@@ -458,7 +345,7 @@ def gap_after() -> Theorem:
     As `distance`, with the gap for the squared distance, :math:`\frac S2` times the
     noise and S times the drift.
     """
-    before, after, zero = k.iterate(RUN, now), k.iterate(RUN, now + 1), ratio(0)
+    before = k.iterate(RUN, now)
     one = Followed(
         lambda step: gap(st.middle(step)),
         rules.lowest(k.MEAN, wbar),
@@ -469,6 +356,5 @@ def gap_after() -> Theorem:
         Fraction(20, 3) * S**2 / mu,
         S / 2,
     )
-    start = no_higher(before, st.middle(zero), st.start_of_mean, 1)
-    end = no_higher(st.middle(K), after, st.ends, -1)
+    start, end = value_ends(st.WALK)
     return over_rounds(one.one_round(start, end), gap(before))

@@ -1,8 +1,9 @@
-r"""MiniBatch-SFL with the printed rates of its steps: what a step does, and its noise.
+r"""Steps at rates of their own: what a step does, and MiniBatch-SFL's printed rates.
 
-The learning rate of step i = Kt + j is :math:`\eta=\frac2\mu u_i`, where
-:math:`u_i(\gamma+i)=1` is assumed: sums over steps have no denominators that depend on
-the step. The mean of the clients' local models is :math:`\bar w`.
+`Walk` is of MiniBatch-SFL or of SFL-V1 whose sides step together. At the printed rates
+step i = Kt + j has :math:`\eta=\frac2\mu u_i`, where :math:`u_i(\gamma+i)=1` is
+assumed: sums over steps have no denominators that depend on the step. The mean of the
+clients' local models is :math:`\bar w`.
 """
 
 from __future__ import annotations
@@ -98,15 +99,20 @@ def of_all(theorem: Theorem, client: Client, u: Vec, w: Vec, way: int = 1) -> Th
 
 @dataclass(frozen=True)
 class Walk:
-    """The local steps of a run of MiniBatch-SFL, at any rates.
+    """The local steps of a run, at any rates.
 
     Attributes:
-        run: the run, K steps in a round.
+        run: the run, K steps in a round; MiniBatch-SFL or SFL-V1.
         move: the rate of a step times a client's stochastic gradient.
     """
 
     run: terms.Split
     move: Callable[[Ratio, Client], Vec]
+
+    @property
+    def alone(self) -> bool:
+        """Whether each client moves both blocks of its model alone (SFL-V1)."""
+        return not self.run.kind.shared
 
     def point(self, step: Number, client: Client = n) -> Vec:
         """Return the local point."""
@@ -130,13 +136,14 @@ class Walk:
         )
 
     def step(self, client: Client, w: Vec, way: int = 1) -> Theorem:
-        """Return ``way <p' - p + [e_n]_c + [sum a e]_s, w> >= 0``."""
+        """Return ``way <p' - p + [e_n]_c + [sum a e]_s, w> >= 0``; alone [e_n]_s."""
         c, s = part(CLIENT, w), part(SERVER, w)
         change = self.moves(J + 1, m) - self.moves(J, m) - self.moved(m)
         apart = self.point(J + 1, client) - self.point(J, client)
+        everyone = of_all(self.one_more(m, s, -way), m, change, s, -way)
         uses: list[tuple[Theorem, Number]] = [
             (self.one_more(client, c, -way), 1),
-            (of_all(self.one_more(m, s, -way), m, change, s, -way), 1),
+            (self.one_more(client, s, -way) if self.alone else everyone, 1),
             (rules.blocks(apart, w), way),
         ]
         for side, seen in ((CLIENT, c), (SERVER, s)):
@@ -150,7 +157,8 @@ class Walk:
         """Return ``way <wbar' - wbar + sum a e, w> >= 0``."""
         k, all_ = other, averaged(self.moved(m), m)
         change = self.point(J + 1, k) - self.point(J, k)
-        change = change + part(CLIENT, self.moved(k)) + part(SERVER, all_)
+        change = change + part(CLIENT, self.moved(k))
+        change = change + part(SERVER, self.moved(k) if self.alone else all_)
         each = of_all(self.step(k, w, way), k, change, w, way)
         return combine(each, (rules.blocks(all_, w), way))
 
@@ -170,6 +178,21 @@ class Walk:
         """Return ``Delta = ||wbar - x*||^2``."""
         return norm2(self.middle(step) - BEST)
 
+    def server_same(self, w: Vec) -> Theorem:
+        """Return ``<[p - wbar]_s, w> = 0`` where the server's block is one for all."""
+        before = terms.iterate(self.run, now)
+        seen = part(SERVER, self.point(J, m) - before + averaged(self.moves(J, m), m))
+
+        def own(client: Client) -> Theorem:
+            return rules.local_update(self.run, client, now, J, SERVER, w)
+
+        whole = combine(
+            own(n),
+            (over(own(m), m), -1),
+            (of_mean(seen, part(SERVER, w), m), -1),
+        )
+        return rules.cut(whole, STARTED)
+
     def none(self, client: Client, w: Vec) -> Theorem:
         """Return ``<sum_{i<0} e, w> = 0``."""
         e, zero = self.move(of(i), client), ratio(0)
@@ -180,12 +203,13 @@ class Walk:
         """Return ``<p(n,t,0) - x, w> = 0``."""
         zero = ratio(0)
         c, s = part(CLIENT, w), part(SERVER, w)
+        everyone = of_all(self.none(m, s), m, self.moves(zero, m), s)
         return combine(
             rules.blocks(self.point(zero, client) - terms.iterate(self.run, now), w),
             rules.local_update(self.run, client, now, zero, CLIENT, c),
             rules.local_update(self.run, client, now, zero, SERVER, s),
             (self.none(client, c), -1),
-            (of_all(self.none(m, s), m, self.moves(zero, m), s), -1),
+            (self.none(client, s) if self.alone else everyone, -1),
         )
 
     def start_of_mean(self, w: Vec) -> Theorem:
@@ -202,8 +226,8 @@ class Walk:
         """Return ``<wbar - x(t+1), w> = 0`` after the last step."""
         before, after = (terms.iterate(self.run, at) for at in (now, now + 1))
         uses = [rules.blocks(self.middle(K) - after, w)]
-        own = self.moves(K, n)
-        for side, made in ((CLIENT, own), (SERVER, averaged(self.moves(K, m), m))):
+        own, all_ = self.moves(K, n), averaged(self.moves(K, m), m)
+        for side, made in ((CLIENT, own), (SERVER, own if self.alone else all_)):
             seen = part(side, w)
             local = rules.local_update(self.run, n, now, K, side, seen)
             away = part(side, self.point(K) - before + made)

@@ -14,7 +14,7 @@ from functools import cache
 
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Number, Ratio, ratio
+from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import in_order, notation, partial_visits
 from sfl_theory.proofs import local_steps as local
@@ -322,3 +322,38 @@ def mean_gap(a: Weighted) -> Theorem:
     + S cd tau^2 G2/(2T) sum eta^3``.
     """
     return local.nearer(approach(a), a.round, T, 1 / (2 * tau * T))
+
+
+RATE, LEVEL, WAY = (notation.positive(name) for name in ("rate", "level", "way"))
+
+
+def tuned_gap(a: Weighted, level: Theorem) -> Theorem:
+    """Return the mean gap of x(0) to x(T) at the best constant rate.
+
+    ``1/(T+1) sum_{t<=T} (f(x) - f*) <= v r + cd/2 S r^2`` for ``eta tau v = r`` and
+    ``||x(0) - x*||^2/(T+1) <= r^2``.
+
+    Args:
+        a: the algorithm.
+        level: ``v^2 - c1 G2 >= 0``.
+
+    Returns:
+        The bound.
+    """
+    family = k.RoundFamily("eta", Sort.POSITIVE)
+    values = ((family, k.Rate(RATE)), (k.Var("T", Sort.COUNT), T + 1))
+    whole = rules.instantiate(mean_gap(a), values, ())
+    far = k.norm2(k.iterate(a.at(k.Rate(RATE)), 0) - BEST)
+    alpha = RATE * tau
+    near = rules.assume(k.constant(WAY**2) - far * (1 / (T + 1)))
+    more, less = (rules.assume(k.constant(c * (alpha * LEVEL - WAY))) for c in (1, -1))
+    smaller = combine(level, target=k.constant(LEVEL**2 - G2))
+    return combine(
+        (whole, 1 / RATE),
+        (near, 1 / (2 * alpha)),
+        (more, WAY / (2 * alpha)),
+        (level, alpha / 2),
+        (less, LEVEL / 2),
+        (smaller, S * a.cd * alpha**2 / 2),
+        (less, S * a.cd * (alpha * LEVEL + WAY) / 2),
+    )

@@ -1,4 +1,4 @@
-"""The linear matrix inequality of a space, in float64, as signed squares."""
+"""The linear matrix inequality of a space, in float64, as products of vectors."""
 
 from __future__ import annotations
 
@@ -14,27 +14,38 @@ from sfl_theory.worst_case.certificate import Space
 from sfl_theory.worst_case.program import Constraint, Program
 
 Array = NDArray[np.float64]
+Places = NDArray[np.int_]
+
+
+TOGETHER = 64
+"""So many constraints' products fit into a fast memory."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """The linear matrix inequality of a space, or of some of its atoms.
+    r"""The linear matrix inequality of a space, or of some of its atoms.
+
+    $A_k=\sum_r\frac12(u_{kr}v_{kr}^\top+v_{kr}u_{kr}^\top)$. An interpolation
+    inequality is one product in the solver's values; a difference of two squares would
+    lose digits where one factor is long and the other is short.
 
     Attributes:
-        rows: the vectors u, shape (m, rank, n).
-        signs: sigma, shape (m, rank).
+        left: the vectors u of all constraints, one constraint's after another's.
+        right: the vectors v.
+        starts: where a constraint's vectors begin; each has one at least.
         goal: C.
         scale: of the atoms that are kept.
         kept: their places in the basis.
         active: the constraints' places among all.
     """
 
-    rows: Array
-    signs: Array
+    left: Array
+    right: Array
+    starts: Places
     goal: Array
     scale: Array
     kept: list[int]
-    active: NDArray[np.int_]
+    active: Places
 
     @property
     def size(self) -> int:
@@ -43,57 +54,59 @@ class Block:
 
     def applied(self, X: Array) -> Array:
         """Return <A_k, X> for every k."""
-        m, rank, n = self.rows.shape
-        flat = self.rows.reshape(m * rank, n)
-        products = np.einsum("ij,ij->i", flat @ X, flat).reshape(m, rank)
-        return np.asarray((products * self.signs).sum(axis=1))
+        if not len(self.starts):
+            return np.zeros(0)
+        products = np.einsum("ij,ij->i", self.left @ X, self.right)
+        return np.add.reduceat(products, self.starts)
 
     def combined(self, y: Array) -> Array:
         """Return sum_k y_k A_k."""
-        m, rank, n = self.rows.shape
-        flat = self.rows.reshape(m * rank, n)
-        weights = (self.signs * y[:, None]).reshape(m * rank)
-        return flat.T @ (flat * weights[:, None])
+        found = self.left.T @ (self.right * y[self.owners][:, None])
+        return (found + found.T) / 2
 
     def within(self, places: Sequence[int]) -> Block:
         """Return the part of some atoms, and of what speaks of them."""
         places = [*places]
-        rows = self.rows[:, :, places]
-        signs = np.where(rows.any(axis=2), self.signs, 0.0)
-        here = signs.any(axis=1)
+        left, right = self.left[:, places], self.right[:, places]
+        here = left.any(axis=1) & right.any(axis=1)
+        owners = self.owners[here]
+        starts = np.flatnonzero(np.diff(owners, prepend=-1))
         goal = self.goal[np.ix_(places, places)]
         kept = [self.kept[k] for k in places]
-        active = self.active[here]
-        return Block(rows[here], signs[here], goal, self.scale[places], kept, active)
+        active = self.active[owners[starts]]
+        return Block(
+            left[here], right[here], starts, goal, self.scale[places], kept, active
+        )
 
     def normal(self, X: Array, Y: Array) -> Array:
-        """Return the matrix <A_k, X A_l Y>, which is symmetric.
+        """Return the matrix <A_k, X X' A_l Y Y'>, which is symmetric.
 
-        Constraints of few squares stand apart from those of many.
+        Of two factors it is positive semidefinite up to rounding, whatever X and Y are.
         """
-        m, rank, _ = self.rows.shape
-        found, turned = np.zeros((m, m)), np.zeros((m, m))
-        signed = self.rows * self.signs[:, :, None]
-        for r in range(rank):
-            here = self.depth[r]
-            left, right = self.rows[here, r] @ X, signed[here, r] @ Y
-            for s in range(r + 1):
-                there = self.depth[s]
-                product = left @ self.rows[there, s].T
-                product *= right @ signed[there, s].T
-                into = found if s == r else turned
-                if len(here) == len(there) == m:
-                    into += product
-                else:
-                    into[np.ix_(here, there)] += product
-        found += turned
-        found += turned.T
-        return found
+        u, v, p, q = self.left @ X, self.right @ X, self.left @ Y, self.right @ Y
+        m = len(self.starts)
+        ends = np.append(self.starts[1:], len(u))
+        found = np.zeros((m, m))
+        for first in range(0, m, TOGETHER):
+            last = min(first + TOGETHER, m)
+            a, b = self.starts[first], ends[last - 1]
+            product = np.zeros((b - a, b))
+            for one, two, three, four in (
+                (u, u, q, q), (v, v, p, p), (u, v, q, p), (v, u, p, q),
+            ):  # fmt: skip
+                product += (one[a:b] @ two[:b].T) * (three[a:b] @ four[:b].T)
+            if b > last:
+                product = np.add.reduceat(product, self.starts[first:last] - a, axis=0)
+                product = np.add.reduceat(product, self.starts[:last], axis=1)
+            found[first:last, :last] = product
+            found[:first, first:last] = product[:, :first].T
+        return found / 4
 
     @cached_property
-    def depth(self) -> list[NDArray[np.int_]]:
-        """The constraints that have an r-th square, for every r."""
-        return [np.flatnonzero(column) for column in self.signs.T]
+    def owners(self) -> Places:
+        """Whose vectors they are: places in ``active``."""
+        counts = np.diff(self.starts, append=len(self.left))
+        return np.repeat(np.arange(len(self.starts)), counts)
 
 
 def written(program: Program, constraints: Sequence[Constraint], space: Space) -> Block:
@@ -111,51 +124,66 @@ def written(program: Program, constraints: Sequence[Constraint], space: Space) -
     scale = np.array([program.units.atom(basis[k]) for k in kept])
     table = program.tables[space][:, kept] * scale
     size = len(kept)
-    found: list[list[tuple[float, Array]]] = []
+    left: list[Array] = []
+    right: list[Array] = []
+    starts: list[int] = []
+    active: list[int] = []
     heights = np.abs(table).max(axis=1, initial=0.0)
     tallness = 2.0 ** np.round(np.log2(np.where(heights > 0, heights, 1.0)))
     tallness[heights == 0] = 0.0
-    known: dict[tuple[object, ...], list[tuple[float, Array]]] = {}
-    for one in constraints:
+    known: dict[tuple[object, ...], list[tuple[Array, Array]]] = {}
+    for place, one in enumerate(constraints):
         if one.spaces and space not in one.spaces:
-            found.append([])
             continue
-        ids = list(dict.fromkeys(k for a, b, _ in one.terms for k in (a, b)))
+        terms = (*one.terms, *program.bent(one.values))
+        ids = list(dict.fromkeys(k for a, b, _ in terms for k in (a, b)))
         where = {k: j for j, k in enumerate(ids)}
-        shape = tuple((where[a], where[b], c) for a, b, c in one.terms)
+        shape = tuple((where[a], where[b], c) for a, b, c in terms)
         tall = tuple(float(tallness[k]) for k in ids)
         unit = program.unit(one)
         if (shape, tall, unit) not in known:
-            known[shape, tall, unit] = _signed_squares(shape, np.array(tall), unit)
+            known[shape, tall, unit] = _products(shape, np.array(tall), unit)
         near = table[ids] / np.array([length or 1.0 for length in tall])[:, None]
-        squares = [(sign, row @ near) for sign, row in known[shape, tall, unit]]
-        found.append([(sign, row) for sign, row in squares if row.any()])
-    rank = max(map(len, found), default=0) or 1
-    rows, signs = np.zeros((len(found), rank, size)), np.zeros((len(found), rank))
-    for k, squares in enumerate(found):
-        for r, (sign, row) in enumerate(squares):
-            rows[k, r], signs[k, r] = row, sign
+        pairs = [(u @ near, v @ near) for u, v in known[shape, tall, unit]]
+        pairs = [(u, v) for u, v in pairs if u.any() and v.any()]
+        if pairs:
+            starts.append(len(left))
+            active.append(place)
+        left += [u for u, _ in pairs]
+        right += [v for _, v in pairs]
     goal = np.zeros((size, size))
-    for a, b, c in program.objective.terms:
+    for a, b, c in (*program.objective.terms, *program.bent(program.objective.values)):
         goal += float(c) * np.outer(table[a], table[b]) / program.units.objective
-    active = np.arange(len(constraints))
-    return Block(rows, signs, (goal + goal.T) / 2, scale, kept, active)
+    return Block(
+        np.array(left).reshape(-1, size),
+        np.array(right).reshape(-1, size),
+        np.array(starts, dtype=int),
+        (goal + goal.T) / 2,
+        scale,
+        kept,
+        np.array(active, dtype=int),
+    )
 
 
-def _signed_squares(
+def _products(
     shape: Sequence[tuple[int, int, Fraction]], tall: Array, unit: float
-) -> list[tuple[float, Array]]:
-    """Return a form in vectors of some lengths, over a unit, as signed squares."""
+) -> list[tuple[Array, Array]]:
+    """Return a form in vectors of some lengths, over a unit, as products.
+
+    A positive and a negative square are a product: a^2 - b^2 = (a + b) (a - b).
+    """
     form = np.zeros((len(tall), len(tall)))
     for a, b, c in shape:
         form[a, b] += float(c) * tall[a] * tall[b] / unit / 2
         form[b, a] += float(c) * tall[a] * tall[b] / unit / 2
     levels, directions = np.linalg.eigh(form)
-    return [
-        (float(np.sign(level)), np.sqrt(abs(level)) * directions[:, k])
-        for k, level in enumerate(levels)
-        if abs(level) > 1e-12 * np.abs(levels).max()
-    ]
+    roots = directions * np.sqrt(np.abs(levels))
+    seen = np.abs(levels) > 1e-12 * np.abs(levels).max()
+    above, below = roots[:, seen & (levels > 0)].T, roots[:, seen & (levels < 0)].T
+    both = min(len(above), len(below))
+    found = [(a + b, a - b) for a, b in zip(above, below, strict=False)]
+    found += [(a, a) for a in above[both:]]
+    return found + [(b, -b) for b in below[both:]]
 
 
 def completed(matrix: Array, cliques: Sequence[Sequence[int]]) -> Array:

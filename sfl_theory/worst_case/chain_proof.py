@@ -21,7 +21,7 @@ from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.notation import combine, of, rates, steps, sum_over
 from sfl_theory.proofs.unrolled import t
 from sfl_theory.worst_case.proof import Proved
-from sfl_theory.worst_case.round_by_round import Followed, Round
+from sfl_theory.worst_case.round_by_round import Followed, Round, weights_of
 from sfl_theory.worst_case.round_proof import STAR, Federation, gap, proved
 
 
@@ -38,6 +38,8 @@ def prove(followed: Followed, name: str = "round-by-round") -> Proved:
     Raises:
         ValueError: no derivation is known, or a certificate proves no such bound.
     """
+    if followed.setting.reading != "last" and len(set(followed.steps)) > 1:
+        raise ValueError("no derivation is known: a mean over rounds of falling steps")
     return _Chain(followed).proved(name)
 
 
@@ -62,16 +64,16 @@ def used(followed: Followed) -> tuple[Round, ...]:
     Returns:
         All of them for the last iterate, one for a mean.
     """
-    T, every = len(followed.steps), followed.rounds
+    over, every = weights_of(followed.steps)[-1], followed.rounds
     if followed.setting.reading == "last":
         return every
     gap_, far = followed.values[0], followed.setting.initial_distance
     if far is None:
-        return (min(every, key=lambda one: one.falling(T, gap_)),)
+        return (min(every, key=lambda one: one.falling(over, gap_)),)
     rising, *others = every
-    near = [(found, one) for one in others if (found := one.nearing(T, far))]
+    near = [(found, one) for one in others if (found := one.nearing(over, far))]
     least, best = min(near, key=lambda pair: pair[0], default=(None, rising))
-    nearer = least is not None and least < rising.rising(T, gap_)
+    nearer = least is not None and least < rising.rising(over, gap_)
     return (best if nearer else rising,)
 
 

@@ -20,6 +20,8 @@ ALL_AT_ONCE = 400
 TURNS = 20
 MOST_NEW = 2
 """So many inequalities per node enter at once."""
+MANY = 5000
+"""A search among more pairs ends where a turn no longer lowers the value."""
 IDLE = 1e-1
 """Inequalities whose multiplier is so far below their slack are dropped, once each."""
 FIRST, DEEPER = 1e-2, 3
@@ -51,6 +53,7 @@ def searched(
     progress: Progress | None = None,
     floor: float = -np.inf,
     solve: Callable[..., Solution] = interior.solved,
+    enough: Callable[[Solution], bool] | None = None,
 ) -> Found:
     """Solve a program by column generation.
 
@@ -60,6 +63,7 @@ def searched(
         progress: told what happens.
         floor: a value that is known to be reached.
         solve: the float solver.
+        enough: whether a point is known to be near enough for all inequalities.
 
     Returns:
         The solution for the last set of inequalities.
@@ -68,6 +72,7 @@ def searched(
     given = [one for one in program.given if not _shifted(program, one.inequality)]
     every = np.array(program.pairs, dtype=int).reshape(-1, 2)
     known, dropped, kept = set(chosen), set[Pair](), set[Pair]()
+    many, lowest = len(program.pairs) > MANY, np.inf
 
     def missing(found: Solution, accuracy: float) -> tuple[list[Pair], float]:
         units = program.units
@@ -83,6 +88,8 @@ def searched(
     def pause(level: float, found: Solution) -> bool:
         if found.residual > level:
             return False
+        if enough and enough(found):
+            return True
         new, _ = missing(found, 0.1 * found.residual)
         return len(new) > FEW * found.residual * (len(given) + len(chosen))
 
@@ -99,6 +106,9 @@ def searched(
         state = solution.state
         new, worst = missing(solution, max(tolerance, 0.1 * solution.residual))
         reached = solution.upper <= floor * (1 + 10 * tolerance)
+        reached |= bool(enough and enough(solution))
+        reached |= many and solution.upper > lowest * (1 - tolerance)
+        lowest = min(lowest, solution.upper)
         if reached or not (new or solution.status == "paused"):
             break
         settled = not new

@@ -12,6 +12,7 @@ $\tilde u$ along the N corners of a simplex.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from sfl_theory.worst_case.certificate import STAR, Atom, Space
 from sfl_theory.worst_case.columns import Found, violations
 from sfl_theory.worst_case.exact import Scaled, table
-from sfl_theory.worst_case.interior import Grams
+from sfl_theory.worst_case.interior import Grams, Solution
 from sfl_theory.worst_case.program import Constraint, Program
 from sfl_theory.worst_case.setting import ONE, ZERO
 
@@ -115,45 +116,8 @@ def reached(
     return Instance(words, clients, dimension, factors, weights, values, value)
 
 
-def rounded(program: Program, found: Found) -> Instance | str:
-    """Round a mean of the solver's points and of half a parabola's run.
-
-    All constraints are affine in Gram matrices and values, so between two points it is
-    known in float64 where all hold: one goes from a parabola's run, which is inside,
-    to the solver's points, the latest of which are best and break constraints most.
-
-    Args:
-        program: the program.
-        found: the solver's last points.
-
-    Returns:
-        The instance, or what rounding breaks.
-    """
-    mu = program.setting.mu or ZERO
-    curves = [mu + (program.setting.S - mu) / part for part in PARTS]
-    runs = [parabola(program, curve) for curve in curves]
-    points = [_Mean(*one, _excess(program, *one)) for one in found.solution.trail]
-    means = []
-    for run in runs:
-        if isinstance(run, Instance):
-            half = _half(program, run)
-            none = {space: 0 * gram for space, gram in half[0].items()}
-            inside = _Mean(none, 0 * half[1], _excess(program, *half), run, 1.0)
-            deep = [_moved(one, inside, 2.0) for one in points]
-            means += [_moved(a, b, 1.01) for a in points for b in (inside, *deep)]
-    if not means:
-        return "no run of a parabola is inside, or the solver has no point"
-    best = max(means, key=lambda one: float(one.excess[-1]))
-    instance: Instance | str = ""
-    for wider in WIDER:
-        instance = _rounded(program, best, min(ONE, Fraction(best.share) * wider))
-        if isinstance(instance, Instance):
-            break
-    return instance
-
-
 @dataclass(frozen=True)
-class _Mean:
+class Mean:
     """A mean of points of the solver and of half an instance.
 
     Attributes:
@@ -170,11 +134,86 @@ class _Mean:
     inside: Instance | None = None
     share: float = 0.0
 
+    @property
+    def value(self) -> float:
+        """Of the metric."""
+        return float(self.excess[-1])
 
-def _moved(point: _Mean, inside: _Mean, more: float) -> _Mean:
+
+def insides(program: Program) -> list[Mean]:
+    """Return halves of parabolas' runs, which are inside all constraints.
+
+    Args:
+        program: the program.
+
+    Returns:
+        One for every curvature that was tried and is admissible.
+    """
+    mu = program.setting.mu or ZERO
+    curves = [mu + (program.setting.S - mu) / part for part in PARTS]
+    found = []
+    for run in (parabola(program, curve) for curve in curves):
+        if isinstance(run, Instance):
+            half = _half(program, run)
+            none = {space: 0 * gram for space, gram in half[0].items()}
+            found.append(Mean(none, 0 * half[1], _excess(program, *half), run, 1.0))
+    return found
+
+
+def nearest(
+    program: Program, solution: Solution, inside: Sequence[Mean]
+) -> Mean | None:
+    """Return the worst mean of the solver's points and of half a parabola's run.
+
+    All constraints are affine in Gram matrices and values, so between two points it is
+    known in float64 where all hold: one goes from a parabola's run, which is inside,
+    to the solver's points, the latest of which are best and break constraints most.
+
+    Args:
+        program: the program.
+        solution: with the solver's last points.
+        inside: see ``insides``.
+
+    Returns:
+        The mean, None if there is nothing to take it of.
+    """
+    points = [Mean(*one, _excess(program, *one)) for one in solution.trail]
+    means = []
+    for far in inside:
+        deep = [_moved(one, far, 2.0) for one in points]
+        means += [_moved(a, b, 1.01) for a in points for b in (far, *deep)]
+    return max(means, key=lambda one: one.value, default=None)
+
+
+def rounded(
+    program: Program, found: Found, inside: Sequence[Mean] | None = None
+) -> Instance | str:
+    """Round the worst mean of the solver's points and of half a parabola's run.
+
+    Args:
+        program: the program.
+        found: the solver's last points.
+        inside: see ``insides``; None: made now.
+
+    Returns:
+        The instance, or what rounding breaks.
+    """
+    inside = insides(program) if inside is None else inside
+    best = nearest(program, found.solution, inside)
+    if best is None:
+        return "no run of a parabola is inside, or the solver has no point"
+    instance: Instance | str = ""
+    for wider in WIDER:
+        instance = _rounded(program, best, min(ONE, Fraction(best.share) * wider))
+        if isinstance(instance, Instance):
+            break
+    return instance
+
+
+def _moved(point: Mean, inside: Mean, more: float) -> Mean:
     """Return a point moved until it is inside, times more."""
     by = min(1.0, LEAST + more * _least_share(point.excess, inside.excess))
-    return _Mean(
+    return Mean(
         {s: (1 - by) * g + by * inside.grams[s] for s, g in point.grams.items()},
         (1 - by) * point.values + by * inside.values,
         (1 - by) * point.excess + by * inside.excess,
@@ -218,7 +257,7 @@ def _half(program: Program, inside: Instance) -> tuple[Grams, NDArray[np.float64
     return grams, np.array([float(value) / 2 for value in inside.values])
 
 
-def _rounded(program: Program, mean: _Mean, share: Fraction) -> Instance | str:
+def _rounded(program: Program, mean: Mean, share: Fraction) -> Instance | str:
     r"""Round a mean with another share of the instance.
 
     Args:
@@ -274,11 +313,11 @@ def parabola(program: Program, c: Fraction) -> Instance | str:
     for space in program.spaces:
         factors[space], axes[space] = _followed(program, c, start, space)
     values = [ZERO] * program.values
+    tables = {space: table(program, space) for space in program.spaces}
     for node in program.nodes:
         if node.value is not None:
-            for space in program.spaces:
+            for space, at in tables.items():
                 rows, below = factors[space].numerators, factors[space].denominator
-                at = table(program, space)
                 slope = at.numerators[node.gradient] @ rows
                 pairs = zip(slope, axes[space], strict=True)
                 total = sum((int(e) ** 2 * w for e, w in pairs), ZERO)

@@ -17,7 +17,6 @@ is positive definite, so its multipliers can be rounded to a proof.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 
 from sfl_theory.worst_case.blocks import Array, Block, completed, written
 from sfl_theory.worst_case.certificate import Inequality, Space
+from sfl_theory.worst_case.factors import Factor, even_part, lower_inverse, whitener
 from sfl_theory.worst_case.program import Constraint, Program
 
 Grams = dict[Space, Array]
@@ -35,9 +35,8 @@ EARLY = 3e-2
 DEEP = 5e-3
 """Accuracy of the point from which the next program starts, and its least gap."""
 BOUNDARY = 0.95
-BASE = 48
-REFINED = 2
-REGULAR = (1e-16, 1e-14, 1e-12, 1e-10)
+REFINED, SETTLED, LEFT = 4, 1e-11, 1e-2
+"""Equations are solved again at most so often, until so little of them is left."""
 TRAIL = 12
 NEARER = 0.7
 EXACT = 1e2
@@ -156,7 +155,7 @@ def _freed(
     for space, whole in zip(program.spaces, wholes, strict=True):
         atoms = [program.basis[space][k] for k in whole.kept]
         place = {atom: k for k, atom in enumerate(atoms)}
-        matrix = whole.combined(y) - whole.goal
+        matrix = whole.combined(y[whole.active]) - whole.goal
         more = completed(matrix, program.cliques[space]) - matrix
         more *= 2 * height / np.outer(whole.scale, whole.scale)
         for (where, noise, atom), says in program.orthogonal.items():
@@ -276,7 +275,7 @@ class _Method:
             )
             gap = self.mu * self.order / size
             if gap < NEARER * last:
-                here = (self._grams(self.X), self.value * self.f)
+                here = self._seen(self.X, self.f)
                 trail = [here, *trail[: TRAIL - 1]]
                 last = gap
             if progress:
@@ -325,11 +324,12 @@ class _Method:
     ) -> Solution:
         y, X, f, (upper, lower) = kept
         h = self.height
+        grams, values = self._seen(X, f)
         spread = abs(upper) / sum(float(gram.trace()) for gram in X)
         return Solution(
             y * h / self.unit,
-            self._grams(X),
-            self.value * f,
+            grams,
+            values,
             upper * h,
             lower * h,
             wrong,
@@ -340,74 +340,78 @@ class _Method:
             self.early,
         )
 
-    def _grams(self, X: list[Array]) -> Grams:
+    def _seen(self, X: list[Array], f: Array) -> tuple[Grams, Array]:
+        """Return Gram matrices of all atoms, and the functions' values."""
         sizes = {space: len(self.program.basis[space]) for space in self.homes}
         found = {space: np.zeros((size, size)) for space, size in sizes.items()}
         for space, gram, block in zip(self.homes, X, self.blocks, strict=True):
             here = np.ix_(block.kept, block.kept)
             found[space][here] += gram * np.outer(block.scale, block.scale)
-        return found
+        return found, self.program.straight(found, self.value * f)
 
     def _step(self, rp: Array, Rd: list[Array], rf: Array) -> float:
         """Return the length of a predictor and corrector step, made now."""
-        inverse = [_inverse(Z) for Z in self.Z]
+        roots = [np.asarray(np.linalg.cholesky(X), dtype=float) for X in self.X]
+        whites = [lower_inverse(np.linalg.cholesky(Z)) for Z in self.Z]
+        inverse = [W.T @ W for W in whites]
         normal = np.zeros((len(self.y), len(self.y)))
-        for block, X, Y in zip(self.blocks, self.X, inverse, strict=True):
-            normal[np.ix_(block.active, block.active)] += block.normal(X, Y)
+        for block, C, W in zip(self.blocks, roots, whites, strict=True):
+            if len(block.active) == len(normal):
+                normal += block.normal(C, W.T)
+            else:
+                normal[np.ix_(block.active, block.active)] += block.normal(C, W.T)
         ratio = np.divide(self.s, self.y, out=np.zeros_like(self.s), where=self.signed)
-        normal = (normal + normal.T) / 2 + np.diag(ratio)
+        normal[np.diag_indices_from(normal)] += ratio
         even = 1 / np.sqrt(normal.diagonal())
-        white = _whitener(normal * np.outer(even, even))
-
-        def over(right: Array) -> Array:
-            found = white.T @ (white @ (right.T * even).T)
-            return np.asarray((found.T * even).T)
-
-        tall = over(self.F)
-        balance = self.F.T @ tall
+        normal *= even[:, None]
+        normal *= even
+        factor = Factor.of(normal)
+        half = factor.forward(self.F * even[:, None])
+        tall = factor.backward(half) * even[:, None]
+        balance = half.T @ half
         if len(balance):
             weight = np.sqrt(np.maximum(balance.diagonal(), 1e-300))
-            small = _whitener(balance / np.outer(weight, weight))
+            small = whitener(balance / np.outer(weight, weight))
+
+        def prepared(right: Array, rest: Array) -> tuple[Array, Array]:
+            """Return multipliers and values of the system as it was factored."""
+            dy = factor.backward(factor.forward(right * even)) * even
+            if not len(balance):
+                return dy, np.zeros(0)
+            df = small.T @ (small @ ((rest - self.F.T @ dy) / weight)) / weight
+            return dy + tall @ df, df
 
         def direction(
             target: float, curved: list[Array], bent: Array
         ) -> tuple[Array, Array, Array, list[Array], list[Array]]:
-            h = (
-                -rp
-                - self.s
-                + np.where(
-                    self.signed, (target - bent) / np.where(self.signed, self.y, 1), 0
-                )
-            )
-            fixed = []
-            for block, X, Y, R, K in zip(
-                self.blocks, self.X, inverse, Rd, curved, strict=True
-            ):
-                now = target * Y - X - _even(X @ R @ Y) - _even(K @ Y)
-                fixed.append(now)
-                h[block.active] += block.applied(now)
-            df, dy = np.zeros(len(self.c)), np.zeros(len(h))
+            """Return a direction; what is left of the equations is solved for again.
+
+            Every correction is added to dX: its error is as small as it is, that of a
+            dX made of the whole dy is not.
+            """
+            dy, df = np.zeros_like(self.y), np.zeros_like(self.f)
+            settled = max(SETTLED, LEFT * float(np.abs(rp).max()))
+            even_y = np.where(self.signed, self.y, 1)
+            ds = np.where(self.signed, (target - bent) / even_y - self.s, 0)
+            dX = [
+                target * Y - X - even_part(X @ R @ Y) - even_part(K @ Y)
+                for X, Y, R, K in zip(self.X, inverse, Rd, curved, strict=True)
+            ]
             for _ in range(1 + REFINED):
-                more = over(h + self.F @ df - normal @ dy)
-                dy = dy + more
-                if len(balance):
-                    rest = (rf - self.F.T @ dy) / weight
-                    extra = small.T @ (small @ rest) / weight
-                    df, dy = df + extra, dy + tall @ extra
-            dX, dZ = [], []
-            for block, X, Y, R, now in zip(
-                self.blocks, self.X, inverse, Rd, fixed, strict=True
-            ):
-                move = block.combined(dy[block.active])
-                dZ.append(move + R)
-                dX.append(now - _even(X @ move @ Y))
-            ds = np.where(
-                self.signed,
-                (target - bent) / np.where(self.signed, self.y, 1)
-                - self.s
-                - ratio * dy,
-                0,
-            )
+                left = ds + self.F @ df - rp
+                for block, P in zip(self.blocks, dX, strict=True):
+                    left[block.active] += block.applied(P)
+                if float(np.abs(left).max()) < settled:
+                    break
+                more, extra = prepared(left, rf - self.F.T @ dy)
+                dy, df, ds = dy + more, df + extra, ds - ratio * more
+                for k, block in enumerate(self.blocks):
+                    move = block.combined(more[block.active])
+                    dX[k] = dX[k] - even_part(self.X[k] @ move @ inverse[k])
+            dZ = [
+                block.combined(dy[block.active]) + R
+                for block, R in zip(self.blocks, Rd, strict=True)
+            ]
             return dy, df, ds, dX, dZ
 
         mu = self.mu
@@ -440,50 +444,15 @@ class _Method:
         return min(1.0, BOUNDARY * primal), min(1.0, BOUNDARY * dual)
 
 
-def _whitener(matrix: Array) -> Array:
-    """Return W with W' W the inverse of a matrix of unit diagonal, moved if need be.
-
-    Raises:
-        LinAlgError: if it is indefinite beyond rounding.
-    """
-    for moved in REGULAR:
-        shifted = matrix.copy()
-        shifted[np.diag_indices_from(shifted)] += moved * len(matrix)
-        with suppress(np.linalg.LinAlgError):
-            return _lower_inverse(np.linalg.cholesky(shifted))
-    raise np.linalg.LinAlgError("indefinite")
-
-
-def _lower_inverse(lower: NDArray[np.floating]) -> Array:
-    """Return the inverse of a lower triangular matrix, by halves."""
-    if len(lower) <= BASE:
-        return np.asarray(np.linalg.inv(lower))
-    k = len(lower) // 2
-    found = np.zeros_like(lower)
-    found[:k, :k] = _lower_inverse(lower[:k, :k])
-    found[k:, k:] = _lower_inverse(lower[k:, k:])
-    found[k:, :k] = -found[k:, k:] @ (lower[k:, :k] @ found[:k, :k])
-    return found
-
-
 def _room(now: Array, move: Array, signed: NDArray[np.bool_]) -> float:
     falling = signed & (move < 0)
     return float(np.min(-now[falling] / move[falling], initial=np.inf))
 
 
 def _reach(now: Array, move: Array) -> float:
-    white = _lower_inverse(np.linalg.cholesky(now))
-    least = float(np.linalg.eigvalsh(_even(white @ move @ white.T))[0])
+    white = lower_inverse(np.linalg.cholesky(now))
+    least = float(np.linalg.eigvalsh(even_part(white @ move @ white.T))[0])
     return -1 / least if least < 0 else np.inf
-
-
-def _inverse(Z: Array) -> Array:
-    white = _lower_inverse(np.linalg.cholesky(Z))
-    return white.T @ white
-
-
-def _even(matrix: Array) -> Array:
-    return (matrix + matrix.T) / 2
 
 
 def _value(program: Program) -> float:

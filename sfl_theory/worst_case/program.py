@@ -308,6 +308,44 @@ class Program:
         terms = tuple((ids[a], ids[b], c) for a, b, c in self.interpolating)
         return Constraint(inequality, values, terms)
 
+    def bent(self, values: Iterable[tuple[int, Fraction]]) -> list[Term]:
+        r"""Return what values stand for beside the solver's, in inner products.
+
+        With $h=\nabla F(x)-\mu x$ and $z=x-h/(S-\mu)$ the interpolation inequality is
+        $\tilde F(x)\ge\tilde F(y)+\langle h_y,z_x-z_y\rangle$, two squares instead of
+        three, for $\tilde F=F-\frac\mu2\|x\|^2-\frac1{2(S-\mu)}\|h\|^2$.
+
+        Args:
+            values: (index of a value, c).
+
+        Returns:
+            $\sum c(F-\tilde F)$.
+        """
+        S, mu = self.setting.S, self.setting.mu
+        mu = -S if mu is None else mu
+        half = 1 / (2 * (S - mu))
+        found: list[Term] = []
+        for index, c in values:
+            if index in self.homes:
+                x, g = self.homes[index].x, self.homes[index].gradient
+                found += [(g, g, c * half), (x, x, c * half * mu * S)]
+                found.append((x, g, -2 * c * half * mu))
+        return found
+
+    @cached_property
+    def homes(self) -> dict[int, Node]:
+        """The nodes of values."""
+        return {node.value: node for node in self.nodes if node.value is not None}
+
+    def straight(
+        self, grams: Mapping[Space, NDArray[np.float64]], values: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return F of the solver's values, see ``bent``."""
+        whole = self.products(grams)
+        terms = (self.bent([(index, ONE)]) for index in range(self.values))
+        bends = [sum(float(c) * whole[a, b] for a, b, c in each) for each in terms]
+        return np.asarray(values + np.array(bends))
+
     @cached_property
     def interpolating(self) -> tuple[Term, ...]:
         """Quadratic terms in (x, y, grad F(x), grad F(y))."""

@@ -21,7 +21,7 @@ f(x^t)-f^*)+\theta^2c$:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -35,10 +35,51 @@ SPANS, SMALLEST, MOST = 3, Fraction(4, 5), 16
 POWERS = (2 / 3, 1)
 """Means over rounds are bounded best near T to these powers."""
 BITS = 2**64
+TINY = Fraction(1, BITS)
 
 
 class NotCertifiedError(ArithmeticError):
     """A round's program was not certified."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    r"""What means over rounds with the weights $\theta_t\le1$ consist of.
+
+    Attributes:
+        rounds: T.
+        total: $\sum_t\theta_t$, or less.
+        squares: $\sum_t\theta_t^2$, or more, and so for the others.
+        left: $\sum_t(T-1-t)\theta_t^2$.
+        earlier: $\sum_t\theta_t\sum_{u<t}\theta_u$.
+    """
+
+    rounds: int
+    total: Fraction
+    squares: Fraction
+    left: Fraction
+    earlier: Fraction
+
+    @classmethod
+    def even(cls, rounds: int) -> Weights:
+        """Return those of steps that are equal."""
+        T, pairs = Fraction(rounds), Fraction(rounds * (rounds - 1), 2)
+        return cls(rounds, T, T, pairs, pairs)
+
+    @classmethod
+    def of(cls, thetas: Sequence[Fraction]) -> list[Weights]:
+        """Return those of the first 1, 2, ... rounds."""
+        found, last = [], cls(0, ZERO, ZERO, ZERO, ZERO)
+        for theta in thetas:
+            last = cls(
+                last.rounds + 1,
+                _short(last.total + theta, math.floor),
+                _short(last.squares + theta**2),
+                _short(last.left + last.squares),
+                _short(last.earlier + theta * (last.total + last.rounds * TINY)),
+            )
+            found.append(last)
+        return found
 
 
 @dataclass(frozen=True)
@@ -77,31 +118,32 @@ class Round:
         known = self.slope * one.initial + self.far * (one.initial_distance or ZERO)
         return (self.certificate.bound - known) * self.unit
 
-    def falling(self, rounds: int, gap: Fraction) -> Fraction:
+    def falling(self, over: Weights, gap: Fraction) -> Fraction:
         r"""Bound the mean of $\|\nabla f(x^t)\|^2$ by what f can fall.
 
-        $\frac sT(f(x^0)-f^*)+c$.
+        Of $\theta_t\|\nabla f(x^t)\|^2\le s(f(x^t)-f(x^{t+1}))+\theta_tc$:
+        $\frac s{\sum\theta_t}(f(x^0)-f^*)+c$.
 
         Args:
-            rounds: T.
+            over: the rounds, weighted.
             gap: $f(x^0)-f^*$, or what it is at most.
 
         Returns:
             The bound.
         """
-        return self.slope * gap / rounds + self.rise
+        return self.slope * gap / over.total + self.rise
 
-    def rising(self, rounds: int, gap: Fraction) -> Fraction:
-        r"""Bound the mean of $f(x^t)-f^*$ if f rises by c/s in every round.
+    def rising(self, over: Weights, gap: Fraction) -> Fraction:
+        r"""Bound the mean of $f(x^t)-f^*$ if f rises by $\theta_tc/s$ in round t.
 
         Args:
-            rounds: T.
+            over: the rounds, weighted.
             gap: $f(x^0)-f^*$, or what it is at most.
 
         Returns:
-            $f(x^0)-f^*+\frac{T-1}2\frac cs$.
+            $f(x^0)-f^*+\frac cs\sum_t\theta_t\sum_{u<t}\theta_u/\sum_t\theta_t$.
         """
-        return gap + self.rise / self.slope * (rounds - 1) / 2
+        return gap + self.rise / self.slope * over.earlier / over.total
 
     def growth(self, rounds: int) -> Fraction | None:
         r"""Return $\kappa=r/(s-r(T-1))$, None if r is too large for T rounds.
@@ -115,24 +157,25 @@ class Round:
         left = self.slope - self.far * (rounds - 1)
         return self.far / left if left > 0 else None
 
-    def nearing(self, rounds: int, distance: Fraction) -> Fraction | None:
-        r"""Bound the mean of $f(x^t)-f^*\le s(P_t-P_{t+1})+rP_t+c$.
+    def nearing(self, over: Weights, distance: Fraction) -> Fraction | None:
+        r"""Bound the mean of $f(x^t)-f^*$ by what x comes nearer to $x^*$.
 
-        Added up with the weights $1+\kappa(T-1-t)$, so that no $P_t$ is left over:
-        $\frac{s(1+\kappa T)}TP_0+c(1+\kappa\frac{T-1}2)$.
+        Of $\theta_t(f(x^t)-f^*)\le s(P_t-P_{t+1})+rP_t+\theta_t^2c$, added up with
+        $w_t=1+\kappa(T-1-t)$ so that no $P_t$ is left over:
+        $\frac1{\sum\theta_t}(s(1+\kappa T)P_0+c\sum_tw_t\theta_t^2)$.
 
         Args:
-            rounds: T.
+            over: the rounds, weighted.
             distance: $P_0=\|x^0-x^*\|^2$, or what it is at most.
 
         Returns:
             The bound; None if r is too large.
         """
-        more = self.growth(rounds)
+        more = self.growth(over.rounds)
         if more is None:
             return None
-        first = self.slope * (1 + more * rounds) * distance / rounds
-        return first + self.rise * (1 + more * (rounds - 1) / 2)
+        first = self.slope * (1 + more * over.rounds) * distance
+        return (first + self.rise * (over.squares + more * over.left)) / over.total
 
     def _multiplier(self, kind: Kind) -> Fraction:
         uses = self.certificate.uses
@@ -196,19 +239,20 @@ def follow(
 
 
 def descended(
-    one: Setting, rounds: int, gap: Fraction, tolerance: float = TOLERANCE
+    one: Setting,
+    rounds: int | Sequence[Fraction],
+    gap: Fraction,
+    tolerance: float = TOLERANCE,
 ) -> Followed:
-    r"""Bound the mean over t < T of $E\|\nabla f(x^t)\|^2$, constant steps.
+    r"""Bound the mean over t < T of $E\|\nabla f(x^t)\|^2$, weighted by the steps.
 
     A certificate of a round that decreases f by at most $\delta$ says, for every
-    round, $E\|\nabla f(x^t)\|^2\le s\,E(f(x^t)-f(x^{t+1}))+c$, so
-
-    .. math:: \frac1T\sum_{t<T}E\|\nabla f(x^t)\|^2
-              \le\frac sT\,(f(x^0)-f^*)+c.
+    round of its step size, $E\|\nabla f(x^t)\|^2\le s\,E(f(x^t)-f(x^{t+1}))+c$; for
+    other rounds and their mean see ``Round.falling``.
 
     Args:
         one: a round of smooth functions, by the gradient, with a decrease.
-        rounds: T.
+        rounds: T, for a constant step; else the client side's steps, positive.
         gap: $f(x^0)-f^*$, or what it is at most.
         tolerance: relative, of the float solver.
 
@@ -218,24 +262,31 @@ def descended(
     Raises:
         NotCertifiedError: if a round's program could not be certified.
     """
+    steps = _steps(one, rounds)
+    one, over = _largest(one, steps), weights_of(steps)
     known = [
-        _certified(replace(one, initial=gap / T), one.G2 or gap, 0, rounds, tolerance)
-        for T in _targets(rounds)
+        _certified(
+            replace(one, initial=gap / over[T - 1].total),
+            one.G2 or gap,
+            0,
+            len(steps),
+            tolerance,
+        )
+        for T in _targets(len(steps))
     ]
-    values = [min(r.falling(T, gap) for r in known) for T in range(1, rounds + 1)]
+    values = [min(r.falling(some, gap) for r in known) for some in over]
     given = replace(one, initial=gap)
-    steps = one.client_steps * rounds
     return Followed((gap, *values), tuple(known), given, steps)
 
 
 def averaged(
     one: Setting,
-    rounds: int,
+    rounds: int | Sequence[Fraction],
     distance: Fraction,
     gap: Fraction,
     tolerance: float = TOLERANCE,
 ) -> Followed:
-    r"""Bound the mean over t < T of $E f(x^t)-f^*$, constant steps.
+    r"""Bound the mean over t < T of $E f(x^t)-f^*$, weighted by the steps.
 
     A certificate of a round that decreases $P=\|x-x^*\|^2$ by at most $\delta$ says
     $E f(x^t)-f^*\le s\,(P_t-P_{t+1})+r\,P_t+c$; r keeps the start from being
@@ -244,7 +295,7 @@ def averaged(
 
     Args:
         one: a round of convex functions, by the mean gap, with a decrease.
-        rounds: T.
+        rounds: T, for a constant step; else the client side's steps, positive.
         distance: $P_0$, or what it is at most.
         gap: $f(x^0)-f^*$, or what it is at most.
         tolerance: relative, of the float solver.
@@ -255,20 +306,48 @@ def averaged(
     Raises:
         NotCertifiedError: if a round's program could not be certified.
     """
+    steps = _steps(one, rounds)
+    one, over = _largest(one, steps), weights_of(steps)
     smooth = replace(
         one, mu=None, metric="gradient", reading="average", initial_distance=None
     )
-    known = [descended(smooth, rounds, gap, tolerance).rounds[-1]]
-    for T in _targets(rounds):
-        here = replace(one, initial=distance / T, initial_distance=distance)
-        known.append(_certified(here, distance, 0, rounds, tolerance))
+    known = [descended(smooth, steps, gap, tolerance).rounds[-1]]
+    for T in _targets(len(steps)):
+        near = distance / over[T - 1].total
+        here = replace(one, initial=near, initial_distance=distance)
+        known.append(_certified(here, distance, 0, len(steps), tolerance))
     values = []
-    for T in range(1, rounds + 1):
-        near = (one.nearing(T, distance) for one in known[1:])
-        values.append(min([known[0].rising(T, gap), *filter(None, near)]))
+    for some in over:
+        others = (known_.nearing(some, distance) for known_ in known[1:])
+        values.append(min([known[0].rising(some, gap), *filter(None, others)]))
     given = replace(one, initial=gap, initial_distance=distance)
-    steps = one.client_steps * rounds
     return Followed((gap, *values), tuple(known), given, steps)
+
+
+def weights_of(steps: Sequence[Fraction]) -> list[Weights]:
+    """Return the weights of the first 1, 2, ... rounds, by steps over the largest.
+
+    Args:
+        steps: of the rounds, positive.
+
+    Returns:
+        As many as there are rounds.
+    """
+    largest = max(steps)
+    if min(steps) == largest:
+        return [Weights.even(T) for T in range(1, len(steps) + 1)]
+    return Weights.of([step / largest for step in steps])
+
+
+def _steps(one: Setting, rounds: int | Sequence[Fraction]) -> tuple[Fraction, ...]:
+    return one.client_steps * rounds if isinstance(rounds, int) else tuple(rounds)
+
+
+def _largest(one: Setting, steps: Sequence[Fraction]) -> Setting:
+    """Return a round with the largest step, the server's at its multiple of it."""
+    largest = max(steps)
+    ratio = one.server_steps[0] / one.client_steps[0]
+    return replace(one, client_steps=(largest,), server_steps=(ratio * largest,))
 
 
 def _targets(rounds: int) -> list[int]:
@@ -303,9 +382,9 @@ def _certified(
     return Round(found.certificate, unit, first, last)
 
 
-def _short(value: Fraction) -> Fraction:
-    """Return a number with few digits that is not below."""
-    return Fraction(math.ceil(value * BITS), BITS)
+def _short(value: Fraction, towards: Callable[[Fraction], int] = math.ceil) -> Fraction:
+    """Return a number with few digits that is not below, or not above."""
+    return Fraction(towards(value * BITS), BITS)
 
 
 def spans(steps: Sequence[Fraction]) -> list[tuple[int, int]]:

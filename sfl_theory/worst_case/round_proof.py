@@ -102,25 +102,19 @@ class Federation:
         if one.visits:
             away = k.constant(k.weight(n) - Fraction(1, one.visits.count))
             each += [h.Holds(away), h.Holds(-away)]
-            found |= self.order(rounds, one.visits.count)
+            found.add(self.order(rounds))
         return frozenset(found | {h.every(k.CLIENTS, n, one) for one in each})
 
-    def order(self, rounds: int, N: int) -> set[h.Hypothesis]:
+    def order(self, rounds: int) -> h.Hypothesis:
         """Return that visits are interleaved in every round."""
         tau, whole = self.setting.tau, ratio(rounds)
         if self.setting.reading == "last":
-            upper = of(interleaved.s)
-            X = interleaved.over_rounds(interleaved.violations(tau, upper), whole)
-            few = [interleaved.over_rounds(interleaved.uncounted(tau, N, upper), whole)]
+            each = interleaved.violations(tau, of(interleaved.s))
+            one = h.Holds(interleaved.over_rounds(each, whole))
         else:
-            X = -k.constant(interleaved.violations(tau, now))
-            counts = (interleaved.pairs(i, now) for i in range(tau))
-            few = [k.constant(interleaved.half(N) - count) for count in counts]
-        both = h.every(k.CLIENTS, n, h.every(k.CLIENTS, interleaved.m, h.Holds(X)))
-        found = {both, *map(h.Holds, few)}
-        return {
-            h.every(steps(whole), t, one) if t in one.free else one for one in found
-        }
+            one = h.Holds(-k.constant(interleaved.violations(tau, now)))
+        both = h.every(k.CLIENTS, n, h.every(k.CLIENTS, interleaved.m, one))
+        return h.every(steps(whole), t, both) if t in both.free else both
 
     @property
     def noises(self) -> tuple[Fraction, Fraction]:
@@ -156,8 +150,7 @@ def refuse(setting: Setting) -> None:
         ),
         (
             visits is not None
-            and visits.lag * visits.count**2
-            < interleaved.half(visits.count) + interleaved.INVISIBLE,
+            and visits.lag * visits.count**2 < interleaved.half(visits.count),
             "sfl-v2: a lag that is smaller than what is derived",
         ),
     ):

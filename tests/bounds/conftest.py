@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -19,12 +19,15 @@ def asked_once() -> Iterator[None]:
     share the cores, and a fork would take its answers with it.
     """
     ask = audited.audited
-    found: dict[tuple[int, str], tuple[Theorem, audited.Audited | None]] = {}
+    found: dict[tuple[object, ...], tuple[Theorem, audited.Audited | None]] = {}
 
-    def once(item: Theorem, case: str) -> audited.Audited | None:
-        key = id(item), case
+    def once(
+        item: Theorem, case: str, versions: Iterable[str] | None = None
+    ) -> audited.Audited | None:
+        names = None if versions is None else tuple(versions)
+        key = id(item), case, names
         if key not in found:
-            found[key] = item, ask(item, case)
+            found[key] = item, ask(item, case, names)
         return found[key][1]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -31,7 +31,16 @@ def test_all_ten_cases_and_the_propositions_are_there():
     assert sorted(cases) == CLAIMS
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+LONG_RUNS = {f"han2024/thm-3.{k}/strongly_convex" for k in (7, 9)}
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        pytest.param(one, marks=[pytest.mark.long] if one in LONG_RUNS else [])
+        for one in CLAIMS
+    ],
+)
 def test_a_refuting_instance_is_violated(claim):
     found = run(claim)
     assert found.verdict.word == "violated"

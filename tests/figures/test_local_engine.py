@@ -20,6 +20,7 @@ def configs(monkeypatch):
     return distinct(small().configs(TINY))
 
 
+@pytest.mark.long
 def test_a_killed_process_takes_down_its_run_alone(configs, tmp_path) -> None:
     chosen, events = configs[:2], []
 
@@ -41,6 +42,7 @@ def test_a_killed_process_takes_down_its_run_alone(configs, tmp_path) -> None:
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.long
 def test_after_ctrl_c_nobody_works_on_and_the_run_goes_on_as_it_was(
     configs, tmp_path
 ) -> None:

@@ -73,6 +73,7 @@ def error(capsys) -> str:
     return line
 
 
+@pytest.mark.long
 def test_a_figure_from_nothing_to_its_files(
     make, tmp_path, monkeypatch, capsys
 ) -> None:

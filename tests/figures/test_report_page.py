@@ -87,6 +87,7 @@ def test_page_says_what_runs_say(page: Path) -> None:
     assert text.count("image/png") == 2
 
 
+@pytest.mark.long
 def test_whole_report_needs_no_runs(tmp_path: Path) -> None:
     """Without any run there is a page that says so; every anchor is there."""
     path = tmp_path / "report.html"

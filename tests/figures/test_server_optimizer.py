@@ -154,6 +154,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(design, "SEEDS", (0, 1))
 
 
+@pytest.mark.long
 def test_runs_are_made_once_and_the_report_replaces_itself(tiny, tmp_path) -> None:
     runs, out = tmp_path / "runs", tmp_path / "out"
     out.mkdir()

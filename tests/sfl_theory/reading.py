@@ -50,8 +50,7 @@ STATED: Mapping[type[h.Hypothesis], tuple[type[c.Condition], ...]] = {
 A minimiser is what the metric and the initial gap speak of; honest draws are what
 partial participation means.
 """
-n, t = k.Client("n"), w.natural("t")
-ROUND = k.symbol(k.ROUND)
+n, t, ROUND = k.Client("n"), w.natural("t"), k.symbol(k.ROUND)
 
 
 class Unread(ValueError):  # noqa: N818 - what happened, to a formula
@@ -90,7 +89,7 @@ class Reading:
             symbols.tau: _number(ratio(split.client.steps)),
             symbols.tau_server: _number(ratio(split.server.steps)),
         }
-        for one in map(_body, part.says.hypotheses):
+        for one in map(body, part.says.hypotheses):
             if isinstance(one, h.Smooth | h.Majorised):
                 plain[symbols.S] = _number(one.constant)
             elif isinstance(one, h.Convex) and one.modulus:
@@ -107,6 +106,12 @@ class Reading:
         free = [x for x in subterms(part.says.right.value) if type(x) is k.ClientFamily]
         if len(free) == 1 and not any(free[0] in x.free for x in part.says.hypotheses):
             squared[symbols.sigma[symbols.n]] = _of_client(free[0])  # any number at all
+        free = [x for x in subterms(part.says.right.value) if isinstance(x, k.Var)]
+        roots = [_number(1 + k.symbol(v)) for v in free if v.sort is Sort.NONNEGATIVE]
+        for z, e in bound.definitions.items():
+            if any(one.exp == sp.S.Half for one in e.atoms(sp.Pow)):
+                square = found.read(e**2)
+                plain.update((z, x) for x in roots if not (x**2 - square).value)
         return found
 
     @property
@@ -120,15 +125,12 @@ class Reading:
     def same_left(self) -> bool:
         """Return whether the left side is the metric, for some number of rounds."""
         left = self.part.says.left.value
-        for T in sorted(left.free | self._bounds(), key=str):
+        for T in sorted({*left.free, *subterms(left)}, key=str):
             if isinstance(T, k.Var) and T.sort is Sort.COUNT:
                 self.plain[symbols.T] = rounds = _number(k.symbol(T))
                 if any(not left - one.value for one in self._lefts(rounds)):
                     return True
         return False
-
-    def _bounds(self) -> frozenset[object]:
-        return frozenset(subterms(self.part.says.left.value))
 
     def _lefts(self, T: Number) -> Iterator[Form]:
         x, f, key = self.run.x, w.f, self.bound.metric.key
@@ -215,7 +217,7 @@ class Reading:
 
     def states(self, given: h.Hypothesis) -> bool:
         """Return whether a hypothesis of the part is a condition of the bound."""
-        one = _body(given)
+        one = body(given)
         if given in self.read_as:
             return True
         if isinstance(one, h.Convex):
@@ -257,8 +259,6 @@ class Reading:
             not number - sign * (1 - w.clients().value * k.symbol(one))
             for one, sign in product(clients, (1, -1))
         )
-
-    # Numbers ----------------------------------------------------------------------
 
     def _largest(self) -> dict[tuple[k.Var, Ratio], Ratio]:
         """Return (v, x) -> v - x for all hypotheses v >= x on a parameter v."""
@@ -315,12 +315,8 @@ class Reading:
             return w.number(int(e.p)) / int(e.q)
         if e in self.plain:
             return self.plain[e]
-        for meanings in (
-            self.bound.definitions,
-            getattr(self.bound.step_size, "definitions", {}),
-        ):
-            if e in meanings:
-                return self.read(meanings[e])
+        if e in self.meanings:
+            return self.read(self.meanings[e])
         if isinstance(e, symbols.eta):
             return self.rate(k.Side.CLIENT)
         if isinstance(e, sp.Add | sp.Mul):
@@ -394,7 +390,8 @@ class Reading:
     def _extreme(self, e: Any) -> Number:
         """Return the larger or smaller of numbers, or the parameter that stands for it.
 
-        A statement for every number that is at least x and y is one for their maximum.
+        A statement for every number that is at least x and y is one for their maximum,
+        whose parameter may be a number less.
 
         Raises:
             Unread: if neither is.
@@ -408,8 +405,11 @@ class Reading:
             pairs = self._largest()
             for v in {v for v, _ in pairs}:
                 least = [x for other, x in pairs if other is v]
-                if all(any(not x - one.value for x in least) for one in values):
-                    return _number(k.symbol(v))
+                for more in (values[0].value - x for x in least):
+                    if not more.free and all(
+                        any(not x + more - one.value for x in least) for one in values
+                    ):
+                        return _number(k.symbol(v) + more)
         raise Unread(f"{e} is not read")
 
 
@@ -432,7 +432,7 @@ def _number(value: Ratio) -> Number:
     return w.Written(value, "")
 
 
-def _body(given: h.Hypothesis) -> h.Hypothesis:
+def body(given: h.Hypothesis) -> h.Hypothesis:
     while isinstance(given, h.Every):
         given = given.inside()
     return given
@@ -463,7 +463,7 @@ def order(part: Part, algorithm: str, bound: Bound) -> str:
     if len(runs) != 1:
         return ""
     (split,) = runs
-    if not _same_algorithm(split, algorithm, bound):
+    if not same_algorithm(split, algorithm, bound):
         return ""
     try:
         reading = Reading.of(part, split, bound)
@@ -485,7 +485,7 @@ def order(part: Part, algorithm: str, bound: Bound) -> str:
     return "server" if (-more).nonnegative() else "any"
 
 
-def _same_algorithm(split: k.Split, algorithm: str, bound: Bound) -> bool:
+def same_algorithm(split: k.Split, algorithm: str, bound: Bound) -> bool:
     if split.kind not in KINDS.get(algorithm, ()):
         return False
     if split.kind is k.Kind.V2_WEIGHTED and not bound.assumes(c.WeightedServer):

@@ -126,8 +126,8 @@ LIPSCHITZ = Kind.ASSUMPTION(
         f"Lemma 1 with (2) as printed; {s.CLIENT_BY_CLIENT}",
     ),
     severity=Severity.PROOF,
-    scope="every other entry reads (2) as Lipschitz gradients; whether Proposition 1 "
-    "holds under (2) alone is not known",
+    scope="under (2) as printed; every other entry reads (2) as Lipschitz gradients; "
+    "whether Proposition 1 holds under (2) alone is not known",
     cause="(2) bounds curvature from above only",
     repair=repaired(
         "assume Lipschitz gradients",
@@ -157,7 +157,7 @@ EQ_8 = Kind.EQUATION(
         r"Young with $1/\tau$, then $\|a+b+c+d\|^2\le4(\dots)$, $1+\tau\le2\tau$.",
         f"with i for i - 1; {s.CLIENT_BY_CLIENT}; i <= tau is implied",
     ),
-    scope="end to end and its last line; the noise would need no factor tau",
+    scope="from end to end and in its last line; the noise would need no factor tau",
     uses="assumption-2 assumption-3 assumption-4",
 )
 

@@ -148,8 +148,8 @@ BEST_CUT = Kind.TEXT(
     "Abstract",
     "SFL-V2 with an appropriate cut layer outperforms FedAvg on heterogeneous data.",
     *tuple(less(one.fedavg, best(one.v2), one.name) for one in NON_IID),
-    scope="means of the best cut, chosen on the same test data; not significant for "
-    "n = 3 on CIFAR10 (p = 0.33) and TinyImageNet (p = 0.75)",
+    scope="for means of the best cut, chosen on the same test data; not significant "
+    "for n = 3 on CIFAR10 (p = 0.33) and TinyImageNet (p = 0.75)",
 )
 
 EARLY = tuple(less(one.fedavg, one.v2[0], one.name) for one in NON_IID)
@@ -160,8 +160,8 @@ EARLY_CUT = Kind.TEXT(
     "data.",
     *EARLY,
     severity=Severity.SLIP,
-    scope=f"every dataset, L_c = 1, {MEANS}: significant (p < 0.05) on HAM10000 and "
-    "CIFAR100, not on TinyImageNet (p = 0.75) and CIFAR10 (p = 1.0)",
+    scope=f"for every dataset at L_c = 1, {MEANS}: significant (p < 0.05) on "
+    "HAM10000 and CIFAR100, not on TinyImageNet (p = 0.75) and CIFAR10 (p = 1.0)",
     cause="behind on non-IID CIFAR10 by 0.01",
     repair=repaired(
         "without CIFAR10",
@@ -189,7 +189,7 @@ BELOW = Kind.TEXT(
     "SFL-V1 achieves lower accuracy than SFL-V2.",
     *below((1, 2, 3, 4)),
     severity=Severity.SLIP,
-    scope="read at every cut layer; at L_c = 1 true in every column",
+    scope="as read, at every cut layer; at L_c = 1 true in every column",
     cause="SFL-V1 is ahead in several cells, on IID CIFAR100 at L_c = 3 by 8 points",
     repair=repaired("at L_c = 1", *below((1,))),
 )

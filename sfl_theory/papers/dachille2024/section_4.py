@@ -178,7 +178,7 @@ SHARPER = Kind.PROPOSITION(
         r"$\|\nabla F_k\|^2$ is $\|\nabla f\|^2$ plus that of the deviations: as "
         "han2024/thm-3.6/non_convex/linear-speedup, at half of its rates.",
     ),
-    scope="one tau for all clients; the second condition on the rate is not needed",
+    scope="for one tau for all clients; the second condition on the rate is not needed",
     uses="assumption-2 assumption-3 assumption-4",
 )
 

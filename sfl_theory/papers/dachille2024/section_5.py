@@ -50,7 +50,7 @@ V1_IID = figure(
     _52,
     "SFL-V1 varies by 0.4 % on IID CIFAR10.",
     same(spread(IID[0].v1), "0.4", POINTS),
-    scope="of CIFAR10; on IID CIFAR100 it varies by 3.69",
+    scope="for CIFAR10; on IID CIFAR100 it varies by 3.69",
 )
 V1_NON_IID = figure(
     "table-4/v1-range",
@@ -108,7 +108,7 @@ PRONOUNCED = false(
     wider(ALL),
     "the range over L_c shrinks on two of the three common datasets, among them the "
     "one that the text gives as an example",
-    f"ranges of means on the datasets that both tables have; {s1.MEANS}",
+    f"for ranges of means on the datasets that both tables have; {s1.MEANS}",
     repaired("on CIFAR10", *wider(("CIFAR10",))),
 )
 RANGE = figure(
@@ -127,7 +127,7 @@ EXCEPTION = figure(
     same(s1.best(C10.v2), "69.45", "the largest"),
     same(C10.v2[3], "69.45", "L_c = 4"),
     same(C10.v2[0], "67.58", "L_c = 1"),
-    scope="order of means only; Welch t = 0.51, p = 0.66 for n = 3",
+    scope="for the order of means only; Welch t = 0.51, p = 0.66 for n = 3",
 )
 MORE_DATA = Kind.TEXT(
     "dachille2024/text/more-data",
@@ -156,7 +156,7 @@ OUTPERFORMS = figure(
     _53,
     "IID: SFL-V2 (L_c = 1) outperforms FedAvg on all datasets.",
     *(less(one.fedavg, one.v2[0], one.name) for one in IID),
-    scope="three datasets; Welch p = 1e-5, 4e-4, 9e-5 for n = 3",
+    scope="on three datasets; Welch p = 1e-5, 4e-4, 9e-5 for n = 3",
 )
 GAIN_10 = figure(
     "table-3/v2-gain-cifar10",
@@ -202,7 +202,7 @@ GAIN_TINY = figure(
     "Non-IID TinyImageNet: 30.14 % (L_c = 1) against FedAvg's 28.33 %.",
     same(s1.TINY.v2[0], "30.14"),
     same(s1.TINY.fedavg, "28.33"),
-    scope="not significant: std 8.58, Welch t = 0.37, p = 0.75 for n = 3",
+    scope="as printed; not significant: std 8.58, Welch t = 0.37, p = 0.75 for n = 3",
 )
 
 # Conclusion ------------------------------------------------------------------------
@@ -218,8 +218,8 @@ LOWER = false(
     "Lower cut layers generally yield better results in SFL-V2.",
     FALLING,
     "accuracy falls with L_c in 3 of 7 columns only",
-    "read: from each L_c to the next, in every column; 'generally' would need 4 of 7. "
-    " L_c = 1 is best in 6 of 7",
+    "as read, from each L_c to the next in every column; 'generally' would need 4 of "
+    "7. L_c = 1 is best in 6 of 7",
     repaired(
         "on IID CIFAR10, IID TinyImageNet and HAM10000",
         *tuple(
@@ -238,7 +238,7 @@ BOTH = false(
     ),
     "at some cut layers it is behind: it leads in 7 of 12 IID and 9 of 16 non-IID "
     "cells",
-    "read at every cut layer; true of the best one in every column",
+    "as read, at every cut layer; true of the best one in every column",
     repaired(
         "with the best cut layer of each column (chosen on the test data)",
         *tuple(less(one.fedavg, s1.best(one.v2), name) for name, one in TABLES),
@@ -260,8 +260,9 @@ CONTRADICTION = false(
     "han2024: 'the performance increases in L_c' for both versions, L_c = 4 is used; "
     "here SFL-V2 is best at L_c = 1 on both CIFAR sets but for non-IID CIFAR10, and "
     "SFL-V1 does not depend on it",
-    "same datasets and cut points, ResNet-18; han2024 uses SGD with one learning rate, "
-    "this paper Adam (ResNet-50 for CIFAR100); neither paper mentions it",
+    "on the same datasets and cut points, ResNet-18; han2024 uses SGD with one "
+    "learning rate, this paper Adam (ResNet-50 for CIFAR100); neither paper mentions "
+    "it",
     repaired("on non-IID CIFAR10", V2_RISES[2]),
 )
 

@@ -118,7 +118,11 @@ def all_rounds(conditions: tuple[Assumed, ...]) -> tuple[Assumed, ...]:
 
 def minimum() -> Assumed:
     """Return that a minimiser of f exists."""
-    return w.minimiser(f).called("an optimal model exists")
+    return Assumed(
+        w.minimiser(f).value,
+        r"\theta^* \text{ minimises } f",
+        "an optimal model exists",
+    )
 
 
 CHOSEN = w.of_client("c", k, "c_{{n}}")

@@ -321,6 +321,7 @@ EQ_40 = Kind.EQUATION(
     not_equal(DRIFT, B_5, slow(6)),
     *GEOMETRIC,
     severity=Severity.SLIP,
+    scope="in its first '='; the other relations hold",
     cause="The first '=' is wrong: (39) is an inequality, so its unrolled form is one.",
     uses="eq-39",
     repair=claims.repaired(

@@ -107,6 +107,7 @@ EQ_45 = Kind.EQUATION(
         model=c5.powers_only(B=1),
     ),
     severity=Severity.SLIP,
+    scope="in its first '='; the other relations hold",
     cause="The first '=' is wrong: (44) is an inequality, so its unrolled form is one.",
     uses="eq-44",
     repair=repaired(
@@ -248,6 +249,7 @@ EQ_51 = Kind.EQUATION(
     END_TO_END,
     severity=Severity.PROOF,
     cause=CAUSE,
+    scope="with noise; without it the links of (47) give it",
     uses="eq-47",
     repair=DIRECT,
 )
@@ -300,6 +302,7 @@ EQ_52 = Kind.EQUATION(
     ),
     severity=Severity.PROOF,
     cause=CAUSE,
+    scope="in its first '='; the other relations hold",
     uses="eq-51",
     repair=WITH_VARIANCE,
 )

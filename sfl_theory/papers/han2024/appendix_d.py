@@ -191,7 +191,8 @@ EQ_87_LINES = Kind.EQUATION(
     cause="tau_server^2 is printed for tau^2 in the first group; the next lines have "
     "tau^2 again.",
     scope="for tau > tau_server; for tau <= tau_server the line is true",
-    words="The fourth line prints 8 S eta tau for 8 S eta tau_max, and S L^3 for S^3.",
+    words="The fourth line prints 8 S eta tau for 8 S eta tau_max, S L^3 for S^3, and "
+    "in its last group tau^2 for tau_server^2.",
     uses="eq-86",
 )
 

@@ -71,6 +71,7 @@ def claim(
     case: str,
     part: Part,
     cause: str = "",
+    scope: str = "",
     words: str = "",
     repair: claims.Repair | None = None,
 ) -> Claim:
@@ -81,6 +82,7 @@ def claim(
         f"The row of Theorem {number} bounds its right side up to a constant.",
         part,
         severity=Severity.THEOREM if cause else None,
+        scope=scope,
         cause=cause,
         words=words,
         uses=f"thm-{number}/{case}",
@@ -108,7 +110,10 @@ def strongly_convex(table: int, number: str) -> Claim:
     )
     part = compared(build, of_table(table), uses, words, READING[table])
     given = (
-        "" if number == "3.7" else "For a_n = 1/N it gives away a factor, see /tight."
+        ""
+        if number == "3.7"
+        else "For a_n = 1/N it gives away a factor, see "
+        f"table-1/{number}/strongly_convex/tight."
     )
     return claim(table, number, "strongly_convex", part, words=given)
 
@@ -211,6 +216,7 @@ def general_convex(table: int, number: str) -> Claim:
     return claim(
         table, number, "general_convex", part,
         "The row drops I_err from the roots (and S from the cube root).",
+        "for large I_err: the ratio grows like I_err^(1/3)",
         repair=repaired("I_err and S stay under the roots, for "
         "tau_server = tau where there are two (else (tau^2 + tau_server^2)/tau_min^2 "
         "is no constant)", _scaled(number, d)),
@@ -275,6 +281,7 @@ def non_convex(table: int, number: str) -> Claim:
         table, number, "non_convex", part,
         "The row drops the learning rate: the theorem's second term does not fall with "
         "T.",
+        "for constant rates: the ratio grows like T",
         repair=repaired("sum_t (eta^t)^2 and tau stay, for "
         "tau_server = tau where there are two", _with_rates(number, d)),
     )  # fmt: skip
@@ -399,7 +406,7 @@ TOTAL = Kind.TABLE(
     *tuple(
         proved(equal(row.total, K_TWO * row.per_client), row.method) for row in TABLE
     ),
-    scope="every row",
+    scope="for every row",
 )
 
 
@@ -414,7 +421,7 @@ TIME = Kind.TABLE(
     "App. H.3, Table 4",
     "Times are computation, communication at rate R and aggregation.",
     *tuple(proved(equal(row.time, expected(row)), row.method) for row in TABLE),
-    scope="clients in parallel; in SL one after another and without aggregation",
+    scope="for clients in parallel; in SL one after another and without aggregation",
     uses="table-4/total",
 )
 
@@ -441,7 +448,8 @@ COMMUNICATION = Kind.TABLE(
         2 * v / K_TWO,
     ),
     proved(says(V1.per_client, exchanged, *one_pass), "and not less", 2 * v / K_TWO),
-    scope="with the E = 5 passes of Sec. 4.1 the first term is E times as large",
+    scope="for one pass; with the E = 5 passes of Sec. 4.1 the first term is E times "
+    "as large",
 )
 
 AGGREGATION = Kind.TABLE(

@@ -251,6 +251,8 @@ def general_convex(theorem: str, version: str, lemma: str) -> Claim:
             reading=f"{name}, the condition of lemma-C.5, squared",
         ),
         severity=Severity.PROOF,
+        scope="for rates above 1/(sqrt(6) S tau), the condition of Lemma C.5; the "
+        "other is implied",
         cause="1/2 > 1/sqrt(6); harmless, as Lemma C.5 holds at every rate.",
         uses=f"{lemma} lemma-C.5",
         repair=repaired(

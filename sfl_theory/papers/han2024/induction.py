@@ -200,7 +200,7 @@ class Induction:
         assumed = rules.assume(induction_form(induction))
         keep = 1 - 2 / x.value
         if not self.many:
-            words = r"$1-\mu\beta/u=1-2/u\ge0$, for $u\ge7$."
+            words = r"$1-\mu\beta/u=1-2/u\ge0$, for $u=\gamma+t\ge7$."
             one = self.proved(what, words, lambda: [(assumed, keep)])
             return self.equation(1, title, one)
         wide = w.at_most(2, x)
@@ -232,20 +232,21 @@ class Induction:
 
     def sorted_(self) -> Claim:
         """Return (64), (101): sorted by powers of u."""
-        title = r"Sorted by powers of u, $\eta^t\tau=\frac{2\beta}u$."
+        title = r"Sorted by powers of u: $\eta^t{}=\frac{{2\beta}}{{{}}}$."
         defined = self.defined(t)
         what = equal(self.line_63(), self.line_64(), *defined)
         if not self.many:
-            return self.equation(2, title, self.proved(what, "Both are the same."))
+            own = title.format(r"\tilde\tau", r"\gamma+t")
+            return self.equation(2, own, self.proved(what, "Both are the same."))
         less = says(self.line_63(), self.line_64(), *defined)
         return self.equation(
             2,
-            title.replace(r"\frac{2\beta}u", r"\frac{2\beta}{Nu}"),
+            title.format(r"\tau", "Nu"),
             broken(
                 what, self.model(what), r"Two clients: $\beta^2B_1/(N^2u^2)$.", READ_U
             ),
             severity=Severity.SLIP,
-            scope="refuted for every N >= 2 with noise; true for N = 1",
+            scope="refuted for every N >= 2 unless B_1 = B_2 = 0; true for N = 1",
             cause="(eta tau)^2/4 is beta^2/(N u)^2: 1/N^2 and 1/N^3 are lost.",
             repair=repaired("<= in the place of =", self.proved(less, r"$N\ge1$.")),
         )

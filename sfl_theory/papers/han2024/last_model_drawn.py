@@ -69,6 +69,6 @@ CLAIMS = (
         "not in the paper",
         "The gap of the last model, drift like 1/T^2.",
         PART,
-        scope="weighted server steps, updates aggregated",
+        scope="for weighted server steps, updates aggregated",
     ),
 )

@@ -56,7 +56,7 @@ def dependent_noise(block: Block) -> Model:
         r"$\pm\frac1{25}(-24,7)$. The first noise moves the client block, so the "
         r"server's second gradient depends on it: $\mathbb E\langle M,Z\rangle<0$, and "
         r"$-2\eta\langle x_s-x_s^*-\eta M,Z\rangle=2\eta^2\langle M,Z\rangle$ is not 0 "
-        "with the sign that (54) needs.",
+        "with the sign that the line needs.",
     )
 
 
@@ -188,6 +188,14 @@ class Section:
             self.noise(),
         )
 
+    @property
+    def sums(self) -> str:
+        """What the printed gradients of f stand for."""
+        return (
+            r"$\sum_i\nabla_sf(x_c^{t,i},x_s^{t,i})$ is the sum of the clients' local "
+            f"gradients, as in eq-{self.first}"
+        )
+
     def square(self) -> Claim:
         """Return (54), (91)."""
         lines = self.lines
@@ -228,6 +236,7 @@ class Section:
                 "The square multiplied out; Cauchy-Schwarz over clients and steps.",
             ),
             uses="app-E.1/sum-of-gradients" if lines.free.visited else "",
+            words=self.sums,
         )
 
     def second_moments(self) -> Claim:
@@ -364,7 +373,8 @@ class Section:
                 clients,
                 "Cauchy-Schwarz over clients; variance.",
             ),
-            words="the double sum of the left side stands in the order of the middle",
+            words="the double sum of the left side stands in the order of the middle; "
+            + self.sums,
         )
 
 

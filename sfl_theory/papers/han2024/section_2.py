@@ -151,6 +151,7 @@ CLIENT_SUM = Kind.ALGORITHM(
         "x is made by tau local steps; noise of step tau is 0",
     ),
     severity=Severity.SLIP,
+    scope="wherever the clients' gradients after the last step do not cancel",
     cause="They have one gradient more: tau + 1 of them.",
     repair=repaired(
         r"the sums end at $\tau - 1$, as on the server side",
@@ -278,8 +279,8 @@ ALG_2 = Kind.ALGORITHM(
     severity=Severity.SLIP,
     cause="All participants read the same model and write the same next one: one "
     "update survives.",
-    scope="q = 1. Read as Sec. 2.2 says, one client after the other, the line is the "
-    "repair.",
+    scope="already at q = 1; read as Sec. 2.2 says, one client after the other, the "
+    "line is the repair",
     repair=repaired(
         "one counter per visit instead of one per iteration, in any order",
         update(V2, Side.SERVER, VISITS),

@@ -115,7 +115,7 @@ UNBIASED = Kind.EQUATION(
         "for every h, a linear one among them, which gives the mean in every fixed "
         "direction; the right side is (2) of the same round",
     ),
-    scope="q_n > 0. The mean is right, the variance is not that of App. C.2: see eq-3.",
+    scope="for q_n > 0; the mean is right, the variance not that of App. C.2: see eq-3",
 )
 
 
@@ -145,7 +145,7 @@ WEIGHTS = Kind.EQUATION(
         )
         for r in (resting(Version.V1), resting(Version.V2))
     ),
-    scope="q_n > 0.",
+    scope="for q_n > 0",
 )
 
 chance = w.nonnegative("chance", "q_n")

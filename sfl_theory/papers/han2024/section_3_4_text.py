@@ -177,6 +177,7 @@ AT_ONE = (
             for partly, full in PAIRS
         ),
         severity=Severity.CONSTANT,
+        scope="wherever G > 0 (in (18) and (21) also I_err > 0)",
         cause="(127) bounds a variance by the second moment: G^2/q_n for "
         "G^2 (1 - q_n)/q_n, which is what the draws add.",
         uses=f"eq-127 {theorems(STRONG)} {theorems(GENERAL)}",

@@ -128,8 +128,8 @@ TUNED = entry(
 )
 TUNED = replace(
     TUNED,
-    scope="of what the recursions imply for the mean gap, whether or not they hold; "
-    "for alpha such that alpha/sqrt(T+1) is admitted",
+    scope="for what the recursions imply for the mean gap, whether or not they hold, "
+    "and alpha such that alpha/sqrt(T+1) is admitted",
 )
 
 scale = w.positive("scale", r"\lambda")
@@ -311,7 +311,7 @@ DRAWS = Kind.ALGORITHM(
         "q_n, two steps in a round, made both with probability q_n^2",
     ),
     severity=Severity.SLIP,
-    scope="q_n < 1 and more than one local step; the theorems are on one draw a round",
+    scope="for q_n < 1 and more than one local step; the theorems draw once a round",
     cause="P_t is drawn inside the loop over iterations i, and t is never advanced.",
     words="That t is never advanced, so that P_t and eta^t are those of one round for "
     "ever, is read off the box; no term says what a box is.",

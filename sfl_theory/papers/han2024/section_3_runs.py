@@ -302,7 +302,7 @@ def non_convex_v1() -> Claim:
     )
     return replace(
         one,
-        scope="written for tau_server = tau; the theorems hold for any two numbers of "
+        scope="for tau_server = tau; the theorems hold for any two numbers of "
         "steps, where clients are drawn for aggregated updates",
     )
 

@@ -426,6 +426,9 @@ def similar(case: str) -> Claim:
         cause="At a_n = 1/N the weights N sum a_n^2 = 1 become N sum (a_n^2 + 1) = "
         "N^2 + 1: the noise of SFL-V2's bound is of order N^2 times that of SFL-V1.",
         scope="for a_n = 1/N",
+        words="The sentence goes on: except that a_n^2 (and a_n) are replaced by a_n^2 "
+        f"+ 1 (and a_n + 1). That is text/v1-v2/{case}; here it is whether this is "
+        "little.",
         uses=theorems(case, ("3.6", "3.7")),
     )
 

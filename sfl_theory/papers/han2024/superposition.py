@@ -285,7 +285,7 @@ def parallel_bound(one: Merged = D) -> Claim:
         words="The outer inequality, by a proof of its own; the term between is "
         f"eq-{one.number}/middle. Theorem {'3.8' if one.drawn else '3.6'} prints the "
         "two rates the other way round, which is false.",
-        scope="each side at the rate of its own number of steps",
+        scope="for each side at the rate of its own number of steps",
         uses=rests(one).replace(" app-", " prop-3.5 app-", 1),
     )
 

@@ -21,9 +21,11 @@ from sfl_theory.conditions import BoundedGradients, Convex, MinimiserExists, Smo
 from sfl_theory.kernel.terms import Side
 from sfl_theory.papers.han2024 import (
     appendix_e,
+    by_distance,
     last_iterate,
     last_model_drawn,
     printed,
+    root_noise,
     theorems,
     unbounded,
     without_noise,
@@ -61,6 +63,12 @@ SMALL_DRIFT: Symbols = {
     without_noise.z: sp.sqrt(4 * S / mu - 3) - 1,
 }
 """z stands for a root, in which a bound's S is not read."""
+ROOT: Symbols = {
+    root_noise.S: S,
+    root_noise.GAMMA: gamma,
+    root_noise.FREE_GAMMA: gamma,
+    root_noise.z: symbols.z,
+}
 
 
 def parts(line: Line, more: Symbols) -> dict[str, sp.Expr]:
@@ -219,13 +227,30 @@ def strongly_convex(number: str, own: Bound) -> dict[str, Stated]:
             step_size=falling(line.algorithm),
         )
         found[name] = bound, of(*lines)
+    usual = found["last_model"][0]
+    own_root = number in root_noise.LINES
+    line = root_noise.LINES[number if own_root else "3.7"]
+    found["root_noise"] = rooted(usual if own_root else everyone(usual), line), of(line)
+    if number == "3.6":
+        line = root_noise.FREE_LINE
+        rule = falling(line.algorithm, definitions={gamma: 32 * S / mu})
+        free, _ = stated((line,), case, rule, WITHOUT_33[case], ROOT)
+        found["root_noise_unbounded"] = rooted(free, line), of(line)
     if number in ("3.6", "3.8"):
-        found |= silent(found["last_model"][0])
+        found |= silent(usual)
     if number == "3.9":
         (line,) = strong.LAST_MODEL["3.7"].values()
         whole = replace(found["last_model"][0], parts=parts(line, GAMMA))
         found["full_participation"] = everyone(whole), of(line)
+    if printed.shared(number):
+        found |= visited(found["last_model"][0])
     return found
+
+
+def rooted(last: Bound, line: Line) -> Bound:
+    """Return the bound with the root of S/mu."""
+    meant = {**last.definitions, symbols.z: sp.sqrt(S / mu)}
+    return replace(last, parts=parts(line, ROOT), definitions=meant)
 
 
 def everyone(own: Bound) -> Bound:
@@ -248,6 +273,18 @@ def silent(last: Bound) -> dict[str, Stated]:
     return {
         "without_noise": (replace(own, parts=parts(first, GAMMA)), of(first)),
         "small_drift": (small, of(close)),
+    }
+
+
+def visited(last: Bound) -> dict[str, Stated]:
+    """Return the bounds of SFL-V2 by distances, where everyone takes part."""
+    noisy, quiet = by_distance.NOISY_LINE, by_distance.LINE
+    own = everyone(last)
+    own = replace(own, conditions=(*own.conditions, con.Steeper()))
+    silent_ = replace(own, conditions=(*own.conditions, con.NoNoise()))
+    return {
+        "by_distance": (replace(own, parts=parts(noisy, SMALL_DRIFT)), of(noisy)),
+        "any_order": (replace(silent_, parts=parts(quiet, SMALL_DRIFT)), of(quiet)),
     }
 
 

@@ -154,13 +154,13 @@ CLAIMS = (
         "not in the paper",
         "The gap of the last model without noise.",
         PART,
-        scope="sigma_n = 0, equal periods",
+        scope="for sigma_n = 0, equal periods",
     ),
     Kind.THEOREM(
         "han2024/thm-3.6/strongly_convex/small-drift",
         "not in the paper",
         "The gap of the last model without noise: drift as of two opposed parabolas.",
         CLOSE,
-        scope="sigma_n = 0, equal periods, S > mu",
+        scope="for sigma_n = 0, equal periods, S > mu",
     ),
 )

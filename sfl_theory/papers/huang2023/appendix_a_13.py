@@ -100,7 +100,7 @@ EQ_12_WEIGHTS = Kind.EQUATION(
     repair=repaired(
         "p_n for 1/N",
         proved(
-            equal(away(after, SERVER), stepped(weighted)),
+            equal(away(after, SERVER), stepped(weighted), s.minimum()),
             update_of_server,
             "The definition of the update (3).",
             STEP,
@@ -176,6 +176,7 @@ EQ_12 = Kind.EQUATION(
             ),
             -(mu * eta() * away(point, SERVER)) - 2 * eta() * (F(point) - F(swapped)),
             s.assumption_2(),
+            s.minimum(),
         ),
         block_convexity,
         r"Strong convexity of the mean F from $w$ to $(w_c,w_s^*)$, which "
@@ -281,6 +282,7 @@ EQ_13_3 = Kind.EQUATION(
         "where w^i = w*, so that the gradients at w* are those of the run",
     ),
     severity=Severity.PROOF,
+    scope="for three equal clients with noise",
     cause="Assumption 4 bounds every term by R^2, so the mean by R^2; independent "
     "terms of mean 0 by R^2/N; never by R^2/N^2.",
     uses="assumption-4",
@@ -303,6 +305,7 @@ EQ_13_3 = Kind.EQUATION(
                 w.every_client(n, w.at_most(w.norm2(AT_BEST), R2)).called(
                     "Assumption 4 at w*"
                 ),
+                s.minimum(),
             ),
             jensen_bound,
             "Jensen.",
@@ -356,6 +359,7 @@ EQ_13_4 = Kind.EQUATION(
         "loss f_z; F is the client's loss, of which Assumptions 1 and 2 speak",
     ),
     severity=Severity.PROOF,
+    scope="where a sample's loss is not convex",
     cause="Co-coercivity of f_n(.; z) needs each sample's loss convex and S-smooth; "
     "Assumptions 1-2 speak of the mean.",
     uses="assumption-1 assumption-2",
@@ -400,6 +404,7 @@ EQ_13_5 = Kind.EQUATION(
         r"$4(F(w)-F(w^*))=2$, but $(w_c,w_s^*)=w$.",
     ),
     severity=Severity.PROOF,
+    scope="wherever w_c is not w_c*",
     cause="It is F(w) - F(w*): w_c* is replaced by w_c.",
     repair=repaired(
         "F(w) - F(w*) for F(w) - F(w_c, w_s*), p_n for 1/N",
@@ -446,6 +451,7 @@ EQ_13 = Kind.EQUATION(
         STEP,
     ),
     severity=Severity.PROOF,
+    scope="for five equal clients with noise",
     cause="At w* the left side is of order 1/N, the right side 2R^2/N^2.",
     uses="eq-13/1 eq-13/2 eq-13/3 eq-13/4 eq-13/5",
     repair=repaired(

@@ -107,8 +107,9 @@ def induction(number: int, source: str, letter: str, premise: int) -> Claim:
             ),
             unrolled,
             r"With $x=\gamma+i$ the recursion is $x(x-1)"
-            r"\Delta^{i+1}\le(x-1)(x-2)\Delta^i+\frac{4(x-1)}{\mu^2x}B$; "
-            r"summed over i, and $v\ge4B/\mu^2$, $v\ge(\gamma+1)\Delta^0$. "
+            r"\Delta^{i+1}\le(x-1)(x-2)\Delta^i+\frac{4(x-1)}{\mu^2x}"
+            rf"{letter}$; summed over i, and $v\ge4{letter}/\mu^2$, "
+            r"$v\ge(\gamma+1)\Delta^0$. "
             r"(The printed induction is right as well.)",
             "T = i + 1 >= 1; v any number that is at least both terms of "
             "the maximum; at i = -1 the claim is Delta^0 <= v/gamma, which holds",
@@ -225,12 +226,16 @@ class End:
                 "The same at the last step, and the maximum at most the sum.",
                 self.at_most_v(),
                 proved(
-                    says(v / (gamma + T), self.total, *self.definition),
+                    says(v / (gamma + T), self.total, *self.definition, s.minimum()),
                     self.below_total,
                     r"$(a+b-v)v=ab-(v-a)(v-b)\ge0$.",
                     model=self.example,
                 ),
-                proved(entered.equal(self.total, self.right), combine, "One fraction."),
+                proved(
+                    entered.equal(self.total, self.right, s.minimum()),
+                    combine,
+                    "One fraction.",
+                ),
                 severity=Severity.PROOF,
                 scope=scope,
                 cause=f"The same right side as in Proposition {self.proposition}.",
@@ -279,6 +284,7 @@ EQ_14 = Kind.EQUATION(
         f"{STEP}; L is S",
     ),
     severity=Severity.PROOF,
+    scope="for five equal clients with noise",
     cause="One step from w*: the variance is of order 1/N, not 1/N^2.",
     uses="eq-12 eq-13",
     repair=entered.repaired(
@@ -309,6 +315,7 @@ EQ_15_SIGN = Kind.EQUATION(
         r"$F=\frac12(w_c^2+w_s^2+w_cw_s)$, w = (1, -1/4): $F(w)<F(w_c,0)$.",
     ),
     severity=Severity.PROOF,
+    scope="for blocks that interact, away from w_c*",
     cause="w_s* minimises F(w_c*, .), not F(w_c, .).",
     repair=entered.repaired(
         "w_c* for w_c",
@@ -334,6 +341,7 @@ EQ_15 = Kind.EQUATION(
         STEP,
     ),
     severity=Severity.PROOF,
+    scope="for five equal clients with noise",
     cause="One step from w*: the variance is of order 1/N, not 1/N^2.",
     uses="eq-14 eq-15/sign",
     repair=entered.repaired(

@@ -160,6 +160,7 @@ LEMMA_3_ALONE = Kind.LEMMA(
         "moment at most sigma_n^2 (here the sum of the run's noises)",
     ),
     severity=Severity.PROOF,
+    scope="for clients that draw the same sample",
     cause="Assumption 3 does not say that clients draw independently.",
     uses="assumption-3",
 )

@@ -19,11 +19,12 @@ from sfl_theory.written import ATOM, Assumed, Form, Name, Number, Vector, Writte
 
 PROOF = "Deferred proof of Lemma 2"
 ANY = (
-    "w_{c,n} and w_s are the local models of any round t before its local step j; "
-    "v_{c,n} in gradients is w_{c,n} (gradient-point)"
+    "w_{c,n} and w_s are the local models of any round t before its local step j, "
+    "eta_c the rate of that step, i = EM t + j; v_{c,n} in gradients is w_{c,n} "
+    "(gradient-point)"
 )
-many = s.run(steps=E * s.M)
-rate = s.eta(t)
+many = s.stepwise(s.eta)
+rate = w.called(s.eta(s.K * t + j), r"\eta_c")
 HERE = many.p(n, t, j)
 G = f().gradient(HERE)
 G_CLIENT = f().gradient(HERE, CLIENT)
@@ -60,6 +61,11 @@ def times(theorem: Theorem, factor: Number) -> Theorem:
     return combine((theorem, factor.value))
 
 
+def at_rate(theorem: Theorem) -> Theorem:
+    """Return a theorem on any rate for that of the step."""
+    return minibatch.at_rate(theorem, rate.value)
+
+
 def cross(direction: Vector, noise: Vector) -> Theorem:
     """Return that the mean noise is orthogonal to what is fixed before it."""
     u = direction.value
@@ -78,13 +84,14 @@ EQ_26 = Kind.EQUATION(
         equal(
             w.norm2(block(WBAR) - rate * block(G_SAMPLED) - block(best)),
             A_1 + A_2 + rate**2 * w.norm2(ERROR),
+            s.minimum(),
         ),
         combine,
         "The square of a sum.",
         f"{ANY}; v^{{i+1}} is wbar - eta g, as defined there",
     ),
     proved(
-        equal(A_2, 0, *MADE),
+        equal(A_2, 0, *MADE, s.minimum()),
         lambda: times(cross(STEPPED, block(many.xi(n, t, j))), 2 * rate),
         r"The local models of step j are fixed before its noises are drawn, "
         r"which have mean 0 given them.",
@@ -99,7 +106,12 @@ EQ_27 = Kind.EQUATION(
     "huang2023/eq-27",
     f"{PROOF}, (27)",
     "The square A_1.",
-    proved(equal(A_1, w.norm2(OFF) + B_1 + B_2), combine, "The square of a sum.", ANY),
+    proved(
+        equal(A_1, w.norm2(OFF) + B_1 + B_2, s.minimum()),
+        combine,
+        "The square of a sum.",
+        ANY,
+    ),
 )
 
 
@@ -152,7 +164,7 @@ EQ_29 = Kind.EQUATION(
     f"{PROOF}, (29)",
     "The product B_1, split at the local models.",
     proved(
-        equal(B_1, -(2 * rate * mean(TOWARD))),
+        equal(B_1, -(2 * rate * mean(TOWARD)), s.minimum()),
         lambda: times(
             rules.linear(CLIENTS, n, (p() * G_CLIENT).value, OFF.value),
             2 * rate,
@@ -165,6 +177,7 @@ EQ_29 = Kind.EQUATION(
             -(2 * rate * mean(TOWARD)),
             -(2 * rate * mean(w.inner(APART, G_CLIENT)))
             - 2 * rate * mean(w.inner(LOCAL_OFF, G_CLIENT)),
+            s.minimum(),
         ),
         combine,
         "The product is linear.",
@@ -212,6 +225,7 @@ EQ_31 = Kind.EQUATION(
             -w.inner(BLOCK_OFF, loss.gradient(local, CLIENT)),
             -(loss(local) - loss(AT_BEST)) - mu / 2 * w.norm2(BLOCK_OFF),
             w.convex(loss, mu).called("Assumption 2"),
+            s.minimum(),
         ),
         convex_block,
         r"Strong convexity from $w_n$ to $(w_c^*,w_s)$, which differ in the "
@@ -230,20 +244,22 @@ BETWEEN = (
     + rate * mean(1 / rate * w.norm2(APART) + rate * w.norm2(G_CLIENT))
     - 2 * rate * mean(f()(HERE) - f()(CLOSE) + mu / 2 * w.norm2(LOCAL_OFF))
 )
-ASSUMED = (s.assumption_1(), s.assumption_2(), *lowest(BELOW))
+ASSUMED = (s.assumption_1(), s.assumption_2(), *lowest(BELOW), s.minimum())
 EQ_32 = Kind.EQUATION(
     "huang2023/eq-32",
     f"{PROOF}, (32)",
     "The bound of A_1 with a remainder C.",
     proved(
         says(A_1, BETWEEN, *ASSUMED),
-        lambda: minibatch.first_bound(HERE.value, low().value, CLIENT, CLOSE.value),
+        lambda: at_rate(
+            minibatch.first_bound(HERE.value, low().value, CLIENT, CLOSE.value)
+        ),
         "(27)-(31).",
         f"{ANY}; {LESS}",
     ),
     proved(
         says(BETWEEN, (1 - mu * rate) * w.norm2(OFF) + SPREAD + C, *ASSUMED),
-        lambda: minibatch.second_bound(HERE.value, low().value, CLIENT),
+        lambda: at_rate(minibatch.second_bound(HERE.value, low().value, CLIENT)),
         r"(28) again and $\sum_np_n\|w_{c,n}-w_c^*\|^2\ge\|\bar w_c-w_c^*\|^2$.",
         f"{ANY}; {LESS}",
     ),
@@ -318,6 +334,7 @@ EQ_33 = Kind.EQUATION(
         "misprint in one of them, which does not matter here",
     ),
     severity=Severity.PROOF,
+    scope="already for equal clients, where the blocks interact",
     cause="At w_c = w_c*, Gamma = 0 the right side is 0, C is not.",
     uses="eq-33/1 cond-eta",
 )
@@ -345,7 +362,7 @@ LI = (
 WHOLE = f"{ANY}; Gamma = F* - sum p_n f_n*"
 EQ_34_JOINT = proved(
     says(w.norm2(WBAR - best - rate * GBAR), joint_right(), *JOINT),
-    lambda: minibatch.whole_step(HERE.value, low().value),
+    lambda: at_rate(minibatch.whole_step(HERE.value, low().value)),
     LI,
     WHOLE,
 )
@@ -355,7 +372,7 @@ def sampled_step() -> Theorem:
     """Return (19) for whole vectors."""
     ahead = WBAR - best - rate * GBAR
     return combine(
-        minibatch.whole_step(HERE.value, low().value),
+        at_rate(minibatch.whole_step(HERE.value, low().value)),
         (cross(ahead, many.xi(n, t, j)), 2 * rate.value),
     )
 
@@ -388,6 +405,7 @@ EQ_34 = Kind.EQUATION(
         ZERO,
     ),
     severity=Severity.PROOF,
+    scope="already for equal clients, where the blocks interact",
     cause="At w_c = w_c* the client block moves if w_s != w_s*.",
     uses="eq-32 eq-33",
     repair=repaired("whole vectors for the client's blocks", EQ_34_JOINT),

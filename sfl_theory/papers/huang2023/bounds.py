@@ -61,6 +61,7 @@ ASSUMPTIONS = (
     conditions.EveryoneTakesPart(),
 )
 DIVERGENCE = Heterogeneity("5 bounded divergence")
+FRESH = conditions.Unbiased("fresh mini-batches")
 UNCLEAR_GAMMA = (
     "Gamma = F(w*) - sum_n p_n f_n(w*_{c,n}, w_s) does not say which w_s is meant; "
     "read as f* - sum_n a_n min F_n, as in the proof it follows (Li et al., ICLR 2020)"
@@ -111,7 +112,7 @@ def _case(what: own.Measured, name: str, proved: Part, printed: Bound) -> Case:
     """Return the case of a statement, with what is proved beside it."""
     stated = {name: proved}
     stated |= {each: part for (of, each), part in own.BOUNDS.items() if of == what}
-    joint = (*ASSUMPTIONS[:2], *ASSUMPTIONS[3:], DIVERGENCE)
+    joint = (*ASSUMPTIONS[:2], FRESH, *ASSUMPTIONS[3:], DIVERGENCE)
     said = {
         name: ("gradient norm and drift", INITIAL),
         "linear_speedup": (INITIAL, *DRIVEN),

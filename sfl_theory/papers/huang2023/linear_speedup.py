@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from sfl_theory import written as w
 from sfl_theory.claims import Claim, Kind, Part, proved, says
@@ -17,7 +18,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
-from sfl_theory.models.federation import coin, federation, parabola
+from sfl_theory.models.federation import Numbers, coin, federation, parabola
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.setting import E, F, M, S, T, away, gamma, j, mu, p, t
 from sfl_theory.proofs import minibatch_speedup as proofs
@@ -25,10 +26,11 @@ from sfl_theory.proofs.export import ModelData
 from sfl_theory.proofs.foundations import value_gap
 from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import Assumed, Form, Number, Run
+from sfl_theory.written import Assumed, Form, Number
 
 K = E * M
 GAP = "gap"
+Entries = tuple[int | str, int | str]
 Measured = Side | str
 """A block's squared distance, or the gap."""
 
@@ -38,12 +40,7 @@ def inverse(step: Number) -> Number:
     return w.of_round("u", step, "u^{{t}}")
 
 
-_PACE = w.pace(K, w.rate(lambda step: 2 / mu * inverse(step)), stepwise=True)
-run = Run(
-    k.Split(k.Kind.MINIBATCH, k.Participants.EVERYONE, _PACE, _PACE),
-    "MiniBatch-SFL",
-    "w",
-)
+run = s.stepwise(lambda step: 2 / mu * inverse(step))
 
 
 def rate_rule() -> tuple[Assumed, ...]:
@@ -88,7 +85,8 @@ def distance() -> Form:
     return right(away(run.x(0)), 1, S)
 
 
-def _with_steps(theorem: Theorem) -> Theorem:
+def with_steps(theorem: Theorem) -> Theorem:
+    """Return a theorem for K = EM steps a round."""
     return rules.instantiate(theorem, ((k.Var("K", Sort.COUNT), K.value),), ())
 
 
@@ -107,20 +105,21 @@ def _measured(what: Measured) -> tuple[Form, Number | int, Callable[[], Theorem]
     )
 
 
-def two_clients() -> ModelData:
-    """Return two clients that differ, noise in the client block, one step."""
+def two_clients(centre: Entries, noise: Entries, more: Numbers) -> ModelData:
+    """Return two clients with opposed centres, noise in one block, two steps."""
     return federation(
-        [parabola("1", (0, "1/2")), parabola("1", (0, "-1/2"))],
+        [parabola(1, centre), parabola(1, [-Fraction(z) for z in centre])],
         ("1/2", "1/2"),
-        noise=[coin("1/2", 0)] * 2,
+        noise=[coin(*noise)] * 2,
         rounds=1,
-        numbers={mu: 1, S: 1, s.delta2: "1/4", s.above_7: 0, E: 1, M: 2, T: 1},
+        numbers={mu: 1, S: 1, s.above_7: 0, E: 1, M: 2, T: 1, **more},
         families={"sigma2": ("1/4", "1/4")},
         rates={"u": k.Rate(1 / (7 + k.symbol(k.ROUND)))},
         best={F: (0, 0)},
     )
 
 
+example = partial(two_clients, (0, "1/2"), ("1/2", 0), {s.delta2: "1/4"})
 BY_POTENTIAL = (
     r"With $\Delta=E\|\bar w^i-w^*\|^2$, $D=\sum_np_nE\|w_n^i-\bar w^i\|^2$, K = EM, "
     r"$x=\gamma+i$ and r steps of the round left: "
@@ -145,25 +144,25 @@ def _part(what: Measured) -> Part:
 
     def theorem() -> Theorem:
         share = w.number(factor).value
-        return combine(near(), (_with_steps(proofs.distance()), share))
+        return combine(near(), (with_steps(proofs.distance()), share))
 
     said = says(left, found, *ASSUMED)
-    return proved(said, theorem, BY_POTENTIAL, WITHOUT_4, model=two_clients)
+    return proved(said, theorem, BY_POTENTIAL, WITHOUT_4, model=example)
 
 
 def _gap() -> Part:
     said = says(F.gap(run.x(T)), right(F.gap(run.x(0)), S / 2, S**2), *ASSUMED)
     return proved(
         said,
-        lambda: _with_steps(proofs.gap_after()),
+        lambda: with_steps(proofs.gap_after()),
         BY_VALUE,
         WITHOUT_4,
-        model=two_clients,
+        model=example,
     )
 
 
 BY_VALUE = (
-    r"The same with $\phi=F(\bar w^i)-F^*$ for $\Delta$: $\phi^{i+1}\le"
+    r"As thm-1/linear-speedup, $\phi=F(\bar w^i)-F^*$ for $\Delta$: $\phi^{i+1}\le"
     r"(1-\mu\eta(\frac{17}{10}-\frac7{10}S\eta))\phi^i+\frac53S^2\eta D^i"
     r"+\frac S2\eta^2\sum_np_n^2\sigma_n^2$ by smoothness, with seven tenths of "
     r"$\nabla F(\bar w)$ in the mean gradient, and $\|\nabla F\|^2\ge2\mu\phi$."

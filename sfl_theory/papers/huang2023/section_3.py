@@ -16,7 +16,7 @@ from sfl_theory.papers.huang2023.setting import R2, E, F, M, S, away, best, i, m
 from sfl_theory.proofs.foundations import majorant_of_mean, value_gap
 from sfl_theory.proofs.local_steps import both_parts
 from sfl_theory.proofs.notation import combine
-from sfl_theory.written import ATOM, Name, Number, Vector, Written
+from sfl_theory.written import ATOM, Assumed, Name, Number, Vector, Written
 
 ALG_1 = Kind.ALGORITHM(
     "huang2023/alg-1",
@@ -117,7 +117,7 @@ EXCLUSION = Kind.ASSUMPTION(
             mu**2 * w.norm2(here - lowest),
             R2,
             w.convex(loss, mu).called("Assumption 2"),
-            w.minimiser(loss),
+            Assumed(w.minimiser(loss).value, r"w_n^* \text{ minimises } f_n"),
             w.equals(w.inner(loss.gradient(here), xi), 0)[1].called("unbiased"),
             w.at_most(w.norm2(stochastic), R2).called("Assumption 4 at w"),
         ),
@@ -170,7 +170,7 @@ EQ_7 = Kind.EQUATION(
     "Proof of Lemma 1, (7)",
     "Smoothness of F at its minimiser.",
     proved(
-        says(GAP, LINEAR + CURVED, s.assumption_1()),
+        says(GAP, LINEAR + CURVED, s.assumption_1(), s.minimum()),
         lambda: majorant_of_mean(S.value, best.value, end.value),
         "The mean of the upper bounds of Assumption 1 at $w^*$.",
     ),
@@ -186,7 +186,11 @@ EQ_8 = Kind.EQUATION(
     "Proof of Lemma 1, (8)",
     "The squared distance is the sum of those of the blocks.",
     proved(
-        equal(w.norm2(end - best), away(end, CLIENT) + away(end, SERVER_BLOCK)),
+        equal(
+            w.norm2(end - best),
+            away(end, CLIENT) + away(end, SERVER_BLOCK),
+            s.minimum(),
+        ),
         lambda: combine((both_parts((end - best).value), -1)),
         "The blocks are orthogonal.",
     ),

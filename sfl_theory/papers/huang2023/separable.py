@@ -7,20 +7,16 @@ number of local steps are.
 
 from __future__ import annotations
 
+from functools import partial
+
 from sfl_theory import written as w
 from sfl_theory.claims import Kind, proved, says
-from sfl_theory.kernel import rules
-from sfl_theory.kernel import terms as k
-from sfl_theory.kernel.algebra import Sort
-from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Side
-from sfl_theory.models.federation import Numbers, coin, federation, parabola
 from sfl_theory.papers.huang2023 import linear_speedup as speedup
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.papers.huang2023.linear_speedup import K, end, run
 from sfl_theory.papers.huang2023.setting import F, T, away, gamma, j, m, mu, n, t
 from sfl_theory.proofs import minibatch_separable as proofs
-from sfl_theory.proofs.export import ModelData
 from sfl_theory.written import Assumed, Form, Vector
 
 SERVER = Side.SERVER
@@ -71,21 +67,8 @@ def distance() -> Form:
     return (first + w.as_form(noise)) / ((end - 1) * (end - 2) * (end - 3))
 
 
-def two_clients(more: Numbers) -> ModelData:
-    """Return two clients that differ in both blocks, noise in the server's."""
-    centres = (("1/2", "1/2"), ("-1/2", "-1/2"))
-    return federation(
-        [parabola("1", centre) for centre in centres],
-        ("1/2", "1/2"),
-        noise=[coin(0, "1/2")] * 2,
-        rounds=1,
-        numbers={mu: 1, s.S: 1, s.above_7: 0, s.E: 1, s.M: 2, T: 1, **more},
-        families={"sigma2": ("1/4", "1/4")},
-        rates={"u": k.Rate(1 / (7 + k.symbol(k.ROUND)))},
-        best={F: (0, 0)},
-    )
-
-
+example = partial(speedup.two_clients, ("1/2", "1/2"), (0, "1/2"))
+"""Two clients that differ in both blocks, noise in the server's."""
 WORDS = (
     r"With $z=[w_c^*;w_s^i]$ and $\Delta=E\|w_s^i-w_s^*\|^2$ the mean of the server's "
     r"gradients is $\nabla_sF(z)$, so $\Delta^{i+1}\le(1-\mu\eta(2-S\eta))\Delta^i+"
@@ -103,10 +86,6 @@ SIMPLY = (
 LEFT = away(run.x(T), SERVER)
 
 
-def _with_steps(theorem: Theorem) -> Theorem:
-    return rules.instantiate(theorem, ((k.Var("K", Sort.COUNT), K.value),), ())
-
-
 SEPARABLE = Kind.PROPOSITION(
     "huang2023/prop-1/separable",
     "not in the paper",
@@ -114,10 +93,10 @@ SEPARABLE = Kind.PROPOSITION(
     "client's block.",
     proved(
         says(LEFT, distance(), *ASSUMED),
-        lambda: _with_steps(proofs.distance()),
+        lambda: speedup.with_steps(proofs.distance()),
         WORDS,
         READING,
-        model=lambda: two_clients({}),
+        model=partial(example, {}),
     ),
     proved(
         says(
@@ -127,10 +106,10 @@ SEPARABLE = Kind.PROPOSITION(
             w.at_most(4 / mu**2 * s.noise(), v),
             w.at_most((gamma + 1) * away(run.x(0), SERVER), v),
         ),
-        lambda: _with_steps(proofs.simple()),
+        lambda: speedup.with_steps(proofs.simple()),
         SIMPLY,
         READING,
-        model=lambda: two_clients({v: 5}),
+        model=partial(example, {v: 5}),
     ),
     scope="for the printed rates of steps, any number of local steps, everyone takes "
     "part; heterogeneity and drift do not enter. Where they depend on the client's "

@@ -84,11 +84,21 @@ def fresh(r: Run, at: Number = i) -> Vector:
 K = E * M
 
 
+def stepwise(rates: Rates, steps: Number = K) -> Run:
+    """Return MiniBatch-SFL whose rates are those of its steps, E M in a round."""
+    pace = w.pace(steps, w.rate(rates), stepwise=True)
+    return Run(
+        k.Split(k.Kind.MINIBATCH, k.Participants.EVERYONE, pace, pace),
+        "MiniBatch-SFL",
+        "w",
+    )
+
+
 def falling(steps: Number = K) -> Run:
     r"""Return the run of E M local steps in a round whose rate falls at every step.
 
-    A kernel's run has one rate in a round. So this one steps at rate 1, and the paper's
-    stochastic gradients, `sampled`, are the run's divided by
+    Sums over steps have no denominators that depend on the step. So this one steps at
+    rate 1, and the paper's stochastic gradients, `sampled`, are the run's divided by
     :math:`\eta^i=2/(\mu(\gamma+i))`.
     """
     return run(lambda _: w.number(1), steps)

@@ -9,7 +9,7 @@ PAPER = Paper(
     "https://arxiv.org/abs/1907.02189",
 )
 
-SECTIONS = ("section_3", "appendix_a")
+SECTIONS = ("section_3", "linear_speedup", "appendix_a")
 """Modules that hold the claims, in the paper's order."""
 
 __all__ = ["PAPER", "SECTIONS"]

@@ -7,7 +7,6 @@ over steps have no denominators that depend on the step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
 from sfl_theory.kernel import rules, terms
@@ -16,6 +15,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Lin, Vec, constant, iterate, norm2, weight
 from sfl_theory.papers.li2020 import one_step as st
 from sfl_theory.papers.li2020.one_step import BEST, RUN, E, L, eta, gamma, k, mu, step
+from sfl_theory.proofs.counted_steps import at_step
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
 
@@ -24,21 +24,6 @@ d, e = of(nat("d")), of(nat("e"))
 
 
 # Rates ------------------------------------------------------------------------------
-
-
-def at_step(condition: Callable[[Ratio], Ratio], s: Ratio) -> Theorem:
-    """Return ``condition(s) >= 0``, assumed for all natural numbers s >= 1.
-
-    By induction over ``o condition(o) >= 0``, which says nothing at 0.
-    """
-
-    def claim(at: Ratio) -> Lin:
-        return constant(at * condition(at))
-
-    after = combine((rules.assume(constant(condition(of(o) + 1))), of(o) + 1))
-    always = rules.induct(combine(target=claim(ratio(0))), after, o, claim(of(o)))
-    there = rules.instantiate(always, ((o, s),), ())
-    return combine((there, 1 / s), target=constant(condition(s)))
 
 
 def falls(s: Ratio) -> Ratio:

@@ -28,7 +28,10 @@ E = w.count("tau", "E")
 L, mu = w.positive("L"), w.positive("mu", r"\mu")
 kappa = w.called(L / mu, r"\kappa")
 gamma = w.positive("gamma", r"\gamma")
-G2 = w.nonnegative("G2", "G^2")
+above_8 = w.nonnegative("g")
+wide = Written(8 + above_8.value, r"\gamma")
+r"""The same where it is used to be at least 8, as :math:`8\kappa` is."""
+G2, delta2 = w.nonnegative("G2", "G^2"), w.nonnegative("delta2", r"\delta^2")
 F = w.Function(terms.MEAN, "F")
 best = Written(F.best.value, "w^*", ATOM, w.Name("w", above="*"))
 
@@ -132,14 +135,14 @@ def every_step(rounds: Number, steps: Number, one: Assumed) -> Assumed:
     return w.every_round(t, rounds, w.every_round(i, steps, one))
 
 
-def rate_rule() -> tuple[Assumed, ...]:
+def rate_rule(offset: Number = gamma) -> tuple[Assumed, ...]:
     r"""Return :math:`\eta_s=2/(\mu(\gamma+s))` for every step s, as a product.
 
     So no sum over steps has a denominator.
     """
     s = v + 1
     left = Written(
-        (mu * (gamma + s) * eta(s)).value, rf"\mu(\gamma + {s.tex})\eta_{{{s.tex}}}"
+        (mu * (offset + s) * eta(s)).value, rf"\mu(\gamma + {s.tex})\eta_{{{s.tex}}}"
     )
     return tuple(
         w.every_natural(v, one).called("eta_s = 2/(mu (gamma + s)), s = v + 1")
@@ -153,7 +156,7 @@ GAMMA = w.maximum(gamma, 8 * kappa, E)
 # A model ----------------------------------------------------------------------------
 
 ONES = dict.fromkeys((mu, R, r, m, t, i, v, d, e), 1)
-VALUES = {L: 2, E: 2, gamma: 16, G2: 9, **ONES}
+VALUES = {L: 2, E: 2, gamma: 16, above_8: 8, G2: 9, delta2: 1, **ONES}
 
 
 def quadratics(statement: Statement) -> ModelData:

@@ -8,19 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ledger_parts import PARTS
 
-from sfl_theory.claims import parts_of
 from sfl_theory.kernel import rules as r
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
-from sfl_theory.ledger import ledger
 from sfl_theory.mutation.positivity import least_excess, shown, with_products
 from sfl_theory.mutation.slack import sharpened
 from sfl_theory.proofs.notation import count, positive
 
 S, e, tau = positive("S"), positive("e"), count("tau")
 u = S * e * tau
-PARTS = {name: p for claim in ledger().claims() for name, p in parts_of(claim)}
 
 
 def sign(number: Ratio) -> r.Theorem:

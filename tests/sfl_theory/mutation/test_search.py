@@ -6,16 +6,16 @@ import random
 
 import numpy as np
 import pytest
+from ledger_parts import PARTS, read_part
 
 import sfl_theory.mutation.judged as judged
-from sfl_theory.claims import Model, Proof, parts_of
+from sfl_theory.claims import Model, Proof
 from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.conditions import prepared
 from sfl_theory.kernel.moments import evaluated
 from sfl_theory.kernel.terms import subterms
-from sfl_theory.ledger import ledger
 from sfl_theory.mutation import Effort, groups, judge
-from sfl_theory.mutation.building import Read, Subject, build, exact_model
+from sfl_theory.mutation.building import build, exact_model
 from sfl_theory.mutation.changes import Neighbour
 from sfl_theory.mutation.crowd import NotEvaluatedError
 from sfl_theory.mutation.frames import drawn_frame
@@ -24,7 +24,6 @@ from sfl_theory.mutation.rounding import error
 from sfl_theory.mutation.search import broken
 from sfl_theory.proofs.export import model_of
 
-PARTS = {name: p for claim in ledger().claims() for name, p in parts_of(claim)}
 FALSE = sorted(
     name
     for name, part in PARTS.items()
@@ -49,8 +48,7 @@ def of_nothing(row: dict[str, float]) -> float:
 @pytest.mark.parametrize("name", EVALUATED)
 def test_crowds_agree_with_the_kernel(name: str) -> None:
     """Both sides of a statement in a crowd are the kernel's in each of its models."""
-    one = PARTS[name].says.statement(name)
-    read = Read.of(Subject(one))
+    one, read = read_part(name)
     inside = subterms(one.left, one.right, *one.hypotheses)
     rng, dice, compared = random.Random(3), np.random.default_rng(3), 0
     for _ in range(12):
@@ -82,8 +80,7 @@ def test_crowds_agree_with_the_kernel(name: str) -> None:
 )
 def test_long_crowds_lie_in_the_kernels_enclosures(name: str) -> None:
     """What noise of earlier rounds does together is what the kernel follows."""
-    one = PARTS[name].says.statement(name)
-    read = Read.of(Subject(one))
+    one, read = read_part(name)
     rng, dice, compared = random.Random(5), np.random.default_rng(5), 0
     for _ in range(400):
         frame = drawn_frame(read, one.hypotheses, frozenset(), rng)

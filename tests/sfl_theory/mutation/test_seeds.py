@@ -6,25 +6,24 @@ import random
 
 import numpy as np
 import pytest
+from ledger_parts import PARTS, read_part
 
-from sfl_theory.claims import evidence, parts_of
+from sfl_theory.claims import evidence
 from sfl_theory.kernel.conditions import meeting
-from sfl_theory.ledger import ledger
 from sfl_theory.mutation.building import (
     POSITIVE,
     SIGNED,
+    Frame,
     Read,
-    Subject,
     build,
     exact_model,
 )
 from sfl_theory.mutation.crowd import Shape
-from sfl_theory.mutation.genes import nearby
+from sfl_theory.mutation.genes import Genes, nearby
 from sfl_theory.mutation.rounding import EPS, error
 from sfl_theory.mutation.seeds import planted
-from sfl_theory.proofs.export import model_of
+from sfl_theory.proofs.export import ModelData, Statement, model_of
 
-PARTS = {name: p for claim in ledger().claims() for name, p in parts_of(claim)}
 NARROW = (
     "han2024/thm-3.9/general_convex/falling-rates",
     "han2024/thm-3.9/strongly_convex--repair--3",
@@ -33,14 +32,20 @@ NARROW = (
 """Rates round by round, gradients on a run; and a statement with room."""
 
 
+def seeded(
+    name: str,
+) -> tuple[Statement, Read, ModelData, list[tuple[Frame, Genes]]]:
+    """Return a statement as it is read, its known model, and the frames of that."""
+    one, read = read_part(name)
+    _, data = evidence(PARTS[name], name)
+    assert data is not None
+    return one, read, data, [*planted(data, read, one.hypotheses, random.Random(1))]
+
+
 @pytest.mark.parametrize("name", NARROW)
 def test_the_first_frame_has_the_known_model_in_it(name: str) -> None:
     """Both sides are the same there, and every hypothesis holds."""
-    one = PARTS[name].says.statement(name)
-    read = Read.of(Subject(one))
-    _, data = evidence(PARTS[name], name)
-    assert data is not None
-    (frame, genes), _ = planted(data, read, one.hypotheses, random.Random(1))
+    one, read, data, ((frame, genes), _) = seeded(name)
     row = {key: float(a[0, 0]) for key, a in genes.items()}
     sides = [
         [
@@ -56,12 +61,9 @@ def test_the_first_frame_has_the_known_model_in_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", NARROW)
 def test_what_is_near_has_numbers_of_the_same_kind(name: str) -> None:
-    one = PARTS[name].says.statement(name)
-    read = Read.of(Subject(one))
-    _, data = evidence(PARTS[name], name)
-    assert data is not None
+    *_, frames = seeded(name)
     dice = np.random.default_rng(2)
-    for frame, genes in planted(data, read, one.hypotheses, random.Random(1)):
+    for frame, genes in frames:
         near = nearby(genes, frame, dice, 64, 1.0)
         assert near.keys() == genes.keys()
         for key, kind in frame.genes.items():
@@ -73,11 +75,7 @@ def test_what_is_near_has_numbers_of_the_same_kind(name: str) -> None:
 def test_a_gradient_that_vanishes_is_a_rounding_error() -> None:
     """grad f at a minimiser that no float meets is as large as its error says."""
     name = "han2024/thm-3.9/general_convex/falling-rates"
-    one = PARTS[name].says.statement(name)
-    read = Read.of(Subject(one))
-    _, data = evidence(PARTS[name], name)
-    assert data is not None
-    (frame, genes), _ = planted(data, read, one.hypotheses, random.Random(1))
+    one, read, _, ((frame, genes), _) = seeded(name)
     dice = np.random.default_rng(3)
     near = nearby(genes, frame, dice, 64, 1.0)
     crowd, e = build(frame, read, near, exact=False)

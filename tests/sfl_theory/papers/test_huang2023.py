@@ -11,10 +11,15 @@ import pytest
 from numpy.typing import NDArray
 
 from sfl_theory import Constants, symbols
+from sfl_theory import written as w
 from sfl_theory.bound import Bound
-from sfl_theory.kernel.terms import Side
+from sfl_theory.claims import Part, Proof, parts_of
+from sfl_theory.kernel.algebra import ratio
+from sfl_theory.kernel.terms import Side, Split, Stepwise, Term, subterms
+from sfl_theory.ledger import ledger
 from sfl_theory.numeric import reciprocals
 from sfl_theory.papers.huang2023 import linear_speedup as own
+from sfl_theory.papers.huang2023 import section_3_rates as rates
 from sfl_theory.papers.huang2023 import setting as s
 from sfl_theory.registry import theorem
 
@@ -36,6 +41,32 @@ def test_rates_are_the_librarys() -> None:
     rate = own.run.split.client.rate.at(s.j.value)
     assert not rate - (2 / s.mu * own.inverse(s.j)).value
     assert step.client == 2 / (symbols.mu * (symbols.gamma + symbols.t))
+
+
+def test_a_falling_run_moves_by_the_printed_rate_times_the_papers_gradient() -> None:
+    """It steps at rate 1; `sampled` is the paper's gradient of step i = EM t + j."""
+    run, steps = rates.all_steps, s.E * s.M
+    one = w.natural("one")
+    move = w.below(one, 1, run.g(s.n, s.t, s.j + one))
+    paper = s.printed_rate(steps * s.t + s.j) * s.sampled(run)
+    assert not (paper - move).value
+    assert not run.split.client.rate.body - 1
+
+
+def _terms(part: Part) -> set[Term]:
+    says = part.says
+    return subterms(says.left.value, says.right.value, *says.hypotheses)
+
+
+def test_what_is_proved_of_a_step_is_so_for_rates_that_fall_at_every_step() -> None:
+    """The paper's are eta^i; one rate for all steps of a round would be narrower."""
+    for claim in ledger().claims("huang2023"):
+        for name, part in parts_of(claim):
+            runs = (x for x in _terms(part) if isinstance(x, Split))
+            for run in runs if isinstance(part.by, Proof) else ():
+                pace = run.client
+                alike = ratio(pace.steps) - 1 and pace.rate.body - 1
+                assert isinstance(pace, Stepwise) or not alike, name
 
 
 def test_reciprocals() -> None:

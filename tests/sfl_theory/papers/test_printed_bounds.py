@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -63,9 +64,28 @@ class Values:
         return sum(eta**2 for eta in self.rates)
 
 
-def strongly(v: Values, A: float, B: float) -> float:
-    """Return the shape of (11), (14), (17), (20)."""
-    gamma = 8 * v.S / v.mu - 1
+Summand = Callable[[Values, float, float, float], float]
+SQUARES: dict[str, Summand] = {
+    "3.6": lambda v, a, s2, _: a**2 * (2 * s2 + v.G2),
+    "3.7": lambda v, a, s2, _: (a**2 + 1) * (2 * s2 + v.G2),
+    "3.8": lambda v, a, s2, q: a**2 * (2 * s2 + v.G2 + v.G2 / q),
+    "3.9": lambda v, a, s2, q: (a**2 + 1) * (2 * s2 + v.G2 + v.G2 / q),
+}
+"""The sum over clients with ``a_n^2`` in the convex cases of a theorem."""
+
+
+def sums(number: str, v: Values) -> tuple[float, float]:
+    """Return that sum, and the one with ``a_n``, to which draws add nothing."""
+    one = int(number in ("3.7", "3.9"))
+    return (
+        v.over(partial(SQUARES[number], v)),
+        v.over(lambda a, s2, _: (a + one) * (2 * s2 + v.G2)),
+    )
+
+
+def strongly(number: str, v: Values) -> float:
+    """Return the right side of (11), (14), (17) or (20)."""
+    gamma, (A, B) = 8 * v.S / v.mu - 1, sums(number, v)
     return (
         8 * v.S * v.N * A / (v.mu**2 * (gamma + v.T))
         + 768 * v.S**2 * B / (v.mu**3 * (gamma + v.T) * (gamma + 1))
@@ -73,22 +93,16 @@ def strongly(v: Values, A: float, B: float) -> float:
     )
 
 
-def convex_v1(v: Values, A: float, B: float) -> float:
-    """Return the shape of (12), (18)."""
-    paces = (v.tau_server**2 + v.tau**2) / (v.slowest**2 * (v.T + 1))
+def convex(number: str, v: Values) -> float:
+    """Return the right side of (12), (15), (18) or (21): two periods in V1 only."""
+    A, B = sums(number, v)
+    paces = 1 / (v.T + 1)
+    if number in ("3.6", "3.8"):
+        paces *= (v.tau_server**2 + v.tau**2) / v.slowest**2
     return (
         v.S * v.I_err / (2 * (v.T + 1))
         + 1 / 2 * (paces * v.I_err * v.N * A) ** (1 / 2)
         + 1 / 2 * (24 * paces * v.S * v.I_err * B) ** (1 / 3)
-    )
-
-
-def convex_v2(v: Values, A: float, B: float) -> float:
-    """Return the shape of (15), (21)."""
-    return (
-        v.S * v.I_err / (2 * (v.T + 1))
-        + 1 / 2 * (v.N * v.I_err / (v.T + 1) * A) ** (1 / 2)
-        + 1 / 2 * (24 * v.S * v.I_err / (v.T + 1) * B) ** (1 / 3)
     )
 
 
@@ -139,46 +153,11 @@ def li(v: Values) -> float:
 
 PRINTED: dict[tuple[str, str], Callable[[Values], float]] = {
     ("3.5", "any"): lambda v: v.S / 2 * (v.I_s + v.I_c),
-    ("3.6", "strongly_convex"): lambda v: strongly(
-        v,
-        v.over(lambda a, s2, _: a**2 * (2 * s2 + v.G2)),
-        v.over(lambda a, s2, _: a * (2 * s2 + v.G2)),
-    ),
-    ("3.7", "strongly_convex"): lambda v: strongly(
-        v,
-        v.over(lambda a, s2, _: (a**2 + 1) * (2 * s2 + v.G2)),
-        v.over(lambda a, s2, _: (a + 1) * (2 * s2 + v.G2)),
-    ),
-    ("3.8", "strongly_convex"): lambda v: strongly(
-        v,
-        v.over(lambda a, s2, q: a**2 * (2 * s2 + v.G2 + v.G2 / q)),
-        v.over(lambda a, s2, _: a * (2 * s2 + v.G2)),
-    ),
-    ("3.9", "strongly_convex"): lambda v: strongly(
-        v,
-        v.over(lambda a, s2, q: (a**2 + 1) * (2 * s2 + v.G2 + v.G2 / q)),
-        v.over(lambda a, s2, _: (a + 1) * (2 * s2 + v.G2)),
-    ),
-    ("3.6", "general_convex"): lambda v: convex_v1(
-        v,
-        v.over(lambda a, s2, _: a**2 * (2 * s2 + v.G2)),
-        v.over(lambda a, s2, _: a * (2 * s2 + v.G2)),
-    ),
-    ("3.7", "general_convex"): lambda v: convex_v2(
-        v,
-        v.over(lambda a, s2, _: (a**2 + 1) * (2 * s2 + v.G2)),
-        v.over(lambda a, s2, _: (a + 1) * (2 * s2 + v.G2)),
-    ),
-    ("3.8", "general_convex"): lambda v: convex_v1(
-        v,
-        v.over(lambda a, s2, q: a**2 * (2 * s2 + v.G2 + v.G2 / q)),
-        v.over(lambda a, s2, _: a * (2 * s2 + v.G2)),
-    ),
-    ("3.9", "general_convex"): lambda v: convex_v2(
-        v,
-        v.over(lambda a, s2, q: (a**2 + 1) * (2 * s2 + v.G2 + v.G2 / q)),
-        v.over(lambda a, s2, _: (a + 1) * (2 * s2 + v.G2)),
-    ),
+    **{
+        (number, name): partial(shape, number)
+        for number in SQUARES
+        for name, shape in (("strongly_convex", strongly), ("general_convex", convex))
+    },
     ("3.6", "non_convex"): lambda v: gradients_v1(
         v, v.over(lambda a, s2, _: a**2 * (s2 + v.eps2))
     ),

@@ -20,7 +20,9 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Sort, ratio
 from sfl_theory.kernel.moments import evaluated
 from sfl_theory.kernel.replay import replay
+from sfl_theory.proofs import interleaved
 from sfl_theory.proofs.export import ModelData, model_of
+from sfl_theory.proofs.unrolled import n, now
 from sfl_theory.worst_case.certificate import Square
 from sfl_theory.worst_case.chain_proof import prove, size, used
 from sfl_theory.worst_case.round_by_round import (
@@ -363,3 +365,28 @@ def test_interleaved_runs_meet_the_hypotheses_and_others_do_not(kind: str) -> No
         sides(IN_A_ROW, THIRDS)
     with pytest.raises(Rejected, match=r"does not meet.*1/3"):
         sides(ONE_BY_ONE, quarters)
+
+
+@pytest.mark.parametrize("kind", ["last, falling steps", "mean of gradients"])
+def test_of_the_order_only_that_visits_are_interleaved_is_assumed(kind: str) -> None:
+    """How many of them come before others is derived of any order."""
+    (claim,) = replay(prove(chain("sfl-v2, noise", kind)).document())
+    (order,) = [str(one) for one in claim.hypotheses if "before" in str(one)]
+    assert order.count("for all n") == 2
+
+
+@pytest.mark.parametrize("clients", [2, 3, 7])
+def test_of_two_clients_one_is_first(
+    clients: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No more than N (N - 1)/2 pairs, for equal weights alone; less is refused."""
+    few = interleaved.few_pairs.__wrapped__
+    found = few(clients, 0)
+    weights = interleaved.equal_weights(clients)
+    own = {one for side in weights for one in side.hypotheses}
+    assert found.hypotheses == {h.every(k.CLIENTS, n, one) for one in own}
+    count = Fraction(clients * (clients - 1), 2)
+    assert found.form == k.constant(count - interleaved.pairs(0, now))
+    monkeypatch.setattr(interleaved, "half", lambda _: count - Fraction(1, 2**40))
+    with pytest.raises(Rejected):
+        few(clients, 0)

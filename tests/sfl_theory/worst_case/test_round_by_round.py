@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sfl_theory.worst_case.round_by_round import (
     Followed,
+    Weights,
     averaged,
     descended,
     follow,
@@ -183,13 +184,22 @@ def test_no_expectation_over_noise_lies_above_the_chain(
     assert found[-1] > follow(silent, [ETA] * T).values[-1]
 
 
+STEPS = {
+    "constant": [ETA] * 15,
+    "falling": [8 * ETA / (1 + Fraction(t, 2)) for t in range(15)],
+    "rising": [ETA * (1 + t) / 2 for t in range(15)],
+}
+
+
+@pytest.mark.parametrize("kind", STEPS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_no_run_lies_above_the_means(algorithm: str) -> None:
+def test_no_run_lies_above_the_means(algorithm: str, kind: str) -> None:
     """Strongly convex problems are convex, and smooth: means of gaps, of gradients."""
-    N, tau, T = 3, 2, 15
+    N, tau, steps = 3, 2, STEPS[kind]
+    T, floats = len(steps), np.array([float(step) for step in steps])
     ratio = Fraction(1, 1 if algorithm == "sfl-v1" else N)
     problem = Quadratics.drawn(5, N)
-    models = problem.run(algorithm, tau, [float(ETA)] * T, float(ratio), 5)
+    models = problem.run(algorithm, tau, floats, float(ratio), 5)
     gaps = np.array([problem.gap(x) for x in models])
     slopes = [problem.a @ problem.slopes(x) for x in models]
     squares = np.array([float(v @ v) for v in slopes])
@@ -204,12 +214,12 @@ def test_no_run_lies_above_the_means(algorithm: str) -> None:
         one, mu=None, metric="gradient", reading="average", start="decrease"
     )
     for found, left in (
-        (averaged(mean, T, distance, gap), gaps),
-        (descended(smooth, T, gap), squares),
+        (averaged(mean, steps, distance, gap), gaps),
+        (descended(smooth, steps, gap), squares),
     ):
-        means = np.cumsum(left[:T]) / np.arange(1, T + 1)
+        means = np.cumsum(floats * left[:T]) / np.cumsum(floats)
         bounds = [float(value) for value in found.values[1:]]
-        assert np.all(means <= bounds)
+        assert np.all(means * (1 - 1e-14) <= bounds)
 
 
 @given(seed=st.integers(0, 2**32 - 1), N=st.integers(1, 5))
@@ -376,8 +386,42 @@ def test_a_certificate_says_nothing_of_more_rounds_than_its_distance_allows() ->
     assert known.far > 0
     most = math.ceil(known.slope / known.far)
     assert known.growth(most + 1) is None
-    assert known.nearing(most + 1, Fraction(1)) is None
+    assert known.nearing(Weights.even(most + 1), Fraction(1)) is None
     more = known.growth(most)
     assert more is not None
     assert more * (known.slope - known.far * (most - 1)) == known.far
-    assert known.nearing(most, Fraction(1)) is not None
+    assert known.nearing(Weights.even(most), Fraction(1)) is not None
+
+
+@given(st.lists(st.fractions(Fraction(1, 9), 1), min_size=1, max_size=9))
+@settings(max_examples=60, deadline=None)
+def test_weights_of_rounds_are_their_sums(thetas: list[Fraction]) -> None:
+    """Rounded away from what they are used for, by little."""
+    found, T = Weights.of(thetas)[-1], len(thetas)
+    exact = Weights(
+        T,
+        sum(thetas, Fraction(0)),
+        sum((x**2 for x in thetas), Fraction(0)),
+        sum(((T - 1 - t) * x**2 for t, x in enumerate(thetas)), Fraction(0)),
+        sum((x * sum(thetas[:t]) for t, x in enumerate(thetas)), Fraction(0)),
+    )
+    assert 0 <= exact.total - found.total < Fraction(1, 2**55)
+    for name in ("squares", "left", "earlier"):
+        above = getattr(found, name) - getattr(exact, name)
+        assert 0 <= above < Fraction(1, 2**50)
+    assert Weights.of([Fraction(1)] * T)[-1].total == Weights.even(T).total
+
+
+def test_means_of_falling_steps_are_those_of_equal_ones_where_these_are_equal() -> None:
+    """The formulas of weighted rounds, at weights 1."""
+    silent = Setting(
+        "sfl-v1", 1, (ETA,), (ETA,), S, Fraction(0), G2=Fraction(1), start="decrease",
+        metric="gap", reading="mean", initial_distance=Fraction(1),
+    )  # fmt: skip
+    known = averaged(silent, 5, Fraction(1), Fraction(1))
+    for T, even in enumerate(map(Weights.even, range(1, 6))):
+        ones = Weights.of([Fraction(1)] * 5)[T]
+        for one in known.rounds[1:]:
+            assert one.nearing(ones, Fraction(1)) == one.nearing(even, Fraction(1))
+            more, less = (one.rising(over, Fraction(1)) for over in (ones, even))
+            assert 0 <= more - less < Fraction(1, 2**40) * more

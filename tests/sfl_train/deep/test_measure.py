@@ -244,7 +244,13 @@ def test_lanczos_converges_from_below_on_a_known_spectrum() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [SFLV1, InterleavedSFLV2, SequentialSFLV2, MiniBatchSFL]
+    "kind",
+    [
+        SFLV1,
+        InterleavedSFLV2,
+        pytest.param(SequentialSFLV2, marks=pytest.mark.long),
+        pytest.param(MiniBatchSFL, marks=pytest.mark.long),
+    ],
 )
 def test_measuring_changes_no_bit_of_a_run(kind) -> None:
     toy = Toy()

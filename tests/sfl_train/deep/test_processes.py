@@ -110,6 +110,7 @@ def test_one_process_goes_on_where_two_stopped_and_back(tmp_path) -> None:
     near(records(whole), records(out))
 
 
+@pytest.mark.long
 def test_what_cannot_be_shared_is_refused_by_all(tmp_path) -> None:
     arguments = [*SMALL, "--algorithm", "sfl-v2", "--out", str(tmp_path / "run")]
     for code, said in together(arguments):

@@ -78,7 +78,16 @@ def killed_after(seconds: float, chosen: Config, out: Path) -> int:
     return child.exitcode
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+KILLED = ("sfl-v1", "sfl-v2", "measured")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one, marks=[] if one in KILLED else [pytest.mark.long])
+        for one in VARIANTS
+    ],
+)
 def test_killed_at_random_moments_it_ends_bit_for_bit_the_same(
     name, uninterrupted, tmp_path
 ) -> None:

@@ -1,0 +1,309 @@
+r"""SFL-V1 on Algorithm 1's clock: one counter of iterations for both sides.
+
+Iteration :math:`k=0,1,\dots` has its own learning rate; the models of a side are
+averaged after every :math:`\tau` (:math:`\tilde\tau`) of them. The kernel has two such
+runs: equal periods, :math:`\tilde\tau=\tau`, and a server that is averaged after every
+iteration, :math:`\tilde\tau=1`, which is a server for all whose gradients are averaged.
+A round is :math:`\tau` iterations, n are those of T rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import prod
+
+from sfl_theory import written as w
+from sfl_theory.claims import Kind, Part, proved, says
+from sfl_theory.kernel import rules
+from sfl_theory.kernel import terms as k
+from sfl_theory.kernel.algebra import Sort
+from sfl_theory.kernel.rules import Theorem
+from sfl_theory.models.federation import coin, federation, parabola
+from sfl_theory.papers.han2024 import setting as s
+from sfl_theory.papers.han2024.setting import G2, S, T, a, best, f, i, m, mu, n, t, tau
+from sfl_theory.proofs import constant_steps, counted_steps
+from sfl_theory.proofs.export import ModelData
+from sfl_theory.proofs.foundations import value_gap
+from sfl_theory.proofs.notation import combine
+from sfl_theory.written import ATOM, Assumed, Form, Number, Run, Vector, Written
+
+v = w.natural("v")
+above_8 = w.nonnegative("g")
+gamma = Written(8 + above_8.value, r"\gamma")
+eta = w.positive("eta", r"\eta")
+steps = w.called(tau * T, "n")
+NOISE = w.over_clients(n, a() ** 2 * s.sigma2())
+LEVEL = Fraction(1, 6) * (tau - 1) * (2 * tau - 1) * eta**2 * G2
+r"""The mean over a round of :math:`(i\eta G)^2`."""
+READINGS = {
+    k.Kind.V1: r"$\tilde\tau=\tau$",
+    k.Kind.MINIBATCH: r"$\tilde\tau=1$: the server's models are averaged after every "
+    "iteration, so one model moves by the mean of the clients' gradients",
+}
+
+
+def rate(at: Number) -> Number:
+    r"""Return :math:`\eta_k` of iteration k = at."""
+    one = w.of_round("eta", at + 1, "")
+    return Written(one.value, rf"\eta_{{{at.tex}}}")
+
+
+def run(kind: k.Kind, falling: bool) -> Run:
+    """Return the run, at rates of iterations or at a constant one."""
+    each = w.rate(rate) if falling else w.rate(eta)
+    pace = w.pace(tau, each, stepwise=falling)
+    name = {k.Kind.V1: "SFL-V1", k.Kind.MINIBATCH: "SFL-V1, server averaged each step"}
+    return Run(k.Split(kind, k.Participants.EVERYONE, pace, pace), name[kind])
+
+
+def mean_model(r: Run) -> Vector:
+    r"""Return :math:`\bar x`, the mean of the models before iteration i of round t."""
+    total, above = w.over_clients(m, a(m) * r.p(m, t, i)), f"{t.tex},{i.tex}"
+    name = w.Name(r"\bar{x}", above=above)
+    return Written(total.value, str(name), ATOM, name)
+
+
+def average(of: Form) -> Form:
+    """Return the mean over all iterations."""
+    return w.below(t, T, w.below(i, tau, of)) / steps
+
+
+def rate_rule() -> tuple[Assumed, ...]:
+    r"""Return :math:`\eta_k=4/(\mu(\gamma+k))` for every k, as a product."""
+    left = mu * (gamma + v) * rate(v)
+    return tuple(
+        w.every_natural(v, one).called("eta_k = 4/(mu (gamma + k))")
+        for one in w.equals(left, w.number(4))
+    )
+
+
+def assumed(r: Run, modulus: Number | int | None, noisy: bool = True) -> tuple[
+    Assumed, ...
+]:  # fmt: skip
+    """Return the assumptions; the modulus is None where there is no convexity."""
+    above = w.smooth if modulus is None else w.majorised
+    fair, noise, apart = s.assumption_32(r)
+    return (
+        w.every_client(n, above(w.local(n), S)).called("Assumption 3.1"),
+        *(() if modulus is None else (s.assumption_C2(modulus),)),
+        fair,
+        *((noise,) if noisy else ()),
+        *((apart,) if noisy or r.split.kind is k.Kind.V1 else ()),
+        s.assumption_33(r),
+    )
+
+
+# The bounds ---------------------------------------------------------------------------
+
+
+def product(at: Number, first: int, last: int) -> Number:
+    """Return ``(at - first)...(at - last)``."""
+    return prod((at - q for q in range(first + 1, last + 1)), start=at - first)
+
+
+def in_distance(r: Run) -> Form:
+    """Return the bound with the first distance, for equal periods."""
+    end = gamma + steps
+    squares = gamma**2 + gamma * steps + steps**2 / 3
+    rest = gamma + steps / 2 + Fraction(9, 4) * tau
+    early = (2 * tau - 1) / 6 * squares + tau * (tau - 1) * w.bracket(rest)
+    first = product(gamma, 1, 5) * w.norm2(r.x(0) - best)
+    noise = 4 / mu**2 * (product(end, 2, 5) - product(gamma, 2, 5)) * NOISE
+    drift = 160 * S / mu**3 * steps * (tau - 1) * w.bracket(early) * G2
+    whole = first + w.as_form(noise) + w.as_form(drift)
+    return S / 2 * (whole / product(end, 1, 5))
+
+
+def in_gap(r: Run) -> Form:
+    """Return the bound with the first gap."""
+    end = gamma + steps
+    early = (2 * tau - 1) / 6 * (gamma + steps / 2)
+    early = early + Fraction(7, 4) * tau * (tau - 1)
+    first = product(gamma, 1, 4) * f.gap(r.x(0))
+    noise = 8 * S / (3 * mu**2) * (product(end, 2, 4) - product(gamma, 2, 4)) * NOISE
+    drift = 32 * S**2 / mu**3 * steps * (tau - 1) * w.bracket(early) * G2
+    whole = first + w.as_form(noise) + w.as_form(drift)
+    return whole / product(end, 1, 4)
+
+
+def named(found: Theorem) -> Theorem:
+    """Return a theorem with tau for the number of steps."""
+    return rules.instantiate(found, ((k.Var("K", Sort.COUNT), tau.value),), ())
+
+
+def near() -> Theorem:
+    """Return the strongly convex bound for equal periods."""
+    falling = counted_steps.Falling(k.Kind.V1, 4, 5, Fraction(1, 2))
+    last = run(k.Kind.V1, falling=True).x(T).value
+    return combine((named(falling.after()), S.value / 2), value_gap(S.value, last))
+
+
+def low() -> Theorem:
+    """Return the strongly convex bound for a server that is averaged each time."""
+    return named(counted_steps.FallingGap(k.Kind.MINIBATCH, 4, 4, Fraction(1)).after())
+
+
+def two_clients(falling: bool, noisy: bool = True) -> Callable[[], ModelData]:
+    """Return two parabolas apart, noise on the client's block, two steps.
+
+    Args:
+        falling: whether rates fall.
+        noisy: whether the statement has a bound of the noise.
+
+    Returns:
+        The model.
+    """
+
+    def data() -> ModelData:
+        numbers: dict[str | Number, w.Exact] = {S: 1, G2: 4, tau: 2, T: 1}
+        if falling:
+            numbers[mu] = 1
+            numbers[above_8] = 0
+        else:
+            numbers[eta] = Fraction(1, 8)
+        law = k.Rate(4 / (7 + k.symbol(k.ROUND)))
+        return federation(
+            [parabola(1, (0, "1/2")), parabola(1, (0, "-1/2"))],
+            ("1/2", "1/2"),
+            noise=[coin("1/2", 0)] * 2,
+            rounds=1,
+            numbers=numbers,
+            families={"sigma2": ("1/4", "1/4")} if noisy else {},
+            rates={"eta": law} if falling else {},
+            best={f: (0, 0)},
+            box=((-1, 1), (-1, 1)),
+        )
+
+    return data
+
+
+STRONG_WORDS = (
+    r"$\mu\eta_kx=4$ for $x=\gamma+k$, so $S\eta_k\le\frac12$, and "
+    r"$D\le(i\eta_{first}G)^2$ before iteration i of a round, $\eta_{first}$ its first "
+    "rate. "
+)
+NEAR_WORDS = STRONG_WORDS + (
+    r"$\Delta'\le(1-\mu\eta(2-\frac32S\eta))\Delta+S\eta(1+3S\eta)D+\eta^2\sum_n"
+    r"a_n^2\sigma_n^2$, times $x(x-1)\cdots(x-4)$, telescopes; $(x-1)\cdots(x-4)\le "
+    r"y^2(y^2+4iy+11i\tau)$ for $x=y+i$, $i<\tau\le y$."
+)
+LOW_WORDS = STRONG_WORDS + (
+    r"$\phi'\le(1-\mu\eta)\phi+\frac{S^2\eta}2D+\frac S2\eta^2\sum_na_n^2\sigma_n^2$, "
+    r"times $x(x-1)(x-2)(x-3)$, telescopes; $(x-1)(x-2)(x-3)\le y^2(y+7i)$."
+)
+STRONG_READING = "{}; $\\gamma\\ge8S/\\mu$ and $\\gamma\\ge\\tau$"
+
+
+def strongly_convex(kind: k.Kind) -> Part:
+    """Return the gap of the last model at rates 4/(mu (gamma + k))."""
+    r = run(kind, falling=True)
+    right, found, words = {
+        k.Kind.V1: (in_distance, near, NEAR_WORDS),
+        k.Kind.MINIBATCH: (in_gap, low, LOW_WORDS),
+    }[kind]
+    said = says(
+        f.gap(r.x(T)),
+        right(r),
+        *assumed(r, mu),
+        s.minimum(),
+        *rate_rule(),
+        w.at_most(8 * S / mu, gamma),
+        w.at_most(tau, gamma),
+    )
+    reading = STRONG_READING.format(READINGS[kind])
+
+    def theorem() -> Theorem:
+        return combine(found(), target=said.right.value - said.left.value)
+
+    return proved(said, theorem, words, reading, model=two_clients(True))
+
+
+def general_convex(kind: k.Kind, divided: bool) -> Part:
+    """Return the mean gap at a constant rate; with noise divided by N, or any rate."""
+    r = run(kind, falling=False)
+    start, rest = w.norm2(r.x(0) - best), tuple[Assumed, ...]()
+    if divided:
+        right = start / (eta * steps) + w.as_form(eta * NOISE + 3 * S / 2 * LEVEL)
+        rest = (s.minimum(), w.at_most(4 * S * eta, 1).called("S eta <= 1/4"))
+        theorem = constant_steps.average_gap_divided
+    else:
+        right = start / (2 * eta * steps) + w.as_form(eta / 2 * G2 + S / 2 * LEVEL)
+        theorem = constant_steps.average_gap
+    said = says(average(f.gap(mean_model(r))), right, *assumed(r, 0, divided), *rest)
+    return proved(
+        said,
+        lambda: quarter(named(theorem(kind)), divided),
+        r"$\langle\nabla F_n(x_n),\bar x-x^*\rangle\ge F_n(\bar x)-F_n(x^*)-\frac S2\|"
+        r"\bar x-x_n\|^2$ and $D\le(i\eta G)^2$; the mean gradient's second moment is "
+        + (
+            r"$\|\cdot\|^2\le4S(f(\bar x)-f^*)+2S^2D$ and that of the mean noise."
+            if divided
+            else "at most $G^2$."
+        ),
+        READINGS[kind],
+        model=two_clients(False, divided),
+    )
+
+
+def quarter(found: Theorem, divided: bool) -> Theorem:
+    """Return a theorem that assumes ``4 S eta <= 1`` where it did ``S eta <= 1/4``."""
+    if not divided:
+        return found
+    whole = rules.assume(k.constant(1 - 4 * S.value * eta.value))
+    return rules.cut(found, combine((whole, Fraction(1, 4))))
+
+
+def non_convex() -> Part:
+    """Return the mean squared gradient at a constant rate."""
+    kind = k.Kind.MINIBATCH
+    r = run(kind, falling=False)
+    right = 2 * f.gap(r.x(0)) / (eta * steps)
+    right = right + w.as_form(S * eta * NOISE + S**2 * LEVEL)
+    said = says(
+        average(w.norm2(f.gradient(mean_model(r)))),
+        right,
+        *assumed(r, None),
+        s.minimum(),
+        w.at_most(S * eta, 1),
+    )
+    return proved(
+        said,
+        lambda: named(constant_steps.average_gradient(kind)),
+        r"$\phi'\le\phi-\frac\eta2\|\nabla f(\bar x)\|^2+\frac{S^2\eta}2D+\frac S2"
+        r"\eta^2\sum_na_n^2\sigma_n^2$, $D\le(i\eta G)^2$.",
+        READINGS[kind],
+        model=two_clients(False),
+    )
+
+
+SCOPE = (
+    "after whole rounds, everyone takes part, stochastic gradients bounded along the "
+    "run by a joint G; for other pairs of periods the kernel has no run"
+)
+CLAIMS = (
+    Kind.THEOREM(
+        "han2024/alg-1/one-counter/strongly_convex",
+        "not in the paper",
+        "SFL-V1 on one counter of iterations: the gap of the last model at rates "
+        "4/(mu (gamma + k)), noise divided by N, drift at 1/T^2.",
+        *map(strongly_convex, READINGS),
+        scope=SCOPE,
+    ),
+    Kind.THEOREM(
+        "han2024/alg-1/one-counter/general_convex",
+        "not in the paper",
+        "SFL-V1 on one counter of iterations: the mean gap of all mean models at a "
+        "constant rate.",
+        *(general_convex(kind, one) for one in (False, True) for kind in READINGS),
+        scope=SCOPE,
+    ),
+    Kind.THEOREM(
+        "han2024/alg-1/one-counter/non_convex",
+        "not in the paper",
+        "SFL-V1 on one counter of iterations, the server averaged at each: the mean "
+        "squared gradient at all mean models at a constant rate.",
+        non_convex(),
+        scope=SCOPE,
+    ),
+)
