@@ -6,7 +6,7 @@ What is written here is made with the notation of `sfl_theory.written`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, singledispatchmethod
 from types import MappingProxyType, ModuleType
 
@@ -28,25 +28,42 @@ SQUARES = ("G", "R", "e", "eps", "sigma", "delta")
 SPELLED = {"eps": r"\epsilon", "tau_server": r"\tilde{\tau}", "chance": "q"}
 
 
-def names(modules: Iterable[ModuleType]) -> dict[str, str]:
-    """Return the LaTeX of the parameters that modules hold, by name; the first counts.
+class Names(Mapping[str, str]):
+    """The LaTeX of the parameters that modules hold, by name; the first counts.
 
     Args:
-        modules: of a paper, its setting first.
-
-    Returns:
-        What a Writer takes.
+        modules: of a paper, its setting first; one is asked for when none before has
+            a name.
     """
-    out: dict[str, str] = {}
-    for module in modules:
+
+    def __init__(self, modules: Iterable[ModuleType]) -> None:
+        self._modules = iter(modules)
+        self._known: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> str:
+        while name not in self._known:
+            module = next(self._modules, None)
+            if module is None:
+                raise KeyError(name)
+            self._read(module)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        for module in self._modules:
+            self._read(module)
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _read(self, module: ModuleType) -> None:
         for one in vars(module).values():
             if isinstance(one, Written) and isinstance(one.value, Ratio):
                 symbols = one.value.numerator.parts
                 if len(symbols) == 1 and one.value == k.symbol(*symbols):
                     (symbol,) = symbols
                     if isinstance(symbol, k.Var) and one.binding == w.ATOM:
-                        out.setdefault(symbol.name, one.tex)
-    return out
+                        self._known.setdefault(symbol.name, one.tex)
 
 
 @cache

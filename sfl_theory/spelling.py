@@ -7,13 +7,12 @@ so its value is the term.
 from __future__ import annotations
 
 import operator
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, reduce
 from math import gcd, lcm
-from typing import Any, Self
-
-import sympy as sp
+from typing import Any, Self, cast
 
 from sfl_theory import written as w
 from sfl_theory.atoms import Notation, counts_rounds, pool
@@ -33,14 +32,14 @@ class Spelling(Notation):
     """Writes terms of one paper.
 
     Args:
-        spelling: LaTeX by parameters' names, see `names`; others are spelled by rule.
+        spelling: LaTeX by parameters' names, see `Names`; others are spelled by rule.
         model: letter of a run's models.
     """
 
     def __init__(
         self, spelling: Mapping[str, str] | None = None, model: str = "x"
     ) -> None:
-        self._spelling = dict(spelling or {})
+        self._spelling = {} if spelling is None else spelling
         self._model = model
         self._taken: tuple[str, ...] = ()
 
@@ -167,7 +166,8 @@ class Spelling(Notation):
         return v, insides[0] if len(insides) == 1 else insides
 
     def _within(self, v: k.Client | k.Var) -> Self:
-        out = type(self)({**self._spelling, v.name: v.name}, self._model)
+        known = cast(dict[str, str], self._spelling)
+        out = type(self)(ChainMap({v.name: v.name}, known), self._model)
         out._taken = (*self._taken, v.name)
         return out
 
@@ -295,11 +295,17 @@ def _exchanged(s: Symbol, inverse: bool) -> Ratio:
 def _factored(poly: Poly) -> tuple[tuple[Poly, int], ...]:
     """Return sums, and powers of them, that a polynomial is the product of.
 
-    sympy finds them; that their product is the polynomial is checked here.
+    sympy finds them; that their product is the polynomial is checked here. None has a
+    symbol that occurs once, as ``c s``: of two factors one would be a number.
     """
-    if not 2 < len(poly.coefficients) <= FACTORED:
+    powers_of = [powers for _, powers in poly.products()]
+    occurs = ([one for one in powers_of if s in one] for s in poly.parts)
+    prime = any(found == [{s: 1}] for s, found in zip(poly.parts, occurs, strict=True))
+    if prime or not 2 < len(poly.coefficients) <= FACTORED:
         return ((poly, 1),)
     symbols = list(poly.parts)
+    import sympy as sp
+
     letters = sp.symbols(f"x:{len(symbols)}")
     terms = {
         tuple(powers.get(s, 0) for s in symbols): sp.Rational(

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from sfl_theory import written as w
-from sfl_theory.atoms import names
+from sfl_theory.atoms import Names
 from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Rejected, ratio
@@ -47,8 +47,8 @@ def of_paper(paper: str) -> Writer:
         return Writer()
     package = f"sfl_theory.papers.{paper}"
     sections = import_module(package).SECTIONS
-    modules = [import_module(f"{package}.{name}") for name in ("setting", *sections)]
-    return Writer(names(modules))
+    modules = (import_module(f"{package}.{name}") for name in ("setting", *sections))
+    return Writer(Names(modules))
 
 
 @dataclass(frozen=True)

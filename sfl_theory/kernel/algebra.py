@@ -7,11 +7,12 @@ divides by what may vanish, and the sign of a ratio is the sign of its numerator
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
-from math import gcd, lcm
+from math import gcd, lcm, prod
 from typing import Any, Generic, Self, TypeVar, cast, get_type_hints
 
 MAX_TERMS = 40_000
@@ -135,6 +136,8 @@ def _times(a: Monomial, b: Monomial, sign: int = 1) -> Monomial:
 class Sum(Built, Generic[K, V]):
     """A finite sum; ``coefficients`` maps what is summed to factors other than 0."""
 
+    total: Any = sum  # what adds up the factors of one key
+
     def __init__(self, coefficients: Mapping[K, V]) -> None:
         self.coefficients = {key: c for key, c in coefficients.items() if c}
 
@@ -158,12 +161,12 @@ class Sum(Built, Generic[K, V]):
 
     def plus(self, others: Iterable[Self]) -> Self:
         """Return this sum and others, all of them added up."""
-        out = dict(self.coefficients)
-        for other in others:
-            require(type(other) is type(self), "things of two kinds cannot be added")
-            for key, c in other.coefficients.items():
-                out[key] = out[key] + c if key in out else c
-        return type(self)(out)
+        out: dict[K, list[V]] = {}
+        for one in (self, *others):
+            require(type(one) is type(self), "things of two kinds cannot be added")
+            for key, c in one.coefficients.items():
+                out.setdefault(key, []).append(c)
+        return type(self)({key: self.total(found) for key, found in out.items()})
 
     def __neg__(self) -> Self:
         return type(self)({key: -c for key, c in self.coefficients.items()})
@@ -211,8 +214,9 @@ class Poly(Sum[Monomial, Exact]):
         return Poly({tuple(sorted(monomial, reverse=True)): coefficient})
 
     def __mul__(self, other: Poly) -> Poly:
-        if ONE in (self, other):
-            return other if self == ONE else self
+        for one, another in ((self, other), (other, self)):
+            if one.coefficients == ONE.coefficients:
+                return another
         pairs = len(self.coefficients) * len(other.coefficients)
         require(pairs <= MAX_TERMS * 50, "a product of polynomials is too long")
         out: dict[Monomial, Exact] = {}
@@ -253,21 +257,24 @@ class Poly(Sum[Monomial, Exact]):
 
     def divided(self, divisor: Poly) -> Poly | None:
         """Return the quotient if the division is exact, else None."""
-        lead = max(divisor.coefficients)
+        *others, lead = sorted(divisor.coefficients)
+        own, head = divisor.coefficients, divisor.coefficients[lead]
         rest, quotient = dict(self.coefficients), dict[Monomial, Exact]()
-        while rest:
-            top = max(rest)
+        left = sorted(rest)
+        while left:
+            top = left.pop()
+            if not (value := rest[top]):
+                continue
             monomial = _times(top, lead, -1)
             if any(power < 0 for _, power in monomial):
                 return None
-            value = Fraction(rest[top]) / divisor.coefficients[lead]
-            quotient[monomial] = value.numerator if value.denominator == 1 else value
+            quotient[monomial] = value = value if head == 1 else Fraction(value) / head
             require(len(quotient) <= MAX_TERMS, "a division is too long")
-            for other, factor in divisor.coefficients.items():
+            for other in others:  # these products come before the top in the order
                 key = _times(other, monomial)
-                rest[key] = rest.get(key, 0) - quotient[monomial] * factor
-                if not rest[key]:
-                    del rest[key]
+                if key not in rest:
+                    insort(left, key)
+                rest[key] = rest.get(key, 0) - value * own[other]
         return Poly(quotient)
 
     def shifted(self) -> Poly:
@@ -276,11 +283,10 @@ class Poly(Sum[Monomial, Exact]):
             return self
         new = {s: Poly.product(1, {s: 1}) for s in self.parts}
         new |= {s: v + ONE for s, v in new.items() if s.sort is Sort.COUNT}
-        terms = (
+        return ZERO.plus(
             _lifted(Poly.constant(c), {new[s]: power for s, power in powers.items()})
             for c, powers in self.products()
         )
-        return sum(terms, ZERO)
 
     def nonnegative(self) -> bool:
         """Return whether the sorts alone show that the value is >= 0."""
@@ -320,10 +326,7 @@ ONE = Poly({(): 1})
 
 def _lifted(top: Poly, factors: Mapping[Poly, int]) -> Poly:
     """Return a polynomial times powers of others."""
-    for factor, power in factors.items():
-        for _ in range(power):
-            top = top * factor
-    return top
+    return prod((f for f, power in factors.items() for _ in range(power)), start=top)
 
 
 class Ratio(Built):
@@ -355,18 +358,7 @@ class Ratio(Built):
         return bool(self.numerator)
 
     def __add__(self, other: Number) -> Ratio:
-        other = ratio(other)
-        if not other or not self:
-            return self or other
-        if not self.denominator and not other.denominator:
-            return Ratio(self.numerator + other.numerator)
-        one, two = dict(self.denominator), dict(other.denominator)
-        common = {f: max(one.get(f, 0), two.get(f, 0)) for f in {**one, **two}}
-        tops = (
-            _lifted(top, {f: power - own.get(f, 0) for f, power in common.items()})
-            for top, own in ((self.numerator, one), (other.numerator, two))
-        )
-        return _reduced(sum(tops, ZERO), common)
+        return added((self, ratio(other)))
 
     __radd__ = __add__
 
@@ -395,10 +387,7 @@ class Ratio(Built):
     def __pow__(self, power: int) -> Ratio:
         fits = type(power) is int and 0 <= power <= MAX_EXPONENT
         require(fits, "the exponent %r is out of range", power)
-        out = ratio(1)
-        for _ in range(power):
-            out = out * self
-        return out
+        return prod([self] * power, start=ratio(1))
 
     def __truediv__(self, other: Number) -> Ratio:
         return self * _inverse(ratio(other))
@@ -412,7 +401,8 @@ class Ratio(Built):
         fits = all(
             f.positive() and type(p) is int and p > 0 for f, p in self.denominator
         )
-        require(fits, "a denominator that may vanish, or to no power")
+        fits &= len(dict(self.denominator)) == len(self.denominator)
+        require(fits, "a denominator that may vanish, to no power, or written twice")
         return (self.numerator, *(factor for factor, _ in self.denominator))
 
     def poly(self) -> Poly:
@@ -451,6 +441,23 @@ def ratio(value: Number | Poly) -> Ratio:
     if type(value) is Ratio:
         return value
     return Ratio(value if type(value) is Poly else Poly.constant(cast(Any, value)))
+
+
+def added(parts: Iterable[Ratio]) -> Ratio:
+    """Return a sum over the common denominator, reduced once."""
+    kept, common = [one for one in parts if one], dict[Poly, int]()
+    if len(kept) < 2:
+        return kept[0] if kept else ratio(0)
+    tops: dict[tuple[tuple[Poly, int], ...], list[Poly]] = {}
+    for one in kept:
+        tops.setdefault(one.denominator, []).append(one.numerator)
+    for factor, power in (item for below in tops for item in below):
+        common[factor] = max(common.get(factor, 0), power)
+    lifted = (
+        _lifted(ZERO.plus(own), common | {f: common[f] - power for f, power in below})
+        for below, own in tops.items()
+    )
+    return _reduced(ZERO.plus(lifted), common)
 
 
 @lru_cache(maxsize=4096)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import count
+from math import prod
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 from weakref import WeakValueDictionary
 
@@ -310,6 +311,7 @@ class Combination(algebra.Sum[A, Ratio]):
     """A linear combination of atoms with ratios as coefficients."""
 
     of: ClassVar[type[Term]]
+    total = staticmethod(algebra.added)
 
     def __mul__(self, factor: Number) -> Self:
         return self.scaled(ratio(factor))
@@ -473,13 +475,11 @@ def at(term: Any, by: Substitution) -> Any:
     if not isinstance(term, Built) or term.free.isdisjoint(by):
         return ratio(term) if isinstance(term, Poly) else lifted(term)
     if isinstance(term, Poly):
-        out = ratio(0)
-        for value, powers in term.products():
-            piece = ratio(value)
-            for s, power in powers.items():
-                piece = piece * at(s, by) ** power
-            out = out + piece
-        return out
+        new = {s: at(s, by) for s in term.parts}
+        return algebra.added(
+            prod((new[s] ** power for s, power in powers.items()), start=ratio(value))
+            for value, powers in term.products()
+        )
     if isinstance(term, Ratio):
         out = at(term.numerator, by)
         for factor, power in term.denominator:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, partial, reduce
 from itertools import product, repeat
 from math import lcm, prod
+from operator import add
 from typing import Any, NamedTuple, cast
 
 from . import terms as k
@@ -28,7 +29,8 @@ Random = list[Vector]
 
 def dot(u: Vector, v: Vector) -> Fraction:
     """Return the inner product of two vectors."""
-    return sum((a * b for a, b in zip(u, v, strict=True) if a and b), ZERO)
+    products = [a * b for a, b in zip(u, v, strict=True) if a and b]
+    return reduce(add, products) if products else ZERO
 
 
 def plus(u: Vector, v: Vector, c: Fraction) -> Vector:

@@ -19,6 +19,7 @@ from functools import cache, lru_cache, partial
 from types import NoneType
 from typing import Any, Literal, cast, get_type_hints
 
+from . import algebra
 from . import hypotheses as h
 from . import terms as k
 from .algebra import MAX_EXPONENT, Poly, Ratio, Rejected, Sort, Symbol, ratio, require
@@ -171,14 +172,15 @@ def _number(
     below: tuple[tuple[Ratio, int], ...],
 ) -> Ratio:
     distinct(frozenset(powers) for _, powers in terms)
-    out = ratio(0)
+    parts = list[Ratio]()
     for value, powers in terms:
         require(value, "a coefficient is zero")
         distinct(factor for factor, _ in powers)
         term = ratio(value)
         for factor, power in powers:
             term = term * k.lifted(factor) ** power
-        out = out + term
+        parts.append(term)
+    out = algebra.added(parts)
     for divisor, power in below:
         out = out / divisor**power
     return out
@@ -186,10 +188,8 @@ def _number(
 
 def _combination(zero: Any, terms: tuple[tuple[Any, Ratio], ...]) -> Any:
     distinct(one for one, _ in terms)
-    for one, c in terms:
-        require(c, "a coefficient is zero")
-        zero = zero + k.lifted(one) * c
-    return zero
+    require(all(c for _, c in terms), "a coefficient is zero")
+    return zero.plus(k.lifted(one) * c for one, c in terms)
 
 
 def _rate(argument: k.Var, body: Ratio) -> k.Rate:

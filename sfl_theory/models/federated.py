@@ -13,15 +13,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from sfl_theory.constants import Constants
 from sfl_theory.models import functions
 from sfl_theory.models.functions import ONE, ZERO, Bowl, Piece, Point, Separable, dot
-from sfl_theory.schedules import Schedule
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from sfl_theory.constants import Constants
+    from sfl_theory.schedules import Schedule
 
 Box = tuple[tuple[Fraction, Fraction], ...]
 
@@ -62,6 +64,8 @@ class Rate:
 
     def at(self, t: ArrayLike) -> NDArray[np.float64]:
         """Return the rate in float64, in the shape of ``t``."""
+        import numpy as np
+
         steps = np.asarray(t, dtype=np.float64)
         scale, offset, growth = map(float, (self.scale, self.offset, self.growth))
         return np.asarray(scale / (offset + growth * steps))
@@ -294,6 +298,8 @@ class FederatedRun:
     @cached_property
     def constants(self) -> Constants:
         """The constants of the assumptions on this run, all analytic."""
+        from sfl_theory.constants import Constants
+
         I_c, I_s = (dot(v, v) for v in _split(self.offsets, self.cut))
         limited = self.everywhere or self.case != "non_convex"
         G2 = float(self.G2) if limited else None
@@ -326,6 +332,8 @@ class FederatedRun:
     @cached_property
     def schedule(self) -> Schedule:
         """The learning rates, as the bounds and the trainer take them."""
+        from sfl_theory.schedules import Schedule
+
         client, server = self.client_rate, self.server_rate
         same = client == server
         words = str(client) if same else f"{client} (client), {server} (server)"

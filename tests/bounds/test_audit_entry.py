@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,11 +14,13 @@ from hypothesis import strategies as st
 
 from bounds.audit import main
 from bounds.audit_entry import exactly, rounded, sides
+from bounds.audit_table import RESULTS
 from sfl_theory.claims import Severity
 from sfl_theory.kernel.replay import Claim as Replayed
 from sfl_theory.kernel.terms import Lin
 from sfl_theory.ledger import ledger
 from sfl_theory.plain import plain
+from sfl_theory.registry import case_of
 
 ENTRIES = (
     "han2024/thm-3.7/non_convex",  # refuted by a long run, repaired in two ways
@@ -32,6 +36,27 @@ REPLAYED = Replayed(
 def entry(name: str, capsys: pytest.CaptureFixture[str]) -> str:
     assert main(["--claim", name]) == 0
     return capsys.readouterr().out
+
+
+def test_an_entry_is_printed_without_what_it_does_not_need() -> None:
+    """No symbolic algebra, no arrays, and of the paper one section and its symbols."""
+    code = (
+        "import sys; from bounds.audit import main; main(['--claim', 'han2024/eq-2']);"
+        "print([m for m in sys.modules if m in ('sympy', 'numpy', 'rich')"
+        " or m.startswith('sfl_theory.papers.han2024.')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    read = [f"sfl_theory.papers.han2024.{name}" for name in ("setting", "section_2")]
+    assert done.stdout.splitlines()[-1] == str(read)
+
+
+def test_a_theorem_prints_its_step_size() -> None:
+    """Only for results are the bounds read: no case is another kind of claim."""
+    cases = [one for one in ledger().claims() if case_of(one.id) is not None]
+    assert cases
+    assert {one.kind for one in cases} <= set(RESULTS)
 
 
 @pytest.mark.parametrize("columns", [80, 120])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from types import ModuleType
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfl_theory import written as w
-from sfl_theory.atoms import spelled
+from sfl_theory.atoms import Names, spelled
 from sfl_theory.claims import Proof, parts_of
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, ratio
@@ -52,6 +54,22 @@ def test_statements_are_typeset_as_themselves() -> None:
             assert tex.count("{") == tex.count("}")
             brackets = (re.findall(rf"\\{side}\b", tex) for side in ("left", "right"))
             assert len(next(brackets)) == len(next(brackets))
+
+
+def test_names_are_those_of_the_first_module_that_has_them() -> None:
+    """However many are looked up before, and in which order; no more are read."""
+    first, second, last = (ModuleType(name) for name in "abc")
+    vars(first).update(one=w.natural("x", "X"), other="x")
+    vars(second).update(one=w.natural("x", "Y"), two=w.natural("y", "Y"))
+    vars(last).update(z=w.natural("z", "Z"))
+    left = iter((first, second, last))
+    names = Names(left)
+    assert (names["y"], names["x"]) == ("Y", "X")
+    assert next(left) is last
+    assert "z" not in names
+    assert dict(Names((first, second, last))) == {"x": "X", "y": "Y", "z": "Z"}
+    with pytest.raises(KeyError):
+        names["z"]
 
 
 numbers = st.fractions(-3, 3, max_denominator=4)
