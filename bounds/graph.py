@@ -80,7 +80,10 @@ def graph(nodes: Mapping[str, Node], uses: Uses, words: str) -> str:
 
 
 def _columns(names: Sequence[str], uses: Uses) -> Columns:
-    """Return the names by column: what nobody uses is in the first."""
+    """Return the names by column: what nobody uses is in the first.
+
+    Where names use each other in a circle, the first one stands before the others.
+    """
     users: dict[str, list[str]] = {name: [] for name in names}
     for name in names:
         for used in uses[name]:
@@ -89,6 +92,7 @@ def _columns(names: Sequence[str], uses: Uses) -> Columns:
 
     def level(name: str) -> int:
         if name not in depth:
+            depth[name] = 0
             depth[name] = max((level(one) + 1 for one in users[name]), default=0)
         return depth[name]
 

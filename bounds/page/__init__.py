@@ -23,7 +23,7 @@ from bounds.page.drawn import Drawn, drawn
 from bounds.page.entry import entry_html
 from bounds.page.links import paper_of
 from bounds.page.sharper import RESULTS
-from bounds.page.sheet import Book
+from bounds.page.sheet import Book, packed
 from bounds.page.triage import counts, falls, reached, results
 from sfl_theory.claims import Kind
 from sfl_theory.kernel.rules import RULES
@@ -83,14 +83,14 @@ def page(
         "default-src 'none'; style-src 'unsafe-inline'; "
         f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     )
-    packed = base64.b64encode(_deflated(text)).decode()
+    held = base64.b64encode(_deflated(packed(text))).decode()
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         f"<title>{escape(title)}</title><style>{style}</style></head><body>"
         f"{body}"
-        f'<script type="application/octet-stream" id="book">{packed}</script>'
+        f'<script type="application/octet-stream" id="book">{held}</script>'
         f"<script>{script}</script></body></html>\n"
     )
 
@@ -143,9 +143,9 @@ def _state() -> str:
         return "of no known version"
 
 
-def _deflated(text: str) -> bytes:
+def _deflated(plain: bytes) -> bytes:
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    return packer.compress(text.encode()) + packer.flush()
+    return packer.compress(plain) + packer.flush()
 
 
 def _bar(papers: Sequence[str], entries: Sequence[Entry]) -> str:
@@ -290,7 +290,8 @@ def _ours(
     """Return results and lemmas that we prove, what else their proofs contain, and why.
 
     A proof contains a claim if one of its steps says what a proof of the claim ends
-    with; it rests on the assumptions that its last step still has.
+    with; of two that contain each other (one has several parts) the first one does. It
+    rests on the assumptions that its last step still has.
     """
     ends: dict[str, str] = {}
     proofs: dict[str, list[str]] = {}
@@ -307,7 +308,11 @@ def _ours(
         inside = {
             ends.get(book.says(step)) for root in own for step in book.steps(root)
         }
-        held = [one for one in proofs if one in inside and one != name]
+        held = [
+            one
+            for one in proofs
+            if one in inside and one != name and name not in uses.get(one, ())
+        ]
         uses[name] = [*held, *dict.fromkeys(assumed[name])]
     kinds = {entry.claim.id: entry.claim.kind for entry in entries}
     main = {Kind.LEMMA, *RESULTS}

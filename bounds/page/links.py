@@ -17,7 +17,7 @@ from sfl_theory.written import Assumed
 
 SHORT = 110
 """A formula of fewer characters of MathML stands in the page itself."""
-INSTEAD = 100
+INSTEAD = 40
 """So many characters stand where something will be filled in."""
 MARKS = {"proved": "\u2713", "refuted": "\u2717", "unproved": "?"}
 

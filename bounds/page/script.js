@@ -116,10 +116,13 @@ function unpacked() {
     const packed = Uint8Array.from(atob(by("book").textContent), (c) => c.charCodeAt(0));
     const stream = new Blob([packed]).stream();
     const plain = stream.pipeThrough(new DecompressionStream("deflate-raw"));
-    return JSON.parse(await new Response(plain).text());
+    const bytes = await new Response(plain).arrayBuffer();
+    return JSON.parse(new TextDecoder("x-user-defined").decode(bytes));
   })();
   return book;
 }
+const written = (pages, text) =>
+  text.replace(/[\uf780-\uf7ff]/g, (one) => pages[2][one.charCodeAt(0) - 0xf780]);
 function lettered(told) {
   const names = {};
   for (const one of told.split(",")) {
@@ -129,11 +132,11 @@ function lettered(told) {
   return names;
 }
 function filled(pages, place, names) {
-  return pages[0][place].replace(/@(\d+);|#([ci]\d+);/g, (_, inner, level) =>
+  return written(pages, pages[0][place]).replace(/@(\d+);|#([ci]\d+);/g, (_, inner, level) =>
     inner === undefined ? `<mi>${names[level] ?? level}</mi>` : filled(pages, inner, names));
 }
 function term(pages, one) {
-  const [place, names] = Array.isArray(one) ? [one[0], lettered(pages[0][one[1]])] : [one, {}];
+  const [place, names] = Array.isArray(one) ? [one[0], lettered(written(pages, pages[0][one[1]]))] : [one, {}];
   return filled(pages, place, names);
 }
 const math = (inside) => `<math displaystyle="true">${inside}</math>`;
@@ -167,9 +170,9 @@ function step(pages, at, numbers) {
     .map(([one, factor]) => (factor === 0 ? "" : times(factor)) + see(one));
   told.push(...squares.map(([weight, square]) => times(weight) + math(term(pages, square))));
   const how = [told.join(" + ")];
-  const formula = (one) => (typeof one === "string" ? one : math(term(pages, one)));
+  const formula = (one) => (typeof one === "string" ? written(pages, one) : math(term(pages, one)));
   how.push(given.map(([name, value]) =>
-    `${typeof name === "string" ? name : formula(name)} = ${formula(value)}`).join(", "));
+    `${formula(name)} = ${formula(value)}`).join(", "));
   const signs = uses.filter((use) => use[1] === -1).map((use) => see(use[0]));
   if (signs.length) how.push(`signs by ${signs.join(", ")}`);
   if (assumed.length) how.push(`assuming ${assumed.map(formula).join("; ")}`);

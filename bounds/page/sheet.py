@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from hashlib import blake2b
@@ -29,6 +30,12 @@ SHOWN_ELSEWHERE = {("combine", "target"), ("sum_over", "factor")}
 GAP = re.compile(r'(data-(?:f|root))="@([0-9a-f]{16});"')
 ALIAS = re.compile(r"@[0-9a-f]{16};")
 MARK = re.compile(r'"@([0-9a-f]{16});"|@([0-9a-f]{16});')
+UNSEEN = re.compile(r"<[^>]+>|@[0-9a-f]{16};")
+LONGEST = 700
+"""Characters of a term of a step, eight lines; a longer one says how long it is."""
+TOKEN = re.compile(r"""<(?:[^<>"\\]|\\")+>(?:[^<>"\\]{1,2}</m[ion]>)?|[^\x00-\x7f]""")
+TOKENS, FIRST = 128, 0xF780
+"""So many tags and signs are one byte each; where browsers put bytes above 127."""
 
 
 class Sheet:
@@ -273,9 +280,51 @@ class Book:
         def named(found: re.Match[str]) -> str:
             return f'{found[1]}="{places[found[2]]}"'
 
-        texts = (json.dumps(self._formulas[d], ensure_ascii=False) for d in formulas)
+        texts = (
+            json.dumps(_shortened(self._formulas[d]), ensure_ascii=False)
+            for d in formulas
+        )
         whole = f"[[{','.join(texts)}],[{','.join(self._steps.values())}]]"
         return MARK.sub(number, whole), GAP.sub(named, html)
+
+
+def _shortened(formula: str) -> str:
+    """Return a formula, or how long it is where nobody can read it.
+
+    A term may have `LONGEST` characters, a sum of terms four times as many.
+    """
+    size = len(UNSEEN.sub("", formula))
+    told = f"[{size} characters]"
+    if "<math" not in formula:
+        return formula if size <= LONGEST else f"<mtext>{told}</mtext>"
+    return formula if size <= 4 * LONGEST or "<button" in formula else told
+
+
+def packed(text: str) -> bytes:
+    """Return a list as JSON, the most frequent tags and signs as one byte each.
+
+    Args:
+        text: a list as JSON.
+
+    Returns:
+        Its items, after them what the bytes from 128 on stand for.
+    """
+    found = Counter(TOKEN.findall(text))
+    saved = sorted(
+        (count * (1 - len(one.encode())), one) for one, count in found.items()
+    )
+    table = [one for _, one in saved[:TOKENS]]
+    code = {one: chr(FIRST + place) for place, one in enumerate(table)}
+    short = TOKEN.sub(lambda one: code.get(one[0], one[0]), text)
+    meant = json.dumps([json.loads(f'"{one}"') for one in table])
+    whole = f"{short.removesuffix(']')},{meant}]"
+    plain = re.sub(
+        rf"[^\x00-\x7f{chr(FIRST)}-{chr(FIRST + TOKENS - 1)}]",
+        lambda one: json.dumps(one[0])[1:-1],
+        whole,
+    )
+    places = {FIRST + place: 128 + place for place in range(TOKENS)}
+    return plain.translate(places).encode("latin-1")
 
 
 def before(step: list[Json]) -> list[str]:

@@ -10,10 +10,14 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rendered import Balanced, asked, in_browser, laid_out, requests
 
 from bounds.audit import main
+from bounds.graph import Node, graph
 from bounds.page import LARGEST
+from bounds.page.sheet import packed
 from bounds.page.triage import reached
 from sfl_theory.claims import Severity
 from sfl_theory.ledger import ledger
@@ -77,7 +81,8 @@ def test_every_gap_is_in_the_book(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     (packed,) = re.findall(r'id="book">(.*?)</script>', text)
     plain = zlib.decompress(b64decode(packed), -zlib.MAX_WBITS)
-    formulas, steps = json.loads(plain)
+    formulas, steps, signs = json.loads(plain.decode("latin-1"))
+    assert all(ord(one) < 128 + len(signs) for one in json.dumps(formulas))
     assert max(map(int, re.findall(r'data-f="(\d+)"', text))) < len(formulas)
     for inner in re.findall(r"@(\d+);", json.dumps(formulas)):
         assert int(inner) < len(formulas)
@@ -208,3 +213,23 @@ def test_page_fits_its_width(page: Path, tmp_path: Path, width: int) -> None:
 @in_browser
 def test_page_makes_no_request(page: Path, tmp_path: Path) -> None:
     assert requests(page, tmp_path) == []
+
+
+@given(st.lists(st.text(alphabet='<>/mion ab\u03c4\U0001d53c"\\@1;', max_size=40)))
+@settings(max_examples=60)
+def test_what_is_packed_is_what_was_there(formulas: list[str]) -> None:
+    """As the page's script unpacks it: bytes from 128 on stand for tags and signs."""
+    text = json.dumps([formulas, [["square", 0]]], ensure_ascii=False)
+    found, steps, signs = json.loads(packed(text).decode("latin-1"))
+    assert steps == [["square", 0]]
+    assert [
+        "".join(signs[ord(c) - 128] if "\x80" <= c <= "\xff" else c for c in one)
+        for one in found
+    ] == formulas
+
+
+def test_claims_that_use_each_other_are_drawn() -> None:
+    """Each once, every use as an arrow; what a circle uses stands behind it."""
+    uses = {"a": ["b"], "b": ["c"], "c": ["a", "d"], "d": []}
+    drawn = graph({name: Node("proved", name) for name in uses}, uses, "circle")
+    assert drawn.count('class="edge"') == 4
