@@ -88,7 +88,7 @@ WORDS = (
     r"$\phi_{t+1}\le\phi_t-\frac\alpha2\|\nabla f\|^2+\frac\alpha2S^2A$, up to "
     r"$1+O(S\alpha)$. The first bounds distances, both $V=\|x-x^*\|^2+\frac4{(2+z)\mu}"
     r"\phi$, and $\|\nabla f\|^2\ge2c(\phi+\frac\mu2\|x-x^*\|^2)-c^2\|x-x^*\|^2$ for "
-    r"$c\approx(2+\frac z2)\mu$ then bounds $\phi$."
+    r"c about $(2+\frac z2)\mu$ then bounds $\phi$."
 )
 WITH_NOISE = (
     r"Late, noise adds $\frac54\alpha^2\frac1\tau\sum a_n^2\sigma_n^2$ to a squared "

@@ -185,7 +185,7 @@ STRONG_WORDS = (
 )
 NEAR_WORDS = STRONG_WORDS + (
     r"$\Delta'\le(1-\mu\eta(2-\frac32S\eta))\Delta+S\eta(1+3S\eta)D+\eta^2\sum_n"
-    r"a_n^2\sigma_n^2$, times $x(x-1)\cdots(x-4)$, telescopes; $(x-1)\cdots(x-4)\le "
+    r"a_n^2\sigma_n^2$, times $xW$ for W = (x-1)(x-2)(x-3)(x-4), telescopes; $W\le "
     r"y^2(y^2+4iy+11i\tau)$ for $x=y+i$, $i<\tau\le y$."
 )
 LOW_WORDS = STRONG_WORDS + (

@@ -15,8 +15,8 @@ from sfl_theory.proofs import (
     joint_distance,
     non_convex,
     partial_visits,
+    sharp_rounds,
     strongly_convex,
-    visits,
 )
 from sfl_theory.proofs.export import Statement
 from sfl_theory.proofs.non_convex import TwoPaces
@@ -40,7 +40,7 @@ def proofs() -> Iterator[Proof]:
     yield statements.strongly_convex_statement(), strongly_convex.rate
     yield statements.printed_statement(), strongly_convex.printed
     yield statements.general_convex_statement(), joint_distance.theorem
-    yield statements.visits_statement(), visits.theorem
+    yield statements.visits_statement(), sharp_rounds.rounds_of_visits
     yield statements.partial_visits_statement(), partial_visits.theorem
 
 
