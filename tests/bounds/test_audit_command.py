@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bounds.audit import main
+from bounds.page import LARGEST
 from sfl_theory import kernel
 from sfl_theory.claims import parts_of
 from sfl_theory.ledger import ledger
@@ -103,9 +104,14 @@ def test_two_processes_write_one_file(
 
 @pytest.mark.whole
 def test_the_whole_ledger_replays_from_its_file_alone(tmp_path: Path) -> None:
-    """Proofs are found in one process, decided in another that shares nothing."""
+    """Proofs are found in one process, decided in another that shares nothing.
+
+    The page of the whole ledger is made along with the file, and fits.
+    """
     path, check = tmp_path / "proofs.json", Path(str(kernel.__file__)).parent
-    assert main(["--proofs", str(path)]) == 0
+    page = tmp_path / "audit.html"
+    assert main(["--proofs", str(path), "--html", str(page)]) == 0
+    assert page.stat().st_size <= LARGEST
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(check / "check.py"), str(path)],
         capture_output=True,

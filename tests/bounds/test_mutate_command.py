@@ -64,7 +64,7 @@ def test_no_mutant_is_wrongly_proved() -> None:
 
 @pytest.mark.long
 def test_no_mutant_of_the_ledger_is_wrongly_proved() -> None:
-    found = bounds.mutate.mutate(ledger().claims()[::12])
+    found = bounds.mutate.mutate(ledger().claims()[::20])
     assert bounds.mutate.exit_status(found) == 0
     assert bounds.mutate.counted(found)["refuted"] > len(found) / 4
 
