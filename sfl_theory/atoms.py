@@ -6,6 +6,7 @@ What is written here is made with the notation of `sfl_theory.written`.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, singledispatchmethod
 from types import MappingProxyType, ModuleType
@@ -102,15 +103,15 @@ def counts_rounds(closed: k.Closed) -> bool:
     )
 
 
-class Notation:
+class Notation(ABC):
     """How single terms are written; what stands inside them, `tex` writes."""
 
     _spelling: Mapping[str, str] = MappingProxyType({})
     _model = "x"
 
+    @abstractmethod
     def tex(self, term: object) -> str:
         """Return the LaTeX of a client, a number, a vector or a function."""
-        raise NotImplementedError
 
     def name(self, name: str) -> str:
         """Return the LaTeX of a parameter."""

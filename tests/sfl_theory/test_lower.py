@@ -189,6 +189,18 @@ def test_visits_without_noise_leave_a_factor_that_stays(
     assert 1 <= found.factor < most
 
 
+@pytest.mark.parametrize("number", ["3.7", "3.9"])
+def test_the_factor_of_visits_does_not_grow(number: str) -> None:
+    """kappa = 10, everyone takes part: what was 1e8 at T = 10^4."""
+    known = Constants(
+        S=10, mu=1, sigma2=0, G2=1, weights=(0.5, 0.5), tau=2, tau_server=2,
+        participation=1, initial_gap=0.5, initial_distance2=1,
+    )  # fmt: skip
+    case = theorem(number).case("strongly_convex")
+    late = still_open(case, known, (10_000,)).factor
+    assert late < 1.1 * still_open(case, known, (3000,)).factor < 40
+
+
 def test_with_everyone_drawn_it_is_the_run_of_everyone() -> None:
     """3.8 at q_n = 1 has the bounds of 3.6, 3.9 those of 3.7; not below."""
     known = USUAL.with_values(sigma2=0)

@@ -99,7 +99,9 @@ def test_long_crowds_lie_in_the_kernels_enclosures(name: str) -> None:
             except Rejected:
                 continue
             for (value, size), end in zip(sides, ends, strict=True):
-                near = max(1e-7 * size[place, 0], of_nothing(row))
+                # below 2^-90 a vector may have vanished
+                known = size[place, 0] >= 2.0**-90
+                near = 1e-7 * size[place, 0] if known else of_nothing(row)
                 assert abs(float(end) - value[place, 0]) <= near
             compared += 1
         if compared >= 3:
