@@ -196,7 +196,7 @@ STEPS = {
 def test_no_run_lies_above_the_means(algorithm: str, kind: str) -> None:
     """Strongly convex problems are convex, and smooth: means of gaps, of gradients."""
     N, tau, steps = 3, 2, STEPS[kind]
-    T, floats = len(steps), np.array([float(step) for step in steps])
+    floats = np.array([float(step) for step in steps])
     ratio = Fraction(1, 1 if algorithm == "sfl-v1" else N)
     problem = Quadratics.drawn(5, N)
     models = problem.run(algorithm, tau, floats, float(ratio), 5)
