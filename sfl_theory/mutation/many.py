@@ -224,6 +224,10 @@ class Many:
 
     def form(self, lin: k.Lin) -> tuple[Array, Array]:
         """Return the value of a form and the sum of its terms' sizes, (models, 1)."""
+        found: tuple[Array, Array] = self._kept(lin, self._form)
+        return found
+
+    def _form(self, lin: k.Lin) -> tuple[Array, Array]:
         out, size = 0 * self.ones, 0 * self.ones
         for atom, c in lin.coefficients.items():
             value = self._mean(self.atom(atom) * self.number(c))

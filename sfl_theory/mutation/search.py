@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from sfl_theory.mutation.holding import holds
 from sfl_theory.mutation.many import Many
 from sfl_theory.mutation.rounding import error
 from sfl_theory.mutation.seeds import planted
+from sfl_theory.mutation.units import Scales, power, scaled
 from sfl_theory.proofs.export import ModelData, Statement, model_of
 
 CROWD, FEW = 128, 24
@@ -89,6 +91,9 @@ class Search:
         watched: of those that are proved: no model is made for them, but what breaks
             them, a defect, would be seen.
         decide: asks the kernel.
+        units: for each place where a summand is multiplied by a number with a unit, the
+            change of units that makes it small: such a neighbour is broken if the
+            summand may be left out, or is negative.
         good: for each place and shape of functions the best models.
         aim: the hypotheses for which models are made now; None: around known models.
         failed: how often the kernel refused models of this frame, for each place.
@@ -102,6 +107,7 @@ class Search:
     open: set[int]
     watched: set[int]
     decide: Decide
+    units: dict[int, Scales]
     rng: random.Random
     dice: np.random.Generator
     good: dict[tuple[int, str], Good] = field(default_factory=dict)
@@ -125,7 +131,7 @@ class Search:
                 return
             before = len(self.open)
             special = self._special()
-            common = sorted(self.open - set(special))
+            common = self._common(special)
             some = min(len(common), 2 + len(common) // 3)
             places = special + self.rng.sample(common, some)
             self.rng.shuffle(places)
@@ -141,6 +147,15 @@ class Search:
             for place in sorted(self.open)
             if self.around[place].hypotheses != self.around[place].whole.hypotheses
         ]
+
+    def _common(self, special: Sequence[int]) -> list[int]:
+        """Return the other open neighbours, of those broken by the same models one."""
+        found: dict[object, int] = {}
+        for place in sorted(self.open - set(special)):
+            one = self.around[place]
+            whole = place in self.units or one.factor == 0
+            found.setdefault(one.summand if whole else place, place)
+        return [*found.values()]
 
     def look(self, frames: int) -> None:
         """Try a few models on what is proved alone."""
@@ -297,13 +312,18 @@ class Search:
 
     def _confirmed(self, place: int, frame: Frame, genes: Genes, row: int) -> bool:
         self.asked += 1
+        one = self.around[place]
         values = {name: float(a[row, 0]) for name, a in genes.items()}
         try:
-            data = _mentioned(exact_model(frame, self.read, values), self.around[place])
+            data = _mentioned(exact_model(frame, self.read, values), one)
+            if place in self.units:
+                alone = {name: a[row : row + 1] for name, a in genes.items()}
+                _, e = build(frame, self.read, alone, exact=False)
+                data = _in_units(data, e, one, self.units[place])
             model = model_of(data)
-        except (Rejected, NotEvaluatedError, ZeroDivisionError):
+        except (Rejected, NotEvaluatedError, ArithmeticError):
             return False
-        if not self.decide(self.around[place], model):
+        if not self.decide(one, model):
             return False
         self.found[place] = data
         return True
@@ -343,7 +363,7 @@ class Search:
             try:
                 if sides is None:
                     sides = e.form(whole.left), e.form(whole.right)
-                low, high = self._sides(e, one, *sides)
+                low, high = self._sides(e, place, *sides)
             except NotEvaluatedError:
                 continue
             changed = one.left is not whole.left or one.right is not whole.right
@@ -360,16 +380,20 @@ class Search:
     def _sides(
         self,
         e: Many,
-        one: Neighbour,
+        place: int,
         left: tuple[Array, Array],
         right: tuple[Array, Array],
     ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        """Return value and size of both sides of a neighbour."""
+        """Return value and size of both sides, in the best units."""
+        one = self.around[place]
         if one.left is not one.whole.left:
             left = e.form(one.left)
         if one.summand is not None and one.factor is not None:
-            summand, factor = e.form(one.summand), e.number(one.factor) - 1
-            more = summand[0] * factor
+            summand = e.form(one.summand)
+            more = summand[0] * (e.number(one.factor) - 1)
+            if place in self.units:
+                most = np.abs(left[0]) + right[1]
+                more = np.where(summand[0] < -NOISE * most, -2 * most, -summand[0])
             right = right[0] + more, right[1] + np.abs(more)
         elif one.right_side is not None and one.right_side is not one.whole.right:
             right = e.form(one.right_side)
@@ -412,6 +436,28 @@ def _score(
     return np.where(seen, score, -1), gap
 
 
+def _in_units(data: ModelData, e: Many, one: Neighbour, by: Scales) -> ModelData:
+    """Return a model in units in which a neighbour is broken, if there are some.
+
+    Args:
+        data: the model.
+        e: the same, evaluated.
+        one: the neighbour, with a summand times a factor.
+        by: a change of units that changes the factor.
+    """
+    assert one.summand is not None
+    assert one.factor is not None
+    sides = one.whole.left, one.whole.right, one.summand
+    left, right, summand = (float(e.form(side)[0][0, 0]) for side in sides)
+    now, grows = float(e.number(one.factor)[0, 0]), power(one.factor, by)
+    if summand > 0:
+        wanted = min(0.0, np.log2((left - right + summand) / (summand * now)) - 2)
+    else:
+        wanted = max(0.0, np.log2((right - left - summand) / (-summand * now)) + 2)
+    steps = int(np.ceil(abs(wanted) / abs(grows)))
+    return scaled(data, by, Fraction(2) ** (steps if wanted * grows > 0 else -steps))
+
+
 def _kind(frame: Frame) -> str:
     """Return which models are compared with which: functions and start."""
     return f"{frame.shape} {frame.turned} {frame.level}"
@@ -451,6 +497,7 @@ def broken(
     turns: int = TURNS,
     patience: int = 1,
     seeds: Sequence[ModelData] = (),
+    units: dict[int, Scales] | None = None,
 ) -> dict[int, ModelData]:
     """Return models that were found to break neighbours, by their places.
 
@@ -463,6 +510,7 @@ def broken(
         turns: how often each neighbour is searched at most.
         patience: after how many turns of all in vain the search ends.
         seeds: models that meet the statement's hypotheses.
+        units: see `Search`.
     """
     if not places | proved:
         return {}
@@ -474,7 +522,8 @@ def broken(
     read = Read.of(Subject(whole, tuple(sorted(extra, key=str))))
     rng = random.Random(seed)
     dice = np.random.default_rng(rng.getrandbits(64))
-    search = Search(around, read, set(places), set(proved), decide, rng, dice)
+    known = units or {}
+    search = Search(around, read, set(places), set(proved), decide, known, rng, dice)
     with np.errstate(all="ignore"):
         search.plant(seeds)
         search.look(LOOKS)
