@@ -23,7 +23,7 @@ from sfl_theory.threads import one_thread
 VERDICTS = ("proved", "refuted", "undecided", "no model", "wrongly proved")
 SUBJECTS = ("T rounds", "one round", "functions and vectors", "numbers")
 
-PATIENCE = dict(zip(SUBJECTS, (1, 2, 4, 3), strict=True))
+PATIENCE = dict(zip(SUBJECTS, (2, 4, 4, 3), strict=True))
 """After how many turns in vain a search ends: long runs take long."""
 OTHERS = 3
 """From how many other theorems a neighbour may follow."""

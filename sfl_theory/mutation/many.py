@@ -54,6 +54,7 @@ class Many:
         self.mean = self.crowd.mean()
         self._memo: dict[Any, Any] = {}
         self._rounds: dict[Any, Any] = {}
+        self.visited: dict[Any, list[Array]] = {}
         self._bits: dict[tuple[int, int, int], int] = {}
         self._signs: Array = np.zeros((1, 0), dtype=int)
         one = Fraction(1) if self.crowd.exact else 1.0
@@ -111,7 +112,7 @@ class Many:
         self._memo = {key: a for key, a in self._memo.items() if v not in key[0].free}
         runs = {key if isinstance(key, k.Term) else key[0] for key in self._rounds}
         if any(v in run.free for run in runs):
-            self._rounds, self._memo = {}, {}
+            self._rounds, self._memo, self.visited = {}, {}, {}
 
     def whole(self, value: Poly) -> int:
         """Return the value of an index."""

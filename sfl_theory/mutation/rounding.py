@@ -83,9 +83,9 @@ def reach(e: Many, u: Any) -> Array:
 
 def _visited(e: Many, run: k.Run, t: int) -> Array:
     """Return the size of what a run has added up until round t."""
-    far = _largest(e.crowd.start) * _condition(e)
+    sizes = e.visited.setdefault(run, [_largest(e.crowd.start) * _condition(e)])
     shapes = [(F, np.abs(F.linear).sum(-1, keepdims=True)) for F in e.crowd.functions]
-    for s in range(t):
+    for s in range(len(sizes) - 1, t):
         if isinstance(run, k.Descent):
             shape = e.function(run.function)
             steps, pace = 1, [e.rate(run.rate, s)]
@@ -98,12 +98,12 @@ def _visited(e: Many, run: k.Run, t: int) -> Array:
                 for one, many in both
             ]
         rate = np.maximum(pace[0], pace[-1])
-        far = np.maximum(far, _largest(e.iterate(run, s)))
+        far = np.maximum(sizes[s], _largest(e.iterate(run, s)))
         moved = 0 * e.ones
         for F, tilt in own:
             moved = np.maximum(moved, rate * (_steep(F) * far + tilt))
-        far = np.maximum(far, steps * moved)
-    return far
+        sizes.append(np.maximum(far, steps * moved))
+    return sizes[t]
 
 
 def _largest(x: Array) -> Array:
