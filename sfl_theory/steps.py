@@ -35,7 +35,6 @@ WORDS = {
     "exchange": "sums in another order",
     "longer": "leaving out squares of a sum",
     "split": "a sum taken apart",
-    "telescope": "a telescoping sum",
     "blocks": "the two blocks together",
     "weight_below_one": r"$a_n \le 1$",
     "smooth": "smoothness",
@@ -51,8 +50,7 @@ WORDS = {
     "update": "the algorithm's round",
     "local_update": "the local steps",
     "resting": "a side at rest",
-    "before_or_not": "the order of the visits",
-    "not_both": "the order of the visits",
+    "ordered": "the order of the visits",
     "bounded_gradient": "bounded gradients",
     "variance": "bounded variance",
     "unbiased": "unbiased gradients",
@@ -62,11 +60,12 @@ WORDS = {
     "drawn": "draws that are 0 or $1/q_n$",
     "tower": "the mean given the past",
     "expect": "the mean over the draws",
+    "expect_both": "the mean over the draws of two clients",
 }
 """What a rule brings to a step, to follow "by"."""
 GENERAL = {"combine", "instantiate", "specialise", "sum_over", "induct", "cases", "cut"}
 """Rules that only join theorems."""
-ALGEBRA = {"square", "linear", "exchange", "split", "telescope", "blocks"}
+ALGEBRA = {"square", "linear", "exchange", "split", "blocks"}
 """Rules that a reader does not ask for where another one is named, too."""
 
 

@@ -30,12 +30,11 @@ BRINGS = {
     "unbiased_across": "uncorrelated noise of different clients",
     "drawn": "the law of the draws",
     "expect": "the mean over the draws",
+    "expect_both": "the mean over the draws of two clients",
     "tower": "conditional means",
-    "before_or_not": "the order of visits",
-    "not_both": "two visits, of which one is first",
+    "ordered": "the order of visits",
     "jensen": "Jensen's inequality",
     "induct": "induction",
-    "telescope": "a telescoping sum",
     "cases": "two cases",
 }
 """What a rule brings into a proof; the others only join, sum and rewrite."""

@@ -9,11 +9,11 @@ t a round, i and j steps, b a side.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from . import hypotheses as h
 from . import terms as k
-from .algebra import Number, Poly, Ratio, Symbol, ratio, require
+from .algebra import Number, Poly, Ratio, ratio, require
 from .terms import Client, Lin, Side, Split, Vec
 from .theorems import *
 from .theorems import _given_the_draws as _given_the_draws
@@ -221,19 +221,14 @@ def _moved(
 
 
 @rule
-def before_or_not(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio) -> Theorem:
-    """Return Before - before^2 = 0. Proof: it is 0 or 1."""
-    b = k.before(m, j, n, i, t)
-    return zero(k.constant(b - b * b))
+def ordered(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio, c: Ratio) -> Theorem:
+    """Return b - b^2 - c b b' = 0, b = Before(m,j;n,i) and b' = Before(n,i;m,j).
 
-
-@rule
-def not_both(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio) -> Theorem:
-    """Return 1 - Before(m,j;n,i) - Before(n,i;m,j) >= 0.
-
-    Proof: visits come one after another, and none before itself.
+    Proof: b is 0 or 1; b and b' are not both 1, for visits come one after another, and
+    none before itself.
     """
-    return at_least(k.constant(1 - k.before(m, j, n, i, t) - k.before(n, i, m, j, t)))
+    b, other = k.before(m, j, n, i, t), k.before(n, i, m, j, t)
+    return zero(k.constant(b - b * b - c * b * other))
 
 
 @rule
@@ -338,7 +333,7 @@ def _beside_noise(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec, past: Past)
 
 
 _FIXED = k.Star | k.Unit
-_MADE_OF = Vec | k.Gradient | k.Value | k.Inner | k.Part | k.VecSum | k.LinSum
+_MADE_OF = Vec | Lin | k.Gradient | k.Value | k.Inner | k.Part | k.VecSum | k.LinSum
 
 
 def _determined(
@@ -378,10 +373,10 @@ def _at_most(index: Poly, largest: k.Substitution) -> Ratio:
 
 
 @rule
-def drawn(run: Split, n: Client, t: Ratio) -> Theorem:
-    """Return (1/q_n) J_n(t) - J_n(t)^2 = 0. Proof: J is 0 or 1/q_n."""
+def drawn(run: Split, n: Client, t: Ratio, form: Lin) -> Theorem:
+    """Return (1/q_n) J_n(t) e - J_n(t)^2 e = 0. Proof: J is 0 or 1/q_n."""
     J = k.draw(run, n, t)
-    return zero(k.constant((1 + k.symbol(k.Odds(n))) * J - J * J))
+    return zero(form * ((1 + k.symbol(k.Odds(n))) * J - J * J))
 
 
 @rule
@@ -398,103 +393,41 @@ def tower(run: Split, t: Ratio, u: Vec, w: Vec) -> Theorem:
 
 
 @rule
-def expect(run: Split, t: Ratio, form: Lin) -> Theorem:
-    """Return form = the same form, averaged over the draws J_n(t) of round t.
+def expect(run: Split, n: Client, t: Ratio, form: Lin) -> Theorem:
+    """Return J_n(t) e - e = 0 for e that does not depend on who takes part in round t.
 
-    J_n^k -> E J_n^k = (1/q_n)^(k-1), and for two sums over clients
-    (sum J_n^k u_n)(sum J_n^l v_n) -> the product of their means + sum_n c_n u_n v_n
-    with c_n = E J_n^(k+l) - E J_n^k E J_n^l.
-
-    Proof: what stands beside the draws is independent of them: it is a number, or made
-    of minimisers, of x(s) and E[. | s] with s <= t, and of local points and noises of
-    rounds < t (of SFL-V1 also of round t, for its clients do not meet within a round).
-    The draws of different clients are independent. A term without draws is kept. All
-    else is refused: draws of other rounds, which could be the same ones; draws of two
-    clients n and m, which could be one; a draw beside a sum over all clients' draws;
-    three sums; a draw in a denominator or inside a function.
+    Proof: E J_n = 1, and J_n is independent of e; see `_undrawn`.
     """
-    at, out = k.natural(t), Lin({})
-    for atom, c in form.coefficients.items():
-        fits = all(k.CHANCE not in factor.free for factor, _ in c.denominator)
-        require(fits, "divided by draws")
-        for value, powers in c.numerator.products():
-            random = {s: power for s, power in powers.items() if k.CHANCE in s.free}
-            other = {s: power for s, power in powers.items() if s not in random}
-            number = Ratio(Poly.product(value, other), c.denominator)
-            out = out + _mean(run, at, random, atom) * number
-    return zero(form - out, h.Participation(run))
+    _undrawn(run, t, form)
+    return zero(form * k.draw(run, n, t) - form, h.Participation(run))
 
 
-def _mean(run: Split, t: Poly, random: dict[Symbol, int], atom: k.LinAtom) -> Any:
-    """Return the mean of a product of powers of random symbols and an atom."""
-    if not random and k.CHANCE not in atom.free:
-        return k.lifted(atom)
-    if not random and isinstance(atom, k.LinSum) and k.CHANCE not in atom.weight.free:
-        v, inside = atom.opened()
-        ((body, of),) = inside.coefficients.items()
-        return k.summed(atom.binder, v, _mean(run, t, {}, body) * of)
-    ((one, power),) = random.items() if len(random) == 1 else ((None, 0),)
-    if isinstance(one, k.Draw) and one is k.Draw(run, one.client, t):
-        return _beside_draws(run, t, atom, _moment(one.client, power))
-    v, factors = k.fresh(k.CLIENTS), list[Any]()
-    for s, times in random.items():
-        require(isinstance(s, k.Total), "%s has no rule beside other draws", s)
-        factors += [cast(k.Total, s)] * times
-    pair = isinstance(atom, k.Inner) and not random
-    factors += atom.parts if pair else [atom]
-    opened = [_of_client(run, t, factor, v) for factor in factors]
-    sums = [power for _, power in opened if power]
-    require(1 <= len(sums) <= 2, "more than two sums over draws")
-    out = _product([
-        k.summed(k.CLIENTS, v, term * _moment(v, power)) if power else term
-        for term, power in opened
-    ])
-    if len(sums) == 2:
-        joint = _moment(v, sum(sums)) - _moment(v, sums[0]) * _moment(v, sums[1])
-        both = _product([term for term, _ in opened])
-        out = out + k.summed(k.CLIENTS, v, both * joint)
-    return out
+@rule
+def expect_both(run: Split, n: Client, m: Client, t: Ratio, form: Lin) -> Theorem:
+    """Return sum_m J_n(t) J_m(t) e(m) - sum_m e(m) - (1/q_n - 1) e(n) = 0 for such e.
 
-
-def _of_client(run: Split, t: Poly, factor: Any, v: Client) -> tuple[Any, int]:
-    """Return client v's term of a sum over clients, without draws, and J's power.
-
-    A factor that is no such sum is returned as it is, with power 0.
+    Proof: J_n and J_m are independent with mean 1 for m other than n, E J_n^2 = 1/q_n,
+    and both are independent of e(m).
     """
-    over_clients = isinstance(factor, k.WeightedSum) and factor.binder is k.CLIENTS
-    if not over_clients or k.CHANCE not in factor.weight.free:
-        return _beside_draws(run, t, factor, ratio(1)), 0
-    inside = k.renamed(factor.inside(), factor.variable, v)
-    ((atom, weight),) = inside.coefficients.items()
-    ((value, powers),) = weight.poly().products()
-    power = powers.get(k.Draw(run, v, t), 0)
-    others = {s: other for s, other in powers.items() if s is not k.Draw(run, v, t)}
-    rest = Poly.product(value, others)
-    require(power and k.CHANCE not in rest.free, "draws of other rounds or clients")
-    return _beside_draws(run, t, atom, Ratio(rest)), power
+    _undrawn(run, t, form)
+    require(n is not m, "%s is bound", m)
+    both = form * (k.draw(run, n, t) * k.draw(run, m, t) - 1)
+    own = k.lin_at(form, {m: n}) * k.symbol(k.Odds(n))
+    return zero(k.summed(k.CLIENTS, m, both) - own, h.Participation(run))
 
 
-def _beside_draws(run: Split, t: Poly, atom: k.Term, c: Ratio) -> Any:
-    """Return c times an atom that does not depend on the draws of round t."""
+def _undrawn(run: Split, t: Ratio, form: Lin) -> None:
+    """Refuse a form that may depend on the draws of round t.
+
+    It does not if it has no draw itself, and is made of numbers, minimisers, of x(s)
+    and E[. | s] with s <= t, and of local points and noises of rounds < t (of SFL-V1
+    also of round t, for its clients do not meet within a round).
+    """
+    now = k.natural(t)
 
     def apart(one: k.OfStep, at: k.Substitution) -> bool:
-        same = (ratio(t) - _at_most(one.round, at)).poly().natural()
+        same = (t - _at_most(one.round, at)).poly().natural()
         return run.kind is k.Kind.V1 and same
 
-    fits = k.CHANCE not in atom.free and _determined(atom, run, t, apart, {})
-    require(fits, "%s depends on who takes part", atom)
-    return k.lifted(atom) * c
-
-
-def _product(factors: list[Lin | Vec]) -> Lin:
-    first, *others = factors
-    if isinstance(first, Lin):
-        return _product(others) * number_of(first) if others else first
-    (other,) = others
-    require(isinstance(other, Vec), "a vector times a number")
-    return k.inner(first, cast(Vec, other))
-
-
-def _moment(n: k.ClientIndex, power: int) -> Ratio:
-    """Return E J_n^k = (1/q_n)^(k-1) for k >= 1."""
-    return (1 + k.symbol(k.Odds(n))) ** (power - 1)
+    fits = k.CHANCE not in form.free and _determined(form, run, now, apart, {})
+    require(fits, "%s depends on who takes part", form)

@@ -8,7 +8,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction, share, stochastic
-from sfl_theory.proofs import notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs.local_steps import block_below
 from sfl_theory.proofs.notation import combine, inverse_q, nat, of, steps, sum_over
 
@@ -92,7 +92,7 @@ def moved_by_drawn(run: k.Split, side: k.Side) -> Theorem:
     return combine(
         (rules.update(run, side, now, away), -1),
         (rules.update(run, side, now, sent), rate),
-        (rules.expect(run, now, k.inner(sent, sent)), -(rate**2)),
+        (derived.expect(run, now, k.inner(sent, sent)), -(rate**2)),
     )
 
 
@@ -107,7 +107,7 @@ def mean_of_models(run: k.Split, side: k.Side, z: k.Vec) -> Theorem:
     local = rules.local_update(run, n, now, made, side, z)
     return combine(
         (update, -1),
-        (rules.expect(run, now, stays), -1),
+        (derived.expect(run, now, stays), -1),
         sum_over(local, k.CLIENTS, n, k.weight(n)),
         rules.linear(k.CLIENTS, n, each * k.weight(n), z),
     )
@@ -117,7 +117,7 @@ def mean_of_weights(run: k.Split, z: k.Vec) -> Theorem:
     """Return ``<[x(t+1)]_c, z> = <[x(t)]_c, z>`` for a client's rate of 0."""
     made = rules.update(run, k.Side.CLIENT, now, z)
     stays = k.inner(k.part(k.Side.CLIENT, k.iterate(run, now + 1)), z) - made.form
-    return combine((made, -1), (rules.expect(run, now, stays), -1))
+    return combine((made, -1), (derived.expect(run, now, stays), -1))
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Drawn:
                 (rules.update(self.run, self.side, now, w), 1),
             ]
 
-        mean_square = rules.expect(self.run, now, k.inner(self.noise, self.noise))
+        mean_square = derived.expect(self.run, now, k.inner(self.noise, self.noise))
         return combine(*same(self.gap), *same(self.noise), (mean_square, -1))
 
     def sharp(self, G2: Ratio) -> Theorem:

@@ -12,8 +12,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived, noises
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises
 from sfl_theory.proofs.foundations import convex_mean, growth, smooth_mean
 from sfl_theory.proofs.local_steps import Round, i, j, n, now, t, whole_mean
 from sfl_theory.proofs.notation import combine, mean, of, sign, steps, sum_over
@@ -264,9 +264,9 @@ def mean_distance(r: Round, T: Ratio) -> Theorem:
     )
     start = k.norm2(k.iterate(r.run, 0) - BEST)
     total = k.summed(steps(T), t, v)
-    plain = combine(sum_over(grows, steps(T), t), (rules.telescope(t, v, T), -1))
+    plain = combine(sum_over(grows, steps(T), t), (derived.telescope(t, v, T), -1))
     weighted = combine(
-        sum_over(falls, steps(T), t, of(t) + 1), rules.telescope(t, v * of(t), T)
+        sum_over(falls, steps(T), t, of(t) + 1), derived.telescope(t, v * of(t), T)
     )
     factor = 1 / (1 + 2 * eta * T)
     uses: list[tuple[Theorem, Number]] = [

@@ -15,8 +15,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction
+from sfl_theory.proofs import derived, noises, non_convex, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, non_convex, notation
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, n, now, sigma2, young
 from sfl_theory.proofs.non_convex import TwoPaces, deviation, one_round
@@ -52,7 +52,7 @@ def drawn(r: Round, side: k.Side, each: k.Vec) -> k.Vec:
 
 def averaged(r: Round, form: k.Lin, c: Number) -> list[tuple[Theorem, Number]]:
     """Return c times: a form is its mean over who takes part; none without draws."""
-    return [(rules.expect(r.run, now, form), c)] if r.run.drawn else []
+    return [(derived.expect(r.run, now, form), c)] if r.run.drawn else []
 
 
 def pull(r: Round, side: k.Side) -> Theorem:

@@ -17,6 +17,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.notation import combine, nat, number_of_clients, of, steps
 from sfl_theory.proofs.unrolled import (
     block,
@@ -71,7 +72,7 @@ def specialised(theorem: Theorem, ranges: Ranges, body: h.Hypothesis) -> Theorem
 def at_most_one() -> Theorem:
     """Return ``1 - before(m,j;n,i;t) >= 0``."""
     b = k.before(m, of(j), n, of(i), now)
-    zero = rules.before_or_not(m, of(j), n, of(i), now)
+    zero = derived.before_or_not(m, of(j), n, of(i), now)
     return combine(zero, rules.square(1 - b), target=k.constant(1 - b))
 
 

@@ -14,8 +14,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Lin, Vec, constant, norm2
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import minibatch_stepwise as st
-from sfl_theory.proofs import notation
 from sfl_theory.proofs.counted_steps import G2, apart, counted, value_ends
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.mean_steps import SINGLE, ZERO, MeanStep, gap
@@ -60,11 +60,13 @@ def over_steps(
     """
     round_ = combine(
         sum_over(gained, steps(K), st.j),
-        rules.telescope(st.j, form(one.middle), K),
+        derived.telescope(st.j, form(one.middle), K),
         *ends,
     )
     x = k.iterate(one.walk.run, now)
-    return combine(sum_over(round_, steps(T), st.t), rules.telescope(st.t, form(x), T))
+    return combine(
+        sum_over(round_, steps(T), st.t), derived.telescope(st.t, form(x), T)
+    )
 
 
 def _near(one: MeanStep) -> Ends:

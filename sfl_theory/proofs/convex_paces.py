@@ -15,7 +15,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import local_steps
+from sfl_theory.proofs import derived, local_steps
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, n, now, other
 from sfl_theory.proofs.non_convex import TwoPaces
@@ -195,7 +195,10 @@ def whole_move(p: Paces) -> Theorem:
         drawn = total(p, side, _g(p, of(i)), share(p))
         uses.append((rules.jensen(k.CLIENTS, n, k.weight(n), inside), p.eta(side) ** 2))
         if p.partial:
-            uses.append((rules.expect(p.run, now, k.norm2(drawn)), -(p.eta(side) ** 2)))
+            uses.append((
+                derived.expect(p.run, now, k.norm2(drawn)),
+                -(p.eta(side) ** 2),
+            ))
     each = client_move(p)
     uses.append((sum_over(each, k.CLIENTS, n, k.weight(n)), 1))
     if p.partial:
@@ -249,7 +252,7 @@ def direction(p: Paces, side: k.Side, w: k.Vec) -> list[tuple[Theorem, Number]]:
     uses: list[tuple[Theorem, Number]] = []
     if p.partial:
         drawn = total(p, side, _g(p, of(i)), share(p))
-        uses.append((rules.expect(p.run, now, k.inner(drawn, w)), 1))
+        uses.append((derived.expect(p.run, now, k.inner(drawn, w)), 1))
     return [*uses, (local_steps.centred(r, side, w, made, k.weight(n)), 1)]
 
 

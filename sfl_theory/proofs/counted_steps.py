@@ -23,8 +23,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import Lin, Vec, constant, norm2, part
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import minibatch_stepwise as st
-from sfl_theory.proofs import notation
 from sfl_theory.proofs.foundations import majorant_of_mean
 from sfl_theory.proofs.mean_steps import SINGLE, MeanStep, gap
 from sfl_theory.proofs.minibatch_stepwise import J, K, S, T, Walk, mu, n, now, over
@@ -315,7 +315,7 @@ class Falling:
         middle = self.form(self.walk.middle(J))
         return combine(
             sum_over(self.grown(), steps(K), st.j),
-            rules.telescope(st.j, middle * self.below(x, 1), K),
+            derived.telescope(st.j, middle * self.below(x, 1), K),
             (start, self.below(y, 1)),
             (end, self.below(y + K, 1)),
         )
@@ -325,7 +325,7 @@ class Falling:
         away = self.form(k.iterate(self.walk.run, now)) * self.below(y, 1)
         whole = combine(
             sum_over(self.one_round(), steps(T), st.t),
-            rules.telescope(st.t, away, T),
+            derived.telescope(st.t, away, T),
         )
         return combine((whole, 1 / self.below(gamma + K * T, 1)))
 

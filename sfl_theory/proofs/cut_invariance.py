@@ -15,7 +15,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import equal_steps, sharp_rounds
+from sfl_theory.proofs import derived, equal_steps, sharp_rounds
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.equal_steps import each_client, eta, gf, gx, noisy, r, run, tau
 from sfl_theory.proofs.local_steps import N, S, eps2, i, n, now, sigma2, t, whole_mean
@@ -241,7 +241,7 @@ CONSTANTS = ("2.01", "1.08", "0.38", "0.57")
 
 def averaged(one: Theorem, factor: Number) -> Theorem:
     """Return a bound on a round's gradient, summed over rounds, times factor/T."""
-    ends = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
+    ends = derived.telescope(t, k.value_of(k.MEAN, r.x), T)
     last = rules.lowest(k.MEAN, k.iterate(run, T))
     c = ratio(factor) / T
     return combine((sum_over(one, steps(T), t), 1 / T), (ends, c), (last, c))

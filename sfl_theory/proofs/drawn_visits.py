@@ -15,8 +15,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, noises, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.block_visits import equal_weights
 from sfl_theory.proofs.local_steps import N, Round, S, i, j, n, now, sigma2, young
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
@@ -63,7 +63,7 @@ class Drawn:
 
     def expect(self, form: k.Lin) -> Theorem:
         """Return that a form is what it is on average over the draws."""
-        return rules.expect(self.run, now, form) if self.run.drawn else combine()
+        return derived.expect(self.run, now, form) if self.run.drawn else combine()
 
     @property
     def w(self) -> Ratio:
@@ -241,7 +241,7 @@ def _few(d: Drawn) -> Theorem:
     if not d.run.drawn:
         return combine()
     gap, q = d.inverse - d.J, 1 / d.inverse
-    uses = [(rules.drawn(d.run, n, now), q), (rules.square(gap), q)]
+    uses = [(rules.drawn(d.run, n, now, k.constant(1)), q), (rules.square(gap), q)]
     return combine(*uses, target=k.constant(gap))
 
 

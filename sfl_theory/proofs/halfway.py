@@ -15,8 +15,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import G2, Round, both_parts, i, j, m, n, now, young
@@ -75,7 +75,7 @@ def halfway() -> Theorem:
             target=k.inner(half + V * eta, w),
         )
 
-    exact = rules.before_or_not(m, of(j), n, of(i), now)
+    exact = derived.before_or_not(m, of(j), n, of(i), now)
     fewer = sum_over(combine((g, 1)), binder, j, d.o - d.o**2, [exact])
     own = combine(rules.jensen(binder, j, ratio(1), g * (d.o - HALF)), (fewer, tau))
     every = k.summed(k.CLIENTS, m, k.summed(binder, j, k.norm2(g)) * k.weight(m))

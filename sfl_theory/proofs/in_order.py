@@ -13,6 +13,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.local_steps import G2, Round, both_parts, i, j, m, n, now
 from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
@@ -53,7 +54,7 @@ def half_of_all(d: Visited) -> Theorem:
     ]
     both = share(d) * d.w
     turned = k.before(n, of(i), m, of(j), now)
-    pairs = rules.not_both(m, of(j), n, of(i), now)
+    pairs = derived.not_both(m, of(j), n, of(i), now)
     pairs = combine((pairs, both), target=k.constant(both * (1 - d.o - turned)))
     swaps = []
     order = every

@@ -16,8 +16,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
 from sfl_theory.proofs import partial_visits as drawn
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.block_steps import moved
@@ -214,13 +214,13 @@ def full_round(mu: Ratio) -> Theorem:
 def met_progress(r: Round, one: Theorem) -> Theorem:
     """Return the progress with draws, for SFL-V1: they have mean 1."""
     G = local.whole_mean(r, gradients(r))
-    return combine(one, rules.expect(r.run, now, k.inner(G, r.x - BEST)))
+    return combine(one, derived.expect(r.run, now, k.inner(G, r.x - BEST)))
 
 
 def met_moment(r: Round) -> Theorem:
     """Return ``||G_J||^2 <= (1 + rho) tau^2 G2``, SFL-V1."""
     more = k.weight(n) ** 2 * (inverse_q(n) - 1)
-    means = rules.expect(r.run, now, k.norm2(local.whole_mean(r, gradients(r))))
+    means = derived.expect(r.run, now, k.norm2(local.whole_mean(r, gradients(r))))
     return combine(
         (means, -1), full_moment(r), sum_over(own_sum(r), k.CLIENTS, n, more)
     )
@@ -240,7 +240,7 @@ def averaged_move(r: Round, side: k.Side) -> Theorem:
         (moved(r, side), -1),
         (rules.jensen(k.CLIENTS, n, ratio(1), inside * share), r.eta**2),
         (sum_over(block, k.CLIENTS, n, share**2), r.eta**2 * N),
-        (rules.expect(r.run, now, bound), -1),
+        (derived.expect(r.run, now, bound), -1),
     )
 
 
@@ -257,7 +257,7 @@ def visited_progress(mu: Ratio) -> Theorem:
         r.summed(local_progress(r, mu, of(i)), tau, share),
         local.linear_both(r, gp, away, tau, share),
         drawn.centred(away),
-        (rules.expect(r.run, now, k.summed(k.CLIENTS, n, F * share)), tau),
+        (derived.expect(r.run, now, k.summed(k.CLIENTS, n, F * share)), tau),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
     )
@@ -270,7 +270,7 @@ def visited_moment() -> Theorem:
     return combine(
         rules.jensen(k.CLIENTS, n, share, inside),
         (sum_over(own_sum(r), k.CLIENTS, n, share), W),
-        (rules.expect(r.run, now, k.constant(W**2 * tau**2 * G2)), -1),
+        (derived.expect(r.run, now, k.constant(W**2 * tau**2 * G2)), -1),
     )
 
 
@@ -286,7 +286,7 @@ def visited_drift() -> Theorem:
         (drawn.at_most_kappa(), size * W**2),
         target=bounded - drawn.drawn_sum(k.norm2(r.away(of(i)))),
     )
-    return combine(given, (rules.expect(r.run, now, bounded), -1))
+    return combine(given, (derived.expect(r.run, now, bounded), -1))
 
 
 # The rate of the whole vector, for eta(t) = 4/(mu tau (gamma + t)) ------------------

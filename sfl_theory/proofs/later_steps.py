@@ -13,6 +13,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import Paces
 from sfl_theory.proofs.local_steps import G2, N, Round, block_move, i, j, n, now, sigma2
@@ -143,10 +144,10 @@ def ways(p: Paces, side: k.Side, low: Ratio, more: Ratio) -> Theorem:
     half = of(i) * (of(i) + 1) / 2
     way, noise = (left(p, side, end, of(i)) for left in (way_left, noise_left))
     return combine(
-        rules.telescope(i, way * of(i), low),
+        derived.telescope(i, way * of(i), low),
         sum_over(way_falls(p, side, end), steps(low), i, of(i) + 1),
         (first, low),
-        rules.telescope(i, noise * half, low),
+        derived.telescope(i, noise * half, low),
         sum_over(noise_falls(p, side, end), steps(low), i, half + of(i) + 1),
         (second, low * (low + 1) / 2),
         target=k.summed(steps(low), i, way),

@@ -11,7 +11,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import noises, notation
+from sfl_theory.proofs import derived, noises, notation
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.notation import combine, mean, nat, of, positive, steps, sum_over
 
@@ -169,7 +169,7 @@ def descent(r: Round, moves: dict[k.Side, k.Vec]) -> Theorem:
 
 def over_rounds(one: Theorem, r: Round, T: Ratio, c: Ratio) -> Theorem:
     """Return c times a round, summed over T rounds: the values of f telescope."""
-    fall = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
+    fall = derived.telescope(t, k.value_of(k.MEAN, r.x), T)
     last = rules.lowest(k.MEAN, k.iterate(r.run, T))
     return combine((sum_over(one, steps(T), t), c), (fall, c), (last, c))
 
@@ -177,7 +177,7 @@ def over_rounds(one: Theorem, r: Round, T: Ratio, c: Ratio) -> Theorem:
 def nearer(one: Theorem, r: Round, T: Ratio, c: Ratio) -> Theorem:
     """Return c times a round, summed over T rounds: the distances to x* telescope."""
     best = k.vec(k.Star(k.MEAN))
-    fall = rules.telescope(t, k.norm2(r.x - best), T)
+    fall = derived.telescope(t, k.norm2(r.x - best), T)
     last = k.iterate(r.run, T) - best
     return combine((sum_over(one, steps(T), t), c), (fall, c), (last, c))
 

@@ -19,6 +19,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, part, weight
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import minibatch_stepwise as st
 from sfl_theory.proofs.foundations import majorant_of_mean
 from sfl_theory.proofs.mean_steps import SINGLE
@@ -137,7 +138,7 @@ def one_round() -> Theorem:
     )
     return combine(
         sum_over(grown(), steps(K), st.j),
-        rules.telescope(st.j, scaled(low + J, of_server(wbar)), K),
+        derived.telescope(st.j, scaled(low + J, of_server(wbar)), K),
         (st.start_of_mean(first), -(low - 1) * (low - 2) * (low - 3)),
         (st.ends(last), (high - 1) * (high - 2) * (high - 3)),
     )

@@ -23,6 +23,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, constant, norm2, part, weight
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import minibatch_stepwise as st
 from sfl_theory.proofs.counted_steps import value_ends
 from sfl_theory.proofs.foundations import cocoercive, monotone
@@ -276,7 +277,7 @@ class Followed:
         low, high = st.gamma + K * now, st.gamma + K * (now + 1)
         return combine(
             sum_over(self.grown(), steps(K), st.j),
-            rules.telescope(st.j, self.potential(J), K),
+            derived.telescope(st.j, self.potential(J), K),
             (self.walk.same_start(), self.apart * K * (low - 1) * (low - 2)),
             (start, (low - 1) * (low - 2) * (low - 3)),
             (end, (high - 1) * (high - 2) * (high - 3)),
@@ -288,7 +289,7 @@ def over_rounds(one: Theorem, away: k.Lin) -> Theorem:
     end = st.gamma + K * T
     whole = combine(
         sum_over(one, steps(T), st.t),
-        rules.telescope(st.t, scaled(st.gamma + K * now, away), T),
+        derived.telescope(st.t, scaled(st.gamma + K * now, away), T),
     )
     return combine((whole, 1 / ((end - 1) * (end - 2) * (end - 3))))
 

@@ -13,7 +13,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs.local_steps import S, m, n, now
 from sfl_theory.proofs.minibatch import BEST, R2, gamma, growth, mu
 from sfl_theory.proofs.minibatch_stepwise import Walk, of_all, over
@@ -245,7 +245,7 @@ def drift_of_round() -> Theorem:
     )
     whole = combine(
         sum_over(long(spreading()), steps(STEP), j),
-        rules.telescope(j, k.lin_at(shrunk(J), by), STEP),
+        derived.telescope(j, k.lin_at(shrunk(J), by), STEP),
         (long(same_start()), k.number_at((clock(0, any_gamma) - 1) ** 2, by)),
         signs=[rules.square(k.number_at(clock(0, any_gamma) - 1, by))],
     )

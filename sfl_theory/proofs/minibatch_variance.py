@@ -19,6 +19,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Lin, constant, iterate, norm2
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import minibatch_steps as st
 from sfl_theory.proofs.foundations import (
     cocoercive,
@@ -232,7 +233,7 @@ def over_round(
     together = of_all(st.starts(m, first), m, point(zero, m) - now_, first)
     return combine(
         sum_over(growth, steps(K), j),
-        rules.telescope(j, phi(J), K),
+        derived.telescope(j, phi(J), K),
         (st.same_start(), apart(clock(0))),
         (together, -near(clock(0))),
         (st.ends(last), near(clock(K))),
@@ -252,7 +253,7 @@ def over_rounds(
     target = (k.norm2(start) * gamma + k.constant(noise)) * (1 / end)
     return combine(
         (sum_over(one, steps(T), t), share),
-        (rules.telescope(t, level(now), T), share),
+        (derived.telescope(t, level(now), T), share),
         (start, gamma / end - near(gamma) * share),
         target=target - k.norm2(k.iterate(RUN, T) - BEST),
     )

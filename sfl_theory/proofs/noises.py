@@ -8,6 +8,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 
 j, m = nat("earlier"), k.Client("other")
@@ -50,7 +51,7 @@ def _one_client(
     before = k.summed(steps(of(i)), j, own)
     return combine(
         sum_over(_one_step(run, n, i, factor, t, side), steps(upper), i),
-        rules.telescope(i, k.norm2(before), upper),
+        derived.telescope(i, k.norm2(before), upper),
     )
 
 

@@ -11,8 +11,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, direction
+from sfl_theory.proofs import derived, noises, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import N, Round, S, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, count, nat, of, sign, steps, sum_over
 
@@ -266,7 +266,7 @@ def drawn(p: TwoPaces, side: k.Side) -> k.Vec:
 def mean_move(p: TwoPaces, side: k.Side) -> Theorem:
     """Return ``<sum_n a_n J_n V_n, grad f> = <M, grad f>``, blocks of a side."""
     r, w = p.round, p.round.gradient
-    averaged = rules.expect(r.run, now, k.inner(drawn(p, side), w))
+    averaged = derived.expect(r.run, now, k.inner(drawn(p, side), w))
     target = k.inner(drawn(p, side), w) - k.inner(
         r.whole(side, r.local_gradient(of(i))), w
     )
@@ -294,7 +294,7 @@ def participation(p: TwoPaces, side: k.Side, c: Number) -> Theorem:
         (rules.longer(i, xi, tau, H), 1 + 1 / ratio(c)),
     )
     lost = sum_over(combine((V, 1)), k.CLIENTS, n, k.weight(n) ** 2)
-    drawing = rules.expect(r.run, now, k.norm2(drawn(p, side)))
+    drawing = derived.expect(r.run, now, k.norm2(drawn(p, side)))
     return combine((drawing, -1), sum_over(one, k.CLIENTS, n, p.b / N), lost)
 
 

@@ -8,8 +8,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, noises, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
 from sfl_theory.proofs.visited import Visited
@@ -52,7 +52,7 @@ def drawn_sum(form: k.Lin, factor: Number = 1) -> k.Lin:
 def at_most_kappa() -> Theorem:
     """Return ``kappa - W >= 0``: no draw exceeds 1/q_n."""
     inverse, J = notation.inverse_q(n), k.draw(RUN, n, now)
-    exact = rules.drawn(RUN, n, now)
+    exact = rules.drawn(RUN, n, now, k.constant(1))
     one = combine(
         (exact, 1 / inverse),
         (rules.square(inverse - J), 1 / inverse),
@@ -72,7 +72,7 @@ def centred(w: k.Vec) -> Theorem:
 
 def mean_of_gradients(w: k.Vec) -> Theorem:
     """Return ``<L, w> = 0`` for w fixed by x(t): the draws have mean 1."""
-    averaged = rules.expect(RUN, now, k.inner(H, w))
+    averaged = derived.expect(RUN, now, k.inner(H, w))
     return combine(
         (averaged, tau), (rules.mean_gradient(r.x, w), -tau), target=k.inner(L, w)
     )
@@ -82,8 +82,8 @@ def spread_of_gradients() -> Theorem:
     """Return ``||L||^2 <= 2 rho tau^2 (||grad f||^2 + eps2)``."""
     plain = k.summed(k.CLIENTS, n, gx * k.weight(n))
     uses: list[tuple[Theorem, Number]] = [
-        (rules.expect(RUN, now, k.norm2(H)), -(tau**2)),
-        (rules.expect(RUN, now, k.inner(H, g)), 2 * tau**2),
+        (derived.expect(RUN, now, k.norm2(H)), -(tau**2)),
+        (derived.expect(RUN, now, k.inner(H, g)), 2 * tau**2),
         (rules.mean_gradient(r.x, plain), tau**2),
         (rules.mean_gradient(r.x, g), -(tau**2)),
         (local.own_gradients(r, k.weight(n) ** 2 * odds), tau**2),
@@ -99,7 +99,7 @@ def noise_size() -> Theorem:
     return combine(
         noises.independent(RUN, n, i, share(), now, tau, None),
         r.summed(bound, tau, share() ** 2),
-        (rules.expect(RUN, now, drawn), -tau),
+        (derived.expect(RUN, now, drawn), -tau),
         target=k.constant(tau * sigma_q) - k.norm2(Z),
     )
 
@@ -129,7 +129,7 @@ def mean_deviation() -> Theorem:
     return combine(
         of_b,
         (rules.tower(RUN, now, Delta, B), -2),
-        (rules.expect(RUN, now, k.norm2(B) * W), -1),
+        (derived.expect(RUN, now, k.norm2(B) * W), -1),
         (near(), tau),
         target=drawn_sum(k.norm2(away), tau * S**2) - k.norm2(B),
     )
@@ -204,13 +204,13 @@ def drift() -> Theorem:
         # noise of the client blocks, then of the server's
         *((r.summed(one, tau, share()), 2 * e2) for one in earlier),
         (per_client, e2 * tau),
-        (rules.expect(RUN, now, drawn_a), -e2 * tau**2),
+        (derived.expect(RUN, now, drawn_a), -e2 * tau**2),
         *(
             (r.summed(one, tau, noisy), 2 * e2 * tau * W)
             for one in (local.both_parts(xi), combine((xc, 1)), var)
         ),
         (few_noise, 2 * e2 * tau**2),
-        (rules.expect(RUN, now, drawn_q), -2 * e2 * tau**2 * kappa),
+        (derived.expect(RUN, now, drawn_q), -2 * e2 * tau**2 * kappa),
     ]
     Gamma = drawn_sum(k.norm2(gp))
     bound = Gamma * (2 * kappa**2) + k.constant(sigma_a + 2 * kappa * sigma_q)
@@ -231,7 +231,7 @@ def own_size() -> Theorem:
     return combine(
         near_f,
         (same, 2),
-        (rules.expect(RUN, now, F), -1),
+        (derived.expect(RUN, now, F), -1),
         target=k.norm2(g) + k.constant(eps2) - F,
     )
 

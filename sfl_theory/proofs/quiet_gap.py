@@ -19,6 +19,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import moves as moving
 from sfl_theory.proofs import strongly_convex as strong
@@ -70,7 +71,7 @@ def by_parts(u: k.Vec) -> Theorem:
     return combine(
         linear(d, u),
         (summed(walked(now, of(i), u)), -1),
-        (clients(rules.telescope(i, path * of(i), tau)), eta),
+        (clients(derived.telescope(i, path * of(i), tau)), eta),
         (clients(later), eta),
         (clients(rules.linear(steps(tau), j, g, u)), tau * eta),
         (linear(own, u), (1 - tau) / 2 * eta),

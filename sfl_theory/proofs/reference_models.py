@@ -20,8 +20,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Lin, Local, constant, summed, weight
+from sfl_theory.proofs import derived, weighted_rounds
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import weighted_rounds
 from sfl_theory.proofs.local_steps import G2, S, i, n, now, whole_mean
 from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 from sfl_theory.proofs.weighted_rounds import (
@@ -82,7 +82,7 @@ class References:
 
     def telescoped(self, form: Lin, upper: Ratio) -> Theorem:
         """Return that `weight` times a form is b(upper) times it."""
-        return rules.telescope(s, form * self.share(STEP), upper)
+        return derived.telescope(s, form * self.share(STEP), upper)
 
 
 def model(a: Weighted, at: Ratio) -> k.Vec:

@@ -19,8 +19,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, MEAN, Lin, Vec, constant, norm2, weight
+from sfl_theory.proofs import derived, sharp_drift
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import sharp_drift
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, n, now, whole_mean, young
 from sfl_theory.proofs.notation import combine, mean, of, sign, sum_over
@@ -204,7 +204,7 @@ def descent(a: Sharp) -> Theorem:
     ]
     if a.partial:
         G = whole_mean(r, a.weighted.g())
-        averaged = rules.expect(r.run, now, k.inner(g, G))
+        averaged = derived.expect(r.run, now, k.inner(g, G))
         uses += [(averaged, r.eta), (second_by_draws(a), half)]
     return combine(*uses)
 
@@ -215,7 +215,7 @@ def second_by_draws(a: Sharp) -> Theorem:
     G, w = whole_mean(r, a.weighted.g()), weight(n) ** 2 * odds
     own = a.under_rate(sharp_drift.client_sum(r, by))
     return combine(
-        (rules.expect(r.run, now, norm2(G)), -1),
+        (derived.expect(r.run, now, norm2(G)), -1),
         sum_over(own, CLIENTS, n, w),
         (local.own_gradients(r, w), tau**2 * by.of_gradient),
     )

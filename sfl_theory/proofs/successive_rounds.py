@@ -16,7 +16,7 @@ from sfl_theory.kernel import hypotheses, rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import notation
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs.local_steps import G2, Round, j, n, now, young
 from sfl_theory.proofs.notation import combine, nat, of, sign, steps, sum_over
 from sfl_theory.proofs.strongly_convex import S, mu, tau
@@ -398,7 +398,7 @@ def last_step() -> Theorem:
     first_ = k.constant((h_at(one) * A**2 * W + spent_at(tau)) * G2)
     total = combine(
         (sum_over(at_sizes(), steps(more), v), low),
-        (rules.telescope(v, there(STEP), more), low),
+        (derived.telescope(v, there(STEP), more), low),
         (first_step(), h_at(one) * low),
         target=first_ - end * h_at(tau),
         signs=[combine((at_least(W - low), h_at(one) * A**2 * G2))],

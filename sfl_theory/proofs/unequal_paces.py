@@ -16,7 +16,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import convex_paces, notation
+from sfl_theory.proofs import convex_paces, derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import Paces, alpha, direction, share, total
 from sfl_theory.proofs.foundations import cocoercive
@@ -312,7 +312,7 @@ def mean_gap(p: Paces) -> Theorem:
     )
     start = rules.assume(k.constant(1 - DECAY.at(ratio(0))))
     c = 1 / (2 * p.made(k.Side.CLIENT) * T)
-    fall = rules.telescope(t, k.norm2(z) * (LIMIT * h), T)
+    fall = derived.telescope(t, k.norm2(z) * (LIMIT * h), T)
     return combine(
         (sum_over(each, steps(T), t), c),
         (fall, c),

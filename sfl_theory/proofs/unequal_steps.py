@@ -15,8 +15,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Sort, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, noises
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises
 from sfl_theory.proofs.cut_invariance import CONSTANTS
 from sfl_theory.proofs.equal_steps import eta, gx, r, run, tau
 from sfl_theory.proofs.local_steps import S, i, j, n, now, sigma2, t, young
@@ -300,7 +300,7 @@ def rounds() -> Theorem:
     best = phi(k.iterate(run, T)) - phi(LOWEST)
     return combine(
         (sum_over(one, steps(T), t), 1 / T),
-        (rules.telescope(t, phi(x), T), c),
+        (derived.telescope(t, phi(x), T), c),
         (rules.assume(best * (1 / together)), c * together),
     )
 

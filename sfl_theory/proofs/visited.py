@@ -14,8 +14,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived, noises
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises
 from sfl_theory.proofs.local_steps import Round, i, j, m, n, now
 from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
 
@@ -51,7 +51,7 @@ class Visited:
 
     def late(self) -> Theorem:
         """Return ``o <= 1``."""
-        exact = rules.before_or_not(m, of(j), n, self.step, now)
+        exact = derived.before_or_not(m, of(j), n, self.step, now)
         return combine(exact, rules.square(1 - self.o), target=k.constant(1 - self.o))
 
     def gradient(self) -> k.Vec:

@@ -16,7 +16,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import in_order, notation, partial_visits
+from sfl_theory.proofs import derived, in_order, notation, partial_visits
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import excess
 from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, m, n, now
@@ -97,7 +97,7 @@ class Weighted:
     def averaged(self, form: k.Lin) -> Theorem:
         """Return the form minus its average over the draws, 0."""
         if self.partial:
-            return rules.expect(self.run, now, form)
+            return derived.expect(self.run, now, form)
         return combine(target=k.Lin({}))
 
 

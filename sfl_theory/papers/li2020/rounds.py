@@ -15,6 +15,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Lin, Vec, constant, iterate, norm2, weight
 from sfl_theory.papers.li2020 import one_step as st
 from sfl_theory.papers.li2020.one_step import BEST, RUN, E, L, eta, gamma, k, mu, step
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.counted_steps import at_step
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.notation import combine, mean, nat, of, steps, sum_over
@@ -176,7 +177,7 @@ def within(upper: Ratio) -> Theorem:
     """Return what `upper` steps of a round do: `scaled` grows by 4 B/mu^2 a step."""
     x, at = iterate(RUN, st.now), E * st.now
     made = sum_over(one_step(), steps(upper), st.i)
-    ways = rules.telescope(st.i, scaled(at + step, st.model(step)), upper)
+    ways = derived.telescope(st.i, scaled(at + step, st.model(step)), upper)
     size = (gamma + at) * (gamma + at - 1)
     both = st.model(0) + x - 2 * BEST
     return combine(
@@ -201,7 +202,7 @@ def distance() -> Theorem:
         (st.ends(later + last - 2 * BEST), -(gamma + at) * (gamma + at - 1)),
     )
     rounds = sum_over(one, steps(of(r)), st.t)
-    ways = rules.telescope(st.t, scaled(E * st.now, iterate(RUN, st.now)), of(r))
+    ways = derived.telescope(st.t, scaled(E * st.now, iterate(RUN, st.now)), of(r))
     return combine(
         rounds,
         ways,

@@ -283,8 +283,9 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     add("longer", i, local_point(V1, n, now, of(i)) - x, of(j), tau)
     add("split", i, norm2(local_point(V1, n, now, of(i))), tau, of(d))
     add("split", i, constant(of(i) ** 2), of(j), of(d) + 1)
-    add("telescope", i, norm2(local_point(V1, n, now, of(i))), tau)
-    add("telescope", t, value_of(MEAN, iterate(V1, now)), tau)
+    for upper in (ONE, tau):
+        add("split", i, norm2(local_point(V1, n, now, of(i))), upper, ONE)
+        add("split", t, value_of(MEAN, iterate(V1, now)), ONE, upper)
     add("blocks", x, y)
     add("blocks", gradient(Local(n), x), part(Side.CLIENT, y) + z)
     add("weight_below_one", n)
@@ -354,10 +355,10 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     for side in Side:
         add("resting", V1, n, ZERO, tau + of(d), side, x)
         add("resting", V1, n, ZERO, tau + of(j), side, x)
-    for name in ("before_or_not", "not_both"):
-        add(name, m, of(j), n, of(i), now)
-        add(name, n, ZERO, m, ZERO, ZERO)
-        add(name, n, of(i), n, of(j), now)
+    for factor in (ZERO, ONE, -S):
+        add("ordered", m, of(j), n, of(i), now, factor)
+        add("ordered", n, ZERO, m, ZERO, ZERO, factor)
+        add("ordered", n, of(i), n, of(j), now, factor)
     far = norm2(local_point(V2, n, now, of(i)) - gradient(Local(m), x))
     lin = constant(weight(n) * of(i) * k.before(m, of(j), n, of(i), now))
     for outer, inner_one in (
@@ -370,9 +371,12 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         for form in (far * of(j), lin, far * weight(n) + lin):
             add("exchange", *outer, *inner_one, form)
     for run in WITH_DRAWS:
-        add("drawn", run, n, now)
-        for form in forms_of_draws(run):
-            add("expect", run, now, form)
+        for form in (constant(ONE), norm2(x), norm2(iterate(run, now + 1)) * S):
+            add("drawn", run, n, now, form)
+            add("drawn", run, n, now, form * draw(run, m, now))
+        for form in apart_from_draws(run):
+            add("expect", run, n, now, form)
+            add("expect_both", run, n, m, now, form)
         u = summed(
             CLIENTS, n, gradient(Local(n), iterate(run, now)) * draw(run, n, now)
         )
@@ -445,7 +449,10 @@ def multiplied(R: ModuleType, run: Split) -> object:
 def below_one_over_q(R: ModuleType, run: Split) -> tuple[object, object]:
     """Return 1/q - J and the sign theorem that shows it."""
     inverse, J = 1 + symbol(k.Odds(n)), draw(run, n, now)
-    uses = ((R.drawn(run, n, now), 1 / inverse), (R.square(inverse - J), 1 / inverse))
+    uses = (
+        (R.drawn(run, n, now, constant(ONE)), 1 / inverse),
+        (R.square(inverse - J), 1 / inverse),
+    )
     exact = R.combine(uses, (), constant(inverse - J), ())
     return constant(inverse - J), (exact,)
 
@@ -488,39 +495,61 @@ def clients_number(number: k.Ratio) -> k.Ratio:
     return summed(CLIENTS, n, constant(number)).coefficients[k.UNIT]
 
 
+def apart_from_draws(run: Split) -> list[k.Lin]:
+    """Return forms that do not depend on the draws of round t."""
+    gx, gm, gf = (gradient(f, iterate(run, now)) for f in (Local(n), Local(m), MEAN))
+    ahead = iterate(run, now + 1)
+    out = [
+        constant(S),
+        norm2(gx - gf),
+        inner(gx, gm) * (weight(m) * per_client("w", n)),
+        value_of(Local(m), iterate(run, now)) * S + constant(weight(n)),
+        summed(
+            CLIENTS, k.Client("l"), norm2(gradient(Local(k.Client("l")), x_of(run)))
+        ),
+        inner(gm, expected(run, now, ahead - gx * draw(run, n, now))),
+    ]
+    if run.kind is Kind.V1:
+        gp = gradient(Local(n), local_point(run, n, now, of(i)))
+        xi = summed(steps(tau), j, noise(run, m, now, of(j)))
+        out += [inner(gp + xi, xi) * weight(m), norm2(gp)]
+    return out
+
+
+def x_of(run: Split) -> k.Vec:
+    return iterate(run, now)
+
+
 def beside_the_draws(run: Split) -> list[k.Lin]:
-    """Return what `expect` has to refuse."""
+    """Return what `expect` and `expect_both` have to refuse."""
     J, K, a = draw(run, n, now), draw(run, m, now), weight(n)
     g = gradient(Local(n), iterate(run, now))
     some, V = summed(CLIENTS, n, g * J), clients_number(a * J)
     ahead = iterate(run, now + 1)
     out = [
-        constant(J * K),
-        constant(J * draw(run, n, now + 1)),
+        constant(J),
+        constant(K),
+        constant(draw(run, n, now + 1)),
         constant(draw(run, n, of(d))),
-        constant(J * draw(run, n, of(d))),
-        constant(J * V),
-        constant(V**3),
-        constant(J / (1 + J)),
-        norm2(ahead) * J,
-        value_of(MEAN, ahead) * J,
-        norm2(x) * J,
-        inner(some, ahead),
-        inner(some, x),
-        norm2(some) * J,
-        norm2(some) * V,
+        constant(V),
+        constant(1 / (1 + J)),
+        norm2(ahead),
+        value_of(MEAN, ahead),
+        norm2(x),
+        inner(some, iterate(run, now)),
+        inner(g, ahead),
+        inner(g, x),
+        norm2(some),
         norm2(gradient(MEAN, iterate(run, now) * J)),
-        inner(some, gradient(MEAN, iterate(run, now) * J)),
-        inner(some, expected(run, now + 1, ahead)),
-        summed(CLIENTS, n, norm2(ahead) * J),
-        summed(CLIENTS, m, norm2(some) * K),
-        norm2(summed(CLIENTS, m, summed(CLIENTS, n, g * J) * K)),
-        norm2(iterate(V1, now)) * J,
+        inner(g, expected(run, now + 1, ahead)),
+        summed(CLIENTS, k.Client("l"), norm2(ahead)),
+        norm2(iterate(V1, now)),
+        norm2(local_point(run, m, now + 1, ZERO)),
         summed(steps(tau), t, constant(draw(run, n, of(t)))),
     ]
     if run.kind is not Kind.V1:
         xi, p = noise(run, m, now, ZERO), local_point(run, n, now, ONE)
-        out += [norm2(xi) * J, norm2(gradient(Local(n), p)) * J, inner(some, p)]
+        out += [norm2(xi), norm2(gradient(Local(n), p)), inner(g, p)]
     return out
 
 
@@ -663,8 +692,10 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         J = draw(run, n, now)
         add("unbiased", run, n, now, of(i), later_of(run) * J)
         for form in beside_the_draws(run):
-            add("expect", run, now, form)
-        add("expect", run, now + 1, norm2(iterate(run, now + 1)) * J)
+            add("expect", run, n, now, form)
+            add("expect_both", run, n, m, now, form)
+        add("expect_both", run, n, n, now, constant(ONE))
+        add("expect_both", run, n, n, now, value_of(MEAN, iterate(run, now)))
         for w in (iterate(run, now + 1), x, noise(run, n, now, ZERO), iterate(V1, now)):
             add("tower", run, now, iterate(run, now + 1), w)
         add("tower", run, now, x, iterate(run, now) * J)
@@ -727,7 +758,7 @@ def averaged_times(
     R: ModuleType, run: Split, J: k.Ratio, summing: bool = False
 ) -> object:
     """Multiply E[J e] = E e by J once more."""
-    mean = R.expect(run, now, norm2(gradient(Local(n), iterate(run, now))) * J)
+    mean = R.expect(run, n, now, norm2(gradient(Local(n), iterate(run, now))))
     if summing:
         return R.sum_over(mean, CLIENTS, n, J, ())
     return R.combine(((mean, J),), (), None, ())
@@ -741,7 +772,7 @@ def tower_times(R: ModuleType, run: Split, J: k.Ratio) -> object:
 
 def averaged_sign(R: ModuleType, run: Split, J: k.Ratio) -> object:
     """Take J - 1, which is 0 on average, for a sign."""
-    mean = R.expect(run, now, constant(J))
+    mean = R.expect(run, n, now, constant(ONE))
     return R.combine((), ((iterate(run, now + 1), J - 1),), None, (mean,))
 
 

@@ -74,7 +74,7 @@ from sfl_theory.kernel.terms import (
     vec,
     weight,
 )
-from sfl_theory.proofs import foundations, non_convex
+from sfl_theory.proofs import derived, foundations, non_convex
 from sfl_theory.proofs.export import ModelData, Statement, document, witness
 from sfl_theory.proofs.notation import combine, number_of_clients, of, positive, steps
 
@@ -220,7 +220,7 @@ def _() -> None:
     g = gradient(Local(n), x)
     big = summed(CLIENTS, n, norm2(gradient(Local(n), iterate(V1, now))) * weight(n))
     small = norm2(gradient(MEAN, iterate(V1, now)))
-    fall = R.telescope(t, big, tau)
+    fall = derived.telescope(t, big, tau)
     assert g
     combine(fall, target=summed(steps(tau), t, small))
 
@@ -454,7 +454,7 @@ def _() -> None:
 
 @attack("own: a draw against the model that it made")
 def _() -> None:
-    R.expect(PARTIAL, now, inner(x, iterate(PARTIAL, now + 1)) * J)
+    R.expect(PARTIAL, n, now, inner(x, iterate(PARTIAL, now + 1)))
 
 
 @attack("own: a draw of a run in which everybody takes part")
@@ -472,12 +472,12 @@ FIXED = gradient(MEAN, iterate(PARTIAL, now))
 
 def mean_one(run: k.Split = PARTIAL, t0: Ratio = now) -> R.Theorem:
     """J - 1 = 0 on average."""
-    return R.expect(run, t0, constant(k.draw(run, n, t0)))
+    return R.expect(run, n, t0, ONE_FORM)
 
 
 @attack("draws: E J = 1 times J, so 1/q = 1")
 def _() -> None:
-    exact = R.drawn(PARTIAL, n, now)
+    exact = R.drawn(PARTIAL, n, now, ONE_FORM)
     combine((mean_one(), J), exact, (mean_one(), -1))
 
 
@@ -539,38 +539,63 @@ def _() -> None:
 
 @attack("draws: J_n J_m has mean 1, also for m = n")
 def _() -> None:
-    R.expect(PARTIAL, now, constant(J * K))
+    R.expect(PARTIAL, n, now, constant(K))
 
 
 @attack("draws: two rounds that may be one")
 def _() -> None:
-    R.expect(PARTIAL, now, constant(J * k.draw(PARTIAL, n, of(j))))
+    R.expect(PARTIAL, n, now, constant(k.draw(PARTIAL, n, of(j))))
 
 
 @attack("draws: one client's draw beside the sum of all")
 def _() -> None:
-    R.expect(PARTIAL, now, inner(summed(CLIENTS, n, AT_X * J), FIXED) * K)
+    R.expect(PARTIAL, m, now, inner(summed(CLIENTS, n, AT_X * J), FIXED))
+
+
+@attack("draws: two draws of one client, as if of two")
+def _() -> None:
+    R.expect_both(PARTIAL, n, n, now, ONE_FORM)
+
+
+@attack("draws: two draws beside a third one")
+def _() -> None:
+    R.expect_both(PARTIAL, n, m, now, constant(J))
+
+
+@attack("draws: two draws beside what they made")
+def _() -> None:
+    R.expect_both(PARTIAL, n, m, now, norm2(iterate(PARTIAL, now + 1)))
+
+
+@attack("draws: points of the next round do not know who takes part")
+def _() -> None:
+    R.expect(PARTIAL, n, now, norm2(local_point(PARTIAL, m, now + 1, ZERO)))
+
+
+@attack("draws: 1/q J = J^2 under no run with draws")
+def _() -> None:
+    R.drawn(V1, n, now, norm2(x))
 
 
 @attack("draws: a sum inside a sum of draws")
 def _() -> None:
     inside = summed(CLIENTS, n, AT_X * J)
-    R.expect(PARTIAL, now, summed(CLIENTS, m, inner(inside, FIXED) * K))
+    R.expect_both(PARTIAL, n, m, now, inner(inside, FIXED))
 
 
 @attack("draws: the mean of 1/(1 + J)")
 def _() -> None:
-    R.expect(PARTIAL, now, constant(1 / (1 + J)))
+    R.expect(PARTIAL, n, now, constant(1 / (1 + J)))
 
 
 @attack("draws: a draw inside a function")
 def _() -> None:
-    R.expect(PARTIAL, now, value_of(MEAN, iterate(PARTIAL, now) * J))
+    R.expect(PARTIAL, n, now, value_of(MEAN, iterate(PARTIAL, now) * J))
 
 
 @attack("draws: a point that may know the draws")
 def _() -> None:
-    R.expect(PARTIAL, now, norm2(x) * J)
+    R.expect(PARTIAL, n, now, norm2(x))
 
 
 @attack("draws: what knows them comes in later through a point")
@@ -581,40 +606,42 @@ def _() -> None:
 @attack("draws: SFL-V2's local points do not know who takes part")
 def _() -> None:
     p = local_point(DRAWN, n, now, of(i))
-    R.expect(DRAWN, now, norm2(gradient(Local(n), p)) * k.draw(DRAWN, n, now))
+    R.expect(DRAWN, n, now, norm2(gradient(Local(n), p)))
 
 
 @attack("draws: SFL-V2's noise does not know who takes part")
 def _() -> None:
     xi = noise(DRAWN, n, now, of(i))
-    R.expect(DRAWN, now, norm2(xi) * k.draw(DRAWN, m, now))
+    R.expect(DRAWN, m, now, norm2(xi))
 
 
 @attack("draws: MiniBatch's local points do not know who takes part")
 def _() -> None:
     p = local_point(DRAWN_BATCH, n, now, of(i))
-    R.expect(DRAWN_BATCH, now, norm2(p) * k.draw(DRAWN_BATCH, m, now))
+    R.expect(DRAWN_BATCH, m, now, norm2(p))
 
 
 @attack("draws: another run does not know who takes part")
 def _() -> None:
-    R.expect(PARTIAL, now, norm2(iterate(AVERAGED, now)) * J)
+    R.expect(PARTIAL, n, now, norm2(iterate(AVERAGED, now)))
 
 
 @attack("draws: another run's draws have the same mean")
 def _() -> None:
-    R.expect(PARTIAL, now, constant(k.draw(AVERAGED, n, now)))
+    R.expect(PARTIAL, n, now, constant(k.draw(AVERAGED, n, now)))
 
 
 @attack("draws: the average without the hypothesis")
 def _() -> None:
-    exact = R.expect(PARTIAL, now, norm2(summed(CLIENTS, n, AT_X * (J * weight(n)))))
+    exact = derived.expect(
+        PARTIAL, now, norm2(summed(CLIENTS, n, AT_X * (J * weight(n))))
+    )
     claimed(exact, exact.form * 0 - exact.form, NOTHING)
 
 
 @attack("draws: the average under the hypothesis on another run")
 def _() -> None:
-    mean = R.expect(PARTIAL, now, norm2(FIXED) * J)
+    mean = R.expect(PARTIAL, n, now, norm2(FIXED))
     kept = combine((mean, 0), (FIXED, 1))
     claimed(kept, NOTHING, kept.form, h.Participation(AVERAGED))
 
@@ -733,12 +760,12 @@ def _() -> None:
 @attack("tower: a conditional expectation of a later round beside the draws")
 def _() -> None:
     later = k.expected(PARTIAL, now + 1, FIXED * J)
-    R.expect(PARTIAL, now, inner(later, FIXED) * J)
+    R.expect(PARTIAL, n, now, inner(later, FIXED))
 
 
 @attack("draws: a claim that mentions a draw")
 def _() -> None:
-    lemma = R.drawn(PARTIAL, n, now)
+    lemma = R.drawn(PARTIAL, n, now, ONE_FORM)
     claimed(lemma, NOTHING, lemma.form)
 
 
@@ -1112,7 +1139,7 @@ def _() -> None:
 
 @attack("reading 4: which visit is first, proved without a run")
 def _() -> None:
-    lemma = R.before_or_not(n, ZERO, n, ONE, ZERO)
+    lemma = derived.before_or_not(n, ZERO, n, ONE, ZERO)
     claimed(lemma, NOTHING, lemma.form)
 
 

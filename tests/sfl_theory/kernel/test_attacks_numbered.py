@@ -122,10 +122,16 @@ def test_a_hypothesis_on_one_client_is_none_on_another() -> None:
 def test_draws_of_two_numbers_may_be_one_draw() -> None:
     J, K = (k.draw(PARTIAL, p, now) for p in (FIRST, SECOND))
     V = mean(n, weight(n) * k.draw(PARTIAL, n, now))
-    for number in (J * K, J * V, J * k.draw(PARTIAL, n, now)):
+    for number in (J * K, K, V, k.draw(PARTIAL, n, now)):
         with pytest.raises(Rejected):
-            R.expect(PARTIAL, now, constant(number))
-    unbroken(R.expect(PARTIAL, now, constant(J * S)))
+            R.expect(PARTIAL, n, now, constant(number))
+    own = R.expect(PARTIAL, n, now, constant(S))
+    unbroken(R.instantiate(own, ((n, FIRST),), ()))
+    pair = R.expect_both(
+        PARTIAL, n, m, now, k.value_of(k.Local(m), k.iterate(PARTIAL, now))
+    )
+    for client in (FIRST, SECOND, k.Numbered(7)):
+        unbroken(R.instantiate(pair, ((n, client),), ()))
 
 
 def test_a_model_gives_no_client_two_minimisers() -> None:

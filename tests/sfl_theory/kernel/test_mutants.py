@@ -136,11 +136,6 @@ MUTANTS = [
         "    return zero(both - k.summed(low, v, form) - k.summed(high, v, form))",
     ),
     (
-        "telescope",
-        "k.lin_at(form, {v: upper}) - k.lin_at",
-        "k.lin_at(form, {v: upper + 1}) - k.lin_at",
-    ),
-    (
         "blocks",
         "for side in Side)\n    return zero",
         "for side in (Side.CLIENT,))\n    return zero",
@@ -285,8 +280,13 @@ MUTANTS = [
         "    moved = _local_sum(run, n, t, steps := ratio(run.pace(side).steps), side)\n",
         "    steps = ratio(run.pace(side).steps)\n    moved = _local_sum(run, n, t, i, side)\n",
     ),
-    ("before_or_not", "k.constant(b - b * b)", "k.constant(b - 1)"),
-    ("not_both", "- k.before(n, i, m, j, t)", "- k.before(m, j, n, i, t)"),
+    ("ordered", "b - b * b - c", "b - 1 - c"),
+    ("ordered", "c * b * other", "c * b"),
+    (
+        "ordered",
+        "other = k.before(m, j, n, i, t), k.before(n, i, m, j, t)",
+        "other = k.before(m, j, n, i, t), k.before(m, j, n, i, t)",
+    ),
     (
         "bounded_gradient",
         "k.constant(G2) - k.norm2(stochastic",
@@ -395,61 +395,27 @@ MUTANTS = [
         "k.natural(t), lambda *_: False, {})",
         "k.natural(t), lambda *_: True, {})",
     ),
+    ("expect", " - form, h.Participation(run))", " - form)"),
+    ("expect", "    _undrawn(run, t, form)\n    return", "    return"),
     (
         "expect",
-        "    return zero(form - out, h.Participation(run))",
-        "    return zero(form - out)",
+        "    fits = k.CHANCE not in form.free and _determined(form",
+        "    fits = _determined(form",
     ),
     (
         "expect",
-        "    return (1 + k.symbol(k.Odds(n))) ** (power - 1)",
-        "    return (1 + k.symbol(k.Odds(n))) ** power",
+        "    fits = k.CHANCE not in form.free and _determined(form, run, now, apart, {})",
+        "    fits = k.CHANCE not in form.free",
     ),
-    (
-        "expect",
-        "    return (1 + k.symbol(k.Odds(n))) ** (power - 1)",
-        "    return ratio(1)",
-    ),
-    (
-        "expect",
-        "    if isinstance(one, k.Draw) and one is k.Draw(run, one.client, t):",
-        "    if isinstance(one, k.Draw):",
-    ),
-    (
-        "expect",
-        "    fits = k.CHANCE not in atom.free and _determined(atom",
-        "    fits = _determined(atom",
-    ),
-    (
-        "expect",
-        "    fits = k.CHANCE not in atom.free and _determined(atom, run, t, apart, {})",
-        "    fits = k.CHANCE not in atom.free",
-    ),
-    (
-        "expect",
-        "        return run.kind is k.Kind.V1 and same",
-        "        return same",
-    ),
-    (
-        "expect",
-        "        out = out + k.summed(k.CLIENTS, v, both * joint)\n",
-        "",
-    ),
-    (
-        "expect",
-        "    require(1 <= len(sums) <= 2,",
-        "    require(1 <= len(sums),",
-    ),
-    (
-        "expect",
-        "        joint = _moment(v, sum(sums)) - _moment(v, sums[0]) * _moment(v, sums[1])",
-        "        joint = k.symbol(k.Odds(v))",
-    ),
-    (
-        "expect",
-        '        require(fits, "divided by draws")\n',
-        "",
-    ),
+    ("expect", "k.Kind.V1 and same", "k.Kind.V1 or same"),
+    ("expect", "return run.kind is k.Kind.V1 and same", "return same"),
+    ("expect", "same = (t - _at_most", "same = (t + 1 - _at_most"),
+    ("expect_both", " - own, h.Participation(run))", " - own)"),
+    ("expect_both", "    _undrawn(run, t, form)\n    require", "    require"),
+    ("expect_both", '    require(n is not m, "%s is bound", m)\n', ""),
+    ("expect_both", "{m: n}) * k.symbol(k.Odds(n))", "{m: n})"),
+    ("expect_both", "k.lin_at(form, {m: n}) * k.symbol", "form * k.symbol"),
+    ("expect_both", "* k.draw(run, m, t) - 1)", "* k.draw(run, m, t))"),
 ]
 
 
