@@ -10,21 +10,15 @@ from bounds.page.links import Packed, assumptions
 from sfl_theory.claims import Says
 
 BRINGS = {
+    "given": "what is assumed",
     "smooth": "smoothness",
-    "majorant": "smoothness from above",
-    "lipschitz": "Lipschitz gradients",
-    "convex": "convexity",
-    "lowest": "the least value",
     "stationary": "the vanishing gradient at the minimiser",
     "mean_value": "the mean of the clients' functions",
     "mean_gradient": "the mean of the clients' gradients",
-    "heterogeneity": "bounded heterogeneity",
     "descend": "the gradient step",
     "update": "the round's update",
     "local_update": "local steps",
     "resting": "the side that rests",
-    "bounded_gradient": "bounded gradients",
-    "variance": "bounded variance",
     "unbiased": "noise of mean 0",
     "unbiased_after": "noise of mean 0 after other visits",
     "unbiased_across": "uncorrelated noise of different clients",

@@ -16,6 +16,7 @@ from . import terms as k
 from .algebra import Number, Poly, Ratio, ratio, require
 from .terms import Client, Lin, Side, Split, Vec
 from .theorems import *
+from .theorems import _NONE
 from .theorems import _given_the_draws as _given_the_draws
 
 
@@ -43,45 +44,10 @@ def smooth(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
     return at_least(_above(function, S, p, q), h.Smooth(function, S))
 
 
-@rule
-def majorant(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
-    """Return F(q) <= F(p) + <grad F(p), q - p> + S/2 ||q - p||^2, F majorised.
-
-    Proof: the hypothesis at p and q, expected.
-    """
-    return at_least(_above(function, S, p, q), h.Majorised(function, S))
-
-
 def _above(F: k.Function, S: Ratio, p: Vec, q: Vec) -> Lin:
     """Return F(p) + <grad F(p), q - p> + S/2 ||q - p||^2 - F(q)."""
     linear = k.value_of(F, p) + k.inner(k.gradient(F, p), q - p)
     return linear + k.norm2(q - p) * (S / 2) - k.value_of(F, q)
-
-
-@rule
-def lipschitz(function: k.Function, S: Ratio, p: Vec, q: Vec) -> Theorem:
-    """Return ||grad F(p) - grad F(q)||^2 <= S^2 ||p - q||^2 if grad F is S-Lipschitz.
-
-    Proof: the hypothesis at p and q, squared (S >= 0 is part of it) and expected.
-    """
-    change = k.gradient(function, p) - k.gradient(function, q)
-    return at_least(k.norm2(p - q) * S**2 - k.norm2(change), h.Smooth(function, S))
-
-
-@rule
-def convex(function: k.Function, mu: Ratio, p: Vec, q: Vec) -> Theorem:
-    """Return F(q) >= F(p) + <grad F(p), q - p> + mu/2 ||q - p||^2 if F is mu-convex.
-
-    Proof: the hypothesis at p and q, expected.
-    """
-    return at_least(-_above(function, mu, p, q), h.Convex(function, mu))
-
-
-@rule
-def lowest(function: k.Function, p: Vec) -> Theorem:
-    """Return F(p) >= F(F*) if F* minimises F. Proof: the hypothesis, expected."""
-    best = k.value_of(function, k.vec(k.Star(function)))
-    return at_least(k.value_of(function, p) - best, h.Minimiser(function))
 
 
 @rule
@@ -95,10 +61,37 @@ def stationary(function: k.Function, w: Vec) -> Theorem:
 
 
 @rule
-def heterogeneity(eps2: Ratio, n: Client, p: Vec) -> Theorem:
-    """Return ||grad F_n(p) - grad f(p)||^2 <= eps2. Proof: the hypothesis, expected."""
-    apart = k.gradient(k.Local(n), p) - k.gradient(k.MEAN, p)
-    return at_least(k.constant(eps2) - k.norm2(apart), h.Heterogeneity(eps2))
+def given(one: h.Hypothesis, about: tuple[Vec | Client | Ratio, ...]) -> Theorem:
+    """Return H |- what H says of points, of a client, of a round and a step.
+
+    Proof: the hypothesis as its class states it, squared where it is on norms, and
+    expected. What it says of steps that are made needs that the step is made.
+    """
+    made = _NONE
+    match one, about:
+        case h.Smooth(F, S), (Vec() as p, Vec() as q):
+            change = k.gradient(F, p) - k.gradient(F, q)
+            form = k.norm2(p - q) * S**2 - k.norm2(change)
+        case h.Majorised(F, S), (Vec() as p, Vec() as q):
+            form = _above(F, S, p, q)
+        case h.Convex(F, mu), (Vec() as p, Vec() as q):
+            form = -_above(F, mu, p, q)
+        case h.Minimiser(F), (Vec() as p,):
+            form = k.value_of(F, p) - k.value_of(F, k.vec(k.Star(F)))
+        case h.Heterogeneity(eps2), (Client() as n, Vec() as p):
+            apart = k.gradient(k.Local(n), p) - k.gradient(k.MEAN, p)
+            form = k.constant(eps2) - k.norm2(apart)
+        case h.Variance(run, n, bound), (Ratio() as t, Ratio() as i):
+            form, made = (
+                k.constant(bound) - k.norm2(k.noise(run, n, t, i)),
+                _made(run, i),
+            )
+        case h.BoundedGradients(run, G2), (Client() as n, Ratio() as t, Ratio() as i):
+            form = k.constant(G2) - k.norm2(stochastic(run, n, t, i))
+            made = _made(run, i)
+        case _:
+            require(False, "'%s' says nothing of %s", one, about)
+    return at_least(form, one, *made)
 
 
 def stochastic(run: Split, n: Client, t: Number, i: Number) -> Vec:
@@ -229,20 +222,6 @@ def ordered(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio, c: Ratio) -> The
     """
     b, other = k.before(m, j, n, i, t), k.before(n, i, m, j, t)
     return zero(k.constant(b - b * b - c * b * other))
-
-
-@rule
-def bounded_gradient(run: Split, G2: Ratio, n: Client, t: Ratio, i: Ratio) -> Theorem:
-    """Return E||g(n,t,i)||^2 <= G2 for a step that is made. Proof: the hypothesis."""
-    form = k.constant(G2) - k.norm2(stochastic(run, n, t, i))
-    return at_least(form, h.BoundedGradients(run, G2), *_made(run, i))
-
-
-@rule
-def variance(run: Split, bound: Ratio, n: Client, t: Ratio, i: Ratio) -> Theorem:
-    """Return E||xi(n,t,i)||^2 <= bound for a step that is made. Proof: assumed."""
-    form = k.constant(bound) - k.norm2(k.noise(run, n, t, i))
-    return at_least(form, h.Variance(run, n, bound), *_made(run, i))
 
 
 @rule

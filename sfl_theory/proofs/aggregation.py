@@ -185,7 +185,7 @@ class Drawn:
     def sharp(self, G2: Ratio) -> Theorem:
         """Return ``||gap||^2 <= tau^2 eta^2 G2 sum_n a_n^2 (1/q_n - 1)``."""
         whole = stochastic(self.run, n, now, of(j))
-        bound = rules.bounded_gradient(self.run, G2, n, now, of(j))
+        bound = derived.bounded_gradient(self.run, G2, n, now, of(j))
         short = sum_over(
             block_below(self.side, whole, bound), steps(self.made), j, self.made
         )
@@ -220,7 +220,7 @@ class Drawn:
     def bounded(self, G2: Ratio) -> Theorem:
         """Return ``N tau sum_n eta^2 a_n^2/q_n sum_j (G2 - ||g||^2) >= 0``."""
         whole = stochastic(self.run, n, now, of(j))
-        bound = rules.bounded_gradient(self.run, G2, n, now, of(j))
+        bound = derived.bounded_gradient(self.run, G2, n, now, of(j))
         short = block_below(self.side, whole, bound)
         factor = notation.number_of_clients() * self.made * self.rate**2
         each = sum_over(short, steps(self.made), j)

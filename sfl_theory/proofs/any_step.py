@@ -143,7 +143,7 @@ def first_gradient_stays(run: k.Split, S: Ratio) -> Theorem:
     nothing = combine((sizes, -at), signs=[rules.assume(k.constant(-at))])
     scale = S**2 * r.eta**2
     return combine(
-        rules.lipschitz(k.Local(n), S, r.point(at), r.x),
+        derived.lipschitz(k.Local(n), S, r.point(at), r.x),
         (local.whole_moved(r), -(S**2)),
         (rules.jensen(steps(at), j, ratio(1), g), scale),
         (nothing, scale),
@@ -199,7 +199,9 @@ def hessian_one(p: k.Vec, w: k.Vec, s: Signed) -> Theorem:
     F_n is 1-smooth and 1-convex, so its second-order expansions are exact.
     """
     F, one = k.Local(n), ratio(1)
-    low, high = (rules.smooth, rules.convex) if s > 0 else (rules.convex, rules.smooth)
+    low, high = (
+        (rules.smooth, derived.convex) if s > 0 else (derived.convex, rules.smooth)
+    )
     uses: list[tuple[Theorem, Number]] = [
         (low(F, one, p, p + w), 1),
         (high(F, one, BEST, p + w), 1),
@@ -316,10 +318,10 @@ def short_step(F: k.NamedFunction, mu: Ratio, eta: Ratio) -> Theorem:
     g, u, v = k.gradient(F, x), x - best, y - best
     flat, half = k.gradient(F, best), ratio(1) / 2
     uses: list[tuple[Theorem, Number]] = [
-        (rules.convex(F, mu, best, y), 1),
+        (derived.convex(F, mu, best, y), 1),
         (rules.stationary(F, v), 1),
         (rules.descend(run, ratio(0), v + u - g * eta), mu / 2),
-        (rules.lipschitz(F, mu, x, best), eta * half),
+        (derived.lipschitz(F, mu, x, best), eta * half),
         (rules.stationary(F, g), -eta),
         (rules.stationary(F, flat), eta * half),
     ]

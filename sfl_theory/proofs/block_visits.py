@@ -15,7 +15,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import block_steps, notation
+from sfl_theory.proofs import block_steps, derived, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.block_steps import factor, moved, own_gradient, pull, total
 from sfl_theory.proofs.local_steps import N, S, eps2, i, j, n, now, sigma2, young
@@ -60,7 +60,7 @@ def drift() -> Theorem:
     r = ROUND_T
     gp, xi, away = r.local_gradient(of(i)), r.noise(of(i)), r.away(of(i))
     size, client = 2 * r.eta**2, k.Side.CLIENT
-    var = rules.variance(r.run, sigma2(n), n, now, of(i))
+    var = derived.variance(r.run, sigma2(n), n, now, of(i))
     Gamma = r.over(k.norm2(gp), tau, 1)
     spare = all_steps(combine((k.part(client, gp), 1)))
     noise = all_steps(combine((k.part(client, xi), 1)))
@@ -92,7 +92,7 @@ def drift_closed(short: Theorem | None = None) -> Theorem:
     """
     r = ROUND_T
     gx, gp = r.own_gradient(), r.local_gradient(of(i))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     one = combine(young(gx, gp - gx, 1), (near, 2))
     theta = 2 * r.eta**2 * N**2 * tau**2
     spare = 1 - 4 * theta * S**2

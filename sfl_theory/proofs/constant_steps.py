@@ -100,7 +100,7 @@ def average_gap_divided(kind: k.Kind) -> Theorem:
         one.toward_best(1, ZERO),
         (drift(one), S * eta * (1 + 2 * S * eta)),
         (one.small, 2 * S * eta * G2 * (J * eta) ** 2),
-        (rules.lowest(k.MEAN, one.middle), eta - 4 * S * eta**2),
+        (derived.lowest(k.MEAN, one.middle), eta - 4 * S * eta**2),
         target=distance(one.middle)
         - distance(one.walk.middle(J + 1))
         - gap(one.middle) * eta
@@ -125,5 +125,5 @@ def average_gradient(kind: k.Kind) -> Theorem:
     gained = combine(one.value_descent(0), (drift(one), S**2 * eta / 2))
     whole = over_steps(one, gained, gap, value_ends(one.walk, smooth_mean))
     share = 2 / (eta * K * T)
-    last = rules.lowest(k.MEAN, k.iterate(one.walk.run, T))
+    last = derived.lowest(k.MEAN, k.iterate(one.walk.run, T))
     return combine((whole, share), (last, share))

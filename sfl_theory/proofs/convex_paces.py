@@ -71,7 +71,7 @@ def _g(p: Paces, step: Number) -> k.Vec:
 
 
 def _bounded(p: Paces, step: Number) -> Theorem:
-    return rules.bounded_gradient(p.run, G2, n, now, ratio(step))
+    return derived.bounded_gradient(p.run, G2, n, now, ratio(step))
 
 
 def early(p: Paces) -> Theorem:
@@ -114,7 +114,7 @@ def near(p: Paces) -> Theorem:
         return r.own_gradient() - r.local_gradient(step)
 
     def close(step: Number) -> Theorem:
-        return rules.lipschitz(k.Local(n), S, r.x, r.point(step))
+        return derived.lipschitz(k.Local(n), S, r.x, r.point(step))
 
     short = other(p.longer)
     own = local_steps.block_below(short, apart(of(i)), close(of(i)))
@@ -302,7 +302,7 @@ def first_gradient(p: Paces, c: Ratio) -> Theorem:
     here = combine(
         local_steps.young(gp, gx - gp, c),
         (there, 1 + c),
-        (rules.lipschitz(k.Local(n), S, r.x, r.point(0)), 1 + 1 / c),
+        (derived.lipschitz(k.Local(n), S, r.x, r.point(0)), 1 + 1 / c),
         (both_parts(r.away(0)), -(1 + 1 / c) * S**2),
         *(
             (local_steps.own_steps(r, side, zero, zero), (1 + 1 / c) * S**2)

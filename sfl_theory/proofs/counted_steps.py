@@ -119,7 +119,7 @@ def apart(walk: Walk, first: Ratio, own: Ratio, falls: Theorem) -> Theorem:
             (over(walk.server_same(d)), -1),
         ]
     one = combine(
-        (rules.bounded_gradient(run, G2, n, now, EARLY), own**2),
+        (derived.bounded_gradient(run, G2, n, now, EARLY), own**2),
         (falls, (first + own) * G2),
         *rest,
         target=constant(first**2 * G2) - norm2(block(g)) * own**2,
@@ -353,7 +353,7 @@ class FallingGap(Falling):
     def descended(self) -> tuple[Theorem, Theorem]:
         """Return ``gap' <= (1 - mu h) gap + S^2 h/2 D + S h^2/2 SINGLE``."""
         step = combine(self.step.value_descent(0), (self.step.steep(), rate(J) / 2))
-        return step, rules.lowest(k.MEAN, self.step.middle)
+        return step, derived.lowest(k.MEAN, self.step.middle)
 
     def kept(self) -> Theorem:
         """Return ``W (mu x eta - p) >= 0``."""

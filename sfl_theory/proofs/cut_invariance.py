@@ -38,7 +38,7 @@ def eq_18(side: k.Side) -> Theorem:
     """Return (18) with whole displacements: ``<grad_b f, x' - x> <= ...``."""
     g, apart = k.part(side, gf), gx - r.local_gradient(of(i))
     M = r.whole(side, r.local_gradient(of(i)))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     return combine(
         (rules.update(run, side, now, g), -1),
         (local.centred(r, side, gf, tau, k.weight(n)), eta),
@@ -99,7 +99,7 @@ def centred_start(side: k.Side) -> Theorem:
     return combine(
         (rules.unbiased(run, n, now, ratio(0), start), -2),
         local.block_at_most(side, xi),
-        rules.variance(run, sigma2(n), n, now, ratio(0)),
+        derived.variance(run, sigma2(n), n, now, ratio(0)),
     )
 
 
@@ -114,7 +114,7 @@ def eq_23(side: k.Side) -> Theorem:
         local.block_at_most(side, noisy(of(i))),
         (rules.unbiased(run, n, now, of(i), gp), -2),
         equal_steps.gradient_there(of(i)),
-        rules.variance(run, sigma2(n), n, now, of(i)),
+        derived.variance(run, sigma2(n), n, now, of(i)),
     )
     size = tau * (1 + 8 * u2)
     return combine(
@@ -163,7 +163,7 @@ def deviation() -> Theorem:
     """Return ``||tau grad f - M||^2 <= tau S^2 sum K a^2 sum_i ||p_i - x||^2``."""
     left = gf * tau - whole_mean(r, r.local_gradient(of(i)))
     apart = gx - r.local_gradient(of(i))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     return combine(
         *((local.mean_deviation(r, side), 1) for side in k.Side),
         (r.summed(rules.blocks(apart, apart), tau, own), tau),
@@ -242,7 +242,7 @@ CONSTANTS = ("2.01", "1.08", "0.38", "0.57")
 def averaged(one: Theorem, factor: Number) -> Theorem:
     """Return a bound on a round's gradient, summed over rounds, times factor/T."""
     ends = derived.telescope(t, k.value_of(k.MEAN, r.x), T)
-    last = rules.lowest(k.MEAN, k.iterate(run, T))
+    last = derived.lowest(k.MEAN, k.iterate(run, T))
     c = ratio(factor) / T
     return combine((sum_over(one, steps(T), t), 1 / T), (ends, c), (last, c))
 

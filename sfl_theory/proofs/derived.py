@@ -1,10 +1,11 @@
-"""Lemmas in the form of rules: telescoping sums, the order of two visits, means."""
+"""Lemmas in the form of rules: what hypotheses say, telescoping sums, order, means."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
+from sfl_theory.kernel import hypotheses as h
 from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Poly, Ratio, Symbol, ratio
@@ -12,6 +13,43 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs.notation import Use, combine, inverse_q, nat, sum_over
 
 ONE = ratio(1)
+
+
+def majorant(F: k.Function, S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
+    """Return ``F(q) <= F(p) + <grad F(p), q - p> + S/2 ||q - p||^2``, F majorised."""
+    return rules.given(h.Majorised(F, S), (p, q))
+
+
+def lipschitz(F: k.Function, S: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
+    """Return ``||grad F(p) - grad F(q)||^2 <= S^2 ||p - q||^2``, F smooth."""
+    return rules.given(h.Smooth(F, S), (p, q))
+
+
+def convex(F: k.Function, mu: Ratio, p: k.Vec, q: k.Vec) -> Theorem:
+    """Return ``F(q) >= F(p) + <grad F(p), q - p> + mu/2 ||q - p||^2``, F convex."""
+    return rules.given(h.Convex(F, mu), (p, q))
+
+
+def lowest(F: k.Function, p: k.Vec) -> Theorem:
+    """Return ``F(p) >= F(F*)``."""
+    return rules.given(h.Minimiser(F), (p,))
+
+
+def heterogeneity(eps2: Ratio, n: k.Client, p: k.Vec) -> Theorem:
+    """Return ``||grad F_n(p) - grad f(p)||^2 <= eps2``."""
+    return rules.given(h.Heterogeneity(eps2), (n, p))
+
+
+def bounded_gradient(
+    run: k.Split, G2: Ratio, n: k.Client, t: Ratio, i: Ratio
+) -> Theorem:
+    """Return ``||g(n,t,i)||^2 <= G2`` for a step that is made."""
+    return rules.given(h.BoundedGradients(run, G2), (n, t, i))
+
+
+def variance(run: k.Split, bound: Ratio, n: k.Client, t: Ratio, i: Ratio) -> Theorem:
+    """Return ``||xi(n,t,i)||^2 <= bound`` for a step that is made."""
+    return rules.given(h.Variance(run, n, bound), (t, i))
 
 
 @cache

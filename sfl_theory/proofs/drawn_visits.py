@@ -252,7 +252,7 @@ def client_drift(d: Drawn) -> Theorem:
     """
     r, side, share = d.round, k.Side.CLIENT, d.w * d.J
     xi, gp = r.noise(of(j)), k.part(side, r.local_gradient(of(i)))
-    var = rules.variance(d.run, sigma2(n), n, now, of(j))
+    var = derived.variance(d.run, sigma2(n), n, now, of(j))
     noisy = local.block_below(side, xi, var)
     one = combine(
         local.block_drift(r, side, of(i), of(i), tau),
@@ -299,7 +299,7 @@ def drift(d: Drawn) -> Theorem:
     """
     r, share, eta2 = d.round, d.w * d.J, d.round.eta**2
     gx, xi, away = r.own_gradient(), r.noise(of(i)), r.away(of(i))
-    var = rules.variance(d.run, sigma2(n), n, now, of(i))
+    var = derived.variance(d.run, sigma2(n), n, now, of(i))
     noisy = local.block_below(k.Side.SERVER, xi, var)
     of_s, far = 2 * eta2 * d.most**2 * tau**2, d.change(of(i))
     uses: list[tuple[Theorem, Number]] = [

@@ -12,8 +12,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, noises, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2, young
 from sfl_theory.proofs.notation import combine, equal_paces, of, rates, steps, sum_over
 
@@ -46,13 +46,13 @@ def local_steps(form: k.Lin) -> k.Lin:
 
 def own_gradient() -> Theorem:
     """Return ``||grad F_n(x)||^2 <= 2 ||grad f(x)||^2 + 2 eps2``."""
-    near = rules.heterogeneity(eps2, n, r.x)
+    near = derived.heterogeneity(eps2, n, r.x)
     return combine(young(gf, gx - gf, 1), (near, 2))
 
 
 def gradient_there(step: Number) -> Theorem:
     """Return ``||grad F_n(p_i)||^2 <= 2 ||grad F_n(x)||^2 + 2 S^2 ||p_i - x||^2``."""
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(step))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(step))
     apart = r.local_gradient(step) - gx
     return combine(young(gx, apart, 1), (near, 2))
 
@@ -68,7 +68,7 @@ def drift() -> Theorem:
     A, B = k.summed(steps(of(i)), j, gp), k.summed(steps(of(i)), j, xi)
     D = local_steps(k.norm2(r.away(of(i))))
     eta2 = eta**2
-    var = rules.variance(run, sigma2(n), n, now, of(j))
+    var = derived.variance(run, sigma2(n), n, now, of(j))
     one = combine(
         (local.whole_moved(r), -1),
         (young(A, B, 1), eta2),
@@ -158,9 +158,9 @@ def eq_8() -> Theorem:
     size = 8 * tau * eta2
     one = combine(
         step_size(),
-        (rules.variance(run, sigma2(n), n, now, of(i)), size),
-        (rules.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
-        (rules.heterogeneity(eps2, n, r.x), size),
+        (derived.variance(run, sigma2(n), n, now, of(i)), size),
+        (derived.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
+        (derived.heterogeneity(eps2, n, r.x), size),
         (a + noisy(of(i)) * (eta * tau), 1 / tau),
         (noisy(of(i)), (tau - 1) * eta2),
         *pairs,
@@ -185,9 +185,9 @@ def sharper_step() -> Theorem:
     one = combine(
         step_size(),
         (rules.unbiased(run, n, now, of(i), before), 2 * eta),
-        (rules.variance(run, sigma2(n), n, now, of(i)), eta2),
-        (rules.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
-        (rules.heterogeneity(eps2, n, r.x), size),
+        (derived.variance(run, sigma2(n), n, now, of(i)), eta2),
+        (derived.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
+        (derived.heterogeneity(eps2, n, r.x), size),
         (a + r.local_gradient(of(i)) * (eta * tau), 1 / tau),
         (r.local_gradient(of(i)), (tau - 1) * eta2),
         *((u - v, 2 * tau * eta2) for u, v in pairs),
@@ -208,9 +208,9 @@ def gradient_change(late: Number, early: Number, side: k.Side | None = None) -> 
     """
     apart = r.local_gradient(late) - r.local_gradient(early)
     one, two, rest = r.noise(late), r.noise(early), apart - r.noise(early)
-    moment = rules.variance(run, sigma2(n), n, now, ratio(late))
-    other = rules.variance(run, sigma2(n), n, now, ratio(early))
-    near = rules.lipschitz(k.Local(n), S, r.point(late), r.point(early))
+    moment = derived.variance(run, sigma2(n), n, now, ratio(late))
+    other = derived.variance(run, sigma2(n), n, now, ratio(early))
+    near = derived.lipschitz(k.Local(n), S, r.point(late), r.point(early))
     centred = rules.unbiased(run, n, now, ratio(late), rest)
     change = noisy(late) - noisy(early)
     whole = combine(

@@ -102,7 +102,7 @@ def near() -> Theorem:
     """
     g = stochastic(RUN, n, now, of(j))
     own, rest = (k.part(side, g) for side in (CLIENT, SERVER))
-    bounded = combine(both_parts(g), rules.bounded_gradient(RUN, G2, n, now, of(j)))
+    bounded = combine(both_parts(g), derived.bounded_gradient(RUN, G2, n, now, of(j)))
     first = combine(bounded, (rest, 1), target=k.constant(G2) - k.norm2(own))
     client_ = combine(
         local.own_steps(R, CLIENT, of(i), of(i)),
@@ -136,7 +136,7 @@ def noise(noisy: bool) -> Theorem:
     return combine(
         rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, xi)),
         sum_over(each, k.CLIENTS, n, k.weight(n)),
-        (summed(rules.variance(RUN, ratio(0), n, now, of(i))), tau),
+        (summed(derived.variance(RUN, ratio(0), n, now, of(i))), tau),
         target=-k.norm2(Z),
     )
 
@@ -184,7 +184,7 @@ def distance(noisy: bool) -> Theorem:
     room = 1 - alpha * S * (1 + 1 / beta) - small
     one = combine(
         rules.smooth(F, S, p, R.next),
-        rules.convex(F, mu, p, BEST),
+        derived.convex(F, mu, p, BEST),
     )
     gap = k.value_of(k.MEAN, R.next) - k.value_of(k.MEAN, BEST)
     left = k.norm2(before) * (1 - alpha * mu * 3 / 4)

@@ -139,7 +139,7 @@ def ways(r: Round) -> Theorem:
 def bounded_drift(r: Round) -> Theorem:
     """Return ``D <= eta^2 tau^3/2 G2`` where everyone takes part."""
     tau, at = r.steps(k.Side.CLIENT), stochastic(r.run, n, now, of(i))
-    both = combine(both_parts(at), rules.bounded_gradient(r.run, G2, n, now, of(i)))
+    both = combine(both_parts(at), derived.bounded_gradient(r.run, G2, n, now, of(i)))
     size = r.eta**2 * tau**2 / 2
     return combine(
         ways(r),
@@ -152,7 +152,7 @@ def drawn_drift(r: Round) -> Theorem:
     """Return ``D <= eta^2 tau^3/2 (W + W^3) G2`` given the draws."""
     d, tau, at = Visited(r), r.steps(k.Side.CLIENT), stochastic(r.run, n, now, of(i))
     w, size = share(d), r.eta**2 * tau**2 / 2
-    both = combine(both_parts(at), rules.bounded_gradient(r.run, G2, n, now, of(i)))
+    both = combine(both_parts(at), derived.bounded_gradient(r.run, G2, n, now, of(i)))
     client, server = (
         r.summed(combine((k.part(side, at), 1)), tau, w)
         for side in (k.Side.CLIENT, SERVER)

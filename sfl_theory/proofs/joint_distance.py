@@ -70,10 +70,10 @@ def local_progress(r: Round, mu: Ratio, step: Ratio) -> Theorem:
     p, F = r.point(step), k.Local(n)
     return combine(
         rules.smooth(F, S, p, r.x),
-        rules.convex(F, mu, p, BEST),
+        derived.convex(F, mu, p, BEST),
         # smooth and convex from x to p: (S - mu) ||p - x||^2 >= 0
         rules.smooth(F, S, r.x, p),
-        rules.convex(F, mu, r.x, p),
+        derived.convex(F, mu, r.x, p),
         ((BEST - p) - (p - r.x), mu / 4),
     )
 
@@ -92,7 +92,7 @@ def own_progress(r: Round, one: Theorem) -> Theorem:
 
 def own_sum(r: Round) -> Theorem:
     """Return ``||sum_i g||^2 <= tau^2 G2`` for client n."""
-    bound = rules.bounded_gradient(r.run, G2, n, now, of(i))
+    bound = derived.bounded_gradient(r.run, G2, n, now, of(i))
     return combine(
         rules.jensen(steps(tau), i, ratio(1), gradients(r)),
         (sum_over(bound, steps(tau), i), tau),
@@ -331,7 +331,7 @@ def rate(kind: k.Kind, who: k.Participants = EVERYONE) -> Theorem:
     ]
     one = rules.instantiate(one_round(kind, of(mu), who), tuple(values), ())
     u, x0 = strong.gamma + now, k.iterate(run, 0) - BEST
-    lowest = rules.lowest(k.MEAN, k.iterate(run, now))
+    lowest = derived.lowest(k.MEAN, k.iterate(run, now))
 
     def claim(at: Ratio) -> k.Lin:
         bound = distance_bound(run, at, constants(run))
@@ -395,7 +395,7 @@ def gap_round() -> Theorem:
     small = rules.assume(k.constant(1 - 2 * S * alpha))
     one = combine(
         rules.smooth(k.Local(n), S, p, r.x),
-        rules.convex(k.Local(n), ratio(0), p, BEST),
+        derived.convex(k.Local(n), ratio(0), p, BEST),
     )
     cost = k.constant(Fraction(7, 6) * alpha**2 * G2)
     return combine(

@@ -193,8 +193,8 @@ def moments(r: Round, side: k.Side) -> Theorem:
     return combine(
         local.block_at_most(side, xi),
         local.block_at_most(side, g),
-        rules.variance(r.run, sigma2(n), n, now, of(i)),
-        rules.bounded_gradient(r.run, G2, n, now, of(i)),
+        derived.variance(r.run, sigma2(n), n, now, of(i)),
+        derived.bounded_gradient(r.run, G2, n, now, of(i)),
     )
 
 
@@ -212,7 +212,7 @@ def noise_of_sum(r: Round, side: k.Side, factor: Ratio) -> Theorem:
     """Return ``||sum_n w xi_b||^2 <= N sum_n w^2 sigma_n^2`` for one step."""
     xi = r.noise(of(i))
     bound = combine(
-        local.block_at_most(side, xi), rules.variance(r.run, sigma2(n), n, now, of(i))
+        local.block_at_most(side, xi), derived.variance(r.run, sigma2(n), n, now, of(i))
     )
     return combine(
         rules.jensen(k.CLIENTS, n, ratio(1), k.part(side, xi) * factor),

@@ -16,8 +16,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, constant, norm2, weight
+from sfl_theory.proofs import derived, noises, unrolled
 from sfl_theory.proofs import minibatch_stepwise as st
-from sfl_theory.proofs import noises, unrolled
 from sfl_theory.proofs.counted_steps import counted
 from sfl_theory.proofs.foundations import cocoercive, monotone
 from sfl_theory.proofs.mean_steps import MeanStep
@@ -65,7 +65,7 @@ def from_mean() -> Theorem:
     seen = d - g * h + total * h
     one = combine(
         (contraction(), r + HALF),
-        (rules.heterogeneity(st.delta2, n, STEP.middle), COST),
+        (derived.heterogeneity(st.delta2, n, STEP.middle), COST),
         (d - (g - there) * h + (there - total) * (2 * r * h), HALF),
         target=norm2(d) * ((r + HALF) * (1 - mu * h))
         + constant(COST * st.delta2)
@@ -97,7 +97,7 @@ def drift() -> Theorem:
     )
     zbar = st.averaged(xi)
     weights, below = weight(n) * (1 - weight(n)), rules.weight_below_one(n)
-    each = rules.variance(run, st.sigma2, n, now, J)
+    each = derived.variance(run, st.sigma2, n, now, J)
     return combine(
         (over(square), r),
         from_mean(),

@@ -119,7 +119,7 @@ def bounded_block(
     run: k.Split, side: k.Side, step: Number, client: k.Client = n
 ) -> Theorem:
     """Return ``||[g]_b||^2 <= G2`` for a step, given the draws."""
-    bound = rules.bounded_gradient(run, G2, client, now, ratio(step))
+    bound = derived.bounded_gradient(run, G2, client, now, ratio(step))
     return block_below(side, stochastic(run, client, now, ratio(step)), bound)
 
 
@@ -170,7 +170,7 @@ def descent(r: Round, moves: dict[k.Side, k.Vec]) -> Theorem:
 def over_rounds(one: Theorem, r: Round, T: Ratio, c: Ratio) -> Theorem:
     """Return c times a round, summed over T rounds: the values of f telescope."""
     fall = derived.telescope(t, k.value_of(k.MEAN, r.x), T)
-    last = rules.lowest(k.MEAN, k.iterate(r.run, T))
+    last = derived.lowest(k.MEAN, k.iterate(r.run, T))
     return combine((sum_over(one, steps(T), t), c), (fall, c), (last, c))
 
 
@@ -287,7 +287,7 @@ def _positive_sum(u: k.Vec, upper: Ratio) -> Theorem:
 def local_gradients(r: Round, upper: Number, factor: Number, c: Number) -> Theorem:
     """Return ``sum ||gp||^2 <= (1+c) sum ||gx||^2 + (1+1/c) S^2 sum ||p - x||^2``."""
     gx, gp = r.own_gradient(), r.local_gradient(of(i))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     one = combine(young(gx, gp - gx, c), (near, 1 + 1 / ratio(c)))
     return r.summed(one, upper, factor)
 
@@ -295,7 +295,7 @@ def local_gradients(r: Round, upper: Number, factor: Number, c: Number) -> Theor
 def own_gradients(r: Round, factor: Ratio) -> Theorem:
     """Return ``sum_n w ||gx||^2 <= 2 sum_n w (||grad f||^2 + eps2)``."""
     gx, gf = r.own_gradient(), r.gradient
-    near = rules.heterogeneity(eps2, n, r.x)
+    near = derived.heterogeneity(eps2, n, r.x)
     one = combine(young(gf, gx - gf, 1), (near, 2))
     return sum_over(one, k.CLIENTS, n, factor)
 
@@ -348,7 +348,7 @@ def whole_noise(r: Round) -> Theorem:
     """Return ``||sum_n a_n sum_i xi||^2 <= tau sum a_n^2 sigma_n^2``."""
     tau = r.steps(k.Side.CLIENT)
     apart = noises.independent(r.run, n, i, k.weight(n), now, tau, None)
-    bound = rules.variance(r.run, sigma2(n), n, now, of(i))
+    bound = derived.variance(r.run, sigma2(n), n, now, of(i))
     return combine(apart, r.summed(bound, tau, k.weight(n) ** 2))
 
 
@@ -362,7 +362,7 @@ def whole_deviation(r: Round) -> Theorem:
     tau, apart = r.steps(k.Side.CLIENT), r.own_gradient() - r.local_gradient(of(i))
     clients = rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, apart))
     inside = rules.jensen(steps(tau), i, ratio(1), apart)
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     M = own_mean(r, r.local_gradient(of(i)))
     own = k.summed(k.CLIENTS, n, r.own_gradient() * k.weight(n)) * tau - M
     left = r.gradient * tau - M
@@ -400,7 +400,7 @@ def _stochastic(r: Round) -> k.Vec:
 
 def bounded_drift(r: Round) -> Theorem:
     """Return ``D <= eta^2 tau^3 G2/3`` for second moments <= G2 along the run."""
-    tau, bound = r.steps(k.Side.CLIENT), rules.bounded_gradient
+    tau, bound = r.steps(k.Side.CLIENT), derived.bounded_gradient
     one = combine(
         (whole_moved(r), -1),
         (rules.jensen(steps(of(i)), j, ratio(1), _stochastic(r)), r.eta**2),

@@ -61,7 +61,7 @@ def above_lowest() -> Theorem:
     r"""Return :math:`\|\nabla_sF(z)\|^2\le2S(F(z)-F^*)`."""
     below = z - slope * (1 / S)
     return combine(
-        (majorant_of_mean(S, z, below), 2 * S), (rules.lowest(k.MEAN, below), 2 * S)
+        (majorant_of_mean(S, z, below), 2 * S), (derived.lowest(k.MEAN, below), 2 * S)
     )
 
 
@@ -85,7 +85,7 @@ def descent() -> Theorem:
     after = part(SERVER, st.middle(J + 1) - st.BEST)
     new = away - part(SERVER, st.averaged(st.move(J)))
     single = combine(
-        rules.variance(st.RUN, st.sigma2, n, now, J),
+        derived.variance(st.RUN, st.sigma2, n, now, J),
         rules.blocks(st.xi, st.xi),
         (part(CLIENT, st.xi), 1),
     )

@@ -120,7 +120,7 @@ def drift() -> Theorem:
     one = combine(
         (contraction(), r + HALF),
         (
-            rules.heterogeneity(st.delta2, n, wbar),
+            derived.heterogeneity(st.delta2, n, wbar),
             (r + 2 * r**2) * h**2,
         ),
         (rules.blocks(differs, differs), (r + 2 * r**2) * h**2),
@@ -137,7 +137,7 @@ def drift() -> Theorem:
     weights = weight(n) * (1 - weight(n))
     below = rules.weight_below_one(n)
     single = combine(
-        rules.variance(RUN, st.sigma2, n, now, J),
+        derived.variance(RUN, st.sigma2, n, now, J),
         rules.blocks(st.xi, st.xi),
         (part(st.SERVER, st.xi), 1),
     )
@@ -349,7 +349,7 @@ def gap_after() -> Theorem:
     before = k.iterate(RUN, now)
     one = Followed(
         lambda step: gap(st.middle(step)),
-        rules.lowest(k.MEAN, wbar),
+        derived.lowest(k.MEAN, wbar),
         value_descent(),
         contracted(1 + ratio(KEPT), ratio(KEPT)),
         Fraction(10, 3) * S**2 / mu * (x - 1) * (x - 2),

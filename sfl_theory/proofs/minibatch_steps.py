@@ -103,9 +103,9 @@ def drift() -> Theorem:
         (sampled(k.part(CLIENT, d)), 2 / h),
         (rules.blocks(g, d), -2 / h),
         (server_same(g), -2 / h),
-        (rules.convex(k.Local(n), mu, point(J), middle(J)), 2 / h),
-        (rules.convex(k.Local(n), mu, middle(J), point(J)), 2 / h),
-        (rules.heterogeneity(delta2, n, middle(J)), 2 * K / h**2),
+        (derived.convex(k.Local(n), mu, point(J), middle(J)), 2 / h),
+        (derived.convex(k.Local(n), mu, middle(J), point(J)), 2 / h),
+        (derived.heterogeneity(delta2, n, middle(J)), 2 * K / h**2),
         bounded(),
         rules.blocks(moved(), moved()),
         (d + (at_mean - total) * (2 * K / h), 1 / (2 * K)),
@@ -135,8 +135,8 @@ def descent() -> Theorem:
     )
     toward = combine(
         sampled(y),
-        rules.majorant(k.Local(n), S, point(J), wbar),
-        rules.convex(k.Local(n), mu, point(J), BEST),
+        derived.majorant(k.Local(n), S, point(J), wbar),
+        derived.convex(k.Local(n), mu, point(J), BEST),
     )
     right = distance(J) * (1 - 2 * mu / h) + spread(J) * (S / h) + k.constant(R2 / h**2)
     return combine(
@@ -206,9 +206,9 @@ def by_gradients() -> Theorem:
         sampled(seen),
         (rules.blocks(g, d), -1),
         (server_same(g), -1),
-        rules.convex(k.Local(n), mu, point(J), wbar),
-        rules.convex(k.Local(n), mu, wbar, point(J)),
-        (rules.heterogeneity(delta2, n, wbar), 1 / mu),
+        derived.convex(k.Local(n), mu, point(J), wbar),
+        derived.convex(k.Local(n), mu, wbar, point(J)),
+        (derived.heterogeneity(delta2, n, wbar), 1 / mu),
         (bounded(), rate() ** 2 / mu),
         (rules.blocks(d, d), mu / 4),
         (d * (mu / 2) + (at_mean - total), 1 / mu),

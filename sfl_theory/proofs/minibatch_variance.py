@@ -82,8 +82,8 @@ def noisy_descent() -> Theorem:
     )
     u = y * h - G
     toward = combine(
-        rules.majorant(k.Local(n), S, point(J), wbar),
-        rules.convex(k.Local(n), mu, point(J), BEST),
+        derived.majorant(k.Local(n), S, point(J), wbar),
+        derived.convex(k.Local(n), mu, point(J), BEST),
     )
     below = wbar - total * (1 / S)
     gap = 2 / h - 4 * S / h**2
@@ -102,8 +102,8 @@ def noisy_descent() -> Theorem:
         (rules.mean_gradient(wbar, G * 2 - total - Gw), 2 / h**2),
         (over(lipschitz(k.Local(n), S, point(J), wbar, mu)), 2 / h**2),
         (majorant_of_mean(S, wbar, below), 4 * S / h**2),
-        (rules.lowest(k.MEAN, below), 4 * S / h**2),
-        (rules.lowest(k.MEAN, wbar), gap),
+        (derived.lowest(k.MEAN, below), 4 * S / h**2),
+        (derived.lowest(k.MEAN, wbar), gap),
         (G - total * 2, 1 / h**2),
         target=right + k.constant(SINGLE / h**2) - st.distance(J + 1),
         signs=[sign(gap, (SMOOTH, 2 / (mu * x**2)))],
@@ -138,7 +138,7 @@ def noisy_drift() -> Theorem:
         (fresh(k.part(st.CLIENT, d * h - g + total)), 2 / h**2),
         (rules.assume(k.constant(sigma2(n)) - k.norm2(z)), 1 / h**2),
         (rules.blocks(z, z), 1 / h**2),
-        (rules.heterogeneity(st.delta2, n, wbar), (1 + 1 / EPS) / h**2),
+        (derived.heterogeneity(st.delta2, n, wbar), (1 + 1 / EPS) / h**2),
         (rules.blocks(e, e), (1 + 1 / EPS) / h**2),
         (rules.blocks(a, a), most / h**2),
         (rules.blocks(a, d), -2 * most / h),

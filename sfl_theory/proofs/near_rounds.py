@@ -63,7 +63,7 @@ def coercive() -> Theorem:
         for here, there, way in ((one, two, -1), (two, one, 1))
         for theorem in (
             rules.smooth(F, S, here, here + a * (way / S)),
-            rules.convex(F, mu, there, here + a * (way / S)),
+            derived.convex(F, mu, there, here + a * (way / S)),
         )
     ]
     spare = (S + mu) / S**2 - 1 / M

@@ -105,7 +105,7 @@ def one_client_drift(p: TwoPaces, of_side: k.Side) -> Theorem:
     """
     r, H = p.round, p.round.steps(of_side)
     each = [_side_drift(p, side, of_side) for side in k.Side]
-    var = rules.variance(r.run, sigma2(n), n, now, of(j))
+    var = derived.variance(r.run, sigma2(n), n, now, of(j))
     noisy = sum_over(sum_over(var, steps(of(i)), j), steps(H), i)
     away, gp, xi = r.away(of(i)), r.local_gradient(of(i)), r.noise(of(j))
     steps_i = sum_over(rules.blocks(xi, xi), steps(of(i)), j)
@@ -140,7 +140,7 @@ def deviation(p: TwoPaces) -> Theorem:
     r, H, own = p.round, p.high, N * k.weight(n) ** 2
     apart = r.own_gradient() - r.local_gradient(of(i))
     rest = rules.longer(i, k.part(p.shorter, apart), p.low, H)
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     more = r.summed(combine((r.away(of(i)), 1)), H, p.b - own)
     return combine(
         *((local.mean_deviation(r, side), 1 / r.steps(side)) for side in k.Side),
@@ -160,7 +160,7 @@ def noise_size(p: TwoPaces) -> Theorem:
         for side in k.Side
     ]
     rest = rules.longer(i, k.part(p.shorter, xi), p.low, H)
-    var = rules.variance(r.run, sigma2(n), n, now, of(i))
+    var = derived.variance(r.run, sigma2(n), n, now, of(i))
     return combine(
         *orthogonal,
         sum_over(rest, k.CLIENTS, n, a2),
@@ -196,7 +196,7 @@ def one_round(p: TwoPaces) -> Theorem:
     of_gamma, uses = lam * theta, moved(p)
     if p.partial:
         of_gamma = of_gamma + half * (1 + c) * H / N
-        var = rules.variance(r.run, sigma2(n), n, now, of(i))
+        var = derived.variance(r.run, sigma2(n), n, now, of(i))
         uses += [
             *((participation(p, side, c), half) for side in k.Side),
             (r.summed(rules.blocks(gp, gp), H, b), half * (1 + c) * H / N),

@@ -92,7 +92,7 @@ def plain_drift() -> Theorem:
     earlier = [
         sum_over(one, steps(of(i)), j)
         for one in (
-            rules.variance(RUN, sigma2(n), n, now, of(j)),
+            derived.variance(RUN, sigma2(n), n, now, of(j)),
             both_parts(early),
             combine((k.part(k.Side.SERVER, early), 1)),
         )
@@ -101,7 +101,7 @@ def plain_drift() -> Theorem:
     at_visits = (
         both_parts(visits.xi),
         combine((xc, 1)),
-        rules.variance(RUN, sigma2(n), n, now, of(i)),
+        derived.variance(RUN, sigma2(n), n, now, of(i)),
     )
     few, positive = visits.at_most_kappa(), combine((gs, 1))
     own = k.summed(k.CLIENTS, n, k.norm2(visits.gx) * share())
@@ -203,7 +203,7 @@ def own_size(side: k.Side) -> Theorem:
         rules.linear(k.CLIENTS, n, k.part(side, visits.gx) * k.weight(n), g),
         rules.mean_gradient(r.x, own),
     )
-    near = local.block_below(side, far, rules.heterogeneity(eps2, n, r.x))
+    near = local.block_below(side, far, derived.heterogeneity(eps2, n, r.x))
     F = k.summed(k.CLIENTS, n, k.norm2(k.part(side, visits.gx)) * share())
     return combine(
         sum_over(near, k.CLIENTS, n, k.weight(n)),

@@ -94,7 +94,7 @@ def spread_of_gradients() -> Theorem:
 
 def noise_size() -> Theorem:
     """Return ``||Z||^2 <= tau sigma_q``."""
-    bound = rules.variance(RUN, sigma2(n), n, now, of(i))
+    bound = derived.variance(RUN, sigma2(n), n, now, of(i))
     drawn = k.constant(mean(n, share() ** 2 * sigma2(n)))
     return combine(
         noises.independent(RUN, n, i, share(), now, tau, None),
@@ -106,7 +106,7 @@ def noise_size() -> Theorem:
 
 def near() -> Theorem:
     """Return ``sum w_n sum_i ||gp - gx||^2 <= S^2 D``."""
-    return r.summed(rules.lipschitz(k.Local(n), S, r.point(of(i)), r.x), tau, share())
+    return r.summed(derived.lipschitz(k.Local(n), S, r.point(of(i)), r.x), tau, share())
 
 
 def mean_deviation() -> Theorem:
@@ -170,8 +170,8 @@ def drift() -> Theorem:
     """Return ``D <= eta^2 tau^2 (2 kappa^2 Gamma + sigma_a + 2 kappa sigma_q)``."""
     few, e2 = at_most_kappa(), eta**2
     fewer = combine((few, kappa + W), target=k.constant(kappa**2 - W**2))
-    var = rules.variance(RUN, sigma2(n), n, now, of(i))
-    early = rules.variance(RUN, sigma2(n), n, now, of(j))
+    var = derived.variance(RUN, sigma2(n), n, now, of(i))
+    early = derived.variance(RUN, sigma2(n), n, now, of(j))
     gc, gs = (k.part(side, gp) for side in k.Side)
     xc = k.part(k.Side.CLIENT, xi)
     earlier = [
@@ -226,7 +226,7 @@ def own_size() -> Theorem:
     same = combine(
         rules.linear(k.CLIENTS, n, gx * k.weight(n), g), rules.mean_gradient(r.x, g)
     )
-    near_f = sum_over(rules.heterogeneity(eps2, n, r.x), k.CLIENTS, n, k.weight(n))
+    near_f = sum_over(derived.heterogeneity(eps2, n, r.x), k.CLIENTS, n, k.weight(n))
     F = k.summed(k.CLIENTS, n, k.norm2(gx) * share())
     return combine(
         near_f,

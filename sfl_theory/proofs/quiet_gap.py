@@ -92,8 +92,8 @@ def small_turn() -> Theorem:
     size = 12 * (1 + more) / tau**3
     apart = combine(
         young(gp - gx, xi, more),
-        (rules.lipschitz(k.Local(n), S, R.point(of(i)), R.x), 1 + more),
-        (rules.variance(RUN, ratio(0), n, now, of(i)), 1 + 1 / more),
+        (derived.lipschitz(k.Local(n), S, R.point(of(i)), R.x), 1 + more),
+        (derived.variance(RUN, ratio(0), n, now, of(i)), 1 + 1 / more),
     )
     inside = combine(
         sum_over(combine((inner * (ODD * size) - each, 1), apart), steps(tau), i),
@@ -113,7 +113,7 @@ def quiet() -> Theorem:
     return combine(
         rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, xi)),
         sum_over(each, k.CLIENTS, n, k.weight(n)),
-        (summed(rules.variance(RUN, ratio(0), n, now, of(i))), tau),
+        (summed(derived.variance(RUN, ratio(0), n, now, of(i))), tau),
         target=-k.norm2(over(xi)),
     )
 
@@ -127,7 +127,7 @@ def at_points() -> Theorem:
     F = k.Local(n)
     one = combine(
         rules.smooth(F, S, R.point(of(i)), R.next),
-        rules.convex(F, mu, R.point(of(i)), BEST),
+        derived.convex(F, mu, R.point(of(i)), BEST),
     )
     return combine(
         summed(one),
@@ -191,7 +191,7 @@ def bounded_drift() -> Theorem:
             eta**2,
         ),
         (
-            sum_over(rules.bounded_gradient(RUN, G2, n, now, of(j)), steps(of(i)), j),
+            sum_over(derived.bounded_gradient(RUN, G2, n, now, of(j)), steps(of(i)), j),
             eta**2 * of(i),
         ),
     )
@@ -241,11 +241,11 @@ def at_first() -> Theorem:
     same = combine((walked(now, none, u), -1), (empty(), eta), target=-k.norm2(u))
     small = combine(
         young(g, own - g, little),
-        (rules.lipschitz(k.Local(n), S, x, p), 1 + 1 / little),
+        (derived.lipschitz(k.Local(n), S, x, p), 1 + 1 / little),
         (same, S**2 * (1 + 1 / little)),
         (rules.unbiased(RUN, n, now, none, g), 2 * (1 + little)),
         (R.noise(none), 1 + little),
-        (rules.bounded_gradient(RUN, G2, n, now, none), 1 + little),
+        (derived.bounded_gradient(RUN, G2, n, now, none), 1 + little),
         target=k.constant((1 + little) * G2) - k.norm2(own),
     )
     f = R.gradient

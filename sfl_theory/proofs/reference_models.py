@@ -97,7 +97,7 @@ def gap(a: Weighted, at: Ratio) -> Lin:
 
 def lowest(a: Weighted, at: Ratio) -> Theorem:
     """Return ``f(x(t)) - f* >= 0``."""
-    return rules.lowest(MEAN, model(a, at))
+    return derived.lowest(MEAN, model(a, at))
 
 
 # One round against all references ----------------------------------------------------
@@ -108,7 +108,7 @@ def progress(a: Weighted, y: k.Vec) -> Theorem:
     r = a.round
     p, gp = r.point(of(i)), r.local_gradient(of(i))
     one = combine(
-        rules.smooth(Local(n), S, p, r.x), rules.convex(Local(n), ratio(0), p, y)
+        rules.smooth(Local(n), S, p, r.x), derived.convex(Local(n), ratio(0), p, y)
     )
     return combine(
         r.summed(one, tau, weight(n)),
@@ -172,7 +172,7 @@ def toward_drawn(a: Weighted, w: References, upper: Ratio) -> Theorem:
     smooth = rules.smooth(Local(n), S, p, x)
 
     def from_point(y: k.Vec) -> Theorem:
-        return combine(smooth, rules.convex(Local(n), ratio(0), p, y))
+        return combine(smooth, derived.convex(Local(n), ratio(0), p, y))
 
     one = combine(
         w.summed(from_point(model(a, STEP)), upper),

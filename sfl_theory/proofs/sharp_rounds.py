@@ -169,7 +169,7 @@ def own_size(r: Round) -> Theorem:
     same = combine(
         rules.linear(CLIENTS, n, gx * weight(n), gf), rules.mean_gradient(r.x, gf)
     )
-    apart = sum_over(rules.heterogeneity(eps2, n, r.x), CLIENTS, n, weight(n))
+    apart = sum_over(derived.heterogeneity(eps2, n, r.x), CLIENTS, n, weight(n))
     F = k.summed(CLIENTS, n, norm2(gx) * weight(n))
     return combine(apart, (same, 2), target=norm2(gf) + constant(eps2) - F)
 
@@ -269,7 +269,7 @@ def small_gradient(a: Sharp) -> Theorem:
     """Return ``||grad f(x)||^2 <= 2 S (f(x) - f*)``: a step 1/S would lower f so."""
     r, g = a.round, a.round.gradient
     lower = r.x - g * (1 / S)
-    uses = [(smooth_mean(S, r.x, lower), 2 * S), (rules.lowest(MEAN, lower), 2 * S)]
+    uses = [(smooth_mean(S, r.x, lower), 2 * S), (derived.lowest(MEAN, lower), 2 * S)]
     return combine(*uses, target=gap(a.weighted) * (2 * S) - norm2(g))
 
 
@@ -354,7 +354,7 @@ def nearer_by(
         *uses,
         (drift, of_D),
         (small_gradient(a), of_g),
-        (rules.lowest(MEAN, r.x), lost),
+        (derived.lowest(MEAN, r.x), lost),
         (a.small, wide / LIMIT * S * r.eta * size * a.spread),
         target=gained - gap(a.weighted) * (KEPT * alpha),
         signs=[sign(lost, *kept)],

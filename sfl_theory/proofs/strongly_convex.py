@@ -91,7 +91,7 @@ def descent(r: Round) -> Theorem:
     g, each = r.gradient, stochastic(r.run, n, now, of(i))
     G, half = local.whole_mean(r, each), S * r.eta**2 / 2
     odds = k.weight(n) ** 2 * (inverse_q(n) - 1)
-    bounded = rules.bounded_gradient(r.run, G2, n, now, of(i))
+    bounded = derived.bounded_gradient(r.run, G2, n, now, of(i))
     return combine(
         whole,
         (derived.expect(r.run, now, k.inner(g, G)), r.eta),
@@ -143,7 +143,7 @@ def by_recursion(r: Round, one: Theorem, first: Ratio, second: Ratio) -> Theorem
     Returns:
         The bound for every t.
     """
-    zero, lowest = ratio(0), rules.lowest(k.MEAN, k.iterate(r.run, 0))
+    zero, lowest = ratio(0), derived.lowest(k.MEAN, k.iterate(r.run, 0))
     now_claim, next_claim = (
         bound(r, at, first, second) - gap(r, at) for at in (now, now + 1)
     )

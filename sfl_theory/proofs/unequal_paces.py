@@ -46,7 +46,7 @@ def other_block(side: k.Side, p: k.Vec, q: k.Vec) -> Theorem:
 def progress(p: Paces, at: k.Vec) -> Theorem:
     """Return ``<grad F_n(p), x - x*> >= F_n(x) - F_n(x*) - S/2 ||p - x||^2``."""
     x = Round(p.run).x
-    return combine(rules.smooth(F, S, at, x), rules.convex(F, ratio(0), at, BEST))
+    return combine(rules.smooth(F, S, at, x), derived.convex(F, ratio(0), at, BEST))
 
 
 def stretch(p: Paces) -> Ratio:
@@ -305,7 +305,7 @@ def mean_gap(p: Paces) -> Theorem:
     spent = number_at_moves(cost(p), moves(p))
     each = combine(
         (one, LIMIT * after),
-        (rules.lowest(k.MEAN, r.x), 2 * alpha_ * (LIMIT * after - 1)),
+        (derived.lowest(k.MEAN, r.x), 2 * alpha_ * (LIMIT * after - 1)),
         (below, LIMIT * spent),
         (z, LIMIT * (h - (1 + grown(p)) * after)),
         signs=[falls, limit],

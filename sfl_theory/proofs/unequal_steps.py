@@ -102,7 +102,7 @@ def deviation() -> Theorem:
     """Return ``||M - grad phi(x)||^2 <= tau_e S^2 drift``: a double Jensen."""
     u = r.local_gradient(of(i)) - gx
     V = made(u)
-    near = rules.lipschitz(k.Local(n), S, r.point(of(i)), x)
+    near = derived.lipschitz(k.Local(n), S, r.point(of(i)), x)
     one = combine((near, together**2), (u * together - V, 1))
     return combine(
         (over(one), 1 / together),
@@ -128,7 +128,7 @@ def client_drift(walk: Theorem, apart: Theorem) -> Theorem:
     """
     differs, eta2 = r.local_gradient(of(j)) - gx, eta**2
     first, later = gx * of(i) + passed(r.noise(of(j))), passed(differs)
-    near = rules.lipschitz(k.Local(n), S, x, r.point(of(j)))
+    near = derived.lipschitz(k.Local(n), S, x, r.point(of(j)))
     size, far = (1 + NEAR) * eta2, (1 + 1 / NEAR) * eta2 * of(i)
     one = combine(
         (local.whole_moved(r), -1),
@@ -262,11 +262,11 @@ def one_round(by: Ends) -> Theorem:
 def of_round() -> Theorem:
     """Return `one_round` to the mean of the clients' models, for honest samples."""
     xi, before = r.noise(of(i)), r.noise(of(j))
-    bound = rules.variance(run, sigma2(n), n, now, of(j))
+    bound = derived.variance(run, sigma2(n), n, now, of(j))
     walk = combine(
         noises.martingale(run, n, now, of(i), None), sum_over(bound, steps(of(i)), j)
     )
-    each = rules.variance(run, sigma2(n), n, now, of(i))
+    each = derived.variance(run, sigma2(n), n, now, of(i))
     size = combine(
         noises.independent(run, n, i, k.weight(n), now, own, None),
         r.summed(each, own, k.weight(n) ** 2),
@@ -323,7 +323,7 @@ def bias() -> Theorem:
     V = g - lowered
     both = [rules.assume(k.constant(d + way * c)) for way in (1, -1)]
     one = combine(
-        (rules.heterogeneity(local.eps2, n, at), D * d / 2),
+        (derived.heterogeneity(local.eps2, n, at), D * d / 2),
         (u * D + V, (d - c) / (4 * D)),
         (u * D - V, (d + c) / (4 * D)),
         signs=[combine((sign_, 1 / (4 * D))) for sign_ in both],

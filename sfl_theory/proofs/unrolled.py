@@ -14,6 +14,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.noises import of_steps
 from sfl_theory.proofs.notation import combine, nat, of, steps, sum_over
 
@@ -228,7 +229,7 @@ def _interpolation(theta: Ratio, S: Ratio, mu: Ratio, least: Ratio) -> Theorem:
         signs.append(rules.assume(k.constant(spare)))
     return combine(
         (below(theta, S, x, z), 1),
-        (rules.convex(F, mu, y, z), theta),
+        (derived.convex(F, mu, y, z), theta),
         (z - y, spare / 2),
         target=rest,
         signs=signs,
@@ -292,7 +293,7 @@ def small_mean(
     run: k.Split, of_n: Ratio, i: int, bound: Ratio | None = None
 ) -> Theorem:
     """Return ``||mean xi_i||^2 <= sum a_n^2 sigma_n^2``, or its assumed bound."""
-    each = rules.variance(run, of_n, n, now, ratio(i))
+    each = derived.variance(run, of_n, n, now, ratio(i))
     own = sum_over(each, k.CLIENTS, n, k.weight(n) ** 2)
     more = [] if bound is None else [rules.assume(mean_bound(bound, of_n))]
     return combine(gram(run, i, i, None, -1), own, *more)
@@ -306,7 +307,7 @@ def small_deviation(
 
     Or what bounds that, assumed.
     """
-    each = rules.variance(run, of_n, n, now, ratio(i))
+    each = derived.variance(run, of_n, n, now, ratio(i))
     factor, below = k.weight(n) * (1 - k.weight(n)), rules.weight_below_one(n)
     own = sum_over(each, k.CLIENTS, n, factor, [below])
     more = [] if bound is None else [rules.assume(deviation_bound(bound, of_n))]

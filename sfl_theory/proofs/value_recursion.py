@@ -20,6 +20,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import (
     block_steps,
     convex_paces,
+    derived,
     notation,
     strongly_convex,
     weighted_rounds,
@@ -89,7 +90,7 @@ class Recursion:
     def rate(self) -> Theorem:
         """Return that the gap is at most `bound` after every round, by induction."""
         zero, u = ratio(0), late(now)
-        lowest = rules.lowest(k.MEAN, k.iterate(self.run, 0))
+        lowest = derived.lowest(k.MEAN, k.iterate(self.run, 0))
         claim = self.bound(now) - self.gap(now)
         keep = 1 - 4 * u
         spare = (gamma * late(now + 1)) ** 4 - keep * (gamma * u) ** 4

@@ -87,7 +87,7 @@ class Weighted:
 
     def bounded(self, step: k.Var = i) -> Theorem:
         """Return that its second moment is at most G2."""
-        return rules.bounded_gradient(self.run, G2, n, now, of(step))
+        return derived.bounded_gradient(self.run, G2, n, now, of(step))
 
     @property
     def jumps(self) -> Ratio:
@@ -278,7 +278,8 @@ def progress(a: Weighted) -> Theorem:
     r, w = a.round, a.share
     p, away, gp = r.point(of(i)), r.x - BEST, r.local_gradient(of(i))
     one = combine(
-        rules.smooth(k.Local(n), S, p, r.x), rules.convex(k.Local(n), ratio(0), p, BEST)
+        rules.smooth(k.Local(n), S, p, r.x),
+        derived.convex(k.Local(n), ratio(0), p, BEST),
     )
     own = k.value_of(k.Local(n), r.x) - k.value_of(k.Local(n), BEST)
     drawn = k.summed(k.CLIENTS, n, own * w)

@@ -214,7 +214,7 @@ class _Chain:
         return combine(
             (self.over_rounds(proved(self.federation, one), 1), Fraction(1, T)),
             (derived.telescope(t, f, ratio(T)), one.slope / T),
-            (rules.lowest(k.MEAN, self.x(T)), one.slope / T),
+            (derived.lowest(k.MEAN, self.x(T)), one.slope / T),
             (self.start, one.slope / T),
         )
 
@@ -255,7 +255,7 @@ class _Chain:
             ),
             (self.over_rounds(combine((away, 1)), of(t)), one.far * more / T),
             (
-                self.over_rounds(rules.lowest(k.MEAN, self.now), left, known),
+                self.over_rounds(derived.lowest(k.MEAN, self.now), left, known),
                 more / T,
             ),
             (self.x(T) - STAR, one.slope / T),

@@ -20,7 +20,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import interleaved, unrolled
+from sfl_theory.proofs import derived, interleaved, unrolled
 from sfl_theory.proofs.interleaved import Interleaved
 from sfl_theory.proofs.notation import combine, of, per_client, steps
 from sfl_theory.proofs.unrolled import block, centred, mean, n, now, t
@@ -320,9 +320,9 @@ class _OneRound:
             return unrolled.interpolated(S, m, x, y, self.theta, least), factor
         if says.kind == "dissimilarity" and known.eps2 is not None and not at.i:
             x = parts.at(Point("round", at.t) if local else at)
-            return rules.heterogeneity(ratio(known.eps2), n, x), squared
+            return derived.heterogeneity(ratio(known.eps2), n, x), squared
         if says.kind == "bounded-gradient" and known.G2 is not None and local:
-            bounded = rules.bounded_gradient(run, ratio(known.G2), n, now, i)
+            bounded = derived.bounded_gradient(run, ratio(known.G2), n, now, i)
             if known.sigma2:
                 g = parts.drawn(Atom("gradient", None, at))
                 bounded = combine(bounded, (rules.unbiased(run, n, now, i, g), 2))

@@ -322,7 +322,7 @@ EQ_15_SIGN = Kind.EQUATION(
         proved(
             says(-(eta() * (F(s.mixed(s.best, point)) - F(s.best))), 0, s.minimum()),
             lambda: combine((
-                rules.lowest(F.value, s.mixed(s.best, point).value),
+                derived.lowest(F.value, s.mixed(s.best, point).value),
                 eta().value,
             )),
             r"$w^*$ minimises F.",

@@ -14,7 +14,7 @@ from sfl_theory.kernel import rules, terms
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, inner, norm2, weight
-from sfl_theory.proofs import noises, notation, unrolled
+from sfl_theory.proofs import derived, noises, notation, unrolled
 from sfl_theory.proofs.notation import combine, mean, nat, of, positive, steps, sum_over
 
 k = terms.Client("k")
@@ -236,9 +236,9 @@ def lemma_1(small: Theorem) -> Theorem:
     one = combine(
         (least_gap(p), 2 * rate**2),
         # <w_k - w*, grad F_k(w_k)>
-        (rules.convex(F, mu, p, BEST), 2 * rate),
+        (derived.convex(F, mu, p, BEST), 2 * rate),
         # F_k(w_k) >= F_k(wbar) + <grad F_k(wbar), w_k - wbar>
-        (rules.convex(F, mu, bar, p), c),
+        (derived.convex(F, mu, bar, p), c),
         (least_gap(bar), c * rate / 2),
         (p - bar - g * rate, 1),
         (there * rate + p - bar, 1 - 2 * L * rate),
@@ -254,7 +254,7 @@ def lemma_1(small: Theorem) -> Theorem:
         (rules.jensen(CLIENTS, k, weight(k), p - BEST), mu * rate),
         (rules.mean_value(BEST), 2 * rate),
         (rules.mean_value(bar), -gap),
-        (rules.lowest(terms.MEAN, bar), gap),
+        (derived.lowest(terms.MEAN, bar), gap),
         (heterogeneous(), 4 * L**2 * rate**3),
         target=norm2(d) * (1 - rate * mu)
         + norm2(z) * rate**2
@@ -270,7 +270,7 @@ def lemma_1(small: Theorem) -> Theorem:
 
 def lemma_2() -> Theorem:
     """Return ``||g_t - gbar_t||^2 <= sum_k p_k^2 sigma_k^2``."""
-    bound = rules.variance(RUN, sigma2, k, now, step)
+    bound = derived.variance(RUN, sigma2, k, now, step)
     each = sum_over(bound, CLIENTS, k, weight(k) ** 2)
     return combine(uncorrelated(), each)
 
@@ -285,7 +285,7 @@ def lemma_3(twice: Theorem) -> Theorem:
     p, x, away = point(step), terms.iterate(RUN, now), _away(step)
     g = stochastic(RUN, k, now, of(j))
     total = terms.summed(steps(step), j, g * early)
-    bounded = rules.bounded_gradient(RUN, G2, k, now, of(j))
+    bounded = derived.bounded_gradient(RUN, G2, k, now, of(j))
     slow = combine((twice, 2 * rate + early), target=constant(4 * rate**2 - early**2))
     one = combine((bounded, early**2), (slow, G2))
     own = combine(

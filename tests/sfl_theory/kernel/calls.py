@@ -96,12 +96,32 @@ def stochastic(run: Split, client: Client, step: object) -> k.Vec:
     return gradient(Local(client), p) + noise(run, client, now, step)
 
 
+SAYS: dict[str, Callable[..., tuple[h.Hypothesis, tuple[object, ...]]]] = {
+    "majorant": lambda F, S, p, q: (h.Majorised(F, S), (p, q)),
+    "lipschitz": lambda F, S, p, q: (h.Smooth(F, S), (p, q)),
+    "convex": lambda F, mu, p, q: (h.Convex(F, mu), (p, q)),
+    "lowest": lambda F, p: (h.Minimiser(F), (p,)),
+    "heterogeneity": lambda eps2, n, p: (h.Heterogeneity(eps2), (n, p)),
+    "variance": lambda run, s2, n, t, i: (h.Variance(run, n, s2), (t, i)),
+    "bounded_gradient": lambda run, G2, *at: (h.BoundedGradients(run, G2), at),
+}
+"""What the rule `given` says, by name."""
+
+
+def said(R: ModuleType, name: str, *args: object) -> object:
+    """Return what a hypothesis says."""
+    return R.given(*SAYS[name](*args))
+
+
 def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     """Return calls that a rule accepts, each with the rule's name."""
     out: list[tuple[str, Callable[[], object]]] = []
 
     def add(name: str, *args: object) -> None:
-        out.append((name, lambda: getattr(R, name)(*args)))
+        if name in SAYS:
+            out.append((f"given {name}", lambda: said(R, name, *args)))
+        else:
+            out.append((name, lambda: getattr(R, name)(*args)))
 
     def later(name: str, make: Callable[[], object]) -> None:
         out.append((name, make))
@@ -112,7 +132,10 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     later(
         "combine",
         lambda: R.combine(
-            ((R.smooth(F, S, x, y), c), (R.convex(F, mu, x, y), ONE)), (), None, ()
+            ((R.smooth(F, S, x, y), c), (said(R, "convex", F, mu, x, y), ONE)),
+            (),
+            None,
+            (),
         ),
     )
     later(
@@ -152,7 +175,7 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     )
 
     def low() -> object:
-        return R.lipschitz(F, S, x, y)
+        return said(R, "lipschitz", F, S, x, y)
 
     later(
         "instantiate",
@@ -182,7 +205,7 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     later(
         "instantiate",
         lambda: R.instantiate(
-            R.convex(F, mu, x, y),
+            said(R, "convex", F, mu, x, y),
             ((Var("mu", Sort.NONNEGATIVE), S - 1),),
             (R.assume(constant(S - 1)),),
         ),
@@ -191,7 +214,7 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         later(
             "sum_over",
             lambda f=factor: R.sum_over(
-                R.lipschitz(Local(n), S, x, local_point(V1, n, now, of(i))),
+                said(R, "lipschitz", Local(n), S, x, local_point(V1, n, now, of(i))),
                 CLIENTS,
                 n,
                 f,
@@ -201,12 +224,14 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         later(
             "sum_over",
             lambda f=factor: R.sum_over(
-                R.variance(V1, s2, n, now, of(i)), CLIENTS, n, f, ()
+                said(R, "variance", V1, s2, n, now, of(i)), CLIENTS, n, f, ()
             ),
         )
     later(
         "sum_over",
-        lambda: R.sum_over(R.variance(V1, s2, n, now, of(i)), steps(tau), i, of(i), ()),
+        lambda: R.sum_over(
+            said(R, "variance", V1, s2, n, now, of(i)), steps(tau), i, of(i), ()
+        ),
     )
     later(
         "sum_over",
@@ -289,6 +314,9 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     add("blocks", x, y)
     add("blocks", gradient(Local(n), x), part(Side.CLIENT, y) + z)
     add("weight_below_one", n)
+    one = k.Numbered(1)
+    later("given variance", lambda: R.given(h.Variance(V1, one, S), (now, of(i))))
+    later("given convex", lambda: R.given(h.Convex(Local(one), mu), (x, y)))
     for function in (F, Local(n), MEAN):
         for p, q in ((x, y), (x, vec(Star(F))), (y, x * 2)):
             add("smooth", function, S, p, q)
@@ -437,12 +465,12 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
 
 def near(R: ModuleType, client: k.ClientIndex) -> object:
     """Return smoothness of one client's function."""
-    return R.instantiate(R.lipschitz(Local(n), S, x, y), ((n, client),), ())
+    return R.instantiate(said(R, "lipschitz", Local(n), S, x, y), ((n, client),), ())
 
 
 def multiplied(R: ModuleType, run: Split) -> object:
     """Multiply a theorem that holds given the draws by a draw."""
-    near = R.lipschitz(Local(n), S, iterate(run, now + 1), x)
+    near = said(R, "lipschitz", Local(n), S, iterate(run, now + 1), x)
     return R.combine(((near, draw(run, n, now)),), (), None, ())
 
 
@@ -459,7 +487,7 @@ def below_one_over_q(R: ModuleType, run: Split) -> tuple[object, object]:
 
 def summed_draws(R: ModuleType, run: Split) -> object:
     """Sum with draws as weights."""
-    near = R.lipschitz(Local(n), S, iterate(run, now + 1), x)
+    near = said(R, "lipschitz", Local(n), S, iterate(run, now + 1), x)
     return R.sum_over(near, CLIENTS, n, weight(n) * draw(run, n, now), ())
 
 
@@ -587,6 +615,26 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
         )
     later("cut", lambda: R.cut(R.assume(constant(S - 1)), R.assume(constant(S - 2))))
     later("cut", lambda: R.cut(R.assume(constant(S - 2)), R.assume(constant(S - 1))))
+    for one, about in (
+        (h.Smooth(F, S), (x,)),
+        (h.Smooth(F, S), (x, ONE)),
+        (h.Convex(F, mu), (x, y, z)),
+        (h.Minimiser(F), ()),
+        (h.Minimiser(F), (n,)),
+        (h.Heterogeneity(eps2), (x, n)),
+        (h.Variance(V1, n, S), (n, now, ZERO)),
+        (h.Variance(V1, n, S), (now,)),
+        (h.Variance(V1, n, S), (now, ratio(Q(1, 2)))),
+        (h.Variance(V1, n, S), (ratio(-1), ZERO)),
+        (h.BoundedGradients(V1, G2), (now, ZERO)),
+        (h.BoundedGradients(V1, G2), (n, now, S)),
+        (h.Unbiased(V1), ()),
+        (h.Independent(V1), (n, now, ZERO)),
+        (h.Participation(PARTIAL), (n, now)),
+        (h.Holds(constant(S)), (ONE,)),
+        (h.every(CLIENTS, m, h.Convex(Local(m), mu)), (x, y)),
+    ):
+        add("given", one, about)
     low_claim = -norm2(x) - constant(ONE)
     later(
         "induct",

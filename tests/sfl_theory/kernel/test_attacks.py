@@ -266,7 +266,7 @@ def _() -> None:
 
 @attack("P7 heterogeneity for m = 1 and other weights")
 def _() -> None:
-    lemma = R.heterogeneity(eps2, n, x)
+    lemma = derived.heterogeneity(eps2, n, x)
     total = R.sum_over(lemma, CLIENTS, n, ONE, ())
     apart = norm2(gradient(Local(n), x) - gradient(MEAN, x))
     claimed(total, summed(CLIENTS, n, apart), constant(eps2), h.Heterogeneity(eps2))
@@ -413,7 +413,9 @@ def _() -> None:
 def _() -> None:
     false = R.assume(constant(-1 - of(t) * 0 - S * 0))
     moved = R.instantiate(
-        R.convex(F, mu, x, y), ((Var("mu", Sort.NONNEGATIVE), ratio(-1)),), (false,)
+        derived.convex(F, mu, x, y),
+        ((Var("mu", Sort.NONNEGATIVE), ratio(-1)),),
+        (false,),
     )
     claimed(moved, -moved.form, NOTHING, h.Convex(F, ratio(-1)))
 
@@ -438,7 +440,7 @@ def _() -> None:
 
 @attack("own: an inequality used with a negative factor as an equality")
 def _() -> None:
-    low = R.lipschitz(F, S, x, y)
+    low = derived.lipschitz(F, S, x, y)
     R.sum_over(low, steps(tau), i, ratio(-1), ())
 
 
@@ -521,7 +523,7 @@ def _() -> None:
 
 @attack("draws: a parameter becomes a draw")
 def _() -> None:
-    low = R.convex(F, mu, x, y)
+    low = derived.convex(F, mu, x, y)
     R.instantiate(low, ((Var("mu", Sort.NONNEGATIVE), J),), ())
 
 
@@ -652,12 +654,12 @@ RANDOM = {
     "a draw inside a function": lambda: h.Holds(value_of(F, x * J)),
     "every client's restriction": lambda: h.every(CLIENTS, n, h.Holds(constant(1 - J))),
     "smoothness": lambda: R.smooth(F, J, x, y),
-    "a majorant": lambda: R.majorant(F, J, x, y),
-    "a Lipschitz constant": lambda: R.lipschitz(F, S + J, x, y),
-    "convexity": lambda: R.convex(F, J, x, y),
-    "heterogeneity": lambda: R.heterogeneity(J, n, x),
-    "a variance": lambda: R.variance(PARTIAL, J, n, now, ZERO),
-    "bounded gradients": lambda: R.bounded_gradient(PARTIAL, J, n, now, ZERO),
+    "a majorant": lambda: derived.majorant(F, J, x, y),
+    "a Lipschitz constant": lambda: derived.lipschitz(F, S + J, x, y),
+    "convexity": lambda: derived.convex(F, J, x, y),
+    "heterogeneity": lambda: derived.heterogeneity(J, n, x),
+    "a variance": lambda: derived.variance(PARTIAL, J, n, now, ZERO),
+    "bounded gradients": lambda: derived.bounded_gradient(PARTIAL, J, n, now, ZERO),
     "a rate": lambda: k.Rate(k.draw(PARTIAL, n, symbol(k.ROUND))),
     "a sum of draws as a rate": lambda: k.Rate(
         R.number_of(summed(CLIENTS, n, constant(J)))
@@ -840,13 +842,13 @@ def _() -> None:
 
 @attack("own: another run's variance")
 def _() -> None:
-    lemma = R.variance(V1, s2, n, now, ZERO)
+    lemma = derived.variance(V1, s2, n, now, ZERO)
     claimed(lemma, -lemma.form, NOTHING, h.Variance(PARTIAL, n, s2))
 
 
 @attack("own: a step that is never made")
 def _() -> None:
-    lemma = R.variance(V1, s2, n, now, of(j))
+    lemma = derived.variance(V1, s2, n, now, of(j))
     claimed(lemma, -lemma.form, NOTHING, h.Variance(V1, n, s2))
 
 
@@ -1064,7 +1066,7 @@ def _() -> None:
 @attack("reading 14: contradictory hypotheses are met by a model")
 def _() -> None:
     run, second = growing()
-    bounded = R.bounded_gradient(run, ONE, n, ratio(2), ZERO)
+    bounded = derived.bounded_gradient(run, ONE, n, ratio(2), ZERO)
     thm = R.sum_over(bounded, CLIENTS, n, weight(n), ())
     below = combine(thm, R.assume(second - ONE_FORM * 2 - of(t) * ONE_FORM))
     one_client = combine((below, number_of_clients() - 1))

@@ -17,6 +17,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Rejected, Sort, ratio
 from sfl_theory.kernel.replay import replay
 from sfl_theory.kernel.terms import CLIENTS, constant, norm2, summed, weight
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import combine, mean, number_of_clients, of, steps
 
@@ -109,7 +110,7 @@ def test_weights_that_are_too_large_have_no_model() -> None:
 
 
 def test_a_hypothesis_on_one_client_is_none_on_another() -> None:
-    one = R.instantiate(R.lipschitz(k.Local(n), S, x, x * 2), ((n, FIRST),), ())
+    one = R.instantiate(derived.lipschitz(k.Local(n), S, x, x * 2), ((n, FIRST),), ())
     assert claimed(one, -one.form, NOTHING, h.Smooth(k.Local(FIRST), S))
     with pytest.raises(Rejected, match="assumes more"):
         claimed(one, -one.form, NOTHING, h.Smooth(k.Local(SECOND), S))

@@ -50,7 +50,7 @@ CALLS: dict[str, Callable[[k.Ratio], R.Theorem]] = {
     "telescope": lambda u: derived.telescope(i, norm2(here) * of(i), u),
     "exchange": lambda u: R.exchange(CLIENTS, n, steps(u), i, norm2(here)),
     "sum_over": lambda u: sum_over(
-        R.variance(V2, S, n, now, of(i)), steps(u), i, of(i) + 1
+        derived.variance(V2, S, n, now, of(i)), steps(u), i, of(i) + 1
     ),
     "restricted": lambda u: sum_over(
         R.assume(constant(S - of(i))), steps(u), i, of(i) + 2
