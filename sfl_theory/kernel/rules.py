@@ -94,6 +94,9 @@ def given(one: h.Hypothesis, about: tuple[Vec | Client | Ratio, ...]) -> Theorem
     return at_least(form, one, *made)
 
 
+Visit = tuple[Client, Ratio]
+
+
 def stochastic(run: Split, n: Client, t: Number, i: Number) -> Vec:
     """Return ``g(n,t,i) = grad F_n(p(n,t,i)) + xi(n,t,i)``."""
     return k.gradient(k.Local(n), k.local_point(run, n, t, i)) + k.noise(run, n, t, i)
@@ -171,18 +174,21 @@ def update(run: Split, side: Side, t: Ratio, w: Vec) -> Theorem:
 
 @rule
 def local_update(
-    run: Split, n: Client, t: Ratio, i: Ratio, side: Side, w: Vec
+    run: Split, n: Client, t: Ratio, i: Ratio, side: Side, rests: bool, w: Vec
 ) -> Theorem:
-    """Return <[p(n,t,i) - x(t)]_b + rate_b(t) moved, w> = 0 while the side steps.
+    """Return <[p(n,t,i) - x(t)]_b + rate_b(t) moved, w> = 0.
 
-    moved = sum_{j<i} g_b(n,t,j) for i <= steps_b; for a shared server instead the sum
-    of all clients' steps before it, weighted and drawn as the run says: of the visits
-    (m, j) before (n, i) for i < steps, for MINIBATCH of the steps j < i <= steps.
-    Proof: the definition of the run.
+    moved = sum_{j<i} g_b(n,t,j) while the side steps, i <= steps_b, and where it rests,
+    i >= steps_b, sum_{j<steps_b} g_b(n,t,j); for a shared server instead the sum of all
+    clients' steps before it, weighted and drawn as the run says: of the visits (m, j)
+    before (n, i) for i < steps, for MINIBATCH of the steps j < i <= steps.
+    Proof: the definition of the run: a side that has made its steps keeps its value.
     """
     steps = ratio(run.pace(side).steps)
+    upper, spare = (steps, i - steps) if rests else (i, steps - i)
+    require(not rests or not run.kind.shared, "both sides step together")
     if not run.kind.shared or side is Side.CLIENT:
-        moved = _local_sum(run, n, t, i, side)
+        moved = _local_sum(run, n, t, upper, side)
     else:
         upper, visit = (steps, (n, i)) if run.kind.visits else (i, ())
         moved = over_clients(
@@ -190,27 +196,10 @@ def local_update(
                 _local_sum(run, m, t, upper, side, *visit) * share(run, m, t, side)
             )
         )
-        steps = steps - 1 if run.kind.visits else steps
-    return _moved(run, n, t, i, side, moved, w, steps - i)
-
-
-@rule
-def resting(run: Split, n: Client, t: Ratio, i: Ratio, side: Side, w: Vec) -> Theorem:
-    """Return <[p(n,t,i) - x(t)]_b + rate_b sum_{j<steps_b} g_b, w> = 0, i >= steps_b.
-
-    Proof: the definition of the run: a side that has made its steps keeps its value.
-    """
-    require(not run.kind.shared, "both sides step together")
-    moved = _local_sum(run, n, t, steps := ratio(run.pace(side).steps), side)
-    return _moved(run, n, t, i, side, moved, w, i - steps)
-
-
-def _moved(
-    run: Split, n: Client, t: Ratio, i: Ratio, side: Side, by: Vec, w: Vec, if_: Ratio
-) -> Theorem:
-    """Return <[p(n,t,i) - x(t)]_b + rate_b(t) by, w> = 0 if a number is >= 0."""
+        spare = spare - 1 if run.kind.visits else spare
     away = k.part(side, k.local_point(run, n, t, i) - k.iterate(run, t))
-    return zero(k.inner(away + by * run.pace(side).outside(t), w), *required(if_))
+    by = moved * run.pace(side).outside(t)
+    return zero(k.inner(away + by, w), *required(spare))
 
 
 @rule
@@ -225,36 +214,32 @@ def ordered(m: Client, j: Ratio, n: Client, i: Ratio, t: Ratio, c: Ratio) -> The
 
 
 @rule
-def unbiased(run: Split, n: Client, t: Ratio, i: Ratio, u: Vec) -> Theorem:
-    """Return <xi(n,t,i), u> = 0 for a step that is made and u fixed before its noise.
+def unbiased(
+    run: Split, n: Client, t: Ratio, i: Ratio, u: Vec, after: tuple[Visit, ...]
+) -> Theorem:
+    """Return b <xi(n,t,i), u> = 0 for a step that is made and u fixed before its noise.
 
+    b is the product of Before(m,j;n,i) over visits (m, j) in `after`, 1 without any.
     Proof: the conditional expectation of the noise given all draws and what came before
     is 0, and they determine u: minimisers, iterates x(s) and E[. | s] with s <= t,
     everything of earlier rounds, and in round t the same client's (for MINIBATCH: all
-    clients') points p(.,t,j), j <= i, and noises, j < i.
+    clients') points p(.,t,j), j <= i, and noises, j < i. Where b is not 0 the visits
+    (m, j) come before (n, i), so do client m's earlier ones, and u may also be made of
+    points p(m,t,l) and noises, l <= j. The order is fixed before the noise, so b is a
+    number.
     """
-    form = _beside_noise(run, n, t, i, u, _own_past(run, n, i))
-    return zero(form, h.Unbiased(run), *_made(run, i))
-
-
-@rule
-def unbiased_after(
-    run: Split, n: Client, t: Ratio, i: Ratio, m: Client, j: Ratio, u: Vec
-) -> Theorem:
-    """Return Before <xi(n,t,i), u> = 0 for u fixed by the visits up to (m, j).
-
-    Proof: where the visit (m, j) comes before (n, i), so do client m's earlier ones:
-    as in `unbiased`, and u may also be made of points p(m,t,l) and noises, l <= j.
-    Elsewhere Before is 0. The order is fixed before the noise, so Before is a number.
-    """
-    require(run.kind.visits, "nobody visits")
-    own = _own_past(run, n, i)
+    require(run.kind.visits or not after, "nobody visits")
+    own, b = _own_past(run, n, i), ratio(1)
+    for m, j in after:
+        b = b * k.before(m, j, n, i, t)
 
     def past(one: k.OfStep, at: Ratio) -> bool:
-        return own(one, at) or (one.client is m and (j - at).poly().natural())
+        seen = ((j - at).poly().natural() for m, j in after if one.client is m)
+        return own(one, at) or any(seen)
 
-    form = _beside_noise(run, n, t, i, u, past) * k.before(m, j, n, i, t)
-    return zero(form, h.Unbiased(run), *_made(run, i), *_made(run, j))
+    form = _beside_noise(run, n, t, i, u, past) * b
+    made = _NONE.union(*(_made(run, step) for step in (i, *(j for _, j in after))))
+    return zero(form, h.Unbiased(run), *made)
 
 
 @rule

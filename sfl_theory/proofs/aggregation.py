@@ -25,7 +25,7 @@ def aggregated(run: k.Split, side: k.Side) -> Theorem:
         side, k.summed(k.CLIENTS, n, end * k.weight(n)) - k.iterate(run, now + 1)
     )
     each = k.part(side, end - x + moved * rate)
-    local = rules.local_update(run, n, now, made, side, gap)
+    local = derived.local_update(run, n, now, made, side, gap)
     return combine(
         rules.update(run, side, now, gap),
         (sum_over(local, k.CLIENTS, n, k.weight(n)), -1),
@@ -45,7 +45,7 @@ def local_whole(run: k.Split) -> Theorem:
     at, eta = of(i), run.client.rate.at(now)
     total = k.summed(steps(at), j, stochastic(run, n, now, of(j)))
     gap = k.local_point(run, n, now, at) - k.iterate(run, now) + total * eta
-    sides = [(rules.local_update(run, n, now, at, side, gap), -1) for side in k.Side]
+    sides = [(derived.local_update(run, n, now, at, side, gap), -1) for side in k.Side]
     one = combine((rules.blocks(gap, gap), -1), *sides)
     return sum_over(one, k.CLIENTS, n, notation.per_client("b", n))
 
@@ -104,7 +104,7 @@ def mean_of_models(run: k.Split, side: k.Side, z: k.Vec) -> Theorem:
     update = rules.update(run, side, now, z)
     stays = k.inner(k.part(side, k.iterate(run, now + 1)), z) - update.form
     each = k.part(side, end - x) + h * rate
-    local = rules.local_update(run, n, now, made, side, z)
+    local = derived.local_update(run, n, now, made, side, z)
     return combine(
         (update, -1),
         (derived.expect(run, now, stays), -1),
@@ -172,7 +172,7 @@ class Drawn:
         each = k.part(self.side, end - x) + self.h * self.rate
 
         def same(w: k.Vec) -> list[tuple[Theorem, Number]]:
-            local = rules.local_update(self.run, n, now, self.made, self.side, w)
+            local = derived.local_update(self.run, n, now, self.made, self.side, w)
             return [
                 (sum_over(local, k.CLIENTS, n, k.weight(n)), -1),
                 (rules.linear(k.CLIENTS, n, each * k.weight(n), w), -1),

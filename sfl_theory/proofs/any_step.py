@@ -82,7 +82,7 @@ def floor(run: k.Split, S: Ratio, mu: Ratio, v: Ratio) -> Theorem:
     Z, D = whole_mean(r, xi), whole_mean(r, gp - gx)
     after = r.next - best
     free = sum_over(
-        sum_over(rules.unbiased(run, n, now, of(i), u), steps(1), i),
+        sum_over(derived.unbiased(run, n, now, of(i), u), steps(1), i),
         k.CLIENTS,
         n,
         k.weight(n),
@@ -160,7 +160,7 @@ def move(r: Round, w: k.Vec) -> Theorem:
     """Return ``<p_i - x + eta sum_{j<i} g_j, w> = 0``."""
     g = stochastic(r.run, n, now, of(j))
     away = r.away(of(i)) + k.summed(steps(of(i)), j, g) * r.eta
-    sides = [(rules.local_update(r.run, n, now, of(i), s, w), 1) for s in k.Side]
+    sides = [(derived.local_update(r.run, n, now, of(i), s, w), 1) for s in k.Side]
     return combine(rules.blocks(away, w), *sides, target=k.inner(away, w))
 
 

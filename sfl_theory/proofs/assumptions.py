@@ -41,7 +41,7 @@ def variance_of_bounded(r: Round, G2: Ratio) -> Theorem:
     """Return ``E||xi(n,t,j)||^2 <= G2`` for unbiased gradients; sum of b_n times it."""
     j = of(nat("j"))
     gp, xi = r.local_gradient(j), r.noise(j)
-    fair = rules.unbiased(r.run, n, now, j, gp)
+    fair = derived.unbiased(r.run, n, now, j, gp)
     bound = derived.bounded_gradient(r.run, G2, n, now, j)
     target = k.constant(G2) - k.norm2(xi)
     one = combine(bound, (fair, 2), (gp, 1), target=target)

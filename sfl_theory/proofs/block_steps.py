@@ -202,7 +202,7 @@ def step_size(r: Round, side: k.Side) -> Theorem:
     b_i, b_0 = k.part(side, r.local_gradient(of(i)) + r.noise(of(i))), k.part(side, g_0)
     zero = ratio(0)
     var = combine(
-        (rules.unbiased(r.run, n, now, zero, k.part(side, gx)), -2),
+        (derived.unbiased(r.run, n, now, zero, k.part(side, gx)), -2),
         derived.variance(r.run, sigma2(n), n, now, zero),
         rules.blocks(xi, xi),
         (k.part(local.other(side), xi), 1),
@@ -245,7 +245,7 @@ def change_of_gradient(r: Round, side: k.Side) -> Theorem:
     old = k.part(side, r.noise(0))
     fixed = far(after) - old
     later = combine(
-        (rules.unbiased(r.run, n, now, after, fixed), -2),
+        (derived.unbiased(r.run, n, now, after, fixed), -2),
         young(far(after), -old, 1),
         (near(after), 2),
         (noisy(ratio(0)), 2),

@@ -238,7 +238,7 @@ class Numbers:
         if len(shown) != 2:
             raise ValueError(f"visit {one} does not come before {two}")
         places = (n, ratio(s), ratio(b), m, ratio(a))
-        after = rules.unbiased_after(self.run, *places, u)
+        after = derived.unbiased_after(self.run, *places, u)
         own, xi = k.vec_at(u, dict(values)), k.noise(self.run, client(q), s, b)
         rest = 1 - k.before(client(p), a, client(q), b, s)
         return combine(
@@ -318,7 +318,7 @@ class Numbers:
     def point(self, q: int, s: int, step: int, side: k.Side) -> Found:
         """Return the like for ``[p(#q,s,step) - x(s)]_b``, b a server for all."""
         away = k.local_point(self.run, client(q), s, step) - k.iterate(self.run, s)
-        moved = rules.local_update(self.run, n, ratio(s), ratio(step), side, w)
+        moved = derived.local_update(self.run, n, ratio(s), ratio(step), side, w)
         visits = self.run.kind.visits
         made = steps_of(self.run, side) if visits else step
         visit = (q, step) if visits else None

@@ -297,7 +297,7 @@ def first_gradient(p: Paces, c: Ratio) -> Theorem:
     """
     r, zero = Round(p.run), ratio(0)
     gx, gp, gf = r.own_gradient(), r.local_gradient(0), r.gradient
-    unbiased = rules.unbiased(p.run, n, now, zero, gp)
+    unbiased = derived.unbiased(p.run, n, now, zero, gp)
     there = combine((unbiased, 2), _bounded(p, zero), (r.noise(0), 1))
     here = combine(
         local_steps.young(gp, gx - gp, c),

@@ -107,10 +107,10 @@ def apart(walk: Walk, first: Ratio, own: Ratio, falls: Theorem) -> Theorem:
     mean_ = block(walk.middle(J) - k.iterate(run, now))
     total = k.summed(steps(J), before, walk.move(EARLY, n))
     seen, d = block(away - total), walk.apart(J)
-    uses = [rules.local_update(run, n, now, J, st.CLIENT, seen)]
+    uses = [derived.local_update(run, n, now, J, st.CLIENT, seen)]
     rest, server = list[notation.Use](), list[notation.Use]()
     if walk.alone:
-        uses.append(rules.local_update(run, n, now, J, st.SERVER, seen))
+        uses.append(derived.local_update(run, n, now, J, st.SERVER, seen))
         uses.append(rules.blocks(away + total, seen))
     else:
         rest = [(rules.blocks(g, g), own**2), (part(st.SERVER, g), own**2)]

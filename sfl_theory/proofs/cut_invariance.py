@@ -97,7 +97,7 @@ def centred_start(side: k.Side) -> Theorem:
     """Return ``||[g_0]_b||^2 <= ||[grad F_n(p_0)]_b||^2 + sigma_n^2``."""
     start, xi = k.part(side, r.local_gradient(0)), r.noise(0)
     return combine(
-        (rules.unbiased(run, n, now, ratio(0), start), -2),
+        (derived.unbiased(run, n, now, ratio(0), start), -2),
         local.block_at_most(side, xi),
         derived.variance(run, sigma2(n), n, now, ratio(0)),
     )
@@ -112,7 +112,7 @@ def eq_23(side: k.Side) -> Theorem:
     half = S * eta**2 * tau / 2
     one = combine(
         local.block_at_most(side, noisy(of(i))),
-        (rules.unbiased(run, n, now, of(i), gp), -2),
+        (derived.unbiased(run, n, now, of(i), gp), -2),
         equal_steps.gradient_there(of(i)),
         derived.variance(run, sigma2(n), n, now, of(i)),
     )

@@ -52,6 +52,32 @@ def variance(run: k.Split, bound: Ratio, n: k.Client, t: Ratio, i: Ratio) -> The
     return rules.given(h.Variance(run, n, bound), (t, i))
 
 
+def local_update(
+    run: k.Split, n: k.Client, t: Ratio, i: Ratio, side: k.Side, w: k.Vec
+) -> Theorem:
+    """Return what a side has moved at step i, while it steps."""
+    return rules.local_update(run, n, t, i, side, False, w)
+
+
+def resting(
+    run: k.Split, n: k.Client, t: Ratio, i: Ratio, side: k.Side, w: k.Vec
+) -> Theorem:
+    """Return what a side has moved at step i, when it has made its steps."""
+    return rules.local_update(run, n, t, i, side, True, w)
+
+
+def unbiased(run: k.Split, n: k.Client, t: Ratio, i: Ratio, u: k.Vec) -> Theorem:
+    """Return ``<xi(n,t,i), u> = 0`` for u fixed by what comes before the noise."""
+    return rules.unbiased(run, n, t, i, u, ())
+
+
+def unbiased_after(
+    run: k.Split, n: k.Client, t: Ratio, i: Ratio, m: k.Client, j: Ratio, u: k.Vec
+) -> Theorem:
+    """Return ``Before <xi(n,t,i), u> = 0`` for u fixed by the visits up to (m, j)."""
+    return rules.unbiased(run, n, t, i, u, ((m, j),))
+
+
 @cache
 def telescope(v: k.Var, form: k.Lin, upper: Ratio) -> Theorem:
     """Return ``sum_{v<u} (e(v + 1) - e(v)) = e(u) - e(0)``.
@@ -158,10 +184,10 @@ def _inner(run: k.Split, t: Ratio, atom: k.Inner, n: k.Client, m: k.Client) -> T
     return combine(*uses)
 
 
-def _of_client(
-    run: k.Split, t: Ratio, one: k.WeightedSum, v: k.Client
-) -> tuple[Ratio, int, Any]:
+def _of_client(run: k.Split, t: Ratio, one: Any, v: k.Client) -> tuple[Ratio, int, Any]:
     """Return client v's factor without draws, J's power, and what is summed."""
+    if not isinstance(one, k.WeightedSum):
+        raise ValueError(f"{one} is no sum over clients")
     inside = k.renamed(one.inside(), one.variable, v)
     ((atom, weight),) = inside.coefficients.items()
     ((value, powers),) = weight.poly().products()
@@ -184,7 +210,9 @@ def _one(run: k.Split, n: k.Client, t: Ratio, power: int, e: k.Lin) -> Theorem:
     return combine(last, *_lowered(run, n, t, power, e))
 
 
-def _lowered(run: k.Split, n: k.Client, t: Ratio, power: int, e: k.Lin) -> list[Use]:
+def _lowered(
+    run: k.Split, n: k.Client, t: Ratio, power: int, e: k.Lin
+) -> list[tuple[Theorem, Ratio]]:
     """Return what adds up to ``J_n^k e - (1/q_n)^(k-1) J_n e = 0``."""
     J, q = k.draw(run, n, t), inverse_q(n)
     return [
@@ -199,7 +227,9 @@ def _two(
     """Return the mean of ``J_n^k sum_m J_m^l e(m)``, subtracted, = 0."""
     J, K = k.draw(run, n, t), k.draw(run, m, t)
     plain = e * inverse_q(m) ** (times - 1)
-    uses = [(rules.expect_both(run, n, m, t, plain), inverse_q(n) ** (power - 1))]
+    uses: list[Use] = [
+        (rules.expect_both(run, n, m, t, plain), inverse_q(n) ** (power - 1))
+    ]
     for one, c in _lowered(run, n, t, power, plain * K):
         uses.append((sum_over(one, k.CLIENTS, m), c))
     for one, c in _lowered(run, m, t, times, e):

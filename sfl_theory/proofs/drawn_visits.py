@@ -160,7 +160,7 @@ def first_order(d: Drawn, side: k.Side) -> Theorem:
     return combine(
         (rules.update(d.run, side, now, g), -1),
         (local.linear_both(r, k.part(side, both), g, tau, share), eta),
-        (d.all(rules.unbiased(d.run, n, now, of(i), g), share), eta),
+        (d.all(derived.unbiased(d.run, n, now, of(i), g), share), eta),
         (d.all(near, share), eta),
         (d.expect(known), eta * tau),
         (rules.linear(k.CLIENTS, n, gx * d.of(side), g), -eta * tau),
@@ -216,7 +216,7 @@ def second_order(d: Drawn, side: k.Side) -> Theorem:
         (known_size(d, side), (1 + c) * eta**2 * tau**2),
         (local.linear_both(r, xi, A, tau, share), -2 * (1 + c) * eta**2),
         (
-            d.all(rules.unbiased(d.run, n, now, of(i), A), share),
+            d.all(derived.unbiased(d.run, n, now, of(i), A), share),
             -2 * (1 + c) * eta**2,
         ),
         (noises.independent(d.run, n, i, share, now, tau, side), (1 + c) * eta**2),

@@ -131,7 +131,7 @@ def next_step(w: k.Vec, sign: int = 1) -> Theorem:
             (rules.linear(steps(end), j, g, w), -way * sign * eta),
             (rules.blocks(moved, w), way * sign),
             *(
-                (rules.local_update(run, n, now, end, side, w), way * sign)
+                (derived.local_update(run, n, now, end, side, w), way * sign)
                 for side in k.Side
             ),
         ]
@@ -184,7 +184,7 @@ def sharper_step() -> Theorem:
     pairs = ((apart, foreign), (apart, gf), (foreign, gf))
     one = combine(
         step_size(),
-        (rules.unbiased(run, n, now, of(i), before), 2 * eta),
+        (derived.unbiased(run, n, now, of(i), before), 2 * eta),
         (derived.variance(run, sigma2(n), n, now, of(i)), eta2),
         (derived.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
         (derived.heterogeneity(eps2, n, r.x), size),
@@ -211,7 +211,7 @@ def gradient_change(late: Number, early: Number, side: k.Side | None = None) -> 
     moment = derived.variance(run, sigma2(n), n, now, ratio(late))
     other = derived.variance(run, sigma2(n), n, now, ratio(early))
     near = derived.lipschitz(k.Local(n), S, r.point(late), r.point(early))
-    centred = rules.unbiased(run, n, now, ratio(late), rest)
+    centred = derived.unbiased(run, n, now, ratio(late), rest)
     change = noisy(late) - noisy(early)
     whole = combine(
         (centred, -2),
@@ -236,7 +236,7 @@ def at_start(w: k.Vec) -> Theorem:
     moved = r.away(0)
     uses: list[tuple[Theorem, Number]] = [
         (rules.blocks(moved, w), 1),
-        *((rules.local_update(run, n, now, ratio(0), side, w), 1) for side in k.Side),
+        *((derived.local_update(run, n, now, ratio(0), side, w), 1) for side in k.Side),
     ]
     return combine(*uses, target=k.inner(r.away(0), w))
 
@@ -299,7 +299,7 @@ def aggregation() -> Theorem:
     moved = r.away(tau) + k.summed(binder, j, g) * eta
     one = combine(
         rules.blocks(moved, w),
-        *((rules.local_update(run, n, now, tau, side, w), 1) for side in k.Side),
+        *((derived.local_update(run, n, now, tau, side, w), 1) for side in k.Side),
         target=k.inner(moved, w),
     )
     outer = rules.linear(k.CLIENTS, n, moved * k.weight(n), w)

@@ -70,7 +70,7 @@ def halfway() -> Theorem:
     def same(w: k.Vec) -> Theorem:
         """Return ``<h + eta V, w> = 0``."""
         return combine(
-            rules.local_update(RUN, n, now, of(i), SERVER, w),
+            derived.local_update(RUN, n, now, of(i), SERVER, w),
             (rules.update(RUN, SERVER, now, w), -HALF),
             target=k.inner(half + V * eta, w),
         )

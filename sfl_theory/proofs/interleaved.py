@@ -210,7 +210,7 @@ def place(v: Interleaved, i: int) -> Theorem:
     inside = k.summed(steps(tau), j, visited)
     own: list[tuple[Theorem, Number]] = [(single_steps(visited, tau), 1)]
     uses: list[tuple[Theorem, Number]] = [
-        (rules.local_update(v.run, n, now, ratio(i), SERVER, w), 1),
+        (derived.local_update(v.run, n, now, ratio(i), SERVER, w), 1),
         (rules.linear(k.CLIENTS, m, inside, w), -eta),
     ]
     for one in range(tau):

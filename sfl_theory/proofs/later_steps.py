@@ -184,7 +184,7 @@ def square_of_step(r: Round, side: k.Side, factor: Number) -> Theorem:
 def gradient_by_noise(r: Round, side: k.Side) -> Theorem:
     """Return ``||gp||^2 <= ||xi||^2 + ||g||^2`` for a block of one step."""
     gp, xi = k.part(side, r.local_gradient(of(i))), k.part(side, r.noise(of(i)))
-    return combine((rules.unbiased(r.run, n, now, of(i), gp), 2), (xi, 2))
+    return combine((derived.unbiased(r.run, n, now, of(i), gp), 2), (xi, 2))
 
 
 def moments(r: Round, side: k.Side) -> Theorem:
@@ -237,7 +237,7 @@ def kept_cross_term(r: Round, side: k.Side, factor: Ratio) -> Theorem:
     after, step = k.part(side, r.next - BEST), k.part(side, r.next - r.x)
     M = total(upper, factor, k.part(side, r.local_gradient(of(i))))
     Z = total(upper, factor, k.part(side, r.noise(of(i))))
-    each = rules.unbiased(r.run, n, now, of(i), away)
+    each = derived.unbiased(r.run, n, now, of(i), away)
     centred = [
         (local.linear_both(r, k.part(side, r.noise(of(i))), away, upper, factor), 1),
         (r.summed(each, upper, factor), 1),

@@ -40,7 +40,7 @@ def each(theorem: Theorem) -> Theorem:
 def moved(step: Ratio, w: k.Vec) -> Theorem:
     """Return ``<p(step) - x + eta sum_{j<step} g(j), w> >= 0``."""
     total = R.away(step) + _until(step) * eta
-    sides = [(rules.local_update(R.run, n, now, step, side, w), 1) for side in k.Side]
+    sides = [(derived.local_update(R.run, n, now, step, side, w), 1) for side in k.Side]
     target = k.inner(total, w)
     theorem = combine(rules.blocks(total, w), *sides, target=target)
     before_i = rules.assume(k.constant(tau - step))
@@ -123,7 +123,7 @@ def absorb(times: int) -> Theorem:
 
 def first_gradient() -> Theorem:
     """Return ``||grad F_n(x)||^2 <= ||grad F_n(x) - g_n||^2 + ||g_n||^2``."""
-    fair = rules.unbiased(R.run, n, now, ratio(0), gx)
+    fair = derived.unbiased(R.run, n, now, ratio(0), gx)
     target = k.norm2(gx - start) + k.norm2(start) - k.norm2(gx)
     return combine((fair, 2), (xi0, 2), target=target)
 
@@ -166,7 +166,7 @@ def deviation(step: Ratio) -> Theorem:
     close = derived.lipschitz(k.Local(n), S, R.point(step), R.x)
     u = here - gx
     return combine(
-        (rules.unbiased(R.run, n, now, step, u - xi0), -2),
+        (derived.unbiased(R.run, n, now, step, u - xi0), -2),
         young(u, -xi0, 1),
         (close, 2),
         noise_bound(step),
@@ -210,7 +210,7 @@ def wider() -> Theorem:
 
 def first_moment() -> Theorem:
     """Return ``||g_n||^2 <= ||grad F_n(x)||^2 + sigma_n^2`` times a number."""
-    fair = rules.unbiased(R.run, n, now, ratio(0), gx)
+    fair = derived.unbiased(R.run, n, now, ratio(0), gx)
     factor = 8 * tau**3 * eta**2 * S**2
     return combine((fair, -2 * factor), (noise_bound(ratio(0)), factor))
 
@@ -350,7 +350,7 @@ def first_noise() -> Theorem:
     """Return ``sum_{i<tau} <xi_i, xi_0> >= 0``."""
     at = of(any_step)
     form = k.inner(R.noise(at), xi0)
-    later = rules.unbiased(R.run, n, now, at + 1, xi0)
+    later = derived.unbiased(R.run, n, now, at + 1, xi0)
     return combine(
         rules.split(any_step, form, ratio(1), tau - 1),
         sum_over(later, steps(tau - 1), any_step),

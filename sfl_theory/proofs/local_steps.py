@@ -185,7 +185,7 @@ def nearer(one: Theorem, r: Round, T: Ratio, c: Ratio) -> Theorem:
 def centred(r: Round, side: k.Side, w: k.Vec, upper: Number, factor: Number) -> Theorem:
     """Return ``<sum_n factor sum_i [xi]_b, w> = 0`` for w fixed at x(t)."""
     xi = k.part(side, r.noise(of(i)))
-    each = rules.unbiased(r.run, n, now, of(i), k.part(side, w))
+    each = derived.unbiased(r.run, n, now, of(i), k.part(side, w))
     zero = r.summed(each, upper, factor)
     return combine(linear_both(r, xi, w, upper, factor), zero)
 
@@ -222,7 +222,7 @@ def size_of_sum(
 
 def moved(r: Round, side: k.Side, step: Ratio, made: Ratio, rests: bool) -> Theorem:
     """Return ``||[p - x]_b||^2 = eta_b^2 ||sum_{j<made} [g_j]_b||^2``."""
-    rule = rules.resting if rests else rules.local_update
+    rule = derived.resting if rests else derived.local_update
     away = k.part(side, r.away(step))
     total = k.part(side, _sum(made, r.local_gradient(of(j)) + r.noise(of(j)), j))
 
@@ -340,7 +340,7 @@ def whole_descent(r: Round) -> Theorem:
 def whole_centred(r: Round, w: k.Vec) -> Theorem:
     """Return ``<sum_n a_n sum_i xi, w> = 0`` for w fixed at x(t)."""
     tau, xi = r.steps(k.Side.CLIENT), r.noise(of(i))
-    zero = r.summed(rules.unbiased(r.run, n, now, of(i), w), tau, k.weight(n))
+    zero = r.summed(derived.unbiased(r.run, n, now, of(i), w), tau, k.weight(n))
     return combine(linear_both(r, xi, w, tau, k.weight(n)), zero)
 
 
@@ -383,7 +383,7 @@ def whole_moved(r: Round) -> Theorem:
     def update(w: k.Vec) -> Theorem:
         moved = away + total * r.eta
         sides = [
-            (rules.local_update(r.run, n, now, of(i), side, w), 1) for side in k.Side
+            (derived.local_update(r.run, n, now, of(i), side, w), 1) for side in k.Side
         ]
         return combine(rules.blocks(moved, w), *sides, target=k.inner(moved, w))
 

@@ -47,7 +47,9 @@ def own_steps(r: Round) -> Theorem:
             )
             total = k.summed(k.CLIENTS, n, total * k.weight(n))
         moved = away + total * r.eta
-        zero = rules.local_update(r.run, n, now, of(i), side, moved - total * 2 * r.eta)
+        zero = derived.local_update(
+            r.run, n, now, of(i), side, moved - total * 2 * r.eta
+        )
         uses += [(zero, -1), (each, r.eta**2)]
         rest = sum_over(combine((k.part(other(side), g), 1)), steps(of(i)), j)
         fits = combine(bound, rest, _blocks(g))

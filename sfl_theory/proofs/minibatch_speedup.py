@@ -147,7 +147,7 @@ def drift() -> Theorem:
         (st.over(square), r),
         st.over(one),
         (
-            st.over(rules.unbiased(RUN, n, now, J, part(st.CLIENT, seen))),
+            st.over(derived.unbiased(RUN, n, now, J, part(st.CLIENT, seen))),
             2 * r * h,
         ),
         (st.fresh(mean_g), 2 * r * h**2),

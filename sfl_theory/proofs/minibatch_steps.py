@@ -76,7 +76,7 @@ def server_same(w: k.Vec) -> Theorem:
     past = k.summed(k.CLIENTS, m, k.part(SERVER, WALK.moves(J, m)) * k.weight(m))
 
     def own(client: k.Client) -> Theorem:
-        return rules.local_update(RUN, client, now, J, SERVER, w)
+        return derived.local_update(RUN, client, now, J, SERVER, w)
 
     seen = k.part(SERVER, point(J, m) - x) + past
     return combine(own(n), (of_all(own(m), m, seen, w), -1))

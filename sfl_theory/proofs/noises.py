@@ -32,7 +32,7 @@ def _one_step(
         (rules.linear(steps(of(i) + 1), j, each, both), -1),
         rules.linear(steps(of(i)), j, each, both),
         (rules.split(j, k.inner(each, both), of(i), ratio(1)), -1),
-        (rules.unbiased(run, n, t, of(i), before), -2 * factor),
+        (derived.unbiased(run, n, t, of(i), before), -2 * factor),
     )
 
 
@@ -106,7 +106,7 @@ def of_steps(
     each = k.vec_at(other, {n: m}) * k.weight(m)
     away = rules.unbiased_across(run, n, t, last, m, each)
     if first != last:
-        fixed = rules.unbiased(run, n, t, last, other)
+        fixed = derived.unbiased(run, n, t, last, other)
         away = combine(away, (fixed, k.weight(n)))
     return combine(
         sum_over(away, k.CLIENTS, n, k.weight(n)),

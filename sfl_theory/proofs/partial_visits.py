@@ -63,7 +63,7 @@ def at_most_kappa() -> Theorem:
 
 def centred(w: k.Vec) -> Theorem:
     """Return ``<Z, w> = 0`` for w fixed by x(t) and the draws."""
-    each = sum_over(rules.unbiased(RUN, n, now, of(i), w * share()), steps(tau), i)
+    each = sum_over(derived.unbiased(RUN, n, now, of(i), w * share()), steps(tau), i)
     inside = rules.linear(steps(tau), i, xi * share(), w)
     outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share(), w)
     zero = [(sum_over(one, k.CLIENTS, n), 1) for one in (each, inside)]

@@ -243,7 +243,7 @@ def at_first() -> Theorem:
         young(g, own - g, little),
         (derived.lipschitz(k.Local(n), S, x, p), 1 + 1 / little),
         (same, S**2 * (1 + 1 / little)),
-        (rules.unbiased(RUN, n, now, none, g), 2 * (1 + little)),
+        (derived.unbiased(RUN, n, now, none, g), 2 * (1 + little)),
         (R.noise(none), 1 + little),
         (derived.bounded_gradient(RUN, G2, n, now, none), 1 + little),
         target=k.constant((1 + little) * G2) - k.norm2(own),

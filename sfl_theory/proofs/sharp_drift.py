@@ -54,7 +54,7 @@ def smallness(r: Round, k: Number) -> Lin:
 
 def own_noise(r: Round, each: Vec, w: Vec) -> Theorem:
     """Return ``<sum_{j<i} each, w> = 0`` for w fixed by x; each is xi_j or a block."""
-    zero = sum_over(rules.unbiased(r.run, n, now, of(j), w), steps(of(i)), j)
+    zero = sum_over(derived.unbiased(r.run, n, now, of(j), w), steps(of(i)), j)
     return combine(rules.linear(steps(of(i)), j, each, w), zero)
 
 
@@ -77,7 +77,7 @@ def own_way(r: Round, side: Side | None, c: Number) -> Theorem:
 
     def update(w: Vec) -> Theorem:
         sides = Side if side is None else (side,)
-        parts = [(rules.local_update(r.run, n, now, of(i), b, w), 1) for b in sides]
+        parts = [(derived.local_update(r.run, n, now, of(i), b, w), 1) for b in sides]
         if side is None:
             parts.append((rules.blocks(away + moved * r.eta, w), 1))
         return combine(*parts)
@@ -187,7 +187,7 @@ def client_sum(r: Round, by: Closed) -> Theorem:
     gx, gp, xi = r.own_gradient(), r.local_gradient(of(i)), r.noise(of(i))
     Z, Delta = (summed(steps(tau), i, each) for each in (xi, gp - gx))
     whole, grown = gx * tau + Z + Delta, 1 + c
-    zero = sum_over(rules.unbiased(r.run, n, now, of(i), gx), steps(tau), i)
+    zero = sum_over(derived.unbiased(r.run, n, now, of(i), gx), steps(tau), i)
     near = derived.lipschitz(Local(n), S, r.point(of(i)), r.x)
     var = derived.variance(r.run, sigma2(n), n, now, of(i))
     small = rules.assume(smallness(r, by.k))

@@ -85,7 +85,7 @@ def walked(round_: Ratio, step: Ratio, u: k.Vec) -> Theorem:
     each = stochastic(RUN, n, round_, of(j))
     away = k.local_point(RUN, n, round_, step) - k.iterate(RUN, round_)
     moved = away + k.summed(steps(step), j, each) * RUN.client.rate.at(round_)
-    sides = [rules.local_update(RUN, n, round_, step, side, u) for side in k.Side]
+    sides = [derived.local_update(RUN, n, round_, step, side, u) for side in k.Side]
     return combine(rules.blocks(moved, u), *sides, target=k.inner(moved, u))
 
 

@@ -110,13 +110,13 @@ def own_way(p: Paces, side: k.Side, rests: bool) -> Theorem:
     """Return ``||[p_l - p_i]_b||^2 = eta_b^2 ||A_l - A_i||^2``, l = tau_min + k."""
     r, end = Round(p.run), late(p)
     made = p.low if rests else end
-    rule = rules.resting if rests else rules.local_update
+    rule = derived.resting if rests else derived.local_update
     way = k.part(side, r.point(end) - r.point(of(i)))
     paths = path(p, side, made) - path(p, side, of(i))
     eta = p.eta(side)
 
     def same(w: k.Vec, factor: Number) -> list[tuple[Theorem, Number]]:
-        early = rules.local_update(p.run, n, now, of(i), side, w)
+        early = derived.local_update(p.run, n, now, of(i), side, w)
         return [(rule(p.run, n, now, end, side, w), factor), (early, -ratio(factor))]
 
     return combine(

@@ -91,7 +91,7 @@ def reached(w: k.Vec) -> Theorem:
     moved = r.away(own) + k.summed(steps(own), i, g) * eta
     each = combine(
         rules.blocks(moved, w),
-        *(rules.local_update(run, n, now, own, side, w) for side in k.Side),
+        *(derived.local_update(run, n, now, own, side, w) for side in k.Side),
         target=k.inner(moved, w),
     )
     whole = sum_over(each, k.CLIENTS, n, k.weight(n))
@@ -271,8 +271,10 @@ def of_round() -> Theorem:
         noises.independent(run, n, i, k.weight(n), now, own, None),
         r.summed(each, own, k.weight(n) ** 2),
     )
-    fresh = combine(over(rules.unbiased(run, n, now, of(i), slope)), linear(xi, slope))
-    none = sum_over(rules.unbiased(run, n, now, of(j), gx), steps(of(i)), j)
+    fresh = combine(
+        over(derived.unbiased(run, n, now, of(i), slope)), linear(xi, slope)
+    )
+    none = sum_over(derived.unbiased(run, n, now, of(j), gx), steps(of(i)), j)
     apart = combine(
         (none, -1),
         (rules.linear(steps(of(i)), j, before, gx), -1),

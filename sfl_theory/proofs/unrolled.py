@@ -85,7 +85,7 @@ def _walked(run: k.Split, i: int, side: k.Side | None) -> Theorem:
     moved = away + moving(run, side, g) * rate_of(run, side)
     uses: list[tuple[Theorem, Number]] = []
     for one in k.Side if side is None else (side,):
-        rule = rules.resting if i > steps_of(run, one) else rules.local_update
+        rule = derived.resting if i > steps_of(run, one) else derived.local_update
         uses.append((rule(run, n, now, ratio(i), one, w), 1))
     if side is None:
         uses.append((rules.blocks(moved, w), 1))
@@ -274,7 +274,7 @@ def centred(run: k.Split, n: k.Client, t: Ratio, i: Ratio, u: k.Vec) -> Theorem:
             each = each + k.renamed(inside, v, m) * c
         else:
             rest = rest + k.vec(atom) * c
-    own = rules.unbiased(run, n, t, i, rest + k.vec_at(each, {m: n}))
+    own = derived.unbiased(run, n, t, i, rest + k.vec_at(each, {m: n}))
     return combine(own, rules.unbiased_across(run, n, t, i, m, each)) if each else own
 
 

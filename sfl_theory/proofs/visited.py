@@ -80,7 +80,7 @@ class Visited:
         rate = self.round.rate(SERVER)
 
         def update(u: k.Vec) -> Theorem:
-            return rules.local_update(self.round.run, n, now, self.step, SERVER, u)
+            return derived.local_update(self.round.run, n, now, self.step, SERVER, u)
 
         return combine(
             (update(away), 1),
@@ -110,7 +110,7 @@ class Visited:
     def orthogonal(self, G: k.Vec) -> Theorem:
         """Return ``<sum of the noise, G> = 0`` for G fixed by x and the draws."""
         xi, w = self.noise(), self.w
-        fixed = rules.unbiased(self.round.run, m, now, of(j), G * w)
+        fixed = derived.unbiased(self.round.run, m, now, of(j), G * w)
         zero = sum_over(fixed, steps(self.tau), j, self.o)
         inside = rules.linear(steps(self.tau), j, xi * self.o * w, G)
         outer = rules.linear(k.CLIENTS, m, self.of_client(xi) * w, G)

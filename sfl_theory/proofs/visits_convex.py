@@ -380,11 +380,11 @@ def slope(d: Drawn) -> Theorem:
     made = k.summed(steps(0), j, none)
 
     def update(w: k.Vec) -> Theorem:
-        return rules.local_update(d.run, n, now, zero, k.Side.CLIENT, w)
+        return derived.local_update(d.run, n, now, zero, k.Side.CLIENT, w)
 
     size = combine(
         derived.bounded_gradient(d.run, G2, n, now, zero),
-        (rules.unbiased(d.run, n, now, zero, gp), 2),
+        (derived.unbiased(d.run, n, now, zero, gp), 2),
         (r.noise(zero), 1),
         target=k.constant(G2) - k.norm2(gp),
     )

@@ -255,7 +255,7 @@ def centred(a: Weighted, w: k.Vec, share: Ratio) -> Theorem:
     """Return ``<sum_n share sum_i xi, w> = 0`` for w fixed by x(t), share by draws."""
     r = a.round
     xi = r.noise(of(i))
-    each = sum_over(rules.unbiased(a.run, n, now, of(i), w * share), steps(tau), i)
+    each = sum_over(derived.unbiased(a.run, n, now, of(i), w * share), steps(tau), i)
     inside = rules.linear(steps(tau), i, xi * share, w)
     outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share, w)
     zero = [(sum_over(one, k.CLIENTS, n), 1) for one in (each, inside)]

@@ -124,7 +124,9 @@ class ByClient(Stated):
             else:
                 last, before = others.get(who or 0, (0, k.Vec({})))
                 others[who or 0] = max(last, at.i), before + u
-        found = [of_client(rules.unbiased(self.run, n, ratio(s), ratio(step), own), q)]
+        found = [
+            of_client(derived.unbiased(self.run, n, ratio(s), ratio(step), own), q)
+        ]
         for p, (last, u) in others.items():
             if self.run.kind.visits:
                 found.append(self.numbers.orthogonal((q, step), (p, last), s, u))

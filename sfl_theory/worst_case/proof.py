@@ -198,7 +198,7 @@ class Alike(Stated):
 
     def unbiased(self, s: int, i: int, u: k.Vec) -> Theorem:
         """Return ``<xi(n,s,i), u> = 0`` for u that client n has seen."""
-        return rules.unbiased(self.run, n, ratio(s), ratio(i), u)
+        return derived.unbiased(self.run, n, ratio(s), ratio(i), u)
 
     def centred(self, s: int, i: int, u: k.Vec) -> Theorem:
         """Return ``<xi(n,s,i), u> = 0`` for averages of what each client has seen."""

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sfl_theory.kernel import hypotheses as h
-from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
@@ -222,7 +221,7 @@ class _OneRound:
             else:
                 self.parts.use(*self.derived(says, factor))
         for i, u in own.items():
-            self.parts.use(rules.unbiased(self.run, n, now, ratio(i), u), ONE)
+            self.parts.use(derived.unbiased(self.run, n, now, ratio(i), u), ONE)
         for i, u in shared.items():
             self.parts.use(centred(self.run, n, now, ratio(i), u), ONE)
         found = self.parts.proved(self.one.certificate.squares)
@@ -325,7 +324,7 @@ class _OneRound:
             bounded = derived.bounded_gradient(run, ratio(known.G2), n, now, i)
             if known.sigma2:
                 g = parts.drawn(Atom("gradient", None, at))
-                bounded = combine(bounded, (rules.unbiased(run, n, now, i, g), 2))
+                bounded = combine(bounded, (derived.unbiased(run, n, now, i, g), 2))
             return bounded, squared
         if says.kind == "variance" and local and says.space is not None:
             mean_, apart = map(ratio, federation.noises)

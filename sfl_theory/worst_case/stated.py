@@ -223,7 +223,7 @@ class Stated:
             if not setting.sigma2:
                 return known
             g = k.gradient(k.Local(n), at(point))
-            return combine(known, (rules.unbiased(run, n, s, i, g), 2))
+            return combine(known, (derived.unbiased(run, n, s, i, g), 2))
         if says.kind == "variance" and local and says.space is None:
             return derived.variance(run, ratio(setting.sigma2), n, s, i)
         return None

@@ -69,7 +69,7 @@ def at_rate(theorem: Theorem) -> Theorem:
 def cross(direction: Vector, noise: Vector) -> Theorem:
     """Return that the mean noise is orthogonal to what is fixed before it."""
     u = direction.value
-    each = rules.unbiased(many.split, n, t.value, j.value, u)
+    each = derived.unbiased(many.split, n, t.value, j.value, u)
     own = noise.value * p().value
     return combine(
         rules.linear(CLIENTS, n, own, u), sum_over(each, CLIENTS, n, p().value)

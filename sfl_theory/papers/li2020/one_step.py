@@ -90,7 +90,9 @@ def of_mean(u: Vec, w: Vec) -> Theorem:
 def moved(at: Number, w: Vec) -> Theorem:
     """Return ``<p_at - x + sum_{j<at} eta g_j, w> = 0``."""
     total = _away(at) + terms.summed(steps(at), j, _step(of(j)))
-    sides = [(rules.local_update(RUN, k, now, ratio(at), s, w), 1) for s in terms.Side]
+    sides = [
+        (derived.local_update(RUN, k, now, ratio(at), s, w), 1) for s in terms.Side
+    ]
     whole = combine(rules.blocks(total, w), *sides, target=inner(total, w))
     if ratio(at) != step:
         return whole

@@ -113,15 +113,30 @@ def said(R: ModuleType, name: str, *args: object) -> object:
     return R.given(*SAYS[name](*args))
 
 
+def called(
+    R: ModuleType, name: str, args: tuple[object, ...]
+) -> tuple[str, Callable[[], object]]:
+    """Return a call of a rule, or of a case of one, with its name."""
+    if name in SAYS:
+        return f"given {name}", lambda: said(R, name, *args)
+    if name in ("local_update", "resting"):
+        *first, w = args
+        name, rests = "local_update", name == "resting"
+        return name, lambda: R.local_update(*first, rests, w)
+    if name == "unbiased_after":
+        *first, m, j, u = args
+        return "unbiased after", lambda: R.unbiased(*first, u, ((m, j),))
+    if name == "unbiased":
+        return name, lambda: R.unbiased(*args, ())
+    return name, lambda: getattr(R, name)(*args)
+
+
 def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     """Return calls that a rule accepts, each with the rule's name."""
     out: list[tuple[str, Callable[[], object]]] = []
 
     def add(name: str, *args: object) -> None:
-        if name in SAYS:
-            out.append((f"given {name}", lambda: said(R, name, *args)))
-        else:
-            out.append((name, lambda: getattr(R, name)(*args)))
+        out.append(called(R, name, args))
 
     def later(name: str, make: Callable[[], object]) -> None:
         out.append((name, make))
@@ -162,7 +177,7 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     later(
         "sum_over",
         lambda: R.sum_over(
-            R.local_update(V1, n, now, of(i), Side.CLIENT, x),
+            R.local_update(V1, n, now, of(i), Side.CLIENT, False, x),
             steps(tau + 2),
             i,
             ONE,
@@ -236,7 +251,7 @@ def honest(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     later(
         "sum_over",
         lambda: R.sum_over(
-            R.local_update(V1, n, now, of(i), Side.CLIENT, x),
+            R.local_update(V1, n, now, of(i), Side.CLIENT, False, x),
             steps(tau + 1),
             i,
             ONE,
@@ -586,7 +601,7 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     out: list[tuple[str, Callable[[], object]]] = []
 
     def add(name: str, *args: object) -> None:
-        out.append((name, lambda: getattr(R, name)(*args)))
+        out.append(called(R, name, args))
 
     def later(name: str, make: Callable[[], object]) -> None:
         out.append((name, make))

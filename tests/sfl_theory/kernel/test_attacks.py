@@ -254,12 +254,12 @@ def _() -> None:
 
 @attack("P7 the local update of gradient descent")
 def _() -> None:
-    R.local_update(GD, n, now, of(i), Side.CLIENT, x)
+    derived.local_update(GD, n, now, of(i), Side.CLIENT, x)
 
 
 @attack("P7 SFL-V1's drift for SFL-V2")
 def _() -> None:
-    lemma = R.local_update(V1, n, now, of(i), Side.SERVER, x)
+    lemma = derived.local_update(V1, n, now, of(i), Side.SERVER, x)
     away = part(Side.SERVER, local_point(V2, n, now, of(i)) - iterate(V2, now))
     claimed(lemma, inner(away, x), NOTHING)
 
@@ -434,7 +434,9 @@ def _() -> None:
 @attack("own: an equality loses its hypothesis in a sum")
 def _() -> None:
     u = gradient(Local(n), iterate(V1, now))
-    total = R.sum_over(R.unbiased(V1, n, now, of(i), u), CLIENTS, n, ratio(-1), ())
+    total = R.sum_over(
+        derived.unbiased(V1, n, now, of(i), u), CLIENTS, n, ratio(-1), ()
+    )
     claimed(total, total.form, NOTHING)
 
 
@@ -446,12 +448,12 @@ def _() -> None:
 
 @attack("own: noise against the local point after it")
 def _() -> None:
-    R.unbiased(V1, n, now, of(i), local_point(V1, n, now, of(i) + 1))
+    derived.unbiased(V1, n, now, of(i), local_point(V1, n, now, of(i) + 1))
 
 
 @attack("own: noise against another client's later visit in SFL-V2")
 def _() -> None:
-    R.unbiased(V2, n, now, of(i), local_point(V2, m, now, of(i)))
+    derived.unbiased(V2, n, now, of(i), local_point(V2, m, now, of(i)))
 
 
 @attack("own: a draw against the model that it made")
@@ -756,7 +758,7 @@ def _() -> None:
 
 @attack("tower: noise against a later conditional expectation")
 def _() -> None:
-    R.unbiased(V1, n, now, of(i), k.expected(V1, now + 1, x))
+    derived.unbiased(V1, n, now, of(i), k.expected(V1, now + 1, x))
 
 
 @attack("tower: a conditional expectation of a later round beside the draws")
@@ -784,19 +786,19 @@ def _() -> None:
 
 @attack("minibatch: the server of the visits before")
 def _() -> None:
-    lemma = R.local_update(MINIBATCH, n, now, of(i), Side.SERVER, x)
-    visited = R.local_update(WEIGHTED, n, now, of(i), Side.SERVER, x)
+    lemma = derived.local_update(MINIBATCH, n, now, of(i), Side.SERVER, x)
+    visited = derived.local_update(WEIGHTED, n, now, of(i), Side.SERVER, x)
     claimed(lemma, visited.form * 0 - visited.form, NOTHING, *lemma.hypotheses)
 
 
 @attack("minibatch: the server rests")
 def _() -> None:
-    R.resting(MINIBATCH, n, now, tau, Side.SERVER, x)
+    derived.resting(MINIBATCH, n, now, tau, Side.SERVER, x)
 
 
 @attack("minibatch: another client's noise of the same step")
 def _() -> None:
-    R.unbiased(MINIBATCH, n, now, of(i), noise(MINIBATCH, m, now, of(i)))
+    derived.unbiased(MINIBATCH, n, now, of(i), noise(MINIBATCH, m, now, of(i)))
 
 
 @attack("minibatch: two periods")
@@ -818,7 +820,7 @@ def _() -> None:
 
 @attack("own: the server of SFL-V2 rests")
 def _() -> None:
-    R.resting(WEIGHTED, n, now, tau, Side.SERVER, x)
+    derived.resting(WEIGHTED, n, now, tau, Side.SERVER, x)
 
 
 @attack("own: smooth used as convex")
@@ -905,7 +907,7 @@ def whole_family(value: Ratio) -> Ratio:
 def _() -> None:
     last = whole_family(ONE) + 1
     earlier = summed(steps(2), i, noise(V1, n, ZERO, whole_family(of(i))))
-    zero = R.unbiased(V1, n, ZERO, last, earlier)
+    zero = derived.unbiased(V1, n, ZERO, last, earlier)
     seen = R.assume(inner(noise(V1, n, ZERO, last), earlier) - ONE_FORM)
     below = combine(seen, (zero, -1))
     claimed(below, ONE_FORM, NOTHING, *below.hypotheses)
@@ -914,7 +916,7 @@ def _() -> None:
 @attack("reading 1: iterates of rounds pick(0), pick(1)")
 def _() -> None:
     earlier = summed(steps(2), i, iterate(V1, whole_family(of(i))))
-    R.unbiased(V1, n, whole_family(ONE), ZERO, earlier)
+    derived.unbiased(V1, n, whole_family(ONE), ZERO, earlier)
 
 
 @attack("reading 1: counts for rounds")
@@ -935,7 +937,7 @@ def _() -> None:
         return symbol(Falling(k.natural(at)))
 
     earlier = summed(steps(2), i, noise(V1, n, ZERO, falling(of(i))))
-    R.unbiased(V1, n, ZERO, falling(1) + 1, earlier)
+    derived.unbiased(V1, n, ZERO, falling(1) + 1, earlier)
 
 
 @attack("reading 7: the argument of a rate in place of a parameter")

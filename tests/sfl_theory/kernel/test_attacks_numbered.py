@@ -175,7 +175,7 @@ xi = k.noise(V2, m, now, of(j))
 
 
 def test_two_clients_may_be_made_one() -> None:
-    after = R.unbiased_after(V2, n, now, of(i), m, of(j), xi)
+    after = derived.unbiased_after(V2, n, now, of(i), m, of(j), xi)
     across = [
         R.unbiased_across(run, n, now, of(i), m, k.noise(run, m, now, of(i)))
         for run in (V1, MINIBATCH, V2, DRAWN_V2)
@@ -218,7 +218,7 @@ ACROSS = [
 def test_what_other_visits_may_change_is_refused(place: int) -> None:
     run, u = AFTER[place]
     with pytest.raises(Rejected):
-        R.unbiased_after(run, n, now, of(i), m, of(j), u)
+        derived.unbiased_after(run, n, now, of(i), m, of(j), u)
 
 
 @pytest.mark.parametrize("place", range(len(ACROSS)))
@@ -229,7 +229,7 @@ def test_what_the_client_itself_may_change_is_refused(place: int) -> None:
 
 
 def test_a_visit_that_is_not_made_comes_before_nothing() -> None:
-    after = R.unbiased_after(
+    after = derived.unbiased_after(
         V2, n, now, ZERO, m, tau, xi_at := k.noise(V2, m, now, tau)
     )
     assert h.Holds(constant(ratio(-1))) in after.hypotheses, xi_at

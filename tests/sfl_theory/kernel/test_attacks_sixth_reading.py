@@ -55,8 +55,8 @@ CALLS: dict[str, Callable[[k.Ratio], R.Theorem]] = {
     "restricted": lambda u: sum_over(
         R.assume(constant(S - of(i))), steps(u), i, of(i) + 2
     ),
-    "local_update": lambda u: R.local_update(V2, n, now, u, k.Side.CLIENT, x),
-    "visits": lambda u: R.local_update(
+    "local_update": lambda u: derived.local_update(V2, n, now, u, k.Side.CLIENT, x),
+    "visits": lambda u: derived.local_update(
         V2, n, now, R.number_of(constant(u)), k.Side.SERVER, y
     ),
 }
