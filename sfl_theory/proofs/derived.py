@@ -184,8 +184,14 @@ def _inner(run: k.Split, t: Ratio, atom: k.Inner, n: k.Client, m: k.Client) -> T
     return combine(*uses)
 
 
-def _of_client(run: k.Split, t: Ratio, one: Any, v: k.Client) -> tuple[Ratio, int, Any]:
-    """Return client v's factor without draws, J's power, and what is summed."""
+def _of_client(
+    run: k.Split, t: Ratio, one: object, v: k.Client
+) -> tuple[Ratio, int, Any]:
+    """Return client v's factor without draws, J's power, and what is summed.
+
+    Raises:
+        ValueError: it is no sum over clients.
+    """
     if not isinstance(one, k.WeightedSum):
         raise ValueError(f"{one} is no sum over clients")
     inside = k.renamed(one.inside(), one.variable, v)

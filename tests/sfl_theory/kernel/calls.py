@@ -814,6 +814,8 @@ def tempting(R: ModuleType) -> list[tuple[str, Callable[[], object]]]:
     add("unbiased", MINIBATCH, n, now, of(i), gradient(MEAN, ahead))
     for run in (V2, WEIGHTED):
         add("resting", run, n, now, tau, Side.SERVER, x)
+    for run in (V2, WEIGHTED, MINIBATCH):
+        add("resting", run, n, ZERO, tau + 1, Side.SERVER, x)
     return out
 
 
