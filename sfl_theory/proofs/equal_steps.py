@@ -20,7 +20,7 @@ from sfl_theory.proofs.notation import combine, equal_paces, of, rates, steps, s
 
 HALF = Fraction(1, 2)
 r, LAST = recursion.R, k.Var("i", Sort.COUNT)
-tau = recursion.tau
+tau = notation.count("tau")
 eta, run = r.eta, r.run
 gx, gf = r.own_gradient(), r.gradient
 c = notation.per_client("c", n)
