@@ -31,11 +31,6 @@ def noisy(step: Number) -> k.Vec:
     return r.local_gradient(step) + r.noise(step)
 
 
-def not_negative(u: k.Vec) -> Theorem:
-    """Return ``||u||^2 >= 0``."""
-    return combine((u, 1))
-
-
 def each_client(theorem: Theorem, factor: Number = c) -> Theorem:
     """Return the sum over clients."""
     return sum_over(theorem, k.CLIENTS, n, factor)

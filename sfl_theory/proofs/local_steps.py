@@ -123,15 +123,6 @@ def bounded_block(
     return block_below(side, stochastic(run, client, now, ratio(step)), bound)
 
 
-def block_sum(r: Round, side: k.Side, upper: Ratio) -> Theorem:
-    """Return ``||sum_{j<u} [g_j]_b||^2 <= u^2 G2``."""
-    g = k.part(side, stochastic(r.run, n, now, of(j)))
-    return combine(
-        rules.jensen(steps(upper), j, ratio(1), g),
-        (sum_over(bounded_block(r.run, side, of(j)), steps(upper), j), upper),
-    )
-
-
 def young(v: k.Vec, w: k.Vec, c: Number) -> Theorem:
     """Return ``||v + w||^2 <= (1 + c) ||v||^2 + (1 + 1/c) ||w||^2``."""
     inverse = 1 / ratio(c)

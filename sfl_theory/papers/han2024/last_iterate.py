@@ -67,19 +67,6 @@ def one_rate(one: Algorithm) -> Run:
     return one.run(lambda _: w.rate(rate))
 
 
-def mean_gap(one: Algorithm) -> Says:
-    """Return the weighted mean of the gaps."""
-    r, (c1, cd) = any_rates(one), constants(one)
-    squares, cubes = (w.below(t, T, eta() ** power) for power in (2, 3))
-    left = w.below(t, T, eta() * f.gap(r.x(t))) / T
-    right: w.Terms = {
-        "initial distance": w.norm2(r.x(0) - f.best) / (2 * tau * T),
-        "gradient noise": times(tau, c1) * G2 / (2 * T) * squares,
-        "client drift": times(s.S, cd) * tau**2 * G2 / (2 * T) * cubes,
-    }
-    return says(left, right, *one.assumed(r, s.S, 0))
-
-
 def last_gap(one: Algorithm) -> Says:
     """Return the gap of the last model at a constant rate."""
     r, (c1, cd) = one_rate(one), constants(one)
@@ -167,7 +154,6 @@ NEARER = (
     r"+\theta^2G^2(c_1+Sc_d\theta)$, $\theta=\eta^t\tau$: smoothness from the local "
     r"points to x^t, convexity to y. "
 )
-BY_MEAN = NEARER + "With y = x* the distances telescope."
 BY_LAST = (
     NEARER + r"So $P_t=b_0\|x^t-x^*\|^2+\sum_{s<t}(b_{s+1}-b_s)\|x^t-x^s\|^2$ with "
     r"$b_t=\frac{k^t}\eta$ changes by at most "
@@ -195,14 +181,6 @@ CASES: dict[
         str,
     ],
 ] = {
-    "average_iterate": (
-        any_rates,
-        mean_gap,
-        proofs.mean_gap,
-        strongly_convex_repairs.example,
-        BY_MEAN,
-        "for every learning rate",
-    ),
     HORIZON: (
         any_rates,
         last_gap_at_falling_rates,
@@ -241,12 +219,10 @@ BOUNDS = {
 }
 """Theorem and case -> the name of a bound -> the line that proves it."""
 TITLES = {
-    "average_iterate": "The weighted mean of the gaps, with smaller constants.",
     "last_iterate": "The gap of the last model at a constant learning rate.",
     HORIZON: "The gap of the last model at rates that fall linearly to it.",
 }
 SCOPES = {
-    "average_iterate": "for every learning rate",
     "last_iterate": "for every constant learning rate",
     HORIZON: "for rates eta_0 (T + 1 - t)/(T + 1), whatever eta_0 is",
 }

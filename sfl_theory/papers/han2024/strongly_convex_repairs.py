@@ -253,37 +253,26 @@ RECURSION = (
 IMPLIED = f"{RECURSION} Every term of (11) is larger."
 
 
-def own_rates(longer: k.Side) -> tuple[Part, Line]:
-    """Return (11), then the sharper rate, for any periods and each side's own rate."""
+def own_rates(longer: k.Side) -> Line:
+    """Return the sharper rate for any periods and each side's own rate."""
     steps = dict(PRINTED_STEPS)
     (low,) = (number for side, number in steps.items() if side is not longer)
     steps[longer] = w.called(low + d, steps[longer].tex)
     client, server = steps[k.Side.CLIENT], steps[k.Side.SERVER]
-    r, p = run(k.Kind.V1, client, server), OwnRates(longer)
-    both = 1 / client + 1 / server
-    return (
+    r = run(k.Kind.V1, client, server)
+    return Line(
+        Algorithm("3.6", longer),
+        r,
         proved(
-            as_printed("3.6", r),
-            partial(value_recursion.printed, p),
-            IMPLIED,
+            sharper(r, 1 / client + 1 / server, Fraction(32)),
+            partial(value_recursion.last, OwnRates(longer)),
+            RECURSION,
             LONGER[longer],
-        ),
-        Line(
-            Algorithm("3.6", longer),
-            r,
-            proved(
-                sharper(r, both, Fraction(32)),
-                partial(value_recursion.last, p),
-                RECURSION,
-                LONGER[longer],
-            ),
         ),
     )
 
 
-(CLIENT_PRINTED, CLIENT_SHARPER), (SERVER_PRINTED, SERVER_SHARPER) = map(
-    own_rates, (k.Side.CLIENT, k.Side.SERVER)
-)
+CLIENT_SHARPER, SERVER_SHARPER = map(own_rates, (k.Side.CLIENT, k.Side.SERVER))
 
 
 def drawn_model(order: tuple[tuple[int, int], ...] = ()) -> ModelData:
@@ -352,8 +341,6 @@ THEOREM_36 = repaired(
         IMPLIED,
         r"$\tau=\tilde\tau$, where the printed rates are each side's own",
     ),
-    CLIENT_PRINTED,
-    SERVER_PRINTED,
     LAST_MODEL["3.6"]["last_model"].part,
     CLIENT_SHARPER.part,
     SERVER_SHARPER.part,
