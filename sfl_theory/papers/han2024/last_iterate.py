@@ -9,12 +9,11 @@ the name of the library's bound.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Part, Proof, Says, says
+from sfl_theory.claims import Claim, Kind, Part, Proof, Says, meeting, says
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.papers.han2024 import printed, strongly_convex_repairs
@@ -131,21 +130,16 @@ def proved(
     return combine(found, target=what.right.value - what.left.value)
 
 
-def with_reciprocals(one: Algorithm, what: Says) -> ModelData:
-    """Return `example` with k(t) = (1 + t)/2, which is 1/(2 - t) for T = 1."""
-    model = strongly_convex_repairs.example(one, what)
-    own = {each: r for each, r in model.rates.items() if each.name != "k"}
-    (family,) = model.rates.keys() - own.keys()
-    return replace(model, rates=own | {family: k.Rate((1 + k.symbol(k.ROUND)) / 2)})
+def with_reciprocals(what: Says) -> Callable[[], ModelData]:
+    """Return a model with k(t) = (1 + t)/2, which is 1/(2 - t) for T = 1."""
+    return meeting(what, rates={"k": k.Rate((1 + k.symbol(k.ROUND)) / 2)})
 
 
-def with_falling_rates(one: Algorithm, what: Says) -> ModelData:
-    """Return `example` for T = 1: k(t) = 1/3, 1/2, 1 and rates 1/64, 1/128."""
-    model, at = strongly_convex_repairs.example(one, what), k.symbol(k.ROUND)
-    bodies = {"k": (2 + at * at) / 6, "eta": 1 / (64 * (1 + at))}
-    rates = {each: k.Rate(bodies[each.name]) for each in model.rates}
-    numbers = model.numbers | {w.variable(first_rate): Fraction(1, 64)}
-    return replace(model, rates=rates, numbers=numbers)
+def with_falling_rates(what: Says) -> Callable[[], ModelData]:
+    """Return a model for T = 1: k(t) = 1/3, 1/2, 1 and rates 1/64, 1/128."""
+    at = k.symbol(k.ROUND)
+    rates = {"k": k.Rate((2 + at * at) / 6), "eta": k.Rate(1 / (64 * (1 + at)))}
+    return meeting(what, rates=rates, eta0=Fraction(1, 64))
 
 
 NEARER = (
@@ -176,7 +170,7 @@ CASES: dict[
         Callable[[Algorithm], Run],
         Callable[[Algorithm], Says],
         Callable[[Weighted], Theorem],
-        Callable[[Algorithm, Says], ModelData],
+        Callable[[Says], Callable[[], ModelData]],
         str,
         str,
     ],
@@ -207,7 +201,7 @@ def line(number: str, name: str) -> Line:
     one = Algorithm(number)
     run, make, theorem, model, words, told = CASES[name]
     what = make(one)
-    proof = Proof(partial(proved, what, theorem, one), words, partial(model, one, what))
+    proof = Proof(partial(proved, what, theorem, one), words, model(what))
     return Line(one, run(one), Part(what, proof, f"{one.reading}; {told}"))
 
 

@@ -201,11 +201,6 @@ def general_convex_v1() -> Claim:
             signs=[rules.assume(k.constant(T - below**2))],
         )
 
-    def data() -> ModelData:
-        model = last_iterate.with_falling_rates(one, statement)
-        kept = {name: x for name, x in model.numbers.items() if name != old}
-        return replace(model, numbers=kept)
-
     words = (
         r"thm-3.6/general_convex/falling-rates at $\eta_0=\frac\alpha{\tau\sqrt T}$: "
         r"$\sum_tk^{t+2}\le T$, $4(T^2+7T+1)\le9(T+1)^2$ and $2S\alpha\le\sqrt T$."
@@ -220,7 +215,13 @@ def general_convex_v1() -> Claim:
         "han2024/text/rate/general_convex/sfl-v1",
         ABSTRACT,
         "SFL-V1 converges at O(T^(-1/3)) on general convex objectives.",
-        proved(statement, theorem, words, reading, model=data),
+        proved(
+            statement,
+            theorem,
+            words,
+            reading,
+            model=last_iterate.with_falling_rates(statement),
+        ),
         scope="for tau_server = tau, at rates that the paper does not name; at a "
         "constant rate, the same for all T, false "
         "(cond/general_convex/constant-rate), and so is (12) at every admitted rate",
