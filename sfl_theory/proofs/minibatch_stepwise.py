@@ -249,7 +249,6 @@ start_of_mean, same_start, ends = WALK.start_of_mean, WALK.same_start, WALK.ends
 # Noise -------------------------------------------------------------------------------
 
 xi = terms.noise(RUN, n, now, J)
-zbar = averaged(xi)
 
 
 def fresh(known: Vec) -> Theorem:

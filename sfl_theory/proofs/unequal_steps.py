@@ -70,7 +70,6 @@ ends = k.summed(k.CLIENTS, n, r.point(own) * k.weight(n))
 away = k.summed(steps(own), i, k.norm2(r.away(of(i))))
 """``D_n``, a client's drift; `drift` is its mean."""
 drift = k.summed(k.CLIENTS, n, away * k.weight(n))
-gradients = k.summed(k.CLIENTS, n, k.norm2(gx) * share)
 noisy = mean(n, k.weight(n) * own**2 * sigma2(n))
 """``sum_n a_n tau_n^2 sigma_n^2``."""
 

@@ -28,6 +28,8 @@ gamma = s.wide
 Rates = tuple[k.RoundFamily, k.Rate]
 UPPER = w.every_client(s.k, w.majorised(w.local(s.k), L)).called("Assumption 1")
 LARGER = w.maximum(gamma, 8 * kappa, E)
+ASSUMED = (UPPER, s.CONVEX, *s.FAIR, s.VARIANCE, s.MINIMUM, *LARGER)
+"""Of both theorems."""
 RATES = counted_steps.Falling(k.Kind.V1, 2, 3, Fraction(1))
 
 
@@ -111,14 +113,9 @@ LINEAR_SPEEDUP = Kind.THEOREM(
         says(
             F.gap(run.x(R)),
             right(E * R, bounded()),
-            UPPER,
-            s.CONVEX,
-            *s.FAIR,
-            s.VARIANCE,
+            *ASSUMED,
             s.BOUNDED,
-            s.MINIMUM,
             *s.rate_rule(gamma),
-            *LARGER,
         ),
         by_gradients,
         r"With $x=\gamma+s$, $\Delta=E\|\bar w-w^*\|^2$ and $D=\sum_kp_kE\|w_k-\bar "
@@ -144,14 +141,9 @@ NO_BOUNDED_GRADIENTS = Kind.THEOREM(
         says(
             F.gap(run.x(R)),
             right(E * R, apart()),
-            UPPER,
-            s.CONVEX,
-            *s.FAIR,
-            s.VARIANCE,
+            *ASSUMED,
             w.heterogeneity(delta2).called("gradients are near each other"),
-            s.MINIMUM,
             *steps_rule(),
-            *LARGER,
         ),
         by_heterogeneity,
         r"The same with D from step to step: with r steps of the round left, "
