@@ -27,8 +27,8 @@ from sfl_theory.proofs.notation import combine, mean, of, sign, sum_over
 from sfl_theory.proofs.sharp_drift import Closed, s_a2, sbar2, smallness
 from sfl_theory.proofs.weighted_rounds import (
     BEST,
+    Analysed,
     T,
-    Weighted,
     gap,
     odds,
     progress,
@@ -42,31 +42,17 @@ HALF_WAY = Fraction(2, 3)
 
 
 @dataclass(frozen=True)
-class Sharp:
+class Sharp(Analysed):
     """An algorithm, and how its learning rate is limited.
 
     Attributes:
-        kind: of the algorithm.
-        partial: clients are drawn, updates aggregated.
         apart: ``LIMIT S eta tau`` is at most 1/reach and at most 1/(2 rho); else at
             most 1/(reach + 2 rho).
         limit: ``limit S eta tau <= 1`` where everyone takes part.
     """
 
-    kind: k.Kind
-    partial: bool = False
     apart: bool = False
     limit: Fraction = Fraction(LIMIT)
-
-    @property
-    def weighted(self) -> Weighted:
-        """The algorithm in the terms of `weighted_rounds`."""
-        return Weighted(self.kind, self.partial)
-
-    @property
-    def round(self) -> Round:
-        """Round t at the rates eta(t)."""
-        return self.weighted.round
 
     @property
     def closed(self) -> Closed:

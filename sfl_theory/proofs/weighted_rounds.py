@@ -101,6 +101,29 @@ class Weighted:
         return combine(target=k.Lin({}))
 
 
+@dataclass(frozen=True)
+class Analysed:
+    """An algorithm at the rates eta(t), as an analysis sees it.
+
+    Attributes:
+        kind: SFL-V1, or SFL-V2 with weighted server steps, visits in any order.
+        partial: clients are drawn, updates aggregated.
+    """
+
+    kind: k.Kind
+    partial: bool = False
+
+    @property
+    def weighted(self) -> Weighted:
+        """The algorithm in the terms of this module."""
+        return Weighted(self.kind, self.partial)
+
+    @property
+    def round(self) -> Round:
+        """Round t."""
+        return self.weighted.round
+
+
 def client_sum(a: Weighted) -> Theorem:
     """Return ``||sum_i g_i||^2 <= tau^2 G2`` for a client."""
     return combine(

@@ -105,7 +105,7 @@ def _measured(what: Measured) -> tuple[Form, Number | int, Callable[[], Theorem]
 def example(what: Says, **more: int) -> Callable[[], ModelData]:
     """Return the standard model for two steps in a round, and other parameters."""
     rates = {"u": k.Rate(1 / (7 + k.symbol(k.ROUND)))}
-    return meeting(what, rates=rates, batches=2, **more)
+    return meeting(what, Fraction(1, 2), rates, batches=2, **more)
 
 
 BY_POTENTIAL = (
