@@ -19,7 +19,7 @@ from sfl_theory.proofs.block_steps import drawn, first, moved, step_size
 from sfl_theory.proofs.local_steps import N, S, both_parts, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, inverse_q, of, sign, steps, sum_over
 from sfl_theory.proofs.partial_visits import RUN, B, W, eta, g, gp, kappa, r, share, tau
-from sfl_theory.proofs.visited import Visited
+from sfl_theory.proofs.visited import Visited, at_most_inverse
 
 PRINTED = local.Round(
     notation.equal_paces(k.Kind.V2, tau, notation.rates("eta"), k.Participants.UPDATES)
@@ -59,22 +59,11 @@ def drift() -> Theorem:
 
 def first_order_printed(side: k.Side) -> Theorem:
     """Return (175) with weights a_n/q_n and the whole vector's move."""
-    few, positive = at_most_inverse(), combine((visits.away, 1))
+    few, positive = at_most_inverse(RUN), combine((visits.away, 1))
     spare = k.weight(n) * inverse_q(n) - share()
     each = combine((few, k.weight(n)), target=k.constant(spare))
     more = sum_over(sum_over(positive, steps(tau), i), k.CLIENTS, n, spare, [each])
     return combine(first_order(side), (more, eta * S**2 / 2))
-
-
-def at_most_inverse(r: local.Round = r) -> Theorem:
-    """Return ``1/q_n - J_n >= 0``."""
-    inverse, J = inverse_q(n), k.draw(r.run, n, now)
-    exact = rules.drawn(r.run, n, now)
-    return combine(
-        (exact, 1 / inverse),
-        (rules.square(inverse - J), 1 / inverse),
-        target=k.constant(inverse - J),
-    )
 
 
 @cache
@@ -172,7 +161,7 @@ def second_order() -> Theorem:
     g_i = p.local_gradient(of(i)) + p.noise(of(i))
     change, block = k.part(side, g_i - first(p)), k.part(side, g_i)
     few = combine(
-        (at_most_inverse(p), inverse + J), target=k.constant(inverse**2 - J**2)
+        (at_most_inverse(p.run), inverse + J), target=k.constant(inverse**2 - J**2)
     )
     fewer = sum_over(
         sum_over(combine((change, 1)), steps(tau), i),

@@ -12,7 +12,7 @@ from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
-from sfl_theory.proofs.visited import Visited
+from sfl_theory.proofs.visited import Visited, at_most_inverse
 
 tau, T = count("tau"), count("T")
 RUN = notation.equal_paces(
@@ -51,14 +51,7 @@ def drawn_sum(form: k.Lin, factor: Number = 1) -> k.Lin:
 
 def at_most_kappa() -> Theorem:
     """Return ``kappa - W >= 0``: no draw exceeds 1/q_n."""
-    inverse, J = notation.inverse_q(n), k.draw(RUN, n, now)
-    exact = rules.drawn(RUN, n, now)
-    one = combine(
-        (exact, 1 / inverse),
-        (rules.square(inverse - J), 1 / inverse),
-        target=k.constant(inverse - J),
-    )
-    return sum_over(one, k.CLIENTS, n, k.weight(n))
+    return sum_over(at_most_inverse(RUN), k.CLIENTS, n, k.weight(n))
 
 
 def centred(w: k.Vec) -> Theorem:
