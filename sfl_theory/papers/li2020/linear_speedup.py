@@ -19,7 +19,7 @@ from sfl_theory.kernel.algebra import Ratio, Sort
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.papers.li2020 import setting as s
 from sfl_theory.papers.li2020.setting import G2, E, F, L, R, delta2, kappa, mu, run
-from sfl_theory.proofs import counted_steps, local_speedup
+from sfl_theory.proofs import counted_steps, minibatch_speedup
 from sfl_theory.proofs.foundations import value_gap
 from sfl_theory.proofs.notation import combine
 from sfl_theory.written import Assumed, Form, Number, Written
@@ -91,7 +91,10 @@ def by_heterogeneity() -> Theorem:
     own = k.Rate(mu.value / 2 * s.eta(Written(k.symbol(k.ROUND), "s") + 1).value)
     family = k.RoundFamily("u", Sort.POSITIVE)
     return theorem(
-        local_speedup.distance(), 2 + s.above_8.value, {8 * kappa: 2}, (family, own)
+        minibatch_speedup.distance(k.Kind.V1),
+        2 + s.above_8.value,
+        {8 * kappa: 2},
+        (family, own),
     )
 
 
