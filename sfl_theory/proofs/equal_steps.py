@@ -196,11 +196,7 @@ def aggregation() -> Theorem:
     w = r.next - ends
     g, binder = noisy(of(j)), steps(tau)
     moved = r.away(tau) + k.summed(binder, j, g) * eta
-    one = combine(
-        rules.blocks(moved, w),
-        *((rules.local_update(run, n, now, tau, side, w), 1) for side in k.Side),
-        target=k.inner(moved, w),
-    )
+    one = local.walked(run, now, tau, w)
     outer = rules.linear(k.CLIENTS, n, moved * k.weight(n), w)
     return combine(
         (local.whole_update(r, w), -1),

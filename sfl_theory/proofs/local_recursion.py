@@ -40,9 +40,7 @@ def each(theorem: Theorem) -> Theorem:
 def moved(step: Ratio, w: k.Vec) -> Theorem:
     """Return ``<p(step) - x + eta sum_{j<step} g(j), w> >= 0``."""
     total = R.away(step) + _until(step) * eta
-    sides = [(rules.local_update(R.run, n, now, step, side, w), 1) for side in k.Side]
-    target = k.inner(total, w)
-    theorem = combine(rules.blocks(total, w), *sides, target=target)
+    target, theorem = k.inner(total, w), local.walked(R.run, now, step, w)
     before_i = rules.assume(k.constant(tau - step))
     if before_i.hypotheses.isdisjoint(theorem.hypotheses) or step == i:
         return theorem

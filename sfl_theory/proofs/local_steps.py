@@ -367,20 +367,21 @@ def whole_deviation(r: Round) -> Theorem:
     )
 
 
+def walked(run: k.Split, round_: Ratio, step: Ratio, w: k.Vec) -> Theorem:
+    """Return ``<p_i - x + eta sum_{j<i} g_j, w> = 0``: both blocks of a client."""
+    g, rate = stochastic(run, n, round_, of(j)), run.client.rate.at(round_)
+    away = k.local_point(run, n, round_, step) - k.iterate(run, round_)
+    moved = away + k.summed(steps(step), j, g) * rate
+    sides = [rules.local_update(run, n, round_, step, side, w) for side in k.Side]
+    return combine(rules.blocks(moved, w), *sides, target=k.inner(moved, w))
+
+
 def whole_moved(r: Round) -> Theorem:
     """Return ``||p_i - x||^2 = eta^2 ||sum_{j<i} g_j||^2`` for SFL-V1."""
     away, total = r.away(of(i)), k.summed(steps(of(i)), j, _stochastic(r))
-
-    def update(w: k.Vec) -> Theorem:
-        moved = away + total * r.eta
-        sides = [
-            (rules.local_update(r.run, n, now, of(i), side, w), 1) for side in k.Side
-        ]
-        return combine(rules.blocks(moved, w), *sides, target=k.inner(moved, w))
-
     return combine(
-        update(away),
-        (update(total), -r.eta),
+        walked(r.run, now, of(i), away),
+        (walked(r.run, now, of(i), total), -r.eta),
         target=k.norm2(away) - k.norm2(total) * r.eta**2,
     )
 

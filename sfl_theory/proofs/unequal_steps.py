@@ -88,12 +88,7 @@ def reached(w: k.Vec) -> Theorem:
     """Return ``<ends - x + eta (M + Z), w> = 0``."""
     g = r.local_gradient(of(i)) + r.noise(of(i))
     moved = r.away(own) + k.summed(steps(own), i, g) * eta
-    each = combine(
-        rules.blocks(moved, w),
-        *(rules.local_update(run, n, now, own, side, w) for side in k.Side),
-        target=k.inner(moved, w),
-    )
-    whole = sum_over(each, k.CLIENTS, n, k.weight(n))
+    whole = sum_over(local.walked(run, now, own, w), k.CLIENTS, n, k.weight(n))
     return combine(whole, rules.linear(k.CLIENTS, n, moved * k.weight(n), w))
 
 
