@@ -335,6 +335,19 @@ def whole_centred(r: Round, w: k.Vec) -> Theorem:
     return combine(linear_both(r, xi, w, tau, k.weight(n)), zero)
 
 
+def no_noise(r: Round) -> Theorem:
+    """Return ``||sum_n a_n sum_i xi||^2 <= 0`` where every noise has variance 0."""
+    tau, xi = r.steps(k.Side.CLIENT), r.noise(of(i))
+    each = rules.jensen(steps(tau), i, ratio(1), xi)
+    none = rules.variance(r.run, ratio(0), n, now, of(i))
+    return combine(
+        rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, xi)),
+        sum_over(each, k.CLIENTS, n, k.weight(n)),
+        (r.summed(none, tau, k.weight(n)), tau),
+        target=-k.norm2(own_mean(r, xi)),
+    )
+
+
 def whole_noise(r: Round) -> Theorem:
     """Return ``||sum_n a_n sum_i xi||^2 <= tau sum a_n^2 sigma_n^2``."""
     tau = r.steps(k.Side.CLIENT)
@@ -390,14 +403,19 @@ def _stochastic(r: Round) -> k.Vec:
     return stochastic(r.run, n, now, of(j))
 
 
-def bounded_drift(r: Round) -> Theorem:
-    """Return ``D <= eta^2 tau^3 G2/3`` for second moments <= G2 along the run."""
-    tau, bound = r.steps(k.Side.CLIENT), rules.bounded_gradient
-    one = combine(
+def bounded_way(r: Round) -> Theorem:
+    """Return ``||p_i - x||^2 <= eta^2 i^2 G2`` for SFL-V1."""
+    bound = rules.bounded_gradient(r.run, G2, n, now, of(j))
+    return combine(
         (whole_moved(r), -1),
         (rules.jensen(steps(of(i)), j, ratio(1), _stochastic(r)), r.eta**2),
-        (sum_over(bound(r.run, G2, n, now, of(j)), steps(of(i)), j), r.eta**2 * of(i)),
+        (sum_over(bound, steps(of(i)), j), r.eta**2 * of(i)),
     )
+
+
+def bounded_drift(r: Round) -> Theorem:
+    """Return ``D <= eta^2 tau^3 G2/3`` for second moments <= G2 along the run."""
+    tau, one = r.steps(k.Side.CLIENT), bounded_way(r)
     target = k.constant(r.eta**2 * tau**3 * G2 / 3) - whole_drift(r)
     return combine(r.summed(one, tau, k.weight(n)), target=target)
 

@@ -27,6 +27,7 @@ from sfl_theory.proofs import (
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.block_steps import apart, moved, pull, total
 from sfl_theory.proofs.convex_paces import Paces
+from sfl_theory.proofs.foundations import smooth_mean, value_gap
 from sfl_theory.proofs.local_steps import G2, Round, block_move, i, n, now, t
 from sfl_theory.proofs.notation import combine, nat, of, of_round, steps, sum_over
 from sfl_theory.proofs.strongly_convex import (
@@ -34,7 +35,6 @@ from sfl_theory.proofs.strongly_convex import (
     S,
     gamma,
     gap,
-    gap_by_distance,
     mu,
     s_a2,
 )
@@ -98,7 +98,7 @@ class Recursion:
         rate = rules.instantiate(self.rate(), ((t, at),), ())
         return combine(
             rate,
-            (gap_by_distance(start), keep),
+            (value_gap(S, start, smooth_mean), keep),
             (start - BEST, spare),
             target=right - self.gap(at),
         )

@@ -16,7 +16,7 @@ from sfl_theory.kernel.terms import MEAN, Lin, Vec, constant, iterate, norm2
 from sfl_theory.papers.li2020 import one_step as st
 from sfl_theory.papers.li2020.one_step import WALK, of_paper
 from sfl_theory.proofs.counted_steps import EARLY, at_step, eta, rate
-from sfl_theory.proofs.foundations import smooth_mean
+from sfl_theory.proofs.foundations import smooth_mean, value_gap
 from sfl_theory.proofs.minibatch_stepwise import BEST, MADE, J, K, S, j, mu, now, t
 from sfl_theory.proofs.notation import combine, nat, of, positive, steps, sum_over
 
@@ -209,12 +209,6 @@ def distance() -> Theorem:
     )
 
 
-def gap_by_distance(p: Vec) -> Theorem:
-    """Return ``F(p) - F* <= L/2 ||p - w*||^2``."""
-    flat = rules.stationary(MEAN, p - BEST)
-    return combine(smooth_mean(S, BEST, p), (flat, -1))
-
-
 def bound(made: Ratio) -> Lin:
     """Return ``kappa/(gamma + made) (2 B/mu + mu gamma/2 ||w_1 - w*||^2)``."""
     start = norm2(iterate(RUN, 0) - BEST) * (mu * gamma / 2)
@@ -231,7 +225,7 @@ def _bounded(near: Theorem, p: Vec, made: Ratio, by: Ratio | None = None) -> The
     spare = combine((more, 4 / mu**2 * c), target=constant(rest))
     return combine(
         (near, c),
-        gap_by_distance(p),
+        value_gap(S, p, smooth_mean),
         (spare, st.noises()),
         (st.heterogeneous(), 6 * S * rest),
         (iterate(RUN, 0) - BEST, gamma * c * (low * high / (gamma + by) - gamma + 1)),
