@@ -291,6 +291,41 @@ def own_gradients(r: Round, factor: Ratio) -> Theorem:
     return sum_over(one, k.CLIENTS, n, factor)
 
 
+def own_size(r: Round, side: k.Side | None = None) -> Theorem:
+    """Return ``sum_n w_n ||gx||^2 <= ||grad f||^2 + eps2``, or of a block.
+
+    w_n is a_n, or a_n J_n where visits are drawn: draws and gx have means.
+    """
+
+    def block(u: k.Vec) -> k.Vec:
+        return u if side is None else k.part(side, u)
+
+    g, gx, far = r.gradient, r.own_gradient(), r.own_gradient() - r.gradient
+    near = rules.heterogeneity(eps2, n, r.x)
+    drawn = r.run.drawn and r.run.kind.visits
+    w = rules.share(r.run, n, now, k.Side.CLIENT) if drawn else k.weight(n)
+    F = k.summed(k.CLIENTS, n, k.norm2(block(gx)) * w)
+    averaged = [(rules.expect(r.run, now, F), -1)] if drawn else []
+    near = near if side is None else block_below(side, far, near)
+    return combine(
+        sum_over(near, k.CLIENTS, n, k.weight(n)),
+        (rules.linear(k.CLIENTS, n, block(gx) * k.weight(n), g), 2),
+        (rules.mean_gradient(r.x, block(g)), 2),
+        *averaged,
+        target=k.norm2(block(g)) + k.constant(eps2) - F,
+    )
+
+
+def centred_by(r: Round, share: Ratio, w: k.Vec) -> Theorem:
+    """Return ``<sum_n share sum_i xi, w> = 0`` for w fixed by x(t), share by draws."""
+    tau, xi = r.steps(k.Side.CLIENT), r.noise(of(i))
+    fixed = rules.unbiased(r.run, n, now, of(i), w * share)
+    each = sum_over(fixed, steps(tau), i)
+    inside = rules.linear(steps(tau), i, xi * share, w)
+    outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share, w)
+    return combine(outer, *(sum_over(one, k.CLIENTS, n) for one in (each, inside)))
+
+
 # Lemmas on whole vectors, for runs in which both sides step together -----------------
 
 

@@ -49,7 +49,7 @@ def drift() -> Theorem:
     return combine(
         (visits.drift(), c),
         (local.local_gradients(r, tau, share(), 1), c * size),
-        (visits.own_size(), 2 * c * size * tau),
+        (local.own_size(r), 2 * c * size * tau),
         (positive, spare),
         (g, (8 - 2 * c) * size * tau),
         target=most(k.norm2(g) + k.constant(eps2)) - D,
@@ -109,7 +109,7 @@ def plain_drift() -> Theorem:
         (r.summed(combine((gc, 1)), tau, share()), 2 * size * kappa),
         (local.local_gradients(r, tau, a, 1), size),
         (local.local_gradients(r, tau, share(), 1), 2 * size * kappa),
-        (visits.own_size(), 2 * size * tau * (1 + 2 * kappa)),
+        (local.own_size(r), 2 * size * tau * (1 + 2 * kappa)),
         (rules.expect(RUN, now, own), 2 * size * tau),
         (drift(), 4 * size * kappa * S**2),
         signs=[few],
@@ -185,23 +185,6 @@ def second_order() -> Theorem:
     )
 
 
-def own_size(side: k.Side) -> Theorem:
-    """Return ``sum w_n ||[gx]_b||^2 <= ||grad_b f||^2 + eps2``."""
-    own, far = k.part(side, g), visits.gx - g
-    same = combine(
-        rules.linear(k.CLIENTS, n, k.part(side, visits.gx) * k.weight(n), g),
-        rules.mean_gradient(r.x, own),
-    )
-    near = local.block_below(side, far, rules.heterogeneity(eps2, n, r.x))
-    F = k.summed(k.CLIENTS, n, k.norm2(k.part(side, visits.gx)) * share())
-    return combine(
-        sum_over(near, k.CLIENTS, n, k.weight(n)),
-        (same, 2),
-        (rules.expect(RUN, now, F), -1),
-        target=k.norm2(own) + k.constant(eps2) - F,
-    )
-
-
 def gradients(side: k.Side) -> Theorem:
     """Return ``sum w sum_i ||[gp]_b||^2 <= 2 tau (||grad_b f||^2 + eps2) + 2S^2 D``."""
     here, far = k.part(side, visits.gx), k.part(side, visits.apart)
@@ -209,7 +192,9 @@ def gradients(side: k.Side) -> Theorem:
         local.young(here, far, 1), (local.block_at_most(side, visits.apart), 2)
     )
     return combine(
-        r.summed(one, tau, share()), (visits.near(), 2), (own_size(side), 2 * tau)
+        r.summed(one, tau, share()),
+        (visits.near(), 2),
+        (local.own_size(r, side), 2 * tau),
     )
 
 

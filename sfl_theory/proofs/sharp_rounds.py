@@ -149,17 +149,6 @@ class Sharp(Analysed):
         return full * s_a2 + self.closed.of_noise * drawn + self.own * apart
 
 
-def own_size(r: Round) -> Theorem:
-    """Return ``sum a_n ||gx||^2 <= ||grad f||^2 + eps2``: the mean of gx is grad f."""
-    gx, gf = r.own_gradient(), r.gradient
-    same = combine(
-        rules.linear(CLIENTS, n, gx * weight(n), gf), rules.mean_gradient(r.x, gf)
-    )
-    apart = sum_over(rules.heterogeneity(eps2, n, r.x), CLIENTS, n, weight(n))
-    F = k.summed(CLIENTS, n, norm2(gx) * weight(n))
-    return combine(apart, (same, 2), target=norm2(gf) + constant(eps2) - F)
-
-
 def drift(a: Sharp) -> Theorem:
     """Return ``D <= factor eta^2 tau^2 (share tau ||grad f||^2 + spread)``."""
     r, by = a.round, a.closed
@@ -168,7 +157,7 @@ def drift(a: Sharp) -> Theorem:
         one = sharp_drift.drift(r, by)
     else:
         one = sum_over(sharp_drift.client_drift(r, by), CLIENTS, n, weight(n))
-    return a.under_rate(combine(one, (own_size(r), size)))
+    return a.under_rate(combine(one, (local.own_size(r), size)))
 
 
 def means(r: Round) -> tuple[Vec, Vec]:

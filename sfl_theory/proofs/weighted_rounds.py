@@ -274,17 +274,6 @@ def descent(a: Weighted) -> Theorem:
     return combine(*uses, (left, eta / (2 * tau)), target=target)
 
 
-def centred(a: Weighted, w: k.Vec, share: Ratio) -> Theorem:
-    """Return ``<sum_n share sum_i xi, w> = 0`` for w fixed by x(t), share by draws."""
-    r = a.round
-    xi = r.noise(of(i))
-    each = sum_over(rules.unbiased(a.run, n, now, of(i), w * share), steps(tau), i)
-    inside = rules.linear(steps(tau), i, xi * share, w)
-    outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share, w)
-    zero = [(sum_over(one, k.CLIENTS, n), 1) for one in (each, inside)]
-    return combine(outer, *zero)
-
-
 # Distances ---------------------------------------------------------------------------
 
 
@@ -308,7 +297,7 @@ def progress(a: Weighted) -> Theorem:
     return combine(
         r.summed(one, tau, w),
         local.linear_both(r, gp, away, tau, w),
-        centred(a, away, w),
+        local.centred_by(r, w, away),
         (a.averaged(drawn), tau),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),
