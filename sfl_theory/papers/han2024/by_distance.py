@@ -71,18 +71,19 @@ WITH_NOISE = (
     r"distance, and $\frac9{16}S$ times its squared length to the gap."
 )
 SILENT, LOUD = statement(noisy=False), statement(noisy=True)
+WRITTEN = r"$z=\sqrt{4S/\mu-3}-1$, so $S>\mu$; $\gamma=8S/\mu-1$"
 PART: Part = proved(
     SILENT,
     lambda: after(halfway_rates.rate(halfway_rates.QUIET)),
     WORDS,
-    rf"{WEIGHTED_RUNS}, no noise; $z=\sqrt{{4S/\mu-3}}-1$, so $S>\mu$",
+    f"{WEIGHTED_RUNS}, no noise; {WRITTEN}",
     model=meeting(SILENT, Fraction(0), tau=2, z=1),
 )
 NOISY: Part = proved(
     LOUD,
     lambda: after(halfway_rates.rate(halfway_rates.NOISY)),
     f"{WORDS} {WITH_NOISE}",
-    rf"{WEIGHTED_RUNS}; $z=\sqrt{{4S/\mu-3}}-1$, so $S>\mu$",
+    f"{WEIGHTED_RUNS}; {WRITTEN}",
     model=meeting(LOUD, Fraction(1, 4), tau=2, z=1),
 )
 LINE, NOISY_LINE = (Line(Algorithm("3.7"), RUN, part) for part in (PART, NOISY))

@@ -129,7 +129,8 @@ def line(number: str) -> Line:
             what,
             lambda: after(noisy_gap.gaps(analysed)),
             WORDS,
-            f"{one.reading}; $z=\\sqrt{{S/\\mu}}$ is written $1+y$"
+            f"{one.reading}; $z=\\sqrt{{S/\\mu}}$ is written $1+y$, "
+            r"$\gamma=8S/\mu-1$"
             + ("; updates aggregated" if printed.partial(number) else ""),
             model=meeting(what, y=1),
         ),
@@ -145,7 +146,8 @@ FREE_LINE = Line(
         free_of_33,
         f"{WORDS} Drift has a share of $\\|\\nabla f(x^t)\\|^2$, which a round "
         r"pays for as $8S\eta\tau\le1$.",
-        r"$z=\sqrt{S/\mu}$ is written $1+y$",
+        r"equal numbers of steps; $z=\sqrt{S/\mu}$ is written $1+y$, "
+        r"$\gamma=32S/\mu$",
         model=meeting(FREE_STATEMENT, y=1),
     ),
 )
@@ -169,7 +171,8 @@ CLAIMS = (
     Kind.THEOREM(
         "han2024/thm-3.6/strongly_convex/root-noise-unbounded",
         "not in the paper",
-        "The same without bounded gradients, at the rates 4/(mu tau (32 S/mu + t)).",
+        "The gap of the last model without bounded gradients, at the rates "
+        "4/(mu tau (32 S/mu + t)): noise with the root of S/mu.",
         FREE_LINE.part,
         scope="for equal periods",
     ),
