@@ -15,7 +15,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import block_steps, drawn_visits, notation
+from sfl_theory.proofs import block_steps, derived, drawn_visits, notation
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.block_steps import factor, moved, own_gradient, pull, total
 from sfl_theory.proofs.drawn_visits import Drawn
@@ -47,7 +47,7 @@ def drift() -> Theorem:
     r, side = ROUND_T, k.Side.CLIENT
     gp, xi, away = r.local_gradient(of(i)), r.noise(of(i)), r.away(of(i))
     size = 2 * r.eta**2
-    var = rules.variance(r.run, sigma2(n), n, now, of(i))
+    var = derived.variance(r.run, sigma2(n), n, now, of(i))
     return combine(
         (all_steps(local.both_parts(away)), -1),
         drawn_visits.client_drift(ALL),
@@ -74,7 +74,7 @@ def drift_closed(short: Theorem | None = None) -> Theorem:
     """
     r = ROUND_T
     gx, gp = r.own_gradient(), r.local_gradient(of(i))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     one = combine(young(gx, gp - gx, 1), (near, 2))
     theta = 2 * r.eta**2 * N**2 * tau**2
     spare = 1 - 4 * theta * S**2

@@ -14,7 +14,13 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import block_steps, equal_steps, non_convex, sharp_rounds
+from sfl_theory.proofs import (
+    block_steps,
+    derived,
+    equal_steps,
+    non_convex,
+    sharp_rounds,
+)
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.equal_steps import each_client, eta, gf, gx, noisy, r, run, tau
 from sfl_theory.proofs.local_steps import N, S, eps2, i, n, now, sigma2, t
@@ -79,9 +85,9 @@ def centred_start(side: k.Side) -> Theorem:
     """Return ``||[g_0]_b||^2 <= ||[grad F_n(p_0)]_b||^2 + sigma_n^2``."""
     start, xi = k.part(side, r.local_gradient(0)), r.noise(0)
     return combine(
-        (rules.unbiased(run, n, now, ratio(0), start), -2),
+        (derived.unbiased(run, n, now, ratio(0), start), -2),
         local.block_at_most(side, xi),
-        rules.variance(run, sigma2(n), n, now, ratio(0)),
+        derived.variance(run, sigma2(n), n, now, ratio(0)),
     )
 
 
@@ -89,14 +95,14 @@ def eq_23(side: k.Side) -> Theorem:
     """Return (23) with 4 for 2 and the whole gradient; ``2 S eta tau <= 1``."""
     u2 = S**2 * eta**2 * tau**2
     gp = r.local_gradient(of(i))
-    near = rules.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
+    near = derived.lipschitz(k.Local(n), S, r.x, r.point(of(i)))
     half = S * eta**2 * tau / 2
     one = combine(
         local.block_at_most(side, noisy(of(i))),
-        (rules.unbiased(run, n, now, of(i), gp), -2),
+        (derived.unbiased(run, n, now, of(i), gp), -2),
         local.young(gx, gp - gx, 1),
         (near, 2),
-        rules.variance(run, sigma2(n), n, now, of(i)),
+        derived.variance(run, sigma2(n), n, now, of(i)),
     )
     size, of_F = tau * (1 + 8 * u2), tau * (2 + 16 * u2 / 3)
     return combine(
@@ -150,8 +156,8 @@ CONSTANTS = ("2.01", "1.08", "0.38", "0.57")
 
 def averaged(one: Theorem, factor: Number) -> Theorem:
     """Return a bound on a round's gradient, summed over rounds, times factor/T."""
-    ends = rules.telescope(t, k.value_of(k.MEAN, r.x), T)
-    last = rules.lowest(k.MEAN, k.iterate(run, T))
+    ends = derived.telescope(t, k.value_of(k.MEAN, r.x), T)
+    last = derived.lowest(k.MEAN, k.iterate(run, T))
     c = ratio(factor) / T
     return combine((sum_over(one, steps(T), t), 1 / T), (ends, c), (last, c))
 

@@ -12,9 +12,9 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_recursion as recursion
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2, young
 from sfl_theory.proofs.notation import combine, equal_paces, of, rates, steps, sum_over
 
@@ -90,10 +90,10 @@ def sharper_step() -> Theorem:
     pairs = ((apart, foreign), (apart, gf), (foreign, gf))
     one = combine(
         next_one(recursion.one_step()),
-        (rules.unbiased(run, n, now, of(i), before), 2 * eta),
-        (rules.variance(run, sigma2(n), n, now, of(i)), eta2),
-        (rules.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
-        (rules.heterogeneity(eps2, n, r.x), size),
+        (derived.unbiased(run, n, now, of(i), before), 2 * eta),
+        (derived.variance(run, sigma2(n), n, now, of(i)), eta2),
+        (derived.lipschitz(k.Local(n), S, r.x, r.point(of(i))), size),
+        (derived.heterogeneity(eps2, n, r.x), size),
         (a + r.local_gradient(of(i)) * (eta * tau), 1 / tau),
         (r.local_gradient(of(i)), (tau - 1) * eta2),
         *((u - v, 2 * tau * eta2) for u, v in pairs),
@@ -114,10 +114,10 @@ def gradient_change(late: Number, early: Number, side: k.Side | None = None) -> 
     """
     apart = r.local_gradient(late) - r.local_gradient(early)
     one, two, rest = r.noise(late), r.noise(early), apart - r.noise(early)
-    moment = rules.variance(run, sigma2(n), n, now, ratio(late))
-    other = rules.variance(run, sigma2(n), n, now, ratio(early))
-    near = rules.lipschitz(k.Local(n), S, r.point(late), r.point(early))
-    centred = rules.unbiased(run, n, now, ratio(late), rest)
+    moment = derived.variance(run, sigma2(n), n, now, ratio(late))
+    other = derived.variance(run, sigma2(n), n, now, ratio(early))
+    near = derived.lipschitz(k.Local(n), S, r.point(late), r.point(early))
+    centred = derived.unbiased(run, n, now, ratio(late), rest)
     change = noisy(late) - noisy(early)
     whole = combine(
         (centred, -2),
@@ -142,7 +142,7 @@ def at_start(w: k.Vec) -> Theorem:
     moved = r.away(0)
     uses: list[tuple[Theorem, Number]] = [
         (rules.blocks(moved, w), 1),
-        *((rules.local_update(run, n, now, ratio(0), side, w), 1) for side in k.Side),
+        *((derived.local_update(run, n, now, ratio(0), side, w), 1) for side in k.Side),
     ]
     return combine(*uses, target=k.inner(r.away(0), w))
 

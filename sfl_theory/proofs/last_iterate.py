@@ -24,6 +24,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Replaceable, Theorem
 from sfl_theory.kernel.terms import Lin, Rate, Variable, constant, norm2, number_at
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import reference_models as ref
 from sfl_theory.proofs.local_steps import (
     G2,
@@ -132,8 +133,8 @@ def last_gap(a: Weighted, w: References) -> Theorem:
         w,
         [
             (sum_over(grown(a, w), steps(T), t), 1),
-            (rules.telescope(t, ref.away(a, w, now, now), T), 1),
-            (rules.telescope(t, rho, T), 2 * tau),
+            (derived.telescope(t, ref.away(a, w, now, now), T), 1),
+            (derived.telescope(t, rho, T), 2 * tau),
             (nothing(w, norm2(model(a, zero) - model(a, STEP))), 1),
             (nothing(w, gap(a, STEP)), 2 * tau * w.left(zero)),
             (

@@ -15,8 +15,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Exact, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, Vec, constant, norm2, weight
+from sfl_theory.proofs import derived, noises, unrolled
 from sfl_theory.proofs import foundations as found
-from sfl_theory.proofs import noises, unrolled
 from sfl_theory.proofs.minibatch_stepwise import (
     BEST,
     J,
@@ -92,7 +92,7 @@ class MeanStep:
     def noise(self) -> Theorem:
         """Return ``||sum a xi||^2 <= SINGLE``."""
         run = self.walk.run
-        each = rules.variance(run, sigma2, n, now, J)
+        each = derived.variance(run, sigma2, n, now, J)
         return combine(
             (noises.of_steps(run, n, now, J, J), -1),
             sum_over(each, CLIENTS, n, weight(n) ** 2),
@@ -103,7 +103,7 @@ class MeanStep:
         g, there, point = self.gradient, self.there, self.walk.point(J)
         G, Gw = averaged(g), averaged(there)
         if self.modulus is None:
-            each = rules.lipschitz(Local(n), S, point, self.middle)
+            each = derived.lipschitz(Local(n), S, point, self.middle)
         else:
             each = found.lipschitz(Local(n), S, point, self.middle, self.modulus)
         return combine(
@@ -119,8 +119,8 @@ class MeanStep:
         """
         h, y, point = self.h, self.middle - BEST, self.walk.point(J)
         each = combine(
-            rules.majorant(Local(n), S, point, self.middle),
-            rules.convex(Local(n), mu, point, BEST),
+            derived.majorant(Local(n), S, point, self.middle),
+            derived.convex(Local(n), mu, point, BEST),
         )
         return combine(
             (over(each), 2 * h),
@@ -161,7 +161,7 @@ class MeanStep:
             self._toward(mu),
             (self._apart(), near),
             (found.majorant_of_mean(S, wbar, below), far),
-            (rules.lowest(k.MEAN, below), far),
+            (derived.lowest(k.MEAN, below), far),
             (G - total * (1 + young), h**2 / young),
             target=walk.distance(J) * (1 - mu * h)
             - gap(wbar) * (2 * h - far)
@@ -192,7 +192,7 @@ class MeanStep:
         """Return ``Delta' <= Delta - 2h gap + S h D + h^2 G^2``, convex functions."""
         run, h, y = self.walk.run, self.h, self.middle - BEST
         g = rules.stochastic(run, n, now, J)
-        each = rules.bounded_gradient(run, G2, n, now, J)
+        each = derived.bounded_gradient(run, G2, n, now, J)
         return combine(
             self.square(),
             (self.fresh(y), 2 * h),

@@ -26,8 +26,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, Local, constant, norm2, part, weight
+from sfl_theory.proofs import derived, noises, unrolled
 from sfl_theory.proofs import minibatch_stepwise as st
-from sfl_theory.proofs import noises, unrolled
 from sfl_theory.proofs.counted_steps import counted, distance_ends, value_ends
 from sfl_theory.proofs.foundations import cocoercive, monotone
 from sfl_theory.proofs.mean_steps import SINGLE, MeanStep, gap
@@ -94,7 +94,7 @@ def drift(kind: k.Kind) -> Theorem:
     blocks = ((rules.blocks(differs, differs), cost), (part(st.SERVER, differs), cost))
     from_f = combine(
         (contraction(one), r + HALF),
-        (rules.heterogeneity(st.delta2, n, one.middle), cost),
+        (derived.heterogeneity(st.delta2, n, one.middle), cost),
         *(() if walk.alone else blocks),
         (d - own(g - one.there) * h + own(differs) * (2 * r * h), HALF),
         target=norm2(d) * kept
@@ -113,7 +113,7 @@ def drift(kind: k.Kind) -> Theorem:
     noise = k.noise(run, n, now, J)
     xi, side = own(noise), None if walk.alone else st.CLIENT
     zbar, weights = st.averaged(xi), weight(n) * (1 - weight(n))
-    each = rules.variance(run, st.sigma2, n, now, J)
+    each = derived.variance(run, st.sigma2, n, now, J)
     if not walk.alone:
         each = combine(each, rules.blocks(noise, noise), (part(st.SERVER, noise), 1))
     return combine(
@@ -254,7 +254,7 @@ class Followed:
         low, high = st.gamma + K * now, st.gamma + K * (now + 1)
         return combine(
             sum_over(self.grown(), steps(K), st.j),
-            rules.telescope(st.j, self.potential(J), K),
+            derived.telescope(st.j, self.potential(J), K),
             (self.walk.same_start(), self.apart * K * (low - 1) * (low - 2)),
             (start, (low - 1) * (low - 2) * (low - 3)),
             (end, (high - 1) * (high - 2) * (high - 3)),
@@ -266,7 +266,7 @@ def over_rounds(one: Theorem, away: k.Lin) -> Theorem:
     end = st.gamma + K * T
     whole = combine(
         sum_over(one, steps(T), st.t),
-        rules.telescope(st.t, scaled(st.gamma + K * now, away), T),
+        derived.telescope(st.t, scaled(st.gamma + K * now, away), T),
     )
     return combine((whole, 1 / ((end - 1) * (end - 2) * (end - 3))))
 
@@ -329,7 +329,7 @@ def gap_after() -> Theorem:
     before = k.iterate(RUN, now)
     one = Followed(
         lambda step: gap(st.middle(step)),
-        rules.lowest(k.MEAN, st.middle(J)),
+        derived.lowest(k.MEAN, st.middle(J)),
         value_descent(),
         contracted(1 + ratio(KEPT), ratio(KEPT)),
         Fraction(10, 3) * S**2 / mu * (x - 1) * (x - 2),

@@ -21,7 +21,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem
-from sfl_theory.proofs import in_order, notation, sharp_rounds
+from sfl_theory.proofs import derived, in_order, notation, sharp_rounds
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.foundations import convex_mean, growth
 from sfl_theory.proofs.local_steps import G2, Round, S, i, n, now, t
@@ -198,7 +198,7 @@ def progress(a: Noisy) -> Theorem:
     gp = r.local_gradient(of(i))
     one = combine(
         rules.smooth(k.Local(n), S, p, r.x),
-        rules.convex(k.Local(n), mu, p, BEST),
+        derived.convex(k.Local(n), mu, p, BEST),
         ((p - r.x) * 4 + e, mu / 8),
     )
     return combine(
@@ -361,7 +361,7 @@ def distances_fall(a: Noisy) -> Theorem:
     step = combine(
         (at_rates(a, distances(a)), 1 / (1 + 4 * u)),
         (rules.assume(claim(now)), kept),
-        (rules.lowest(k.MEAN, first), spare / mu),
+        (derived.lowest(k.MEAN, first), spare / mu),
         target=claim(now + 1),
     )
     base = combine((growth(mu, first), 2 / mu), target=claim(ratio(0)))
@@ -374,7 +374,7 @@ def gaps(a: Noisy) -> Theorem:
     u, x, zero = late(a, now), model(a, now), ratio(0)
     fall = 4 * u * (1 - SHARE - a.pull * 4 * z**2 * u)
     kept, pull = 1 - 2 * z * fall, z * (z - 1) * fall
-    lowest = rules.lowest(k.MEAN, model(a, zero))
+    lowest = derived.lowest(k.MEAN, model(a, zero))
 
     def claim(at: Ratio) -> k.Lin:
         return height(a, at).bound(a) - gap_after(a, at)

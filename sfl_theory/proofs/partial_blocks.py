@@ -12,8 +12,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import notation
 from sfl_theory.proofs import partial_visits as visits
 from sfl_theory.proofs.block_steps import drawn, first, moved, step_size
 from sfl_theory.proofs.local_steps import N, S, both_parts, eps2, i, j, n, now, sigma2
@@ -81,7 +81,7 @@ def plain_drift() -> Theorem:
     earlier = [
         sum_over(one, steps(of(i)), j)
         for one in (
-            rules.variance(RUN, sigma2(n), n, now, of(j)),
+            derived.variance(RUN, sigma2(n), n, now, of(j)),
             both_parts(early),
             combine((k.part(k.Side.SERVER, early), 1)),
         )
@@ -90,7 +90,7 @@ def plain_drift() -> Theorem:
     at_visits = (
         both_parts(visits.xi),
         combine((xc, 1)),
-        rules.variance(RUN, sigma2(n), n, now, of(i)),
+        derived.variance(RUN, sigma2(n), n, now, of(i)),
     )
     few, positive = visits.at_most_kappa(), combine((gs, 1))
     own = k.summed(k.CLIENTS, n, k.norm2(visits.gx) * share())
@@ -103,14 +103,14 @@ def plain_drift() -> Theorem:
         (r.summed(combine((gs, 1)), tau, a), size),
         *((r.summed(more, tau, a), 2 * eta**2) for more in earlier),
         *((r.summed(more, tau, share() ** 2), 2 * eta**2 * tau) for more in at_visits),
-        (rules.expect(RUN, now, noisy), -2 * size),
+        (derived.expect(RUN, now, noisy), -2 * size),
         (r.summed(positive, tau, share()), 2 * size * (kappa - W)),
         (r.summed(both_parts(gp), tau, share()), 2 * size * kappa),
         (r.summed(combine((gc, 1)), tau, share()), 2 * size * kappa),
         (local.local_gradients(r, tau, a, 1), size),
         (local.local_gradients(r, tau, share(), 1), 2 * size * kappa),
         (local.own_size(r), 2 * size * tau * (1 + 2 * kappa)),
-        (rules.expect(RUN, now, own), 2 * size * tau),
+        (derived.expect(RUN, now, own), 2 * size * tau),
         (drift(), 4 * size * kappa * S**2),
         signs=[few],
     )
@@ -181,7 +181,7 @@ def second_order() -> Theorem:
         (sum_over(inside, k.CLIENTS, n, J**2), half * N),
         (p.summed(step_size(p, side), tau, J**2), half * N * tau),
         (fewer, 2 * half * N * tau),
-        (rules.expect(p.run, now, present), -2 * half * N * tau**2),
+        (derived.expect(p.run, now, present), -2 * half * N * tau**2),
     )
 
 

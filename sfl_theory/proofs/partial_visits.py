@@ -8,8 +8,8 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
+from sfl_theory.proofs import derived, noises, notation
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
 from sfl_theory.proofs.visited import Visited, at_most_inverse
@@ -61,7 +61,7 @@ def centred(w: k.Vec) -> Theorem:
 
 def mean_of_gradients(w: k.Vec) -> Theorem:
     """Return ``<L, w> = 0`` for w fixed by x(t): the draws have mean 1."""
-    averaged = rules.expect(RUN, now, k.inner(H, w))
+    averaged = derived.expect(RUN, now, k.inner(H, w))
     return combine(
         (averaged, tau), (rules.mean_gradient(r.x, w), -tau), target=k.inner(L, w)
     )
@@ -71,8 +71,8 @@ def spread_of_gradients() -> Theorem:
     """Return ``||L||^2 <= 2 rho tau^2 (||grad f||^2 + eps2)``."""
     plain = k.summed(k.CLIENTS, n, gx * k.weight(n))
     uses: list[tuple[Theorem, Number]] = [
-        (rules.expect(RUN, now, k.norm2(H)), -(tau**2)),
-        (rules.expect(RUN, now, k.inner(H, g)), 2 * tau**2),
+        (derived.expect(RUN, now, k.norm2(H)), -(tau**2)),
+        (derived.expect(RUN, now, k.inner(H, g)), 2 * tau**2),
         (rules.mean_gradient(r.x, plain), tau**2),
         (rules.mean_gradient(r.x, g), -(tau**2)),
         (local.own_gradients(r, k.weight(n) ** 2 * odds), tau**2),
@@ -83,19 +83,19 @@ def spread_of_gradients() -> Theorem:
 
 def noise_size() -> Theorem:
     """Return ``||Z||^2 <= tau sigma_q``."""
-    bound = rules.variance(RUN, sigma2(n), n, now, of(i))
+    bound = derived.variance(RUN, sigma2(n), n, now, of(i))
     drawn = k.constant(mean(n, share() ** 2 * sigma2(n)))
     return combine(
         noises.independent(RUN, n, i, share(), now, tau, None),
         r.summed(bound, tau, share() ** 2),
-        (rules.expect(RUN, now, drawn), -tau),
+        (derived.expect(RUN, now, drawn), -tau),
         target=k.constant(tau * sigma_q) - k.norm2(Z),
     )
 
 
 def near() -> Theorem:
     """Return ``sum w_n sum_i ||gp - gx||^2 <= S^2 D``."""
-    return r.summed(rules.lipschitz(k.Local(n), S, r.point(of(i)), r.x), tau, share())
+    return r.summed(derived.lipschitz(k.Local(n), S, r.point(of(i)), r.x), tau, share())
 
 
 def mean_deviation() -> Theorem:
@@ -118,7 +118,7 @@ def mean_deviation() -> Theorem:
     return combine(
         of_b,
         (rules.tower(RUN, now, Delta, B), -2),
-        (rules.expect(RUN, now, k.norm2(B) * W), -1),
+        (derived.expect(RUN, now, k.norm2(B) * W), -1),
         (near(), tau),
         target=drawn_sum(k.norm2(away), tau * S**2) - k.norm2(B),
     )
@@ -159,8 +159,8 @@ def drift() -> Theorem:
     """Return ``D <= eta^2 tau^2 (2 kappa^2 Gamma + sigma_a + 2 kappa sigma_q)``."""
     few, e2 = at_most_kappa(), eta**2
     fewer = combine((few, kappa + W), target=k.constant(kappa**2 - W**2))
-    var = rules.variance(RUN, sigma2(n), n, now, of(i))
-    early = rules.variance(RUN, sigma2(n), n, now, of(j))
+    var = derived.variance(RUN, sigma2(n), n, now, of(i))
+    early = derived.variance(RUN, sigma2(n), n, now, of(j))
     gc, gs = (k.part(side, gp) for side in k.Side)
     xc = k.part(k.Side.CLIENT, xi)
     earlier = [
@@ -193,13 +193,13 @@ def drift() -> Theorem:
         # noise of the client blocks, then of the server's
         *((r.summed(one, tau, share()), 2 * e2) for one in earlier),
         (per_client, e2 * tau),
-        (rules.expect(RUN, now, drawn_a), -e2 * tau**2),
+        (derived.expect(RUN, now, drawn_a), -e2 * tau**2),
         *(
             (r.summed(one, tau, noisy), 2 * e2 * tau * W)
             for one in (local.both_parts(xi), combine((xc, 1)), var)
         ),
         (few_noise, 2 * e2 * tau**2),
-        (rules.expect(RUN, now, drawn_q), -2 * e2 * tau**2 * kappa),
+        (derived.expect(RUN, now, drawn_q), -2 * e2 * tau**2 * kappa),
     ]
     Gamma = drawn_sum(k.norm2(gp))
     bound = Gamma * (2 * kappa**2) + k.constant(sigma_a + 2 * kappa * sigma_q)

@@ -19,6 +19,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import moves as moving
 from sfl_theory.proofs import strongly_convex as strong
@@ -70,7 +71,7 @@ def by_parts(u: k.Vec) -> Theorem:
     return combine(
         linear(d, u),
         (summed(walked(now, of(i), u)), -1),
-        (clients(rules.telescope(i, path * of(i), tau)), eta),
+        (clients(derived.telescope(i, path * of(i), tau)), eta),
         (clients(later), eta),
         (clients(rules.linear(steps(tau), j, g, u)), tau * eta),
         (linear(own, u), (1 - tau) / 2 * eta),
@@ -91,8 +92,8 @@ def small_turn() -> Theorem:
     size = 12 * (1 + more) / tau**3
     apart = combine(
         young(gp - gx, xi, more),
-        (rules.lipschitz(k.Local(n), S, R.point(of(i)), R.x), 1 + more),
-        (rules.variance(RUN, ratio(0), n, now, of(i)), 1 + 1 / more),
+        (derived.lipschitz(k.Local(n), S, R.point(of(i)), R.x), 1 + more),
+        (derived.variance(RUN, ratio(0), n, now, of(i)), 1 + 1 / more),
     )
     inside = combine(
         sum_over(combine((inner * (ODD * size) - each, 1), apart), steps(tau), i),
@@ -115,7 +116,7 @@ def at_points() -> Theorem:
     F = k.Local(n)
     one = combine(
         rules.smooth(F, S, R.point(of(i)), R.next),
-        rules.convex(F, mu, R.point(of(i)), BEST),
+        derived.convex(F, mu, R.point(of(i)), BEST),
     )
     return combine(
         summed(one),
@@ -218,11 +219,11 @@ def at_first() -> Theorem:
     same = combine((walked(now, none, u), -1), (empty(), eta), target=-k.norm2(u))
     small = combine(
         young(g, own - g, little),
-        (rules.lipschitz(k.Local(n), S, x, p), 1 + 1 / little),
+        (derived.lipschitz(k.Local(n), S, x, p), 1 + 1 / little),
         (same, S**2 * (1 + 1 / little)),
-        (rules.unbiased(RUN, n, now, none, g), 2 * (1 + little)),
+        (derived.unbiased(RUN, n, now, none, g), 2 * (1 + little)),
         (R.noise(none), 1 + little),
-        (rules.bounded_gradient(RUN, G2, n, now, none), 1 + little),
+        (derived.bounded_gradient(RUN, G2, n, now, none), 1 + little),
         target=k.constant((1 + little) * G2) - k.norm2(own),
     )
     f = R.gradient

@@ -22,9 +22,9 @@ from sfl_theory.kernel.terms import (
     norm2,
     weight,
 )
+from sfl_theory.proofs import derived, sharp_drift, sharp_rounds
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import partial_visits as drawn
-from sfl_theory.proofs import sharp_drift, sharp_rounds
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.local_steps import (
     G2,
@@ -63,8 +63,8 @@ def drift(a: Sharp) -> Theorem:
     one = combine(
         sharp_drift.drift(r, by),
         (local.own_size(r), size * tau * a.reach**2),
-        (rules.expect(r.run, now, noise), -size / 2),
-        (rules.expect(r.run, now, squares), -size * a.reach),
+        (derived.expect(r.run, now, noise), -size / 2),
+        (derived.expect(r.run, now, squares), -size * a.reach),
     )
     return a.under_rate(one)
 

@@ -19,8 +19,8 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import CLIENTS, MEAN, Lin, Vec, constant, norm2, weight
+from sfl_theory.proofs import derived, sharp_drift
 from sfl_theory.proofs import local_steps as local
-from sfl_theory.proofs import sharp_drift
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, n, now, whole_mean, young
 from sfl_theory.proofs.notation import combine, mean, of, sign, sum_over
@@ -179,7 +179,7 @@ def descent(a: Sharp) -> Theorem:
     ]
     if a.partial:
         G = whole_mean(r, a.weighted.g())
-        averaged = rules.expect(r.run, now, k.inner(g, G))
+        averaged = derived.expect(r.run, now, k.inner(g, G))
         uses += [(averaged, r.eta), (second_by_draws(a), half)]
     return combine(*uses)
 
@@ -190,7 +190,7 @@ def second_by_draws(a: Sharp) -> Theorem:
     G, w = whole_mean(r, a.weighted.g()), weight(n) ** 2 * odds
     own = a.under_rate(sharp_drift.client_sum(r, by))
     return combine(
-        (rules.expect(r.run, now, norm2(G)), -1),
+        (derived.expect(r.run, now, norm2(G)), -1),
         sum_over(own, CLIENTS, n, w),
         (local.own_gradients(r, w), tau**2 * by.of_gradient),
     )
@@ -244,7 +244,7 @@ def small_gradient(a: Sharp) -> Theorem:
     """Return ``||grad f(x)||^2 <= 2 S (f(x) - f*)``: a step 1/S would lower f so."""
     r, g = a.round, a.round.gradient
     lower = r.x - g * (1 / S)
-    uses = [(smooth_mean(S, r.x, lower), 2 * S), (rules.lowest(MEAN, lower), 2 * S)]
+    uses = [(smooth_mean(S, r.x, lower), 2 * S), (derived.lowest(MEAN, lower), 2 * S)]
     return combine(*uses, target=gap(a.weighted) * (2 * S) - norm2(g))
 
 
@@ -329,7 +329,7 @@ def nearer_by(
         *uses,
         (drift, of_D),
         (small_gradient(a), of_g),
-        (rules.lowest(MEAN, r.x), lost),
+        (derived.lowest(MEAN, r.x), lost),
         (a.small, wide / LIMIT * S * r.eta * size * a.spread),
         target=gained - gap(a.weighted) * (KEPT * alpha),
         signs=[sign(lost, *kept)],

@@ -16,7 +16,7 @@ from sfl_theory.kernel import rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
-from sfl_theory.proofs import in_order, notation, partial_visits
+from sfl_theory.proofs import derived, in_order, notation, partial_visits
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs.convex_paces import excess
 from sfl_theory.proofs.local_steps import G2, Round, S, both_parts, i, j, m, n, now
@@ -87,7 +87,7 @@ class Weighted:
 
     def bounded(self, step: k.Var = i) -> Theorem:
         """Return that its second moment is at most G2."""
-        return rules.bounded_gradient(self.run, G2, n, now, of(step))
+        return derived.bounded_gradient(self.run, G2, n, now, of(step))
 
     @property
     def jumps(self) -> Ratio:
@@ -97,7 +97,7 @@ class Weighted:
     def averaged(self, form: k.Lin) -> Theorem:
         """Return the form minus its average over the draws, 0."""
         if self.partial:
-            return rules.expect(self.run, now, form)
+            return derived.expect(self.run, now, form)
         return combine(target=k.Lin({}))
 
 
@@ -290,7 +290,8 @@ def progress(a: Weighted) -> Theorem:
     r, w = a.round, a.share
     p, away, gp = r.point(of(i)), r.x - BEST, r.local_gradient(of(i))
     one = combine(
-        rules.smooth(k.Local(n), S, p, r.x), rules.convex(k.Local(n), ratio(0), p, BEST)
+        rules.smooth(k.Local(n), S, p, r.x),
+        derived.convex(k.Local(n), ratio(0), p, BEST),
     )
     own = k.value_of(k.Local(n), r.x) - k.value_of(k.Local(n), BEST)
     drawn = k.summed(k.CLIENTS, n, own * w)

@@ -14,13 +14,13 @@ from typing import TypedDict
 
 from sfl_theory import written as w
 from sfl_theory.claims import Model, Part, Says, meeting, proved, says
-from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import Number as Exact
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Kind, Participants, Rate, Side, Split, Vec
 from sfl_theory.models.federation import federation, huber, parabola, quadratic
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import G2, N, S, a, best, eta, f, n, t, tau
+from sfl_theory.proofs import derived
 from sfl_theory.proofs import joint_distance as joint
 from sfl_theory.proofs.export import ModelData, Shape
 from sfl_theory.proofs.notation import combine
@@ -332,7 +332,7 @@ def recursion_of(
 ) -> list[tuple[Theorem, Exact]]:
     """Return what the printed recursion of the whole vector follows from."""
     e = eta().value
-    lowest = rules.lowest(MEAN, one.run.x(t).value)
+    lowest = derived.lowest(MEAN, one.run.x(t).value)
     return [
         (one.theorem(modulus), 1),
         (joint.weights_spread(), (e * tau.value) ** 2 * G2.value),

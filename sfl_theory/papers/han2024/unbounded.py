@@ -30,7 +30,7 @@ from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import T, a, eps2, eta, f, mu, n, sigma2, t, tau
 from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line
-from sfl_theory.proofs import sharp_draws, sharp_rates
+from sfl_theory.proofs import derived, sharp_draws, sharp_rates
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.sharp_rates import Decay
 from sfl_theory.proofs.sharp_rounds import Sharp
@@ -248,7 +248,7 @@ def at_every_rate(one: Algorithm) -> Says:
 
 def below(what: Says, r: Run, theorem: Theorem, spare: Number | int = 0) -> Theorem:
     """Return a statement whose terms are larger; `spare` is by how much the first."""
-    lowest = rules.lowest(MEAN, r.x(0).value)
+    lowest = derived.lowest(MEAN, r.x(0).value)
     uses = [(theorem, ratio(1)), (lowest, w.number(spare).value)]
     return combine(*uses, target=what.right.value - what.left.value)
 

@@ -15,6 +15,7 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import MEAN, Lin, Vec, constant, iterate, norm2
 from sfl_theory.papers.li2020 import one_step as st
 from sfl_theory.papers.li2020.one_step import WALK, of_paper
+from sfl_theory.proofs import derived
 from sfl_theory.proofs.counted_steps import EARLY, at_step, eta, rate
 from sfl_theory.proofs.foundations import smooth_mean, value_gap
 from sfl_theory.proofs.minibatch_stepwise import BEST, MADE, J, K, S, j, mu, now, t
@@ -186,7 +187,7 @@ def within(upper: Ratio) -> Theorem:
     size = (gamma + at) * (gamma + at - 1)
     return combine(
         sum_over(one_step(), steps(upper), j),
-        rules.telescope(j, scaled(at + J, WALK.middle(J)), upper),
+        derived.telescope(j, scaled(at + J, WALK.middle(J)), upper),
         (WALK.start_of_mean(WALK.middle(0) + x - 2 * BEST), -size),
         target=scaled(at, x)
         + noises() * (4 * upper / mu**2)
@@ -202,7 +203,7 @@ def distance() -> Theorem:
     one = combine(within(K), (ends, (gamma + at) * (gamma + at - 1)))
     return combine(
         sum_over(one, steps(of(r)), t),
-        rules.telescope(t, scaled(K * now, iterate(RUN, now)), of(r)),
+        derived.telescope(t, scaled(K * now, iterate(RUN, now)), of(r)),
         target=scaled(ratio(0), iterate(RUN, 0))
         + noises() * (4 * K * of(r) / mu**2)
         - scaled(K * of(r), iterate(RUN, of(r))),
