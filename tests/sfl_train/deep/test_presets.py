@@ -112,7 +112,7 @@ def distance(one, other) -> float:
     )
 
 
-@pytest.mark.parametrize("cut", [1, 2, 3, 4])
+@pytest.mark.parametrize("cut", [1, 4])
 def test_without_departures_the_scripts_are_algorithm_1_and_2(cut) -> None:
     agree(ours(cut=cut), script(cut=cut).v1(ROUNDS).state())
     options = {"algorithm": "sfl-v2", "cut": cut}
@@ -150,8 +150,9 @@ def test_the_average_is_unweighted() -> None:
     assert distance(ours(weights="size"), theirs) > 1e-3
 
 
-@pytest.mark.parametrize("clients", [3, 10])
-@pytest.mark.parametrize("work", [{"tau": 3}, {"tau": None, "epochs": 2}])
+@pytest.mark.parametrize(
+    ("clients", "work"), [(10, {"tau": 3}), (3, {"tau": None, "epochs": 2})]
+)
 def test_counters_are_averaged_as_numbers(clients, work) -> None:
     """Ten equal counts average to themselves, whatever 0.1 is in binary."""
     base = {"weights": "uniform", "clients": clients, **work}

@@ -28,7 +28,7 @@ SMALL = {
     "model": "mlp",
     "width": 0.125,
     "clients": 4,
-    "rounds": 8,
+    "rounds": 5,
     "batch_size": 64,
     "checkpoint_every": 1,
 }
