@@ -333,10 +333,10 @@ SMALL = ["--model", "mlp", "--width", "0.1", "--rounds", "2", "--epochs", "1"]
     "more",
     [
         [],
-        ["--participation", "0.5"],
+        pytest.param(["--participation", "0.5"], marks=pytest.mark.long),
         ["--algorithm", "sfl-v2", "--participation", "0.5"],
-        ["--algorithm", "fedavg"],
-        ["--algorithm", "sl"],
+        pytest.param(["--algorithm", "fedavg"], marks=pytest.mark.long),
+        pytest.param(["--algorithm", "sl"], marks=pytest.mark.long),
         ["--algorithm", "centralized"],
         ["--model", "resnet18", "--width", "0.03125", "--depth", "1"],
     ],

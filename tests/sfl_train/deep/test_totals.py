@@ -33,9 +33,9 @@ def made(folder, **more):
     [
         {},
         {"algorithm": "sfl-v2", "tau": 3, "participation": 0.5},
-        {"algorithm": "fedavg", "epochs": 2},
+        pytest.param({"algorithm": "fedavg", "epochs": 2}, marks=pytest.mark.long),
         {"participation": 0.15},
-        {"algorithm": "centralized"},
+        pytest.param({"algorithm": "centralized"}, marks=pytest.mark.long),
     ],
     ids=str,
 )
