@@ -94,18 +94,19 @@ WITH_NOISE = (
     r"Late, noise adds $\frac54\alpha^2\frac1\tau\sum a_n^2\sigma_n^2$ to a squared "
     r"distance, and $\frac9{16}S$ times its squared length to the gap."
 )
+WRITTEN = r"$z=\sqrt{4S/\mu-3}-1$, so $S>\mu$; $\gamma=8S/\mu-1$"
 PART: Part = proved(
     statement(noisy=False),
     lambda: after(halfway_rates.rate(halfway_rates.QUIET)),
     WORDS,
-    rf"{WEIGHTED_RUNS}, no noise; $z=\sqrt{{4S/\mu-3}}-1$, so $S>\mu$",
+    f"{WEIGHTED_RUNS}, no noise; {WRITTEN}",
     model=model,
 )
 NOISY: Part = proved(
     statement(noisy=True),
     lambda: after(halfway_rates.rate(halfway_rates.NOISY)),
     f"{WORDS} {WITH_NOISE}",
-    rf"{WEIGHTED_RUNS}; $z=\sqrt{{4S/\mu-3}}-1$, so $S>\mu$",
+    f"{WEIGHTED_RUNS}; {WRITTEN}",
     model=lambda: model(("1/4", "1/4")),
 )
 LINE, NOISY_LINE = (Line(Algorithm("3.7"), RUN, part) for part in (PART, NOISY))

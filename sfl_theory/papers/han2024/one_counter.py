@@ -37,16 +37,15 @@ NOISE = w.over_clients(n, a() ** 2 * s.sigma2())
 LEVEL = Fraction(1, 6) * (tau - 1) * (2 * tau - 1) * eta**2 * G2
 r"""The mean over a round of :math:`(i\eta G)^2`."""
 READINGS = {
-    k.Kind.V1: r"$\tilde\tau=\tau$",
+    k.Kind.V1: r"$\tilde\tau=\tau$; $n=\tau T$",
     k.Kind.MINIBATCH: r"$\tilde\tau=1$: the server's models are averaged after every "
-    "iteration, so one model moves by the mean of the clients' gradients",
+    r"iteration, so one model moves by the mean of the clients' gradients; $n=\tau T$",
 }
 
 
 def rate(at: Number) -> Number:
-    r"""Return :math:`\eta_k` of iteration k = at."""
-    one = w.of_round("eta", at + 1, "")
-    return Written(one.value, rf"\eta_{{{at.tex}}}")
+    r"""Return the rate of iteration k = at, which the run counts from one."""
+    return w.of_round("eta", at + 1, r"\eta^{{t}}")
 
 
 def run(kind: k.Kind, falling: bool) -> Run:
@@ -70,10 +69,10 @@ def average(of: Form) -> Form:
 
 
 def rate_rule() -> tuple[Assumed, ...]:
-    r"""Return :math:`\eta_k=4/(\mu(\gamma+k))` for every k, as a product."""
+    r"""Return :math:`\eta^{k+1}=4/(\mu(\gamma+k))` for every k, as a product."""
     left = mu * (gamma + v) * rate(v)
     return tuple(
-        w.every_natural(v, one).called("eta_k = 4/(mu (gamma + k))")
+        w.every_natural(v, one).called("iteration k at 4/(mu (gamma + k))")
         for one in w.equals(left, w.number(4))
     )
 
@@ -179,7 +178,8 @@ def two_clients(falling: bool, noisy: bool = True) -> Callable[[], ModelData]:
 
 
 STRONG_WORDS = (
-    r"$\mu\eta_kx=4$ for $x=\gamma+k$, so $S\eta_k\le\frac12$, and "
+    r"$\mu\eta x=4$ for the rate of iteration k, $x=\gamma+k$, so "
+    r"$S\eta\le\frac12$, and "
     r"$D\le(i\eta_{first}G)^2$ before iteration i of a round, $\eta_{first}$ its first "
     "rate. "
 )

@@ -148,7 +148,8 @@ def line(number: str) -> Line:
             statement(number),
             lambda: after(noisy_gap.gaps(analysed)),
             WORDS,
-            f"{one.reading}; $z=\\sqrt{{S/\\mu}}$ is written $1+y$"
+            f"{one.reading}; $z=\\sqrt{{S/\\mu}}$ is written $1+y$, "
+            r"$\gamma=8S/\mu-1$"
             + ("; updates aggregated" if printed.partial(number) else ""),
             model=partial(model, number, G2, 4),
         ),
@@ -164,7 +165,8 @@ FREE_LINE = Line(
         free_of_33,
         f"{WORDS} Drift has a share of $\\|\\nabla f(x^t)\\|^2$, which a round "
         r"pays for as $8S\eta\tau\le1$.",
-        r"$z=\sqrt{S/\mu}$ is written $1+y$",
+        r"equal numbers of steps; $z=\sqrt{S/\mu}$ is written $1+y$, "
+        r"$\gamma=32S/\mu$",
         model=partial(model, "3.6", s.eps2, 1),
     ),
 )
@@ -188,7 +190,8 @@ CLAIMS = (
     Kind.THEOREM(
         "han2024/thm-3.6/strongly_convex/root-noise-unbounded",
         "not in the paper",
-        "The same without bounded gradients, at the rates 4/(mu tau (32 S/mu + t)).",
+        "The gap of the last model without bounded gradients, at the rates "
+        "4/(mu tau (32 S/mu + t)): noise with the root of S/mu.",
         FREE_LINE.part,
         scope="for equal periods",
     ),

@@ -104,20 +104,29 @@ WORDS = (
 )
 
 
+SCOPE = (
+    "for a constant rate chosen from G, which bounds round T too, the first distance "
+    "and T; no cube root is needed"
+)
+LEVEL_OF_12 = (
+    ". The second part has the level of (12), N sum a_n^2 (2 sigma_n^2 + G^2): v r is "
+    "sqrt 2 times its half root"
+)
+
+
 def claim(number: str) -> Claim:
     """Return the claim of a theorem."""
     own = times(G2, strong.SHARP_SECOND[number])
-    parts = [mean_gap(number, own)]
+    parts, scope = [mean_gap(number, own)], SCOPE
     if number == "3.6":
         parts.append(mean_gap(number, NOISE))
+        scope += LEVEL_OF_12
     return Kind.THEOREM(
         f"han2024/thm-{number}/general_convex/tuned-rate",
         "not in the paper",
         "The mean gap of x^0 to x^T at the best constant rate.",
         *parts,
-        scope="for a constant rate chosen from G, the first distance and T; no cube "
-        "root is needed. The second part of 3.6 has the level of (12), "
-        "N sum a_n^2 (2 sigma_n^2 + G^2): v r is sqrt 2 times its half root",
+        scope=scope,
     )
 
 

@@ -37,7 +37,7 @@ from sfl_theory.proofs.sharp_rounds import Sharp
 from sfl_theory.written import Assumed, Number, Run
 
 S = s.steep
-s_a2, sbar2 = (w.over_clients(n, a() ** power * sigma2()) for power in (2, 1))
+s_a2, sbar2 = (w.over_clients(n, one * sigma2()) for one in (a() ** 2, a()))
 inverse = w.inverse_chance(n)
 rho = w.over_clients(n, a() ** 2 * (inverse - 1))
 drawn = w.over_clients(n, a() ** 2 * inverse * sigma2())

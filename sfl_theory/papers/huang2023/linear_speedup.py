@@ -176,13 +176,15 @@ STATEMENTS: dict[Measured, tuple[str, str]] = {
     Side.CLIENT: ("prop-2", "The distance of the client block"),
     GAP: ("thm-1", "The gap"),
 }
+BY = {"first_gap": " from the first gap"}
 SCOPE = "for the printed rates of steps, any number of local steps, everyone takes part"
 CLAIMS = tuple(
     Claim(
         f"huang2023/{STATEMENTS[what][0]}/{name.replace('_', '-')}",
         "not in the paper",
         Kind.PROPOSITION if isinstance(what, Side) else Kind.THEOREM,
-        f"{STATEMENTS[what][1]}, without Assumption 4: the noise is divided by N.",
+        f"{STATEMENTS[what][1]}{BY.get(name, '')}, without Assumption 4: the noise is "
+        "divided by N.",
         (part,),
         scope=SCOPE,
     )
