@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
@@ -48,9 +49,11 @@ class FromBothEnds(LoadScopeScheduling):
         super()._assign_work_unit(node)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config) -> LoadScopeScheduling:
+def pytest_xdist_make_scheduler(
+    config: pytest.Config, log: Producer
+) -> LoadScopeScheduling:
     """Distribute modules over the workers."""
-    return FromBothEnds(config)
+    return FromBothEnds(config, log)
 
 
 def pytest_collection_finish() -> None:

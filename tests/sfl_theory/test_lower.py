@@ -175,7 +175,13 @@ def test_without_noise_the_ratio_stays_bounded(
 
 
 @pytest.mark.parametrize(
-    ("kappa", "tau", "most"), [(4, 1, 13), (10, 2, 26), (100, 2, 75), (4, 10, 35)]
+    ("kappa", "tau", "most"),
+    [
+        (4, 1, 13),
+        pytest.param(10, 2, 26, marks=pytest.mark.long),
+        (100, 2, 75),
+        pytest.param(4, 10, 35, marks=pytest.mark.long),
+    ],
 )
 def test_visits_without_noise_leave_a_factor_that_stays(
     kappa: float, tau: int, most: float
