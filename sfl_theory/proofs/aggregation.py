@@ -9,7 +9,7 @@ from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, direction, share, stochastic
 from sfl_theory.proofs import notation
-from sfl_theory.proofs.local_steps import block_below
+from sfl_theory.proofs.local_steps import block_below, walked
 from sfl_theory.proofs.notation import combine, inverse_q, nat, of, steps, sum_over
 
 n, t, i, j = k.Client("n"), nat("t"), nat("i"), nat("j")
@@ -45,8 +45,7 @@ def local_whole(run: k.Split) -> Theorem:
     at, eta = of(i), run.client.rate.at(now)
     total = k.summed(steps(at), j, stochastic(run, n, now, of(j)))
     gap = k.local_point(run, n, now, at) - k.iterate(run, now) + total * eta
-    sides = [(rules.local_update(run, n, now, at, side, gap), -1) for side in k.Side]
-    one = combine((rules.blocks(gap, gap), -1), *sides)
+    one = combine((walked(run, now, at, gap), -1))
     return sum_over(one, k.CLIENTS, n, notation.per_client("b", n))
 
 

@@ -156,14 +156,6 @@ Signed = int
 """1 or -1: an equality is proved as two inequalities."""
 
 
-def move(r: Round, w: k.Vec) -> Theorem:
-    """Return ``<p_i - x + eta sum_{j<i} g_j, w> = 0``."""
-    g = stochastic(r.run, n, now, of(j))
-    away = r.away(of(i)) + k.summed(steps(of(i)), j, g) * r.eta
-    sides = [(rules.local_update(r.run, n, now, of(i), s, w), 1) for s in k.Side]
-    return combine(rules.blocks(away, w), *sides, target=k.inner(away, w))
-
-
 def nothing_before(r: Round, w: k.Vec, s: Signed) -> Theorem:
     """Return ``s sum_{j<i} <g_j, w> >= 0`` for i <= 0: the sum is empty.
 
@@ -186,7 +178,7 @@ def stays(r: Round, w: k.Vec, s: Signed) -> Theorem:
     g = stochastic(r.run, n, now, of(j))
     target = k.inner(r.away(of(i)), w) * s
     uses: list[tuple[Theorem, Number]] = [
-        (move(r, w), s),
+        (local.walked(r.run, now, of(i), w), s),
         (rules.linear(steps(of(i)), j, g, w), -s * r.eta),
         (nothing_before(r, w, -s), r.eta),
     ]

@@ -16,7 +16,13 @@ from sfl_theory.kernel.rules import Theorem
 from sfl_theory.kernel.terms import Lin, Vec, constant, norm2
 from sfl_theory.proofs import minibatch_stepwise as st
 from sfl_theory.proofs import notation
-from sfl_theory.proofs.counted_steps import G2, apart, counted, value_ends
+from sfl_theory.proofs.counted_steps import (
+    G2,
+    apart,
+    counted,
+    distance_ends,
+    value_ends,
+)
 from sfl_theory.proofs.foundations import smooth_mean
 from sfl_theory.proofs.mean_steps import SINGLE, ZERO, MeanStep, gap
 from sfl_theory.proofs.minibatch_stepwise import J, K, S, T, now
@@ -67,13 +73,6 @@ def over_steps(
     return combine(sum_over(round_, steps(T), st.t), rules.telescope(st.t, form(x), T))
 
 
-def _near(one: MeanStep) -> Ends:
-    walk = one.walk
-    before, after = (k.iterate(walk.run, at) for at in (now, now + 1))
-    start = walk.start_of_mean(walk.middle(ratio(0)) + before - st.BEST * 2)
-    return combine((start, -1)), walk.ends(walk.middle(K) + after - st.BEST * 2)
-
-
 def average_gap(kind: k.Kind) -> Theorem:
     r"""Return the mean gap of all steps, convex functions, any rate.
 
@@ -82,7 +81,7 @@ def average_gap(kind: k.Kind) -> Theorem:
     """
     one = step(kind, None)
     gained = combine(one.bounded_descent(G2), (drift(one), S * eta))
-    whole = over_steps(one, gained, distance, _near(one))
+    whole = over_steps(one, gained, distance, distance_ends(one.walk))
     return combine((whole, 1 / (2 * eta * K * T)), (_last(one), 1 / (2 * eta * K * T)))
 
 
@@ -105,7 +104,7 @@ def average_gap_divided(kind: k.Kind) -> Theorem:
         + constant(eta**2 * SINGLE + more * (J * eta) ** 2 * G2),
         signs=[sign(eta - 4 * S * eta**2, (one.small, 4 * eta))],
     )
-    whole = over_steps(one, gained, distance, _near(one))
+    whole = over_steps(one, gained, distance, distance_ends(one.walk))
     return combine((whole, 1 / (eta * K * T)), (_last(one), 1 / (eta * K * T)))
 
 

@@ -100,13 +100,10 @@ def apart(walk: Walk, first: Ratio, own: Ratio, falls: Theorem) -> Theorem:
     """
     run, g = walk.run, stochastic(walk.run, n, now, EARLY)
 
-    def block(u: Vec) -> Vec:
-        return u if walk.alone else part(st.CLIENT, u)
-
     away = walk.point(J) - k.iterate(run, now)
-    mean_ = block(walk.middle(J) - k.iterate(run, now))
+    mean_ = walk.own(walk.middle(J) - k.iterate(run, now))
     total = k.summed(steps(J), before, walk.move(EARLY, n))
-    seen, d = block(away - total), walk.apart(J)
+    seen, d = walk.own(away - total), walk.apart(J)
     uses = [rules.local_update(run, n, now, J, st.CLIENT, seen)]
     rest, server = list[notation.Use](), list[notation.Use]()
     if walk.alone:
@@ -122,16 +119,19 @@ def apart(walk: Walk, first: Ratio, own: Ratio, falls: Theorem) -> Theorem:
         (rules.bounded_gradient(run, G2, n, now, EARLY), own**2),
         (falls, (first + own) * G2),
         *rest,
-        target=constant(first**2 * G2) - norm2(block(g)) * own**2,
+        target=constant(first**2 * G2) - norm2(walk.own(g)) * own**2,
     )
     each = combine(
         *((use, -1) for use in uses),
-        rules.jensen(steps(J), before, ratio(1), block(g) * own),
+        rules.jensen(steps(J), before, ratio(1), walk.own(g) * own),
         (sum_over(one, steps(J), before), J),
-        target=constant(J**2 * first**2 * G2) - norm2(block(away)),
+        target=constant(J**2 * first**2 * G2) - norm2(walk.own(away)),
     )
     whole = combine(
-        over(each), (st.of_mean(block(walk.point(J)), mean_), -2), (mean_, 1), *server
+        over(each),
+        (st.of_mean(walk.own(walk.point(J)), mean_), -2),
+        (mean_, 1),
+        *server,
     )
     return rules.cut(whole, st.STARTED)
 
@@ -281,10 +281,7 @@ class Falling:
 
         And no larger for the model after it than at the last mean model.
         """
-        walk, zero = self.walk, ratio(0)
-        before, after = (k.iterate(walk.run, at) for at in (now, now + 1))
-        start = walk.start_of_mean(walk.middle(zero) + before - st.BEST * 2)
-        return combine((start, -1)), walk.ends(walk.middle(K) + after - st.BEST * 2)
+        return distance_ends(self.walk)
 
     def grown(self) -> Theorem:
         """Return what a step adds to the potential at most."""
@@ -370,6 +367,13 @@ class FallingGap(Falling):
     def ends(self) -> tuple[Theorem, Theorem]:
         """Return the same of the gap."""
         return value_ends(self.walk)
+
+
+def distance_ends(walk: Walk) -> tuple[Theorem, Theorem]:
+    """Return what `Falling.ends` says, of the squared distance."""
+    before, after = (k.iterate(walk.run, at) for at in (now, now + 1))
+    start = walk.start_of_mean(walk.middle(ratio(0)) + before - st.BEST * 2)
+    return combine((start, -1)), walk.ends(walk.middle(K) + after - st.BEST * 2)
 
 
 def value_ends(walk: Walk, above: Above = majorant_of_mean) -> tuple[Theorem, Theorem]:

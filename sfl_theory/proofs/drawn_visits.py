@@ -17,10 +17,9 @@ from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import noises, notation
-from sfl_theory.proofs.block_visits import equal_weights
 from sfl_theory.proofs.local_steps import N, Round, S, i, j, n, now, sigma2, young
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
-from sfl_theory.proofs.visited import Visited
+from sfl_theory.proofs.visited import Visited, at_most_inverse
 
 tau, T = notation.count("tau"), notation.count("T")
 QUARTER = Fraction(1, 4)
@@ -120,6 +119,12 @@ class Drawn:
         """Return ``sum_n w_n J_n sum_i each``, blocks and weights of a side."""
         inside = k.part(side, k.summed(steps(tau), i, each))
         return k.summed(k.CLIENTS, n, inside * self.of(side) * self.J)
+
+
+def equal_weights() -> tuple[Theorem, Theorem]:
+    """Return ``N a_n <= 1`` and ``N a_n >= 1``, assumptions for every client."""
+    excess = N * k.weight(n) - 1
+    return rules.assume(k.constant(-excess)), rules.assume(k.constant(excess))
 
 
 def few(d: Drawn) -> Theorem:
@@ -237,12 +242,8 @@ def few_clients(d: Drawn) -> Theorem:
 
 
 def _few(d: Drawn) -> Theorem:
-    """Return ``J_n <= 1/q_n``: 1/q - J = q (1/q - J)^2, as J^2 = J/q."""
-    if not d.run.drawn:
-        return combine()
-    gap, q = d.inverse - d.J, 1 / d.inverse
-    uses = [(rules.drawn(d.run, n, now), q), (rules.square(gap), q)]
-    return combine(*uses, target=k.constant(gap))
+    """Return ``J_n <= 1/q_n``."""
+    return at_most_inverse(d.run) if d.run.drawn else combine()
 
 
 def client_drift(d: Drawn) -> Theorem:

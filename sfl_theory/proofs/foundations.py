@@ -120,11 +120,15 @@ def of_mean(theorem: Theorem, n: k.Client, p: k.Vec, q: k.Vec, way: int = 1) -> 
     )
 
 
-def value_gap(S: Ratio, p: k.Vec) -> Theorem:
-    """Return ``f(p) - f* <= S/2 ||p - x*||^2``."""
+def value_gap(
+    S: Ratio,
+    p: k.Vec,
+    above: Callable[[Ratio, k.Vec, k.Vec], Theorem] = majorant_of_mean,
+) -> Theorem:
+    """Return ``f(p) - f* <= S/2 ||p - x*||^2``; `above` is a quadratic above f."""
     best = k.vec(k.Star(k.MEAN))
     flat = rules.stationary(k.MEAN, p - best)
-    return combine(majorant_of_mean(S, best, p), (flat, -1))
+    return combine(above(S, best, p), (flat, -1))
 
 
 def prop_35() -> Theorem:

@@ -130,15 +130,7 @@ def spread(noisy: bool) -> Ratio:
 
 def noise(noisy: bool) -> Theorem:
     """Return ``||Z||^2 <= tau spread``."""
-    if noisy:
-        return local.whole_noise(R)
-    each = rules.jensen(steps(tau), i, ratio(1), xi)
-    return combine(
-        rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, xi)),
-        sum_over(each, k.CLIENTS, n, k.weight(n)),
-        (summed(rules.variance(RUN, ratio(0), n, now, of(i))), tau),
-        target=-k.norm2(Z),
-    )
+    return local.whole_noise(R) if noisy else local.no_noise(R)
 
 
 def from_start() -> Theorem:

@@ -13,7 +13,6 @@ before n, is derived of the N clients one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -28,7 +27,6 @@ from sfl_theory.proofs.unrolled import j, n, now, single_steps, steps_of, vanish
 SERVER = k.Side.SERVER
 m, later, s = k.Client("m"), nat("r"), nat("s")
 T = now + 1 + of(later)
-Signs = Iterable[Theorem]
 
 
 def comes_first(

@@ -187,8 +187,7 @@ def full_update(r: Round, w: k.Vec) -> Theorem:
     """Return ``<full - x + eta G, w> = 0``."""
     each = k.local_point(r.run, n, now, tau) - r.x
     each = each + k.summed(steps(tau), i, gradients(r)) * r.eta
-    sides = [rules.local_update(r.run, n, now, tau, side, w) for side in k.Side]
-    one = combine(rules.blocks(each, w), *sides, target=k.inner(each, w))
+    one = local.walked(r.run, now, tau, w)
     whole = full(r) - r.x + own_mean(r, gradients(r)) * r.eta
     return combine(
         sum_over(one, k.CLIENTS, n, k.weight(n)),

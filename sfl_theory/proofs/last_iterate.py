@@ -28,11 +28,8 @@ from sfl_theory.proofs import reference_models as ref
 from sfl_theory.proofs.local_steps import (
     G2,
     S,
-    nearer,
     now,
     t,
-    whole_mean,
-    whole_update,
 )
 from sfl_theory.proofs.notation import Squares, Uses, combine, positive, steps, sum_over
 from sfl_theory.proofs.reference_models import STEP, References, cost, gap, model, s
@@ -40,12 +37,9 @@ from sfl_theory.proofs.weighted_rounds import (
     BEST,
     T,
     Weighted,
-    drift,
     eta,
-    second_moment,
     tau,
 )
-from sfl_theory.proofs.weighted_rounds import progress as from_best
 
 # From the first round to the last one ------------------------------------------------
 
@@ -162,36 +156,6 @@ def last_gap(a: Weighted, w: References) -> Theorem:
         - gap(a, T) * (2 * tau),
         w.ends,
     )
-
-
-# The mean of the gaps ----------------------------------------------------------------
-
-
-@cache
-def approach(a: Weighted) -> Theorem:
-    """Return ``||x' - x*||^2 <= ||x - x*||^2 - 2 alpha (f(x) - f*) + cost``."""
-    r, u, step = a.round, a.round.x - BEST, a.round.next - a.round.x
-    return combine(
-        (from_best(a), 2 * eta),
-        (whole_update(r, u), -2),
-        (whole_update(r, step), -1),
-        (whole_update(r, whole_mean(r, a.g())), eta),
-        (second_moment(a), eta**2),
-        (drift(a) if a.partial else ref.near(a), S * eta),
-        target=norm2(u)
-        - norm2(r.next - BEST)
-        - gap(a, now) * (2 * eta * tau)
-        + constant(cost(a)),
-    )
-
-
-def mean_gap(a: Weighted) -> Theorem:
-    """Return the sum over rounds; the distances telescope.
-
-    ``1/T sum eta (f(x) - f*) <= I/(2 tau T) + c1 tau G2/(2T) sum eta^2
-    + S cd tau^2 G2/(2T) sum eta^3``.
-    """
-    return nearer(approach(a), a.round, T, 1 / (2 * tau * T))
 
 
 # Constant rates ----------------------------------------------------------------------

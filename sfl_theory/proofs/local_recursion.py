@@ -40,9 +40,7 @@ def each(theorem: Theorem) -> Theorem:
 def moved(step: Ratio, w: k.Vec) -> Theorem:
     """Return ``<p(step) - x + eta sum_{j<step} g(j), w> >= 0``."""
     total = R.away(step) + _until(step) * eta
-    sides = [(rules.local_update(R.run, n, now, step, side, w), 1) for side in k.Side]
-    target = k.inner(total, w)
-    theorem = combine(rules.blocks(total, w), *sides, target=target)
+    target, theorem = k.inner(total, w), local.walked(R.run, now, step, w)
     before_i = rules.assume(k.constant(tau - step))
     if before_i.hypotheses.isdisjoint(theorem.hypotheses) or step == i:
         return theorem
@@ -267,15 +265,7 @@ def drift_bound(times: int, a: Number, b: Number, keep: Fraction) -> Theorem:
 
 def bounded() -> Theorem:
     """Return ``D <= eta^2 G^2 tau (tau - 1)(2 tau - 1)/6``, at every rate."""
-    at = of(any_step)
-    g = stochastic(R.run, n, now, of(j))
-    bound = rules.bounded_gradient(R.run, G2, n, now, of(j))
-    one = combine(
-        (whole_moved(R), -1),
-        (rules.jensen(steps(at), j, ratio(1), g), eta**2),
-        (sum_over(bound, steps(at), j), eta**2 * at),
-    )
-    return sum_over(one, steps(tau), any_step)
+    return sum_over(local.bounded_way(R), steps(tau), any_step)
 
 
 def lemma_c5() -> Theorem:

@@ -89,7 +89,7 @@ class MeanStep:
         each = unrolled.centred(run, n, now, J, known)
         return combine(over(each), of_mean(xi, known))
 
-    def _noise(self) -> Theorem:
+    def noise(self) -> Theorem:
         """Return ``||sum a xi||^2 <= SINGLE``."""
         run = self.walk.run
         each = rules.variance(run, sigma2, n, now, J)
@@ -130,7 +130,7 @@ class MeanStep:
             (rules.jensen(CLIENTS, n, weight(n), point - BEST), mu * h),
         )
 
-    def _square(self) -> Theorem:
+    def square(self) -> Theorem:
         """Return ``Delta' <= ||wbar - x* - sum a e||^2``."""
         walk, after = self.walk, self.walk.middle(J + 1) - BEST
         new = self.middle - BEST - averaged(walk.moved())
@@ -155,9 +155,9 @@ class MeanStep:
         below = wbar - total * (1 / S)
         near, far = (1 + 1 / Fraction(young)) * h**2, 2 * (1 + young) * S * h**2
         return combine(
-            self._square(),
+            self.square(),
             (self.fresh(y - G * h), 2 * h),
-            (self._noise(), h**2),
+            (self.noise(), h**2),
             self._toward(mu),
             (self._apart(), near),
             (found.majorant_of_mean(S, wbar, below), far),
@@ -194,7 +194,7 @@ class MeanStep:
         g = rules.stochastic(run, n, now, J)
         each = rules.bounded_gradient(run, G2, n, now, J)
         return combine(
-            self._square(),
+            self.square(),
             (self.fresh(y), 2 * h),
             self._toward(ZERO),
             (rules.jensen(CLIENTS, n, weight(n), g), h**2),
@@ -230,7 +230,7 @@ class MeanStep:
             walk.mean_step(total, -1),
             (walk.mean_step(moved - averaged(e), -1), S / 2),
             (self.fresh(total - G * (S * h)), h),
-            (self._noise(), S * h**2 / 2),
+            (self.noise(), S * h**2 / 2),
             (self._apart(), self.near(kept)),
             (G - total * kept, rest / lost),
             target=gap(wbar)

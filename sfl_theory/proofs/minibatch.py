@@ -10,6 +10,7 @@ from sfl_theory.kernel.algebra import Number, Ratio, Sort, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import foundations, noises, notation
 from sfl_theory.proofs import local_steps as local
+from sfl_theory.proofs.foundations import Above
 from sfl_theory.proofs.local_steps import Round, S, i, j, n, now, other, sigma2, t
 from sfl_theory.proofs.notation import combine, nonnegative, of, sign, steps, sum_over
 
@@ -170,15 +171,18 @@ def over(theorem: Theorem) -> Theorem:
     return sum_over(theorem, k.CLIENTS, n, k.weight(n))
 
 
-def self_bounding(p: k.Vec, low: Ratio, side: k.Side | None = None) -> Theorem:
+def self_bounding(
+    p: k.Vec, low: Ratio, side: k.Side | None = None, above: Above = rules.majorant
+) -> Theorem:
     """Return ``||grad F_n(p)||^2 <= 2S (F_n(p) - low)``, or of a block of it.
 
-    It is assumed that low is at most F_n after a step of 1/S.
+    It is assumed that low is at most F_n after a step of 1/S. `above` is the rule that
+    bounds F_n from above.
     """
     g = k.gradient(k.Local(n), p)
     below = p - (g if side is None else k.part(side, g)) * (1 / S)
     least = rules.assume(k.value_of(k.Local(n), below) - k.constant(low))
-    return combine((rules.majorant(k.Local(n), S, p, below), 2 * S), (least, 2 * S))
+    return combine((above(k.Local(n), S, p, below), 2 * S), (least, 2 * S))
 
 
 def first_bound(p: k.Vec, low: Ratio, side: k.Side, at_best: k.Vec) -> Theorem:
@@ -211,7 +215,7 @@ def _middle(p: k.Vec) -> k.Vec:
     return k.summed(k.CLIENTS, n, p * k.weight(n))
 
 
-def whole_step(p: k.Vec, low: Ratio) -> Theorem:
+def whole_step(p: k.Vec, low: Ratio, above: Above = rules.majorant) -> Theorem:
     """Return ``||w - x* - eta g||^2 <= (1 - mu eta)||w - x*||^2 + 2V + 6S eta^2 C``.
 
     w and g are the means of local models p and of the gradients there, V the mean of
@@ -222,7 +226,7 @@ def whole_step(p: k.Vec, low: Ratio) -> Theorem:
     young = combine((u + g * ETA, 1 / ETA))
     back = combine(
         rules.convex(k.Local(n), mu, w, p),
-        (self_bounding(w, low), ETA / 2),
+        (self_bounding(w, low, None, above), ETA / 2),
         (own * ETA - u, 1 / (2 * ETA)),
         (u, mu / 2),
     )
@@ -237,7 +241,7 @@ def whole_step(p: k.Vec, low: Ratio) -> Theorem:
     ]
     return combine(
         (rules.jensen(k.CLIENTS, n, k.weight(n), g), ETA**2),
-        (over(self_bounding(p, low)), 2 * ETA**2),
+        (over(self_bounding(p, low, None, above)), 2 * ETA**2),
         (over(young), ETA),
         (over(rules.convex(k.Local(n), mu, p, BEST)), 2 * ETA),
         (rules.linear(k.CLIENTS, n, g * k.weight(n), d), 2 * ETA),

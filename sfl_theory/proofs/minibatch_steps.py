@@ -26,7 +26,6 @@ K, delta2, any_gamma = (
 )
 RUN = notation.equal_paces(k.Kind.MINIBATCH, K, k.Rate(ratio(1)))
 j, i = nat("j"), nat("i")
-other = k.Client("k")
 J, ONE = of(j), ratio(1)
 CLIENT, SERVER = k.Side.CLIENT, k.Side.SERVER
 r = K - 1 - J

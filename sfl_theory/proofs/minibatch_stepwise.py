@@ -114,6 +114,10 @@ class Walk:
         """Whether each client moves both blocks of its model alone (SFL-V1)."""
         return not self.run.kind.shared
 
+    def own(self, u: Vec) -> Vec:
+        """Return the block in which clients' models are apart, or all of a vector."""
+        return u if self.alone else part(CLIENT, u)
+
     def point(self, step: Number, client: Client = n) -> Vec:
         """Return the local point."""
         return terms.local_point(self.run, client, now, step)
@@ -249,7 +253,6 @@ start_of_mean, same_start, ends = WALK.start_of_mean, WALK.same_start, WALK.ends
 # Noise -------------------------------------------------------------------------------
 
 xi = terms.noise(RUN, n, now, J)
-zbar = averaged(xi)
 
 
 def fresh(known: Vec) -> Theorem:

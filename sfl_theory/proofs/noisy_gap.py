@@ -32,7 +32,7 @@ from sfl_theory.proofs.strongly_convex import S_VARIABLE, mu
 from sfl_theory.proofs.weighted_rounds import (
     BEST,
     ETA,
-    Weighted,
+    Analysed,
     client_sum,
     odds,
     own_drift,
@@ -44,18 +44,15 @@ SHARE = Fraction(1, 8)
 
 
 @dataclass(frozen=True)
-class Noisy:
-    """An algorithm at the rates eta(t).
+class Noisy(Analysed):
+    """An algorithm at the rates eta(t); of SFL-V1 alone clients may be drawn.
 
     Attributes:
-        kind: SFL-V1, or SFL-V2 with weighted server steps, the visits in any order.
-        partial: SFL-V1's clients are drawn.
         bounded: gradients are; else those of SFL-V1's clients are near that of f, and
             the drift has a share of its square.
     """
 
     kind: k.Kind = k.Kind.V1
-    partial: bool = False
     bounded: bool = True
 
     @property
@@ -87,16 +84,6 @@ class Noisy:
     def own(self) -> Fraction:
         """Of ``||grad f||^2`` in the mean squared way of the local points."""
         return Fraction(0) if self.bounded else self.sharp.closed.factor / 3
-
-    @property
-    def weighted(self) -> Weighted:
-        """The algorithm in the terms of `weighted_rounds`."""
-        return Weighted(self.kind, self.partial)
-
-    @property
-    def round(self) -> Round:
-        """Round t."""
-        return self.weighted.round
 
     @property
     def means(self) -> tuple[k.Vec, k.Vec]:

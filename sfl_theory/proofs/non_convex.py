@@ -174,19 +174,24 @@ def means(p: TwoPaces, each: k.Vec) -> dict[k.Side, k.Vec]:
     return {side: p.round.whole(side, each) for side in k.Side}
 
 
-def room(p: TwoPaces) -> k.Lin:
-    """Return ``f(x) - f(x') + 2 S (tau^2 + tau_server^2) eta^2 (sigma_w + ..eps2)``.
+def room(p: TwoPaces, times: Number) -> k.Lin:
+    """Return ``f(x) - f(x') + times S (tau^2 + tau_server^2) eta^2 (sigma_w + ..)``.
 
     That is what one round may cost: ``eta tau_min/4 ||grad f||^2`` stays below it.
     """
     r = p.round
     fall = k.value_of(k.MEAN, r.x) - k.value_of(k.MEAN, r.next)
-    noise = 2 * S * (p.low**2 + p.high**2) * r.eta**2
+    noise = times * S * (p.low**2 + p.high**2) * r.eta**2
     return fall + k.constant(noise * (p.sigma_w + p.kappa * eps2))
 
 
-def one_round(p: TwoPaces) -> Theorem:
-    """Return ``eta tau_min/4 ||grad f||^2 <= room``."""
+def one_round(p: TwoPaces, times: Number = 2) -> Theorem:
+    """Return ``eta tau_min/4 ||grad f||^2 <= room``.
+
+    Args:
+        p: the algorithm.
+        times: of noise and heterogeneity; 1 is enough where everyone takes part.
+    """
     r, H, L, b, c = p.round, p.high, p.low, p.b, Fraction(1, 4)
     eta, g, kappa = r.eta, r.gradient, p.kappa
     u, theta, lam, half = S * eta * H, eta**2 * H * (H - 1), eta * S**2, S * eta**2 / 2
@@ -238,7 +243,7 @@ def one_round(p: TwoPaces) -> Theorem:
             (M[side], m_left),
             (k.part(side, g), g_left + eta * (tau - L) / 2),
         ]
-    target = room(p) - k.norm2(g) * (eta * L / 4)
+    target = room(p, times) - k.norm2(g) * (eta * L / 4)
     return combine(*uses, *squares, target=target, signs=signs)
 
 

@@ -12,7 +12,7 @@ from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import noises, notation
 from sfl_theory.proofs.local_steps import Round, S, eps2, i, j, n, now, sigma2
 from sfl_theory.proofs.notation import combine, count, mean, of, sign, steps, sum_over
-from sfl_theory.proofs.visited import Visited
+from sfl_theory.proofs.visited import Visited, at_most_inverse
 
 tau, T = count("tau"), count("T")
 RUN = notation.equal_paces(
@@ -51,23 +51,12 @@ def drawn_sum(form: k.Lin, factor: Number = 1) -> k.Lin:
 
 def at_most_kappa() -> Theorem:
     """Return ``kappa - W >= 0``: no draw exceeds 1/q_n."""
-    inverse, J = notation.inverse_q(n), k.draw(RUN, n, now)
-    exact = rules.drawn(RUN, n, now)
-    one = combine(
-        (exact, 1 / inverse),
-        (rules.square(inverse - J), 1 / inverse),
-        target=k.constant(inverse - J),
-    )
-    return sum_over(one, k.CLIENTS, n, k.weight(n))
+    return sum_over(at_most_inverse(RUN), k.CLIENTS, n, k.weight(n))
 
 
 def centred(w: k.Vec) -> Theorem:
     """Return ``<Z, w> = 0`` for w fixed by x(t) and the draws."""
-    each = sum_over(rules.unbiased(RUN, n, now, of(i), w * share()), steps(tau), i)
-    inside = rules.linear(steps(tau), i, xi * share(), w)
-    outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share(), w)
-    zero = [(sum_over(one, k.CLIENTS, n), 1) for one in (each, inside)]
-    return combine(outer, *zero, target=k.inner(Z, w))
+    return local.centred_by(r, share(), w)
 
 
 def mean_of_gradients(w: k.Vec) -> Theorem:
@@ -221,21 +210,6 @@ def drift() -> Theorem:
     )
 
 
-def own_size() -> Theorem:
-    """Return ``sum w_n ||gx||^2 <= ||grad f||^2 + eps2``: draws and gx have means."""
-    same = combine(
-        rules.linear(k.CLIENTS, n, gx * k.weight(n), g), rules.mean_gradient(r.x, g)
-    )
-    near_f = sum_over(rules.heterogeneity(eps2, n, r.x), k.CLIENTS, n, k.weight(n))
-    F = k.summed(k.CLIENTS, n, k.norm2(gx) * share())
-    return combine(
-        near_f,
-        (same, 2),
-        (rules.expect(RUN, now, F), -1),
-        target=k.norm2(g) + k.constant(eps2) - F,
-    )
-
-
 def cost() -> Ratio:
     """Return what noise and draws of one round may cost."""
     second = tau * sigma_q + 2 * rho * tau**2 * eps2
@@ -257,7 +231,7 @@ def one_round() -> Theorem:
         (local.whole_descent(r), 1),
         (drift(), lam),
         (local.local_gradients(r, tau, share(), c), lam_g),
-        (own_size(), lam_f),
+        (local.own_size(r), lam_f),
         (spread_of_gradients(), lam_l),
         (noise_size(), lam_l),
         (mean_deviation(), eta / (2 * tau)),

@@ -106,17 +106,6 @@ def small_turn() -> Theorem:
     )
 
 
-def quiet() -> Theorem:
-    """Return ``||sum_n a_n sum_i xi||^2 <= 0``."""
-    each = rules.jensen(steps(tau), i, ratio(1), xi)
-    return combine(
-        rules.jensen(k.CLIENTS, n, k.weight(n), k.summed(steps(tau), i, xi)),
-        sum_over(each, k.CLIENTS, n, k.weight(n)),
-        (summed(rules.variance(RUN, ratio(0), n, now, of(i))), tau),
-        target=-k.norm2(over(xi)),
-    )
-
-
 def at_points() -> Theorem:
     """Return the gap after the round by what smoothness and convexity say.
 
@@ -168,7 +157,7 @@ def by_drift() -> Theorem:
         (m * Fraction(1, 2) - turn * (less * eta), 1 / eta),
         (small_turn(), eta * less**2),
         (m * Fraction(1, 2) - Z * eta, 1 / eta),
-        (quiet(), eta),
+        (local.no_noise(R), eta),
         (m, m_left),
         (summed(combine((d, 1))), spare),
         signs=[
@@ -183,19 +172,8 @@ def by_drift() -> Theorem:
 
 def bounded_drift() -> Theorem:
     """Return ``drift <= eta^2 G2 (tau - 1) tau (2 tau - 1)/6``: none for one step."""
-    one = combine(
-        (local.whole_moved(R), -1),
-        (
-            rules.jensen(steps(of(i)), j, ratio(1), stochastic(RUN, n, now, of(j))),
-            eta**2,
-        ),
-        (
-            sum_over(rules.bounded_gradient(RUN, G2, n, now, of(j)), steps(of(i)), j),
-            eta**2 * of(i),
-        ),
-    )
     size = eta**2 * (tau - 1) * tau * (2 * tau - 1) / 6
-    return combine(summed(one), target=k.constant(size * G2) - drift)
+    return combine(summed(local.bounded_way(R)), target=k.constant(size * G2) - drift)
 
 
 def gap_at(at: Ratio) -> k.Lin:

@@ -225,7 +225,7 @@ def one_round(a: Weighted, w: References, upper: Ratio) -> Theorem:
     fall = fall + gap(a, now) * first
     return combine(
         (toward(a, w, upper), 2 * eta),
-        (weighted_rounds.centred(a, u, a.share), 2 * eta),
+        (local.centred_by(a.round, a.share, u), 2 * eta),
         (local.whole_update(r, u), -2),
         (rules.linear(binder, s, each, step), 2),
         (local.whole_update(r, step), -C),

@@ -62,7 +62,7 @@ def drift(a: Sharp) -> Theorem:
     squares = constant(mean(n, w**2 * sigma2(n)))
     one = combine(
         sharp_drift.drift(r, by),
-        (drawn.own_size(), size * tau * a.reach**2),
+        (local.own_size(r), size * tau * a.reach**2),
         (rules.expect(r.run, now, noise), -size / 2),
         (rules.expect(r.run, now, squares), -size * a.reach),
     )

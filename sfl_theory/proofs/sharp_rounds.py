@@ -27,8 +27,8 @@ from sfl_theory.proofs.notation import combine, mean, of, sign, sum_over
 from sfl_theory.proofs.sharp_drift import Closed, s_a2, sbar2, smallness
 from sfl_theory.proofs.weighted_rounds import (
     BEST,
+    Analysed,
     T,
-    Weighted,
     gap,
     odds,
     progress,
@@ -42,31 +42,17 @@ HALF_WAY = Fraction(2, 3)
 
 
 @dataclass(frozen=True)
-class Sharp:
+class Sharp(Analysed):
     """An algorithm, and how its learning rate is limited.
 
     Attributes:
-        kind: of the algorithm.
-        partial: clients are drawn, updates aggregated.
         apart: ``LIMIT S eta tau`` is at most 1/reach and at most 1/(2 rho); else at
             most 1/(reach + 2 rho).
         limit: ``limit S eta tau <= 1`` where everyone takes part.
     """
 
-    kind: k.Kind
-    partial: bool = False
     apart: bool = False
     limit: Fraction = Fraction(LIMIT)
-
-    @property
-    def weighted(self) -> Weighted:
-        """The algorithm in the terms of `weighted_rounds`."""
-        return Weighted(self.kind, self.partial)
-
-    @property
-    def round(self) -> Round:
-        """Round t at the rates eta(t)."""
-        return self.weighted.round
 
     @property
     def closed(self) -> Closed:
@@ -163,17 +149,6 @@ class Sharp:
         return full * s_a2 + self.closed.of_noise * drawn + self.own * apart
 
 
-def own_size(r: Round) -> Theorem:
-    """Return ``sum a_n ||gx||^2 <= ||grad f||^2 + eps2``: the mean of gx is grad f."""
-    gx, gf = r.own_gradient(), r.gradient
-    same = combine(
-        rules.linear(CLIENTS, n, gx * weight(n), gf), rules.mean_gradient(r.x, gf)
-    )
-    apart = sum_over(rules.heterogeneity(eps2, n, r.x), CLIENTS, n, weight(n))
-    F = k.summed(CLIENTS, n, norm2(gx) * weight(n))
-    return combine(apart, (same, 2), target=norm2(gf) + constant(eps2) - F)
-
-
 def drift(a: Sharp) -> Theorem:
     """Return ``D <= factor eta^2 tau^2 (share tau ||grad f||^2 + spread)``."""
     r, by = a.round, a.closed
@@ -182,7 +157,7 @@ def drift(a: Sharp) -> Theorem:
         one = sharp_drift.drift(r, by)
     else:
         one = sum_over(sharp_drift.client_drift(r, by), CLIENTS, n, weight(n))
-    return a.under_rate(combine(one, (own_size(r), size)))
+    return a.under_rate(combine(one, (local.own_size(r), size)))
 
 
 def means(r: Round) -> tuple[Vec, Vec]:

@@ -16,6 +16,7 @@ from sfl_theory.kernel import hypotheses, rules
 from sfl_theory.kernel import terms as k
 from sfl_theory.kernel.algebra import Number, Ratio, ratio
 from sfl_theory.kernel.rules import Theorem, stochastic
+from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import notation
 from sfl_theory.proofs.local_steps import G2, Round, j, n, now, young
 from sfl_theory.proofs.notation import combine, nat, of, sign, steps, sum_over
@@ -82,11 +83,7 @@ def apart(step: Ratio) -> k.Vec:
 
 def walked(round_: Ratio, step: Ratio, u: k.Vec) -> Theorem:
     """Return ``<p_i - x + eta sum_{j<i} g_j, u> = 0`` for round t or t + 1."""
-    each = stochastic(RUN, n, round_, of(j))
-    away = k.local_point(RUN, n, round_, step) - k.iterate(RUN, round_)
-    moved = away + k.summed(steps(step), j, each) * RUN.client.rate.at(round_)
-    sides = [rules.local_update(RUN, n, round_, step, side, u) for side in k.Side]
-    return combine(rules.blocks(moved, u), *sides, target=k.inner(moved, u))
+    return local.walked(RUN, round_, step, u)
 
 
 def longer(each: k.Vec, step: Ratio, u: k.Vec, way: int) -> Theorem:

@@ -70,7 +70,6 @@ ends = k.summed(k.CLIENTS, n, r.point(own) * k.weight(n))
 away = k.summed(steps(own), i, k.norm2(r.away(of(i))))
 """``D_n``, a client's drift; `drift` is its mean."""
 drift = k.summed(k.CLIENTS, n, away * k.weight(n))
-gradients = k.summed(k.CLIENTS, n, k.norm2(gx) * share)
 noisy = mean(n, k.weight(n) * own**2 * sigma2(n))
 """``sum_n a_n tau_n^2 sigma_n^2``."""
 
@@ -89,12 +88,7 @@ def reached(w: k.Vec) -> Theorem:
     """Return ``<ends - x + eta (M + Z), w> = 0``."""
     g = r.local_gradient(of(i)) + r.noise(of(i))
     moved = r.away(own) + k.summed(steps(own), i, g) * eta
-    each = combine(
-        rules.blocks(moved, w),
-        *(rules.local_update(run, n, now, own, side, w) for side in k.Side),
-        target=k.inner(moved, w),
-    )
-    whole = sum_over(each, k.CLIENTS, n, k.weight(n))
+    whole = sum_over(local.walked(run, now, own, w), k.CLIENTS, n, k.weight(n))
     return combine(whole, rules.linear(k.CLIENTS, n, moved * k.weight(n), w))
 
 

@@ -17,9 +17,17 @@ from sfl_theory.kernel.rules import Theorem, stochastic
 from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import noises
 from sfl_theory.proofs.local_steps import Round, i, j, m, n, now
-from sfl_theory.proofs.notation import combine, mean, of, steps, sum_over
+from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
 
 SERVER, HERE = k.Side.SERVER, of(i)
+
+
+def at_most_inverse(run: k.Split) -> Theorem:
+    """Return ``J_n <= 1/q_n``: 1/q - J = q (1/q - J)^2, as J^2 = J/q."""
+    inverse, J = inverse_q(n), k.draw(run, n, now)
+    uses = [(rules.drawn(run, n, now), 1 / inverse)]
+    square = (rules.square(inverse - J), 1 / inverse)
+    return combine(*uses, square, target=k.constant(inverse - J))
 
 
 @dataclass(frozen=True)

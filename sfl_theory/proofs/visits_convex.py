@@ -21,13 +21,19 @@ from sfl_theory.proofs import local_steps as local
 from sfl_theory.proofs import notation
 from sfl_theory.proofs import strongly_convex as strong
 from sfl_theory.proofs.block_steps import decomposition, own_gradient
-from sfl_theory.proofs.block_visits import equal_weights
-from sfl_theory.proofs.drawn_visits import Drawn, T, drift, few, first_order, tau
+from sfl_theory.proofs.drawn_visits import (
+    Drawn,
+    T,
+    drift,
+    equal_weights,
+    few,
+    first_order,
+    tau,
+)
 from sfl_theory.proofs.local_steps import G2, N, S, eps2, i, j, n, now, sigma2, t, young
 from sfl_theory.proofs.notation import combine, inverse_q, mean, of, steps, sum_over
-from sfl_theory.proofs.partial_blocks import at_most_inverse
 from sfl_theory.proofs.strongly_convex import gamma, gradient_domination, mu
-from sfl_theory.proofs.visited import Visited
+from sfl_theory.proofs.visited import Visited, at_most_inverse
 
 
 def cost(d: Drawn) -> Ratio:
@@ -184,7 +190,7 @@ def first_order_equally() -> Theorem:
 def first_order_printed() -> Theorem:
     """Return (175) with the whole vector's move: J_n <= 1/q_n <= N/q_n."""
     spare = N * inverse_q(n) - d.J
-    few = combine(at_most_inverse(r), target=k.constant(spare))
+    few = combine(at_most_inverse(r.run), target=k.constant(spare))
     away = sum_over(combine((r.away(of(i)), 1)), steps(tau), i)
     more = sum_over(away, k.CLIENTS, n, spare, [few])
     return combine(first_order_equally(), (more, eta * S**2 / 2))

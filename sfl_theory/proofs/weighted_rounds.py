@@ -101,6 +101,29 @@ class Weighted:
         return combine(target=k.Lin({}))
 
 
+@dataclass(frozen=True)
+class Analysed:
+    """An algorithm at the rates eta(t), as an analysis sees it.
+
+    Attributes:
+        kind: SFL-V1, or SFL-V2 with weighted server steps, visits in any order.
+        partial: clients are drawn, updates aggregated.
+    """
+
+    kind: k.Kind
+    partial: bool = False
+
+    @property
+    def weighted(self) -> Weighted:
+        """The algorithm in the terms of this module."""
+        return Weighted(self.kind, self.partial)
+
+    @property
+    def round(self) -> Round:
+        """Round t."""
+        return self.weighted.round
+
+
 def client_sum(a: Weighted) -> Theorem:
     """Return ``||sum_i g_i||^2 <= tau^2 G2`` for a client."""
     return combine(
@@ -251,17 +274,6 @@ def descent(a: Weighted) -> Theorem:
     return combine(*uses, (left, eta / (2 * tau)), target=target)
 
 
-def centred(a: Weighted, w: k.Vec, share: Ratio) -> Theorem:
-    """Return ``<sum_n share sum_i xi, w> = 0`` for w fixed by x(t), share by draws."""
-    r = a.round
-    xi = r.noise(of(i))
-    each = sum_over(rules.unbiased(a.run, n, now, of(i), w * share), steps(tau), i)
-    inside = rules.linear(steps(tau), i, xi * share, w)
-    outer = rules.linear(k.CLIENTS, n, k.summed(steps(tau), i, xi) * share, w)
-    zero = [(sum_over(one, k.CLIENTS, n), 1) for one in (each, inside)]
-    return combine(outer, *zero)
-
-
 # Distances ---------------------------------------------------------------------------
 
 
@@ -285,7 +297,7 @@ def progress(a: Weighted) -> Theorem:
     return combine(
         r.summed(one, tau, w),
         local.linear_both(r, gp, away, tau, w),
-        centred(a, away, w),
+        local.centred_by(r, w, away),
         (a.averaged(drawn), tau),
         (rules.mean_value(r.x), -tau),
         (rules.mean_value(BEST), tau),

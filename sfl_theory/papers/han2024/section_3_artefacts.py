@@ -7,7 +7,6 @@ whether or not they hold.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -125,9 +124,6 @@ TUNED = entry(
     "a third term with exponent 2/3 lies below the two others.",
     (*map(tuned, NUMBERS), between()),
     "eq-76 eq-113 eq-143 eq-173",
-)
-TUNED = replace(
-    TUNED,
     scope="for what the recursions imply for the mean gap, whether or not they hold, "
     "and alpha such that alpha/sqrt(T+1) is admitted",
 )
@@ -272,9 +268,6 @@ DROPPED = entry(
     "constants are at most those of SFL-V1, for equal weights.",
     (kept(2), kept(3)),
     "eq-61 eq-98 eq-101",
-)
-DROPPED = replace(
-    DROPPED,
     scope="for a_n = 1/N, sigma_n = sigma; of the constants of the server's recursion "
     "as printed, whether or not it holds",
 )

@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import partial
 
 from sfl_theory import written as w
-from sfl_theory.claims import Claim, Kind, Says, proved, says
+from sfl_theory.claims import Claim, Kind, Says, meeting, proved, says
 from sfl_theory.kernel import rules
 from sfl_theory.kernel.algebra import ratio
 from sfl_theory.kernel.rules import Theorem
@@ -29,7 +29,7 @@ from sfl_theory.kernel.terms import MEAN
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.setting import T, a, eps2, eta, f, mu, n, sigma2, t, tau
-from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line, example
+from sfl_theory.papers.han2024.strongly_convex_repairs import Algorithm, Line
 from sfl_theory.proofs import sharp_draws, sharp_rates
 from sfl_theory.proofs.notation import combine
 from sfl_theory.proofs.sharp_rates import Decay
@@ -420,12 +420,12 @@ def line(number: str, bound: Bound) -> Line:
     one = Algorithm(number)
     what = bound.says(one)
     draws = "" if bound is EVERY_RATE else DRAWS.get(number, "")
-    theorem, model = partial(bound.prove, one, what), partial(example, one, what)
+    theorem = partial(bound.prove, one, what)
     told = "; ".join(filter(None, (one.reading, bound.rates)))
     return Line(
         one,
         bound.run(one),
-        proved(what, theorem, bound.words + draws, told, model=model),
+        proved(what, theorem, bound.words + draws, told, model=meeting(what, s=3)),
     )
 
 

@@ -75,8 +75,9 @@ from sfl_theory.kernel.terms import (
     weight,
 )
 from sfl_theory.proofs import foundations, non_convex
-from sfl_theory.proofs.export import ModelData, Statement, document, witness
+from sfl_theory.proofs.export import ModelData, Statement, document
 from sfl_theory.proofs.notation import combine, number_of_clients, of, positive, steps
+from sfl_theory.proofs.witness import witness
 
 pytestmark = pytest.mark.fast
 

@@ -20,7 +20,8 @@ from sfl_theory.kernel.algebra import Rejected
 from sfl_theory.kernel.hypotheses import Minimiser
 from sfl_theory.kernel.replay import replay
 from sfl_theory.proofs import non_convex
-from sfl_theory.proofs.export import Encoder, document, witness
+from sfl_theory.proofs.export import Encoder, document
+from sfl_theory.proofs.witness import witness
 
 ROOT = Path(__file__).parents[3]
 EXPECTED = {
