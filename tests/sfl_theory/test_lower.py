@@ -152,13 +152,13 @@ def test_two_clients_in_a_plane_are_followed_as_they_run(
     ("kappa", "tau", "most"),
     [
         (4, 1, 2.3),
-        (10, 1, 1.4),
+        pytest.param(10, 1, 1.4, marks=pytest.mark.long),
         (100, 1, 1.1),
-        (4, 2, 4.4),
+        pytest.param(4, 2, 4.4, marks=pytest.mark.long),
         (10, 2, 3),
-        (100, 2, 2.7),
+        pytest.param(100, 2, 2.7, marks=pytest.mark.long),
         (4, 10, 3.3),
-        (10, 10, 3.3),
+        pytest.param(10, 10, 3.3, marks=pytest.mark.long),
         (100, 10, 2.3),
     ],
 )
@@ -175,7 +175,13 @@ def test_without_noise_the_ratio_stays_bounded(
 
 
 @pytest.mark.parametrize(
-    ("kappa", "tau", "most"), [(4, 1, 13), (10, 2, 26), (100, 2, 75), (4, 10, 35)]
+    ("kappa", "tau", "most"),
+    [
+        (4, 1, 13),
+        pytest.param(10, 2, 26, marks=pytest.mark.long),
+        (100, 2, 75),
+        pytest.param(4, 10, 35, marks=pytest.mark.long),
+    ],
 )
 def test_visits_without_noise_leave_a_factor_that_stays(
     kappa: float, tau: int, most: float

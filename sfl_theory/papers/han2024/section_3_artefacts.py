@@ -19,14 +19,13 @@ from sfl_theory.models.federation import Numbers, bare, federation, parabola
 from sfl_theory.papers.han2024 import printed
 from sfl_theory.papers.han2024 import setting as s
 from sfl_theory.papers.han2024.comparing import EQUAL, SIGMA2, broken, compared, entry
-from sfl_theory.papers.han2024.printed import CASES, NUMBERS, Data, I_err, shared
+from sfl_theory.papers.han2024.printed import NUMBERS, Data, I_err, shared
 from sfl_theory.papers.han2024.setting import N, n
 from sfl_theory.proofs import numbers
 from sfl_theory.proofs.export import ModelData, Statement
 from sfl_theory.proofs.notation import Uses, combine
 from sfl_theory.written import Form, Number
 
-STRONG, GENERAL, NON = CASES
 RECURSIONS = dict(zip(NUMBERS, (76, 113, 143, 173), strict=True))
 SUMMED = "App. D.2.3, E.2.3, F.2.3, G.2.3"
 
